@@ -1,0 +1,140 @@
+# cyclescope: one non-recursive makefile; each folder adds itself through its module.mk.
+#
+# A module.mk sets, for its folder F:
+#   MODULES += F
+#   F.src   := C files of the library part          (default: every F/*.c but *.bpf.c)
+#   F.bpf   := BPF programs; F/x.bpf.c becomes build/F/x.skel.h before F is compiled
+#   F.pkgs  := pkg-config names;  F.libs := further linker flags
+# and may add rules of its own, outputs under $(BUILD)/F, and PROGRAMS += ... to what `make` builds.
+
+BUILD    ?= build
+PREFIX   ?= /usr/local
+DESTDIR  ?=
+CC       ?= gcc
+CLANG    ?= clang
+BPFTOOL  ?= $(firstword $(wildcard /usr/sbin/bpftool /sbin/bpftool) bpftool)
+WERROR   ?= 0
+SAN      ?=
+VERSION  := 0.1.0
+
+WARN     := -Wall -Wextra -Wshadow -Wconversion -Wstrict-prototypes -Wmissing-prototypes
+CFLAGS   ?= -O2 -g
+CPPFLAGS += -I. -I$(BUILD) -D_GNU_SOURCE -DCS_VERSION='"$(VERSION)"'
+ALL_CFLAGS = -std=gnu11 $(WARN) $(CFLAGS) -fno-omit-frame-pointer -MMD -MP
+ifeq ($(WERROR),1)
+ALL_CFLAGS += -Werror
+endif
+ifneq ($(SAN),)
+ALL_CFLAGS  += -fsanitize=$(SAN) -fno-sanitize-recover=all
+ALL_LDFLAGS += -fsanitize=$(SAN)
+endif
+
+# Nothing can be built before the packages are there: the goals below install them first, the others
+# trust that one of these ran.
+SETUP_GOALS := all demo check asan ubsan tsan bench bench-quick lint
+ifneq ($(filter $(or $(MAKECMDGOALS),all),$(SETUP_GOALS)),)
+ifndef CS_DEPS_DONE
+ifneq ($(shell scripts/deps >&2 && echo ok),ok)
+$(error the packages above are missing)
+endif
+export CS_DEPS_DONE := 1
+endif
+endif
+
+.PHONY: all
+all:
+
+MODULES  :=
+PROGRAMS :=
+include $(sort $(wildcard */module.mk))
+
+# ---- one object list for all modules; cli/main.o stays out of the archive that the tests link ----
+define module_rules
+$(1).src  ?= $$(filter-out %.bpf.c,$$(wildcard $(1)/*.c))
+$(1).obj  := $$(patsubst %.c,$$(BUILD)/%.o,$$($(1).src))
+$(1).skel := $$(patsubst %.bpf.c,$$(BUILD)/%.skel.h,$$($(1).bpf))
+$$($(1).obj): | $$($(1).skel)
+OBJ  += $$($(1).obj)
+PKGS += $$($(1).pkgs)
+LIBS += $$($(1).libs)
+endef
+$(foreach m,$(MODULES),$(eval $(call module_rules,$(m))))
+
+PKGS := $(sort $(PKGS))
+ifneq ($(PKGS),)
+CPPFLAGS += $(shell pkg-config --cflags $(PKGS) 2>/dev/null)
+ALL_LIBS  = $(LIBS) $(shell pkg-config --libs $(PKGS) 2>/dev/null) -lm -lpthread
+else
+ALL_LIBS  = $(LIBS) -lm -lpthread
+endif
+
+LIB      := $(BUILD)/libcyclescope-all.a
+PROGRAM  := $(BUILD)/cyclescope
+
+$(BUILD)/%.o: %.c
+	@mkdir -p $(@D)
+	$(call say,CC,$<)$(CC) $(CPPFLAGS) $(ALL_CFLAGS) $($(firstword $(subst /, ,$*)).cflags) -c -o $@ $<
+
+# BPF: compile, then print the program's size in instructions so that growth is seen (it is budgeted).
+$(BUILD)/%.bpf.o: %.bpf.c
+	@mkdir -p $(@D)
+	$(call say,BPF,$<)$(CLANG) -target bpf -D__TARGET_ARCH_x86 -I. -I/usr/include/$(shell $(CC) -print-multiarch) -O2 -g -Wall -MMD -MP -c -o $@ $<
+	@llvm-objdump -d $@ 2>/dev/null | awk -v f=$< '/^ +[0-9]+:/{n++} END{printf "  SIZE    %s: %d BPF instructions\n", f, n}'
+$(BUILD)/%.skel.h: $(BUILD)/%.bpf.o
+	$(call say,SKEL,$<)$(BPFTOOL) gen skeleton $< name $(subst .,_,$(notdir $*))_bpf > $@.tmp && mv $@.tmp $@
+
+ifeq ($(V),1)
+say =
+else
+say = @printf '  %-7s %s\n' $(1) $(2);
+endif
+
+$(LIB): $(filter-out $(BUILD)/cli/main.o,$(OBJ))
+	$(call say,AR,$@)rm -f $@ && $(AR) rcs $@ $^
+$(PROGRAM): $(BUILD)/cli/main.o $(LIB)
+	$(call say,LD,$@)$(CC) $(ALL_LDFLAGS) $(LDFLAGS) -o $@ $< $(LIB) $(ALL_LIBS)
+
+all: $(PROGRAM) $(PROGRAMS) ## build everything (the program is build/cyclescope)
+
+.PHONY: help
+help: ## this list
+	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "make %-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST) | sort -u
+
+.PHONY: demo
+demo: all ## install, build, profile a real program with both mechanisms, show the result (about two minutes)
+	@BUILD=$(BUILD) scripts/demo
+
+.PHONY: asan ubsan tsan
+asan:  ## the tests under AddressSanitizer (and LeakSanitizer)
+	@$(MAKE) --no-print-directory BUILD=$(BUILD)/asan SAN=address check-quick
+ubsan: ## the tests under UndefinedBehaviorSanitizer
+	@$(MAKE) --no-print-directory BUILD=$(BUILD)/ubsan SAN=undefined check-quick
+tsan:  ## the tests under ThreadSanitizer
+	@$(MAKE) --no-print-directory BUILD=$(BUILD)/tsan SAN=thread check-unit
+
+C_FILES = $(shell git ls-files '*.c' '*.h')
+.PHONY: lint format format-check compile_commands.json
+lint: all compile_commands.json format-check ## clang-tidy and clang-format, nothing may be left
+	@git ls-files '*.c' | grep -vE '\.bpf\.c$$|^tests/programs/|^signals/(plugin|lua)/' | xargs -P 2 -n 4 clang-tidy --quiet -p . 2>&1 | grep -vE '^[0-9]+ warnings? (generated|treated)|^Suppressed|^Use -header' ; \
+	 test $${PIPESTATUS[0]:-0} -eq 0
+format-check:
+	@clang-format --dry-run -Werror $(C_FILES)
+format: ## rewrite the sources by .clang-format
+	@clang-format -i $(C_FILES)
+compile_commands.json:
+	@{ sep='['; for f in $(filter-out %.bpf.c,$(shell git ls-files '*.c')); do \
+	  printf '%s\n{"directory":"%s","file":"%s","arguments":["$(CC)"' "$$sep" "$(CURDIR)" "$$f"; \
+	  for a in $(subst ",\",$(CPPFLAGS)) -std=gnu11 $(WARN); do printf ',"%s"' "$$(printf %s "$$a" | sed 's/\\*"/\\"/g')"; done; \
+	  printf ',"-c","%s"]}' "$$f"; sep=','; done; echo; echo ']'; } > $@
+SHELL := /bin/bash
+
+.PHONY: install uninstall
+install: all ## install under DESTDIR and PREFIX
+	install -D -m 755 $(PROGRAM) $(DESTDIR)$(PREFIX)/bin/cyclescope
+	$(foreach f,$(INSTALL),install -D -m 644 $(firstword $(subst :, ,$(f))) $(DESTDIR)$(PREFIX)/$(lastword $(subst :, ,$(f)));)
+
+.PHONY: clean
+clean: ## remove what was built
+	rm -rf $(BUILD) compile_commands.json
+
+-include $(shell find $(BUILD) -name '*.d' -not -path '$(BUILD)/*san/*' 2>/dev/null)

@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The table of subcommands, in the order in which --help lists them. */
+#include "cli/command.h"
+
+#include <stddef.h>
+
+extern const struct command command_doctor;
+
+const struct command *const commands[] = {
+    &command_doctor,
+    NULL,
+};

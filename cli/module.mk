@@ -1,0 +1,3 @@
+# cli/: main, one file a subcommand, the table of subcommands, formatting
+MODULES += cli
+cli.pkgs := jansson

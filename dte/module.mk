@@ -1,0 +1,2 @@
+# dte/: double-time-error filtering, pure arithmetic
+MODULES += dte

@@ -1,0 +1,2 @@
+# signals/: what a target links (MIT). signals/*.c is the reader side and the runtime, without dependencies.
+MODULES += signals

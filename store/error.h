@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* One error, one sentence. A function that can fail for a reason a user should read takes a `struct cs_error
+ * *` (never NULL) and returns a negative errno after filling it; cli/ alone prints it. The sentence says what
+ * failed, where, and what to do; it has no trailing newline. Any folder but signals/ and dte/ may include
+ * this. */
+#ifndef CS_STORE_ERROR_H
+#define CS_STORE_ERROR_H
+
+struct cs_error {
+    int code;       /* positive errno, 0 = no error */
+    char text[512]; /* the sentence */
+};
+
+/* Fills `err` and returns -code, so that `return cs_fail(err, ENOENT, "...")` reads well. */
+int cs_fail(struct cs_error *err, int code, const char *format, ...) __attribute__((format(printf, 3, 4)));
+
+#endif

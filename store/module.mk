@@ -1,0 +1,3 @@
+# store/: the profile store
+MODULES += store
+store.pkgs := libzstd libxxhash

@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The profile store: STORE/<epoch>/<image-id>/<profile>.prof, image.meta beside the profiles, epoch.meta
+ * above them. dcpi-1997 section 4.3.3; the bytes are specified in store/FORMAT.md.
+ *
+ * Invariants: a profile file is always whole (temporary name, fsync, rename); a reader never locks and sees
+ * the profile before or after a merge, never between; writers of one epoch exclude each other by a lock file;
+ * merging is commutative and associative. Nothing here prints. Depends on nothing of ours.
+ *
+ *      function                     beside a reader   beside another writer (process or thread)
+ *      cs_store_merge, cs_run_*     yes               yes (advisory lock a epoch)
+ *      cs_store_each, cs_store_load yes               yes
+ */
+#ifndef CS_STORE_STORE_H
+#define CS_STORE_STORE_H
+
+#include "store/error.h"
+#include "store/table.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#define CS_IMAGE_ID_MAX 48 /* with the terminating NUL */
+
+enum cs_image_kind {
+    CS_IMAGE_ELF =
+        0, /* id = build-id in hex; offset = file offset-independent ELF virtual address (p_vaddr space) */
+    CS_IMAGE_KERNEL = 1, /* offset = address - _text */
+    CS_IMAGE_MODULE = 2, /* offset = address - module base */
+    CS_IMAGE_VDSO = 3,   /* offset as ELF */
+    CS_IMAGE_JIT = 4, /* code without a file; offset from the mapping's start; names in the image's symbols */
+    CS_IMAGE_TAG = 5, /* pseudo-image of a program's signal values: offset = the value; names in symbols */
+    CS_IMAGE_UNKNOWN = 6, /* what couldn't be placed: offset = the cause (enum of whoever counts) */
+};
+
+struct cs_image {
+    char id[CS_IMAGE_ID_MAX]; /* file-system-safe key: build-id in hex, else "x" + 16 hex digits of a hash */
+    enum cs_image_kind kind;
+    const char *path;     /* as the process saw it; "[kernel]", "[vdso]", "[unknown]" */
+    const char *build_id; /* hex, or "" */
+};
+
+/* What a profile file holds besides its table. */
+struct cs_profile_head {
+    char event[64]; /* "cpu-clock", "cycles", "observed-cycles", "burst-edges": also the file's name, escaped
+                     */
+    char label[64]; /* optional partition (process, command, cgroup), "" = none */
+    char unit[16];  /* of one period: "ns", "cycles", "events", "" */
+    uint64_t
+        period_sum; /* sum of the periods of all samples, in `unit`; period_sum / samples = mean period */
+    uint64_t enabled_ns, running_ns; /* multiplexing: how long the event was wanted and really ran, summed */
+};
+
+struct cs_store;
+enum cs_store_mode { CS_STORE_READ, CS_STORE_WRITE /* creates the directory */ };
+
+int cs_store_open(const char *path, enum cs_store_mode mode, struct cs_store **out, struct cs_error *err);
+void cs_store_close(struct cs_store *store);
+const char *cs_store_path(const struct cs_store *store);
+
+/* Starts an epoch (its name is <UTC time>-<host>, made unique) and makes it the one that merges go to. `meta`
+ * is a JSON object text with what the writer wants kept (command, host, cpu model, clocks, events); may be
+ * NULL. */
+int cs_store_epoch(struct cs_store *store, const char *meta, struct cs_error *err);
+const char *cs_store_epoch_name(const struct cs_store *store); /* "" before the first cs_store_epoch */
+/* Adds to the epoch's counters ("samples", "lost", "unknown", ...): summed on merge as profiles are. */
+int cs_store_count(struct cs_store *store, const char *counter, uint64_t n, struct cs_error *err);
+
+/* Merges `table` into the current epoch's profile of (image, head->event, head->label). On failure the old
+ * profile stays as it was. */
+int cs_store_merge(struct cs_store *store, const struct cs_image *image, const struct cs_profile_head *head,
+                   struct cs_table *table, struct cs_error *err);
+/* Adds names to an image that has no symbol table of its own (JIT, TAG): value or start offset, size, name.
+ */
+int cs_store_name(struct cs_store *store, const struct cs_image *image, uint64_t offset, uint64_t size,
+                  const char *name, struct cs_error *err);
+
+/* A profile as found while walking; pointers are valid during the callback. */
+struct cs_profile_ref {
+    const char *epoch;
+    const struct cs_image *image;
+    const struct cs_profile_head *head;
+    const char *kind; /* schema kind: "points", "edges", ... */
+    const char *file; /* path */
+};
+/* Calls `visit` for each profile of every epoch (headers only are read); stops at its first non-zero return
+ * and returns that. A damaged file makes the walk fail with a sentence that names it. */
+int cs_store_each(struct cs_store *store, int (*visit)(const struct cs_profile_ref *ref, void *arg),
+                  void *arg, struct cs_error *err);
+/* Reads a profile's table. The caller closes it. */
+int cs_store_load(const struct cs_profile_ref *ref, struct cs_table **out, struct cs_error *err);
+/* Names given with cs_store_name, over all epochs, ascending by offset. */
+int cs_store_names(struct cs_store *store, const char *image_id,
+                   int (*visit)(uint64_t offset, uint64_t size, const char *name, void *arg), void *arg,
+                   struct cs_error *err);
+/* Sum of an epoch counter over all epochs; 0 when never counted. */
+int cs_store_counter(struct cs_store *store, const char *counter, uint64_t *sum, struct cs_error *err);
+
+/* Checks every file of the store; calls `bad` with a sentence for each damaged one. Returns their number or
+ * <0. */
+int cs_store_verify(const char *path, void (*bad)(const char *sentence, void *arg), void *arg,
+                    struct cs_error *err);
+
+#endif

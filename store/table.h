@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* A profile in memory: a table of unsigned 64-bit columns, some of them keys, the others values that merge by
+ * sum, maximum or minimum. Rows with equal keys are one row. That makes every merge commutative and
+ * associative (property-tested), whatever the profile counts: points (offset → samples), edges (from, to
+ * image, to → count), stacks, intervals, observed tags.
+ *
+ * May be used by everybody; depends on nothing of ours. Not thread-safe: one owner a table.
+ * Cost: cs_table_add is an amortised O(1) hash insertion; sorted iteration costs one sort after the last add.
+ */
+#ifndef CS_STORE_TABLE_H
+#define CS_STORE_TABLE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#define CS_TABLE_COLUMNS_MAX 24
+
+enum cs_column_kind {
+    CS_KEY = 0,      /* a number that identifies the row */
+    CS_KEY_TEXT = 1, /* index of a string of the table's own dictionary (see cs_table_text) */
+    CS_SUM = 2,
+    CS_MAX = 3,
+    CS_MIN = 4,
+};
+
+struct cs_column {
+    char name[24]; /* e.g. "offset", "samples" */
+    enum cs_column_kind kind;
+};
+
+/* Key columns come first. `kind` names what the rows are; FORMAT.md lists those in use. */
+struct cs_schema {
+    char kind[16]; /* "points", "edges", "stacks", "intervals", "tags", ... */
+    unsigned n_columns, n_keys;
+    struct cs_column columns[CS_TABLE_COLUMNS_MAX];
+};
+
+/* The schemas that this project uses. */
+extern const struct cs_schema cs_schema_points; /* offset | samples */
+extern const struct cs_schema cs_schema_edges;  /* from, to_image (text, "" = same image), to | count */
+extern const struct cs_schema
+    cs_schema_stacks; /* frames (text: "image-id+hexoffset" leaf first, ';' between) | samples */
+
+struct cs_table;
+
+/* NULL when memory is short. */
+struct cs_table *cs_table_open(const struct cs_schema *schema);
+void cs_table_close(struct cs_table *table);
+const struct cs_schema *cs_table_schema(const struct cs_table *table);
+
+/* Adds a row of n_columns values, merging it into the row with the same keys. 0 or -ENOMEM. Sums saturate. */
+int cs_table_add(struct cs_table *table, const uint64_t *row);
+/* Index of `text` in the dictionary, added if new; -ENOMEM. */
+int64_t cs_table_text(struct cs_table *table, const char *text);
+/* The string at `index`, valid until the table is closed; "" when there is none. */
+const char *cs_table_string(const struct cs_table *table, uint64_t index);
+/* dst += src, dictionaries remapped. 0, -ENOMEM, or -EINVAL where the schemas differ. */
+int cs_table_merge(struct cs_table *dst, const struct cs_table *src);
+
+size_t cs_table_rows(const struct cs_table *table);
+/* Row i in ascending key order (text keys in strcmp order); valid until the next add, merge or close. */
+const uint64_t *cs_table_row(struct cs_table *table, size_t i);
+/* Sum over all rows of column `column`, saturating. */
+uint64_t cs_table_sum(const struct cs_table *table, unsigned column);
+
+#endif

@@ -1,0 +1,24 @@
+# tests/: unit (cmocka), integration (programs that print "ok"/"not ok", exit 77 = skipped), fuzz targets.
+UNIT_SRC := $(wildcard tests/unit/*_test.c)
+UNIT     := $(UNIT_SRC:%.c=$(BUILD)/%)
+INTEGRATION := $(wildcard tests/integration/*.sh)
+
+$(BUILD)/tests/unit/%_test: $(BUILD)/tests/unit/%_test.o $(LIB)
+	$(call say,LD,$@)$(CC) $(ALL_LDFLAGS) $(LDFLAGS) -o $@ $< $(LIB) $(ALL_LIBS) -lcmocka
+
+# Programs that tests observe or sample: tests/programs/x.c -> build/tests/programs/x
+TEST_PROGRAMS := $(patsubst %.c,$(BUILD)/%,$(wildcard tests/programs/*.c))
+$(BUILD)/tests/programs/%: tests/programs/%.c
+	@mkdir -p $(@D)
+	$(call say,CC,$<)$(CC) $(CPPFLAGS) -std=gnu11 $(WARN) -O2 -g -fno-omit-frame-pointer -MMD -MP -o $@ $< $(programs.$*.libs)
+
+.SECONDARY: $(UNIT:%=%.o)
+.PHONY: check check-quick check-unit check-integration
+check: all $(UNIT) $(TEST_PROGRAMS) ## install, build, run all tests
+	@BUILD=$(BUILD) tests/run $(UNIT) $(INTEGRATION)
+check-quick: all $(UNIT) $(TEST_PROGRAMS) ## unit and integration tests without the long ones
+	@BUILD=$(BUILD) CS_QUICK=1 tests/run $(UNIT) $(INTEGRATION)
+check-unit: $(UNIT) ## unit tests alone
+	@BUILD=$(BUILD) tests/run $(UNIT)
+check-integration: all $(TEST_PROGRAMS) ## integration tests alone
+	@BUILD=$(BUILD) tests/run $(INTEGRATION)
