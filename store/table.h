@@ -37,7 +37,10 @@ struct cs_schema {
 
 /* The schemas that this project uses. */
 extern const struct cs_schema cs_schema_points; /* offset | samples */
-extern const struct cs_schema cs_schema_edges;  /* from, to_image (text, "" = same image), to | count */
+/* from, to_image (text, "" = same image), to | count, bursts (that saw it), squares (sum over bursts of
+ * count²: the variance by clustering). A conditional branch that falls through is an edge too: every control
+ * transfer is. */
+extern const struct cs_schema cs_schema_edges;
 extern const struct cs_schema
     cs_schema_stacks; /* frames (text: "image-id+hexoffset" leaf first, ';' between) | samples */
 
