@@ -40,6 +40,19 @@ int operand_count(const struct parsed *args);
 const char *operand(const struct parsed *args, int i);
 char **operand_vector(const struct parsed *args); /* NULL-terminated */
 
+/* Where the profile store is: --store (readers) or --output (writers), else $CYCLESCOPE_STORE, else
+ * ./cyclescope.store. Never NULL. */
+const char *store_location(const struct parsed *args);
+/* For the option tables of readers and of writers. */
+#define OPTION_STORE                                                                                         \
+    {                                                                                                        \
+        "store", 0, "DIR", "profile store to read (else $CYCLESCOPE_STORE, ./cyclescope.store)"              \
+    }
+#define OPTION_OUTPUT                                                                                        \
+    {                                                                                                        \
+        "output", 'o', "DIR", "profile store to add to (else $CYCLESCOPE_STORE, ./cyclescope.store)"         \
+    }
+
 /* Print "cyclescope NAME: sentence" on standard error; return CS_EXIT_FAILED / CS_EXIT_USAGE. */
 int failed(const struct cs_error *err);
 int failed_with(const char *format, ...) __attribute__((format(printf, 1, 2)));
