@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The time base: how many core cycles pass in a nanosecond of cpu-clock time. A virtual machine states
+ * neither its core's clock nor, sometimes, its TSC's truthfully, so both are measured:
+ *
+ *   TSC   against CLOCK_MONOTONIC_RAW, bracketed readings, the tightest brackets kept;
+ *   core  by a chain of dependent register-to-register adds, one cycle each on every core met (adds of a
+ * constant are eliminated at rename on some). Steal, interrupts and a waking core only ever lengthen a chain,
+ * so the shortest of many short chains is right, and the difference of two lengths drops the reading's cost.
+ *
+ * Invariant: 0.2 GHz < core_hz < 10 GHz or the call fails. Cost: about 25 ms of one CPU. No state; any
+ * thread; the figure is that of the CPU it ran on. Depends on store/error.h only. */
+#ifndef CS_ANALYSIS_CLOCK_H
+#define CS_ANALYSIS_CLOCK_H
+
+#include "store/error.h"
+
+#include <stddef.h>
+
+struct cs_clock {
+    double core_hz; /* of the core when it is busy */
+    double tsc_hz;  /* 0 where there is no time-stamp counter */
+    double spread;  /* (median chain - shortest chain) / shortest: how disturbed the measurement was */
+    unsigned n_chains;
+};
+
+int cs_clock_calibrate(struct cs_clock *out, struct cs_error *err);
+
+/* The pure half. `shorter` and `longer` are n ticks each of chains of `adds_short` and `adds_long` adds.
+ * Returns ticks of one add, or a negative value when the two are inconsistent. */
+double cs_clock_ticks_per_add(const double *shorter, const double *longer, size_t n, double adds_short,
+                              double adds_long);
+
+#endif
