@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Double-time-error filtering (shim-2015 section 4.1). A reading takes the clock twice, before (start) and
+ * after (end) it reads the counters. Two consecutive readings make an interval; its rates are right only if
+ * the time to read was the same at both ends, that is if
+ *
+ *     CPC = (end1 - end0) / (start1 - start0)   lies within 1 ± band   (0.01 in the paper).
+ *
+ * Beyond the paper: an interval can also be refused because another thread ran at one end, because the tag
+ * differs between the ends, because a counter could not be read, or because the observer was away. Each cause
+ * is counted by its name, in intervals and in cycles, and every interval has exactly one verdict.
+ *
+ * Pure: no state but what the caller holds, no I/O, nothing of ours included. Cost of cs_dte_judge inlined
+ * with a constant rule: about ten instructions, no division. Thread-safe as plain values are. */
+#ifndef CS_DTE_DTE_H
+#define CS_DTE_DTE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum cs_dte_verdict {
+    CS_DTE_KEPT = 0,
+    CS_DTE_SKEW,      /* CPC outside the band: the two ends were not read in the same time */
+    CS_DTE_THREAD,    /* another thread ran at one of the ends, or there was a switch between them */
+    CS_DTE_TAG,       /* the tag differs between the ends (only where the rule asks for it) */
+    CS_DTE_UNREAD,    /* a counter was not scheduled or changed while it was read */
+    CS_DTE_WRAPPED,   /* a software counter went backwards: it was reset, or wrapped */
+    CS_DTE_GAP,       /* longer than the rule's limit: the observer was away */
+    CS_DTE_BACKWARDS, /* the clock did not advance */
+    CS_DTE_VERDICTS
+};
+
+/* Intervals of this many cycles or more are gaps whatever the rule says; it keeps the arithmetic in 64 bits.
+ */
+#define CS_DTE_LONGEST ((uint64_t)1 << 31)
+
+struct cs_dte_rule {
+    uint64_t band_q32;   /* half-width of the band times 2^32, below 2^32; see cs_dte_band */
+    uint64_t gap_cycles; /* longer intervals are gaps; at most CS_DTE_LONGEST */
+    bool same_thread, same_tag;
+};
+
+struct cs_dte_reading {
+    uint64_t start, end; /* clock, in cycles; start <= end */
+    uint64_t thread;     /* identity of what ran: any number that changes when something else did */
+    uint64_t tag;
+    bool whole; /* every counter could be read */
+};
+
+/* Intervals and cycles by verdict. */
+struct cs_dte_tally {
+    uint64_t intervals[CS_DTE_VERDICTS], cycles[CS_DTE_VERDICTS];
+};
+
+/* Half-width 0 <= band < 1 as a rule holds it. */
+uint64_t cs_dte_band(double band);
+/* The paper's rule: band 0.01, no limit on gaps, one thread, any tag. */
+struct cs_dte_rule cs_dte_paper_rule(void);
+/* Cycles per cycles; infinity when the start did not advance. */
+double cs_dte_cpc(const struct cs_dte_reading *from, const struct cs_dte_reading *to);
+/* One word, and a clause for people, for each verdict. */
+const char *cs_dte_name(enum cs_dte_verdict verdict);
+const char *cs_dte_meaning(enum cs_dte_verdict verdict);
+void cs_dte_tally_merge(struct cs_dte_tally *into, const struct cs_dte_tally *from);
+uint64_t cs_dte_tally_intervals(const struct cs_dte_tally *tally); /* over all verdicts */
+uint64_t cs_dte_tally_cycles(const struct cs_dte_tally *tally);
+
+/* The skew test alone; 0 < starts < 2^31, 0 < ends < 2^32. */
+static inline bool cs_dte_in_band(uint64_t starts, uint64_t ends, uint64_t band_q32)
+{
+    uint64_t off = ends > starts ? ends - starts : starts - ends;
+    return off << 32 <= starts * band_q32;
+}
+
+static inline enum cs_dte_verdict cs_dte_judge(const struct cs_dte_rule *rule,
+                                               const struct cs_dte_reading *from,
+                                               const struct cs_dte_reading *to)
+{
+    uint64_t starts = to->start - from->start, ends = to->end - from->end;
+    if (to->start <= from->start || to->end <= from->end)
+        return CS_DTE_BACKWARDS;
+    if (starts >= rule->gap_cycles || starts >= CS_DTE_LONGEST || ends >= 2 * CS_DTE_LONGEST)
+        return CS_DTE_GAP;
+    if (!from->whole || !to->whole)
+        return CS_DTE_UNREAD;
+    if (rule->same_thread && from->thread != to->thread)
+        return CS_DTE_THREAD;
+    if (!cs_dte_in_band(starts, ends, rule->band_q32))
+        return CS_DTE_SKEW;
+    if (rule->same_tag && from->tag != to->tag)
+        return CS_DTE_TAG;
+    return CS_DTE_KEPT;
+}
+
+/* Change of a counter of `bits` bits (1 to 64) between two readings less than one wrap apart. */
+static inline uint64_t cs_dte_delta(uint64_t from, uint64_t to, unsigned bits)
+{
+    return (to - from) & (~(uint64_t)0 >> (64 - bits));
+}
+
+static inline void cs_dte_count(struct cs_dte_tally *tally, enum cs_dte_verdict verdict, uint64_t cycles)
+{
+    tally->intervals[verdict]++;
+    tally->cycles[verdict] += cycles;
+}
+
+#endif
