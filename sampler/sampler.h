@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The interrupt sampler: a session that counts (PID, PC, EVENT), places the counts on (image, offset) and
+ * merges them into a profile store. dcpi-1997 section 4; sprof-1998 section 3 for several events.
+ *
+ * How it is used (record, the daemon, tests):
+ *
+ *     struct cs_sampler_config config = {.target = CS_TARGET_COMMAND, .command = argv, .store = store};
+ *     cs_sampler_open(&config, &sampler, &err);
+ *     while (cs_sampler_poll(sampler, 1000, &err) > 0)
+ *         if (it is time)
+ *             cs_sampler_merge(sampler, &err);
+ *     cs_sampler_stop(sampler, &err);
+ *     cs_sampler_merge(sampler, &err);
+ *     cs_sampler_close(sampler);
+ *
+ * Invariant (tested): delivered = placed + unknown; what the kernel or we could not keep is in `lost`.
+ * Samples in memory are dropped by nothing but a merge that succeeded.
+ *
+ * Threading: a session belongs to one thread; cs_sampler_held may be called from any. Sessions are
+ * independent of each other. Nothing here prints; remarks for the user go through `say`. May be used by cli/;
+ * uses store/. */
+#ifndef CS_SAMPLER_SAMPLER_H
+#define CS_SAMPLER_SAMPLER_H
+
+#include "store/store.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#define CS_EVENTS_MAX 16
+
+struct cs_sampler;
+
+enum cs_target { CS_TARGET_ALL, CS_TARGET_PID, CS_TARGET_COMMAND };
+enum cs_driver_choice { CS_DRIVER_AUTO, CS_DRIVER_BPF, CS_DRIVER_RING };
+/* By what profiles are kept apart besides image and event. */
+enum cs_label { CS_LABEL_NONE, CS_LABEL_PROCESS, CS_LABEL_COMMAND, CS_LABEL_CGROUP };
+
+/* Counts that were placed, as `placed` sees them. */
+struct cs_placed {
+    const struct cs_image *image; /* valid until cs_sampler_close */
+    uint64_t offset;
+    uint64_t samples;
+    unsigned event;          /* index, see cs_sampler_event */
+    pid_t pid;               /* process, not thread; 0 = idle */
+    uint64_t from_ns, to_ns; /* the samples were taken in this interval, CLOCK_MONOTONIC */
+    const char *label;       /* "" = none */
+};
+
+struct cs_sampler_config {
+    const char *const *events; /* libpfm4 names with modifiers; none: cycles, else cpu-clock */
+    unsigned n_events;
+    /* How often; the first of these that is not 0 counts. None: 1000 Hz. */
+    double budget;       /* share of the profiled work's time that may be lost, 0.005 = 0.5 % */
+    uint64_t period;     /* events (cpu-clock: ns) a sample, mean */
+    double frequency_hz; /* samples a second of a busy CPU */
+    bool period_exact;   /* do not randomise: for experiments on aliasing only */
+
+    enum cs_target target;
+    pid_t pid;      /* CS_TARGET_PID: a process and what it starts from now on */
+    char **command; /* CS_TARGET_COMMAND: argv */
+
+    struct cs_store
+        *store; /* writable and with an epoch when cs_sampler_merge is called; NULL: never merged */
+    enum cs_driver_choice driver;
+    bool stacks; /* call chains too (frame pointers); implies the ring driver */
+    enum cs_label label;
+    int wake_fd; /* >0: cs_sampler_poll returns early when it is readable (a control socket, a signalfd) */
+
+    /* Callbacks, all optional, called from cs_sampler_* on the session's thread. */
+    void *arg;
+    void (*say)(void *arg, const char *sentence); /* a remark: fallbacks, losses, what was not permitted */
+    void (*placed)(void *arg,
+                   const struct cs_placed *placed); /* every count, before it goes into a profile */
+};
+
+struct cs_sampler_statistics {
+    const char *driver;         /* "bpf" or "ring" */
+    uint64_t delivered;         /* samples that reached us */
+    uint64_t unknown;           /* of those, not placeable (by cause: cs_sampler_unknown) */
+    uint64_t lost;              /* samples that the kernel or a full log dropped */
+    uint64_t map_records_lost;  /* MMAP, FORK, ... records lost: some images may have been missed */
+    uint64_t entries;           /* table entries that were drained: delivered / entries = reduction */
+    uint64_t merged;            /* samples in the store */
+    uint64_t pending;           /* samples in memory, not merged yet */
+    uint64_t images, processes; /* known now */
+    uint64_t merges, merge_failures;
+    double rate_hz;               /* asked of each busy CPU, now */
+    double sample_cost_us;        /* what a sample costs the profiled work, measured; 0 = not measured */
+    double loss;                  /* share of the work's time that sampling takes now, by the controller */
+    double collector_cpu_seconds; /* used by this session in user and system mode */
+    uint64_t held_ns;             /* reported through cs_sampler_held */
+};
+
+/* Why a sample could not be placed; offsets in the image "[unknown]". */
+enum cs_unknown {
+    CS_UNKNOWN_NO_MAPPING, /* the process has nothing executable mapped there that we know of */
+    CS_UNKNOWN_NO_PROCESS, /* the process was gone before its maps could be read */
+    CS_UNKNOWN_REPLACED,   /* two images were there within the interval: neither is credited */
+    CS_UNKNOWN_NO_FILE,    /* the image's file was gone and its layout with it */
+    CS_UNKNOWN_KERNEL,     /* a kernel address outside of text and modules, or kernel addresses are hidden */
+    CS_UNKNOWN_GENERATION, /* an exec or fork notice was lost, so the incarnation is not certain */
+    CS_UNKNOWN_N
+};
+
+/* Opens the events; a command is started, stopped before its exec until everything is ready, then let go.
+ * Sampling runs from here on. Errors: -EINVAL unknown event, -ESRCH no such process, -EACCES/-EPERM not ours,
+ * -ENOENT no such command, each with a sentence. */
+int cs_sampler_open(const struct cs_sampler_config *config, struct cs_sampler **out, struct cs_error *err);
+
+/* Waits up to `timeout_ms` for something to do, and does what is due: drain, new periods, budget. 1: go on;
+ * 0: the target has ended; <0: error. */
+int cs_sampler_poll(struct cs_sampler *sampler, int timeout_ms, struct cs_error *err);
+
+/* Stops the events, drains the rest. The command (if any) is not waited for. */
+int cs_sampler_stop(struct cs_sampler *sampler, struct cs_error *err);
+
+/* Drains, then merges everything in memory into the store's current epoch, with the counters "samples",
+ * "lost", "unknown", "unknown.CAUSE". On failure what was not merged stays in memory and is merged by the
+ * next call. */
+int cs_sampler_merge(struct cs_sampler *sampler, struct cs_error *err);
+
+void cs_sampler_close(struct cs_sampler *sampler);
+
+void cs_sampler_statistics(struct cs_sampler *sampler, struct cs_sampler_statistics *out);
+uint64_t cs_sampler_unknown(const struct cs_sampler *sampler, enum cs_unknown cause);
+const char *cs_unknown_name(enum cs_unknown cause);     /* "no-mapping": for counters */
+const char *cs_unknown_sentence(enum cs_unknown cause); /* for people */
+
+unsigned cs_sampler_events(const struct cs_sampler *sampler);
+const char *cs_sampler_event(const struct cs_sampler *sampler, unsigned event);
+/* Process of CS_TARGET_COMMAND, and its wait status once cs_sampler_poll returned 0; -1 before. */
+pid_t cs_sampler_child(const struct cs_sampler *sampler);
+int cs_sampler_child_status(const struct cs_sampler *sampler);
+
+/* A burst held a thread of the profiled work for `ns`: that time counts against the budget. Any thread. */
+void cs_sampler_held(struct cs_sampler *sampler, uint64_t ns);
+/* Share of the budget (as a share of time, like config.budget) that bursts may use from now on; 0 when no
+ * budget was asked. The sampling rate is chosen from the rest. */
+double cs_sampler_burst_allowance(const struct cs_sampler *sampler);
+
+/* Image and offset of an address in a process now. 0, or -(1 + enum cs_unknown). Any thread. The image is
+ * valid until cs_sampler_close. */
+int cs_sampler_locate(struct cs_sampler *sampler, pid_t pid, uint64_t addr, const struct cs_image **image,
+                      uint64_t *offset);
+
+#endif
