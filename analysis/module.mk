@@ -1,3 +1,3 @@
 # analysis/: from samples to procedures, frequencies, CPI and culprits
 MODULES += analysis
-analysis.pkgs := libdw libelf
+analysis.pkgs := libdw libelf jansson

@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The machine that a profile was taken on, as the culprit analysis needs it: sizes of caches and TLBs, what a
+ * miss costs, and the name of the scheduling model. Detected where the profile is recorded, kept in the
+ * epoch's meta, so that an analysis on another machine stays right.
+ *
+ * Stated family and model numbers aren't believed (virtual machines state false ones): the scheduling model
+ * is chosen by the instruction sets that the core has. Sizes come from sysfs and CPUID, latencies are
+ * measured. No state; any thread. Depends on store/error.h only. */
+#ifndef CS_ANALYSIS_MACHINE_H
+#define CS_ANALYSIS_MACHINE_H
+
+#include "store/error.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* Instruction sets that tell cores apart. */
+enum cs_feature {
+    CS_HAS_AVX = 1 << 0,
+    CS_HAS_F16C = 1 << 1,
+    CS_HAS_AVX2 = 1 << 2,
+    CS_HAS_ADX = 1 << 3,
+    CS_HAS_CLFLUSHOPT = 1 << 4,
+    CS_HAS_AVX512F = 1 << 5,
+    CS_HAS_AVX512_VNNI = 1 << 6,
+    CS_HAS_AVX512_VBMI2 = 1 << 7,
+    CS_HAS_AVX512_BF16 = 1 << 8,
+    CS_HAS_AVX512_FP16 = 1 << 9,
+    CS_HAS_AMX = 1 << 10,
+    CS_HAS_AVX_VNNI = 1 << 11,
+    CS_HAS_VAES = 1 << 12,
+    CS_HAS_CLWB = 1 << 13,
+    CS_HAS_CLZERO = 1 << 14,
+    CS_HAS_SSE42 = 1 << 15,
+    CS_HAS_VP2INTERSECT = 1 << 16,
+    CS_HAS_HYPERVISOR = 1 << 17,
+};
+
+enum cs_vendor { CS_VENDOR_OTHER, CS_VENDOR_INTEL, CS_VENDOR_AMD };
+
+struct cs_cache_level {
+    uint64_t bytes;        /* 0 = there is none */
+    double latency_cycles; /* load to use; measured, or 0 = unknown */
+};
+
+struct cs_machine {
+    enum cs_vendor vendor;
+    uint32_t features;
+    char stated[64]; /* what the machine says it is: shown, not used */
+    char cpu[32];    /* scheduling model by features, in llvm's names; "" = none known */
+    double core_hz;  /* from cs_clock_calibrate; 0 = unknown */
+    double tsc_hz;
+    uint32_t line_bytes, page_bytes;
+    uint64_t l1i_bytes;
+    struct cs_cache_level l1d, l2, l3;
+    double memory_cycles;        /* load to use from memory */
+    double walk_cycles;          /* added by a miss of the last-level TLB whose page table is cached */
+    uint32_t dtlb_entries;       /* first level, small pages */
+    uint32_t stlb_entries;       /* last level, shared or data */
+    uint32_t itlb_entries;       /* first level, small pages */
+    uint32_t store_buffer;       /* entries */
+    double mispredict_cycles[2]; /* least and most that one costs */
+};
+
+/* Sizes, features, model; nothing measured (core_hz and latencies 0). Always fills `out`: what can't be found
+ * gets a stated default. Microseconds. */
+void cs_machine_detect(struct cs_machine *out);
+
+/* Measures core_hz, tsc_hz and the latencies on the calling CPU; about 0.1 s and 64 MB for that time. */
+int cs_machine_measure(struct cs_machine *machine, struct cs_error *err);
+
+/* Pure: scheduling models for these features, best first, NULL-terminated; the caller takes the first that
+ * the installed llvm-mca knows. */
+const char *const *cs_machine_models(enum cs_vendor vendor, uint32_t features);
+
+/* The machine as a JSON object text, and back. `text` gets at most `size` bytes; returns the length, or
+ * -ENOSPC. A field that is missing or of a wrong type keeps its default; -EINVAL when `text` is no object. */
+int cs_machine_to_json(const struct cs_machine *machine, char *text, unsigned size);
+int cs_machine_from_json(const char *text, struct cs_machine *out);
+
+/* Defaults for a machine that nothing is known of: 32 KB, 1 MB, 32 MB, 64-byte lines. */
+void cs_machine_default(struct cs_machine *out);
+
+#endif

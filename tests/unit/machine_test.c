@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "analysis/machine.h"
+
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+static void the_model_follows_the_instruction_sets_and_not_the_stated_number(void **state)
+{
+    (void)state;
+    const uint32_t amx = CS_HAS_AMX | CS_HAS_AVX512F | CS_HAS_AVX512_VBMI2 | CS_HAS_AVX2 | CS_HAS_ADX;
+    assert_string_equal(cs_machine_models(CS_VENDOR_INTEL, amx)[0], "sapphirerapids");
+    assert_string_equal(cs_machine_models(CS_VENDOR_INTEL, CS_HAS_AVX2 | CS_HAS_CLFLUSHOPT)[0], "skylake");
+    assert_string_equal(cs_machine_models(CS_VENDOR_AMD, CS_HAS_AVX2 | CS_HAS_VAES | CS_HAS_CLWB)[0],
+                        "znver3");
+    assert_string_equal(cs_machine_models(CS_VENDOR_AMD, CS_HAS_AVX512F | CS_HAS_VAES)[0], "znver4");
+    assert_string_equal(cs_machine_models(CS_VENDOR_OTHER, 0)[0], "x86-64-v2");
+}
+
+static void every_list_of_models_ends(void **state)
+{
+    (void)state;
+    for (uint32_t bit = 0; bit < 18; bit++)
+        for (int vendor = 0; vendor < 3; vendor++) {
+            const char *const *m = cs_machine_models((enum cs_vendor)vendor, UINT32_C(1) << bit);
+            int n = 0;
+            while (m[n])
+                n++;
+            assert_in_range(n, 1, 7);
+        }
+}
+
+static void a_machine_survives_json(void **state)
+{
+    (void)state;
+    struct cs_machine m, back;
+    char text[4096];
+    cs_machine_detect(&m);
+    m.core_hz = 3.25e9;
+    m.l3.latency_cycles = 51.5;
+    assert_true(cs_machine_to_json(&m, text, sizeof text) > 0);
+    assert_int_equal(cs_machine_from_json(text, &back), 0);
+    assert_string_equal(back.cpu, m.cpu);
+    assert_string_equal(back.stated, m.stated);
+    assert_true(back.core_hz == 3.25e9 && back.l3.latency_cycles == 51.5);
+    assert_int_equal(back.l2.bytes, m.l2.bytes);
+    assert_int_equal(cs_machine_to_json(&m, text, 20), -ENOSPC);
+}
+
+static void a_field_of_a_wrong_type_keeps_its_default(void **state)
+{
+    (void)state;
+    struct cs_machine m, fallback;
+    cs_machine_default(&fallback);
+    assert_int_equal(
+        cs_machine_from_json("{\"l2_bytes\":\"big\",\"line_bytes\":0,\"cpu\":7,\"l3_bytes\":-1}", &m), 0);
+    assert_int_equal(m.l2.bytes, fallback.l2.bytes);
+    assert_int_equal(m.l3.bytes, fallback.l3.bytes);
+    assert_int_equal(m.line_bytes, 64);
+    assert_string_equal(m.cpu, "");
+    assert_int_equal(cs_machine_from_json("[]", &m), -EINVAL);
+    assert_int_equal(cs_machine_from_json("{", &m), -EINVAL);
+}
+
+static void a_deeper_level_is_measured_slower(void **state)
+{
+    (void)state;
+    struct cs_machine m;
+    struct cs_error err = {0};
+    cs_machine_detect(&m);
+    assert_int_equal(cs_machine_measure(&m, &err), 0);
+    assert_in_range((uint64_t)m.l1d.latency_cycles, 2, 10);
+    assert_true(m.l2.latency_cycles > m.l1d.latency_cycles);
+    assert_true(m.memory_cycles > 2 * m.l2.latency_cycles);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_model_follows_the_instruction_sets_and_not_the_stated_number),
+        cmocka_unit_test(every_list_of_models_ends),
+        cmocka_unit_test(a_machine_survives_json),
+        cmocka_unit_test(a_field_of_a_wrong_type_keeps_its_default),
+        cmocka_unit_test(a_deeper_level_is_measured_slower),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
