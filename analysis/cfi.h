@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* What .eh_frame says about where procedures start and end: enough to find them in a stripped image, where
+ * each function still has its frame description. Internal to analysis/. Linear in the section,
+ * bounds-checked. */
+#ifndef CS_ANALYSIS_CFI_H
+#define CS_ANALYSIS_CFI_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* Calls `found` for each description; `address` is where the section lies in the image. A damaged record ends
+ * the walk. Returns the first non-zero value of `found`, else 0. */
+int cs_cfi_each(const uint8_t *section, size_t n, uint64_t address,
+                int (*found)(uint64_t start, uint64_t size, void *arg), void *arg);
+
+#endif

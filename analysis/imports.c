@@ -1,0 +1,213 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* A PLT stub is recognised by its `jmp *slot(%rip)`, whatever the linker and the flavour of PLT (.plt,
+ * .plt.sec, .plt.got); the slot's relocation has the name. */
+#include "analysis/imports.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define STUB_BYTES 16
+
+static int by_offset(const void *a, const void *b)
+{
+    const struct import *x = a, *y = b;
+    return (x->offset > y->offset) - (x->offset < y->offset);
+}
+
+static int by_relative(const void *a, const void *b)
+{
+    const struct relative *x = a, *y = b;
+    return (x->offset > y->offset) - (x->offset < y->offset);
+}
+
+static int grow(void **array, size_t n, size_t each)
+{
+    if (n & (n - 1)) /* grows at each power of two */
+        return 0;
+    void *grown = realloc(*array, (n ? 2 * n : 1) * each);
+    if (!grown)
+        return -ENOMEM;
+    *array = grown;
+    return 0;
+}
+
+static int add_slot(struct imports *im, uint64_t offset, const char *name)
+{
+    if (grow((void **)&im->slots, im->n_slots, sizeof *im->slots) < 0)
+        return -ENOMEM;
+    im->slots[im->n_slots++] = (struct import){offset, name};
+    return 0;
+}
+
+static int add_relative(struct imports *im, uint64_t offset, uint64_t value)
+{
+    if (grow((void **)&im->relatives, im->n_relatives, sizeof *im->relatives) < 0)
+        return -ENOMEM;
+    im->relatives[im->n_relatives++] = (struct relative){offset, value};
+    return 0;
+}
+
+static const char *symbol_name(const struct elf_file *file, const struct elf_section *symbols, uint64_t index)
+{
+    size_t n, n_strings;
+    const uint8_t *bytes = elf_file_contents(file, symbols, &n);
+    if (!bytes || symbols->header.sh_link == 0 || index >= n / sizeof(Elf64_Sym))
+        return NULL;
+    Elf64_Sym symbol;
+    memcpy(&symbol, bytes + index * sizeof symbol, sizeof symbol);
+    for (size_t i = 0; i < file->n_sections; i++)
+        if (elf_ndxscn(file->sections[i].section) == symbols->header.sh_link) {
+            const char *strings = (const char *)elf_file_contents(file, &file->sections[i], &n_strings);
+            if (!strings || symbol.st_name >= n_strings ||
+                !memchr(strings + symbol.st_name, 0, n_strings - symbol.st_name))
+                return NULL;
+            return strings + symbol.st_name;
+        }
+    return NULL;
+}
+
+static int read_rela(struct imports *im, const struct elf_file *file, const struct elf_section *section,
+                     const struct elf_section *symbols)
+{
+    size_t n;
+    const uint8_t *bytes = elf_file_contents(file, section, &n);
+    for (size_t i = 0; bytes && i < n / sizeof(Elf64_Rela); i++) {
+        Elf64_Rela r;
+        memcpy(&r, bytes + i * sizeof r, sizeof r);
+        int rc = 0;
+        switch (ELF64_R_TYPE(r.r_info)) {
+        case R_X86_64_RELATIVE:
+            rc = add_relative(im, r.r_offset, (uint64_t)r.r_addend);
+            break;
+        case R_X86_64_JUMP_SLOT:
+        case R_X86_64_GLOB_DAT: {
+            const char *name = symbols ? symbol_name(file, symbols, ELF64_R_SYM(r.r_info)) : NULL;
+            if (name && *name)
+                rc = add_slot(im, r.r_offset, name);
+            break;
+        }
+        case R_X86_64_IRELATIVE:
+            rc = add_slot(im, r.r_offset, "ifunc");
+            break;
+        default:
+            break;
+        }
+        if (rc < 0)
+            return rc;
+    }
+    return 0;
+}
+
+/* The compact form: an even word is an address, an odd one a bitmap of the 63 words that follow the last
+ * address. The value stands in the slot itself. */
+static int read_relr(struct imports *im, const struct elf_file *file, const struct elf_section *section)
+{
+    size_t n, room;
+    uint64_t where = 0;
+    const uint8_t *bytes = elf_file_contents(file, section, &n);
+    for (size_t i = 0; bytes && i < n / 8; i++) {
+        uint64_t word, value;
+        memcpy(&word, bytes + 8 * i, 8);
+        uint64_t first = word & 1 ? where : word, bits = word & 1 ? word >> 1 : 1;
+        where = word & 1 ? where + 63 * 8 : word + 8;
+        for (uint64_t at = first; bits; bits >>= 1, at += 8) {
+            const uint8_t *slot = bits & 1 ? elf_file_at(file, at, &room, NULL) : NULL;
+            if (!slot || room < 8)
+                continue;
+            memcpy(&value, slot, 8);
+            if (add_relative(im, at, value) < 0)
+                return -ENOMEM;
+        }
+    }
+    return 0;
+}
+
+static const struct import *find(const struct import *list, size_t n, uint64_t offset)
+{
+    struct import key = {offset, NULL};
+    return n ? bsearch(&key, list, n, sizeof *list, by_offset) : NULL;
+}
+
+static int read_stubs(struct imports *im, const struct elf_file *file, const struct elf_section *section)
+{
+    size_t n, step = section->header.sh_entsize == 8 ? 8 : STUB_BYTES;
+    const uint8_t *bytes = elf_file_contents(file, section, &n);
+    for (size_t at = 0; bytes && at + step <= n; at += step)
+        for (size_t k = 0; k + 6 <= step; k++) {
+            int32_t displacement;
+            if (bytes[at + k] != 0xff || bytes[at + k + 1] != 0x25)
+                continue;
+            memcpy(&displacement, bytes + at + k + 2, 4);
+            uint64_t slot = section->header.sh_addr + at + k + 6 + (uint64_t)(int64_t)displacement;
+            const struct import *to = find(im->slots, im->n_slots, slot);
+            if (!to)
+                continue;
+            if (grow((void **)&im->stubs, im->n_stubs, sizeof *im->stubs) < 0)
+                return -ENOMEM;
+            im->stubs[im->n_stubs++] = (struct import){section->header.sh_addr + at, to->name};
+            break;
+        }
+    return 0;
+}
+
+int imports_init(struct imports *im, const struct elf_file *file)
+{
+    *im = (struct imports){0};
+    if (file->header.e_machine != EM_X86_64 || file->header.e_ident[EI_CLASS] != ELFCLASS64)
+        return 0;
+    const struct elf_section *symbols = elf_file_section_of_type(file, SHT_DYNSYM);
+    int rc = 0;
+    for (size_t i = 0; i < file->n_sections && rc == 0; i++) {
+        const struct elf_section *s = &file->sections[i];
+        if (s->header.sh_type == SHT_RELA && (s->header.sh_flags & SHF_ALLOC))
+            rc = read_rela(im, file, s, symbols);
+        else if (s->header.sh_type == 19 /* SHT_RELR */)
+            rc = read_relr(im, file, s);
+    }
+    if (im->n_slots)
+        qsort(im->slots, im->n_slots, sizeof *im->slots, by_offset);
+    if (im->n_relatives)
+        qsort(im->relatives, im->n_relatives, sizeof *im->relatives, by_relative);
+    for (size_t i = 0; i < file->n_sections && rc == 0; i++)
+        if (strncmp(file->sections[i].name, ".plt", 4) == 0 || strcmp(file->sections[i].name, ".iplt") == 0)
+            rc = read_stubs(im, file, &file->sections[i]);
+    if (im->n_stubs)
+        qsort(im->stubs, im->n_stubs, sizeof *im->stubs, by_offset);
+    if (rc < 0)
+        imports_fini(im);
+    return rc;
+}
+
+void imports_fini(struct imports *im)
+{
+    free(im->slots);
+    free(im->stubs);
+    free(im->relatives);
+    *im = (struct imports){0};
+}
+
+const char *imports_name(const struct imports *im, uint64_t offset)
+{
+    const struct import *to = find(im->stubs, im->n_stubs, offset);
+    if (!to)
+        to = find(im->slots, im->n_slots, offset);
+    return to ? to->name : NULL;
+}
+
+bool imports_relative(const struct imports *im, uint64_t offset, uint64_t *value)
+{
+    struct relative key = {offset, 0};
+    const struct relative *r =
+        im->n_relatives ? bsearch(&key, im->relatives, im->n_relatives, sizeof key, by_relative) : NULL;
+    if (r)
+        *value = r->value;
+    return r != NULL;
+}
+
+uint64_t imports_stub_size(const struct imports *im, size_t i)
+{
+    return i + 1 < im->n_stubs && im->stubs[i + 1].offset - im->stubs[i].offset < STUB_BYTES
+               ? im->stubs[i + 1].offset - im->stubs[i].offset
+               : STUB_BYTES;
+}

@@ -1,0 +1,227 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* A unit's scopes (functions and inlined calls) become nested ranges, so that the chain at an address is a
+ * walk up the parents. libdw's own dwarf_getscopes walks the unit's tree for each question. */
+#include "analysis/lines.h"
+#include "analysis/ranges.h"
+
+#include <dwarf.h>
+#include <elfutils/libdw.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define DEPTH_MAX 200 /* of the tree of DIEs */
+#define RANGES_A_SCOPE_MAX 4096
+#define SCOPES_MAX 4000000
+
+struct scope {
+    const char *name;
+    const char *call_file;
+    unsigned call_line, call_column;
+    uint8_t inlined;
+};
+
+struct unit {
+    Dwarf_Off die;
+    struct cs_ranges ranges; /* id = index in scopes */
+    struct scope *scopes;
+    size_t n, room;
+    bool walked;
+};
+
+struct lines {
+    Dwarf *dwarf;
+    struct unit *units;
+    size_t n;
+    struct cs_ranges ranges; /* id = index in units */
+};
+
+static int add_die_ranges(struct cs_ranges *ranges, Dwarf_Die *die, uint32_t id)
+{
+    Dwarf_Addr base, low, high;
+    ptrdiff_t at = 0;
+    for (int i = 0; i < RANGES_A_SCOPE_MAX && (at = dwarf_ranges(die, at, &base, &low, &high)) > 0; i++)
+        if (low != 0 && cs_ranges_add(ranges, low, high, id) < 0) /* 0: the linker dropped the code */
+            return -1;
+    return 0;
+}
+
+struct lines *lines_open(Elf *elf)
+{
+    struct lines *lines = calloc(1, sizeof *lines);
+    if (!lines)
+        return NULL;
+    lines->dwarf = dwarf_begin_elf(elf, DWARF_C_READ, NULL);
+    Dwarf_CU *cu = NULL, *before = NULL;
+    Dwarf_Die die;
+    uint8_t type;
+    size_t room = 0;
+    while (lines->dwarf && dwarf_get_units(lines->dwarf, cu, &cu, NULL, &type, &die, NULL) == 0) {
+        if (cu == before)
+            break;
+        before = cu;
+        if (type != DW_UT_compile && type != DW_UT_skeleton)
+            continue;
+        if (lines->n == room) {
+            room = room ? 2 * room : 64;
+            struct unit *grown = realloc(lines->units, room * sizeof *grown);
+            if (!grown)
+                break;
+            lines->units = grown;
+        }
+        lines->units[lines->n] = (struct unit){.die = dwarf_dieoffset(&die)};
+        if (add_die_ranges(&lines->ranges, &die, (uint32_t)lines->n) < 0)
+            break;
+        lines->n++;
+    }
+    cs_ranges_nest(&lines->ranges);
+    if (!lines->n) {
+        lines_close(lines);
+        return NULL;
+    }
+    return lines;
+}
+
+void lines_close(struct lines *lines)
+{
+    if (!lines)
+        return;
+    for (size_t i = 0; i < lines->n; i++) {
+        cs_ranges_fini(&lines->units[i].ranges);
+        free(lines->units[i].scopes);
+    }
+    free(lines->units);
+    cs_ranges_fini(&lines->ranges);
+    dwarf_end(lines->dwarf);
+    free(lines);
+}
+
+static const char *text_attribute(Dwarf_Die *die, unsigned name)
+{
+    Dwarf_Attribute attribute;
+    const char *text = dwarf_formstring(dwarf_attr_integrate(die, name, &attribute));
+    return text;
+}
+
+static unsigned number_attribute(Dwarf_Die *die, unsigned name)
+{
+    Dwarf_Attribute attribute;
+    Dwarf_Word value = 0;
+    return dwarf_formudata(dwarf_attr(die, name, &attribute), &value) == 0 && value <= UINT32_MAX
+               ? (unsigned)value
+               : 0;
+}
+
+static const char *scope_name(Dwarf_Die *die)
+{
+    const char *name = text_attribute(die, DW_AT_linkage_name);
+    if (!name)
+        name = text_attribute(die, DW_AT_MIPS_linkage_name);
+    if (!name)
+        name = text_attribute(die, DW_AT_name);
+    return name ? name : "";
+}
+
+static int add_scope(struct unit *unit, Dwarf_Die *cu, Dwarf_Die *die, bool inlined)
+{
+    if (unit->n >= SCOPES_MAX)
+        return -1;
+    if (unit->n == unit->room) {
+        size_t room = unit->room ? 2 * unit->room : 64;
+        struct scope *grown = realloc(unit->scopes, room * sizeof *grown);
+        if (!grown)
+            return -1;
+        unit->scopes = grown;
+        unit->room = room;
+    }
+    uint32_t before = unit->ranges.n;
+    if (add_die_ranges(&unit->ranges, die, (uint32_t)unit->n) < 0)
+        return -1;
+    if (unit->ranges.n == before)
+        return 0;
+    struct scope *s = &unit->scopes[unit->n++];
+    *s = (struct scope){.name = scope_name(die), .inlined = inlined};
+    if (inlined) {
+        Dwarf_Files *files;
+        size_t n_files;
+        unsigned file = number_attribute(die, DW_AT_call_file);
+        s->call_line = number_attribute(die, DW_AT_call_line);
+        s->call_column = number_attribute(die, DW_AT_call_column);
+        if (dwarf_getsrcfiles(cu, &files, &n_files) == 0 && file < n_files)
+            s->call_file = dwarf_filesrc(files, file, NULL, NULL);
+    }
+    return 0;
+}
+
+static void walk(struct unit *unit, Dwarf_Die *cu)
+{
+    Dwarf_Die path[DEPTH_MAX];
+    int depth = 0;
+    path[0] = *cu;
+    if (dwarf_child(cu, &path[++depth]) != 0)
+        return;
+    for (size_t steps = 0; depth > 0 && steps < 20 * (size_t)SCOPES_MAX; steps++) {
+        Dwarf_Die *die = &path[depth];
+        int tag = dwarf_tag(die);
+        bool deeper = tag == DW_TAG_subprogram || tag == DW_TAG_inlined_subroutine ||
+                      tag == DW_TAG_lexical_block || tag == DW_TAG_namespace || tag == DW_TAG_class_type ||
+                      tag == DW_TAG_structure_type || tag == DW_TAG_module;
+        if ((tag == DW_TAG_subprogram || tag == DW_TAG_inlined_subroutine) &&
+            add_scope(unit, cu, die, tag == DW_TAG_inlined_subroutine) < 0)
+            return;
+        if (deeper && depth + 1 < DEPTH_MAX && dwarf_child(die, &path[depth + 1]) == 0) {
+            depth++;
+            continue;
+        }
+        while (depth > 0) {
+            Dwarf_Die next;
+            if (dwarf_siblingof(&path[depth], &next) == 0) {
+                path[depth] = next;
+                break;
+            }
+            depth--;
+        }
+    }
+}
+
+unsigned lines_frames(struct lines *lines, uint64_t offset, struct cs_frame *frames, unsigned room)
+{
+    uint32_t r = cs_ranges_find(&lines->ranges, offset);
+    Dwarf_Die cu;
+    if (r == CS_RANGE_NONE || room == 0)
+        return 0;
+    struct unit *unit = &lines->units[lines->ranges.range[r].id];
+    if (!dwarf_offdie(lines->dwarf, unit->die, &cu))
+        return 0;
+    if (!unit->walked) {
+        unit->walked = true;
+        walk(unit, &cu);
+        cs_ranges_nest(&unit->ranges);
+    }
+    int line = 0, column = 0;
+    const char *file = NULL;
+    Dwarf_Line *row = dwarf_getsrc_die(&cu, offset);
+    if (row) {
+        dwarf_lineno(row, &line);
+        dwarf_linecol(row, &column);
+        file = dwarf_linesrc(row, NULL, NULL);
+    }
+    unsigned n = 0;
+    struct cs_frame frame = {"", file ? file : "", line > 0 ? (unsigned)line : 0,
+                             column > 0 ? (unsigned)column : 0};
+    uint32_t last = CS_RANGE_NONE;
+    for (uint32_t i = cs_ranges_find(&unit->ranges, offset); i != CS_RANGE_NONE && n < room;
+         i = unit->ranges.range[i].parent) {
+        const struct scope *s = &unit->scopes[unit->ranges.range[i].id];
+        if (unit->ranges.range[i].id == last)
+            continue;
+        last = unit->ranges.range[i].id;
+        frame.function = s->name;
+        frames[n++] = frame;
+        if (!s->inlined)
+            return n;
+        frame = (struct cs_frame){"", s->call_file ? s->call_file : "", s->call_line, s->call_column};
+    }
+    if (n == 0 && (file || line))
+        frames[n++] = frame;
+    return n;
+}

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The list of an image's procedures, from whatever tells: symbols, exported names, the mini symbol table, PLT
+ * stubs, frame descriptions, bare sections, names kept by the store. Internal to analysis/: others use
+ * analysis/code.h. */
+#ifndef CS_ANALYSIS_PROCEDURES_H
+#define CS_ANALYSIS_PROCEDURES_H
+
+#include "analysis/code.h"
+#include "analysis/elffile.h"
+#include "analysis/imports.h"
+#include "analysis/ranges.h"
+
+struct procedures {
+    struct cs_procedure *list; /* ascending by start */
+    size_t n;
+    struct cs_part *parts;
+    struct cs_ranges ranges; /* of parts; id = index in list */
+    uint32_t *by_name;       /* indexes of list in strcmp order */
+    char **made_names;       /* the strings that are ours */
+    size_t n_made;
+};
+
+/* `image` gives code and sections, `debug` and `mini` (each may be NULL) further symbols. Names point into
+ * these files. 0 or -ENOMEM. */
+int procedures_init(struct procedures *p, const struct elf_file *image, const struct elf_file *debug,
+                    const struct elf_file *mini, const struct imports *imports);
+/* From names alone (kernel, JIT, tags); copied. */
+struct named_range {
+    uint64_t start, size;
+    char *name;
+};
+int procedures_init_names(struct procedures *p, const struct named_range *names, size_t n);
+void procedures_fini(struct procedures *p);
+
+const struct cs_procedure *procedures_at(const struct procedures *p, uint64_t offset);
+/* First in by_name order with that very name and how many follow; NULL when none. */
+const struct cs_procedure *procedures_named(const struct procedures *p, const char *name, unsigned i,
+                                            unsigned *n_found);
+
+#endif
