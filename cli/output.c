@@ -15,6 +15,7 @@
 struct item {
     char *line; /* or */
     struct sheet *sheet;
+    bool note; /* a line that may be wrapped */
 };
 
 struct output {
@@ -61,7 +62,7 @@ static struct item *add(struct output *out)
         out->items = need(realloc(out->items, out->room * sizeof *out->items));
     }
     struct item *i = &out->items[out->n_items++];
-    *i = (struct item){NULL, NULL};
+    *i = (struct item){NULL, NULL, false};
     return i;
 }
 
@@ -90,7 +91,9 @@ void output_note(struct output *out, const char *format, ...)
     char *line = format_line(format, args);
     va_end(args);
     json_array_append_new(out->notes, json_text(line));
-    add(out)->line = line;
+    struct item *item = add(out);
+    item->line = line;
+    item->note = true;
 }
 
 void output_set(struct output *out, const char *key, json_t *value)
@@ -117,6 +120,31 @@ void output_drop(struct output *out)
     free(out);
 }
 
+/* Breaks at blanks so that no line is wider than `width`, where the words allow. Returns the number of lines.
+ */
+static size_t print_wrapped(const char *text, FILE *to, unsigned width)
+{
+    size_t lines = 1;
+    unsigned at = 0;
+    for (const char *p = text; *p;) {
+        size_t word = strcspn(p, " ");
+        char *copy = need(strndup(p, word));
+        unsigned wide = text_width(copy);
+        if (at && at + 1 + wide > width) {
+            fputc('\n', to);
+            lines++;
+            at = 0;
+        }
+        at += (unsigned)fprintf(to, "%s", at ? " " : "");
+        fputs(copy, to);
+        free(copy);
+        at += wide;
+        p += word + (p[word] == ' ');
+    }
+    fputc('\n', to);
+    return lines;
+}
+
 /* A line may hold colours of ours (ESC [), so it isn't cleaned here: callers clean names (text_clean). */
 static size_t print_text(const struct output *out, FILE *to)
 {
@@ -125,6 +153,8 @@ static size_t print_text(const struct output *out, FILE *to)
     for (size_t i = 0; i < out->n_items; i++) {
         if (out->items[i].sheet) {
             lines += sheet_print_text(out->items[i].sheet, to, terminal ? terminal_columns() : 0, colour);
+        } else if (out->items[i].note) {
+            lines += print_wrapped(out->items[i].line, to, terminal_columns());
         } else {
             fprintf(to, "%s\n", out->items[i].line);
             for (const char *p = out->items[i].line; p; p = strchr(p + 1, '\n'))

@@ -297,6 +297,10 @@ size_t sheet_print_text(const struct sheet *s, FILE *to, unsigned width, bool co
             widths[k] = w > widths[k] ? w : widths[k];
         }
     }
+    if (!s->columns[last].head) { /* a sheet for programs alone */
+        free(widths);
+        return 0;
+    }
     fit(s, widths, width);
 
     for (size_t line = 0; line <= shown; line++) { /* line 0 is the head */
