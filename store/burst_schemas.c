@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Columns of the profiles that bursts write: see burst_schemas.h. */
+#include "store/burst_schemas.h"
+
+const struct cs_schema cs_schema_memory = {
+    "memory", CS_MEMORY_N, 1, {{"offset", CS_KEY},      {"executions", CS_SUM},  {"bursts", CS_SUM},
+                               {"loads", CS_SUM},       {"stores", CS_SUM},      {"bytes", CS_SUM},
+                               {"lines", CS_SUM},       {"pages", CS_SUM},       {"first_lines", CS_SUM},
+                               {"far_lines", CS_SUM},   {"first_pages", CS_SUM}, {"far_pages", CS_SUM},
+                               {"strides", CS_SUM},     {"stride_same", CS_SUM}, {"stride_zero", CS_SUM},
+                               {"stride_line", CS_SUM}, {"stride_page", CS_SUM}, {"split", CS_SUM},
+                               {"page_split", CS_SUM},  {"misaligned", CS_SUM},  {"forwarded", CS_SUM},
+                               {"blocked", CS_SUM},     {"aliased", CS_SUM},     {"pointer", CS_SUM}}};
+
+const struct cs_schema cs_schema_branches = {"branches",
+                                             CS_BRANCH_N,
+                                             1,
+                                             {{"offset", CS_KEY},
+                                              {"executions", CS_SUM},
+                                              {"bursts", CS_SUM},
+                                              {"taken", CS_SUM},
+                                              {"transitions", CS_SUM},
+                                              {"missed_local", CS_SUM},
+                                              {"missed_global", CS_SUM},
+                                              {"missed", CS_SUM},
+                                              {"kind", CS_MAX}}};
+
+const struct cs_schema cs_schema_code_lines = {"code-lines",
+                                               CS_CODE_LINE_N,
+                                               1,
+                                               {{"offset", CS_KEY},
+                                                {"visits", CS_SUM},
+                                                {"bursts", CS_SUM},
+                                                {"first", CS_SUM},
+                                                {"far", CS_SUM},
+                                                {"page_first", CS_SUM},
+                                                {"page_far", CS_SUM}}};

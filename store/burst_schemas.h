@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* What bursts leave in the store besides edges: the contract between the sampler, which writes these
+ * profiles, and the analysis of culprits, which reads them. One table an image; offsets are ELF virtual
+ * addresses as everywhere.
+ *
+ *   event                schema         what
+ *   burst-edges          edges          every control transfer of every burst
+ *   burst-edges-512      edges          the part of it from the first 512 instructions of each burst
+ *   burst-edges-4096     edges          ... from the first 4096. A burst starts in proportion to time, later
+ * parts of it come nearer to proportion to instructions: the difference shows the bias burst-starts points
+ * where bursts began, one a burst burst-memory         memory         what each memory instruction touched
+ *   burst-branches       branches       how predictable each conditional or indirect branch was
+ *   burst-lines          code-lines     how soon each 64-byte line of code was fetched again
+ *
+ * Epoch counters: "bursts", "burst-instructions", "burst-end.CAUSE", "burst-skip.CAUSE", "burst-held-ns".
+ *
+ * All counts are sums over bursts. Within a burst (some 16,000 instructions) memory starts untouched, so
+ * "first" means first in its burst: it may be in a cache all the same. "Distance" is the number of *other*
+ * lines (pages) touched since, counted exactly for short distances: near = fewer than 256 lines (64 pages),
+ * else far. Addresses are virtual.
+ */
+#ifndef CS_STORE_BURST_SCHEMAS_H
+#define CS_STORE_BURST_SCHEMAS_H
+
+#include "store/table.h"
+
+/* Key "offset" of the instruction; columns as below, in this order. */
+extern const struct cs_schema cs_schema_memory;
+enum cs_memory_column {
+    CS_MEMORY_OFFSET,
+    CS_MEMORY_EXECUTIONS,  /* accesses; a repeated string instruction is one */
+    CS_MEMORY_BURSTS,      /* bursts that executed it */
+    CS_MEMORY_LOADS,       /* accesses that read */
+    CS_MEMORY_STORES,      /* accesses that wrote (read-modify-write counts in both) */
+    CS_MEMORY_BYTES,       /* sum of sizes */
+    CS_MEMORY_LINES,       /* distinct 64-byte lines, summed over bursts */
+    CS_MEMORY_PAGES,       /* distinct 4 KB pages, summed over bursts */
+    CS_MEMORY_FIRST_LINES, /* accesses to a line that nothing in the burst touched before */
+    CS_MEMORY_FAR_LINES,   /* accesses to a line with 256 or more other lines touched since its last use */
+    CS_MEMORY_FIRST_PAGES, /* accesses to a page that nothing in the burst touched before */
+    CS_MEMORY_FAR_PAGES,   /* accesses to a page with 64 or more others touched since its last use */
+    CS_MEMORY_STRIDES,     /* pairs of successive executions: the base of the four columns below */
+    CS_MEMORY_STRIDE_SAME, /* the same stride as the pair before: a prefetcher follows */
+    CS_MEMORY_STRIDE_ZERO, /* the same address again */
+    CS_MEMORY_STRIDE_LINE, /* moved by less than a line */
+    CS_MEMORY_STRIDE_PAGE, /* moved by a page or more */
+    CS_MEMORY_SPLIT,       /* crossed a line */
+    CS_MEMORY_PAGE_SPLIT,  /* crossed a page */
+    CS_MEMORY_MISALIGNED,  /* address not a multiple of the (power of two) size */
+    CS_MEMORY_FORWARDED,   /* loads wholly inside one of the 48 youngest stores */
+    CS_MEMORY_BLOCKED,     /* loads that such a store covers in part only: store-forwarding fails */
+    CS_MEMORY_ALIASED,     /* loads that differ from such a store by a multiple of 4 KB: 4K aliasing */
+    CS_MEMORY_POINTER,     /* loads whose address depends on the value of a load executed less than 16
+                              instructions before */
+    CS_MEMORY_N,
+};
+
+/* Key "offset" of the branch instruction. */
+extern const struct cs_schema cs_schema_branches;
+enum cs_branch_column {
+    CS_BRANCH_OFFSET,
+    CS_BRANCH_EXECUTIONS,
+    CS_BRANCH_BURSTS,
+    CS_BRANCH_TAKEN,         /* conditional: taken; indirect, call, return: executions */
+    CS_BRANCH_TRANSITIONS,   /* direction or target other than at the execution before */
+    CS_BRANCH_MISSED_LOCAL,  /* wrong guesses of a predictor with 8 bits of this branch's own history */
+    CS_BRANCH_MISSED_GLOBAL, /* ... with 12 bits of global history (indirect: of targets) */
+    CS_BRANCH_MISSED,        /* ... of the better of both for each branch (chosen by a 2-bit counter) */
+    CS_BRANCH_KIND,          /* maximum: 0 conditional, 1 indirect jump, 2 indirect call, 3 return */
+    CS_BRANCH_N,
+};
+
+/* Key "offset" of the first byte of the 64-byte line (address in memory rounded down, then made an offset).
+ */
+extern const struct cs_schema cs_schema_code_lines;
+enum cs_code_line_column {
+    CS_CODE_LINE_OFFSET,
+    CS_CODE_LINE_VISITS, /* times control came to the line from another line */
+    CS_CODE_LINE_BURSTS,
+    CS_CODE_LINE_FIRST,      /* visits that were the burst's first */
+    CS_CODE_LINE_FAR,        /* visits with 512 or more other lines of code since the last one */
+    CS_CODE_LINE_PAGE_FIRST, /* visits that were the first of the line's page */
+    CS_CODE_LINE_PAGE_FAR,   /* visits with 64 or more other pages of code since that page's last one */
+    CS_CODE_LINE_N,
+};
+
+#endif
