@@ -5,8 +5,10 @@
 #include <stddef.h>
 
 extern const struct command command_doctor;
+extern const struct command command_store;
 
 const struct command *const commands[] = {
     &command_doctor,
+    &command_store,
     NULL,
 };

@@ -74,6 +74,10 @@ int cs_store_merge(struct cs_store *store, const struct cs_image *image, const s
 int cs_store_name(struct cs_store *store, const struct cs_image *image, uint64_t offset, uint64_t size,
                   const char *name, struct cs_error *err);
 
+/* The same for many names at once: a table of cs_schema_names. */
+int cs_store_merge_names(struct cs_store *store, const struct cs_image *image, struct cs_table *names,
+                         struct cs_error *err);
+
 /* A profile as found while walking; pointers are valid during the callback. */
 struct cs_profile_ref {
     const char *epoch;

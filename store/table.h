@@ -10,6 +10,7 @@
 #ifndef CS_STORE_TABLE_H
 #define CS_STORE_TABLE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -44,11 +45,22 @@ extern const struct cs_schema cs_schema_edges;
 extern const struct cs_schema
     cs_schema_stacks; /* frames (text: "image-id+hexoffset" leaf first, ';' between) | samples */
 
+/* length_ms, start_ms (since 1970, a multiple of length_ms), offset (of a 16-byte block) | samples: what
+ * happened in the interval of that length that began then. sprof-1998 section 3. */
+extern const struct cs_schema cs_schema_intervals;
+extern const struct cs_schema cs_schema_names; /* offset, size, name (text): a set of names, no values */
+
+bool cs_schema_equal(const struct cs_schema *a, const struct cs_schema *b);
+
 struct cs_table;
 
 /* NULL when memory is short. */
 struct cs_table *cs_table_open(const struct cs_schema *schema);
 void cs_table_close(struct cs_table *table);
+/* Back to no rows and no texts, memory given back. */
+void cs_table_clear(struct cs_table *table);
+/* Bytes of memory it holds. */
+size_t cs_table_bytes(const struct cs_table *table);
 const struct cs_schema *cs_table_schema(const struct cs_table *table);
 
 /* Adds a row of n_columns values, merging it into the row with the same keys. 0 or -ENOMEM. Sums saturate. */
@@ -57,7 +69,10 @@ int cs_table_add(struct cs_table *table, const uint64_t *row);
 int64_t cs_table_text(struct cs_table *table, const char *text);
 /* The string at `index`, valid until the table is closed; "" when there is none. */
 const char *cs_table_string(const struct cs_table *table, uint64_t index);
-/* dst += src, dictionaries remapped. 0, -ENOMEM, or -EINVAL where the schemas differ. */
+/* Number of strings in the dictionary; their indices are 0 to that less one. */
+size_t cs_table_texts(const struct cs_table *table);
+/* dst += src, dictionaries remapped. 0, -ENOMEM (dst then holds a part of src: close it), or -EINVAL where
+ * the schemas differ. */
 int cs_table_merge(struct cs_table *dst, const struct cs_table *src);
 
 size_t cs_table_rows(const struct cs_table *table);

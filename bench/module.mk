@@ -1,0 +1,13 @@
+# bench/: every figure that this project claims, re-measured. bench/NAME.c becomes build/bench/NAME.
+BENCH_SRC   := $(wildcard bench/*.c)
+BENCH_PROGRAMS := $(BENCH_SRC:%.c=$(BUILD)/%)
+
+$(BENCH_PROGRAMS): $(BUILD)/bench/%: $(BUILD)/bench/%.o $(LIB)
+	$(call say,LD,$@)$(CC) $(ALL_LDFLAGS) $(LDFLAGS) -o $@ $< $(LIB) $(ALL_LIBS) $(bench.$*.libs)
+.SECONDARY: $(BENCH_SRC:%.c=$(BUILD)/%.o)
+
+.PHONY: bench bench-quick
+bench: all ## measure every claimed figure (long)
+	@BUILD=$(BUILD) bench/run --all
+bench-quick: all ## the same with smaller runs
+	@BUILD=$(BUILD) bench/run --all --quick

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* What encode.c and decode.c agree on: the fixed part of a file, drawn in FORMAT.md. For these two only.
+ *
+ *   0      4       5       6            8               16              24
+ *   | CSPF | version | flags | head bytes | head checksum | body checksum | head ... | body ... |
+ */
+#ifndef CS_STORE_CONTAINER_H
+#define CS_STORE_CONTAINER_H
+
+#include "store/profile.h"
+
+#include <stdint.h>
+#include <string.h>
+#include <xxhash.h>
+
+#define MAGIC "CSPF"
+#define VERSION_WRITTEN 1
+#define VERSION_READ_LEAST 1
+#define FIXED_BYTES 24
+#define FLAG_ZSTD 1
+
+#define COMPRESS_LEAST 32 /* bytes: below, a zstd frame's own header eats the gain */
+#define COMPRESS_LEVEL 19 /* profiles are small and written once in minutes */
+#define BODY_BYTES_MAX (1ull << 30)
+
+static inline uint64_t checksum_head(const uint8_t *first8, const uint8_t *head, size_t n)
+{
+    uint8_t all[8 + CS_PROFILE_HEAD_MAX];
+    memcpy(all, first8, 8);
+    memcpy(all + 8, head, n);
+    return XXH64(all, 8 + n, 0);
+}
+
+#endif

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Whole files, read and replaced atomically; locks; directory listings. For store/ only. Every function fills
+ * `err` and returns a negative errno when it fails. */
+#ifndef CS_STORE_FILE_H
+#define CS_STORE_FILE_H
+
+#include "store/error.h"
+#include "store/wire.h"
+
+/* A path, or -ENAMETOOLONG: "a/b", "a/b/c". */
+#define CS_PATH_MAX 4096
+struct cs_path {
+    char text[CS_PATH_MAX];
+};
+int cs_path_join(struct cs_path *path, struct cs_error *err, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+/* Appends the first `most` bytes of a file to `out`, or all of it; its size goes to *file_bytes. */
+int cs_file_read(const char *path, uint64_t most, struct cs_bytes *out, uint64_t *file_bytes,
+                 struct cs_error *err);
+
+/* Replaces or creates `path`: temporary name beside it (the same one each time: the caller holds a lock, so a
+ * left-over of a crash is overwritten), fsync, rename, fsync of the directory. Until it returns 0 the old
+ * file is there, whole. */
+int cs_file_replace(const char *path, const struct cs_bytes *bytes, struct cs_error *err);
+#define CS_FILE_TEMPORARY ".tmp"
+
+/* Makes one directory, durably; that it is there already is no failure (but see *made, may be NULL). */
+int cs_directory_make(const char *path, bool *made, struct cs_error *err);
+
+/* Takes the advisory lock of a directory, waiting for it; returns a descriptor that holds it until
+ * cs_unlock. -ENOENT when the directory is gone. */
+int cs_lock(const char *directory, struct cs_error *err);
+void cs_unlock(int lock);
+#define CS_LOCK_NAME "lock"
+
+/* Names in a directory, sorted, without those that begin with a dot. -ENOENT, -ENOTDIR, ... */
+struct cs_listing {
+    char **names;
+    size_t n, room;
+};
+int cs_directory_list(const char *path, struct cs_listing *listing, struct cs_error *err);
+void cs_listing_fini(struct cs_listing *listing);
+
+#endif

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* One file of a store: read, add, replace. For store/ only; the caller holds the epoch's lock when writing.
+ */
+#ifndef CS_STORE_MERGE_FILE_H
+#define CS_STORE_MERGE_FILE_H
+
+#include "store/profile.h"
+
+/* Adds head and table to what the file holds; writes only where that changes it. -EINVAL where the file holds
+ * something that can't be added to (other columns, another unit). */
+int cs_file_merge(const char *path, const struct cs_profile_head *head, struct cs_table *table,
+                  struct cs_error *err);
+/* The head alone. -ENOENT when there is no such file. */
+int cs_file_head(const char *path, struct cs_profile_file *file, struct cs_error *err);
+/* All of it; the caller closes *table. */
+int cs_file_load(const char *path, struct cs_profile_file *file, struct cs_table **table,
+                 struct cs_error *err);
+
+/* A fact is a (name, value) pair of a set; image.meta and epoch.meta are such sets. */
+int cs_fact_add(struct cs_table *facts, const char *name, const char *value);
+/* First value of that name in strcmp order, "" when there is none. */
+const char *cs_fact(struct cs_table *facts, const char *name);
+
+#endif

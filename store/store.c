@@ -1,0 +1,230 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The writing side of a store: epochs, merges, counters, names. dcpi-1997 section 4.3.3. Every write is
+ * "read the file, add, replace it" under the epoch's lock; the encoding is canonical, so that a merge which
+ * changes nothing writes nothing. */
+#include "store/store.h"
+
+#include "store/file.h"
+#include "store/layout.h"
+#include "store/merge_file.h"
+#include "store/schema.h"
+#include "store/store_open.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+int cs_store_open(const char *path, enum cs_store_mode mode, struct cs_store **out, struct cs_error *err)
+{
+    *out = NULL;
+    if (mode == CS_STORE_WRITE) {
+        int rc = cs_directory_make(path, NULL, err);
+        if (rc < 0)
+            return rc;
+    }
+    struct stat st;
+    if (stat(path, &st) < 0)
+        return cs_fail(err, errno, "there is no store at %s: %s", path, strerror(errno));
+    if (!S_ISDIR(st.st_mode))
+        return cs_fail(err, ENOTDIR, "%s is not a store: a store is a directory", path);
+    struct cs_store *store = calloc(1, sizeof *store);
+    if (!store || !(store->path = strdup(path))) {
+        free(store);
+        return cs_fail(err, ENOMEM, "not enough memory to open the store %s", path);
+    }
+    store->mode = mode;
+    *out = store;
+    return 0;
+}
+
+void cs_store_close(struct cs_store *store)
+{
+    if (!store)
+        return;
+    free(store->path);
+    free(store);
+}
+
+const char *cs_store_path(const struct cs_store *store)
+{
+    return store->path;
+}
+
+const char *cs_store_epoch_name(const struct cs_store *store)
+{
+    return store->epoch;
+}
+
+/* The host's name as a part of a file's name. */
+static void host_part(char *host, size_t size)
+{
+    if (gethostname(host, size) < 0)
+        snprintf(host, size, "host");
+    host[size - 1] = '\0';
+    for (char *c = host; *c; c++)
+        if (!isalnum((unsigned char)*c) && !strchr("_-.", *c))
+            *c = '_';
+}
+
+static int write_epoch_meta(const struct cs_store *store, const char *host, const char *started,
+                            const char *meta, struct cs_error *err)
+{
+    struct cs_path path;
+    int rc = cs_path_join(&path, err, "%s/%s/" CS_EPOCH_META, store->path, store->epoch);
+    if (rc < 0)
+        return rc;
+    struct cs_table *facts = cs_table_open(&cs_schema_facts);
+    if (!facts || cs_fact_add(facts, "host", host) < 0 || cs_fact_add(facts, "started", started) < 0 ||
+        (meta && cs_fact_add(facts, "meta", meta) < 0))
+        rc = cs_fail(err, ENOMEM, "not enough memory to start an epoch");
+    else
+        rc = cs_file_merge(path.text, &(struct cs_profile_head){.event = "epoch"}, facts, err);
+    cs_table_close(facts);
+    return rc;
+}
+
+int cs_store_epoch(struct cs_store *store, const char *meta, struct cs_error *err)
+{
+    char host[64], started[32];
+    time_t now = time(NULL);
+    struct tm utc;
+    struct cs_path path;
+    bool made = false;
+
+    if (store->mode != CS_STORE_WRITE)
+        return cs_fail(err, EACCES, "the store %s is open for reading", store->path);
+    host_part(host, sizeof host);
+    gmtime_r(&now, &utc);
+    strftime(started, sizeof started, "%Y%m%dT%H%M%SZ", &utc);
+    int rc = cs_directory_make(store->path, NULL, err); /* it may have been removed meanwhile */
+    for (unsigned i = 1; rc == 0 && !made; i++) {
+        char suffix[16] = "";
+        if (i > 1)
+            snprintf(suffix, sizeof suffix, "-%u", i);
+        snprintf(store->epoch, sizeof store->epoch, "%s-%s%s", started, host, suffix);
+        rc = cs_path_join(&path, err, "%s/%s", store->path, store->epoch);
+        if (rc == 0)
+            rc = cs_directory_make(path.text, &made, err);
+    }
+    if (rc == 0)
+        rc = write_epoch_meta(store, host, started, meta, err);
+    if (rc < 0)
+        store->epoch[0] = '\0';
+    return rc;
+}
+
+/* Locks the current epoch; the lock's descriptor or a negative errno. */
+static int lock_epoch(const struct cs_store *store, struct cs_error *err)
+{
+    struct cs_path path;
+    if (!store->epoch[0])
+        return cs_fail(err, EINVAL, "no epoch was started in the store %s", store->path);
+    int rc = cs_path_join(&path, err, "%s/%s", store->path, store->epoch);
+    if (rc == 0)
+        rc = cs_lock(path.text, err);
+    if (rc == -ENOENT)
+        cs_fail(err, ENOENT, "the epoch %s is gone from the store %s: somebody removed it; start a new one",
+                store->epoch, store->path);
+    return rc;
+}
+
+int cs_store_count(struct cs_store *store, const char *counter, uint64_t n, struct cs_error *err)
+{
+    struct cs_path path;
+    int lock = lock_epoch(store, err);
+    if (lock < 0)
+        return lock;
+    int rc = cs_path_join(&path, err, "%s/%s/" CS_EPOCH_COUNTERS, store->path, store->epoch);
+    struct cs_table *counters = cs_table_open(&cs_schema_counters);
+    int64_t name = counters ? cs_table_text(counters, counter) : -ENOMEM;
+    if (rc == 0 && (name < 0 || cs_table_add(counters, (uint64_t[]){(uint64_t)name, n}) < 0))
+        rc = cs_fail(err, ENOMEM, "not enough memory to count %s", counter);
+    if (rc == 0)
+        rc = cs_file_merge(path.text, &(struct cs_profile_head){.event = "epoch"}, counters, err);
+    cs_table_close(counters);
+    cs_unlock(lock);
+    return rc;
+}
+
+/* Makes the image's directory and sees to it that image.meta knows what `image` says. Its path goes to
+ * *path. */
+static int prepare_image(const struct cs_store *store, const struct cs_image *image, struct cs_path *path,
+                         struct cs_error *err)
+{
+    char kind[16];
+    struct cs_path meta;
+    if (!cs_image_id_valid(image->id))
+        return cs_fail(err, EINVAL, "\"%.*s\" can't be an image's id", CS_IMAGE_ID_MAX, image->id);
+    int rc = cs_path_join(path, err, "%s/%s/%s", store->path, store->epoch, image->id);
+    if (rc == 0)
+        rc = cs_directory_make(path->text, NULL, err);
+    if (rc == 0)
+        rc = cs_path_join(&meta, err, "%s/" CS_IMAGE_META, path->text);
+    if (rc < 0)
+        return rc;
+    struct cs_table *facts = cs_table_open(&cs_schema_facts);
+    snprintf(kind, sizeof kind, "%u", (unsigned)image->kind);
+    if (!facts || cs_fact_add(facts, "kind", kind) < 0 ||
+        (image->path && image->path[0] && cs_fact_add(facts, "path", image->path) < 0) ||
+        (image->build_id && image->build_id[0] && cs_fact_add(facts, "build-id", image->build_id) < 0))
+        rc = cs_fail(err, ENOMEM, "not enough memory to note the image %s", image->id);
+    else
+        rc = cs_file_merge(meta.text, &(struct cs_profile_head){.event = "image"}, facts, err);
+    cs_table_close(facts);
+    return rc;
+}
+
+int cs_store_merge(struct cs_store *store, const struct cs_image *image, const struct cs_profile_head *head,
+                   struct cs_table *table, struct cs_error *err)
+{
+    struct cs_path directory, path;
+    char name[CS_PROFILE_NAME_MAX];
+    if (!head->event[0])
+        return cs_fail(err, EINVAL, "a profile needs the name of its event");
+    int lock = lock_epoch(store, err);
+    if (lock < 0)
+        return lock;
+    cs_profile_file_name(head->event, head->label, cs_table_schema(table)->kind, name);
+    int rc = prepare_image(store, image, &directory, err);
+    if (rc == 0)
+        rc = cs_path_join(&path, err, "%s/%s", directory.text, name);
+    if (rc == 0)
+        rc = cs_file_merge(path.text, head, table, err);
+    cs_unlock(lock);
+    return rc;
+}
+
+int cs_store_merge_names(struct cs_store *store, const struct cs_image *image, struct cs_table *names,
+                         struct cs_error *err)
+{
+    struct cs_path directory, path;
+    int lock = lock_epoch(store, err);
+    if (lock < 0)
+        return lock;
+    int rc = prepare_image(store, image, &directory, err);
+    if (rc == 0)
+        rc = cs_path_join(&path, err, "%s/" CS_IMAGE_NAMES, directory.text);
+    if (rc == 0)
+        rc = cs_file_merge(path.text, &(struct cs_profile_head){.event = "names"}, names, err);
+    cs_unlock(lock);
+    return rc;
+}
+
+int cs_store_name(struct cs_store *store, const struct cs_image *image, uint64_t offset, uint64_t size,
+                  const char *name, struct cs_error *err)
+{
+    struct cs_table *names = cs_table_open(&cs_schema_names);
+    int64_t text = names ? cs_table_text(names, name) : -ENOMEM;
+    int rc;
+    if (text < 0 || cs_table_add(names, (uint64_t[]){offset, size, (uint64_t)text}) < 0)
+        rc = cs_fail(err, ENOMEM, "not enough memory for the name %s", name);
+    else
+        rc = cs_store_merge_names(store, image, names, err);
+    cs_table_close(names);
+    return rc;
+}

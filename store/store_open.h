@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* What an open store is. For store/ only. */
+#ifndef CS_STORE_OPEN_H
+#define CS_STORE_OPEN_H
+
+#include "store/store.h"
+
+struct cs_store {
+    char *path;
+    enum cs_store_mode mode;
+    char epoch[128]; /* "" = none started */
+};
+
+#endif
