@@ -5,10 +5,12 @@
 #include <stddef.h>
 
 extern const struct command command_doctor;
+extern const struct command command_signals;
 extern const struct command command_store;
 
 const struct command *const commands[] = {
     &command_doctor,
+    &command_signals,
     &command_store,
     NULL,
 };

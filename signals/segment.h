@@ -1,66 +1,91 @@
 /* SPDX-License-Identifier: MIT */
 /* The shared segment's layout: the contract between a target (signals/) and whoever reads it (observer/,
- * cli/). shim-2015 section 3 (signal system). Plain data, little-endian, no pointers. A reader trusts nothing
- * in it.
+ * cli/). shim-2015 section 3 (signal system). Plain numbers, little-endian, no pointers. A reader trusts
+ * nothing in it.
+ *
+ * The segment is a memfd named CS_SEGMENT_NAME, mode 0600, sealed against shrinking and growing (so that a
+ * mapping of it can't fault), its descriptor open in the target (close-on-exec) and mapped there. It dies
+ * with the process or its exec; nothing is left behind. A reader reaches it through /proc/PID/fd or
+ * /proc/PID/map_files, which work from any mount or PID namespace above the target's.
  *
  *   0          header, one page
- *   signals_at struct cs_segment_signal [CS_SIGNALS_MAX]
+ *   signals_at struct cs_segment_signal [CS_SIGNALS_MAX], by word
+ *   owners_at  struct cs_segment_owner [n_lines]
  *   lines_at   lines: n_lines times line_bytes (a multiple of 128: adjacent-line prefetch couples pairs of
  * lines) names_at   append-only heap of struct cs_segment_name, published by a release store of names_used
  *
- * A thread owns one line; word 0..15 of the line are signals' values (64 bit each), the thread's identity
- * stands in owner[] (apart from the line, so that registering or reading it never disturbs a hot line).
+ *   line:  | word 0 | word 1 | ... | word 14 | word 15 |    8 bytes each
+ *            code     signals' values          scrap: what can't be placed goes here; nobody reads it
  *
- * Synchronisation: signal values: plain stores by the owner, plain loads by readers. n_signals, names_used,
- * owner words, generation: release stores, acquire loads. */
+ * A thread owns one line; its identity stands in owners (apart from the line, so that registering or reading
+ * it never disturbs a hot line).
+ *
+ * What a value of an address tag says (is_address):
+ *   0                    nothing was set yet
+ *   positive (int64_t)   an address in the process
+ *   negative (int64_t)   exe_base - value is the address: code of the main executable, written as an
+ * immediate
+ *
+ * Synchronisation: signal values: plain stores by the owner, plain loads by readers. kind, names_used, tid:
+ * release stores, acquire loads. Everything but values is written under `lock` by the target only. */
 #ifndef CS_SIGNALS_SEGMENT_H
 #define CS_SIGNALS_SEGMENT_H
 
 #include <stdint.h>
 
-#define CS_SEGMENT_MAGIC 0x00314c474953534355ull /* "USCSIGL1" read as little-endian bytes */
+#define CS_SEGMENT_NAME "cyclescope.1"         /* what memfd_create was given; the number is the version */
+#define CS_SEGMENT_MAGIC 0x314c414e47495343ull /* "CSIGNAL1" read as little-endian bytes */
 #define CS_SEGMENT_VERSION 1
 #define CS_SIGNALS_MAX 16 /* words of a line */
+#define CS_SCRAP_WORD 15  /* never a signal */
 #define CS_LINE_BYTES 128
 #define CS_LINES_MAX 8192 /* threads alive at once; further ones share a private sink */
 #define CS_SIGNAL_NAME_MAX 48
 
-enum cs_signal_kind { CS_SIGNAL_TAG = 1, CS_SIGNAL_COUNTER = 2 };
+enum cs_signal_kind { CS_SIGNAL_NONE = 0, CS_SIGNAL_TAG = 1, CS_SIGNAL_COUNTER = 2 };
 
 struct cs_segment_signal {
     char name[CS_SIGNAL_NAME_MAX]; /* UTF-8, NUL-terminated */
-    uint32_t kind;                 /* enum cs_signal_kind; written last (release) */
-    uint32_t word;                 /* index in the line */
-    uint32_t is_address;           /* tag values are code or data addresses of the process */
+    uint32_t kind;                 /* enum cs_signal_kind; written last (release); 0 = no signal here */
+    uint32_t word;                 /* index in the line = index in the table */
+    uint32_t is_address;           /* tag values are code or data addresses of the process, see above */
     uint32_t reserved;
 };
 
 struct cs_segment_owner {
-    uint32_t tid;        /* 0 = the line is free; written last (release) on claim, first on release */
+    uint32_t tid; /* target's PID namespace; 0 = free; written last (release) on claim, first on release */
     uint32_t generation; /* counts claims of this line: a reader that saw it change saw another thread */
+    uint32_t users;      /* copies of the library that know this thread */
+    uint32_t reserved;
 };
 
 struct cs_segment_header {
     uint64_t magic;
     uint32_t version, header_bytes;
-    uint32_t pid; /* in the target's own PID namespace */
-    uint32_t n_signals;
-    uint64_t start_ns; /* CLOCK_MONOTONIC at creation */
-    uint64_t size;     /* of the file */
+    uint32_t pid;       /* in the target's own PID namespace */
+    uint32_t n_signals; /* defined so far */
+    uint64_t start_ns;  /* CLOCK_MONOTONIC at creation */
+    uint64_t size;      /* of the file */
     uint64_t signals_at, owners_at, lines_at, names_at;
-    uint64_t names_used, names_size;
+    uint64_t names_used, names_size; /* bytes */
     uint32_t n_lines, line_bytes;
     uint32_t lines_used; /* highest line ever claimed + 1 */
-    uint32_t reserved;
+    uint32_t lock;       /* the target's own: tid of the holder */
+    uint64_t exe_base;   /* address of the main executable's ELF header; 0 = unknown */
+    uint32_t copies;     /* of the library in this process that joined this segment */
+    uint32_t first_free; /* no line below it is free */
+    uint64_t lines_lost; /* threads that found no line */
+    uint64_t names_lost; /* names that found no room */
 };
 
-/* One registered name of a value, 8-byte aligned in the heap. */
+/* One registered name of a value, 8-byte aligned in the heap. The last one of a value is the one that holds.
+ */
 struct cs_segment_name {
     uint32_t bytes;  /* of this record, multiple of 8 */
     uint16_t signal; /* index of the signal */
     uint16_t length; /* of text, without NUL */
     uint64_t value;
-    char text[];
+    char text[]; /* UTF-8 */
 };
 
 #endif

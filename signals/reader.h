@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: MIT */
+/* The reading side of a target's signals: opens the segment (segment.h) of a live process by PID, or of a
+ * file, and gives checked copies of what is in it, and addresses for an observer's plain loads. Never writes,
+ * never stops or slows the target. May include segment.h and libc, nothing else of ours; used by observer/
+ * and cli/.
+ *
+ * The target is not trusted: whatever bytes it holds, and however it changes them meanwhile, the reader stays
+ * within its mapping (geometry is checked once and kept in private memory; a live segment must be sealed
+ * against shrinking) and hands out only valid UTF-8 without control characters. That the values are true,
+ * nobody can check.
+ *
+ *      struct cs_reader *reader;
+ *      char why[CS_WHY_MAX];
+ *      if (cs_reader_open_pid(pid, &reader, why) < 0)
+ *          return complain(why);
+ *      int phase = cs_reader_find(reader, "phase");
+ *      const volatile uint64_t *word = cs_reader_word(reader, line, phase);
+ *      uint64_t now = *word;                                  // as often as wanted
+ *
+ * Errors: a negative errno and one sentence in `why`. A reader has one owner, except that any thread may load
+ * through the addresses that it gave until it is closed. */
+#ifndef CS_SIGNALS_READER_H
+#define CS_SIGNALS_READER_H
+
+#include "signals/segment.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <sys/types.h>
+
+#define CS_WHY_MAX 320
+
+struct cs_reader;
+
+/* -ESRCH no such process, -ENOENT it publishes nothing, -EACCES may not look, -EBADMSG its segment makes no
+ * sense. `pid` as the caller sees it; the target may live in namespaces of its own. */
+int cs_reader_open_pid(pid_t pid, struct cs_reader **out, char why[CS_WHY_MAX]);
+/* A copy of a segment in a file (for example `cp /proc/PID/fd/N file`); it is read whole into memory. */
+int cs_reader_open_file(const char *path, struct cs_reader **out, char why[CS_WHY_MAX]);
+void cs_reader_close(struct cs_reader *reader);
+
+/* The target: PID as the caller sees it (0 for a file), CLOCK_MONOTONIC at which its segment was made. */
+pid_t cs_reader_pid(const struct cs_reader *reader);
+uint64_t cs_reader_start_ns(const struct cs_reader *reader);
+/* False once the process has ended or replaced its segment (exec); what was mapped stays readable. */
+bool cs_reader_alive(const struct cs_reader *reader);
+
+/* ---- signals ---- */
+
+struct cs_seen_signal {
+    char name[CS_SIGNAL_NAME_MAX];
+    enum cs_signal_kind kind;
+    unsigned word;
+    bool is_address;
+};
+/* Signals defined so far, by word; returns their number. */
+unsigned cs_reader_signals(const struct cs_reader *reader, struct cs_seen_signal out[CS_SIGNALS_MAX]);
+/* Word of the signal of that name, or -ENOENT. */
+int cs_reader_find(const struct cs_reader *reader, const char *name);
+
+/* ---- threads ---- */
+
+struct cs_seen_thread {
+    uint32_t line;
+    uint32_t tid;        /* in the target's PID namespace; see cs_reader_tid */
+    uint32_t generation; /* of the line: the thread is (line, generation) */
+    uint64_t values[CS_SIGNALS_MAX];
+};
+/* Number of lines ever used: lines 0 to this - 1 are worth a look. */
+uint32_t cs_reader_lines(const struct cs_reader *reader);
+/* Copies line `line`; false if no thread owned it during the whole copy. */
+bool cs_reader_thread(const struct cs_reader *reader, uint32_t line, struct cs_seen_thread *out);
+/* All live threads, at most `max`; returns how many there are. */
+unsigned cs_reader_threads(const struct cs_reader *reader, struct cs_seen_thread *out, unsigned max);
+/* The thread's id as the caller sees it (differs from `tid` in a PID namespace); 0 when it has ended. */
+pid_t cs_reader_tid(const struct cs_reader *reader, uint32_t tid);
+
+/* ---- for an observer's loop: addresses, valid until cs_reader_close, or NULL out of range ---- */
+const volatile uint64_t *cs_reader_word(const struct cs_reader *reader, uint32_t line, unsigned word);
+const volatile struct cs_segment_owner *cs_reader_owner(const struct cs_reader *reader, uint32_t line);
+
+/* ---- what values mean ---- */
+
+/* Address in the process of a value of an address tag (segment.h: negative ones are offsets into the main
+ * executable); 0 = none, or not known. */
+uint64_t cs_reader_address(const struct cs_reader *reader, uint64_t value);
+/* The name registered for a value, or NULL. Valid until the next call with this reader. */
+const char *cs_reader_name(struct cs_reader *reader, unsigned signal, uint64_t value);
+/* Visits all registered names in order of registration (a later one of the same value holds); stops at a
+ * non-zero return and returns it. -EBADMSG if the heap is damaged; those before the damage were visited. */
+int cs_reader_names(struct cs_reader *reader,
+                    int (*visit)(unsigned signal, uint64_t value, const char *name, void *arg), void *arg);
+/* Threads and names for which the target found no room. */
+uint64_t cs_reader_lines_lost(const struct cs_reader *reader);
+uint64_t cs_reader_names_lost(const struct cs_reader *reader);
+
+#endif

@@ -1,0 +1,177 @@
+/* SPDX-License-Identifier: MIT */
+/* From a PID to its segment: the memfd of the right name among the process's descriptors (any process that we
+ * may ptrace), else among its mappings (root only: /proc/PID/map_files). Both are magic links, so the
+ * target's mount namespace doesn't matter; what is found must be a sealed shared-memory file, whatever its
+ * name says. */
+#include "signals/reader_open.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define LINK "/memfd:" CS_SEGMENT_NAME " (deleted)"
+
+__attribute__((format(printf, 3, 4))) static int refuse(char why[CS_WHY_MAX], int code, const char *format,
+                                                        ...)
+{
+    va_list args;
+    va_start(args, format);
+    vsnprintf(why, CS_WHY_MAX, format, args);
+    va_end(args);
+    return -code;
+}
+
+/* The process's number in its own PID namespace: the last of the NSpid row. */
+static int number_inside(pid_t pid, uint32_t *inside, bool *nested, char why[CS_WHY_MAX])
+{
+    char path[64], row[512];
+    snprintf(path, sizeof path, "/proc/%d/status", (int)pid);
+    FILE *status = fopen(path, "re");
+    if (!status)
+        return refuse(why, ESRCH, "there is no process %d", (int)pid);
+    *inside = (uint32_t)pid;
+    *nested = false;
+    while (fgets(row, sizeof row, status)) {
+        unsigned long tgid;
+        if (sscanf(row, "Tgid: %lu", &tgid) == 1)
+            *inside = (uint32_t)tgid; /* a thread's number was given */
+        if (strncmp(row, "NStgid:", 7) != 0)
+            continue;
+        unsigned n = 0;
+        for (char *p = row + 7, *end; *inside = (uint32_t)strtoul(p, &end, 10), end != p; p = end) {
+            tgid = *inside;
+            n++;
+        }
+        *inside = (uint32_t)tgid;
+        *nested = n > 1;
+    }
+    fclose(status);
+    return 0;
+}
+
+static bool is_segment(int fd)
+{
+    struct stat st;
+    const int seals = fcntl(fd, F_GET_SEALS);
+    return seals >= 0 && (seals & F_SEAL_SHRINK) != 0 && fstat(fd, &st) == 0 && S_ISREG(st.st_mode);
+}
+
+/* Tries one link of /proc/PID/fd or map_files; a descriptor, or -1. */
+static int try_link(int directory, const char *name)
+{
+    char target[sizeof LINK + 1];
+    const ssize_t n = readlinkat(directory, name, target, sizeof target);
+    if (n != (ssize_t)sizeof LINK - 1 || memcmp(target, LINK, sizeof LINK - 1) != 0)
+        return -1;
+    const int fd = openat(directory, name, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    if (fd >= 0 && !is_segment(fd)) {
+        close(fd);
+        return -1;
+    }
+    return fd;
+}
+
+/* A fork without the library's handlers keeps its parent's segment: that one isn't the process's own. */
+static bool belongs_to(int fd, uint32_t pid_inside)
+{
+    struct cs_segment_header header;
+    return pread(fd, &header, sizeof header, 0) == (ssize_t)sizeof header && header.pid == pid_inside;
+}
+
+/* Looks through /proc/PID/fd or map_files. Several that fit: the first one whose header names the process. */
+static int search(pid_t pid, const char *directory, uint32_t pid_inside, bool *foreign)
+{
+    char path[64];
+    snprintf(path, sizeof path, "/proc/%d/%s", (int)pid, directory);
+    DIR *dir = opendir(path);
+    if (!dir)
+        return -errno;
+    int fd = -ENOENT;
+    for (const struct dirent *e; fd < 0 && (e = readdir(dir)) != NULL;) {
+        fd = try_link(dirfd(dir), e->d_name);
+        if (fd >= 0 && !belongs_to(fd, pid_inside)) {
+            *foreign = true;
+            close(fd);
+            fd = -1;
+        }
+    }
+    closedir(dir);
+    return fd >= 0 ? fd : -ENOENT;
+}
+
+/* Whether the process maps a segment at all (maps is readable where map_files isn't). */
+static bool maps_one(pid_t pid)
+{
+    char path[64], *row = NULL;
+    size_t size = 0;
+    bool found = false;
+    snprintf(path, sizeof path, "/proc/%d/maps", (int)pid);
+    FILE *maps = fopen(path, "re");
+    while (maps && !found && getline(&row, &size, maps) > 0)
+        found = strstr(row, LINK) != NULL;
+    free(row);
+    if (maps)
+        fclose(maps);
+    return found;
+}
+
+int cs_locate(pid_t pid, uint32_t *pid_inside, bool *nested, char why[CS_WHY_MAX])
+{
+    int rc = number_inside(pid, pid_inside, nested, why);
+    if (rc < 0)
+        return rc;
+    bool foreign = false;
+    const int fd = search(pid, "fd", *pid_inside, &foreign);
+    if (fd >= 0)
+        return fd;
+    const bool mapped = maps_one(pid);
+    const int fd2 = mapped ? search(pid, "map_files", *pid_inside, &foreign) : -ENOENT;
+    if (fd2 >= 0)
+        return fd2;
+    if (fd == -EACCES || fd == -EPERM)
+        return refuse(why, EACCES,
+                      "may not look into process %d: it belongs to somebody else; run as its owner or root",
+                      (int)pid);
+    if (foreign)
+        return refuse(
+            why, ENOENT,
+            "process %d has only the segment of the process that it was forked from (by a raw clone); "
+            "look at that one",
+            (int)pid);
+    if (mapped)
+        return refuse(
+            why, EACCES,
+            "process %d publishes signals but closed the segment's descriptor; only root can open it now",
+            (int)pid);
+    return refuse(
+        why, ENOENT,
+        "process %d publishes no signals: link it with libcyclescope or build it with the compiler plugin",
+        (int)pid);
+}
+
+static bool directory_has(pid_t pid, const char *directory, unsigned long long device,
+                          unsigned long long inode)
+{
+    char path[64];
+    struct stat st;
+    snprintf(path, sizeof path, "/proc/%d/%s", (int)pid, directory);
+    DIR *dir = opendir(path);
+    bool found = false;
+    for (const struct dirent *e; dir && !found && (e = readdir(dir)) != NULL;)
+        found = fstatat(dirfd(dir), e->d_name, &st, 0) == 0 && st.st_dev == device && st.st_ino == inode;
+    if (dir)
+        closedir(dir);
+    return found;
+}
+
+bool cs_located_still(pid_t pid, unsigned long long device, unsigned long long inode)
+{
+    return directory_has(pid, "fd", device, inode) ||
+           (maps_one(pid) && directory_has(pid, "map_files", device, inode));
+}

@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: MIT */
+/* Inside of the runtime that targets link: who makes the segment, who owns lines, who registers names. Not
+ * installed. Nothing here may allocate from the heap but threads.c, print, or fail the program.
+ *
+ * State of a copy of the library: `cs_segment` points to a mapping of the layout in segment.h, shared with
+ * readers when it could be published, else private memory; NULL only before cs_open and when there is no
+ * memory at all. It never moves and is never unmapped: compiled code may hold addresses in it.
+ *
+ * Everything in the segment but values changes under cs_segment_lock, which lies in the segment because a
+ * second copy of the library in this process shares it. */
+#ifndef CS_SIGNALS_RUNTIME_H
+#define CS_SIGNALS_RUNTIME_H
+
+#include "signals/cyclescope.h"
+#include "signals/segment.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#define CS_HIDDEN __attribute__((visibility("hidden")))
+
+/* Geometry of every segment that this version makes. */
+#define CS_NAMES_BYTES (16u << 20)
+#define CS_ROUND_PAGE(n) (((n) + 4095u) & ~4095u)
+#define CS_SIGNALS_AT 4096u
+#define CS_OWNERS_AT                                                                                         \
+    (CS_SIGNALS_AT + CS_ROUND_PAGE(CS_SIGNALS_MAX * (unsigned)sizeof(struct cs_segment_signal)))
+#define CS_LINES_AT (CS_OWNERS_AT + CS_ROUND_PAGE(CS_LINES_MAX * (unsigned)sizeof(struct cs_segment_owner)))
+#define CS_NAMES_AT (CS_LINES_AT + CS_LINES_MAX * CS_LINE_BYTES)
+#define CS_SEGMENT_BYTES (CS_NAMES_AT + CS_NAMES_BYTES)
+
+/* segment_map.c */
+extern CS_HIDDEN struct cs_segment_header *cs_segment;
+/* Maps the process's segment: joins the one that another copy made, else publishes one, else private memory.
+ * Sets cs_segment; 0 or why it isn't published. */
+CS_HIDDEN int cs_segment_map(void);
+/* In a forked child: replaces the parent's segment by one of the child's, same addresses, same contents. */
+CS_HIDDEN void cs_segment_after_fork(void);
+
+/* lock.c: not recursive; cs_segment_lock returns false where this thread holds it already (or there is no
+ * segment).
+ */
+CS_HIDDEN bool cs_segment_lock(void);
+CS_HIDDEN void cs_segment_unlock(bool taken);
+CS_HIDDEN uint32_t cs_segment_tid(void);
+
+/* threads.c; named by lines.c so that a static link always takes it along. */
+extern CS_HIDDEN const int cs_threads_wrapped;
+
+static inline struct cs_segment_signal *cs_segment_signals(struct cs_segment_header *h)
+{
+    return (struct cs_segment_signal *)((char *)h + h->signals_at);
+}
+static inline struct cs_segment_owner *cs_segment_owners(struct cs_segment_header *h)
+{
+    return (struct cs_segment_owner *)((char *)h + h->owners_at);
+}
+static inline volatile uint64_t *cs_segment_line(struct cs_segment_header *h, uint32_t i)
+{
+    return (volatile uint64_t *)((char *)h + h->lines_at + (size_t)i * h->line_bytes);
+}
+
+#endif

@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: MIT */
+/* A thread's line appears by itself: pthread_create and thrd_create of the program are ours, which attach the
+ * new thread and go on to what it was meant to run. They call the next ones in the search order, so that
+ * other wrappers (sanitizers, a second copy of this library) work too. In a fully static program there is no
+ * search order: link with -Wl,--wrap=pthread_create. */
+#include "signals/runtime.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <threads.h>
+
+const int cs_threads_wrapped = 1;
+
+typedef int create_function(pthread_t *, const pthread_attr_t *, void *(*)(void *), void *);
+typedef int thrd_create_function(thrd_t *, thrd_start_t, void *);
+
+struct start {
+    void *(*run)(void *);
+    int (*run_thrd)(void *);
+    void *argument;
+};
+
+static void *begin(void *p)
+{
+    const struct start s = *(struct start *)p;
+    free(p);
+    cs_attach();
+    return s.run(s.argument);
+}
+
+static int begin_thrd(void *p)
+{
+    const struct start s = *(struct start *)p;
+    free(p);
+    cs_attach();
+    return s.run_thrd(s.argument);
+}
+
+static int create(create_function *next, pthread_t *thread, const pthread_attr_t *attributes,
+                  void *(*run)(void *), void *argument)
+{
+    struct start *s = malloc(sizeof *s);
+    if (!s)
+        return next(thread, attributes, run, argument); /* without a line rather than not at all */
+    *s = (struct start){.run = run, .argument = argument};
+    const int rc = next(thread, attributes, begin, s);
+    if (rc != 0)
+        free(s);
+    return rc;
+}
+
+CS_API int pthread_create(pthread_t *restrict thread, const pthread_attr_t *restrict attributes,
+                          void *(*run)(void *), void *restrict argument)
+{
+    create_function *next;
+    *(void **)&next = dlsym(RTLD_NEXT, "pthread_create");
+    return next ? create(next, thread, attributes, run, argument) : EAGAIN;
+}
+
+CS_API int thrd_create(thrd_t *thread, thrd_start_t run, void *argument)
+{
+    thrd_create_function *next;
+    *(void **)&next = dlsym(RTLD_NEXT, "thrd_create");
+    struct start *s = next ? malloc(sizeof *s) : NULL;
+    if (!s)
+        return next ? next(thread, run, argument) : thrd_nomem;
+    *s = (struct start){.run_thrd = run, .argument = argument};
+    const int rc = next(thread, begin_thrd, s);
+    if (rc != thrd_success)
+        free(s);
+    return rc;
+}
+
+/* -Wl,--wrap=pthread_create */
+extern __attribute__((weak)) create_function __real_pthread_create;
+CS_HIDDEN create_function __wrap_pthread_create;
+int __wrap_pthread_create(pthread_t *thread, const pthread_attr_t *attributes, void *(*run)(void *),
+                          void *argument)
+{
+    return create(__real_pthread_create, thread, attributes, run, argument);
+}
