@@ -1,0 +1,381 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* llvm-mca as a subprocess: all paths in one call, each a region. Input and outputs are memfds, so that
+ * nothing can block on a pipe; its CPU time is limited. Lines that its assembler refuses become nops and it
+ * is asked again. */
+#include "analysis/schedule.h"
+#include "analysis/schedule_cache.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <spawn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+extern char **environ;
+
+enum { NEWEST = 30, OLDEST = 11, ATTEMPTS = 4, CPU_SECONDS_MOST = 30 };
+
+struct cs_scheduler {
+    char program[256]; /* "" = generic */
+    char cpu[40];
+    char name[128];
+    struct schedule_cache *cache;
+};
+
+/* ---- one call ---- */
+
+struct answer {
+    char *out, *err; /* malloced, NUL-terminated */
+    size_t out_length;
+    int status;
+};
+
+static char *contents(int fd, size_t *length)
+{
+    struct stat st;
+    if (fstat(fd, &st))
+        return NULL;
+    char *text = malloc((size_t)st.st_size + 1);
+    if (!text)
+        return NULL;
+    ssize_t n = pread(fd, text, (size_t)st.st_size, 0);
+    *length = n > 0 ? (size_t)n : 0;
+    text[*length] = 0;
+    return text;
+}
+
+/* Runs `program` with input and outputs in memory. 0 or negative errno. */
+static int call(const char *program, char *const *args, const char *input, size_t length,
+                struct answer *answer)
+{
+    int fd[3] = {-1, -1, -1}, rc = 0;
+    posix_spawn_file_actions_t actions;
+    memset(answer, 0, sizeof *answer);
+    posix_spawn_file_actions_init(&actions);
+    for (int i = 0; i < 3; i++) {
+        fd[i] = memfd_create("schedule", MFD_CLOEXEC);
+        if (fd[i] < 0 || posix_spawn_file_actions_adddup2(&actions, fd[i], i)) {
+            rc = -errno;
+            goto out;
+        }
+    }
+    if (write(fd[0], input, length) != (ssize_t)length || lseek(fd[0], 0, SEEK_SET)) {
+        rc = -EIO;
+        goto out;
+    }
+    pid_t pid;
+    rc = -posix_spawn(&pid, program, &actions, NULL, args, environ);
+    if (rc)
+        goto out;
+    const struct rlimit limit = {CPU_SECONDS_MOST, CPU_SECONDS_MOST};
+    (void)prlimit(pid, RLIMIT_CPU, &limit, NULL);
+    while (waitpid(pid, &answer->status, 0) < 0 && errno == EINTR)
+        ;
+    size_t ignored;
+    answer->out = contents(fd[1], &answer->out_length);
+    answer->err = contents(fd[2], &ignored);
+    if (!answer->out || !answer->err)
+        rc = -ENOMEM;
+out:
+    posix_spawn_file_actions_destroy(&actions);
+    for (int i = 0; i < 3; i++)
+        if (fd[i] >= 0)
+            close(fd[i]);
+    return rc;
+}
+
+static void answer_free(struct answer *answer)
+{
+    free(answer->out);
+    free(answer->err);
+}
+
+/* ---- which program, which model ---- */
+
+static bool find_program(char *out, size_t size)
+{
+    const char *path = getenv("PATH");
+    char *folders = strdup(path ? path : "/usr/bin:/bin");
+    bool found = false;
+    for (int version = NEWEST; folders && version >= OLDEST - 1 && !found; version--) {
+        char *copy = strdup(folders), *rest = copy, *folder;
+        while (!found && copy && (folder = strsep(&rest, ":"))) {
+            if (version >= OLDEST)
+                snprintf(out, size, "%s/llvm-mca-%d", folder, version);
+            else
+                snprintf(out, size, "%s/llvm-mca", folder);
+            found = *folder == '/' && access(out, X_OK) == 0;
+        }
+        free(copy);
+    }
+    free(folders);
+    return found;
+}
+
+/* Is `cpu` a word of the listing that `-mcpu=help` printed? */
+static bool listed(const char *help, const char *cpu)
+{
+    size_t n = strlen(cpu);
+    for (const char *at = help; (at = strstr(at, cpu)); at += n)
+        if (at > help && strchr(" \n", at[-1]) && strchr(" \n", at[n]))
+            return true;
+    return false;
+}
+
+static void choose(struct cs_scheduler *s, const char *const *cpus)
+{
+    char *args[] = {s->program, (char *)"-mtriple=x86_64", (char *)"-mcpu=help", NULL};
+    struct answer answer;
+    if (call(s->program, args, "", 0, &answer) == 0)
+        for (int i = 0; cpus[i] && !s->cpu[0]; i++)
+            if (listed(answer.err, cpus[i]) || listed(answer.out, cpus[i]))
+                snprintf(s->cpu, sizeof s->cpu, "%s", cpus[i]);
+    answer_free(&answer);
+    if (!s->cpu[0])
+        s->program[0] = 0;
+}
+
+int cs_scheduler_open(const char *const *cpus, const char *cache, bool generic_only,
+                      struct cs_scheduler **out, struct cs_error *err)
+{
+    struct cs_scheduler *s = calloc(1, sizeof *s);
+    *out = s;
+    if (!s)
+        return cs_fail(err, ENOMEM, "no memory for the scheduling model");
+    if (generic_only || !find_program(s->program, sizeof s->program))
+        s->program[0] = 0;
+    else
+        choose(s, cpus);
+    if (s->program[0]) {
+        const char *slash = strrchr(s->program, '/');
+        snprintf(s->name, sizeof s->name, "%.64s -mcpu=%s", slash ? slash + 1 : s->program, s->cpu);
+        s->cache = schedule_cache_open(cache, s->name);
+    } else {
+        snprintf(s->name, sizeof s->name, "generic core (4 wide; install llvm-mca for this CPU's own model)");
+    }
+    return 0;
+}
+
+void cs_scheduler_close(struct cs_scheduler *s)
+{
+    if (!s)
+        return;
+    schedule_cache_close(s->cache);
+    free(s);
+}
+
+const char *cs_scheduler_name(const struct cs_scheduler *s)
+{
+    return s->name;
+}
+
+/* ---- a batch ---- */
+
+struct batch {
+    const struct cs_path *const *paths;
+    size_t n_paths, n_lines; /* instruction lines over all paths */
+    bool *refused;           /* by line of instruction */
+    size_t *n, *turns;
+    struct cs_timeline **lines;
+    bool *ok;
+};
+
+/* The input. `line_of[i]` is the text line (from 1) that instruction i stands on. */
+static char *write_input(const struct batch *b, size_t *length, size_t *line_of)
+{
+    char *text = NULL;
+    FILE *f = open_memstream(&text, length);
+    if (!f)
+        return NULL;
+    fputs(".intel_syntax noprefix\n", f);
+    size_t line = 2, at = 0;
+    for (size_t p = 0; p < b->n_paths; p++) {
+        fprintf(f, "# LLVM-MCA-BEGIN r%zu\n", p);
+        line++;
+        for (size_t i = 0; i < b->paths[p]->n; i++, at++) {
+            line_of[at] = line++;
+            fprintf(f, "%s\n", b->refused[at] ? "nop" : b->paths[p]->ops[i].text);
+        }
+        fprintf(f, "# LLVM-MCA-END r%zu\n", p);
+        line++;
+    }
+    fputs(".Lcs:\n", f);
+    if (fclose(f)) {
+        free(text);
+        return NULL;
+    }
+    return text;
+}
+
+/* "<stdin>:LINE:COLUMN: error: ..." -> that instruction becomes a nop. Returns how many. */
+static size_t mark_refused(struct batch *b, const char *errors, const size_t *line_of)
+{
+    size_t n = 0;
+    for (const char *at = errors; at; at = strchr(at, '\n'), at = at ? at + 1 : NULL) {
+        unsigned long line, column;
+        char word[8];
+        const char *colon = strchr(at, ':');
+        if (!colon || sscanf(colon, ":%lu:%lu: %5s", &line, &column, word) != 3 || strcmp(word, "error"))
+            continue;
+        for (size_t i = 0; i < b->n_lines; i++)
+            if (line_of[i] == line && !b->refused[i])
+                b->refused[i] = true, n++;
+    }
+    return n;
+}
+
+/* All paths of the batch in calls of one number of turns. Returns the width, or negative. */
+static double run_mca(struct cs_scheduler *s, struct batch *b)
+{
+    char cpu[64], iterations[32], timeline[48];
+    size_t turns = b->turns[0];
+    snprintf(cpu, sizeof cpu, "-mcpu=%s", s->cpu);
+    snprintf(iterations, sizeof iterations, "-iterations=%zu", turns);
+    snprintf(timeline, sizeof timeline, "-timeline-max-iterations=%zu", turns);
+    char *args[] = {s->program,
+                    (char *)"-mtriple=x86_64",
+                    cpu,
+                    iterations,
+                    (char *)"-json",
+                    (char *)"-timeline",
+                    timeline,
+                    (char *)"-timeline-max-cycles=0",
+                    (char *)"-resource-pressure=0",
+                    (char *)"-instruction-info=0",
+                    NULL};
+    double width = -EIO;
+    size_t *line_of = calloc(b->n_lines, sizeof *line_of);
+    for (int attempt = 0; line_of && attempt < ATTEMPTS && width < 0; attempt++) {
+        size_t length = 0;
+        char *input = write_input(b, &length, line_of);
+        struct answer answer = {0};
+        if (!input || call(s->program, args, input, length, &answer)) {
+            free(input);
+            answer_free(&answer);
+            break;
+        }
+        free(input);
+        bool again = false;
+        if (answer.status == 0)
+            width = cs_mca_parse(answer.out, answer.out_length, b->n_paths, b->n, b->turns, b->lines, b->ok);
+        else
+            again = mark_refused(b, answer.err, line_of) > 0;
+        answer_free(&answer);
+        if (!again)
+            break;
+    }
+    free(line_of);
+    return width;
+}
+
+static void batch_fini(struct batch *b)
+{
+    for (size_t p = 0; b->lines && p < b->n_paths; p++)
+        free(b->lines[p]);
+    free(b->lines);
+    free(b->refused);
+    free(b->n);
+    free(b->turns);
+    free(b->ok);
+}
+
+static int batch_init(struct batch *b, const struct cs_path *const *paths, size_t n_paths, size_t turns)
+{
+    *b = (struct batch){.paths = paths, .n_paths = n_paths};
+    for (size_t p = 0; p < n_paths; p++)
+        b->n_lines += paths[p]->n;
+    b->refused = calloc(b->n_lines + 1, sizeof *b->refused);
+    b->n = calloc(n_paths, sizeof *b->n);
+    b->turns = calloc(n_paths, sizeof *b->turns);
+    b->ok = calloc(n_paths, sizeof *b->ok);
+    b->lines = calloc(n_paths, sizeof *b->lines);
+    if (!b->refused || !b->n || !b->turns || !b->ok || !b->lines)
+        return -ENOMEM;
+    for (size_t p = 0; p < n_paths; p++) {
+        b->n[p] = paths[p]->n;
+        b->turns[p] = turns;
+        b->lines[p] = calloc(paths[p]->n * turns + 1, sizeof *b->lines[p]);
+        if (!b->lines[p])
+            return -ENOMEM;
+    }
+    return 0;
+}
+
+/* Paths of one number of turns. What the model refuses together is asked one by one, then goes to the generic
+ * core. */
+static int run_batch(struct cs_scheduler *s, const struct cs_path *const *paths, struct cs_step *const *steps,
+                     size_t n, size_t turns, size_t *n_generic)
+{
+    struct batch b;
+    double width = -1;
+    int rc = batch_init(&b, paths, n, turns);
+    if (rc)
+        goto out;
+    if (s->program[0])
+        width = run_mca(s, &b);
+    if (width < 0 && s->program[0] && n > 1) {
+        batch_fini(&b);
+        for (size_t p = 0; p < n && rc == 0; p++)
+            rc = run_batch(s, &paths[p], &steps[p], 1, turns, n_generic);
+        return rc;
+    }
+    for (size_t p = 0; p < n; p++) {
+        bool own = width > 0 && b.ok[p];
+        double w = own ? width : cs_schedule_generic(paths[p], turns, b.lines[p]);
+        *n_generic += !own;
+        cs_schedule_steps(paths[p], b.lines[p], turns, w, steps[p]);
+        if (own)
+            schedule_cache_put(s->cache, paths[p], steps[p]);
+    }
+out:
+    batch_fini(&b);
+    return rc;
+}
+
+int cs_scheduler_run(struct cs_scheduler *s, const struct cs_path *paths, size_t n_paths,
+                     struct cs_step *const *steps, size_t *n_generic, struct cs_error *err)
+{
+    size_t generic = 0, done = 0;
+    const struct cs_path **some = calloc(n_paths + 1, sizeof(*some));
+    struct cs_step **into = calloc(n_paths + 1, sizeof(*into));
+    bool *have = calloc(n_paths + 1, sizeof *have);
+    int rc = some && into && have ? 0 : -ENOMEM;
+    for (size_t p = 0; p < n_paths && rc == 0; p++) {
+        if (paths[p].n > CS_PATH_MAX)
+            rc = cs_fail(err, E2BIG, "a path of %zu instructions is too long to be scheduled (at most %d)",
+                         paths[p].n, CS_PATH_MAX);
+        else
+            have[p] = paths[p].n == 0 || schedule_cache_get(s->cache, &paths[p], steps[p]);
+        done += have[p];
+    }
+    while (rc == 0 && done < n_paths) { /* one call for each number of turns, coarse so that they are few */
+        size_t n = 0, turns = 0;
+        for (size_t p = 0; p < n_paths; p++) {
+            size_t t = cs_schedule_turns(&paths[p]);
+            t = t > 30 ? 40 : t > 1 ? 12 : 1;
+            if (have[p] || (turns && t != turns))
+                continue;
+            turns = t;
+            some[n] = &paths[p];
+            into[n++] = steps[p];
+            have[p] = true;
+        }
+        rc = run_batch(s, some, into, n, turns, &generic);
+        done += n;
+    }
+    if (rc == -ENOMEM)
+        cs_fail(err, ENOMEM, "no memory to schedule %zu paths", n_paths);
+    schedule_cache_flush(s->cache);
+    free(some);
+    free(into);
+    free(have);
+    if (n_generic)
+        *n_generic = generic;
+    return rc;
+}
