@@ -5,12 +5,10 @@
 #include <stddef.h>
 
 extern const struct command command_doctor;
+extern const struct command command_prof;
 extern const struct command command_signals;
 extern const struct command command_store;
 
 const struct command *const commands[] = {
-    &command_doctor,
-    &command_signals,
-    &command_store,
-    NULL,
+    &command_doctor, &command_prof, &command_signals, &command_store, NULL,
 };

@@ -3,7 +3,7 @@
 #include "cli/profile.h"
 
 #include <errno.h>
-#include <fnmatch.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -178,6 +178,9 @@ int profile_open(struct profile *p, const char *path, const struct profile_filte
 {
     memset(p, 0, sizeof *p);
     int rc = cs_store_open(path, CS_STORE_READ, &p->store, err);
+    if (rc == -ENOENT)
+        cs_fail(err, ENOENT, "there is no store at %s: make one with cyclescope record -o %s -- COMMAND",
+                path, path);
     if (rc < 0)
         return rc;
     struct walk w = {.profile = p, .filter = filter};
