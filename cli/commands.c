@@ -8,7 +8,16 @@ extern const struct command command_doctor;
 extern const struct command command_prof;
 extern const struct command command_signals;
 extern const struct command command_store;
+extern const struct command command_import;
+extern const struct command command_export;
 
+/* clang-format off: one a line, so that branches merge */
 const struct command *const commands[] = {
-    &command_doctor, &command_prof, &command_signals, &command_store, NULL,
+    &command_doctor,
+    &command_prof,
+    &command_signals,
+    &command_store,
+    &command_import,
+    &command_export,
+    NULL,
 };

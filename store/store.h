@@ -30,6 +30,7 @@ enum cs_image_kind {
     CS_IMAGE_JIT = 4, /* code without a file; offset from the mapping's start; names in the image's symbols */
     CS_IMAGE_TAG = 5, /* pseudo-image of a program's signal values: offset = the value; names in symbols */
     CS_IMAGE_UNKNOWN = 6, /* what couldn't be placed: offset = the cause (enum of whoever counts) */
+    CS_IMAGE_FILE = 7,    /* an ELF file that wasn't at hand when it was imported: offset = file offset */
 };
 
 struct cs_image {

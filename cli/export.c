@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* export: a store's profiles in the formats of other tools. */
+#include "analysis/export.h"
+#include "cli/command.h"
+
+#include <errno.h>
+#include <string.h>
+#include <unistd.h>
+
+static const struct cs_exporter *find(const char *name)
+{
+    for (const struct cs_exporter *const *e = cs_exporters; *e; e++)
+        if (strcmp((*e)->name, name) == 0)
+            return *e;
+    return NULL;
+}
+
+static int unknown_format(const char *name)
+{
+    char names[256] = "";
+    for (const struct cs_exporter *const *e = cs_exporters; *e; e++) {
+        size_t n = strlen(names);
+        snprintf(names + n, sizeof names - n, "%s%s", n ? ", " : "", (*e)->name);
+    }
+    return usage_error("--format %s: there are %s", name, names);
+}
+
+static int write_to(const struct cs_exporter *exporter, struct cs_export *from, const char *path)
+{
+    struct cs_error err;
+    FILE *to = path ? fopen(path, "wbe") : stdout;
+    if (!to)
+        return failed_with("%s: can't be written: %s", path, strerror(errno));
+    int rc = exporter->write(from, to, &err);
+    bool lost = ferror(to) || (path ? fclose(to) : fflush(to)) != 0;
+    if (rc < 0)
+        return failed(&err);
+    return lost ? failed_with("%s: not written in full: %s", path ? path : "standard output", strerror(errno))
+                : CS_EXIT_OK;
+}
+
+static int run(const struct parsed *args)
+{
+    const char *format = option(args, "format"), *path = option(args, "to");
+    const struct cs_exporter *exporter = find(format ? format : "pprof");
+    if (!exporter)
+        return unknown_format(format);
+    if (operand_count(args) > 0)
+        return usage_error("unexpected operand %s", operand(args, 0));
+    if (exporter->binary && !path && isatty(STDOUT_FILENO))
+        return usage_error("%s is binary: give --to FILE or redirect the output", exporter->name);
+    struct cs_error err;
+    struct cs_store *store = NULL;
+    struct cs_export from = {0};
+    int rc = cs_store_open(store_location(args), CS_STORE_READ, &store, &err);
+    if (rc == 0)
+        rc = cs_export_open(store, option(args, "event"), option(args, "image"), &from, &err);
+    int exit_code = rc < 0 ? failed(&err) : write_to(exporter, &from, path);
+    if (rc == 0)
+        cs_export_close(&from);
+    cs_store_close(store);
+    return exit_code;
+}
+
+static const struct option_entry options[] = {
+    OPTION_STORE,
+    {"format", 'f', "NAME", "pprof (default), folded, speedscope, csv or json"},
+    {"event", 'e', "EVENT", "this event only"},
+    {"image", 'i', "IMAGE", "this image only: a path, a file name or an id"},
+    {"to", 0, "FILE", "write to FILE instead of standard output"},
+    {NULL, 0, NULL, NULL},
+};
+
+extern const struct command command_export;
+const struct command command_export = {
+    "export",
+    "",
+    "profiles of a store in the formats of other tools",
+    "pprof       gzip'd profile.proto with mappings, build-ids, lines and inlined frames: go tool pprof, "
+    "Grafana\n"
+    "folded      one line a stack: flamegraph.pl, inferno\n"
+    "speedscope  speedscope.app\n"
+    "csv, json   every row of every profile, with procedure, file and line",
+    options,
+    run,
+};

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Fuzz target: any bytes as a perf.data file are read to the end or refused in a sentence. */
+#include "analysis/import.h"
+
+#include <assert.h>
+#include <string.h>
+
+int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size);
+
+int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
+{
+    struct cs_error err = {0};
+    struct cs_import_summary summary;
+    FILE *file = size ? fmemopen((void *)(uintptr_t)bytes, size, "rb") : NULL;
+    if (!file)
+        return 0;
+    int rc = cs_import_perfdata(file, "fuzz", NULL, NULL, NULL, &summary, &err);
+    fclose(file);
+    if (rc < 0)
+        assert(err.text[0] && err.code == -rc);
+    else
+        assert(summary.stored + summary.unknown + summary.read.without_event == summary.read.samples);
+    return 0;
+}

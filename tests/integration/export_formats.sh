@@ -1,0 +1,39 @@
+#!/bin/bash
+# Exports agree with the store on totals, as independent readers see them: protoc for pprof, Python for the rest.
+set -u
+corpus=$(cd "$(dirname "$0")/../.." && pwd)/../shared/corpus
+[ -d "$corpus" ] || { echo "no corpus of recordings beside this checkout"; exit 77; }
+work=$(mktemp -d); trap 'rm -rf "$work"' EXIT
+bad=0
+check() { [ "$2" = "$3" ] || { echo "$1: got $2, expected $3"; bad=1; }; }
+
+"$CYCLESCOPE" import -o "$work/store" "$corpus/quipper-events/perf.data.callgraph-3.8" >/dev/null || exit 1
+for f in pprof folded speedscope csv json; do
+    "$CYCLESCOPE" export --store "$work/store" --format $f --to "$work/out.$f" || { echo "$f failed"; exit 1; }
+done
+check "folded total" "$(awk '{n += $NF} END {print n}' "$work/out.folded")" 1768
+check "speedscope total" "$(python3 -c '
+import json; d = json.load(open("'"$work"'/out.speedscope")); n = len(d["shared"]["frames"])
+assert all(f < n for p in d["profiles"] for s in p["samples"] for f in s)
+print(sum(sum(p["weights"]) for p in d["profiles"]))')" 1768
+check "csv total" "$(python3 -c '
+import csv; print(sum(int(r["count"]) for r in csv.DictReader(open("'"$work"'/out.csv")) if r["kind"] == "points"))')" 1768
+check "json rows" "$(python3 -c 'import json; print(len(json.load(open("'"$work"'/out.json"))["rows"]))')" \
+    "$(($(wc -l <"$work/out.csv") - 1))"
+# field 2 of the profile is a sample, its packed field 2 the values: one value a sample type, here one event
+check "pprof total" "$(zcat "$work/out.pprof" | protoc --decode_raw | python3 -c '
+import re, sys
+total = 0; depth = 0; inside = False
+for line in sys.stdin:
+    if re.match(r"2 \{", line): inside = True
+    elif inside and re.match(r"  2: ", line):
+        value = line.split(": ", 1)[1].strip().strip("\"")
+        raw = value.encode().decode("unicode_escape").encode("latin-1")
+        n = shift = 0
+        for b in raw: n |= (b & 127) << shift; shift += 7
+        total += n
+    elif line.startswith("}"): inside = False
+print(total)')" 1768
+"$CYCLESCOPE" export --store "$work/store" --format pdf >/dev/null 2>&1; check "unknown format" $? 2
+"$CYCLESCOPE" export --store "$work/store" --event nonesuch >/dev/null 2>&1; check "unknown event" $? 1
+exit $bad
