@@ -128,10 +128,23 @@ compile_commands.json:
 	  printf ',"-c","%s"]}' "$$f"; sep=','; done; echo; echo ']'; } > $@
 SHELL := /bin/bash
 
+.PHONY: man
+man: $(GENERATED) ## man pages and shell completion, in build/man
+
 .PHONY: install uninstall
-install: all ## install under DESTDIR and PREFIX
+SHARE = $(DESTDIR)$(PREFIX)/share
+install: all $(GENERATED) ## install under DESTDIR and PREFIX: program, headers, man pages, completion
 	install -D -m 755 $(PROGRAM) $(DESTDIR)$(PREFIX)/bin/cyclescope
 	$(foreach f,$(INSTALL),install -D -m 644 $(firstword $(subst :, ,$(f))) $(DESTDIR)$(PREFIX)/$(lastword $(subst :, ,$(f)));)
+	install -d $(SHARE)/man/man1 $(SHARE)/man/man5
+	install -m 644 $(BUILD)/man/man1/* $(SHARE)/man/man1
+	install -m 644 $(BUILD)/man/man5/* $(SHARE)/man/man5
+	install -D -m 644 $(BUILD)/man/completion/cyclescope $(SHARE)/bash-completion/completions/cyclescope
+	install -D -m 644 $(BUILD)/man/completion/_cyclescope $(SHARE)/zsh/site-functions/_cyclescope
+uninstall: ## remove what install put there
+	rm -f $(DESTDIR)$(PREFIX)/bin/cyclescope $(SHARE)/man/man1/cyclescope*.1 $(SHARE)/man/man5/cyclescope-*.5 \
+	  $(SHARE)/bash-completion/completions/cyclescope $(SHARE)/zsh/site-functions/_cyclescope \
+	  $(foreach f,$(INSTALL),$(DESTDIR)$(PREFIX)/$(lastword $(subst :, ,$(f))))
 
 .PHONY: clean
 clean: ## remove what was built

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* main: finds the subcommand, prints help. */
+#include "cli/generate.h"
 #include "cli/parsed.h"
 
 #include <errno.h>
@@ -49,6 +50,17 @@ int main(int argc, char **argv)
         printf("cyclescope %s\n", CS_VERSION);
         return CS_EXIT_OK;
     }
+    if (strcmp(argv[1], "--man") == 0)
+        return print_man(argc > 2 ? argv[2] : "cyclescope");
+    if (strcmp(argv[1], "--subcommands") == 0) {
+        for (const struct command *const *s = commands; *s; s++)
+            puts((*s)->name);
+        return CS_EXIT_OK;
+    }
+    if (strcmp(argv[1], "--completion") == 0)
+        return print_completion(argc > 2 ? argv[2] : "bash");
+    if (strcmp(argv[1], "--procedures") == 0)
+        return print_procedures(argc > 2 ? argv[2] : "", argc > 3 ? argv[3] : NULL);
     const struct command *const *c = commands;
     while (*c && strcmp((*c)->name, argv[1]) != 0)
         c++;

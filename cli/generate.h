@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* What the build makes from the table of subcommands: man pages and shell completion. */
+#ifndef CS_CLI_GENERATE_H
+#define CS_CLI_GENERATE_H
+
+#include "cli/parsed.h"
+
+int print_man(const char *name);
+/* "bash" or "zsh". */
+int print_completion(const char *shell);
+/* Names of procedures and images of a store that begin with `prefix`, one a line: what the shells ask for. */
+int print_procedures(const char *prefix, const char *store);
+
+#endif

@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Man pages from the same entries as --help: `cyclescope --man NAME`, NAME a subcommand or "cyclescope". */
+#include "cli/generate.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static void put(const char *text)
+{
+    for (bool start = true; *text; text++) {
+        if (start && (*text == '.' || *text == '\''))
+            fputs("\\&", stdout);
+        if (*text == '-')
+            fputs("\\-", stdout);
+        else if (*text == '\\')
+            fputs("\\e", stdout);
+        else
+            fputc(*text, stdout);
+        start = *text == '\n';
+    }
+}
+
+/* Paragraphs of --help: lines that begin with a blank are shown as they stand, an empty line ends a
+ * paragraph. */
+static void put_paragraphs(const char *text)
+{
+    bool literal = false;
+    while (*text) {
+        size_t n = strcspn(text, "\n");
+        char line[512];
+        snprintf(line, sizeof line, "%.*s", (int)n, text);
+        bool indented = line[0] == ' ';
+        if (indented != literal)
+            puts(indented ? ".nf\n.RS" : ".RE\n.fi");
+        literal = indented;
+        if (n == 0) {
+            puts(".PP");
+        } else {
+            put(line);
+            fputc('\n', stdout);
+        }
+        text += n + (text[n] == '\n');
+    }
+    if (literal)
+        puts(".RE\n.fi");
+}
+
+static void put_options(const struct option_entry *e)
+{
+    for (; e->name; e++) {
+        puts(".TP");
+        printf(".B ");
+        if (e->letter)
+            printf("\\-%c, ", e->letter);
+        fputs("\\-\\-", stdout);
+        put(e->name);
+        if (e->argument) {
+            fputs(" \\fI", stdout);
+            put(e->argument);
+            fputs("\\fR", stdout);
+        }
+        fputc('\n', stdout);
+        put(e->help);
+        fputc('\n', stdout);
+    }
+}
+
+static void head(const char *title, const char *name, const char *summary)
+{
+    printf(".TH \"%s\" 1 \"\" \"cyclescope %s\" \"cyclescope\"\n.SH NAME\n", title, CS_VERSION);
+    put(name);
+    fputs(" \\- ", stdout);
+    put(summary);
+    fputc('\n', stdout);
+}
+
+static void foot(void)
+{
+    puts(".SH EXIT STATUS\n0 done, 1 failed (one sentence on standard error says why), 2 wrong usage.");
+    puts(".SH ENVIRONMENT\n.TP\n.B CYCLESCOPE_STORE\nwhere the profile store is unless an option says it\n"
+         ".TP\n.B NO_COLOR\nno colours on a terminal\n.TP\n.B CYCLESCOPE_PAGER, PAGER\nthe pager of long "
+         "output");
+}
+
+int print_man(const char *name)
+{
+    if (strcmp(name, "cyclescope") == 0) {
+        head("CYCLESCOPE", "cyclescope", "a performance microscope for Linux");
+        puts(".SH SYNOPSIS\n.B cyclescope\n.I SUBCOMMAND\n[\\fIOPTION\\fR...] [\\fIOPERAND\\fR...]");
+        puts(".SH DESCRIPTION\nAn observer thread that spins next door to a program and an interrupt sampler "
+             "that can "
+             "stay on for months fill one profile store; reports say where the cycles went and why.\n.SH "
+             "SUBCOMMANDS");
+        for (const struct command *const *c = commands; *c; c++) {
+            printf(".TP\n.BR cyclescope\\-%s (1)\n", (*c)->name);
+            put((*c)->summary);
+            fputc('\n', stdout);
+        }
+        foot();
+        puts(".SH SEE ALSO\n.BR cyclescope\\-store (5), cyclescope\\-json (5)");
+        return CS_EXIT_OK;
+    }
+    for (const struct command *const *c = commands; *c; c++) {
+        if (strcmp((*c)->name, name) != 0)
+            continue;
+        char page[64];
+        snprintf(page, sizeof page, "cyclescope-%s", name);
+        head(page, page, (*c)->summary);
+        printf(".SH SYNOPSIS\n.B cyclescope %s\n[\\fIOPTION\\fR...] ", name);
+        put((*c)->operands);
+        puts("\n.SH DESCRIPTION");
+        put_paragraphs((*c)->details ? (*c)->details : (*c)->summary);
+        puts(".SH OPTIONS");
+        put_options((*c)->options);
+        put_options(common_options);
+        foot();
+        puts(".SH SEE ALSO\n.BR cyclescope (1)");
+        return CS_EXIT_OK;
+    }
+    return usage_error("--man %s: there is no such subcommand", name);
+}

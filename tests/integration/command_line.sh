@@ -1,0 +1,42 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+# Every subcommand: --help, the man page and completion agree (they come from one table), wrong usage is one sentence
+# and exit code 2.
+set -eu
+tmp=$(mktemp -d)
+trap 'rm -rf "$tmp"' EXIT
+fail() { echo "not ok: $*"; exit 1; }
+
+"$CYCLESCOPE" --help >"$tmp/help"
+rc=0; "$CYCLESCOPE" >/dev/null || rc=$?; [ $rc = 2 ] || fail "no subcommand gives $rc"
+for s in $("$CYCLESCOPE" --subcommands); do
+    grep -q "^  $s " "$tmp/help" || fail "$s is not in --help"
+    "$CYCLESCOPE" "$s" --help >"$tmp/$s.help" 2>"$tmp/err" || fail "$s --help"
+    [ ! -s "$tmp/err" ] || fail "$s --help writes on standard error"
+    "$CYCLESCOPE" --man "$s" >"$tmp/$s.1"
+    sed 's/\\-/-/g; s/\\&//g' "$tmp/$s.1" >"$tmp/$s.txt"
+    sed -n 's/^  [ -].*--\([a-z0-9-]*\).*/\1/p' "$tmp/$s.help" | while read -r option; do
+        grep -q -- "--$option" "$tmp/$s.txt" || fail "$s --$option is not in its man page"
+    done
+    if command -v man >/dev/null; then
+        trouble=$(MANWIDTH=80 man --warnings -l "$tmp/$s.1" 2>&1 >/dev/null) || true
+        [ -z "$trouble" ] || fail "man page of $s: $trouble"
+    fi
+    rc=0; "$CYCLESCOPE" "$s" --no-such-option >/dev/null 2>"$tmp/err" || rc=$?
+    [ $rc = 2 ] || fail "$s --no-such-option gives $rc"
+    [ "$(wc -l <"$tmp/err")" = 1 ] || fail "$s --no-such-option says more than one sentence"
+done
+rc=0; "$CYCLESCOPE" nonsense 2>"$tmp/err" || rc=$?; [ $rc = 2 ] && [ "$(wc -l <"$tmp/err")" = 1 ] || fail nonsense
+
+# An output that can't be written is a failure that is said.
+rc=0; "$CYCLESCOPE" doctor >/dev/full 2>"$tmp/err" || rc=$?
+[ $rc = 1 ] && grep -q 'could not write' "$tmp/err" || fail "full output: $rc"
+
+# Completion: bash offers subcommands and options; zsh's file is at least well-formed where zsh is there.
+"$CYCLESCOPE" --completion bash >"$tmp/bash"
+got=$(bash -c 'source "$1"; COMP_WORDS=(cyclescope do); COMP_CWORD=1; _cyclescope cyclescope; echo "${COMPREPLY[*]}"' - "$tmp/bash")
+[ "$got" = doctor ] || fail "bash completes do to: $got"
+got=$(bash -c 'source "$1"; COMP_WORDS=(cyclescope prof --imag); COMP_CWORD=2; _cyclescope cyclescope; echo "${COMPREPLY[*]}"' - "$tmp/bash")
+[ "$got" = --image ] || fail "bash completes --imag to: $got"
+"$CYCLESCOPE" --completion zsh >"$tmp/zsh"
+if command -v zsh >/dev/null; then zsh -n "$tmp/zsh"; fi
