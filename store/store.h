@@ -9,11 +9,13 @@
  *      function                     beside a reader   beside another writer (process or thread)
  *      cs_store_merge, cs_run_*     yes               yes (advisory lock a epoch)
  *      cs_store_each, cs_store_load yes               yes
+ *      cs_store_gc, cs_store_combine yes              yes
  */
 #ifndef CS_STORE_STORE_H
 #define CS_STORE_STORE_H
 
 #include "store/error.h"
+#include "store/retention.h"
 #include "store/table.h"
 
 #include <stdbool.h>
@@ -104,5 +106,22 @@ int cs_store_counter(struct cs_store *store, const char *counter, uint64_t *sum,
  * <0. */
 int cs_store_verify(const char *path, void (*bad)(const char *sentence, void *arg), void *arg,
                     struct cs_error *err);
+
+/* Removes whole epochs as `retention` says, but never `epoch_in_use` (may be NULL) nor the newest one, and
+ * what crashes left behind. `removed` (may be NULL) hears of each. Returns their number or <0. A writer whose
+ * epoch is removed all the same is told so by its next merge (-ENOENT) and loses nothing. */
+int cs_store_gc(const char *path, const struct cs_retention *retention, const char *epoch_in_use,
+                void (*removed)(const char *epoch, uint64_t bytes, void *arg), void *arg,
+                struct cs_error *err);
+
+/* Adds all epochs of one store to another: each under its own name, or all into the epoch `into` (unless
+ * NULL). An epoch that is in `to_store` already is refused (-EEXIST: it would count twice) unless `add`. A
+ * new epoch appears whole or not at all. Returns the number of epochs or <0. */
+int cs_store_combine(const char *to_store, const char *from_store, const char *into, bool add,
+                     struct cs_error *err);
+
+/* Reads any file of a store by its path. The caller closes *out. */
+int cs_store_load_file(const char *file, struct cs_profile_head *head, struct cs_table **out,
+                       struct cs_error *err);
 
 #endif

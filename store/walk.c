@@ -154,6 +154,15 @@ int cs_store_load(const struct cs_profile_ref *ref, struct cs_table **out, struc
     return cs_file_load(ref->file, &file, out, err);
 }
 
+int cs_store_load_file(const char *path, struct cs_profile_head *head, struct cs_table **out,
+                       struct cs_error *err)
+{
+    struct cs_profile_file file;
+    int rc = cs_file_load(path, &file, out, err);
+    *head = file.head;
+    return rc;
+}
+
 /* Adds the file's rows to walk->arg, a table. */
 static int gather_names(struct walk *walk, const char *directory, const char *id)
 {

@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* One store into another, file by file: each file says by itself how it merges, so that this knows nothing of
+ * what is counted. A whole new epoch arrives under a hidden name and is renamed: it is there or it isn't. */
+#include "store/file.h"
+#include "store/layout.h"
+#include "store/merge_file.h"
+#include "store/store.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static int combine_file(const char *from, const char *to, struct cs_error *err)
+{
+    struct cs_profile_file file;
+    struct cs_table *table = NULL;
+    int rc = cs_file_load(from, &file, &table, err);
+    if (rc == 0)
+        rc = cs_file_merge(to, &file.head, table, err);
+    cs_table_close(table);
+    return rc;
+}
+
+/* All files of one directory; `depth` levels of directories below it. */
+static int combine_directory(const char *from, const char *to, int depth, struct cs_error *err)
+{
+    struct cs_listing listing;
+    int rc = cs_directory_make(to, NULL, err);
+    if (rc == 0)
+        rc = cs_directory_list(from, &listing, err);
+    if (rc < 0)
+        return rc;
+    for (size_t i = 0; rc == 0 && i < listing.n; i++) {
+        const char *name = listing.names[i];
+        struct cs_path source, target;
+        struct stat st;
+        rc = cs_path_join(&source, err, "%s/%s", from, name);
+        if (rc == 0)
+            rc = cs_path_join(&target, err, "%s/%s", to, name);
+        if (rc < 0 || strcmp(name, CS_LOCK_NAME) == 0 || cs_name_ends(name, CS_FILE_TEMPORARY) ||
+            stat(source.text, &st) < 0)
+            continue;
+        if (S_ISREG(st.st_mode))
+            rc = combine_file(source.text, target.text, err);
+        else if (S_ISDIR(st.st_mode) && depth > 0)
+            rc = combine_directory(source.text, target.text, depth - 1, err);
+    }
+    cs_listing_fini(&listing);
+    return rc;
+}
+
+static int combine_new_epoch(const char *from, const char *store, const char *name, const char *to,
+                             struct cs_error *err)
+{
+    struct cs_path hidden;
+    int rc = cs_path_join(&hidden, err, "%s/.incoming-%ld-%s", store, (long)getpid(), name);
+    if (rc == 0)
+        rc = combine_directory(from, hidden.text, 1, err);
+    if (rc == 0 && rename(hidden.text, to) < 0)
+        rc = cs_fail(err, errno, "can't put the epoch %s in its place: %s", to, strerror(errno));
+    return rc;
+}
+
+static int combine_into_epoch(const char *from, const char *to, struct cs_error *err)
+{
+    int rc = cs_directory_make(to, NULL, err);
+    int lock = rc == 0 ? cs_lock(to, err) : rc;
+    if (lock < 0)
+        return lock;
+    rc = combine_directory(from, to, 1, err);
+    cs_unlock(lock);
+    return rc;
+}
+
+int cs_store_combine(const char *to_store, const char *from_store, const char *into, bool add,
+                     struct cs_error *err)
+{
+    struct cs_listing listing;
+    struct stat a, b;
+    int n = 0, rc = cs_directory_make(to_store, NULL, err);
+    if (rc < 0)
+        return rc;
+    if (into && (into[0] == '.' || !into[0] || strchr(into, '/')))
+        return cs_fail(err, EINVAL, "\"%s\" can't be an epoch's name", into);
+    if (stat(to_store, &a) == 0 && stat(from_store, &b) == 0 && a.st_dev == b.st_dev && a.st_ino == b.st_ino)
+        return cs_fail(err, EINVAL, "%s can't be merged into itself", from_store);
+    rc = cs_directory_list(from_store, &listing, err);
+    if (rc < 0)
+        return rc;
+    for (size_t i = 0; rc == 0 && i < listing.n; i++) {
+        const char *name = into ? into : listing.names[i];
+        struct cs_path from, meta, to;
+        rc = cs_path_join(&from, err, "%s/%s", from_store, listing.names[i]);
+        if (rc == 0)
+            rc = cs_path_join(&meta, err, "%s/" CS_EPOCH_META, from.text);
+        if (rc == 0)
+            rc = cs_path_join(&to, err, "%s/%s", to_store, name);
+        if (rc < 0 || access(meta.text, F_OK) < 0)
+            continue;
+        bool is_there = access(to.text, F_OK) == 0;
+        if (is_there && !add && !into)
+            rc = cs_fail(err, EEXIST,
+                         "the epoch %s is in %s already; merging it twice would count it twice (--add adds "
+                         "it all the same)",
+                         name, to_store);
+        else if (is_there || into)
+            rc = combine_into_epoch(from.text, to.text, err);
+        else
+            rc = combine_new_epoch(from.text, to_store, name, to.text, err);
+        n += rc == 0;
+    }
+    cs_listing_fini(&listing);
+    return rc < 0 ? rc : n;
+}

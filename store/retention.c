@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "store/retention.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static int by_last_write(const void *a, const void *b)
+{
+    const struct cs_epoch_extent *x = a, *y = b;
+    if (x->written_s != y->written_s)
+        return x->written_s < y->written_s ? -1 : 1;
+    return strcmp(x->name, y->name);
+}
+
+size_t cs_retention_choose(const struct cs_retention *retention, int64_t now_s,
+                           struct cs_epoch_extent *epochs, size_t n)
+{
+    uint64_t bytes = 0;
+    size_t gone = 0;
+    if (n)
+        qsort(epochs, n, sizeof *epochs, by_last_write);
+    for (size_t i = 0; i < n; i++) {
+        epochs[i].goes = false;
+        bytes += epochs[i].bytes;
+    }
+    for (size_t i = 0; i + 1 < n; i++) {
+        int64_t age_s = now_s > epochs[i].written_s ? now_s - epochs[i].written_s : 0;
+        bool too_old = retention->most_age_s && (uint64_t)age_s > retention->most_age_s;
+        bool too_much = retention->most_bytes && bytes > retention->most_bytes;
+        if (epochs[i].in_use || (!too_old && !too_much))
+            continue;
+        epochs[i].goes = true;
+        bytes -= epochs[i].bytes;
+        gone++;
+    }
+    return gone;
+}
