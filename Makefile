@@ -44,6 +44,9 @@ endif
 .PHONY: all
 all:
 
+# Known before the module.mk files, whose rules have them as prerequisites (those expand at once).
+LIB      := $(BUILD)/libcyclescope-all.a
+PROGRAM  := $(BUILD)/cyclescope
 MODULES  :=
 PROGRAMS :=
 include $(sort $(wildcard */module.mk))
@@ -68,8 +71,6 @@ else
 ALL_LIBS  = $(LIBS) -lm -lpthread
 endif
 
-LIB      := $(BUILD)/libcyclescope-all.a
-PROGRAM  := $(BUILD)/cyclescope
 
 $(BUILD)/%.o: %.c
 	@mkdir -p $(@D)

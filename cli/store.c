@@ -99,10 +99,12 @@ static int run_dump(const struct parsed *args)
         return failed(&err);
     const struct cs_schema *schema = cs_table_schema(table);
     for (unsigned c = 0; c < schema->n_columns; c++) {
-        bool is_text = schema->columns[c].kind == CS_KEY_TEXT;
+        enum cs_column_kind kind = schema->columns[c].kind;
         columns[c] = (struct column){.key = schema->columns[c].name,
                                      .head = schema->columns[c].name,
-                                     .kind = is_text ? COLUMN_TEXT : COLUMN_COUNT};
+                                     .kind = kind == CS_KEY_TEXT ? COLUMN_TEXT
+                                             : kind == CS_KEY    ? COLUMN_HEX
+                                                                 : COLUMN_COUNT};
     }
     struct output *out = output_open(args);
     output_set(out, "kind", json_text(schema->kind));
