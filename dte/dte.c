@@ -10,6 +10,7 @@ static const struct {
 } verdicts[CS_DTE_VERDICTS] = {
     [CS_DTE_KEPT] = {"kept", "read in the same time at both ends"},
     [CS_DTE_SKEW] = {"skew", "the two ends took different times to read"},
+    [CS_DTE_AWAY] = {"away", "the target did not run: another program or nobody had its CPU"},
     [CS_DTE_THREAD] = {"thread", "another thread ran at one end or in between"},
     [CS_DTE_TAG] = {"tag", "the tag changed between the ends"},
     [CS_DTE_UNREAD] = {"unread", "a counter was descheduled or changed while it was read"},

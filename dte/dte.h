@@ -20,6 +20,7 @@
 enum cs_dte_verdict {
     CS_DTE_KEPT = 0,
     CS_DTE_SKEW,      /* CPC outside the band: the two ends were not read in the same time */
+    CS_DTE_AWAY,      /* the target did not run: another program or nobody had its CPU */
     CS_DTE_THREAD,    /* another thread ran at one of the ends, or there was a switch between them */
     CS_DTE_TAG,       /* the tag differs between the ends (only where the rule asks for it) */
     CS_DTE_UNREAD,    /* a counter was not scheduled or changed while it was read */
@@ -44,6 +45,7 @@ struct cs_dte_reading {
     uint64_t thread;     /* identity of what ran: any number that changes when something else did */
     uint64_t tag;
     bool whole; /* every counter could be read */
+    bool away;  /* what ran was not the target */
 };
 
 /* Intervals and cycles by verdict. */
@@ -80,6 +82,8 @@ static inline enum cs_dte_verdict cs_dte_judge(const struct cs_dte_rule *rule,
         return CS_DTE_BACKWARDS;
     if (starts >= rule->gap_cycles || starts >= CS_DTE_LONGEST || ends >= 2 * CS_DTE_LONGEST)
         return CS_DTE_GAP;
+    if (from->away && to->away)
+        return CS_DTE_AWAY;
     if (!from->whole || !to->whole)
         return CS_DTE_UNREAD;
     if (rule->same_thread && from->thread != to->thread)

@@ -10,13 +10,19 @@ struct cs_moments {
     double weight, mean, m2;
 };
 
+/* One value; several values can share their weights: fraction = w / (total weight, w included). */
+static inline void cs_moments_step(double *mean, double *m2, double x, double w, double fraction)
+{
+    double off = x - *mean;
+    *mean += off * fraction;
+    *m2 += w * off * (x - *mean);
+}
+
 /* Adds x with weight w > 0; one division. */
 static inline void cs_moments_add(struct cs_moments *m, double x, double w)
 {
-    double off = x - m->mean;
     m->weight += w;
-    m->mean += off * (w / m->weight);
-    m->m2 += w * off * (x - m->mean);
+    cs_moments_step(&m->mean, &m->m2, x, w, w / m->weight);
 }
 
 void cs_moments_merge(struct cs_moments *into, const struct cs_moments *from);

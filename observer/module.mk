@@ -1,3 +1,3 @@
 # observer/: the SHIM-style observer thread
 MODULES += observer
-observer.pkgs := hwloc
+observer.pkgs := hwloc libzstd libxxhash

@@ -31,7 +31,7 @@ static uint64_t below(uint64_t limit)
 
 static struct cs_dte_reading reading(uint64_t start, uint64_t took, uint64_t thread, uint64_t tag)
 {
-    return (struct cs_dte_reading){start, start + took, thread, tag, true};
+    return (struct cs_dte_reading){start, start + took, thread, tag, true, false};
 }
 
 static void verdict_agrees_with_cpc(void **state)
@@ -111,6 +111,9 @@ static void each_cause_has_its_verdict(void **state)
     assert_int_equal(cs_dte_judge(&rule, &a, &c), CS_DTE_UNREAD);
     assert_int_equal(cs_dte_judge(&rule, &c, &a), CS_DTE_BACKWARDS);
     assert_int_equal(cs_dte_judge(&rule, &a, &a), CS_DTE_BACKWARDS);
+    struct cs_dte_reading away = a, away_too = b;
+    away.away = away_too.away = true;
+    assert_int_equal(cs_dte_judge(&rule, &away, &away_too), CS_DTE_AWAY);
     rule.gap_cycles = 1000;
     assert_int_equal(cs_dte_judge(&rule, &a, &b), CS_DTE_GAP);
     rule.gap_cycles = UINT64_MAX;

@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The observer: a thread that spins on the CPU next to the target's and reads signals and counters at a
+ * granularity of tens to thousands of cycles (shim-2015). May use signals/, dte/ and store/; used by cli/.
+ *
+ *      struct cs_observe_wish wish;
+ *      cs_observe_defaults(&wish);
+ *      wish.argv = argv;
+ *      struct cs_observation *o;
+ *      if (cs_observe_start(&wish, &o, &err) < 0 || cs_observe_run(o, &err) < 0)
+ *          return failed(&err);
+ *      const struct cs_observed *seen = cs_observe_result(o);
+ *      ...
+ *      cs_observe_close(o);
+ *
+ * One owner a struct; cs_observe_stop alone may be called from anywhere, signal handlers too. */
+#ifndef CS_OBSERVER_OBSERVER_H
+#define CS_OBSERVER_OBSERVER_H
+
+#include "observer/log.h"
+#include "observer/loop.h"
+#include "observer/placement.h"
+#include "observer/sink.h"
+#include "observer/target.h"
+#include "store/error.h"
+
+#include <sys/types.h>
+
+struct cs_reader;
+
+struct cs_observe_wish {
+    char *const *argv; /* program to start; NULL = attach to pid */
+    pid_t pid;
+    const char *signals[CS_TAGS_MAX + CS_COUNTERS_MAX]; /* names; none = all that the target defines */
+    unsigned n_signals;
+    pid_t thread;                 /* observe this thread only; 0 = choose or follow */
+    int target_cpu, observer_cpu; /* or CS_ANY_CPU */
+    bool smt;
+    uint64_t period_cycles, jitter_cycles; /* 0 = as fast as it goes */
+    struct cs_dte_rule rule;
+    double seconds;        /* end after that long; 0 = when the target ends */
+    double patience;       /* seconds to wait for the target's signals */
+    const char *log_path;  /* write samples there; NULL = aggregates only */
+    size_t log_chunk_bytes;
+};
+
+struct cs_observed {
+    struct cs_placement placement;
+    double cycles_per_second;
+    pid_t pid, thread; /* thread: whose line was read; 0 = whichever ran (followed) */
+    const char *program;
+    unsigned n_tags, n_counters;
+    char tags[CS_TAGS_MAX][CS_SIGNAL_NAME_MAX], counters[CS_COUNTERS_MAX][CS_SIGNAL_NAME_MAX];
+    unsigned tag_signals[CS_TAGS_MAX]; /* for cs_reader_name */
+    bool tag_is_address[CS_TAGS_MAX];
+    uint64_t period_cycles;
+    unsigned threads;          /* of the target, when observing began */
+    bool raised, throttled;    /* priority was raised */
+    bool timed_each;           /* the clock was read for each sample (not in the tag-only loop) */
+    struct cs_sink *sink;      /* complete after cs_observe_run */
+    struct cs_reader *signals; /* names of tags; NULL where the target publishes nothing */
+    int exit_code;             /* of a program that we started and that ended, else -1 */
+};
+
+struct cs_observation;
+
+void cs_observe_defaults(struct cs_observe_wish *wish);
+/* Places, starts or attaches, waits for the signals, prepares all memory. Nothing is sampled yet. */
+int cs_observe_start(const struct cs_observe_wish *wish, struct cs_observation **out, struct cs_error *err);
+/* Samples until the target ends, the time is over, or cs_observe_stop. */
+int cs_observe_run(struct cs_observation *o, struct cs_error *err);
+void cs_observe_stop(struct cs_observation *o);
+const struct cs_observed *cs_observe_result(const struct cs_observation *o);
+/* Restores affinities, closes all. A program that we started and that runs still is left alone. */
+void cs_observe_close(struct cs_observation *o);
+
+#endif

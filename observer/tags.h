@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* What was seen under each value of one tag: samples, cycles, rates. An open-addressing hash table of fixed
+ * size, allocated, touched and locked before the first sample; the loop only ever adds.
+ *
+ * Invariant: each row's `rates` cover exactly its kept intervals. When the table is full, further values
+ * share the last row (`overflow`), which says so in the report. One writer; readers wait until it has ended.
+ * Cost: a value equal to the last one needs no search; else a multiplication and, mostly, one probe. */
+#ifndef CS_OBSERVER_TAGS_H
+#define CS_OBSERVER_TAGS_H
+
+#include "dte/bins.h"
+#include "dte/moments.h"
+#include "observer/sample.h"
+
+#include <stddef.h>
+
+struct cs_tag_row {
+    uint64_t tag;
+    uint64_t samples, visits; /* visits: times the tag was entered, as far as seen */
+    uint64_t half_cycles;     /* twice the cycles: an interval gives half to the tag at each of its ends */
+    uint64_t kept;            /* intervals that survived filtering, entirely this row's */
+    double kept_cycles;
+    struct {
+        double mean, m2; /* of the rate, weighted by cycles; weight is kept_cycles */
+    } rates[CS_COUNTERS_MAX];
+    uint32_t
+        *bins; /* [counters][CS_RATE_BINS] kept intervals by rate; NULL beyond the first CS_TAG_HISTOGRAMS */
+};
+
+#define CS_TAG_ROWS 16384     /* distinct values of a tag */
+#define CS_TAG_SLOTS 32768    /* power of two, at most half full */
+#define CS_TAG_HISTOGRAMS 512 /* rows that have a histogram a counter */
+
+struct cs_tags {
+    uint32_t slots[CS_TAG_SLOTS]; /* row + 1, 0 = free */
+    uint32_t n_rows, n_counters;
+    bool overflow;
+    struct cs_tag_row rows[CS_TAG_ROWS];
+    uint32_t *bins; /* backing of the rows' histograms */
+};
+
+/* Bytes of a table for n counters; its memory is the caller's, zeroed, 64-byte aligned. */
+size_t cs_tags_size(unsigned n_counters);
+void cs_tags_init(struct cs_tags *tags, unsigned n_counters);
+/* The row of a value, made if new. Never NULL. */
+struct cs_tag_row *cs_tags_find(struct cs_tags *tags, uint64_t tag);
+/* Sum of all rows into one (its tag is 0, its bins are the caller's array or NULL). */
+void cs_tags_total(const struct cs_tags *tags, struct cs_tag_row *total, uint32_t *bins);
+
+static inline struct cs_moments cs_tag_rate(const struct cs_tag_row *row, unsigned counter)
+{
+    return (struct cs_moments){row->kept_cycles, row->rates[counter].mean, row->rates[counter].m2};
+}
+
+#endif
