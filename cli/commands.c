@@ -5,6 +5,7 @@
 #include <stddef.h>
 
 extern const struct command command_doctor;
+extern const struct command command_observe;
 extern const struct command command_prof;
 extern const struct command command_signals;
 extern const struct command command_store;
@@ -14,6 +15,7 @@ extern const struct command command_export;
 /* clang-format off: one a line, so that branches merge */
 const struct command *const commands[] = {
     &command_doctor,
+    &command_observe,
     &command_prof,
     &command_signals,
     &command_store,

@@ -21,6 +21,7 @@
 #include "observer/placement.h"
 #include "observer/sink.h"
 #include "observer/target.h"
+#include "signals/segment.h"
 #include "store/error.h"
 
 #include <sys/types.h>
@@ -37,9 +38,9 @@ struct cs_observe_wish {
     bool smt;
     uint64_t period_cycles, jitter_cycles; /* 0 = as fast as it goes */
     struct cs_dte_rule rule;
-    double seconds;        /* end after that long; 0 = when the target ends */
-    double patience;       /* seconds to wait for the target's signals */
-    const char *log_path;  /* write samples there; NULL = aggregates only */
+    double seconds;       /* end after that long; 0 = when the target ends */
+    double patience;      /* seconds to wait for the target's signals */
+    const char *log_path; /* write samples there; NULL = aggregates only */
     size_t log_chunk_bytes;
 };
 

@@ -162,10 +162,11 @@ int cs_target_attach(pid_t pid, unsigned cpu, struct cs_target **out, struct cs_
         if (rc == -ESRCH || rc == -ENOENT)
             return cs_fail(err, ESRCH, "there is no process %d", (int)pid);
         if (rc == -EINVAL)
-            return cs_fail(err, EINVAL, "process %d cannot be moved to CPU %u (a kernel thread, or a thread id?)",
+            return cs_fail(err, EINVAL,
+                           "process %d cannot be moved to CPU %u (a kernel thread, or a thread id?)",
                            (int)pid, cpu);
-        return cs_fail(err, -rc, "may not move process %d to CPU %u: %s; it belongs to another user?", (int)pid,
-                       cpu, strerror(-rc));
+        return cs_fail(err, -rc, "may not move process %d to CPU %u: %s; it belongs to another user?",
+                       (int)pid, cpu, strerror(-rc));
     }
     note_program(t, "?");
     *out = t;

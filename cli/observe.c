@@ -1,0 +1,174 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* observe: watch a program's signals from the CPU next door, as finely as the machine can. */
+#include "cli/observed.h"
+#include "observer/clock.h"
+#include "observer/observer.h"
+#include "signals/reader.h"
+
+#include <inttypes.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+
+static struct cs_observation *observing; /* for the signal handler */
+
+static void on_signal(int number)
+{
+    (void)number;
+    if (observing)
+        cs_observe_stop(observing);
+}
+
+static void catch_signals(void)
+{
+    struct sigaction action = {.sa_handler = on_signal};
+    sigaction(SIGINT, &action, NULL);
+    sigaction(SIGTERM, &action, NULL);
+}
+
+static const char *live_name(void *arg, unsigned tag, uint64_t value)
+{
+    const struct cs_observed *seen = arg;
+    return seen->signals ? cs_reader_name(seen->signals, seen->tag_signals[tag], value) : NULL;
+}
+
+static int split_signals(const char *list, struct cs_observe_wish *wish, char *room, size_t size)
+{
+    if (strlen(list) >= size)
+        return -1;
+    strcpy(room, list);
+    char *rest = room, *one;
+    while ((one = strsep(&rest, ","))) {
+        if (!*one)
+            continue;
+        if (wish->n_signals == CS_TAGS_MAX + CS_COUNTERS_MAX)
+            return -1;
+        wish->signals[wish->n_signals++] = one;
+    }
+    return 0;
+}
+
+static void print_seen(struct output *out, const struct cs_observed *seen, const struct observed *o,
+                       uint64_t top)
+{
+    const struct cs_placement *p = &seen->placement;
+    output_line(out, "%s (process %d) on CPU %u, observed from CPU %u; they %s", seen->program,
+                (int)seen->pid, p->target, p->observer, p->relation);
+    if (seen->threads > 1)
+        output_note(
+            out,
+            "the program has %u threads; only thread %d was observed, also while others had the CPU: its "
+            "signals then stand still",
+            seen->threads, (int)seen->thread);
+    json_t *cpus = json_pack("{s:i,s:i,s:s}", "target", (int)p->target, "observer", (int)p->observer,
+                             "relation", p->relation);
+    output_set(out, "cpus", cpus);
+    observed_summary(out, o);
+    if (seen->n_counters)
+        observed_filtering(out, o);
+    for (unsigned t = 0; t < seen->n_tags; t++)
+        observed_tags(out, o, t, top);
+    for (unsigned c = 0; c < seen->n_counters; c++)
+        observed_histogram(out, o, c, NULL);
+    if (seen->exit_code > 0)
+        output_note(out, "%s ended with exit code %d", seen->program, seen->exit_code);
+}
+
+static int read_options(const struct parsed *args, struct cs_observe_wish *wish, char *room, size_t size)
+{
+    cs_observe_defaults(wish);
+    const char *list = option(args, "signals");
+    if (list && split_signals(list, wish, room, size) < 0)
+        return usage_error("--signals %s: at most %d tags and %d counters, names separated by commas", list,
+                           CS_TAGS_MAX, CS_COUNTERS_MAX);
+    wish->pid = (pid_t)option_number(args, "pid", 0, 1, 1 << 30);
+    wish->thread = (pid_t)option_number(args, "thread", 0, 1, 1 << 30);
+    wish->target_cpu = (int)option_number(args, "target-cpu", CS_ANY_CPU, 0, 100000);
+    wish->observer_cpu = (int)option_number(args, "observer-cpu", CS_ANY_CPU, 0, 100000);
+    wish->smt = option_given(args, "smt");
+    wish->period_cycles = (uint64_t)option_number(args, "period", 0, 0, 1e12);
+    wish->jitter_cycles = (uint64_t)option_number(args, "jitter", 0, 0, 1e12);
+    wish->seconds = option_number(args, "seconds", 0, 0, 1e9);
+    wish->patience = option_number(args, "wait", wish->patience, 0, 1e6);
+    wish->rule.band_q32 = cs_dte_band(option_number(args, "band", 1, 0, 99) / 100);
+    wish->rule.same_tag = !option_given(args, "any-tag");
+    wish->log_path = option(args, "log");
+    if (operand_count(args) > 0)
+        wish->argv = operand_vector(args);
+    if (!wish->argv == !wish->pid)
+        return usage_error(wish->argv ? "give either -p PID or a command, not both"
+                                      : "nothing to observe: give -p PID, or -- COMMAND");
+    return CS_EXIT_OK;
+}
+
+static int run(const struct parsed *args)
+{
+    struct cs_observe_wish wish;
+    struct cs_error err;
+    char names[512];
+    int rc = read_options(args, &wish, names, sizeof names);
+    if (rc)
+        return rc;
+    uint64_t top = (uint64_t)option_number(args, "top", 10, 0, 1e9);
+    struct cs_observation *o = NULL;
+    catch_signals();
+    if (cs_observe_start(&wish, &o, &err) < 0)
+        return failed(&err);
+    observing = o;
+    rc = cs_observe_run(o, &err) < 0 ? failed(&err) : CS_EXIT_OK;
+    const struct cs_observed *seen = cs_observe_result(o);
+    struct observed view = {
+        .sink = seen->sink,
+        .program = seen->program,
+        .hz = seen->cycles_per_second,
+        .timed_each = seen->timed_each,
+        .asked_cycles = seen->period_cycles,
+        .name = live_name,
+        .arg = (void *)(uintptr_t)seen,
+    };
+    for (unsigned t = 0; t < seen->n_tags; t++)
+        view.tags[t] = seen->tags[t];
+    for (unsigned c = 0; c < seen->n_counters; c++)
+        view.counters[c] = seen->counters[c];
+    struct output *out = output_open(args);
+    print_seen(out, seen, &view, top);
+    int printed = output_close(out);
+    observing = NULL;
+    cs_observe_close(o);
+    return rc ? rc : printed;
+}
+
+static const struct option_entry options[] = {
+    {"pid", 'p', "PID", "observe a running process"},
+    {"signals", 's', "NAMES", "signals to read, separated by commas (else all that the program defines)"},
+    {"period", 0, "CYCLES", "TSC cycles from sample to sample (else as fast as it goes); k, M"},
+    {"jitter", 0, "CYCLES", "lengthen each period by a random number of cycles up to this"},
+    {"seconds", 't', "S", "end after that time (else with the program, or at ^C)"},
+    {"target-cpu", 0, "CPU", "where the program runs (else chosen)"},
+    {"observer-cpu", 0, "CPU", "where the observer spins (else the nearest other core)"},
+    {"smt", 0, NULL, "observe from the same core's other hardware thread"},
+    {"thread", 0, "TID", "read the signals of this thread only"},
+    {"wait", 0, "S", "how long to wait for the program's signals (10)"},
+    {"band", 0, "PERCENT", "keep an interval if both its ends took the same time within this (1)"},
+    {"any-tag", 0, NULL, "count an interval for the tag at its start even if it ends with another"},
+    {"log", 0, "FILE", "write all samples to FILE for hist, tags and timeline, instead of summing up"},
+    {"top", 0, "N", "show the N most important tags (10); 0 = all"},
+    {NULL, 0, NULL, NULL},
+};
+
+extern const struct command command_observe;
+const struct command command_observe = {
+    "observe",
+    "[-- COMMAND [ARG...]]",
+    "watch a program's signals from the CPU next door",
+    "A thread of ours spins on one CPU and reads what the program on the other CPU publishes (see "
+    "cyclescope.h),\n"
+    "every few cycles or at the period that you ask for. Nothing stops or interrupts the program. A cycle is "
+    "one\n"
+    "tick of the time-stamp counter.\n\n"
+    "Shares of tags use every sample. Rates of counters use only intervals whose two ends were read in the "
+    "same\n"
+    "time (double-time-error filtering); what was dropped is counted by cause.",
+    options,
+    run,
+};

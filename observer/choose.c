@@ -1,0 +1,180 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "observer/choose.h"
+#include "observer/clock.h"
+
+#include <errno.h>
+#include <string.h>
+#include <time.h>
+
+static void wait_us(long us)
+{
+    nanosleep(&(struct timespec){.tv_nsec = us * 1000}, NULL);
+}
+
+struct patience {
+    uint64_t end;
+    struct cs_target *target;
+    const int *stop;
+};
+
+static struct patience patience(const struct cs_observe_wish *wish, struct cs_target *target, const int *stop)
+{
+    return (struct patience){cs_clock() + (uint64_t)(wish->patience * cs_clock_hz()), target, stop};
+}
+
+static bool over(const struct patience *p)
+{
+    return cs_clock() >= p->end || __atomic_load_n(p->stop, __ATOMIC_RELAXED) || cs_target_ended(p->target);
+}
+
+static int open_segment(const struct cs_observe_wish *wish, struct patience *p, struct cs_reader **reader,
+                        struct cs_error *err)
+{
+    char why[CS_WHY_MAX];
+    int rc;
+    while ((rc = cs_reader_open_pid(cs_target_pid(p->target), reader, why)) < 0) {
+        if (rc != -ENOENT && rc != -ESRCH)
+            return cs_fail(err, -rc, "%s", why);
+        if (over(p) || rc == -ESRCH)
+            return cs_fail(err, ENOENT, "%s published no signals%s; link it with signals/ (see cyclescope.h)",
+                           cs_target_program(p->target),
+                           cs_target_ended(p->target) ? " before it ended"
+                           : wish->patience > 0       ? " in the time that --wait gives"
+                                                      : "");
+        wait_us(200);
+    }
+    return 0;
+}
+
+static int add(struct cs_choice *c, const struct cs_seen_signal *s)
+{
+    if (s->kind == CS_SIGNAL_TAG) {
+        if (c->n_tags == CS_TAGS_MAX)
+            return -ENOSPC;
+        c->tags[c->n_tags++] = *s;
+    } else {
+        if (c->n_counters == CS_COUNTERS_MAX)
+            return -ENOSPC;
+        c->counters[c->n_counters++] = *s;
+    }
+    return 0;
+}
+
+static const struct cs_seen_signal *named(const struct cs_seen_signal *all, unsigned n, const char *name)
+{
+    for (unsigned i = 0; i < n; i++)
+        if (strcmp(all[i].name, name) == 0)
+            return &all[i];
+    return NULL;
+}
+
+/* Those wished by name; NULL, or the first that isn't defined. */
+static const char *take_named(const struct cs_observe_wish *wish, const struct cs_seen_signal *all,
+                              unsigned n, struct cs_choice *choice)
+{
+    memset(choice, 0, sizeof *choice);
+    for (unsigned i = 0; i < wish->n_signals; i++) {
+        const struct cs_seen_signal *s = named(all, n, wish->signals[i]);
+        if (!s)
+            return wish->signals[i];
+        if (add(choice, s) < 0)
+            choice->left_out++;
+    }
+    return NULL;
+}
+
+int cs_choose_signals(const struct cs_observe_wish *wish, struct cs_target *target, const int *stop,
+                      struct cs_reader **reader, struct cs_choice *choice, struct cs_error *err)
+{
+    struct cs_seen_signal all[CS_SIGNALS_MAX];
+    struct patience p = patience(wish, target, stop);
+    *reader = NULL;
+    int rc = open_segment(wish, &p, reader, err);
+    if (rc < 0)
+        return rc;
+    unsigned n = 0, before = 0, quiet = 0;
+    const char *missing = NULL;
+    for (;; wait_us(200)) {
+        n = cs_reader_signals(*reader, all);
+        if (wish->n_signals) {
+            missing = take_named(wish, all, n, choice);
+            if (!missing)
+                break;
+        } else {
+            /* All that it defines: until nothing was added for some milliseconds. */
+            quiet = n && n == before ? quiet + 1 : 0;
+            before = n;
+            if (quiet == 25)
+                break;
+        }
+        if (over(&p))
+            break;
+    }
+    if (missing)
+        return cs_fail(err, ENOENT, "%s defines no signal %s", cs_target_program(target), missing);
+    if (n == 0)
+        return cs_fail(err, ENOENT, "%s defines no signals", cs_target_program(target));
+    if (!wish->n_signals) {
+        memset(choice, 0, sizeof *choice);
+        for (unsigned i = 0; i < n; i++)
+            if (add(choice, &all[i]) < 0)
+                choice->left_out++;
+    } else if (choice->left_out) {
+        return cs_fail(err, E2BIG, "at most %d tags and %d counters can be read at once", CS_TAGS_MAX,
+                       CS_COUNTERS_MAX);
+    }
+    return 0;
+}
+
+static uint64_t changes(const struct cs_reader *reader, const struct cs_choice *c, uint32_t line)
+{
+    uint64_t seen[CS_TAGS_MAX + CS_COUNTERS_MAX], n = 0;
+    for (int look = 0; look < 50; look++) {
+        unsigned k = 0;
+        for (unsigned i = 0; i < c->n_tags + c->n_counters; i++, k++) {
+            const struct cs_seen_signal *s = i < c->n_tags ? &c->tags[i] : &c->counters[i - c->n_tags];
+            uint64_t now = *cs_reader_word(reader, line, s->word);
+            n += look && now != seen[k];
+            seen[k] = now;
+        }
+        wait_us(20);
+    }
+    return n;
+}
+
+int cs_choose_line(const struct cs_observe_wish *wish, const struct cs_reader *reader,
+                   const struct cs_choice *choice, struct cs_target *target, const int *stop, uint32_t *line,
+                   pid_t *thread, unsigned *threads, struct cs_error *err)
+{
+    struct patience p = patience(wish, target, stop);
+    *line = 0;
+    for (bool last = false;; last = over(&p)) {
+        uint64_t most = 0;
+        uint32_t used = cs_reader_lines(reader);
+        bool found = false;
+        *threads = 0;
+        for (uint32_t i = 0; i < used; i++) {
+            struct cs_seen_thread t;
+            if (!cs_reader_thread(reader, i, &t))
+                continue;
+            ++*threads;
+            pid_t tid = cs_reader_tid(reader, t.tid);
+            if (wish->thread && tid != wish->thread)
+                continue;
+            uint64_t n = wish->thread ? 1 : changes(reader, choice, i);
+            if (!found || n > most) {
+                most = n;
+                *line = i;
+                *thread = tid ? tid : (pid_t)t.tid;
+                found = true;
+            }
+        }
+        if (found && (most > 0 || last))
+            return 0;
+        if (last)
+            return wish->thread ? cs_fail(err, ESRCH, "process %d has no thread %d that publishes signals",
+                                          (int)cs_target_pid(target), (int)wish->thread)
+                                : cs_fail(err, ESRCH, "no thread of process %d publishes signals",
+                                          (int)cs_target_pid(target));
+    }
+}

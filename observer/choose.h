@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Which signals of the target a loop reads, and from which thread's line. Waits for the target to define
+ * them. */
+#ifndef CS_OBSERVER_CHOOSE_H
+#define CS_OBSERVER_CHOOSE_H
+
+#include "observer/observer.h"
+#include "signals/reader.h"
+
+struct cs_choice {
+    struct cs_seen_signal tags[CS_TAGS_MAX], counters[CS_COUNTERS_MAX];
+    unsigned n_tags, n_counters;
+    unsigned left_out; /* signals that exist and found no room, when none was named */
+};
+
+/* Opens the target's segment and finds the wished signals in it; *stop ends the waiting. */
+int cs_choose_signals(const struct cs_observe_wish *wish, struct cs_target *target, const int *stop,
+                      struct cs_reader **reader, struct cs_choice *choice, struct cs_error *err);
+/* The line of the wished thread, else of the one whose signals change most. */
+int cs_choose_line(const struct cs_observe_wish *wish, const struct cs_reader *reader,
+                   const struct cs_choice *choice, struct cs_target *target, const int *stop, uint32_t *line,
+                   pid_t *thread, unsigned *threads, struct cs_error *err);
+
+#endif

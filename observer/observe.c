@@ -1,0 +1,264 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The coordinator: joins placement, target, signals and a loop variant; runs the loop on its own thread. */
+#include "observer/choose.h"
+#include "observer/clock.h"
+#include "observer/observer.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <pthread.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+struct cs_observation {
+    struct cs_observed seen;
+    struct cs_observe_wish wish;
+    struct cs_target *target;
+    struct cs_choice choice;
+    struct cs_loop loop;
+    cs_loop_run *run;
+    struct cs_log *log;
+    pthread_t thread;
+    bool moved;
+    cpu_set_t before; /* where the calling thread was allowed */
+    int stop, wake;   /* asked to stop; eventfd */
+};
+
+void cs_observe_defaults(struct cs_observe_wish *wish)
+{
+    memset(wish, 0, sizeof *wish);
+    wish->target_cpu = wish->observer_cpu = CS_ANY_CPU;
+    wish->rule = cs_dte_paper_rule();
+    wish->rule.same_tag = true;
+    wish->rule.gap_cycles = 0; /* chosen from the period */
+    wish->patience = 10;
+}
+
+/* The coordinator sleeps through the run, but must not wake up on the target's CPU. */
+static void leave_target_cpu(struct cs_observation *o)
+{
+    cpu_set_t rest;
+    if (sched_getaffinity(0, sizeof o->before, &o->before) < 0)
+        return;
+    rest = o->before;
+    CPU_CLR(o->seen.placement.target, &rest);
+    if (CPU_COUNT(&rest) && sched_setaffinity(0, sizeof rest, &rest) == 0)
+        o->moved = true;
+}
+
+static int place(struct cs_observation *o, struct cs_error *err)
+{
+    struct cs_topology *topology;
+    int rc = cs_topology_open(NULL, &topology, err);
+    if (rc < 0)
+        return rc;
+    rc = cs_placement_choose(topology, o->wish.target_cpu, o->wish.observer_cpu, o->wish.smt, NULL,
+                             &o->seen.placement, err);
+    cs_topology_close(topology);
+    return rc;
+}
+
+static int connect_signals(struct cs_observation *o, struct cs_error *err)
+{
+    uint32_t line;
+    int rc = cs_choose_signals(&o->wish, o->target, &o->stop, &o->seen.signals, &o->choice, err);
+    if (rc < 0)
+        return rc;
+    rc = cs_choose_line(&o->wish, o->seen.signals, &o->choice, o->target, &o->stop, &line, &o->seen.thread,
+                        &o->seen.threads, err);
+    if (rc < 0)
+        return rc;
+    const struct cs_choice *c = &o->choice;
+    o->seen.n_tags = c->n_tags;
+    o->seen.n_counters = c->n_counters;
+    for (unsigned t = 0; t < c->n_tags; t++) {
+        o->loop.tags[t] = cs_reader_word(o->seen.signals, line, c->tags[t].word);
+        memcpy(o->seen.tags[t], c->tags[t].name, sizeof o->seen.tags[t]);
+        o->seen.tag_signals[t] = c->tags[t].word;
+        o->seen.tag_is_address[t] = c->tags[t].is_address;
+    }
+    for (unsigned i = 0; i < c->n_counters; i++) {
+        o->loop.softs[i] = cs_reader_word(o->seen.signals, line, c->counters[i].word);
+        memcpy(o->seen.counters[i], c->counters[i].name, sizeof o->seen.counters[i]);
+    }
+    return 0;
+}
+
+/* Longer than that between two samples and the observer was away, not slow: 100 us beyond what was asked. */
+static uint64_t gap_limit(const struct cs_observe_wish *wish)
+{
+    if (wish->rule.gap_cycles)
+        return wish->rule.gap_cycles;
+    return 2 * (wish->period_cycles + wish->jitter_cycles) + (uint64_t)(cs_clock_hz() * 100e-6);
+}
+
+static void describe_log(const struct cs_observation *o, struct cs_log_head *head)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_REALTIME, &now);
+    *head = (struct cs_log_head){
+        .n_tags = o->seen.n_tags,
+        .n_softs = o->choice.n_counters,
+        .n_pmcs = o->seen.n_counters - o->choice.n_counters,
+        .cycles_per_second = (uint64_t)o->seen.cycles_per_second,
+        .period_cycles = o->wish.period_cycles,
+        .wall_ns = (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec,
+        .clock = cs_clock(),
+        .pid = (uint32_t)o->seen.pid,
+        .target_cpu = o->seen.placement.target,
+        .observer_cpu = o->seen.placement.observer,
+    };
+    const char *base = strrchr(o->seen.program, '/');
+    snprintf(head->program, sizeof head->program, "%.63s", base ? base + 1 : o->seen.program);
+    for (unsigned t = 0; t < head->n_tags; t++)
+        memcpy(head->tags[t], o->seen.tags[t], sizeof o->seen.tags[t]);
+    for (unsigned c = 0; c < o->seen.n_counters; c++)
+        memcpy(head->counters[c], o->seen.counters[c], sizeof o->seen.counters[c]);
+}
+
+static int prepare(struct cs_observation *o, struct cs_error *err)
+{
+    struct cs_dte_rule rule = o->wish.rule;
+    rule.gap_cycles = gap_limit(&o->wish);
+    struct cs_shape shape = {
+        .tags = o->seen.n_tags,
+        .softs = o->choice.n_counters,
+        .throttled = o->wish.period_cycles != 0,
+        .sink = o->wish.log_path ? CS_SINK_LOG : CS_SINK_AGGREGATE,
+    };
+    o->run = cs_loop_variant(&shape);
+    if (!o->run)
+        return cs_fail(err, E2BIG, "no loop for %u tags and %u counters", shape.tags, shape.softs);
+    o->seen.timed_each = o->run != cs_loop_tag_only;
+    o->seen.throttled = shape.throttled;
+    o->seen.period_cycles = o->loop.period_cycles = o->wish.period_cycles;
+    o->loop.jitter_cycles = o->wish.jitter_cycles;
+    o->loop.random = cs_clock() | 1;
+    int rc = cs_sink_open(o->seen.n_tags, o->seen.n_counters, &rule, &o->seen.sink, err);
+    if (rc == 0 && o->wish.log_path) {
+        struct cs_log_head head;
+        describe_log(o, &head);
+        rc = cs_log_create(o->wish.log_path, &head, o->wish.log_chunk_bytes, &o->log, err);
+    }
+    o->loop.sink = o->seen.sink;
+    o->loop.log = o->log;
+    return rc;
+}
+
+int cs_observe_start(const struct cs_observe_wish *wish, struct cs_observation **out, struct cs_error *err)
+{
+    struct cs_observation *o = aligned_alloc(128, (sizeof *o + 127) & ~(size_t)127);
+    if (!o)
+        return cs_fail(err, ENOMEM, "no memory for the observer");
+    memset(o, 0, sizeof *o);
+    o->wish = *wish;
+    o->wake = -1;
+    o->seen.exit_code = -1;
+    o->seen.cycles_per_second = cs_clock_hz();
+    int rc = place(o, err);
+    if (rc == 0 && (o->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) < 0)
+        rc = cs_fail(err, errno, "no file descriptor for the observer");
+    if (rc == 0) {
+        unsigned cpu = o->seen.placement.target;
+        rc = wish->argv ? cs_target_start(wish->argv, cpu, &o->target, err)
+                        : cs_target_attach(wish->pid, cpu, &o->target, err);
+    }
+    if (rc == 0) {
+        leave_target_cpu(o);
+        o->seen.pid = cs_target_pid(o->target);
+        o->seen.program = cs_target_program(o->target);
+        rc = connect_signals(o, err);
+    }
+    if (rc == 0)
+        rc = prepare(o, err);
+    if (rc < 0) {
+        cs_observe_close(o);
+        return rc;
+    }
+    *out = o;
+    return 0;
+}
+
+static void *observer_thread(void *argument)
+{
+    struct cs_observation *o = argument;
+    cpu_set_t set;
+    CPU_ZERO(&set);
+    CPU_SET(o->seen.placement.observer, &set);
+    sched_setaffinity(0, sizeof set, &set);
+    /* Nice rather than real time: a spinning real-time thread would starve its CPU's kernel threads. */
+    o->seen.raised = setpriority(PRIO_PROCESS, (id_t)syscall(SYS_gettid), -20) == 0;
+    o->run(&o->loop);
+    return NULL;
+}
+
+static void wait_for_the_end(struct cs_observation *o)
+{
+    struct pollfd on[2] = {{.fd = cs_target_pidfd(o->target), .events = POLLIN},
+                           {.fd = o->wake, .events = POLLIN}};
+    double hz = o->seen.cycles_per_second;
+    uint64_t begin = cs_clock(), limit = (uint64_t)(o->wish.seconds * hz);
+    while (!__atomic_load_n(&o->stop, __ATOMIC_RELAXED)) {
+        int ms = 1000;
+        if (o->wish.seconds > 0) {
+            uint64_t gone = cs_clock() - begin;
+            if (gone >= limit)
+                return;
+            double left = (double)(limit - gone) / hz * 1000;
+            ms = left < 1000 ? (int)left + 1 : 1000;
+        }
+        if (poll(on, 2, ms) > 0)
+            return;
+        cs_target_repin(o->target);
+    }
+}
+
+int cs_observe_run(struct cs_observation *o, struct cs_error *err)
+{
+    int rc = pthread_create(&o->thread, NULL, observer_thread, o);
+    if (rc)
+        return cs_fail(err, rc, "cannot start the observer's thread: %s", strerror(rc));
+    wait_for_the_end(o);
+    __atomic_store_n(&o->loop.stop, 1, __ATOMIC_RELAXED);
+    pthread_join(o->thread, NULL);
+    if (cs_target_started(o->target) && cs_target_ended(o->target))
+        o->seen.exit_code = cs_target_wait(o->target);
+    return o->log ? cs_log_finish(o->log, err) : 0;
+}
+
+void cs_observe_stop(struct cs_observation *o)
+{
+    int saved = errno;
+    uint64_t one = 1;
+    __atomic_store_n(&o->stop, 1, __ATOMIC_RELAXED);
+    if (write(o->wake, &one, sizeof one) < 0)
+        errno = saved;
+    errno = saved;
+}
+
+const struct cs_observed *cs_observe_result(const struct cs_observation *o)
+{
+    return &o->seen;
+}
+
+void cs_observe_close(struct cs_observation *o)
+{
+    if (!o)
+        return;
+    cs_target_close(o->target);
+    if (o->moved)
+        sched_setaffinity(0, sizeof o->before, &o->before);
+    cs_log_close(o->log);
+    cs_sink_close(o->seen.sink);
+    cs_reader_close(o->seen.signals);
+    if (o->wake >= 0)
+        close(o->wake);
+    free(o);
+}
