@@ -151,4 +151,4 @@ uninstall: ## remove what install put there
 clean: ## remove what was built
 	rm -rf $(BUILD) compile_commands.json
 
--include $(shell find $(BUILD) -name '*.d' -not -path '$(BUILD)/*san/*' 2>/dev/null)
+-include $(shell find $(BUILD) -name '*.d' -type f -not -path '$(BUILD)/programs/*' -not -path '$(BUILD)/*san/*' 2>/dev/null)
