@@ -5,6 +5,7 @@
 #include "analysis/imports.h"
 #include "analysis/lines.h"
 #include "analysis/procedures.h"
+#include "analysis/returns.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -24,6 +25,7 @@ struct cs_code {
     struct procedures procedures;
     struct lines *lines;
     struct code_names names;
+    uint8_t *returns; /* by procedure; see noreturn.c */
     char trouble[512];
 };
 
@@ -127,6 +129,7 @@ void cs_code_close(struct cs_code *code)
 {
     if (!code)
         return;
+    free(code->returns);
     lines_close(code->lines);
     procedures_fini(&code->procedures);
     imports_fini(&code->imports);
@@ -275,4 +278,12 @@ bool cs_code_relocated(struct cs_code *code, uint64_t offset, uint64_t *value)
 {
     read_imports(code);
     return imports_relative(&code->imports, offset, value);
+}
+
+uint8_t *cs_code_returns_memo(struct cs_code *code, const struct cs_procedure *procedure)
+{
+    size_t i = (size_t)(procedure - code->procedures.list);
+    if (!code->returns)
+        code->returns = calloc(code->procedures.n + 1, 1);
+    return code->returns && i < code->procedures.n ? &code->returns[i] : NULL;
 }

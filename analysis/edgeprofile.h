@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* What was seen of an image's control transfers (bursts, LBR, an imported file), over all epochs, ready to
+ * look up by source and by target. Constant after cs_edge_profile_load. */
+#ifndef CS_ANALYSIS_EDGEPROFILE_H
+#define CS_ANALYSIS_EDGEPROFILE_H
+
+#include "store/store.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct cs_seen_edge {
+    uint64_t from, to;      /* offsets in this image; `from` is the transferring instruction's first byte */
+    double count;           /* transfers */
+    double bursts;          /* how many bursts saw it */
+    double squares;         /* sum over bursts of count² */
+    const char *to_image;   /* id of the image it goes to, NULL = this one */
+    const char *from_image; /* id of the image it comes from, NULL = this one */
+};
+
+struct cs_edge_profile {
+    struct cs_seen_edge *by_from; /* the n_own that start in this image, ascending by from, then to; then
+                                   * those that come from other images */
+    uint32_t *by_to;              /* indexes of by_from: those that end in this image, ascending by to */
+    size_t n, n_own, n_by_to;
+    char **strings;
+    size_t n_strings;
+};
+
+/* Edge profiles of that image, merged. An image without any gives an empty one. */
+int cs_edge_profile_load(struct cs_store *store, const char *image_id, struct cs_edge_profile **out,
+                         struct cs_error *err);
+/* From edges in memory (tests, tools): takes over nothing. */
+int cs_edge_profile_make(const struct cs_seen_edge *edges, size_t n, struct cs_edge_profile **out,
+                         struct cs_error *err);
+void cs_edge_profile_close(struct cs_edge_profile *profile);
+
+/* Index of the first edge whose source is at or after `from`; n_own when there is none. */
+size_t cs_edge_profile_from(const struct cs_edge_profile *profile, uint64_t from);
+/* Index in by_to of the first edge whose target is at or after `to`. */
+size_t cs_edge_profile_to(const struct cs_edge_profile *profile, uint64_t to);
+
+#endif
