@@ -22,6 +22,7 @@ struct building {
     uint8_t *verdict; /* by instruction: of an indirect jump, what cs_jump_table said */
     struct jump {
         uint32_t insn, first, n; /* in targets */
+        bool outside;
     } * jumps;
     uint32_t n_jumps, room_jumps, room_insns, room_edges;
     struct targets targets;
@@ -173,7 +174,7 @@ static int resolve(struct building *b, uint32_t i)
     struct targets one = {0};
     int rc = cs_jump_table(b->code, b->cfg->insns, b->cfg->n_insns, i, &one);
     struct jump *jump = &b->jumps[b->n_jumps++];
-    *jump = (struct jump){i, b->targets.n, rc == 1 ? one.n : 0};
+    *jump = (struct jump){i, b->targets.n, rc == 1 ? one.n : 0, rc == 1 && one.outside};
     if (rc >= 0 && b->targets.n + jump->n > b->targets.room) {
         uint32_t room = 2 * (b->targets.n + jump->n);
         uint64_t *grown = realloc(b->targets.offset, room * sizeof *grown);
@@ -280,9 +281,9 @@ static int add_indirect(struct building *b, uint32_t from, uint32_t insn)
     uint64_t at = cfg->insns[insn].offset;
     const struct jump *jump = b->jumps;
     uint32_t first = cfg->n_edges;
-    bool outside = false;
     while (jump->insn != insn)
         jump++;
+    bool outside = jump->outside;
     for (uint32_t k = 0; k < jump->n; k++)
         if (add_edge(b, from, b->targets.offset[jump->first + k], CS_EDGE_TABLE) < 0)
             return -ENOMEM;

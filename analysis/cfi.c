@@ -95,12 +95,13 @@ static uint64_t take_encoded(struct reader *r, uint8_t encoding, uint64_t here)
 }
 
 /* The pointer encoding of a CIE whose record body (after the CIE id) is `r`. */
-static uint8_t cie_encoding(struct reader r)
+static uint8_t cie_encoding(struct reader r, bool *augmented)
 {
     uint8_t version = (uint8_t)take(&r, 1);
     const char *augmentation = (const char *)r.at;
     const uint8_t *nul = r.at < r.end ? memchr(r.at, 0, (size_t)(r.end - r.at)) : NULL;
-    if (!nul || augmentation[0] != 'z')
+    *augmented = nul && augmentation[0] == 'z';
+    if (!*augmented)
         return ABSPTR;
     r.at = nul + 1;
     take_leb(&r, false); /* code alignment */
@@ -125,10 +126,11 @@ static uint8_t cie_encoding(struct reader r)
 }
 
 int cs_cfi_each(const uint8_t *section, size_t n, uint64_t address,
-                int (*found)(uint64_t start, uint64_t size, void *arg), void *arg)
+                int (*found)(uint64_t start, uint64_t size, bool continues, void *arg), void *arg)
 {
     const uint8_t *last_cie = NULL;
     uint8_t encoding = ABSPTR;
+    bool augmented = false;
     struct reader all = {section, section + n, false};
     while (all.at < all.end && !all.bad) {
         uint64_t length = take(&all, 4);
@@ -151,12 +153,18 @@ int cs_cfi_each(const uint8_t *section, size_t n, uint64_t address,
                 cie_length = take(&c, 8);
             if (c.bad || cie_length > (uint64_t)(c.end - c.at) || take(&c, 4) != 0)
                 continue;
-            encoding = cie_encoding(c);
+            encoding = cie_encoding(c, &augmented);
             last_cie = cie;
         }
         uint64_t start = take_encoded(&r, encoding, address + (uint64_t)(r.at - section));
         uint64_t size = take_encoded(&r, encoding & 15, 0);
-        int rc = r.bad || size == 0 || start + size < start ? 0 : found(start, size, arg);
+        uint64_t skip = augmented ? take_leb(&r, false) : 0;
+        if (r.bad || size == 0 || start + size < start)
+            continue;
+        /* DW_CFA_advance_loc* and nop come first where a function begins */
+        uint8_t op = skip < (uint64_t)(r.end - r.at) ? r.at[skip] : 0;
+        bool continues = op != 0 && op >> 6 != 1 && !(op >= 2 && op <= 4);
+        int rc = found(start, size, continues, arg);
         if (rc)
             return rc;
     }

@@ -5,12 +5,14 @@
 #ifndef CS_ANALYSIS_CFI_H
 #define CS_ANALYSIS_CFI_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-/* Calls `found` for each description; `address` is where the section lies in the image. A damaged record ends
- * the walk. Returns the first non-zero value of `found`, else 0. */
+/* Calls `found` for each description; `continues` says that the frame is already made at its start, as in the
+ * cold part of a function; `address` is where the section lies in the image. A damaged record ends the walk.
+ * Returns the first non-zero value of `found`, else 0. */
 int cs_cfi_each(const uint8_t *section, size_t n, uint64_t address,
-                int (*found)(uint64_t start, uint64_t size, void *arg), void *arg);
+                int (*found)(uint64_t start, uint64_t size, bool continues, void *arg), void *arg);
 
 #endif

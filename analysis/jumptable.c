@@ -233,6 +233,13 @@ static bool entry_at(const struct scan *s, uint64_t table, uint8_t size, uint32_
     return true;
 }
 
+static bool is_code(const struct scan *s, uint64_t offset)
+{
+    size_t room;
+    bool executable = false;
+    return cs_code_bytes(s->code, offset, &room, &executable) && executable;
+}
+
 static int add_target(struct targets *t, uint64_t offset)
 {
     for (uint32_t i = 0; i < t->n; i++)
@@ -250,6 +257,15 @@ static int add_target(struct targets *t, uint64_t offset)
     return 0;
 }
 
+/* The frame is taken down just before: a call in tail position. */
+static bool leaves_frame(const struct scan *s, uint32_t jump)
+{
+    struct cs_insn insn;
+    return jump > 0 && decode(s, jump - 1, &insn) &&
+           (insn.mnemonic == ZYDIS_MNEMONIC_POP || insn.mnemonic == ZYDIS_MNEMONIC_LEAVE ||
+            (insn.mnemonic == ZYDIS_MNEMONIC_ADD && (insn.writes & CS_REG_GPR(4))));
+}
+
 int cs_jump_table(struct cs_code *code, const struct cs_cfg_insn *insns, uint32_t n_insns, uint32_t jump,
                   struct targets *targets)
 {
@@ -257,18 +273,19 @@ int cs_jump_table(struct cs_code *code, const struct cs_cfg_insn *insns, uint32_
     struct table t;
     uint64_t bases[CANDIDATES_MAX + 1], to;
     uint32_t n_bases = 0, before = targets->n;
-    if (!find_load(&s, jump, &t) || (t.index == CS_NO_REG && t.displacement != 0))
+    if (leaves_frame(&s, jump) || !find_load(&s, jump, &t) || (t.index == CS_NO_REG && t.displacement != 0))
         return 2;
     if (t.base == CS_NO_REG) {
         bases[n_bases++] = 0;
     } else
         n_bases = find_bases(&s, t.load, t.base, bases);
     uint32_t limit = bound(&s, t.load);
+    bool certain = limit < ENTRIES_MAX && n_bases == 1; /* its place and its length are known */
     for (uint32_t b = 0; b < n_bases; b++) {
         uint64_t table = bases[b] + (uint64_t)t.displacement;
         uint32_t valid = 0;
         while (valid < limit && entry_at(&s, table, t.entry, valid, bases[b], &to) &&
-               is_instruction(&s, to)) {
+               (is_instruction(&s, to) || (certain && is_code(&s, to)))) {
             bool other = false; /* another table's start */
             for (uint32_t k = 0; k < n_bases && valid; k++)
                 other |= k != b && bases[k] + (uint64_t)t.displacement == table + (uint64_t)t.entry * valid;
@@ -276,11 +293,15 @@ int cs_jump_table(struct cs_code *code, const struct cs_cfg_insn *insns, uint32_
                 break;
             valid++;
         }
-        if (valid < 2 || (limit < ENTRIES_MAX && n_bases == 1 && valid < limit / 2))
+        if (valid < 2 || (certain && valid < limit))
             continue;
         for (uint32_t i = 0; i < valid; i++)
-            if (entry_at(&s, table, t.entry, i, bases[b], &to) && add_target(targets, to) < 0)
-                return -ENOMEM;
+            if (entry_at(&s, table, t.entry, i, bases[b], &to)) {
+                if (!is_instruction(&s, to))
+                    targets->outside = true;
+                else if (add_target(targets, to) < 0)
+                    return -ENOMEM;
+            }
     }
     return targets->n > before;
 }

@@ -9,6 +9,7 @@
 struct targets {
     uint64_t *offset;
     uint32_t n, room;
+    bool outside; /* some entry leads out of the procedure (into a cold part that isn't known as its own) */
 };
 
 /* Appends the targets of the indirect jump insns[jump], each once; all are starts of instructions in `insns`

@@ -5,6 +5,7 @@
  * file's `f` first. */
 #include "analysis/procedures.h"
 #include "analysis/cfi.h"
+#include "analysis/decode.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -17,6 +18,7 @@ struct candidate {
     const char *name;
     uint32_t file; /* which STT_FILE a local symbol follows, 0 = global */
     uint8_t source, rank;
+    bool continues;  /* its frame description says that it is a piece of another */
     uint32_t parent; /* of a cold part: index of its procedure */
 };
 
@@ -183,7 +185,7 @@ static int add_stubs(struct gathering *g, const struct imports *imports)
     return settle(g);
 }
 
-static int add_description(uint64_t start, uint64_t size, void *arg)
+static int add_description(uint64_t start, uint64_t size, bool continues, void *arg)
 {
     struct gathering *g = arg;
     const struct elf_section *section = code_section_at(g->image, start);
@@ -192,10 +194,13 @@ static int add_description(uint64_t start, uint64_t size, void *arg)
         return 0;
     const char *name =
         make_name(g->p, start == g->image->header.e_entry ? "_start" : "sub_%s%" PRIx64, "", start);
-    return !name
-               ? -ENOMEM
-               : add(g, (struct candidate){
-                            .start = start, .size = size, .name = name, .source = CS_FROM_CFI, .rank = 255});
+    return !name ? -ENOMEM
+                 : add(g, (struct candidate){.start = start,
+                                             .size = size,
+                                             .name = name,
+                                             .source = CS_FROM_CFI,
+                                             .rank = 255,
+                                             .continues = continues});
 }
 
 static int add_descriptions(struct gathering *g)
@@ -265,6 +270,30 @@ static void join_cold(struct candidate *list, size_t n, const uint32_t *order)
     }
 }
 
+/* Without symbols: a piece that continues another's frame belongs to the procedure into whose middle it
+ * jumps. */
+static void join_nameless(struct gathering *g)
+{
+    for (size_t i = 0; i < g->n; i++) {
+        struct candidate *c = &g->list[i];
+        uint64_t at = c->start, end = at + c->size;
+        while (c->continues && c->parent == CS_RANGE_NONE && at < end) {
+            struct cs_insn insn;
+            size_t room;
+            const uint8_t *bytes = elf_file_at(g->image, at, &room, NULL);
+            if (!bytes || !cs_decode_flow(bytes, room, at, &insn))
+                break;
+            at += insn.length;
+            if (insn.flow != CS_FLOW_JUMP && insn.flow != CS_FLOW_BRANCH)
+                continue;
+            uint32_t r = cs_ranges_find(&g->covered, insn.target);
+            uint32_t to = r == CS_RANGE_NONE ? CS_RANGE_NONE : g->covered.range[r].id;
+            if (to != CS_RANGE_NONE && to != i && g->list[to].start != insn.target && !g->list[to].continues)
+                c->parent = to;
+        }
+    }
+}
+
 /* From candidates to the final list. */
 static int finish(struct gathering *g)
 {
@@ -281,6 +310,8 @@ static int finish(struct gathering *g)
         order[i] = (uint32_t)i;
     qsort_r(order, n, sizeof *order, by_name, g->list);
     join_cold(g->list, n, order);
+    if (g->image)
+        join_nameless(g);
     for (size_t i = 0; i < n; i++) {
         if (g->list[i].parent != CS_RANGE_NONE && g->list[g->list[i].parent].parent == CS_RANGE_NONE)
             continue;
