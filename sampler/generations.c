@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Generations of PID slots: the present number of each, and the lately begun ones sorted by slot and time. */
+#include "sampler/generations.h"
+#include "sampler/hot_table.h"
+
+#include <errno.h>
+#include <stdbool.h>
+#include <stdlib.h>
+
+struct begun {
+    uint64_t time_ns;
+    uint32_t slot;
+    uint32_t number;
+};
+
+struct cs_generations {
+    uint16_t now[CS_GENERATION_SLOTS];
+    struct begun *begun;
+    size_t n, room;
+    bool sorted;
+};
+
+struct cs_generations *cs_generations_open(void) { return calloc(1, sizeof(struct cs_generations)); }
+
+void cs_generations_close(struct cs_generations *g)
+{
+    if (g)
+        free(g->begun);
+    free(g);
+}
+
+int cs_generations_note(struct cs_generations *g, uint32_t slot, uint32_t number, uint64_t time_ns)
+{
+    slot &= CS_GENERATION_SLOTS - 1;
+    if (g->n == g->room) {
+        size_t room = g->room ? 2 * g->room : 256;
+        struct begun *more = realloc(g->begun, room * sizeof *more);
+        if (!more)
+            return -ENOMEM;
+        g->begun = more;
+        g->room = room;
+    }
+    g->now[slot] = (uint16_t)(number & CS_HOT_GENERATION_MASK);
+    g->begun[g->n++] = (struct begun){time_ns, slot, number & CS_HOT_GENERATION_MASK};
+    g->sorted = false;
+    return 0;
+}
+
+uint32_t cs_generations_next(struct cs_generations *g, uint32_t slot, uint64_t time_ns)
+{
+    uint32_t number = (g->now[slot & (CS_GENERATION_SLOTS - 1)] + 1U) & CS_HOT_GENERATION_MASK;
+    (void)cs_generations_note(g, slot, number, time_ns);
+    return number;
+}
+
+static int by_slot_and_time(const void *a, const void *b)
+{
+    const struct begun *x = a, *y = b;
+    if (x->slot != y->slot)
+        return x->slot < y->slot ? -1 : 1;
+    return x->time_ns < y->time_ns ? -1 : x->time_ns > y->time_ns;
+}
+
+/* First of those begun lately in the slot; g->n when there is none. */
+static size_t first_of(struct cs_generations *g, uint32_t slot)
+{
+    if (!g->sorted) {
+        qsort(g->begun, g->n, sizeof *g->begun, by_slot_and_time);
+        g->sorted = true;
+    }
+    size_t low = 0, high = g->n;
+    while (low < high) {
+        size_t middle = (low + high) / 2;
+        if (g->begun[middle].slot < slot)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low < g->n && g->begun[low].slot == slot ? low : g->n;
+}
+
+uint32_t cs_generations_at(struct cs_generations *g, uint32_t slot, uint64_t time_ns)
+{
+    slot &= CS_GENERATION_SLOTS - 1;
+    size_t i = first_of(g, slot);
+    if (i == g->n)
+        return g->now[slot];
+    uint32_t number = (g->begun[i].number - 1U) & CS_HOT_GENERATION_MASK;
+    for (; i < g->n && g->begun[i].slot == slot && g->begun[i].time_ns <= time_ns; i++)
+        number = g->begun[i].number;
+    return number;
+}
+
+uint64_t cs_generations_start(struct cs_generations *g, uint32_t slot, uint32_t number)
+{
+    slot &= CS_GENERATION_SLOTS - 1;
+    number &= CS_HOT_GENERATION_MASK;
+    size_t i = first_of(g, slot);
+    if (i == g->n)
+        return number == g->now[slot] ? 0 : CS_GENERATION_UNKNOWN;
+    if (number == ((g->begun[i].number - 1U) & CS_HOT_GENERATION_MASK))
+        return 0;
+    for (; i < g->n && g->begun[i].slot == slot; i++)
+        if (g->begun[i].number == number)
+            return g->begun[i].time_ns;
+    return CS_GENERATION_UNKNOWN;
+}
+
+void cs_generations_expire(struct cs_generations *g, uint64_t horizon_ns)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < g->n; i++)
+        if (g->begun[i].time_ns >= horizon_ns)
+            g->begun[kept++] = g->begun[i];
+    g->n = kept;
+}

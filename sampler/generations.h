@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Generations of PID slots: a table entry carries 11 bits that count the forks and execs of the PIDs sharing
+ * its slot, and this tells when each count began. So an entry that comes out of the table late is still
+ * credited to the program that ran then. Pure; one owner. */
+#ifndef CS_SAMPLER_GENERATIONS_H
+#define CS_SAMPLER_GENERATIONS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#define CS_GENERATION_UNKNOWN UINT64_MAX
+
+struct cs_generations;
+struct cs_generations *cs_generations_open(void);
+void cs_generations_close(struct cs_generations *generations);
+
+/* The slot's next generation began: a driver that counts itself. Returns its number. */
+uint32_t cs_generations_next(struct cs_generations *generations, uint32_t slot, uint64_t time_ns);
+/* Generation `number` of the slot began: a driver where the kernel counts. */
+int cs_generations_note(struct cs_generations *generations, uint32_t slot, uint32_t number, uint64_t time_ns);
+
+/* The slot's generation at a time. */
+uint32_t cs_generations_at(struct cs_generations *generations, uint32_t slot, uint64_t time_ns);
+/* When a generation began; 0 = before the horizon; CS_GENERATION_UNKNOWN = its notice was lost. */
+uint64_t cs_generations_start(struct cs_generations *generations, uint32_t slot, uint32_t number);
+
+/* No entry from before `horizon_ns` will be asked about. */
+void cs_generations_expire(struct cs_generations *generations, uint64_t horizon_ns);
+
+#endif

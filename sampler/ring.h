@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* A perf mmap ring, read side. One reader. Low level: knows records' headers, not what is in them. */
+#ifndef CS_SAMPLER_RING_H
+#define CS_SAMPLER_RING_H
+
+#include <linux/perf_event.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct cs_ring {
+    struct perf_event_mmap_page *page; /* NULL = not open */
+    unsigned char *bytes;
+    uint64_t size; /* power of two */
+    uint64_t head; /* snapshot that cs_ring_next reads up to */
+    uint64_t tail;
+    size_t mapped;
+    unsigned char *spare; /* a record that wraps around is put together here, 64 KB */
+};
+
+/* `pages` is a power of two. 0 or -errno (EPERM: over the locked-memory limit). */
+int cs_ring_open(struct cs_ring *ring, int fd, unsigned pages);
+void cs_ring_close(struct cs_ring *ring);
+
+/* Takes notice of what has been written up to now. */
+void cs_ring_snapshot(struct cs_ring *ring);
+/* Next record of the snapshot, NULL at its end; valid until the next call. */
+const struct perf_event_header *cs_ring_next(struct cs_ring *ring);
+/* Gives the space of the records read back to the kernel. */
+void cs_ring_release(struct cs_ring *ring);
+
+#endif
