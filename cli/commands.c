@@ -6,6 +6,7 @@
 
 extern const struct command command_doctor;
 extern const struct command command_observe;
+extern const struct command command_record;
 extern const struct command command_prof;
 extern const struct command command_signals;
 extern const struct command command_store;
@@ -16,6 +17,7 @@ extern const struct command command_export;
 const struct command *const commands[] = {
     &command_doctor,
     &command_observe,
+    &command_record,
     &command_prof,
     &command_signals,
     &command_store,

@@ -64,7 +64,8 @@ static void emit_entry(struct cs_driver_state *s, const struct cs_hot_entry *e, 
     uint64_t began = cs_generations_start(s->config.generations, e->pid, cs_hot_generation(e->key));
     struct cs_drained out = {.pc = cs_hot_pc(e->key),
                              .count = e->count,
-                             .from_ns = began == CS_GENERATION_UNKNOWN || began < s->since_ns ? s->since_ns : began,
+                             .from_ns =
+                                 began == CS_GENERATION_UNKNOWN || began < s->since_ns ? s->since_ns : began,
                              .to_ns = s->line_ns,
                              .pid = e->pid,
                              .event = (uint8_t)cs_hot_event(e->key),
@@ -80,8 +81,8 @@ static void sample(struct cs_driver_state *s, const struct record_sample *r, cs_
     unsigned event = event_of(s, r->id);
     s->counts.delivered++;
     if (s->config.stacks) {
-        struct cs_drained out = {r->ip, 1, r->time, r->time, r->pid, (uint8_t)event, kernel, false, r->chain,
-                                 (unsigned)r->n_chain};
+        struct cs_drained out = {r->ip,          1,      r->time, r->time,  r->pid,
+                                 (uint8_t)event, kernel, false,   r->chain, (unsigned)r->n_chain};
         s->counts.entries++;
         emit(arg, &out);
         return;
@@ -104,14 +105,15 @@ static void flush_table(struct cs_driver_state *s, cs_drained_fn emit, void *arg
     s->since_ns = s->line_ns;
 }
 
-static uint64_t ring_begin_drain(struct cs_driver_state *s, bool last)
+static uint64_t ring_begin_drain(struct cs_driver_state *s, enum cs_drain how)
 {
     uint64_t now = cs_now_ns();
-    s->line_ns = last ? now : now - CS_SIDEBAND_SETTLE_NS;
+    s->line_ns = how == CS_DRAIN_LAST ? now : now - CS_SIDEBAND_SETTLE_NS;
     return s->line_ns;
 }
 
-static int ring_drain(struct cs_driver_state *s, bool last, cs_drained_fn emit, void *arg, struct cs_error *err)
+static int ring_drain(struct cs_driver_state *s, enum cs_drain how, cs_drained_fn emit, void *arg,
+                      struct cs_error *err)
 {
     (void)err;
     for (unsigned c = 0; c < s->config.n_cpus; c++) {
@@ -123,7 +125,7 @@ static int ring_drain(struct cs_driver_state *s, bool last, cs_drained_fn emit, 
         for (uint64_t before = ring->tail; (header = cs_ring_next(ring)) != NULL; before = ring->tail) {
             if (header->type == PERF_RECORD_SAMPLE) {
                 const struct record_sample *r = (const void *)header;
-                if (!last && r->time > s->line_ns) {
+                if (how != CS_DRAIN_LAST && r->time > s->line_ns) {
                     ring->tail = before; /* the next drain's */
                     break;
                 }
@@ -134,7 +136,7 @@ static int ring_drain(struct cs_driver_state *s, bool last, cs_drained_fn emit, 
         }
         cs_ring_release(ring);
     }
-    if (last || s->line_ns - s->since_ns >= KEEP_NS)
+    if (how != CS_DRAIN_SOME || s->line_ns - s->since_ns >= KEEP_NS)
         flush_table(s, emit, arg);
     return 0;
 }
@@ -152,7 +154,8 @@ static void ring_prepare(const struct cs_driver_state *s, struct perf_event_attr
     attr->sample_max_stack = 0;
 }
 
-static int ring_attach(struct cs_driver_state *s, int fd, unsigned event, unsigned cpu_index, struct cs_error *err)
+static int ring_attach(struct cs_driver_state *s, int fd, unsigned event, unsigned cpu_index,
+                       struct cs_error *err)
 {
     uint64_t id;
     if (s->n_ids == s->room_ids) {
@@ -198,7 +201,8 @@ static void ring_close(struct cs_driver_state *s)
     free(s);
 }
 
-static int ring_open(const struct cs_driver_config *config, struct cs_driver_state **out, struct cs_error *err)
+static int ring_open(const struct cs_driver_config *config, struct cs_driver_state **out,
+                     struct cs_error *err)
 {
     struct cs_driver_state *s = calloc(1, sizeof *s);
     if (s) {
@@ -217,7 +221,15 @@ static int ring_open(const struct cs_driver_config *config, struct cs_driver_sta
     return 0;
 }
 
-static void ring_counts(const struct cs_driver_state *s, struct cs_driver_counts *out) { *out = s->counts; }
+static uint64_t ring_oldest(const struct cs_driver_state *s)
+{
+    return s->since_ns;
+}
+
+static void ring_counts(const struct cs_driver_state *s, struct cs_driver_counts *out)
+{
+    *out = s->counts;
+}
 
 static int ring_fd(const struct cs_driver_state *s, unsigned i)
 {
@@ -225,5 +237,6 @@ static int ring_fd(const struct cs_driver_state *s, unsigned i)
 }
 
 const struct cs_driver cs_driver_ring = {
-    "ring", ring_open, ring_prepare, ring_attach, ring_begin_drain, ring_drain, ring_counts, ring_fd, ring_close,
+    "ring",     ring_open,   ring_prepare, ring_attach, ring_begin_drain,
+    ring_drain, ring_oldest, ring_counts,  ring_fd,     ring_close,
 };

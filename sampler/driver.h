@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* A driver brings counted (PID, PC, EVENT) entries out of the kernel. Two exist, with one result: driver-bpf.c
- * (the table is in the kernel) and driver-ring.c (the table is ours, fed by mmap rings). Internal to
- * sampler/. */
+/* A driver brings counted (PID, PC, EVENT) entries out of the kernel. Two exist, with one result:
+ * driver-bpf.c (the table is in the kernel) and driver-ring.c (the table is ours, fed by mmap rings).
+ * Internal to sampler/. */
 #ifndef CS_SAMPLER_DRIVER_H
 #define CS_SAMPLER_DRIVER_H
 
@@ -19,8 +19,8 @@ struct cs_drained {
     uint32_t pid;
     uint8_t event;
     bool kernel;
-    bool uncertain;         /* the incarnation is not known: a fork or exec notice was lost */
-    const uint64_t *chain;  /* callers, innermost first, NULL = none asked */
+    bool uncertain;        /* the incarnation is not known: a fork or exec notice was lost */
+    const uint64_t *chain; /* callers, innermost first, NULL = none asked */
     unsigned n_chain;
 };
 typedef void (*cs_drained_fn)(void *arg, const struct cs_drained *entry);
@@ -38,6 +38,12 @@ struct cs_driver_counts {
     uint64_t delivered, lost, entries;
 };
 
+enum cs_drain {
+    CS_DRAIN_SOME,  /* entries may stay in the table to be counted up */
+    CS_DRAIN_FLUSH, /* all */
+    CS_DRAIN_LAST,  /* all, and nothing will follow */
+};
+
 struct cs_driver_state;
 struct perf_event_attr;
 
@@ -50,10 +56,13 @@ struct cs_driver {
     int (*attach)(struct cs_driver_state *state, int fd, unsigned event, unsigned cpu_index,
                   struct cs_error *err);
     /* Draws the line between this drain and the next: samples taken after the time returned belong to the
-     * next one. `last`: nothing will follow. */
-    uint64_t (*begin_drain)(struct cs_driver_state *state, bool last);
+     * next one. */
+    uint64_t (*begin_drain)(struct cs_driver_state *state, enum cs_drain how);
     /* Hands on all entries before that line. All notices up to it have been applied by now. */
-    int (*drain)(struct cs_driver_state *state, bool last, cs_drained_fn emit, void *arg, struct cs_error *err);
+    int (*drain)(struct cs_driver_state *state, enum cs_drain how, cs_drained_fn emit, void *arg,
+                 struct cs_error *err);
+    /* No entry handed on from now on will have been taken before this. */
+    uint64_t (*oldest)(const struct cs_driver_state *state);
     void (*counts)(const struct cs_driver_state *state, struct cs_driver_counts *out);
     /* Descriptors that become readable when it is time to drain; -1 at the end. */
     int (*fd)(const struct cs_driver_state *state, unsigned i);

@@ -34,12 +34,12 @@ int cs_event_parse(const char *name, struct cs_event *out, struct cs_error *err)
 
     pfm_perf_encode_arg_t arg = {.attr = &out->attr, .size = sizeof arg};
     out->attr.size = sizeof out->attr;
-    rc = pfm_get_os_event_encoding(name, PFM_PLM0 | PFM_PLM3, PFM_OS_PERF_EXT, &arg);
+    rc = pfm_get_os_event_encoding(name, PFM_PLM0 | PFM_PLM3, PFM_OS_PERF_EVENT_EXT, &arg);
     if (rc != PFM_SUCCESS) {
         /* "cycles" means the kernel's generic event where libpfm4 doesn't know the processor. */
         char generic[96];
         snprintf(generic, sizeof generic, "perf::%s", name);
-        if (pfm_get_os_event_encoding(generic, PFM_PLM0 | PFM_PLM3, PFM_OS_PERF_EXT, &arg) != PFM_SUCCESS)
+        if (pfm_get_os_event_encoding(generic, PFM_PLM0 | PFM_PLM3, PFM_OS_PERF_EVENT_EXT, &arg) != PFM_SUCCESS)
             return cs_fail(err, EINVAL, "event %s: %s; `cyclescope doctor` tells what there is", name,
                            rc == PFM_ERR_NOTFOUND ? "not known to libpfm4 for this machine"
                                                   : pfm_strerror(rc));
@@ -120,11 +120,15 @@ int cs_event_open(const struct cs_event *event, pid_t pid, int cpu, struct cs_er
                        "-e cpu-clock works everywhere",
                        event->name, event->attr.precise_ip ? " precisely" : "");
     case EBUSY:
-        return cs_fail(err, EBUSY, "event %s: the counters are held by somebody else (another profiler, a "
-                                   "watchdog)", event->name);
+        return cs_fail(err, EBUSY,
+                       "event %s: the counters are held by somebody else (another profiler, a "
+                       "watchdog)",
+                       event->name);
     case EMFILE:
-        return cs_fail(err, EMFILE, "too many open files for event %s on this many threads and CPUs: raise "
-                                    "the limit (ulimit -n)", event->name);
+        return cs_fail(err, EMFILE,
+                       "too many open files for event %s on this many threads and CPUs: raise "
+                       "the limit (ulimit -n)",
+                       event->name);
     case EINVAL:
         return cs_fail(err, EINVAL, "event %s: the kernel refuses this combination of modifiers or period",
                        event->name);

@@ -12,7 +12,7 @@
 #include <sys/types.h>
 
 struct cs_event {
-    char name[64]; /* as asked, the profile's name */
+    char name[56]; /* as asked, the profile's name */
     char unit[16]; /* of its period: "ns", "cycles", "events" */
     struct perf_event_attr attr;
 };

@@ -20,7 +20,10 @@ struct cs_generations {
     bool sorted;
 };
 
-struct cs_generations *cs_generations_open(void) { return calloc(1, sizeof(struct cs_generations)); }
+struct cs_generations *cs_generations_open(void)
+{
+    return calloc(1, sizeof(struct cs_generations));
+}
 
 void cs_generations_close(struct cs_generations *g)
 {

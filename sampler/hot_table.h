@@ -69,7 +69,9 @@ static inline int cs_hot_add(struct cs_hot_bucket *bucket, __u32 *turn, __u64 ke
                              struct cs_hot_entry *evicted)
 {
     struct cs_hot_entry *victim = 0;
+#ifdef __clang__
 #pragma unroll
+#endif
     for (int w = 0; w < CS_HOT_WAYS; w++) {
         struct cs_hot_entry *e = &bucket->way[w];
         if (e->key == key && e->pid == pid && e->count) {

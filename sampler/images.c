@@ -131,8 +131,7 @@ static int open_file(const struct cs_images *images, const struct cs_mapped_file
         struct stat st;
         if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && cs_elf_layout_read_fd(layout, fd) == 0) {
             bool told = file->build_id[0] != '\0';
-            if (told ? strcmp(layout->build_id, file->build_id) == 0
-                     : order[i] == 0 || same_file(fd, file))
+            if (told ? strcmp(layout->build_id, file->build_id) == 0 : order[i] == 0 || same_file(fd, file))
                 return fd;
         }
         close(fd);
@@ -213,43 +212,41 @@ struct cs_mapped_image *cs_images_of_file(struct cs_images *images, const struct
     if (file->build_id[0])
         snprintf(key, sizeof key, "b%s", file->build_id);
     else
-        snprintf(key, sizeof key, "f%x:%x:%llx:%s", file->major, file->minor,
-                 (unsigned long long)file->inode, file->path);
+        snprintf(key, sizeof key, "f%x:%x:%llx:%s", file->major, file->minor, (unsigned long long)file->inode,
+                 file->path);
     struct cs_mapped_image *image = find(images, key);
-    if (image && (image->placeable || !file->build_id[0]))
+    if (image)
         return image;
 
     int fd = open_file(images, file, &layout);
-    if (fd < 0) {
-        if (image)
-            return image;
+    if (fd < 0) { /* its build-id still says what it is; without one nothing does */
+        if (file->build_id[0]) {
+            snprintf(key, sizeof key, "F%s", file->build_id);
+            image = find(images, key);
+            cs_image_id_of_text(id, key); /* not the build-id: these offsets count otherwise */
+            return image ? image : add(images, key, CS_IMAGE_FILE, id, file->path, file->build_id);
+        }
         cs_image_id_of_text(id, key);
-        image = add(images, key, CS_IMAGE_ELF, file->build_id[0] ? file->build_id : id, file->path,
-                    file->build_id);
+        image = add(images, key, CS_IMAGE_ELF, id, file->path, "");
         if (image)
             image->placeable = false;
         return image;
     }
-    if (image) { /* seen before without its file; now there is one */
-        image->layout = layout;
-        __atomic_store_n(&image->placeable, true, __ATOMIC_RELEASE);
-    } else {
-        if (layout.build_id[0])
-            snprintf(id, sizeof id, "%s", layout.build_id);
-        else
-            id_of_content(fd, id);
-        char known[64];
-        snprintf(known, sizeof known, "b%s", id);
-        image = find(images, known); /* told with its build-id, without it, under another name */
-        if (!image) {
-            image = add(images, known, CS_IMAGE_ELF, id, file->path, layout.build_id);
-            if (image)
-                image->layout = layout;
-        }
-        if (strcmp(key, known) != 0)
-            image = remember(images, key, image);
-    }
+    if (layout.build_id[0])
+        snprintf(id, sizeof id, "%s", layout.build_id);
+    else
+        id_of_content(fd, id);
     close(fd);
+    char known[64];
+    snprintf(known, sizeof known, "b%s", id);
+    image = find(images, known); /* told with its build-id, without it, under another name */
+    if (!image) {
+        image = add(images, known, CS_IMAGE_ELF, id, file->path, layout.build_id);
+        if (image)
+            image->layout = layout;
+    }
+    if (strcmp(key, known) != 0)
+        image = remember(images, key, image);
     return image;
 }
 
@@ -288,7 +285,10 @@ void cs_images_close(struct cs_images *images)
     free(images);
 }
 
-unsigned cs_images_count(const struct cs_images *images) { return images->n; }
+unsigned cs_images_count(const struct cs_images *images)
+{
+    return images->n;
+}
 struct cs_mapped_image *cs_images_nth(struct cs_images *images, unsigned index)
 {
     return index < images->n ? images->all[index] : NULL;

@@ -211,7 +211,7 @@ static void want(struct cs_kernel *k, uint64_t addr)
             if (kept == 0 || k->wanted[kept - 1].addr != k->wanted[i].addr)
                 k->wanted[kept++] = k->wanted[i];
         k->n_wanted = kept;
-        if (kept > k->room_wanted / 2) {
+        if (kept >= k->room_wanted / 2) {
             size_t room = k->room_wanted ? 2 * k->room_wanted : 1024;
             struct wanted *more = room <= 1U << 15 ? realloc(k->wanted, room * sizeof *more) : NULL;
             if (!more)
@@ -264,7 +264,7 @@ static bool look_up(struct cs_kernel *k)
         }
         if (low < n && s.addr > w[low].start) {
             w[low].start = s.addr;
-            snprintf(w[low].name, sizeof w[low].name, "%s", s.name);
+            snprintf(w[low].name, sizeof w[low].name, "%.119s", s.name);
         }
         if (low > 0 && (!w[low - 1].end || s.addr < w[low - 1].end))
             w[low - 1].end = s.addr;
@@ -295,8 +295,7 @@ int cs_kernel_name(struct cs_kernel *k, struct cs_store *store, struct cs_error 
             rc = cs_store_name(store, &r->image->image, w->start - r->start, end - w->start, w->name, err);
             last = w->start;
             if (rc == 0)
-                add_region(&k->named, &k->n_named, &k->room_named,
-                           (struct region){w->start, end, r->image});
+                add_region(&k->named, &k->n_named, &k->room_named, (struct region){w->start, end, r->image});
         }
     }
     k->n_wanted = 0; /* after a failure they are wanted again when sampled again */
@@ -304,8 +303,14 @@ int cs_kernel_name(struct cs_kernel *k, struct cs_store *store, struct cs_error 
     return rc;
 }
 
-void cs_kernel_changed(struct cs_kernel *k) { k->stale = true; }
-const char *cs_kernel_reason(const struct cs_kernel *k) { return k->reason; }
+void cs_kernel_changed(struct cs_kernel *k)
+{
+    k->stale = true;
+}
+const char *cs_kernel_reason(const struct cs_kernel *k)
+{
+    return k->reason;
+}
 
 struct cs_kernel *cs_kernel_open(struct cs_images *images, const char *proc, const char *sys)
 {

@@ -22,7 +22,10 @@ struct cs_labels {
     uint32_t n, room;
 };
 
-struct cs_labels *cs_labels_open(void) { return calloc(1, sizeof(struct cs_labels)); }
+struct cs_labels *cs_labels_open(void)
+{
+    return calloc(1, sizeof(struct cs_labels));
+}
 
 void cs_labels_close(struct cs_labels *labels)
 {

@@ -10,7 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <urcu/urcu-bp.h>
+#include <urcu-bp.h>
 
 #define BUCKETS 4096
 
@@ -113,7 +113,9 @@ int cs_maps_find(struct cs_maps *maps, pid_t pid, uint64_t addr, uint64_t from_n
             out->jit = m->jit;
             if (m->jit)
                 out->offset = addr - m->start;
-            else if (!__atomic_load_n(&m->image->placeable, __ATOMIC_ACQUIRE))
+            else if (m->image->image.kind == CS_IMAGE_FILE)
+                out->offset = file_offset;
+            else if (!m->image->placeable)
                 rc = -(1 + CS_UNKNOWN_NO_FILE);
             else
                 out->offset = cs_elf_vaddr(&m->image->layout, file_offset);
@@ -396,7 +398,10 @@ void cs_maps_expire(struct cs_maps *maps, uint64_t horizon_ns)
         free(maps->garbage[--maps->n_garbage]);
 }
 
-unsigned cs_maps_processes(const struct cs_maps *maps) { return maps->processes; }
+unsigned cs_maps_processes(const struct cs_maps *maps)
+{
+    return maps->processes;
+}
 
 /* ---- /proc ---- */
 
@@ -409,8 +414,8 @@ static int scan_lines(struct cs_maps *maps, FILE *f, pid_t pid, uint64_t since_n
         struct cs_mapped_file file = {.pid = pid, .build_id = ""};
         char rights[8];
         int at = 0;
-        if (sscanf(line, "%" SCNx64 "-%" SCNx64 " %7s %" SCNx64 " %x:%x %" SCNu64 " %n", &file.start, &file.end,
-                   rights, &file.pgoff, &file.major, &file.minor, &file.inode, &at) < 7 ||
+        if (sscanf(line, "%" SCNx64 "-%" SCNx64 " %7s %" SCNx64 " %x:%x %" SCNu64 " %n", &file.start,
+                   &file.end, rights, &file.pgoff, &file.major, &file.minor, &file.inode, &at) < 7 ||
             rights[2] != 'x' || at == 0)
             continue;
         line[strcspn(line, "\n")] = '\0';

@@ -21,10 +21,10 @@ struct cs_maps;
 
 struct cs_found {
     struct cs_mapped_image *image;
-    uint64_t offset;     /* in the image's own terms (ELF: vaddr) */
-    uint64_t map_start;  /* of the mapping it lies in */
-    uint32_t label;      /* index, see cs_maps_label; 0 = "" */
-    bool jit;            /* anonymous or memfd code: names come from the process */
+    uint64_t offset;    /* in the image's own terms (ELF: vaddr) */
+    uint64_t map_start; /* of the mapping it lies in */
+    uint32_t label;     /* index, see cs_maps_label; 0 = "" */
+    bool jit;           /* anonymous or memfd code: names come from the process */
 };
 
 struct cs_maps *cs_maps_open(struct cs_images *images, const char *proc, enum cs_label label);

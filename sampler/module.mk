@@ -1,5 +1,5 @@
 # sampler/: the DCPI-style interrupt sampler
 MODULES += sampler
 sampler.bpf  := $(wildcard sampler/*.bpf.c)
-sampler.pkgs := liburcu libbpf
+sampler.pkgs := liburcu-bp libbpf libxxhash
 sampler.libs := -lpfm

@@ -27,7 +27,8 @@ struct cs_profiles {
 
 static size_t home(const struct cs_profiles *p, const struct profile *like)
 {
-    uint64_t h = (uint64_t)like->image->index << 24 ^ (uint64_t)like->label << 5 ^ like->event << 1 ^ like->stacks;
+    uint64_t h =
+        (uint64_t)like->image->index << 24 ^ (uint64_t)like->label << 5 ^ like->event << 1 ^ like->stacks;
     return (size_t)(h * 0x9E3779B97F4A7C15ULL >> 20) & (p->room - 1);
 }
 
@@ -82,8 +83,8 @@ static struct profile *profile_of(struct cs_profiles *p, const struct profile *l
     return found;
 }
 
-int cs_profiles_add(struct cs_profiles *p, const struct cs_mapped_image *image, unsigned event, uint32_t label,
-                    uint64_t offset, uint64_t samples)
+int cs_profiles_add(struct cs_profiles *p, const struct cs_mapped_image *image, unsigned event,
+                    uint32_t label, uint64_t offset, uint64_t samples)
 {
     struct profile like = {.image = image, .event = event, .label = label};
     struct profile *profile = profile_of(p, &like);
@@ -106,7 +107,10 @@ int cs_profiles_add_stack(struct cs_profiles *p, const struct cs_mapped_image *i
     return 0;
 }
 
-uint64_t cs_profiles_pending(const struct cs_profiles *p) { return p->pending; }
+uint64_t cs_profiles_pending(const struct cs_profiles *p)
+{
+    return p->pending;
+}
 
 int cs_profiles_merge(struct cs_profiles *p, struct cs_store *store, const struct cs_event_times *times,
                       const char *(*label)(void *arg, uint32_t number), void *arg, uint64_t *merged,
@@ -119,7 +123,7 @@ int cs_profiles_merge(struct cs_profiles *p, struct cs_store *store, const struc
         const struct cs_event *event = &p->events[profile->event];
         const struct cs_event_times *t = &times[profile->event];
         struct cs_profile_head head = {.enabled_ns = t->enabled_ns, .running_ns = t->running_ns};
-        snprintf(head.event, sizeof head.event, "%s%s", event->name, profile->stacks ? ".stacks" : "");
+        snprintf(head.event, sizeof head.event, "%s%s", event->name, profile->stacks ? "-stacks" : "");
         snprintf(head.label, sizeof head.label, "%s", label(arg, profile->label));
         snprintf(head.unit, sizeof head.unit, "%s", event->unit);
         head.period_sum = (uint64_t)((double)profile->samples * t->period);

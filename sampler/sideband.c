@@ -208,7 +208,10 @@ int cs_sideband_drain(struct cs_sideband *s, uint64_t horizon_ns, const struct c
     return rc;
 }
 
-uint64_t cs_sideband_lost(const struct cs_sideband *s) { return s->lost; }
+uint64_t cs_sideband_lost(const struct cs_sideband *s)
+{
+    return s->lost;
+}
 
 int cs_sideband_fd(const struct cs_sideband *s, unsigned i)
 {

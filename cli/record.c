@@ -1,0 +1,250 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* record: samples a command, a process or the whole machine into a profile store. */
+#include "cli/command.h"
+#include "sampler/sampler.h"
+
+#include <errno.h>
+#include <jansson.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/utsname.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#define MERGE_SECONDS 60 /* what a power cut may cost */
+
+static volatile sig_atomic_t interrupted;
+
+static void on_signal(int number)
+{
+    interrupted = number;
+}
+
+static void catch_signals(void)
+{
+    struct sigaction action = {.sa_handler = on_signal};
+    sigaction(SIGINT, &action, NULL);
+    sigaction(SIGTERM, &action, NULL);
+}
+
+static void say(void *arg, const char *sentence)
+{
+    (void)arg;
+    fprintf(stderr, "cyclescope record: %s\n", sentence);
+}
+
+static int parse_target(const struct parsed *args, struct cs_sampler_config *config)
+{
+    int n = option_given(args, "all") + option_given(args, "pid") + (operand_count(args) > 0);
+    if (n != 1)
+        return usage_error("give one of -a (everything), -p PID, or -- COMMAND");
+    if (option_given(args, "all")) {
+        config->target = CS_TARGET_ALL;
+    } else if (option_given(args, "pid")) {
+        config->target = CS_TARGET_PID;
+        config->pid = (pid_t)option_number(args, "pid", 0, 1, 4194304);
+    } else {
+        config->target = CS_TARGET_COMMAND;
+        config->command = operand_vector(args);
+    }
+    return CS_EXIT_OK;
+}
+
+static int parse_rate(const struct parsed *args, struct cs_sampler_config *config)
+{
+    if (option_given(args, "frequency") + option_given(args, "count") + option_given(args, "budget") > 1)
+        return usage_error("give one of -F, -c and --budget");
+    config->frequency_hz = option_number(args, "frequency", 0, 1, 100000);
+    config->period = (uint64_t)option_number(args, "count", 0, 1, 1e18);
+    return CS_EXIT_OK;
+}
+
+static int parse_driver(const struct parsed *args, struct cs_sampler_config *config)
+{
+    const char *driver = option(args, "driver");
+    if (!driver)
+        return CS_EXIT_OK;
+    if (strcmp(driver, "bpf") == 0)
+        config->driver = CS_DRIVER_BPF;
+    else if (strcmp(driver, "ring") == 0)
+        config->driver = CS_DRIVER_RING;
+    else
+        return usage_error("--driver %s: expected bpf or ring", driver);
+    return CS_EXIT_OK;
+}
+
+static char *epoch_meta(const struct cs_sampler_config *config)
+{
+    struct utsname host;
+    char *command = NULL;
+    size_t size;
+    FILE *f = open_memstream(&command, &size);
+    if (!f || uname(&host) != 0)
+        return NULL;
+    for (int i = 0; config->command && config->command[i]; i++)
+        fprintf(f, "%s%s", i ? " " : "", config->command[i]);
+    fclose(f);
+    json_t *meta = json_pack("{s:s, s:s, s:s, s:s+}", "writer", "record", "host", host.nodename, "kernel",
+                             host.release, "command", command, "");
+    char *text = meta ? json_dumps(meta, JSON_COMPACT) : NULL;
+    json_decref(meta);
+    free(command);
+    return text;
+}
+
+static void print_summary(struct cs_sampler *sampler, const char *store, bool json)
+{
+    struct cs_sampler_statistics s;
+    cs_sampler_statistics(sampler, &s);
+    double share = s.delivered ? 100.0 * (double)s.unknown / (double)s.delivered : 0;
+    if (json) {
+        json_t *unknown = json_object(), *events = json_array();
+        for (unsigned c = 0; c < CS_UNKNOWN_N; c++)
+            if (cs_sampler_unknown(sampler, c))
+                json_object_set_new(unknown, cs_unknown_name(c),
+                                    json_integer((json_int_t)cs_sampler_unknown(sampler, c)));
+        for (unsigned e = 0; e < cs_sampler_events(sampler); e++)
+            json_array_append_new(events, json_string(cs_sampler_event(sampler, e)));
+        json_t *root = json_pack(
+            "{s:s, s:s, s:o, s:I, s:I, s:I, s:I, s:o, s:I, s:I, s:I, s:f, s:f, s:f}", "store", store,
+            "driver", s.driver, "events", events, "delivered", (json_int_t)s.delivered, "stored",
+            (json_int_t)s.merged, "lost", (json_int_t)s.lost, "unknown", (json_int_t)s.unknown, "causes",
+            unknown, "entries", (json_int_t)s.entries, "images", (json_int_t)s.images, "map_records_lost",
+            (json_int_t)s.map_records_lost, "rate_hz", s.rate_hz, "collector_cpu_seconds",
+            s.collector_cpu_seconds, "sample_cost_us", s.sample_cost_us);
+        json_dumpf(root, stdout, JSON_INDENT(2) | JSON_PRESERVE_ORDER);
+        putchar('\n');
+        json_decref(root);
+        return;
+    }
+    fprintf(stderr, "%llu samples of ", (unsigned long long)s.delivered);
+    for (unsigned e = 0; e < cs_sampler_events(sampler); e++)
+        fprintf(stderr, "%s%s", e ? ", " : "", cs_sampler_event(sampler, e));
+    fprintf(stderr, " at %.0f Hz in %s: %llu lost, %llu unknown (%.2f %%)\n", s.rate_hz, store,
+            (unsigned long long)s.lost, (unsigned long long)s.unknown, share);
+    for (unsigned c = 0; c < CS_UNKNOWN_N && share >= 1; c++)
+        if (cs_sampler_unknown(sampler, c))
+            fprintf(stderr, "  %llu unknown: %s\n", (unsigned long long)cs_sampler_unknown(sampler, c),
+                    cs_unknown_sentence(c));
+    if (s.delivered == 0)
+        fprintf(stderr, "  nothing ran long enough to be sampled: a busier program, a longer run or a higher "
+                        "-F\n");
+    else
+        fprintf(stderr, "next: cyclescope prof --store %s\n", store);
+}
+
+/* Lets it run: until the target ends, the time is over, or somebody interrupts. */
+static int run_session(struct cs_sampler *sampler, double seconds, struct cs_error *err)
+{
+    time_t started = time(NULL), merged = started;
+    struct timespec begin, now;
+    int rc;
+    clock_gettime(CLOCK_MONOTONIC, &begin);
+    for (;;) {
+        clock_gettime(CLOCK_MONOTONIC, &now);
+        double left =
+            seconds - (double)(now.tv_sec - begin.tv_sec) - (double)(now.tv_nsec - begin.tv_nsec) * 1e-9;
+        if (interrupted || (seconds > 0 && left <= 0))
+            return 0;
+        rc = cs_sampler_poll(sampler, seconds > 0 && left < 1 ? (int)(left * 1000) + 1 : 1000, err);
+        if (rc <= 0)
+            return rc;
+        if (time(NULL) - merged >= MERGE_SECONDS) {
+            rc = cs_sampler_merge(sampler, err);
+            if (rc < 0)
+                return rc;
+            merged = time(NULL);
+        }
+    }
+}
+
+static int exit_code_of(const struct cs_sampler *sampler, const struct cs_sampler_config *config)
+{
+    int status = cs_sampler_child_status(sampler);
+    if (config->target != CS_TARGET_COMMAND || interrupted || status == -1)
+        return CS_EXIT_OK;
+    if (WIFSIGNALED(status))
+        fprintf(stderr, "cyclescope record: %s ended by signal %d (%s)\n", config->command[0],
+                WTERMSIG(status), strsignal(WTERMSIG(status)));
+    else if (WEXITSTATUS(status))
+        fprintf(stderr, "cyclescope record: %s ended with exit code %d\n", config->command[0],
+                WEXITSTATUS(status));
+    return CS_EXIT_OK;
+}
+
+static int run(const struct parsed *args)
+{
+    struct cs_sampler_config config = {.say = say, .stacks = option_given(args, "stacks")};
+    const char *events[CS_EVENTS_MAX + 1], *event;
+    struct cs_sampler *sampler = NULL;
+    struct cs_store *store = NULL;
+    struct cs_error err = {0};
+    const char *where = store_location(args);
+
+    int rc = parse_target(args, &config);
+    if (rc == CS_EXIT_OK)
+        rc = parse_rate(args, &config);
+    if (rc == CS_EXIT_OK)
+        rc = parse_driver(args, &config);
+    if (rc != CS_EXIT_OK)
+        return rc;
+    double seconds = option_number(args, "seconds", 0, 0.001, 1e9);
+    for (; (event = option_nth(args, "event", config.n_events)) != NULL; config.n_events++) {
+        if (config.n_events == CS_EVENTS_MAX)
+            return usage_error("at most %d events at once", CS_EVENTS_MAX);
+        events[config.n_events] = event;
+    }
+    config.events = events;
+
+    if (cs_store_open(where, CS_STORE_WRITE, &store, &err) < 0)
+        return failed(&err);
+    config.store = store;
+    catch_signals();
+    char *meta = epoch_meta(&config);
+    rc = cs_sampler_open(&config, &sampler, &err);
+    if (rc == 0)
+        rc = cs_store_epoch(store, meta, &err);
+    free(meta);
+    if (rc == 0)
+        rc = run_session(sampler, seconds, &err);
+    if (sampler && rc >= 0)
+        rc = cs_sampler_stop(sampler, &err);
+    if (sampler && rc >= 0)
+        rc = cs_sampler_merge(sampler, &err);
+    if (rc >= 0) {
+        print_summary(sampler, where, option_given(args, "json"));
+        rc = exit_code_of(sampler, &config);
+    } else {
+        rc = failed(&err);
+    }
+    cs_sampler_close(sampler);
+    cs_store_close(store);
+    return rc;
+}
+
+static const struct option_entry options[] = {
+    {"event", 'e', "EVENT", "event by libpfm4 name, with modifiers (may be given several times)"},
+    {"frequency", 'F', "HZ", "samples a second of each busy CPU (1000)"},
+    {"count", 'c', "PERIOD", "events a sample instead (cpu-clock: nanoseconds)"},
+    OPTION_OUTPUT,
+    {"all", 'a', NULL, "sample everything that runs (root or CAP_PERFMON)"},
+    {"pid", 'p', "PID", "sample a running process"},
+    {"seconds", 0, "N", "stop after so long (else at the target's end, or Ctrl-C)"},
+    {"driver", 0, "NAME", "bpf (counts in the kernel) or ring (works without rights); chosen by itself"},
+    {NULL, 0, NULL, NULL},
+};
+
+extern const struct command command_record;
+const struct command command_record = {
+    "record",
+    "(-a | -p PID | -- COMMAND [ARG...])",
+    "sample a command, a process or the whole machine into a profile store",
+    "Counts where the program counter is whenever the event has happened so many times, by image and\n"
+    "offset, and adds the counts to the store. Where the machine shows no hardware counters the event is\n"
+    "cpu-clock, a timer. The period is randomised, so that no loop stays in step with it.",
+    options,
+    run,
+};

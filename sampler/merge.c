@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Puts what is in memory into the store: profiles, names that the store's reader can't find later, counters.
+ * What fails stays in memory for the next call. dcpi-1997 section 4.3.3. */
+#include "sampler/session.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <unistd.h>
+
+struct read_format { /* TOTAL_TIME_ENABLED | TOTAL_TIME_RUNNING */
+    uint64_t value, enabled_ns, running_ns;
+};
+
+/* Sums over an event's descriptors: how long it was wanted and how long it had a counter. */
+static void read_times(struct cs_sampler *s, uint64_t *value, uint64_t *enabled_ns, uint64_t *running_ns)
+{
+    for (unsigned e = 0; e < s->n_events; e++)
+        value[e] = enabled_ns[e] = running_ns[e] = 0;
+    for (size_t i = 0; i < s->n_open; i++) {
+        struct read_format r;
+        if (read(s->open[i].fd, &r, sizeof r) != (ssize_t)sizeof r)
+            continue;
+        value[s->open[i].event] += r.value;
+        enabled_ns[s->open[i].event] += r.enabled_ns;
+        running_ns[s->open[i].event] += r.running_ns;
+    }
+}
+
+static const char *label_text(void *arg, uint32_t number)
+{
+    return cs_maps_label(((struct cs_sampler *)arg)->maps, number);
+}
+
+static int count(struct cs_sampler *s, const char *name, uint64_t now, uint64_t *counted,
+                 struct cs_error *err)
+{
+    if (now == *counted)
+        return 0;
+    int rc = cs_store_count(s->config.store, name, now - *counted, err);
+    if (rc == 0)
+        *counted = now;
+    return rc;
+}
+
+static int merge_counters(struct cs_sampler *s, struct cs_error *err)
+{
+    struct cs_driver_counts counts;
+    s->driver->counts(s->state, &counts);
+    uint64_t unknown = 0, unknown_counted = 0, samples = 0;
+    for (unsigned e = 0; e < s->n_events; e++)
+        samples += s->delivered_by_event[e];
+    int rc = count(s, "samples", samples - s->dropped, &s->counted_delivered, err);
+    if (rc == 0)
+        rc = count(s, "lost", counts.lost + s->dropped, &s->counted_lost, err);
+    for (unsigned c = 0; c < CS_UNKNOWN_N; c++) {
+        unknown += s->unknown[c];
+        unknown_counted += s->counted_unknown[c];
+    }
+    if (rc == 0)
+        rc = count(s, "unknown", unknown, &unknown_counted, err);
+    for (unsigned c = 0; rc == 0 && c < CS_UNKNOWN_N; c++) {
+        char name[64];
+        snprintf(name, sizeof name, "unknown.%s", cs_unknown_name(c));
+        rc = count(s, name, s->unknown[c], &s->counted_unknown[c], err);
+    }
+    return rc;
+}
+
+static int merge_names(struct cs_sampler *s, struct cs_error *err)
+{
+    int rc = cs_kernel_name(s->kernel, s->config.store, err);
+    if (rc == 0 && !s->unknown_image->named) {
+        for (unsigned c = 0; rc == 0 && c < CS_UNKNOWN_N; c++)
+            rc = cs_store_name(s->config.store, &s->unknown_image->image, c, 1, cs_unknown_name(c), err);
+        s->unknown_image->named = rc == 0;
+    }
+    return rc;
+}
+
+int cs_sampler_merge(struct cs_sampler *s, struct cs_error *err)
+{
+    struct cs_event_times times[CS_EVENTS_MAX];
+    uint64_t value[CS_EVENTS_MAX], enabled_ns[CS_EVENTS_MAX], running_ns[CS_EVENTS_MAX];
+    int rc = s->stopped ? 0 : cs_collect_drain(s, CS_DRAIN_FLUSH, err);
+    if (rc < 0)
+        return rc;
+    if (!s->config.store)
+        return cs_fail(err, EINVAL, "no store to merge into");
+    read_times(s, value, enabled_ns, running_ns);
+    for (unsigned e = 0; e < s->n_events; e++) {
+        /* A mean over the session: counted events by what was counted, clocks by what was asked. */
+        double period = (double)s->periods[e].mean;
+        if (s->by_frequency[e] && s->delivered_by_event[e])
+            period = (double)value[e] / (double)s->delivered_by_event[e];
+        times[e] = (struct cs_event_times){enabled_ns[e] - s->enabled_ns[e], running_ns[e] - s->running_ns[e],
+                                           period};
+    }
+    rc = cs_profiles_merge(s->profiles, s->config.store, times, label_text, s, &s->merged, err);
+    if (rc == 0)
+        rc = merge_names(s, err);
+    if (rc == 0)
+        rc = merge_counters(s, err);
+    if (rc < 0) {
+        s->merge_failures++;
+        return rc;
+    }
+    for (unsigned e = 0; e < s->n_events; e++) {
+        s->enabled_ns[e] = enabled_ns[e];
+        s->running_ns[e] = running_ns[e];
+    }
+    s->merges++;
+    return 0;
+}

@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* What a session is made of. Internal: session.c opens and runs it, collect.c brings samples in and places
+ * them, merge.c puts them into the store, rate.c keeps the period. */
+#ifndef CS_SAMPLER_SESSION_H
+#define CS_SAMPLER_SESSION_H
+
+#include "sampler/driver.h"
+#include "sampler/events.h"
+#include "sampler/images.h"
+#include "sampler/kernel_image.h"
+#include "sampler/maps.h"
+#include "sampler/period.h"
+#include "sampler/profiles.h"
+#include "sampler/sampler.h"
+#include "sampler/sideband.h"
+#include "sampler/target.h"
+
+struct cs_open_event { /* one descriptor: an event on a CPU, of a thread or of all */
+    int fd;
+    uint8_t event, cpu_index;
+};
+
+struct cs_sampler {
+    struct cs_sampler_config config;
+    struct cs_event events[CS_EVENTS_MAX];
+    unsigned n_events;
+    struct cs_period periods[CS_EVENTS_MAX];
+    bool by_frequency[CS_EVENTS_MAX]; /* the kernel adapts the period (counted events with a rate) */
+
+    int *cpus;
+    unsigned n_cpus;
+    struct cs_open_event *open;
+    size_t n_open, room_open;
+    struct cs_command command;
+    int target_fd; /* pidfd of CS_TARGET_PID */
+    bool ended, stopped, user_only;
+
+    const struct cs_driver *driver;
+    struct cs_driver_state *state;
+    struct cs_generations *generations;
+    struct cs_images *images;
+    struct cs_maps *maps;
+    struct cs_kernel *kernel;
+    struct cs_sideband *sideband;
+    struct cs_profiles *profiles;
+    struct cs_mapped_image *unknown_image;
+
+    uint64_t next_drain_ns, next_redraw_ns, horizon_ns;
+    double rate_hz, drain_interval_ms;
+
+    /* accounts */
+    uint64_t unknown[CS_UNKNOWN_N];
+    uint64_t delivered_by_event[CS_EVENTS_MAX];
+    uint64_t dropped; /* placed, but no memory to keep them: told as lost */
+    uint64_t merged, merges, merge_failures;
+    uint64_t counted_delivered, counted_lost, counted_unknown[CS_UNKNOWN_N]; /* already in the store */
+    uint64_t enabled_ns[CS_EVENTS_MAX], running_ns[CS_EVENTS_MAX];           /* at the last merge */
+    double collector_seconds_at_start;
+    uint64_t held_ns;
+    pid_t scanned[64]; /* PIDs whose maps were read in this drain because something was missing */
+    unsigned n_scanned;
+    uint64_t map_records_lost_said;
+};
+
+void cs_sampler_say(struct cs_sampler *s, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+/* collect.c */
+int cs_collect_open(struct cs_sampler *s, struct cs_error *err); /* after the sideband's rings are open */
+int cs_collect_drain(struct cs_sampler *s, enum cs_drain how, struct cs_error *err);
+double cs_thread_cpu_seconds(void);
+
+/* rate.c */
+int cs_rate_init(struct cs_sampler *s,
+                 struct cs_error *err);                   /* before events are opened: their first period */
+void cs_rate_tick(struct cs_sampler *s, uint64_t now_ns); /* when next_redraw_ns has come */
+
+/* merge.c */
+void cs_merge_times(struct cs_sampler *s, struct cs_event_times *times);
+
+#endif

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* What is sampled: a command that waits for its start, a process with its threads, or everything. */
+#ifndef CS_SAMPLER_TARGET_H
+#define CS_SAMPLER_TARGET_H
+
+#include "store/error.h"
+
+#include <stdbool.h>
+#include <sys/types.h>
+
+/* A forked child that waits before its exec until it is let go. */
+struct cs_command {
+    pid_t pid;
+    int go;     /* write end: closing it unwritten makes the child exit */
+    int failed; /* read end: errno of a failed exec; end of file after a good one */
+    int pidfd;
+    int status; /* of wait, -1 = still running */
+};
+
+int cs_command_open(struct cs_command *command, char *const *argv, struct cs_error *err);
+/* Lets it exec; -ENOENT, -EACCES ... with a sentence when that fails. */
+int cs_command_go(struct cs_command *command, const char *name, struct cs_error *err);
+/* True once it has ended (then it has been waited for). */
+bool cs_command_ended(struct cs_command *command);
+void cs_command_close(struct cs_command *command);
+
+/* Threads of a process, as /proc lists them. Allocated; -ESRCH with a sentence. Returns their number. */
+int cs_threads_of(pid_t pid, pid_t **threads, struct cs_error *err);
+/* CPUs that are online. Allocated. Returns their number or -ENOMEM. */
+int cs_online_cpus(int **cpus);
+/* pidfd_open; -1 when it can't be had. */
+int cs_pidfd(pid_t pid);
+
+#endif
