@@ -8,17 +8,22 @@ extern const struct command command_doctor;
 extern const struct command command_observe;
 extern const struct command command_record;
 extern const struct command command_prof;
+extern const struct command command_stats;
+extern const struct command command_diff;
 extern const struct command command_signals;
 extern const struct command command_store;
 extern const struct command command_import;
 extern const struct command command_export;
 
-/* clang-format off: one a line, so that branches merge */
+/* One a line, so that branches merge. */
+/* clang-format off */
 const struct command *const commands[] = {
     &command_doctor,
     &command_observe,
     &command_record,
     &command_prof,
+    &command_stats,
+    &command_diff,
     &command_signals,
     &command_store,
     &command_import,

@@ -126,7 +126,8 @@ static size_t print_wrapped(const char *text, FILE *to, unsigned width)
 {
     size_t lines = 1;
     unsigned at = 0;
-    for (const char *p = text; *p;) {
+    char *clean = text_clean(text);
+    for (const char *p = clean; *p;) {
         size_t word = strcspn(p, " ");
         char *copy = need(strndup(p, word));
         unsigned wide = text_width(copy);
@@ -141,6 +142,7 @@ static size_t print_wrapped(const char *text, FILE *to, unsigned width)
         at += wide;
         p += word + (p[word] == ' ');
     }
+    free(clean);
     fputc('\n', to);
     return lines;
 }
