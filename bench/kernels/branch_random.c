@@ -1,0 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "branch.h"
+
+BRANCH_KERNEL("branch_random", 1)
