@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The daemon's control socket: one request a connection, a line of text; the answer begins with "ok" or
+ * "failed", a newline, then text to the end. Only the owner of the daemon and root are served: the socket
+ * stands in a directory of mode 0700, has mode 0600, and the kernel's word on the peer's user is checked. */
+#ifndef CS_SAMPLER_DAEMON_CONTROL_H
+#define CS_SAMPLER_DAEMON_CONTROL_H
+
+#include "store/error.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#define CS_CONTROL_PATH_MAX 100 /* sun_path is short */
+#define CS_CONTROL_ANSWER_MAX 8192
+
+/* $RUNTIME_DIRECTORY/control (systemd), /run/cyclescope/control for root, else $XDG_RUNTIME_DIR/cyclescope or
+ * /tmp/cyclescope-UID. */
+void cs_control_default_path(char path[CS_CONTROL_PATH_MAX]);
+
+struct cs_control {
+    int fd, lock; /* listening socket; lock file that says who owns the path */
+    char path[CS_CONTROL_PATH_MAX];
+};
+
+/* -EADDRINUSE when a daemon is there already. */
+int cs_control_open(struct cs_control *control, const char *path, struct cs_error *err);
+void cs_control_close(struct cs_control *control);
+/* Serves one connection if there is one: `answer` fills the text (and says whether it went well). Never waits
+ * longer than a fifth of a second for a slow peer. */
+void cs_control_serve(struct cs_control *control,
+                      bool (*answer)(const char *request, char text[CS_CONTROL_ANSWER_MAX], void *arg),
+                      void *arg);
+
+/* The other end. 0: *well tells how it went, `text` is the answer. -ENOENT or -ECONNREFUSED: no daemon. */
+int cs_control_ask(const char *path, const char *request, char text[CS_CONTROL_ANSWER_MAX], bool *well,
+                   struct cs_error *err);
+
+#endif

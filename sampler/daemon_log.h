@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The daemon's remarks, one line each with UTC time. A sentence that comes again within an hour is counted,
+ * not written, so that a full disk does not fill it further. The file is opened anew on request (SIGHUP) and
+ * whenever it has been moved or removed (log rotation). */
+#ifndef CS_SAMPLER_DAEMON_LOG_H
+#define CS_SAMPLER_DAEMON_LOG_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#define CS_LOG_KEPT 16
+
+/* What was said lately. Pure: the time comes in. */
+struct cs_log_memory {
+    struct {
+        uint64_t hash, said_ns;
+        unsigned repeated;
+    } kept[CS_LOG_KEPT];
+};
+/* Whether to write the sentence now; *repeated = how often it was swallowed since it was last written. */
+bool cs_log_memory_admits(struct cs_log_memory *memory, const char *sentence, uint64_t now_ns,
+                          unsigned *repeated);
+
+struct cs_daemon_log {
+    const char *path; /* NULL or "" = standard error */
+    int fd;
+    struct cs_log_memory memory;
+};
+
+void cs_daemon_log_open(struct cs_daemon_log *log, const char *path);
+void cs_daemon_log_say(struct cs_daemon_log *log, const char *sentence);
+void cs_daemon_log_close(struct cs_daemon_log *log);
+
+#endif

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The time-resolved mode: what was sampled in each interval of a chosen length, by image, event and 16-byte
+ * block of code, so that `phases` can show rates over time. sprof-1998 section 3.3. Bounded: when an epoch's
+ * interval profiles pass `limit_bytes` on disk, intervals become twice as long, those on disk too.
+ *
+ * The axis is wall-clock time taken once at the start and continued by the monotonic clock: a clock that is
+ * stepped never folds two times onto one another. One owner; used by the daemon and by one-shot recordings:
+ *
+ *     cs_intervals_open(10000, 4 << 20, &intervals);
+ *     config.placed = ... cs_intervals_add(intervals, placed, cs_sampler_event(sampler, placed->event))
+ *     cs_sampler_merge(...); cs_intervals_merge(intervals, store, &err);
+ *     cs_intervals_close(intervals);      before cs_sampler_close: it points at the session's images */
+#ifndef CS_SAMPLER_INTERVALS_H
+#define CS_SAMPLER_INTERVALS_H
+
+#include "sampler/sampler.h"
+
+#define CS_INTERVAL_BLOCK_BYTES 16
+
+struct cs_intervals;
+
+/* 0 or -ENOMEM. */
+int cs_intervals_open(uint64_t length_ms, uint64_t limit_bytes, struct cs_intervals **out);
+void cs_intervals_close(struct cs_intervals *intervals);
+/* 0 or -ENOMEM (the count is then missing; see cs_intervals_dropped). */
+int cs_intervals_add(struct cs_intervals *intervals, const struct cs_placed *placed, const char *event);
+/* Into the store's current epoch. What was not written stays for the next call. */
+int cs_intervals_merge(struct cs_intervals *intervals, struct cs_store *store, struct cs_error *err);
+uint64_t cs_intervals_length_ms(const struct cs_intervals *intervals);
+uint64_t cs_intervals_dropped(const struct cs_intervals *intervals);
+/* A new epoch begins: back to the length that was asked for. */
+void cs_intervals_epoch(struct cs_intervals *intervals);
+
+#endif
