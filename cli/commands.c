@@ -7,6 +7,7 @@
 extern const struct command command_doctor;
 extern const struct command command_observe;
 extern const struct command command_record;
+extern const struct command command_daemon;
 extern const struct command command_prof;
 extern const struct command command_stats;
 extern const struct command command_diff;
@@ -21,6 +22,7 @@ const struct command *const commands[] = {
     &command_doctor,
     &command_observe,
     &command_record,
+    &command_daemon,
     &command_prof,
     &command_stats,
     &command_diff,
