@@ -8,6 +8,8 @@ extern const struct command command_doctor;
 extern const struct command command_observe;
 extern const struct command command_record;
 extern const struct command command_daemon;
+extern const struct command command_hist;
+extern const struct command command_tags;
 extern const struct command command_prof;
 extern const struct command command_stats;
 extern const struct command command_diff;
@@ -23,6 +25,8 @@ const struct command *const commands[] = {
     &command_observe,
     &command_record,
     &command_daemon,
+    &command_hist,
+    &command_tags,
     &command_prof,
     &command_stats,
     &command_diff,

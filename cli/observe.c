@@ -2,6 +2,7 @@
 /* observe: watch a program's signals from the CPU next door, as finely as the machine can. */
 #include "cli/observed.h"
 #include "observer/clock.h"
+#include "observer/keep.h"
 #include "observer/observer.h"
 #include "signals/reader.h"
 
@@ -48,8 +49,33 @@ static int split_signals(const char *list, struct cs_observe_wish *wish, char *r
     return 0;
 }
 
+/* Into the store that -o names. */
+static int keep(const struct parsed *args, const struct cs_observed *seen, const struct observed *view)
+{
+    struct cs_error err = {0};
+    struct cs_store *store = NULL;
+    struct cs_keep_names names = {.program = seen->program,
+                                  .cycles_per_second = seen->cycles_per_second,
+                                  .name = view->name,
+                                  .arg = view->arg};
+    memcpy(names.tags, view->tags, sizeof names.tags);
+    memcpy(names.counters, view->counters, sizeof names.counters);
+    json_t *meta = json_pack("{s:s, s:s, s:f}", "by", "observe", "command", seen->program,
+                             "cycles_per_second", seen->cycles_per_second);
+    char *text = json_dumps(meta, JSON_COMPACT);
+    int rc = cs_store_open(store_location(args), CS_STORE_WRITE, &store, &err);
+    if (rc == 0)
+        rc = cs_store_epoch(store, text, &err);
+    if (rc == 0)
+        rc = cs_keep_add(store, seen->sink, &names, &err);
+    cs_store_close(store);
+    free(text);
+    json_decref(meta);
+    return rc < 0 ? failed(&err) : CS_EXIT_OK;
+}
+
 static void print_seen(struct output *out, const struct cs_observed *seen, const struct observed *o,
-                       uint64_t top)
+                       uint64_t top, const char *log)
 {
     const struct cs_placement *p = &seen->placement;
     output_line(out, "%s (process %d) on CPU %u, observed from CPU %u; they %s", seen->program,
@@ -63,6 +89,11 @@ static void print_seen(struct output *out, const struct cs_observed *seen, const
     json_t *cpus = json_pack("{s:i,s:i,s:s}", "target", (int)p->target, "observer", (int)p->observer,
                              "relation", p->relation);
     output_set(out, "cpus", cpus);
+    if (log) {
+        output_line(out, "%" PRIu64 " samples in %s; next: cyclescope tags --log %s", seen->logged, log, log);
+        output_set(out, "logged", json_integer((json_int_t)seen->logged));
+        return;
+    }
     observed_summary(out, o);
     if (seen->n_counters)
         observed_filtering(out, o);
@@ -95,6 +126,8 @@ static int read_options(const struct parsed *args, struct cs_observe_wish *wish,
     wish->log_path = option(args, "log");
     if (operand_count(args) > 0)
         wish->argv = operand_vector(args);
+    if (wish->log_path && option_given(args, "output"))
+        return usage_error("--log keeps samples and --output keeps sums: give one of them");
     if (!wish->argv == !wish->pid)
         return usage_error(wish->argv ? "give either -p PID or a command, not both"
                                       : "nothing to observe: give -p PID, or -- COMMAND");
@@ -131,8 +164,10 @@ static int run(const struct parsed *args)
     for (unsigned c = 0; c < seen->n_counters; c++)
         view.counters[c] = seen->counters[c];
     struct output *out = output_open(args);
-    print_seen(out, seen, &view, top);
+    print_seen(out, seen, &view, top, wish.log_path);
     int printed = output_close(out);
+    if (rc == CS_EXIT_OK && option_given(args, "output"))
+        rc = keep(args, seen, &view);
     observing = NULL;
     cs_observe_close(o);
     return rc ? rc : printed;
@@ -151,6 +186,7 @@ static const struct option_entry options[] = {
     {"wait", 0, "S", "how long to wait for the program's signals (10)"},
     {"band", 0, "PERCENT", "keep an interval if both its ends took the same time within this (1)"},
     {"any-tag", 0, NULL, "count an interval for the tag at its start even if it ends with another"},
+    OPTION_OUTPUT,
     {"log", 0, "FILE", "write all samples to FILE for hist, tags and timeline, instead of summing up"},
     {"top", 0, "N", "show the N most important tags (10); 0 = all"},
     {NULL, 0, NULL, NULL},

@@ -220,6 +220,30 @@ static void wait_for_the_end(struct cs_observation *o)
     }
 }
 
+struct naming {
+    struct cs_observation *o;
+    struct cs_error *err;
+};
+
+static int name_in_log(unsigned signal, uint64_t value, const char *name, void *arg)
+{
+    struct naming *n = arg;
+    for (unsigned t = 0; t < n->o->seen.n_tags; t++)
+        if (n->o->seen.tag_signals[t] == signal && strlen(name) < 480)
+            return cs_log_name(n->o->log, t, value, name, n->err);
+    return 0;
+}
+
+/* The log ends with all names, so that it can be read without the program. */
+static int finish_log(struct cs_observation *o, struct cs_error *err)
+{
+    if (o->seen.signals)
+        cs_reader_names(o->seen.signals, name_in_log, &(struct naming){o, err});
+    int rc = cs_log_finish(o->log, err);
+    o->seen.logged = cs_log_samples(o->log);
+    return rc;
+}
+
 int cs_observe_run(struct cs_observation *o, struct cs_error *err)
 {
     int rc = pthread_create(&o->thread, NULL, observer_thread, o);
@@ -230,7 +254,7 @@ int cs_observe_run(struct cs_observation *o, struct cs_error *err)
     pthread_join(o->thread, NULL);
     if (cs_target_started(o->target) && cs_target_ended(o->target))
         o->seen.exit_code = cs_target_wait(o->target);
-    return o->log ? cs_log_finish(o->log, err) : 0;
+    return o->log ? finish_log(o, err) : 0;
 }
 
 void cs_observe_stop(struct cs_observation *o)

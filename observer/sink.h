@@ -73,8 +73,8 @@ CS_INLINE void cs_row_add(struct cs_tag_row *row, unsigned n_counters, const dou
 CS_INLINE void cs_sink_rates(struct cs_sink *s, unsigned n_tags, unsigned n_counters, const uint64_t *deltas,
                              uint64_t cycles, const bool *into_tag)
 {
-    double rates[CS_COUNTERS_MAX], length = (double)(int64_t)cycles, inverse = 1 / length;
-    unsigned bins[CS_COUNTERS_MAX];
+    double rates[CS_COUNTERS_MAX] = {0}, length = (double)(int64_t)cycles, inverse = 1 / length;
+    unsigned bins[CS_COUNTERS_MAX] = {0};
 #pragma GCC unroll 4
     for (unsigned c = 0; c < n_counters; c++) {
         rates[c] = (double)(int64_t)deltas[c] * inverse;
@@ -118,7 +118,7 @@ CS_INLINE enum cs_dte_verdict cs_sink_add(struct cs_sink *s, unsigned n_tags, un
     struct cs_dte_reading b = {to->start, to->end, to->who, 0, to->whole, follow && to->away};
     enum cs_dte_verdict verdict = cs_dte_judge(&rule, &a, &b);
 
-    uint64_t deltas[CS_COUNTERS_MAX], backwards = 0;
+    uint64_t deltas[CS_COUNTERS_MAX] = {0}, backwards = 0;
 #pragma GCC unroll 4
     for (unsigned c = 0; c < n_counters; c++) {
         deltas[c] = to->counters[c] - from->counters[c];
@@ -127,7 +127,7 @@ CS_INLINE enum cs_dte_verdict cs_sink_add(struct cs_sink *s, unsigned n_tags, un
     if (verdict == CS_DTE_KEPT && (int64_t)backwards < 0)
         verdict = CS_DTE_WRAPPED;
 
-    bool into_tag[CS_TAGS_MAX], any_tag = !s->rule.same_tag;
+    bool into_tag[CS_TAGS_MAX] = {0}, any_tag = !s->rule.same_tag;
 #pragma GCC unroll 2
     for (unsigned t = 0; t < n_tags; t++)
         into_tag[t] = (from->tags[t] == to->tags[t]) | any_tag;
