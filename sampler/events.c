@@ -39,7 +39,8 @@ int cs_event_parse(const char *name, struct cs_event *out, struct cs_error *err)
         /* "cycles" means the kernel's generic event where libpfm4 doesn't know the processor. */
         char generic[96];
         snprintf(generic, sizeof generic, "perf::%s", name);
-        if (pfm_get_os_event_encoding(generic, PFM_PLM0 | PFM_PLM3, PFM_OS_PERF_EVENT_EXT, &arg) != PFM_SUCCESS)
+        if (pfm_get_os_event_encoding(generic, PFM_PLM0 | PFM_PLM3, PFM_OS_PERF_EVENT_EXT, &arg) !=
+            PFM_SUCCESS)
             return cs_fail(err, EINVAL, "event %s: %s; `cyclescope doctor` tells what there is", name,
                            rc == PFM_ERR_NOTFOUND ? "not known to libpfm4 for this machine"
                                                   : pfm_strerror(rc));

@@ -150,6 +150,16 @@ static int open_driver(struct cs_sampler *s, struct cs_error *err)
                                       .stacks = s->config.stacks,
                                       .all = s->config.target == CS_TARGET_ALL,
                                       .generations = s->generations};
+    if (s->config.stacks && s->config.driver == CS_DRIVER_BPF)
+        return cs_fail(err, EINVAL, "call chains come through the ring driver only");
+    if (s->config.driver != CS_DRIVER_RING && !s->config.stacks) {
+        s->driver = &cs_driver_bpf;
+        int rc = s->driver->open(&config, &s->state, err);
+        if (rc == 0 || s->config.driver == CS_DRIVER_BPF)
+            return rc;
+        if (rc != -EPERM && rc != -EACCES)
+            cs_sampler_say(s, "%s: samples come through rings instead", err->text);
+    }
     s->driver = &cs_driver_ring;
     return s->driver->open(&config, &s->state, err);
 }
