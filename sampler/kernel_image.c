@@ -5,6 +5,7 @@
 #include "sampler/sampler.h"
 
 #include <elf.h>
+#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -281,23 +282,48 @@ static bool look_up(struct cs_kernel *k)
     return true;
 }
 
+/* Merges what was gathered for an image, and remembers it as named. */
+static int merge_names(struct cs_kernel *k, struct cs_store *store, const struct region *found, size_t n,
+                       struct cs_table *names, struct cs_error *err)
+{
+    int rc = n ? cs_store_merge_names(store, &found->image->image, names, err) : 0;
+    for (size_t i = 0; rc == 0 && i < n; i++)
+        add_region(&k->named, &k->n_named, &k->room_named, found[i]);
+    cs_table_clear(names);
+    return rc;
+}
+
 int cs_kernel_name(struct cs_kernel *k, struct cs_store *store, struct cs_error *err)
 {
     int rc = 0;
     if (k->n_wanted == 0 || !look_up(k))
         return 0;
+    size_t n = 0;
+    struct region *found = malloc(k->n_wanted * sizeof *found); /* of one image at a time */
+    struct cs_table *names = cs_table_open(&cs_schema_names);
+    if (!found || !names)
+        rc = cs_fail(err, ENOMEM, "out of memory for the kernel's names");
     uint64_t last = 0;
-    for (size_t i = 0; i < k->n_wanted; i++) {
-        struct wanted *w = &k->wanted[i];
+    for (size_t i = 0; rc == 0 && i < k->n_wanted; i++) {
+        const struct wanted *w = &k->wanted[i];
         const struct region *r = region_at(k->regions, k->n_regions, w->addr);
-        if (rc == 0 && r && w->name[0] && w->start >= r->start && w->start != last) {
-            uint64_t end = w->end && w->end < r->end ? w->end : r->end;
-            rc = cs_store_name(store, &r->image->image, w->start - r->start, end - w->start, w->name, err);
-            last = w->start;
-            if (rc == 0)
-                add_region(&k->named, &k->n_named, &k->room_named, (struct region){w->start, end, r->image});
+        if (!r || !w->name[0] || w->start < r->start || w->start == last)
+            continue;
+        if (n && found[0].image != r->image) {
+            rc = merge_names(k, store, found, n, names, err);
+            n = 0;
         }
+        uint64_t end = w->end && w->end < r->end ? w->end : r->end;
+        int64_t text = cs_table_text(names, w->name);
+        if (text >= 0 &&
+            cs_table_add(names, (uint64_t[]){w->start - r->start, end - w->start, (uint64_t)text}) == 0)
+            found[n++] = (struct region){w->start, end, r->image};
+        last = w->start;
     }
+    if (rc == 0)
+        rc = merge_names(k, store, found, n, names, err);
+    cs_table_close(names);
+    free(found);
     k->n_wanted = 0; /* after a failure they are wanted again when sampled again */
     qsort(k->named, k->n_named, sizeof *k->named, by_start);
     return rc;
