@@ -32,17 +32,22 @@ static int combine_directory(const char *from, const char *to, int depth, struct
         rc = cs_directory_list(from, &listing, err);
     if (rc < 0)
         return rc;
-    for (size_t i = 0; rc == 0 && i < listing.n; i++) {
-        const char *name = listing.names[i];
+    /* What an image is comes before what was counted in it: no profile ever stands without. */
+    for (size_t k = 0; rc == 0 && k < 2 * listing.n; k++) {
+        const char *name = listing.names[k % listing.n];
+        bool is_meta = cs_name_ends(name, ".meta");
         struct cs_path source, target;
+        if (is_meta != (k < listing.n))
+            continue;
         struct stat st;
         rc = cs_path_join(&source, err, "%s/%s", from, name);
         if (rc == 0)
             rc = cs_path_join(&target, err, "%s/%s", to, name);
-        if (rc < 0 || strcmp(name, CS_LOCK_NAME) == 0 || cs_name_ends(name, CS_FILE_TEMPORARY) ||
-            stat(source.text, &st) < 0)
+        if (rc < 0 || strcmp(name, CS_LOCK_NAME) == 0 || cs_name_ends(name, CS_FILE_TEMPORARY))
             continue;
-        if (S_ISREG(st.st_mode))
+        if (stat(source.text, &st) < 0)
+            rc = cs_fail(err, errno, "can't look at %s: %s", source.text, strerror(errno));
+        else if (S_ISREG(st.st_mode))
             rc = combine_file(source.text, target.text, err);
         else if (S_ISDIR(st.st_mode) && depth > 0)
             rc = combine_directory(source.text, target.text, depth - 1, err);
@@ -97,8 +102,13 @@ int cs_store_combine(const char *to_store, const char *from_store, const char *i
             rc = cs_path_join(&meta, err, "%s/" CS_EPOCH_META, from.text);
         if (rc == 0)
             rc = cs_path_join(&to, err, "%s/%s", to_store, name);
-        if (rc < 0 || access(meta.text, F_OK) < 0)
+        if (rc < 0)
             continue;
+        if (access(meta.text, F_OK) < 0) {
+            if (errno != ENOENT && errno != ENOTDIR)
+                rc = cs_fail(err, errno, "can't look at %s: %s", meta.text, strerror(errno));
+            continue;
+        }
         bool is_there = access(to.text, F_OK) == 0;
         if (is_there && !add && !into)
             rc = cs_fail(err, EEXIST,

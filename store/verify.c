@@ -86,8 +86,13 @@ static int verify_directory(struct verification *check, const char *path, enum p
         struct cs_path below;
         struct stat st;
         rc = cs_path_join(&below, err, "%s/%s", path, name);
-        if (rc < 0 || cs_name_ends(name, CS_FILE_TEMPORARY) || stat(below.text, &st) < 0)
+        if (rc < 0 || cs_name_ends(name, CS_FILE_TEMPORARY))
             continue;
+        if (stat(below.text, &st) < 0) {
+            if (errno != ENOENT)
+                rc = cs_fail(err, errno, "can't look at %s: %s", below.text, strerror(errno));
+            continue;
+        }
         const struct fixed_name *fixed = find_fixed(place, name);
         if (S_ISDIR(st.st_mode) && place != IN_IMAGE)
             rc = verify_directory(check, below.text, place + 1, err);

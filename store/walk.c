@@ -16,10 +16,13 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-static bool is_directory(const char *path)
+/* 1 yes, 0 no or gone, negative errno when nobody can tell: then something would be missed. */
+static int is_directory(const char *path, struct cs_error *err)
 {
     struct stat st;
-    return stat(path, &st) == 0 && S_ISDIR(st.st_mode);
+    if (stat(path, &st) == 0)
+        return S_ISDIR(st.st_mode);
+    return errno == ENOENT ? 0 : cs_fail(err, errno, "can't look at %s: %s", path, strerror(errno));
 }
 
 /* Calls `visit` with each directory in `path`; stops at its first non-zero result. A directory that is gone
@@ -34,8 +37,8 @@ static int each_directory(const char *path, int (*visit)(const char *path, const
     for (size_t i = 0; rc == 0 && i < listing.n; i++) {
         struct cs_path below;
         rc = cs_path_join(&below, err, "%s/%s", path, listing.names[i]);
-        if (rc == 0 && is_directory(below.text))
-            rc = visit(below.text, listing.names[i], arg);
+        int is = rc == 0 ? is_directory(below.text, err) : rc;
+        rc = is > 0 ? visit(below.text, listing.names[i], arg) : is;
     }
     cs_listing_fini(&listing);
     return rc;
@@ -135,8 +138,9 @@ static int walk_images(struct walk *walk)
     int rc = cs_path_join(&path, walk->err, "%s", walk->store->path);
     if (rc < 0)
         return rc;
-    if (!is_directory(path.text))
-        return cs_fail(walk->err, ENOENT, "there is no store at %s", path.text);
+    int is = is_directory(path.text, walk->err);
+    if (is <= 0)
+        return is < 0 ? is : cs_fail(walk->err, ENOENT, "there is no store at %s", path.text);
     return each_directory(path.text, visit_epoch, walk, walk->err);
 }
 
