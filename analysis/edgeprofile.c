@@ -97,8 +97,8 @@ static int load_one(const struct cs_profile_ref *ref, void *arg)
 {
     struct loading *l = arg;
     struct cs_table *table;
-    if (strcmp(ref->kind, cs_schema_edges.kind) != 0)
-        return 0;
+    if (strcmp(ref->kind, cs_schema_edges.kind) != 0 || strncmp(ref->head->event, "burst-edges-", 12) == 0)
+        return 0; /* the first parts of bursts are in "burst-edges" too */
     bool own = strcmp(ref->image->id, l->image_id) == 0;
     const char *from_image = own ? NULL : keep(l->profile, ref->image->id);
     if (!own && !from_image)

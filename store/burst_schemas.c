@@ -2,6 +2,12 @@
 /* Columns of the profiles that bursts write: see burst_schemas.h. */
 #include "store/burst_schemas.h"
 
+const struct cs_schema cs_schema_windows = {
+    "windows",
+    5,
+    4,
+    {{"burst", CS_KEY}, {"from", CS_KEY}, {"to_image", CS_KEY_TEXT}, {"to", CS_KEY}, {"count", CS_SUM}}};
+
 const struct cs_schema cs_schema_memory = {
     "memory", CS_MEMORY_N, 1, {{"offset", CS_KEY},      {"executions", CS_SUM},  {"bursts", CS_SUM},
                                {"loads", CS_SUM},       {"stores", CS_SUM},      {"bytes", CS_SUM},

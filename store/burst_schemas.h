@@ -24,6 +24,13 @@
 
 #include "store/table.h"
 
+/* Event "burst-windows": the edges of each burst apart, for the first CS_WINDOWS_MAX bursts of an epoch (two
+ * kilobytes a burst): how bursts differ tells how sure an estimate is, which sums can't. Keys burst (any
+ * number that is the burst's own, say its start in ns), from, to_image (text, "" = same image), to | count.
+ * Written beside "burst-edges", not instead of it. */
+extern const struct cs_schema cs_schema_windows;
+#define CS_WINDOWS_MAX 4096
+
 /* Key "offset" of the instruction; columns as below, in this order. */
 extern const struct cs_schema cs_schema_memory;
 enum cs_memory_column {
