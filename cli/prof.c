@@ -65,7 +65,7 @@ static void row_names(struct sheet *sheet, enum profile_by by, const struct prof
         snprintf(where, sizeof where, "%s:%u", r->file, r->line);
         sheet_text(sheet, where);
     } else {
-        sheet_text(sheet, by == BY_LINE ? "[no line]" : NULL);
+        sheet_text(sheet, NULL);
     }
     sheet_text(sheet, by == BY_PROCESS ? (r->name && *r->name ? r->name : "[not told apart]") : NULL);
     snprintf(hex, sizeof hex, "%" PRIu64, r->start);

@@ -37,7 +37,7 @@ struct point {
     struct cs_code *code;
     struct bag *bag;
     const struct cs_procedure *last; /* of the previous point, and its row: the next is mostly the same */
-    ssize_t last_row;
+    uint64_t *last_samples;
     bool failed;
 };
 
@@ -85,17 +85,17 @@ static int bag_grow(struct bag *bag)
     return 0;
 }
 
-/* Index of the row with that key, added if new; -ENOMEM. */
-static ssize_t bag_find(struct bag *bag, unsigned n_events, const struct profile_row *key)
+/* The row with that key, added if new; NULL for want of memory. Valid until the next new one. */
+static struct profile_row *bag_find(struct bag *bag, unsigned n_events, const struct profile_row *key)
 {
     if (bag_grow(bag) < 0)
-        return -ENOMEM;
+        return NULL;
     size_t at = hash(key->name, key->file, key->line, key->start) & (bag->n_slots - 1);
     for (; bag->slots[at]; at = (at + 1) & (bag->n_slots - 1)) {
-        const struct profile_row *r = &bag->row[bag->slots[at] - 1];
+        struct profile_row *r = &bag->row[bag->slots[at] - 1];
         if (r->start == key->start && r->line == key->line && same_text(r->name, key->name) &&
             same_text(r->file, key->file))
-            return (ssize_t)bag->slots[at] - 1;
+            return r;
     }
     struct profile_row *r = &bag->row[bag->n];
     *r = *key;
@@ -106,10 +106,10 @@ static ssize_t bag_find(struct bag *bag, unsigned n_events, const struct profile
         free(r->name);
         free(r->file);
         free(r->samples);
-        return -ENOMEM;
+        return NULL;
     }
     bag->slots[at] = ++bag->n;
-    return (ssize_t)bag->n - 1;
+    return r;
 }
 
 static void name_by_procedure(const struct cs_procedure *proc, struct profile_row *key)
@@ -140,7 +140,7 @@ static void add_point(unsigned event, const char *label, uint64_t offset, uint64
     if (p->code && (p->job->by == BY_PROCEDURE || p->job->by == BY_TAG))
         proc = cs_code_procedure(p->code, offset);
     if (proc && proc == p->last && p->job->by == BY_PROCEDURE) {
-        p->bag->row[p->last_row].samples[event] += samples;
+        p->last_samples[event] += samples;
         return;
     }
     switch (p->job->by) {
@@ -161,14 +161,14 @@ static void add_point(unsigned event, const char *label, uint64_t offset, uint64
         key.start = offset;
         break;
     }
-    ssize_t i = bag_find(p->bag, p->job->profile->n_events, &key);
-    if (i < 0) {
+    struct profile_row *row = bag_find(p->bag, p->job->profile->n_events, &key);
+    if (!row) {
         p->failed = true;
         return;
     }
-    p->bag->row[i].samples[event] += samples;
+    row->samples[event] += samples;
     p->last = proc;
-    p->last_row = i;
+    p->last_samples = row->samples;
 }
 
 static int sum_image(struct job *job, const struct profile_image *image, struct bag *bag,
@@ -253,13 +253,13 @@ static int fold_processes(struct profile_rows *rows)
 {
     struct bag all = {0};
     for (size_t r = 0; r < rows->n; r++) {
-        ssize_t i = bag_find(&all, rows->n_events, &rows->row[r]);
-        if (i < 0) {
+        struct profile_row *row = bag_find(&all, rows->n_events, &rows->row[r]);
+        if (!row) {
             bag_fini(&all);
             return -ENOMEM;
         }
         for (unsigned e = 0; e < rows->n_events; e++)
-            all.row[i].samples[e] += rows->row[r].samples[e];
+            row->samples[e] += rows->row[r].samples[e];
     }
     for (size_t r = 0; r < rows->n; r++) {
         free(rows->row[r].name);
