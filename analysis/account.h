@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The account of one procedure: where its cycles went, instruction by instruction, and why. dcpi-1997
+ * section 6.
+ *
+ *     cs_account_open(code, procedure, evidence, scheduler, &account, &err);
+ *     ... account->insns[i].cycles, .verdict ... account->summary ...
+ *     cs_account_close(account);
+ *
+ * A sample's PC is the dynamic successor of the instruction that took the time, so its time is charged to the
+ * predecessor: the instruction before it, or at a block's head the ends of the blocks that led there, by edge
+ * frequency. What follows a call is charged to the call (the callee's return is not ours), the procedure's
+ * first instruction to itself. A branch that fused is one with what it fused with.
+ *
+ * Scale: bursts tell how often blocks run relative to one another. How often they ran in all is known where
+ * something counted it; otherwise the scale is fitted so that, over the procedure, M and what the rules
+ * expect make up the samples, and `scale_fitted` says so.
+ *
+ * Invariants: the charges of all instructions are the procedure's samples; the summary's rows add up to them.
+ * One owner. Depends on cfg.h, evidence.h, schedule.h. */
+#ifndef CS_ANALYSIS_ACCOUNT_H
+#define CS_ANALYSIS_ACCOUNT_H
+
+#include "analysis/cfg.h"
+#include "analysis/culprit.h"
+#include "analysis/evidence.h"
+#include "analysis/schedule.h"
+
+struct cs_insn_account {
+    struct cs_op op; /* of a fused pair: the first, with the branch's kind added */
+    uint64_t branch; /* offset of the branch that fused with it, 0 = none */
+    uint32_t block;
+    uint64_t samples;    /* whose PC was here */
+    double charged;      /* samples laid at its door */
+    double visits;       /* executions in the bursts' unit */
+    double cycles;       /* an execution; NAN where it isn't known */
+    double error;        /* of cycles: relative standard error from samples and bursts; without the scale's */
+    struct cs_step step; /* M and its parts */
+    bool fused;          /* one with its predecessor, which has its account */
+    struct cs_verdict verdict; /* in cycles an execution */
+};
+
+struct cs_block_account {
+    double visits, visits_error; /* error: relative */
+    double best, actual;         /* cycles a visit; NAN unknown */
+    double charged;              /* samples */
+    bool on_path;                /* scheduled on a path that bursts saw close on itself */
+};
+
+/* Figure 4. All in samples (fractions of them). */
+struct cs_summary {
+    double low[CS_N_CAUSES], high[CS_N_CAUSES], share[CS_N_CAUSES]; /* dynamic stalls by cause */
+    double statics[CS_N_CAUSES];                                    /* static stalls by cause */
+    double unexplained, gain;                                       /* gain is negative time */
+    double execution, total;
+    double unattributed;               /* samples where neither frequency nor M is known */
+    double best_cycles, actual_cycles; /* over all, in samples' unit: for the best-case line */
+};
+
+struct cs_account {
+    const struct cs_procedure *procedure;
+    struct cs_cfg *cfg;
+    struct cs_insn_account *insns; /* as cfg->insns */
+    struct cs_block_account *blocks;
+    uint64_t samples;
+    double cycles_a_sample;
+    double scale;      /* executions of one visit */
+    bool scale_fitted; /* else counted */
+    bool frequencies;  /* from bursts; else all blocks are taken to run equally often */
+    size_t n_paths, n_generic;
+    struct cs_summary summary;
+};
+
+int cs_account_open(struct cs_code *code, const struct cs_procedure *procedure,
+                    const struct cs_evidence *evidence, struct cs_scheduler *scheduler,
+                    struct cs_account **out, struct cs_error *err);
+void cs_account_close(struct cs_account *account);
+
+#endif

@@ -1,0 +1,208 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Facts of each stall from its surroundings on the dynamic path, the scale, and the verdicts. */
+#include "analysis/account_inside.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+enum { WINDOW = 64, NEAR_INSNS = 12 };
+
+/* Walks backwards along the most frequent way; returns CS_CFG_EXIT at its end. */
+static uint32_t before(const struct accounting *x, uint32_t i)
+{
+    const struct cs_account *a = x->a;
+    const struct cs_block *b = &a->cfg->blocks[a->insns[i].block];
+    if (i > b->first_insn)
+        return i - 1;
+    uint32_t edge = account_likely_in(x, a->insns[i].block);
+    if (edge == CS_CFG_EXIT)
+        return CS_CFG_EXIT;
+    const struct cs_block *from = &a->cfg->blocks[a->cfg->edges[edge].from];
+    return from->first_insn + from->n_insns - 1;
+}
+
+static uint32_t after(const struct accounting *x, uint32_t i)
+{
+    const struct cs_account *a = x->a;
+    const struct cs_block *b = &a->cfg->blocks[a->insns[i].block];
+    if (i + 1 < b->first_insn + b->n_insns)
+        return i + 1;
+    uint32_t edge = account_likely_out(x, a->insns[i].block);
+    return edge == CS_CFG_EXIT ? CS_CFG_EXIT : a->cfg->blocks[a->cfg->edges[edge].to].first_insn;
+}
+
+static const uint32_t guessed = CS_OP_BRANCH | CS_OP_INDIRECT | CS_OP_RETURN;
+
+/* What came before on the path: the last branch, lock, and load that it needs, the store that misses most. */
+static void look_back(const struct accounting *x, uint32_t i, struct cs_stall *s)
+{
+    const struct cs_account *a = x->a;
+    uint64_t wanted = s->op->reads;
+    double worst = 0;
+    uint32_t at = i;
+    for (unsigned n = 1; n <= WINDOW; n++) {
+        at = before(x, at);
+        if (at == CS_CFG_EXIT)
+            return;
+        const struct cs_insn_account *p = &a->insns[at];
+        if (p->fused)
+            continue;
+        if (n <= NEAR_INSNS && (p->op.flags & guessed) && !s->branch_before) {
+            s->branch_before = &p->op;
+            s->before = cs_evidence_branch(x->e, p->branch ? p->branch : p->op.offset);
+        }
+        if (n <= NEAR_INSNS && (p->op.flags & (CS_OP_LOCK | CS_OP_SERIALISE)) && !s->lock_before)
+            s->lock_before = &p->op;
+        if (n <= NEAR_INSNS && (p->op.flags & CS_OP_LOAD) && (p->op.writes & wanted & ~CS_OP_REG_FLAGS) &&
+            !s->load_before) {
+            s->load_before = &p->op;
+            s->load_before_memory = cs_evidence_memory(x->e, p->op.offset);
+        }
+        wanted &= ~p->op.writes;
+        if (p->op.flags & CS_OP_STORE) {
+            struct cs_memory_facts f = cs_evidence_memory(x->e, p->op.offset);
+            if (f.seen && f.new_lines > worst) {
+                worst = f.new_lines;
+                s->missing_store = &p->op;
+                s->missing_store_memory = f;
+            }
+        }
+        if (at == i)
+            return;
+    }
+}
+
+static void event_rates(const struct accounting *x, const struct cs_insn_account *insn, struct cs_stall *s)
+{
+    for (int c = 0; c < CS_N_CAUSES; c++) {
+        double n = cs_evidence_events(x->e, (enum cs_cause)c, insn->op.offset);
+        double executions = insn->visits * x->a->scale;
+        if (n >= 0 && executions > 0)
+            s->event_rate[c] = n / executions;
+    }
+}
+
+static void gather(const struct accounting *x, uint32_t i, struct cs_stall *s)
+{
+    struct cs_insn_account *insn = &x->a->insns[i];
+    cs_stall_init(s, &insn->op);
+    s->m = insn->step.m;
+    s->static_chain = insn->step.dependency + insn->step.divider;
+    s->bursts = x->e->bursts;
+    s->code_bytes = x->e->code_bytes;
+    s->code_pages = x->e->code_pages;
+    if (insn->op.flags & (CS_OP_LOAD | CS_OP_STORE))
+        s->memory = cs_evidence_memory(x->e, insn->op.offset);
+    if (insn->op.flags & guessed)
+        s->branch = cs_evidence_branch(x->e, insn->branch ? insn->branch : insn->op.offset);
+    uint32_t end = i;
+    if (insn->branch && i + 1 < x->a->cfg->n_insns)
+        end = i + 1;
+    uint32_t next = after(x, end);
+    if (next != CS_CFG_EXIT) {
+        const struct cs_op *last = &x->a->insns[end].op;
+        uint64_t tail = last->offset + last->length - 1;
+        s->next = &x->a->insns[next].op;
+        if (s->next->flags & (CS_OP_LOAD | CS_OP_STORE))
+            s->next_memory = cs_evidence_memory(x->e, s->next->offset);
+        /* The last byte of the next instruction may be the one that is missing. */
+        uint64_t reach = s->next->offset + s->next->length - 1;
+        s->begins_line = tail / 64 != s->next->offset / 64 || tail / 64 != reach / 64;
+        s->begins_page = tail / 4096 != reach / 4096;
+        s->fetch = cs_evidence_fetch(x->e, reach);
+    }
+    look_back(x, i, s);
+}
+
+static bool accountable(const struct cs_account *a, const struct cs_insn_account *insn)
+{
+    return !insn->fused && insn->visits > 0 && a->blocks[insn->block].best >= 0;
+}
+
+/* One visit's executions, so that M and what the rules expect make up the samples. */
+static double fit_scale(const struct accounting *x, const struct cs_stall *stalls)
+{
+    const struct cs_account *a = x->a;
+    double cycles = 0, model = 0;
+    for (uint32_t i = 0; i < a->cfg->n_insns; i++) {
+        const struct cs_insn_account *insn = &a->insns[i];
+        double expected, most;
+        if (!accountable(a, insn))
+            continue;
+        cs_culprit_expect(&stalls[i], &x->e->machine, &expected, &most);
+        cycles += insn->charged * x->e->cycles_a_sample;
+        model += insn->visits * (insn->step.m + expected);
+    }
+    return model > 0 && cycles > 0 ? cycles / model : 0;
+}
+
+/* Retirement is in groups: which of two neighbours ends one is chance to the model. What is under a cycle and
+ * a half too much at one instruction and too little at another of its block is no stall. */
+static void net(struct cs_account *a, const struct cs_block *b, struct cs_stall *stalls)
+{
+    double more = 0, less = 0;
+    for (uint32_t i = b->first_insn; i < b->first_insn + b->n_insns; i++) {
+        double d = stalls[i].cycles - stalls[i].m;
+        if (!accountable(a, &a->insns[i]))
+            continue;
+        if (d > 0 && d < 1.5)
+            more += d;
+        else if (d < 0)
+            less -= d;
+    }
+    double both = more < less ? more : less;
+    if (both <= 0)
+        return;
+    for (uint32_t i = b->first_insn; i < b->first_insn + b->n_insns; i++) {
+        double d = stalls[i].cycles - stalls[i].m;
+        if (!accountable(a, &a->insns[i]))
+            continue;
+        if (d > 0 && d < 1.5)
+            stalls[i].cycles -= d * both / more;
+        else if (d < 0)
+            stalls[i].cycles -= d * both / less;
+    }
+}
+
+static void blocks_actual(struct accounting *x)
+{
+    struct cs_account *a = x->a;
+    for (uint32_t b = 0; b < a->cfg->n_blocks; b++) {
+        struct cs_block_account *block = &a->blocks[b];
+        double executions = block->visits * a->scale;
+        block->actual = executions > 0 ? block->charged * x->e->cycles_a_sample / executions : NAN;
+        if (block->best < 0)
+            block->best = NAN;
+    }
+}
+
+void account_judge(struct accounting *x)
+{
+    struct cs_account *a = x->a;
+    uint32_t n = a->cfg->n_insns;
+    struct cs_stall *stalls = calloc(n + 1, sizeof *stalls);
+    if (!stalls)
+        return;
+    for (uint32_t i = 0; i < n; i++)
+        if (accountable(a, &a->insns[i]))
+            gather(x, i, &stalls[i]);
+    a->scale = fit_scale(x, stalls);
+    a->scale_fitted = true;
+    for (uint32_t i = 0; i < n; i++) {
+        struct cs_insn_account *insn = &a->insns[i];
+        double executions = insn->visits * a->scale;
+        double blocks_error = a->blocks[insn->block].visits_error;
+        insn->cycles = executions > 0 ? insn->charged * x->e->cycles_a_sample / executions : NAN;
+        insn->error = sqrt((insn->charged > 0 ? 1 / insn->charged : 1) + blocks_error * blocks_error);
+        stalls[i].cycles = insn->cycles;
+        if (accountable(a, insn))
+            event_rates(x, insn, &stalls[i]);
+    }
+    for (uint32_t b = 0; a->scale > 0 && b < a->cfg->n_blocks; b++)
+        net(a, &a->cfg->blocks[b], stalls);
+    for (uint32_t i = 0; a->scale > 0 && i < n; i++)
+        if (accountable(a, &a->insns[i]))
+            cs_culprit_judge(&stalls[i], &x->e->machine, &a->insns[i].verdict);
+    blocks_actual(x);
+    free(stalls);
+}

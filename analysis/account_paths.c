@@ -1,0 +1,201 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Dynamic paths: from each block that has samples, the most frequent way on until it comes back (a loop:
+ * repeated, so that its carried dependencies are real); if it doesn't, the most frequent way that leads to
+ * it. All are scheduled in one call; a block takes its M from the first path that holds it. */
+#include "analysis/account_inside.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { PATHS_MOST = 400, PATH_INSNS = 400, LEAD_INSNS = 48 };
+
+struct route {
+    uint32_t *blocks;
+    uint32_t n;
+    size_t n_insns;
+    bool closed;
+};
+
+static bool on_route(const struct route *r, uint32_t block)
+{
+    for (uint32_t i = 0; i < r->n; i++)
+        if (r->blocks[i] == block)
+            return true;
+    return false;
+}
+
+/* Where to go from `block`: back to the start when at least a twelfth goes there, else the most frequent way.
+ */
+static uint32_t next_block(const struct accounting *x, uint32_t block, uint32_t start)
+{
+    const struct cs_cfg *cfg = x->a->cfg;
+    const struct cs_block *b = &cfg->blocks[block];
+    for (uint32_t i = b->first_out; i < b->first_out + b->n_out; i++)
+        if (cfg->edges[i].to == start && x->edge_visits[i] * 12 >= x->a->blocks[block].visits &&
+            x->edge_visits[i] > 0)
+            return start;
+    uint32_t edge = account_likely_out(x, block);
+    return edge == CS_CFG_EXIT ? CS_CFG_EXIT : cfg->edges[edge].to;
+}
+
+static void follow(const struct accounting *x, uint32_t start, struct route *r)
+{
+    const struct cs_cfg *cfg = x->a->cfg;
+    r->n = 0;
+    r->n_insns = 0;
+    r->closed = false;
+    for (uint32_t b = start;
+         b != CS_CFG_EXIT && !on_route(r, b) && r->n_insns + cfg->blocks[b].n_insns <= PATH_INSNS;) {
+        r->blocks[r->n++] = b;
+        r->n_insns += cfg->blocks[b].n_insns;
+        b = next_block(x, b, start);
+        if (b == start) {
+            r->closed = true;
+            return;
+        }
+    }
+    /* No loop: what leads to the block, then the block. */
+    uint32_t lead[LEAD_INSNS], n_lead = 0;
+    size_t n_insns = 0;
+    for (uint32_t b = start; n_lead < LEAD_INSNS && n_insns < LEAD_INSNS;) {
+        uint32_t edge = account_likely_in(x, b);
+        if (edge == CS_CFG_EXIT)
+            break;
+        b = cfg->edges[edge].from;
+        if (cfg->blocks[b].n_insns > 100)
+            break;
+        lead[n_lead++] = b;
+        n_insns += cfg->blocks[b].n_insns;
+    }
+    r->n = 0;
+    r->n_insns = n_insns + cfg->blocks[start].n_insns;
+    while (n_lead > 0)
+        r->blocks[r->n++] = lead[--n_lead];
+    r->blocks[r->n++] = start;
+}
+
+struct plan {
+    struct route *routes;
+    struct cs_path *paths;
+    struct cs_step **steps;
+    struct cs_op **ops;
+    bool *done; /* by block */
+    uint32_t n;
+};
+
+static int by_charge(const void *p, const void *q, void *arg)
+{
+    const struct cs_account *a = arg;
+    double x = a->blocks[*(const uint32_t *)p].charged, y = a->blocks[*(const uint32_t *)q].charged;
+    return x < y ? 1 : x > y ? -1 : 0;
+}
+
+/* Blocks of more instructions than a path may have are cut: their head is scheduled alone. */
+static size_t fill(const struct accounting *x, const struct route *r, struct cs_op *ops)
+{
+    size_t n = 0;
+    for (uint32_t k = 0; k < r->n; k++) {
+        const struct cs_block *b = &x->a->cfg->blocks[r->blocks[k]];
+        for (uint32_t i = 0; i < b->n_insns && n < CS_PATH_MAX; i++)
+            ops[n++] = x->a->insns[b->first_insn + i].op;
+    }
+    return n;
+}
+
+static bool plan_one(const struct accounting *x, struct plan *p, uint32_t block)
+{
+    struct route *r = &p->routes[p->n];
+    r->blocks = calloc(PATH_INSNS + LEAD_INSNS + 1, sizeof *r->blocks);
+    if (!r->blocks)
+        return false;
+    follow(x, block, r);
+    size_t most = r->n_insns < CS_PATH_MAX ? r->n_insns : CS_PATH_MAX;
+    p->ops[p->n] = calloc(most + 1, sizeof *p->ops[p->n]);
+    p->steps[p->n] = calloc(most + 1, sizeof *p->steps[p->n]);
+    if (!p->ops[p->n] || !p->steps[p->n]) {
+        p->n++; /* freed with the rest */
+        return false;
+    }
+    p->paths[p->n] = (struct cs_path){p->ops[p->n], fill(x, r, p->ops[p->n]), r->closed};
+    if (r->closed)
+        for (uint32_t k = 0; k < r->n; k++)
+            p->done[r->blocks[k]] = true;
+    p->done[block] = true;
+    p->n++;
+    return true;
+}
+
+/* Copies a path's steps to the blocks that have none yet. An open path speaks for its last block alone. */
+static void take_steps(struct accounting *x, const struct plan *p, uint32_t path, bool *have)
+{
+    const struct route *r = &p->routes[path];
+    size_t at = 0;
+    for (uint32_t k = 0; k < r->n; k++) {
+        uint32_t block = r->blocks[k];
+        const struct cs_block *b = &x->a->cfg->blocks[block];
+        bool mine = !have[block] && (r->closed || k + 1 == r->n);
+        for (uint32_t i = 0; i < b->n_insns && at < p->paths[path].n; i++, at++) {
+            if (!mine)
+                continue;
+            x->a->insns[b->first_insn + i].step = p->steps[path][at];
+        }
+        if (mine) {
+            have[block] = true;
+            x->a->blocks[block].on_path = r->closed && x->a->frequencies;
+        }
+    }
+}
+
+static void finish_blocks(struct cs_account *a, const bool *have)
+{
+    for (uint32_t b = 0; b < a->cfg->n_blocks; b++) {
+        a->blocks[b].best = have[b] ? 0 : -1;
+        const struct cs_block *block = &a->cfg->blocks[b];
+        for (uint32_t i = block->first_insn; have[b] && i < block->first_insn + block->n_insns; i++)
+            a->blocks[b].best += a->insns[i].step.m;
+    }
+}
+
+int account_paths(struct accounting *x, struct cs_error *err)
+{
+    struct cs_account *a = x->a;
+    uint32_t n_blocks = a->cfg->n_blocks;
+    uint32_t most = n_blocks < PATHS_MOST ? n_blocks : PATHS_MOST;
+    struct plan p = {calloc(most + 1, sizeof *p.routes),   calloc(most + 1, sizeof *p.paths),
+                     calloc(most + 1, sizeof(*p.steps)),   calloc(most + 1, sizeof(*p.ops)),
+                     calloc(n_blocks + 1, sizeof *p.done), 0};
+    uint32_t *order = calloc(n_blocks + 1, sizeof *order);
+    bool *have = calloc(n_blocks + 1, sizeof *have);
+    int rc = 0;
+    bool ok = p.routes && p.paths && p.steps && p.ops && p.done && order && have;
+    for (uint32_t b = 0; ok && b < n_blocks; b++)
+        order[b] = b;
+    if (ok)
+        qsort_r(order, n_blocks, sizeof *order, by_charge, a);
+    for (uint32_t k = 0; ok && k < n_blocks && p.n < most; k++)
+        if (!p.done[order[k]] && a->blocks[order[k]].charged > 0)
+            ok = plan_one(x, &p, order[k]);
+    if (!ok)
+        rc = cs_fail(err, ENOMEM, "no memory for the paths of %s", a->procedure->name);
+    else
+        rc = cs_scheduler_run(x->scheduler, p.paths, p.n, p.steps, &a->n_generic, err);
+    for (uint32_t i = 0; rc == 0 && i < p.n; i++)
+        take_steps(x, &p, i, have);
+    if (rc == 0)
+        finish_blocks(a, have);
+    a->n_paths = p.n;
+    for (uint32_t i = 0; i < p.n; i++) {
+        free(p.routes[i].blocks);
+        free(p.ops[i]);
+        free(p.steps[i]);
+    }
+    free(p.routes);
+    free(p.paths);
+    free(p.steps);
+    free(p.ops);
+    free(p.done);
+    free(order);
+    free(have);
+    return rc;
+}

@@ -1,0 +1,356 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "analysis/evidence.h"
+
+#include "store/burst_schemas.h"
+
+#include <errno.h>
+#include <jansson.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- loading ---- */
+
+/* Events that count what a cause does, by the beginnings of their names (perf's and libpfm4's). */
+static const struct {
+    const char *begins;
+    enum cs_cause cause;
+} event_causes[] = {
+    {"cache-misses", CS_CAUSE_DCACHE},
+    {"L1-dcache-load-misses", CS_CAUSE_DCACHE},
+    {"LLC-load-misses", CS_CAUSE_DCACHE},
+    {"MEM_LOAD_RETIRED:L1_MISS", CS_CAUSE_DCACHE},
+    {"dTLB-load-misses", CS_CAUSE_DTLB},
+    {"L1-icache-load-misses", CS_CAUSE_ICACHE},
+    {"iTLB-load-misses", CS_CAUSE_ITLB},
+    {"branch-misses", CS_CAUSE_MISPREDICT},
+    {"BR_MISP_RETIRED", CS_CAUSE_MISPREDICT},
+    {"page-faults", CS_CAUSE_PAGE_FAULT},
+    {"PERF_COUNT_SW_PAGE_FAULTS", CS_CAUSE_PAGE_FAULT},
+};
+
+struct loading {
+    struct cs_evidence *e;
+    const char *image_id, *event;
+    uint64_t cycles_samples; /* to choose the time event */
+    double period_sum, samples;
+    char unit[16];
+    double event_sum[CS_N_CAUSES], event_samples[CS_N_CAUSES];
+    struct cs_error *err;
+};
+
+static bool is_time_event(const char *name)
+{
+    return !strncmp(name, "cycles", 6) || !strncmp(name, "cpu-clock", 9) ||
+           !strncmp(name, "task-clock", 10) || !strncmp(name, "cpu-cycles", 10);
+}
+
+static int take(struct cs_table **into, const struct cs_profile_ref *ref, double *samples,
+                struct cs_error *err)
+{
+    struct cs_table *table = NULL;
+    int rc = cs_store_load(ref, &table, err);
+    if (rc)
+        return rc;
+    if (samples)
+        *samples += (double)cs_table_sum(table, 1);
+    if (!*into) {
+        *into = table;
+        return 0;
+    }
+    rc = cs_table_merge(*into, table);
+    cs_table_close(table);
+    return rc ? cs_fail(err, -rc, "profiles of %s can't be added: their columns differ", ref->file) : 0;
+}
+
+static int choose(const struct cs_profile_ref *ref, void *arg)
+{
+    struct loading *l = arg;
+    if (strcmp(ref->image->id, l->image_id) || strcmp(ref->kind, "points") ||
+        !is_time_event(ref->head->event))
+        return 0;
+    bool better =
+        !l->e->event[0] || (strncmp(l->e->event, "c", 1) == 0 && !strncmp(ref->head->event, "cycles", 6));
+    if (better)
+        snprintf(l->e->event, sizeof l->e->event, "%s", ref->head->event);
+    return 0;
+}
+
+static int take_points(struct loading *l, const struct cs_profile_ref *ref)
+{
+    const char *event = ref->head->event;
+    if (!strcmp(event, l->e->event)) {
+        l->period_sum += (double)ref->head->period_sum;
+        snprintf(l->unit, sizeof l->unit, "%s", ref->head->unit);
+        return take(&l->e->points, ref, &l->samples, l->err);
+    }
+    for (size_t i = 0; i < sizeof event_causes / sizeof event_causes[0]; i++) {
+        enum cs_cause cause = event_causes[i].cause;
+        if (strncmp(event, event_causes[i].begins, strlen(event_causes[i].begins)))
+            continue;
+        l->event_sum[cause] += (double)ref->head->period_sum;
+        return take(&l->e->events[cause], ref, &l->event_samples[cause], l->err);
+    }
+    return 0;
+}
+
+static int visit(const struct cs_profile_ref *ref, void *arg)
+{
+    struct loading *l = arg;
+    struct cs_evidence *e = l->e;
+    if (strcmp(ref->image->id, l->image_id))
+        return 0;
+    if (!strcmp(ref->kind, "points"))
+        return take_points(l, ref);
+    if (!strcmp(ref->head->event, "burst-memory"))
+        return take(&e->memory, ref, NULL, l->err);
+    if (!strcmp(ref->head->event, "burst-branches"))
+        return take(&e->branches, ref, NULL, l->err);
+    if (!strcmp(ref->head->event, "burst-lines"))
+        return take(&e->lines, ref, NULL, l->err);
+    if (!strcmp(ref->head->event, "burst-footprints"))
+        return take(&e->footprints, ref, NULL, l->err);
+    return 0;
+}
+
+/* Lines of code that ran in at least every twentieth burst of those that saw the most-seen line: what runs
+ * over and over. */
+static void measure_code(struct cs_evidence *e)
+{
+    uint64_t most = 0, page = UINT64_MAX;
+    size_t n = e->lines ? cs_table_rows(e->lines) : 0;
+    for (size_t i = 0; i < n; i++) {
+        uint64_t bursts = cs_table_row(e->lines, i)[CS_CODE_LINE_BURSTS];
+        most = bursts > most ? bursts : most;
+    }
+    for (size_t i = 0; i < n; i++) {
+        const uint64_t *row = cs_table_row(e->lines, i);
+        if (row[CS_CODE_LINE_BURSTS] * 20 < most)
+            continue;
+        e->code_bytes += 64;
+        e->code_pages += row[CS_CODE_LINE_OFFSET] / 4096 != page;
+        page = row[CS_CODE_LINE_OFFSET] / 4096;
+    }
+}
+
+struct newest {
+    char epoch[256];
+};
+
+static int remember_epoch(const struct cs_profile_ref *ref, void *arg)
+{
+    struct newest *newest = arg;
+    if (strcmp(ref->epoch, newest->epoch) > 0)
+        snprintf(newest->epoch, sizeof newest->epoch, "%s", ref->epoch);
+    return 0;
+}
+
+static bool machine_of_epoch(struct cs_store *store, const char *epoch, struct cs_machine *out)
+{
+    char path[4096];
+    struct cs_profile_head head;
+    struct cs_table *facts = NULL;
+    struct cs_error ignored = {0};
+    bool found = false;
+    snprintf(path, sizeof path, "%s/%s/epoch.meta", cs_store_path(store), epoch);
+    if (cs_store_load_file(path, &head, &facts, &ignored))
+        return false;
+    for (size_t i = 0; i < cs_table_rows(facts) && !found; i++) {
+        const uint64_t *row = cs_table_row(facts, i);
+        if (strcmp(cs_table_string(facts, row[0]), "meta"))
+            continue;
+        json_t *meta = json_loads(cs_table_string(facts, row[1]), 0, NULL);
+        char *text = json_dumps(json_object_get(meta, "machine"), 0);
+        found = text && cs_machine_from_json(text, out) == 0 && out->core_hz > 0;
+        free(text);
+        json_decref(meta);
+    }
+    cs_table_close(facts);
+    return found;
+}
+
+int cs_evidence_machine(struct cs_store *store, struct cs_machine *out, bool *recorded, struct cs_error *err)
+{
+    struct newest newest = {""};
+    int rc = cs_store_each(store, remember_epoch, &newest, err);
+    if (rc)
+        return rc;
+    *recorded = newest.epoch[0] && machine_of_epoch(store, newest.epoch, out);
+    if (*recorded)
+        return 0;
+    cs_machine_detect(out);
+    return cs_machine_measure(out, err);
+}
+
+int cs_evidence_open(struct cs_store *store, const char *image_id, const char *event,
+                     struct cs_evidence **out, struct cs_error *err)
+{
+    struct cs_evidence *e = calloc(1, sizeof *e);
+    *out = e;
+    if (!e)
+        return cs_fail(err, ENOMEM, "no memory for the profiles of an image");
+    struct loading l = {.e = e, .image_id = image_id, .event = event, .err = err};
+    if (event)
+        snprintf(e->event, sizeof e->event, "%s", event);
+    int rc = event ? 0 : cs_store_each(store, choose, &l, err);
+    if (rc == 0)
+        rc = cs_store_each(store, visit, &l, err);
+    if (rc == 0)
+        rc = cs_edge_profile_load(store, image_id, &e->edges, err);
+    if (rc == 0)
+        rc = cs_evidence_machine(store, &e->machine, &e->machine_recorded, err);
+    if (rc) {
+        cs_evidence_close(e);
+        *out = NULL;
+        return rc;
+    }
+    double period = l.samples > 0 ? l.period_sum / l.samples : 0;
+    e->samples = (uint64_t)l.samples;
+    e->cycles_a_sample = strcmp(l.unit, "ns") ? period : period * 1e-9 * e->machine.core_hz;
+    for (int c = 0; c < CS_N_CAUSES; c++)
+        e->event_period[c] = l.event_samples[c] > 0 ? l.event_sum[c] / l.event_samples[c] : 0;
+    e->bursts = e->edges->n_own > 0;
+    measure_code(e);
+    return 0;
+}
+
+void cs_evidence_close(struct cs_evidence *e)
+{
+    if (!e)
+        return;
+    cs_table_close(e->points);
+    cs_table_close(e->memory);
+    cs_table_close(e->branches);
+    cs_table_close(e->lines);
+    cs_table_close(e->footprints);
+    for (int c = 0; c < CS_N_CAUSES; c++)
+        cs_table_close(e->events[c]);
+    if (e->edges)
+        cs_edge_profile_close(e->edges);
+    free(e);
+}
+
+/* ---- looking up ---- */
+
+/* First row whose first key is at least `key`. */
+static size_t row_at(struct cs_table *table, uint64_t key)
+{
+    size_t low = 0, high = table ? cs_table_rows(table) : 0;
+    while (low < high) {
+        size_t middle = (low + high) / 2;
+        if (cs_table_row(table, middle)[0] < key)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+static const uint64_t *row_of(struct cs_table *table, uint64_t key)
+{
+    size_t i = row_at(table, key);
+    if (!table || i == cs_table_rows(table))
+        return NULL;
+    const uint64_t *row = cs_table_row(table, i);
+    return row[0] == key ? row : NULL;
+}
+
+uint64_t cs_evidence_samples(const struct cs_evidence *e, uint64_t offset)
+{
+    const uint64_t *row = row_of(e->points, offset);
+    return row ? row[1] : 0;
+}
+
+double cs_evidence_events(const struct cs_evidence *e, enum cs_cause cause, uint64_t offset)
+{
+    if (!e->events[cause])
+        return -1;
+    const uint64_t *row = row_of(e->events[cause], offset);
+    return row ? (double)row[1] * e->event_period[cause] : 0;
+}
+
+/* d = n (1 - exp(-e/n)), solved for n by halving; needs an eighth of the draws to be repeats. */
+double cs_evidence_population(double executions, double distinct)
+{
+    if (executions <= 0 || distinct > 0.875 * executions)
+        return 0;
+    double low = distinct, high = 16 * executions;
+    for (int i = 0; i < 60; i++) {
+        double n = (low + high) / 2;
+        if (n * -expm1(-executions / n) < distinct)
+            low = n;
+        else
+            high = n;
+    }
+    return low;
+}
+
+struct cs_memory_facts cs_evidence_memory(const struct cs_evidence *e, uint64_t offset)
+{
+    struct cs_memory_facts f = {0};
+    const uint64_t *row = row_of(e->memory, offset);
+    if (!row || row[CS_MEMORY_EXECUTIONS] == 0)
+        return f;
+    double n = (double)row[CS_MEMORY_EXECUTIONS], bursts = (double)row[CS_MEMORY_BURSTS];
+    double strides = (double)row[CS_MEMORY_STRIDES];
+    f.seen = true;
+    f.executions = n;
+    f.new_lines = ((double)row[CS_MEMORY_FIRST_LINES] + (double)row[CS_MEMORY_FAR_LINES]) / n;
+    f.far_lines = (double)row[CS_MEMORY_FAR_LINES] / n;
+    f.new_pages = ((double)row[CS_MEMORY_FIRST_PAGES] + (double)row[CS_MEMORY_FAR_PAGES]) / n;
+    f.far_pages = (double)row[CS_MEMORY_FAR_PAGES] / n;
+    double loads = (double)row[CS_MEMORY_LOADS];
+    if (loads > 0) {
+        f.pointer = fmin(1, (double)row[CS_MEMORY_POINTER] / loads);
+        f.blocked = fmin(1, (double)row[CS_MEMORY_BLOCKED] / loads);
+        f.aliased = fmin(1, (double)row[CS_MEMORY_ALIASED] / loads);
+        f.forwarded = fmin(1, (double)row[CS_MEMORY_FORWARDED] / loads);
+    }
+    if (strides > 0) {
+        f.steady = (double)row[CS_MEMORY_STRIDE_SAME] / strides;
+        f.same_line = (double)row[CS_MEMORY_STRIDE_LINE] / strides;
+    }
+    f.split = (double)row[CS_MEMORY_SPLIT] / n;
+    f.page_split = (double)row[CS_MEMORY_PAGE_SPLIT] / n;
+    if (bursts > 0) {
+        double lines = cs_evidence_population(n / bursts, (double)row[CS_MEMORY_LINES] / bursts);
+        double pages = cs_evidence_population(n / bursts, (double)row[CS_MEMORY_PAGES] / bursts);
+        f.footprint_bytes = lines * 64;
+        f.footprint_pages = pages;
+    }
+    return f;
+}
+
+struct cs_branch_facts cs_evidence_branch(const struct cs_evidence *e, uint64_t offset)
+{
+    struct cs_branch_facts f = {0};
+    const uint64_t *row = row_of(e->branches, offset);
+    if (!row || row[CS_BRANCH_EXECUTIONS] == 0)
+        return f;
+    double n = (double)row[CS_BRANCH_EXECUTIONS], missed = (double)row[CS_BRANCH_MISSED];
+    if (row[CS_BRANCH_MISSED_LOCAL] < row[CS_BRANCH_MISSED])
+        missed = (double)row[CS_BRANCH_MISSED_LOCAL];
+    if ((double)row[CS_BRANCH_MISSED_GLOBAL] < missed)
+        missed = (double)row[CS_BRANCH_MISSED_GLOBAL];
+    /* Each burst begins with empty tables: its first guesses say nothing. */
+    missed -= 2 * (double)row[CS_BRANCH_BURSTS];
+    f.seen = true;
+    f.executions = n;
+    f.taken = (double)row[CS_BRANCH_TAKEN] / n;
+    f.missed = missed > 0 ? missed / n : 0;
+    return f;
+}
+
+struct cs_fetch_facts cs_evidence_fetch(const struct cs_evidence *e, uint64_t offset)
+{
+    struct cs_fetch_facts f = {0};
+    const uint64_t *row = row_of(e->lines, offset & ~UINT64_C(63));
+    if (!row || row[CS_CODE_LINE_VISITS] == 0)
+        return f;
+    double n = (double)row[CS_CODE_LINE_VISITS];
+    f.seen = true;
+    f.new_lines = ((double)row[CS_CODE_LINE_FIRST] + (double)row[CS_CODE_LINE_FAR]) / n;
+    f.new_pages = ((double)row[CS_CODE_LINE_PAGE_FIRST] + (double)row[CS_CODE_LINE_PAGE_FAR]) / n;
+    return f;
+}
