@@ -11,6 +11,7 @@ extern const struct command command_daemon;
 extern const struct command command_hist;
 extern const struct command command_tags;
 extern const struct command command_prof;
+extern const struct command command_calc;
 extern const struct command command_stats;
 extern const struct command command_diff;
 extern const struct command command_signals;
@@ -28,6 +29,7 @@ const struct command *const commands[] = {
     &command_hist,
     &command_tags,
     &command_prof,
+    &command_calc,
     &command_stats,
     &command_diff,
     &command_signals,

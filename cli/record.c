@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* record: samples a command, a process or the whole machine into a profile store. */
+#include "analysis/machine.h"
 #include "cli/command.h"
 #include "sampler/sampler.h"
 
@@ -76,6 +77,18 @@ static int parse_driver(const struct parsed *args, struct cs_sampler_config *con
     return CS_EXIT_OK;
 }
 
+/* Caches, latencies and the core's clock, measured now: what the culprit analysis needs to know of this
+ * machine. */
+static json_t *machine_meta(void)
+{
+    struct cs_machine machine;
+    struct cs_error ignored = {0};
+    char text[2048];
+    cs_machine_detect(&machine);
+    (void)cs_machine_measure(&machine, &ignored);
+    return cs_machine_to_json(&machine, text, sizeof text) > 0 ? json_loads(text, 0, NULL) : json_null();
+}
+
 static char *epoch_meta(const struct cs_sampler_config *config)
 {
     struct utsname host;
@@ -89,6 +102,7 @@ static char *epoch_meta(const struct cs_sampler_config *config)
     fclose(f);
     json_t *meta = json_pack("{s:s, s:s, s:s, s:s+}", "writer", "record", "host", host.nodename, "kernel",
                              host.release, "command", command, "");
+    json_object_set_new(meta, "machine", machine_meta());
     char *text = meta ? json_dumps(meta, JSON_COMPACT) : NULL;
     json_decref(meta);
     free(command);

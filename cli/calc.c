@@ -1,0 +1,227 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* calc: why a procedure was slow, instruction by instruction. dcpi-1997 sections 3.2 and 6.3 (dcpicalc). */
+#include "cli/calc.h"
+
+#include "cli/profile.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+struct subject {
+    struct profile profile;
+    struct profile_rows rows;
+    const struct profile_row *row;
+    struct cs_code *code;
+    struct cs_evidence *evidence;
+    struct cs_scheduler *scheduler;
+    struct cs_account *account;
+    bool opened;
+};
+
+static bool is_named(const struct profile_row *row, const char *name)
+{
+    char demangled[1024];
+    if (!row->name)
+        return false;
+    if (!strcmp(row->name, name) || !strcmp(cs_code_demangle(row->name, demangled, sizeof demangled), name))
+        return true;
+    /* "f" also finds "f(int)" */
+    size_t n = strlen(name);
+    return !strncmp(demangled, name, n) && demangled[n] == '(';
+}
+
+/* The row of most samples with that name; the hottest of all when no name was given. */
+static const struct profile_row *find_row(const struct profile_rows *rows, const char *name)
+{
+    for (size_t i = 0; i < rows->n; i++)
+        if (rows->row[i].image &&
+            (name ? is_named(&rows->row[i], name)
+                  : rows->row[i].image->image.kind == CS_IMAGE_ELF && rows->row[i].name))
+            return &rows->row[i];
+    return NULL;
+}
+
+static void cache_file(char *path, size_t size, const char *image_id)
+{
+    const char *home = getenv("XDG_CACHE_HOME"), *user = getenv("HOME");
+    char folder[3800];
+    if (home && *home)
+        snprintf(folder, sizeof folder, "%s/cyclescope", home);
+    else
+        snprintf(folder, sizeof folder, "%s/.cache", user ? user : "/tmp");
+    mkdir(folder, 0700);
+    if (!(home && *home)) {
+        strncat(folder, "/cyclescope", sizeof folder - strlen(folder) - 1);
+        mkdir(folder, 0700);
+    }
+    snprintf(path, size, "%s/%s.schedule", folder, image_id);
+}
+
+int calc_scheduler(const struct parsed *args, const struct cs_machine *machine, const char *image_id,
+                   struct cs_scheduler **out, struct cs_error *err)
+{
+    char cache[4096];
+    const char *cpu = option(args, "cpu");
+    const char *chosen[2] = {cpu, NULL};
+    const char *const *cpus = cpu ? chosen : cs_machine_models(machine->vendor, machine->features);
+    cache_file(cache, sizeof cache, image_id);
+    int rc = cs_scheduler_open(cpus, cache, cpu && !strcmp(cpu, "generic"), out, err);
+    if (rc == 0 && cpu && strcmp(cpu, "generic") && !strstr(cs_scheduler_name(*out), cpu))
+        return cs_fail(err, 22,
+                       "--cpu %s: llvm-mca isn't installed or doesn't know it (llvm-mca -mcpu=help lists; "
+                       "\"generic\" is ours)",
+                       cpu);
+    return rc;
+}
+
+static int open_subject(const struct parsed *args, struct subject *s, struct cs_error *err)
+{
+    const char *name = operand(args, 0);
+    const struct profile_filter filter = {.image = option(args, "image"),
+                                          .main_event = option(args, "event")};
+    int rc = profile_open(&s->profile, store_location(args), &filter, err);
+    if (rc)
+        return rc;
+    s->opened = true;
+    rc = profile_sum(&s->profile, BY_PROCEDURE, &s->rows, err);
+    if (rc)
+        return rc;
+    s->row = find_row(&s->rows, name);
+    if (!s->row && name)
+        return cs_fail(err, 2, "no samples in a procedure \"%s\": cyclescope prof lists those that have some",
+                       name);
+    if (!s->row)
+        return cs_fail(err, 2, "no samples in any procedure of an ELF file: there is nothing to explain");
+    const struct cs_image *image = &s->row->image->image;
+    rc = cs_code_open(image, s->profile.store, &s->code, err);
+    if (rc)
+        return rc;
+    if (*cs_code_trouble(s->code))
+        return cs_fail(err, 2, "%s", cs_code_trouble(s->code));
+    if (!cs_code_is_x86_64(s->code))
+        return cs_fail(err, 95, "%s is no x86-64 code: only that can be explained so far", image->path);
+    rc = cs_evidence_open(s->profile.store, image->id, option(args, "event"), &s->evidence, err);
+    if (rc)
+        return rc;
+    rc = calc_scheduler(args, &s->evidence->machine, image->id, &s->scheduler, err);
+    if (rc)
+        return rc;
+    const struct cs_procedure *procedure = cs_code_procedure(s->code, s->row->start);
+    if (!procedure)
+        return cs_fail(err, 2, "the image has no code at 0x%" PRIx64, s->row->start);
+    return cs_account_open(s->code, procedure, s->evidence, s->scheduler, &s->account, err);
+}
+
+static void close_subject(struct subject *s)
+{
+    cs_account_close(s->account);
+    cs_scheduler_close(s->scheduler);
+    cs_evidence_close(s->evidence);
+    if (s->code)
+        cs_code_close(s->code);
+    if (s->opened) {
+        profile_rows_fini(&s->rows);
+        profile_close(&s->profile);
+    }
+}
+
+static void print_head(struct output *out, const struct subject *s)
+{
+    const struct cs_machine *m = &s->evidence->machine;
+    const struct cs_account *a = s->account;
+    char name[1024];
+    uint64_t total = s->rows.total[s->profile.main_event];
+    output_line(out, "*** %s in %s: %" PRIu64 " samples of %s, %.1f %% of all",
+                cs_code_demangle(a->procedure->name, name, sizeof name), image_name(&s->row->image->image),
+                a->samples, s->evidence->event, total ? 100.0 * (double)a->samples / (double)total : 0.0);
+    output_line(out, "*** core at %.2f GHz%s, %.0f cycles a sample; static cycles M: %s", m->core_hz / 1e9,
+                s->evidence->machine_recorded ? "" : " (measured now, not when it was recorded)",
+                s->evidence->cycles_a_sample, cs_scheduler_name(s->scheduler));
+    if (!a->frequencies)
+        output_note(
+            out,
+            "no burst saw this procedure: blocks are taken to run equally often, and only the program's text "
+            "clears suspects (record --bursts)");
+    else if (a->scale_fitted)
+        output_note(
+            out,
+            "frequencies are relative: nothing counted executions, so cycles are scaled until the model and "
+            "what bursts saw make up the samples");
+}
+
+static void print_tail(struct output *out, const struct subject *s)
+{
+    struct charge worst = worst_charge(s->account);
+    char sentence[1200];
+    const char *advice = charge_advice(worst.cause);
+    charge_sentence(&worst, s->code, sentence, sizeof sentence);
+    output_line(out, "%s", "");
+    output_line(out, "%s.", sentence);
+    if (worst.low < 0.7 * worst.share && worst.cause < CS_N_CAUSES)
+        output_line(out, "(between %.1f and %.1f %%: other suspects remain)", 100 * worst.low,
+                    100 * (worst.high < 1 ? worst.high : 1));
+    if (advice)
+        output_line(out, "What usually helps: %s.", advice);
+    output_set(out, "sentence", json_text(sentence));
+    output_set(out, "advice", advice ? json_string(advice) : json_null());
+}
+
+static int run(const struct parsed *args)
+{
+    struct subject s = {0};
+    struct cs_error err = {0};
+    if (operand_count(args) > 1)
+        return usage_error("give one procedure, or none for the hottest");
+    if (open_subject(args, &s, &err)) {
+        close_subject(&s);
+        return failed(&err);
+    }
+    struct output *out = output_open(args);
+    print_head(out, &s);
+    listing_print(out, s.account, s.code, option_given(args, "source"), option_given(args, "all"));
+    output_line(out, "%s", "");
+    summary_print(out, &s.account->summary, option_given(args, "all"));
+    print_tail(out, &s);
+    if (output_form(out) == OUTPUT_JSON) {
+        output_set(out, "procedure", json_text(s.account->procedure->name));
+        output_set(out, "image", json_text(s.row->image->image.path));
+        output_set(out, "samples", json_integer((json_int_t)s.account->samples));
+        output_set(out, "core_hz", json_real(s.evidence->machine.core_hz));
+        output_set(out, "cycles_a_sample", json_real(s.evidence->cycles_a_sample));
+        output_set(out, "model", json_string(cs_scheduler_name(s.scheduler)));
+        output_set(out, "scale_fitted", json_boolean(s.account->scale_fitted));
+        output_set(out, "summary", summary_json(&s.account->summary));
+        output_set(out, "instructions", listing_json(s.account, s.code));
+    }
+    close_subject(&s);
+    return output_close(out);
+}
+
+static const struct option_entry options[] = {
+    {"image", 'i', "IMAGE", "only this image (path, base name or build-id)"},
+    {"event", 'e', "EVENT", "the event that counts time (default: cycles, else cpu-clock)"},
+    {"cpu", 0, "MODEL",
+     "scheduling model, as llvm-mca names it, or \"generic\" (default: by the recorded CPU's features)"},
+    {"source", 'l', NULL, "source lines between the instructions"},
+    {"all", 'a', NULL, "all blocks and all rows"},
+    OPTION_STORE,
+    {NULL, 0, NULL, NULL},
+};
+
+extern const struct command command_calc;
+const struct command command_calc = {
+    "calc",
+    "[PROCEDURE]",
+    "why a procedure was slow: cycles, static and dynamic stalls and their culprits",
+    "Lists the procedure's blocks with best-case and actual cycles, and above each instruction that stalls "
+    "the "
+    "suspects with the cycles that each can have cost. Samples are charged to the instruction that took the "
+    "time. "
+    "What bursts saw clears or convicts; where two suspects remain both are named with their bounds.\n\n"
+    "Without PROCEDURE the hottest one is taken.",
+    options,
+    run,
+};
