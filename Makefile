@@ -12,6 +12,8 @@ PREFIX   ?= /usr/local
 DESTDIR  ?=
 CC       ?= gcc
 CLANG    ?= clang
+BPF_ARCH ?= x86
+PKG_CONFIG ?= pkg-config
 BPFTOOL  ?= $(firstword $(wildcard /usr/sbin/bpftool /sbin/bpftool) bpftool)
 WERROR   ?= 0
 SAN      ?=
@@ -49,7 +51,7 @@ LIB      := $(BUILD)/libcyclescope-all.a
 PROGRAM  := $(BUILD)/cyclescope
 MODULES  :=
 PROGRAMS :=
-include $(sort $(wildcard */module.mk))
+include $(sort $(wildcard */module.mk tests/*/module.mk))
 
 # ---- one object list for all modules; cli/main.o stays out of the archive that the tests link ----
 define module_rules
@@ -65,8 +67,8 @@ $(foreach m,$(MODULES),$(eval $(call module_rules,$(m))))
 
 PKGS := $(sort $(PKGS))
 ifneq ($(PKGS),)
-CPPFLAGS += $(shell pkg-config --cflags $(PKGS) 2>/dev/null)
-ALL_LIBS  = $(LIBS) $(shell pkg-config --libs $(PKGS) 2>/dev/null) -lm -lpthread
+CPPFLAGS += $(shell $(PKG_CONFIG) --cflags $(PKGS) 2>/dev/null)
+ALL_LIBS  = $(LIBS) $(shell $(PKG_CONFIG) --libs $(PKGS) 2>/dev/null) -lm -lpthread
 else
 ALL_LIBS  = $(LIBS) -lm -lpthread
 endif
@@ -79,7 +81,7 @@ $(BUILD)/%.o: %.c
 # BPF: compile, then print the program's size in instructions so that growth is seen (it is budgeted).
 $(BUILD)/%.bpf.o: %.bpf.c
 	@mkdir -p $(@D)
-	$(call say,BPF,$<)$(CLANG) -target bpf -D__TARGET_ARCH_x86 -I. -I/usr/include/$(shell $(CC) -print-multiarch) -O2 -g -Wall -MMD -MP -c -o $@ $<
+	$(call say,BPF,$<)$(CLANG) -target bpf -D__TARGET_ARCH_$(BPF_ARCH) -I. -I/usr/include/$(shell gcc -print-multiarch) -O2 -g -Wall -MMD -MP -c -o $@ $<
 	@llvm-objdump -d $@ 2>/dev/null | awk -v f=$< '/^ +[0-9]+:/{n++} END{printf "  SIZE    %s: %d BPF instructions\n", f, n}'
 $(BUILD)/%.skel.h: $(BUILD)/%.bpf.o
 	$(call say,SKEL,$<)$(BPFTOOL) gen skeleton $< name $(subst .,_,$(notdir $*))_bpf > $@.tmp && mv $@.tmp $@

@@ -8,6 +8,8 @@
 #ifndef CS_OBSERVER_RDPMC_H
 #define CS_OBSERVER_RDPMC_H
 
+#include "observer/arch.h" /* cs_rdpmc */
+
 #include <linux/perf_event.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -18,13 +20,6 @@ struct cs_pmc {
     const volatile struct perf_event_mmap_page *page;
     unsigned width; /* bits of the counter, 1 to 64 */
 };
-
-static inline uint64_t cs_rdpmc(uint32_t counter)
-{
-    uint32_t low, high;
-    __asm__ volatile("rdpmc" : "=a"(low), "=d"(high) : "c"(counter) : "memory");
-    return (uint64_t)high << 32 | low;
-}
 
 /* Events so far; clears *whole when the counter could not be read. */
 static inline uint64_t cs_pmc_read(const struct cs_pmc *pmc, bool *whole)

@@ -17,7 +17,7 @@ void cs_throttle(struct cs_loop *l, uint64_t from)
     while ((int64_t)(due - now) > 0) {
         /* A pause takes 40 to 140 cycles: the last ones are waited for without. */
         if (due - now > 200)
-            __builtin_ia32_pause();
+            cs_pause();
         now = cs_clock();
     }
 }

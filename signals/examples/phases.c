@@ -10,6 +10,7 @@
  * sequence. FILE is text: "tsc_per_us X", then a line for each change "thread tid tsc phase work": at `tsc`
  * that thread had done `work` iterations and entered `phase`; the last one of a thread enters "none". */
 #include "signals/cyclescope.h"
+#include "signals/examples/clock.h"
 
 #include <pthread.h>
 #include <stdio.h>
@@ -43,13 +44,6 @@ struct worker {
 static cs_signal phase_signal, work_signal, changes_signal;
 static double span_us = 20;
 static double tsc_per_us;
-
-static uint64_t tsc(void)
-{
-    uint32_t low, high, cpu;
-    __asm__ volatile("rdtscp" : "=a"(low), "=d"(high), "=c"(cpu)::"memory");
-    return (uint64_t)high << 32 | low;
-}
 
 static uint64_t monotonic_ns(void)
 {

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* x86-64: the time-stamp counter, rdpmc, pause. Included by arch.h alone. */
+#ifndef CS_OBSERVER_ARCH_X86_64_H
+#define CS_OBSERVER_ARCH_X86_64_H
+
+#include <stdint.h>
+
+/* Waits for all earlier loads; later ones may start before it (shim-2015 figure 2 builds on the former). */
+static inline uint64_t cs_clock_ordered(void)
+{
+    uint32_t low, high, cpu;
+    __asm__ volatile("rdtscp" : "=a"(low), "=d"(high), "=c"(cpu) : : "memory");
+    return (uint64_t)high << 32 | low;
+}
+
+/* Where order doesn't matter: cheaper, and overlaps with what surrounds it. */
+static inline uint64_t cs_clock(void)
+{
+    uint32_t low, high;
+    __asm__ volatile("rdtsc" : "=a"(low), "=d"(high) : : "memory");
+    return (uint64_t)high << 32 | low;
+}
+
+/* The counter that a perf page calls index - 1. Raises #GP where user space may not read it. */
+static inline uint64_t cs_rdpmc(uint32_t counter)
+{
+    uint32_t low, high;
+    __asm__ volatile("rdpmc" : "=a"(low), "=d"(high) : "c"(counter) : "memory");
+    return (uint64_t)high << 32 | low;
+}
+
+/* attr.config1 that user-space reading needs. */
+#define CS_PMC_USER_ACCESS 0u
+
+static inline void cs_pause(void)
+{
+    __builtin_ia32_pause();
+}
+
+#endif

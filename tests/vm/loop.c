@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* loop N: exactly 2 N instructions in spin(), nothing else to speak of. */
+#include <stdint.h>
+#include <stdlib.h>
+
+__attribute__((noinline)) static void spin(uint64_t n)
+{
+    __asm__ volatile("1: subs %0, %0, #1\n\tb.ne 1b" : "+r"(n) : : "cc");
+}
+
+int main(int argc, char **argv)
+{
+    spin(argc > 1 ? strtoull(argv[1], NULL, 10) : 1);
+    return 0;
+}

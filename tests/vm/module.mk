@@ -1,0 +1,27 @@
+# tests/vm/: a Debian arm64 kernel under QEMU, whose emulated PMU has the real kernel interface and exact counts.
+ARM64_SYSROOT := $(BUILD)/arm64/sysroot
+ARM64_ROOT    := $(abspath $(ARM64_SYSROOT))/root
+ARM64_MAKE     = PKG_CONFIG_LIBDIR=$(ARM64_ROOT)/usr/lib/aarch64-linux-gnu/pkgconfig:$(ARM64_ROOT)/usr/share/pkgconfig \
+	PKG_CONFIG_SYSROOT_DIR=$(ARM64_ROOT) $(MAKE) --no-print-directory CS_DEPS_DONE=1 BUILD=$(BUILD)/arm64 BPF_ARCH=arm64 \
+	CC="aarch64-linux-gnu-gcc --sysroot=$(ARM64_ROOT)" AR=aarch64-linux-gnu-ar
+
+# An emulator has no caches to measure.
+VM_UNIT_SKIP := $(BUILD)/arm64/tests/unit/machine_test
+# Unit tests that say something about another architecture.
+VM_UNIT := $(filter-out $(VM_UNIT_SKIP),$(UNIT:$(BUILD)/%=$(BUILD)/arm64/%))
+
+.PHONY: cross-arm64 check-vm
+cross-arm64: ## cross-compile everything for arm64 (build/arm64/cyclescope)
+	@scripts/deps gcc-aarch64-linux-gnu qemu-system-arm cpio
+	@scripts/arm64-sysroot $(ARM64_SYSROOT)
+	+@$(ARM64_MAKE) all vm-programs vm-unit
+check-vm: cross-arm64 ## boot an arm64 kernel under QEMU and check real counters against exact truth
+	@BUILD=$(BUILD) VM_UNIT='$(VM_UNIT)' tests/vm/run
+
+# What runs inside: tests/vm/x.c -> build/arm64/tests/vm/x
+VM_PROGRAMS := $(patsubst %.c,$(BUILD)/%,$(wildcard tests/vm/*.c))
+$(BUILD)/tests/vm/%: $(BUILD)/tests/vm/%.o $(LIB)
+	$(call say,LD,$@)$(CC) $(ALL_LDFLAGS) $(LDFLAGS) -o $@ $< $(LIB) $(ALL_LIBS)
+.PHONY: vm-programs vm-unit
+vm-unit: $(UNIT)
+vm-programs: $(VM_PROGRAMS)
