@@ -80,8 +80,9 @@ static __always_inline int count(struct bpf_perf_event_data *ctx, __u32 event)
 COUNT(0)
 COUNT(1)
 COUNT(2)
-COUNT(3) COUNT(4) COUNT(5) COUNT(6) COUNT(7) COUNT(8) COUNT(9) COUNT(10) COUNT(11) COUNT(12) COUNT(13)
-    COUNT(14) COUNT(15)
+COUNT(3)
+COUNT(4) COUNT(5) COUNT(6) COUNT(7) COUNT(8) COUNT(9) COUNT(10) COUNT(11) COUNT(12) COUNT(13) COUNT(14)
+    COUNT(15)
 
     /* The PID is another program from here on: entries counted before keep their generation. */
     static __always_inline int begin(__u32 pid)

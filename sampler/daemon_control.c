@@ -115,6 +115,24 @@ static int send_whole(int fd, const char *text, size_t n)
     return 0;
 }
 
+/* Up to the newline; -1 when it doesn't come. */
+static int receive_line(int fd, char *line, size_t size)
+{
+    for (size_t have = 0; have + 1 < size;) {
+        ssize_t n = recv(fd, line + have, size - 1 - have, 0);
+        if (n <= 0)
+            return -1;
+        have += (size_t)n;
+        line[have] = '\0';
+        char *newline = strchr(line, '\n');
+        if (newline) {
+            *newline = '\0';
+            return 0;
+        }
+    }
+    return -1;
+}
+
 static void set_patience(int fd, int receive_ms, int send_ms)
 {
     const struct timeval receive = {receive_ms / 1000, receive_ms % 1000 * 1000};
@@ -136,10 +154,7 @@ void cs_control_serve(struct cs_control *control,
     set_patience(fd, 200, 200);
     bool allowed = getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) == 0 &&
                    (peer.uid == geteuid() || peer.uid == 0);
-    ssize_t n = recv(fd, request, sizeof request - 1, 0);
-    if (n > 0) {
-        request[n] = '\0';
-        request[strcspn(request, "\n")] = '\0';
+    if (receive_line(fd, request, sizeof request) == 0) {
         bool well = false;
         if (allowed)
             well = answer(request, text, arg);
@@ -171,7 +186,8 @@ int cs_control_ask(const char *path, const char *request, char text[CS_CONTROL_A
                  : cs_fail(err, errno, "can't reach the daemon at %s: %s", path, strerror(errno));
         goto out;
     }
-    if (send_whole(fd, request, strlen(request)) < 0 || send_whole(fd, "\n", 1) < 0) {
+    int n_request = snprintf(answer, sizeof answer, "%.*s\n", REQUEST_MAX - 2, request);
+    if (send_whole(fd, answer, (size_t)n_request) < 0) {
         rc = cs_fail(err, EIO, "the daemon at %s does not listen", path);
         goto out;
     }
