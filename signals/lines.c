@@ -15,6 +15,7 @@
 #include <stdbool.h>
 #include <stdlib.h>
 #include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
 static uint64_t sink[CS_SIGNALS_MAX] __attribute__((aligned(CS_LINE_BYTES)));
@@ -29,9 +30,16 @@ static uint32_t line_index(const struct cs_segment_header *h, const volatile uin
     return (uint32_t)(((uintptr_t)line - (uintptr_t)h - h->lines_at) / h->line_bytes);
 }
 
-/* Threads that ended without their destructor (raw exit, a copy of the library that was unloaded). */
+/* Threads that ended without their destructor (raw exit, a copy of the library that was unloaded). A system
+ * call for each line, so at most once a second. */
 static bool reclaim_dead(struct cs_segment_header *h)
 {
+    static time_t last;
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC_COARSE, &now);
+    if (now.tv_sec == last)
+        return false;
+    last = now.tv_sec;
     struct cs_segment_owner *owners = cs_segment_owners(h);
     bool any = false;
     for (uint32_t i = 0; i < h->lines_used; i++) {

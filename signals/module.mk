@@ -5,12 +5,16 @@ MODULES += signals
 signals.src := $(wildcard signals/reader*.c)
 signals.cflags := -fPIC
 
-SIGNALS_RUNTIME := $(patsubst %,$(BUILD)/signals/%.o,lines segment_map lock names threads)
+SIGNALS_BOTH    := $(patsubst %,$(BUILD)/signals/%.o,lines segment_map lock names)
+SIGNALS_RUNTIME := $(SIGNALS_BOTH) $(BUILD)/signals/threads.o
+SIGNALS_STATIC  := $(BUILD)/libcyclescope-static.a
 SIGNALS_A  := $(BUILD)/libcyclescope.a
 SIGNALS_SO := $(BUILD)/libcyclescope.so
 SIGNALS_PC := $(BUILD)/cyclescope.pc
 
 $(SIGNALS_A): $(SIGNALS_RUNTIME)
+	$(call say,AR,$@)rm -f $@ && $(AR) rcs $@ $^
+$(SIGNALS_STATIC): $(SIGNALS_BOTH) $(BUILD)/signals/threads_static.o
 	$(call say,AR,$@)rm -f $@ && $(AR) rcs $@ $^
 $(SIGNALS_SO).1: $(SIGNALS_RUNTIME) signals/cyclescope.map
 	$(call say,LD,$@)$(CC) -shared -Wl,-soname,libcyclescope.so.1 -Wl,-z,nodelete -Wl,-z,defs \
@@ -28,7 +32,27 @@ $(BUILD)/signals/examples/%: signals/examples/%.c $(SIGNALS_A)
 	@mkdir -p $(@D)
 	$(call say,CC,$<)$(CC) -I. -D_GNU_SOURCE -std=gnu11 $(WARN) -O2 -g $(ALL_LDFLAGS) -MMD -MP -o $@ $< $(SIGNALS_A)
 
-PROGRAMS += $(SIGNALS_A) $(SIGNALS_SO) $(SIGNALS_PC) $(SIGNALS_EXAMPLES)
+PROGRAMS += $(SIGNALS_A) $(SIGNALS_STATIC) $(SIGNALS_SO) $(SIGNALS_PC) $(SIGNALS_EXAMPLES)
 INSTALL  += signals/cyclescope.h:include/cyclescope.h $(SIGNALS_A):lib/libcyclescope.a \
+            $(SIGNALS_STATIC):lib/libcyclescope-static.a \
             $(SIGNALS_SO).1:lib/libcyclescope.so.1 $(SIGNALS_SO):lib/libcyclescope.so \
             $(SIGNALS_PC):lib/pkgconfig/cyclescope.pc
+
+# Test programs that link the runtime (and the reader, to judge it).
+SIGNALS_TESTS := signals_life signals_set
+programs.signals_life.libs = $(SIGNALS_A) $(LIB) -lpthread
+programs.signals_set.libs  = $(SIGNALS_A)
+$(SIGNALS_TESTS:%=$(BUILD)/tests/programs/%): $(SIGNALS_A) $(BUILD)/libcyclescope-all.a
+
+# The GCC plugin; its headers are C++ and not clean under our warnings.
+SIGNALS_PLUGIN := $(BUILD)/plugin/cyclescope.so
+PLUGIN_HEADERS := $(shell gcc -print-file-name=plugin)/include
+ifneq ($(wildcard $(PLUGIN_HEADERS)/gcc-plugin.h),)
+PROGRAMS += $(SIGNALS_PLUGIN)
+INSTALL  += $(SIGNALS_PLUGIN):lib/cyclescope/cyclescope.so
+endif
+$(SIGNALS_PLUGIN): signals/plugin/plugin.cc signals/plugin/point.c signals/plugin/point.h
+	@mkdir -p $(@D)
+	$(call say,PLUGIN,$@)gcc -std=gnu11 -D_GNU_SOURCE -I. $(WARN) -O2 -fPIC -c -o $(@D)/point.o signals/plugin/point.c && \
+	  g++ -std=gnu++14 -I. -isystem $(PLUGIN_HEADERS) -fno-rtti -fno-exceptions -O2 -Wall -Wextra -fPIC -shared \
+	  -o $@ signals/plugin/plugin.cc $(@D)/point.o

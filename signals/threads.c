@@ -11,10 +11,10 @@
 #include <stdlib.h>
 #include <threads.h>
 
-const int cs_threads_wrapped = 1;
-
 typedef int create_function(pthread_t *, const pthread_attr_t *, void *(*)(void *), void *);
 typedef int thrd_create_function(thrd_t *, thrd_start_t, void *);
+
+const int cs_threads_wrapped = 1;
 
 struct start {
     void *(*run)(void *);
@@ -71,13 +71,4 @@ CS_API int thrd_create(thrd_t *thread, thrd_start_t run, void *argument)
     if (rc != thrd_success)
         free(s);
     return rc;
-}
-
-/* -Wl,--wrap=pthread_create */
-extern __attribute__((weak)) create_function __real_pthread_create;
-CS_HIDDEN create_function __wrap_pthread_create;
-int __wrap_pthread_create(pthread_t *thread, const pthread_attr_t *attributes, void *(*run)(void *),
-                          void *argument)
-{
-    return create(__real_pthread_create, thread, attributes, run, argument);
 }

@@ -1,0 +1,193 @@
+/* SPDX-License-Identifier: MIT */
+#include "signals/plugin/point.h"
+
+#include <fnmatch.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- options ---- */
+
+void cs_point_options_init(struct cs_point_options *options)
+{
+    *options = (struct cs_point_options){.loops = true, .min_body = 12, .min_loop = 80, .short_stretch = 6};
+}
+
+static bool number(const char *value, unsigned *out)
+{
+    char *end;
+    const unsigned long n = value && *value ? strtoul(value, &end, 10) : 0;
+    if (!value || !*value || *end || n > 1000000)
+        return false;
+    *out = (unsigned)n;
+    return true;
+}
+
+static bool counts(struct cs_point_options *o, const char *value)
+{
+    char copy[128];
+    if (!value || strlen(value) >= sizeof copy)
+        return false;
+    strcpy(copy, value);
+    for (char *rest = copy, *word; (word = strsep(&rest, ",")) != NULL;) {
+        if (strcmp(word, "iterations") == 0)
+            o->count_iterations = true;
+        else if (strcmp(word, "calls") == 0)
+            o->count_calls = true;
+        else if (strcmp(word, "allocations") == 0)
+            o->count_allocations = true;
+        else
+            return false;
+    }
+    return true;
+}
+
+/* "@FILE" becomes the file's lines joined by commas. */
+static const char *list(const char *value)
+{
+    if (!value || value[0] != '@')
+        return value;
+    FILE *file = fopen(value + 1, "r");
+    char *text = NULL;
+    size_t size = 0;
+    const ssize_t n = file ? getdelim(&text, &size, '\0', file) : -1;
+    if (file)
+        fclose(file);
+    if (n < 0) {
+        free(text);
+        return NULL;
+    }
+    for (char *p = text; *p; p++)
+        if (*p == '\n' || *p == ' ')
+            *p = ',';
+    return text;
+}
+
+bool cs_point_option(struct cs_point_options *o, const char *key, const char *value, char *why, size_t size)
+{
+    bool ok = true;
+    if (strcmp(key, "methods") == 0)
+        o->loops = false;
+    else if (strcmp(key, "loops") == 0)
+        o->loops = true;
+    else if (strcmp(key, "every-iteration") == 0)
+        o->every_iteration = true;
+    else if (strcmp(key, "count") == 0)
+        ok = counts(o, value);
+    else if (strcmp(key, "min-body") == 0)
+        ok = number(value, &o->min_body);
+    else if (strcmp(key, "min-loop") == 0)
+        ok = number(value, &o->min_loop);
+    else if (strcmp(key, "short") == 0)
+        ok = number(value, &o->short_stretch);
+    else if (strcmp(key, "allow") == 0)
+        ok = (o->allow = list(value)) != NULL;
+    else if (strcmp(key, "deny") == 0)
+        ok = (o->deny = list(value)) != NULL;
+    else if (strcmp(key, "tls") == 0 && value && strcmp(value, "local-exec") == 0)
+        o->local_exec_forced = true;
+    else if (strcmp(key, "tls") == 0 && value && strcmp(value, "initial-exec") == 0)
+        o->initial_exec_forced = true;
+    else if (strcmp(key, "strict") == 0)
+        o->strict = true;
+    else if (strcmp(key, "verbose") == 0)
+        o->verbose = true;
+    else
+        ok = false;
+    if (!ok)
+        snprintf(why, size,
+                 "cyclescope plugin: option %s%s%s makes no sense; known: methods, loops, every-iteration, "
+                 "count=iterations,calls,allocations, min-body=N, min-loop=N, short=N, allow=LIST, deny=LIST "
+                 "(names "
+                 "with * and ?, or @FILE), tls=local-exec|initial-exec, strict, verbose",
+                 key, value ? "=" : "", value ? value : "");
+    return ok;
+}
+
+static bool listed(const char *patterns, const char *name)
+{
+    char pattern[256];
+    for (const char *p = patterns; *p;) {
+        const size_t n = strcspn(p, ",");
+        if (n > 0 && n < sizeof pattern) {
+            memcpy(pattern, p, n);
+            pattern[n] = '\0';
+            if (fnmatch(pattern, name, 0) == 0)
+                return true;
+        }
+        p += n + (p[n] == ',');
+    }
+    return false;
+}
+
+bool cs_point_wanted(const struct cs_point_options *o, const char *name, const char *source_name)
+{
+    if (o->deny && (listed(o->deny, name) || listed(o->deny, source_name)))
+        return false;
+    return !o->allow || listed(o->allow, name) || listed(o->allow, source_name);
+}
+
+/* ---- text ---- */
+
+struct text {
+    char *at;
+    size_t left;
+    bool full;
+};
+
+__attribute__((format(printf, 2, 3))) static void put(struct text *t, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    const int n = vsnprintf(t->at, t->left, format, args);
+    va_end(args);
+    if (n < 0 || (size_t)n >= t->left) {
+        t->full = true;
+        return;
+    }
+    t->at += n;
+    t->left -= (size_t)n;
+}
+
+/* A string in an assembler template: characters that the assembler or the compiler's template would take for
+ * their own go as octal. */
+static void put_string(struct text *t, const char *label, const char *s)
+{
+    put(t, "\n\t.pushsection .debug_cyclescope_str,\"MS\",@progbits,1\n%s:\t.asciz \"", label);
+    for (; *s && !t->full; s++)
+        if ((*s >= 'a' && *s <= 'z') || (*s >= 'A' && *s <= 'Z') || (*s >= '0' && *s <= '9') ||
+            strchr("_./+-", *s))
+            put(t, "%c", *s);
+        else
+            put(t, "\\%03o", (unsigned)(unsigned char)*s);
+    put(t, "\"\n\t.popsection");
+}
+
+static void put_record(struct text *t, const struct cs_point *p)
+{
+    put_string(t, "2", p->file);
+    put_string(t, "3", p->function);
+    put(t,
+        "\n\t.pushsection .debug_cyclescope_tags,\"\",@progbits"
+        "\n\t.quad 1b\n\t.long 2b,3b,%u\n\t.short %u\n\t.byte %u,%u\n\t.popsection",
+        p->line, p->loop & 0xffffu, p->depth < 255 ? p->depth : 255, (unsigned)p->kind);
+}
+
+size_t cs_point_text(const struct cs_point *p, char *out, size_t size)
+{
+    struct text t = {out, size, false};
+    if (p->tls == CS_TLS_LOCAL_EXEC)
+        put(&t, "movq\t%%%%fs:cs_line@tpoff, %%0");
+    else
+        put(&t, "movq\tcs_line@gottpoff(%%%%rip), %%0\n\tmovq\t%%%%fs:(%%0), %%0");
+    if (p->tag && p->position_independent)
+        put(&t, "\n1:\tleaq\t1b(%%%%rip), %%1\n\tmovq\t%%1, (%%0)");
+    else if (p->tag)
+        put(&t, "\n\t.hidden __ehdr_start\n1:\tmovq\t$__ehdr_start-1b, (%%0)");
+    if (p->add_word)
+        put(&t, "\n\taddq\t$1, %u(%%0)", 8 * p->add_word);
+    if (p->tag)
+        put_record(&t, p);
+    return t.full ? 0 : size - t.left;
+}
