@@ -193,8 +193,10 @@ int cs_truth_load(const char *path, const char *image_path, struct cs_truth **ou
         free(t);
         return cs_fail(err, errno, "can't open %s: %s", path, strerror(errno));
     }
-    while (t && rc == 0 && getline(&line, &room, file) > 0)
+    while (t && rc == 0 && getline(&line, &room, file) > 0) {
+        line[strcspn(line, "\n")] = 0;
         rc = one_line(&r, line);
+    }
     fclose(file);
     free(line);
     free(r.objects);

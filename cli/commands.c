@@ -14,6 +14,7 @@ extern const struct command command_prof;
 extern const struct command command_calc;
 extern const struct command command_stats;
 extern const struct command command_diff;
+extern const struct command command_accuracy;
 extern const struct command command_signals;
 extern const struct command command_store;
 extern const struct command command_import;
@@ -32,6 +33,7 @@ const struct command *const commands[] = {
     &command_calc,
     &command_stats,
     &command_diff,
+    &command_accuracy,
     &command_signals,
     &command_store,
     &command_import,

@@ -1,0 +1,240 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* States of the chain: 0 outside, then one for each branch that was seen, in the order of the list. */
+#include "analysis/transfers.h"
+#include "analysis/stationary.h"
+#include "analysis/transfers_parts.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define RESTART_WEIGHT 0.1 /* of a burst's beginning and end, beside 1 for a transfer that was seen */
+#define RATE_SPREAD 0.4    /* standard deviation of the log of instructions per time between places */
+#define PLACE_BYTES 256    /* bursts whose hottest branch lies in the same so many bytes are of one place */
+#define LEAST 1e-9
+
+struct solving {
+    struct cs_transfers *t;
+    struct windows *w;
+    uint32_t n_states;
+    uint32_t *from, *to; /* states of each transfer, then of the restarts: 0 → s, s → 0 */
+    struct cs_chain *chain;
+    double *weight, *visits, *in, *out;
+    double *counts; /* by transfer, of the current weights */
+    double *burst_weight;
+    uint64_t *place; /* by burst */
+    uint64_t random;
+};
+
+static double uniform(struct solving *s)
+{
+    s->random += 0x9e3779b97f4a7c15; /* splitmix64: the same store gives the same answer */
+    uint64_t x = s->random;
+    x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9;
+    x = (x ^ (x >> 27)) * 0x94d049bb133111eb;
+    x ^= x >> 31;
+    return ((double)(x >> 11) + 0.5) / 9007199254740992.0;
+}
+
+static double normal(struct solving *s)
+{
+    return sqrt(-2 * log(uniform(s))) * cos(6.283185307179586 * uniform(s));
+}
+
+/* The first transfer of `image` whose source is at or after `offset`. */
+static size_t next_branch(const struct cs_transfers *t, uint32_t image, uint64_t offset)
+{
+    size_t low = 0, high = t->n;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        const struct cs_transfer *m = &t->list[middle];
+        if (m->image < image || (m->image == image && m->from < offset))
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low < t->n && t->list[low].image == image ? low : SIZE_MAX;
+}
+
+static int make_chain(struct solving *s)
+{
+    struct cs_transfers *t = s->t;
+    uint32_t n = (uint32_t)t->n, states = 1;
+    uint32_t *from = malloc((3 * (size_t)n + 2) * sizeof *from),
+             *to = malloc((3 * (size_t)n + 2) * sizeof *to);
+    s->from = from;
+    s->to = to;
+    if (!from || !to)
+        return -ENOMEM;
+    for (uint32_t i = 0; i < n; i++) {
+        if (i == 0 || t->list[i].image != t->list[i - 1].image || t->list[i].from != t->list[i - 1].from)
+            states++;
+        from[i] = states - 1;
+    }
+    for (uint32_t i = 0; i < n; i++) {
+        size_t next = next_branch(t, t->list[i].to_image, t->list[i].to);
+        to[i] = next == SIZE_MAX ? 0 : from[next];
+    }
+    s->n_states = states;
+    for (uint32_t k = 1; k < states; k++) {
+        from[n + 2 * (k - 1)] = 0;
+        to[n + 2 * (k - 1)] = k;
+        from[n + 2 * (k - 1) + 1] = k;
+        to[n + 2 * (k - 1) + 1] = 0;
+    }
+    s->chain = cs_chain_open(states, from, to, n + 2 * (states - 1));
+    s->weight = calloc((size_t)n + 2 * states, sizeof *s->weight);
+    s->visits = calloc(states, sizeof *s->visits);
+    s->in = calloc(states, sizeof *s->in);
+    s->out = calloc(states, sizeof *s->out);
+    s->counts = calloc((size_t)n + 1, sizeof *s->counts);
+    return s->chain && s->weight && s->visits && s->in && s->out && s->counts ? 0 : -ENOMEM;
+}
+
+/* A burst's place: that of the branch which it took most. */
+static int find_places(struct solving *s)
+{
+    const struct cs_transfers *t = s->t;
+    s->burst_weight = malloc((t->n_bursts + 1) * sizeof *s->burst_weight);
+    s->place = calloc(t->n_bursts + 1, sizeof *s->place);
+    double *best = calloc(t->n_bursts + 1, sizeof *best);
+    if (!s->burst_weight || !s->place || !best) {
+        free(best);
+        return -ENOMEM;
+    }
+    for (size_t i = 0; i < s->w->n; i++) {
+        const struct window_row *row = &s->w->rows[i];
+        if (row->count > best[row->burst]) {
+            best[row->burst] = row->count;
+            s->place[row->burst] = row->from / PLACE_BYTES * 64 + row->image % 64;
+        }
+    }
+    free(best);
+    return 0;
+}
+
+static void draw_burst_weights(struct solving *s, unsigned round)
+{
+    for (uint32_t b = 0; b < s->t->n_bursts; b++) {
+        struct solving place = {.random = s->place[b] * 0x2545f4914f6cdd1d + round};
+        s->burst_weight[b] = -log(uniform(s)) * exp(RATE_SPREAD * normal(&place));
+    }
+}
+
+/* Counts of the transfers under the burst weights. What the windows don't hold (bursts beyond their number,
+ * LBR) keeps weight 1. */
+static void weigh(struct solving *s)
+{
+    for (size_t i = 0; i < s->t->n; i++)
+        s->counts[i] = s->t->list[i].count;
+    for (size_t i = 0; i < s->w->n; i++)
+        s->counts[s->w->rows[i].transfer] += (s->burst_weight[s->w->rows[i].burst] - 1) * s->w->rows[i].count;
+    for (size_t i = 0; i < s->t->n; i++)
+        if (s->counts[i] < 0) /* windows of an edge profile that was lost */
+            s->counts[i] = 0;
+}
+
+/* Without windows: a gamma-like factor with the relative variance that the squares tell. */
+static void vary_edges(struct solving *s)
+{
+    for (size_t i = 0; i < s->t->n; i++) {
+        const struct cs_transfer *one = &s->t->list[i];
+        double relative = one->count > 0 ? fmax(one->squares, one->count) / (one->count * one->count) : 0;
+        double spread = sqrt(log1p(relative));
+        s->counts[i] = one->count * exp(spread * normal(s) - spread * spread / 2);
+    }
+}
+
+/* Flow of each transfer from s->counts; written through `put`. */
+static int solve(struct solving *s, int replicate)
+{
+    struct cs_transfers *t = s->t;
+    uint32_t n = (uint32_t)t->n;
+    double total = 0, sum = 0;
+    memset(s->in, 0, s->n_states * sizeof *s->in);
+    memset(s->out, 0, s->n_states * sizeof *s->out);
+    for (uint32_t i = 0; i < n; i++) {
+        s->weight[i] = s->counts[i];
+        s->out[s->from[i]] += s->counts[i];
+        s->in[s->to[i]] += s->counts[i];
+        total += s->counts[i];
+    }
+    for (uint32_t k = 1; k < s->n_states; k++) {
+        double starts =
+            s->out[k] - s->in[k]; /* a burst began here oftener than one ended, or the other way */
+        s->weight[n + 2 * (k - 1)] = fmax(starts, 0) * RESTART_WEIGHT + LEAST * s->out[k];
+        s->weight[n + 2 * (k - 1) + 1] = fmax(-starts, 0) * RESTART_WEIGHT + LEAST * s->out[k];
+    }
+    if (cs_chain_solve(s->chain, s->weight, s->visits) < 0)
+        return -ENOMEM;
+    for (uint32_t k = 1; k < s->n_states; k++)
+        s->out[k] += s->weight[n + 2 * (k - 1) + 1];
+    for (uint32_t i = 0; i < n; i++) {
+        double out = s->out[s->from[i]];
+        s->counts[i] = out > 0 ? s->visits[s->from[i]] * s->weight[i] / out : 0;
+        sum += s->counts[i];
+    }
+    for (uint32_t i = 0; i < n; i++) {
+        double flow = sum > 0 ? s->counts[i] / sum * t->total_count : 0;
+        if (replicate < 0)
+            t->list[i].flow = flow;
+        else
+            t->list[i].replicate[replicate] = (float)flow;
+    }
+    return total >= 0 ? 0 : -EINVAL;
+}
+
+static int estimate(struct solving *s)
+{
+    int rc = make_chain(s);
+    if (rc == 0)
+        rc = find_places(s);
+    if (rc < 0)
+        return rc;
+    for (size_t i = 0; i < s->t->n; i++)
+        s->counts[i] = s->t->list[i].count;
+    rc = solve(s, -1);
+    for (int k = 0; rc == 0 && k < CS_REPLICATES; k++) {
+        if (s->t->n_bursts) {
+            draw_burst_weights(s, (unsigned)k);
+            weigh(s);
+        } else
+            vary_edges(s);
+        rc = solve(s, k);
+    }
+    return rc;
+}
+
+int cs_transfers_load(struct cs_store *store, enum cs_transfers_method method, struct cs_transfers **out,
+                      struct cs_error *err)
+{
+    struct cs_transfers *t = calloc(1, sizeof *t);
+    struct windows w = {0};
+    struct solving s = {.t = t, .w = &w, .random = 1};
+    if (!t)
+        return cs_fail(err, ENOMEM, "no memory for edges");
+    int rc = transfers_read(store, t, &w, err);
+    if (rc == 0 && method == CS_TRANSFERS_RAW)
+        for (size_t i = 0; i < t->n; i++)
+            t->list[i].flow = t->list[i].count;
+    else if (rc == 0 && t->n && estimate(&s) < 0)
+        rc = cs_fail(err, ENOMEM, "no memory to solve for %zu edges", t->n);
+    cs_chain_close(s.chain);
+    free(s.from);
+    free(s.to);
+    free(s.weight);
+    free(s.visits);
+    free(s.in);
+    free(s.out);
+    free(s.counts);
+    free(s.burst_weight);
+    free(s.place);
+    free(w.rows);
+    if (rc < 0) {
+        cs_transfers_close(t);
+        return rc;
+    }
+    *out = t;
+    return 0;
+}

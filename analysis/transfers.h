@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* All control transfers that a store has seen, of all images together, and how often each really happened.
+ *
+ * A burst begins in proportion to time, so raw counts overstate slow code. What is unbiased is where control
+ * goes from a branch. So: each branch instruction is a state; a transfer to T leads to the next branch at or
+ * after T (every branch that runs is recorded, also one that falls through), and the chain's stationary flow
+ * is how often each transfer runs. It equals the true counts when the proportions at each branch do, whatever
+ * the program remembers. Where a burst begins and ends enters with a small weight: it ties together regions
+ * between which nothing was seen going. RESEARCH: section 2 of the notes that came with the design; the
+ * solver is analysis/stationary.h.
+ *
+ * How sure: the same is solved again with bursts reweighted, by a random weight each (Bayesian bootstrap:
+ * noise and clustering), and by one that bursts of the same place share (their rate of instructions per time,
+ * which biases the start, is unknown within a factor): struct cs_transfer.replicate. Without per-burst edges
+ * ("burst-windows") each edge varies by itself with the variance that its squares tell.
+ *
+ * Constant after cs_transfers_load. Some seconds for a hundred thousand transfers. */
+#ifndef CS_ANALYSIS_TRANSFERS_H
+#define CS_ANALYSIS_TRANSFERS_H
+
+#include "store/store.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define CS_REPLICATES 16
+
+struct cs_transfer {
+    uint32_t image, to_image; /* indexes in images */
+    uint64_t from, to;
+    double count, squares; /* as seen, summed over bursts */
+    double bursts;
+    double flow; /* estimated transfers, in the unit of `count` (same sum over all transfers) */
+    float replicate[CS_REPLICATES]; /* the same from reweighted bursts */
+};
+
+struct cs_transfers {
+    struct cs_transfer *list; /* ascending by image, from, to_image, to */
+    uint32_t *by_to;          /* indexes of list, ascending by to_image, to */
+    size_t n;
+    char (*images)[CS_IMAGE_ID_MAX];
+    uint32_t n_images;
+    uint32_t n_bursts;  /* bursts known apart, 0 = none */
+    double total_count; /* of all transfers */
+};
+
+enum cs_transfers_method {
+    CS_TRANSFERS_CHAIN, /* as above */
+    CS_TRANSFERS_RAW,   /* flow = count: what bursts saw, biased by time */
+};
+
+/* A store without any gives an empty list. */
+int cs_transfers_load(struct cs_store *store, enum cs_transfers_method method, struct cs_transfers **out,
+                      struct cs_error *err);
+void cs_transfers_close(struct cs_transfers *transfers);
+/* Place in by_to of the first transfer to that image at or after `to`. */
+size_t cs_transfers_to(const struct cs_transfers *transfers, uint32_t image, uint64_t to);
+/* Index of the image with that id, or UINT32_MAX. */
+uint32_t cs_transfers_image(const struct cs_transfers *transfers, const char *id);
+
+#endif

@@ -1,0 +1,243 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* From the store's profiles of kinds "edges" and "windows" to arrays. */
+#include "analysis/transfers_parts.h"
+#include "store/burst_schemas.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct loading {
+    struct cs_transfers *t;
+    struct windows *w;
+    size_t room, room_rows;
+    uint32_t room_images;
+    struct cs_error *err;
+};
+
+static int64_t image_index(struct loading *l, const char *id)
+{
+    struct cs_transfers *t = l->t;
+    uint32_t i = cs_transfers_image(t, id);
+    if (i != UINT32_MAX)
+        return i;
+    if (t->n_images == l->room_images) {
+        uint32_t room = l->room_images ? 2 * l->room_images : 16;
+        void *grown = realloc(t->images, room * sizeof *t->images);
+        if (!grown)
+            return -ENOMEM;
+        t->images = grown;
+        l->room_images = room;
+    }
+    strncpy(t->images[t->n_images], id, CS_IMAGE_ID_MAX - 1);
+    t->images[t->n_images][CS_IMAGE_ID_MAX - 1] = 0;
+    return t->n_images++;
+}
+
+static int add_transfer(struct loading *l, const struct cs_transfer *one)
+{
+    if (l->t->n == l->room) {
+        size_t room = l->room ? 2 * l->room : 1024;
+        struct cs_transfer *grown = realloc(l->t->list, room * sizeof *grown);
+        if (!grown)
+            return -ENOMEM;
+        l->t->list = grown;
+        l->room = room;
+    }
+    l->t->list[l->t->n++] = *one;
+    return 0;
+}
+
+static int add_row(struct loading *l, const struct window_row *row)
+{
+    if (l->w->n == l->room_rows) {
+        size_t room = l->room_rows ? 2 * l->room_rows : 4096;
+        struct window_row *grown = realloc(l->w->rows, room * sizeof *grown);
+        if (!grown)
+            return -ENOMEM;
+        l->w->rows = grown;
+        l->room_rows = room;
+    }
+    l->w->rows[l->w->n++] = *row;
+    return 0;
+}
+
+static int read_edges(struct loading *l, const struct cs_profile_ref *ref, struct cs_table *table)
+{
+    int64_t image = image_index(l, ref->image->id);
+    for (size_t i = 0; image >= 0 && i < cs_table_rows(table); i++) {
+        const uint64_t *row = cs_table_row(table, i);
+        const char *to = cs_table_string(table, row[1]);
+        int64_t to_image = *to ? image_index(l, to) : image;
+        struct cs_transfer one = {.image = (uint32_t)image,
+                                  .to_image = (uint32_t)to_image,
+                                  .from = row[0],
+                                  .to = row[2],
+                                  .count = (double)row[3],
+                                  .bursts = (double)row[4],
+                                  .squares = (double)row[5]};
+        if (to_image < 0 || add_transfer(l, &one) < 0)
+            return -ENOMEM;
+    }
+    return image < 0 ? -ENOMEM : 0;
+}
+
+static int read_windows(struct loading *l, const struct cs_profile_ref *ref, struct cs_table *table)
+{
+    int64_t image = image_index(l, ref->image->id);
+    for (size_t i = 0; image >= 0 && i < cs_table_rows(table); i++) {
+        const uint64_t *row = cs_table_row(table, i);
+        const char *to = cs_table_string(table, row[2]);
+        int64_t to_image = *to ? image_index(l, to) : image;
+        struct window_row one = {.burst = row[0],
+                                 .image = (uint32_t)image,
+                                 .to_image = (uint32_t)to_image,
+                                 .from = row[1],
+                                 .to = row[3],
+                                 .count = (double)row[4]};
+        if (to_image < 0 || add_row(l, &one) < 0)
+            return -ENOMEM;
+    }
+    return image < 0 ? -ENOMEM : 0;
+}
+
+static int read_profile(const struct cs_profile_ref *ref, void *arg)
+{
+    struct loading *l = arg;
+    bool edges =
+        strcmp(ref->kind, cs_schema_edges.kind) == 0 && strncmp(ref->head->event, "burst-edges-", 12) != 0;
+    bool windows = strcmp(ref->kind, cs_schema_windows.kind) == 0;
+    struct cs_table *table;
+    if (!edges && !windows)
+        return 0;
+    int rc = cs_store_load(ref, &table, l->err);
+    if (rc < 0)
+        return rc;
+    rc = edges ? read_edges(l, ref, table) : read_windows(l, ref, table);
+    cs_table_close(table);
+    return rc < 0 ? cs_fail(l->err, ENOMEM, "no memory for %s", ref->file) : 0;
+}
+
+int transfers_compare(const struct cs_transfer *x, const struct cs_transfer *y)
+{
+    if (x->image != y->image)
+        return x->image < y->image ? -1 : 1;
+    if (x->from != y->from)
+        return x->from < y->from ? -1 : 1;
+    if (x->to_image != y->to_image)
+        return x->to_image < y->to_image ? -1 : 1;
+    return (x->to > y->to) - (x->to < y->to);
+}
+
+static int by_place(const void *a, const void *b)
+{
+    return transfers_compare(a, b);
+}
+
+static int by_burst(const void *a, const void *b)
+{
+    const struct window_row *x = a, *y = b;
+    return (x->burst > y->burst) - (x->burst < y->burst);
+}
+
+static void merge_equal(struct cs_transfers *t)
+{
+    size_t kept = 0;
+    if (t->n)
+        qsort(t->list, t->n, sizeof *t->list, by_place);
+    for (size_t i = 0; i < t->n; i++) {
+        if (kept && transfers_compare(&t->list[kept - 1], &t->list[i]) == 0) {
+            t->list[kept - 1].count += t->list[i].count;
+            t->list[kept - 1].bursts += t->list[i].bursts;
+            t->list[kept - 1].squares += t->list[i].squares;
+        } else
+            t->list[kept++] = t->list[i];
+    }
+    t->n = kept;
+    for (size_t i = 0; i < kept; i++)
+        t->total_count += t->list[i].count;
+}
+
+/* Rows get the index of their transfer and a small burst number; rows without a transfer go. */
+static void tie_windows(struct cs_transfers *t, struct windows *w)
+{
+    size_t kept = 0;
+    uint64_t last = 0;
+    if (w->n)
+        qsort(w->rows, w->n, sizeof *w->rows, by_burst);
+    for (size_t i = 0; i < w->n; i++) {
+        struct window_row row = w->rows[i];
+        struct cs_transfer key = {
+            .image = row.image, .from = row.from, .to_image = row.to_image, .to = row.to};
+        const struct cs_transfer *found = t->n ? bsearch(&key, t->list, t->n, sizeof key, by_place) : NULL;
+        if (i == 0 || row.burst != last)
+            t->n_bursts++;
+        last = row.burst;
+        row.burst = t->n_bursts - 1;
+        row.transfer = found ? (uint32_t)(found - t->list) : 0;
+        if (found)
+            w->rows[kept++] = row;
+    }
+    w->n = kept;
+}
+
+static int by_target(const void *a, const void *b, void *list)
+{
+    const struct cs_transfer *t = list, *x = &t[*(const uint32_t *)a], *y = &t[*(const uint32_t *)b];
+    if (x->to_image != y->to_image)
+        return x->to_image < y->to_image ? -1 : 1;
+    if (x->to != y->to)
+        return x->to < y->to ? -1 : 1;
+    return (x > y) - (x < y);
+}
+
+size_t cs_transfers_to(const struct cs_transfers *t, uint32_t image, uint64_t to)
+{
+    size_t low = 0, high = t->n;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        const struct cs_transfer *m = &t->list[t->by_to[middle]];
+        if (m->to_image < image || (m->to_image == image && m->to < to))
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+int transfers_read(struct cs_store *store, struct cs_transfers *t, struct windows *w, struct cs_error *err)
+{
+    struct loading l = {.t = t, .w = w, .err = err};
+    int rc = cs_store_each(store, read_profile, &l, err);
+    if (rc < 0)
+        return rc;
+    if (t->n > UINT32_MAX / 4)
+        return cs_fail(err, E2BIG, "%s has too many edges for one analysis", cs_store_path(store));
+    merge_equal(t);
+    tie_windows(t, w);
+    t->by_to = malloc((t->n + 1) * sizeof *t->by_to);
+    if (!t->by_to)
+        return cs_fail(err, ENOMEM, "no memory for %zu edges", t->n);
+    for (size_t i = 0; i < t->n; i++)
+        t->by_to[i] = (uint32_t)i;
+    qsort_r(t->by_to, t->n, sizeof *t->by_to, by_target, t->list);
+    return 0;
+}
+
+uint32_t cs_transfers_image(const struct cs_transfers *t, const char *id)
+{
+    for (uint32_t i = 0; i < t->n_images; i++)
+        if (strcmp(t->images[i], id) == 0)
+            return i;
+    return UINT32_MAX;
+}
+
+void cs_transfers_close(struct cs_transfers *t)
+{
+    if (!t)
+        return;
+    free(t->list);
+    free(t->by_to);
+    free(t->images);
+    free(t);
+}
