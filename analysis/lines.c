@@ -6,6 +6,7 @@
 
 #include <dwarf.h>
 #include <elfutils/libdw.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -20,8 +21,17 @@ struct scope {
     uint8_t inlined;
 };
 
+/* A file name of the tables, made absolute by the unit's DW_AT_comp_dir. */
+struct joined {
+    const char *raw;
+    char *full;
+};
+
 struct unit {
     Dwarf_Off die;
+    const char *folder; /* DW_AT_comp_dir, NULL unknown */
+    struct joined *joined;
+    size_t n_joined;
     struct cs_ranges ranges; /* id = index in scopes */
     struct scope *scopes;
     size_t n, room;
@@ -88,6 +98,9 @@ void lines_close(struct lines *lines)
     for (size_t i = 0; i < lines->n; i++) {
         cs_ranges_fini(&lines->units[i].ranges);
         free(lines->units[i].scopes);
+        for (size_t k = 0; k < lines->units[i].n_joined; k++)
+            free(lines->units[i].joined[k].full);
+        free(lines->units[i].joined);
     }
     free(lines->units);
     cs_ranges_fini(&lines->ranges);
@@ -183,6 +196,27 @@ static void walk(struct unit *unit, Dwarf_Die *cu)
     }
 }
 
+/* libdw hands out the same pointer for the same file, so a look by pointer finds it. */
+static const char *absolute(struct unit *unit, const char *raw)
+{
+    if (!raw || *raw == '/' || !unit->folder)
+        return raw ? raw : "";
+    for (size_t i = unit->n_joined; i-- > 0;)
+        if (unit->joined[i].raw == raw)
+            return unit->joined[i].full;
+    struct joined *more = realloc(unit->joined, (unit->n_joined + 1) * sizeof *more);
+    if (!more)
+        return raw;
+    unit->joined = more;
+    size_t room = strlen(unit->folder) + strlen(raw) + 2;
+    char *full = malloc(room);
+    if (!full)
+        return raw;
+    snprintf(full, room, "%s/%s", unit->folder, strncmp(raw, "./", 2) == 0 ? raw + 2 : raw);
+    unit->joined[unit->n_joined++] = (struct joined){raw, full};
+    return full;
+}
+
 unsigned lines_frames(struct lines *lines, uint64_t offset, struct cs_frame *frames, unsigned room)
 {
     uint32_t r = cs_ranges_find(&lines->ranges, offset);
@@ -194,6 +228,8 @@ unsigned lines_frames(struct lines *lines, uint64_t offset, struct cs_frame *fra
         return 0;
     if (!unit->walked) {
         unit->walked = true;
+        Dwarf_Attribute folder;
+        unit->folder = dwarf_formstring(dwarf_attr(&cu, DW_AT_comp_dir, &folder));
         walk(unit, &cu);
         cs_ranges_nest(&unit->ranges);
     }
@@ -206,7 +242,7 @@ unsigned lines_frames(struct lines *lines, uint64_t offset, struct cs_frame *fra
         file = dwarf_linesrc(row, NULL, NULL);
     }
     unsigned n = 0;
-    struct cs_frame frame = {"", file ? file : "", line > 0 ? (unsigned)line : 0,
+    struct cs_frame frame = {"", absolute(unit, file), line > 0 ? (unsigned)line : 0,
                              column > 0 ? (unsigned)column : 0};
     uint32_t last = CS_RANGE_NONE;
     for (uint32_t i = cs_ranges_find(&unit->ranges, offset); i != CS_RANGE_NONE && n < room;
@@ -219,7 +255,7 @@ unsigned lines_frames(struct lines *lines, uint64_t offset, struct cs_frame *fra
         frames[n++] = frame;
         if (!s->inlined)
             return n;
-        frame = (struct cs_frame){"", s->call_file ? s->call_file : "", s->call_line, s->call_column};
+        frame = (struct cs_frame){"", absolute(unit, s->call_file), s->call_line, s->call_column};
     }
     if (n == 0 && (file || line))
         frames[n++] = frame;

@@ -12,6 +12,7 @@ extern const struct command command_hist;
 extern const struct command command_tags;
 extern const struct command command_prof;
 extern const struct command command_calc;
+extern const struct command command_list;
 extern const struct command command_stats;
 extern const struct command command_diff;
 extern const struct command command_accuracy;
@@ -31,6 +32,7 @@ const struct command *const commands[] = {
     &command_tags,
     &command_prof,
     &command_calc,
+    &command_list,
     &command_stats,
     &command_diff,
     &command_accuracy,

@@ -68,7 +68,7 @@ const char *sheet_name(const struct sheet *s)
 }
 size_t sheet_rows(const struct sheet *s)
 {
-    return s->n_cells / s->n_columns;
+    return s->n_columns ? s->n_cells / s->n_columns : 0;
 }
 
 static struct cell *add(struct sheet *s)

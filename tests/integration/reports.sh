@@ -1,0 +1,64 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+# Reports against a program whose profile is known: tests/programs/procedures spends the CPU time that it is told to.
+set -eu
+tmp=$(mktemp -d)
+trap 'rm -rf "$tmp"' EXIT
+P=$BUILD/tests/programs/procedures
+run() { local store=$1; shift; "$CYCLESCOPE" record -F 2000 -o "$store" -- "$P" "$@" >/dev/null 2>&1; sleep 0.01; }
+fail() { echo "not ok: $*"; exit 1; }
+
+# prof: shares as asked, within four standard deviations of counting; all rows together are the total.
+run "$tmp/one" 200 100 100 300 50 50 200
+"$CYCLESCOPE" prof --store "$tmp/one" --json >"$tmp/json"
+python3 - "$tmp/json" <<'PY' || fail "prof's shares"
+import json, math, sys
+d = json.load(open(sys.argv[1]))
+asked = dict(alpha=200, beta=100, gamma_ray=100, delta=300, epsilon=50, wobbly=50, zeta=200)
+event = d["event"]
+rows = {r["procedure"]: r["samples"][event] for r in d["rows"] if r["image_name"] == "procedures"}
+program = sum(rows.get(p, 0) for p in asked)
+assert sum(r["samples"][event] for r in d["rows"]) == d["total"], "rows don't add up to the total"
+assert d["unknown"] <= 0.01 * d["total"]
+for p, ms in asked.items():
+    share = ms / 1000
+    sigma = math.sqrt(share * (1 - share) / program)
+    got = rows.get(p, 0) / program
+    assert abs(got - share) < 4 * sigma + 0.01, f"{p}: {got:.3f}, asked for {share}"
+assert abs(sum(r["percent"] for r in d["rows"]) - 100) < 0.01
+PY
+"$CYCLESCOPE" prof --store "$tmp/one" --by image --json | python3 -c 'import json,sys
+d=json.load(sys.stdin); r=d["rows"][0]; assert r["image_name"]=="procedures" and r["build_id"], r; assert any("[kernel]" in x["image"] for x in d["rows"]) or d["total"] < 2000'
+
+# list: the samples of the lines are those of the procedure, and stand at its line.
+line=$(grep -n 'PROCEDURE(delta' tests/programs/procedures.c | cut -d: -f1)
+"$CYCLESCOPE" list delta --store "$tmp/one" --json | python3 -c 'import json,sys
+d=json.load(sys.stdin); line=int(sys.argv[1])
+n=sum(l["samples"] or 0 for l in d["lines"]); assert n == d["summary"]["samples"] > 0, n
+assert d["top_lines"][0]["line"] == line, d["top_lines"]
+assert sum(i["samples"] for i in d["instructions"]) == n
+assert "delta" in d["top_lines"][0]["source"]' "$line" || fail list
+"$CYCLESCOPE" list -d alpha --store "$tmp/one" | grep -q 'add ' || fail "list -d shows no instructions"
+rc=0; "$CYCLESCOPE" list nothing_of_that_name --store "$tmp/one" 2>"$tmp/err" || rc=$?
+[ $rc = 1 ] && [ "$(wc -l <"$tmp/err")" = 1 ] || fail "list of nothing"
+
+# stats: of eight runs, the procedure that was made to vary comes first, the steady ones are noise or later.
+for ms in 40 90 55 120 40 100 70 60; do run "$tmp/eight" 100 80 80 100 60 $ms 50; done
+"$CYCLESCOPE" stats "$tmp/eight" --json | python3 -c 'import json,sys
+d=json.load(sys.stdin); assert len(d["runs"]) == 8
+r=d["rows"][0]; assert r["procedure"] == "wobbly" and r["varies"] == "yes", d["rows"][:3]' || fail stats
+
+# diff: identical runs show nothing; a procedure that takes twice as long is found, and alone.
+for i in 1 2 3; do run "$tmp/a" 100 80 80 100 60 60 50; run "$tmp/b" 100 80 80 100 60 60 50; run "$tmp/c" 100 80 80 100 60 120 50; done
+"$CYCLESCOPE" diff "$tmp/a" "$tmp/b" --json | python3 -c 'import json,sys
+d=json.load(sys.stdin); assert d["significant"] == 0, d' || fail "diff of identical runs"
+"$CYCLESCOPE" diff "$tmp/a" "$tmp/c" --json | python3 -c 'import json,sys
+d=json.load(sys.stdin); s=[r for r in d["rows"] if r["significant"] == "yes"]
+assert [r["procedure"] for r in s] == ["wobbly"] and 1.6 < s[0]["ratio"] < 2.5, s' || fail "diff of changed runs"
+# A rebuilt binary still compares by symbol.
+sed 's/uint64_t slice = 200000/uint64_t slice = 200001/' tests/programs/procedures.c >"$tmp/procedures.c"
+gcc -O2 -g -o "$tmp/procedures" "$tmp/procedures.c"
+for i in 1 2 3; do P=$tmp/procedures run "$tmp/d" 100 80 80 100 60 120 50; done
+"$CYCLESCOPE" diff "$tmp/a" "$tmp/d" --json | python3 -c 'import json,sys
+d=json.load(sys.stdin); s=[r["procedure"] for r in d["rows"] if r["significant"] == "yes"]
+assert s == ["wobbly"], s' || fail "diff of a rebuilt binary"
