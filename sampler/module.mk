@@ -1,5 +1,18 @@
 # sampler/: the DCPI-style interrupt sampler
 MODULES += sampler
 sampler.bpf  := $(wildcard sampler/*.bpf.c)
-sampler.pkgs := liburcu-bp libbpf libxxhash
+sampler.pkgs := liburcu-bp libbpf libxxhash zydis
 sampler.libs := -lpfm
+
+# The burst runner is a program without libc at an address of its own; burst_image.c carries it along.
+BURST_RUNNER  := $(BUILD)/sampler/burst/runner
+BURST_OBJECTS := $(patsubst %.c,$(BUILD)/%.o,$(wildcard sampler/burst/*.c))
+BURST_CFLAGS  := -std=gnu11 $(WARN) -O2 -g -MMD -MP -ffreestanding -fPIE -fno-stack-protector -fcf-protection=none \
+  -fno-asynchronous-unwind-tables -fno-tree-loop-distribute-patterns -mgeneral-regs-only -mno-red-zone -fvisibility=hidden
+$(BURST_OBJECTS): $(BUILD)/%.o: %.c
+	@mkdir -p $(@D)
+	$(call say,CC,$<)$(CC) -I. -D_GNU_SOURCE $(BURST_CFLAGS) $(if $(filter 1,$(WERROR)),-Werror) -c -o $@ $<
+$(BURST_RUNNER): $(BURST_OBJECTS)
+	$(call say,LD,$@)$(CC) -nostdlib -static -no-pie -Wl,-Ttext-segment=0x3f0000000000,--build-id=none,-z,noexecstack,-z,norelro -o $@ $^
+$(BUILD)/sampler/burst_image.o: $(BURST_RUNNER)
+sampler.cflags := -DCS_BURST_RUNNER='"$(BURST_RUNNER)"'

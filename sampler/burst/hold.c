@@ -1,0 +1,312 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Holding a thread without its noticing. A one-shot cpu-clock event with attr.sigtrap and exclude_kernel
+ * raises SIGTRAP while the thread runs its own code; we trace the thread just then (PTRACE_SEIZE doesn't stop it),
+ * so the signal stops it for us and is thrown away on PTRACE_DETACH. No system call is ever interrupted: the event
+ * can't fire in the kernel. The thread is traced for the fraction of a millisecond that this takes.
+ *
+ * A thread that goes to sleep before the event fires can't be detached (that needs a stop), but the kernel detaches
+ * the threads of a tracer that ends: so each burst has a thread of its own, the hunter, which in that case just ends.
+ *
+ * The order that keeps the target alive: seize, then arm; disarm, then see that no SIGTRAP is on its way, then end. If we die
+ * while the thread is held nothing happens to it: the kernel forgets a signal whose stop was waited for. */
+#include "sampler/burst/runner.h"
+#include "sampler/burst/sys.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/elf.h>
+#include <linux/futex.h>
+#include <linux/perf_event.h>
+#include <sched.h>
+#include <signal.h>
+#include <sys/uio.h>
+#include <sys/wait.h>
+#include <time.h>
+
+enum { SEIZE = 0x4206, DETACH = 17, CONT = 7, LISTEN = 0x4208, GETREGSET = 0x4204, GETSIGINFO = 0x4202 };
+#define WALL 0x40000000
+#define EVENT_STOP 128
+#define TRAP_PERF_CODE 6
+#define COOKIE 0x6379636c6573636fULL /* "cyclesco": our SIGTRAP and not somebody's */
+
+static uint8_t hunter_stack[65536] __attribute__((aligned(4096)));
+static uint8_t signal_stack[131072] __attribute__((aligned(4096)));
+static uint8_t xstate[16384] __attribute__((aligned(64)));
+static volatile int32_t hunter_tid, give_up;
+static struct cs_burst_shared *shared;
+
+static uint64_t clock_ns(void)
+{
+    struct timespec time;
+    SYS(__NR_clock_gettime, CLOCK_MONOTONIC, &time);
+    return (uint64_t)time.tv_sec * 1000000000 + (uint64_t)time.tv_nsec;
+}
+
+static int open_event(uint32_t tid, uint32_t lead_ns)
+{
+    struct perf_event_attr attr = {
+        .type = PERF_TYPE_SOFTWARE,
+        .size = sizeof attr,
+        .config = PERF_COUNT_SW_CPU_CLOCK,
+        .sample_period = lead_ns,
+        .disabled = 1,
+        .exclude_kernel = 1,
+        .exclude_hv = 1,
+        .sigtrap = 1,
+        .remove_on_exec = 1,
+        .sig_data = COOKIE,
+    };
+    return (int)SYS(__NR_perf_event_open, &attr, tid, -1, -1, PERF_FLAG_FD_CLOEXEC);
+}
+
+/* A word of /proc/self-like text: the value after `field` in the thread's status, in base 16. */
+static bool status_bit(uint32_t tid, const char *field, unsigned bit, bool *known)
+{
+    static char text[4096];
+    char path[32] = "/proc/", digits[12];
+    unsigned n = 0, length = 6;
+    for (uint32_t rest = tid; rest; rest /= 10)
+        digits[n++] = (char)('0' + rest % 10);
+    while (n)
+        path[length++] = digits[--n];
+    memcpy(path + length, "/status", 8);
+    *known = false;
+    long fd = SYS(__NR_openat, AT_FDCWD, path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0)
+        return false;
+    long got = SYS(__NR_read, fd, text, sizeof text - 1);
+    SYS(__NR_close, fd);
+    text[got > 0 ? got : 0] = 0;
+    size_t size = strlen(field);
+    for (const char *p = text; *p; p++)
+        if (!memcmp(p, field, size)) {
+            uint64_t value = 0;
+            for (p += size; *p && *p != '\n'; p++)
+                if (*p >= '0' && *p <= '9')
+                    value = value << 4 | (uint64_t)(*p - '0');
+                else if (*p >= 'a' && *p <= 'f')
+                    value = value << 4 | (uint64_t)(*p - 'a' + 10);
+            *known = true;
+            return value >> bit & 1;
+        }
+    return false;
+}
+
+struct siginfo_head {
+    int32_t number, error, code, padding;
+    uint64_t addr, data;
+    uint32_t type, flags;
+    uint8_t rest[88];
+};
+
+static void skip(enum cs_burst_skip why, long error)
+{
+    shared->outcome.skip = why;
+    shared->outcome.error = (uint32_t)(error < 0 ? -error : error);
+}
+
+/* The thread stands before us. */
+static void do_burst(uint64_t stopped_ns)
+{
+    struct cs_burst_command *command = &shared->command;
+    struct cs_burst_outcome *outcome = &shared->outcome;
+    static struct registers registers;
+    static struct run run;
+    uint64_t started = tsc();
+    uint32_t tid = command->tid;
+    struct iovec general = {&registers, sizeof registers}, vectors = {xstate, sizeof xstate};
+    if (SYS(__NR_ptrace, GETREGSET, tid, NT_PRSTATUS, &general) < 0 ||
+        SYS(__NR_ptrace, GETREGSET, tid, NT_X86_XSTATE, &vectors) < 0)
+        return skip(CS_BURST_SKIP_GONE, 0);
+    if (registers.cs != 0x33)
+        return skip(CS_BURST_SKIP_COMPAT, 0);
+    if ((int64_t)registers.orig_rax >= 0)
+        return skip(CS_BURST_SKIP_NOT_USER, 0);
+    outcome->start = registers.rip;
+    outcome->pages_copied = pages_refresh();
+    uint64_t copied_ns = clock_ns();
+    outcome->copy_ns = (uint32_t)(copied_ns - stopped_ns);
+    blocks_translated = 0;
+    uint32_t budget = command->instructions;
+    /* TSC ticks a nanosecond are not known here: the time since the stop tells. Three per nanosecond is the most. */
+    uint64_t deadline = started + (uint64_t)command->held_max_us * 3000;
+    run_burst(&registers, xstate, vectors.iov_len, budget, deadline, &run);
+    outcome->run_ns = (uint32_t)(clock_ns() - copied_ns);
+    outcome->cause = run.cause;
+    outcome->stop_at = run.next;
+    outcome->pages_faulted = pages_faulted;
+    outcome->blocks_translated = blocks_translated;
+    if (command->verify)
+        verify(outcome, (int)tid, &run);
+    SYS(__NR_ptrace, DETACH, tid, 0, 0);
+    shared->holding = 0;
+    outcome->held_ns = (uint32_t)(clock_ns() - stopped_ns);
+    if (!code_unchanged()) {
+        outcome->cause = CS_BURST_CODE_CHANGED;
+        translations_flush();
+        code_forget();
+        pages_settle();
+        return;
+    }
+    digest(shared, &run, &registers);
+    pages_settle();
+}
+
+/* Waits for the event's stop; forwards whatever else happens to the thread. */
+static void wait_and_burst(void)
+{
+    uint32_t tid = shared->command.tid;
+    for (;;) {
+        int status;
+        long got = SYS(__NR_wait4, tid, &status, WALL, NULL);
+        uint64_t stopped_ns = clock_ns();
+        if (got == -EINTR && give_up)
+            return skip(CS_BURST_SKIP_ASLEEP, 0);
+        if (got == -EINTR)
+            continue;
+        if (got < 0 || !WIFSTOPPED(status))
+            return skip(CS_BURST_SKIP_GONE, 0);
+        int number = WSTOPSIG(status);
+        if (status >> 16 == EVENT_STOP) {
+            /* A job-control stop: leave it stopped. */
+            SYS(__NR_ptrace, number == SIGTRAP ? CONT : LISTEN, tid, 0, 0);
+            continue;
+        }
+        struct siginfo_head signal = {0};
+        bool ours = number == SIGTRAP && SYS(__NR_ptrace, GETSIGINFO, tid, 0, &signal) >= 0 &&
+                    signal.code == TRAP_PERF_CODE && signal.data == COOKIE;
+        if (!ours) {
+            SYS(__NR_ptrace, CONT, tid, 0, number);
+            continue;
+        }
+        shared->holding = 1;
+        shared->outcome.skip = CS_BURST_SKIP_NONE;
+        if (give_up)
+            skip(CS_BURST_SKIP_ASLEEP, 0);
+        else
+            do_burst(stopped_ns);
+        if (shared->holding) {
+            SYS(__NR_ptrace, DETACH, tid, 0, 0);
+            shared->holding = 0;
+            shared->outcome.held_ns = (uint32_t)(clock_ns() - stopped_ns);
+        }
+        return;
+    }
+}
+
+static volatile int hunter_event;
+
+static void hunt(void)
+{
+    struct cs_burst_command *command = &shared->command;
+    signals_thread(signal_stack, sizeof signal_stack);
+    long seized = SYS(__NR_ptrace, SEIZE, command->tid, 0, 0);
+    if (seized == -EPERM)
+        return skip(CS_BURST_SKIP_TRACED, seized);
+    if (seized < 0)
+        return skip(seized == -ESRCH ? CS_BURST_SKIP_GONE : CS_BURST_SKIP_DENIED, seized);
+    int event = open_event(command->tid, command->lead_ns);
+    if (event < 0)
+        return skip(event == -ESRCH ? CS_BURST_SKIP_GONE : CS_BURST_SKIP_NO_EVENT, event);
+    hunter_event = event;
+    if (SYS(__NR_ioctl, event, PERF_EVENT_IOC_REFRESH, 1) < 0)
+        return skip(CS_BURST_SKIP_NO_EVENT, 0);
+    wait_and_burst();
+}
+
+static int hunter(void)
+{
+    hunt();
+    return 0;
+}
+
+/* Starts the hunter on its own stack; hunter_tid becomes 0, with a futex wake, when it has ended. */
+static void start_hunter(void)
+{
+    uint64_t flags = CLONE_VM | CLONE_FS | CLONE_FILES | CLONE_SIGHAND | CLONE_THREAD | CLONE_SYSVSEM | CLONE_SETTLS |
+                     CLONE_PARENT_SETTID | CLONE_CHILD_CLEARTID;
+    void *top = hunter_stack + sizeof hunter_stack - 64;
+    register void *tid_place __asm__("r10") = (void *)&hunter_tid;
+    register void *tls __asm__("r8") = own_fs;
+    long result;
+    __asm__ volatile("syscall\n"
+                     "  test %%rax, %%rax\n"
+                     "  jnz 1f\n"
+                     "  xor %%ebp, %%ebp\n"
+                     "  call *%[entry]\n"
+                     "  xor %%edi, %%edi\n"
+                     "  mov $60, %%eax\n"
+                     "  syscall\n"
+                     "1:\n"
+                     : "=a"(result)
+                     : "a"(__NR_clone), "D"(flags), "S"(top), "d"(&hunter_tid), "r"(tid_place), "r"(tls),
+                       [entry] "b"(hunter)
+                     : "rcx", "r11", "memory");
+    if (result < 0)
+        die(77);
+}
+
+/* Can no SIGTRAP of ours be on its way to the thread any more? */
+static bool quiet(uint32_t tid)
+{
+    bool known, pending = status_bit(tid, "\nSigPnd:", SIGTRAP - 1, &known);
+    return !known || !pending;
+}
+
+static void sleep_us(long us)
+{
+    struct timespec time = {0, us * 1000};
+    SYS(__NR_nanosleep, &time, NULL);
+}
+
+void burst(struct cs_burst_shared *with)
+{
+    shared = with;
+    memset(&shared->outcome, 0, sizeof shared->outcome);
+    shared->outcome.skip = CS_BURST_SKIP_BROKEN;
+    int map = regions_refresh();
+    if (map < 0)
+        return skip(map == -2 ? CS_BURST_SKIP_TAKEN : CS_BURST_SKIP_GONE, 0);
+    if (map == 1) {
+        pages_forget_changed();
+        if (code_moved()) {
+            translations_flush();
+            code_forget();
+        }
+    }
+    if (translations_full()) {
+        translations_flush();
+        code_forget();
+    }
+    bool known, blocked = status_bit(shared->command.tid, "\nSigBlk:", SIGTRAP - 1, &known);
+    if (!known || blocked)
+        return skip(known ? CS_BURST_SKIP_BLOCKED : CS_BURST_SKIP_GONE, 0);
+    give_up = 0;
+    hunter_event = -1;
+    start_hunter();
+    uint64_t until = clock_ns() + (uint64_t)shared->command.timeout_ms * 1000000;
+    for (int32_t tid; (tid = hunter_tid) != 0;) {
+        uint64_t time = clock_ns();
+        struct timespec rest = {0, 0};
+        if (!give_up) {
+            uint64_t ns = until > time ? until - time : 0;
+            rest.tv_sec = (long)(ns / 1000000000);
+            rest.tv_nsec = (long)(ns % 1000000000);
+        } else {
+            rest.tv_nsec = 2000000;
+        }
+        long woken = SYS(__NR_futex, &hunter_tid, FUTEX_WAIT, tid, &rest, NULL, 0);
+        if (woken != -ETIMEDOUT || shared->holding)
+            continue;
+        if (!give_up) {
+            if (hunter_event >= 0)
+                SYS(__NR_ioctl, hunter_event, PERF_EVENT_IOC_DISABLE, 0);
+            give_up = 1;
+            sleep_us(200); /* a signal that was raised before the event was off is now a stop, or pending */
+        }
+        if (quiet(shared->command.tid))
+            SYS(__NR_tgkill, SYS(__NR_getpid, 0), tid, SIGUSR1);
+    }
+    if (hunter_event >= 0)
+        SYS(__NR_close, hunter_event);
+}

@@ -1,0 +1,262 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Copies of the target's pages. Data pages sit at their own addresses. Those that the target can write are
+ * copied again at the start of each burst if they were used in enough of the last ones (a copy costs some 0.6 us, a fault 4 to
+ * 5), else unmapped; those that it can't write stay until its memory map changes. Code pages are kept aside for the
+ * translator and are compared with the target after each burst that ran them.
+ *
+ * Invariant: while a burst runs, a mapped page outside of the runner is a copy made during this burst, or of memory that
+ * the target can't write and whose region is unchanged. */
+#include "sampler/burst/runner.h"
+#include "sampler/burst/sys.h"
+
+#include <sys/mman.h>
+
+#define PAGES_MAX 8192
+#define PAGES_A_BURST 1024
+#define KEEP_START 80 /* of 255: a new page is kept for some bursts */
+#define KEEP_LEAST 36
+
+struct page {
+    uint64_t addr, identity;
+    bool writable; /* by the target: must be copied again */
+    bool touched;
+    uint8_t keep; /* decaying share of bursts that touched it */
+};
+static struct page pages[PAGES_MAX];
+static unsigned n_pages, n_burst;
+unsigned pages_faulted;
+
+/* Open addressing; values are 1 + index. Rebuilt when pages leave. */
+#define SLOTS (PAGES_MAX * 4)
+static uint16_t slots[SLOTS];
+
+static unsigned slot_of(uint64_t addr)
+{
+    unsigned slot = (unsigned)((addr >> 12) * 0x9e3779b97f4a7c15ULL >> 40) % SLOTS;
+    while (slots[slot] && pages[slots[slot] - 1].addr != addr)
+        slot = (slot + 1) % SLOTS;
+    return slot;
+}
+
+static struct page *page_of(uint64_t addr)
+{
+    unsigned slot = slot_of(addr & ~(PAGE - 1));
+    return slots[slot] ? &pages[slots[slot] - 1] : NULL;
+}
+
+void page_touched(uint64_t addr)
+{
+    struct page *page = page_of(addr);
+    if (page)
+        page->touched = true;
+}
+
+static bool copy(uint64_t addr)
+{
+    return SYS(__NR_pread64, CS_BURST_FD_MEMORY, addr, PAGE, addr) == (long)PAGE;
+}
+
+static enum cs_burst_cause clock_page(const struct region *region)
+{
+    for (unsigned i = 0; i < n_clock_pages; i++) {
+        if (!clock_pages[i].at || clock_pages[i].bytes != region->end - region->start)
+            continue;
+        long moved = SYS(__NR_mremap, clock_pages[i].at, clock_pages[i].bytes, clock_pages[i].bytes,
+                         MREMAP_MAYMOVE | MREMAP_FIXED, region->start);
+        if (moved != (long)region->start)
+            return CS_BURST_CLOCK_PAGE;
+        clock_pages[i].at = 0;
+        return CS_BURST_FULL;
+    }
+    return CS_BURST_CLOCK_PAGE;
+}
+
+enum cs_burst_cause page_in(uint64_t addr, bool write)
+{
+    addr &= ~(PAGE - 1);
+    struct page *page = page_of(addr);
+    if (page) /* it is there: a store to what the target can't write */
+        return CS_BURST_FAULT;
+    const struct region *region = region_at(addr);
+    if (region && region->kind == REGION_CLOCK)
+        return clock_page(region);
+    if (region && (!(region->r || region->w) || (write && !region->w)))
+        return CS_BURST_FAULT;
+    if (n_burst >= PAGES_A_BURST || n_pages >= PAGES_MAX)
+        return CS_BURST_FOOTPRINT;
+    bool zero = false;
+    long at = SYS(__NR_mmap, addr, PAGE, PROT_READ | PROT_WRITE,
+                  MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE | MAP_POPULATE, -1, 0);
+    if (at != (long)addr)
+        return CS_BURST_FAULT;
+    if (!copy(addr)) {
+        zero = !region && region_stack_above(addr);
+        if (!zero) {
+            SYS(__NR_munmap, addr, PAGE);
+            return region ? CS_BURST_UNREADABLE : CS_BURST_FAULT;
+        }
+    }
+    bool writable = !region || region->w || region->shared;
+    if (!writable)
+        SYS(__NR_mprotect, addr, PAGE, PROT_READ);
+    pages[n_pages] = (struct page){addr, region_identity(region, addr), writable, true, KEEP_START};
+    slots[slot_of(addr)] = (uint16_t)++n_pages;
+    n_burst++;
+    pages_faulted++;
+    return CS_BURST_FULL;
+}
+
+unsigned pages_refresh(void)
+{
+    unsigned n = 0;
+    pages_faulted = n_burst = 0;
+    for (unsigned i = 0; i < n_pages; i++)
+        if (pages[i].writable) {
+            if (!copy(pages[i].addr)) {
+                SYS(__NR_munmap, pages[i].addr, PAGE);
+                pages[i].keep = 0;
+                pages[i].writable = false; /* nothing there: gone when the burst is over */
+                pages[i].identity = 0;
+            }
+            n++;
+        }
+    return n;
+}
+
+static void rebuild(void)
+{
+    memset(slots, 0, sizeof slots);
+    for (unsigned i = 0; i < n_pages; i++)
+        slots[slot_of(pages[i].addr)] = (uint16_t)(i + 1);
+}
+
+static void drop(unsigned i)
+{
+    SYS(__NR_munmap, pages[i].addr, PAGE);
+    pages[i] = pages[--n_pages];
+}
+
+void pages_settle(void)
+{
+    unsigned before = n_pages;
+    for (unsigned i = 0; i < n_pages;) {
+        struct page *page = &pages[i];
+        unsigned keep = page->keep - page->keep / 8U + (page->touched ? 31U : 0U);
+        page->keep = (uint8_t)(keep > 255 ? 255 : keep);
+        page->touched = false;
+        if (page->writable ? page->keep < KEEP_LEAST : !page->identity || n_pages > PAGES_MAX / 2)
+            drop(i);
+        else
+            i++;
+    }
+    if (n_pages != before)
+        rebuild();
+}
+
+void pages_forget_changed(void)
+{
+    for (unsigned i = 0; i < n_pages;) {
+        const struct region *region = region_at(pages[i].addr);
+        if (!region || region_identity(region, pages[i].addr) != pages[i].identity)
+            drop(i);
+        else
+            i++;
+    }
+    rebuild();
+}
+
+/* ---- code ---- */
+#define CODE_PAGES_MAX 4096
+struct code_page {
+    uint64_t addr, identity;
+    bool ran;
+    uint8_t bytes[PAGE];
+};
+static struct code_page code_pages[CODE_PAGES_MAX];
+static unsigned n_code_pages;
+#define CODE_SLOTS (CODE_PAGES_MAX * 4)
+static uint16_t code_slots[CODE_SLOTS];
+
+static unsigned code_slot_of(uint64_t addr)
+{
+    unsigned slot = (unsigned)((addr >> 12) * 0x9e3779b97f4a7c15ULL >> 40) % CODE_SLOTS;
+    while (code_slots[slot] && code_pages[code_slots[slot] - 1].addr != addr)
+        slot = (slot + 1) % CODE_SLOTS;
+    return slot;
+}
+
+static struct code_page *code_page(uint64_t addr)
+{
+    addr &= ~(PAGE - 1);
+    unsigned slot = code_slot_of(addr);
+    if (code_slots[slot])
+        return &code_pages[code_slots[slot] - 1];
+    const struct region *region = region_at(addr);
+    if (n_code_pages == CODE_PAGES_MAX || (region && !region->x))
+        return NULL;
+    struct code_page *page = &code_pages[n_code_pages];
+    if (SYS(__NR_pread64, CS_BURST_FD_MEMORY, page->bytes, PAGE, addr) != (long)PAGE)
+        return NULL;
+    page->addr = addr;
+    page->identity = region_identity(region, addr);
+    page->ran = false;
+    code_slots[slot] = (uint16_t)++n_code_pages;
+    return page;
+}
+
+unsigned code_bytes(uint64_t addr, uint8_t bytes[15])
+{
+    unsigned n = 0;
+    while (n < 15) {
+        const struct code_page *page = code_page(addr + n);
+        if (!page)
+            break;
+        uint64_t in_page = (addr + n) % PAGE, take = PAGE - in_page;
+        if (take > 15 - n)
+            take = 15 - n;
+        memcpy(bytes + n, page->bytes + in_page, take);
+        n += (unsigned)take;
+    }
+    return n;
+}
+
+void code_ran(uint64_t from, uint64_t to)
+{
+    for (uint64_t addr = from & ~(PAGE - 1); addr < to; addr += PAGE) {
+        unsigned slot = code_slot_of(addr);
+        if (code_slots[slot])
+            code_pages[code_slots[slot] - 1].ran = true;
+    }
+}
+
+bool code_is_at(uint64_t addr) { return code_slots[code_slot_of(addr & ~(PAGE - 1))] != 0; }
+
+bool code_unchanged(void)
+{
+    static uint8_t now[PAGE];
+    bool same = true;
+    for (unsigned i = 0; i < n_code_pages; i++) {
+        struct code_page *page = &code_pages[i];
+        if (!page->ran)
+            continue;
+        page->ran = false;
+        if (SYS(__NR_pread64, CS_BURST_FD_MEMORY, now, PAGE, page->addr) != (long)PAGE ||
+            memcmp(now, page->bytes, PAGE))
+            same = false;
+    }
+    return same;
+}
+
+bool code_moved(void)
+{
+    for (unsigned i = 0; i < n_code_pages; i++)
+        if (region_identity(region_at(code_pages[i].addr), code_pages[i].addr) != code_pages[i].identity)
+            return true;
+    return false;
+}
+
+void code_forget(void)
+{
+    n_code_pages = 0;
+    memset(code_slots, 0, sizeof code_slots);
+}

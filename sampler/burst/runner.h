@@ -1,0 +1,171 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The burst runner: repeats natively, in an address space of its own, what a held thread is about to do.
+ *
+ * The runner is a process that contains nothing but itself, in [CS_BURST_BASE, + CS_BURST_SPAN). Copies of the target's
+ * pages appear *at their own addresses* on first touch, so that instructions run unchanged, with any extension that
+ * the machine has; only control transfers are translated, into code that notes the block and goes to the
+ * translation of the target. A block of the target becomes, in the code cache:
+ *
+ *     remaining -= n; if (remaining < 0) end         status flags kept where they live
+ *     *cursor = block number; cursor += 1 + slots
+ *     instructions, copied; a memory operand whose address is not known from what was noted before
+ *         in the block notes its registers in a slot
+ *     branch: to a translation, or `ud2`, which the signal handler turns into one
+ *
+ * Every way into and out of translated code is a signal: `ud2` enters (the handler puts the target's registers into
+ * the signal frame), page faults bring pages, `ud2` asks for translations, and the end restores the runner's own frame. The
+ * kernel saves and restores the whole vector state on the way.
+ *
+ *   file         what
+ *   start.c      entry, own stack, what the kernel mapped is unmapped, the loop over commands
+ *   decoder.c    loads libZydis's shared object into the runner
+ *   regions.c    the target's memory map
+ *   pages.c      copies of data pages and of code pages
+ *   translate.c  blocks
+ *   enter.c      signal handlers: in, out, faults, misses
+ *   hold.c       holding a thread without its noticing
+ *   digest.c     trace to rows; touch.c, predict.c what memory and branches did
+ *   verify.c     compares a trace with single-stepping
+ *
+ * One thread runs at a time; all state is static, because the process is nothing else than this state. */
+#ifndef CS_BURST_RUNNER_H
+#define CS_BURST_RUNNER_H
+
+#include "sampler/burst_wire.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#define PAGE 4096ULL
+
+/* ---- regions.c ---- */
+enum region_kind { REGION_FILE, REGION_ANONYMOUS, REGION_STACK, REGION_CLOCK, REGION_VDSO };
+struct region {
+    uint64_t start, end;
+    uint64_t identity; /* changes with file, position in the file and permissions */
+    bool r, w, x, shared;
+    uint8_t kind;
+};
+/* Reads the map again. 0, 1 when it changed, -1 when the target is gone, -2 when it uses the runner's addresses. */
+int regions_refresh(void);
+const struct region *region_at(uint64_t addr);           /* NULL: none known */
+const struct region *region_stack_above(uint64_t addr);  /* the stack, if growing it downwards reaches addr */
+uint64_t region_identity(const struct region *region, uint64_t addr);
+
+/* ---- pages.c ---- */
+/* Brings the data page of `addr` in. CS_BURST_FULL when done, else the cause that ends the burst. */
+enum cs_burst_cause page_in(uint64_t addr, bool write);
+unsigned pages_refresh(void); /* copies the kept working set again; how many pages */
+void pages_settle(void);      /* after a burst: drops what is not worth keeping */
+void pages_forget_changed(void);
+void page_touched(uint64_t addr);
+void page_make_writable(uint64_t addr);
+extern unsigned pages_faulted;
+
+/* Up to 15 bytes of code at `addr`; how many. */
+unsigned code_bytes(uint64_t addr, uint8_t bytes[15]);
+void code_ran(uint64_t from, uint64_t to); /* marks the pages of [from, to) */
+bool code_is_at(uint64_t addr);            /* is code of this page translated? */
+bool code_unchanged(void);                 /* compares marked pages with the target; clears marks */
+void code_forget(void);                    /* forgets all copies */
+bool code_moved(void);                     /* do copied pages belong to other regions now? */
+
+/* ---- translate.c ---- */
+enum { END_COND, END_IJUMP, END_ICALL, END_RET, END_JUMP, END_CALL, END_FALL, END_STOP };
+enum { OP_READ = 1, OP_WRITE = 2, OP_FS = 4, OP_REPEAT = 8, OP_STATIC = 16, OP_GS = 32 };
+struct memory_op {
+    int64_t disp;     /* added to the slot's value; the address itself with OP_STATIC */
+    uint16_t size;    /* bytes */
+    uint16_t insn;    /* number of the instruction in its block */
+    uint16_t address; /* registers that the address is made of, bit = number */
+    uint8_t slot, flags, count_slot;
+};
+struct insn_note {
+    uint16_t offset;        /* bytes from the block's start */
+    uint16_t reads, writes; /* general registers, bit = number */
+};
+struct block {
+    uint64_t pc, branch; /* start; last instruction */
+    uint64_t taken;      /* of a direct branch */
+    uint8_t *code;
+    uint32_t first_op, first_note;
+    uint16_t n_ops, n_insns, n_slots, bytes;
+    uint8_t end, cause, last_length;
+};
+extern struct block blocks[];
+extern struct memory_op memory_ops[];
+extern struct insn_note insn_notes[];
+/* The translation of the block at pc, made if need be. NULL: see translate_cause. */
+struct block *translate(uint64_t pc);
+extern enum cs_burst_cause translate_cause;
+extern unsigned blocks_translated;
+bool translations_full(void);
+void translations_flush(void);
+uint8_t *translation_target(struct block *block);
+void translation_link(uint32_t link, struct block *to);
+uint64_t translation_link_target(uint32_t link);
+void translation_remember_indirect(struct block *block);
+void translations_expand(const uint32_t *executed, unsigned n); /* translates what may come next */
+/* What stands behind a `ud2` in the cache. */
+enum { MARK_MISS = 1, MARK_INDIRECT, MARK_BUDGET, MARK_STOP };
+#define MARK(kind, value) ((uint32_t)(kind) << 28 | (uint32_t)(value))
+#define MARK_KIND(mark) ((mark) >> 28)
+#define MARK_VALUE(mark) ((mark) & 0xfffffff)
+bool in_cache(uint64_t addr);
+
+/* Read and written by translated code. */
+struct hot {
+    uint64_t save[4];
+    uint64_t cursor, target, jump;
+    int32_t remaining;
+};
+extern struct hot hot;
+
+/* ---- enter.c ---- */
+struct registers { /* as PTRACE_GETREGSET gives them */
+    uint64_t r15, r14, r13, r12, rbp, rbx, r11, r10, r9, r8, rax, rcx, rdx, rsi, rdi, orig_rax, rip, cs, eflags, rsp,
+        ss, fs_base, gs_base, ds, es, fs, gs;
+};
+#define TRACE_WORDS (256 * 1024)
+extern uint64_t trace[];
+struct run {
+    enum cs_burst_cause cause;
+    uint64_t *end;    /* of the trace */
+    uint64_t next;    /* address where it stopped */
+    bool last_partial; /* the last block was left in its middle */
+};
+void signals_install(void);
+void signals_thread(void *stack, uint64_t bytes);
+/* Runs from these registers. `deadline` in TSC. */
+void run_burst(const struct registers *registers, const void *xstate, uint64_t xstate_bytes, uint32_t instructions,
+               uint64_t deadline, struct run *run);
+
+/* ---- hold.c ---- */
+void burst(struct cs_burst_shared *shared);
+/* ---- digest.c, verify.c ---- */
+void digest(struct cs_burst_shared *shared, const struct run *run, const struct registers *registers);
+void verify(struct cs_burst_outcome *outcome, int tid, const struct run *run);
+void after_answer(void); /* work that nobody waits for */
+/* touch.c: one memory access (`number`: which of its instruction's), code run; rows into `shared` */
+void touch_begin(struct cs_burst_shared *shared);
+void touch(uint64_t insn, unsigned number, unsigned flags, uint64_t addr, uint64_t size, bool pointer);
+void touch_code(uint64_t from, uint64_t to);
+/* predict.c: one execution of a branch; `after` is the address behind it */
+void predict_begin(struct cs_burst_shared *shared);
+void predict(uint64_t branch, unsigned end, uint64_t to, uint64_t after);
+
+/* ---- decoder.c ---- */
+bool decoder_load(int fd);
+
+/* ---- start.c ---- */
+extern bool have_fsgsbase;
+extern void *own_fs;
+_Noreturn void die(int code);
+#define CLOCK_PAGES_MAX 4
+struct clock_pages {
+    uint64_t at, bytes;
+};
+extern struct clock_pages clock_pages[CLOCK_PAGES_MAX]; /* in the order of the map */
+extern unsigned n_clock_pages;
+
+#endif

@@ -1,0 +1,678 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Blocks of the target to blocks of the code cache; shape and reasons in runner.h. What is copied is copied byte
+ * for byte, but for memory operands relative to the instruction pointer: those get a register that the instruction
+ * doesn't use. Links between blocks are `jmp rel32` to a `ud2` until the target is translated, then to it. The cache is
+ * never partly freed: when it is full, or code changed, everything goes.
+ *
+ * Invariant: translated code leaves registers and flags at each copied instruction as the original would, reads and writes no
+ * memory but the target's copies, `hot` and the trace. */
+#include "sampler/burst/decoder.h"
+#include "sampler/burst/emit.h"
+#include "sampler/burst/runner.h"
+#include "sampler/burst/sys.h"
+
+#define BLOCKS_MAX 65536
+#define OPS_MAX 262144
+#define NOTES_MAX 524288
+#define LINKS_MAX 131072
+#define CACHE_BYTES (24 << 20)
+#define BLOCK_INSNS_MAX 40
+#define BLOCK_SLOTS_MAX 56
+#define BLOCK_CODE_MAX 8192 /* bytes of translated code, generously */
+
+struct block blocks[BLOCKS_MAX];
+struct memory_op memory_ops[OPS_MAX];
+struct insn_note insn_notes[NOTES_MAX];
+static struct link {
+    uint8_t *patch; /* the rel32 */
+    uint64_t target;
+} links[LINKS_MAX];
+uint8_t code_cache[CACHE_BYTES] __attribute__((aligned(4096)));
+const uint64_t code_cache_bytes = CACHE_BYTES;
+static uint32_t n_blocks, n_ops, n_notes, n_links;
+static uint8_t *code_end, *indirect; /* free space; the common code of indirect branches */
+struct hot hot;
+enum cs_burst_cause translate_cause;
+unsigned blocks_translated;
+
+#define BLOCK_SLOTS (BLOCKS_MAX * 4)
+static uint32_t by_pc[BLOCK_SLOTS]; /* 1 + block */
+#define TARGETS 16384
+static struct {
+    uint64_t pc;
+    uint8_t *code;
+} targets[TARGETS] __attribute__((aligned(64)));
+
+struct decoded {
+    uint64_t addr;
+    ZydisDecodedInstruction insn;
+    ZydisDecodedOperand operands[ZYDIS_MAX_OPERAND_COUNT];
+    uint8_t bytes[15];
+};
+static struct decoded decoded[BLOCK_INSNS_MAX];
+
+static unsigned slot_of(uint64_t pc)
+{
+    unsigned slot = (unsigned)(pc * 0x9e3779b97f4a7c15ULL >> 40) % BLOCK_SLOTS;
+    while (by_pc[slot] && blocks[by_pc[slot] - 1].pc != pc)
+        slot = (slot + 1) % BLOCK_SLOTS;
+    return slot;
+}
+
+bool in_cache(uint64_t addr) { return addr - (uint64_t)code_cache < CACHE_BYTES; }
+
+bool translations_full(void)
+{
+    return n_blocks > BLOCKS_MAX - 8 || n_ops > OPS_MAX - 1024 || n_notes > NOTES_MAX - 1024 || n_links > LINKS_MAX - 64 ||
+           code_end > code_cache + CACHE_BYTES - 8 * BLOCK_CODE_MAX;
+}
+
+/* hot.target holds where to go. */
+static void write_indirect(void)
+{
+    indirect = at;
+    save(&hot.save[0], RAX);
+    save(&hot.save[1], RCX);
+    flags_to_rax();
+    save(&hot.save[2], RAX);
+    load(RCX, &hot.target);
+    byte(0x89); /* mov eax, ecx */
+    byte(0xc8);
+    byte(0x25); /* and eax, imm32 */
+    word32(TARGETS - 1);
+    byte(0xc1); /* shl eax, 4 */
+    byte(0xe0);
+    byte(4);
+    byte(0x48); /* add rax, [table] */
+    byte(0x03);
+    byte(0x05);
+    static const void *const table = targets;
+    relative(&table, 0);
+    byte(0x48); /* cmp rcx, [rax] */
+    byte(0x3b);
+    byte(0x08);
+    byte(0x75); /* jne */
+    uint8_t *miss = at;
+    byte(0);
+    byte(0x48); /* mov rcx, [rax + 8] */
+    byte(0x8b);
+    byte(0x48);
+    byte(8);
+    save(&hot.jump, RCX);
+    load(RAX, &hot.save[2]);
+    flags_from_rax();
+    load(RAX, &hot.save[0]);
+    load(RCX, &hot.save[1]);
+    byte(0xff); /* jmp [hot.jump] */
+    byte(0x25);
+    relative(&hot.jump, 0);
+    *miss = (uint8_t)(at - miss - 1);
+    load(RAX, &hot.save[2]);
+    flags_from_rax();
+    load(RAX, &hot.save[0]);
+    load(RCX, &hot.save[1]);
+    mark(MARK(MARK_INDIRECT, 0));
+}
+
+void translations_flush(void)
+{
+    n_blocks = n_ops = n_notes = n_links = 0;
+    memset(by_pc, 0, sizeof by_pc);
+    memset(targets, 0, sizeof targets);
+    at = code_cache;
+    write_indirect();
+    code_end = at;
+}
+
+/* ---- what an instruction is ---- */
+
+static unsigned general(ZydisRegister reg)
+{
+    if (reg == ZYDIS_REGISTER_NONE)
+        return 16;
+    ZydisRegister whole = decoder.enclosing(ZYDIS_MACHINE_MODE_LONG_64, reg);
+    return whole >= ZYDIS_REGISTER_RAX && whole <= ZYDIS_REGISTER_R15 ? (unsigned)(whole - ZYDIS_REGISTER_RAX) : 16;
+}
+
+/* Instructions that end a burst: what they do depends on more than registers and memory, or changes more. */
+static enum cs_burst_cause stops(const struct decoded *d)
+{
+    switch (d->insn.mnemonic) {
+    case ZYDIS_MNEMONIC_SYSCALL:
+    case ZYDIS_MNEMONIC_SYSENTER:
+        return CS_BURST_SYSCALL;
+    case ZYDIS_MNEMONIC_INT:
+    case ZYDIS_MNEMONIC_INT1:
+    case ZYDIS_MNEMONIC_INT3:
+    case ZYDIS_MNEMONIC_UD0:
+    case ZYDIS_MNEMONIC_UD1:
+    case ZYDIS_MNEMONIC_UD2:
+    case ZYDIS_MNEMONIC_HLT:
+        return CS_BURST_TRAP;
+    case ZYDIS_MNEMONIC_RDRAND:
+    case ZYDIS_MNEMONIC_RDSEED:
+        return CS_BURST_RANDOM;
+    case ZYDIS_MNEMONIC_XBEGIN:
+    case ZYDIS_MNEMONIC_XEND:
+    case ZYDIS_MNEMONIC_XABORT:
+    case ZYDIS_MNEMONIC_XTEST:
+        return CS_BURST_TRANSACTION;
+    case ZYDIS_MNEMONIC_WRPKRU:
+    case ZYDIS_MNEMONIC_RDPKRU:
+    case ZYDIS_MNEMONIC_WRGSBASE:
+    case ZYDIS_MNEMONIC_SWAPGS:
+    case ZYDIS_MNEMONIC_IRET:
+    case ZYDIS_MNEMONIC_IRETD:
+    case ZYDIS_MNEMONIC_IRETQ:
+    case ZYDIS_MNEMONIC_UMWAIT:
+    case ZYDIS_MNEMONIC_TPAUSE:
+    case ZYDIS_MNEMONIC_MWAITX:
+    case ZYDIS_MNEMONIC_MWAIT:
+    case ZYDIS_MNEMONIC_LFS:
+    case ZYDIS_MNEMONIC_LGS:
+    case ZYDIS_MNEMONIC_LSS:
+    case ZYDIS_MNEMONIC_VMCALL:
+    case ZYDIS_MNEMONIC_VMMCALL:
+    case ZYDIS_MNEMONIC_IN:
+    case ZYDIS_MNEMONIC_OUT:
+    case ZYDIS_MNEMONIC_ENQCMD:
+    case ZYDIS_MNEMONIC_CPUID: /* traps to the hypervisor, for long */
+        return CS_BURST_UNSUPPORTED;
+    default:
+        break;
+    }
+    if (d->insn.meta.branch_type == ZYDIS_BRANCH_TYPE_FAR)
+        return CS_BURST_UNSUPPORTED;
+    for (unsigned i = 0; i < d->insn.operand_count; i++) {
+        const ZydisDecodedOperand *o = &d->operands[i];
+        if (o->type == ZYDIS_OPERAND_TYPE_REGISTER && (o->actions & ZYDIS_OPERAND_ACTION_MASK_WRITE) &&
+            o->reg.value >= ZYDIS_REGISTER_ES && o->reg.value <= ZYDIS_REGISTER_GS)
+            return CS_BURST_UNSUPPORTED;
+        if (o->type == ZYDIS_OPERAND_TYPE_MEMORY && o->mem.base == ZYDIS_REGISTER_EIP)
+            return CS_BURST_UNSUPPORTED;
+    }
+    return CS_BURST_FULL;
+}
+
+static int end_of(const struct decoded *d)
+{
+    bool direct = d->operands[0].type == ZYDIS_OPERAND_TYPE_IMMEDIATE && d->operands[0].imm.is_relative;
+    switch (d->insn.meta.category) {
+    case ZYDIS_CATEGORY_COND_BR:
+        return END_COND;
+    case ZYDIS_CATEGORY_UNCOND_BR:
+        return direct ? END_JUMP : END_IJUMP;
+    case ZYDIS_CATEGORY_CALL:
+        return direct ? END_CALL : END_ICALL;
+    case ZYDIS_CATEGORY_RET:
+        return END_RET;
+    default:
+        return END_FALL;
+    }
+}
+
+#define STATUS                                                                                                         \
+    (ZYDIS_CPUFLAG_CF | ZYDIS_CPUFLAG_PF | ZYDIS_CPUFLAG_AF | ZYDIS_CPUFLAG_ZF | ZYDIS_CPUFLAG_SF | ZYDIS_CPUFLAG_OF)
+
+/* Are all status flags written before one is read, from the block's start on? */
+static bool flags_dead(unsigned n)
+{
+    uint32_t live = STATUS;
+    for (unsigned i = 0; i < n && live; i++) {
+        const ZydisDecodedInstruction *insn = &decoded[i].insn;
+        if (insn->attributes & (ZYDIS_ATTRIB_HAS_REP | ZYDIS_ATTRIB_HAS_REPE | ZYDIS_ATTRIB_HAS_REPNE))
+            return false; /* may execute nothing */
+        if (!insn->cpu_flags)
+            continue;
+        if (insn->cpu_flags->tested & live)
+            return false;
+        switch (insn->mnemonic) {
+        case ZYDIS_MNEMONIC_SHL:
+        case ZYDIS_MNEMONIC_SHR:
+        case ZYDIS_MNEMONIC_SAR:
+        case ZYDIS_MNEMONIC_ROL:
+        case ZYDIS_MNEMONIC_ROR:
+        case ZYDIS_MNEMONIC_RCL:
+        case ZYDIS_MNEMONIC_RCR:
+        case ZYDIS_MNEMONIC_SHLD:
+        case ZYDIS_MNEMONIC_SHRD:
+            continue; /* by 0 they write none */
+        default:
+            break;
+        }
+        live &= ~(insn->cpu_flags->modified | insn->cpu_flags->set_0 | insn->cpu_flags->set_1 |
+                  insn->cpu_flags->undefined);
+    }
+    return !live;
+}
+
+/* ---- memory operands ---- */
+
+static struct {
+    int slot; /* -1: the register's value is not in a slot */
+    int64_t moved;
+} known[16];
+static struct {
+    uint8_t *place;
+    unsigned slot;
+} slot_patches[BLOCK_SLOTS_MAX * 3];
+static unsigned n_slot_patches, n_slots;
+
+/* mov [record of slot], reg: `base` is a saved register that points behind the block's record. */
+static void write_slot(unsigned base, unsigned reg, unsigned slot)
+{
+    store_at(base, 0, reg);
+    slot_patches[n_slot_patches].place = at - 4;
+    slot_patches[n_slot_patches++].slot = slot;
+}
+
+static unsigned slot_for_register(unsigned reg)
+{
+    if (known[reg].slot >= 0)
+        return (unsigned)known[reg].slot;
+    unsigned base = reg == RCX ? RAX : RCX;
+    save(&hot.save[1], base);
+    load(base, &hot.cursor);
+    write_slot(base, reg, n_slots);
+    load(base, &hot.save[1]);
+    known[reg].slot = (int)n_slots;
+    known[reg].moved = 0;
+    return n_slots++;
+}
+
+static unsigned slot_for_address(unsigned base, unsigned index, unsigned scale, bool address32)
+{
+    save(&hot.save[0], RAX);
+    lea(RAX, base, index, scale, 0, address32);
+    save(&hot.save[1], RCX);
+    load(RCX, &hot.cursor);
+    write_slot(RCX, RAX, n_slots);
+    load(RCX, &hot.save[1]);
+    load(RAX, &hot.save[0]);
+    return n_slots++;
+}
+
+static void note_operand(const struct decoded *d, unsigned number, const ZydisDecodedOperand *o)
+{
+    if (n_slots > BLOCK_SLOTS_MAX - 4)
+        return;
+    struct memory_op op = {.insn = (uint16_t)number, .size = (uint16_t)(o->size / 8), .count_slot = 255};
+    if (o->actions & ZYDIS_OPERAND_ACTION_MASK_READ)
+        op.flags |= OP_READ;
+    if (o->actions & ZYDIS_OPERAND_ACTION_MASK_WRITE)
+        op.flags |= OP_WRITE;
+    if (!op.flags)
+        return;
+    if (o->mem.segment == ZYDIS_REGISTER_FS)
+        op.flags |= OP_FS;
+    if (o->mem.segment == ZYDIS_REGISTER_GS)
+        op.flags |= OP_GS;
+    op.disp = o->mem.disp.has_displacement ? o->mem.disp.value : 0;
+    unsigned base = general(o->mem.base), index = general(o->mem.index);
+    bool address32 = d->insn.address_width == 32;
+    op.address = (uint16_t)((base < 16 ? 1 << base : 0) | (index < 16 ? 1 << index : 0));
+    if (o->mem.base == ZYDIS_REGISTER_RIP) {
+        op.flags |= OP_STATIC;
+        op.disp += (int64_t)(d->addr + d->insn.length);
+    } else if (base == 16 && index == 16) {
+        op.flags |= OP_STATIC;
+    } else if (index == 16 && !address32) {
+        bool pushes = o->visibility == ZYDIS_OPERAND_VISIBILITY_HIDDEN && base == RSP && (op.flags & OP_WRITE);
+        op.slot = (uint8_t)slot_for_register(base);
+        op.disp += known[base].moved - (pushes ? op.size : 0);
+    } else {
+        op.slot = (uint8_t)slot_for_address(base, index, o->mem.scale, address32);
+    }
+    if (d->insn.attributes & (ZYDIS_ATTRIB_HAS_REP | ZYDIS_ATTRIB_HAS_REPE | ZYDIS_ATTRIB_HAS_REPNE)) {
+        op.flags |= OP_REPEAT;
+        op.count_slot = (uint8_t)slot_for_register(RCX);
+    }
+    memory_ops[n_ops++] = op;
+}
+
+/* Notes what the instruction's memory operands need, before it runs. */
+static void note_operands(const struct decoded *d, unsigned number)
+{
+    for (unsigned i = 0; i < d->insn.operand_count; i++) {
+        const ZydisDecodedOperand *o = &d->operands[i];
+        if (o->type == ZYDIS_OPERAND_TYPE_MEMORY && o->mem.type == ZYDIS_MEMOP_TYPE_MEM)
+            note_operand(d, number, o);
+    }
+}
+
+/* Which registers hold other values once it ran. */
+static struct insn_note effects(const struct decoded *d)
+{
+    struct insn_note note = {0};
+    for (unsigned i = 0; i < d->insn.operand_count; i++) {
+        const ZydisDecodedOperand *o = &d->operands[i];
+        if (o->type == ZYDIS_OPERAND_TYPE_REGISTER) {
+            unsigned reg = general(o->reg.value);
+            if (reg == 16)
+                continue;
+            if (o->actions & ZYDIS_OPERAND_ACTION_MASK_READ)
+                note.reads |= (uint16_t)(1 << reg);
+            if (o->actions & ZYDIS_OPERAND_ACTION_MASK_WRITE)
+                note.writes |= (uint16_t)(1 << reg);
+        } else if (o->type == ZYDIS_OPERAND_TYPE_MEMORY) {
+            unsigned base = general(o->mem.base), index = general(o->mem.index);
+            note.reads |= (uint16_t)((base < 16 ? 1 << base : 0) | (index < 16 ? 1 << index : 0));
+        }
+    }
+    int64_t moved = 0;
+    bool stack = true;
+    unsigned width = d->insn.operand_width / 8U;
+    if (d->insn.mnemonic == ZYDIS_MNEMONIC_PUSH)
+        moved = width == 2 ? -2 : -8;
+    else if (d->insn.mnemonic == ZYDIS_MNEMONIC_POP &&
+             !(d->operands[0].type == ZYDIS_OPERAND_TYPE_REGISTER && general(d->operands[0].reg.value) == RSP))
+        moved = width == 2 ? 2 : 8;
+    else if ((d->insn.mnemonic == ZYDIS_MNEMONIC_SUB || d->insn.mnemonic == ZYDIS_MNEMONIC_ADD) && width == 8 &&
+             d->operands[0].type == ZYDIS_OPERAND_TYPE_REGISTER && d->operands[0].reg.value == ZYDIS_REGISTER_RSP &&
+             d->operands[1].type == ZYDIS_OPERAND_TYPE_IMMEDIATE)
+        moved = d->insn.mnemonic == ZYDIS_MNEMONIC_ADD ? d->operands[1].imm.value.s : -d->operands[1].imm.value.s;
+    else
+        stack = false;
+    for (unsigned reg = 0; reg < 16; reg++)
+        if (note.writes >> reg & 1) {
+            if (reg == RSP && stack)
+                known[RSP].moved += moved;
+            else
+                known[reg].slot = -1;
+        }
+    return note;
+}
+
+/* ---- writing instructions ---- */
+
+static void copy_insn(const struct decoded *d)
+{
+    const ZydisDecodedInstruction *insn = &d->insn;
+    bool relative_operand = false;
+    unsigned used = 1 << RSP;
+    for (unsigned i = 0; i < insn->operand_count; i++) {
+        const ZydisDecodedOperand *o = &d->operands[i];
+        unsigned reg = o->type == ZYDIS_OPERAND_TYPE_REGISTER ? general(o->reg.value) : 16;
+        if (o->type == ZYDIS_OPERAND_TYPE_MEMORY && o->mem.base == ZYDIS_REGISTER_RIP)
+            relative_operand = true;
+        if (o->type == ZYDIS_OPERAND_TYPE_MEMORY && general(o->mem.base) < 16)
+            used |= 1U << general(o->mem.base); /* push [rip + x] uses rsp, too */
+        if (reg < 16)
+            used |= 1U << reg;
+    }
+    if (!relative_operand) {
+        memcpy(at, d->bytes, insn->length);
+        at += insn->length;
+        return;
+    }
+    unsigned scratch = 0;
+    while (used >> scratch & 1)
+        scratch++; /* no instruction uses all of the first eight */
+    uint64_t addr = d->addr + insn->length + (uint64_t)insn->raw.disp.value;
+    save(&hot.save[3], scratch);
+    move_imm64(scratch, addr);
+    uint8_t *start = at;
+    memcpy(at, d->bytes, insn->length);
+    at += insn->length;
+    uint8_t *modrm = start + insn->raw.modrm.offset;
+    *modrm = (uint8_t)(0x80 | (*modrm & 0x38) | scratch); /* [scratch + disp32] */
+    memset(start + insn->raw.disp.offset, 0, 4);
+    /* The extension bit of the base register must say "one of the first eight". */
+    switch (insn->encoding) {
+    case ZYDIS_INSTRUCTION_ENCODING_VEX:
+        if (insn->raw.vex.size == 3)
+            start[insn->raw.vex.offset + 1] |= 0x20;
+        break;
+    case ZYDIS_INSTRUCTION_ENCODING_XOP:
+        start[insn->raw.xop.offset + 1] |= 0x20;
+        break;
+    case ZYDIS_INSTRUCTION_ENCODING_EVEX:
+        start[insn->raw.evex.offset + 1] |= 0x60;
+        break;
+    default:
+        if (insn->attributes & ZYDIS_ATTRIB_HAS_REX)
+            start[insn->raw.rex.offset] &= 0xfe;
+    }
+    load(scratch, &hot.save[3]);
+}
+
+static void write_link(uint8_t *rel32, uint64_t target)
+{
+    links[n_links].patch = rel32;
+    links[n_links].target = target;
+    *(int32_t *)rel32 = (int32_t)(at - (rel32 + 4));
+    mark(MARK(MARK_MISS, n_links));
+    n_links++;
+}
+
+/* A `jmp rel32` whose target comes later. */
+static uint8_t *write_jump(void)
+{
+    byte(0xe9);
+    word32(0);
+    return at - 4;
+}
+
+static void write_push_return(uint64_t addr)
+{
+    save(&hot.save[0], RAX);
+    move_imm64(RAX, addr);
+    push(RAX);
+    load(RAX, &hot.save[0]);
+}
+
+/* hot.target = operand of an indirect jump or call. */
+static void write_target(const struct decoded *d)
+{
+    const ZydisDecodedOperand *o = &d->operands[0];
+    save(&hot.save[0], RAX);
+    if (o->type == ZYDIS_OPERAND_TYPE_REGISTER) {
+        unsigned reg = general(o->reg.value);
+        rex_w(reg, RAX); /* mov rax, reg */
+        byte(0x89);
+        byte(0xc0 | (reg & 7) << 3);
+    } else if (o->mem.base == ZYDIS_REGISTER_RIP) {
+        move_imm64(RAX, d->addr + d->insn.length + (uint64_t)d->insn.raw.disp.value);
+        with_memory(0x8b, RAX, RAX, 16, 1, 0, 0);
+    } else {
+        if (o->mem.segment == ZYDIS_REGISTER_FS || o->mem.segment == ZYDIS_REGISTER_GS)
+            byte(o->mem.segment == ZYDIS_REGISTER_FS ? 0x64 : 0x65);
+        with_memory(0x8b, RAX, general(o->mem.base), general(o->mem.index), o->mem.scale,
+                    o->mem.disp.has_displacement ? (int32_t)o->mem.disp.value : 0, d->insn.address_width == 32);
+    }
+    save(&hot.target, RAX);
+    load(RAX, &hot.save[0]);
+}
+
+static void write_end(struct block *block, const struct decoded *d)
+{
+    uint64_t next = d->addr + d->insn.length;
+    uint64_t taken = next + (uint64_t)d->operands[0].imm.value.s;
+    uint8_t *taken_at, *next_at;
+    block->taken = taken;
+    switch (block->end) {
+    case END_COND:
+        if (d->insn.opcode_map == ZYDIS_OPCODE_MAP_DEFAULT && d->insn.opcode >= 0xe0) { /* loop, jrcxz: short only */
+            if (d->insn.address_width == 32)
+                byte(0x67);
+            byte(d->insn.opcode);
+            byte(5);
+            next_at = write_jump();
+            taken_at = write_jump();
+        } else {
+            byte(0x0f);
+            byte(0x80 | (d->insn.opcode & 15));
+            word32(0);
+            taken_at = at - 4;
+            next_at = write_jump();
+        }
+        write_link(taken_at, taken);
+        write_link(next_at, next);
+        break;
+    case END_CALL:
+        write_push_return(next);
+        /* fall through */
+    case END_JUMP:
+        write_link(write_jump(), taken);
+        break;
+    case END_ICALL:
+        write_target(d);
+        write_push_return(next);
+        jump_to(indirect);
+        break;
+    case END_IJUMP:
+        write_target(d);
+        jump_to(indirect);
+        break;
+    case END_RET:
+        save(&hot.save[0], RAX);
+        pop(RAX);
+        save(&hot.target, RAX);
+        load(RAX, &hot.save[0]);
+        if (d->insn.raw.imm[0].size)
+            lea(RSP, RSP, 16, 1, (int32_t)d->insn.raw.imm[0].value.u, 0);
+        jump_to(indirect);
+        break;
+    default: /* END_FALL: the block grew too long */
+        copy_insn(d);
+        write_link(write_jump(), next);
+    }
+}
+
+/* Counts down and notes the block's number. Returns where to patch the advance of the cursor. */
+static uint8_t *write_entry(const struct block *block, bool dead, uint8_t **budget)
+{
+    save(&hot.save[0], RAX); /* kept also where not needed for flags: the cursor needs it */
+    if (!dead)
+        flags_to_rax();
+    byte(0x81); /* sub dword [remaining], n */
+    byte(0x2d);
+    relative(&hot.remaining, 4);
+    word32(block->n_insns);
+    byte(0x0f); /* js */
+    byte(0x88);
+    word32(0);
+    *budget = at - 4;
+    if (!dead)
+        flags_from_rax();
+    load(RAX, &hot.cursor);
+    byte(0x48); /* mov qword [rax], number */
+    byte(0xc7);
+    byte(0x00);
+    word32((uint32_t)(block - blocks));
+    lea(RAX, RAX, 16, 1, 0, 0);
+    uint8_t *advance = at - 4;
+    save(&hot.cursor, RAX);
+    load(RAX, &hot.save[0]);
+    return advance;
+}
+
+static bool decode_one(struct decoded *d, uint64_t addr)
+{
+    d->addr = addr;
+    unsigned n = code_bytes(addr, d->bytes);
+    return n && ZYAN_SUCCESS(decoder.decode(&decoder.state, d->bytes, n, &d->insn, d->operands));
+}
+
+struct block *translate(uint64_t pc)
+{
+    unsigned slot = slot_of(pc);
+    if (by_pc[slot])
+        return &blocks[by_pc[slot] - 1];
+    struct block *block = &blocks[n_blocks];
+    *block = (struct block){.pc = pc, .end = END_FALL, .first_op = n_ops, .first_note = n_notes};
+    unsigned n = 0;
+    uint64_t addr = pc;
+    for (; n < BLOCK_INSNS_MAX; n++) {
+        struct decoded *d = &decoded[n];
+        block->cause = CS_BURST_UNDECODED;
+        if (!decode_one(d, addr)) {
+            block->end = END_STOP;
+            if (!n && !code_bytes(addr, d->bytes)) {
+                translate_cause = CS_BURST_FAULT;
+                return NULL;
+            }
+            break;
+        }
+        block->cause = (uint8_t)stops(d);
+        if (block->cause != CS_BURST_FULL) {
+            block->end = END_STOP;
+            break;
+        }
+        addr += d->insn.length;
+        block->end = (uint8_t)end_of(d);
+        if (block->end != END_FALL) {
+            if (d->insn.operand_width == 16) {
+                block->end = END_STOP;
+                block->cause = CS_BURST_UNSUPPORTED;
+                addr -= d->insn.length;
+                break;
+            }
+            n++;
+            break;
+        }
+    }
+    block->n_insns = (uint16_t)n;
+    block->bytes = (uint16_t)(addr - pc);
+    if (n) {
+        block->branch = decoded[n - 1].addr;
+        block->last_length = decoded[n - 1].insn.length;
+    }
+    at = block->code = (uint8_t *)(((uint64_t)code_end + 15) & ~15ULL);
+    uint8_t *budget, *advance = write_entry(block, flags_dead(n), &budget);
+    n_slots = n_slot_patches = 0;
+    for (unsigned reg = 0; reg < 16; reg++)
+        known[reg].slot = -1;
+    for (unsigned i = 0; i < n; i++) {
+        struct decoded *d = &decoded[i];
+        note_operands(d, i);
+        insn_notes[n_notes] = effects(d);
+        insn_notes[n_notes++].offset = (uint16_t)(d->addr - pc);
+        if (i + 1 < n || block->end == END_STOP)
+            copy_insn(d);
+        else
+            write_end(block, d);
+    }
+    if (block->end == END_STOP)
+        mark(MARK(MARK_STOP, (uint32_t)(block - blocks)));
+    *(int32_t *)budget = (int32_t)(at - (budget + 4));
+    mark(MARK(MARK_BUDGET, (uint32_t)(block - blocks)));
+    *(int32_t *)advance = (int32_t)(8 * (1 + n_slots));
+    for (unsigned i = 0; i < n_slot_patches; i++)
+        *(int32_t *)slot_patches[i].place = (int32_t)(8 * slot_patches[i].slot) - (int32_t)(8 * n_slots);
+    block->n_slots = (uint16_t)n_slots;
+    block->n_ops = (uint16_t)(n_ops - block->first_op);
+    code_end = at;
+    by_pc[slot] = ++n_blocks;
+    blocks_translated++;
+    return block;
+}
+
+void translation_link(uint32_t link, struct block *to)
+{
+    *(int32_t *)links[link].patch = (int32_t)(to->code - (links[link].patch + 4));
+}
+
+uint64_t translation_link_target(uint32_t link) { return links[link].target; }
+
+void translation_remember_indirect(struct block *block)
+{
+    unsigned i = (unsigned)block->pc & (TARGETS - 1);
+    targets[i].pc = block->pc;
+    targets[i].code = block->code;
+}
+
+/* Both ways out of each executed conditional branch: misses then happen while nobody waits. */
+void translations_expand(const uint32_t *executed, unsigned n)
+{
+    for (unsigned i = 0; i < n && !translations_full(); i++) {
+        const struct block *block = &blocks[executed[i]];
+        uint64_t next = block->pc + block->bytes, taken = block->taken;
+        bool falls = block->end == END_COND || block->end == END_CALL || block->end == END_ICALL;
+        bool jumps = block->end == END_COND || block->end == END_CALL || block->end == END_JUMP;
+        if (falls)
+            translate(next);
+        if (jumps && !translations_full())
+            translate(taken);
+    }
+}

@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The proof: single-step the held thread over the instructions of the trace and compare where it goes. The thread really
+ * runs them, so the truth is the processor's own. For tests and `bench/run burst-exact`. */
+#include "sampler/burst/runner.h"
+#include "sampler/burst/sys.h"
+
+#include <signal.h>
+#include <sys/wait.h>
+
+enum { SINGLESTEP = 9, PEEKUSER = 3 };
+#define WALL 0x40000000
+
+/* The thread's instruction pointer after one more step; 0: it is gone or did something else. */
+static uint64_t step(int tid)
+{
+    int status;
+    uint64_t rip = 0;
+    if (SYS(__NR_ptrace, SINGLESTEP, tid, 0, 0) < 0 || SYS(__NR_wait4, tid, &status, WALL, NULL) != tid ||
+        !WIFSTOPPED(status) || status >> 8 != SIGTRAP || SYS(__NR_ptrace, PEEKUSER, tid, 16 * 8, &rip) < 0)
+        return 0;
+    return rip;
+}
+
+void verify(struct cs_burst_outcome *outcome, int tid, const struct run *run)
+{
+    uint64_t rip = 0;
+    if (SYS(__NR_ptrace, PEEKUSER, tid, 16 * 8, &rip) < 0)
+        return;
+    for (const uint64_t *p = trace; p < run->end;) {
+        const struct block *block = &blocks[*p];
+        const uint64_t *next = p + 1 + block->n_slots;
+        if (next > run->end || (next == run->end && run->last_partial))
+            break;
+        if (rip != block->pc) {
+            outcome->differed = 1;
+            outcome->differed_at = rip;
+            outcome->differed_want = block->pc;
+            return;
+        }
+        for (unsigned i = 0; i < block->n_insns; i++) {
+            uint64_t at = block->pc + insn_notes[block->first_note + i].offset;
+            bool branch = i + 1 == block->n_insns && block->end < END_FALL;
+            do {
+                rip = step(tid);
+                if (!rip)
+                    return;
+            } while (rip == at && !branch); /* a repeated string instruction steps once a repetition */
+        }
+        outcome->verified++;
+        p = next;
+    }
+}

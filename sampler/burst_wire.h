@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* What the profiler and the burst runner (sampler/burst/, a program of its own) share: one memory mapping with a
+ * command and its answer, and a socket whose one-byte messages say "go" and "done". Plain structs only; both sides are
+ * built together. The profiler trusts nothing that it reads here: the runner executed foreign code.
+ *
+ *     profiler: fill command, send 'b' ──► runner: burst, fill outcome and rows, send 'd' ──► profiler: read
+ */
+#ifndef CS_SAMPLER_BURST_WIRE_H
+#define CS_SAMPLER_BURST_WIRE_H
+
+#include <stdint.h>
+
+/* Everything of the runner lies in [BASE, BASE + SPAN); the rest of its address space belongs to the target's pages. */
+#define CS_BURST_BASE 0x3f0000000000ULL
+#define CS_BURST_SPAN 0x000040000000ULL
+
+/* Descriptors that the runner inherits. */
+enum {
+    CS_BURST_FD_CONTROL = 3,
+    CS_BURST_FD_SHARED = 4,
+    CS_BURST_FD_MEMORY = 5,  /* /proc/PID/mem */
+    CS_BURST_FD_MAPS = 6,    /* /proc/PID/maps */
+    CS_BURST_FD_DECODER = 7, /* libZydis's shared object */
+    CS_BURST_FD_FIRST_FREE = 8,
+};
+
+/* How a burst ended (name for counters, sentence for people). FULL is the only one that ran its whole length. */
+#define CS_BURST_CAUSES(X)                                                                                             \
+    X(FULL, "full", "ran its whole length")                                                                            \
+    X(SYSCALL, "system-call", "came to a system call")                                                                 \
+    X(FAULT, "fault", "touched memory that the target itself could not")                                               \
+    X(UNREADABLE, "unreadable-page", "touched a page that can't be copied (device memory)")                            \
+    X(CLOCK_PAGE, "clock-page", "read the kernel's clock page (vDSO)")                                                 \
+    X(UNDECODED, "undecoded", "came to bytes that are no known instruction")                                           \
+    X(TRAP, "trap", "came to a breakpoint or another trapping instruction")                                            \
+    X(RANDOM, "random", "came to a random-number instruction")                                                         \
+    X(TRANSACTION, "transaction", "came to a hardware transaction")                                                    \
+    X(UNSUPPORTED, "unsupported", "came to an instruction that can't be repeated outside the target")                  \
+    X(FOOTPRINT, "footprint", "touched too many pages")                                                                \
+    X(TIME, "time", "was stopped because the thread had been held long enough")                                        \
+    X(CODE_CHANGED, "code-changed", "ran code that changed meanwhile")                                                 \
+    X(COLLISION, "collision", "touched addresses where the runner itself lives")                                       \
+    X(TRACE_FULL, "trace-full", "filled its trace")
+
+/* Why there was no burst at all. */
+#define CS_BURST_SKIPS(X)                                                                                              \
+    X(NONE, "none", "there was a burst")                                                                               \
+    X(GONE, "gone", "the thread ended")                                                                                \
+    X(ASLEEP, "asleep", "the thread went to sleep before it could be held")                                            \
+    X(TRACED, "traced", "a debugger is attached")                                                                      \
+    X(DENIED, "denied", "not permitted")                                                                               \
+    X(BLOCKED, "sigtrap-blocked", "the thread blocks SIGTRAP")                                                         \
+    X(NOT_USER, "not-in-user-mode", "the thread was held on the way out of the kernel")                                \
+    X(COMPAT, "32-bit", "the thread runs 32-bit code")                                                                 \
+    X(NO_EVENT, "no-event", "the kernel gave no event that can stop a thread")                                         \
+    X(TAKEN, "address-taken", "the target uses the addresses where the runner lives")                                  \
+    X(BROKEN, "broken", "the runner failed")
+
+#define CS_BURST_CAUSE_ENUM(id, name, sentence) CS_BURST_##id,
+enum cs_burst_cause { CS_BURST_CAUSES(CS_BURST_CAUSE_ENUM) CS_BURST_CAUSE_N };
+#define CS_BURST_SKIP_ENUM(id, name, sentence) CS_BURST_SKIP_##id,
+enum cs_burst_skip { CS_BURST_SKIPS(CS_BURST_SKIP_ENUM) CS_BURST_SKIP_N };
+
+enum cs_burst_kind { CS_BURST_COND, CS_BURST_IJUMP, CS_BURST_ICALL, CS_BURST_RET, CS_BURST_JUMP, CS_BURST_CALL };
+
+struct cs_burst_edge_row {
+    uint64_t from, to; /* addresses of the branch and of what ran next */
+    uint32_t count, count_512, count_4096;
+    uint32_t kind; /* enum cs_burst_kind */
+};
+
+/* Columns as in store/burst_schemas.h, without the offset. */
+#define CS_BURST_MEMORY_COLUMNS 23
+#define CS_BURST_BRANCH_COLUMNS 8
+#define CS_BURST_LINE_COLUMNS 6
+struct cs_burst_memory_row {
+    uint64_t addr;
+    uint32_t column[CS_BURST_MEMORY_COLUMNS];
+};
+struct cs_burst_branch_row {
+    uint64_t addr;
+    uint32_t column[CS_BURST_BRANCH_COLUMNS];
+};
+struct cs_burst_line_row {
+    uint64_t addr;
+    uint32_t column[CS_BURST_LINE_COLUMNS];
+};
+
+#define CS_BURST_EDGES_MAX 8192
+#define CS_BURST_ROWS_MAX 8192
+
+struct cs_burst_command {
+    uint32_t tid;
+    uint32_t instructions; /* 1 to CS_BURST_INSTRUCTIONS_MAX */
+    uint32_t lead_ns;      /* user time of the thread between asking and holding */
+    uint32_t timeout_ms;   /* how long to wait for it */
+    uint32_t held_max_us;  /* end the burst when the thread has been held for so long */
+    uint32_t verify;       /* afterwards single-step the thread over the same instructions and compare */
+};
+#define CS_BURST_INSTRUCTIONS_MAX 65536
+
+struct cs_burst_outcome {
+    uint32_t skip, cause; /* enum cs_burst_skip, enum cs_burst_cause */
+    uint32_t error;       /* errno behind a skip */
+    uint32_t instructions, blocks;
+    uint64_t start; /* address of the first instruction */
+    uint32_t held_ns, copy_ns, run_ns;
+    uint32_t pages_copied, pages_faulted, blocks_translated;
+    uint32_t verified, differed; /* of verify: blocks equal; 1 when one differed */
+    uint64_t differed_at, differed_want;
+    uint64_t stop_at; /* address where the burst ended */
+    uint32_t n_edges, n_memory, n_branches, n_lines;
+    uint32_t rows_dropped;
+};
+
+struct cs_burst_shared {
+    volatile uint32_t holding; /* 1 while a thread is held: the profiler's watchdog looks at it */
+    struct cs_burst_command command;
+    struct cs_burst_outcome outcome;
+    struct cs_burst_edge_row edges[CS_BURST_EDGES_MAX];
+    struct cs_burst_memory_row memory[CS_BURST_ROWS_MAX];
+    struct cs_burst_branch_row branches[CS_BURST_ROWS_MAX];
+    struct cs_burst_line_row lines[CS_BURST_ROWS_MAX];
+};
+
+#endif
