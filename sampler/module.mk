@@ -1,8 +1,8 @@
 # sampler/: the DCPI-style interrupt sampler
 MODULES += sampler
 sampler.bpf  := $(wildcard sampler/*.bpf.c)
-sampler.pkgs := liburcu-bp libbpf libxxhash zydis
-sampler.libs := -lpfm
+sampler.pkgs := liburcu-bp libbpf libxxhash
+sampler.libs := -lpfm -lZydis
 
 # The burst runner is a program without libc at an address of its own; burst_image.c carries it along.
 BURST_RUNNER  := $(BUILD)/sampler/burst/runner
@@ -13,6 +13,6 @@ $(BURST_OBJECTS): $(BUILD)/%.o: %.c
 	@mkdir -p $(@D)
 	$(call say,CC,$<)$(CC) -I. -D_GNU_SOURCE $(BURST_CFLAGS) $(if $(filter 1,$(WERROR)),-Werror) -c -o $@ $<
 $(BURST_RUNNER): $(BURST_OBJECTS)
-	$(call say,LD,$@)$(CC) -nostdlib -static -no-pie -Wl,-Ttext-segment=0x3f0000000000,--build-id=none,-z,noexecstack,-z,norelro -o $@ $^
+	$(call say,LD,$@)$(CC) -nostdlib -static -no-pie -Wl,--no-relax,-Ttext-segment=0x3f0000000000,--build-id=none,-z,noexecstack,-z,norelro -o $@ $^
 $(BUILD)/sampler/burst_image.o: $(BURST_RUNNER)
-sampler.cflags := -DCS_BURST_RUNNER='"$(BURST_RUNNER)"'
+sampler.cflags += -DCS_BURST_RUNNER='"$(BURST_RUNNER)"'
