@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Bursts of one process, one after the other, with a summary: what burst-hold and burst-exact run, and a tool to try things.
- * usage: _bursts [-n BURSTS] [-i INSTRUCTIONS] [-g GAP_MS] [-v] [-e] [-s SECONDS] (-p PID | -- COMMAND...) */
+/* Bursts of one process, one after the other, with a summary: what burst-hold and burst-exact run, and a tool
+ * to try things. usage: _bursts [-n BURSTS] [-i INSTRUCTIONS] [-g GAP_MS] [-v] [-e] [-s SECONDS] (-p PID | --
+ * COMMAND...) */
 #include "sampler/burst_runner.h"
 
 #include <dirent.h>
@@ -53,7 +54,8 @@ static pid_t pick_thread(pid_t pid)
 int main(int argc, char **argv)
 {
     int wanted = 100, gap_ms = 5, option, edges = 0, limit = 3600;
-    struct cs_burst_command command = {.instructions = 4000, .lead_ns = 50000, .timeout_ms = 50, .held_max_us = 20000};
+    struct cs_burst_command command = {
+        .instructions = 4000, .lead_ns = 50000, .timeout_ms = 50, .held_max_us = 20000};
     pid_t pid = 0;
     while ((option = getopt(argc, argv, "+n:i:g:p:s:ve")) > 0)
         switch (option) {
@@ -95,7 +97,8 @@ int main(int argc, char **argv)
     }
     int bursts = 0, causes[CS_BURST_CAUSE_N] = {0}, skips[CS_BURST_SKIP_N] = {0}, differed = 0;
     double *held = calloc((size_t)wanted, sizeof *held), *copy = calloc((size_t)wanted, sizeof *copy);
-    double *run = calloc((size_t)wanted, sizeof *run), pages = 0, faults = 0, translated = 0, instructions = 0, blocks = 0;
+    double *run = calloc((size_t)wanted, sizeof *run), pages = 0, faults = 0, translated = 0,
+           instructions = 0, blocks = 0;
     double held_sum = 0, verified = 0;
     srand((unsigned)pid);
     time_t until = time(NULL) + limit;
@@ -118,7 +121,8 @@ int main(int argc, char **argv)
             differed += o->differed != 0;
             if (o->differed)
                 fprintf(stderr, "differs: block %u, at %#lx, expected %#lx; start %#lx\n", o->verified,
-                        (unsigned long)o->differed_at, (unsigned long)o->differed_want, (unsigned long)o->start);
+                        (unsigned long)o->differed_at, (unsigned long)o->differed_want,
+                        (unsigned long)o->start);
             held[bursts] = o->held_ns / 1e3;
             copy[bursts] = o->copy_ns / 1e3;
             run[bursts] = o->run_ns / 1e3;
@@ -131,11 +135,12 @@ int main(int argc, char **argv)
             verified += o->verified;
             bursts++;
             if (edges)
-                printf("burst %d: %s at %#lx, %u instructions, %u pages + %u faults, %u translated, held %.1f us, %u edges "
+                printf("burst %d: %s at %#lx, %u instructions, %u pages + %u faults, %u translated, held "
+                       "%.1f us, %u edges "
                        "%u memory %u branches %u lines\n",
-                       bursts, cs_burst_cause_name(o->cause), (unsigned long)o->stop_at, o->instructions, o->pages_copied,
-                       o->pages_faulted, o->blocks_translated, o->held_ns / 1e3, o->n_edges, o->n_memory, o->n_branches,
-                       o->n_lines);
+                       bursts, cs_burst_cause_name(o->cause), (unsigned long)o->stop_at, o->instructions,
+                       o->pages_copied, o->pages_faulted, o->blocks_translated, o->held_ns / 1e3, o->n_edges,
+                       o->n_memory, o->n_branches, o->n_lines);
         }
         usleep((useconds_t)gap_ms * 1000);
     }
@@ -143,12 +148,14 @@ int main(int argc, char **argv)
     if (child)
         kill(pid, SIGKILL);
     double n = bursts ? bursts : 1;
-    printf("{\"bursts\":%d,\"instructions\":%.0f,\"blocks\":%.0f,\"held_us\":%.1f,\"held_p99_us\":%.1f,\"held_sum_us\":%.0f,"
-           "\"copy_us\":%.1f,\"run_us\":%.1f,\"run_p99_us\":%.1f,\"pages\":%.1f,\"faults\":%.1f,\"translated\":%.1f,"
+    printf("{\"bursts\":%d,\"instructions\":%.0f,\"blocks\":%.0f,\"held_us\":%.1f,\"held_p99_us\":%.1f,"
+           "\"held_sum_us\":%.0f,"
+           "\"copy_us\":%.1f,\"run_us\":%.1f,\"run_p99_us\":%.1f,\"pages\":%.1f,\"faults\":%.1f,"
+           "\"translated\":%.1f,"
            "\"verified_blocks\":%.0f,\"differed\":%d",
-           bursts, instructions / n, blocks / n, quantile(held, bursts, .5), quantile(held, bursts, .99), held_sum,
-           quantile(copy, bursts, .5), quantile(run, bursts, .5), quantile(run, bursts, .99), pages / n, faults / n,
-           translated / n, verified, differed);
+           bursts, instructions / n, blocks / n, quantile(held, bursts, .5), quantile(held, bursts, .99),
+           held_sum, quantile(copy, bursts, .5), quantile(run, bursts, .5), quantile(run, bursts, .99),
+           pages / n, faults / n, translated / n, verified, differed);
     for (unsigned i = 0; i < CS_BURST_CAUSE_N; i++)
         if (causes[i])
             printf(",\"%s\":%d", cs_burst_cause_name(i), causes[i]);

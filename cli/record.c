@@ -2,6 +2,7 @@
 /* record: samples a command, a process or the whole machine into a profile store. */
 #include "analysis/machine.h"
 #include "cli/command.h"
+#include "cli/record_bursts.h"
 #include "sampler/sampler.h"
 
 #include <errno.h>
@@ -151,7 +152,8 @@ static void print_summary(struct cs_sampler *sampler, const char *store, bool js
 }
 
 /* Lets it run: until the target ends, the time is over, or somebody interrupts. */
-static int run_session(struct cs_sampler *sampler, double seconds, struct cs_error *err)
+static int run_session(struct cs_sampler *sampler, struct cs_burst *burst, struct cs_store *store,
+                       double seconds, struct cs_error *err)
 {
     time_t started = time(NULL), merged = started;
     struct timespec begin, now;
@@ -168,6 +170,8 @@ static int run_session(struct cs_sampler *sampler, double seconds, struct cs_err
             return rc;
         if (time(NULL) - merged >= MERGE_SECONDS) {
             rc = cs_sampler_merge(sampler, err);
+            if (rc >= 0 && burst)
+                rc = cs_burst_merge(burst, store, err);
             if (rc < 0)
                 return rc;
             merged = time(NULL);
@@ -194,6 +198,7 @@ static int run(const struct parsed *args)
     struct cs_sampler_config config = {.say = say, .stacks = option_given(args, "stacks")};
     const char *events[CS_EVENTS_MAX + 1], *event;
     struct cs_sampler *sampler = NULL;
+    struct cs_burst *burst = NULL;
     struct cs_store *store = NULL;
     struct cs_error err = {0};
     const char *where = store_location(args);
@@ -223,17 +228,26 @@ static int run(const struct parsed *args)
         rc = cs_store_epoch(store, meta, &err);
     free(meta);
     if (rc == 0)
-        rc = run_session(sampler, seconds, &err);
+        rc = record_bursts_open(args, &config, sampler, &burst, &err);
+    if (rc == 0)
+        rc = run_session(sampler, burst, store, seconds, &err);
+    if (burst)
+        cs_burst_stop(burst);
+    if (burst && rc >= 0)
+        rc = cs_burst_merge(burst, store, &err);
     if (sampler && rc >= 0)
         rc = cs_sampler_stop(sampler, &err);
     if (sampler && rc >= 0)
         rc = cs_sampler_merge(sampler, &err);
     if (rc >= 0) {
         print_summary(sampler, where, option_given(args, "json"));
+        if (burst && !option_given(args, "json"))
+            record_bursts_summary(burst);
         rc = exit_code_of(sampler, &config);
     } else {
         rc = failed(&err);
     }
+    cs_burst_close(burst);
     cs_sampler_close(sampler);
     cs_store_close(store);
     return rc;
@@ -247,6 +261,7 @@ static const struct option_entry options[] = {
     {"all", 'a', NULL, "sample everything that runs (root or CAP_PERFMON)"},
     {"pid", 'p', "PID", "sample a running process"},
     {"seconds", 0, "N", "stop after so long (else at the target's end, or Ctrl-C)"},
+    OPTIONS_BURSTS,
     {"driver", 0, "NAME", "bpf (counts in the kernel) or ring (works without rights); chosen by itself"},
     {NULL, 0, NULL, NULL},
 };

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Starts a burst runner, talks to it, and sees to it that no thread is held for long: a runner that holds one for more than
- * HELD_MAX_MS (it may wait for a page of a dead network file system) is killed, which lets the thread go on. */
+/* Starts a burst runner, talks to it, and sees to it that no thread is held for long: a runner that holds one
+ * for more than HELD_MAX_MS (it may wait for a page of a dead network file system) is killed, which lets the
+ * thread go on. */
 #include "sampler/burst_runner.h"
 #include "sampler/burst_image.h"
 
@@ -32,13 +33,27 @@ struct cs_burst_runner {
 
 #define NAME(id, name, sentence) name,
 #define SENTENCE(id, name, sentence) sentence,
-static const char *const cause_names[] = {CS_BURST_CAUSES(NAME)}, *const cause_sentences[] = {CS_BURST_CAUSES(SENTENCE)};
-static const char *const skip_names[] = {CS_BURST_SKIPS(NAME)}, *const skip_sentences[] = {CS_BURST_SKIPS(SENTENCE)};
+static const char *const cause_names[] = {CS_BURST_CAUSES(NAME)}, *const cause_sentences[] = {
+                                                                      CS_BURST_CAUSES(SENTENCE)};
+static const char *const skip_names[] = {CS_BURST_SKIPS(NAME)}, *const skip_sentences[] = {
+                                                                    CS_BURST_SKIPS(SENTENCE)};
 
-const char *cs_burst_cause_name(unsigned cause) { return cause < CS_BURST_CAUSE_N ? cause_names[cause] : "?"; }
-const char *cs_burst_cause_sentence(unsigned cause) { return cause < CS_BURST_CAUSE_N ? cause_sentences[cause] : "?"; }
-const char *cs_burst_skip_name(unsigned skip) { return skip < CS_BURST_SKIP_N ? skip_names[skip] : "?"; }
-const char *cs_burst_skip_sentence(unsigned skip) { return skip < CS_BURST_SKIP_N ? skip_sentences[skip] : "?"; }
+const char *cs_burst_cause_name(unsigned cause)
+{
+    return cause < CS_BURST_CAUSE_N ? cause_names[cause] : "?";
+}
+const char *cs_burst_cause_sentence(unsigned cause)
+{
+    return cause < CS_BURST_CAUSE_N ? cause_sentences[cause] : "?";
+}
+const char *cs_burst_skip_name(unsigned skip)
+{
+    return skip < CS_BURST_SKIP_N ? skip_names[skip] : "?";
+}
+const char *cs_burst_skip_sentence(unsigned skip)
+{
+    return skip < CS_BURST_SKIP_N ? skip_sentences[skip] : "?";
+}
 
 /* A descriptor above those that the runner wants its own at. */
 static int high(int fd)
@@ -95,8 +110,10 @@ static int spawn(int image, const int fds[N_FDS], pid_t *pid)
     posix_spawnattr_init(&attributes);
     posix_spawnattr_setsigmask(&attributes, &none);
     posix_spawnattr_setsigdefault(&attributes, &all);
-    /* A session of its own: what kills our terminal's group must not kill it while a thread is about to stop. */
-    posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSID | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
+    /* A session of its own: what kills our terminal's group must not kill it while a thread is about to stop.
+     */
+    posix_spawnattr_setflags(&attributes,
+                             POSIX_SPAWN_SETSID | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
     int code = posix_spawn(pid, path, &actions, &attributes, argv, envp);
     posix_spawnattr_destroy(&attributes);
     posix_spawn_file_actions_destroy(&actions);
@@ -151,8 +168,9 @@ static int start(struct cs_burst_runner *runner, struct cs_error *err)
     fds[CS_BURST_FD_DECODER - CS_BURST_FD_CONTROL] = open_decoder();
     int shared = fds[CS_BURST_FD_SHARED - CS_BURST_FD_CONTROL];
     if (fds[CS_BURST_FD_MEMORY - CS_BURST_FD_CONTROL] < 0 || fds[CS_BURST_FD_MAPS - CS_BURST_FD_CONTROL] < 0)
-        code = cs_fail(err, why == ENOENT ? ESRCH : why, "process %d: its memory can't be read for bursts: %s",
-                       (int)runner->target, strerror(why == ENOENT ? ESRCH : why));
+        code =
+            cs_fail(err, why == ENOENT ? ESRCH : why, "process %d: its memory can't be read for bursts: %s",
+                    (int)runner->target, strerror(why == ENOENT ? ESRCH : why));
     else if (fds[CS_BURST_FD_DECODER - CS_BURST_FD_CONTROL] < 0)
         code = cs_fail(err, ENOENT, "bursts need the file of the library libZydis, which is not found");
     else if (image < 0 || fds[0] < 0 || shared < 0 || ftruncate(shared, sizeof *runner->shared))
@@ -187,7 +205,8 @@ int cs_burst_runner_open(pid_t pid, struct cs_burst_runner **out, struct cs_erro
         int status = 0;
         waitpid(runner->pid, &status, 0);
         runner->pid = 0;
-        code = cs_fail(err, EIO, "the burst runner for process %d did not start (status 0x%x)", (int)pid, (unsigned)status);
+        code = cs_fail(err, EIO, "the burst runner for process %d did not start (status 0x%x)", (int)pid,
+                       (unsigned)status);
     }
     if (code)
         cs_burst_runner_close(runner);
@@ -196,11 +215,12 @@ int cs_burst_runner_open(pid_t pid, struct cs_burst_runner **out, struct cs_erro
     return code;
 }
 
-/* Rows come from a process that ran foreign code: counts are bounded here, addresses by those who place them. */
+/* Rows come from a process that ran foreign code: counts are bounded here, addresses by those who place them.
+ */
 static void bound(struct cs_burst_outcome *outcome)
 {
-#define BOUND(field, most)                                                                                             \
-    if (outcome->field > (most))                                                                                       \
+#define BOUND(field, most)                                                                                   \
+    if (outcome->field > (most))                                                                             \
     outcome->field = (most)
     BOUND(n_edges, CS_BURST_EDGES_MAX);
     BOUND(n_memory, CS_BURST_ROWS_MAX);
@@ -211,8 +231,8 @@ static void bound(struct cs_burst_outcome *outcome)
 #undef BOUND
 }
 
-const struct cs_burst_shared *cs_burst_runner_go(struct cs_burst_runner *runner, const struct cs_burst_command *command,
-                                                 struct cs_error *err)
+const struct cs_burst_shared *cs_burst_runner_go(struct cs_burst_runner *runner,
+                                                 const struct cs_burst_command *command, struct cs_error *err)
 {
     char go = 'b';
     runner->shared->command = *command;
@@ -220,15 +240,22 @@ const struct cs_burst_shared *cs_burst_runner_go(struct cs_burst_runner *runner,
         int status = 0;
         waitpid(runner->pid, &status, 0);
         runner->pid = 0;
-        cs_fail(err, EIO, "the burst runner of process %d ended (status 0x%x)", (int)runner->target, (unsigned)status);
+        cs_fail(err, EIO, "the burst runner of process %d ended (status 0x%x)", (int)runner->target,
+                (unsigned)status);
         return NULL;
     }
     bound(&runner->shared->outcome);
     return runner->shared;
 }
 
-pid_t cs_burst_runner_target(const struct cs_burst_runner *runner) { return runner->target; }
-pid_t cs_burst_runner_pid(const struct cs_burst_runner *runner) { return runner->pid; }
+pid_t cs_burst_runner_target(const struct cs_burst_runner *runner)
+{
+    return runner->target;
+}
+pid_t cs_burst_runner_pid(const struct cs_burst_runner *runner)
+{
+    return runner->pid;
+}
 
 void cs_burst_runner_close(struct cs_burst_runner *runner)
 {

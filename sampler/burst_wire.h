@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What the profiler and the burst runner (sampler/burst/, a program of its own) share: one memory mapping with a
- * command and its answer, and a socket whose one-byte messages say "go" and "done". Plain structs only; both sides are
- * built together. The profiler trusts nothing that it reads here: the runner executed foreign code.
+/* What the profiler and the burst runner (sampler/burst/, a program of its own) share: one memory mapping
+ * with a command and its answer, and a socket whose one-byte messages say "go" and "done". Plain structs
+ * only; both sides are built together. The profiler trusts nothing that it reads here: the runner executed
+ * foreign code.
  *
  *     profiler: fill command, send 'b' ──► runner: burst, fill outcome and rows, send 'd' ──► profiler: read
  */
@@ -10,7 +11,8 @@
 
 #include <stdint.h>
 
-/* Everything of the runner lies in [BASE, BASE + SPAN); the rest of its address space belongs to the target's pages. */
+/* Everything of the runner lies in [BASE, BASE + SPAN); the rest of its address space belongs to the target's
+ * pages. */
 #define CS_BURST_BASE 0x3f0000000000ULL
 #define CS_BURST_SPAN 0x000040000000ULL
 
@@ -24,36 +26,37 @@ enum {
     CS_BURST_FD_FIRST_FREE = 8,
 };
 
-/* How a burst ended (name for counters, sentence for people). FULL is the only one that ran its whole length. */
-#define CS_BURST_CAUSES(X)                                                                                             \
-    X(FULL, "full", "ran its whole length")                                                                            \
-    X(SYSCALL, "system-call", "came to a system call")                                                                 \
-    X(FAULT, "fault", "touched memory that the target itself could not")                                               \
-    X(UNREADABLE, "unreadable-page", "touched a page that can't be copied (device memory)")                            \
-    X(CLOCK_PAGE, "clock-page", "read the kernel's clock page (vDSO)")                                                 \
-    X(UNDECODED, "undecoded", "came to bytes that are no known instruction")                                           \
-    X(TRAP, "trap", "came to a breakpoint or another trapping instruction")                                            \
-    X(RANDOM, "random", "came to a random-number instruction")                                                         \
-    X(TRANSACTION, "transaction", "came to a hardware transaction")                                                    \
-    X(UNSUPPORTED, "unsupported", "came to an instruction that can't be repeated outside the target")                  \
-    X(FOOTPRINT, "footprint", "touched too many pages")                                                                \
-    X(TIME, "time", "was stopped because the thread had been held long enough")                                        \
-    X(CODE_CHANGED, "code-changed", "ran code that changed meanwhile")                                                 \
-    X(COLLISION, "collision", "touched addresses where the runner itself lives")                                       \
+/* How a burst ended (name for counters, sentence for people). FULL is the only one that ran its whole length.
+ */
+#define CS_BURST_CAUSES(X)                                                                                   \
+    X(FULL, "full", "ran its whole length")                                                                  \
+    X(SYSCALL, "system-call", "came to a system call")                                                       \
+    X(FAULT, "fault", "touched memory that the target itself could not")                                     \
+    X(UNREADABLE, "unreadable-page", "touched a page that can't be copied (device memory)")                  \
+    X(CLOCK_PAGE, "clock-page", "read the kernel's clock page (vDSO)")                                       \
+    X(UNDECODED, "undecoded", "came to bytes that are no known instruction")                                 \
+    X(TRAP, "trap", "came to a breakpoint or another trapping instruction")                                  \
+    X(RANDOM, "random", "came to a random-number instruction")                                               \
+    X(TRANSACTION, "transaction", "came to a hardware transaction")                                          \
+    X(UNSUPPORTED, "unsupported", "came to an instruction that can't be repeated outside the target")        \
+    X(FOOTPRINT, "footprint", "touched too many pages")                                                      \
+    X(TIME, "time", "was stopped because the thread had been held long enough")                              \
+    X(CODE_CHANGED, "code-changed", "ran code that changed meanwhile")                                       \
+    X(COLLISION, "collision", "touched addresses where the runner itself lives")                             \
     X(TRACE_FULL, "trace-full", "filled its trace")
 
 /* Why there was no burst at all. */
-#define CS_BURST_SKIPS(X)                                                                                              \
-    X(NONE, "none", "there was a burst")                                                                               \
-    X(GONE, "gone", "the thread ended")                                                                                \
-    X(ASLEEP, "asleep", "the thread went to sleep before it could be held")                                            \
-    X(TRACED, "traced", "a debugger is attached")                                                                      \
-    X(DENIED, "denied", "not permitted")                                                                               \
-    X(BLOCKED, "sigtrap-blocked", "the thread blocks SIGTRAP")                                                         \
-    X(NOT_USER, "not-in-user-mode", "the thread was held on the way out of the kernel")                                \
-    X(COMPAT, "32-bit", "the thread runs 32-bit code")                                                                 \
-    X(NO_EVENT, "no-event", "the kernel gave no event that can stop a thread")                                         \
-    X(TAKEN, "address-taken", "the target uses the addresses where the runner lives")                                  \
+#define CS_BURST_SKIPS(X)                                                                                    \
+    X(NONE, "none", "there was a burst")                                                                     \
+    X(GONE, "gone", "the thread ended")                                                                      \
+    X(ASLEEP, "asleep", "the thread went to sleep before it could be held")                                  \
+    X(TRACED, "traced", "a debugger is attached")                                                            \
+    X(DENIED, "denied", "not permitted")                                                                     \
+    X(BLOCKED, "sigtrap-blocked", "the thread blocks SIGTRAP")                                               \
+    X(NOT_USER, "not-in-user-mode", "the thread was held on the way out of the kernel")                      \
+    X(COMPAT, "32-bit", "the thread runs 32-bit code")                                                       \
+    X(NO_EVENT, "no-event", "the kernel gave no event that can stop a thread")                               \
+    X(TAKEN, "address-taken", "the target uses the addresses where the runner lives")                        \
     X(BROKEN, "broken", "the runner failed")
 
 #define CS_BURST_CAUSE_ENUM(id, name, sentence) CS_BURST_##id,
@@ -61,7 +64,14 @@ enum cs_burst_cause { CS_BURST_CAUSES(CS_BURST_CAUSE_ENUM) CS_BURST_CAUSE_N };
 #define CS_BURST_SKIP_ENUM(id, name, sentence) CS_BURST_SKIP_##id,
 enum cs_burst_skip { CS_BURST_SKIPS(CS_BURST_SKIP_ENUM) CS_BURST_SKIP_N };
 
-enum cs_burst_kind { CS_BURST_COND, CS_BURST_IJUMP, CS_BURST_ICALL, CS_BURST_RET, CS_BURST_JUMP, CS_BURST_CALL };
+enum cs_burst_kind {
+    CS_BURST_COND,
+    CS_BURST_IJUMP,
+    CS_BURST_ICALL,
+    CS_BURST_RET,
+    CS_BURST_JUMP,
+    CS_BURST_CALL
+};
 
 struct cs_burst_edge_row {
     uint64_t from, to; /* addresses of the branch and of what ran next */
@@ -101,7 +111,7 @@ struct cs_burst_command {
 
 struct cs_burst_outcome {
     uint32_t skip, cause; /* enum cs_burst_skip, enum cs_burst_cause */
-    uint32_t error;       /* errno behind a skip */
+    uint32_t error; /* errno behind a skip; ESRCH: this runner's program is gone, or it can't be followed */
     uint32_t instructions, blocks;
     uint64_t start; /* address of the first instruction */
     uint32_t held_ns, copy_ns, run_ns;

@@ -20,7 +20,10 @@ static bool same(const char *a, const char *b)
     return *a == *b;
 }
 
-static void missing(void) { die(74); }
+static void missing(void)
+{
+    die(74);
+}
 
 static uint64_t ours(const char *name)
 {
@@ -30,7 +33,8 @@ static uint64_t ours(const char *name)
         return (uint64_t)memset;
     if (same(name, "strlen"))
         return (uint64_t)strlen;
-    return (uint64_t)missing; /* __stack_chk_fail, __assert_fail and weak ones: never called in a healthy run */
+    return (
+        uint64_t)missing; /* __stack_chk_fail, __assert_fail and weak ones: never called in a healthy run */
 }
 
 struct object {
@@ -43,7 +47,8 @@ static void relocate(const struct object *object, const Elf64_Rela *rela, uint64
 {
     for (uint64_t i = 0; i < bytes / sizeof *rela; i++) {
         const Elf64_Sym *symbol = &object->symbols[ELF64_R_SYM(rela[i].r_info)];
-        uint64_t value = symbol->st_shndx ? LOAD_AT + symbol->st_value : ours(object->strings + symbol->st_name);
+        uint64_t value =
+            symbol->st_shndx ? LOAD_AT + symbol->st_value : ours(object->strings + symbol->st_name);
         uint64_t *place = (uint64_t *)(LOAD_AT + rela[i].r_offset);
         switch (ELF64_R_TYPE(rela[i].r_info)) {
         case R_X86_64_RELATIVE:
@@ -91,8 +96,8 @@ bool decoder_load(int fd)
         uint64_t to = (LOAD_AT + phdr[i].p_vaddr + phdr[i].p_memsz + PAGE - 1) & ~(PAGE - 1);
         long at = SYS(__NR_mmap, from, to - from, PROT_READ | PROT_WRITE | PROT_EXEC,
                       MAP_PRIVATE | MAP_FIXED | MAP_ANONYMOUS, -1, 0);
-        if (at != (long)from || SYS(__NR_pread64, fd, LOAD_AT + phdr[i].p_vaddr, phdr[i].p_filesz, phdr[i].p_offset) !=
-                                    (long)phdr[i].p_filesz)
+        if (at != (long)from || SYS(__NR_pread64, fd, LOAD_AT + phdr[i].p_vaddr, phdr[i].p_filesz,
+                                    phdr[i].p_offset) != (long)phdr[i].p_filesz)
             return false;
     }
     if (!dynamic)

@@ -53,7 +53,8 @@ static bool follow_loads(const struct insn_note *note, bool loads, uint16_t addr
     return newest_address && number + 1 - newest_address < 16;
 }
 
-static void memory(const struct block *block, const uint64_t *slots, const struct registers *registers, uint64_t number)
+static void memory(const struct block *block, const uint64_t *slots, const struct registers *registers,
+                   uint64_t number)
 {
     const struct memory_op *op = &memory_ops[block->first_op], *ops_end = op + block->n_ops;
     for (unsigned i = 0; i < block->n_insns; i++) {

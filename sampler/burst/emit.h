@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The few x86-64 instructions that the translator writes around the copied ones. None changes a status flag unless its
- * name says so. `at` is where the next byte goes. Registers by number. For translate.c. */
+/* The few x86-64 instructions that the translator writes around the copied ones. None changes a status flag
+ * unless its name says so. `at` is where the next byte goes. Registers by number. For translate.c. */
 #ifndef CS_BURST_EMIT_H
 #define CS_BURST_EMIT_H
 
@@ -10,7 +10,10 @@ enum { RAX, RCX, RDX, RBX, RSP, RBP, RSI, RDI };
 
 static uint8_t *at;
 
-static inline void byte(unsigned value) { *at++ = (uint8_t)value; }
+static inline void byte(unsigned value)
+{
+    *at++ = (uint8_t)value;
+}
 static inline void word32(uint32_t value)
 {
     *(uint32_t *)at = value; /* x86 stores unaligned */
@@ -26,7 +29,10 @@ static inline void relative(const void *place, int more)
 {
     word32((uint32_t)((int64_t)(uint64_t)place - (int64_t)(uint64_t)(at + 4 + more)));
 }
-static inline void rex_w(unsigned reg, unsigned rm) { byte(0x48 | (reg >> 3) << 2 | rm >> 3); }
+static inline void rex_w(unsigned reg, unsigned rm)
+{
+    byte(0x48 | (reg >> 3) << 2 | rm >> 3);
+}
 
 /* mov [place], reg / mov reg, [place] */
 static inline void save(const void *place, unsigned reg)
@@ -49,7 +55,8 @@ static inline void move_imm64(unsigned reg, uint64_t value)
     byte(0xb8 | (reg & 7));
     word64(value);
 }
-/* `opcode` reg, [base + index * scale + disp]; base, index 16 = none. `address32`: 32-bit address arithmetic. */
+/* `opcode` reg, [base + index * scale + disp]; base, index 16 = none. `address32`: 32-bit address arithmetic.
+ */
 static inline void with_memory(unsigned opcode, unsigned reg, unsigned base, unsigned index, unsigned scale,
                                int32_t disp, int address32)
 {
@@ -62,7 +69,8 @@ static inline void with_memory(unsigned opcode, unsigned reg, unsigned base, uns
     byte(bits << 6 | (index < 16 ? index & 7 : 4U) << 3 | (base < 16 ? base & 7 : 5U));
     word32((uint32_t)disp);
 }
-static inline void lea(unsigned reg, unsigned base, unsigned index, unsigned scale, int32_t disp, int address32)
+static inline void lea(unsigned reg, unsigned base, unsigned index, unsigned scale, int32_t disp,
+                       int address32)
 {
     with_memory(0x8d, reg, base, index, scale, disp, address32);
 }
@@ -76,8 +84,14 @@ static inline void jump_to(const uint8_t *code)
     byte(0xe9);
     relative(code, 0);
 }
-static inline void push(unsigned reg) { byte(0x50 | reg); }
-static inline void pop(unsigned reg) { byte(0x58 | reg); }
+static inline void push(unsigned reg)
+{
+    byte(0x50 | reg);
+}
+static inline void pop(unsigned reg)
+{
+    byte(0x58 | reg);
+}
 static inline void mark(uint32_t value)
 {
     byte(0x0f);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Into translated code and out of it, by signals: the kernel builds a frame with every register and the vector state,
- * the handler changes the frame, the kernel puts it back. Nothing else could restore the whole state of any
- * machine in so little code.
+/* Into translated code and out of it, by signals: the kernel builds a frame with every register and the
+ * vector state, the handler changes the frame, the kernel puts it back. Nothing else could restore the whole
+ * state of any machine in so little code.
  *
  *     run_burst: ud2 ──► handler: own frame aside, target's registers into it ──► translated code
  *        ▲                                                                          │ fault, ud2
@@ -75,8 +75,9 @@ static void load_vectors(uint8_t *frame)
 static void load_registers(greg_t *g, const struct registers *r)
 {
     const uint64_t values[][2] = {
-        {REG_R8, r->r8},   {REG_R9, r->r9},   {REG_R10, r->r10}, {REG_R11, r->r11}, {REG_R12, r->r12}, {REG_R13, r->r13},
-        {REG_R14, r->r14}, {REG_R15, r->r15}, {REG_RDI, r->rdi}, {REG_RSI, r->rsi}, {REG_RBP, r->rbp}, {REG_RBX, r->rbx},
+        {REG_R8, r->r8},   {REG_R9, r->r9},   {REG_R10, r->r10}, {REG_R11, r->r11},
+        {REG_R12, r->r12}, {REG_R13, r->r13}, {REG_R14, r->r14}, {REG_R15, r->r15},
+        {REG_RDI, r->rdi}, {REG_RSI, r->rsi}, {REG_RBP, r->rbp}, {REG_RBX, r->rbx},
         {REG_RDX, r->rdx}, {REG_RAX, r->rax}, {REG_RCX, r->rcx}, {REG_RSP, r->rsp},
     };
     for (unsigned i = 0; i < sizeof values / sizeof *values; i++)
@@ -170,7 +171,8 @@ static void handler(int number, siginfo_t *signal, void *argument)
         end_burst(context, CS_BURST_TIME, 0, true);
     } else if (number == SIGILL && g[REG_TRAPNO] == 6 && *(const uint16_t *)rip == 0x0b0f) {
         on_mark(context, rip);
-    } else if (number == SIGSEGV && signal->si_code > 0 && signal->si_code != SI_KERNEL && g[REG_TRAPNO] == 14) {
+    } else if (number == SIGSEGV && signal->si_code > 0 && signal->si_code != SI_KERNEL &&
+               g[REG_TRAPNO] == 14) {
         on_fault(context, (uint64_t)signal->si_addr);
     } else {
         end_burst(context, number == SIGILL ? CS_BURST_UNSUPPORTED : CS_BURST_FAULT, 0, true);
@@ -199,7 +201,8 @@ static void wake(int number, siginfo_t *signal, void *argument)
 void signals_install(void)
 {
     static const int numbers[] = {SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGTRAP};
-    struct kernel_sigaction action = {handler, SA_SIGINFO | SA_ONSTACK | SA_NODEFER | SA_RESTORER, restore_frame, 0};
+    struct kernel_sigaction action = {handler, SA_SIGINFO | SA_ONSTACK | SA_NODEFER | SA_RESTORER,
+                                      restore_frame, 0};
     for (unsigned i = 0; i < sizeof numbers / sizeof *numbers; i++)
         SYS(__NR_rt_sigaction, numbers[i], &action, NULL, 8);
     action.handler = wake;
@@ -215,8 +218,9 @@ void signals_thread(void *stack, uint64_t bytes)
     SYS(__NR_sigaltstack, &alternative, NULL);
 }
 
-__attribute__((noinline)) void run_burst(const struct registers *registers, const void *xstate, uint64_t xstate_bytes,
-                                         uint32_t instructions, uint64_t deadline, struct run *run)
+__attribute__((noinline)) void run_burst(const struct registers *registers, const void *xstate,
+                                         uint64_t xstate_bytes, uint32_t instructions, uint64_t deadline,
+                                         struct run *run)
 {
     now.registers = registers;
     now.xstate = xstate;

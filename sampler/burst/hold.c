@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Holding a thread without its noticing. A one-shot cpu-clock event with attr.sigtrap and exclude_kernel
- * raises SIGTRAP while the thread runs its own code; we trace the thread just then (PTRACE_SEIZE doesn't stop it),
- * so the signal stops it for us and is thrown away on PTRACE_DETACH. No system call is ever interrupted: the event
- * can't fire in the kernel. The thread is traced for the fraction of a millisecond that this takes.
+ * raises SIGTRAP while the thread runs its own code; we trace the thread just then (PTRACE_SEIZE doesn't stop
+ * it), so the signal stops it for us and is thrown away on PTRACE_DETACH. No system call is ever interrupted:
+ * the event can't fire in the kernel. The thread is traced for the fraction of a millisecond that this takes.
  *
- * A thread that goes to sleep before the event fires can't be detached (that needs a stop), but the kernel detaches
- * the threads of a tracer that ends: so each burst has a thread of its own, the hunter, which in that case just ends.
+ * A thread that goes to sleep before the event fires can't be detached (that needs a stop), but the kernel
+ * detaches the threads of a tracer that ends: so each burst has a thread of its own, the hunter, which in
+ * that case just ends.
  *
- * The order that keeps the target alive: seize, then arm; disarm, then see that no SIGTRAP is on its way, then end. If we die
- * while the thread is held nothing happens to it: the kernel forgets a signal whose stop was waited for. */
+ * The order that keeps the target alive: seize, then arm; disarm, then see that no SIGTRAP is on its way,
+ * then end. If we die while the thread is held nothing happens to it: the kernel forgets a signal whose stop
+ * was waited for. */
 #include "sampler/burst/runner.h"
 #include "sampler/burst/sys.h"
 
@@ -128,7 +130,8 @@ static void do_burst(uint64_t stopped_ns)
     outcome->copy_ns = (uint32_t)(copied_ns - stopped_ns);
     blocks_translated = 0;
     uint32_t budget = command->instructions;
-    /* TSC ticks a nanosecond are not known here: the time since the stop tells. Three per nanosecond is the most. */
+    /* TSC ticks a nanosecond are not known here: the time since the stop tells. Three per nanosecond is the
+     * most. */
     uint64_t deadline = started + (uint64_t)command->held_max_us * 3000;
     run_burst(&registers, xstate, vectors.iov_len, budget, deadline, &run);
     outcome->run_ns = (uint32_t)(clock_ns() - copied_ns);
@@ -223,8 +226,8 @@ static int hunter(void)
 /* Starts the hunter on its own stack; hunter_tid becomes 0, with a futex wake, when it has ended. */
 static void start_hunter(void)
 {
-    uint64_t flags = CLONE_VM | CLONE_FS | CLONE_FILES | CLONE_SIGHAND | CLONE_THREAD | CLONE_SYSVSEM | CLONE_SETTLS |
-                     CLONE_PARENT_SETTID | CLONE_CHILD_CLEARTID;
+    uint64_t flags = CLONE_VM | CLONE_FS | CLONE_FILES | CLONE_SIGHAND | CLONE_THREAD | CLONE_SYSVSEM |
+                     CLONE_SETTLS | CLONE_PARENT_SETTID | CLONE_CHILD_CLEARTID;
     void *top = hunter_stack + sizeof hunter_stack - 64;
     register void *tid_place __asm__("r10") = (void *)&hunter_tid;
     register void *tls __asm__("r8") = own_fs;
@@ -239,8 +242,8 @@ static void start_hunter(void)
                      "  syscall\n"
                      "1:\n"
                      : "=a"(result)
-                     : "a"(__NR_clone), "D"(flags), "S"(top), "d"(&hunter_tid), "r"(tid_place), "r"(tls),
-                       [entry] "b"(hunter)
+                     : "a"(__NR_clone), "D"(flags), "S"(top), "d"(&hunter_tid), "r"(tid_place),
+                       "r"(tls), [entry] "b"(hunter)
                      : "rcx", "r11", "memory");
     if (result < 0)
         die(77);
@@ -266,7 +269,7 @@ void burst(struct cs_burst_shared *with)
     shared->outcome.skip = CS_BURST_SKIP_BROKEN;
     int map = regions_refresh();
     if (map < 0)
-        return skip(map == -2 ? CS_BURST_SKIP_TAKEN : CS_BURST_SKIP_GONE, 0);
+        return skip(map == -2 ? CS_BURST_SKIP_TAKEN : CS_BURST_SKIP_GONE, ESRCH);
     if (map == 1) {
         pages_forget_changed();
         if (code_moved()) {

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Copies of the target's pages. Data pages sit at their own addresses. Those that the target can write are
- * copied again at the start of each burst if they were used in enough of the last ones (a copy costs some 0.6 us, a fault 4 to
- * 5), else unmapped; those that it can't write stay until its memory map changes. Code pages are kept aside for the
- * translator and are compared with the target after each burst that ran them.
+ * copied again at the start of each burst if they were used in enough of the last ones (a copy costs some 0.6
+ * us, a fault 4 to 5), else unmapped; those that it can't write stay until its memory map changes. Code pages
+ * are kept aside for the translator and are compared with the target after each burst that ran them.
  *
- * Invariant: while a burst runs, a mapped page outside of the runner is a copy made during this burst, or of memory that
- * the target can't write and whose region is unchanged. */
+ * Invariant: while a burst runs, a mapped page outside of the runner is a copy made during this burst, or of
+ * memory that the target can't write and whose region is unchanged. */
 #include "sampler/burst/runner.h"
 #include "sampler/burst/sys.h"
 
@@ -229,7 +229,10 @@ void code_ran(uint64_t from, uint64_t to)
     }
 }
 
-bool code_is_at(uint64_t addr) { return code_slots[code_slot_of(addr & ~(PAGE - 1))] != 0; }
+bool code_is_at(uint64_t addr)
+{
+    return code_slots[code_slot_of(addr & ~(PAGE - 1))] != 0;
+}
 
 bool code_unchanged(void)
 {

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* How predictable branches are: a two-level predictor with local history (Yeh and Patt 1991), gshare with global history
- * (McFarling 1993), a chooser for each branch; for indirect branches a table of targets by history of
- * targets, for returns a stack. Tables live on from burst to burst, histories start anew in each. Real predictors are
- * better; a branch that these two miss often is hard for any. Columns of cs_schema_branches. */
+/* How predictable branches are: a two-level predictor with local history (Yeh and Patt 1991), gshare with
+ * global history (McFarling 1993), a chooser for each branch; for indirect branches a table of targets by
+ * history of targets, for returns a stack. Tables live on from burst to burst, histories start anew in each.
+ * Real predictors are better; a branch that these two miss often is hard for any. Columns of
+ * cs_schema_branches. */
 #include "sampler/burst/runner.h"
 #include "sampler/burst/sys.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The target's memory map, read from /proc/PID/maps between bursts (never while a thread is held). A region's
- * identity is a hash of what decides whether a copy of one of its pages can still be right: file, position in it,
- * permissions. */
+ * identity is a hash of what decides whether a copy of one of its pages can still be right: file, position in
+ * it, permissions. */
 #include "sampler/burst/runner.h"
 #include "sampler/burst/sys.h"
 
@@ -140,7 +140,8 @@ const struct region *region_at(uint64_t addr)
 const struct region *region_stack_above(uint64_t addr)
 {
     unsigned i = above(addr);
-    return i < n_regions && regions[i].kind == REGION_STACK && regions[i].start - addr < 8 << 20 ? &regions[i] : NULL;
+    return i < n_regions && regions[i].kind == REGION_STACK && regions[i].start - addr < 8 << 20 ? &regions[i]
+                                                                                                 : NULL;
 }
 
 uint64_t region_identity(const struct region *region, uint64_t addr)

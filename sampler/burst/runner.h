@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The burst runner: repeats natively, in an address space of its own, what a held thread is about to do.
  *
- * The runner is a process that contains nothing but itself, in [CS_BURST_BASE, + CS_BURST_SPAN). Copies of the target's
- * pages appear *at their own addresses* on first touch, so that instructions run unchanged, with any extension that
- * the machine has; only control transfers are translated, into code that notes the block and goes to the
- * translation of the target. A block of the target becomes, in the code cache:
+ * The runner is a process that contains nothing but itself, in [CS_BURST_BASE, + CS_BURST_SPAN). Copies of
+ * the target's pages appear *at their own addresses* on first touch, so that instructions run unchanged, with
+ * any extension that the machine has; only control transfers are translated, into code that notes the block
+ * and goes to the translation of the target. A block of the target becomes, in the code cache:
  *
  *     remaining -= n; if (remaining < 0) end         status flags kept where they live
  *     *cursor = block number; cursor += 1 + slots
@@ -12,9 +12,9 @@
  *         in the block notes its registers in a slot
  *     branch: to a translation, or `ud2`, which the signal handler turns into one
  *
- * Every way into and out of translated code is a signal: `ud2` enters (the handler puts the target's registers into
- * the signal frame), page faults bring pages, `ud2` asks for translations, and the end restores the runner's own frame. The
- * kernel saves and restores the whole vector state on the way.
+ * Every way into and out of translated code is a signal: `ud2` enters (the handler puts the target's
+ * registers into the signal frame), page faults bring pages, `ud2` asks for translations, and the end
+ * restores the runner's own frame. The kernel saves and restores the whole vector state on the way.
  *
  *   file         what
  *   start.c      entry, own stack, what the kernel mapped is unmapped, the loop over commands
@@ -46,10 +46,11 @@ struct region {
     bool r, w, x, shared;
     uint8_t kind;
 };
-/* Reads the map again. 0, 1 when it changed, -1 when the target is gone, -2 when it uses the runner's addresses. */
+/* Reads the map again. 0, 1 when it changed, -1 when the target is gone, -2 when it uses the runner's
+ * addresses. */
 int regions_refresh(void);
-const struct region *region_at(uint64_t addr);           /* NULL: none known */
-const struct region *region_stack_above(uint64_t addr);  /* the stack, if growing it downwards reaches addr */
+const struct region *region_at(uint64_t addr);          /* NULL: none known */
+const struct region *region_stack_above(uint64_t addr); /* the stack, if growing it downwards reaches addr */
 uint64_t region_identity(const struct region *region, uint64_t addr);
 
 /* ---- pages.c ---- */
@@ -110,7 +111,7 @@ void translations_expand(const uint32_t *executed, unsigned n); /* translates wh
 enum { MARK_MISS = 1, MARK_INDIRECT, MARK_BUDGET, MARK_STOP };
 #define MARK(kind, value) ((uint32_t)(kind) << 28 | (uint32_t)(value))
 #define MARK_KIND(mark) ((mark) >> 28)
-#define MARK_VALUE(mark) ((mark) & 0xfffffff)
+#define MARK_VALUE(mark) ((mark)&0xfffffff)
 bool in_cache(uint64_t addr);
 
 /* Read and written by translated code. */
@@ -123,22 +124,22 @@ extern struct hot hot;
 
 /* ---- enter.c ---- */
 struct registers { /* as PTRACE_GETREGSET gives them */
-    uint64_t r15, r14, r13, r12, rbp, rbx, r11, r10, r9, r8, rax, rcx, rdx, rsi, rdi, orig_rax, rip, cs, eflags, rsp,
-        ss, fs_base, gs_base, ds, es, fs, gs;
+    uint64_t r15, r14, r13, r12, rbp, rbx, r11, r10, r9, r8, rax, rcx, rdx, rsi, rdi, orig_rax, rip, cs,
+        eflags, rsp, ss, fs_base, gs_base, ds, es, fs, gs;
 };
 #define TRACE_WORDS (256 * 1024)
 extern uint64_t trace[];
 struct run {
     enum cs_burst_cause cause;
-    uint64_t *end;    /* of the trace */
-    uint64_t next;    /* address where it stopped */
+    uint64_t *end;     /* of the trace */
+    uint64_t next;     /* address where it stopped */
     bool last_partial; /* the last block was left in its middle */
 };
 void signals_install(void);
 void signals_thread(void *stack, uint64_t bytes);
 /* Runs from these registers. `deadline` in TSC. */
-void run_burst(const struct registers *registers, const void *xstate, uint64_t xstate_bytes, uint32_t instructions,
-               uint64_t deadline, struct run *run);
+void run_burst(const struct registers *registers, const void *xstate, uint64_t xstate_bytes,
+               uint32_t instructions, uint64_t deadline, struct run *run);
 
 /* ---- hold.c ---- */
 void burst(struct cs_burst_shared *shared);

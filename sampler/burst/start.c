@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Entry of the burst runner. The kernel has put a stack, the vDSO and its clock pages where the target may have
- * something: take a stack of our own, move the clock pages aside (a target that reads the time reads them), unmap the rest.
- * Then: a command, a burst, an answer, until the profiler closes the socket. The runner must not die while an event that
- * could stop the target is armed, so it does not die with the profiler but by reading the end of the socket. */
+/* Entry of the burst runner. The kernel has put a stack, the vDSO and its clock pages where the target may
+ * have something: take a stack of our own, move the clock pages aside (a target that reads the time reads
+ * them), unmap the rest. Then: a command, a burst, an answer, until the profiler closes the socket. The
+ * runner must not die while an event that could stop the target is armed, so it does not die with the
+ * profiler but by reading the end of the socket. */
 #include "sampler/burst/runner.h"
 #include "sampler/burst/sys.h"
 
@@ -99,8 +100,8 @@ __attribute__((used)) _Noreturn void start(uint64_t *initial)
     if (!decoder_load(CS_BURST_FD_DECODER))
         die(72);
     uint64_t shared_addr = CS_BURST_BASE + CS_BURST_SPAN - 0x800000;
-    long at = SYS(__NR_mmap, shared_addr, sizeof(struct cs_burst_shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED,
-                  CS_BURST_FD_SHARED, 0);
+    long at = SYS(__NR_mmap, shared_addr, sizeof(struct cs_burst_shared), PROT_READ | PROT_WRITE,
+                  MAP_SHARED | MAP_FIXED, CS_BURST_FD_SHARED, 0);
     if (at != (long)shared_addr)
         die(73);
     struct cs_burst_shared *shared = (struct cs_burst_shared *)shared_addr;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* System calls of the burst runner, which has no libc: its address space must be empty but for itself. Each returns
- * what the kernel returns: negative errno on failure. Only for sampler/burst/. */
+/* System calls of the burst runner, which has no libc: its address space must be empty but for itself. Each
+ * returns what the kernel returns: negative errno on failure. Only for sampler/burst/. */
 #ifndef CS_BURST_SYS_H
 #define CS_BURST_SYS_H
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* What memory instructions and code touched in a burst: columns of cs_schema_memory and cs_schema_code_lines.
- * Distances are counts of distinct lines (pages) since the last use: exact below the threshold, found by a scan over what
- * the burst touched, and only where so many *changes* of line lie between that the answer isn't known without. */
+ * Distances are counts of distinct lines (pages) since the last use: exact below the threshold, found by a
+ * scan over what the burst touched, and only where so many *changes* of line lie between that the answer
+ * isn't known without. */
 #include "sampler/burst/runner.h"
 #include "sampler/burst/sys.h"
 
@@ -83,7 +84,7 @@ static int row_of(struct index *index, uint64_t key, uint32_t *n)
     if (*n == CS_BURST_ROWS_MAX)
         return -1;
     index->key[*n] = key;
-    index->slot[slot] = (uint16_t)++*n;
+    index->slot[slot] = (uint16_t)++ * n;
     return (int)*n - 1;
 }
 
@@ -150,7 +151,8 @@ static void compare_with_stores(uint32_t *column, uint64_t addr, uint64_t size)
         column[CS_MEMORY_FORWARDED - 1]++;
     else if (from < addr + size && addr < to)
         column[CS_MEMORY_BLOCKED - 1]++;
-    else if (from / PAGE != addr / PAGE && from % PAGE < addr % PAGE + size && addr % PAGE < from % PAGE + (to - from))
+    else if (from / PAGE != addr / PAGE && from % PAGE < addr % PAGE + size &&
+             addr % PAGE < from % PAGE + (to - from))
         column[CS_MEMORY_ALIASED - 1]++;
 }
 

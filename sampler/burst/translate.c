@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Blocks of the target to blocks of the code cache; shape and reasons in runner.h. What is copied is copied byte
- * for byte, but for memory operands relative to the instruction pointer: those get a register that the instruction
- * doesn't use. Links between blocks are `jmp rel32` to a `ud2` until the target is translated, then to it. The cache is
- * never partly freed: when it is full, or code changed, everything goes.
+/* Blocks of the target to blocks of the code cache; shape and reasons in runner.h. What is copied is copied
+ * byte for byte, but for memory operands relative to the instruction pointer: those get a register that the
+ * instruction doesn't use. Links between blocks are `jmp rel32` to a `ud2` until the target is translated,
+ * then to it. The cache is never partly freed: when it is full, or code changed, everything goes.
  *
- * Invariant: translated code leaves registers and flags at each copied instruction as the original would, reads and writes no
- * memory but the target's copies, `hot` and the trace. */
+ * Invariant: translated code leaves registers and flags at each copied instruction as the original would,
+ * reads and writes no memory but the target's copies, `hot` and the trace. */
 #include "sampler/burst/decoder.h"
 #include "sampler/burst/emit.h"
 #include "sampler/burst/runner.h"
@@ -59,12 +59,15 @@ static unsigned slot_of(uint64_t pc)
     return slot;
 }
 
-bool in_cache(uint64_t addr) { return addr - (uint64_t)code_cache < CACHE_BYTES; }
+bool in_cache(uint64_t addr)
+{
+    return addr - (uint64_t)code_cache < CACHE_BYTES;
+}
 
 bool translations_full(void)
 {
-    return n_blocks > BLOCKS_MAX - 8 || n_ops > OPS_MAX - 1024 || n_notes > NOTES_MAX - 1024 || n_links > LINKS_MAX - 64 ||
-           code_end > code_cache + CACHE_BYTES - 8 * BLOCK_CODE_MAX;
+    return n_blocks > BLOCKS_MAX - 8 || n_ops > OPS_MAX - 1024 || n_notes > NOTES_MAX - 1024 ||
+           n_links > LINKS_MAX - 64 || code_end > code_cache + CACHE_BYTES - 8 * BLOCK_CODE_MAX;
 }
 
 /* hot.target holds where to go. */
@@ -131,7 +134,8 @@ static unsigned general(ZydisRegister reg)
     if (reg == ZYDIS_REGISTER_NONE)
         return 16;
     ZydisRegister whole = decoder.enclosing(ZYDIS_MACHINE_MODE_LONG_64, reg);
-    return whole >= ZYDIS_REGISTER_RAX && whole <= ZYDIS_REGISTER_R15 ? (unsigned)(whole - ZYDIS_REGISTER_RAX) : 16;
+    return whole >= ZYDIS_REGISTER_RAX && whole <= ZYDIS_REGISTER_R15 ? (unsigned)(whole - ZYDIS_REGISTER_RAX)
+                                                                      : 16;
 }
 
 /* Instructions that end a burst: what they do depends on more than registers and memory, or changes more. */
@@ -211,8 +215,9 @@ static int end_of(const struct decoded *d)
     }
 }
 
-#define STATUS                                                                                                         \
-    (ZYDIS_CPUFLAG_CF | ZYDIS_CPUFLAG_PF | ZYDIS_CPUFLAG_AF | ZYDIS_CPUFLAG_ZF | ZYDIS_CPUFLAG_SF | ZYDIS_CPUFLAG_OF)
+#define STATUS                                                                                               \
+    (ZYDIS_CPUFLAG_CF | ZYDIS_CPUFLAG_PF | ZYDIS_CPUFLAG_AF | ZYDIS_CPUFLAG_ZF | ZYDIS_CPUFLAG_SF |          \
+     ZYDIS_CPUFLAG_OF)
 
 /* Are all status flags written before one is read, from the block's start on? */
 static bool flags_dead(unsigned n)
@@ -317,7 +322,8 @@ static void note_operand(const struct decoded *d, unsigned number, const ZydisDe
     } else if (base == 16 && index == 16) {
         op.flags |= OP_STATIC;
     } else if (index == 16 && !address32) {
-        bool pushes = o->visibility == ZYDIS_OPERAND_VISIBILITY_HIDDEN && base == RSP && (op.flags & OP_WRITE);
+        bool pushes =
+            o->visibility == ZYDIS_OPERAND_VISIBILITY_HIDDEN && base == RSP && (op.flags & OP_WRITE);
         op.slot = (uint8_t)slot_for_register(base);
         op.disp += known[base].moved - (pushes ? op.size : 0);
     } else {
@@ -364,13 +370,15 @@ static struct insn_note effects(const struct decoded *d)
     unsigned width = d->insn.operand_width / 8U;
     if (d->insn.mnemonic == ZYDIS_MNEMONIC_PUSH)
         moved = width == 2 ? -2 : -8;
-    else if (d->insn.mnemonic == ZYDIS_MNEMONIC_POP &&
-             !(d->operands[0].type == ZYDIS_OPERAND_TYPE_REGISTER && general(d->operands[0].reg.value) == RSP))
+    else if (d->insn.mnemonic == ZYDIS_MNEMONIC_POP && !(d->operands[0].type == ZYDIS_OPERAND_TYPE_REGISTER &&
+                                                         general(d->operands[0].reg.value) == RSP))
         moved = width == 2 ? 2 : 8;
-    else if ((d->insn.mnemonic == ZYDIS_MNEMONIC_SUB || d->insn.mnemonic == ZYDIS_MNEMONIC_ADD) && width == 8 &&
-             d->operands[0].type == ZYDIS_OPERAND_TYPE_REGISTER && d->operands[0].reg.value == ZYDIS_REGISTER_RSP &&
+    else if ((d->insn.mnemonic == ZYDIS_MNEMONIC_SUB || d->insn.mnemonic == ZYDIS_MNEMONIC_ADD) &&
+             width == 8 && d->operands[0].type == ZYDIS_OPERAND_TYPE_REGISTER &&
+             d->operands[0].reg.value == ZYDIS_REGISTER_RSP &&
              d->operands[1].type == ZYDIS_OPERAND_TYPE_IMMEDIATE)
-        moved = d->insn.mnemonic == ZYDIS_MNEMONIC_ADD ? d->operands[1].imm.value.s : -d->operands[1].imm.value.s;
+        moved =
+            d->insn.mnemonic == ZYDIS_MNEMONIC_ADD ? d->operands[1].imm.value.s : -d->operands[1].imm.value.s;
     else
         stack = false;
     for (unsigned reg = 0; reg < 16; reg++)
@@ -478,7 +486,8 @@ static void write_target(const struct decoded *d)
         if (o->mem.segment == ZYDIS_REGISTER_FS || o->mem.segment == ZYDIS_REGISTER_GS)
             byte(o->mem.segment == ZYDIS_REGISTER_FS ? 0x64 : 0x65);
         with_memory(0x8b, RAX, general(o->mem.base), general(o->mem.index), o->mem.scale,
-                    o->mem.disp.has_displacement ? (int32_t)o->mem.disp.value : 0, d->insn.address_width == 32);
+                    o->mem.disp.has_displacement ? (int32_t)o->mem.disp.value : 0,
+                    d->insn.address_width == 32);
     }
     save(&hot.target, RAX);
     load(RAX, &hot.save[0]);
@@ -492,7 +501,8 @@ static void write_end(struct block *block, const struct decoded *d)
     block->taken = taken;
     switch (block->end) {
     case END_COND:
-        if (d->insn.opcode_map == ZYDIS_OPCODE_MAP_DEFAULT && d->insn.opcode >= 0xe0) { /* loop, jrcxz: short only */
+        if (d->insn.opcode_map == ZYDIS_OPCODE_MAP_DEFAULT &&
+            d->insn.opcode >= 0xe0) { /* loop, jrcxz: short only */
             if (d->insn.address_width == 32)
                 byte(0x67);
             byte(d->insn.opcode);
@@ -653,7 +663,10 @@ void translation_link(uint32_t link, struct block *to)
     *(int32_t *)links[link].patch = (int32_t)(to->code - (links[link].patch + 4));
 }
 
-uint64_t translation_link_target(uint32_t link) { return links[link].target; }
+uint64_t translation_link_target(uint32_t link)
+{
+    return links[link].target;
+}
 
 void translation_remember_indirect(struct block *block)
 {

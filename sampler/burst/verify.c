@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The proof: single-step the held thread over the instructions of the trace and compare where it goes. The thread really
- * runs them, so the truth is the processor's own. For tests and `bench/run burst-exact`. */
+/* The proof: single-step the held thread over the instructions of the trace and compare where it goes. The
+ * thread really runs them, so the truth is the processor's own. For tests and `bench/run burst-exact`. */
 #include "sampler/burst/runner.h"
 #include "sampler/burst/sys.h"
 
@@ -10,7 +10,8 @@
 enum { SINGLESTEP = 9, PEEKUSER = 3, POKEUSER = 6, CONT = 7 };
 #define WALL 0x40000000
 
-/* Sets or clears (0) an execution breakpoint in debug register 0: x86's user area has it behind the registers. */
+/* Sets or clears (0) an execution breakpoint in debug register 0: x86's user area has it behind the
+ * registers. */
 #define DEBUG_REGISTERS 848
 static bool breakpoint(int tid, uint64_t at)
 {

@@ -1,0 +1,199 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* A table an image and event, filled from what a runner answered. Addresses are placed a page at a time: a
+ * burst has some hundred rows on some ten pages. */
+#include "sampler/burst_rows.h"
+#include "store/burst_schemas.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { EDGES, EDGES_512, EDGES_4096, STARTS, MEMORY, BRANCHES, LINES, N_TABLES };
+static const char *const events[N_TABLES] = {"burst-edges",  "burst-edges-512", "burst-edges-4096",
+                                             "burst-starts", "burst-memory",    "burst-branches",
+                                             "burst-lines"};
+static const struct cs_schema *schema_of(int table)
+{
+    const struct cs_schema *const schemas[N_TABLES] = {
+        &cs_schema_edges,  &cs_schema_edges,    &cs_schema_edges,     &cs_schema_points,
+        &cs_schema_memory, &cs_schema_branches, &cs_schema_code_lines};
+    return schemas[table];
+}
+
+struct image_tables {
+    const struct cs_image *image;
+    struct cs_table *table[N_TABLES];
+};
+
+#define PAGES 256
+struct placed_page {
+    uint64_t page; /* address / 4096 + 1, 0 = free */
+    struct image_tables *tables;
+    uint64_t delta; /* address - offset */
+};
+
+struct cs_burst_rows {
+    struct cs_sampler *sampler;
+    struct image_tables **images;
+    unsigned n_images, room;
+    struct placed_page pages[PAGES]; /* of the burst being added */
+    pid_t pid;
+    long unplaced;
+};
+
+struct cs_burst_rows *cs_burst_rows_open(struct cs_sampler *sampler)
+{
+    struct cs_burst_rows *rows = calloc(1, sizeof *rows);
+    if (rows)
+        rows->sampler = sampler;
+    return rows;
+}
+
+void cs_burst_rows_close(struct cs_burst_rows *rows)
+{
+    for (unsigned i = 0; rows && i < rows->n_images; i++) {
+        for (int t = 0; t < N_TABLES; t++)
+            cs_table_close(rows->images[i]->table[t]);
+        free(rows->images[i]);
+    }
+    if (rows)
+        free(rows->images);
+    free(rows);
+}
+
+static struct image_tables *tables_of(struct cs_burst_rows *rows, const struct cs_image *image)
+{
+    for (unsigned i = 0; i < rows->n_images; i++)
+        if (rows->images[i]->image == image)
+            return rows->images[i];
+    if (rows->n_images == rows->room) {
+        unsigned room = rows->room ? 2 * rows->room : 32;
+        struct image_tables **more = realloc(rows->images, room * sizeof *more);
+        if (!more)
+            return NULL;
+        rows->images = more;
+        rows->room = room;
+    }
+    struct image_tables *tables = calloc(1, sizeof *tables);
+    if (tables) {
+        tables->image = image;
+        rows->images[rows->n_images++] = tables;
+    }
+    return tables;
+}
+
+/* The tables of the image at addr, and its offset there; NULL where there is none. */
+static struct image_tables *place(struct cs_burst_rows *rows, uint64_t addr, uint64_t *offset)
+{
+    struct placed_page *page = &rows->pages[addr / 4096 % PAGES];
+    if (page->page != addr / 4096 + 1) {
+        const struct cs_image *image = NULL;
+        uint64_t at = 0;
+        page->page = addr / 4096 + 1;
+        page->tables = NULL;
+        if (cs_sampler_locate(rows->sampler, rows->pid, addr, &image, &at) == 0)
+            page->tables = tables_of(rows, image);
+        page->delta = addr - at;
+    }
+    *offset = addr - page->delta;
+    rows->unplaced += !page->tables;
+    return page->tables;
+}
+
+static int add(struct image_tables *tables, int table, const uint64_t *row)
+{
+    if (!tables->table[table])
+        tables->table[table] = cs_table_open(schema_of(table));
+    return tables->table[table] ? cs_table_add(tables->table[table], row) : -ENOMEM;
+}
+
+static int add_edge(struct image_tables *from, int table, uint64_t row[6], const struct image_tables *to,
+                    uint64_t count)
+{
+    if (!count)
+        return 0;
+    if (!from->table[table])
+        from->table[table] = cs_table_open(schema_of(table));
+    if (!from->table[table])
+        return -ENOMEM;
+    int64_t text = cs_table_text(from->table[table], from == to ? "" : to->image->id);
+    if (text < 0)
+        return -ENOMEM;
+    row[1] = (uint64_t)text;
+    row[3] = count;
+    row[4] = 1;
+    row[5] = count * count;
+    return cs_table_add(from->table[table], row);
+}
+
+static int add_edges(struct cs_burst_rows *rows, const struct cs_burst_shared *answer)
+{
+    int rc = 0;
+    for (uint32_t i = 0; !rc && i < answer->outcome.n_edges; i++) {
+        const struct cs_burst_edge_row *edge = &answer->edges[i];
+        uint64_t row[6];
+        struct image_tables *from = place(rows, edge->from, &row[0]);
+        struct image_tables *to = from ? place(rows, edge->to, &row[2]) : NULL;
+        if (!to)
+            continue;
+        rc = add_edge(from, EDGES, row, to, edge->count);
+        if (!rc)
+            rc = add_edge(from, EDGES_512, row, to, edge->count_512);
+        if (!rc)
+            rc = add_edge(from, EDGES_4096, row, to, edge->count_4096);
+    }
+    return rc;
+}
+
+static int add_columns(struct cs_burst_rows *rows, int table, uint64_t addr, const uint32_t *column,
+                       unsigned n)
+{
+    uint64_t row[CS_TABLE_COLUMNS_MAX];
+    struct image_tables *tables = place(rows, addr, &row[0]);
+    if (!tables)
+        return 0;
+    for (unsigned c = 0; c < n; c++)
+        row[1 + c] = column[c];
+    return add(tables, table, row);
+}
+
+long cs_burst_rows_add(struct cs_burst_rows *rows, pid_t pid, const struct cs_burst_shared *answer)
+{
+    _Static_assert(CS_BURST_MEMORY_COLUMNS == CS_MEMORY_N - 1, "wire and store agree");
+    _Static_assert(CS_BURST_BRANCH_COLUMNS == CS_BRANCH_N - 1, "wire and store agree");
+    _Static_assert(CS_BURST_LINE_COLUMNS == CS_CODE_LINE_N - 1, "wire and store agree");
+    static const uint32_t one = 1;
+    memset(rows->pages, 0, sizeof rows->pages);
+    rows->pid = pid;
+    rows->unplaced = 0;
+    int rc = add_columns(rows, STARTS, answer->outcome.start, &one, 1);
+    if (!rc)
+        rc = add_edges(rows, answer);
+    for (uint32_t i = 0; !rc && i < answer->outcome.n_memory; i++)
+        rc = add_columns(rows, MEMORY, answer->memory[i].addr, answer->memory[i].column,
+                         CS_BURST_MEMORY_COLUMNS);
+    for (uint32_t i = 0; !rc && i < answer->outcome.n_branches; i++)
+        rc = add_columns(rows, BRANCHES, answer->branches[i].addr, answer->branches[i].column,
+                         CS_BURST_BRANCH_COLUMNS);
+    for (uint32_t i = 0; !rc && i < answer->outcome.n_lines; i++)
+        rc = add_columns(rows, LINES, answer->lines[i].addr, answer->lines[i].column, CS_BURST_LINE_COLUMNS);
+    return rc ? rc : rows->unplaced;
+}
+
+int cs_burst_rows_merge(struct cs_burst_rows *rows, struct cs_store *store, struct cs_error *err)
+{
+    for (unsigned i = 0; i < rows->n_images; i++)
+        for (int t = 0; t < N_TABLES; t++) {
+            struct cs_table *table = rows->images[i]->table[t];
+            struct cs_profile_head head = {.unit = ""};
+            if (!table)
+                continue;
+            strncpy(head.event, events[t], sizeof head.event - 1);
+            int rc = cs_store_merge(store, rows->images[i]->image, &head, table, err);
+            if (rc < 0)
+                return rc;
+            cs_table_close(table);
+            rows->images[i]->table[t] = NULL;
+        }
+    return 0;
+}

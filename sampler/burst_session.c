@@ -1,0 +1,316 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The session: a thread that waits for moments and has bursts made, a runner for each process that was met
+ * twice (one that lives for milliseconds isn't worth a runner), the budget, and the counts. */
+#include "sampler/burst.h"
+#include "sampler/burst_moments.h"
+#include "sampler/burst_rows.h"
+#include "sampler/burst_runner.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <time.h>
+#include <unistd.h>
+
+#define INSTRUCTIONS 16000
+#define BUDGET 0.005
+#define RUNNERS_MAX 32
+#define LEAD_NS_LEAST 20000
+#define LEAD_NS_SPAN 60000
+#define TIMEOUT_MS 20
+#define HELD_MAX_US 3000
+#define NEW_PROCESS_NS 100000000ULL
+#define DENIED_NS 60000000000ULL
+/* What a burst costs beside the time held: two timer interrupts, the signal, caches cold afterwards. */
+#define BESIDE_US 60.0
+#define FIRST_COST_US 250.0
+#define THINNING 0.5
+#define HELD_KEPT 1024
+
+struct followed {
+    pid_t pid;
+    uint64_t first_ns, used_ns, denied_until_ns;
+    struct cs_burst_runner *runner;
+};
+
+struct cs_burst {
+    struct cs_burst_config config;
+    struct cs_moments *moments;
+    pthread_t thread;
+    bool started;
+    int stop_fd;
+    double chance; /* that a moment becomes a burst */
+    double budget, period_s;
+    uint64_t random;
+    struct followed followed[RUNNERS_MAX];
+
+    pthread_mutex_t lock; /* of everything below */
+    struct cs_burst_rows *rows;
+    struct cs_burst_statistics statistics, counted; /* so far; of it in the store */
+    float held_us[HELD_KEPT];
+    unsigned n_held;
+};
+
+static uint64_t now_ns(void)
+{
+    struct timespec time;
+    clock_gettime(CLOCK_MONOTONIC, &time);
+    return (uint64_t)time.tv_sec * 1000000000 + (uint64_t)time.tv_nsec;
+}
+
+static double random_share(struct cs_burst *burst)
+{
+    burst->random ^= burst->random << 13; /* xorshift64 */
+    burst->random ^= burst->random >> 7;
+    burst->random ^= burst->random << 17;
+    return (double)(burst->random >> 11) * 0x1p-53;
+}
+
+/* The runner of a process; NULL when it has none yet. */
+static struct followed *follow(struct cs_burst *burst, pid_t pid)
+{
+    uint64_t time = now_ns();
+    struct followed *oldest = &burst->followed[0], *mine = NULL;
+    for (int i = 0; i < RUNNERS_MAX && !mine; i++) {
+        struct followed *f = &burst->followed[i];
+        if (f->pid == pid)
+            mine = f;
+        else if (f->used_ns < oldest->used_ns)
+            oldest = f;
+    }
+    if (!mine) {
+        cs_burst_runner_close(oldest->runner);
+        *oldest = (struct followed){.pid = pid, .first_ns = time, .used_ns = time};
+        return NULL;
+    }
+    mine->used_ns = time;
+    if (mine->runner)
+        return mine;
+    if (time - mine->first_ns < NEW_PROCESS_NS || time < mine->denied_until_ns)
+        return NULL;
+    struct cs_error err;
+    if (cs_burst_runner_open(pid, &mine->runner, &err) < 0) {
+        mine->denied_until_ns = time + DENIED_NS;
+        pthread_mutex_lock(&burst->lock);
+        burst->statistics.skip[err.code == ESRCH ? CS_BURST_SKIP_GONE : CS_BURST_SKIP_DENIED]++;
+        pthread_mutex_unlock(&burst->lock);
+        return NULL;
+    }
+    pthread_mutex_lock(&burst->lock);
+    burst->statistics.runners++;
+    pthread_mutex_unlock(&burst->lock);
+    return mine;
+}
+
+static void unfollow(struct followed *f)
+{
+    cs_burst_runner_close(f->runner);
+    f->runner = NULL;
+}
+
+/* Fewer moments become bursts when bursts turn out dearer than thought. */
+static void adapt(struct cs_burst *burst, double held_us)
+{
+    struct cs_burst_statistics *s = &burst->statistics;
+    double cost = held_us + BESIDE_US;
+    s->cost_us += (cost - s->cost_us) / (s->bursts < 32 ? (double)s->bursts + 1 : 32);
+    if (burst->config.rate_hz > 0)
+        return;
+    double allowed = burst->config.sampler ? cs_sampler_burst_allowance(burst->config.sampler) : 0;
+    double budget = burst->config.budget > 0 ? burst->config.budget : allowed > 0 ? allowed : burst->budget;
+    burst->chance = budget * burst->period_s / (s->cost_us * 1e-6);
+    if (burst->chance > 1)
+        burst->chance = 1;
+}
+
+static void count(struct cs_burst *burst, pid_t pid, const struct cs_burst_shared *answer)
+{
+    const struct cs_burst_outcome *o = &answer->outcome;
+    struct cs_burst_statistics *s = &burst->statistics;
+    pthread_mutex_lock(&burst->lock);
+    s->held_ns += o->held_ns;
+    if (o->skip != CS_BURST_SKIP_NONE) {
+        s->skip[o->skip]++;
+    } else {
+        s->end[o->cause]++;
+        adapt(burst, o->held_ns / 1e3);
+        s->bursts++;
+        s->instructions += o->instructions;
+        burst->held_us[burst->n_held++ % HELD_KEPT] = (float)(o->held_ns / 1e3);
+        if (o->instructions) {
+            long unplaced = cs_burst_rows_add(burst->rows, pid, answer);
+            s->unplaced += unplaced > 0 ? (uint64_t)unplaced : 0;
+        }
+    }
+    pthread_mutex_unlock(&burst->lock);
+    if (burst->config.sampler && o->held_ns)
+        cs_sampler_held(burst->config.sampler, o->held_ns + (uint64_t)(BESIDE_US * 1e3));
+}
+
+static void one_burst(struct cs_burst *burst, const struct cs_moment *moment)
+{
+    struct followed *f = follow(burst, moment->pid);
+    if (!f)
+        return;
+    struct cs_error err;
+    struct cs_burst_command command = {
+        .tid = (uint32_t)moment->tid,
+        .instructions = burst->config.instructions ? burst->config.instructions : INSTRUCTIONS,
+        .lead_ns = LEAD_NS_LEAST + (uint32_t)(random_share(burst) * LEAD_NS_SPAN),
+        .timeout_ms = TIMEOUT_MS,
+        .held_max_us = HELD_MAX_US,
+    };
+    const struct cs_burst_shared *answer = cs_burst_runner_go(f->runner, &command, &err);
+    if (!answer) {
+        unfollow(f);
+        f->denied_until_ns = now_ns() + DENIED_NS;
+        pthread_mutex_lock(&burst->lock);
+        burst->statistics.skip[CS_BURST_SKIP_BROKEN]++;
+        pthread_mutex_unlock(&burst->lock);
+        return;
+    }
+    count(burst, moment->pid, answer);
+    if (answer->outcome.error == ESRCH)
+        unfollow(f); /* the program ended: after an exec there is another one under this PID */
+    if (answer->outcome.skip == CS_BURST_SKIP_TAKEN)
+        f->denied_until_ns = now_ns() + DENIED_NS;
+}
+
+static void *session(void *argument)
+{
+    struct cs_burst *burst = argument;
+    uint64_t stop = 0;
+    pid_t ourselves = getpid();
+    while (read(burst->stop_fd, &stop, sizeof stop) < 0) {
+        struct cs_moment moment;
+        if (cs_moments_wait(burst->moments, burst->stop_fd, 1000, &moment) != 1 || moment.pid == ourselves)
+            continue;
+        if (random_share(burst) >= burst->chance)
+            continue;
+        pthread_mutex_lock(&burst->lock);
+        burst->statistics.moments++;
+        pthread_mutex_unlock(&burst->lock);
+        one_burst(burst, &moment);
+    }
+    for (int i = 0; i < RUNNERS_MAX; i++)
+        unfollow(&burst->followed[i]);
+    return NULL;
+}
+
+int cs_burst_open(const struct cs_burst_config *config, struct cs_burst **out, struct cs_error *err)
+{
+    *out = NULL;
+    struct cs_burst *burst = calloc(1, sizeof *burst);
+    if (!burst)
+        return cs_fail(err, ENOMEM, "out of memory for bursts");
+    burst->config = *config;
+    burst->stop_fd = -1;
+    pthread_mutex_init(&burst->lock, NULL);
+    double allowed = config->sampler ? cs_sampler_burst_allowance(config->sampler) : 0;
+    burst->budget = config->budget > 0 ? config->budget : allowed > 0 ? allowed : BUDGET;
+    burst->chance = THINNING;
+    burst->period_s =
+        THINNING * (config->rate_hz > 0 ? 1 / config->rate_hz : FIRST_COST_US * 1e-6 / burst->budget);
+    burst->random = now_ns() | 1;
+    burst->rows = cs_burst_rows_open(config->sampler);
+    burst->stop_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    int rc = 0;
+    if (!burst->rows || burst->stop_fd < 0)
+        rc = cs_fail(err, ENOMEM, "out of memory or descriptors for bursts");
+    if (!rc)
+        rc = cs_moments_open(config->target, config->pid, (uint64_t)(burst->period_s * 1e9) | 1,
+                             &burst->moments, err);
+    if (!rc && pthread_create(&burst->thread, NULL, session, burst))
+        rc = cs_fail(err, EAGAIN, "no thread for bursts");
+    burst->started = !rc;
+    if (rc)
+        cs_burst_close(burst);
+    else
+        *out = burst;
+    return rc;
+}
+
+void cs_burst_stop(struct cs_burst *burst)
+{
+    uint64_t one = 1;
+    if (!burst->started)
+        return;
+    (void)!write(burst->stop_fd, &one, sizeof one);
+    pthread_join(burst->thread, NULL);
+    burst->started = false;
+}
+
+static int count_difference(struct cs_store *store, const char *name, const char *part, uint64_t now,
+                            uint64_t *before, struct cs_error *err)
+{
+    char counter[64];
+    snprintf(counter, sizeof counter, "%s%s%s", name, *part ? "." : "", part);
+    int rc = now > *before ? cs_store_count(store, counter, now - *before, err) : 0;
+    if (rc >= 0)
+        *before = now;
+    return rc < 0 ? rc : 0;
+}
+
+static int merge_counters(struct cs_burst *burst, struct cs_store *store, struct cs_error *err)
+{
+    struct cs_burst_statistics *s = &burst->statistics, *c = &burst->counted;
+    int rc = count_difference(store, "bursts", "", s->bursts, &c->bursts, err);
+    if (!rc)
+        rc = count_difference(store, "burst-instructions", "", s->instructions, &c->instructions, err);
+    if (!rc)
+        rc = count_difference(store, "burst-held-ns", "", s->held_ns, &c->held_ns, err);
+    if (!rc)
+        rc = count_difference(store, "burst-unplaced", "", s->unplaced, &c->unplaced, err);
+    for (unsigned i = 0; !rc && i < CS_BURST_CAUSE_N; i++)
+        rc = count_difference(store, "burst-end", cs_burst_cause_name(i), s->end[i], &c->end[i], err);
+    for (unsigned i = 1; !rc && i < CS_BURST_SKIP_N; i++)
+        rc = count_difference(store, "burst-skip", cs_burst_skip_name(i), s->skip[i], &c->skip[i], err);
+    return rc;
+}
+
+int cs_burst_merge(struct cs_burst *burst, struct cs_store *store, struct cs_error *err)
+{
+    pthread_mutex_lock(&burst->lock);
+    int rc = cs_burst_rows_merge(burst->rows, store, err);
+    if (!rc)
+        rc = merge_counters(burst, store, err);
+    pthread_mutex_unlock(&burst->lock);
+    return rc;
+}
+
+static int ascending(const void *a, const void *b)
+{
+    float x = *(const float *)a, y = *(const float *)b;
+    return (x > y) - (x < y);
+}
+
+void cs_burst_statistics(struct cs_burst *burst, struct cs_burst_statistics *out)
+{
+    float held[HELD_KEPT];
+    pthread_mutex_lock(&burst->lock);
+    *out = burst->statistics;
+    unsigned n = burst->n_held < HELD_KEPT ? burst->n_held : HELD_KEPT;
+    memcpy(held, burst->held_us, n * sizeof *held);
+    pthread_mutex_unlock(&burst->lock);
+    if (n) {
+        qsort(held, n, sizeof *held, ascending);
+        out->held_median_us = (double)held[n / 2];
+        out->held_p99_us = (double)held[n * 99 / 100];
+    }
+}
+
+void cs_burst_close(struct cs_burst *burst)
+{
+    if (!burst)
+        return;
+    cs_burst_stop(burst);
+    cs_moments_close(burst->moments);
+    cs_burst_rows_close(burst->rows);
+    if (burst->stop_fd >= 0)
+        close(burst->stop_fd);
+    pthread_mutex_destroy(&burst->lock);
+    free(burst);
+}
