@@ -15,7 +15,9 @@ extern const struct command command_calc;
 extern const struct command command_list;
 extern const struct command command_stats;
 extern const struct command command_diff;
+extern const struct command command_edges;
 extern const struct command command_accuracy;
+extern const struct command command_cfg;
 extern const struct command command_signals;
 extern const struct command command_store;
 extern const struct command command_import;
@@ -35,7 +37,9 @@ const struct command *const commands[] = {
     &command_list,
     &command_stats,
     &command_diff,
+    &command_edges,
     &command_accuracy,
+    &command_cfg,
     &command_signals,
     &command_store,
     &command_import,
