@@ -6,8 +6,11 @@
 #include "observer/observer.h"
 #include "signals/reader.h"
 
+#include "observer/os.h"
+
 #include <inttypes.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -27,9 +30,30 @@ static void catch_signals(void)
     sigaction(SIGTERM, &action, NULL);
 }
 
+static const char *thread_name(uint64_t tid)
+{
+    static char name[64];
+    char path[48];
+    if (tid == 0)
+        return "(idle)";
+    snprintf(path, sizeof path, "/proc/%u/comm", (unsigned)tid);
+    FILE *file = fopen(path, "re");
+    if (!file)
+        return NULL;
+    size_t n = fread(name, 1, sizeof name - 32, file);
+    fclose(file);
+    n = n && name[n - 1] == '\n' ? n - 1 : n;
+    snprintf(name + n, sizeof name - n, " %u", (unsigned)tid);
+    return name;
+}
+
 static const char *live_name(void *arg, unsigned tag, uint64_t value)
 {
     const struct cs_observed *seen = arg;
+    if (seen->tag_signals[tag] == CS_WORD_OS_THREAD)
+        return thread_name(value);
+    if (seen->tag_signals[tag] == CS_WORD_OS_SYSCALL)
+        return value == 0 ? "(none)" : cs_os_syscall_name((unsigned)value - 1);
     return seen->signals ? cs_reader_name(seen->signals, seen->tag_signals[tag], value) : NULL;
 }
 
@@ -80,7 +104,13 @@ static void print_seen(struct output *out, const struct cs_observed *seen, const
     const struct cs_placement *p = &seen->placement;
     output_line(out, "%s (process %d) on CPU %u, observed from CPU %u; they %s", seen->program,
                 (int)seen->pid, p->target, p->observer, p->relation);
-    if (seen->threads > 1)
+    for (unsigned i = 0; i < seen->n_notes; i++)
+        output_note(out, "%s", seen->notes[i]);
+    if (seen->followed)
+        output_line(out, "the CPU was followed through %" PRIu64 " context switches", seen->switches);
+    output_set(out, "followed", json_boolean(seen->followed));
+    output_set(out, "context_switches", json_integer((json_int_t)seen->switches));
+    if (!seen->followed && seen->threads > 1)
         output_note(
             out,
             "the program has %u threads; only thread %d was observed, also while others had the CPU: its "
@@ -121,7 +151,9 @@ static int read_options(const struct parsed *args, struct cs_observe_wish *wish,
     wish->jitter_cycles = (uint64_t)option_number(args, "jitter", 0, 0, 1e12);
     wish->seconds = option_number(args, "seconds", 0, 0, 1e9);
     wish->patience = option_number(args, "wait", wish->patience, 0, 1e6);
-    wish->rule.band_q32 = cs_dte_band(option_number(args, "band", 1, 0, 99) / 100);
+    wish->follow = option_given(args, "no-follow") ? CS_FOLLOW_NEVER : CS_FOLLOW_IF_POSSIBLE;
+    wish->rule.band_q32 = cs_dte_band(option_number(args, "band", 1, 0, 100) / 100);
+    wish->paper_rule = option_given(args, "band");
     wish->rule.same_tag = !option_given(args, "any-tag");
     wish->log_path = option(args, "log");
     if (operand_count(args) > 0)
@@ -175,16 +207,20 @@ static int run(const struct parsed *args)
 
 static const struct option_entry options[] = {
     {"pid", 'p', "PID", "observe a running process"},
-    {"signals", 's', "NAMES", "signals to read, separated by commas (else all that the program defines)"},
+    {"signals", 's', "NAMES",
+     "signals to read, separated by commas (else all of the program); os:thread, os:syscall"},
     {"period", 0, "CYCLES", "TSC cycles from sample to sample (else as fast as it goes); k, M"},
     {"jitter", 0, "CYCLES", "lengthen each period by a random number of cycles up to this"},
     {"seconds", 't', "S", "end after that time (else with the program, or at ^C)"},
     {"target-cpu", 0, "CPU", "where the program runs (else chosen)"},
     {"observer-cpu", 0, "CPU", "where the observer spins (else the nearest other core)"},
     {"smt", 0, NULL, "observe from the same core's other hardware thread"},
+    {"no-follow", 0, NULL,
+     "read one thread's signals all the time, whoever has the CPU (faster, needs no privilege)"},
     {"thread", 0, "TID", "read the signals of this thread only"},
     {"wait", 0, "S", "how long to wait for the program's signals (10)"},
-    {"band", 0, "PERCENT", "keep an interval if both its ends took the same time within this (1)"},
+    {"band", 0, "PERCENT",
+     "keep an interval if both its ends took the same time within this (1; signals: not asked)"},
     {"any-tag", 0, NULL, "count an interval for the tag at its start even if it ends with another"},
     OPTION_OUTPUT,
     {"log", 0, "FILE", "write all samples to FILE for hist, tags and timeline, instead of summing up"},

@@ -113,6 +113,8 @@ static int by_cycles(const void *a, const void *b)
 {
     const struct cs_tag_row *x = *(const struct cs_tag_row *const *)a,
                             *y = *(const struct cs_tag_row *const *)b;
+    if ((x->tag == CS_TAG_AWAY) != (y->tag == CS_TAG_AWAY))
+        return x->tag == CS_TAG_AWAY ? 1 : -1; /* last */
     if (x->half_cycles != y->half_cycles)
         return x->half_cycles < y->half_cycles ? 1 : -1;
     return x->tag < y->tag ? -1 : x->tag > y->tag;
@@ -127,7 +129,7 @@ static void rate_cells(struct sheet *sheet, const struct cs_tag_row *row, unsign
             sheet_none(sheet);
             continue;
         }
-        sheet_number(sheet, m.mean * PER);
+        sheet_number(sheet, cs_tag_mean(row, c) * PER);
         sheet_number(sheet, cs_moments_deviation(&m) * PER);
     }
 }
@@ -170,7 +172,7 @@ void observed_tags(struct output *out, const struct observed *o, unsigned tag, u
     qsort(rows, n_rows, sizeof *rows, by_cycles);
     double total = 0;
     for (size_t r = 0; r < n_rows; r++)
-        total += (double)rows[r]->half_cycles;
+        total += rows[r]->tag == CS_TAG_AWAY ? 0 : (double)rows[r]->half_cycles;
 
     output_line(out, "%s", "");
     snprintf(sheets[tag], sizeof sheets[tag], "%s", tag == 0 ? "tags" : "tags2");
@@ -186,7 +188,10 @@ void observed_tags(struct output *out, const struct observed *o, unsigned tag, u
         sheet_count(sheet, rows[r]->tag);
         sheet_count(sheet, rows[r]->samples);
         sheet_count(sheet, rows[r]->half_cycles / 2);
-        sheet_number(sheet, total > 0 ? 100 * (double)rows[r]->half_cycles / total : 0);
+        if (rows[r]->tag == CS_TAG_AWAY)
+            sheet_none(sheet); /* shares are of the time that the target ran */
+        else
+            sheet_number(sheet, total > 0 ? 100 * (double)rows[r]->half_cycles / total : 0);
         sheet_count(sheet, rows[r]->visits);
         sheet_count(sheet, rows[r]->kept);
         rate_cells(sheet, rows[r], counters);

@@ -8,8 +8,8 @@
 static const struct {
     const char *name, *meaning;
 } verdicts[CS_DTE_VERDICTS] = {
-    [CS_DTE_KEPT] = {"kept", "read in the same time at both ends"},
-    [CS_DTE_SKEW] = {"skew", "the two ends took different times to read"},
+    [CS_DTE_KEPT] = {"kept", "read undisturbed at both ends"},
+    [CS_DTE_SKEW] = {"skew", "reading was disturbed at one of the ends"},
     [CS_DTE_AWAY] = {"away", "the target did not run: another program or nobody had its CPU"},
     [CS_DTE_THREAD] = {"thread", "another thread ran at one end or in between"},
     [CS_DTE_TAG] = {"tag", "the tag changed between the ends"},
@@ -23,6 +23,8 @@ uint64_t cs_dte_band(double band)
 {
     if (!(band > 0))
         return 0;
+    if (band >= 1)
+        return CS_DTE_NO_BAND;
     double scaled = band * 4294967296.0 + 0.5;
     return scaled >= 4294967295.0 ? 4294967295u : (uint64_t)scaled;
 }
@@ -30,7 +32,7 @@ uint64_t cs_dte_band(double band)
 struct cs_dte_rule cs_dte_paper_rule(void)
 {
     return (struct cs_dte_rule){
-        .band_q32 = cs_dte_band(0.01), .gap_cycles = CS_DTE_LONGEST, .same_thread = true, .same_tag = false};
+        .band_q32 = cs_dte_band(0.01), .slow_cycles = UINT64_MAX, .gap_cycles = CS_DTE_LONGEST, .same_thread = true, .same_tag = false};
 }
 
 double cs_dte_cpc(const struct cs_dte_reading *from, const struct cs_dte_reading *to)

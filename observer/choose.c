@@ -6,6 +6,40 @@
 #include <string.h>
 #include <time.h>
 
+static const struct cs_seen_signal os_tags[] = {
+    {.name = CS_SIGNAL_OS_THREAD, .kind = CS_SIGNAL_TAG, .word = CS_WORD_OS_THREAD},
+    {.name = CS_SIGNAL_OS_SYSCALL, .kind = CS_SIGNAL_TAG, .word = CS_WORD_OS_SYSCALL},
+};
+
+static const struct cs_seen_signal *os_tag(const char *name)
+{
+    for (unsigned i = 0; i < 2; i++)
+        if (strcmp(os_tags[i].name, name) == 0)
+            return &os_tags[i];
+    return NULL;
+}
+
+bool cs_choose_is_os(const struct cs_seen_signal *signal)
+{
+    return signal->word >= CS_WORD_OS_THREAD;
+}
+
+bool cs_choose_needs_os(const struct cs_observe_wish *wish)
+{
+    for (unsigned i = 0; i < wish->n_signals; i++)
+        if (os_tag(wish->signals[i]))
+            return true;
+    return false;
+}
+
+bool cs_choose_needs_target(const struct cs_observe_wish *wish)
+{
+    for (unsigned i = 0; i < wish->n_signals; i++)
+        if (!os_tag(wish->signals[i]))
+            return true;
+    return false;
+}
+
 static void wait_us(long us)
 {
     nanosleep(&(struct timespec){.tv_nsec = us * 1000}, NULL);
@@ -17,9 +51,12 @@ struct patience {
     const int *stop;
 };
 
+#define PATIENCE 10 /* seconds */
+
 static struct patience patience(const struct cs_observe_wish *wish, struct cs_target *target, const int *stop)
 {
-    return (struct patience){cs_clock() + (uint64_t)(wish->patience * cs_clock_hz()), target, stop};
+    double seconds = wish->patience < 0 ? PATIENCE : wish->patience;
+    return (struct patience){cs_clock() + (uint64_t)(seconds * cs_clock_hz()), target, stop};
 }
 
 static bool over(const struct patience *p)
@@ -27,8 +64,7 @@ static bool over(const struct patience *p)
     return cs_clock() >= p->end || __atomic_load_n(p->stop, __ATOMIC_RELAXED) || cs_target_ended(p->target);
 }
 
-static int open_segment(const struct cs_observe_wish *wish, struct patience *p, struct cs_reader **reader,
-                        struct cs_error *err)
+static int open_segment(struct patience *p, struct cs_reader **reader, struct cs_error *err)
 {
     char why[CS_WHY_MAX];
     int rc;
@@ -39,8 +75,7 @@ static int open_segment(const struct cs_observe_wish *wish, struct patience *p, 
             return cs_fail(err, ENOENT, "%s published no signals%s; link it with signals/ (see cyclescope.h)",
                            cs_target_program(p->target),
                            cs_target_ended(p->target) ? " before it ended"
-                           : wish->patience > 0       ? " in the time that --wait gives"
-                                                      : "");
+                                                      : " in the time that --wait gives");
         wait_us(200);
     }
     return 0;
@@ -74,7 +109,8 @@ static const char *take_named(const struct cs_observe_wish *wish, const struct c
 {
     memset(choice, 0, sizeof *choice);
     for (unsigned i = 0; i < wish->n_signals; i++) {
-        const struct cs_seen_signal *s = named(all, n, wish->signals[i]);
+        const struct cs_seen_signal *s = os_tag(wish->signals[i]);
+        s = s ? s : named(all, n, wish->signals[i]);
         if (!s)
             return wish->signals[i];
         if (add(choice, s) < 0)
@@ -83,13 +119,24 @@ static const char *take_named(const struct cs_observe_wish *wish, const struct c
     return NULL;
 }
 
+void cs_choose_os_tags(const struct cs_observe_wish *wish, struct cs_choice *choice)
+{
+    memset(choice, 0, sizeof *choice);
+    if (wish->n_signals) {
+        take_named(wish, NULL, 0, choice);
+        return;
+    }
+    choice->tags[choice->n_tags++] = os_tags[1];
+    choice->tags[choice->n_tags++] = os_tags[0];
+}
+
 int cs_choose_signals(const struct cs_observe_wish *wish, struct cs_target *target, const int *stop,
                       struct cs_reader **reader, struct cs_choice *choice, struct cs_error *err)
 {
     struct cs_seen_signal all[CS_SIGNALS_MAX];
     struct patience p = patience(wish, target, stop);
     *reader = NULL;
-    int rc = open_segment(wish, &p, reader, err);
+    int rc = open_segment(&p, reader, err);
     if (rc < 0)
         return rc;
     unsigned n = 0, before = 0, quiet = 0;
@@ -133,6 +180,8 @@ static uint64_t changes(const struct cs_reader *reader, const struct cs_choice *
         unsigned k = 0;
         for (unsigned i = 0; i < c->n_tags + c->n_counters; i++, k++) {
             const struct cs_seen_signal *s = i < c->n_tags ? &c->tags[i] : &c->counters[i - c->n_tags];
+            if (cs_choose_is_os(s))
+                continue;
             uint64_t now = *cs_reader_word(reader, line, s->word);
             n += look && now != seen[k];
             seen[k] = now;

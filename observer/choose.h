@@ -13,6 +13,13 @@ struct cs_choice {
     unsigned left_out; /* signals that exist and found no room, when none was named */
 };
 
+/* Whether any signal is named that the target (not the os source) must define, or that the os source gives.
+ */
+bool cs_choose_needs_target(const struct cs_observe_wish *wish);
+bool cs_choose_needs_os(const struct cs_observe_wish *wish);
+bool cs_choose_is_os(const struct cs_seen_signal *signal);
+/* The tags of the os source, for a target that publishes nothing. */
+void cs_choose_os_tags(const struct cs_observe_wish *wish, struct cs_choice *choice);
 /* Opens the target's segment and finds the wished signals in it; *stop ends the waiting. */
 int cs_choose_signals(const struct cs_observe_wish *wish, struct cs_target *target, const int *stop,
                       struct cs_reader **reader, struct cs_choice *choice, struct cs_error *err);

@@ -6,15 +6,17 @@
  */
 static const volatile uint64_t *line_of(struct cs_follow *f, uint32_t tid)
 {
-    if (!f->n_lines)
+    if (!f->signals)
         return f->blank_line;
     uint32_t slot = tid % CS_FOLLOW_CACHE, line = f->cache[slot].line;
-    if (f->cache[slot].tid != tid || f->owners[line].tid != tid) {
-        uint32_t used = __atomic_load_n(f->n_lines, __ATOMIC_ACQUIRE);
-        used = used < f->lines_max ? used : f->lines_max;
-        for (line = 0; line < used; line++)
-            if (__atomic_load_n(&f->owners[line].tid, __ATOMIC_ACQUIRE) == tid)
+    const volatile struct cs_segment_owner *owner = cs_reader_owner(f->signals, line);
+    if (f->cache[slot].tid != tid || !owner || owner->tid != tid) {
+        uint32_t used = cs_reader_lines(f->signals);
+        for (line = 0; line < used; line++) {
+            owner = cs_reader_owner(f->signals, line);
+            if (owner && __atomic_load_n(&owner->tid, __ATOMIC_ACQUIRE) == tid)
                 break;
+        }
         if (line == used) {
             f->lineless++;
             return f->blank_line;
@@ -22,18 +24,21 @@ static const volatile uint64_t *line_of(struct cs_follow *f, uint32_t tid)
         f->cache[slot].tid = tid;
         f->cache[slot].line = line;
     }
-    return (const volatile uint64_t *)(f->lines + (uint64_t)line * f->line_bytes);
+    const volatile uint64_t *word = cs_reader_word(f->signals, line, 0);
+    return word ? word : f->blank_line;
 }
 
 bool cs_follow_switch(struct cs_loop *l, uint64_t who)
 {
     struct cs_follow *f = l->following;
-    bool away = f->os->process != f->pid;
+    bool away = f->os->process != f->pid || (f->only && f->only != (uint32_t)who);
     const volatile uint64_t *line = away ? f->away_line : line_of(f, (uint32_t)who);
-    for (unsigned t = 0; t < f->n_tags; t++)
-        l->tags[t] = f->tags[t].fixed ? f->tags[t].fixed : line + f->tags[t].word;
+    for (unsigned t = 0; t < f->n_tags; t++) {
+        const struct cs_follow_word *w = &f->tags[t];
+        l->tags[t] = w->fixed && (!away || w->always) ? w->fixed : line + w->word;
+    }
     for (unsigned c = 0; c < f->n_softs; c++)
-        l->softs[c] = f->softs[c].fixed ? f->softs[c].fixed : line + f->softs[c].word;
+        l->softs[c] = line + f->softs[c].word;
     f->switches++;
     return away;
 }

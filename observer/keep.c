@@ -61,6 +61,10 @@ static void put_row(struct keeping *k, unsigned t, const struct cs_tag_row *row)
         snprintf(bin, sizeof bin, "bin %u %s", t, k->names->counters[c]);
         if (row->kept)
             put_rate(k, rate, tag, row->tag, row, c);
+        snprintf(rate, sizeof rate, "edge %u %s", t, k->names->counters[c]);
+        if (row->edge_cycles > 0)
+            put(k, rate, tag, row->tag, 0, 0, (uint64_t)row->edge_cycles, row->edge_events[c],
+                1024 * row->edge_others[c]);
         for (unsigned b = 0; row->bins && b < CS_RATE_BINS; b++)
             if (row->bins[c * CS_RATE_BINS + b])
                 put(k, bin, tag, row->tag, b, row->bins[c * CS_RATE_BINS + b], 0, 0, 0);

@@ -128,6 +128,11 @@ static void take_of_tag(struct reading *r, const char *what, const uint64_t *row
         to->visits += row[6];
     } else if (strncmp(what, "rate ", 5) == 0 && (c = split(r, what, 5, &t)) >= 0) {
         take_rate(cs_tags_find(s->tags[t], row[2]), (unsigned)c, row);
+    } else if (strncmp(what, "edge ", 5) == 0 && (c = split(r, what, 5, &t)) >= 0) {
+        struct cs_tag_row *to = cs_tags_find(s->tags[t], row[2]);
+        to->edge_cycles = (double)row[5];
+        to->edge_events[c] = (double)row[6];
+        to->edge_others[c] = (double)row[7] / 1024;
     } else if (strncmp(what, "bin ", 4) == 0 && (c = split(r, what, 4, &t)) >= 0) {
         struct cs_tag_row *to = cs_tags_find(s->tags[t], row[2]);
         if (to->bins && row[3] < CS_RATE_BINS)

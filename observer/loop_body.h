@@ -63,7 +63,7 @@ CS_INLINE void cs_loop_body(struct cs_loop *l, unsigned n_tags, unsigned n_softs
         if (kind == CS_SINK_LOG)
             cs_log_add(l->log, n_tags, n_softs + n_pmcs, follow, &to);
         else
-            cs_sink_add(sink, n_tags, n_softs + n_pmcs, follow, &from, &to);
+            cs_sink_add(sink, n_tags, n_softs, n_pmcs, follow, &from, &to);
         from = to;
     }
 }

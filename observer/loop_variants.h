@@ -17,8 +17,10 @@
     THROTTLES(T, 4, 0)                                                                                       \
     THROTTLES(T, 0, 1)                                                                                       \
     THROTTLES(T, 1, 1)                                                                                       \
-    THROTTLES(T, 2, 1) THROTTLES(T, 3, 1) THROTTLES(T, 0, 2) THROTTLES(T, 1, 2) THROTTLES(T, 2, 2)           \
-        THROTTLES(T, 0, 3) THROTTLES(T, 1, 3) THROTTLES(T, 0, 4)
+    THROTTLES(T, 2, 1)                                                                                       \
+    THROTTLES(T, 3, 1)                                                                                       \
+    THROTTLES(T, 0, 2)                                                                                       \
+    THROTTLES(T, 1, 2) THROTTLES(T, 2, 2) THROTTLES(T, 0, 3) THROTTLES(T, 1, 3) THROTTLES(T, 0, 4)
 COUNTERS(0)
 COUNTERS(1)
 COUNTERS(2)

@@ -1,3 +1,9 @@
 # observer/: the SHIM-style observer thread
 MODULES += observer
-observer.pkgs := hwloc libzstd libxxhash
+observer.bpf  := observer/os.bpf.c
+observer.pkgs := hwloc libbpf libzstd libxxhash
+
+# The target that knows the truth is needed by tests and benchmarks.
+programs.steps.libs := $(BUILD)/libcyclescope.a
+$(BUILD)/tests/programs/steps: | $(BUILD)/libcyclescope.a
+$(BUILD)/bench/observer-truth: | $(BUILD)/tests/programs/steps

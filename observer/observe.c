@@ -2,7 +2,10 @@
 /* The coordinator: joins placement, target, signals and a loop variant; runs the loop on its own thread. */
 #include "observer/choose.h"
 #include "observer/clock.h"
+#include "observer/follow.h"
 #include "observer/observer.h"
+#include "observer/os.h"
+#include "observer/rule.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -23,6 +26,8 @@ struct cs_observation {
     struct cs_target *target;
     struct cs_choice choice;
     struct cs_loop loop;
+    struct cs_os *os;
+    struct cs_follow follow;
     cs_loop_run *run;
     struct cs_log *log;
     pthread_t thread;
@@ -38,7 +43,7 @@ void cs_observe_defaults(struct cs_observe_wish *wish)
     wish->rule = cs_dte_paper_rule();
     wish->rule.same_tag = true;
     wish->rule.gap_cycles = 0; /* chosen from the period */
-    wish->patience = 10;
+    wish->patience = -1;
 }
 
 /* The coordinator sleeps through the run, but must not wake up on the target's CPU. */
@@ -65,30 +70,128 @@ static int place(struct cs_observation *o, struct cs_error *err)
     return rc;
 }
 
-static int connect_signals(struct cs_observation *o, struct cs_error *err)
+static void note(struct cs_observation *o, const char *sentence)
+{
+    if (o->seen.n_notes < sizeof o->seen.notes / sizeof o->seen.notes[0])
+        snprintf(o->seen.notes[o->seen.n_notes++], sizeof o->seen.notes[0], "%.319s", sentence);
+}
+
+/* The os source, where it is wanted and possible. */
+static int open_os(struct cs_observation *o, bool syscalls, struct cs_error *err)
+{
+    if (o->wish.follow == CS_FOLLOW_NEVER && !cs_choose_needs_os(&o->wish))
+        return 0;
+    int rc = cs_os_open(o->seen.placement.target, syscalls, &o->os, err);
+    if (rc < 0 && o->wish.follow != CS_FOLLOW_ALWAYS && !cs_choose_needs_os(&o->wish)) {
+        note(o, err->text);
+        rc = 0;
+    }
+    return rc;
+}
+
+/* What the target publishes; where that is nothing and nothing was named, what the os source tells of it. */
+static int find_signals(struct cs_observation *o, struct cs_error *err)
+{
+    struct cs_observe_wish wish = o->wish;
+    if (o->os && wish.n_signals && !cs_choose_needs_target(&wish)) {
+        cs_choose_os_tags(&wish, &o->choice);
+        return 0;
+    }
+    if (wish.patience < 0 && o->os && !wish.n_signals)
+        wish.patience = 1;
+    int rc = cs_choose_signals(&wish, o->target, &o->stop, &o->seen.signals, &o->choice, err);
+    if (rc != -ENOENT || !o->os || wish.n_signals || cs_target_ended(o->target))
+        return rc;
+    note(o, "the program publishes no signals: its threads and system calls are shown instead (see "
+            "cyclescope.h)");
+    cs_reader_close(o->seen.signals);
+    o->seen.signals = NULL;
+    cs_os_close(o->os);
+    o->os = NULL;
+    cs_choose_os_tags(&wish, &o->choice);
+    return cs_os_open(o->seen.placement.target, true, &o->os, err);
+}
+
+/* Thread ids of a program in a PID namespace of its own are not those that the os line has. */
+static bool can_follow(const struct cs_observation *o)
+{
+    struct cs_seen_thread thread;
+    return !o->seen.signals || cs_reader_threads(o->seen.signals, &thread, 1) == 0 ||
+           cs_reader_tid(o->seen.signals, thread.tid) == (pid_t)thread.tid;
+}
+
+static const volatile uint64_t *os_word(const struct cs_observation *o, unsigned word)
+{
+    const volatile struct cs_os_line *line = cs_os_line(o->os);
+    return (const volatile uint64_t *)(word == CS_WORD_OS_THREAD ? &line->thread : &line->syscall);
+}
+
+static void follow(struct cs_observation *o)
+{
+    struct cs_follow *f = &o->follow;
+    f->os = cs_os_line(o->os);
+    f->signals = o->seen.signals;
+    f->pid = (uint32_t)o->seen.pid;
+    f->only = (uint32_t)o->wish.thread;
+    f->n_tags = o->choice.n_tags;
+    f->n_softs = o->choice.n_counters;
+    for (unsigned i = 0; i < CS_SIGNALS_MAX; i++)
+        f->away_line[i] = CS_TAG_AWAY;
+    for (unsigned t = 0; t < f->n_tags; t++) {
+        const struct cs_seen_signal *s = &o->choice.tags[t];
+        f->tags[t] = cs_choose_is_os(s)
+                         ? (struct cs_follow_word){os_word(o, s->word), 0, s->word == CS_WORD_OS_THREAD}
+                         : (struct cs_follow_word){NULL, s->word, false};
+    }
+    for (unsigned c = 0; c < f->n_softs; c++)
+        f->softs[c] = (struct cs_follow_word){NULL, o->choice.counters[c].word, false};
+    o->loop.who = (const volatile uint64_t *)&f->os->who;
+    o->loop.following = f;
+    o->seen.followed = true;
+    o->seen.threads = f->signals ? cs_reader_threads(f->signals, NULL, 0) : 0;
+    cs_follow_switch(&o->loop, *o->loop.who);
+}
+
+/* One thread's line for the whole run. */
+static int one_line(struct cs_observation *o, struct cs_error *err)
 {
     uint32_t line;
-    int rc = cs_choose_signals(&o->wish, o->target, &o->stop, &o->seen.signals, &o->choice, err);
-    if (rc < 0)
-        return rc;
-    rc = cs_choose_line(&o->wish, o->seen.signals, &o->choice, o->target, &o->stop, &line, &o->seen.thread,
-                        &o->seen.threads, err);
+    const struct cs_choice *c = &o->choice;
+    int rc = cs_choose_line(&o->wish, o->seen.signals, c, o->target, &o->stop, &line, &o->seen.thread,
+                            &o->seen.threads, err);
+    for (unsigned t = 0; rc == 0 && t < c->n_tags; t++)
+        o->loop.tags[t] = cs_choose_is_os(&c->tags[t])
+                              ? os_word(o, c->tags[t].word)
+                              : cs_reader_word(o->seen.signals, line, c->tags[t].word);
+    for (unsigned i = 0; rc == 0 && i < c->n_counters; i++)
+        o->loop.softs[i] = cs_reader_word(o->seen.signals, line, c->counters[i].word);
+    return rc;
+}
+
+static int connect_signals(struct cs_observation *o, struct cs_error *err)
+{
+    int rc = find_signals(o, err);
     if (rc < 0)
         return rc;
     const struct cs_choice *c = &o->choice;
     o->seen.n_tags = c->n_tags;
     o->seen.n_counters = c->n_counters;
     for (unsigned t = 0; t < c->n_tags; t++) {
-        o->loop.tags[t] = cs_reader_word(o->seen.signals, line, c->tags[t].word);
         memcpy(o->seen.tags[t], c->tags[t].name, sizeof o->seen.tags[t]);
         o->seen.tag_signals[t] = c->tags[t].word;
         o->seen.tag_is_address[t] = c->tags[t].is_address;
     }
-    for (unsigned i = 0; i < c->n_counters; i++) {
-        o->loop.softs[i] = cs_reader_word(o->seen.signals, line, c->counters[i].word);
+    for (unsigned i = 0; i < c->n_counters; i++)
         memcpy(o->seen.counters[i], c->counters[i].name, sizeof o->seen.counters[i]);
+    if (o->os && o->wish.follow != CS_FOLLOW_NEVER) {
+        if (can_follow(o)) {
+            follow(o);
+            return 0;
+        }
+        note(o, "the program runs in a PID namespace of its own: its threads cannot be told apart, so one "
+                "thread's line is read");
     }
-    return 0;
+    return one_line(o, err);
 }
 
 /* Longer than that between two samples and the observer was away, not slow: 100 us beyond what was asked. */
@@ -107,6 +210,7 @@ static void describe_log(const struct cs_observation *o, struct cs_log_head *hea
         .n_tags = o->seen.n_tags,
         .n_softs = o->choice.n_counters,
         .n_pmcs = o->seen.n_counters - o->choice.n_counters,
+        .follow = o->seen.followed,
         .cycles_per_second = (uint64_t)o->seen.cycles_per_second,
         .period_cycles = o->wish.period_cycles,
         .wall_ns = (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec,
@@ -127,9 +231,12 @@ static int prepare(struct cs_observation *o, struct cs_error *err)
 {
     struct cs_dte_rule rule = o->wish.rule;
     rule.gap_cycles = gap_limit(&o->wish);
+    if (!o->wish.paper_rule && o->seen.n_counters == o->choice.n_counters)
+        cs_observe_memory_rule(&rule, o->seen.cycles_per_second);
     struct cs_shape shape = {
         .tags = o->seen.n_tags,
         .softs = o->choice.n_counters,
+        .follow = o->seen.followed,
         .throttled = o->wish.period_cycles != 0,
         .sink = o->wish.log_path ? CS_SINK_LOG : CS_SINK_AGGREGATE,
     };
@@ -165,6 +272,8 @@ int cs_observe_start(const struct cs_observe_wish *wish, struct cs_observation *
     int rc = place(o, err);
     if (rc == 0 && (o->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) < 0)
         rc = cs_fail(err, errno, "no file descriptor for the observer");
+    if (rc == 0)
+        rc = open_os(o, cs_choose_needs_os(wish), err);
     if (rc == 0) {
         unsigned cpu = o->seen.placement.target;
         rc = wish->argv ? cs_target_start(wish->argv, cpu, &o->target, err)
@@ -252,6 +361,7 @@ int cs_observe_run(struct cs_observation *o, struct cs_error *err)
     wait_for_the_end(o);
     __atomic_store_n(&o->loop.stop, 1, __ATOMIC_RELAXED);
     pthread_join(o->thread, NULL);
+    o->seen.switches = o->follow.switches;
     if (cs_target_started(o->target) && cs_target_ended(o->target))
         o->seen.exit_code = cs_target_wait(o->target);
     return o->log ? finish_log(o, err) : 0;
@@ -281,6 +391,7 @@ void cs_observe_close(struct cs_observation *o)
         sched_setaffinity(0, sizeof o->before, &o->before);
     cs_log_close(o->log);
     cs_sink_close(o->seen.sink);
+    cs_os_close(o->os);
     cs_reader_close(o->seen.signals);
     if (o->wake >= 0)
         close(o->wake);

@@ -28,16 +28,27 @@
 
 struct cs_reader;
 
+/* Tags that need nothing of the program: the thread that has the target's CPU, and the system call it is in.
+ */
+#define CS_SIGNAL_OS_THREAD "os:thread"
+#define CS_SIGNAL_OS_SYSCALL "os:syscall"
+#define CS_WORD_OS_THREAD 1000u /* as cs_observed.tag_signals has them */
+#define CS_WORD_OS_SYSCALL 1001u
+
+enum cs_follow_wish { CS_FOLLOW_IF_POSSIBLE, CS_FOLLOW_ALWAYS, CS_FOLLOW_NEVER };
+
 struct cs_observe_wish {
     char *const *argv; /* program to start; NULL = attach to pid */
     pid_t pid;
     const char *signals[CS_TAGS_MAX + CS_COUNTERS_MAX]; /* names; none = all that the target defines */
     unsigned n_signals;
     pid_t thread;                 /* observe this thread only; 0 = choose or follow */
+    enum cs_follow_wish follow;   /* whoever has the target's CPU (os.h), else one thread's line */
     int target_cpu, observer_cpu; /* or CS_ANY_CPU */
     bool smt;
     uint64_t period_cycles, jitter_cycles; /* 0 = as fast as it goes */
     struct cs_dte_rule rule;
+    bool paper_rule;      /* keep to `rule` also where counters are in memory only (observer/rule.h) */
     double seconds;       /* end after that long; 0 = when the target ends */
     double patience;      /* seconds to wait for the target's signals */
     const char *log_path; /* write samples there; NULL = aggregates only */
@@ -54,7 +65,11 @@ struct cs_observed {
     unsigned tag_signals[CS_TAGS_MAX]; /* for cs_reader_name */
     bool tag_is_address[CS_TAGS_MAX];
     uint64_t period_cycles;
-    unsigned threads;          /* of the target, when observing began */
+    unsigned threads; /* of the target, when observing began */
+    bool followed;
+    uint64_t switches;  /* seen while following */
+    char notes[4][320]; /* sentences that a report should show */
+    unsigned n_notes;
     bool raised, throttled;    /* priority was raised */
     bool timed_each;           /* the clock was read for each sample (not in the tag-only loop) */
     struct cs_sink *sink;      /* complete after cs_observe_run */

@@ -24,8 +24,8 @@ static int play(struct cs_log_reader *r, const struct cs_replay_wish *wish, stru
     const struct cs_log_head *head = cs_log_reader_head(r);
     unsigned tags =
         head->n_tags % (CS_TAGS_MAX + 1); /* the reader checked them; the compiler wants to see it */
-    unsigned counters = (head->n_softs + head->n_pmcs) % (CS_COUNTERS_MAX + 1), every = wish->subsample,
-             skip = 0;
+    unsigned softs = head->n_softs % (CS_COUNTERS_MAX + 1),
+             pmcs = head->n_pmcs % (CS_COUNTERS_MAX + 1 - softs), every = wish->subsample, skip = 0;
     struct cs_sample from = {0}, to;
     bool gap, started = false;
     int rc;
@@ -36,7 +36,7 @@ static int play(struct cs_log_reader *r, const struct cs_replay_wish *wish, stru
             continue;
         skip = 0;
         if (started) {
-            enum cs_dte_verdict verdict = cs_sink_add(sink, tags, counters, head->follow, &from, &to);
+            enum cs_dte_verdict verdict = cs_sink_add(sink, tags, softs, pmcs, head->follow, &from, &to);
             if (wish->visit)
                 wish->visit(wish->arg, &from, &to, verdict);
         } else {
@@ -62,6 +62,8 @@ int cs_replay(const char *path, const struct cs_replay_wish *wish, struct cs_sin
         uint64_t period = usual_period(path, err) * (wish->subsample > 1 ? wish->subsample : 1);
         rule.gap_cycles = 2 * period + head->cycles_per_second / 10000;
     }
+    if (!wish->paper && head->n_pmcs == 0)
+        cs_observe_memory_rule(&rule, (double)head->cycles_per_second);
     rc = cs_sink_open(head->n_tags, head->n_softs + head->n_pmcs, &rule, sink, err);
     if (rc == 0)
         rc = play(r, wish, *sink, err);

@@ -5,6 +5,7 @@
 #define CS_OBSERVER_REPLAY_H
 
 #include "observer/log.h"
+#include "observer/rule.h"
 #include "observer/sink.h"
 
 /* Called for each interval (NULL = not). `verdict` as in the sink's tally. */
@@ -16,6 +17,7 @@ typedef void cs_replay_visit(void *arg, const struct cs_sample *from, const stru
  * it. */
 struct cs_replay_wish {
     struct cs_dte_rule rule;
+    bool paper; /* the rule as given; else, where there are software counters only, cs_observe_memory_rule */
     unsigned subsample; /* 0 and 1 = all */
     cs_replay_visit *visit;
     void *arg;

@@ -6,8 +6,9 @@
  *  - Shares (samples, cycles of a tag) use every interval but gaps: a tag is right however long its reading
  * took. An interval gives half of its cycles to the tag at each end, so that a tag that makes reading slower
  * (its line is written more often) is not under-counted, as it would be by counting samples.
- *  - Rates use kept intervals alone (dte/). A tag's rates use those that have it at both ends, unless any_tag
- *    asks for the paper's attribution, to the tag read with the sample that starts the interval.
+ *  - Rates use kept intervals alone (dte/). A tag's distribution of rates uses those that have it at both
+ * ends; its mean uses the edges too (cs_tag_mean). With rule.same_tag off it is the paper's attribution: all
+ * to the tag read with the sample that starts the interval.
  *
  * One writer. Nothing is allocated after cs_sink_open. shim-2015 sections 3, 4.1, 6.3. */
 #ifndef CS_OBSERVER_SINK_H
@@ -102,18 +103,34 @@ CS_INLINE void cs_sink_rates(struct cs_sink *s, unsigned n_tags, unsigned n_coun
     }
 }
 
+/* An interval that begins under one tag and ends under another. */
+CS_INLINE void cs_sink_edge(struct cs_tag_row *row, const struct cs_tag_row *next, unsigned n_counters,
+                            const uint64_t *deltas, uint64_t cycles)
+{
+    double half = (double)(int64_t)cycles / 2;
+    if (next->kept == 0) /* nothing is known of its rate yet */
+        return;
+    row->edge_cycles += half;
+#pragma GCC unroll 4
+    for (unsigned c = 0; c < n_counters; c++) {
+        row->edge_events[c] += (double)(int64_t)deltas[c];
+        row->edge_others[c] += next->rates[c].mean * half;
+    }
+}
+
 /* The interval between two consecutive samples; returns its verdict. */
-CS_INLINE enum cs_dte_verdict cs_sink_add(struct cs_sink *s, unsigned n_tags, unsigned n_counters,
-                                          bool follow, const struct cs_sample *from,
+CS_INLINE enum cs_dte_verdict cs_sink_add(struct cs_sink *s, unsigned n_tags, unsigned n_softs,
+                                          unsigned n_pmcs, bool follow, const struct cs_sample *from,
                                           const struct cs_sample *to)
 {
+    const unsigned n_counters = n_softs + n_pmcs;
     uint64_t starts = to->start - from->start, ends = to->end - from->end, gap = to->start - from->end;
     s->samples++;
     s->last = to->end;
     s->periods[cs_cycle_bin(starts)]++;
     s->gaps[cs_cycle_bin(gap)]++;
 
-    struct cs_dte_rule rule = {s->rule.band_q32, s->rule.gap_cycles, follow, false};
+    struct cs_dte_rule rule = {s->rule.band_q32, s->rule.slow_cycles, s->rule.gap_cycles, follow, false};
     struct cs_dte_reading a = {from->start, from->end, from->who, 0, from->whole, follow && from->away};
     struct cs_dte_reading b = {to->start, to->end, to->who, 0, to->whole, follow && to->away};
     enum cs_dte_verdict verdict = cs_dte_judge(&rule, &a, &b);
@@ -131,9 +148,11 @@ CS_INLINE enum cs_dte_verdict cs_sink_add(struct cs_sink *s, unsigned n_tags, un
 #pragma GCC unroll 2
     for (unsigned t = 0; t < n_tags; t++)
         into_tag[t] = (from->tags[t] == to->tags[t]) | any_tag;
-    if (verdict == CS_DTE_KEPT) {
+    bool usable = verdict == CS_DTE_KEPT;
+    if (usable) {
         if (n_counters)
-            cs_sink_rates(s, n_tags, n_counters, deltas, starts, into_tag);
+            /* A value in memory is of the moment at which its line arrived: just before the second clock. */
+            cs_sink_rates(s, n_tags, n_counters, deltas, n_pmcs ? starts : ends, into_tag);
         if (n_tags && n_counters && !into_tag[0])
             verdict = CS_DTE_TAG;
     }
@@ -150,8 +169,11 @@ CS_INLINE enum cs_dte_verdict cs_sink_add(struct cs_sink *s, unsigned n_tags, un
         struct cs_tag_row *row = s->current[t];
         row->half_cycles += seen;
         if (from->tags[t] != to->tags[t]) {
+            struct cs_tag_row *left = row;
             row = cs_tags_find(s->tags[t], to->tags[t]);
             row->visits++;
+            if (n_counters && usable && !any_tag)
+                cs_sink_edge(left, row, n_counters, deltas, n_pmcs ? starts : ends);
             s->current[t] = row;
         }
         row->half_cycles += seen;

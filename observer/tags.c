@@ -61,6 +61,11 @@ static void add_row(const struct cs_tags *tags, const struct cs_tag_row *row, st
         total->rates[c].m2 = sum[c].m2;
     }
     total->kept_cycles += row->kept_cycles;
+    total->edge_cycles += row->edge_cycles;
+    for (unsigned c = 0; c < tags->n_counters; c++) {
+        total->edge_events[c] += row->edge_events[c];
+        total->edge_others[c] += row->edge_others[c];
+    }
     if (bins && row->bins)
         for (size_t i = 0; i < (size_t)tags->n_counters * CS_RATE_BINS; i++)
             bins[i] += row->bins[i];

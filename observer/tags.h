@@ -47,6 +47,18 @@ struct cs_tag_row *cs_tags_find(struct cs_tags *tags, uint64_t tag);
 /* Sum of all rows into one (its tag is 0, its bins are the caller's array or NULL). */
 void cs_tags_total(const struct cs_tags *tags, struct cs_tag_row *total, uint32_t *bins);
 
+/* Mean rate of a counter under the tag. Intervals with the tag at both ends alone would be biased: an event
+ * that comes together with the change of the tag (an iteration ends, and with it the phase) lies in none of
+ * them. So the edges count too: the change divides them in halves on average. */
+static inline double cs_tag_mean(const struct cs_tag_row *row, unsigned counter)
+{
+    double cycles = row->kept_cycles + row->edge_cycles;
+    double events =
+        row->rates[counter].mean * row->kept_cycles + row->edge_events[counter] - row->edge_others[counter];
+    return cycles > 0 && events > 0 ? events / cycles : 0;
+}
+
+/* Distribution of the rate over the intervals with the tag at both ends. */
 static inline struct cs_moments cs_tag_rate(const struct cs_tag_row *row, unsigned counter)
 {
     return (struct cs_moments){row->kept_cycles, row->rates[counter].mean, row->rates[counter].m2};

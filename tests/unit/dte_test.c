@@ -114,8 +114,15 @@ static void each_cause_has_its_verdict(void **state)
     struct cs_dte_reading away = a, away_too = b;
     away.away = away_too.away = true;
     assert_int_equal(cs_dte_judge(&rule, &away, &away_too), CS_DTE_AWAY);
+    rule.slow_cycles = 49;
+    assert_int_equal(cs_dte_judge(&rule, &a, &b), CS_DTE_SKEW);
+    rule.slow_cycles = 50;
+    assert_int_not_equal(cs_dte_judge(&rule, &a, &b), CS_DTE_SKEW);
     rule.gap_cycles = 1000;
     assert_int_equal(cs_dte_judge(&rule, &a, &b), CS_DTE_GAP);
+    rule.gap_cycles = 2000;
+    c = reading(2000, 5000, 1, 2); /* away while it was reading */
+    assert_int_equal(cs_dte_judge(&rule, &a, &c), CS_DTE_GAP);
     rule.gap_cycles = UINT64_MAX;
     c = reading(a.start + CS_DTE_LONGEST, 50, 1, 1);
     assert_int_equal(cs_dte_judge(&rule, &a, &c), CS_DTE_GAP);
@@ -126,7 +133,7 @@ static void each_cause_has_its_verdict(void **state)
 static void every_interval_is_counted_once(void **state)
 {
     (void)state;
-    struct cs_dte_rule rule = {cs_dte_band(0.01), 5000, true, true};
+    struct cs_dte_rule rule = {cs_dte_band(0.01), 10000, 5000, true, true};
     struct cs_dte_tally left = {0}, right = {0};
     struct cs_dte_reading from = reading(1, 40, 0, 0), first = from;
     const unsigned n = 100000;
@@ -151,6 +158,36 @@ static void a_counter_that_wraps_once_keeps_its_change(void **state)
             uint64_t mask = ~0ull >> (64 - bits), from = draw() & mask, change = draw() & mask;
             assert_int_equal(cs_dte_delta(from, (from + change) & mask, bits), change);
         }
+}
+
+/* A counter in memory takes longer to read when it has just changed. The paper's test then selects intervals
+ * by what happened in them; the bound on reading time does not. */
+static void reading_time_that_depends_on_the_value_biases_the_band_but_not_the_bound(void **state)
+{
+    (void)state;
+    struct cs_dte_rule paper = cs_dte_paper_rule(), bound = paper;
+    bound.band_q32 = cs_dte_band(1);
+    bound.slow_cycles = 1000;
+    double truth[2] = {0}, by_paper[2] = {0}, by_bound[2] = {0};
+    struct cs_dte_reading from = reading(1000, 60, 1, 1);
+    for (int i = 0; i < 200000; i++) {
+        unsigned events = below(3) == 0;
+        uint64_t took = below(1000) == 0 ? 60 + below(50000)
+                        : events         ? 200
+                                         : 60; /* an interrupt; a cache miss */
+        struct cs_dte_reading to = reading(from.end + 100 + below(10), took, 1, 1);
+        double *sums[3] = {truth, cs_dte_judge(&paper, &from, &to) == CS_DTE_KEPT ? by_paper : NULL,
+                           cs_dte_judge(&bound, &from, &to) == CS_DTE_KEPT ? by_bound : NULL};
+        for (int k = 0; k < 3; k++)
+            if (sums[k]) {
+                sums[k][0] += events;
+                sums[k][1] += 1;
+            }
+        from = to;
+    }
+    double rate = truth[0] / truth[1];
+    assert_true(fabs(by_bound[0] / by_bound[1] / rate - 1) < 0.02);
+    assert_true(fabs(by_paper[0] / by_paper[1] / rate - 1) > 0.2);
 }
 
 /* Filtering is for this: the rate of a counter that runs at a constant speed, read at a random moment between
@@ -273,6 +310,7 @@ int main(void)
         cmocka_unit_test(each_cause_has_its_verdict),
         cmocka_unit_test(every_interval_is_counted_once),
         cmocka_unit_test(a_counter_that_wraps_once_keeps_its_change),
+        cmocka_unit_test(reading_time_that_depends_on_the_value_biases_the_band_but_not_the_bound),
         cmocka_unit_test(kept_rates_are_near_the_true_rate),
         cmocka_unit_test(moments_agree_with_two_passes_and_merge),
         cmocka_unit_test(cycle_bins_are_ordered_and_narrow),

@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Which filtering fits what is read (dte/dte.h tells why). */
+#ifndef CS_OBSERVER_RULE_H
+#define CS_OBSERVER_RULE_H
+
+#include "dte/dte.h"
+
+/* Counters in memory only: no band; readings of more than 1 us are disturbed (a line crosses in 30 to 200
+ * ns). */
+static inline void cs_observe_memory_rule(struct cs_dte_rule *rule, double cycles_per_second)
+{
+    rule->band_q32 = CS_DTE_NO_BAND;
+    rule->slow_cycles = (uint64_t)(cycles_per_second * 1e-6);
+}
+
+#endif
