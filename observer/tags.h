@@ -36,6 +36,9 @@ struct cs_tags {
     uint32_t n_rows, n_counters;
     bool overflow;
     struct cs_tag_row rows[CS_TAG_ROWS];
+    /* Intervals that begin with this tag and end with another: half of their cycles, all of their events, and
+     * what the other half would hold at the other tag's rate. See cs_tag_mean. */
+    double edge_cycles, edge_events[CS_COUNTERS_MAX], edge_others[CS_COUNTERS_MAX];
     uint32_t *bins; /* backing of the rows' histograms */
 };
 
