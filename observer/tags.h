@@ -23,8 +23,10 @@ struct cs_tag_row {
     struct {
         double mean, m2; /* of the rate, weighted by cycles; weight is kept_cycles */
     } rates[CS_COUNTERS_MAX];
-    uint32_t
-        *bins; /* [counters][CS_RATE_BINS] kept intervals by rate; NULL beyond the first CS_TAG_HISTOGRAMS */
+    /* Intervals that begin with this tag and end with another: half of their cycles, all of their events, and
+     * what the other half would hold at the other tag's rate. See cs_tag_mean. */
+    double edge_cycles, edge_events[CS_COUNTERS_MAX], edge_others[CS_COUNTERS_MAX];
+    uint32_t *bins; /* [counters][CS_RATE_BINS] kept intervals by rate; NULL for later rows */
 };
 
 #define CS_TAG_ROWS 16384     /* distinct values of a tag */
@@ -36,9 +38,6 @@ struct cs_tags {
     uint32_t n_rows, n_counters;
     bool overflow;
     struct cs_tag_row rows[CS_TAG_ROWS];
-    /* Intervals that begin with this tag and end with another: half of their cycles, all of their events, and
-     * what the other half would hold at the other tag's rate. See cs_tag_mean. */
-    double edge_cycles, edge_events[CS_COUNTERS_MAX], edge_others[CS_COUNTERS_MAX];
     uint32_t *bins; /* backing of the rows' histograms */
 };
 
