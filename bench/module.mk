@@ -8,6 +8,6 @@ $(BENCH_PROGRAMS): $(BUILD)/bench/%: $(BUILD)/bench/%.o $(LIB)
 
 .PHONY: bench bench-quick
 bench: all ## measure every claimed figure (long)
-	@BUILD=$(BUILD) bench/run --all
+	@BUILD=$(BUILD) bench/_all.py
 bench-quick: all ## the same with smaller runs
-	@BUILD=$(BUILD) bench/run --all --quick
+	@BUILD=$(BUILD) bench/_all.py --quick
