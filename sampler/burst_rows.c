@@ -7,16 +7,17 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
-enum { EDGES, EDGES_512, EDGES_4096, STARTS, MEMORY, BRANCHES, LINES, N_TABLES };
+enum { EDGES, EDGES_512, EDGES_4096, STARTS, MEMORY, BRANCHES, LINES, WINDOWS, N_TABLES };
 static const char *const events[N_TABLES] = {"burst-edges",  "burst-edges-512", "burst-edges-4096",
                                              "burst-starts", "burst-memory",    "burst-branches",
-                                             "burst-lines"};
+                                             "burst-lines",  "burst-windows"};
 static const struct cs_schema *schema_of(int table)
 {
     const struct cs_schema *const schemas[N_TABLES] = {
-        &cs_schema_edges,  &cs_schema_edges,    &cs_schema_edges,     &cs_schema_points,
-        &cs_schema_memory, &cs_schema_branches, &cs_schema_code_lines};
+        &cs_schema_edges,  &cs_schema_edges,    &cs_schema_edges,      &cs_schema_points,
+        &cs_schema_memory, &cs_schema_branches, &cs_schema_code_lines, &cs_schema_windows};
     return schemas[table];
 }
 
@@ -39,6 +40,7 @@ struct cs_burst_rows {
     struct placed_page pages[PAGES]; /* of the burst being added */
     pid_t pid;
     long unplaced;
+    unsigned windows; /* bursts whose edges went to WINDOWS too */
 };
 
 struct cs_burst_rows *cs_burst_rows_open(struct cs_sampler *sampler)
@@ -126,9 +128,31 @@ static int add_edge(struct image_tables *from, int table, uint64_t row[6], const
     return cs_table_add(from->table[table], row);
 }
 
+static int add_window(struct image_tables *from, const uint64_t edge[6], const struct image_tables *to,
+                      uint64_t burst, uint64_t count)
+{
+    if (!from->table[WINDOWS])
+        from->table[WINDOWS] = cs_table_open(schema_of(WINDOWS));
+    if (!from->table[WINDOWS])
+        return -ENOMEM;
+    int64_t text = cs_table_text(from->table[WINDOWS], from == to ? "" : to->image->id);
+    uint64_t row[5] = {burst, edge[0], (uint64_t)text, edge[2], count};
+    return text < 0 ? -ENOMEM : cs_table_add(from->table[WINDOWS], row);
+}
+
+static uint64_t now_ns(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_REALTIME, &now);
+    return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+}
+
 static int add_edges(struct cs_burst_rows *rows, const struct cs_burst_shared *answer)
 {
     int rc = 0;
+    bool apart = rows->windows < CS_WINDOWS_MAX;
+    uint64_t burst = now_ns();
+    rows->windows += apart;
     for (uint32_t i = 0; !rc && i < answer->outcome.n_edges; i++) {
         const struct cs_burst_edge_row *edge = &answer->edges[i];
         uint64_t row[6];
@@ -141,6 +165,8 @@ static int add_edges(struct cs_burst_rows *rows, const struct cs_burst_shared *a
             rc = add_edge(from, EDGES_512, row, to, edge->count_512);
         if (!rc)
             rc = add_edge(from, EDGES_4096, row, to, edge->count_4096);
+        if (!rc && apart && edge->count)
+            rc = add_window(from, row, to, burst, edge->count);
     }
     return rc;
 }
