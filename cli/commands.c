@@ -18,6 +18,7 @@ extern const struct command command_diff;
 extern const struct command command_edges;
 extern const struct command command_accuracy;
 extern const struct command command_cfg;
+extern const struct command command_report;
 extern const struct command command_signals;
 extern const struct command command_store;
 extern const struct command command_import;
@@ -40,6 +41,7 @@ const struct command *const commands[] = {
     &command_edges,
     &command_accuracy,
     &command_cfg,
+    &command_report,
     &command_signals,
     &command_store,
     &command_import,

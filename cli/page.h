@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* What the HTML page shows, as the JSON that report/page.js reads (docs/json.md, "report"). Each builder adds
+ * its members to `page`; a store that lacks something gets an empty member, never an error. */
+#ifndef CS_CLI_PAGE_H
+#define CS_CLI_PAGE_H
+
+#include "cli/output.h"
+#include "cli/profile.h"
+
+/* Procedures, their details (the hottest `n_details`), totals. */
+int page_procedures(json_t *page, const struct parsed *args, struct profile *profile,
+                    struct profile_rows *rows, unsigned n_details, struct cs_error *err);
+/* "stacks": [[[frames, root first], samples], ...] */
+int page_stacks(json_t *page, struct profile *profile, struct cs_error *err);
+/* "observed": tags, histograms; null when nothing was observed. */
+int page_observed(json_t *page, const struct parsed *args, const struct profile *profile);
+/* "compare": changes from this store to `other`. */
+int page_compare(json_t *page, const char *store, const char *other, struct cs_error *err);
+
+#endif

@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Drives a report page: node report.js PAGE [SCREENSHOT-PREFIX]. Exit 0 when everything works, no console error was seen
+ * and no request left the page. */
+"use strict";
+const { chromium } = require("playwright-core");
+const assert = require("node:assert");
+const [page_file, shots] = process.argv.slice(2);
+
+(async () => {
+  const browser = await chromium.launch({ executablePath: process.env.CHROMIUM || "/usr/bin/chromium", args: ["--no-sandbox"] });
+  const errors = [], requests = [];
+  for (const scheme of ["light", "dark"]) {
+    const page = await browser.newPage({ viewport: { width: 1200, height: 900 }, colorScheme: scheme });
+    page.on("console", (m) => { if (m.type() === "error") errors.push(m.text()); });
+    page.on("pageerror", (e) => errors.push(String(e)));
+    page.on("request", (r) => { if (!r.url().startsWith("file:") && !r.url().startsWith("data:")) requests.push(r.url()); });
+    await page.goto("file://" + page_file);
+    assert((await page.locator("#advice li").count()) > 0, "there is a summary");
+
+    /* sort: by the procedure's name, then by samples again */
+    const cell = (column) => page.locator("#grid tbody tr:not([aria-hidden]) td:nth-child(" + column + ")");
+    const columns = await page.locator("#grid th").count();
+    await page.locator("#grid th button", { hasText: /^procedure$/ }).click();
+    const names = await cell(columns - 1).allTextContents();
+    assert.deepStrictEqual(names, [...names].sort((a, b) => a.localeCompare(b)), "sorted by name");
+    await page.locator("#grid th button").first().click();
+    const counts = (await cell(1).allTextContents()).map((t) => Number(t.replaceAll(",", "")));
+    assert.deepStrictEqual(counts, [...counts].sort((a, b) => b - a), "sorted by samples");
+    assert.strictEqual(await page.locator("#grid th").first().getAttribute("aria-sort"), "descending");
+
+    /* search, by keyboard */
+    await page.keyboard.press("/");
+    await page.keyboard.type(process.env.SEARCH || "alph");
+    await page.waitForFunction(() => window.grid.rows.length < window.grid.all.length);
+    const found = await cell(columns - 1).allTextContents();
+    assert(found.length >= 1 && found.every((t) => t.includes(process.env.SEARCH || "alph")), "search finds: " + found);
+
+    /* open a procedure: source and instructions */
+    await page.locator("#grid button.open").first().click();
+    assert(await page.locator("#detail").isVisible(), "details are shown");
+    assert((await page.locator("#detail-body table tr").count()) > 3, "details have rows");
+    assert.strictEqual(await page.evaluate(() => document.activeElement.id), "h-detail", "focus moved to the details");
+    if (shots) await page.screenshot({ path: `${shots}-procedure-${scheme}.png` });
+    await page.fill("#search", "");
+
+    /* the keyboard moves in the table and opens */
+    await page.focus("#grid");
+    await page.keyboard.press("ArrowDown");
+    await page.keyboard.press("ArrowDown");
+    await page.keyboard.press("Enter");
+    const title = await page.locator("#h-detail").textContent();
+    assert(title.startsWith(await cell(columns - 1).nth(1).textContent()), "Enter opens the second row: " + title);
+
+    /* zoom a histogram by dragging */
+    if (await page.evaluate(() => window.charts.length > 0)) {
+      const before = await page.evaluate(() => window.charts[0].scales.x.max - window.charts[0].scales.x.min);
+      await page.locator("#histograms .u-over").first().scrollIntoViewIfNeeded();
+      const box = await page.locator("#histograms .u-over").first().boundingBox();
+      await page.mouse.move(box.x + box.width * 0.3, box.y + 80);
+      await page.mouse.down();
+      await page.mouse.move(box.x + box.width * 0.6, box.y + 80, { steps: 5 });
+      await page.mouse.up();
+      const after = await page.evaluate(() => window.charts[0].scales.x.max - window.charts[0].scales.x.min);
+      assert(after < 0.5 * before, `zoomed from ${before} to ${after}`);
+      if (shots) await page.screenshot({ path: `${shots}-histogram-${scheme}.png` });
+      await page.mouse.dblclick(box.x + 50, box.y + 50);
+    } else {
+      assert(process.env.CHARTS !== "1", "there should be charts");
+    }
+    /* every control has a name for screen readers */
+    const nameless = await page.evaluate(() => [...document.querySelectorAll("button, input")].filter((e) =>
+      !(e.textContent.trim() || e.title || e.getAttribute("aria-label") || e.closest("label"))).length);
+    assert.strictEqual(nameless, 0, "controls without a name");
+
+    /* 100,000 rows stay fluid: scrolling and filtering take less than a frame or two */
+    const slowest = await page.evaluate(() => {
+      const g = window.grid, many = Array.from({ length: 100000 }, (_, i) => { const r = g.all[i % g.all.length].slice(); r[0] = (r[0] || "") + i; return r; });
+      g.all = many; g.filter("");
+      let worst = 0;
+      for (let i = 0; i < 50; i++) {
+        const from = performance.now();
+        g.host.scrollTop = i * 40000; g.draw();
+        worst = Math.max(worst, performance.now() - from);
+      }
+      const from = performance.now();
+      g.filter("9999");
+      return [worst, performance.now() - from];
+    });
+    console.log(`${scheme}: 100,000 rows: slowest scroll step ${slowest[0].toFixed(1)} ms, search ${slowest[1].toFixed(1)} ms`);
+    assert(slowest[0] < 100 && slowest[1] < 500, "slow table: " + slowest);
+    await page.reload();
+    if (shots) await page.screenshot({ path: `${shots}-${scheme}.png`, fullPage: true });
+    await page.close();
+  }
+  await browser.close();
+  assert.deepStrictEqual(errors, [], "console errors");
+  assert.deepStrictEqual(requests, [], "requests left the page");
+})().catch((e) => { console.error(e); process.exit(1); });

@@ -1,0 +1,41 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+# The HTML report: well-formed and self-contained everywhere; driven by a real browser where Chromium and npm are.
+set -eu
+tmp=$(mktemp -d)
+trap 'rm -rf "$tmp"' EXIT
+"$CYCLESCOPE" record -F 2000 -o "$tmp/s" -- "$BUILD/tests/programs/procedures" >/dev/null 2>&1
+"$CYCLESCOPE" record -F 2000 -o "$tmp/b" -- "$BUILD/tests/programs/procedures" 100 100 100 100 100 300 100 >/dev/null 2>&1
+log=
+if [ "$(nproc)" -gt 1 ] && "$CYCLESCOPE" observe -t 1 --period 5000 --log "$tmp/log" -- "$BUILD/signals/examples/phases" >/dev/null 2>&1; then
+    log="--log $tmp/log"
+fi
+# shellcheck disable=SC2086
+"$CYCLESCOPE" report --html "$tmp/page.html" --compare "$tmp/b" $log "$tmp/s" >/dev/null
+python3 - "$tmp/page.html" <<'PY'
+import html.parser, json, re, sys
+text = open(sys.argv[1]).read()
+assert "{{" not in re.sub(r"<script.*?</script>", "", text, flags=re.S), "a mark was left"
+data = re.search(r'<script type="application/json" id="profile">(.*?)</script>', text, re.S).group(1)
+d = json.loads(data)
+assert d["rows"] and d["details"] and d["advice"] and d["compare"]["rows"]
+class Links(html.parser.HTMLParser):
+    def handle_starttag(self, tag, attrs):
+        for k, v in attrs:
+            assert not (k in ("src", "href") and re.match(r"(https?:)?//", v or "")), (tag, k, v)
+Links().feed(text)
+PY
+chromium=$(command -v chromium || true)
+if [ -z "$chromium" ] || ! command -v npm >/dev/null; then
+    echo "the page was built and checked, but no browser drove it: install chromium and npm"
+    exit 77
+fi
+mkdir -p "$BUILD/tests/browser"
+cp tests/browser/package.json tests/browser/package-lock.json tests/browser/report.js "$BUILD/tests/browser/"
+if ! (cd "$BUILD/tests/browser" && { [ -d node_modules/playwright-core ] || npm ci --ignore-scripts --no-audit --no-fund >npm.log 2>&1; }); then
+    echo "the page was built and checked, but npm could not fetch playwright-core to drive a browser"
+    exit 77
+fi
+charts=0
+[ -n "$log" ] && [ -s "$BUILD/report/uplot.js" ] && charts=1
+CHROMIUM=$chromium CHARTS=$charts node "$BUILD/tests/browser/report.js" "$tmp/page.html" ${SHOTS:+"$SHOTS"}
