@@ -16,3 +16,6 @@ $(BURST_RUNNER): $(BURST_OBJECTS)
 	$(call say,LD,$@)$(CC) -nostdlib -static -no-pie -Wl,--no-relax,-Ttext-segment=0x3f0000000000,--build-id=none,-z,noexecstack,-z,norelro -o $@ $^
 $(BUILD)/sampler/burst_image.o: $(BURST_RUNNER)
 sampler.cflags += -DCS_BURST_RUNNER='"$(BURST_RUNNER)"'
+
+INSTALL += sampler/cyclescope.service:lib/systemd/system/cyclescope.service \
+           sampler/cyclescope.conf:share/doc/cyclescope/cyclescope.conf
