@@ -21,6 +21,7 @@ struct part {
 struct cs_intervals {
     uint64_t asked_ms, length_ms, limit_bytes, dropped;
     int64_t wall_minus_monotonic_ns;
+    uint64_t random;
     struct part *parts; /* open addressing, at most half full */
     size_t n, n_slots;
 };
@@ -40,6 +41,7 @@ int cs_intervals_open(uint64_t length_ms, uint64_t limit_bytes, struct cs_interv
         return -ENOMEM;
     intervals->asked_ms = intervals->length_ms = length_ms ? length_ms : 1;
     intervals->limit_bytes = limit_bytes;
+    intervals->random = 88172645463325252ull;
     intervals->wall_minus_monotonic_ns = (int64_t)(clock_ns(CLOCK_REALTIME) - clock_ns(CLOCK_MONOTONIC));
     return 0;
 }
@@ -97,17 +99,37 @@ static struct part *find(struct cs_intervals *intervals, const struct cs_image *
     return part;
 }
 
+/* xorshift64 */
+static uint64_t draw(struct cs_intervals *intervals)
+{
+    intervals->random ^= intervals->random << 13;
+    intervals->random ^= intervals->random >> 7;
+    return intervals->random ^= intervals->random << 17;
+}
+
+/* When in from..to the samples came is not known. Within one interval it doesn't matter; over several (the
+ * sampler was late) they are spread evenly, from a random first moment on. */
 int cs_intervals_add(struct cs_intervals *intervals, const struct cs_placed *placed, const char *event)
 {
     struct part *part = find(intervals, placed->image, placed->event, event);
-    /* The middle of the time between two drains: right to half a drain. */
-    uint64_t at_ns = placed->from_ns + (placed->to_ns - placed->from_ns) / 2;
-    uint64_t at_ms = (uint64_t)((int64_t)at_ns + intervals->wall_minus_monotonic_ns) / 1000000;
-    uint64_t row[4] = {intervals->length_ms, at_ms - at_ms % intervals->length_ms,
-                       placed->offset - placed->offset % CS_INTERVAL_BLOCK_BYTES, placed->samples};
-    if (!part || cs_table_add(part->table, row) < 0) {
-        intervals->dropped += placed->samples;
-        return -ENOMEM;
+    uint64_t length_ns = intervals->length_ms * 1000000;
+    uint64_t from_ns = (uint64_t)((int64_t)placed->from_ns + intervals->wall_minus_monotonic_ns);
+    uint64_t span_ns = placed->to_ns > placed->from_ns ? placed->to_ns - placed->from_ns : 0;
+    uint64_t n_shares = span_ns / length_ns + 1, left = placed->samples;
+    if (n_shares > placed->samples)
+        n_shares = placed->samples;
+    double step_ns = n_shares ? (double)span_ns / (double)n_shares : 0;
+    double first = n_shares > 1 || span_ns > length_ns ? (double)(draw(intervals) >> 11) / 0x1p53 : 0.5;
+    for (uint64_t i = 0; i < n_shares; i++) {
+        uint64_t at_ns = from_ns + (uint64_t)(((double)i + first) * step_ns);
+        uint64_t start_ms = at_ns / length_ns * intervals->length_ms, samples = left / (n_shares - i);
+        uint64_t row[4] = {intervals->length_ms, start_ms,
+                           placed->offset - placed->offset % CS_INTERVAL_BLOCK_BYTES, samples};
+        if (!part || cs_table_add(part->table, row) < 0) {
+            intervals->dropped += left;
+            return -ENOMEM;
+        }
+        left -= samples;
     }
     return 0;
 }

@@ -66,6 +66,7 @@ struct cs_sampler_config {
     enum cs_driver_choice driver;
     bool stacks; /* call chains too (frame pointers); implies the ring driver */
     enum cs_label label;
+    uint64_t resolve_ms; /* >0: counts leave the table as often, so that `placed` knows when they came */
     int wake_fd; /* >0: cs_sampler_poll returns early when it is readable (a control socket, a signalfd) */
 
     /* Callbacks, all optional, called from cs_sampler_* on the session's thread. */

@@ -212,7 +212,8 @@ int cs_sampler_open(const struct cs_sampler_config *config, struct cs_sampler **
     s->config = *config;
     s->target_fd = -1;
     s->command = (struct cs_command){.pid = -1, .go = -1, .failed = -1, .pidfd = -1, .status = -1};
-    s->drain_interval_ms = 200;
+    s->drain_interval_ms =
+        s->config.resolve_ms > 0 && s->config.resolve_ms < 200 ? (double)s->config.resolve_ms : 200;
     s->collector_seconds_at_start = cs_thread_cpu_seconds();
     int rc = parse_events(s, err);
     if (rc >= 0) {
@@ -298,7 +299,10 @@ int cs_sampler_poll(struct cs_sampler *s, int timeout_ms, struct cs_error *err)
     if (now >= s->next_redraw_ns)
         cs_rate_tick(s, now);
     if (now >= s->next_drain_ns) {
-        int rc = cs_collect_drain(s, CS_DRAIN_SOME, err);
+        bool flush = s->config.resolve_ms && now - s->flushed_ns >= s->config.resolve_ms * 1000000;
+        if (flush)
+            s->flushed_ns = now;
+        int rc = cs_collect_drain(s, flush ? CS_DRAIN_FLUSH : CS_DRAIN_SOME, err);
         if (rc < 0)
             return rc;
         s->next_drain_ns = cs_now_ns() + (uint64_t)(s->drain_interval_ms * 1e6);

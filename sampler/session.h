@@ -47,6 +47,7 @@ struct cs_sampler {
 
     uint64_t next_drain_ns, next_redraw_ns, horizon_ns;
     double rate_hz, drain_interval_ms;
+    uint64_t flushed_ns; /* the table, for config.resolve_ms */
 
     /* accounts */
     uint64_t unknown[CS_UNKNOWN_N];
