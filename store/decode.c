@@ -130,15 +130,16 @@ static int take_texts(struct cs_cursor *cursor, uint64_t n, struct cs_table *tab
     return rc;
 }
 
-/* -EBADMSG when a row does not stand after the one before it or a text number has no text. */
+/* -EBADMSG when a row does not stand after the one before it, a number has no text, a text no number. */
 static int take_rows(struct cs_cursor *cursor, const struct cs_profile_file *file, struct cs_table *table)
 {
     const struct cs_schema *schema = &file->schema;
     size_t n_rows = file->n_rows, n_columns = schema->n_columns;
-    uint64_t *rows = malloc((n_rows ? n_rows : 1) * n_columns * sizeof *rows);
+    uint64_t *rows = malloc((n_rows ? n_rows : 1) * n_columns * sizeof *rows), n_used = 0;
+    bool *used = calloc(file->n_texts ? file->n_texts : 1, sizeof *used);
     int rc = -ENOMEM;
-    if (!rows)
-        return rc;
+    if (!rows || !used)
+        goto out;
     for (unsigned c = 0; c < n_columns; c++) {
         uint64_t before = 0;
         for (size_t i = 0; i < n_rows; i++) {
@@ -148,8 +149,14 @@ static int take_rows(struct cs_cursor *cursor, const struct cs_profile_file *fil
             else
                 before = c < schema->n_keys ? before + cs_unzigzag(coded) : coded;
             rows[i * n_columns + c] = before;
-            if (schema->columns[c].kind == CS_KEY_TEXT && before >= file->n_texts)
+            if (schema->columns[c].kind != CS_KEY_TEXT || cursor->bad)
+                continue;
+            if (before >= file->n_texts) {
                 cursor->bad = true;
+                continue;
+            }
+            n_used += !used[before];
+            used[before] = true;
         }
     }
     for (size_t i = 0; i < n_rows && !cursor->bad; i++) {
@@ -162,8 +169,9 @@ static int take_rows(struct cs_cursor *cursor, const struct cs_profile_file *fil
         else if (cs_table_add(table, row) < 0)
             goto out;
     }
-    rc = cursor->bad || cursor->at != cursor->end ? -EBADMSG : 0;
+    rc = cursor->bad || cursor->at != cursor->end || n_used != file->n_texts ? -EBADMSG : 0;
 out:
+    free(used);
     free(rows);
     return rc;
 }

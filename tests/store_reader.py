@@ -93,9 +93,10 @@ class Cursor:
                 return value
         raise Broken("a varint has at most 10 bytes")
 
-    def text(self):
+    def text(self, least=0, most=1 << 64):
         raw = self.raw(self.varint())
         need(0 not in raw, "a text has no NUL")
+        need(least <= len(raw) <= most, "a text has the length that the page allows")
         return raw
 
     def end(self):
@@ -136,14 +137,14 @@ def read(data):
         need(number in SCHEMAS, "the schema's number is known")
         kind, columns = SCHEMAS[number]
     else:
-        kind, columns = h.text().decode(), []
+        kind, columns = h.text(1, 15).decode(), []
         for _ in range(h.fixed(1)):
             column_kind = h.fixed(1)
-            columns.append((h.text().decode(), column_kind))
+            columns.append((h.text(1, 23).decode(), column_kind))
     n_keys = sum(k in (KEY, TEXT) for _, k in columns)
     need(1 <= n_keys and all(k in (KEY, TEXT) for _, k in columns[:n_keys]), "keys come first")
     need(all(k <= MIN for _, k in columns), "column kinds are 0 to 4")
-    out = {"kind": kind, "event": h.text(), "label": h.text(), "unit": h.text(), "period_sum": h.varint(),
+    out = {"kind": kind, "event": h.text(0, 63), "label": h.text(0, 63), "unit": h.text(0, 15), "period_sum": h.varint(),
            "enabled_ns": h.varint(), "running_ns": h.varint()}
     n_texts, n_rows, raw_bytes, stored_bytes = h.varint(), h.varint(), h.varint(), h.varint()
     h.end()
