@@ -5,7 +5,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-enum { WINDOW = 64, NEAR_INSNS = 12 };
+enum { WINDOW = 64, NEAR_INSNS = 12, SHADOW_INSNS = 32 };
 
 /* Walks backwards along the most frequent way; returns CS_CFG_EXIT at its end. */
 static uint32_t before(const struct accounting *x, uint32_t i)
@@ -33,6 +33,23 @@ static uint32_t after(const struct accounting *x, uint32_t i)
 
 static const uint32_t guessed = CS_OP_BRANCH | CS_OP_INDIRECT | CS_OP_RETURN;
 
+/* Samples charged to the branch and to the first two instructions wherever it goes, an execution of it. */
+static double shadow(const struct accounting *x, uint32_t i)
+{
+    const struct cs_account *a = x->a;
+    const struct cs_block *b = &a->cfg->blocks[a->insns[i].block];
+    double samples = a->insns[i].charged;
+    for (uint32_t k = b->first_out; k < b->first_out + b->n_out; k++) {
+        uint32_t to = a->cfg->edges[k].to;
+        if (to >= a->cfg->n_blocks || a->blocks[to].visits <= 0)
+            continue;
+        double part = fmin(1, x->edge_visits[k] / a->blocks[to].visits);
+        for (uint32_t n = 0; n < 2 && n < a->cfg->blocks[to].n_insns; n++)
+            samples += a->insns[a->cfg->blocks[to].first_insn + n].charged * part;
+    }
+    return a->insns[i].visits > 0 ? samples / a->insns[i].visits : 0;
+}
+
 /* What came before on the path: the last branch, lock, and load that it needs, the store that misses most. */
 static void look_back(const struct accounting *x, uint32_t i, struct cs_stall *s)
 {
@@ -47,9 +64,14 @@ static void look_back(const struct accounting *x, uint32_t i, struct cs_stall *s
         const struct cs_insn_account *p = &a->insns[at];
         if (p->fused)
             continue;
-        if (n <= NEAR_INSNS && (p->op.flags & guessed) && !s->branch_before) {
-            s->branch_before = &p->op;
-            s->before = cs_evidence_branch(x->e, p->branch ? p->branch : p->op.offset);
+        if (n <= SHADOW_INSNS && (p->op.flags & guessed)) {
+            struct cs_branch_facts f = cs_evidence_branch(x->e, p->branch ? p->branch : p->op.offset);
+            if (!s->branch_before || f.missed > s->before.missed) {
+                s->branch_before = &p->op;
+                s->before = f;
+                s->branch_distance = n;
+                s->branch_shadow = shadow(x, at);
+            }
         }
         if (n <= NEAR_INSNS && (p->op.flags & (CS_OP_LOCK | CS_OP_SERIALISE)) && !s->lock_before)
             s->lock_before = &p->op;
@@ -195,6 +217,7 @@ void account_judge(struct accounting *x)
         insn->cycles = executions > 0 ? insn->charged * x->e->cycles_a_sample / executions : NAN;
         insn->error = sqrt((insn->charged > 0 ? 1 / insn->charged : 1) + blocks_error * blocks_error);
         stalls[i].cycles = insn->cycles;
+        stalls[i].branch_shadow *= a->scale > 0 ? x->e->cycles_a_sample / a->scale : 0;
         if (accountable(a, insn))
             event_rates(x, insn, &stalls[i]);
     }

@@ -286,6 +286,60 @@ double cs_evidence_population(double executions, double distinct)
     return low;
 }
 
+double cs_evidence_meetings(double draws, double bursts, double meetings, double *at_least)
+{
+    double pairs = bursts > 1 ? draws * draws / 2 * (1 - 1 / bursts) : 0;
+    *at_least = pairs / 8;
+    return meetings >= 5 ? pairs / meetings : 0;
+}
+
+struct footprint {
+    double draws, bursts_most;
+    double meetings;
+};
+
+/* Adds an instruction's draws; `shift` makes pages of lines. Rows ascend by line. */
+static struct footprint meetings_of(struct cs_table *table, uint64_t offset, unsigned shift)
+{
+    struct footprint f = {0, 0, 0};
+    uint64_t key = UINT64_MAX;
+    double same = 0;
+    for (size_t i = row_at(table, offset); table && i < cs_table_rows(table); i++) {
+        const uint64_t *row = cs_table_row(table, i);
+        if (row[CS_FOOTPRINT_OFFSET] != offset)
+            break;
+        if (row[CS_FOOTPRINT_LINE] >> shift != key) {
+            f.meetings += same * (same - 1) / 2;
+            same = 0;
+            key = row[CS_FOOTPRINT_LINE] >> shift;
+        }
+        same += (double)row[CS_FOOTPRINT_BURSTS];
+        f.draws += (double)row[CS_FOOTPRINT_BURSTS];
+    }
+    f.meetings += same * (same - 1) / 2;
+    return f;
+}
+
+/* The whole footprint, over all bursts, from how often two of them drew the same line, or the same page. */
+static void measure_footprint(const struct cs_evidence *e, uint64_t offset, double bursts,
+                              struct cs_memory_facts *f)
+{
+    double lines_least, pages_least;
+    struct footprint l = meetings_of(e->footprints, offset, 0), p = meetings_of(e->footprints, offset, 6);
+    if (l.draws < 64)
+        return;
+    /* Draws of one burst may share a page: these are no meetings of two bursts. */
+    double within = f->footprint_pages > 0 ? l.draws * 7.5 / f->footprint_pages : 0;
+    double lines = cs_evidence_meetings(l.draws, bursts, l.meetings, &lines_least);
+    double pages =
+        cs_evidence_meetings(l.draws, bursts, p.meetings > within ? p.meetings - within : 0, &pages_least);
+    f->footprint_pages = pages > 0 ? pages : pages_least;
+    f->footprint_bytes = lines > 0 ? lines * 64 : fmax(lines_least * 64, pages * 4096);
+    if (f->footprint_bytes < f->footprint_pages * 64) /* a line a page at least */
+        f->footprint_bytes = f->footprint_pages * 64;
+    f->footprint_least = lines <= 0 && pages <= 0;
+}
+
 struct cs_memory_facts cs_evidence_memory(const struct cs_evidence *e, uint64_t offset)
 {
     struct cs_memory_facts f = {0};
@@ -318,6 +372,7 @@ struct cs_memory_facts cs_evidence_memory(const struct cs_evidence *e, uint64_t 
         double pages = cs_evidence_population(n / bursts, (double)row[CS_MEMORY_PAGES] / bursts);
         f.footprint_bytes = lines * 64;
         f.footprint_pages = pages;
+        measure_footprint(e, offset, bursts, &f);
     }
     return f;
 }
@@ -333,8 +388,9 @@ struct cs_branch_facts cs_evidence_branch(const struct cs_evidence *e, uint64_t 
         missed = (double)row[CS_BRANCH_MISSED_LOCAL];
     if ((double)row[CS_BRANCH_MISSED_GLOBAL] < missed)
         missed = (double)row[CS_BRANCH_MISSED_GLOBAL];
-    /* Each burst begins with empty tables: its first guesses say nothing. */
-    missed -= 2 * (double)row[CS_BRANCH_BURSTS];
+    /* Each burst begins with empty tables, which a branch that always goes one way fills in as many steps as
+     * the longer history has bits: these guesses say nothing. */
+    missed -= 14 * (double)row[CS_BRANCH_BURSTS];
     f.seen = true;
     f.executions = n;
     f.taken = (double)row[CS_BRANCH_TAKEN] / n;

@@ -45,4 +45,8 @@ double cs_evidence_events(const struct cs_evidence *evidence, enum cs_cause caus
  * few repeats to tell. */
 double cs_evidence_population(double executions, double distinct);
 
+/* Pure: how many there are if `draws` (distinct within its burst) of `bursts` bursts, equally many in each, met the same
+ * `meetings` times in two bursts; 0 = too few meetings to tell, then there are more than *at_least. */
+double cs_evidence_meetings(double draws, double bursts, double meetings, double *at_least);
+
 #endif
