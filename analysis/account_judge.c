@@ -57,7 +57,14 @@ static void look_back(const struct accounting *x, uint32_t i, struct cs_stall *s
     uint64_t wanted = s->op->reads;
     double worst = 0;
     uint32_t at = i;
+    double chance = 1; /* that the path's last branch goes this way */
     for (unsigned n = 1; n <= WINDOW; n++) {
+        uint32_t block = a->insns[at].block;
+        if (n <= 2 && at == a->cfg->blocks[block].first_insn) {
+            uint32_t edge = account_likely_in(x, block);
+            double from = edge == CS_CFG_EXIT ? 0 : a->blocks[a->cfg->edges[edge].from].visits;
+            chance = from > 0 ? x->edge_visits[edge] / from : 1;
+        }
         at = before(x, at);
         if (at == CS_CFG_EXIT)
             return;
@@ -65,7 +72,9 @@ static void look_back(const struct accounting *x, uint32_t i, struct cs_stall *s
         if (p->fused)
             continue;
         if (n <= SHADOW_INSNS && (p->op.flags & guessed)) {
-            struct cs_branch_facts f = cs_evidence_branch(x->e, p->branch ? p->branch : p->op.offset);
+            struct cs_branch_facts f = cs_testimony_branch(x->e, p->branch ? p->branch : p->op.offset);
+            if (n <= 2 && chance < 0.2) /* the rare way of a branch: what was mispredicted went here */
+                f.missed = fmin(1, f.missed_raw / fmax(chance, 1e-6));
             if (!s->branch_before || f.missed > s->before.missed) {
                 s->branch_before = &p->op;
                 s->before = f;
@@ -78,11 +87,11 @@ static void look_back(const struct accounting *x, uint32_t i, struct cs_stall *s
         if (n <= NEAR_INSNS && (p->op.flags & CS_OP_LOAD) && (p->op.writes & wanted & ~CS_OP_REG_FLAGS) &&
             !s->load_before) {
             s->load_before = &p->op;
-            s->load_before_memory = cs_evidence_memory(x->e, p->op.offset);
+            s->load_before_memory = cs_testimony_memory(x->e, p->op.offset);
         }
         wanted &= ~p->op.writes;
         if (p->op.flags & CS_OP_STORE) {
-            struct cs_memory_facts f = cs_evidence_memory(x->e, p->op.offset);
+            struct cs_memory_facts f = cs_testimony_memory(x->e, p->op.offset);
             if (f.seen && f.new_lines > worst) {
                 worst = f.new_lines;
                 s->missing_store = &p->op;
@@ -97,7 +106,7 @@ static void look_back(const struct accounting *x, uint32_t i, struct cs_stall *s
 static void event_rates(const struct accounting *x, const struct cs_insn_account *insn, struct cs_stall *s)
 {
     for (int c = 0; c < CS_N_CAUSES; c++) {
-        double n = cs_evidence_events(x->e, (enum cs_cause)c, insn->op.offset);
+        double n = cs_testimony_events(x->e, (enum cs_cause)c, insn->op.offset);
         double executions = insn->visits * x->a->scale;
         if (n >= 0 && executions > 0)
             s->event_rate[c] = n / executions;
@@ -114,9 +123,9 @@ static void gather(const struct accounting *x, uint32_t i, struct cs_stall *s)
     s->code_bytes = x->e->code_bytes;
     s->code_pages = x->e->code_pages;
     if (insn->op.flags & (CS_OP_LOAD | CS_OP_STORE))
-        s->memory = cs_evidence_memory(x->e, insn->op.offset);
+        s->memory = cs_testimony_memory(x->e, insn->op.offset);
     if (insn->op.flags & guessed)
-        s->branch = cs_evidence_branch(x->e, insn->branch ? insn->branch : insn->op.offset);
+        s->branch = cs_testimony_branch(x->e, insn->branch ? insn->branch : insn->op.offset);
     uint32_t end = i;
     if (insn->branch && i + 1 < x->a->cfg->n_insns)
         end = i + 1;
@@ -126,12 +135,12 @@ static void gather(const struct accounting *x, uint32_t i, struct cs_stall *s)
         uint64_t tail = last->offset + last->length - 1;
         s->next = &x->a->insns[next].op;
         if (s->next->flags & (CS_OP_LOAD | CS_OP_STORE))
-            s->next_memory = cs_evidence_memory(x->e, s->next->offset);
+            s->next_memory = cs_testimony_memory(x->e, s->next->offset);
         /* The last byte of the next instruction may be the one that is missing. */
         uint64_t reach = s->next->offset + s->next->length - 1;
         s->begins_line = tail / 64 != s->next->offset / 64 || tail / 64 != reach / 64;
         s->begins_page = tail / 4096 != reach / 4096;
-        s->fetch = cs_evidence_fetch(x->e, reach);
+        s->fetch = cs_testimony_fetch(x->e, reach);
     }
     look_back(x, i, s);
 }
@@ -208,8 +217,13 @@ void account_judge(struct accounting *x)
     for (uint32_t i = 0; i < n; i++)
         if (accountable(a, &a->insns[i]))
             gather(x, i, &stalls[i]);
-    a->scale = fit_scale(x, stalls);
-    a->scale_fitted = true;
+    uint32_t counted = x->known ? cs_cfg_block(a->cfg, x->known->offset) : CS_CFG_EXIT;
+    if (counted != CS_CFG_EXIT && a->blocks[counted].visits > 0) {
+        a->scale = x->known->executions / a->blocks[counted].visits;
+    } else {
+        a->scale = fit_scale(x, stalls);
+        a->scale_fitted = true;
+    }
     for (uint32_t i = 0; i < n; i++) {
         struct cs_insn_account *insn = &a->insns[i];
         double executions = insn->visits * a->scale;

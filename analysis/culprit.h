@@ -68,6 +68,7 @@ struct cs_memory_facts {
 struct cs_branch_facts {
     bool seen;
     double executions, taken, missed; /* missed: by the best of three simulated predictors, an execution */
+    double missed_raw;                /* with the guesses of a cold start */
 };
 
 /* The line of code that an instruction's successor begins, if it begins one. */

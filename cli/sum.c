@@ -13,9 +13,10 @@
 #define SAMPLES_LEAST 10
 
 struct open_image {
+    const struct cs_transfers *transfers;
     const struct profile_image *image; /* NULL = nothing open */
     struct cs_code *code;
-    struct cs_evidence *evidence;
+    struct cs_testimony *evidence;
     struct cs_scheduler *scheduler;
     bool usable;
 };
@@ -38,10 +39,10 @@ struct tally {
 static void close_image(struct open_image *o)
 {
     cs_scheduler_close(o->scheduler);
-    cs_evidence_close(o->evidence);
+    cs_testimony_close(o->evidence);
     if (o->code)
         cs_code_close(o->code);
-    *o = (struct open_image){0};
+    *o = (struct open_image){.transfers = o->transfers};
 }
 
 static int open_image(const struct parsed *args, struct profile *p, const struct profile_image *image,
@@ -57,7 +58,7 @@ static int open_image(const struct parsed *args, struct profile *p, const struct
     o->usable = !*cs_code_trouble(o->code) && cs_code_is_x86_64(o->code);
     if (!o->usable)
         return 0;
-    rc = cs_evidence_open(p->store, image->image.id, option(args, "event"), &o->evidence, err);
+    rc = cs_testimony_open(p->store, o->transfers, image->image.id, option(args, "event"), &o->evidence, err);
     return rc ? rc : calc_scheduler(args, &o->evidence->machine, image->image.id, &o->scheduler, err);
 }
 
@@ -100,7 +101,7 @@ static int take_row(const struct parsed *args, struct profile *p, const struct p
     const struct cs_procedure *procedure = o->usable ? cs_code_procedure(o->code, row->start) : NULL;
     struct cs_account *a = NULL;
     struct cs_error why = {0};
-    if (!procedure || cs_account_open(o->code, procedure, o->evidence, o->scheduler, &a, &why)) {
+    if (!procedure || cs_account_open(o->code, procedure, o->evidence, o->scheduler, NULL, &a, &why)) {
         t->opaque += samples;
         return 0;
     }
@@ -117,10 +118,14 @@ static int take_row(const struct parsed *args, struct profile *p, const struct p
 static int take_all(const struct parsed *args, struct profile *p, struct profile_rows *rows, struct tally *t,
                     struct cs_error *err)
 {
-    struct open_image o = {0};
+    struct open_image o = {NULL};
+    struct cs_transfers *transfers = NULL;
     struct progress bar;
     uint64_t done = 0;
-    int rc = 0;
+    int rc = cs_transfers_load(p->store, CS_TRANSFERS_CHAIN, &transfers, err);
+    if (rc)
+        return rc;
+    o.transfers = transfers;
     bool *taken = calloc(rows->n + 1, sizeof *taken);
     if (!taken)
         return cs_fail(err, 12, "no memory");
@@ -137,6 +142,7 @@ static int take_all(const struct parsed *args, struct profile *p, struct profile
     }
     progress_fini(&bar);
     close_image(&o);
+    cs_transfers_close(transfers);
     free(taken);
     return rc;
 }
