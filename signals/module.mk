@@ -12,9 +12,9 @@ SIGNALS_A  := $(BUILD)/libcyclescope.a
 SIGNALS_SO := $(BUILD)/libcyclescope.so
 SIGNALS_PC := $(BUILD)/cyclescope.pc
 
-$(SIGNALS_A): $(SIGNALS_RUNTIME)
+$(SIGNALS_A): $(SIGNALS_RUNTIME) $(BUILD)/signals/page.o
 	$(call say,AR,$@)rm -f $@ && $(AR) rcs $@ $^
-$(SIGNALS_STATIC): $(SIGNALS_BOTH) $(BUILD)/signals/threads_static.o
+$(SIGNALS_STATIC): $(SIGNALS_BOTH) $(BUILD)/signals/page.o $(BUILD)/signals/threads_static.o
 	$(call say,AR,$@)rm -f $@ && $(AR) rcs $@ $^
 $(SIGNALS_SO).1: $(SIGNALS_RUNTIME) signals/cyclescope.map
 	$(call say,LD,$@)$(CC) -shared -Wl,-soname,libcyclescope.so.1 -Wl,-z,nodelete -Wl,-z,defs \
@@ -42,6 +42,11 @@ INSTALL  += signals/cyclescope.h:include/cyclescope.h $(SIGNALS_A):lib/libcycles
 SIGNALS_TESTS := signals_life signals_set
 programs.signals_life.libs = $(SIGNALS_A) $(LIB) -lpthread
 programs.signals_set.libs  = $(SIGNALS_A)
+# The same cases once more with stores to cs_page.
+$(BUILD)/tests/programs/signals_life_direct: tests/programs/signals_life.c $(SIGNALS_A) $(BUILD)/libcyclescope-all.a
+	@mkdir -p $(@D)
+	$(call say,CC,$<)$(CC) $(CPPFLAGS) -DCS_EXECUTABLE -std=gnu11 $(WARN) -O2 -g -MMD -MP -o $@ $< $(SIGNALS_A) $(LIB) -lpthread
+TEST_PROGRAMS += $(BUILD)/tests/programs/signals_life_direct
 $(SIGNALS_TESTS:%=$(BUILD)/tests/programs/%): $(SIGNALS_A) $(BUILD)/libcyclescope-all.a
 
 # The GCC plugin; its headers are C++ and not clean under our warnings.

@@ -147,10 +147,9 @@ gimple *instrumenter::make(basic_block bb, enum cs_point_kind kind, bool tag, un
     struct cs_point point = {};
     point.kind = kind;
     point.position_independent = flag_pic && !flag_pie;
-    point.tls =
-        options.local_exec_forced && !point.position_independent ? CS_TLS_LOCAL_EXEC : CS_TLS_INITIAL_EXEC;
+    point.tls = point.position_independent || options.shared_runtime ? CS_TLS_POINTER : CS_TLS_PAGE;
     point.tag = tag;
-    point.add_word = add_word;
+    point.add_words = (add_word ? 1u << add_word : 0) | (tag && options.count_points ? 1u << 14 : 0);
     point.file = at.file ? at.file : "";
     point.function = IDENTIFIER_POINTER(DECL_ASSEMBLER_NAME(fun->decl));
     point.line = at.line;
@@ -162,7 +161,7 @@ gimple *instrumenter::make(basic_block bb, enum cs_point_kind kind, bool tag, un
         return NULL;
     auto_vec<tree, 2> unused;
     vec<tree, va_gc> *outputs = NULL;
-    for (unsigned i = 0; i < 1u + (tag && point.position_independent); i++) {
+    for (unsigned i = 0; i < cs_point_registers(&point); i++) {
         tree constraint = build_tree_list(NULL_TREE, build_string(4, "=&r"));
         tree scratch = make_ssa_name(long_unsigned_type_node);
         vec_safe_push(outputs, build_tree_list(constraint, scratch));
