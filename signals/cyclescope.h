@@ -80,6 +80,7 @@ typedef unsigned cs_signal;
 #define CS_ADDRESS 0x100u
 
 #define CS_API __attribute__((visibility("default")))
+#define CS_HOT static inline __attribute__((always_inline, unused, no_instrument_function))
 
 /* This thread's line. Always valid; use the functions below. */
 extern CS_API __thread volatile uint64_t *cs_line __attribute__((tls_model("initial-exec")));
@@ -101,13 +102,13 @@ extern __thread struct cs_page cs_page __attribute__((tls_model("local-exec")));
 /* ---- hot: inline, one store each ---- */
 
 /* From now on this thread does `value`. */
-static inline void cs_set(cs_signal signal, uint64_t value)
+CS_HOT void cs_set(cs_signal signal, uint64_t value)
 {
     CS_LINE[signal] = value;
 }
 
 /* Adds to this thread's counter; one instruction on x86-64, so that a signal handler's adds are not lost. */
-static inline void cs_add(cs_signal signal, uint64_t n)
+CS_HOT void cs_add(cs_signal signal, uint64_t n)
 {
 #if defined(__x86_64__)
     __asm__ volatile("addq %1, %0" : "+m"(CS_LINE[signal]) : "er"(n) : "cc");
@@ -116,7 +117,7 @@ static inline void cs_add(cs_signal signal, uint64_t n)
 #endif
 }
 
-static inline uint64_t cs_get(cs_signal signal)
+CS_HOT uint64_t cs_get(cs_signal signal)
 {
     return CS_LINE[signal];
 }
@@ -133,13 +134,13 @@ struct cs_scope {
     cs_signal signal;
     uint64_t before;
 };
-static inline struct cs_scope cs_scope_enter(cs_signal signal, uint64_t value)
+CS_HOT struct cs_scope cs_scope_enter(cs_signal signal, uint64_t value)
 {
     struct cs_scope scope = {signal, CS_LINE[signal]};
     CS_LINE[signal] = value;
     return scope;
 }
-static inline void cs_scope_leave(struct cs_scope *scope)
+CS_HOT void cs_scope_leave(struct cs_scope *scope)
 {
     CS_LINE[scope->signal] = scope->before;
 }

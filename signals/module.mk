@@ -61,3 +61,22 @@ $(SIGNALS_PLUGIN): signals/plugin/plugin.cc signals/plugin/point.c signals/plugi
 	$(call say,PLUGIN,$@)gcc -std=gnu11 -D_GNU_SOURCE -I. $(WARN) -O2 -fPIC -c -o $(@D)/point.o signals/plugin/point.c && \
 	  g++ -std=gnu++14 -I. -isystem $(PLUGIN_HEADERS) -fno-rtti -fno-exceptions -O2 -Wall -Wextra -fPIC -shared \
 	  -o $@ signals/plugin/plugin.cc $(@D)/point.o
+
+# Programs built with -fsanitize-coverage=trace-pc.
+SIGNALS_TRACE := $(BUILD)/libcyclescope-trace.a
+$(SIGNALS_TRACE): $(BUILD)/signals/trace_pc.o
+	$(call say,AR,$@)rm -f $@ && $(AR) rcs $@ $^
+PROGRAMS += $(SIGNALS_TRACE)
+INSTALL  += $(SIGNALS_TRACE):lib/libcyclescope-trace.a
+
+# require "cyclescope" for lua5.4; carries its own copy of the runtime, which joins another one's segment.
+LUA_CFLAGS := $(shell pkg-config --cflags lua5.4 2>/dev/null)
+SIGNALS_LUA := $(BUILD)/lua/cyclescope.so
+ifneq ($(LUA_CFLAGS),)
+PROGRAMS += $(SIGNALS_LUA)
+INSTALL  += $(SIGNALS_LUA):lib/lua/5.4/cyclescope.so
+endif
+$(SIGNALS_LUA): signals/lua/cyclescope_lua.c signals/cyclescope.h $(SIGNALS_RUNTIME)
+	@mkdir -p $(@D)
+	$(call say,LD,$@)$(CC) -I. -D_GNU_SOURCE $(LUA_CFLAGS) -std=gnu11 $(WARN) -O2 -g -fPIC -fvisibility=hidden -shared \
+	  -Wl,-z,nodelete -Wl,--version-script,signals/lua/exports.map -o $@ signals/lua/cyclescope_lua.c $(SIGNALS_RUNTIME)
