@@ -80,3 +80,5 @@ $(SIGNALS_LUA): signals/lua/cyclescope_lua.c signals/cyclescope.h $(SIGNALS_RUNT
 	@mkdir -p $(@D)
 	$(call say,LD,$@)$(CC) -I. -D_GNU_SOURCE $(LUA_CFLAGS) -std=gnu11 $(WARN) -O2 -g -fPIC -fvisibility=hidden -shared \
 	  -Wl,-z,nodelete -Wl,--version-script,signals/lua/exports.map -o $@ signals/lua/cyclescope_lua.c $(SIGNALS_RUNTIME)
+bench.signals-set.libs = $(SIGNALS_A)
+$(BUILD)/bench/signals-set: $(SIGNALS_A)
