@@ -48,7 +48,7 @@ static double cycles(enum kind kind, uint64_t *out)
         LOOP(cs_set(4, i));
         break;
     case SET_POINTER:
-        LOOP(*(volatile uint64_t **)&cs_line; cs_line[4] = i);
+        LOOP(cs_line[4] = i);
         break;
     case SET_VARIABLE:
         LOOP(cs_set(*(volatile cs_signal *)&variable, i));
