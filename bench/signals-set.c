@@ -26,16 +26,18 @@ enum kind { EMPTY, BARE, SET, SET_POINTER, SET_VARIABLE, ADD, SCOPE, N_KINDS };
 static const char *const names[N_KINDS] = {
     "empty_loop", "volatile_store", "set", "set_through_pointer", "set_variable_signal", "add", "scope"};
 
+/* Four of the same in a row: what each costs where nothing hides it. */
 #define LOOP(statement)                                                                                      \
-    for (uint64_t i = 0; i < n; i++) {                                                                       \
+    for (uint64_t i = 0; i < n; i += 4) {                                                                    \
         statement;                                                                                           \
-        x = x * 3 + i; /* four cycles of work that depend on one another */                                  \
-        __asm__ volatile("" : "+r"(x));                                                                      \
+        statement;                                                                                           \
+        statement;                                                                                           \
+        statement;                                                                                           \
+        __asm__ volatile("" ::: "memory");                                                                   \
     }
 
-static double cycles(enum kind kind, uint64_t *out)
+static double cycles(enum kind kind)
 {
-    uint64_t x = 1;
     const uint64_t start = tsc();
     switch (kind) {
     case EMPTY:
@@ -57,10 +59,12 @@ static double cycles(enum kind kind, uint64_t *out)
         LOOP(cs_add(6, 1));
         break;
     default:
-        LOOP(CS_SCOPE(4, i); __asm__ volatile(""));
+        LOOP({
+            CS_SCOPE(4, i);
+            __asm__ volatile("");
+        });
     }
     const uint64_t end = tsc();
-    *out += x;
     return (double)(end - start) / (double)n;
 }
 
@@ -73,13 +77,12 @@ static int ascending(const void *a, const void *b)
 int main(int argc, char **argv)
 {
     static double all[N_KINDS][ROUNDS];
-    uint64_t out = 0;
     if (argc > 1 && strcmp(argv[1], "--quick") == 0)
         n = 200000;
     cs_attach();
     for (unsigned round = 0; round < ROUNDS; round++)
         for (enum kind k = EMPTY; k < N_KINDS; k++)
-            all[k][round] = cycles(k, &out);
+            all[k][round] = cycles(k);
     double median[N_KINDS], spread[N_KINDS];
     for (enum kind k = EMPTY; k < N_KINDS; k++) {
         qsort(all[k], ROUNDS, sizeof(double), ascending);
@@ -88,10 +91,10 @@ int main(int argc, char **argv)
     }
     printf("{\"name\": \"signals-set\", \"value\": %.3f, \"unit\": \"cycles of set over bare store, ratio of "
            "loops\", "
-           "\"target\": 1.05, \"noise\": %.3f, \"detail\": {\"tsc_cycles_an_iteration\": {",
+           "\"target\": 1.05, \"noise\": %.3f, \"detail\": {\"tsc_cycles_each\": {",
            median[SET] / median[BARE], spread[SET] / median[BARE]);
     for (enum kind k = EMPTY; k < N_KINDS; k++)
         printf("%s\"%s\": %.2f", k ? ", " : "", names[k], median[k]);
-    printf("}, \"checksum\": %llu}}\n", (unsigned long long)(out & 1));
+    puts("}}}");
     return 0;
 }
