@@ -14,7 +14,6 @@ extern const struct command command_prof;
 extern const struct command command_calc;
 extern const struct command command_list;
 extern const struct command command_phases;
-extern const struct command command_sum;
 extern const struct command command_stats;
 extern const struct command command_diff;
 extern const struct command command_edges;
@@ -39,7 +38,6 @@ const struct command *const commands[] = {
     &command_calc,
     &command_list,
     &command_phases,
-    &command_sum,
     &command_stats,
     &command_diff,
     &command_edges,

@@ -61,6 +61,14 @@ static int parse_rate(const struct parsed *args, struct cs_sampler_config *confi
         return usage_error("give one of -F, -c and --budget");
     config->frequency_hz = option_number(args, "frequency", 0, 1, 100000);
     config->period = (uint64_t)option_number(args, "count", 0, 1, 1e18);
+    const char *budget = option(args, "budget");
+    if (budget) { /* "0.5" and "0.5%" are both 0.5 % */
+        char *end;
+        double percent = strtod(budget, &end);
+        if (end == budget || (*end && strcmp(end, "%") != 0) || !(percent > 0 && percent <= 50))
+            return usage_error("--budget %s: expected a share from 0 to 50 %%, as 0.5%%", budget);
+        config->budget = percent / 100;
+    }
     return CS_EXIT_OK;
 }
 
@@ -75,6 +83,19 @@ static int parse_driver(const struct parsed *args, struct cs_sampler_config *con
         config->driver = CS_DRIVER_RING;
     else
         return usage_error("--driver %s: expected bpf or ring", driver);
+    return CS_EXIT_OK;
+}
+
+static int parse_label(const struct parsed *args, struct cs_sampler_config *config)
+{
+    static const char *const names[] = {
+        [CS_LABEL_PROCESS] = "process", [CS_LABEL_COMMAND] = "command", [CS_LABEL_CGROUP] = "cgroup"};
+    const char *label = option(args, "label");
+    for (unsigned i = CS_LABEL_PROCESS; label && i <= CS_LABEL_CGROUP; i++)
+        if (strcmp(label, names[i]) == 0)
+            config->label = i;
+    if (label && config->label == CS_LABEL_NONE)
+        return usage_error("--label %s: expected process, command or cgroup", label);
     return CS_EXIT_OK;
 }
 
@@ -124,12 +145,12 @@ static void print_summary(struct cs_sampler *sampler, const char *store, bool js
         for (unsigned e = 0; e < cs_sampler_events(sampler); e++)
             json_array_append_new(events, json_string(cs_sampler_event(sampler, e)));
         json_t *root = json_pack(
-            "{s:s, s:s, s:o, s:I, s:I, s:I, s:I, s:o, s:I, s:I, s:I, s:f, s:f, s:f}", "store", store,
+            "{s:s, s:s, s:o, s:I, s:I, s:I, s:I, s:o, s:I, s:I, s:I, s:f, s:f, s:f, s:f}", "store", store,
             "driver", s.driver, "events", events, "delivered", (json_int_t)s.delivered, "stored",
             (json_int_t)s.merged, "lost", (json_int_t)s.lost, "unknown", (json_int_t)s.unknown, "causes",
             unknown, "entries", (json_int_t)s.entries, "images", (json_int_t)s.images, "map_records_lost",
             (json_int_t)s.map_records_lost, "rate_hz", s.rate_hz, "collector_cpu_seconds",
-            s.collector_cpu_seconds, "sample_cost_us", s.sample_cost_us);
+            s.collector_cpu_seconds, "sample_cost_us", s.sample_cost_us, "loss", s.loss);
         json_dumpf(root, stdout, JSON_INDENT(2) | JSON_PRESERVE_ORDER);
         putchar('\n');
         json_decref(root);
@@ -208,6 +229,8 @@ static int run(const struct parsed *args)
         rc = parse_rate(args, &config);
     if (rc == CS_EXIT_OK)
         rc = parse_driver(args, &config);
+    if (rc == CS_EXIT_OK)
+        rc = parse_label(args, &config);
     if (rc != CS_EXIT_OK)
         return rc;
     double seconds = option_number(args, "seconds", 0, 0.001, 1e9);
@@ -257,10 +280,13 @@ static const struct option_entry options[] = {
     {"event", 'e', "EVENT", "event by libpfm4 name, with modifiers (may be given several times)"},
     {"frequency", 'F', "HZ", "samples a second of each busy CPU (1000)"},
     {"count", 'c', "PERIOD", "events a sample instead (cpu-clock: nanoseconds)"},
+    {"budget", 0, "PERCENT", "instead of a rate: what the work may lose, as 0.5%; the rate follows"},
     OPTION_OUTPUT,
     {"all", 'a', NULL, "sample everything that runs (root or CAP_PERFMON)"},
     {"pid", 'p', "PID", "sample a running process"},
     {"seconds", 0, "N", "stop after so long (else at the target's end, or Ctrl-C)"},
+    {"stacks", 'g', NULL, "call chains too, by frame pointers"},
+    {"label", 0, "BY", "keep profiles apart by process, command or cgroup"},
     OPTIONS_BURSTS,
     {"driver", 0, "NAME", "bpf (counts in the kernel) or ring (works without rights); chosen by itself"},
     {NULL, 0, NULL, NULL},

@@ -77,12 +77,12 @@ static __always_inline int count(struct bpf_perf_event_data *ctx, __u32 event)
     {                                                                                                        \
         return count(ctx, n);                                                                                \
     }
-COUNT(0)
-COUNT(1)
-COUNT(2)
-COUNT(3)
-COUNT(4) COUNT(5) COUNT(6) COUNT(7) COUNT(8) COUNT(9) COUNT(10) COUNT(11) COUNT(12) COUNT(13) COUNT(14)
-    COUNT(15)
+/* clang-format off */
+COUNT(0) COUNT(1) COUNT(2) COUNT(3)
+COUNT(4) COUNT(5) COUNT(6) COUNT(7)
+COUNT(8) COUNT(9) COUNT(10) COUNT(11)
+COUNT(12) COUNT(13) COUNT(14) COUNT(15)
+    /* clang-format on */
 
     /* The PID is another program from here on: entries counted before keep their generation. */
     static __always_inline int begin(__u32 pid)

@@ -173,11 +173,9 @@ static void one_burst(struct cs_burst *burst, const struct cs_moment *moment)
         return;
     }
     count(burst, moment->pid, answer);
-    const uint32_t error = answer->outcome.error,
-                   skip = answer->outcome.skip; /* unfollow unmaps the answer */
-    if (error == ESRCH)
+    if (answer->outcome.error == ESRCH)
         unfollow(f); /* the program ended: after an exec there is another one under this PID */
-    if (skip == CS_BURST_SKIP_TAKEN)
+    if (answer->outcome.skip == CS_BURST_SKIP_TAKEN)
         f->denied_until_ns = now_ns() + DENIED_NS;
 }
 

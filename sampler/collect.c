@@ -2,6 +2,7 @@
 /* Brings samples in: draw the line, apply all notices up to it, then place every entry on (image, offset).
  * dcpi-1997 section 4.3. An entry that can't be placed is counted by its cause in the image "[unknown]". */
 #include "sampler/session.h"
+#include "sampler/stacks.h"
 
 #include <errno.h>
 #include <stdarg.h>
@@ -76,26 +77,36 @@ static int place_user(struct cs_sampler *s, const struct cs_drained *entry, stru
     return rc;
 }
 
-static void place(void *arg, const struct cs_drained *entry)
+int cs_collect_find(struct cs_sampler *s, const struct cs_drained *entry, struct cs_found *found)
 {
-    struct cs_sampler *s = arg;
-    struct cs_found found = {.image = NULL};
-    s->delivered_by_event[entry->event] += entry->count;
     int rc;
+    *found = (struct cs_found){.image = NULL};
     if (entry->kernel) {
-        rc = cs_kernel_find(s->kernel, entry->pc, &found.image, &found.offset);
-        found.label = cs_maps_label_of(s->maps, (pid_t)entry->pid, entry->from_ns);
+        rc = cs_kernel_find(s->kernel, entry->pc, &found->image, &found->offset);
+        found->label = cs_maps_label_of(s->maps, (pid_t)entry->pid, entry->from_ns);
     } else if (entry->uncertain) {
         rc = -(1 + CS_UNKNOWN_GENERATION);
     } else {
-        rc = place_user(s, entry, &found);
+        rc = place_user(s, entry, found);
     }
+    if (rc == 0 && found->jit)
+        found->offset =
+            cs_jit_offset(s->jit, &found->image->image, (pid_t)entry->pid, entry->pc, found->offset);
     if (rc < 0) {
-        unsigned cause = (unsigned)(-rc - 1);
-        s->unknown[cause] += entry->count;
-        found.image = s->unknown_image;
-        found.offset = cause;
+        found->image = s->unknown_image;
+        found->offset = (uint64_t)(-rc - 1);
     }
+    return rc;
+}
+
+static void place(void *arg, const struct cs_drained *entry)
+{
+    struct cs_sampler *s = arg;
+    struct cs_found found;
+    s->delivered_by_event[entry->event] += entry->count;
+    int rc = cs_collect_find(s, entry, &found);
+    if (rc < 0)
+        s->unknown[-rc - 1] += entry->count;
     if (s->config.placed) {
         struct cs_placed placed = {.image = &found.image->image,
                                    .offset = found.offset,
@@ -109,6 +120,10 @@ static void place(void *arg, const struct cs_drained *entry)
     }
     if (cs_profiles_add(s->profiles, found.image, entry->event, found.label, found.offset, entry->count) < 0)
         s->dropped += entry->count;
+    const char *frames = entry->chain ? cs_stack_text(s, entry, found.label) : NULL;
+    if (frames)
+        (void)cs_profiles_add_stack(s->profiles, found.image, entry->event, found.label, frames,
+                                    entry->count);
 }
 
 static void incarnation(void *arg, pid_t pid, uint64_t time_ns)
@@ -130,8 +145,9 @@ int cs_collect_open(struct cs_sampler *s, struct cs_error *err)
     s->kernel = s->images ? cs_kernel_open(s->images, "/proc", "/sys") : NULL;
     s->unknown_image =
         s->images ? cs_images_special(s->images, CS_IMAGE_UNKNOWN, "unknown", "[unknown]", "") : NULL;
+    s->jit = cs_jit_open("/proc", "/tmp");
     s->profiles = cs_profiles_open(s->events, s->n_events);
-    if (!s->maps || !s->kernel || !s->unknown_image || !s->profiles)
+    if (!s->maps || !s->kernel || !s->unknown_image || !s->profiles || !s->jit)
         return cs_fail(err, ENOMEM, "out of memory for the image maps");
     return 0;
 }
@@ -140,6 +156,7 @@ int cs_collect_drain(struct cs_sampler *s, enum cs_drain how, struct cs_error *e
 {
     struct cs_sideband_events events = {s, s->maps, incarnation, kernel_changed};
     s->n_scanned = 0;
+    cs_jit_refresh(s->jit);
     uint64_t line = s->driver->begin_drain(s->state, how);
     uint64_t settled = line + CS_SIDEBAND_SETTLE_NS, now = cs_now_ns();
     if (how != CS_DRAIN_LAST && now < settled) { /* notices before the line must have become visible */

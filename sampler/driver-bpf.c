@@ -27,8 +27,7 @@
 
 #define BUCKETS_MAX 16384 /* of a half of a CPU: 64 Ki entries, 1 MB */
 #define BUCKETS_MIN 1024
-#define TABLES_BYTES (16UL << 20)   /* of all CPUs together */
-#define KEEP_NS (2 * 1000000000ULL) /* entries stay this long to be counted up */
+#define TABLES_BYTES (16UL << 20) /* of all CPUs together */
 #define INIT_PID_NAMESPACE 0xEFFFFFFCUL
 
 struct cs_driver_state {
@@ -74,7 +73,7 @@ static void grace_period(void)
 
 static uint64_t bpf_begin_drain(struct cs_driver_state *s, enum cs_drain how)
 {
-    s->turned = how != CS_DRAIN_SOME || cs_now_ns() - s->turned_ns >= KEEP_NS;
+    s->turned = how != CS_DRAIN_SOME || cs_now_ns() - s->turned_ns >= s->config.keep_ns;
     for (unsigned c = 0; s->turned && c < s->n_slots; c++) {
         struct cs_aggregate_cpu *cpu = &s->bpf->bss->cpus[c];
         __atomic_store_n(&cpu->half, cpu->half ^ 1, __ATOMIC_RELEASE);

@@ -16,11 +16,16 @@
 #include <time.h>
 #include <unistd.h>
 
-#define BUCKETS 8192                    /* 32 Ki entries, 512 KB */
-#define RING_PAGES 64                   /* 256 KB a CPU: 6,500 samples */
-#define KEEP_NS (2 * 1000000000ULL)     /* entries stay this long to be counted up */
-#define CONTEXT_KERNEL ((uint64_t)-128) /* markers within a call chain */
-#define CONTEXT_FIRST ((uint64_t)-4095)
+#define BUCKETS 16384 /* 64 Ki entries, 1 MB */
+#define RING_PAGES 64 /* 256 KB a CPU: 6,500 samples */
+
+#define COMING 8 /* samples whose bucket is on its way from memory */
+
+struct coming {
+    uint64_t key;
+    struct cs_hot_bucket *bucket;
+    uint32_t pid;
+};
 
 struct cs_driver_state {
     struct cs_driver_config config;
@@ -32,6 +37,8 @@ struct cs_driver_state {
     uint64_t since_ns; /* all entries are younger */
     uint64_t *ids;     /* kernel's event id → our number */
     unsigned *id_events, n_ids, room_ids;
+    struct coming coming[COMING];
+    uint64_t n_coming;
     struct cs_driver_counts counts;
 };
 
@@ -75,6 +82,13 @@ static void emit_entry(struct cs_driver_state *s, const struct cs_hot_entry *e, 
     emit(arg, &out);
 }
 
+static void count_one(struct cs_driver_state *s, const struct coming *c, cs_drained_fn emit, void *arg)
+{
+    struct cs_hot_entry evicted;
+    if (cs_hot_add(c->bucket, &s->turn, c->key, c->pid, &evicted))
+        emit_entry(s, &evicted, emit, arg);
+}
+
 static void sample(struct cs_driver_state *s, const struct record_sample *r, cs_drained_fn emit, void *arg)
 {
     bool kernel = (r->header.misc & PERF_RECORD_MISC_CPUMODE_MASK) == PERF_RECORD_MISC_KERNEL;
@@ -88,10 +102,21 @@ static void sample(struct cs_driver_state *s, const struct record_sample *r, cs_
         return;
     }
     uint32_t generation = cs_generations_at(s->config.generations, r->pid, r->time);
-    uint64_t key = cs_hot_key(r->ip, kernel, event, generation);
-    struct cs_hot_entry evicted;
-    if (cs_hot_add(&s->table[cs_hot_hash(key, r->pid) & (BUCKETS - 1)], &s->turn, key, r->pid, &evicted))
-        emit_entry(s, &evicted, emit, arg);
+    struct coming *c = &s->coming[s->n_coming++ % COMING];
+    if (s->n_coming > COMING)
+        count_one(s, c, emit, arg);
+    c->key = cs_hot_key(r->ip, kernel, event, generation);
+    c->pid = r->pid;
+    c->bucket = &s->table[cs_hot_hash(c->key, c->pid) & (BUCKETS - 1)];
+    __builtin_prefetch(c->bucket, 1);
+}
+
+static void count_coming(struct cs_driver_state *s, cs_drained_fn emit, void *arg)
+{
+    uint64_t first = s->n_coming > COMING ? s->n_coming - COMING : 0;
+    for (uint64_t i = first; i < s->n_coming; i++)
+        count_one(s, &s->coming[i % COMING], emit, arg);
+    s->n_coming = 0;
 }
 
 static void flush_table(struct cs_driver_state *s, cs_drained_fn emit, void *arg)
@@ -136,7 +161,8 @@ static int ring_drain(struct cs_driver_state *s, enum cs_drain how, cs_drained_f
         }
         cs_ring_release(ring);
     }
-    if (how != CS_DRAIN_SOME || s->line_ns - s->since_ns >= KEEP_NS)
+    count_coming(s, emit, arg);
+    if (how != CS_DRAIN_SOME || s->line_ns - s->since_ns >= s->config.keep_ns)
         flush_table(s, emit, arg);
     return 0;
 }

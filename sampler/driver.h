@@ -30,7 +30,7 @@ struct cs_driver_config {
     const int *cpus;
     unsigned n_events;
     bool stacks;
-    bool all; /* all processes: fork and exec are seen by this driver itself where it can */
+    uint64_t keep_ns; /* entries stay so long in the table to be counted up */
     struct cs_generations *generations;
 };
 

@@ -80,6 +80,7 @@ static inline int cs_hot_add(struct cs_hot_bucket *bucket, __u32 *turn, __u64 ke
                 return 0;
             }
             victim = e;
+            break;
         } else if (!e->count) {
             victim = e;
             break;

@@ -209,11 +209,13 @@ struct cs_mapped_image *cs_images_of_file(struct cs_images *images, const struct
     struct cs_elf_layout layout;
     if (strcmp(file->path, "[vdso]") == 0)
         return vdso(images, file);
-    if (file->build_id[0])
-        snprintf(key, sizeof key, "b%s", file->build_id);
-    else
+    if (file->build_id[0]) {
+        key[0] = 'b';
+        memcpy(key + 1, file->build_id, strlen(file->build_id) + 1);
+    } else {
         snprintf(key, sizeof key, "f%x:%x:%llx:%s", file->major, file->minor, (unsigned long long)file->inode,
                  file->path);
+    }
     struct cs_mapped_image *image = find(images, key);
     if (image)
         return image;

@@ -69,6 +69,8 @@ static int merge_counters(struct cs_sampler *s, struct cs_error *err)
 static int merge_names(struct cs_sampler *s, struct cs_error *err)
 {
     int rc = cs_kernel_name(s->kernel, s->config.store, err);
+    if (rc == 0)
+        rc = cs_jit_name(s->jit, s->config.store, err);
     if (rc == 0 && !s->unknown_image->named) {
         for (unsigned c = 0; rc == 0 && c < CS_UNKNOWN_N; c++)
             rc = cs_store_name(s->config.store, &s->unknown_image->image, c, 1, cs_unknown_name(c), err);

@@ -107,6 +107,13 @@ int cs_profiles_add_stack(struct cs_profiles *p, const struct cs_mapped_image *i
     return 0;
 }
 
+int cs_profiles_touch(struct cs_profiles *p, const struct cs_mapped_image *image, unsigned event,
+                      uint32_t label)
+{
+    struct profile like = {.image = image, .event = event, .label = label};
+    return profile_of(p, &like) ? 0 : -ENOMEM;
+}
+
 uint64_t cs_profiles_pending(const struct cs_profiles *p)
 {
     return p->pending;

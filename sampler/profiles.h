@@ -28,6 +28,10 @@ int cs_profiles_add(struct cs_profiles *profiles, const struct cs_mapped_image *
 int cs_profiles_add_stack(struct cs_profiles *profiles, const struct cs_mapped_image *image, unsigned event,
                           uint32_t label, const char *frames, uint64_t samples);
 
+/* The image will be in the store, even if nothing is counted for it. */
+int cs_profiles_touch(struct cs_profiles *profiles, const struct cs_mapped_image *image, unsigned event,
+                      uint32_t label);
+
 uint64_t cs_profiles_pending(const struct cs_profiles *profiles); /* samples in memory */
 
 /* Merges all into the store's epoch. Stops at the first failure, keeping the rest. `merged` counts the

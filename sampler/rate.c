@@ -1,12 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* How often: the first periods, and a new draw from time to time. */
+/* How often: the first periods, a new draw from time to time, and the rate that keeps to the budget. */
+#include "sampler/calibrate.h"
 #include "sampler/session.h"
 
+#include <errno.h>
 #include <linux/perf_event.h>
 #include <math.h>
 #include <sys/ioctl.h>
 
 #define DEFAULT_HZ 1000.0
+#define BUDGET_NS 1000000000ULL
+#define CALIBRATE_NS (600 * 1000000000ULL)
 
 static uint64_t seed(void)
 {
@@ -21,16 +25,32 @@ static void set_period(struct cs_sampler *s, unsigned event, uint64_t period)
             (void)ioctl(s->open[i].fd, PERF_EVENT_IOC_PERIOD, &period);
 }
 
+static void schedule_redraw(struct cs_sampler *s, uint64_t now_ns)
+{
+    if (s->config.period_exact)
+        s->next_redraw_ns = UINT64_MAX;
+    else
+        s->next_redraw_ns = now_ns + cs_period_redraw_ns((uint64_t)llround(1e9 / s->rate_hz));
+}
+
 int cs_rate_init(struct cs_sampler *s, struct cs_error *err)
 {
     const struct cs_sampler_config *c = &s->config;
-    (void)err;
+    if (c->budget < 0 || c->budget > 0.5)
+        return cs_fail(err, EINVAL, "a budget of %g %% is not between 0 and 50 %%", c->budget * 100);
     s->rate_hz = c->frequency_hz > 0 ? c->frequency_hz : DEFAULT_HZ;
+    s->next_budget_ns = UINT64_MAX;
+    if (c->budget > 0) {
+        s->sample_cost = cs_sample_cost(&s->events[0]);
+        cs_budget_init(&s->budget, c->budget, s->n_events, s->n_cpus, s->sample_cost);
+        s->rate_hz = s->budget.rate_hz;
+        s->next_budget_ns = 0; /* set when sampling starts */
+    }
     for (unsigned e = 0; e < s->n_events; e++) {
         struct perf_event_attr *attr = &s->events[e].attr;
-        bool clock = cs_event_is_clock(&s->events[e]);
-        uint64_t mean = c->period ? c->period : (uint64_t)llround(1e9 / s->rate_hz);
-        if (c->period || clock) {
+        bool clock = cs_event_is_clock(&s->events[e]), by_period = c->period && c->budget <= 0;
+        uint64_t mean = by_period ? c->period : (uint64_t)llround(1e9 / s->rate_hz);
+        if (by_period || clock) {
             cs_period_init(&s->periods[e], mean, seed() + e);
             attr->sample_period = c->period_exact ? mean : cs_period_draw(&s->periods[e]);
         } else { /* the kernel keeps the rate, and its period moves all the time by itself */
@@ -38,18 +58,74 @@ int cs_rate_init(struct cs_sampler *s, struct cs_error *err)
             attr->freq = 1;
             attr->sample_freq = (uint64_t)llround(s->rate_hz);
         }
-        if (c->period && clock)
+        if (by_period && clock)
             s->rate_hz = 1e9 / (double)c->period;
     }
-    uint64_t mean_ns = (uint64_t)llround(1e9 / s->rate_hz);
-    s->next_redraw_ns = c->period_exact ? UINT64_MAX : cs_now_ns() + cs_period_redraw_ns(mean_ns);
+    schedule_redraw(s, cs_now_ns());
     return 0;
+}
+
+static void open_window(struct cs_sampler *s, uint64_t now_ns)
+{
+    struct cs_driver_counts counts;
+    s->driver->counts(s->state, &counts);
+    s->window_ns = now_ns;
+    s->window_samples = counts.delivered;
+    s->window_collector = cs_thread_cpu_seconds();
+    s->window_held_ns = __atomic_load_n(&s->held_ns, __ATOMIC_RELAXED);
+    s->next_budget_ns = now_ns + BUDGET_NS;
+}
+
+static void keep_budget(struct cs_sampler *s, uint64_t now_ns)
+{
+    struct cs_driver_counts counts;
+    s->driver->counts(s->state, &counts);
+    struct cs_budget_window window = {
+        .seconds = (double)(now_ns - s->window_ns) * 1e-9,
+        .samples = (double)(counts.delivered - s->window_samples),
+        .collector_seconds = cs_thread_cpu_seconds() - s->window_collector,
+        .held_seconds = (double)(__atomic_load_n(&s->held_ns, __ATOMIC_RELAXED) - s->window_held_ns) * 1e-9,
+    };
+    double rate = cs_budget_update(&s->budget, &window);
+    if (now_ns - s->calibrated_ns >= CALIBRATE_NS) {
+        double cost = cs_sample_cost(&s->events[0]);
+        s->calibrated_ns = now_ns;
+        if (cost > 0)
+            cs_budget_cost(&s->budget, s->sample_cost = cost);
+    }
+    if (rate != s->rate_hz) { /* NOLINT(clang-diagnostic-float-equal): it moves in steps */
+        s->rate_hz = rate;
+        for (unsigned e = 0; e < s->n_events; e++) {
+            if (s->by_frequency[e])
+                set_period(s, e, (uint64_t)llround(rate));
+            else
+                s->periods[e].mean = (uint64_t)llround(1e9 / rate);
+        }
+        s->next_redraw_ns = now_ns; /* takes effect with the next draw: now */
+    }
+    open_window(s, now_ns);
+}
+
+void cs_rate_start(struct cs_sampler *s)
+{
+    s->calibrated_ns = cs_now_ns();
+    if (s->config.budget > 0)
+        open_window(s, cs_now_ns());
+}
+
+uint64_t cs_rate_due(const struct cs_sampler *s)
+{
+    return s->next_redraw_ns < s->next_budget_ns ? s->next_redraw_ns : s->next_budget_ns;
 }
 
 void cs_rate_tick(struct cs_sampler *s, uint64_t now_ns)
 {
+    if (now_ns >= s->next_budget_ns)
+        keep_budget(s, now_ns);
+    if (now_ns < s->next_redraw_ns)
+        return;
     for (unsigned e = 0; e < s->n_events; e++)
         if (!s->by_frequency[e])
             set_period(s, e, cs_period_draw(&s->periods[e]));
-    s->next_redraw_ns = now_ns + cs_period_redraw_ns((uint64_t)llround(1e9 / s->rate_hz));
+    schedule_redraw(s, now_ns);
 }

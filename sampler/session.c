@@ -12,6 +12,10 @@
 
 #define SIDEBAND_PAGES 64 /* 256 KB a CPU */
 #define SIDEBAND_PAGES_SMALL 16
+#define KEEP_NS (10 * 1000000000ULL)
+#define DRAIN_SAMPLES 2000.0 /* a quarter of a log */
+#define DRAIN_SECONDS_LEAST 0.05
+#define DRAIN_SECONDS_MOST 1.0
 
 static int add_open(struct cs_sampler *s, struct cs_open_event add)
 {
@@ -148,7 +152,8 @@ static int open_driver(struct cs_sampler *s, struct cs_error *err)
                                       .cpus = s->cpus,
                                       .n_events = s->n_events,
                                       .stacks = s->config.stacks,
-                                      .all = s->config.target == CS_TARGET_ALL,
+                                      .keep_ns =
+                                          s->config.resolve_ms ? s->config.resolve_ms * 1000000ULL : KEEP_NS,
                                       .generations = s->generations};
     if (s->config.stacks && s->config.driver == CS_DRIVER_BPF)
         return cs_fail(err, EINVAL, "call chains come through the ring driver only");
@@ -204,6 +209,18 @@ static int start(struct cs_sampler *s, struct cs_error *err)
     return 0;
 }
 
+/* Rarely, because each costs some 50 µs whatever it finds; often enough that no log fills up, even if every
+ * sample evicts an entry. */
+static uint64_t drain_interval_ns(const struct cs_sampler *s)
+{
+    double seconds = DRAIN_SAMPLES / (s->rate_hz * s->n_events);
+    if (s->config.resolve_ms && seconds > (double)s->config.resolve_ms * 1e-3)
+        seconds = (double)s->config.resolve_ms * 1e-3;
+    return (uint64_t)(1e9 * (seconds < DRAIN_SECONDS_LEAST  ? DRAIN_SECONDS_LEAST
+                             : seconds > DRAIN_SECONDS_MOST ? DRAIN_SECONDS_MOST
+                                                            : seconds));
+}
+
 int cs_sampler_open(const struct cs_sampler_config *config, struct cs_sampler **out, struct cs_error *err)
 {
     struct cs_sampler *s = calloc(1, sizeof *s);
@@ -212,8 +229,6 @@ int cs_sampler_open(const struct cs_sampler_config *config, struct cs_sampler **
     s->config = *config;
     s->target_fd = -1;
     s->command = (struct cs_command){.pid = -1, .go = -1, .failed = -1, .pidfd = -1, .status = -1};
-    s->drain_interval_ms =
-        s->config.resolve_ms > 0 && s->config.resolve_ms < 200 ? (double)s->config.resolve_ms : 200;
     s->collector_seconds_at_start = cs_thread_cpu_seconds();
     int rc = parse_events(s, err);
     if (rc >= 0) {
@@ -241,7 +256,8 @@ int cs_sampler_open(const struct cs_sampler_config *config, struct cs_sampler **
         cs_sampler_close(s);
         return rc;
     }
-    s->next_drain_ns = cs_now_ns() + (uint64_t)(s->drain_interval_ms * 1e6);
+    cs_rate_start(s);
+    s->next_drain_ns = cs_now_ns() + drain_interval_ns(s);
     *out = s;
     return 0;
 }
@@ -261,7 +277,7 @@ static void wait_for(struct cs_sampler *s, int timeout_ms, uint64_t now)
 {
     struct pollfd *fds = malloc((2UL * s->n_cpus + 3) * sizeof *fds);
     nfds_t n = 0;
-    uint64_t due = s->next_drain_ns < s->next_redraw_ns ? s->next_drain_ns : s->next_redraw_ns;
+    uint64_t due = s->next_drain_ns < cs_rate_due(s) ? s->next_drain_ns : cs_rate_due(s);
     int until_due = due <= now                     ? 0
                     : due - now > 1000000000000ULL ? 1000000
                                                    : (int)((due - now) / 1000000 + 1);
@@ -296,16 +312,13 @@ int cs_sampler_poll(struct cs_sampler *s, int timeout_ms, struct cs_error *err)
         return 0;
     wait_for(s, timeout_ms, cs_now_ns());
     uint64_t now = cs_now_ns();
-    if (now >= s->next_redraw_ns)
+    if (now >= cs_rate_due(s))
         cs_rate_tick(s, now);
     if (now >= s->next_drain_ns) {
-        bool flush = s->config.resolve_ms && now - s->flushed_ns >= s->config.resolve_ms * 1000000;
-        if (flush)
-            s->flushed_ns = now;
-        int rc = cs_collect_drain(s, flush ? CS_DRAIN_FLUSH : CS_DRAIN_SOME, err);
+        int rc = cs_collect_drain(s, CS_DRAIN_SOME, err);
         if (rc < 0)
             return rc;
-        s->next_drain_ns = cs_now_ns() + (uint64_t)(s->drain_interval_ms * 1e6);
+        s->next_drain_ns = cs_now_ns() + drain_interval_ns(s);
     }
     s->ended = s->config.target != CS_TARGET_ALL && target_ended(s);
     return !s->ended;
@@ -332,6 +345,8 @@ void cs_sampler_close(struct cs_sampler *s)
     cs_sideband_close(s->sideband);
     cs_profiles_close(s->profiles);
     cs_kernel_close(s->kernel);
+    cs_jit_close(s->jit);
+    free(s->stack_text);
     cs_maps_close(s->maps);
     cs_images_close(s->images);
     cs_generations_close(s->generations);
@@ -362,6 +377,8 @@ void cs_sampler_statistics(struct cs_sampler *s, struct cs_sampler_statistics *o
         .merges = s->merges,
         .merge_failures = s->merge_failures,
         .rate_hz = s->rate_hz,
+        .sample_cost_us = s->sample_cost * 1e6,
+        .loss = s->budget.loss,
         .collector_cpu_seconds = cs_thread_cpu_seconds() - s->collector_seconds_at_start,
         .held_ns = __atomic_load_n(&s->held_ns, __ATOMIC_RELAXED),
     };

@@ -4,9 +4,11 @@
 #ifndef CS_SAMPLER_SESSION_H
 #define CS_SAMPLER_SESSION_H
 
+#include "sampler/budget.h"
 #include "sampler/driver.h"
 #include "sampler/events.h"
 #include "sampler/images.h"
+#include "sampler/jit.h"
 #include "sampler/kernel_image.h"
 #include "sampler/maps.h"
 #include "sampler/period.h"
@@ -41,13 +43,19 @@ struct cs_sampler {
     struct cs_images *images;
     struct cs_maps *maps;
     struct cs_kernel *kernel;
+    struct cs_jit *jit;
     struct cs_sideband *sideband;
     struct cs_profiles *profiles;
     struct cs_mapped_image *unknown_image;
 
     uint64_t next_drain_ns, next_redraw_ns, horizon_ns;
-    double rate_hz, drain_interval_ms;
-    uint64_t flushed_ns; /* the table, for config.resolve_ms */
+    double rate_hz;
+
+    struct cs_budget budget;
+    double sample_cost; /* seconds, 0 = not measured */
+    uint64_t next_budget_ns, calibrated_ns;
+    uint64_t window_ns, window_samples, window_held_ns; /* at the start of the budget's window */
+    double window_collector;
 
     /* accounts */
     uint64_t unknown[CS_UNKNOWN_N];
@@ -60,6 +68,8 @@ struct cs_sampler {
     uint64_t held_ns;
     pid_t scanned[64]; /* PIDs whose maps were read in this drain because something was missing */
     unsigned n_scanned;
+    char *stack_text; /* of the chain at hand */
+    size_t stack_room;
     uint64_t map_records_lost_said;
 };
 
@@ -67,13 +77,17 @@ void cs_sampler_say(struct cs_sampler *s, const char *format, ...) __attribute__
 
 /* collect.c */
 int cs_collect_open(struct cs_sampler *s, struct cs_error *err); /* after the sideband's rings are open */
+/* Places an entry; what can't be is at its cause in "[unknown]": then -(1 + cause). */
+int cs_collect_find(struct cs_sampler *s, const struct cs_drained *entry, struct cs_found *found);
 int cs_collect_drain(struct cs_sampler *s, enum cs_drain how, struct cs_error *err);
 double cs_thread_cpu_seconds(void);
 
 /* rate.c */
 int cs_rate_init(struct cs_sampler *s,
-                 struct cs_error *err);                   /* before events are opened: their first period */
-void cs_rate_tick(struct cs_sampler *s, uint64_t now_ns); /* when next_redraw_ns has come */
+                 struct cs_error *err);   /* before events are opened: their first period */
+void cs_rate_start(struct cs_sampler *s); /* sampling begins */
+uint64_t cs_rate_due(const struct cs_sampler *s);
+void cs_rate_tick(struct cs_sampler *s, uint64_t now_ns); /* when that has come */
 
 /* merge.c */
 void cs_merge_times(struct cs_sampler *s, struct cs_event_times *times);

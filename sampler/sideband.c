@@ -12,6 +12,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#define WAKE_BYTES 32768 /* some 20 execs: their files are looked at while they are there */
+
 struct notice {
     uint64_t time_ns;
     uint64_t order; /* of arrival: ties keep it */
@@ -76,8 +78,11 @@ static void hand_on_mmap(const struct record_mmap2 *r, uint64_t time_ns, struct 
     if (strcmp(r->path, "[vsyscall]") == 0)
         return;
     if (r->header.misc & PERF_RECORD_MISC_MMAP_BUILD_ID) {
-        for (unsigned i = 0; i < r->build_id_size && i < 20; i++)
-            snprintf(hex + 2UL * i, 3, "%02x", r->build_id[i]);
+        for (unsigned i = 0; i < r->build_id_size && i < 20; i++) { /* not by printf: this is a hot place */
+            hex[2 * i] = "0123456789abcdef"[r->build_id[i] >> 4];
+            hex[2 * i + 1] = "0123456789abcdef"[r->build_id[i] & 15];
+            hex[2 * i + 2] = '\0';
+        }
     } else {
         file.major = r->major;
         file.minor = r->minor;
@@ -257,7 +262,7 @@ int cs_sideband_follow(struct cs_sideband *s, pid_t pid, unsigned cpu_index, uns
                                         .task = 1,
                                         .ksymbol = pid == -1,
                                         .watermark = 1,
-                                        .wakeup_watermark = ring_pages * 4096 / 2}};
+                                        .wakeup_watermark = WAKE_BYTES}};
     int fd = cs_event_open(&notices, pid, s->cpus[cpu_index], err);
     if (fd < 0 && err->code == EINVAL) { /* kernels before 5.12 */
         notices.attr.build_id = 0;

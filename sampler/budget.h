@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* A rate for a budget: how often may be sampled so that the profiled work loses at most a given share of its
+ * time. What one sample costs differs a hundredfold between bare metal and virtual machines, so it is
+ * measured (calibrate.h) and fed in here with what the collector used and what bursts held. Pure.
+ *
+ *   loss = rate · events · cost          interrupts: every busy CPU pays them
+ *        + collector / (CPUs · time)     its CPU time displaces work as far as CPUs are busy
+ *        + held / busy                   threads that bursts stopped
+ *
+ * Invariant: the rate asked for never makes the predicted loss exceed the budget, unless the fixed part alone
+ * does: then it is least_hz, and `over` says so. */
+#ifndef CS_SAMPLER_BUDGET_H
+#define CS_SAMPLER_BUDGET_H
+
+#include <stdbool.h>
+
+struct cs_budget {
+    double share; /* 0.005 = 0.5 % */
+    double least_hz, most_hz;
+    unsigned n_events, n_cpus;
+    double cost_seconds; /* of one sample, to the interrupted work */
+    double rate_hz;      /* asked for now */
+    double fixed;        /* smoothed share of time that does not come from the rate */
+    double per_hz;       /* smoothed share of time that the collector takes for each Hz */
+    double loss;         /* as of the last update */
+    bool over;
+};
+
+/* What happened since the last update. */
+struct cs_budget_window {
+    double seconds;           /* of wall time */
+    double samples;           /* delivered */
+    double collector_seconds; /* CPU time of the session */
+    double held_seconds;      /* of threads that bursts stopped */
+};
+
+void cs_budget_init(struct cs_budget *budget, double share, unsigned n_events, unsigned n_cpus,
+                    double cost_seconds);
+/* A new measurement of the cost. */
+void cs_budget_cost(struct cs_budget *budget, double cost_seconds);
+/* Returns the rate for the next window; it moves in steps of more than 5 % only, because setting it costs. */
+double cs_budget_update(struct cs_budget *budget, const struct cs_budget_window *window);
+
+#endif
