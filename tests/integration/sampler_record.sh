@@ -1,0 +1,113 @@
+#!/bin/bash
+# record on programs whose truth is known, through both drivers: every sample accounted for, the right image
+# and procedure for threads, deleted files, made code, the vDSO, 32-bit programs, containers; refusals in words.
+set -u
+work=$(mktemp -d); trap 'rm -rf "$work"; rm -f /tmp/perf-*.map' EXIT
+target=$BUILD/tests/programs/sampler_target
+bad=0
+fail() { echo "$*"; bad=1; }
+
+# field JSON-FILE KEY
+field() { python3 -c 'import json,sys; print(json.load(open(sys.argv[1]))[sys.argv[2]])' "$1" "$2"; }
+# share STORE PATTERN: percent of samples whose procedure or image matches
+share() {
+    "$CYCLESCOPE" prof --store "$1" --top 0 --json | python3 -c '
+import json, re, sys
+d = json.load(sys.stdin); n = all = 0
+for r in d["rows"]:
+    c = sum(r["samples"].values()) if isinstance(r["samples"], dict) else r["samples"]
+    all += c
+    if re.search(sys.argv[1], r["procedure"] + " " + r["image"]): n += c
+print(round(100 * n / all) if all else 0)' "$2"
+}
+# whole RUN: delivered = stored, nothing lost, and the store holds what the counters say
+whole() {
+    [ "$(field "$1.json" delivered)" = "$(field "$1.json" stored)" ] || fail "$1: delivered is not what is stored"
+    [ "$(field "$1.json" lost)" = 0 ] || fail "$1: samples were lost"
+    local held
+    held=$("$CYCLESCOPE" store ls "$1" --json 2>/dev/null | python3 -c '
+import json, sys
+d = json.load(sys.stdin)
+rows = d["rows"] if isinstance(d, dict) else d
+print(sum(r["sum"] for r in rows if r["kind"] == "points" and not r["event"].endswith("-stacks")))' 2>/dev/null)
+    [ -z "$held" ] || [ "$held" = "$(field "$1.json" delivered)" ] || fail "$1: the store holds $held"
+    "$CYCLESCOPE" store verify "$1" >/dev/null || fail "$1: the store is damaged"
+}
+# run NAME OPTIONS...: records into $work/NAME
+run() {
+    local name=$1; shift
+    "$CYCLESCOPE" record --json -o "$work/$name" "$@" >"$work/$name.json" 2>"$work/$name.err" ||
+        fail "$name: $(cat "$work/$name.err")"
+}
+
+drivers="ring"
+[ "$(id -u)" = 0 ] && "$CYCLESCOPE" record --driver bpf -o "$work/try" -- true >/dev/null 2>&1 && drivers="ring bpf"
+for d in $drivers; do
+    while read -r mode pattern; do
+        run "$d-$mode" --driver "$d" -F 2000 -- "$target" "$mode" 0.4
+        whole "$work/$d-$mode"
+        s=$(share "$work/$d-$mode" "$pattern")
+        [ "$s" -ge 85 ] || fail "$d, $mode: $s % in $pattern, expected 85 or more"
+    done <<'MODES'
+spin spin_here
+threads spin_here
+vdso vdso
+jit made_at_run_time
+replaced spin_here
+MODES
+    # Many short programs that exec: all of them placed.
+    run "$d-storm" --driver "$d" -F 5000 -- sh -c 'i=0; while [ $i -lt 60 ]; do /bin/true; i=$((i+1)); done'
+    whole "$work/$d-storm"
+    [ "$(field "$work/$d-storm.json" unknown)" -le 1 ] || fail "$d: unknown samples in a storm of execs"
+
+    # A process that runs already.
+    "$target" spin 3 & pid=$!
+    sleep 0.2
+    run "$d-attach" --driver "$d" -p $pid --seconds 0.5
+    kill $pid; wait $pid 2>/dev/null
+    [ "$(share "$work/$d-attach" spin_here)" -ge 85 ] || fail "$d: a running process is not resolved"
+done
+
+# Another mount and PID namespace: the program's path means nothing here.
+if unshare -pmf true 2>/dev/null; then
+    mkdir "$work/inside" && cp "$target" "$work/inside/program"
+    run container -F 2000 -- unshare -pmf --mount-proc sh -c "
+        mount -t tmpfs none /mnt && cp $work/inside/program /mnt/hidden && /mnt/hidden spin 0.6"
+    [ "$(share "$work/container" 'hidden')" -ge 60 ] || fail "container: $(share "$work/container" hidden) % in the hidden program"
+fi
+# 32 bit, where a compiler for it is installed.
+if echo 'int main(void){for(volatile long i=0;i<200000000;i++);return 0;}' |
+    gcc -m32 -O1 -nostartfiles -nostdlib -static -Wl,--build-id -Wl,-emain -x c - -o "$work/small" 2>/dev/null; then
+    run narrow -F 2000 -- timeout 0.6 "$work/small"
+    [ "$(share "$work/narrow" small)" -ge 70 ] || fail "32 bit: $(share "$work/narrow" small) %"
+fi
+
+# Call chains end in the samples' own places, and labels keep commands apart.
+run chains -g --label command -F 2000 -- "$target" spin 0.4
+"$CYCLESCOPE" export --store "$work/chains" --format folded >"$work/folded" 2>/dev/null
+grep -q 'main.*;spin_here' "$work/folded" || fail "no chain from main to spin_here"
+"$CYCLESCOPE" store ls "$work/chains" | grep -q sampler_target || fail "no label"
+
+# Refusals.
+refuse() { # EXIT PATTERN ARGUMENTS...
+    local rc=$1 pattern=$2; shift 2
+    "$CYCLESCOPE" record -o "$work/refused" "$@" >/dev/null 2>"$work/said"
+    [ $? = "$rc" ] || fail "record $*: exit $?, expected $rc"
+    grep -q "$pattern" "$work/said" || fail "record $*: said $(cat "$work/said")"
+}
+refuse 1 'event nosuch' -e nosuch -- true
+refuse 1 'no process' -p 4194000
+refuse 1 "can't be run" -- /nonexistent/program
+refuse 2 'one of' -a -p 1
+refuse 2 'budget' --budget lots -- true
+if [ "$(id -u)" = 0 ] && id nobody >/dev/null 2>&1; then
+    as() { su nobody -s /bin/bash -c "$(printf '%q ' "$@")"; }
+    chmod 755 "$work"; mkdir -m 777 "$work/theirs"
+    cp "$CYCLESCOPE" "$target" "$work/theirs/"
+    as "$work/theirs/cyclescope" record -o "$work/theirs/s" -- "$work/theirs/sampler_target" spin 0.5 2>"$work/said" ||
+        grep -q perf_event_paranoid "$work/said" || fail "unprivileged: $(cat "$work/said")"
+    [ ! -d "$work/theirs/s" ] || [ "$(share "$work/theirs/s" spin_here)" -ge 85 ] || fail "unprivileged: not resolved"
+    as "$work/theirs/cyclescope" record -o "$work/theirs/s2" -p 1 2>"$work/said" && fail "sampled a foreign process"
+    grep -q "belongs to somebody else" "$work/said" || fail "foreign process: $(cat "$work/said")"
+fi
+exit $bad

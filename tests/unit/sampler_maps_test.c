@@ -1,0 +1,460 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Image maps, the kernel's image, names of made code: on a /proc and /sys that the test writes. */
+#include "sampler/jit.h"
+#include "sampler/kernel_image.h"
+#include "sampler/maps.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+static char root[64], proc[80], sys[80];
+
+static void put(const char *name, const char *text)
+{
+    char path[256];
+    snprintf(path, sizeof path, "%s/%s", root, name);
+    for (char *slash = path + strlen(root) + 1; (slash = strchr(slash, '/')) != NULL; slash++) {
+        *slash = '\0';
+        mkdir(path, 0700);
+        *slash = '/';
+    }
+    FILE *f = fopen(path, "w");
+    assert_non_null(f);
+    fputs(text, f);
+    fclose(f);
+}
+
+static int make_root(void **state)
+{
+    (void)state;
+    strcpy(root, "/tmp/cyclescope-maps-XXXXXX");
+    if (!mkdtemp(root))
+        return -1;
+    snprintf(proc, sizeof proc, "%s/proc", root);
+    snprintf(sys, sizeof sys, "%s/sys", root);
+    put("proc/version", "");
+    put("sys/version", "");
+    return 0;
+}
+
+static int drop_root(void **state)
+{
+    char command[128];
+    (void)state;
+    snprintf(command, sizeof command, "rm -r %s", root);
+    return system(command);
+}
+
+struct fixture {
+    struct cs_images *images;
+    struct cs_maps *maps;
+};
+
+static struct fixture begin(enum cs_label label)
+{
+    struct fixture f = {.images = cs_images_open(proc)};
+    f.maps = cs_maps_open(f.images, proc, label);
+    return f;
+}
+static void end(struct fixture *f)
+{
+    cs_maps_close(f->maps);
+    cs_images_close(f->images);
+}
+
+/* A mapping of a file that is not there: its build-id says what it is, offsets are the file's. */
+static void map(struct fixture *f, pid_t pid, uint64_t start, uint64_t size, const char *build_id,
+                uint64_t time)
+{
+    struct cs_mapped_file file = {
+        .pid = pid, .start = start, .end = start + size, .path = "/nowhere/file", .build_id = build_id};
+    assert_int_equal(cs_maps_mmap(f->maps, &file, time), 0);
+}
+
+static const char *image_at(struct fixture *f, pid_t pid, uint64_t addr, uint64_t from, uint64_t to)
+{
+    struct cs_found found;
+    int rc = cs_maps_find(f->maps, pid, addr, from, to, &found);
+    return rc < 0 ? cs_unknown_name((enum cs_unknown)(-rc - 1)) : found.image->image.build_id;
+}
+
+static void an_exec_does_not_credit_the_new_image_with_old_samples(void **state)
+{
+    (void)state;
+    struct fixture f = begin(CS_LABEL_NONE);
+    cs_maps_fork(f.maps, 10, 1, 100);
+    map(&f, 10, 0x1000, 0x1000, "aa", 110);
+    cs_maps_exec(f.maps, 10, "next", 200);
+    map(&f, 10, 0x1000, 0x1000, "bb", 210);
+    assert_string_equal(image_at(&f, 10, 0x1800, 150, 250), "aa");
+    assert_string_equal(image_at(&f, 10, 0x1800, 220, 250), "bb");
+    end(&f);
+}
+
+static void a_reused_pid_is_another_process(void **state)
+{
+    (void)state;
+    struct fixture f = begin(CS_LABEL_NONE);
+    cs_maps_fork(f.maps, 10, 1, 100);
+    map(&f, 10, 0x1000, 0x1000, "aa", 110);
+    cs_maps_exit(f.maps, 10, 200);
+    cs_maps_fork(f.maps, 20, 1, 210);
+    map(&f, 20, 0x1000, 0x1000, "bb", 220);
+    cs_maps_fork(f.maps, 10, 20, 300);
+    assert_string_equal(image_at(&f, 10, 0x1000, 190, 400), "aa");
+    assert_string_equal(image_at(&f, 10, 0x1000, 310, 400), "bb");
+    cs_maps_expire(f.maps, 250);
+    assert_string_equal(image_at(&f, 10, 0x1000, 310, 400), "bb");
+    assert_string_equal(image_at(&f, 10, 0x1000, 190, 400), "no-process");
+    end(&f);
+}
+
+static void a_fork_shares_its_parents_maps_until_one_of_them_changes(void **state)
+{
+    (void)state;
+    struct fixture f = begin(CS_LABEL_NONE);
+    cs_maps_fork(f.maps, 10, 1, 100);
+    map(&f, 10, 0x1000, 0x1000, "aa", 110);
+    cs_maps_fork(f.maps, 11, 10, 200);
+    map(&f, 11, 0x5000, 0x1000, "bb", 210);
+    map(&f, 10, 0x6000, 0x1000, "cc", 220);
+    assert_string_equal(image_at(&f, 11, 0x1000, 300, 300), "aa");
+    assert_string_equal(image_at(&f, 11, 0x5000, 300, 300), "bb");
+    assert_string_equal(image_at(&f, 11, 0x6000, 300, 300), "no-mapping");
+    assert_string_equal(image_at(&f, 10, 0x5000, 300, 300), "no-mapping");
+    assert_string_equal(image_at(&f, 10, 0x6000, 300, 300), "cc");
+    end(&f);
+}
+
+static void nobody_is_credited_where_one_image_replaced_another(void **state)
+{
+    (void)state;
+    struct fixture f = begin(CS_LABEL_NONE);
+    cs_maps_fork(f.maps, 10, 1, 100);
+    map(&f, 10, 0x1000, 0x4000, "aa", 110);
+    map(&f, 10, 0x2000, 0x1000, "bb", 200);
+    assert_string_equal(image_at(&f, 10, 0x2800, 150, 250), "replaced");
+    assert_string_equal(image_at(&f, 10, 0x2800, 120, 190), "aa");
+    assert_string_equal(image_at(&f, 10, 0x2800, 201, 250), "bb");
+    assert_string_equal(image_at(&f, 10, 0x1800, 150, 250), "aa"); /* left and right of it */
+    assert_string_equal(image_at(&f, 10, 0x4800, 150, 250), "aa");
+    struct cs_found found;
+    assert_int_equal(cs_maps_find(f.maps, 10, 0x4800, 250, 250, &found), 0);
+    assert_int_equal(found.offset, 0x3800);
+    end(&f);
+}
+
+/* The same, against a model: a page table with times. */
+static void lookups_agree_with_a_page_by_page_model(void **state)
+{
+    (void)state;
+    enum { PAGES = 40, STEPS = 400 };
+    static int model[STEPS + 1][PAGES];
+    struct fixture f = begin(CS_LABEL_NONE);
+    unsigned seed = 7;
+    cs_maps_fork(f.maps, 10, 1, 0);
+    for (int t = 1; t <= STEPS; t++) {
+        char id[16];
+        int first = rand_r(&seed) % PAGES, n = 1 + rand_r(&seed) % (PAGES - first),
+            image = 1 + rand_r(&seed) % 5;
+        memcpy(model[t], model[t - 1], sizeof model[t]);
+        for (int p = first; p < first + n; p++)
+            model[t][p] = image;
+        snprintf(id, sizeof id, "%02d", image);
+        map(&f, 10, (uint64_t)first << 12, (uint64_t)n << 12, id, (uint64_t)t * 10);
+    }
+    for (int i = 0; i < 20000; i++) {
+        int t = rand_r(&seed) % STEPS, p = rand_r(&seed) % PAGES;
+        char id[16];
+        uint64_t at = (uint64_t)t * 10 + 5;
+        snprintf(id, sizeof id, "%02d", model[t][p]);
+        const char *found = image_at(&f, 10, (uint64_t)p << 12, at, at);
+        assert_string_equal(found, model[t][p] ? id : "no-mapping");
+    }
+    end(&f);
+}
+
+static void a_real_file_gets_its_elf_addresses(void **state)
+{
+    (void)state;
+    struct fixture f = begin(CS_LABEL_NONE);
+    char self[256], build_id[41];
+    struct cs_elf_layout layout;
+    struct cs_found found;
+    ssize_t n = readlink("/proc/self/exe", self, sizeof self - 1);
+    assert_true(n > 0);
+    self[n] = '\0';
+    struct stat st;
+    assert_int_equal(stat(self, &st), 0);
+    FILE *in = fopen(self, "r");
+    assert_int_equal(cs_elf_layout_read_fd(&layout, fileno(in)), 0);
+    fclose(in);
+    assert_true(layout.is_elf);
+    strcpy(build_id, layout.build_id);
+    const struct cs_segment *text = NULL;
+    for (unsigned i = 0; i < layout.n_segments; i++)
+        if (layout.segments[i].executable)
+            text = &layout.segments[i];
+    assert_non_null(text);
+    struct cs_mapped_file file = {.pid = 10,
+                                  .start = 0x7f0000001000,
+                                  .end = 0x7f0000001000 + 0x10000,
+                                  .pgoff = text->file_offset & ~0xfffULL,
+                                  .path = self,
+                                  .build_id = build_id};
+    assert_int_equal(cs_maps_mmap(f.maps, &file, 1), 0);
+    uint64_t within = text->file_offset & 0xfff;
+    assert_int_equal(cs_maps_find(f.maps, 10, 0x7f0000001000 + within + 5, 2, 2, &found), 0);
+    assert_int_equal(found.offset, text->vaddr + 5);
+    assert_int_equal(found.image->image.kind, CS_IMAGE_ELF);
+
+    /* Another file of that name, told by another build-id, is not it. */
+    file.build_id = "0123";
+    file.pid = 11;
+    assert_int_equal(cs_maps_mmap(f.maps, &file, 1), 0);
+    assert_int_equal(cs_maps_find(f.maps, 11, 0x7f0000001005, 2, 2, &found), 0);
+    assert_int_equal(found.image->image.kind, CS_IMAGE_FILE);
+    assert_string_equal(found.image->image.build_id, "0123");
+    end(&f);
+}
+
+static void processes_that_run_already_are_read_from_proc(void **state)
+{
+    (void)state;
+    put("proc/77/comm", "worker\n");
+    put("proc/77/cgroup", "0::/system.slice/worker.service\n");
+    put("proc/77/maps", "00400000-00401000 r--p 00000000 08:01 99 /opt/worker\n"
+                        "00401000-00402000 r-xp 00001000 08:01 99 /opt/worker\n"
+                        "f7000000-f7001000 r-xp 00000000 00:00 0 \n"
+                        "7fff0000-7fff1000 r-xp 00000000 00:00 0 [vsyscall]\n");
+    struct fixture f = begin(CS_LABEL_CGROUP);
+    struct cs_found found;
+    assert_int_equal(cs_maps_scan_all(f.maps, 0), 1);
+    assert_string_equal(image_at(&f, 77, 0x401000, 5, 5),
+                        "no-file"); /* no build-id, and the file isn't there */
+    assert_int_equal(cs_maps_find(f.maps, 77, 0xf7000010, 5, 5, &found), 0);
+    assert_true(found.jit);
+    assert_int_equal(found.offset, 0x10);
+    assert_string_equal(cs_maps_label(f.maps, found.label), "/system.slice/worker.service");
+    assert_string_equal(image_at(&f, 77, 0x7fff0000, 5, 5), "no-mapping");
+    end(&f);
+}
+
+static void labels_follow_the_command(void **state)
+{
+    (void)state;
+    struct fixture f = begin(CS_LABEL_COMMAND);
+    cs_maps_fork(f.maps, 10, 1, 100);
+    cs_maps_exec(f.maps, 10, "first", 110);
+    map(&f, 10, 0x1000, 0x1000, "aa", 120);
+    cs_maps_fork(f.maps, 11, 10, 130);
+    cs_maps_comm(f.maps, 11, "renamed", 140);
+    assert_string_equal(cs_maps_label(f.maps, cs_maps_label_of(f.maps, 10, 150)), "first");
+    assert_string_equal(cs_maps_label(f.maps, cs_maps_label_of(f.maps, 11, 150)), "renamed");
+    end(&f);
+}
+
+struct reader {
+    struct fixture *f;
+    bool stop;
+    unsigned long found;
+};
+
+static void *read_on(void *arg)
+{
+    struct reader *r = arg;
+    while (!__atomic_load_n(&r->stop, __ATOMIC_ACQUIRE)) {
+        struct cs_found found;
+        if (cs_maps_find(r->f->maps, 10, 0x1800, UINT64_MAX, UINT64_MAX, &found) == 0) {
+            assert_int_equal(found.offset, 0x800);
+            r->found++;
+        }
+    }
+    return NULL;
+}
+
+static void readers_on_other_threads_never_see_what_was_freed(void **state)
+{
+    (void)state;
+    struct fixture f = begin(CS_LABEL_NONE);
+    struct reader r = {.f = &f};
+    pthread_t thread;
+    cs_maps_fork(f.maps, 10, 1, 0);
+    map(&f, 10, 0x1000, 0x1000, "aa", 1);
+    assert_int_equal(pthread_create(&thread, NULL, read_on, &r), 0);
+    for (uint64_t t = 1; t < 3000; t++) {
+        map(&f, 10, 0x1000, 0x1000, t & 1 ? "aa" : "bb", t * 10);
+        cs_maps_fork(f.maps, (pid_t)(100 + t), 10, t * 10 + 1);
+        cs_maps_exit(f.maps, (pid_t)(100 + t), t * 10 + 2);
+        if (t % 300 == 0)
+            cs_maps_exec(f.maps, 10, "x", t * 10 + 3);
+        cs_maps_expire(f.maps, t * 10 - 10);
+    }
+    __atomic_store_n(&r.stop, true, __ATOMIC_RELEASE);
+    pthread_join(thread, NULL);
+    assert_true(r.found > 0);
+    assert_in_range(cs_maps_processes(f.maps), 1, 10); /* and what ended was forgotten */
+    end(&f);
+}
+
+/* ---- the kernel ---- */
+
+static void write_kernel(void)
+{
+    put("proc/kallsyms", "ffffffff81000000 T _text\n"
+                         "ffffffff81000100 T first\n"
+                         "ffffffff81000200 t second\n"
+                         "ffffffff81000280 d no_code\n"
+                         "ffffffff81000300 T third\n"
+                         "ffffffff81001000 T _etext\n"
+                         "ffffffffc0001000 t probe\t[driver]\n"
+                         "ffffffffc0002000 t bpf_prog_0123456789abcdef_count\t[bpf]\n");
+    put("proc/modules", "driver 8192 0 - Live 0xffffffffc0000000 (O)\n");
+}
+
+static const char *kernel_at(struct cs_kernel *k, uint64_t addr, uint64_t *offset)
+{
+    struct cs_mapped_image *image;
+    return cs_kernel_find(k, addr, &image, offset) == 0 ? image->image.path : "unknown";
+}
+
+static void kernel_modules_and_bpf_programs_are_images(void **state)
+{
+    (void)state;
+    uint64_t offset = 0;
+    write_kernel();
+    struct cs_images *images = cs_images_open(proc);
+    struct cs_kernel *k = cs_kernel_open(images, proc, sys);
+    assert_string_equal(cs_kernel_reason(k), "");
+    assert_string_equal(kernel_at(k, 0xffffffff81000210, &offset), "[kernel]");
+    assert_int_equal(offset, 0x210);
+    assert_string_equal(kernel_at(k, 0xffffffffc0001010, &offset), "[driver]");
+    assert_int_equal(offset, 0x1010);
+    assert_string_equal(kernel_at(k, 0xffffffffc0002004, &offset), "bpf_prog_0123456789abcdef_count");
+    assert_int_equal(offset, 4);
+    assert_string_equal(kernel_at(k, 0xffffffff90000000, &offset), "unknown");
+    cs_kernel_close(k);
+    cs_images_close(images);
+}
+
+struct names {
+    unsigned n;
+    struct {
+        uint64_t offset, size;
+        char name[64];
+    } at[8];
+};
+static int take_name(uint64_t offset, uint64_t size, const char *name, void *arg)
+{
+    struct names *n = arg;
+    if (n->n < 8) {
+        n->at[n->n].offset = offset;
+        n->at[n->n].size = size;
+        snprintf(n->at[n->n++].name, sizeof n->at[0].name, "%s", name);
+    }
+    return 0;
+}
+
+static void names_of_sampled_kernel_procedures_are_kept_in_the_store(void **state)
+{
+    (void)state;
+    char path[128];
+    struct cs_store *store;
+    struct cs_error err;
+    struct names names = {.n = 0};
+    uint64_t offset;
+    write_kernel();
+    snprintf(path, sizeof path, "%s/store", root);
+    assert_int_equal(cs_store_open(path, CS_STORE_WRITE, &store, &err), 0);
+    assert_int_equal(cs_store_epoch(store, NULL, &err), 0);
+    struct cs_images *images = cs_images_open(proc);
+    struct cs_kernel *k = cs_kernel_open(images, proc, sys);
+    struct cs_mapped_image *image;
+    assert_int_equal(cs_kernel_find(k, 0xffffffff81000210, &image, &offset), 0);
+    assert_int_equal(cs_kernel_find(k, 0xffffffff810002f0, &image, &offset), 0); /* data in between is none */
+    assert_int_equal(cs_kernel_find(k, 0xffffffff81000fff, &image, &offset), 0);
+    assert_int_equal(cs_kernel_name(k, store, &err), 0);
+    assert_int_equal(cs_store_names(store, image->image.id, take_name, &names, &err), 0);
+    assert_int_equal(names.n, 2);
+    assert_string_equal(names.at[0].name, "second");
+    assert_int_equal(names.at[0].offset, 0x200);
+    assert_int_equal(names.at[0].size, 0x100);
+    assert_string_equal(names.at[1].name, "third");
+    assert_int_equal(names.at[1].size, 0xd00);
+    cs_kernel_close(k);
+    cs_images_close(images);
+    cs_store_close(store);
+}
+
+static void hidden_kernel_addresses_are_said_and_never_placed(void **state)
+{
+    (void)state;
+    uint64_t offset;
+    put("proc/kallsyms", "0000000000000000 T _text\n0000000000000000 T first\n");
+    struct cs_images *images = cs_images_open(proc);
+    struct cs_kernel *k = cs_kernel_open(images, proc, sys);
+    assert_non_null(strstr(cs_kernel_reason(k), "kptr_restrict"));
+    assert_string_equal(kernel_at(k, 0xffffffff81000210, &offset), "unknown");
+    cs_kernel_close(k);
+    cs_images_close(images);
+}
+
+/* ---- code that runtimes make ---- */
+
+static void a_method_has_one_offset_in_every_process_that_made_it(void **state)
+{
+    (void)state;
+    put("tmp/perf-5.map", "1000 100 Foo::bar\n2000 80 Foo::baz\n");
+    put("tmp/perf-6.map", "9000 100 Foo::bar\nbroken line\n9000 40 Foo::later\n");
+    char tmp[80];
+    snprintf(tmp, sizeof tmp, "%s/tmp", root);
+    struct cs_image image = {.id = "x1", .kind = CS_IMAGE_JIT, .path = "[jit] x", .build_id = ""};
+    struct cs_jit *jit = cs_jit_open(proc, tmp);
+    uint64_t in_5 = cs_jit_offset(jit, &image, 5, 0x1010, 7);
+    assert_true(in_5 >> 63);
+    assert_int_equal(cs_jit_offset(jit, &image, 5, 0x1011, 7), in_5 + 1);
+    assert_true(cs_jit_offset(jit, &image, 5, 0x2010, 7) != in_5);
+    assert_int_equal(cs_jit_offset(jit, &image, 5, 0x5000, 7), 7); /* nothing there */
+    assert_true(cs_jit_offset(jit, &image, 6, 0x9010, 7) != in_5); /* replaced by a later method */
+    put("tmp/perf-6.map", "9000 100 Foo::bar\n");
+    cs_jit_close(jit);
+    jit = cs_jit_open(proc, tmp);
+    assert_int_equal(cs_jit_offset(jit, &image, 6, 0x9010, 7), in_5);
+    /* A map that has grown is read again with the next drain. */
+    put("tmp/perf-6.map", "9000 100 Foo::bar\na000 100 Foo::new\n");
+    assert_int_equal(cs_jit_offset(jit, &image, 6, 0xa010, 7), 7);
+    cs_jit_refresh(jit);
+    assert_true(cs_jit_offset(jit, &image, 6, 0xa010, 7) >> 63);
+    cs_jit_close(jit);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(an_exec_does_not_credit_the_new_image_with_old_samples),
+        cmocka_unit_test(a_reused_pid_is_another_process),
+        cmocka_unit_test(a_fork_shares_its_parents_maps_until_one_of_them_changes),
+        cmocka_unit_test(nobody_is_credited_where_one_image_replaced_another),
+        cmocka_unit_test(lookups_agree_with_a_page_by_page_model),
+        cmocka_unit_test(a_real_file_gets_its_elf_addresses),
+        cmocka_unit_test(processes_that_run_already_are_read_from_proc),
+        cmocka_unit_test(labels_follow_the_command),
+        cmocka_unit_test(readers_on_other_threads_never_see_what_was_freed),
+        cmocka_unit_test(kernel_modules_and_bpf_programs_are_images),
+        cmocka_unit_test(names_of_sampled_kernel_procedures_are_kept_in_the_store),
+        cmocka_unit_test(hidden_kernel_addresses_are_said_and_never_placed),
+        cmocka_unit_test(a_method_has_one_offset_in_every_process_that_made_it),
+    };
+    return cmocka_run_group_tests(tests, make_root, drop_root);
+}

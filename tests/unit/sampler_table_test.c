@@ -1,0 +1,269 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The sample table, generations of PIDs, periods and the budget's controller: pure parts of sampler/. */
+#include "sampler/budget.h"
+#include "sampler/generations.h"
+#include "sampler/hot_table.h"
+#include "sampler/period.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+static uint64_t random_state = 88172645463325252ULL;
+static uint64_t draw(void)
+{
+    random_state ^= random_state << 13;
+    random_state ^= random_state >> 7;
+    random_state ^= random_state << 17;
+    return random_state;
+}
+
+/* ---- the table ---- */
+
+static void a_key_gives_back_what_went_in(void **state)
+{
+    (void)state;
+    uint64_t user = cs_hot_key(0x7fffdeadbeefULL, 0, 15, 2047);
+    uint64_t kernel = cs_hot_key(0xffffffff81234567ULL, 1, 3, 1);
+    assert_int_equal(cs_hot_pc(user), 0x7fffdeadbeefULL);
+    assert_int_equal(cs_hot_event(user), 15);
+    assert_int_equal(cs_hot_generation(user), 2047);
+    assert_int_equal(cs_hot_pc(kernel), 0xffffffff81234567ULL);
+    assert_int_equal(cs_hot_event(kernel), 3);
+    assert_int_equal(cs_hot_generation(kernel), 1);
+}
+
+static void the_table_loses_no_sample_whatever_is_evicted(void **state)
+{
+    (void)state;
+    enum { BUCKETS = 16, SAMPLES = 200000, PCS = 500 };
+    static struct cs_hot_bucket table[BUCKETS];
+    static uint64_t truth[PCS], seen[PCS];
+    uint32_t turn = 0;
+    memset(table, 0, sizeof table);
+    for (unsigned i = 0; i < SAMPLES; i++) {
+        uint64_t pc = draw() % PCS;
+        struct cs_hot_entry out;
+        uint64_t key = cs_hot_key(pc, 0, 0, 0);
+        truth[pc]++;
+        if (cs_hot_add(&table[cs_hot_hash(key, 7) & (BUCKETS - 1)], &turn, key, 7, &out))
+            seen[cs_hot_pc(out.key)] += out.count;
+    }
+    for (unsigned b = 0; b < BUCKETS; b++)
+        for (unsigned w = 0; w < CS_HOT_WAYS; w++)
+            if (table[b].way[w].count)
+                seen[cs_hot_pc(table[b].way[w].key)] += table[b].way[w].count;
+    assert_memory_equal(truth, seen, sizeof truth);
+}
+
+static void the_same_address_of_two_processes_stays_apart(void **state)
+{
+    (void)state;
+    struct cs_hot_bucket bucket = {.way = {{0, 0, 0}}};
+    struct cs_hot_entry out;
+    uint32_t turn = 0;
+    uint64_t key = cs_hot_key(0x1000, 0, 0, 0);
+    cs_hot_add(&bucket, &turn, key, 1, &out);
+    cs_hot_add(&bucket, &turn, key, 2, &out);
+    cs_hot_add(&bucket, &turn, cs_hot_key(0x1000, 0, 0, 1), 1, &out); /* after an exec */
+    cs_hot_add(&bucket, &turn, key, 1, &out);
+    assert_int_equal(bucket.way[0].count, 2);
+    assert_int_equal(bucket.way[1].count, 1);
+    assert_int_equal(bucket.way[2].count, 1);
+}
+
+static void a_count_that_is_full_is_evicted_not_wrapped(void **state)
+{
+    (void)state;
+    uint64_t key = cs_hot_key(0x1000, 0, 0, 0);
+    struct cs_hot_bucket bucket = {.way = {{key, 1, UINT32_MAX}}};
+    struct cs_hot_entry out;
+    uint32_t turn = 0;
+    assert_int_equal(cs_hot_add(&bucket, &turn, key, 1, &out), 1);
+    assert_int_equal(out.count, UINT32_MAX);
+    assert_int_equal(bucket.way[0].count, 1);
+}
+
+/* ---- generations ---- */
+
+static void a_generation_is_found_by_its_time(void **state)
+{
+    (void)state;
+    struct cs_generations *g = cs_generations_open();
+    assert_int_equal(cs_generations_at(g, 42, 1000), 0);
+    assert_int_equal(cs_generations_next(g, 42, 1000), 1);
+    assert_int_equal(cs_generations_next(g, 42, 2000), 2);
+    assert_int_equal(cs_generations_at(g, 42, 999), 0);
+    assert_int_equal(cs_generations_at(g, 42, 1500), 1);
+    assert_int_equal(cs_generations_at(g, 42, 2500), 2);
+    assert_int_equal(cs_generations_start(g, 42, 0), 0);
+    assert_int_equal(cs_generations_start(g, 42, 1), 1000);
+    assert_int_equal(cs_generations_start(g, 42, 2), 2000);
+    cs_generations_expire(g, 1500);
+    assert_int_equal(cs_generations_start(g, 42, 2), 2000);
+    assert_int_equal(cs_generations_at(g, 42, 5000), 2);
+    cs_generations_close(g);
+}
+
+static void a_generation_whose_notice_was_lost_is_unknown(void **state)
+{
+    (void)state;
+    struct cs_generations *g = cs_generations_open();
+    cs_generations_note(g, 42, 5, 1000);
+    cs_generations_note(g, 42, 9, 2000);
+    assert_int_equal(cs_generations_start(g, 42, 9), 2000);
+    assert_true(cs_generations_start(g, 42, 7) == CS_GENERATION_UNKNOWN);
+    cs_generations_close(g);
+}
+
+static void generations_wrap_around(void **state)
+{
+    (void)state;
+    struct cs_generations *g = cs_generations_open();
+    for (uint64_t i = 1; i <= 5000; i++) {
+        assert_int_equal(cs_generations_next(g, 3, i * 10), i & CS_HOT_GENERATION_MASK);
+        cs_generations_expire(g, i > 10 ? i * 10 - 100 : 0);
+        assert_int_equal(cs_generations_start(g, 3, i & CS_HOT_GENERATION_MASK), i * 10);
+        assert_int_equal(cs_generations_at(g, 3, i * 10 - 1), (i - 1) & CS_HOT_GENERATION_MASK);
+    }
+    cs_generations_close(g);
+}
+
+/* ---- periods ---- */
+
+static void periods_are_odd_within_a_sixteenth_and_keep_their_mean(void **state)
+{
+    (void)state;
+    const uint64_t mean = 1000000;
+    struct cs_period p;
+    double sum = 0;
+    cs_period_init(&p, mean, 12345);
+    for (int i = 0; i < 20000; i++) {
+        uint64_t drawn = cs_period_draw(&p);
+        assert_in_range(drawn, mean * 15 / 16, mean * 17 / 16 + 1);
+        assert_int_equal(drawn & 1, 1);
+        sum += (double)drawn;
+    }
+    assert_true(sum / 20000 > (double)mean * 0.999 && sum / 20000 < (double)mean * 1.001);
+}
+
+static void a_period_too_small_to_vary_stays(void **state)
+{
+    (void)state;
+    struct cs_period p;
+    cs_period_init(&p, 1, 1);
+    assert_int_equal(cs_period_draw(&p), 1);
+}
+
+static void few_samples_are_lost_by_drawing_anew(void **state)
+{
+    (void)state;
+    /* A new period drops half a countdown on average: under 1 % of the samples. */
+    for (uint64_t mean_ns = 10000; mean_ns < 1000000000; mean_ns *= 3)
+        assert_true(0.5 * (double)mean_ns / (double)cs_period_redraw_ns(mean_ns) < 0.01);
+}
+
+/* ---- the budget ---- */
+
+/* A machine with a true cost a sample and a collector with a fixed and a variable part. */
+static double run_machine(struct cs_budget *b, double cost, double fixed, double per_sample, double busy_cpus,
+                          int seconds)
+{
+    double loss = 0;
+    for (int i = 0; i < seconds; i++) {
+        double samples = b->rate_hz * b->n_events * busy_cpus;
+        double collector = fixed + per_sample * samples;
+        loss = b->rate_hz * b->n_events * cost + collector / b->n_cpus;
+        struct cs_budget_window w = {.seconds = 1, .samples = samples, .collector_seconds = collector};
+        cs_budget_update(b, &w);
+    }
+    return loss;
+}
+
+static void the_rate_keeps_to_the_budget_on_any_machine(void **state)
+{
+    (void)state;
+    static const double shares[] = {0.002, 0.005, 0.01, 0.03};
+    static const double costs[] = {0.5e-6, 3e-6, 20e-6, 60e-6};
+    for (unsigned s = 0; s < 4; s++)
+        for (unsigned c = 0; c < 4; c++)
+            for (unsigned events = 1; events <= 4; events++)
+                for (unsigned busy = 1; busy <= 4; busy++) {
+                    struct cs_budget b;
+                    cs_budget_init(&b, shares[s], events, 4, costs[c]);
+                    double loss = run_machine(&b, costs[c], 0.001, 2e-6, busy, 60);
+                    assert_true(loss <= shares[s]);
+                    assert_true(b.rate_hz >= b.most_hz || loss > 0.5 * shares[s]); /* and uses it */
+                }
+}
+
+static void a_dearer_sample_lowers_the_rate(void **state)
+{
+    (void)state;
+    struct cs_budget b;
+    cs_budget_init(&b, 0.01, 1, 2, 10e-6);
+    run_machine(&b, 10e-6, 0, 0, 2, 10);
+    double before = b.rate_hz;
+    cs_budget_cost(&b, 40e-6);
+    run_machine(&b, 40e-6, 0, 0, 2, 10);
+    assert_true(b.rate_hz < before / 3.5);
+    assert_true(b.rate_hz * 40e-6 <= 0.01);
+}
+
+static void held_threads_count_against_the_budget(void **state)
+{
+    (void)state;
+    struct cs_budget b;
+    cs_budget_init(&b, 0.01, 1, 2, 10e-6);
+    double before = b.rate_hz;
+    for (int i = 0; i < 60; i++) {
+        struct cs_budget_window w = {.seconds = 1, .samples = b.rate_hz * 2, .held_seconds = 0.01};
+        cs_budget_update(&b, &w);
+    }
+    assert_true(b.rate_hz < 0.6 * before); /* 5 ms a CPU-second of the 10 are gone */
+}
+
+static void a_budget_that_cannot_be_kept_says_so(void **state)
+{
+    (void)state;
+    struct cs_budget b;
+    cs_budget_init(&b, 0.002, 1, 2, 20e-6);
+    run_machine(&b, 20e-6, 0.1, 0, 1, 60); /* the collector alone takes 5 % */
+    assert_true(b.over);
+    assert_true(b.rate_hz <= b.least_hz);
+}
+
+static void an_unknown_cost_is_taken_as_dear(void **state)
+{
+    (void)state;
+    struct cs_budget b;
+    cs_budget_init(&b, 0.005, 1, 2, 0);
+    assert_true(b.cost_seconds >= 20e-6);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_key_gives_back_what_went_in),
+        cmocka_unit_test(the_table_loses_no_sample_whatever_is_evicted),
+        cmocka_unit_test(the_same_address_of_two_processes_stays_apart),
+        cmocka_unit_test(a_count_that_is_full_is_evicted_not_wrapped),
+        cmocka_unit_test(a_generation_is_found_by_its_time),
+        cmocka_unit_test(a_generation_whose_notice_was_lost_is_unknown),
+        cmocka_unit_test(generations_wrap_around),
+        cmocka_unit_test(periods_are_odd_within_a_sixteenth_and_keep_their_mean),
+        cmocka_unit_test(a_period_too_small_to_vary_stays),
+        cmocka_unit_test(few_samples_are_lost_by_drawing_anew),
+        cmocka_unit_test(the_rate_keeps_to_the_budget_on_any_machine),
+        cmocka_unit_test(a_dearer_sample_lowers_the_rate),
+        cmocka_unit_test(held_threads_count_against_the_budget),
+        cmocka_unit_test(a_budget_that_cannot_be_kept_says_so),
+        cmocka_unit_test(an_unknown_cost_is_taken_as_dear),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
