@@ -2,22 +2,16 @@
 /* What the compiler plugin does that needs nothing of the compiler: its options, which functions are wanted,
  * and the assembler text of a tag point. Used by plugin.cc alone.
  *
- * A tag point on x86-64 is, in executables (linked with libcyclescope.a; minus the point's own offset in the
- * image),
+ * A tag point on x86-64 is
  *
- *   1: movq  $__ehdr_start - 1b, %fs:cs_page@tpoff+1664
+ *      mov   %fs:cs_line@tpoff, %r             # the thread's line
+ *   1: movq  $__ehdr_start - 1b, 0(%r)         # executables: minus the point's own offset in the image
  *
- * in executables that use the shared library ("shared-runtime"),
- *
- *      mov   cs_line@gottpoff(%rip), %r
- *      mov   %fs:(%r), %r                      # the thread's line
- *   1: movq  $__ehdr_start - 1b, 0(%r)
- *
- * or, in code that may go into a shared object (-fPIC; the point's own address),
+ * or, in code that may go into a shared object (-fPIC),
  *
  *      mov   cs_line@gottpoff(%rip), %r
  *      mov   %fs:(%r), %r
- *   1: lea   1b(%rip), %s
+ *   1: lea   1b(%rip), %s                      # the point's own address
  *      mov   %s, 0(%r)
  *
  * and a record in the section .debug_cyclescope_tags, which is not loaded (24 bytes, little-endian):
@@ -44,7 +38,7 @@ enum cs_point_kind {
     CS_POINT_BACK = 3,   /* back from a call, or out of an inner loop */
 };
 
-enum cs_point_tls { CS_TLS_POINTER, CS_TLS_PAGE };
+enum cs_point_tls { CS_TLS_INITIAL_EXEC, CS_TLS_LOCAL_EXEC };
 
 struct cs_point_options {
     bool loops;            /* else methods only */
@@ -52,8 +46,7 @@ struct cs_point_options {
     bool count_iterations; /* words 1 to 3 of the line */
     bool count_calls;
     bool count_allocations;
-    bool count_points;        /* word 14: tag points passed, for measuring */
-    bool shared_runtime;      /* the executable is linked with libcyclescope.so */
+    bool local_exec_forced, initial_exec_forced;
     unsigned min_body;        /* smaller functions are part of their caller; in the compiler's size units */
     unsigned min_loop;        /* loops known to do less work in all are part of what is around */
     unsigned short_stretch;   /* stretches up to that size between two points get no point of their own */
@@ -76,14 +69,13 @@ struct cs_point {
     enum cs_point_kind kind;
     bool position_independent; /* may go into a shared object */
     enum cs_point_tls tls;
-    bool tag;           /* write the tag */
-    unsigned add_words; /* and/or add 1 to these words: a set of bits */
+    bool tag;          /* write the tag */
+    unsigned add_word; /* and/or add 1 to this word; 0 = no */
     const char *file, *function;
     unsigned line, loop, depth;
 };
-/* Assembler template for an asm with cs_point_registers early-clobbered register outputs %0, %1. Returns its
- * length, or 0 if it doesn't fit. */
-unsigned cs_point_registers(const struct cs_point *point);
+/* Assembler template for an asm with one or two early-clobbered register outputs %0, %1. Returns its length,
+ * or 0 if it doesn't fit. */
 size_t cs_point_text(const struct cs_point *point, char *out, size_t size);
 
 #ifdef __cplusplus
