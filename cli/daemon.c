@@ -239,6 +239,7 @@ static const struct option_entry options[] = {
     {"intervals", 0, "TIME", "also keep what happened in each interval of this length (see phases)"},
     {"intervals-size", 0, "BYTES", "bound of an epoch's intervals: beyond, they get longer (default 4M)"},
     {"memory", 0, "BYTES", "the daemon's own bound (default 32M)"},
+    {"pid", 'p', "PID", "only this process and what it starts; needs no rights for your own"},
     {"label", 0, "NAME", "keep profiles apart by process, command or cgroup"},
     {"driver", 0, "NAME", "auto, bpf or ring (default auto)"},
     {NULL, 0, NULL, NULL},

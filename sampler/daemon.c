@@ -104,7 +104,7 @@ static bool same_session(const struct cs_daemon_settings *a, const struct cs_dae
 {
     return strcmp(a->store, b->store) == 0 && strcmp(a->events, b->events) == 0 && a->budget == b->budget &&
            a->frequency_hz == b->frequency_hz && a->period == b->period && a->label == b->label &&
-           a->driver == b->driver && a->intervals_s == b->intervals_s &&
+           a->driver == b->driver && a->pid == b->pid && a->intervals_s == b->intervals_s &&
            a->intervals_bytes == b->intervals_bytes;
 }
 
@@ -243,10 +243,14 @@ static void run(struct cs_daemon *daemon)
         struct cs_error err;
         int wait_ms = cs_schedule_wait_ms(&daemon->schedule, cs_daemon_now_ns(), POLL_MS);
         keep_session(daemon, cs_daemon_now_ns());
-        if (daemon->sampler && cs_sampler_poll(daemon->sampler, wait_ms, &err) < 0) {
+        int rc = daemon->sampler ? cs_sampler_poll(daemon->sampler, wait_ms, &err) : 1;
+        if (rc < 0) {
             cs_daemon_say(daemon, "%s; the session starts anew", err.text);
             cs_daemon_session_close(daemon);
             daemon->next_session_ns = cs_daemon_now_ns() + SECOND_NS;
+        } else if (rc == 0) {
+            cs_daemon_say(daemon, "the profiled process has ended");
+            daemon->stopping = true;
         }
         int n = epoll_wait(daemon->epoll, events, 4, daemon->sampler ? 0 : wait_ms);
         for (int i = 0; i < n; i++) {

@@ -51,7 +51,8 @@ int cs_daemon_session_open(struct cs_daemon *daemon, struct cs_error *err)
         .budget = fixed ? 0 : settings->budget,
         .frequency_hz = settings->frequency_hz,
         .period = (uint64_t)settings->period,
-        .target = CS_TARGET_ALL,
+        .target = settings->pid > 0 ? CS_TARGET_PID : CS_TARGET_ALL,
+        .pid = (pid_t)settings->pid,
         .store = daemon->store,
         .driver = settings->driver,
         .label = settings->label,
@@ -66,6 +67,10 @@ int cs_daemon_session_open(struct cs_daemon *daemon, struct cs_error *err)
                           &daemon->intervals) < 0)
         return cs_fail(err, ENOMEM, "not enough memory for intervals");
     int rc = cs_sampler_open(&config, &daemon->sampler, err);
+    if (rc == -EACCES || rc == -EPERM) {
+        struct cs_error why = *err;
+        cs_fail(err, -rc, "%.400s; --pid PID profiles a process of yours and what it starts", why.text);
+    }
     if (rc < 0) {
         cs_intervals_close(daemon->intervals);
         daemon->intervals = NULL;

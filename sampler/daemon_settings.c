@@ -25,6 +25,7 @@ const struct cs_setting cs_daemon_setting_list[] = {
     {"intervals", "TIME", "also keep what happened in each interval of this length; 0 = off (default)"},
     {"intervals-size", "BYTES", "bound of an epoch's intervals: beyond, they become longer (default 4M)"},
     {"memory", "BYTES", "the daemon's own bound (default 32M)"},
+    {"pid", "PID", "profile this process and what it starts only; the daemon ends with it"},
     {"label", "NAME", "keep profiles apart by process, command or cgroup (default none)"},
     {"driver", "NAME", "auto, bpf or ring (default auto)"},
     {NULL, NULL, NULL},
@@ -49,6 +50,7 @@ static const struct field {
     {SECONDS, offsetof(struct cs_daemon_settings, intervals_s), 0, 86400},
     {BYTES, offsetof(struct cs_daemon_settings, intervals_bytes), 4096, 1e12},
     {BYTES, offsetof(struct cs_daemon_settings, memory_bytes), 8e6, 1e12},
+    {NUMBER, offsetof(struct cs_daemon_settings, pid), 0, 4194304},
     {LABEL, offsetof(struct cs_daemon_settings, label), 0, 0},
     {DRIVER, offsetof(struct cs_daemon_settings, driver), 0, 0},
 };

@@ -24,6 +24,7 @@ struct cs_daemon_settings {
     double intervals_s;            /* length of an interval of the time-resolved mode, 0 = off */
     double intervals_bytes;        /* bound of an epoch's interval profiles */
     double memory_bytes;           /* the daemon's own bound */
+    double pid;                    /* only this process and what it starts; 0 = everything */
     enum cs_label label;
     enum cs_driver_choice driver;
 };

@@ -9,7 +9,7 @@
 #include <string.h>
 #include <time.h>
 
-#define LENGTH_MS_MAX (86400ull * 1000 * 64)
+#define LENGTH_MS_MAX (3600ull * 1000) /* beyond, it is the code that is wide, not the time that is long */
 
 struct part {
     const struct cs_image *image; /* NULL = free slot */
