@@ -151,6 +151,22 @@ int cs_store_count(struct cs_store *store, const char *counter, uint64_t n, stru
     return rc;
 }
 
+/* A container host shows one executable under ever new paths: the first ones will do. */
+#define PATHS_MOST 16
+
+static bool has_enough_paths(const char *meta)
+{
+    struct cs_profile_file file;
+    struct cs_table *facts = NULL;
+    struct cs_error unused;
+    unsigned n = 0;
+    if (cs_file_load(meta, &file, &facts, &unused) == 0)
+        for (size_t i = 0; i < cs_table_rows(facts); i++)
+            n += strcmp(cs_table_string(facts, cs_table_row(facts, i)[0]), "path") == 0;
+    cs_table_close(facts);
+    return n >= PATHS_MOST;
+}
+
 /* Makes the image's directory and sees to it that image.meta knows what `image` says. Its path goes to
  * *path. */
 static int prepare_image(const struct cs_store *store, const struct cs_image *image, struct cs_path *path,
@@ -170,7 +186,8 @@ static int prepare_image(const struct cs_store *store, const struct cs_image *im
     struct cs_table *facts = cs_table_open(&cs_schema_facts);
     snprintf(kind, sizeof kind, "%u", (unsigned)image->kind);
     if (!facts || cs_fact_add(facts, "kind", kind) < 0 ||
-        (image->path && image->path[0] && cs_fact_add(facts, "path", image->path) < 0) ||
+        (image->path && image->path[0] && !has_enough_paths(meta.text) &&
+         cs_fact_add(facts, "path", image->path) < 0) ||
         (image->build_id && image->build_id[0] && cs_fact_add(facts, "build-id", image->build_id) < 0))
         rc = cs_fail(err, ENOMEM, "not enough memory to note the image %s", image->id);
     else

@@ -293,6 +293,27 @@ static void ids_that_would_leave_the_store_are_refused(void **unused)
     cs_store_close(store);
 }
 
+static void an_image_seen_under_ever_new_paths_keeps_the_first_sixteen(void **unused)
+{
+    (void)unused;
+    struct cs_store *store = opened(CS_STORE_WRITE);
+    struct cs_image image = program;
+    char where[64], meta[512];
+    struct cs_profile_head meta_head;
+    struct cs_table *facts;
+    assert_int_equal(cs_store_epoch(store, NULL, &err), 0);
+    for (unsigned i = 0; i < 40; i++) {
+        snprintf(where, sizeof where, "/overlay/%u/program", i);
+        image.path = where;
+        merge_points(store, &image, &clock_head, 64, 1);
+    }
+    snprintf(meta, sizeof meta, "%s/%s/%s/image.meta", path, cs_store_epoch_name(store), image.id);
+    assert_int_equal(cs_store_load_file(meta, &meta_head, &facts, &err), 0);
+    assert_int_equal(cs_table_rows(facts), 16 + 2);
+    cs_table_close(facts);
+    cs_store_close(store);
+}
+
 static void there_is_no_store_where_none_is(void **unused)
 {
     (void)unused;
@@ -317,6 +338,7 @@ int main(void)
         IN_A_PLACE(another_unit_is_refused_and_the_old_profile_stays),
         IN_A_PLACE(an_epoch_that_was_removed_is_said_so_and_a_new_one_helps),
         IN_A_PLACE(ids_that_would_leave_the_store_are_refused),
+        IN_A_PLACE(an_image_seen_under_ever_new_paths_keeps_the_first_sixteen),
         IN_A_PLACE(there_is_no_store_where_none_is),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
