@@ -55,6 +55,8 @@ struct cs_frame {
     const char *function; /* linkage name where there is one, else the plain one; "" unknown */
     const char *file;     /* absolute where DWARF allows; "" unknown */
     unsigned line, column;
+    unsigned discriminator; /* DWARF's, tells apart what stands on one line; of the call for frames[1…] */
+    unsigned first_line;    /* where the function is declared; 0 unknown */
 };
 
 /* `store` (for names, may be NULL) is only used during the call. Fails for lack of memory only; all else is

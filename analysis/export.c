@@ -6,11 +6,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-extern const struct cs_exporter cs_export_csv, cs_export_json, cs_export_folded, cs_export_speedscope,
-    cs_export_pprof;
+extern const struct cs_exporter cs_export_pprof, cs_export_folded, cs_export_speedscope, cs_export_csv,
+    cs_export_json, cs_export_llvm, cs_export_gcov, cs_export_gcov11, cs_export_bolt;
 
-const struct cs_exporter *const cs_exporters[] = {&cs_export_pprof, &cs_export_folded, &cs_export_speedscope,
-                                                  &cs_export_csv,   &cs_export_json,   NULL};
+const struct cs_exporter *const cs_exporters[] = {
+    &cs_export_pprof, &cs_export_folded, &cs_export_speedscope, &cs_export_csv,  &cs_export_json,
+    &cs_export_llvm,  &cs_export_gcov,   &cs_export_gcov11,     &cs_export_bolt, NULL};
 
 struct collecting {
     struct cs_export *to;
@@ -99,7 +100,7 @@ int cs_export_open(struct cs_store *store, const char *event, const char *image,
                    struct cs_error *err)
 {
     struct collecting c = {out, event, image, err};
-    *out = (struct cs_export){0};
+    *out = (struct cs_export){.store = store};
     int rc = cs_store_each(store, collect, &c, err);
     for (unsigned i = 0; rc == 0 && i < out->n_images; i++)
         rc = cs_code_open(&out->images[i].image, store, &out->images[i].code, err);

@@ -25,6 +25,7 @@ struct cs_exported_image {
 };
 
 struct cs_export {
+    struct cs_store *store; /* for what spans images: control transfers */
     struct cs_exported_image *images;
     unsigned n_images;
 };

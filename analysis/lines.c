@@ -14,10 +14,14 @@
 #define RANGES_A_SCOPE_MAX 4096
 #define SCOPES_MAX 4000000
 
+#ifndef DW_AT_GNU_discriminator /* absent from older dwarf.h */
+#define DW_AT_GNU_discriminator 0x2136
+#endif
+
 struct scope {
     const char *name;
     const char *call_file;
-    unsigned call_line, call_column;
+    unsigned call_line, call_column, call_discriminator, first_line;
     uint8_t inlined;
 };
 
@@ -152,13 +156,17 @@ static int add_scope(struct unit *unit, Dwarf_Die *cu, Dwarf_Die *die, bool inli
     if (unit->ranges.n == before)
         return 0;
     struct scope *s = &unit->scopes[unit->n++];
-    *s = (struct scope){.name = scope_name(die), .inlined = inlined};
+    int declared = 0;
+    dwarf_decl_line(die, &declared);
+    *s = (struct scope){
+        .name = scope_name(die), .inlined = inlined, .first_line = declared > 0 ? (unsigned)declared : 0};
     if (inlined) {
         Dwarf_Files *files;
         size_t n_files;
         unsigned file = number_attribute(die, DW_AT_call_file);
         s->call_line = number_attribute(die, DW_AT_call_line);
         s->call_column = number_attribute(die, DW_AT_call_column);
+        s->call_discriminator = number_attribute(die, DW_AT_GNU_discriminator);
         if (dwarf_getsrcfiles(cu, &files, &n_files) == 0 && file < n_files)
             s->call_file = dwarf_filesrc(files, file, NULL, NULL);
     }
@@ -234,16 +242,22 @@ unsigned lines_frames(struct lines *lines, uint64_t offset, struct cs_frame *fra
         cs_ranges_nest(&unit->ranges);
     }
     int line = 0, column = 0;
+    unsigned discriminator = 0;
     const char *file = NULL;
     Dwarf_Line *row = dwarf_getsrc_die(&cu, offset);
     if (row) {
         dwarf_lineno(row, &line);
         dwarf_linecol(row, &column);
+        dwarf_linediscriminator(row, &discriminator);
         file = dwarf_linesrc(row, NULL, NULL);
     }
     unsigned n = 0;
-    struct cs_frame frame = {"", absolute(unit, file), line > 0 ? (unsigned)line : 0,
-                             column > 0 ? (unsigned)column : 0};
+    struct cs_frame frame = {"",
+                             absolute(unit, file),
+                             line > 0 ? (unsigned)line : 0,
+                             column > 0 ? (unsigned)column : 0,
+                             discriminator,
+                             0};
     uint32_t last = CS_RANGE_NONE;
     for (uint32_t i = cs_ranges_find(&unit->ranges, offset); i != CS_RANGE_NONE && n < room;
          i = unit->ranges.range[i].parent) {
@@ -252,10 +266,12 @@ unsigned lines_frames(struct lines *lines, uint64_t offset, struct cs_frame *fra
             continue;
         last = unit->ranges.range[i].id;
         frame.function = s->name;
+        frame.first_line = s->first_line;
         frames[n++] = frame;
         if (!s->inlined)
             return n;
-        frame = (struct cs_frame){"", absolute(unit, s->call_file), s->call_line, s->call_column};
+        frame = (struct cs_frame){
+            "", absolute(unit, s->call_file), s->call_line, s->call_column, s->call_discriminator, 0};
     }
     if (n == 0 && (file || line))
         frames[n++] = frame;

@@ -64,7 +64,7 @@ static int run(const struct parsed *args)
 
 static const struct option_entry options[] = {
     OPTION_STORE,
-    {"format", 'f', "NAME", "pprof (default), folded, speedscope, csv or json"},
+    {"format", 'f', "NAME", "pprof (default), folded, speedscope, csv, json, llvm, gcov, gcov11, bolt"},
     {"event", 'e', "EVENT", "this event only"},
     {"image", 'i', "IMAGE", "this image only: a path, a file name or an id"},
     {"to", 0, "FILE", "write to FILE instead of standard output"},
@@ -80,6 +80,9 @@ const struct command command_export = {
     "Grafana\n"
     "folded      one line a stack: flamegraph.pl, inferno\n"
     "speedscope  speedscope.app\n"
+    "llvm        LLVM sample profile (text) for clang -fprofile-sample-use\n"
+    "gcov        AutoFDO profile for gcc -fauto-profile (gcov11: for GCC up to 11, and dump_gcov)\n"
+    "bolt        fdata for llvm-bolt -data; choose the executable with --image\n"
     "csv, json   every row of every profile, with procedure, file and line",
     options,
     run,

@@ -36,4 +36,38 @@ for line in sys.stdin:
 print(total)')" 1768
 "$CYCLESCOPE" export --store "$work/store" --format pdf >/dev/null 2>&1; check "unknown format" $? 2
 "$CYCLESCOPE" export --store "$work/store" --event nonesuch >/dev/null 2>&1; check "unknown event" $? 1
+
+# What compilers read: a loop of 100 turns a call must come out as that, to a few per cent, in LLVM's form as its own tool
+# shows it, and GCC must take the profile.
+cat >"$work/hot.c" <<'C'
+static volatile unsigned sink;
+__attribute__((noinline)) static unsigned work(unsigned x)
+{
+    unsigned r = 0;
+    for (unsigned i = 0; i < 100; i++)
+        r = r * 33 + (sink ^ x);
+    return r;
+}
+int main(void)
+{
+    for (unsigned i = 0; i < 8000000; i++)
+        sink += work(i);
+    return 0;
+}
+C
+gcc -O2 -g "$work/hot.c" -o "$work/hot" || exit 1
+"$CYCLESCOPE" record --burst-rate 50 --seconds 4 -o "$work/bursts" -- "$work/hot" >"$work/said" 2>&1
+if grep -q '^0 bursts' "$work/said" || ! grep -q ' bursts, ' "$work/said"; then
+    echo "no bursts here: $(grep -i burst "$work/said" | head -n 1)"
+else
+    for f in llvm gcov gcov11 bolt; do
+        "$CYCLESCOPE" export --store "$work/bursts" --image hot --format $f --to "$work/hot.$f" || bad=1
+    done
+    turns=$(awk -F: '/^work:/ {head = $3; inside = 1; next} /^[^ ]/ {inside = 0} inside && $2 > most {most = $2}
+        END {printf "%d", head ? 100 * most / head / 100 : 0}' "$work/hot.llvm")
+    [ "$turns" -ge 93 ] && [ "$turns" -le 107 ] || { echo "the loop of 100 turns came out as $turns"; bad=1; }
+    gcc -O2 -g -fauto-profile="$work/hot.gcov" -c "$work/hot.c" -o "$work/hot.o" || { echo "gcc refuses the profile"; bad=1; }
+    profdata=$(command -v llvm-profdata || ls /usr/bin/llvm-profdata-* 2>/dev/null | head -n 1)
+    [ -z "$profdata" ] || "$profdata" show --sample "$work/hot.llvm" | grep -q '^Function: work' || { echo "llvm-profdata refuses"; bad=1; }
+fi
 exit $bad

@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* BOLT's fdata (llvm-bolt -data=FILE): one line a taken branch, "1 from-function hex-offset 1 to-function
+ * hex-offset mispredicted count"; where a store has no edges, the form without them: "no_lbr EVENT", then "1
+ * function offset count". Branches that fall through aren't written: BOLT infers them. */
+#include "analysis/decode.h"
+#include "analysis/export.h"
+#include "analysis/transfers.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <string.h>
+
+#define COUNT_SCALE 16.0 /* estimated flows are no whole numbers */
+
+static bool falls_through(const struct cs_code *code, uint64_t from, uint64_t to)
+{
+    size_t n;
+    struct cs_insn insn;
+    const uint8_t *bytes = cs_code_bytes(code, from, &n, NULL);
+    return bytes && cs_decode_flow(bytes, n, from, &insn) && insn.offset + insn.length == to;
+}
+
+static bool side(FILE *to, struct cs_code *code, uint64_t offset)
+{
+    const struct cs_procedure *p = cs_code_procedure(code, offset);
+    if (!p || (p->source != CS_FROM_SYMBOL && p->source != CS_FROM_DYNSYM))
+        return false;
+    fprintf(to, "1 %s %" PRIx64 " ", p->name, offset - p->start);
+    return true;
+}
+
+static unsigned branches_of(FILE *to, struct cs_exported_image *image, const struct cs_transfers *transfers)
+{
+    uint32_t index = cs_transfers_image(transfers, image->image.id);
+    unsigned written = 0;
+    for (size_t i = 0; index != UINT32_MAX && i < transfers->n; i++) {
+        const struct cs_transfer *t = &transfers->list[i];
+        if (t->image != index || t->to_image != index || t->flow * COUNT_SCALE < 0.5 ||
+            falls_through(image->code, t->from, t->to))
+            continue;
+        const struct cs_procedure *a = cs_code_procedure(image->code, t->from),
+                                  *b = cs_code_procedure(image->code, t->to);
+        if (!a || !b || a->source > CS_FROM_DYNSYM || b->source > CS_FROM_DYNSYM)
+            continue;
+        side(to, image->code, t->from);
+        side(to, image->code, t->to);
+        fprintf(to, "0 %.0f\n", t->flow * COUNT_SCALE);
+        written++;
+    }
+    return written;
+}
+
+static unsigned points_of(FILE *to, struct cs_exported_image *image)
+{
+    unsigned written = 0;
+    for (unsigned k = 0; k < image->n_profiles; k++) {
+        const struct cs_exported_profile *p = &image->profiles[k];
+        if (strcmp(p->kind, "points") != 0 || strncmp(p->event, "lbr-", 4) == 0)
+            continue;
+        for (size_t r = 0; r < cs_table_rows(p->table); r++) {
+            const uint64_t *row = cs_table_row(p->table, r);
+            if (side(to, image->code, row[0])) {
+                fprintf(to, "%" PRIu64 "\n", row[1]);
+                written++;
+            }
+        }
+    }
+    return written;
+}
+
+static int write_bolt(struct cs_export *from, FILE *to, struct cs_error *err)
+{
+    struct cs_transfers *transfers = NULL;
+    unsigned written = 0;
+    int rc = cs_transfers_load(from->store, CS_TRANSFERS_CHAIN, &transfers, err);
+    if (rc < 0)
+        return rc;
+    bool edges = transfers->n > 0;
+    if (!edges)
+        fputs("no_lbr cpu-clock:\n", to);
+    for (unsigned i = 0; i < from->n_images; i++)
+        written += edges ? branches_of(to, &from->images[i], transfers) : points_of(to, &from->images[i]);
+    cs_transfers_close(transfers);
+    return written ? 0
+                   : cs_fail(err, ENODATA,
+                             "no profiled procedure has a symbol, which BOLT needs; link without -s "
+                             "(and with -Wl,--emit-relocs) and record again");
+}
+
+extern const struct cs_exporter cs_export_bolt;
+const struct cs_exporter cs_export_bolt = {
+    "bolt", "BOLT's fdata: llvm-bolt -data=FILE; one image, see --image", false, write_bolt};
