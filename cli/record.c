@@ -216,7 +216,7 @@ static int exit_code_of(const struct cs_sampler *sampler, const struct cs_sample
 
 static int run(const struct parsed *args)
 {
-    struct cs_sampler_config config = {.say = say, .stacks = option_given(args, "stacks")};
+    struct cs_sampler_config config = {.say = say, .stacks = option_given(args, "stacks"), .period_exact = option_given(args, "exact-period")};
     const char *events[CS_EVENTS_MAX + 1], *event;
     struct cs_sampler *sampler = NULL;
     struct cs_burst *burst = NULL;
@@ -280,6 +280,7 @@ static const struct option_entry options[] = {
     {"event", 'e', "EVENT", "event by libpfm4 name, with modifiers (may be given several times)"},
     {"frequency", 'F', "HZ", "samples a second of each busy CPU (1000)"},
     {"count", 'c', "PERIOD", "events a sample instead (cpu-clock: nanoseconds)"},
+    {"exact-period", 0, NULL, "do not randomise the period: shows what aliasing does, nothing else"},
     {"budget", 0, "PERCENT", "instead of a rate: what the work may lose, as 0.5%; the rate follows"},
     OPTION_OUTPUT,
     {"all", 'a', NULL, "sample everything that runs (root or CAP_PERFMON)"},
