@@ -222,7 +222,7 @@ int main(int argc, char **argv)
     CPU_SET(0, &set);
     sched_setaffinity(0, sizeof set, &set);
     for (unsigned p = 0; p < 2; p++)
-        if (measure(pcs[p], quick ? 500 : 2500, &f[p]))
+        if (measure(pcs[p], quick ? 500 : 1200, &f[p]))
             return 1;
     double value = collector ? f[1].collector[BPF] : f[1].cost[BPF] - f[1].cost[BARE];
     printf("{\"name\": \"sampler-%s\", \"value\": %.1f, \"unit\": \"ns a sample%s, BPF driver, 24,000 PCs\", "
@@ -230,7 +230,7 @@ int main(int argc, char **argv)
            collector ? "collector" : "handler", value,
            collector ? " of collector CPU" : " above the bare event",
            collector ? "at most 5; ring driver: 20" : "at most 10; ring driver: 60",
-           f[1].noise[BPF] / (quick ? 11 : 25));
+           f[1].noise[BPF] / (quick ? 11 : 17));
     for (unsigned p = 0; p < 2; p++)
         for (unsigned v = 0; v < VARIANTS; v++)
             printf("\"%s, %u PCs\": {\"fault_ns\": %.1f, \"above_bare_ns\": %.1f, "

@@ -216,7 +216,9 @@ static int exit_code_of(const struct cs_sampler *sampler, const struct cs_sample
 
 static int run(const struct parsed *args)
 {
-    struct cs_sampler_config config = {.say = say, .stacks = option_given(args, "stacks"), .period_exact = option_given(args, "exact-period")};
+    struct cs_sampler_config config = {.say = say,
+                                       .stacks = option_given(args, "stacks"),
+                                       .period_exact = option_given(args, "exact-period")};
     const char *events[CS_EVENTS_MAX + 1], *event;
     struct cs_sampler *sampler = NULL;
     struct cs_burst *burst = NULL;
