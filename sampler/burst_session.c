@@ -173,10 +173,11 @@ static void one_burst(struct cs_burst *burst, const struct cs_moment *moment)
         return;
     }
     count(burst, moment->pid, answer);
-    if (answer->outcome.error == ESRCH)
-        unfollow(f); /* the program ended: after an exec there is another one under this PID */
     if (answer->outcome.skip == CS_BURST_SKIP_TAKEN)
         f->denied_until_ns = now_ns() + DENIED_NS;
+    if (answer->outcome.error ==
+        ESRCH)       /* the program ended: after an exec there is another one under this PID */
+        unfollow(f); /* unmaps the answer */
 }
 
 static void *session(void *argument)
