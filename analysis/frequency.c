@@ -13,8 +13,8 @@
 #include <string.h>
 
 #define SIDES (1 + CS_REPLICATES)
-#define HIGH_ERROR 0.045
-#define LOW_ERROR 0.10
+#define HIGH_ERROR 0.028
+#define LOW_ERROR 0.05
 #define RARE 30 /* transfers seen of a block: fewer never give more than low confidence */
 
 /* Flows of all edges and blocks, the estimate first, then its replicates. */

@@ -10,8 +10,8 @@
 #include <string.h>
 
 #define RESTART_WEIGHT 0.1 /* of a burst's beginning and end, beside 1 for a transfer that was seen */
-#define RATE_SPREAD 0.4    /* standard deviation of the log of instructions per time between places */
-#define PLACE_BYTES 256    /* bursts whose hottest branch lies in the same so many bytes are of one place */
+#define RATE_SPREAD 0.8    /* standard deviation of the log of instructions per time between places */
+#define PLACE_BYTES 128    /* bursts whose hottest branch lies in the same so many bytes are of one place */
 #define LEAST 1e-9
 
 struct solving {
