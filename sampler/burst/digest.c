@@ -53,7 +53,7 @@ static bool follow_loads(const struct insn_note *note, bool loads, uint16_t addr
     return newest_address && number + 1 - newest_address < 16;
 }
 
-static void memory(const struct block *block, const uint64_t *slots, const struct registers *registers,
+static void memory(const struct block *block, const loose64 *slots, const struct registers *registers,
                    uint64_t number)
 {
     const struct memory_op *op = &memory_ops[block->first_op], *ops_end = op + block->n_ops;
@@ -68,7 +68,10 @@ static void memory(const struct block *block, const uint64_t *slots, const struc
             }
         bool pointer = follow_loads(note, loads, address, number + i) && loads;
         for (unsigned k = 0; op < ops_end && op->insn == i; op++, k++) {
-            uint64_t addr = (uint64_t)op->disp + (op->flags & OP_STATIC ? 0 : slots[op->slot]);
+            uint64_t addr = (uint64_t)op->disp + (op->base != NO_SLOT ? slots[op->base] : 0) +
+                            (op->index != NO_SLOT ? slots[op->index] * op->scale : 0);
+            if (op->flags & OP_ADDRESS32)
+                addr = (uint32_t)addr;
             uint64_t size = op->size;
             if (op->flags & OP_FS)
                 addr += registers->fs_base;
@@ -86,6 +89,22 @@ static void memory(const struct block *block, const uint64_t *slots, const struc
     }
 }
 
+/* Bytes of trace for 1024 instructions: the most lately needed, slowly forgotten, and a quarter more. */
+static uint64_t bytes_1024 = 6 * 1024;
+
+static void learn(uint64_t bytes, uint32_t instructions)
+{
+    uint64_t needed = bytes * 1024 / instructions;
+    bytes_1024 -= bytes_1024 / 64;
+    if (bytes_1024 < needed)
+        bytes_1024 = needed;
+}
+
+uint64_t trace_room(uint32_t instructions)
+{
+    return (bytes_1024 * instructions / 1024) * 5 / 4 + 512;
+}
+
 void digest(struct cs_burst_shared *shared, const struct run *run, const struct registers *registers)
 {
     struct cs_burst_outcome *outcome = &shared->outcome;
@@ -95,20 +114,22 @@ void digest(struct cs_burst_shared *shared, const struct run *run, const struct 
     burst_number++;
     touch_begin(shared);
     predict_begin(shared);
-    uint32_t position = 0;
-    for (const uint64_t *p = trace; p < run->end;) {
-        struct block *block = &blocks[*p];
-        const uint64_t *next = p + 1 + block->n_slots;
+    uint32_t position = 0, wanted = shared->command.instructions;
+    const uint8_t *p = run->start;
+    while (p < run->end && position < wanted) {
+        struct block *block = record_block(p);
+        const uint8_t *next = record_next(p);
         if (next > run->end || (next == run->end && run->last_partial))
             break;
-        uint64_t to = next < run->end ? blocks[*next].pc : run->last_partial ? 0 : run->next;
-        if (block_seen[*p] != burst_number && n_executed < EXECUTED_MAX) {
-            block_seen[*p] = burst_number;
-            executed[n_executed++] = (uint32_t)*p;
+        uint64_t to = next < run->end ? record_block(next)->pc : run->last_partial ? 0 : run->next;
+        uint32_t number = (uint32_t)(block - blocks);
+        if (block_seen[number] != burst_number && n_executed < EXECUTED_MAX) {
+            block_seen[number] = burst_number;
+            executed[n_executed++] = number;
         }
         if (block->n_insns) {
             touch_code(block->pc, block->pc + block->bytes);
-            memory(block, p + 1, registers, position);
+            memory(block, record_slots(p), registers, position);
         }
         position += block->n_insns;
         outcome->blocks++;
@@ -118,6 +139,12 @@ void digest(struct cs_burst_shared *shared, const struct run *run, const struct 
         }
         p = next;
     }
+    if (position >= wanted)
+        outcome->cause = CS_BURST_FULL; /* what happened behind the end is of no interest */
+    else if (outcome->cause == CS_BURST_FULL && position < wanted - wanted / 8)
+        outcome->cause = CS_BURST_TRACE_FULL;
+    if (position > 256)
+        learn((uint64_t)(p - run->start), position);
     outcome->instructions = position;
 }
 

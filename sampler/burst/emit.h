@@ -74,10 +74,21 @@ static inline void lea(unsigned reg, unsigned base, unsigned index, unsigned sca
 {
     with_memory(0x8d, reg, base, index, scale, disp, address32);
 }
-/* mov [base + disp], reg */
-static inline void store_at(unsigned base, int32_t disp, unsigned reg)
+/* The same with a base only and the shortest form. `wide`: 64-bit operand. */
+static inline void with_base(unsigned opcode, unsigned reg, unsigned base, int32_t disp, int wide)
 {
-    with_memory(0x89, reg, base, 16, 1, disp, 0);
+    unsigned rex = 0x40U | (wide ? 8U : 0U) | (reg >> 3) << 2 | base >> 3;
+    if (rex != 0x40)
+        byte(rex);
+    byte(opcode);
+    int small = disp >= -128 && disp < 128;
+    byte((small ? 0x40U : 0x80U) | (reg & 7) << 3 | (base & 7));
+    if ((base & 7) == RSP)
+        byte(0x24);
+    if (small)
+        byte((uint8_t)disp);
+    else
+        word32((uint32_t)disp);
 }
 static inline void jump_to(const uint8_t *code)
 {

@@ -16,8 +16,9 @@
 #include <sys/mman.h>
 #include <ucontext.h>
 
-#define GUARD_WORDS 1024
-uint64_t trace[TRACE_WORDS + GUARD_WORDS] __attribute__((aligned(4096)));
+#define GUARD_BYTES (64 << 10)
+static uint8_t trace[TRACE_BYTES + GUARD_BYTES] __attribute__((aligned(2 << 20)));
+#define TRACE_END (trace + TRACE_BYTES)
 extern uint8_t code_cache[];
 extern const uint64_t code_cache_bytes;
 extern const uint8_t enter_burst[];
@@ -89,7 +90,7 @@ static void end_burst(ucontext_t *context, enum cs_burst_cause cause, uint64_t n
 {
     now.run->cause = cause;
     now.run->next = next;
-    now.run->end = (uint64_t *)hot.cursor;
+    now.run->end = (const uint8_t *)hot.cursor;
     now.run->last_partial = partial;
     memcpy(context->uc_mcontext.gregs, now.own, sizeof now.own);
     now.running = false;
@@ -121,9 +122,6 @@ static void on_mark(ucontext_t *context, uint64_t rip)
         if (block)
             translation_remember_indirect(block);
         return;
-    case MARK_BUDGET:
-        end_burst(context, CS_BURST_FULL, blocks[MARK_VALUE(mark)].pc, false);
-        return;
     default:
         block = &blocks[MARK_VALUE(mark)];
         end_burst(context, block->cause, block->pc + block->bytes, false);
@@ -135,9 +133,7 @@ static void on_fault(ucontext_t *context, uint64_t addr)
     uint64_t error = (uint64_t)context->uc_mcontext.gregs[REG_ERR];
     bool write = error & 2;
     if (addr - (uint64_t)trace < sizeof trace) {
-        end_burst(context, CS_BURST_TRACE_FULL, 0, true);
-        hot.cursor = (uint64_t)trace + TRACE_WORDS * 8;
-        now.run->end = (uint64_t *)hot.cursor;
+        end_burst(context, CS_BURST_FULL, 0, false); /* in a block's entry: the blocks before are whole */
     } else if (addr - CS_BURST_BASE < CS_BURST_SPAN) {
         end_burst(context, CS_BURST_COLLISION, 0, true);
     } else {
@@ -208,7 +204,9 @@ void signals_install(void)
     action.handler = wake;
     SYS(__NR_rt_sigaction, SIGUSR1, &action, NULL, 8);
     SYS(__NR_mprotect, code_cache, code_cache_bytes, PROT_READ | PROT_WRITE | PROT_EXEC);
-    SYS(__NR_mprotect, trace + TRACE_WORDS, GUARD_WORDS * 8, PROT_NONE);
+    SYS(__NR_mprotect, TRACE_END, GUARD_BYTES, PROT_NONE);
+    SYS(__NR_madvise, code_cache, code_cache_bytes, MADV_HUGEPAGE);
+    SYS(__NR_madvise, trace, TRACE_BYTES, MADV_HUGEPAGE);
     translations_flush();
 }
 
@@ -219,7 +217,7 @@ void signals_thread(void *stack, uint64_t bytes)
 }
 
 __attribute__((noinline)) void run_burst(const struct registers *registers, const void *xstate,
-                                         uint64_t xstate_bytes, uint32_t instructions, uint64_t deadline,
+                                         uint64_t xstate_bytes, uint64_t trace_bytes, uint64_t deadline,
                                          struct run *run)
 {
     now.registers = registers;
@@ -227,7 +225,7 @@ __attribute__((noinline)) void run_burst(const struct registers *registers, cons
     now.xstate_bytes = xstate_bytes;
     now.deadline = deadline;
     now.run = run;
-    hot.cursor = (uint64_t)trace;
-    hot.remaining = (int32_t)instructions;
+    run->start = TRACE_END - (trace_bytes < TRACE_BYTES ? trace_bytes : TRACE_BYTES);
+    hot.cursor = (uint64_t)run->start;
     __asm__ volatile("enter_burst: ud2" : : : "memory");
 }

@@ -129,18 +129,17 @@ static void do_burst(uint64_t stopped_ns)
     uint64_t copied_ns = clock_ns();
     outcome->copy_ns = (uint32_t)(copied_ns - stopped_ns);
     blocks_translated = 0;
-    uint32_t budget = command->instructions;
     /* TSC ticks a nanosecond are not known here: the time since the stop tells. Three per nanosecond is the
      * most. */
     uint64_t deadline = started + (uint64_t)command->held_max_us * 3000;
-    run_burst(&registers, xstate, vectors.iov_len, budget, deadline, &run);
+    run_burst(&registers, xstate, vectors.iov_len, trace_room(command->instructions), deadline, &run);
     outcome->run_ns = (uint32_t)(clock_ns() - copied_ns);
     outcome->cause = run.cause;
     outcome->stop_at = run.next;
     outcome->pages_faulted = pages_faulted;
     outcome->blocks_translated = blocks_translated;
     if (command->verify)
-        verify(outcome, (int)tid, &run);
+        verify(outcome, (int)tid, &run, command->instructions);
     SYS(__NR_ptrace, DETACH, tid, 0, 0);
     shared->holding = 0;
     outcome->held_ns = (uint32_t)(clock_ns() - stopped_ns);

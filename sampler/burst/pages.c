@@ -13,8 +13,8 @@
 
 #define PAGES_MAX 8192
 #define PAGES_A_BURST 1024
-#define KEEP_START 80 /* of 255: a new page is kept for some bursts */
-#define KEEP_LEAST 36
+#define KEEP_START 125 /* of 255: a new page is kept for some bursts */
+#define KEEP_LEAST 100
 
 struct page {
     uint64_t addr, identity;

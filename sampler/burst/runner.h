@@ -6,11 +6,13 @@
  * any extension that the machine has; only control transfers are translated, into code that notes the block
  * and goes to the translation of the target. A block of the target becomes, in the code cache:
  *
- *     remaining -= n; if (remaining < 0) end         status flags kept where they live
- *     *cursor = block number; cursor += 1 + slots
- *     instructions, copied; a memory operand whose address is not known from what was noted before
- *         in the block notes its registers in a slot
+ *     note the block's number and, in slots, those registers that its memory operands need
+ *     instructions, copied; a register that has changed before an operand needs it is noted there
  *     branch: to a translation, or `ud2`, which the signal handler turns into one
+ *
+ * Nothing counts instructions: the trace has room for as many bytes as that many instructions of this program
+ * have lately taken, and ends in a page that can't be written; what is too much is cut off afterwards. None
+ * of what is added changes a flag.
  *
  * Every way into and out of translated code is a signal: `ud2` enters (the handler puts the target's
  * registers into the signal frame), page faults bring pages, `ud2` asks for translations, and the end
@@ -73,14 +75,15 @@ bool code_moved(void);                     /* do copied pages belong to other re
 
 /* ---- translate.c ---- */
 enum { END_COND, END_IJUMP, END_ICALL, END_RET, END_JUMP, END_CALL, END_FALL, END_STOP };
-enum { OP_READ = 1, OP_WRITE = 2, OP_FS = 4, OP_REPEAT = 8, OP_STATIC = 16, OP_GS = 32 };
-struct memory_op {
-    int64_t disp;     /* added to the slot's value; the address itself with OP_STATIC */
+enum { OP_READ = 1, OP_WRITE = 2, OP_FS = 4, OP_REPEAT = 8, OP_GS = 16, OP_ADDRESS32 = 32 };
+struct memory_op { /* address = slot[base] + slot[index] * scale + disp */
+    int64_t disp;
     uint16_t size;    /* bytes */
     uint16_t insn;    /* number of the instruction in its block */
     uint16_t address; /* registers that the address is made of, bit = number */
-    uint8_t slot, flags, count_slot;
+    uint8_t base, index, scale, flags, count_slot;
 };
+#define NO_SLOT 255
 struct insn_note {
     uint16_t offset;        /* bytes from the block's start */
     uint16_t reads, writes; /* general registers, bit = number */
@@ -108,7 +111,7 @@ uint64_t translation_link_target(uint32_t link);
 void translation_remember_indirect(struct block *block);
 void translations_expand(const uint32_t *executed, unsigned n); /* translates what may come next */
 /* What stands behind a `ud2` in the cache. */
-enum { MARK_MISS = 1, MARK_INDIRECT, MARK_BUDGET, MARK_STOP };
+enum { MARK_MISS = 1, MARK_INDIRECT, MARK_STOP };
 #define MARK(kind, value) ((uint32_t)(kind) << 28 | (uint32_t)(value))
 #define MARK_KIND(mark) ((mark) >> 28)
 #define MARK_VALUE(mark) ((mark)&0xfffffff)
@@ -118,7 +121,6 @@ bool in_cache(uint64_t addr);
 struct hot {
     uint64_t save[4];
     uint64_t cursor, target, jump;
-    int32_t remaining;
 };
 extern struct hot hot;
 
@@ -127,26 +129,41 @@ struct registers { /* as PTRACE_GETREGSET gives them */
     uint64_t r15, r14, r13, r12, rbp, rbx, r11, r10, r9, r8, rax, rcx, rdx, rsi, rdi, orig_rax, rip, cs,
         eflags, rsp, ss, fs_base, gs_base, ds, es, fs, gs;
 };
-#define TRACE_WORDS (256 * 1024)
-extern uint64_t trace[];
+/* The trace: records of a block number (32 bits) and the block's slots (64 bits each), without gaps. */
+#define TRACE_BYTES (4ULL << 20)
 struct run {
     enum cs_burst_cause cause;
-    uint64_t *end;     /* of the trace */
-    uint64_t next;     /* address where it stopped */
-    bool last_partial; /* the last block was left in its middle */
+    const uint8_t *start, *end; /* of the trace */
+    uint64_t next;              /* address where it stopped */
+    bool last_partial;          /* the last block was left in its middle */
 };
 void signals_install(void);
 void signals_thread(void *stack, uint64_t bytes);
 /* Runs from these registers. `deadline` in TSC. */
 void run_burst(const struct registers *registers, const void *xstate, uint64_t xstate_bytes,
-               uint32_t instructions, uint64_t deadline, struct run *run);
+               uint64_t trace_bytes, uint64_t deadline, struct run *run);
+typedef uint32_t loose32 __attribute__((aligned(1), may_alias));
+typedef uint64_t loose64 __attribute__((aligned(1), may_alias));
+static inline struct block *record_block(const uint8_t *record)
+{
+    return &blocks[*(const loose32 *)record];
+}
+static inline const loose64 *record_slots(const uint8_t *record)
+{
+    return (const loose64 *)(record + 4);
+}
+static inline const uint8_t *record_next(const uint8_t *record)
+{
+    return record + 4 + 8 * record_block(record)->n_slots;
+}
 
 /* ---- hold.c ---- */
 void burst(struct cs_burst_shared *shared);
 /* ---- digest.c, verify.c ---- */
 void digest(struct cs_burst_shared *shared, const struct run *run, const struct registers *registers);
-void verify(struct cs_burst_outcome *outcome, int tid, const struct run *run);
-void after_answer(void); /* work that nobody waits for */
+void verify(struct cs_burst_outcome *outcome, int tid, const struct run *run, uint32_t wanted);
+uint64_t trace_room(uint32_t instructions); /* bytes of trace that so many will need */
+void after_answer(void);                    /* work that nobody waits for */
 /* touch.c: one memory access (`number`: which of its instruction's), code run; rows into `shared` */
 void touch_begin(struct cs_burst_shared *shared);
 void touch(uint64_t insn, unsigned number, unsigned flags, uint64_t addr, uint64_t size, bool pointer);

@@ -15,7 +15,7 @@
 #define OPS_MAX 262144
 #define NOTES_MAX 524288
 #define LINKS_MAX 131072
-#define CACHE_BYTES (24 << 20)
+#define CACHE_BYTES (32 << 20)
 #define BLOCK_INSNS_MAX 40
 #define BLOCK_SLOTS_MAX 56
 #define BLOCK_CODE_MAX 8192 /* bytes of translated code, generously */
@@ -27,10 +27,11 @@ static struct link {
     uint8_t *patch; /* the rel32 */
     uint64_t target;
 } links[LINKS_MAX];
-uint8_t code_cache[CACHE_BYTES] __attribute__((aligned(4096)));
+uint8_t code_cache[CACHE_BYTES] __attribute__((aligned(2 << 20)));
 const uint64_t code_cache_bytes = CACHE_BYTES;
 static uint32_t n_blocks, n_ops, n_notes, n_links;
-static uint8_t *code_end, *indirect; /* free space; the common code of indirect branches */
+/* Free space: blocks from below, `ud2` for links from above. The common code of indirect branches. */
+static uint8_t *code_end, *stubs, *indirect;
 struct hot hot;
 enum cs_burst_cause translate_cause;
 unsigned blocks_translated;
@@ -67,7 +68,7 @@ bool in_cache(uint64_t addr)
 bool translations_full(void)
 {
     return n_blocks > BLOCKS_MAX - 8 || n_ops > OPS_MAX - 1024 || n_notes > NOTES_MAX - 1024 ||
-           n_links > LINKS_MAX - 64 || code_end > code_cache + CACHE_BYTES - 8 * BLOCK_CODE_MAX;
+           n_links > LINKS_MAX - 64 || code_end > stubs - 8 * BLOCK_CODE_MAX;
 }
 
 /* hot.target holds where to go. */
@@ -122,6 +123,7 @@ void translations_flush(void)
     n_blocks = n_ops = n_notes = n_links = 0;
     memset(by_pc, 0, sizeof by_pc);
     memset(targets, 0, sizeof targets);
+    stubs = code_cache + CACHE_BYTES;
     at = code_cache;
     write_indirect();
     code_end = at;
@@ -215,93 +217,44 @@ static int end_of(const struct decoded *d)
     }
 }
 
-#define STATUS                                                                                               \
-    (ZYDIS_CPUFLAG_CF | ZYDIS_CPUFLAG_PF | ZYDIS_CPUFLAG_AF | ZYDIS_CPUFLAG_ZF | ZYDIS_CPUFLAG_SF |          \
-     ZYDIS_CPUFLAG_OF)
-
-/* Are all status flags written before one is read, from the block's start on? */
-static bool flags_dead(unsigned n)
-{
-    uint32_t live = STATUS;
-    for (unsigned i = 0; i < n && live; i++) {
-        const ZydisDecodedInstruction *insn = &decoded[i].insn;
-        if (insn->attributes & (ZYDIS_ATTRIB_HAS_REP | ZYDIS_ATTRIB_HAS_REPE | ZYDIS_ATTRIB_HAS_REPNE))
-            return false; /* may execute nothing */
-        if (!insn->cpu_flags)
-            continue;
-        if (insn->cpu_flags->tested & live)
-            return false;
-        switch (insn->mnemonic) {
-        case ZYDIS_MNEMONIC_SHL:
-        case ZYDIS_MNEMONIC_SHR:
-        case ZYDIS_MNEMONIC_SAR:
-        case ZYDIS_MNEMONIC_ROL:
-        case ZYDIS_MNEMONIC_ROR:
-        case ZYDIS_MNEMONIC_RCL:
-        case ZYDIS_MNEMONIC_RCR:
-        case ZYDIS_MNEMONIC_SHLD:
-        case ZYDIS_MNEMONIC_SHRD:
-            continue; /* by 0 they write none */
-        default:
-            break;
-        }
-        live &= ~(insn->cpu_flags->modified | insn->cpu_flags->set_0 | insn->cpu_flags->set_1 |
-                  insn->cpu_flags->undefined);
-    }
-    return !live;
-}
-
 /* ---- memory operands ---- */
 
+/* What is known of each register at the instruction under plan. */
 static struct {
-    int slot; /* -1: the register's value is not in a slot */
-    int64_t moved;
+    int slot;      /* that holds its value less `moved`; -1: none */
+    int64_t moved; /* since the slot's value, or since the block's start */
+    bool changed;  /* since the block's start, otherwise than by `moved` */
 } known[16];
+/* Notes of registers: at the block's start (insn = AT_START), or before an instruction. */
+#define AT_START 0xffff
 static struct {
-    uint8_t *place;
-    unsigned slot;
-} slot_patches[BLOCK_SLOTS_MAX * 3];
-static unsigned n_slot_patches, n_slots;
+    uint16_t insn;
+    uint8_t reg;
+} slot_plan[BLOCK_SLOTS_MAX];
+#define EARLY_MAX 12 /* the entry needs a register for itself */
+static unsigned n_slots, n_early;
 
-/* mov [record of slot], reg: `base` is a saved register that points behind the block's record. */
-static void write_slot(unsigned base, unsigned reg, unsigned slot)
+static uint8_t slot_for(unsigned reg, unsigned number)
 {
-    store_at(base, 0, reg);
-    slot_patches[n_slot_patches].place = at - 4;
-    slot_patches[n_slot_patches++].slot = slot;
-}
-
-static unsigned slot_for_register(unsigned reg)
-{
-    if (known[reg].slot >= 0)
-        return (unsigned)known[reg].slot;
-    unsigned base = reg == RCX ? RAX : RCX;
-    save(&hot.save[1], base);
-    load(base, &hot.cursor);
-    write_slot(base, reg, n_slots);
-    load(base, &hot.save[1]);
-    known[reg].slot = (int)n_slots;
-    known[reg].moved = 0;
-    return n_slots++;
-}
-
-static unsigned slot_for_address(unsigned base, unsigned index, unsigned scale, bool address32)
-{
-    save(&hot.save[0], RAX);
-    lea(RAX, base, index, scale, 0, address32);
-    save(&hot.save[1], RCX);
-    load(RCX, &hot.cursor);
-    write_slot(RCX, RAX, n_slots);
-    load(RCX, &hot.save[1]);
-    load(RAX, &hot.save[0]);
-    return n_slots++;
+    if (reg == 16)
+        return NO_SLOT;
+    if (known[reg].slot < 0) {
+        slot_plan[n_slots].reg = (uint8_t)reg;
+        bool late = known[reg].changed || (n_early == EARLY_MAX && reg != RSP);
+        slot_plan[n_slots].insn = late ? (uint16_t)number : AT_START;
+        n_early += !late;
+        if (known[reg].changed)
+            known[reg].moved = 0;
+        known[reg].slot = (int)n_slots++;
+    }
+    return (uint8_t)known[reg].slot;
 }
 
 static void note_operand(const struct decoded *d, unsigned number, const ZydisDecodedOperand *o)
 {
     if (n_slots > BLOCK_SLOTS_MAX - 4)
         return;
-    struct memory_op op = {.insn = (uint16_t)number, .size = (uint16_t)(o->size / 8), .count_slot = 255};
+    struct memory_op op = {.insn = (uint16_t)number, .size = (uint16_t)(o->size / 8), .count_slot = NO_SLOT};
     if (o->actions & ZYDIS_OPERAND_ACTION_MASK_READ)
         op.flags |= OP_READ;
     if (o->actions & ZYDIS_OPERAND_ACTION_MASK_WRITE)
@@ -312,26 +265,25 @@ static void note_operand(const struct decoded *d, unsigned number, const ZydisDe
         op.flags |= OP_FS;
     if (o->mem.segment == ZYDIS_REGISTER_GS)
         op.flags |= OP_GS;
+    if (d->insn.address_width == 32)
+        op.flags |= OP_ADDRESS32;
     op.disp = o->mem.disp.has_displacement ? o->mem.disp.value : 0;
     unsigned base = general(o->mem.base), index = general(o->mem.index);
-    bool address32 = d->insn.address_width == 32;
     op.address = (uint16_t)((base < 16 ? 1 << base : 0) | (index < 16 ? 1 << index : 0));
-    if (o->mem.base == ZYDIS_REGISTER_RIP) {
-        op.flags |= OP_STATIC;
+    op.base = slot_for(base, number);
+    op.index = slot_for(index, number);
+    op.scale = o->mem.scale;
+    if (o->mem.base == ZYDIS_REGISTER_RIP)
         op.disp += (int64_t)(d->addr + d->insn.length);
-    } else if (base == 16 && index == 16) {
-        op.flags |= OP_STATIC;
-    } else if (index == 16 && !address32) {
-        bool pushes =
-            o->visibility == ZYDIS_OPERAND_VISIBILITY_HIDDEN && base == RSP && (op.flags & OP_WRITE);
-        op.slot = (uint8_t)slot_for_register(base);
-        op.disp += known[base].moved - (pushes ? op.size : 0);
-    } else {
-        op.slot = (uint8_t)slot_for_address(base, index, o->mem.scale, address32);
-    }
+    if (base < 16)
+        op.disp += known[base].moved;
+    if (index < 16)
+        op.disp += known[index].moved * op.scale;
+    if (o->visibility == ZYDIS_OPERAND_VISIBILITY_HIDDEN && base == RSP && (op.flags & OP_WRITE))
+        op.disp -= op.size; /* push, call */
     if (d->insn.attributes & (ZYDIS_ATTRIB_HAS_REP | ZYDIS_ATTRIB_HAS_REPE | ZYDIS_ATTRIB_HAS_REPNE)) {
         op.flags |= OP_REPEAT;
-        op.count_slot = (uint8_t)slot_for_register(RCX);
+        op.count_slot = slot_for(RCX, number);
     }
     memory_ops[n_ops++] = op;
 }
@@ -344,6 +296,28 @@ static void note_operands(const struct decoded *d, unsigned number)
         if (o->type == ZYDIS_OPERAND_TYPE_MEMORY && o->mem.type == ZYDIS_MEMOP_TYPE_MEM)
             note_operand(d, number, o);
     }
+}
+
+/* A register whose value nobody needs at the block's start: written as a whole before it is read. 16: there
+ * is none. */
+static unsigned dead_register(const struct insn_note *notes, unsigned n)
+{
+    unsigned seen = 1 << RSP;
+    for (unsigned i = 0; i < n; i++) {
+        seen |= notes[i].reads;
+        unsigned fresh = notes[i].writes & ~seen;
+        for (unsigned k = 0; fresh && k < decoded[i].insn.operand_count; k++) {
+            const ZydisDecodedOperand *o = &decoded[i].operands[k];
+            if (o->type == ZYDIS_OPERAND_TYPE_REGISTER && o->size >= 32 &&
+                o->actions == ZYDIS_OPERAND_ACTION_WRITE) {
+                unsigned reg = general(o->reg.value);
+                if (reg < 16 && fresh >> reg & 1)
+                    return reg;
+            }
+        }
+        seen |= notes[i].writes;
+    }
+    return 16;
 }
 
 /* Which registers hold other values once it ran. */
@@ -385,8 +359,10 @@ static struct insn_note effects(const struct decoded *d)
         if (note.writes >> reg & 1) {
             if (reg == RSP && stack)
                 known[RSP].moved += moved;
-            else
+            else {
                 known[reg].slot = -1;
+                known[reg].changed = true;
+            }
         }
     return note;
 }
@@ -446,11 +422,14 @@ static void copy_insn(const struct decoded *d)
 
 static void write_link(uint8_t *rel32, uint64_t target)
 {
+    uint8_t *here = at;
     links[n_links].patch = rel32;
     links[n_links].target = target;
+    at = stubs -= 6;
     *(int32_t *)rel32 = (int32_t)(at - (rel32 + 4));
     mark(MARK(MARK_MISS, n_links));
     n_links++;
+    at = here;
 }
 
 /* A `jmp rel32` whose target comes later. */
@@ -463,10 +442,13 @@ static uint8_t *write_jump(void)
 
 static void write_push_return(uint64_t addr)
 {
-    save(&hot.save[0], RAX);
-    move_imm64(RAX, addr);
-    push(RAX);
-    load(RAX, &hot.save[0]);
+    byte(0x68); /* push imm32, sign-extended */
+    word32((uint32_t)addr);
+    byte(0xc7); /* mov dword [rsp + 4], imm32 */
+    byte(0x44);
+    byte(0x24);
+    byte(4);
+    word32((uint32_t)(addr >> 32));
 }
 
 /* hot.target = operand of an indirect jump or call. */
@@ -480,8 +462,9 @@ static void write_target(const struct decoded *d)
         byte(0x89);
         byte(0xc0 | (reg & 7) << 3);
     } else if (o->mem.base == ZYDIS_REGISTER_RIP) {
-        move_imm64(RAX, d->addr + d->insn.length + (uint64_t)d->insn.raw.disp.value);
-        with_memory(0x8b, RAX, RAX, 16, 1, 0, 0);
+        byte(0x48); /* mov rax, [imm64] */
+        byte(0xa1);
+        word64(d->addr + d->insn.length + (uint64_t)d->insn.raw.disp.value);
     } else {
         if (o->mem.segment == ZYDIS_REGISTER_FS || o->mem.segment == ZYDIS_REGISTER_GS)
             byte(o->mem.segment == ZYDIS_REGISTER_FS ? 0x64 : 0x65);
@@ -535,10 +518,9 @@ static void write_end(struct block *block, const struct decoded *d)
         jump_to(indirect);
         break;
     case END_RET:
-        save(&hot.save[0], RAX);
-        pop(RAX);
-        save(&hot.target, RAX);
-        load(RAX, &hot.save[0]);
+        byte(0x8f); /* pop [hot.target] */
+        byte(0x05);
+        relative(&hot.target, 0);
         if (d->insn.raw.imm[0].size)
             lea(RSP, RSP, 16, 1, (int32_t)d->insn.raw.imm[0].value.u, 0);
         jump_to(indirect);
@@ -549,32 +531,55 @@ static void write_end(struct block *block, const struct decoded *d)
     }
 }
 
-/* Counts down and notes the block's number. Returns where to patch the advance of the cursor. */
-static uint8_t *write_entry(const struct block *block, bool dead, uint8_t **budget)
+static void write_slot(unsigned base, unsigned slot, int32_t from)
 {
-    save(&hot.save[0], RAX); /* kept also where not needed for flags: the cursor needs it */
-    if (!dead)
-        flags_to_rax();
-    byte(0x81); /* sub dword [remaining], n */
-    byte(0x2d);
-    relative(&hot.remaining, 4);
-    word32(block->n_insns);
-    byte(0x0f); /* js */
-    byte(0x88);
-    word32(0);
-    *budget = at - 4;
-    if (!dead)
-        flags_from_rax();
-    load(RAX, &hot.cursor);
-    byte(0x48); /* mov qword [rax], number */
-    byte(0xc7);
-    byte(0x00);
+    with_base(0x89, slot_plan[slot].reg, base, 8 * (int32_t)slot + from, 1);
+}
+
+/* The record: number, slots that are known now, cursor behind it. */
+static void write_entry(const struct block *block, unsigned dead)
+{
+    unsigned needed = 1 << RSP, base = dead;
+    int32_t bytes = 4 + 8 * (int32_t)n_slots;
+    for (unsigned i = 0; i < n_slots; i++)
+        if (slot_plan[i].insn == AT_START)
+            needed |= 1U << slot_plan[i].reg;
+    if (dead == 16 || needed >> dead & 1)
+        for (base = 0, dead = 16; needed >> base & 1;)
+            base++;
+    if (dead == 16)
+        save(&hot.save[0], base);
+    load(base, &hot.cursor);
+    if (base > 7)
+        byte(0x41);
+    byte(0xc7); /* mov dword [base], number */
+    byte((base & 7) == RBP ? 0x45 : (base & 7) == RSP ? 0x04 : base & 7);
+    if ((base & 7) == RBP)
+        byte(0);
+    if ((base & 7) == RSP)
+        byte(0x24);
     word32((uint32_t)(block - blocks));
-    lea(RAX, RAX, 16, 1, 0, 0);
-    uint8_t *advance = at - 4;
-    save(&hot.cursor, RAX);
-    load(RAX, &hot.save[0]);
-    return advance;
+    for (unsigned i = 0; i < n_slots; i++)
+        if (slot_plan[i].insn == AT_START)
+            write_slot(base, i, 4);
+    with_base(0x8d, base, base, bytes, 1); /* lea */
+    save(&hot.cursor, base);
+    if (dead == 16)
+        load(base, &hot.save[0]);
+}
+
+/* Slots of registers that had changed, before the instruction that needs them. */
+static void write_late_slots(unsigned number)
+{
+    for (unsigned i = 0; i < n_slots; i++) {
+        if (slot_plan[i].insn != number)
+            continue;
+        unsigned base = slot_plan[i].reg == RAX ? RCX : RAX;
+        save(&hot.save[0], base);
+        load(base, &hot.cursor);
+        write_slot(base, i, -8 * (int32_t)n_slots);
+        load(base, &hot.save[0]);
+    }
 }
 
 static bool decode_one(struct decoded *d, uint64_t addr)
@@ -629,27 +634,25 @@ struct block *translate(uint64_t pc)
         block->last_length = decoded[n - 1].insn.length;
     }
     at = block->code = (uint8_t *)(((uint64_t)code_end + 15) & ~15ULL);
-    uint8_t *budget, *advance = write_entry(block, flags_dead(n), &budget);
-    n_slots = n_slot_patches = 0;
+    n_slots = n_early = 0;
+    memset(known, 0, sizeof known);
     for (unsigned reg = 0; reg < 16; reg++)
         known[reg].slot = -1;
     for (unsigned i = 0; i < n; i++) {
-        struct decoded *d = &decoded[i];
-        note_operands(d, i);
-        insn_notes[n_notes] = effects(d);
-        insn_notes[n_notes++].offset = (uint16_t)(d->addr - pc);
+        note_operands(&decoded[i], i);
+        insn_notes[n_notes] = effects(&decoded[i]);
+        insn_notes[n_notes++].offset = (uint16_t)(decoded[i].addr - pc);
+    }
+    write_entry(block, dead_register(&insn_notes[block->first_note], n));
+    for (unsigned i = 0; i < n; i++) {
+        write_late_slots(i);
         if (i + 1 < n || block->end == END_STOP)
-            copy_insn(d);
+            copy_insn(&decoded[i]);
         else
-            write_end(block, d);
+            write_end(block, &decoded[i]);
     }
     if (block->end == END_STOP)
         mark(MARK(MARK_STOP, (uint32_t)(block - blocks)));
-    *(int32_t *)budget = (int32_t)(at - (budget + 4));
-    mark(MARK(MARK_BUDGET, (uint32_t)(block - blocks)));
-    *(int32_t *)advance = (int32_t)(8 * (1 + n_slots));
-    for (unsigned i = 0; i < n_slot_patches; i++)
-        *(int32_t *)slot_patches[i].place = (int32_t)(8 * slot_patches[i].slot) - (int32_t)(8 * n_slots);
     block->n_slots = (uint16_t)n_slots;
     block->n_ops = (uint16_t)(n_ops - block->first_op);
     code_end = at;

@@ -31,16 +31,18 @@ static uint64_t go(int tid, int how)
     return rip;
 }
 
-void verify(struct cs_burst_outcome *outcome, int tid, const struct run *run)
+void verify(struct cs_burst_outcome *outcome, int tid, const struct run *run, uint32_t wanted)
 {
     uint64_t rip = 0;
     if (SYS(__NR_ptrace, PEEKUSER, tid, 16 * 8, &rip) < 0)
         return;
-    for (const uint64_t *p = trace; p < run->end;) {
-        const struct block *block = &blocks[*p];
-        const uint64_t *next = p + 1 + block->n_slots;
+    uint32_t position = 0;
+    for (const uint8_t *p = run->start; p < run->end && position < wanted;) {
+        const struct block *block = record_block(p);
+        const uint8_t *next = record_next(p);
         if (next > run->end || (next == run->end && run->last_partial))
             break;
+        position += block->n_insns;
         if (rip != block->pc) {
             outcome->differed = 1;
             outcome->differed_at = rip;
