@@ -125,7 +125,7 @@ static void do_burst(uint64_t stopped_ns)
     if ((int64_t)registers.orig_rax >= 0)
         return skip(CS_BURST_SKIP_NOT_USER, 0);
     outcome->start = registers.rip;
-    outcome->pages_copied = pages_refresh();
+    outcome->pages_copied = pages_refresh((pid_t)tid); /* any thread names the memory */
     uint64_t copied_ns = clock_ns();
     outcome->copy_ns = (uint32_t)(copied_ns - stopped_ns);
     blocks_translated = 0;
@@ -140,9 +140,13 @@ static void do_burst(uint64_t stopped_ns)
     outcome->blocks_translated = blocks_translated;
     if (command->verify)
         verify(outcome, (int)tid, &run, command->instructions);
-    SYS(__NR_ptrace, DETACH, tid, 0, 0);
+    long detached = SYS(__NR_ptrace, DETACH, tid, 0, 0);
     shared->holding = 0;
     outcome->held_ns = (uint32_t)(clock_ns() - stopped_ns);
+    if (detached < 0) { /* killed meanwhile, perhaps by an exec: whose memory did we read? */
+        pages_settle();
+        return skip(CS_BURST_SKIP_GONE, 0);
+    }
     if (!code_unchanged()) {
         outcome->cause = CS_BURST_CODE_CHANGED;
         translations_flush();

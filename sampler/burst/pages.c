@@ -10,11 +10,12 @@
 #include "sampler/burst/sys.h"
 
 #include <sys/mman.h>
+#include <sys/uio.h>
 
 #define PAGES_MAX 8192
 #define PAGES_A_BURST 1024
-#define KEEP_START 125 /* of 255: a new page is kept for some bursts */
-#define KEEP_LEAST 100
+#define KEEP_START 28 /* of 255: a new page is kept for one burst more */
+#define KEEP_LEAST 24
 
 struct page {
     uint64_t addr, identity;
@@ -106,21 +107,44 @@ enum cs_burst_cause page_in(uint64_t addr, bool write)
     return CS_BURST_FULL;
 }
 
-unsigned pages_refresh(void)
+#define BATCH 512
+static struct iovec batch[BATCH];
+static unsigned batch_page[BATCH];
+
+/* Copies the pages of the batch in one call; those from the first that can't be copied on, one by one. */
+static void copy_batch(pid_t pid, unsigned n)
 {
-    unsigned n = 0;
+    long bytes = SYS(__NR_process_vm_readv, pid, batch, n, batch, n, 0);
+    for (unsigned i = bytes > 0 ? (unsigned)((uint64_t)bytes / PAGE) : 0; i < n; i++) {
+        struct page *page = &pages[batch_page[i]];
+        if (copy(page->addr))
+            continue;
+        SYS(__NR_munmap, page->addr, PAGE);
+        page->keep = 0;
+        page->writable = false; /* nothing there: forgotten when the burst is over */
+        page->identity = 0;
+    }
+}
+
+unsigned pages_refresh(pid_t pid)
+{
+    unsigned total = 0, n = 0;
     pages_faulted = n_burst = 0;
-    for (unsigned i = 0; i < n_pages; i++)
-        if (pages[i].writable) {
-            if (!copy(pages[i].addr)) {
-                SYS(__NR_munmap, pages[i].addr, PAGE);
-                pages[i].keep = 0;
-                pages[i].writable = false; /* nothing there: gone when the burst is over */
-                pages[i].identity = 0;
-            }
-            n++;
+    for (unsigned i = 0; i < n_pages; i++) {
+        if (!pages[i].writable)
+            continue;
+        batch[n].iov_base = (void *)pages[i].addr; /* the same address there and here */
+        batch[n].iov_len = PAGE;
+        batch_page[n++] = i;
+        total++;
+        if (n == BATCH) {
+            copy_batch(pid, n);
+            n = 0;
         }
-    return n;
+    }
+    if (n)
+        copy_batch(pid, n);
+    return total;
 }
 
 static void rebuild(void)

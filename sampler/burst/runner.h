@@ -37,6 +37,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 #define PAGE 4096ULL
 
@@ -58,8 +59,8 @@ uint64_t region_identity(const struct region *region, uint64_t addr);
 /* ---- pages.c ---- */
 /* Brings the data page of `addr` in. CS_BURST_FULL when done, else the cause that ends the burst. */
 enum cs_burst_cause page_in(uint64_t addr, bool write);
-unsigned pages_refresh(void); /* copies the kept working set again; how many pages */
-void pages_settle(void);      /* after a burst: drops what is not worth keeping */
+unsigned pages_refresh(pid_t pid); /* copies the kept working set again; how many pages */
+void pages_settle(void);           /* after a burst: drops what is not worth keeping */
 void pages_forget_changed(void);
 void page_touched(uint64_t addr);
 void page_make_writable(uint64_t addr);

@@ -42,7 +42,10 @@ static uint32_t by_pc[BLOCK_SLOTS]; /* 1 + block */
 static struct {
     uint64_t pc;
     uint8_t *code;
-} targets[TARGETS] __attribute__((aligned(64)));
+} targets[TARGETS + 1]
+    __attribute__((aligned(64))); /* a target is in the place that it hashes to, or in the next */
+#define TARGET_HASH 0x9e3779b1U
+#define TARGET_SHIFT 18 /* 32 bits to those of TARGETS */
 
 struct decoded {
     uint64_t addr;
@@ -80,10 +83,12 @@ static void write_indirect(void)
     flags_to_rax();
     save(&hot.save[2], RAX);
     load(RCX, &hot.target);
-    byte(0x89); /* mov eax, ecx */
-    byte(0xc8);
-    byte(0x25); /* and eax, imm32 */
-    word32(TARGETS - 1);
+    byte(0x69); /* imul eax, ecx, imm32 */
+    byte(0xc1);
+    word32(TARGET_HASH);
+    byte(0xc1); /* shr eax, imm8 */
+    byte(0xe8);
+    byte(TARGET_SHIFT);
     byte(0xc1); /* shl eax, 4 */
     byte(0xe0);
     byte(4);
@@ -95,9 +100,17 @@ static void write_indirect(void)
     byte(0x48); /* cmp rcx, [rax] */
     byte(0x3b);
     byte(0x08);
+    byte(0x74); /* je */
+    uint8_t *hit = at;
+    byte(0);
+    with_base(0x8d, RAX, RAX, 16, 1); /* lea rax, [rax + 16] */
+    byte(0x48);                       /* cmp rcx, [rax] */
+    byte(0x3b);
+    byte(0x08);
     byte(0x75); /* jne */
     uint8_t *miss = at;
     byte(0);
+    *hit = (uint8_t)(at - hit - 1);
     byte(0x48); /* mov rcx, [rax + 8] */
     byte(0x8b);
     byte(0x48);
@@ -673,7 +686,9 @@ uint64_t translation_link_target(uint32_t link)
 
 void translation_remember_indirect(struct block *block)
 {
-    unsigned i = (unsigned)block->pc & (TARGETS - 1);
+    unsigned i = (uint32_t)block->pc * TARGET_HASH >> TARGET_SHIFT;
+    if (targets[i].pc) /* the newcomer takes the second place: the first stays with who came first */
+        i++;
     targets[i].pc = block->pc;
     targets[i].code = block->code;
 }
