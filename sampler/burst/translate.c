@@ -693,17 +693,23 @@ void translation_remember_indirect(struct block *block)
     targets[i].code = block->code;
 }
 
-/* Both ways out of each executed conditional branch: misses then happen while nobody waits. */
+static void expand(const struct block *block)
+{
+    bool falls = block->end == END_COND || block->end == END_CALL || block->end == END_ICALL;
+    bool jumps = block->end == END_COND || block->end == END_CALL || block->end == END_JUMP;
+    if (falls && !translations_full())
+        translate(block->pc + block->bytes);
+    if (jumps && !translations_full())
+        translate(block->taken);
+}
+
+/* Both ways out of each executed block, and out of those: misses then happen while nobody waits. */
 void translations_expand(const uint32_t *executed, unsigned n)
 {
-    for (unsigned i = 0; i < n && !translations_full(); i++) {
-        const struct block *block = &blocks[executed[i]];
-        uint64_t next = block->pc + block->bytes, taken = block->taken;
-        bool falls = block->end == END_COND || block->end == END_CALL || block->end == END_ICALL;
-        bool jumps = block->end == END_COND || block->end == END_CALL || block->end == END_JUMP;
-        if (falls)
-            translate(next);
-        if (jumps && !translations_full())
-            translate(taken);
-    }
+    uint32_t first = n_blocks;
+    for (unsigned i = 0; i < n; i++)
+        expand(&blocks[executed[i]]);
+    uint32_t last = n_blocks;
+    for (uint32_t i = first; i < last; i++)
+        expand(&blocks[i]);
 }
