@@ -19,3 +19,8 @@ sampler.cflags += -DCS_BURST_RUNNER='"$(BURST_RUNNER)"'
 
 INSTALL += sampler/cyclescope.service:lib/systemd/system/cyclescope.service \
            sampler/cyclescope.conf:share/doc/cyclescope/cyclescope.conf
+
+# A program of the tests and benchmarks that has bursts made without a session.
+$(BUILD)/tests/programs/burst_driver: $(LIB)
+programs.burst_driver.libs = $(LIB) $(ALL_LIBS)
+programs.burst_notice.libs = -lpthread

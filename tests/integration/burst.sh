@@ -1,0 +1,89 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+# Bursts of real programs: branches equal single-stepping; nobody notices; profilers and targets die at any moment.
+set -u
+work=$(mktemp -d)
+trap 'kill $(jobs -p) 2>/dev/null; rm -rf "$work"' EXIT
+driver=$BUILD/tests/programs/burst_driver
+notice=$BUILD/tests/programs/burst_notice
+bad=0
+not_ok() {
+    echo "not ok: $*"
+    bad=1
+}
+field() { sed -n "s/.*\"$1\":\([0-9.]*\).*/\1/p" "$2"; }
+
+"$driver" -n 1 -i 100 -s 3 -- lua5.4 -e 'while true do end' >"$work/first" 2>&1
+if grep -qE 'no-event|denied|permitted' "$work/first"; then
+    echo "skipped: bursts are not permitted here: $(tail -n 1 "$work/first")"
+    exit 77
+fi
+
+# 1. The sequence of blocks is what the processor does, step by step.
+seconds=$([ -n "${CS_QUICK-}" ] && echo 3 || echo 6)
+head -c 400000 /dev/urandom | od -x >"$work/text"
+echo 'local t = {} local function f(n) if n < 2 then return n end return f(n-1) + f(n-2) end
+while true do for i = 1, 200 do t[i] = f(10) .. "x" t[i] = t[i]:upper():rep(3) end table.sort(t) end' >"$work/a.lua"
+echo 'import json
+while True:
+    json.loads(json.dumps({str(i): [i, i / 3] for i in range(99)}))' >"$work/a.py"
+exact() {
+    local name=$1
+    shift
+    timeout 60 "$driver" -v -n 12 -i 1200 -s "$seconds" -- "$@" >"$work/out" 2>"$work/err" || not_ok "$name: the driver failed: $(cat "$work/err")"
+    local line
+    line=$(grep -a '^{"bursts"' "$work/out")
+    echo "$line" >"$work/line"
+    if [ "$(field bursts "$work/line")" -lt 3 ]; then
+        not_ok "$name: too few bursts: $line"
+    elif [ "$(field differed "$work/line")" != 0 ]; then
+        not_ok "$name: differs from single-stepping: $(cat "$work/err")"
+    fi
+}
+exact lua lua5.4 "$work/a.lua"
+exact python /usr/bin/python3 "$work/a.py"
+exact xz sh -c "exec xz -9 -T1 -c $work/text $work/text $work/text $work/text >/dev/null"
+exact sqlite sqlite3 :memory: "with recursive c(x) as (select 1 union all select x+1 from c where x<100000000) select count(*), sum(length(printf('%d-%s',x,hex(x)))) from c where x like '%77%' group by x%10;"
+
+# 2. A program that looks for us does not find us.
+timeout -s INT 60 "$CYCLESCOPE" record --burst-rate 150 -o "$work/store" -- "$notice" $((seconds - 1)) >"$work/out" 2>"$work/err"
+grep -q '^unnoticed' "$work/out" || not_ok "noticed: $(cat "$work/out" "$work/err")"
+bursts=$(sed -n 's/^\([0-9]*\) bursts.*/\1/p' "$work/err")
+[ "${bursts:-0}" -ge 10 ] || not_ok "only ${bursts:-no} bursts: $(cat "$work/err")"
+"$CYCLESCOPE" store verify "$work/store" >/dev/null || not_ok "the store is damaged"
+"$CYCLESCOPE" store ls "$work/store" | grep -q burst-edges || not_ok "no edges in the store"
+
+# 3. Profilers that are killed at any moment leave it unharmed.
+"$notice" $((seconds + 1)) >"$work/out" 2>&1 &
+target=$!
+for _ in 1 2 3 4 5 6; do
+    "$CYCLESCOPE" record --burst-rate 500 -o "$work/store" -p $target >/dev/null 2>&1 &
+    profiler=$!
+    sleep 0.$((RANDOM % 5 + 4))
+    kill -9 $profiler
+    wait $profiler 2>/dev/null
+done
+wait $target || not_ok "the target noticed that profilers were killed: $(cat "$work/out")"
+grep -q '^unnoticed' "$work/out" || not_ok "noticed: $(cat "$work/out")"
+
+# 4. Targets that end, exec or are killed at any moment leave no runner and no error.
+for i in 1 2 3; do
+    timeout -s INT 20 "$CYCLESCOPE" record --burst-rate 500 -o "$work/store" -- sh -c "lua5.4 -e 'local t = os.clock() while os.clock() < t + 0.4 do end'; echo \$\$ >$work/pid; exec lua5.4 -e 'while true do end'" >/dev/null 2>"$work/err" &
+    profiler=$!
+    rm -f "$work/pid"
+    for _ in $(seq 100); do
+        [ -s "$work/pid" ] && break
+        sleep 0.1
+    done
+    sleep 0.$((i * 2))
+    kill -9 "$(cat "$work/pid")" || not_ok "the target was not there: $(cat "$work/err")"
+    wait $profiler || not_ok "record failed after its target was killed: $(cat "$work/err")"
+done
+sleep 0.2
+for pid in /proc/[0-9]*; do
+    if [ "$(cat "$pid/comm" 2>/dev/null)" = cyclescope-burs ] && [ "$(awk '{print $4}' "$pid/stat")" = 1 ]; then
+        not_ok "a runner was left: $pid"
+    fi
+done
+[ $bad = 0 ] && echo ok
+exit $bad

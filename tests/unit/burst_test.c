@@ -1,0 +1,378 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Bursts of children that do something known. The truth for branches is the processor's own single-stepping,
+ * for memory the loop that the child runs. Skipped where the machine or our rights don't allow bursts. */
+#include "sampler/burst_runner.h"
+#include "store/burst_schemas.h"
+
+#include <errno.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/ptrace.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+typedef void body(void);
+#define KEPT __attribute__((noinline, noclone, used, no_sanitize("address", "undefined", "thread")))
+
+static pid_t child(body *run)
+{
+    pid_t pid = fork();
+    if (pid == 0) {
+        prctl(PR_SET_PDEATHSIG, SIGKILL);
+        run();
+        _exit(0);
+    }
+    usleep(20000);
+    return pid;
+}
+
+static void end(pid_t pid)
+{
+    kill(pid, SIGKILL);
+    waitpid(pid, NULL, 0);
+}
+
+static struct cs_burst_runner *runner_of(pid_t pid)
+{
+    struct cs_burst_runner *runner;
+    struct cs_error err = {0};
+    int rc = cs_burst_runner_open(pid, &runner, &err);
+    if (rc == -EACCES || rc == -EPERM || rc == -ENOSYS) {
+        end(pid);
+        skip();
+    }
+    if (rc)
+        fail_msg("%s", err.text);
+    return runner;
+}
+
+static const struct cs_burst_shared *go(struct cs_burst_runner *runner, pid_t tid, uint32_t instructions,
+                                        uint32_t verify)
+{
+    struct cs_error err = {0};
+    struct cs_burst_command command = {.tid = (uint32_t)tid,
+                                       .instructions = instructions,
+                                       .lead_ns = 30000,
+                                       .timeout_ms = 1000,
+                                       .held_max_us = 100000,
+                                       .verify = verify};
+    const struct cs_burst_shared *answer = cs_burst_runner_go(runner, &command, &err);
+    if (!answer)
+        fail_msg("%s", err.text);
+    if (answer->outcome.skip == CS_BURST_SKIP_NO_EVENT || answer->outcome.skip == CS_BURST_SKIP_DENIED) {
+        cs_burst_runner_close(runner);
+        end(tid);
+        skip();
+    }
+    return answer;
+}
+
+/* ---- bodies ---- */
+#define TEN 10
+KEPT static void loops_of_ten(void)
+{
+    for (;;)
+        for (int i = 0; i < TEN; i++)
+            __asm__ volatile("" : : "r"(i) : "memory");
+}
+
+/* Everything in it that is not a copied instruction: flags that live across blocks, loop, jrcxz, string
+ * instructions, calls through registers and memory, returns, operands relative to the instruction pointer,
+ * vectors. */
+static volatile uint64_t cell = 7;
+static uint64_t (*volatile through)(uint64_t);
+KEPT static uint64_t twice(uint64_t x)
+{
+    return x * 2 + cell;
+}
+static uint8_t text[256], copy[256];
+KEPT static void everything(void)
+{
+    through = twice;
+    uint64_t x = 1;
+    for (;;) {
+        x = through(x) ^ twice(x >> 3);
+        __asm__ volatile("  mov $5, %%ecx\n"
+                         "1: add $3, %0\n"
+                         "  stc\n"
+                         "  jmp 2f\n"
+                         "2: adc $0, %0\n" /* carry lives across a block's start */
+                         "  seto %%al\n"
+                         "  loop 1b\n"
+                         "  jrcxz 3f\n"
+                         "  ud2\n"
+                         "3: mov $200, %%ecx\n"
+                         "  lea %1, %%rsi\n"
+                         "  lea %2, %%rdi\n"
+                         "  rep movsb\n"
+                         "  pxor %%xmm3, %%xmm3\n"
+                         "  movq %0, %%xmm4\n"
+                         "  paddq %%xmm4, %%xmm3\n"
+                         "  movq %%xmm3, %0\n"
+                         "  cmpq $0, cell(%%rip)\n"
+                         "  je 4f\n"
+                         "  push %0\n"
+                         "  xorq %3, %0\n"
+                         "  pop %0\n"
+                         "4:\n"
+                         : "+r"(x)
+                         : "m"(text), "m"(copy), "m"(cell)
+                         : "rax", "rcx", "rsi", "rdi", "xmm3", "xmm4", "cc", "memory");
+        if (x & 64)
+            x += strlen((const char *)text + (x & 15));
+    }
+}
+
+#define ARRAY (8 << 20)
+KEPT static void strides_of_a_line(void)
+{
+    static uint8_t array[ARRAY];
+    for (;;)
+        for (size_t i = 0; i < ARRAY; i += 64)
+            __asm__ volatile("movb (%0), %%al" : : "r"(array + i) : "rax");
+}
+
+KEPT static void failing_to_forward(void)
+{
+    static uint64_t place[2];
+    for (;;)
+        __asm__ volatile("movb $1, (%0)\n\tmov (%0), %%rax" : : "r"(place) : "rax", "memory");
+}
+
+KEPT static void asking(void)
+{
+    for (;;)
+        getppid();
+}
+
+KEPT static void deaf(void)
+{
+    sigset_t all;
+    sigfillset(&all);
+    sigprocmask(SIG_BLOCK, &all, NULL);
+    loops_of_ten();
+}
+
+KEPT static void sleeping(void)
+{
+    for (;;)
+        pause();
+}
+
+/* ---- tests ---- */
+static const struct cs_burst_edge_row *hottest(const struct cs_burst_shared *answer, unsigned kind)
+{
+    const struct cs_burst_edge_row *best = NULL;
+    for (uint32_t i = 0; i < answer->outcome.n_edges; i++)
+        if (answer->edges[i].kind == kind && (!best || answer->edges[i].count > best->count))
+            best = &answer->edges[i];
+    return best;
+}
+
+static void a_loop_of_ten_turns_back_nine_times(void **state)
+{
+    (void)state;
+    pid_t pid = child(loops_of_ten);
+    struct cs_burst_runner *runner = runner_of(pid);
+    const struct cs_burst_shared *answer = go(runner, pid, 10000, 0);
+    assert_int_equal(answer->outcome.skip, CS_BURST_SKIP_NONE);
+    assert_int_equal(answer->outcome.cause, CS_BURST_FULL);
+    assert_in_range(answer->outcome.instructions, 10000, 10040);
+    const struct cs_burst_edge_row *back = hottest(answer, CS_BURST_COND);
+    assert_non_null(back);
+    uint64_t out = 0;
+    for (uint32_t i = 0; i < answer->outcome.n_edges; i++)
+        if (answer->edges[i].from == back->from && answer->edges[i].to != back->to)
+            out = answer->edges[i].count;
+    assert_in_range(back->count, out * (TEN - 1) - TEN, out * (TEN - 1) + TEN);
+    assert_true(back->count_512 < back->count_4096 && back->count_4096 < back->count);
+    cs_burst_runner_close(runner);
+    end(pid);
+}
+
+static void branches_are_those_that_single_stepping_sees(void **state)
+{
+    (void)state;
+    pid_t pid = child(everything);
+    struct cs_burst_runner *runner = runner_of(pid);
+    for (int i = 0; i < 6; i++) {
+        const struct cs_burst_shared *answer = go(runner, pid, 600, 1);
+        assert_int_equal(answer->outcome.skip, CS_BURST_SKIP_NONE);
+        assert_int_equal(answer->outcome.cause, CS_BURST_FULL);
+        if (answer->outcome.differed)
+            fail_msg("block %u: at %#lx, expected %#lx", answer->outcome.verified,
+                     (unsigned long)answer->outcome.differed_at,
+                     (unsigned long)answer->outcome.differed_want);
+        assert_int_equal(answer->outcome.verified, answer->outcome.blocks);
+    }
+    cs_burst_runner_close(runner);
+    end(pid);
+}
+
+static const uint32_t *busiest_memory(const struct cs_burst_shared *answer)
+{
+    const uint32_t *best = NULL;
+    for (uint32_t i = 0; i < answer->outcome.n_memory; i++) {
+        const uint32_t *column = answer->memory[i].column;
+        if (column[CS_MEMORY_LOADS - 1] && (!best || column[CS_MEMORY_LOADS - 1] > best[CS_MEMORY_LOADS - 1]))
+            best = column;
+    }
+    return best;
+}
+
+static void a_walk_by_lines_touches_a_new_line_each_time(void **state)
+{
+    (void)state;
+    pid_t pid = child(strides_of_a_line);
+    struct cs_burst_runner *runner = runner_of(pid);
+    const struct cs_burst_shared *answer = go(runner, pid, 4000, 0);
+    const uint32_t *column = busiest_memory(answer);
+    assert_int_equal(answer->outcome.cause, CS_BURST_FULL);
+    assert_non_null(column);
+    uint32_t loads = column[CS_MEMORY_LOADS - 1];
+    assert_in_range(loads, 500, 4000);
+    assert_in_range(column[CS_MEMORY_LINES - 1], loads - 2, loads);
+    assert_in_range(column[CS_MEMORY_FIRST_LINES - 1], loads - 2, loads);
+    assert_in_range(column[CS_MEMORY_PAGES - 1], loads / 64, loads / 64 + 2);
+    assert_in_range(column[CS_MEMORY_STRIDE_SAME - 1], loads - 6, loads);
+    assert_int_equal(column[CS_MEMORY_SPLIT - 1], 0);
+    cs_burst_runner_close(runner);
+    end(pid);
+}
+
+static void a_load_wider_than_the_store_before_it_is_blocked(void **state)
+{
+    (void)state;
+    pid_t pid = child(failing_to_forward);
+    struct cs_burst_runner *runner = runner_of(pid);
+    const struct cs_burst_shared *answer = go(runner, pid, 3000, 0);
+    const uint32_t *column = busiest_memory(answer);
+    assert_non_null(column);
+    assert_in_range(column[CS_MEMORY_BLOCKED - 1], column[CS_MEMORY_LOADS - 1] - 1,
+                    column[CS_MEMORY_LOADS - 1]);
+    assert_int_equal(column[CS_MEMORY_FORWARDED - 1], 0);
+    cs_burst_runner_close(runner);
+    end(pid);
+}
+
+static void a_system_call_ends_a_burst(void **state)
+{
+    (void)state;
+    pid_t pid = child(asking);
+    struct cs_burst_runner *runner = runner_of(pid);
+    const struct cs_burst_shared *answer = go(runner, pid, 4000, 0);
+    if (answer->outcome.skip == CS_BURST_SKIP_NONE)
+        assert_int_equal(answer->outcome.cause, CS_BURST_SYSCALL);
+    cs_burst_runner_close(runner);
+    end(pid);
+}
+
+static void who_blocks_sigtrap_is_left_alone(void **state)
+{
+    (void)state;
+    pid_t pid = child(deaf);
+    struct cs_burst_runner *runner = runner_of(pid);
+    assert_int_equal(go(runner, pid, 1000, 0)->outcome.skip, CS_BURST_SKIP_BLOCKED);
+    cs_burst_runner_close(runner);
+    end(pid);
+}
+
+static void who_sleeps_is_let_go_in_time(void **state)
+{
+    (void)state;
+    pid_t pid = child(sleeping);
+    struct cs_burst_runner *runner = runner_of(pid);
+    struct cs_error err;
+    struct cs_burst_command command = {
+        .tid = (uint32_t)pid, .instructions = 100, .lead_ns = 30000, .timeout_ms = 20};
+    const struct cs_burst_shared *answer = cs_burst_runner_go(runner, &command, &err);
+    assert_non_null(answer);
+    if (answer->outcome.skip != CS_BURST_SKIP_NO_EVENT)
+        assert_int_equal(answer->outcome.skip, CS_BURST_SKIP_ASLEEP);
+    /* and a debugger can have it now, although the runner lives on */
+    assert_int_equal(ptrace(PTRACE_SEIZE, pid, 0, 0), 0);
+    cs_burst_runner_close(runner);
+    end(pid);
+}
+
+static void who_is_being_debugged_is_left_alone(void **state)
+{
+    (void)state;
+    pid_t pid = child(loops_of_ten);
+    struct cs_burst_runner *runner = runner_of(pid);
+    assert_int_equal(ptrace(PTRACE_SEIZE, pid, 0, 0), 0);
+    assert_int_equal(go(runner, pid, 1000, 0)->outcome.skip, CS_BURST_SKIP_TRACED);
+    cs_burst_runner_close(runner);
+    end(pid);
+}
+
+static void who_has_ended_is_gone(void **state)
+{
+    (void)state;
+    struct cs_error err = {0};
+    struct cs_burst_runner *runner;
+    pid_t pid = child(loops_of_ten);
+    runner = runner_of(pid);
+    end(pid);
+    struct cs_burst_command command = {
+        .tid = (uint32_t)pid, .instructions = 100, .lead_ns = 30000, .timeout_ms = 100};
+    const struct cs_burst_shared *answer = cs_burst_runner_go(runner, &command, &err);
+    assert_non_null(answer);
+    assert_int_equal(answer->outcome.skip, CS_BURST_SKIP_GONE);
+    cs_burst_runner_close(runner);
+    assert_int_equal(cs_burst_runner_open(pid, &runner, &err), -ESRCH);
+    assert_null(runner);
+}
+
+static void a_killed_runner_is_an_error_and_leaves_the_target_running(void **state)
+{
+    (void)state;
+    pid_t pid = child(loops_of_ten);
+    struct cs_burst_runner *runner = runner_of(pid);
+    struct cs_error err = {0};
+    struct cs_burst_command command = {
+        .tid = (uint32_t)pid, .instructions = 100, .lead_ns = 30000, .timeout_ms = 100};
+    kill(cs_burst_runner_pid(runner), SIGKILL);
+    assert_null(cs_burst_runner_go(runner, &command, &err));
+    assert_true(err.text[0]);
+    cs_burst_runner_close(runner);
+    assert_int_equal(waitpid(pid, NULL, WNOHANG), 0);
+    end(pid);
+}
+
+static void every_cause_has_a_name(void **state)
+{
+    (void)state;
+    for (unsigned i = 0; i < CS_BURST_CAUSE_N; i++)
+        assert_true(cs_burst_cause_name(i)[0] != '?' && cs_burst_cause_sentence(i)[0]);
+    for (unsigned i = 0; i < CS_BURST_SKIP_N; i++)
+        assert_true(cs_burst_skip_name(i)[0] != '?' && cs_burst_skip_sentence(i)[0]);
+    assert_string_equal(cs_burst_cause_name(CS_BURST_CAUSE_N), "?");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_loop_of_ten_turns_back_nine_times),
+        cmocka_unit_test(branches_are_those_that_single_stepping_sees),
+        cmocka_unit_test(a_walk_by_lines_touches_a_new_line_each_time),
+        cmocka_unit_test(a_load_wider_than_the_store_before_it_is_blocked),
+        cmocka_unit_test(a_system_call_ends_a_burst),
+        cmocka_unit_test(who_blocks_sigtrap_is_left_alone),
+        cmocka_unit_test(who_sleeps_is_let_go_in_time),
+        cmocka_unit_test(who_is_being_debugged_is_left_alone),
+        cmocka_unit_test(who_has_ended_is_gone),
+        cmocka_unit_test(a_killed_runner_is_an_error_and_leaves_the_target_running),
+        cmocka_unit_test(every_cause_has_a_name),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
