@@ -24,3 +24,4 @@ INSTALL += sampler/cyclescope.service:lib/systemd/system/cyclescope.service \
 $(BUILD)/tests/programs/burst_driver: $(LIB)
 programs.burst_driver.libs = $(LIB) $(ALL_LIBS)
 programs.burst_notice.libs = -lpthread
+programs.burst_vectors.libs = -lpthread
