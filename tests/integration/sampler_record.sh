@@ -61,7 +61,7 @@ MODES
     [ "$(field "$work/$d-storm.json" unknown)" -le 1 ] || fail "$d: unknown samples in a storm of execs"
 
     # A process that runs already.
-    "$target" spin 3 & pid=$!
+    "$target" spin 60 & pid=$!
     sleep 0.2
     run "$d-attach" --driver "$d" -p $pid --seconds 0.5
     kill $pid; wait $pid 2>/dev/null
