@@ -3,9 +3,8 @@
  */
 #include "sampler/budget.h"
 
-#define MARGIN                                                                                               \
-    0.8             /* of the budget is planned: caches and TLBs that an interrupt cools are not in its cost \
-                     */
+/* Of the budget this much is planned: caches and TLBs that an interrupt cools are not in its cost. */
+#define MARGIN 0.7
 #define SMOOTH 0.25 /* weight of the newest window */
 #define STEP 0.05
 #define COST_UNKNOWN 25e-6 /* a virtual machine's: rather too dear than too cheap */
