@@ -1,11 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* From the store's profiles of kinds "edges" and "windows" to arrays. */
+#include "analysis/code.h"
+#include "analysis/decode.h"
 #include "analysis/transfers_parts.h"
 #include "store/burst_schemas.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+
+#define RUN_BYTES_MAX 65536 /* a longer straight run is a damaged record */
 
 struct loading {
     struct cs_transfers *t;
@@ -101,19 +105,56 @@ static int read_windows(struct loading *l, const struct cs_profile_ref *ref, str
     return image < 0 ? -ENOMEM : 0;
 }
 
+/* Branch records (LBR) hold taken branches only; a straight run from a target to the next taken branch says
+ * which branches on its way fell through. Without the code nothing can be said of those. */
+static int read_ranges(struct loading *l, const struct cs_profile_ref *ref, struct cs_table *table)
+{
+    struct cs_code *code;
+    int64_t image = image_index(l, ref->image->id);
+    int rc = image < 0 ? -ENOMEM : cs_code_open(ref->image, NULL, &code, l->err);
+    if (rc < 0)
+        return rc;
+    for (size_t i = 0; rc == 0 && cs_code_is_x86_64(code) && i < cs_table_rows(table); i++) {
+        const uint64_t *row = cs_table_row(table, i);
+        uint64_t at = row[0], end = row[1];
+        while (rc == 0 && at < end && end - row[0] < RUN_BYTES_MAX) {
+            struct cs_insn insn;
+            size_t room;
+            const uint8_t *bytes = cs_code_bytes(code, at, &room, NULL);
+            if (!bytes || !cs_decode_flow(bytes, room, at, &insn))
+                break;
+            at += insn.length;
+            double count = (double)row[2];
+            if (insn.flow == CS_FLOW_BRANCH)
+                rc = add_transfer(l, &(struct cs_transfer){.image = (uint32_t)image,
+                                                           .to_image = (uint32_t)image,
+                                                           .from = insn.offset,
+                                                           .to = at,
+                                                           .count = count,
+                                                           .bursts = count,
+                                                           .squares = count});
+        }
+    }
+    cs_code_close(code);
+    return rc;
+}
+
 static int read_profile(const struct cs_profile_ref *ref, void *arg)
 {
     struct loading *l = arg;
     bool edges =
         strcmp(ref->kind, cs_schema_edges.kind) == 0 && strncmp(ref->head->event, "burst-edges-", 12) != 0;
     bool windows = strcmp(ref->kind, cs_schema_windows.kind) == 0;
+    bool ranges = strcmp(ref->kind, "ranges") == 0 && strcmp(ref->head->event, "lbr-ranges") == 0;
     struct cs_table *table;
-    if (!edges && !windows)
+    if (!edges && !windows && !ranges)
         return 0;
     int rc = cs_store_load(ref, &table, l->err);
     if (rc < 0)
         return rc;
-    rc = edges ? read_edges(l, ref, table) : read_windows(l, ref, table);
+    rc = edges     ? read_edges(l, ref, table)
+         : windows ? read_windows(l, ref, table)
+                   : read_ranges(l, ref, table);
     cs_table_close(table);
     return rc < 0 ? cs_fail(l->err, ENOMEM, "no memory for %s", ref->file) : 0;
 }

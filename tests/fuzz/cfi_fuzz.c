@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Fuzz target: any bytes as an .eh_frame section. */
+/* Fuzz target: any bytes as an .eh_frame section.
+ * Sources: analysis/cfi.c */
 #include "analysis/cfi.h"
 
 #include <assert.h>
