@@ -27,7 +27,7 @@ static void against(struct output *out, const struct observed *o, unsigned b)
     };
     double cycles[CS_RATE_BINS], all = 0, most = 0, outside;
     for (unsigned i = 0; i < CS_RATE_BINS; i++) {
-        cycles[i] = o->sink->joint[i].cycles;
+        cycles[i] = (double)o->sink->joint[i].cycles;
         all += cycles[i];
     }
     struct histogram_row rows[24];
@@ -39,7 +39,7 @@ static void against(struct output *out, const struct observed *o, unsigned b)
             if (rows[r].most == 0 ? i == 0
                                   : i && rate_edge(i) >= rows[r].least && rate_edge(i) < rows[r].most) {
                 sum += cycles[i];
-                events += o->sink->joint[i].events[b];
+                events += (double)o->sink->joint[i].events[b];
             }
         means[r] = sum > 0 ? events / sum : 0;
         most = fmax(most, means[r]);

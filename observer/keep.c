@@ -46,9 +46,7 @@ static void put(struct keeping *k, const char *what, const char *of, uint64_t va
 static void put_rate(struct keeping *k, const char *what, const char *of, uint64_t value,
                      const struct cs_tag_row *row, unsigned c)
 {
-    struct cs_moments m = cs_tag_rate(row, c);
-    put(k, what, of, value, 0, row->kept, (uint64_t)row->kept_cycles, m.mean * m.weight,
-        1024 * (m.m2 + m.mean * m.mean * m.weight));
+    put(k, what, of, value, 0, row->kept, row->kept_cycles, (double)row->events[c], 1024 * row->squares[c]);
 }
 
 static void put_row(struct keeping *k, unsigned t, const struct cs_tag_row *row)
@@ -83,9 +81,9 @@ static void put_counters(struct keeping *k)
         for (unsigned b = 0; b < CS_RATE_BINS; b++) {
             if (s->rates[c][b])
                 put(k, bin, "", 0, b, s->rates[c][b], 0, 0, 0);
-            if (s->n_counters > 1 && s->joint[b].cycles > 0)
-                put(k, joint, k->names->counters[0], 0, b, 0, (uint64_t)s->joint[b].cycles,
-                    s->joint[b].events[c], 0);
+            if (s->n_counters > 1 && s->joint[b].cycles)
+                put(k, joint, k->names->counters[0], 0, b, 0, s->joint[b].cycles,
+                    (double)s->joint[b].events[c], 0);
         }
     }
 }

@@ -3,7 +3,6 @@
 #include "observer/keep.h"
 
 #include <errno.h>
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -99,11 +98,10 @@ static void name_columns(struct reading *r)
 
 static void take_rate(struct cs_tag_row *to, unsigned c, const uint64_t *row)
 {
-    double cycles = (double)row[5], mean = cycles > 0 ? (double)row[6] / cycles : 0;
     to->kept = row[4];
-    to->kept_cycles = cycles;
-    to->rates[c].mean = mean;
-    to->rates[c].m2 = fmax(0, (double)row[7] / 1024 - mean * mean * cycles);
+    to->kept_cycles = row[5];
+    to->events[c] = row[6];
+    to->squares[c] = (double)row[7] / 1024;
 }
 
 /* "rate T name", "bin T name": index of the counter, and the tag; -1 where it isn't one. */
@@ -169,8 +167,8 @@ static void take_of_run(struct reading *r, const char *what, const char *of, con
     } else if (c >= 0 && strncmp(what, "bin ", 4) == 0 && row[3] < CS_RATE_BINS) {
         s->rates[c][row[3]] = row[4];
     } else if (c >= 0 && strncmp(what, "joint ", 6) == 0 && row[3] < CS_RATE_BINS) {
-        s->joint[row[3]].cycles = (double)row[5];
-        s->joint[row[3]].events[c] = (double)row[6];
+        s->joint[row[3]].cycles = row[5];
+        s->joint[row[3]].events[c] = row[6];
     }
 }
 

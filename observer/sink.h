@@ -20,9 +20,8 @@
 #include "observer/tags.h"
 #include "store/error.h"
 
-struct cs_joint { /* intervals whose rate of counter 0 falls in one bin */
-    double cycles;
-    double events[CS_COUNTERS_MAX]; /* of each counter in those cycles */
+struct cs_joint {                             /* intervals whose rate of counter 0 falls in one bin */
+    uint64_t cycles, events[CS_COUNTERS_MAX]; /* of each counter in those cycles */
 };
 
 struct cs_sink {
@@ -61,41 +60,44 @@ CS_INLINE void cs_sink_first(struct cs_sink *s, unsigned n_tags, const struct cs
     }
 }
 
-CS_INLINE void cs_row_add(struct cs_tag_row *row, unsigned n_counters, const double *rates, double cycles)
+CS_INLINE void cs_row_add(struct cs_tag_row *row, unsigned n_counters, const uint64_t *deltas,
+                          const double *squares, uint64_t cycles)
 {
     row->kept++;
     row->kept_cycles += cycles;
-    double fraction = cycles / row->kept_cycles;
 #pragma GCC unroll 4
-    for (unsigned c = 0; c < n_counters; c++)
-        cs_moments_step(&row->rates[c].mean, &row->rates[c].m2, rates[c], cycles, fraction);
+    for (unsigned c = 0; c < n_counters; c++) {
+        row->events[c] += deltas[c];
+        row->squares[c] += squares[c];
+    }
 }
 
 CS_INLINE void cs_sink_rates(struct cs_sink *s, unsigned n_tags, unsigned n_counters, const uint64_t *deltas,
                              uint64_t cycles, const bool *into_tag)
 {
-    double rates[CS_COUNTERS_MAX] = {0}, length = (double)(int64_t)cycles, inverse = 1 / length;
+    double squares[CS_COUNTERS_MAX] = {0}, length = (double)(int64_t)cycles, inverse = 1 / length;
     unsigned bins[CS_COUNTERS_MAX] = {0};
 #pragma GCC unroll 4
     for (unsigned c = 0; c < n_counters; c++) {
-        rates[c] = (double)(int64_t)deltas[c] * inverse;
-        bins[c] = cs_rate_bin(rates[c]);
+        double events = (double)(int64_t)deltas[c], rate = events * inverse;
+        squares[c] = events * rate;
+        bins[c] = cs_rate_bin(rate);
         s->rates[c][bins[c]]++;
     }
     if (n_counters > 1) {
         struct cs_joint *joint = &s->joint[bins[0]];
-        joint->cycles += length;
+        joint->cycles += cycles;
 #pragma GCC unroll 4
         for (unsigned c = 0; c < n_counters; c++)
-            joint->events[c] += (double)(int64_t)deltas[c];
+            joint->events[c] += deltas[c];
     }
-    cs_row_add(&s->whole_run, n_counters, rates, length);
+    cs_row_add(&s->whole_run, n_counters, deltas, squares, cycles);
 #pragma GCC unroll 2
     for (unsigned t = 0; t < n_tags; t++) {
         if (!into_tag[t])
             continue;
         struct cs_tag_row *row = s->current[t];
-        cs_row_add(row, n_counters, rates, length);
+        cs_row_add(row, n_counters, deltas, squares, cycles);
         if (row->bins)
 #pragma GCC unroll 4
             for (unsigned c = 0; c < n_counters; c++)
@@ -114,7 +116,19 @@ CS_INLINE void cs_sink_edge(struct cs_tag_row *row, const struct cs_tag_row *nex
 #pragma GCC unroll 4
     for (unsigned c = 0; c < n_counters; c++) {
         row->edge_events[c] += (double)(int64_t)deltas[c];
-        row->edge_others[c] += next->rates[c].mean * half;
+        row->edge_others[c] += (double)next->events[c] / (double)next->kept_cycles * half;
+    }
+}
+
+static inline void cs_sink_disturbed(struct cs_sink *s, unsigned n_tags, unsigned n_counters,
+                                     const uint64_t *deltas, uint64_t cycles, const bool *into_tag)
+{
+    for (unsigned t = 0; t < n_tags; t++) {
+        if (!into_tag[t])
+            continue;
+        s->current[t]->edge_cycles += (double)(int64_t)cycles;
+        for (unsigned c = 0; c < n_counters; c++)
+            s->current[t]->edge_events[c] += (double)(int64_t)deltas[c];
     }
 }
 
@@ -157,6 +171,10 @@ CS_INLINE enum cs_dte_verdict cs_sink_add(struct cs_sink *s, unsigned n_tags, un
             verdict = CS_DTE_TAG;
     }
     cs_dte_count(&s->tally, verdict, starts);
+    /* Memory: a disturbed reading blurs one interval's rate, but the events of neighbours add up: means keep
+     * it. */
+    if (__builtin_expect(n_counters && verdict == CS_DTE_SKEW && s->rule.band_q32 == CS_DTE_NO_BAND, 0))
+        cs_sink_disturbed(s, n_tags, n_counters, deltas, ends, into_tag);
 
     uint64_t seen = ends;
     if (__builtin_expect(verdict >= CS_DTE_GAP, 0)) {

@@ -52,17 +52,11 @@ static void add_row(const struct cs_tags *tags, const struct cs_tag_row *row, st
     total->visits += row->visits;
     total->half_cycles += row->half_cycles;
     total->kept += row->kept;
-    struct cs_moments sum[CS_COUNTERS_MAX];
-    for (unsigned c = 0; c < tags->n_counters; c++) {
-        struct cs_moments one = cs_tag_rate(row, c);
-        sum[c] = cs_tag_rate(total, c);
-        cs_moments_merge(&sum[c], &one);
-        total->rates[c].mean = sum[c].mean;
-        total->rates[c].m2 = sum[c].m2;
-    }
     total->kept_cycles += row->kept_cycles;
     total->edge_cycles += row->edge_cycles;
     for (unsigned c = 0; c < tags->n_counters; c++) {
+        total->events[c] += row->events[c];
+        total->squares[c] += row->squares[c];
         total->edge_events[c] += row->edge_events[c];
         total->edge_others[c] += row->edge_others[c];
     }

@@ -2,9 +2,10 @@
 /* What was seen under each value of one tag: samples, cycles, rates. An open-addressing hash table of fixed
  * size, allocated, touched and locked before the first sample; the loop only ever adds.
  *
- * Invariant: each row's `rates` cover exactly its kept intervals. When the table is full, further values
- * share the last row (`overflow`), which says so in the report. One writer; readers wait until it has ended.
- * Cost: a value equal to the last one needs no search; else a multiplication and, mostly, one probe. */
+ * Invariant: each row's events and squares cover exactly its kept intervals. When the table is full, further
+ * values share the last row (`overflow`), which says so in the report. One writer; readers wait until it has
+ * ended. Cost: a value equal to the last one needs no search; else a multiplication and, mostly, one probe.
+ */
 #ifndef CS_OBSERVER_TAGS_H
 #define CS_OBSERVER_TAGS_H
 
@@ -19,10 +20,9 @@ struct cs_tag_row {
     uint64_t samples, visits; /* visits: times the tag was entered, as far as seen */
     uint64_t half_cycles;     /* twice the cycles: an interval gives half to the tag at each of its ends */
     uint64_t kept;            /* intervals that survived filtering, entirely this row's */
-    double kept_cycles;
-    struct {
-        double mean, m2; /* of the rate, weighted by cycles; weight is kept_cycles */
-    } rates[CS_COUNTERS_MAX];
+    uint64_t kept_cycles, events[CS_COUNTERS_MAX];
+    double
+        squares[CS_COUNTERS_MAX]; /* sum of events² / cycles: the rate's second moment, weighted by cycles */
     /* Intervals that begin with this tag and end with another: half of their cycles, all of their events, and
      * what the other half would hold at the other tag's rate. See cs_tag_mean. */
     double edge_cycles, edge_events[CS_COUNTERS_MAX], edge_others[CS_COUNTERS_MAX];
@@ -54,16 +54,17 @@ void cs_tags_total(const struct cs_tags *tags, struct cs_tag_row *total, uint32_
  * them. So the edges count too: the change divides them in halves on average. */
 static inline double cs_tag_mean(const struct cs_tag_row *row, unsigned counter)
 {
-    double cycles = row->kept_cycles + row->edge_cycles;
-    double events =
-        row->rates[counter].mean * row->kept_cycles + row->edge_events[counter] - row->edge_others[counter];
+    double cycles = (double)row->kept_cycles + row->edge_cycles;
+    double events = (double)row->events[counter] + row->edge_events[counter] - row->edge_others[counter];
     return cycles > 0 && events > 0 ? events / cycles : 0;
 }
 
 /* Distribution of the rate over the intervals with the tag at both ends. */
 static inline struct cs_moments cs_tag_rate(const struct cs_tag_row *row, unsigned counter)
 {
-    return (struct cs_moments){row->kept_cycles, row->rates[counter].mean, row->rates[counter].m2};
+    double cycles = (double)row->kept_cycles, events = (double)row->events[counter];
+    double mean = cycles > 0 ? events / cycles : 0, m2 = row->squares[counter] - mean * events;
+    return (struct cs_moments){cycles, mean, m2 > 0 ? m2 : 0};
 }
 
 #endif

@@ -76,6 +76,7 @@ static void *work(void *argument)
         cs_add(steps, 1);
         cs_set(phase, tag);
     }
+    cs_set(phase, 0); /* what comes now is no step's time */
     return NULL;
 }
 
