@@ -78,10 +78,10 @@ static json_t *joint_json(const struct observed *o)
     json_t *edges = json_array(), *means = json_array();
     for (unsigned i = 0; i < CS_RATE_BINS; i++) {
         const struct cs_joint *j = &o->sink->joint[i];
-        if (j->cycles <= 0)
+        if (j->cycles == 0)
             continue;
         json_array_append_new(edges, json_real(1000 * cs_rate_bin_least(i)));
-        json_array_append_new(means, json_real(1000 * j->events[1] / j->cycles));
+        json_array_append_new(means, json_real(1000 * (double)j->events[1] / (double)j->cycles));
     }
     char title[300];
     snprintf(title, sizeof title, "%s in intervals by their %s", o->counters[1], o->counters[0]);
