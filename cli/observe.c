@@ -108,6 +108,7 @@ static void print_seen(struct output *out, const struct cs_observed *seen, const
         output_note(out, "%s", seen->notes[i]);
     if (seen->followed)
         output_line(out, "the CPU was followed through %" PRIu64 " context switches", seen->switches);
+    output_set(out, "target_cpu_seconds", json_real(seen->target_cpu_seconds));
     output_set(out, "followed", json_boolean(seen->followed));
     output_set(out, "context_switches", json_integer((json_int_t)seen->switches));
     if (!seen->followed && seen->threads > 1)

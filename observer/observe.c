@@ -364,6 +364,7 @@ int cs_observe_run(struct cs_observation *o, struct cs_error *err)
     o->seen.switches = o->follow.switches;
     if (cs_target_started(o->target) && cs_target_ended(o->target))
         o->seen.exit_code = cs_target_wait(o->target);
+    o->seen.target_cpu_seconds = cs_target_cpu_seconds(o->target);
     return o->log ? finish_log(o, err) : 0;
 }
 

@@ -74,6 +74,7 @@ struct cs_observed {
     bool timed_each;           /* the clock was read for each sample (not in the tag-only loop) */
     struct cs_sink *sink;      /* complete after cs_observe_run */
     struct cs_reader *signals; /* names of tags; NULL where the target publishes nothing */
+    double target_cpu_seconds; /* of a program that we started and that ended */
     uint64_t logged;           /* samples in the log */
     int exit_code;             /* of a program that we started and that ended, else -1 */
 };

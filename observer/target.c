@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -24,6 +25,7 @@ struct cs_target {
     int pidfd;
     bool started, reaped;
     int status;
+    struct rusage usage;
     unsigned cpu;
     char program[512];
     struct moved *moved;
@@ -226,10 +228,18 @@ bool cs_target_ended(struct cs_target *t)
     return poll(&p, 1, 0) > 0;
 }
 
+double cs_target_cpu_seconds(const struct cs_target *t)
+{
+    const struct timeval *user = &t->usage.ru_utime, *system = &t->usage.ru_stime;
+    return t->reaped
+               ? (double)(user->tv_sec + system->tv_sec) + 1e-6 * (double)(user->tv_usec + system->tv_usec)
+               : 0;
+}
+
 int cs_target_wait(struct cs_target *t)
 {
     if (t->started && !t->reaped) {
-        while (waitpid(t->pid, &t->status, 0) < 0 && errno == EINTR)
+        while (wait4(t->pid, &t->status, 0, &t->usage) < 0 && errno == EINTR)
             ;
         t->reaped = true;
     }

@@ -25,6 +25,8 @@ int cs_target_pidfd(const struct cs_target *t);           /* readable when it ha
 bool cs_target_ended(struct cs_target *t);
 /* Waits for the end of a program that we started: its exit code, or 128 + signal. */
 int cs_target_wait(struct cs_target *t);
+/* CPU time of a program that we started and that has ended (with its waited-for children). */
+double cs_target_cpu_seconds(const struct cs_target *t);
 /* Pins threads that appeared since (an attached program's new threads inherit, those of a thread that was
  * being born while we attached may not). */
 void cs_target_repin(struct cs_target *t);
