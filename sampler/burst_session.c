@@ -21,7 +21,8 @@
 #define LEAD_NS_LEAST 20000
 #define LEAD_NS_SPAN 60000
 #define TIMEOUT_MS 20
-#define HELD_MAX_US 3000
+#define HELD_MAX_US 4000
+#define HELD_FIRST_US 1000
 #define NEW_PROCESS_NS 100000000ULL
 #define DENIED_NS 60000000000ULL
 /* What a burst costs beside the time held: two timer interrupts, the signal, caches cold afterwards. */
@@ -162,6 +163,7 @@ static void one_burst(struct cs_burst *burst, const struct cs_moment *moment)
         .lead_ns = LEAD_NS_LEAST + (uint32_t)(random_share(burst) * LEAD_NS_SPAN),
         .timeout_ms = TIMEOUT_MS,
         .held_max_us = HELD_MAX_US,
+        .held_first_us = HELD_FIRST_US,
     };
     const struct cs_burst_shared *answer = cs_burst_runner_go(f->runner, &command, &err);
     if (!answer) {

@@ -105,7 +105,9 @@ struct cs_burst_command {
     uint32_t lead_ns;      /* user time of the thread between asking and holding */
     uint32_t timeout_ms;   /* how long to wait for it */
     uint32_t held_max_us;  /* end the burst when the thread has been held for so long */
-    uint32_t verify;       /* afterwards single-step the thread over the same instructions and compare */
+    uint32_t
+        held_first_us; /* ... in a program's first bursts, whose code is new to the runner; 0: the same */
+    uint32_t verify;   /* afterwards single-step the thread over the same instructions and compare */
 };
 #define CS_BURST_INSTRUCTIONS_MAX 65536
 

@@ -150,6 +150,7 @@ void digest(struct cs_burst_shared *shared, const struct run *run, const struct 
 
 void after_answer(void)
 {
-    translations_expand(executed, n_executed);
+    /* A program's first bursts meet new code everywhere. */
+    translations_expand(executed, n_executed, burst_number <= 16 ? 12 : 2);
     n_executed = 0;
 }

@@ -14,8 +14,8 @@
 
 #define PAGES_MAX 8192
 #define PAGES_A_BURST 1024
-#define KEEP_START 28 /* of 255: a new page is kept for one burst more */
-#define KEEP_LEAST 24
+#define KEEP_START 28 /* a new page is kept for two bursts more */
+#define KEEP_LEAST 45
 
 struct page {
     uint64_t addr, identity;

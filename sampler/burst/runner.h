@@ -110,7 +110,8 @@ uint8_t *translation_target(struct block *block);
 void translation_link(uint32_t link, struct block *to);
 uint64_t translation_link_target(uint32_t link);
 void translation_remember_indirect(struct block *block);
-void translations_expand(const uint32_t *executed, unsigned n); /* translates what may come next */
+void translations_expand(const uint32_t *executed, unsigned n,
+                         unsigned levels); /* translates what may come next */
 /* What stands behind a `ud2` in the cache. */
 enum { MARK_MISS = 1, MARK_INDIRECT, MARK_STOP };
 #define MARK(kind, value) ((uint32_t)(kind) << 28 | (uint32_t)(value))

@@ -16,6 +16,7 @@
 #define NOTES_MAX 524288
 #define LINKS_MAX 131072
 #define CACHE_BYTES (32 << 20)
+#define EXPAND_MAX 512
 #define BLOCK_INSNS_MAX 40
 #define BLOCK_SLOTS_MAX 56
 #define BLOCK_CODE_MAX 8192 /* bytes of translated code, generously */
@@ -703,13 +704,14 @@ static void expand(const struct block *block)
         translate(block->taken);
 }
 
-/* Both ways out of each executed block, and out of those: misses then happen while nobody waits. */
-void translations_expand(const uint32_t *executed, unsigned n)
+/* Both ways out of each executed block, and out of those, `levels` deep: misses then happen while nobody
+ * waits. */
+void translations_expand(const uint32_t *executed, unsigned n, unsigned levels)
 {
-    uint32_t first = n_blocks;
+    uint32_t first = n_blocks, done = n_blocks;
     for (unsigned i = 0; i < n; i++)
         expand(&blocks[executed[i]]);
-    uint32_t last = n_blocks;
-    for (uint32_t i = first; i < last; i++)
-        expand(&blocks[i]);
+    while (--levels && n_blocks - first < EXPAND_MAX)
+        for (uint32_t end = n_blocks; done < end; done++)
+            expand(&blocks[done]);
 }

@@ -54,8 +54,11 @@ static pid_t pick_thread(pid_t pid)
 int main(int argc, char **argv)
 {
     int wanted = 100, gap_ms = 5, option, edges = 0, limit = 3600;
-    struct cs_burst_command command = {
-        .instructions = 4000, .lead_ns = 50000, .timeout_ms = 50, .held_max_us = 20000};
+    struct cs_burst_command command = {.instructions = 4000,
+                                       .lead_ns = 50000,
+                                       .timeout_ms = 50,
+                                       .held_max_us = 20000,
+                                       .held_first_us = 1000};
     pid_t pid = 0;
     while ((option = getopt(argc, argv, "+n:i:g:p:s:ve")) > 0)
         switch (option) {
