@@ -7,10 +7,10 @@ import lib_bursts as lib
 CYCLESCOPE = os.environ.get("CYCLESCOPE", lib.BUILD + "/cyclescope")
 RATE = 200
 WORK = {
-    "lua5.4": ["lua5.4", "-e", lib.LUA.replace("while true do", "local start = os.clock() for round = 1, 120 do", 1)],
-    "python3": ["/usr/bin/python3", "-c", lib.PYTHON.replace("while True:", "for _ in range(1500):")],
+    "lua5.4": ["lua5.4", "-e", lib.LUA.replace("while true do", "local start = os.clock() for round = 1, 400 do", 1)],
+    "python3": ["/usr/bin/python3", "-c", lib.PYTHON.replace("while True:", "for _ in range(3000):")],
 }
-pairs = 3 if lib.QUICK else 8
+pairs = 2 if lib.QUICK else 6
 
 
 def run(command, folder, *flags):
