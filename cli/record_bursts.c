@@ -2,6 +2,7 @@
 #include "cli/record_bursts.h"
 #include "sampler/burst_runner.h"
 
+#include <errno.h>
 #include <stdio.h>
 
 int record_bursts_open(const struct parsed *args, const struct cs_sampler_config *config,
@@ -19,6 +20,8 @@ int record_bursts_open(const struct parsed *args, const struct cs_sampler_config
         .instructions = (uint32_t)option_number(args, "burst-length", 0, 1, CS_BURST_INSTRUCTIONS_MAX),
     };
     int rc = cs_burst_open(&bursts, out, err);
+    if (rc == -ESRCH && config->target == CS_TARGET_COMMAND)
+        return 0; /* it has ended already */
     if (rc < 0 && !asked) {
         fprintf(stderr, "cyclescope record: no bursts: %s\n", err->text);
         return 0;
