@@ -19,7 +19,7 @@ static void decode(struct accounting *x, struct cs_code *code)
             cs_op_decode(bytes, bytes ? n : 0, cfg->insns[i].offset, &insn->op);
             insn->block = b;
             insn->visits = a->blocks[b].visits;
-            insn->samples = cs_evidence_samples(x->e, insn->op.offset);
+            insn->samples = cs_testimony_samples(x->e, insn->op.offset);
             a->samples += insn->samples;
             struct cs_insn_account *before = i > block->first_insn ? &a->insns[i - 1] : NULL;
             if (before && !before->fused && cs_op_fused(&before->op, &insn->op)) {
@@ -32,11 +32,11 @@ static void decode(struct accounting *x, struct cs_code *code)
 }
 
 int cs_account_open(struct cs_code *code, const struct cs_procedure *procedure,
-                    const struct cs_evidence *evidence, struct cs_scheduler *scheduler,
-                    struct cs_account **out, struct cs_error *err)
+                    const struct cs_testimony *evidence, struct cs_scheduler *scheduler,
+                    const struct cs_known_count *known, struct cs_account **out, struct cs_error *err)
 {
     struct cs_account *a = calloc(1, sizeof *a);
-    struct accounting x = {.a = a, .e = evidence, .scheduler = scheduler};
+    struct accounting x = {.a = a, .e = evidence, .scheduler = scheduler, .known = known};
     int rc = -ENOMEM;
     *out = NULL;
     if (!a)
@@ -53,7 +53,9 @@ int cs_account_open(struct cs_code *code, const struct cs_procedure *procedure,
         rc = cs_fail(err, ENOMEM, "no memory for the account of %s", procedure->name);
         goto out;
     }
-    account_visits(&x);
+    rc = account_visits(&x, err);
+    if (rc)
+        goto out;
     decode(&x, code);
     account_charge(&x);
     rc = account_paths(&x, err);

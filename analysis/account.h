@@ -2,7 +2,7 @@
 /* The account of one procedure: where its cycles went, instruction by instruction, and why. dcpi-1997
  * section 6.
  *
- *     cs_account_open(code, procedure, evidence, scheduler, &account, &err);
+ *     cs_account_open(code, procedure, testimony, scheduler, NULL, &account, &err);
  *     ... account->insns[i].cycles, .verdict ... account->summary ...
  *     cs_account_close(account);
  *
@@ -16,14 +16,14 @@
  * expect make up the samples, and `scale_fitted` says so.
  *
  * Invariants: the charges of all instructions are the procedure's samples; the summary's rows add up to them.
- * One owner. Depends on cfg.h, evidence.h, schedule.h. */
+ * One owner. Depends on cfg.h, testimony.h, schedule.h. */
 #ifndef CS_ANALYSIS_ACCOUNT_H
 #define CS_ANALYSIS_ACCOUNT_H
 
 #include "analysis/cfg.h"
 #include "analysis/culprit.h"
-#include "analysis/evidence.h"
 #include "analysis/schedule.h"
+#include "analysis/testimony.h"
 
 struct cs_insn_account {
     struct cs_op op; /* of a fused pair: the first, with the branch's kind added */
@@ -40,7 +40,8 @@ struct cs_insn_account {
 };
 
 struct cs_block_account {
-    double visits, visits_error; /* error: relative */
+    double visits, visits_error; /* error: of the logarithm */
+    uint8_t confidence;          /* enum cs_confidence */
     double best, actual;         /* cycles a visit; NAN unknown */
     double charged;              /* samples */
     bool on_path;                /* scheduled on a path that bursts saw close on itself */
@@ -70,9 +71,16 @@ struct cs_account {
     struct cs_summary summary;
 };
 
+/* How often an instruction ran, where somebody counted it. */
+struct cs_known_count {
+    uint64_t offset;
+    double executions;
+};
+
+/* `known` NULL: nothing counted. */
 int cs_account_open(struct cs_code *code, const struct cs_procedure *procedure,
-                    const struct cs_evidence *evidence, struct cs_scheduler *scheduler,
-                    struct cs_account **out, struct cs_error *err);
+                    const struct cs_testimony *evidence, struct cs_scheduler *scheduler,
+                    const struct cs_known_count *known, struct cs_account **out, struct cs_error *err);
 void cs_account_close(struct cs_account *account);
 
 #endif

@@ -2,7 +2,7 @@
 /* The steps by which an account is made, each a file. Internal to account*.c.
  *
  *   account.c           decodes, counts samples, calls the steps in this order
- *   account_visits.c    blocks' and edges' visits from bursts
+ *   account_visits.c    blocks' and edges' visits
  *   account_charge.c    samples to the instructions that took the time
  *   account_paths.c     dynamic paths, and M on them
  *   account_judge.c     facts of each stall, scale, verdicts
@@ -14,12 +14,13 @@
 
 struct accounting {
     struct cs_account *a;
-    const struct cs_evidence *e;
+    const struct cs_testimony *e;
     struct cs_scheduler *scheduler;
     double *edge_visits; /* by cfg edge */
+    const struct cs_known_count *known;
 };
 
-void account_visits(struct accounting *x);
+int account_visits(struct accounting *x, struct cs_error *err);
 void account_charge(struct accounting *x);
 int account_paths(struct accounting *x, struct cs_error *err);
 void account_judge(struct accounting *x);

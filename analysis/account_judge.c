@@ -5,7 +5,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-enum { WINDOW = 64, NEAR_INSNS = 12 };
+enum { WINDOW = 64, NEAR_INSNS = 12, SHADOW_INSNS = 32 };
 
 /* Walks backwards along the most frequent way; returns CS_CFG_EXIT at its end. */
 static uint32_t before(const struct accounting *x, uint32_t i)
@@ -33,6 +33,23 @@ static uint32_t after(const struct accounting *x, uint32_t i)
 
 static const uint32_t guessed = CS_OP_BRANCH | CS_OP_INDIRECT | CS_OP_RETURN;
 
+/* Samples charged to the branch and to the first two instructions wherever it goes, an execution of it. */
+static double shadow(const struct accounting *x, uint32_t i)
+{
+    const struct cs_account *a = x->a;
+    const struct cs_block *b = &a->cfg->blocks[a->insns[i].block];
+    double samples = a->insns[i].charged;
+    for (uint32_t k = b->first_out; k < b->first_out + b->n_out; k++) {
+        uint32_t to = a->cfg->edges[k].to;
+        if (to >= a->cfg->n_blocks || a->blocks[to].visits <= 0)
+            continue;
+        double part = fmin(1, x->edge_visits[k] / a->blocks[to].visits);
+        for (uint32_t n = 0; n < 2 && n < a->cfg->blocks[to].n_insns; n++)
+            samples += a->insns[a->cfg->blocks[to].first_insn + n].charged * part;
+    }
+    return a->insns[i].visits > 0 ? samples / a->insns[i].visits : 0;
+}
+
 /* What came before on the path: the last branch, lock, and load that it needs, the store that misses most. */
 static void look_back(const struct accounting *x, uint32_t i, struct cs_stall *s)
 {
@@ -40,27 +57,41 @@ static void look_back(const struct accounting *x, uint32_t i, struct cs_stall *s
     uint64_t wanted = s->op->reads;
     double worst = 0;
     uint32_t at = i;
+    double chance = 1; /* that the path's last branch goes this way */
     for (unsigned n = 1; n <= WINDOW; n++) {
+        uint32_t block = a->insns[at].block;
+        if (n <= 2 && at == a->cfg->blocks[block].first_insn) {
+            uint32_t edge = account_likely_in(x, block);
+            double from = edge == CS_CFG_EXIT ? 0 : a->blocks[a->cfg->edges[edge].from].visits;
+            chance = from > 0 ? x->edge_visits[edge] / from : 1;
+        }
         at = before(x, at);
         if (at == CS_CFG_EXIT)
             return;
         const struct cs_insn_account *p = &a->insns[at];
         if (p->fused)
             continue;
-        if (n <= NEAR_INSNS && (p->op.flags & guessed) && !s->branch_before) {
-            s->branch_before = &p->op;
-            s->before = cs_evidence_branch(x->e, p->branch ? p->branch : p->op.offset);
+        if (n <= SHADOW_INSNS && (p->op.flags & guessed)) {
+            struct cs_branch_facts f = cs_testimony_branch(x->e, p->branch ? p->branch : p->op.offset);
+            if (n <= 2 && chance < 0.2) /* the rare way of a branch: what was mispredicted went here */
+                f.missed = fmin(1, f.missed_raw / fmax(chance, 1e-6));
+            if (!s->branch_before || f.missed > s->before.missed) {
+                s->branch_before = &p->op;
+                s->before = f;
+                s->branch_distance = n;
+                s->branch_shadow = shadow(x, at);
+            }
         }
         if (n <= NEAR_INSNS && (p->op.flags & (CS_OP_LOCK | CS_OP_SERIALISE)) && !s->lock_before)
             s->lock_before = &p->op;
         if (n <= NEAR_INSNS && (p->op.flags & CS_OP_LOAD) && (p->op.writes & wanted & ~CS_OP_REG_FLAGS) &&
             !s->load_before) {
             s->load_before = &p->op;
-            s->load_before_memory = cs_evidence_memory(x->e, p->op.offset);
+            s->load_before_memory = cs_testimony_memory(x->e, p->op.offset);
         }
         wanted &= ~p->op.writes;
         if (p->op.flags & CS_OP_STORE) {
-            struct cs_memory_facts f = cs_evidence_memory(x->e, p->op.offset);
+            struct cs_memory_facts f = cs_testimony_memory(x->e, p->op.offset);
             if (f.seen && f.new_lines > worst) {
                 worst = f.new_lines;
                 s->missing_store = &p->op;
@@ -75,7 +106,7 @@ static void look_back(const struct accounting *x, uint32_t i, struct cs_stall *s
 static void event_rates(const struct accounting *x, const struct cs_insn_account *insn, struct cs_stall *s)
 {
     for (int c = 0; c < CS_N_CAUSES; c++) {
-        double n = cs_evidence_events(x->e, (enum cs_cause)c, insn->op.offset);
+        double n = cs_testimony_events(x->e, (enum cs_cause)c, insn->op.offset);
         double executions = insn->visits * x->a->scale;
         if (n >= 0 && executions > 0)
             s->event_rate[c] = n / executions;
@@ -92,9 +123,9 @@ static void gather(const struct accounting *x, uint32_t i, struct cs_stall *s)
     s->code_bytes = x->e->code_bytes;
     s->code_pages = x->e->code_pages;
     if (insn->op.flags & (CS_OP_LOAD | CS_OP_STORE))
-        s->memory = cs_evidence_memory(x->e, insn->op.offset);
+        s->memory = cs_testimony_memory(x->e, insn->op.offset);
     if (insn->op.flags & guessed)
-        s->branch = cs_evidence_branch(x->e, insn->branch ? insn->branch : insn->op.offset);
+        s->branch = cs_testimony_branch(x->e, insn->branch ? insn->branch : insn->op.offset);
     uint32_t end = i;
     if (insn->branch && i + 1 < x->a->cfg->n_insns)
         end = i + 1;
@@ -104,12 +135,12 @@ static void gather(const struct accounting *x, uint32_t i, struct cs_stall *s)
         uint64_t tail = last->offset + last->length - 1;
         s->next = &x->a->insns[next].op;
         if (s->next->flags & (CS_OP_LOAD | CS_OP_STORE))
-            s->next_memory = cs_evidence_memory(x->e, s->next->offset);
+            s->next_memory = cs_testimony_memory(x->e, s->next->offset);
         /* The last byte of the next instruction may be the one that is missing. */
         uint64_t reach = s->next->offset + s->next->length - 1;
         s->begins_line = tail / 64 != s->next->offset / 64 || tail / 64 != reach / 64;
         s->begins_page = tail / 4096 != reach / 4096;
-        s->fetch = cs_evidence_fetch(x->e, reach);
+        s->fetch = cs_testimony_fetch(x->e, reach);
     }
     look_back(x, i, s);
 }
@@ -186,8 +217,13 @@ void account_judge(struct accounting *x)
     for (uint32_t i = 0; i < n; i++)
         if (accountable(a, &a->insns[i]))
             gather(x, i, &stalls[i]);
-    a->scale = fit_scale(x, stalls);
-    a->scale_fitted = true;
+    uint32_t counted = x->known ? cs_cfg_block(a->cfg, x->known->offset) : CS_CFG_EXIT;
+    if (counted != CS_CFG_EXIT && a->blocks[counted].visits > 0) {
+        a->scale = x->known->executions / a->blocks[counted].visits;
+    } else {
+        a->scale = fit_scale(x, stalls);
+        a->scale_fitted = true;
+    }
     for (uint32_t i = 0; i < n; i++) {
         struct cs_insn_account *insn = &a->insns[i];
         double executions = insn->visits * a->scale;
@@ -195,6 +231,7 @@ void account_judge(struct accounting *x)
         insn->cycles = executions > 0 ? insn->charged * x->e->cycles_a_sample / executions : NAN;
         insn->error = sqrt((insn->charged > 0 ? 1 / insn->charged : 1) + blocks_error * blocks_error);
         stalls[i].cycles = insn->cycles;
+        stalls[i].branch_shadow *= a->scale > 0 ? x->e->cycles_a_sample / a->scale : 0;
         if (accountable(a, insn))
             event_rates(x, insn, &stalls[i]);
     }

@@ -12,7 +12,7 @@ enum { PATHS_MOST = 400, PATH_INSNS = 400, LEAD_INSNS = 48 };
 
 struct route {
     uint32_t *blocks;
-    uint32_t n;
+    uint32_t n, n_lead; /* the lead only warms up */
     size_t n_insns;
     bool closed;
 };
@@ -39,14 +39,37 @@ static uint32_t next_block(const struct accounting *x, uint32_t block, uint32_t 
     return edge == CS_CFG_EXIT ? CS_CFG_EXIT : cfg->edges[edge].to;
 }
 
-static void follow(const struct accounting *x, uint32_t start, struct route *r)
+/* What leads to a block along the most frequent way, oldest first, at most LEAD_INSNS instructions. */
+static uint32_t lead_to(const struct accounting *x, uint32_t start, uint32_t *lead, size_t *n_insns)
 {
     const struct cs_cfg *cfg = x->a->cfg;
-    r->n = 0;
+    uint32_t n = 0;
+    *n_insns = 0;
+    for (uint32_t b = start; n < LEAD_INSNS && *n_insns < LEAD_INSNS;) {
+        uint32_t edge = account_likely_in(x, b);
+        if (edge == CS_CFG_EXIT || cfg->blocks[cfg->edges[edge].from].n_insns > 2 * LEAD_INSNS)
+            break;
+        b = cfg->edges[edge].from;
+        lead[n++] = b;
+        *n_insns += cfg->blocks[b].n_insns;
+    }
+    for (uint32_t i = 0; i < n / 2; i++) {
+        uint32_t t = lead[i];
+        lead[i] = lead[n - 1 - i];
+        lead[n - 1 - i] = t;
+    }
+    return n;
+}
+
+static void follow(const struct accounting *x, uint32_t start, const bool *done, struct route *r)
+{
+    const struct cs_cfg *cfg = x->a->cfg;
+    uint32_t lead[LEAD_INSNS];
+    r->n = r->n_lead = 0;
     r->n_insns = 0;
     r->closed = false;
-    for (uint32_t b = start;
-         b != CS_CFG_EXIT && !on_route(r, b) && r->n_insns + cfg->blocks[b].n_insns <= PATH_INSNS;) {
+    for (uint32_t b = start; b != CS_CFG_EXIT && !on_route(r, b) &&
+                             (r->n == 0 || r->n_insns + cfg->blocks[b].n_insns <= PATH_INSNS);) {
         r->blocks[r->n++] = b;
         r->n_insns += cfg->blocks[b].n_insns;
         b = next_block(x, b, start);
@@ -55,24 +78,18 @@ static void follow(const struct accounting *x, uint32_t start, struct route *r)
             return;
         }
     }
-    /* No loop: what leads to the block, then the block. */
-    uint32_t lead[LEAD_INSNS], n_lead = 0;
-    size_t n_insns = 0;
-    for (uint32_t b = start; n_lead < LEAD_INSNS && n_insns < LEAD_INSNS;) {
-        uint32_t edge = account_likely_in(x, b);
-        if (edge == CS_CFG_EXIT)
-            break;
-        b = cfg->edges[edge].from;
-        if (cfg->blocks[b].n_insns > 100)
-            break;
-        lead[n_lead++] = b;
-        n_insns += cfg->blocks[b].n_insns;
-    }
-    r->n = 0;
-    r->n_insns = n_insns + cfg->blocks[start].n_insns;
-    while (n_lead > 0)
-        r->blocks[r->n++] = lead[--n_lead];
-    r->blocks[r->n++] = start;
+    /* No loop: what leads to the start, then on until somebody else has spoken for a block. */
+    size_t lead_insns;
+    uint32_t n_lead = lead_to(x, start, lead, &lead_insns), n = 1;
+    while (n < r->n && !done[r->blocks[n]])
+        n++;
+    memmove(r->blocks + n_lead, r->blocks, n * sizeof *r->blocks);
+    memcpy(r->blocks, lead, n_lead * sizeof *lead);
+    r->n = n_lead + n;
+    r->n_lead = n_lead;
+    r->n_insns = 0;
+    for (uint32_t i = 0; i < r->n; i++)
+        r->n_insns += cfg->blocks[r->blocks[i]].n_insns;
 }
 
 struct plan {
@@ -106,10 +123,10 @@ static size_t fill(const struct accounting *x, const struct route *r, struct cs_
 static bool plan_one(const struct accounting *x, struct plan *p, uint32_t block)
 {
     struct route *r = &p->routes[p->n];
-    r->blocks = calloc(PATH_INSNS + LEAD_INSNS + 1, sizeof *r->blocks);
+    r->blocks = calloc(PATH_INSNS + LEAD_INSNS + 2, sizeof *r->blocks);
     if (!r->blocks)
         return false;
-    follow(x, block, r);
+    follow(x, block, p->done, r);
     size_t most = r->n_insns < CS_PATH_MAX ? r->n_insns : CS_PATH_MAX;
     p->ops[p->n] = calloc(most + 1, sizeof *p->ops[p->n]);
     p->steps[p->n] = calloc(most + 1, sizeof *p->steps[p->n]);
@@ -118,15 +135,14 @@ static bool plan_one(const struct accounting *x, struct plan *p, uint32_t block)
         return false;
     }
     p->paths[p->n] = (struct cs_path){p->ops[p->n], fill(x, r, p->ops[p->n]), r->closed};
-    if (r->closed)
-        for (uint32_t k = 0; k < r->n; k++)
-            p->done[r->blocks[k]] = true;
-    p->done[block] = true;
+    for (uint32_t k = r->n_lead; k < r->n; k++)
+        p->done[r->blocks[k]] = true;
     p->n++;
     return true;
 }
 
-/* Copies a path's steps to the blocks that have none yet. An open path speaks for its last block alone. */
+/* Copies a path's steps to the blocks that have none yet. A path that was cut at its greatest length has no
+ * steps for its last blocks: those stay without. */
 static void take_steps(struct accounting *x, const struct plan *p, uint32_t path, bool *have)
 {
     const struct route *r = &p->routes[path];
@@ -134,13 +150,13 @@ static void take_steps(struct accounting *x, const struct plan *p, uint32_t path
     for (uint32_t k = 0; k < r->n; k++) {
         uint32_t block = r->blocks[k];
         const struct cs_block *b = &x->a->cfg->blocks[block];
-        bool mine = !have[block] && (r->closed || k + 1 == r->n);
+        bool mine = !have[block] && k >= r->n_lead;
         for (uint32_t i = 0; i < b->n_insns && at < p->paths[path].n; i++, at++) {
             if (!mine)
                 continue;
             x->a->insns[b->first_insn + i].step = p->steps[path][at];
         }
-        if (mine) {
+        if (mine && at <= p->paths[path].n && b->n_insns > 0) {
             have[block] = true;
             x->a->blocks[block].on_path = r->closed && x->a->frequencies;
         }

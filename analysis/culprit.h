@@ -62,11 +62,13 @@ struct cs_memory_facts {
     double split, page_split, blocked, aliased, forwarded;
     double footprint_bytes; /* distinct lines over all bursts, estimated; 0 = unknown */
     double footprint_pages; /* 0 = unknown */
+    bool footprint_least;   /* these are lower bounds */
 };
 
 struct cs_branch_facts {
     bool seen;
     double executions, taken, missed; /* missed: by the best of three simulated predictors, an execution */
+    double missed_raw;                /* with the guesses of a cold start */
 };
 
 /* The line of code that an instruction's successor begins, if it begins one. */
@@ -86,9 +88,13 @@ struct cs_stall {
     bool bursts;              /* were there any for this image? Facts not `seen` then mean "didn't run" */
     struct cs_memory_facts memory, next_memory;
     struct cs_branch_facts branch;
-    /* the last branch before this instruction on the path, at most a dozen instructions away */
+    /* the branch shortly before this instruction on the path that is mispredicted most, how many instructions before,
+     * and the cycles an execution of it that were charged to it and the two instructions after it: where the time of
+     * a misprediction shows */
     const struct cs_op *branch_before;
     struct cs_branch_facts before;
+    unsigned branch_distance;
+    double branch_shadow;
     /* the last lock or serialising instruction before it, as near */
     const struct cs_op *lock_before;
     /* the store of the path that misses most, where one does */

@@ -37,12 +37,14 @@ struct level {
 
 /* Which level answers a miss of the first, when `bytes` are visited over and over: the share that no smaller
  * level can hold comes from further away. */
-static struct level level_of(const struct cs_machine *m, double bytes)
+static struct level level_of(const struct cs_machine *m, double bytes, bool least)
 {
     double l1 = m->l1d.latency_cycles, l2 = m->l2.latency_cycles, l3 = m->l3.latency_cycles;
     double memory = m->memory_cycles - l1;
     if (bytes <= 0)
         return (struct level){"some level", memory};
+    if (least)
+        bytes *= 8; /* had they been fewer, two bursts would have met */
     if (bytes <= (double)m->l1d.bytes)
         return (struct level){"L1", 0};
     if (bytes <= (double)m->l2.bytes)
@@ -97,7 +99,7 @@ static bool d_cache(const struct cs_stall *s, const struct cs_machine *m, struct
         say(out, "a load; nothing observed clears it");
         return weight == 1;
     }
-    struct level level = level_of(m, f->footprint_bytes);
+    struct level level = level_of(m, f->footprint_bytes, f->footprint_least);
     double cost = f->new_lines * level.cycles;
     if (f->new_lines < NEGLIGIBLE || cost <= 0.05)
         return false;
@@ -107,7 +109,8 @@ static bool d_cache(const struct cs_stall *s, const struct cs_machine *m, struct
     out->expected = cost * exposed(f) * weight;
     out->high = cost * 1.5;
     if (f->footprint_bytes > 0)
-        say(out, "%s through %s (%s), %.2f new lines each time", pattern(f), size, level.name, f->new_lines);
+        say(out, "%s through %s%s (%s), %.2f new lines each time", pattern(f),
+            f->footprint_least ? "more than " : "", size, level.name, f->new_lines);
     else
         say(out, "%s, %.2f new lines each time", pattern(f), f->new_lines);
     return true;
@@ -158,7 +161,7 @@ static bool store_buffer(const struct cs_stall *s, const struct cs_machine *m, s
     }
     if (!store || !f->seen || f->new_lines < NEGLIGIBLE)
         return false;
-    struct level level = level_of(m, f->footprint_bytes);
+    struct level level = level_of(m, f->footprint_bytes, f->footprint_least);
     double cost = f->new_lines * level.cycles;
     if (cost <= 0.05)
         return false;
@@ -274,23 +277,29 @@ static bool i_tlb(const struct cs_stall *s, const struct cs_machine *m, struct c
     return true;
 }
 
+/* A real predictor learns patterns that simple ones can't: a few percent of simulated misses may be none. */
+static double unlearnable(double missed)
+{
+    return missed >= 0.15 ? missed : missed * (0.2 + missed / 0.1875);
+}
+
 /* A branch that three simple predictors guess can't be mispredicted by a real one. The time is lost between
- * the branch and the first instruction of the right path, so it is the branch's; the latencies that the new
- * path exposes come soon after. */
+ * the branch and the second instruction of the right path; the latencies that the new path exposes come soon
+ * after, and are no more than what shows there. */
 static bool mispredict(const struct cs_stall *s, const struct cs_machine *m, struct cs_suspect *out)
 {
     const uint32_t guessed = CS_OP_BRANCH | CS_OP_INDIRECT | CS_OP_RETURN;
     const struct cs_branch_facts *f = &s->branch;
-    bool self = is(s->op, guessed);
-    if (!self || (f->seen && f->missed < 0.002)) {
+    bool near = true;
+    if (!is(s->op, guessed) || (f->seen && f->missed < 0.002)) {
         f = &s->before;
-        self = false;
         if (!is(s->branch_before, guessed))
             return false;
+        near = s->branch_distance <= 2;
         out->guilty = s->branch_before->offset;
     }
     if (!f->seen) {
-        if (s->bursts || !self)
+        if (s->bursts || !near || out->guilty)
             return false;
         out->high = rest_of(s) < m->mispredict_cycles[1] ? rest_of(s) : m->mispredict_cycles[1];
         out->expected = 0.3 * out->high;
@@ -300,10 +309,13 @@ static bool mispredict(const struct cs_stall *s, const struct cs_machine *m, str
     if (f->missed < 0.002)
         return false;
     out->observed = true;
-    out->expected = f->missed * (self ? 17 : 2);
-    out->high = f->missed * (self ? 1.7 * m->mispredict_cycles[1] : 20);
-    say(out, "%.1f %% of %s are unpredictable", f->missed * 100,
-        self ? "its executions" : "the branch before");
+    out->high = f->missed * 1.7 * m->mispredict_cycles[1];
+    out->expected = unlearnable(f->missed) * (near ? (out->guilty ? 5 : 10) : 1);
+    if (!near) {
+        double shadow = s->branch_shadow;
+        out->high = shadow < out->high ? shadow : out->high;
+    }
+    say(out, "%.1f %% of its executions are unpredictable", f->missed * 100);
     return true;
 }
 

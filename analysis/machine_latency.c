@@ -48,7 +48,7 @@ static double chase_ns(void *start, size_t steps, unsigned turns)
 {
     double best = 1e18;
     void *volatile sink;
-    void *p = start;
+    void *p = start; /* goes on from turn to turn */
     for (unsigned t = 0; t < turns; t++) {
         struct timespec a, b;
         clock_gettime(CLOCK_MONOTONIC_RAW, &a);
@@ -63,14 +63,32 @@ static double chase_ns(void *start, size_t steps, unsigned turns)
     return best;
 }
 
+static int ascending(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+/* ns a step of the middle of many turns: for a set of which some lines are near, some far. */
+static double middle_chase_ns(char *base, size_t steps)
+{
+    enum { TURNS = 41 };
+    double turns[TURNS];
+    for (int t = 0; t < TURNS; t++) /* another stretch of the cycle each */
+        turns[t] = chase_ns(base + (size_t)t * (1 << 20), steps, 1);
+    qsort(turns, TURNS, sizeof turns[0], ascending);
+    return turns[TURNS / 2];
+}
+
+/* Short turns, so that some are undisturbed by who else uses the shared levels and by steal. */
 static double level_cycles(char *base, uint64_t bytes, uint32_t line, uint32_t *order, double hz)
 {
     size_t n = bytes / line;
-    size_t steps = n < 4000 ? 4000 : n > 20000 ? 20000 : n;
     if (n < 2)
         return 0;
     link_cycle(base, n, line, 0, order);
-    return chase_ns(base, steps, 5) * hz / 1e9;
+    (void)chase_ns(base, n < 8192 ? n : 8192, 1);
+    return chase_ns(base, 500, 40) * hz / 1e9;
 }
 
 int cs_machine_measure(struct cs_machine *m, struct cs_error *err)
@@ -95,9 +113,10 @@ int cs_machine_measure(struct cs_machine *m, struct cs_error *err)
     /* One line a page: first so many pages that the last TLB holds them, then eight times what it holds. */
     size_t few = 512, many = m->stlb_entries * 4 < 8192 ? m->stlb_entries * 4 : 8192;
     link_cycle(base, few, m->page_bytes, m->line_bytes, order);
-    double near = chase_ns(base, 4 * few, 5);
+    double near = chase_ns(base, few, 20);
     link_cycle(base, many, m->page_bytes, m->line_bytes, order);
-    double far = chase_ns(base, many, 3);
+    (void)chase_ns(base, many, 1);
+    double far = chase_ns(base, 500, 40);
     m->walk_cycles = far > near ? (far - near) * m->core_hz / 1e9 : 1;
     munmap(area, most + huge);
     area = mmap(NULL, most + huge, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -114,10 +133,13 @@ int cs_machine_measure(struct cs_machine *m, struct cs_error *err)
         uint64_t set = m->l3.bytes / 4 < 4 * m->l2.bytes ? m->l3.bytes / 2 : 4 * m->l2.bytes;
         m->l3.latency_cycles = level_cycles(base, set < most ? set : most, m->line_bytes, order, hz);
     }
-    /* Cold lines of a set larger than the last level, or as large as we dare: the first turn alone would do.
+    /* A set larger than the last level, or as large as we dare: the middle turn, less the hits that remain.
      */
-    double memory = level_cycles(base, most, m->line_bytes, order, hz);
     double above = m->l3.bytes ? m->l3.latency_cycles : m->l2.latency_cycles;
+    double hits = (double)(m->l3.bytes ? m->l3.bytes : m->l2.bytes) / (double)most;
+    hits = hits < 0.6 ? hits : 0.6;
+    link_cycle(base, most / m->line_bytes, m->line_bytes, 0, order);
+    double memory = (middle_chase_ns(base, 500) * hz / 1e9 - hits * above) / (1 - hits);
     m->memory_cycles = memory > above * 1.5 ? memory : above * 4;
 out:
     free(order);

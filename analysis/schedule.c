@@ -2,6 +2,7 @@
 /* Time line -> M and its parts. See schedule.h for the invariants. */
 #include "analysis/schedule.h"
 
+#include <math.h>
 #include <string.h>
 
 size_t cs_schedule_turns(const struct cs_path *path)
@@ -99,6 +100,45 @@ static void fuse(const struct cs_path *path, struct cs_step *steps)
     }
 }
 
+/* Cycles of a turn if nothing but operands were waited for: the longest chain that comes back to itself. */
+static double recurrence(const struct cs_path *path, const struct cs_timeline *lines, size_t turns)
+{
+    enum { REGISTERS = 64, TURNS = 24 };
+    double at[REGISTERS] = {0}, half = 0, latest = 0;
+    for (size_t turn = 0; turn < TURNS; turn++) {
+        for (size_t i = 0; i < path->n; i++) {
+            const struct cs_op *op = &path->ops[i];
+            const struct cs_timeline *t = &lines[(turn < turns ? turn : turns - 1) * path->n + i];
+            double start = 0;
+            for (uint64_t rest = op->reads & ~CS_OP_REG_RSP; rest; rest &= rest - 1)
+                start = fmax(start, at[__builtin_ctzll(rest)]);
+            double end = start + (t->executed - t->issued);
+            for (uint64_t rest = op->writes & ~CS_OP_REG_RSP; rest; rest &= rest - 1)
+                at[__builtin_ctzll(rest)] = end;
+            latest = fmax(latest, end);
+        }
+        if (turn == TURNS / 2 - 1)
+            half = latest;
+    }
+    return (latest - half) / (TURNS / 2);
+}
+
+/* A loop whose chains would allow much more than it does waits for ports, whatever each instruction was doing
+ * when it was the oldest: its operands come late because their producers found no port. */
+static void blame_ports(const struct cs_path *path, const struct cs_timeline *lines, size_t turns,
+                        struct cs_step *steps)
+{
+    double total = 0;
+    for (size_t i = 0; i < path->n; i++)
+        total += steps[i].m;
+    if (!path->closed || recurrence(path, lines, turns) > 0.8 * total)
+        return;
+    for (size_t i = 0; i < path->n; i++) {
+        steps[i].port += steps[i].dependency;
+        steps[i].dependency = 0;
+    }
+}
+
 void cs_schedule_steps(const struct cs_path *path, const struct cs_timeline *lines, size_t turns,
                        double width, struct cs_step *steps)
 {
@@ -119,5 +159,6 @@ void cs_schedule_steps(const struct cs_path *path, const struct cs_timeline *lin
         split(&steps[i], &sum, (double)(turns - first), &path->ops[i], width);
         steps[i].producer = last_producer(path, i, lines, turns);
     }
+    blame_ports(path, lines, turns, steps);
     fuse(path, steps);
 }

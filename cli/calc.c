@@ -14,8 +14,9 @@ struct subject {
     struct profile profile;
     struct profile_rows rows;
     const struct profile_row *row;
+    struct cs_transfers *transfers;
     struct cs_code *code;
-    struct cs_evidence *evidence;
+    struct cs_testimony *evidence;
     struct cs_scheduler *scheduler;
     struct cs_account *account;
     bool opened;
@@ -103,7 +104,11 @@ static int open_subject(const struct parsed *args, struct subject *s, struct cs_
         return cs_fail(err, 2, "%s", cs_code_trouble(s->code));
     if (!cs_code_is_x86_64(s->code))
         return cs_fail(err, 95, "%s is no x86-64 code: only that can be explained so far", image->path);
-    rc = cs_evidence_open(s->profile.store, image->id, option(args, "event"), &s->evidence, err);
+    rc = cs_transfers_load(s->profile.store, CS_TRANSFERS_CHAIN, &s->transfers, err);
+    if (rc)
+        return rc;
+    rc = cs_testimony_open(s->profile.store, s->transfers, image->id, option(args, "event"), &s->evidence,
+                           err);
     if (rc)
         return rc;
     rc = calc_scheduler(args, &s->evidence->machine, image->id, &s->scheduler, err);
@@ -112,14 +117,28 @@ static int open_subject(const struct parsed *args, struct subject *s, struct cs_
     const struct cs_procedure *procedure = cs_code_procedure(s->code, s->row->start);
     if (!procedure)
         return cs_fail(err, 2, "the image has no code at 0x%" PRIx64, s->row->start);
-    return cs_account_open(s->code, procedure, s->evidence, s->scheduler, &s->account, err);
+    struct cs_known_count known = {0, 0};
+    const char *counted = option(args, "counted");
+    if (counted) {
+        char *end;
+        known.offset = strtoull(counted, &end, 0);
+        known.executions = *end == '=' ? strtod(end + 1, &end) : -1;
+        if (*end || !(known.executions > 0) || cs_code_procedure(s->code, known.offset) != procedure)
+            return cs_fail(err, 22,
+                           "--counted %s: give an address of this procedure, \"=\", and how often it ran",
+                           counted);
+    }
+    return cs_account_open(s->code, procedure, s->evidence, s->scheduler, counted ? &known : NULL,
+                           &s->account, err);
 }
 
 static void close_subject(struct subject *s)
 {
     cs_account_close(s->account);
     cs_scheduler_close(s->scheduler);
-    cs_evidence_close(s->evidence);
+    cs_testimony_close(s->evidence);
+    if (s->transfers)
+        cs_transfers_close(s->transfers);
     if (s->code)
         cs_code_close(s->code);
     if (s->opened) {
@@ -205,6 +224,7 @@ static const struct option_entry options[] = {
     {"event", 'e', "EVENT", "the event that counts time (default: cycles, else cpu-clock)"},
     {"cpu", 0, "MODEL",
      "scheduling model, as llvm-mca names it, or \"generic\" (default: by the recorded CPU's features)"},
+    {"counted", 0, "ADDRESS=N", "that instruction ran N times: cycles are absolute then, not fitted"},
     {"source", 'l', NULL, "source lines between the instructions"},
     {"all", 'a', NULL, "all blocks and all rows"},
     OPTION_STORE,

@@ -23,7 +23,7 @@ struct charge {
     enum cs_cause cause;      /* CS_N_CAUSES = unexplained */
     uint64_t stalled, guilty; /* offsets */
     double share;             /* of the procedure's samples */
-    double low, high;
+    double low, high, heaviest;
     bool observed;
     const char *reason;
 };

@@ -101,37 +101,43 @@ json_t *summary_json(const struct cs_summary *s)
 
 /* ---- words ---- */
 
-static void consider(struct charge *best, const struct charge *c)
+static bool same_charge(const struct charge *c, enum cs_cause cause, uint64_t guilty)
 {
-    if (c->share > best->share)
-        *best = *c;
+    return c->cause == cause && c->guilty == guilty;
 }
 
-struct charge worst_charge(const struct cs_account *a)
+enum { CHARGES_MOST = 512 };
+
+/* Adds a suspect's share to the charge against the same culprit. */
+static void accuse(struct charge *charges, unsigned *n, const struct charge *c)
 {
-    struct charge best = {.cause = CS_N_CAUSES, .reason = ""};
-    double total = a->summary.total;
-    for (uint32_t i = 0; i < a->cfg->n_insns && total > 0; i++) {
-        const struct cs_insn_account *insn = &a->insns[i];
-        double worth = a->cycles_a_sample > 0 ? insn->visits * a->scale / a->cycles_a_sample / total : 0;
-        if (insn->fused || insn->charged <= 0 || !(worth > 0))
+    for (unsigned i = 0; i < *n; i++) {
+        if (!same_charge(&charges[i], c->cause, c->guilty))
             continue;
-        for (unsigned k = 0; k < insn->verdict.n; k++) {
-            const struct cs_suspect *s = &insn->verdict.suspects[k];
-            struct charge c = {s->cause,         insn->op.offset, s->guilty ? s->guilty : insn->op.offset,
-                               s->share * worth, s->low * worth,  s->high * worth,
-                               s->observed,      s->reason};
-            consider(&best, &c);
+        if (c->share > charges[i].heaviest) {
+            charges[i].heaviest = c->share;
+            charges[i].stalled = c->stalled;
+            charges[i].reason = c->reason;
         }
-        struct charge u = {
-            CS_N_CAUSES, insn->op.offset, insn->op.offset, insn->verdict.unexplained * worth, 0, 0, false,
-            ""};
-        consider(&best, &u);
+        charges[i].share += c->share;
+        charges[i].low += c->low;
+        charges[i].high += c->high;
+        charges[i].observed |= c->observed;
+        return;
     }
-    /* Static stalls count over the whole chain. */
+    if (*n < CHARGES_MOST) {
+        charges[*n] = *c;
+        charges[(*n)++].heaviest = c->share;
+    }
+}
+
+/* Static stalls of one cause count over the whole chain; its heaviest instruction stands for it. */
+static void accuse_statics(const struct cs_account *a, struct charge *charges, unsigned *n)
+{
     for (int c = CS_CAUSE_DIVIDER; c < CS_N_CAUSES; c++) {
-        double share = total > 0 ? (a->summary.statics[c] + a->summary.share[c]) / total : 0, most = 0;
-        struct charge s = {(enum cs_cause)c, 0, 0, share, share, share, true, ""};
+        double share = (a->summary.statics[c] + a->summary.share[c]) / a->summary.total, most = 0;
+        struct charge s = {
+            .cause = (enum cs_cause)c, .share = share, .low = share, .high = share, .observed = true};
         for (uint32_t i = 0; i < a->cfg->n_insns; i++) {
             const struct cs_step *step = &a->insns[i].step;
             double part = c == CS_CAUSE_DIVIDER      ? step->divider
@@ -142,9 +148,47 @@ struct charge worst_charge(const struct cs_account *a)
             if (part > most)
                 most = part, s.stalled = s.guilty = a->insns[i].op.offset;
         }
-        if (most > 0)
-            consider(&best, &s);
+        s.reason = "";
+        if (most > 0 && *n < CHARGES_MOST)
+            charges[(*n)++] = s;
     }
+}
+
+struct charge worst_charge(const struct cs_account *a)
+{
+    struct charge charges[CHARGES_MOST], best = {.cause = CS_N_CAUSES, .reason = ""};
+    unsigned n = 0;
+    double total = a->summary.total;
+    for (uint32_t i = 0; i < a->cfg->n_insns && total > 0; i++) {
+        const struct cs_insn_account *insn = &a->insns[i];
+        double worth = a->cycles_a_sample > 0 ? insn->visits * a->scale / a->cycles_a_sample / total : 0;
+        if (insn->fused || insn->charged <= 0 || !(worth > 0))
+            continue;
+        for (unsigned k = 0; k < insn->verdict.n; k++) {
+            const struct cs_suspect *s = &insn->verdict.suspects[k];
+            struct charge c = {.cause = s->cause,
+                               .stalled = insn->op.offset,
+                               .guilty = s->guilty ? s->guilty : insn->op.offset,
+                               .share = s->share * worth,
+                               .low = s->low * worth,
+                               .high = s->high * worth,
+                               .observed = s->observed,
+                               .reason = s->reason};
+            if (s->cause < CS_CAUSE_DIVIDER)
+                accuse(charges, &n, &c);
+        }
+        struct charge u = {.cause = CS_N_CAUSES,
+                           .stalled = insn->op.offset,
+                           .guilty = insn->op.offset,
+                           .share = insn->verdict.unexplained * worth,
+                           .reason = ""};
+        accuse(charges, &n, &u);
+    }
+    if (total > 0)
+        accuse_statics(a, charges, &n);
+    for (unsigned i = 0; i < n; i++)
+        if (charges[i].share > best.share)
+            best = charges[i];
     return best;
 }
 

@@ -14,6 +14,7 @@ extern const struct command command_prof;
 extern const struct command command_calc;
 extern const struct command command_list;
 extern const struct command command_phases;
+extern const struct command command_sum;
 extern const struct command command_stats;
 extern const struct command command_diff;
 extern const struct command command_edges;
@@ -38,6 +39,7 @@ const struct command *const commands[] = {
     &command_calc,
     &command_list,
     &command_phases,
+    &command_sum,
     &command_stats,
     &command_diff,
     &command_edges,

@@ -13,6 +13,7 @@
 
 #define STACKS_MOST 50000
 #define TAGS_MOST 2000
+#define HISTOGRAM_BARS 60
 
 /* ---- stacks ---- */
 
@@ -53,16 +54,23 @@ int page_stacks(json_t *page, struct profile *p, struct cs_error *err)
 static json_t *histogram_json(const struct observed *o, unsigned c)
 {
     json_t *edges = json_array(), *shares = json_array();
-    double sum = 0, seen = 0;
+    double sum = 0, seen = 0, least = 0, most = 0, joined[HISTOGRAM_BARS] = {0};
     for (unsigned i = 0; i < CS_RATE_BINS; i++)
         sum += (double)o->sink->rates[c][i];
-    for (unsigned i = 0; i < CS_RATE_BINS && sum > 0; i++) {
+    for (unsigned i = 0; i < CS_RATE_BINS; i++) { /* what lies within the outermost 0.01 % on each side */
         double n = (double)o->sink->rates[c][i];
+        least = seen < 1e-4 * sum ? cs_rate_bin_least(i) : least;
+        most = n > 0 && seen <= (1 - 1e-4) * sum ? cs_rate_bin_middle(i) : most;
         seen += n;
-        if (seen < 1e-4 * sum || (seen - n) > (1 - 1e-4) * sum)
-            continue;
-        json_array_append_new(edges, json_real(1000 * cs_rate_bin_least(i)));
-        json_array_append_new(shares, json_real(100 * n / sum));
+    }
+    for (unsigned i = 0; i < CS_RATE_BINS && most > least; i++) {
+        double at = (cs_rate_bin_middle(i) - least) / (most - least) * HISTOGRAM_BARS;
+        unsigned bar = at < 0 ? 0 : at >= HISTOGRAM_BARS ? HISTOGRAM_BARS - 1 : (unsigned)at;
+        joined[bar] += (double)o->sink->rates[c][i];
+    }
+    for (unsigned i = 0; i < HISTOGRAM_BARS && most > least; i++) {
+        json_array_append_new(edges, json_real(1000 * (least + (most - least) * (i + 0.5) / HISTOGRAM_BARS)));
+        json_array_append_new(shares, json_real(100 * joined[i] / sum));
     }
     char title[200], x[120];
     snprintf(title, sizeof title, "%s: %.0f intervals kept", o->counters[c], sum);
@@ -135,7 +143,8 @@ int page_observed(json_t *page, const struct parsed *args, const struct profile 
     double cycles = 0;
     for (unsigned c = 0; c < o->sink->n_counters; c++) {
         json_array_append_new(counters, json_text(o->counters[c]));
-        json_array_append_new(histograms, histogram_json(o, c));
+        if (o->sink->whole_run.kept)
+            json_array_append_new(histograms, histogram_json(o, c));
     }
     if (o->sink->n_tags)
         tag_rows(o, rows, &cycles);

@@ -13,12 +13,14 @@
 #define LINES_MOST 3000
 #define INSNS_MOST 4000
 #define CONTEXT 4
-#define EXPLAIN_SECONDS 5.0 /* then the remaining procedures get no culprits: a page is built in under ten   \
-                             */
+#define EXPLAIN_SECONDS                                                                                      \
+    5.0 /* then the remaining procedures get no culprits: a page is built in under ten                       \
+         */
 
 struct subject {
     struct profile *profile;
     const struct profile_row *row;
+    const struct cs_transfers *transfers; /* NULL = could not be read: no culprits */
     struct cs_code *code;
     const struct annotation *a;
     unsigned event;
@@ -123,15 +125,15 @@ static json_t *causes_json(const struct cs_summary *s)
 static struct cs_account *explain(const struct parsed *args, const struct subject *s, json_t *detail)
 {
     struct cs_error ignored = {0};
-    struct cs_evidence *evidence = NULL;
+    struct cs_testimony *testimony = NULL;
     struct cs_scheduler *scheduler = NULL;
     struct cs_account *account = NULL;
     const struct cs_image *image = &s->row->image->image;
     const struct cs_procedure *procedure = cs_code_procedure(s->code, s->row->start);
-    if (procedure && cs_code_is_x86_64(s->code) &&
-        cs_evidence_open(s->profile->store, image->id, NULL, &evidence, &ignored) == 0 &&
-        calc_scheduler(args, &evidence->machine, image->id, &scheduler, &ignored) == 0 &&
-        cs_account_open(s->code, procedure, evidence, scheduler, &account, &ignored) == 0) {
+    if (procedure && s->transfers && cs_code_is_x86_64(s->code) &&
+        cs_testimony_open(s->profile->store, s->transfers, image->id, NULL, &testimony, &ignored) == 0 &&
+        calc_scheduler(args, &testimony->machine, image->id, &scheduler, &ignored) == 0 &&
+        cs_account_open(s->code, procedure, testimony, scheduler, NULL, &account, &ignored) == 0) {
         struct charge worst = worst_charge(account);
         char sentence[1200];
         const char *advice = charge_advice(worst.cause);
@@ -141,7 +143,7 @@ static struct cs_account *explain(const struct parsed *args, const struct subjec
         json_object_set_new(detail, "causes", causes_json(&account->summary));
     }
     cs_scheduler_close(scheduler);
-    cs_evidence_close(evidence);
+    cs_testimony_close(testimony);
     return account;
 }
 
@@ -153,11 +155,11 @@ static double now_s(void)
 }
 
 static json_t *detail_json(const struct parsed *args, struct profile *p, const struct profile_row *row,
-                           double until)
+                           const struct cs_transfers *transfers, double until)
 {
     struct cs_error ignored = {0};
     struct annotation a;
-    struct subject s = {.profile = p, .row = row, .a = &a, .event = p->main_event};
+    struct subject s = {.profile = p, .row = row, .transfers = transfers, .a = &a, .event = p->main_event};
     if (cs_code_open(&row->image->image, p->store, &s.code, &ignored) < 0)
         return NULL;
     if (annotate_procedure(p, row, s.code, option(args, "source"), &a, &ignored) < 0) {
@@ -180,7 +182,10 @@ static json_t *detail_json(const struct parsed *args, struct profile *p, const s
 int page_procedures(json_t *page, const struct parsed *args, struct profile *p, struct profile_rows *rows,
                     unsigned n_details, struct cs_error *err)
 {
+    struct cs_error ignored = {0};
+    struct cs_transfers *transfers = NULL;
     (void)err;
+    (void)cs_transfers_load(p->store, CS_TRANSFERS_CHAIN, &transfers, &ignored);
     json_t *events = json_array(), *totals = json_array(), *images = json_array(), *table = json_array();
     json_t *details = json_array();
     for (unsigned e = 0; e < p->n_events; e++) {
@@ -203,7 +208,7 @@ int page_procedures(json_t *page, const struct parsed *args, struct profile *p, 
             json_array_append_new(row, json_integer((json_int_t)r->samples[e]));
         json_t *detail = NULL;
         if (json_array_size(details) < n_details && r->name && r->image->image.kind == CS_IMAGE_ELF)
-            detail = detail_json(args, p, r, until);
+            detail = detail_json(args, p, r, transfers, until);
         json_array_append_new(row, json_integer(detail ? (json_int_t)json_array_size(details) : -1));
         if (detail)
             json_array_append_new(details, detail);
@@ -211,6 +216,8 @@ int page_procedures(json_t *page, const struct parsed *args, struct profile *p, 
         progress_step(&bar, i);
     }
     progress_fini(&bar);
+    if (transfers)
+        cs_transfers_close(transfers);
     json_object_set_new(page, "events", events);
     json_object_set_new(page, "totals", totals);
     json_object_set_new(page, "main_event", json_integer(p->main_event));

@@ -4,6 +4,7 @@
 const P = JSON.parse(document.getElementById("profile").textContent);
 const $ = (id) => document.getElementById(id);
 const number = (n) => n == null ? "" : Number(n).toLocaleString("en-US", { maximumFractionDigits: 2 });
+const fine = (n) => n == null ? "" : Math.abs(n) < 0.0005 ? "0" : n.toFixed(3);
 const share = (n) => n == null || !isFinite(n) ? "" : n.toFixed(1);
 
 function show(id, label) {
@@ -207,8 +208,8 @@ if (P.compare) {
   $("compare-note").textContent = P.compare.note;
   const mark = (r) => r[4] ? (r[2] > r[1] ? "worse" : "better") : "";
   window.compareGrid = new Grid($("compare-body"), [
-    { head: "A", value: (r) => r[1], show: number }, { head: "B", value: (r) => r[2], show: number },
-    { head: "B − A", value: (r) => r[2] - r[1], show: number, mark }, { head: "B / A", value: (r) => r[3], show: (v) => v == null ? "" : v.toFixed(2) },
+    { head: "A", value: (r) => r[1], show: fine }, { head: "B", value: (r) => r[2], show: fine },
+    { head: "B − A", value: (r) => r[2] - r[1], show: fine, mark }, { head: "B / A", value: (r) => r[3], show: (v) => v == null ? "" : v.toFixed(2) },
     { head: "real?", value: (r) => (r[4] ? "yes" : "no"), text: true }, { head: "procedure", text: true, value: (r) => r[0] }, { head: "image", text: true, value: (r) => r[5] }], P.compare.rows, null);
   $("compare-body").classList.add("scroll");
   window.compareGrid.draw();

@@ -9,15 +9,16 @@
 #include <string.h>
 #include <time.h>
 
-enum { EDGES, EDGES_512, EDGES_4096, STARTS, MEMORY, BRANCHES, LINES, WINDOWS, N_TABLES };
+enum { EDGES, EDGES_512, EDGES_4096, STARTS, MEMORY, BRANCHES, LINES, WINDOWS, FOOTPRINTS, N_TABLES };
 static const char *const events[N_TABLES] = {"burst-edges",  "burst-edges-512", "burst-edges-4096",
                                              "burst-starts", "burst-memory",    "burst-branches",
-                                             "burst-lines",  "burst-windows"};
+                                             "burst-lines",  "burst-windows",   "burst-footprints"};
 static const struct cs_schema *schema_of(int table)
 {
     const struct cs_schema *const schemas[N_TABLES] = {
-        &cs_schema_edges,  &cs_schema_edges,    &cs_schema_edges,      &cs_schema_points,
-        &cs_schema_memory, &cs_schema_branches, &cs_schema_code_lines, &cs_schema_windows};
+        &cs_schema_edges,      &cs_schema_edges,   &cs_schema_edges,
+        &cs_schema_points,     &cs_schema_memory,  &cs_schema_branches,
+        &cs_schema_code_lines, &cs_schema_windows, &cs_schema_footprints};
     return schemas[table];
 }
 
@@ -27,6 +28,7 @@ struct image_tables {
 };
 
 #define PAGES 256
+#define FOOTPRINT_ROWS 200000 /* of an image between two merges: some 2 MB on disk */
 struct placed_page {
     uint64_t page; /* address / 4096 + 1, 0 = free */
     struct image_tables *tables;
@@ -183,10 +185,38 @@ static int add_columns(struct cs_burst_rows *rows, int table, uint64_t addr, con
     return add(tables, table, row);
 }
 
+/* The lines that an instruction drew, where it came to new ones; an instruction's share of a table is
+ * bounded. */
+static int add_footprint(struct cs_burst_rows *rows, const struct cs_burst_memory_row *memory)
+{
+    uint64_t row[CS_FOOTPRINT_N];
+    const uint32_t *column = memory->column;
+    uint32_t n = column[CS_MEMORY_EXECUTIONS - 1];
+    uint32_t fresh = column[CS_MEMORY_FIRST_LINES - 1] + column[CS_MEMORY_FAR_LINES - 1];
+    if (n < 8 || fresh * 50ULL < n)
+        return 0;
+    struct image_tables *tables = place(rows, memory->addr, &row[CS_FOOTPRINT_OFFSET]);
+    if (!tables || (tables->table[FOOTPRINTS] && cs_table_rows(tables->table[FOOTPRINTS]) > FOOTPRINT_ROWS))
+        return 0;
+    int rc = 0;
+    uint32_t drawn = n < CS_BURST_DRAWS ? n : CS_BURST_DRAWS;
+    for (uint32_t i = 0; i < drawn && rc == 0; i++) {
+        row[CS_FOOTPRINT_LINE] = memory->line[i];
+        row[CS_FOOTPRINT_DRAWN] = 1;
+        row[CS_FOOTPRINT_BURSTS] = 1;
+        for (uint32_t k = 0; k < i; k++) /* drawn twice in this burst: one burst */
+            if (memory->line[k] == memory->line[i])
+                row[CS_FOOTPRINT_BURSTS] = 0;
+        rc = add(tables, FOOTPRINTS, row);
+    }
+    return rc;
+}
+
 long cs_burst_rows_add(struct cs_burst_rows *rows, pid_t pid, const struct cs_burst_shared *answer)
 {
     _Static_assert(CS_BURST_MEMORY_COLUMNS == CS_MEMORY_N - 1, "wire and store agree");
     _Static_assert(CS_BURST_BRANCH_COLUMNS == CS_BRANCH_N - 1, "wire and store agree");
+    _Static_assert(CS_BURST_DRAWS == CS_FOOTPRINT_DRAWS, "wire and store agree");
     _Static_assert(CS_BURST_LINE_COLUMNS == CS_CODE_LINE_N - 1, "wire and store agree");
     static const uint32_t one = 1;
     memset(rows->pages, 0, sizeof rows->pages);
@@ -198,6 +228,8 @@ long cs_burst_rows_add(struct cs_burst_rows *rows, pid_t pid, const struct cs_bu
     for (uint32_t i = 0; !rc && i < answer->outcome.n_memory; i++)
         rc = add_columns(rows, MEMORY, answer->memory[i].addr, answer->memory[i].column,
                          CS_BURST_MEMORY_COLUMNS);
+    for (uint32_t i = 0; !rc && i < answer->outcome.n_memory; i++)
+        rc = add_footprint(rows, &answer->memory[i]);
     for (uint32_t i = 0; !rc && i < answer->outcome.n_branches; i++)
         rc = add_columns(rows, BRANCHES, answer->branches[i].addr, answer->branches[i].column,
                          CS_BURST_BRANCH_COLUMNS);

@@ -83,9 +83,12 @@ struct cs_burst_edge_row {
 #define CS_BURST_MEMORY_COLUMNS 23
 #define CS_BURST_BRANCH_COLUMNS 8
 #define CS_BURST_LINE_COLUMNS 6
+#define CS_BURST_DRAWS 16 /* CS_FOOTPRINT_DRAWS */
 struct cs_burst_memory_row {
     uint64_t addr;
     uint32_t column[CS_BURST_MEMORY_COLUMNS];
+    uint64_t
+        line[CS_BURST_DRAWS]; /* drawn uniformly from the lines of all its accesses, as many as there were */
 };
 struct cs_burst_branch_row {
     uint64_t addr;

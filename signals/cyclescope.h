@@ -80,31 +80,46 @@ typedef unsigned cs_signal;
 #define CS_ADDRESS 0x100u
 
 #define CS_API __attribute__((visibility("default")))
+#define CS_HOT static inline __attribute__((always_inline, unused, no_instrument_function))
 
 /* This thread's line. Always valid; use the functions below. */
 extern CS_API __thread volatile uint64_t *cs_line __attribute__((tls_model("initial-exec")));
 
+/* The same line as a page of the thread's own storage, for executables linked with libcyclescope.a: define
+ * CS_EXECUTABLE before including this header, and a set of a constant signal is one instruction, no load. */
+struct cs_page {
+    char before[1664];
+    volatile uint64_t line[16];
+    char after[4096 - 1664 - 16 * 8];
+};
+#ifdef CS_EXECUTABLE
+extern __thread struct cs_page cs_page __attribute__((tls_model("local-exec")));
+#define CS_LINE cs_page.line
+#else
+#define CS_LINE cs_line
+#endif
+
 /* ---- hot: inline, one store each ---- */
 
 /* From now on this thread does `value`. */
-static inline void cs_set(cs_signal signal, uint64_t value)
+CS_HOT void cs_set(cs_signal signal, uint64_t value)
 {
-    cs_line[signal] = value;
+    CS_LINE[signal] = value;
 }
 
 /* Adds to this thread's counter; one instruction on x86-64, so that a signal handler's adds are not lost. */
-static inline void cs_add(cs_signal signal, uint64_t n)
+CS_HOT void cs_add(cs_signal signal, uint64_t n)
 {
 #if defined(__x86_64__)
-    __asm__ volatile("addq %1, %0" : "+m"(cs_line[signal]) : "er"(n) : "cc");
+    __asm__ volatile("addq %1, %0" : "+m"(CS_LINE[signal]) : "er"(n) : "cc");
 #else
-    cs_line[signal] = cs_line[signal] + n;
+    CS_LINE[signal] = CS_LINE[signal] + n;
 #endif
 }
 
-static inline uint64_t cs_get(cs_signal signal)
+CS_HOT uint64_t cs_get(cs_signal signal)
 {
-    return cs_line[signal];
+    return CS_LINE[signal];
 }
 
 /* Sets until the enclosing block is left (return, break, goto, C++ exception, thread cancellation; not
@@ -119,15 +134,15 @@ struct cs_scope {
     cs_signal signal;
     uint64_t before;
 };
-static inline struct cs_scope cs_scope_enter(cs_signal signal, uint64_t value)
+CS_HOT struct cs_scope cs_scope_enter(cs_signal signal, uint64_t value)
 {
-    struct cs_scope scope = {signal, cs_line[signal]};
-    cs_line[signal] = value;
+    struct cs_scope scope = {signal, CS_LINE[signal]};
+    CS_LINE[signal] = value;
     return scope;
 }
-static inline void cs_scope_leave(struct cs_scope *scope)
+CS_HOT void cs_scope_leave(struct cs_scope *scope)
 {
-    cs_line[scope->signal] = scope->before;
+    CS_LINE[scope->signal] = scope->before;
 }
 
 /* ---- cold: each of these also attaches the calling thread ---- */

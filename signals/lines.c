@@ -14,6 +14,7 @@
 #include <signal.h>
 #include <stdbool.h>
 #include <stdlib.h>
+#include <sys/mman.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
@@ -73,6 +74,28 @@ static uint32_t line_of_other_copy(struct cs_segment_header *h, uint32_t tid)
     return h->n_lines;
 }
 
+/* ---- cs_page: the line's page mapped over a page of the thread's own storage ---- */
+
+static void *pages[CS_LINES_MAX]; /* by line; of this process */
+
+/* A second mapping of the line's page, made of the first one. In a private segment it fails, and the page
+ * stays the thread's own memory. */
+static void page_map(struct cs_segment_header *h, uint32_t i)
+{
+    if (!cs_page_of_thread)
+        return;
+    char *page = cs_page_of_thread(), *line = (char *)cs_segment_line(h, i) - CS_LINE_IN_PAGE;
+    if (mremap(line, 0, CS_PAGE_BYTES, MREMAP_MAYMOVE | MREMAP_FIXED, page) != MAP_FAILED)
+        pages[i] = page;
+}
+
+static void page_unmap(uint32_t i)
+{
+    if (pages[i])
+        mmap(pages[i], CS_PAGE_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
+    pages[i] = NULL;
+}
+
 static void claim(struct cs_segment_header *h)
 {
     struct cs_segment_owner *owners = cs_segment_owners(h);
@@ -97,6 +120,12 @@ static void claim(struct cs_segment_header *h)
             __atomic_store_n(&h->lines_used, i + 1, __ATOMIC_RELEASE);
     }
     owners[i].users++;
+    if (cs_page_of_thread) { /* what it wrote before it had a line */
+        const uint64_t *before = (const uint64_t *)((char *)cs_page_of_thread() + CS_LINE_IN_PAGE);
+        for (unsigned w = 0; owners[i].users == 1 && w < CS_SIGNALS_MAX; w++)
+            cs_segment_line(h, i)[w] = before[w];
+    }
+    page_map(h, i);
     cs_line = cs_segment_line(h, i);
 }
 
@@ -109,6 +138,7 @@ static void release(void *line_was)
     struct cs_segment_owner *owners = cs_segment_owners(h);
     const uint32_t i = line_index(h, cs_line);
     cs_line = sink;
+    page_unmap(i);
     const bool taken = cs_segment_lock();
     if (owners[i].users > 1) {
         owners[i].users--;
@@ -154,9 +184,15 @@ static void own_line_after_fork(struct cs_segment_header *h)
     struct cs_segment_owner *owners = cs_segment_owners(h);
     h->lock = 0;
     const uint32_t mine = cs_line == sink ? h->n_lines : line_index(h, cs_line);
-    for (uint32_t i = 0; i < h->lines_used; i++)
-        if (i != mine)
+    for (uint32_t i = 0; i < CS_LINES_MAX; i++) {
+        if (i == mine)
+            continue;
+        page_unmap(i); /* of threads that the child doesn't have, but whose stacks it may use again */
+        if (i < h->lines_used)
             owners[i].tid = 0;
+    }
+    if (mine < h->n_lines)
+        page_map(h, mine);
     h->first_free = 0;
     if (mine == h->n_lines)
         return;

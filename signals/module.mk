@@ -12,9 +12,9 @@ SIGNALS_A  := $(BUILD)/libcyclescope.a
 SIGNALS_SO := $(BUILD)/libcyclescope.so
 SIGNALS_PC := $(BUILD)/cyclescope.pc
 
-$(SIGNALS_A): $(SIGNALS_RUNTIME)
+$(SIGNALS_A): $(SIGNALS_RUNTIME) $(BUILD)/signals/page.o
 	$(call say,AR,$@)rm -f $@ && $(AR) rcs $@ $^
-$(SIGNALS_STATIC): $(SIGNALS_BOTH) $(BUILD)/signals/threads_static.o
+$(SIGNALS_STATIC): $(SIGNALS_BOTH) $(BUILD)/signals/page.o $(BUILD)/signals/threads_static.o
 	$(call say,AR,$@)rm -f $@ && $(AR) rcs $@ $^
 $(SIGNALS_SO).1: $(SIGNALS_RUNTIME) signals/cyclescope.map
 	$(call say,LD,$@)$(CC) -shared -Wl,-soname,libcyclescope.so.1 -Wl,-z,nodelete -Wl,-z,defs \
@@ -42,6 +42,11 @@ INSTALL  += signals/cyclescope.h:include/cyclescope.h $(SIGNALS_A):lib/libcycles
 SIGNALS_TESTS := signals_life signals_set
 programs.signals_life.libs = $(SIGNALS_A) $(LIB) -lpthread
 programs.signals_set.libs  = $(SIGNALS_A)
+# The same cases once more with stores to cs_page.
+$(BUILD)/tests/programs/signals_life_direct: tests/programs/signals_life.c $(SIGNALS_A) $(BUILD)/libcyclescope-all.a
+	@mkdir -p $(@D)
+	$(call say,CC,$<)$(CC) $(CPPFLAGS) -DCS_EXECUTABLE -std=gnu11 $(WARN) -O2 -g -MMD -MP -o $@ $< $(SIGNALS_A) $(LIB) -lpthread
+TEST_PROGRAMS += $(BUILD)/tests/programs/signals_life_direct
 $(SIGNALS_TESTS:%=$(BUILD)/tests/programs/%): $(SIGNALS_A) $(BUILD)/libcyclescope-all.a
 
 # The GCC plugin; its headers are C++ and not clean under our warnings.
@@ -56,3 +61,24 @@ $(SIGNALS_PLUGIN): signals/plugin/plugin.cc signals/plugin/point.c signals/plugi
 	$(call say,PLUGIN,$@)gcc -std=gnu11 -D_GNU_SOURCE -I. $(WARN) -O2 -fPIC -c -o $(@D)/point.o signals/plugin/point.c && \
 	  g++ -std=gnu++14 -I. -isystem $(PLUGIN_HEADERS) -fno-rtti -fno-exceptions -O2 -Wall -Wextra -fPIC -shared \
 	  -o $@ signals/plugin/plugin.cc $(@D)/point.o
+
+# Programs built with -fsanitize-coverage=trace-pc.
+SIGNALS_TRACE := $(BUILD)/libcyclescope-trace.a
+$(SIGNALS_TRACE): $(BUILD)/signals/trace_pc.o
+	$(call say,AR,$@)rm -f $@ && $(AR) rcs $@ $^
+PROGRAMS += $(SIGNALS_TRACE)
+INSTALL  += $(SIGNALS_TRACE):lib/libcyclescope-trace.a
+
+# require "cyclescope" for lua5.4; carries its own copy of the runtime, which joins another one's segment.
+LUA_CFLAGS := $(shell pkg-config --cflags lua5.4 2>/dev/null)
+SIGNALS_LUA := $(BUILD)/lua/cyclescope.so
+ifneq ($(LUA_CFLAGS),)
+PROGRAMS += $(SIGNALS_LUA)
+INSTALL  += $(SIGNALS_LUA):lib/lua/5.4/cyclescope.so
+endif
+$(SIGNALS_LUA): signals/lua/cyclescope_lua.c signals/cyclescope.h $(SIGNALS_RUNTIME)
+	@mkdir -p $(@D)
+	$(call say,LD,$@)$(CC) -I. -D_GNU_SOURCE $(LUA_CFLAGS) -std=gnu11 $(WARN) -O2 -g -fPIC -fvisibility=hidden -shared \
+	  -Wl,-z,nodelete -Wl,--version-script,signals/lua/exports.map -o $@ signals/lua/cyclescope_lua.c $(SIGNALS_RUNTIME)
+bench.signals-set.libs = $(SIGNALS_A)
+$(BUILD)/bench/signals-set: $(SIGNALS_A)

@@ -25,8 +25,14 @@
 #define CS_SIGNALS_AT 4096u
 #define CS_OWNERS_AT                                                                                         \
     (CS_SIGNALS_AT + CS_ROUND_PAGE(CS_SIGNALS_MAX * (unsigned)sizeof(struct cs_segment_signal)))
-#define CS_LINES_AT (CS_OWNERS_AT + CS_ROUND_PAGE(CS_LINES_MAX * (unsigned)sizeof(struct cs_segment_owner)))
-#define CS_NAMES_AT (CS_LINES_AT + CS_LINES_MAX * CS_LINE_BYTES)
+/* A page for each line, so that it can be mapped over a thread's cs_page too; the line stands in the page
+ * where little else does (page starts are crowded, and loads from the same offset in other pages would wait
+ * for its stores). */
+#define CS_PAGES_AT (CS_OWNERS_AT + CS_ROUND_PAGE(CS_LINES_MAX * (unsigned)sizeof(struct cs_segment_owner)))
+#define CS_PAGE_BYTES 4096u
+#define CS_LINE_IN_PAGE 1664u
+#define CS_LINES_AT (CS_PAGES_AT + CS_LINE_IN_PAGE)
+#define CS_NAMES_AT (CS_PAGES_AT + CS_LINES_MAX * CS_PAGE_BYTES + CS_PAGE_BYTES)
 #define CS_SEGMENT_BYTES (CS_NAMES_AT + CS_NAMES_BYTES)
 
 /* segment_map.c */
@@ -36,6 +42,9 @@ extern CS_HIDDEN struct cs_segment_header *cs_segment;
 CS_HIDDEN int cs_segment_map(void);
 /* In a forked child: replaces the parent's segment by one of the child's, same addresses, same contents. */
 CS_HIDDEN void cs_segment_after_fork(void);
+
+/* page.c, in executables whose code stores to cs_page directly: this thread's. */
+CS_HIDDEN void *cs_page_of_thread(void) __attribute__((weak));
 
 /* lock.c: not recursive; cs_segment_lock returns false where this thread holds it already (or there is no
  * segment).

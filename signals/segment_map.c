@@ -97,7 +97,7 @@ static void write_header(struct cs_segment_header *h)
         .names_at = CS_NAMES_AT,
         .names_size = CS_NAMES_BYTES,
         .n_lines = CS_LINES_MAX,
-        .line_bytes = CS_LINE_BYTES,
+        .line_bytes = CS_PAGE_BYTES,
         .exe_base = executable_base(),
         .copies = 1,
     };
@@ -184,7 +184,7 @@ static void inherit(struct cs_segment_header *child, const char *parent)
         return;
     memcpy((char *)child + mine, parent + mine, CS_LINE_BYTES);
     const size_t owner =
-        CS_OWNERS_AT + (mine - CS_LINES_AT) / CS_LINE_BYTES * sizeof(struct cs_segment_owner);
+        CS_OWNERS_AT + (mine - CS_LINES_AT) / CS_PAGE_BYTES * sizeof(struct cs_segment_owner);
     memcpy((char *)child + owner, parent + owner, sizeof(struct cs_segment_owner));
 }
 

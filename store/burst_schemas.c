@@ -41,3 +41,6 @@ const struct cs_schema cs_schema_code_lines = {"code-lines",
                                                 {"far", CS_SUM},
                                                 {"page_first", CS_SUM},
                                                 {"page_far", CS_SUM}}};
+
+const struct cs_schema cs_schema_footprints = {
+    "footprints", 4, 2, {{"offset", CS_KEY}, {"line", CS_KEY}, {"draws", CS_SUM}, {"bursts", CS_SUM}}};

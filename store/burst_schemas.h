@@ -11,6 +11,8 @@
  * where bursts began, one a burst burst-memory         memory         what each memory instruction touched
  *   burst-branches       branches       how predictable each conditional or indirect branch was
  *   burst-lines          code-lines     how soon each 64-byte line of code was fetched again
+ *   burst-footprints     footprints     lines drawn at random from those that a memory instruction touched:
+ * how often two bursts draw the same tells how many there are in all
  *
  * Epoch counters: "bursts", "burst-instructions", "burst-end.CAUSE", "burst-skip.CAUSE", "burst-held-ns".
  *
@@ -89,6 +91,19 @@ enum cs_code_line_column {
     CS_CODE_LINE_PAGE_FIRST, /* visits that were the first of the line's page */
     CS_CODE_LINE_PAGE_FAR,   /* visits with 64 or more other pages of code since that page's last one */
     CS_CODE_LINE_N,
+};
+
+/* Keys "offset" of the instruction and "line" (address / 64); values: how often that line was drawn, and in
+ * how many bursts. Up to CS_FOOTPRINT_DRAWS of each instruction and burst, only of instructions that come to
+ * new lines. */
+extern const struct cs_schema cs_schema_footprints;
+#define CS_FOOTPRINT_DRAWS 16
+enum cs_footprint_column {
+    CS_FOOTPRINT_OFFSET,
+    CS_FOOTPRINT_LINE,
+    CS_FOOTPRINT_DRAWN,
+    CS_FOOTPRINT_BURSTS,
+    CS_FOOTPRINT_N,
 };
 
 #endif

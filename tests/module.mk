@@ -7,7 +7,7 @@ $(BUILD)/tests/unit/%_test: $(BUILD)/tests/unit/%_test.o $(LIB)
 	$(call say,LD,$@)$(CC) $(ALL_LDFLAGS) $(LDFLAGS) -o $@ $< $(LIB) $(ALL_LIBS) -lcmocka
 
 # Programs that tests observe or sample: tests/programs/x.c -> build/tests/programs/x
-TEST_PROGRAMS := $(patsubst %.c,$(BUILD)/%,$(wildcard tests/programs/*.c))
+TEST_PROGRAMS += $(patsubst %.c,$(BUILD)/%,$(wildcard tests/programs/*.c))
 $(BUILD)/tests/programs/%: tests/programs/%.c
 	@mkdir -p $(@D)
 	$(call say,CC,$<)$(CC) $(CPPFLAGS) -std=gnu11 $(WARN) -O2 -g -fno-omit-frame-pointer -MMD -MP -o $@ $< $(programs.$*.libs)

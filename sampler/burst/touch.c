@@ -206,6 +206,20 @@ static void places(int row, uint32_t *column, uint64_t addr, uint64_t size)
     }
 }
 
+/* A uniform draw without knowing how many will come (Vitter's reservoir). */
+static void draw_line(struct cs_burst_memory_row *row, uint64_t line)
+{
+    static uint64_t state = 88172645463325252;
+    uint32_t n = row->column[CS_MEMORY_EXECUTIONS - 1]; /* this one counted */
+    uint32_t at = n - 1;
+    if (n > CS_BURST_DRAWS) {
+        state = state * 6364136223846793005 + 1442695040888963407;
+        at = (uint32_t)((state >> 32) * n >> 32);
+    }
+    if (at < CS_BURST_DRAWS)
+        row->line[at] = line;
+}
+
 void touch(uint64_t insn, unsigned number, unsigned flags, uint64_t addr, uint64_t size, bool pointer)
 {
     uint32_t rows = shared->outcome.n_memory;
@@ -222,6 +236,7 @@ void touch(uint64_t insn, unsigned number, unsigned flags, uint64_t addr, uint64
         before[row].known = 0;
     }
     column[CS_MEMORY_EXECUTIONS - 1]++;
+    draw_line(&shared->memory[row], addr / 64);
     column[CS_MEMORY_LOADS - 1] += (flags & OP_READ) != 0;
     column[CS_MEMORY_STORES - 1] += (flags & OP_WRITE) != 0;
     column[CS_MEMORY_BYTES - 1] += (uint32_t)size;

@@ -129,15 +129,28 @@ void instrumenter::measure()
     }
 }
 
-/* First source position in the region; the function's own where nothing tells. */
+/* Where a loop stands in the source: its exit condition's line ("for", "while"), else its first statement's.
+ * A method: its declaration's. */
 static expanded_location place(class loop *l, tree decl)
 {
-    if (loop_outer(l))
-        for (gimple_stmt_iterator g = gsi_start_bb(l->header); !gsi_end_p(g); gsi_next(&g))
-            if (LOCATION_LOCUS(gimple_location(gsi_stmt(g))) > BUILTINS_LOCATION &&
-                !is_gimple_debug(gsi_stmt(g)))
-                return expand_location(gimple_location(gsi_stmt(g)));
-    return expand_location(DECL_SOURCE_LOCATION(decl));
+    location_t best = UNKNOWN_LOCATION;
+    if (loop_outer(l)) {
+        edge e;
+        unsigned i;
+        auto_vec<edge> exits = get_loop_exit_edges(l);
+        FOR_EACH_VEC_ELT(exits, i, e)
+        {
+            gimple *last = last_stmt(e->src);
+            if (best == UNKNOWN_LOCATION && last && gimple_code(last) == GIMPLE_COND)
+                best = gimple_location(last);
+        }
+        for (gimple_stmt_iterator g = gsi_start_bb(l->header); best == UNKNOWN_LOCATION && !gsi_end_p(g);
+             gsi_next(&g))
+            if (!is_gimple_debug(gsi_stmt(g)) &&
+                LOCATION_LOCUS(gimple_location(gsi_stmt(g))) > BUILTINS_LOCATION)
+                best = gimple_location(gsi_stmt(g));
+    }
+    return expand_location(best == UNKNOWN_LOCATION ? DECL_SOURCE_LOCATION(decl) : best);
 }
 
 gimple *instrumenter::make(basic_block bb, enum cs_point_kind kind, bool tag, unsigned add_word)
@@ -146,11 +159,10 @@ gimple *instrumenter::make(basic_block bb, enum cs_point_kind kind, bool tag, un
     const expanded_location at = place(l, fun->decl);
     struct cs_point point = {};
     point.kind = kind;
-    point.position_independent = flag_pic && !flag_pie;
-    point.tls =
-        options.local_exec_forced && !point.position_independent ? CS_TLS_LOCAL_EXEC : CS_TLS_INITIAL_EXEC;
+    point.position_independent = flag_shlib != 0;
+    point.tls = point.position_independent || options.shared_runtime ? CS_TLS_POINTER : CS_TLS_PAGE;
     point.tag = tag;
-    point.add_word = add_word;
+    point.add_words = (add_word ? 1u << add_word : 0) | (tag && options.count_points ? 1u << 14 : 0);
     point.file = at.file ? at.file : "";
     point.function = IDENTIFIER_POINTER(DECL_ASSEMBLER_NAME(fun->decl));
     point.line = at.line;
@@ -162,7 +174,7 @@ gimple *instrumenter::make(basic_block bb, enum cs_point_kind kind, bool tag, un
         return NULL;
     auto_vec<tree, 2> unused;
     vec<tree, va_gc> *outputs = NULL;
-    for (unsigned i = 0; i < 1u + (tag && point.position_independent); i++) {
+    for (unsigned i = 0; i < cs_point_registers(&point); i++) {
         tree constraint = build_tree_list(NULL_TREE, build_string(4, "=&r"));
         tree scratch = make_ssa_name(long_unsigned_type_node);
         vec_safe_push(outputs, build_tree_list(constraint, scratch));

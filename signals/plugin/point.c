@@ -37,6 +37,8 @@ static bool counts(struct cs_point_options *o, const char *value)
             o->count_calls = true;
         else if (strcmp(word, "allocations") == 0)
             o->count_allocations = true;
+        else if (strcmp(word, "points") == 0)
+            o->count_points = true;
         else
             return false;
     }
@@ -85,10 +87,8 @@ bool cs_point_option(struct cs_point_options *o, const char *key, const char *va
         ok = (o->allow = list(value)) != NULL;
     else if (strcmp(key, "deny") == 0)
         ok = (o->deny = list(value)) != NULL;
-    else if (strcmp(key, "tls") == 0 && value && strcmp(value, "local-exec") == 0)
-        o->local_exec_forced = true;
-    else if (strcmp(key, "tls") == 0 && value && strcmp(value, "initial-exec") == 0)
-        o->initial_exec_forced = true;
+    else if (strcmp(key, "shared-runtime") == 0)
+        o->shared_runtime = true;
     else if (strcmp(key, "strict") == 0)
         o->strict = true;
     else if (strcmp(key, "verbose") == 0)
@@ -98,9 +98,10 @@ bool cs_point_option(struct cs_point_options *o, const char *key, const char *va
     if (!ok)
         snprintf(why, size,
                  "cyclescope plugin: option %s%s%s makes no sense; known: methods, loops, every-iteration, "
-                 "count=iterations,calls,allocations, min-body=N, min-loop=N, short=N, allow=LIST, deny=LIST "
+                 "count=iterations,calls,allocations,points, min-body=N, min-loop=N, short=N, allow=LIST, "
+                 "deny=LIST "
                  "(names "
-                 "with * and ?, or @FILE), tls=local-exec|initial-exec, strict, verbose",
+                 "with * and ?, or @FILE), shared-runtime, strict, verbose",
                  key, value ? "=" : "", value ? value : "");
     return ok;
 }
@@ -174,19 +175,30 @@ static void put_record(struct text *t, const struct cs_point *p)
         p->line, p->loop & 0xffffu, p->depth < 255 ? p->depth : 255, (unsigned)p->kind);
 }
 
+unsigned cs_point_registers(const struct cs_point *p)
+{
+    return p->tls == CS_TLS_PAGE ? 0 : p->tag && p->position_independent ? 2 : 1;
+}
+
+/* The line's first word: by one instruction from %fs in an executable, else through the pointer in %0. */
 size_t cs_point_text(const struct cs_point *p, char *out, size_t size)
 {
     struct text t = {out, size, false};
-    if (p->tls == CS_TLS_LOCAL_EXEC)
-        put(&t, "movq\t%%%%fs:cs_line@tpoff, %%0");
-    else
-        put(&t, "movq\tcs_line@gottpoff(%%%%rip), %%0\n\tmovq\t%%%%fs:(%%0), %%0");
+    const bool direct = p->tls == CS_TLS_PAGE;
+    if (!direct)
+        put(&t, "movq\tcs_line@gottpoff(%%%%rip), %%0\n\tmovq\t%%%%fs:(%%0), %%0\n\t");
     if (p->tag && p->position_independent)
         put(&t, "\n1:\tleaq\t1b(%%%%rip), %%1\n\tmovq\t%%1, (%%0)");
     else if (p->tag)
-        put(&t, "\n\t.hidden __ehdr_start\n1:\tmovq\t$__ehdr_start-1b, (%%0)");
-    if (p->add_word)
-        put(&t, "\n\taddq\t$1, %u(%%0)", 8 * p->add_word);
+        put(&t, "\n\t.hidden __ehdr_start\n1:\tmovq\t$__ehdr_start-1b, %s",
+            direct ? "%%fs:cs_page@tpoff+1664" : "(%0)");
+    for (unsigned word = 1; word < 16; word++)
+        if (p->add_words & (1u << word)) {
+            if (direct)
+                put(&t, "\n\taddq\t$1, %%%%fs:cs_page@tpoff+%u", 1664 + 8 * word);
+            else
+                put(&t, "\n\taddq\t$1, %u(%%0)", 8 * word);
+        }
     if (p->tag)
         put_record(&t, p);
     return t.full ? 0 : size - t.left;

@@ -2,16 +2,22 @@
 /* What the compiler plugin does that needs nothing of the compiler: its options, which functions are wanted,
  * and the assembler text of a tag point. Used by plugin.cc alone.
  *
- * A tag point on x86-64 is
+ * A tag point on x86-64 is, in executables (linked with libcyclescope.a; minus the point's own offset in the
+ * image),
  *
- *      mov   %fs:cs_line@tpoff, %r             # the thread's line
- *   1: movq  $__ehdr_start - 1b, 0(%r)         # executables: minus the point's own offset in the image
+ *   1: movq  $__ehdr_start - 1b, %fs:cs_page@tpoff+1664
  *
- * or, in code that may go into a shared object (-fPIC),
+ * in executables that use the shared library ("shared-runtime"),
+ *
+ *      mov   cs_line@gottpoff(%rip), %r
+ *      mov   %fs:(%r), %r                      # the thread's line
+ *   1: movq  $__ehdr_start - 1b, 0(%r)
+ *
+ * or, in code that may go into a shared object (-fPIC; the point's own address),
  *
  *      mov   cs_line@gottpoff(%rip), %r
  *      mov   %fs:(%r), %r
- *   1: lea   1b(%rip), %s                      # the point's own address
+ *   1: lea   1b(%rip), %s
  *      mov   %s, 0(%r)
  *
  * and a record in the section .debug_cyclescope_tags, which is not loaded (24 bytes, little-endian):
@@ -38,7 +44,7 @@ enum cs_point_kind {
     CS_POINT_BACK = 3,   /* back from a call, or out of an inner loop */
 };
 
-enum cs_point_tls { CS_TLS_INITIAL_EXEC, CS_TLS_LOCAL_EXEC };
+enum cs_point_tls { CS_TLS_POINTER, CS_TLS_PAGE };
 
 struct cs_point_options {
     bool loops;            /* else methods only */
@@ -46,7 +52,8 @@ struct cs_point_options {
     bool count_iterations; /* words 1 to 3 of the line */
     bool count_calls;
     bool count_allocations;
-    bool local_exec_forced, initial_exec_forced;
+    bool count_points;        /* word 14: tag points passed, for measuring */
+    bool shared_runtime;      /* the executable is linked with libcyclescope.so */
     unsigned min_body;        /* smaller functions are part of their caller; in the compiler's size units */
     unsigned min_loop;        /* loops known to do less work in all are part of what is around */
     unsigned short_stretch;   /* stretches up to that size between two points get no point of their own */
@@ -69,13 +76,14 @@ struct cs_point {
     enum cs_point_kind kind;
     bool position_independent; /* may go into a shared object */
     enum cs_point_tls tls;
-    bool tag;          /* write the tag */
-    unsigned add_word; /* and/or add 1 to this word; 0 = no */
+    bool tag;           /* write the tag */
+    unsigned add_words; /* and/or add 1 to these words: a set of bits */
     const char *file, *function;
     unsigned line, loop, depth;
 };
-/* Assembler template for an asm with one or two early-clobbered register outputs %0, %1. Returns its length,
- * or 0 if it doesn't fit. */
+/* Assembler template for an asm with cs_point_registers early-clobbered register outputs %0, %1. Returns its
+ * length, or 0 if it doesn't fit. */
+unsigned cs_point_registers(const struct cs_point *point);
 size_t cs_point_text(const struct cs_point *point, char *out, size_t size);
 
 #ifdef __cplusplus

@@ -7,7 +7,7 @@ trap 'rm -rf "$tmp"' EXIT
 "$CYCLESCOPE" record -F 2000 -o "$tmp/s" -- "$BUILD/tests/programs/procedures" >/dev/null 2>&1
 "$CYCLESCOPE" record -F 2000 -o "$tmp/b" -- "$BUILD/tests/programs/procedures" 100 100 100 100 100 300 100 >/dev/null 2>&1
 log=
-if [ "$(nproc)" -gt 1 ] && "$CYCLESCOPE" observe -t 1 --period 5000 --log "$tmp/log" -- "$BUILD/signals/examples/phases" >/dev/null 2>&1; then
+if [ "$(nproc)" -gt 1 ] && "$CYCLESCOPE" observe -t 3 --period 5000 --log "$tmp/log" -- "$BUILD/signals/examples/phases" >/dev/null 2>&1; then
     log="--log $tmp/log"
 fi
 # shellcheck disable=SC2086
@@ -37,5 +37,5 @@ if ! (cd "$BUILD/tests/browser" && { [ -d node_modules/playwright-core ] || npm 
     exit 77
 fi
 charts=0
-[ -n "$log" ] && [ -s "$BUILD/report/uplot.js" ] && charts=1
+[ -s "$BUILD/report/uplot.js" ] && grep -q '"histograms":\[{[^]]*"edges":\[[0-9]' "$tmp/page.html" && charts=1
 CHROMIUM=$chromium CHARTS=$charts node "$BUILD/tests/browser/report.js" "$tmp/page.html" ${SHOTS:+"$SHOTS"}

@@ -16,9 +16,11 @@ fail() {
 }
 
 for case in basics scope pools thousands thrd fork raw-fork exec two-copies closed-descriptors killed-registering; do
-    BUILD=$BUILD timeout 60 "$life" $case >"$work/out" 2>&1
-    rc=$?
-    [ $rc = 0 ] || [ $rc = 77 ] || fail "$case ($rc): $(cat "$work/out")"
+    for how in life life_direct; do
+        BUILD=$BUILD timeout 60 "$BUILD/tests/programs/signals_$how" $case >"$work/out" 2>&1
+        rc=$?
+        [ $rc = 0 ] || [ $rc = 77 ] || fail "$how $case ($rc): $(cat "$work/out")"
+    done
 done
 
 # ---- nothing can be published, the program runs on ----
@@ -61,7 +63,7 @@ int main(void)
     volatile uint64_t *line = 0;
     if (cs_open() != 0 || pthread_create(&t, 0, run, (void *)&line) != 0 || pthread_join(t, 0) != 0)
         return 1;
-    return line - cs_line == 16 ? 0 : 1; /* the next line */
+    return line - cs_line == 512 ? 0 : 1; /* the next line */
 }
 END
 gcc -I. -O2 -static -Wl,--wrap=pthread_create -o "$work/static" "$work/static.c" "$BUILD/libcyclescope-static.a" 2>"$work/err" &&

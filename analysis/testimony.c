@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "analysis/evidence.h"
+#include "analysis/testimony.h"
 
+#include "analysis/frequency.h"
 #include "store/burst_schemas.h"
 
 #include <errno.h>
@@ -31,7 +32,7 @@ static const struct {
 };
 
 struct loading {
-    struct cs_evidence *e;
+    struct cs_testimony *e;
     const char *image_id, *event;
     uint64_t cycles_samples; /* to choose the time event */
     double period_sum, samples;
@@ -98,7 +99,7 @@ static int take_points(struct loading *l, const struct cs_profile_ref *ref)
 static int visit(const struct cs_profile_ref *ref, void *arg)
 {
     struct loading *l = arg;
-    struct cs_evidence *e = l->e;
+    struct cs_testimony *e = l->e;
     if (strcmp(ref->image->id, l->image_id))
         return 0;
     if (!strcmp(ref->kind, "points"))
@@ -116,7 +117,7 @@ static int visit(const struct cs_profile_ref *ref, void *arg)
 
 /* Lines of code that ran in at least every twentieth burst of those that saw the most-seen line: what runs
  * over and over. */
-static void measure_code(struct cs_evidence *e)
+static void measure_code(struct cs_testimony *e)
 {
     uint64_t most = 0, page = UINT64_MAX;
     size_t n = e->lines ? cs_table_rows(e->lines) : 0;
@@ -170,7 +171,7 @@ static bool machine_of_epoch(struct cs_store *store, const char *epoch, struct c
     return found;
 }
 
-int cs_evidence_machine(struct cs_store *store, struct cs_machine *out, bool *recorded, struct cs_error *err)
+int cs_testimony_machine(struct cs_store *store, struct cs_machine *out, bool *recorded, struct cs_error *err)
 {
     struct newest newest = {""};
     int rc = cs_store_each(store, remember_epoch, &newest, err);
@@ -183,13 +184,29 @@ int cs_evidence_machine(struct cs_store *store, struct cs_machine *out, bool *re
     return cs_machine_measure(out, err);
 }
 
-int cs_evidence_open(struct cs_store *store, const char *image_id, const char *event,
-                     struct cs_evidence **out, struct cs_error *err)
+static int list_samples(struct cs_testimony *e, struct cs_error *err)
 {
-    struct cs_evidence *e = calloc(1, sizeof *e);
+    e->n_samples = e->points ? cs_table_rows(e->points) : 0;
+    e->sample_offset = calloc(e->n_samples + 1, sizeof *e->sample_offset);
+    e->sample_count = calloc(e->n_samples + 1, sizeof *e->sample_count);
+    if (!e->sample_offset || !e->sample_count)
+        return cs_fail(err, ENOMEM, "no memory for %zu sampled places", e->n_samples);
+    for (size_t i = 0; i < e->n_samples; i++) {
+        const uint64_t *row = cs_table_row(e->points, i);
+        e->sample_offset[i] = row[0];
+        e->sample_count[i] = (double)row[1];
+    }
+    return 0;
+}
+
+int cs_testimony_open(struct cs_store *store, const struct cs_transfers *transfers, const char *image_id,
+                      const char *event, struct cs_testimony **out, struct cs_error *err)
+{
+    struct cs_testimony *e = calloc(1, sizeof *e);
     *out = e;
     if (!e)
         return cs_fail(err, ENOMEM, "no memory for the profiles of an image");
+    e->transfers = transfers;
     struct loading l = {.e = e, .image_id = image_id, .event = event, .err = err};
     if (event)
         snprintf(e->event, sizeof e->event, "%s", event);
@@ -197,11 +214,14 @@ int cs_evidence_open(struct cs_store *store, const char *image_id, const char *e
     if (rc == 0)
         rc = cs_store_each(store, visit, &l, err);
     if (rc == 0)
-        rc = cs_edge_profile_load(store, image_id, &e->edges, err);
+        rc = cs_transfers_profile(transfers, e->image = cs_transfers_image(transfers, image_id), &e->edges,
+                                  err);
     if (rc == 0)
-        rc = cs_evidence_machine(store, &e->machine, &e->machine_recorded, err);
+        rc = list_samples(e, err);
+    if (rc == 0)
+        rc = cs_testimony_machine(store, &e->machine, &e->machine_recorded, err);
     if (rc) {
-        cs_evidence_close(e);
+        cs_testimony_close(e);
         *out = NULL;
         return rc;
     }
@@ -215,7 +235,7 @@ int cs_evidence_open(struct cs_store *store, const char *image_id, const char *e
     return 0;
 }
 
-void cs_evidence_close(struct cs_evidence *e)
+void cs_testimony_close(struct cs_testimony *e)
 {
     if (!e)
         return;
@@ -228,6 +248,8 @@ void cs_evidence_close(struct cs_evidence *e)
         cs_table_close(e->events[c]);
     if (e->edges)
         cs_edge_profile_close(e->edges);
+    free(e->sample_offset);
+    free(e->sample_count);
     free(e);
 }
 
@@ -256,13 +278,13 @@ static const uint64_t *row_of(struct cs_table *table, uint64_t key)
     return row[0] == key ? row : NULL;
 }
 
-uint64_t cs_evidence_samples(const struct cs_evidence *e, uint64_t offset)
+uint64_t cs_testimony_samples(const struct cs_testimony *e, uint64_t offset)
 {
     const uint64_t *row = row_of(e->points, offset);
     return row ? row[1] : 0;
 }
 
-double cs_evidence_events(const struct cs_evidence *e, enum cs_cause cause, uint64_t offset)
+double cs_testimony_events(const struct cs_testimony *e, enum cs_cause cause, uint64_t offset)
 {
     if (!e->events[cause])
         return -1;
@@ -271,7 +293,7 @@ double cs_evidence_events(const struct cs_evidence *e, enum cs_cause cause, uint
 }
 
 /* d = n (1 - exp(-e/n)), solved for n by halving; needs an eighth of the draws to be repeats. */
-double cs_evidence_population(double executions, double distinct)
+double cs_testimony_population(double executions, double distinct)
 {
     if (executions <= 0 || distinct > 0.875 * executions)
         return 0;
@@ -286,7 +308,61 @@ double cs_evidence_population(double executions, double distinct)
     return low;
 }
 
-struct cs_memory_facts cs_evidence_memory(const struct cs_evidence *e, uint64_t offset)
+double cs_testimony_meetings(double draws, double bursts, double meetings, double *at_least)
+{
+    double pairs = bursts > 1 ? draws * draws / 2 * (1 - 1 / bursts) : 0;
+    *at_least = pairs / 8;
+    return meetings >= 5 ? pairs / meetings : 0;
+}
+
+struct footprint {
+    double draws, bursts_most;
+    double meetings;
+};
+
+/* Adds an instruction's draws; `shift` makes pages of lines. Rows ascend by line. */
+static struct footprint meetings_of(struct cs_table *table, uint64_t offset, unsigned shift)
+{
+    struct footprint f = {0, 0, 0};
+    uint64_t key = UINT64_MAX;
+    double same = 0;
+    for (size_t i = row_at(table, offset); table && i < cs_table_rows(table); i++) {
+        const uint64_t *row = cs_table_row(table, i);
+        if (row[CS_FOOTPRINT_OFFSET] != offset)
+            break;
+        if (row[CS_FOOTPRINT_LINE] >> shift != key) {
+            f.meetings += same * (same - 1) / 2;
+            same = 0;
+            key = row[CS_FOOTPRINT_LINE] >> shift;
+        }
+        same += (double)row[CS_FOOTPRINT_BURSTS];
+        f.draws += (double)row[CS_FOOTPRINT_BURSTS];
+    }
+    f.meetings += same * (same - 1) / 2;
+    return f;
+}
+
+/* The whole footprint, over all bursts, from how often two of them drew the same line, or the same page. */
+static void measure_footprint(const struct cs_testimony *e, uint64_t offset, double bursts,
+                              struct cs_memory_facts *f)
+{
+    double lines_least, pages_least;
+    struct footprint l = meetings_of(e->footprints, offset, 0), p = meetings_of(e->footprints, offset, 6);
+    if (l.draws < 64)
+        return;
+    /* Draws of one burst may share a page: these are no meetings of two bursts. */
+    double within = f->footprint_pages > 0 ? l.draws * 7.5 / f->footprint_pages : 0;
+    double lines = cs_testimony_meetings(l.draws, bursts, l.meetings, &lines_least);
+    double pages =
+        cs_testimony_meetings(l.draws, bursts, p.meetings > within ? p.meetings - within : 0, &pages_least);
+    f->footprint_pages = pages > 0 ? pages : pages_least;
+    f->footprint_bytes = lines > 0 ? lines * 64 : fmax(lines_least * 64, pages * 4096);
+    if (f->footprint_bytes < f->footprint_pages * 64) /* a line a page at least */
+        f->footprint_bytes = f->footprint_pages * 64;
+    f->footprint_least = lines <= 0 && pages <= 0;
+}
+
+struct cs_memory_facts cs_testimony_memory(const struct cs_testimony *e, uint64_t offset)
 {
     struct cs_memory_facts f = {0};
     const uint64_t *row = row_of(e->memory, offset);
@@ -314,15 +390,16 @@ struct cs_memory_facts cs_evidence_memory(const struct cs_evidence *e, uint64_t 
     f.split = (double)row[CS_MEMORY_SPLIT] / n;
     f.page_split = (double)row[CS_MEMORY_PAGE_SPLIT] / n;
     if (bursts > 0) {
-        double lines = cs_evidence_population(n / bursts, (double)row[CS_MEMORY_LINES] / bursts);
-        double pages = cs_evidence_population(n / bursts, (double)row[CS_MEMORY_PAGES] / bursts);
+        double lines = cs_testimony_population(n / bursts, (double)row[CS_MEMORY_LINES] / bursts);
+        double pages = cs_testimony_population(n / bursts, (double)row[CS_MEMORY_PAGES] / bursts);
         f.footprint_bytes = lines * 64;
         f.footprint_pages = pages;
+        measure_footprint(e, offset, bursts, &f);
     }
     return f;
 }
 
-struct cs_branch_facts cs_evidence_branch(const struct cs_evidence *e, uint64_t offset)
+struct cs_branch_facts cs_testimony_branch(const struct cs_testimony *e, uint64_t offset)
 {
     struct cs_branch_facts f = {0};
     const uint64_t *row = row_of(e->branches, offset);
@@ -333,8 +410,10 @@ struct cs_branch_facts cs_evidence_branch(const struct cs_evidence *e, uint64_t 
         missed = (double)row[CS_BRANCH_MISSED_LOCAL];
     if ((double)row[CS_BRANCH_MISSED_GLOBAL] < missed)
         missed = (double)row[CS_BRANCH_MISSED_GLOBAL];
-    /* Each burst begins with empty tables: its first guesses say nothing. */
-    missed -= 2 * (double)row[CS_BRANCH_BURSTS];
+    /* Each burst begins with empty tables, which a branch that always goes one way fills in as many steps as
+     * the longer history has bits: these guesses say nothing. */
+    f.missed_raw = fmax(0, missed - 2 * (double)row[CS_BRANCH_BURSTS]) / n;
+    missed -= 14 * (double)row[CS_BRANCH_BURSTS];
     f.seen = true;
     f.executions = n;
     f.taken = (double)row[CS_BRANCH_TAKEN] / n;
@@ -342,7 +421,7 @@ struct cs_branch_facts cs_evidence_branch(const struct cs_evidence *e, uint64_t 
     return f;
 }
 
-struct cs_fetch_facts cs_evidence_fetch(const struct cs_evidence *e, uint64_t offset)
+struct cs_fetch_facts cs_testimony_fetch(const struct cs_testimony *e, uint64_t offset)
 {
     struct cs_fetch_facts f = {0};
     const uint64_t *row = row_of(e->lines, offset & ~UINT64_C(63));

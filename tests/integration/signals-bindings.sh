@@ -1,0 +1,69 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+# Tags without the plugin: Debian's unmodified lua5.4 with require "cyclescope", and -fsanitize-coverage=trace-pc.
+set -u
+work=$(mktemp -d)
+started=()
+trap 'for p in "${started[@]}"; do kill -9 "$p" 2>/dev/null; done; rm -rf "$work"' EXIT
+bad=0
+fail() { echo "failed: $*"; bad=1; }
+
+# ---- trace-pc: the tag lies in the function that runs ----
+cat >"$work/t.c" <<'END'
+volatile int x;
+__attribute__((noinline)) void spin(void) { for (int i = 0; i < 100000000; i++) x += i; }
+int main(void) { for (int k = 0; k < 200; k++) spin(); }
+END
+for cc in gcc clang; do
+    command -v $cc >/dev/null || continue
+    $cc -O1 -g -fno-pie -no-pie -fsanitize-coverage=trace-pc -o "$work/t" "$work/t.c" "$BUILD/libcyclescope-trace.a" "$BUILD/libcyclescope.a" 2>"$work/err" ||
+        { fail "$cc: $(cat "$work/err")"; continue; }
+    "$work/t" &
+    pid=$!
+    started+=($pid)
+    sleep 0.3
+    tag=$("$CYCLESCOPE" signals -p $pid --json | grep -oE '"text": "0x[0-9a-f]+"' | grep -oE '0x[0-9a-f]+' | head -1)
+    kill -9 $pid
+    read -r from size < <(nm -S "$work/t" | awk '$4 == "spin" {print "0x" $1, "0x" $2}')
+    [ -n "$tag" ] && [ $((tag)) -ge $((from)) ] && [ $((tag)) -lt $((from + size)) ] || fail "$cc: tag $tag is not in spin ($from + $size)"
+done
+
+# ---- Lua ----
+if command -v lua5.4 >/dev/null && [ -e "$BUILD/lua/cyclescope.so" ]; then
+    cat >"$work/w.lua" <<'END'
+local cyclescope = require "cyclescope"
+local function inner(n) local s = 0 for i = 1, n do s = s + i % 7 end return s end
+local function tail(n) return inner(n) end
+function outer(n) local s = inner(10); for i = 1, n do s = s + i % 3 end return s end
+local co = coroutine.wrap(function() while true do coroutine.yield(inner(10)) end end)
+local want = arg[1]
+cyclescope.set("phase", "warm"); cyclescope.set("phase", "run"); cyclescope.add("rows", 41); cyclescope.add("rows")
+local until_ = os.time() + 20
+print("ready") io.stdout:flush()
+while os.time() < until_ do
+  co(); pcall(error, "x")
+  if want == "inner" then tail(3000000) elseif want == "outer" then outer(3000000)
+  else string.rep("x", 100):gsub("x", function() local s = 0 for i = 1, 30000 do s = s + i % 5 end end) end
+end
+END
+    for want in inner outer anonymous; do
+        LUA_CPATH="$(realpath "$BUILD")/lua/?.so" lua5.4 "$work/w.lua" $want >"$work/ready" 2>&1 &
+        pid=$!
+        started+=($pid)
+        for _ in $(seq 100); do grep -q ready "$work/ready" && break; sleep 0.02; done
+        sleep 0.1
+        hits=0
+        for _ in $(seq 20); do
+            "$CYCLESCOPE" signals -p $pid >"$work/out" 2>&1
+            case $want in
+            inner) grep -qE 'lua +inner .*w.lua:2\)' "$work/out" && hits=$((hits + 1)) ;;
+            outer) grep -qE 'lua +outer .*w.lua:4\)' "$work/out" && hits=$((hits + 1)) ;;
+            *) grep -qE 'lua +\? .*w.lua:13\)' "$work/out" && hits=$((hits + 1)) ;;
+            esac
+        done
+        [ $hits -ge 16 ] || fail "lua $want: only $hits of 20 looks saw it: $(cat "$work/out")"
+        grep -qE 'phase +run$' "$work/out" && grep -qE 'rows +42$' "$work/out" || fail "lua's own signals: $(cat "$work/out")"
+        kill -9 $pid
+    done
+fi
+exit $bad
