@@ -76,11 +76,11 @@ static void row_names(struct sheet *sheet, enum profile_by by, const struct prof
 }
 
 static void fill(struct sheet *sheet, const struct layout *l, enum profile_by by,
-                 const struct profile_rows *rows)
+                 const struct profile_rows *rows, size_t most)
 {
     double total = (double)rows->total[l->event_column[0]];
     uint64_t sum = 0;
-    for (size_t i = 0; i < rows->n; i++) {
+    for (size_t i = 0; i < rows->n && i < most; i++) {
         const struct profile_row *r = &rows->row[i];
         for (unsigned k = 0; k < l->n_events; k++) {
             uint64_t n = r->samples[l->event_column[k]];
@@ -93,6 +93,7 @@ static void fill(struct sheet *sheet, const struct layout *l, enum profile_by by
         }
         row_names(sheet, by, r);
     }
+    sheet_omitted(sheet, rows->n > most ? rows->n - most : 0);
 }
 
 /* "cpu-clock: 10,234 samples, one each 1.00 ms, ..." */
@@ -158,8 +159,9 @@ static int report(const struct parsed *args, struct profile *p, enum profile_by 
     describe(out, p, &rows);
     struct layout layout = make_layout(p, by);
     struct sheet *sheet = output_sheet(out, "rows", layout.columns, layout.n);
-    fill(sheet, &layout, by, &rows);
-    sheet_limit(sheet, (uint64_t)option_number(args, "top", ROWS_SHOWN, 0, 1e12), "--top 0 shows all");
+    uint64_t top = (uint64_t)option_number(args, "top", ROWS_SHOWN, 0, 1e12);
+    fill(sheet, &layout, by, &rows, output_form(out) == OUTPUT_TEXT && top ? (size_t)top : SIZE_MAX);
+    sheet_limit(sheet, top, "--top 0 shows all");
     output_set(out, "total", json_integer((json_int_t)rows.total[p->main_event]));
     output_set(out, "unknown", json_integer((json_int_t)rows.unknown));
     output_set(out, "by", json_string(by_names[by]));

@@ -29,7 +29,7 @@ struct sheet {
     unsigned n_columns;
     struct cell *cells;
     size_t n_cells, room;
-    uint64_t most;
+    uint64_t most, omitted;
     char *hint;
 };
 
@@ -65,6 +65,10 @@ void sheet_close(struct sheet *s)
 const char *sheet_name(const struct sheet *s)
 {
     return s->name;
+}
+void sheet_omitted(struct sheet *s, uint64_t n)
+{
+    s->omitted = n;
 }
 size_t sheet_rows(const struct sheet *s)
 {
@@ -329,8 +333,9 @@ size_t sheet_print_text(const struct sheet *s, FILE *to, unsigned width, bool co
         fputs(!line && colour ? "\033[0m\n" : "\n", to);
     }
     free(widths);
-    if (shown < rows) {
-        fprintf(to, "(%zu of %zu rows%s%s)\n", shown, rows, s->hint ? "; " : "", s->hint ? s->hint : "");
+    if (shown < rows + s->omitted) {
+        fprintf(to, "(%zu of %zu rows%s%s)\n", shown, rows + (size_t)s->omitted, s->hint ? "; " : "",
+                s->hint ? s->hint : "");
         return shown + 2;
     }
     return shown + 1;

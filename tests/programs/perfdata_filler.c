@@ -20,6 +20,7 @@
 struct image {
     char path[256];
     uint64_t addr, pgoff, size;
+    uint8_t build_id[20], build_id_size;
 };
 
 static uint64_t state = 88172645463325252ull;
@@ -31,7 +32,21 @@ static uint64_t random_next(void)
     return state;
 }
 
-/* The executable segment of an ELF file; 0 when there is none. */
+static void take_build_id(const uint8_t *notes, uint64_t size, struct image *im)
+{
+    for (uint64_t at = 0; at + sizeof(Elf64_Nhdr) <= size;) {
+        const Elf64_Nhdr *note = (const void *)(notes + at);
+        uint64_t desc = at + sizeof *note + (note->n_namesz + 3u) / 4 * 4;
+        if (note->n_type == NT_GNU_BUILD_ID && note->n_descsz <= sizeof im->build_id &&
+            desc + note->n_descsz <= size) {
+            memcpy(im->build_id, notes + desc, note->n_descsz);
+            im->build_id_size = (uint8_t)note->n_descsz;
+        }
+        at = desc + (note->n_descsz + 3u) / 4 * 4;
+    }
+}
+
+/* The executable segment and the build-id of an ELF file; 0 when there is none. */
 static int look(const char *path, struct image *im)
 {
     int fd = open(path, O_RDONLY | O_CLOEXEC), found = 0;
@@ -44,20 +59,23 @@ static int look(const char *path, struct image *im)
             const Elf64_Ehdr *e = (const void *)map;
             const Elf64_Phdr *p = (const void *)(map + e->e_phoff);
             if (memcmp(map, ELFMAG, SELFMAG) == 0 && e->e_ident[EI_CLASS] == ELFCLASS64 &&
-                e->e_machine == EM_X86_64 && e->e_phoff + e->e_phnum * sizeof *p <= (uint64_t)st.st_size)
+                e->e_machine == EM_X86_64 && e->e_phoff + e->e_phnum * sizeof *p <= (uint64_t)st.st_size) {
                 for (int i = 0; i < e->e_phnum; i++)
-                    if (p[i].p_type == PT_LOAD && (p[i].p_flags & PF_X) && p[i].p_filesz > 4096) {
+                    if (p[i].p_type == PT_NOTE && p[i].p_offset + p[i].p_filesz <= (uint64_t)st.st_size) {
+                        take_build_id(map + p[i].p_offset, p[i].p_filesz, im);
+                    } else if (p[i].p_type == PT_LOAD && (p[i].p_flags & PF_X) && p[i].p_filesz > 4096) {
                         im->pgoff = p[i].p_offset & ~4095ull;
                         im->size = (p[i].p_offset + p[i].p_filesz - im->pgoff) & ~4095ull;
                         found = 1;
                     }
+            }
             munmap((void *)(uintptr_t)map, (size_t)st.st_size);
         }
     }
     close(fd);
     if (found)
-        snprintf(im->path, sizeof im->path, "%s", path);
-    return found;
+        snprintf(im->path, sizeof im->path, "%.255s", path);
+    return found && im->build_id_size;
 }
 
 static size_t collect(struct image *images, size_t most)
@@ -101,14 +119,19 @@ static void put_maps(FILE *to, const struct image *images, size_t n)
             struct perf_event_header head;
             uint32_t pid, tid;
             uint64_t addr, len, pgoff;
+            uint8_t build_id_size, reserved[3], build_id[20];
+            uint32_t prot, flags;
             char path[256];
-        } map = {{PERF_RECORD_MMAP, PERF_RECORD_MISC_USER, 0},
-                 100,
-                 100,
-                 images[i].addr,
-                 images[i].size,
-                 images[i].pgoff,
-                 ""};
+        } map = {.head = {PERF_RECORD_MMAP2, PERF_RECORD_MISC_USER | PERF_RECORD_MISC_MMAP_BUILD_ID, 0},
+                 .pid = 100,
+                 .tid = 100,
+                 .addr = images[i].addr,
+                 .len = images[i].size,
+                 .pgoff = images[i].pgoff,
+                 .build_id_size = images[i].build_id_size,
+                 .prot = 5,
+                 .flags = 2};
+        memcpy(map.build_id, images[i].build_id, sizeof map.build_id);
         strncpy(map.path, images[i].path, sizeof map.path - 1);
         size_t size = offsetof(__typeof__(map), path) + (strlen(map.path) / 8 + 1) * 8;
         map.head.size = (uint16_t)size;
