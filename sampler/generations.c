@@ -68,7 +68,8 @@ static int by_slot_and_time(const void *a, const void *b)
 static size_t first_of(struct cs_generations *g, uint32_t slot)
 {
     if (!g->sorted) {
-        qsort(g->begun, g->n, sizeof *g->begun, by_slot_and_time);
+        if (g->n)
+            qsort(g->begun, g->n, sizeof *g->begun, by_slot_and_time);
         g->sorted = true;
     }
     size_t low = 0, high = g->n;

@@ -14,6 +14,16 @@
 
 #define BUCKETS 4096
 
+/* ThreadSanitizer does not see what liburcu orders: its builds say so by a count. */
+#ifdef __SANITIZE_THREAD__
+static unsigned reads_seen;
+#define READ_ENDED() __atomic_fetch_add(&reads_seen, 1, __ATOMIC_RELEASE)
+#define READS_ENDED() __atomic_load_n(&reads_seen, __ATOMIC_ACQUIRE)
+#else
+#define READ_ENDED() ((void)0)
+#define READS_ENDED() ((void)0)
+#endif
+
 struct mapping {
     uint64_t start, end, pgoff;
     struct cs_mapped_image *image;
@@ -58,9 +68,9 @@ struct cs_maps {
 
 static struct incarnation *incarnation_at(struct cs_maps *maps, pid_t pid, uint64_t time_ns)
 {
-    struct incarnation *i = rcu_dereference(maps->buckets[(unsigned)pid % BUCKETS]);
+    struct incarnation *i = __atomic_load_n(&maps->buckets[(unsigned)pid % BUCKETS], __ATOMIC_CONSUME);
     while (i && (i->pid != pid || i->start_ns > time_ns))
-        i = rcu_dereference(i->next);
+        i = __atomic_load_n(&i->next, __ATOMIC_CONSUME);
     return i;
 }
 
@@ -103,8 +113,8 @@ int cs_maps_find(struct cs_maps *maps, pid_t pid, uint64_t addr, uint64_t from_n
     rcu_read_lock();
     struct incarnation *i = incarnation_at(maps, pid, from_ns);
     if (i) {
-        const struct space *space = rcu_dereference(i->space);
-        out->label = uatomic_read(&i->label);
+        const struct space *space = __atomic_load_n(&i->space, __ATOMIC_CONSUME);
+        out->label = __atomic_load_n(&i->label, __ATOMIC_RELAXED);
         rc = find_in(space, addr, from_ns, to_ns, &m);
         if (rc == 0) {
             uint64_t file_offset = addr - m->start + m->pgoff;
@@ -123,6 +133,7 @@ int cs_maps_find(struct cs_maps *maps, pid_t pid, uint64_t addr, uint64_t from_n
                 out->offset = file_offset; /* beyond every segment: padding of the last page */
         }
     }
+    READ_ENDED();
     rcu_read_unlock();
     return rc;
 }
@@ -133,7 +144,8 @@ uint32_t cs_maps_label_of(struct cs_maps *maps, pid_t pid, uint64_t time_ns)
         return 0;
     rcu_read_lock();
     struct incarnation *i = incarnation_at(maps, pid, time_ns);
-    uint32_t label = i ? uatomic_read(&i->label) : 0;
+    uint32_t label = i ? __atomic_load_n(&i->label, __ATOMIC_RELAXED) : 0;
+    READ_ENDED();
     rcu_read_unlock();
     return label;
 }
@@ -211,7 +223,7 @@ static struct incarnation *begin(struct cs_maps *maps, pid_t pid, struct space *
     i->start_ns = time_ns;
     i->space = space;
     i->next = *bucket;
-    rcu_assign_pointer(*bucket, i);
+    __atomic_store_n(bucket, i, __ATOMIC_RELEASE);
     maps->processes++;
     return i;
 }
@@ -265,7 +277,7 @@ int cs_maps_comm(struct cs_maps *maps, pid_t pid, const char *comm, uint64_t tim
 {
     struct incarnation *i = incarnation_at(maps, pid, time_ns);
     if (i && maps->label != CS_LABEL_CGROUP)
-        uatomic_set(&i->label, label_for(maps, pid, comm, i->label));
+        __atomic_store_n(&i->label, label_for(maps, pid, comm, i->label), __ATOMIC_RELAXED);
     return 0;
 }
 
@@ -371,7 +383,7 @@ int cs_maps_mmap(struct cs_maps *maps, const struct cs_mapped_file *file, uint64
     if (!space)
         return -ENOMEM;
     struct space *old = i->space;
-    rcu_assign_pointer(i->space, space);
+    __atomic_store_n(&i->space, space, __ATOMIC_RELEASE);
     drop_space(maps, old);
     return 0;
 }
@@ -384,7 +396,7 @@ void cs_maps_expire(struct cs_maps *maps, uint64_t horizon_ns)
         struct incarnation **link = &maps->buckets[(unsigned)gone->pid % BUCKETS];
         while (*link != gone)
             link = &(*link)->next;
-        rcu_assign_pointer(*link, gone->next);
+        __atomic_store_n(link, gone->next, __ATOMIC_RELEASE);
         drop_space(maps, gone->space);
         (void)discard(maps, gone);
         maps->processes--;
@@ -394,6 +406,7 @@ void cs_maps_expire(struct cs_maps *maps, uint64_t horizon_ns)
     if (maps->n_garbage == 0)
         return;
     synchronize_rcu();
+    READS_ENDED();
     while (maps->n_garbage)
         free(maps->garbage[--maps->n_garbage]);
 }
@@ -486,6 +499,7 @@ void cs_maps_close(struct cs_maps *maps)
     if (!maps)
         return;
     synchronize_rcu();
+    READS_ENDED();
     while (maps->n_garbage)
         free(maps->garbage[--maps->n_garbage]);
     for (unsigned b = 0; b < BUCKETS; b++)

@@ -183,7 +183,8 @@ int cs_sideband_drain(struct cs_sideband *s, uint64_t horizon_ns, const struct c
         }
         cs_ring_release(&s->rings[c]);
     }
-    qsort(s->notices, s->n, sizeof *s->notices, by_time);
+    if (s->n)
+        qsort(s->notices, s->n, sizeof *s->notices, by_time);
     size_t done = 0;
     for (; done < s->n && s->notices[done].time_ns <= horizon_ns; done++)
         hand_on((const void *)(s->arena + s->notices[done].at), s->notices[done].time_ns, events);
