@@ -6,7 +6,10 @@ dir=$(mktemp -d)
 trap 'kill $target 2>/dev/null; rm -rf "$dir"' EXIT
 target=
 phases=$BUILD/signals/examples/phases
-failures=0
+failures=0 busy=
+# Ahead of whatever else the machine does, where that is permitted.
+first=
+nice -n -15 true 2>/dev/null && [ "$(nice -n -15 nice)" = -15 ] && first="nice -n -15"
 check() { # NAME COMMAND...
     local name=$1
     shift
@@ -24,12 +27,14 @@ if [ "$(nproc)" -lt 2 ]; then
 fi
 
 # ---- a run into the store ----
-"$CYCLESCOPE" observe -s phase,work --period 2000 -o "$dir/store" --json -- "$phases" --seconds 2 >"$dir/run.json"
+"$CYCLESCOPE" observe -s phase,work --period 2000 -o "$dir/store" --json -- $first "$phases" --seconds 2 >"$dir/run.json"
 check "a run ends with its program" test $? -eq 0
 python3 - "$dir/run.json" <<'END'
 import json, sys
 run = json.load(open(sys.argv[1]))
 tags = {r["name"]: r for r in run["tags"]}
+if sum(r["cycles"] for n, r in tags.items() if n[0] != "(") < 2e8:
+    sys.exit(77)  # the program hardly ran: nothing to be said about its shares
 assert set(tags) >= {"hash", "divide", "chase", "stream"}, tags.keys()
 four = [tags[n] for n in ("hash", "divide", "chase", "stream")]
 assert run["samples"] > 10000 and all(r["samples"] > 100 for r in four), run["samples"]
@@ -40,7 +45,8 @@ assert sum(kept.values()) <= run["samples"] and kept["kept"] > 1000, kept
 assert run["histogram0"]["counter"] == "work" and run["histogram0"]["intervals"] > 1000
 assert all(50 < r["per_1000_cycles"]["work"] * 1000 < 100000 for r in four), four
 END
-check "shares, verdicts and rates make sense" test $? -eq 0
+rc=$?
+[ $rc -eq 77 ] && busy=1 || check "shares, verdicts and rates make sense" test $rc -eq 0
 "$CYCLESCOPE" tags --store "$dir/store" --json >"$dir/tags.json"
 check "the store has what the run printed" python3 - "$dir/run.json" "$dir/tags.json" <<'END'
 import json, sys
@@ -48,26 +54,30 @@ a, b = (json.load(open(f))["tags"] for f in sys.argv[1:])
 key = lambda r: (r["name"], r["samples"], r["cycles"], r["visits"], r["kept"])
 assert sorted(map(key, a)) == sorted(map(key, b)), (a, b)
 END
-check "hist by a tag's name" "$CYCLESCOPE" hist --store "$dir/store" --under hash >/dev/null
+[ -n "$busy" ] || check "hist by a tag's name" "$CYCLESCOPE" hist --store "$dir/store" --under hash >/dev/null
 check "the store is whole" "$CYCLESCOPE" store verify "$dir/store" >/dev/null
-"$CYCLESCOPE" prof --by tag --store "$dir/store" --json | grep -q '"hash"'
-check "prof knows the tags" test $? -eq 0
+prof_knows() { "$CYCLESCOPE" prof --by tag --store "$dir/store" --json | grep -q '"hash"'; }
+[ -n "$busy" ] || check "prof knows the tags" prof_knows
 
 # ---- a log ----
-"$CYCLESCOPE" observe -s phase,work,changes --log "$dir/log" -- "$phases" --seconds 1 >/dev/null
+"$CYCLESCOPE" observe -s phase,work,changes --log "$dir/log" -- $first "$phases" --seconds 1 >/dev/null
 check "a log is written" test -s "$dir/log"
 "$CYCLESCOPE" hist --log "$dir/log" --subsample 1 --subsample 10 --json >"$dir/periods.json"
-check "a coarser period has fewer intervals and the same mean" python3 - "$dir/periods.json" <<'END'
+python3 - "$dir/periods.json" <<'END'
 import json, sys
 one, ten = json.load(open(sys.argv[1]))["periods"]
+if one["intervals"] < 100000:
+    sys.exit(77)
 assert one["intervals"] > 5 * ten["intervals"] > 0, (one, ten)
 assert ten["period_cycles"] > 5 * one["period_cycles"], (one, ten)
 assert abs(one["mean"] - ten["mean"]) < 0.25 * one["mean"], (one, ten)
 END
+rc=$?
+[ $rc -eq 77 ] && busy=1 || check "a coarser period has fewer intervals and the same mean" test $rc -eq 0
 check "one rate against another" "$CYCLESCOPE" hist --log "$dir/log" --against changes >/dev/null
 head -c "$(($(stat -c %s "$dir/log") - 30))" "$dir/log" >"$dir/cut"
 check "a log that was cut short is readable" "$CYCLESCOPE" tags --log "$dir/cut" >/dev/null
-cp "$dir/log" "$dir/bad" && printf '\377\376\375' | dd of="$dir/bad" bs=1 seek=2000 conv=notrunc 2>/dev/null
+cp "$dir/log" "$dir/bad" && printf '\377\376\375' | dd of="$dir/bad" bs=1 seek=$(($(stat -c %s "$dir/log") - 60)) conv=notrunc 2>/dev/null
 check "a damaged log is refused" refuses 1 "damaged" "$CYCLESCOPE" tags --log "$dir/bad"
 check "what is no log is refused" refuses 1 "not a sample log" "$CYCLESCOPE" tags --log "$phases"
 
@@ -89,4 +99,8 @@ check "a program that isn't there" refuses 1 "cannot start" "$CYCLESCOPE" observ
 check "a signal that it doesn't define" refuses 1 "defines no signal nosuch" "$CYCLESCOPE" observe --wait 0.2 -s nosuch -- "$phases" --seconds 1
 check "nothing to observe" refuses 2 "nothing to observe" "$CYCLESCOPE" observe
 check "a store without observations" refuses 1 "" "$CYCLESCOPE" tags --store "$dir"
-[ $failures -eq 0 ]
+[ $failures -eq 0 ] || exit 1
+if [ -n "$busy" ]; then
+    echo "the machine is so busy that the observed program hardly ran"
+    exit 77
+fi
