@@ -151,7 +151,7 @@ void cs_control_serve(struct cs_control *control,
     int fd = accept4(control->fd, NULL, NULL, SOCK_CLOEXEC);
     if (fd < 0)
         return;
-    set_patience(fd, 200, 200);
+    set_patience(fd, 1000, 1000);
     bool allowed = getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) == 0 &&
                    (peer.uid == geteuid() || peer.uid == 0);
     if (receive_line(fd, request, sizeof request) == 0) {
@@ -167,8 +167,8 @@ void cs_control_serve(struct cs_control *control,
     close(fd);
 }
 
-int cs_control_ask(const char *path, const char *request, char text[CS_CONTROL_ANSWER_MAX], bool *well,
-                   struct cs_error *err)
+static int ask_once(const char *path, const char *request, char text[CS_CONTROL_ANSWER_MAX], bool *well,
+                    struct cs_error *err)
 {
     struct sockaddr_un address;
     char answer[CS_CONTROL_ANSWER_MAX + 16];
@@ -188,7 +188,7 @@ int cs_control_ask(const char *path, const char *request, char text[CS_CONTROL_A
     }
     int n_request = snprintf(answer, sizeof answer, "%.*s\n", REQUEST_MAX - 2, request);
     if (send_whole(fd, answer, (size_t)n_request) < 0) {
-        rc = cs_fail(err, EIO, "the daemon at %s does not listen", path);
+        rc = cs_fail(err, EPIPE, "the daemon at %s does not listen", path);
         goto out;
     }
     while (have + 1 < sizeof answer) {
@@ -210,5 +210,16 @@ int cs_control_ask(const char *path, const char *request, char text[CS_CONTROL_A
     snprintf(text, CS_CONTROL_ANSWER_MAX, "%.*s", CS_CONTROL_ANSWER_MAX - 1, newline + 1);
 out:
     close(fd);
+    return rc;
+}
+
+/* A client that was kept from the CPU for longer than the daemon's patience finds the door closed: once more.
+ */
+int cs_control_ask(const char *path, const char *request, char text[CS_CONTROL_ANSWER_MAX], bool *well,
+                   struct cs_error *err)
+{
+    int rc = ask_once(path, request, text, well, err);
+    for (unsigned tries = 1; rc == -EPIPE && tries < 4; tries++)
+        rc = ask_once(path, request, text, well, err);
     return rc;
 }

@@ -26,7 +26,7 @@ struct cs_control {
 int cs_control_open(struct cs_control *control, const char *path, struct cs_error *err);
 void cs_control_close(struct cs_control *control);
 /* Serves one connection if there is one: `answer` fills the text (and says whether it went well). Never waits
- * longer than a fifth of a second for a slow peer. */
+ * longer than a second for a silent peer. */
 void cs_control_serve(struct cs_control *control,
                       bool (*answer)(const char *request, char text[CS_CONTROL_ANSWER_MAX], void *arg),
                       void *arg);
