@@ -38,7 +38,7 @@ function outer(n) local s = inner(10); for i = 1, n do s = s + i % 3 end return 
 local co = coroutine.wrap(function() while true do coroutine.yield(inner(10)) end end)
 local want = arg[1]
 cyclescope.set("phase", "warm"); cyclescope.set("phase", "run"); cyclescope.add("rows", 41); cyclescope.add("rows")
-local until_ = os.time() + 20
+local until_ = os.time() + 300
 print("ready") io.stdout:flush()
 while os.time() < until_ do
   co(); pcall(error, "x")
@@ -66,4 +66,41 @@ END
         kill -9 $pid
     done
 fi
+# ---- Python: functions, threads, its own signals ----
+cat >"$work/w.py" <<'END'
+import threading, time
+import cyclescope
+class Solver:
+    def step(self, n):
+        s = 0
+        for i in range(n): s += i % 7
+        return s
+def background(stop):
+    while time.time() < stop: Solver().step(3000000)
+def fails(): raise ValueError
+cyclescope.set("phase", "run"); cyclescope.add("rows", 41); cyclescope.add("rows")
+stop = time.time() + 300
+threading.Thread(target=background, args=(stop,), daemon=True).start()
+print("ready", flush=True)
+def foreground(n):
+    s = 0
+    for i in range(n): s += i % 7
+while time.time() < stop:
+    try: fails()
+    except ValueError: pass
+    foreground(3000000)
+END
+CYCLESCOPE_LIBRARY=$(realpath "$BUILD")/libcyclescope.so PYTHONPATH=signals/python python3 -m cyclescope "$work/w.py" >"$work/ready" 2>&1 &
+pid=$!
+started+=($pid)
+for _ in $(seq 200); do grep -q ready "$work/ready" && break; sleep 0.02; done
+sleep 0.3
+hits=0
+for _ in $(seq 20); do
+    "$CYCLESCOPE" signals -p $pid >"$work/out" 2>&1
+    grep -qE 'python +foreground .*w.py:15\)' "$work/out" && grep -qE 'python +Solver.step .*w.py:4\)' "$work/out" && hits=$((hits + 1))
+done
+[ $hits -ge 16 ] || fail "python: only $hits of 20 looks saw both threads: $(cat "$work/out" "$work/ready")"
+grep -qE 'phase +run$' "$work/out" && grep -qE 'rows +42$' "$work/out" || fail "python's own signals: $(cat "$work/out")"
+kill -9 $pid
 exit $bad
