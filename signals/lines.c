@@ -77,6 +77,7 @@ static uint32_t line_of_other_copy(struct cs_segment_header *h, uint32_t tid)
 /* ---- cs_page: the line's page mapped over a page of the thread's own storage ---- */
 
 static void *pages[CS_LINES_MAX]; /* by line; of this process */
+static uint32_t pages_end;        /* none at or above; under the lock */
 
 /* A second mapping of the line's page, made of the first one. In a private segment it fails, and the page
  * stays the thread's own memory. */
@@ -87,6 +88,8 @@ static void page_map(struct cs_segment_header *h, uint32_t i)
     char *page = cs_page_of_thread(), *line = (char *)cs_segment_line(h, i) - CS_LINE_IN_PAGE;
     if (mremap(line, 0, CS_PAGE_BYTES, MREMAP_MAYMOVE | MREMAP_FIXED, page) != MAP_FAILED)
         pages[i] = page;
+    if (i >= pages_end)
+        pages_end = i + 1;
 }
 
 static void page_unmap(uint32_t i)
@@ -184,13 +187,12 @@ static void own_line_after_fork(struct cs_segment_header *h)
     struct cs_segment_owner *owners = cs_segment_owners(h);
     h->lock = 0;
     const uint32_t mine = cs_line == sink ? h->n_lines : line_index(h, cs_line);
-    for (uint32_t i = 0; i < CS_LINES_MAX; i++) {
-        if (i == mine)
-            continue;
-        page_unmap(i); /* of threads that the child doesn't have, but whose stacks it may use again */
-        if (i < h->lines_used)
+    for (uint32_t i = 0; i < pages_end; i++)
+        if (i != mine)
+            page_unmap(i); /* of threads that the child doesn't have, but whose stacks it may use again */
+    for (uint32_t i = 0; i < h->lines_used; i++)
+        if (i != mine)
             owners[i].tid = 0;
-    }
     if (mine < h->n_lines)
         page_map(h, mine);
     h->first_free = 0;
