@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Fuzz target: any bytes as an executable: symbols, frame descriptions, DWARF, jump tables, control flow.
  * Sources: analysis/cfg.c analysis/cfi.c analysis/classes.c analysis/code.c analysis/debugfile.c
- * analysis/decode.c Sources: analysis/demangle.c analysis/elffile.c analysis/imports.c analysis/jumptable.c
- * analysis/lines.c Sources: analysis/noreturn.c analysis/procedures.c analysis/ranges.c analysis/cycleequiv.c
- * analysis/edgeprofile.c Sources: store/[a-z]*.c */
+ * Sources: analysis/decode.c analysis/demangle.c analysis/elffile.c analysis/imports.c
+ * Sources: analysis/jumptable.c analysis/lines.c analysis/noreturn.c analysis/procedures.c
+ * Sources: analysis/ranges.c analysis/cycleequiv.c analysis/edgeprofile.c store/[a-z]*.c
+ */
 #include "analysis/cfg.h"
 
 #include <assert.h>
