@@ -88,9 +88,9 @@ struct cs_stall {
     bool bursts;              /* were there any for this image? Facts not `seen` then mean "didn't run" */
     struct cs_memory_facts memory, next_memory;
     struct cs_branch_facts branch;
-    /* the branch shortly before this instruction on the path that is mispredicted most, how many instructions before,
-     * and the cycles an execution of it that were charged to it and the two instructions after it: where the time of
-     * a misprediction shows */
+    /* the branch shortly before this instruction on the path that is mispredicted most, how many instructions
+     * before, and the cycles an execution of it that were charged to it and the two instructions after it:
+     * where the time of a misprediction shows */
     const struct cs_op *branch_before;
     struct cs_branch_facts before;
     unsigned branch_distance;

@@ -77,7 +77,8 @@ void sheet_json(struct sheet *sheet, json_t *value);   /* takes the reference */
 /* Text shows only the first `most` rows (0 = all), then how many there are and `hint`. JSON and CSV have all.
  */
 void sheet_limit(struct sheet *sheet, uint64_t most, const char *hint);
-/* `n` further rows exist that were not even given, because only text was wanted: they count in what is said. */
+/* `n` further rows exist that were not even given, because only text was wanted: they count in what is said.
+ */
 void sheet_omitted(struct sheet *sheet, uint64_t n);
 size_t sheet_rows(const struct sheet *sheet);
 

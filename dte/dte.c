@@ -31,8 +31,11 @@ uint64_t cs_dte_band(double band)
 
 struct cs_dte_rule cs_dte_paper_rule(void)
 {
-    return (struct cs_dte_rule){
-        .band_q32 = cs_dte_band(0.01), .slow_cycles = UINT64_MAX, .gap_cycles = CS_DTE_LONGEST, .same_thread = true, .same_tag = false};
+    return (struct cs_dte_rule){.band_q32 = cs_dte_band(0.01),
+                                .slow_cycles = UINT64_MAX,
+                                .gap_cycles = CS_DTE_LONGEST,
+                                .same_thread = true,
+                                .same_tag = false};
 }
 
 double cs_dte_cpc(const struct cs_dte_reading *from, const struct cs_dte_reading *to)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Work of known shape for edges, cfg and accuracy: a switch through a jump table, a loop nest, calls that never return. */
+/* Work of known shape for edges, cfg and accuracy: a switch through a jump table, a loop nest, calls that
+ * never return. */
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
