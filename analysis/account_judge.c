@@ -34,19 +34,24 @@ static uint32_t after(const struct accounting *x, uint32_t i)
 static const uint32_t guessed = CS_OP_BRANCH | CS_OP_INDIRECT | CS_OP_RETURN;
 
 /* Samples charged to the branch and to the first two instructions wherever it goes, an execution of it. */
-static double shadow(const struct accounting *x, uint32_t i)
+static double shadow(const struct accounting *x, uint32_t i, double *m)
 {
     const struct cs_account *a = x->a;
     const struct cs_block *b = &a->cfg->blocks[a->insns[i].block];
     double samples = a->insns[i].charged;
+    *m = a->insns[i].step.m * a->insns[i].visits;
     for (uint32_t k = b->first_out; k < b->first_out + b->n_out; k++) {
         uint32_t to = a->cfg->edges[k].to;
         if (to >= a->cfg->n_blocks || a->blocks[to].visits <= 0)
             continue;
         double part = fmin(1, x->edge_visits[k] / a->blocks[to].visits);
-        for (uint32_t n = 0; n < 2 && n < a->cfg->blocks[to].n_insns; n++)
-            samples += a->insns[a->cfg->blocks[to].first_insn + n].charged * part;
+        for (uint32_t n = 0; n < 2 && n < a->cfg->blocks[to].n_insns; n++) {
+            const struct cs_insn_account *insn = &a->insns[a->cfg->blocks[to].first_insn + n];
+            samples += insn->charged * part;
+            *m += insn->step.m * insn->visits * part;
+        }
     }
+    *m = a->insns[i].visits > 0 ? *m / a->insns[i].visits : 0;
     return a->insns[i].visits > 0 ? samples / a->insns[i].visits : 0;
 }
 
@@ -79,7 +84,7 @@ static void look_back(const struct accounting *x, uint32_t i, struct cs_stall *s
                 s->branch_before = &p->op;
                 s->before = f;
                 s->branch_distance = n;
-                s->branch_shadow = shadow(x, at);
+                s->branch_shadow = shadow(x, at, &s->branch_shadow_m);
             }
         }
         if (n <= NEAR_INSNS && (p->op.flags & (CS_OP_LOCK | CS_OP_SERIALISE)) && !s->lock_before)
@@ -195,6 +200,39 @@ static void net(struct cs_account *a, const struct cs_block *b, struct cs_stall 
     }
 }
 
+/* An instruction of few samples can't be told from its neighbours of few: from where they lie they share
+ * their samples as the model says. Neighbours are taken until they have GROUP_SAMPLES together; sums stay
+ * what they are. */
+static void pool(struct accounting *x, struct cs_stall *stalls)
+{
+    enum { OWN_SAMPLES = 20, GROUP_SAMPLES = 60 };
+    struct cs_account *a = x->a;
+    double charged = 0, model = 0;
+    uint32_t first = 0;
+    for (uint32_t i = 0; i < a->cfg->n_insns; i++) {
+        const struct cs_insn_account *insn = &a->insns[i];
+        double expected, most;
+        if (accountable(a, insn) && insn->charged < OWN_SAMPLES) {
+            cs_culprit_expect(&stalls[i], &x->e->machine, &expected, &most);
+            charged += insn->charged;
+            model += insn->visits * (insn->step.m + expected);
+        }
+        if (charged < GROUP_SAMPLES && i + 1 < a->cfg->n_insns)
+            continue;
+        for (uint32_t k = first; k <= i && model > 0; k++) {
+            struct cs_insn_account *low = &a->insns[k];
+            if (!accountable(a, low) || low->charged >= OWN_SAMPLES)
+                continue;
+            cs_culprit_expect(&stalls[k], &x->e->machine, &expected, &most);
+            /* charged samples in cycles, by the share of the model, an execution */
+            low->cycles = charged * x->e->cycles_a_sample / model * (low->step.m + expected) / a->scale;
+            stalls[k].cycles = low->cycles;
+        }
+        charged = model = 0;
+        first = i + 1;
+    }
+}
+
 static void blocks_actual(struct accounting *x)
 {
     struct cs_account *a = x->a;
@@ -232,9 +270,12 @@ void account_judge(struct accounting *x)
         insn->error = sqrt((insn->charged > 0 ? 1 / insn->charged : 1) + blocks_error * blocks_error);
         stalls[i].cycles = insn->cycles;
         stalls[i].branch_shadow *= a->scale > 0 ? x->e->cycles_a_sample / a->scale : 0;
+        stalls[i].branch_shadow = fmax(0, stalls[i].branch_shadow - stalls[i].branch_shadow_m);
         if (accountable(a, insn))
             event_rates(x, insn, &stalls[i]);
     }
+    if (a->scale > 0)
+        pool(x, stalls);
     for (uint32_t b = 0; a->scale > 0 && b < a->cfg->n_blocks; b++)
         net(a, &a->cfg->blocks[b], stalls);
     for (uint32_t i = 0; a->scale > 0 && i < n; i++)

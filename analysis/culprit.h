@@ -94,7 +94,7 @@ struct cs_stall {
     const struct cs_op *branch_before;
     struct cs_branch_facts before;
     unsigned branch_distance;
-    double branch_shadow;
+    double branch_shadow, branch_shadow_m; /* stall alone; M there */
     /* the last lock or serialising instruction before it, as near */
     const struct cs_op *lock_before;
     /* the store of the path that misses most, where one does */

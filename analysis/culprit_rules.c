@@ -137,7 +137,7 @@ static bool d_tlb(const struct cs_stall *s, const struct cs_machine *m, struct c
     out->observed = true;
     /* One load a page misses the TLB and little else; many loads a page share the walk with the lines'
      * misses. */
-    out->expected = cost * (is(s->op, CS_OP_LOAD) ? exposed(f) : 0.05);
+    out->expected = cost * (is(s->op, CS_OP_LOAD) ? 0.5 * exposed(f) : 0.05);
     out->high = cost * 1.5;
     say(out, "%.2f new pages each time%s", f->new_pages, walks ? ", more than the TLBs hold" : "");
     return true;

@@ -66,7 +66,7 @@ struct cs_machine {
  * gets a stated default. Microseconds. */
 void cs_machine_detect(struct cs_machine *out);
 
-/* Measures core_hz, tsc_hz and the latencies on the calling CPU; about 0.1 s and 64 MB for that time. */
+/* Measures core_hz, tsc_hz and the latencies on the calling CPU; about 0.2 s and 64 MB for that time. */
 int cs_machine_measure(struct cs_machine *machine, struct cs_error *err);
 
 /* Pure: scheduling models for these features, best first, NULL-terminated; the caller takes the first that

@@ -211,6 +211,7 @@ static int run(const struct parsed *args)
         output_set(out, "core_hz", json_real(s.evidence->machine.core_hz));
         output_set(out, "cycles_a_sample", json_real(s.evidence->cycles_a_sample));
         output_set(out, "model", json_string(cs_scheduler_name(s.scheduler)));
+        output_set(out, "executions_a_visit", json_real(s.account->scale));
         output_set(out, "scale_fitted", json_boolean(s.account->scale_fitted));
         output_set(out, "summary", summary_json(&s.account->summary));
         output_set(out, "instructions", listing_json(s.account, s.code));

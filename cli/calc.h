@@ -25,6 +25,7 @@ struct charge {
     double share;             /* of the procedure's samples */
     double low, high, heaviest;
     bool observed;
+    bool spread; /* share, low, high are the cause's in the whole procedure; the place is its worst */
     const char *reason;
 };
 struct charge worst_charge(const struct cs_account *account);

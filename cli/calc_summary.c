@@ -162,7 +162,7 @@ struct charge worst_charge(const struct cs_account *a)
     for (uint32_t i = 0; i < a->cfg->n_insns && total > 0; i++) {
         const struct cs_insn_account *insn = &a->insns[i];
         double worth = a->cycles_a_sample > 0 ? insn->visits * a->scale / a->cycles_a_sample / total : 0;
-        if (insn->fused || insn->charged <= 0 || !(worth > 0))
+        if (insn->fused || !(worth > 0))
             continue;
         for (unsigned k = 0; k < insn->verdict.n; k++) {
             const struct cs_suspect *s = &insn->verdict.suspects[k];
@@ -189,6 +189,22 @@ struct charge worst_charge(const struct cs_account *a)
     for (unsigned i = 0; i < n; i++)
         if (charges[i].share > best.share)
             best = charges[i];
+    /* A cause that is spread over many places outweighs the worst single place of another. */
+    double share;
+    enum cs_cause first = summary_first(&a->summary, &share);
+    if (first < CS_N_CAUSES && share > 2 * best.share) {
+        const struct charge *heaviest = NULL;
+        for (unsigned i = 0; i < n; i++)
+            if (charges[i].cause == first && (!heaviest || charges[i].share > heaviest->share))
+                heaviest = &charges[i];
+        if (heaviest) {
+            best = *heaviest;
+            best.spread = true;
+            best.share = share;
+            best.low = (a->summary.low[first] + a->summary.statics[first]) / total;
+            best.high = (a->summary.high[first] + a->summary.statics[first]) / total;
+        }
+    }
     return best;
 }
 
@@ -218,7 +234,8 @@ void charge_sentence(const struct charge *c, struct cs_code *code, char *text, s
     struct cs_frame frame;
     char where[512], body[768];
     const char *slash = NULL;
-    int n = snprintf(where, sizeof where, "0x%" PRIx64, c->guilty);
+    int n =
+        snprintf(where, sizeof where, "%s0x%" PRIx64, c->spread ? "many places, among them " : "", c->guilty);
     if (cs_code_frames(code, c->guilty, &frame, 1) == 1 && frame.line) {
         slash = strrchr(frame.file, '/');
         snprintf(where + n, sizeof where - (size_t)n, " (%s:%u)", slash ? slash + 1 : frame.file, frame.line);

@@ -1,0 +1,41 @@
+#!/bin/bash
+# calc and sum on a kernel of known cause: the right first cause, rows that add up, clear sentences for bad input.
+set -u
+dir=$(mktemp -d)
+trap 'rm -rf "$dir"' EXIT
+export XDG_CACHE_HOME=$dir
+fail() { echo "not ok: $*"; exit 1; }
+
+gcc -O2 -g -fno-omit-frame-pointer -o "$dir/k" bench/kernels/forward_fail.c || fail "the kernel doesn't build"
+for try in 1 2 3; do
+    rm -rf "$dir/s"
+    "$CYCLESCOPE" record -o "$dir/s" -F 1000 --burst-rate 30 -- "$dir/k" 2 >"$dir/out" 2>&1 || { cat "$dir/out"; fail "record"; }
+    "$CYCLESCOPE" calc --store "$dir/s" --json pack >"$dir/json" 2>"$dir/err" && break
+done
+[ -s "$dir/json" ] || { cat "$dir/err"; fail "calc gave nothing"; }
+python3 - "$dir/json" <<'P' || exit 1
+import json, sys
+d = json.load(open(sys.argv[1]))
+s = d["summary"]
+total = (sum(v["share"] for v in s["dynamic"].values()) + sum(s["static"].values()) + s["unexplained"] - s["gain"]
+         + s["execution"] + s["no_frequency"])
+charged = sum(i["charged"] for i in d["instructions"])
+checks = {
+    "rows add up to all samples (%.2f %%)" % total: abs(total - 100) < 0.5,
+    "every sample is charged once (%.1f of %d)" % (charged, d["samples"]): abs(charged - d["samples"]) < 0.01 * d["samples"] + 1,
+    "the first cause is known: " + s["first"]: s["first"] == "store-forward",
+    "the sentence names a place": "0x" in d["sentence"],
+}
+for what, ok in checks.items():
+    print("ok" if ok else "not ok", what)
+sys.exit(not all(checks.values()))
+P
+"$CYCLESCOPE" calc --store "$dir/s" pack | grep -q "Total tallied" || fail "no table"
+"$CYCLESCOPE" calc --store "$dir/s" --cpu generic pack | grep -q "generic core" || fail "--cpu generic"
+"$CYCLESCOPE" sum --store "$dir/s" | grep -q "Total tallied" || fail "sum"
+"$CYCLESCOPE" calc --store "$dir/s" no_such_procedure 2>"$dir/err" && fail "an unknown procedure was found"
+[ "$(wc -l <"$dir/err")" -eq 1 ] || fail "not one sentence"
+"$CYCLESCOPE" calc --store "$dir/s" --cpu no-such-cpu pack 2>"$dir/err" && fail "an unknown model was taken"
+"$CYCLESCOPE" calc a b 2>/dev/null
+[ $? -eq 2 ] || fail "two operands are a usage error"
+echo "ok"
