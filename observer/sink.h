@@ -190,7 +190,8 @@ CS_INLINE enum cs_dte_verdict cs_sink_add(struct cs_sink *s, unsigned n_tags, un
             struct cs_tag_row *left = row;
             row = cs_tags_find(s->tags[t], to->tags[t]);
             row->visits++;
-            if (n_counters && usable && !any_tag)
+            if (n_counters && (usable || (verdict == CS_DTE_SKEW && s->rule.band_q32 == CS_DTE_NO_BAND)) &&
+                !any_tag)
                 cs_sink_edge(left, row, n_counters, deltas, n_pmcs ? starts : ends);
             s->current[t] = row;
         }
