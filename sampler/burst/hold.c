@@ -8,9 +8,9 @@
  * detaches the threads of a tracer that ends: so each burst has a thread of its own, the hunter, which in
  * that case just ends.
  *
- * The order that keeps the target alive: seize, then arm; disarm, then see that no SIGTRAP is on its way,
- * then end. If we die while the thread is held nothing happens to it: the kernel forgets a signal whose stop
- * was waited for. */
+ * The order that keeps the target alive: seize, then arm; disarm, then see that the thread sleeps and no
+ * SIGTRAP is on its way, then end. If we die while the thread is held nothing happens to it: the kernel
+ * forgets a signal whose stop was waited for. */
 #include "sampler/burst/runner.h"
 #include "sampler/burst/sys.h"
 
@@ -62,17 +62,25 @@ static int open_event(uint32_t tid, uint32_t lead_ns)
     return (int)SYS(__NR_perf_event_open, &attr, tid, -1, -1, PERF_FLAG_FD_CLOEXEC);
 }
 
-/* A word of /proc/self-like text: the value after `field` in the thread's status, in base 16. */
-static bool status_bit(uint32_t tid, const char *field, unsigned bit, bool *known)
+/* "/proc/TID" and `file`, which is at most ten characters. */
+static void thread_path(uint32_t tid, const char *file, char path[32])
 {
-    static char text[4096];
-    char path[32] = "/proc/", digits[12];
+    char digits[12];
     unsigned n = 0, length = 6;
+    memcpy(path, "/proc/", 6);
     for (uint32_t rest = tid; rest; rest /= 10)
         digits[n++] = (char)('0' + rest % 10);
     while (n)
         path[length++] = digits[--n];
-    memcpy(path + length, "/status", 8);
+    memcpy(path + length, file, strlen(file) + 1);
+}
+
+/* A word of /proc/self-like text: the value after `field` in the thread's status, in base 16. */
+static bool status_bit(uint32_t tid, const char *field, unsigned bit, bool *known)
+{
+    static char text[4096];
+    char path[32];
+    thread_path(tid, "/status", path);
     *known = false;
     long fd = SYS(__NR_openat, AT_FDCWD, path, O_RDONLY | O_CLOEXEC);
     if (fd < 0)
@@ -263,6 +271,27 @@ static void start_hunter(void)
         die(77);
 }
 
+/* Does the thread wait in the kernel? Then no event of ours that has fired is still to become a signal: that
+ * happens on the way back to user code, and a thread on that way is runnable, however long it waits for a
+ * CPU. */
+static bool asleep(uint32_t tid)
+{
+    static char text[512];
+    char path[32];
+    thread_path(tid, "/stat", path);
+    long fd = SYS(__NR_openat, AT_FDCWD, path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0)
+        return true; /* gone */
+    long got = SYS(__NR_read, fd, text, sizeof text - 1);
+    SYS(__NR_close, fd);
+    text[got > 0 ? got : 0] = 0;
+    char state = 0;
+    for (const char *p = text; *p; p++) /* the name before the state may hold anything: after the last ')' */
+        if (*p == ')' && p[1] == ' ')
+            state = p[2];
+    return state != 'R';
+}
+
 /* Can no SIGTRAP of ours be on its way to the thread any more? */
 static bool quiet(uint32_t tid)
 {
@@ -316,8 +345,16 @@ void burst(struct cs_burst_shared *with)
         if (woken != -ETIMEDOUT || shared->holding)
             continue;
         if (!give_up) {
+            /* Only a thread that sleeps is let go: one that runs or waits for a CPU may have met its event
+             * already, and the signal would find it untraced. It will stop, or fall asleep. */
             if (hunter_event >= 0)
                 SYS(__NR_ioctl, hunter_event, PERF_EVENT_IOC_DISABLE, 0);
+            if (!asleep(shared->command.tid)) {
+                if (hunter_event >= 0)
+                    SYS(__NR_ioctl, hunter_event, PERF_EVENT_IOC_REFRESH, 1);
+                until = clock_ns() + 2000000;
+                continue;
+            }
             give_up = 1;
             sleep_us(200); /* a signal that was raised before the event was off is now a stop, or pending */
         }
