@@ -261,11 +261,10 @@ static double run_mca(struct cs_scheduler *s, struct batch *b)
             break;
         }
         free(input);
-        bool again = false;
-        if (answer.status == 0)
+        /* LLVM up to 18 leaves a refused line out and goes on, later ones fail: either way it's said. */
+        bool again = mark_refused(b, answer.err, line_of) > 0;
+        if (answer.status == 0 && !again)
             width = cs_mca_parse(answer.out, answer.out_length, b->n_paths, b->n, b->turns, b->lines, b->ok);
-        else
-            again = mark_refused(b, answer.err, line_of) > 0;
         answer_free(&answer);
         if (!again)
             break;

@@ -32,7 +32,7 @@ expect 2 '--by' "$CYCLESCOPE" prof --by nonsense "$tmp/empty"
 "$CYCLESCOPE" record -o "$tmp/s" -- "$BUILD/tests/programs/procedures" 60 60 >/dev/null 2>&1 || { echo "record failed"; exit 1; }
 expect 1 'no event cycles' "$CYCLESCOPE" prof -e cycles-that-are-not "$tmp/s"
 expect 2 'number' "$CYCLESCOPE" prof --top many "$tmp/s"
-profile=$(find "$tmp/s" -name '*.prof' -size +0 -printf '%s %p\n' | sort -n | tail -n 1 | cut -d' ' -f2-)
+profile=$(find "$tmp/s" -name 'cpu-clock*.prof' -size +0 -printf '%s %p\n' | sort -n | tail -n 1 | cut -d' ' -f2-)
 cp "$profile" "$tmp/whole"
 size=$(stat -c %s "$profile")
 for damage in cut flip-head flip-body; do
