@@ -233,8 +233,9 @@ static void hunt(void)
     int event = open_event(command->tid, command->lead_ns);
     if (event < 0)
         return skip(event == -ESRCH ? CS_BURST_SKIP_GONE : CS_BURST_SKIP_NO_EVENT, event);
-    hunter_event = event;
-    if (SYS(__NR_ioctl, event, PERF_EVENT_IOC_REFRESH, 1) < 0)
+    long armed = SYS(__NR_ioctl, event, PERF_EVENT_IOC_REFRESH, 1);
+    hunter_event = event; /* only now: who switches it off must not come before */
+    if (armed < 0)
         return skip(CS_BURST_SKIP_NO_EVENT, 0);
     wait_and_burst();
 }
@@ -271,25 +272,33 @@ static void start_hunter(void)
         die(77);
 }
 
-/* Does the thread wait in the kernel? Then no event of ours that has fired is still to become a signal: that
- * happens on the way back to user code, and a thread on that way is runnable, however long it waits for a
- * CPU. */
-static bool asleep(uint32_t tid)
+/* Where a thread is: asleep in the kernel or not, and its user time. False when it is gone. */
+static bool look(uint32_t tid, bool *asleep, uint64_t *user_ticks)
 {
+    enum { USER_TIME = 11 }; /* fields after the state */
     static char text[512];
     char path[32];
     thread_path(tid, "/stat", path);
     long fd = SYS(__NR_openat, AT_FDCWD, path, O_RDONLY | O_CLOEXEC);
     if (fd < 0)
-        return true; /* gone */
+        return false;
     long got = SYS(__NR_read, fd, text, sizeof text - 1);
     SYS(__NR_close, fd);
     text[got > 0 ? got : 0] = 0;
-    char state = 0;
+    const char *state = NULL;
     for (const char *p = text; *p; p++) /* the name before the state may hold anything: after the last ')' */
         if (*p == ')' && p[1] == ' ')
-            state = p[2];
-    return state != 'R';
+            state = p + 2;
+    if (!state)
+        return false;
+    *asleep = *state != 'R';
+    *user_ticks = 0;
+    const char *p = state;
+    for (unsigned field = 0; *p && field < USER_TIME; p++)
+        field += *p == ' ';
+    for (; *p >= '0' && *p <= '9'; p++)
+        *user_ticks = *user_ticks * 10 + (uint64_t)(*p - '0');
+    return true;
 }
 
 /* Can no SIGTRAP of ours be on its way to the thread any more? */
@@ -327,6 +336,8 @@ void burst(struct cs_burst_shared *with)
     bool known, blocked = status_bit(shared->command.tid, "\nSigBlk:", SIGTRAP - 1, &known);
     if (!known || blocked)
         return skip(known ? CS_BURST_SKIP_BLOCKED : CS_BURST_SKIP_GONE, 0);
+    bool disarmed = false;
+    uint64_t user_ticks = 0, ticks_then = 0;
     give_up = 0;
     hunter_event = -1;
     start_hunter();
@@ -345,13 +356,22 @@ void burst(struct cs_burst_shared *with)
         if (woken != -ETIMEDOUT || shared->holding)
             continue;
         if (!give_up) {
-            /* Only a thread that sleeps is let go: one that runs or waits for a CPU may have met its event
-             * already, and the signal would find it untraced. It will stop, or fall asleep. */
-            if (hunter_event >= 0)
+            /* An event that has fired becomes a signal on the way back to user code, and a thread on that way
+             * is runnable, however long it waits for a CPU. So a thread is let go only when it was seen, the
+             * event being off, asleep or well on in its own code. Never switched on again: the hunter may
+             * have had its stop. */
+            bool asleep = true, there = look(shared->command.tid, &asleep, &user_ticks);
+            if (hunter_event < 0 || (there && !disarmed && !asleep)) {
+                until = clock_ns() + 2000000;
+                continue; /* it will stop, or fall asleep */
+            }
+            if (!disarmed) {
                 SYS(__NR_ioctl, hunter_event, PERF_EVENT_IOC_DISABLE, 0);
-            if (!asleep(shared->command.tid)) {
-                if (hunter_event >= 0)
-                    SYS(__NR_ioctl, hunter_event, PERF_EVENT_IOC_REFRESH, 1);
+                ticks_then = user_ticks;
+            }
+            disarmed = true;
+            there = look(shared->command.tid, &asleep, &user_ticks);
+            if (there && !asleep && user_ticks < ticks_then + 2) {
                 until = clock_ns() + 2000000;
                 continue;
             }

@@ -148,7 +148,10 @@ static void *signalling(void *arg)
     return arg;
 }
 
-/* A thread that blocks SIGTRAP and looks whether one is pending. */
+/* A thread that blocks SIGTRAP and looks whether one is pending. That can't be helped where it blocks within
+ * the moment between a burst's look at its mask and the event (docs/bursts.md): said, and no complaint, but a
+ * handler must not get it when it is unblocked. */
+static volatile unsigned seen_pending;
 static void *blocking(void *arg)
 {
     sigset_t trap, pending;
@@ -160,7 +163,7 @@ static void *blocking(void *arg)
             short_work();
             sigpending(&pending);
             if (sigismember(&pending, SIGTRAP))
-                notice("SIGTRAP is pending", 0);
+                seen_pending++;
         }
         pthread_sigmask(SIG_UNBLOCK, &trap, NULL);
         short_work();
