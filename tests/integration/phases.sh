@@ -4,7 +4,7 @@
 set -eu
 [ "$(id -u)" -eq 0 ] || { echo "needs root to sample the whole machine"; exit 77; }
 place=$(mktemp -d -p /dev/shm)
-trap '"$CYCLESCOPE" daemon stop --socket "$place/run/control" >/dev/null 2>&1; rm -rf "$place"' EXIT
+trap '"$CYCLESCOPE" daemon stop --socket "$place/run/control" >/dev/null 2>&1 || true; rm -rf "$place"' EXIT
 
 for try in 1 2 3; do
     "$CYCLESCOPE" daemon start --socket "$place/run/control" -o "$place/s$try" -F 1000 --merge-interval 1h --intervals 100ms >/dev/null

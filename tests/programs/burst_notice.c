@@ -292,5 +292,7 @@ int main(int argc, char **argv)
         notice("SIGTRAP came that nobody raised", 0);
     printf("%s: %ld calls, %ld computations, %ld breakpoints\n", complaints ? "noticed" : "unnoticed",
            (long)calls, (long)computed, (long)traps_made);
+    if (seen_pending)
+        printf("SIGTRAP was pending %u times in the thread that blocks it\n", seen_pending);
     return complaints ? 1 : 0;
 }
