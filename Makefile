@@ -13,6 +13,7 @@ DESTDIR  ?=
 CC       ?= gcc
 CLANG    ?= clang
 BPF_ARCH ?= x86
+BPF_SYSTEM ?= /usr/include/$(shell gcc -print-multiarch)
 PKG_CONFIG ?= pkg-config
 BPFTOOL  ?= $(firstword $(wildcard /usr/sbin/bpftool /sbin/bpftool) bpftool)
 WERROR   ?= 0
@@ -81,7 +82,7 @@ $(BUILD)/%.o: %.c
 # BPF: compile, then print the program's size in instructions so that growth is seen (it is budgeted).
 $(BUILD)/%.bpf.o: %.bpf.c
 	@mkdir -p $(@D)
-	$(call say,BPF,$<)$(CLANG) -target bpf -D__TARGET_ARCH_$(BPF_ARCH) -I. -I/usr/include/$(shell gcc -print-multiarch) -O2 -g -Wall -MMD -MP -c -o $@ $<
+	$(call say,BPF,$<)$(CLANG) -target bpf -D__TARGET_ARCH_$(BPF_ARCH) -I. -I$(BPF_SYSTEM) -O2 -g -Wall -MMD -MP -c -o $@ $<
 	@llvm-objdump -d $@ 2>/dev/null | awk -v f=$< '/^ +[0-9]+:/{n++} END{printf "  SIZE    %s: %d BPF instructions\n", f, n}'
 $(BUILD)/%.skel.h: $(BUILD)/%.bpf.o
 	$(call say,SKEL,$<)$(BPFTOOL) gen skeleton $< name $(subst .,_,$(notdir $*))_bpf > $@.tmp && mv $@.tmp $@

@@ -4,7 +4,7 @@
 
 #include <stddef.h>
 
-/* An ELF executable. */
+/* An ELF executable; NULL on architectures that have none. */
 const unsigned char *cs_burst_image(size_t *size);
 
 #endif

@@ -84,6 +84,10 @@ static int open_image(void)
 {
     size_t size;
     const unsigned char *bytes = cs_burst_image(&size);
+    if (!bytes) {
+        errno = ENOSYS;
+        return -1;
+    }
     int fd = high(memfd_create("cyclescope-burst", MFD_CLOEXEC));
     if (fd >= 0 && write(fd, bytes, size) != (ssize_t)size) {
         close(fd);

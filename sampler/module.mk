@@ -5,6 +5,8 @@ sampler.pkgs := liburcu-bp libbpf libxxhash
 sampler.libs := -lpfm -lZydis
 
 # The burst runner is a program without libc at an address of its own; burst_image.c carries it along.
+# It is x86-64 code through and through; elsewhere burst_image.c carries nothing and bursts say so.
+ifeq ($(firstword $(subst -, ,$(shell $(CC) -dumpmachine))),x86_64)
 BURST_RUNNER  := $(BUILD)/sampler/burst/runner
 BURST_OBJECTS := $(patsubst %.c,$(BUILD)/%.o,$(wildcard sampler/burst/*.c))
 BURST_CFLAGS  := -std=gnu11 $(WARN) -O2 -g -MMD -MP -ffreestanding -fPIE -fno-stack-protector -fcf-protection=none \
@@ -16,6 +18,7 @@ $(BURST_RUNNER): $(BURST_OBJECTS)
 	$(call say,LD,$@)$(CC) -nostdlib -static -no-pie -Wl,--no-relax,-Ttext-segment=0x3f0000000000,--build-id=none,-z,noexecstack,-z,norelro -o $@ $^
 $(BUILD)/sampler/burst_image.o: $(BURST_RUNNER)
 sampler.cflags += -DCS_BURST_RUNNER='"$(BURST_RUNNER)"'
+endif
 
 INSTALL += sampler/cyclescope.service:lib/systemd/system/cyclescope.service \
            sampler/cyclescope.conf:share/doc/cyclescope/cyclescope.conf
