@@ -50,7 +50,7 @@ __attribute__((noinline)) static unsigned work(unsigned x)
 }
 int main(void)
 {
-    for (unsigned i = 0; i < 8000000; i++)
+    for (unsigned i = 0; i < 60000000; i++)
         sink += work(i);
     return 0;
 }
