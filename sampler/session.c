@@ -221,6 +221,17 @@ static uint64_t drain_interval_ns(const struct cs_sampler *s)
                                                             : seconds));
 }
 
+/* The first drains come soon, twice as late each time: who asks where an address lies (bursts do, at once)
+ * should not have to wait for a new program's images. */
+static uint64_t next_drain_ns(struct cs_sampler *s)
+{
+    uint64_t settled = drain_interval_ns(s), ns = (uint64_t)(1e9 * DRAIN_SECONDS_LEAST) << s->early_drains;
+    if (ns >= settled)
+        return cs_now_ns() + settled;
+    s->early_drains++;
+    return cs_now_ns() + ns;
+}
+
 int cs_sampler_open(const struct cs_sampler_config *config, struct cs_sampler **out, struct cs_error *err)
 {
     struct cs_sampler *s = calloc(1, sizeof *s);
@@ -257,7 +268,7 @@ int cs_sampler_open(const struct cs_sampler_config *config, struct cs_sampler **
         return rc;
     }
     cs_rate_start(s);
-    s->next_drain_ns = cs_now_ns() + drain_interval_ns(s);
+    s->next_drain_ns = next_drain_ns(s);
     *out = s;
     return 0;
 }
@@ -318,7 +329,7 @@ int cs_sampler_poll(struct cs_sampler *s, int timeout_ms, struct cs_error *err)
         int rc = cs_collect_drain(s, CS_DRAIN_SOME, err);
         if (rc < 0)
             return rc;
-        s->next_drain_ns = cs_now_ns() + drain_interval_ns(s);
+        s->next_drain_ns = next_drain_ns(s);
     }
     s->ended = s->config.target != CS_TARGET_ALL && target_ended(s);
     return !s->ended;

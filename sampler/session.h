@@ -49,6 +49,7 @@ struct cs_sampler {
     struct cs_mapped_image *unknown_image;
 
     uint64_t next_drain_ns, next_redraw_ns, horizon_ns;
+    unsigned early_drains; /* of a session's first second */
     double rate_hz;
 
     struct cs_budget budget;
