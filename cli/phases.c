@@ -227,7 +227,7 @@ const struct command command_phases = {
     "phases",
     "",
     "rates of procedures over time, and the phases that a program goes through",
-    "Needs intervals in the store: cyclescope daemon start --intervals 10s.\n"
+    "Needs intervals in the store: cyclescope record --intervals 1s, daemon start --intervals 10s.\n"
     "A phase is a stretch in which samples are spread over the procedures alike; stretches with one letter\n"
     "are one phase that came back. Two spreads are as far apart as half the sum of the differences of their\n"
     "shares, less what chance accounts for.",

@@ -3,6 +3,8 @@
 #include "analysis/machine.h"
 #include "cli/command.h"
 #include "cli/record_bursts.h"
+#include "sampler/daemon_settings.h"
+#include "sampler/intervals.h"
 #include "sampler/sampler.h"
 
 #include <errno.h>
@@ -17,6 +19,13 @@
 #include <unistd.h>
 
 #define MERGE_SECONDS 60 /* what a power cut may cost */
+
+struct recording {
+    struct cs_sampler *sampler;
+    struct cs_store *store;
+    struct cs_burst *burst;         /* NULL = none */
+    struct cs_intervals *intervals; /* NULL = none */
+};
 
 static volatile sig_atomic_t interrupted;
 
@@ -36,6 +45,36 @@ static void say(void *arg, const char *sentence)
 {
     (void)arg;
     fprintf(stderr, "cyclescope record: %s\n", sentence);
+}
+
+static void placed(void *arg, const struct cs_placed *placed)
+{
+    struct recording *r = arg;
+    (void)cs_intervals_add(r->intervals, placed, cs_sampler_event(r->sampler, placed->event));
+}
+
+/* Read as the daemon's settings of the same names are. */
+static int parse_intervals(const struct parsed *args, struct cs_sampler_config *config, struct recording *r)
+{
+    static const char *const names[] = {"intervals", "intervals-size"};
+    struct cs_daemon_settings settings;
+    struct cs_error err;
+    cs_daemon_settings_init(&settings);
+    for (unsigned i = 0; i < 2; i++) {
+        const char *value = option(args, names[i]);
+        if (value && cs_daemon_settings_set(&settings, names[i], value, &err) < 0)
+            return usage_error("--%s %s: expected a %s", names[i], value,
+                               i ? "size from 4k on, as 4M" : "time up to a day, as 10s or 100ms");
+    }
+    uint64_t length_ms = (uint64_t)(settings.intervals_s * 1000);
+    if (settings.intervals_s <= 0)
+        return CS_EXIT_OK;
+    if (cs_intervals_open(length_ms, (uint64_t)settings.intervals_bytes, &r->intervals) < 0)
+        return failed_with("not enough memory for intervals");
+    config->resolve_ms = length_ms / 4 + 1;
+    config->placed = placed;
+    config->arg = r;
+    return CS_EXIT_OK;
 }
 
 static int parse_target(const struct parsed *args, struct cs_sampler_config *config)
@@ -172,9 +211,18 @@ static void print_summary(struct cs_sampler *sampler, const char *store, bool js
         fprintf(stderr, "next: cyclescope prof --store %s\n", store);
 }
 
+static int merge(struct recording *r, struct cs_error *err)
+{
+    int rc = cs_sampler_merge(r->sampler, err);
+    if (rc >= 0 && r->burst)
+        rc = cs_burst_merge(r->burst, r->store, err);
+    if (rc >= 0 && r->intervals)
+        rc = cs_intervals_merge(r->intervals, r->store, err);
+    return rc;
+}
+
 /* Lets it run: until the target ends, the time is over, or somebody interrupts. */
-static int run_session(struct cs_sampler *sampler, struct cs_burst *burst, struct cs_store *store,
-                       double seconds, struct cs_error *err)
+static int run_session(struct recording *r, double seconds, struct cs_error *err)
 {
     time_t started = time(NULL), merged = started;
     struct timespec begin, now;
@@ -186,13 +234,11 @@ static int run_session(struct cs_sampler *sampler, struct cs_burst *burst, struc
             seconds - (double)(now.tv_sec - begin.tv_sec) - (double)(now.tv_nsec - begin.tv_nsec) * 1e-9;
         if (interrupted || (seconds > 0 && left <= 0))
             return 0;
-        rc = cs_sampler_poll(sampler, seconds > 0 && left < 1 ? (int)(left * 1000) + 1 : 1000, err);
+        rc = cs_sampler_poll(r->sampler, seconds > 0 && left < 1 ? (int)(left * 1000) + 1 : 1000, err);
         if (rc <= 0)
             return rc;
         if (time(NULL) - merged >= MERGE_SECONDS) {
-            rc = cs_sampler_merge(sampler, err);
-            if (rc >= 0 && burst)
-                rc = cs_burst_merge(burst, store, err);
+            rc = merge(r, err);
             if (rc < 0)
                 return rc;
             merged = time(NULL);
@@ -214,15 +260,35 @@ static int exit_code_of(const struct cs_sampler *sampler, const struct cs_sample
     return CS_EXIT_OK;
 }
 
+/* One after the other; what fails ends it with its sentence. */
+static int record(struct recording *r, const struct parsed *args, struct cs_sampler_config *config,
+                  struct cs_error *err)
+{
+    char *meta = epoch_meta(config);
+    int rc = cs_sampler_open(config, &r->sampler, err);
+    if (rc == 0)
+        rc = cs_store_epoch(r->store, meta, err);
+    free(meta);
+    if (rc == 0)
+        rc = record_bursts_open(args, config, r->sampler, &r->burst, err);
+    if (rc == 0)
+        rc = run_session(r, option_number(args, "seconds", 0, 0.001, 1e9), err);
+    if (r->burst)
+        cs_burst_stop(r->burst);
+    if (rc >= 0)
+        rc = cs_sampler_stop(r->sampler, err);
+    if (rc >= 0)
+        rc = merge(r, err);
+    return rc;
+}
+
 static int run(const struct parsed *args)
 {
     struct cs_sampler_config config = {.say = say,
                                        .stacks = option_given(args, "stacks"),
                                        .period_exact = option_given(args, "exact-period")};
     const char *events[CS_EVENTS_MAX + 1], *event;
-    struct cs_sampler *sampler = NULL;
-    struct cs_burst *burst = NULL;
-    struct cs_store *store = NULL;
+    struct recording recording = {.sampler = NULL};
     struct cs_error err = {0};
     const char *where = store_location(args);
 
@@ -235,46 +301,33 @@ static int run(const struct parsed *args)
         rc = parse_label(args, &config);
     if (rc != CS_EXIT_OK)
         return rc;
-    double seconds = option_number(args, "seconds", 0, 0.001, 1e9);
     for (; (event = option_nth(args, "event", config.n_events)) != NULL; config.n_events++) {
         if (config.n_events == CS_EVENTS_MAX)
             return usage_error("at most %d events at once", CS_EVENTS_MAX);
         events[config.n_events] = event;
     }
     config.events = events;
+    rc = parse_intervals(args, &config, &recording);
+    if (rc != CS_EXIT_OK)
+        return rc;
 
-    if (cs_store_open(where, CS_STORE_WRITE, &store, &err) < 0)
-        return failed(&err);
-    config.store = store;
+    rc = cs_store_open(where, CS_STORE_WRITE, &recording.store, &err);
+    config.store = recording.store;
     catch_signals();
-    char *meta = epoch_meta(&config);
-    rc = cs_sampler_open(&config, &sampler, &err);
     if (rc == 0)
-        rc = cs_store_epoch(store, meta, &err);
-    free(meta);
-    if (rc == 0)
-        rc = record_bursts_open(args, &config, sampler, &burst, &err);
-    if (rc == 0)
-        rc = run_session(sampler, burst, store, seconds, &err);
-    if (burst)
-        cs_burst_stop(burst);
-    if (burst && rc >= 0)
-        rc = cs_burst_merge(burst, store, &err);
-    if (sampler && rc >= 0)
-        rc = cs_sampler_stop(sampler, &err);
-    if (sampler && rc >= 0)
-        rc = cs_sampler_merge(sampler, &err);
+        rc = record(&recording, args, &config, &err);
     if (rc >= 0) {
-        print_summary(sampler, where, option_given(args, "json"));
-        if (burst && !option_given(args, "json"))
-            record_bursts_summary(burst);
-        rc = exit_code_of(sampler, &config);
+        print_summary(recording.sampler, where, option_given(args, "json"));
+        if (recording.burst && !option_given(args, "json"))
+            record_bursts_summary(recording.burst);
+        rc = exit_code_of(recording.sampler, &config);
     } else {
         rc = failed(&err);
     }
-    cs_burst_close(burst);
-    cs_sampler_close(sampler);
-    cs_store_close(store);
+    cs_burst_close(recording.burst);
+    cs_intervals_close(recording.intervals);
+    cs_sampler_close(recording.sampler);
+    cs_store_close(recording.store);
     return rc;
 }
 
@@ -288,7 +341,9 @@ static const struct option_entry options[] = {
     {"all", 'a', NULL, "sample everything that runs (root or CAP_PERFMON)"},
     {"pid", 'p', "PID", "sample a running process"},
     {"seconds", 0, "N", "stop after so long (else at the target's end, or Ctrl-C)"},
-    {"stacks", 'g', NULL, "call chains too, by frame pointers"},
+    {"stacks", 'g', NULL, "call chains too, by frame pointers (samples then come through the ring driver)"},
+    {"intervals", 0, "TIME", "also keep what happened in each interval of this length (see phases)"},
+    {"intervals-size", 0, "BYTES", "bound of the intervals: beyond, they get longer (4M)"},
     {"label", 0, "BY", "keep profiles apart by process, command or cgroup"},
     OPTIONS_BURSTS,
     {"driver", 0, "NAME", "bpf (counts in the kernel) or ring (works without rights); chosen by itself"},

@@ -1,24 +1,25 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The cost of a sample: upper quartile over rounds of (gaps with the event − gaps without it) / samples; the
- * upper one, because what is asked for is that a budget holds. */
+/* The cost of a sample: a round spins half of its time without the event and half with it, in turns first,
+ * and takes the difference of what was lost in gaps. At a kHz, no faster: the rarer interrupts are the more
+ * one costs (measured on a virtual machine: 16 us at 5 kHz, 20 at 1 kHz, 23 at 70 Hz). */
 #include "sampler/calibrate.h"
 #include "sampler/driver.h"
 
-#include <stdlib.h>
+#include <stdbool.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-#define ROUNDS 7
-#define ROUND_NS 4000000ULL
-#define RATE_HZ 5000U
-#define GAP_NS 400ULL       /* two readings of the clock are closer than this */
-#define STOLEN_NS 300000ULL /* longer gaps are the scheduler's */
+#define RATE_HZ 1000U
+#define SAMPLES 10U /* of a round: half a period more than they need */
+#define HALF_NS (1000000000ULL / RATE_HZ * SAMPLES + 500000000ULL / RATE_HZ)
+#define GAP_NS 1000ULL      /* two readings of the clock are closer than this */
+#define STOLEN_NS 100000ULL /* longer gaps are the scheduler's and the host's */
 
-/* Time lost in gaps, and the time it was lost from. */
-static uint64_t gaps(uint64_t *ran_ns)
+/* Share of the time that is lost in gaps. */
+static double gaps(void)
 {
     uint64_t begin = cs_now_ns(), last = begin, lost = 0, stolen = 0;
-    while (last - begin < ROUND_NS + stolen) {
+    while (last - begin < HALF_NS) {
         uint64_t now = cs_now_ns(), gap = now - last;
         if (gap >= STOLEN_NS)
             stolen += gap;
@@ -26,22 +27,13 @@ static uint64_t gaps(uint64_t *ran_ns)
             lost += gap;
         last = now;
     }
-    *ran_ns = last - begin - stolen;
-    return lost;
+    return (double)lost / (double)(last - begin - stolen + 1);
 }
 
-static int ascending(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-    return x < y ? -1 : x > y;
-}
-
-double cs_sample_cost(const struct cs_event *event)
+void cs_calibrate(struct cs_cost *cost, const struct cs_event *event, unsigned rounds)
 {
     struct cs_event own = *event;
     struct cs_error err;
-    double costs[ROUNDS];
-    unsigned n = 0;
     bool clock = cs_event_is_clock(event);
     own.attr.inherit = 0;
     own.attr.enable_on_exec = 0;
@@ -51,22 +43,19 @@ double cs_sample_cost(const struct cs_event *event)
     own.attr.read_format = 0;
     int fd = cs_event_open(&own, 0, -1, &err);
     if (fd < 0)
-        return 0;
-    for (unsigned r = 0; r < ROUNDS; r++) {
-        uint64_t without_ns, with_ns;
-        double without = (double)gaps(&without_ns);
-        if (ioctl(fd, PERF_EVENT_IOC_ENABLE, 0) != 0)
-            break;
-        double with = (double)gaps(&with_ns);
-        (void)ioctl(fd, PERF_EVENT_IOC_DISABLE, 0);
-        double samples = (double)with_ns * 1e-9 * RATE_HZ;
-        double cost = (with / (double)with_ns - without / (double)without_ns) * (double)with_ns / samples;
-        if (cost > 0)
-            costs[n++] = cost * 1e-9;
+        return;
+    for (unsigned r = 0; r < rounds; r++) {
+        double lost[2];
+        for (unsigned half = 0; half < 2; half++) {
+            bool on = (half ^ r) & 1;
+            if (on && ioctl(fd, PERF_EVENT_IOC_ENABLE, 0) != 0)
+                goto out;
+            lost[on] = gaps();
+            if (on)
+                (void)ioctl(fd, PERF_EVENT_IOC_DISABLE, 0);
+        }
+        cs_cost_add(cost, (lost[1] - lost[0]) * HALF_NS * 1e-9 / SAMPLES);
     }
+out:
     close(fd);
-    if (n < ROUNDS / 2)
-        return 0;
-    qsort(costs, n, sizeof *costs, ascending);
-    return costs[n * 3 / 4];
 }

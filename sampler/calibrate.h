@@ -4,9 +4,12 @@
 #ifndef CS_SAMPLER_CALIBRATE_H
 #define CS_SAMPLER_CALIBRATE_H
 
+#include "sampler/cost.h"
 #include "sampler/events.h"
 
-/* Takes some 50 ms. Seconds a sample; 0 when it can't be measured here (the event does not fire on us). */
-double cs_sample_cost(const struct cs_event *event);
+#define CS_CALIBRATE_ROUND_NS 21000000ULL /* what a round takes of one CPU */
+
+/* Adds so many measurements. Nothing is added where the event can't be opened. */
+void cs_calibrate(struct cs_cost *cost, const struct cs_event *event, unsigned rounds);
 
 #endif

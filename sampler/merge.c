@@ -79,7 +79,7 @@ static int merge_names(struct cs_sampler *s, struct cs_error *err)
     return rc;
 }
 
-int cs_sampler_merge(struct cs_sampler *s, struct cs_error *err)
+static int merge(struct cs_sampler *s, struct cs_error *err)
 {
     struct cs_event_times times[CS_EVENTS_MAX];
     uint64_t value[CS_EVENTS_MAX], enabled_ns[CS_EVENTS_MAX], running_ns[CS_EVENTS_MAX];
@@ -112,4 +112,12 @@ int cs_sampler_merge(struct cs_sampler *s, struct cs_error *err)
     }
     s->merges++;
     return 0;
+}
+
+int cs_sampler_merge(struct cs_sampler *s, struct cs_error *err)
+{
+    double before = cs_thread_cpu_seconds();
+    int rc = merge(s, err);
+    cs_rate_seldom(s, cs_thread_cpu_seconds() - before);
+    return rc;
 }

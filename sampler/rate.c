@@ -10,7 +10,10 @@
 
 #define DEFAULT_HZ 1000.0
 #define BUDGET_NS 1000000000ULL
-#define CALIBRATE_NS (120 * 1000000000ULL) /* hosts have their moods */
+#define CALIBRATE_ROUNDS 10U /* at the start */
+#define CALIBRATE_SHARE 0.03 /* of the budget goes to measuring the cost again: hosts have their moods */
+#define CALIBRATE_LEAST_NS (5 * 1000000000ULL)
+#define SELDOM_SHARE (1.0 / 60) /* charged to each window */
 
 static uint64_t seed(void)
 {
@@ -41,8 +44,8 @@ int cs_rate_init(struct cs_sampler *s, struct cs_error *err)
     s->rate_hz = c->frequency_hz > 0 ? c->frequency_hz : DEFAULT_HZ;
     s->next_budget_ns = UINT64_MAX;
     if (c->budget > 0) {
-        s->sample_cost = cs_sample_cost(&s->events[0]);
-        cs_budget_init(&s->budget, c->budget, s->n_events, s->n_cpus, s->sample_cost);
+        cs_calibrate(&s->cost, &s->events[0], CALIBRATE_ROUNDS);
+        cs_budget_init(&s->budget, c->budget, s->n_events, s->n_cpus, cs_cost_upper(&s->cost));
         s->rate_hz = s->budget.rate_hz;
         s->next_budget_ns = 0; /* set when sampling starts */
     }
@@ -76,23 +79,42 @@ static void open_window(struct cs_sampler *s, uint64_t now_ns)
     s->next_budget_ns = now_ns + BUDGET_NS;
 }
 
+void cs_rate_seldom(struct cs_sampler *s, double cpu_seconds)
+{
+    s->seldom_seconds += cpu_seconds;
+    s->window_collector += cpu_seconds;
+}
+
+static uint64_t calibration_interval_ns(const struct cs_sampler *s)
+{
+    double ns = (double)CS_CALIBRATE_ROUND_NS / (CALIBRATE_SHARE * s->budget.share * s->n_cpus);
+    return ns < (double)CALIBRATE_LEAST_NS ? CALIBRATE_LEAST_NS : (uint64_t)ns;
+}
+
+static void calibrate_again(struct cs_sampler *s, uint64_t now_ns)
+{
+    double before = cs_thread_cpu_seconds();
+    cs_calibrate(&s->cost, &s->events[0], 1);
+    cs_budget_cost(&s->budget, cs_cost_upper(&s->cost));
+    cs_rate_seldom(s, cs_thread_cpu_seconds() - before);
+    s->next_calibration_ns = now_ns + calibration_interval_ns(s);
+}
+
 static void keep_budget(struct cs_sampler *s, uint64_t now_ns)
 {
     struct cs_driver_counts counts;
+    if (now_ns >= s->next_calibration_ns)
+        calibrate_again(s, now_ns);
+    double seldom = s->seldom_seconds * SELDOM_SHARE;
+    s->seldom_seconds -= seldom;
     s->driver->counts(s->state, &counts);
     struct cs_budget_window window = {
         .seconds = (double)(now_ns - s->window_ns) * 1e-9,
         .samples = (double)(counts.delivered - s->window_samples),
-        .collector_seconds = cs_thread_cpu_seconds() - s->window_collector,
+        .collector_seconds = cs_thread_cpu_seconds() - s->window_collector + seldom,
         .held_seconds = (double)(__atomic_load_n(&s->held_ns, __ATOMIC_RELAXED) - s->window_held_ns) * 1e-9,
     };
     double rate = cs_budget_update(&s->budget, &window);
-    if (now_ns - s->calibrated_ns >= CALIBRATE_NS) {
-        double cost = cs_sample_cost(&s->events[0]);
-        s->calibrated_ns = now_ns;
-        if (cost > 0)
-            cs_budget_cost(&s->budget, s->sample_cost = (s->sample_cost + cost) / 2);
-    }
     if (rate != s->rate_hz) { /* NOLINT(clang-diagnostic-float-equal): it moves in steps */
         s->rate_hz = rate;
         for (unsigned e = 0; e < s->n_events; e++) {
@@ -108,9 +130,10 @@ static void keep_budget(struct cs_sampler *s, uint64_t now_ns)
 
 void cs_rate_start(struct cs_sampler *s)
 {
-    s->calibrated_ns = cs_now_ns();
-    if (s->config.budget > 0)
-        open_window(s, cs_now_ns());
+    if (s->config.budget <= 0)
+        return;
+    s->next_calibration_ns = cs_now_ns() + calibration_interval_ns(s);
+    open_window(s, cs_now_ns());
 }
 
 uint64_t cs_rate_due(const struct cs_sampler *s)

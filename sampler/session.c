@@ -388,7 +388,7 @@ void cs_sampler_statistics(struct cs_sampler *s, struct cs_sampler_statistics *o
         .merges = s->merges,
         .merge_failures = s->merge_failures,
         .rate_hz = s->rate_hz,
-        .sample_cost_us = s->sample_cost * 1e6,
+        .sample_cost_us = cs_cost_upper(&s->cost) * 1e6,
         .loss = s->budget.loss,
         .collector_cpu_seconds = cs_thread_cpu_seconds() - s->collector_seconds_at_start,
         .held_ns = __atomic_load_n(&s->held_ns, __ATOMIC_RELAXED),

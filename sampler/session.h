@@ -5,6 +5,7 @@
 #define CS_SAMPLER_SESSION_H
 
 #include "sampler/budget.h"
+#include "sampler/cost.h"
 #include "sampler/driver.h"
 #include "sampler/events.h"
 #include "sampler/images.h"
@@ -53,8 +54,9 @@ struct cs_sampler {
     double rate_hz;
 
     struct cs_budget budget;
-    double sample_cost; /* seconds, 0 = not measured */
-    uint64_t next_budget_ns, calibrated_ns;
+    struct cs_cost cost; /* of a sample */
+    uint64_t next_budget_ns, next_calibration_ns;
+    double seldom_seconds; /* CPU time of calibrations and merges that is not charged yet */
     uint64_t window_ns, window_samples, window_held_ns; /* at the start of the budget's window */
     double window_collector;
 
@@ -89,6 +91,9 @@ int cs_rate_init(struct cs_sampler *s,
 void cs_rate_start(struct cs_sampler *s); /* sampling begins */
 uint64_t cs_rate_due(const struct cs_sampler *s);
 void cs_rate_tick(struct cs_sampler *s, uint64_t now_ns); /* when that has come */
+/* CPU time of what happens seldom (a merge, a calibration): the budget pays for it over a minute, or the rate
+ * would drop after each. */
+void cs_rate_seldom(struct cs_sampler *s, double cpu_seconds);
 
 /* merge.c */
 void cs_merge_times(struct cs_sampler *s, struct cs_event_times *times);

@@ -88,6 +88,15 @@ run chains -g --label command -F 2000 -- "$target" spin 0.4
 grep -q 'main.*;spin_here' "$work/folded" || fail "no chain from main to spin_here"
 "$CYCLESCOPE" store ls "$work/chains" | grep -q sampler_target || fail "no label"
 
+# Interval by interval: as many samples as in the profiles, and `phases` shows them.
+run resolved --intervals 100ms -F 2000 -- "$target" spin 0.4
+"$CYCLESCOPE" store ls "$work/resolved" --json | python3 -c '
+import json, sys
+profiles = json.load(sys.stdin)["profiles"]
+by = {kind: sum(p["sum"] for p in profiles if p["kind"] == kind) for kind in ("points", "intervals")}
+assert by["points"] == by["intervals"] > 0, by' || fail "intervals and profiles differ"
+"$CYCLESCOPE" phases --store "$work/resolved" | grep -q spin_here || fail "phases does not show spin_here"
+
 # Refusals.
 refuse() { # EXIT PATTERN ARGUMENTS...
     local rc=$1 pattern=$2; shift 2
@@ -100,6 +109,7 @@ refuse 1 'no process' -p 4194000
 refuse 1 "can't be run" -- /nonexistent/program
 refuse 2 'one of' -a -p 1
 refuse 2 'budget' --budget lots -- true
+refuse 2 'expected a time' --intervals often -- true
 if [ "$(id -u)" = 0 ] && id nobody >/dev/null 2>&1; then
     as() { su nobody -s /bin/bash -c "$(printf '%q ' "$@")"; }
     chmod 755 "$work"; mkdir -m 777 "$work/theirs"

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The sample table, generations of PIDs, periods and the budget's controller: pure parts of sampler/. */
 #include "sampler/budget.h"
+#include "sampler/cost.h"
 #include "sampler/generations.h"
 #include "sampler/hot_table.h"
 #include "sampler/period.h"
@@ -246,9 +247,73 @@ static void an_unknown_cost_is_taken_as_dear(void **state)
     assert_true(b.cost_seconds >= 20e-6);
 }
 
+/* Triangular noise of two thirds of the cost either way, as measured on a virtual machine. */
+static double noisy(double cost, uint64_t *random)
+{
+    double sum = 0;
+    for (int i = 0; i < 2; i++) {
+        *random = *random * 6364136223846793005ULL + 1442695040888963407ULL;
+        sum += (double)(*random >> 11) / 0x1p53;
+    }
+    return cost * (1 + (sum - 1) * 2 / 3);
+}
+
+static void a_measured_cost_is_seldom_too_low_and_never_far_off(void **state)
+{
+    (void)state;
+    uint64_t random = 1;
+    unsigned low = 0, runs = 2000;
+    for (unsigned r = 0; r < runs; r++) {
+        struct cs_cost cost = {0};
+        for (unsigned i = 0; i < 10; i++)
+            cs_cost_add(&cost, noisy(20e-6, &random));
+        double upper = cs_cost_upper(&cost);
+        low += upper < 20e-6;
+        assert_true(upper > 14e-6 && upper < 30e-6);
+    }
+    assert_true(low < runs / 10); /* one-sided 95 %, less for so few measurements */
+}
+
+static void one_wild_measurement_hardly_moves_the_cost(void **state)
+{
+    (void)state;
+    struct cs_cost cost = {0};
+    for (unsigned i = 0; i < 40; i++)
+        cs_cost_add(&cost, 20e-6);
+    cs_cost_add(&cost, 5e-3); /* the host was away */
+    assert_true(cost.mean < 23e-6);
+}
+
+static void the_cost_follows_a_host_that_became_slower(void **state)
+{
+    (void)state;
+    uint64_t random = 7;
+    struct cs_cost cost = {0};
+    for (unsigned i = 0; i < 200; i++)
+        cs_cost_add(&cost, noisy(10e-6, &random));
+    for (unsigned i = 0; i < 100; i++)
+        cs_cost_add(&cost, noisy(30e-6, &random));
+    assert_true(cs_cost_upper(&cost) > 28e-6);
+}
+
+static void too_few_measurements_are_no_cost(void **state)
+{
+    (void)state;
+    struct cs_cost cost = {0};
+    cs_cost_add(&cost, 20e-6);
+    assert_true(cs_cost_upper(&cost) <= 0);
+    for (unsigned i = 0; i < 20; i++)
+        cs_cost_add(&cost, -20e-6);
+    assert_true(cs_cost_upper(&cost) <= 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_measured_cost_is_seldom_too_low_and_never_far_off),
+        cmocka_unit_test(one_wild_measurement_hardly_moves_the_cost),
+        cmocka_unit_test(the_cost_follows_a_host_that_became_slower),
+        cmocka_unit_test(too_few_measurements_are_no_cost),
         cmocka_unit_test(a_key_gives_back_what_went_in),
         cmocka_unit_test(the_table_loses_no_sample_whatever_is_evicted),
         cmocka_unit_test(the_same_address_of_two_processes_stays_apart),

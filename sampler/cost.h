@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* What a sample costs, from many noisy measurements (calibrate.h): a mean that forgets slowly, and its upper
+ * confidence bound, because what is asked for is that a budget holds. Pure.
+ *
+ * One measurement on a virtual machine is off by a third of what it measures; the host has moods that last
+ * seconds. Old measurements count 1/32 less with every new one. */
+#ifndef CS_SAMPLER_COST_H
+#define CS_SAMPLER_COST_H
+
+struct cs_cost {
+    double weight, mean, squares; /* squares: of the distances from the mean, weighted */
+};
+
+/* Negative measurements (nothing but noise) count too: leaving them out would bias the mean. What is far
+ * from the rest (a host that was away) counts as four times the mean. */
+void cs_cost_add(struct cs_cost *cost, double seconds);
+/* One-sided 95 %; 0 = not known: too few measurements, or they tell of no cost. */
+double cs_cost_upper(const struct cs_cost *cost);
+
+#endif
