@@ -2,6 +2,7 @@
 /* hist: how a rate was distributed, at the period it was sampled with and at coarser ones; one rate against
  * another. shim-2015 figures 1, 4, 14 to 17. */
 #include "cli/observed_source.h"
+#include "observer/events.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -117,6 +118,62 @@ static int coarser(const struct parsed *args, struct output *out, const char *co
     return CS_EXIT_OK;
 }
 
+static const struct column effect_columns[] = {
+    {.key = "event", .head = "per 1000 cycles", .kind = COLUMN_TEXT, .elastic = true},
+    {.key = "total", .head = "total", .kind = COLUMN_NUMBER, .digits = 3},
+    {.key = "program", .head = "program", .kind = COLUMN_NUMBER, .digits = 3},
+    {.key = "observer", .head = "observer", .kind = COLUMN_NUMBER, .digits = 3},
+    {.key = "observer_p1", .head = "its 1 %", .kind = COLUMN_NUMBER, .digits = 3},
+    {.key = "observer_p50", .head = "median", .kind = COLUMN_NUMBER, .digits = 3},
+    {.key = "observer_p99", .head = "99 %", .kind = COLUMN_NUMBER, .digits = 3},
+};
+
+/* Counter whose observer's share is counter `own`, -1 none. */
+static int whole_of(const struct observed *o, unsigned own)
+{
+    const char *name = o->counters[own], *suffix = strstr(name, CS_EVENT_OWN_SUFFIX);
+    size_t length = suffix ? (size_t)(suffix - name) : 0;
+    for (unsigned c = 0; length && c < own; c++)
+        if (strncmp(o->counters[c], name, length) == 0 &&
+            (o->counters[c][length] == '\0' || o->counters[c][length] == ':'))
+            return (int)c;
+    return -1;
+}
+
+/* The observer's own rate beside the total (shim-2015 figure 6): what observing adds, and how steadily. */
+static int observer_effect(struct output *out, const struct observed *o)
+{
+    struct sheet *sheet = NULL;
+    const struct cs_sink *s = o->sink;
+    for (unsigned own = 0; own < s->n_counters; own++) {
+        int whole = whole_of(o, own);
+        if (whole < 0)
+            continue;
+        if (!sheet)
+            sheet = output_sheet(out, "observer_effect", effect_columns,
+                                 sizeof effect_columns / sizeof effect_columns[0]);
+        double mine = cs_tag_rate(&s->whole_run, own).mean,
+               seen = cs_tag_rate(&s->whole_run, (unsigned)whole).mean;
+        const char *modifiers = strrchr(o->counters[whole], ':');
+        bool core = modifiers && strchr(modifiers, 't'); /* the core's: both of us are in it */
+        sheet_text(sheet, o->counters[whole]);
+        sheet_number(sheet, 1000 * (core ? seen : seen + mine));
+        sheet_number(sheet, 1000 * (core ? seen - mine : seen));
+        sheet_number(sheet, 1000 * mine);
+        sheet_number(sheet, 1000 * cs_rate_quantile(s->rates[own], 0.01));
+        sheet_number(sheet, 1000 * cs_rate_quantile(s->rates[own], 0.5));
+        sheet_number(sheet, 1000 * cs_rate_quantile(s->rates[own], 0.99));
+    }
+    if (!sheet)
+        return failed_with(
+            "%s was observed without the observer's own share; observe -e EVENTS --observer-effect "
+            "counts it",
+            o->program);
+    for (unsigned c = 0; c < s->n_counters; c++)
+        observed_histogram(out, o, c, NULL);
+    return CS_EXIT_OK;
+}
+
 static int one_histogram(const struct parsed *args, struct output *out)
 {
     struct observed_source source;
@@ -139,7 +196,9 @@ static int one_histogram(const struct parsed *args, struct output *out)
     if (rc == CS_EXIT_OK) {
         output_line(out, "%s", o->program);
         output_set(out, "program", json_text(o->program));
-        if (other)
+        if (option_given(args, "observer-effect"))
+            rc = observer_effect(out, o);
+        else if (other)
             against(out, o, (unsigned)b);
         else
             observed_histogram(out, o, (unsigned)c, under ? &value : NULL);
@@ -174,6 +233,8 @@ static const struct option_entry options[] = {
     {"counter", 'c', "NAME", "whose rate (else the first counter's)"},
     {"under", 'u', "VALUE", "only intervals with this value of the first tag, by name or number"},
     {"against", 'a', "NAME", "mean rate of this counter by the rate of the first"},
+    {"observer-effect", 0, NULL,
+     "the observer's own rate beside the total (observe -e EVENTS --observer-effect)"},
     {"subsample", 0, "N", "with --log: as if only every N-th sample had been taken; again for more rows"},
     OPTIONS_OBSERVED,
     {NULL, 0, NULL, NULL},

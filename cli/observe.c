@@ -7,7 +7,9 @@
 #include "signals/reader.h"
 
 #include "observer/os.h"
+#include "sampler/events.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <signal.h>
 #include <stdio.h>
@@ -73,6 +75,38 @@ static int split_signals(const char *list, struct cs_observe_wish *wish, char *r
     return 0;
 }
 
+/* Names as `record -e` takes them. What `:t` needs of the processor is asked before the name is looked up. */
+static int parse_events(const char *list, struct cs_observe_wish *wish, char *room, size_t size)
+{
+    struct cs_error err;
+    if (strlen(list) >= size)
+        return usage_error("--events: the list is too long");
+    strcpy(room, list);
+    char *rest = room, *one;
+    while ((one = strsep(&rest, ","))) {
+        const char *modifiers = strrchr(one, ':'), *why;
+        struct cs_event parsed;
+        if (!*one)
+            continue;
+        if (wish->n_events == CS_COUNTERS_MAX)
+            return usage_error("--events %s: at most %d events", list, CS_COUNTERS_MAX);
+        struct cs_observe_event *event = &wish->events[wish->n_events++];
+        event->name = one;
+        event->any_thread = modifiers && modifiers[1] &&
+                            strspn(modifiers + 1, "uktp") == strlen(modifiers + 1) && strchr(modifiers, 't');
+        if (event->any_thread && !cs_events_any_thread(&why)) {
+            cs_fail(&err, EOPNOTSUPP,
+                    "%s: %s; without :t the program's own counter is read, by a system call a sample", one,
+                    why);
+            return failed(&err);
+        }
+        if (cs_event_parse(one, &parsed, &err) < 0)
+            return failed(&err);
+        event->attr = parsed.attr;
+    }
+    return CS_EXIT_OK;
+}
+
 /* Into the store that -o names. */
 static int keep(const struct parsed *args, const struct cs_observed *seen, const struct observed *view)
 {
@@ -136,9 +170,17 @@ static void print_seen(struct output *out, const struct cs_observed *seen, const
         output_note(out, "%s ended with exit code %d", seen->program, seen->exit_code);
 }
 
-static int read_options(const struct parsed *args, struct cs_observe_wish *wish, char *room, size_t size)
+static int read_options(const struct parsed *args, struct cs_observe_wish *wish, char *room, size_t size,
+                        char *events_room)
 {
     cs_observe_defaults(wish);
+    const char *events = option(args, "events");
+    int rc = events ? parse_events(events, wish, events_room, size) : CS_EXIT_OK;
+    if (rc)
+        return rc;
+    wish->observer_effect = option_given(args, "observer-effect");
+    if (wish->observer_effect && !wish->n_events)
+        return usage_error("--observer-effect counts the observer's own share of events: give -e EVENTS");
     const char *list = option(args, "signals");
     if (list && split_signals(list, wish, room, size) < 0)
         return usage_error("--signals %s: at most %d tags and %d counters, names separated by commas", list,
@@ -171,8 +213,8 @@ static int run(const struct parsed *args)
 {
     struct cs_observe_wish wish;
     struct cs_error err;
-    char names[512];
-    int rc = read_options(args, &wish, names, sizeof names);
+    char names[512], events[512];
+    int rc = read_options(args, &wish, names, sizeof names, events);
     if (rc)
         return rc;
     uint64_t top = (uint64_t)option_number(args, "top", 10, 0, 1e9);
@@ -210,6 +252,10 @@ static const struct option_entry options[] = {
     {"pid", 'p', "PID", "observe a running process"},
     {"signals", 's', "NAMES",
      "signals to read, separated by commas (else all of the program); os:thread, os:syscall"},
+    {"events", 'e', "EVENTS",
+     "events to count, by libpfm4's names as in record -e; :t counts the whole core from its other thread"},
+    {"observer-effect", 0, NULL,
+     "count the observer's own share of each event too (see hist --observer-effect)"},
     {"period", 0, "CYCLES", "TSC cycles from sample to sample (else as fast as it goes); k, M"},
     {"jitter", 0, "CYCLES", "lengthen each period by a random number of cycles up to this"},
     {"seconds", 't', "S", "end after that time (else with the program, or at ^C)"},

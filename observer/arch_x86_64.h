@@ -3,6 +3,8 @@
 #ifndef CS_OBSERVER_ARCH_X86_64_H
 #define CS_OBSERVER_ARCH_X86_64_H
 
+#include <cpuid.h>
+#include <stdbool.h>
 #include <stdint.h>
 
 /* Waits for all earlier loads; later ones may start before it (shim-2015 figure 2 builds on the former). */
@@ -31,6 +33,22 @@ static inline uint64_t cs_rdpmc(uint32_t counter)
 
 /* attr.config1 that user-space reading needs. */
 #define CS_PMC_USER_ACCESS 0u
+/* attr.config of an event that counts both hardware threads of a core: Intel, architectural performance
+ * monitoring version 3 and 4, and not where CPUID 0AH EDX[15] says that it is gone (Ice Lake on). */
+#define CS_PMC_ANY_THREAD ((uint64_t)1 << 21)
+static inline bool cs_pmc_any_thread(const char **why)
+{
+    unsigned a, b, c, d;
+    *why = "events of both hardware threads (AnyThread) exist on Intel processors only";
+    if (!__get_cpuid(0, &a, &b, &c, &d) || b != signature_INTEL_ebx)
+        return false;
+    *why = "this machine shows no performance counters that could count both hardware threads (AnyThread)";
+    if (!__get_cpuid_count(10, 0, &a, &b, &c, &d) || (a & 0xff) < 3)
+        return false;
+    *why =
+        "this processor can't count for both hardware threads any more (AnyThread was removed in Ice Lake)";
+    return !(d >> 15 & 1);
+}
 
 static inline void cs_pause(void)
 {

@@ -14,11 +14,14 @@
 
 struct cs_log;
 struct cs_follow;
+struct cs_events;
 
 struct cs_loop {
     const volatile uint64_t *tags[CS_TAGS_MAX], *softs[CS_COUNTERS_MAX];
     const volatile uint64_t *who; /* shape.follow: the os line's first word */
     struct cs_pmc pmcs[CS_COUNTERS_MAX];
+    struct cs_shape shape;                  /* for cs_loop_read, which isn't specialised */
+    struct cs_events *events;               /* cs_loop_read alone */
     struct cs_sink *sink;                   /* CS_SINK_AGGREGATE */
     struct cs_log *log;                     /* CS_SINK_LOG */
     struct cs_follow *following;            /* shape.follow: what cs_follow_switch needs */
@@ -39,5 +42,7 @@ extern cs_loop_table cs_loop_aggregate, cs_loop_aggregate_follow, cs_loop_log, c
 cs_loop_run *cs_loop_variant(const struct cs_shape *shape);
 /* Only the tag, as fast as it goes: {1 tag, no counter, not following, not throttled, aggregate}. */
 cs_loop_run cs_loop_tag_only;
+/* Counters by read() (events.h): any shape, taken from the struct. */
+cs_loop_run cs_loop_read;
 
 #endif

@@ -27,6 +27,7 @@ struct cs_observation {
     struct cs_choice choice;
     struct cs_loop loop;
     struct cs_os *os;
+    struct cs_events *events; /* NULL where none was asked for */
     struct cs_follow follow;
     cs_loop_run *run;
     struct cs_log *log;
@@ -34,6 +35,8 @@ struct cs_observation {
     bool moved;
     cpu_set_t before; /* where the calling thread was allowed */
     int stop, wake;   /* asked to stop; eventfd */
+    int failed;       /* of the observer's thread, with err */
+    struct cs_error err;
 };
 
 void cs_observe_defaults(struct cs_observe_wish *wish)
@@ -97,11 +100,17 @@ static int find_signals(struct cs_observation *o, struct cs_error *err)
         cs_choose_os_tags(&wish, &o->choice);
         return 0;
     }
-    if (wish.patience < 0 && o->os && !wish.n_signals)
-        wish.patience = 1;
+    if (wish.patience < 0 && (o->os || o->events) && !wish.n_signals)
+        wish.patience = o->events ? 0.2 : 1;
     int rc = cs_choose_signals(&wish, o->target, &o->stop, &o->seen.signals, &o->choice, err);
-    if (rc != -ENOENT || !o->os || wish.n_signals || cs_target_ended(o->target))
+    if (rc != -ENOENT || !(o->os || o->events) || wish.n_signals || cs_target_ended(o->target))
         return rc;
+    if (o->events) { /* the events are what was asked for */
+        cs_reader_close(o->seen.signals);
+        o->seen.signals = NULL;
+        o->choice = (struct cs_choice){0};
+        return 0;
+    }
     note(o, "the program publishes no signals: its threads and system calls are shown instead (see "
             "cyclescope.h)");
     cs_reader_close(o->seen.signals);
@@ -168,6 +177,35 @@ static int one_line(struct cs_observation *o, struct cs_error *err)
     return rc;
 }
 
+/* Events take the places after the software counters. */
+static int connect_events(struct cs_observation *o, struct cs_error *err)
+{
+    if (!o->events)
+        return 0;
+    unsigned softs = o->seen.n_softs, n = cs_events_counters(o->events);
+    if (softs + n > CS_COUNTERS_MAX) {
+        if (o->wish.n_signals)
+            return cs_fail(err, E2BIG,
+                           "at most %d counters fit in a sample: %u signals and %u events are too many",
+                           CS_COUNTERS_MAX, softs, n);
+        o->choice.n_counters = o->seen.n_softs = softs = CS_COUNTERS_MAX - n;
+        note(o, "some of the program's counters were left out to make room for the events: name those you "
+                "want (-s)");
+    }
+    for (unsigned i = 0; i < n; i++)
+        cs_events_name(o->events, i, o->seen.counters[softs + i], sizeof o->seen.counters[0]);
+    o->seen.n_counters = softs + n;
+    o->seen.n_events = o->wish.n_events;
+    int rc = cs_events_open_target(o->events, o->seen.pid, o->wish.thread, err);
+    if (rc == 0 && cs_events_user_only(o->events))
+        note(o, "events are counted in user mode only: the kernel's part needs root or CAP_PERFMON");
+    if (rc == 0 && cs_events_by_read(o->events))
+        note(o, "events are read by a system call a sample, which interrupts the program's CPU for each: "
+                "--period says "
+                "how often");
+    return rc;
+}
+
 static int connect_signals(struct cs_observation *o, struct cs_error *err)
 {
     int rc = find_signals(o, err);
@@ -175,7 +213,7 @@ static int connect_signals(struct cs_observation *o, struct cs_error *err)
         return rc;
     const struct cs_choice *c = &o->choice;
     o->seen.n_tags = c->n_tags;
-    o->seen.n_counters = c->n_counters;
+    o->seen.n_counters = o->seen.n_softs = c->n_counters;
     for (unsigned t = 0; t < c->n_tags; t++) {
         memcpy(o->seen.tags[t], c->tags[t].name, sizeof o->seen.tags[t]);
         o->seen.tag_signals[t] = c->tags[t].word;
@@ -183,6 +221,9 @@ static int connect_signals(struct cs_observation *o, struct cs_error *err)
     }
     for (unsigned i = 0; i < c->n_counters; i++)
         memcpy(o->seen.counters[i], c->counters[i].name, sizeof o->seen.counters[i]);
+    rc = connect_events(o, err);
+    if (rc < 0)
+        return rc;
     if (o->os && o->wish.follow != CS_FOLLOW_NEVER) {
         if (can_follow(o)) {
             follow(o);
@@ -191,7 +232,7 @@ static int connect_signals(struct cs_observation *o, struct cs_error *err)
         note(o, "the program runs in a PID namespace of its own: its threads cannot be told apart, so one "
                 "thread's line is read");
     }
-    return one_line(o, err);
+    return o->seen.signals || c->n_tags ? one_line(o, err) : 0;
 }
 
 /* Longer than that between two samples and the observer was away, not slow: 100 us beyond what was asked. */
@@ -208,8 +249,8 @@ static void describe_log(const struct cs_observation *o, struct cs_log_head *hea
     clock_gettime(CLOCK_REALTIME, &now);
     *head = (struct cs_log_head){
         .n_tags = o->seen.n_tags,
-        .n_softs = o->choice.n_counters,
-        .n_pmcs = o->seen.n_counters - o->choice.n_counters,
+        .n_softs = o->seen.n_softs,
+        .n_pmcs = o->seen.n_counters - o->seen.n_softs,
         .follow = o->seen.followed,
         .cycles_per_second = (uint64_t)o->seen.cycles_per_second,
         .period_cycles = o->wish.period_cycles,
@@ -231,16 +272,19 @@ static int prepare(struct cs_observation *o, struct cs_error *err)
 {
     struct cs_dte_rule rule = o->wish.rule;
     rule.gap_cycles = gap_limit(&o->wish);
-    if (!o->wish.paper_rule && o->seen.n_counters == o->choice.n_counters)
+    if (!o->wish.paper_rule && o->seen.n_counters == o->seen.n_softs)
         cs_observe_memory_rule(&rule, o->seen.cycles_per_second);
     struct cs_shape shape = {
         .tags = o->seen.n_tags,
-        .softs = o->choice.n_counters,
+        .softs = o->seen.n_softs,
+        .pmcs = o->seen.n_counters - o->seen.n_softs,
         .follow = o->seen.followed,
         .throttled = o->wish.period_cycles != 0,
         .sink = o->wish.log_path ? CS_SINK_LOG : CS_SINK_AGGREGATE,
     };
-    o->run = cs_loop_variant(&shape);
+    o->run = o->events && cs_events_by_read(o->events) ? cs_loop_read : cs_loop_variant(&shape);
+    o->loop.shape = shape;
+    o->loop.events = o->events;
     if (!o->run)
         return cs_fail(err, E2BIG, "no loop for %u tags and %u counters", shape.tags, shape.softs);
     o->seen.timed_each = o->run != cs_loop_tag_only;
@@ -272,6 +316,9 @@ int cs_observe_start(const struct cs_observe_wish *wish, struct cs_observation *
     int rc = place(o, err);
     if (rc == 0 && (o->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) < 0)
         rc = cs_fail(err, errno, "no file descriptor for the observer");
+    if (rc == 0 && wish->n_events)
+        rc = cs_events_open(o->wish.events, wish->n_events, o->seen.placement.smt, wish->observer_effect,
+                            &o->events, err);
     if (rc == 0)
         rc = open_os(o, cs_choose_needs_os(wish), err);
     if (rc == 0) {
@@ -304,7 +351,12 @@ static void *observer_thread(void *argument)
     sched_setaffinity(0, sizeof set, &set);
     /* Nice rather than real time: a spinning real-time thread would starve its CPU's kernel threads. */
     o->seen.raised = setpriority(PRIO_PROCESS, (id_t)syscall(SYS_gettid), -20) == 0;
-    o->run(&o->loop);
+    if (o->events)
+        o->failed = cs_events_open_own(o->events, o->loop.pmcs, &o->err);
+    if (o->failed == 0)
+        o->run(&o->loop);
+    else
+        cs_observe_stop(o);
     return NULL;
 }
 
@@ -361,6 +413,10 @@ int cs_observe_run(struct cs_observation *o, struct cs_error *err)
     wait_for_the_end(o);
     __atomic_store_n(&o->loop.stop, 1, __ATOMIC_RELAXED);
     pthread_join(o->thread, NULL);
+    if (o->failed < 0) {
+        *err = o->err;
+        return o->failed;
+    }
     o->seen.switches = o->follow.switches;
     if (cs_target_started(o->target) && cs_target_ended(o->target))
         o->seen.exit_code = cs_target_wait(o->target);
@@ -392,6 +448,7 @@ void cs_observe_close(struct cs_observation *o)
         sched_setaffinity(0, sizeof o->before, &o->before);
     cs_log_close(o->log);
     cs_sink_close(o->seen.sink);
+    cs_events_close(o->events);
     cs_os_close(o->os);
     cs_reader_close(o->seen.signals);
     if (o->wake >= 0)

@@ -16,6 +16,7 @@
 #ifndef CS_OBSERVER_OBSERVER_H
 #define CS_OBSERVER_OBSERVER_H
 
+#include "observer/events.h"
 #include "observer/log.h"
 #include "observer/loop.h"
 #include "observer/placement.h"
@@ -42,6 +43,9 @@ struct cs_observe_wish {
     pid_t pid;
     const char *signals[CS_TAGS_MAX + CS_COUNTERS_MAX]; /* names; none = all that the target defines */
     unsigned n_signals;
+    struct cs_observe_event events[CS_COUNTERS_MAX]; /* beside the signals; names live as long as the wish */
+    unsigned n_events;
+    bool observer_effect;         /* count the observer's own share of each event too */
     pid_t thread;                 /* observe this thread only; 0 = choose or follow */
     enum cs_follow_wish follow;   /* whoever has the target's CPU (os.h), else one thread's line */
     int target_cpu, observer_cpu; /* or CS_ANY_CPU */
@@ -60,7 +64,8 @@ struct cs_observed {
     double cycles_per_second;
     pid_t pid, thread; /* thread: whose line was read; 0 = whichever ran (followed) */
     const char *program;
-    unsigned n_tags, n_counters;
+    unsigned n_tags, n_counters; /* counters: software counters, then events, then the observer's own */
+    unsigned n_softs, n_events;  /* of the counters; the rest is the observer's own */
     char tags[CS_TAGS_MAX][CS_SIGNAL_NAME_MAX], counters[CS_COUNTERS_MAX][CS_SIGNAL_NAME_MAX];
     unsigned tag_signals[CS_TAGS_MAX]; /* for cs_reader_name */
     bool tag_is_address[CS_TAGS_MAX];
@@ -68,7 +73,7 @@ struct cs_observed {
     unsigned threads; /* of the target, when observing began */
     bool followed;
     uint64_t switches;  /* seen while following */
-    char notes[4][320]; /* sentences that a report should show */
+    char notes[6][320]; /* sentences that a report should show */
     unsigned n_notes;
     bool raised, throttled;    /* priority was raised */
     bool timed_each;           /* the clock was read for each sample (not in the tag-only loop) */

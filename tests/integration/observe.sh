@@ -81,6 +81,28 @@ cp "$dir/log" "$dir/bad" && printf '\377\376\375' | dd of="$dir/bad" bs=1 seek=$
 check "a damaged log is refused" refuses 1 "damaged" "$CYCLESCOPE" tags --log "$dir/bad"
 check "what is no log is refused" refuses 1 "not a sample log" "$CYCLESCOPE" tags --log "$phases"
 
+# ---- events of the kernel, counted for the program: these exist without a PMU ----
+"$CYCLESCOPE" observe -e task-clock,page-faults --observer-effect --period 100k --log "$dir/events" -- $first "$phases" --seconds 1 >/dev/null
+check "events beside signals" test $? -eq 0
+"$CYCLESCOPE" hist --log "$dir/events" --observer-effect --json >"$dir/effect.json"
+python3 - "$dir/effect.json" <<'END'
+import json, sys
+rows = {r["event"]: r for r in json.load(open(sys.argv[1]))["observer_effect"]}
+clock = rows["task-clock"]  # ns per 1000 cycles of a time-stamp counter between 1 and 6 GHz
+if clock["program"] == 0:
+    sys.exit(77)
+assert 1000 / 6 < clock["program"] < 1000, clock
+assert abs(clock["program"] / clock["observer"] - 1) < 0.1, clock  # both run all the time
+assert rows["page-faults"]["observer"] < 1, rows
+END
+rc=$?
+[ $rc -eq 77 ] && busy=1 || check "CPU time advances as the clock does, for both" test $rc -eq 0
+if [ ! -e /sys/bus/event_source/devices/cpu ]; then
+    check "a counter that isn't there is a sentence" refuses 1 "cannot be counted" "$CYCLESCOPE" observe -e instructions -- true
+fi
+check "an event that nobody knows" refuses 1 "not known" "$CYCLESCOPE" observe -e nosuchevent -- true
+check "the observer's share of nothing" refuses 2 "give -e EVENTS" "$CYCLESCOPE" observe --observer-effect -- true
+
 # ---- attach, and leave as it was ----
 "$phases" --seconds 20 &
 target=$!
