@@ -170,7 +170,22 @@ static char *epoch_meta(const struct cs_sampler_config *config)
     return text;
 }
 
-static void print_summary(struct cs_sampler *sampler, const char *store, bool json)
+/* "at 1000 Hz", or "one each 2 ms" where a period was asked for. */
+static void print_rate(const struct cs_sampler_config *config, const struct cs_sampler *sampler,
+                       double rate_hz)
+{
+    const char *event = cs_sampler_event(sampler, 0);
+    bool ns = strcmp(event, "cpu-clock") == 0 || strcmp(event, "task-clock") == 0;
+    if (!config->period)
+        fprintf(stderr, " at %.0f Hz", rate_hz);
+    else if (ns)
+        fprintf(stderr, ", one each %.4g ms", (double)config->period / 1e6);
+    else
+        fprintf(stderr, ", one each %llu events", (unsigned long long)config->period);
+}
+
+static void print_summary(struct cs_sampler *sampler, const struct cs_sampler_config *config,
+                          const char *store, bool json)
 {
     struct cs_sampler_statistics s;
     cs_sampler_statistics(sampler, &s);
@@ -198,8 +213,9 @@ static void print_summary(struct cs_sampler *sampler, const char *store, bool js
     fprintf(stderr, "%llu samples of ", (unsigned long long)s.delivered);
     for (unsigned e = 0; e < cs_sampler_events(sampler); e++)
         fprintf(stderr, "%s%s", e ? ", " : "", cs_sampler_event(sampler, e));
-    fprintf(stderr, " at %.0f Hz in %s: %llu lost, %llu unknown (%.2f %%)\n", s.rate_hz, store,
-            (unsigned long long)s.lost, (unsigned long long)s.unknown, share);
+    print_rate(config, sampler, s.rate_hz);
+    fprintf(stderr, " in %s: %llu lost, %llu unknown (%.2f %%)\n", store, (unsigned long long)s.lost,
+            (unsigned long long)s.unknown, share);
     for (unsigned c = 0; c < CS_UNKNOWN_N && share >= 1; c++)
         if (cs_sampler_unknown(sampler, c))
             fprintf(stderr, "  %llu unknown: %s\n", (unsigned long long)cs_sampler_unknown(sampler, c),
@@ -317,7 +333,7 @@ static int run(const struct parsed *args)
     if (rc == 0)
         rc = record(&recording, args, &config, &err);
     if (rc >= 0) {
-        print_summary(recording.sampler, where, option_given(args, "json"));
+        print_summary(recording.sampler, &config, where, option_given(args, "json"));
         if (recording.burst && !option_given(args, "json"))
             record_bursts_summary(recording.burst);
         rc = exit_code_of(recording.sampler, &config);
