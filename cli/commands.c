@@ -17,6 +17,7 @@ extern const struct command command_phases;
 extern const struct command command_sum;
 extern const struct command command_stats;
 extern const struct command command_diff;
+extern const struct command command_top;
 extern const struct command command_edges;
 extern const struct command command_accuracy;
 extern const struct command command_cfg;
@@ -45,6 +46,7 @@ const struct command *const commands[] = {
     &command_edges,
     &command_accuracy,
     &command_cfg,
+    &command_top,
     &command_report,
     &command_signals,
     &command_store,

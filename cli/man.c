@@ -97,7 +97,7 @@ int print_man(const char *name)
             fputc('\n', stdout);
         }
         foot();
-        puts(".SH SEE ALSO\n.BR cyclescope\\-store (5), cyclescope\\-json (5)");
+        puts(".SH SEE ALSO\n.BR cyclescope\\-store (5), cyclescope\\-log (5), cyclescope\\-json (5)");
         return CS_EXIT_OK;
     }
     for (const struct command *const *c = commands; *c; c++) {

@@ -234,7 +234,9 @@ int output_close(struct output *out)
         free(text);
     }
     output_drop(out);
-    if (fflush(stdout) != 0 || ferror(stdout))
+    if ((fflush(stdout) != 0 || ferror(stdout)) && errno == EPIPE)
+        return CS_EXIT_FAILED; /* whoever read it has enough: nothing to tell */
+    if (ferror(stdout))
         return failed_with("could not write the output: %s", strerror(errno));
     return CS_EXIT_OK;
 }

@@ -1,6 +1,6 @@
 # man/: pages and shell completion, made from the table of subcommands and from the format pages.
 # A format page: MAN5 += NAME:FILE.md gives cyclescope-NAME(5).
-MAN5 += store:store/FORMAT.md json:docs/json.md
+MAN5 += store:store/FORMAT.md log:observer/LOG.md json:docs/json.md
 GENERATED := $(BUILD)/man/made
 
 $(GENERATED): $(BUILD)/cyclescope man/from-markdown $(foreach p,$(MAN5),$(lastword $(subst :, ,$(p))))

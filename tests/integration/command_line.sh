@@ -38,5 +38,32 @@ got=$(bash -c 'source "$1"; COMP_WORDS=(cyclescope do); COMP_CWORD=1; _cyclescop
 [ "$got" = doctor ] || fail "bash completes do to: $got"
 got=$(bash -c 'source "$1"; COMP_WORDS=(cyclescope prof --imag); COMP_CWORD=2; _cyclescope cyclescope; echo "${COMPREPLY[*]}"' - "$tmp/bash")
 [ "$got" = --image ] || fail "bash completes --imag to: $got"
-"$CYCLESCOPE" --completion zsh >"$tmp/zsh"
-if command -v zsh >/dev/null; then zsh -n "$tmp/zsh"; fi
+mkdir "$tmp/zsh"
+"$CYCLESCOPE" --completion zsh >"$tmp/zsh/_cyclescope"
+if command -v zsh >/dev/null && "$CYCLESCOPE" record -F 2000 -o "$tmp/store" -- "$BUILD/tests/programs/procedures" 50 50 50 50 50 50 50 >/dev/null 2>&1; then
+    zsh -n "$tmp/zsh/_cyclescope"
+    ln -s "$CYCLESCOPE" "$tmp/zsh/cyclescope"
+    # A real zsh in a pseudo-terminal: what a user types, and what the Tab key makes of it.
+    cat >"$tmp/tab.zsh" <<'ZSH'
+zmodload zsh/zpty
+zpty shell zsh -f -i
+zpty -w shell "PS1='% '; cd $1; path=($1/zsh \$path); fpath=($1/zsh \$fpath); autoload -Uz compinit; compinit -u -D; setopt no_beep"
+zpty -w shell "print rea''dy"
+zpty -r shell answer '*ready*'
+for typed in 'cyclescope docto' 'cyclescope prof --cs' 'cyclescope list --store store gamm'; do
+    zpty -w -n shell "$typed"$'\t'
+    zpty -w -n shell $'\C-x\C-x'
+    sleep 1.5
+    zpty -w -n shell $'\C-a: \C-e done\C-m'
+    zpty -r shell answer '*done*'
+    print -r -- "$answer"
+done
+zpty -d shell
+ZSH
+    timeout 30 zsh -f "$tmp/tab.zsh" "$tmp" >"$tmp/tab.out" </dev/null || fail "zsh in a pseudo-terminal"
+    for whole in 'cyclescope doctor' 'prof --csv' 'gamma_ray'; do
+        grep -q -- "$whole" "$tmp/tab.out" || { cat "$tmp/tab.out"; fail "zsh doesn't complete to: $whole"; }
+    done
+    got=$(bash -c 'source "$1"; COMP_WORDS=("$2" list --store "$3" gamm); COMP_CWORD=4; _cyclescope "$2"; echo "${COMPREPLY[*]}"' - "$tmp/bash" "$CYCLESCOPE" "$tmp/store")
+    [ "$got" = gamma_ray ] || fail "bash completes the procedure gamm to: $got"
+fi

@@ -1,0 +1,68 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+# top: rounds of text and JSON, and the screen driven by keys in a terminal (tmux), against a program whose profile is known.
+set -eu
+tmp=$(mktemp -d)
+socket=cyclescope-top-$$
+cleanup() {
+    tmux -L "$socket" kill-server 2>/dev/null || true
+    kill "$target" 2>/dev/null || true
+    rm -rf "$tmp"
+}
+trap cleanup EXIT
+fail() { echo "not ok: $*"; exit 1; }
+left() { compgen -G '/dev/shm/cyclescope-top.*' | sort || true; }
+before=$(left)
+
+"$BUILD/tests/programs/procedures" 1 100000 1 1 1 1 1 >/dev/null &
+target=$!
+
+# Rounds: the procedure that takes nearly all time is first.
+"$CYCLESCOPE" top -p $target --rounds 3 -d 0.5 --json 2>/dev/null | python3 -c '
+import json, sys
+text, rounds, decode = sys.stdin.read().strip(), [], json.JSONDecoder()
+while text:
+    d, end = decode.raw_decode(text)
+    rounds.append(d); text = text[end:].strip()
+assert len(rounds) == 3 and [d["round"] for d in rounds] == [1, 2, 3], rounds
+last = rounds[-1]
+assert last["rows"][0]["name"] == "beta" and last["rows"][0]["percent"] > 50, last["rows"][:3]
+assert last["total"] == sum(r["samples"] for r in last["rows"])' || fail "rounds as JSON"
+"$CYCLESCOPE" top -p $target --rounds 1 -d 0.5 --by image 2>/dev/null | grep -q '^ .*procedures$' || fail "rounds as text"
+"$CYCLESCOPE" top --rounds 100 -d 0.1 -p $target 2>"$tmp/err" | head -n 3 >/dev/null || true # the reader goes away
+if grep -q 'could not write' "$tmp/err"; then fail "a reader that goes away is no failure"; fi
+rc=0; "$CYCLESCOPE" top -p 4194303 --rounds 1 >/dev/null 2>"$tmp/err" || rc=$?
+[ $rc = 1 ] && grep -q . "$tmp/err" || fail "a process that isn't there"
+
+command -v tmux >/dev/null || { echo "rounds work; the screen was not driven: install tmux"; exit 77; }
+tmux -L "$socket" -f /dev/null new-session -d -x 90 -y 24 "$CYCLESCOPE top -p $target -d 0.5; echo left=\$?; sleep 60"
+screen() { tmux -L "$socket" capture-pane -p >"$tmp/screen"; }
+press() { tmux -L "$socket" send-keys "$@"; }
+await() { # until the screen shows it
+    for _ in $(seq 100); do
+        screen
+        if grep -q -E -- "$1" "$tmp/screen"; then return; fi
+        sleep 0.1
+    done
+    cat "$tmp/screen"
+    fail "the screen never showed: $1"
+}
+await '^ +[0-9]+ +[0-9.]+ +beta '
+sed -n 5p "$tmp/screen" | grep -q beta || fail "beta is not on top"
+press h; await 'next hottest instruction'; press h
+press Enter; await 'beta: [0-9]+ samples'
+await '^ +[0-9]+ +[0-9.]+ +[0-9]+ +[0-9a-f]+ +[a-z]' # samples, %, line, offset, instruction
+grep -q 'procedures.c:[0-9]*:  PROCEDURE(beta' "$tmp/screen" || fail "the source line of the hottest instruction"
+press n; press Escape; await 'procedures: [0-9]+ samples'
+press / ; press -l kernel_or_none; press Enter; await 'nothing was sampled'
+press Escape; await ' beta '
+press Tab; await 'PID  process'; grep -q "$target  procedures" "$tmp/screen" || fail "the process isn't listed"
+press Tab; await '^images: '
+press Enter; await 'image procedures;'
+press Escape; await '^images: '
+press Space; await 'paused'; press Space
+tmux -L "$socket" resize-window -x 60 -y 15; press 1; await '^procedures:'
+[ "$(awk '{ if (length($0) > n) n = length($0) } END { print n }' "$tmp/screen")" -le 60 ] || fail "wider than the terminal"
+kill $target; await 'it has ended'
+press q; await 'left=0'
+[ "$(left)" = "$before" ] || fail "temporary files are left behind: $(left)"
