@@ -10,13 +10,14 @@ static void decode(struct accounting *x, struct cs_code *code)
 {
     struct cs_account *a = x->a;
     const struct cs_cfg *cfg = a->cfg;
+    enum cs_isa isa = cs_code_isa(code);
     for (uint32_t b = 0; b < cfg->n_blocks; b++) {
         const struct cs_block *block = &cfg->blocks[b];
         for (uint32_t i = block->first_insn; i < block->first_insn + block->n_insns; i++) {
             struct cs_insn_account *insn = &a->insns[i];
             size_t n = 0;
             const uint8_t *bytes = cs_code_bytes(code, cfg->insns[i].offset, &n, NULL);
-            cs_op_decode(bytes, bytes ? n : 0, cfg->insns[i].offset, &insn->op);
+            cs_op_decode(isa, bytes, bytes ? n : 0, cfg->insns[i].offset, &insn->op);
             insn->block = b;
             insn->visits = a->blocks[b].visits;
             insn->samples = cs_testimony_samples(x->e, insn->op.offset);

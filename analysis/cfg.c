@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Linear sweep over the procedure's parts (compilers put no tables between x86-64 instructions), leaders,
+/* Linear sweep over the procedure's parts (compilers put no tables between instructions), leaders,
  * blocks, edges, reachability. What can't be reached and isn't padding gets an edge from CS_CFG_ENTRY:
  * exception landing pads, and targets of jumps that stayed unresolved. */
 #include "analysis/cfg.h"
 #include "analysis/decode.h"
 #include "analysis/jumptable.h"
 
-#include <Zydis/Mnemonic.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -67,8 +66,12 @@ static int add_insn(struct building *b, const struct cs_insn *insn)
         cfg->insns = grown;
         b->room_insns = room;
     }
-    cfg->insns[cfg->n_insns++] = (struct cs_cfg_insn){insn->offset, insn->target, insn->mnemonic,
-                                                      insn->length, insn->flow,   insn->indirect};
+    cfg->insns[cfg->n_insns++] = (struct cs_cfg_insn){.offset = insn->offset,
+                                                      .target = insn->target,
+                                                      .length = insn->length,
+                                                      .flow = insn->flow,
+                                                      .indirect = insn->indirect,
+                                                      .padding = insn->padding};
     return 0;
 }
 
@@ -80,6 +83,7 @@ static int by_offset(const void *a, const void *b)
 
 static int sweep(struct building *b)
 {
+    enum cs_isa isa = cs_code_isa(b->code);
     const struct cs_procedure *p = b->cfg->procedure;
     for (unsigned i = 0; i < p->n_parts; i++) {
         uint64_t at = p->parts[i].start, end = at + p->parts[i].size;
@@ -91,9 +95,9 @@ static int sweep(struct building *b)
                 break;
             if (room > end - at)
                 room = end - at;
-            if (!cs_decode_flow(bytes, room, at, &insn)) {
-                b->cfg->n_bad++;
-                at++;
+            if (!cs_decode_flow(isa, bytes, room, at, &insn)) {
+                b->cfg->n_bad += cs_isa_step(isa);
+                at += cs_isa_step(isa);
                 continue;
             }
             if (add_insn(b, &insn) < 0)
@@ -336,12 +340,9 @@ static int add_block_edges(struct building *b, uint32_t block)
 
 static bool is_padding(const struct cs_cfg *cfg, const struct cs_block *block)
 {
-    for (uint32_t i = 0; i < block->n_insns; i++) {
-        uint16_t m = cfg->insns[block->first_insn + i].mnemonic;
-        if (m != ZYDIS_MNEMONIC_NOP && m != ZYDIS_MNEMONIC_INT3 && m != ZYDIS_MNEMONIC_XCHG &&
-            m != ZYDIS_MNEMONIC_LEA && m != ZYDIS_MNEMONIC_ENDBR64)
+    for (uint32_t i = 0; i < block->n_insns; i++)
+        if (!cfg->insns[block->first_insn + i].padding)
             return false;
-    }
     return true;
 }
 
@@ -447,8 +448,8 @@ int cs_cfg_build(struct cs_code *code, const struct cs_procedure *procedure,
     int rc = 0;
     for (unsigned i = 0; i < procedure->n_parts; i++)
         size += procedure->parts[i].size;
-    if (!cs_code_is_x86_64(code))
-        rc = cs_fail(err, ENOTSUP, "%s: no x86-64 code to read%s%s", procedure->name,
+    if (cs_code_isa(code) == CS_ISA_NONE)
+        rc = cs_fail(err, ENOTSUP, "%s: no x86-64 or AArch64 code to read%s%s", procedure->name,
                      *cs_code_trouble(code) ? ": " : "", cs_code_trouble(code));
     else if (size > PROCEDURE_BYTES_MAX)
         rc = cs_fail(err, EFBIG, "%s claims %llu bytes: its symbol is damaged", procedure->name,

@@ -34,9 +34,8 @@ enum cs_edge_kind {
 
 struct cs_cfg_insn {
     uint64_t offset, target; /* target: of a direct branch, jump or call; else 0 */
-    uint16_t mnemonic;       /* as in struct cs_insn */
     uint8_t length, flow;    /* enum cs_flow */
-    bool indirect;
+    bool indirect, padding;
 };
 
 struct cs_block {

@@ -262,10 +262,9 @@ const uint8_t *cs_code_bytes(const struct cs_code *code, uint64_t offset, size_t
     return code->image ? elf_file_at(code->image, offset, n, executable) : NULL;
 }
 
-bool cs_code_is_x86_64(const struct cs_code *code)
+enum cs_isa cs_code_isa(const struct cs_code *code)
 {
-    return code->image && code->image->header.e_machine == EM_X86_64 &&
-           code->image->header.e_ident[EI_CLASS] == ELFCLASS64;
+    return code->image ? elf_file_isa(code->image) : CS_ISA_NONE;
 }
 
 const char *cs_code_import(struct cs_code *code, uint64_t offset)

@@ -19,6 +19,7 @@
 #ifndef CS_ANALYSIS_CODE_H
 #define CS_ANALYSIS_CODE_H
 
+#include "analysis/decode.h"
 #include "store/store.h"
 
 #include <stdbool.h>
@@ -88,7 +89,7 @@ unsigned cs_code_frames(struct cs_code *code, uint64_t offset, struct cs_frame *
 /* The bytes from `offset` to the end of what the file has for its segment; NULL outside. `executable` (may be
  * NULL) says whether they may run. */
 const uint8_t *cs_code_bytes(const struct cs_code *code, uint64_t offset, size_t *n, bool *executable);
-bool cs_code_is_x86_64(const struct cs_code *code);
+enum cs_isa cs_code_isa(const struct cs_code *code); /* CS_ISA_NONE: no code that can be read */
 /* Name of the function that the PLT stub or GOT slot at `offset` reaches; NULL when it is neither. */
 const char *cs_code_import(struct cs_code *code, uint64_t offset);
 /* Value that a relative relocation puts at `offset` (PIE jump tables in .data.rel.ro); false when there is

@@ -156,6 +156,15 @@ int elf_file_from_memory(char *bytes, size_t size, const char *name, struct elf_
     return start(file, out, err);
 }
 
+enum cs_isa elf_file_isa(const struct elf_file *file)
+{
+    if (file->header.e_ident[EI_CLASS] != ELFCLASS64 || file->header.e_ident[EI_DATA] != ELFDATA2LSB)
+        return CS_ISA_NONE;
+    return file->header.e_machine == EM_X86_64    ? CS_ISA_X86_64
+           : file->header.e_machine == EM_AARCH64 ? CS_ISA_AARCH64
+                                                  : CS_ISA_NONE;
+}
+
 void elf_file_close(struct elf_file *file)
 {
     if (!file)

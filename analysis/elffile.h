@@ -3,6 +3,7 @@
 #ifndef CS_ANALYSIS_ELFFILE_H
 #define CS_ANALYSIS_ELFFILE_H
 
+#include "analysis/decode.h"
 #include "store/error.h"
 
 #include <gelf.h>
@@ -36,6 +37,7 @@ int elf_file_open(const char *path, struct elf_file **out, struct cs_error *err)
 int elf_file_from_memory(char *bytes, size_t size, const char *name, struct elf_file **out,
                          struct cs_error *err);
 void elf_file_close(struct elf_file *file);
+enum cs_isa elf_file_isa(const struct elf_file *file);
 
 /* First section of that name with contents in the file, NULL when there is none. */
 const struct elf_section *elf_file_section(const struct elf_file *file, const char *name);

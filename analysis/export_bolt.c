@@ -17,7 +17,8 @@ static bool falls_through(const struct cs_code *code, uint64_t from, uint64_t to
     size_t n;
     struct cs_insn insn;
     const uint8_t *bytes = cs_code_bytes(code, from, &n, NULL);
-    return bytes && cs_decode_flow(bytes, n, from, &insn) && insn.offset + insn.length == to;
+    return bytes && cs_decode_flow(cs_code_isa(code), bytes, n, from, &insn) &&
+           insn.offset + insn.length == to;
 }
 
 static bool side(FILE *to, struct cs_code *code, uint64_t offset)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* A PLT stub is recognised by its `jmp *slot(%rip)`, whatever the linker and the flavour of PLT (.plt,
- * .plt.sec, .plt.got); the slot's relocation has the name. */
+/* A PLT stub is recognised by how it reads its slot, `jmp *slot(%rip)` or `adrp x16; ldr x17`, whatever the
+ * linker and the flavour of PLT (.plt, .plt.sec, .plt.got); the slot's relocation has the name. */
 #include "analysis/imports.h"
 
 #include <errno.h>
@@ -67,6 +67,30 @@ static const char *symbol_name(const struct elf_file *file, const struct elf_sec
     return NULL;
 }
 
+enum kind { KIND_OTHER, KIND_RELATIVE, KIND_SLOT, KIND_IFUNC };
+
+static enum kind kind_of(enum cs_isa isa, uint64_t type)
+{
+    static const struct {
+        enum cs_isa isa;
+        uint32_t type;
+        enum kind kind;
+    } kinds[] = {
+        {CS_ISA_X86_64, R_X86_64_RELATIVE, KIND_RELATIVE},
+        {CS_ISA_X86_64, R_X86_64_JUMP_SLOT, KIND_SLOT},
+        {CS_ISA_X86_64, R_X86_64_GLOB_DAT, KIND_SLOT},
+        {CS_ISA_X86_64, R_X86_64_IRELATIVE, KIND_IFUNC},
+        {CS_ISA_AARCH64, R_AARCH64_RELATIVE, KIND_RELATIVE},
+        {CS_ISA_AARCH64, R_AARCH64_JUMP_SLOT, KIND_SLOT},
+        {CS_ISA_AARCH64, R_AARCH64_GLOB_DAT, KIND_SLOT},
+        {CS_ISA_AARCH64, R_AARCH64_IRELATIVE, KIND_IFUNC},
+    };
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
+        if (kinds[i].isa == isa && kinds[i].type == type)
+            return kinds[i].kind;
+    return KIND_OTHER;
+}
+
 static int read_rela(struct imports *im, const struct elf_file *file, const struct elf_section *section,
                      const struct elf_section *symbols)
 {
@@ -76,21 +100,20 @@ static int read_rela(struct imports *im, const struct elf_file *file, const stru
         Elf64_Rela r;
         memcpy(&r, bytes + i * sizeof r, sizeof r);
         int rc = 0;
-        switch (ELF64_R_TYPE(r.r_info)) {
-        case R_X86_64_RELATIVE:
+        switch (kind_of(elf_file_isa(file), ELF64_R_TYPE(r.r_info))) {
+        case KIND_RELATIVE:
             rc = add_relative(im, r.r_offset, (uint64_t)r.r_addend);
             break;
-        case R_X86_64_JUMP_SLOT:
-        case R_X86_64_GLOB_DAT: {
+        case KIND_SLOT: {
             const char *name = symbols ? symbol_name(file, symbols, ELF64_R_SYM(r.r_info)) : NULL;
             if (name && *name)
                 rc = add_slot(im, r.r_offset, name);
             break;
         }
-        case R_X86_64_IRELATIVE:
+        case KIND_IFUNC:
             rc = add_slot(im, r.r_offset, "ifunc");
             break;
-        default:
+        case KIND_OTHER:
             break;
         }
         if (rc < 0)
@@ -129,8 +152,44 @@ static const struct import *find(const struct import *list, size_t n, uint64_t o
     return n ? bsearch(&key, list, n, sizeof *list, by_offset) : NULL;
 }
 
+static int add_stub(struct imports *im, uint64_t offset, uint64_t slot)
+{
+    const struct import *to = find(im->slots, im->n_slots, slot);
+    if (!to)
+        return 0;
+    if (grow((void **)&im->stubs, im->n_stubs, sizeof *im->stubs) < 0)
+        return -ENOMEM;
+    im->stubs[im->n_stubs++] = (struct import){offset, to->name};
+    return 1;
+}
+
+/* [bti c;] adrp x16, page; ldr x17, [x16, #slot]; add x16, …; br x17 */
+static int read_stubs_aarch64(struct imports *im, const struct elf_file *file,
+                              const struct elf_section *section)
+{
+    size_t n;
+    uint32_t word[3] = {0}; /* this one and the two before */
+    const uint8_t *bytes = elf_file_contents(file, section, &n);
+    for (size_t at = 0; bytes && at + 4 <= n; at += 4) {
+        word[2] = word[1];
+        word[1] = word[0];
+        memcpy(&word[0], bytes + at, 4);
+        if ((word[1] & 0x9f00001f) != 0x90000010 || (word[0] & 0xffc003ff) != 0xf9400211)
+            continue;
+        uint64_t adrp = section->header.sh_addr + at - 4;
+        int64_t pages = (int64_t)(int32_t)((word[1] >> 5 & 0x7ffff) << 13) >> 13;
+        uint64_t slot = (adrp & ~UINT64_C(4095)) + (uint64_t)((pages * 4 + (word[1] >> 29 & 3)) * 4096) +
+                        (uint64_t)(word[0] >> 10 & 4095) * 8;
+        if (add_stub(im, adrp - (word[2] == 0xd503245f ? 4 : 0), slot) < 0)
+            return -ENOMEM;
+    }
+    return 0;
+}
+
 static int read_stubs(struct imports *im, const struct elf_file *file, const struct elf_section *section)
 {
+    if (elf_file_isa(file) == CS_ISA_AARCH64)
+        return read_stubs_aarch64(im, file, section);
     size_t n, step = section->header.sh_entsize == 8 ? 8 : STUB_BYTES;
     const uint8_t *bytes = elf_file_contents(file, section, &n);
     for (size_t at = 0; bytes && at + step <= n; at += step)
@@ -140,13 +199,11 @@ static int read_stubs(struct imports *im, const struct elf_file *file, const str
                 continue;
             memcpy(&displacement, bytes + at + k + 2, 4);
             uint64_t slot = section->header.sh_addr + at + k + 6 + (uint64_t)(int64_t)displacement;
-            const struct import *to = find(im->slots, im->n_slots, slot);
-            if (!to)
-                continue;
-            if (grow((void **)&im->stubs, im->n_stubs, sizeof *im->stubs) < 0)
-                return -ENOMEM;
-            im->stubs[im->n_stubs++] = (struct import){section->header.sh_addr + at, to->name};
-            break;
+            int added = add_stub(im, section->header.sh_addr + at, slot);
+            if (added < 0)
+                return added;
+            if (added)
+                break;
         }
     return 0;
 }
@@ -154,7 +211,7 @@ static int read_stubs(struct imports *im, const struct elf_file *file, const str
 int imports_init(struct imports *im, const struct elf_file *file)
 {
     *im = (struct imports){0};
-    if (file->header.e_machine != EM_X86_64 || file->header.e_ident[EI_CLASS] != ELFCLASS64)
+    if (elf_file_isa(file) == CS_ISA_NONE)
         return 0;
     const struct elf_section *symbols = elf_file_section_of_type(file, SHT_DYNSYM);
     int rc = 0;

@@ -22,6 +22,8 @@ extern char **environ;
 enum { NEWEST = 30, OLDEST = 11, ATTEMPTS = 4, CPU_SECONDS_MOST = 30 };
 
 struct cs_scheduler {
+    enum cs_isa isa;
+    char triple[32];
     char program[256]; /* "" = generic */
     char cpu[40];
     char name[128];
@@ -130,7 +132,7 @@ static bool listed(const char *help, const char *cpu)
 
 static void choose(struct cs_scheduler *s, const char *const *cpus)
 {
-    char *args[] = {s->program, (char *)"-mtriple=x86_64", (char *)"-mcpu=help", NULL};
+    char *args[] = {s->program, s->triple, (char *)"-mcpu=help", NULL};
     struct answer answer;
     if (call(s->program, args, "", 0, &answer) == 0)
         for (int i = 0; cpus[i] && !s->cpu[0]; i++)
@@ -141,13 +143,15 @@ static void choose(struct cs_scheduler *s, const char *const *cpus)
         s->program[0] = 0;
 }
 
-int cs_scheduler_open(const char *const *cpus, const char *cache, bool generic_only,
+int cs_scheduler_open(enum cs_isa isa, const char *const *cpus, const char *cache, bool generic_only,
                       struct cs_scheduler **out, struct cs_error *err)
 {
     struct cs_scheduler *s = calloc(1, sizeof *s);
     *out = s;
     if (!s)
         return cs_fail(err, ENOMEM, "no memory for the scheduling model");
+    s->isa = isa;
+    snprintf(s->triple, sizeof s->triple, "-mtriple=%s", cs_isa_name(isa));
     if (generic_only || !find_program(s->program, sizeof s->program))
         s->program[0] = 0;
     else
@@ -187,22 +191,23 @@ struct batch {
 };
 
 /* The input. `line_of[i]` is the text line (from 1) that instruction i stands on. */
-static char *write_input(const struct batch *b, size_t *length, size_t *line_of)
+static char *write_input(enum cs_isa isa, const struct batch *b, size_t *length, size_t *line_of)
 {
     char *text = NULL;
     FILE *f = open_memstream(&text, length);
     if (!f)
         return NULL;
-    fputs(".intel_syntax noprefix\n", f);
+    const char *remark = isa == CS_ISA_AARCH64 ? "//" : "#";
+    fputs(isa == CS_ISA_X86_64 ? ".intel_syntax noprefix\n" : "\n", f);
     size_t line = 2, at = 0;
     for (size_t p = 0; p < b->n_paths; p++) {
-        fprintf(f, "# LLVM-MCA-BEGIN r%zu\n", p);
+        fprintf(f, "%s LLVM-MCA-BEGIN r%zu\n", remark, p);
         line++;
         for (size_t i = 0; i < b->paths[p]->n; i++, at++) {
             line_of[at] = line++;
             fprintf(f, "%s\n", b->refused[at] ? "nop" : b->paths[p]->ops[i].text);
         }
-        fprintf(f, "# LLVM-MCA-END r%zu\n", p);
+        fprintf(f, "%s LLVM-MCA-END r%zu\n", remark, p);
         line++;
     }
     fputs(".Lcs:\n", f);
@@ -239,7 +244,7 @@ static double run_mca(struct cs_scheduler *s, struct batch *b)
     snprintf(iterations, sizeof iterations, "-iterations=%zu", turns);
     snprintf(timeline, sizeof timeline, "-timeline-max-iterations=%zu", turns);
     char *args[] = {s->program,
-                    (char *)"-mtriple=x86_64",
+                    s->triple,
                     cpu,
                     iterations,
                     (char *)"-json",
@@ -253,7 +258,7 @@ static double run_mca(struct cs_scheduler *s, struct batch *b)
     size_t *line_of = calloc(b->n_lines, sizeof *line_of);
     for (int attempt = 0; line_of && attempt < ATTEMPTS && width < 0; attempt++) {
         size_t length = 0;
-        char *input = write_input(b, &length, line_of);
+        char *input = write_input(s->isa, b, &length, line_of);
         struct answer answer = {0};
         if (!input || call(s->program, args, input, length, &answer)) {
             free(input);

@@ -113,7 +113,7 @@ static bool search(struct asking *a, const struct cs_procedure *p, uint8_t *seen
             struct cs_insn insn;
             size_t bytes_left;
             const uint8_t *bytes = cs_code_bytes(a->code, at, &bytes_left, NULL);
-            if (!bytes || !cs_decode_flow(bytes, bytes_left, at, &insn))
+            if (!bytes || !cs_decode_flow(cs_code_isa(a->code), bytes, bytes_left, at, &insn))
                 return true;
             at += insn.length;
             if (insn.flow == CS_FLOW_RETURN)

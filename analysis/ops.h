@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* What one instruction is to the machine model and to the culprit rules: its kind, the registers it reads and
- * writes, its memory operand, its text as llvm-mca takes it (Intel syntax, branch targets replaced by one
- * label). Decoded by Zydis (x86-64). Pure; any thread. Depends on nothing of ours. */
+ * writes, its memory operand, its text as llvm-mca takes it (on x86-64 in Intel syntax; branch targets
+ * replaced by one label). Pure; any thread. Depends on decode.h. */
 #ifndef CS_ANALYSIS_OPS_H
 #define CS_ANALYSIS_OPS_H
+
+#include "analysis/decode.h"
 
 #include <stddef.h>
 #include <stdint.h>
@@ -33,7 +35,8 @@ enum cs_op_flag {
     CS_OP_INVALID = 1 << 21, /* did not decode: one byte long */
 };
 
-/* Register sets: bits 0 to 15 general, 16 to 47 vector, 48 flags, 49 to 56 mask, 57 x87. */
+/* Register sets: bits 0 to 15 general, 16 to 47 vector, 48 flags, 49 to 56 mask, 57 x87; on AArch64 49 to 63
+ * are x16 to x30, and the stack pointer's bit is rsp's (x4 then shares x17's). */
 #define CS_OP_REG_FLAGS (UINT64_C(1) << 48)
 #define CS_OP_REG_RSP (UINT64_C(1) << 4)
 
@@ -50,7 +53,7 @@ struct cs_op {
 
 /* Decodes one instruction at `bytes` (at most `size` of them). Always fills `out`; an undecodable byte is
  * INVALID. */
-void cs_op_decode(const uint8_t *bytes, size_t size, uint64_t offset, struct cs_op *out);
+void cs_op_decode(enum cs_isa isa, const uint8_t *bytes, size_t size, uint64_t offset, struct cs_op *out);
 
 /* Does `second`, following directly, fuse with `first` to one operation? */
 int cs_op_fused(const struct cs_op *first, const struct cs_op *second);

@@ -281,7 +281,7 @@ static void join_nameless(struct gathering *g)
             struct cs_insn insn;
             size_t room;
             const uint8_t *bytes = elf_file_at(g->image, at, &room, NULL);
-            if (!bytes || !cs_decode_flow(bytes, room, at, &insn))
+            if (!bytes || !cs_decode_flow(elf_file_isa(g->image), bytes, room, at, &insn))
                 break;
             at += insn.length;
             if (insn.flow != CS_FLOW_JUMP && insn.flow != CS_FLOW_BRANCH)

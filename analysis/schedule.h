@@ -64,10 +64,11 @@ double cs_mca_parse(const char *json, size_t length, size_t n_regions, const siz
 
 struct cs_scheduler;
 
-/* `cpus`: models in order of preference, NULL-terminated (cs_machine_models, or what --cpu said). `cache`: a
- * file that keeps steps between calls, NULL = none; it may be damaged or deleted at any time. `generic_only`
- * keeps llvm-mca out. Never fails for want of llvm-mca. */
-int cs_scheduler_open(const char *const *cpus, const char *cache, bool generic_only,
+/* `isa`: of the paths that it will schedule. `cpus`: models in order of preference, NULL-terminated
+ * (cs_machine_models, or what --cpu said). `cache`: a file that keeps steps between calls, NULL = none; it
+ * may be damaged or deleted at any time. `generic_only` keeps llvm-mca out. Never fails for want of llvm-mca.
+ */
+int cs_scheduler_open(enum cs_isa isa, const char *const *cpus, const char *cache, bool generic_only,
                       struct cs_scheduler **out, struct cs_error *err);
 void cs_scheduler_close(struct cs_scheduler *scheduler);
 /* "llvm-mca-19 -mcpu=znver3" or "generic core: 4 wide, ...". */

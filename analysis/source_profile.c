@@ -290,7 +290,7 @@ int cs_source_profile_open(struct cs_export *from, struct cs_source_profile *out
     int rc = cs_transfers_load(from->store, CS_TRANSFERS_CHAIN, &b.transfers, err);
     for (unsigned i = 0; rc == 0 && i < from->n_images; i++) {
         b.image = &from->images[i];
-        if (cs_code_is_x86_64(b.image->code))
+        if (cs_code_isa(b.image->code) != CS_ISA_NONE)
             rc = add_image(&b);
     }
     if (rc == 0 && (out->n_functions == 0 || b.largest <= 0))

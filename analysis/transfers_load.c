@@ -114,14 +114,15 @@ static int read_ranges(struct loading *l, const struct cs_profile_ref *ref, stru
     int rc = image < 0 ? -ENOMEM : cs_code_open(ref->image, NULL, &code, l->err);
     if (rc < 0)
         return rc;
-    for (size_t i = 0; rc == 0 && cs_code_is_x86_64(code) && i < cs_table_rows(table); i++) {
+    enum cs_isa isa = cs_code_isa(code);
+    for (size_t i = 0; rc == 0 && isa != CS_ISA_NONE && i < cs_table_rows(table); i++) {
         const uint64_t *row = cs_table_row(table, i);
         uint64_t at = row[0], end = row[1];
         while (rc == 0 && at < end && end - row[0] < RUN_BYTES_MAX) {
             struct cs_insn insn;
             size_t room;
             const uint8_t *bytes = cs_code_bytes(code, at, &room, NULL);
-            if (!bytes || !cs_decode_flow(bytes, room, at, &insn))
+            if (!bytes || !cs_decode_flow(isa, bytes, room, at, &insn))
                 break;
             at += insn.length;
             double count = (double)row[2];

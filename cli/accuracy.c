@@ -376,7 +376,7 @@ static int run(const struct parsed *args)
     }
     for (size_t i = 0; i < N_SCORES && rc == 0; i++) {
         rc = image_evidence_open(&ev, &profile, image, scores[i].raw ? raw : chain, &err);
-        if (rc == 0 && !cs_code_is_x86_64(ev.code))
+        if (rc == 0 && cs_code_isa(ev.code) == CS_ISA_NONE)
             rc =
                 cs_fail(&err, ENOENT, "%s", *cs_code_trouble(ev.code) ? cs_code_trouble(ev.code) : "no code");
         if (rc == 0)

@@ -95,21 +95,23 @@ static unsigned own_line(struct annotation *a, struct cs_code *code, uint64_t of
 
 static int disassemble(struct annotation *a, struct cs_code *code, const struct cs_part *part, size_t *room)
 {
+    enum cs_isa isa = cs_code_isa(code);
     uint64_t offset = part->start, end = part->start + part->size;
     size_t n = 0;
     const uint8_t *bytes = cs_code_bytes(code, offset, &n, NULL);
-    if (!bytes || !cs_code_is_x86_64(code))
+    if (!bytes || isa == CS_ISA_NONE)
         return 0;
     n = n < part->size ? n : part->size;
     while (offset < end && n && a->n_insns < INSNS_MOST) {
         struct cs_insn decoded;
         struct annotated_insn insn = {.offset = offset};
-        insn.length = cs_decode_flow(bytes, n, offset, &decoded);
+        insn.length = cs_decode_flow(isa, bytes, n, offset, &decoded);
         if (insn.length)
-            cs_decode_text(bytes, n, offset, insn.text, sizeof insn.text);
+            cs_decode_text(isa, bytes, n, offset, insn.text, sizeof insn.text);
         else
             snprintf(insn.text, sizeof insn.text, "(bad)");
-        insn.length = insn.length ? insn.length : 1;
+        if (!insn.length)
+            insn.length = n < cs_isa_step(isa) ? (unsigned)n : cs_isa_step(isa);
         insn.line = own_line(a, code, offset);
         if (insn.line) {
             struct annotated_line *l = line_at(a, insn.line);

@@ -61,15 +61,17 @@ static void cache_file(char *path, size_t size, const char *image_id)
     snprintf(path, size, "%s/%s.schedule", folder, image_id);
 }
 
-int calc_scheduler(const struct parsed *args, const struct cs_machine *machine, const char *image_id,
-                   struct cs_scheduler **out, struct cs_error *err)
+int calc_scheduler(const struct parsed *args, enum cs_isa isa, const struct cs_machine *machine,
+                   const char *image_id, struct cs_scheduler **out, struct cs_error *err)
 {
     char cache[4096];
     const char *cpu = option(args, "cpu");
-    const char *chosen[2] = {cpu, NULL};
-    const char *const *cpus = cpu ? chosen : cs_machine_models(machine->vendor, machine->features);
+    /* Names of AArch64 cores are the machine's own; of x86-64 code that ran elsewhere none is known. */
+    const char *chosen[2] = {cpu ? cpu : machine->cpu, NULL};
+    const char *const *cpus =
+        cpu || isa != CS_ISA_X86_64 ? chosen : cs_machine_models(machine->vendor, machine->features);
     cache_file(cache, sizeof cache, image_id);
-    int rc = cs_scheduler_open(cpus, cache, cpu && !strcmp(cpu, "generic"), out, err);
+    int rc = cs_scheduler_open(isa, cpus, cache, cpu && !strcmp(cpu, "generic"), out, err);
     if (rc == 0 && cpu && strcmp(cpu, "generic") && !strstr(cs_scheduler_name(*out), cpu))
         return cs_fail(err, 22,
                        "--cpu %s: llvm-mca isn't installed or doesn't know it (llvm-mca -mcpu=help lists; "
@@ -102,8 +104,9 @@ static int open_subject(const struct parsed *args, struct subject *s, struct cs_
         return rc;
     if (*cs_code_trouble(s->code))
         return cs_fail(err, 2, "%s", cs_code_trouble(s->code));
-    if (!cs_code_is_x86_64(s->code))
-        return cs_fail(err, 95, "%s is no x86-64 code: only that can be explained so far", image->path);
+    if (cs_code_isa(s->code) == CS_ISA_NONE)
+        return cs_fail(err, 95, "%s is no x86-64 or AArch64 code: only that can be explained so far",
+                       image->path);
     rc = cs_transfers_load(s->profile.store, CS_TRANSFERS_CHAIN, &s->transfers, err);
     if (rc)
         return rc;
@@ -111,7 +114,7 @@ static int open_subject(const struct parsed *args, struct subject *s, struct cs_
                            err);
     if (rc)
         return rc;
-    rc = calc_scheduler(args, &s->evidence->machine, image->id, &s->scheduler, err);
+    rc = calc_scheduler(args, cs_code_isa(s->code), &s->evidence->machine, image->id, &s->scheduler, err);
     if (rc)
         return rc;
     const struct cs_procedure *procedure = cs_code_procedure(s->code, s->row->start);

@@ -7,8 +7,8 @@
 #include "cli/output.h"
 
 /* The model that --cpu names, else the machine's own; its answers are cached per image. */
-int calc_scheduler(const struct parsed *args, const struct cs_machine *machine, const char *image_id,
-                   struct cs_scheduler **out, struct cs_error *err);
+int calc_scheduler(const struct parsed *args, enum cs_isa isa, const struct cs_machine *machine,
+                   const char *image_id, struct cs_scheduler **out, struct cs_error *err);
 
 /* Adds `from` to `into`. */
 void summary_add(struct cs_summary *into, const struct cs_summary *from);

@@ -50,7 +50,7 @@ static void instruction_text(struct cs_code *code, uint64_t offset, char *text, 
     size_t n = 0;
     const uint8_t *bytes = cs_code_bytes(code, offset, &n, NULL);
     if (bytes)
-        cs_decode_text(bytes, n, offset, text, room);
+        cs_decode_text(cs_code_isa(code), bytes, n, offset, text, room);
     else
         snprintf(text, room, "?");
 }

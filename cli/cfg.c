@@ -125,7 +125,7 @@ static void draw_block(FILE *to, struct view *v, uint32_t i, double hottest)
         if (!bytes)
             continue;
         fprintf(to, "%" PRIx64 "  ", insn->offset);
-        quote(to, cs_decode_text(bytes, room, insn->offset, text, sizeof text));
+        quote(to, cs_decode_text(cs_code_isa(v->ev.code), bytes, room, insn->offset, text, sizeof text));
         fputs("\\l", to);
     }
     fprintf(to, "\",fillcolor=\"0.05 %.2f 1.0\"];\n", 0.6 * sqrt(heat));

@@ -130,9 +130,10 @@ static struct cs_account *explain(const struct parsed *args, const struct subjec
     struct cs_account *account = NULL;
     const struct cs_image *image = &s->row->image->image;
     const struct cs_procedure *procedure = cs_code_procedure(s->code, s->row->start);
-    if (procedure && s->transfers && cs_code_is_x86_64(s->code) &&
+    if (procedure && s->transfers && cs_code_isa(s->code) != CS_ISA_NONE &&
         cs_testimony_open(s->profile->store, s->transfers, image->id, NULL, &testimony, &ignored) == 0 &&
-        calc_scheduler(args, &testimony->machine, image->id, &scheduler, &ignored) == 0 &&
+        calc_scheduler(args, cs_code_isa(s->code), &testimony->machine, image->id, &scheduler, &ignored) ==
+            0 &&
         cs_account_open(s->code, procedure, testimony, scheduler, NULL, &account, &ignored) == 0) {
         struct charge worst = worst_charge(account);
         char sentence[1200];

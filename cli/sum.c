@@ -55,11 +55,13 @@ static int open_image(const struct parsed *args, struct profile *p, const struct
     int rc = cs_code_open(&image->image, p->store, &o->code, err);
     if (rc)
         return rc;
-    o->usable = !*cs_code_trouble(o->code) && cs_code_is_x86_64(o->code);
+    o->usable = !*cs_code_trouble(o->code) && cs_code_isa(o->code) != CS_ISA_NONE;
     if (!o->usable)
         return 0;
     rc = cs_testimony_open(p->store, o->transfers, image->image.id, option(args, "event"), &o->evidence, err);
-    return rc ? rc : calc_scheduler(args, &o->evidence->machine, image->image.id, &o->scheduler, err);
+    return rc ? rc
+              : calc_scheduler(args, cs_code_isa(o->code), &o->evidence->machine, image->image.id,
+                               &o->scheduler, err);
 }
 
 static void remember(struct tally *t, const struct cs_account *a, const struct profile_row *row,

@@ -25,7 +25,7 @@ static size_t decode(const uint8_t *bytes, size_t size, struct cs_op *ops)
 {
     size_t n = 0;
     for (size_t at = 0; at < size; at += ops[n++].length)
-        cs_op_decode(bytes + at, size - at, 0x1000 + at, &ops[n]);
+        cs_op_decode(CS_ISA_X86_64, bytes + at, size - at, 0x1000 + at, &ops[n]);
     return n;
 }
 
@@ -51,7 +51,7 @@ static struct cs_scheduler *open_scheduler(bool generic, const char *cache)
     static const char *const cpus[] = {"znver3", "skylake", NULL};
     struct cs_error err = {0};
     struct cs_scheduler *s = NULL;
-    assert_int_equal(cs_scheduler_open(cpus, cache, generic, &s, &err), 0);
+    assert_int_equal(cs_scheduler_open(CS_ISA_X86_64, cpus, cache, generic, &s, &err), 0);
     return s;
 }
 
