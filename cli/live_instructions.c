@@ -38,7 +38,8 @@ static struct live_insn *add(struct collecting *c, uint64_t offset)
 static void decode_part(struct collecting *c, struct cs_code *code, const struct cs_part *part)
 {
     size_t n = 0;
-    const uint8_t *bytes = cs_code_is_x86_64(code) ? cs_code_bytes(code, part->start, &n, NULL) : NULL;
+    enum cs_isa isa = cs_code_isa(code);
+    const uint8_t *bytes = isa != CS_ISA_NONE ? cs_code_bytes(code, part->start, &n, NULL) : NULL;
     n = bytes && n < part->size ? n : bytes ? (size_t)part->size : 0;
     for (uint64_t offset = part->start; n && c->insns->n < INSNS_MOST;) {
         struct cs_insn decoded;
@@ -46,12 +47,13 @@ static void decode_part(struct collecting *c, struct cs_code *code, const struct
         struct live_insn *insn = add(c, offset);
         if (!insn)
             return;
-        unsigned length = cs_decode_flow(bytes, n, offset, &decoded);
+        unsigned length = cs_decode_flow(isa, bytes, n, offset, &decoded);
         if (length)
-            cs_decode_text(bytes, n, offset, insn->text, sizeof insn->text);
+            cs_decode_text(isa, bytes, n, offset, insn->text, sizeof insn->text);
         else
             snprintf(insn->text, sizeof insn->text, "(bad)");
-        length = length ? length : 1;
+        if (!length)
+            length = n < cs_isa_step(isa) ? (unsigned)n : cs_isa_step(isa);
         /* The line where it came from, inlined or not: that is where to look. */
         if (cs_code_frames(code, offset, frames, FRAMES_MOST)) {
             if (!*c->insns->file)
