@@ -200,9 +200,11 @@ int cs_truth_load(const char *path, const char *image_path, struct cs_truth **ou
     fclose(file);
     free(line);
     free(r.objects);
-    if (!t || rc < 0)
-        rc = cs_fail(err, ENOMEM, "no memory for %s", path);
-    else if (!r.has_instr)
+    if (!t || rc < 0) {
+        cs_truth_close(t);
+        return cs_fail(err, ENOMEM, "no memory for %s", path);
+    }
+    if (!r.has_instr)
         rc = cs_fail(err, EINVAL, "%s is no callgrind output with --dump-instr=yes", path);
     else if (!r.seen)
         rc = cs_fail(err, ENOENT, "%s has no counts for %s", path, image_path);

@@ -141,7 +141,7 @@ static void mark_seen(struct building *b)
 {
     const struct cs_cfg *cfg = b->cfg;
     const struct cs_edge_profile *seen = b->seen;
-    for (unsigned k = 0; seen && k < cfg->procedure->n_parts; k++) {
+    for (unsigned k = 0; seen && cfg->insns && k < cfg->procedure->n_parts; k++) {
         const struct cs_part *part = &cfg->procedure->parts[k];
         for (size_t i = cs_edge_profile_to(seen, part->start); i < seen->n_by_to; i++) {
             const struct cs_seen_edge *e = &seen->by_from[seen->by_to[i]];
@@ -458,9 +458,10 @@ int cs_cfg_build(struct cs_code *code, const struct cs_procedure *procedure,
         free(cfg);
         return rc;
     }
-    if (cfg)
-        cfg->procedure = procedure;
-    if (!cfg || sweep(&b) < 0 || find_leaders(&b) < 0 || make_blocks(&b) < 0 || link_edges(&b) < 0)
+    if (!cfg)
+        return cs_fail(err, ENOMEM, "no memory for the control flow of %s", procedure->name);
+    cfg->procedure = procedure;
+    if (sweep(&b) < 0 || find_leaders(&b) < 0 || make_blocks(&b) < 0 || link_edges(&b) < 0)
         rc = cs_fail(err, ENOMEM, "no memory for the control flow of %s", procedure->name);
     free(b.leader);
     free(b.never);

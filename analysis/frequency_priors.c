@@ -86,7 +86,7 @@ static int estimate_dcpi(const struct cs_cfg *cfg, const struct cs_evidence *e, 
         return -ENOMEM;
     uint32_t n = classes.n_classes;
     double *value = malloc((n + 1) * sizeof *value), *ratio = malloc((cfg->n_insns + 1) * sizeof *ratio);
-    uint32_t *first = calloc(n + 2, sizeof *first), *member = malloc((cfg->n_blocks + 1) * sizeof *member);
+    uint32_t *first = calloc(n + 2, sizeof *first), *member = calloc(cfg->n_blocks + 1, sizeof *member);
     int rc = value && ratio && first && member ? 0 : -ENOMEM;
     for (uint32_t i = 0; rc == 0 && i < cfg->n_blocks; i++)
         first[classes.of_block[i] + 1]++;

@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <zstd.h>
 
-int perfdata_malformed(const struct cs_perfdata *in, struct cs_error *err, const char *what)
+int(perfdata_malformed)(const struct cs_perfdata *in, struct cs_error *err, const char *what)
 {
     return cs_fail(err, EBADMSG,
                    "%s: not a perf.data file that can be trusted: %s near byte %" PRIu64

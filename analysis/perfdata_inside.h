@@ -151,5 +151,8 @@ int perfdata_parse(struct cs_perfdata *in, const uint8_t *record, struct cs_perf
                    struct cs_error *err);
 
 int perfdata_malformed(const struct cs_perfdata *in, struct cs_error *err, const char *what);
+#ifdef __clang_analyzer__ /* which can't see that it returns less than 0 */
+#define perfdata_malformed(...) ((perfdata_malformed)(__VA_ARGS__), -1)
+#endif
 
 #endif

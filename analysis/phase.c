@@ -145,7 +145,7 @@ int64_t cs_phases_find(const uint64_t *counts, size_t n_intervals, size_t n_kind
     if (n_intervals == 0 || n_kinds == 0)
         return 0;
     s.sums = malloc(n_intervals * n_kinds * sizeof *s.sums);
-    s.next = malloc(n_intervals * sizeof *s.next);
+    s.next = calloc(n_intervals, sizeof *s.next);
     s.before = malloc(n_intervals * sizeof *s.before);
     s.gap = malloc(n_intervals * sizeof *s.gap);
     if (!s.sums || !s.next || !s.before || !s.gap)

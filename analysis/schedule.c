@@ -103,9 +103,9 @@ static void fuse(const struct cs_path *path, struct cs_step *steps)
 /* Cycles of a turn if nothing but operands were waited for: the longest chain that comes back to itself. */
 static double recurrence(const struct cs_path *path, const struct cs_timeline *lines, size_t turns)
 {
-    enum { REGISTERS = 64, TURNS = 24 };
+    enum { REGISTERS = 64, HALF = 12 };
     double at[REGISTERS] = {0}, half = 0, latest = 0;
-    for (size_t turn = 0; turn < TURNS; turn++) {
+    for (size_t turn = 0; turn < 2 * HALF; turn++) {
         for (size_t i = 0; i < path->n; i++) {
             const struct cs_op *op = &path->ops[i];
             const struct cs_timeline *t = &lines[(turn < turns ? turn : turns - 1) * path->n + i];
@@ -117,10 +117,10 @@ static double recurrence(const struct cs_path *path, const struct cs_timeline *l
                 at[__builtin_ctzll(rest)] = end;
             latest = fmax(latest, end);
         }
-        if (turn == TURNS / 2 - 1)
+        if (turn == HALF - 1)
             half = latest;
     }
-    return (latest - half) / (TURNS / 2);
+    return (latest - half) / HALF;
 }
 
 /* A loop whose chains would allow much more than it does waits for ports, whatever each instruction was doing

@@ -129,7 +129,7 @@ int print_procedures(const char *prefix, const char *store)
     struct cs_error err = {0};
     const char *set = getenv("CYCLESCOPE_STORE");
     store = store && *store ? store : set && *set ? set : "cyclescope.store";
-    if (profile_open(&p, store, &(struct profile_filter){NULL}, &err) < 0)
+    if (profile_open(&p, store, &(struct profile_filter){.image = NULL}, &err) < 0)
         return failed(&err);
     int rc = profile_sum(&p, BY_PROCEDURE, &rows, &err);
     for (size_t i = 0, shown = 0; rc == 0 && i < rows.n && shown < NAMES_MOST; i++) {

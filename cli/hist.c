@@ -26,11 +26,9 @@ static void against(struct output *out, const struct observed *o, unsigned b)
         {.key = "mean", .head = "mean", .kind = COLUMN_NUMBER, .digits = 4},
         {.key = "bar", .head = "", .kind = COLUMN_TEXT},
     };
-    double cycles[CS_RATE_BINS], all = 0, most = 0, outside;
-    for (unsigned i = 0; i < CS_RATE_BINS; i++) {
+    double cycles[CS_RATE_BINS], most = 0, outside;
+    for (unsigned i = 0; i < CS_RATE_BINS; i++)
         cycles[i] = (double)o->sink->joint[i].cycles;
-        all += cycles[i];
-    }
     struct histogram_row rows[24];
     double means[24] = {0};
     unsigned n = histogram_rows(cycles, CS_RATE_BINS, rate_edge, 24, rows, &outside);

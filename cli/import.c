@@ -70,7 +70,7 @@ static int run(const struct parsed *args)
 
     struct cs_error err;
     struct cs_store *store = NULL;
-    struct cs_import_summary summary;
+    struct cs_import_summary summary = {0};
     struct progress bar;
     progress_init(&bar, "reading", "records", 0);
     int rc =

@@ -25,6 +25,7 @@ static inline uint64_t cs_clock(void)
     return count;
 }
 
+// clang-format off
 /* A counter's number is part of the instruction: one case each. 31 is the cycle counter. */
 static inline uint64_t cs_rdpmc(uint32_t counter)
 {
@@ -35,17 +36,11 @@ static inline uint64_t cs_rdpmc(uint32_t counter)
         __asm__ volatile("mrs %0, pmevcntr" #n "_el0" : "=r"(value) : : "memory");                           \
         break;
     switch (counter) {
-        CASE(0)
-        CASE(1)
-        CASE(2)
-        CASE(3)
-        CASE(4)
-        CASE(5) CASE(6) CASE(7) CASE(8) CASE(9) CASE(10) CASE(11) CASE(12) CASE(13) CASE(14) CASE(15) CASE(16)
-            CASE(17) CASE(18) CASE(19) CASE(20) CASE(21) CASE(22) CASE(23) CASE(24) CASE(25) CASE(26) CASE(27)
-                CASE(28) CASE(29) CASE(30) case 31 : __asm__ volatile("mrs %0, pmccntr_el0"
-                                                                      : "=r"(value)
-                                                                      :
-                                                                      : "memory");
+        CASE(0) CASE(1) CASE(2) CASE(3) CASE(4) CASE(5) CASE(6) CASE(7) CASE(8) CASE(9) CASE(10)
+        CASE(11) CASE(12) CASE(13) CASE(14) CASE(15) CASE(16) CASE(17) CASE(18) CASE(19) CASE(20)
+        CASE(21) CASE(22) CASE(23) CASE(24) CASE(25) CASE(26) CASE(27) CASE(28) CASE(29) CASE(30)
+    case 31:
+        __asm__ volatile("mrs %0, pmccntr_el0" : "=r"(value) : : "memory");
         break;
     default:
         break;
@@ -53,6 +48,7 @@ static inline uint64_t cs_rdpmc(uint32_t counter)
 #undef CASE
     return value;
 }
+// clang-format on
 
 /* config1: bit 1 asks for user-space access (bit 0 would ask for a 64-bit counter of two chained ones). */
 #define CS_PMC_USER_ACCESS 2u

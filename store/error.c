@@ -4,7 +4,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 
-int cs_fail(struct cs_error *err, int code, const char *format, ...)
+int(cs_fail)(struct cs_error *err, int code, const char *format, ...)
 {
     va_list args;
     va_start(args, format);

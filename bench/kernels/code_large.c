@@ -10,21 +10,17 @@
     if (a == 0)                                                                                              \
         return 0;                                                                                            \
     __asm__ volatile("" : "+r"(a), "+r"(b), "+r"(c), "+r"(d), "+r"(e), "+r"(f));
-#define P16(p)                                                                                               \
-    PIECE(p##0)                                                                                              \
-    PIECE(p##1)                                                                                              \
-    PIECE(p##2) PIECE(p##3) PIECE(p##4) PIECE(p##5) PIECE(p##6) PIECE(p##7) PIECE(p##8) PIECE(p##9)          \
-        PIECE(p##a) PIECE(p##b) PIECE(p##c) PIECE(p##d) PIECE(p##e) PIECE(p##f)
-#define P256(p)                                                                                              \
-    P16(p##0)                                                                                                \
-    P16(p##1)                                                                                                \
-    P16(p##2) P16(p##3) P16(p##4) P16(p##5) P16(p##6) P16(p##7) P16(p##8) P16(p##9) P16(p##a) P16(p##b)      \
-        P16(p##c) P16(p##d) P16(p##e) P16(p##f)
-#define P4096                                                                                                \
-    P256(0)                                                                                                  \
-    P256(1)                                                                                                  \
-    P256(2) P256(3) P256(4) P256(5) P256(6) P256(7) P256(8) P256(9) P256(a) P256(b) P256(c) P256(d) P256(e)  \
-        P256(f)
+// clang-format off
+#define P16(p) \
+    PIECE(p##0) PIECE(p##1) PIECE(p##2) PIECE(p##3) PIECE(p##4) PIECE(p##5) PIECE(p##6) PIECE(p##7) \
+    PIECE(p##8) PIECE(p##9) PIECE(p##a) PIECE(p##b) PIECE(p##c) PIECE(p##d) PIECE(p##e) PIECE(p##f)
+#define P256(p) \
+    P16(p##0) P16(p##1) P16(p##2) P16(p##3) P16(p##4) P16(p##5) P16(p##6) P16(p##7) \
+    P16(p##8) P16(p##9) P16(p##a) P16(p##b) P16(p##c) P16(p##d) P16(p##e) P16(p##f)
+#define P4096 \
+    P256(0) P256(1) P256(2) P256(3) P256(4) P256(5) P256(6) P256(7) \
+    P256(8) P256(9) P256(a) P256(b) P256(c) P256(d) P256(e) P256(f)
+// clang-format on
 
 static HOT uint64_t long_code(void *argument)
 {
