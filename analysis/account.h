@@ -64,7 +64,10 @@ struct cs_account {
     struct cs_block_account *blocks;
     uint64_t samples;
     double cycles_a_sample;
-    double scale;      /* executions of one visit */
+    double scale; /* executions of one visit */
+    /* Bounds of a fitted scale: all time is M and nothing stalls; every suspect that was observed costs its
+     * most. */
+    double scale_low, scale_high;
     bool scale_fitted; /* else counted */
     bool frequencies;  /* from bursts; else all blocks are taken to run equally often */
     size_t n_paths, n_generic;

@@ -156,10 +156,10 @@ static bool accountable(const struct cs_account *a, const struct cs_insn_account
 }
 
 /* One visit's executions, so that M and what the rules expect make up the samples. */
-static double fit_scale(const struct accounting *x, const struct cs_stall *stalls)
+static void fit_scale(const struct accounting *x, const struct cs_stall *stalls)
 {
-    const struct cs_account *a = x->a;
-    double cycles = 0, model = 0;
+    struct cs_account *a = x->a;
+    double cycles = 0, least = 0, model = 0, dearest = 0;
     for (uint32_t i = 0; i < a->cfg->n_insns; i++) {
         const struct cs_insn_account *insn = &a->insns[i];
         double expected, most;
@@ -167,9 +167,14 @@ static double fit_scale(const struct accounting *x, const struct cs_stall *stall
             continue;
         cs_culprit_expect(&stalls[i], &x->e->machine, &expected, &most);
         cycles += insn->charged * x->e->cycles_a_sample;
+        least += insn->visits * insn->step.m;
         model += insn->visits * (insn->step.m + expected);
+        dearest += insn->visits * (insn->step.m + most);
     }
-    return model > 0 && cycles > 0 ? cycles / model : 0;
+    a->scale = model > 0 && cycles > 0 ? cycles / model : 0;
+    a->scale_high = least > 0 ? cycles / least : a->scale;
+    a->scale_low = dearest > 0 ? cycles / dearest : a->scale;
+    a->scale_fitted = true;
 }
 
 /* Retirement is in groups: which of two neighbours ends one is chance to the model. What is under a cycle and
@@ -257,10 +262,9 @@ void account_judge(struct accounting *x)
             gather(x, i, &stalls[i]);
     uint32_t counted = x->known ? cs_cfg_block(a->cfg, x->known->offset) : CS_CFG_EXIT;
     if (counted != CS_CFG_EXIT && a->blocks[counted].visits > 0) {
-        a->scale = x->known->executions / a->blocks[counted].visits;
+        a->scale = a->scale_low = a->scale_high = x->known->executions / a->blocks[counted].visits;
     } else {
-        a->scale = fit_scale(x, stalls);
-        a->scale_fitted = true;
+        fit_scale(x, stalls);
     }
     for (uint32_t i = 0; i < n; i++) {
         struct cs_insn_account *insn = &a->insns[i];

@@ -35,25 +35,30 @@ struct level {
     double cycles; /* beyond the first level's latency, which M holds */
 };
 
-/* Which level answers a miss of the first, when `bytes` are visited over and over: the share that no smaller
- * level can hold comes from further away. */
+/* Which level answers a miss of the first, when `bytes` are visited over and over: as a chase of that size
+ * was measured, else the share that no smaller level can hold comes from further away. A footprint of which
+ * only a lower bound is known (had it been smaller, two bursts would have met) may lie anywhere beyond. */
 static struct level level_of(const struct cs_machine *m, double bytes, bool least)
 {
     double l1 = m->l1d.latency_cycles, l2 = m->l2.latency_cycles, l3 = m->l3.latency_cycles;
     double memory = m->memory_cycles - l1;
     if (bytes <= 0)
         return (struct level){"some level", memory};
-    if (least)
-        bytes *= 8; /* had they been fewer, two bursts would have met */
+    if (least) {
+        struct level nearest = level_of(m, bytes * 8, false);
+        bool sure = bytes * 8 <= (double)m->l2.bytes || nearest.cycles >= memory;
+        return sure ? nearest : (struct level){"or beyond", (nearest.cycles + memory) / 2};
+    }
     if (bytes <= (double)m->l1d.bytes)
         return (struct level){"L1", 0};
     if (bytes <= (double)m->l2.bytes)
         return (struct level){"L2", l2 - l1};
-    double in_l2 = (double)m->l2.bytes / bytes;
-    if (m->l3.bytes && bytes <= (double)m->l3.bytes)
-        return (struct level){"L3", in_l2 * (l2 - l1) + (1 - in_l2) * (l3 - l1)};
-    double in_l3 = m->l3.bytes ? (double)m->l3.bytes / bytes : in_l2;
-    return (struct level){"memory", in_l3 * ((m->l3.bytes ? l3 : l2) - l1) + (1 - in_l3) * memory};
+    bool third = m->l3.bytes && bytes <= (double)m->l3.bytes;
+    double in_l2 = (double)m->l2.bytes / bytes, in_l3 = m->l3.bytes ? (double)m->l3.bytes / bytes : in_l2;
+    double cycles = third ? in_l2 * (l2 - l1) + (1 - in_l2) * (l3 - l1)
+                          : in_l3 * ((m->l3.bytes ? l3 : l2) - l1) + (1 - in_l3) * memory;
+    double felt = cs_machine_ladder(m, bytes) - l1;
+    return (struct level){third ? "L3" : "memory", felt > cycles ? felt : cycles};
 }
 
 static void say_bytes(char *text, size_t size, double bytes)
@@ -108,6 +113,8 @@ static bool d_cache(const struct cs_stall *s, const struct cs_machine *m, struct
     out->observed = true;
     out->expected = cost * exposed(f) * weight;
     out->high = cost * 1.5;
+    if (f->footprint_least && f->new_lines * m->memory_cycles > out->high)
+        out->high = f->new_lines * m->memory_cycles;
     if (f->footprint_bytes > 0)
         say(out, "%s through %s%s (%s), %.2f new lines each time", pattern(f),
             f->footprint_least ? "more than " : "", size, level.name, f->new_lines);
@@ -256,14 +263,19 @@ static bool i_cache(const struct cs_stall *s, const struct cs_machine *m, struct
     return true;
 }
 
+/* Cleared when control stays in its page, when the page was fetched less than 64 pages ago, or when all pages
+ * of code that ran fit the first level. Pages that the last level holds cost its hit, some 7 cycles, of which
+ * fetching ahead hides most (SDM, SOG); only more than that are walked for. */
 static bool i_tlb(const struct cs_stall *s, const struct cs_machine *m, struct cs_suspect *out)
 {
     if (!s->begins_page || (s->code_pages > 0 && s->code_pages <= m->itlb_entries))
         return false;
+    bool walks = s->code_pages <= 0 || s->code_pages > m->stlb_entries;
+    double cost = walks ? m->walk_cycles : 7;
     if (!s->fetch.seen) {
         if (s->bursts)
             return false;
-        out->high = rest_of(s) < m->walk_cycles ? rest_of(s) : m->walk_cycles;
+        out->high = rest_of(s) < cost ? rest_of(s) : cost;
         out->expected = 0.02 * out->high;
         say(out, "control may come from another page; nothing observed clears it");
         return true;
@@ -271,9 +283,10 @@ static bool i_tlb(const struct cs_stall *s, const struct cs_machine *m, struct c
     if (s->fetch.new_pages < NEGLIGIBLE)
         return false;
     out->observed = true;
-    out->expected = s->fetch.new_pages * 10;
-    out->high = s->fetch.new_pages * m->walk_cycles;
-    say(out, "%.0f %% of visits bring a new page of code", s->fetch.new_pages * 100);
+    out->expected = s->fetch.new_pages * cost * 0.3;
+    out->high = s->fetch.new_pages * cost;
+    say(out, "%.0f %% of visits bring a new page of code, of %.0f that ran%s", s->fetch.new_pages * 100,
+        s->code_pages, walks ? ", more than the TLBs hold" : "");
     return true;
 }
 

@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <jansson.h>
+#include <math.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <string.h>
@@ -64,6 +65,21 @@ void cs_machine_default(struct cs_machine *out)
         .store_buffer = 64,
         .mispredict_cycles = {10, 30},
     };
+}
+
+double cs_machine_ladder(const struct cs_machine *m, double bytes)
+{
+    double step = log2(bytes / (double)CS_LADDER_BYTES(0));
+    if (m->ladder_cycles[0] <= 0 || !(bytes > 0))
+        return 0;
+    if (step <= 0)
+        return m->ladder_cycles[0];
+    if (step >= CS_LADDER_STEPS - 1) /* further out: what 64 MB still hit is lost */
+        return m->ladder_cycles[CS_LADDER_STEPS - 1] > m->memory_cycles
+                   ? m->ladder_cycles[CS_LADDER_STEPS - 1]
+                   : m->memory_cycles;
+    int i = (int)step;
+    return m->ladder_cycles[i] + (step - i) * (m->ladder_cycles[i + 1] - m->ladder_cycles[i]);
 }
 
 /* ---- JSON: a table of fields, so that writing and reading can't differ ---- */
@@ -149,6 +165,10 @@ int cs_machine_to_json(const struct cs_machine *machine, char *text, unsigned si
     json_object_set_new(o, "vendor", json_integer(machine->vendor));
     for (size_t i = 0; i < sizeof fields / sizeof fields[0]; i++)
         json_object_set_new(o, fields[i].name, field_json(machine, &fields[i]));
+    json_t *ladder = json_array();
+    for (int i = 0; i < CS_LADDER_STEPS; i++)
+        json_array_append_new(ladder, json_real(machine->ladder_cycles[i]));
+    json_object_set_new(o, "ladder_cycles", ladder);
     size_t n = json_dumpb(o, text, size ? size - 1 : 0, JSON_COMPACT | JSON_REAL_PRECISION(10));
     json_decref(o);
     if (n == 0 || n >= size)
@@ -167,6 +187,10 @@ int cs_machine_from_json(const char *text, struct cs_machine *out)
     }
     for (size_t i = 0; i < sizeof fields / sizeof fields[0]; i++)
         field_set(out, &fields[i], json_object_get(o, fields[i].name));
+    for (size_t i = 0; i < CS_LADDER_STEPS; i++) {
+        double cycles = json_number_value(json_array_get(json_object_get(o, "ladder_cycles"), i));
+        out->ladder_cycles[i] = cycles > 0 && cycles < 1e6 ? cycles : 0;
+    }
     const char *stated = json_string_value(json_object_get(o, "stated"));
     const char *cpu = json_string_value(json_object_get(o, "cpu"));
     json_int_t vendor = json_integer_value(json_object_get(o, "vendor"));

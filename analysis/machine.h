@@ -43,6 +43,10 @@ struct cs_cache_level {
     double latency_cycles; /* load to use; measured, or 0 = unknown */
 };
 
+/* Sizes of the ladder: 512 KB, 1 MB, ... 64 MB. */
+#define CS_LADDER_STEPS 8
+#define CS_LADDER_BYTES(step) (UINT64_C(512) << 10 << (step))
+
 struct cs_machine {
     enum cs_vendor vendor;
     uint32_t features;
@@ -53,7 +57,10 @@ struct cs_machine {
     uint32_t line_bytes, page_bytes;
     uint64_t l1i_bytes;
     struct cs_cache_level l1d, l2, l3;
-    double memory_cycles;        /* load to use from memory */
+    double memory_cycles; /* load to use from memory */
+    /* Load to use of a chase through so many bytes, the middle of many turns: what a program feels where
+     * others share the outer levels, which the shortest turns don't show. 0 = not measured. */
+    double ladder_cycles[CS_LADDER_STEPS];
     double walk_cycles;          /* added by a miss of the last-level TLB whose page table is cached */
     uint32_t dtlb_entries;       /* first level, small pages */
     uint32_t stlb_entries;       /* last level, shared or data */
@@ -66,7 +73,7 @@ struct cs_machine {
  * gets a stated default. Microseconds. */
 void cs_machine_detect(struct cs_machine *out);
 
-/* Measures core_hz, tsc_hz and the latencies on the calling CPU; about 0.2 s and 64 MB for that time. */
+/* Measures core_hz, tsc_hz and the latencies on the calling CPU; about 0.3 s and 64 MB for that time. */
 int cs_machine_measure(struct cs_machine *machine, struct cs_error *err);
 
 /* Pure: scheduling models for these features, best first, NULL-terminated; the caller takes the first that
@@ -77,6 +84,9 @@ const char *const *cs_machine_models(enum cs_vendor vendor, uint32_t features);
  * -ENOSPC. A field that is missing or of a wrong type keeps its default; -EINVAL when `text` is no object. */
 int cs_machine_to_json(const struct cs_machine *machine, char *text, unsigned size);
 int cs_machine_from_json(const char *text, struct cs_machine *out);
+
+/* Pure: load to use of a chase through so many bytes, by the ladder; 0 where it wasn't measured. */
+double cs_machine_ladder(const struct cs_machine *machine, double bytes);
 
 /* Defaults for a machine that nothing is known of: 32 KB, 1 MB, 32 MB, 64-byte lines. */
 void cs_machine_default(struct cs_machine *out);

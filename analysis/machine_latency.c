@@ -80,6 +80,30 @@ static double middle_chase_ns(char *base, size_t steps)
     return turns[TURNS / 2];
 }
 
+/* One step of the ladder. */
+static double typical_cycles(char *base, uint64_t bytes, uint32_t line, uint32_t *order, double hz)
+{
+    enum { TURNS = 15 };
+    double turns[TURNS];
+    size_t n = bytes / line;
+    link_cycle(base, n, line, 0, order);
+    (void)chase_ns(base, n, 1);
+    for (int t = 0; t < TURNS; t++)
+        turns[t] = chase_ns(base + (size_t)t * (bytes / TURNS / line * line), 500, 1);
+    qsort(turns, TURNS, sizeof turns[0], ascending);
+    return turns[TURNS / 2] * hz / 1e9;
+}
+
+/* Each step costs at least what the one before it does. */
+static void climb(struct cs_machine *m, char *base, uint32_t *order)
+{
+    double least = m->l1d.latency_cycles;
+    for (int i = 0; i < CS_LADDER_STEPS - 1; i++) {
+        double cycles = typical_cycles(base, CS_LADDER_BYTES(i), m->line_bytes, order, m->core_hz);
+        least = m->ladder_cycles[i] = cycles > least ? cycles : least;
+    }
+}
+
 /* Short turns, so that some are undisturbed by who else uses the shared levels and by steal. */
 static double level_cycles(char *base, uint64_t bytes, uint32_t line, uint32_t *order, double hz)
 {
@@ -91,7 +115,7 @@ static double level_cycles(char *base, uint64_t bytes, uint32_t line, uint32_t *
     return chase_ns(base, 500, 40) * hz / 1e9;
 }
 
-static int measure_once(struct cs_machine *m, struct cs_error *err)
+static int measure_once(struct cs_machine *m, bool with_ladder, struct cs_error *err)
 {
     struct cs_clock clock;
     int rc = cs_clock_calibrate(&clock, err);
@@ -133,13 +157,18 @@ static int measure_once(struct cs_machine *m, struct cs_error *err)
         uint64_t set = m->l3.bytes / 4 < 4 * m->l2.bytes ? m->l3.bytes / 2 : 4 * m->l2.bytes;
         m->l3.latency_cycles = level_cycles(base, set < most ? set : most, m->line_bytes, order, hz);
     }
+    if (with_ladder)
+        climb(m, base, order);
     /* A set larger than the last level, or as large as we dare: the middle turn, less the hits that remain.
      */
     double above = m->l3.bytes ? m->l3.latency_cycles : m->l2.latency_cycles;
     double hits = (double)(m->l3.bytes ? m->l3.bytes : m->l2.bytes) / (double)most;
     hits = hits < 0.6 ? hits : 0.6;
     link_cycle(base, most / m->line_bytes, m->line_bytes, 0, order);
-    double memory = (middle_chase_ns(base, 500) * hz / 1e9 - hits * above) / (1 - hits);
+    double middle = middle_chase_ns(base, 500) * hz / 1e9, before = m->ladder_cycles[CS_LADDER_STEPS - 2];
+    if (with_ladder)
+        m->ladder_cycles[CS_LADDER_STEPS - 1] = middle > before ? middle : before;
+    double memory = (middle - hits * above) / (1 - hits);
     m->memory_cycles = memory > above * 1.5 ? memory : above * 4;
 out:
     free(order);
@@ -156,10 +185,10 @@ static double lesser(double a, double b)
 /* Twice: a neighbour's burst of memory traffic outlasts one measurement, seldom two. */
 int cs_machine_measure(struct cs_machine *m, struct cs_error *err)
 {
-    int rc = measure_once(m, err);
+    int rc = measure_once(m, true, err);
     struct cs_machine again = *m;
     if (rc == 0)
-        rc = measure_once(&again, err);
+        rc = measure_once(&again, false, err);
     if (rc)
         return rc;
     m->l1d.latency_cycles = lesser(again.l1d.latency_cycles, m->l1d.latency_cycles);

@@ -1,25 +1,19 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* llvm-mca as a subprocess: all paths in one call, each a region. Input and outputs are memfds, so that
- * nothing can block on a pipe; its CPU time is limited. Lines that its assembler refuses become nops and it
- * is asked again. */
+/* llvm-mca as a subprocess: all paths in one call, each a region. Lines that its assembler refuses become
+ * nops and it is asked again. What it says of the models it has is kept beside the cache of schedules, so
+ * that a procedure whose paths are all cached needs no subprocess. */
+#include "analysis/mca_call.h"
 #include "analysis/schedule.h"
 #include "analysis/schedule_cache.h"
 
 #include <errno.h>
-#include <fcntl.h>
-#include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <sys/resource.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
-extern char **environ;
-
-enum { NEWEST = 30, OLDEST = 11, ATTEMPTS = 4, CPU_SECONDS_MOST = 30 };
+enum { NEWEST = 30, OLDEST = 11, ATTEMPTS = 4 };
 
 struct cs_scheduler {
     enum cs_isa isa;
@@ -29,74 +23,6 @@ struct cs_scheduler {
     char name[128];
     struct schedule_cache *cache;
 };
-
-/* ---- one call ---- */
-
-struct answer {
-    char *out, *err; /* malloced, NUL-terminated */
-    size_t out_length;
-    int status;
-};
-
-static char *contents(int fd, size_t *length)
-{
-    struct stat st;
-    if (fstat(fd, &st))
-        return NULL;
-    char *text = malloc((size_t)st.st_size + 1);
-    if (!text)
-        return NULL;
-    ssize_t n = pread(fd, text, (size_t)st.st_size, 0);
-    *length = n > 0 ? (size_t)n : 0;
-    text[*length] = 0;
-    return text;
-}
-
-/* Runs `program` with input and outputs in memory. 0 or negative errno. */
-static int call(const char *program, char *const *args, const char *input, size_t length,
-                struct answer *answer)
-{
-    int fd[3] = {-1, -1, -1}, rc = 0;
-    posix_spawn_file_actions_t actions;
-    memset(answer, 0, sizeof *answer);
-    posix_spawn_file_actions_init(&actions);
-    for (int i = 0; i < 3; i++) {
-        fd[i] = memfd_create("schedule", MFD_CLOEXEC);
-        if (fd[i] < 0 || posix_spawn_file_actions_adddup2(&actions, fd[i], i)) {
-            rc = -errno;
-            goto out;
-        }
-    }
-    if (write(fd[0], input, length) != (ssize_t)length || lseek(fd[0], 0, SEEK_SET)) {
-        rc = -EIO;
-        goto out;
-    }
-    pid_t pid;
-    rc = -posix_spawn(&pid, program, &actions, NULL, args, environ);
-    if (rc)
-        goto out;
-    const struct rlimit limit = {CPU_SECONDS_MOST, CPU_SECONDS_MOST};
-    (void)prlimit(pid, RLIMIT_CPU, &limit, NULL);
-    while (waitpid(pid, &answer->status, 0) < 0 && errno == EINTR)
-        ;
-    size_t ignored;
-    answer->out = contents(fd[1], &answer->out_length);
-    answer->err = contents(fd[2], &ignored);
-    if (!answer->out || !answer->err)
-        rc = -ENOMEM;
-out:
-    posix_spawn_file_actions_destroy(&actions);
-    for (int i = 0; i < 3; i++)
-        if (fd[i] >= 0)
-            close(fd[i]);
-    return rc;
-}
-
-static void answer_free(struct answer *answer)
-{
-    free(answer->out);
-    free(answer->err);
-}
 
 /* ---- which program, which model ---- */
 
@@ -130,17 +56,72 @@ static bool listed(const char *help, const char *cpu)
     return false;
 }
 
-static void choose(struct cs_scheduler *s, const char *const *cpus)
+/* What makes a listing that program's: "PATH BYTES SECONDS\n". */
+static void stamp_of(const char *program, char *text, size_t size)
 {
-    char *args[] = {s->program, s->triple, (char *)"-mcpu=help", NULL};
-    struct answer answer;
-    if (call(s->program, args, "", 0, &answer) == 0)
-        for (int i = 0; cpus[i] && !s->cpu[0]; i++)
-            if (listed(answer.err, cpus[i]) || listed(answer.out, cpus[i]))
-                snprintf(s->cpu, sizeof s->cpu, "%s", cpus[i]);
-    answer_free(&answer);
+    struct stat st = {0};
+    (void)stat(program, &st);
+    snprintf(text, size, "%s %lld %lld\n", program, (long long)st.st_size, (long long)st.st_mtime);
+}
+
+static char *read_listing(const char *file, const char *stamp)
+{
+    char text[65536];
+    FILE *f = file ? fopen(file, "re") : NULL;
+    if (!f)
+        return NULL;
+    size_t n = fread(text, 1, sizeof text - 1, f);
+    fclose(f);
+    text[n] = 0;
+    return !strncmp(text, stamp, strlen(stamp)) ? strdup(text + strlen(stamp)) : NULL;
+}
+
+/* A reader sees the old file or the new one. Not being able to keep it costs time only. */
+static void keep_listing(const char *file, const char *stamp, const struct mca_answer *answer)
+{
+    char fresh[4200];
+    if (!file || !answer->out || !answer->err)
+        return;
+    snprintf(fresh, sizeof fresh, "%s.%d", file, (int)getpid());
+    FILE *f = fopen(fresh, "we");
+    if (!f)
+        return;
+    bool written = fprintf(f, "%s%s%s", stamp, answer->err, answer->out) > 0;
+    if (fclose(f) || !written || rename(fresh, file))
+        unlink(fresh);
+}
+
+/* The models that the program lists, malloced. */
+static char *models_of(const char *program, const char *triple, const char *file)
+{
+    char stamp[400];
+    stamp_of(program, stamp, sizeof stamp);
+    char *text = read_listing(file, stamp);
+    if (text)
+        return text;
+    char *args[] = {(char *)program, (char *)triple, (char *)"-mcpu=help", NULL};
+    struct mca_answer answer;
+    if (mca_call(program, args, "", 0, &answer) == 0 && asprintf(&text, "%s%s", answer.err, answer.out) >= 0)
+        keep_listing(file, stamp, &answer);
+    mca_answer_free(&answer);
+    return text;
+}
+
+static void choose(struct cs_scheduler *s, const char *const *cpus, const char *cache)
+{
+    char *listing = NULL, *file = NULL;
+    const char *slash = cache ? strrchr(cache, '/') : NULL;
+    if (slash &&
+        asprintf(&file, "%.*s/llvm-mca.%s.models", (int)(slash - cache), cache, cs_isa_name(s->isa)) < 0)
+        file = NULL;
+    listing = models_of(s->program, s->triple, file);
+    for (int i = 0; listing && cpus[i] && !s->cpu[0]; i++)
+        if (listed(listing, cpus[i]))
+            snprintf(s->cpu, sizeof s->cpu, "%s", cpus[i]);
     if (!s->cpu[0])
         s->program[0] = 0;
+    free(listing);
+    free(file);
 }
 
 int cs_scheduler_open(enum cs_isa isa, const char *const *cpus, const char *cache, bool generic_only,
@@ -155,7 +136,7 @@ int cs_scheduler_open(enum cs_isa isa, const char *const *cpus, const char *cach
     if (generic_only || !find_program(s->program, sizeof s->program))
         s->program[0] = 0;
     else
-        choose(s, cpus);
+        choose(s, cpus, cache);
     if (s->program[0]) {
         const char *slash = strrchr(s->program, '/');
         snprintf(s->name, sizeof s->name, "%.64s -mcpu=%s", slash ? slash + 1 : s->program, s->cpu);
@@ -259,10 +240,10 @@ static double run_mca(struct cs_scheduler *s, struct batch *b)
     for (int attempt = 0; line_of && attempt < ATTEMPTS && width < 0; attempt++) {
         size_t length = 0;
         char *input = write_input(s->isa, b, &length, line_of);
-        struct answer answer = {0};
-        if (!input || call(s->program, args, input, length, &answer)) {
+        struct mca_answer answer = {0};
+        if (!input || mca_call(s->program, args, input, length, &answer)) {
             free(input);
-            answer_free(&answer);
+            mca_answer_free(&answer);
             break;
         }
         free(input);
@@ -270,7 +251,7 @@ static double run_mca(struct cs_scheduler *s, struct batch *b)
         bool again = mark_refused(b, answer.err, line_of) > 0;
         if (answer.status == 0 && !again)
             width = cs_mca_parse(answer.out, answer.out_length, b->n_paths, b->n, b->turns, b->lines, b->ok);
-        answer_free(&answer);
+        mca_answer_free(&answer);
         if (!again)
             break;
     }

@@ -1,8 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Kernels of known cause (bench/kernels): build, time against their variants, record, explain.
+"""Kernels of known cause: build, time against their variants, record, explain.
 
-Results are kept for a minute in BUILD/bench/kernels/results.json, so that culprit-kernels and culprit-false, which look
-at the same runs from two sides, need not run them twice."""
+bench/kernels/kernels.txt lists those that the rules were made with, bench/kernels/held-out.txt those written after the
+rules were frozen and judged without changing them. One set of recordings serves culprit-kernels, culprit-false and
+culprit-scale: it is kept in BUILD/bench/kernels/*.json for half an hour, as long as the tool and the kernels stay the
+same."""
+import hashlib
 import json
 import os
 import subprocess
@@ -12,10 +15,11 @@ import time
 BUILD = os.environ.get("BUILD", "build")
 CYCLESCOPE = os.environ.get("CYCLESCOPE", os.path.abspath(BUILD + "/cyclescope"))
 FOLDER = os.path.abspath(BUILD + "/bench/kernels")
+KEPT_SECONDS = 1800
 
 
-def table():
-    for line in open("bench/kernels/kernels.txt"):
+def table(file):
+    for line in open("bench/kernels/" + file):
         if line.strip() and not line.startswith("#"):
             name, procedure, first, impossible, ratio = [f.strip() for f in line.split("|")]
             yield name, procedure, first.split(), impossible.split(), float(ratio)
@@ -24,9 +28,9 @@ def table():
 def build(name):
     os.makedirs(FOLDER, exist_ok=True)
     out = f"{FOLDER}/{name}"
-    source = f"bench/kernels/{name}.c"
-    if not os.path.exists(out) or os.path.getmtime(out) < os.path.getmtime(source):
-        subprocess.run(["gcc", "-O2", "-g", "-fno-omit-frame-pointer", "-o", out, source], check=True)
+    sources = [f"bench/kernels/{s}" for s in os.listdir("bench/kernels") if s.endswith(".h")] + [f"bench/kernels/{name}.c"]
+    if not os.path.exists(out) or os.path.getmtime(out) < max(map(os.path.getmtime, sources)):
+        subprocess.run(["gcc", "-O2", "-g", "-fno-omit-frame-pointer", "-o", out, sources[-1], "-lm"], check=True)
     return out
 
 
@@ -40,7 +44,7 @@ def ns_a_visit(program, seconds, variant):
 
 
 def explain(program, procedure, seconds):
-    """(calc's JSON, ns a visit by the program's own count), or None after three records without a sound profile."""
+    """(calc's JSON, visits and seconds by the program's own count), or None after three records without a sound profile."""
     store = program + ".store"
     for _ in range(3):
         subprocess.run(["rm", "-rf", store])
@@ -52,45 +56,63 @@ def explain(program, procedure, seconds):
         result = json.loads(calc.stdout)
         fields = dict(f.split("=") for f in run.stdout.split() if "=" in f)
         if result["samples"] > 0.7 * 1000 * seconds:
-            return result, float(fields["seconds"]) / float(fields["visits"]) * 1e9
+            return result, float(fields["visits"]), float(fields["seconds"])
     return None
 
 
-def run_all(quick):
-    kept = f"{FOLDER}/results.json"
-    if os.path.exists(kept) and time.time() - os.path.getmtime(kept) < 60:
-        return json.load(open(kept))
-    rows = []
-    for name, procedure, first, impossible, least in table():
-        program = build(name)
-        t = 0.15 if quick else 0.4
-        slow, fast = ns_a_visit(program, t, 0), ns_a_visit(program, t, 1)
-        row = {"kernel": name, "ratio": slow / fast, "expected": first, "impossible": impossible}
-        rows.append(row)
-        if least and slow / fast < least:
-            row["verdict"] = "not on this machine"
-            print(f"{name:16} x{slow / fast:5.2f}  the cause costs nothing on this machine (x{least} needed)", file=sys.stderr)
-            continue
-        answer = explain(program, procedure, 1.5 if quick else 3)
-        if not answer:
-            row["verdict"] = "not recorded"
-            print(f"{name:16} x{slow / fast:5.2f}  could not be recorded", file=sys.stderr)
-            continue
-        result, ns = answer
-        summary = result["summary"]
-        share = {c: v["share"] + summary["static"][c] for c, v in summary["dynamic"].items()}
-        visits = max(i["visits"] or 0 for i in result["instructions"])
-        row.update(verdict="right" if summary["first"] in first else "wrong", first=summary["first"],
-                   share=summary["first_share"], gain=100 * (1 - fast / slow), unexplained=summary["unexplained"], samples=summary["samples"],
-                   false={c: share[c] for c in impossible if share[c] >= 0.5},
-                   mentioned=sorted({s["cause"] for i in result["instructions"] if i["stall"] >= 0.5
-                                     for s in i["suspects"] if s["cause"] in impossible}),
-                   # the fitted scale against the program's own count of inner iterations
-                   scale=result["samples"] * result["cycles_a_sample"] / result["core_hz"] * 1e9 / ns and
-                   visits * result["executions_a_visit"] /
-                   (result["samples"] * result["cycles_a_sample"] / result["core_hz"] * 1e9 / ns),
-                   sentence=result["sentence"])
-        print(f"{name:16} x{slow / fast:5.2f}  {row['verdict']:6} {summary['first']:14} {summary['first_share']:5.1f} %  "
-              f"real gain without it {row['gain']:.0f} %  scale {row['scale']:.2f}  {row['false'] or ''}", file=sys.stderr)
-    json.dump(rows, open(kept, "w"))
+def judge(name, procedure, first, impossible, least, quick):
+    program = build(name)
+    t = 0.1 if quick else 0.25
+    slow, fast = ns_a_visit(program, t, 0), ns_a_visit(program, t, 1)
+    row = {"kernel": name, "ratio": round(slow / fast, 2), "expected": first, "impossible": impossible}
+    if least and slow / fast < least:
+        row["verdict"] = "not on this machine"
+        print(f"{name:16} x{slow / fast:5.2f}  the cause costs nothing on this machine (x{least} needed)", file=sys.stderr)
+        return row
+    answer = explain(program, procedure, 0.8 if quick else 2)
+    if not answer:
+        row["verdict"] = "not recorded"
+        print(f"{name:16} x{slow / fast:5.2f}  could not be recorded", file=sys.stderr)
+        return row
+    result, visits, seconds = answer
+    summary = result["summary"]
+    share = {c: v["share"] + summary["static"][c] for c, v in summary["dynamic"].items()}
+    # Executions of the innermost loop as calc scales them, against the program's own count: the pieces of a
+    # kernel without an inner loop of its own (held in WHOLE) run once a visit, too.
+    executions = max(i["visits"] or 0 for i in result["instructions"]) * result["executions_a_visit"] * WHOLE.get(name, 1)
+    low, high = (result[k] / result["executions_a_visit"] for k in ("executions_a_visit_low", "executions_a_visit_high"))
+    scale = executions / (visits * result["samples"] / 1000 / seconds)
+    row.update(verdict="right" if summary["first"] in first else "wrong", first=summary["first"],
+               share=round(summary["first_share"], 1), gain=round(100 * (1 - fast / slow), 1),
+               unexplained=round(summary["unexplained"], 1), samples=summary["samples"],
+               false={c: round(share[c], 1) for c in impossible if share[c] >= 0.5},
+               mentioned=sorted({s["cause"] for i in result["instructions"] if i["stall"] >= 0.5
+                                 for s in i["suspects"] if s["cause"] in impossible}),
+               scale=round(scale, 3), scale_low=round(scale * low, 3), scale_high=round(scale * high, 3),
+               sentence=result["sentence"])
+    print(f"{name:16} x{slow / fast:5.2f}  {row['verdict']:6} {summary['first']:14} {summary['first_share']:5.1f} %  "
+          f"real gain without it {row['gain']:3.0f} %  scale {scale:.2f} ({scale * low:.2f} to {scale * high:.2f})  "
+          f"{row['false'] or ''}", file=sys.stderr)
+    return row
+
+
+WHOLE = {"code_large": 4096}
+
+
+def run_all(quick, file="kernels.txt"):
+    key = hashlib.sha1(open(CYCLESCOPE, "rb").read())
+    for source in sorted(os.listdir("bench/kernels")):
+        key.update(open("bench/kernels/" + source, "rb").read())
+    key.update(str(quick).encode())
+    kept = f"{FOLDER}/{file}.json"
+    if os.path.exists(kept) and time.time() - os.path.getmtime(kept) < KEPT_SECONDS:
+        result = json.load(open(kept))
+        if result["key"] == key.hexdigest():
+            return result["rows"]
+    rows = [judge(*kernel, quick) for kernel in list(table(file))[:: 3 if quick else 1]]
+    json.dump({"key": key.hexdigest(), "rows": rows}, open(kept, "w"))
     return rows
+
+
+def judged(rows):
+    return [r for r in rows if r["verdict"] in ("right", "wrong")]

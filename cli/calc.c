@@ -167,11 +167,13 @@ static void print_head(struct output *out, const struct subject *s)
             out,
             "no burst saw this procedure: blocks are taken to run equally often, and only the program's text "
             "clears suspects (record --bursts)");
-    else if (a->scale_fitted)
+    else if (a->scale_fitted && a->scale > 0)
         output_note(
             out,
             "frequencies are relative: nothing counted executions, so cycles are scaled until the model and "
-            "what bursts saw make up the samples");
+            "what bursts saw make up the samples; by what the suspects can cost, the true cycles an "
+            "execution are %.1f to %.1f times these",
+            a->scale / a->scale_high, a->scale / a->scale_low);
 }
 
 static void print_tail(struct output *out, const struct subject *s)
@@ -215,6 +217,8 @@ static int run(const struct parsed *args)
         output_set(out, "cycles_a_sample", json_real(s.evidence->cycles_a_sample));
         output_set(out, "model", json_string(cs_scheduler_name(s.scheduler)));
         output_set(out, "executions_a_visit", json_real(s.account->scale));
+        output_set(out, "executions_a_visit_low", json_real(s.account->scale_low));
+        output_set(out, "executions_a_visit_high", json_real(s.account->scale_high));
         output_set(out, "scale_fitted", json_boolean(s.account->scale_fitted));
         output_set(out, "summary", summary_json(&s.account->summary));
         output_set(out, "instructions", listing_json(s.account, s.code));

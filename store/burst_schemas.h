@@ -74,8 +74,9 @@ enum cs_branch_column {
     CS_BRANCH_TRANSITIONS,   /* direction or target other than at the execution before */
     CS_BRANCH_MISSED_LOCAL,  /* wrong guesses of a predictor with 8 bits of this branch's own history */
     CS_BRANCH_MISSED_GLOBAL, /* ... with 12 bits of global history (indirect: of targets) */
-    CS_BRANCH_MISSED,        /* ... of the better of both for each branch (chosen by a 2-bit counter) */
-    CS_BRANCH_KIND,          /* maximum: 0 conditional, 1 indirect jump, 2 indirect call, 3 return */
+    CS_BRANCH_MISSED, /* ... of one with tags and 8 to 128 bits of global history, whose base is the better
+                         of both for each branch */
+    CS_BRANCH_KIND,   /* maximum: 0 conditional, 1 indirect jump, 2 indirect call, 3 return */
     CS_BRANCH_N,
 };
 

@@ -43,11 +43,12 @@ static void a_machine_survives_json(void **state)
     cs_machine_detect(&m);
     m.core_hz = 3.25e9;
     m.l3.latency_cycles = 51.5;
+    m.ladder_cycles[4] = 117.25;
     assert_true(cs_machine_to_json(&m, text, sizeof text) > 0);
     assert_int_equal(cs_machine_from_json(text, &back), 0);
     assert_string_equal(back.cpu, m.cpu);
     assert_string_equal(back.stated, m.stated);
-    assert_true(back.core_hz == 3.25e9 && back.l3.latency_cycles == 51.5);
+    assert_true(back.core_hz == 3.25e9 && back.l3.latency_cycles == 51.5 && back.ladder_cycles[4] == 117.25);
     assert_int_equal(back.l2.bytes, m.l2.bytes);
     assert_int_equal(cs_machine_to_json(&m, text, 20), -ENOSPC);
 }
@@ -67,6 +68,21 @@ static void a_field_of_a_wrong_type_keeps_its_default(void **state)
     assert_int_equal(cs_machine_from_json("{", &m), -EINVAL);
 }
 
+static void the_ladder_is_read_between_its_steps_and_beyond_them(void **state)
+{
+    (void)state;
+    struct cs_machine m;
+    cs_machine_default(&m);
+    assert_true(cs_machine_ladder(&m, 1 << 20) == 0); /* not measured */
+    for (int i = 0; i < CS_LADDER_STEPS; i++)
+        m.ladder_cycles[i] = 20 + 10 * i;
+    assert_true(cs_machine_ladder(&m, 1000) == 20);
+    assert_true(cs_machine_ladder(&m, 4 << 20) == 50);
+    double between = cs_machine_ladder(&m, 6 << 20);
+    assert_true(between > 50 && between < 60);
+    assert_true(cs_machine_ladder(&m, 1e12) == m.memory_cycles);
+}
+
 static void a_deeper_level_is_measured_slower(void **state)
 {
     (void)state;
@@ -77,6 +93,9 @@ static void a_deeper_level_is_measured_slower(void **state)
     assert_in_range((uint64_t)m.l1d.latency_cycles, 2, 10);
     assert_true(m.l2.latency_cycles > m.l1d.latency_cycles);
     assert_true(m.memory_cycles > 2 * m.l2.latency_cycles);
+    assert_true(m.ladder_cycles[0] >= m.l1d.latency_cycles);
+    for (int i = 1; i < CS_LADDER_STEPS; i++)
+        assert_true(m.ladder_cycles[i] >= m.ladder_cycles[i - 1]);
 }
 
 int main(void)
@@ -86,6 +105,7 @@ int main(void)
         cmocka_unit_test(every_list_of_models_ends),
         cmocka_unit_test(a_machine_survives_json),
         cmocka_unit_test(a_field_of_a_wrong_type_keeps_its_default),
+        cmocka_unit_test(the_ladder_is_read_between_its_steps_and_beyond_them),
         cmocka_unit_test(a_deeper_level_is_measured_slower),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
