@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* observe: watch a program's signals from the CPU next door, as finely as the machine can. */
+#include "cli/addresses.h"
 #include "cli/observed.h"
 #include "observer/clock.h"
+#include "observer/follow.h"
 #include "observer/keep.h"
 #include "observer/observer.h"
 #include "signals/reader.h"
@@ -17,6 +19,11 @@
 #include <string.h>
 
 static struct cs_observation *observing; /* for the signal handler */
+
+struct watch { /* what tags of a run mean */
+    struct addresses *addresses;
+    const struct cs_observed *seen;
+};
 
 static void on_signal(int number)
 {
@@ -51,12 +58,59 @@ static const char *thread_name(uint64_t tid)
 
 static const char *live_name(void *arg, unsigned tag, uint64_t value)
 {
-    const struct cs_observed *seen = arg;
+    const struct watch *w = arg;
+    const struct cs_observed *seen = w->seen;
     if (seen->tag_signals[tag] == CS_WORD_OS_THREAD)
         return thread_name(value);
     if (seen->tag_signals[tag] == CS_WORD_OS_SYSCALL)
         return value == 0 ? "(none)" : cs_os_syscall_name((unsigned)value - 1);
-    return seen->signals ? cs_reader_name(seen->signals, seen->tag_signals[tag], value) : NULL;
+    const char *name = seen->signals ? cs_reader_name(seen->signals, seen->tag_signals[tag], value) : NULL;
+    if (name || !seen->tag_is_address[tag])
+        return name;
+    return value == 0 ? "(no tag yet)" : addresses_text(w->addresses, value);
+}
+
+static void look(void *arg, pid_t pid)
+{
+    struct watch *w = arg;
+    addresses_look(w->addresses, pid);
+}
+
+static int name_addresses(void *arg, int (*put)(void *to, uint64_t value, const char *text), void *to)
+{
+    struct watch *w = arg;
+    addresses_of(w->addresses, w->seen->signals);
+    return addresses_each(w->addresses, put, to);
+}
+
+static bool place(void *arg, unsigned tag, uint64_t value, struct cs_image *image, uint64_t *offset)
+{
+    const struct watch *w = arg;
+    return w->seen->tag_is_address[tag] && addresses_place(w->addresses, value, image, offset);
+}
+
+struct renaming {
+    const struct watch *watch;
+    unsigned tag;
+};
+
+static uint64_t standing(void *arg, uint64_t value)
+{
+    const struct renaming *r = arg;
+    const struct cs_observed *seen = r->watch->seen;
+    if (value == CS_TAG_AWAY ||
+        (seen->signals && cs_reader_name(seen->signals, seen->tag_signals[r->tag], value)))
+        return value;
+    return addresses_standing(r->watch->addresses, value);
+}
+
+/* One row a method or loop, not one a tag point and place in memory. */
+static void join_addresses(const struct watch *w)
+{
+    addresses_of(w->addresses, w->seen->signals);
+    for (unsigned t = 0; t < w->seen->sink->n_tags; t++)
+        if (w->seen->tag_is_address[t])
+            cs_tags_rename(w->seen->sink->tags[t], standing, &(struct renaming){w, t});
 }
 
 static int split_signals(const char *list, struct cs_observe_wish *wish, char *room, size_t size)
@@ -115,6 +169,7 @@ static int keep(const struct parsed *args, const struct cs_observed *seen, const
     struct cs_keep_names names = {.program = seen->program,
                                   .cycles_per_second = seen->cycles_per_second,
                                   .name = view->name,
+                                  .resolve = place,
                                   .arg = view->arg};
     memcpy(names.tags, view->tags, sizeof names.tags);
     memcpy(names.counters, view->counters, sizeof names.counters);
@@ -219,12 +274,19 @@ static int run(const struct parsed *args)
         return rc;
     uint64_t top = (uint64_t)option_number(args, "top", 10, 0, 1e9);
     struct cs_observation *o = NULL;
+    struct watch watch = {addresses_open(), NULL};
+    wish.look = look;
+    wish.addresses = name_addresses;
+    wish.arg = &watch;
     catch_signals();
-    if (cs_observe_start(&wish, &o, &err) < 0)
+    if (cs_observe_start(&wish, &o, &err) < 0) {
+        addresses_close(watch.addresses);
         return failed(&err);
+    }
     observing = o;
+    const struct cs_observed *seen = watch.seen = cs_observe_result(o);
     rc = cs_observe_run(o, &err) < 0 ? failed(&err) : CS_EXIT_OK;
-    const struct cs_observed *seen = cs_observe_result(o);
+    join_addresses(&watch);
     struct observed view = {
         .sink = seen->sink,
         .program = seen->program,
@@ -232,7 +294,7 @@ static int run(const struct parsed *args)
         .timed_each = seen->timed_each,
         .asked_cycles = seen->period_cycles,
         .name = live_name,
-        .arg = (void *)(uintptr_t)seen,
+        .arg = &watch,
     };
     for (unsigned t = 0; t < seen->n_tags; t++)
         view.tags[t] = seen->tags[t];
@@ -245,6 +307,7 @@ static int run(const struct parsed *args)
         rc = keep(args, seen, &view);
     observing = NULL;
     cs_observe_close(o);
+    addresses_close(watch.addresses);
     return rc ? rc : printed;
 }
 

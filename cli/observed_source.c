@@ -18,6 +18,11 @@ static const char *log_name(void *arg, unsigned tag, uint64_t value)
     return found;
 }
 
+struct log_renaming {
+    struct observed_source *source;
+    unsigned tag;
+};
+
 struct looking {
     uint64_t value;
     char **found;
@@ -45,6 +50,21 @@ static const char *store_name(void *arg, unsigned tag, uint64_t value)
     return s->name;
 }
 
+/* Addresses that the log names alike (points of one method or loop) become the first of them. */
+static uint64_t first_named(void *arg, uint64_t value)
+{
+    struct log_renaming *r = arg;
+    const char *name = value >= 1ull << 32 ? log_name(r->source, r->tag, value) : NULL;
+    for (size_t i = 0; name && i < cs_log_reader_names(r->source->log); i++) {
+        unsigned t;
+        uint64_t v;
+        const char *text = cs_log_reader_name(r->source->log, i, &t, &v);
+        if (t == r->tag && v >= 1ull << 32 && strcmp(text, name) == 0)
+            return v;
+    }
+    return value;
+}
+
 static int open_log(const char *path, const struct cs_replay_wish *wish, struct observed_source *s)
 {
     struct cs_error err = {0};
@@ -54,6 +74,8 @@ static int open_log(const char *path, const struct cs_replay_wish *wish, struct 
     if (cs_replay(path, wish ? wish : &usual, &s->kept.sink, &s->log, &err) < 0)
         return failed(&err);
     const struct cs_log_head *head = cs_log_reader_head(s->log);
+    for (unsigned t = 0; t < head->n_tags; t++)
+        cs_tags_rename(s->kept.sink->tags[t], first_named, &(struct log_renaming){s, t});
     s->view = (struct observed){.sink = s->kept.sink,
                                 .program = head->program,
                                 .hz = (double)head->cycles_per_second,

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* signals: what a live process publishes: its signals, its threads and what each does now. */
+#include "cli/addresses.h"
 #include "cli/command.h"
 #include "cli/output.h"
 #include "signals/reader.h"
@@ -10,11 +11,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* `phase=parse`, `bytes=1234`, `code=0x55e0c0de (main)`: one signal of one thread as text. */
-static void value_text(char *out, size_t size, struct cs_reader *reader, const struct cs_seen_signal *signal,
-                       uint64_t value)
+/* `parse`, `1234`, `main loop 2 (x.c:12)`: one signal of one thread as text. */
+static void value_text(char *out, size_t size, struct cs_reader *reader, struct addresses *addresses,
+                       const struct cs_seen_signal *signal, uint64_t value)
 {
     const char *name = signal->kind == CS_SIGNAL_TAG ? cs_reader_name(reader, signal->word, value) : NULL;
+    if (!name && signal->is_address)
+        name = value == 0 ? "(no tag yet)" : addresses_text(addresses, value);
     if (name)
         snprintf(out, size, "%s", name);
     else if (signal->is_address)
@@ -39,8 +42,8 @@ static const struct column thread_columns[] = {
     {.key = "text", .head = "value", .kind = COLUMN_TEXT, .elastic = true},
 };
 
-static void show_threads(struct output *out, struct cs_reader *reader, const struct cs_seen_signal *signals,
-                         unsigned n_signals, bool all)
+static void show_threads(struct output *out, struct cs_reader *reader, struct addresses *addresses,
+                         const struct cs_seen_signal *signals, unsigned n_signals, bool all)
 {
     struct sheet *rows = output_sheet(out, "threads", thread_columns, 6);
     struct cs_seen_thread thread;
@@ -54,7 +57,7 @@ static void show_threads(struct output *out, struct cs_reader *reader, const str
         for (unsigned i = 0; i < n_signals; i++) {
             const uint64_t value = thread.values[signals[i].word];
             char text[512];
-            value_text(text, sizeof text, reader, &signals[i], value);
+            value_text(text, sizeof text, reader, addresses, &signals[i], value);
             sheet_count(rows, tid > 0 ? (uint64_t)tid : thread.tid);
             sheet_count(rows, line);
             sheet_count(rows, thread.generation);
@@ -84,7 +87,11 @@ static int show(const struct parsed *args, struct cs_reader *reader)
         sheet_text(rows, signals[i].is_address ? "addresses" : "numbers");
     }
     output_line(out, "%s", "");
-    show_threads(out, reader, signals, n, option_given(args, "all"));
+    struct addresses *addresses = addresses_open();
+    addresses_look(addresses, cs_reader_pid(reader));
+    addresses_of(addresses, reader);
+    show_threads(out, reader, addresses, signals, n, option_given(args, "all"));
+    addresses_close(addresses);
     if (cs_reader_lines_lost(reader) > 0)
         output_note(out, "%" PRIu64 " threads found no free line and are not here",
                     cs_reader_lines_lost(reader));

@@ -202,14 +202,23 @@ static int add_points(struct cs_store *store, const struct cs_sink *s, const str
 static int add_names(struct cs_store *store, const struct cs_sink *s, const struct cs_keep_names *names,
                      const struct cs_image *image, struct cs_error *err)
 {
-    for (uint32_t r = 0; s->n_tags && r < s->tags[0]->n_rows; r++) {
-        uint64_t value = s->tags[0]->rows[r].tag;
-        const char *name = names->name ? names->name(names->arg, 0, value) : NULL;
-        int rc = name ? cs_store_name(store, image, value, 1, name, err) : 0;
-        if (rc < 0)
-            return rc;
+    struct cs_table *all = cs_table_open(&cs_schema_names);
+    uint32_t n = 0;
+    int rc = all ? 0 : -ENOMEM;
+    for (uint32_t r = 0; rc == 0 && names->name && s->n_tags && r < s->tags[0]->n_rows; r++) {
+        const uint64_t value = s->tags[0]->rows[r].tag;
+        const char *name = names->name(names->arg, 0, value);
+        const int64_t text = name ? cs_table_text(all, name) : 0;
+        if (name)
+            rc = text < 0 ? (int)text : cs_table_add(all, (uint64_t[]){value, 1, (uint64_t)text});
+        n += name != NULL;
     }
-    return 0;
+    if (rc < 0)
+        rc = cs_fail(err, ENOMEM, "no memory to store the names of tags");
+    else if (n > 0)
+        rc = cs_store_merge_names(store, image, all, err);
+    cs_table_close(all);
+    return rc;
 }
 
 int cs_keep_add(struct cs_store *store, const struct cs_sink *sink, const struct cs_keep_names *names,

@@ -268,6 +268,12 @@ static void describe_log(const struct cs_observation *o, struct cs_log_head *hea
         memcpy(head->counters[c], o->seen.counters[c], sizeof o->seen.counters[c]);
 }
 
+static void look(struct cs_observation *o)
+{
+    if (o->wish.look && !cs_target_ended(o->target))
+        o->wish.look(o->wish.arg, o->seen.pid);
+}
+
 static int prepare(struct cs_observation *o, struct cs_error *err)
 {
     struct cs_dte_rule rule = o->wish.rule;
@@ -331,6 +337,7 @@ int cs_observe_start(const struct cs_observe_wish *wish, struct cs_observation *
         o->seen.pid = cs_target_pid(o->target);
         o->seen.program = cs_target_program(o->target);
         rc = connect_signals(o, err);
+        look(o);
     }
     if (rc == 0)
         rc = prepare(o, err);
@@ -378,6 +385,7 @@ static void wait_for_the_end(struct cs_observation *o)
         if (poll(on, 2, ms) > 0)
             return;
         cs_target_repin(o->target);
+        look(o);
     }
 }
 
@@ -395,11 +403,26 @@ static int name_in_log(unsigned signal, uint64_t value, const char *name, void *
     return 0;
 }
 
+static int address_in_log(void *to, uint64_t value, const char *text)
+{
+    struct naming *n = to;
+    int rc = 0;
+    for (unsigned t = 0; rc >= 0 && t < n->o->seen.n_tags; t++)
+        if (n->o->seen.tag_is_address[t] && strlen(text) < 480)
+            rc = cs_log_name(n->o->log, t, value, text, n->err);
+    return rc;
+}
+
 /* The log ends with all names, so that it can be read without the program. */
 static int finish_log(struct cs_observation *o, struct cs_error *err)
 {
     if (o->seen.signals)
         cs_reader_names(o->seen.signals, name_in_log, &(struct naming){o, err});
+    bool addresses = false;
+    for (unsigned t = 0; t < o->seen.n_tags; t++)
+        addresses |= o->seen.tag_is_address[t];
+    if (addresses && o->wish.addresses)
+        o->wish.addresses(o->wish.arg, address_in_log, &(struct naming){o, err});
     int rc = cs_log_finish(o->log, err);
     o->seen.logged = cs_log_samples(o->log);
     return rc;
@@ -411,6 +434,7 @@ int cs_observe_run(struct cs_observation *o, struct cs_error *err)
     if (rc)
         return cs_fail(err, rc, "cannot start the observer's thread: %s", strerror(rc));
     wait_for_the_end(o);
+    look(o);
     __atomic_store_n(&o->loop.stop, 1, __ATOMIC_RELAXED);
     pthread_join(o->thread, NULL);
     if (o->failed < 0) {

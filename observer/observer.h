@@ -57,6 +57,12 @@ struct cs_observe_wish {
     double patience;      /* seconds to wait for the target's signals */
     const char *log_path; /* write samples there; NULL = aggregates only */
     size_t log_chunk_bytes;
+    /* Called when the target's signals were found, and about each second until it ends: for what a caller
+     * wants to know of a process while it lives. May be NULL. */
+    void (*look)(void *arg, pid_t pid);
+    /* Gives `put` the meaning of values of address tags, for the end of a log. May be NULL. */
+    int (*addresses)(void *arg, int (*put)(void *to, uint64_t value, const char *text), void *to);
+    void *arg; /* of both */
 };
 
 struct cs_observed {

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "observer/tags.h"
 
+#include <string.h>
+
 static size_t bins_bytes(unsigned n_counters)
 {
     return (size_t)CS_TAG_HISTOGRAMS * n_counters * CS_RATE_BINS * sizeof(uint32_t);
@@ -72,4 +74,26 @@ void cs_tags_total(const struct cs_tags *tags, struct cs_tag_row *total, uint32_
         add_row(tags, &tags->rows[r], total, bins);
     if (tags->overflow)
         add_row(tags, &tags->rows[CS_TAG_ROWS - 1], total, bins);
+}
+
+void cs_tags_rename(struct cs_tags *tags, uint64_t (*to)(void *arg, uint64_t tag), void *arg)
+{
+    const uint32_t n = tags->n_rows;
+    memset(tags->slots, 0, sizeof tags->slots);
+    tags->n_rows = 0;
+    for (uint32_t r = 0; r < n; r++) {
+        struct cs_tag_row row = tags->rows[r];
+        const uint32_t before = tags->n_rows;
+        struct cs_tag_row *into = cs_tags_find(tags, to(arg, row.tag));
+        if (tags->n_rows == before) {
+            add_row(tags, &row, into, into->bins);
+            continue;
+        }
+        uint32_t *bins = into->bins; /* of a row at or before this one, which has been moved on already */
+        if (bins && row.bins && bins != row.bins)
+            memcpy(bins, row.bins, (size_t)tags->n_counters * CS_RATE_BINS * sizeof *bins);
+        row.tag = into->tag;
+        row.bins = row.bins ? bins : NULL;
+        *into = row;
+    }
 }

@@ -49,6 +49,10 @@ struct cs_tag_row *cs_tags_find(struct cs_tags *tags, uint64_t tag);
 /* Sum of all rows into one (its tag is 0, its bins are the caller's array or NULL). */
 void cs_tags_total(const struct cs_tags *tags, struct cs_tag_row *total, uint32_t *bins);
 
+/* Gives every row the value that `to` gives for it and joins rows that then have the same. For after the last
+ * sample: rows move. A row without a histogram that takes the place of one with it stays without. */
+void cs_tags_rename(struct cs_tags *tags, uint64_t (*to)(void *arg, uint64_t tag), void *arg);
+
 /* Mean rate of a counter under the tag. Intervals with the tag at both ends alone would be biased: an event
  * that comes together with the change of the tag (an iteration ends, and with it the phase) lies in none of
  * them. So the edges count too: the change divides them in halves on average. */

@@ -5,7 +5,7 @@ MODULES += signals
 signals.src := $(wildcard signals/reader*.c)
 signals.cflags := -fPIC
 
-SIGNALS_BOTH    := $(patsubst %,$(BUILD)/signals/%.o,lines segment_map lock names)
+SIGNALS_BOTH    := $(patsubst %,$(BUILD)/signals/%.o,lines segment_map lock names compiled)
 SIGNALS_RUNTIME := $(SIGNALS_BOTH) $(BUILD)/signals/threads.o
 SIGNALS_STATIC  := $(BUILD)/libcyclescope-static.a
 SIGNALS_A  := $(BUILD)/libcyclescope.a

@@ -175,6 +175,29 @@ static void put_record(struct text *t, const struct cs_point *p)
         p->line, p->loop & 0xffffu, p->depth < 255 ? p->depth : 255, (unsigned)p->kind);
 }
 
+/* Once in an object file, and once in a linked image: that the program calls `definer` before main. */
+static void put_definer(struct text *t, const char *definer)
+{
+    put(t,
+        "\n\t.ifndef .L%s\n\t.set .L%s, 1"
+        "\n\t.pushsection .init_array.00102,\"awG\",@init_array,%s.init,comdat"
+        "\n\t.balign 8\n\t.quad %s\n\t.popsection\n\t.endif",
+        definer, definer, definer, definer);
+}
+
+static void put_definers(struct text *t, const struct cs_point *p)
+{
+    static const char *const counters[16] = {[1] = "cs_compiled_iterations",
+                                             [2] = "cs_compiled_calls",
+                                             [3] = "cs_compiled_allocations",
+                                             [14] = "cs_compiled_points"};
+    if (p->tag)
+        put_definer(t, "cs_compiled_code");
+    for (unsigned word = 1; word < 16; word++)
+        if ((p->add_words & (1u << word)) && counters[word])
+            put_definer(t, counters[word]);
+}
+
 unsigned cs_point_registers(const struct cs_point *p)
 {
     return p->tls == CS_TLS_PAGE ? 0 : p->tag && p->position_independent ? 2 : 1;
@@ -201,5 +224,6 @@ size_t cs_point_text(const struct cs_point *p, char *out, size_t size)
         }
     if (p->tag)
         put_record(&t, p);
+    put_definers(&t, p);
     return t.full ? 0 : size - t.left;
 }
