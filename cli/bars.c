@@ -16,7 +16,7 @@ void bar_draw(char *to, double share, unsigned width)
     *to = '\0';
     for (; n >= 8; n -= 8)
         to = stpcpy(to, "█");
-    stpcpy(to, eighths[n]);
+    strcpy(to, eighths[n]);
 }
 
 /* First and last bin of the middle 99.8 % of what lies in bins from `least` on. */

@@ -207,9 +207,8 @@ int interval_matrix_open(struct interval_matrix *matrix, const char *path,
     if (rc == 0)
         rc = cs_store_each(g.store, gather, &g, err);
     if (rc == 0 && g.n == 0)
-        rc = cs_fail(err, ENOENT,
-                     "%s holds no intervals%s; sample with cyclescope record --intervals 1s", path,
-                     filter->epoch || filter->image || filter->event ? " of what was asked for" : "");
+        rc = cs_fail(err, ENOENT, "%s holds no intervals%s; sample with cyclescope record --intervals 1s",
+                     path, filter->epoch || filter->image || filter->event ? " of what was asked for" : "");
     if (rc == 0)
         rc = cs_store_each(g.store, gather_periods, &periods, err);
     if (rc == 0) {

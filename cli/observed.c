@@ -98,7 +98,7 @@ void observed_filtering(struct output *out, const struct observed *o)
     double all = (double)cs_dte_tally_intervals(tally);
     output_line(out, "%s", "");
     struct sheet *sheet = output_sheet(out, "filtering", columns, 5);
-    for (int v = 0; v < CS_DTE_VERDICTS; v++) {
+    for (enum cs_dte_verdict v = 0; v < CS_DTE_VERDICTS; v++) {
         if (tally->intervals[v] == 0 && v != CS_DTE_KEPT)
             continue;
         sheet_text(sheet, cs_dte_name(v));

@@ -128,9 +128,11 @@ static int visit(const struct cs_profile_ref *ref, void *arg)
     int event = find_event(w->profile, ref->head);
     struct profile_image *i = event < 0 ? NULL : find_image(w, ref->image);
     struct profile_part *more = i ? grown(i->parts, i->n_parts, sizeof *more) : NULL;
-    if (!more || find_epoch(w->profile, ref->epoch) < 0)
+    if (!more)
         return -ENOMEM;
     i->parts = more;
+    if (find_epoch(w->profile, ref->epoch) < 0)
+        return -ENOMEM;
     struct profile_part *part = &i->parts[i->n_parts++];
     *part = (struct profile_part){(unsigned)event, strdup(ref->head->label), strdup(ref->epoch),
                                   strdup(ref->file), *ref->head};

@@ -103,7 +103,7 @@ static void summarise(json_t *page, const struct profile *p, const struct profil
         if (sentence && ++said)
             advise(advice, "%s: %s.", json_string_value(json_array_get(row, 0)), sentence);
     }
-    if (rows->unknown > 0.001 * total)
+    if ((double)rows->unknown > 0.001 * total)
         advise(advice, "%.2f %% of the samples could not be placed in an image.",
                100 * (double)rows->unknown / total);
     uint64_t lost = 0;

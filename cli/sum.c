@@ -120,7 +120,7 @@ static int take_row(const struct parsed *args, struct profile *p, const struct p
 static int take_all(const struct parsed *args, struct profile *p, struct profile_rows *rows, struct tally *t,
                     struct cs_error *err)
 {
-    struct open_image o = {NULL};
+    struct open_image o = {0};
     struct cs_transfers *transfers = NULL;
     struct progress bar;
     uint64_t done = 0;
