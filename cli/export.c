@@ -2,6 +2,7 @@
 /* export: a store's profiles in the formats of other tools. */
 #include "analysis/export.h"
 #include "cli/command.h"
+#include "cli/export_clickhouse.h"
 
 #include <errno.h>
 #include <string.h>
@@ -45,6 +46,10 @@ static int run(const struct parsed *args)
     const struct cs_exporter *exporter = find(format ? format : "pprof");
     if (!exporter)
         return unknown_format(format);
+    if (path && strcmp(path, "clickhouse") == 0)
+        return operand_count(args) == 1
+                   ? export_to_clickhouse(args, operand(args, 0))
+                   : usage_error("expected one URL: --to clickhouse http://HOST:8123/DATABASE");
     if (operand_count(args) > 0)
         return usage_error("unexpected operand %s", operand(args, 0));
     if (exporter->binary && !path && isatty(STDOUT_FILENO))
@@ -67,14 +72,18 @@ static const struct option_entry options[] = {
     {"format", 'f', "NAME", "pprof (default), folded, speedscope, csv, json, llvm, gcov, gcov11, bolt"},
     {"event", 'e', "EVENT", "this event only"},
     {"image", 'i', "IMAGE", "this image only: a path, a file name or an id"},
-    {"to", 0, "FILE", "write to FILE instead of standard output"},
+    {"to", 0, "FILE", "write to FILE instead of standard output; --to clickhouse URL sends to a server"},
+    {"host", 0, "NAME", "clickhouse: whose samples these are (else each epoch's own host)"},
+    {"wait", 0, "SECONDS", "clickhouse: how long to try a server that is away (default 60)"},
+    {"spool", 0, "DIR", "clickhouse: where batches wait (default: in the store)"},
+    {"spool-size", 0, "BYTES", "clickhouse: of batches that wait (default 64M); the store keeps the rest"},
     {NULL, 0, NULL, NULL},
 };
 
 extern const struct command command_export;
 const struct command command_export = {
     "export",
-    "",
+    "[--to clickhouse URL]",
     "profiles of a store in the formats of other tools",
     "pprof       gzip'd profile.proto with mappings, build-ids, lines and inlined frames: go tool pprof, "
     "Grafana\n"
@@ -83,7 +92,10 @@ const struct command command_export = {
     "llvm        LLVM sample profile (text) for clang -fprofile-sample-use\n"
     "gcov        AutoFDO profile for gcc -fauto-profile (gcov11: for GCC up to 11, and dump_gcov)\n"
     "bolt        fdata for llvm-bolt -data; choose the executable with --image\n"
-    "csv, json   every row of every profile, with procedure, file and line",
+    "csv, json   every row of every profile, with procedure, file and line\n"
+    "With --to clickhouse URL, all samples that are new since the last time go to a ClickHouse server, each "
+    "once,\n"
+    "whatever fails on the way; see fleet. URL: http[s]://[USER[:PASSWORD]@]HOST[:8123][/DATABASE].",
     options,
     run,
 };

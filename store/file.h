@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Whole files, read and replaced atomically; locks; directory listings. For store/ only. Every function fills
+/* Whole files, read and replaced atomically; locks; directory listings. For store/, and for the spool of
+ * exports. Every function fills
  * `err` and returns a negative errno when it fails. */
 #ifndef CS_STORE_FILE_H
 #define CS_STORE_FILE_H

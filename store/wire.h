@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Bytes of the file formats: little-endian numbers, LEB128 varints, length-prefixed texts. Writing goes to a
  * growing buffer whose one `failed` flag is checked at the end; reading goes through a cursor that never
- * leaves its range and whose one `bad` flag says that something asked for was not there. For store/ only;
+ * leaves its range and whose one `bad` flag says that something asked for was not there. For store/, and for
+ * the spool of exports;
  * specified in FORMAT.md "Numbers and texts". */
 #ifndef CS_STORE_WIRE_H
 #define CS_STORE_WIRE_H
