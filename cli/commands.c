@@ -26,6 +26,7 @@ extern const struct command command_signals;
 extern const struct command command_store;
 extern const struct command command_import;
 extern const struct command command_export;
+extern const struct command command_fleet;
 
 /* One a line, so that branches merge. */
 /* clang-format off */
@@ -52,5 +53,6 @@ const struct command *const commands[] = {
     &command_store,
     &command_import,
     &command_export,
+    &command_fleet,
     NULL,
 };

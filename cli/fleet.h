@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* A choice of a fleet's samples, as SQL: "host=web1,since=2024-01-31". Pure text. */
+#ifndef CS_CLI_FLEET_H
+#define CS_CLI_FLEET_H
+
+#include "store/error.h"
+
+#include <stddef.h>
+
+/* Condition on the columns of `points`; "1" for no filter (NULL or ""). The caller frees it. Fails with a
+ * sentence where `filter` can't be understood. */
+int fleet_condition(const char *filter, char **sql, struct cs_error *err);
+
+#endif
