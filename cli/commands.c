@@ -9,6 +9,7 @@ extern const struct command command_observe;
 extern const struct command command_record;
 extern const struct command command_daemon;
 extern const struct command command_hist;
+extern const struct command command_timeline;
 extern const struct command command_tags;
 extern const struct command command_prof;
 extern const struct command command_calc;
@@ -36,6 +37,7 @@ const struct command *const commands[] = {
     &command_record,
     &command_daemon,
     &command_hist,
+    &command_timeline,
     &command_tags,
     &command_prof,
     &command_calc,
