@@ -1,13 +1,20 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* What a sample costs beyond the bare event, page faults driving the overflow path (a timer's own cost is a
- * hundred times larger and nobody's to remove). Bursts of faults alternate between: no event, a bare event
- * that nobody reads, our two drivers (whole sessions: placing and profiles included); `perf record` beside
- * them, for a second of its own. Drains run between the bursts, on this thread, and are timed.
- *   sampler-handler [--quick]     value: ns in the handler above the bare event, BPF driver, 24,000 PCs
- *   sampler-handler --collector   value: ns of collector CPU a sample, the same */
+ * hundred times larger and nobody's to remove). Bursts of faults take turns: no event, a bare event that
+ * nobody reads, our two drivers (whole sessions: placing and profiles included), `perf record`, which is
+ * switched on and off through its control pipe. What stands in the table are the differences to the bare
+ * event's burst of the same round, without the fifth on either side, and their standard errors. Drains run
+ * between the bursts, on this thread, and are timed. Independently the kernel's own account of BPF run time
+ * (kernel.bpf_stats_enabled): of our program less that of one that does nothing. sampler-handler [--quick]
+ * value: ns in the handler above the bare event, BPF driver, 24,000 PCs sampler-handler --collector   value:
+ * ns of collector CPU a sample, the same */
 #include "sampler/session.h"
 
+#include <bpf/bpf.h>
 #include <fcntl.h>
+#include <linux/bpf.h>
+#include <math.h>
+#include <poll.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdio.h>
@@ -24,8 +31,8 @@
 #define ROUNDS_MAX 4000
 #define DRAIN_ROUNDS 8 /* 32,768 samples: at 1 MHz 30 drains a second; rings hold 6,500 */
 
-enum { NONE, BARE, BPF, RING, VARIANTS };
-static const char *const names[] = {"no event", "bare event", "bpf", "ring"};
+enum { NONE, BARE, BPF, RING, PERF, VARIANTS };
+static const char *const names[] = {"no event", "bare event", "bpf", "ring", "perf record"};
 
 /* Code that reads BURST pages one after the other, each by an instruction of its own: mov disp32(%rdi),%al.
  * `pcs` instructions in all, BURST a chunk; with few PCs one chunk of so many, called again and again. */
@@ -70,10 +77,10 @@ static double burst(const struct code *code, unsigned turn, unsigned char *pages
     madvise(pages, BURST * PAGE, MADV_DONTNEED);
     read_pages(pages); /* the code and the path, warm; these count for nothing */
     madvise(pages, BURST * PAGE, MADV_DONTNEED);
-    uint64_t begin = cs_now_ns();
+    double begin = cs_thread_cpu_seconds(); /* what else runs here does not count */
     for (unsigned done = 0; done < BURST; done += code->reads)
         read_pages(pages + done * PAGE);
-    return (double)(cs_now_ns() - begin) / BURST;
+    return (cs_thread_cpu_seconds() - begin) * 1e9 / BURST;
 }
 
 static int ascending(const void *a, const void *b)
@@ -124,42 +131,180 @@ static int open_bare(void)
 }
 
 struct figures {
-    double cost[VARIANTS], noise[VARIANTS], collector[VARIANTS], perf;
+    double cost[VARIANTS], above[VARIANTS], error[VARIANTS], collector[VARIANTS];
+    double run_ns, empty_run_ns; /* by the kernel's account; 0 = not told */
     uint64_t lost[VARIANTS];
 };
 
-/* `perf record` on this process for a second: the median fault under it. */
-static double under_perf(const struct code *code, unsigned char *pages)
+/* ---- perf record, on this process, sampling while it is told to ---- */
+
+struct perf {
+    pid_t pid;
+    int control, answers;
+    char file[32];
+};
+
+static bool tell_perf(struct perf *p, const char *order)
 {
-    static double costs[ROUNDS_MAX];
-    char pid[16], file[] = "/tmp/cyclescope-perf-XXXXXX";
-    unsigned n = 0;
-    int fd = mkstemp(file);
-    snprintf(pid, sizeof pid, "%d", (int)getpid());
-    pid_t perf = fork();
-    if (perf == 0) {
-        dup2(open("/dev/null", 2), 2);
-        execlp("perf", "perf", "record", "-q", "-B", "-N", "-e", "page-faults", "-c", "1", "-p", pid, "-o",
-               file, (char *)NULL);
+    char answer[16];
+    struct pollfd ready = {.fd = p->answers, .events = POLLIN};
+    return p->pid > 0 && write(p->control, order, strlen(order)) > 0 && poll(&ready, 1, 5000) == 1 &&
+           read(p->answers, answer, sizeof answer) > 0;
+}
+
+static void open_perf(struct perf *p)
+{
+    int control[2], answers[2];
+    char self[16], option[48];
+    *p = (struct perf){.pid = -1, .file = "/tmp/cyclescope-perf-XXXXXX"};
+    int fd = mkstemp(p->file);
+    if (fd < 0 || pipe(control) != 0 || pipe(answers) != 0)
+        exit(1);
+    close(fd);
+    snprintf(self, sizeof self, "%d", (int)getpid());
+    snprintf(option, sizeof option, "--control=fd:%d,%d", control[0], answers[1]);
+    p->pid = fork();
+    if (p->pid == 0) {
+        cpu_set_t all;
+        CPU_ZERO(&all);
+        for (unsigned c = 1; c < CPU_SETSIZE; c++)
+            CPU_SET(c, &all);
+        sched_setaffinity(0, sizeof all, &all);
+        dup2(open("/dev/null", O_WRONLY), 1);
+        dup2(1, 2);
+        execlp("perf", "perf", "record", "-q", "-B", "-N", "-D", "-1", "-e", "page-faults", "-c", "1", "-p",
+               self, "-o", p->file, option, (char *)NULL);
         _exit(127);
     }
-    sleep(1);
-    for (uint64_t end = cs_now_ns() + 1000000000; cs_now_ns() < end && n < ROUNDS_MAX;) {
-        costs[n] = burst(code, n, pages);
-        n++;
-        usleep(2000);
+    close(control[0]);
+    close(answers[1]);
+    p->control = control[1];
+    p->answers = answers[0];
+    if (!tell_perf(p, "disable\n")) {
+        kill(p->pid, SIGKILL);
+        waitpid(p->pid, NULL, 0);
+        p->pid = -1;
     }
-    kill(perf, SIGINT);
-    waitpid(perf, NULL, 0);
-    remove(file);
-    close(fd);
-    return median(costs, n);
+}
+
+static void close_perf(struct perf *p)
+{
+    if (p->pid > 0) {
+        kill(p->pid, SIGINT);
+        waitpid(p->pid, NULL, 0);
+    }
+    close(p->control);
+    close(p->answers);
+    remove(p->file);
+}
+
+/* ---- the kernel's account of our program ---- */
+
+/* Newest program of that name: ours. */
+static int program_fd(const char *name)
+{
+    int found = -1;
+    for (__u32 id = 0; bpf_prog_get_next_id(id, &id) == 0;) {
+        struct bpf_prog_info info = {0};
+        __u32 size = sizeof info;
+        int fd = bpf_prog_get_fd_by_id(id);
+        if (fd < 0)
+            continue;
+        if (bpf_obj_get_info_by_fd(fd, &info, &size) == 0 && strcmp(info.name, name) == 0) {
+            if (found >= 0)
+                close(found);
+            found = fd;
+        } else {
+            close(fd);
+        }
+    }
+    return found;
+}
+
+static double run_time(int program, uint64_t *runs)
+{
+    struct bpf_prog_info info = {0};
+    __u32 size = sizeof info;
+    if (bpf_obj_get_info_by_fd(program, &info, &size) != 0)
+        return 0;
+    *runs = info.run_cnt;
+    return (double)info.run_time_ns;
+}
+
+static int attach_empty(int event)
+{
+    const struct bpf_insn nothing[] = {{.code = BPF_ALU64 | BPF_MOV | BPF_K, .dst_reg = 0, .imm = 0},
+                                       {.code = BPF_JMP | BPF_EXIT}};
+    int program = bpf_prog_load(BPF_PROG_TYPE_PERF_EVENT, "nothing", "GPL", nothing, 2, NULL);
+    if (program >= 0 && ioctl(event, PERF_EVENT_IOC_SET_BPF, program) == 0)
+        return program;
+    return -1;
+}
+
+static void by_the_kernel(struct cs_sampler *session, const struct code *code, unsigned char *pages,
+                          unsigned rounds, struct figures *out)
+{
+    int event = open_bare(), empty = event >= 0 ? attach_empty(event) : -1, ours = program_fd("count_0"),
+        statistics = bpf_enable_stats(BPF_STATS_RUN_TIME);
+    struct cs_error err;
+    uint64_t before[2] = {0}, runs[2] = {0};
+    if (empty < 0 || ours < 0 || statistics < 0)
+        goto out;
+    double ns[2] = {-run_time(empty, &before[0]), -run_time(ours, &before[1])};
+    for (unsigned r = 0; r < rounds; r++) {
+        turn_on(session, true);
+        burst(code, r, pages);
+        turn_on(session, false);
+        ioctl(event, PERF_EVENT_IOC_ENABLE, 0);
+        burst(code, r, pages);
+        ioctl(event, PERF_EVENT_IOC_DISABLE, 0);
+        if (r % DRAIN_ROUNDS == 0)
+            cs_collect_drain(session, CS_DRAIN_SOME, &err);
+    }
+    ns[0] += run_time(empty, &runs[0]);
+    ns[1] += run_time(ours, &runs[1]);
+    out->empty_run_ns = ns[0] / (double)(runs[0] - before[0] + 1);
+    out->run_ns = ns[1] / (double)(runs[1] - before[1] + 1);
+out:
+    close(statistics);
+    close(ours);
+    close(empty);
+    close(event);
+}
+
+/* Mean without a fifth on either side, and its standard error (what was cut off, as if it were at the edge).
+ */
+static double trimmed(double *values, unsigned n, double *error)
+{
+    unsigned cut = n / 5;
+    double sum = 0, squares = 0;
+    qsort(values, n, sizeof *values, ascending);
+    for (unsigned i = cut; i < n - cut; i++)
+        sum += values[i];
+    double mean = sum / (n - 2 * cut);
+    for (unsigned i = 0; i < n; i++) {
+        double v = values[i < cut ? cut : i >= n - cut ? n - cut - 1 : i];
+        squares += (v - mean) * (v - mean);
+    }
+    *error = sqrt(squares / n) / (1 - 2.0 * cut / n) / sqrt(n);
+    return mean;
+}
+
+static void drain(struct cs_sampler *session, double *collected)
+{
+    struct cs_error err;
+    struct timespec settle = {0, 400000}; /* the ring's samples wait for their notices */
+    nanosleep(&settle, NULL);
+    double before = cs_thread_cpu_seconds();
+    cs_collect_drain(session, CS_DRAIN_SOME, &err);
+    *collected += cs_thread_cpu_seconds() - before;
 }
 
 static int measure(unsigned pcs, unsigned rounds, struct figures *out)
 {
-    static double costs[VARIANTS][ROUNDS_MAX];
+    static double costs[VARIANTS][ROUNDS_MAX], differences[ROUNDS_MAX];
     struct code code;
+    struct perf perf;
     make_code(&code, pcs);
     struct cs_sampler *session[VARIANTS] = {
         [BPF] = open_session(CS_DRIVER_BPF), [RING] = open_session(CS_DRIVER_RING)};
@@ -171,27 +316,31 @@ static int measure(unsigned pcs, unsigned rounds, struct figures *out)
         return 1;
     ioctl(bare, PERF_EVENT_IOC_DISABLE, 0);
     madvise(pages, BURST * PAGE, MADV_NOHUGEPAGE);
+    open_perf(&perf);
     for (unsigned r = 0; r < rounds; r++)
         for (unsigned k = 0; k < VARIANTS; k++) {
             unsigned v = (k + r) % VARIANTS;
+            if (v == PERF && !tell_perf(&perf, "enable\n"))
+                continue;
             if (v == BARE)
                 ioctl(bare, PERF_EVENT_IOC_ENABLE, 0);
             turn_on(session[v], true);
             costs[v][r] = burst(&code, r, pages);
+            turn_on(session[v], false);
             if (v == BARE)
                 ioctl(bare, PERF_EVENT_IOC_DISABLE, 0);
-            turn_on(session[v], false);
-            if (!session[v] || (v == BPF && r % DRAIN_ROUNDS != DRAIN_ROUNDS - 1 && r != rounds - 1))
-                continue;
-            struct timespec settle = {0, 400000}; /* the ring's samples wait for their notices */
-            nanosleep(&settle, NULL);
-            double before = cs_thread_cpu_seconds();
-            cs_collect_drain(session[v], CS_DRAIN_SOME, &err);
-            collected[v] += cs_thread_cpu_seconds() - before;
+            if (v == PERF)
+                tell_perf(&perf, "disable\n");
+            if (session[v] && (v != BPF || r % DRAIN_ROUNDS == DRAIN_ROUNDS - 1 || r == rounds - 1))
+                drain(session[v], &collected[v]);
         }
+    close_perf(&perf);
+    if (session[BPF])
+        by_the_kernel(session[BPF], &code, pages, rounds / 5, out);
     for (unsigned v = 0; v < VARIANTS; v++) {
-        out->cost[v] = median(costs[v], rounds);
-        out->noise[v] = (costs[v][rounds * 3 / 4] - costs[v][rounds / 4]) / 2;
+        for (unsigned r = 0; r < rounds; r++)
+            differences[r] = costs[v][r] - costs[BARE][r];
+        out->above[v] = trimmed(differences, rounds, &out->error[v]);
         if (!session[v])
             continue;
         struct cs_sampler_statistics s;
@@ -201,8 +350,9 @@ static int measure(unsigned pcs, unsigned rounds, struct figures *out)
         out->lost[v] = s.lost;
         cs_sampler_close(session[v]);
     }
+    for (unsigned v = 0; v < VARIANTS; v++)
+        out->cost[v] = median(costs[v], rounds);
     close(bare);
-    out->perf = under_perf(&code, pages);
     munmap(pages, BURST * PAGE);
     remove(code.file);
     return 0;
@@ -212,7 +362,7 @@ int main(int argc, char **argv)
 {
     bool quick = false, collector = false;
     static const unsigned pcs[] = {16, 24000};
-    struct figures f[2] = {{.perf = 0}};
+    struct figures f[2] = {{.run_ns = 0}};
     for (int i = 1; i < argc; i++) {
         quick |= strcmp(argv[i], "--quick") == 0;
         collector |= strcmp(argv[i], "--collector") == 0;
@@ -222,23 +372,25 @@ int main(int argc, char **argv)
     CPU_SET(0, &set);
     sched_setaffinity(0, sizeof set, &set);
     for (unsigned p = 0; p < 2; p++)
-        if (measure(pcs[p], quick ? 500 : 1200, &f[p]))
+        if (measure(pcs[p], quick ? 150 : p ? 1200 : 300, &f[p]))
             return 1;
-    double value = collector ? f[1].collector[BPF] : f[1].cost[BPF] - f[1].cost[BARE];
+    double value = collector ? f[1].collector[BPF] : f[1].above[BPF];
     printf("{\"name\": \"sampler-%s\", \"value\": %.1f, \"unit\": \"ns a sample%s, BPF driver, 24,000 PCs\", "
            "\"target\": \"%s\", \"noise\": %.1f, \"detail\": {",
            collector ? "collector" : "handler", value,
            collector ? " of collector CPU" : " above the bare event",
            collector ? "at most 5; ring driver: 20" : "at most 10; ring driver: 60",
-           f[1].noise[BPF] / (quick ? 11 : 17));
+           collector ? 1.0 : f[1].error[BPF]);
     for (unsigned p = 0; p < 2; p++)
         for (unsigned v = 0; v < VARIANTS; v++)
-            printf("\"%s, %u PCs\": {\"fault_ns\": %.1f, \"above_bare_ns\": %.1f, "
-                   "\"half_quartile_range_ns\": %.1f, "
+            printf("\"%s, %u PCs\": {\"fault_ns\": %.1f, \"above_bare_ns\": [%.1f, %.1f], "
                    "\"collector_ns\": %.1f, \"lost\": %llu}, ",
-                   names[v], pcs[p], f[p].cost[v], f[p].cost[v] - f[p].cost[BARE], f[p].noise[v],
-                   f[p].collector[v], (unsigned long long)f[p].lost[v]);
-    printf("\"perf record\": {\"16 PCs, above_bare_ns\": %.1f, \"24000 PCs, above_bare_ns\": %.1f}}}\n",
-           f[0].perf - f[0].cost[BARE], f[1].perf - f[1].cost[BARE]);
+                   names[v], pcs[p], f[p].cost[v], f[p].above[v], f[p].error[v], f[p].collector[v],
+                   (unsigned long long)f[p].lost[v]);
+    printf("\"bpf run time by the kernel's account, ns\": {");
+    for (unsigned p = 0; p < 2; p++)
+        printf("%s\"%u PCs\": {\"ours\": %.1f, \"a program that does nothing\": %.1f, \"difference\": %.1f}",
+               p ? ", " : "", pcs[p], f[p].run_ns, f[p].empty_run_ns, f[p].run_ns - f[p].empty_run_ns);
+    printf("}}}\n");
     return 0;
 }

@@ -8,7 +8,7 @@
 
 #define CS_AGGREGATE_CPUS 512       /* power of two */
 #define CS_AGGREGATE_LOG 8192       /* evicted entries a CPU, power of two */
-#define CS_AGGREGATE_BEGUN_LOG 4096 /* forks and execs a CPU, power of two */
+#define CS_AGGREGATE_BEGUN_LOG 8192 /* forks and execs a CPU, power of two */
 
 /* One CPU's state: the handler's line, then the reader's. A table has two halves: the handler counts in one
  * while the reader empties the other. */

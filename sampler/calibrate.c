@@ -19,7 +19,7 @@
 static double gaps(void)
 {
     uint64_t begin = cs_now_ns(), last = begin, lost = 0, stolen = 0;
-    while (last - begin < HALF_NS) {
+    while (last - begin - stolen < HALF_NS) {
         uint64_t now = cs_now_ns(), gap = now - last;
         if (gap >= STOLEN_NS)
             stolen += gap;

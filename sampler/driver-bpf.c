@@ -42,6 +42,7 @@ struct cs_driver_state {
     uint64_t *log_until; /* a CPU's log goes to here in this drain */
     bool turned;         /* the halves have been changed in this drain */
     uint64_t line_ns, since_ns, next_since_ns, turned_ns;
+    uint64_t begun_lost; /* as of the last drain */
     uint64_t drained, entries;
 };
 
@@ -86,8 +87,33 @@ static uint64_t bpf_begin_drain(struct cs_driver_state *s, enum cs_drain how)
     return s->line_ns;
 }
 
+/* Notices were lost because we were kept from reading: what runs under each number now began before the line,
+ * when is not known. Its samples belong to what runs there at the line; those of numbers in between stay
+ * uncertain. `numbers` is from before the notices were read, so that it is never newer than they are. */
+static void catch_up(struct cs_driver_state *s, const uint32_t *numbers)
+{
+    for (uint32_t slot = 0; slot < CS_GENERATION_SLOTS; slot++) {
+        uint32_t known = cs_generations_now(s->config.generations, slot);
+        uint32_t ahead = (numbers[slot] - known) & CS_HOT_GENERATION_MASK;
+        if (ahead > 0 && ahead <= CS_HOT_GENERATION_MASK / 2)
+            (void)cs_generations_resume(s->config.generations, slot, numbers[slot], s->line_ns);
+    }
+}
+
+static uint64_t lost_notices(const struct cs_driver_state *s)
+{
+    uint64_t lost = 0;
+    for (unsigned c = 0; c < s->n_slots; c++)
+        lost += __atomic_load_n(&s->bpf->bss->cpus[c].begun_lost, __ATOMIC_RELAXED);
+    return lost;
+}
+
 static void read_begun(struct cs_driver_state *s)
 {
+    uint64_t lost = lost_notices(s);
+    uint32_t *numbers = lost != s->begun_lost ? malloc(sizeof s->bpf->bss->generation) : NULL;
+    if (numbers)
+        memcpy(numbers, s->bpf->bss->generation, sizeof s->bpf->bss->generation);
     for (unsigned c = 0; c < s->n_slots; c++) {
         struct cs_aggregate_cpu *cpu = &s->bpf->bss->cpus[c];
         uint64_t head = __atomic_load_n(&cpu->begun_head, __ATOMIC_ACQUIRE);
@@ -98,6 +124,11 @@ static void read_begun(struct cs_driver_state *s)
         }
         __atomic_store_n(&cpu->begun_tail, head, __ATOMIC_RELEASE);
     }
+    if (numbers) {
+        catch_up(s, numbers);
+        s->begun_lost = lost;
+    }
+    free(numbers);
 }
 
 static void empty_half(struct cs_driver_state *s, unsigned c, cs_drained_fn emit, void *arg)

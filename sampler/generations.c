@@ -10,7 +10,7 @@
 struct begun {
     uint64_t time_ns;
     uint32_t slot;
-    uint32_t number;
+    uint16_t number, before; /* what was there until then */
 };
 
 struct cs_generations {
@@ -32,9 +32,8 @@ void cs_generations_close(struct cs_generations *g)
     free(g);
 }
 
-int cs_generations_note(struct cs_generations *g, uint32_t slot, uint32_t number, uint64_t time_ns)
+static int add(struct cs_generations *g, struct begun begun)
 {
-    slot &= CS_GENERATION_SLOTS - 1;
     if (g->n == g->room) {
         size_t room = g->room ? 2 * g->room : 256;
         struct begun *more = realloc(g->begun, room * sizeof *more);
@@ -43,10 +42,34 @@ int cs_generations_note(struct cs_generations *g, uint32_t slot, uint32_t number
         g->begun = more;
         g->room = room;
     }
-    g->now[slot] = (uint16_t)(number & CS_HOT_GENERATION_MASK);
-    g->begun[g->n++] = (struct begun){time_ns, slot, number & CS_HOT_GENERATION_MASK};
+    /* Fork on one CPU, exec on another: their notices are read in any order. */
+    if (((begun.number - (unsigned)g->now[begun.slot]) & CS_HOT_GENERATION_MASK) <=
+        CS_HOT_GENERATION_MASK / 2)
+        g->now[begun.slot] = begun.number;
+    g->begun[g->n++] = begun;
     g->sorted = false;
     return 0;
+}
+
+int cs_generations_note(struct cs_generations *g, uint32_t slot, uint32_t number, uint64_t time_ns)
+{
+    return add(g, (struct begun){time_ns, slot & (CS_GENERATION_SLOTS - 1),
+                                 (uint16_t)(number & CS_HOT_GENERATION_MASK),
+                                 (uint16_t)((number - 1U) & CS_HOT_GENERATION_MASK)});
+}
+
+uint32_t cs_generations_now(const struct cs_generations *g, uint32_t slot)
+{
+    return g->now[slot & (CS_GENERATION_SLOTS - 1)];
+}
+
+int cs_generations_resume(struct cs_generations *g, uint32_t slot, uint32_t number, uint64_t time_ns)
+{
+    slot &= CS_GENERATION_SLOTS - 1;
+    number &= CS_HOT_GENERATION_MASK;
+    uint16_t before = g->now[slot];
+    g->now[slot] = (uint16_t)number;
+    return add(g, (struct begun){time_ns, slot, (uint16_t)number, before});
 }
 
 uint32_t cs_generations_next(struct cs_generations *g, uint32_t slot, uint64_t time_ns)
@@ -89,7 +112,7 @@ uint32_t cs_generations_at(struct cs_generations *g, uint32_t slot, uint64_t tim
     size_t i = first_of(g, slot);
     if (i == g->n)
         return g->now[slot];
-    uint32_t number = (g->begun[i].number - 1U) & CS_HOT_GENERATION_MASK;
+    uint32_t number = g->begun[i].before;
     for (; i < g->n && g->begun[i].slot == slot && g->begun[i].time_ns <= time_ns; i++)
         number = g->begun[i].number;
     return number;
@@ -102,7 +125,7 @@ uint64_t cs_generations_start(struct cs_generations *g, uint32_t slot, uint32_t 
     size_t i = first_of(g, slot);
     if (i == g->n)
         return number == g->now[slot] ? 0 : CS_GENERATION_UNKNOWN;
-    if (number == ((g->begun[i].number - 1U) & CS_HOT_GENERATION_MASK))
+    if (number == g->begun[i].before)
         return 0;
     for (; i < g->n && g->begun[i].slot == slot; i++)
         if (g->begun[i].number == number)

@@ -19,6 +19,13 @@ uint32_t cs_generations_next(struct cs_generations *generations, uint32_t slot, 
 /* Generation `number` of the slot began: a driver where the kernel counts. */
 int cs_generations_note(struct cs_generations *generations, uint32_t slot, uint32_t number, uint64_t time_ns);
 
+/* The last one known. */
+uint32_t cs_generations_now(const struct cs_generations *generations, uint32_t slot);
+/* Notices were lost: at this time `number` is there, and since when is not known. Those between it and the
+ * last known one stay unknown. */
+int cs_generations_resume(struct cs_generations *generations, uint32_t slot, uint32_t number,
+                          uint64_t time_ns);
+
 /* The slot's generation at a time. */
 uint32_t cs_generations_at(struct cs_generations *generations, uint32_t slot, uint64_t time_ns);
 /* When a generation began; 0 = before the horizon; CS_GENERATION_UNKNOWN = its notice was lost. */

@@ -13,6 +13,7 @@
 #include <urcu-bp.h>
 
 #define BUCKETS 4096
+#define PID_MOST (1 << 22)
 
 /* ThreadSanitizer does not see what liburcu orders: its builds say so by a count. */
 #ifdef __SANITIZE_THREAD__
@@ -462,19 +463,39 @@ int cs_maps_scan(struct cs_maps *maps, pid_t pid, uint64_t since_ns)
     return rc;
 }
 
+/* What /proc no longer shows has ended, whether a notice of it came or not. */
+static void end_unseen(struct cs_maps *maps, const unsigned char *seen, uint64_t time_ns)
+{
+    for (unsigned b = 0; b < BUCKETS; b++)
+        for (struct incarnation *i = maps->buckets[b]; i; i = i->next)
+            if (i->pid > 0 && i->pid < PID_MOST && !(seen[i->pid / 8] & 1 << i->pid % 8))
+                (void)end_incarnation(maps, i, time_ns);
+}
+
 int cs_maps_scan_all(struct cs_maps *maps, uint64_t since_ns)
 {
+    unsigned char *seen = calloc(PID_MOST / 8, 1);
     DIR *dir = opendir(maps->proc);
     int n = 0;
-    if (!dir)
-        return -errno;
+    if (!dir || !seen) {
+        n = dir ? -ENOMEM : -errno;
+        goto out;
+    }
     for (struct dirent *d; (d = readdir(dir)) != NULL;) {
         char *end;
         long pid = strtol(d->d_name, &end, 10);
-        if (*end == '\0' && pid > 0 && cs_maps_scan(maps, (pid_t)pid, since_ns) == 0)
+        if (*end != '\0' || pid <= 0 || pid >= PID_MOST)
+            continue;
+        seen[pid / 8] |= (unsigned char)(1 << pid % 8);
+        if (cs_maps_scan(maps, (pid_t)pid, since_ns) == 0)
             n++;
     }
-    closedir(dir);
+    if (since_ns > 0)
+        end_unseen(maps, seen, since_ns);
+out:
+    if (dir)
+        closedir(dir);
+    free(seen);
     return n;
 }
 

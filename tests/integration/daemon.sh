@@ -74,6 +74,28 @@ for ((k = 0; k < ${CS_KILLS:-5}; k++)); do
 done
 echo "killed ${CS_KILLS:-5} times: the store is whole, $(stored "$s") samples in it"
 
+# --- kept from the CPU while tens of thousands of notices come: what runs on is placed afterwards ---
+s=$place/stopped
+d start -o "$s" -F 500 >/dev/null
+until_true 'samples > 100'
+daemon=$(status pid)
+kill -STOP "$daemon"
+"$BUILD/tests/programs/sampler_target" forks 25000
+"$BUILD/tests/programs/sampler_target" spin 60 & burners="$burners $!"
+spinner=$!
+sleep 0.3
+kill -CONT "$daemon"
+samples=$(status samples)
+until_true "samples > $samples + 1000"
+kill $spinner
+d stop >/dev/null
+n=$("$CYCLESCOPE" prof --store "$s" --top 0 --json | python3 -c '
+import json, sys
+print(sum(sum(r["samples"].values()) for r in json.load(sys.stdin)["rows"] if r["procedure"].startswith("spin_here")))')
+[ "$n" -gt 200 ] || fail "after lost notices $n samples of a program that spins"
+[ "$(counter "$s" samples)" -eq "$(stored "$s")" ] || fail "counted $(counter "$s" samples), stored $(stored "$s")"
+echo "stopped for a while: $n samples of what ran on, $(counter "$s" unknown) unknown"
+
 # --- the store removed under it; the configuration read again ---
 s=$place/removed
 printf 'store = %s\nfrequency = 500\nmerge-interval = 1h\nlog = %s\n' "$s" "$place/log" >"$place/conf"

@@ -6,6 +6,7 @@
  *              period of 1 ms; prints the share of short_phase as it measured it
  *   vdso       reads the clock all the time
  *   jit        runs code that it made, named in /tmp/perf-PID.map
+ *   forks      starts as many processes as SECONDS says, each of which ends at once
  *   replaced   runs as a copy of itself that is deleted meanwhile, and its name taken by another file */
 #include <fcntl.h>
 #include <pthread.h>
@@ -15,6 +16,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -155,6 +157,16 @@ static int replaced(double seconds)
     return 0;
 }
 
+static void forks(long n)
+{
+    for (volatile long i = 0; i < n; i++) {
+        pid_t pid = vfork();
+        if (pid == 0)
+            _exit(0);
+        waitpid(pid, NULL, 0);
+    }
+}
+
 int main(int argc, char **argv)
 {
     double seconds = argc > 2 ? strtod(argv[2], NULL) : 1;
@@ -167,6 +179,8 @@ int main(int argc, char **argv)
         phases(seconds);
     else if (strcmp(mode, "vdso") == 0)
         vdso(seconds);
+    else if (strcmp(mode, "forks") == 0)
+        forks((long)seconds);
     else if (strcmp(mode, "jit") == 0)
         return jit(seconds);
     else if (strcmp(mode, "replaced") == 0)

@@ -251,6 +251,21 @@ static void processes_that_run_already_are_read_from_proc(void **state)
     end(&f);
 }
 
+static void a_process_whose_end_was_not_told_is_forgotten(void **state)
+{
+    (void)state;
+    struct fixture f = begin(CS_LABEL_NONE);
+    assert_int_equal(cs_maps_scan_all(f.maps, 0), 1); /* process 77 of the test before */
+    map(&f, 99, 0x1000, 0x1000, "99", 5);
+    assert_int_equal(cs_maps_processes(f.maps), 2);
+    assert_int_equal(cs_maps_scan_all(f.maps, 50), 1);
+    assert_string_equal(image_at(&f, 99, 0x1000, 10, 10), "99"); /* as long as samples may come */
+    cs_maps_expire(f.maps, 100);
+    assert_int_equal(cs_maps_processes(f.maps), 1);
+    assert_string_equal(image_at(&f, 99, 0x1000, 10, 10), "no-process");
+    end(&f);
+}
+
 static void labels_follow_the_command(void **state)
 {
     (void)state;
@@ -449,6 +464,7 @@ int main(void)
         cmocka_unit_test(lookups_agree_with_a_page_by_page_model),
         cmocka_unit_test(a_real_file_gets_its_elf_addresses),
         cmocka_unit_test(processes_that_run_already_are_read_from_proc),
+        cmocka_unit_test(a_process_whose_end_was_not_told_is_forgotten),
         cmocka_unit_test(labels_follow_the_command),
         cmocka_unit_test(readers_on_other_threads_never_see_what_was_freed),
         cmocka_unit_test(kernel_modules_and_bpf_programs_are_images),

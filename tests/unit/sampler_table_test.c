@@ -122,6 +122,34 @@ static void a_generation_whose_notice_was_lost_is_unknown(void **state)
     cs_generations_close(g);
 }
 
+static void a_fork_and_an_exec_may_be_told_in_the_wrong_order(void **state)
+{
+    (void)state;
+    struct cs_generations *g = cs_generations_open();
+    assert_int_equal(cs_generations_note(g, 9, 2, 2000), 0); /* exec, on CPU 0 */
+    assert_int_equal(cs_generations_note(g, 9, 1, 1000), 0); /* fork, on CPU 1: read later */
+    assert_int_equal(cs_generations_start(g, 9, 1), 1000);
+    assert_int_equal(cs_generations_start(g, 9, 2), 2000);
+    cs_generations_expire(g, 5000); /* it runs on */
+    assert_int_equal(cs_generations_start(g, 9, 2), 0);
+    cs_generations_close(g);
+}
+
+static void after_lost_notices_only_what_runs_now_is_certain(void **state)
+{
+    (void)state;
+    struct cs_generations *g = cs_generations_open();
+    assert_int_equal(cs_generations_note(g, 9, 1, 1000), 0);
+    assert_int_equal(cs_generations_resume(g, 9, 6, 8000), 0); /* 2 to 6 began unseen */
+    cs_generations_expire(g, 2000);
+    assert_int_equal(cs_generations_start(g, 9, 1), 0);
+    assert_int_equal(cs_generations_start(g, 9, 5), CS_GENERATION_UNKNOWN);
+    assert_int_equal(cs_generations_start(g, 9, 6), 8000);
+    cs_generations_expire(g, 9000);
+    assert_int_equal(cs_generations_start(g, 9, 6), 0);
+    cs_generations_close(g);
+}
+
 static void generations_wrap_around(void **state)
 {
     (void)state;
@@ -320,6 +348,8 @@ int main(void)
         cmocka_unit_test(a_count_that_is_full_is_evicted_not_wrapped),
         cmocka_unit_test(a_generation_is_found_by_its_time),
         cmocka_unit_test(a_generation_whose_notice_was_lost_is_unknown),
+        cmocka_unit_test(a_fork_and_an_exec_may_be_told_in_the_wrong_order),
+        cmocka_unit_test(after_lost_notices_only_what_runs_now_is_certain),
         cmocka_unit_test(generations_wrap_around),
         cmocka_unit_test(periods_are_odd_within_a_sixteenth_and_keep_their_mean),
         cmocka_unit_test(a_period_too_small_to_vary_stays),
