@@ -4,9 +4,7 @@
 #ifndef CS_BURST_EMIT_H
 #define CS_BURST_EMIT_H
 
-#include <stdint.h>
-
-enum { RAX, RCX, RDX, RBX, RSP, RBP, RSI, RDI };
+#include "sampler/burst/plan.h"
 
 static uint8_t *at;
 

@@ -23,7 +23,7 @@
  *   decoder.c    loads libZydis's shared object into the runner
  *   regions.c    the target's memory map
  *   pages.c      copies of data pages and of code pages
- *   translate.c  blocks
+ *   translate.c  blocks; instruction.c what an instruction is; plan.c which registers to note
  *   enter.c      signal handlers: in, out, faults, misses
  *   hold.c       holding a thread without its noticing
  *   digest.c     trace to rows; touch.c, predict.c what memory and branches did
@@ -99,6 +99,7 @@ struct block {
 };
 extern struct block blocks[];
 extern struct memory_op memory_ops[];
+extern uint32_t n_ops;
 extern struct insn_note insn_notes[];
 /* The translation of the block at pc, made if need be. NULL: see translate_cause. */
 struct block *translate(uint64_t pc);

@@ -6,9 +6,8 @@
  *
  * Invariant: translated code leaves registers and flags at each copied instruction as the original would,
  * reads and writes no memory but the target's copies, `hot` and the trace. */
-#include "sampler/burst/decoder.h"
 #include "sampler/burst/emit.h"
-#include "sampler/burst/runner.h"
+#include "sampler/burst/plan.h"
 #include "sampler/burst/sys.h"
 
 #define BLOCKS_MAX 65536
@@ -18,7 +17,6 @@
 #define CACHE_BYTES (32 << 20)
 #define EXPAND_MAX 512
 #define BLOCK_INSNS_MAX 40
-#define BLOCK_SLOTS_MAX 56
 #define BLOCK_CODE_MAX 8192 /* bytes of translated code, generously */
 
 struct block blocks[BLOCKS_MAX];
@@ -30,7 +28,8 @@ static struct link {
 } links[LINKS_MAX];
 uint8_t code_cache[CACHE_BYTES] __attribute__((aligned(2 << 20)));
 const uint64_t code_cache_bytes = CACHE_BYTES;
-static uint32_t n_blocks, n_ops, n_notes, n_links;
+static uint32_t n_blocks, n_notes, n_links;
+uint32_t n_ops;
 /* Free space: blocks from below, `ud2` for links from above. The common code of indirect branches. */
 static uint8_t *code_end, *stubs, *indirect;
 struct hot hot;
@@ -48,12 +47,6 @@ static struct {
 #define TARGET_HASH 0x9e3779b1U
 #define TARGET_SHIFT 18 /* 32 bits to those of TARGETS */
 
-struct decoded {
-    uint64_t addr;
-    ZydisDecodedInstruction insn;
-    ZydisDecodedOperand operands[ZYDIS_MAX_OPERAND_COUNT];
-    uint8_t bytes[15];
-};
 static struct decoded decoded[BLOCK_INSNS_MAX];
 
 static unsigned slot_of(uint64_t pc)
@@ -141,244 +134,6 @@ void translations_flush(void)
     at = code_cache;
     write_indirect();
     code_end = at;
-}
-
-/* ---- what an instruction is ---- */
-
-static unsigned general(ZydisRegister reg)
-{
-    if (reg == ZYDIS_REGISTER_NONE)
-        return 16;
-    ZydisRegister whole = decoder.enclosing(ZYDIS_MACHINE_MODE_LONG_64, reg);
-    return whole >= ZYDIS_REGISTER_RAX && whole <= ZYDIS_REGISTER_R15 ? (unsigned)(whole - ZYDIS_REGISTER_RAX)
-                                                                      : 16;
-}
-
-/* Instructions that end a burst: what they do depends on more than registers and memory, or changes more. */
-static enum cs_burst_cause stops(const struct decoded *d)
-{
-    switch (d->insn.mnemonic) {
-    case ZYDIS_MNEMONIC_SYSCALL:
-    case ZYDIS_MNEMONIC_SYSENTER:
-        return CS_BURST_SYSCALL;
-    case ZYDIS_MNEMONIC_INT:
-    case ZYDIS_MNEMONIC_INT1:
-    case ZYDIS_MNEMONIC_INT3:
-    case ZYDIS_MNEMONIC_UD0:
-    case ZYDIS_MNEMONIC_UD1:
-    case ZYDIS_MNEMONIC_UD2:
-    case ZYDIS_MNEMONIC_HLT:
-        return CS_BURST_TRAP;
-    case ZYDIS_MNEMONIC_RDRAND:
-    case ZYDIS_MNEMONIC_RDSEED:
-        return CS_BURST_RANDOM;
-    case ZYDIS_MNEMONIC_XBEGIN:
-    case ZYDIS_MNEMONIC_XEND:
-    case ZYDIS_MNEMONIC_XABORT:
-    case ZYDIS_MNEMONIC_XTEST:
-        return CS_BURST_TRANSACTION;
-    case ZYDIS_MNEMONIC_WRPKRU:
-    case ZYDIS_MNEMONIC_RDPKRU:
-    case ZYDIS_MNEMONIC_WRGSBASE:
-    case ZYDIS_MNEMONIC_SWAPGS:
-    case ZYDIS_MNEMONIC_IRET:
-    case ZYDIS_MNEMONIC_IRETD:
-    case ZYDIS_MNEMONIC_IRETQ:
-    case ZYDIS_MNEMONIC_UMWAIT:
-    case ZYDIS_MNEMONIC_TPAUSE:
-    case ZYDIS_MNEMONIC_MWAITX:
-    case ZYDIS_MNEMONIC_MWAIT:
-    case ZYDIS_MNEMONIC_LFS:
-    case ZYDIS_MNEMONIC_LGS:
-    case ZYDIS_MNEMONIC_LSS:
-    case ZYDIS_MNEMONIC_VMCALL:
-    case ZYDIS_MNEMONIC_VMMCALL:
-    case ZYDIS_MNEMONIC_IN:
-    case ZYDIS_MNEMONIC_OUT:
-    case ZYDIS_MNEMONIC_ENQCMD:
-    case ZYDIS_MNEMONIC_CPUID: /* traps to the hypervisor, for long */
-        return CS_BURST_UNSUPPORTED;
-    default:
-        break;
-    }
-    if (d->insn.meta.branch_type == ZYDIS_BRANCH_TYPE_FAR)
-        return CS_BURST_UNSUPPORTED;
-    for (unsigned i = 0; i < d->insn.operand_count; i++) {
-        const ZydisDecodedOperand *o = &d->operands[i];
-        if (o->type == ZYDIS_OPERAND_TYPE_REGISTER && (o->actions & ZYDIS_OPERAND_ACTION_MASK_WRITE) &&
-            o->reg.value >= ZYDIS_REGISTER_ES && o->reg.value <= ZYDIS_REGISTER_GS)
-            return CS_BURST_UNSUPPORTED;
-        if (o->type == ZYDIS_OPERAND_TYPE_MEMORY && o->mem.base == ZYDIS_REGISTER_EIP)
-            return CS_BURST_UNSUPPORTED;
-    }
-    return CS_BURST_FULL;
-}
-
-static int end_of(const struct decoded *d)
-{
-    bool direct = d->operands[0].type == ZYDIS_OPERAND_TYPE_IMMEDIATE && d->operands[0].imm.is_relative;
-    switch (d->insn.meta.category) {
-    case ZYDIS_CATEGORY_COND_BR:
-        return END_COND;
-    case ZYDIS_CATEGORY_UNCOND_BR:
-        return direct ? END_JUMP : END_IJUMP;
-    case ZYDIS_CATEGORY_CALL:
-        return direct ? END_CALL : END_ICALL;
-    case ZYDIS_CATEGORY_RET:
-        return END_RET;
-    default:
-        return END_FALL;
-    }
-}
-
-/* ---- memory operands ---- */
-
-/* What is known of each register at the instruction under plan. */
-static struct {
-    int slot;      /* that holds its value less `moved`; -1: none */
-    int64_t moved; /* since the slot's value, or since the block's start */
-    bool changed;  /* since the block's start, otherwise than by `moved` */
-} known[16];
-/* Notes of registers: at the block's start (insn = AT_START), or before an instruction. */
-#define AT_START 0xffff
-static struct {
-    uint16_t insn;
-    uint8_t reg;
-} slot_plan[BLOCK_SLOTS_MAX];
-#define EARLY_MAX 12 /* the entry needs a register for itself */
-static unsigned n_slots, n_early;
-
-static uint8_t slot_for(unsigned reg, unsigned number)
-{
-    if (reg == 16)
-        return NO_SLOT;
-    if (known[reg].slot < 0) {
-        slot_plan[n_slots].reg = (uint8_t)reg;
-        bool late = known[reg].changed || (n_early == EARLY_MAX && reg != RSP);
-        slot_plan[n_slots].insn = late ? (uint16_t)number : AT_START;
-        n_early += !late;
-        if (known[reg].changed)
-            known[reg].moved = 0;
-        known[reg].slot = (int)n_slots++;
-    }
-    return (uint8_t)known[reg].slot;
-}
-
-static void note_operand(const struct decoded *d, unsigned number, const ZydisDecodedOperand *o)
-{
-    if (n_slots > BLOCK_SLOTS_MAX - 4)
-        return;
-    struct memory_op op = {.insn = (uint16_t)number, .size = (uint16_t)(o->size / 8), .count_slot = NO_SLOT};
-    if (o->actions & ZYDIS_OPERAND_ACTION_MASK_READ)
-        op.flags |= OP_READ;
-    if (o->actions & ZYDIS_OPERAND_ACTION_MASK_WRITE)
-        op.flags |= OP_WRITE;
-    if (!op.flags)
-        return;
-    if (o->mem.segment == ZYDIS_REGISTER_FS)
-        op.flags |= OP_FS;
-    if (o->mem.segment == ZYDIS_REGISTER_GS)
-        op.flags |= OP_GS;
-    if (d->insn.address_width == 32)
-        op.flags |= OP_ADDRESS32;
-    op.disp = o->mem.disp.has_displacement ? o->mem.disp.value : 0;
-    unsigned base = general(o->mem.base), index = general(o->mem.index);
-    op.address = (uint16_t)((base < 16 ? 1 << base : 0) | (index < 16 ? 1 << index : 0));
-    op.base = slot_for(base, number);
-    op.index = slot_for(index, number);
-    op.scale = o->mem.scale;
-    if (o->mem.base == ZYDIS_REGISTER_RIP)
-        op.disp += (int64_t)(d->addr + d->insn.length);
-    if (base < 16)
-        op.disp += known[base].moved;
-    if (index < 16)
-        op.disp += known[index].moved * op.scale;
-    if (o->visibility == ZYDIS_OPERAND_VISIBILITY_HIDDEN && base == RSP && (op.flags & OP_WRITE))
-        op.disp -= op.size; /* push, call */
-    if (d->insn.attributes & (ZYDIS_ATTRIB_HAS_REP | ZYDIS_ATTRIB_HAS_REPE | ZYDIS_ATTRIB_HAS_REPNE)) {
-        op.flags |= OP_REPEAT;
-        op.count_slot = slot_for(RCX, number);
-    }
-    memory_ops[n_ops++] = op;
-}
-
-/* Notes what the instruction's memory operands need, before it runs. */
-static void note_operands(const struct decoded *d, unsigned number)
-{
-    for (unsigned i = 0; i < d->insn.operand_count; i++) {
-        const ZydisDecodedOperand *o = &d->operands[i];
-        if (o->type == ZYDIS_OPERAND_TYPE_MEMORY && o->mem.type == ZYDIS_MEMOP_TYPE_MEM)
-            note_operand(d, number, o);
-    }
-}
-
-/* A register whose value nobody needs at the block's start: written as a whole before it is read. 16: there
- * is none. */
-static unsigned dead_register(const struct insn_note *notes, unsigned n)
-{
-    unsigned seen = 1 << RSP;
-    for (unsigned i = 0; i < n; i++) {
-        seen |= notes[i].reads;
-        unsigned fresh = notes[i].writes & ~seen;
-        for (unsigned k = 0; fresh && k < decoded[i].insn.operand_count; k++) {
-            const ZydisDecodedOperand *o = &decoded[i].operands[k];
-            if (o->type == ZYDIS_OPERAND_TYPE_REGISTER && o->size >= 32 &&
-                o->actions == ZYDIS_OPERAND_ACTION_WRITE) {
-                unsigned reg = general(o->reg.value);
-                if (reg < 16 && fresh >> reg & 1)
-                    return reg;
-            }
-        }
-        seen |= notes[i].writes;
-    }
-    return 16;
-}
-
-/* Which registers hold other values once it ran. */
-static struct insn_note effects(const struct decoded *d)
-{
-    struct insn_note note = {0};
-    for (unsigned i = 0; i < d->insn.operand_count; i++) {
-        const ZydisDecodedOperand *o = &d->operands[i];
-        if (o->type == ZYDIS_OPERAND_TYPE_REGISTER) {
-            unsigned reg = general(o->reg.value);
-            if (reg == 16)
-                continue;
-            if (o->actions & ZYDIS_OPERAND_ACTION_MASK_READ)
-                note.reads |= (uint16_t)(1 << reg);
-            if (o->actions & ZYDIS_OPERAND_ACTION_MASK_WRITE)
-                note.writes |= (uint16_t)(1 << reg);
-        } else if (o->type == ZYDIS_OPERAND_TYPE_MEMORY) {
-            unsigned base = general(o->mem.base), index = general(o->mem.index);
-            note.reads |= (uint16_t)((base < 16 ? 1 << base : 0) | (index < 16 ? 1 << index : 0));
-        }
-    }
-    int64_t moved = 0;
-    bool stack = true;
-    unsigned width = d->insn.operand_width / 8U;
-    if (d->insn.mnemonic == ZYDIS_MNEMONIC_PUSH)
-        moved = width == 2 ? -2 : -8;
-    else if (d->insn.mnemonic == ZYDIS_MNEMONIC_POP && !(d->operands[0].type == ZYDIS_OPERAND_TYPE_REGISTER &&
-                                                         general(d->operands[0].reg.value) == RSP))
-        moved = width == 2 ? 2 : 8;
-    else if ((d->insn.mnemonic == ZYDIS_MNEMONIC_SUB || d->insn.mnemonic == ZYDIS_MNEMONIC_ADD) &&
-             width == 8 && d->operands[0].type == ZYDIS_OPERAND_TYPE_REGISTER &&
-             d->operands[0].reg.value == ZYDIS_REGISTER_RSP &&
-             d->operands[1].type == ZYDIS_OPERAND_TYPE_IMMEDIATE)
-        moved =
-            d->insn.mnemonic == ZYDIS_MNEMONIC_ADD ? d->operands[1].imm.value.s : -d->operands[1].imm.value.s;
-    else
-        stack = false;
-    for (unsigned reg = 0; reg < 16; reg++)
-        if (note.writes >> reg & 1) {
-            if (reg == RSP && stack)
-                known[RSP].moved += moved;
-            else {
-                known[reg].slot = -1;
-                known[reg].changed = true;
-            }
-        }
-    return note;
 }
 
 /* ---- writing instructions ---- */
@@ -648,16 +403,13 @@ struct block *translate(uint64_t pc)
         block->last_length = decoded[n - 1].insn.length;
     }
     at = block->code = (uint8_t *)(((uint64_t)code_end + 15) & ~15ULL);
-    n_slots = n_early = 0;
-    memset(known, 0, sizeof known);
-    for (unsigned reg = 0; reg < 16; reg++)
-        known[reg].slot = -1;
+    plan_begin();
     for (unsigned i = 0; i < n; i++) {
         note_operands(&decoded[i], i);
         insn_notes[n_notes] = effects(&decoded[i]);
         insn_notes[n_notes++].offset = (uint16_t)(decoded[i].addr - pc);
     }
-    write_entry(block, dead_register(&insn_notes[block->first_note], n));
+    write_entry(block, dead_register(decoded, &insn_notes[block->first_note], n));
     for (unsigned i = 0; i < n; i++) {
         write_late_slots(i);
         if (i + 1 < n || block->end == END_STOP)
