@@ -36,7 +36,8 @@ static void transform(void)
         for (unsigned at = 0; at < N; at += 2 * half)
             for (unsigned k = 0; k < half; k++) {
                 double complex r = root[k * (N / 2 / half)], x = signal[at + k + half], y;
-                y = CMPLX(creal(r) * creal(x) - cimag(r) * cimag(x), creal(r) * cimag(x) + cimag(r) * creal(x));
+                y = CMPLX(creal(r) * creal(x) - cimag(r) * cimag(x),
+                          creal(r) * cimag(x) + cimag(r) * creal(x));
                 signal[at + k + half] = signal[at + k] - y;
                 signal[at + k] += y;
             }
@@ -58,7 +59,8 @@ static double relax(int from)
     double most = 0;
     for (int i = 1; i < GRID - 1; i++)
         for (int j = 1; j < GRID - 1; j++) {
-            double v = 0.25 * (grid[from][i - 1][j] + grid[from][i + 1][j] + grid[from][i][j - 1] + grid[from][i][j + 1]);
+            double v = 0.25 * (grid[from][i - 1][j] + grid[from][i + 1][j] + grid[from][i][j - 1] +
+                               grid[from][i][j + 1]);
             double change = fabs(v - grid[from][i][j]);
             if (change > most)
                 most = change;
