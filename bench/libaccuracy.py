@@ -1,89 +1,199 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Frequency estimates of real programs against callgrind's counts: shared by accuracy-*.py.
+"""Frequency estimates of real programs against callgrind's counts: shared by accuracy-*.py, which read one set of runs.
 
-Each program runs again and again for SECONDS under `record --bursts`, all evidence from that run; the truth is callgrind's
-counts of one run of the same binary and input, kept under $BUILD/accuracy. CS_ACCURACY_SECONDS changes the length,
-CS_ACCURACY_SETS the number of runs (the median counts, the range is the noise), CS_BURST_RATE fixes the rate of bursts
-instead of the 3 % budget.
+Each of eleven programs runs again and again for SECONDS under `record --bursts --budget 3%`, all evidence from that run;
+before and after it runs alone, and the difference of the times of its rounds is the measured loss. The truth is callgrind's
+counts of one round of the same binary and input, kept under $BUILD/accuracy/truth: they take minutes to make, so
+a row makes them only as long as its time allows and leaves the rest out, saying so; `bench/_accuracy_truth.py` makes all.
+
+CS_ACCURACY_SECONDS changes the length (60 for the issue's figures), CS_ACCURACY_SETS the number of runs (the median
+counts, the range is the noise), CS_ACCURACY_PROGRAMS the programs, CS_BURST_RATE fixes the rate of bursts instead of the budget.
 """
-import json, os, statistics, subprocess, sys, time
+import json, os, shlex, statistics, subprocess, sys, tempfile, time
 
 BUILD = os.environ.get('BUILD', 'build')
-TOOL = os.environ.get('CYCLESCOPE', BUILD + '/cyclescope')
-PROGRAMS = ['bzip2', 'zstd', 'lua5.4', 'sqlite3', 'mawk']
+TOOL = os.path.abspath(os.environ.get('CYCLESCOPE', BUILD + '/cyclescope'))
+FOLDER = f'{BUILD}/accuracy'
+SOURCES = ['bzip2', 'zstd', 'lua5.4', 'sqlite3', 'mawk']                              # bench/programs
+OWN = {'json': ('json.cc', 60, 6), 'ray': ('ray.cc', 80, 8), 'sort': ('sort.cc', 60, 6), 'fft': ('fft.c', 1200, 120)}
+CC1 = '/usr/lib/gcc/x86_64-linux-gnu/12/cc1'                                            # a compiler, stripped
+PROGRAMS = SOURCES + list(OWN) + ['gzip', 'cc1']
+UNATTENDED = 150                                                                        # seconds of a row
+METHODS = ['equal', 'naive', 'average', 'dcpi', 'raw bursts', 'bursts', 'redrawn']
 
 
 def say(text):
     print(text, file=sys.stderr, flush=True)
 
 
-def truth_of(name, size, command, binary):
-    folder = f'{BUILD}/accuracy'
-    os.makedirs(folder, exist_ok=True)
-    path = f'{folder}/{name}.{size}.callgrind'
-    if not os.path.exists(path) or os.path.getmtime(path) < os.path.getmtime(binary):
-        say(f'callgrind: {name}')
-        subprocess.run(f'valgrind --tool=callgrind --dump-instr=yes --collect-jumps=yes --callgrind-out-file={path}.new '
-                       f'{command} >/dev/null 2>{path}.log', shell=True, check=True)
-        os.rename(path + '.new', path)
-    return path
+def output(*command):
+    return subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
+
+
+def up_to_date(path, *sources):
+    return os.path.exists(path) and all(os.path.getmtime(path) >= os.path.getmtime(s) for s in sources)
+
+
+def own(name):
+    source = f'bench/workloads/{OWN[name][0]}'
+    binary = f'{FOLDER}/programs/{name}'
+    if not up_to_date(binary, source):
+        os.makedirs(f'{FOLDER}/programs', exist_ok=True)
+        compiler = ['g++', '-std=gnu++17'] if source.endswith('.cc') else ['gcc', '-std=gnu11']
+        subprocess.run([*compiler, '-O2', '-g', '-o', binary + '.new', source, '-lm'], check=True)
+        os.rename(binary + '.new', binary)
+    return os.path.abspath(binary)
+
+
+def preprocessed():
+    """What the compiler compiles: lua's interpreter loop, its includes in."""
+    output('bench/programs', 'build', 'lua5.4', 'plain')
+    cache = os.environ.get('CS_PROGRAMS_CACHE', BUILD + '/programs')
+    path, source = f'{FOLDER}/lvm.i', f'{cache}/source/lua5.4/src/lvm.c'
+    if not up_to_date(path, source):
+        subprocess.run(['gcc', '-E', '-P', '-o', path, source], check=True)
+    return os.path.abspath(path)
+
+
+def program(name, size):
+    """(binary, command line for a shell); None: not on this machine."""
+    if name in OWN:
+        binary = own(name)
+        return binary, f'{shlex.quote(binary)} {OWN[name][1 if size == "full" else 2]}'
+    if name in SOURCES:
+        return (output('bench/programs', 'build', name, 'plain'), output('bench/programs', 'command', name, 'plain', size))
+    binary = CC1 if name == 'cc1' else '/usr/bin/gzip'
+    if not os.path.exists(binary):
+        return None
+    if name == 'gzip':
+        output('bench/programs', 'build', 'bzip2', 'plain')
+        text = shlex.split(output('bench/programs', 'command', 'bzip2', 'plain', size))[-1]
+        return binary, f'{binary} -9 -c {shlex.quote(text)}'
+    return binary, f'{binary} -quiet -{"O3" if size == "full" else "O1"} {shlex.quote(preprocessed())} -o /dev/null'
+
+
+def truth_path(name, size):
+    return f'{FOLDER}/truth/{name}.{size}.callgrind'
+
+
+def make_truths(names, size, seconds):
+    """Two at a time, the most important first, until the time is over."""
+    os.makedirs(f'{FOLDER}/truth', exist_ok=True)
+    until, running, left = time.time() + seconds, {}, list(names)
+    while left or running:
+        while left and len(running) < 2 and time.time() < until:
+            name = left.pop(0)
+            found = program(name, size)
+            path = truth_path(name, size)
+            if found and not up_to_date(path, found[0]):
+                say(f'callgrind: {name}')
+                running[name] = subprocess.Popen(
+                    f'exec valgrind --tool=callgrind --dump-instr=yes --collect-jumps=yes '
+                    f'--callgrind-out-file={path}.new {found[1]} >/dev/null 2>{path}.log', shell=True)
+        for name, process in list(running.items()):
+            if process.poll() is None and time.time() > until:
+                process.kill()
+                process.wait()
+                del running[name]
+                say(f'callgrind: {name} would take longer than there is time')
+            elif process.poll() is not None:
+                path = truth_path(name, size)
+                if process.returncode == 0:
+                    os.rename(path + '.new', path)
+                del running[name]
+        if time.time() > until:
+            left.clear()
+        time.sleep(0.2)
+
+
+# Rounds one after the other for so long, the time of each to a file.
+ROUNDS = ('end=$((SECONDS+{seconds})); while [ $SECONDS -lt $end ]; do b=$EPOCHREALTIME; {command} >/dev/null; '
+          'echo $b $EPOCHREALTIME >>{times}; done')
+
+
+def rounds(times):
+    with open(times) as lines:
+        return [e - b for b, e in (map(float, line.split()) for line in lines)]
 
 
 def one_set(name, size, seconds, number):
-    binary = subprocess.run(['bench/programs', 'build', name, 'plain'], capture_output=True, text=True, check=True).stdout.strip()
-    command = subprocess.run(['bench/programs', 'command', name, 'plain', size], capture_output=True, text=True, check=True).stdout.strip()
-    truth = truth_of(name, size, command, binary)
-    store = f'{BUILD}/accuracy/{name}.{size}.{number}.store'
+    found = program(name, size)
+    truth = truth_path(name, size)
+    store = f'{FOLDER}/{name}.{size}.{number}.store'
     subprocess.run(['rm', '-rf', store], check=True)
-    loop = f'end=$((SECONDS+{seconds})); while [ $SECONDS -lt $end ]; do {command} >/dev/null; done'
     rate = os.environ.get('CS_BURST_RATE')
-    start = time.time()
-    done = subprocess.run([TOOL, 'record', '--bursts', *(['--burst-rate', rate] if rate else []), '-o', store, '--', 'bash', '-c', loop],
-                          capture_output=True, text=True)
-    say(f'{name}: {time.time() - start:.0f} s; ' + ' '.join(l for l in done.stderr.splitlines() if 'bursts,' in l))
+    alone = max(seconds // 5, 1)
+    with tempfile.TemporaryDirectory() as folder:
+        plain, recorded = folder + '/plain', folder + '/recorded'
+        without = ['bash', '-c', ROUNDS.format(seconds=alone, command=found[1], times=plain)]
+        subprocess.run(without)
+        done = subprocess.run([TOOL, 'record', '--bursts', '--budget', '3%', *(['--burst-rate', rate] if rate else []), '-o', store, '--',
+                               'bash', '-c', ROUNDS.format(seconds=seconds, command=found[1], times=recorded)], capture_output=True, text=True)
+        subprocess.run(without)
+        loss = 100 * (statistics.median(rounds(recorded)) / statistics.median(rounds(plain)) - 1)
+    say(f'{name}: loss {loss:.1f} %; ' + ' '.join(l for l in done.stderr.splitlines() if 'bursts,' in l))
     result = subprocess.run([TOOL, 'accuracy', '--json', store, truth], capture_output=True, text=True)
     if result.returncode:
         say(result.stderr.strip())
         return None
-    return json.loads(result.stdout)
+    answer = json.loads(result.stdout)
+    answer['loss'] = loss
+    return answer
 
 
 def measure(argv):
     quick = '--quick' in argv
     size = 'small' if quick else 'full'
-    seconds = int(os.environ.get('CS_ACCURACY_SECONDS', 10 if quick else 60))
+    seconds = int(os.environ.get('CS_ACCURACY_SECONDS', 4 if quick else 8))
     sets = int(os.environ.get('CS_ACCURACY_SETS', 1))
-    names = PROGRAMS[:1] + PROGRAMS[2:3] if quick else PROGRAMS
-    kept = f'{BUILD}/accuracy/results.{size}.{seconds}.{sets}.json'
-    if os.path.exists(kept) and time.time() - os.path.getmtime(kept) < 3600 and os.path.getmtime(kept) > os.path.getmtime(TOOL):
+    names = os.environ.get('CS_ACCURACY_PROGRAMS', '').split() or (['lua5.4', 'json'] if quick else PROGRAMS)
+    kept = f'{FOLDER}/results.{size}.{seconds}.{sets}.{len(names)}.json'
+    if os.path.exists(kept) and time.time() - os.path.getmtime(kept) < 3600 and up_to_date(kept, TOOL):
         return json.load(open(kept))
-    results = {n: [r for r in (one_set(n, size, seconds, k) for k in range(sets)) if r] for n in names}
-    results = {n: r for n, r in results.items() if r}
+    os.makedirs(FOLDER, exist_ok=True)
+    make_truths(names, size, 10 if quick else 60)
+    there = [n for n in names if program(n, size) and up_to_date(truth_path(n, size), program(n, size)[0])]
+    for name in sorted(set(names) - set(there)):
+        say(f'{name}: left out, its truth is not made yet (bench/_accuracy_truth.py)')
+    results = {}
+    for name in there:
+        runs = [r for r in (one_set(name, size, seconds, k) for k in range(sets)) if r]
+        if runs:
+            results[name] = runs
     json.dump(results, open(kept, 'w'))
     return results
 
 
 def method(result, name):
-    return next(m for m in result['methods'] if m['method'] == name)
+    return next((m for m in result['methods'] if m['method'] == name), None)
+
+
+def table(results):
+    """Means over programs and runs, within 5/10/15 % (instructions, edges), a row a method."""
+    rows = {}
+    for m in METHODS:
+        found = [r for r in (method(r, m) for runs in results.values() for r in runs) if r]
+        if found:
+            rows[m] = '; '.join('/'.join(f"{statistics.mean(r[f'{what}_{k}'] for r in found):.0f}" for k in (5, 10, 15))
+                                for what in ('within', 'edges'))
+    return rows
 
 
 def report(name, unit, target, figure, argv):
     """figure(result) → number of one run of one program, or None."""
     results = measure(argv)
     by_program, sets = {}, []
-    for program, runs in results.items():
+    for program_name, runs in results.items():
         values = [v for v in map(figure, runs) if v is not None]
         if values:
-            by_program[program] = values
+            by_program[program_name] = values
     for k in range(max((len(v) for v in by_program.values()), default=0)):
         sets.append(statistics.mean(v[k] for v in by_program.values() if k < len(v)))
+    losses = [r['loss'] for runs in results.values() for r in runs]
     detail = {'programs': {p: [round(x, 1) for x in v] for p, v in by_program.items()},
               'bursts': {p: [r['bursts'] for r in runs] for p, runs in results.items()},
-              'mean by method, within 5/10/15 %': {}}
-    if results:
-        for m in ['equal', 'naive', 'average', 'dcpi', 'raw bursts', 'bursts', 'redrawn']:
-            rows = [method(r, m) for runs in results.values() for r in runs]
-            detail['mean by method, within 5/10/15 %'][m] = '/'.join(
-                f"{statistics.mean(r[k] for r in rows):.0f}" for k in ('within_5', 'within_10', 'within_15'))
+              'measured loss, %': {'median': round(statistics.median(losses), 1) if losses else None,
+                                   'programs': {p: [round(r['loss'], 1) for r in runs] for p, runs in results.items()}},
+              'mean by method, within 5/10/15 %: instructions; edges': table(results)}
     print(json.dumps({'name': name, 'value': round(statistics.median(sets), 1) if sets else None, 'unit': unit, 'target': target,
                       'noise': round(max(sets) - min(sets), 1) if len(sets) > 1 else None, 'detail': detail}))

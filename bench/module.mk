@@ -11,3 +11,9 @@ bench: all ## measure every claimed figure (long)
 	@BUILD=$(BUILD) bench/_all.py
 bench-quick: all ## the same with smaller runs
 	@BUILD=$(BUILD) bench/_all.py --quick
+
+.PHONY: bench-accuracy
+bench-accuracy: all ## frequencies against callgrind's counts: runs of a minute, five sets (hours)
+	@BUILD=$(BUILD) bench/_accuracy_truth.py
+	@for row in instructions absolute edges confidence; do \
+	  BUILD=$(BUILD) CS_ACCURACY_SECONDS=60 CS_ACCURACY_SETS=5 bench/run accuracy-$$row; done
