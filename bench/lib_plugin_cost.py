@@ -1,96 +1,172 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What the compiler plugin costs real programs: CPU time with and without, in alternating short runs of one
-measurement. Machines of this kind lend their time away in gaps, so a run's time is that of its undisturbed ones: the
-20th percentile of many short runs; `noise` is half the width of a bootstrap's 90 % interval of the geometric mean."""
+"""What the compiler plugin costs real programs: CPU time with and without, in short runs that alternate (plain, tagged,
+plain, ...) on one CPU. A run's time is from its first to its last line. A ratio is of a run to the mean of its two
+neighbours; a program's slowdown is the median of its ratios, over four links of each that shift the code by 0, 16, 32 and
+48 bytes, so that it isn't the luck of an alignment. `noise` is half the width of a bootstrap's 90 % interval of the
+geometric mean; the floor is the same arithmetic on plain runs alone."""
 import json
 import math
 import os
 import random
 import shlex
+import statistics
+import struct
 import subprocess
 import sys
+import tempfile
 import time
+from concurrent.futures import ThreadPoolExecutor
 
-PROGRAMS = ["bzip2", "zstd", "lua5.4", "sqlite3"]
+PROGRAMS = ["sqlite3", "zstd", "bzip2", "lua5.4"]  # longest to build first
+SHIFTS = (0, 16, 32, 48)
 TOP = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 BUILD = os.path.abspath(os.environ.get("BUILD", "build"))
+RUNTIME = f"-L{BUILD} -l:libcyclescope.a"
 
 
-def programs(*args, **env):
-    return subprocess.run([TOP + "/bench/programs", *args], check=True, text=True, stdout=subprocess.PIPE,
-                          env={**os.environ, "BUILD": BUILD, **env}).stdout.strip()
+def programs(*args, check=True, **env):
+    done = subprocess.run([TOP + "/bench/programs", *args], check=check, text=True, stdout=subprocess.PIPE,
+                          env={**os.environ, "BUILD": BUILD, **env})
+    return done.stdout.strip() if check else done.returncode
+
+
+def build_one(name, label):
+    flags = [] if label == "plain" else [f"-fplugin={BUILD}/plugin/cyclescope.so", f"-fplugin-arg-cyclescope-{label}"]
+    link = "" if label == "plain" else RUNTIME
+    folder = f"{BUILD}/programs/{name}/{label}"
+    if not os.path.exists(folder + "/libs"):  # built when objects weren't kept
+        subprocess.run(["rm", "-rf", folder], check=True)
+    programs("build", name, label, *flags, LINK=link)
+    linked = []
+    for shift in SHIFTS:
+        clock, out = f"{folder}/cpu_time.{shift}.obj", f"{folder}/{name}.{shift}"
+        subprocess.run(["gcc", "-O2", f"-DSHIFT={shift}", "-c", "-o", clock, TOP + "/bench/workloads/cpu_time.c"], check=True)
+        programs("link", name, label, out, "-Wl,-S", clock, LINK=link)
+        linked.append(out)
+    return linked
 
 
 def build(level):
-    plugin = f"-fplugin={BUILD}/plugin/cyclescope.so"
-    for name in PROGRAMS:
-        programs("build", name)
-        programs("build", name, level, plugin, f"-fplugin-arg-cyclescope-{level}", LINK=BUILD + "/libcyclescope.a")
+    wanted = [(p, label) for p in PROGRAMS for label in ("plain", level)]
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        return dict(zip(wanted, pool.map(lambda w: build_one(*w), wanted)))
 
 
-def cpu_seconds(command):
+def cpu_ns(command):
+    back, front = os.pipe()
     pid = os.fork()
     if pid == 0:
         null = os.open("/dev/null", os.O_WRONLY)
         os.dup2(null, 1)
+        os.dup2(front, 3)
         os.execv(command[0], command)
-    _, status, usage = os.wait4(pid, 0)
-    if status != 0:
+    os.close(front)
+    text = os.read(back, 64)
+    os.close(back)
+    if os.waitpid(pid, 0)[1] != 0 or not text:
         sys.exit(f"{command[0]} failed")
-    return usage.ru_utime + usage.ru_stime
+    return int(text)
 
 
-def low(times):
-    return sorted(times)[len(times) // 5]
+def instruction_counts(out, exe):
+    """Executions by address, of one object of a callgrind file; and all executed instructions."""
+    counts, names, total = {}, {}, 0
+    mine = skip = False
+    address = 0
+    for row in open(out):
+        if row.startswith("ob="):
+            number, _, name = row[3:].strip().partition(" ")
+            mine = names.setdefault(number, name) == exe
+        elif row.startswith("calls="):
+            skip = True  # the next row is what the callee cost
+        elif row[0] in "0+-*":
+            head, *cells = row.split()
+            address = int(head, 16) if head[0] == "0" else address + (0 if head == "*" else int(head))
+            if not skip:
+                total += int(cells[-1])
+                if mine:
+                    counts[address] = counts.get(address, 0) + int(cells[-1])
+            skip = False
+    return counts, total
 
 
-def instructions(command):
-    out = subprocess.run(["valgrind", "--tool=callgrind", "--callgrind-out-file=/dev/null", *command],
-                         stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True).stderr
-    return int(out.split("Collected : ")[1].split()[0])
+def points_passed(exe, command):
+    """How often the program passes a tag point, exactly, and its instructions; kept beside the program."""
+    kept = exe + ".points.json"
+    if os.path.exists(kept) and os.path.getmtime(kept) > os.path.getmtime(exe):
+        return json.load(open(kept))
+    with tempfile.TemporaryDirectory() as work:
+        subprocess.run(["objcopy", "-O", "binary", "--only-section=.debug_cyclescope_tags", "--set-section-flags",
+                        ".debug_cyclescope_tags=alloc", exe, work + "/tags"], check=True, stderr=subprocess.DEVNULL)
+        points = {row[0] for row in struct.iter_unpack("<QIIIHBB", open(work + "/tags", "rb").read())}
+        subprocess.run(["valgrind", "--tool=callgrind", "--dump-instr=yes", f"--callgrind-out-file={work}/out", exe,
+                        *command[1:]], check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        counts, total = instruction_counts(work + "/out", exe)
+    passed = sum(counts.get(p, 0) for p in points)
+    json.dump([passed, total], open(kept, "w"))
+    return passed, total
 
 
 def tsc_hz():
-    for row in subprocess.run(["dmesg"], capture_output=True, text=True).stdout.splitlines():
-        if "tsc: Detected" in row or "tsc: Refined" in row:
-            return float(row.split("Detected")[-1].split()[0]) * 1e6 if "Detected" in row else 0
-    return 0
+    """Of the time-stamp counter, as far as the kernel says: the processor's nominal frequency."""
+    for row in open("/proc/cpuinfo"):
+        if row.startswith("cpu MHz"):
+            return float(row.split(":")[1]) * 1e6
+    return None
+
+
+def alternate(plain, tagged, seconds, least):
+    """Run times in ns, of plain and tagged programs in turn, layouts in turn: [(layout, plain, tagged, plain), ...]"""
+    layouts = len(SHIFTS)
+    for k in range(layouts):
+        cpu_ns(plain[k]), cpu_ns(tagged[k])
+    found, end = [], time.monotonic() + seconds
+    while len(found) < least or time.monotonic() < end:
+        k = len(found) % layouts
+        found.append((cpu_ns(plain[k]), cpu_ns(tagged[k]), cpu_ns(plain[k])))
+    return found
+
+
+def percent(ratios):
+    return 100 * (statistics.median(ratios) - 1)
+
+
+def mean(slow):
+    return 100 * (math.exp(sum(math.log1p(s / 100) for s in slow) / len(slow)) - 1)
+
+
+def interval(ratios):
+    """Half the 90 % interval of the geometric mean of medians, by resampling."""
+    boot = sorted(mean([percent(random.choices(r, k=len(r))) for r in ratios]) for _ in range(400))
+    return (boot[379] - boot[20]) / 2
 
 
 def main(name, level, target):
     quick = "--quick" in sys.argv
-    build(level)
+    linked = build(level)
     if "--build" in sys.argv:
         return
-    runs, seconds = (12, 4) if quick else (200, 22)
-    commands = {p: [shlex.split(programs("command", p, label, "small")) for label in ("plain", level)] for p in PROGRAMS}
-    times = {p: ([], []) for p in PROGRAMS}
-    for p in PROGRAMS:
-        end = time.monotonic() + seconds
-        for i in range(runs):
-            for k in (0, 1) if i % 2 else (1, 0):
-                times[p][k].append(cpu_seconds(commands[p][k]))
-            if time.monotonic() > end and i >= 8:
-                break
-
-    def slowdowns(sample):
-        return {p: 100 * (low(sample(times[p][1])) / low(sample(times[p][0])) - 1) for p in PROGRAMS}
-
-    def mean(slow):
-        return 100 * (math.exp(sum(math.log1p(s / 100) for s in slow.values()) / len(slow)) - 1)
-
-    slow = slowdowns(lambda t: t)
-    boot = sorted(mean(slowdowns(lambda t: random.choices(t, k=len(t)))) for _ in range(400))
-    detail = {"slowdown_percent": {p: round(s, 2) for p, s in slow.items()}, "worst_percent": round(max(slow.values()), 2),
-              "worst_target_percent": 5, "runs": {p: len(times[p][0]) for p in PROGRAMS}}
-    if not quick and "--no-distance" not in sys.argv:
-        hz = tsc_hz()
-        extra, distance = {}, {}
-        for p in PROGRAMS:
-            plain, tagged = (instructions(c) for c in commands[p])
-            extra[p] = round(100 * (tagged / plain - 1), 2)
-            distance[p] = round(low(times[p][0]) * hz / max(1, tagged - plain)) if hz else None
-        detail["extra_instructions_percent"] = extra
-        detail["tsc_cycles_between_tags"] = distance
-    print(json.dumps({"name": name, "value": round(mean(slow), 2), "unit": "% slowdown, geometric mean", "target": target,
-                      "noise": round((boot[379] - boot[20]) / 2, 2), "detail": detail}))
+    arguments = {p: shlex.split(programs("command", p, "plain", "small"))[1:] for p in PROGRAMS}
+    commands = {key: [[exe, *arguments[key[0]]] for exe in exes] for key, exes in linked.items()}
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        points = {} if quick else dict(zip(PROGRAMS, pool.map(lambda p: points_passed(
+            f"{BUILD}/programs/{p}/{level}/{p}", commands[p, level][0]), PROGRAMS)))
+    os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})
+    seconds = float(os.environ.get("SECONDS_EACH", 2 if quick else 21))
+    runs = {p: alternate(commands[p, "plain"], commands[p, level], seconds, 4) for p in PROGRAMS}
+    ratios = {p: [2 * t / (a + b) for a, t, b in runs[p]] for p in PROGRAMS}
+    floor = {p: [b / a for a, _, b in runs[p]] for p in PROGRAMS}
+    slow = {p: percent(ratios[p]) for p in PROGRAMS}
+    detail = {"slowdown_percent": {p: round(s, 2) for p, s in slow.items()},
+              "interval_percent": {p: round(interval([ratios[p]]), 2) for p in PROGRAMS},
+              "worst_percent": round(max(slow.values()), 2), "worst_target_percent": 5,
+              "floor_plain_to_plain_percent": round(mean([percent(f) for f in floor.values()]), 2),
+              "floor_interval_percent": round(interval(list(floor.values())), 2),
+              "runs": {p: len(r) for p, r in runs.items()}}
+    hz = tsc_hz()
+    if points and hz:
+        own = {p: statistics.median(a for a, _, _ in runs[p]) / 1e9 * hz for p in PROGRAMS}
+        detail["tsc_cycles_between_tags"] = {p: round(own[p] / points[p][0]) for p in PROGRAMS}
+        detail["instructions_between_tags"] = {p: round(points[p][1] / points[p][0]) for p in PROGRAMS}
+    print(json.dumps({"name": name, "value": round(mean(slow.values()), 2), "unit": "% slowdown, geometric mean",
+                      "target": target, "noise": round(interval(list(ratios.values())), 2), "detail": detail}))

@@ -37,6 +37,8 @@
 
 int plugin_is_GPL_compatible;
 
+#define LOOK_AHEAD 4u /* blocks on the way to the next point */
+
 static struct cs_point_options options;
 typedef hash_set<int_hash<int, -1, -2>> decl_set;
 static decl_set *taggers; /* DECL_UID of functions that write their own tag first */
@@ -66,6 +68,7 @@ class instrumenter
     bool tagging = false;
     auto_vec<int> region_of; /* by block: number of its loop, 0 = the method */
     auto_vec<int> size_of;
+    auto_vec<bool> silent; /* by block: entered from another region without a point */
     unsigned points = 0;
 
     static bool counts_as_loop(class loop *l);
@@ -81,8 +84,9 @@ class instrumenter
     void after_call(gimple_stmt_iterator *gsi, gcall *call);
     bool comes_back_tagged(gcall *call) const;
     bool writes_at_once(gcall *call) const;
-    bool soon_over(gimple_stmt_iterator gsi) const;
-    bool stretch_is_short(basic_block bb) const;
+    bool soon_over(basic_block bb, gimple_stmt_iterator gsi, int left, unsigned blocks) const;
+    bool soon_over(basic_block bb, gimple_stmt_iterator gsi) const;
+    void find_silent();
 };
 
 bool instrumenter::counts_as_loop(class loop *l)
@@ -131,7 +135,7 @@ void instrumenter::measure()
 
 /* Where a loop stands in the source: its exit condition's line ("for", "while"), else its first statement's.
  * A method: its declaration's. */
-static expanded_location place(class loop *l, tree decl)
+static location_t place(class loop *l, tree decl)
 {
     location_t best = UNKNOWN_LOCATION;
     if (loop_outer(l)) {
@@ -150,13 +154,14 @@ static expanded_location place(class loop *l, tree decl)
                 LOCATION_LOCUS(gimple_location(gsi_stmt(g))) > BUILTINS_LOCATION)
                 best = gimple_location(gsi_stmt(g));
     }
-    return expand_location(best == UNKNOWN_LOCATION ? DECL_SOURCE_LOCATION(decl) : best);
+    return best == UNKNOWN_LOCATION ? DECL_SOURCE_LOCATION(decl) : best;
 }
 
 gimple *instrumenter::make(basic_block bb, enum cs_point_kind kind, bool tag, unsigned add_word)
 {
     class loop *l = region_loop(bb);
-    const expanded_location at = place(l, fun->decl);
+    const location_t where = place(l, fun->decl);
+    const expanded_location at = expand_location(where);
     struct cs_point point = {};
     point.kind = kind;
     point.position_independent = flag_shlib != 0;
@@ -182,6 +187,7 @@ gimple *instrumenter::make(basic_block bb, enum cs_point_kind kind, bool tag, un
     gasm *g = gimple_build_asm_vec(ggc_strdup(text), NULL, outputs, NULL, NULL);
     gimple_asm_set_volatile(g, true);
     gimple_asm_set_inline(g, true);
+    gimple_set_location(g, where); /* samples of a point belong to its region's line */
     for (unsigned i = 0; i < gimple_asm_noutputs(g); i++)
         SSA_NAME_DEF_STMT(TREE_VALUE(gimple_asm_output_op(g, i))) = g;
     points++;
@@ -207,7 +213,9 @@ static bool takes_function(gcall *call)
     return false;
 }
 
-/* Whether code that writes tags may run in the call. */
+/* Whether code that writes tags may run in the call. Functions that are compiled elsewhere and declared in
+ * system headers do so only where they call back: those that are said not to (attribute leaf, as the C
+ * library's are) and the compiler's own do not, unless they are given a function. */
 bool instrumenter::comes_back_tagged(gcall *call) const
 {
     if (gimple_call_internal_p(call) || gimple_call_noreturn_p(call))
@@ -217,7 +225,9 @@ bool instrumenter::comes_back_tagged(gcall *call) const
         return true;
     if (quiet->contains(DECL_UID(callee)))
         return false;
-    const bool elsewhere = fndecl_built_in_p(callee) || DECL_IN_SYSTEM_HEADER(callee);
+    const bool elsewhere =
+        fndecl_built_in_p(callee) ||
+        (DECL_EXTERNAL(callee) && DECL_IN_SYSTEM_HEADER(callee) && (gimple_call_flags(call) & ECF_LEAF) != 0);
     return !elsewhere || takes_function(call) || (gimple_call_flags(call) & ECF_RETURNS_TWICE) != 0;
 }
 
@@ -230,15 +240,17 @@ bool instrumenter::writes_at_once(gcall *call) const
     tree callee = gimple_call_fndecl(call);
     if (!callee)
         return !options.strict;
-    if (fndecl_built_in_p(callee) || DECL_IN_SYSTEM_HEADER(callee))
+    if (fndecl_built_in_p(callee))
         return false;
-    return taggers->contains(DECL_UID(callee)) || (!options.strict && DECL_EXTERNAL(callee));
+    return taggers->contains(DECL_UID(callee)) ||
+           (!options.strict && DECL_EXTERNAL(callee) && !DECL_IN_SYSTEM_HEADER(callee));
 }
 
-/* Whether the stretch from here to the next point or return is too short to matter. */
-bool instrumenter::soon_over(gimple_stmt_iterator gsi) const
+/* Whether on every way from here the next point or return comes before `left` units of work: then a point
+ * here would name what nobody can see. Where another region begins, it has a point, unless that one is
+ * silent. */
+bool instrumenter::soon_over(basic_block bb, gimple_stmt_iterator gsi, int left, unsigned blocks) const
 {
-    int size = 0;
     for (; !gsi_end_p(gsi); gsi_next(&gsi)) {
         gimple *g = gsi_stmt(gsi);
         if (is_gimple_debug(g) || gimple_code(g) == GIMPLE_LABEL || gimple_clobber_p(g))
@@ -247,11 +259,47 @@ bool instrumenter::soon_over(gimple_stmt_iterator gsi) const
             return true;
         if (is_gimple_call(g) && writes_at_once(as_a<gcall *>(g)))
             return true;
-        size += estimate_num_insns(g, &eni_size_weights);
-        if (size > (int)options.short_stretch || is_gimple_call(g))
+        left -= estimate_num_insns(g, &eni_size_weights);
+        if (left < 0 || is_gimple_call(g))
             return false;
     }
-    return false;
+    if (blocks == 0)
+        return false;
+    edge e;
+    edge_iterator ei;
+    FOR_EACH_EDGE(e, ei, bb->succs)
+    {
+        if (e->dest == EXIT_BLOCK_PTR_FOR_FN(fun))
+            continue;
+        if ((e->flags & (EDGE_EH | EDGE_ABNORMAL)) != 0)
+            return false;
+        if (region(e->dest) != region(bb) && !silent[e->dest->index])
+            continue;
+        if (!soon_over(e->dest, gsi_after_labels(e->dest), left, blocks - 1))
+            return false;
+    }
+    return true;
+}
+
+bool instrumenter::soon_over(basic_block bb, gimple_stmt_iterator gsi) const
+{
+    return soon_over(bb, gsi, (int)options.short_stretch, LOOK_AHEAD);
+}
+
+/* Blocks that get no point where they are entered from another region. While this is found out all count as
+ * silent, so that none leans on another. */
+void instrumenter::find_silent()
+{
+    basic_block bb;
+    silent.safe_grow_cleared(last_basic_block_for_fn(fun));
+    auto_vec<bool> found;
+    found.safe_grow_cleared(last_basic_block_for_fn(fun));
+    FOR_EACH_BB_FN(bb, fun)
+    silent[bb->index] = true;
+    FOR_EACH_BB_FN(bb, fun)
+    found[bb->index] = soon_over(bb, gsi_after_labels(bb));
+    FOR_EACH_BB_FN(bb, fun)
+    silent[bb->index] = found[bb->index];
 }
 
 static bool allocates(gcall *call)
@@ -281,18 +329,15 @@ void instrumenter::after_call(gimple_stmt_iterator *gsi, gcall *call)
     const bool count = options.count_allocations && allocates(call);
     bool tag = tagging && comes_back_tagged(call) && !gimple_call_must_tail_p(call);
     const bool last = stmt_ends_bb_p(call);
-    gimple_stmt_iterator next = *gsi;
-    gsi_next(&next);
-    if (gsi_end_p(next) && single_succ_p(bb) && single_succ(bb) != EXIT_BLOCK_PTR_FOR_FN(fun) &&
-        region(single_succ(bb)) == region(bb))
-        next = gsi_start_nondebug_after_labels_bb(single_succ(bb));
-    if (tag && !gsi_end_p(next) && soon_over(next))
-        tag = false;
     edge e = last ? fallthrough(bb) : NULL;
     if (last && (!e || e->dest == EXIT_BLOCK_PTR_FOR_FN(fun)))
         return;
+    gimple_stmt_iterator next = *gsi;
+    gsi_next(&next);
     if (e && region(e->dest) != region(bb))
-        tag = false; /* the edge gets a point of its own */
+        tag = false; /* the edge gets a point of its own, or is silent */
+    else if (tag)
+        tag = e ? !soon_over(e->dest, gsi_after_labels(e->dest)) : !soon_over(bb, next);
     gimple *g = tag || count ? make(bb, CS_POINT_BACK, tag, count ? 3 : 0) : NULL;
     if (!g)
         return;
@@ -311,20 +356,11 @@ void instrumenter::calls(basic_block bb)
 
 /* ---- regions ---- */
 
-/* A block that is left at once for a point or for the caller. */
-bool instrumenter::stretch_is_short(basic_block bb) const
+/* Computed gotos have abnormal edges too, but no other code runs on the way. */
+static bool is_goto(basic_block bb)
 {
-    if (size_of[bb->index] > (int)options.short_stretch)
-        return false;
-    for (gimple_stmt_iterator g = gsi_start_bb(bb); !gsi_end_p(g); gsi_next(&g))
-        if (is_gimple_call(gsi_stmt(g)))
-            return false;
-    edge e;
-    edge_iterator ei;
-    FOR_EACH_EDGE(e, ei, bb->succs)
-    if (e->dest != EXIT_BLOCK_PTR_FOR_FN(fun) && region(e->dest) == region(bb))
-        return false;
-    return true;
+    gimple *last = last_stmt(bb);
+    return last && gimple_code(last) == GIMPLE_GOTO;
 }
 
 void instrumenter::edges()
@@ -338,12 +374,13 @@ void instrumenter::edges()
         bool unsplittable = false;
         FOR_EACH_EDGE(e, ei, bb->preds)
         {
-            const bool arrives = (e->flags & (EDGE_EH | EDGE_ABNORMAL)) != 0;
+            const bool whole = (e->flags & (EDGE_EH | EDGE_ABNORMAL)) != 0;
+            const bool arrives = whole && !is_goto(e->src);
             const bool enters = e->src != ENTRY_BLOCK_PTR_FOR_FN(fun) && region(e->src) != region(bb);
             wanted += arrives || enters;
-            unsplittable |= arrives;
+            unsplittable |= whole && (arrives || enters);
         }
-        if (wanted == 0 || stretch_is_short(bb) || soon_over(gsi_after_labels(bb)))
+        if (wanted == 0 || silent[bb->index])
             continue;
         const bool is_header = region(bb) != 0 && region_loop(bb)->header == bb;
         const enum cs_point_kind kind = is_header ? CS_POINT_LOOP : CS_POINT_BACK;
@@ -370,8 +407,11 @@ void instrumenter::iterations()
 void instrumenter::entry()
 {
     edge e = single_succ_edge(ENTRY_BLOCK_PTR_FOR_FN(fun));
+    const bool tag = tagging && !silent[e->dest->index];
+    if (!tag && !options.count_calls)
+        return;
     /* A function that starts in a loop gets its point from there. */
-    if (gimple *g = make(e->dest, region(e->dest) ? CS_POINT_LOOP : CS_POINT_METHOD, tagging,
+    if (gimple *g = make(e->dest, region(e->dest) ? CS_POINT_LOOP : CS_POINT_METHOD, tag,
                          options.count_calls ? 2 : 0))
         gsi_insert_on_edge(e, g);
 }
@@ -399,6 +439,7 @@ unsigned instrumenter::run()
         taggers->add(DECL_UID(fun->decl));
     else if (!calls_tagged)
         quiet->add(DECL_UID(fun->decl));
+    find_silent();
     if (tagging || options.count_calls)
         entry();
     if (options.every_iteration || options.count_iterations)

@@ -11,7 +11,7 @@
 
 void cs_point_options_init(struct cs_point_options *options)
 {
-    *options = (struct cs_point_options){.loops = true, .min_body = 12, .min_loop = 80, .short_stretch = 6};
+    *options = (struct cs_point_options){.loops = true, .min_body = 20, .min_loop = 80, .short_stretch = 10};
 }
 
 static bool number(const char *value, unsigned *out)

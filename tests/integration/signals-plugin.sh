@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 # The compiler plugin: on code of every awkward shape (nested, recursive, tail-calling, throwing, longjmp, callbacks,
-# computed goto) the tag names the right method or loop at every instant that matters; vectorised loops stay so; options.
+# computed goto, contexts, inlining, signal handlers) the tag names the right method or loop at every instant that matters; vectorised loops stay so; options.
 set -u
 plugin=$(realpath "$BUILD")/plugin/cyclescope.so
 [ -e "$plugin" ] || { echo "the plugin is not built (gcc-12-plugin-dev)"; exit 77; }
@@ -56,10 +56,39 @@ __attribute__((noinline)) int method(int n) { int s = 0; for (int i = 0; i < n; 
 __attribute__((no_instrument_function)) int main(void)
 {
     void *volatile p;
-    for (int i = 0; i < 1000; i++) { method(10); p = malloc(8); free(p); }
-    return cs_get(CS_WORD_CALLS) == 1000 && cs_get(CS_WORD_ITERATIONS) == 10000 ? 0 : 1;
+    for (int i = 0; i < 1000; i++) { method(10); p = malloc(8); free(p); p = calloc(2, 8); p = realloc(p, 99); free(p); }
+    p = aligned_alloc(64, 64);
+    free(p);
+    return cs_get(CS_WORD_CALLS) != 1000 ? 1 : cs_get(CS_WORD_ITERATIONS) != 10000 ? 2 : cs_get(CS_WORD_ALLOCATIONS) != ALLOCATIONS ? 3 : 0;
 }
 END
-gcc -I. -O2 -fplugin="$plugin" -fplugin-arg-cyclescope-count=iterations,calls -o "$work/count" "$work/count.c" "$BUILD/libcyclescope.a" &&
-    "$work/count" || fail "counters"
+sed 's/__attribute__((no_instrument_function)) int main/int main/' "$work/count.c" >"$work/count_all.c"
+gcc -I. -O2 -DALLOCATIONS=0 -fplugin="$plugin" -fplugin-arg-cyclescope-count=iterations,calls -o "$work/count" "$work/count.c" "$BUILD/libcyclescope.a" &&
+    "$work/count" || fail "counters: exit $?"
+# With main: one call and the loop's 1000 iterations more, and all allocations.
+sed -i 's/!= 1000 /!= 1001 /; s/!= 10000 /!= 11000 /' "$work/count_all.c"
+gcc -I. -O2 -DALLOCATIONS=3001 -fplugin="$plugin" -fplugin-arg-cyclescope-count=iterations,calls,allocations -o "$work/count" \
+    "$work/count_all.c" "$BUILD/libcyclescope.a" && "$work/count" || fail "counters with allocations: exit $?"
+cat >"$work/new.cc" <<'END'
+#include "signals/cyclescope.h"
+#include <memory>
+#include <vector>
+struct node { std::unique_ptr<node> next; int value[7]; };
+int main()
+{
+    std::unique_ptr<node> head;
+    for (int i = 0; i < 500; i++) { auto n = std::make_unique<node>(); n->next = std::move(head); head = std::move(n); }
+    while (head) head = std::move(head->next);
+    int *volatile p = new int[40];
+    delete[] p;
+    return cs_get(CS_WORD_ALLOCATIONS) == 501 ? 0 : 1;
+}
+END
+for level in -O0 -O2; do
+    g++ -I. $level -fplugin="$plugin" -fplugin-arg-cyclescope-count=allocations -o "$work/new" "$work/new.cc" "$BUILD/libcyclescope.a" &&
+        "$work/new" || fail "allocations of C++ at $level"
+done
+# What is counted is a signal that others see.
+gcc -I. -O2 -fplugin="$plugin" -fplugin-arg-cyclescope-count=iterations,calls,allocations -S -o - "$work/count_all.c" -DALLOCATIONS=0 |
+    grep -q 'cs_compiled_allocations' || fail "the allocation counter is not defined as a signal"
 exit $bad

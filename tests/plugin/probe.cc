@@ -4,9 +4,12 @@
 // tag table of the executable.
 #include "signals/cyclescope.h"
 
+#include <algorithm>
 #include <setjmp.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <ucontext.h>
 
 extern "C" __attribute__((visibility("hidden"))) const char __ehdr_start;
 static struct note {
@@ -24,6 +27,7 @@ extern "C" __attribute__((no_instrument_function, noinline)) void note(uint64_t 
 }
 #define METHOD note(cs_get(CS_WORD_CODE), __func__, __LINE__, 0, 0)
 #define OUTER(above) note(cs_get(CS_WORD_CODE), __func__, __LINE__, __LINE__ - (above)-1, __LINE__ - (above) + 1)
+#define LOOP_OF(function, lines) note(cs_get(CS_WORD_CODE), function, __LINE__, __LINE__ - (lines), __LINE__ + (lines))
 #define METHOD_OR_LOOP note(cs_get(CS_WORD_CODE), __func__, __LINE__, -1, -1)
 #define LOOP(lines) note(cs_get(CS_WORD_CODE), __func__, __LINE__, __LINE__ - (lines), __LINE__ + (lines))
 
@@ -172,6 +176,84 @@ end:
 }
 }
 
+/* Another context of the same thread: what swapcontext comes back from has run other code. */
+static ucontext_t mainland, island;
+extern "C" NOINLINE void coroutine(void)
+{
+    METHOD;
+    for (int i = 0; i < 3; i++) {
+        LOOP(2);
+        swapcontext(&island, &mainland);
+        LOOP(4);
+    }
+    METHOD;
+}
+extern "C" NOINLINE int resume(void)
+{
+    METHOD;
+    swapcontext(&mainland, &island);
+    METHOD;
+    return leaf(1);
+}
+extern "C" NOINLINE int switcher(void)
+{
+    static char stack[262144];
+    METHOD;
+    getcontext(&island);
+    island.uc_stack.ss_sp = stack;
+    island.uc_stack.ss_size = sizeof stack;
+    island.uc_link = &mainland;
+    makecontext(&island, coroutine, 0);
+    METHOD;
+    return resume() + resume() + resume() + resume();
+}
+
+/* Code of system headers that is compiled here has tags too. */
+struct descending {
+    bool operator()(int a, int b) const { return a > b; }
+};
+extern "C" NOINLINE int sorter(int n)
+{
+    int values[100];
+    METHOD;
+    for (int i = 0; i < 100; i++)
+        values[i] = i * n % 37;
+    METHOD;
+    std::sort(values, values + 100, descending());
+    METHOD;
+    return values[0];
+}
+
+/* A loop of an inlined function is the loop of the method that it was inlined into, at its own line. */
+static inline __attribute__((always_inline)) int inlined(int n)
+{
+    int s = 0;
+    for (int i = 0; i < n; i++) {
+        sink = s += i;
+        LOOP_OF("inliner", 3);
+    }
+    return s;
+}
+extern "C" NOINLINE int inliner(int n)
+{
+    METHOD;
+    int s = inlined(n) + inlined(n + 1);
+    METHOD;
+    return s;
+}
+
+/* A signal handler's tag stays until the next point of what it interrupted. */
+static void handler(int) { METHOD; }
+extern "C" NOINLINE int interrupted(void)
+{
+    signal(SIGUSR1, handler);
+    METHOD;
+    raise(SIGUSR1);
+    int s = leaf(2);
+    METHOD;
+    return s;
+}
+
 struct guard {
     ~guard() { sink = 1; }
 };
@@ -210,10 +292,38 @@ extern "C" NOINLINE int catcher(int n)
     return s;
 }
 
+struct counting {
+    int *n;
+    ~counting() { *n += leaf(1); } /* tagged code while the stack unwinds */
+};
+extern "C" NOINLINE int unwound(int n)
+{
+    METHOD;
+    counting c{&n};
+    return thrower(n);
+}
+extern "C" NOINLINE int rethrower(int n)
+{
+    METHOD;
+    try {
+        try {
+            n += unwound(n);
+        } catch (int) {
+            METHOD;
+            throw;
+        }
+    } catch (int e) {
+        METHOD;
+        n += e;
+    }
+    METHOD;
+    return n;
+}
+
 int main()
 {
     sink = leaf(5) + nested(3) + recursive(30) + tail_caller(2) + setjmper() + callback() + pointer(leaf, 4) + jumps(9) +
-           catcher(4);
+           catcher(4) + switcher() + sorter(5) + inliner(4) + interrupted() + rethrower(3);
     printf("%lld base 0 0 0\n", (long long)(uintptr_t)&__ehdr_start);
     for (unsigned i = 0; i < n_notes; i++)
         printf("%lld %s %d %d %d\n", (long long)notes[i].tag, notes[i].function, notes[i].line, notes[i].from,
