@@ -1,0 +1,168 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""A fleet whose server is killed in the middle: integration/fleet.sh runs it. HOSTS stores grow while each sends what is
+new, the server is killed and started again twice; in the end its sums must be the stores', read by a reader of our own."""
+import json, os, random, shutil, subprocess, sys, tempfile, threading, time
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+import store_reader
+from clickhouse_server import EXECUTABLE, Server
+
+TOOL, BUILD = os.environ["CYCLESCOPE"], os.environ["BUILD"]
+FILLER = BUILD + "/tests/programs/store_filler"
+HOSTS, ROUNDS = 20, 1 if os.environ.get("CS_QUICK") else 2
+failures = []
+
+
+def check(what, got, expected):
+    if got != expected:
+        failures.append(f"{what}: got {got}, expected {expected}")
+
+
+def export(store, host, url, *options, well=True):
+    done = subprocess.run([TOOL, "export", "--store", store, "--to", "clickhouse", "--host", host, *options, url],
+                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    if well and done.returncode != 0:
+        failures.append(f"{host}: export ended with {done.returncode}: {done.stdout.strip()}")
+    return done
+
+
+def store_sums(store):
+    """{(event, label, image id, offset): samples} of all points, summed over epochs."""
+    sums = {}
+    for epoch in os.listdir(store):
+        for folder, _, files in os.walk(os.path.join(store, epoch) if not epoch.startswith(".") else "/nonexistent"):
+            for name in files:
+                if not name.endswith(".prof"):
+                    continue
+                profile = store_reader.read(open(os.path.join(folder, name), "rb").read())
+                if profile["kind"] != "points":
+                    continue
+                for row in profile["rows"]:
+                    key = (profile["event"], profile["label"], os.path.basename(folder), row["offset"])
+                    sums[key] = sums.get(key, 0) + row["samples"]
+    return sums
+
+
+def text(value):
+    return value.decode(errors="replace") if isinstance(value, bytes) else value
+
+
+def server_sums(server, host):
+    answer = server.ask("SELECT event, label, id, offset, sum(count) FROM (SELECT * FROM points WHERE host = '%s' AND attempt IN "
+                        "(SELECT min(attempt) FROM batches GROUP BY host, spool, sequence)) ANY LEFT JOIN images USING image "
+                        "GROUP BY event, label, id, offset FORMAT JSONCompact" % host, "fleet")
+    return {(e, l, i, int(o)): int(n) for e, l, i, o, n in json.loads(answer)["data"]}
+
+
+def one_host(number, place, url, done):
+    store, host = f"{place}/store{number}", f"host{number:02}"
+    rng = random.Random(number)
+    for turn in range(ROUNDS):
+        grow = ["random", str(number * 100 + turn), "25"] if turn % 2 == 0 else ["count", "30"]
+        filler = subprocess.Popen([FILLER, store, *grow], stdout=subprocess.DEVNULL)
+        time.sleep(rng.random() * 0.2)
+        if os.path.isdir(store):
+            export(store, host, url, "--wait", "120")  # beside the growing store
+        if filler.wait():
+            failures.append("store_filler failed")
+        export(store, host, url, "--wait", "120")
+        done.append(number)
+
+
+def the_fleet(server, place):
+    url, done = server.url("fleet"), []
+    threads = [threading.Thread(target=one_host, args=(n, place, url, done)) for n in range(HOSTS)]
+    for t in threads:
+        t.start()
+    for part in (HOSTS * ROUNDS // 5, HOSTS * ROUNDS // 2):
+        while len(done) < part:
+            time.sleep(0.01)
+        server.kill()
+        time.sleep(0.3)
+        server.start()
+    for t in threads:
+        t.join()
+    for n in range(HOSTS):
+        truth = {tuple(map(text, k)): v for k, v in store_sums(f"{place}/store{n}").items()}
+        check(f"host{n:02}: points", server_sums(server, f"host{n:02}"), {k: v for k, v in truth.items() if v})
+    total = sum(sum(store_sums(f"{place}/store{n}").values()) for n in range(HOSTS))
+    check("the sum by host", sum(r["samples"] for e in ("cpu-clock",) for r in fleet(server, "prof", "--by", "host", "--top", "0", "-e", e)["rows"]),
+          sum(v for n in range(HOSTS) for k, v in store_sums(f"{place}/store{n}").items() if text(k[0]) == "cpu-clock"))
+    print(f"{HOSTS} hosts, {total} samples in {server.ask('SELECT count() FROM points', 'fleet').strip()} rows, server killed twice")
+
+
+def fleet(server, *words):
+    done = subprocess.run([TOOL, "fleet", *words, "--json", "--server", server.url("fleet")], stdout=subprocess.PIPE,
+                          stderr=subprocess.STDOUT, text=True)
+    if done.returncode:
+        failures.append(f"fleet {words}: {done.stdout}")
+        return {"rows": []}
+    return json.loads(done.stdout)
+
+
+def nothing_twice(server, place):
+    store, url = f"{place}/store0", server.url("fleet")
+    before = server.ask("SELECT count() FROM points", "fleet")
+    check("sent again", " 0 samples" in export(store, "host00", url).stdout, True)
+    shutil.rmtree(store + "/.fleet")  # its memory is gone, the server's is not
+    check("sent again without a spool", " 0 samples" in export(store, "host00", url).stdout, True)
+    check("rows after sending again", server.ask("SELECT count() FROM points", "fleet"), before)
+    # An acknowledgement that was lost: the batch is there, its file too.
+    subprocess.run([FILLER, store, "count", "5"], stdout=subprocess.DEVNULL, check=True)
+    server.kill()
+    check("server away", export(store, "host00", url, "--wait", "0", well=False).returncode, 1)
+    server.start()
+    spool = f"{store}/.fleet/" + os.listdir(store + "/.fleet")[0]
+    batch = [f for f in os.listdir(spool) if f.startswith("batch-")]
+    check("batches that wait", len(batch), 1)
+    shutil.copy(f"{spool}/{batch[0]}", place + "/kept")
+    export(store, "host00", url)
+    shutil.copy(place + "/kept", f"{spool}/{batch[0]}")
+    export(store, "host00", url)
+    check("after a repeated batch", sum(server_sums(server, "host00").values()), sum(store_sums(store).values()))
+    # An insertion that broke off, and a batch inserted twice: neither counts.
+    server.ask("INSERT INTO points SELECT time, epoch, host, label, event, image, procedure, offset, count, 17 FROM points", "fleet")
+    check("after half an insertion", sum(server_sums(server, "host00").values()), sum(store_sums(store).values()))
+
+
+def bounded_spool(server, place):
+    store, url = f"{place}/bounded", server.url("fleet")
+    subprocess.run([FILLER, store, "count", "10"], stdout=subprocess.DEVNULL, check=True)
+    export(store, "bounded", url)
+    server.kill()
+    for seed in range(3):
+        subprocess.run([FILLER, store, "random", str(seed), "40"], check=True)
+        export(store, "bounded", url, "--wait", "0", "--spool-size", "2000", well=False)
+    spool = f"{store}/.fleet/" + os.listdir(store + "/.fleet")[0]
+    check("batches in a full spool", sum(f.startswith("batch-") for f in os.listdir(spool)), 1)
+    server.start()
+    export(store, "bounded", url, "--spool-size", "2000")
+    check("bounded spool: points", sum(server_sums(server, "bounded").values()), sum(store_sums(store).values()))
+
+
+def refusals(server):
+    for url, words in (("ftp://x", "no URL"), ("http://127.0.0.1:1/", "can't be reached"), (server.url("a-b"), "no name of a database")):
+        done = subprocess.run([TOOL, "fleet", "prof", "--server", url], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+        check(f"{url} refused", (done.returncode, words in done.stdout), (1, True))
+
+
+def main():
+    if not EXECUTABLE:
+        print("no clickhouse-server here: apt-get install clickhouse-server")
+        return 77
+    place = tempfile.mkdtemp()
+    server = Server(place + "/server")
+    try:
+        server.start()
+        the_fleet(server, place)
+        nothing_twice(server, place)
+        bounded_spool(server, place)
+        refusals(server)
+    finally:
+        server.kill()
+        shutil.rmtree(place, ignore_errors=True)
+    print("\n".join(f[:600] for f in failures[:20]))
+    return 1 if failures else 0
+
+
+sys.exit(main())
