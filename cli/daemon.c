@@ -240,6 +240,7 @@ static const struct option_entry options[] = {
     {"intervals-size", 0, "BYTES", "bound of an epoch's intervals: beyond, they get longer (default 4M)"},
     {"memory", 0, "BYTES", "the daemon's own bound (default 32M)"},
     {"pid", 'p', "PID", "only this process and what it starts; needs no rights for your own"},
+    {"bursts", 0, "on|off", "follow threads through bursts of instructions, within the budget (default off)"},
     {"label", 0, "NAME", "keep profiles apart by process, command or cgroup"},
     {"driver", 0, "NAME", "auto, bpf or ring (default auto)"},
     {NULL, 0, NULL, NULL},

@@ -40,6 +40,9 @@ static const struct shown {
     {"last_merge_age_s", "last merge", " s ago", 1, 0},
     {"last_merge_took_ms", "... took", " ms", 1, 0},
     {"interval_ms", "intervals of", " s", 1e-3, 1},
+    {"bursts", "bursts", "", 1, 0},
+    {"burst_held_median_us", "... held a thread, median", " us", 1, 0},
+    {"burst_held_p99_us", "... 99th percentile", " us", 1, 0},
     {"last_failure", "last failure", "", 0, 0},
 };
 

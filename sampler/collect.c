@@ -90,8 +90,8 @@ int cs_collect_find(struct cs_sampler *s, const struct cs_drained *entry, struct
         rc = place_user(s, entry, found);
     }
     if (rc == 0 && found->jit)
-        found->offset =
-            cs_jit_offset(s->jit, &found->image->image, (pid_t)entry->pid, entry->pc, found->offset);
+        found->offset = cs_jit_offset(s->jit, &found->image->image, (pid_t)entry->pid, entry->to_ns,
+                                      entry->pc, found->offset);
     if (rc < 0) {
         found->image = s->unknown_image;
         found->offset = (uint64_t)(-rc - 1);
@@ -145,7 +145,7 @@ int cs_collect_open(struct cs_sampler *s, struct cs_error *err)
     s->kernel = s->images ? cs_kernel_open(s->images, "/proc", "/sys") : NULL;
     s->unknown_image =
         s->images ? cs_images_special(s->images, CS_IMAGE_UNKNOWN, "unknown", "[unknown]", "") : NULL;
-    s->jit = cs_jit_open("/proc", "/tmp");
+    s->jit = cs_jit_open("/proc", "/tmp", s->maps);
     s->profiles = cs_profiles_open(s->events, s->n_events);
     if (!s->maps || !s->kernel || !s->unknown_image || !s->profiles || !s->jit)
         return cs_fail(err, ENOMEM, "out of memory for the image maps");

@@ -40,6 +40,18 @@ static void split_events(struct cs_daemon *daemon)
     }
 }
 
+/* A daemon without bursts is still a daemon. */
+static void open_bursts(struct cs_daemon *daemon, const struct cs_sampler_config *config)
+{
+    struct cs_error err;
+    struct cs_burst_config bursts = {
+        .sampler = daemon->sampler, .target = config->target, .pid = config->pid};
+    if (daemon->settings.bursts && cs_burst_open(&bursts, &daemon->burst, &err) < 0) {
+        daemon->burst = NULL;
+        cs_daemon_say(daemon, "no bursts: %s", err.text);
+    }
+}
+
 int cs_daemon_session_open(struct cs_daemon *daemon, struct cs_error *err)
 {
     const struct cs_daemon_settings *settings = &daemon->settings;
@@ -78,6 +90,7 @@ int cs_daemon_session_open(struct cs_daemon *daemon, struct cs_error *err)
         return rc;
     }
     daemon->sessions++;
+    open_bursts(daemon, &config);
     return 0;
 }
 
@@ -103,6 +116,8 @@ void cs_daemon_session_close(struct cs_daemon *daemon)
     struct cs_error err;
     if (!daemon->sampler)
         return;
+    if (daemon->burst)
+        cs_burst_stop(daemon->burst);
     if (cs_sampler_stop(daemon->sampler, &err) < 0)
         cs_daemon_say(daemon, "%s", err.text);
     cs_daemon_merge(daemon, &err);
@@ -116,6 +131,8 @@ void cs_daemon_session_close(struct cs_daemon *daemon)
     daemon->before = sums;
     cs_intervals_close(daemon->intervals);
     daemon->intervals = NULL;
+    cs_burst_close(daemon->burst);
+    daemon->burst = NULL;
     cs_sampler_close(daemon->sampler);
     daemon->sampler = NULL;
     malloc_trim(0);
@@ -144,6 +161,8 @@ static int merge_once(struct cs_daemon *daemon, struct cs_error *err)
     int rc = cs_sampler_merge(daemon->sampler, err);
     if (rc == 0 && daemon->intervals)
         rc = cs_intervals_merge(daemon->intervals, daemon->store, err);
+    if (rc == 0 && daemon->burst)
+        rc = cs_burst_merge(daemon->burst, daemon->store, err);
     return rc;
 }
 

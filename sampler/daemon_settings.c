@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum form { TEXT, SECONDS, BYTES, PERCENT, NUMBER, LABEL, DRIVER };
+enum form { TEXT, SECONDS, BYTES, PERCENT, NUMBER, SWITCH, LABEL, DRIVER };
 
 const struct cs_setting cs_daemon_setting_list[] = {
     {"store", "DIR", "where profiles go"},
@@ -26,6 +26,7 @@ const struct cs_setting cs_daemon_setting_list[] = {
     {"intervals-size", "BYTES", "bound of an epoch's intervals: beyond, they become longer (default 4M)"},
     {"memory", "BYTES", "the daemon's own bound (default 32M)"},
     {"pid", "PID", "profile this process and what it starts only; the daemon ends with it"},
+    {"bursts", "on|off", "follow threads through bursts of instructions, within the budget (default off)"},
     {"label", "NAME", "keep profiles apart by process, command or cgroup (default none)"},
     {"driver", "NAME", "auto, bpf or ring (default auto)"},
     {NULL, NULL, NULL},
@@ -51,6 +52,7 @@ static const struct field {
     {BYTES, offsetof(struct cs_daemon_settings, intervals_bytes), 4096, 1e12},
     {BYTES, offsetof(struct cs_daemon_settings, memory_bytes), 8e6, 1e12},
     {NUMBER, offsetof(struct cs_daemon_settings, pid), 0, 4194304},
+    {SWITCH, offsetof(struct cs_daemon_settings, bursts), 0, 0},
     {LABEL, offsetof(struct cs_daemon_settings, label), 0, 0},
     {DRIVER, offsetof(struct cs_daemon_settings, driver), 0, 0},
 };
@@ -110,6 +112,7 @@ static bool assign(const struct field *field, char *at, const char *value)
 {
     static const char *const labels[] = {"none", "process", "command", "cgroup", NULL};
     static const char *const drivers[] = {"auto", "bpf", "ring", NULL};
+    static const char *const switches[] = {"off", "on", NULL};
     unsigned choice = 0;
     switch (field->form) {
     case TEXT:
@@ -122,6 +125,11 @@ static bool assign(const struct field *field, char *at, const char *value)
         return NUMBER_IN(percents);
     case NUMBER:
         return NUMBER_IN(plain);
+    case SWITCH:
+        if (!choice_of(value, switches, &choice))
+            return false;
+        *(bool *)(void *)at = choice == 1;
+        return true;
     case LABEL:
         if (!choice_of(value, labels, &choice))
             return false;

@@ -25,6 +25,7 @@ struct cs_daemon_settings {
     double intervals_bytes;        /* bound of an epoch's interval profiles */
     double memory_bytes;           /* the daemon's own bound */
     double pid;                    /* only this process and what it starts; 0 = everything */
+    bool bursts;                   /* burst.h */
     enum cs_label label;
     enum cs_driver_choice driver;
 };

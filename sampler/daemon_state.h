@@ -4,6 +4,7 @@
 #ifndef CS_SAMPLER_DAEMON_STATE_H
 #define CS_SAMPLER_DAEMON_STATE_H
 
+#include "sampler/burst.h"
 #include "sampler/daemon.h"
 #include "sampler/daemon_control.h"
 #include "sampler/daemon_log.h"
@@ -23,6 +24,7 @@ struct cs_daemon {
     struct cs_store *store;
     struct cs_sampler *sampler; /* NULL between a failure and the next try */
     struct cs_intervals *intervals;
+    struct cs_burst *burst; /* NULL: none asked for, or not possible here */
     char event_texts[CS_SETTING_TEXT_MAX];
     const char *events[CS_EVENTS_MAX];
     unsigned n_events;

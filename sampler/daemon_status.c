@@ -94,6 +94,13 @@ void cs_daemon_status(struct cs_daemon *daemon, char text[CS_CONTROL_ANSWER_MAX]
     }
     if (daemon->intervals)
         put(&lines, "interval_ms %" PRIu64 "\n", cs_intervals_length_ms(daemon->intervals));
+    if (daemon->burst) {
+        struct cs_burst_statistics bursts;
+        cs_burst_statistics(daemon->burst, &bursts);
+        put(&lines, "bursts %" PRIu64 "\n", bursts.bursts);
+        put(&lines, "burst_held_median_us %.1f\n", bursts.held_median_us);
+        put(&lines, "burst_held_p99_us %.1f\n", bursts.held_p99_us);
+    }
     put(&lines, "sessions %" PRIu64 "\n", daemon->sessions);
     put(&lines, "epochs_removed %" PRIu64 "\n", daemon->epochs_removed);
     if (daemon->last_failure[0])

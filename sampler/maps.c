@@ -151,6 +151,28 @@ uint32_t cs_maps_label_of(struct cs_maps *maps, pid_t pid, uint64_t time_ns)
     return label;
 }
 
+/* "/anywhere/jit-123.dump": runtimes map it for nothing but to be found. */
+static bool is_jitdump(const char *path)
+{
+    const char *base = strrchr(path, '/');
+    size_t n = base ? strlen(base) : 0;
+    return n > 10 && strncmp(base, "/jit-", 5) == 0 && strcmp(base + n - 5, ".dump") == 0;
+}
+
+bool cs_maps_jitdump(struct cs_maps *maps, pid_t pid, uint64_t time_ns, char *path, size_t size)
+{
+    bool found = false;
+    rcu_read_lock();
+    struct incarnation *i = incarnation_at(maps, pid, time_ns);
+    const struct space *space = i ? __atomic_load_n(&i->space, __ATOMIC_CONSUME) : NULL;
+    for (unsigned m = 0; space && !found && m < space->n_live; m++)
+        if (is_jitdump(space->at[m].image->image.path))
+            found = (size_t)snprintf(path, size, "%s", space->at[m].image->image.path) < size;
+    READ_ENDED();
+    rcu_read_unlock();
+    return found;
+}
+
 const char *cs_maps_label(const struct cs_maps *maps, uint32_t label)
 {
     return cs_labels_text(maps->labels, label);

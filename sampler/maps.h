@@ -51,6 +51,8 @@ int cs_maps_find(struct cs_maps *maps, pid_t pid, uint64_t addr, uint64_t from_n
                  struct cs_found *out);
 /* Label of a process for samples that are no mapping's (the kernel's). */
 uint32_t cs_maps_label_of(struct cs_maps *maps, pid_t pid, uint64_t time_ns);
+/* Path of the jitdump file that the process had mapped, as it saw it; false = none. Any thread. */
+bool cs_maps_jitdump(struct cs_maps *maps, pid_t pid, uint64_t time_ns, char *path, size_t size);
 const char *cs_maps_label(const struct cs_maps *maps, uint32_t label);
 unsigned cs_maps_processes(const struct cs_maps *maps);
 

@@ -2,8 +2,8 @@
 # record on programs whose truth is known, through both drivers: every sample accounted for, the right image
 # and procedure for threads, deleted files, made code, the vDSO, 32-bit programs, containers; refusals in words.
 set -u
-work=$(mktemp -d); trap 'rm -rf "$work"; rm -f /tmp/perf-*.map' EXIT
-target=$BUILD/tests/programs/sampler_target
+work=$(mktemp -d); trap 'rm -rf "$work"; rm -f /tmp/perf-*.map /tmp/jit-*.dump' EXIT
+target=$(realpath "$BUILD/tests/programs/sampler_target")
 bad=0
 fail() { echo "$*"; bad=1; }
 
@@ -53,6 +53,7 @@ spin spin_here
 threads spin_here
 vdso vdso
 jit made_at_run_time
+jitdump made_at_run_time
 replaced spin_here
 MODES
     # Many short programs that exec: all of them placed.

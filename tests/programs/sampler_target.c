@@ -6,6 +6,7 @@
  *              period of 1 ms; prints the share of short_phase as it measured it
  *   vdso       reads the clock all the time
  *   jit        runs code that it made, named in /tmp/perf-PID.map
+ *   jitdump    the same, named in /tmp/jit-PID.dump
  *   forks      starts as many processes as SECONDS says, each of which ends at once
  *   replaced   runs as a copy of itself that is deleted meanwhile, and its name taken by another file */
 #include <fcntl.h>
@@ -108,22 +109,52 @@ static void vdso(double seconds)
             now();
 }
 
-static int jit(double seconds)
+/* mov %rdi,%rax; 1: dec %rax; jnz 1b; ret */
+static const unsigned char code[] = {0x48, 0x89, 0xf8, 0x48, 0xff, 0xc8, 0x75, 0xfb, 0xc3};
+
+static int named_in_map(const unsigned char *at)
 {
-    /* mov %rdi,%rax; 1: dec %rax; jnz 1b; ret */
-    static const unsigned char code[] = {0x48, 0x89, 0xf8, 0x48, 0xff, 0xc8, 0x75, 0xfb, 0xc3};
     char path[64];
-    unsigned char *at =
-        mmap(NULL, 4096, PROT_READ | PROT_WRITE | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (at == MAP_FAILED)
-        return 1;
-    memcpy(at, code, sizeof code);
     snprintf(path, sizeof path, "/tmp/perf-%d.map", (int)getpid());
     FILE *f = fopen(path, "w");
     if (!f)
         return 1;
     fprintf(f, "%llx %zx made_at_run_time\n", (unsigned long long)(uintptr_t)at, sizeof code);
-    fclose(f);
+    return fclose(f);
+}
+
+static int named_in_dump(const unsigned char *at)
+{
+    static const char name[] = "made_at_run_time";
+    char path[64];
+    snprintf(path, sizeof path, "/tmp/jit-%d.dump", (int)getpid());
+    FILE *f = fopen(path, "w+");
+    if (!f)
+        return 1;
+    const uint32_t header[] = {0x4A695444, 1, 40, 62, 0, (uint32_t)getpid(), 0, 0, 0, 0};
+    const uint32_t load[] = {
+        0, (uint32_t)(56 + sizeof name + sizeof code), 0, 0, (uint32_t)getpid(), (uint32_t)getpid()};
+    const uint64_t where[] = {(uintptr_t)at, (uintptr_t)at, sizeof code, 1};
+    fwrite(header, sizeof header, 1, f);
+    fwrite(load, sizeof load, 1, f);
+    fwrite(where, sizeof where, 1, f);
+    fwrite(name, sizeof name, 1, f);
+    fwrite(code, sizeof code, 1, f);
+    if (fflush(f) != 0)
+        return 1;
+    /* How the file is found. */
+    return mmap(NULL, 4096, PROT_READ | PROT_EXEC, MAP_PRIVATE, fileno(f), 0) == MAP_FAILED;
+}
+
+static int jit(double seconds, int (*named)(const unsigned char *at))
+{
+    unsigned char *at =
+        mmap(NULL, 4096, PROT_READ | PROT_WRITE | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (at == MAP_FAILED)
+        return 1;
+    memcpy(at, code, sizeof code);
+    if (named(at))
+        return 1;
     void (*made)(uint64_t) = (void (*)(uint64_t))(uintptr_t)at;
     for (double end = now() + seconds; now() < end;)
         made(1000000);
@@ -182,7 +213,9 @@ int main(int argc, char **argv)
     else if (strcmp(mode, "forks") == 0)
         forks((long)seconds);
     else if (strcmp(mode, "jit") == 0)
-        return jit(seconds);
+        return jit(seconds, named_in_map);
+    else if (strcmp(mode, "jitdump") == 0)
+        return jit(seconds, named_in_dump);
     else if (strcmp(mode, "replaced") == 0)
         return replaced(seconds);
     else

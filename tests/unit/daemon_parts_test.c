@@ -29,7 +29,7 @@ static void a_configuration_is_read_and_options_win(void **unused)
                        "\n"
                        "  budget=0.2%\n"
                        "merge-interval = 5m\n"
-                       "keep-age = 30d\nkeep-size = 2G\nlabel = cgroup\ndriver = ring\n"
+                       "keep-age = 30d\nkeep-size = 2G\nlabel = cgroup\ndriver = ring\nbursts = on\n"
                        "events = cycles,{a,b}";
     assert_int_equal(cs_daemon_settings_parse(&s, text, "x.conf", &err), 0);
     assert_string_equal(s.store, "/var/lib/cyclescope/store");
@@ -37,6 +37,8 @@ static void a_configuration_is_read_and_options_win(void **unused)
     assert_true(s.merge_s == 300 && s.keep_age_s == 30 * 86400.0 && s.keep_bytes == 2e9);
     assert_int_equal(s.label, CS_LABEL_CGROUP);
     assert_int_equal(s.driver, CS_DRIVER_RING);
+    assert_true(s.bursts);
+    assert_int_equal(cs_daemon_settings_set(&s, "bursts", "perhaps", &err), -EINVAL);
     assert_string_equal(s.events, "cycles,{a,b}");
     assert_int_equal(cs_daemon_settings_set(&s, "merge-interval", "100ms", &err), 0);
     assert_true(s.merge_s == 0.1);

@@ -435,22 +435,22 @@ static void a_method_has_one_offset_in_every_process_that_made_it(void **state)
     char tmp[80];
     snprintf(tmp, sizeof tmp, "%s/tmp", root);
     struct cs_image image = {.id = "x1", .kind = CS_IMAGE_JIT, .path = "[jit] x", .build_id = ""};
-    struct cs_jit *jit = cs_jit_open(proc, tmp);
-    uint64_t in_5 = cs_jit_offset(jit, &image, 5, 0x1010, 7);
+    struct cs_jit *jit = cs_jit_open(proc, tmp, NULL);
+    uint64_t in_5 = cs_jit_offset(jit, &image, 5, 100, 0x1010, 7);
     assert_true(in_5 >> 63);
-    assert_int_equal(cs_jit_offset(jit, &image, 5, 0x1011, 7), in_5 + 1);
-    assert_true(cs_jit_offset(jit, &image, 5, 0x2010, 7) != in_5);
-    assert_int_equal(cs_jit_offset(jit, &image, 5, 0x5000, 7), 7); /* nothing there */
-    assert_true(cs_jit_offset(jit, &image, 6, 0x9010, 7) != in_5); /* replaced by a later method */
+    assert_int_equal(cs_jit_offset(jit, &image, 5, 100, 0x1011, 7), in_5 + 1);
+    assert_true(cs_jit_offset(jit, &image, 5, 100, 0x2010, 7) != in_5);
+    assert_int_equal(cs_jit_offset(jit, &image, 5, 100, 0x5000, 7), 7); /* nothing there */
+    assert_true(cs_jit_offset(jit, &image, 6, 100, 0x9010, 7) != in_5); /* replaced by a later method */
     put("tmp/perf-6.map", "9000 100 Foo::bar\n");
     cs_jit_close(jit);
-    jit = cs_jit_open(proc, tmp);
-    assert_int_equal(cs_jit_offset(jit, &image, 6, 0x9010, 7), in_5);
+    jit = cs_jit_open(proc, tmp, NULL);
+    assert_int_equal(cs_jit_offset(jit, &image, 6, 100, 0x9010, 7), in_5);
     /* A map that has grown is read again with the next drain. */
     put("tmp/perf-6.map", "9000 100 Foo::bar\na000 100 Foo::new\n");
-    assert_int_equal(cs_jit_offset(jit, &image, 6, 0xa010, 7), 7);
+    assert_int_equal(cs_jit_offset(jit, &image, 6, 100, 0xa010, 7), 7);
     cs_jit_refresh(jit);
-    assert_true(cs_jit_offset(jit, &image, 6, 0xa010, 7) >> 63);
+    assert_true(cs_jit_offset(jit, &image, 6, 100, 0xa010, 7) >> 63);
     cs_jit_close(jit);
 }
 
