@@ -17,3 +17,6 @@ bench-accuracy: all ## frequencies against callgrind's counts: runs of a minute,
 	@BUILD=$(BUILD) bench/_accuracy_truth.py
 	@for row in instructions absolute edges confidence; do \
 	  BUILD=$(BUILD) CS_ACCURACY_SECONDS=60 CS_ACCURACY_SETS=5 bench/run accuracy-$$row; done
+.PHONY: bench-compare
+bench-compare: all ## what got slower since a revision: make bench-compare BASE=REV
+	@BUILD=$(BUILD) bench/_compare.py $(BASE)

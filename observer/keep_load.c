@@ -153,7 +153,7 @@ static void take_of_run(struct reading *r, const char *what, const char *of, con
         r->kept->cycles_per_second = row[4] ? (double)row[6] / (double)row[4] : 0;
         s->samples = row[7];
     } else if (strcmp(what, "verdict") == 0) {
-        for (int v = 0; v < CS_DTE_VERDICTS; v++)
+        for (enum cs_dte_verdict v = 0; v < CS_DTE_VERDICTS; v++)
             if (strcmp(of, cs_dte_name(v)) == 0) {
                 s->tally.intervals[v] = row[4];
                 s->tally.cycles[v] = row[5];
