@@ -208,6 +208,15 @@ static int read_stubs(struct imports *im, const struct elf_file *file, const str
     return 0;
 }
 
+/* Linkers sort them, mostly. */
+static bool relatives_sorted(const struct imports *im)
+{
+    for (size_t i = 1; i < im->n_relatives; i++)
+        if (im->relatives[i - 1].offset > im->relatives[i].offset)
+            return false;
+    return true;
+}
+
 int imports_init(struct imports *im, const struct elf_file *file)
 {
     *im = (struct imports){0};
@@ -224,7 +233,7 @@ int imports_init(struct imports *im, const struct elf_file *file)
     }
     if (im->n_slots)
         qsort(im->slots, im->n_slots, sizeof *im->slots, by_offset);
-    if (im->n_relatives)
+    if (im->n_relatives && !relatives_sorted(im))
         qsort(im->relatives, im->n_relatives, sizeof *im->relatives, by_relative);
     for (size_t i = 0; i < file->n_sections && rc == 0; i++)
         if (strncmp(file->sections[i].name, ".plt", 4) == 0 || strcmp(file->sections[i].name, ".iplt") == 0)

@@ -13,6 +13,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define MADE_BLOCK 16384 /* bytes */
+
 struct candidate {
     uint64_t start, size;
     const char *name;
@@ -26,7 +28,7 @@ struct gathering {
     struct procedures *p;
     const struct elf_file *image;
     struct candidate *list;
-    size_t n, room;
+    size_t n, room, n_settled; /* the first n_settled are in order, one a start */
     struct cs_ranges covered;
 };
 
@@ -49,19 +51,43 @@ static int add(struct gathering *g, struct candidate c)
     return 0;
 }
 
-static const char *make_name(struct procedures *p, const char *format, const char *text, uint64_t number)
+/* Room for a string of ours: from a block of many, as a stripped library needs thousands. */
+static char *name_room(struct procedures *p, size_t n)
 {
-    char buffer[512], *copy;
-    snprintf(buffer, sizeof buffer, format, text, number);
-    if ((p->n_made & (p->n_made - 1)) == 0) {
-        char **grown = realloc(p->made_names, (p->n_made ? 2 * p->n_made : 1) * sizeof *grown);
-        if (!grown)
+    if (!p->made || n > p->made->room - p->made->used) {
+        size_t room = n > MADE_BLOCK ? n : MADE_BLOCK;
+        struct made_names *block = malloc(sizeof *block + room);
+        if (!block)
             return NULL;
-        p->made_names = grown;
+        *block = (struct made_names){p->made, 0, room};
+        p->made = block;
     }
-    if ((copy = strdup(buffer)) != NULL)
-        p->made_names[p->n_made++] = copy;
-    return copy;
+    char *at = p->made->text + p->made->used;
+    p->made->used += n;
+    return at;
+}
+
+static const char *join_name(struct procedures *p, const char *text, const char *end)
+{
+    size_t n = strlen(text), m = strlen(end) + 1;
+    char *name = name_room(p, n + m);
+    if (name) {
+        memcpy(name, text, n);
+        memcpy(name + n, end, m);
+    }
+    return name;
+}
+
+/* "sub_1a2b": written by hand, as printf would be most of the time of reading an image. */
+static const char *address_name(struct procedures *p, uint64_t address)
+{
+    char digits[17];
+    int n = 16;
+    digits[n] = 0;
+    do
+        digits[--n] = "0123456789abcdef"[address & 15];
+    while ((address >>= 4) != 0);
+    return join_name(p, "sub_", digits + n);
 }
 
 static const struct elf_section *code_section_at(const struct elf_file *image, uint64_t offset)
@@ -136,20 +162,50 @@ static int by_start(const void *a, const void *b)
     return strcmp(x->name, y->name);
 }
 
+static bool in_order(const struct candidate *list, size_t n)
+{
+    for (size_t i = 1; i < n; i++)
+        if (by_start(&list[i - 1], &list[i]) > 0)
+            return false;
+    return true;
+}
+
+/* The new candidates are sorted and merged into those that are in order already. */
+static int merge_new(struct gathering *g)
+{
+    struct candidate *fresh = g->list + g->n_settled;
+    size_t n_fresh = g->n - g->n_settled, a = 0, b = 0, kept = 0;
+    if (!in_order(fresh, n_fresh))
+        qsort(fresh, n_fresh, sizeof *fresh, by_start);
+    /* The first time in place: nothing is overtaken. */
+    struct candidate *merged = g->n_settled ? malloc((g->n + 1) * sizeof *merged) : g->list;
+    if (!merged)
+        return -ENOMEM;
+    while (a < g->n_settled || b < n_fresh) {
+        bool old = b == n_fresh || (a < g->n_settled && by_start(&g->list[a], &fresh[b]) <= 0);
+        const struct candidate *c = old ? &g->list[a++] : &fresh[b++];
+        if (kept && merged[kept - 1].start == c->start) {
+            if (merged[kept - 1].size < c->size)
+                merged[kept - 1].size = c->size;
+        } else
+            merged[kept++] = *c;
+    }
+    if (merged != g->list) {
+        free(g->list);
+        g->list = merged;
+        g->room = g->n + 1;
+    }
+    g->n = g->n_settled = kept;
+    return 0;
+}
+
 /* Sorts, keeps one a start, gives the sizeless their size, and notes what is covered. */
 static int settle(struct gathering *g)
 {
-    size_t kept = 0;
-    if (g->n)
-        qsort(g->list, g->n, sizeof *g->list, by_start);
-    for (size_t i = 0; i < g->n; i++) {
-        if (kept && g->list[kept - 1].start == g->list[i].start) {
-            if (g->list[kept - 1].size < g->list[i].size)
-                g->list[kept - 1].size = g->list[i].size;
-        } else
-            g->list[kept++] = g->list[i];
-    }
-    g->n = kept;
+    if (g->n == g->n_settled)
+        return 0;
+    if (merge_new(g) < 0)
+        return -ENOMEM;
     g->covered.n = 0;
     for (size_t i = 0; i < g->n; i++) {
         struct candidate *c = &g->list[i];
@@ -175,7 +231,7 @@ static int add_stubs(struct gathering *g, const struct imports *imports)
         uint64_t start = imports->stubs[i].offset;
         if (cs_ranges_find(&g->covered, start) != CS_RANGE_NONE)
             continue;
-        const char *name = make_name(g->p, "%s@plt", imports->stubs[i].name, 0);
+        const char *name = join_name(g->p, imports->stubs[i].name, "@plt");
         if (!name || add(g, (struct candidate){.start = start,
                                                .size = imports_stub_size(imports, i),
                                                .name = name,
@@ -192,8 +248,7 @@ static int add_description(uint64_t start, uint64_t size, bool continues, void *
     if (cs_ranges_find(&g->covered, start) != CS_RANGE_NONE || !section ||
         strncmp(section->name, ".plt", 4) == 0)
         return 0;
-    const char *name =
-        make_name(g->p, start == g->image->header.e_entry ? "_start" : "sub_%s%" PRIx64, "", start);
+    const char *name = start == g->image->header.e_entry ? "_start" : address_name(g->p, start);
     return !name ? -ENOMEM
                  : add(g, (struct candidate){.start = start,
                                              .size = size,
@@ -244,13 +299,26 @@ static int by_name(const void *a, const void *b, void *list)
     return order ? order : (x->start > y->start) - (x->start < y->start);
 }
 
-static void join_cold(struct candidate *list, size_t n, const uint32_t *order)
+static bool is_cold(const char *name)
 {
+    const char *cold = strstr(name, ".cold");
+    return cold && cold != name && (!cold[5] || cold[5] == '.');
+}
+
+static int join_cold(struct candidate *list, size_t n)
+{
+    uint32_t *order = NULL; /* by name: most images have no cold parts and need none */
     for (size_t i = 0; i < n; i++) {
-        const char *cold = strstr(list[i].name, ".cold");
-        if (!cold || cold == list[i].name || (cold[5] && cold[5] != '.'))
+        if (!is_cold(list[i].name))
             continue;
-        size_t length = (size_t)(cold - list[i].name), low = 0, high = n;
+        if (!order) {
+            if ((order = malloc(n * sizeof *order)) == NULL)
+                return -ENOMEM;
+            for (size_t k = 0; k < n; k++)
+                order[k] = (uint32_t)k;
+            qsort_r(order, n, sizeof *order, by_name, list);
+        }
+        size_t length = (size_t)(strstr(list[i].name, ".cold") - list[i].name), low = 0, high = n;
         while (low < high) {
             size_t middle = low + (high - low) / 2;
             const char *name = list[order[middle]].name;
@@ -268,6 +336,8 @@ static void join_cold(struct candidate *list, size_t n, const uint32_t *order)
                 list[i].parent = order[low];
         }
     }
+    free(order);
+    return 0;
 }
 
 /* Without symbols: a piece that continues another's frame belongs to the procedure into whose middle it
@@ -299,17 +369,12 @@ static int finish(struct gathering *g)
 {
     struct procedures *p = g->p;
     size_t n = g->n, n_procedures = 0, n_parts = 0;
-    uint32_t *order = malloc((n + 1) * sizeof *order), *final = malloc((n + 1) * sizeof *final);
+    uint32_t *final = malloc((n + 1) * sizeof *final);
     int rc = -ENOMEM;
     p->list = calloc(n + 1, sizeof *p->list);
     p->parts = calloc(n + 1, sizeof *p->parts);
-    p->by_name = malloc((n + 1) * sizeof *p->by_name);
-    if (!order || !final || !p->list || !p->parts || !p->by_name)
+    if (!final || !p->list || !p->parts || join_cold(g->list, n) < 0)
         goto out;
-    for (size_t i = 0; i < n; i++)
-        order[i] = (uint32_t)i;
-    qsort_r(order, n, sizeof *order, by_name, g->list);
-    join_cold(g->list, n, order);
     if (g->image)
         join_nameless(g);
     for (size_t i = 0; i < n; i++) {
@@ -343,13 +408,8 @@ static int finish(struct gathering *g)
     }
     cs_ranges_nest(&p->ranges);
     p->n = n_procedures;
-    size_t k = 0;
-    for (size_t i = 0; i < n; i++)
-        if (p->list[final[order[i]]].start == g->list[order[i]].start)
-            p->by_name[k++] = final[order[i]];
     rc = 0;
 out:
-    free(order);
     free(final);
     return rc;
 }
@@ -390,7 +450,7 @@ int procedures_init_names(struct procedures *p, const struct named_range *names,
     int rc = 0;
     *p = (struct procedures){0};
     for (size_t i = 0; i < n && rc == 0; i++) {
-        const char *name = make_name(p, "%s", names[i].name, 0);
+        const char *name = join_name(p, names[i].name, "");
         rc = !name ? -ENOMEM
                    : add(&g, (struct candidate){.start = names[i].start,
                                                 .size = names[i].size,
@@ -410,9 +470,10 @@ int procedures_init_names(struct procedures *p, const struct named_range *names,
 
 void procedures_fini(struct procedures *p)
 {
-    for (size_t i = 0; i < p->n_made; i++)
-        free(p->made_names[i]);
-    free(p->made_names);
+    for (struct made_names *next; p->made; p->made = next) {
+        next = p->made->next;
+        free(p->made);
+    }
     free(p->list);
     free(p->parts);
     free(p->by_name);
@@ -426,9 +487,34 @@ const struct cs_procedure *procedures_at(const struct procedures *p, uint64_t of
     return i == CS_RANGE_NONE ? NULL : &p->list[p->ranges.range[i].id];
 }
 
-const struct cs_procedure *procedures_named(const struct procedures *p, const char *name, unsigned i,
+static int by_plain_name(const void *a, const void *b, void *list)
+{
+    const struct cs_procedure *l = list;
+    uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+    int order = strcmp(l[x].name, l[y].name);
+    return order ? order : (x > y) - (x < y);
+}
+
+/* The first look-up by name sorts: reports that only place samples never need it. */
+static bool sort_names(struct procedures *p)
+{
+    if (p->by_name)
+        return true;
+    p->by_name = malloc((p->n + 1) * sizeof *p->by_name);
+    for (size_t i = 0; p->by_name && i < p->n; i++)
+        p->by_name[i] = (uint32_t)i;
+    if (p->by_name)
+        qsort_r(p->by_name, p->n, sizeof *p->by_name, by_plain_name, p->list);
+    return p->by_name != NULL;
+}
+
+const struct cs_procedure *procedures_named(struct procedures *p, const char *name, unsigned i,
                                             unsigned *n_found)
 {
+    if (n_found)
+        *n_found = 0;
+    if (!sort_names(p))
+        return NULL;
     size_t low = 0, high = p->n;
     while (low < high) {
         size_t middle = low + (high - low) / 2;

@@ -10,14 +10,19 @@
 #include "analysis/imports.h"
 #include "analysis/ranges.h"
 
+struct made_names {
+    struct made_names *next;
+    size_t used, room;
+    char text[];
+};
+
 struct procedures {
     struct cs_procedure *list; /* ascending by start */
     size_t n;
     struct cs_part *parts;
     struct cs_ranges ranges; /* of parts; id = index in list */
-    uint32_t *by_name;       /* indexes of list in strcmp order */
-    char **made_names;       /* the strings that are ours */
-    size_t n_made;
+    uint32_t *by_name;       /* indexes of list in strcmp order; NULL until asked for */
+    struct made_names *made; /* the strings that are ours */
 };
 
 /* `image` gives code and sections, `debug` and `mini` (each may be NULL) further symbols. Names point into
@@ -34,7 +39,7 @@ void procedures_fini(struct procedures *p);
 
 const struct cs_procedure *procedures_at(const struct procedures *p, uint64_t offset);
 /* First in by_name order with that very name and how many follow; NULL when none. */
-const struct cs_procedure *procedures_named(const struct procedures *p, const char *name, unsigned i,
+const struct cs_procedure *procedures_named(struct procedures *p, const char *name, unsigned i,
                                             unsigned *n_found);
 
 #endif

@@ -4,6 +4,7 @@
 #include "analysis/ranges.h"
 
 #include <errno.h>
+#include <stdbool.h>
 #include <stdlib.h>
 
 int cs_ranges_add(struct cs_ranges *ranges, uint64_t low, uint64_t high, uint32_t id)
@@ -34,7 +35,10 @@ static int outer_first(const void *a, const void *b)
 
 void cs_ranges_nest(struct cs_ranges *ranges)
 {
-    if (ranges->n)
+    bool sorted = true;
+    for (uint32_t i = 1; i < ranges->n && sorted; i++)
+        sorted = outer_first(&ranges->range[i - 1], &ranges->range[i]) <= 0;
+    if (!sorted)
         qsort(ranges->range, ranges->n, sizeof *ranges->range, outer_first);
     uint32_t open = CS_RANGE_NONE; /* top of the stack, which is threaded through `parent` */
     for (uint32_t i = 0; i < ranges->n; i++) {

@@ -17,7 +17,7 @@ while [ $SECONDS -lt $end ]; do
     i=$((i + 1))
     set -- store/*.c cli/*.c analysis/*.c
     shift $((i % $#))
-    gcc -std=gnu11 -D_GNU_SOURCE -I. -Ibuild -O2 -c -o /dev/null "$1" 2>/dev/null || true
+    gcc -std=gnu11 -D_GNU_SOURCE -I. -Ibuild -O2 -c -o "$0.o" "$1" 2>/dev/null || true
     python3 -c 'd = {}
 for i in range(150000): d[str(i)] = hash(i) ^ len(d)
 print(sum(sorted(d.values())))' >/dev/null

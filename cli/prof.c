@@ -26,6 +26,12 @@ static void push(struct layout *l, struct column c)
     l->columns[l->n++] = c;
 }
 
+/* Events that other reports need and a table of samples doesn't: where bursts began. */
+static bool is_inner(const char *event)
+{
+    return strncmp(event, "burst-", 6) == 0;
+}
+
 static struct layout make_layout(const struct profile *p, enum profile_by by)
 {
     struct layout l = {.n = 0};
@@ -34,7 +40,9 @@ static struct layout make_layout(const struct profile *p, enum profile_by by)
         unsigned e = k == 0 ? p->main_event : k <= p->main_event ? k - 1 : k;
         l.event_column[k] = e;
         push(&l, (struct column){.key = p->events[e].name,
-                                 .head = k < EVENTS_SHOWN ? p->events[e].name : NULL,
+                                 .head = k < EVENTS_SHOWN && (k == 0 || !is_inner(p->events[e].name))
+                                             ? p->events[e].name
+                                             : NULL,
                                  .group = "samples",
                                  .kind = COLUMN_COUNT});
         if (k == 0) {
@@ -153,13 +161,14 @@ static int report(const struct parsed *args, struct profile *p, enum profile_by 
 {
     struct profile_rows rows;
     struct cs_error err = {0};
-    if (profile_sum(p, by, &rows, &err) < 0)
+    uint64_t top = (uint64_t)option_number(args, "top", ROWS_SHOWN, 0, 1e12);
+    bool all = option_given(args, "json") || option_given(args, "csv");
+    if (profile_sum_top(p, by, all ? 0 : (size_t)top, &rows, &err) < 0)
         return failed(&err);
     struct output *out = output_open(args);
     describe(out, p, &rows);
     struct layout layout = make_layout(p, by);
     struct sheet *sheet = output_sheet(out, "rows", layout.columns, layout.n);
-    uint64_t top = (uint64_t)option_number(args, "top", ROWS_SHOWN, 0, 1e12);
     fill(sheet, &layout, by, &rows, output_form(out) == OUTPUT_TEXT && top ? (size_t)top : SIZE_MAX);
     sheet_limit(sheet, top, "--top 0 shows all");
     output_set(out, "total", json_integer((json_int_t)rows.total[p->main_event]));

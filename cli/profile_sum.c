@@ -5,6 +5,7 @@
 #include "cli/profile.h"
 
 #include <errno.h>
+#include <malloc.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -12,6 +13,8 @@
 #include <unistd.h>
 
 #define WORKERS_MAX 16
+#define KEEP_BYTES (64 << 20)
+#define TOP_BY_INSERTION 200 /* more rows are sorted all together */
 
 /* Rows of one image (or, BY_PROCESS, of all that a worker had). */
 struct bag {
@@ -293,12 +296,39 @@ static int by_samples(const void *left, const void *right, void *arg)
                                 : (a->start > b->start) - (a->start < b->start);
 }
 
+/* Brings the first `most` rows of the order to the front, in order: the front is a sorted list that takes in
+ * what is better than its last. */
+static void sort_top(struct profile_rows *rows, size_t most, struct order *order)
+{
+    for (size_t i = 0; i < rows->n; i++) {
+        size_t front = i < most ? i : most, at = front;
+        if (i >= most && by_samples(&rows->row[i], &rows->row[most - 1], order) >= 0)
+            continue;
+        struct profile_row row = rows->row[i];
+        if (i >= most)
+            rows->row[i] = rows->row[--at];
+        for (; at > 0 && by_samples(&row, &rows->row[at - 1], order) < 0; at--)
+            rows->row[at] = rows->row[at - 1];
+        rows->row[at] = row;
+    }
+}
+
 int profile_sum(struct profile *profile, enum profile_by by, struct profile_rows *rows, struct cs_error *err)
+{
+    return profile_sum_top(profile, by, 0, rows, err);
+}
+
+int profile_sum_top(struct profile *profile, enum profile_by by, size_t most, struct profile_rows *rows,
+                    struct cs_error *err)
 {
     *rows = (struct profile_rows){.n_events = profile->n_events};
     rows->total = calloc(profile->n_events, sizeof *rows->total);
     if (!rows->total)
         return cs_fail(err, ENOMEM, "out of memory for %u events", profile->n_events);
+    /* Each image's symbol table comes and goes: keeping the memory saves the kernel clearing it again. */
+    mallopt(M_MMAP_THRESHOLD, KEEP_BYTES);
+    mallopt(M_TRIM_THRESHOLD, KEEP_BYTES);
+    mallopt(M_TOP_PAD, KEEP_BYTES / 8);
     struct job job = {.profile = profile, .by = by, .rows = rows, .err = err};
     atomic_init(&job.next, 0);
     pthread_mutex_init(&job.lock, NULL);
@@ -324,7 +354,10 @@ int profile_sum(struct profile *profile, enum profile_by by, struct profile_rows
     for (unsigned e = 0; e < rows->n_events; e++)
         profile->events[e].samples = rows->total[e];
     struct order order = {profile->main_event, profile->n_events};
-    qsort_r(rows->row, rows->n, sizeof *rows->row, by_samples, &order);
+    if (most && most <= TOP_BY_INSERTION)
+        sort_top(rows, most, &order);
+    else
+        qsort_r(rows->row, rows->n, sizeof *rows->row, by_samples, &order);
     return 0;
 }
 
