@@ -4,12 +4,19 @@
 #ifndef CS_CLI_PAGE_H
 #define CS_CLI_PAGE_H
 
+#include "analysis/transfers.h"
 #include "cli/output.h"
 #include "cli/profile.h"
 
 /* Procedures, their details (the hottest `n_details`), totals. */
 int page_procedures(json_t *page, const struct parsed *args, struct profile *profile,
                     struct profile_rows *rows, unsigned n_details, struct cs_error *err);
+/* A procedure's control-flow graph: "svg", how many blocks are "shown" of "blocks"; null where there is none.
+ */
+json_t *page_cfg(struct profile *profile, const struct profile_row *row,
+                 const struct cs_transfers *transfers);
+/* "timeline": charts of the interval profiles, newest epoch unless one is named; "phases". */
+void page_timeline(json_t *page, const char *store, const char *epoch);
 /* "stacks": [[[frames, root first], samples], ...] */
 int page_stacks(json_t *page, struct profile *profile, struct cs_error *err);
 /* "observed": tags, histograms; null when nothing was observed. */

@@ -17,6 +17,8 @@
     5.0 /* then the remaining procedures get no culprits: a page is built in under ten                       \
          */
 
+#define DRAW_SECONDS 3.0 /* then they get no graphs */
+
 struct subject {
     struct profile *profile;
     const struct profile_row *row;
@@ -170,6 +172,10 @@ static json_t *detail_json(const struct parsed *args, struct profile *p, const s
     json_t *detail = json_object();
     struct cs_account *account = now_s() < until ? explain(args, &s, detail) : NULL;
     json_object_set_new(detail, "samples", json_integer((json_int_t)a.total[p->main_event]));
+    json_object_set_new(detail, "cfg",
+                        now_s() < until - EXPLAIN_SECONDS + DRAW_SECONDS && cs_code_is_x86_64(s.code)
+                            ? page_cfg(p, row, transfers)
+                            : json_null());
     json_object_set_new(detail, "file", a.file ? json_text(a.file) : json_null());
     json_object_set_new(detail, "trouble", json_text(a.trouble));
     json_object_set_new(detail, "lines", lines_json(&s));
@@ -189,7 +195,12 @@ int page_procedures(json_t *page, const struct parsed *args, struct profile *p, 
     (void)cs_transfers_load(p->store, CS_TRANSFERS_CHAIN, &transfers, &ignored);
     json_t *events = json_array(), *totals = json_array(), *images = json_array(), *table = json_array();
     json_t *details = json_array();
+    unsigned main_event = 0;
     for (unsigned e = 0; e < p->n_events; e++) {
+        if (e == p->main_event)
+            main_event = (unsigned)json_array_size(events);
+        else if (profile_is_inner(p->events[e].name))
+            continue;
         json_array_append_new(events, json_text(p->events[e].name));
         json_array_append_new(totals, json_integer((json_int_t)rows->total[e]));
     }
@@ -206,7 +217,8 @@ int page_procedures(json_t *page, const struct parsed *args, struct profile *p, 
                                            : json_null());
         json_array_append_new(row, json_integer(r->image - p->images));
         for (unsigned e = 0; e < p->n_events; e++)
-            json_array_append_new(row, json_integer((json_int_t)r->samples[e]));
+            if (e == p->main_event || !profile_is_inner(p->events[e].name))
+                json_array_append_new(row, json_integer((json_int_t)r->samples[e]));
         json_t *detail = NULL;
         if (json_array_size(details) < n_details && r->name && r->image->image.kind == CS_IMAGE_ELF)
             detail = detail_json(args, p, r, transfers, until);
@@ -221,7 +233,7 @@ int page_procedures(json_t *page, const struct parsed *args, struct profile *p, 
         cs_transfers_close(transfers);
     json_object_set_new(page, "events", events);
     json_object_set_new(page, "totals", totals);
-    json_object_set_new(page, "main_event", json_integer(p->main_event));
+    json_object_set_new(page, "main_event", json_integer((json_int_t)main_event));
     json_object_set_new(page, "images", images);
     json_object_set_new(page, "rows", table);
     json_object_set_new(page, "details", details);

@@ -26,12 +26,6 @@ static void push(struct layout *l, struct column c)
     l->columns[l->n++] = c;
 }
 
-/* Events that other reports need and a table of samples doesn't: where bursts began. */
-static bool is_inner(const char *event)
-{
-    return strncmp(event, "burst-", 6) == 0;
-}
-
 static struct layout make_layout(const struct profile *p, enum profile_by by)
 {
     struct layout l = {.n = 0};
@@ -40,7 +34,7 @@ static struct layout make_layout(const struct profile *p, enum profile_by by)
         unsigned e = k == 0 ? p->main_event : k <= p->main_event ? k - 1 : k;
         l.event_column[k] = e;
         push(&l, (struct column){.key = p->events[e].name,
-                                 .head = k < EVENTS_SHOWN && (k == 0 || !is_inner(p->events[e].name))
+                                 .head = k < EVENTS_SHOWN && (k == 0 || !profile_is_inner(p->events[e].name))
                                              ? p->events[e].name
                                              : NULL,
                                  .group = "samples",

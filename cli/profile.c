@@ -139,6 +139,11 @@ static int visit(const struct cs_profile_ref *ref, void *arg)
     return part->label && part->epoch && part->file ? 0 : -ENOMEM;
 }
 
+bool profile_is_inner(const char *event)
+{
+    return strncmp(event, "burst-", 6) == 0;
+}
+
 int profile_event_index(const struct profile *p, const char *name)
 {
     for (unsigned i = 0; i < p->n_events; i++)

@@ -67,6 +67,8 @@ int profile_points(const struct profile_image *image, int event,
                    void *arg, struct cs_error *err);
 /* Index of an event, -1 when there is none. */
 int profile_event_index(const struct profile *profile, const char *name);
+/* Events that other reports need and a table of samples doesn't: where bursts began. */
+bool profile_is_inner(const char *event);
 /* What a report calls an image: base name, or "[kernel]". */
 const char *image_name(const struct cs_image *image);
 

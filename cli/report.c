@@ -137,8 +137,10 @@ static int build(const struct parsed *args, const char *store, struct profile *p
         summarise(page, p, &rows);
     profile_rows_fini(&rows);
     rc = rc < 0 ? rc : page_stacks(page, p, err);
-    if (rc == 0)
+    if (rc == 0) {
+        page_timeline(page, store, option(args, "epoch"));
         page_observed(page, args, p);
+    }
     if (rc == 0 && option_given(args, "compare"))
         rc = page_compare(page, store, option(args, "compare"), err);
     return rc;
@@ -191,10 +193,12 @@ const struct command command_report = {
     "[STORE]",
     "one self-contained HTML page with everything that the store knows",
     "Summary in words, procedures with search and sort, annotated source and instructions with their "
-    "culprits, flame\n"
-    "graph where there are call chains, histograms of observed rates, comparison with another store. The "
-    "page makes no\n"
-    "request; it opens from a file.",
+    "culprits,\n"
+    "control-flow graphs (where graphviz's library is installed), flame graph where there are call chains, "
+    "time\n"
+    "line and phases where there are intervals, histograms of observed rates, comparison with another "
+    "store.\n"
+    "The page makes no request; it opens from a file.",
     options,
     run,
 };

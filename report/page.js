@@ -56,6 +56,7 @@ class Grid {
         const text = c.show ? c.show(c.value(this.rows[i])) : c.value(this.rows[i]) ?? "";
         const cell = element("td", { class: (c.text ? "t" : "n") + (c.mark ? " " + c.mark(this.rows[i]) : ""), title: c.text ? text : "" });
         cell.append(c.open ? element("button", { class: "open", tabindex: "-1", onclick: () => { this.at = i; this.draw(); this.onOpen(this.rows[i]); } }, text) : text);
+        if (c.bar) cell.style.backgroundSize = `${Math.min(100, c.value(this.rows[i]))}% 100%`, cell.classList.add("bar-cell");
         row.append(cell);
       }
       out.push(row);
@@ -82,7 +83,11 @@ class Grid {
 /* ---- summary, procedures ---- */
 $("title").textContent = P.store;
 $("subtitle").textContent = P.subtitle;
-for (const s of P.advice) $("advice").append(element("li", {}, s));
+for (const s of P.advice) {
+  /* "NAME: why": the name opens its details */
+  const colon = s.indexOf(": "), row = colon > 0 && P.rows.find((r) => r[0] === s.slice(0, colon));
+  $("advice").append(row ? element("li", {}, element("button", { class: "open", onclick: () => open(row) }, row[0]), s.slice(colon)) : element("li", {}, s));
+}
 show("summary", "Summary");
 show("procedures", "Procedures");
 
@@ -91,7 +96,7 @@ const nEvents = P.events.length, main = P.main_event, total = P.totals[main] || 
 const columns = [];
 P.events.forEach((e, k) => {
   columns.push({ head: e, value: (r) => r[2 + k], show: number });
-  if (k === main) columns.push({ head: "%", value: (r) => 100 * r[2 + k] / total, show: share });
+  if (k === main) columns.push({ head: "%", value: (r) => 100 * r[2 + k] / total, show: share, bar: true });
 });
 columns.push({ head: "procedure", text: true, open: true, value: (r) => r[0] || "[no symbol]" });
 columns.push({ head: "image", text: true, value: (r) => P.images[r[1]] });
@@ -105,12 +110,20 @@ document.addEventListener("keydown", (e) => {
 });
 
 /* ---- one procedure ---- */
-function plainTable(heads, rows, hot) {
+/* The box begins at its hottest row: that is what one came for. */
+function scrollToHottest(box) {
+  const rows = [...box.querySelectorAll("tbody tr")], top = rows.reduce((a, b) => (+b.dataset.heat > +(a?.dataset.heat ?? 0) ? b : a), null);
+  if (top) box.scrollTop = top.offsetTop - box.clientHeight / 3;
+}
+
+function plainTable(heads, rows, hot, heat) {
   const body = element("tbody");
   for (const r of rows)
-    body.append(element("tr", { class: hot(r) ? "hot" : "" }, ...heads.map(([, kind, value]) => element("td", { class: kind }, value(r) ?? ""))));
-  return element("div", { class: "scroll" }, element("table", {}, element("thead", {}, element("tr", {}, ...heads.map(([h, kind]) =>
-    element("th", { class: kind, scope: "col" }, h)))), body));
+    body.append(element("tr", { class: hot(r) ? "hot" : "", ...(heat && { "data-heat": String(heat(r)), "data-offset": String(r[0]) }) }, ...heads.map(([, kind, value]) => element("td", { class: kind }, value(r) ?? ""))));
+  const box = element("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Table: " + heads.map((h) => h[0]).join(", ") },
+    element("table", {}, element("thead", {}, element("tr", {}, ...heads.map(([h, kind]) => element("th", { class: kind, scope: "col" }, h)))), body));
+  if (heat) requestAnimationFrame(() => scrollToHottest(box));
+  return box;
 }
 
 function open(row) {
@@ -131,18 +144,58 @@ function open(row) {
     }
     if (d.lines.length) {
       body.append(element("h3", {}, "Source: " + d.file));
-      body.append(plainTable([["samples", "n", (r) => r[1] ? number(r[1]) : ""], ["%", "n p", (r) => percent(r[1])], ["line", "n", (r) => r[0]], ["source", "c", (r) => r[2]]], d.lines, (r) => r[1] >= 0.1 * all));
+      body.append(plainTable([["samples", "n", (r) => r[1] ? number(r[1]) : ""], ["%", "n p", (r) => percent(r[1])], ["line", "n", (r) => r[0]], ["source", "c", (r) => r[2]]], d.lines, (r) => r[1] >= 0.1 * all, (r) => r[1]));
     }
     if (d.instructions.length) {
       body.append(element("h3", {}, "Instructions"));
       const bubbles = (r) => (r[5] || []).join("; ");
       body.append(plainTable([["samples", "n", (r) => r[1] ? number(r[1]) : ""], ["%", "n p", (r) => percent(r[1])], ["cycles", "n", (r) => r[4] == null ? "" : r[4].toFixed(1)],
-        ["offset", "n", (r) => r[0]], ["line", "n", (r) => r[2] || ""], ["instruction", "c", (r) => r[3]], ["culprits", "t bubble", bubbles]], d.instructions, (r) => r[1] >= 0.1 * all));
+        ["offset", "n", (r) => r[0]], ["line", "n", (r) => r[2] || ""], ["instruction", "c", (r) => r[3]], ["culprits", "t bubble", bubbles]], d.instructions, (r) => r[1] >= 0.1 * all, (r) => r[1]));
     }
-    if (d.cfg) { body.append(element("h3", {}, "Control flow")); const box = element("div", { class: "scroll" }); box.innerHTML = d.cfg; body.append(box); }
+    if (d.cfg) controlFlow(body, d);
   }
   $("h-detail").focus();
   $("detail").scrollIntoView();
+}
+
+/* ---- control flow: graphviz's layout, our colours; a click on a block shows its instructions ---- */
+function controlFlow(body, d) {
+  body.append(element("h3", {}, "Control flow"), element("p", { class: "hint" },
+    "A block's colour is its share of the samples, an arrow's width and number how often control went there (relative; x is the block's). " +
+    "A click on a block, or Enter, shows its instructions." + (d.cfg.shown < d.cfg.blocks ? ` Drawn are the ${d.cfg.shown} hottest of ${d.cfg.blocks} blocks.` : "")));
+  const box = element("div", { class: "scroll cfg", tabindex: "0", role: "region", "aria-label": "Control-flow graph" });
+  box.innerHTML = d.cfg.svg;
+  const svg = box.querySelector("svg"), wide = svg.viewBox.baseVal.width, high = svg.viewBox.baseVal.height;
+  svg.querySelectorAll("title").forEach((t) => t.remove());
+  let scale = 1;
+  const zoom = (to) => { scale = Math.max(0.1, Math.min(4, to)); svg.setAttribute("width", wide * 1.2 * scale); svg.setAttribute("height", high * 1.2 * scale); };
+  const button = (text, label, to) => element("button", { class: "tool", "aria-label": label, title: label, onclick: () => zoom(to()) }, text);
+  body.append(element("div", { class: "bar" }, button("+", "Zoom in", () => scale * 1.25), button("−", "Zoom out", () => scale / 1.25),
+    button("1:1", "Readable size", () => 1), button("fit", "Whole graph", () => Math.min(box.clientWidth / wide, box.clientHeight / high) / 1.25)), box);
+  box.addEventListener("keydown", (e) => { if (e.key === "+" || e.key === "=") zoom(scale * 1.25); else if (e.key === "-") zoom(scale / 1.25); });
+  const go = (node) => {
+    const row = body.querySelector(`tr[data-offset="${node.id.slice(1)}"]`);
+    if (!row) return;
+    row.closest(".scroll").scrollTop = row.offsetTop - 40;
+    row.closest(".scroll").scrollIntoView({ block: "nearest" });
+    body.querySelectorAll("tr.on").forEach((r) => r.classList.remove("on"));
+    row.classList.add("on");
+  };
+  const nodes = [...svg.querySelectorAll("g.node")].filter((n) => /^b[0-9a-f]+$/.test(n.id));
+  for (const node of nodes) {
+    node.setAttribute("tabindex", "0");
+    node.setAttribute("role", "button");
+    node.setAttribute("aria-label", "Block " + [...node.querySelectorAll("text")].map((t) => t.textContent).join(", "));
+    node.addEventListener("click", () => go(node));
+    node.addEventListener("keydown", (e) => { if (e.key === "Enter") go(node); });
+  }
+  zoom(1);
+  const heat = (n) => +(/\bh([0-5])\b/.exec(n.getAttribute("class")) || [0, 0])[1], hottest = nodes.reduce((a, b) => (heat(b) > heat(a) ? b : a), nodes[0]);
+  requestAnimationFrame(() => { /* begins at the hottest block */
+    const at = hottest.getBoundingClientRect(), of = box.getBoundingClientRect();
+    box.scrollTop += at.top - of.top - of.height / 2;
+    box.scrollLeft += at.left - of.left - of.width / 2;
+  });
 }
 
 /* ---- flame graph ---- */
@@ -197,9 +250,14 @@ if (P.observed) {
   for (const h of o.histograms) chart($("hist-body"), h.title, [h.x, h.y], [h.edges, h.shares], "bars");
   if (o.joint) chart($("hist-body"), o.joint.title, [o.joint.x, o.joint.y], [o.joint.edges, o.joint.means], "line");
 }
-if (P.timeline) {
+if (P.timeline && P.timeline.length) {
   show("timeline", "Time line");
   for (const t of P.timeline) chart($("time-body"), t.title, t.heads, t.columns, "line");
+  if (P.phases && P.phases.length) {
+    $("time-body").append(element("h3", {}, "Phases: stretches that spend their time alike; one letter is one phase that came back"));
+    $("time-body").append(plainTable([["phase", "t", (r) => r[0]], ["from s", "n", (r) => r[1].toFixed(1)], ["for s", "n", (r) => r[2].toFixed(1)],
+      ["samples", "n", (r) => number(r[3])], ["%", "n", (r) => r[3] ? share(r[5]) : ""], ["mostly", "t", (r) => r[3] ? r[4] : ""]], P.phases, () => false));
+  }
 }
 
 /* ---- comparison ---- */

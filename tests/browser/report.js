@@ -41,6 +41,22 @@ const [page_file, shots] = process.argv.slice(2);
     assert((await page.locator("#detail-body table tr").count()) > 3, "details have rows");
     assert.strictEqual(await page.evaluate(() => document.activeElement.id), "h-detail", "focus moved to the details");
     if (shots) await page.screenshot({ path: `${shots}-procedure-${scheme}.png` });
+    /* control flow: a block leads to its instructions; the picture zooms */
+    if (await page.locator("#detail .cfg svg").count()) {
+      const size = () => page.evaluate(() => document.querySelector("#detail .cfg svg").getBoundingClientRect().width);
+      const before = await size();
+      await page.locator("#detail button", { hasText: "+" }).first().click();
+      assert((await size()) > 1.1 * before, "the graph zooms");
+      await page.locator("#detail .cfg g.node[role=button]").first().focus();
+      await page.keyboard.press("Enter");
+      assert.strictEqual(await page.locator("#detail tr.on").count(), 1, "a block shows its instructions");
+    } else assert(process.env.GRAPHS !== "1", "there should be a control-flow graph");
+
+    /* a procedure named in the summary opens */
+    if (await page.locator("#advice button.open").count()) {
+      await page.locator("#advice button.open").first().click();
+      assert((await page.locator("#h-detail").textContent()).startsWith(await page.locator("#advice button.open").first().textContent()), "the summary's link opens it");
+    }
     await page.fill("#search", "");
 
     /* the keyboard moves in the table and opens */
@@ -67,9 +83,19 @@ const [page_file, shots] = process.argv.slice(2);
     } else {
       assert(process.env.CHARTS !== "1", "there should be charts");
     }
+    /* zoom by keyboard: the time line */
+    if (await page.locator("#timeline .chart").count() && await page.evaluate(() => window.charts.length > 0)) {
+      const width = () => page.evaluate(() => { const p = window.charts.find((c) => c.root.closest("#timeline")); return p.scales.x.max - p.scales.x.min; });
+      const before = await width();
+      await page.locator("#timeline .chart").first().focus();
+      await page.keyboard.press("+");
+      assert((await width()) < 0.6 * before, "+ zooms");
+      await page.keyboard.press("0");
+      assert(Math.abs((await width()) - before) < 1e-9 + 0.01 * before, "0 shows the whole");
+    } else assert(process.env.TIMELINE !== "1", "there should be a time line");
     /* every control has a name for screen readers */
-    const nameless = await page.evaluate(() => [...document.querySelectorAll("button, input")].filter((e) =>
-      !(e.textContent.trim() || e.title || e.getAttribute("aria-label") || e.closest("label"))).length);
+    const nameless = await page.evaluate(() => [...document.querySelectorAll("button, input, [role=button], [role=region], [role=img]")].filter((e) =>
+      !(e.textContent.trim() || e.title || e.getAttribute("aria-label") || e.closest("label") || e.getAttribute("aria-labelledby"))).length);
     assert.strictEqual(nameless, 0, "controls without a name");
 
     /* 100,000 rows stay fluid: scrolling and filtering take less than a frame or two */

@@ -4,7 +4,7 @@
 set -eu
 tmp=$(mktemp -d)
 trap 'rm -rf "$tmp"' EXIT
-"$CYCLESCOPE" record -F 2000 -o "$tmp/s" -- "$BUILD/tests/programs/procedures" >/dev/null 2>&1
+"$CYCLESCOPE" record -g -F 2000 --intervals 0.1 --burst-rate 200 -o "$tmp/s" -- "$BUILD/tests/programs/procedures" >/dev/null 2>&1
 "$CYCLESCOPE" record -F 2000 -o "$tmp/b" -- "$BUILD/tests/programs/procedures" 100 100 100 100 100 300 100 >/dev/null 2>&1
 log=
 if [ "$(nproc)" -gt 1 ] && "$CYCLESCOPE" observe -t 3 --period 5000 --log "$tmp/log" -- "$BUILD/signals/examples/phases" >/dev/null 2>&1; then
@@ -19,6 +19,18 @@ assert "{{" not in re.sub(r"<script.*?</script>", "", text, flags=re.S), "a mark
 data = re.search(r'<script type="application/json" id="profile">(.*?)</script>', text, re.S).group(1)
 d = json.loads(data)
 assert d["rows"] and d["details"] and d["advice"] and d["compare"]["rows"]
+assert not any(e.startswith("burst-") for e in d["events"]), d["events"]
+assert all(len(r) == 3 + len(d["events"]) for r in d["rows"])
+shares, busy = d["timeline"]
+assert len(shares["heads"]) == len(shares["columns"]) and len(set(map(len, shares["columns"]))) == 1
+for i in range(len(busy["columns"][0])):
+    parts = [c[i] for c in shares["columns"][1:]]
+    assert parts[0] is None if busy["columns"][1][i] == 0 else abs(sum(parts) - 100) < 0.01, parts
+assert sum(p[3] for p in d["phases"]) == sum(busy["columns"][1]), "phases don't hold all samples"
+import ctypes.util
+if ctypes.util.find_library("gvc"):
+    drawn = [x["cfg"] for x in d["details"] if x["cfg"]]
+    assert drawn and all(x["svg"].startswith("<svg") and 1 < x["shown"] <= x["blocks"] for x in drawn)
 class Links(html.parser.HTMLParser):
     def handle_starttag(self, tag, attrs):
         for k, v in attrs:
@@ -38,4 +50,6 @@ if ! (cd "$BUILD/tests/browser" && { [ -d node_modules/playwright-core ] || npm 
 fi
 charts=0
 [ -s "$BUILD/report/uplot.js" ] && grep -q '"histograms":\[{[^]]*"edges":\[[0-9]' "$tmp/page.html" && charts=1
-CHROMIUM=$chromium CHARTS=$charts node "$BUILD/tests/browser/report.js" "$tmp/page.html" ${SHOTS:+"$SHOTS"}
+graphs=0
+grep -q '"svg":' "$tmp/page.html" && graphs=1
+CHROMIUM=$chromium CHARTS=$charts GRAPHS=$graphs TIMELINE=$([ -s "$BUILD/report/uplot.js" ] && echo 1 || echo 0) node "$BUILD/tests/browser/report.js" "$tmp/page.html" ${SHOTS:+"$SHOTS"}
