@@ -145,8 +145,8 @@ int main(int argc, char **argv)
         const char *name, *command;
     } work[] = {
         {"xz", "while :; do xz -T1 -k -c /usr/lib/x86_64-linux-gnu/libc.so.6; done"},
-        {"gcc",
-         "cd /tmp; while :; do echo \"int f(int x){return x*3;}\" | gcc -O2 -x c -c - -o table-simulator.o; done"},
+        {"gcc", "cd /tmp; while :; do echo \"int f(int x){return x*3;}\" | gcc -O2 -x c -c - -o "
+                "table-simulator.o; done"},
         {"python3",
          "while :; do python3 -c \"import json,re,decimal;json.dumps([list(range(99))]*2000)\"; done"},
     };

@@ -17,7 +17,7 @@
     5.0 /* then the remaining procedures get no culprits: a page is built in under ten                       \
          */
 
-#define DRAW_SECONDS 3.0 /* then they get no graphs */
+#define DRAW_SECONDS 2.5 /* spent on graphs: the others get none */
 
 struct subject {
     struct profile *profile;
@@ -158,7 +158,7 @@ static double now_s(void)
 }
 
 static json_t *detail_json(const struct parsed *args, struct profile *p, const struct profile_row *row,
-                           const struct cs_transfers *transfers, double until)
+                           const struct cs_transfers *transfers, double until, double *draw_s)
 {
     struct cs_error ignored = {0};
     struct annotation a;
@@ -172,10 +172,10 @@ static json_t *detail_json(const struct parsed *args, struct profile *p, const s
     json_t *detail = json_object();
     struct cs_account *account = now_s() < until ? explain(args, &s, detail) : NULL;
     json_object_set_new(detail, "samples", json_integer((json_int_t)a.total[p->main_event]));
+    double began = now_s();
     json_object_set_new(detail, "cfg",
-                        now_s() < until - EXPLAIN_SECONDS + DRAW_SECONDS && cs_code_is_x86_64(s.code)
-                            ? page_cfg(p, row, transfers)
-                            : json_null());
+                        *draw_s > 0 && cs_code_is_x86_64(s.code) ? page_cfg(p, row, transfers) : json_null());
+    *draw_s -= now_s() - began;
     json_object_set_new(detail, "file", a.file ? json_text(a.file) : json_null());
     json_object_set_new(detail, "trouble", json_text(a.trouble));
     json_object_set_new(detail, "lines", lines_json(&s));
@@ -206,7 +206,7 @@ int page_procedures(json_t *page, const struct parsed *args, struct profile *p, 
     }
     for (size_t i = 0; i < p->n_images; i++)
         json_array_append_new(images, json_text(image_name(&p->images[i].image)));
-    double until = now_s() + EXPLAIN_SECONDS;
+    double until = now_s() + EXPLAIN_SECONDS, draw_s = DRAW_SECONDS;
     struct progress bar;
     progress_init(&bar, "procedures", "rows", rows->n);
     for (size_t i = 0; i < rows->n; i++) {
@@ -221,7 +221,7 @@ int page_procedures(json_t *page, const struct parsed *args, struct profile *p, 
                 json_array_append_new(row, json_integer((json_int_t)r->samples[e]));
         json_t *detail = NULL;
         if (json_array_size(details) < n_details && r->name && r->image->image.kind == CS_IMAGE_ELF)
-            detail = detail_json(args, p, r, transfers, until);
+            detail = detail_json(args, p, r, transfers, until, &draw_s);
         json_array_append_new(row, json_integer(detail ? (json_int_t)json_array_size(details) : -1));
         if (detail)
             json_array_append_new(details, detail);
