@@ -174,7 +174,8 @@ static json_t *detail_json(const struct parsed *args, struct profile *p, const s
     json_object_set_new(detail, "samples", json_integer((json_int_t)a.total[p->main_event]));
     double began = now_s();
     json_object_set_new(detail, "cfg",
-                        *draw_s > 0 && cs_code_is_x86_64(s.code) ? page_cfg(p, row, transfers) : json_null());
+                        *draw_s > 0 && cs_code_isa(s.code) != CS_ISA_NONE ? page_cfg(p, row, transfers)
+                                                                          : json_null());
     *draw_s -= now_s() - began;
     json_object_set_new(detail, "file", a.file ? json_text(a.file) : json_null());
     json_object_set_new(detail, "trouble", json_text(a.trouble));
