@@ -2,6 +2,7 @@
 /* The session: a thread that waits for moments and has bursts made, a runner for each process that was met
  * twice (one that lives for milliseconds isn't worth a runner), the budget, and the counts. */
 #include "sampler/burst.h"
+#include "sampler/burst_image.h"
 #include "sampler/burst_moments.h"
 #include "sampler/burst_rows.h"
 #include "sampler/burst_runner.h"
@@ -207,7 +208,10 @@ static void *session(void *argument)
 
 int cs_burst_open(const struct cs_burst_config *config, struct cs_burst **out, struct cs_error *err)
 {
+    size_t size;
     *out = NULL;
+    if (!cs_burst_image(&size))
+        return cs_fail(err, ENOTSUP, "bursts follow x86-64 code alone; on this machine there are none");
     struct cs_burst *burst = calloc(1, sizeof *burst);
     if (!burst)
         return cs_fail(err, ENOMEM, "out of memory for bursts");

@@ -5,7 +5,11 @@
 
 __attribute__((noinline)) static void spin(uint64_t n)
 {
+#if defined(__aarch64__)
     __asm__ volatile("1: subs %0, %0, #1\n\tb.ne 1b" : "+r"(n) : : "cc");
+#else
+    __asm__ volatile("1: dec %0\n\tjnz 1b" : "+r"(n) : : "cc");
+#endif
 }
 
 int main(int argc, char **argv)

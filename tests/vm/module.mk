@@ -10,18 +10,23 @@ ARM64_MAKE     = PKG_CONFIG_LIBDIR=$(ARM64_ROOT)/usr/lib/aarch64-linux-gnu/pkgco
 VM_UNIT_NAMES := dte spaces sheet store_table store_profile store placement significance
 VM_UNIT := $(patsubst %,$(BUILD)/arm64/tests/unit/%_test,$(VM_UNIT_NAMES))
 
-.PHONY: cross-arm64 check-vm
+.PHONY: cross-arm64 check-vm check-vm-broken check-hw
 cross-arm64: ## cross-compile everything for arm64 (build/arm64/cyclescope)
 	@scripts/deps gcc-aarch64-linux-gnu qemu-system-arm cpio
 	@scripts/arm64-sysroot $(ARM64_SYSROOT)
 	+@$(ARM64_MAKE) all vm-programs vm-unit
 check-vm: cross-arm64 ## boot an arm64 kernel under QEMU and check real counters against exact truth
 	@BUILD=$(BUILD) VM_UNIT='$(VM_UNIT)' tests/vm/run
+check-vm-broken: cross-arm64 ## break the counter reader in a scratch copy: which assertion of check-vm catches it
+	@BUILD=$(BUILD) tests/vm/broken
+check-hw: vm-programs ## the same assertions on this machine's own PMU, with bounds (says "skipped" where there is none)
+	@BUILD=$(BUILD) tests/vm/hardware
 
 # What runs inside: tests/vm/x.c -> build/arm64/tests/vm/x
 VM_PROGRAMS := $(patsubst %.c,$(BUILD)/%,$(wildcard tests/vm/*.c))
 $(BUILD)/tests/vm/%: $(BUILD)/tests/vm/%.o $(LIB)
 	$(call say,LD,$@)$(CC) $(ALL_LDFLAGS) $(LDFLAGS) -o $@ $< $(LIB) $(ALL_LIBS)
+.SECONDARY: $(VM_PROGRAMS:%=%.o)
 .PHONY: vm-programs vm-unit
 vm-unit: $(patsubst %,$(BUILD)/tests/unit/%_test,$(VM_UNIT_NAMES))
 vm-programs: $(VM_PROGRAMS)
