@@ -71,7 +71,8 @@ int calc_scheduler(const struct parsed *args, enum cs_isa isa, const struct cs_m
     const char *const *cpus =
         cpu || isa != CS_ISA_X86_64 ? chosen : cs_machine_models(machine->vendor, machine->features);
     cache_file(cache, sizeof cache, image_id);
-    int rc = cs_scheduler_open(isa, cpus, cache, cpu && !strcmp(cpu, "generic"), out, err);
+    int rc = cs_scheduler_open(isa, cpus, cache,
+                               !strcmp(isa == CS_ISA_X86_64 && !cpu ? "" : chosen[0], "generic"), out, err);
     if (rc == 0 && cpu && strcmp(cpu, "generic") && !strstr(cs_scheduler_name(*out), cpu))
         return cs_fail(err, 22,
                        "--cpu %s: llvm-mca isn't installed or doesn't know it (llvm-mca -mcpu=help lists; "

@@ -169,7 +169,8 @@ static void judge_rdpmc(const struct machine *m, struct finding *f)
     if (got == EACCES && m->probes[PROBE_CYCLES_TASK] == 0) {
         f->state = FINDING_LIMITED;
         SAY(f, "switched off (rdpmc=%d)", m->rdpmc_file);
-        f->enable = "echo 1 > /sys/bus/event_source/devices/cpu/rdpmc";
+        f->enable =
+            x86(m) ? "echo 1 > /sys/bus/event_source/devices/cpu/rdpmc" : "sysctl kernel.perf_user_access=1";
     } else {
         SAY(f, permission(got) ? "not permitted (see PMU)" : "not usable: no counter to read (see PMU)");
     }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Facts that stand in files: /proc, /sys, and what libpfm4 makes of the CPU. */
 #include "cli/machine.h"
+#include "cli/arch.h"
 
 #include <ctype.h>
 #include <dirent.h>
@@ -141,25 +142,6 @@ static void gather_model(struct machine *m)
     }
 }
 
-#if defined __x86_64__
-static double measure_tsc_mhz(void)
-{
-    struct timespec a, b;
-    clock_gettime(CLOCK_MONOTONIC_RAW, &a);
-    uint64_t from = __builtin_ia32_rdtsc();
-    do
-        clock_gettime(CLOCK_MONOTONIC_RAW, &b);
-    while ((b.tv_sec - a.tv_sec) * 1000000000 + b.tv_nsec - a.tv_nsec < 20000000);
-    double ticks = (double)(__builtin_ia32_rdtsc() - from);
-    return ticks / ((double)(b.tv_sec - a.tv_sec) * 1e6 + (double)(b.tv_nsec - a.tv_nsec) / 1e3);
-}
-#else
-static double measure_tsc_mhz(void)
-{
-    return 0;
-}
-#endif
-
 int machine_gather(struct machine *m, const char *root, struct cs_error *err)
 {
     memset(m, 0, sizeof *m);
@@ -185,7 +167,7 @@ int machine_gather(struct machine *m, const char *root, struct cs_error *err)
     snprintf(path, sizeof path, "%s/sys/kernel/btf/vmlinux", root);
     m->btf = access(path, F_OK) == 0;
     if (!*root)
-        m->tsc_mhz = measure_tsc_mhz();
+        m->tsc_mhz = arch_tsc_mhz();
     machine_gather_probes(m);
     return machine_gather_topology(m, err);
 }

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Probes: questions that only perf_event_open, bpf and CPUID answer. Each leaves nothing behind. */
+#include "cli/arch.h"
 #include "cli/machine.h"
+#include "observer/arch.h" /* CS_PMC_USER_ACCESS */
 
 #include <errno.h>
 #include <linux/bpf.h>
@@ -12,9 +14,6 @@
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <unistd.h>
-#if defined __x86_64__
-#include <cpuid.h>
-#endif
 
 static const char *const names[PROBES] = {
     [PROBE_CYCLES_TASK] = "cycles-task",
@@ -86,6 +85,7 @@ static uint64_t opens(struct perf_event_attr attr)
 static uint64_t probe_rdpmc(void)
 {
     struct perf_event_attr attr = event(PERF_TYPE_HARDWARE, PERF_COUNT_HW_CPU_CYCLES, false);
+    attr.config1 = CS_PMC_USER_ACCESS; /* arm64 must be asked for it */
     int fd = open_event(&attr, 0, -1);
     if (fd < 0)
         return (uint64_t)-fd;
@@ -115,22 +115,6 @@ static uint64_t probe_bpf(void)
         return (uint64_t)errno;
     close((int)fd);
     return 0;
-}
-
-static void probe_cpuid(uint64_t *to)
-{
-#if defined __x86_64__
-    unsigned a = 0, b = 0, c = 0, d = 0;
-    if (__get_cpuid_count(0x0a, 0, &a, &b, &c, &d)) {
-        to[PROBE_CPUID_0A_EAX] = a;
-        to[PROBE_CPUID_0A_EDX] = d;
-    }
-    a = b = c = d = 0;
-    if (__get_cpuid_count(0x80000022, 0, &a, &b, &c, &d))
-        to[PROBE_CPUID_80000022_EBX] = b;
-#else
-    (void)to;
-#endif
 }
 
 static void probe_live(uint64_t *to)
@@ -180,7 +164,7 @@ static void probe_live(uint64_t *to)
     to[PROBE_BREAKPOINT] = opens(breakpoint);
 
     to[PROBE_BPF] = probe_bpf();
-    probe_cpuid(to);
+    arch_probe(to);
 }
 
 static void probe_recorded(const char *root, uint64_t *to)

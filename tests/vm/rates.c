@@ -2,6 +2,7 @@
 /* The observer's loop with hardware counters as its source. One CPU can't hold a target and its observer, so
  * the loop's shipped pieces are given work of known rate in two ways: cs_take and cs_sink_add around a known
  * loop, and a whole variant of the loop observing itself while a rival takes the CPU away. */
+#include "analysis/clock.h"
 #include "observer/loop_body.h"
 #include "tests/vm/truth.h"
 
@@ -140,12 +141,26 @@ static void a_counter_taken_away_is_unread(void)
     cs_sink_close(sink);
 }
 
+/* The core's clock: 2 ns an instruction and two cycles in it, whatever a chain of additions says. */
+static void the_cycle_counter_tells_the_clock(void)
+{
+    struct cs_clock clock;
+    struct cs_error err;
+    expect("clock-is-calibrated", 0, cs_clock_calibrate(&clock, &err), 0);
+    expect("clock-by-the-cycle-counter", 1, clock.counted, 0);
+    if (exact())
+        expect("clock-mhz", 1000, clock.core_hz / 1e6, 5);
+    else
+        report("clock-mhz", 200, 10000, clock.core_hz / 1e6);
+}
+
 int main(void)
 {
     if (!has_pmu())
         return 77;
     cycles = open_pmc(CYCLES, for_user_reading);
     instructions = open_pmc(INSTRUCTIONS, for_user_reading);
+    the_cycle_counter_tells_the_clock();
     known_work_has_its_rate();
     a_counter_taken_away_is_unread();
     a_disturbed_loop_keeps_true_rates();

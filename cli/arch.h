@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* What doctor asks of the processor itself; module.mk builds one of arch_x86_64.c, arch_aarch64.c. */
+#ifndef CS_CLI_ARCH_H
+#define CS_CLI_ARCH_H
+
+#include <stdint.h>
+
+/* Fills the probes that are instructions of this architecture, indexed by enum probe (machine.h). */
+void arch_probe(uint64_t *to);
+double arch_tsc_mhz(void); /* 20 ms; 0 = there is none */
+
+#endif
