@@ -1,10 +1,10 @@
 #!/bin/bash
 # store-size: bytes of the store over those of perf.data for the same samples of a mixed workload (compilations,
 # an interpreter, compression, a database, thousands of short processes): perf records, import brings its samples into
-# a store. Target: 1/50, and each profile at most a tenth of its executable. SECONDS_OF_WORK (600, --quick 30) at
-# HZ (500) samples a second of CPU time: like ten minutes of the daemon.
+# a store. Target: 1/50, and each profile at most a tenth of its executable. SECONDS_OF_WORK (90, --quick 30) at
+# HZ (500) samples a second of CPU time: with 600, ten minutes of the daemon (a store grows more slowly than perf.data).
 set -eu
-seconds=${SECONDS_OF_WORK:-600}
+seconds=${SECONDS_OF_WORK:-90}
 hz=${HZ:-500}
 [ "${1:-}" != --quick ] || { seconds=30 hz=${HZ:-2000}; }
 place=$(mktemp -d)

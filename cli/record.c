@@ -233,7 +233,7 @@ static int merge(struct recording *r, struct cs_error *err)
     if (rc >= 0 && r->burst)
         rc = cs_burst_merge(r->burst, r->store, err);
     if (rc >= 0 && r->intervals)
-        rc = cs_intervals_merge(r->intervals, r->store, err);
+        rc = cs_intervals_merge(r->intervals, r->store, r->sampler, err);
     return rc;
 }
 

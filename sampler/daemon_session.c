@@ -160,7 +160,7 @@ static int merge_once(struct cs_daemon *daemon, struct cs_error *err)
 {
     int rc = cs_sampler_merge(daemon->sampler, err);
     if (rc == 0 && daemon->intervals)
-        rc = cs_intervals_merge(daemon->intervals, daemon->store, err);
+        rc = cs_intervals_merge(daemon->intervals, daemon->store, daemon->sampler, err);
     if (rc == 0 && daemon->burst)
         rc = cs_burst_merge(daemon->burst, daemon->store, err);
     return rc;

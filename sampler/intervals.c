@@ -148,7 +148,8 @@ static int bound(struct cs_intervals *intervals, struct cs_store *store, struct 
     return rc;
 }
 
-int cs_intervals_merge(struct cs_intervals *intervals, struct cs_store *store, struct cs_error *err)
+int cs_intervals_merge(struct cs_intervals *intervals, struct cs_store *store, struct cs_sampler *sampler,
+                       struct cs_error *err)
 {
     for (size_t i = 0; i < intervals->n_slots; i++) {
         struct part *part = &intervals->parts[i];
@@ -160,6 +161,8 @@ int cs_intervals_merge(struct cs_intervals *intervals, struct cs_store *store, s
         if (rc < 0)
             return rc;
         cs_table_clear(part->table);
+        if (sampler)
+            cs_sampler_keep_up(sampler);
     }
     return bound(intervals, store, err);
 }

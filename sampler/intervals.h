@@ -9,7 +9,7 @@
  *
  *     cs_intervals_open(10000, 4 << 20, &intervals);
  *     config.placed = ... cs_intervals_add(intervals, placed, cs_sampler_event(sampler, placed->event))
- *     cs_sampler_merge(...); cs_intervals_merge(intervals, store, &err);
+ *     cs_sampler_merge(...); cs_intervals_merge(intervals, store, sampler, &err);
  *     cs_intervals_close(intervals);      before cs_sampler_close: it points at the session's images */
 #ifndef CS_SAMPLER_INTERVALS_H
 #define CS_SAMPLER_INTERVALS_H
@@ -25,8 +25,10 @@ int cs_intervals_open(uint64_t length_ms, uint64_t limit_bytes, struct cs_interv
 void cs_intervals_close(struct cs_intervals *intervals);
 /* 0 or -ENOMEM (the count is then missing; see cs_intervals_dropped). */
 int cs_intervals_add(struct cs_intervals *intervals, const struct cs_placed *placed, const char *event);
-/* Into the store's current epoch. What was not written stays for the next call. */
-int cs_intervals_merge(struct cs_intervals *intervals, struct cs_store *store, struct cs_error *err);
+/* Into the store's current epoch. What was not written stays for the next call. `sampler` keeps up meanwhile.
+ */
+int cs_intervals_merge(struct cs_intervals *intervals, struct cs_store *store, struct cs_sampler *sampler,
+                       struct cs_error *err);
 uint64_t cs_intervals_length_ms(const struct cs_intervals *intervals);
 uint64_t cs_intervals_dropped(const struct cs_intervals *intervals);
 /* A new epoch begins: back to the length that was asked for. */

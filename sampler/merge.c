@@ -31,6 +31,11 @@ static const char *label_text(void *arg, uint32_t number)
     return cs_maps_label(((struct cs_sampler *)arg)->maps, number);
 }
 
+static void between(void *arg)
+{
+    cs_sampler_keep_up(arg);
+}
+
 static int count(struct cs_sampler *s, const char *name, uint64_t now, uint64_t *counted,
                  struct cs_error *err)
 {
@@ -46,10 +51,8 @@ static int merge_counters(struct cs_sampler *s, struct cs_error *err)
 {
     struct cs_driver_counts counts;
     s->driver->counts(s->state, &counts);
-    uint64_t unknown = 0, unknown_counted = 0, samples = 0;
-    for (unsigned e = 0; e < s->n_events; e++)
-        samples += s->delivered_by_event[e];
-    int rc = count(s, "samples", samples - s->dropped, &s->counted_delivered, err);
+    uint64_t unknown = 0, unknown_counted = 0;
+    int rc = count(s, "samples", s->merged, &s->counted_delivered, err);
     if (rc == 0)
         rc = count(s, "lost", counts.lost + s->dropped, &s->counted_lost, err);
     for (unsigned c = 0; c < CS_UNKNOWN_N; c++) {
@@ -97,7 +100,8 @@ static int merge(struct cs_sampler *s, struct cs_error *err)
         times[e] = (struct cs_event_times){enabled_ns[e] - s->enabled_ns[e], running_ns[e] - s->running_ns[e],
                                            period};
     }
-    rc = cs_profiles_merge(s->profiles, s->config.store, times, label_text, s, &s->merged, err);
+    rc = cs_profiles_merge(s->profiles, s->config.store, times,
+                           &(struct cs_profiles_merging){label_text, between, s}, &s->merged, err);
     if (rc == 0)
         rc = merge_names(s, err);
     if (rc == 0)

@@ -120,10 +120,14 @@ uint64_t cs_profiles_pending(const struct cs_profiles *p)
 }
 
 int cs_profiles_merge(struct cs_profiles *p, struct cs_store *store, const struct cs_event_times *times,
-                      const char *(*label)(void *arg, uint32_t number), void *arg, uint64_t *merged,
-                      struct cs_error *err)
+                      const struct cs_profiles_merging *with, uint64_t *merged, struct cs_error *err)
 {
+    size_t room = p->room;
     for (size_t i = 0; i < p->room; i++) {
+        if (room != p->room) { /* grown meanwhile: all have moved */
+            room = p->room;
+            i = 0;
+        }
         struct profile *profile = &p->slots[i];
         if (!profile->image || !profile->table)
             continue;
@@ -131,7 +135,7 @@ int cs_profiles_merge(struct cs_profiles *p, struct cs_store *store, const struc
         const struct cs_event_times *t = &times[profile->event];
         struct cs_profile_head head = {.enabled_ns = t->enabled_ns, .running_ns = t->running_ns};
         snprintf(head.event, sizeof head.event, "%s%s", event->name, profile->stacks ? "-stacks" : "");
-        snprintf(head.label, sizeof head.label, "%s", label(arg, profile->label));
+        snprintf(head.label, sizeof head.label, "%s", with->label(with->arg, profile->label));
         snprintf(head.unit, sizeof head.unit, "%s", event->unit);
         head.period_sum = (uint64_t)((double)profile->samples * t->period);
         int rc = cs_store_merge(store, &profile->image->image, &head, profile->table, err);
@@ -144,6 +148,7 @@ int cs_profiles_merge(struct cs_profiles *p, struct cs_store *store, const struc
             p->pending -= profile->samples;
         }
         profile->samples = 0;
+        with->between(with->arg);
     }
     return 0;
 }

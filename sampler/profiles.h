@@ -35,9 +35,15 @@ int cs_profiles_touch(struct cs_profiles *profiles, const struct cs_mapped_image
 uint64_t cs_profiles_pending(const struct cs_profiles *profiles); /* samples in memory */
 
 /* Merges all into the store's epoch. Stops at the first failure, keeping the rest. `merged` counts the
- * samples (of points) that went. */
+ * samples (of points) that went. Each profile is synced to disk, so it takes long: `between` is called after
+ * each and may add samples, which stay for the next merge if their profile is done. */
+struct cs_profiles_merging {
+    const char *(*label)(void *arg, uint32_t number);
+    void (*between)(void *arg);
+    void *arg;
+};
 int cs_profiles_merge(struct cs_profiles *profiles, struct cs_store *store,
-                      const struct cs_event_times *times, const char *(*label)(void *arg, uint32_t number),
-                      void *arg, uint64_t *merged, struct cs_error *err);
+                      const struct cs_event_times *times, const struct cs_profiles_merging *with,
+                      uint64_t *merged, struct cs_error *err);
 
 #endif

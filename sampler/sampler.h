@@ -122,6 +122,9 @@ int cs_sampler_stop(struct cs_sampler *sampler, struct cs_error *err);
  * next call. */
 int cs_sampler_merge(struct cs_sampler *sampler, struct cs_error *err);
 
+/* Drains if it is due: for a caller that is busy for long, with syncing files above all. */
+void cs_sampler_keep_up(struct cs_sampler *sampler);
+
 void cs_sampler_close(struct cs_sampler *sampler);
 
 void cs_sampler_statistics(struct cs_sampler *sampler, struct cs_sampler_statistics *out);

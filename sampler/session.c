@@ -335,6 +335,15 @@ int cs_sampler_poll(struct cs_sampler *s, int timeout_ms, struct cs_error *err)
     return !s->ended;
 }
 
+void cs_sampler_keep_up(struct cs_sampler *s)
+{
+    struct cs_error ignored; /* the next poll meets it again */
+    if (s->stopped || s->ended || cs_now_ns() < s->next_drain_ns)
+        return;
+    (void)cs_collect_drain(s, CS_DRAIN_SOME, &ignored);
+    s->next_drain_ns = next_drain_ns(s);
+}
+
 int cs_sampler_stop(struct cs_sampler *s, struct cs_error *err)
 {
     if (s->stopped)

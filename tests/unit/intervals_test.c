@@ -107,7 +107,7 @@ static void samples_land_in_the_interval_in_which_they_came(void **unused)
     add(intervals, &program, 0x1234, 5, t, t + S / 10);
     add(intervals, &program, 0x1238, 2, t, t + S / 10);
     add(intervals, &library, 0x1234, 1, t + 60 * S, t + 60 * S);
-    assert_int_equal(cs_intervals_merge(intervals, store, &err), 0);
+    assert_int_equal(cs_intervals_merge(intervals, store, NULL, &err), 0);
     struct seen seen = look();
     assert_int_equal(seen.samples, 8);
     assert_int_equal(seen.rows, 2);
@@ -125,7 +125,7 @@ static void a_late_count_is_spread_over_the_time_it_may_have_come_from(void **un
     add(intervals, &program, 64, 10007, 1000 * S, 1100 * S);
     for (unsigned i = 0; i < 1000; i++) /* single ones too, on average */
         add(intervals, &library, 64, 1, 1000 * S, 1100 * S);
-    assert_int_equal(cs_intervals_merge(intervals, store, &err), 0);
+    assert_int_equal(cs_intervals_merge(intervals, store, NULL, &err), 0);
     struct seen seen = look();
     assert_int_equal(seen.samples, 11007);
     assert_true(seen.rows > 190 && seen.rows <= 203);
@@ -146,7 +146,7 @@ static void a_bound_makes_intervals_longer_and_loses_no_sample(void **unused)
             add(intervals, i % 2 ? &program : &library, (random >> 40) % 199 * 64, 1 + i % 3, at, at);
             total += 1 + i % 3;
         }
-        assert_int_equal(cs_intervals_merge(intervals, store, &err), 0);
+        assert_int_equal(cs_intervals_merge(intervals, store, NULL, &err), 0);
         assert_int_equal(cs_store_interval_bytes(store, &bytes, &err), 0);
         assert_true(bytes <= 6000);
     }
