@@ -13,6 +13,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <sys/wait.h>
@@ -78,6 +79,25 @@ static void notify_systemd(void)
     close(fd);
 }
 
+/* This program again, as `export`, at the lowest priority. */
+static pid_t send_to_server(const char *store, const char *url, int log)
+{
+    sigset_t none;
+    pid_t child = fork();
+    if (child != 0)
+        return child;
+    sigemptyset(&none);
+    sigprocmask(SIG_SETMASK, &none, NULL);
+    signal(SIGPIPE, SIG_DFL);
+    int null = open("/dev/null", O_RDWR);
+    if (null < 0 || dup2(null, STDIN_FILENO) < 0 || dup2(null, STDOUT_FILENO) < 0 ||
+        (log >= 0 && dup2(log, STDERR_FILENO) < 0) || setpriority(PRIO_PROCESS, 0, 19) < 0)
+        _exit(CS_EXIT_FAILED);
+    execl("/proc/self/exe", "cyclescope", "export", "--store", store, "--to", "clickhouse", url,
+          (char *)NULL);
+    _exit(CS_EXIT_FAILED);
+}
+
 static void ready_in_foreground(void *arg)
 {
     (void)arg;
@@ -138,7 +158,8 @@ static int run_start(const struct parsed *args)
         absolute(option(args, "socket"), socket_path);
     struct cs_daemon_start start = {.config_file = given.config[0] ? given.config : NULL,
                                     .given = given.settings,
-                                    .socket_path = socket_path[0] ? socket_path : NULL};
+                                    .socket_path = socket_path[0] ? socket_path : NULL,
+                                    .send = send_to_server};
     if (!option_given(args, "foreground"))
         return start_in_background(&start);
     start.ready = ready_in_foreground;
@@ -243,6 +264,8 @@ static const struct option_entry options[] = {
     {"bursts", 0, "on|off", "follow threads through bursts of instructions, within the budget (default off)"},
     {"label", 0, "NAME", "keep profiles apart by process, command or cgroup"},
     {"driver", 0, "NAME", "auto, bpf or ring (default auto)"},
+    {"export-to", 0, "URL", "send what is new to this ClickHouse server after merges (see export)"},
+    {"export-interval", 0, "TIME", "between two such exports at least (default 10m)"},
     {NULL, 0, NULL, NULL},
 };
 

@@ -37,6 +37,8 @@ static const struct shown {
     {"processes", "processes", "", 1, 0},
     {"merges", "merges", "", 1, 0},
     {"merge_failures", "merges that failed", "", 1, 0},
+    {"exports", "exports", "", 1, 0},
+    {"export_failures", "exports that failed", "", 1, 0},
     {"last_merge_age_s", "last merge", " s ago", 1, 0},
     {"last_merge_took_ms", "... took", " ms", 1, 0},
     {"interval_ms", "intervals of", " s", 1e-3, 1},

@@ -13,6 +13,7 @@
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/signalfd.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -218,11 +219,37 @@ static void keep_session(struct cs_daemon *daemon, uint64_t now)
     snprintf(daemon->last_failure, sizeof daemon->last_failure, "%.255s", err.text);
 }
 
+/* Sending is another process's work: it takes memory and may wait for a server. Its sentence is in the log.
+ */
+static void keep_sending(struct cs_daemon *daemon, uint64_t now)
+{
+    const struct cs_daemon_settings *settings = &daemon->settings;
+    int status;
+    if (daemon->sender) {
+        if (waitpid(daemon->sender, &status, WNOHANG) == 0)
+            return;
+        daemon->sender = 0;
+        daemon->sends++;
+        daemon->send_failures += !WIFEXITED(status) || WEXITSTATUS(status) != 0;
+    }
+    /* A merge may have nothing new for the server, but nothing is new without a merge. */
+    if (!settings->export_to[0] || !daemon->start->send || daemon->last_merge_ns <= daemon->last_send_ns ||
+        (double)(now - daemon->last_send_ns) < settings->export_s * 1e9)
+        return;
+    daemon->last_send_ns = now;
+    pid_t sender = daemon->start->send(settings->store, settings->export_to, daemon->log.fd);
+    if (sender > 0)
+        daemon->sender = sender;
+    else
+        cs_daemon_say(daemon, "can't start a process that sends to %s", settings->export_to);
+}
+
 static void do_what_is_due(struct cs_daemon *daemon)
 {
     struct cs_error err;
     uint64_t now = cs_daemon_now_ns();
     bool is_pressed = pressed(daemon, now);
+    keep_sending(daemon, now);
     unsigned due = cs_schedule_due(&daemon->schedule, now, is_pressed);
     if (due & CS_DUE_EPOCH) {
         if (!begin_epoch(daemon, &err))

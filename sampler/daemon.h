@@ -18,6 +18,8 @@
 
 #include "store/error.h"
 
+#include <sys/types.h>
+
 struct cs_daemon_setting_given {
     const char *name, *value;
 };
@@ -29,6 +31,9 @@ struct cs_daemon_start {
     /* Called once when sampling runs (tell the parent, systemd). */
     void (*ready)(void *arg);
     void *arg;
+    /* Starts a process that sends what is new in the store to a server; its remarks go to `log`. Returns its
+     * id or <0. NULL = can't. */
+    pid_t (*send)(const char *store, const char *url, int log);
 };
 
 /* Runs until it is told to stop (SIGTERM, SIGINT, `stop`). Requests of the socket: "status" (lines of

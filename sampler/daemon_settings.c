@@ -29,6 +29,8 @@ const struct cs_setting cs_daemon_setting_list[] = {
     {"bursts", "on|off", "follow threads through bursts of instructions, within the budget (default off)"},
     {"label", "NAME", "keep profiles apart by process, command or cgroup (default none)"},
     {"driver", "NAME", "auto, bpf or ring (default auto)"},
+    {"export-to", "URL", "send what is new to this ClickHouse server (see export, fleet)"},
+    {"export-interval", "TIME", "between exports at least; they follow a merge (default 10m)"},
     {NULL, NULL, NULL},
 };
 
@@ -55,6 +57,8 @@ static const struct field {
     {SWITCH, offsetof(struct cs_daemon_settings, bursts), 0, 0},
     {LABEL, offsetof(struct cs_daemon_settings, label), 0, 0},
     {DRIVER, offsetof(struct cs_daemon_settings, driver), 0, 0},
+    {TEXT, offsetof(struct cs_daemon_settings, export_to), 0, 0},
+    {SECONDS, offsetof(struct cs_daemon_settings, export_s), 0.05, 3e9},
 };
 
 void cs_daemon_settings_init(struct cs_daemon_settings *settings)
@@ -67,6 +71,7 @@ void cs_daemon_settings_init(struct cs_daemon_settings *settings)
         .keep_bytes = 1e9,
         .intervals_bytes = 4e6,
         .memory_bytes = 32e6,
+        .export_s = 600,
         .label = CS_LABEL_NONE,
         .driver = CS_DRIVER_AUTO,
     };

@@ -19,13 +19,15 @@ struct cs_daemon_settings {
     double budget;                    /* share of the profiled work's time */
     double frequency_hz;              /* 0 = by the budget */
     double period;
-    double merge_s, epoch_s;       /* epoch_s 0 = one epoch until told otherwise */
-    double keep_age_s, keep_bytes; /* 0 = no bound */
-    double intervals_s;            /* length of an interval of the time-resolved mode, 0 = off */
-    double intervals_bytes;        /* bound of an epoch's interval profiles */
-    double memory_bytes;           /* the daemon's own bound */
-    double pid;                    /* only this process and what it starts; 0 = everything */
-    bool bursts;                   /* burst.h */
+    double merge_s, epoch_s;             /* epoch_s 0 = one epoch until told otherwise */
+    double keep_age_s, keep_bytes;       /* 0 = no bound */
+    double intervals_s;                  /* length of an interval of the time-resolved mode, 0 = off */
+    double intervals_bytes;              /* bound of an epoch's interval profiles */
+    double memory_bytes;                 /* the daemon's own bound */
+    char export_to[CS_SETTING_TEXT_MAX]; /* a server's URL, "" = none */
+    double export_s;                     /* least time between two exports */
+    double pid;                          /* only this process and what it starts; 0 = everything */
+    bool bursts;                         /* burst.h */
     enum cs_label label;
     enum cs_driver_choice driver;
 };

@@ -37,6 +37,8 @@ struct cs_daemon {
     uint64_t resident_peak;         /* bytes, as sampled once a second */
     double cpu_at_check, cpu_share; /* of one CPU, over the last merge interval */
     uint64_t check_ns;
+    pid_t sender; /* sends to a server just now, 0 = none */
+    uint64_t last_send_ns, sends, send_failures;
     char last_failure[256];
     bool stopping, wants_merge, wants_epoch;
 };

@@ -103,6 +103,9 @@ void cs_daemon_status(struct cs_daemon *daemon, char text[CS_CONTROL_ANSWER_MAX]
     }
     put(&lines, "sessions %" PRIu64 "\n", daemon->sessions);
     put(&lines, "epochs_removed %" PRIu64 "\n", daemon->epochs_removed);
+    if (daemon->settings.export_to[0])
+        put(&lines, "exports %" PRIu64 "\nexport_failures %" PRIu64 "\n", daemon->sends,
+            daemon->send_failures);
     if (daemon->last_failure[0])
         put(&lines, "last_failure %s\n", daemon->last_failure);
 }

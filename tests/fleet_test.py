@@ -19,7 +19,7 @@ def check(what, got, expected):
 
 
 def export(store, host, url, *options, well=True):
-    done = subprocess.run([TOOL, "export", "--store", store, "--to", "clickhouse", "--host", host, *options, url],
+    done = subprocess.run([TOOL, "export", "--store", store, "--to", "clickhouse", *(["--host", host] if host else []), *options, url],
                           stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
     if well and done.returncode != 0:
         failures.append(f"{host}: export ended with {done.returncode}: {done.stdout.strip()}")
@@ -140,6 +140,32 @@ def bounded_spool(server, place):
     check("bounded spool: points", sum(server_sums(server, "bounded").values()), sum(store_sums(store).values()))
 
 
+def daemon_sends(server, place):
+    """The daemon's own exports, and one by hand after it: each sample once."""
+    store, url, control = f"{place}/daemon", server.url("fleet"), f"{place}/run/control"
+    burner = subprocess.Popen([sys.executable, "-c", "while True: pass"])
+    try:
+        started = subprocess.run([TOOL, "daemon", "start", "-o", store, "--pid", str(burner.pid), "-F", "200", "--merge-interval", "300ms",
+                                  "--export-to", url, "--export-interval", "300ms", "--socket", control],
+                                 stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+        if started.returncode:
+            print("the daemon can't sample here: " + started.stdout.strip())
+            return
+        end = time.time() + 60
+        batches = lambda: int(server.ask("SELECT count() FROM batches WHERE host NOT IN (SELECT host FROM batches WHERE host LIKE 'host%' OR host = 'bounded')", "fleet"))
+        while batches() < 3 and time.time() < end:
+            time.sleep(0.2)
+        check("batches that the daemon sent", batches() >= 3, True)
+        status = json.loads(subprocess.run([TOOL, "daemon", "status", "--json", "--socket", control], stdout=subprocess.PIPE).stdout)
+        check("exports that the daemon tells of", (status["exports"] > 0, status["export_failures"]), (True, 0))
+        subprocess.run([TOOL, "daemon", "stop", "--socket", control], stdout=subprocess.DEVNULL, check=True)
+        export(store, None, url)
+        sums = json.loads(server.ask("SELECT sum(count) FROM samples WHERE host NOT LIKE 'host%' AND host != 'bounded' FORMAT JSONCompact", "fleet"))
+        check("the daemon's samples", int(sums["data"][0][0]), sum(store_sums(store).values()))
+    finally:
+        burner.kill()
+
+
 def refusals(server):
     for url, words in (("ftp://x", "no URL"), ("http://127.0.0.1:1/", "can't be reached"), (server.url("a-b"), "no name of a database")):
         done = subprocess.run([TOOL, "fleet", "prof", "--server", url], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
@@ -157,6 +183,7 @@ def main():
         the_fleet(server, place)
         nothing_twice(server, place)
         bounded_spool(server, place)
+        daemon_sends(server, place)
         refusals(server)
     finally:
         server.kill()
