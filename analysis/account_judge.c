@@ -55,6 +55,16 @@ static double shadow(const struct accounting *x, uint32_t i, double *m)
     return a->insns[i].visits > 0 ? samples / a->insns[i].visits : 0;
 }
 
+/* Of the loads that an instruction's operands come from, the one that misses most. */
+static void take_load(const struct accounting *x, const struct cs_op *op, struct cs_stall *s)
+{
+    struct cs_memory_facts f = cs_testimony_memory(x->e, op->offset);
+    if (s->load_before && f.new_lines <= s->load_before_memory.new_lines)
+        return;
+    s->load_before = op;
+    s->load_before_memory = f;
+}
+
 /* What came before on the path: the last branch, lock, and load that it needs, the store that misses most. */
 static void look_back(const struct accounting *x, uint32_t i, struct cs_stall *s)
 {
@@ -89,12 +99,11 @@ static void look_back(const struct accounting *x, uint32_t i, struct cs_stall *s
         }
         if (n <= NEAR_INSNS && (p->op.flags & (CS_OP_LOCK | CS_OP_SERIALISE)) && !s->lock_before)
             s->lock_before = &p->op;
-        if (n <= NEAR_INSNS && (p->op.flags & CS_OP_LOAD) && (p->op.writes & wanted & ~CS_OP_REG_FLAGS) &&
-            !s->load_before) {
-            s->load_before = &p->op;
-            s->load_before_memory = cs_testimony_memory(x->e, p->op.offset);
+        if (n <= NEAR_INSNS && (p->op.writes & wanted & ~CS_OP_REG_FLAGS)) {
+            if (p->op.flags & CS_OP_LOAD)
+                take_load(x, &p->op, s);
+            wanted = (wanted & ~p->op.writes) | p->op.reads;
         }
-        wanted &= ~p->op.writes;
         if (p->op.flags & CS_OP_STORE) {
             struct cs_memory_facts f = cs_testimony_memory(x->e, p->op.offset);
             if (f.seen && f.new_lines > worst) {

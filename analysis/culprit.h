@@ -100,7 +100,8 @@ struct cs_stall {
     /* the store of the path that misses most, where one does */
     const struct cs_op *missing_store;
     struct cs_memory_facts missing_store_memory;
-    /* the load of the path whose result this instruction or its operands need, where it is on the path */
+    /* of the loads shortly before whose results this instruction's operands (and address) come from, the one
+     * that misses most */
     const struct cs_op *load_before;
     struct cs_memory_facts load_before_memory;
     struct cs_fetch_facts fetch; /* of `next`, when it begins a line that `op` doesn't end in */

@@ -69,16 +69,27 @@ static void say_bytes(char *text, size_t size, double bytes)
         snprintf(text, size, "%.0f KB", bytes / 1024);
 }
 
-/* How much of a miss the core can't hide: a chase hides nothing, a prefetcher follows equal strides,
- * independent misses overlap. Shares found on the kernels of known cause. */
-static double exposed(const struct cs_memory_facts *f)
+/* How much of its addresses comes out of loads that are of the same kind: a list. Where the loads that give
+ * the addresses step evenly (an array of indices, keys to be hashed) the core runs ahead. */
+static double chased(const struct cs_memory_facts *f, const struct cs_memory_facts *from)
 {
-    return f->pointer + (1 - f->pointer) * (f->steady * 0.15 + (1 - f->steady) * 0.4);
+    return from && from->seen && from->pointer < 0.5 ? 0 : f->pointer;
 }
 
-static const char *pattern(const struct cs_memory_facts *f)
+/* How much of a miss the core can't hide: a chase hides nothing, a prefetcher follows equal strides,
+ * independent misses overlap. Shares found on the kernels of known cause. */
+static double exposed(const struct cs_memory_facts *f, const struct cs_memory_facts *from)
 {
-    return f->pointer > 0.5 ? "chases pointers" : f->steady > 0.8 ? "steps evenly" : "jumps";
+    double chase = chased(f, from);
+    return chase + (1 - chase) * (f->steady * 0.15 + (1 - f->steady) * 0.4);
+}
+
+static const char *pattern(const struct cs_memory_facts *f, const struct cs_memory_facts *from)
+{
+    return chased(f, from) > 0.5 ? "chases pointers"
+           : f->pointer > 0.5    ? "goes where indices point"
+           : f->steady > 0.8     ? "steps evenly"
+                                 : "jumps";
 }
 
 /* A load that stays in lines used less than 256 other lines ago hits a first level of 512; so does one whose
@@ -86,11 +97,12 @@ static const char *pattern(const struct cs_memory_facts *f)
 static bool d_cache(const struct cs_stall *s, const struct cs_machine *m, struct cs_suspect *out)
 {
     const struct cs_op *op = is(s->op, CS_OP_LOAD | CS_OP_GATHER) ? s->op : NULL;
-    const struct cs_memory_facts *f = &s->memory;
+    const struct cs_memory_facts *f = &s->memory, *from = s->load_before ? &s->load_before_memory : NULL;
     double weight = 1;
     if (!op || (f->seen && f->new_lines < NEGLIGIBLE)) { /* its operand's load may be the guilty one */
         op = s->load_before;
         f = &s->load_before_memory;
+        from = NULL;
         weight = 0.1; /* a load retires with its result: only what is left over reaches its user */
         if (!op)
             return false;
@@ -111,15 +123,15 @@ static bool d_cache(const struct cs_stall *s, const struct cs_machine *m, struct
     char size[32];
     say_bytes(size, sizeof size, f->footprint_bytes);
     out->observed = true;
-    out->expected = cost * exposed(f) * weight;
+    out->expected = cost * exposed(f, from) * weight;
     out->high = cost * 1.5;
     if (f->footprint_least && f->new_lines * m->memory_cycles > out->high)
         out->high = f->new_lines * m->memory_cycles;
     if (f->footprint_bytes > 0)
-        say(out, "%s through %s%s (%s), %.2f new lines each time", pattern(f),
+        say(out, "%s through %s%s (%s), %.2f new lines each time", pattern(f, from),
             f->footprint_least ? "more than " : "", size, level.name, f->new_lines);
     else
-        say(out, "%s, %.2f new lines each time", pattern(f), f->new_lines);
+        say(out, "%s, %.2f new lines each time", pattern(f, from), f->new_lines);
     return true;
 }
 
@@ -144,7 +156,9 @@ static bool d_tlb(const struct cs_stall *s, const struct cs_machine *m, struct c
     out->observed = true;
     /* One load a page misses the TLB and little else; many loads a page share the walk with the lines'
      * misses. */
-    out->expected = cost * (is(s->op, CS_OP_LOAD) ? 0.5 * exposed(f) : 0.05);
+    out->expected =
+        cost *
+        (is(s->op, CS_OP_LOAD) ? 0.5 * exposed(f, s->load_before ? &s->load_before_memory : NULL) : 0.05);
     out->high = cost * 1.5;
     say(out, "%.2f new pages each time%s", f->new_pages, walks ? ", more than the TLBs hold" : "");
     return true;
@@ -334,18 +348,18 @@ static bool mispredict(const struct cs_stall *s, const struct cs_machine *m, str
 
 /* ---- the core ---- */
 
-/* A locked instruction waits for the stores before it and holds up the loads after it: 15 to 40 cycles with
- * its line at hand (SDM, SOG). Fences and their like drain more. */
+/* A locked instruction waits for the stores before it and holds up the loads after it: 5 to 40 cycles with
+ * its line at hand (SDM, SOG, measured). Fences and their like drain more. */
 static bool lock(const struct cs_stall *s, const struct cs_machine *m, struct cs_suspect *out)
 {
-    (void)m;
+    double cost = m->lock_cycles > 0 ? m->lock_cycles : 18;
     const uint32_t kinds = CS_OP_LOCK | CS_OP_SERIALISE;
     const struct cs_op *op = is(s->op, kinds) ? s->op : is(s->next, kinds) ? s->next : s->lock_before;
     if (!is(op, kinds))
         return false;
     out->guilty = op->offset;
     out->observed = true; /* the text itself convicts */
-    out->expected = op == s->op ? 18 : op == s->next ? 6 : 2;
+    out->expected = cost * (op == s->op ? 1 : op == s->next ? 0.3 : 0.1);
     out->high = op->flags & CS_OP_SERIALISE ? 200 : op == s->lock_before ? 20 : 60;
     say(out, op->flags & CS_OP_LOCK ? "a locked instruction drains the stores before it"
                                     : "waits for all before it");
@@ -407,7 +421,11 @@ static bool port_slack(const struct cs_stall *s, const struct cs_machine *m, str
 static bool denormal(const struct cs_stall *s, const struct cs_machine *m, struct cs_suspect *out)
 {
     (void)m;
+    const struct cs_memory_facts *f = &s->load_before_memory;
     if (!is(s->op, CS_OP_FLOAT) || rest_of(s) < 8)
+        return false;
+    if (s->load_before && f->seen && f->new_lines >= NEGLIGIBLE &&
+        f->new_lines * level_of(m, f->footprint_bytes, f->footprint_least).cycles > rest_of(s))
         return false;
     out->high = 160;
     out->expected = rest_of(s);

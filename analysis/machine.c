@@ -108,6 +108,7 @@ static const struct field fields[] = {
     {"l3_cycles", offsetof(struct cs_machine, l3.latency_cycles), NUMBER},
     FIELD(memory_cycles, NUMBER),
     FIELD(walk_cycles, NUMBER),
+    FIELD(lock_cycles, NUMBER),
     FIELD(dtlb_entries, U32),
     FIELD(stlb_entries, U32),
     FIELD(itlb_entries, U32),

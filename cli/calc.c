@@ -191,6 +191,11 @@ static void print_tail(struct output *out, const struct subject *s)
     if (advice)
         output_line(out, "What usually helps: %s.", advice);
     output_set(out, "sentence", json_text(sentence));
+    output_set(out, "charge",
+               json_pack("{s:s, s:I, s:f, s:f, s:f}", "cause",
+                         worst.cause < CS_N_CAUSES ? cs_cause_names[worst.cause].name : "none", "guilty",
+                         (json_int_t)worst.guilty, "share", 100 * worst.share, "low", 100 * worst.low, "high",
+                         100 * worst.high));
     output_set(out, "advice", advice ? json_string(advice) : json_null());
 }
 
