@@ -88,8 +88,8 @@ static void look_back(const struct accounting *x, uint32_t i, struct cs_stall *s
             continue;
         if (n <= SHADOW_INSNS && (p->op.flags & guessed)) {
             struct cs_branch_facts f = cs_testimony_branch(x->e, p->branch ? p->branch : p->op.offset);
-            if (n <= 2 && chance < 0.2) /* the rare way of a branch: what was mispredicted went here */
-                f.missed = fmin(1, f.missed_raw / fmax(chance, 1e-6));
+            if (n <= 2 && chance < 0.5) /* the rarer way of a branch: what was mispredicted went here */
+                f.missed = fmin(1, (chance < 0.2 ? f.missed_raw : f.missed) / fmax(chance, 1e-6));
             if (!s->branch_before || f.missed > s->before.missed) {
                 s->branch_before = &p->op;
                 s->before = f;
@@ -186,32 +186,60 @@ static void fit_scale(const struct accounting *x, const struct cs_stall *stalls)
     a->scale_fitted = true;
 }
 
-/* Retirement is in groups: which of two neighbours ends one is chance to the model. What is under a cycle and
- * a half too much at one instruction and too little at another of its block is no stall. */
-static void net(struct cs_account *a, const struct cs_block *b, struct cs_stall *stalls)
+/* The run of blocks that a block belongs to: it and the one that mostly follows it and is mostly entered from
+ * it, and so on. */
+static uint32_t run_of(uint32_t *runs, uint32_t b)
 {
-    double more = 0, less = 0;
-    for (uint32_t i = b->first_insn; i < b->first_insn + b->n_insns; i++) {
-        double d = stalls[i].cycles - stalls[i].m;
-        if (!accountable(a, &a->insns[i]))
+    while (runs[b] != b)
+        b = runs[b] = runs[runs[b]];
+    return b;
+}
+
+static uint32_t *find_runs(const struct accounting *x)
+{
+    const struct cs_account *a = x->a;
+    uint32_t *runs = calloc(a->cfg->n_blocks + 1, sizeof *runs);
+    for (uint32_t b = 0; runs && b < a->cfg->n_blocks; b++)
+        runs[b] = b;
+    for (uint32_t b = 0; runs && b < a->cfg->n_blocks; b++) {
+        uint32_t edge = account_likely_out(x, b);
+        if (edge == CS_CFG_EXIT || a->blocks[b].visits <= 0)
             continue;
-        if (d > 0 && d < 1.5)
-            more += d;
-        else if (d < 0)
-            less -= d;
+        uint32_t to = a->cfg->edges[edge].to;
+        double visits = x->edge_visits[edge];
+        if (visits >= 0.5 * a->blocks[b].visits && visits >= 0.5 * a->blocks[to].visits)
+            runs[run_of(runs, b)] = run_of(runs, to);
     }
-    double both = more < less ? more : less;
-    if (both <= 0)
-        return;
-    for (uint32_t i = b->first_insn; i < b->first_insn + b->n_insns; i++) {
-        double d = stalls[i].cycles - stalls[i].m;
-        if (!accountable(a, &a->insns[i]))
-            continue;
-        if (d > 0 && d < 1.5)
-            stalls[i].cycles -= d * both / more;
-        else if (d < 0)
-            stalls[i].cycles -= d * both / less;
-    }
+    return runs;
+}
+
+/* Retirement is in groups, and a sample's PC is where the group ended: which of two neighbours ends one is
+ * chance to the model. What is under a cycle and a half too much at one instruction and too little at another
+ * of its run of blocks is no stall. */
+static void net(const struct accounting *x, struct cs_stall *stalls)
+{
+    struct cs_account *a = x->a;
+    uint32_t *runs = find_runs(x);
+    double *more = calloc(a->cfg->n_blocks + 1, sizeof *more),
+           *less = calloc(a->cfg->n_blocks + 1, sizeof *less);
+    for (int pass = 0; pass < 2 && runs && more && less; pass++)
+        for (uint32_t i = 0; i < a->cfg->n_insns; i++) {
+            const struct cs_insn_account *insn = &a->insns[i];
+            double d = stalls[i].cycles - stalls[i].m;
+            if (!accountable(a, insn) || d >= 1.5)
+                continue;
+            uint32_t run = run_of(runs, insn->block);
+            if (pass == 0) {
+                *(d > 0 ? &more[run] : &less[run]) += fabs(d) * insn->visits;
+                continue;
+            }
+            double both = fmin(more[run], less[run]), all = d > 0 ? more[run] : less[run];
+            if (both > 0)
+                stalls[i].cycles -= d * both / all;
+        }
+    free(runs);
+    free(more);
+    free(less);
 }
 
 /* An instruction of few samples can't be told from its neighbours of few: from where they lie they share
@@ -289,8 +317,8 @@ void account_judge(struct accounting *x)
     }
     if (a->scale > 0)
         pool(x, stalls);
-    for (uint32_t b = 0; a->scale > 0 && b < a->cfg->n_blocks; b++)
-        net(a, &a->cfg->blocks[b], stalls);
+    if (a->scale > 0)
+        net(x, stalls);
     for (uint32_t i = 0; a->scale > 0 && i < n; i++)
         if (accountable(a, &a->insns[i]))
             cs_culprit_judge(&stalls[i], &x->e->machine, &a->insns[i].verdict);

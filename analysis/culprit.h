@@ -61,6 +61,8 @@ struct cs_memory_facts {
     double same_line; /* share of strides shorter than a line */
     double split, page_split, blocked, aliased, forwarded;
     double footprint_bytes; /* distinct lines over all bursts, estimated; 0 = unknown */
+    double cold_bytes; /* the same for those accesses that go to lines seldom used; 0 = all are used alike */
+    double cold;       /* share of accesses to new lines that do */
     double footprint_pages; /* 0 = unknown */
     bool footprint_least;   /* these are lower bounds */
 };

@@ -42,8 +42,8 @@ static struct level level_of(const struct cs_machine *m, double bytes, bool leas
 {
     double l1 = m->l1d.latency_cycles, l2 = m->l2.latency_cycles, l3 = m->l3.latency_cycles;
     double memory = m->memory_cycles - l1;
-    if (bytes <= 0)
-        return (struct level){"some level", memory};
+    if (bytes <= 0) /* seldom run: likely near, as most data is */
+        return (struct level){"some level", l2 - l1};
     if (least) {
         struct level nearest = level_of(m, bytes * 8, false);
         bool sure = bytes * 8 <= (double)m->l2.bytes || nearest.cycles >= memory;
@@ -59,6 +59,23 @@ static struct level level_of(const struct cs_machine *m, double bytes, bool leas
                           : in_l3 * ((m->l3.bytes ? l3 : l2) - l1) + (1 - in_l3) * memory;
     double felt = cs_machine_ladder(m, bytes) - l1;
     return (struct level){third ? "L3" : "memory", felt > cycles ? felt : cycles};
+}
+
+/* The same for what a load touches: the lines it often comes back to, and those it seldom does. */
+static struct level level_of_lines(const struct cs_machine *m, const struct cs_memory_facts *f)
+{
+    struct level often = level_of(m, f->footprint_bytes, f->footprint_least);
+    if (f->cold_bytes <= 0)
+        return often;
+    struct level seldom = level_of(m, f->cold_bytes, false);
+    return (struct level){seldom.name, f->cold * seldom.cycles + (1 - f->cold) * often.cycles};
+}
+
+/* A footprint that isn't known or of which only a bound is, and the lines seldom used, may lie further out.
+ */
+static bool may_be_further(const struct cs_memory_facts *f)
+{
+    return f->footprint_least || f->cold_bytes > 0 || f->footprint_bytes <= 0;
 }
 
 static void say_bytes(char *text, size_t size, double bytes)
@@ -93,12 +110,18 @@ static const char *pattern(const struct cs_memory_facts *f, const struct cs_memo
 }
 
 /* A load that stays in lines used less than 256 other lines ago hits a first level of 512; so does one whose
- * lines, all together, fit it. */
+ * lines, all together, fit it. A software prefetch, which bursts don't follow, is never cleared. */
 static bool d_cache(const struct cs_stall *s, const struct cs_machine *m, struct cs_suspect *out)
 {
     const struct cs_op *op = is(s->op, CS_OP_LOAD | CS_OP_GATHER) ? s->op : NULL;
     const struct cs_memory_facts *f = &s->memory, *from = s->load_before ? &s->load_before_memory : NULL;
     double weight = 1;
+    if (is(s->op, CS_OP_PREFETCH)) {
+        out->high = m->memory_cycles + m->walk_cycles;
+        out->expected = 0.3 * rest_of(s);
+        say(out, "a prefetch waits for a free line buffer and for its page's translation");
+        return true;
+    }
     if (!op || (f->seen && f->new_lines < NEGLIGIBLE)) { /* its operand's load may be the guilty one */
         op = s->load_before;
         f = &s->load_before_memory;
@@ -116,16 +139,16 @@ static bool d_cache(const struct cs_stall *s, const struct cs_machine *m, struct
         say(out, "a load; nothing observed clears it");
         return weight == 1;
     }
-    struct level level = level_of(m, f->footprint_bytes, f->footprint_least);
+    struct level level = level_of_lines(m, f);
     double cost = f->new_lines * level.cycles;
     if (f->new_lines < NEGLIGIBLE || cost <= 0.05)
         return false;
     char size[32];
-    say_bytes(size, sizeof size, f->footprint_bytes);
+    say_bytes(size, sizeof size, f->cold_bytes > 0 ? f->cold_bytes : f->footprint_bytes);
     out->observed = true;
     out->expected = cost * exposed(f, from) * weight;
     out->high = cost * 1.5;
-    if (f->footprint_least && f->new_lines * m->memory_cycles > out->high)
+    if (may_be_further(f) && f->new_lines * m->memory_cycles > out->high)
         out->high = f->new_lines * m->memory_cycles;
     if (f->footprint_bytes > 0)
         say(out, "%s through %s%s (%s), %.2f new lines each time", pattern(f, from),
@@ -182,7 +205,7 @@ static bool store_buffer(const struct cs_stall *s, const struct cs_machine *m, s
     }
     if (!store || !f->seen || f->new_lines < NEGLIGIBLE)
         return false;
-    struct level level = level_of(m, f->footprint_bytes, f->footprint_least);
+    struct level level = level_of_lines(m, f);
     double cost = f->new_lines * level.cycles;
     if (cost <= 0.05)
         return false;
@@ -192,7 +215,7 @@ static bool store_buffer(const struct cs_stall *s, const struct cs_machine *m, s
     out->guilty = store->offset;
     out->observed = true;
     out->expected = cost * (near ? 0.1 : 0.02) * (1 - 0.7 * f->steady);
-    out->high = cost;
+    out->high = may_be_further(f) ? f->new_lines * m->memory_cycles : cost;
     say(out, "stores to %s (%s), %.2f new lines each time", f->footprint_bytes > 0 ? size : "new lines",
         level.name, f->new_lines);
     return true;
@@ -425,7 +448,7 @@ static bool denormal(const struct cs_stall *s, const struct cs_machine *m, struc
     if (!is(s->op, CS_OP_FLOAT) || rest_of(s) < 8)
         return false;
     if (s->load_before && f->seen && f->new_lines >= NEGLIGIBLE &&
-        f->new_lines * level_of(m, f->footprint_bytes, f->footprint_least).cycles > rest_of(s))
+        f->new_lines * level_of_lines(m, f).cycles > rest_of(s))
         return false;
     out->high = 160;
     out->expected = rest_of(s);

@@ -94,6 +94,17 @@ static double typical_cycles(char *base, uint64_t bytes, uint32_t line, uint32_t
     return turns[TURNS / 2] * hz / 1e9;
 }
 
+/* Bytes of the outermost cache that are really had: others may share it. */
+static double had_bytes(const struct cs_machine *m)
+{
+    double near = m->l3.bytes ? m->l3.latency_cycles : m->l2.latency_cycles;
+    double bytes = (double)m->l2.bytes;
+    for (int i = 0; i < CS_LADDER_STEPS && m->ladder_cycles[i] > 0; i++)
+        if (m->ladder_cycles[i] < 2 * near)
+            bytes = (double)CS_LADDER_BYTES(i);
+    return bytes;
+}
+
 /* Each step costs at least what the one before it does. */
 static void climb(struct cs_machine *m, char *base, uint32_t *order)
 {
@@ -152,14 +163,12 @@ static int measure_once(struct cs_machine *m, bool with_ladder, struct cs_error 
     }
     char *base = area + (huge - (uintptr_t)area % huge) % huge;
     (void)madvise(base, most, MADV_NOHUGEPAGE);
-    /* One line a page: first so many pages that the last TLB holds them, then eight times what it holds. */
-    size_t few = 512, many = m->stlb_entries * 4 < 8192 ? m->stlb_entries * 4 : 8192;
-    link_cycle(base, few, m->page_bytes, m->line_bytes, order);
-    double near = chase_ns(base, few, 20);
+    /* One line a page, of four times as many pages as the last TLB holds; the same number of lines on one
+     * huge page, below, tells what of it is the data's. */
+    size_t many = m->stlb_entries * 2 < 8192 ? m->stlb_entries * 2 : 8192;
     link_cycle(base, many, m->page_bytes, m->line_bytes, order);
     (void)chase_ns(base, many, 1);
     double far = chase_ns(base, 500, 40);
-    m->walk_cycles = far > near ? (far - near) * m->core_hz / 1e9 : 1;
     munmap(area, most + huge);
     area = mmap(NULL, most + huge, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (area == MAP_FAILED) {
@@ -168,7 +177,9 @@ static int measure_once(struct cs_machine *m, bool with_ladder, struct cs_error 
     }
     base = area + (huge - (uintptr_t)area % huge) % huge;
     (void)madvise(base, most, MADV_HUGEPAGE);
-    double hz = m->core_hz;
+    double hz = m->core_hz, data = level_cycles(base, many * m->line_bytes, m->line_bytes, order, hz);
+    double missed = 1 - (double)m->stlb_entries / (double)many;
+    m->walk_cycles = far * hz / 1e9 > data + 1 ? (far * hz / 1e9 - data) / (missed > 0.5 ? missed : 0.5) : 1;
     m->l1d.latency_cycles = level_cycles(base, m->l1d.bytes / 2, m->line_bytes, order, hz);
     m->l2.latency_cycles = level_cycles(base, m->l2.bytes / 2, m->line_bytes, order, hz);
     if (m->l3.bytes) {
@@ -180,7 +191,7 @@ static int measure_once(struct cs_machine *m, bool with_ladder, struct cs_error 
     /* A set larger than the last level, or as large as we dare: the middle turn, less the hits that remain.
      */
     double above = m->l3.bytes ? m->l3.latency_cycles : m->l2.latency_cycles;
-    double hits = (double)(m->l3.bytes ? m->l3.bytes : m->l2.bytes) / (double)most;
+    double hits = had_bytes(m) / (double)most;
     hits = hits < 0.6 ? hits : 0.6;
     link_cycle(base, most / m->line_bytes, m->line_bytes, 0, order);
     double middle = middle_chase_ns(base, 500) * hz / 1e9, before = m->ladder_cycles[CS_LADDER_STEPS - 2];

@@ -316,14 +316,22 @@ double cs_testimony_meetings(double draws, double bursts, double meetings, doubl
 }
 
 struct footprint {
-    double draws, bursts_most;
+    double draws, distinct, once, twice; /* lines that one burst drew, that two drew */
     double meetings;
 };
+
+static void count_line(struct footprint *f, double same)
+{
+    f->meetings += same * (same - 1) / 2;
+    f->distinct += same > 0;
+    f->once += same == 1;
+    f->twice += same == 2;
+}
 
 /* Adds an instruction's draws; `shift` makes pages of lines. Rows ascend by line. */
 static struct footprint meetings_of(struct cs_table *table, uint64_t offset, unsigned shift)
 {
-    struct footprint f = {0, 0, 0};
+    struct footprint f = {0};
     uint64_t key = UINT64_MAX;
     double same = 0;
     for (size_t i = row_at(table, offset); table && i < cs_table_rows(table); i++) {
@@ -331,14 +339,14 @@ static struct footprint meetings_of(struct cs_table *table, uint64_t offset, uns
         if (row[CS_FOOTPRINT_OFFSET] != offset)
             break;
         if (row[CS_FOOTPRINT_LINE] >> shift != key) {
-            f.meetings += same * (same - 1) / 2;
+            count_line(&f, same);
             same = 0;
             key = row[CS_FOOTPRINT_LINE] >> shift;
         }
         same += (double)row[CS_FOOTPRINT_BURSTS];
         f.draws += (double)row[CS_FOOTPRINT_BURSTS];
     }
-    f.meetings += same * (same - 1) / 2;
+    count_line(&f, same);
     return f;
 }
 
@@ -348,7 +356,7 @@ static void measure_footprint(const struct cs_testimony *e, uint64_t offset, dou
 {
     double lines_least, pages_least;
     struct footprint l = meetings_of(e->footprints, offset, 0), p = meetings_of(e->footprints, offset, 6);
-    if (l.draws < 64)
+    if (l.draws < 8)
         return;
     /* Draws of one burst may share a page: these are no meetings of two bursts. */
     double within = f->footprint_pages > 0 ? l.draws * 7.5 / f->footprint_pages : 0;
@@ -360,6 +368,13 @@ static void measure_footprint(const struct cs_testimony *e, uint64_t offset, dou
     if (f->footprint_bytes < f->footprint_pages * 64) /* a line a page at least */
         f->footprint_bytes = f->footprint_pages * 64;
     f->footprint_least = lines <= 0 && pages <= 0;
+    /* Meetings find the lines that are used most. Those drawn once say how often the next line is one that no
+     * burst drew (Good 1953), and with those drawn twice how many there are at least (Chao 1984). */
+    double chao = (l.distinct + l.once * l.once / (2 * fmax(1, l.twice))) * 64;
+    if (lines > 0 && chao > 2 * f->footprint_bytes) {
+        f->cold = l.once / l.draws;
+        f->cold_bytes = chao;
+    }
 }
 
 struct cs_memory_facts cs_testimony_memory(const struct cs_testimony *e, uint64_t offset)

@@ -21,7 +21,7 @@ for name in ["bzip2", "lua5.4"] if quick else ["bzip2", "zstd", "lua5.4", "sqlit
         continue
     loop = f"end=$((SECONDS+{seconds})); while [ $SECONDS -lt $end ]; do {command} >/dev/null; done"
     with tempfile.TemporaryDirectory() as folder:
-        subprocess.run([cyclescope, "record", "-o", folder + "/s", "-F", "1000", "--bursts", "--", "bash", "-c", loop], capture_output=True)
+        subprocess.run([cyclescope, "record", "-o", folder + "/s", "-F", "1000", "--burst-rate", "60", "--", "bash", "-c", loop], capture_output=True)
         out = subprocess.run([cyclescope, "sum", "--store", folder + "/s", "--json"], capture_output=True, text=True)
     if out.returncode:
         print(name, out.stderr.strip(), file=sys.stderr)

@@ -67,9 +67,20 @@ static int open_image(const struct parsed *args, struct profile *p, const struct
 static void remember(struct tally *t, const struct cs_account *a, const struct profile_row *row,
                      struct cs_code *code)
 {
-    if (t->n_hot == sizeof t->hot / sizeof t->hot[0])
-        return;
-    struct hot *h = &t->hot[t->n_hot++];
+    struct hot *h = &t->hot[t->n_hot];
+    if (t->n_hot < sizeof t->hot / sizeof t->hot[0]) {
+        t->n_hot++;
+    } else { /* images come one after the other: the coldest so far makes room */
+        h = &t->hot[0];
+        for (unsigned i = 1; i < t->n_hot; i++)
+            if (t->hot[i].samples < h->samples)
+                h = &t->hot[i];
+        if (h->samples >= a->summary.total)
+            return;
+        free(h->name);
+        free(h->image);
+        free(h->sentence);
+    }
     char text[1200];
     struct charge worst = worst_charge(a);
     charge_sentence(&worst, code, text, sizeof text);
