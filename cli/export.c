@@ -3,6 +3,7 @@
 #include "analysis/export.h"
 #include "cli/command.h"
 #include "cli/export_clickhouse.h"
+#include "cli/export_trace.h"
 
 #include <errno.h>
 #include <string.h>
@@ -21,7 +22,7 @@ static int unknown_format(const char *name)
     char names[256] = "";
     for (const struct cs_exporter *const *e = cs_exporters; *e; e++) {
         size_t n = strlen(names);
-        snprintf(names + n, sizeof names - n, "%s%s", n ? ", " : "", (*e)->name);
+        snprintf(names + n, sizeof names - n, "%s%s", n ? ", " : "trace, ", (*e)->name);
     }
     return usage_error("--format %s: there are %s", name, names);
 }
@@ -40,9 +41,25 @@ static int write_to(const struct cs_exporter *exporter, struct cs_export *from, 
                 : CS_EXIT_OK;
 }
 
+static int write_trace(const char *log, const char *path)
+{
+    if (!log)
+        return usage_error("--format trace needs --log FILE, which cyclescope observe --log FILE writes");
+    FILE *to = path ? fopen(path, "wbe") : stdout;
+    if (!to)
+        return failed_with("%s: can't be written: %s", path, strerror(errno));
+    int exit_code = export_trace(log, to);
+    bool lost = ferror(to) || (path ? fclose(to) : fflush(to)) != 0;
+    if (lost && exit_code == CS_EXIT_OK)
+        return failed_with("%s: not written in full: %s", path ? path : "standard output", strerror(errno));
+    return exit_code;
+}
+
 static int run(const struct parsed *args)
 {
     const char *format = option(args, "format"), *path = option(args, "to");
+    if (format && strcmp(format, "trace") == 0)
+        return write_trace(option(args, "log"), path);
     const struct cs_exporter *exporter = find(format ? format : "pprof");
     if (!exporter)
         return unknown_format(format);
@@ -69,10 +86,12 @@ static int run(const struct parsed *args)
 
 static const struct option_entry options[] = {
     OPTION_STORE,
-    {"format", 'f', "NAME", "pprof (default), folded, speedscope, csv, json, llvm, gcov, gcov11, bolt"},
+    {"format", 'f', "NAME",
+     "pprof (default), folded, speedscope, firefox, trace, csv, json, llvm, gcov, gcov11, bolt"},
     {"event", 'e', "EVENT", "this event only"},
     {"image", 'i', "IMAGE", "this image only: a path, a file name or an id"},
     {"to", 0, "FILE", "write to FILE instead of standard output; --to clickhouse URL sends to a server"},
+    {"log", 0, "FILE", "trace: the observer's log (observe --log FILE)"},
     {"host", 0, "NAME", "clickhouse: whose samples these are (else each epoch's own host)"},
     {"wait", 0, "SECONDS", "clickhouse: how long to try a server that is away (default 60)"},
     {"spool", 0, "DIR", "clickhouse: where batches wait (default: in the store)"},
@@ -89,6 +108,8 @@ const struct command command_export = {
     "Grafana\n"
     "folded      one line a stack: flamegraph.pl, inferno\n"
     "speedscope  speedscope.app\n"
+    "firefox     profiler.firefox.com\n"
+    "trace       an observer's log, given by --log, as a time line: ui.perfetto.dev, chrome://tracing\n"
     "llvm        LLVM sample profile (text) for clang -fprofile-sample-use\n"
     "gcov        AutoFDO profile for gcc -fauto-profile (gcov11: for GCC up to 11, and dump_gcov)\n"
     "bolt        fdata for llvm-bolt -data; choose the executable with --image\n"

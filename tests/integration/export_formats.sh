@@ -8,7 +8,7 @@ bad=0
 check() { [ "$2" = "$3" ] || { echo "$1: got $2, expected $3"; bad=1; }; }
 
 "$CYCLESCOPE" import -o "$work/store" "$corpus/quipper-events/perf.data.callgraph-3.8" >/dev/null || exit 1
-for f in pprof folded speedscope csv json; do
+for f in pprof folded speedscope firefox csv json; do
     "$CYCLESCOPE" export --store "$work/store" --format $f --to "$work/out.$f" || { echo "$f failed"; exit 1; }
 done
 check "folded total" "$(awk '{n += $NF} END {print n}' "$work/out.folded")" 1768
@@ -16,6 +16,7 @@ check "speedscope total" "$(python3 -c '
 import json; d = json.load(open("'"$work"'/out.speedscope")); n = len(d["shared"]["frames"])
 assert all(f < n for p in d["profiles"] for s in p["samples"] for f in s)
 print(sum(sum(p["weights"]) for p in d["profiles"]))')" 1768
+check "firefox" "$(python3 "$(dirname "$0")/../viewer_files.py" firefox "$work/out.firefox")" 1768
 check "csv total" "$(python3 -c '
 import csv; print(sum(int(r["count"]) for r in csv.DictReader(open("'"$work"'/out.csv")) if r["kind"] == "points"))')" 1768
 check "json rows" "$(python3 -c 'import json; print(len(json.load(open("'"$work"'/out.json"))["rows"]))')" \
@@ -36,6 +37,14 @@ for line in sys.stdin:
 print(total)')" 1768
 "$CYCLESCOPE" export --store "$work/store" --format pdf >/dev/null 2>&1; check "unknown format" $? 2
 "$CYCLESCOPE" export --store "$work/store" --event nonesuch >/dev/null 2>&1; check "unknown event" $? 1
+
+# A program that names its phases, observed: its log as a trace has the same stretches as a reader of our own finds.
+if [ -x "$BUILD/signals/examples/phases" ] && [ "$(nproc)" -gt 1 ]; then
+    "$CYCLESCOPE" observe -s phase,work --period 5000 --log "$work/log" -- "$BUILD/signals/examples/phases" --seconds 1 >/dev/null &&
+        "$CYCLESCOPE" export --format trace --log "$work/log" --to "$work/trace.json" &&
+        python3 "$(dirname "$0")/../viewer_files.py" trace "$work/trace.json" "$work/log" || { echo "the trace is wrong"; bad=1; }
+fi
+"$CYCLESCOPE" export --format trace >/dev/null 2>&1; check "a trace of nothing" $? 2
 
 # What compilers read: a loop of 100 turns a call must come out as that, to a few per cent, in LLVM's form as its own tool
 # shows it, and GCC must take the profile.
