@@ -53,7 +53,7 @@ with tempfile.TemporaryDirectory() as at:
                               check=True, capture_output=True, text=True)
         truth = next(float(l.split()[0]) for l in done.stderr.splitlines() if l.replace(".", "").replace(" ", "").isdigit())
         rows = json.loads(subprocess.run([CYCLESCOPE, "prof", "--json", "--store", store], check=True, capture_output=True, text=True).stdout)["rows"]
-        count = {r["procedure"]: r["samples"] for r in rows if r["procedure"] in ("large_func", "small_func")}
+        count = {r["procedure"]: sum(r["samples"].values()) for r in rows if r["procedure"] in ("large_func", "small_func")}
         n = sum(count.values())
         share = 100 * count.get("large_func", 0) / max(n, 1)
         expected = 100 * math.sqrt(0.75 * 0.25 / max(n, 1))

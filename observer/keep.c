@@ -92,7 +92,7 @@ static void put_run(struct keeping *k)
 {
     const struct cs_sink *s = k->sink;
     put(k, "run", "", 0, 0, 1, s->unseen_cycles, k->names->cycles_per_second, (double)s->samples);
-    for (int v = 0; v < CS_DTE_VERDICTS; v++)
+    for (enum cs_dte_verdict v = 0; v < CS_DTE_VERDICTS; v++)
         if (s->tally.intervals[v])
             put(k, "verdict", cs_dte_name(v), 0, 0, s->tally.intervals[v], s->tally.cycles[v], 0, 0);
     for (unsigned b = 0; b < CS_CYCLE_BINS; b++) {

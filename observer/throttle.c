@@ -8,7 +8,7 @@ void cs_throttle(struct cs_loop *l, uint64_t from)
 {
     uint64_t due = from + l->period_cycles + cs_jitter(&l->random, l->jitter_cycles), now = cs_clock();
     while ((int64_t)(due - now) > CS_SLEEP_CYCLES && !__atomic_load_n(&l->stop, __ATOMIC_RELAXED)) {
-        double ns = (double)(due - now - CS_SLEEP_CYCLES / 2) * 1e9 / cs_clock_hz();
+        double ns = ((double)(due - now) - CS_SLEEP_CYCLES * 0.5) * 1e9 / cs_clock_hz();
         if (ns > 1e7)
             ns = 1e7; /* look at `stop` every 10 ms */
         nanosleep(&(struct timespec){.tv_nsec = (long)ns}, NULL);
