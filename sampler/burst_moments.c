@@ -112,7 +112,7 @@ int cs_moments_open(enum cs_target target, pid_t pid, uint64_t period_ns, struct
     if (moments && n_cpus > 0) {
         moments->rings = calloc((size_t)n_cpus, sizeof *moments->rings);
         moments->polled = calloc((size_t)n_cpus + 1, sizeof *moments->polled);
-        moments->fds = calloc((size_t)(n_cpus * n), sizeof *moments->fds);
+        moments->fds = calloc((size_t)n_cpus * (size_t)n, sizeof *moments->fds);
     }
     if (!moments || n_cpus <= 0 || !moments->rings || !moments->polled || !moments->fds)
         rc = cs_fail(err, ENOMEM, "out of memory for the moments of bursts");

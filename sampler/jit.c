@@ -290,7 +290,7 @@ uint64_t cs_jit_offset(struct cs_jit *jit, const struct cs_image *image, pid_t p
         look(jit, m, time_ns);
         method = method_at(m, addr);
     }
-    if (!method)
+    if (!method || !m->text)
         return fallback;
     const char *name = m->text + method->name;
     uint64_t hash = XXH3_64bits(name, strlen(name)) >> (1 + HASH_SHIFT);

@@ -473,8 +473,8 @@ int cs_maps_scan(struct cs_maps *maps, pid_t pid, uint64_t since_ns)
     if (fgets(comm, sizeof comm, f))
         comm[strcspn(comm, "\n")] = '\0';
     fclose(f);
-    struct incarnation *i = incarnation_at(maps, pid, UINT64_MAX);
-    if (!i && !(i = begin(maps, pid, space_new(0), label_for(maps, pid, comm, 0), since_ns)))
+    if (!incarnation_at(maps, pid, UINT64_MAX) &&
+        !begin(maps, pid, space_new(0), label_for(maps, pid, comm, 0), since_ns))
         return -ENOMEM;
     snprintf(path, sizeof path, "%s/%d/maps", maps->proc, (int)pid);
     f = fopen(path, "re");

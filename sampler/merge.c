@@ -85,7 +85,7 @@ static int merge_names(struct cs_sampler *s, struct cs_error *err)
 static int merge(struct cs_sampler *s, struct cs_error *err)
 {
     struct cs_event_times times[CS_EVENTS_MAX];
-    uint64_t value[CS_EVENTS_MAX], enabled_ns[CS_EVENTS_MAX], running_ns[CS_EVENTS_MAX];
+    uint64_t value[CS_EVENTS_MAX] = {0}, enabled_ns[CS_EVENTS_MAX] = {0}, running_ns[CS_EVENTS_MAX] = {0};
     int rc = s->stopped ? 0 : cs_collect_drain(s, CS_DRAIN_FLUSH, err);
     if (rc < 0)
         return rc;

@@ -95,7 +95,8 @@ static void page_map(struct cs_segment_header *h, uint32_t i)
 static void page_unmap(uint32_t i)
 {
     if (pages[i])
-        mmap(pages[i], CS_PAGE_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
+        (void)mmap(pages[i], CS_PAGE_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED,
+                   -1, 0);
     pages[i] = NULL;
 }
 

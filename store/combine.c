@@ -26,7 +26,7 @@ static int combine_file(const char *from, const char *to, struct cs_error *err)
 /* All files of one directory; `depth` levels of directories below it. */
 static int combine_directory(const char *from, const char *to, int depth, struct cs_error *err)
 {
-    struct cs_listing listing;
+    struct cs_listing listing = {0};
     int rc = cs_directory_make(to, NULL, err);
     if (rc == 0)
         rc = cs_directory_list(from, &listing, err);
@@ -34,7 +34,7 @@ static int combine_directory(const char *from, const char *to, int depth, struct
         return rc;
     /* What an image is comes before what was counted in it: no profile ever stands without. */
     for (size_t k = 0; rc == 0 && k < 2 * listing.n; k++) {
-        const char *name = listing.names[k % listing.n];
+        const char *name = listing.names[k < listing.n ? k : k - listing.n];
         bool is_meta = cs_name_ends(name, ".meta");
         struct cs_path source, target;
         if (is_meta != (k < listing.n))

@@ -190,7 +190,7 @@ int cs_table_merge(struct cs_table *dst, const struct cs_table *src)
         remapped[i] = (uint64_t)index;
     }
     for (size_t i = 0; i < n_rows; i++) {
-        uint64_t row[CS_TABLE_COLUMNS_MAX];
+        uint64_t row[CS_TABLE_COLUMNS_MAX] = {0};
         memcpy(row, src->rows + i * schema->n_columns, schema->n_columns * sizeof *row);
         for (unsigned c = 0; c < schema->n_keys; c++)
             if (schema->columns[c].kind == CS_KEY_TEXT && row[c] < n_texts)

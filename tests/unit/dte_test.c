@@ -126,7 +126,7 @@ static void each_cause_has_its_verdict(void **state)
     rule.gap_cycles = UINT64_MAX;
     c = reading(a.start + CS_DTE_LONGEST, 50, 1, 1);
     assert_int_equal(cs_dte_judge(&rule, &a, &c), CS_DTE_GAP);
-    for (int v = 0; v < CS_DTE_VERDICTS; v++)
+    for (enum cs_dte_verdict v = 0; v < CS_DTE_VERDICTS; v++)
         assert_true(cs_dte_name(v)[0] && cs_dte_meaning(v)[0]);
 }
 
