@@ -54,7 +54,7 @@ void cs_calibrate(struct cs_cost *cost, const struct cs_event *event, unsigned r
             if (on)
                 (void)ioctl(fd, PERF_EVENT_IOC_DISABLE, 0);
         }
-        cs_cost_add(cost, (lost[1] - lost[0]) * (double)(uint64_t)(HALF_NS) * 1e-9 / SAMPLES);
+        cs_cost_add(cost, (lost[1] - lost[0]) * (double)(uint64_t)(HALF_NS)*1e-9 / SAMPLES);
     }
 out:
     close(fd);

@@ -152,7 +152,7 @@ static int keep(struct cs_sideband *s, const struct perf_event_header *header)
         s->room_notices = room;
     }
     memcpy(s->arena + s->used, header, header->size); // NOLINT: room was made above
-    uint64_t time_ns; /* sample_id_all with TIME alone: the last word */
+    uint64_t time_ns;                                 /* sample_id_all with TIME alone: the last word */
     memcpy(&time_ns, (const unsigned char *)header + header->size - sizeof time_ns, sizeof time_ns);
     s->notices[s->n++] = (struct notice){time_ns, s->order++, s->used};
     s->used += (header->size + 7U) & ~7UL;
