@@ -98,6 +98,22 @@ static void fill(struct sheet *sheet, const struct layout *l, enum profile_by by
     sheet_omitted(sheet, rows->n > most ? rows->n - most : 0);
 }
 
+/* Events that shared a counter: what their samples are to be multiplied by (sprof-1998 section 3.1). */
+static double scale_of(const struct profile_event *e)
+{
+    return e->running_ns && e->running_ns < e->enabled_ns ? (double)e->enabled_ns / (double)e->running_ns : 1;
+}
+
+static void describe_sharing(struct output *out, const struct profile *p)
+{
+    for (size_t i = 0; i < p->n_events; i++) {
+        const struct profile_event *e = &p->events[i];
+        if (scale_of(e) > 1.02)
+            output_line(out, "%s had a counter %.0f %% of the time: its samples stand for %.3g times as many",
+                        e->name, 100 / scale_of(e), scale_of(e));
+    }
+}
+
 /* "cpu-clock: 10,234 samples, one each 1.00 ms, ..." */
 static void describe(struct output *out, const struct profile *p, const struct profile_rows *rows)
 {
@@ -119,6 +135,7 @@ static void describe(struct output *out, const struct profile *p, const struct p
     if (cs_store_counter(p->store, "lost", &lost, &err) == 0 && lost)
         output_line(out, "%" PRIu64 " further samples were lost by the kernel", lost);
     output_set(out, "lost", json_integer((json_int_t)lost));
+    describe_sharing(out, p);
     output_line(out, "%s", "");
 }
 

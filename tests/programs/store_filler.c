@@ -2,7 +2,9 @@
 /* Writes stores for the tests.
  *   store_filler STORE random SEED N   one epoch; N merges of random tables of every schema; also names,
  * counters store_filler STORE count N         one epoch; N merges (0 = for ever) of one sample each into 8
- * images, in turn; prints "K" after merge K is on disk */
+ * images, in turn; prints "K" after merge K is on disk
+ *   store_filler STORE shared PERCENT      two merges of 100 samples of an event that had a counter for so
+ * long */
 #include "store/store.h"
 
 #include <stdio.h>
@@ -101,6 +103,25 @@ static int fill_count(struct cs_store *store, unsigned long n)
     return rc;
 }
 
+static int fill_shared(struct cs_store *store, unsigned long percent)
+{
+    const struct cs_profile_head head = {.event = "instructions",
+                                         .unit = "events",
+                                         .period_sum = 100000,
+                                         .enabled_ns = 1000000000,
+                                         .running_ns = percent * 10000000};
+    struct cs_image image = {.id = "image", .kind = CS_IMAGE_ELF, .path = "/usr/bin/shared", .build_id = ""};
+    int rc = 0;
+    for (unsigned i = 0; i < 2 && rc == 0; i++) {
+        struct cs_table *table = cs_table_open(&cs_schema_points);
+        if (!table || cs_table_add(table, (uint64_t[]){16, 100}) < 0)
+            abort();
+        rc = cs_store_merge(store, &image, &head, table, &err);
+        cs_table_close(table);
+    }
+    return rc;
+}
+
 int main(int argc, char **argv)
 {
     struct cs_store *store;
@@ -112,6 +133,8 @@ int main(int argc, char **argv)
     if (rc == 0 && strcmp(argv[2], "random") == 0) {
         state += strtoull(argv[3], NULL, 10) * 0x9e3779b97f4a7c15ull;
         rc = fill_random(store, argc > 4 ? (unsigned)strtoul(argv[4], NULL, 10) : 50);
+    } else if (rc == 0 && strcmp(argv[2], "shared") == 0) {
+        rc = fill_shared(store, strtoul(argv[3], NULL, 10));
     } else if (rc == 0) {
         rc = fill_count(store, strtoul(argv[3], NULL, 10));
     }
