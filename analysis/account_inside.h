@@ -18,6 +18,7 @@ struct accounting {
     struct cs_scheduler *scheduler;
     double *edge_visits; /* by cfg edge */
     const struct cs_known_count *known;
+    struct cs_memory_facts *memory; /* by instruction; only while account_judge runs */
 };
 
 int account_visits(struct accounting *x, struct cs_error *err);

@@ -56,13 +56,12 @@ static double shadow(const struct accounting *x, uint32_t i, double *m)
 }
 
 /* Of the loads that an instruction's operands come from, the one that misses most. */
-static void take_load(const struct accounting *x, const struct cs_op *op, struct cs_stall *s)
+static void take_load(const struct accounting *x, uint32_t i, struct cs_stall *s)
 {
-    struct cs_memory_facts f = cs_testimony_memory(x->e, op->offset);
-    if (s->load_before && f.new_lines <= s->load_before_memory.new_lines)
+    if (s->load_before && x->memory[i].new_lines <= s->load_before_memory.new_lines)
         return;
-    s->load_before = op;
-    s->load_before_memory = f;
+    s->load_before = &x->a->insns[i].op;
+    s->load_before_memory = x->memory[i];
 }
 
 /* What came before on the path: the last branch, lock, and load that it needs, the store that misses most. */
@@ -101,15 +100,15 @@ static void look_back(const struct accounting *x, uint32_t i, struct cs_stall *s
             s->lock_before = &p->op;
         if (n <= NEAR_INSNS && (p->op.writes & wanted & ~CS_OP_REG_FLAGS)) {
             if (p->op.flags & CS_OP_LOAD)
-                take_load(x, &p->op, s);
+                take_load(x, at, s);
             wanted = (wanted & ~p->op.writes) | p->op.reads;
         }
         if (p->op.flags & CS_OP_STORE) {
-            struct cs_memory_facts f = cs_testimony_memory(x->e, p->op.offset);
-            if (f.seen && f.new_lines > worst) {
-                worst = f.new_lines;
+            const struct cs_memory_facts *f = &x->memory[at];
+            if (f->seen && f->new_lines > worst) {
+                worst = f->new_lines;
                 s->missing_store = &p->op;
-                s->missing_store_memory = f;
+                s->missing_store_memory = *f;
             }
         }
         if (at == i)
@@ -137,7 +136,7 @@ static void gather(const struct accounting *x, uint32_t i, struct cs_stall *s)
     s->code_bytes = x->e->code_bytes;
     s->code_pages = x->e->code_pages;
     if (insn->op.flags & (CS_OP_LOAD | CS_OP_STORE))
-        s->memory = cs_testimony_memory(x->e, insn->op.offset);
+        s->memory = x->memory[i];
     if (insn->op.flags & guessed)
         s->branch = cs_testimony_branch(x->e, insn->branch ? insn->branch : insn->op.offset);
     uint32_t end = i;
@@ -149,7 +148,7 @@ static void gather(const struct accounting *x, uint32_t i, struct cs_stall *s)
         uint64_t tail = last->offset + last->length - 1;
         s->next = &x->a->insns[next].op;
         if (s->next->flags & (CS_OP_LOAD | CS_OP_STORE))
-            s->next_memory = cs_testimony_memory(x->e, s->next->offset);
+            s->next_memory = x->memory[next];
         /* The last byte of the next instruction may be the one that is missing. */
         uint64_t reach = s->next->offset + s->next->length - 1;
         s->begins_line = tail / 64 != s->next->offset / 64 || tail / 64 != reach / 64;
@@ -292,8 +291,15 @@ void account_judge(struct accounting *x)
     struct cs_account *a = x->a;
     uint32_t n = a->cfg->n_insns;
     struct cs_stall *stalls = calloc(n + 1, sizeof *stalls);
-    if (!stalls)
+    x->memory = calloc(n + 1, sizeof *x->memory);
+    if (!stalls || !x->memory) {
+        free(stalls);
+        free(x->memory);
         return;
+    }
+    for (uint32_t i = 0; i < n; i++)
+        if (a->insns[i].op.flags & (CS_OP_LOAD | CS_OP_STORE))
+            x->memory[i] = cs_testimony_memory(x->e, a->insns[i].op.offset);
     for (uint32_t i = 0; i < n; i++)
         if (accountable(a, &a->insns[i]))
             gather(x, i, &stalls[i]);
@@ -324,4 +330,6 @@ void account_judge(struct accounting *x)
             cs_culprit_judge(&stalls[i], &x->e->machine, &a->insns[i].verdict);
     blocks_actual(x);
     free(stalls);
+    free(x->memory);
+    x->memory = NULL;
 }

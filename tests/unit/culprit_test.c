@@ -183,6 +183,189 @@ static void blocked_loads_and_locks_and_splits_are_named(void **state)
     assert_int_equal(judge(&s).suspects[0].cause, CS_CAUSE_DIVIDER);
 }
 
+/* Every suspect once convicted and once cleared; those above have tests of their own. */
+static void a_branch_is_convicted_at_what_follows_it_and_cleared_when_guessed(void **state)
+{
+    (void)state;
+    struct cs_stall s = {.op = &plain,
+                         .cycles = 9,
+                         .bursts = true,
+                         .branch_before = &branch,
+                         .branch_distance = 1,
+                         .before = {.seen = true, .executions = 1000, .missed = 0.4}};
+    struct cs_verdict v = judge(&s);
+    assert_int_equal(v.suspects[0].cause, CS_CAUSE_MISPREDICT);
+    assert_int_equal(v.suspects[0].guilty, branch.offset);
+    s.before.missed = 0;
+    v = judge(&s);
+    assert_null(find(&v, CS_CAUSE_MISPREDICT));
+}
+
+static void pages_that_the_first_tlb_holds_clear_the_dtlb(void **state)
+{
+    (void)state;
+    struct cs_stall s = {.op = &load, .cycles = 40, .m = 5, .bursts = true};
+    s.memory = (struct cs_memory_facts){
+        .seen = true, .executions = 1000, .pointer = 1, .new_pages = 1, .footprint_pages = 30000};
+    struct cs_verdict v = judge(&s);
+    assert_non_null(find(&v, CS_CAUSE_DTLB));
+    s.memory.footprint_pages = 48;
+    v = judge(&s);
+    assert_null(find(&v, CS_CAUSE_DTLB));
+    s.memory.footprint_pages = 30000;
+    s.memory.new_pages = 0; /* stays in pages that it used a moment ago */
+    v = judge(&s);
+    assert_null(find(&v, CS_CAUSE_DTLB));
+}
+
+static void pages_of_code_that_fit_clear_the_itlb_and_more_than_the_last_level_are_walked_for(void **state)
+{
+    (void)state;
+    struct cs_stall s = {.op = &plain, .next = &load, .cycles = 30, .bursts = true, .begins_page = true};
+    s.fetch = (struct cs_fetch_facts){.seen = true, .new_pages = 1};
+    s.code_pages = 5000;
+    struct cs_verdict v = judge(&s);
+    const struct cs_suspect *walks = find(&v, CS_CAUSE_ITLB);
+    assert_non_null(walks);
+    double high = walks->high;
+    s.code_pages = 500; /* the last level holds them */
+    v = judge(&s);
+    assert_true(find(&v, CS_CAUSE_ITLB)->high < high / 2);
+    s.code_pages = 30;
+    v = judge(&s);
+    assert_null(find(&v, CS_CAUSE_ITLB));
+    s.code_pages = 5000;
+    s.begins_page = false; /* control stays in its page */
+    v = judge(&s);
+    assert_null(find(&v, CS_CAUSE_ITLB));
+}
+
+static void aliasing_is_named_where_loads_meet_young_stores_on_cores_that_compare_twelve_bits(void **state)
+{
+    (void)state;
+    struct cs_machine m = machine();
+    struct cs_verdict v;
+    struct cs_stall s;
+    cs_stall_init(&s, &load);
+    s.cycles = 10;
+    s.m = 4;
+    s.bursts = true;
+    s.memory = (struct cs_memory_facts){.seen = true, .executions = 100, .aliased = 1};
+    cs_culprit_judge(&s, &m, &v);
+    assert_int_equal(v.suspects[0].cause, CS_CAUSE_ALIAS);
+    m.vendor = CS_VENDOR_AMD;
+    cs_culprit_judge(&s, &m, &v);
+    assert_null(find(&v, CS_CAUSE_ALIAS));
+    m.vendor = CS_VENDOR_INTEL;
+    s.memory.aliased = 0.01;
+    cs_culprit_judge(&s, &m, &v);
+    assert_null(find(&v, CS_CAUSE_ALIAS));
+}
+
+static void whole_forwards_straight_accesses_and_plain_text_clear_their_suspects(void **state)
+{
+    (void)state;
+    struct cs_stall s = {.op = &load, .cycles = 19, .m = 4, .bursts = true};
+    s.memory = (struct cs_memory_facts){.seen = true, .executions = 100, .forwarded = 1};
+    struct cs_verdict v = judge(&s);
+    assert_null(find(&v, CS_CAUSE_FORWARD));
+    assert_null(find(&v, CS_CAUSE_SPLIT));
+    assert_null(find(&v, CS_CAUSE_LOCK));
+    assert_null(find(&v, CS_CAUSE_DIVIDER));
+    assert_null(find(&v, CS_CAUSE_SYSCALL));
+}
+
+static void the_way_into_the_kernel_is_the_system_calls_own(void **state)
+{
+    (void)state;
+    static const struct cs_op call = {.offset = 0x140, .length = 2, .flags = CS_OP_SYSCALL};
+    struct cs_stall s = {.op = &call, .cycles = 300, .m = 1, .bursts = true};
+    struct cs_verdict v = judge(&s);
+    assert_int_equal(v.suspects[0].cause, CS_CAUSE_SYSCALL);
+    assert_true(v.unexplained < 1);
+}
+
+static void page_faults_are_named_where_they_were_counted(void **state)
+{
+    (void)state;
+    struct cs_machine m = machine();
+    struct cs_verdict v;
+    struct cs_stall s;
+    cs_stall_init(&s, &store);
+    s.cycles = 100;
+    s.m = 1;
+    s.bursts = true;
+    s.event_rate[CS_CAUSE_PAGE_FAULT] = 0.02;
+    cs_culprit_judge(&s, &m, &v);
+    assert_int_equal(v.suspects[0].cause, CS_CAUSE_PAGE_FAULT);
+    s.event_rate[CS_CAUSE_PAGE_FAULT] = 0; /* counted, none here */
+    cs_culprit_judge(&s, &m, &v);
+    assert_null(find(&v, CS_CAUSE_PAGE_FAULT));
+}
+
+static void a_little_more_than_the_model_is_the_models_and_much_more_is_not(void **state)
+{
+    (void)state;
+    struct cs_stall s = {.op = &plain, .cycles = 12, .m = 10, .static_chain = 9, .bursts = true};
+    assert_int_equal(judge(&s).suspects[0].cause, CS_CAUSE_DEPENDENCY);
+    s.static_chain = 0;
+    assert_int_equal(judge(&s).suspects[0].cause, CS_CAUSE_PORT);
+    s.cycles = 100;
+    struct cs_verdict v = judge(&s);
+    assert_true(v.unexplained > 80);
+    s.m = 0;
+    v = judge(&s);
+    assert_true(!find(&v, CS_CAUSE_PORT) && !find(&v, CS_CAUSE_DEPENDENCY));
+}
+
+static void what_indices_point_to_overlaps_and_a_chase_does_not(void **state)
+{
+    (void)state;
+    struct cs_machine m = machine();
+    struct cs_stall s;
+    cs_stall_init(&s, &load);
+    s.m = 5;
+    s.bursts = true;
+    s.memory = chase(256 << 20);
+    double chased, gathered, most;
+    cs_culprit_expect(&s, &m, &chased, &most);
+    s.load_before = &load;
+    s.load_before_memory = (struct cs_memory_facts){.seen = true, .executions = 1000, .steady = 1};
+    cs_culprit_expect(&s, &m, &gathered, &most);
+    assert_true(gathered < 0.6 * chased);
+}
+
+static void use_of_few_lines_does_not_hide_those_seldom_used(void **state)
+{
+    (void)state;
+    struct cs_stall s = {.op = &load, .cycles = 200, .m = 5, .bursts = true, .memory = chase(200 << 10)};
+    assert_true(judge(&s).unexplained > 150); /* all fits the second level */
+    s.memory.cold = 0.6;
+    s.memory.cold_bytes = 200 << 20;
+    assert_true(judge(&s).unexplained < 1);
+}
+
+static void a_prefetch_is_never_cleared_of_waiting_for_memory(void **state)
+{
+    (void)state;
+    static const struct cs_op prefetch = {.offset = 0x150, .length = 4, .flags = CS_OP_PREFETCH};
+    struct cs_stall s = {.op = &prefetch, .cycles = 90, .m = 1, .bursts = true};
+    struct cs_verdict v = judge(&s);
+    assert_int_equal(v.suspects[0].cause, CS_CAUSE_DCACHE);
+    assert_true(!v.suspects[0].observed);
+}
+
+static void arithmetic_that_waits_for_a_missing_load_is_not_called_denormal(void **state)
+{
+    (void)state;
+    struct cs_stall s = {.op = &multiply, .cycles = 60, .m = 4, .bursts = true, .load_before = &load};
+    s.load_before_memory = chase(256 << 20);
+    struct cs_verdict v = judge(&s);
+    assert_null(find(&v, CS_CAUSE_DENORMAL));
+    s.load_before_memory.new_lines = 0;
+    assert_int_equal(judge(&s).suspects[0].cause, CS_CAUSE_DENORMAL);
+}
+
 static void denormals_are_named_only_when_nothing_else_explains(void **state)
 {
     (void)state;
@@ -274,6 +457,18 @@ int main(void)
         cmocka_unit_test(only_a_store_that_misses_fills_the_store_buffer),
         cmocka_unit_test(the_line_of_the_previous_instruction_clears_the_instruction_cache),
         cmocka_unit_test(blocked_loads_and_locks_and_splits_are_named),
+        cmocka_unit_test(a_branch_is_convicted_at_what_follows_it_and_cleared_when_guessed),
+        cmocka_unit_test(pages_that_the_first_tlb_holds_clear_the_dtlb),
+        cmocka_unit_test(pages_of_code_that_fit_clear_the_itlb_and_more_than_the_last_level_are_walked_for),
+        cmocka_unit_test(aliasing_is_named_where_loads_meet_young_stores_on_cores_that_compare_twelve_bits),
+        cmocka_unit_test(whole_forwards_straight_accesses_and_plain_text_clear_their_suspects),
+        cmocka_unit_test(the_way_into_the_kernel_is_the_system_calls_own),
+        cmocka_unit_test(page_faults_are_named_where_they_were_counted),
+        cmocka_unit_test(a_little_more_than_the_model_is_the_models_and_much_more_is_not),
+        cmocka_unit_test(what_indices_point_to_overlaps_and_a_chase_does_not),
+        cmocka_unit_test(use_of_few_lines_does_not_hide_those_seldom_used),
+        cmocka_unit_test(a_prefetch_is_never_cleared_of_waiting_for_memory),
+        cmocka_unit_test(arithmetic_that_waits_for_a_missing_load_is_not_called_denormal),
         cmocka_unit_test(denormals_are_named_only_when_nothing_else_explains),
         cmocka_unit_test(counted_events_bound_what_their_cause_can_cost),
         cmocka_unit_test(running_faster_than_the_model_is_a_gain),
