@@ -88,8 +88,8 @@ static void look_back(const struct accounting *x, uint32_t i, struct cs_stall *s
         if (n <= SHADOW_INSNS && (p->op.flags & guessed)) {
             struct cs_branch_facts f = cs_testimony_branch(x->e, p->branch ? p->branch : p->op.offset);
             if (n <= 2 && chance < 0.5) /* the rarer way of a branch: what was mispredicted went here */
-                f.missed = fmin(1, (chance < 0.2 ? f.missed_raw : f.missed) / fmax(chance, 1e-6));
-            if (!s->branch_before || f.missed > s->before.missed) {
+                f.here = fmin(1, (chance < 0.2 ? f.missed_raw : f.missed) / fmax(chance, 1e-6));
+            if (!s->branch_before || fmax(f.missed, f.here) > fmax(s->before.missed, s->before.here)) {
                 s->branch_before = &p->op;
                 s->before = f;
                 s->branch_distance = n;

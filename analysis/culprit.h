@@ -71,6 +71,7 @@ struct cs_branch_facts {
     bool seen;
     double executions, taken, missed; /* missed: by the best of three simulated predictors, an execution */
     double missed_raw;                /* with the guesses of a cold start */
+    double here; /* wrong guesses a visit of this way, if all went the rarer way and this is it; else 0 */
 };
 
 /* The line of code that an instruction's successor begins, if it begins one. */

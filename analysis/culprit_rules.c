@@ -47,7 +47,7 @@ static struct level level_of(const struct cs_machine *m, double bytes, bool leas
     if (least) {
         struct level nearest = level_of(m, bytes * 8, false);
         bool sure = bytes * 8 <= (double)m->l2.bytes || nearest.cycles >= memory;
-        return sure ? nearest : (struct level){"or beyond", (nearest.cycles + memory) / 2};
+        return sure ? nearest : (struct level){"beyond L2", (nearest.cycles + memory) / 2};
     }
     if (bytes <= (double)m->l1d.bytes)
         return (struct level){"L1", 0};
@@ -356,11 +356,12 @@ static bool mispredict(const struct cs_stall *s, const struct cs_machine *m, str
         say(out, "a branch; nothing observed clears it");
         return true;
     }
-    if (f->missed < 0.002)
+    double missed = f->here > f->missed ? f->here : f->missed;
+    if (missed < 0.002)
         return false;
     out->observed = true;
-    out->high = f->missed * 1.7 * m->mispredict_cycles[1];
-    out->expected = unlearnable(f->missed) * (near ? (out->guilty ? 5 : 10) : 1);
+    out->high = missed * 1.7 * m->mispredict_cycles[1];
+    out->expected = unlearnable(missed) * (near ? (out->guilty ? 5 : 10) : 1);
     if (!near) {
         double shadow = s->branch_shadow;
         out->high = shadow < out->high ? shadow : out->high;

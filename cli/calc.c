@@ -173,7 +173,7 @@ static void print_head(struct output *out, const struct subject *s)
             out,
             "frequencies are relative: nothing counted executions, so cycles are scaled until the model and "
             "what bursts saw make up the samples; by what the suspects can cost, the true cycles an "
-            "execution are %.1f to %.1f times these",
+            "execution are %.2g to %.2g times these",
             a->scale / a->scale_high, a->scale / a->scale_low);
 }
 

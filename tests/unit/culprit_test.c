@@ -429,7 +429,7 @@ static void verdicts_keep_their_invariants(void **state)
         s.next_memory = s.memory;
         s.missing_store = rand() % 2 ? &store : NULL;
         s.missing_store_memory = s.memory;
-        s.branch = (struct cs_branch_facts){rand() % 2, 10, DRAW(), DRAW(), DRAW()};
+        s.branch = (struct cs_branch_facts){rand() % 2, 10, DRAW(), DRAW(), DRAW(), DRAW()};
         s.fetch = (struct cs_fetch_facts){rand() % 2, DRAW(), DRAW()};
         struct cs_verdict v = judge(&s);
         double share = 0, low = 0;
