@@ -7,23 +7,30 @@ input, alternating, and user time is compared run by run. Training and test inpu
 
     bench/run pgo-gain [--quick] [--prepare] [--fresh]
 
---prepare builds and records only, --fresh forgets what was recorded. Builds and profiles are kept under $BUILD/bench/pgo and
-$BUILD/programs: the first run takes a quarter of an hour, later ones some minutes. CS_PGO_PROGRAMS and CS_PGO_ROUTES choose.
+--prepare builds and records only, for as long as it takes (a quarter of an hour); --fresh forgets what was recorded. Without it, a run
+builds for CS_PGO_SECONDS (75) at most and measures the programs that are ready by then; the others come in later runs: builds and
+profiles are kept under $BUILD/bench/pgo and $BUILD/programs. CS_PGO_PROGRAMS and CS_PGO_ROUTES choose.
 
 A program's gain is plain time / time - 1. The value is the best route's gain over instrumented PGO's, in the geometric means
 over the programs where instrumented PGO gains 5 % or more; the others stay in the table, to show that no harm is done.
 """
-import json, math, os, shlex, shutil, statistics, subprocess, sys, time
+import concurrent.futures, json, math, os, shlex, shutil, signal, statistics, subprocess, sys, time
 
 BUILD = os.environ.get("BUILD", "build")
 TOOL = os.environ.get("CYCLESCOPE", BUILD + "/cyclescope")
 QUICK, FRESH, PREPARE = ("--" + w in sys.argv for w in ("quick", "fresh", "prepare"))
-GAINING = ["sqlite3", "duktape", "tcc", "jimtcl", "gawk"]
+GAINING = ["duktape", "sqlite3", "jimtcl", "tcc", "gawk"]
 CONTROLS = ["bzip2", "zstd", "lua5.4"]
-PROGRAMS = os.environ.get("CS_PGO_PROGRAMS", " ".join(["sqlite3", "duktape"] if QUICK else GAINING + CONTROLS)).split()
+PROGRAMS = os.environ.get("CS_PGO_PROGRAMS", " ".join(["duktape", "sqlite3"] if QUICK else GAINING + CONTROLS)).split()
 ROUTES = os.environ.get("CS_PGO_ROUTES", "clang bolt clang+bolt" if QUICK else "clang bolt clang+bolt gcc").split()
 RECORD_S, PAIRS = 20, 3 if QUICK else 5
 LEAST_GAIN = 0.05
+DEADLINE = None if PREPARE else time.monotonic() + float(os.environ.get("CS_PGO_SECONDS", 8 if QUICK else 75))
+MEASURE_S = 6 if QUICK else 40 # of all programs' runs together, about
+
+
+class NotReady(Exception):
+    pass
 PLACE = os.path.realpath(BUILD) + "/bench/pgo"
 
 
@@ -45,19 +52,29 @@ def say(text):
     print(text, file=sys.stderr, flush=True)
 
 
-def run(words, **more):
-    done = subprocess.run(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, **more)
-    if done.returncode:
-        raise RuntimeError(f"{shlex.join(words)[:300]}: {done.stderr.strip()[-300:]}")
-    return done.stdout
+def run(words, shell=False, **more):
+    """Output of a command. Past the deadline nothing is started, and what runs is ended with all its children."""
+    left = DEADLINE - time.monotonic() if DEADLINE else None
+    if left is not None and left <= 0:
+        raise NotReady()
+    process = subprocess.Popen(words, shell=shell, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True, **more)
+    try:
+        out, errors = process.communicate(timeout=left)
+    except subprocess.TimeoutExpired:
+        os.killpg(process.pid, signal.SIGKILL)
+        process.communicate()
+        raise NotReady() from None
+    if process.returncode:
+        raise RuntimeError(f"{words if shell else shlex.join(words)}"[:300] + f": {errors.strip()[-300:]}")
+    return out, errors
 
 
 def build(program, label, compiler, flags, link=""):
-    return run(["bench/programs", "build", program, label, *flags], env={**os.environ, "CC": compiler, "LINK": link}).strip()
+    return run(["bench/programs", "build", program, label, *flags], env={**os.environ, "CC": compiler, "LINK": link})[0].strip()
 
 
 def command(program, executable, size):
-    return run(["bench/programs", "command", program, executable, size]).strip()
+    return subprocess.run(["bench/programs", "command", program, executable, size], stdout=subprocess.PIPE, text=True, check=True).stdout.strip()
 
 
 def kept(path):
@@ -72,11 +89,10 @@ def profile(program, plain, name, formats):
     if not newer(store + ".done"):
         shutil.rmtree(store, ignore_errors=True)
         loop = f"end=$((SECONDS+{RECORD_S})); while [ $SECONDS -lt $end ]; do {command(program, plain, 'train')} >/dev/null 2>&1; done"
-        done = subprocess.run([TOOL, "record", "--bursts", "--burst-rate", "60", "-o", store, "--", "bash", "-c", loop], capture_output=True, text=True)
-        if done.returncode:
-            raise RuntimeError(done.stderr)
-        open(store + ".done", "w").write(done.stderr)
-        say(f"{program}: " + " ".join(l.split(";")[0] for l in done.stderr.splitlines() if " bursts, " in l))
+        _, said = run([TOOL, "record", "--bursts", "--burst-rate", "60", "-o", store, "--", "bash", "-c", loop])
+        with open(store + ".done", "w") as f:
+            f.write(said)
+        say(f"{program}: " + " ".join(l.split(";")[0] for l in said.splitlines() if " bursts, " in l))
     for f, path in files.items():
         if not newer(path) or os.path.getmtime(path) < os.path.getmtime(store + ".done"):
             run([TOOL, "export", "--store", store, "--image", os.path.basename(plain), "--format", f, "--to", path])
@@ -89,8 +105,7 @@ def instrumented_clang(program):
         generating = build(program, "pgo-clang-gen", CLANG, ["-fprofile-generate"])
         raw = f"{PLACE}/{program}.raw"
         shutil.rmtree(raw, ignore_errors=True)
-        subprocess.run(command(program, generating, "train"), shell=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=True,
-                       env={**os.environ, "LLVM_PROFILE_FILE": raw + "/%p.profraw"})
+        run(command(program, generating, "train") + " >/dev/null", shell=True, env={**os.environ, "LLVM_PROFILE_FILE": raw + "/%m.profraw"})
         run([PROFDATA, "merge", "-o", data, raw])
         shutil.rmtree(raw)
     return build(program, "pgo-clang-use", CLANG, ["-fprofile-use=" + data])
@@ -101,7 +116,7 @@ def instrumented_gcc(program):
     if not kept(place):
         shutil.rmtree(place, ignore_errors=True)
         generating = build(program, "pgo-gcc-gen", "gcc", ["-fprofile-generate", "-fprofile-update=single", "-fprofile-dir=" + place])
-        subprocess.run(command(program, generating, "train"), shell=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=True)
+        run(command(program, generating, "train") + " >/dev/null", shell=True)
     # Names of the counters hold the directory that the objects were made in, which is another one each time.
     by_object = {}
     for name in os.listdir(place):
@@ -146,8 +161,9 @@ def variants(program):
         except (RuntimeError, subprocess.CalledProcessError, OSError) as error:
             say(f"{program}, {name}: {error}")
 
+    beside = concurrent.futures.ThreadPoolExecutor(1)
+    instrumented = beside.submit(attempt, "clang instrumented", lambda: instrumented_clang(program))
     plain = made["clang plain"] = build(program, "pgo-clang-plain", CLANG, ["-fdebug-info-for-profiling"], EMIT)
-    attempt("clang instrumented", lambda: instrumented_clang(program))
     clang_route = [r for r in ROUTES if r != "gcc"]
     if clang_route:
         files = profile(program, plain, "clang", ["llvm", "bolt"] if BOLT else ["llvm"])
@@ -161,6 +177,7 @@ def variants(program):
         attempt("gcc plain", lambda: build(program, "pgo-gcc-plain", "gcc", []))
         attempt("gcc instrumented", lambda: instrumented_gcc(program))
         attempt("gcc", lambda: build(program, "pgo-gcc-ours", "gcc", ["-fauto-profile=" + profile(program, made["gcc plain"], "gcc", ["gcov"])["gcov"]]))
+    instrumented.result()
     return made
 
 
@@ -174,10 +191,15 @@ def user_seconds(words):
     return used.ru_utime
 
 
-def measure(program, made):
+def measure(program, made, seconds):
     commands = {n: command(program, e, "full") for n, e in made.items()}
     times = {n: [] for n in commands}
+    for name in commands:
+        user_seconds(commands[name])  # files into memory
+    start = time.monotonic()
     for k in range(PAIRS):
+        if k >= 2 and time.monotonic() - start > seconds:
+            break
         order = sorted(commands) if k % 2 else sorted(commands, reverse=True)
         for name in order:
             times[name].append(user_seconds(commands[name]))
@@ -213,13 +235,15 @@ def main():
     for program in PROGRAMS:
         try:
             made[program] = variants(program)
+        except NotReady:
+            failed[program] = "not built yet: bench/run pgo-gain --prepare builds all, later runs go on"
         except (RuntimeError, OSError) as error:
             failed[program] = str(error)[:200]
             say(f"{program}: {error}")
     if PREPARE:
         return
     for program, executables in made.items():
-        table[program] = measure(program, executables)
+        table[program] = measure(program, executables, MEASURE_S / len(made))
         say(f"{program}: " + "  ".join(f"{n} {v['speedup']:.3f}±{v['noise']:.3f}" for n, v in table[program].items() if not n.endswith("plain")))
     shares = {}
     for route in ROUTES:

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """A fleet whose server is killed in the middle: integration/fleet.sh runs it. HOSTS stores grow while each sends what is
-new, the server is killed and started again twice; in the end its sums must be the stores', read by a reader of our own."""
+new, the server is killed and started again twice, and so are exports; in the end its sums must be the stores', read by a reader of our own."""
 import json, os, random, shutil, subprocess, sys, tempfile, threading, time
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
@@ -61,8 +61,13 @@ def one_host(number, place, url, done):
         grow = ["random", str(number * 100 + turn), "25"] if turn % 2 == 0 else ["count", "30"]
         filler = subprocess.Popen([FILLER, store, *grow], stdout=subprocess.DEVNULL)
         time.sleep(rng.random() * 0.2)
-        if os.path.isdir(store):
-            export(store, host, url, "--wait", "120")  # beside the growing store
+        if os.path.isdir(store):  # beside the growing store: one that is killed wherever it is just then, one that isn't
+            killed = subprocess.Popen([TOOL, "export", "--store", store, "--to", "clickhouse", "--host", host, url],
+                                      stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+            time.sleep(rng.random() * 0.3)
+            killed.kill()
+            killed.wait()
+            export(store, host, url, "--wait", "120")
         if filler.wait():
             failures.append("store_filler failed")
         export(store, host, url, "--wait", "120")
