@@ -69,11 +69,21 @@ static bool scan_once(struct cs_sampler *s, const struct cs_drained *entry)
     return cs_maps_scan(s->maps, (pid_t)entry->pid, entry->from_ns) == 0;
 }
 
+static bool is_missing(int rc)
+{
+    return rc == -(1 + CS_UNKNOWN_NO_MAPPING) || rc == -(1 + CS_UNKNOWN_NO_PROCESS);
+}
+
 static int place_user(struct cs_sampler *s, const struct cs_drained *entry, struct cs_found *found)
 {
-    int rc = cs_maps_find(s->maps, (pid_t)entry->pid, entry->pc, entry->from_ns, entry->to_ns, found);
-    if ((rc == -(1 + CS_UNKNOWN_NO_MAPPING) || rc == -(1 + CS_UNKNOWN_NO_PROCESS)) && scan_once(s, entry))
-        rc = cs_maps_find(s->maps, (pid_t)entry->pid, entry->pc, entry->from_ns, entry->to_ns, found);
+    pid_t pid = (pid_t)entry->pid;
+    int rc = cs_maps_find(s->maps, pid, entry->pc, entry->from_ns, entry->to_ns, found);
+    if (is_missing(rc) && scan_once(s, entry))
+        rc = cs_maps_find(s->maps, pid, entry->pc, entry->from_ns, entry->to_ns, found);
+    /* When it began was not told, but that it is the last one is certain: then it is what was there at the
+     * end. */
+    if (is_missing(rc) && entry->latest)
+        rc = cs_maps_find(s->maps, pid, entry->pc, entry->to_ns, entry->to_ns, found);
     return rc;
 }
 
@@ -152,6 +162,20 @@ int cs_collect_open(struct cs_sampler *s, struct cs_error *err)
     return 0;
 }
 
+/* What runs at the line is what /proc shows now, but for what began since: notices of that are still to come.
+ */
+static void make_up_for_lost(struct cs_sampler *s, uint64_t line_ns)
+{
+    uint64_t lost = cs_sideband_lost(s->sideband);
+    if (lost == s->map_records_lost_said)
+        return;
+    cs_sampler_say(s, "%llu notices of processes and mappings were lost: some samples may stay unplaced",
+                   (unsigned long long)(lost - s->map_records_lost_said));
+    s->map_records_lost_said = lost;
+    if (s->config.target == CS_TARGET_ALL)
+        (void)cs_maps_scan_all(s->maps, line_ns);
+}
+
 int cs_collect_drain(struct cs_sampler *s, enum cs_drain how, struct cs_error *err)
 {
     struct cs_sideband_events events = {s, s->maps, incarnation, kernel_changed};
@@ -166,18 +190,11 @@ int cs_collect_drain(struct cs_sampler *s, enum cs_drain how, struct cs_error *e
     int rc = cs_sideband_drain(s->sideband, how == CS_DRAIN_LAST ? UINT64_MAX : line, &events);
     if (rc < 0)
         return cs_fail(err, ENOMEM, "out of memory for the kernel's notices");
+    make_up_for_lost(s, line);
     rc = s->driver->drain(s->state, how, place, s, err);
     /* What ended before the previous drain's line can't be asked about any more. */
     cs_maps_expire(s->maps, s->horizon_ns);
     cs_generations_expire(s->generations, s->horizon_ns);
     s->horizon_ns = s->driver->oldest(s->state);
-    uint64_t lost = cs_sideband_lost(s->sideband);
-    if (lost > s->map_records_lost_said) {
-        cs_sampler_say(s, "%llu notices of processes and mappings were lost: some samples may stay unplaced",
-                       (unsigned long long)(lost - s->map_records_lost_said));
-        s->map_records_lost_said = lost;
-        if (s->config.target == CS_TARGET_ALL)
-            (void)cs_maps_scan_all(s->maps, cs_now_ns());
-    }
     return rc;
 }

@@ -48,7 +48,8 @@ struct cs_driver_state {
 
 static void emit_entry(struct cs_driver_state *s, const struct cs_hot_entry *e, cs_drained_fn emit, void *arg)
 {
-    uint64_t began = cs_generations_start(s->config.generations, e->pid, cs_hot_generation(e->key));
+    uint32_t number = cs_hot_generation(e->key);
+    uint64_t began = cs_generations_start(s->config.generations, e->pid, number);
     struct cs_drained out = {.pc = cs_hot_pc(e->key),
                              .count = e->count,
                              .from_ns =
@@ -57,7 +58,8 @@ static void emit_entry(struct cs_driver_state *s, const struct cs_hot_entry *e, 
                              .pid = e->pid,
                              .event = (uint8_t)cs_hot_event(e->key),
                              .kernel = (e->key & CS_HOT_KERNEL) != 0,
-                             .uncertain = began == CS_GENERATION_UNKNOWN};
+                             .uncertain = began == CS_GENERATION_UNKNOWN,
+                             .latest = number == cs_generations_now(s->config.generations, e->pid)};
     s->entries++;
     s->drained += e->count;
     emit(arg, &out);

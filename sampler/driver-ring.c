@@ -68,7 +68,8 @@ static unsigned event_of(struct cs_driver_state *s, uint64_t id)
 
 static void emit_entry(struct cs_driver_state *s, const struct cs_hot_entry *e, cs_drained_fn emit, void *arg)
 {
-    uint64_t began = cs_generations_start(s->config.generations, e->pid, cs_hot_generation(e->key));
+    uint32_t number = cs_hot_generation(e->key);
+    uint64_t began = cs_generations_start(s->config.generations, e->pid, number);
     struct cs_drained out = {.pc = cs_hot_pc(e->key),
                              .count = e->count,
                              .from_ns =
@@ -77,7 +78,8 @@ static void emit_entry(struct cs_driver_state *s, const struct cs_hot_entry *e, 
                              .pid = e->pid,
                              .event = (uint8_t)cs_hot_event(e->key),
                              .kernel = (e->key & CS_HOT_KERNEL) != 0,
-                             .uncertain = began == CS_GENERATION_UNKNOWN};
+                             .uncertain = began == CS_GENERATION_UNKNOWN,
+                             .latest = number == cs_generations_now(s->config.generations, e->pid)};
     s->counts.entries++;
     emit(arg, &out);
 }
@@ -103,8 +105,15 @@ static void sample(struct cs_driver_state *s, const struct perf_event_header *he
     unsigned event = event_of(s, *(const uint64_t *)(header + 1));
     s->counts.delivered++;
     if (s->config.stacks) {
-        struct cs_drained out = {r->ip,          1,      r->time, r->time,  r->pid,
-                                 (uint8_t)event, kernel, false,   r->chain, (unsigned)r->n_chain};
+        struct cs_drained out = {.pc = r->ip,
+                                 .count = 1,
+                                 .from_ns = r->time,
+                                 .to_ns = r->time,
+                                 .pid = r->pid,
+                                 .event = (uint8_t)event,
+                                 .kernel = kernel,
+                                 .chain = r->chain,
+                                 .n_chain = (unsigned)r->n_chain};
         s->counts.entries++;
         emit(arg, &out);
         return;

@@ -20,6 +20,7 @@ struct cs_drained {
     uint8_t event;
     bool kernel;
     bool uncertain;        /* the incarnation is not known: a fork or exec notice was lost */
+    bool latest;           /* the PID's last incarnation up to `to_ns` */
     const uint64_t *chain; /* callers, innermost first, NULL = none asked */
     unsigned n_chain;
 };
