@@ -68,43 +68,71 @@ def cpu_ns(command):
     return int(text)
 
 
-def instruction_counts(out, exe):
-    """Executions by address, of one object of a callgrind file; and all executed instructions."""
-    counts, names, total = {}, {}, 0
-    mine = skip = False
-    address = 0
-    for row in open(out):
-        if row.startswith("ob="):
-            number, _, name = row[3:].strip().partition(" ")
-            mine = names.setdefault(number, name) == exe
-        elif row.startswith("calls="):
-            skip = True  # the next row is what the callee cost
-        elif row[0] in "0+-*":
-            head, *cells = row.split()
-            address = int(head, 16) if head[0] == "0" else address + (0 if head == "*" else int(head))
-            if not skip:
-                total += int(cells[-1])
-                if mine:
-                    counts[address] = counts.get(address, 0) + int(cells[-1])
-            skip = False
-    return counts, total
-
-
-def points_passed(exe, command):
-    """How often the program passes a tag point, exactly, and its instructions; kept beside the program."""
-    kept = exe + ".points.json"
+def by_callgrind(exe, command):
+    """Exact counts of the program's workload, by callgrind, kept beside the program: `points` passed, `instructions`
+    executed, `tagged` functions, `callers` of each function with what it cost them: {callee: {caller: instructions}};
+    all functions outside the program are also summed as "outside"."""
+    kept = exe + ".callgrind.json"
     if os.path.exists(kept) and os.path.getmtime(kept) > os.path.getmtime(exe):
         return json.load(open(kept))
     with tempfile.TemporaryDirectory() as work:
-        subprocess.run(["objcopy", "-O", "binary", "--only-section=.debug_cyclescope_tags", "--set-section-flags",
-                        ".debug_cyclescope_tags=alloc", exe, work + "/tags"], check=True, stderr=subprocess.DEVNULL)
-        points = {row[0] for row in struct.iter_unpack("<QIIIHBB", open(work + "/tags", "rb").read())}
+        for section in ("tags", "str"):
+            subprocess.run(["objcopy", "-O", "binary", f"--only-section=.debug_cyclescope_{section}", "--set-section-flags",
+                            f".debug_cyclescope_{section}=alloc", exe, f"{work}/{section}"], check=True, stderr=subprocess.DEVNULL)
+        rows = list(struct.iter_unpack("<QIIIHBB", open(work + "/tags", "rb").read()))
+        texts = open(work + "/str", "rb").read()
         subprocess.run(["valgrind", "--tool=callgrind", "--dump-instr=yes", f"--callgrind-out-file={work}/out", exe,
                         *command[1:]], check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-        counts, total = instruction_counts(work + "/out", exe)
-    passed = sum(counts.get(p, 0) for p in points)
-    json.dump([passed, total], open(kept, "w"))
-    return passed, total
+        counts, total, callers = read_callgrind(work + "/out", exe)
+    tagged = {plain_name(texts[r[2]:texts.index(b"\0", r[2])].decode()) for r in rows}
+    found = {"points": sum(counts.get(r[0], 0) for r in rows), "instructions": total, "tagged": sorted(tagged), "callers": callers}
+    json.dump(found, open(kept, "w"))
+    return found
+
+
+def plain_name(function):
+    """Without what the compiler appends to copies and parts, and callgrind to recursion levels."""
+    return function.split(".")[0].split("'")[0].split("@")[0]
+
+
+def read_callgrind(out, exe):
+    counts, callers, objects, functions, total = {}, {}, {}, {}, 0
+    address = 0
+    here = there = caller = callee = None
+    arc = False
+
+    def named(names, text):
+        number, _, name = text.strip().partition(" ")
+        return names.setdefault(number, name or number)
+
+    for row in open(out):
+        if row.startswith("ob="):
+            here = named(objects, row[3:])
+        elif row.startswith("cob="):
+            there = named(objects, row[4:])
+        elif row.startswith("fn="):
+            caller, there = plain_name(named(functions, row[3:])), None
+        elif row.startswith("cfn="):
+            callee = plain_name(named(functions, row[4:]))
+        elif row.startswith("calls="):
+            arc = True  # the next row is what the callee cost
+        elif row[0] in "0+-*":
+            head, *cells = row.split()
+            address = int(head, 16) if head[0] == "0" else address + (0 if head == "*" else int(head))
+            cost = int(cells[-1])
+            if not arc:
+                total += cost
+                if here == exe:
+                    counts[address] = counts.get(address, 0) + cost
+                continue
+            if caller != callee:
+                into = callers.setdefault(callee, {})
+                into[caller] = into.get(caller, 0) + cost
+                if here == exe and there not in (None, exe):
+                    into = callers.setdefault("outside", {})
+                    into[caller] = into.get(caller, 0) + cost
+            arc, there = False, None
+    return counts, total, callers
 
 
 def tsc_hz():
@@ -149,7 +177,7 @@ def main(name, level, target):
     arguments = {p: shlex.split(programs("command", p, "plain", "small"))[1:] for p in PROGRAMS}
     commands = {key: [[exe, *arguments[key[0]]] for exe in exes] for key, exes in linked.items()}
     with ThreadPoolExecutor(os.cpu_count()) as pool:
-        points = {} if quick else dict(zip(PROGRAMS, pool.map(lambda p: points_passed(
+        exact = {} if quick else dict(zip(PROGRAMS, pool.map(lambda p: by_callgrind(
             f"{BUILD}/programs/{p}/{level}/{p}", commands[p, level][0]), PROGRAMS)))
     os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})
     seconds = float(os.environ.get("SECONDS_EACH", 2 if quick else 21))
@@ -164,9 +192,9 @@ def main(name, level, target):
               "floor_interval_percent": round(interval(list(floor.values())), 2),
               "runs": {p: len(r) for p, r in runs.items()}}
     hz = tsc_hz()
-    if points and hz:
+    if exact and hz:
         own = {p: statistics.median(a for a, _, _ in runs[p]) / 1e9 * hz for p in PROGRAMS}
-        detail["tsc_cycles_between_tags"] = {p: round(own[p] / points[p][0]) for p in PROGRAMS}
-        detail["instructions_between_tags"] = {p: round(points[p][1] / points[p][0]) for p in PROGRAMS}
+        detail["tsc_cycles_between_tags"] = {p: round(own[p] / exact[p]["points"]) for p in PROGRAMS}
+        detail["instructions_between_tags"] = {p: round(exact[p]["instructions"] / exact[p]["points"]) for p in PROGRAMS}
     print(json.dumps({"name": name, "value": round(mean(slow.values()), 2), "unit": "% slowdown, geometric mean",
                       "target": target, "noise": round(interval(list(ratios.values())), 2), "detail": detail}))

@@ -82,3 +82,8 @@ $(SIGNALS_LUA): signals/lua/cyclescope_lua.c signals/cyclescope.h $(SIGNALS_RUNT
 	  -Wl,-z,nodelete -Wl,--version-script,signals/lua/exports.map -o $@ signals/lua/cyclescope_lua.c $(SIGNALS_RUNTIME)
 bench.signals-set.libs = $(SIGNALS_A)
 $(BUILD)/bench/signals-set: $(SIGNALS_A)
+
+# What a set compiles to, as the linked program has it.
+.PHONY: show-set
+show-set: $(BUILD)/tests/programs/signals_set
+	@objdump -d --no-show-raw-insn $< | awk '/^[0-9a-f]+ <(set_constant|set_value|add_one|set_loop)>:/ { on = 1 } /^$$/ { on = 0 } on'

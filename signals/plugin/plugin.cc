@@ -232,7 +232,7 @@ bool instrumenter::comes_back_tagged(gcall *call) const
 }
 
 /* Whether what is called writes a tag of its own before it does anything else. Of functions elsewhere in the
- * program that is assumed, but for "strict": a program is built with the plugin as a whole or strictly. */
+ * program that is assumed with "trusting" only: many are too small for a tag. */
 bool instrumenter::writes_at_once(gcall *call) const
 {
     if (!comes_back_tagged(call) || (gimple_call_flags(call) & ECF_RETURNS_TWICE) != 0)
@@ -407,11 +407,8 @@ void instrumenter::iterations()
 void instrumenter::entry()
 {
     edge e = single_succ_edge(ENTRY_BLOCK_PTR_FOR_FN(fun));
-    const bool tag = tagging && !silent[e->dest->index];
-    if (!tag && !options.count_calls)
-        return;
     /* A function that starts in a loop gets its point from there. */
-    if (gimple *g = make(e->dest, region(e->dest) ? CS_POINT_LOOP : CS_POINT_METHOD, tag,
+    if (gimple *g = make(e->dest, region(e->dest) ? CS_POINT_LOOP : CS_POINT_METHOD, tagging,
                          options.count_calls ? 2 : 0))
         gsi_insert_on_edge(e, g);
 }

@@ -11,7 +11,8 @@
 
 void cs_point_options_init(struct cs_point_options *options)
 {
-    *options = (struct cs_point_options){.loops = true, .min_body = 20, .min_loop = 80, .short_stretch = 10};
+    *options = (struct cs_point_options){
+        .loops = true, .min_body = 20, .min_loop = 80, .short_stretch = 4, .strict = true};
 }
 
 static bool number(const char *value, unsigned *out)
@@ -91,6 +92,8 @@ bool cs_point_option(struct cs_point_options *o, const char *key, const char *va
         o->shared_runtime = true;
     else if (strcmp(key, "strict") == 0)
         o->strict = true;
+    else if (strcmp(key, "trusting") == 0)
+        o->strict = false;
     else if (strcmp(key, "verbose") == 0)
         o->verbose = true;
     else
@@ -101,7 +104,7 @@ bool cs_point_option(struct cs_point_options *o, const char *key, const char *va
                  "count=iterations,calls,allocations,points, min-body=N, min-loop=N, short=N, allow=LIST, "
                  "deny=LIST "
                  "(names "
-                 "with * and ?, or @FILE), shared-runtime, strict, verbose",
+                 "with * and ?, or @FILE), shared-runtime, strict, trusting, verbose",
                  key, value ? "=" : "", value ? value : "");
     return ok;
 }

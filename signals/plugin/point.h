@@ -58,8 +58,7 @@ struct cs_point_options {
     unsigned min_loop;        /* loops known to do less work in all are part of what is around */
     unsigned short_stretch;   /* stretches up to that size between two points get no point of their own */
     const char *allow, *deny; /* comma-separated names with * and ?, or @FILE with one a line; NULL = none */
-    bool
-        strict; /* functions of other files may not be instrumented: leave no point out before calling them */
+    bool strict;              /* don't take for granted that functions of other files write a tag at once */
     bool verbose;
 };
 
