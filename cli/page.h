@@ -17,6 +17,8 @@ json_t *page_cfg(struct profile *profile, const struct profile_row *row,
                  const struct cs_transfers *transfers);
 /* "timeline": charts of the interval profiles, newest epoch unless one is named; "phases". */
 void page_timeline(json_t *page, const char *store, const char *epoch);
+/* Adds the charts of a sample log to "timeline". */
+void page_log(json_t *page, const char *file);
 /* "stacks": [[[frames, root first], samples], ...] */
 int page_stacks(json_t *page, struct profile *profile, struct cs_error *err);
 /* "observed": tags, histograms; null when nothing was observed. */

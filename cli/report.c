@@ -139,6 +139,8 @@ static int build(const struct parsed *args, const char *store, struct profile *p
     rc = rc < 0 ? rc : page_stacks(page, p, err);
     if (rc == 0) {
         page_timeline(page, store, option(args, "epoch"));
+        if (option_given(args, "log"))
+            page_log(page, option(args, "log"));
         page_observed(page, args, p);
     }
     if (rc == 0 && option_given(args, "compare"))
@@ -176,7 +178,7 @@ static int run(const struct parsed *args)
 static const struct option_entry options[] = {
     {"html", 0, "FILE", "write the page here (- = standard output)"},
     {"compare", 0, "STORE", "with what changed from this store to that one"},
-    {"log", 0, "FILE", "histograms of this sample log (see observe --log), not of the store"},
+    {"log", 0, "FILE", "histograms and time lines of this sample log (see observe --log)"},
     {"details", 0, "N", "procedures with source, instructions and culprits (25)"},
     {"event", 'e', "EVENT", "the event that shares and order are of"},
     {"image", 'i', "IMAGE", "only this image"},

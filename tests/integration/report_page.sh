@@ -12,7 +12,7 @@ if [ "$(nproc)" -gt 1 ] && "$CYCLESCOPE" observe -t 3 --period 5000 --log "$tmp/
 fi
 # shellcheck disable=SC2086
 "$CYCLESCOPE" report --html "$tmp/page.html" --compare "$tmp/b" $log "$tmp/s" >/dev/null
-python3 - "$tmp/page.html" <<'PY'
+python3 - "$tmp/page.html" $log <<'PY'
 import html.parser, json, re, sys
 text = open(sys.argv[1]).read()
 assert "{{" not in re.sub(r"<script.*?</script>", "", text, flags=re.S), "a mark was left"
@@ -21,7 +21,15 @@ d = json.loads(data)
 assert d["rows"] and d["details"] and d["advice"] and d["compare"]["rows"]
 assert not any(e.startswith("burst-") for e in d["events"]), d["events"]
 assert all(len(r) == 3 + len(d["events"]) for r in d["rows"])
-shares, busy = d["timeline"]
+shares, busy = d["timeline"][:2]
+if len(sys.argv) > 2: # of the log: the phases' shares of time add up, rates lie between their extremes
+    tags, work = d["timeline"][2:4]
+    for i in range(len(tags["columns"][0])):
+        parts = [c[i] for c in tags["columns"][1:]]
+        assert parts[0] is None or abs(sum(parts) - 100) < 0.1, parts
+        mean, least, most = (c[i] for c in work["columns"][1:])
+        assert mean is None or least <= mean <= most, (least, mean, most)
+    assert {"hash", "chase"} <= set(tags["heads"]), tags["heads"]
 assert len(shares["heads"]) == len(shares["columns"]) and len(set(map(len, shares["columns"]))) == 1
 for i in range(len(busy["columns"][0])):
     parts = [c[i] for c in shares["columns"][1:]]

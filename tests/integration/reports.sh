@@ -38,6 +38,13 @@ n=sum(l["samples"] or 0 for l in d["lines"]); assert n == d["summary"]["samples"
 assert d["top_lines"][0]["line"] == line, d["top_lines"]
 assert sum(i["samples"] for i in d["instructions"]) == n
 assert "delta" in d["top_lines"][0]["source"]' "$line" || fail list
+# Executions: known where bursts saw control going, each with its confidence.
+"$CYCLESCOPE" list delta --store "$tmp/one" --json | python3 -c 'import json,sys
+d=json.load(sys.stdin)
+known=[l for l in d["lines"] if l["executions"] is not None]
+assert all(l["confidence"] in ("low", "medium", "high") for l in known)
+assert d["transfers"] == 0 or max(l["executions"] for l in known) > 0, d["summary"]
+assert d["summary"]["executions"] >= 0 and d["summary"]["lines_that_ran"] <= d["summary"]["lines_with_code"]' || fail "list: executions"
 "$CYCLESCOPE" list -d alpha --store "$tmp/one" | grep -q 'add ' || fail "list -d shows no instructions"
 rc=0; "$CYCLESCOPE" list nothing_of_that_name --store "$tmp/one" 2>"$tmp/err" || rc=$?
 [ $rc = 1 ] && [ "$(wc -l <"$tmp/err")" = 1 ] || fail "list of nothing"
