@@ -187,8 +187,10 @@ static int report(const struct parsed *args, struct profile *p, enum profile_by 
     output_set(out, "by", json_string(by_names[by]));
     describe_events(out, p);
     if (by == BY_TAG && rows.n == 0)
-        output_note(
-            out, "No tag was observed in this store: fill it with cyclescope observe -o STORE -- COMMAND.");
+        output_note(out,
+                    "No tag with values of its own was observed in this store (cyclescope observe -o STORE); "
+                    "tags that "
+                    "are addresses, as the compiler's plugin writes them, are columns of cyclescope prof.");
     suggest(out, by, &rows, store);
     profile_rows_fini(&rows);
     return output_close(out);

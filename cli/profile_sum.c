@@ -2,6 +2,7 @@
 /* Sums points by image, procedure, line, process or tag. Images are independent: each worker takes the next
  * one, and only the finished rows meet under a lock. Within an image, points come in ascending order, so a
  * row is found again by its key in a small hash. */
+#include "cli/output.h"
 #include "cli/profile.h"
 
 #include <errno.h>
@@ -25,6 +26,7 @@ struct bag {
 };
 
 struct job {
+    struct progress bar; /* drawn by the thread that began */
     struct profile *profile;
     enum profile_by by;
     struct profile_rows *rows;
@@ -222,11 +224,12 @@ static void bag_fini(struct bag *bag)
     free(bag->slots);
 }
 
-static void *work(void *arg)
+static void take_images(struct job *job, bool drawing)
 {
-    struct job *job = arg;
     size_t i;
     while ((i = atomic_fetch_add(&job->next, 1)) < job->profile->n_images) {
+        if (drawing)
+            progress_step(&job->bar, i);
         const struct profile_image *image = &job->profile->images[i];
         if (job->by == BY_TAG && image->image.kind != CS_IMAGE_TAG)
             continue;
@@ -248,6 +251,11 @@ static void *work(void *arg)
         if (rc < 0)
             break;
     }
+}
+
+static void *work(void *job)
+{
+    take_images(job, false);
     return NULL;
 }
 
@@ -338,9 +346,11 @@ int profile_sum_top(struct profile *profile, enum profile_by by, size_t most, st
     size_t started = 0;
     while (started + 1 < n && pthread_create(&workers[started], NULL, work, &job) == 0)
         started++;
-    work(&job);
+    progress_init(&job.bar, "reading", "images", profile->n_images);
+    take_images(&job, true);
     for (size_t i = 0; i < started; i++)
         pthread_join(workers[i], NULL);
+    progress_fini(&job.bar);
     pthread_mutex_destroy(&job.lock);
     if (job.rc == 0 && by == BY_PROCESS && fold_processes(rows) < 0)
         job.rc = cs_fail(err, ENOMEM, "out of memory for the rows of the report");
