@@ -3,6 +3,7 @@
 #include "cli/arch.h"
 #include "cli/machine.h"
 #include "observer/arch.h" /* CS_PMC_USER_ACCESS */
+#include "observer/readable.h"
 
 #include <errno.h>
 #include <linux/bpf.h>
@@ -93,7 +94,7 @@ static uint64_t probe_rdpmc(void)
         mmap(NULL, (size_t)sysconf(_SC_PAGESIZE), PROT_READ, MAP_SHARED, fd, 0);
     uint64_t answer = (uint64_t)errno;
     if (page != MAP_FAILED) {
-        answer = page->cap_user_rdpmc ? 0 : EACCES;
+        answer = cs_pmc_readable(page) ? 0 : EACCES;
         munmap((void *)(uintptr_t)page, (size_t)sysconf(_SC_PAGESIZE));
     }
     close(fd);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "observer/events.h"
+#include "observer/readable.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -295,11 +296,6 @@ static int open_mine(struct cs_events *e, unsigned slot, const struct cs_observe
     return 0;
 }
 
-static bool readable(const struct perf_event_mmap_page *page)
-{
-    return page && page->cap_user_rdpmc && page->pmc_width >= 1 && page->pmc_width <= 64;
-}
-
 int cs_events_open_own(struct cs_events *e, struct cs_pmc pmcs[CS_COUNTERS_MAX], struct cs_error *err)
 {
     unsigned n = e->core ? 2 * e->n : e->own ? e->n : 0, rdpmc = 0;
@@ -307,7 +303,7 @@ int cs_events_open_own(struct cs_events *e, struct cs_pmc pmcs[CS_COUNTERS_MAX],
     for (unsigned i = 0; rc == 0 && i < n; i++)
         rc = open_mine(e, i, &e->events[i % e->n], e->core && i < e->n, err);
     for (unsigned i = 0; rc == 0 && i < n; i++)
-        rdpmc += readable(e->pages[i]);
+        rdpmc += cs_pmc_readable(e->pages[i]);
     if (rc < 0)
         return rc;
     if (n && rdpmc == n) {

@@ -54,18 +54,18 @@ static void counts_in_a_group(void)
 
 static void multiplexes_with_scaling(void)
 {
-    enum { EVENTS = 12 };
+    enum { EVENTS = 12, ROUNDS = 20 };
     int fds[EVENTS];
     for (int i = 0; i < EVENTS; i++)
         fds[i] = open_event(i % 2 ? CYCLES : INSTRUCTIONS, 0, -1, NULL);
-    for (int i = 0; i < 40; i++)
+    for (int i = 0; i < ROUNDS; i++)
         spin(LOOP);
     double worst_instructions = 0, worst_cycles = 0;
     bool multiplexed = false;
     for (int i = 0; i < EVENTS; i++) {
         struct reading r = read_event(fds[i]);
         multiplexed |= r.running_ns < r.enabled_ns;
-        double error = scaled(r) / ((i % 2 ? 4.0 : 2.0) * 40 * LOOP) - 1,
+        double error = scaled(r) / ((i % 2 ? 4.0 : 2.0) * ROUNDS * LOOP) - 1,
                *worst = i % 2 ? &worst_cycles : &worst_instructions;
         if (error * error > *worst * *worst)
             *worst = error;

@@ -77,7 +77,7 @@ static void known_work_has_its_rate(void)
 static void *stop_later(void *arg)
 {
     struct cs_loop *loop = arg;
-    nanosleep(&(struct timespec){.tv_nsec = 400000000}, NULL);
+    nanosleep(&(struct timespec){.tv_nsec = 200000000}, NULL);
     __atomic_store_n(&loop->stop, 1, __ATOMIC_RELAXED);
     return NULL;
 }
