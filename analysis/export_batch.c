@@ -93,7 +93,7 @@ int cs_batch_decode(const uint8_t *bytes, size_t n, const char *path, struct cs_
     out->spool = cs_take_u64(&from);
     out->sequence = cs_take_u64(&from);
     uint64_t parts = cs_take_varint(&from);
-    if (parts > n) /* a part has many bytes */
+    if (parts > n / 16) /* a part has more bytes than that */
         return cs_fail(err, EBADMSG, "%s is damaged: remove it, its samples are lost", path);
     out->parts = calloc((size_t)parts + 1, sizeof *out->parts);
     int rc = out->parts ? 0 : cs_fail(err, ENOMEM, "out of memory while reading %s", path);
@@ -112,7 +112,7 @@ int cs_batch_decode(const uint8_t *bytes, size_t n, const char *path, struct cs_
 
 void cs_batch_fini(struct cs_batch *batch)
 {
-    for (unsigned i = 0; i < batch->n_parts; i++)
+    for (unsigned i = 0; batch->parts && i < batch->n_parts; i++)
         cs_table_close(batch->parts[i].table);
     free(batch->parts);
     *batch = (struct cs_batch){0};

@@ -64,7 +64,7 @@ int main(void)
     return 0;
 }
 C
-gcc -O2 -g "$work/hot.c" -o "$work/hot" || exit 1
+gcc -O2 -g -Wl,--emit-relocs "$work/hot.c" -o "$work/hot" || exit 1
 "$CYCLESCOPE" record --burst-rate 50 --seconds 4 -o "$work/bursts" -- "$work/hot" >"$work/said" 2>&1
 if grep -q '^0 bursts' "$work/said" || ! grep -q ' bursts, ' "$work/said"; then
     echo "no bursts here: $(grep -i burst "$work/said" | head -n 1)"
@@ -78,5 +78,10 @@ else
     gcc -O2 -g -fauto-profile="$work/hot.gcov" -c "$work/hot.c" -o "$work/hot.o" || { echo "gcc refuses the profile"; bad=1; }
     profdata=$(command -v llvm-profdata || ls /usr/bin/llvm-profdata-* 2>/dev/null | head -n 1)
     [ -z "$profdata" ] || "$profdata" show --sample "$work/hot.llvm" | grep -q '^Function: work' || { echo "llvm-profdata refuses"; bad=1; }
+    bolt=$(ls /usr/lib/llvm-*/bin/llvm-bolt 2>/dev/null | tail -n 1)
+    [ -z "$bolt" ] || "$bolt" "$work/hot" -o "$work/hot.bolted" -data="$work/hot.bolt" -reorder-blocks=ext-tsp >"$work/bolt.said" 2>&1 &&
+        { [ -z "$bolt" ] || grep -q 'functions in the binary .* have non-empty execution profile' "$work/bolt.said"; } ||
+        { echo "llvm-bolt refuses"; tail -n 3 "$work/bolt.said"; bad=1; }
+    ! command -v dump_gcov >/dev/null || dump_gcov -gcov_version=2 "$work/hot.gcov11" 2>/dev/null | grep -q '^work' || { echo "dump_gcov refuses"; bad=1; }
 fi
 exit $bad
