@@ -23,6 +23,8 @@ static uint64_t draw(uint64_t *state)
 static void link_cycle(char *base, size_t n, size_t stride, size_t shift, uint32_t *order)
 {
     uint64_t seed = 0x9e3779b97f4a7c15;
+    if (n < 2)
+        return;
     for (size_t i = 0; i < n; i++)
         order[i] = (uint32_t)i;
     for (size_t i = n - 1; i > 0; i--) {

@@ -62,14 +62,14 @@ def explain(program, procedure, seconds):
 
 def judge(name, procedure, first, impossible, least, quick):
     program = build(name)
-    t = 0.1 if quick else 0.25
+    t = 0.1 if quick else 0.2
     slow, fast = ns_a_visit(program, t, 0), ns_a_visit(program, t, 1)
     row = {"kernel": name, "ratio": round(slow / fast, 2), "expected": first, "impossible": impossible}
     if least and slow / fast < least:
         row["verdict"] = "not on this machine"
         print(f"{name:16} x{slow / fast:5.2f}  the cause costs nothing on this machine (x{least} needed)", file=sys.stderr)
         return row
-    answer = explain(program, procedure, 0.8 if quick else 2)
+    answer = explain(program, procedure, 0.8 if quick else 1.6)
     if not answer:
         row["verdict"] = "not recorded"
         print(f"{name:16} x{slow / fast:5.2f}  could not be recorded", file=sys.stderr)
