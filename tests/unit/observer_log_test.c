@@ -1,0 +1,163 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The sample log: what is written is read, gaps are where chunks meet, a log that is cut or damaged loses no
+ * more than it must, and no byte of it can hurt the reader. */
+#include "observer/log.h"
+
+#include <fcntl.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size);
+#include "tests/fuzz/log_fuzz.c"
+
+#define SAMPLES 1000u
+#define CHUNK 128u /* samples a chunk */
+static char path[64];
+
+static struct cs_sample nth(uint64_t i)
+{
+    return (struct cs_sample){.start = 1000000 + i * 300,
+                              .end = 1000000 + i * 300 + 40 + i % 7,
+                              .counters = {i * i, UINT64_MAX - i},
+                              .who = i << 32 | (i % 3),
+                              .tags = {i % 5, i % 11 == 0 ? UINT64_MAX : i},
+                              .whole = i % 13 != 0,
+                              .away = i % 17 == 0};
+}
+
+static int write_log(void **state)
+{
+    struct cs_log_head head = {
+        .n_tags = 2, .n_softs = 1, .n_pmcs = 1, .follow = 1, .cycles_per_second = 1000000000};
+    struct cs_log *log;
+    struct cs_error err;
+    (void)state;
+    snprintf(path, sizeof path, "/tmp/cyclescope-log.XXXXXX");
+    int fd = mkstemp(path);
+    if (fd < 0 || close(fd) < 0 || cs_log_create(path, &head, CHUNK * 7 * 8, &log, &err) < 0)
+        return -1;
+    for (uint64_t i = 0; i < SAMPLES; i++) {
+        struct cs_sample s = nth(i);
+        cs_log_add(log, 2, 2, true, &s);
+    }
+    int rc = cs_log_name(log, 1, 77, "seventy-seven", &err);
+    if (rc == 0)
+        rc = cs_log_finish(log, &err);
+    cs_log_close(log);
+    return rc;
+}
+
+static int remove_log(void **state)
+{
+    (void)state;
+    return unlink(path);
+}
+
+static struct cs_log_reader *open_log(void)
+{
+    struct cs_log_reader *r = NULL;
+    struct cs_error err;
+    assert_int_equal(cs_log_open(path, &r, &err), 0);
+    return r;
+}
+
+static void every_sample_comes_back(void **state)
+{
+    (void)state;
+    struct cs_log_reader *r = open_log();
+    struct cs_sample s;
+    struct cs_error err;
+    bool gap;
+    for (uint64_t i = 0; i < SAMPLES; i++) {
+        struct cs_sample wanted = nth(i);
+        assert_int_equal(cs_log_next(r, &s, &gap, &err), 1);
+        assert_int_equal(s.start, wanted.start);
+        assert_int_equal(s.end, wanted.end);
+        assert_int_equal(s.who, wanted.who);
+        assert_memory_equal(s.counters, wanted.counters, 2 * sizeof s.counters[0]);
+        assert_memory_equal(s.tags, wanted.tags, sizeof s.tags);
+        assert_true(s.whole == wanted.whole && s.away == wanted.away);
+        assert_int_equal(gap, i % CHUNK == 0); /* between chunks the observer was writing */
+    }
+    assert_int_equal(cs_log_next(r, &s, &gap, &err), 0);
+    assert_false(cs_log_cut_short(r));
+    unsigned tag;
+    uint64_t value;
+    assert_int_equal(cs_log_reader_names(r), 1);
+    assert_string_equal(cs_log_reader_name(r, 0, &tag, &value), "seventy-seven");
+    assert_true(tag == 1 && value == 77);
+    cs_log_reader_close(r);
+}
+
+/* Samples that can be read of the first `bytes` bytes; -1 = refused. */
+static int64_t readable(off_t bytes, bool *cut)
+{
+    struct cs_log_reader *r;
+    struct cs_sample s;
+    struct cs_error err;
+    bool gap;
+    int64_t n = 0;
+    int rc;
+    if (truncate(path, bytes) < 0 || cs_log_open(path, &r, &err) < 0)
+        return -1;
+    while ((rc = cs_log_next(r, &s, &gap, &err)) > 0)
+        n++;
+    *cut = cs_log_cut_short(r);
+    cs_log_reader_close(r);
+    return rc < 0 ? -1 : n;
+}
+
+static void a_log_cut_anywhere_is_readable_up_to_its_last_whole_chunk(void **state)
+{
+    (void)state;
+    struct stat st;
+    assert_int_equal(stat(path, &st), 0);
+    int64_t before = SAMPLES;
+    for (off_t bytes = st.st_size - 1; bytes >= (off_t)sizeof(struct cs_log_head); bytes -= 97) {
+        bool cut = false;
+        int64_t n = readable(bytes, &cut);
+        assert_true(cut);
+        assert_true(n >= 0 && n <= before && (n % CHUNK == 0 || n == SAMPLES));
+        before = n;
+    }
+    assert_int_equal(before, 0);
+}
+
+static void no_mutation_hurts_the_reader(void **state)
+{
+    (void)state;
+    static uint8_t good[1 << 20], bad[1 << 20];
+    FILE *f = fopen(path, "rb");
+    assert_non_null(f);
+    size_t n = fread(good, 1, sizeof good, f);
+    fclose(f);
+    assert_true(n > sizeof(struct cs_log_head) && n < sizeof good);
+    uint64_t random = 88172645463325252ull;
+    for (int round = 0; round < 3000; round++) {
+        memcpy(bad, good, n);
+        for (int k = 0; k <= round % 4; k++) {
+            random ^= random << 13, random ^= random >> 7, random ^= random << 17;
+            bad[random % n] = (uint8_t)(random >> 40);
+        }
+        LLVMFuzzerTestOneInput(bad, round % 9 == 0 ? random % n : n);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(every_sample_comes_back, write_log, remove_log),
+        cmocka_unit_test_setup_teardown(a_log_cut_anywhere_is_readable_up_to_its_last_whole_chunk, write_log,
+                                        remove_log),
+        cmocka_unit_test_setup_teardown(no_mutation_hurts_the_reader, write_log, remove_log),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
