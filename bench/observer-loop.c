@@ -39,18 +39,21 @@ static void *writer(void *arg)
 {
     (void)arg;
     pin(cpus.target);
-    uint64_t n = 0;
+    uint64_t n = 0, random = 88172645463325252ull;
     while (!__atomic_load_n(&end_writer, __ATOMIC_RELAXED)) {
         if (!__atomic_load_n(&writing, __ATOMIC_RELAXED)) {
             __builtin_ia32_pause();
             continue;
         }
-        for (int i = 0; i < 1000; i++) { /* a method of some 30 cycles: a counter and a tag */
+        for (int i = 0; i < 1000;
+             i++) { /* methods of some 20 to 60 cycles: a counter and a tag. At random: with equal
+                       lengths writer and reader fall into step, one way or another */
+            random ^= random << 13, random ^= random >> 7, random ^= random << 17;
             line.words[1] = ++n;
             line.words[2] = n;
             line.words[3] = n;
             line.words[0] = n & 15;
-            for (int k = 0; k < 8; k++)
+            for (unsigned k = 0; k < (random & 15); k++)
                 __asm__ volatile("imul %0, %0" : "+r"(n));
             n = line.words[1];
         }

@@ -2,6 +2,7 @@
 /* hist: how a rate was distributed, at the period it was sampled with and at coarser ones; one rate against
  * another. shim-2015 figures 1, 4, 14 to 17. */
 #include "cli/observed_source.h"
+#include "cli/sites.h"
 #include "observer/events.h"
 
 #include <inttypes.h>
@@ -220,7 +221,10 @@ static int run(const struct parsed *args)
     if (n && !option_given(args, "log"))
         return usage_error("--subsample needs all samples: give --log FILE, written by observe --log");
     struct output *out = output_open(args);
-    int rc = n ? coarser(args, out, option(args, "counter"), periods, n) : one_histogram(args, out);
+    const char *sites = option(args, "sites");
+    int rc = sites ? sites_print(out, sites, option(args, "counter"))
+             : n   ? coarser(args, out, option(args, "counter"), periods, n)
+                   : one_histogram(args, out);
     if (rc == CS_EXIT_OK)
         return output_close(out);
     output_drop(out);
@@ -233,6 +237,8 @@ static const struct option_entry options[] = {
     {"against", 'a', "NAME", "mean rate of this counter by the rate of the first"},
     {"observer-effect", 0, NULL,
      "the observer's own rate beside the total (observe -e EVENTS --observer-effect)"},
+    {"sites", 0, "FILE",
+     "what a program measured of itself (cyclescope_measure.h, cs_sites_write); -c SITE: only that"},
     {"subsample", 0, "N", "with --log: as if only every N-th sample had been taken; again for more rows"},
     OPTIONS_OBSERVED,
     {NULL, 0, NULL, NULL},

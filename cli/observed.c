@@ -236,7 +236,7 @@ void observed_histogram(struct output *out, const struct observed *o, unsigned c
         const struct cs_tag_row *row = cs_tags_find(s->tags[0], *value);
         moments = cs_tag_rate(row, counter);
         for (unsigned b = 0; row->bins && b < CS_RATE_BINS; b++)
-            bins[b] = row->bins[counter * CS_RATE_BINS + b];
+            bins[b] = (double)row->bins[counter * CS_RATE_BINS + b];
     } else {
         for (unsigned b = 0; b < CS_RATE_BINS; b++)
             bins[b] = (double)s->rates[counter][b];

@@ -78,8 +78,11 @@ uint64_t cs_dte_tally_cycles(const struct cs_dte_tally *tally);
 /* The skew test alone; 0 < starts < 2^31, 0 < ends < 2^32. */
 static inline bool cs_dte_in_band(uint64_t starts, uint64_t ends, uint64_t band_q32)
 {
-    uint64_t off = ends > starts ? ends - starts : starts - ends;
-    return band_q32 == CS_DTE_NO_BAND || off << 32 <= starts * band_q32;
+    if (band_q32 == CS_DTE_NO_BAND)
+        return true;
+    /* Which is larger is a coin's toss: no branch on it. */
+    int64_t more = (int64_t)(ends - starts), sign = more >> 63;
+    return (uint64_t)((more ^ sign) - sign) << 32 <= starts * band_q32;
 }
 
 static inline enum cs_dte_verdict cs_dte_judge(const struct cs_dte_rule *rule,

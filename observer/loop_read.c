@@ -55,4 +55,5 @@ void cs_loop_read(struct cs_loop *l)
         else
             cs_sink_add(l->sink, k.tags, k.softs, k.pmcs, k.follow, &from, &to);
     }
+    cs_sink_total(l->sink);
 }

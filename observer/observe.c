@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The coordinator: joins placement, target, signals and a loop variant; runs the loop on its own thread. */
 #include "observer/choose.h"
+#include "observer/claims.h"
 #include "observer/clock.h"
 #include "observer/follow.h"
 #include "observer/observer.h"
@@ -24,6 +25,7 @@ struct cs_observation {
     struct cs_observed seen;
     struct cs_observe_wish wish;
     struct cs_target *target;
+    struct cs_claims claims;
     struct cs_choice choice;
     struct cs_loop loop;
     struct cs_os *os;
@@ -61,22 +63,31 @@ static void leave_target_cpu(struct cs_observation *o)
         o->moved = true;
 }
 
-static int place(struct cs_observation *o, struct cs_error *err)
-{
-    struct cs_topology *topology;
-    int rc = cs_topology_open(NULL, &topology, err);
-    if (rc < 0)
-        return rc;
-    rc = cs_placement_choose(topology, o->wish.target_cpu, o->wish.observer_cpu, o->wish.smt, NULL,
-                             &o->seen.placement, err);
-    cs_topology_close(topology);
-    return rc;
-}
-
 static void note(struct cs_observation *o, const char *sentence)
 {
     if (o->seen.n_notes < sizeof o->seen.notes / sizeof o->seen.notes[0])
         snprintf(o->seen.notes[o->seen.n_notes++], sizeof o->seen.notes[0], "%.319s", sentence);
+}
+
+/* A pair that no other observer has, where there is one. */
+static int place(struct cs_observation *o, struct cs_error *err)
+{
+    struct cs_topology *topology;
+    struct cs_cpu_set taken;
+    int rc = cs_topology_open(NULL, &topology, err);
+    if (rc < 0)
+        return rc;
+    cs_claims_taken((unsigned)sysconf(_SC_NPROCESSORS_CONF), &taken);
+    rc = cs_placement_choose(topology, o->wish.target_cpu, o->wish.observer_cpu, o->wish.smt, &taken,
+                             &o->seen.placement, err);
+    if (rc < 0) /* nonsense, or all are taken: the second is no reason to refuse */
+        rc = cs_placement_choose(topology, o->wish.target_cpu, o->wish.observer_cpu, o->wish.smt, NULL,
+                                 &o->seen.placement, err);
+    cs_topology_close(topology);
+    if (rc == 0 && !cs_claims_open(&o->seen.placement, &o->claims))
+        note(o, "another observer has these CPUs too: both see only part of the time, and their programs "
+                "share a CPU");
+    return rc;
 }
 
 /* The os source, where it is wanted and possible. */
@@ -316,7 +327,7 @@ int cs_observe_start(const struct cs_observe_wish *wish, struct cs_observation *
         return cs_fail(err, ENOMEM, "no memory for the observer");
     memset(o, 0, sizeof *o);
     o->wish = *wish;
-    o->wake = -1;
+    o->wake = o->claims.target = o->claims.observer = -1;
     o->seen.exit_code = -1;
     o->seen.cycles_per_second = cs_clock_hz();
     int rc = place(o, err);
@@ -468,6 +479,7 @@ void cs_observe_close(struct cs_observation *o)
     if (!o)
         return;
     cs_target_close(o->target);
+    cs_claims_close(&o->claims);
     if (o->moved)
         sched_setaffinity(0, sizeof o->before, &o->before);
     cs_log_close(o->log);

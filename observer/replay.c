@@ -45,6 +45,7 @@ static int play(struct cs_log_reader *r, const struct cs_replay_wish *wish, stru
         }
         from = to;
     }
+    cs_sink_total(sink);
     return rc;
 }
 

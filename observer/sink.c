@@ -3,6 +3,7 @@
  */
 #include "observer/sink.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -28,6 +29,23 @@ int cs_sink_open(unsigned n_tags, unsigned n_counters, const struct cs_dte_rule 
     }
     *out = s;
     return 0;
+}
+
+void cs_sink_total(struct cs_sink *s)
+{
+    s->whole_run = s->between;
+    memcpy(s->rates, s->apart, sizeof s->rates);
+    if (s->n_tags == 0 || s->n_counters == 0)
+        return;
+    static_assert(sizeof s->rates == sizeof s->apart, "one layout");
+    struct cs_tag_row rows;
+    cs_tags_total(s->tags[0], &rows, &s->rates[0][0]);
+    s->whole_run.kept += rows.kept;
+    s->whole_run.kept_cycles += rows.kept_cycles;
+    for (unsigned c = 0; c < s->n_counters; c++) {
+        s->whole_run.events[c] += rows.events[c];
+        s->whole_run.squares[c] += rows.squares[c];
+    }
 }
 
 void cs_sink_close(struct cs_sink *sink)

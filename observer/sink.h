@@ -29,21 +29,27 @@ struct cs_sink {
     unsigned n_tags, n_counters;
     struct cs_tags *tags[CS_TAGS_MAX];
     struct cs_tag_row *current[CS_TAGS_MAX]; /* rows of the last sample's tags */
-    struct cs_tag_row whole_run;             /* kept intervals whatever the tag */
+    struct cs_tag_row between;               /* kept intervals that are no row's of the first tag */
     uint64_t samples, first, last;           /* clock of the first and the last sample */
     uint64_t unseen_cycles, longest_gap;
     struct cs_dte_tally tally;
     uint64_t periods[CS_CYCLE_BINS]; /* start to start */
     uint64_t gaps[CS_CYCLE_BINS];    /* end to next start */
-    uint64_t rates[CS_COUNTERS_MAX][CS_RATE_BINS];
+    uint64_t
+        apart[CS_COUNTERS_MAX * CS_RATE_BINS]; /* kept intervals by rate that are in no row's histogram */
     struct cs_joint joint[CS_RATE_BINS];
     size_t bytes; /* of this mapping */
+    /* Sums over all rows: cs_sink_total makes them. */
+    struct cs_tag_row whole_run; /* kept intervals whatever the tag */
+    uint64_t rates[CS_COUNTERS_MAX][CS_RATE_BINS];
 };
 
 /* Allocates everything in one mapping, touches it, and locks it where permitted. */
 int cs_sink_open(unsigned n_tags, unsigned n_counters, const struct cs_dte_rule *rule, struct cs_sink **out,
                  struct cs_error *err);
 void cs_sink_close(struct cs_sink *sink);
+/* Brings whole_run and rates up to date; the loops and replays end with it. */
+void cs_sink_total(struct cs_sink *sink);
 
 #define CS_INLINE static inline __attribute__((always_inline))
 
@@ -60,82 +66,23 @@ CS_INLINE void cs_sink_first(struct cs_sink *s, unsigned n_tags, const struct cs
     }
 }
 
-CS_INLINE void cs_row_add(struct cs_tag_row *row, unsigned n_counters, const uint64_t *deltas,
-                          const double *squares, uint64_t cycles)
-{
-    row->kept++;
-    row->kept_cycles += cycles;
-#pragma GCC unroll 4
-    for (unsigned c = 0; c < n_counters; c++) {
-        row->events[c] += deltas[c];
-        row->squares[c] += squares[c];
-    }
-}
+/* An interval on its way into the sums, in three steps, so that a loop can do each in the shadow of another
+ * clock reading: cs_interval_begin, cs_interval_counter for each counter, cs_interval_end. */
+struct cs_interval {
+    uint64_t starts, cycles, seen; /* cycles: what rates are by; seen: what shares are by */
+    uint64_t deltas[CS_COUNTERS_MAX];
+    double length, inverse;
+    enum cs_dte_verdict verdict;
+    bool usable, changed[CS_TAGS_MAX];
+    struct cs_tag_row *into; /* first tag's row, or `between` */
+    uint64_t *bins;
+    struct cs_joint *joint;
+};
 
-CS_INLINE void cs_sink_rates(struct cs_sink *s, unsigned n_tags, unsigned n_counters, const uint64_t *deltas,
-                             uint64_t cycles, const bool *into_tag)
-{
-    double squares[CS_COUNTERS_MAX] = {0}, length = (double)(int64_t)cycles, inverse = 1 / length;
-    unsigned bins[CS_COUNTERS_MAX] = {0};
-#pragma GCC unroll 4
-    for (unsigned c = 0; c < n_counters; c++) {
-        double events = (double)(int64_t)deltas[c], rate = events * inverse;
-        squares[c] = events * rate;
-        bins[c] = cs_rate_bin(rate);
-        s->rates[c][bins[c]]++;
-    }
-    if (n_counters > 1) {
-        struct cs_joint *joint = &s->joint[bins[0]];
-        joint->cycles += cycles;
-#pragma GCC unroll 4
-        for (unsigned c = 0; c < n_counters; c++)
-            joint->events[c] += deltas[c];
-    }
-    cs_row_add(&s->whole_run, n_counters, deltas, squares, cycles);
-#pragma GCC unroll 2
-    for (unsigned t = 0; t < n_tags; t++) {
-        if (!into_tag[t])
-            continue;
-        struct cs_tag_row *row = s->current[t];
-        cs_row_add(row, n_counters, deltas, squares, cycles);
-        if (row->bins)
-#pragma GCC unroll 4
-            for (unsigned c = 0; c < n_counters; c++)
-                row->bins[c * CS_RATE_BINS + bins[c]]++;
-    }
-}
-
-/* An interval that begins under one tag and ends under another. */
-CS_INLINE void cs_sink_edge(struct cs_tag_row *row, const struct cs_tag_row *next, unsigned n_counters,
-                            const uint64_t *deltas, uint64_t cycles)
-{
-    double half = (double)(int64_t)cycles / 2;
-    if (next->kept == 0) /* nothing is known of its rate yet */
-        return;
-    row->edge_cycles += half;
-#pragma GCC unroll 4
-    for (unsigned c = 0; c < n_counters; c++) {
-        row->edge_events[c] += (double)(int64_t)deltas[c];
-        row->edge_others[c] += (double)next->events[c] / (double)next->kept_cycles * half;
-    }
-}
-
-static inline void cs_sink_disturbed(struct cs_sink *s, unsigned n_tags, unsigned n_counters,
-                                     const uint64_t *deltas, uint64_t cycles, const bool *into_tag)
-{
-    for (unsigned t = 0; t < n_tags; t++) {
-        if (!into_tag[t])
-            continue;
-        s->current[t]->edge_cycles += (double)(int64_t)cycles;
-        for (unsigned c = 0; c < n_counters; c++)
-            s->current[t]->edge_events[c] += (double)(int64_t)deltas[c];
-    }
-}
-
-/* The interval between two consecutive samples; returns its verdict. */
-CS_INLINE enum cs_dte_verdict cs_sink_add(struct cs_sink *s, unsigned n_tags, unsigned n_softs,
-                                          unsigned n_pmcs, bool follow, const struct cs_sample *from,
-                                          const struct cs_sample *to)
+/* Judges it. */
+CS_INLINE void cs_interval_begin(struct cs_sink *s, unsigned n_tags, unsigned n_softs, unsigned n_pmcs,
+                                 bool follow, const struct cs_sample *from, const struct cs_sample *to,
+                                 struct cs_interval *i)
 {
     const unsigned n_counters = n_softs + n_pmcs;
     uint64_t starts = to->start - from->start, ends = to->end - from->end, gap = to->start - from->end;
@@ -149,56 +96,142 @@ CS_INLINE enum cs_dte_verdict cs_sink_add(struct cs_sink *s, unsigned n_tags, un
     struct cs_dte_reading b = {to->start, to->end, to->who, 0, to->whole, follow && to->away};
     enum cs_dte_verdict verdict = cs_dte_judge(&rule, &a, &b);
 
-    uint64_t deltas[CS_COUNTERS_MAX] = {0}, backwards = 0;
+    uint64_t backwards = 0;
 #pragma GCC unroll 4
     for (unsigned c = 0; c < n_counters; c++) {
-        deltas[c] = to->counters[c] - from->counters[c];
-        backwards |= deltas[c];
+        i->deltas[c] = to->counters[c] - from->counters[c];
+        backwards |= i->deltas[c];
     }
-    if (verdict == CS_DTE_KEPT && (int64_t)backwards < 0)
+    if (__builtin_expect(verdict == CS_DTE_KEPT && (int64_t)backwards < 0, 0))
         verdict = CS_DTE_WRAPPED;
-
-    bool into_tag[CS_TAGS_MAX] = {0}, any_tag = !s->rule.same_tag;
+    i->verdict = verdict;
+    i->usable = n_counters && verdict == CS_DTE_KEPT;
+    i->starts = starts;
+    i->seen = ends;
+    /* A value in memory is of the moment at which its line arrived: just before the second clock. */
+    i->cycles = n_pmcs ? starts : ends;
+    i->length = (double)(int64_t)i->cycles;
+    i->inverse = 1 / i->length;
 #pragma GCC unroll 2
     for (unsigned t = 0; t < n_tags; t++)
-        into_tag[t] = (from->tags[t] == to->tags[t]) | any_tag;
-    bool usable = verdict == CS_DTE_KEPT;
-    if (usable) {
-        if (n_counters)
-            /* A value in memory is of the moment at which its line arrived: just before the second clock. */
-            cs_sink_rates(s, n_tags, n_counters, deltas, n_pmcs ? starts : ends, into_tag);
-        if (n_tags && n_counters && !into_tag[0])
-            verdict = CS_DTE_TAG;
+        i->changed[t] = from->tags[t] != to->tags[t];
+    i->into = n_tags && (!i->changed[0] || !s->rule.same_tag) ? s->current[0] : &s->between;
+    i->bins = n_counters && i->into->bins ? i->into->bins : s->apart;
+    if (i->usable) {
+        i->into->kept++;
+        i->into->kept_cycles += i->cycles;
     }
-    cs_dte_count(&s->tally, verdict, starts);
-    /* Memory: a disturbed reading blurs one interval's rate, but the events of neighbours add up: means keep
-     * it. */
-    if (__builtin_expect(n_counters && verdict == CS_DTE_SKEW && s->rule.band_q32 == CS_DTE_NO_BAND, 0))
-        cs_sink_disturbed(s, n_tags, n_counters, deltas, ends, into_tag);
+    i->joint = s->joint;
+}
 
-    uint64_t seen = ends;
+/* Counters in ascending order. */
+CS_INLINE void cs_interval_counter(struct cs_sink *s, unsigned n_tags, unsigned n_counters, unsigned c,
+                                   struct cs_interval *i)
+{
+    if (!i->usable)
+        return;
+    double events = (double)(int64_t)i->deltas[c], rate = events * i->inverse, square = events * rate;
+    unsigned bin = cs_rate_bin(rate);
+    i->into->events[c] += i->deltas[c];
+    i->into->squares[c] += square;
+    i->bins[c * CS_RATE_BINS + bin]++;
+    if (n_counters > 1) {
+        if (c == 0) {
+            i->joint = &s->joint[bin];
+            i->joint->cycles += i->cycles;
+        }
+        i->joint->events[c] += i->deltas[c];
+    }
+    if (n_tags > 1 && (!i->changed[1] || !s->rule.same_tag)) {
+        struct cs_tag_row *row = s->current[1];
+        row->kept += c == 0;
+        row->kept_cycles += c == 0 ? i->cycles : 0;
+        row->events[c] += i->deltas[c];
+        row->squares[c] += square;
+        if (row->bins)
+            row->bins[c * CS_RATE_BINS + bin]++;
+    }
+}
+
+/* An interval that begins under one tag and ends under another. */
+CS_INLINE void cs_interval_edge(struct cs_tag_row *row, struct cs_tag_row *next, unsigned n_counters,
+                                const struct cs_interval *i)
+{
+    double half = i->length / 2;
+    if (next->kept == 0) /* nothing is known of its rate yet */
+        return;
+    if (__builtin_expect(next->kept >= next->mean_due, 0)) /* no division for each */
+        cs_tags_mean_now(next, n_counters);
+    row->edge_cycles += half;
+#pragma GCC unroll 4
+    for (unsigned c = 0; c < n_counters; c++) {
+        row->edge_events[c] += (double)(int64_t)i->deltas[c];
+        row->edge_others[c] += next->mean[c] * half;
+    }
+}
+
+/* Memory: a disturbed reading blurs one interval's rate, but the events of neighbours add up: means keep it.
+ */
+static inline void cs_interval_disturbed(struct cs_sink *s, unsigned n_tags, unsigned n_counters,
+                                         const struct cs_interval *i)
+{
+    for (unsigned t = 0; t < n_tags; t++) {
+        if (i->changed[t] && s->rule.same_tag)
+            continue;
+        s->current[t]->edge_cycles += i->length;
+        for (unsigned c = 0; c < n_counters; c++)
+            s->current[t]->edge_events[c] += (double)(int64_t)i->deltas[c];
+    }
+}
+
+/* Tags and shares; returns the verdict. */
+CS_INLINE enum cs_dte_verdict cs_interval_end(struct cs_sink *s, unsigned n_tags, unsigned n_counters,
+                                              const struct cs_sample *from, const struct cs_sample *to,
+                                              struct cs_interval *i)
+{
+    enum cs_dte_verdict verdict = i->verdict;
+    if (n_tags && i->usable && i->changed[0] && s->rule.same_tag)
+        verdict = CS_DTE_TAG;
+    cs_dte_count(&s->tally, verdict, i->starts);
+    bool blurred = n_counters && verdict == CS_DTE_SKEW && s->rule.band_q32 == CS_DTE_NO_BAND;
+    if (__builtin_expect(blurred, 0))
+        cs_interval_disturbed(s, n_tags, n_counters, i);
+    uint64_t seen = i->seen;
     if (__builtin_expect(verdict >= CS_DTE_GAP, 0)) {
+        uint64_t gap = to->start - from->end;
         seen = 0;
-        s->unseen_cycles += starts;
+        s->unseen_cycles += i->starts;
         s->longest_gap = gap > s->longest_gap ? gap : s->longest_gap;
     }
 #pragma GCC unroll 2
     for (unsigned t = 0; t < n_tags; t++) {
         struct cs_tag_row *row = s->current[t];
         row->half_cycles += seen;
-        if (from->tags[t] != to->tags[t]) {
+        if (i->changed[t]) {
             struct cs_tag_row *left = row;
             row = cs_tags_find(s->tags[t], to->tags[t]);
             row->visits++;
-            if (n_counters && (usable || (verdict == CS_DTE_SKEW && s->rule.band_q32 == CS_DTE_NO_BAND)) &&
-                !any_tag)
-                cs_sink_edge(left, row, n_counters, deltas, n_pmcs ? starts : ends);
+            if (n_counters && (i->usable || blurred) && s->rule.same_tag)
+                cs_interval_edge(left, row, n_counters, i);
             s->current[t] = row;
         }
         row->half_cycles += seen;
         row->samples++;
     }
     return verdict;
+}
+
+/* The interval between two consecutive samples; returns its verdict. */
+CS_INLINE enum cs_dte_verdict cs_sink_add(struct cs_sink *s, unsigned n_tags, unsigned n_softs,
+                                          unsigned n_pmcs, bool follow, const struct cs_sample *from,
+                                          const struct cs_sample *to)
+{
+    struct cs_interval i;
+    cs_interval_begin(s, n_tags, n_softs, n_pmcs, follow, from, to, &i);
+#pragma GCC unroll 4
+    for (unsigned c = 0; c < n_softs + n_pmcs; c++)
+        cs_interval_counter(s, n_tags, n_softs + n_pmcs, c, &i);
+    return cs_interval_end(s, n_tags, n_softs + n_pmcs, from, to, &i);
 }
 
 #endif

@@ -5,7 +5,7 @@
 
 static size_t bins_bytes(unsigned n_counters)
 {
-    return (size_t)CS_TAG_HISTOGRAMS * n_counters * CS_RATE_BINS * sizeof(uint32_t);
+    return (size_t)CS_TAG_HISTOGRAMS * n_counters * CS_RATE_BINS * sizeof(uint64_t);
 }
 
 size_t cs_tags_size(unsigned n_counters)
@@ -16,10 +16,10 @@ size_t cs_tags_size(unsigned n_counters)
 void cs_tags_init(struct cs_tags *tags, unsigned n_counters)
 {
     tags->n_counters = n_counters;
-    tags->bins = (uint32_t *)(tags + 1);
+    tags->bins = (uint64_t *)(tags + 1);
 }
 
-static uint32_t *row_bins(struct cs_tags *tags, uint32_t row)
+static uint64_t *row_bins(struct cs_tags *tags, uint32_t row)
 {
     if (row >= CS_TAG_HISTOGRAMS || tags->n_counters == 0)
         return NULL;
@@ -47,8 +47,15 @@ struct cs_tag_row *cs_tags_find(struct cs_tags *tags, uint64_t tag)
     return row;
 }
 
+void cs_tags_mean_now(struct cs_tag_row *row, unsigned n_counters)
+{
+    for (unsigned c = 0; c < n_counters; c++)
+        row->mean[c] = (double)row->events[c] / (double)row->kept_cycles;
+    row->mean_due = row->kept + row->kept / 8 + 1;
+}
+
 static void add_row(const struct cs_tags *tags, const struct cs_tag_row *row, struct cs_tag_row *total,
-                    uint32_t *bins)
+                    uint64_t *bins)
 {
     total->samples += row->samples;
     total->visits += row->visits;
@@ -67,7 +74,7 @@ static void add_row(const struct cs_tags *tags, const struct cs_tag_row *row, st
             bins[i] += row->bins[i];
 }
 
-void cs_tags_total(const struct cs_tags *tags, struct cs_tag_row *total, uint32_t *bins)
+void cs_tags_total(const struct cs_tags *tags, struct cs_tag_row *total, uint64_t *bins)
 {
     *total = (struct cs_tag_row){.bins = bins};
     for (uint32_t r = 0; r < tags->n_rows; r++)
@@ -89,7 +96,7 @@ void cs_tags_rename(struct cs_tags *tags, uint64_t (*to)(void *arg, uint64_t tag
             add_row(tags, &row, into, into->bins);
             continue;
         }
-        uint32_t *bins = into->bins; /* of a row at or before this one, which has been moved on already */
+        uint64_t *bins = into->bins; /* of a row at or before this one, which has been moved on already */
         if (bins && row.bins && bins != row.bins)
             memcpy(bins, row.bins, (size_t)tags->n_counters * CS_RATE_BINS * sizeof *bins);
         row.tag = into->tag;

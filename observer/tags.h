@@ -26,7 +26,10 @@ struct cs_tag_row {
     /* Intervals that begin with this tag and end with another: half of their cycles, all of their events, and
      * what the other half would hold at the other tag's rate. See cs_tag_mean. */
     double edge_cycles, edge_events[CS_COUNTERS_MAX], edge_others[CS_COUNTERS_MAX];
-    uint32_t *bins; /* [counters][CS_RATE_BINS] kept intervals by rate; NULL for later rows */
+    /* Mean rates so far and the number of kept intervals at which to work them out anew. */
+    double mean[CS_COUNTERS_MAX];
+    uint64_t mean_due;
+    uint64_t *bins; /* [counters][CS_RATE_BINS] kept intervals by rate; NULL for later rows */
 };
 
 #define CS_TAG_ROWS 16384     /* distinct values of a tag */
@@ -38,7 +41,7 @@ struct cs_tags {
     uint32_t n_rows, n_counters;
     bool overflow;
     struct cs_tag_row rows[CS_TAG_ROWS];
-    uint32_t *bins; /* backing of the rows' histograms */
+    uint64_t *bins; /* backing of the rows' histograms */
 };
 
 /* Bytes of a table for n counters; its memory is the caller's, zeroed, 64-byte aligned. */
@@ -46,8 +49,10 @@ size_t cs_tags_size(unsigned n_counters);
 void cs_tags_init(struct cs_tags *tags, unsigned n_counters);
 /* The row of a value, made if new. Never NULL. */
 struct cs_tag_row *cs_tags_find(struct cs_tags *tags, uint64_t tag);
+/* Works out row->mean; due again when there are an eighth more kept intervals. */
+void cs_tags_mean_now(struct cs_tag_row *row, unsigned n_counters);
 /* Sum of all rows into one (its tag is 0, its bins are the caller's array or NULL). */
-void cs_tags_total(const struct cs_tags *tags, struct cs_tag_row *total, uint32_t *bins);
+void cs_tags_total(const struct cs_tags *tags, struct cs_tag_row *total, uint64_t *bins);
 
 /* Gives every row the value that `to` gives for it and joins rows that then have the same. For after the last
  * sample: rows move. A row without a histogram that takes the place of one with it stays without. */

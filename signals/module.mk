@@ -33,7 +33,7 @@ $(BUILD)/signals/examples/%: signals/examples/%.c $(SIGNALS_A)
 	$(call say,CC,$<)$(CC) -I. -D_GNU_SOURCE -std=gnu11 $(WARN) -O2 -g $(ALL_LDFLAGS) -MMD -MP -o $@ $< $(SIGNALS_A)
 
 PROGRAMS += $(SIGNALS_A) $(SIGNALS_STATIC) $(SIGNALS_SO) $(SIGNALS_PC) $(SIGNALS_EXAMPLES)
-INSTALL  += signals/cyclescope.h:include/cyclescope.h $(SIGNALS_A):lib/libcyclescope.a \
+INSTALL  += signals/cyclescope.h:include/cyclescope.h signals/cyclescope_measure.h:include/cyclescope_measure.h $(SIGNALS_A):lib/libcyclescope.a \
             $(SIGNALS_STATIC):lib/libcyclescope-static.a \
             $(SIGNALS_SO).1:lib/libcyclescope.so.1 $(SIGNALS_SO):lib/libcyclescope.so \
             $(SIGNALS_PC):lib/pkgconfig/cyclescope.pc

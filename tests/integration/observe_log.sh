@@ -1,5 +1,5 @@
 #!/bin/bash
-# The reader written from LOG.md and the shipped one say the same about a log. Exit 77 where one CPU
+# The reader written from LOG.md and the shipped one say the same about a log; a program that measures itself. Exit 77 where one CPU
 # alone may be used.
 set -eu
 [ "$(nproc)" -ge 2 ] || { echo "one CPU: an observer needs one of its own"; exit 77; }
@@ -26,3 +26,46 @@ if python3 tests/log_reader.py "$dir/half" >/dev/null 2>&1; then
     echo "not ok the second reader took half a log for a whole one"
     exit 1
 fi
+
+# ---- what a program measured of itself ----
+cat >"$dir/measured.c" <<'C'
+#include "signals/cyclescope_measure.h"
+CS_SITE(short_one);
+CS_SITE(long_one);
+static void spin(uint64_t cycles)
+{
+    uint64_t begin = cs_clock_begin();
+    while (cs_clock_begin() - begin < cycles)
+        ;
+}
+int main(int argc, char **argv)
+{
+    for (int i = 0; i < 500; i++) {
+        struct cs_measure m = cs_begin();
+        spin(1000);
+        cs_end(&short_one, m);
+        m = cs_begin();
+        spin(10000);
+        cs_end(&long_one, m);
+    }
+    return argc == 2 ? cs_sites_write(argv[1]) : 2;
+}
+C
+gcc -I. -O2 -Wall -Wextra -Werror -o "$dir/measured" "$dir/measured.c"
+"$dir/measured" "$dir/times"
+"$CYCLESCOPE" hist --sites "$dir/times" --json >"$dir/sites.json"
+python3 - "$dir/sites.json" <<'P'
+import json, sys
+sites = {s["site"]: s for s in json.load(open(sys.argv[1]))["sites"]}
+for name, cycles in (("short_one", 1000), ("long_one", 10000)):
+    s = sites[name]
+    assert s["runs"] + (s["switched"] or 0) == 500, s
+    assert 0.9 * cycles < s["p50_cycles"] < 1.4 * cycles, s
+    assert sum(n for _, n in s["bins"]) == s["runs"], s
+print("ok measured sites")
+P
+"$CYCLESCOPE" hist --sites "$dir/times" -c long_one >/dev/null
+! "$CYCLESCOPE" hist --sites "$dir/times" -c nosuch >/dev/null 2>&1
+echo "bin	5	5" >"$dir/broken"
+! "$CYCLESCOPE" hist --sites "$dir/broken" >/dev/null 2>"$dir/err"
+grep -q "line 1" "$dir/err"
