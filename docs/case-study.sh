@@ -7,6 +7,7 @@ cd "$(dirname "$0")/.."
 export BUILD=${BUILD:-build}
 program=$BUILD/cyclescope
 folder=${1:-$(mktemp -d /tmp/case-study.XXXXXX)}
+mkdir -p "$folder"
 [ -x "$program" ] && [ -e "$BUILD/plugin/cyclescope.so" ] || { echo "run make first (the plugin needs gcc's plugin headers)" >&2; exit 1; }
 LINK=$(realpath "$BUILD/libcyclescope.a") bench/programs build bzip2 counted "-fplugin=$(realpath "$BUILD/plugin/cyclescope.so")" \
     -fplugin-arg-cyclescope-methods -fplugin-arg-cyclescope-count=iterations >/dev/null
@@ -17,7 +18,7 @@ say "Which methods, and their rates"
 "$program" tags --log "$folder/log" --top 8
 say "The whole program: what coarser periods leave of the distribution"
 "$program" hist --log "$folder/log" --subsample 1 --subsample 10 --subsample 100 --subsample 1000 --subsample 10000
-for method in mainSort generateMTFValues; do
+for method in mainGtU generateMTFValues; do
     name=$("$program" tags --log "$folder/log" --top 0 --json | python3 -c '
 import json, sys
 rows = json.load(sys.stdin)["tags"]
