@@ -352,7 +352,7 @@ static int by_key(const void *left, const void *right)
 int live_rows(struct live *l, enum live_by by, const struct live_only *only, struct live_rows *rows)
 {
     struct keyed *keyed = malloc((l->n_points + 1) * sizeof *keyed);
-    struct live_row *row = malloc((l->n_points + 1) * sizeof *row);
+    struct live_row *row = calloc(l->n_points + 1, sizeof *row);
     *rows = (struct live_rows){.row = row};
     if (!keyed || !row) {
         free(keyed);
