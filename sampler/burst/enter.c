@@ -133,7 +133,9 @@ static void on_fault(ucontext_t *context, uint64_t addr)
     uint64_t error = (uint64_t)context->uc_mcontext.gregs[REG_ERR];
     bool write = error & 2;
     if (addr - (uint64_t)trace < sizeof trace) {
-        end_burst(context, CS_BURST_FULL, 0, false); /* in a block's entry: the blocks before are whole */
+        /* In a block's entry: the blocks before are whole. Or at a slot that is noted later than the entry:
+         * the cursor stands behind this block's record already, which the trace holds in part. */
+        end_burst(context, CS_BURST_FULL, 0, hot.cursor > (uint64_t)TRACE_END);
     } else if (addr - CS_BURST_BASE < CS_BURST_SPAN) {
         end_burst(context, CS_BURST_COLLISION, 0, true);
     } else {

@@ -132,6 +132,21 @@ KEPT static void everything(void)
     }
 }
 
+/* Blocks most of whose registers are noted behind their start, so that a burst's trace may fill up in their
+ * middle. */
+KEPT static void chains(void)
+{
+    static void *ring[4] = {&ring[1], &ring[2], &ring[3], &ring[0]};
+    void **p = ring;
+    for (;;)
+        __asm__ volatile(
+            "mov (%0), %0; mov (%0), %0; mov (%0), %0; mov (%0), %0; mov (%0), %0; mov (%0), %0\n"
+            "mov (%0), %0; mov (%0), %0; mov (%0), %0; mov (%0), %0; mov (%0), %0; mov (%0), %0\n"
+            : "+r"(p)
+            :
+            : "memory");
+}
+
 #define ARRAY (8 << 20)
 KEPT static void strides_of_a_line(void)
 {
@@ -227,6 +242,21 @@ static const uint32_t *busiest_memory(const struct cs_burst_shared *answer)
             best = column;
     }
     return best;
+}
+
+static void a_trace_that_ends_within_a_block_is_cut_before_it(void **state)
+{
+    (void)state;
+    pid_t pid = child(chains);
+    for (uint32_t i = 0; i < 6; i++) { /* a new runner doesn't know yet how much these blocks note */
+        struct cs_burst_runner *runner = runner_of(pid);
+        const struct cs_burst_shared *answer = go(runner, pid, 16000 + 7 * i, 0);
+        assert_int_equal(answer->outcome.skip, CS_BURST_SKIP_NONE);
+        assert_in_range(answer->outcome.instructions, 1000, 16100);
+        assert_non_null(busiest_memory(answer));
+        cs_burst_runner_close(runner);
+    }
+    end(pid);
 }
 
 static void a_walk_by_lines_touches_a_new_line_each_time(void **state)
@@ -364,6 +394,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_loop_of_ten_turns_back_nine_times),
         cmocka_unit_test(branches_are_those_that_single_stepping_sees),
+        cmocka_unit_test(a_trace_that_ends_within_a_block_is_cut_before_it),
         cmocka_unit_test(a_walk_by_lines_touches_a_new_line_each_time),
         cmocka_unit_test(a_load_wider_than_the_store_before_it_is_blocked),
         cmocka_unit_test(a_system_call_ends_a_burst),
