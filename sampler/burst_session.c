@@ -23,7 +23,15 @@
 #define LEAD_NS_SPAN 60000
 #define TIMEOUT_MS 20
 #define HELD_MAX_US 4000
-#define HELD_FIRST_US 1000
+#define HELD_FIRST_US 2000
+/* What a burst of a process should hold on average: where pages are touched at random a burst of 16,000 takes
+ * 5 ms here. One that is cut off because it took long leaves out just the code that is slow; a shorter one
+ * for the whole process doesn't. */
+#define HELD_WANTED_US 1000.0
+#define INSTRUCTIONS_LEAST 2000
+#define FOLLOWED_MEMORY 64 /* bursts */
+#define FIRST_BURSTS 8     /* meet code that is new to the runner: shorter, too */
+#define FIRST_INSTRUCTIONS 4000
 #define NEW_PROCESS_NS 100000000ULL
 #define DENIED_NS 60000000000ULL
 /* What a burst costs beside the time that we see the thread held: stop and go, timers, caches cold
@@ -38,6 +46,8 @@ struct followed {
     pid_t pid;
     uint64_t first_ns, used_ns, denied_until_ns;
     struct cs_burst_runner *runner;
+    double held_us, instructions; /* sums over its last bursts, older ones fading */
+    unsigned n_bursts;
 };
 
 struct cs_burst {
@@ -50,6 +60,7 @@ struct cs_burst {
     double budget, period_s;
     uint64_t random;
     struct followed followed[RUNNERS_MAX];
+    double all_held_us, all_instructions; /* as in followed, of all: what a new process is taken for */
 
     pthread_mutex_t lock; /* of everything below */
     struct cs_burst_rows *rows;
@@ -154,6 +165,29 @@ static void count(struct cs_burst *burst, pid_t pid, const struct cs_burst_share
         cs_sampler_held(burst->config.sampler, o->held_ns + (uint64_t)(BESIDE_US * 1e3));
 }
 
+static uint32_t length_for(const struct cs_burst *burst, const struct followed *f)
+{
+    if (burst->config.instructions)
+        return burst->config.instructions;
+    bool known = f->n_bursts >= FIRST_BURSTS;
+    double held_us = known ? f->held_us : burst->all_held_us;
+    double instructions = known ? f->instructions : burst->all_instructions;
+    double length = held_us > 0 ? HELD_WANTED_US * instructions / held_us : INSTRUCTIONS;
+    double most = known ? INSTRUCTIONS : FIRST_INSTRUCTIONS;
+    return (uint32_t)(length > most ? most : length < INSTRUCTIONS_LEAST ? INSTRUCTIONS_LEAST : length);
+}
+
+static void learn_length(struct cs_burst *burst, struct followed *f, const struct cs_burst_outcome *o)
+{
+    if (o->skip != CS_BURST_SKIP_NONE || !o->instructions)
+        return;
+    f->n_bursts++;
+    f->held_us += o->held_ns / 1e3 - f->held_us / FOLLOWED_MEMORY;
+    f->instructions += o->instructions - f->instructions / FOLLOWED_MEMORY;
+    burst->all_held_us += o->held_ns / 1e3 - burst->all_held_us / FOLLOWED_MEMORY;
+    burst->all_instructions += o->instructions - burst->all_instructions / FOLLOWED_MEMORY;
+}
+
 static void one_burst(struct cs_burst *burst, const struct cs_moment *moment)
 {
     struct followed *f = follow(burst, moment->pid);
@@ -162,7 +196,7 @@ static void one_burst(struct cs_burst *burst, const struct cs_moment *moment)
     struct cs_error err;
     struct cs_burst_command command = {
         .tid = (uint32_t)moment->tid,
-        .instructions = burst->config.instructions ? burst->config.instructions : INSTRUCTIONS,
+        .instructions = length_for(burst, f),
         .lead_ns = LEAD_NS_LEAST + (uint32_t)(random_share(burst) * LEAD_NS_SPAN),
         .timeout_ms = TIMEOUT_MS,
         .held_max_us = HELD_MAX_US,
@@ -178,6 +212,7 @@ static void one_burst(struct cs_burst *burst, const struct cs_moment *moment)
         return;
     }
     count(burst, moment->pid, answer);
+    learn_length(burst, f, &answer->outcome);
     if (answer->outcome.skip == CS_BURST_SKIP_TAKEN)
         f->denied_until_ns = now_ns() + DENIED_NS;
     if (answer->outcome.error ==

@@ -114,8 +114,6 @@ static void on_mark(ucontext_t *context, uint64_t rip)
     switch (MARK_KIND(mark)) {
     case MARK_MISS:
         go_on_at(context, translation_link_target(MARK_VALUE(mark)), &block);
-        if (block)
-            translation_link(MARK_VALUE(mark), block);
         return;
     case MARK_INDIRECT:
         go_on_at(context, hot.target, &block);

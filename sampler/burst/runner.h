@@ -101,14 +101,14 @@ extern struct block blocks[];
 extern struct memory_op memory_ops[];
 extern uint32_t n_ops;
 extern struct insn_note insn_notes[];
-/* The translation of the block at pc, made if need be. NULL: see translate_cause. */
+/* The translation of the block at pc, made if need be; jumps to it that waited are linked. NULL: see
+ * translate_cause. */
 struct block *translate(uint64_t pc);
 extern enum cs_burst_cause translate_cause;
 extern unsigned blocks_translated;
 bool translations_full(void);
 void translations_flush(void);
 uint8_t *translation_target(struct block *block);
-void translation_link(uint32_t link, struct block *to);
 uint64_t translation_link_target(uint32_t link);
 void translation_remember_indirect(struct block *block);
 void translations_expand(const uint32_t *executed, unsigned n,

@@ -25,7 +25,10 @@ struct insn_note insn_notes[NOTES_MAX];
 static struct link {
     uint8_t *patch; /* the rel32 */
     uint64_t target;
+    uint32_t next; /* 1 + the next one that waits in the same place */
 } links[LINKS_MAX];
+#define WAITING 16384
+static uint32_t waiting[WAITING]; /* 1 + first link to a target that hashes here and is not translated yet */
 uint8_t code_cache[CACHE_BYTES] __attribute__((aligned(2 << 20)));
 const uint64_t code_cache_bytes = CACHE_BYTES;
 static uint32_t n_blocks, n_notes, n_links;
@@ -130,6 +133,7 @@ void translations_flush(void)
     n_blocks = n_ops = n_notes = n_links = 0;
     memset(by_pc, 0, sizeof by_pc);
     memset(targets, 0, sizeof targets);
+    memset(waiting, 0, sizeof waiting);
     stubs = code_cache + CACHE_BYTES;
     at = code_cache;
     write_indirect();
@@ -189,15 +193,48 @@ static void copy_insn(const struct decoded *d)
     load(scratch, &hot.save[3]);
 }
 
+static uint32_t *waiting_for(uint64_t target)
+{
+    return &waiting[(target * 0x9e3779b97f4a7c15ULL >> 40) % WAITING];
+}
+
+static void patch(uint8_t *rel32, const struct block *to)
+{
+    *(int32_t *)rel32 = (int32_t)(to->code - (rel32 + 4));
+}
+
+/* Who waits for this block jumps to it from now on: to find out by `ud2` takes 10 us, while a thread is held.
+ */
+static void answer_waiting(const struct block *block)
+{
+    uint32_t *place = waiting_for(block->pc);
+    while (*place) {
+        struct link *link = &links[*place - 1];
+        if (link->target == block->pc) {
+            patch(link->patch, block);
+            *place = link->next;
+        } else {
+            place = &link->next;
+        }
+    }
+}
+
 static void write_link(uint8_t *rel32, uint64_t target)
 {
+    unsigned slot = slot_of(target);
+    if (by_pc[slot]) {
+        patch(rel32, &blocks[by_pc[slot] - 1]);
+        return;
+    }
     uint8_t *here = at;
     links[n_links].patch = rel32;
     links[n_links].target = target;
     at = stubs -= 6;
     *(int32_t *)rel32 = (int32_t)(at - (rel32 + 4));
     mark(MARK(MARK_MISS, n_links));
-    n_links++;
+    uint32_t *place = waiting_for(target);
+    links[n_links].next = *place;
+    *place = ++n_links;
     at = here;
 }
 
@@ -424,12 +461,8 @@ struct block *translate(uint64_t pc)
     code_end = at;
     by_pc[slot] = ++n_blocks;
     blocks_translated++;
+    answer_waiting(block);
     return block;
-}
-
-void translation_link(uint32_t link, struct block *to)
-{
-    *(int32_t *)links[link].patch = (int32_t)(to->code - (links[link].patch + 4));
 }
 
 uint64_t translation_link_target(uint32_t link)
