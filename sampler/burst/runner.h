@@ -110,7 +110,7 @@ bool translations_full(void);
 void translations_flush(void);
 uint8_t *translation_target(struct block *block);
 uint64_t translation_link_target(uint32_t link);
-void translation_remember_indirect(struct block *block);
+void translation_remember_indirect(const struct block *block);
 void translations_expand(const uint32_t *executed, unsigned n,
                          unsigned levels); /* translates what may come next */
 /* What stands behind a `ud2` in the cache. */

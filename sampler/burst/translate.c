@@ -470,9 +470,11 @@ uint64_t translation_link_target(uint32_t link)
     return links[link].target;
 }
 
-void translation_remember_indirect(struct block *block)
+void translation_remember_indirect(const struct block *block)
 {
     unsigned i = (uint32_t)block->pc * TARGET_HASH >> TARGET_SHIFT;
+    if (targets[i].pc == block->pc || targets[i + 1].pc == block->pc)
+        return;
     if (targets[i].pc) /* the newcomer takes the second place: the first stays with who came first */
         i++;
     targets[i].pc = block->pc;
@@ -483,8 +485,11 @@ static void expand(const struct block *block)
 {
     bool falls = block->end == END_COND || block->end == END_CALL || block->end == END_ICALL;
     bool jumps = block->end == END_COND || block->end == END_CALL || block->end == END_JUMP;
-    if (falls && !translations_full())
-        translate(block->pc + block->bytes);
+    if (falls && !translations_full()) {
+        const struct block *behind = translate(block->pc + block->bytes);
+        if (behind && block->end != END_COND) /* a return comes there */
+            translation_remember_indirect(behind);
+    }
     if (jumps && !translations_full())
         translate(block->taken);
 }
