@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Frequency estimates of real programs against callgrind's counts: shared by accuracy-*.py, which read one set of runs.
 
-Each of eleven programs runs again and again for SECONDS under `record --bursts --budget 3%`, all evidence from that run;
-before and after it runs alone, and the difference of the times of its rounds is the measured loss. The truth is callgrind's
+Each of eleven programs does rounds of its workload, in one process, for some SECONDS under `record --bursts --budget 3%`, all
+evidence from that run; before and after it runs alone, and the difference of the times of a round is the measured loss. The truth is callgrind's
 counts of one round of the same binary and input, kept under $BUILD/accuracy/truth: they take minutes to make, so
 a row makes them only as long as its time allows and leaves the rest out, saying so; `bench/_accuracy_truth.py` makes all.
 
@@ -55,21 +55,31 @@ def preprocessed():
     return os.path.abspath(path)
 
 
-def program(name, size):
-    """(binary, command line for a shell); None: not on this machine."""
+def program(name, size, rounds=1):
+    """(binary, command line for a shell) of so many rounds of the workload in one process; None: not on this machine."""
     if name in OWN:
         binary = own(name)
-        return binary, f'{shlex.quote(binary)} {OWN[name][1 if size == "full" else 2]}'
+        return binary, f'{shlex.quote(binary)} {OWN[name][1 if size == "full" else 2] * rounds}'
     if name in SOURCES:
-        return (output('bench/programs', 'build', name, 'plain'), output('bench/programs', 'command', name, 'plain', size))
+        binary = output('bench/programs', 'build', name, 'plain')
+        words = shlex.split(output('bench/programs', 'command', name, 'plain', size))
+        if name == 'lua5.4':
+            script = f'for i = 1, {rounds} do arg = {{[0] = "", "{size}"}} dofile("{words[1]}") end'
+            words = [words[0], '-e', script] if rounds > 1 else words
+        elif name == 'sqlite3':
+            words += ['.open :memory:', words[-1]] * (rounds - 1)
+        else:
+            words += [words[-1]] * (rounds - 1)
+        return binary, shlex.join(words)
     binary = CC1 if name == 'cc1' else '/usr/bin/gzip'
     if not os.path.exists(binary):
         return None
     if name == 'gzip':
         output('bench/programs', 'build', 'bzip2', 'plain')
         text = shlex.split(output('bench/programs', 'command', 'bzip2', 'plain', size))[-1]
-        return binary, f'{binary} -9 -c {shlex.quote(text)}'
-    return binary, f'{binary} -quiet -{"O3" if size == "full" else "O1"} {shlex.quote(preprocessed())} -o /dev/null'
+        return binary, shlex.join([binary, '-9', '-c', *[text] * rounds])
+    one = f'{binary} -quiet -{"O3" if size == "full" else "O1"} {shlex.quote(preprocessed())} -o /dev/null'
+    return binary, f'for i in {" ".join(map(str, range(rounds)))}; do {one}; done' if rounds > 1 else one
 
 
 def truth_path(name, size):
@@ -106,32 +116,27 @@ def make_truths(names, size, seconds):
         time.sleep(0.2)
 
 
-# Rounds one after the other for so long, the time of each to a file.
-ROUNDS = ('end=$((SECONDS+{seconds})); while [ $SECONDS -lt $end ]; do b=$EPOCHREALTIME; {command} >/dev/null; '
-          'echo $b $EPOCHREALTIME >>{times}; done')
-
-
-def rounds(times):
-    with open(times) as lines:
-        return [e - b for b, e in (map(float, line.split()) for line in lines)]
-
-
 def one_set(name, size, seconds, number):
-    found = program(name, size)
     truth = truth_path(name, size)
     store = f'{FOLDER}/{name}.{size}.{number}.store'
     subprocess.run(['rm', '-rf', store], check=True)
     rate = os.environ.get('CS_BURST_RATE')
-    alone = max(seconds // 5, 1)
+    pace = 1 if size == 'full' else 0.1                      # seconds of a round, about
+    alone = max(int(seconds / 5 / pace), 2)
+    together = max(int(seconds / pace), 2)
     with tempfile.TemporaryDirectory() as folder:
-        plain, recorded = folder + '/plain', folder + '/recorded'
-        without = ['bash', '-c', ROUNDS.format(seconds=alone, command=found[1], times=plain)]
-        subprocess.run(without)
-        done = subprocess.run([TOOL, 'record', '--bursts', '--budget', '3%', *(['--burst-rate', rate] if rate else []), '-o', store, '--',
-                               'bash', '-c', ROUNDS.format(seconds=seconds, command=found[1], times=recorded)], capture_output=True, text=True)
-        subprocess.run(without)
-        loss = 100 * (statistics.median(rounds(recorded)) / statistics.median(rounds(plain)) - 1)
-    say(f'{name}: loss {loss:.1f} %; ' + ' '.join(l for l in done.stderr.splitlines() if 'bursts,' in l))
+        def timed(rounds, *before):
+            times = folder + '/times'
+            done = subprocess.run([*before, 'bash', '-c', f'b=$EPOCHREALTIME; ( {program(name, size, rounds)[1]} ) >/dev/null; '
+                                   f'echo $b $EPOCHREALTIME >{times}'], capture_output=True, text=True)
+            with open(times) as line:
+                begin, end = map(float, line.read().split())
+            return (end - begin) / rounds, done.stderr
+        plain = [timed(alone)[0]]
+        recorded, log = timed(together, TOOL, 'record', '--bursts', '--budget', '3%', *(['--burst-rate', rate] if rate else []), '-o', store, '--')
+        plain.append(timed(alone)[0])
+        loss = 100 * (recorded / statistics.mean(plain) - 1)
+    say(f'{name}: loss {loss:.1f} %; ' + ' '.join(l for l in log.splitlines() if 'bursts,' in l))
     result = subprocess.run([TOOL, 'accuracy', '--json', store, truth], capture_output=True, text=True)
     if result.returncode:
         say(result.stderr.strip())

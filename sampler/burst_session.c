@@ -27,8 +27,8 @@
 /* What a burst of a process should hold on average: where pages are touched at random a burst of 16,000 takes
  * 5 ms here. One that is cut off because it took long leaves out just the code that is slow; a shorter one
  * for the whole process doesn't. */
-#define HELD_WANTED_US 1000.0
-#define INSTRUCTIONS_LEAST 2000
+#define HELD_WANTED_US 2500.0
+#define INSTRUCTIONS_LEAST 4000
 #define FOLLOWED_MEMORY 64 /* bursts */
 #define FIRST_BURSTS 8     /* meet code that is new to the runner: shorter, too */
 #define FIRST_INSTRUCTIONS 4000

@@ -434,7 +434,7 @@ void cs_sampler_held(struct cs_sampler *s, uint64_t ns)
 
 double cs_sampler_burst_allowance(const struct cs_sampler *s)
 {
-    return s->config.budget > 0 ? s->config.budget / 2 : 0;
+    return s->config.budget > 0 ? s->config.budget * 2 / 3 : 0;
 }
 
 int cs_sampler_locate(struct cs_sampler *s, pid_t pid, uint64_t addr, const struct cs_image **image,
