@@ -25,6 +25,8 @@ struct recording {
     struct cs_store *store;
     struct cs_burst *burst;         /* NULL = none */
     struct cs_intervals *intervals; /* NULL = none */
+    const struct parsed *args;
+    const struct cs_sampler_config *config;
 };
 
 static volatile sig_atomic_t interrupted;
@@ -276,17 +278,27 @@ static int exit_code_of(const struct cs_sampler *sampler, const struct cs_sample
     return CS_EXIT_OK;
 }
 
+/* Bursts are opened before the command runs: of a shell's child that was started between, nothing would tell.
+ */
+static int open_bursts(void *arg, struct cs_sampler *sampler, struct cs_error *err)
+{
+    struct recording *r = arg;
+    return record_bursts_open(r->args, r->config, sampler, &r->burst, err);
+}
+
 /* One after the other; what fails ends it with its sentence. */
 static int record(struct recording *r, const struct parsed *args, struct cs_sampler_config *config,
                   struct cs_error *err)
 {
     char *meta = epoch_meta(config);
+    r->args = args;
+    r->config = config;
+    config->arg = r;
+    config->ready = open_bursts;
     int rc = cs_sampler_open(config, &r->sampler, err);
     if (rc == 0)
         rc = cs_store_epoch(r->store, meta, err);
     free(meta);
-    if (rc == 0)
-        rc = record_bursts_open(args, config, r->sampler, &r->burst, err);
     if (rc == 0)
         rc = run_session(r, option_number(args, "seconds", 0, 0.001, 1e9), err);
     if (r->burst)

@@ -71,6 +71,9 @@ struct cs_sampler_config {
 
     /* Callbacks, all optional, called from cs_sampler_* on the session's thread. */
     void *arg;
+    /* Everything is ready and the command not yet let go: what must see its first fork is opened now. <0,
+     * with its sentence, fails cs_sampler_open. */
+    int (*ready)(void *arg, struct cs_sampler *sampler, struct cs_error *err);
     void (*say)(void *arg, const char *sentence); /* a remark: fallbacks, losses, what was not permitted */
     void (*placed)(void *arg,
                    const struct cs_placed *placed); /* every count, before it goes into a profile */

@@ -261,6 +261,8 @@ int cs_sampler_open(const struct cs_sampler_config *config, struct cs_sampler **
         rc = open_target(s, err);
     if (rc >= 0 && !s->user_only && !s->events[0].attr.exclude_kernel && cs_kernel_reason(s->kernel)[0])
         cs_sampler_say(s, "%s", cs_kernel_reason(s->kernel));
+    if (rc >= 0 && s->config.ready)
+        rc = s->config.ready(s->config.arg, s, err);
     if (rc >= 0)
         rc = start(s, err);
     if (rc < 0) {
