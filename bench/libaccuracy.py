@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Frequency estimates of real programs against callgrind's counts: shared by accuracy-*.py, which read one set of runs.
 
-Each of eleven programs does rounds of its workload, in one process, for some SECONDS under `record --bursts --budget 3%`, all
+Each of the programs does rounds of its workload, in one process, for some SECONDS under `record --bursts --budget 3%`, all
 evidence from that run; before and after it runs alone, and the difference of the times of a round is the measured loss. The truth is callgrind's
 counts of one round of the same binary and input, kept under $BUILD/accuracy/truth: they take minutes to make, so
 a row makes them only as long as its time allows and leaves the rest out, saying so; `bench/_accuracy_truth.py` makes all.
@@ -15,9 +15,8 @@ BUILD = os.environ.get('BUILD', 'build')
 TOOL = os.path.abspath(os.environ.get('CYCLESCOPE', BUILD + '/cyclescope'))
 FOLDER = f'{BUILD}/accuracy'
 SOURCES = ['bzip2', 'zstd', 'lua5.4', 'sqlite3', 'mawk']                              # bench/programs
-OWN = {'json': ('json.cc', 60, 6), 'ray': ('ray.cc', 80, 8), 'sort': ('sort.cc', 60, 6), 'fft': ('fft.c', 1200, 120)}
-CC1 = '/usr/lib/gcc/x86_64-linux-gnu/12/cc1'                                            # a compiler, stripped
-PROGRAMS = SOURCES + list(OWN) + ['gzip', 'cc1']
+OWN = {'json': ('json.cc', 20, 6), 'ray': ('ray.cc', 26, 8), 'sort': ('sort.cc', 20, 6), 'fft': ('fft.c', 400, 120)}  # bench/workloads
+PROGRAMS = SOURCES + list(OWN) + ['gzip']                                              # gzip: Debian's, stripped
 UNATTENDED = 150                                                                        # seconds of a row
 METHODS = ['equal', 'naive', 'average', 'dcpi', 'raw bursts', 'bursts', 'redrawn']
 
@@ -45,16 +44,6 @@ def own(name):
     return os.path.abspath(binary)
 
 
-def preprocessed():
-    """What the compiler compiles: lua's interpreter loop, its includes in."""
-    output('bench/programs', 'build', 'lua5.4', 'plain')
-    cache = os.environ.get('CS_PROGRAMS_CACHE', BUILD + '/programs')
-    path, source = f'{FOLDER}/lvm.i', f'{cache}/source/lua5.4/src/lvm.c'
-    if not up_to_date(path, source):
-        subprocess.run(['gcc', '-E', '-P', '-o', path, source], check=True)
-    return os.path.abspath(path)
-
-
 def program(name, size, rounds=1):
     """(binary, command line for a shell) of so many rounds of the workload in one process; None: not on this machine."""
     if name in OWN:
@@ -71,15 +60,12 @@ def program(name, size, rounds=1):
         else:
             words += [words[-1]] * (rounds - 1)
         return binary, shlex.join(words)
-    binary = CC1 if name == 'cc1' else '/usr/bin/gzip'
+    binary = '/usr/bin/gzip'
     if not os.path.exists(binary):
         return None
-    if name == 'gzip':
-        output('bench/programs', 'build', 'bzip2', 'plain')
-        text = shlex.split(output('bench/programs', 'command', 'bzip2', 'plain', size))[-1]
-        return binary, shlex.join([binary, '-9', '-c', *[text] * rounds])
-    one = f'{binary} -quiet -{"O3" if size == "full" else "O1"} {shlex.quote(preprocessed())} -o /dev/null'
-    return binary, f'for i in {" ".join(map(str, range(rounds)))}; do {one}; done' if rounds > 1 else one
+    output('bench/programs', 'build', 'bzip2', 'plain')
+    text = shlex.split(output('bench/programs', 'command', 'bzip2', 'plain', size))[-1]
+    return binary, shlex.join([binary, '-9', '-c', *[text] * rounds])
 
 
 def truth_path(name, size):
@@ -121,7 +107,7 @@ def one_set(name, size, seconds, number):
     store = f'{FOLDER}/{name}.{size}.{number}.store'
     subprocess.run(['rm', '-rf', store], check=True)
     rate = os.environ.get('CS_BURST_RATE')
-    pace = 1 if size == 'full' else 0.1                      # seconds of a round, about
+    pace = 0.1 if size != 'full' else 0.33 if name in OWN else 1                      # seconds of a round, about
     alone = max(int(seconds / 5 / pace), 2)
     together = max(int(seconds / pace), 2)
     with tempfile.TemporaryDirectory() as folder:
