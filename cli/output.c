@@ -159,8 +159,10 @@ static size_t print_text(const struct output *out, FILE *to)
             lines += print_wrapped(out->items[i].line, to, terminal_columns());
         } else {
             fprintf(to, "%s\n", out->items[i].line);
-            for (const char *p = out->items[i].line; p; p = strchr(p + 1, '\n'))
-                lines++;
+            for (const char *p = out->items[i].line; p; lines++) {
+                p = strchr(p, '\n');
+                p = p ? p + 1 : NULL;
+            }
         }
     }
     return lines;
