@@ -2,9 +2,10 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Runs every benchmark and prints one table: claim, paper's or peer's figure, ours, target, verdict.
 
-usage: bench/_all.py [--quick] [--only NAME,...] [--row-seconds N]
+usage: bench/_all.py [--quick] [--only NAME,...] [--row-seconds N] [--minutes N]
 Writes build/bench/results.json, build/bench/RESULTS.md and build/bench/results.html. The machine's noise floor is measured
-first: the same program against itself, in alternating pairs. A row whose own noise is larger than its distance
+first: the same program against itself, in alternating pairs. What was measured is written after every row; rows that
+would begin after --minutes (28) are said to be left out. A row whose own noise is larger than its distance
 from the target is called noisy, not met or missed."""
 import html, json, os, platform, statistics, subprocess, sys, time
 
@@ -109,33 +110,7 @@ def page(title, rows):
     return "\n".join(out) + "</table>\n"
 
 
-def main():
-    only = argument("--only", "")
-    row_seconds = int(argument("--row-seconds", "60" if quick else "300"))
-    known = claims()
-    there = subprocess.run(["bench/run", "--list"], capture_output=True, text=True).stdout.split()
-    names = [n for n in known if n in there] + [n for n in there if n not in known]
-    if only:
-        names = [n for n in names if n in only.split(",")]
-    os.makedirs(f"{build}/bench", exist_ok=True)
-    cpu, wall = noise_floor()
-    title = machine()
-    print(f"{title}\nnoise floor (the same work against itself): {cpu:.1f} % of CPU time, {wall:.1f} % of wall time\n")
-    print(f"{'name':22} {'ours':>10} {'target':>8} {'verdict':26} claim; paper or peer")
-    rows = []
-    for name in names:
-        row = known.get(name)
-        result, took = run(name, row_seconds)
-        entry = {"name": name, "claim": row["claim"] if row else result.get("unit", ""), "peer": row["peer"] if row else "",
-                 "better": row["better"] if row else "low", "target": row["target"] if row else result.get("target"),
-                 "value": result.get("value"), "unit": result.get("unit"), "noise": result.get("noise"),
-                 "detail": result.get("detail"), "verdict": verdict(row, result), "seconds": round(took, 1),
-                 "command": f"bench/run {name}"}
-        rows.append(entry)
-        print(f"{name:22} {figure(entry['value']):>10} {figure(entry['target']):>8} {entry['verdict']:26} "
-              f"{entry['claim']}{'; ' + entry['peer'] if entry['peer'] else ''}", flush=True)
-        if entry["value"] is None:
-            print(f"{'':22} {entry['detail']}")
+def write(title, cpu, wall, rows):
     with open(f"{build}/bench/results.json", "w") as f:
         json.dump({"machine": title, "noise_cpu_percent": cpu, "noise_wall_percent": wall, "rows": rows}, f, indent=1)
     with open(f"{build}/bench/RESULTS.md", "w") as f:
@@ -147,6 +122,40 @@ def main():
                     f"{figure(r['target'])} | {r['verdict']} |\n")
     with open(f"{build}/bench/results.html", "w") as f:
         f.write(page(title, rows))
+
+
+def main():
+    only = argument("--only", "")
+    row_seconds = int(argument("--row-seconds", "60" if quick else "300"))
+    known = claims()
+    there = subprocess.run(["bench/run", "--list"], capture_output=True, text=True).stdout.split()
+    names = [n for n in known if n in there] + [n for n in there if n not in known]
+    if only:
+        names = [n for n in names if n in only.split(",")]
+    os.makedirs(f"{build}/bench", exist_ok=True)
+    end = time.time() + 60 * float(argument("--minutes", "2.5" if quick else "28"))
+    cpu, wall = noise_floor()
+    title = machine()
+    print(f"{title}\nnoise floor (the same work against itself): {cpu:.1f} % of CPU time, {wall:.1f} % of wall time\n")
+    print(f"{'name':22} {'ours':>10} {'target':>8} {'verdict':26} claim; paper or peer")
+    rows = []
+    for name in names:
+        row = known.get(name)
+        if time.time() > end:
+            result, took = {"value": None, "detail": "left out: the time for all rows was over"}, 0
+        else:
+            result, took = run(name, row_seconds)
+        entry = {"name": name, "claim": row["claim"] if row else result.get("unit", ""), "peer": row["peer"] if row else "",
+                 "better": row["better"] if row else "low", "target": row["target"] if row else result.get("target"),
+                 "value": result.get("value"), "unit": result.get("unit"), "noise": result.get("noise"),
+                 "detail": result.get("detail"), "verdict": verdict(row, result), "seconds": round(took, 1),
+                 "command": f"bench/run {name}"}
+        rows.append(entry)
+        print(f"{name:22} {figure(entry['value']):>10} {figure(entry['target']):>8} {entry['verdict']:26} "
+              f"{entry['claim']}{'; ' + entry['peer'] if entry['peer'] else ''}", flush=True)
+        if entry["value"] is None:
+            print(f"{'':22} {entry['detail']}")
+        write(title, cpu, wall, rows)
     print(f"\n{build}/bench/results.json, RESULTS.md, results.html")
 
 
