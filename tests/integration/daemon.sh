@@ -9,8 +9,8 @@ fi
 place=$(mktemp -d -p /dev/shm)
 burners=
 finish() {
-    "$CYCLESCOPE" daemon stop --socket "$place/run/control" >/dev/null 2>&1 || true
     kill $burners 2>/dev/null || true
+    "$CYCLESCOPE" daemon stop --socket "$place/run/control" >/dev/null 2>&1 || true
     umount "$place/small" 2>/dev/null || true
     rm -rf "$place"
 }
