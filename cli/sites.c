@@ -141,7 +141,7 @@ int sites_print(struct output *out, const char *path, const char *only)
         for (size_t i = 0; i < n && shown; i++)
             if (all[i].runs && (!only || strcmp(only, all[i].name) == 0))
                 draw(out, &all[i]);
-        if (!all[0].told)
+        if (all && !all[0].told)
             output_note(out, "runs that lost their CPU could not be told from others there");
         if (shown == 0)
             rc = failed_with("%s has no site %s", path, only);

@@ -300,7 +300,7 @@ int cs_events_open_own(struct cs_events *e, struct cs_pmc pmcs[CS_COUNTERS_MAX],
 {
     unsigned n = e->core ? 2 * e->n : e->own ? e->n : 0, rdpmc = 0;
     int rc = 0;
-    for (unsigned i = 0; rc == 0 && i < n; i++)
+    for (unsigned i = 0; rc == 0 && e->n && i < n; i++)
         rc = open_mine(e, i, &e->events[i % e->n], e->core && i < e->n, err);
     for (unsigned i = 0; rc == 0 && i < n; i++)
         rdpmc += cs_pmc_readable(e->pages[i]);
