@@ -60,7 +60,7 @@ $(SIGNALS_PLUGIN): signals/plugin/plugin.cc signals/plugin/point.c signals/plugi
 	@mkdir -p $(@D)
 	$(call say,PLUGIN,$@)gcc -std=gnu11 -D_GNU_SOURCE -I. $(WARN) -O2 -fPIC -c -o $(@D)/point.o signals/plugin/point.c && \
 	  g++ -std=gnu++14 -I. -isystem $(PLUGIN_HEADERS) -fno-rtti -fno-exceptions -O2 -Wall -Wextra -fPIC -shared \
-	  -o $@ signals/plugin/plugin.cc $(@D)/point.o
+	  -o $@.new signals/plugin/plugin.cc $(@D)/point.o && mv $@.new $@
 
 # Programs built with -fsanitize-coverage=trace-pc.
 SIGNALS_TRACE := $(BUILD)/libcyclescope-trace.a
