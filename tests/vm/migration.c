@@ -54,8 +54,8 @@ int main(void)
         waitpid(rivals[i], NULL, 0);
     }
     expect("migrated-readings-outside-two-reads", 0, outside, 0);
-    report("migrated-readings-inside", ROUNDS / 2, ROUNDS, inside);
-    report("migrated-readings-refused", 0, ROUNDS / 2, torn);
+    report("migrated-readings-inside", 0.5 * ROUNDS, ROUNDS, inside);
+    report("migrated-readings-refused", 0, 0.5 * ROUNDS, torn);
     close_pmc(&p);
     return failures != 0;
 }

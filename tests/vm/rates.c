@@ -54,14 +54,15 @@ static void known_work_has_its_rate(void)
     struct cs_sample from = {0}, to = {0};
     uint64_t bins = 0;
     const unsigned turns = 20000, rounds = 2000;
-    cs_take(loop, 0, 0, 2, false, &from);
+    cs_take(loop, 0, 0, 2, false, false, NULL, NULL, &from);
     cs_sink_first(sink, 0, &from);
     for (unsigned i = 0; i < rounds; i++) {
         spin(turns);
-        cs_take(loop, 0, 0, 2, false, &to);
+        cs_take(loop, 0, 0, 2, false, false, NULL, NULL, &to);
         cs_sink_add(sink, 0, 0, 2, false, &from, &to);
         from = to;
     }
+    cs_sink_total(sink);
     for (unsigned i = 0; i < CS_RATE_BINS; i++)
         bins += sink->rates[1][i] > rounds / 100;
     expect_ratio("known-work-instructions-a-million-cycles", instructions_a_cycle(sink));
@@ -124,7 +125,7 @@ static void a_counter_taken_away_is_unread(void)
     rule.gap_cycles = CS_DTE_LONGEST;
     struct cs_loop *loop = prepare(&sink, &rule);
     struct cs_sample from = {0}, to = {0};
-    cs_take(loop, 0, 0, 2, false, &from);
+    cs_take(loop, 0, 0, 2, false, false, NULL, NULL, &from);
     cs_sink_first(sink, 0, &from);
     for (unsigned i = 0; i < 30; i++) {
         if (i == 10)
@@ -132,10 +133,11 @@ static void a_counter_taken_away_is_unread(void)
         if (i == 20)
             ioctl(instructions.fd, PERF_EVENT_IOC_ENABLE, 0);
         spin(20000);
-        cs_take(loop, 0, 0, 2, false, &to);
+        cs_take(loop, 0, 0, 2, false, false, NULL, NULL, &to);
         cs_sink_add(sink, 0, 0, 2, false, &from, &to);
         from = to;
     }
+    cs_sink_total(sink);
     expect("taken-away-intervals-unread", 11, (double)sink->tally.intervals[CS_DTE_UNREAD], 0);
     expect_ratio("taken-away-instructions-a-million-cycles", instructions_a_cycle(sink));
     cs_sink_close(sink);

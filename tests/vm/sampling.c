@@ -78,8 +78,7 @@ static bool sample(enum cs_driver_choice driver, uint64_t period, bool fixed, ch
         printf("  %s\n", err.text);
         return false;
     }
-    int rc;
-    while ((rc = cs_sampler_poll(s, 1000, &err)) > 0)
+    while (cs_sampler_poll(s, 1000, &err) > 0)
         ;
     cs_sampler_stop(s, &err);
     struct cs_sampler_statistics statistics;
@@ -182,7 +181,7 @@ static void drawn_periods_stay_in_their_band(void)
     close(fd);
     expect("recorded-periods-in-the-band", (double)samples, (double)in_band, 0);
     expect("recorded-periods-are-odd", (double)samples, (double)odd, 0);
-    report("recorded-periods-differ", DRAWS / 2, DRAWS + 1, (double)distinct);
+    report("recorded-periods-differ", 0.5 * DRAWS, DRAWS + 1, (double)distinct);
     report("recorded-periods-mean", 100003 * 0.97, 100003 * 1.03,
            samples ? (double)sum / (double)samples : 0);
 }
