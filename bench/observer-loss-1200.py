@@ -29,8 +29,7 @@ def low(values):
 def cpu_seconds(command):
     pid = os.fork()
     if pid == 0:
-        os.dup2(os.open("/dev/null", os.O_WRONLY), 1)
-        os.execv(command[0], command)
+        os.execv("/bin/sh", ["sh", "-c", 'exec "$@" >/dev/null', "sh", *command])  # as under observation
     _, status, usage = os.wait4(pid, 0)
     if status != 0:
         sys.exit(f"{command[0]} failed")
