@@ -94,7 +94,7 @@ run resolved --intervals 100ms -F 2000 -- "$target" spin 0.4
 "$CYCLESCOPE" store ls "$work/resolved" --json | python3 -c '
 import json, sys
 profiles = json.load(sys.stdin)["profiles"]
-by = {kind: sum(p["sum"] for p in profiles if p["kind"] == kind) for kind in ("points", "intervals")}
+by = {kind: sum(p["sum"] for p in profiles if p["kind"] == kind and p["event"] == "cpu-clock") for kind in ("points", "intervals")}
 assert by["points"] == by["intervals"] > 0, by' || fail "intervals and profiles differ"
 "$CYCLESCOPE" phases --store "$work/resolved" | grep -q spin_here || fail "phases does not show spin_here"
 

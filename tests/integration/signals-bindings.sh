@@ -22,10 +22,14 @@ for cc in gcc clang; do
     pid=$!
     started+=($pid)
     sleep 0.3
-    tag=$("$CYCLESCOPE" signals -p $pid --json | grep -oE '"text": "0x[0-9a-f]+"' | grep -oE '0x[0-9a-f]+' | head -1)
+    read -r tag text < <("$CYCLESCOPE" signals -p $pid --json | python3 -c '
+import json, sys
+t = json.load(sys.stdin)["threads"][0]
+print(t["value"], t["text"])')
     kill -9 $pid
     read -r from size < <(nm -S "$work/t" | awk '$4 == "spin" {print "0x" $1, "0x" $2}')
     [ -n "$tag" ] && [ $((tag)) -ge $((from)) ] && [ $((tag)) -lt $((from + size)) ] || fail "$cc: tag $tag is not in spin ($from + $size)"
+    case $text in spin*) ;; *) fail "$cc: the tag is shown as $text" ;; esac
 done
 
 # ---- Lua ----
