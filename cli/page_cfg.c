@@ -162,11 +162,12 @@ json_t *page_cfg(struct profile *profile, const struct profile_row *row, const s
             d.most = fmax(d.most, d.f.block[i]);
         }
         choose_hottest(&d);
-        char *svg = d.cfg->n_blocks > 1 && drawn_blocks(&d) <= BLOCKS_MOST ? render(&d) : NULL;
+        size_t n = drawn_blocks(&d); /* one block alone shows no flow */
+        char *svg = n > 1 && n <= BLOCKS_MOST ? render(&d) : NULL;
         const char *body = svg ? strstr(svg, "<svg") : NULL; /* without the XML head */
         if (body)
-            picture = json_pack("{s:o, s:i, s:i}", "svg", json_string(body), "shown", (int)drawn_blocks(&d),
-                                "blocks", (int)d.cfg->n_blocks);
+            picture = json_pack("{s:o, s:i, s:i}", "svg", json_string(body), "shown", (int)n, "blocks",
+                                (int)d.cfg->n_blocks);
         free(svg);
     }
     cs_frequency_fini(&d.f);
