@@ -103,6 +103,11 @@ static const char *no_label(void *arg, uint32_t number)
     return "";
 }
 
+static void nothing_between(void *arg)
+{
+    (void)arg;
+}
+
 struct point {
     double drain_ns, merge_ms, entries, memory_mb;
 };
@@ -142,8 +147,9 @@ static int measure(unsigned cpus, const glob_t *files, const char *place, struct
             }
         double middle = now();
         struct cs_event_times times = {1, 1, 1e6};
+        struct cs_profiles_merging with = {no_label, nothing_between, NULL};
         if (rc == 0)
-            rc = cs_profiles_merge(profiles, store, &times, no_label, NULL, &merged, err);
+            rc = cs_profiles_merge(profiles, store, &times, &with, &merged, err);
         drain += middle - start;
         merge += now() - middle;
     }

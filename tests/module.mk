@@ -14,7 +14,7 @@ $(BUILD)/tests/programs/%: tests/programs/%.c
 
 .SECONDARY: $(UNIT:%=%.o)
 .PHONY: check check-quick check-unit check-integration
-check: all $(UNIT) $(TEST_PROGRAMS) ## install, build, run all tests
+check: all $(UNIT) $(TEST_PROGRAMS) $(BENCH_PROGRAMS) ## install, build, run all tests
 	@BUILD=$(BUILD) tests/run $(UNIT) $(INTEGRATION)
 check-quick: all $(UNIT) $(TEST_PROGRAMS) ## unit and integration tests without the long ones
 	@BUILD=$(BUILD) CS_QUICK=1 tests/run $(UNIT) $(INTEGRATION)
