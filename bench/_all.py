@@ -86,7 +86,7 @@ def machine():
     model = next((l.split(":", 1)[1].strip() for l in open("/proc/cpuinfo") if l.startswith(("model name", "CPU part"))), "?")
     commit = subprocess.run(["git", "rev-parse", "--short", "HEAD"], capture_output=True, text=True).stdout.strip()
     pmu = any(n.startswith(("cpu", "armv8")) for n in os.listdir("/sys/bus/event_source/devices"))
-    return (f"{model}, {os.cpu_count()} CPUs, Linux {platform.release().split("-")[0]}, {'with' if pmu else 'without'} a PMU; "
+    return (f"{model}, {os.cpu_count()} CPUs, Linux {platform.release().split('-')[0]}, {'with' if pmu else 'without'} a PMU; "
             f"{time.strftime('%Y-%m-%d')}, commit {commit}{', quick' if quick else ''}")
 
 
