@@ -19,7 +19,7 @@ CYCLESCOPE = os.environ.get("CYCLESCOPE", programs.BUILD + "/cyclescope")
 
 def observed(command):
     """Share by function of the tags that an observer saw."""
-    out = subprocess.run([CYCLESCOPE, "observe", "-s", "code", "--period", "2000", "--jitter", "2000", "--top", "0", "--json", "--", *command], check=True,
+    out = subprocess.run([CYCLESCOPE, "observe", "-s", "code", "--period", "2000", "--jitter", "2000", "--top", "0", "--json", "--", "sh", "-c", 'exec "$@" >/dev/null', "sh", *command], check=True,
                          capture_output=True, text=True).stdout
     cycles = {}
     for row in json.loads(out[out.index("{"):])["tags"]:
@@ -37,7 +37,7 @@ def stacks_of(command):
             data = work + "/perf.data"
             subprocess.run(["perf", "record", "-q", "-B", "-N", "-g", "-e", "cpu-clock", "-F", "4999", "-o", data, "--", *command],
                            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env={**os.environ, "CYCLESCOPE_SIGNALS": "off"})
-            done = subprocess.run(["perf", "script", "-i", data, "-F", "ip,sym,dso"], capture_output=True, text=True)
+            done = subprocess.run(["perf", "script", "-i", data, "-F", "ip,sym,dso"], capture_output=True, text=True, errors="replace")
         if done.returncode == 0 and done.stdout:
             return done.stdout
     sys.exit("perf could not sample " + command[0])
