@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* What reading a line costs the program that writes it, and how that falls when either side waits: the
  * producer and consumer of shim-2015 figure 8, swept as figure 9(a) does, and a third curve for section 6.5
- * (figure 13): a consumer that reads three counters of its own core's making, bracketed by rdtscp, and never
- * the producer's line. Waits are rdtscp instructions, as there. Each point is a median of alternating runs,
- * alone and watched.
+ * (figure 13): a consumer that reads three words which nobody writes, bracketed by rdtscp, and never the
+ * producer's line: what spinning next door costs by itself. Waits are rdtscp instructions, as there. Each
+ * point is a median of alternating runs, alone and watched.
  *
  * Value: the slowdown of the producer at full speed, in %, when the consumer waits as long as comes next to a
  * period of 1,200 cycles. The paper has 2 % there for whole programs, and under 5 % here. */
@@ -171,8 +171,8 @@ int main(int argc, char **argv)
     }
     atomic_store(&shared.stop, true);
     pthread_join(consumer, NULL);
-    printf("three counters read next door, at %.0f cycles a sample: %.2f %% (figure 13)\n", counters.period,
-           counters.percent);
+    printf("three quiet words read next door, at %.0f cycles a sample: %.2f %% (figure 13)\n",
+           counters.period, counters.percent);
     printf("{\"name\":\"shim-waits\",\"value\":%.2f,\"unit\":\"%%\",\"target\":5,\"noise\":%.2f,\"detail\":{"
            "\"period_cycles\":%.0f,"
            "\"at_full_speed_percent\":%.1f,\"counters_next_door_percent\":%.2f,\"producer_wait\":[",
