@@ -75,19 +75,27 @@ static void thread_path(uint32_t tid, const char *file, char path[32])
     memcpy(path + length, file, strlen(file) + 1);
 }
 
+/* As text; false when the thread is gone. */
+static bool read_thread_file(uint32_t tid, const char *file, char *text, size_t size)
+{
+    char path[32];
+    thread_path(tid, file, path);
+    long fd = SYS(__NR_openat, AT_FDCWD, path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0)
+        return false;
+    long got = SYS(__NR_read, fd, text, size - 1);
+    SYS(__NR_close, fd);
+    text[got > 0 ? got : 0] = 0;
+    return true;
+}
+
 /* A word of /proc/self-like text: the value after `field` in the thread's status, in base 16. */
 static bool status_bit(uint32_t tid, const char *field, unsigned bit, bool *known)
 {
     static char text[4096];
-    char path[32];
-    thread_path(tid, "/status", path);
     *known = false;
-    long fd = SYS(__NR_openat, AT_FDCWD, path, O_RDONLY | O_CLOEXEC);
-    if (fd < 0)
+    if (!read_thread_file(tid, "/status", text, sizeof text))
         return false;
-    long got = SYS(__NR_read, fd, text, sizeof text - 1);
-    SYS(__NR_close, fd);
-    text[got > 0 ? got : 0] = 0;
     size_t size = strlen(field);
     for (const char *p = text; *p; p++)
         if (!memcmp(p, field, size)) {
@@ -277,14 +285,8 @@ static bool look(uint32_t tid, bool *asleep, uint64_t *user_ticks)
 {
     enum { USER_TIME = 11 }; /* fields after the state */
     static char text[512];
-    char path[32];
-    thread_path(tid, "/stat", path);
-    long fd = SYS(__NR_openat, AT_FDCWD, path, O_RDONLY | O_CLOEXEC);
-    if (fd < 0)
+    if (!read_thread_file(tid, "/stat", text, sizeof text))
         return false;
-    long got = SYS(__NR_read, fd, text, sizeof text - 1);
-    SYS(__NR_close, fd);
-    text[got > 0 ? got : 0] = 0;
     const char *state = NULL;
     for (const char *p = text; *p; p++) /* the name before the state may hold anything: after the last ')' */
         if (*p == ')' && p[1] == ' ')
