@@ -31,6 +31,10 @@ def build_base(revision):
     return commit, os.path.abspath(tree + "/build/cyclescope")
 
 
+def work(at):
+    return ["sh", "-c", "exec xz -T1 -k -c \"$0\" >/dev/null", at + "/text"]
+
+
 def make_inputs(cyclescope):
     """A recording to import, a store with samples and bursts of a real program, and a log of samples."""
     at = os.path.abspath(f"{BUILD}/compare/inputs")
@@ -43,7 +47,7 @@ def make_inputs(cyclescope):
     with open(at + "/text", "w") as f:
         random.seed(1)
         f.writelines(f"{random.randrange(10**9)}\n" for _ in range(300000))
-    sh(cyclescope, "record", "-o", at + "/recorded", "--", "xz", "-T1", "-k", "-c", at + "/text", stderr=subprocess.DEVNULL)
+    sh(cyclescope, "record", "-o", at + "/recorded", "--", *work(at), stderr=subprocess.DEVNULL)
     sh(cyclescope, "observe", "-t", "2", "--period", "4000", "-s", "phase,work", "--log", at + "/log", "--",
        f"{BUILD}/signals/examples/phases", stderr=subprocess.DEVNULL)
     rows = json.loads(sh(cyclescope, "prof", "--json", "--store", at + "/recorded"))["rows"]
@@ -69,19 +73,17 @@ def computing(at, hot):
         ("cfg", ["cfg", "--store", at + "/recorded", hot]),
         ("edges", ["edges", "--store", at + "/recorded", hot]),
         ("list", ["list", "--store", at + "/recorded", hot]),
-        ("export --to pprof", ["export", "--to", "pprof", "--store", at + "/recorded", "-o", scratch + ".pprof"]),
+        ("export --format pprof", ["export", "--format", "pprof", "--store", at + "/recorded", "--to", scratch + ".pprof"]),
         ("hist", ["hist", "--log", at + "/log"]),
         ("tags", ["tags", "--log", at + "/log"]),
     ]
 
 
-def collector_ns(cyclescope, at):
-    """CPU time of the collector for a fixed work of sampling."""
+def sampling_seconds(cyclescope, at):
+    """CPU time of a fixed work and of its being sampled."""
     before = os.times()
-    sh(cyclescope, "record", "--no-bursts", "-F", "4000", "-o", at + "/scratch", "--", "true", stderr=subprocess.DEVNULL)
     for _ in range(3):
-        sh(cyclescope, "record", "--no-bursts", "-F", "4000", "-o", at + "/scratch", "--", "xz", "-T1", "-k", "-c", at + "/text",
-           stderr=subprocess.DEVNULL)
+        sh(cyclescope, "record", "--no-bursts", "-F", "4000", "-o", at + "/scratch", "--", *work(at), stderr=subprocess.DEVNULL)
     after = os.times()
     return after.children_user + after.children_system - before.children_user - before.children_system
 
@@ -125,7 +127,7 @@ def main():
             slower.append(what)
         print(f"{what:24} {was:14,} {now:14,} {now / was:7.3f}{'   slower' if now > SLOWER * was else ''}", flush=True)
     print(f"\n{'what meets the machine':24} {'median':>8} {'90 % interval':>16}   ratio of alternating runs")
-    for what, measure in (("sampling, CPU time", collector_ns), ("observer, cycles a sample", sample_cycles)):
+    for what, measure in (("sampling, CPU time", sampling_seconds), ("observer, cycles a sample", sample_cycles)):
         median, low, high = paired(measure, base, head, at, 4 if QUICK else 12)
         if low > 1:
             slower.append(what)
