@@ -4,6 +4,7 @@
 #include "analysis/elffile.h"
 #include "analysis/imports.h"
 #include "analysis/lines.h"
+#include "analysis/procedure_cache.h"
 #include "analysis/procedures.h"
 #include "analysis/returns.h"
 
@@ -20,6 +21,7 @@ struct code_names {
 
 struct cs_code {
     struct elf_file *image, *debug, *mini; /* image NULL = names only */
+    bool profiled;                         /* a store speaks of it: worth an entry of the cache */
     bool debug_sought, imports_read, procedures_read, lines_sought;
     struct imports imports;
     struct procedures procedures;
@@ -99,6 +101,7 @@ int cs_code_open(const struct cs_image *image, struct cs_store *store, struct cs
     struct cs_code *code = calloc(1, sizeof *code);
     if (!code)
         return cs_fail(err, ENOMEM, "no memory to open %s", image->path);
+    code->profiled = true;
     find_image(code, image);
     struct cs_error names_err = {0};
     if (!code->image && store && cs_store_names(store, image->id, keep_name, &code->names, &names_err) < 0 &&
@@ -177,13 +180,19 @@ static void read_procedures(struct cs_code *code)
         return;
     code->procedures_read = true;
     if (code->image) {
-        if (!elf_file_section_of_type(code->image, SHT_SYMTAB)) {
+        bool symbols = elf_file_section_of_type(code->image, SHT_SYMTAB) != NULL;
+        if (!symbols)
             seek_debug(code);
-            if (!code->debug)
-                code->mini = elf_file_open_mini(code->image);
-        }
+        const struct elf_file *debug = symbols ? NULL : code->debug;
+        struct procedure_cache *cache = code->profiled ? procedure_cache_open(code->image, debug) : NULL;
+        if (cache && procedures_init_cached(&code->procedures, cache) == 0)
+            return;
+        if (!symbols && !code->debug)
+            code->mini = elf_file_open_mini(code->image);
         read_imports(code);
-        rc = procedures_init(&code->procedures, code->image, code->debug, code->mini, &code->imports);
+        rc = procedures_init(&code->procedures, code->image, debug, code->mini, &code->imports);
+        if (rc == 0 && code->profiled)
+            procedure_cache_write(&code->procedures, code->image, debug);
     } else
         rc = procedures_init_names(&code->procedures, code->names.list, code->names.n);
     if (rc < 0 && !code->trouble[0])
@@ -193,6 +202,7 @@ static void read_procedures(struct cs_code *code)
 size_t cs_code_procedures(struct cs_code *code)
 {
     read_procedures(code);
+    procedures_fill(&code->procedures);
     return code->procedures.n;
 }
 
@@ -224,7 +234,7 @@ const struct cs_procedure *cs_code_named(struct cs_code *code, const char *name,
     unsigned n = 0;
     const struct cs_procedure *found = NULL;
     char *end;
-    read_procedures(code);
+    cs_code_procedures(code);
     uint64_t offset = strncmp(name, "0x", 2) == 0 ? strtoull(name, &end, 16) : 0;
     if (offset && !*end) {
         found = i == 0 ? cs_code_procedure(code, offset) : NULL;

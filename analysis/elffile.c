@@ -136,7 +136,11 @@ int elf_file_open(const char *path, struct elf_file **out, struct cs_error *err)
         munmap(map, (size_t)st.st_size);
         return cs_fail(err, ENOMEM, "no memory to open %s", path);
     }
-    *file = (struct elf_file){.path = copy, .map = map, .size = (size_t)st.st_size, .mapped = true};
+    *file = (struct elf_file){.path = copy,
+                              .map = map,
+                              .size = (size_t)st.st_size,
+                              .changed_ns = st.st_mtim.tv_sec * INT64_C(1000000000) + st.st_mtim.tv_nsec,
+                              .mapped = true};
     return start(file, out, err);
 }
 

@@ -23,7 +23,8 @@ struct elf_file {
     char *path;
     char *map; /* the file, or a private copy of memory */
     size_t size;
-    bool mapped; /* by mmap, else malloc */
+    int64_t changed_ns; /* when the file's contents last changed; 0 = memory */
+    bool mapped;        /* by mmap, else malloc */
     GElf_Ehdr header;
     GElf_Phdr *segments;
     size_t n_segments;

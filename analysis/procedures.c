@@ -13,8 +13,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define MADE_BLOCK 16384 /* bytes */
-
 struct candidate {
     uint64_t start, size;
     const char *name;
@@ -49,45 +47,6 @@ static int add(struct gathering *g, struct candidate c)
     c.parent = CS_RANGE_NONE;
     g->list[g->n++] = c;
     return 0;
-}
-
-/* Room for a string of ours: from a block of many, as a stripped library needs thousands. */
-static char *name_room(struct procedures *p, size_t n)
-{
-    if (!p->made || n > p->made->room - p->made->used) {
-        size_t room = n > MADE_BLOCK ? n : MADE_BLOCK;
-        struct made_names *block = malloc(sizeof *block + room);
-        if (!block)
-            return NULL;
-        *block = (struct made_names){p->made, 0, room};
-        p->made = block;
-    }
-    char *at = p->made->text + p->made->used;
-    p->made->used += n;
-    return at;
-}
-
-static const char *join_name(struct procedures *p, const char *text, const char *end)
-{
-    size_t n = strlen(text), m = strlen(end) + 1;
-    char *name = name_room(p, n + m);
-    if (name) {
-        memcpy(name, text, n);
-        memcpy(name + n, end, m);
-    }
-    return name;
-}
-
-/* "sub_1a2b": written by hand, as printf would be most of the time of reading an image. */
-static const char *address_name(struct procedures *p, uint64_t address)
-{
-    char digits[17];
-    int n = 16;
-    digits[n] = 0;
-    do
-        digits[--n] = "0123456789abcdef"[address & 15];
-    while ((address >>= 4) != 0);
-    return join_name(p, "sub_", digits + n);
 }
 
 static const struct elf_section *code_section_at(const struct elf_file *image, uint64_t offset)
@@ -231,7 +190,7 @@ static int add_stubs(struct gathering *g, const struct imports *imports)
         uint64_t start = imports->stubs[i].offset;
         if (cs_ranges_find(&g->covered, start) != CS_RANGE_NONE)
             continue;
-        const char *name = join_name(g->p, imports->stubs[i].name, "@plt");
+        const char *name = procedures_join_name(g->p, imports->stubs[i].name, "@plt");
         if (!name || add(g, (struct candidate){.start = start,
                                                .size = imports_stub_size(imports, i),
                                                .name = name,
@@ -248,7 +207,7 @@ static int add_description(uint64_t start, uint64_t size, bool continues, void *
     if (cs_ranges_find(&g->covered, start) != CS_RANGE_NONE || !section ||
         strncmp(section->name, ".plt", 4) == 0)
         return 0;
-    const char *name = start == g->image->header.e_entry ? "_start" : address_name(g->p, start);
+    const char *name = start == g->image->header.e_entry ? "_start" : procedures_address_name(g->p, start);
     return !name ? -ENOMEM
                  : add(g, (struct candidate){.start = start,
                                              .size = size,
@@ -450,7 +409,7 @@ int procedures_init_names(struct procedures *p, const struct named_range *names,
     int rc = 0;
     *p = (struct procedures){0};
     for (size_t i = 0; i < n && rc == 0; i++) {
-        const char *name = join_name(p, names[i].name, "");
+        const char *name = procedures_join_name(p, names[i].name, "");
         rc = !name ? -ENOMEM
                    : add(&g, (struct candidate){.start = names[i].start,
                                                 .size = names[i].size,
@@ -466,69 +425,4 @@ int procedures_init_names(struct procedures *p, const struct named_range *names,
     if (rc < 0)
         procedures_fini(p);
     return rc;
-}
-
-void procedures_fini(struct procedures *p)
-{
-    for (struct made_names *next; p->made; p->made = next) {
-        next = p->made->next;
-        free(p->made);
-    }
-    free(p->list);
-    free(p->parts);
-    free(p->by_name);
-    cs_ranges_fini(&p->ranges);
-    *p = (struct procedures){0};
-}
-
-const struct cs_procedure *procedures_at(const struct procedures *p, uint64_t offset)
-{
-    uint32_t i = cs_ranges_find(&p->ranges, offset);
-    return i == CS_RANGE_NONE ? NULL : &p->list[p->ranges.range[i].id];
-}
-
-static int by_plain_name(const void *a, const void *b, void *list)
-{
-    const struct cs_procedure *l = list;
-    uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
-    int order = strcmp(l[x].name, l[y].name);
-    return order ? order : (x > y) - (x < y);
-}
-
-/* The first look-up by name sorts: reports that only place samples never need it. */
-static bool sort_names(struct procedures *p)
-{
-    if (p->by_name)
-        return true;
-    p->by_name = malloc((p->n + 1) * sizeof *p->by_name);
-    for (size_t i = 0; p->by_name && i < p->n; i++)
-        p->by_name[i] = (uint32_t)i;
-    if (p->by_name)
-        qsort_r(p->by_name, p->n, sizeof *p->by_name, by_plain_name, p->list);
-    return p->by_name != NULL;
-}
-
-const struct cs_procedure *procedures_named(struct procedures *p, const char *name, unsigned i,
-                                            unsigned *n_found)
-{
-    if (n_found)
-        *n_found = 0;
-    if (!sort_names(p))
-        return NULL;
-    size_t low = 0, high = p->n;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (strcmp(p->list[p->by_name[middle]].name, name) < 0)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    unsigned n = 0;
-    const struct cs_procedure *found = NULL;
-    for (; low < p->n && strcmp(p->list[p->by_name[low]].name, name) == 0; low++)
-        if (n++ == i)
-            found = &p->list[p->by_name[low]];
-    if (n_found)
-        *n_found = n;
-    return found;
 }

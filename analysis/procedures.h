@@ -16,14 +16,25 @@ struct made_names {
     char text[];
 };
 
+struct procedure_cache;
+
 struct procedures {
-    struct cs_procedure *list; /* ascending by start */
+    struct cs_procedure *list; /* ascending by start; from a cache, only those with a name are there yet */
     size_t n;
+    struct procedure_cache *cache; /* NULL = all is here */
+    bool filled;                   /* procedures_fill was called */
     struct cs_part *parts;
     struct cs_ranges ranges; /* of parts; id = index in list */
     uint32_t *by_name;       /* indexes of list in strcmp order; NULL until asked for */
-    struct made_names *made; /* the strings that are ours */
+    struct made_names *made; /* the strings and parts that are ours */
 };
+
+/* From an entry of the cache, which stays open as long as the list; takes it over. 0 or -ENOMEM. */
+int procedures_init_cached(struct procedures *p, struct procedure_cache *cache);
+/* A string of ours that lives as long as the list: two joined, or "sub_<address>". NULL for want of memory.
+ */
+const char *procedures_join_name(struct procedures *p, const char *text, const char *end);
+const char *procedures_address_name(struct procedures *p, uint64_t address);
 
 /* `image` gives code and sections, `debug` and `mini` (each may be NULL) further symbols. Names point into
  * these files. 0 or -ENOMEM. */
@@ -37,7 +48,9 @@ struct named_range {
 int procedures_init_names(struct procedures *p, const struct named_range *names, size_t n);
 void procedures_fini(struct procedures *p);
 
-const struct cs_procedure *procedures_at(const struct procedures *p, uint64_t offset);
+const struct cs_procedure *procedures_at(struct procedures *p, uint64_t offset);
+/* All of `list` is there from now on. */
+void procedures_fill(struct procedures *p);
 /* First in by_name order with that very name and how many follow; NULL when none. */
 const struct cs_procedure *procedures_named(struct procedures *p, const char *name, unsigned i,
                                             unsigned *n_found);

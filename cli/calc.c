@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* calc: why a procedure was slow, instruction by instruction. dcpi-1997 sections 3.2 and 6.3 (dcpicalc). */
 #include "cli/calc.h"
+#include "analysis/cache.h"
 
 #include "cli/profile.h"
 
@@ -8,7 +9,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 struct subject {
     struct profile profile;
@@ -45,20 +45,11 @@ static const struct profile_row *find_row(const struct profile_rows *rows, const
     return NULL;
 }
 
-static void cache_file(char *path, size_t size, const char *image_id)
+static bool cache_file(char *path, size_t size, const char *image_id)
 {
-    const char *home = getenv("XDG_CACHE_HOME"), *user = getenv("HOME");
     char folder[3800];
-    if (home && *home)
-        snprintf(folder, sizeof folder, "%s/cyclescope", home);
-    else
-        snprintf(folder, sizeof folder, "%s/.cache", user ? user : "/tmp");
-    mkdir(folder, 0700);
-    if (!(home && *home)) {
-        strncat(folder, "/cyclescope", sizeof folder - strlen(folder) - 1);
-        mkdir(folder, 0700);
-    }
-    snprintf(path, size, "%s/%s.schedule", folder, image_id);
+    return cs_cache_folder(folder, sizeof folder) == 0 &&
+           snprintf(path, size, "%s/%s.schedule", folder, image_id) < (int)size;
 }
 
 int calc_scheduler(const struct parsed *args, enum cs_isa isa, const struct cs_machine *machine,
@@ -70,8 +61,8 @@ int calc_scheduler(const struct parsed *args, enum cs_isa isa, const struct cs_m
     const char *chosen[2] = {cpu ? cpu : machine->cpu, NULL};
     const char *const *cpus =
         cpu || isa != CS_ISA_X86_64 ? chosen : cs_machine_models(machine->vendor, machine->features);
-    cache_file(cache, sizeof cache, image_id);
-    int rc = cs_scheduler_open(isa, cpus, cache,
+    bool cached = cache_file(cache, sizeof cache, image_id);
+    int rc = cs_scheduler_open(isa, cpus, cached ? cache : NULL,
                                !strcmp(isa == CS_ISA_X86_64 && !cpu ? "" : chosen[0], "generic"), out, err);
     if (rc == 0 && cpu && strcmp(cpu, "generic") && !strstr(cs_scheduler_name(*out), cpu))
         return cs_fail(err, 22,
