@@ -253,7 +253,7 @@ const struct cs_procedure *cs_code_named(struct cs_code *code, const char *name,
     return found;
 }
 
-unsigned cs_code_frames(struct cs_code *code, uint64_t offset, struct cs_frame *frames, unsigned room)
+static struct lines *lines_of(struct cs_code *code)
 {
     if (!code->lines_sought && code->image) {
         code->lines = lines_open(code->image->elf);
@@ -263,7 +263,19 @@ unsigned cs_code_frames(struct cs_code *code, uint64_t offset, struct cs_frame *
         }
     }
     code->lines_sought = true;
-    return code->lines ? lines_frames(code->lines, offset, frames, room) : 0;
+    return code->lines;
+}
+
+unsigned cs_code_frames(struct cs_code *code, uint64_t offset, struct cs_frame *frames, unsigned room)
+{
+    struct lines *lines = lines_of(code);
+    return lines ? lines_frames(lines, offset, frames, room) : 0;
+}
+
+bool cs_code_line(struct cs_code *code, uint64_t offset, struct cs_frame *frame)
+{
+    struct lines *lines = lines_of(code);
+    return lines && lines_line(lines, offset, frame);
 }
 
 const uint8_t *cs_code_bytes(const struct cs_code *code, uint64_t offset, size_t *n, bool *executable)

@@ -86,6 +86,10 @@ const struct cs_procedure *cs_code_named(struct cs_code *code, const char *name,
  * line information. */
 unsigned cs_code_frames(struct cs_code *code, uint64_t offset, struct cs_frame *frames, unsigned room);
 
+/* File and line of frames[0] alone, without its function: spares the walk through a unit's functions, which
+ * takes most of the time where few addresses are asked. */
+bool cs_code_line(struct cs_code *code, uint64_t offset, struct cs_frame *frame);
+
 /* The bytes from `offset` to the end of what the file has for its segment; NULL outside. `executable` (may be
  * NULL) says whether they may run. */
 const uint8_t *cs_code_bytes(const struct cs_code *code, uint64_t offset, size_t *n, bool *executable);

@@ -225,39 +225,64 @@ static const char *absolute(struct unit *unit, const char *raw)
     return full;
 }
 
-unsigned lines_frames(struct lines *lines, uint64_t offset, struct cs_frame *frames, unsigned room)
+static struct unit *unit_at(struct lines *lines, uint64_t offset, Dwarf_Die *cu)
 {
     uint32_t r = cs_ranges_find(&lines->ranges, offset);
-    Dwarf_Die cu;
-    if (r == CS_RANGE_NONE || room == 0)
-        return 0;
+    if (r == CS_RANGE_NONE)
+        return NULL;
     struct unit *unit = &lines->units[lines->ranges.range[r].id];
-    if (!dwarf_offdie(lines->dwarf, unit->die, &cu))
-        return 0;
-    if (!unit->walked) {
-        unit->walked = true;
+    if (!dwarf_offdie(lines->dwarf, unit->die, cu))
+        return NULL;
+    if (!unit->folder) {
         Dwarf_Attribute folder;
-        unit->folder = dwarf_formstring(dwarf_attr(&cu, DW_AT_comp_dir, &folder));
-        walk(unit, &cu);
-        cs_ranges_nest(&unit->ranges);
+        unit->folder = dwarf_formstring(dwarf_attr(cu, DW_AT_comp_dir, &folder));
     }
+    return unit;
+}
+
+/* The row of the line table, as the innermost frame without a function. */
+static struct cs_frame row_at(struct unit *unit, Dwarf_Die *cu, uint64_t offset)
+{
     int line = 0, column = 0;
     unsigned discriminator = 0;
     const char *file = NULL;
-    Dwarf_Line *row = dwarf_getsrc_die(&cu, offset);
+    Dwarf_Line *row = dwarf_getsrc_die(cu, offset);
     if (row) {
         dwarf_lineno(row, &line);
         dwarf_linecol(row, &column);
         dwarf_linediscriminator(row, &discriminator);
         file = dwarf_linesrc(row, NULL, NULL);
     }
-    unsigned n = 0;
-    struct cs_frame frame = {"",
+    return (struct cs_frame){"",
                              absolute(unit, file),
                              line > 0 ? (unsigned)line : 0,
                              column > 0 ? (unsigned)column : 0,
                              discriminator,
                              0};
+}
+
+bool lines_line(struct lines *lines, uint64_t offset, struct cs_frame *frame)
+{
+    Dwarf_Die cu;
+    struct unit *unit = unit_at(lines, offset, &cu);
+    if (unit)
+        *frame = row_at(unit, &cu, offset);
+    return unit && frame->line;
+}
+
+unsigned lines_frames(struct lines *lines, uint64_t offset, struct cs_frame *frames, unsigned room)
+{
+    Dwarf_Die cu;
+    struct unit *unit = room ? unit_at(lines, offset, &cu) : NULL;
+    if (!unit)
+        return 0;
+    if (!unit->walked) {
+        unit->walked = true;
+        walk(unit, &cu);
+        cs_ranges_nest(&unit->ranges);
+    }
+    unsigned n = 0;
+    struct cs_frame frame = row_at(unit, &cu, offset);
     uint32_t last = CS_RANGE_NONE;
     for (uint32_t i = cs_ranges_find(&unit->ranges, offset); i != CS_RANGE_NONE && n < room;
          i = unit->ranges.range[i].parent) {
@@ -273,7 +298,7 @@ unsigned lines_frames(struct lines *lines, uint64_t offset, struct cs_frame *fra
         frame = (struct cs_frame){
             "", absolute(unit, s->call_file), s->call_line, s->call_column, s->call_discriminator, 0};
     }
-    if (n == 0 && (file || line))
+    if (n == 0 && (*frame.file || frame.line))
         frames[n++] = frame;
     return n;
 }

@@ -2,7 +2,7 @@
 MODULES += analysis
 # Of arch_*.c the one of the machine that it is built for.
 analysis.src  := $(filter-out analysis/arch_%.c,$(wildcard analysis/*.c)) analysis/arch_$(firstword $(subst -, ,$(shell $(CC) -dumpmachine))).c
-analysis.pkgs := libdw libelf liblzma jansson zlib
+analysis.pkgs := libdw libelf liblzma jansson zlib libxxhash
 analysis.libs := -lZydis -lcapstone -ldl
 
 # Tests compare what it prints with other disassemblers.

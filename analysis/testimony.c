@@ -210,9 +210,9 @@ int cs_testimony_open(struct cs_store *store, const struct cs_transfers *transfe
     struct loading l = {.e = e, .image_id = image_id, .event = event, .err = err};
     if (event)
         snprintf(e->event, sizeof e->event, "%s", event);
-    int rc = event ? 0 : cs_store_each(store, choose, &l, err);
+    int rc = event ? 0 : cs_store_each_of(store, image_id, choose, &l, err);
     if (rc == 0)
-        rc = cs_store_each(store, visit, &l, err);
+        rc = cs_store_each_of(store, image_id, visit, &l, err);
     if (rc == 0)
         rc = cs_transfers_profile(transfers, e->image = cs_transfers_image(transfers, image_id), &e->edges,
                                   err);

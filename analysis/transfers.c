@@ -2,6 +2,7 @@
 /* States of the chain: 0 outside, then one for each branch that was seen, in the order of the list. */
 #include "analysis/transfers.h"
 #include "analysis/stationary.h"
+#include "analysis/transfers_kept.h"
 #include "analysis/transfers_parts.h"
 
 #include <errno.h>
@@ -214,12 +215,21 @@ int cs_transfers_load(struct cs_store *store, enum cs_transfers_method method, s
     struct solving s = {.t = t, .w = &w, .random = 1};
     if (!t)
         return cs_fail(err, ENOMEM, "no memory for edges");
-    int rc = transfers_read(store, t, &w, err);
+    uint64_t windows = 0;
+    int rc = transfers_read(store, t, &windows, err);
     if (rc == 0 && method == CS_TRANSFERS_RAW)
         for (size_t i = 0; i < t->n; i++)
             t->list[i].flow = t->list[i].count;
-    else if (rc == 0 && t->n && estimate(&s) < 0)
-        rc = cs_fail(err, ENOMEM, "no memory to solve for %zu edges", t->n);
+    else if (rc == 0 && t->n) {
+        uint64_t key = flows_key(t, windows);
+        if (!flows_recall(cs_store_path(store), key, t)) {
+            rc = transfers_read_windows(store, t, &w, err);
+            if (rc == 0 && estimate(&s) < 0)
+                rc = cs_fail(err, ENOMEM, "no memory to solve for %zu edges", t->n);
+            if (rc == 0)
+                flows_keep(cs_store_path(store), key, t);
+        }
+    }
     cs_chain_close(s.chain);
     free(s.from);
     free(s.to);

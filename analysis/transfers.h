@@ -14,7 +14,8 @@
  * which biases the start, is unknown within a factor): struct cs_transfer.replicate. Without per-burst edges
  * ("burst-windows") each edge varies by itself with the variance that its squares tell.
  *
- * Constant after cs_transfers_load. Some seconds for a hundred thousand transfers. */
+ * Constant after cs_transfers_load. Some seconds for a hundred thousand transfers, the first time: solved
+ * flows are kept beside the store (analysis/transfers_kept.h). */
 #ifndef CS_ANALYSIS_TRANSFERS_H
 #define CS_ANALYSIS_TRANSFERS_H
 

@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <xxhash.h>
 
 #define RUN_BYTES_MAX 65536 /* a longer straight run is a damaged record */
 
@@ -16,6 +17,7 @@ struct loading {
     struct windows *w;
     size_t room, room_rows;
     uint32_t room_images;
+    uint64_t windows; /* hash of all windows' checksums */
     struct cs_error *err;
 };
 
@@ -86,23 +88,23 @@ static int read_edges(struct loading *l, const struct cs_profile_ref *ref, struc
     return image < 0 ? -ENOMEM : 0;
 }
 
+/* Images that no transfer knows get UINT32_MAX: tie_windows drops their rows. */
 static int read_windows(struct loading *l, const struct cs_profile_ref *ref, struct cs_table *table)
 {
-    int64_t image = image_index(l, ref->image->id);
-    for (size_t i = 0; image >= 0 && i < cs_table_rows(table); i++) {
+    uint32_t image = cs_transfers_image(l->t, ref->image->id);
+    for (size_t i = 0; i < cs_table_rows(table); i++) {
         const uint64_t *row = cs_table_row(table, i);
         const char *to = cs_table_string(table, row[2]);
-        int64_t to_image = *to ? image_index(l, to) : image;
         struct window_row one = {.burst = row[0],
-                                 .image = (uint32_t)image,
-                                 .to_image = (uint32_t)to_image,
+                                 .image = image,
+                                 .to_image = *to ? cs_transfers_image(l->t, to) : image,
                                  .from = row[1],
                                  .to = row[3],
                                  .count = (double)row[4]};
-        if (to_image < 0 || add_row(l, &one) < 0)
+        if (add_row(l, &one) < 0)
             return -ENOMEM;
     }
-    return image < 0 ? -ENOMEM : 0;
+    return 0;
 }
 
 /* Branch records (LBR) hold taken branches only; a straight run from a target to the next taken branch says
@@ -140,24 +142,41 @@ static int read_ranges(struct loading *l, const struct cs_profile_ref *ref, stru
     return rc;
 }
 
-static int read_profile(const struct cs_profile_ref *ref, void *arg)
+static bool are_windows(const struct cs_profile_ref *ref)
 {
-    struct loading *l = arg;
-    bool edges =
-        strcmp(ref->kind, cs_schema_edges.kind) == 0 && strncmp(ref->head->event, "burst-edges-", 12) != 0;
-    bool windows = strcmp(ref->kind, cs_schema_windows.kind) == 0;
-    bool ranges = strcmp(ref->kind, "ranges") == 0 && strcmp(ref->head->event, "lbr-ranges") == 0;
+    return strcmp(ref->kind, cs_schema_windows.kind) == 0;
+}
+
+static int load_by(struct loading *l, const struct cs_profile_ref *ref,
+                   int (*read)(struct loading *l, const struct cs_profile_ref *ref, struct cs_table *table))
+{
     struct cs_table *table;
-    if (!edges && !windows && !ranges)
-        return 0;
     int rc = cs_store_load(ref, &table, l->err);
     if (rc < 0)
         return rc;
-    rc = edges     ? read_edges(l, ref, table)
-         : windows ? read_windows(l, ref, table)
-                   : read_ranges(l, ref, table);
+    rc = read(l, ref, table);
     cs_table_close(table);
     return rc < 0 ? cs_fail(l->err, ENOMEM, "no memory for %s", ref->file) : 0;
+}
+
+static int visit_transfers(const struct cs_profile_ref *ref, void *arg)
+{
+    struct loading *l = arg;
+    if (are_windows(ref)) {
+        uint64_t seed = l->windows + XXH3_64bits(ref->image->id, strlen(ref->image->id));
+        l->windows = XXH3_64bits_withSeed(&ref->checksum, sizeof ref->checksum, seed);
+        return 0;
+    }
+    if (strcmp(ref->kind, cs_schema_edges.kind) == 0 && strncmp(ref->head->event, "burst-edges-", 12) != 0)
+        return load_by(l, ref, read_edges);
+    if (strcmp(ref->kind, "ranges") == 0 && strcmp(ref->head->event, "lbr-ranges") == 0)
+        return load_by(l, ref, read_ranges);
+    return 0;
+}
+
+static int visit_windows(const struct cs_profile_ref *ref, void *arg)
+{
+    return are_windows(ref) ? load_by(arg, ref, read_windows) : 0;
 }
 
 int transfers_compare(const struct cs_transfer *x, const struct cs_transfer *y)
@@ -184,8 +203,10 @@ static int by_burst(const void *a, const void *b)
 
 static void merge_equal(struct cs_transfers *t)
 {
-    size_t kept = 0;
-    if (t->n)
+    size_t kept = 0, ordered = 1;
+    while (ordered < t->n && transfers_compare(&t->list[ordered - 1], &t->list[ordered]) <= 0)
+        ordered++;
+    if (ordered < t->n)
         qsort(t->list, t->n, sizeof *t->list, by_place);
     for (size_t i = 0; i < t->n; i++) {
         if (kept && transfers_compare(&t->list[kept - 1], &t->list[i]) == 0) {
@@ -247,16 +268,16 @@ size_t cs_transfers_to(const struct cs_transfers *t, uint32_t image, uint64_t to
     return low;
 }
 
-int transfers_read(struct cs_store *store, struct cs_transfers *t, struct windows *w, struct cs_error *err)
+int transfers_read(struct cs_store *store, struct cs_transfers *t, uint64_t *windows, struct cs_error *err)
 {
-    struct loading l = {.t = t, .w = w, .err = err};
-    int rc = cs_store_each(store, read_profile, &l, err);
+    struct loading l = {.t = t, .err = err};
+    int rc = cs_store_each(store, visit_transfers, &l, err);
+    *windows = l.windows;
     if (rc < 0)
         return rc;
     if (t->n > UINT32_MAX / 4)
         return cs_fail(err, E2BIG, "%s has too many edges for one analysis", cs_store_path(store));
     merge_equal(t);
-    tie_windows(t, w);
     t->by_to = malloc((t->n + 1) * sizeof *t->by_to);
     if (!t->by_to)
         return cs_fail(err, ENOMEM, "no memory for %zu edges", t->n);
@@ -264,6 +285,16 @@ int transfers_read(struct cs_store *store, struct cs_transfers *t, struct window
         t->by_to[i] = (uint32_t)i;
     qsort_r(t->by_to, t->n, sizeof *t->by_to, by_target, t->list);
     return 0;
+}
+
+int transfers_read_windows(struct cs_store *store, struct cs_transfers *t, struct windows *w,
+                           struct cs_error *err)
+{
+    struct loading l = {.t = t, .w = w, .err = err};
+    int rc = cs_store_each(store, visit_windows, &l, err);
+    if (rc == 0)
+        tie_windows(t, w);
+    return rc;
 }
 
 uint32_t cs_transfers_image(const struct cs_transfers *t, const char *id)

@@ -17,7 +17,11 @@ struct windows {
     size_t n;
 };
 
-int transfers_read(struct cs_store *store, struct cs_transfers *t, struct windows *w, struct cs_error *err);
+/* Transfers as seen, in order; *windows stands for what transfers_read_windows would read. */
+int transfers_read(struct cs_store *store, struct cs_transfers *t, uint64_t *windows, struct cs_error *err);
+/* The same burst by burst, tied to the list; counts t->n_bursts. */
+int transfers_read_windows(struct cs_store *store, struct cs_transfers *t, struct windows *w,
+                           struct cs_error *err);
 int transfers_compare(const struct cs_transfer *x, const struct cs_transfer *y);
 
 #endif

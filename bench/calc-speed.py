@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """How many times faster `calc` of the hottest procedure is than `perf annotate --stdio` of it, on recordings of the same program,
 rate and duration: sqlite3 built with debug information, whose hottest procedures are large. Medians of alternating runs, with
-llvm-mca's answers cached; the first run, and `sum` over a program of 100 MB (clang's libraries compiling), are in the detail.
+llvm-mca's answers and solved frequencies kept; the first run, and `sum` over a program of 100 MB (clang's libraries compiling), are in the detail.
 perf's recording carries no build-ids: perf aborts in its own handling of them on some machines."""
 import json
 import os
@@ -49,7 +49,7 @@ command = subprocess.run(["bench/programs", "command", "sqlite3", "plain", "smal
 with tempfile.TemporaryDirectory() as folder:
     os.environ["XDG_CACHE_HOME"] = folder + "/cache"
     os.mkdir(folder + "/cache")
-    subprocess.run([cyclescope, "record", "-o", folder + "/s", "-F", "2000", "--", "sh", "-c", command], capture_output=True)
+    subprocess.run([cyclescope, "record", "-o", folder + "/s", "-F", "2000", "--burst-rate", "30", "--", "sh", "-c", command], capture_output=True)
     subprocess.run(["perf", "record", "-q", "-B", "-e", "cpu-clock", "-F", "2000", "-o", folder + "/p", "sh", "-c", command], capture_output=True)
     calc = [cyclescope, "calc", "--store", folder + "/s", procedure]
     annotate = ["perf", "--buildid-dir", folder + "/none", "annotate", "--stdio", "-i", folder + "/p", procedure]

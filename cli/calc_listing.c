@@ -24,8 +24,7 @@ static void print_source(struct output *out, struct source *s, struct cs_code *c
 {
     struct cs_frame frame;
     char text[512];
-    if (cs_code_frames(code, offset, &frame, 1) != 1 || frame.line == 0 ||
-        (frame.line == s->line && !strcmp(frame.file, s->path)))
+    if (!cs_code_line(code, offset, &frame) || (frame.line == s->line && !strcmp(frame.file, s->path)))
         return;
     if (strcmp(frame.file, s->path)) {
         if (s->file)

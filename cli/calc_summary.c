@@ -236,7 +236,7 @@ void charge_sentence(const struct charge *c, struct cs_code *code, char *text, s
     const char *slash = NULL;
     int n =
         snprintf(where, sizeof where, "%s0x%" PRIx64, c->spread ? "many places, among them " : "", c->guilty);
-    if (cs_code_frames(code, c->guilty, &frame, 1) == 1 && frame.line) {
+    if (cs_code_line(code, c->guilty, &frame)) {
         slash = strrchr(frame.file, '/');
         snprintf(where + n, sizeof where - (size_t)n, " (%s:%u)", slash ? slash + 1 : frame.file, frame.line);
     }

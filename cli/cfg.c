@@ -82,7 +82,7 @@ static int print_text(const struct parsed *args, struct view *v)
         sheet_text(sheet, cs_confidence_name(v->f.block_confidence[i]));
         sheet_count(sheet, classes.of_block[i]);
         const char *slash;
-        if (cs_code_frames(v->ev.code, b->start, &frame, 1) && frame.line) {
+        if (cs_code_line(v->ev.code, b->start, &frame)) {
             slash = strrchr(frame.file, '/');
             sheet_textf(sheet, "%s:%u", slash ? slash + 1 : frame.file, frame.line);
         } else

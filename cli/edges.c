@@ -26,7 +26,7 @@ static struct place place_of(struct cs_code *code, uint64_t offset)
     struct place p;
     struct cs_frame frame;
     const char *slash;
-    if (cs_code_frames(code, offset, &frame, 1) == 0 || !frame.line)
+    if (!cs_code_line(code, offset, &frame))
         return (struct place){""};
     slash = strrchr(frame.file, '/');
     snprintf(p.text, sizeof p.text, "%s:%u", slash ? slash + 1 : frame.file, frame.line);

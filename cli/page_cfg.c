@@ -33,10 +33,10 @@ static int step_of(double share)
 static void put_lines(FILE *to, struct cs_code *code, const struct cs_block *b)
 {
     struct cs_frame first, last;
-    if (!cs_code_frames(code, b->start, &first, 1) || !first.line)
+    if (!cs_code_line(code, b->start, &first))
         return;
-    bool range = cs_code_frames(code, b->last, &last, 1) && last.line > first.line &&
-                 strcmp(last.file, first.file) == 0;
+    bool range =
+        cs_code_line(code, b->last, &last) && last.line > first.line && strcmp(last.file, first.file) == 0;
     if (range)
         fprintf(to, "lines %u-%u\\l", first.line, last.line);
     else

@@ -239,8 +239,11 @@ int profile_points(const struct profile_image *image, int event,
         const struct profile_part *part = &image->parts[k];
         if (event >= 0 && part->event != (unsigned)event)
             continue;
-        struct cs_profile_ref ref = {part->epoch, &image->image, &part->head, cs_schema_points.kind,
-                                     part->file};
+        struct cs_profile_ref ref = {.epoch = part->epoch,
+                                     .image = &image->image,
+                                     .head = &part->head,
+                                     .kind = cs_schema_points.kind,
+                                     .file = part->file};
         struct cs_table *table;
         int rc = cs_store_load(&ref, &table, err);
         if (rc < 0)

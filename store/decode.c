@@ -63,7 +63,7 @@ int cs_profile_decode_head(const uint8_t *bytes, size_t n, uint64_t file_bytes, 
     uint8_t flags = cs_take_u8(&cursor);
     uint16_t head_bytes = cs_take_u16(&cursor);
     uint64_t head_sum = cs_take_u64(&cursor);
-    (void)cs_take_u64(&cursor); /* the body's checksum */
+    file->body_checksum = cs_take_u64(&cursor);
     const uint8_t *head = cs_take_raw(&cursor, head_bytes);
     if (cursor.bad || FIXED_BYTES + head_bytes > CS_PROFILE_HEAD_MAX)
         return damaged(err, path, "its head is cut off");
@@ -183,9 +183,8 @@ int cs_profile_decode(const uint8_t *bytes, size_t n, const char *path, struct c
     int rc = cs_profile_decode_head(bytes, n, n, path, file, err);
     if (rc < 0)
         return rc;
-    struct cs_cursor fixed = {.at = bytes + 16, .end = bytes + FIXED_BYTES};
     const uint8_t *stored = bytes + file->body_at;
-    if (XXH64(stored, file->stored_bytes, 0) != cs_take_u64(&fixed))
+    if (XXH64(stored, file->stored_bytes, 0) != file->body_checksum)
         return damaged(err, path, "its rows' checksum is wrong");
 
     uint8_t *unpacked = NULL;

@@ -19,6 +19,7 @@ struct cs_profile_file {
     uint64_t n_rows, n_texts;
     uint64_t raw_bytes, stored_bytes; /* of the body, as it is and as it is kept */
     size_t body_at;
+    uint64_t body_checksum;
     unsigned version;
 };
 

@@ -86,13 +86,18 @@ struct cs_profile_ref {
     const char *epoch;
     const struct cs_image *image;
     const struct cs_profile_head *head;
-    const char *kind; /* schema kind: "points", "edges", ... */
-    const char *file; /* path */
+    const char *kind;  /* schema kind: "points", "edges", ... */
+    const char *file;  /* path */
+    uint64_t checksum; /* of its rows as stored: files with the same rows have the same */
 };
 /* Calls `visit` for each profile of every epoch (headers only are read); stops at its first non-zero return
  * and returns that. A damaged file makes the walk fail with a sentence that names it. */
 int cs_store_each(struct cs_store *store, int (*visit)(const struct cs_profile_ref *ref, void *arg),
                   void *arg, struct cs_error *err);
+/* The same for the profiles of one image: the others' files are not opened. */
+int cs_store_each_of(struct cs_store *store, const char *image_id,
+                     int (*visit)(const struct cs_profile_ref *ref, void *arg), void *arg,
+                     struct cs_error *err);
 /* Reads a profile's table. The caller closes it. */
 int cs_store_load(const struct cs_profile_ref *ref, struct cs_table **out, struct cs_error *err);
 /* Names given with cs_store_name, over all epochs, ascending by offset. */

@@ -107,7 +107,8 @@ static int visit_profiles(struct walk *walk, const char *directory, const char *
                                                       .image = &image,
                                                       .head = &file.head,
                                                       .kind = file.schema.kind,
-                                                      .file = path.text},
+                                                      .file = path.text,
+                                                      .checksum = file.body_checksum},
                              walk->arg);
     }
     cs_table_close(facts);
@@ -144,12 +145,23 @@ static int walk_images(struct walk *walk)
     return each_directory(path.text, visit_epoch, walk, walk->err);
 }
 
+int cs_store_each_of(struct cs_store *store, const char *image_id,
+                     int (*visit)(const struct cs_profile_ref *ref, void *arg), void *arg,
+                     struct cs_error *err)
+{
+    struct walk walk = {.store = store,
+                        .only_image = image_id,
+                        .visit = visit,
+                        .visit_image = visit_profiles,
+                        .arg = arg,
+                        .err = err};
+    return walk_images(&walk);
+}
+
 int cs_store_each(struct cs_store *store, int (*visit)(const struct cs_profile_ref *ref, void *arg),
                   void *arg, struct cs_error *err)
 {
-    struct walk walk = {
-        .store = store, .visit = visit, .visit_image = visit_profiles, .arg = arg, .err = err};
-    return walk_images(&walk);
+    return cs_store_each_of(store, NULL, visit, arg, err);
 }
 
 int cs_store_load(const struct cs_profile_ref *ref, struct cs_table **out, struct cs_error *err)
