@@ -77,6 +77,11 @@ void cs_machine_detect(struct cs_machine *out);
 /* Measures core_hz, tsc_hz and the latencies on the calling CPU; about 0.3 s and 64 MB for that time. */
 int cs_machine_measure(struct cs_machine *machine, struct cs_error *err);
 
+/* The same, unless this machine was measured since it started and within the last hour: then that, from the
+ * user's cache folder (analysis/cache.h). `machine` comes from cs_machine_detect. `*age_s` is 0 when it was
+ * measured now. */
+int cs_machine_recall(struct cs_machine *machine, double *age_s, struct cs_error *err);
+
 /* Pure: scheduling models for these features, best first, NULL-terminated; the caller takes the first that
  * the installed llvm-mca knows. */
 const char *const *cs_machine_models(enum cs_vendor vendor, uint32_t features);

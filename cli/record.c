@@ -140,15 +140,15 @@ static int parse_label(const struct parsed *args, struct cs_sampler_config *conf
     return CS_EXIT_OK;
 }
 
-/* Caches, latencies and the core's clock, measured now: what the culprit analysis needs to know of this
- * machine. */
-static json_t *machine_meta(void)
+/* Caches, latencies and the core's clock, measured now or within the last hour: what the culprit analysis
+ * needs to know of this machine. */
+static json_t *machine_meta(double *age_s)
 {
     struct cs_machine machine;
     struct cs_error ignored = {0};
     char text[2048];
     cs_machine_detect(&machine);
-    (void)cs_machine_measure(&machine, &ignored);
+    (void)cs_machine_recall(&machine, age_s, &ignored);
     return cs_machine_to_json(&machine, text, sizeof text) > 0 ? json_loads(text, 0, NULL) : json_null();
 }
 
@@ -165,7 +165,9 @@ static char *epoch_meta(const struct cs_sampler_config *config)
     fclose(f);
     json_t *meta = json_pack("{s:s, s:s, s:s, s:s+}", "writer", "record", "host", host.nodename, "kernel",
                              host.release, "command", command, "");
-    json_object_set_new(meta, "machine", machine_meta());
+    double age_s = 0;
+    json_object_set_new(meta, "machine", machine_meta(&age_s));
+    json_object_set_new(meta, "machine_age_s", json_integer((json_int_t)age_s));
     char *text = meta ? json_dumps(meta, JSON_COMPACT) : NULL;
     json_decref(meta);
     free(command);

@@ -2,11 +2,16 @@
 #include "analysis/machine.h"
 
 #include <errno.h>
+#include <jansson.h>
+#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -98,6 +103,61 @@ static void a_deeper_level_is_measured_slower(void **state)
         assert_true(m.ladder_cycles[i] >= m.ladder_cycles[i - 1]);
 }
 
+static char folder[64], file[96];
+
+static int make_folder(void **state)
+{
+    (void)state;
+    snprintf(folder, sizeof folder, "/tmp/machine_test.%d", (int)getpid());
+    snprintf(file, sizeof file, "%s/machine.json", folder);
+    return setenv("CYCLESCOPE_CACHE", folder, 1);
+}
+
+static int remove_folder(void **state)
+{
+    (void)state;
+    unlink(file);
+    return rmdir(folder);
+}
+
+static double recalled_age(struct cs_machine *m)
+{
+    struct cs_error err = {0};
+    double age_s = -1;
+    cs_machine_detect(m);
+    assert_int_equal(cs_machine_recall(m, &age_s, &err), 0);
+    assert_true(m->core_hz > 0 && m->memory_cycles > 0);
+    return age_s;
+}
+
+/* Writes what is kept with one member changed. */
+static void change(const char *member, json_t *value)
+{
+    json_t *kept = json_load_file(file, 0, NULL);
+    assert_non_null(json_object_get(kept, member));
+    json_object_set_new(kept, member, value);
+    assert_int_equal(json_dump_file(kept, file, 0), 0);
+    json_decref(kept);
+}
+
+static void a_machine_is_measured_once_an_hour_and_boot(void **state)
+{
+    (void)state;
+    struct cs_machine first, second;
+    assert_true(recalled_age(&first) == 0);
+    assert_true(recalled_age(&second) > 0);
+    assert_true(fabs(first.core_hz / second.core_hz - 1) < 1e-8);
+    assert_true(fabs(first.memory_cycles / second.memory_cycles - 1) < 1e-8);
+    assert_true(fabs(first.ladder_cycles[3] / second.ladder_cycles[3] - 1) < 1e-8);
+    change("boot_id", json_string("another"));
+    assert_true(recalled_age(&second) == 0);
+    change("measured_s", json_real(-4000));
+    assert_true(recalled_age(&second) == 0);
+    assert_int_equal(truncate(file, 100), 0);
+    assert_true(recalled_age(&second) == 0);
+    assert_true(recalled_age(&second) > 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -107,6 +167,8 @@ int main(void)
         cmocka_unit_test(a_field_of_a_wrong_type_keeps_its_default),
         cmocka_unit_test(the_ladder_is_read_between_its_steps_and_beyond_them),
         cmocka_unit_test(a_deeper_level_is_measured_slower),
+        cmocka_unit_test_setup_teardown(a_machine_is_measured_once_an_hour_and_boot, make_folder,
+                                        remove_folder),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
