@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* prof: where the samples are, by image, procedure, line, process or tag. dcpi-1997 section 3.1 (dcpiprof).
  * One row holds what the sampler and the observer know of the same procedure. */
+#include "cli/look.h"
 #include "cli/output.h"
-#include "cli/profile.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -153,19 +153,60 @@ static void describe_events(struct output *out, const struct profile *p)
     output_set(out, "event", json_string(p->events[p->main_event].name));
 }
 
-static void suggest(struct output *out, enum profile_by by, const struct profile_rows *rows,
-                    const char *store)
+/* The last parts of a path are enough for `list`. */
+static const char *file_name(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return slash && slash[1] ? slash + 1 : path;
+}
+
+/* In words, what the figures mean for somebody who wants the line. */
+static void say_look(struct output *out, const struct look *look, const struct profile_row *top)
+{
+    char name[256];
+    cs_code_demangle(top->name ? top->name : "[no symbol]", name, sizeof name);
+    const char *file = file_name(look->file);
+    if (look->how == LOOK_OWN)
+        output_note(out, "%s: most of it at %s:%u (%.0f of %.0f samples).", name, file, look->line,
+                    look->part, look->whole);
+    else if (look->how == LOOK_CALLER)
+        output_note(out, "%s has no source here. %s calls it: %s:%u (%.0f of %.0f returns followed).", name,
+                    look->function, file, look->line, look->part, look->whole);
+    else if (look->how == LOOK_LATER)
+        output_note(out, "%s has no source here. The first with source is %s: %s:%u (%.0f of %.0f samples).",
+                    name, look->function, file, look->line, look->part, look->whole);
+}
+
+static const char *const looks[] = {NULL, "own", "caller", "later"};
+
+static void suggest(struct output *out, enum profile_by by, struct profile *p,
+                    const struct profile_rows *rows, const char *store)
 {
     char name[256];
     const struct profile_row *r = rows->n ? &rows->row[0] : NULL;
     const char *flag = strcmp(store, "cyclescope.store") == 0 ? "" : " --store ";
     const char *where = *flag ? store : "";
+    struct look look = {.how = LOOK_NOWHERE};
+    if (by == BY_PROCEDURE)
+        look_first(p, rows, &look);
+    if (look.how != LOOK_NOWHERE)
+        output_set(out, "look",
+                   json_pack("{s:s, s:o, s:o, s:i, s:f, s:f}", "how", looks[look.how], "function",
+                             json_text(look.function), "file", json_text(look.file), "line", (int)look.line,
+                             "part", look.part, "whole", look.whole));
     output_line(out, "%s", "");
+    if (look.how != LOOK_NOWHERE) {
+        say_look(out, &look, r);
+        output_line(out, "next: cyclescope list %s%s%s", file_name(look.file), flag, where);
+    }
+    if (look.row)
+        r = look.row;
+    const char *next = look.how == LOOK_NOWHERE ? "next:" : "     ";
     if (by == BY_IMAGE)
         output_line(out, "next: cyclescope prof%s%s      (by procedure)", flag, where);
     else if (r && r->name && (by == BY_PROCEDURE || by == BY_LINE))
-        output_line(out, "next: cyclescope calc '%s'%s%s", cs_code_demangle(r->name, name, sizeof name), flag,
-                    where);
+        output_line(out, "%s cyclescope calc '%s'%s%s", next, cs_code_demangle(r->name, name, sizeof name),
+                    flag, where);
 }
 
 static int report(const struct parsed *args, struct profile *p, enum profile_by by, const char *store)
@@ -191,7 +232,7 @@ static int report(const struct parsed *args, struct profile *p, enum profile_by 
                     "No tag with values of its own was observed in this store (cyclescope observe -o STORE); "
                     "tags that "
                     "are addresses, as the compiler's plugin writes them, are columns of cyclescope prof.");
-    suggest(out, by, &rows, store);
+    suggest(out, by, p, &rows, store);
     profile_rows_fini(&rows);
     return output_close(out);
 }

@@ -117,9 +117,27 @@ static struct profile_image *find_image(struct walk *w, const struct cs_image *i
     return i->image.path && i->image.build_id ? i : NULL;
 }
 
+/* Edges of a burst's first part and of each burst apart are in "burst-edges" too. */
+static int note_edges(struct profile *p, const struct cs_profile_ref *ref)
+{
+    if (strncmp(ref->head->event, "burst-edges-", 12) == 0)
+        return 0;
+    struct profile_edges *more = grown(p->edges, p->n_edges, sizeof *more);
+    if (!more)
+        return -ENOMEM;
+    p->edges = more;
+    struct profile_edges *e = &p->edges[p->n_edges++];
+    *e = (struct profile_edges){
+        .part = {0, strdup(ref->head->label), strdup(ref->epoch), strdup(ref->file), *ref->head}};
+    snprintf(e->image_id, sizeof e->image_id, "%s", ref->image->id);
+    return e->part.label && e->part.epoch && e->part.file ? 0 : -ENOMEM;
+}
+
 static int visit(const struct cs_profile_ref *ref, void *arg)
 {
     struct walk *w = arg;
+    if (strcmp(ref->kind, cs_schema_edges.kind) == 0 && wanted(w->filter, ref))
+        return note_edges(w->profile, ref);
     if (strcmp(ref->kind, cs_schema_points.kind) != 0)
         return 0;
     w->n_points++;
@@ -222,6 +240,12 @@ void profile_close(struct profile *p)
         free((void *)(uintptr_t)im->image.build_id);
     }
     free(p->images);
+    for (size_t i = 0; i < p->n_edges; i++) {
+        free(p->edges[i].part.label);
+        free(p->edges[i].part.epoch);
+        free(p->edges[i].part.file);
+    }
+    free(p->edges);
     free(p->events);
     for (unsigned i = 0; i < p->n_epochs; i++)
         free(p->epochs[i]);

@@ -40,6 +40,11 @@ struct profile_part { /* one file of the store */
     struct cs_profile_head head;
 };
 
+struct profile_edges { /* a profile of control transfers */
+    char image_id[CS_IMAGE_ID_MAX];
+    struct profile_part part; /* its event is no index */
+};
+
 struct profile_image {
     struct cs_image image; /* strings are ours */
     struct profile_part *parts;
@@ -52,6 +57,8 @@ struct profile {
     unsigned n_events, main_event;
     struct profile_image *images;
     size_t n_images;
+    struct profile_edges *edges; /* "burst-edges" and branch records of what the filter lets pass */
+    size_t n_edges;
     char **epochs;
     unsigned n_epochs;
 };

@@ -11,7 +11,9 @@ struct read_format { /* TOTAL_TIME_ENABLED | TOTAL_TIME_RUNNING */
     uint64_t value, enabled_ns, running_ns;
 };
 
-/* Sums over an event's descriptors: how long it was wanted and how long it had a counter. */
+/* Sums over an event's descriptors: how long it was wanted and how long it had a counter. A thread's event on
+ * one CPU counts as wanted while the thread is on another too: so many CPUs, so many times the thread's time.
+ */
 static void read_times(struct cs_sampler *s, uint64_t *value, uint64_t *enabled_ns, uint64_t *running_ns)
 {
     for (unsigned e = 0; e < s->n_events; e++)
@@ -23,6 +25,10 @@ static void read_times(struct cs_sampler *s, uint64_t *value, uint64_t *enabled_
         value[s->open[i].event] += r.value;
         enabled_ns[s->open[i].event] += r.enabled_ns;
         running_ns[s->open[i].event] += r.running_ns;
+    }
+    for (unsigned e = 0; e < s->n_events && s->config.target != CS_TARGET_ALL; e++) {
+        enabled_ns[e] /= s->n_cpus ? s->n_cpus : 1;
+        enabled_ns[e] = enabled_ns[e] < running_ns[e] ? running_ns[e] : enabled_ns[e];
     }
 }
 

@@ -30,6 +30,45 @@ PY
 "$CYCLESCOPE" prof --store "$tmp/one" --by image --json | python3 -c 'import json,sys
 d=json.load(sys.stdin); r=d["rows"][0]; assert r["image_name"]=="procedures" and r["build_id"], r; assert any("[kernel]" in x["image"] for x in d["rows"]) or d["total"] < 2000'
 
+# What to look at first: a line of the reader's own source. The hottest procedure's; where that is a library's, the line that
+# calls it, told by returns that bursts followed; without bursts, the first procedure with source.
+python3 -c 'import json,sys
+l=json.load(open(sys.argv[1]))["look"]; assert l["how"] == "own" and l["file"].endswith("procedures.c") and l["line"] == int(sys.argv[2]), l' \
+    "$tmp/json" "$(grep -n 'PROCEDURE(delta' tests/programs/procedures.c | cut -d: -f1)" || fail "look: own source"
+cat >"$tmp/words.c" <<'C'
+#include <stdlib.h>
+#include <string.h>
+static char words[4000][32];
+__attribute__((noinline)) static int find(const char *text)
+{
+    for (int i = 0; i < 4000; i++)
+        if (strcmp(words[i], text) == 0) /* HERE */
+            return i;
+    return -1;
+}
+int main(void)
+{
+    for (int i = 0; i < 4000; i++)
+        memset(words[i], 'a', 30);
+    int n = 0;
+    for (int i = 0; i < 15000; i++) {
+        n += find("aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaab");
+        __asm__ volatile("" ::: "memory"); /* nothing is hoisted */
+    }
+    return n == 1;
+}
+C
+gcc -O1 -g -fno-builtin-strcmp -o "$tmp/words" "$tmp/words.c"
+here=$(grep -n HERE "$tmp/words.c" | cut -d: -f1)
+"$CYCLESCOPE" record --burst-rate 30 -o "$tmp/words.store" -- "$tmp/words" >/dev/null 2>&1
+"$CYCLESCOPE" record --no-bursts -o "$tmp/plain.store" -- "$tmp/words" >/dev/null 2>&1
+look='import json,sys
+d=json.load(sys.stdin); l=d["look"]; assert d["rows"][0]["image_name"] != "words", d["rows"][0]
+assert l["how"] == sys.argv[1] and l["function"] == "find" and abs(l["line"] - int(sys.argv[2])) <= 1 and l["part"] <= l["whole"], l'
+"$CYCLESCOPE" prof --store "$tmp/words.store" --json | python3 -c "$look" caller "$here" || fail "look: the caller of a library's procedure"
+"$CYCLESCOPE" prof --store "$tmp/plain.store" --json | python3 -c "$look" later "$here" || fail "look: without bursts"
+"$CYCLESCOPE" prof --store "$tmp/words.store" | grep -q "next: cyclescope list words.c" || fail "look: what to type next"
+
 # list: the samples of the lines are those of the procedure, and stand at its line.
 line=$(grep -n 'PROCEDURE(delta' tests/programs/procedures.c | cut -d: -f1)
 "$CYCLESCOPE" list delta --store "$tmp/one" --json | python3 -c 'import json,sys
