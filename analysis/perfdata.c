@@ -230,7 +230,8 @@ static int decompress(struct cs_perfdata *in, const uint8_t *bytes, size_t size,
     enum { PLAIN_MAX = 256 << 20 };
     if (!in->zstd && !(in->zstd = ZSTD_createDCtx()))
         return out_of_memory(in, err);
-    memmove(in->plain, in->plain + in->plain_at, in->plain_used - in->plain_at);
+    if (in->plain_at)
+        memmove(in->plain, in->plain + in->plain_at, in->plain_used - in->plain_at);
     in->plain_used -= in->plain_at;
     in->plain_at = 0;
     ZSTD_inBuffer from = {bytes, size, 0};

@@ -11,21 +11,25 @@ int graph_render(const char *dot, const char *format, FILE *to, struct cs_error 
     void *(*read)(const char *) = NULL;
     int (*layout)(void *, void *, const char *) = NULL,
                                              (*render)(void *, void *, const char *, FILE *) = NULL;
-    int (*free_layout)(void *, void *) = NULL, (*close_graph)(void *) = NULL, (*free_context)(void *) = NULL;
+    int (*free_layout)(void *, void *) = NULL, (*close_graph)(void *) = NULL;
+    /* One context for the life of the process: graphviz's font plugin remembers the last font's name, which a
+       context frees, and compares it with the next context's. */
+    static void *at;
     if (gvc && cgraph) {
         *(void **)&context = dlsym(gvc, "gvContext");
         *(void **)&layout = dlsym(gvc, "gvLayout");
         *(void **)&render = dlsym(gvc, "gvRender");
         *(void **)&free_layout = dlsym(gvc, "gvFreeLayout");
-        *(void **)&free_context = dlsym(gvc, "gvFreeContext");
         *(void **)&read = dlsym(cgraph, "agmemread");
         *(void **)&close_graph = dlsym(cgraph, "agclose");
     }
-    if (!context || !layout || !render || !free_layout || !free_context || !read || !close_graph)
+    if (!context || !layout || !render || !free_layout || !read || !close_graph)
         return cs_fail(err, ENOENT,
                        "graphviz's library (libgvc.so.6) is not installed: install graphviz, or use --dot");
     int rc = 0;
-    void *at = context(), *graph = read(dot);
+    if (!at)
+        at = context();
+    void *graph = read(dot);
     if (!at || !graph || layout(at, graph, "dot") != 0)
         rc = cs_fail(err, EINVAL, "graphviz could not lay the graph out; --dot shows it");
     else {
@@ -36,7 +40,5 @@ int graph_render(const char *dot, const char *format, FILE *to, struct cs_error 
     }
     if (graph)
         close_graph(graph);
-    if (at)
-        free_context(at);
     return rc;
 }

@@ -170,6 +170,8 @@ static bool answer(const char *request, char text[CS_CONTROL_ANSWER_MAX], void *
     }
     if (!well)
         snprintf(text, CS_CONTROL_ANSWER_MAX, "%s", err.text);
+    else if (strcmp(request, "stop") == 0)
+        snprintf(text, CS_CONTROL_ANSWER_MAX, "%ld", (long)getpid());
     else if (strcmp(request, "status") != 0)
         snprintf(text, CS_CONTROL_ANSWER_MAX, "%s", cs_store_epoch_name(daemon->store));
     return well;

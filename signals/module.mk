@@ -12,13 +12,23 @@ SIGNALS_A  := $(BUILD)/libcyclescope.a
 SIGNALS_SO := $(BUILD)/libcyclescope.so
 SIGNALS_PC := $(BUILD)/cyclescope.pc
 
+# In a sanitizer build the runtime that foreign programs link stays plain (they don't have a sanitizer's runtime); the
+# program that tests its life compiles it in, instrumented.
+ifneq ($(SAN),)
+SIGNALS_OBJECTS := $(SIGNALS_RUNTIME) $(patsubst %,$(BUILD)/signals/%.o,page threads_static trace_pc)
+$(SIGNALS_OBJECTS): ALL_CFLAGS += -fno-sanitize=all
+SIGNALS_LINKED = $(patsubst $(BUILD)/%.o,%.c,$(SIGNALS_RUNTIME) $(BUILD)/signals/page.o)
+else
+SIGNALS_LINKED = $(SIGNALS_A)
+endif
+
 $(SIGNALS_A): $(SIGNALS_RUNTIME) $(BUILD)/signals/page.o
 	$(call say,AR,$@)rm -f $@ && $(AR) rcs $@ $^
 $(SIGNALS_STATIC): $(SIGNALS_BOTH) $(BUILD)/signals/page.o $(BUILD)/signals/threads_static.o
 	$(call say,AR,$@)rm -f $@ && $(AR) rcs $@ $^
 $(SIGNALS_SO).1: $(SIGNALS_RUNTIME) signals/cyclescope.map
 	$(call say,LD,$@)$(CC) -shared -Wl,-soname,libcyclescope.so.1 -Wl,-z,nodelete -Wl,-z,defs \
-	  -Wl,--version-script,signals/cyclescope.map $(ALL_LDFLAGS) $(LDFLAGS) -o $@ $(SIGNALS_RUNTIME)
+	  -Wl,--version-script,signals/cyclescope.map $(LDFLAGS) -o $@ $(SIGNALS_RUNTIME)
 $(SIGNALS_SO): $(SIGNALS_SO).1
 	@ln -sf libcyclescope.so.1 $@
 $(SIGNALS_PC): signals/module.mk
@@ -30,7 +40,7 @@ $(SIGNALS_PC): signals/module.mk
 SIGNALS_EXAMPLES := $(patsubst %.c,$(BUILD)/%,$(wildcard signals/examples/*.c))
 $(BUILD)/signals/examples/%: signals/examples/%.c $(SIGNALS_A)
 	@mkdir -p $(@D)
-	$(call say,CC,$<)$(CC) -I. -D_GNU_SOURCE -std=gnu11 $(WARN) -O2 -g $(ALL_LDFLAGS) -MMD -MP -o $@ $< $(SIGNALS_A)
+	$(call say,CC,$<)$(CC) -I. -D_GNU_SOURCE -std=gnu11 $(WARN) -O2 -g -MMD -MP -o $@ $< $(SIGNALS_A)
 
 PROGRAMS += $(SIGNALS_A) $(SIGNALS_STATIC) $(SIGNALS_SO) $(SIGNALS_PC) $(SIGNALS_EXAMPLES)
 INSTALL  += signals/cyclescope.h:include/cyclescope.h signals/cyclescope_measure.h:include/cyclescope_measure.h $(SIGNALS_A):lib/libcyclescope.a \
@@ -40,12 +50,12 @@ INSTALL  += signals/cyclescope.h:include/cyclescope.h signals/cyclescope_measure
 
 # Test programs that link the runtime (and the reader, to judge it).
 SIGNALS_TESTS := signals_life signals_set
-programs.signals_life.libs = $(SIGNALS_A) $(LIB) -lpthread
-programs.signals_set.libs  = $(SIGNALS_A)
+programs.signals_life.libs = $(SIGNALS_LINKED) $(LIB) -lpthread
+programs.signals_set.libs  = $(SIGNALS_LINKED)
 # The same cases once more with stores to cs_page.
 $(BUILD)/tests/programs/signals_life_direct: tests/programs/signals_life.c $(SIGNALS_A) $(BUILD)/libcyclescope-all.a
 	@mkdir -p $(@D)
-	$(call say,CC,$<)$(CC) $(CPPFLAGS) -DCS_EXECUTABLE -std=gnu11 $(WARN) -O2 -g -MMD -MP -o $@ $< $(SIGNALS_A) $(LIB) -lpthread
+	$(call say,CC,$<)$(CC) $(CPPFLAGS) -DCS_EXECUTABLE -std=gnu11 $(WARN) -O2 -g -MMD -MP -o $@ $< $(if $(SAN),-fsanitize=$(SAN)) $(SIGNALS_LINKED) $(LIB) -lpthread
 TEST_PROGRAMS += $(BUILD)/tests/programs/signals_life_direct
 $(SIGNALS_TESTS:%=$(BUILD)/tests/programs/%): $(SIGNALS_A) $(BUILD)/libcyclescope-all.a
 

@@ -6,11 +6,12 @@ INTEGRATION := $(wildcard tests/integration/*.sh)
 $(BUILD)/tests/unit/%_test: $(BUILD)/tests/unit/%_test.o $(LIB)
 	$(call say,LD,$@)$(CC) $(ALL_LDFLAGS) $(LDFLAGS) -o $@ $< $(LIB) $(ALL_LIBS) -lcmocka
 
-# Programs that tests observe or sample: tests/programs/x.c -> build/tests/programs/x
+# Programs that tests observe or sample: tests/programs/x.c -> build/tests/programs/x. Those that link our library need the
+# sanitizers' runtime where the library was built with one.
 TEST_PROGRAMS += $(patsubst %.c,$(BUILD)/%,$(wildcard tests/programs/*.c))
 $(BUILD)/tests/programs/%: tests/programs/%.c
 	@mkdir -p $(@D)
-	$(call say,CC,$<)$(CC) $(CPPFLAGS) -std=gnu11 $(WARN) -O2 -g -fno-omit-frame-pointer -MMD -MP -o $@ $< $(programs.$*.libs)
+	$(call say,CC,$<)$(CC) $(CPPFLAGS) -std=gnu11 $(WARN) -O2 -g -fno-omit-frame-pointer -MMD -MP -o $@ $< $(if $(filter %.a,$(programs.$*.libs)),$(if $(SAN),-fsanitize=$(SAN))) $(programs.$*.libs)
 
 .SECONDARY: $(UNIT:%=%.o)
 .PHONY: check check-quick check-unit check-integration

@@ -166,5 +166,8 @@ int main(int argc, char **argv)
         if (skips[i])
             printf(",\"skip.%s\":%d", cs_burst_skip_name(i), skips[i]);
     printf("}\n");
+    free(held);
+    free(copy);
+    free(run);
     return 0;
 }

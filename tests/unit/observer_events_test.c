@@ -17,7 +17,12 @@
 #include <cmocka.h>
 
 #define PAGES 500u
-#define SLACK 40 /* faults of the stack, of libc's first calls */
+#ifdef __SANITIZE_ADDRESS__
+#define SHADOW (PAGES / 8 + 1) /* the sanitizer's own pages for those that are touched */
+#else
+#define SHADOW 0
+#endif
+#define SLACK (40 + SHADOW) /* faults of the stack, of libc's first calls */
 
 static struct cs_observe_event software(const char *name, uint64_t config)
 {
