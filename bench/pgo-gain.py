@@ -2,36 +2,41 @@
 """Profile-guided optimisation by profiles without PMU or LBR, beside instrumented PGO of the same compiler.
 
 For each program: a plain build; an instrumented one, trained, then built again; our profile of the *plain* build under the
-training input (`record --bursts`), exported, and given to the compiler, to BOLT, and to both. Then all builds run on the test
-input, alternating, and user time is compared run by run. Training and test inputs differ (bench/programs, SIZE train and full).
+training input (`record --bursts`), exported, and given to the compiler, to BOLT, and to both; what AutoFDO's own tool makes of
+the same samples without branch records. Then all builds run on the test input, alternating, and user time is compared run by
+run. Training and test inputs differ (bench/programs, SIZE train and full).
 
     bench/run pgo-gain [--quick] [--prepare] [--fresh]
 
---prepare builds and records only, for as long as it takes (a quarter of an hour); --fresh forgets what was recorded. Without it, a run
-builds for CS_PGO_SECONDS (75) at most and measures the programs that are ready by then; the others come in later runs: builds and
-profiles are kept under $BUILD/bench/pgo and $BUILD/programs. CS_PGO_PROGRAMS and CS_PGO_ROUTES choose.
+--prepare builds and records only, for as long as it takes (half an hour); --fresh forgets what was recorded. Without it, a run
+builds for CS_PGO_SECONDS (30) at most and measures the programs that are ready by then; the others come in later runs. Builds,
+profiles and the times of earlier rounds are kept in CS_PGO_CACHE (default: $BUILD): each run adds its own rounds (70 s of them)
+to those of the same executables, so that the figure gets better with every run. CS_PGO_PROGRAMS and CS_PGO_ROUTES choose.
 
 A program's gain is plain time / time - 1. The value is the best route's gain over instrumented PGO's, in the geometric means
-over the programs where instrumented PGO gains 5 % or more; the others stay in the table, to show that no harm is done.
+over the programs where instrumented PGO gains 5 % or more; the others stay in the table, to show that no harm is done. Noise: of a
+speed-up, the standard error of the median over rounds; of the value, its spread over rounds drawn again.
 """
-import concurrent.futures, json, math, os, shlex, shutil, signal, statistics, subprocess, sys, time
+import concurrent.futures, csv, hashlib, json, math, os, random, shlex, shutil, signal, statistics, subprocess, sys, time
 
 BUILD = os.environ.get("BUILD", "build")
 TOOL = os.environ.get("CYCLESCOPE", BUILD + "/cyclescope")
+CACHE = os.path.realpath(os.environ.get("CS_PGO_CACHE", BUILD))
+PLACE = CACHE + "/bench/pgo"
 QUICK, FRESH, PREPARE = ("--" + w in sys.argv for w in ("quick", "fresh", "prepare"))
-GAINING = ["duktape", "sqlite3", "jimtcl", "tcc", "gawk"]
+GAINING = ["duktape", "sqlite3", "jimtcl", "tcc", "cmark", "gawk", "mawk"]
 CONTROLS = ["bzip2", "zstd", "lua5.4"]
-PROGRAMS = os.environ.get("CS_PGO_PROGRAMS", " ".join(["duktape", "sqlite3"] if QUICK else GAINING + CONTROLS)).split()
-ROUTES = os.environ.get("CS_PGO_ROUTES", "clang bolt clang+bolt" if QUICK else "clang bolt clang+bolt gcc").split()
-RECORD_S, PAIRS = 20, 3 if QUICK else 5
+PROGRAMS = os.environ.get("CS_PGO_PROGRAMS", " ".join(["duktape", "jimtcl"] if QUICK else GAINING + CONTROLS)).split()
+OURS = ["clang", "bolt", "clang+bolt", "gcc"] # the routes that the value is the best of
+ROUTES = os.environ.get("CS_PGO_ROUTES", " ".join(OURS + ["autofdo"])).split()
+RECORD_S, BURSTS, RECORDINGS = 20, 800, 3
 LEAST_GAIN = 0.05
-DEADLINE = None if PREPARE else time.monotonic() + float(os.environ.get("CS_PGO_SECONDS", 8 if QUICK else 75))
-MEASURE_S = 6 if QUICK else 40 # of all programs' runs together, about
+DEADLINE = None if PREPARE else time.monotonic() + float(os.environ.get("CS_PGO_SECONDS", 5 if QUICK else 30))
+MEASURE_S = float(os.environ.get("CS_PGO_MEASURE_SECONDS", 7 if QUICK else 70)) # of all programs' runs together, about
 
 
 class NotReady(Exception):
     pass
-PLACE = os.path.realpath(BUILD) + "/bench/pgo"
 
 
 def tool(*names):
@@ -69,12 +74,17 @@ def run(words, shell=False, **more):
     return out, errors
 
 
+def environment(**more):
+    return {**os.environ, "BUILD": CACHE, **more}
+
+
 def build(program, label, compiler, flags, link=""):
-    return run(["bench/programs", "build", program, label, *flags], env={**os.environ, "CC": compiler, "LINK": link})[0].strip()
+    return run(["bench/programs", "build", program, label, *flags], env=environment(CC=compiler, LINK=link))[0].strip()
 
 
 def command(program, executable, size):
-    return subprocess.run(["bench/programs", "command", program, executable, size], stdout=subprocess.PIPE, text=True, check=True).stdout.strip()
+    words = ["bench/programs", "command", program, executable, size]
+    return subprocess.run(words, stdout=subprocess.PIPE, text=True, check=True, env=environment()).stdout.strip()
 
 
 def kept(path):
@@ -89,10 +99,15 @@ def profile(program, plain, name, formats):
     if not newer(store + ".done"):
         shutil.rmtree(store, ignore_errors=True)
         loop = f"end=$((SECONDS+{RECORD_S})); while [ $SECONDS -lt $end ]; do {command(program, plain, 'train')} >/dev/null 2>&1; done"
-        _, said = run([TOOL, "record", "--bursts", "--burst-rate", "60", "-o", store, "--", "bash", "-c", loop])
+        bursts = 0
+        for _ in range(RECORDINGS):  # a loaded machine gives few at a time; a store adds up
+            _, said = run([TOOL, "record", "--bursts", "--burst-rate", "60", "-o", store, "--", "bash", "-c", loop])
+            bursts += sum(int(l.split()[0]) for l in said.splitlines() if " bursts, " in l)
+            if bursts >= BURSTS:
+                break
         with open(store + ".done", "w") as f:
-            f.write(said)
-        say(f"{program}: " + " ".join(l.split(";")[0] for l in said.splitlines() if " bursts, " in l))
+            f.write(f"{bursts} bursts\n")
+        say(f"{program}: {bursts} bursts of the {name} build")
     for f, path in files.items():
         if not newer(path) or os.path.getmtime(path) < os.path.getmtime(store + ".done"):
             run([TOOL, "export", "--store", store, "--image", os.path.basename(plain), "--format", f, "--to", path])
@@ -143,6 +158,32 @@ exec gcc "$@"
     return build(program, "pgo-gcc-use", wrapper, [])
 
 
+def autofdo(program, plain):
+    """What AutoFDO's tool writes from the interrupts of the same recording: no branch records, so counts of addresses."""
+    store, out = f"{PLACE}/{program}.clang.store", f"{PLACE}/{program}.autofdo"
+    if not kept(out) or os.path.getmtime(out) < os.path.getmtime(store + ".done"):
+        table = f"{PLACE}/{program}.csv"
+        run([TOOL, "export", "--store", store, "--image", os.path.basename(plain), "--format", "csv", "--to", table])
+        with open(table, newline="") as f:
+            points = [(int(r["offset"], 16), r["count"]) for r in csv.DictReader(f) if r["kind"] == "points" and r["event"] == "cpu-clock"]
+        with open(out + ".samples", "w") as f: # ranges, addresses, branches
+            f.write(f"0\n{len(points)}\n" + "".join(f"{o:x}:{n}\n" for o, n in sorted(points)) + "0\n")
+        run(["create_llvm_prof", "--use_lbr=false", "--profiler=text", "--format=text", "--binary=" + plain,
+             "--profile=" + out + ".samples", "--out=" + out])
+        os.remove(table)
+    return build(program, "pgo-clang-autofdo", CLANG, ["-gdwarf-4", "-fdebug-info-for-profiling", "-fprofile-sample-use=" + out], EMIT)
+
+
+def gcc_with(program, profile):
+    """GCC 12's vectoriser divides by zero on some profiles."""
+    flags = ["-fauto-profile=" + profile]
+    try:
+        return build(program, "pgo-gcc-ours", "gcc", flags)
+    except RuntimeError as error:
+        say(f"{program}: gcc failed with the profile ({str(error)[-120:]}); again without its vectoriser")
+        return build(program, "pgo-gcc-ours", "gcc", flags + ["-fno-tree-vectorize"])
+
+
 def bolted(program, executable, fdata, name):
     out = f"{PLACE}/{program}.{name}"
     if not kept(out) or os.path.getmtime(out) < max(os.path.getmtime(fdata), os.path.getmtime(executable)):
@@ -163,20 +204,21 @@ def variants(program):
 
     beside = concurrent.futures.ThreadPoolExecutor(1)
     instrumented = beside.submit(attempt, "clang instrumented", lambda: instrumented_clang(program))
-    plain = made["clang plain"] = build(program, "pgo-clang-plain", CLANG, ["-fdebug-info-for-profiling"], EMIT)
-    clang_route = [r for r in ROUTES if r != "gcc"]
-    if clang_route:
+    plain = made["clang plain"] = build(program, "pgo-clang-plain", CLANG, ["-gdwarf-4", "-fdebug-info-for-profiling"], EMIT)
+    if set(ROUTES) - {"gcc"}:
         files = profile(program, plain, "clang", ["llvm", "bolt"] if BOLT else ["llvm"])
     if "clang" in ROUTES or "clang+bolt" in ROUTES:
-        attempt("clang", lambda: build(program, "pgo-clang-ours", CLANG, ["-fdebug-info-for-profiling", "-fprofile-sample-use=" + files["llvm"]], EMIT))
+        attempt("clang", lambda: build(program, "pgo-clang-ours", CLANG, ["-gdwarf-4", "-fdebug-info-for-profiling", "-fprofile-sample-use=" + files["llvm"]], EMIT))
     if BOLT and "bolt" in ROUTES:
         attempt("bolt", lambda: bolted(program, plain, files["bolt"], "bolt"))
     if BOLT and "clang+bolt" in ROUTES and "clang" in made:
         attempt("clang+bolt", lambda: bolted(program, made["clang"], profile(program, made["clang"], "ours", ["bolt"])["bolt"], "clang+bolt"))
+    if "autofdo" in ROUTES and tool("create_llvm_prof"):
+        attempt("autofdo", lambda: autofdo(program, plain))
     if "gcc" in ROUTES:
         attempt("gcc plain", lambda: build(program, "pgo-gcc-plain", "gcc", []))
         attempt("gcc instrumented", lambda: instrumented_gcc(program))
-        attempt("gcc", lambda: build(program, "pgo-gcc-ours", "gcc", ["-fauto-profile=" + profile(program, made["gcc plain"], "gcc", ["gcov"])["gcov"]]))
+        attempt("gcc", lambda: gcc_with(program, profile(program, made["gcc plain"], "gcc", ["gcov"])["gcov"]))
     instrumented.result()
     return made
 
@@ -191,38 +233,83 @@ def user_seconds(words):
     return used.ru_utime
 
 
-def measure(program, made, seconds):
-    commands = {n: command(program, e, "full") for n, e in made.items()}
-    times = {n: [] for n in commands}
-    for name in commands:
-        user_seconds(commands[name])  # files into memory
-    start = time.monotonic()
-    for k in range(PAIRS):
-        if k >= 2 and time.monotonic() - start > seconds:
-            break
-        order = sorted(commands) if k % 2 else sorted(commands, reverse=True)
-        for name in order:
-            times[name].append(user_seconds(commands[name]))
-    row = {}
-    for name in commands:
-        base = name.split()[0].split("+")[0] if name.split()[0] != "bolt" else "clang"
-        ratios = [p / t for p, t in zip(times[base + " plain"], times[name])]
-        middle = statistics.median(ratios)
-        row[name] = {"speedup": round(middle, 3), "noise": round(statistics.median(abs(r - middle) for r in ratios), 3)}
-    return row
+class Rounds:
+    """Times of all builds of a program, round by round, kept as long as the executables and the processor are the same."""
+
+    def __init__(self, program, made):
+        self.commands = {n: command(program, e, "full") for n, e in sorted(made.items())}
+        key = hashlib.sha256(open("/proc/cpuinfo", "rb").read().split(b"model name")[1].split(b"\n")[0])
+        for name, executable in sorted(made.items()):
+            with open(executable, "rb") as f:
+                key.update(name.encode() + f.read())
+        self.path, self.key, self.rounds = f"{PLACE}/{program}.rounds", key.hexdigest(), []
+        try:
+            with open(self.path) as f:
+                kept_rounds = json.load(f)
+            if kept_rounds["key"] == self.key:
+                self.rounds = kept_rounds["rounds"]
+        except (OSError, ValueError, KeyError):
+            pass
+        self.before = len(self.rounds)
+
+    def add(self):
+        order = list(self.commands)
+        if len(self.rounds) % 2:
+            order.reverse()
+        if len(self.rounds) == self.before:
+            for words in self.commands.values():
+                open(shlex.split(words)[0], "rb").read()  # files into memory
+        self.rounds.append({name: user_seconds(self.commands[name]) for name in order})
+        with open(self.path + ".new", "w") as f:
+            json.dump({"key": self.key, "rounds": self.rounds}, f)
+        os.replace(self.path + ".new", self.path)
+
+    def speedups(self, rounds):
+        row = {}
+        for name in self.commands:
+            base = "gcc plain" if name.startswith("gcc") else "clang plain"
+            if base in self.commands:
+                row[name] = [r[base] / r[name] for r in rounds]
+        return row
+
+
+def row_of(ratios):
+    """The median of paired ratios and its standard error (1.25 sigma / sqrt n of a normal distribution, sigma by the median deviation)."""
+    middle = statistics.median(ratios)
+    spread = 1.4826 * statistics.median(abs(r - middle) for r in ratios)
+    return {"speedup": round(middle, 3), "noise": round(1.2533 * spread / math.sqrt(len(ratios)), 3)}
 
 
 def geometric(values):
-    return math.exp(statistics.mean(map(math.log, values))) if values else None
+    return math.exp(statistics.mean(map(math.log, values)))
 
 
-def share(table, route, reference):
-    """Of instrumented PGO's gain, over the programs where that gains enough; None without any."""
-    rows = [r for r in table.values() if r.get(reference, {}).get("speedup", 0) >= 1 + LEAST_GAIN and route in r]
+def reference(route):
+    return ("gcc" if route == "gcc" else "clang") + " instrumented"
+
+
+def share(table, route):
+    """Of instrumented PGO's gain, over the programs where that gains enough; None without any. `table`: program to {name: speed-up}."""
+    other = reference(route)
+    rows = [r for r in table.values() if r.get(other, 0) >= 1 + LEAST_GAIN and route in r]
     if not rows:
         return None, 0
-    ours, theirs = (geometric([r[n]["speedup"] for r in rows]) for n in (route, reference))
+    ours, theirs = (geometric([r[n] for r in rows]) for n in (route, other))
     return 100 * (ours - 1) / (theirs - 1), len(rows)
+
+
+def again(rounds, gaining, route):
+    """Spread of a route's share when the rounds are drawn again (bootstrap, the same programs)."""
+    dice, values = random.Random(1), []
+    for _ in range(200):
+        ours, theirs = [], []
+        for program in gaining:
+            r = rounds[program]
+            drawn = r.speedups([dice.choice(r.rounds) for _ in r.rounds])
+            ours.append(statistics.median(drawn[route]))
+            theirs.append(statistics.median(drawn[reference(route)]))
+        values.append(100 * (geometric(ours) - 1) / max(1e-3, geometric(theirs) - 1))
+    return statistics.pstdev(values)
 
 
 def main():
@@ -231,10 +318,12 @@ def main():
         print(json.dumps({"name": "pgo-gain", "value": None, "unit": "%", "target": 70, "noise": None,
                           "detail": "clang and llvm-profdata are needed: apt-get install clang-19 llvm-19 bolt-16"}))
         return
-    made, table, failed = {}, {}, {}
+    rounds, failed = {}, {}
     for program in PROGRAMS:
         try:
-            made[program] = variants(program)
+            made = variants(program)
+            if not PREPARE:
+                rounds[program] = Rounds(program, made)
         except NotReady:
             failed[program] = "not built yet: bench/run pgo-gain --prepare builds all, later runs go on"
         except (RuntimeError, OSError) as error:
@@ -242,19 +331,26 @@ def main():
             say(f"{program}: {error}")
     if PREPARE:
         return
-    for program, executables in made.items():
-        table[program] = measure(program, executables, MEASURE_S / len(made))
-        say(f"{program}: " + "  ".join(f"{n} {v['speedup']:.3f}±{v['noise']:.3f}" for n, v in table[program].items() if not n.endswith("plain")))
+    start = time.monotonic()
+    while rounds and time.monotonic() - start < MEASURE_S:
+        min(rounds.values(), key=lambda r: len(r.rounds)).add()
+    rounds = {p: r for p, r in rounds.items() if r.rounds}
+    table = {p: {n: row_of(v) for n, v in r.speedups(r.rounds).items()} for p, r in rounds.items()}
+    medians = {p: {n: v["speedup"] for n, v in r.items()} for p, r in table.items()}
+    for program, r in table.items():
+        say(f"{program} ({len(rounds[program].rounds)} rounds): " + "  ".join(f"{n} {v['speedup']:.3f}±{v['noise']:.3f}" for n, v in r.items() if not n.endswith("plain")))
     shares = {}
     for route in ROUTES:
-        value, n = share(table, route, ("gcc" if route == "gcc" else "clang") + " instrumented")
+        value, n = share(medians, route)
         if value is not None:
-            shares[route] = {"share_percent": round(value, 1), "programs": n}
-    best = max(shares, key=lambda r: (shares[r]["programs"] >= (2 if QUICK else 5), shares[r]["share_percent"]), default=None)
-    slower = {f"{p}, {n}": v["speedup"] for p, r in table.items() for n, v in r.items() if n == best and v["speedup"] < 1 - max(0.02, 2 * v["noise"])}
-    noise = [v["noise"] for r in table.values() for v in r.values()]
+            gaining = [p for p, r in medians.items() if r.get(reference(route), 0) >= 1 + LEAST_GAIN and route in r]
+            shares[route] = {"share_percent": round(value, 1), "noise": round(again(rounds, gaining, route), 1), "programs": n}
+    best = max((r for r in shares if r in OURS), key=lambda r: (shares[r]["programs"] >= (2 if QUICK else 5), shares[r]["share_percent"]), default=None)
+    slower = {f"{p}, {n}": v for p, r in table.items() for n, v in r.items() if n in OURS and v["speedup"] < 1 - max(0.01, 2 * v["noise"])}
+    for program, r in table.items():
+        r["rounds"] = {"all": len(rounds[program].rounds), "of this run": len(rounds[program].rounds) - rounds[program].before}
     print(json.dumps({"name": "pgo-gain", "value": shares[best]["share_percent"] if best else None, "unit": "% of instrumented PGO's gain",
-                      "target": 70, "noise": round(100 * statistics.mean(noise), 1) if noise else None,
+                      "target": 70, "noise": shares[best]["noise"] if best else None,
                       "detail": {"best route": best, "routes": shares, "slower than plain beyond noise": slower, "failed": failed, "speedups": table}}))
 
 
