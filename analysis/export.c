@@ -221,3 +221,37 @@ int cs_export_each_stack(struct cs_export *from,
     free(frames);
     return rc;
 }
+
+static int note_event(const char *event, const struct cs_export_frame *frames, size_t n, uint64_t samples,
+                      void *arg)
+{
+    struct cs_export_events *e = arg;
+    unsigned i = 0;
+    (void)frames;
+    (void)n;
+    while (i < e->n && strcmp(e->names[i], event) != 0)
+        i++;
+    if (i == CS_EXPORT_EVENTS_MAX)
+        return 0;
+    if (i == e->n)
+        snprintf(e->names[e->n++], sizeof e->names[0], "%s", event);
+    e->samples[i] += samples;
+    return 0;
+}
+
+int cs_export_events(struct cs_export *from, struct cs_export_events *events)
+{
+    *events = (struct cs_export_events){.n = 0};
+    int rc = cs_export_each_stack(from, note_event, events);
+    for (unsigned i = 1; rc == 0 && i < events->n; i++)
+        for (unsigned k = i; k > 0 && events->samples[k] > events->samples[k - 1]; k--) {
+            char name[sizeof events->names[0]];
+            uint64_t samples = events->samples[k];
+            memcpy(name, events->names[k], sizeof name);
+            memcpy(events->names[k], events->names[k - 1], sizeof name);
+            memcpy(events->names[k - 1], name, sizeof name);
+            events->samples[k] = events->samples[k - 1];
+            events->samples[k - 1] = samples;
+        }
+    return rc;
+}

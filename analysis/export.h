@@ -59,4 +59,14 @@ int cs_export_each_stack(struct cs_export *from,
                                       uint64_t samples, void *arg),
                          void *arg);
 
+/* The events that cs_export_each_stack speaks of, most samples first: what a viewer shows before it is asked.
+ * <0 where memory is out. */
+#define CS_EXPORT_EVENTS_MAX 64
+struct cs_export_events {
+    char names[CS_EXPORT_EVENTS_MAX][64];
+    uint64_t samples[CS_EXPORT_EVENTS_MAX];
+    unsigned n;
+};
+int cs_export_events(struct cs_export *from, struct cs_export_events *events);
+
 #endif

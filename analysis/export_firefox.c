@@ -10,7 +10,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define EVENTS_MAX 64
 #define NO_PREFIX UINT32_MAX
 
 struct node { /* of the stack table */
@@ -31,26 +30,6 @@ struct thread {
     struct sample *samples;
     size_t n_samples, samples_room;
 };
-
-struct events {
-    char names[EVENTS_MAX][64];
-    unsigned n;
-};
-
-static int note_event(const char *event, const struct cs_export_frame *frames, size_t n, uint64_t samples,
-                      void *arg)
-{
-    struct events *e = arg;
-    (void)frames;
-    (void)n;
-    (void)samples;
-    for (unsigned i = 0; i < e->n; i++)
-        if (strcmp(e->names[i], event) == 0)
-            return 0;
-    if (e->n < EVENTS_MAX)
-        snprintf(e->names[e->n++], sizeof e->names[0], "%s", event);
-    return 0;
-}
 
 static uint32_t slot_of(const struct thread *t, struct node node)
 {
@@ -318,8 +297,8 @@ static int write_event(struct cs_export *from, FILE *to, const char *event)
 
 static int write_firefox(struct cs_export *from, FILE *to, struct cs_error *err)
 {
-    struct events events = {.n = 0};
-    int rc = cs_export_each_stack(from, note_event, &events);
+    struct cs_export_events events;
+    int rc = cs_export_events(from, &events);
     head(from, to);
     for (unsigned i = 0; rc == 0 && i < events.n; i++) {
         fputs(i ? ",\n" : "\n", to);

@@ -10,7 +10,6 @@
 #include <string.h>
 #include <zlib.h>
 
-#define EVENTS_MAX 64
 #define FRAMES_MAX 1024
 #define INLINE_MAX 16
 
@@ -87,8 +86,7 @@ struct pprof {
     struct wire out, message, line, value;
     struct cs_table *strings;
     int64_t n_strings;
-    char events[EVENTS_MAX][64];
-    unsigned n_events;
+    struct cs_export_events events;
     struct slot *slots; /* locations by (image, offset), open addressing */
     size_t n_slots, room;
     struct cs_table *functions; /* dictionary numbers functions by "name\nfile" */
@@ -178,19 +176,6 @@ static uint64_t location(struct pprof *p, const struct cs_export_frame *frame)
     return id;
 }
 
-static int note_event(const char *event, const struct cs_export_frame *frames, size_t n, uint64_t samples,
-                      void *arg)
-{
-    (void)frames, (void)n, (void)samples;
-    struct pprof *p = arg;
-    for (unsigned i = 0; i < p->n_events; i++)
-        if (strcmp(p->events[i], event) == 0)
-            return 0;
-    if (p->n_events < EVENTS_MAX)
-        snprintf(p->events[p->n_events++], sizeof p->events[0], "%s", event);
-    return 0;
-}
-
 static int add_sample(const char *event, const struct cs_export_frame *frames, size_t n, uint64_t samples,
                       void *arg)
 {
@@ -198,8 +183,8 @@ static int add_sample(const char *event, const struct cs_export_frame *frames, s
     struct wire ids = {0}, values = {0};
     for (size_t i = 0; i < n; i++)
         put_varint(&ids, location(p, &frames[i]));
-    for (unsigned i = 0; i < p->n_events; i++)
-        put_varint(&values, strcmp(p->events[i], event) == 0 ? samples : 0);
+    for (unsigned i = 0; i < p->events.n; i++)
+        put_varint(&values, strcmp(p->events.names[i], event) == 0 ? samples : 0);
     put_message(&p->message, 1, &ids); /* packed repeated numbers have a message's shape */
     put_message(&p->message, 2, &values);
     put_message(&p->out, 2, &p->message);
@@ -239,10 +224,10 @@ static int write_pprof(struct cs_export *from, FILE *to, struct cs_error *err)
     int rc = p.strings && p.functions ? 0 : -ENOMEM;
     if (rc == 0) {
         string(&p, ""); /* the format wants it first */
-        rc = cs_export_each_stack(from, note_event, &p);
+        rc = cs_export_events(from, &p.events);
     }
-    for (unsigned i = 0; rc == 0 && i < p.n_events; i++) {
-        put_number(&p.value, 1, (uint64_t)string(&p, p.events[i]));
+    for (unsigned i = 0; rc == 0 && i < p.events.n; i++) {
+        put_number(&p.value, 1, (uint64_t)string(&p, p.events.names[i]));
         put_number(&p.value, 2, (uint64_t)string(&p, "count"));
         put_message(&p.out, 1, &p.value);
     }
@@ -257,6 +242,8 @@ static int write_pprof(struct cs_export *from, FILE *to, struct cs_error *err)
     }
     if (rc == 0)
         rc = cs_export_each_stack(from, add_sample, &p);
+    if (rc == 0 && p.events.n) /* default_sample_type: readers take the last one without it */
+        put_number(&p.out, 14, (uint64_t)string(&p, p.events.names[0]));
     for (int64_t i = 0; rc == 0 && i < p.n_strings; i++) {
         const char *text = cs_table_string(p.strings, (uint64_t)i);
         put_bytes(&p.out, 6, text, strlen(text));

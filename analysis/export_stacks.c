@@ -40,30 +40,13 @@ static int write_folded(struct cs_export *from, FILE *to, struct cs_error *err)
 
 /* ---- speedscope: https://www.speedscope.app/file-format-schema.json, "sampled" profiles ---- */
 
-#define EVENTS_MAX 64
-
 struct speedscope {
     FILE *to;
     struct cs_table *names; /* its dictionary numbers the frames */
-    char events[EVENTS_MAX][64];
-    unsigned n_events;
-    const char *event; /* the one being written */
+    const char *event;      /* the one being written */
     bool weights, first;
     uint64_t total;
 };
-
-static int note_event(const char *event, const struct cs_export_frame *frames, size_t n, uint64_t samples,
-                      void *arg)
-{
-    (void)frames, (void)n, (void)samples;
-    struct speedscope *s = arg;
-    for (unsigned i = 0; i < s->n_events; i++)
-        if (strcmp(s->events[i], event) == 0)
-            return 0;
-    if (s->n_events < EVENTS_MAX)
-        snprintf(s->events[s->n_events++], sizeof s->events[0], "%s", event);
-    return 0;
-}
 
 static int scope(const char *event, const struct cs_export_frame *frames, size_t n, uint64_t samples,
                  void *arg)
@@ -110,13 +93,14 @@ static int scope_event(struct cs_export *from, struct speedscope *s, const char 
 static int write_speedscope(struct cs_export *from, FILE *to, struct cs_error *err)
 {
     struct speedscope s = {.to = to, .names = cs_table_open(&cs_schema_stacks)};
-    int rc = s.names ? cs_export_each_stack(from, note_event, &s) : -ENOMEM;
+    struct cs_export_events events = {.n = 0};
+    int rc = s.names ? cs_export_events(from, &events) : -ENOMEM;
     fputs("{\"$schema\":\"https://www.speedscope.app/file-format-schema.json\",\"exporter\":\"cyclescope\","
           "\"profiles\":[",
           to);
-    for (unsigned i = 0; rc == 0 && i < s.n_events; i++) {
+    for (unsigned i = 0; rc == 0 && i < events.n; i++) {
         fputs(i ? ",\n" : "\n", to);
-        rc = scope_event(from, &s, s.events[i]);
+        rc = scope_event(from, &s, events.names[i]);
     }
     fputs("],\n\"shared\":{\"frames\":[", to);
     int64_t n = rc == 0 ? cs_table_text(s.names, "[end of frames]") : 0;

@@ -17,7 +17,7 @@ A program's gain is plain time / time - 1. The value is the best route's gain ov
 over the programs where instrumented PGO gains 5 % or more; the others stay in the table, to show that no harm is done. Noise: of a
 speed-up, the standard error of the median over rounds; of the value, its spread over rounds drawn again.
 """
-import concurrent.futures, csv, hashlib, json, math, os, random, shlex, shutil, signal, statistics, subprocess, sys, time
+import concurrent.futures, csv, hashlib, json, math, os, random, re, shlex, shutil, signal, statistics, subprocess, sys, time
 
 BUILD = os.environ.get("BUILD", "build")
 TOOL = os.environ.get("CYCLESCOPE", BUILD + "/cyclescope")
@@ -159,19 +159,54 @@ exec gcc "$@"
 
 
 def autofdo(program, plain):
-    """What AutoFDO's tool writes from the interrupts of the same recording: no branch records, so counts of addresses."""
+    """What AutoFDO's tool writes from the interrupts of the same recording: no branch records, so counts of addresses.
+
+    create_llvm_prof 0.19 prints names of inlined functions after it has freed them. So that it shows what its method is worth, its
+    free() does nothing, and static functions have names too long to live on its stack (the code is the same, byte for byte); what is
+    still garbled is left out."""
+    names = ["-gdwarf-4", "-fdebug-info-for-profiling", "-funique-internal-linkage-names"]
     store, out = f"{PLACE}/{program}.clang.store", f"{PLACE}/{program}.autofdo"
     if not kept(out) or os.path.getmtime(out) < os.path.getmtime(store + ".done"):
-        table = f"{PLACE}/{program}.csv"
+        named = build(program, "pgo-clang-names", CLANG, names, EMIT)
+        texts = []
+        for executable in (plain, named):
+            run(["objcopy", "-O", "binary", "-j", ".text", executable, out + ".text"])
+            with open(out + ".text", "rb") as f:
+                texts.append(f.read())
+        if texts[0] != texts[1]:
+            raise RuntimeError("-funique-internal-linkage-names changed the code")
+        table, samples, shim = out + ".csv", out + ".samples", PLACE + "/no-free"
         run([TOOL, "export", "--store", store, "--image", os.path.basename(plain), "--format", "csv", "--to", table])
         with open(table, newline="") as f:
             points = [(int(r["offset"], 16), r["count"]) for r in csv.DictReader(f) if r["kind"] == "points" and r["event"] == "cpu-clock"]
-        with open(out + ".samples", "w") as f: # ranges, addresses, branches
+        with open(samples, "w") as f:  # ranges, addresses, branches
             f.write(f"0\n{len(points)}\n" + "".join(f"{o:x}:{n}\n" for o, n in sorted(points)) + "0\n")
-        run(["create_llvm_prof", "--use_lbr=false", "--profiler=text", "--format=text", "--binary=" + plain,
-             "--profile=" + out + ".samples", "--out=" + out])
-        os.remove(table)
-    return build(program, "pgo-clang-autofdo", CLANG, ["-gdwarf-4", "-fdebug-info-for-profiling", "-fprofile-sample-use=" + out], EMIT)
+        with open(shim + ".c", "w") as f:
+            f.write("void free(void *);\nvoid free(void *bytes) { (void)bytes; }\n")
+        run(["gcc", "-shared", "-fPIC", "-w", "-o", shim + ".so", shim + ".c"])
+        run(["create_llvm_prof", "--use_lbr=false", "--profiler=text", "--format=text", "--binary=" + named, "--profile=" + samples,
+             "--out=" + out + ".new"], env={**os.environ, "LD_PRELOAD": shim + ".so"})
+        dropped = readable(out + ".new", out)
+        if dropped:
+            say(f"{program}, autofdo: {dropped} garbled lines left out")
+    return build(program, "pgo-clang-autofdo", CLANG, names + ["-fprofile-sample-use=" + out], EMIT)
+
+
+def readable(garbled, out):
+    """A text profile without the lines that can't be of one, nor what is inside them; how many those were."""
+    line_form = re.compile(rb"( *)(\d+(\.\d+)?: )?(([\w.$]+:)*\d+( [\w.$]+:\d+)*)")
+    dropped, inside = 0, None
+    with open(garbled, "rb") as old, open(out, "wb") as new:
+        for line in old.read().split(b"\n"):
+            depth = len(line) - len(line.lstrip(b" "))
+            if inside is not None and depth > inside:
+                continue
+            good = not line or line_form.fullmatch(line)
+            inside = None if good else depth
+            dropped += not good
+            if good and line:
+                new.write(line + b"\n")
+    return dropped
 
 
 def gcc_with(program, profile):

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Fuzz target: any bytes as a perf.data file are read to the end or refused in a sentence. */
+/* Fuzz target: any bytes as a perf.data file are read to the end or refused in a sentence.
+ * Sources: analysis/import_perfdata.c analysis/spaces.c analysis/perfdata.c
+ * Sources: analysis/perfdata_event.c analysis/perfdata_record.c store/[a-z]*.c */
 #include "analysis/import.h"
 
 #include <assert.h>
