@@ -2,6 +2,7 @@
 #include "cli/interval_matrix.h"
 
 #include "analysis/code.h"
+#include "cli/output.h"
 #include "cli/profile.h"
 
 #include <errno.h>
@@ -25,6 +26,8 @@ struct gathering {
     uint64_t event_samples[INTERVAL_EVENTS_MAX];
     struct cs_code *code;
     char image[CS_IMAGE_ID_MAX];
+    struct progress bar;
+    uint64_t n_profiles;
 };
 
 static int out_of_memory(struct cs_error *err)
@@ -76,6 +79,7 @@ static int gather(const struct cs_profile_ref *ref, void *arg)
     int event = event_of(g->matrix, ref->head->event, true);
     if (event < 0)
         return 0;
+    progress_step(&g->bar, g->n_profiles++);
     if (!g->code || strcmp(g->image, ref->image->id) != 0) {
         cs_code_close(g->code);
         g->code = NULL;
@@ -197,6 +201,13 @@ static int fill(struct gathering *g)
     return rc;
 }
 
+static int count(const struct cs_profile_ref *ref, void *arg)
+{
+    struct gathering *g = arg;
+    g->bar.total += strcmp(ref->kind, cs_schema_intervals.kind) == 0 && matches(g, ref);
+    return 0;
+}
+
 int interval_matrix_open(struct interval_matrix *matrix, const char *path,
                          const struct interval_filter *filter, struct cs_error *err)
 {
@@ -204,8 +215,12 @@ int interval_matrix_open(struct interval_matrix *matrix, const char *path,
     struct gathering g = {.matrix = matrix, .filter = filter, .err = err};
     struct periods periods = {.g = &g};
     int rc = matrix->names ? cs_store_open(path, CS_STORE_READ, &g.store, err) : out_of_memory(err);
+    progress_init(&g.bar, "reading", "profiles", 0);
+    if (rc == 0 && g.bar.possible)
+        rc = cs_store_each(g.store, count, &g, err);
     if (rc == 0)
         rc = cs_store_each(g.store, gather, &g, err);
+    progress_fini(&g.bar);
     if (rc == 0 && g.n == 0)
         rc = cs_fail(err, ENOENT, "%s holds no intervals%s; sample with cyclescope record --intervals 1s",
                      path, filter->epoch || filter->image || filter->event ? " of what was asked for" : "");

@@ -71,7 +71,14 @@ static int open_log(const char *path, const struct cs_replay_wish *wish, struct 
     struct cs_replay_wish usual = {.rule = cs_dte_paper_rule()};
     usual.rule.same_tag = true;
     usual.rule.gap_cycles = 0;
-    if (cs_replay(path, wish ? wish : &usual, &s->kept.sink, &s->log, &err) < 0)
+    struct progress bar;
+    struct cs_replay_wish shown = wish ? *wish : usual;
+    progress_init(&bar, "reading", "B", 0);
+    shown.progress = progress_of;
+    shown.progress_arg = &bar;
+    int rc = cs_replay(path, &shown, &s->kept.sink, &s->log, &err);
+    progress_fini(&bar);
+    if (rc < 0)
         return failed(&err);
     const struct cs_log_head *head = cs_log_reader_head(s->log);
     for (unsigned t = 0; t < head->n_tags; t++)

@@ -98,6 +98,8 @@ struct progress {
 };
 void progress_init(struct progress *bar, const char *what, const char *unit, uint64_t total);
 void progress_step(struct progress *bar, uint64_t done); /* cheap: a clock reading unless it draws */
-void progress_fini(struct progress *bar);                /* wipes the bar */
+/* For work that tells both by itself; `bar` is a struct progress. */
+void progress_of(void *bar, uint64_t done, uint64_t total);
+void progress_fini(struct progress *bar); /* wipes the bar */
 
 #endif

@@ -2,7 +2,6 @@
 /* The progress bar: only on a terminal, only for work of more than a second. */
 #include "cli/output.h"
 
-#include <inttypes.h>
 #include <stdio.h>
 #include <sys/ioctl.h>
 #include <time.h>
@@ -24,19 +23,32 @@ void progress_init(struct progress *bar, const char *what, const char *unit, uin
     bar->possible = isatty(STDERR_FILENO);
 }
 
+/* "2.5 M ": of a unit that follows. */
+static const char *scaled(double n, char text[24])
+{
+    const char *prefix = n >= 1e9 ? " G" : n >= 1e6 ? " M" : n >= 1e4 ? " k" : " ";
+    double unit = n >= 1e9 ? 1e9 : n >= 1e6 ? 1e6 : n >= 1e4 ? 1e3 : 1;
+    snprintf(text, 24, n / unit >= 100 || unit == 1 ? "%.0f%s" : "%.1f%s", n / unit, prefix);
+    return text;
+}
+
 static void draw(const struct progress *bar, uint64_t done, uint64_t now)
 {
     double seconds = (double)(now - bar->started_ns) / 1e9, rate = (double)done / seconds;
     struct winsize size = {.ws_col = 80};
     ioctl(STDERR_FILENO, TIOCGWINSZ, &size);
-    char tail[80];
+    char tail[96], room_a[24], room_b[24];
+    const char *gap = bar->unit[1] ? " " : ""; /* "MB", but "M records" */
     if (bar->total && done) {
         uint64_t left = bar->total > done ? bar->total - done : 0;
         double remaining = (double)left / rate;
-        snprintf(tail, sizeof tail, " %3.0f %%, %.3g %s/s, %.0f s left",
-                 100.0 * (double)done / (double)bar->total, rate, bar->unit, remaining);
+        snprintf(tail, sizeof tail, " %3.0f %%, %s%s%s/s, %.0f s left",
+                 100.0 * (double)done / (double)bar->total, scaled(rate, room_a), rate >= 1e4 ? gap : "",
+                 bar->unit, remaining);
     } else {
-        snprintf(tail, sizeof tail, " %" PRIu64 " %s, %.3g %s/s", done, bar->unit, rate, bar->unit);
+        snprintf(tail, sizeof tail, " %s%s%s, %s%s%s/s", scaled((double)done, room_a),
+                 done >= 10000 ? gap : "", bar->unit, scaled(rate, room_b), rate >= 1e4 ? gap : "",
+                 bar->unit);
     }
     int room = (int)size.ws_col - snprintf(NULL, 0, "%s [] %s", bar->what, tail) - 1;
     room = room > 30 ? 30 : room;
@@ -64,6 +76,12 @@ void progress_step(struct progress *bar, uint64_t done)
     bar->drawn_ns = now;
     bar->shown = true;
     draw(bar, done, now);
+}
+
+void progress_of(void *bar, uint64_t done, uint64_t total)
+{
+    ((struct progress *)bar)->total = total;
+    progress_step(bar, done);
 }
 
 void progress_fini(struct progress *bar)

@@ -191,9 +191,15 @@ static int run(const struct parsed *args)
         if (wish.tag == head.n_tags)
             return failed_with("%s has no tag %s", path, tag);
     }
-    if (cs_timeline_fold(path, &wish, &t, &log, &err) < 0)
+    struct progress bar;
+    progress_init(&bar, "reading twice", "B", 0);
+    wish.progress = progress_of;
+    wish.arg = &bar;
+    int rc = cs_timeline_fold(path, &wish, &t, &log, &err);
+    progress_fini(&bar);
+    if (rc < 0)
         return failed(&err);
-    int rc = print(args, t, log, &wish);
+    rc = print(args, t, log, &wish);
     cs_log_reader_close(log);
     cs_timeline_close(t);
     return rc;

@@ -88,6 +88,8 @@ const struct cs_log_head *cs_log_reader_head(const struct cs_log_reader *r);
 /* 1 and the next sample, 0 at the end, <0 with a sentence where the log is damaged. *after_gap: no interval
  * ends with this sample. */
 int cs_log_next(struct cs_log_reader *r, struct cs_sample *sample, bool *after_gap, struct cs_error *err);
+/* How far it is, in bytes of the file. */
+void cs_log_reader_place(const struct cs_log_reader *r, uint64_t *done, uint64_t *total);
 /* True once the end was reached without its mark: the writer did not finish. */
 bool cs_log_cut_short(const struct cs_log_reader *r);
 /* All names, in file order; complete after the last sample was read. */

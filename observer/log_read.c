@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <xxhash.h>
 #include <zstd.h>
 
@@ -20,6 +21,7 @@ struct named {
 
 struct cs_log_reader {
     FILE *file;
+    uint64_t file_bytes;
     char path[256];
     struct cs_log_head head;
     unsigned words;
@@ -81,6 +83,8 @@ int cs_log_open(const char *path, struct cs_log_reader **out, struct cs_error *e
         cs_log_reader_close(r);
         return rc;
     }
+    struct stat st;
+    r->file_bytes = fstat(fileno(r->file), &st) == 0 && st.st_size > 0 ? (uint64_t)st.st_size : 0;
     r->words = 2 + r->head.follow + r->head.n_softs + r->head.n_pmcs + r->head.n_tags;
     *out = r;
     return 0;
@@ -223,6 +227,13 @@ int cs_log_next(struct cs_log_reader *r, struct cs_sample *s, bool *after_gap, s
 const struct cs_log_head *cs_log_reader_head(const struct cs_log_reader *r)
 {
     return &r->head;
+}
+
+void cs_log_reader_place(const struct cs_log_reader *r, uint64_t *done, uint64_t *total)
+{
+    long at = ftell(r->file);
+    *total = r->file_bytes;
+    *done = at < 0 ? 0 : (uint64_t)at < *total ? (uint64_t)at : *total;
 }
 
 bool cs_log_cut_short(const struct cs_log_reader *r)

@@ -18,6 +18,8 @@ static uint64_t usual_period(const char *path, struct cs_error *err)
     return (uint64_t)cs_cycle_quantile(counts, 0.5);
 }
 
+#define PROGRESS_SAMPLES (1u << 16) /* between two calls */
+
 static int play(struct cs_log_reader *r, const struct cs_replay_wish *wish, struct cs_sink *sink,
                 struct cs_error *err)
 {
@@ -28,8 +30,13 @@ static int play(struct cs_log_reader *r, const struct cs_replay_wish *wish, stru
              pmcs = head->n_pmcs % (CS_COUNTERS_MAX + 1 - softs), every = wish->subsample, skip = 0;
     struct cs_sample from = {0}, to;
     bool gap, started = false;
+    uint64_t n = 0, done, total;
     int rc;
     while ((rc = cs_log_next(r, &to, &gap, err)) > 0) {
+        if (wish->progress && n++ % PROGRESS_SAMPLES == 0) {
+            cs_log_reader_place(r, &done, &total);
+            wish->progress(wish->progress_arg, done, total);
+        }
         if (gap)
             started = false;
         if (started && ++skip < every)

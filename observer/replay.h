@@ -21,6 +21,9 @@ struct cs_replay_wish {
     unsigned subsample; /* 0 and 1 = all */
     cs_replay_visit *visit;
     void *arg;
+    /* Called from time to time with how many bytes of the file are read (NULL = not). */
+    void (*progress)(void *arg, uint64_t done, uint64_t total);
+    void *progress_arg;
 };
 int cs_replay(const char *path, const struct cs_replay_wish *wish, struct cs_sink **sink,
               struct cs_log_reader **reader, struct cs_error *err);

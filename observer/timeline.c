@@ -163,6 +163,18 @@ static int prepare(const struct cs_log_head *head, const struct cs_sink *whole,
     return 0;
 }
 
+/* Progress of the first or second of two passes. */
+struct passing {
+    const struct cs_timeline_wish *wish;
+    unsigned pass;
+};
+
+static void pass_on(void *arg, uint64_t done, uint64_t total)
+{
+    const struct passing *p = arg;
+    p->wish->progress(p->wish->arg, done + p->pass * total, 2 * total);
+}
+
 int cs_timeline_fold(const char *path, const struct cs_timeline_wish *wish, struct cs_timeline **out,
                      struct cs_log_reader **reader, struct cs_error *err)
 {
@@ -170,8 +182,11 @@ int cs_timeline_fold(const char *path, const struct cs_timeline_wish *wish, stru
     struct cs_log_reader *r = NULL;
     struct cs_sink *sink = NULL;
     struct folding f = {.tag = wish->tag};
+    struct passing passing = {wish, 0};
     replay.rule.same_tag = true;
     replay.rule.gap_cycles = 0;
+    replay.progress = wish->progress ? pass_on : NULL;
+    replay.progress_arg = &passing;
     if (wish->buckets < 1 || wish->buckets > CS_TIMELINE_BUCKETS)
         return cs_fail(err, EINVAL, "a time line has 1 to %d buckets", CS_TIMELINE_BUCKETS);
     int rc = cs_replay(path, &replay, &sink, &r, err);
@@ -188,6 +203,7 @@ int cs_timeline_fold(const char *path, const struct cs_timeline_wish *wish, stru
         return rc;
     replay.visit = visit;
     replay.arg = &f;
+    passing.pass = 1;
     rc = cs_replay(path, &replay, &sink, reader, err);
     cs_sink_close(sink);
     if (rc < 0) {

@@ -28,6 +28,9 @@ struct cs_timeline_wish {
     double from_seconds, to_seconds; /* since the first sample; to_seconds 0 = the end */
     unsigned buckets;                /* 1 to CS_TIMELINE_BUCKETS */
     unsigned tag;                    /* whose shares; ignored where the log has no tag */
+    /* Called from time to time with how much of both passes is done, in bytes (NULL = not). */
+    void (*progress)(void *arg, uint64_t done, uint64_t total);
+    void *arg;
 };
 
 struct cs_timeline_rate {

@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "cli/output.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <pty.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#define SECOND_NS 1000000000ull
+
+/* What a bar that has worked for `seconds` draws on that descriptor, read from the other end. */
+static void draw(int to, int from, double seconds, uint64_t done, uint64_t total, const char *unit,
+                 char *seen, size_t room)
+{
+    int kept = dup(STDERR_FILENO);
+    fflush(stderr);
+    dup2(to, STDERR_FILENO);
+    struct progress bar;
+    progress_init(&bar, "reading", unit, 0);
+    bar.started_ns -= (uint64_t)(seconds * (double)SECOND_NS);
+    bar.drawn_ns = bar.started_ns;
+    progress_of(&bar, done, total);
+    fflush(stderr);
+    dup2(kept, STDERR_FILENO);
+    close(kept);
+    struct pollfd ready = {.fd = from, .events = POLLIN};
+    ssize_t n = poll(&ready, 1, 100) > 0 ? read(from, seen, room - 1) : 0;
+    seen[n > 0 ? n : 0] = 0;
+}
+
+static void a_terminal_shows_share_rate_and_what_is_left_within_its_width(void **state)
+{
+    (void)state;
+    static const unsigned short widths[] = {40, 80, 200};
+    for (size_t i = 0; i < sizeof widths / sizeof *widths; i++) {
+        int master, slave;
+        struct winsize size = {.ws_row = 24, .ws_col = widths[i]};
+        char seen[1024];
+        assert_int_equal(openpty(&master, &slave, NULL, NULL, &size), 0);
+        draw(slave, master, 2, 25000000, 100000000, "B", seen, sizeof seen);
+        assert_non_null(strstr(seen, " 25 %"));
+        assert_non_null(strstr(seen, "12.5 MB/s"));
+        assert_non_null(strstr(seen, "6 s left"));
+        const char *text = strstr(seen, "reading");
+        assert_non_null(text);
+        unsigned width = 0;
+        for (; *text; text++)
+            width += (*text & 0xc0) != 0x80;
+        assert_true(width < widths[i]);
+        draw(slave, master, 4, 8000000, 0, "records", seen, sizeof seen);
+        assert_non_null(strstr(seen, "8.0 M records, 2.0 M records/s"));
+        draw(slave, master, 2, 300, 1000, "images", seen, sizeof seen);
+        assert_non_null(strstr(seen, "150 images/s"));
+        close(master);
+        close(slave);
+    }
+}
+
+static void the_first_second_shows_nothing(void **state)
+{
+    (void)state;
+    int master, slave;
+    char seen[1024];
+    assert_int_equal(openpty(&master, &slave, NULL, NULL, NULL), 0);
+    draw(slave, master, 0.5, 50, 100, "images", seen, sizeof seen);
+    assert_string_equal(seen, "");
+    close(master);
+    close(slave);
+}
+
+static void a_pipe_gets_nothing(void **state)
+{
+    (void)state;
+    int ends[2];
+    char seen[1024];
+    assert_int_equal(pipe(ends), 0);
+    draw(ends[1], ends[0], 5, 50, 100, "images", seen, sizeof seen);
+    assert_string_equal(seen, "");
+    close(ends[0]);
+    close(ends[1]);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_terminal_shows_share_rate_and_what_is_left_within_its_width),
+        cmocka_unit_test(the_first_second_shows_nothing),
+        cmocka_unit_test(a_pipe_gets_nothing),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
