@@ -28,6 +28,7 @@ struct cs_export {
     struct cs_store *store; /* for what spans images: control transfers */
     struct cs_exported_image *images;
     unsigned n_images;
+    char note[512]; /* what an exporter has to say of its work: what the format couldn't hold; "" nothing */
 };
 
 struct cs_exporter {

@@ -24,29 +24,46 @@ static bool falls_through(const struct cs_code *code, uint64_t from, uint64_t to
 static bool side(FILE *to, struct cs_code *code, uint64_t offset)
 {
     const struct cs_procedure *p = cs_code_procedure(code, offset);
-    if (!p || (p->source != CS_FROM_SYMBOL && p->source != CS_FROM_DYNSYM))
+    if (!p || p->source > CS_FROM_DYNSYM)
         return false;
     fprintf(to, "1 %s %" PRIx64 " ", p->name, offset - p->start);
     return true;
 }
 
-static unsigned branches_of(FILE *to, struct cs_exported_image *image, const struct cs_transfers *transfers)
+/* Taken transfers that start in the chosen images, and why some aren't in the file; in estimated executions.
+ */
+struct bolt_loss {
+    double taken, elsewhere, nameless, rare;
+};
+
+static bool has_symbol(struct cs_code *code, uint64_t offset)
+{
+    const struct cs_procedure *p = cs_code_procedure(code, offset);
+    return p && p->source <= CS_FROM_DYNSYM;
+}
+
+static unsigned branches_of(FILE *to, struct cs_exported_image *image, const struct cs_transfers *transfers,
+                            struct bolt_loss *loss)
 {
     uint32_t index = cs_transfers_image(transfers, image->image.id);
     unsigned written = 0;
     for (size_t i = 0; index != UINT32_MAX && i < transfers->n; i++) {
         const struct cs_transfer *t = &transfers->list[i];
-        if (t->image != index || t->to_image != index || t->flow * COUNT_SCALE < 0.5 ||
-            falls_through(image->code, t->from, t->to))
+        if (t->image != index || (t->to_image == index && falls_through(image->code, t->from, t->to)))
             continue;
-        const struct cs_procedure *a = cs_code_procedure(image->code, t->from),
-                                  *b = cs_code_procedure(image->code, t->to);
-        if (!a || !b || a->source > CS_FROM_DYNSYM || b->source > CS_FROM_DYNSYM)
-            continue;
-        side(to, image->code, t->from);
-        side(to, image->code, t->to);
-        fprintf(to, "0 %.0f\n", t->flow * COUNT_SCALE);
-        written++;
+        loss->taken += t->flow;
+        if (t->to_image != index)
+            loss->elsewhere += t->flow;
+        else if (!has_symbol(image->code, t->from) || !has_symbol(image->code, t->to))
+            loss->nameless += t->flow;
+        else if (t->flow * COUNT_SCALE < 0.5)
+            loss->rare += t->flow;
+        else {
+            side(to, image->code, t->from);
+            side(to, image->code, t->to);
+            fprintf(to, "0 %.0f\n", t->flow * COUNT_SCALE);
+            written++;
+        }
     }
     return written;
 }
@@ -72,6 +89,7 @@ static unsigned points_of(FILE *to, struct cs_exported_image *image)
 static int write_bolt(struct cs_export *from, FILE *to, struct cs_error *err)
 {
     struct cs_transfers *transfers = NULL;
+    struct bolt_loss loss = {0};
     unsigned written = 0;
     int rc = cs_transfers_load(from->store, CS_TRANSFERS_CHAIN, &transfers, err);
     if (rc < 0)
@@ -80,8 +98,17 @@ static int write_bolt(struct cs_export *from, FILE *to, struct cs_error *err)
     if (!edges)
         fputs("no_lbr cpu-clock:\n", to);
     for (unsigned i = 0; i < from->n_images; i++)
-        written += edges ? branches_of(to, &from->images[i], transfers) : points_of(to, &from->images[i]);
+        written +=
+            edges ? branches_of(to, &from->images[i], transfers, &loss) : points_of(to, &from->images[i]);
     cs_transfers_close(transfers);
+    if (loss.taken > 0)
+        snprintf(
+            from->note, sizeof from->note,
+            "%.1f %% of the branches taken are in this file: %.1f %% go to other files, %.1f %% start or end "
+            "where no symbol is, %.1f %% were estimated to run too rarely to count",
+            100 * (1 - (loss.elsewhere + loss.nameless + loss.rare) / loss.taken),
+            100 * loss.elsewhere / loss.taken, 100 * loss.nameless / loss.taken,
+            100 * loss.rare / loss.taken);
     return written ? 0
                    : cs_fail(err, ENODATA,
                              "no profiled procedure has a symbol, which BOLT needs; link without -s "

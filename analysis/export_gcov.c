@@ -95,7 +95,8 @@ static int write_either(struct cs_export *from, FILE *to, bool words, struct cs_
 {
     struct cs_source_profile profile;
     struct writer w = {to, cs_table_open(&cs_schema_stacks), 0};
-    int rc = w.names ? cs_source_profile_open(from, &profile, err) : cs_fail(err, ENOMEM, "out of memory");
+    int rc = w.names ? cs_source_profile_open(from, CS_DISCRIMINATORS_PLAIN, &profile, err)
+                     : cs_fail(err, ENOMEM, "out of memory");
     if (rc < 0) {
         cs_table_close(w.names);
         return rc;
@@ -125,6 +126,7 @@ static int write_either(struct cs_export *from, FILE *to, bool words, struct cs_
     for (unsigned i = 0; i < 3 * WORKING_SETS; i++)
         word(to, 0);
     cs_table_close(w.names);
+    cs_source_loss_text(&profile.loss, from->note, sizeof from->note);
     cs_source_profile_close(&profile);
     return 0;
 }

@@ -1,20 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* LLVM's sample profile, text form (clang -fprofile-sample-use):
- * https://clang.llvm.org/docs/UsersManual.html, "Sample Profile Text Format". Discriminators are reduced to
- * their base, as the compiler's reader expects. */
+ * https://clang.llvm.org/docs/UsersManual.html, "Sample Profile Text Format". */
 #include "analysis/source_profile.h"
 
 #include <inttypes.h>
-#include <stdlib.h>
-
-/* The first of the numbers that a discriminator packs (llvm/IR/DebugInfoMetadata.h, prefix encoding). */
-static uint32_t base_of(uint32_t discriminator)
-{
-    if (discriminator & 1)
-        return 0;
-    uint32_t u = discriminator >> 1;
-    return u & 0x20 ? ((u >> 1) & 0xfe0) | (u & 0x1f) : u & 0x1f;
-}
 
 static void indent(FILE *to, unsigned depth)
 {
@@ -24,27 +13,18 @@ static void indent(FILE *to, unsigned depth)
 
 static void place(FILE *to, uint32_t line, uint32_t discriminator)
 {
-    uint32_t base = base_of(discriminator);
     fprintf(to, "%" PRIu32, line);
-    if (base)
-        fprintf(to, ".%" PRIu32, base);
+    if (discriminator)
+        fprintf(to, ".%" PRIu32, discriminator);
 }
 
 static void body(FILE *to, const struct cs_source_function *f, unsigned depth)
 {
     for (unsigned i = 0; i < f->n_sites; i++) {
         const struct cs_source_site *site = &f->sites[i];
-        double count = site->count;
-        /* Discriminators that share a base are one place: the largest speaks for it. */
-        while (i + 1 < f->n_sites && f->sites[i + 1].line == site->line &&
-               base_of(f->sites[i + 1].discriminator) == base_of(site->discriminator) && !site->n_calls)
-            if (f->sites[++i].count > count || f->sites[i].n_calls) {
-                site = &f->sites[i];
-                count = site->count > count ? site->count : count;
-            }
         indent(to, depth);
         place(to, site->line, site->discriminator);
-        fprintf(to, ": %.0f", count);
+        fprintf(to, ": %.0f", site->count);
         for (unsigned k = 0; k < site->n_calls; k++)
             if (site->calls[k].count >= 0.5)
                 fprintf(to, " %s:%.0f", site->calls[k].callee, site->calls[k].count);
@@ -61,7 +41,7 @@ static void body(FILE *to, const struct cs_source_function *f, unsigned depth)
 static int write_llvm(struct cs_export *from, FILE *to, struct cs_error *err)
 {
     struct cs_source_profile profile;
-    int rc = cs_source_profile_open(from, &profile, err);
+    int rc = cs_source_profile_open(from, CS_DISCRIMINATORS_LLVM, &profile, err);
     if (rc < 0)
         return rc;
     for (unsigned i = 0; i < profile.n_functions; i++) {
@@ -69,6 +49,7 @@ static int write_llvm(struct cs_export *from, FILE *to, struct cs_error *err)
         fprintf(to, "%s:%.0f:%.0f\n", f->name, cs_source_total(f), f->head);
         body(to, f, 1);
     }
+    cs_source_loss_text(&profile.loss, from->note, sizeof from->note);
     cs_source_profile_close(&profile);
     return 0;
 }

@@ -16,7 +16,10 @@ struct building {
     struct cs_transfers *transfers;
     struct cs_exported_image *image;
     struct cs_error *err;
+    enum cs_discriminators discriminators;
     double largest;
+    struct cs_source_loss_notes notes;
+    uint32_t n_sites;
 };
 
 static int no_memory(struct building *b)
@@ -60,7 +63,8 @@ static struct cs_source_function *function_in(struct cs_source_function **list, 
     return &grown[(*n)++];
 }
 
-static struct cs_source_site *site_in(struct cs_source_function *f, uint32_t line, uint32_t discriminator)
+static struct cs_source_site *site_in(struct building *b, struct cs_source_function *f, uint32_t line,
+                                      uint32_t discriminator)
 {
     unsigned low = 0, high = f->n_sites;
     while (low < high) {
@@ -78,7 +82,8 @@ static struct cs_source_site *site_in(struct cs_source_function *f, uint32_t lin
         return NULL;
     f->sites = grown;
     memmove(&grown[low + 1], &grown[low], (f->n_sites - low) * sizeof *grown);
-    grown[low] = (struct cs_source_site){.line = line, .discriminator = discriminator};
+    grown[low] =
+        (struct cs_source_site){.line = line, .discriminator = discriminator, .number = b->n_sites++};
     f->n_sites++;
     return &grown[low];
 }
@@ -111,9 +116,32 @@ static uint32_t offset_of(unsigned line, unsigned first_line)
     return (line - first_line) & 0xffff;
 }
 
+/* The first of the numbers that clang packs (llvm/IR/DebugInfoMetadata.h, prefix encoding). */
+static uint32_t first_packed(uint32_t discriminator)
+{
+    if (discriminator & 1)
+        return 0;
+    uint32_t u = discriminator >> 1;
+    return u & 0x20 ? ((u >> 1) & 0xfe0) | (u & 0x1f) : u & 0x1f;
+}
+
+static uint32_t base_of(const struct building *b, uint32_t discriminator)
+{
+    return b->discriminators == CS_DISCRIMINATORS_LLVM ? first_packed(discriminator) : discriminator;
+}
+
+static uint32_t copies_of(const struct building *b, uint32_t discriminator)
+{
+    if (b->discriminators != CS_DISCRIMINATORS_LLVM)
+        return 1;
+    uint32_t rest = discriminator & 1 ? discriminator >> 1 : discriminator >> (discriminator & 0x40 ? 14 : 7);
+    uint32_t copies = first_packed(rest);
+    return copies ? copies : 1;
+}
+
 /* The site of an instruction: down from the procedure through what was inlined around it. NULL with *rc = 0
  * where there is no line to speak of. */
-static struct cs_source_site *site_of(struct building *b, uint64_t offset, int *rc)
+static struct cs_source_site *site_of(struct building *b, uint64_t offset, uint32_t *copies, int *rc)
 {
     struct cs_frame frames[INLINE_MAX];
     unsigned n = cs_code_frames(b->image->code, offset, frames, INLINE_MAX);
@@ -127,10 +155,13 @@ static struct cs_source_site *site_of(struct building *b, uint64_t offset, int *
         if (!*frames[i].function)
             return NULL;
         f = function_in(&f->inlined, &f->n_inlined, frames[i].function,
-                        offset_of(frames[i + 1].line, frames[i + 1].first_line), frames[i + 1].discriminator);
+                        offset_of(frames[i + 1].line, frames[i + 1].first_line),
+                        base_of(b, frames[i + 1].discriminator));
     }
-    struct cs_source_site *site =
-        f ? site_in(f, offset_of(frames[0].line, frames[0].first_line), frames[0].discriminator) : NULL;
+    struct cs_source_site *site = f ? site_in(b, f, offset_of(frames[0].line, frames[0].first_line),
+                                              base_of(b, frames[0].discriminator))
+                                    : NULL;
+    *copies = copies_of(b, frames[0].discriminator);
     if (!site)
         *rc = no_memory(b);
     return site;
@@ -141,14 +172,20 @@ static struct cs_source_site *site_of(struct building *b, uint64_t offset, int *
 static int add_calls(struct building *b, struct cs_source_site *site, const struct cs_cfg_insn *insn,
                      const struct cs_edge_profile *seen, double count)
 {
+    struct cs_source_loss *loss = &b->to->loss;
     double total = 0;
     size_t first = cs_edge_profile_from(seen, insn->offset), end = first;
     for (; end < seen->n_own && seen->by_from[end].from == insn->offset; end++)
         total += seen->by_from[end].count;
     int rc = 0;
-    if (total <= 0 && insn->target) {
-        const struct cs_procedure *callee = cs_code_procedure(b->image->code, insn->target);
-        return callee && callee->start == insn->target ? add_call(b, site, callee->name, count) : 0;
+    loss->calls += count;
+    if (total <= 0) {
+        const struct cs_procedure *callee =
+            insn->target ? cs_code_procedure(b->image->code, insn->target) : NULL;
+        if (callee && callee->start == insn->target)
+            return add_call(b, site, callee->name, count);
+        loss->calls_unnamed += count;
+        return 0;
     }
     for (size_t i = first; rc == 0 && i < end; i++) {
         const struct cs_seen_edge *edge = &seen->by_from[i];
@@ -156,6 +193,8 @@ static int add_calls(struct building *b, struct cs_source_site *site, const stru
             edge->to_image ? NULL : cs_code_procedure(b->image->code, edge->to);
         if (callee && callee->start == edge->to)
             rc = add_call(b, site, callee->name, count * edge->count / total);
+        else
+            loss->calls_unnamed += count * edge->count / total;
     }
     return rc;
 }
@@ -164,21 +203,32 @@ static int add_procedure(struct building *b, const struct cs_procedure *procedur
                          const struct cs_frequency *f, const struct cs_edge_profile *seen)
 {
     int rc = 0;
+    uint32_t first_block = 0;
     for (uint32_t k = 0; rc == 0 && k < cfg->n_blocks; k++) {
         double count = f->block[k];
+        uint32_t noted = cs_source_loss_block(&b->notes, count, cfg->blocks[k].n_insns);
+        first_block = k == 0 ? noted : first_block;
         if (count > b->largest)
             b->largest = count;
         for (uint32_t i = 0; rc == 0 && i < cfg->blocks[k].n_insns; i++) {
             const struct cs_cfg_insn *insn = &cfg->insns[cfg->blocks[k].first_insn + i];
-            struct cs_source_site *site = site_of(b, insn->offset, &rc);
+            uint32_t copies = 1;
+            struct cs_source_site *site = site_of(b, insn->offset, &copies, &rc);
             if (!site)
                 continue;
-            if (count > site->count)
-                site->count = count;
+            if (count * copies > site->count)
+                site->count = count * copies;
+            cs_source_loss_place(&b->notes, site->number, copies);
             if (insn->flow == CS_FLOW_CALL)
                 rc = add_calls(b, site, insn, seen, count);
         }
     }
+    for (uint32_t e = 0; rc == 0 && e < cfg->n_edges; e++)
+        if (cfg->edges[e].from < cfg->n_blocks && cfg->edges[e].to < cfg->n_blocks)
+            cs_source_loss_flow(&b->notes, first_block + cfg->edges[e].from, first_block + cfg->edges[e].to,
+                                f->edge[e]);
+    if (b->notes.failed)
+        rc = no_memory(b);
     struct cs_frame frames[INLINE_MAX];
     unsigned n = rc == 0 ? cs_code_frames(b->image->code, procedure->start, frames, INLINE_MAX) : 0;
     if (n == 0 || n == INLINE_MAX || !*frames[n - 1].function)
@@ -222,6 +272,8 @@ static int add_image(struct building *b)
         const uint64_t *row = cs_table_row(points->table, i);
         offsets[i] = row[0];
         counts[i] = (double)row[1];
+        b->to->loss.samples += counts[i];
+        b->to->loss.samples_elsewhere += counts[i]; /* until a procedure claims it */
     }
     evidence.sample_offset = offsets;
     evidence.sample_count = counts;
@@ -247,6 +299,8 @@ static int add_image(struct building *b)
             rc = 0;
             continue;
         }
+        for (size_t s = sample; s < n && offsets[s] < p->start + p->size; s++)
+            b->to->loss.samples_elsewhere -= counts[s];
         if (rc == 0)
             rc = cs_frequency_estimate(cfg, &evidence, CS_METHOD_BURSTS, &f, b->err);
         if (rc == 0)
@@ -259,6 +313,26 @@ static int add_image(struct building *b)
     free(offsets);
     free(counts);
     return rc;
+}
+
+static void note_counts(const struct cs_source_function *f, double *by_number)
+{
+    for (unsigned i = 0; i < f->n_sites; i++)
+        by_number[f->sites[i].number] = f->sites[i].count;
+    for (unsigned i = 0; i < f->n_inlined; i++)
+        note_counts(&f->inlined[i], by_number);
+}
+
+static int sum_loss(struct building *b)
+{
+    double *by_number = calloc((size_t)b->n_sites + 1, sizeof *by_number);
+    if (!by_number)
+        return no_memory(b);
+    for (unsigned i = 0; i < b->to->n_functions; i++)
+        note_counts(&b->to->functions[i], by_number);
+    int rc = cs_source_loss_sum(&b->notes, by_number, &b->to->loss);
+    free(by_number);
+    return rc < 0 ? no_memory(b) : 0;
 }
 
 static void scale(struct cs_source_function *f, double by)
@@ -283,9 +357,10 @@ double cs_source_total(const struct cs_source_function *function)
     return total;
 }
 
-int cs_source_profile_open(struct cs_export *from, struct cs_source_profile *out, struct cs_error *err)
+int cs_source_profile_open(struct cs_export *from, enum cs_discriminators discriminators,
+                           struct cs_source_profile *out, struct cs_error *err)
 {
-    struct building b = {.to = out, .err = err};
+    struct building b = {.to = out, .err = err, .discriminators = discriminators};
     *out = (struct cs_source_profile){0};
     int rc = cs_transfers_load(from->store, CS_TRANSFERS_CHAIN, &b.transfers, err);
     for (unsigned i = 0; rc == 0 && i < from->n_images; i++) {
@@ -297,6 +372,9 @@ int cs_source_profile_open(struct cs_export *from, struct cs_source_profile *out
         rc = cs_fail(err, ENODATA,
                      "no profiled image has line information; build the program with -g (and clang's "
                      "-fdebug-info-for-profiling) and record again");
+    if (rc == 0)
+        rc = sum_loss(&b);
+    cs_source_loss_fini(&b.notes);
     for (unsigned i = 0; rc == 0 && i < out->n_functions; i++)
         scale(&out->functions[i], LARGEST / b.largest);
     if (b.transfers)

@@ -8,6 +8,7 @@
 #define CS_ANALYSIS_SOURCE_PROFILE_H
 
 #include "analysis/export.h"
+#include "analysis/source_loss.h"
 
 struct cs_source_call {
     char *callee;
@@ -16,6 +17,7 @@ struct cs_source_call {
 
 struct cs_source_site {
     uint32_t line, discriminator; /* line: offset from the declaration, 16 bits */
+    uint32_t number;              /* of all sites, in the order of their making */
     double count;
     struct cs_source_call *calls;
     unsigned n_calls;
@@ -34,11 +36,18 @@ struct cs_source_function {
 struct cs_source_profile {
     struct cs_source_function *functions;
     unsigned n_functions;
+    struct cs_source_loss loss; /* what this form couldn't hold */
 };
+
+/* GCC numbers what stands on one line. clang packs three numbers into a discriminator: the base, which is all
+ * that its reader looks at; how many copies unrolling or vectorising made, each of which ran that much less
+ * often than the source did, so that counts are multiplied by it; and which copy. */
+enum cs_discriminators { CS_DISCRIMINATORS_PLAIN, CS_DISCRIMINATORS_LLVM };
 
 /* Of all images of `from` that have line information; counts are scaled so that the largest is about 10^7.
  * Fails with a sentence where nothing came out. */
-int cs_source_profile_open(struct cs_export *from, struct cs_source_profile *out, struct cs_error *err);
+int cs_source_profile_open(struct cs_export *from, enum cs_discriminators discriminators,
+                           struct cs_source_profile *out, struct cs_error *err);
 void cs_source_profile_close(struct cs_source_profile *profile);
 /* Sum over a function's sites and all that is inlined into it. */
 double cs_source_total(const struct cs_source_function *function);

@@ -37,8 +37,11 @@ static int write_to(const struct cs_exporter *exporter, struct cs_export *from, 
     bool lost = ferror(to) || (path ? fclose(to) : fflush(to)) != 0;
     if (rc < 0)
         return failed(&err);
-    return lost ? failed_with("%s: not written in full: %s", path ? path : "standard output", strerror(errno))
-                : CS_EXIT_OK;
+    if (lost)
+        return failed_with("%s: not written in full: %s", path ? path : "standard output", strerror(errno));
+    if (path && *from->note)
+        printf("%s\n", from->note);
+    return CS_EXIT_OK;
 }
 
 static int write_trace(const char *log, const char *path)

@@ -70,8 +70,10 @@ if grep -q '^0 bursts' "$work/said" || ! grep -q ' bursts, ' "$work/said"; then
     echo "no bursts here: $(grep -i burst "$work/said" | head -n 1)"
 else
     for f in llvm gcov gcov11 bolt; do
-        "$CYCLESCOPE" export --store "$work/bursts" --image hot --format $f --to "$work/hot.$f" || bad=1
+        "$CYCLESCOPE" export --store "$work/bursts" --image hot --format $f --to "$work/hot.$f" >"$work/said.$f" || bad=1
     done
+    grep -q '^9[0-9.]* % of the instructions that ran\|^100.0 % of the instr' "$work/said.llvm" || { echo "llvm's loss: $(cat "$work/said.llvm")"; bad=1; }
+    grep -q '% of the branches taken are in this file' "$work/said.bolt" || { echo "bolt's loss: $(cat "$work/said.bolt")"; bad=1; }
     turns=$(awk -F: '/^work:/ {head = $3; inside = 1; next} /^[^ ]/ {inside = 0} inside && $2 > most {most = $2}
         END {printf "%d", head ? 100 * most / head / 100 : 0}' "$work/hot.llvm")
     [ "$turns" -ge 93 ] && [ "$turns" -le 107 ] || { echo "the loop of 100 turns came out as $turns"; bad=1; }
