@@ -31,6 +31,7 @@
 #include "tree-ssa-loop-niter.h"
 #include "except.h"
 #include "tree-eh.h"
+#include "rtl.h"
 /* clang-format on */
 
 #include "signals/plugin/point.h"
@@ -65,7 +66,8 @@ class instrumenter
 
   private:
     function *fun;
-    bool tagging = false;
+    bool tagging = false;    /* has points of its own at entry */
+    bool naming = false;     /* has points where control comes back */
     auto_vec<int> region_of; /* by block: number of its loop, 0 = the method */
     auto_vec<int> size_of;
     auto_vec<bool> silent; /* by block: entered from another region without a point */
@@ -327,7 +329,7 @@ void instrumenter::after_call(gimple_stmt_iterator *gsi, gcall *call)
 {
     basic_block bb = gimple_bb(call);
     const bool count = options.count_allocations && allocates(call);
-    bool tag = tagging && comes_back_tagged(call) && !gimple_call_must_tail_p(call);
+    bool tag = naming && comes_back_tagged(call) && !gimple_call_must_tail_p(call);
     const bool last = stmt_ends_bb_p(call);
     edge e = last ? fallthrough(bb) : NULL;
     if (last && (!e || e->dest == EXIT_BLOCK_PTR_FOR_FN(fun)))
@@ -407,8 +409,11 @@ void instrumenter::iterations()
 void instrumenter::entry()
 {
     edge e = single_succ_edge(ENTRY_BLOCK_PTR_FOR_FN(fun));
+    const bool tag = tagging && !silent[e->dest->index];
+    if (!tag && !options.count_calls)
+        return;
     /* A function that starts in a loop gets its point from there. */
-    if (gimple *g = make(e->dest, region(e->dest) ? CS_POINT_LOOP : CS_POINT_METHOD, tagging,
+    if (gimple *g = make(e->dest, region(e->dest) ? CS_POINT_LOOP : CS_POINT_METHOD, tag,
                          options.count_calls ? 2 : 0))
         gsi_insert_on_edge(e, g);
 }
@@ -431,7 +436,9 @@ unsigned instrumenter::run()
             if (gcall *call = dyn_cast<gcall *>(gsi_stmt(g)))
                 calls_tagged |= comes_back_tagged(call);
     }
+    /* A small function is part of its caller, until it called what writes tags: the caller's is gone then. */
     tagging = has_loop || size >= (int)options.min_body;
+    naming = tagging || calls_tagged;
     if (tagging)
         taggers->add(DECL_UID(fun->decl));
     else if (!calls_tagged)
@@ -443,7 +450,7 @@ unsigned instrumenter::run()
         iterations();
     FOR_EACH_BB_FN(bb, fun)
     calls(bb);
-    if (tagging)
+    if (naming)
         edges();
     gsi_commit_edge_inserts();
     if (options.verbose)
@@ -482,6 +489,38 @@ class cs_pass : public gimple_opt_pass
     }
     unsigned execute(function *f) final override { return instrumenter(f).run(); }
 };
+
+const pass_data cs_entry_data = {RTL_PASS, "cyclescope_entry", OPTGROUP_NONE, TV_NONE, 0, 0, 0, 0, 0};
+
+/* The entry's point before the prologue, so that saving registers is the method's own time. A point without
+ * registers may stand anywhere before the next one. */
+class cs_entry_pass : public rtl_opt_pass
+{
+  public:
+    explicit cs_entry_pass(gcc::context *context) : rtl_opt_pass(cs_entry_data, context) {}
+    bool gate(function *) final override { return optimize > 0; }
+    unsigned execute(function *f) final override
+    {
+        basic_block bb = ENTRY_BLOCK_PTR_FOR_FN(f)->next_bb;
+        rtx_insn *insn, *first = NULL;
+        FOR_BB_INSNS(bb, insn)
+        {
+            if (!NONDEBUG_INSN_P(insn))
+                continue;
+            rtx text = extract_asm_operands(PATTERN(insn));
+            if (text && cs_point_may_move(ASM_OPERANDS_TEMPLATE(text))) {
+                if (first)
+                    reorder_insns(insn, insn, PREV_INSN(first));
+                return 0;
+            }
+            if (JUMP_P(insn) || CALL_P(insn) || text)
+                return 0;
+            if (!first)
+                first = insn;
+        }
+        return 0;
+    }
+};
 } // namespace
 
 int plugin_init(struct plugin_name_args *args, struct plugin_gcc_version *version)
@@ -503,6 +542,9 @@ int plugin_init(struct plugin_name_args *args, struct plugin_gcc_version *versio
     taggers = new decl_set;
     struct register_pass_info pass = {new cs_pass(g), "optimized", 1, PASS_POS_INSERT_AFTER};
     register_callback(args->base_name, PLUGIN_PASS_MANAGER_SETUP, NULL, &pass);
+    struct register_pass_info entry_pass = {new cs_entry_pass(g), "pro_and_epilogue", 1,
+                                            PASS_POS_INSERT_AFTER};
+    register_callback(args->base_name, PLUGIN_PASS_MANAGER_SETUP, NULL, &entry_pass);
     static struct plugin_info about = {"1", "writes a tag per method and loop; options: see docs/signals.md"};
     register_callback(args->base_name, PLUGIN_INFO, NULL, &about);
     return 0;

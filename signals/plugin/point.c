@@ -207,10 +207,19 @@ unsigned cs_point_registers(const struct cs_point *p)
 }
 
 /* The line's first word: by one instruction from %fs in an executable, else through the pointer in %0. */
+#define ENTRY "# cyclescope: entry\n"
+
+bool cs_point_may_move(const char *text)
+{
+    return strncmp(text, ENTRY, strlen(ENTRY)) == 0;
+}
+
 size_t cs_point_text(const struct cs_point *p, char *out, size_t size)
 {
     struct text t = {out, size, false};
     const bool direct = p->tls == CS_TLS_PAGE;
+    if (direct && p->kind == CS_POINT_METHOD)
+        put(&t, ENTRY);
     if (!direct)
         put(&t, "movq\tcs_line@gottpoff(%%%%rip), %%0\n\tmovq\t%%%%fs:(%%0), %%0\n\t");
     if (p->tag && p->position_independent)

@@ -84,6 +84,8 @@ struct cs_point {
  * length, or 0 if it doesn't fit. */
 unsigned cs_point_registers(const struct cs_point *point);
 size_t cs_point_text(const struct cs_point *point, char *out, size_t size);
+/* Whether that is the template of a method's entry that uses no register. */
+bool cs_point_may_move(const char *text);
 
 #ifdef __cplusplus
 }

@@ -38,7 +38,7 @@ grep -oE '^\s+(mulps|addps|movups|mulss|addss)' "$work/plain.s" | sort | uniq -c
 cmp -s "$work/a" "$work/b" || fail "other vector instructions: $(diff "$work/a" "$work/b")"
 
 # Options: lists, methods only, sizes; and a sentence for what makes no sense.
-points() { gcc -O2 -S -o - -fplugin="$plugin" "$@" tests/programs/signals_set.c -I. 2>/dev/null | grep -c 'cs_page@tpoff+1664$' || true; }
+points() { gcc -O2 -S -o - -fplugin="$plugin" -fplugin-arg-cyclescope-short=0 "$@" tests/programs/signals_set.c -I. 2>/dev/null | grep -c 'cs_page@tpoff+1664$' || true; }
 all=$(points -fplugin-arg-cyclescope-min-body=0 -fplugin-arg-cyclescope-min-loop=0)
 [ "$all" -ge 6 ] || fail "only $all points in signals_set.c"
 [ "$(points -fplugin-arg-cyclescope-min-body=0 -fplugin-arg-cyclescope-methods)" -lt "$all" ] || fail "methods has as many points as loops"
