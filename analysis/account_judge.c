@@ -5,7 +5,9 @@
 #include <math.h>
 #include <stdlib.h>
 
-enum { WINDOW = 64, NEAR_INSNS = 12, SHADOW_INSNS = 32 };
+/* REORDER: what a core of these years holds between dispatch and retirement, at least (SDM, SOG: 224 to 512).
+ * FLIGHT: lines that it fetches at a time (10 to 24 buffers, of which the outer levels rarely fill more). */
+enum { WINDOW = 64, NEAR_INSNS = 12, SHADOW_INSNS = 32, REORDER = 256, FLIGHT = 8 };
 
 /* Walks backwards along the most frequent way; returns CS_CFG_EXIT at its end. */
 static uint32_t before(const struct accounting *x, uint32_t i)
@@ -58,15 +60,30 @@ static double shadow(const struct accounting *x, uint32_t i, double *m)
 /* Of the loads that an instruction's operands come from, the one that misses most. */
 static void take_load(const struct accounting *x, uint32_t i, struct cs_stall *s)
 {
+    s->forwarded_before = fmax(s->forwarded_before, x->memory[i].forwarded);
     if (s->load_before && x->memory[i].new_lines <= s->load_before_memory.new_lines)
         return;
     s->load_before = &x->a->insns[i].op;
     s->load_before_memory = x->memory[i];
 }
 
-/* What came before on the path: the last branch, lock, and load that it needs, the store that misses most. */
-static void look_back(const struct accounting *x, uint32_t i, struct cs_stall *s)
+/* New lines and wrong guesses of the instructions before one. */
+struct trail {
+    double lines, wrong;
+    unsigned n, n_guessed; /* instructions of each */
+};
+
+/* Misses within the reach of the core, which ends where a branch is guessed wrong. */
+static double in_flight(const struct trail *t)
 {
+    double wrong = t->n_guessed ? t->wrong / t->n_guessed : 0, reach = 1 / (1.0 / REORDER + wrong);
+    return t->n ? fmin(FLIGHT, fmax(1, t->lines / t->n * reach)) : 0;
+}
+
+/* What came before on the path: the last branch, lock, and load that it needs, the store that misses most. */
+static struct trail look_back(const struct accounting *x, uint32_t i, struct cs_stall *s)
+{
+    struct trail t = {0};
     const struct cs_account *a = x->a;
     uint64_t wanted = s->op->reads;
     double worst = 0;
@@ -81,15 +98,20 @@ static void look_back(const struct accounting *x, uint32_t i, struct cs_stall *s
         }
         at = before(x, at);
         if (at == CS_CFG_EXIT)
-            return;
+            return t;
         const struct cs_insn_account *p = &a->insns[at];
+        t.lines += x->memory[at].new_lines;
+        t.n = n;
+        t.n_guessed = n <= SHADOW_INSNS ? n : SHADOW_INSNS;
         if (p->fused)
             continue;
         if (n <= SHADOW_INSNS && (p->op.flags & guessed)) {
             struct cs_branch_facts f = cs_testimony_branch(x->e, p->branch ? p->branch : p->op.offset);
+            t.wrong += (f.missed + f.missed_most) / 2;
             if (n <= 2 && chance < 0.5) /* the rarer way of a branch: what was mispredicted went here */
                 f.here = fmin(1, (chance < 0.2 ? f.missed_raw : f.missed) / fmax(chance, 1e-6));
-            if (!s->branch_before || fmax(f.missed, f.here) > fmax(s->before.missed, s->before.here)) {
+            if (!s->branch_before ||
+                fmax(f.missed_most, f.here) > fmax(s->before.missed_most, s->before.here)) {
                 s->branch_before = &p->op;
                 s->before = f;
                 s->branch_distance = n;
@@ -112,8 +134,9 @@ static void look_back(const struct accounting *x, uint32_t i, struct cs_stall *s
             }
         }
         if (at == i)
-            return;
+            return t;
     }
+    return t;
 }
 
 static void event_rates(const struct accounting *x, const struct cs_insn_account *insn, struct cs_stall *s)
@@ -155,7 +178,8 @@ static void gather(const struct accounting *x, uint32_t i, struct cs_stall *s)
         s->begins_page = tail / 4096 != reach / 4096;
         s->fetch = cs_testimony_fetch(x->e, reach);
     }
-    look_back(x, i, s);
+    struct trail trail = look_back(x, i, s);
+    s->in_flight = in_flight(&trail);
 }
 
 static bool accountable(const struct cs_account *a, const struct cs_insn_account *insn)

@@ -141,6 +141,74 @@ static bool plan_one(const struct accounting *x, struct plan *p, uint32_t block)
     return true;
 }
 
+/* Cycles between two divisions of a path, by the model. */
+static double between_divisions(const struct cs_step *steps, const struct cs_op *ops, size_t n)
+{
+    double cycles = 0, divisions = 0;
+    for (size_t i = 0; i < n; i++) {
+        cycles += steps[i].m;
+        divisions += (ops[i].flags & CS_OP_DIVIDE) != 0;
+    }
+    return divisions > 0 ? cycles / divisions : 0;
+}
+
+/* Whether the operand that came last came, through whatever else, from a division of the path. */
+static bool waits_for_division(const struct cs_step *steps, const struct cs_op *ops, size_t n, size_t i)
+{
+    int producer = steps[i].producer;
+    for (size_t hops = 0; hops < n && producer >= 0 && (size_t)producer < n; hops++) {
+        if (ops[producer].flags & CS_OP_DIVIDE)
+            return true;
+        producer = steps[producer].producer;
+    }
+    return false;
+}
+
+/* The model's figure for a division is for the worst operands. What was measured here is the most that one
+ * takes: where one waits for another's result its latency, else the distance of two that the divider can
+ * do. `between`: the distance by the model, 0 = the path isn't closed. */
+static void bound_division(struct cs_step *steps, const struct cs_op *ops, size_t n, size_t i, double between,
+                           const struct cs_machine *m)
+{
+    struct cs_step *step = &steps[i];
+    bool queues = between > 0 && !waits_for_division(steps, ops, n, i);
+    double over = queues ? between - m->divide_each_cycles : step->m - m->divide_cycles;
+    double *parts[] = {&step->port, &step->divider, &step->dependency};
+    for (unsigned k = 0; k < 3 && over > 0; k++) {
+        double part = over < *parts[k] ? over : *parts[k];
+        *parts[k] -= part;
+        step->m -= part;
+        over -= part;
+    }
+}
+
+static void bound_divisions(const struct plan *p, uint32_t path, const struct cs_machine *m)
+{
+    const struct cs_path *all = &p->paths[path];
+    double between = all->closed ? between_divisions(p->steps[path], all->ops, all->n) : 0;
+    for (size_t i = 0; i < all->n && m->divide_cycles > 0; i++)
+        if (all->ops[i].flags & CS_OP_DIVIDE)
+            bound_division(p->steps[path], all->ops, all->n, i, between, m);
+}
+
+/* A closed path that takes as long as its divisions queue for the divider takes that long because of them,
+ * wherever the core waits for retirement. */
+static void blame_divider(const struct plan *p, uint32_t path, const struct cs_machine *m)
+{
+    const struct cs_path *all = &p->paths[path];
+    struct cs_step *steps = p->steps[path];
+    double between = all->closed ? between_divisions(steps, all->ops, all->n) : 0;
+    bool queues = false;
+    for (size_t i = 0; i < all->n; i++)
+        queues |= (all->ops[i].flags & CS_OP_DIVIDE) && !waits_for_division(steps, all->ops, all->n, i);
+    if (!queues || between <= 0 || between > 1.05 * m->divide_each_cycles)
+        return;
+    for (size_t i = 0; i < all->n; i++) {
+        steps[i].divider = steps[i].m - steps[i].execution;
+        steps[i].dependency = steps[i].port = steps[i].front = 0;
+    }
+}
+
 /* Copies a path's steps to the blocks that have none yet. A path that was cut at its greatest length has no
  * steps for its last blocks: those stay without. */
 static void take_steps(struct accounting *x, const struct plan *p, uint32_t path, bool *have)
@@ -196,6 +264,10 @@ int account_paths(struct accounting *x, struct cs_error *err)
         rc = cs_fail(err, ENOMEM, "no memory for the paths of %s", a->procedure->name);
     else
         rc = cs_scheduler_run(x->scheduler, p.paths, p.n, p.steps, &a->n_generic, err);
+    for (uint32_t i = 0; rc == 0 && i < p.n; i++) {
+        bound_divisions(&p, i, &x->e->machine);
+        blame_divider(&p, i, &x->e->machine);
+    }
     for (uint32_t i = 0; rc == 0 && i < p.n; i++)
         take_steps(x, &p, i, have);
     if (rc == 0)

@@ -71,6 +71,7 @@ struct cs_branch_facts {
     bool seen;
     double executions, taken, missed; /* missed: by the best of three simulated predictors, an execution */
     double missed_raw;                /* with the guesses of a cold start */
+    double missed_most;               /* at most: an indirect branch's contexts are not counted */
     double here; /* wrong guesses a visit of this way, if all went the rarer way and this is it; else 0 */
 };
 
@@ -107,6 +108,9 @@ struct cs_stall {
      * that misses most */
     const struct cs_op *load_before;
     struct cs_memory_facts load_before_memory;
+    /* share of executions in which a load that gives its operands takes its bytes from a young store */
+    double forwarded_before;
+    double in_flight;            /* misses that the core has room for at a time hereabouts; 0 = unknown */
     struct cs_fetch_facts fetch; /* of `next`, when it begins a line that `op` doesn't end in */
     bool begins_line, begins_page;
     /* events of that kind an execution, where a profile counted them (a PMU, software page faults); else
@@ -126,6 +130,8 @@ struct cs_suspect {
     double share;     /* of the stall that is laid at its door, cycles an execution */
     uint64_t guilty;  /* offset of the instruction that causes it; 0 = this one */
     bool observed;    /* bursts or events speak for it; else only nothing clears it */
+    bool overlaps; /* misses that wait for nothing but their turn: a prefetch only helps them to overlap more
+                    */
     char reason[112];
 };
 

@@ -94,11 +94,13 @@ static double chased(const struct cs_memory_facts *f, const struct cs_memory_fac
 }
 
 /* How much of a miss the core can't hide: a chase hides nothing, a prefetcher follows equal strides,
- * independent misses overlap. Shares found on the kernels of known cause. */
-static double exposed(const struct cs_memory_facts *f, const struct cs_memory_facts *from)
+ * independent misses share the wait with those that are in flight with them. */
+static double exposed(const struct cs_stall *s, const struct cs_memory_facts *f,
+                      const struct cs_memory_facts *from)
 {
-    double chase = chased(f, from);
-    return chase + (1 - chase) * (f->steady * 0.15 + (1 - f->steady) * 0.4);
+    double chase = chased(f, from), alone = s->in_flight > 0 ? 1 / s->in_flight : 0.4;
+    double stepping = alone < 0.15 ? alone : 0.15;
+    return chase + (1 - chase) * (f->steady * stepping + (1 - f->steady) * alone);
 }
 
 static const char *pattern(const struct cs_memory_facts *f, const struct cs_memory_facts *from)
@@ -146,7 +148,8 @@ static bool d_cache(const struct cs_stall *s, const struct cs_machine *m, struct
     char size[32];
     say_bytes(size, sizeof size, f->cold_bytes > 0 ? f->cold_bytes : f->footprint_bytes);
     out->observed = true;
-    out->expected = cost * exposed(f, from) * weight;
+    out->expected = cost * exposed(s, f, from) * weight;
+    out->overlaps = chased(f, from) <= 0.5;
     out->high = cost * 1.5;
     if (may_be_further(f) && f->new_lines * m->memory_cycles > out->high)
         out->high = f->new_lines * m->memory_cycles;
@@ -181,7 +184,7 @@ static bool d_tlb(const struct cs_stall *s, const struct cs_machine *m, struct c
      * misses. */
     out->expected =
         cost *
-        (is(s->op, CS_OP_LOAD) ? 0.5 * exposed(f, s->load_before ? &s->load_before_memory : NULL) : 0.05);
+        (is(s->op, CS_OP_LOAD) ? 0.5 * exposed(s, f, s->load_before ? &s->load_before_memory : NULL) : 0.05);
     out->high = cost * 1.5;
     say(out, "%.2f new pages each time%s", f->new_pages, walks ? ", more than the TLBs hold" : "");
     return true;
@@ -333,6 +336,11 @@ static double unlearnable(double missed)
     return missed >= 0.15 ? missed : missed * (0.2 + missed / 0.1875);
 }
 
+static double most_missed(const struct cs_branch_facts *f)
+{
+    return f->missed_most > f->missed ? f->missed_most : f->missed;
+}
+
 /* A branch that three simple predictors guess can't be mispredicted by a real one. The time is lost between
  * the branch and the second instruction of the right path; the latencies that the new path exposes come soon
  * after, and are no more than what shows there. */
@@ -341,7 +349,7 @@ static bool mispredict(const struct cs_stall *s, const struct cs_machine *m, str
     const uint32_t guessed = CS_OP_BRANCH | CS_OP_INDIRECT | CS_OP_RETURN;
     const struct cs_branch_facts *f = &s->branch;
     bool near = true;
-    if (!is(s->op, guessed) || (f->seen && f->missed < 0.002)) {
+    if (!is(s->op, guessed) || (f->seen && most_missed(f) < 0.002)) {
         f = &s->before;
         if (!is(s->branch_before, guessed))
             return false;
@@ -357,16 +365,20 @@ static bool mispredict(const struct cs_stall *s, const struct cs_machine *m, str
         return true;
     }
     double missed = f->here > f->missed ? f->here : f->missed;
-    if (missed < 0.002)
+    double most = most_missed(f) > missed ? most_missed(f) : missed;
+    if (most < 0.002)
         return false;
     out->observed = true;
-    out->high = missed * 1.7 * m->mispredict_cycles[1];
-    out->expected = unlearnable(missed) * (near ? (out->guilty ? 5 : 10) : 1);
+    out->high = most * 1.7 * m->mispredict_cycles[1];
+    out->expected = unlearnable((missed + most) / 2) * (near ? (out->guilty ? 5 : 10) : 1);
     if (!near) {
         double shadow = s->branch_shadow;
         out->high = shadow < out->high ? shadow : out->high;
     }
-    say(out, "%.1f %% of its executions are unpredictable", f->missed * 100);
+    if (most > missed)
+        say(out, "%.1f to %.1f %% of its executions are unpredictable", missed * 100, most * 100);
+    else
+        say(out, "%.1f %% of its executions are unpredictable", f->missed * 100);
     return true;
 }
 
@@ -390,14 +402,14 @@ static bool lock(const struct cs_stall *s, const struct cs_machine *m, struct cs
     return true;
 }
 
-/* Divisions take longer for larger operands; the model has one figure. */
+/* Divisions take longer for larger operands; the model has one figure, which what was measured here bounds
+ * (account_paths.c). */
 static bool divider(const struct cs_stall *s, const struct cs_machine *m, struct cs_suspect *out)
 {
-    (void)m;
     if (!is(s->op, CS_OP_DIVIDE | CS_OP_FDIVIDE))
         return false;
     out->observed = true;
-    out->expected = is(s->op, CS_OP_DIVIDE) ? 10 : 4;
+    out->expected = m->divide_cycles > 0 ? 0.5 : is(s->op, CS_OP_DIVIDE) ? 10 : 4;
     out->high = is(s->op, CS_OP_DIVIDE) ? 90 : 20;
     say(out, "a division, which depends on its operands' size");
     return true;
@@ -411,6 +423,25 @@ static bool system_call(const struct cs_stall *s, const struct cs_machine *m, st
     out->observed = true;
     out->high = out->expected = rest_of(s);
     say(out, "the way into the kernel and back");
+    return true;
+}
+
+/* The model knows registers only. A value that is stored and loaded again soon passes through the store
+ * buffer, which takes longer than a hit, and the load waits for whoever makes it: chains through memory, as
+ * an interpreter's through the variables of its program. Cleared where bursts saw no load take its bytes from
+ * one of the 48 youngest stores. */
+static bool memory_chain(const struct cs_stall *s, const struct cs_machine *m, struct cs_suspect *out)
+{
+    double cost = m->forward_cycles > 0 ? m->forward_cycles : 7;
+    double own = is(s->op, CS_OP_LOAD) && s->memory.seen ? s->memory.forwarded : 0;
+    double rate = own > s->forwarded_before ? own : s->forwarded_before;
+    if (rate < 0.05)
+        return false;
+    out->observed = true;
+    out->expected = rate * 0.1 * cost;
+    out->high = rate * cost * (own >= s->forwarded_before ? 1.5 : 0.75);
+    say(out, "%.0f %% of its %s pass through memory from a store just before", rate * 100,
+        own >= s->forwarded_before ? "loads" : "operands");
     return true;
 }
 
@@ -482,6 +513,7 @@ const struct culprit_rule culprit_rules[] = {
     {CS_CAUSE_LOCK, lock, false},
     {CS_CAUSE_DIVIDER, divider, false},
     {CS_CAUSE_SYSCALL, system_call, false},
+    {CS_CAUSE_DEPENDENCY, memory_chain, false},
     {CS_CAUSE_DEPENDENCY, chain_slack, false},
     {CS_CAUSE_PORT, port_slack, false},
     {CS_CAUSE_DENORMAL, denormal, true},

@@ -61,7 +61,10 @@ struct cs_machine {
     /* Load to use of a chase through so many bytes, the middle of many turns: what a program feels where
      * others share the outer levels, which the shortest turns don't show. 0 = not measured. */
     double ladder_cycles[CS_LADDER_STEPS];
-    double lock_cycles;          /* of a locked addition to a line at hand; 0 = not measured */
+    double lock_cycles;    /* of a locked addition to a line at hand; 0 = not measured */
+    double forward_cycles; /* from a store to a load of the same bytes, and through; 0 = not measured */
+    /* 64-bit divisions of wide numbers: one waiting for the other, each by itself; 0 = not measured */
+    double divide_cycles, divide_each_cycles;
     double walk_cycles;          /* added by a miss of the last-level TLB whose page table is cached */
     uint32_t dtlb_entries;       /* first level, small pages */
     uint32_t stlb_entries;       /* last level, shared or data */

@@ -145,6 +145,63 @@ static double lock_ns(void)
     return best;
 }
 
+static double cycles_a_turn(void (*thousand)(void *), void *argument, double hz)
+{
+    double best = 1e18;
+    for (int t = 0; t < 10; t++) {
+        struct timespec a, b;
+        clock_gettime(CLOCK_MONOTONIC_RAW, &a);
+        thousand(argument);
+        clock_gettime(CLOCK_MONOTONIC_RAW, &b);
+        double ns = elapsed_ns(&a, &b) / 1000;
+        best = ns < best ? ns : best;
+    }
+    return best * hz / 1e9;
+}
+
+/* A value that goes through memory and back each turn. Which of two stores the load meets is chance: some
+ * cores learn a pair of store and load that always belong together and pass the value at once. */
+static void forward_thousand(void *argument)
+{
+    volatile uint64_t *words = argument;
+    uint64_t x = 1, random = 1;
+    for (unsigned i = 0; i < 1000; i++) {
+        random = random * UINT64_C(6364136223846793005) + 1442695040888963407;
+        words[0] = x;
+        words[1] = x;
+        x = words[random >> 63];
+    }
+    words[2] = x;
+}
+
+/* argument: divisor, then where the result goes. The quotient has some 54 bits. */
+static void divide_thousand(void *argument)
+{
+    volatile uint64_t *words = argument;
+    uint64_t x = 1, by = words[0];
+    for (unsigned i = 0; i < 1000; i++)
+        x = (x | UINT64_C(0x8000000000000000)) / by;
+    words[1] = x;
+}
+
+static void divide_each_thousand(void *argument)
+{
+    volatile uint64_t *words = argument;
+    uint64_t sum = 0, by = words[0], first = words[2];
+    for (unsigned i = 0; i < 1000; i++)
+        sum ^= (first + i) / by;
+    words[1] = sum;
+}
+
+static void measure_core(struct cs_machine *m)
+{
+    _Alignas(64) uint64_t words[8] = {0}, numbers[3] = {1021, 0, UINT64_C(0x8123456789abcdef)};
+    m->lock_cycles = lock_ns() * m->core_hz / 1e9;
+    m->forward_cycles = cycles_a_turn(forward_thousand, words, m->core_hz);
+    m->divide_cycles = cycles_a_turn(divide_thousand, numbers, m->core_hz);
+    m->divide_each_cycles = cycles_a_turn(divide_each_thousand, numbers, m->core_hz);
+}
+
 static int measure_once(struct cs_machine *m, bool with_ladder, struct cs_error *err)
 {
     struct cs_clock clock;
@@ -153,7 +210,7 @@ static int measure_once(struct cs_machine *m, bool with_ladder, struct cs_error 
         return rc;
     m->core_hz = clock.core_hz;
     m->tsc_hz = clock.tsc_hz;
-    m->lock_cycles = lock_ns() * m->core_hz / 1e9;
+    measure_core(m);
     const uint64_t most = 64 << 20, huge = 2 << 20;
     size_t n_order = most / m->line_bytes;
     char *area = mmap(NULL, most + huge, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -227,6 +284,9 @@ int cs_machine_measure(struct cs_machine *m, struct cs_error *err)
     m->l3.latency_cycles = lesser(again.l3.latency_cycles, m->l3.latency_cycles);
     m->memory_cycles = lesser(again.memory_cycles, m->memory_cycles);
     m->walk_cycles = lesser(again.walk_cycles, m->walk_cycles);
+    m->forward_cycles = lesser(again.forward_cycles, m->forward_cycles);
+    m->divide_cycles = lesser(again.divide_cycles, m->divide_cycles);
+    m->divide_each_cycles = lesser(again.divide_each_cycles, m->divide_each_cycles);
     m->core_hz = again.core_hz > m->core_hz ? again.core_hz : m->core_hz;
     return 0;
 }

@@ -433,6 +433,10 @@ struct cs_branch_facts cs_testimony_branch(const struct cs_testimony *e, uint64_
     f.executions = n;
     f.taken = (double)row[CS_BRANCH_TAKEN] / n;
     f.missed = missed > 0 ? missed / n : 0;
+    /* That allowance is for one direction. A jump with many targets has as many guesses to learn as contexts,
+     * which nobody counted: between none of them and all were the burst's beginning. */
+    bool indirect = row[CS_BRANCH_KIND] == 1 || row[CS_BRANCH_KIND] == 2;
+    f.missed_most = indirect && f.missed_raw > f.missed ? f.missed_raw : f.missed;
     return f;
 }
 

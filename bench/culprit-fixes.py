@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Removing a blamed cause removes the blamed time: programs of bench/fixes, the share of the hot procedure that `calc` blames on
-its first culprit against the time that the suggested change really saves. The value is the median difference, in points."""
+its first culprit, what it says the usual remedy takes away of that, and the time that the change really saves. The value is the
+median difference between said and saved, in points; that between blamed and saved is in the detail."""
 import json
 import os
 import re
@@ -28,7 +29,7 @@ def ns_a_visit(program, variant):
 
 
 rows = []
-print(f"{'program':10} {'named':13} {'blamed':>7} {'bounds':>12} {'saved':>7}  change", file=sys.stderr)
+print(f"{'program':10} {'named':13} {'blamed':>7} {'bounds':>12} {'said':>7} {'saved':>7}  change", file=sys.stderr)
 for line in list(open("bench/fixes/fixes.txt")):
     if not line.strip() or line.startswith("#"):
         continue
@@ -51,12 +52,14 @@ for line in list(open("bench/fixes/fixes.txt")):
     dynamic, static = summary["dynamic"][cause], summary["static"][cause]
     row = {"program": name, "named": cause, "expected": expected, "blamed": round(dynamic["share"] + static, 1),
            "low": round(dynamic["low"] + static, 1), "high": round(min(100, dynamic["high"] + static), 1),
-           "saved": round(100 * (1 - fast / slow), 1), "faster": round(slow / fast, 2), "before_ns": round(slow, 2), "after_ns": round(fast, 2),
+           "said": round(charge["saves"], 1), "saved": round(100 * (1 - fast / slow), 1), "faster": round(slow / fast, 2), "before_ns": round(slow, 2), "after_ns": round(fast, 2),
            "change": change, "sentence": result["sentence"]}
     rows.append(row)
-    print(f"{name:10} {cause:13} {row['blamed']:6.1f}% {row['low']:5.1f}-{row['high']:5.1f}% {row['saved']:6.1f}%  "
+    print(f"{name:10} {cause:13} {row['blamed']:6.1f}% {row['low']:5.1f}-{row['high']:5.1f}% {row['said']:6.1f}% {row['saved']:6.1f}%  "
           f"{change} (x{row['faster']})", file=sys.stderr)
-off = [abs(r["blamed"] - r["saved"]) for r in rows]
+off = [abs(r["said"] - r["saved"]) for r in rows]
+blamed_off = [abs(r["blamed"] - r["saved"]) for r in rows]
 print(json.dumps({"name": "culprit-fixes", "value": round(statistics.median(off), 1) if off else None, "unit": "points", "target": 20,
                   "noise": 5, "detail": {"right cause": sum(r["named"] == r["expected"] for r in rows), "programs": len(rows),
-                                         "worst": round(max(off), 1) if off else None, "rows": rows}}))
+                                         "worst": round(max(off), 1) if off else None,
+                                         "blamed against saved": round(statistics.median(blamed_off), 1) if off else None, "rows": rows}}))

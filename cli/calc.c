@@ -179,14 +179,16 @@ static void print_tail(struct output *out, const struct subject *s)
     if (worst.low < 0.7 * worst.share && worst.cause < CS_N_CAUSES)
         output_line(out, "(between %.1f and %.1f %%: other suspects remain)", 100 * worst.low,
                     100 * (worst.high < 1 ? worst.high : 1));
+    double saves = charge_saves(&worst, &s->evidence->machine);
     if (advice)
-        output_line(out, "What usually helps: %s.", advice);
+        output_line(out, "What usually helps: %s. It would take some %.0f %% of the time away.", advice,
+                    100 * saves);
     output_set(out, "sentence", json_text(sentence));
     output_set(out, "charge",
-               json_pack("{s:s, s:I, s:f, s:f, s:f}", "cause",
+               json_pack("{s:s, s:I, s:f, s:f, s:f, s:f}", "cause",
                          worst.cause < CS_N_CAUSES ? cs_cause_names[worst.cause].name : "none", "guilty",
                          (json_int_t)worst.guilty, "share", 100 * worst.share, "low", 100 * worst.low, "high",
-                         100 * worst.high));
+                         100 * worst.high, "saves", 100 * saves));
     output_set(out, "advice", advice ? json_string(advice) : json_null());
 }
 

@@ -24,7 +24,7 @@ struct charge {
     uint64_t stalled, guilty; /* offsets */
     double share;             /* of the procedure's samples */
     double low, high, heaviest;
-    bool observed;
+    bool observed, overlaps; /* as in struct cs_suspect */
     bool spread; /* share, low, high are the cause's in the whole procedure; the place is its worst */
     const char *reason;
 };
@@ -34,6 +34,8 @@ struct charge worst_charge(const struct cs_account *account);
 void charge_sentence(const struct charge *charge, struct cs_code *code, char *text, size_t size);
 /* What usually helps; NULL when there is nothing to say. */
 const char *charge_advice(enum cs_cause cause);
+/* The share of the procedure's time that this usually takes away: blame less what the remedy itself costs. */
+double charge_saves(const struct charge *charge, const struct cs_machine *machine);
 
 void listing_print(struct output *out, const struct cs_account *account, struct cs_code *code, bool source,
                    bool all);

@@ -335,6 +335,54 @@ static void what_indices_point_to_overlaps_and_a_chase_does_not(void **state)
     assert_true(gathered < 0.6 * chased);
 }
 
+static void misses_in_flight_together_share_their_wait(void **state)
+{
+    (void)state;
+    struct cs_machine m = machine();
+    struct cs_stall s;
+    cs_stall_init(&s, &load);
+    s.bursts = true;
+    s.memory = chase(256 << 20);
+    s.memory.pointer = 0;
+    double alone, together, most;
+    s.in_flight = 1;
+    cs_culprit_expect(&s, &m, &alone, &most);
+    s.in_flight = 8;
+    cs_culprit_expect(&s, &m, &together, &most);
+    assert_true(together > alone / 9 && together < alone / 7);
+    s.memory.pointer = 1; /* of a list each waits for the one before */
+    cs_culprit_expect(&s, &m, &together, &most);
+    assert_true(together > 0.9 * alone);
+}
+
+static void a_load_that_takes_its_bytes_from_a_young_store_is_in_a_chain_through_memory(void **state)
+{
+    (void)state;
+    struct cs_stall s = {.op = &load, .cycles = 8, .m = 0, .bursts = true, .memory = {.seen = true}};
+    assert_true(judge(&s).unexplained > 7.9);
+    s.memory.forwarded = 1;
+    struct cs_verdict v = judge(&s);
+    const struct cs_suspect *chain = find(&v, CS_CAUSE_DEPENDENCY);
+    assert_true(chain && chain->observed && chain->share > 7.9);
+    s.cycles = 100; /* more than a store and a load can take */
+    v = judge(&s);
+    chain = find(&v, CS_CAUSE_DEPENDENCY);
+    assert_true(chain && chain->share < 15 && v.unexplained > 85);
+}
+
+static void the_contexts_of_a_jump_with_many_targets_are_between_learnt_and_not(void **state)
+{
+    (void)state;
+    struct cs_stall s = {.op = &branch, .cycles = 3, .m = 0, .bursts = true};
+    s.branch = (struct cs_branch_facts){.seen = true, .executions = 20000, .missed = 0, .missed_most = 0};
+    struct cs_verdict v = judge(&s);
+    assert_null(find(&v, CS_CAUSE_MISPREDICT)); /* all guessed */
+    s.branch.missed_most = 0.05;
+    v = judge(&s);
+    const struct cs_suspect *p = find(&v, CS_CAUSE_MISPREDICT);
+    assert_true(p && p->high > 1 && p->high < 3 && p->expected < 0.5);
+}
+
 static void use_of_few_lines_does_not_hide_those_seldom_used(void **state)
 {
     (void)state;
@@ -429,7 +477,7 @@ static void verdicts_keep_their_invariants(void **state)
         s.next_memory = s.memory;
         s.missing_store = rand() % 2 ? &store : NULL;
         s.missing_store_memory = s.memory;
-        s.branch = (struct cs_branch_facts){rand() % 2, 10, DRAW(), DRAW(), DRAW(), DRAW()};
+        s.branch = (struct cs_branch_facts){rand() % 2, 10, DRAW(), DRAW(), DRAW(), DRAW(), DRAW()};
         s.fetch = (struct cs_fetch_facts){rand() % 2, DRAW(), DRAW()};
         struct cs_verdict v = judge(&s);
         double share = 0, low = 0;
@@ -466,6 +514,9 @@ int main(void)
         cmocka_unit_test(page_faults_are_named_where_they_were_counted),
         cmocka_unit_test(a_little_more_than_the_model_is_the_models_and_much_more_is_not),
         cmocka_unit_test(what_indices_point_to_overlaps_and_a_chase_does_not),
+        cmocka_unit_test(misses_in_flight_together_share_their_wait),
+        cmocka_unit_test(a_load_that_takes_its_bytes_from_a_young_store_is_in_a_chain_through_memory),
+        cmocka_unit_test(the_contexts_of_a_jump_with_many_targets_are_between_learnt_and_not),
         cmocka_unit_test(use_of_few_lines_does_not_hide_those_seldom_used),
         cmocka_unit_test(a_prefetch_is_never_cleared_of_waiting_for_memory),
         cmocka_unit_test(arithmetic_that_waits_for_a_missing_load_is_not_called_denormal),
