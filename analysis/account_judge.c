@@ -7,7 +7,7 @@
 
 /* REORDER: what a core of these years holds between dispatch and retirement, at least (SDM, SOG: 224 to 512).
  * FLIGHT: lines that it fetches at a time (10 to 24 buffers, of which the outer levels rarely fill more). */
-enum { WINDOW = 64, NEAR_INSNS = 12, SHADOW_INSNS = 32, REORDER = 256, FLIGHT = 8 };
+enum { WINDOW = 64, NEAR_INSNS = 12, SHADOW_INSNS = 32, REORDER = 256, FLIGHT = 12 };
 
 /* Walks backwards along the most frequent way; returns CS_CFG_EXIT at its end. */
 static uint32_t before(const struct accounting *x, uint32_t i)

@@ -9,6 +9,7 @@
 
 /* Rates below this are the noise of burst starts: a thousandth of a miss to memory is a third of a cycle. */
 #define NEGLIGIBLE 0.001
+#define WALKERS 4 /* page walks at a time (SDM: 2 to 4, SOG: 6, fewer where they are nested) */
 
 __attribute__((format(printf, 2, 3))) static void say(struct cs_suspect *out, const char *format, ...)
 {
@@ -103,6 +104,13 @@ static double exposed(const struct cs_stall *s, const struct cs_memory_facts *f,
     return chase + (1 - chase) * (f->steady * stepping + (1 - f->steady) * alone);
 }
 
+/* The same of stores: their lines are asked for as soon as they have retired, so many at a time as elsewhere.
+ */
+static double stores_wait(const struct cs_stall *s)
+{
+    return s->in_flight > 2 ? 2 / s->in_flight : 1;
+}
+
 static const char *pattern(const struct cs_memory_facts *f, const struct cs_memory_facts *from)
 {
     return chased(f, from) > 0.5 ? "chases pointers"
@@ -181,10 +189,12 @@ static bool d_tlb(const struct cs_stall *s, const struct cs_machine *m, struct c
     double cost = f->new_pages * (walks ? (1 - resident) * m->walk_cycles + resident * 7 : 7);
     out->observed = true;
     /* One load a page misses the TLB and little else; many loads a page share the walk with the lines'
-     * misses. */
-    out->expected =
-        cost *
-        (is(s->op, CS_OP_LOAD) ? 0.5 * exposed(s, f, s->load_before ? &s->load_before_memory : NULL) : 0.05);
+     * misses, as stores do. */
+    const struct cs_memory_facts *from = s->load_before ? &s->load_before_memory : NULL;
+    double together = exposed(s, f, from);
+    if (together < 1.0 / WALKERS)
+        together = 1.0 / WALKERS;
+    out->expected = cost * (is(s->op, CS_OP_LOAD) ? 0.5 * together : 0.05 * stores_wait(s));
     out->high = cost * 1.5;
     say(out, "%.2f new pages each time%s", f->new_pages, walks ? ", more than the TLBs hold" : "");
     return true;
@@ -217,7 +227,7 @@ static bool store_buffer(const struct cs_stall *s, const struct cs_machine *m, s
     bool near = is(s->op, CS_OP_STORE) || is(s->next, CS_OP_STORE);
     out->guilty = store->offset;
     out->observed = true;
-    out->expected = cost * (near ? 0.1 : 0.02) * (1 - 0.7 * f->steady);
+    out->expected = cost * stores_wait(s) * (near ? 0.1 : 0.01) * (1 - 0.7 * f->steady);
     out->high = may_be_further(f) ? f->new_lines * m->memory_cycles : cost;
     say(out, "stores to %s (%s), %.2f new lines each time", f->footprint_bytes > 0 ? size : "new lines",
         level.name, f->new_lines);
