@@ -72,7 +72,7 @@ bool flows_recall(const char *store, uint64_t key, struct cs_transfers *t)
     int fd = key ? open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC) : -1;
     if (fd < 0)
         return false;
-    struct row *rows = malloc((t->n + 1) * sizeof *rows);
+    struct row *rows = calloc(t->n + 1, sizeof *rows);
     bool good = rows && read_all(fd, &head, sizeof head) && head.magic == MAGIC && head.key == key &&
                 head.n == t->n && fstat(fd, &st) == 0 &&
                 (uint64_t)st.st_size == sizeof head + t->n * sizeof *rows &&
