@@ -195,7 +195,7 @@ static void print_methods(struct output *out)
         {.key = "edges_10", .head = "10 %", .kind = COLUMN_SHARE},
         {.key = "edges_15", .head = "15 %", .kind = COLUMN_SHARE},
         {.key = "program_edges_10", .head = "program 10 %", .kind = COLUMN_SHARE},
-        {.key = "what", .head = "what it takes for true", .elastic = true},
+        {.key = "what", .head = "what it takes for true", .elastic = true, .wraps = true},
     };
     struct sheet *sheet = output_sheet(out, "methods", columns, sizeof columns / sizeof *columns);
     for (size_t i = 0; i < N_SCORES; i++) {
@@ -275,7 +275,7 @@ static void print_worst(struct output *out, const struct score *s)
         {.key = "bad", .head = "off by > 15 %", .kind = COLUMN_COUNT},
         {.key = "observed", .head = "transfers seen", .kind = COLUMN_COUNT},
         {.key = "procedure", .head = "procedure", .elastic = true},
-        {.key = "reason", .head = "reason", .elastic = true},
+        {.key = "reason", .head = "reason", .elastic = true, .wraps = true},
     };
     char name[512];
     qsort(s->procedures, s->n_procedures, sizeof *s->procedures, worst_first);

@@ -52,8 +52,8 @@ static int print_text(const struct parsed *args, struct view *v)
         {.key = "frequency", .head = "frequency", .kind = COLUMN_NUMBER, .digits = 1},
         {.key = "confidence", .head = "confidence"},
         {.key = "class", .head = "class", .kind = COLUMN_COUNT},
-        {.key = "line", .head = "source line", .elastic = true},
-        {.key = "successors", .head = "goes to", .elastic = true},
+        {.key = "line", .head = "source line", .elastic = true, .keep_end = true},
+        {.key = "successors", .head = "goes to", .elastic = true, .wraps = true},
     };
     const struct cs_cfg *cfg = v->cfg;
     struct cs_classes classes;

@@ -19,7 +19,7 @@ static const struct column *columns_for(const struct comparison *c, bool lines)
         {.key = "ratio", .head = "B / A", .kind = COLUMN_NUMBER},
         {.key = "significant", .head = "real?", .kind = COLUMN_TEXT},
         {.key = "procedure", .head = "procedure", .kind = COLUMN_TEXT, .elastic = true},
-        {.key = "line", .head = NULL, .kind = COLUMN_TEXT, .elastic = true},
+        {.key = "line", .head = NULL, .kind = COLUMN_TEXT, .elastic = true, .keep_end = true},
         {.key = "image", .head = "image", .kind = COLUMN_TEXT, .elastic = true},
         {.key = "samples_a", .kind = COLUMN_NUMBER},
         {.key = "samples_b", .kind = COLUMN_NUMBER},

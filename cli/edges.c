@@ -69,14 +69,14 @@ static int print_edges(const struct parsed *args, struct image_evidence *ev, con
 {
     static const struct column columns[] = {
         {.key = "frequency", .head = "frequency", .kind = COLUMN_NUMBER, .digits = 1},
-        {.key = "percent_of_source", .head = "of its block %", .kind = COLUMN_SHARE},
-        {.key = "error_percent", .head = "± %", .kind = COLUMN_NUMBER, .digits = 1},
+        {.key = "percent_of_source", .head = "of its block %", .kind = COLUMN_SHARE, .spare = true},
+        {.key = "error_percent", .head = "± %", .kind = COLUMN_NUMBER, .digits = 1, .spare = true},
         {.key = "confidence", .head = "confidence"},
         {.key = "seen", .head = "seen", .kind = COLUMN_COUNT},
         {.key = "from", .head = "from", .kind = COLUMN_HEX},
-        {.key = "from_line", .head = "", .elastic = true},
+        {.key = "from_line", .head = "", .elastic = true, .keep_end = true},
         {.key = "to", .head = "to", .kind = COLUMN_HEX},
-        {.key = "to_line", .head = "", .elastic = true},
+        {.key = "to_line", .head = "", .elastic = true, .keep_end = true},
         {.key = "kind", .head = "how"},
     };
     char name[512];

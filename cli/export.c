@@ -107,16 +107,16 @@ const struct command command_export = {
     "export",
     "[--to clickhouse URL]",
     "profiles of a store in the formats of other tools",
-    "pprof       gzip'd profile.proto with mappings, build-ids, lines and inlined frames: go tool pprof, "
+    "  pprof       gzip'd profile.proto with mappings, build-ids, lines and inlined frames: go tool pprof, "
     "Grafana\n"
-    "folded      one line a stack: flamegraph.pl, inferno\n"
-    "speedscope  speedscope.app\n"
-    "firefox     profiler.firefox.com\n"
-    "trace       an observer's log, given by --log, as a time line: ui.perfetto.dev, chrome://tracing\n"
-    "llvm        LLVM sample profile (text) for clang -fprofile-sample-use\n"
-    "gcov        AutoFDO profile for gcc -fauto-profile (gcov11: for GCC up to 11, and dump_gcov)\n"
-    "bolt        fdata for llvm-bolt -data; choose the executable with --image\n"
-    "csv, json   every row of every profile, with procedure, file and line\n"
+    "  folded      one line a stack: flamegraph.pl, inferno\n"
+    "  speedscope  speedscope.app\n"
+    "  firefox     profiler.firefox.com\n"
+    "  trace       an observer's log, given by --log, as a time line: ui.perfetto.dev, chrome://tracing\n"
+    "  llvm        LLVM sample profile (text) for clang -fprofile-sample-use\n"
+    "  gcov        AutoFDO profile for gcc -fauto-profile (gcov11: for GCC up to 11, and dump_gcov)\n"
+    "  bolt        fdata for llvm-bolt -data; choose the executable with --image\n"
+    "  csv, json   every row of every profile, with procedure, file and line\n"
     "With --to clickhouse URL, all samples that are new since the last time go to a ClickHouse server, each "
     "once,\n"
     "whatever fails on the way; see fleet. URL: http[s]://[USER[:PASSWORD]@]HOST[:8123][/DATABASE].",

@@ -60,9 +60,9 @@ static void against(struct output *out, const struct observed *o, unsigned b)
 
 static const struct column period_columns[] = {
     {.key = "subsample", .head = "every", .kind = COLUMN_COUNT},
-    {.key = "period_cycles", .head = "period, cycles", .kind = COLUMN_NUMBER, .digits = -1},
+    {.key = "period_cycles", .head = "cycles", .kind = COLUMN_NUMBER, .digits = -1},
     {.key = "intervals", .head = "kept", .kind = COLUMN_COUNT},
-    {.key = "kept_percent", .head = "%", .kind = COLUMN_SHARE},
+    {.key = "kept_percent", .head = "%", .kind = COLUMN_SHARE, .spare = true},
     {.key = "mean", .head = "mean", .kind = COLUMN_NUMBER, .digits = 3},
     {.key = "deviation", .head = "deviation", .kind = COLUMN_NUMBER, .digits = 3},
     {.key = "p1", .head = "1 %", .kind = COLUMN_NUMBER, .digits = 3},

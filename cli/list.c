@@ -12,7 +12,8 @@
 #define CONTEXT 3 /* lines shown around one with samples */
 #define TOP_LINES 10
 
-#define N_COLUMNS 7
+#define LINE_COLUMNS 6
+#define INSN_COLUMNS 7
 
 struct listing {
     struct profile profile;
@@ -21,13 +22,12 @@ struct listing {
     struct annotation a;
     const struct profile_row *row; /* NULL: a file */
     struct executions e;
-    struct column line_columns[N_COLUMNS], insn_columns[N_COLUMNS];
+    struct column line_columns[LINE_COLUMNS], insn_columns[INSN_COLUMNS];
 };
 
 static const struct column line_columns[] = {
     {.key = "samples", .head = "samples", .kind = COLUMN_COUNT},
     {.key = "percent", .head = "%", .kind = COLUMN_SHARE},
-    {.key = "observed", .head = NULL, .kind = COLUMN_COUNT},
     {.key = "executions", .head = "executions", .kind = COLUMN_NUMBER, .digits = -1},
     {.key = "confidence", .head = "sure", .kind = COLUMN_TEXT},
     {.key = "line", .head = "line", .kind = COLUMN_COUNT},
@@ -89,7 +89,6 @@ static void line_row(struct sheet *sheet, const struct listing *l, unsigned line
     const struct annotation *a = &l->a;
     const struct annotated_line *at = line < a->n_line ? &a->line[line] : NULL;
     counts(sheet, a, at ? at->samples : NULL, l->profile.main_event, at && at->code);
-    sheet_none(sheet);
     times(sheet, l, at ? &l->e.line[line] : &(struct execution){.times = (double)NAN});
     sheet_count(sheet, line);
     sheet_text(sheet, source_line(&a->source, line));
@@ -107,7 +106,7 @@ static bool near_samples(const struct annotation *a, unsigned line, unsigned con
 static void list_lines(struct output *out, const struct listing *l, bool whole)
 {
     const struct annotation *a = &l->a;
-    struct sheet *sheet = output_sheet(out, "lines", l->line_columns, N_COLUMNS);
+    struct sheet *sheet = output_sheet(out, "lines", l->line_columns, LINE_COLUMNS);
     unsigned first = a->name ? (a->first > 2 ? a->first - 2 : 1) : 1;
     unsigned last = a->name || a->last > a->source.n_lines ? a->last : (unsigned)a->source.n_lines;
     bool skipped = false;
@@ -117,7 +116,7 @@ static void list_lines(struct output *out, const struct listing *l, bool whole)
             continue;
         }
         if (skipped && output_form(out) == OUTPUT_TEXT) {
-            for (int k = 0; k < N_COLUMNS - 1; k++)
+            for (int k = 0; k < LINE_COLUMNS - 1; k++)
                 sheet_none(sheet);
             sheet_text(sheet, "...");
         }
@@ -129,7 +128,7 @@ static void list_lines(struct output *out, const struct listing *l, bool whole)
 static void list_instructions(struct output *out, const struct listing *l, bool whole)
 {
     const struct annotation *a = &l->a;
-    struct sheet *sheet = output_sheet(out, "instructions", l->insn_columns, N_COLUMNS);
+    struct sheet *sheet = output_sheet(out, "instructions", l->insn_columns, INSN_COLUMNS);
     size_t last_shown = SIZE_MAX;
     for (size_t i = 0; i < a->n_insns; i++) {
         bool close = whole || output_form(out) != OUTPUT_TEXT;
@@ -138,7 +137,7 @@ static void list_instructions(struct output *out, const struct listing *l, bool 
         if (!close)
             continue;
         if (last_shown != SIZE_MAX && last_shown + 1 != i && output_form(out) == OUTPUT_TEXT) {
-            for (int k = 0; k < N_COLUMNS - 1; k++)
+            for (int k = 0; k < INSN_COLUMNS - 1; k++)
                 sheet_none(sheet);
             sheet_text(sheet, "...");
         }
@@ -186,7 +185,7 @@ static void summarise(struct output *out, const struct listing *l)
         return;
     qsort(top, n_top, sizeof *top, by_samples);
     output_line(out, "\ntop lines");
-    struct sheet *sheet = output_sheet(out, "top_lines", l->line_columns, N_COLUMNS);
+    struct sheet *sheet = output_sheet(out, "top_lines", l->line_columns, LINE_COLUMNS);
     for (size_t i = 0; i < n_top && i < TOP_LINES; i++)
         line_row(sheet, l, top[i].line);
     free(top);
@@ -226,8 +225,8 @@ static int report(const struct parsed *args, struct listing *l)
     output_set(out, "event", json_string(event));
     bool whole = option_given(args, "whole"),
          lines = a->source.n_lines > 0 && !option_given(args, "instructions");
-    choose_columns(l, line_columns, l->line_columns, N_COLUMNS);
-    choose_columns(l, insn_columns, l->insn_columns, N_COLUMNS);
+    choose_columns(l, line_columns, l->line_columns, LINE_COLUMNS);
+    choose_columns(l, insn_columns, l->insn_columns, INSN_COLUMNS);
     if (*a->trouble)
         output_note(out, "%s", a->trouble);
     else if (!a->file)

@@ -2,10 +2,13 @@
 /* main: finds the subcommand, prints help. */
 #include "cli/generate.h"
 #include "cli/parsed.h"
+#include "cli/wrap.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
+
+#define HELP_COLUMNS 80
 
 static void print_options(const struct option_entry *entries)
 {
@@ -14,16 +17,25 @@ static void print_options(const struct option_entry *entries)
         snprintf(left, sizeof left, "%c%c%s--%s%s%s", entries->letter ? '-' : ' ',
                  entries->letter ? entries->letter : ' ', entries->letter ? ", " : "  ", entries->name,
                  entries->argument ? " " : "", entries->argument ? entries->argument : "");
-        printf("  %-28s %s\n", left, entries->help);
+        printf("  %-26s ", left);
+        unsigned at = text_width(left) > 26 ? text_width(left) + 3 : 29;
+        text_wrap(stdout, entries->help, HELP_COLUMNS, at, 29);
+        putchar('\n');
     }
 }
 
 static void print_command_help(const struct command *c)
 {
-    printf("usage: cyclescope %s [OPTION...]%s%s\n\n%s\n", c->name, *c->operands ? " " : "", c->operands,
-           c->summary);
-    if (c->details)
-        printf("\n%s\n", c->details);
+    char usage[512];
+    snprintf(usage, sizeof usage, "usage: cyclescope %s [OPTION...]%s%s", c->name, *c->operands ? " " : "",
+             c->operands);
+    text_wrap(stdout, usage, HELP_COLUMNS, 0, 7);
+    printf("\n\n");
+    text_flow(stdout, c->summary, HELP_COLUMNS);
+    if (c->details) {
+        putchar('\n');
+        text_flow(stdout, c->details, HELP_COLUMNS);
+    }
     printf("\noptions:\n");
     print_options(c->options);
     print_options(common_options);
@@ -34,9 +46,12 @@ static void print_help(void)
     printf("cyclescope %s: a performance microscope for Linux\n\n"
            "usage: cyclescope SUBCOMMAND [OPTION...] [OPERAND...]\n\n",
            CS_VERSION);
-    for (const struct command *const *c = commands; *c; c++)
-        printf("  %-10s %s\n", (*c)->name, (*c)->summary);
-    printf("\n`cyclescope SUBCOMMAND --help` tells the rest. New here? `cyclescope doctor` first.\n");
+    for (const struct command *const *c = commands; *c; c++) {
+        printf("  %-10s ", (*c)->name);
+        text_wrap(stdout, (*c)->summary, HELP_COLUMNS, 13, 13);
+        putchar('\n');
+    }
+    printf("\n`cyclescope SUBCOMMAND --help` tells the rest. New here? Run `cyclescope doctor`\n");
 }
 
 int main(int argc, char **argv)

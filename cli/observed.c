@@ -92,7 +92,7 @@ void observed_filtering(struct output *out, const struct observed *o)
         {.key = "intervals", .head = "number", .kind = COLUMN_COUNT},
         {.key = "percent", .head = "%", .kind = COLUMN_SHARE},
         {.key = "cycles", .head = "cycles", .kind = COLUMN_COUNT},
-        {.key = "meaning", .head = "because", .kind = COLUMN_TEXT, .elastic = true},
+        {.key = "meaning", .head = "because", .kind = COLUMN_TEXT, .elastic = true, .wraps = true},
     };
     const struct cs_dte_tally *tally = &o->sink->tally;
     double all = (double)cs_dte_tally_intervals(tally);

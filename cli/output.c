@@ -2,6 +2,7 @@
 /* The document that a subcommand fills and that is written once, when it is whole. */
 #include "cli/output.h"
 #include "cli/sheet.h"
+#include "cli/wrap.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -120,49 +121,54 @@ void output_drop(struct output *out)
     free(out);
 }
 
-/* Breaks at blanks so that no line is wider than `width`, where the words allow. Returns the number of lines.
- */
-static size_t print_wrapped(const char *text, FILE *to, unsigned width)
+/* Where a line goes on: below what stands behind its last gap of two blanks in the left half, as in a table;
+ * else two columns further in than an indented line began. */
+static unsigned hanging(const char *line, unsigned width)
 {
-    size_t lines = 1;
-    unsigned at = 0;
-    char *clean = text_clean(text);
-    for (const char *p = clean; *p;) {
-        size_t word = strcspn(p, " ");
-        char *copy = need(strndup(p, word));
-        unsigned wide = text_width(copy);
-        if (at && at + 1 + wide > width) {
-            fputc('\n', to);
-            lines++;
-            at = 0;
-        }
-        at += (unsigned)fprintf(to, "%s", at ? " " : "");
-        fputs(copy, to);
-        free(copy);
-        at += wide;
-        p += word + (p[word] == ' ');
+    unsigned indent = (unsigned)strspn(line, " ");
+    unsigned found = indent ? indent + 2 : 0;
+    for (const char *p = line + indent; (p = strstr(p, "  ")) != NULL;) {
+        p += strspn(p, " ");
+        char *before = need(strndup(line, (size_t)(p - line)));
+        unsigned at = text_width(before);
+        free(before);
+        if (at > width / 2)
+            break;
+        found = at;
     }
-    free(clean);
-    fputc('\n', to);
-    return lines;
+    return found;
 }
 
 /* A line may hold colours of ours (ESC [), so it isn't cleaned here: callers clean names (text_clean). */
+static size_t print_lines(const char *text, FILE *to, unsigned width)
+{
+    size_t lines = 0;
+    for (;; text++) {
+        size_t n = strcspn(text, "\n");
+        char *line = need(strndup(text, n));
+        lines += text_wrap(to, line, width, 0, hanging(line, width));
+        fputc('\n', to);
+        free(line);
+        if (!*(text += n))
+            return lines;
+    }
+}
+
 static size_t print_text(const struct output *out, FILE *to)
 {
-    bool terminal = isatty(STDOUT_FILENO), colour = colour_wanted();
+    bool colour = colour_wanted();
+    unsigned width = isatty(STDOUT_FILENO) ? terminal_columns() : 0;
     size_t lines = 0;
     for (size_t i = 0; i < out->n_items; i++) {
-        if (out->items[i].sheet) {
-            lines += sheet_print_text(out->items[i].sheet, to, terminal ? terminal_columns() : 0, colour);
-        } else if (out->items[i].note) {
-            lines += print_wrapped(out->items[i].line, to, terminal_columns());
+        const struct item *item = &out->items[i];
+        if (item->sheet) {
+            lines += sheet_print_text(item->sheet, to, width, colour);
+        } else if (item->note) {
+            char *clean = text_clean(item->line);
+            lines += print_lines(clean, to, terminal_columns());
+            free(clean);
         } else {
-            fprintf(to, "%s\n", out->items[i].line);
-            for (const char *p = out->items[i].line; p; lines++) {
-                p = strchr(p, '\n');
-                p = p ? p + 1 : NULL;
-            }
+            lines += print_lines(item->line, to, width);
         }
     }
     return lines;

@@ -43,7 +43,11 @@ struct column {
     const char *group; /* JSON: the member goes into the object of this name; NULL = none */
     enum column_kind kind;
     int digits;
-    bool elastic; /* text: may be cut to the terminal's width */
+    /* Where the terminal is too narrow: */
+    bool elastic;  /* may be cut */
+    bool keep_end; /* ... at its beginning: paths */
+    bool spare;    /* may be left out, if cutting isn't enough; always when it is empty */
+    bool wraps;    /* as the last column: goes on below */
 };
 
 enum output_form { OUTPUT_TEXT, OUTPUT_JSON, OUTPUT_CSV };

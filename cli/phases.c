@@ -11,15 +11,18 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #define TOP_OF_A_PHASE 3
-#define CURVE_COLUMNS 60
+#define CURVE_COLUMNS 60 /* on a terminal what the names leave, but */
+#define CURVE_LEAST 24
+#define BESIDE_CURVE 52 /* columns */
 
-/* A curve of eighth blocks: mean of `value(i)` over the intervals of each column, 1 = full height. */
-static void draw_curve(char *to, const double *shares, size_t n)
+/* A curve of eighth blocks: mean share over the intervals of each column, 1 = full height. */
+static void draw_curve(char *to, const double *shares, size_t n, size_t most)
 {
     static const char *const heights[] = {" ", "▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"};
-    size_t columns = n < CURVE_COLUMNS ? n : CURVE_COLUMNS;
+    size_t columns = n < most ? n : most;
     *to = '\0';
     for (size_t c = 0; c < columns; c++) {
         size_t from = c * n / columns, end = (c + 1) * n / columns;
@@ -51,8 +54,8 @@ static int put_procedures(struct output *out, const struct interval_matrix *m, s
     static const struct column columns[] = {
         {.key = "percent", .head = "%", .kind = COLUMN_SHARE},
         {.key = "samples", .head = "samples", .kind = COLUMN_COUNT},
-        {.key = "curve", .head = "share of each interval, 0 to 100 %", .kind = COLUMN_TEXT},
-        {.key = "procedure", .head = "procedure", .kind = COLUMN_TEXT},
+        {.key = "curve", .head = "share of each interval", .kind = COLUMN_TEXT},
+        {.key = "procedure", .head = "procedure", .kind = COLUMN_TEXT, .elastic = true},
         {.key = "image", .head = "image", .kind = COLUMN_TEXT, .elastic = true},
         {.key = "by_interval", .kind = COLUMN_JSON},
     };
@@ -61,6 +64,10 @@ static int put_procedures(struct output *out, const struct interval_matrix *m, s
     uint64_t total = 0;
     if (!shares)
         return -1;
+    size_t width = CURVE_COLUMNS;
+    if (isatty(STDOUT_FILENO) && terminal_columns() < CURVE_COLUMNS + BESIDE_CURVE)
+        width =
+            terminal_columns() < CURVE_LEAST + BESIDE_CURVE ? CURVE_LEAST : terminal_columns() - BESIDE_CURVE;
     struct sheet *sheet = output_sheet(out, "procedures", columns, 6);
     for (size_t p = 0; p < m->n_procedures; p++)
         total += m->totals[p];
@@ -72,7 +79,7 @@ static int put_procedures(struct output *out, const struct interval_matrix *m, s
             if (output_form(out) == OUTPUT_JSON)
                 json_array_append_new(series, json_integer((json_int_t)samples));
         }
-        draw_curve(curve, shares, m->n_intervals);
+        draw_curve(curve, shares, m->n_intervals, width);
         sheet_number(sheet, 100 * (double)m->totals[p] / (double)total);
         sheet_count(sheet, m->totals[p]);
         sheet_text(sheet, curve);
@@ -149,7 +156,8 @@ static void put_phases(struct output *out, const struct interval_matrix *m, cons
         columns[c++] = (struct column){
             .key = m->events[e], .head = heads[e], .group = "rates", .kind = COLUMN_NUMBER, .digits = 2};
     }
-    columns[c++] = (struct column){.key = "mostly", .head = "mostly", .kind = COLUMN_TEXT, .elastic = true};
+    columns[c++] = (struct column){
+        .key = "mostly", .head = "mostly", .kind = COLUMN_TEXT, .elastic = true, .wraps = true};
     struct sheet *sheet = output_sheet(out, "phases", columns, c);
     for (size_t i = 0; i < n; i++) {
         char name[16], mostly[256];

@@ -46,7 +46,9 @@ static struct layout make_layout(const struct profile *p, enum profile_by by)
     }
     bool procedures = by == BY_PROCEDURE || by == BY_LINE;
     push(&l, (struct column){.key = "procedure", .head = procedures ? "procedure" : NULL, .elastic = true});
-    push(&l, (struct column){.key = "line", .head = by == BY_LINE ? "source line" : NULL, .elastic = true});
+    push(&l,
+         (struct column){
+             .key = "line", .head = by == BY_LINE ? "source line" : NULL, .elastic = true, .keep_end = true});
     push(&l, (struct column){.key = "process", .head = by == BY_PROCESS ? "process" : NULL, .elastic = true});
     push(&l, (struct column){.key = "tag", .head = by == BY_TAG ? "tag" : NULL, .elastic = true});
     push(&l, (struct column){.key = "image", .kind = COLUMN_TEXT});

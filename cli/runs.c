@@ -145,8 +145,13 @@ int runs_add(struct runs *runs, const char *store, const char *epoch, const char
     p.epochs = NULL;
     p.n_epochs = 0;
     profile_close(&p);
-    for (unsigned i = 0; i < n_epochs && rc == 0; i++)
+    unsigned without = 0; /* an observer's epoch has no samples */
+    for (unsigned i = 0; i < n_epochs && rc == 0; i++) {
         rc = add_run(runs, store, epochs[i], by, err);
+        without += rc == -ENOENT;
+        if (rc == -ENOENT && without < n_epochs)
+            rc = 0;
+    }
     for (unsigned i = 0; i < n_epochs; i++)
         free(epochs[i]);
     free(epochs);

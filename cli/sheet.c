@@ -2,6 +2,7 @@
 /* Sheets: cells row by row, laid out only when printed. Invariant: n_cells is a multiple of the number of
  * columns whenever a sheet is printed. */
 #include "cli/sheet.h"
+#include "cli/wrap.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -10,8 +11,10 @@
 #include <string.h>
 
 #define GAP 2            /* blanks between two columns */
-#define ELASTIC_LEAST 16 /* an elastic column is never cut shorter */
-#define SHARE_HOT 10.0   /* percent from which a share stands out */
+#define ELASTIC_LEAST 16 /* an elastic column isn't cut shorter while there is another way */
+#define ELASTIC_NARROWEST 8
+#define WRAPS_LEAST 20 /* a last column that goes on below is never narrower */
+#define SHARE_HOT 10.0 /* percent from which a share stands out */
 
 struct cell {
     enum { NONE, TEXT, COUNT, NUMBER, JSON } is;
@@ -191,14 +194,6 @@ json_t *json_text(const char *text)
     return value;
 }
 
-unsigned text_width(const char *text)
-{
-    unsigned n = 0;
-    for (; *text; text++)
-        n += (*text & 0xc0) != 0x80;
-    return n;
-}
-
 static void group_thousands(char *to, size_t size, uint64_t n)
 {
     char digits[24];
@@ -239,106 +234,164 @@ static const char *cell_text(const struct column *k, const struct cell *c, char 
     return "";
 }
 
-/* Prints at most `width` characters of text, the last being "…" where it was cut. */
-static void print_cut(FILE *to, const char *text, unsigned width)
+/* Where the character number n of text begins. */
+static const char *character(const char *text, unsigned n)
 {
-    unsigned have = text_width(text);
-    if (have <= width) {
-        fputs(text, to);
-        return;
-    }
-    const char *end = text;
-    for (unsigned n = 0; n + 1 < width && *end; n++)
-        for (end++; (*end & 0xc0) == 0x80;)
-            end++;
-    fprintf(to, "%.*s…", (int)(end - text), text);
+    for (; n && *text; n--)
+        for (text++; (*text & 0xc0) == 0x80;)
+            text++;
+    return text;
 }
 
-static void print_padded(FILE *to, const char *text, unsigned width, bool right, bool last)
+/* Prints at most `width` characters of text; "…" stands where it was cut. */
+static void print_cut(FILE *to, const char *text, unsigned width, bool keep_end)
+{
+    unsigned have = text_width(text);
+    if (have <= width)
+        fputs(text, to);
+    else if (keep_end)
+        fprintf(to, "…%s", character(text, have - width + 1));
+    else
+        fprintf(to, "%.*s…", (int)(character(text, width - 1) - text), text);
+}
+
+static void print_padded(FILE *to, const char *text, unsigned width, const struct column *col, bool last)
 {
     unsigned have = text_width(text);
     unsigned pad = have < width ? width - have : 0;
-    if (right)
+    if (col->kind != COLUMN_TEXT)
         fprintf(to, "%*s", (int)pad, "");
-    print_cut(to, text, width);
-    if (!right && !last)
+    print_cut(to, text, width, col->keep_end);
+    if (col->kind == COLUMN_TEXT && !last)
         fprintf(to, "%*s", (int)pad, "");
 }
 
-static void fit(const struct sheet *s, unsigned *widths, unsigned width)
+/* How the columns are laid out: 0 = not shown. */
+struct widths {
+    unsigned *of, last, total, last_from;
+};
+
+static void total_up(const struct sheet *s, struct widths *w)
 {
-    unsigned total = 0;
+    w->total = 0;
     for (unsigned k = 0; k < s->n_columns; k++)
-        total += s->columns[k].head ? widths[k] + GAP : 0;
-    total -= total ? GAP : 0;
-    while (width && total > width) {
+        if (w->of[k]) {
+            w->last = k;
+            w->last_from = w->total;
+            w->total += w->of[k] + GAP;
+        }
+    w->total -= w->total ? GAP : 0;
+}
+
+static void shrink(const struct sheet *s, struct widths *w, unsigned width, unsigned least)
+{
+    while (w->total > width) {
         unsigned widest = s->n_columns;
         for (unsigned k = 0; k < s->n_columns; k++)
-            if (s->columns[k].head && s->columns[k].elastic && widths[k] > ELASTIC_LEAST &&
-                (widest == s->n_columns || widths[k] > widths[widest]))
+            if (w->of[k] > least && s->columns[k].elastic &&
+                (widest == s->n_columns || w->of[k] > w->of[widest]))
                 widest = k;
         if (widest == s->n_columns)
             return;
-        widths[widest]--;
-        total--;
+        w->of[widest]--;
+        total_up(s, w);
     }
+}
+
+/* What gives way first: the last column goes on below; elastic ones are cut, but not to nothing; spare ones
+ * go, from the right; then elastic ones are cut further. */
+static void fit(const struct sheet *s, struct widths *w, unsigned width)
+{
+    total_up(s, w);
+    if (!width || w->total <= width)
+        return;
+    if (s->columns[w->last].wraps && w->last_from + WRAPS_LEAST <= width) {
+        w->of[w->last] = width - w->last_from;
+        total_up(s, w);
+        return;
+    }
+    shrink(s, w, width, ELASTIC_LEAST);
+    for (unsigned k = s->n_columns; k-- > 0 && w->total > width;)
+        if (w->of[k] && s->columns[k].spare) {
+            w->of[k] = 0;
+            total_up(s, w);
+        }
+    shrink(s, w, width, ELASTIC_NARROWEST);
+}
+
+static struct widths natural_widths(const struct sheet *s, size_t shown)
+{
+    struct widths w = {.of = need(calloc(s->n_columns, sizeof *w.of))};
+    bool any;
+    for (unsigned k = 0; k < s->n_columns; k++) {
+        const struct column *col = &s->columns[k];
+        if (!col->head)
+            continue;
+        any = !col->spare;
+        w.of[k] = text_width(col->head) ? text_width(col->head) : 1;
+        for (size_t r = 0; r < shown; r++) {
+            char room[64], *to_free = NULL;
+            unsigned have = text_width(cell_text(col, &s->cells[r * s->n_columns + k], room, &to_free));
+            free(to_free);
+            w.of[k] = have > w.of[k] ? have : w.of[k];
+            any |= have > 0;
+        }
+        w.of[k] = any ? w.of[k] : 0;
+    }
+    return w;
+}
+
+/* One row, or the head where `row` is NULL. Returns the number of lines. */
+static size_t print_row(const struct sheet *s, const struct cell *row, const struct widths *w, FILE *to,
+                        bool colour)
+{
+    size_t lines = 1;
+    bool first = true;
+    if (!row && colour)
+        fputs("\033[1m", to);
+    for (unsigned k = 0; k < s->n_columns; k++) {
+        const struct column *col = &s->columns[k];
+        if (!w->of[k])
+            continue;
+        if (!first)
+            fprintf(to, "%*s", GAP, "");
+        first = false;
+        char room[64], *to_free = NULL;
+        const char *text = row ? cell_text(col, &row[k], room, &to_free) : col->head;
+        bool hot = colour && row && col->kind == COLUMN_SHARE && row[k].is == NUMBER &&
+                   fabs(row[k].number) >= SHARE_HOT;
+        if (hot)
+            fputs("\033[1;31m", to);
+        if (k == w->last && col->wraps)
+            lines = text_wrap(to, text, w->last_from + w->of[k], w->last_from, w->last_from);
+        else
+            print_padded(to, text, w->of[k], col, k == w->last);
+        if (hot)
+            fputs("\033[0m", to);
+        free(to_free);
+    }
+    fputs(!row && colour ? "\033[0m\n" : "\n", to);
+    return lines;
 }
 
 size_t sheet_print_text(const struct sheet *s, FILE *to, unsigned width, bool colour)
 {
     size_t rows = sheet_rows(s), shown = s->most && rows > s->most ? s->most : rows;
-    unsigned *widths = need(calloc(s->n_columns, sizeof *widths)), last = 0;
-    for (unsigned k = 0; k < s->n_columns; k++) {
-        const struct column *col = &s->columns[k];
-        if (!col->head)
-            continue;
-        last = k;
-        widths[k] = text_width(col->head);
-        for (size_t r = 0; r < shown; r++) {
-            char room[64], *to_free = NULL;
-            unsigned w = text_width(cell_text(col, &s->cells[r * s->n_columns + k], room, &to_free));
-            free(to_free);
-            widths[k] = w > widths[k] ? w : widths[k];
-        }
-    }
-    if (!s->columns[last].head) { /* a sheet for programs alone */
-        free(widths);
+    struct widths w = natural_widths(s, shown);
+    fit(s, &w, width);
+    if (!w.total) { /* a sheet for programs alone */
+        free(w.of);
         return 0;
     }
-    fit(s, widths, width);
-
-    for (size_t line = 0; line <= shown; line++) { /* line 0 is the head */
-        const struct cell *row = line ? &s->cells[(line - 1) * s->n_columns] : NULL;
-        bool first = true;
-        if (!line && colour)
-            fputs("\033[1m", to);
-        for (unsigned k = 0; k < s->n_columns; k++) {
-            const struct column *col = &s->columns[k];
-            if (!col->head)
-                continue;
-            if (!first)
-                fprintf(to, "%*s", GAP, "");
-            first = false;
-            char room[64], *to_free = NULL;
-            const char *text = row ? cell_text(col, &row[k], room, &to_free) : col->head;
-            bool hot = colour && row && col->kind == COLUMN_SHARE && row[k].is == NUMBER &&
-                       fabs(row[k].number) >= SHARE_HOT;
-            if (hot)
-                fputs("\033[1;31m", to);
-            print_padded(to, text, widths[k], col->kind != COLUMN_TEXT, k == last);
-            if (hot)
-                fputs("\033[0m", to);
-            free(to_free);
-        }
-        fputs(!line && colour ? "\033[0m\n" : "\n", to);
-    }
-    free(widths);
-    if (shown < rows + s->omitted) {
-        fprintf(to, "(%zu of %zu rows%s%s)\n", shown, rows + (size_t)s->omitted, s->hint ? "; " : "",
-                s->hint ? s->hint : "");
-        return shown + 2;
-    }
-    return shown + 1;
+    size_t lines = print_row(s, NULL, &w, to, colour);
+    for (size_t r = 0; r < shown; r++)
+        lines += print_row(s, &s->cells[r * s->n_columns], &w, to, colour);
+    free(w.of);
+    if (shown == rows + s->omitted)
+        return lines;
+    fprintf(to, "(%zu of %zu rows%s%s)\n", shown, rows + (size_t)s->omitted, s->hint ? "; " : "",
+            s->hint ? s->hint : "");
+    return lines + 1;
 }
 
 static void print_csv_text(FILE *to, const char *text)

@@ -17,8 +17,6 @@ json_t *sheet_to_json(const struct sheet *sheet);
 
 /* `text` with control characters and broken UTF-8 replaced: safe for a terminal. The caller frees it. */
 char *text_clean(const char *text);
-/* Number of characters (code points) of clean text. */
-unsigned text_width(const char *text);
 /* Ends the program for want of memory. */
 void *need(void *pointer);
 

@@ -61,7 +61,7 @@ struct layout {
 
 /* `head` NULL: not in the text. */
 static void column(struct layout *l, enum column_kind kind, int digits, const char *group, const char *key,
-                   const char *head)
+                   const char *head, bool spare)
 {
     snprintf(l->keys[l->n], sizeof l->keys[0], "%s", key);
     snprintf(l->heads[l->n], sizeof l->heads[0], "%s", head ? head : "");
@@ -69,34 +69,36 @@ static void column(struct layout *l, enum column_kind kind, int digits, const ch
                                        .head = head ? l->heads[l->n] : NULL,
                                        .group = group,
                                        .kind = kind,
-                                       .digits = digits};
+                                       .digits = digits,
+                                       .spare = spare};
     l->n++;
 }
 
 /* In text a counter has its mean alone where there are several, and the first one has a bar. */
 static void lay_out(struct layout *l, const struct cs_timeline *t)
 {
-    column(l, COLUMN_NUMBER, 3, NULL, "ms", "ms");
-    column(l, COLUMN_SHARE, 0, NULL, "seen_percent", "seen %");
+    column(l, COLUMN_NUMBER, 3, NULL, "ms", "ms", false);
+    column(l, COLUMN_SHARE, 0, NULL, "seen_percent", "seen %", false);
     for (unsigned i = 0; i <= t->n_tags && t->has_tag; i++) {
         const char *name = i < t->n_tags ? l->names[i] : "(others)";
         bool away = i < t->n_tags && t->tag_values[i] == CS_TAG_AWAY;
         column(l, COLUMN_SHARE, 0, "share_percent", name,
                away             ? "not running"
                : i < TAGS_SHOWN ? name
-                                : NULL);
+                                : NULL,
+               away || i > 1);
     }
-    column(l, COLUMN_COUNT, 0, NULL, "kept", t->n_counters ? "kept" : NULL);
+    column(l, COLUMN_COUNT, 0, NULL, "kept", t->n_counters ? "kept" : NULL, true);
     for (unsigned c = 0; c < t->n_counters; c++) {
         const char *counter = t->head.counters[c];
         bool alone = t->n_counters == 1;
         char head[96];
         snprintf(head, sizeof head, "%.60s/1000", counter);
-        column(l, COLUMN_NUMBER, 3, "mean_per_1000_cycles", counter, head);
-        column(l, COLUMN_NUMBER, 3, "least_per_1000_cycles", counter, alone ? "least" : NULL);
-        column(l, COLUMN_NUMBER, 3, "most_per_1000_cycles", counter, alone ? "most" : NULL);
+        column(l, COLUMN_NUMBER, 3, "mean_per_1000_cycles", counter, head, false);
+        column(l, COLUMN_NUMBER, 3, "least_per_1000_cycles", counter, alone ? "least" : NULL, true);
+        column(l, COLUMN_NUMBER, 3, "most_per_1000_cycles", counter, alone ? "most" : NULL, true);
     }
-    column(l, COLUMN_TEXT, 0, NULL, "bar", t->n_counters ? "" : NULL);
+    column(l, COLUMN_TEXT, 0, NULL, "bar", t->n_counters ? "" : NULL, true);
 }
 
 static double highest_mean(const struct cs_timeline *t)
