@@ -246,12 +246,13 @@ static int connect_signals(struct cs_observation *o, struct cs_error *err)
     return o->seen.signals || c->n_tags ? one_line(o, err) : 0;
 }
 
-/* Longer than that between two samples and the observer was away, not slow: 100 us beyond what was asked. */
+/* Longer than that between two samples and the observer was away, not slow: 10 us beyond twice what was
+ * asked (an interrupt is shorter, having lost the CPU is not). */
 static uint64_t gap_limit(const struct cs_observe_wish *wish)
 {
     if (wish->rule.gap_cycles)
         return wish->rule.gap_cycles;
-    return 2 * (wish->period_cycles + wish->jitter_cycles) + (uint64_t)(cs_clock_hz() * 100e-6);
+    return 2 * (wish->period_cycles + wish->jitter_cycles) + (uint64_t)(cs_clock_hz() * 10e-6);
 }
 
 static void describe_log(const struct cs_observation *o, struct cs_log_head *head)
@@ -310,6 +311,9 @@ static int prepare(struct cs_observation *o, struct cs_error *err)
     o->loop.jitter_cycles = o->wish.jitter_cycles;
     o->loop.random = cs_clock() | 1;
     int rc = cs_sink_open(o->seen.n_tags, o->seen.n_counters, &rule, &o->seen.sink, err);
+    if (rc == 0)
+        cs_sink_period(o->seen.sink, o->wish.period_cycles + o->wish.jitter_cycles,
+                       o->seen.cycles_per_second);
     if (rc == 0 && o->wish.log_path) {
         struct cs_log_head head;
         describe_log(o, &head);

@@ -66,15 +66,17 @@ int cs_replay(const char *path, const struct cs_replay_wish *wish, struct cs_sin
         return rc;
     const struct cs_log_head *head = cs_log_reader_head(r);
     struct cs_dte_rule rule = wish->rule;
-    if (rule.gap_cycles == 0) {
-        uint64_t period = usual_period(path, err) * (wish->subsample > 1 ? wish->subsample : 1);
-        rule.gap_cycles = 2 * period + head->cycles_per_second / 10000;
-    }
+    const uint64_t usual = usual_period(path, err),
+                   period = usual * (wish->subsample > 1 ? wish->subsample : 1);
+    if (rule.gap_cycles == 0)
+        rule.gap_cycles = 2 * period + head->cycles_per_second / 100000;
     if (!wish->paper && head->n_pmcs == 0)
         cs_observe_memory_rule(&rule, (double)head->cycles_per_second);
     rc = cs_sink_open(head->n_tags, head->n_softs + head->n_pmcs, &rule, sink, err);
-    if (rc == 0)
+    if (rc == 0) {
+        cs_sink_period(*sink, period, (double)head->cycles_per_second);
         rc = play(r, wish, *sink, err);
+    }
     if (rc < 0) {
         cs_sink_close(*sink);
         *sink = NULL;

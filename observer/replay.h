@@ -12,7 +12,7 @@
 typedef void cs_replay_visit(void *arg, const struct cs_sample *from, const struct cs_sample *to,
                              enum cs_dte_verdict verdict);
 
-/* Plays the log at `path` into a new sink, which the caller closes. rule.gap_cycles 0 = 100 us beyond two
+/* Plays the log at `path` into a new sink, which the caller closes. rule.gap_cycles 0 = 10 us beyond two
  * periods. On success *reader (may be NULL) is the reader at its end, for head and names; the caller closes
  * it. */
 struct cs_replay_wish {

@@ -33,6 +33,8 @@ int cs_sink_open(unsigned n_tags, unsigned n_counters, const struct cs_dte_rule 
 
 void cs_sink_total(struct cs_sink *s)
 {
+    for (unsigned t = 0; t < s->n_tags; t++)
+        cs_tags_settle(s->tags[t]);
     s->whole_run = s->between;
     memcpy(s->rates, s->apart, sizeof s->rates);
     if (s->n_tags == 0 || s->n_counters == 0)

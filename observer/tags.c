@@ -47,11 +47,66 @@ struct cs_tag_row *cs_tags_find(struct cs_tags *tags, uint64_t tag)
     return row;
 }
 
+/* How much rarer events are just after an event than on average, over a mean interval: 1 where none can
+ * follow that soon, 0 where events know nothing of each other. From the kept intervals alone: with N the
+ * number of events in one, E[N(N-1)] / 2E[N] are expected within a random part of an interval after an event
+ * (Palm), E[N] / 2 after any other moment. */
+static double lack(const struct cs_tag_row *row, unsigned c)
+{
+    double n = (double)row->kept, mean = (double)row->events[c] / n;
+    double square = row->squares[c] * (double)row->kept_cycles / (n * n);
+    double share = mean > 0 ? 1 - (square - mean) / (mean * mean) : 0;
+    return share < 0 ? 0 : share > 1 ? 1 : share;
+}
+
+static double rate(const struct cs_tag_row *row, unsigned c)
+{
+    return row->kept_cycles ? (double)row->events[c] / (double)row->kept_cycles : 0;
+}
+
 void cs_tags_mean_now(struct cs_tag_row *row, unsigned n_counters)
 {
-    for (unsigned c = 0; c < n_counters; c++)
-        row->mean[c] = (double)row->events[c] / (double)row->kept_cycles;
+    for (unsigned c = 0; c < n_counters; c++) {
+        row->mean[c] = rate(row, c);
+        row->lack[c] = row->mean[c] * lack(row, c);
+    }
     row->mean_due = row->kept + row->kept / 8 + 1;
+}
+
+/* Share of the tag's changes that come together with an event: 0 to 1. An edge then holds that event, and
+ * fewer others than both rates would have in it. */
+static double together(const struct cs_tags *tags, unsigned c)
+{
+    double more = 0, most = 0;
+    for (uint32_t r = 0; r < tags->n_rows; r++) {
+        const struct cs_tag_row *row = &tags->rows[r];
+        if (row->kept == 0)
+            continue;
+        double here = rate(row, c) * row->exit_cycles;
+        more += row->exit_events[c] - here - row->exit_others[c];
+        most += row->exits - here * lack(row, c) - row->exit_lacks[c];
+    }
+    return more <= 0 || most <= 0 ? 0 : more >= most ? 1 : more / most;
+}
+
+/* An exit's events are the tag's, but for those of the next tag's half; an entry's half has what it has after
+ * a change. Where change and event have nothing to do with each other, both come to the rates' own share. */
+void cs_tags_settle(struct cs_tags *tags)
+{
+    for (unsigned c = 0; c < tags->n_counters; c++) {
+        double share = together(tags, c);
+        for (uint32_t r = 0; r < CS_TAG_ROWS; r++) {
+            struct cs_tag_row *row = &tags->rows[r];
+            if (r >= tags->n_rows && !(tags->overflow && r == CS_TAG_ROWS - 1))
+                continue;
+            double entered = row->kept ? row->entry_cycles : 0;
+            row->edge_cycles = row->blurred_cycles + row->exit_cycles + entered;
+            row->edge_events[c] = row->blurred_events[c] + row->exit_events[c];
+            row->edge_others[c] = row->exit_others[c] - share * row->exit_lacks[c];
+            if (row->kept)
+                row->edge_events[c] += rate(row, c) * entered * (1 - share * lack(row, c));
+        }
+    }
 }
 
 static void add_row(const struct cs_tags *tags, const struct cs_tag_row *row, struct cs_tag_row *total,
@@ -62,10 +117,18 @@ static void add_row(const struct cs_tags *tags, const struct cs_tag_row *row, st
     total->half_cycles += row->half_cycles;
     total->kept += row->kept;
     total->kept_cycles += row->kept_cycles;
+    total->blurred_cycles += row->blurred_cycles;
+    total->exits += row->exits;
+    total->exit_cycles += row->exit_cycles;
+    total->entry_cycles += row->entry_cycles;
     total->edge_cycles += row->edge_cycles;
     for (unsigned c = 0; c < tags->n_counters; c++) {
         total->events[c] += row->events[c];
         total->squares[c] += row->squares[c];
+        total->blurred_events[c] += row->blurred_events[c];
+        total->exit_events[c] += row->exit_events[c];
+        total->exit_others[c] += row->exit_others[c];
+        total->exit_lacks[c] += row->exit_lacks[c];
         total->edge_events[c] += row->edge_events[c];
         total->edge_others[c] += row->edge_others[c];
     }

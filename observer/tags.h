@@ -23,11 +23,16 @@ struct cs_tag_row {
     uint64_t kept_cycles, events[CS_COUNTERS_MAX];
     double
         squares[CS_COUNTERS_MAX]; /* sum of events² / cycles: the rate's second moment, weighted by cycles */
-    /* Intervals that begin with this tag and end with another: half of their cycles, all of their events, and
-     * what the other half would hold at the other tag's rate. See cs_tag_mean. */
+    double blurred_cycles, blurred_events[CS_COUNTERS_MAX]; /* disturbed intervals: means alone use them */
+    /* Edges: intervals that begin with this tag and end with another (exits) or the other way round
+     * (entries). Half of their cycles; all of their events; what the next tag's half holds at its rate, and
+     * by how much that is too much where an event comes together with the change (cs_tags_settle). */
+    double exits, exit_cycles, entry_cycles;
+    double exit_events[CS_COUNTERS_MAX], exit_others[CS_COUNTERS_MAX], exit_lacks[CS_COUNTERS_MAX];
+    /* What the edges come to: cs_tags_settle makes it of the sums above, cs_tag_mean uses it. */
     double edge_cycles, edge_events[CS_COUNTERS_MAX], edge_others[CS_COUNTERS_MAX];
     /* Mean rates so far and the number of kept intervals at which to work them out anew. */
-    double mean[CS_COUNTERS_MAX];
+    double mean[CS_COUNTERS_MAX], lack[CS_COUNTERS_MAX];
     uint64_t mean_due;
     uint64_t *bins; /* [counters][CS_RATE_BINS] kept intervals by rate; NULL for later rows */
 };
@@ -49,8 +54,10 @@ size_t cs_tags_size(unsigned n_counters);
 void cs_tags_init(struct cs_tags *tags, unsigned n_counters);
 /* The row of a value, made if new. Never NULL. */
 struct cs_tag_row *cs_tags_find(struct cs_tags *tags, uint64_t tag);
-/* Works out row->mean; due again when there are an eighth more kept intervals. */
+/* Works out row->mean and row->lack; due again when there are an eighth more kept intervals. */
 void cs_tags_mean_now(struct cs_tag_row *row, unsigned n_counters);
+/* Divides the edges' events among the tags; for after the last sample, any number of times. */
+void cs_tags_settle(struct cs_tags *tags);
 /* Sum of all rows into one (its tag is 0, its bins are the caller's array or NULL). */
 void cs_tags_total(const struct cs_tags *tags, struct cs_tag_row *total, uint64_t *bins);
 
@@ -58,9 +65,9 @@ void cs_tags_total(const struct cs_tags *tags, struct cs_tag_row *total, uint64_
  * sample: rows move. A row without a histogram that takes the place of one with it stays without. */
 void cs_tags_rename(struct cs_tags *tags, uint64_t (*to)(void *arg, uint64_t tag), void *arg);
 
-/* Mean rate of a counter under the tag. Intervals with the tag at both ends alone would be biased: an event
- * that comes together with the change of the tag (an iteration ends, and with it the phase) lies in none of
- * them. So the edges count too: the change divides them in halves on average. */
+/* Mean rate of a counter under the tag; edges have been settled. Intervals with the tag at both ends alone
+ * would be biased: an event that comes together with the change of the tag (an iteration ends, and with it
+ * the phase) lies in none of them. */
 static inline double cs_tag_mean(const struct cs_tag_row *row, unsigned counter)
 {
     double cycles = (double)row->kept_cycles + row->edge_cycles;
