@@ -262,6 +262,9 @@ static void *bring_back(void *arg)
 static void no_interval_of_the_loop_has_a_wrong_rate(void **state)
 {
     (void)state;
+#ifdef __SANITIZE_THREAD__
+    skip(); /* signals come late, and a reading is a signal here */
+#endif
     if (!emulated())
         skip();
     static struct cs_loop loop;
