@@ -269,3 +269,27 @@ void look_first(struct profile *profile, const struct profile_rows *rows, struct
         if (rows->row[i].samples[profile->main_event] && look_at_row(profile, &rows->row[i], out))
             out->how = LOOK_LATER;
 }
+
+const char *look_file(const struct look *look)
+{
+    const char *slash = strrchr(look->file, '/');
+    return slash && slash[1] ? slash + 1 : look->file;
+}
+
+void look_sentence(const struct look *look, const struct profile_row *top, char *text, size_t room)
+{
+    char name[256];
+    cs_code_demangle(top->name ? top->name : "[no symbol]", name, sizeof name);
+    const char *file = look_file(look);
+    *text = 0;
+    if (look->how == LOOK_OWN)
+        snprintf(text, room, "%s: most of it at %s:%u (%.0f of %.0f samples).", name, file, look->line,
+                 look->part, look->whole);
+    else if (look->how == LOOK_CALLER)
+        snprintf(text, room, "%s has no source here. %s calls it: %s:%u (%.0f of %.0f returns followed).",
+                 name, look->function, file, look->line, look->part, look->whole);
+    else if (look->how == LOOK_LATER)
+        snprintf(text, room,
+                 "%s has no source here. The first with source is %s: %s:%u (%.0f of %.0f samples).", name,
+                 look->function, file, look->line, look->part, look->whole);
+}

@@ -25,5 +25,9 @@ struct look {
 
 /* Best effort: what can't be read is as if it weren't there. */
 void look_first(struct profile *profile, const struct profile_rows *rows, struct look *out);
+/* In words; `top` is the row with most samples. Empty for LOOK_NOWHERE. */
+void look_sentence(const struct look *look, const struct profile_row *top, char *text, size_t room);
+/* The file's name alone: enough for `list`. */
+const char *look_file(const struct look *look);
 
 #endif

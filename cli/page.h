@@ -5,6 +5,7 @@
 #define CS_CLI_PAGE_H
 
 #include "analysis/transfers.h"
+#include "cli/observed.h"
 #include "cli/output.h"
 #include "cli/profile.h"
 
@@ -23,6 +24,9 @@ void page_log(json_t *page, const char *file);
 int page_stacks(json_t *page, struct profile *profile, struct cs_error *err);
 /* "observed": tags, histograms; null when nothing was observed. */
 int page_observed(json_t *page, const struct parsed *args, const struct profile *profile);
+/* "observed"'s "joint": histograms in two dimensions; those of two rates only from a sample log (else NULL).
+ */
+json_t *page_joint(const struct observed *o, const char *log);
 /* "compare": changes from this store to `other`. */
 int page_compare(json_t *page, const char *store, const char *other, struct cs_error *err);
 

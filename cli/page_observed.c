@@ -79,24 +79,6 @@ static json_t *histogram_json(const struct observed *o, unsigned c)
                      "% of intervals", "edges", edges, "shares", shares);
 }
 
-static json_t *joint_json(const struct observed *o)
-{
-    if (o->sink->n_counters < 2)
-        return json_null();
-    json_t *edges = json_array(), *means = json_array();
-    for (unsigned i = 0; i < CS_RATE_BINS; i++) {
-        const struct cs_joint *j = &o->sink->joint[i];
-        if (j->cycles == 0)
-            continue;
-        json_array_append_new(edges, json_real(1000 * cs_rate_bin_least(i)));
-        json_array_append_new(means, json_real(1000 * (double)j->events[1] / (double)j->cycles));
-    }
-    char title[300];
-    snprintf(title, sizeof title, "%s in intervals by their %s", o->counters[1], o->counters[0]);
-    return json_pack("{s:o, s:o, s:o, s:o, s:o}", "title", json_text(title), "x", json_text(o->counters[0]),
-                     "y", json_text(o->counters[1]), "edges", edges, "means", means);
-}
-
 static int by_cycles(const void *a, const void *b)
 {
     const struct cs_tag_row *x = *(const struct cs_tag_row *const *)a,
@@ -157,7 +139,7 @@ int page_observed(json_t *page, const struct parsed *args, const struct profile 
                         json_pack("{s:o, s:o, s:o, s:f, s:o, s:o, s:o}", "sentence", json_text(sentence),
                                   "tag", json_text(o->sink->n_tags ? o->tags[0] : ""), "counters", counters,
                                   "cycles", cycles, "rows", rows, "histograms", histograms, "joint",
-                                  joint_json(o)));
+                                  page_joint(o, option(args, "log"))));
     observed_close(&source);
     return 0;
 }

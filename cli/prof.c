@@ -155,30 +155,6 @@ static void describe_events(struct output *out, const struct profile *p)
     output_set(out, "event", json_string(p->events[p->main_event].name));
 }
 
-/* The last parts of a path are enough for `list`. */
-static const char *file_name(const char *path)
-{
-    const char *slash = strrchr(path, '/');
-    return slash && slash[1] ? slash + 1 : path;
-}
-
-/* In words, what the figures mean for somebody who wants the line. */
-static void say_look(struct output *out, const struct look *look, const struct profile_row *top)
-{
-    char name[256];
-    cs_code_demangle(top->name ? top->name : "[no symbol]", name, sizeof name);
-    const char *file = file_name(look->file);
-    if (look->how == LOOK_OWN)
-        output_note(out, "%s: most of it at %s:%u (%.0f of %.0f samples).", name, file, look->line,
-                    look->part, look->whole);
-    else if (look->how == LOOK_CALLER)
-        output_note(out, "%s has no source here. %s calls it: %s:%u (%.0f of %.0f returns followed).", name,
-                    look->function, file, look->line, look->part, look->whole);
-    else if (look->how == LOOK_LATER)
-        output_note(out, "%s has no source here. The first with source is %s: %s:%u (%.0f of %.0f samples).",
-                    name, look->function, file, look->line, look->part, look->whole);
-}
-
 static const char *const looks[] = {NULL, "own", "caller", "later"};
 
 static void suggest(struct output *out, enum profile_by by, struct profile *p,
@@ -198,8 +174,10 @@ static void suggest(struct output *out, enum profile_by by, struct profile *p,
                              "part", look.part, "whole", look.whole));
     output_line(out, "%s", "");
     if (look.how != LOOK_NOWHERE) {
-        say_look(out, &look, r);
-        output_line(out, "next: cyclescope list %s%s%s", file_name(look.file), flag, where);
+        char sentence[2048];
+        look_sentence(&look, r, sentence, sizeof sentence);
+        output_note(out, "%s", sentence);
+        output_line(out, "next: cyclescope list %s%s%s", look_file(&look), flag, where);
     }
     if (look.row)
         r = look.row;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* report --html: one page that opens offline, with everything that the store knows. The page's parts are in
  * report/, its contents are JSON (page.h). */
+#include "cli/look.h"
 #include "cli/page.h"
 #include "cli/page_parts.h"
 
@@ -71,7 +72,7 @@ static void advise(json_t *advice, const char *format, ...)
 }
 
 /* In words, with numbers: where most time goes, why, what was not seen. */
-static void summarise(json_t *page, const struct profile *p, const struct profile_rows *rows)
+static void summarise(json_t *page, struct profile *p, const struct profile_rows *rows)
 {
     json_t *advice = json_array();
     double total = (double)rows->total[p->main_event];
@@ -85,6 +86,12 @@ static void summarise(json_t *page, const struct profile *p, const struct profil
         advise(advice, "%s in %s has %.1f %% of the samples; %zu of %zu procedures have half of them.",
                r->name ? cs_code_demangle(r->name, name, sizeof name) : "Code without a symbol",
                image_name(&r->image->image), 100 * (double)r->samples[p->main_event] / total, half, rows->n);
+        struct look look;
+        char sentence[1300];
+        look_first(p, rows, &look);
+        look_sentence(&look, r, sentence, sizeof sentence);
+        if (*sentence)
+            advise(advice, "%s", sentence);
     }
     double kernel = 0;
     for (size_t i = 0; i < rows->n; i++)

@@ -248,7 +248,7 @@ if (P.observed) {
   $("tags-body").append(plainTable(heads, o.rows, () => false));
   show("histograms", "Histograms");
   for (const h of o.histograms) chart($("hist-body"), h.title, [h.x, h.y], [h.edges, h.shares], "bars");
-  if (o.joint) chart($("hist-body"), o.joint.title, [o.joint.x, o.joint.y], [o.joint.edges, o.joint.means], "line");
+  for (const j of o.joint) heatmap($("hist-body"), j);
 }
 if (P.timeline && P.timeline.length) {
   show("timeline", "Time line");

@@ -93,6 +93,36 @@ const [page_file, shots] = process.argv.slice(2);
       await page.keyboard.press("0");
       assert(Math.abs((await width()) - before) < 1e-9 + 0.01 * before, "0 shows the whole");
     } else assert(process.env.TIMELINE !== "1", "there should be a time line");
+    /* a histogram in two dimensions zooms by dragging and by keyboard, and reads out its cells */
+    if (await page.locator(".heat").count()) {
+      const view = () => page.evaluate(() => ({ ...window.heatmaps[0].view() }));
+      const heat = page.locator(".heat").first();
+      await heat.scrollIntoViewIfNeeded();
+      const box = await heat.locator("canvas").boundingBox(), before = await view();
+      await page.mouse.move(box.x + box.width * 0.4, box.y + 30);
+      await page.mouse.down();
+      await page.mouse.move(box.x + box.width * 0.6, box.y + 60, { steps: 5 });
+      await page.mouse.up();
+      const dragged = await view();
+      assert(dragged.x1 - dragged.x0 < 0.5 * (before.x1 - before.x0), "dragging zooms in two dimensions");
+      await heat.focus();
+      await page.keyboard.press("0");
+      assert.deepStrictEqual(await view(), before, "0 shows the whole");
+      await page.keyboard.press("+");
+      const closer = await view();
+      assert(closer.x1 - closer.x0 < 0.6 * (before.x1 - before.x0), "+ zooms");
+      await page.keyboard.press("n");
+      assert(/\d+ intervals/.test(await page.locator(".heat + [role=status]").first().textContent()), "n reads out a cell");
+      await page.keyboard.press("0");
+      const painted = await page.evaluate(() => { /* more than the frame: some colour is there */
+        const c = document.querySelector(".heat canvas"), d = c.getContext("2d").getImageData(0, 0, c.width, c.height).data;
+        let n = 0;
+        for (let i = 0; i < d.length; i += 4) n += d[i + 3] > 0 && Math.max(d[i], d[i + 1], d[i + 2]) - Math.min(d[i], d[i + 1], d[i + 2]) > 60;
+        return n;
+      });
+      assert(painted > 500, "cells are painted: " + painted);
+      if (shots) await heat.screenshot({ path: `${shots}-joint-${scheme}.png` });
+    } else assert(process.env.CHARTS !== "1", "there should be a histogram in two dimensions");
     /* every control has a name for screen readers */
     const nameless = await page.evaluate(() => [...document.querySelectorAll("button, input, [role=button], [role=region], [role=img]")].filter((e) =>
       !(e.textContent.trim() || e.title || e.getAttribute("aria-label") || e.closest("label") || e.getAttribute("aria-labelledby"))).length);

@@ -30,6 +30,20 @@ if len(sys.argv) > 2: # of the log: the phases' shares of time add up, rates lie
         mean, least, most = (c[i] for c in work["columns"][1:])
         assert mean is None or least <= mean <= most, (least, mean, most)
     assert {"hash", "chase"} <= set(tags["heads"]), tags["heads"]
+    # In two dimensions: cells and what lies outside are all kept intervals; the same counter's own histogram has as many.
+    joint = d["observed"]["joint"]
+    assert len(joint) == 3, [j["title"] for j in joint] # work by changes, both by phase
+    for j in joint:
+        kept, outside = (int(n) for n in re.search(r"(\d+)(?: intervals)? kept, (\d+) outside", j["title"]).groups())
+        assert sum(j["cells"][2::3]) + outside == kept > 0, j["title"]
+        assert max(j["cells"][0::3]) < j["x"]["bins"] and outside < 0.1 * kept
+    hash_row, chase_row = (joint[1]["y"]["names"].index(n) for n in ("hash", "chase"))
+    def mean(row):
+        e, c = joint[1]["x"]["edges"], joint[1]["cells"]
+        parts = [((e[x] + e[x + 1]) / 2, n) for x, y, n in zip(c[0::3], c[1::3], c[2::3]) if y == row]
+        return sum(v * n for v, n in parts) / sum(n for _, n in parts)
+    rates = {r[0]: r[4] for r in d["observed"]["rows"]}
+    assert abs(mean(hash_row) / rates["hash"] - 1) < 0.1 and abs(mean(chase_row) / rates["chase"] - 1) < 0.1, (mean(hash_row), rates)
 assert len(shares["heads"]) == len(shares["columns"]) and len(set(map(len, shares["columns"]))) == 1
 for i in range(len(busy["columns"][0])):
     parts = [c[i] for c in shares["columns"][1:]]
