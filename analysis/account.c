@@ -6,6 +6,8 @@
 #include <errno.h>
 #include <stdlib.h>
 
+static const struct cs_verdict no_stall;
+
 static void decode(struct accounting *x, struct cs_code *code)
 {
     struct cs_account *a = x->a;
@@ -54,6 +56,8 @@ int cs_account_open(struct cs_code *code, const struct cs_procedure *procedure,
         rc = cs_fail(err, ENOMEM, "no memory for the account of %s", procedure->name);
         goto out;
     }
+    for (uint32_t i = 0; i < a->cfg->n_insns; i++)
+        a->insns[i].verdict = &no_stall;
     rc = account_visits(&x, err);
     if (rc)
         goto out;
@@ -79,5 +83,6 @@ void cs_account_close(struct cs_account *a)
     cs_cfg_close(a->cfg);
     free(a->insns);
     free(a->blocks);
+    free(a->verdicts);
     free(a);
 }

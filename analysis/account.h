@@ -36,7 +36,7 @@ struct cs_insn_account {
     double error;        /* of cycles: relative standard error from samples and bursts; without the scale's */
     struct cs_step step; /* M and its parts */
     bool fused;          /* one with its predecessor, which has its account */
-    struct cs_verdict verdict; /* in cycles an execution */
+    const struct cs_verdict *verdict; /* in cycles an execution; empty where there is no stall, never NULL */
 };
 
 struct cs_block_account {
@@ -62,6 +62,7 @@ struct cs_account {
     struct cs_cfg *cfg;
     struct cs_insn_account *insns; /* as cfg->insns */
     struct cs_block_account *blocks;
+    struct cs_verdict *verdicts; /* those that aren't empty: two kilobytes each */
     uint64_t samples;
     double cycles_a_sample;
     double scale; /* executions of one visit */

@@ -188,7 +188,7 @@ static bool accountable(const struct cs_account *a, const struct cs_insn_account
 }
 
 /* One visit's executions, so that M and what the rules expect make up the samples. */
-static void fit_scale(const struct accounting *x, const struct cs_stall *stalls)
+static void fit_scale(const struct accounting *x, struct cs_stall *const *stalls)
 {
     struct cs_account *a = x->a;
     double cycles = 0, least = 0, model = 0, dearest = 0;
@@ -197,7 +197,7 @@ static void fit_scale(const struct accounting *x, const struct cs_stall *stalls)
         double expected, most;
         if (!accountable(a, insn))
             continue;
-        cs_culprit_expect(&stalls[i], &x->e->machine, &expected, &most);
+        cs_culprit_expect(stalls[i], &x->e->machine, &expected, &most);
         cycles += insn->charged * x->e->cycles_a_sample;
         least += insn->visits * insn->step.m;
         model += insn->visits * (insn->step.m + expected);
@@ -239,7 +239,7 @@ static uint32_t *find_runs(const struct accounting *x)
 /* Retirement is in groups, and a sample's PC is where the group ended: which of two neighbours ends one is
  * chance to the model. What is under a cycle and a half too much at one instruction and too little at another
  * of its run of blocks is no stall. */
-static void net(const struct accounting *x, struct cs_stall *stalls)
+static void net(const struct accounting *x, struct cs_stall *const *stalls)
 {
     struct cs_account *a = x->a;
     uint32_t *runs = find_runs(x);
@@ -248,8 +248,8 @@ static void net(const struct accounting *x, struct cs_stall *stalls)
     for (int pass = 0; pass < 2 && runs && more && less; pass++)
         for (uint32_t i = 0; i < a->cfg->n_insns; i++) {
             const struct cs_insn_account *insn = &a->insns[i];
-            double d = stalls[i].cycles - stalls[i].m;
-            if (!accountable(a, insn) || d >= 1.5)
+            double d = stalls[i] ? stalls[i]->cycles - stalls[i]->m : INFINITY;
+            if (d >= 1.5)
                 continue;
             uint32_t run = run_of(runs, insn->block);
             if (pass == 0) {
@@ -258,7 +258,7 @@ static void net(const struct accounting *x, struct cs_stall *stalls)
             }
             double both = fmin(more[run], less[run]), all = d > 0 ? more[run] : less[run];
             if (both > 0)
-                stalls[i].cycles -= d * both / all;
+                stalls[i]->cycles -= d * both / all;
         }
     free(runs);
     free(more);
@@ -268,7 +268,7 @@ static void net(const struct accounting *x, struct cs_stall *stalls)
 /* An instruction of few samples can't be told from its neighbours of few: from where they lie they share
  * their samples as the model says. Neighbours are taken until they have GROUP_SAMPLES together; sums stay
  * what they are. */
-static void pool(struct accounting *x, struct cs_stall *stalls)
+static void pool(struct accounting *x, struct cs_stall *const *stalls)
 {
     enum { OWN_SAMPLES = 20, GROUP_SAMPLES = 60 };
     struct cs_account *a = x->a;
@@ -278,7 +278,7 @@ static void pool(struct accounting *x, struct cs_stall *stalls)
         const struct cs_insn_account *insn = &a->insns[i];
         double expected, most;
         if (accountable(a, insn) && insn->charged < OWN_SAMPLES) {
-            cs_culprit_expect(&stalls[i], &x->e->machine, &expected, &most);
+            cs_culprit_expect(stalls[i], &x->e->machine, &expected, &most);
             charged += insn->charged;
             model += insn->visits * (insn->step.m + expected);
         }
@@ -288,10 +288,10 @@ static void pool(struct accounting *x, struct cs_stall *stalls)
             struct cs_insn_account *low = &a->insns[k];
             if (!accountable(a, low) || low->charged >= OWN_SAMPLES)
                 continue;
-            cs_culprit_expect(&stalls[k], &x->e->machine, &expected, &most);
+            cs_culprit_expect(stalls[k], &x->e->machine, &expected, &most);
             /* charged samples in cycles, by the share of the model, an execution */
             low->cycles = charged * x->e->cycles_a_sample / model * (low->step.m + expected) / a->scale;
-            stalls[k].cycles = low->cycles;
+            stalls[k]->cycles = low->cycles;
         }
         charged = model = 0;
         first = i + 1;
@@ -310,23 +310,37 @@ static void blocks_actual(struct accounting *x)
     }
 }
 
+static size_t count_accountable(const struct cs_account *a)
+{
+    size_t n = 0;
+    for (uint32_t i = 0; i < a->cfg->n_insns; i++)
+        n += accountable(a, &a->insns[i]);
+    return n;
+}
+
+/* Facts and verdicts are large, and most instructions of a large procedure never ran: only those that did
+ * have any. */
 void account_judge(struct accounting *x)
 {
     struct cs_account *a = x->a;
     uint32_t n = a->cfg->n_insns;
-    struct cs_stall *stalls = calloc(n + 1, sizeof *stalls);
+    struct cs_stall **stalls = calloc(n + 1, sizeof(*stalls)), *next = NULL;
     x->memory = calloc(n + 1, sizeof *x->memory);
-    if (!stalls || !x->memory) {
-        free(stalls);
-        free(x->memory);
-        return;
+    if (stalls && x->memory)
+        next = calloc(count_accountable(a) + 1, sizeof *next);
+    struct cs_stall *all = next;
+    if (!next)
+        goto out;
+    for (uint32_t i = 0; i < n; i++) {
+        struct cs_memory_facts facts = {.seen = false};
+        if (a->insns[i].op.flags & (CS_OP_LOAD | CS_OP_STORE))
+            facts = cs_testimony_memory(x->e, a->insns[i].op.offset);
+        if (facts.seen)
+            x->memory[i] = facts;
     }
     for (uint32_t i = 0; i < n; i++)
-        if (a->insns[i].op.flags & (CS_OP_LOAD | CS_OP_STORE))
-            x->memory[i] = cs_testimony_memory(x->e, a->insns[i].op.offset);
-    for (uint32_t i = 0; i < n; i++)
         if (accountable(a, &a->insns[i]))
-            gather(x, i, &stalls[i]);
+            gather(x, i, stalls[i] = next++);
     uint32_t counted = x->known ? cs_cfg_block(a->cfg, x->known->offset) : CS_CFG_EXIT;
     if (counted != CS_CFG_EXIT && a->blocks[counted].visits > 0) {
         a->scale = a->scale_low = a->scale_high = x->known->executions / a->blocks[counted].visits;
@@ -339,20 +353,29 @@ void account_judge(struct accounting *x)
         double blocks_error = a->blocks[insn->block].visits_error;
         insn->cycles = executions > 0 ? insn->charged * x->e->cycles_a_sample / executions : NAN;
         insn->error = sqrt((insn->charged > 0 ? 1 / insn->charged : 1) + blocks_error * blocks_error);
-        stalls[i].cycles = insn->cycles;
-        stalls[i].branch_shadow *= a->scale > 0 ? x->e->cycles_a_sample / a->scale : 0;
-        stalls[i].branch_shadow = fmax(0, stalls[i].branch_shadow - stalls[i].branch_shadow_m);
-        if (accountable(a, insn))
-            event_rates(x, insn, &stalls[i]);
+        struct cs_stall *stall = stalls[i];
+        if (!stall)
+            continue;
+        stall->cycles = insn->cycles;
+        stall->branch_shadow *= a->scale > 0 ? x->e->cycles_a_sample / a->scale : 0;
+        stall->branch_shadow = fmax(0, stall->branch_shadow - stall->branch_shadow_m);
+        event_rates(x, insn, stall);
     }
     if (a->scale > 0)
         pool(x, stalls);
     if (a->scale > 0)
         net(x, stalls);
-    for (uint32_t i = 0; a->scale > 0 && i < n; i++)
-        if (accountable(a, &a->insns[i]))
-            cs_culprit_judge(&stalls[i], &x->e->machine, &a->insns[i].verdict);
+    struct cs_verdict *v = a->verdicts = calloc((size_t)(next - all) + 1, sizeof *v);
+    for (uint32_t i = 0; v && a->scale > 0 && i < n; i++) {
+        if (!stalls[i])
+            continue;
+        cs_culprit_judge(stalls[i], &x->e->machine, v);
+        if (v->stall > 0 || v->gain > 0)
+            a->insns[i].verdict = v++;
+    }
     blocks_actual(x);
+out:
+    free(all);
     free(stalls);
     free(x->memory);
     x->memory = NULL;

@@ -18,7 +18,7 @@ void account_summary(struct cs_account *a)
             s->unattributed += insn->charged;
             continue;
         }
-        const struct cs_verdict *v = &insn->verdict;
+        const struct cs_verdict *v = insn->verdict;
         double stall = v->stall - v->gain, m = insn->cycles - stall; /* after netting within the block */
         double static_share = insn->step.m > 0 ? m / insn->step.m : 0;
         if (insn->step.m <= 0)

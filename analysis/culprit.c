@@ -161,9 +161,16 @@ static void drop_trifles(struct cs_verdict *v)
     v->n = kept;
 }
 
+/* Without its suspects: there are up to twelve, seldom three, and every instruction has a verdict. */
+static void empty(struct cs_verdict *v)
+{
+    v->n = 0;
+    v->stall = v->gain = v->unexplained = 0;
+}
+
 void cs_culprit_judge(const struct cs_stall *stall, const struct cs_machine *machine, struct cs_verdict *v)
 {
-    memset(v, 0, sizeof *v);
+    empty(v);
     double difference = stall->cycles - stall->m;
     if (difference <= 0) {
         v->gain = -difference;
@@ -183,7 +190,7 @@ void cs_culprit_expect(const struct cs_stall *stall, const struct cs_machine *ma
                        double *most)
 {
     struct cs_verdict v;
-    memset(&v, 0, sizeof v);
+    empty(&v);
     *expected = *most = 0;
     ask(stall, machine, false, &v);
     for (unsigned i = 0; i < v.n; i++) {

@@ -385,7 +385,10 @@ static bool mispredict(const struct cs_stall *s, const struct cs_machine *m, str
         double shadow = s->branch_shadow;
         out->high = shadow < out->high ? shadow : out->high;
     }
-    if (most > missed)
+    if (f->here > f->missed)
+        say(out, "control came the way that it seldom takes, up to %.0f %% of it by a wrong guess",
+            missed * 100);
+    else if (most > missed)
         say(out, "%.1f to %.1f %% of its executions are unpredictable", missed * 100, most * 100);
     else
         say(out, "%.1f %% of its executions are unpredictable", f->missed * 100);

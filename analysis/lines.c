@@ -2,10 +2,12 @@
 /* A unit's scopes (functions and inlined calls) become nested ranges, so that the chain at an address is a
  * walk up the parents. libdw's own dwarf_getscopes walks the unit's tree for each question. */
 #include "analysis/lines.h"
+#include "analysis/lineprogram.h"
 #include "analysis/ranges.h"
 
 #include <dwarf.h>
 #include <elfutils/libdw.h>
+#include <gelf.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,6 +15,7 @@
 #define DEPTH_MAX 200 /* of the tree of DIEs */
 #define RANGES_A_SCOPE_MAX 4096
 #define SCOPES_MAX 4000000
+#define FEW_QUESTIONS 8 /* for more in one unit its whole table pays */
 
 #ifndef DW_AT_GNU_discriminator /* absent from older dwarf.h */
 #define DW_AT_GNU_discriminator 0x2136
@@ -39,6 +42,7 @@ struct unit {
     struct cs_ranges ranges; /* id = index in scopes */
     struct scope *scopes;
     size_t n, room;
+    unsigned questions; /* for a line alone */
     bool walked;
 };
 
@@ -47,6 +51,7 @@ struct lines {
     struct unit *units;
     size_t n;
     struct cs_ranges ranges; /* id = index in units */
+    struct line_sections sections;
 };
 
 static int add_die_ranges(struct cs_ranges *ranges, Dwarf_Die *die, uint32_t id)
@@ -59,12 +64,41 @@ static int add_die_ranges(struct cs_ranges *ranges, Dwarf_Die *die, uint32_t id)
     return 0;
 }
 
+/* Empty when it is compressed: then libdw answers. */
+static struct bytes_of section_named(Elf *elf, size_t names, const char *wanted)
+{
+    for (Elf_Scn *section = NULL; (section = elf_nextscn(elf, section)) != NULL;) {
+        GElf_Shdr header;
+        if (!gelf_getshdr(section, &header) || header.sh_type == SHT_NOBITS ||
+            (header.sh_flags & SHF_COMPRESSED))
+            continue;
+        const char *name = elf_strptr(elf, names, header.sh_name);
+        Elf_Data *data = name && strcmp(name, wanted) == 0 ? elf_rawdata(section, NULL) : NULL;
+        if (data && data->d_buf)
+            return (struct bytes_of){data->d_buf, data->d_size};
+    }
+    return (struct bytes_of){NULL, 0};
+}
+
+static struct line_sections find_sections(Elf *elf)
+{
+    size_t names;
+    GElf_Ehdr header;
+    if (elf_getshdrstrndx(elf, &names) != 0 || !gelf_getehdr(elf, &header) ||
+        header.e_ident[EI_DATA] != ELFDATA2LSB || header.e_type == ET_REL)
+        return (struct line_sections){.line = {NULL, 0}};
+    return (struct line_sections){.line = section_named(elf, names, ".debug_line"),
+                                  .line_str = section_named(elf, names, ".debug_line_str"),
+                                  .str = section_named(elf, names, ".debug_str")};
+}
+
 struct lines *lines_open(Elf *elf)
 {
     struct lines *lines = calloc(1, sizeof *lines);
     if (!lines)
         return NULL;
     lines->dwarf = dwarf_begin_elf(elf, DWARF_C_READ, NULL);
+    lines->sections = find_sections(elf);
     Dwarf_CU *cu = NULL, *before = NULL;
     Dwarf_Die die;
     uint8_t type;
@@ -204,11 +238,13 @@ static void walk(struct unit *unit, Dwarf_Die *cu)
     }
 }
 
-/* libdw hands out the same pointer for the same file, so a look by pointer finds it. */
-static const char *absolute(struct unit *unit, const char *raw)
+/* unit's folder / folder / raw, as far as they are relative. libdw hands out the same pointer for the same
+ * file, and so does the line program: a look by pointer finds it. */
+static const char *join(struct unit *unit, const char *folder, const char *raw)
 {
-    if (!raw || *raw == '/' || !unit->folder)
-        return raw ? raw : "";
+    bool rooted = *raw == '/' || *folder == '/' || !unit->folder;
+    if (rooted && (*raw == '/' || !*folder))
+        return raw;
     for (size_t i = unit->n_joined; i-- > 0;)
         if (unit->joined[i].raw == raw)
             return unit->joined[i].full;
@@ -216,13 +252,19 @@ static const char *absolute(struct unit *unit, const char *raw)
     if (!more)
         return raw;
     unit->joined = more;
-    size_t room = strlen(unit->folder) + strlen(raw) + 2;
+    size_t room = (unit->folder ? strlen(unit->folder) : 0) + strlen(folder) + strlen(raw) + 3;
     char *full = malloc(room);
     if (!full)
         return raw;
-    snprintf(full, room, "%s/%s", unit->folder, strncmp(raw, "./", 2) == 0 ? raw + 2 : raw);
+    snprintf(full, room, "%s%s%s%s%s", rooted ? "" : unit->folder, rooted ? "" : "/", folder,
+             *folder ? "/" : "", strncmp(raw, "./", 2) == 0 ? raw + 2 : raw);
     unit->joined[unit->n_joined++] = (struct joined){raw, full};
     return full;
+}
+
+static const char *absolute(struct unit *unit, const char *raw)
+{
+    return raw ? join(unit, "", raw) : "";
 }
 
 static struct unit *unit_at(struct lines *lines, uint64_t offset, Dwarf_Die *cu)
@@ -265,9 +307,19 @@ bool lines_line(struct lines *lines, uint64_t offset, struct cs_frame *frame)
 {
     Dwarf_Die cu;
     struct unit *unit = unit_at(lines, offset, &cu);
-    if (unit)
+    if (!unit)
+        return false;
+    Dwarf_Attribute attribute;
+    Dwarf_Word at;
+    struct line_row row;
+    if (unit->questions++ < FEW_QUESTIONS && !unit->walked &&
+        dwarf_formudata(dwarf_attr(&cu, DW_AT_stmt_list, &attribute), &at) == 0 &&
+        line_program_find(&lines->sections, at, offset, &row))
+        *frame = (struct cs_frame){
+            "", join(unit, row.folder, row.file), row.line, row.column, row.discriminator, 0};
+    else
         *frame = row_at(unit, &cu, offset);
-    return unit && frame->line;
+    return frame->line != 0;
 }
 
 unsigned lines_frames(struct lines *lines, uint64_t offset, struct cs_frame *frames, unsigned room)

@@ -57,7 +57,7 @@ static void instruction_text(struct cs_code *code, uint64_t offset, char *text, 
 /* Letters of those who share the stall, the heaviest first, then what each means where it first stands. */
 static void print_bubbles(struct output *out, const struct cs_insn_account *insn, bool *explained)
 {
-    const struct cs_verdict *v = &insn->verdict;
+    const struct cs_verdict *v = insn->verdict;
     char letters[CS_SUSPECTS_MAX + 3];
     unsigned n = 0;
     if (v->stall < BUBBLE_LEAST)
@@ -95,8 +95,8 @@ static void print_instruction(struct output *out, const struct cs_account *a, ui
     else if (isfinite(insn->cycles) && insn->charged > 0)
         snprintf(cycles, sizeof cycles, "%.1fcy", insn->cycles);
     size_t n = 0;
-    for (unsigned k = 0; k < insn->verdict.n && k < 3; k++) {
-        const struct cs_suspect *s = &insn->verdict.suspects[k];
+    for (unsigned k = 0; k < insn->verdict->n && k < 3; k++) {
+        const struct cs_suspect *s = &insn->verdict->suspects[k];
         if (s->guilty && s->guilty != insn->op.offset && n < sizeof culprit - 24)
             n += (size_t)snprintf(culprit + n, sizeof culprit - n, "%s%" PRIx64, n ? " " : "", s->guilty);
     }
@@ -180,9 +180,9 @@ json_t *listing_json(const struct cs_account *a, struct cs_code *code)
                                               (json_int_t)insn->block, "samples", (json_int_t)insn->samples,
                                               "charged", insn->charged, "cycles", real_or_null(insn->cycles),
                                               "m", insn->step.m, "visits", real_or_null(insn->visits),
-                                              "fused", insn->fused, "stall", insn->verdict.stall,
-                                              "unexplained", insn->verdict.unexplained, "suspects",
-                                              suspects_json(&insn->verdict, insn->op.offset)));
+                                              "fused", insn->fused, "stall", insn->verdict->stall,
+                                              "unexplained", insn->verdict->unexplained, "suspects",
+                                              suspects_json(insn->verdict, insn->op.offset)));
     }
     return list;
 }

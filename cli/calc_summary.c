@@ -165,8 +165,8 @@ struct charge worst_charge(const struct cs_account *a)
         double worth = a->cycles_a_sample > 0 ? insn->visits * a->scale / a->cycles_a_sample / total : 0;
         if (insn->fused || !(worth > 0))
             continue;
-        for (unsigned k = 0; k < insn->verdict.n; k++) {
-            const struct cs_suspect *s = &insn->verdict.suspects[k];
+        for (unsigned k = 0; k < insn->verdict->n; k++) {
+            const struct cs_suspect *s = &insn->verdict->suspects[k];
             struct charge c = {.cause = s->cause,
                                .stalled = insn->op.offset,
                                .guilty = s->guilty ? s->guilty : insn->op.offset,
@@ -182,7 +182,7 @@ struct charge worst_charge(const struct cs_account *a)
         struct charge u = {.cause = CS_N_CAUSES,
                            .stalled = insn->op.offset,
                            .guilty = insn->op.offset,
-                           .share = insn->verdict.unexplained * worth,
+                           .share = insn->verdict->unexplained * worth,
                            .reason = ""};
         accuse(charges, &n, &u);
     }

@@ -80,7 +80,7 @@ static json_t *instructions_json(const struct subject *s, const struct cs_accoun
                               json_pack("[s, I, i, o, o, o]", offset,
                                         (json_int_t)of_event(insn->samples, s->event), (int)insn->line,
                                         json_text(insn->text), cycles ? json_real(more->cycles) : json_null(),
-                                        more ? suspects_json(&more->verdict) : json_array()));
+                                        more ? suspects_json(more->verdict) : json_array()));
     }
     return list;
 }
