@@ -10,7 +10,7 @@ import lib_plugin_cost as plugin  # noqa: E402
 quick = "--quick" in sys.argv
 CYCLESCOPE = os.environ.get("CYCLESCOPE", plugin.BUILD + "/cyclescope")
 PROGRAMS = ["bzip2", "lua5.4"] if quick else ["bzip2", "zstd", "lua5.4", "sqlite3", "mawk"]
-ROUNDS = 5 if quick else 11
+ROUNDS = 3 if quick else 5
 at = tempfile.mkdtemp(prefix="dcpi-slowdown.")
 
 
@@ -36,7 +36,7 @@ loss, spread = {w: {} for w in WAYS if w != "alone"}, []
 print(f"{'slowdown, %':10}" + "".join(f"{w:>22}" for w in loss))
 for program in PROGRAMS:
     plugin.programs("build", program)
-    command = shlex.split(plugin.programs("command", program, "plain", "small"))
+    command = shlex.split(plugin.programs("command", program, "plain", "full"))
     inside([], command)
     ratios = {w: [] for w in loss}
     for i in range(ROUNDS):
