@@ -273,14 +273,15 @@ static void pool(struct accounting *x, struct cs_stall *const *stalls)
     enum { OWN_SAMPLES = 20, GROUP_SAMPLES = 60 };
     struct cs_account *a = x->a;
     double charged = 0, model = 0;
+    double *expected = calloc(a->cfg->n_insns + 1, sizeof *expected);
     uint32_t first = 0;
-    for (uint32_t i = 0; i < a->cfg->n_insns; i++) {
+    for (uint32_t i = 0; expected && i < a->cfg->n_insns; i++) {
         const struct cs_insn_account *insn = &a->insns[i];
-        double expected, most;
+        double most;
         if (accountable(a, insn) && insn->charged < OWN_SAMPLES) {
-            cs_culprit_expect(stalls[i], &x->e->machine, &expected, &most);
+            cs_culprit_expect(stalls[i], &x->e->machine, &expected[i], &most);
             charged += insn->charged;
-            model += insn->visits * (insn->step.m + expected);
+            model += insn->visits * (insn->step.m + expected[i]);
         }
         if (charged < GROUP_SAMPLES && i + 1 < a->cfg->n_insns)
             continue;
@@ -288,14 +289,14 @@ static void pool(struct accounting *x, struct cs_stall *const *stalls)
             struct cs_insn_account *low = &a->insns[k];
             if (!accountable(a, low) || low->charged >= OWN_SAMPLES)
                 continue;
-            cs_culprit_expect(stalls[k], &x->e->machine, &expected, &most);
             /* charged samples in cycles, by the share of the model, an execution */
-            low->cycles = charged * x->e->cycles_a_sample / model * (low->step.m + expected) / a->scale;
+            low->cycles = charged * x->e->cycles_a_sample / model * (low->step.m + expected[k]) / a->scale;
             stalls[k]->cycles = low->cycles;
         }
         charged = model = 0;
         first = i + 1;
     }
+    free(expected);
 }
 
 static void blocks_actual(struct accounting *x)

@@ -21,10 +21,21 @@ struct pattern { /* states with a transition into a state; may name some twice *
     uint32_t n, room;
 };
 
+/* What one elimination works on. Kept between solves with the room that its rows have: every solve fills them
+ * to about the same length. */
+struct solving {
+    struct cs_chain *chain;
+    struct row *out;
+    struct pattern *in;
+    uint32_t *mark; /* column → 1 + its index in the row at work */
+    bool *gone;
+};
+
 struct cs_chain {
     uint32_t n, n_transitions;
     uint32_t *from, *to;
     uint32_t *order; /* of elimination, without state 0 */
+    struct solving work;
 };
 
 static int row_add(struct row *row, uint32_t column, double value)
@@ -60,14 +71,6 @@ static int pattern_add(struct pattern *p, uint32_t state)
     return 0;
 }
 
-struct solving {
-    struct cs_chain *chain;
-    struct row *out;
-    struct pattern *in;
-    uint32_t *mark; /* column → 1 + its index in the row at work */
-    bool *gone;
-};
-
 static void solving_fini(struct solving *s)
 {
     for (uint32_t i = 0; s->out && i < s->chain->n; i++) {
@@ -83,16 +86,23 @@ static void solving_fini(struct solving *s)
 }
 
 /* Rows of probabilities; without weights every transition counts as 1 (pattern only). */
-static int solving_init(struct solving *s, struct cs_chain *chain, const double *weight)
+static int solving_reset(struct solving *s, struct cs_chain *chain, const double *weight)
 {
     uint32_t n = chain->n;
-    *s = (struct solving){.chain = chain};
-    s->out = calloc(n, sizeof *s->out);
-    s->in = calloc(n, sizeof *s->in);
-    s->mark = calloc(n, sizeof *s->mark);
-    s->gone = calloc(n, sizeof *s->gone);
+    if (!s->chain) {
+        s->chain = chain;
+        s->out = calloc(n, sizeof *s->out);
+        s->in = calloc(n, sizeof *s->in);
+        s->mark = calloc(n, sizeof *s->mark);
+        s->gone = calloc(n, sizeof *s->gone);
+    }
     double *sum = calloc(n, sizeof *sum);
     int rc = s->out && s->in && s->mark && s->gone && sum ? 0 : -ENOMEM;
+    for (uint32_t i = 0; rc == 0 && i < n; i++) {
+        s->out[i].n = s->in[i].n = 0;
+        s->mark[i] = 0;
+        s->gone[i] = false;
+    }
     for (uint32_t t = 0; rc == 0 && weight && t < chain->n_transitions; t++)
         sum[chain->from[t]] += weight[t];
     for (uint32_t t = 0; rc == 0 && t < chain->n_transitions; t++) {
@@ -205,21 +215,21 @@ struct back {
 
 static int order_states(struct cs_chain *chain)
 {
-    struct solving s;
+    struct solving *s = &chain->work;
     uint32_t n = chain->n, placed = 0;
     uint32_t *next = malloc((n + 1) * sizeof *next), *head = NULL, *cost = calloc(n + 1, sizeof *cost);
     enum { BUCKETS = 4096 };
     head = malloc(BUCKETS * sizeof *head);
-    int rc = solving_init(&s, chain, NULL);
+    int rc = solving_reset(s, chain, NULL);
     if (!next || !head || !cost)
         rc = -ENOMEM;
     for (uint32_t b = 0; rc == 0 && b < BUCKETS; b++)
         head[b] = UINT32_MAX;
     /* Lazy buckets: a state's place is checked again when it comes up. */
     for (uint32_t i = 1; rc == 0 && i < n; i++) {
-        merge_row(&s, i);
-        merge_in(&s, i);
-        uint64_t fill = (uint64_t)s.out[i].n * s.in[i].n;
+        merge_row(s, i);
+        merge_in(s, i);
+        uint64_t fill = (uint64_t)s->out[i].n * s->in[i].n;
         cost[i] = fill < BUCKETS - 1 ? (uint32_t)fill : BUCKETS - 1;
         next[i] = head[cost[i]];
         head[cost[i]] = i;
@@ -231,9 +241,9 @@ static int order_states(struct cs_chain *chain)
             continue;
         }
         head[b] = next[i];
-        merge_row(&s, i);
-        merge_in(&s, i);
-        uint64_t fill = (uint64_t)s.out[i].n * s.in[i].n;
+        merge_row(s, i);
+        merge_in(s, i);
+        uint64_t fill = (uint64_t)s->out[i].n * s->in[i].n;
         uint32_t now = fill < BUCKETS - 1 ? (uint32_t)fill : BUCKETS - 1;
         if (now > b) {
             next[i] = head[now];
@@ -241,11 +251,10 @@ static int order_states(struct cs_chain *chain)
             continue;
         }
         chain->order[placed++] = i;
-        if (eliminate(&s, i) < 0)
+        if (eliminate(s, i) < 0)
             rc = -ENOMEM;
-        s.out[i].n = 0;
+        s->out[i].n = 0;
     }
-    solving_fini(&s);
     free(next);
     free(head);
     free(cost);
@@ -277,6 +286,7 @@ void cs_chain_close(struct cs_chain *chain)
 {
     if (!chain)
         return;
+    solving_fini(&chain->work);
     free(chain->from);
     free(chain->to);
     free(chain->order);
@@ -285,19 +295,19 @@ void cs_chain_close(struct cs_chain *chain)
 
 int cs_chain_solve(struct cs_chain *chain, const double *weight, double *visits)
 {
-    struct solving s;
+    struct solving *s = &chain->work;
     uint32_t n = chain->n;
     struct back *back = calloc(n + 1, sizeof *back);
-    int rc = solving_init(&s, chain, weight);
+    int rc = solving_reset(s, chain, weight);
     if (!back)
         rc = -ENOMEM;
     for (uint32_t a = 0; rc == 0 && a + 1 < n; a++) {
         uint32_t k = chain->order[a];
-        merge_row(&s, k);
-        if (s.out[k].n == 0 && row_add(&s.out[k], 0, 1e-12) < 0) /* a dead end: leaves to the outside */
+        merge_row(s, k);
+        if (s->out[k].n == 0 && row_add(&s->out[k], 0, 1e-12) < 0) /* a dead end: leaves to the outside */
             rc = -ENOMEM;
-        back[k].n_out = s.out[k].n;
-        back[k].leaving = eliminate(&s, k);
+        back[k].n_out = s->out[k].n;
+        back[k].leaving = eliminate(s, k);
         if (back[k].leaving < 0)
             rc = -ENOMEM;
     }
@@ -306,14 +316,13 @@ int cs_chain_solve(struct cs_chain *chain, const double *weight, double *visits)
         visits[0] = 1;
         for (uint32_t a = n - 1; a-- > 0;) {
             uint32_t k = chain->order[a];
-            const struct row *row = &s.out[k];
+            const struct row *row = &s->out[k];
             double into = 0;
             for (uint32_t c = back[k].n_out; c < row->n; c++)
                 into += visits[row->column[c]] * row->value[c];
             visits[k] = into / back[k].leaving;
         }
     }
-    solving_fini(&s);
     free(back);
     return rc;
 }

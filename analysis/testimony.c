@@ -298,7 +298,7 @@ double cs_testimony_population(double executions, double distinct)
     if (executions <= 0 || distinct > 0.875 * executions)
         return 0;
     double low = distinct, high = 16 * executions;
-    for (int i = 0; i < 60; i++) {
+    for (int i = 0; i < 60 && high - low > 1e-6 * high; i++) {
         double n = (low + high) / 2;
         if (n * -expm1(-executions / n) < distinct)
             low = n;
