@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* One word of each of 16,384 small pages in random order: the data, a line a page, is 1 MB, the translations
- * don't fit any TLB. Variant: the same number of lines on huge pages. */
+/* One word of each of 6,144 small pages in random order: the data, a line a page, is 384 KB, which most
+ * second levels hold, the translations are more than a last TLB of 2,048 holds. Variant: the same number of
+ * lines on huge pages. */
 #include "kernel.h"
 
-enum { PAGES = 16384 };
+enum { PAGES = 6144 };
 
 struct pages {
     char *base;

@@ -152,6 +152,9 @@ static void a_machine_is_measured_once_an_hour_and_boot(void **state)
     assert_true(fabs(first.core_hz / second.core_hz - 1) < 1e-8);
     assert_true(fabs(first.memory_cycles / second.memory_cycles - 1) < 1e-8);
     assert_true(fabs(first.ladder_cycles[3] / second.ladder_cycles[3] - 1) < 1e-8);
+    assert_true(fabs(first.forward_cycles / second.forward_cycles - 1) < 1e-8);
+    assert_true(fabs(first.divide_cycles / second.divide_cycles - 1) < 1e-8);
+    assert_true(fabs(first.divide_each_cycles / second.divide_each_cycles - 1) < 1e-8);
     change("boot_id", json_string("another"));
     assert_true(recalled_age(&second) == 0);
     change("measured_s", json_real(-4000));
