@@ -78,7 +78,7 @@ static int look(const char *path, struct image *im)
     return found && im->build_id_size;
 }
 
-static size_t collect(struct image *images, size_t most)
+static size_t collect(struct image *images, size_t most, const char *folder)
 {
     static const char *const folders[] = {"/usr/lib/x86_64-linux-gnu",
                                           "/usr/bin",
@@ -87,12 +87,13 @@ static size_t collect(struct image *images, size_t most)
                                           "/usr/lib/python3.11/lib-dynload",
                                           "/usr/lib/x86_64-linux-gnu/perl/5.36.0/auto"};
     size_t n = 0;
-    for (size_t f = 0; f < sizeof folders / sizeof *folders; f++) {
-        DIR *d = opendir(folders[f]);
+    for (size_t f = 0; f < (folder ? 1 : sizeof folders / sizeof *folders); f++) {
+        const char *at = folder ? folder : folders[f];
+        DIR *d = opendir(at);
         for (const struct dirent *e; d && n < most && (e = readdir(d)) != NULL;) {
             char path[512];
             struct stat st;
-            snprintf(path, sizeof path, "%s/%s", folders[f], e->d_name);
+            snprintf(path, sizeof path, "%s/%s", at, e->d_name);
             if (lstat(path, &st) == 0 && S_ISREG(st.st_mode) && look(path, &images[n])) {
                 images[n].addr = 0x7000000000ull + 0x40000000ull * n;
                 n++;
@@ -141,12 +142,12 @@ static void put_maps(FILE *to, const struct image *images, size_t n)
 
 int main(int argc, char **argv)
 {
-    if (argc != 4)
-        return fprintf(stderr, "usage: perfdata_filler SAMPLES IMAGES FILE\n"), 2;
+    if (argc != 4 && argc != 5)
+        return fprintf(stderr, "usage: perfdata_filler SAMPLES IMAGES FILE [FOLDER-OF-IMAGES]\n"), 2;
     uint64_t n_samples = strtoull(argv[1], NULL, 10);
     size_t most = strtoul(argv[2], NULL, 10);
     struct image *images = calloc(most, sizeof *images);
-    size_t n = images ? collect(images, most) : 0;
+    size_t n = images ? collect(images, most, argc == 5 ? argv[4] : NULL) : 0;
     FILE *to = fopen(argv[3], "w");
     if (!n || !to)
         return fprintf(stderr, "perfdata_filler: no images, or %s can't be written\n", argv[3]), 1;
