@@ -14,6 +14,7 @@ plugin.programs("build", "bzip2", "gprof", "-pg", "-fno-pie", "-no-pie")
 plugin.programs("build", "bzip2", "methods", f"-fplugin={plugin.BUILD}/plugin/cyclescope.so",
                 "-fplugin-arg-cyclescope-methods", LINK=plugin.BUILD + "/libcyclescope.a")
 at = tempfile.mkdtemp(prefix="peers.")
+os.environ["CYCLESCOPE_CACHE"] = at + "/cache"  # the first run of record measures the machine, the others recall it
 
 
 def command(label, size="full"):

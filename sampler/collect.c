@@ -92,7 +92,10 @@ int cs_collect_find(struct cs_sampler *s, const struct cs_drained *entry, struct
     int rc;
     *found = (struct cs_found){.image = NULL};
     if (entry->kernel) {
+        double before = cs_kernel_is_stale(s->kernel) ? cs_thread_cpu_seconds() : 0;
         rc = cs_kernel_find(s->kernel, entry->pc, &found->image, &found->offset);
+        if (before > 0 && !cs_kernel_is_stale(s->kernel))
+            cs_rate_seldom(s, cs_thread_cpu_seconds() - before);
         found->label = cs_maps_label_of(s->maps, (pid_t)entry->pid, entry->from_ns);
     } else if (entry->uncertain) {
         rc = -(1 + CS_UNKNOWN_GENERATION);

@@ -92,6 +92,10 @@ static void read_build_id(const char *path, char hex[41])
     }
 }
 
+static const char hidden_reason[] =
+    "kernel addresses are hidden (/proc/sys/kernel/kptr_restrict, or not root): samples "
+    "in the kernel are counted as unknown";
+
 struct symbol {
     uint64_t addr;
     char type, name[512], module[128];
@@ -171,9 +175,7 @@ static void read_symbols(struct cs_kernel *k)
     if (f)
         fclose(f);
     if (hidden || !text)
-        snprintf(k->reason, sizeof k->reason,
-                 "kernel addresses are hidden (/proc/sys/kernel/kptr_restrict, or not root): samples in the "
-                 "kernel are counted as unknown");
+        snprintf(k->reason, sizeof k->reason, "%s", hidden_reason);
     else
         add_region(&k->regions, &k->n_regions, &k->room_regions,
                    (struct region){text, etext ? etext : text + (64UL << 20),
@@ -229,7 +231,7 @@ static void want(struct cs_kernel *k, uint64_t addr)
 int cs_kernel_find(struct cs_kernel *k, uint64_t addr, struct cs_mapped_image **image, uint64_t *offset)
 {
     const struct region *r = region_at(k->regions, k->n_regions, addr);
-    if (!r && k->stale && !k->reason[0]) {
+    if (!r && cs_kernel_is_stale(k)) {
         read_regions(k);
         r = region_at(k->regions, k->n_regions, addr);
     }
@@ -341,6 +343,27 @@ const char *cs_kernel_reason(const struct cs_kernel *k)
     return k->reason;
 }
 
+bool cs_kernel_is_stale(const struct cs_kernel *k)
+{
+    return k->stale && !k->reason[0];
+}
+
+/* Whether addresses are known: the first that isn't nought says so. */
+static void look_for_addresses(struct cs_kernel *k)
+{
+    char path[256], line[1024];
+    struct symbol s = {.addr = 0};
+    snprintf(path, sizeof path, "%s/kallsyms", k->proc);
+    FILE *f = fopen(path, "re");
+    while (f && s.addr == 0 && fgets(line, sizeof line, f))
+        if (!parse_symbol(line, &s))
+            s.addr = 0;
+    if (f)
+        fclose(f);
+    if (s.addr == 0)
+        snprintf(k->reason, sizeof k->reason, "%s", hidden_reason);
+}
+
 struct cs_kernel *cs_kernel_open(struct cs_images *images, const char *proc, const char *sys)
 {
     struct cs_kernel *k = calloc(1, sizeof *k);
@@ -349,7 +372,8 @@ struct cs_kernel *cs_kernel_open(struct cs_images *images, const char *proc, con
     k->images = images;
     k->proc = proc;
     k->sys = sys;
-    read_regions(k);
+    look_for_addresses(k);
+    k->stale = true;
     return k;
 }
 

@@ -12,12 +12,16 @@
 
 struct cs_kernel;
 
-/* `proc` and `sys` are "/proc" and "/sys" but in tests. */
+/* `proc` and `sys` are "/proc" and "/sys" but in tests. What lies where is read with the first address that
+ * is asked for: by then the command runs. */
 struct cs_kernel *cs_kernel_open(struct cs_images *images, const char *proc, const char *sys);
 void cs_kernel_close(struct cs_kernel *kernel);
 const char *cs_kernel_reason(const struct cs_kernel *kernel); /* "" when addresses are known */
 /* Modules or BPF programs came or went: read again when next needed. */
 void cs_kernel_changed(struct cs_kernel *kernel);
+
+/* The next unknown address costs a pass over /proc/kallsyms, some 25 ms. */
+bool cs_kernel_is_stale(const struct cs_kernel *kernel);
 
 /* 0, or -(1 + CS_UNKNOWN_KERNEL). */
 int cs_kernel_find(struct cs_kernel *kernel, uint64_t addr, struct cs_mapped_image **image, uint64_t *offset);
