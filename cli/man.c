@@ -79,7 +79,11 @@ static void foot(void)
     puts(".SH EXIT STATUS\n0 done, 1 failed (one sentence on standard error says why), 2 wrong usage.");
     puts(".SH ENVIRONMENT\n.TP\n.B CYCLESCOPE_STORE\nwhere the profile store is unless an option says it\n"
          ".TP\n.B NO_COLOR\nno colours on a terminal\n.TP\n.B CYCLESCOPE_PAGER, PAGER\nthe pager of long "
-         "output");
+         "output\n.TP\n.B CYCLESCOPE_CACHE\nwhere lists of procedures and facts of this machine are kept "
+         "from one command "
+         "to the next (else $XDG_CACHE_HOME/cyclescope, ~/.cache/cyclescope; empty: nowhere); it may be "
+         "removed at "
+         "any time");
 }
 
 int print_man(const char *name)
