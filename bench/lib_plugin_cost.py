@@ -68,6 +68,17 @@ def cpu_ns(command):
     return int(text)
 
 
+def tag_table(exe):
+    """Tag points (signals/plugin/point.h): records, and the text that they point into."""
+    parts = []
+    with tempfile.TemporaryDirectory() as work:
+        for section in ("tags", "str"):
+            subprocess.run(["objcopy", "-O", "binary", f"--only-section=.debug_cyclescope_{section}", "--set-section-flags",
+                            f".debug_cyclescope_{section}=alloc", exe, f"{work}/{section}"], check=True, stderr=subprocess.DEVNULL)
+            parts.append(open(f"{work}/{section}", "rb").read())
+    return list(struct.iter_unpack("<QIIIHBB", parts[0])), parts[1]
+
+
 def by_callgrind(exe, command):
     """Exact counts of the program's workload, by callgrind, kept beside the program: `points` passed, `instructions`
     executed, `tagged` functions, `callers` of each function with what it cost them: {callee: {caller: instructions}};
@@ -75,12 +86,8 @@ def by_callgrind(exe, command):
     kept = exe + ".callgrind.json"
     if os.path.exists(kept) and os.path.getmtime(kept) > os.path.getmtime(exe):
         return json.load(open(kept))
+    rows, texts = tag_table(exe)
     with tempfile.TemporaryDirectory() as work:
-        for section in ("tags", "str"):
-            subprocess.run(["objcopy", "-O", "binary", f"--only-section=.debug_cyclescope_{section}", "--set-section-flags",
-                            f".debug_cyclescope_{section}=alloc", exe, f"{work}/{section}"], check=True, stderr=subprocess.DEVNULL)
-        rows = list(struct.iter_unpack("<QIIIHBB", open(work + "/tags", "rb").read()))
-        texts = open(work + "/str", "rb").read()
         subprocess.run(["valgrind", "--tool=callgrind", "--dump-instr=yes", f"--callgrind-out-file={work}/out", exe,
                         *command[1:]], check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         counts, total, callers = read_callgrind(work + "/out", exe)

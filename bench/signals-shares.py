@@ -1,103 +1,120 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Whether tags tell the truth: shares of time by function of real programs built with the plugin (methods and loops), as
-the observer sees them by tag, and as perf's samples of the same program have them. A function without points
-(too small, or of the C library) is charged by its tags to whoever called it, so its samples are given to its callers too, in
-the proportion of what it cost them in callgrind's counts. Inlined code is its function's on both sides. Value: the largest
-over programs of half the sum of all differences, in % of the program's time."""
+the observer sees them by tag, against those of random interrupts in the very same runs (bench/workloads/tag_and_pc.c). A
+function without points (too small, or of the C library) belongs to the innermost caller that has some; inlined code is
+its function's. Value: the largest over programs of half the sum of all differences, in % of the program's time; noise: what
+that many interrupts would differ by if nothing were wrong. An interrupt notes instruction and tag together, so that the
+error falls in two: tags that name another function than the instruction's (the plugin's), and tags that the observer sees for
+longer or shorter than they stand (stores wait behind others on their way to the cache)."""
+import bisect
 import json
+import math
 import os
-import re
 import shlex
+import struct
 import subprocess
 import sys
 import tempfile
+import time
+from collections import Counter
 
 import lib_plugin_cost as programs
 
 CYCLESCOPE = os.environ.get("CYCLESCOPE", programs.BUILD + "/cyclescope")
 
 
-def observed(command):
-    """Share by function of the tags that an observer saw."""
-    out = subprocess.run([CYCLESCOPE, "observe", "-s", "code", "--period", "2000", "--jitter", "2000", "--top", "0", "--json", "--", "sh", "-c", 'exec "$@" >/dev/null', "sh", *command], check=True,
-                         capture_output=True, text=True).stdout
-    cycles = {}
-    for row in json.loads(out[out.index("{"):])["tags"]:
-        if not row["name"].startswith("("):
-            function = programs.plain_name(re.sub(r"( loop \d+)? \(.*", "", row["name"]))
-            cycles[function] = cycles.get(function, 0) + row["cycles"]
-    total = sum(cycles.values())
-    return {f: c / total for f, c in cycles.items()}
+class Image:
+    """Functions by symbol, tag points by offset."""
+
+    def __init__(self, exe):
+        self.points = {}
+        rows, texts = programs.tag_table(exe)
+        for row in rows:
+            self.points[row[0]] = programs.plain_name(texts[row[2]:texts.index(b"\0", row[2])].decode())
+        self.tagged = set(self.points.values())
+        words = [row.split() for row in subprocess.run(["nm", exe], check=True, capture_output=True, text=True).stdout.splitlines()]
+        self.symbols = sorted((int(w[0], 16), programs.plain_name(w[2])) for w in words if len(w) == 3 and w[1] in "tTwW")
+        self.starts = [s[0] for s in self.symbols]
+
+    def function(self, offset):
+        at = bisect.bisect_right(self.starts, offset) - 1
+        return self.symbols[at][1] if at >= 0 else ""
+
+    def running(self, pcs):
+        """The innermost function with points of an instruction and its callers' return addresses."""
+        for i, pc in enumerate(pcs):
+            if pc and (found := self.function(pc - (i > 0))) in self.tagged:
+                return found
+        return None
 
 
-def stacks_of(command):
-    """perf's samples as text. perf 6.1 aborts on some of its own files (build-id.c), so it gets several tries."""
-    for _ in range(6):
-        with tempfile.TemporaryDirectory() as work:
-            data = work + "/perf.data"
-            subprocess.run(["perf", "record", "-q", "-B", "-N", "-g", "-e", "cpu-clock", "-F", "4999", "-o", data, "--", *command],
-                           stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env={**os.environ, "CYCLESCOPE_SIGNALS": "off"})
-            done = subprocess.run(["perf", "script", "-i", data, "-F", "ip,sym,dso"], capture_output=True, text=True, errors="replace")
-        if done.returncode == 0 and done.stdout:
-            return done.stdout
-    sys.exit("perf could not sample " + command[0])
+def run(command, image, found):
+    """One run, observed and interrupted: adds to found's Counters by function."""
+    with tempfile.NamedTemporaryFile("r") as notes:
+        seen = subprocess.run([CYCLESCOPE, "observe", "-s", "code", "--period", "2000", "--jitter", "2000", "--top", "0", "--json", "--", "sh", "-c",
+                               f'exec "$@" >/dev/null 3>{notes.name}', "sh", *command], check=True, capture_output=True, text=True).stdout
+        for row in json.loads(seen[seen.index("{"):])["tags"]:
+            if not row["name"].startswith("(") and row["value"]:
+                found["observed"][programs.plain_name(row["name"].split(" ")[0])] += row["cycles"]
+        for row in notes:
+            ns, *rest = row.split()
+            tag, *pcs = (int(w, 16) for w in rest)
+            function = image.running(pcs)
+            if function and tag in image.points:
+                found["pc"][function] += int(ns)
+                found["tag"][image.points[tag]] += int(ns)
+                found["notes"][""] += 1
 
 
-def sampled(command, exe, exact):
-    """Share by tagged function of perf's samples; and how many there were."""
-    weights, samples = {}, 0
-    for stack in stacks_of(command).split("\n\n"):
-        # The kernel's time (page faults, above all) is that of the code that entered it: the first frame of user space.
-        user = [row for row in stack.splitlines() if row.strip() and int(row.split()[0], 16) < 1 << 63]
-        if not user:
-            continue
-        symbol, _, image = user[0].strip().partition(" ")[2].rpartition(" (")
-        name = programs.plain_name(symbol)
-        if not image.startswith(exe):
-            name = name if name in exact["callers"] else "outside"
-        weights[name] = weights.get(name, 0) + 1
-        samples += 1
-    return charge(weights, exact), samples
+def apart(a, b):
+    """Half the sum of differences of shares, and where the largest is, in %."""
+    off = {f: 100 * (a[f] / a.total() - b[f] / b.total()) for f in {*a, *b}}
+    return sum(map(abs, off.values())) / 2, max(off, key=lambda f: abs(off[f]))
 
 
-def charge(weights, exact):
-    """Hands what untagged functions have to their callers until it is with tagged ones."""
-    tagged = set(exact["tagged"])
-    for _ in range(50):
-        moved = {}
-        for f, w in weights.items():
-            callers = exact["callers"].get(f, {}) if f not in tagged else {}
-            total = sum(callers.values())
-            for caller, cost in callers.items() if total else [(f, 1)]:
-                moved[caller] = moved.get(caller, 0) + w * (cost / total if total else 1)
-        weights = moved
-    found = {f: w for f, w in weights.items() if f in tagged}  # the rest is loading
-    total = sum(found.values())
-    return {f: w / total for f, w in found.items()}
+def chance(truth, n):
+    """Expected distance of the shares of n random moments from the true ones."""
+    shares = [v / truth.total() for v in truth.values()]
+    return 50 * sum(math.sqrt(2 / math.pi * p * (1 - p) / n) for p in shares)
+
+
+def build(name):
+    programs.build_one(name, "loops")
+    folder = f"{programs.BUILD}/programs/{name}/loops"
+    noter, exe = folder + "/tag_and_pc.obj", f"{folder}/{name}.noted"
+    subprocess.run(["gcc", "-std=gnu11", "-D_GNU_SOURCE", "-I", programs.TOP, "-O2", "-c", "-o", noter,
+                    programs.TOP + "/bench/workloads/tag_and_pc.c"], check=True)
+    programs.programs("link", name, "loops", exe, noter, LINK=programs.RUNTIME)
+    return exe
 
 
 def main():
     quick = "--quick" in sys.argv
-    if subprocess.run(["sh", "-c", "command -v perf valgrind >/dev/null"]).returncode:
-        print("perf and valgrind are needed")
-        sys.exit(77)
     names = ["lua5.4"] if quick else programs.PROGRAMS
-    programs.PROGRAMS = names
-    programs.build("loops")
-    distance, worst, n = {}, {}, {}
-    for p in names:
-        exe = f"{programs.BUILD}/programs/{p}/loops/{p}"
-        small, full = (shlex.split(programs.programs("command", p, "loops", size)) for size in ("small", "small" if quick else "full"))
-        exact = programs.by_callgrind(exe, small)
-        seen = observed(full)
-        truth, n[p] = sampled(full, exe, exact)
-        off = {f: 100 * (seen.get(f, 0) - truth.get(f, 0)) for f in {*seen, *truth}}
-        distance[p] = round(sum(map(abs, off.values())) / 2, 2)
-        most = max(off, key=lambda f: abs(off[f]))
-        worst[p] = f"{most}: observed {100 * seen.get(most, 0):.1f} %, sampled {100 * truth.get(most, 0):.1f} %"
-    print(json.dumps({"name": "signals-shares", "value": max(distance.values()), "unit": "% of time at another function, worst program",
-                      "target": 5, "noise": None, "detail": {"distance_percent": distance, "largest_difference": worst,
-                                                              "samples": n}}))
+    exes = {p: build(p) for p in names}
+    if "--build" in sys.argv:
+        return
+    detail = {key: {} for key in ("distance_percent", "chance_percent", "plugin_percent", "on_the_way_percent", "largest_difference", "interrupts", "runs")}
+    for p, exe in exes.items():
+        image, found, end, runs = Image(exe), {k: Counter() for k in ("observed", "pc", "tag", "notes")}, time.monotonic() + (5 if quick else 17), 0
+        command = [exe, *shlex.split(programs.programs("command", p, "loops", "full"))[1:]]
+        while runs == 0 or time.monotonic() < end:
+            run(command, image, found)
+            runs += 1
+        n = found["notes"][""]
+        if not n:
+            sys.exit(f"no interrupt was noted in {p}")
+        far, most = apart(found["observed"], found["pc"])
+        share = {k: 100 * c[most] / c.total() for k, c in found.items()}
+        detail["distance_percent"][p] = round(far, 2)
+        detail["chance_percent"][p] = round(chance(found["pc"], n), 2)
+        detail["plugin_percent"][p] = round(apart(found["tag"], found["pc"])[0], 2)
+        detail["on_the_way_percent"][p] = round(apart(found["observed"], found["tag"])[0], 2)
+        detail["largest_difference"][p] = f"{most}: observed {share['observed']:.1f} %, interrupted {share['pc']:.1f} %"
+        detail["interrupts"][p], detail["runs"][p] = n, runs
+    worst = max(detail["distance_percent"], key=detail["distance_percent"].get)
+    print(json.dumps({"name": "signals-shares", "value": detail["distance_percent"][worst], "unit": "% of time at another function, worst program",
+                      "target": 5, "noise": detail["chance_percent"][worst], "detail": detail}))
 
 
 main()
