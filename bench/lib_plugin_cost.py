@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """What the compiler plugin costs real programs: CPU time with and without, in short runs that alternate (plain, tagged,
 plain, ...) on one CPU. A run's time is from its first to its last line. A ratio is of a run to the mean of its two
-neighbours; a program's slowdown is the median of its ratios, over four links of each that shift the code by 0, 16, 32 and
-48 bytes, so that it isn't the luck of an alignment. `noise` is half the width of a bootstrap's 90 % interval of the
-geometric mean; the floor is the same arithmetic on plain runs alone."""
+neighbours. A layout is one random order of the program's functions, the same for plain and tagged, linked once more:
+where code happens to lie costs more than a tag does. A program's slowdown is the mean over its layouts of the medians of
+their ratios. `noise` is half the width of a bootstrap's 90 % interval (over layouts, and runs in them) of the geometric
+mean; the floor is the same arithmetic on plain runs alone."""
 import json
 import math
 import os
@@ -18,7 +19,7 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 
 PROGRAMS = ["sqlite3", "zstd", "bzip2", "lua5.4"]  # longest to build first
-SHIFTS = (0, 16, 32, 48)
+LAYOUTS = 12
 TOP = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 BUILD = os.path.abspath(os.environ.get("BUILD", "build"))
 RUNTIME = f"-L{BUILD} -l:libcyclescope.a"
@@ -31,25 +32,56 @@ def programs(*args, check=True, **env):
 
 
 def build_one(name, label):
-    flags = [] if label == "plain" else [f"-fplugin={BUILD}/plugin/cyclescope.so", f"-fplugin-arg-cyclescope-{label}"]
-    link = "" if label == "plain" else RUNTIME
-    folder = f"{BUILD}/programs/{name}/{label}"
+    """Objects of `name` as `label` (plain, methods, loops), a section a function."""
+    flags = ["-ffunction-sections"]
+    if label != "plain":
+        flags += [f"-fplugin={BUILD}/plugin/cyclescope.so", f"-fplugin-arg-cyclescope-{label}"]
+    folder = f"{BUILD}/programs/{name}/sections-{label}"
     if not os.path.exists(folder + "/libs"):  # built when objects weren't kept
         subprocess.run(["rm", "-rf", folder], check=True)
-    programs("build", name, label, *flags, LINK=link)
-    linked = []
-    for shift in SHIFTS:
-        clock, out = f"{folder}/cpu_time.{shift}.obj", f"{folder}/{name}.{shift}"
-        subprocess.run(["gcc", "-O2", f"-DSHIFT={shift}", "-c", "-o", clock, TOP + "/bench/workloads/cpu_time.c"], check=True)
-        programs("link", name, label, out, "-Wl,-S", clock, LINK=link)
-        linked.append(out)
+    programs("build", name, "sections-" + label, *flags, LINK=runtime(label))
+    return folder
+
+
+def runtime(label):
+    return "" if label == "plain" else RUNTIME
+
+
+def link(name, label, folder, order, k):
+    """The k-th layout: functions in the order of the file."""
+    clock, out = f"{folder}/cpu_time.obj", f"{folder}/{name}.{k}"
+    subprocess.run(["gcc", "-O2", "-c", "-o", clock, TOP + "/bench/workloads/cpu_time.c"], check=True)
+    programs("link", name, "sections-" + label, out, "-Wl,-S", "-fuse-ld=gold", f"-Wl,--section-ordering-file={order}", clock,
+             LINK=runtime(label))
+    return out
+
+
+def functions(folder):
+    """Names of the sections that hold a function each."""
+    objects = sorted(os.path.join(folder, f) for f in os.listdir(folder) if f.endswith(".o"))
+    rows = subprocess.run(["readelf", "-SW", *objects], check=True, capture_output=True, text=True).stdout
+    return sorted({word for word in rows.split() if word.startswith(".text.")})
+
+
+def layouts(name, folders):
+    """All links of one program: {label: [executable of each layout]}"""
+    names = functions(folders["plain"])
+    linked = {label: [] for label in folders}
+    for k in range(LAYOUTS):
+        order = f"{folders['plain']}/order.{k}"
+        with open(order, "w") as out:
+            random.Random(k).shuffle(names)
+            out.write("\n".join(names) + "\n")
+        for label, folder in folders.items():
+            linked[label].append(link(name, label, folder, order, k))
     return linked
 
 
 def build(level):
     wanted = [(p, label) for p in PROGRAMS for label in ("plain", level)]
     with ThreadPoolExecutor(os.cpu_count()) as pool:
-        return dict(zip(wanted, pool.map(lambda w: build_one(*w), wanted)))
+        folders = dict(zip(wanted, pool.map(lambda w: build_one(*w), wanted)))
+        return dict(zip(PROGRAMS, pool.map(lambda p: layouts(p, {label: folders[p, label] for label in ("plain", level)}), PROGRAMS)))
 
 
 def cpu_ns(command):
@@ -79,20 +111,18 @@ def tag_table(exe):
     return list(struct.iter_unpack("<QIIIHBB", parts[0])), parts[1]
 
 
-def by_callgrind(exe, command):
+def by_callgrind(exe, arguments):
     """Exact counts of the program's workload, by callgrind, kept beside the program: `points` passed, `instructions`
-    executed, `tagged` functions, `callers` of each function with what it cost them: {callee: {caller: instructions}};
-    all functions outside the program are also summed as "outside"."""
+    executed."""
     kept = exe + ".callgrind.json"
     if os.path.exists(kept) and os.path.getmtime(kept) > os.path.getmtime(exe):
         return json.load(open(kept))
-    rows, texts = tag_table(exe)
+    rows, _ = tag_table(exe)
     with tempfile.TemporaryDirectory() as work:
         subprocess.run(["valgrind", "--tool=callgrind", "--dump-instr=yes", f"--callgrind-out-file={work}/out", exe,
-                        *command[1:]], check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-        counts, total, callers = read_callgrind(work + "/out", exe)
-    tagged = {plain_name(texts[r[2]:texts.index(b"\0", r[2])].decode()) for r in rows}
-    found = {"points": sum(counts.get(r[0], 0) for r in rows), "instructions": total, "tagged": sorted(tagged), "callers": callers}
+                        *arguments], check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        counts, total = read_callgrind(work + "/out", exe)
+    found = {"points": sum(counts.get(r[0], 0) for r in rows), "instructions": total}
     json.dump(found, open(kept, "w"))
     return found
 
@@ -103,43 +133,26 @@ def plain_name(function):
 
 
 def read_callgrind(out, exe):
-    counts, callers, objects, functions, total = {}, {}, {}, {}, 0
-    address = 0
-    here = there = caller = callee = None
-    arc = False
-
-    def named(names, text):
-        number, _, name = text.strip().partition(" ")
-        return names.setdefault(number, name or number)
-
+    """Instructions by address in the program, and of all."""
+    counts, total, address, names, here, arc = {}, 0, 0, {}, None, False
     for row in open(out):
         if row.startswith("ob="):
-            here = named(objects, row[3:])
+            number, _, name = row[3:].strip().partition(" ")
+            here = names.setdefault(number, name or number)
         elif row.startswith("cob="):
-            there = named(objects, row[4:])
-        elif row.startswith("fn="):
-            caller, there = plain_name(named(functions, row[3:])), None
-        elif row.startswith("cfn="):
-            callee = plain_name(named(functions, row[4:]))
+            number, _, name = row[4:].strip().partition(" ")
+            names.setdefault(number, name or number)
         elif row.startswith("calls="):
             arc = True  # the next row is what the callee cost
         elif row[0] in "0+-*":
             head, *cells = row.split()
             address = int(head, 16) if head[0] == "0" else address + (0 if head == "*" else int(head))
-            cost = int(cells[-1])
             if not arc:
-                total += cost
+                total += int(cells[-1])
                 if here == exe:
-                    counts[address] = counts.get(address, 0) + cost
-                continue
-            if caller != callee:
-                into = callers.setdefault(callee, {})
-                into[caller] = into.get(caller, 0) + cost
-                if here == exe and there not in (None, exe):
-                    into = callers.setdefault("outside", {})
-                    into[caller] = into.get(caller, 0) + cost
-            arc, there = False, None
-    return counts, total, callers
+                    counts[address] = counts.get(address, 0) + int(cells[-1])
+            arc = False
+    return counts, total
 
 
 def tsc_hz():
@@ -150,29 +163,33 @@ def tsc_hz():
     return None
 
 
-def alternate(plain, tagged, seconds, least):
-    """Run times in ns, of plain and tagged programs in turn, layouts in turn: [(layout, plain, tagged, plain), ...]"""
-    layouts = len(SHIFTS)
-    for k in range(layouts):
-        cpu_ns(plain[k]), cpu_ns(tagged[k])
-    found, end = [], time.monotonic() + seconds
-    while len(found) < least or time.monotonic() < end:
-        k = len(found) % layouts
-        found.append((cpu_ns(plain[k]), cpu_ns(tagged[k]), cpu_ns(plain[k])))
-    return found
+def alternate(plain, tagged, seconds):
+    """Ratios by layout: of tagged runs to plain ones around them, of plain to plain; and the median plain run in ns."""
+    for exe in plain + tagged:
+        cpu_ns(exe)
+    slow, floor, own, end = [[] for _ in plain], [[] for _ in plain], [], time.monotonic() + seconds
+    while not all(slow) or time.monotonic() < end:
+        k = len(own) % len(plain)
+        before, with_tags, after = cpu_ns(plain[k]), cpu_ns(tagged[k]), cpu_ns(plain[k])
+        slow[k].append(2 * with_tags / (before + after))
+        floor[k].append(after / before)
+        own.append(before)
+    return slow, floor, statistics.median(own)
 
 
-def percent(ratios):
-    return 100 * (statistics.median(ratios) - 1)
+def percent(by_layout):
+    return 100 * (statistics.mean(statistics.median(ratios) for ratios in by_layout) - 1)
 
 
 def mean(slow):
     return 100 * (math.exp(sum(math.log1p(s / 100) for s in slow) / len(slow)) - 1)
 
 
-def interval(ratios):
-    """Half the 90 % interval of the geometric mean of medians, by resampling."""
-    boot = sorted(mean([percent(random.choices(r, k=len(r))) for r in ratios]) for _ in range(400))
+def interval(programs_ratios):
+    """Half the 90 % interval of the geometric mean, by resampling layouts, and runs in them."""
+    def again(by_layout):
+        return [random.choices(ratios, k=len(ratios)) for ratios in random.choices(by_layout, k=len(by_layout))]
+    boot = sorted(mean([percent(again(r)) for r in programs_ratios]) for _ in range(400))
     return (boot[379] - boot[20]) / 2
 
 
@@ -181,27 +198,26 @@ def main(name, level, target):
     linked = build(level)
     if "--build" in sys.argv:
         return
-    arguments = {p: shlex.split(programs("command", p, "plain", "small"))[1:] for p in PROGRAMS}
-    commands = {key: [[exe, *arguments[key[0]]] for exe in exes] for key, exes in linked.items()}
+    arguments = {p: shlex.split(programs("command", p, "sections-plain", "small"))[1:] for p in PROGRAMS}
     with ThreadPoolExecutor(os.cpu_count()) as pool:
         exact = {} if quick else dict(zip(PROGRAMS, pool.map(lambda p: by_callgrind(
-            f"{BUILD}/programs/{p}/{level}/{p}", commands[p, level][0]), PROGRAMS)))
+            f"{BUILD}/programs/{p}/sections-{level}/{p}", arguments[p]), PROGRAMS)))
     os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})
     seconds = float(os.environ.get("SECONDS_EACH", 2 if quick else 21))
-    runs = {p: alternate(commands[p, "plain"], commands[p, level], seconds, 4) for p in PROGRAMS}
-    ratios = {p: [2 * t / (a + b) for a, t, b in runs[p]] for p in PROGRAMS}
-    floor = {p: [b / a for a, _, b in runs[p]] for p in PROGRAMS}
+    ratios, floor, own = {}, {}, {}
+    for p in PROGRAMS:
+        commands = {label: [[exe, *arguments[p]] for exe in exes] for label, exes in linked[p].items()}
+        ratios[p], floor[p], own[p] = alternate(commands["plain"], commands[level], seconds)
     slow = {p: percent(ratios[p]) for p in PROGRAMS}
     detail = {"slowdown_percent": {p: round(s, 2) for p, s in slow.items()},
               "interval_percent": {p: round(interval([ratios[p]]), 2) for p in PROGRAMS},
               "worst_percent": round(max(slow.values()), 2), "worst_target_percent": 5,
               "floor_plain_to_plain_percent": round(mean([percent(f) for f in floor.values()]), 2),
               "floor_interval_percent": round(interval(list(floor.values())), 2),
-              "runs": {p: len(r) for p, r in runs.items()}}
+              "runs": {p: sum(map(len, r)) for p, r in ratios.items()}, "layouts": LAYOUTS}
     hz = tsc_hz()
     if exact and hz:
-        own = {p: statistics.median(a for a, _, _ in runs[p]) / 1e9 * hz for p in PROGRAMS}
-        detail["tsc_cycles_between_tags"] = {p: round(own[p] / exact[p]["points"]) for p in PROGRAMS}
-        detail["instructions_between_tags"] = {p: round(exact[p]["instructions"] / exact[p]["points"]) for p in PROGRAMS}
+        detail["tsc_cycles_between_tags"] = {p: round(own[p] / 1e9 * hz / exact[p]["points"], 1) for p in PROGRAMS}
+        detail["instructions_between_tags"] = {p: round(exact[p]["instructions"] / exact[p]["points"], 1) for p in PROGRAMS}
     print(json.dumps({"name": name, "value": round(mean(slow.values()), 2), "unit": "% slowdown, geometric mean",
                       "target": target, "noise": round(interval(list(ratios.values())), 2), "detail": detail}))

@@ -79,12 +79,11 @@ def chance(truth, n):
 
 
 def build(name):
-    programs.build_one(name, "loops")
-    folder = f"{programs.BUILD}/programs/{name}/loops"
+    folder = programs.build_one(name, "loops")
     noter, exe = folder + "/tag_and_pc.obj", f"{folder}/{name}.noted"
     subprocess.run(["gcc", "-std=gnu11", "-D_GNU_SOURCE", "-I", programs.TOP, "-O2", "-c", "-o", noter,
                     programs.TOP + "/bench/workloads/tag_and_pc.c"], check=True)
-    programs.programs("link", name, "loops", exe, noter, LINK=programs.RUNTIME)
+    programs.programs("link", name, "sections-loops", exe, noter, LINK=programs.RUNTIME)
     return exe
 
 
@@ -97,7 +96,7 @@ def main():
     detail = {key: {} for key in ("distance_percent", "chance_percent", "plugin_percent", "on_the_way_percent", "largest_difference", "interrupts", "runs")}
     for p, exe in exes.items():
         image, found, end, runs = Image(exe), {k: Counter() for k in ("observed", "pc", "tag", "notes")}, time.monotonic() + (5 if quick else 17), 0
-        command = [exe, *shlex.split(programs.programs("command", p, "loops", "full"))[1:]]
+        command = [exe, *shlex.split(programs.programs("command", p, "sections-loops", "full"))[1:]]
         while runs == 0 or time.monotonic() < end:
             run(command, image, found)
             runs += 1

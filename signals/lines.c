@@ -14,6 +14,7 @@
 #include <signal.h>
 #include <stdbool.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <time.h>
@@ -173,45 +174,60 @@ volatile uint64_t *cs_attach(void)
 /* ---- opening, and fork ---- */
 
 static bool held_over_fork;
+static struct cs_segment_at_fork inherited;
 
 static void before_fork(void)
 {
     held_over_fork = cs_segment_lock();
+    struct cs_segment_header *h = cs_segment;
+    if (!h)
+        return;
+    memcpy(inherited.head, h, sizeof inherited.head);
+    inherited.mine = cs_line == sink ? CS_LINES_MAX : line_index(h, cs_line);
+    if (inherited.mine == CS_LINES_MAX)
+        return;
+    inherited.owner = cs_segment_owners(h)[inherited.mine];
+    for (unsigned w = 0; w < CS_SIGNALS_MAX; w++)
+        inherited.line[w] = cs_line[w];
 }
 static void after_fork_parent(void)
 {
     cs_segment_unlock(held_over_fork);
 }
-/* The child's one thread keeps its line; its tid is a new one. All other lines are nobody's. */
-static void own_line_after_fork(struct cs_segment_header *h)
+
+/* Another copy of the library made the child's segment, and may not have known this thread. */
+static void own_line_in_theirs(struct cs_segment_header *h)
 {
-    struct cs_segment_owner *owners = cs_segment_owners(h);
-    h->lock = 0;
-    const uint32_t mine = cs_line == sink ? h->n_lines : line_index(h, cs_line);
-    for (uint32_t i = 0; i < pages_end; i++)
-        if (i != mine)
-            page_unmap(i); /* of threads that the child doesn't have, but whose stacks it may use again */
-    for (uint32_t i = 0; i < h->lines_used; i++)
-        if (i != mine)
-            owners[i].tid = 0;
-    if (mine < h->n_lines)
-        page_map(h, mine);
-    h->first_free = 0;
-    if (mine == h->n_lines)
+    struct cs_segment_owner *owner = &cs_segment_owners(h)[inherited.mine];
+    const uint32_t tid = cs_segment_tid();
+    if (owner->tid == tid)
         return;
-    owners[mine].generation++;
-    __atomic_store_n(&owners[mine].tid, cs_segment_tid(), __ATOMIC_RELEASE);
-    if (mine >= h->lines_used)
-        __atomic_store_n(&h->lines_used, mine + 1, __ATOMIC_RELEASE);
+    for (unsigned w = 0; w < CS_SIGNALS_MAX; w++)
+        cs_line[w] = inherited.line[w];
+    owner->generation = inherited.owner.generation + 1;
+    owner->users = inherited.owner.users;
+    __atomic_store_n(&owner->tid, tid, __ATOMIC_RELEASE);
+    if (inherited.mine >= h->lines_used)
+        __atomic_store_n(&h->lines_used, inherited.mine + 1, __ATOMIC_RELEASE);
 }
 
+/* The child's one thread keeps its line; its tid is a new one. All other lines are nobody's. */
 static void after_fork_child(void)
 {
-    cs_segment_after_fork();
-    if (cs_segment)
-        own_line_after_fork(cs_segment);
-    else
+    const bool renewed = cs_segment_after_fork(&inherited);
+    struct cs_segment_header *h = cs_segment;
+    if (!h) {
         cs_line = sink;
+        return;
+    }
+    for (uint32_t i = 0; i < pages_end; i++)
+        if (i != inherited.mine)
+            page_unmap(i); /* of threads that the child doesn't have, but whose stacks it may use again */
+    if (inherited.mine == CS_LINES_MAX)
+        return;
+    page_map(h, inherited.mine);
+    if (!renewed)
+        own_line_in_theirs(h);
 }
 
 static pthread_once_t once = PTHREAD_ONCE_INIT;

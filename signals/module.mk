@@ -3,7 +3,8 @@
 # the program: the runtime would wrap its pthread_create.
 MODULES += signals
 signals.src := $(wildcard signals/reader*.c)
-signals.cflags := -fPIC
+# No lazy binding: a forked child would pay for it each time.
+signals.cflags := -fPIC -fno-plt
 
 SIGNALS_BOTH    := $(patsubst %,$(BUILD)/signals/%.o,lines segment_map lock names compiled)
 SIGNALS_RUNTIME := $(SIGNALS_BOTH) $(BUILD)/signals/threads.o

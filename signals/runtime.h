@@ -22,9 +22,9 @@
 /* Geometry of every segment that this version makes. */
 #define CS_NAMES_BYTES (16u << 20)
 #define CS_ROUND_PAGE(n) (((n) + 4095u) & ~4095u)
-#define CS_SIGNALS_AT 4096u
-#define CS_OWNERS_AT                                                                                         \
-    (CS_SIGNALS_AT + CS_ROUND_PAGE(CS_SIGNALS_MAX * (unsigned)sizeof(struct cs_segment_signal)))
+#define CS_SIGNALS_AT 256u /* in the header's page: a fork fills one page less */
+#define CS_HEAD_BYTES (CS_SIGNALS_AT + CS_SIGNALS_MAX * (unsigned)sizeof(struct cs_segment_signal))
+#define CS_OWNERS_AT CS_ROUND_PAGE(CS_HEAD_BYTES)
 /* A page for each line, so that it can be mapped over a thread's cs_page too; the line stands in the page
  * where little else does (page starts are crowded, and loads from the same offset in other pages would wait
  * for its stores). */
@@ -40,8 +40,20 @@ extern CS_HIDDEN struct cs_segment_header *cs_segment;
 /* Maps the process's segment: joins the one that another copy made, else publishes one, else private memory.
  * Sets cs_segment; 0 or why it isn't published. */
 CS_HIDDEN int cs_segment_map(void);
-/* In a forked child: replaces the parent's segment by one of the child's, same addresses, same contents. */
-CS_HIDDEN void cs_segment_after_fork(void);
+/* What a child inherits, noted before the fork: in the child the parent's lines may be ahead already, and
+ * each page of them costs a fault. */
+struct cs_segment_at_fork {
+    union {
+        struct cs_segment_header header;
+        char head[CS_HEAD_BYTES]; /* with the signals */
+    };
+    struct cs_segment_owner owner; /* of the forking thread's line */
+    uint64_t line[CS_SIGNALS_MAX];
+    uint32_t mine; /* that line, or CS_LINES_MAX */
+};
+/* In a forked child: replaces the parent's segment by one of the child's, same addresses, same contents,
+ * whose only thread is this one. False where there is none, or another copy did it. */
+CS_HIDDEN bool cs_segment_after_fork(struct cs_segment_at_fork *inherited);
 
 /* page.c, in executables whose code stores to cs_page directly: this thread's. */
 CS_HIDDEN void *cs_page_of_thread(void) __attribute__((weak));

@@ -8,7 +8,7 @@
  * with the process or its exec; nothing is left behind. A reader reaches it through /proc/PID/fd or
  * /proc/PID/map_files, which work from any mount or PID namespace above the target's.
  *
- *   0          header, one page
+ *   0          header
  *   signals_at struct cs_segment_signal [CS_SIGNALS_MAX], by word
  *   owners_at  struct cs_segment_owner [n_lines]
  *   lines_at   lines: n_lines times line_bytes (a multiple of 128: adjacent-line prefetch couples pairs of

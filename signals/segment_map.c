@@ -25,6 +25,9 @@
 #define MFD_NOEXEC_SEAL 0x0008U
 #endif
 
+_Static_assert(sizeof(struct cs_segment_header) <= CS_SIGNALS_AT, "the signals follow the header");
+_Static_assert(sizeof(struct cs_segment_signal) % 8 == 0 && CS_HEAD_BYTES <= 4096, "and share its page");
+
 struct cs_segment_header *cs_segment;
 static int published; /* 0, or why the segment is private */
 static int descriptor = -1;
@@ -169,53 +172,93 @@ int cs_segment_map(void)
     return published;
 }
 
-/* What a child inherits of the parent's segment: all but what other threads own. */
-static void inherit(struct cs_segment_header *child, const char *parent)
+/* ---- fork ---- */
+
+struct part {
+    uint32_t at;
+    const void *from;
+    uint32_t bytes;
+};
+
+/* Makes `in` what the child's segment starts with; names are still the parent's, where it mapped them. */
+static unsigned child_parts(struct cs_segment_at_fork *in, struct part parts[4])
 {
-    const struct cs_segment_header *ph = (const struct cs_segment_header *)parent;
-    write_header(child);
-    child->n_signals = ph->n_signals;
-    child->copies = ph->copies;
-    memcpy((char *)child + CS_SIGNALS_AT, parent + CS_SIGNALS_AT, CS_OWNERS_AT - CS_SIGNALS_AT);
-    memcpy((char *)child + CS_NAMES_AT, parent + CS_NAMES_AT, ph->names_used);
-    child->names_used = ph->names_used;
-    const size_t mine = (size_t)((const char *)cs_line - parent); /* the sink's is far outside */
-    if (mine < CS_LINES_AT || mine >= CS_NAMES_AT)
-        return;
-    memcpy((char *)child + mine, parent + mine, CS_LINE_BYTES);
-    const size_t owner =
-        CS_OWNERS_AT + (mine - CS_LINES_AT) / CS_PAGE_BYTES * sizeof(struct cs_segment_owner);
-    memcpy((char *)child + owner, parent + owner, sizeof(struct cs_segment_owner));
+    struct cs_segment_header *h = &in->header;
+    const struct cs_segment_header was = *h;
+    unsigned n = 0;
+    write_header(h);
+    h->n_signals = was.n_signals;
+    h->copies = was.copies;
+    h->names_used = was.names_used;
+    parts[n++] = (struct part){0, in->head, sizeof in->head};
+    if (in->mine < CS_LINES_MAX) {
+        h->lines_used = in->mine + 1;
+        in->owner.tid = cs_segment_tid();
+        in->owner.generation++;
+        parts[n++] =
+            (struct part){CS_OWNERS_AT + in->mine * (uint32_t)sizeof in->owner, &in->owner, sizeof in->owner};
+        parts[n++] = (struct part){CS_LINES_AT + in->mine * CS_PAGE_BYTES, in->line, sizeof in->line};
+    }
+    if (was.names_used > 0)
+        parts[n++] =
+            (struct part){CS_NAMES_AT, (const char *)cs_segment + CS_NAMES_AT, (uint32_t)was.names_used};
+    return n;
 }
 
-/* The child's copy is filled at a temporary place and then put over the parent's mapping in one step, so that
- * no store of the child reaches the parent's lines and none is lost. Without a new file: private memory.
- * Without memory at all: no segment. */
-void cs_segment_after_fork(void)
+/* A file with the child's contents, or -errno. Written, not mapped and filled: that is half the faults. */
+static int child_file(const struct part *parts, unsigned n)
 {
-    if (!cs_segment || published != 0)
-        return;
-    if (cs_segment->start_ns != known_start_ns) { /* another copy did it */
-        known_start_ns = cs_segment->start_ns;
-        return;
-    }
+    const int fd = make_file();
+    for (unsigned i = 0; fd >= 0 && i < n; i++)
+        if (pwrite(fd, parts[i].from, parts[i].bytes, parts[i].at) != (ssize_t)parts[i].bytes) {
+            close(fd);
+            return -ENOSPC;
+        }
+    return fd;
+}
+
+static void close_parents(void)
+{
     struct stat st;
     if (descriptor >= 0 && fstat(descriptor, &st) == 0 && st.st_ino == descriptor_was.st_ino &&
         st.st_dev == descriptor_was.st_dev)
         close(descriptor);
+    descriptor = -1;
+}
 
-    descriptor = make_file();
-    published = descriptor < 0 ? descriptor : 0;
-    void *fresh = map(descriptor, NULL);
-    if (!fresh && descriptor >= 0) {
-        published = -errno;
-        close(descriptor);
-        descriptor = -1;
-        fresh = map(-1, NULL);
+/* The child's own file goes over the parent's mapping in one step, so that no store of the child reaches the
+ * parent's lines and none is lost. Without a file: private memory. Without memory at all: no segment. */
+bool cs_segment_after_fork(struct cs_segment_at_fork *inherited)
+{
+    if (!cs_segment)
+        return false;
+    if (published != 0) { /* private memory: the child's own already */
+        cs_segment->lock = 0;
+        return true;
     }
-    if (fresh)
-        inherit(fresh, (const char *)cs_segment);
+    if (inherited->header.copies > 1 && cs_segment->start_ns != known_start_ns) {
+        known_start_ns = cs_segment->start_ns;
+        return false;
+    }
+    close_parents();
+    struct part parts[4];
+    const unsigned n = child_parts(inherited, parts);
+    descriptor = child_file(parts, n);
+    if (descriptor >= 0 && map(descriptor, cs_segment))
+        return true;
+    const bool names_there = descriptor < 0;
+    published = names_there ? descriptor : -errno;
+    if (!names_there) {
+        close(descriptor);
+        inherited->header.names_used = 0;
+    }
+    descriptor = -1;
+    char *fresh = map(-1, NULL);
+    for (unsigned i = 0; fresh && i < n; i++)
+        if (parts[i].at != CS_NAMES_AT || names_there)
+            memcpy(fresh + parts[i].at, parts[i].from, parts[i].bytes);
     if (!fresh || mremap(fresh, CS_SEGMENT_BYTES, CS_SEGMENT_BYTES, MREMAP_MAYMOVE | MREMAP_FIXED,
                          cs_segment) == MAP_FAILED)
         cs_segment = NULL;
+    return cs_segment != NULL;
 }

@@ -1,14 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Linked into a program to be measured: writes the CPU time from its first to its last line, in ns, to
- * descriptor 3, so that loading and starting are not in it. SHIFT moves the code behind it by so many bytes.
+ * descriptor 3, so that loading and starting are not in it.
  */
 #include <stdio.h>
 #include <time.h>
 #include <unistd.h>
-
-#define TEXT(x) TEXT_OF(x)
-#define TEXT_OF(x) #x
-__asm__(".pushsection .text\n\t.balign 64\n\t.fill " TEXT(SHIFT) ", 1, 0x90\n\t.popsection");
 
 static struct timespec begun;
 
