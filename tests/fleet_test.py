@@ -74,13 +74,20 @@ def one_host(number, place, url, done):
         done.append(number)
 
 
+def watched(number, *rest):
+    try:
+        one_host(number, *rest)
+    except Exception as error:  # else the thread would just be gone
+        failures.append(f"host{number:02}: {error!r}")
+
+
 def the_fleet(server, place):
     url, done = server.url("fleet"), []
-    threads = [threading.Thread(target=one_host, args=(n, place, url, done)) for n in range(HOSTS)]
+    threads = [threading.Thread(target=watched, args=(n, place, url, done)) for n in range(HOSTS)]
     for t in threads:
         t.start()
     for part in (HOSTS * ROUNDS // 5, HOSTS * ROUNDS // 2):
-        while len(done) < part:
+        while len(done) < part and any(t.is_alive() for t in threads):
             time.sleep(0.01)
         server.kill()
         time.sleep(0.3)
