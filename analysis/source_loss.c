@@ -47,9 +47,11 @@ uint32_t cs_source_loss_block(struct cs_source_loss_notes *notes, double count, 
 
 void cs_source_loss_place(struct cs_source_loss_notes *notes, uint32_t site, uint32_t copies)
 {
+    if (notes->n_blocks == 0)
+        return;
     struct cs_noted_place *places =
         more(notes, notes->places, notes->n_places, &notes->places_room, sizeof *places);
-    if (!places || notes->n_blocks == 0)
+    if (!places)
         return;
     notes->places = places;
     places[notes->n_places++] = (struct cs_noted_place){site, copies};
