@@ -14,8 +14,8 @@ profiles and the times of earlier rounds are kept in CS_PGO_CACHE (default: $BUI
 to those of the same executables, so that the figure gets better with every run. CS_PGO_PROGRAMS and CS_PGO_ROUTES choose.
 
 A program's gain is plain time / time - 1. The value is the best route's gain over instrumented PGO's, in the geometric means
-over the programs where instrumented PGO gains 5 % or more; the others stay in the table, to show that no harm is done. Noise: of a
-speed-up, the standard error of the median over rounds; of the value, its spread over rounds drawn again.
+over the programs where instrumented PGO gains 5 % or more; the others stay in the table, to show that no harm is done. Times are the
+mean of a build's fastest quarter of runs (medians of the rounds' ratios stand beside them); noise is the spread over rounds drawn again.
 """
 import concurrent.futures, csv, hashlib, json, math, os, random, re, shlex, shutil, signal, statistics, subprocess, sys, time
 
@@ -58,10 +58,8 @@ def say(text):
 
 
 def run(words, shell=False, **more):
-    """Output of a command. Past the deadline nothing is started, and what runs is ended with all its children."""
-    left = DEADLINE - time.monotonic() if DEADLINE else None
-    if left is not None and left <= 0:
-        raise NotReady()
+    """Output of a command. Past the deadline it gets 4 s, enough to find that it was done before; then it is ended with all its children."""
+    left = max(4, DEADLINE - time.monotonic()) if DEADLINE else None
     process = subprocess.Popen(words, shell=shell, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True, **more)
     try:
         out, errors = process.communicate(timeout=left)
@@ -300,19 +298,26 @@ class Rounds:
         os.replace(self.path + ".new", self.path)
 
     def speedups(self, rounds):
+        """{name: plain time / time}, each by the fastest quarter of its runs: what disturbs a run on a shared machine only adds time."""
+        times = {n: fastest([r[n] for r in rounds]) for n in self.commands}
+        bases = {n: "gcc plain" if n.startswith("gcc") else "clang plain" for n in times}
+        return {n: times[bases[n]] / times[n] for n in times if bases[n] in times}
+
+    def row(self):
+        """Speed-ups with their spread over rounds drawn again, and the median of the rounds' ratios beside them."""
+        dice, drawn = random.Random(1), []
+        for _ in range(100):
+            drawn.append(self.speedups([dice.choice(self.rounds) for _ in self.rounds]))
         row = {}
-        for name in self.commands:
+        for name, value in self.speedups(self.rounds).items():
             base = "gcc plain" if name.startswith("gcc") else "clang plain"
-            if base in self.commands:
-                row[name] = [r[base] / r[name] for r in rounds]
+            row[name] = {"speedup": round(value, 3), "noise": round(statistics.pstdev(d[name] for d in drawn), 3),
+                         "median": round(statistics.median(r[base] / r[name] for r in self.rounds), 3)}
         return row
 
 
-def row_of(ratios):
-    """The median of paired ratios and its standard error (1.25 sigma / sqrt n of a normal distribution, sigma by the median deviation)."""
-    middle = statistics.median(ratios)
-    spread = 1.4826 * statistics.median(abs(r - middle) for r in ratios)
-    return {"speedup": round(middle, 3), "noise": round(1.2533 * spread / math.sqrt(len(ratios)), 3)}
+def fastest(times):
+    return statistics.mean(sorted(times)[:max(1, len(times) // 4)])
 
 
 def geometric(values):
@@ -341,8 +346,8 @@ def again(rounds, gaining, route):
         for program in gaining:
             r = rounds[program]
             drawn = r.speedups([dice.choice(r.rounds) for _ in r.rounds])
-            ours.append(statistics.median(drawn[route]))
-            theirs.append(statistics.median(drawn[reference(route)]))
+            ours.append(drawn[route])
+            theirs.append(drawn[reference(route)])
         values.append(100 * (geometric(ours) - 1) / max(1e-3, geometric(theirs) - 1))
     return statistics.pstdev(values)
 
@@ -370,15 +375,15 @@ def main():
     while rounds and time.monotonic() - start < MEASURE_S:
         min(rounds.values(), key=lambda r: len(r.rounds)).add()
     rounds = {p: r for p, r in rounds.items() if r.rounds}
-    table = {p: {n: row_of(v) for n, v in r.speedups(r.rounds).items()} for p, r in rounds.items()}
-    medians = {p: {n: v["speedup"] for n, v in r.items()} for p, r in table.items()}
+    table = {p: r.row() for p, r in rounds.items()}
+    speedups = {p: {n: v["speedup"] for n, v in r.items()} for p, r in table.items()}
     for program, r in table.items():
         say(f"{program} ({len(rounds[program].rounds)} rounds): " + "  ".join(f"{n} {v['speedup']:.3f}±{v['noise']:.3f}" for n, v in r.items() if not n.endswith("plain")))
     shares = {}
     for route in ROUTES:
-        value, n = share(medians, route)
+        value, n = share(speedups, route)
         if value is not None:
-            gaining = [p for p, r in medians.items() if r.get(reference(route), 0) >= 1 + LEAST_GAIN and route in r]
+            gaining = [p for p, r in speedups.items() if r.get(reference(route), 0) >= 1 + LEAST_GAIN and route in r]
             shares[route] = {"share_percent": round(value, 1), "noise": round(again(rounds, gaining, route), 1), "programs": n}
     best = max((r for r in shares if r in OURS), key=lambda r: (shares[r]["programs"] >= (2 if QUICK else 5), shares[r]["share_percent"]), default=None)
     slower = {f"{p}, {n}": v for p, r in table.items() for n, v in r.items() if n in OURS and v["speedup"] < 1 - max(0.01, 2 * v["noise"])}
