@@ -20,6 +20,7 @@ int cs_sink_open(unsigned n_tags, unsigned n_counters, const struct cs_dte_rule 
     mlock(at, bytes); /* where not permitted they are at least touched */
     struct cs_sink *s = (struct cs_sink *)at;
     s->rule = *rule;
+    s->edge_longest = UINT64_MAX;
     s->n_tags = n_tags;
     s->n_counters = n_counters;
     s->bytes = bytes;

@@ -73,38 +73,63 @@ void cs_tags_mean_now(struct cs_tag_row *row, unsigned n_counters)
     row->mean_due = row->kept + row->kept / 8 + 1;
 }
 
-/* Share of the tag's changes that come together with an event: 0 to 1. An edge then holds that event, and
- * fewer others than both rates would have in it. */
-static double together(const struct cs_tags *tags, unsigned c)
+/* What all edges of a tag have in common, from how many events they hold more than both rates would give:
+ *  - `together`, the share of changes that come with an event, 0 to 1: an edge then holds that event, and
+ * fewer others;
+ *  - `late`, cycles by which a change is seen later than other writes. The last write before an observer's
+ * reading is seen at once; the first one after it has to fetch the line back. Where a tag writes seldom its
+ * change mostly is such a write, and the next tag's first events are seen in too short a time. Least squares
+ * over the rows; `late` is bounded by what a line's way can take. */
+struct cs_edges {
+    double together, late;
+};
+
+#define LATE_MOST 500
+
+static struct cs_edges edges_of(const struct cs_tags *tags, unsigned c)
 {
-    double more = 0, most = 0;
+    double mm = 0, mz = 0, zz = 0, mx = 0, zx = 0;
     for (uint32_t r = 0; r < tags->n_rows; r++) {
         const struct cs_tag_row *row = &tags->rows[r];
-        if (row->kept == 0)
+        if (row->kept == 0 || !(row->exits > 0))
             continue;
         double here = rate(row, c) * row->exit_cycles;
-        more += row->exit_events[c] - here - row->exit_others[c];
-        most += row->exits - here * lack(row, c) - row->exit_lacks[c];
+        double more = row->exit_events[c] - here - row->exit_others[c];
+        double most = row->exits - here * lack(row, c) - row->exit_lacks[c];
+        double faster = row->exits * (row->exit_others[c] / row->exit_cycles - rate(row, c));
+        mm += most * most / row->exits;
+        mz += most * faster / row->exits;
+        zz += faster * faster / row->exits;
+        mx += most * more / row->exits;
+        zx += faster * more / row->exits;
     }
-    return more <= 0 || most <= 0 ? 0 : more >= most ? 1 : more / most;
+    double det = mm * zz - mz * mz, late = det > 1e-9 * mm * zz ? (mm * zx - mz * mx) / det : 0;
+    late = late < 0 ? 0 : late > LATE_MOST ? LATE_MOST : late;
+    double share = mm > 0 ? (mx - late * mz) / mm : 0;
+    return (struct cs_edges){share < 0 ? 0 : share > 1 ? 1 : share, late};
 }
 
-/* An exit's events are the tag's, but for those of the next tag's half; an entry's half has what it has after
+/* An exit's events are the tag's, but for those of the next tag's part; an entry's half has what it has after
  * a change. Where change and event have nothing to do with each other, both come to the rates' own share. */
 void cs_tags_settle(struct cs_tags *tags)
 {
     for (unsigned c = 0; c < tags->n_counters; c++) {
-        double share = together(tags, c);
+        const struct cs_edges e = edges_of(tags, c);
         for (uint32_t r = 0; r < CS_TAG_ROWS; r++) {
             struct cs_tag_row *row = &tags->rows[r];
             if (r >= tags->n_rows && !(tags->overflow && r == CS_TAG_ROWS - 1))
                 continue;
-            double entered = row->kept ? row->entry_cycles : 0;
+            double entered = row->kept ? row->entry_cycles : 0, others = 0;
             row->edge_cycles = row->blurred_cycles + row->exit_cycles + entered;
             row->edge_events[c] = row->blurred_events[c] + row->exit_events[c];
-            row->edge_others[c] = row->exit_others[c] - share * row->exit_lacks[c];
+            if (row->exits > 0)
+                others = row->exit_others[c] - e.together * row->exit_lacks[c] +
+                         e.late * row->exits * (row->exit_others[c] / row->exit_cycles - rate(row, c));
             if (row->kept)
-                row->edge_events[c] += rate(row, c) * entered * (1 - share * lack(row, c));
+                others -= rate(row, c) * entered * (1 - e.together * lack(row, c));
+            /* Both are kept as sums of what is never negative. */
+            row->edge_others[c] = others > 0 ? others : 0;
+            row->edge_events[c] -= others < 0 ? others : 0;
         }
     }
 }
