@@ -2,16 +2,20 @@
 /* What a sample costs in the observer's own loops, against hand-written loops that do nothing but the same
  * loads and clock readings: the tag alone as fast as it goes, and the tag with one and with three software
  * counters bracketed by rdtscp. Each with a line that nobody writes and with one that another CPU writes all
- * the time. Loops alternate, a figure is the median of the rounds' ratios.
+ * the time. A round is bare, ours, ours, bare, a few milliseconds each, in CPU time of the loop's thread
+ * (time without a CPU is nobody's cost); a run in which the writer was away is made again. A figure is the
+ * median of the rounds' ratios.
  *
  * Where the line is written, both loops see the same traffic only if they read at the same rate: cost a
  * sample is then dominated by the line's way. For the tag alone the bare loop's loads come in bursts of
  * thousands while the line is here, so the figure there is also given a changed value seen ("changes"). */
+#include "bench/ahead.h"
 #include "observer/clock.h"
 #include "observer/loop.h"
 #include "observer/placement.h"
 #include "observer/rule.h"
 
+#include <math.h>
 #include <pthread.h>
 #include <sched.h>
 #include <stdio.h>
@@ -24,7 +28,16 @@ static struct {
     volatile uint64_t words[WORDS];
 } line __attribute__((aligned(128)));
 
-static int writing, end_writer;
+/* One run, as the writer's thread is told of it: it ends the run, too, so that nothing else has to be woken.
+ */
+struct run {
+    int written, *stop;
+    uint64_t until;        /* clock; 0 = no run */
+    uint64_t longest_away; /* out: cycles between two looks at the clock */
+} __attribute__((aligned(128)));
+
+static struct run run;
+static int end_writer;
 static struct cs_placement cpus;
 
 static void pin(unsigned cpu)
@@ -35,43 +48,49 @@ static void pin(unsigned cpu)
     pthread_setaffinity_np(pthread_self(), sizeof set, &set);
 }
 
+/* Methods of some 20 to 60 cycles: three counters and a tag. At random: with equal lengths writer and reader
+ * fall into step, one way or another. */
+static void write_some(uint64_t *count, uint64_t *random)
+{
+    uint64_t n = *count, r = *random;
+    for (int i = 0; i < 200; i++) {
+        r ^= r << 13, r ^= r >> 7, r ^= r << 17;
+        line.words[1] = ++n;
+        line.words[2] = n;
+        line.words[3] = n;
+        line.words[0] = n & 15;
+        uint64_t work = n;
+        for (unsigned k = 0; k < (r & 15); k++)
+            __asm__ volatile("imul %0, %0" : "+r"(work));
+    }
+    *count = n;
+    *random = r;
+}
+
 static void *writer(void *arg)
 {
     (void)arg;
     pin(cpus.target);
-    uint64_t n = 0, random = 88172645463325252ull;
+    uint64_t n = 0, random = 88172645463325252ull, last = 0;
     while (!__atomic_load_n(&end_writer, __ATOMIC_RELAXED)) {
-        if (!__atomic_load_n(&writing, __ATOMIC_RELAXED)) {
+        uint64_t until = __atomic_load_n(&run.until, __ATOMIC_ACQUIRE), now = cs_clock();
+        if (until == 0) {
+            last = 0;
             __builtin_ia32_pause();
             continue;
         }
-        for (int i = 0; i < 1000;
-             i++) { /* methods of some 20 to 60 cycles: a counter and a tag. At random: with equal
-                       lengths writer and reader fall into step, one way or another */
-            random ^= random << 13, random ^= random >> 7, random ^= random << 17;
-            line.words[1] = ++n;
-            line.words[2] = n;
-            line.words[3] = n;
-            line.words[0] = n & 15;
-            for (unsigned k = 0; k < (random & 15); k++)
-                __asm__ volatile("imul %0, %0" : "+r"(n));
-            n = line.words[1];
+        if (last && now - last > run.longest_away)
+            run.longest_away = now - last;
+        last = now;
+        if (now >= until) {
+            __atomic_store_n(&run.until, 0, __ATOMIC_RELEASE);
+            __atomic_store_n(run.stop, 1, __ATOMIC_RELAXED);
+        } else if (run.written) {
+            write_some(&n, &random);
+        } else {
+            __builtin_ia32_pause();
         }
     }
-    return NULL;
-}
-
-struct timer_arg {
-    struct cs_loop *loop;
-    long ns;
-};
-
-static void *stop_later(void *arg)
-{
-    struct timer_arg *t = arg;
-    pin(cpus.target); /* sleeps: the observer's CPU stays quiet */
-    nanosleep(&(struct timespec){.tv_nsec = t->ns}, NULL);
-    __atomic_store_n(&t->loop->stop, 1, __ATOMIC_RELAXED);
     return NULL;
 }
 
@@ -116,43 +135,70 @@ static uint64_t bare_three(const int *stop, uint64_t *changes)
 
 typedef uint64_t bare_loop(const int *stop, uint64_t *changes);
 
-/* Cycles a sample of the bare loop, or of ours. */
-static double one_run(bare_loop *bare, unsigned counters, long ns, uint64_t *visits)
+struct ours {
+    struct cs_loop loop;
+    struct cs_sink *sink;
+    cs_loop_run *run;
+};
+
+static int prepare(struct ours *o, unsigned counters, struct cs_error *err)
 {
-    static struct cs_loop loop;
-    struct timer_arg timer = {&loop, ns};
     struct cs_dte_rule rule = cs_dte_paper_rule();
     struct cs_shape shape = {.tags = 1, .softs = counters, .sink = CS_SINK_AGGREGATE};
-    struct cs_sink *sink = NULL;
-    struct cs_error err;
-    pthread_t thread;
-    uint64_t samples = 0;
-    memset(&loop, 0, sizeof loop);
+    memset(o, 0, sizeof *o);
     rule.same_tag = true;
-    rule.gap_cycles = (uint64_t)(cs_clock_hz() * 1e-4);
+    rule.gap_cycles = (uint64_t)(cs_clock_hz() * 1e-5);
     cs_observe_memory_rule(&rule, cs_clock_hz());
-    if (cs_sink_open(1, counters, &rule, &sink, &err) < 0)
-        exit(1);
-    loop.sink = sink;
-    loop.tags[0] = &line.words[0];
+    if (cs_sink_open(1, counters, &rule, &o->sink, err) < 0)
+        return -1;
+    cs_sink_period(o->sink, 0, cs_clock_hz());
+    o->run = cs_loop_variant(&shape);
+    o->loop.sink = o->sink;
+    o->loop.tags[0] = &line.words[0];
     for (unsigned c = 0; c < counters; c++)
-        loop.softs[c] = &line.words[1 + c];
-    pthread_create(&thread, NULL, stop_later, &timer);
-    uint64_t begin = cs_clock_ordered();
-    if (bare)
-        samples = bare(&loop.stop, NULL);
-    else
-        cs_loop_variant (&shape)(&loop);
-    double cycles = (double)(cs_clock_ordered() - begin);
-    pthread_join(thread, NULL);
-    if (!bare) {
-        samples = sink->samples;
-        *visits = 0;
-        for (uint32_t r = 0; r < sink->tags[0]->n_rows; r++)
-            *visits += sink->tags[0]->rows[r].visits;
+        o->loop.softs[c] = &line.words[1 + c];
+    return 0;
+}
+
+static double cpu_cycles(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+    return ((double)t.tv_sec + (double)t.tv_nsec * 1e-9) * cs_clock_hz();
+}
+
+static uint64_t visits_of(const struct cs_sink *sink)
+{
+    uint64_t visits = 0;
+    for (uint32_t r = 0; r < sink->tags[0]->n_rows; r++)
+        visits += sink->tags[0]->rows[r].visits;
+    return visits;
+}
+
+static unsigned again; /* runs made again because the writer was away */
+
+/* Cycles a sample of the bare loop, or of ours where that is NULL. */
+static double one_run(bare_loop *bare, struct ours *o, bool written, uint64_t cycles)
+{
+    double cost = 0;
+    for (unsigned tries = 0; tries < 20; tries++) {
+        uint64_t samples = o->sink->samples;
+        o->loop.stop = 0;
+        run.written = written;
+        run.stop = &o->loop.stop;
+        run.longest_away = 0;
+        double begin = cpu_cycles();
+        __atomic_store_n(&run.until, cs_clock() + cycles, __ATOMIC_RELEASE);
+        if (bare)
+            samples = bare(&o->loop.stop, NULL);
+        else
+            o->run(&o->loop);
+        cost = (cpu_cycles() - begin) / (double)(bare ? samples : o->sink->samples - samples);
+        if (run.longest_away < cycles / 10)
+            break;
+        again++;
     }
-    cs_sink_close(sink);
-    return cycles / (double)samples;
+    return cost;
 }
 
 static int ascending(const void *a, const void *b)
@@ -165,24 +211,35 @@ struct result {
     double ratio, low, high, ours, bare, per_change;
 };
 
-static struct result compare(bare_loop *bare, unsigned counters, bool written, unsigned rounds, long ns)
+#define ROUNDS_MAX 300
+
+static struct result compare(bare_loop *bare, unsigned counters, bool written, unsigned rounds,
+                             uint64_t cycles)
 {
-    double ratios[64], ours[64], bares[64], changes[64];
-    __atomic_store_n(&writing, written, __ATOMIC_RELAXED);
+    static double ratios[ROUNDS_MAX], ours[ROUNDS_MAX], bares[ROUNDS_MAX];
+    static struct ours o;
+    struct cs_error err;
+    if (prepare(&o, counters, &err) < 0) {
+        fprintf(stderr, "observer-loop: %s\n", err.text);
+        exit(1);
+    }
+    double spent = 0;
     for (unsigned r = 0; r < rounds; r++) {
-        uint64_t visits;
-        bares[r] = one_run(bare, counters, ns, &visits);
-        ours[r] = one_run(NULL, counters, ns, &visits);
-        changes[r] = visits ? (double)ns * 1e-9 * cs_clock_hz() / (double)visits : 0;
+        double first = one_run(bare, &o, written, cycles);
+        uint64_t before = o.sink->samples;
+        ours[r] = one_run(NULL, &o, written, cycles);
+        ours[r] = (ours[r] + one_run(NULL, &o, written, cycles)) / 2;
+        spent += ours[r] * (double)(o.sink->samples - before);
+        bares[r] = (first + one_run(bare, &o, written, cycles)) / 2;
         ratios[r] = ours[r] / bares[r];
     }
-    __atomic_store_n(&writing, 0, __ATOMIC_RELAXED);
+    uint64_t visits = visits_of(o.sink);
+    cs_sink_close(o.sink);
     qsort(ratios, rounds, sizeof *ratios, ascending);
     qsort(ours, rounds, sizeof *ours, ascending);
     qsort(bares, rounds, sizeof *bares, ascending);
-    qsort(changes, rounds, sizeof *changes, ascending);
     return (struct result){ratios[rounds / 2], ratios[rounds / 4], ratios[rounds - 1 - rounds / 4],
-                           ours[rounds / 2],   bares[rounds / 2],  changes[rounds / 2]};
+                           ours[rounds / 2],   bares[rounds / 2],  visits ? spent / (double)visits : 0};
 }
 
 int main(int argc, char **argv)
@@ -191,6 +248,7 @@ int main(int argc, char **argv)
     struct cs_topology *topology;
     struct cs_error err;
     pthread_t thread;
+    cs_bench_ahead();
     if (cs_topology_open(NULL, &topology, &err) < 0 ||
         cs_placement_choose(topology, CS_ANY_CPU, CS_ANY_CPU, false, NULL, &cpus, &err) < 0) {
         fprintf(stderr, "observer-loop: %s\n", err.text);
@@ -204,13 +262,14 @@ int main(int argc, char **argv)
         bare_loop *bare;
         unsigned counters;
     } shapes[] = {{"tag", bare_tag, 0}, {"tag + 1", bare_one, 1}, {"tag + 3", bare_three, 3}};
-    unsigned rounds = quick ? 7 : 31;
+    unsigned rounds = quick ? 40 : ROUNDS_MAX;
+    const uint64_t cycles = (uint64_t)(cs_clock_hz() * 3e-3);
     double worst = 0, noise = 0;
     char detail[1600] = "";
     size_t n = 0;
     for (unsigned s = 0; s < 3; s++)
         for (int written = 0; written < 2; written++) {
-            struct result r = compare(shapes[s].bare, shapes[s].counters, written, rounds, 50000000);
+            struct result r = compare(shapes[s].bare, shapes[s].counters, written, rounds, cycles);
             printf("%-8s %-8s ours %8.2f bare %8.2f cycles a sample, ratio %.3f (quartiles %.3f to %.3f)",
                    shapes[s].name, written ? "written" : "quiet", r.ours, r.bare, r.ratio, r.low, r.high);
             if (written)
@@ -218,7 +277,7 @@ int main(int argc, char **argv)
             printf("\n");
             if (r.ratio > worst) {
                 worst = r.ratio;
-                noise = r.high - r.low;
+                noise = (r.high - r.low) / sqrt(rounds); /* of the median, about one standard error */
             }
             n += (size_t)snprintf(
                 detail + n, sizeof detail - n,
@@ -231,7 +290,7 @@ int main(int argc, char **argv)
     pthread_join(thread, NULL);
     printf("{\"name\": \"observer-loop\", \"value\": %.4f, \"unit\": \"ratio to the bare loop, worst\", "
            "\"target\": 1.1, "
-           "\"noise\": %.4f, \"detail\": [%s]}\n",
-           worst, noise, detail);
+           "\"noise\": %.4f, \"detail\": {\"rounds\": %u, \"runs_made_again\": %u, \"shapes\": [%s]}}\n",
+           worst, noise, rounds, again, detail);
     return 0;
 }

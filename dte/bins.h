@@ -21,7 +21,7 @@ static inline unsigned cs_cycle_bin(uint64_t cycles)
 {
     if (cycles < 16)
         return (unsigned)cycles;
-    unsigned shift = 59u - (unsigned)__builtin_clzll(cycles);
+    unsigned shift = (63u ^ (unsigned)__builtin_clzll(cycles)) - 4; /* one bit scan */
     return shift * 16 + (unsigned)(cycles >> shift);
 }
 

@@ -43,7 +43,7 @@ enum cs_dte_verdict {
 struct cs_dte_rule {
     uint64_t band_q32;    /* half-width of the band times 2^32, below 2^32; see cs_dte_band */
     uint64_t slow_cycles; /* a reading that took longer is disturbed */
-    uint64_t gap_cycles;  /* longer intervals are gaps; at most CS_DTE_LONGEST */
+    uint64_t gap_cycles;  /* longer intervals are gaps; 1 to CS_DTE_LONGEST */
     bool same_thread, same_tag;
 };
 
@@ -90,11 +90,10 @@ static inline enum cs_dte_verdict cs_dte_judge(const struct cs_dte_rule *rule,
                                                const struct cs_dte_reading *to)
 {
     uint64_t starts = to->start - from->start, ends = to->end - from->end;
-    if (to->start <= from->start || to->end <= from->end)
-        return CS_DTE_BACKWARDS;
-    if (starts >= rule->gap_cycles || ends >= rule->gap_cycles || starts >= CS_DTE_LONGEST ||
-        ends >= CS_DTE_LONGEST)
-        return CS_DTE_GAP;
+    /* Two compares for both of an interval's clocks: less than a cycle wraps to more than any limit. */
+    uint64_t limit = rule->gap_cycles < CS_DTE_LONGEST ? rule->gap_cycles : CS_DTE_LONGEST;
+    if (__builtin_expect(starts - 1 >= limit - 1 || ends - 1 >= limit - 1, 0))
+        return to->start <= from->start || to->end <= from->end ? CS_DTE_BACKWARDS : CS_DTE_GAP;
     if (from->away && to->away)
         return CS_DTE_AWAY;
     if (!from->whole || !to->whole)

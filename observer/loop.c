@@ -36,14 +36,14 @@ void cs_loop_tag_only(struct cs_loop *l)
 {
     const volatile uint64_t *line = l->tags[0];
     struct cs_sink *s = l->sink;
-    uint64_t tag = *line, since = cs_clock(), now, seen;
+    uint64_t tag = *line, since = cs_clock(), now, seen, value;
     struct cs_tag_row *row = cs_tags_find(s->tags[0], tag);
     row->visits++;
     s->first = since;
     while (!__atomic_load_n(&l->stop, __ATOMIC_RELAXED)) {
         for (seen = 0; seen < BLOCK; seen += 8) {
 #define STEP(n)                                                                                              \
-    if (__builtin_expect(*line != tag, 0)) {                                                                 \
+    if (__builtin_expect((value = *line) != tag, 0)) {                                                       \
         seen += (n);                                                                                         \
         goto changed;                                                                                        \
     }
@@ -58,8 +58,8 @@ void cs_loop_tag_only(struct cs_loop *l)
         now = cs_clock();
         account(s, row, seen, now - since);
         since = now;
-        tag = *line;
-        row = cs_tags_find(s->tags[0], tag);
+        tag = value; /* not read again: the line may be gone already */
+        row = cs_tags_near(s->tags[0], tag);
         row->visits++;
     }
     s->last = since;

@@ -218,16 +218,18 @@ CS_INLINE enum cs_dte_verdict cs_interval_end(struct cs_sink *s, unsigned n_tags
 #pragma GCC unroll 2
     for (unsigned t = 0; t < n_tags; t++) {
         struct cs_tag_row *row = s->current[t];
-        row->half_cycles += seen;
         if (i->changed[t]) {
             struct cs_tag_row *left = row;
-            row = cs_tags_find(s->tags[t], to->tags[t]);
+            row = cs_tags_near(s->tags[t], to->tags[t]);
             row->visits++;
+            left->half_cycles += seen;
+            row->half_cycles += seen;
             if (n_counters && i->usable && s->rule.same_tag && i->cycles <= s->edge_longest)
                 cs_interval_edge(left, row, n_counters, i);
             s->current[t] = row;
+        } else {
+            row->half_cycles += 2 * seen;
         }
-        row->half_cycles += seen;
         row->samples++;
     }
     return verdict;

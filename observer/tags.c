@@ -28,7 +28,7 @@ static uint64_t *row_bins(struct cs_tags *tags, uint32_t row)
 
 struct cs_tag_row *cs_tags_find(struct cs_tags *tags, uint64_t tag)
 {
-    uint32_t slot = (uint32_t)((tag * 0x9e3779b97f4a7c15ull) >> 49); /* 15 bits: CS_TAG_SLOTS */
+    uint32_t slot = cs_tags_slot(tag);
     for (;; slot = (slot + 1) % CS_TAG_SLOTS) {
         uint32_t row = tags->slots[slot];
         if (row == 0)

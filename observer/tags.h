@@ -54,6 +54,18 @@ size_t cs_tags_size(unsigned n_counters);
 void cs_tags_init(struct cs_tags *tags, unsigned n_counters);
 /* The row of a value, made if new. Never NULL. */
 struct cs_tag_row *cs_tags_find(struct cs_tags *tags, uint64_t tag);
+static inline uint32_t cs_tags_slot(uint64_t tag)
+{
+    return (uint32_t)((tag * 0x9e3779b97f4a7c15ull) >> 49); /* 15 bits: CS_TAG_SLOTS */
+}
+/* The same for the loops: without a call where the first probe finds it. */
+static inline struct cs_tag_row *cs_tags_near(struct cs_tags *tags, uint64_t tag)
+{
+    uint32_t row = tags->slots[cs_tags_slot(tag)];
+    if (__builtin_expect(row != 0 && tags->rows[row - 1].tag == tag, 1))
+        return &tags->rows[row - 1];
+    return cs_tags_find(tags, tag);
+}
 /* Works out row->mean and row->lack; due again when there are an eighth more kept intervals. */
 void cs_tags_mean_now(struct cs_tag_row *row, unsigned n_counters);
 /* Divides the edges' events among the tags; for after the last sample, any number of times. */
