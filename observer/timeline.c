@@ -4,23 +4,90 @@
 #include "observer/replay.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
+
+/* A value that the log names as it names another one: points of one method or loop are one region. */
+struct alias {
+    uint64_t value, stands_for;
+    const char *name;
+};
 
 struct folding {
     struct cs_timeline *t;
+    struct alias *aliases; /* by value */
+    size_t n_aliases;
+    struct {
+        uint64_t value;
+        unsigned slot;
+    } last[2]; /* most samples have the tag that the one before had */
     unsigned tag;
     uint64_t first;                         /* clock of the log's first sample */
     double events[CS_COUNTERS_MAX], cycles; /* of the bucket that is being filled */
     unsigned open;                          /* its index */
 };
 
-static unsigned slot_of(const struct cs_timeline *t, uint64_t value)
+static int by_name(const void *a, const void *b)
 {
-    for (unsigned i = 0; i < t->n_tags; i++)
-        if (t->tag_values[i] == value)
-            return i;
-    return CS_TIMELINE_TAGS;
+    const struct alias *x = a, *y = b;
+    int order = strcmp(x->name, y->name);
+    return order ? order : x->value < y->value ? -1 : x->value > y->value;
+}
+
+static int by_value(const void *a, const void *b)
+{
+    const struct alias *x = a, *y = b;
+    return x->value < y->value ? -1 : x->value > y->value;
+}
+
+/* Addresses alone: a program's own values are different things even where their names are not. */
+#define ADDRESS_LEAST ((uint64_t)1 << 32)
+
+static int find_aliases(struct folding *f, const struct cs_log_reader *log)
+{
+    size_t names = cs_log_reader_names(log), n = 0;
+    f->aliases = malloc((names + 1) * sizeof *f->aliases);
+    if (!f->aliases)
+        return -ENOMEM;
+    for (size_t i = 0; i < names; i++) {
+        unsigned tag;
+        uint64_t value;
+        const char *name = cs_log_reader_name(log, i, &tag, &value);
+        if (tag == f->tag && value >= ADDRESS_LEAST)
+            f->aliases[n++] = (struct alias){value, value, name};
+    }
+    qsort(f->aliases, n, sizeof *f->aliases, by_name);
+    for (size_t i = 1; i < n; i++)
+        if (strcmp(f->aliases[i].name, f->aliases[i - 1].name) == 0)
+            f->aliases[i].stands_for = f->aliases[i - 1].stands_for;
+    qsort(f->aliases, n, sizeof *f->aliases, by_value);
+    f->n_aliases = n;
+    return 0;
+}
+
+static uint64_t region(void *arg, uint64_t value)
+{
+    const struct folding *f = arg;
+    const struct alias key = {.value = value},
+                       *a = bsearch(&key, f->aliases, f->n_aliases, sizeof key, by_value);
+    return a ? a->stands_for : value;
+}
+
+static unsigned slot_of(struct folding *f, unsigned end, uint64_t value)
+{
+    if (f->last[end].value == value && f->last[end].slot <= CS_TIMELINE_TAGS)
+        return f->last[end].slot;
+    const struct cs_timeline *t = f->t;
+    uint64_t stands_for = region(f, value);
+    unsigned slot = CS_TIMELINE_TAGS;
+    for (unsigned i = t->n_tags; i-- > 0;)
+        if (t->tag_values[i] == stands_for)
+            slot = i;
+    f->last[end].value = value;
+    f->last[end].slot = slot;
+    return slot;
 }
 
 /* Which bucket a time falls in; -1 or n_buckets beyond the ends. */
@@ -71,8 +138,8 @@ static void add_time(struct folding *f, double begin, double end, const struct c
             continue;
         t->buckets[bucket].seen_cycles += part;
         if (t->has_tag) {
-            t->buckets[bucket].tag_cycles[slot_of(t, from->tags[f->tag])] += part / 2;
-            t->buckets[bucket].tag_cycles[slot_of(t, to->tags[f->tag])] += part / 2;
+            t->buckets[bucket].tag_cycles[slot_of(f, 0, from->tags[f->tag])] += part / 2;
+            t->buckets[bucket].tag_cycles[slot_of(f, 1, to->tags[f->tag])] += part / 2;
         }
         at = edge;
     }
@@ -181,7 +248,7 @@ int cs_timeline_fold(const char *path, const struct cs_timeline_wish *wish, stru
     struct cs_replay_wish replay = {.rule = cs_dte_paper_rule()};
     struct cs_log_reader *r = NULL;
     struct cs_sink *sink = NULL;
-    struct folding f = {.tag = wish->tag};
+    struct folding f = {.tag = wish->tag, .last = {{0, UINT_MAX}, {0, UINT_MAX}}};
     struct passing passing = {wish, 0};
     replay.rule.same_tag = true;
     replay.rule.gap_cycles = 0;
@@ -194,18 +261,25 @@ int cs_timeline_fold(const char *path, const struct cs_timeline_wish *wish, stru
         return rc;
     if (cs_log_reader_head(r)->n_tags && wish->tag >= cs_log_reader_head(r)->n_tags)
         rc = cs_fail(err, EINVAL, "the log has no tag number %u", wish->tag);
-    else
+    else if (find_aliases(&f, r) < 0)
+        rc = cs_fail(err, ENOMEM, "no memory for names");
+    if (rc == 0 && cs_log_reader_head(r)->n_tags)
+        cs_tags_rename(sink->tags[wish->tag], region, &f);
+    if (rc == 0)
         rc = prepare(cs_log_reader_head(r), sink, wish, &f.t, err);
     f.first = sink->first;
     cs_sink_close(sink);
     cs_log_reader_close(r);
-    if (rc < 0)
+    if (rc < 0) {
+        free(f.aliases);
         return rc;
+    }
     replay.visit = visit;
     replay.arg = &f;
     passing.pass = 1;
     rc = cs_replay(path, &replay, &sink, reader, err);
     cs_sink_close(sink);
+    free(f.aliases); /* their names went with the first reader; none is looked at after the sorting */
     if (rc < 0) {
         cs_timeline_close(f.t);
         return rc;

@@ -12,7 +12,8 @@
  * Times are cycles of the log's clock since its first sample. An interval between two samples gives each
  * bucket that it overlaps its part of the time, half to the tag at each of its ends; its rate counts in the
  * bucket of its middle, if filtering kept it. Two passes over the file; memory for the buckets only. One
- * owner. */
+ * owner. Code addresses that the log names alike (points of one method or loop) are one value, the least of
+ * them. */
 #ifndef CS_OBSERVER_TIMELINE_H
 #define CS_OBSERVER_TIMELINE_H
 

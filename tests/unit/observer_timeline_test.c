@@ -127,6 +127,39 @@ static void stretch_outside_of_the_log_is_refused(void **state)
     assert_non_null(strstr(err.text, "no tag number 1"));
 }
 
+/* Three code addresses, two of them points of one method: 600 samples, 300 and 100. */
+static void points_of_one_method_are_one_column(void **state)
+{
+    (void)state;
+    char file[] = "/tmp/cyclescope-regions.XXXXXX";
+    int fd = mkstemp(file);
+    const uint64_t code = (uint64_t)0x55 << 40;
+    struct cs_log_head head = {.n_tags = 1, .cycles_per_second = HZ, .tags = {"code"}};
+    struct cs_log *log;
+    struct cs_error err;
+    struct cs_timeline *t = NULL;
+    assert_true(fd >= 0 && close(fd) == 0 && cs_log_create(file, &head, 0, &log, &err) == 0);
+    for (uint64_t i = 0; i < 1001; i++) {
+        struct cs_sample s = {.start = 77000 + i * 1000, .end = 77000 + i * 1000, .whole = true};
+        s.tags[0] = code + (i < 300 ? 8 : i < 900 ? 4 : 0);
+        cs_log_add(log, 1, 0, false, &s);
+    }
+    assert_int_equal(cs_log_name(log, 0, code + 8, "sort (a.c:7)", &err), 0);
+    assert_int_equal(cs_log_name(log, 0, code + 4, "merge (a.c:9)", &err), 0);
+    assert_int_equal(cs_log_name(log, 0, code, "sort (a.c:7)", &err), 0);
+    assert_int_equal(cs_log_finish(log, &err), 0);
+    cs_log_close(log);
+    assert_int_equal(cs_timeline_fold(file, &(struct cs_timeline_wish){.buckets = 10}, &t, NULL, &err), 0);
+    assert_int_equal(t->n_tags, 2);
+    assert_int_equal(t->tag_values[0], code + 4);
+    assert_int_equal(t->tag_values[1], code); /* the least stands for both */
+    assert_near(1, t->buckets[0].tag_cycles[1] / t->buckets[0].seen_cycles, 1e-9);
+    assert_near(1, t->buckets[5].tag_cycles[0] / t->buckets[5].seen_cycles, 1e-9);
+    assert_near(1, t->buckets[9].tag_cycles[1] / t->buckets[9].seen_cycles, 0.02);
+    cs_timeline_close(t);
+    unlink(file);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -134,6 +167,7 @@ int main(void)
         cmocka_unit_test(times_of_all_buckets_add_up_to_the_log),
         cmocka_unit_test(zoom_shows_single_intervals),
         cmocka_unit_test(stretch_outside_of_the_log_is_refused),
+        cmocka_unit_test(points_of_one_method_are_one_column),
     };
     return cmocka_run_group_tests(tests, write_log, remove_log);
 }
