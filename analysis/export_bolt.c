@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* BOLT's fdata (llvm-bolt -data=FILE): one line a taken branch, "1 from-function hex-offset 1 to-function
- * hex-offset mispredicted count"; where a store has no edges, the form without them: "no_lbr EVENT", then "1
- * function offset count". Branches that fall through aren't written: BOLT infers them. */
-#include "analysis/decode.h"
+/* BOLT's fdata (llvm-bolt -data=FILE): one line a branch and where it went, "1 from-function hex-offset 1
+ * to-function hex-offset mispredicted count"; where a store has no edges, the form without them: "no_lbr
+ * EVENT", then "1 function offset count". A branch that falls through is a line like another, as perf2bolt
+ * writes them: without it BOLT takes what follows for cold. Where a block ends without a branch, llvm-bolt
+ * -infer-fall-throughs finds the count. */
 #include "analysis/export.h"
 #include "analysis/transfers.h"
 
@@ -11,15 +12,6 @@
 #include <string.h>
 
 #define COUNT_SCALE 16.0 /* estimated flows are no whole numbers */
-
-static bool falls_through(const struct cs_code *code, uint64_t from, uint64_t to)
-{
-    size_t n;
-    struct cs_insn insn;
-    const uint8_t *bytes = cs_code_bytes(code, from, &n, NULL);
-    return bytes && cs_decode_flow(cs_code_isa(code), bytes, n, from, &insn) &&
-           insn.offset + insn.length == to;
-}
 
 static bool side(FILE *to, struct cs_code *code, uint64_t offset)
 {
@@ -30,10 +22,10 @@ static bool side(FILE *to, struct cs_code *code, uint64_t offset)
     return true;
 }
 
-/* Taken transfers that start in the chosen images, and why some aren't in the file; in estimated executions.
+/* Transfers that start in the chosen images, and why some aren't in the file; in estimated executions.
  */
 struct bolt_loss {
-    double taken, elsewhere, nameless, rare;
+    double all, elsewhere, nameless, rare;
 };
 
 static bool has_symbol(struct cs_code *code, uint64_t offset)
@@ -49,9 +41,9 @@ static unsigned branches_of(FILE *to, struct cs_exported_image *image, const str
     unsigned written = 0;
     for (size_t i = 0; index != UINT32_MAX && i < transfers->n; i++) {
         const struct cs_transfer *t = &transfers->list[i];
-        if (t->image != index || (t->to_image == index && falls_through(image->code, t->from, t->to)))
+        if (t->image != index)
             continue;
-        loss->taken += t->flow;
+        loss->all += t->flow;
         if (t->to_image != index)
             loss->elsewhere += t->flow;
         else if (!has_symbol(image->code, t->from) || !has_symbol(image->code, t->to))
@@ -101,14 +93,13 @@ static int write_bolt(struct cs_export *from, FILE *to, struct cs_error *err)
         written +=
             edges ? branches_of(to, &from->images[i], transfers, &loss) : points_of(to, &from->images[i]);
     cs_transfers_close(transfers);
-    if (loss.taken > 0)
-        snprintf(
-            from->note, sizeof from->note,
-            "%.1f %% of the branches taken are in this file: %.1f %% go to other files, %.1f %% start or end "
-            "where no symbol is, %.1f %% were estimated to run too rarely to count",
-            100 * (1 - (loss.elsewhere + loss.nameless + loss.rare) / loss.taken),
-            100 * loss.elsewhere / loss.taken, 100 * loss.nameless / loss.taken,
-            100 * loss.rare / loss.taken);
+    if (loss.all > 0)
+        snprintf(from->note, sizeof from->note,
+                 "%.1f %% of the branches, taken or not, are in this file: %.1f %% go to other images, %.1f "
+                 "%% start or end "
+                 "where no symbol is, %.1f %% were estimated to run too rarely to count",
+                 100 * (1 - (loss.elsewhere + loss.nameless + loss.rare) / loss.all),
+                 100 * loss.elsewhere / loss.all, 100 * loss.nameless / loss.all, 100 * loss.rare / loss.all);
     return written ? 0
                    : cs_fail(err, ENODATA,
                              "no profiled procedure has a symbol, which BOLT needs; link without -s "

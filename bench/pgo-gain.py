@@ -221,7 +221,7 @@ def bolted(program, executable, fdata, name):
     out = f"{PLACE}/{program}.{name}"
     if not kept(out) or os.path.getmtime(out) < max(os.path.getmtime(fdata), os.path.getmtime(executable)):
         run([BOLT, executable, "-o", out, "-data=" + fdata, "-reorder-blocks=ext-tsp", "-reorder-functions=hfsort",
-             "-split-functions", "-split-all-cold", "-icf=1", "-use-gnu-stack"])
+             "-split-functions", "-split-all-cold", "-icf=1", "-infer-fall-throughs", "-use-gnu-stack"])
     return out
 
 
@@ -267,20 +267,22 @@ def user_seconds(words):
 
 
 class Rounds:
-    """Times of all builds of a program, round by round, kept as long as the executables and the processor are the same."""
+    """Times of all builds of a program, round by round; a build's are kept as long as it and the processor are the same."""
 
     def __init__(self, program, made):
         self.commands = {n: command(program, e, "full") for n, e in sorted(made.items())}
-        key = hashlib.sha256(open("/proc/cpuinfo", "rb").read().split(b"model name")[1].split(b"\n")[0])
-        for name, executable in sorted(made.items()):
+        with open("/proc/cpuinfo", "rb") as f:
+            model = f.read().split(b"model name")[-1].split(b"\n")[0]
+        self.builds = {}
+        for name, executable in made.items():
             with open(executable, "rb") as f:
-                key.update(name.encode() + f.read())
-        self.path, self.key, self.rounds = f"{PLACE}/{program}.rounds", key.hexdigest(), []
+                self.builds[name] = hashlib.sha256(model + f.read()).hexdigest()
+        self.path, self.rounds = f"{PLACE}/{program}.rounds", []
         try:
             with open(self.path) as f:
-                kept_rounds = json.load(f)
-            if kept_rounds["key"] == self.key:
-                self.rounds = kept_rounds["rounds"]
+                saved = json.load(f)
+            same = {n for n, build in saved["builds"].items() if self.builds.get(n) == build}
+            self.rounds = [{n: t for n, t in r.items() if n in same} for r in saved["rounds"]]
         except (OSError, ValueError, KeyError):
             pass
         self.before = len(self.rounds)
@@ -294,26 +296,30 @@ class Rounds:
                 open(shlex.split(words)[0], "rb").read()  # files into memory
         self.rounds.append({name: user_seconds(self.commands[name]) for name in order})
         with open(self.path + ".new", "w") as f:
-            json.dump({"key": self.key, "rounds": self.rounds}, f)
+            json.dump({"builds": self.builds, "rounds": self.rounds}, f)
         os.replace(self.path + ".new", self.path)
 
+    def ratios(self, rounds, reduce):
+        """{name: plain time / time} by what reduce makes of the times of both in the rounds that have both."""
+        ratios = {}
+        for name in self.commands:
+            base = "gcc plain" if name.startswith("gcc") else "clang plain"
+            both = [(r[base], r[name]) for r in rounds if base in r and name in r]
+            if both:
+                ratios[name] = reduce(*zip(*both))
+        return ratios
+
     def speedups(self, rounds):
-        """{name: plain time / time}, each by the fastest quarter of its runs: what disturbs a run on a shared machine only adds time."""
-        times = {n: fastest([r[n] for r in rounds]) for n in self.commands}
-        bases = {n: "gcc plain" if n.startswith("gcc") else "clang plain" for n in times}
-        return {n: times[bases[n]] / times[n] for n in times if bases[n] in times}
+        """By the fastest quarter of runs: what disturbs a run on a shared machine only adds time."""
+        return self.ratios(rounds, lambda plain, own: fastest(plain) / fastest(own))
 
     def row(self):
         """Speed-ups with their spread over rounds drawn again, and the median of the rounds' ratios beside them."""
-        dice, drawn = random.Random(1), []
-        for _ in range(100):
-            drawn.append(self.speedups([dice.choice(self.rounds) for _ in self.rounds]))
-        row = {}
-        for name, value in self.speedups(self.rounds).items():
-            base = "gcc plain" if name.startswith("gcc") else "clang plain"
-            row[name] = {"speedup": round(value, 3), "noise": round(statistics.pstdev(d[name] for d in drawn), 3),
-                         "median": round(statistics.median(r[base] / r[name] for r in self.rounds), 3)}
-        return row
+        dice = random.Random(1)
+        drawn = [self.speedups([dice.choice(self.rounds) for _ in self.rounds]) for _ in range(100)]
+        medians = self.ratios(self.rounds, lambda plain, own: statistics.median(p / t for p, t in zip(plain, own)))
+        return {name: {"speedup": round(value, 3), "noise": round(statistics.pstdev(d.get(name, value) for d in drawn), 3), "median": round(medians[name], 3)}
+                for name, value in self.speedups(self.rounds).items()}
 
 
 def fastest(times):
@@ -346,8 +352,9 @@ def again(rounds, gaining, route):
         for program in gaining:
             r = rounds[program]
             drawn = r.speedups([dice.choice(r.rounds) for _ in r.rounds])
-            ours.append(drawn[route])
-            theirs.append(drawn[reference(route)])
+            own = r.speedups(r.rounds)
+            ours.append(drawn.get(route, own[route]))
+            theirs.append(drawn.get(reference(route), own[reference(route)]))
         values.append(100 * (geometric(ours) - 1) / max(1e-3, geometric(theirs) - 1))
     return statistics.pstdev(values)
 
