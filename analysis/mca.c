@@ -7,13 +7,15 @@
 #include "analysis/schedule_cache.h"
 
 #include <errno.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { NEWEST = 30, OLDEST = 11, ATTEMPTS = 4 };
+/* JOBS_MOST: two for each of the three numbers of turns. */
+enum { NEWEST = 30, OLDEST = 11, ATTEMPTS = 4, JOBS_MOST = 6, WORTH_HALVING = 8 };
 
 struct cs_scheduler {
     enum cs_isa isa;
@@ -292,34 +294,76 @@ static int batch_init(struct batch *b, const struct cs_path *const *paths, size_
     return 0;
 }
 
-/* Paths of one number of turns. What the model refuses together is asked one by one, then goes to the generic
- * core. */
-static int run_batch(struct cs_scheduler *s, const struct cs_path *const *paths, struct cs_step *const *steps,
-                     size_t n, size_t turns, size_t *n_generic)
+/* Paths of one number of turns, for one call of the model. */
+struct job {
+    struct cs_scheduler *scheduler;
+    const struct cs_path **paths;
+    struct cs_step **steps;
+    size_t n, turns;
+    struct batch batch;
+    double width; /* negative: the model failed or isn't there */
+    int rc;
+    pthread_t thread;
+    bool threaded;
+};
+
+/* Touches nothing but the job: several run at a time. */
+static void *ask_model(void *argument)
 {
-    struct batch b;
-    double width = -1;
-    int rc = batch_init(&b, paths, n, turns);
-    if (rc)
-        goto out;
-    if (s->program[0])
-        width = run_mca(s, &b);
-    if (width < 0 && s->program[0] && n > 1) {
-        batch_fini(&b);
-        for (size_t p = 0; p < n && rc == 0; p++)
-            rc = run_batch(s, &paths[p], &steps[p], 1, turns, n_generic);
+    struct job *job = argument;
+    job->width = -1;
+    job->rc = batch_init(&job->batch, job->paths, job->n, job->turns);
+    if (job->rc == 0 && job->scheduler->program[0])
+        job->width = run_mca(job->scheduler, &job->batch);
+    return NULL;
+}
+
+/* Takes the answer. What the model refuses together is asked one by one, then goes to the generic core. */
+static int finish(struct job *job, size_t *n_generic)
+{
+    struct cs_scheduler *s = job->scheduler;
+    int rc = job->rc;
+    if (rc == 0 && job->width < 0 && s->program[0] && job->n > 1) {
+        batch_fini(&job->batch);
+        for (size_t p = 0; p < job->n && rc == 0; p++) {
+            struct job one = {.scheduler = s,
+                              .paths = &job->paths[p],
+                              .steps = &job->steps[p],
+                              .n = 1,
+                              .turns = job->turns};
+            ask_model(&one);
+            rc = finish(&one, n_generic);
+        }
         return rc;
     }
-    for (size_t p = 0; p < n; p++) {
-        bool own = width > 0 && b.ok[p];
-        double w = own ? width : cs_schedule_generic(paths[p], turns, b.lines[p]);
+    for (size_t p = 0; p < job->n && rc == 0; p++) {
+        struct cs_timeline *lines = job->batch.lines[p];
+        bool own = job->width > 0 && job->batch.ok[p];
+        double w = own ? job->width : cs_schedule_generic(job->paths[p], job->turns, lines);
         *n_generic += !own;
-        cs_schedule_steps(paths[p], b.lines[p], turns, w, steps[p]);
+        cs_schedule_steps(job->paths[p], lines, job->turns, w, job->steps[p]);
         if (own)
-            schedule_cache_put(s->cache, paths[p], steps[p]);
+            schedule_cache_put(s->cache, job->paths[p], job->steps[p]);
     }
-out:
-    batch_fini(&b);
+    batch_fini(&job->batch);
+    return rc;
+}
+
+/* All jobs at a time: the model is a program of one thread, and starting it takes longer than most paths. */
+static int run_jobs(struct job *jobs, size_t n, size_t *n_generic)
+{
+    int rc = 0;
+    for (size_t i = 1; i < n; i++)
+        jobs[i].threaded = pthread_create(&jobs[i].thread, NULL, ask_model, &jobs[i]) == 0;
+    for (size_t i = 0; i < n; i++)
+        if (jobs[i].threaded)
+            pthread_join(jobs[i].thread, NULL);
+        else
+            ask_model(&jobs[i]);
+    for (size_t i = 0; i < n; i++) {
+        int failed = finish(&jobs[i], n_generic);
+        rc = rc ? rc : failed;
+    }
     return rc;
 }
 
@@ -339,21 +383,32 @@ int cs_scheduler_run(struct cs_scheduler *s, const struct cs_path *paths, size_t
             have[p] = paths[p].n == 0 || schedule_cache_get(s->cache, &paths[p], steps[p]);
         done += have[p];
     }
-    while (rc == 0 && done < n_paths) { /* one call for each number of turns, coarse so that they are few */
-        size_t n = 0, turns = 0;
+    struct job jobs[JOBS_MOST];
+    size_t n_jobs = 0, at = 0;
+    while (rc == 0 && done < n_paths) { /* a job for each number of turns, coarse so that they are few */
+        size_t n = 0, turns = 0, first = at;
         for (size_t p = 0; p < n_paths; p++) {
             size_t t = cs_schedule_turns(&paths[p]);
             t = t > 30 ? 40 : t > 1 ? 12 : 1;
             if (have[p] || (turns && t != turns))
                 continue;
             turns = t;
-            some[n] = &paths[p];
-            into[n++] = steps[p];
+            some[at] = &paths[p];
+            into[at++] = steps[p];
             have[p] = true;
+            n++;
         }
-        rc = run_batch(s, some, into, n, turns, &generic);
+        size_t half = n >= WORTH_HALVING ? n / 2 : n;
+        for (size_t from = 0; from < n; from += half, half = n - half)
+            jobs[n_jobs++] = (struct job){.scheduler = s,
+                                          .paths = some + first + from,
+                                          .steps = into + first + from,
+                                          .n = half,
+                                          .turns = turns};
         done += n;
     }
+    if (rc == 0)
+        rc = run_jobs(jobs, n_jobs, &generic);
     if (rc == -ENOMEM)
         cs_fail(err, ENOMEM, "no memory to schedule %zu paths", n_paths);
     schedule_cache_flush(s->cache);

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Fuzz target: any bytes as an executable: symbols, frame descriptions, DWARF, jump tables, control flow.
- * Sources: analysis/cfg.c analysis/cfi.c analysis/classes.c analysis/code.c analysis/debugfile.c
- * Sources: analysis/decode.c analysis/demangle.c analysis/elffile.c analysis/imports.c
- * Sources: analysis/jumptable.c analysis/lines.c analysis/noreturn.c analysis/procedures.c
- * Sources: analysis/ranges.c analysis/cycleequiv.c analysis/edgeprofile.c store/[a-z]*.c
+ * Sources: analysis/cache.c analysis/cfg.c analysis/cfi.c analysis/classes.c analysis/code.c
+ * Sources: analysis/cycleequiv.c analysis/debugfile.c analysis/decode*.c analysis/demangle.c
+ * Sources: analysis/edgeprofile.c analysis/elffile.c analysis/imports.c analysis/jumptable*.c
+ * Sources: analysis/lineprogram.c analysis/lines.c analysis/noreturn.c analysis/procedure*.c
+ * Sources: analysis/ranges.c store/[a-z]*.c
  */
 #include "analysis/cfg.h"
 
@@ -36,6 +37,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
         struct cs_frame frames[8];
         struct cs_cfg *cfg;
         struct cs_classes classes;
+        cs_code_line(code, p->start, frames);
         cs_code_frames(code, p->start, frames, 8);
         cs_code_frames(code, p->start + p->size / 2, frames, 8);
         if (p->size > 100000 || cs_cfg_build(code, p, NULL, &cfg, &err) < 0)
