@@ -248,8 +248,9 @@ static void net(const struct accounting *x, struct cs_stall *const *stalls)
     for (int pass = 0; pass < 2 && runs && more && less; pass++)
         for (uint32_t i = 0; i < a->cfg->n_insns; i++) {
             const struct cs_insn_account *insn = &a->insns[i];
-            double d = stalls[i] ? stalls[i]->cycles - stalls[i]->m : INFINITY;
-            if (d >= 1.5)
+            struct cs_stall *stall = stalls[i];
+            double d = stall ? stall->cycles - stall->m : 0;
+            if (!stall || d >= 1.5)
                 continue;
             uint32_t run = run_of(runs, insn->block);
             if (pass == 0) {
@@ -258,7 +259,7 @@ static void net(const struct accounting *x, struct cs_stall *const *stalls)
             }
             double both = fmin(more[run], less[run]), all = d > 0 ? more[run] : less[run];
             if (both > 0)
-                stalls[i]->cycles -= d * both / all;
+                stall->cycles -= d * both / all;
         }
     free(runs);
     free(more);

@@ -101,7 +101,9 @@ static bool read_header(struct reader all, struct header *h)
         take(&r, 1) != 1) /* several operations an instruction: not of the machines that we read */
         return false;
     take(&r, 1); /* is_stmt */
-    h->line_base = (int8_t)take(&r, 1);
+    h->line_base = (int)take(&r, 1);
+    if (h->line_base > INT8_MAX)
+        h->line_base -= 256;
     h->line_range = (unsigned)take(&r, 1);
     h->opcode_base = (unsigned)take(&r, 1);
     h->lengths = r.at;

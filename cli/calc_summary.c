@@ -288,8 +288,7 @@ static double remedy_costs(const struct charge *c, const struct cs_machine *m)
     case CS_CAUSE_DIVIDER:               /* a multiplication and a shift */
         return m->divide_cycles > 5 ? 5 / m->divide_cycles : 0.3;
     case CS_CAUSE_DEPENDENCY: /* four chains in place of one */
-        return 0.25;
-    case CS_CAUSE_LOCK: /* a plain addition in memory */
+    case CS_CAUSE_LOCK:       /* a plain addition in memory */
         return 0.25;
     case CS_CAUSE_STORE_BUFFER: /* the same lines, each written once */
     case CS_CAUSE_ICACHE:
