@@ -28,12 +28,9 @@ static char *name_room(struct procedures *p, size_t n)
 
 const char *procedures_join_name(struct procedures *p, const char *text, const char *end)
 {
-    size_t n = strlen(text), m = strlen(end) + 1;
-    char *name = name_room(p, n + m);
-    if (name) {
-        memcpy(name, text, n);
-        memcpy(name + n, end, m);
-    }
+    char *name = name_room(p, strlen(text) + strlen(end) + 1);
+    if (name)
+        strcpy(stpcpy(name, text), end);
     return name;
 }
 

@@ -149,8 +149,10 @@ int main(int argc, char **argv)
     struct image *images = calloc(most, sizeof *images);
     size_t n = images ? collect(images, most, argc == 5 ? argv[4] : NULL) : 0;
     FILE *to = fopen(argv[3], "w");
-    if (!n || !to)
+    if (!n || !to) {
+        free(images);
         return fprintf(stderr, "perfdata_filler: no images, or %s can't be written\n", argv[3]), 1;
+    }
 
     struct perf_event_attr attr = {.type = PERF_TYPE_SOFTWARE,
                                    .size = sizeof attr,
