@@ -17,8 +17,8 @@
 #define SECOND_NS 1000000000ull
 
 /* What a bar that has worked for `seconds` draws on that descriptor, read from the other end. */
-static void draw(int to, int from, double seconds, uint64_t done, uint64_t total, const char *unit,
-                 char *seen, size_t room)
+static void draw_once(int to, int from, double seconds, uint64_t done, uint64_t total, const char *unit,
+                      char *seen, size_t room)
 {
     int kept = dup(STDERR_FILENO);
     fflush(stderr);
@@ -36,6 +36,17 @@ static void draw(int to, int from, double seconds, uint64_t done, uint64_t total
     seen[n > 0 ? n : 0] = 0;
 }
 
+/* The same; again where the machine was busy for so long in between that the rate became another. */
+static void draw(int to, int from, double seconds, uint64_t done, uint64_t total, const char *unit,
+                 const char *rate, char *seen, size_t room)
+{
+    int tries = 0;
+    do
+        draw_once(to, from, seconds, done, total, unit, seen, room);
+    while (!strstr(seen, rate) && ++tries < 10);
+    assert_non_null(strstr(seen, rate));
+}
+
 static void a_terminal_shows_share_rate_and_what_is_left_within_its_width(void **state)
 {
     (void)state;
@@ -45,9 +56,8 @@ static void a_terminal_shows_share_rate_and_what_is_left_within_its_width(void *
         struct winsize size = {.ws_row = 24, .ws_col = widths[i]};
         char seen[1024];
         assert_int_equal(openpty(&master, &slave, NULL, NULL, &size), 0);
-        draw(slave, master, 2, 25000000, 100000000, "B", seen, sizeof seen);
+        draw(slave, master, 2, 25000000, 100000000, "B", "12.5 MB/s", seen, sizeof seen);
         assert_non_null(strstr(seen, " 25 %"));
-        assert_non_null(strstr(seen, "12.5 MB/s"));
         assert_non_null(strstr(seen, "6 s left"));
         const char *text = strstr(seen, "reading");
         assert_non_null(text);
@@ -55,10 +65,8 @@ static void a_terminal_shows_share_rate_and_what_is_left_within_its_width(void *
         for (; *text; text++)
             width += (*text & 0xc0) != 0x80;
         assert_true(width < widths[i]);
-        draw(slave, master, 4, 8000000, 0, "records", seen, sizeof seen);
-        assert_non_null(strstr(seen, "8.0 M records, 2.0 M records/s"));
-        draw(slave, master, 2, 300, 1000, "images", seen, sizeof seen);
-        assert_non_null(strstr(seen, "150 images/s"));
+        draw(slave, master, 4, 8000000, 0, "records", "8.0 M records, 2.0 M records/s", seen, sizeof seen);
+        draw(slave, master, 2, 300, 1000, "images", "150 images/s", seen, sizeof seen);
         close(master);
         close(slave);
     }
@@ -70,7 +78,7 @@ static void the_first_second_shows_nothing(void **state)
     int master, slave;
     char seen[1024];
     assert_int_equal(openpty(&master, &slave, NULL, NULL, NULL), 0);
-    draw(slave, master, 0.5, 50, 100, "images", seen, sizeof seen);
+    draw_once(slave, master, 0.5, 50, 100, "images", seen, sizeof seen);
     assert_string_equal(seen, "");
     close(master);
     close(slave);
@@ -82,7 +90,7 @@ static void a_pipe_gets_nothing(void **state)
     int ends[2];
     char seen[1024];
     assert_int_equal(pipe(ends), 0);
-    draw(ends[1], ends[0], 5, 50, 100, "images", seen, sizeof seen);
+    draw_once(ends[1], ends[0], 5, 50, 100, "images", seen, sizeof seen);
     assert_string_equal(seen, "");
     close(ends[0]);
     close(ends[1]);
