@@ -245,6 +245,7 @@ static const char *join(struct unit *unit, const char *folder, const char *raw)
     bool rooted = *raw == '/' || *folder == '/' || !unit->folder;
     if (rooted && (*raw == '/' || !*folder))
         return raw;
+    folder += strcmp(folder, ".") == 0 ? 1 : strncmp(folder, "./", 2) == 0 ? 2 : 0;
     for (size_t i = unit->n_joined; i-- > 0;)
         if (unit->joined[i].raw == raw)
             return unit->joined[i].full;
