@@ -281,7 +281,8 @@ class Rounds:
         try:
             with open(self.path) as f:
                 saved = json.load(f)
-            same = {n for n, build in saved["builds"].items() if self.builds.get(n) == build}
+            same = {n for n, build in saved["builds"].items() if self.builds.get(n, build) == build}
+            self.builds = {**{n: saved["builds"][n] for n in same}, **self.builds}
             self.rounds = [{n: t for n, t in r.items() if n in same} for r in saved["rounds"]]
         except (OSError, ValueError, KeyError):
             pass
