@@ -11,11 +11,11 @@
  *
  *      asleep, at 1200 cycles, asleep, one of the others in turn (as fast as it goes, 300, 12000, `apart`)
  *
- * and a ratio is of an observed run to the mean of its two neighbours asleep. `apart` is an observer that
+ * in which `apart` is an observer that
  * spins at 1200 cycles and reads a line of its own: what is lost to it is not lost to reading, but to a
  * second busy CPU.
  *
- * Prints a line a run: program, way, ratio, achieved period, share of the program's time that was observed.
+ * Prints a line a run: program, way, CPU seconds, achieved period, observed time over CPU time.
  */
 #include "bench/ahead.h"
 #include "observer/clock.h"
@@ -112,20 +112,16 @@ static int once(const char *command, enum way way, struct outcome *out)
 
 static int compare(unsigned program, const char *command, double seconds)
 {
-    struct outcome before, after, seen;
+    struct outcome after, seen;
     const double end = (double)cs_clock() + seconds * cs_clock_hz();
-    if (once(command, ASLEEP, &before) < 0 || once(command, ASLEEP, &before) < 0) /* the first warms caches */
+    if (once(command, ASLEEP, &after) < 0) /* warms caches */
         return -1;
     for (unsigned i = 0; i < 6 || (double)cs_clock() < end; i++) {
         enum way way = i % 2 == 0 ? AT_1200 : FULL + i / 2 % (WAYS - FULL);
         if (once(command, way, &seen) < 0 || once(command, ASLEEP, &after) < 0)
             return -1;
-        fprintf(report, "%u %s %.6f %.0f %.3f %.4f\n", program, ways[way].name,
-                2 * seen.cpu_seconds / (before.cpu_seconds + after.cpu_seconds), seen.period, seen.seen,
-                after.cpu_seconds);
-        fprintf(report, "%u floor %.6f 0 0 %.4f\n", program, after.cpu_seconds / before.cpu_seconds,
-                after.cpu_seconds);
-        before = after;
+        fprintf(report, "%u %s %.6f %.0f %.3f\n%u asleep %.6f 0 0\n", program, ways[way].name,
+                seen.cpu_seconds, seen.period, seen.seen, program, after.cpu_seconds);
     }
     return 0;
 }
