@@ -124,16 +124,6 @@ void cs_tag_points_close(struct cs_tag_points *points)
     free(points);
 }
 
-size_t cs_tag_points_count(const struct cs_tag_points *points)
-{
-    return points->n;
-}
-
-const struct cs_tag_point *cs_tag_points_nth(const struct cs_tag_points *points, size_t i)
-{
-    return i < points->n ? &points->list[i] : NULL;
-}
-
 const struct cs_tag_point *cs_tag_points_at(const struct cs_tag_points *points, uint64_t offset)
 {
     const struct cs_tag_point key = {.offset = offset};

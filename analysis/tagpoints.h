@@ -25,9 +25,6 @@ struct cs_tag_point {
 /* Fails when the file can't be read or is no ELF file; a file without the table has no points. */
 int cs_tag_points_open(const char *path, struct cs_tag_points **out, struct cs_error *err);
 void cs_tag_points_close(struct cs_tag_points *points);
-/* Ascending by offset. */
-size_t cs_tag_points_count(const struct cs_tag_points *points);
-const struct cs_tag_point *cs_tag_points_nth(const struct cs_tag_points *points, size_t i);
 /* The point at exactly that offset, NULL when there is none. */
 const struct cs_tag_point *cs_tag_points_at(const struct cs_tag_points *points, uint64_t offset);
 

@@ -261,30 +261,3 @@ bool addresses_place(struct addresses *a, uint64_t value, struct cs_image *image
     *offset = k->offset;
     return true;
 }
-
-static int visit_points(struct addresses *a, const struct mapping *m,
-                        int (*visit)(void *arg, uint64_t value, const char *text), void *arg)
-{
-    const struct opened *o = open_image(a, m->image);
-    int rc = 0;
-    for (size_t i = 0; rc >= 0 && o && o->points && i < cs_tag_points_count(o->points); i++) {
-        const struct cs_tag_point *p = cs_tag_points_nth(o->points, i);
-        const uint64_t first = cs_elf_vaddr(&m->image->layout, m->pgoff);
-        if (first == UINT64_MAX || p->offset < first || p->offset - first >= m->end - m->start)
-            continue; /* in another mapping of the image */
-        const uint64_t address = m->start + (p->offset - first);
-        const char *text = addresses_text(a, address);
-        rc = text ? visit(arg, address, text) : 0;
-        if (rc >= 0 && text && (int64_t)addresses_standing(a, address) < 0)
-            rc = visit(arg, a->exe_base - address, text);
-    }
-    return rc;
-}
-
-int addresses_each(struct addresses *a, int (*visit)(void *arg, uint64_t value, const char *text), void *arg)
-{
-    int rc = 0;
-    for (size_t i = 0; a && rc >= 0 && i < a->n_mappings; i++)
-        rc = visit_points(a, &a->mappings[i], visit, arg);
-    return rc < 0 ? rc : 0;
-}

@@ -34,7 +34,5 @@ const char *addresses_text(struct addresses *a, uint64_t value);
 /* The point that stands for the region; false where the value lies in no image. Strings live as long as `a`.
  */
 bool addresses_place(struct addresses *a, uint64_t value, struct cs_image *image, uint64_t *offset);
-/* All tag points of all images that were seen, each as its code may write it; stops at a negative return. */
-int addresses_each(struct addresses *a, int (*visit)(void *arg, uint64_t value, const char *text), void *arg);
 
 #endif

@@ -76,11 +76,11 @@ static void look(void *arg, pid_t pid)
     addresses_look(w->addresses, pid);
 }
 
-static int name_addresses(void *arg, int (*put)(void *to, uint64_t value, const char *text), void *to)
+static const char *name_address(void *arg, uint64_t value)
 {
     struct watch *w = arg;
     addresses_of(w->addresses, w->seen->signals);
-    return addresses_each(w->addresses, put, to);
+    return addresses_text(w->addresses, value);
 }
 
 static bool place(void *arg, unsigned tag, uint64_t value, struct cs_image *image, uint64_t *offset)
@@ -276,7 +276,7 @@ static int run(const struct parsed *args)
     struct cs_observation *o = NULL;
     struct watch watch = {addresses_open(), NULL};
     wish.look = look;
-    wish.addresses = name_addresses;
+    wish.address_name = name_address;
     wish.arg = &watch;
     catch_signals();
     if (cs_observe_start(&wish, &o, &err) < 0) {

@@ -96,4 +96,10 @@ bool cs_log_cut_short(const struct cs_log_reader *r);
 size_t cs_log_reader_names(const struct cs_log_reader *r);
 const char *cs_log_reader_name(const struct cs_log_reader *r, size_t i, unsigned *tag, uint64_t *value);
 
+/* Visits the values that samples of the log have for the tags of the set `tags` (bit t: tag t), each once,
+ * the first 16,384 of a tag; stops at a negative return. Reads the whole log, also one that has no end mark
+ * yet. */
+int cs_log_values(const char *path, unsigned tags, int (*visit)(void *arg, unsigned tag, uint64_t value),
+                  void *arg, struct cs_error *err);
+
 #endif

@@ -418,26 +418,26 @@ static int name_in_log(unsigned signal, uint64_t value, const char *name, void *
     return 0;
 }
 
-static int address_in_log(void *to, uint64_t value, const char *text)
+static int address_in_log(void *arg, unsigned tag, uint64_t value)
 {
-    struct naming *n = to;
-    int rc = 0;
-    for (unsigned t = 0; rc >= 0 && t < n->o->seen.n_tags; t++)
-        if (n->o->seen.tag_is_address[t] && strlen(text) < 480)
-            rc = cs_log_name(n->o->log, t, value, text, n->err);
-    return rc;
+    struct naming *n = arg;
+    const char *text = n->o->wish.address_name(n->o->wish.arg, value);
+    return text && strlen(text) < 480 ? cs_log_name(n->o->log, tag, value, text, n->err) : 0;
 }
 
-/* The log ends with all names, so that it can be read without the program. */
+/* The log ends with all names, so that it can be read without the program; of addresses those that it saw. */
 static int finish_log(struct cs_observation *o, struct cs_error *err)
 {
+    struct naming naming = {o, err};
     if (o->seen.signals)
-        cs_reader_names(o->seen.signals, name_in_log, &(struct naming){o, err});
-    bool addresses = false;
+        cs_reader_names(o->seen.signals, name_in_log, &naming);
+    struct cs_error ignored;
+    unsigned addresses = 0;
     for (unsigned t = 0; t < o->seen.n_tags; t++)
-        addresses |= o->seen.tag_is_address[t];
-    if (addresses && o->wish.addresses)
-        o->wish.addresses(o->wish.arg, address_in_log, &(struct naming){o, err});
+        addresses |= (unsigned)o->seen.tag_is_address[t] << t;
+    cs_log_flush(o->log);
+    if (addresses && o->wish.address_name)
+        cs_log_values(o->wish.log_path, addresses, address_in_log, &naming, &ignored);
     int rc = cs_log_finish(o->log, err);
     o->seen.logged = cs_log_samples(o->log);
     return rc;

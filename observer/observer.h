@@ -60,8 +60,8 @@ struct cs_observe_wish {
     /* Called when the target's signals were found, and about each second until it ends: for what a caller
      * wants to know of a process while it lives. May be NULL. */
     void (*look)(void *arg, pid_t pid);
-    /* Gives `put` the meaning of values of address tags, for the end of a log. May be NULL. */
-    int (*addresses)(void *arg, int (*put)(void *to, uint64_t value, const char *text), void *to);
+    /* What a value of an address tag means, for the end of a log; NULL = not known. May be NULL. */
+    const char *(*address_name)(void *arg, uint64_t value);
     void *arg; /* of both */
 };
 

@@ -31,6 +31,13 @@ print(t["value"], t["text"])')
     [ -n "$tag" ] && [ $((tag)) -ge $((from)) ] && [ $((tag)) -lt $((from + size)) ] || fail "$cc: tag $tag is not in spin ($from + $size)"
     case $text in spin*) ;; *) fail "$cc: the tag is shown as $text" ;; esac
 done
+# A log names what it saw, for when the program is gone.
+if [ "$(nproc)" -ge 2 ] && [ -x "$work/t" ]; then
+    "$CYCLESCOPE" observe -s code --period 5000 --seconds 0.5 --log "$work/log" -- "$work/t" >/dev/null 2>"$work/err" || fail "observe: $(cat "$work/err")"
+    rm -f "$work/t"
+    "$CYCLESCOPE" tags --log "$work/log" --json >"$work/json"
+    grep -q '"name": "spin (t.c:2)"' "$work/json" || fail "the log has no names: $(head -c 300 "$work/json")"
+fi
 
 # ---- Lua ----
 if command -v lua5.4 >/dev/null && [ -e "$BUILD/lua/cyclescope.so" ]; then

@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Joining rows of a tag table under new values: nothing is lost, nothing counted twice. */
+#include "observer/tags.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+static struct cs_tags *table(void)
+{
+    struct cs_tags *tags = aligned_alloc(64, cs_tags_size(1));
+    assert_non_null(tags);
+    memset(tags, 0, cs_tags_size(1));
+    cs_tags_init(tags, 1);
+    return tags;
+}
+
+static void add(struct cs_tags *tags, uint64_t value, uint64_t times)
+{
+    struct cs_tag_row *row = cs_tags_find(tags, value);
+    row->samples += times;
+    row->visits += 1;
+    row->half_cycles += 200 * times;
+    row->kept += times;
+    row->kept_cycles += 100 * times;
+    row->events[0] += 7 * times;
+    row->squares[0] += 0.5 * (double)times;
+    if (row->bins)
+        row->bins[value % CS_RATE_BINS] += times;
+}
+
+static uint64_t tens(void *arg, uint64_t value)
+{
+    (void)arg;
+    return value / 10 * 10;
+}
+
+static uint64_t itself(void *arg, uint64_t value)
+{
+    (void)arg;
+    return value;
+}
+
+static uint64_t one_more(void *arg, uint64_t value)
+{
+    (void)arg;
+    return value + 1;
+}
+
+static void rows_of_the_same_new_value_are_one(void **state)
+{
+    (void)state;
+    struct cs_tags *tags = table();
+    add(tags, 31, 1), add(tags, 25, 2), add(tags, 37, 4), add(tags, 12, 8), add(tags, 30, 16);
+    cs_tags_rename(tags, tens, NULL);
+    assert_int_equal(tags->n_rows, 3);
+    const struct cs_tag_row *thirty = cs_tags_find(tags, 30);
+    assert_int_equal(tags->n_rows, 3);
+    assert_int_equal(thirty->samples, 21);
+    assert_int_equal(thirty->visits, 3);
+    assert_int_equal(thirty->half_cycles, 4200);
+    assert_int_equal(thirty->kept, 21);
+    assert_int_equal(thirty->kept_cycles, 2100);
+    assert_int_equal(thirty->events[0], 147);
+    assert_true(thirty->squares[0] == 10.5);
+    assert_int_equal(thirty->bins[31], 1);
+    assert_int_equal(thirty->bins[37], 4);
+    assert_int_equal(thirty->bins[30], 16);
+    assert_int_equal(thirty->bins[25] + thirty->bins[12], 0);
+    assert_int_equal(cs_tags_find(tags, 20)->samples, 2);
+    assert_int_equal(cs_tags_find(tags, 20)->bins[25], 2);
+    assert_int_equal(cs_tags_find(tags, 10)->bins[12], 8);
+    free(tags);
+}
+
+static void the_total_is_the_same(void **state)
+{
+    (void)state;
+    struct cs_tags *tags = table();
+    uint64_t before_bins[CS_RATE_BINS] = {0}, after_bins[CS_RATE_BINS] = {0};
+    struct cs_tag_row before, after;
+    for (uint64_t v = 0; v < 5000; v++)
+        add(tags, v * 7919 % 1000, v % 13);
+    cs_tags_total(tags, &before, before_bins);
+    cs_tags_rename(tags, tens, NULL);
+    cs_tags_total(tags, &after, after_bins);
+    assert_int_equal(tags->n_rows, 100);
+    assert_int_equal(before.samples, after.samples);
+    assert_int_equal(before.half_cycles, after.half_cycles);
+    assert_int_equal(before.kept, after.kept);
+    assert_int_equal(before.events[0], after.events[0]);
+    assert_true(before.squares[0] == after.squares[0]);
+    free(tags);
+}
+
+static void other_values_keep_their_rows(void **state)
+{
+    (void)state;
+    struct cs_tags *tags = table();
+    for (uint64_t v = 0; v < 300; v++)
+        add(tags, v, v + 1);
+    cs_tags_rename(tags, itself, NULL);
+    cs_tags_rename(tags, one_more, NULL); /* each takes a value that another one had */
+    assert_int_equal(tags->n_rows, 300);
+    for (uint64_t v = 0; v < 300; v++) {
+        const struct cs_tag_row *row = cs_tags_find(tags, v + 1);
+        assert_int_equal(row->samples, v + 1);
+        if (row->bins)
+            assert_int_equal(row->bins[v % CS_RATE_BINS], v + 1);
+    }
+    assert_int_equal(tags->n_rows, 300);
+    free(tags);
+}
+
+static void a_row_without_histogram_stays_without(void **state)
+{
+    (void)state;
+    struct cs_tags *tags = table();
+    for (uint64_t v = 0; v < CS_TAG_HISTOGRAMS; v++)
+        add(tags, 10 + v % 10 + v / 10 * 10, 1);
+    add(tags, 1000000, 5);
+    cs_tags_rename(tags, tens, NULL);
+    const struct cs_tag_row *row = cs_tags_find(tags, 1000000);
+    assert_int_equal(row->samples, 5);
+    assert_null(row->bins);
+    free(tags);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(rows_of_the_same_new_value_are_one),
+        cmocka_unit_test(the_total_is_the_same),
+        cmocka_unit_test(other_values_keep_their_rows),
+        cmocka_unit_test(a_row_without_histogram_stays_without),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
