@@ -19,7 +19,7 @@ static int collect(struct cs_log_reader *log, unsigned tags, struct cs_tags *con
     for (unsigned t = 0; t < CS_TAGS_MAX; t++)
         before[t] = CS_TAG_AWAY;
     while ((rc = cs_log_next(log, &sample, &after_gap, err)) > 0)
-        for (unsigned t = 0; t < n_tags; t++)
+        for (unsigned t = 0; t < n_tags && t < CS_TAGS_MAX; t++)
             if ((tags & 1u << t) && sample.tags[t] != before[t] && sample.tags[t] != CS_TAG_AWAY)
                 cs_tags_find(seen[t], before[t] = sample.tags[t]);
     return rc;
