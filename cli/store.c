@@ -148,6 +148,11 @@ static int run_verify(const struct parsed *args)
     return output_close(out);
 }
 
+static void step(void *bar, uint64_t files)
+{
+    progress_step(bar, files);
+}
+
 static int run_merge(const struct parsed *args)
 {
     struct cs_error err;
@@ -155,8 +160,11 @@ static int run_merge(const struct parsed *args)
     if (operand_count(args) < 3)
         return usage_error("merge needs the store to merge into, then the stores to merge");
     for (int i = 2; i < operand_count(args); i++) {
+        struct progress bar;
+        progress_init(&bar, "merging", "files", 0);
         int rc = cs_store_combine(operand(args, 1), operand(args, i), option(args, "into"),
-                                  option_given(args, "add"), &err);
+                                  option_given(args, "add"), step, &bar, &err);
+        progress_fini(&bar);
         if (rc < 0)
             return failed(&err);
         n += rc;

@@ -12,7 +12,13 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-static int combine_file(const char *from, const char *to, struct cs_error *err)
+struct telling {
+    void (*step)(void *arg, uint64_t files);
+    void *arg;
+    uint64_t files;
+};
+
+static int combine_file(const char *from, const char *to, struct telling *tell, struct cs_error *err)
 {
     struct cs_profile_file file;
     struct cs_table *table = NULL;
@@ -20,11 +26,15 @@ static int combine_file(const char *from, const char *to, struct cs_error *err)
     if (rc == 0)
         rc = cs_file_merge(to, &file.head, table, err);
     cs_table_close(table);
+    tell->files++;
+    if (tell->step)
+        tell->step(tell->arg, tell->files);
     return rc;
 }
 
 /* All files of one directory; `depth` levels of directories below it. */
-static int combine_directory(const char *from, const char *to, int depth, struct cs_error *err)
+static int combine_directory(const char *from, const char *to, int depth, struct telling *tell,
+                             struct cs_error *err)
 {
     struct cs_listing listing = {0};
     int rc = cs_directory_make(to, NULL, err);
@@ -48,40 +58,41 @@ static int combine_directory(const char *from, const char *to, int depth, struct
         if (stat(source.text, &st) < 0)
             rc = cs_fail(err, errno, "can't look at %s: %s", source.text, strerror(errno));
         else if (S_ISREG(st.st_mode))
-            rc = combine_file(source.text, target.text, err);
+            rc = combine_file(source.text, target.text, tell, err);
         else if (S_ISDIR(st.st_mode) && depth > 0)
-            rc = combine_directory(source.text, target.text, depth - 1, err);
+            rc = combine_directory(source.text, target.text, depth - 1, tell, err);
     }
     cs_listing_fini(&listing);
     return rc;
 }
 
 static int combine_new_epoch(const char *from, const char *store, const char *name, const char *to,
-                             struct cs_error *err)
+                             struct telling *tell, struct cs_error *err)
 {
     struct cs_path hidden;
     int rc = cs_path_join(&hidden, err, "%s/.incoming-%ld-%s", store, (long)getpid(), name);
     if (rc == 0)
-        rc = combine_directory(from, hidden.text, 1, err);
+        rc = combine_directory(from, hidden.text, 1, tell, err);
     if (rc == 0 && rename(hidden.text, to) < 0)
         rc = cs_fail(err, errno, "can't put the epoch %s in its place: %s", to, strerror(errno));
     return rc;
 }
 
-static int combine_into_epoch(const char *from, const char *to, struct cs_error *err)
+static int combine_into_epoch(const char *from, const char *to, struct telling *tell, struct cs_error *err)
 {
     int rc = cs_directory_make(to, NULL, err);
     int lock = rc == 0 ? cs_lock(to, err) : rc;
     if (lock < 0)
         return lock;
-    rc = combine_directory(from, to, 1, err);
+    rc = combine_directory(from, to, 1, tell, err);
     cs_unlock(lock);
     return rc;
 }
 
 int cs_store_combine(const char *to_store, const char *from_store, const char *into, bool add,
-                     struct cs_error *err)
+                     void (*step)(void *arg, uint64_t files), void *arg, struct cs_error *err)
 {
+    struct telling tell = {.step = step, .arg = arg};
     struct cs_listing listing;
     struct stat a, b;
     int n = 0, rc = cs_directory_make(to_store, NULL, err);
@@ -116,9 +127,9 @@ int cs_store_combine(const char *to_store, const char *from_store, const char *i
                          "it all the same)",
                          name, to_store);
         else if (is_there || into)
-            rc = combine_into_epoch(from.text, to.text, err);
+            rc = combine_into_epoch(from.text, to.text, &tell, err);
         else
-            rc = combine_new_epoch(from.text, to_store, name, to.text, err);
+            rc = combine_new_epoch(from.text, to_store, name, to.text, &tell, err);
         n += rc == 0;
     }
     cs_listing_fini(&listing);

@@ -121,9 +121,10 @@ int cs_store_gc(const char *path, const struct cs_retention *retention, const ch
 
 /* Adds all epochs of one store to another: each under its own name, or all into the epoch `into` (unless
  * NULL). An epoch that is in `to_store` already is refused (-EEXIST: it would count twice) unless `add`. A
- * new epoch appears whole or not at all. Returns the number of epochs or <0. */
+ * new epoch appears whole or not at all. `step` (NULL = not) is told after each file how many there were.
+ * Returns the number of epochs or <0. */
 int cs_store_combine(const char *to_store, const char *from_store, const char *into, bool add,
-                     struct cs_error *err);
+                     void (*step)(void *arg, uint64_t files), void *arg, struct cs_error *err);
 
 /* Reads any file of a store by its path. The caller closes *out. */
 int cs_store_load_file(const char *file, struct cs_profile_head *head, struct cs_table **out,

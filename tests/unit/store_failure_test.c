@@ -249,7 +249,7 @@ static int verify(void)
 
 static int combine(void)
 {
-    int rc = cs_store_combine(path, other, "combined", false, &err);
+    int rc = cs_store_combine(path, other, "combined", false, NULL, NULL, &err);
     return rc < 0 ? rc : 0;
 }
 
