@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define GAP 2            /* blanks between two columns */
+#define GAP 2            /* blanks between two columns; one where the terminal is too narrow */
 #define ELASTIC_LEAST 16 /* an elastic column isn't cut shorter while there is another way */
 #define ELASTIC_NARROWEST 8
 #define WRAPS_LEAST 20 /* a last column that goes on below is never narrower */
@@ -268,7 +268,7 @@ static void print_padded(FILE *to, const char *text, unsigned width, const struc
 
 /* How the columns are laid out: 0 = not shown. */
 struct widths {
-    unsigned *of, last, total, last_from;
+    unsigned *of, gap, last, total, last_from;
 };
 
 static void total_up(const struct sheet *s, struct widths *w)
@@ -278,9 +278,9 @@ static void total_up(const struct sheet *s, struct widths *w)
         if (w->of[k]) {
             w->last = k;
             w->last_from = w->total;
-            w->total += w->of[k] + GAP;
+            w->total += w->of[k] + w->gap;
         }
-    w->total -= w->total ? GAP : 0;
+    w->total -= w->total ? w->gap : 0;
 }
 
 static void shrink(const struct sheet *s, struct widths *w, unsigned width, unsigned least)
@@ -299,7 +299,7 @@ static void shrink(const struct sheet *s, struct widths *w, unsigned width, unsi
 }
 
 /* What gives way first: the last column goes on below; elastic ones are cut, but not to nothing; spare ones
- * go, from the right; then elastic ones are cut further. */
+ * go, from the right; gaps narrow; then elastic ones are cut further. */
 static void fit(const struct sheet *s, struct widths *w, unsigned width)
 {
     total_up(s, w);
@@ -316,12 +316,16 @@ static void fit(const struct sheet *s, struct widths *w, unsigned width)
             w->of[k] = 0;
             total_up(s, w);
         }
+    if (w->total > width) {
+        w->gap = 1;
+        total_up(s, w);
+    }
     shrink(s, w, width, ELASTIC_NARROWEST);
 }
 
 static struct widths natural_widths(const struct sheet *s, size_t shown)
 {
-    struct widths w = {.of = need(calloc(s->n_columns, sizeof *w.of))};
+    struct widths w = {.of = need(calloc(s->n_columns, sizeof *w.of)), .gap = GAP};
     bool any;
     for (unsigned k = 0; k < s->n_columns; k++) {
         const struct column *col = &s->columns[k];
@@ -354,7 +358,7 @@ static size_t print_row(const struct sheet *s, const struct cell *row, const str
         if (!w->of[k])
             continue;
         if (!first)
-            fprintf(to, "%*s", GAP, "");
+            fprintf(to, "%*s", (int)w->gap, "");
         first = false;
         char room[64], *to_free = NULL;
         const char *text = row ? cell_text(col, &row[k], room, &to_free) : col->head;

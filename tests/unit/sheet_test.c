@@ -119,6 +119,25 @@ static void a_limit_shortens_text_and_says_so(void **state)
     sheet_close(s);
 }
 
+static void numbers_that_need_the_room_take_it_from_the_gaps(void **state)
+{
+    (void)state;
+    static const struct column counts[] = {
+        {.key = "a", .head = "a", .kind = COLUMN_COUNT},
+        {.key = "b", .head = "b", .kind = COLUMN_COUNT},
+        {.key = "c", .head = "c", .kind = COLUMN_COUNT},
+    };
+    struct sheet *s = sheet_open("rows", counts, 3);
+    for (unsigned i = 0; i < 3; i++)
+        sheet_count(s, 1234567);
+    char *wide = as_text(s, 31), *narrow = as_text(s, 30);
+    assert_string_equal(strchr(wide, '\n'), "\n1,234,567  1,234,567  1,234,567\n");
+    assert_string_equal(strchr(narrow, '\n'), "\n1,234,567 1,234,567 1,234,567\n");
+    free(wide);
+    free(narrow);
+    sheet_close(s);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -127,6 +146,7 @@ int main(void)
         cmocka_unit_test(csv_quotes_what_needs_it),
         cmocka_unit_test(a_symbol_can_not_steer_the_terminal),
         cmocka_unit_test(an_elastic_column_is_cut_to_the_width),
+        cmocka_unit_test(numbers_that_need_the_room_take_it_from_the_gaps),
         cmocka_unit_test(a_limit_shortens_text_and_says_so),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
