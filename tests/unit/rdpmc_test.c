@@ -240,10 +240,13 @@ static void disturb(void)
     }
 }
 
-static void *stop_soon(void *arg)
+/* When enough was seen, however slow the machine; or after twenty seconds, for the assertions to tell. */
+static void *stop_when_seen(void *arg)
 {
-    usleep(200000);
-    __atomic_store_n(&((struct cs_loop *)arg)->stop, 1, __ATOMIC_RELAXED);
+    struct cs_loop *loop = arg;
+    for (unsigned ms = 0; ms < 20000 && __atomic_load_n(&disturbances, __ATOMIC_RELAXED) < 600; ms++)
+        usleep(1000);
+    __atomic_store_n(&loop->stop, 1, __ATOMIC_RELAXED);
     return NULL;
 }
 
@@ -281,7 +284,7 @@ static void no_interval_of_the_loop_has_a_wrong_rate(void **state)
     reads = disturbances = 0;
     assert_int_equal(cs_sink_open(0, 1, &rule, &sink, &err), 0);
     loop = (struct cs_loop){.sink = sink, .pmcs = {{&pages[0], 48}}};
-    pthread_create(&stopper, NULL, stop_soon, &loop);
+    pthread_create(&stopper, NULL, stop_when_seen, &loop);
     pthread_create(&back, NULL, bring_back, &loop);
     cs_loop_variant (&shape)(&loop);
     pthread_join(stopper, NULL);

@@ -56,7 +56,8 @@ static void write_file(const struct record *records, size_t bytes, size_t texts_
     FILE *file = fopen(path, "w");
     assert_non_null(file);
     fwrite(&head, sizeof head, 1, file);
-    fwrite(records, 1, bytes, file);
+    if (bytes)
+        fwrite(records, 1, bytes, file);
     fwrite(texts, 1, texts_bytes, file);
     fwrite(names, sizeof names, 1, file);
     fwrite(sections, sizeof sections, 1, file);
