@@ -166,7 +166,8 @@ int clock_gettime(clockid_t c, struct timespec *s) { int rc = (int)syscall(SYS_c
 C
 gcc -shared -fPIC -O1 "-DSWITCH=\"$place/back\"" -o "$place/clock.so" "$place/clock.c"
 s=$place/clock
-LD_PRELOAD=$place/clock.so d start -o "$s" -F 500 --merge-interval 200ms --intervals 1s --keep-age 1h >/dev/null
+first=${CS_SANITIZED:+$(gcc -print-file-name=libasan.so) } # it wants to come before any other
+LD_PRELOAD=$first$place/clock.so d start -o "$s" -F 500 --merge-interval 200ms --intervals 1s --keep-age 1h >/dev/null
 until_true 'merges > 1'
 touch "$place/back"
 merges=$(status merges)
