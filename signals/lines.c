@@ -80,17 +80,19 @@ static uint32_t line_of_other_copy(struct cs_segment_header *h, uint32_t tid)
 static void *pages[CS_LINES_MAX]; /* by line; of this process */
 static uint32_t pages_end;        /* none at or above; under the lock */
 
-/* A second mapping of the line's page, made of the first one. In a private segment it fails, and the page
- * stays the thread's own memory. */
-static void page_map(struct cs_segment_header *h, uint32_t i)
+/* A second mapping of the line's page, made of the first one. In a private segment it fails (false), and the
+ * page stays what it was. */
+static bool page_map(struct cs_segment_header *h, uint32_t i)
 {
     if (!cs_page_of_thread)
-        return;
+        return false;
     char *page = cs_page_of_thread(), *line = (char *)cs_segment_line(h, i) - CS_LINE_IN_PAGE;
-    if (mremap(line, 0, CS_PAGE_BYTES, MREMAP_MAYMOVE | MREMAP_FIXED, page) != MAP_FAILED)
-        pages[i] = page;
+    if (mremap(line, 0, CS_PAGE_BYTES, MREMAP_MAYMOVE | MREMAP_FIXED, page) == MAP_FAILED)
+        return false;
+    pages[i] = page;
     if (i >= pages_end)
         pages_end = i + 1;
+    return true;
 }
 
 static void page_unmap(uint32_t i)
@@ -211,6 +213,17 @@ static void own_line_in_theirs(struct cs_segment_header *h)
         __atomic_store_n(&h->lines_used, inherited.mine + 1, __ATOMIC_RELEASE);
 }
 
+/* The child has no segment to map over its page, which still is the parent's line: its own memory instead. */
+static void own_page(uint32_t i)
+{
+    if (i == CS_LINES_MAX || !pages[i])
+        return;
+    volatile uint64_t *line = (volatile uint64_t *)((char *)pages[i] + CS_LINE_IN_PAGE);
+    page_unmap(i);
+    for (unsigned w = 0; w < CS_SIGNALS_MAX; w++)
+        line[w] = inherited.line[w];
+}
+
 /* The child's one thread keeps its line; its tid is a new one. All other lines are nobody's. */
 static void after_fork_child(void)
 {
@@ -218,6 +231,7 @@ static void after_fork_child(void)
     struct cs_segment_header *h = cs_segment;
     if (!h) {
         cs_line = sink;
+        own_page(inherited.mine);
         return;
     }
     for (uint32_t i = 0; i < pages_end; i++)
@@ -225,7 +239,8 @@ static void after_fork_child(void)
             page_unmap(i); /* of threads that the child doesn't have, but whose stacks it may use again */
     if (inherited.mine == CS_LINES_MAX)
         return;
-    page_map(h, inherited.mine);
+    if (!page_map(h, inherited.mine))
+        own_page(inherited.mine);
     if (!renewed)
         own_line_in_theirs(h);
 }

@@ -15,7 +15,7 @@ fail() {
     bad=1
 }
 
-for case in basics scope pools thousands thrd fork raw-fork exec two-copies closed-descriptors killed-registering; do
+for case in basics scope pools thousands thrd fork raw-fork fork-parent-ahead fork-no-file exec two-copies closed-descriptors killed-registering; do
     for how in life life_direct; do
         BUILD=$BUILD timeout 60 "$BUILD/tests/programs/signals_$how" $case >"$work/out" 2>&1
         rc=$?

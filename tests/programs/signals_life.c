@@ -368,6 +368,80 @@ static void two_copies(void)
     cs_reader_close(reader);
 }
 
+/* The parent writes its next tag before the child's fork handlers run: the child still starts with the tag
+ * of the fork. Registered before the library registers its own, so that in the child this one runs first. */
+static int parent_went_on[2] = {-1, -1};
+static void wait_for_parent(void)
+{
+    char byte;
+    if (parent_went_on[0] >= 0 && read(parent_went_on[0], &byte, 1) != 1)
+        _exit(9);
+}
+static void before_all_constructors(void)
+{
+    pthread_atfork(NULL, NULL, wait_for_parent);
+}
+__attribute__((section(".preinit_array"),
+               used)) static void (*const first_of_all)(void) = before_all_constructors;
+
+static void fork_parent_ahead(void)
+{
+    const cs_signal phase = cs_define(CS_ANY_WORD, "phase", CS_TAG);
+    CHECK(pipe(parent_went_on) == 0);
+    cs_set(phase, 1);
+    const pid_t pid = fork();
+    if (pid == 0) {
+        CHECK(cs_get(phase) == 1);
+        struct cs_reader *reader = look(getpid());
+        struct cs_seen_thread me;
+        CHECK(see(reader, my_tid(), &me) && me.values[phase] == 1);
+        exit(failures != 0);
+    }
+    cs_set(phase, 2);
+    CHECK(write(parent_went_on[1], "x", 1) == 1);
+    int status;
+    waitpid(pid, &status, 0);
+    CHECK(status == 0 && cs_get(phase) == 2);
+}
+
+/* The child can't have a file of its own: it goes on in private memory, and nothing of it reaches the
+ * parent's line. */
+static void fork_no_file(void)
+{
+    const cs_signal phase = cs_define(CS_ANY_WORD, "phase", CS_TAG);
+    cs_name(phase, 1, "one");
+    cs_set(phase, 1);
+    const struct rlimit none = {4096, RLIM_INFINITY};
+    CHECK(setrlimit(RLIMIT_FSIZE, &none) == 0);
+    const volatile uint64_t *line = cs_line;
+    const pid_t pid = fork();
+    if (pid == 0) {
+        alarm(20); /* ends it where it would wait for ever */
+        CHECK(cs_line == line && cs_get(phase) == 1);
+        cs_set(phase, 2);
+        cs_add(9, 3);
+        CHECK(cs_get(phase) == 2 && cs_get(9) == 3);
+        CHECK(cs_define(CS_ANY_WORD, "phase", CS_TAG) == phase);
+        pthread_t thread;
+        unsigned done = 0;
+        other_attach = cs_attach;
+        job = phase;
+        CHECK(pthread_create(&thread, NULL, both, &done) == 0 && pthread_join(thread, NULL) == 0 &&
+              done == 1);
+        CHECK(cs_get(phase) == 2);
+        struct cs_reader *reader;
+        CHECK(cs_reader_open_pid(getpid(), &reader, why) == -ENOENT);
+        exit(failures != 0);
+    }
+    int status;
+    waitpid(pid, &status, 0);
+    struct cs_reader *reader = look(getpid());
+    struct cs_seen_thread me;
+    CHECK(status == 0 && see(reader, my_tid(), &me) && me.values[phase] == 1 && me.values[9] == 0);
+    CHECK(cs_get(phase) == 1);
+    cs_reader_close(reader);
+}
+
 /* The program closes every descriptor: root still finds the segment among its mappings. */
 static void closed_descriptors(void)
 {
@@ -410,7 +484,10 @@ static void private(void)
     const pid_t pid = fork();
     if (pid == 0) {
         cs_set(phase, 13);
-        _exit(cs_get(phase) != 13);
+        alarm(20); /* ends it where the fork's lock is still held: the holder isn't in this process */
+        CHECK(cs_define(CS_ANY_WORD, "phase", CS_TAG) == phase);
+        CHECK(pthread_create(&thread, NULL, both, &done) == 0 && pthread_join(thread, NULL) == 0);
+        _exit(cs_get(phase) != 13 || failures != 0);
     }
     waitpid(pid, &status, 0);
     CHECK(status == 0 && cs_get(phase) == 12);
@@ -488,6 +565,8 @@ static const struct {
     {"thrd", c11_threads},
     {"fork", forks},
     {"raw-fork", raw_fork},
+    {"fork-parent-ahead", fork_parent_ahead},
+    {"fork-no-file", fork_no_file},
     {"exec-second", exec_second},
     {"two-copies", two_copies},
     {"closed-descriptors", closed_descriptors},
