@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # Slowdown of real programs built with the plugin: tags for methods.
-import lib_plugin_cost
+import lib_plugin_slowdown
 
-lib_plugin_cost.main("signals-methods", "methods", 0.5)
+lib_plugin_slowdown.main("signals-methods", "methods", 0.5)
