@@ -287,38 +287,47 @@ void cs_burst_stop(struct cs_burst *burst)
     burst->started = false;
 }
 
-static int count_difference(struct cs_store *store, const char *name, const char *part, uint64_t now,
-                            uint64_t *before, struct cs_error *err)
+#define COUNTERS_MAX (4 + CS_BURST_CAUSE_N + CS_BURST_SKIP_N)
+
+struct burst_counters {
+    size_t n;
+    char names[COUNTERS_MAX][64];
+    struct cs_counter at[COUNTERS_MAX];
+};
+
+static void put_counter(struct burst_counters *counters, const char *name, const char *part, uint64_t n)
 {
-    char counter[64];
-    snprintf(counter, sizeof counter, "%s%s%s", name, *part ? "." : "", part);
-    int rc = now > *before ? cs_store_count(store, counter, now - *before, err) : 0;
-    if (rc >= 0)
-        *before = now;
-    return rc < 0 ? rc : 0;
+    if (n == 0)
+        return;
+    char *whole = counters->names[counters->n];
+    snprintf(whole, sizeof counters->names[0], "%s%s%s", name, *part ? "." : "", part);
+    counters->at[counters->n++] = (struct cs_counter){whole, n};
 }
 
 static int merge_counters(struct cs_burst *burst, struct cs_store *store, struct cs_error *err)
 {
-    struct cs_burst_statistics *s = &burst->statistics, *c = &burst->counted;
-    int rc = count_difference(store, "bursts", "", s->bursts, &c->bursts, err);
-    if (!rc)
-        rc = count_difference(store, "burst-instructions", "", s->instructions, &c->instructions, err);
-    if (!rc)
-        rc = count_difference(store, "burst-held-ns", "", s->held_ns, &c->held_ns, err);
-    if (!rc)
-        rc = count_difference(store, "burst-unplaced", "", s->unplaced, &c->unplaced, err);
-    for (unsigned i = 0; !rc && i < CS_BURST_CAUSE_N; i++)
-        rc = count_difference(store, "burst-end", cs_burst_cause_name(i), s->end[i], &c->end[i], err);
-    for (unsigned i = 1; !rc && i < CS_BURST_SKIP_N; i++)
-        rc = count_difference(store, "burst-skip", cs_burst_skip_name(i), s->skip[i], &c->skip[i], err);
+    const struct cs_burst_statistics *s = &burst->statistics, *c = &burst->counted;
+    struct burst_counters fresh = {.n = 0};
+    put_counter(&fresh, "bursts", "", s->bursts - c->bursts);
+    put_counter(&fresh, "burst-instructions", "", s->instructions - c->instructions);
+    put_counter(&fresh, "burst-held-ns", "", s->held_ns - c->held_ns);
+    put_counter(&fresh, "burst-unplaced", "", s->unplaced - c->unplaced);
+    for (unsigned i = 0; i < CS_BURST_CAUSE_N; i++)
+        put_counter(&fresh, "burst-end", cs_burst_cause_name(i), s->end[i] - c->end[i]);
+    for (unsigned i = 1; i < CS_BURST_SKIP_N; i++)
+        put_counter(&fresh, "burst-skip", cs_burst_skip_name(i), s->skip[i] - c->skip[i]);
+    int rc = fresh.n ? cs_store_count_all(store, fresh.at, fresh.n, err) : 0;
+    if (rc == 0)
+        burst->counted = *s;
     return rc;
 }
 
 int cs_burst_merge(struct cs_burst *burst, struct cs_store *store, struct cs_error *err)
 {
     pthread_mutex_lock(&burst->lock);
+    cs_store_batch_begin(store);
     int rc = cs_burst_rows_merge(burst->rows, store, err);
+    cs_store_batch_end(store);
     if (!rc)
         rc = merge_counters(burst, store, err);
     pthread_mutex_unlock(&burst->lock);

@@ -11,20 +11,25 @@
 #include <time.h>
 
 static const struct {
-    const char *name, *sentence;
+    const char *counter, *sentence;
 } causes[CS_UNKNOWN_N] = {
-    [CS_UNKNOWN_NO_MAPPING] = {"no-mapping", "nothing executable is known to be mapped at the address"},
-    [CS_UNKNOWN_NO_PROCESS] = {"no-process", "the process ended before its mappings could be read"},
-    [CS_UNKNOWN_REPLACED] = {"replaced", "one image replaced another at the address in that moment"},
-    [CS_UNKNOWN_NO_FILE] = {"no-file", "the image's file was gone, and it has no build-id"},
-    [CS_UNKNOWN_KERNEL] = {"kernel",
+    [CS_UNKNOWN_NO_MAPPING] = {"unknown.no-mapping",
+                               "nothing executable is known to be mapped at the address"},
+    [CS_UNKNOWN_NO_PROCESS] = {"unknown.no-process", "the process ended before its mappings could be read"},
+    [CS_UNKNOWN_REPLACED] = {"unknown.replaced", "one image replaced another at the address in that moment"},
+    [CS_UNKNOWN_NO_FILE] = {"unknown.no-file", "the image's file was gone, and it has no build-id"},
+    [CS_UNKNOWN_KERNEL] = {"unknown.kernel",
                            "a kernel address outside of its text and modules, or addresses are hidden"},
-    [CS_UNKNOWN_GENERATION] = {"generation", "a notice of a fork or exec was lost"},
+    [CS_UNKNOWN_GENERATION] = {"unknown.generation", "a notice of a fork or exec was lost"},
 };
 
+const char *cs_unknown_counter(enum cs_unknown cause)
+{
+    return causes[cause].counter;
+}
 const char *cs_unknown_name(enum cs_unknown cause)
 {
-    return causes[cause].name;
+    return causes[cause].counter + sizeof "unknown." - 1;
 }
 const char *cs_unknown_sentence(enum cs_unknown cause)
 {
@@ -92,9 +97,9 @@ int cs_collect_find(struct cs_sampler *s, const struct cs_drained *entry, struct
     int rc;
     *found = (struct cs_found){.image = NULL};
     if (entry->kernel) {
-        double before = cs_kernel_is_stale(s->kernel) ? cs_thread_cpu_seconds() : 0;
+        double before = cs_kernel_must_read(s->kernel, entry->pc) ? cs_thread_cpu_seconds() : 0;
         rc = cs_kernel_find(s->kernel, entry->pc, &found->image, &found->offset);
-        if (before > 0 && !cs_kernel_is_stale(s->kernel))
+        if (before > 0)
             cs_rate_seldom(s, cs_thread_cpu_seconds() - before);
         found->label = cs_maps_label_of(s->maps, (pid_t)entry->pid, entry->from_ns);
     } else if (entry->uncertain) {

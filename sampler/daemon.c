@@ -134,6 +134,7 @@ static void reload(struct cs_daemon *daemon)
             snprintf(daemon->settings.store, sizeof daemon->settings.store, "%s", cs_store_path(old));
         } else {
             cs_store_close(old);
+            daemon->n_owed = 0; /* the old store's */
         }
     }
     daemon->next_session_ns = 0;

@@ -111,6 +111,25 @@ void cs_daemon_statistics(struct cs_daemon *daemon, struct cs_sampler_statistics
     out->collector_cpu_seconds += before->collector_cpu_seconds;
 }
 
+/* What a session that is closed had counted and could not write; the next merge that succeeds does. */
+static void owe(struct cs_daemon *daemon, const char *name, uint64_t n)
+{
+    unsigned i = 0;
+    while (i < daemon->n_owed && strcmp(daemon->owed[i].name, name) != 0)
+        i++;
+    if (i == daemon->n_owed)
+        daemon->owed[daemon->n_owed++] = (struct cs_counter){name, 0};
+    daemon->owed[i].n += n;
+}
+
+static int pay_owed(struct cs_daemon *daemon, struct cs_error *err)
+{
+    int rc = daemon->n_owed ? cs_store_count_all(daemon->store, daemon->owed, daemon->n_owed, err) : 0;
+    if (rc == 0)
+        daemon->n_owed = 0;
+    return rc;
+}
+
 void cs_daemon_session_close(struct cs_daemon *daemon)
 {
     struct cs_error err;
@@ -127,7 +146,13 @@ void cs_daemon_session_close(struct cs_daemon *daemon)
         cs_daemon_say(daemon, "%llu samples are lost: they could not be written and the session ends",
                       (unsigned long long)sums.pending);
         daemon->dropped += sums.pending;
+        owe(daemon, "lost", sums.pending);
     }
+    struct cs_counter rest[CS_SAMPLER_COUNTERS];
+    size_t n = cs_sampler_uncounted(daemon->sampler, rest);
+    for (size_t i = 0; i < n; i++)
+        owe(daemon, rest[i].name, rest[i].n);
+    (void)pay_owed(daemon, &err);
     daemon->before = sums;
     cs_intervals_close(daemon->intervals);
     daemon->intervals = NULL;
@@ -159,6 +184,8 @@ int cs_daemon_epoch(struct cs_daemon *daemon, struct cs_error *err)
 static int merge_once(struct cs_daemon *daemon, struct cs_error *err)
 {
     int rc = cs_sampler_merge(daemon->sampler, err);
+    if (rc == 0)
+        rc = pay_owed(daemon, err);
     if (rc == 0 && daemon->intervals)
         rc = cs_intervals_merge(daemon->intervals, daemon->store, daemon->sampler, err);
     if (rc == 0 && daemon->burst)
@@ -170,7 +197,7 @@ int cs_daemon_merge(struct cs_daemon *daemon, struct cs_error *err)
 {
     uint64_t began = cs_daemon_now_ns();
     if (!daemon->sampler)
-        return 0;
+        return pay_owed(daemon, err);
     int rc = merge_once(daemon, err);
     if (rc == -ENOENT || rc == -EBADMSG || rc == -EPROTONOSUPPORT || rc == -EINVAL || rc == -ENOTDIR) {
         /* The epoch is gone or can't be added to: another one can. */

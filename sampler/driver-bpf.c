@@ -81,7 +81,7 @@ static uint64_t bpf_begin_drain(struct cs_driver_state *s, enum cs_drain how)
         struct cs_aggregate_cpu *cpu = &s->bpf->bss->cpus[c];
         __atomic_store_n(&cpu->half, cpu->half ^ 1, __ATOMIC_RELEASE);
     }
-    if (s->turned)
+    if (s->turned && !(how == CS_DRAIN_LAST && s->config.in_interrupts))
         grace_period();
     for (unsigned c = 0; c < s->n_slots; c++)
         s->log_until[c] = __atomic_load_n(&s->bpf->bss->cpus[c].log_head, __ATOMIC_ACQUIRE);

@@ -31,7 +31,8 @@ struct cs_driver_config {
     const int *cpus;
     unsigned n_events;
     bool stacks;
-    uint64_t keep_ns; /* entries stay so long in the table to be counted up */
+    bool in_interrupts; /* no handler runs any more once its event is disabled: they run in interrupts */
+    uint64_t keep_ns;   /* entries stay so long in the table to be counted up */
     struct cs_generations *generations;
 };
 

@@ -1,7 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The kernel's text, modules and BPF programs, from /proc/kallsyms and /proc/modules read line by line: their
- * 200,000 symbols are never held in memory. */
+ * 200,000 symbols are never held in memory. A pass over all of them takes 70 ms, most of it the kernel's, so
+ * as little as will do is read: the first lines tell where the kernel begins; the rest (BPF programs) is read
+ * for an address that lies nowhere else. Names are asked of the kernel one by one (kernel_symbol.h) where
+ * that is permitted. */
 #include "sampler/kernel_image.h"
+#include "sampler/kernel_symbol.h"
 #include "sampler/sampler.h"
 
 #include <elf.h>
@@ -31,8 +35,12 @@ struct cs_kernel {
     struct region *named; /* procedures that the store knows by now, unsorted within a merge */
     size_t n_named, room_named;
     char reason[200];
-    bool stale;
+    bool begun; /* where the kernel and its modules lie is known */
+    bool stale; /* all of /proc/kallsyms is worth reading for an address that lies nowhere */
 };
+
+#define TEXT_MOST (64UL << 20) /* of the kernel, while its end isn't known */
+#define LINES_BYTES 65536
 
 static int by_start(const void *a, const void *b)
 {
@@ -98,9 +106,11 @@ static const char hidden_reason[] =
 
 struct symbol {
     uint64_t addr;
-    char type, name[512], module[128];
+    char type, *name;
+    const char *module;
 };
 
+/* Cuts the line into pieces. */
 static bool parse_symbol(char *line, struct symbol *out)
 {
     char *end;
@@ -108,14 +118,26 @@ static bool parse_symbol(char *line, struct symbol *out)
     if (*end != ' ' || !end[1] || end[2] != ' ')
         return false;
     out->type = end[1];
-    char *name = end + 3;
-    size_t n = strcspn(name, " \t\n");
-    snprintf(out->name, sizeof out->name, "%.*s", (int)n, name);
-    out->module[0] = '\0';
-    char *bracket = strchr(name + n, '[');
-    if (bracket)
-        snprintf(out->module, sizeof out->module, "%.*s", (int)strcspn(bracket + 1, "]"), bracket + 1);
+    out->name = end + 3;
+    out->module = "";
+    size_t n = strcspn(out->name, " \t\n");
+    char *bracket = strchr(out->name + n, '[');
+    out->name[n] = '\0';
+    if (bracket) {
+        out->module = bracket + 1;
+        bracket[1 + strcspn(bracket + 1, "]")] = '\0';
+    }
     return true;
+}
+
+static FILE *open_symbols(const struct cs_kernel *k)
+{
+    char path[256];
+    snprintf(path, sizeof path, "%s/kallsyms", k->proc);
+    FILE *f = fopen(path, "re");
+    if (f)
+        setvbuf(f, NULL, _IOFBF, LINES_BYTES);
+    return f;
 }
 
 static struct cs_mapped_image *special(struct cs_kernel *k, enum cs_image_kind kind, const char *notes,
@@ -148,16 +170,16 @@ static void read_modules(struct cs_kernel *k)
         fclose(f);
 }
 
-/* Text of the kernel and BPF programs, whose end is the next symbol's start. */
-static void read_symbols(struct cs_kernel *k)
+/* Text of the kernel and, unless only the beginning is asked for, BPF programs, whose end is the next
+ * symbol's start. */
+static void read_symbols(struct cs_kernel *k, bool beginning)
 {
-    char path[256], line[1024];
+    char line[1024];
     struct symbol s;
     uint64_t text = 0, etext = 0;
     bool hidden = true;
-    snprintf(path, sizeof path, "%s/kallsyms", k->proc);
-    FILE *f = fopen(path, "re");
-    while (f && fgets(line, sizeof line, f)) {
+    FILE *f = open_symbols(k);
+    while (f && !(beginning && text) && fgets(line, sizeof line, f)) {
         if (!parse_symbol(line, &s) || s.addr == 0)
             continue;
         hidden = false;
@@ -178,16 +200,15 @@ static void read_symbols(struct cs_kernel *k)
         snprintf(k->reason, sizeof k->reason, "%s", hidden_reason);
     else
         add_region(&k->regions, &k->n_regions, &k->room_regions,
-                   (struct region){text, etext ? etext : text + (64UL << 20),
+                   (struct region){text, etext ? etext : text + TEXT_MOST,
                                    special(k, CS_IMAGE_KERNEL, "kernel/notes", "kernel")});
 }
 
-static void read_regions(struct cs_kernel *k)
+static void read_regions(struct cs_kernel *k, bool beginning)
 {
     k->n_regions = 0;
     k->reason[0] = '\0';
-    k->stale = false;
-    read_symbols(k);
+    read_symbols(k, beginning);
     if (!k->reason[0])
         read_modules(k);
     if (k->n_regions)
@@ -195,6 +216,8 @@ static void read_regions(struct cs_kernel *k)
     for (size_t i = 0; i + 1 < k->n_regions; i++)
         if (k->regions[i].end > k->regions[i + 1].start)
             k->regions[i].end = k->regions[i + 1].start;
+    k->begun = true;
+    k->stale = beginning;
 }
 
 static int by_addr(const void *a, const void *b)
@@ -230,9 +253,11 @@ static void want(struct cs_kernel *k, uint64_t addr)
 
 int cs_kernel_find(struct cs_kernel *k, uint64_t addr, struct cs_mapped_image **image, uint64_t *offset)
 {
+    if (!k->begun && !k->reason[0])
+        read_regions(k, true);
     const struct region *r = region_at(k->regions, k->n_regions, addr);
-    if (!r && cs_kernel_is_stale(k)) {
-        read_regions(k);
+    if (!r && k->stale && !k->reason[0]) {
+        read_regions(k, false);
         r = region_at(k->regions, k->n_regions, addr);
     }
     if (!r || !r->image)
@@ -243,19 +268,34 @@ int cs_kernel_find(struct cs_kernel *k, uint64_t addr, struct cs_mapped_image **
     return 0;
 }
 
+/* Asks the kernel for each. Not where the test wrote the files. */
+static bool ask_kernel(struct cs_kernel *k)
+{
+    struct cs_kernel_symbols *symbols = strcmp(k->proc, "/proc") == 0 ? cs_kernel_symbols_open() : NULL;
+    if (!symbols)
+        return false;
+    for (size_t i = 0; i < k->n_wanted; i++) {
+        struct wanted *w = &k->wanted[i];
+        if (i && w->addr < w[-1].end && w->addr >= w[-1].start)
+            *w = (struct wanted){.addr = w->addr, .start = w[-1].start, .end = w[-1].end}; /* known by now */
+        else
+            (void)cs_kernel_symbol_at(symbols, w->addr, &w->start, &w->end, w->name, sizeof w->name);
+    }
+    cs_kernel_symbols_close(symbols);
+    return true;
+}
+
 /* One pass. A symbol is a start for the first address at or above it, an end for the last one below it; the
  * addresses between two symbols then share what their neighbours found. */
 static bool look_up(struct cs_kernel *k)
 {
-    char path[256], line[1024];
+    char line[1024];
     struct symbol s;
     struct wanted *w = k->wanted;
     size_t n = k->n_wanted;
-    snprintf(path, sizeof path, "%s/kallsyms", k->proc);
-    FILE *f = fopen(path, "re");
+    FILE *f = open_symbols(k);
     if (!f)
         return false;
-    qsort(w, n, sizeof *w, by_addr);
     while (fgets(line, sizeof line, f)) {
         if (!parse_symbol(line, &s) || s.addr == 0 || !strchr("tTwW", s.type))
             continue;
@@ -300,7 +340,10 @@ static int merge_names(struct cs_kernel *k, struct cs_store *store, const struct
 int cs_kernel_name(struct cs_kernel *k, struct cs_store *store, struct cs_error *err)
 {
     int rc = 0;
-    if (k->n_wanted == 0 || !look_up(k))
+    if (k->n_wanted == 0)
+        return 0;
+    qsort(k->wanted, k->n_wanted, sizeof *k->wanted, by_addr);
+    if (!ask_kernel(k) && !look_up(k))
         return 0;
     size_t n = 0;
     struct region *found = malloc(k->n_wanted * sizeof *found); /* of one image at a time */
@@ -343,18 +386,17 @@ const char *cs_kernel_reason(const struct cs_kernel *k)
     return k->reason;
 }
 
-bool cs_kernel_is_stale(const struct cs_kernel *k)
+bool cs_kernel_must_read(const struct cs_kernel *k, uint64_t addr)
 {
-    return k->stale && !k->reason[0];
+    return k->begun && k->stale && !k->reason[0] && !region_at(k->regions, k->n_regions, addr);
 }
 
 /* Whether addresses are known: the first that isn't nought says so. */
 static void look_for_addresses(struct cs_kernel *k)
 {
-    char path[256], line[1024];
+    char line[1024];
     struct symbol s = {.addr = 0};
-    snprintf(path, sizeof path, "%s/kallsyms", k->proc);
-    FILE *f = fopen(path, "re");
+    FILE *f = open_symbols(k);
     while (f && s.addr == 0 && fgets(line, sizeof line, f))
         if (!parse_symbol(line, &s))
             s.addr = 0;

@@ -4,7 +4,7 @@
 #include "sampler/session.h"
 
 #include <errno.h>
-#include <stdio.h>
+#include <string.h>
 #include <unistd.h>
 
 struct read_format { /* TOTAL_TIME_ENABLED | TOTAL_TIME_RUNNING */
@@ -42,36 +42,75 @@ static void between(void *arg)
     cs_sampler_keep_up(arg);
 }
 
-static int count(struct cs_sampler *s, const char *name, uint64_t now, uint64_t *counted,
-                 struct cs_error *err)
+/* The store's counters, in this order; those of causes follow. */
+enum { SAMPLES, LOST, UNKNOWN, FIRST_CAUSE };
+
+static void counters_now(struct cs_sampler *s, uint64_t now[CS_SAMPLER_COUNTERS])
 {
-    if (now == *counted)
-        return 0;
-    int rc = cs_store_count(s->config.store, name, now - *counted, err);
-    if (rc == 0)
-        *counted = now;
-    return rc;
+    struct cs_driver_counts counts;
+    s->driver->counts(s->state, &counts);
+    now[SAMPLES] = s->merged;
+    now[LOST] = counts.lost + s->dropped;
+    now[UNKNOWN] = 0;
+    for (unsigned c = 0; c < CS_UNKNOWN_N; c++)
+        now[UNKNOWN] += now[FIRST_CAUSE + c] = s->unknown[c];
+}
+
+static size_t uncounted(const struct cs_sampler *s, const uint64_t now[CS_SAMPLER_COUNTERS],
+                        struct cs_counter out[CS_SAMPLER_COUNTERS])
+{
+    static const char *const names[FIRST_CAUSE] = {"samples", "lost", "unknown"};
+    size_t n = 0;
+    for (unsigned i = 0; i < CS_SAMPLER_COUNTERS; i++)
+        if (now[i] != s->counted[i])
+            out[n++] = (struct cs_counter){
+                i < FIRST_CAUSE ? names[i] : cs_unknown_counter((enum cs_unknown)(i - FIRST_CAUSE)),
+                now[i] - s->counted[i]};
+    return n;
+}
+
+size_t cs_sampler_uncounted(struct cs_sampler *s, struct cs_counter out[CS_SAMPLER_COUNTERS])
+{
+    uint64_t now[CS_SAMPLER_COUNTERS];
+    counters_now(s, now);
+    return uncounted(s, now, out);
 }
 
 static int merge_counters(struct cs_sampler *s, struct cs_error *err)
 {
-    struct cs_driver_counts counts;
-    s->driver->counts(s->state, &counts);
-    uint64_t unknown = 0, unknown_counted = 0;
-    int rc = count(s, "samples", s->merged, &s->counted_delivered, err);
+    uint64_t now[CS_SAMPLER_COUNTERS];
+    struct cs_counter fresh[CS_SAMPLER_COUNTERS];
+    counters_now(s, now);
+    size_t n = uncounted(s, now, fresh);
+    int rc = n ? cs_store_count_all(s->config.store, fresh, n, err) : 0;
     if (rc == 0)
-        rc = count(s, "lost", counts.lost + s->dropped, &s->counted_lost, err);
-    for (unsigned c = 0; c < CS_UNKNOWN_N; c++) {
-        unknown += s->unknown[c];
-        unknown_counted += s->counted_unknown[c];
-    }
-    if (rc == 0)
-        rc = count(s, "unknown", unknown, &unknown_counted, err);
+        memcpy(s->counted, now, sizeof now);
+    return rc;
+}
+
+static uint64_t unknown_samples(const struct cs_sampler *s)
+{
+    uint64_t sum = 0;
+    for (unsigned c = 0; c < CS_UNKNOWN_N; c++)
+        sum += s->unknown[c];
+    return sum;
+}
+
+/* Offsets in the image "[unknown]" are causes. */
+static int name_causes(struct cs_sampler *s, struct cs_error *err)
+{
+    struct cs_table *names = cs_table_open(&cs_schema_names);
+    int rc = names ? 0 : -ENOMEM;
     for (unsigned c = 0; rc == 0 && c < CS_UNKNOWN_N; c++) {
-        char name[64];
-        snprintf(name, sizeof name, "unknown.%s", cs_unknown_name(c));
-        rc = count(s, name, s->unknown[c], &s->counted_unknown[c], err);
+        int64_t text = cs_table_text(names, cs_unknown_name(c));
+        rc = text < 0 ? -ENOMEM : cs_table_add(names, (uint64_t[]){c, 1, (uint64_t)text});
     }
+    if (rc == 0)
+        rc = cs_store_merge_names(s->config.store, &s->unknown_image->image, names, err);
+    else
+        rc = cs_fail(err, ENOMEM, "out of memory for the names of causes");
+    cs_table_close(names);
+    s->unknown_image->named = rc == 0;
     return rc;
 }
 
@@ -80,11 +119,8 @@ static int merge_names(struct cs_sampler *s, struct cs_error *err)
     int rc = cs_kernel_name(s->kernel, s->config.store, err);
     if (rc == 0)
         rc = cs_jit_name(s->jit, s->config.store, err);
-    if (rc == 0 && !s->unknown_image->named) {
-        for (unsigned c = 0; rc == 0 && c < CS_UNKNOWN_N; c++)
-            rc = cs_store_name(s->config.store, &s->unknown_image->image, c, 1, cs_unknown_name(c), err);
-        s->unknown_image->named = rc == 0;
-    }
+    if (rc == 0 && !s->unknown_image->named && s->counted[UNKNOWN] < unknown_samples(s))
+        rc = name_causes(s, err);
     return rc;
 }
 
@@ -106,10 +142,12 @@ static int merge(struct cs_sampler *s, struct cs_error *err)
         times[e] = (struct cs_event_times){enabled_ns[e] - s->enabled_ns[e], running_ns[e] - s->running_ns[e],
                                            period};
     }
+    cs_store_batch_begin(s->config.store);
     rc = cs_profiles_merge(s->profiles, s->config.store, times,
                            &(struct cs_profiles_merging){label_text, between, s}, &s->merged, err);
     if (rc == 0)
         rc = merge_names(s, err);
+    cs_store_batch_end(s->config.store); /* counters come last: never more counted than stored */
     if (rc == 0)
         rc = merge_counters(s, err);
     if (rc < 0) {

@@ -128,11 +128,17 @@ int cs_sampler_merge(struct cs_sampler *sampler, struct cs_error *err);
 /* Drains if it is due: for a caller that is busy for long, with syncing files above all. */
 void cs_sampler_keep_up(struct cs_sampler *sampler);
 
+/* Counters that are not in the store, because writing them failed: for who closes the session all the same.
+ * Names are static. Returns how many. */
+#define CS_SAMPLER_COUNTERS (3 + CS_UNKNOWN_N)
+size_t cs_sampler_uncounted(struct cs_sampler *sampler, struct cs_counter out[CS_SAMPLER_COUNTERS]);
+
 void cs_sampler_close(struct cs_sampler *sampler);
 
 void cs_sampler_statistics(struct cs_sampler *sampler, struct cs_sampler_statistics *out);
 uint64_t cs_sampler_unknown(const struct cs_sampler *sampler, enum cs_unknown cause);
-const char *cs_unknown_name(enum cs_unknown cause);     /* "no-mapping": for counters */
+const char *cs_unknown_name(enum cs_unknown cause);     /* "no-mapping" */
+const char *cs_unknown_counter(enum cs_unknown cause);  /* "unknown.no-mapping" */
 const char *cs_unknown_sentence(enum cs_unknown cause); /* for people */
 
 unsigned cs_sampler_events(const struct cs_sampler *sampler);

@@ -146,12 +146,24 @@ static void prepare_attributes(struct cs_sampler *s)
     }
 }
 
+/* A software event is counted in the midst of the kernel's work, which an interrupt (disabling the event is
+ * one) finds half done. */
+static bool in_interrupts(const struct cs_sampler *s)
+{
+    for (unsigned e = 0; e < s->n_events; e++)
+        if (!cs_event_is_clock(&s->events[e]) && s->events[e].attr.type != PERF_TYPE_HARDWARE &&
+            s->events[e].attr.type != PERF_TYPE_RAW)
+            return false;
+    return true;
+}
+
 static int open_driver(struct cs_sampler *s, struct cs_error *err)
 {
     struct cs_driver_config config = {.n_cpus = s->n_cpus,
                                       .cpus = s->cpus,
                                       .n_events = s->n_events,
                                       .stacks = s->config.stacks,
+                                      .in_interrupts = in_interrupts(s),
                                       .keep_ns =
                                           s->config.resolve_ms ? s->config.resolve_ms * 1000000ULL : KEEP_NS,
                                       .generations = s->generations};

@@ -65,8 +65,8 @@ struct cs_sampler {
     uint64_t delivered_by_event[CS_EVENTS_MAX];
     uint64_t dropped; /* placed, but no memory to keep them: told as lost */
     uint64_t merged, merges, merge_failures;
-    uint64_t counted_delivered, counted_lost, counted_unknown[CS_UNKNOWN_N]; /* already in the store */
-    uint64_t enabled_ns[CS_EVENTS_MAX], running_ns[CS_EVENTS_MAX];           /* at the last merge */
+    uint64_t counted[CS_SAMPLER_COUNTERS];                         /* already in the store */
+    uint64_t enabled_ns[CS_EVENTS_MAX], running_ns[CS_EVENTS_MAX]; /* at the last merge */
     double collector_seconds_at_start;
     uint64_t held_ns;
     pid_t scanned[64]; /* PIDs whose maps were read in this drain because something was missing */

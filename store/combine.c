@@ -24,7 +24,7 @@ static int combine_file(const char *from, const char *to, struct telling *tell, 
     struct cs_table *table = NULL;
     int rc = cs_file_load(from, &file, &table, err);
     if (rc == 0)
-        rc = cs_file_merge(to, &file.head, table, err);
+        rc = cs_file_merge(to, &file.head, table, NULL, err);
     cs_table_close(table);
     tell->files++;
     if (tell->step)

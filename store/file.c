@@ -84,20 +84,22 @@ static int write_whole(int fd, const struct cs_bytes *bytes)
     return fsync(fd) < 0 ? -errno : 0;
 }
 
-/* fsync of the directory that `path` stands in. Some file systems can't and say EINVAL: that is all they
- * offer. */
-static int sync_directory_of(const char *path)
+static void directory_of(const char *path, struct cs_path *directory)
 {
-    struct cs_path directory;
     const char *slash = strrchr(path, '/');
     size_t n = slash ? (size_t)(slash - path) : 0;
     if (n) {
-        memcpy(directory.text, path, n);
-        directory.text[n] = '\0';
+        memcpy(directory->text, path, n);
+        directory->text[n] = '\0';
     } else {
-        strcpy(directory.text, slash ? "/" : ".");
+        strcpy(directory->text, slash ? "/" : ".");
     }
-    int fd = open(directory.text, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+}
+
+/* Some file systems can't and say EINVAL: that is all they offer. */
+static int sync_directory(const char *directory)
+{
+    int fd = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (fd < 0)
         return -errno;
     int rc = fsync(fd) < 0 && errno != EINVAL ? -errno : 0;
@@ -105,7 +107,52 @@ static int sync_directory_of(const char *path)
     return rc;
 }
 
+/* Notes a directory; without memory for that it is synced now. */
+static int sync_later(struct cs_unsynced *later, const char *directory)
+{
+    for (size_t i = 0; i < later->n; i++)
+        if (strcmp(later->paths[i], directory) == 0)
+            return 0;
+    if (later->n == later->room) {
+        size_t room = later->room ? 2 * later->room : 32;
+        char **more = realloc(later->paths, room * sizeof *more);
+        if (!more)
+            return sync_directory(directory);
+        later->paths = more;
+        later->room = room;
+    }
+    char *copy = strdup(directory);
+    if (!copy)
+        return sync_directory(directory);
+    later->paths[later->n++] = copy;
+    return 0;
+}
+
+/* fsync of the directory that `path` stands in: now, or noted. */
+static int sync_directory_of(const char *path, struct cs_unsynced *later)
+{
+    struct cs_path directory;
+    directory_of(path, &directory);
+    return later ? sync_later(later, directory.text) : sync_directory(directory.text);
+}
+
+void cs_unsynced_sync(struct cs_unsynced *later)
+{
+    for (size_t i = 0; i < later->n; i++) {
+        (void)sync_directory(later->paths[i]); /* see cs_file_replace_later */
+        free(later->paths[i]);
+    }
+    free(later->paths);
+    *later = (struct cs_unsynced){0};
+}
+
 int cs_file_replace(const char *path, const struct cs_bytes *bytes, struct cs_error *err)
+{
+    return cs_file_replace_later(path, bytes, NULL, err);
+}
+
+int cs_file_replace_later(const char *path, const struct cs_bytes *bytes, struct cs_unsynced *later,
+                          struct cs_error *err)
 {
     struct cs_path temporary;
     int rc = cs_path_join(&temporary, err, "%s" CS_FILE_TEMPORARY, path);
@@ -125,11 +172,11 @@ int cs_file_replace(const char *path, const struct cs_bytes *bytes, struct cs_er
     }
     /* The new file is in its place. Were a failure here passed on, the caller would merge the same counts
      * again: better to be unsure of the power cut of the next seconds than to count twice. */
-    (void)sync_directory_of(path);
+    (void)sync_directory_of(path, later);
     return 0;
 }
 
-int cs_directory_make(const char *path, bool *made, struct cs_error *err)
+static int make_directory(const char *path, bool *made, struct cs_unsynced *later, struct cs_error *err)
 {
     bool is_new = mkdir(path, 0755) == 0;
     if (made)
@@ -138,8 +185,18 @@ int cs_directory_make(const char *path, bool *made, struct cs_error *err)
         return 0;
     if (!is_new)
         return failed_to(err, "make the directory", path, errno);
-    int rc = sync_directory_of(path);
+    int rc = sync_directory_of(path, later);
     return rc < 0 ? failed_to(err, "make durable", path, -rc) : 0;
+}
+
+int cs_directory_make(const char *path, bool *made, struct cs_error *err)
+{
+    return make_directory(path, made, NULL, err);
+}
+
+int cs_directory_make_later(const char *path, struct cs_unsynced *later, struct cs_error *err)
+{
+    return make_directory(path, NULL, later, err);
 }
 
 int cs_lock(const char *directory, struct cs_error *err)

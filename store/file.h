@@ -29,6 +29,20 @@ int cs_file_replace(const char *path, const struct cs_bytes *bytes, struct cs_er
 /* Makes one directory, durably; that it is there already is no failure (but see *made, may be NULL). */
 int cs_directory_make(const char *path, bool *made, struct cs_error *err);
 
+/* Directories whose newest entries are not durable yet: where many files go into few directories these are
+ * synced once, at the end. A file's own bytes are synced before it is renamed all the same, so that a power
+ * cut before the end leaves an older state, never damage. Zero-initialised = none. */
+struct cs_unsynced {
+    char **paths;
+    size_t n, room;
+};
+/* As cs_file_replace and cs_directory_make, but the directory is noted in `later` (NULL: synced at once). */
+int cs_file_replace_later(const char *path, const struct cs_bytes *bytes, struct cs_unsynced *later,
+                          struct cs_error *err);
+int cs_directory_make_later(const char *path, struct cs_unsynced *later, struct cs_error *err);
+/* Syncs what was noted, and forgets it. */
+void cs_unsynced_sync(struct cs_unsynced *later);
+
 /* Takes the advisory lock of a directory, waiting for it; returns a descriptor that holds it until
  * cs_unlock. -ENOENT when the directory is gone. */
 int cs_lock(const char *directory, struct cs_error *err);

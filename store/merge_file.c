@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "store/merge_file.h"
 
-#include "store/file.h"
-
 #include <errno.h>
 #include <string.h>
 
@@ -31,7 +29,7 @@ int cs_file_load(const char *path, struct cs_profile_file *file, struct cs_table
 }
 
 int cs_file_merge(const char *path, const struct cs_profile_head *head, struct cs_table *table,
-                  struct cs_error *err)
+                  struct cs_unsynced *later, struct cs_error *err)
 {
     struct cs_bytes before = {0}, after = {0};
     struct cs_table *old = NULL;
@@ -56,7 +54,7 @@ int cs_file_merge(const char *path, const struct cs_profile_head *head, struct c
         rc = cs_fail(err, ENOMEM, "not enough memory to write %s", path);
     bool same = after.used == before.used && after.used && memcmp(after.start, before.start, after.used) == 0;
     if (rc == 0 && !same)
-        rc = cs_file_replace(path, &after, err);
+        rc = cs_file_replace_later(path, &after, later, err);
     cs_table_close(old);
     cs_bytes_fini(&before);
     cs_bytes_fini(&after);

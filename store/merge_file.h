@@ -4,12 +4,13 @@
 #ifndef CS_STORE_MERGE_FILE_H
 #define CS_STORE_MERGE_FILE_H
 
+#include "store/file.h"
 #include "store/profile.h"
 
 /* Adds head and table to what the file holds; writes only where that changes it. -EINVAL where the file holds
- * something that can't be added to (other columns, another unit). */
+ * something that can't be added to (other columns, another unit). `later`: as in file.h. */
 int cs_file_merge(const char *path, const struct cs_profile_head *head, struct cs_table *table,
-                  struct cs_error *err);
+                  struct cs_unsynced *later, struct cs_error *err);
 /* The head alone. -ENOENT when there is no such file. */
 int cs_file_head(const char *path, struct cs_profile_file *file, struct cs_error *err);
 /* All of it; the caller closes *table. */

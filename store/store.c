@@ -46,6 +46,7 @@ void cs_store_close(struct cs_store *store)
 {
     if (!store)
         return;
+    cs_store_batch_end(store);
     free(store->path);
     free(store);
 }
@@ -53,6 +54,22 @@ void cs_store_close(struct cs_store *store)
 const char *cs_store_path(const struct cs_store *store)
 {
     return store->path;
+}
+
+void cs_store_batch_begin(struct cs_store *store)
+{
+    store->batch = true;
+}
+
+void cs_store_batch_end(struct cs_store *store)
+{
+    cs_unsynced_sync(&store->unsynced);
+    store->batch = false;
+}
+
+static struct cs_unsynced *later(struct cs_store *store)
+{
+    return store->batch ? &store->unsynced : NULL;
 }
 
 const char *cs_store_epoch_name(const struct cs_store *store)
@@ -83,7 +100,7 @@ static int write_epoch_meta(const struct cs_store *store, const char *host, cons
         (meta && cs_fact_add(facts, "meta", meta) < 0))
         rc = cs_fail(err, ENOMEM, "not enough memory to start an epoch");
     else
-        rc = cs_file_merge(path.text, &(struct cs_profile_head){.event = "epoch"}, facts, err);
+        rc = cs_file_merge(path.text, &(struct cs_profile_head){.event = "epoch"}, facts, NULL, err);
     cs_table_close(facts);
     return rc;
 }
@@ -133,22 +150,30 @@ static int lock_epoch(const struct cs_store *store, struct cs_error *err)
     return rc;
 }
 
-int cs_store_count(struct cs_store *store, const char *counter, uint64_t n, struct cs_error *err)
+int cs_store_count_all(struct cs_store *store, const struct cs_counter *counters, size_t n,
+                       struct cs_error *err)
 {
     struct cs_path path;
     int lock = lock_epoch(store, err);
     if (lock < 0)
         return lock;
     int rc = cs_path_join(&path, err, "%s/%s/" CS_EPOCH_COUNTERS, store->path, store->epoch);
-    struct cs_table *counters = cs_table_open(&cs_schema_counters);
-    int64_t name = counters ? cs_table_text(counters, counter) : -ENOMEM;
-    if (rc == 0 && (name < 0 || cs_table_add(counters, (uint64_t[]){(uint64_t)name, n}) < 0))
-        rc = cs_fail(err, ENOMEM, "not enough memory to count %s", counter);
-    if (rc == 0)
-        rc = cs_file_merge(path.text, &(struct cs_profile_head){.event = "epoch"}, counters, err);
-    cs_table_close(counters);
+    struct cs_table *table = cs_table_open(&cs_schema_counters);
+    for (size_t i = 0; rc == 0 && i < n; i++) {
+        int64_t name = table ? cs_table_text(table, counters[i].name) : -ENOMEM;
+        if (name < 0 || cs_table_add(table, (uint64_t[]){(uint64_t)name, counters[i].n}) < 0)
+            rc = cs_fail(err, ENOMEM, "not enough memory to count %s", counters[i].name);
+    }
+    if (rc == 0 && n)
+        rc = cs_file_merge(path.text, &(struct cs_profile_head){.event = "epoch"}, table, later(store), err);
+    cs_table_close(table);
     cs_unlock(lock);
     return rc;
+}
+
+int cs_store_count(struct cs_store *store, const char *counter, uint64_t n, struct cs_error *err)
+{
+    return cs_store_count_all(store, &(struct cs_counter){counter, n}, 1, err);
 }
 
 /* A container host shows one executable under ever new paths: the first ones will do. */
@@ -169,7 +194,7 @@ static bool has_enough_paths(const char *meta)
 
 /* Makes the image's directory and sees to it that image.meta knows what `image` says. Its path goes to
  * *path. */
-static int prepare_image(const struct cs_store *store, const struct cs_image *image, struct cs_path *path,
+static int prepare_image(struct cs_store *store, const struct cs_image *image, struct cs_path *path,
                          struct cs_error *err)
 {
     char kind[16];
@@ -178,7 +203,7 @@ static int prepare_image(const struct cs_store *store, const struct cs_image *im
         return cs_fail(err, EINVAL, "\"%.*s\" can't be an image's id", CS_IMAGE_ID_MAX, image->id);
     int rc = cs_path_join(path, err, "%s/%s/%s", store->path, store->epoch, image->id);
     if (rc == 0)
-        rc = cs_directory_make(path->text, NULL, err);
+        rc = cs_directory_make_later(path->text, later(store), err);
     if (rc == 0)
         rc = cs_path_join(&meta, err, "%s/" CS_IMAGE_META, path->text);
     if (rc < 0)
@@ -191,7 +216,7 @@ static int prepare_image(const struct cs_store *store, const struct cs_image *im
         (image->build_id && image->build_id[0] && cs_fact_add(facts, "build-id", image->build_id) < 0))
         rc = cs_fail(err, ENOMEM, "not enough memory to note the image %s", image->id);
     else
-        rc = cs_file_merge(meta.text, &(struct cs_profile_head){.event = "image"}, facts, err);
+        rc = cs_file_merge(meta.text, &(struct cs_profile_head){.event = "image"}, facts, later(store), err);
     cs_table_close(facts);
     return rc;
 }
@@ -211,7 +236,7 @@ int cs_store_merge(struct cs_store *store, const struct cs_image *image, const s
     if (rc == 0)
         rc = cs_path_join(&path, err, "%s/%s", directory.text, name);
     if (rc == 0)
-        rc = cs_file_merge(path.text, head, table, err);
+        rc = cs_file_merge(path.text, head, table, later(store), err);
     cs_unlock(lock);
     return rc;
 }
@@ -227,7 +252,7 @@ int cs_store_merge_names(struct cs_store *store, const struct cs_image *image, s
     if (rc == 0)
         rc = cs_path_join(&path, err, "%s/" CS_IMAGE_NAMES, directory.text);
     if (rc == 0)
-        rc = cs_file_merge(path.text, &(struct cs_profile_head){.event = "names"}, names, err);
+        rc = cs_file_merge(path.text, &(struct cs_profile_head){.event = "names"}, names, later(store), err);
     cs_unlock(lock);
     return rc;
 }

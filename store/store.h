@@ -67,6 +67,19 @@ int cs_store_epoch(struct cs_store *store, const char *meta, struct cs_error *er
 const char *cs_store_epoch_name(const struct cs_store *store); /* "" before the first cs_store_epoch */
 /* Adds to the epoch's counters ("samples", "lost", "unknown", ...): summed on merge as profiles are. */
 int cs_store_count(struct cs_store *store, const char *counter, uint64_t n, struct cs_error *err);
+/* The same for several at once: all or none. */
+struct cs_counter {
+    const char *name;
+    uint64_t n;
+};
+int cs_store_count_all(struct cs_store *store, const struct cs_counter *counters, size_t n,
+                       struct cs_error *err);
+
+/* Between these two the directories of what is merged through this handle are synced once, at the end, not
+ * after each file: for a writer of many profiles. Other processes see each merge at once as ever; a power cut
+ * before the end may take back all of the batch, and leaves no damage. One thread at a time. */
+void cs_store_batch_begin(struct cs_store *store);
+void cs_store_batch_end(struct cs_store *store);
 
 /* Merges `table` into the current epoch's profile of (image, head->event, head->label). On failure the old
  * profile stays as it was. */

@@ -3,12 +3,15 @@
 #ifndef CS_STORE_OPEN_H
 #define CS_STORE_OPEN_H
 
+#include "store/file.h"
 #include "store/store.h"
 
 struct cs_store {
     char *path;
     enum cs_store_mode mode;
     char epoch[128]; /* "" = none started */
+    bool batch;
+    struct cs_unsynced unsynced; /* directories of this batch */
 };
 
 #endif

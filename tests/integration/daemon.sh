@@ -155,6 +155,48 @@ else
     echo "no mounts here: full and read-only disks not tried"
 fi
 
+# --- profiles go to disk, counters don't, and just then the session starts anew: its counters aren't forgotten ---
+cat >"$place/counters.c" <<'C'
+#include <dlfcn.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdarg.h>
+#include <string.h>
+#include <unistd.h>
+static int fails(const char *path) { return strstr(path, "epoch.counters.tmp") && access(SWITCH, F_OK) == 0; }
+#define OPEN(name) \
+    int name(const char *path, int flags, ...) \
+    { \
+        va_list args; \
+        va_start(args, flags); \
+        mode_t mode = flags & O_CREAT ? va_arg(args, mode_t) : 0; \
+        va_end(args); \
+        if (fails(path)) { errno = ENOSPC; return -1; } \
+        return ((int (*)(const char *, int, ...))dlsym(RTLD_NEXT, #name))(path, flags, mode); \
+    }
+OPEN(open)
+OPEN(open64)
+C
+gcc -D_GNU_SOURCE -shared -fPIC -O1 "-DSWITCH=\"$place/no-counters\"" -o "$place/counters.so" "$place/counters.c" -ldl
+s=$place/owed
+printf 'store = %s\nfrequency = 500\nmerge-interval = 200ms\nlog = %s\n' "$s" "$place/owed.log" >"$place/owed.conf"
+LD_PRELOAD=$place/counters.so d start -f "$place/owed.conf" >/dev/null
+until_true 'merges > 0'
+touch "$place/no-counters"
+failures=$(status merge_failures)
+until_true "merge_failures > $failures"
+sed -i "s/frequency = 500/frequency = 400/" "$place/owed.conf"
+kill -HUP "$(status pid)"
+until_true 'sessions == 2'
+[ "$(counter "$s" samples)" -lt "$(stored "$s")" ] || fail "the counters could be written: this test tests nothing"
+rm "$place/no-counters"
+merges=$(status merges)
+until_true "merges > $merges + 1"
+d stop >/dev/null
+"$CYCLESCOPE" store verify "$s"
+[ "$(counter "$s" samples)" -eq "$(stored "$s")" ] || fail "counted $(counter "$s" samples), stored $(stored "$s")"
+echo "counters of a session that ended while they could not be written: written by the next"
+
 # --- the wall clock steps back by a day ---
 cat >"$place/clock.c" <<'C'
 #include <sys/syscall.h>

@@ -2,9 +2,11 @@
 /* Image maps, the kernel's image, names of made code: on a /proc and /sys that the test writes. */
 #include "sampler/jit.h"
 #include "sampler/kernel_image.h"
+#include "sampler/kernel_symbol.h"
 #include "sampler/maps.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -412,6 +414,68 @@ static void names_of_sampled_kernel_procedures_are_kept_in_the_store(void **stat
     cs_store_close(store);
 }
 
+static void the_kernels_answer_is_taken_apart(void **state)
+{
+    (void)state;
+    uint64_t start = 0, end = 0;
+    char name[16];
+    assert_true(cs_kernel_symbol_parse("vfs_read+0x12/0x340", 0x1012, &start, &end, name, sizeof name));
+    assert_string_equal(name, "vfs_read");
+    assert_int_equal(start, 0x1000);
+    assert_int_equal(end, 0x1340);
+    assert_true(cs_kernel_symbol_parse("a+0xb+0x1/0x2 [ext4 0123]", 0x1001, &start, &end, name, sizeof name));
+    assert_string_equal(name, "a+0xb");
+    assert_true(cs_kernel_symbol_parse("a_name_that_is_long+0x0/0x8", 8, &start, &end, name, sizeof name));
+    assert_string_equal(name, "a_name_that_is_");
+    static const char *const none[] = {"",      "0xffffffff81000000", "+0x1/0x2", "f+0x2/0x2",
+                                       "f+0x1", "f+0x99/0xff"};
+    for (size_t i = 0; i < sizeof none / sizeof *none; i++)
+        assert_false(cs_kernel_symbol_parse(none[i], 0x40, &start, &end, name, sizeof name));
+}
+
+/* What the running kernel answers is what its /proc/kallsyms says. It may know less (text alone), and leave
+ * off what a linker put behind a name. */
+static void the_running_kernel_names_its_addresses_as_kallsyms_does(void **state)
+{
+    (void)state;
+    enum { EACH = 997, ALIASES = 16 };
+    struct cs_kernel_symbols *symbols = cs_kernel_symbols_open();
+    FILE *f = symbols ? fopen("/proc/kallsyms", "re") : NULL;
+    char line[1024], names[ALIASES][512], name[512], type;
+    uint64_t at = 0, addr;
+    unsigned n_names = 0, n_lines = 0, n_compared = 0;
+    bool wanted = false;
+    while (f && fgets(line, sizeof line, f)) {
+        if (sscanf(line, "%" SCNx64 " %c %511s", &addr, &type, name) != 3 || addr == 0)
+            continue;
+        if (addr != at) { /* all names of the address before are known now */
+            uint64_t start, end;
+            char found[512];
+            if (wanted && n_names < ALIASES &&
+                cs_kernel_symbol_at(symbols, at, &start, &end, found, sizeof found)) {
+                unsigned i = 0;
+                while (i < n_names && strncmp(names[i], found, strlen(found)) != 0)
+                    i++;
+                if (i == n_names)
+                    fail_msg("%s at the address of %s", found, names[0]);
+                assert_true(start == at && end > at);
+                n_compared++;
+            }
+            at = addr;
+            n_names = 0;
+            wanted = n_lines++ % EACH == 0 && !strchr(line, '[');
+        }
+        if (n_names < ALIASES)
+            snprintf(names[n_names++], sizeof names[0], "%s", name);
+    }
+    if (f)
+        fclose(f);
+    cs_kernel_symbols_close(symbols);
+    if (n_compared == 0)
+        skip(); /* not permitted, or addresses are hidden */
+    print_message("%u names of the kernel compared\n", n_compared);
+}
+
 static void hidden_kernel_addresses_are_said_and_never_placed(void **state)
 {
     (void)state;
@@ -469,6 +533,8 @@ int main(void)
         cmocka_unit_test(readers_on_other_threads_never_see_what_was_freed),
         cmocka_unit_test(kernel_modules_and_bpf_programs_are_images),
         cmocka_unit_test(names_of_sampled_kernel_procedures_are_kept_in_the_store),
+        cmocka_unit_test(the_kernels_answer_is_taken_apart),
+        cmocka_unit_test(the_running_kernel_names_its_addresses_as_kallsyms_does),
         cmocka_unit_test(hidden_kernel_addresses_are_said_and_never_placed),
         cmocka_unit_test(a_method_has_one_offset_in_every_process_that_made_it),
     };

@@ -30,7 +30,7 @@ static int fail_errno;
 static bool dies, fired;
 static bool unsynced[1024]; /* by descriptor: written since the last fsync */
 static char synced_path[512];
-static unsigned n_early_renames, n_renames;
+static unsigned n_early_renames, n_renames, n_directory_syncs;
 
 static bool fails(void)
 {
@@ -104,6 +104,7 @@ int __wrap_fsync(int fd)
     snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
     ssize_t n = readlink(link, synced_path, sizeof synced_path - 1);
     synced_path[n > 0 ? n : 0] = '\0';
+    n_directory_syncs += !strstr(synced_path, ".tmp");
     return __real_fsync(fd);
 }
 
@@ -228,6 +229,14 @@ static int merge_on(void)
     return rc;
 }
 
+static int merge_in_batch(void)
+{
+    cs_store_batch_begin(held);
+    int rc = merge_on();
+    cs_store_batch_end(held);
+    return rc;
+}
+
 static int count_and_name(void)
 {
     int rc = cs_store_count(held, "lost", 1, &err);
@@ -275,6 +284,7 @@ static const struct operation operations[] = {
     {"verification", verify, 0},
     {"a merge into a new epoch", merge_again, 40},
     {"a merge into an old profile", merge_on, 40},
+    {"a merge in a batch", merge_in_batch, 40},
     {"counting and naming", count_and_name, 0},
     {"combining", combine, 40},
 };
@@ -371,12 +381,45 @@ static void nothing_is_renamed_into_place_before_it_was_synced(void **unused)
     discard();
 }
 
+static void a_batch_syncs_each_directory_once_at_its_end(void **unused)
+{
+    (void)unused;
+    const struct cs_counter counters[] = {{"lost", 1}, {"samples", 2}};
+    prepare();
+    hold();
+    n_early_renames = n_renames = n_directory_syncs = 0;
+    cs_store_batch_begin(held);
+    for (unsigned i = 0; i < 3; i++) {
+        struct cs_image another = image;
+        snprintf(another.id, sizeof another.id, "cd%u", i);
+        struct cs_table *table = table_of(1);
+        assert_int_equal(cs_store_merge(held, &another, &head, table, &err), 0);
+        assert_int_equal(cs_store_name(held, &another, 16, 8, "name", &err), 0);
+        cs_table_close(table);
+    }
+    assert_int_equal(cs_store_count_all(held, counters, 2, &err), 0);
+    assert_int_equal(n_directory_syncs, 0);
+    cs_store_batch_end(held);
+    assert_int_equal(n_directory_syncs, 4); /* three images and the epoch */
+    assert_int_equal(n_renames, 10);
+    assert_int_equal(n_early_renames, 0);
+    assert_int_equal(merge_on(), 0); /* and from here on at once again */
+    assert_true(n_directory_syncs > 4);
+    uint64_t lost = 0, samples = 0;
+    assert_int_equal(cs_store_counter(held, "lost", &lost, &err), 0);
+    assert_int_equal(cs_store_counter(held, "samples", &samples, &err), 0);
+    assert_true(lost == 1 && samples == 2);
+    cs_store_close(held);
+    discard();
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(any_call_may_fail_and_the_store_is_as_before_or_as_after),
         cmocka_unit_test(the_process_may_die_at_any_call),
         cmocka_unit_test(nothing_is_renamed_into_place_before_it_was_synced),
+        cmocka_unit_test(a_batch_syncs_each_directory_once_at_its_end),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
