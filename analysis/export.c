@@ -104,14 +104,19 @@ static int collect(const struct cs_profile_ref *ref, void *arg)
                   : 0;
 }
 
-int cs_export_open(struct cs_store *store, const char *event, const char *image, struct cs_export *out,
-                   struct cs_error *err)
+int cs_export_open(struct cs_store *store, const char *event, const char *image,
+                   const struct cs_export_watch *watch, struct cs_export *out, struct cs_error *err)
 {
     struct collecting c = {out, event, image, err};
-    *out = (struct cs_export){.store = store};
+    *out = (struct cs_export){.store = store, .watch = watch ? *watch : (struct cs_export_watch){NULL, NULL}};
     int rc = cs_store_each(store, collect, &c, err);
-    for (unsigned i = 0; rc == 0 && i < out->n_images; i++)
+    for (unsigned i = 0; rc == 0 && i < out->n_images; i++) {
+        const struct cs_exported_image *added = &out->images[i];
+        for (unsigned k = 0; k < added->n_profiles; k++)
+            out->rows_total += cs_table_rows(added->profiles[k].table);
+        cs_export_tell(out, "images", i, out->n_images);
         rc = cs_code_open(&out->images[i].image, store, &out->images[i].code, err);
+    }
     if (rc == 0 && out->n_images == 0)
         rc = cs_fail(err, ENOENT, "%s: no profile%s%s%s%s; `cyclescope store ls` shows what there is",
                      cs_store_path(store), event ? " of event " : "", event ? event : "",
@@ -135,6 +140,28 @@ void cs_export_close(struct cs_export *from)
     }
     free(from->images);
     *from = (struct cs_export){0};
+}
+
+void cs_export_tell(const struct cs_export *from, const char *unit, uint64_t done, uint64_t total)
+{
+    if (from->watch.tell)
+        from->watch.tell(unit, done, total, from->watch.arg);
+}
+
+void cs_export_row_done(struct cs_export *from)
+{
+    if ((++from->rows_done & 0xff) == 0)
+        cs_export_tell(from, "rows", from->rows_done, from->rows_total);
+}
+
+static void tell_solved(unsigned done, unsigned total, void *from)
+{
+    cs_export_tell(from, "solutions", done, total);
+}
+
+int cs_export_transfers(struct cs_export *from, struct cs_transfers **out, struct cs_error *err)
+{
+    return cs_transfers_load_telling(from->store, CS_TRANSFERS_CHAIN, tell_solved, from, out, err);
 }
 
 const char *cs_export_name(struct cs_exported_image *image, uint64_t offset, char *text, size_t room)
@@ -211,6 +238,7 @@ int cs_export_each_stack(struct cs_export *from,
             for (size_t r = 0; rc == 0 && r < cs_table_rows(profile->table); r++) {
                 const uint64_t *row = cs_table_row(profile->table, r);
                 frames[0] = (struct cs_export_frame){image, row[0]};
+                cs_export_row_done(from);
                 size_t n =
                     stacks ? split_stack(from, cs_table_string(profile->table, row[0]), frames, FRAMES_MAX)
                            : 1;
@@ -242,7 +270,9 @@ static int note_event(const char *event, const struct cs_export_frame *frames, s
 int cs_export_events(struct cs_export *from, struct cs_export_events *events)
 {
     *events = (struct cs_export_events){.n = 0};
+    uint64_t done = from->rows_done;
     int rc = cs_export_each_stack(from, note_event, events);
+    from->rows_done = done; /* a glance, not the work that is counted */
     for (unsigned i = 1; rc == 0 && i < events->n; i++)
         for (unsigned k = i; k > 0 && events->samples[k] > events->samples[k - 1]; k--) {
             char name[sizeof events->names[0]];

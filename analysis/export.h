@@ -7,6 +7,7 @@
 #define CS_ANALYSIS_EXPORT_H
 
 #include "analysis/code.h"
+#include "analysis/transfers.h"
 #include "store/store.h"
 
 #include <stdio.h>
@@ -24,10 +25,19 @@ struct cs_exported_image {
     unsigned n_profiles;
 };
 
+/* Who wants to know how far it is: `unit` is "images", "solutions", "procedures", "branches" or "rows", in
+ * which `done` and `total` count; another unit is another stage. NULL: nobody. */
+struct cs_export_watch {
+    void (*tell)(const char *unit, uint64_t done, uint64_t total, void *arg);
+    void *arg;
+};
+
 struct cs_export {
     struct cs_store *store; /* for what spans images: control transfers */
     struct cs_exported_image *images;
     unsigned n_images;
+    struct cs_export_watch watch;
+    uint64_t rows_done, rows_total; /* of all profiles; an exporter that passes twice doubles the total */
     char note[512]; /* what an exporter has to say of its work: what the format couldn't hold; "" nothing */
 };
 
@@ -39,10 +49,15 @@ struct cs_exporter {
 
 extern const struct cs_exporter *const cs_exporters[]; /* NULL-terminated */
 
-/* `event` and `image` (a path, its last part, or an id) choose; NULL = all. Fails when nothing is left. */
-int cs_export_open(struct cs_store *store, const char *event, const char *image, struct cs_export *out,
-                   struct cs_error *err);
+/* `event` and `image` (a path, its last part, or an id) choose; NULL = all. Fails when nothing is left.
+ * `watch` may be NULL. */
+int cs_export_open(struct cs_store *store, const char *event, const char *image,
+                   const struct cs_export_watch *watch, struct cs_export *out, struct cs_error *err);
 void cs_export_close(struct cs_export *from);
+void cs_export_tell(const struct cs_export *from, const char *unit, uint64_t done, uint64_t total);
+void cs_export_row_done(struct cs_export *from);
+/* The solved transfers of the store. */
+int cs_export_transfers(struct cs_export *from, struct cs_transfers **out, struct cs_error *err);
 
 /* Name of the procedure at an offset for people; "libc.so.6+0x1234" where there is none. */
 const char *cs_export_name(struct cs_exported_image *image, uint64_t offset, char *text, size_t room);

@@ -5,7 +5,6 @@
  * writes them: without it BOLT takes what follows for cold. Where a block ends without a branch, llvm-bolt
  * -infer-fall-throughs finds the count. */
 #include "analysis/export.h"
-#include "analysis/transfers.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -83,7 +82,7 @@ static int write_bolt(struct cs_export *from, FILE *to, struct cs_error *err)
     struct cs_transfers *transfers = NULL;
     struct bolt_loss loss = {0};
     unsigned written = 0;
-    int rc = cs_transfers_load(from->store, CS_TRANSFERS_CHAIN, &transfers, err);
+    int rc = cs_export_transfers(from, &transfers, err);
     if (rc < 0)
         return rc;
     bool edges = transfers->n > 0;

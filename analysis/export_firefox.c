@@ -300,6 +300,7 @@ static int write_firefox(struct cs_export *from, FILE *to, struct cs_error *err)
     struct cs_export_events events;
     int rc = cs_export_events(from, &events);
     head(from, to);
+    from->rows_total *= events.n;
     for (unsigned i = 0; rc == 0 && i < events.n; i++) {
         fputs(i ? ",\n" : "\n", to);
         rc = write_event(from, to, events.names[i]);

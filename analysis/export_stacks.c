@@ -98,6 +98,7 @@ static int write_speedscope(struct cs_export *from, FILE *to, struct cs_error *e
     fputs("{\"$schema\":\"https://www.speedscope.app/file-format-schema.json\",\"exporter\":\"cyclescope\","
           "\"profiles\":[",
           to);
+    from->rows_total *= 2ull * events.n;
     for (unsigned i = 0; rc == 0 && i < events.n; i++) {
         fputs(i ? ",\n" : "\n", to);
         rc = scope_event(from, &s, events.names[i]);

@@ -93,6 +93,7 @@ static void each_row(struct cs_export *from, FILE *to,
         for (unsigned k = 0; k < from->images[i].n_profiles; k++)
             for (size_t r = 0; r < cs_table_rows(from->images[i].profiles[k].table); r++) {
                 struct cells c;
+                cs_export_row_done(from);
                 fill(&c, &from->images[i], &from->images[i].profiles[k],
                      cs_table_row(from->images[i].profiles[k].table, r));
                 const char *const all[] = {c.image, c.path,  c.event,     c.kind, c.offset, c.to_image,

@@ -12,6 +12,8 @@
 #define LARGEST 1e7
 
 struct building {
+    struct cs_export *from;
+    uint64_t procedures, procedures_done;
     struct cs_source_profile *to;
     struct cs_transfers *transfers;
     struct cs_exported_image *image;
@@ -284,6 +286,7 @@ static int add_image(struct building *b)
     size_t sample = 0;
     for (size_t i = 0; rc == 0 && i < cs_code_procedures(b->image->code); i++) {
         const struct cs_procedure *p = cs_code_nth(b->image->code, i);
+        cs_export_tell(b->from, "procedures", b->procedures_done++, b->procedures);
         /* Only what ran: its samples or its transfers tell. */
         while (sample < n && offsets[sample] < p->start)
             sample++;
@@ -360,9 +363,11 @@ double cs_source_total(const struct cs_source_function *function)
 int cs_source_profile_open(struct cs_export *from, enum cs_discriminators discriminators,
                            struct cs_source_profile *out, struct cs_error *err)
 {
-    struct building b = {.to = out, .err = err, .discriminators = discriminators};
+    struct building b = {.from = from, .to = out, .err = err, .discriminators = discriminators};
     *out = (struct cs_source_profile){0};
-    int rc = cs_transfers_load(from->store, CS_TRANSFERS_CHAIN, &b.transfers, err);
+    int rc = cs_export_transfers(from, &b.transfers, err);
+    for (unsigned i = 0; rc == 0 && i < from->n_images; i++)
+        b.procedures += cs_code_procedures(from->images[i].code);
     for (unsigned i = 0; rc == 0 && i < from->n_images; i++) {
         b.image = &from->images[i];
         if (cs_code_isa(b.image->code) != CS_ISA_NONE)

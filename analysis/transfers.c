@@ -26,6 +26,8 @@ struct solving {
     double *burst_weight;
     uint64_t *place; /* by burst */
     uint64_t random;
+    void (*tell)(unsigned done, unsigned total, void *arg);
+    void *tell_arg;
 };
 
 static double uniform(struct solving *s)
@@ -195,6 +197,8 @@ static int estimate(struct solving *s)
         return rc;
     for (size_t i = 0; i < s->t->n; i++)
         s->counts[i] = s->t->list[i].count;
+    if (s->tell)
+        s->tell(0, CS_REPLICATES + 1, s->tell_arg);
     rc = solve(s, -1);
     for (int k = 0; rc == 0 && k < CS_REPLICATES; k++) {
         if (s->t->n_bursts) {
@@ -202,17 +206,20 @@ static int estimate(struct solving *s)
             weigh(s);
         } else
             vary_edges(s);
+        if (s->tell)
+            s->tell((unsigned)k + 1, CS_REPLICATES + 1, s->tell_arg);
         rc = solve(s, k);
     }
     return rc;
 }
 
-int cs_transfers_load(struct cs_store *store, enum cs_transfers_method method, struct cs_transfers **out,
-                      struct cs_error *err)
+int cs_transfers_load_telling(struct cs_store *store, enum cs_transfers_method method,
+                              void (*tell)(unsigned done, unsigned total, void *arg), void *arg,
+                              struct cs_transfers **out, struct cs_error *err)
 {
     struct cs_transfers *t = calloc(1, sizeof *t);
     struct windows w = {0};
-    struct solving s = {.t = t, .w = &w, .random = 1};
+    struct solving s = {.t = t, .w = &w, .random = 1, .tell = tell, .tell_arg = arg};
     if (!t)
         return cs_fail(err, ENOMEM, "no memory for edges");
     uint64_t windows = 0;
@@ -247,4 +254,10 @@ int cs_transfers_load(struct cs_store *store, enum cs_transfers_method method, s
     }
     *out = t;
     return 0;
+}
+
+int cs_transfers_load(struct cs_store *store, enum cs_transfers_method method, struct cs_transfers **out,
+                      struct cs_error *err)
+{
+    return cs_transfers_load_telling(store, method, NULL, NULL, out, err);
 }

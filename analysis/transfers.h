@@ -54,6 +54,10 @@ enum cs_transfers_method {
 /* A store without any gives an empty list. */
 int cs_transfers_load(struct cs_store *store, enum cs_transfers_method method, struct cs_transfers **out,
                       struct cs_error *err);
+/* The same, telling how many of its equations are solved; not called where they needn't be. */
+int cs_transfers_load_telling(struct cs_store *store, enum cs_transfers_method method,
+                              void (*tell)(unsigned done, unsigned total, void *arg), void *arg,
+                              struct cs_transfers **out, struct cs_error *err);
 void cs_transfers_close(struct cs_transfers *transfers);
 /* Place in by_to of the first transfer to that image at or after `to`. */
 size_t cs_transfers_to(const struct cs_transfers *transfers, uint32_t image, uint64_t to);

@@ -3,8 +3,12 @@
 
 For each program: a plain build; an instrumented one, trained, then built again; our profile of the *plain* build under the
 training input (`record --bursts`), exported, and given to the compiler, to BOLT, and to both; what AutoFDO's own tool makes of
-the same samples without branch records. Then all builds run on the test input, alternating, and user time is compared run by
-run. Training and test inputs differ (bench/programs, SIZE train and full).
+the same samples without branch records. Then all builds run on the test input, in turns of random order, and CPU time is compared.
+Training and test inputs differ (bench/programs, SIZE train and small): many runs of a tenth of a second tell builds apart on a
+machine that others take away in bursts, few long ones don't.
+
+The plain build also runs in LAYOUTS other layouts (the same objects, moved by some bytes when linked): what a program gains or loses
+by where its code happens to lie is no route's doing. A program counts as slower than plain where it is slower than the slowest of these.
 
     bench/run pgo-gain [--quick] [--prepare] [--fresh]
 
@@ -14,10 +18,12 @@ profiles and the times of earlier rounds are kept in CS_PGO_CACHE (default: $BUI
 to those of the same executables, so that the figure gets better with every run. CS_PGO_PROGRAMS and CS_PGO_ROUTES choose.
 
 A program's gain is plain time / time - 1. The value is the best route's gain over instrumented PGO's, in the geometric means
-over the programs where instrumented PGO gains 5 % or more; the others stay in the table, to show that no harm is done. Times are the
-mean of a build's fastest quarter of runs (medians of the rounds' ratios stand beside them); noise is the spread over rounds drawn again.
+over the programs where instrumented PGO gains 5 % or more; the others stay in the table, to show that no harm is done. Times are
+medians of what each run would have taken alone on its core (bench/lib_pace.py; what the times as they were say stands beside it); noise is
+the spread over rounds drawn again.
 """
 import concurrent.futures, csv, hashlib, json, math, os, random, re, shlex, shutil, signal, statistics, subprocess, sys, time
+import lib_pace
 
 BUILD = os.environ.get("BUILD", "build")
 TOOL = os.environ.get("CYCLESCOPE", BUILD + "/cyclescope")
@@ -31,6 +37,9 @@ OURS = ["clang", "bolt", "clang+bolt", "gcc"] # the routes that the value is the
 ROUTES = os.environ.get("CS_PGO_ROUTES", " ".join(OURS + ["autofdo"])).split()
 RECORD_S, BURSTS, RECORDINGS = 20, 800, 3
 LEAST_GAIN = 0.05
+TEST = "small" # input
+LAYOUTS = 3
+ENOUGH = 5 # rounds, before a program is called slower
 DEADLINE = None if PREPARE else time.monotonic() + float(os.environ.get("CS_PGO_SECONDS", 5 if QUICK else 30))
 MEASURE_S = float(os.environ.get("CS_PGO_MEASURE_SECONDS", 7 if QUICK else 70)) # of all programs' runs together, about
 
@@ -225,6 +234,18 @@ def bolted(program, executable, fdata, name):
     return out
 
 
+def layout(program, pad):
+    """The plain build's objects, linked once more behind some bytes of nothing."""
+    out = f"{PLACE}/{program}.layout{pad}"
+    plain = f"{CACHE}/programs/{program}/pgo-clang-plain/{program}"
+    if not kept(out) or os.path.getmtime(out) < os.path.getmtime(plain):
+        with open(out + ".s", "w") as f:
+            f.write(f".text\n.skip {pad}\n.section .note.GNU-stack\n")
+        run([CLANG, "-c", "-o", out + ".o", out + ".s"])
+        run(["bench/programs", "link", program, "pgo-clang-plain", out, out + ".o"], env=environment(CC=CLANG, LINK=EMIT))
+    return out
+
+
 def variants(program):
     """{name: executable}; a route that fails is said and left out."""
     made = {}
@@ -238,6 +259,8 @@ def variants(program):
     beside = concurrent.futures.ThreadPoolExecutor(1)
     instrumented = beside.submit(attempt, "clang instrumented", lambda: instrumented_clang(program))
     plain = made["clang plain"] = build(program, "pgo-clang-plain", CLANG, ["-gdwarf-4", "-fdebug-info-for-profiling"], EMIT)
+    for n in range(LAYOUTS):
+        attempt(f"layout {n + 1}", lambda: layout(program, 16 + 16 * n))
     if set(ROUTES) - {"gcc"}:
         files = profile(program, plain, "clang", ["llvm", "bolt"] if BOLT else ["llvm"])
     if "clang" in ROUTES or "clang+bolt" in ROUTES:
@@ -256,75 +279,67 @@ def variants(program):
     return made
 
 
-def user_seconds(words):
-    null = os.open(os.devnull, os.O_RDWR)
-    pid = os.posix_spawn("/bin/sh", ["sh", "-c", "exec " + words], os.environ, file_actions=[(os.POSIX_SPAWN_DUP2, null, 1), (os.POSIX_SPAWN_DUP2, null, 2)])
-    _, status, used = os.wait4(pid, 0)
-    os.close(null)
-    if status:
-        raise RuntimeError(f"{words[:200]} failed")
-    return used.ru_utime
-
-
 class Rounds:
-    """Times of all builds of a program, round by round; a build's are kept as long as it and the processor are the same."""
+    """Runs of all builds of a program, round by round; a build's are kept as long as it, its input and the processor are the same."""
 
     def __init__(self, program, made):
-        self.commands = {n: command(program, e, "full") for n, e in sorted(made.items())}
+        self.commands = {n: command(program, e, TEST) for n, e in sorted(made.items())}
         with open("/proc/cpuinfo", "rb") as f:
             model = f.read().split(b"model name")[-1].split(b"\n")[0]
         self.builds = {}
         for name, executable in made.items():
             with open(executable, "rb") as f:
-                self.builds[name] = hashlib.sha256(model + f.read()).hexdigest()
-        self.path, self.rounds = f"{PLACE}/{program}.rounds", []
+                self.builds[name] = hashlib.sha256(model + TEST.encode() + f.read()).hexdigest()
+        self.path, self.rounds, self.corrected = f"{PLACE}/{program}.runs", [], None
         try:
             with open(self.path) as f:
                 saved = json.load(f)
             same = {n for n, build in saved["builds"].items() if self.builds.get(n, build) == build}
             self.builds = {**{n: saved["builds"][n] for n in same}, **self.builds}
-            self.rounds = [{n: t for n, t in r.items() if n in same} for r in saved["rounds"]]
+            self.rounds = [r for r in ({n: run for n, run in r.items() if n in same} for r in saved["rounds"]) if r]
         except (OSError, ValueError, KeyError):
             pass
         self.before = len(self.rounds)
 
     def add(self):
-        order = list(self.commands)
-        if len(self.rounds) % 2:
-            order.reverse()
         if len(self.rounds) == self.before:
             for words in self.commands.values():
                 open(shlex.split(words)[0], "rb").read()  # files into memory
-        self.rounds.append({name: user_seconds(self.commands[name]) for name in order})
+        cpus = sorted(os.sched_getaffinity(0))
+        cpu = cpus[len(self.rounds) % len(cpus)]
+        order = random.sample(list(self.commands), len(self.commands))
+        self.rounds.append({name: lib_pace.run(self.commands[name], cpu) for name in order})
+        self.corrected = None
         with open(self.path + ".new", "w") as f:
             json.dump({"builds": self.builds, "rounds": self.rounds}, f)
         os.replace(self.path + ".new", self.path)
 
-    def ratios(self, rounds, reduce):
-        """{name: plain time / time} by what reduce makes of the times of both in the rounds that have both."""
-        ratios = {}
-        for name in self.commands:
-            base = "gcc plain" if name.startswith("gcc") else "clang plain"
-            both = [(r[base], r[name]) for r in rounds if base in r and name in r]
-            if both:
-                ratios[name] = reduce(*zip(*both))
-        return ratios
+    def times(self):
+        """[{name: seconds, had the run been alone}]"""
+        if self.corrected is None:
+            self.corrected, _ = lib_pace.alone(self.rounds)
+        return self.corrected
 
-    def speedups(self, rounds):
-        """By the fastest quarter of runs: what disturbs a run on a shared machine only adds time."""
-        return self.ratios(rounds, lambda plain, own: fastest(plain) / fastest(own))
+    def speedups(self, drawn=None):
+        """{name: plain time / time} by the medians; `drawn`: indexes of rounds, default all."""
+        rounds = self.times() if drawn is None else [self.times()[i] for i in drawn]
+        middle = {n: statistics.median(r[n] for r in rounds if n in r) for n in self.commands if any(n in r for r in rounds)}
+        return {n: middle[base_of(n)] / t for n, t in middle.items() if base_of(n) in middle}
+
+    def draw(self, dice):
+        return [dice.randrange(len(self.rounds)) for _ in self.rounds]
 
     def row(self):
-        """Speed-ups with their spread over rounds drawn again, and the median of the rounds' ratios beside them."""
+        """Speed-ups with their spread over rounds drawn again, and beside them those of the times as they were."""
         dice = random.Random(1)
-        drawn = [self.speedups([dice.choice(self.rounds) for _ in self.rounds]) for _ in range(100)]
-        medians = self.ratios(self.rounds, lambda plain, own: statistics.median(p / t for p, t in zip(plain, own)))
-        return {name: {"speedup": round(value, 3), "noise": round(statistics.pstdev(d.get(name, value) for d in drawn), 3), "median": round(medians[name], 3)}
-                for name, value in self.speedups(self.rounds).items()}
+        drawn = [self.speedups(self.draw(dice)) for _ in range(200)]
+        raw = {n: statistics.median(r[n][0] for r in self.rounds if n in r) for n in self.speedups()}
+        return {name: {"speedup": round(value, 3), "noise": round(statistics.pstdev(d.get(name, value) for d in drawn), 3), "as it was": round(raw[base_of(name)] / raw[name], 3)}
+                for name, value in self.speedups().items()}
 
 
-def fastest(times):
-    return statistics.mean(sorted(times)[:max(1, len(times) // 4)])
+def base_of(name):
+    return "gcc plain" if name.startswith("gcc") else "clang plain"
 
 
 def geometric(values):
@@ -345,6 +360,11 @@ def share(table, route):
     return 100 * (ours - 1) / (theirs - 1), len(rows)
 
 
+def slowest(row):
+    """Of the plain build's layouts (clang's, which stand for how far layout alone moves this program), as a speed-up."""
+    return min([1] + [v["speedup"] for n, v in row.items() if n.startswith("layout")])
+
+
 def again(rounds, gaining, route):
     """Spread of a route's share when the rounds are drawn again (bootstrap, the same programs)."""
     dice, values = random.Random(1), []
@@ -352,8 +372,7 @@ def again(rounds, gaining, route):
         ours, theirs = [], []
         for program in gaining:
             r = rounds[program]
-            drawn = r.speedups([dice.choice(r.rounds) for _ in r.rounds])
-            own = r.speedups(r.rounds)
+            drawn, own = r.speedups(r.draw(dice)), r.speedups()
             ours.append(drawn.get(route, own[route]))
             theirs.append(drawn.get(reference(route), own[reference(route)]))
         values.append(100 * (geometric(ours) - 1) / max(1e-3, geometric(theirs) - 1))
@@ -394,7 +413,7 @@ def main():
             gaining = [p for p, r in speedups.items() if r.get(reference(route), 0) >= 1 + LEAST_GAIN and route in r]
             shares[route] = {"share_percent": round(value, 1), "noise": round(again(rounds, gaining, route), 1), "programs": n}
     best = max((r for r in shares if r in OURS), key=lambda r: (shares[r]["programs"] >= (2 if QUICK else 5), shares[r]["share_percent"]), default=None)
-    slower = {f"{p}, {n}": v for p, r in table.items() for n, v in r.items() if n in OURS and v["speedup"] < 1 - max(0.01, 2 * v["noise"])}
+    slower = {f"{p}, {n}": v for p, r in table.items() for n, v in r.items() if n in OURS and len(rounds[p].rounds) >= ENOUGH and v["speedup"] < slowest(r) - max(0.01, 2 * v["noise"])}
     for program, r in table.items():
         r["rounds"] = {"all": len(rounds[program].rounds), "of this run": len(rounds[program].rounds) - rounds[program].before}
     print(json.dumps({"name": "pgo-gain", "value": shares[best]["share_percent"] if best else None, "unit": "% of instrumented PGO's gain",

@@ -4,6 +4,7 @@
 #include "cli/command.h"
 #include "cli/export_clickhouse.h"
 #include "cli/export_trace.h"
+#include "cli/output.h"
 
 #include <errno.h>
 #include <string.h>
@@ -27,13 +28,26 @@ static int unknown_format(const char *name)
     return usage_error("--format %s: there are %s", name, names);
 }
 
-static int write_to(const struct cs_exporter *exporter, struct cs_export *from, const char *path)
+/* One stage after another, each with a bar of its own. */
+static void show(const char *unit, uint64_t done, uint64_t total, void *arg)
+{
+    struct progress *bar = arg;
+    if (strcmp(bar->unit, unit) != 0) {
+        progress_fini(bar);
+        progress_init(bar, "exporting", unit, total);
+    }
+    progress_of(bar, done, total);
+}
+
+static int write_to(const struct cs_exporter *exporter, struct cs_export *from, const char *path,
+                    struct progress *bar)
 {
     struct cs_error err;
     FILE *to = path ? fopen(path, "wbe") : stdout;
     if (!to)
         return failed_with("%s: can't be written: %s", path, strerror(errno));
     int rc = exporter->write(from, to, &err);
+    progress_fini(bar);
     bool lost = ferror(to) || (path ? fclose(to) : fflush(to)) != 0;
     if (rc < 0)
         return failed(&err);
@@ -77,10 +91,17 @@ static int run(const struct parsed *args)
     struct cs_error err;
     struct cs_store *store = NULL;
     struct cs_export from = {0};
+    struct progress bar;
+    progress_init(&bar, "exporting", "images", 0);
+    /* A bar in the middle of what goes to the same terminal would spoil it. */
+    bool beside = path || !isatty(STDOUT_FILENO);
+    const struct cs_export_watch watch = {beside ? show : NULL, &bar};
     int rc = cs_store_open(store_location(args), CS_STORE_READ, &store, &err);
     if (rc == 0)
-        rc = cs_export_open(store, option(args, "event"), option(args, "image"), &from, &err);
-    int exit_code = rc < 0 ? failed(&err) : write_to(exporter, &from, path);
+        rc = cs_export_open(store, option(args, "event"), option(args, "image"), &watch, &from, &err);
+    if (rc < 0)
+        progress_fini(&bar);
+    int exit_code = rc < 0 ? failed(&err) : write_to(exporter, &from, path, &bar);
     if (rc == 0)
         cs_export_close(&from);
     cs_store_close(store);

@@ -40,7 +40,7 @@ int page_stacks(json_t *page, struct profile *p, struct cs_error *err)
 {
     json_t *stacks = json_array();
     struct cs_export from;
-    int rc = cs_export_open(p->store, p->events[p->main_event].name, NULL, &from, err);
+    int rc = cs_export_open(p->store, p->events[p->main_event].name, NULL, NULL, &from, err);
     if (rc == 0) {
         rc = cs_export_each_stack(&from, add_stack, stacks);
         cs_export_close(&from);
