@@ -31,9 +31,9 @@ static inline unsigned cs_rate_bin(double rate)
     memcpy(&bits, &rate, sizeof bits);
     const int64_t least = (int64_t)(1023 + CS_RATE_OCTAVE_LEAST) << 4;
     int64_t bin = (int64_t)(bits >> 48) - least + 2; /* sign bit never set: rates are not negative */
-    bin = bin < 1 ? 1 : bin;
-    bin = bin > CS_RATE_BINS - 1 ? CS_RATE_BINS - 1 : bin;
-    return bits << 1 == 0 ? 0 : (unsigned)bin;
+    if (__builtin_expect((uint64_t)bin - 1 < CS_RATE_BINS - 1, 1))
+        return (unsigned)bin;
+    return bits << 1 == 0 ? 0 : bin < 1 ? 1 : CS_RATE_BINS - 1;
 }
 
 /* Least value that falls in the bin (exact). Bin CS_RATE_BINS has the end of the range. */

@@ -10,17 +10,17 @@
 /* Waits for all earlier loads; later ones may start before it (shim-2015 figure 2 builds on the former). */
 static inline uint64_t cs_clock_ordered(void)
 {
-    uint32_t low, high, cpu;
-    __asm__ volatile("rdtscp" : "=a"(low), "=d"(high), "=c"(cpu) : : "memory");
-    return (uint64_t)high << 32 | low;
+    uint64_t low, high; /* the upper halves are cleared */
+    __asm__ volatile("rdtscp" : "=a"(low), "=d"(high) : : "rcx", "memory");
+    return high << 32 | low;
 }
 
 /* Where order doesn't matter: cheaper, and overlaps with what surrounds it. */
 static inline uint64_t cs_clock(void)
 {
-    uint32_t low, high;
+    uint64_t low, high;
     __asm__ volatile("rdtsc" : "=a"(low), "=d"(high) : : "memory");
-    return (uint64_t)high << 32 | low;
+    return high << 32 | low;
 }
 
 /* The counter that a perf page calls index - 1. Raises #GP where user space may not read it. */

@@ -33,26 +33,46 @@ static __attribute__((noinline, cold)) void cs_take_again(struct cs_loop *l, uns
     }
 }
 
+/* What a variant keeps beside its registers: the asm of a clock reading makes the compiler load anything else
+ * anew. */
+struct cs_near {
+    const volatile uint64_t *tags[CS_TAGS_MAX], *softs[CS_COUNTERS_MAX];
+    struct cs_sink *sink;
+    struct cs_dte_rule rule;
+};
+
+CS_INLINE void cs_near_lines(struct cs_near *near, const struct cs_loop *l, unsigned n_tags, unsigned n_softs)
+{
+#pragma GCC unroll 2
+    for (unsigned t = 0; t < n_tags; t++)
+        near->tags[t] = l->tags[t];
+#pragma GCC unroll 4
+    for (unsigned c = 0; c < n_softs; c++)
+        near->softs[c] = l->softs[c];
+}
+
 /* Takes a sample, and adds the interval before the last one (from `from` to `till`) meanwhile: each step of
  * that work stands behind a clock reading, in whose shadow it runs (where hardware counters are read it all
- * stands behind the last one: the time between the clocks must not depend on it). */
-CS_INLINE void cs_take(struct cs_loop *l, unsigned n_tags, unsigned n_softs, unsigned n_pmcs, bool follow,
-                       bool add, const struct cs_sample *from, const struct cs_sample *till,
-                       struct cs_sample *to)
+ * stands behind the last one: the time between the clocks must not depend on it). None stands between the
+ * last counter and the tags: they share a line, and the writer takes it back at once, so that the tag would
+ * have to fetch it a second time (in up to a third of the samples). */
+CS_INLINE void cs_take(struct cs_loop *l, struct cs_near *near, unsigned n_tags, unsigned n_softs,
+                       unsigned n_pmcs, bool follow, bool add, const struct cs_sample *from,
+                       const struct cs_sample *till, struct cs_sample *to)
 {
-    struct cs_sink *sink = l->sink;
+    struct cs_sink *sink = near->sink;
     struct cs_interval i;
     const unsigned n = n_softs + n_pmcs;
     const bool spread = add && n_softs && !n_pmcs;
     to->whole = true;
     to->start = cs_clock_ordered();
+    if (spread)
+        cs_interval_begin(sink, &near->rule, n_tags, n_softs, n_pmcs, follow, from, till, &i);
 #pragma GCC unroll 4
     for (unsigned c = 0; c < n_softs; c++) {
         cs_clock_ordered();
-        to->counters[c] = *l->softs[c];
-        if (spread && c == 0)
-            cs_interval_begin(sink, n_tags, n_softs, n_pmcs, follow, from, till, &i);
-        if (spread)
+        to->counters[c] = *near->softs[c];
+        if (spread && c + 1 < n_softs)
             cs_interval_counter(sink, n_tags, n, c, &i);
     }
 #pragma GCC unroll 4
@@ -62,16 +82,24 @@ CS_INLINE void cs_take(struct cs_loop *l, unsigned n_tags, unsigned n_softs, uns
     }
     /* With no counter there is nothing between the two clocks: one reading is both. */
     to->end = n ? cs_clock_ordered() : to->start;
-    if (follow && __builtin_expect(*l->who != to->who, 0))
+    if (follow && __builtin_expect(*l->who != to->who, 0)) {
         /* What was read belongs to the thread that left: take the sample again from its line. */
         cs_take_again(l, n_softs, n_pmcs, to);
+        cs_near_lines(near, l, n_tags, n_softs);
+    }
 #pragma GCC unroll 2
     for (unsigned t = 0; t < n_tags; t++)
-        to->tags[t] = *l->tags[t];
-    if (spread)
+        to->tags[t] = *near->tags[t];
+    if (spread) {
+        cs_interval_counter(sink, n_tags, n, n_softs - 1, &i);
         cs_interval_end(sink, n_tags, n, from, till, &i);
-    else if (add)
-        cs_sink_add(sink, n_tags, n_softs, n_pmcs, follow, from, till);
+    } else if (add) {
+        cs_interval_begin(sink, &near->rule, n_tags, n_softs, n_pmcs, follow, from, till, &i);
+#pragma GCC unroll 4
+        for (unsigned c = 0; c < n; c++)
+            cs_interval_counter(sink, n_tags, n, c, &i);
+        cs_interval_end(sink, n_tags, n, from, till, &i);
+    }
 }
 
 /* An interval is added to the sums one sample late: nothing in that work then waits for the clock just read.
@@ -82,20 +110,27 @@ CS_INLINE void cs_loop_body(struct cs_loop *l, unsigned n_tags, unsigned n_softs
     struct cs_sample before = {0}, from = {0}, to = {0};
     struct cs_sink *sink = l->sink;
     const bool log = kind == CS_SINK_LOG;
-    cs_take(l, n_tags, n_softs, n_pmcs, follow, false, NULL, NULL, &from);
+    struct cs_near near = {.sink = sink};
+    cs_near_lines(&near, l, n_tags, n_softs);
+    if (!log) {
+        near.rule = sink->rule;
+        if (near.rule.gap_cycles > CS_DTE_LONGEST)
+            near.rule.gap_cycles = CS_DTE_LONGEST;
+    }
+    cs_take(l, &near, n_tags, n_softs, n_pmcs, follow, false, NULL, NULL, &from);
     if (log)
         cs_log_add(l->log, n_tags, n_softs + n_pmcs, follow, &from);
     else
         cs_sink_first(sink, n_tags, &from);
     to = before = from;
-    cs_take(l, n_tags, n_softs, n_pmcs, follow, false, NULL, NULL, &to);
+    cs_take(l, &near, n_tags, n_softs, n_pmcs, follow, false, NULL, NULL, &to);
     if (log)
         cs_log_add(l->log, n_tags, n_softs + n_pmcs, follow, &to);
     from = to;
     while (!__atomic_load_n(&l->stop, __ATOMIC_RELAXED)) {
         if (throttled)
             cs_throttle(l, from.start);
-        cs_take(l, n_tags, n_softs, n_pmcs, follow, !log, &before, &from, &to);
+        cs_take(l, &near, n_tags, n_softs, n_pmcs, follow, !log, &before, &from, &to);
         if (log)
             cs_log_add(l->log, n_tags, n_softs + n_pmcs, follow, &to);
         before = from;

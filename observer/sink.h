@@ -86,10 +86,11 @@ struct cs_interval {
     struct cs_joint *joint;
 };
 
-/* Judges it. */
-CS_INLINE void cs_interval_begin(struct cs_sink *s, unsigned n_tags, unsigned n_softs, unsigned n_pmcs,
-                                 bool follow, const struct cs_sample *from, const struct cs_sample *to,
-                                 struct cs_interval *i)
+/* Judges it, by the sink's rule or a copy of it (which a loop keeps beside its registers; gap_cycles at most
+ * CS_DTE_LONGEST). */
+CS_INLINE void cs_interval_begin(struct cs_sink *s, const struct cs_dte_rule *by, unsigned n_tags,
+                                 unsigned n_softs, unsigned n_pmcs, bool follow, const struct cs_sample *from,
+                                 const struct cs_sample *to, struct cs_interval *i)
 {
     const unsigned n_counters = n_softs + n_pmcs;
     uint64_t starts = to->start - from->start, ends = to->end - from->end, gap = to->start - from->end;
@@ -98,7 +99,7 @@ CS_INLINE void cs_interval_begin(struct cs_sink *s, unsigned n_tags, unsigned n_
     s->periods[cs_cycle_bin(starts)]++;
     s->gaps[cs_cycle_bin(gap)]++;
 
-    struct cs_dte_rule rule = {s->rule.band_q32, s->rule.slow_cycles, s->rule.gap_cycles, follow, false};
+    struct cs_dte_rule rule = {by->band_q32, by->slow_cycles, by->gap_cycles, follow, false};
     struct cs_dte_reading a = {from->start, from->end, from->who, 0, from->whole, follow && from->away};
     struct cs_dte_reading b = {to->start, to->end, to->who, 0, to->whole, follow && to->away};
     enum cs_dte_verdict verdict = cs_dte_judge(&rule, &a, &b);
@@ -124,7 +125,7 @@ CS_INLINE void cs_interval_begin(struct cs_sink *s, unsigned n_tags, unsigned n_
 #pragma GCC unroll 2
     for (unsigned t = 0; t < n_tags; t++)
         i->changed[t] = from->tags[t] != to->tags[t];
-    i->into = n_tags && (!i->changed[0] || !s->rule.same_tag) ? s->current[0] : &s->between;
+    i->into = n_tags && (!i->changed[0] || !by->same_tag) ? s->current[0] : &s->between;
     i->bins = n_counters && i->into->bins ? i->into->bins : s->apart;
     if (i->usable) {
         i->into->kept++;
@@ -241,7 +242,7 @@ CS_INLINE enum cs_dte_verdict cs_sink_add(struct cs_sink *s, unsigned n_tags, un
                                           const struct cs_sample *to)
 {
     struct cs_interval i;
-    cs_interval_begin(s, n_tags, n_softs, n_pmcs, follow, from, to, &i);
+    cs_interval_begin(s, &s->rule, n_tags, n_softs, n_pmcs, follow, from, to, &i);
 #pragma GCC unroll 4
     for (unsigned c = 0; c < n_softs + n_pmcs; c++)
         cs_interval_counter(s, n_tags, n_softs + n_pmcs, c, &i);

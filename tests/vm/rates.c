@@ -51,14 +51,15 @@ static void known_work_has_its_rate(void)
     struct cs_dte_rule rule = cs_dte_paper_rule();
     rule.gap_cycles = CS_DTE_LONGEST;
     struct cs_loop *loop = prepare(&sink, &rule);
+    struct cs_near near = {.sink = sink, .rule = rule};
     struct cs_sample from = {0}, to = {0};
     uint64_t bins = 0;
     const unsigned turns = 20000, rounds = 2000;
-    cs_take(loop, 0, 0, 2, false, false, NULL, NULL, &from);
+    cs_take(loop, &near, 0, 0, 2, false, false, NULL, NULL, &from);
     cs_sink_first(sink, 0, &from);
     for (unsigned i = 0; i < rounds; i++) {
         spin(turns);
-        cs_take(loop, 0, 0, 2, false, false, NULL, NULL, &to);
+        cs_take(loop, &near, 0, 0, 2, false, false, NULL, NULL, &to);
         cs_sink_add(sink, 0, 0, 2, false, &from, &to);
         from = to;
     }
@@ -124,8 +125,9 @@ static void a_counter_taken_away_is_unread(void)
     struct cs_dte_rule rule = cs_dte_paper_rule();
     rule.gap_cycles = CS_DTE_LONGEST;
     struct cs_loop *loop = prepare(&sink, &rule);
+    struct cs_near near = {.sink = sink, .rule = rule};
     struct cs_sample from = {0}, to = {0};
-    cs_take(loop, 0, 0, 2, false, false, NULL, NULL, &from);
+    cs_take(loop, &near, 0, 0, 2, false, false, NULL, NULL, &from);
     cs_sink_first(sink, 0, &from);
     for (unsigned i = 0; i < 30; i++) {
         if (i == 10)
@@ -133,7 +135,7 @@ static void a_counter_taken_away_is_unread(void)
         if (i == 20)
             ioctl(instructions.fd, PERF_EVENT_IOC_ENABLE, 0);
         spin(20000);
-        cs_take(loop, 0, 0, 2, false, false, NULL, NULL, &to);
+        cs_take(loop, &near, 0, 0, 2, false, false, NULL, NULL, &to);
         cs_sink_add(sink, 0, 0, 2, false, &from, &to);
         from = to;
     }
