@@ -8,7 +8,13 @@
  *
  * Where the line is written, both loops see the same traffic only if they read at the same rate: cost a
  * sample is then dominated by the line's way. For the tag alone the bare loop's loads come in bursts of
- * thousands while the line is here, so the figure there is also given a changed value seen ("changes"). */
+ * thousands while the line is here, so the figure there is also given a changed value seen ("changes").
+ *
+ * What is ours in the figure of a written line, by two controls in the same rounds:
+ *  - "as late": the bare loop, made as slow as ours on a quiet line by multiplications in registers alone. It
+ *    shows what being later costs, whatever one does meanwhile: the writer has the line back oftener.
+ *  - "one tag": ours, while the writer changes the counters and leaves the tag. What is missing there is the
+ *    accounting of a changed tag, which a bare loop doesn't do. */
 #include "bench/ahead.h"
 #include "observer/clock.h"
 #include "observer/loop.h"
@@ -30,8 +36,10 @@ static struct {
 
 /* One run, as the writer's thread is told of it: it ends the run, too, so that nothing else has to be woken.
  */
+enum traffic { QUIET, WRITTEN, ONE_TAG };
 struct run {
-    int written, *stop;
+    enum traffic traffic;
+    int *stop;
     uint64_t until;        /* clock; 0 = no run */
     uint64_t longest_away; /* out: cycles between two looks at the clock */
 } __attribute__((aligned(128)));
@@ -50,7 +58,7 @@ static void pin(unsigned cpu)
 
 /* Methods of some 20 to 60 cycles: three counters and a tag. At random: with equal lengths writer and reader
  * fall into step, one way or another. */
-static void write_some(uint64_t *count, uint64_t *random)
+static void write_some(uint64_t *count, uint64_t *random, uint64_t tags)
 {
     uint64_t n = *count, r = *random;
     for (int i = 0; i < 200; i++) {
@@ -58,7 +66,7 @@ static void write_some(uint64_t *count, uint64_t *random)
         line.words[1] = ++n;
         line.words[2] = n;
         line.words[3] = n;
-        line.words[0] = n & 15;
+        line.words[0] = n & tags;
         uint64_t work = n;
         for (unsigned k = 0; k < (r & 15); k++)
             __asm__ volatile("imul %0, %0" : "+r"(work));
@@ -85,8 +93,8 @@ static void *writer(void *arg)
         if (now >= until) {
             __atomic_store_n(&run.until, 0, __ATOMIC_RELEASE);
             __atomic_store_n(run.stop, 1, __ATOMIC_RELAXED);
-        } else if (run.written) {
-            write_some(&n, &random);
+        } else if (run.traffic != QUIET) {
+            write_some(&n, &random, run.traffic == WRITTEN ? 15 : 0);
         } else {
             __builtin_ia32_pause();
         }
@@ -119,10 +127,15 @@ static uint64_t bare_changes(const int *stop, uint64_t *changes)
     return n;
 }
 
-static uint64_t bare_counters(const int *stop, unsigned counters)
+static unsigned multiplications; /* of a bare loop that is to be as late as ours: before the sample */
+
+static __attribute__((always_inline)) inline uint64_t bare_counters(const int *stop, unsigned counters,
+                                                                    unsigned late)
 {
-    uint64_t n = 0;
+    uint64_t n = 0, product = 3;
     while (!__atomic_load_n(stop, __ATOMIC_RELAXED)) {
+        for (unsigned k = 0; k < late; k++)
+            __asm__ volatile("imul %0, %0" : "+r"(product));
         cs_clock_ordered();
         for (unsigned c = 0; c < counters; c++) {
             cs_clock_ordered();
@@ -138,13 +151,25 @@ static uint64_t bare_counters(const int *stop, unsigned counters)
 static uint64_t bare_one(const int *stop, uint64_t *changes)
 {
     (void)changes;
-    return bare_counters(stop, 1);
+    return bare_counters(stop, 1, 0);
+}
+
+static uint64_t bare_one_late(const int *stop, uint64_t *changes)
+{
+    (void)changes;
+    return bare_counters(stop, 1, multiplications);
 }
 
 static uint64_t bare_three(const int *stop, uint64_t *changes)
 {
     (void)changes;
-    return bare_counters(stop, 3);
+    return bare_counters(stop, 3, 0);
+}
+
+static uint64_t bare_three_late(const int *stop, uint64_t *changes)
+{
+    (void)changes;
+    return bare_counters(stop, 3, multiplications);
 }
 
 typedef uint64_t bare_loop(const int *stop, uint64_t *changes);
@@ -192,13 +217,14 @@ static uint64_t visits_of(const struct cs_sink *sink)
 static unsigned again; /* runs made again because the writer was away */
 
 /* Cycles a sample of the bare loop, or of ours where that is NULL. */
-static double one_run(bare_loop *bare, struct ours *o, bool written, uint64_t cycles, uint64_t *changes)
+static double one_run(bare_loop *bare, struct ours *o, enum traffic traffic, uint64_t cycles,
+                      uint64_t *changes)
 {
     double cost = 0;
     for (unsigned tries = 0; tries < 20; tries++) {
         uint64_t samples = o->sink->samples;
         o->loop.stop = 0;
-        run.written = written;
+        run.traffic = traffic;
         run.stop = &o->loop.stop;
         run.longest_away = 0;
         double begin = cpu_cycles();
@@ -223,43 +249,85 @@ static int ascending(const void *a, const void *b)
 
 struct result {
     double ratio, low, high, ours, bare, per_change, to_be_seen;
+    double as_late, one_tag; /* the two controls, as ratios to the bare loop; 0 = not made */
 };
 
 #define ROUNDS_MAX 300
 
-static struct result compare(bare_loop *bare, unsigned counters, bool written, unsigned rounds,
+struct shape {
+    const char *name;
+    bare_loop *bare, *late; /* late: NULL where there is nothing to compare with */
+    unsigned counters;
+};
+
+static double median(double *values, unsigned n)
+{
+    qsort(values, n, sizeof *values, ascending);
+    return values[n / 2];
+}
+
+/* Sets `multiplications` so that the late loop takes `ratio` times as long as the bare one, on a quiet line.
+ */
+static void be_as_late(const struct shape *shape, struct ours *o, double ratio, uint64_t cycles)
+{
+    enum { LOOKS = 7, MOST = 80 };
+    for (multiplications = 0; multiplications < MOST; multiplications++) {
+        double ratios[LOOKS];
+        for (unsigned i = 0; i < LOOKS; i++)
+            ratios[i] = one_run(shape->late, o, QUIET, cycles / 3, NULL) /
+                        one_run(shape->bare, o, QUIET, cycles / 3, NULL);
+        if (median(ratios, LOOKS) >= ratio)
+            return;
+    }
+}
+
+static struct result compare(const struct shape *shape, bool written, double quiet_ratio, unsigned rounds,
                              uint64_t cycles)
 {
-    static double ratios[ROUNDS_MAX], ours[ROUNDS_MAX], bares[ROUNDS_MAX];
+    static double ratios[ROUNDS_MAX], ours[ROUNDS_MAX], bares[ROUNDS_MAX], lates[ROUNDS_MAX],
+        one_tags[ROUNDS_MAX];
     static struct ours o;
     struct cs_error err;
-    if (prepare(&o, counters, &err) < 0) {
+    const enum traffic traffic = written ? WRITTEN : QUIET;
+    const bool controls = written && shape->late;
+    if (prepare(&o, shape->counters, &err) < 0) {
         fprintf(stderr, "observer-loop: %s\n", err.text);
         exit(1);
     }
     double spent = 0, to_be_seen = 0;
-    uint64_t changes = 0;
+    uint64_t changes = 0, visits = 0;
+    if (controls)
+        be_as_late(shape, &o, quiet_ratio, cycles);
     for (unsigned r = 0; r < rounds; r++) {
-        double first = one_run(bare, &o, written, cycles, &changes);
-        uint64_t before = o.sink->samples;
-        ours[r] = one_run(NULL, &o, written, cycles, NULL);
-        ours[r] = (ours[r] + one_run(NULL, &o, written, cycles, NULL)) / 2;
+        double first = one_run(shape->bare, &o, traffic, cycles, &changes);
+        uint64_t before = o.sink->samples, visits_before = visits_of(o.sink);
+        ours[r] = one_run(NULL, &o, traffic, cycles, NULL);
+        ours[r] = (ours[r] + one_run(NULL, &o, traffic, cycles, NULL)) / 2;
         spent += ours[r] * (double)(o.sink->samples - before);
-        bares[r] = (first + one_run(bare, &o, written, cycles, &changes)) / 2;
+        visits += visits_of(o.sink) - visits_before;
+        bares[r] = (first + one_run(shape->bare, &o, traffic, cycles, &changes)) / 2;
         ratios[r] = ours[r] / bares[r];
-        if (counters == 0 && written && r < 40) { /* cost a sample times samples is cycles */
-            one_run(bare_changes, &o, written, cycles, &changes);
+        if (controls) {
+            lates[r] = one_run(shape->late, &o, traffic, cycles, NULL) / bares[r];
+            one_tags[r] = one_run(NULL, &o, ONE_TAG, cycles, NULL);
+            one_tags[r] /= one_run(shape->bare, &o, ONE_TAG, cycles, NULL);
+        }
+        if (shape->counters == 0 && written && r < 40) { /* cost a sample times samples is cycles */
+            one_run(bare_changes, &o, traffic, cycles, &changes);
             to_be_seen += (double)cycles / (double)(changes + 1) / (rounds < 40 ? rounds : 40);
         }
     }
-    uint64_t visits = visits_of(o.sink);
     cs_sink_close(o.sink);
     qsort(ratios, rounds, sizeof *ratios, ascending);
-    qsort(ours, rounds, sizeof *ours, ascending);
-    qsort(bares, rounds, sizeof *bares, ascending);
-    return (struct result){ratios[rounds / 2], ratios[rounds / 4], ratios[rounds - 1 - rounds / 4],
-                           ours[rounds / 2],   bares[rounds / 2],  visits ? spent / (double)visits : 0,
-                           to_be_seen};
+    return (struct result){.ratio = ratios[rounds / 2],
+                           .low = ratios[rounds / 4],
+                           .high = ratios[rounds - 1 - rounds / 4],
+                           .ours = median(ours, rounds),
+                           .bare = median(bares, rounds),
+                           .per_change = visits ? spent / (double)visits : 0,
+                           .to_be_seen = to_be_seen,
+                           .as_late = controls ? median(lates, rounds) : 0,
+                           .one_tag = controls ? median(one_tags, rounds) : 0};
 }
 
 int main(int argc, char **argv)
@@ -277,25 +345,28 @@ int main(int argc, char **argv)
     cs_topology_close(topology);
     pin(cpus.observer);
     pthread_create(&thread, NULL, writer, NULL);
-    static const struct {
-        const char *name;
-        bare_loop *bare;
-        unsigned counters;
-    } shapes[] = {{"tag", bare_tag, 0}, {"tag + 1", bare_one, 1}, {"tag + 3", bare_three, 3}};
+    static const struct shape shapes[] = {{"tag", bare_tag, NULL, 0},
+                                          {"tag + 1", bare_one, bare_one_late, 1},
+                                          {"tag + 3", bare_three, bare_three_late, 3}};
     unsigned rounds = quick ? 40 : ROUNDS_MAX;
     const uint64_t cycles = (uint64_t)(cs_clock_hz() * 3e-3);
-    double worst = 0, noise = 0;
-    char detail[1600] = "";
+    double worst = 0, noise = 0, quiet_ratio = 1;
+    char detail[2400] = "";
     size_t n = 0;
     for (unsigned s = 0; s < 3; s++)
         for (int written = 0; written < 2; written++) {
-            struct result r = compare(shapes[s].bare, shapes[s].counters, written, rounds, cycles);
+            struct result r = compare(&shapes[s], written, quiet_ratio, rounds, cycles);
+            if (!written)
+                quiet_ratio = r.ratio;
             printf("%-8s %-8s ours %8.2f bare %8.2f cycles a sample, ratio %.3f (quartiles %.3f to %.3f)",
                    shapes[s].name, written ? "written" : "quiet", r.ours, r.bare, r.ratio, r.low, r.high);
             if (written)
                 printf(", a changed tag seen every %.0f cycles", r.per_change);
             if (r.to_be_seen > 0)
                 printf("; a bare loop that counts them sees one every %.0f", r.to_be_seen);
+            if (r.as_late > 0)
+                printf("; a bare loop as late as ours %.3f; ours where the tag stays %.3f", r.as_late,
+                       r.one_tag);
             printf("\n");
             if (r.ratio > worst) {
                 worst = r.ratio;
@@ -304,9 +375,10 @@ int main(int argc, char **argv)
             n += (size_t)snprintf(
                 detail + n, sizeof detail - n,
                 "%s{\"shape\": \"%s\", \"line\": \"%s\", \"cycles\": %.3f, \"bare_cycles\": %.3f, "
-                "\"ratio\": %.4f, \"cycles_a_change\": %.0f, \"bare_cycles_a_change\": %.0f}",
+                "\"ratio\": %.4f, \"cycles_a_change\": %.0f, \"bare_cycles_a_change\": %.0f, "
+                "\"as_late_ratio\": %.4f, \"one_tag_ratio\": %.4f}",
                 n ? ", " : "", shapes[s].name, written ? "written" : "quiet", r.ours, r.bare, r.ratio,
-                written ? r.per_change : 0, r.to_be_seen);
+                written ? r.per_change : 0, r.to_be_seen, r.as_late, r.one_tag);
         }
     __atomic_store_n(&end_writer, 1, __ATOMIC_RELAXED);
     pthread_join(thread, NULL);

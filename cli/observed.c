@@ -205,7 +205,7 @@ static double rate_edge(unsigned bin)
 }
 
 static void histogram_json(struct output *out, const struct observed *o, unsigned counter, const double *bins,
-                           double n)
+                           double n, const struct cs_moments *rate)
 {
     json_t *list = json_array(), *all = json_object();
     for (unsigned b = 0; b < CS_RATE_BINS; b++)
@@ -215,6 +215,8 @@ static void histogram_json(struct output *out, const struct observed *o, unsigne
     json_object_set_new(all, "counter", json_text(o->counters[counter]));
     json_object_set_new(all, "unit", json_string("events per 1000 cycles"));
     json_object_set_new(all, "intervals", json_integer((json_int_t)n));
+    json_object_set_new(all, "mean", json_real(rate->mean * PER));
+    json_object_set_new(all, "deviation", json_real(cs_moments_deviation(rate) * PER));
     json_object_set_new(all, "bins", list);
     char key[16];
     snprintf(key, sizeof key, "histogram%u", counter);
@@ -243,7 +245,7 @@ void observed_histogram(struct output *out, const struct observed *o, unsigned c
     }
     for (unsigned b = 0; b < CS_RATE_BINS; b++)
         n += bins[b];
-    histogram_json(out, o, counter, bins, n);
+    histogram_json(out, o, counter, bins, n, &moments);
     output_line(out, "%s", "");
     output_line(out, "%s per 1000 cycles%s: %.0f intervals, mean %.4g, deviation %.3g", o->counters[counter],
                 under, n, moments.mean * PER, cs_moments_deviation(&moments) * PER);
