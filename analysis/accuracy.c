@@ -6,7 +6,8 @@
 #include <math.h>
 #include <stdlib.h>
 
-static int add(struct cs_points *points, double weight, double estimate, double truth, uint8_t confidence)
+static int add(struct cs_points *points, double weight, double estimate, double truth, uint8_t confidence,
+               bool seen)
 {
     if (!(weight > 0))
         return 0;
@@ -19,7 +20,7 @@ static int add(struct cs_points *points, double weight, double estimate, double 
         points->room = room;
     }
     double ratio = truth > 0 ? estimate / truth : estimate > 0 ? 1e30 : 0;
-    points->list[points->n++] = (struct cs_point){(float)weight, (float)ratio, confidence};
+    points->list[points->n++] = (struct cs_point){(float)weight, (float)ratio, confidence, seen};
     return 0;
 }
 
@@ -68,13 +69,14 @@ int cs_accuracy_collect(const struct cs_cfg *cfg, const struct cs_frequency *f, 
         for (uint32_t k = b->first_insn; k < b->first_insn + b->n_insns; k++) {
             double s = sample_at(e, cfg->insns[k].offset);
             if (s > 0 && add(insns, s, f->insn[k], cs_truth_count(truth, cfg->insns[k].offset),
-                             f->block_confidence[i]) < 0)
+                             f->block_confidence[i], f->seen[i] > 0) < 0)
                 return -ENOMEM;
         }
     }
     for (uint32_t i = 0; i < cfg->n_edges; i++) {
         double true_count = cs_accuracy_true_edge(cfg, i, truth);
-        if (true_count > 0 && add(edges, true_count, f->edge[i], true_count, f->edge_confidence[i]) < 0)
+        if (true_count > 0 &&
+            add(edges, true_count, f->edge[i], true_count, f->edge_confidence[i], f->edge[i] > 0) < 0)
             return -ENOMEM;
     }
     return 0;
@@ -113,10 +115,12 @@ void cs_accuracy_add(struct cs_errors *errors, const struct cs_points *points, d
         errors->weight += weight;
         errors->bucket[bucket] += weight;
         confidence[3] += weight;
+        errors->unseen[3] += points->list[i].seen ? 0 : weight;
         for (int w = 0; w < 3; w++)
             if (fabs(error) <= 0.05 * (w + 1)) {
                 errors->within[w] += weight;
                 confidence[w] += weight;
+                errors->unseen[w] += points->list[i].seen ? 0 : weight;
             }
     }
 }

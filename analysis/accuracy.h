@@ -18,11 +18,13 @@ struct cs_errors {
     double bucket[CS_ERROR_BUCKETS]; /* weight of signed errors, see above */
     double within[3];                /* weight within 5, 10, 15 per cent */
     double by_confidence[3][4];      /* [confidence][within 5, within 10, within 15, all] */
+    double unseen[4];                /* the same of points of which no transfer was seen */
 };
 
 struct cs_point {
     float weight, ratio; /* estimate / truth; 0 when the estimate is 0, huge when the truth is */
     uint8_t confidence;
+    bool seen; /* transfers came by */
 };
 
 struct cs_points {

@@ -220,6 +220,7 @@ static int estimate_from_transfers(const struct cs_cfg *cfg, const struct cs_evi
         judge(&l, f);
         for (uint32_t i = 0; i < cfg->n_blocks; i++)
             f->observed += l.ends_in_branch[i] ? l.seen[i] : 0;
+        memcpy(f->seen, l.seen, cfg->n_blocks * sizeof *f->seen);
         rc = 0;
     }
     free(l.edge);
@@ -275,8 +276,9 @@ int cs_frequency_estimate(const struct cs_cfg *cfg, const struct cs_evidence *e,
     f->block_confidence = calloc(n + 1, 1);
     f->edge_confidence = calloc(m + 1, 1);
     f->samples = calloc(n + 1, sizeof *f->samples);
+    f->seen = calloc(n + 1, sizeof *f->seen);
     if (!f->block || !f->edge || !f->insn || !f->block_error || !f->edge_error || !f->block_confidence ||
-        !f->edge_confidence || !f->samples)
+        !f->edge_confidence || !f->samples || !f->seen)
         rc = -ENOMEM;
     if (rc == 0)
         count_samples(cfg, e, f);
@@ -309,6 +311,7 @@ void cs_frequency_fini(struct cs_frequency *f)
     free(f->block_confidence);
     free(f->edge_confidence);
     free(f->samples);
+    free(f->seen);
     *f = (struct cs_frequency){0};
 }
 

@@ -35,6 +35,7 @@ struct cs_evidence {
     const double *sample_count;
     size_t n_samples;
     const double *m; /* static cycles of each instruction of the graph, for CS_METHOD_DCPI; NULL = 1 each */
+    const int32_t *waits_for; /* beside it: the instruction whose result it waits for, -1 = none */
 };
 
 struct cs_frequency {
@@ -44,6 +45,7 @@ struct cs_frequency {
     float *block_error, *edge_error; /* standard deviation of the natural logarithm, within the procedure */
     uint8_t *block_confidence, *edge_confidence;
     double *samples;   /* by block */
+    double *seen;      /* by block: transfers seen in or out of it */
     double observed;   /* transfers seen in the procedure: 0 = all is prior */
     bool from_samples; /* all is prior */
 };

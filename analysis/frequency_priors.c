@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* dcpi-1997 sections 6.1.3 and 6.1.4, and simpler rules to compare it with. DCPI: the ratios S/M of a class's
- * issue points, ascending; the first cluster (largest ratio at most 1.5 × smallest) that holds a quarter of
- * them, averaged; a class with few samples takes sum(S)/sum(M); then flow constraints, block by block, until
- * nothing changes. */
+ * issue points (M > 0), ascending; one that waits for an earlier instruction of its block takes the sums of
+ * both from behind that one on. The first cluster (largest ratio at most 1.5 × smallest) that holds a quarter
+ * of them and implies no unreasonable stall, averaged; a class with few samples takes sum(S)/sum(M); then
+ * flow constraints, block by block, until nothing changes. */
 #include "analysis/frequency_priors.h"
 
 #include <errno.h>
@@ -11,6 +12,7 @@
 
 #define CLUSTER 1.5
 #define FEW_SAMPLES 20
+#define STALL_MOST 1000 /* cycles an execution: more than memory takes */
 
 static double samples_at(const struct cs_evidence *e, uint64_t offset)
 {
@@ -31,7 +33,22 @@ static int ascending(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-static double class_estimate(double *ratio, uint32_t n, double samples, double cycles)
+/* S/M of an issue point of a block. */
+static double point_ratio(const struct cs_cfg *cfg, const struct cs_evidence *e, uint32_t block, uint32_t i)
+{
+    double samples = 0, cycles = 0;
+    uint32_t from = i, first = cfg->blocks[block].first_insn;
+    if (e->waits_for && e->waits_for[i] >= (int32_t)first && e->waits_for[i] < (int32_t)i)
+        from = (uint32_t)e->waits_for[i] + 1;
+    for (uint32_t k = from; k <= i; k++) {
+        samples += samples_at(e, cfg->insns[k].offset);
+        cycles += e->m ? e->m[k] : 1;
+    }
+    return samples / cycles;
+}
+
+/* `most`: the largest S of the class. */
+static double class_estimate(double *ratio, uint32_t n, double samples, double cycles, double most)
 {
     if (samples < FEW_SAMPLES || n < 2)
         return cycles > 0 ? samples / cycles : 0;
@@ -43,10 +60,10 @@ static double class_estimate(double *ratio, uint32_t n, double samples, double c
             continue;
         while (last < n && ratio[last] <= CLUSTER * ratio[first])
             sum += ratio[last++];
-        if (4 * (last - first) >= n)
+        if (4 * (last - first) >= n && most <= STALL_MOST * sum / (last - first))
             return sum / (last - first);
     }
-    return samples / cycles;
+    return cycles > 0 ? samples / cycles : 0;
 }
 
 /* A block or edge that is the only unknown of its side of a block follows from the rest. */
@@ -96,18 +113,19 @@ static int estimate_dcpi(const struct cs_cfg *cfg, const struct cs_evidence *e, 
         member[--first[classes.of_block[i] + 1]] = i;
     for (uint32_t c = 0; rc == 0 && c < n; c++) {
         uint32_t points = 0, end = c + 2 <= n ? first[c + 2] : cfg->n_blocks;
-        double samples = 0, cycles = 0;
+        double samples = 0, cycles = 0, largest = 0;
         for (uint32_t k = first[c + 1]; k < end; k++) {
             const struct cs_block *b = &cfg->blocks[member[k]];
             for (uint32_t i = b->first_insn; i < b->first_insn + b->n_insns; i++) {
                 double s = samples_at(e, cfg->insns[i].offset), m = e->m ? e->m[i] : 1;
                 samples += s;
                 cycles += m;
+                largest = s > largest ? s : largest;
                 if (m > 0)
-                    ratio[points++] = s / m;
+                    ratio[points++] = point_ratio(cfg, e, member[k], i);
             }
         }
-        value[c] = points ? class_estimate(ratio, points, samples, cycles) : -1;
+        value[c] = points ? class_estimate(ratio, points, samples, cycles, largest) : -1;
     }
     if (rc == 0)
         propagate(cfg, &classes, value);

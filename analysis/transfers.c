@@ -25,6 +25,7 @@ struct solving {
     double *counts; /* by transfer, of the current weights */
     double *burst_weight;
     uint64_t *place; /* by burst */
+    double rate_spread;
     uint64_t random;
     void (*tell)(unsigned done, unsigned total, void *arg);
     void *tell_arg;
@@ -121,7 +122,7 @@ static void draw_burst_weights(struct solving *s, unsigned round)
 {
     for (uint32_t b = 0; b < s->t->n_bursts; b++) {
         struct solving place = {.random = s->place[b] * 0x2545f4914f6cdd1d + round};
-        s->burst_weight[b] = -log(uniform(s)) * exp(RATE_SPREAD * normal(&place));
+        s->burst_weight[b] = -log(uniform(s)) * exp(s->rate_spread * normal(&place));
     }
 }
 
@@ -213,41 +214,146 @@ static int estimate(struct solving *s)
     return rc;
 }
 
+static int by_place(const void *a, const void *b)
+{
+    uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+    return (x > y) - (x < y);
+}
+
+/* Numbers the places; writes the number of each burst's and returns how many there are, <0 on failure. */
+static int64_t number_places(const struct solving *s, uint32_t *of_burst)
+{
+    uint32_t n = s->t->n_bursts, kept = 0;
+    uint64_t *sorted = malloc((n + 1) * sizeof *sorted);
+    if (!sorted)
+        return -ENOMEM;
+    memcpy(sorted, s->place, n * sizeof *sorted);
+    qsort(sorted, n, sizeof *sorted, by_place);
+    for (uint32_t i = 0; i < n; i++)
+        if (!kept || sorted[kept - 1] != sorted[i])
+            sorted[kept++] = sorted[i];
+    for (uint32_t b = 0; b < n; b++) {
+        const uint64_t *found = bsearch(&s->place[b], sorted, kept, sizeof *sorted, by_place);
+        of_burst[b] = (uint32_t)(found - sorted);
+    }
+    free(sorted);
+    return kept;
+}
+
+/* Burst weights of places that fit the truth best. */
+static int fit_places(struct solving *s, double (*executions)(const char *image, uint64_t from, void *arg),
+                      void *arg)
+{
+    const struct cs_transfers *t = s->t;
+    size_t n = s->w->n;
+    uint32_t *of_burst = malloc((t->n_bursts + 1) * sizeof *of_burst),
+             *place = malloc((n + 1) * sizeof *place), *state = malloc((n + 1) * sizeof *state);
+    double *count = malloc((n + 1) * sizeof *count), *truth = malloc(s->n_states * sizeof *truth),
+           *weight = malloc((t->n_bursts + 1) * sizeof *weight);
+    int rc = of_burst && place && state && count && truth && weight ? 0 : -ENOMEM;
+    int64_t n_places = rc == 0 ? number_places(s, of_burst) : rc;
+    if (n_places >= 0) {
+        truth[0] = -1;
+        for (size_t i = 0; i < t->n; i++)
+            truth[s->from[i]] = executions(t->images[t->list[i].image], t->list[i].from, arg);
+        for (size_t i = 0; i < n; i++) {
+            place[i] = of_burst[s->w->rows[i].burst];
+            state[i] = s->from[s->w->rows[i].transfer];
+            count[i] = s->w->rows[i].count;
+        }
+        rc = transfers_fit(place, state, count, n, truth, s->n_states, weight, (uint32_t)n_places);
+        for (uint32_t b = 0; rc == 0 && b < t->n_bursts; b++)
+            s->burst_weight[b] = weight[of_burst[b]];
+    } else
+        rc = (int)n_places;
+    free(of_burst);
+    free(place);
+    free(state);
+    free(count);
+    free(truth);
+    free(weight);
+    return rc;
+}
+
+static void solving_fini(struct solving *s)
+{
+    cs_chain_close(s->chain);
+    free(s->from);
+    free(s->to);
+    free(s->weight);
+    free(s->visits);
+    free(s->in);
+    free(s->out);
+    free(s->counts);
+    free(s->burst_weight);
+    free(s->place);
+    free(s->w->rows);
+}
+
 int cs_transfers_load_telling(struct cs_store *store, enum cs_transfers_method method,
                               void (*tell)(unsigned done, unsigned total, void *arg), void *arg,
                               struct cs_transfers **out, struct cs_error *err)
 {
     struct cs_transfers *t = calloc(1, sizeof *t);
     struct windows w = {0};
-    struct solving s = {.t = t, .w = &w, .random = 1, .tell = tell, .tell_arg = arg};
+    struct solving s = {
+        .t = t, .w = &w, .rate_spread = RATE_SPREAD, .random = 1, .tell = tell, .tell_arg = arg};
     if (!t)
         return cs_fail(err, ENOMEM, "no memory for edges");
     uint64_t windows = 0;
-    int rc = transfers_read(store, t, &windows, err);
+    bool paths = method == CS_TRANSFERS_PATHS, kept = method == CS_TRANSFERS_CHAIN;
+    if (method == CS_TRANSFERS_NOISE)
+        s.rate_spread = 0;
+    int rc = transfers_read(store, paths, t, &windows, err);
     if (rc == 0 && method == CS_TRANSFERS_RAW)
         for (size_t i = 0; i < t->n; i++)
             t->list[i].flow = t->list[i].count;
     else if (rc == 0 && t->n) {
         uint64_t key = flows_key(t, windows);
-        if (!flows_recall(cs_store_path(store), key, t)) {
-            rc = transfers_read_windows(store, t, &w, err);
+        if (!kept || !flows_recall(cs_store_path(store), key, t)) {
+            rc = paths ? 0 : transfers_read_windows(store, t, &w, err);
             if (rc == 0 && estimate(&s) < 0)
                 rc = cs_fail(err, ENOMEM, "no memory to solve for %zu edges", t->n);
-            if (rc == 0)
+            if (rc == 0 && kept)
                 flows_keep(cs_store_path(store), key, t);
         }
     }
-    cs_chain_close(s.chain);
-    free(s.from);
-    free(s.to);
-    free(s.weight);
-    free(s.visits);
-    free(s.in);
-    free(s.out);
-    free(s.counts);
-    free(s.burst_weight);
-    free(s.place);
-    free(w.rows);
+    solving_fini(&s);
+    if (rc < 0) {
+        cs_transfers_close(t);
+        return rc;
+    }
+    *out = t;
+    return 0;
+}
+
+int cs_transfers_load_fitted(struct cs_store *store,
+                             double (*executions)(const char *image, uint64_t from, void *arg), void *arg,
+                             struct cs_transfers **out, struct cs_error *err)
+{
+    struct cs_transfers *t = calloc(1, sizeof *t);
+    struct windows w = {0};
+    struct solving s = {.t = t, .w = &w, .random = 1};
+    if (!t)
+        return cs_fail(err, ENOMEM, "no memory for edges");
+    uint64_t windows = 0;
+    int rc = transfers_read(store, false, t, &windows, err);
+    if (rc == 0 && t->n)
+        rc = transfers_read_windows(store, t, &w, err);
+    if (rc == 0 && t->n) {
+        rc = make_chain(&s);
+        if (rc == 0)
+            rc = find_places(&s);
+        if (rc == 0)
+            rc = fit_places(&s, executions, arg);
+        if (rc == 0)
+            weigh(&s);
+        for (size_t i = 0; rc == 0 && i < t->n; i++)
+            t->list[i].flow = s.counts[i];
+        if (rc < 0)
+            rc = cs_fail(err, ENOMEM, "no memory to fit %zu edges", t->n);
+    }
+    solving_fini(&s);
     if (rc < 0) {
         cs_transfers_close(t);
         return rc;

@@ -49,6 +49,9 @@ struct cs_transfers {
 enum cs_transfers_method {
     CS_TRANSFERS_CHAIN, /* as above */
     CS_TRANSFERS_RAW,   /* flow = count: what bursts saw, biased by time */
+    CS_TRANSFERS_PATHS, /* as above, from the first 512 instructions of each burst alone: short paths, such as
+                           can be interpreted from samples */
+    CS_TRANSFERS_NOISE, /* as the first, but replicates vary by the bursts that happened to be drawn alone */
 };
 
 /* A store without any gives an empty list. */
@@ -58,6 +61,13 @@ int cs_transfers_load(struct cs_store *store, enum cs_transfers_method method, s
 int cs_transfers_load_telling(struct cs_store *store, enum cs_transfers_method method,
                               void (*tell)(unsigned done, unsigned total, void *arg), void *arg,
                               struct cs_transfers **out, struct cs_error *err);
+/* For judging only: flow = count, but the bursts of each place (of the same hottest branch) have the weight
+ * that fits the truth best (maximum likelihood): as if it were known how many instructions each place runs in
+ * a unit of time. No replicates. `executions` tells how often a branch really ran, negative where it doesn't
+ * know. Without bursts kept apart all weights are 1. */
+int cs_transfers_load_fitted(struct cs_store *store,
+                             double (*executions)(const char *image, uint64_t from, void *arg), void *arg,
+                             struct cs_transfers **out, struct cs_error *err);
 void cs_transfers_close(struct cs_transfers *transfers);
 /* Place in by_to of the first transfer to that image at or after `to`. */
 size_t cs_transfers_to(const struct cs_transfers *transfers, uint32_t image, uint64_t to);

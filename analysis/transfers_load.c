@@ -18,6 +18,7 @@ struct loading {
     size_t room, room_rows;
     uint32_t room_images;
     uint64_t windows; /* hash of all windows' checksums */
+    bool paths;       /* beginnings of bursts alone */
     struct cs_error *err;
 };
 
@@ -167,7 +168,10 @@ static int visit_transfers(const struct cs_profile_ref *ref, void *arg)
         l->windows = XXH3_64bits_withSeed(&ref->checksum, sizeof ref->checksum, seed);
         return 0;
     }
-    if (strcmp(ref->kind, cs_schema_edges.kind) == 0 && strncmp(ref->head->event, "burst-edges-", 12) != 0)
+    bool edges = strcmp(ref->kind, cs_schema_edges.kind) == 0;
+    if (l->paths)
+        return edges && strcmp(ref->head->event, "burst-edges-512") == 0 ? load_by(l, ref, read_edges) : 0;
+    if (edges && strncmp(ref->head->event, "burst-edges-", 12) != 0)
         return load_by(l, ref, read_edges);
     if (strcmp(ref->kind, "ranges") == 0 && strcmp(ref->head->event, "lbr-ranges") == 0)
         return load_by(l, ref, read_ranges);
@@ -268,9 +272,10 @@ size_t cs_transfers_to(const struct cs_transfers *t, uint32_t image, uint64_t to
     return low;
 }
 
-int transfers_read(struct cs_store *store, struct cs_transfers *t, uint64_t *windows, struct cs_error *err)
+int transfers_read(struct cs_store *store, bool paths, struct cs_transfers *t, uint64_t *windows,
+                   struct cs_error *err)
 {
-    struct loading l = {.t = t, .err = err};
+    struct loading l = {.t = t, .paths = paths, .err = err};
     int rc = cs_store_each(store, visit_transfers, &l, err);
     *windows = l.windows;
     if (rc < 0)

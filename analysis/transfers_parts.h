@@ -17,11 +17,19 @@ struct windows {
     size_t n;
 };
 
-/* Transfers as seen, in order; *windows stands for what transfers_read_windows would read. */
-int transfers_read(struct cs_store *store, struct cs_transfers *t, uint64_t *windows, struct cs_error *err);
+/* Transfers as seen, in order; *windows stands for what transfers_read_windows would read. `paths`: only the
+ * beginnings of bursts. */
+int transfers_read(struct cs_store *store, bool paths, struct cs_transfers *t, uint64_t *windows,
+                   struct cs_error *err);
 /* The same burst by burst, tied to the list; counts t->n_bursts. */
 int transfers_read_windows(struct cs_store *store, struct cs_transfers *t, struct windows *w,
                            struct cs_error *err);
 int transfers_compare(const struct cs_transfer *x, const struct cs_transfer *y);
+
+/* Maximum-likelihood weights of places (transfers_fit.c): row i: place row_place[i] counted row_count[i] of
+ * state row_state[i]; truth by state, negative = unknown. Writes weight[place], whose mean over counts is 1.
+ */
+int transfers_fit(const uint32_t *row_place, const uint32_t *row_state, const double *row_count,
+                  size_t n_rows, const double *truth, uint32_t n_states, double *weight, uint32_t n_places);
 
 #endif

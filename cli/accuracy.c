@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* accuracy: frequency estimates against exact counts. dcpi-1997 section 6.2, figures 8 and 9. */
-#include "analysis/accuracy.h"
-#include "analysis/stationary.h"
-#include "cli/evidence.h"
+#include "analysis/testimony.h"
+#include "cli/accuracy_scores.h"
+#include "cli/calc.h"
 #include "cli/output.h"
 
 #include <errno.h>
@@ -12,169 +12,35 @@
 
 #define WORST_SHOWN 10
 
-/* One method's errors: relative and with one scale for the whole image, of instructions and edges. */
-struct score {
-    const char *name, *what;
-    enum cs_method method;
-    bool raw, redraw;
-    struct cs_errors insns, edges, program_insns, program_edges;
-    struct cs_procedure_accuracy *procedures;
-    size_t n_procedures;
-    double estimated, true_work; /* instructions of the image */
+enum { EQUAL, NAIVE, AVERAGE, DCPI, PATHS, RAW, FINAL, FITTED, REDRAWN, N_SCORES };
+
+static struct score scores[N_SCORES] = {
+    [EQUAL] = {.name = "equal",
+               .what = "every block of a procedure equally often",
+               .method = CS_METHOD_EQUAL},
+    [NAIVE] = {.name = "naive",
+               .what = "an instruction as often as it was sampled",
+               .method = CS_METHOD_NAIVE},
+    [AVERAGE] = {.name = "average",
+                 .what = "a block as often as its samples an instruction",
+                 .method = CS_METHOD_AVERAGE},
+    [DCPI] = {.name = "dcpi",
+              .what =
+                  "DCPI's rule: samples over static cycles, the smaller ratios of a class, flow constraints",
+              .method = CS_METHOD_DCPI},
+    [PATHS] = {.name = "paths",
+               .what = "the first 512 instructions from each moment: short paths, as samples would give",
+               .method = CS_METHOD_BURSTS},
+    [RAW] = {.name = "raw bursts", .what = "what bursts saw, time bias left in", .method = CS_METHOD_BURSTS},
+    [FINAL] = {.name = "bursts", .what = "the estimate that reports use", .method = CS_METHOD_BURSTS},
+    [FITTED] = {.name = "fitted",
+                .what = "the same bursts, those of each place weighted to fit the truth",
+                .method = CS_METHOD_BURSTS},
+    [REDRAWN] = {.name = "redrawn",
+                 .what = "as many directions of each branch, drawn from the truth: noise alone",
+                 .method = CS_METHOD_BURSTS,
+                 .redraw = true},
 };
-
-static struct score scores[] = {
-    {.name = "equal", .what = "every block of a procedure equally often", .method = CS_METHOD_EQUAL},
-    {.name = "naive", .what = "an instruction as often as it was sampled", .method = CS_METHOD_NAIVE},
-    {.name = "average",
-     .what = "a block as often as its samples an instruction",
-     .method = CS_METHOD_AVERAGE},
-    {.name = "dcpi", .what = "DCPI's rule, each instruction one static cycle", .method = CS_METHOD_DCPI},
-    {.name = "raw bursts",
-     .what = "what bursts saw, time bias left in",
-     .method = CS_METHOD_BURSTS,
-     .raw = true},
-    {.name = "bursts", .what = "the estimate that reports use", .method = CS_METHOD_BURSTS},
-    {.name = "redrawn",
-     .what = "as many directions of each branch, drawn from the truth: noise alone",
-     .method = CS_METHOD_BURSTS,
-     .redraw = true},
-};
-#define N_SCORES (sizeof scores / sizeof *scores)
-#define FINAL 5
-
-static double random_unit(uint64_t *state)
-{
-    *state += 0x9e3779b97f4a7c15;
-    uint64_t x = *state;
-    x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9;
-    x = (x ^ (x >> 27)) * 0x94d049bb133111eb;
-    x ^= x >> 31;
-    return ((double)(x >> 11) + 0.5) / 9007199254740992.0;
-}
-
-static double draw_poisson(uint64_t *state, double mean)
-{
-    if (mean > 100) /* normal is near enough */
-        return fmax(0, floor(mean +
-                             sqrt(mean) * sqrt(-2 * log(random_unit(state))) *
-                                 cos(6.283185307179586 * random_unit(state)) +
-                             0.5));
-    double limit = exp(-mean), product = random_unit(state), n = 0;
-    for (; product > limit; n++)
-        product *= random_unit(state);
-    return n;
-}
-
-/* As many passages of each block as were observed, their directions drawn from the truth, then the
- * procedure's own chain: what is left is noise. */
-static int redraw(const struct cs_cfg *cfg, const struct cs_truth *truth, struct cs_frequency *f)
-{
-    uint32_t n = cfg->n_blocks, m = cfg->n_edges;
-    uint32_t *from = malloc((m + n + 1) * sizeof *from), *to = malloc((m + n + 1) * sizeof *to);
-    double *weight = calloc(m + n + 1, sizeof *weight), *visits = calloc(n + 1, sizeof *visits);
-    uint64_t state = cfg->procedure->start + 1;
-    int rc = from && to && weight && visits ? 0 : -ENOMEM;
-    for (uint32_t e = 0; rc == 0 && e < m; e++) {
-        const struct cs_cfg_edge *edge = &cfg->edges[e];
-        from[e] = edge->from == CS_CFG_ENTRY ? 0 : edge->from + 1;
-        to[e] = edge->to == CS_CFG_EXIT ? 0 : edge->to + 1;
-        double block = edge->from < n ? cs_truth_count(truth, cfg->blocks[edge->from].start) : 0;
-        double there = cs_accuracy_true_edge(cfg, e, truth);
-        if (edge->from == CS_CFG_ENTRY)
-            weight[e] = edge->to < n && cfg->blocks[edge->to].start == cfg->procedure->start ? 1 : 1e-9;
-        else if (there < 0)
-            weight[e] = cfg->blocks[edge->from].n_out == 1 ? 1 : 1e-9;
-        else if (block > 0)
-            weight[e] = draw_poisson(&state, f->block[edge->from] * there / block) + 1e-9;
-    }
-    struct cs_chain *chain = NULL;
-    if (rc == 0 && (chain = cs_chain_open(n + 1, from, to, m)) == NULL)
-        rc = -ENOMEM;
-    if (rc == 0)
-        rc = cs_chain_solve(chain, weight, visits);
-    for (uint32_t i = 0; rc == 0 && i < n; i++) {
-        const struct cs_block *b = &cfg->blocks[i];
-        double out = 0;
-        f->block[i] = visits[i + 1];
-        for (uint32_t k = 0; k < b->n_insns; k++)
-            f->insn[b->first_insn + k] = f->block[i];
-        for (uint32_t k = 0; k < b->n_out; k++)
-            out += weight[b->first_out + k];
-        for (uint32_t k = 0; k < b->n_out; k++)
-            f->edge[b->first_out + k] = out > 0 ? f->block[i] * weight[b->first_out + k] / out : 0;
-    }
-    cs_chain_close(chain);
-    free(from);
-    free(to);
-    free(weight);
-    free(visits);
-    return rc;
-}
-
-struct judged { /* a procedure's points, kept until the image's scale is known */
-    struct cs_points insns, edges;
-};
-
-static void judge_procedure(struct score *s, const struct cs_cfg *cfg, const struct cs_frequency *f,
-                            struct judged *j, struct cs_procedure_accuracy *line)
-{
-    struct cs_errors own = {0};
-    double scale = cs_accuracy_scale(&j->insns);
-    cs_accuracy_add(&own, &j->insns, scale);
-    cs_accuracy_add(&s->insns, &j->insns, scale);
-    cs_accuracy_add(&s->edges, &j->edges, scale);
-    *line = (struct cs_procedure_accuracy){.name = strdup(cfg->procedure->name),
-                                           .start = cfg->procedure->start,
-                                           .samples = own.weight,
-                                           .bad = own.weight - own.within[2],
-                                           .low = own.by_confidence[CS_CONFIDENCE_LOW][3],
-                                           .observed = f->observed,
-                                           .missing = cfg->missing};
-}
-
-static int score_image(struct score *s, struct image_evidence *ev, const struct cs_truth *truth,
-                       struct cs_error *err)
-{
-    size_t n = cs_code_procedures(ev->code);
-    struct judged *judged = calloc(n + 1, sizeof *judged);
-    s->procedures = calloc(n + 1, sizeof *s->procedures);
-    int rc = judged && s->procedures ? 0 : cs_fail(err, ENOMEM, "no memory for %zu procedures", n);
-    for (size_t i = 0; rc == 0 && i < n; i++) {
-        const struct cs_procedure *p = cs_code_nth(ev->code, i);
-        struct cs_cfg *cfg;
-        struct cs_frequency f;
-        if (cs_truth_count(truth, p->start) <= 0 && p->n_parts == 1 && p->size < 16)
-            continue;
-        if ((rc = cs_cfg_build(ev->code, p, ev->edges, &cfg, err)) < 0)
-            break;
-        rc = cs_frequency_estimate(cfg, &ev->e, s->method, &f, err);
-        if (rc == 0 && s->redraw && redraw(cfg, truth, &f) < 0)
-            rc = cs_fail(err, ENOMEM, "no memory for %s", p->name);
-        if (rc == 0) {
-            for (uint32_t k = 0; k < cfg->n_insns; k++) {
-                s->estimated += f.insn[k];
-                s->true_work += cs_truth_count(truth, cfg->insns[k].offset);
-            }
-            if (cs_accuracy_collect(cfg, &f, &ev->e, truth, &judged[i].insns, &judged[i].edges) < 0)
-                rc = cs_fail(err, ENOMEM, "no memory for %s", p->name);
-            else if (judged[i].insns.n)
-                judge_procedure(s, cfg, &f, &judged[i], &s->procedures[s->n_procedures++]);
-            cs_frequency_fini(&f);
-        }
-        cs_cfg_close(cfg);
-    }
-    for (size_t i = 0; judged && i < n; i++) {
-        if (rc == 0 && s->true_work > 0) {
-            cs_accuracy_add(&s->program_insns, &judged[i].insns, s->estimated / s->true_work);
-            cs_accuracy_add(&s->program_edges, &judged[i].edges, s->estimated / s->true_work);
-        }
-        cs_points_fini(&judged[i].insns);
-        cs_points_fini(&judged[i].edges);
-    }
-    free(judged);
-    return rc;
-}
 
 static double share(double part, double whole)
 {
@@ -215,6 +81,51 @@ static void print_methods(struct output *out)
         else
             sheet_number(sheet, share(s->program_edges.within[1], s->program_edges.weight));
         sheet_text(sheet, s->what);
+    }
+}
+
+/* Share of the samples in code that transfers came by, but whose estimate is off by more than `w` says. */
+static double lost(const struct score *s, int w)
+{
+    const struct cs_errors *e = &s->insns;
+    return share(e->weight - e->unseen[3] - (e->within[w] - e->unseen[w]), e->weight);
+}
+
+/* What the estimate's error is made of. The first three add up to the fourth. */
+static void print_causes(struct output *out, const double noise[3])
+{
+    static const struct column columns[] = {
+        {.key = "cause", .head = "samples off by more than"},
+        {.key = "over_5", .head = "5 %", .kind = COLUMN_SHARE},
+        {.key = "over_10", .head = "10 %", .kind = COLUMN_SHARE},
+        {.key = "over_15", .head = "15 %", .kind = COLUMN_SHARE},
+        {.key = "what", .head = "because", .elastic = true, .wraps = true},
+    };
+    enum { MISSING, NOISE, BIAS, RELATIVE, SCALE, N_CAUSES };
+    static const char *const names[N_CAUSES][2] = {
+        [MISSING] = {"missing", "no burst came by the code"},
+        [NOISE] = {"noise", "few bursts: what the estimate varies when they are drawn anew"},
+        [BIAS] =
+            {"bias",
+             "the rest: a place that runs fewer instructions in a unit of time has more bursts (fitted)"},
+        [RELATIVE] = {"all of it", "each procedure scaled by one constant"},
+        [SCALE] = {"scale", "procedures to one another, on top: one constant for the program"},
+    };
+    struct sheet *sheet = output_sheet(out, "causes", columns, sizeof columns / sizeof *columns);
+    const struct cs_errors *e = &scores[FINAL].insns, *program = &scores[FINAL].program_insns;
+    for (int c = 0; c < N_CAUSES; c++) {
+        sheet_text(sheet, names[c][0]);
+        for (int w = 0; w < 3; w++) {
+            const double parts[N_CAUSES] = {
+                [MISSING] = share(e->unseen[3] - e->unseen[w], e->weight),
+                [NOISE] = share(noise[w], e->weight),
+                [BIAS] = lost(&scores[FINAL], w) - share(noise[w], e->weight),
+                [RELATIVE] = share(e->weight - e->within[w], e->weight),
+                [SCALE] = share(e->within[w], e->weight) - share(program->within[w], program->weight),
+            };
+            sheet_number(sheet, parts[c]);
+        }
+        sheet_text(sheet, names[c][1]);
     }
 }
 
@@ -326,13 +237,15 @@ static const struct profile_image *choose_image(const struct profile *p, const c
 }
 
 static int print_all(const struct parsed *args, const struct profile_image *image,
-                     const struct cs_transfers *t, double samples)
+                     const struct cs_transfers *t, double samples, const char *model, const double noise[3])
 {
     struct output *out = output_open(args);
     output_line(out, "%s: %.0f samples, %.0f control transfers seen in %u bursts", image_name(&image->image),
                 samples, t->total_count, t->n_bursts);
     output_line(out, "%s", "");
     print_methods(out);
+    output_line(out, "%s", "");
+    print_causes(out, noise);
     output_line(out, "%s", "");
     print_histogram(out);
     output_line(out, "%s", "");
@@ -343,7 +256,9 @@ static int print_all(const struct parsed *args, const struct profile_image *imag
         out,
         "Instructions are weighted by samples, edges by true executions. Each procedure is scaled by one "
         "constant; \"program\" has one constant for the whole image, as a counter of instructions "
-        "would give it. \"Paths interpreted from samples\" are not built.");
+        "would give it. \"fitted\" and \"redrawn\" know the truth: they tell what the error is made "
+        "of. Static cycles are those of %s.",
+        model);
     output_set(out, "image", json_string(image->image.path));
     output_set(out, "samples", json_real(samples));
     output_set(out, "transfers", json_real(t->total_count));
@@ -351,49 +266,108 @@ static int print_all(const struct parsed *args, const struct profile_image *imag
     return output_close(out);
 }
 
+struct known { /* the truth of one image, for cs_transfers_load_fitted */
+    const struct cs_truth *truth;
+    const char *image;
+};
+
+static double true_executions(const char *image, uint64_t from, void *arg)
+{
+    const struct known *known = arg;
+    return strcmp(image, known->image) == 0 ? cs_truth_count(known->truth, from) : -1;
+}
+
+/* The core's model, for DCPI's static cycles. */
+static int open_scheduler(const struct parsed *args, struct profile *profile, const struct image_evidence *ev,
+                          struct cs_scheduler **out, struct cs_error *err)
+{
+    struct cs_machine machine;
+    bool recorded;
+    int rc = cs_testimony_machine(profile->store, &machine, &recorded, err);
+    return rc < 0 ? rc : calc_scheduler(args, cs_code_isa(ev->code), &machine, ev->image->image.id, out, err);
+}
+
+struct sources { /* of transfers */
+    struct cs_transfers *chain, *raw, *paths, *varied, *fitted;
+};
+
+static int load_sources(struct sources *from, struct cs_store *store, struct cs_error *err)
+{
+    int rc = cs_transfers_load(store, CS_TRANSFERS_CHAIN, &from->chain, err);
+    if (rc == 0)
+        rc = cs_transfers_load(store, CS_TRANSFERS_RAW, &from->raw, err);
+    if (rc == 0)
+        rc = cs_transfers_load(store, CS_TRANSFERS_PATHS, &from->paths, err);
+    return rc < 0 ? rc : cs_transfers_load(store, CS_TRANSFERS_NOISE, &from->varied, err);
+}
+
+static int score_all(const struct parsed *args, struct profile *profile, const struct profile_image *image,
+                     struct sources *from, const struct cs_truth *truth, struct cs_error *err)
+{
+    struct image_evidence ev = {0};
+    struct accuracy_subject subject = {0};
+    struct cs_scheduler *scheduler = NULL;
+    struct known known = {truth, image->image.id};
+    int rc = cs_transfers_load_fitted(profile->store, true_executions, &known, &from->fitted, err);
+    if (rc == 0)
+        rc = image_evidence_open(&ev, profile, image, from->chain, err);
+    if (rc == 0 && cs_code_isa(ev.code) == CS_ISA_NONE)
+        rc = cs_fail(err, ENOENT, "%s", *cs_code_trouble(ev.code) ? cs_code_trouble(ev.code) : "no code");
+    if (rc == 0)
+        rc = accuracy_subject_open(&subject, &ev, truth, err);
+    if (rc == 0)
+        rc = open_scheduler(args, profile, &ev, &scheduler, err);
+    if (rc == 0)
+        rc = accuracy_subject_schedule(&subject, &ev, scheduler, err);
+    struct cs_transfers *const by_score[N_SCORES] = {
+        [RAW] = from->raw, [PATHS] = from->paths, [FITTED] = from->fitted};
+    for (int i = 0; i < N_SCORES && rc == 0; i++) {
+        struct cs_evidence e = ev.e;
+        e.transfers = by_score[i] ? by_score[i] : from->chain;
+        e.image = cs_transfers_image(e.transfers, image->image.id);
+        rc = accuracy_score(&scores[i], &subject, &e, err);
+    }
+    double noise[3];
+    if (rc == 0)
+        rc = accuracy_noise(&subject, &ev.e, from->varied, noise, err);
+    if (rc == 0)
+        rc = print_all(args, image, from->chain, ev.samples, cs_scheduler_name(scheduler), noise);
+    cs_scheduler_close(scheduler);
+    accuracy_subject_close(&subject);
+    image_evidence_close(&ev);
+    return rc;
+}
+
 static int run(const struct parsed *args)
 {
     struct cs_error err = {0};
     struct profile profile = {0};
-    struct cs_transfers *chain = NULL, *raw = NULL;
+    struct sources from = {0};
     struct cs_truth *truth = NULL;
-    struct image_evidence ev = {0};
     if (operand_count(args) != 2)
         return usage_error("needs a STORE and a file of callgrind's");
     struct profile_filter filter = {.image = option(args, "image"), .main_event = option(args, "event")};
     int rc = profile_open(&profile, operand(args, 0), &filter, &err);
     if (rc < 0)
         return failed(&err);
-    if ((rc = cs_transfers_load(profile.store, CS_TRANSFERS_CHAIN, &chain, &err)) < 0 ||
-        (rc = cs_transfers_load(profile.store, CS_TRANSFERS_RAW, &raw, &err)) < 0)
-        goto out;
-    const struct profile_image *image = choose_image(&profile, operand(args, 1), chain, &truth, &err);
-    if (!image) {
+    rc = load_sources(&from, profile.store, &err);
+    const struct profile_image *image =
+        rc < 0 ? NULL : choose_image(&profile, operand(args, 1), from.chain, &truth, &err);
+    if (rc == 0 && !image) {
         if (!err.code)
             cs_fail(&err, ENOENT, "%s has no images", operand(args, 0));
         rc = -ENOENT;
-        goto out;
     }
-    for (size_t i = 0; i < N_SCORES && rc == 0; i++) {
-        rc = image_evidence_open(&ev, &profile, image, scores[i].raw ? raw : chain, &err);
-        if (rc == 0 && cs_code_isa(ev.code) == CS_ISA_NONE)
-            rc =
-                cs_fail(&err, ENOENT, "%s", *cs_code_trouble(ev.code) ? cs_code_trouble(ev.code) : "no code");
-        if (rc == 0)
-            rc = score_image(&scores[i], &ev, truth, &err);
-        if (rc == 0 && i + 1 == N_SCORES)
-            rc = print_all(args, image, chain, ev.samples);
-        image_evidence_close(&ev);
-    }
-out:
-    for (size_t i = 0; i < N_SCORES; i++) {
-        for (size_t k = 0; k < scores[i].n_procedures; k++)
-            free(scores[i].procedures[k].name);
-        free(scores[i].procedures);
-    }
+    if (rc == 0)
+        rc = score_all(args, &profile, image, &from, truth, &err);
+    for (int i = 0; i < N_SCORES; i++)
+        accuracy_score_fini(&scores[i]);
     cs_truth_close(truth);
-    cs_transfers_close(chain);
-    cs_transfers_close(raw);
+    cs_transfers_close(from.chain);
+    cs_transfers_close(from.raw);
+    cs_transfers_close(from.paths);
+    cs_transfers_close(from.varied);
+    cs_transfers_close(from.fitted);
     profile_close(&profile);
     return rc < 0 ? failed(&err) : rc;
 }
@@ -401,6 +375,7 @@ out:
 static const struct option_entry options[] = {
     {"image", 0, "NAME", "the image to look at (else the one that ran most instructions)"},
     {"event", 'e', "EVENT", "the samples to weigh by (else cycles, cpu-clock)"},
+    {"cpu", 0, "NAME", "llvm-mca's model of the core for DCPI's static cycles (else the recorded machine's)"},
     {NULL, 0, NULL, NULL},
 };
 
@@ -414,7 +389,8 @@ const struct command command_accuracy = {
         "10\n"
         "and 15 % of the truth (DCPI's figure 8), of edge executions (figure 9), for the estimate that "
         "reports\n"
-        "use and for simpler ones; how true the confidence is; the worst procedures.",
+        "use and for simpler ones; what its error is made of; how true the confidence is; the worst "
+        "procedures.",
     .options = options,
     .run = run,
 };
