@@ -53,6 +53,19 @@ bursts=$(sed -n 's/^\([0-9]*\) bursts.*/\1/p' "$work/err")
 "$CYCLESCOPE" store verify "$work/store" >/dev/null || not_ok "the store is damaged"
 "$CYCLESCOPE" store ls "$work/store" | grep -q burst-edges || not_ok "no edges in the store"
 
+# Nor one that may make no system call any more, nor return from a signal: whatever was done in its name would kill it.
+for how in strict filter; do
+    timeout -s INT 60 "$CYCLESCOPE" record --burst-rate 300 -o "$work/shut" -- "$notice" $how 2 >"$work/out" 2>"$work/err"
+    status=$?
+    if [ $status = 77 ]; then
+        echo "no seccomp mode \"$how\" on this machine"
+        continue
+    fi
+    grep -q '^unnoticed' "$work/out" || not_ok "seccomp $how, status $status: $(cat "$work/out" "$work/err")"
+    bursts=$(sed -n 's/^\([0-9]*\) bursts.*/\1/p' "$work/err")
+    [ "${bursts:-0}" -ge 3 ] || not_ok "seccomp $how: only ${bursts:-no} bursts: $(cat "$work/err")"
+done
+
 # 3. Profilers that are killed at any moment leave it unharmed.
 "$notice" $((seconds + 1)) >"$work/out" 2>&1 &
 target=$!
