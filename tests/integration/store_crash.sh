@@ -9,6 +9,8 @@ sum() { "$CYCLESCOPE" store ls "$1" --json | python3 -c 'import json,sys; print(
 
 kills=200 reported=0
 [ -z "${CS_QUICK:-}" ] || kills=40
+"$fill" "$place/s" count 1 >"$place/out"
+reported=$(wc -l <"$place/out")
 for ((i = 0; i < kills; i++)); do
     "$fill" "$place/s" count 0 >"$place/out" &
     pid=$!
@@ -30,6 +32,7 @@ for i in 1 2 3; do
     "$fill" "$place/t" count 0 >"$place/out$i" &
     pids="$pids $!"
 done
+until [ "$(ls "$place/t" 2>/dev/null | wc -l)" -eq 3 ]; do sleep 0.01; done
 for ((i = 0; i < 15; i++)); do
     "$CYCLESCOPE" store verify "$place/t" >/dev/null
     "$CYCLESCOPE" store ls "$place/t" >/dev/null
