@@ -4,10 +4,14 @@
  * nobody reads, our two drivers (whole sessions: placing and profiles included), `perf record`, which is
  * switched on and off through its control pipe. What stands in the table are the differences to the bare
  * event's burst of the same round, without the fifth on either side, and their standard errors. Drains run
- * between the bursts, on this thread, and are timed. Independently the kernel's own account of BPF run time
- * (kernel.bpf_stats_enabled): of our program less that of one that does nothing. sampler-handler [--quick]
- * value: ns in the handler above the bare event, BPF driver, 24,000 PCs sampler-handler --collector   value:
- * ns of collector CPU a sample, the same */
+ * between the bursts, on this thread, and are timed. "floor" rows are the least programs that write a ring:
+ * one event, records of so many fields, nobody reads them (the tail is set to the head): what no user of
+ * rings can go below. Independently the kernel's own account of BPF run time (kernel.bpf_stats_enabled): of
+ * our program less that of one that does nothing.
+ *
+ *     sampler-handler [--quick]      value: ns in the handler above the bare event, BPF driver, 24,000 PCs
+ *     sampler-handler --collector    value: ns of collector CPU a sample, the same */
+#include "sampler/ring.h"
 #include "sampler/session.h"
 
 #include <bpf/bpf.h>
@@ -31,8 +35,21 @@
 #define ROUNDS_MAX 4000
 #define DRAIN_ROUNDS 8 /* 32,768 samples: at 1 MHz 30 drains a second; rings hold 6,500 */
 
-enum { NONE, BARE, BPF, RING, PERF, VARIANTS };
-static const char *const names[] = {"no event", "bare event", "bpf", "ring", "perf record"};
+enum { NONE, BARE, BPF, RING, PERF, FLOOR_IP, FLOOR_TID, FLOOR_TIME, VARIANTS };
+static const char *const names[] = {"no event",
+                                    "bare event",
+                                    "bpf",
+                                    "ring",
+                                    "perf record",
+                                    "floor: ring, IP",
+                                    "floor: ring, IP TID",
+                                    "floor: ring, IP TID TIME"};
+static const uint64_t floor_fields[VARIANTS] = {
+    [FLOOR_IP] = PERF_SAMPLE_IP,
+    [FLOOR_TID] = PERF_SAMPLE_IP | PERF_SAMPLE_TID,
+    [FLOOR_TIME] = PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME,
+};
+#define FLOOR_PAGES 64
 
 /* Code that reads BURST pages one after the other, each by an instruction of its own: mov disp32(%rdi),%al.
  * `pcs` instructions in all, BURST a chunk; with few PCs one chunk of so many, called again and again. */
@@ -128,6 +145,34 @@ static int open_bare(void)
     event.attr.sample_period = 1;
     event.attr.sample_type = PERF_SAMPLE_IP;
     return cs_event_open(&event, 0, -1, &err);
+}
+
+/* A ring of its own for an event of ours, disabled. */
+struct floor {
+    int fd;
+    struct cs_ring ring;
+};
+
+static bool open_floor(struct floor *floor, uint64_t fields)
+{
+    struct cs_event event;
+    struct cs_error err;
+    floor->fd = -1;
+    if (cs_event_parse("page-faults", &event, &err) < 0)
+        return false;
+    event.attr.sample_period = 1;
+    event.attr.sample_type = fields;
+    event.attr.watermark = 1;
+    event.attr.wakeup_watermark = 1U << 30;
+    floor->fd = cs_event_open(&event, 0, -1, &err);
+    return floor->fd >= 0 && cs_ring_open(&floor->ring, floor->fd, FLOOR_PAGES) == 0;
+}
+
+static void close_floor(struct floor *floor)
+{
+    cs_ring_close(&floor->ring);
+    if (floor->fd >= 0)
+        close(floor->fd);
 }
 
 struct figures {
@@ -314,6 +359,10 @@ static int measure(unsigned pcs, unsigned rounds, struct figures *out)
     unsigned char *pages = mmap(NULL, BURST * PAGE, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (bare < 0 || !session[RING] || pages == MAP_FAILED)
         return 1;
+    struct floor floors[VARIANTS] = {0};
+    for (unsigned v = FLOOR_IP; v < VARIANTS; v++)
+        if (!open_floor(&floors[v], floor_fields[v]))
+            return 1;
     ioctl(bare, PERF_EVENT_IOC_DISABLE, 0);
     madvise(pages, BURST * PAGE, MADV_NOHUGEPAGE);
     open_perf(&perf);
@@ -324,6 +373,8 @@ static int measure(unsigned pcs, unsigned rounds, struct figures *out)
                 continue;
             if (v == BARE)
                 ioctl(bare, PERF_EVENT_IOC_ENABLE, 0);
+            if (v >= FLOOR_IP)
+                ioctl(floors[v].fd, PERF_EVENT_IOC_ENABLE, 0);
             turn_on(session[v], true);
             costs[v][r] = burst(&code, r, pages);
             turn_on(session[v], false);
@@ -331,10 +382,18 @@ static int measure(unsigned pcs, unsigned rounds, struct figures *out)
                 ioctl(bare, PERF_EVENT_IOC_DISABLE, 0);
             if (v == PERF)
                 tell_perf(&perf, "disable\n");
+            if (v >= FLOOR_IP) {
+                ioctl(floors[v].fd, PERF_EVENT_IOC_DISABLE, 0);
+                cs_ring_snapshot(&floors[v].ring);
+                floors[v].ring.tail = floors[v].ring.head;
+                cs_ring_release(&floors[v].ring);
+            }
             if (session[v] && (v != BPF || r % DRAIN_ROUNDS == DRAIN_ROUNDS - 1 || r == rounds - 1))
                 drain(session[v], &collected[v]);
         }
     close_perf(&perf);
+    for (unsigned v = FLOOR_IP; v < VARIANTS; v++)
+        close_floor(&floors[v]);
     if (session[BPF])
         by_the_kernel(session[BPF], &code, pages, rounds / 5, out);
     for (unsigned v = 0; v < VARIANTS; v++) {

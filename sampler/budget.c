@@ -3,8 +3,6 @@
  */
 #include "sampler/budget.h"
 
-/* Of the budget this much is planned: caches and TLBs that an interrupt cools are not in its cost. */
-#define MARGIN 0.7
 #define SMOOTH 0.25 /* weight of the newest window */
 #define STEP 0.05
 #define COST_UNKNOWN 25e-6 /* a virtual machine's: rather too dear than too cheap */
@@ -14,10 +12,10 @@ static double clamp(double value, double least, double most)
     return value < least ? least : value > most ? most : value;
 }
 
-/* rate · (events · cost + per_hz) + fixed = MARGIN · share */
+/* rate · (events · cost + per_hz) + fixed = CS_BUDGET_MARGIN · share */
 static double solve(struct cs_budget *b)
 {
-    double free_share = MARGIN * b->share - b->fixed;
+    double free_share = CS_BUDGET_MARGIN * b->share - b->fixed;
     double rate = free_share / (b->n_events * b->cost_seconds + b->per_hz);
     b->over = rate < b->least_hz;
     return clamp(rate, b->least_hz, b->most_hz);

@@ -14,6 +14,9 @@
 
 #include <stdbool.h>
 
+/* Of the budget this much is planned: caches and TLBs that an interrupt cools are not in its cost. */
+#define CS_BUDGET_MARGIN 0.7
+
 struct cs_budget {
     double share; /* 0.005 = 0.5 % */
     double least_hz, most_hz;

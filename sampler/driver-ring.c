@@ -2,8 +2,9 @@
 /* The ring driver: samples come through perf's mmap rings and are counted in a table of ours, the same as the
  * BPF driver keeps in the kernel. Works with no more rights than perf_event_open itself.
  *
- * What the kernel's output of a record costs is nobody's to remove (perf record pays the same; bench
- * sampler-handler shows both); some 25 ns of it are ours (bench sampler-collector). */
+ * What the kernel's output of a record costs is nobody's to remove: bench sampler-handler writes the least
+ * records there are beside ours (IP alone 219 ns above the bare event where returns are mitigated, our three
+ * fields 541, the driver 565, perf record 647). */
 #include "sampler/driver.h"
 #include "sampler/hot_table.h"
 #include "sampler/ring.h"

@@ -36,6 +36,12 @@ static void schedule_redraw(struct cs_sampler *s, uint64_t now_ns)
         s->next_redraw_ns = now_ns + cs_period_redraw_ns((uint64_t)llround(1e9 / s->rate_hz));
 }
 
+static void tell_cost(struct cs_sampler *s)
+{
+    double seconds = cs_cost_upper(&s->cost);
+    __atomic_store(&s->cost_seconds, &seconds, __ATOMIC_RELAXED);
+}
+
 int cs_rate_init(struct cs_sampler *s, struct cs_error *err)
 {
     const struct cs_sampler_config *c = &s->config;
@@ -45,7 +51,8 @@ int cs_rate_init(struct cs_sampler *s, struct cs_error *err)
     s->next_budget_ns = UINT64_MAX;
     if (c->budget > 0) {
         cs_calibrate(&s->cost, &s->events[0], CALIBRATE_ROUNDS);
-        cs_budget_init(&s->budget, c->budget, s->n_events, s->n_cpus, cs_cost_upper(&s->cost));
+        tell_cost(s);
+        cs_budget_init(&s->budget, c->budget, s->n_events, s->n_cpus, s->cost_seconds);
         s->rate_hz = s->budget.rate_hz;
         s->next_budget_ns = 0; /* set when sampling starts */
     }
@@ -95,7 +102,8 @@ static void calibrate_again(struct cs_sampler *s, uint64_t now_ns)
 {
     double before = cs_thread_cpu_seconds();
     cs_calibrate(&s->cost, &s->events[0], 1);
-    cs_budget_cost(&s->budget, cs_cost_upper(&s->cost));
+    tell_cost(s);
+    cs_budget_cost(&s->budget, s->cost_seconds);
     cs_rate_seldom(s, cs_thread_cpu_seconds() - before);
     s->next_calibration_ns = now_ns + calibration_interval_ns(s);
 }

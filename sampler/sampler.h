@@ -147,8 +147,10 @@ const char *cs_sampler_event(const struct cs_sampler *sampler, unsigned event);
 pid_t cs_sampler_child(const struct cs_sampler *sampler);
 int cs_sampler_child_status(const struct cs_sampler *sampler);
 
-/* A burst held a thread of the profiled work for `ns`: that time counts against the budget. Any thread. */
+/* A burst took `ns` of the profiled work's time: that counts against the budget. Any thread. */
 void cs_sampler_held(struct cs_sampler *sampler, uint64_t ns);
+/* Seconds that a sample costs the profiled work; 0: not measured (no budget was asked). Any thread. */
+double cs_sampler_sample_cost(const struct cs_sampler *sampler);
 /* Share of the budget (as a share of time, like config.budget) that bursts may use from now on; 0 when no
  * budget was asked. The sampling rate is chosen from the rest. */
 double cs_sampler_burst_allowance(const struct cs_sampler *sampler);

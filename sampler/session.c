@@ -446,9 +446,16 @@ void cs_sampler_held(struct cs_sampler *s, uint64_t ns)
     __atomic_fetch_add(&s->held_ns, ns, __ATOMIC_RELAXED);
 }
 
+double cs_sampler_sample_cost(const struct cs_sampler *s)
+{
+    double seconds;
+    __atomic_load(&s->cost_seconds, &seconds, __ATOMIC_RELAXED);
+    return seconds;
+}
+
 double cs_sampler_burst_allowance(const struct cs_sampler *s)
 {
-    return s->config.budget > 0 ? s->config.budget * 2 / 3 : 0;
+    return s->config.budget > 0 ? s->config.budget * CS_BUDGET_MARGIN * 2 / 3 : 0;
 }
 
 int cs_sampler_locate(struct cs_sampler *s, pid_t pid, uint64_t addr, const struct cs_image **image,

@@ -55,6 +55,7 @@ struct cs_sampler {
 
     struct cs_budget budget;
     struct cs_cost cost; /* of a sample */
+    double cost_seconds; /* its upper bound; read by other threads */
     uint64_t next_budget_ns, next_calibration_ns;
     double seldom_seconds; /* CPU time of calibrations and merges that is not charged yet */
     uint64_t window_ns, window_samples, window_held_ns; /* at the start of the budget's window */
