@@ -2,10 +2,13 @@
 #include "analysis/cache.h"
 
 #include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 /* Each missing part of the path, from the top. */
 static int make_folders(char *path)
@@ -37,4 +40,21 @@ int cs_cache_folder(char *path, size_t room)
         return -ENAMETOOLONG;
     struct stat st;
     return stat(path, &st) == 0 ? 0 : make_folders(path);
+}
+
+bool cs_cache_put(const char *path, const struct iovec *parts, unsigned n, bool others)
+{
+    char fresh[PATH_MAX];
+    if (snprintf(fresh, sizeof fresh, "%s.XXXXXX", path) >= (int)sizeof fresh)
+        return false;
+    int fd = mkostemp(fresh, O_CLOEXEC);
+    if (fd < 0)
+        return false;
+    bool whole = !others || fchmod(fd, 0644) == 0;
+    for (unsigned i = 0; i < n && whole; i++)
+        whole = write(fd, parts[i].iov_base, parts[i].iov_len) == (ssize_t)parts[i].iov_len;
+    if (close(fd) == 0 && whole && rename(fresh, path) == 0)
+        return true;
+    unlink(fresh);
+    return false;
 }

@@ -77,18 +77,15 @@ static bool take(struct cs_machine *m, const json_t *kept, const char *boot_id, 
 
 static void keep(const struct cs_machine *m, const char *boot_id, const char *path)
 {
-    char text[2048], temporary[PATH_MAX + 8];
+    char text[2048];
     if (cs_machine_to_json(m, text, sizeof text) <= 0)
         return;
     json_t *root = json_pack("{s:s, s:f, s:I, s:o}", "boot_id", boot_id, "measured_s", since_boot(), "cpus",
                              (json_int_t)sysconf(_SC_NPROCESSORS_ONLN), "machine", json_loads(text, 0, NULL));
-    snprintf(temporary, sizeof temporary, "%s.XXXXXX", path);
-    int fd = root ? mkstemp(temporary) : -1;
-    if (fd >= 0) {
-        bool written = json_dumpfd(root, fd, JSON_INDENT(1)) == 0;
-        if (close(fd) < 0 || !written || rename(temporary, path) < 0)
-            unlink(temporary);
-    }
+    char *whole = root ? json_dumps(root, JSON_INDENT(1)) : NULL;
+    if (whole)
+        cs_cache_put(path, &(struct iovec){whole, strlen(whole)}, 1, false);
+    free(whole);
     json_decref(root);
 }
 

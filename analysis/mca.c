@@ -2,6 +2,7 @@
 /* llvm-mca as a subprocess: all paths in one call, each a region. Lines that its assembler refuses become
  * nops and it is asked again. What it says of the models it has is kept beside the cache of schedules, so
  * that a procedure whose paths are all cached needs no subprocess. */
+#include "analysis/cache.h"
 #include "analysis/mca_call.h"
 #include "analysis/schedule.h"
 #include "analysis/schedule_cache.h"
@@ -78,19 +79,14 @@ static char *read_listing(const char *file, const char *stamp)
     return !strncmp(text, stamp, strlen(stamp)) ? strdup(text + strlen(stamp)) : NULL;
 }
 
-/* A reader sees the old file or the new one. Not being able to keep it costs time only. */
 static void keep_listing(const char *file, const char *stamp, const struct mca_answer *answer)
 {
-    char fresh[4200];
     if (!file || !answer->out || !answer->err)
         return;
-    snprintf(fresh, sizeof fresh, "%s.%d", file, (int)getpid());
-    FILE *f = fopen(fresh, "we");
-    if (!f)
-        return;
-    bool written = fprintf(f, "%s%s%s", stamp, answer->err, answer->out) > 0;
-    if (fclose(f) || !written || rename(fresh, file))
-        unlink(fresh);
+    const struct iovec parts[] = {{(void *)stamp, strlen(stamp)},
+                                  {answer->err, strlen(answer->err)},
+                                  {answer->out, strlen(answer->out)}};
+    cs_cache_put(file, parts, 3, false);
 }
 
 /* The models that the program lists, malloced. */

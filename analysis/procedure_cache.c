@@ -262,15 +262,9 @@ out:
 
 static void put_file(const char *path, const void *entry, size_t size)
 {
-    char temporary[PATH_MAX], folder[PATH_MAX];
-    if (snprintf(temporary, sizeof temporary, "%s.XXXXXX", path) >= (int)sizeof temporary)
+    char folder[PATH_MAX];
+    if (!cs_cache_put(path, &(struct iovec){(void *)entry, size}, 1, false))
         return;
-    int fd = mkostemp(temporary, O_CLOEXEC);
-    if (fd < 0)
-        return;
-    bool written = write(fd, entry, size) == (ssize_t)size;
-    if (close(fd) < 0 || !written || rename(temporary, path) < 0)
-        unlink(temporary);
     /* Looking at the whole folder takes longer than writing: one time in 32 is enough. */
     if (((const struct head *)entry)->sum % 32 == 0 && cs_cache_folder(folder, sizeof folder) == 0)
         make_room(folder);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "analysis/transfers_kept.h"
+#include "analysis/cache.h"
 
 #include <fcntl.h>
 #include <stdio.h>
@@ -42,9 +43,9 @@ uint64_t flows_key(const struct cs_transfers *t, uint64_t windows)
     return key ? key : 1;
 }
 
-static void name_file(char *path, size_t size, const char *store, const char *end)
+static void name_file(char *path, size_t size, const char *store)
 {
-    snprintf(path, size, "%s/.flows%s", store, end);
+    snprintf(path, size, "%s/.flows", store);
 }
 
 static uint64_t checksum(const struct row *rows, size_t n, uint32_t n_bursts)
@@ -68,7 +69,7 @@ bool flows_recall(const char *store, uint64_t key, struct cs_transfers *t)
     char path[4096];
     struct head head;
     struct stat st;
-    name_file(path, sizeof path, store, "");
+    name_file(path, sizeof path, store);
     int fd = key ? open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC) : -1;
     if (fd < 0)
         return false;
@@ -90,23 +91,17 @@ bool flows_recall(const char *store, uint64_t key, struct cs_transfers *t)
 
 void flows_keep(const char *store, uint64_t key, const struct cs_transfers *t)
 {
-    char path[4096], temporary[4096], end[32];
+    char path[4096];
     struct row *rows = calloc(t->n + 1, sizeof *rows);
-    size_t bytes = t->n * sizeof *rows;
-    snprintf(end, sizeof end, ".%ld", (long)getpid());
-    name_file(path, sizeof path, store, "");
-    name_file(temporary, sizeof temporary, store, end);
-    int fd = rows && key ? open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0644) : -1;
-    if (fd >= 0) {
+    name_file(path, sizeof path, store);
+    if (rows && key) {
         for (size_t i = 0; i < t->n; i++) {
             rows[i].flow = t->list[i].flow;
             memcpy(rows[i].replicate, t->list[i].replicate, sizeof rows[i].replicate);
         }
         struct head head = {MAGIC, key, checksum(rows, t->n, t->n_bursts), (uint32_t)t->n, t->n_bursts};
-        bool whole =
-            write(fd, &head, sizeof head) == (ssize_t)sizeof head && write(fd, rows, bytes) == (ssize_t)bytes;
-        if (close(fd) < 0 || !whole || rename(temporary, path) < 0)
-            unlink(temporary);
+        const struct iovec parts[] = {{&head, sizeof head}, {rows, t->n * sizeof *rows}};
+        cs_cache_put(path, parts, 2, true);
     }
     free(rows);
 }
