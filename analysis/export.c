@@ -270,9 +270,11 @@ static int note_event(const char *event, const struct cs_export_frame *frames, s
 int cs_export_events(struct cs_export *from, struct cs_export_events *events)
 {
     *events = (struct cs_export_events){.n = 0};
-    uint64_t done = from->rows_done;
+    const struct cs_export was = *from;
+    from->watch.tell = NULL; /* a glance, not the work that is counted */
     int rc = cs_export_each_stack(from, note_event, events);
-    from->rows_done = done; /* a glance, not the work that is counted */
+    from->watch = was.watch;
+    from->rows_done = was.rows_done;
     for (unsigned i = 1; rc == 0 && i < events->n; i++)
         for (unsigned k = i; k > 0 && events->samples[k] > events->samples[k - 1]; k--) {
             char name[sizeof events->names[0]];

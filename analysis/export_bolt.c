@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* BOLT's fdata (llvm-bolt -data=FILE): one line a branch and where it went, "1 from-function hex-offset 1
  * to-function hex-offset mispredicted count"; where a store has no edges, the form without them: "no_lbr
- * EVENT", then "1 function offset count". A branch that falls through is a line like another, as perf2bolt
- * writes them: without it BOLT takes what follows for cold. Where a block ends without a branch, llvm-bolt
- * -infer-fall-throughs finds the count. */
+ * EVENT", then "1 function offset count". Functions as analysis/bolt_names.h says. A branch that falls
+ * through is a line like another, as perf2bolt writes them: without it BOLT takes what follows for cold.
+ * Where a block ends without a branch, llvm-bolt -infer-fall-throughs finds the count. */
+#include "analysis/bolt_names.h"
 #include "analysis/export.h"
 
 #include <errno.h>
@@ -12,13 +13,12 @@
 
 #define COUNT_SCALE 16.0 /* estimated flows are no whole numbers */
 
-static bool side(FILE *to, struct cs_code *code, uint64_t offset)
+static void side(FILE *to, const struct cs_bolt_place *place)
 {
-    const struct cs_procedure *p = cs_code_procedure(code, offset);
-    if (!p || p->source > CS_FROM_DYNSYM)
-        return false;
-    fprintf(to, "1 %s %" PRIx64 " ", p->name, offset - p->start);
-    return true;
+    if (place->number)
+        fprintf(to, "1 %s/%u %" PRIx64 " ", place->name, place->number, place->offset);
+    else
+        fprintf(to, "1 %s %" PRIx64 " ", place->name, place->offset);
 }
 
 /* Transfers that start in the chosen images, and why some aren't in the file; in estimated executions.
@@ -27,31 +27,27 @@ struct bolt_loss {
     double all, elsewhere, nameless, rare;
 };
 
-static bool has_symbol(struct cs_code *code, uint64_t offset)
-{
-    const struct cs_procedure *p = cs_code_procedure(code, offset);
-    return p && p->source <= CS_FROM_DYNSYM;
-}
-
-static unsigned branches_of(FILE *to, struct cs_exported_image *image, const struct cs_transfers *transfers,
-                            struct bolt_loss *loss)
+static unsigned branches_of(FILE *to, struct cs_exported_image *image, const struct cs_bolt_names *names,
+                            const struct cs_transfers *transfers, struct bolt_loss *loss)
 {
     uint32_t index = cs_transfers_image(transfers, image->image.id);
     unsigned written = 0;
     for (size_t i = 0; index != UINT32_MAX && i < transfers->n; i++) {
         const struct cs_transfer *t = &transfers->list[i];
+        struct cs_bolt_place place, target;
         if (t->image != index)
             continue;
         loss->all += t->flow;
         if (t->to_image != index)
             loss->elsewhere += t->flow;
-        else if (!has_symbol(image->code, t->from) || !has_symbol(image->code, t->to))
+        else if (!cs_bolt_names_find(names, image->code, t->from, &place) ||
+                 !cs_bolt_names_find(names, image->code, t->to, &target))
             loss->nameless += t->flow;
         else if (t->flow * COUNT_SCALE < 0.5)
             loss->rare += t->flow;
         else {
-            side(to, image->code, t->from);
-            side(to, image->code, t->to);
+            side(to, &place);
+            side(to, &target);
             fprintf(to, "0 %.0f\n", t->flow * COUNT_SCALE);
             written++;
         }
@@ -59,7 +55,7 @@ static unsigned branches_of(FILE *to, struct cs_exported_image *image, const str
     return written;
 }
 
-static unsigned points_of(FILE *to, struct cs_exported_image *image)
+static unsigned points_of(FILE *to, struct cs_exported_image *image, const struct cs_bolt_names *names)
 {
     unsigned written = 0;
     for (unsigned k = 0; k < image->n_profiles; k++) {
@@ -68,7 +64,9 @@ static unsigned points_of(FILE *to, struct cs_exported_image *image)
             continue;
         for (size_t r = 0; r < cs_table_rows(p->table); r++) {
             const uint64_t *row = cs_table_row(p->table, r);
-            if (side(to, image->code, row[0])) {
+            struct cs_bolt_place place;
+            if (cs_bolt_names_find(names, image->code, row[0], &place)) {
+                side(to, &place);
                 fprintf(to, "%" PRIu64 "\n", row[1]);
                 written++;
             }
@@ -88,10 +86,18 @@ static int write_bolt(struct cs_export *from, FILE *to, struct cs_error *err)
     bool edges = transfers->n > 0;
     if (!edges)
         fputs("no_lbr cpu-clock:\n", to);
-    for (unsigned i = 0; i < from->n_images; i++)
-        written +=
-            edges ? branches_of(to, &from->images[i], transfers, &loss) : points_of(to, &from->images[i]);
+    for (unsigned i = 0; rc == 0 && i < from->n_images; i++) {
+        struct cs_exported_image *image = &from->images[i];
+        struct cs_bolt_names *names = cs_bolt_names_open(image->code);
+        if (names)
+            written += edges ? branches_of(to, image, names, transfers, &loss) : points_of(to, image, names);
+        else
+            rc = cs_fail(err, ENOMEM, "out of memory while reading the symbols of %s", image->image.path);
+        cs_bolt_names_close(names);
+    }
     cs_transfers_close(transfers);
+    if (rc < 0)
+        return rc;
     if (loss.all > 0)
         snprintf(from->note, sizeof from->note,
                  "%.1f %% of the branches, taken or not, are in this file: %.1f %% go to other images, %.1f "

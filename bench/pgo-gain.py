@@ -147,22 +147,27 @@ def instrumented_gcc(program):
 
 
 def build_gcc_use(program, by_object):
-    """gcc looks for <profile dir>/<object>.gcda: one directory of links by a wrapper that runs in the build's directory."""
-    flat = f"{PLACE}/{program}.flat"
-    shutil.rmtree(flat, ignore_errors=True)
-    os.makedirs(flat)
+    """gcc looks for an object's counters under a name made of the directory that it compiles in: a wrapper that runs there gives them
+    that name. The place is called by what is in it, so that other counters make another build."""
+    contents = hashlib.sha256()
+    for name in sorted(by_object):
+        with open(by_object[name], "rb") as f:
+            contents.update(name.encode() + f.read())
+    flat = f"{PLACE}/{program}.counters.{contents.hexdigest()[:12]}"
+    os.makedirs(flat, exist_ok=True)
     for name, path in by_object.items():
-        os.link(path, f"{flat}/{name}")
+        if not os.path.exists(f"{flat}/{name}"):
+            os.link(path, f"{flat}/{name}")
     wrapper = f"{PLACE}/gcc-use.{program}"
     with open(wrapper, "w") as f:
         f.write(f"""#!/bin/bash
-# The counters of an object, given to the compiler as one file.
 for a in "$@"; do [ "$last" = -o ] && out=$a; last=$a; done
-case " $* " in *" -c "*) exec gcc "$@" -fprofile-use="{flat}/$(basename "$out" .o).gcda" -Wno-missing-profile ;; esac
+counters=$(basename "$out" .o).gcda
+case " $* " in *" -c "*) [ -e "{flat}/$counters" ] && ln -f "{flat}/$counters" "{flat}/${{PWD//\\//#}}#$counters" ;; esac
 exec gcc "$@"
 """)
     os.chmod(wrapper, 0o755)
-    return build(program, "pgo-gcc-use", wrapper, [])
+    return build(program, "pgo-gcc-use", wrapper, ["-fprofile-use=" + flat, "-Wno-missing-profile"])
 
 
 def autofdo(program, plain):

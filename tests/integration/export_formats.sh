@@ -78,6 +78,9 @@ else
     done
     grep -q '^9[0-9.]* % of the instructions that ran\|^100.0 % of the instr' "$work/said.llvm" || { echo "llvm's loss: $(cat "$work/said.llvm")"; bad=1; }
     grep -q '% of the branches, taken or not, are in this file' "$work/said.bolt" || { echo "bolt's loss: $(cat "$work/said.bolt")"; bad=1; }
+    # A static function by the name that llvm-bolt gives it.
+    static=$(nm "$work/hot" | awk '$2 == "t" && $3 ~ /^work/ {print $3; exit}')
+    grep -qF "1 $static/1 " "$work/hot.bolt" || { echo "no $static/1 in BOLT's file"; bad=1; }
     turns=$(awk -F: '/^work:/ {head = $3; inside = 1; next} /^[^ ]/ {inside = 0} inside && $2 > most {most = $2}
         END {printf "%d", head ? 100 * most / head / 100 : 0}' "$work/hot.llvm")
     [ "$turns" -ge 93 ] && [ "$turns" -le 107 ] || { echo "the loop of 100 turns came out as $turns"; bad=1; }
@@ -88,6 +91,7 @@ else
     [ -z "$bolt" ] || "$bolt" "$work/hot" -o "$work/hot.bolted" -data="$work/hot.bolt" -reorder-blocks=ext-tsp -infer-fall-throughs >"$work/bolt.said" 2>&1 &&
         { [ -z "$bolt" ] || grep -q 'functions in the binary .* have non-empty execution profile' "$work/bolt.said"; } ||
         { echo "llvm-bolt refuses"; tail -n 3 "$work/bolt.said"; bad=1; }
+    ! grep -s 'profile for .* ignored' "$work/bolt.said" || bad=1
     ! command -v dump_gcov >/dev/null || dump_gcov -gcov_version=2 "$work/hot.gcov11" 2>/dev/null | grep -q '^work' || { echo "dump_gcov refuses"; bad=1; }
 fi
 exit $bad
