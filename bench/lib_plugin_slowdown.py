@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """What the compiler plugin costs real programs in CPU time, from a run's first to its last line.
 
-Where code happens to lie is worth more than a tag, so it is averaged out and held fixed, both. A visit runs a program once
-each in one random order of its functions (a layout): `plain`; `tagged`; `one`, the tagged executable with an instruction of
-the same size in the place of each tag's, that stores nothing; `two`, with two such instructions. Then
+Where code happens to lie is worth more than a tag, so it is averaged out and held fixed, both. A visit runs, in one random
+order of the program's functions (a layout), `plain`; `tagged`; `one`, the tagged executable with an instruction of the same
+size in the place of each tag's, that stores nothing; `two`, with two such instructions. The four of a visit run at once and
+take turns on one CPU every few milliseconds, so that whatever slows this CPU for a while slows all of them: runs one after
+the other strayed by 12 % from each other on a virtual machine where these stray by 1.2 %. Then
 
     slowdown       tagged over plain     the value: all that the plugin does to the program, layout included
     store          tagged over one       the stores alone: everything else is the same, byte by byte
@@ -27,7 +29,7 @@ from lib_plugin_cost import BUILD, PROGRAMS, build, by_callgrind, programs
 RATIOS = {"slowdown": ("tagged", "plain"), "store": ("tagged", "one"), "instruction": ("two", "one"), "layout": ("one", "plain")}
 
 
-def cpu_ns(command):
+def start(command):
     back, front = os.pipe()
     pid = os.fork()
     if pid == 0:
@@ -36,6 +38,10 @@ def cpu_ns(command):
         os.dup2(front, 3)
         os.execv(command[0], command)
     os.close(front)
+    return pid, back
+
+
+def cpu_ns(command, pid, back):
     text = os.read(back, 64)
     os.close(back)
     if os.waitpid(pid, 0)[1] != 0 or not text:
@@ -56,8 +62,9 @@ def visit(linked, arguments, seconds):
     visits, end = [], time.monotonic() + seconds
     while len(visits) < 3 or time.monotonic() < end:
         exes = linked[len(visits) % len(linked)]
-        order = random.sample(sorted(exes), len(exes))
-        visits.append({label: cpu_ns([exes[label], *arguments]) for label in order})
+        commands = {label: [exes[label], *arguments] for label in random.sample(sorted(exes), len(exes))}
+        started = {label: start(command) for label, command in commands.items()}
+        visits.append({label: cpu_ns(commands[label], *child) for label, child in started.items()})
     return visits
 
 
