@@ -34,7 +34,7 @@ $(SIGNALS_SO): $(SIGNALS_SO).1
 	@ln -sf libcyclescope.so.1 $@
 $(SIGNALS_PC): signals/module.mk
 	@mkdir -p $(@D)
-	@printf '%s\n' 'prefix=$(PREFIX)' 'Name: cyclescope' 'Description: software signals for cyclescope' \
+	@printf '%s\n' 'prefix=$${pcfiledir}/../..' 'Name: cyclescope' 'Description: software signals for cyclescope' \
 	  'Version: $(VERSION)' 'Cflags: -I$${prefix}/include' 'Libs: -L$${prefix}/lib -lcyclescope' > $@
 
 # Examples: signals/examples/x.c -> build/signals/examples/x
@@ -47,7 +47,7 @@ PROGRAMS += $(SIGNALS_A) $(SIGNALS_STATIC) $(SIGNALS_SO) $(SIGNALS_PC) $(SIGNALS
 INSTALL  += signals/cyclescope.h:include/cyclescope.h signals/cyclescope_measure.h:include/cyclescope_measure.h $(SIGNALS_A):lib/libcyclescope.a \
             $(SIGNALS_STATIC):lib/libcyclescope-static.a \
             $(SIGNALS_SO).1:lib/libcyclescope.so.1 $(SIGNALS_SO):lib/libcyclescope.so \
-            $(SIGNALS_PC):lib/pkgconfig/cyclescope.pc
+            $(SIGNALS_PC):lib/pkgconfig/cyclescope.pc signals/python/cyclescope.py:lib/python3/dist-packages/cyclescope.py
 
 # Test programs that link the runtime (and the reader, to judge it).
 SIGNALS_TESTS := signals_life signals_set
@@ -94,7 +94,9 @@ $(SIGNALS_LUA): signals/lua/cyclescope_lua.c signals/cyclescope.h $(SIGNALS_RUNT
 bench.signals-set.libs = $(SIGNALS_A)
 $(BUILD)/bench/signals-set: $(SIGNALS_A)
 
-# What a set compiles to, as the linked program has it.
+# What a set compiles to in a linked program: with a load of the line's address, and without one in executables.
 .PHONY: show-set
-show-set: $(BUILD)/tests/programs/signals_set
-	@objdump -d --no-show-raw-insn $< | awk '/^[0-9a-f]+ <(set_constant|set_value|add_one|set_loop)>:/ { on = 1 } /^$$/ { on = 0 } on'
+show-set: $(SIGNALS_A)
+	@for cc in gcc clang; do command -v $$cc >/dev/null || continue; for how in "" -DCS_EXECUTABLE; do echo "$$cc -O2 $$how"; \
+	  $$cc -O2 $$how -I. -o $(BUILD)/show-set tests/programs/signals_set.c $(SIGNALS_A) && objdump -d --no-show-raw-insn $(BUILD)/show-set | \
+	  awk '/^[0-9a-f]+ <(set_constant|set_value|add_one|set_loop)>:/ { on = 1 } /^$$/ { on = 0 } on'; done; done

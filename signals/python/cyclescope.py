@@ -17,7 +17,8 @@ TAG, COUNTER, ANY_WORD = 1, 2, 0xFFFFFFFF
 
 
 def _load():
-    for path in (os.environ.get("CYCLESCOPE_LIBRARY"), "libcyclescope.so.1"):
+    installed = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../libcyclescope.so.1")
+    for path in (os.environ.get("CYCLESCOPE_LIBRARY"), installed, "libcyclescope.so.1"):
         try:
             library = ctypes.CDLL(path) if path else None
         except OSError:
