@@ -39,7 +39,7 @@ RECORD_S, BURSTS, RECORDINGS = 20, 800, 3
 LEAST_GAIN = 0.05
 TEST = "small" # input
 LAYOUTS = 3
-ENOUGH = 5 # rounds, before a program is called slower
+ENOUGH = 5 # runs, before a build is called slower
 DEADLINE = None if PREPARE else time.monotonic() + float(os.environ.get("CS_PGO_SECONDS", 5 if QUICK else 30))
 MEASURE_S = float(os.environ.get("CS_PGO_MEASURE_SECONDS", 7 if QUICK else 70)) # of all programs' runs together, about
 
@@ -319,6 +319,9 @@ class Rounds:
             json.dump({"builds": self.builds, "rounds": self.rounds}, f)
         os.replace(self.path + ".new", self.path)
 
+    def runs_of(self, name):
+        return sum(name in r for r in self.rounds)
+
     def times(self):
         """[{name: seconds, had the run been alone}]"""
         if self.corrected is None:
@@ -339,7 +342,7 @@ class Rounds:
         dice = random.Random(1)
         drawn = [self.speedups(self.draw(dice)) for _ in range(200)]
         raw = {n: statistics.median(r[n][0] for r in self.rounds if n in r) for n in self.speedups()}
-        return {name: {"speedup": round(value, 3), "noise": round(statistics.pstdev(d.get(name, value) for d in drawn), 3), "as it was": round(raw[base_of(name)] / raw[name], 3)}
+        return {name: {"speedup": round(value, 3), "noise": round(statistics.pstdev(d.get(name, value) for d in drawn), 3), "runs": self.runs_of(name), "as it was": round(raw[base_of(name)] / raw[name], 3)}
                 for name, value in self.speedups().items()}
 
 
@@ -405,7 +408,7 @@ def main():
         return
     start = time.monotonic()
     while rounds and time.monotonic() - start < MEASURE_S:
-        min(rounds.values(), key=lambda r: len(r.rounds)).add()
+        min(rounds.values(), key=lambda r: min(map(r.runs_of, r.commands))).add()
     rounds = {p: r for p, r in rounds.items() if r.rounds}
     table = {p: r.row() for p, r in rounds.items()}
     speedups = {p: {n: v["speedup"] for n, v in r.items()} for p, r in table.items()}
@@ -418,7 +421,7 @@ def main():
             gaining = [p for p, r in speedups.items() if r.get(reference(route), 0) >= 1 + LEAST_GAIN and route in r]
             shares[route] = {"share_percent": round(value, 1), "noise": round(again(rounds, gaining, route), 1), "programs": n}
     best = max((r for r in shares if r in OURS), key=lambda r: (shares[r]["programs"] >= (2 if QUICK else 5), shares[r]["share_percent"]), default=None)
-    slower = {f"{p}, {n}": v for p, r in table.items() for n, v in r.items() if n in OURS and len(rounds[p].rounds) >= ENOUGH and v["speedup"] < slowest(r) - max(0.01, 2 * v["noise"])}
+    slower = {f"{p}, {n}": v for p, r in table.items() for n, v in r.items() if n in OURS and v["runs"] >= ENOUGH and v["speedup"] < slowest(r) - max(0.01, 2 * v["noise"])}
     for program, r in table.items():
         r["rounds"] = {"all": len(rounds[program].rounds), "of this run": len(rounds[program].rounds) - rounds[program].before}
     print(json.dumps({"name": "pgo-gain", "value": shares[best]["share_percent"] if best else None, "unit": "% of instrumented PGO's gain",
