@@ -21,6 +21,10 @@
 
 #define COMPRESS_LEAST 32 /* bytes: below, a zstd frame's own header eats the gain */
 #define COMPRESS_LEVEL 19 /* profiles are small and written once in minutes */
+/* Of a body larger than this the fastest level makes 1 % more bytes in 1/90 of the time and 1/16 of the
+ * memory (223,192 points: 282,000 against 278,500 bytes, 4 ms against 340, 0.6 MB against 9.7). */
+#define COMPRESS_WELL_MOST 65536
+#define COMPRESS_LEVEL_FAST 1
 #define BODY_BYTES_MAX (1ull << 30)
 
 static inline uint64_t checksum_head(const uint8_t *first8, const uint8_t *head, size_t n)

@@ -138,7 +138,7 @@ static int take_rows(struct cs_cursor *cursor, const struct cs_profile_file *fil
     uint64_t *rows = malloc((n_rows ? n_rows : 1) * n_columns * sizeof *rows), n_used = 0;
     bool *used = calloc(file->n_texts ? file->n_texts : 1, sizeof *used);
     int rc = -ENOMEM;
-    if (!rows || !used)
+    if (!rows || !used || cs_table_reserve(table, n_rows) < 0)
         goto out;
     for (unsigned c = 0; c < n_columns; c++) {
         uint64_t before = 0;

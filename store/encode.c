@@ -75,9 +75,10 @@ static bool compress(struct cs_bytes *body)
 {
     if (body->failed || body->used < COMPRESS_LEAST)
         return false;
+    int level = body->used <= COMPRESS_WELL_MOST ? COMPRESS_LEVEL : COMPRESS_LEVEL_FAST;
     size_t room = ZSTD_compressBound(body->used);
     uint8_t *packed = malloc(room);
-    size_t n = packed ? ZSTD_compress(packed, room, body->start, body->used, COMPRESS_LEVEL) : room;
+    size_t n = packed ? ZSTD_compress(packed, room, body->start, body->used, level) : room;
     bool pays = packed && !ZSTD_isError(n) && n < body->used;
     if (pays) {
         memcpy(body->start, packed, n);

@@ -11,6 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define MANY_ROWS 65536
+
 struct cs_table {
     struct cs_schema schema;
     uint64_t *rows; /* n_columns words a row */
@@ -69,9 +71,8 @@ static void merge_values(const struct cs_schema *schema, uint64_t *into, const u
 }
 
 /* Also takes the room that sorting needs, so that reading rows never fails. */
-static int grow(struct cs_table *table)
+static int make_room(struct cs_table *table, size_t room)
 {
-    size_t room = table->room ? table->room * 2 : 16;
     uint64_t *rows = realloc(table->rows, room * table->schema.n_columns * sizeof *rows);
     if (!rows)
         return -ENOMEM;
@@ -80,16 +81,35 @@ static int grow(struct cs_table *table)
     if (!order)
         return -ENOMEM;
     table->order = order;
-    uint32_t *slots = calloc(room * 2, sizeof *slots);
-    if (!slots)
-        return -ENOMEM;
-    free(table->slots);
-    table->slots = slots;
-    table->n_slots = room * 2;
+    size_t n_slots = table->n_slots ? table->n_slots : 32;
+    while (n_slots < 2 * room)
+        n_slots *= 2;
+    if (n_slots > table->n_slots) {
+        uint32_t *slots = calloc(n_slots, sizeof *slots);
+        if (!slots)
+            return -ENOMEM;
+        free(table->slots);
+        table->slots = slots;
+        table->n_slots = n_slots;
+        for (size_t i = 0; i < table->n_rows; i++)
+            slots[slot_of(table, rows + i * table->schema.n_columns)] = (uint32_t)i + 1;
+    }
     table->room = room;
-    for (size_t i = 0; i < table->n_rows; i++)
-        slots[slot_of(table, rows + i * table->schema.n_columns)] = (uint32_t)i + 1;
     return 0;
+}
+
+/* Large ones grow by less: their room is memory. */
+static int grow(struct cs_table *table)
+{
+    size_t room = table->room;
+    return make_room(table, room < 16 ? 16 : room < MANY_ROWS ? 2 * room : room + room / 4);
+}
+
+int cs_table_reserve(struct cs_table *table, size_t n_rows)
+{
+    if (n_rows <= table->room)
+        return 0;
+    return n_rows > UINT32_MAX / 4 ? -ENOMEM : make_room(table, n_rows);
 }
 
 int cs_table_add(struct cs_table *table, const uint64_t *row)
