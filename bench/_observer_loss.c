@@ -9,11 +9,11 @@
  * took). The unobserved program is one with an observer that sleeps all the time, so that nothing else
  * differs. A round is
  *
- *      asleep, at 1200 cycles, asleep, one of the others in turn (as fast as it goes, 300, 12000, `apart`)
+ *      asleep, at 1200 cycles, asleep, `busy`, asleep, one of the others in turn
+ *                                                (as fast as it goes, 300, 12000, `apart`)
  *
- * in which `apart` is an observer that
- * spins at 1200 cycles and reads a line of its own: what is lost to it is not lost to reading, but to a
- * second busy CPU.
+ * `busy` is a thread in the observer's place that adds in a register and touches no memory: what a second
+ * busy CPU alone costs here. `apart` is an observer that spins at 1200 cycles and reads a line of its own.
  *
  * Prints a line a run: program, way, CPU seconds, achieved period, observed time over CPU time.
  */
@@ -30,16 +30,18 @@
 
 static FILE *report;
 
-enum way { ASLEEP, AT_1200, FULL, AT_300, AT_12000, APART, WAYS };
+enum way { ASLEEP, AT_1200, BUSY, FULL, AT_300, AT_12000, APART, WAYS };
 static const struct {
     const char *name;
     uint64_t period;
-} ways[WAYS] = {{"asleep", 0}, {"1200", 1200}, {"0", 0}, {"300", 300}, {"12000", 12000}, {"apart", 0}};
+} ways[WAYS] = {{"asleep", 0}, {"1200", 1200},   {"busy", 0}, {"0", 0},
+                {"300", 300},  {"12000", 12000}, {"apart", 0}};
 
 struct spinner {
     struct cs_loop loop;
     volatile uint64_t own[16];
     unsigned cpu;
+    bool busy;
 } __attribute__((aligned(128)));
 
 static void *spin(void *arg)
@@ -49,6 +51,9 @@ static void *spin(void *arg)
     CPU_ZERO(&set);
     CPU_SET(s->cpu, &set);
     pthread_setaffinity_np(pthread_self(), sizeof set, &set);
+    while (s->busy && !__atomic_load_n(&s->loop.stop, __ATOMIC_RELAXED)) /* the same look at a quiet line */
+        for (uint64_t k = 0; k < 1000; k++)
+            __asm__ volatile("" : "+r"(k));
     while (!__atomic_load_n(&s->loop.stop, __ATOMIC_RELAXED)) {
         uint64_t now = cs_clock_ordered();
         (void)s->own[0];
@@ -77,11 +82,14 @@ static int once(const char *command, enum way way, struct outcome *out)
     wish.signals[0] = "code";
     wish.n_signals = 1;
     wish.follow = CS_FOLLOW_NEVER;
-    wish.period_cycles = way == ASLEEP || way == APART ? (uint64_t)(cs_clock_hz() * 0.5) : ways[way].period;
+    const bool beside =
+        way == BUSY || way == APART; /* a thread of our own has the CPU, the observer sleeps */
+    wish.period_cycles = way == ASLEEP || beside ? (uint64_t)(cs_clock_hz() * 0.5) : ways[way].period;
     int rc = cs_observe_start(&wish, &o, &err);
-    bool apart = rc == 0 && way == APART;
-    if (apart) {
+    bool spins = rc == 0 && beside;
+    if (spins) {
         memset(&spinner, 0, sizeof spinner);
+        spinner.busy = way == BUSY;
         spinner.cpu = cs_observe_result(o)->placement.observer;
         spinner.loop.period_cycles = 1200;
         spinner.loop.random = 1;
@@ -89,7 +97,7 @@ static int once(const char *command, enum way way, struct outcome *out)
     }
     if (rc == 0)
         rc = cs_observe_run(o, &err);
-    if (apart) {
+    if (spins) {
         __atomic_store_n(&spinner.loop.stop, 1, __ATOMIC_RELAXED);
         pthread_join(thread, NULL);
     }
@@ -117,7 +125,7 @@ static int compare(unsigned program, const char *command, double seconds)
     if (once(command, ASLEEP, &after) < 0) /* warms caches */
         return -1;
     for (unsigned i = 0; i < 6 || (double)cs_clock() < end; i++) {
-        enum way way = i % 2 == 0 ? AT_1200 : FULL + i / 2 % (WAYS - FULL);
+        enum way way = i % 3 == 0 ? AT_1200 : i % 3 == 1 ? BUSY : FULL + i / 3 % (WAYS - FULL);
         if (once(command, way, &seen) < 0 || once(command, ASLEEP, &after) < 0)
             return -1;
         fprintf(report, "%u %s %.6f %.0f %.3f\n%u asleep %.6f 0 0\n", program, ways[way].name,
