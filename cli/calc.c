@@ -99,7 +99,7 @@ static int open_subject(const struct parsed *args, struct subject *s, struct cs_
     if (cs_code_isa(s->code) == CS_ISA_NONE)
         return cs_fail(err, 95, "%s is no x86-64 or AArch64 code: only that can be explained so far",
                        image->path);
-    rc = cs_transfers_load(s->profile.store, CS_TRANSFERS_CHAIN, &s->transfers, err);
+    rc = profile_transfers(&s->profile, &s->transfers, err);
     if (rc)
         return rc;
     rc = cs_testimony_open(s->profile.store, s->transfers, image->id, option(args, "event"), &s->evidence,

@@ -271,7 +271,7 @@ static int run(const struct parsed *args)
     if (file)
         rc = open_in_file(&v, file, operand(args, 0), &err);
     else if ((rc = profile_open(&profile, store_location(args), &filter, &err)) == 0 &&
-             (rc = cs_transfers_load(profile.store, CS_TRANSFERS_CHAIN, &transfers, &err)) == 0)
+             (rc = profile_transfers(&profile, &transfers, &err)) == 0)
         rc = procedure_evidence_open(&v.ev, &profile, operand(args, 0), transfers, &v.procedure, &err);
     if (rc < 0 || cs_cfg_build(v.ev.code, v.procedure, v.ev.edges, &v.cfg, &err) < 0 ||
         cs_frequency_estimate(v.cfg, &v.ev.e, CS_METHOD_BURSTS, &v.f, &err) < 0)

@@ -145,7 +145,7 @@ static int run(const struct parsed *args)
     int rc = profile_open(&profile, store_location(args), &filter, &err);
     if (rc < 0)
         return failed(&err);
-    if (cs_transfers_load(profile.store, CS_TRANSFERS_CHAIN, &transfers, &err) < 0 ||
+    if (profile_transfers(&profile, &transfers, &err) < 0 ||
         procedure_evidence_open(&ev, &profile, operand(args, 0), transfers, &procedure, &err) < 0 ||
         cs_cfg_build(ev.code, procedure, ev.edges, &cfg, &err) < 0 ||
         cs_frequency_estimate(cfg, &ev.e, CS_METHOD_BURSTS, &f, &err) < 0)

@@ -77,7 +77,7 @@ int executions_open(struct executions *e, struct profile *profile, const struct 
         e->line[i] = (struct execution){.times = (double)NAN};
     for (size_t i = 0; i <= a->n_insns; i++)
         e->insn[i] = (struct execution){.times = (double)NAN};
-    int rc = cs_transfers_load(profile->store, CS_TRANSFERS_CHAIN, &transfers, err);
+    int rc = profile_transfers(profile, &transfers, err);
     if (rc == 0 && transfers->n && cs_transfers_image(transfers, a->image->image.id) != UINT32_MAX) {
         e->transfers = transfers->total_count;
         rc = image_evidence_open(&ev, profile, a->image, transfers, err);

@@ -193,7 +193,7 @@ int page_procedures(json_t *page, const struct parsed *args, struct profile *p, 
     struct cs_error ignored = {0};
     struct cs_transfers *transfers = NULL;
     (void)err;
-    (void)cs_transfers_load(p->store, CS_TRANSFERS_CHAIN, &transfers, &ignored);
+    (void)profile_transfers(p, &transfers, &ignored);
     json_t *events = json_array(), *totals = json_array(), *images = json_array(), *table = json_array();
     json_t *details = json_array();
     unsigned main_event = 0;

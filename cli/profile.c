@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Walks a store and keeps what its heads say, grouped by image and event. */
 #include "cli/profile.h"
+#include "analysis/transfers.h"
+#include "cli/output.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -279,4 +281,18 @@ int profile_points(const struct profile_image *image, int event,
         cs_table_close(table);
     }
     return 0;
+}
+
+static void solved(unsigned done, unsigned total, void *bar)
+{
+    progress_of(bar, done, total);
+}
+
+int profile_transfers(const struct profile *profile, struct cs_transfers **out, struct cs_error *err)
+{
+    struct progress bar;
+    progress_init(&bar, "solving for executions", "equations", 0);
+    int rc = cs_transfers_load_telling(profile->store, CS_TRANSFERS_CHAIN, solved, &bar, out, err);
+    progress_fini(&bar);
+    return rc;
 }

@@ -72,6 +72,10 @@ int profile_points(const struct profile_image *image, int event,
                    void (*visit)(unsigned event, const char *label, uint64_t offset, uint64_t samples,
                                  void *arg),
                    void *arg, struct cs_error *err);
+struct cs_transfers;
+/* All control transfers of the store, solved: on a terminal with a bar, because the first time takes seconds.
+ */
+int profile_transfers(const struct profile *profile, struct cs_transfers **out, struct cs_error *err);
 /* Index of an event, -1 when there is none. */
 int profile_event_index(const struct profile *profile, const char *name);
 /* Events that other reports need and a table of samples doesn't: where bursts began. */

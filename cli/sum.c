@@ -135,7 +135,7 @@ static int take_all(const struct parsed *args, struct profile *p, struct profile
     struct cs_transfers *transfers = NULL;
     struct progress bar;
     uint64_t done = 0;
-    int rc = cs_transfers_load(p->store, CS_TRANSFERS_CHAIN, &transfers, err);
+    int rc = profile_transfers(p, &transfers, err);
     if (rc)
         return rc;
     o.transfers = transfers;
