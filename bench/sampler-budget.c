@@ -85,6 +85,7 @@ static void work(const struct cs_sampler *s, unsigned cpu)
     struct tally t = {0};
     uint64_t stolen_ns = shared->bursts ? HELD_NS : STOLEN_NS, samples = delivered(s);
     long switched = switches();
+    bool counted_before = false;
     for (uint64_t last = cs_now_ns(), begin = last;;) {
         if (shared->phase != phase) {
             if (phase)
@@ -96,7 +97,9 @@ static void work(const struct cs_sampler *s, unsigned cpu)
         for (unsigned i = 0; i < 8; i++)
             ((volatile unsigned char *)set)[64 * (at = (at + 79) % SET_LINES)]++;
         uint64_t now = cs_now_ns(), gap = now - last, samples_now = delivered(s);
-        bool sampled = samples_now != samples;
+        /* An interrupt between the two readings shows in the count now and as a gap the next time round. */
+        bool counted = samples_now != samples, sampled = counted || counted_before;
+        counted_before = counted;
         last = now;
         samples = samples_now;
         if (gap < stolen_ns) {
