@@ -33,7 +33,11 @@ print(t["value"], t["text"])')
 done
 # A log names what it saw, for when the program is gone.
 if [ "$(nproc)" -ge 2 ] && [ -x "$work/t" ]; then
-    "$CYCLESCOPE" observe -s code --period 5000 --seconds 0.5 --log "$work/log" -- "$work/t" >/dev/null 2>"$work/err" || fail "observe: $(cat "$work/err")"
+    for seconds in 0.5 2 8; do # on a busy machine the target may not run at all in half a second
+        "$CYCLESCOPE" observe -s code --period 5000 --seconds $seconds --log "$work/log" -- "$work/t" >"$work/out" 2>"$work/err" ||
+            fail "observe: $(cat "$work/err")"
+        grep -q 'spin' "$work/out" && break
+    done
     rm -f "$work/t"
     "$CYCLESCOPE" tags --log "$work/log" --json >"$work/json"
     grep -q '"name": "spin (t.c:2)"' "$work/json" || fail "the log has no names: $(head -c 300 "$work/json")"
@@ -105,7 +109,11 @@ CYCLESCOPE_LIBRARY=$(realpath "$BUILD")/libcyclescope.so PYTHONPATH=signals/pyth
 pid=$!
 started+=($pid)
 for _ in $(seq 200); do grep -q ready "$work/ready" && break; sleep 0.02; done
-sleep 0.3
+for _ in $(seq 500); do # until both threads run
+    "$CYCLESCOPE" signals -p $pid >"$work/out" 2>&1
+    grep -qE 'python +foreground ' "$work/out" && grep -qE 'python +Solver.step ' "$work/out" && break
+    sleep 0.02
+done
 hits=0
 for _ in $(seq 20); do
     "$CYCLESCOPE" signals -p $pid >"$work/out" 2>&1
