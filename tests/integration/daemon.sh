@@ -180,7 +180,8 @@ C
 gcc -D_GNU_SOURCE -shared -fPIC -O1 "-DSWITCH=\"$place/no-counters\"" -o "$place/counters.so" "$place/counters.c" -ldl
 s=$place/owed
 printf 'store = %s\nfrequency = 500\nmerge-interval = 200ms\nlog = %s\n' "$s" "$place/owed.log" >"$place/owed.conf"
-LD_PRELOAD=$place/counters.so d start -f "$place/owed.conf" >/dev/null
+first=${CS_SANITIZED:+$(gcc -print-file-name=libasan.so) } # it wants to come before any other
+LD_PRELOAD=$first$place/counters.so d start -f "$place/owed.conf" >/dev/null
 until_true 'merges > 0'
 touch "$place/no-counters"
 failures=$(status merge_failures)
@@ -208,7 +209,6 @@ int clock_gettime(clockid_t c, struct timespec *s) { int rc = (int)syscall(SYS_c
 C
 gcc -shared -fPIC -O1 "-DSWITCH=\"$place/back\"" -o "$place/clock.so" "$place/clock.c"
 s=$place/clock
-first=${CS_SANITIZED:+$(gcc -print-file-name=libasan.so) } # it wants to come before any other
 LD_PRELOAD=$first$place/clock.so d start -o "$s" -F 500 --merge-interval 200ms --intervals 1s --keep-age 1h >/dev/null
 until_true 'merges > 1'
 touch "$place/back"
