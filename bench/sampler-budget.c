@@ -339,7 +339,8 @@ static int measure(double budget, bool idle, double seconds, bool quick, bool wi
     if (with_bursts)
         phase_s = 0.5;
     useconds_t phase_us = (useconds_t)(phase_s * 1e6);
-    unsigned pairs = (unsigned)fmin(seconds / (2 * phase_s + 0.03), PHASES_MAX / 2 - 2);
+    const unsigned most = PHASES_MAX / 2 - 2;
+    unsigned pairs = (unsigned)fmin(seconds / (2 * phase_s + 0.03), most);
     turn(s, false, &since);
     turn_bursts(&bursts, false);
     for (unsigned i = 0; i <= pairs; i++) {
