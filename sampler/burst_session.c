@@ -168,7 +168,9 @@ static void adapt(struct cs_burst *burst, double cost_us)
         return;
     double allowed = sampler ? cs_sampler_burst_allowance(sampler) : 0;
     double budget = burst->config.budget > 0 ? burst->config.budget : allowed > 0 ? allowed : burst->budget;
-    double moment = sampler ? cs_sampler_sample_cost(sampler) : 0; /* a timer's interrupt, as a sample */
+    bool all = burst->config.target == CS_TARGET_ALL;
+    double moment =
+        sampler && all ? cs_sampler_sample_cost(sampler) : 0; /* a timer's interrupt, as a sample */
     burst->chance = (budget * burst->period_s - moment) / (s->cost_us * 1e-6);
     burst->chance = burst->chance > 1 ? 1 : burst->chance < CHANCE_LEAST ? CHANCE_LEAST : burst->chance;
 }
