@@ -60,11 +60,14 @@ int main(void)
 C
 gcc -O1 -g -fno-builtin-strcmp -o "$tmp/words" "$tmp/words.c"
 here=$(grep -n HERE "$tmp/words.c" | cut -d: -f1)
-"$CYCLESCOPE" record --burst-rate 30 -o "$tmp/words.store" -- "$tmp/words" >/dev/null 2>&1
 "$CYCLESCOPE" record --no-bursts -o "$tmp/plain.store" -- "$tmp/words" >/dev/null 2>&1
 look='import json,sys
 d=json.load(sys.stdin); l=d["look"]; assert d["rows"][0]["image_name"] != "words", d["rows"][0]
 assert l["how"] == sys.argv[1] and l["function"] == "find" and abs(l["line"] - int(sys.argv[2])) <= 1 and l["part"] <= l["whole"], l'
+for _ in 1 2 3 4 5; do # until bursts saw returns
+    "$CYCLESCOPE" record --burst-rate 30 -o "$tmp/words.store" -- "$tmp/words" >/dev/null 2>&1
+    ! "$CYCLESCOPE" prof --store "$tmp/words.store" --json | python3 -c "$look" caller "$here" 2>/dev/null || break
+done
 "$CYCLESCOPE" prof --store "$tmp/words.store" --json | python3 -c "$look" caller "$here" || fail "look: the caller of a library's procedure"
 "$CYCLESCOPE" prof --store "$tmp/plain.store" --json | python3 -c "$look" later "$here" || fail "look: without bursts"
 "$CYCLESCOPE" prof --store "$tmp/words.store" | grep -q "next: cyclescope list words.c" || fail "look: what to type next"
