@@ -124,6 +124,7 @@ for try in 1 2 3 4 5; do
     "$CYCLESCOPE" record -F 1000 -o "$work/store" -- "$work/program" "$work/libloaded.so" 1 >/dev/null 2>"$work/err" || { sampled=; break; }
     "$CYCLESCOPE" prof --store "$work/store" --json --top 0 >"$work/prof.json"
     ! python3 "$work/both.py" "$work/prof.json" 2>/dev/null || break
+    # shellcheck disable=SC2086
     "$CYCLESCOPE" observe -s code -o "$work/store" --json -- $first "$work/program" "$work/libloaded.so" 1 >/dev/null
 done
 if [ "$sampled" ]; then
