@@ -24,19 +24,6 @@ static int add(struct cs_points *points, double weight, double estimate, double 
     return 0;
 }
 
-static double sample_at(const struct cs_evidence *e, uint64_t offset)
-{
-    size_t low = 0, high = e->n_samples;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (e->sample_offset[middle] < offset)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low < e->n_samples && e->sample_offset[low] == offset ? e->sample_count[low] : 0;
-}
-
 double cs_accuracy_true_edge(const struct cs_cfg *cfg, uint32_t edge, const struct cs_truth *truth)
 {
     const struct cs_cfg_edge *it = &cfg->edges[edge];
@@ -67,7 +54,7 @@ int cs_accuracy_collect(const struct cs_cfg *cfg, const struct cs_frequency *f, 
     for (uint32_t i = 0; i < cfg->n_blocks; i++) {
         const struct cs_block *b = &cfg->blocks[i];
         for (uint32_t k = b->first_insn; k < b->first_insn + b->n_insns; k++) {
-            double s = sample_at(e, cfg->insns[k].offset);
+            double s = cs_evidence_samples(e, cfg->insns[k].offset, cfg->insns[k].offset + 1);
             if (s > 0 && add(insns, s, f->insn[k], cs_truth_count(truth, cfg->insns[k].offset),
                              f->block_confidence[i], f->seen[i] > 0) < 0)
                 return -ENOMEM;

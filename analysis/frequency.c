@@ -231,22 +231,26 @@ static int estimate_from_transfers(const struct cs_cfg *cfg, const struct cs_evi
     return rc;
 }
 
+double cs_evidence_samples(const struct cs_evidence *e, uint64_t start, uint64_t end)
+{
+    size_t low = 0, high = e->n_samples;
+    double sum = 0;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (e->sample_offset[middle] < start)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    for (; low < e->n_samples && e->sample_offset[low] < end; low++)
+        sum += e->sample_count[low];
+    return sum;
+}
+
 static void count_samples(const struct cs_cfg *cfg, const struct cs_evidence *e, struct cs_frequency *f)
 {
-    size_t low = 0;
-    for (uint32_t i = 0; i < cfg->n_blocks; i++) {
-        size_t high = e->n_samples;
-        low = 0;
-        while (low < high) {
-            size_t middle = low + (high - low) / 2;
-            if (e->sample_offset[middle] < cfg->blocks[i].start)
-                low = middle + 1;
-            else
-                high = middle;
-        }
-        for (; low < e->n_samples && e->sample_offset[low] < cfg->blocks[i].end; low++)
-            f->samples[i] += e->sample_count[low];
-    }
+    for (uint32_t i = 0; i < cfg->n_blocks; i++)
+        f->samples[i] = cs_evidence_samples(e, cfg->blocks[i].start, cfg->blocks[i].end);
 }
 
 /* Sampled, but never passed by a burst: few executions, or none of the bursts came by. */

@@ -50,6 +50,9 @@ struct cs_frequency {
     bool from_samples; /* all is prior */
 };
 
+/* Samples of offsets in [start, end). */
+double cs_evidence_samples(const struct cs_evidence *evidence, uint64_t start, uint64_t end);
+
 int cs_frequency_estimate(const struct cs_cfg *cfg, const struct cs_evidence *evidence, enum cs_method method,
                           struct cs_frequency *f, struct cs_error *err);
 void cs_frequency_fini(struct cs_frequency *f);

@@ -14,19 +14,6 @@
 #define FEW_SAMPLES 20
 #define STALL_MOST 1000 /* cycles an execution: more than memory takes */
 
-static double samples_at(const struct cs_evidence *e, uint64_t offset)
-{
-    size_t low = 0, high = e->n_samples;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (e->sample_offset[middle] < offset)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low < e->n_samples && e->sample_offset[low] == offset ? e->sample_count[low] : 0;
-}
-
 static int ascending(const void *a, const void *b)
 {
     double x = *(const double *)a, y = *(const double *)b;
@@ -41,7 +28,7 @@ static double point_ratio(const struct cs_cfg *cfg, const struct cs_evidence *e,
     if (e->waits_for && e->waits_for[i] >= (int32_t)first && e->waits_for[i] < (int32_t)i)
         from = (uint32_t)e->waits_for[i] + 1;
     for (uint32_t k = from; k <= i; k++) {
-        samples += samples_at(e, cfg->insns[k].offset);
+        samples += cs_evidence_samples(e, cfg->insns[k].offset, cfg->insns[k].offset + 1);
         cycles += e->m ? e->m[k] : 1;
     }
     return samples / cycles;
@@ -117,7 +104,8 @@ static int estimate_dcpi(const struct cs_cfg *cfg, const struct cs_evidence *e, 
         for (uint32_t k = first[c + 1]; k < end; k++) {
             const struct cs_block *b = &cfg->blocks[member[k]];
             for (uint32_t i = b->first_insn; i < b->first_insn + b->n_insns; i++) {
-                double s = samples_at(e, cfg->insns[i].offset), m = e->m ? e->m[i] : 1;
+                double s = cs_evidence_samples(e, cfg->insns[i].offset, cfg->insns[i].offset + 1),
+                       m = e->m ? e->m[i] : 1;
                 samples += s;
                 cycles += m;
                 largest = s > largest ? s : largest;
@@ -171,7 +159,7 @@ int frequency_from_samples(const struct cs_cfg *cfg, const struct cs_evidence *e
                                                 : f->samples[i] / cfg->blocks[i].n_insns;
     if (method == CS_METHOD_NAIVE)
         for (uint32_t i = 0; i < cfg->n_insns; i++)
-            f->insn[i] = samples_at(e, cfg->insns[i].offset);
+            f->insn[i] = cs_evidence_samples(e, cfg->insns[i].offset, cfg->insns[i].offset + 1);
     share_out(cfg, f);
     return 0;
 }

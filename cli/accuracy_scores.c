@@ -208,22 +208,9 @@ int accuracy_subject_open(struct accuracy_subject *subject, struct image_evidenc
     return rc;
 }
 
-/* Samples of [start, end). */
-static double samples_within(uint64_t start, uint64_t end, void *arg)
+static double samples_within(uint64_t start, uint64_t end, void *evidence)
 {
-    const struct cs_evidence *e = arg;
-    size_t low = 0, high = e->n_samples;
-    double sum = 0;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (e->sample_offset[middle] < start)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    for (; low < e->n_samples && e->sample_offset[low] < end; low++)
-        sum += e->sample_count[low];
-    return sum;
+    return cs_evidence_samples(evidence, start, end);
 }
 
 int accuracy_subject_schedule(struct accuracy_subject *subject, struct image_evidence *ev,
