@@ -19,12 +19,6 @@ struct cs_os {
     struct cs_os_line *line;
 };
 
-static int quiet(enum libbpf_print_level level, const char *format, va_list args)
-{
-    (void)level, (void)format, (void)args;
-    return 0;
-}
-
 /* Runs on the CPU for a moment, so that its line is of now; 0 when the line then spoke of us. */
 static int visit_cpu(unsigned cpu, const volatile struct cs_os_line *line)
 {
@@ -52,7 +46,7 @@ int cs_os_open(unsigned cpu, bool syscalls, struct cs_os **out, struct cs_error 
     struct cs_os *os = calloc(1, sizeof *os);
     if (!os)
         return cs_fail(err, ENOMEM, "no memory for the os source");
-    libbpf_print_fn_t before = libbpf_set_print(quiet);
+    libbpf_print_fn_t before = libbpf_set_print(NULL);
     errno = 0;
     os->bpf = os_bpf__open();
     int rc = os->bpf ? 0 : -errno;

@@ -268,7 +268,7 @@ int cs_kernel_find(struct cs_kernel *k, uint64_t addr, struct cs_mapped_image **
     return 0;
 }
 
-/* Asks the kernel for each. Not where the test wrote the files. */
+/* Asks the kernel for each. False where it may not be asked, or `proc` speaks of another kernel than this. */
 static bool ask_kernel(struct cs_kernel *k)
 {
     struct cs_kernel_symbols *symbols = strcmp(k->proc, "/proc") == 0 ? cs_kernel_symbols_open() : NULL;

@@ -50,20 +50,12 @@ bool cs_kernel_symbol_at(struct cs_kernel_symbols *symbols, uint64_t addr, uint6
     return cs_kernel_symbol_parse(shared->text, addr, start, end, name, name_bytes);
 }
 
-static int quiet(enum libbpf_print_level level, const char *format, va_list args)
-{
-    (void)level;
-    (void)format;
-    (void)args;
-    return 0;
-}
-
 struct cs_kernel_symbols *cs_kernel_symbols_open(void)
 {
     struct cs_kernel_symbols *symbols = calloc(1, sizeof *symbols);
     if (!symbols)
         return NULL;
-    libbpf_set_print(quiet);
+    libbpf_set_print(NULL);
     symbols->bpf = kernel_symbol_bpf__open_and_load();
     if (symbols->bpf)
         return symbols;
