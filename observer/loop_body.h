@@ -94,11 +94,7 @@ CS_INLINE void cs_take(struct cs_loop *l, struct cs_near *near, unsigned n_tags,
         cs_interval_counter(sink, n_tags, n, n_softs - 1, &i);
         cs_interval_end(sink, n_tags, n, from, till, &i);
     } else if (add) {
-        cs_interval_begin(sink, &near->rule, n_tags, n_softs, n_pmcs, follow, from, till, &i);
-#pragma GCC unroll 4
-        for (unsigned c = 0; c < n; c++)
-            cs_interval_counter(sink, n_tags, n, c, &i);
-        cs_interval_end(sink, n_tags, n, from, till, &i);
+        cs_sink_add_by(sink, &near->rule, n_tags, n_softs, n_pmcs, follow, from, till);
     }
 }
 

@@ -236,17 +236,24 @@ CS_INLINE enum cs_dte_verdict cs_interval_end(struct cs_sink *s, unsigned n_tags
     return verdict;
 }
 
-/* The interval between two consecutive samples; returns its verdict. */
-CS_INLINE enum cs_dte_verdict cs_sink_add(struct cs_sink *s, unsigned n_tags, unsigned n_softs,
-                                          unsigned n_pmcs, bool follow, const struct cs_sample *from,
-                                          const struct cs_sample *to)
+/* The interval between two consecutive samples; returns its verdict. `by`: as in cs_interval_begin. */
+CS_INLINE enum cs_dte_verdict cs_sink_add_by(struct cs_sink *s, const struct cs_dte_rule *by, unsigned n_tags,
+                                             unsigned n_softs, unsigned n_pmcs, bool follow,
+                                             const struct cs_sample *from, const struct cs_sample *to)
 {
     struct cs_interval i;
-    cs_interval_begin(s, &s->rule, n_tags, n_softs, n_pmcs, follow, from, to, &i);
+    cs_interval_begin(s, by, n_tags, n_softs, n_pmcs, follow, from, to, &i);
 #pragma GCC unroll 4
     for (unsigned c = 0; c < n_softs + n_pmcs; c++)
         cs_interval_counter(s, n_tags, n_softs + n_pmcs, c, &i);
     return cs_interval_end(s, n_tags, n_softs + n_pmcs, from, to, &i);
+}
+
+CS_INLINE enum cs_dte_verdict cs_sink_add(struct cs_sink *s, unsigned n_tags, unsigned n_softs,
+                                          unsigned n_pmcs, bool follow, const struct cs_sample *from,
+                                          const struct cs_sample *to)
+{
+    return cs_sink_add_by(s, &s->rule, n_tags, n_softs, n_pmcs, follow, from, to);
 }
 
 #endif
