@@ -92,6 +92,46 @@ else
         { [ -z "$bolt" ] || grep -q 'functions in the binary .* have non-empty execution profile' "$work/bolt.said"; } ||
         { echo "llvm-bolt refuses"; tail -n 3 "$work/bolt.said"; bad=1; }
     ! grep -s 'profile for .* ignored' "$work/bolt.said" || bad=1
+    # Two static functions of one name: llvm-bolt gives each its own profile, which fits its code.
+    cat >"$work/one.c" <<'C'
+static volatile unsigned sink;
+__attribute__((noinline)) static unsigned turn(unsigned x)
+{
+    unsigned r = 0;
+    for (unsigned i = 0; i < 100; i++)
+        r = r * 33 + (sink ^ x);
+    return r;
+}
+unsigned other(unsigned x);
+int main(void)
+{
+    for (unsigned i = 0; i < 60000000; i++)
+        sink += turn(i) + other(i);
+    return 0;
+}
+C
+    cat >"$work/two.c" <<'C'
+static volatile unsigned there;
+__attribute__((noinline)) static unsigned turn(unsigned x)
+{
+    unsigned r = 7;
+    for (unsigned i = 0; i < 60; i++) {
+        r ^= x + there;
+        if (r & 4) r += there * 3;
+        if (r & 8) r -= there * 5;
+    }
+    return r;
+}
+unsigned other(unsigned x) { return turn(x) + 1; }
+C
+    if [ -n "$bolt" ]; then
+        gcc -O2 -Wl,--emit-relocs "$work/one.c" "$work/two.c" -o "$work/twins"
+        "$CYCLESCOPE" record --burst-rate 50 --seconds 3 -o "$work/twins.store" -- "$work/twins" >/dev/null 2>&1
+        "$CYCLESCOPE" export --store "$work/twins.store" --image twins --format bolt --to "$work/twins.fdata" 2>/dev/null
+        "$bolt" "$work/twins" -o "$work/twins.bolted" -data="$work/twins.fdata" -infer-fall-throughs -print-cfg '-print-only=turn.*' 2>&1 |
+            awk '/Binary Function "turn\//{n++} /Profile Acc/{fits += $4 + 0 > 95} END {exit !(n == 2 && fits == 2)}' ||
+            { echo "BOLT takes one static function for another: $(sort "$work/twins.fdata" | head -n 20)"; bad=1; }
+    fi
     ! command -v dump_gcov >/dev/null || dump_gcov -gcov_version=2 "$work/hot.gcov11" 2>/dev/null | grep -q '^work' || { echo "dump_gcov refuses"; bad=1; }
 fi
 exit $bad
