@@ -2,8 +2,8 @@
 /* analysis/export.h: who watches an export is told each stage, and never more than there is. */
 #include "analysis/export.h"
 #include "store/burst_schemas.h"
+#include "tests/unit/tree.h"
 
-#include <ftw.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -20,16 +20,10 @@
 static char place[64];
 static struct cs_error err;
 
-static int remove_one(const char *file, const struct stat *st, int flag, struct FTW *ftw)
-{
-    (void)st, (void)flag, (void)ftw;
-    return remove(file);
-}
-
 static int remove_place(void **unused)
 {
     (void)unused;
-    return nftw(place, remove_one, 16, FTW_DEPTH | FTW_PHYS);
+    return remove_tree(place);
 }
 
 static const struct cs_image program = {.id = "0123456789abcdef",

@@ -3,8 +3,8 @@
  * longer. */
 #include "sampler/intervals.h"
 #include "store/coarsen.h"
+#include "tests/unit/tree.h"
 
-#include <ftw.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -22,12 +22,6 @@ static char place[64];
 static struct cs_error err;
 static struct cs_store *store;
 
-static int remove_one(const char *file, const struct stat *st, int flag, struct FTW *ftw)
-{
-    (void)st, (void)flag, (void)ftw;
-    return remove(file);
-}
-
 static int open_store(void **unused)
 {
     (void)unused;
@@ -42,7 +36,7 @@ static int close_store(void **unused)
 {
     (void)unused;
     cs_store_close(store);
-    return nftw(place, remove_one, 16, FTW_DEPTH | FTW_PHYS);
+    return remove_tree(place);
 }
 
 static const struct cs_image program = {.id = "ab", .kind = CS_IMAGE_ELF, .path = "/bin/x", .build_id = "ab"};

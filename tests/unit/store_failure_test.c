@@ -5,11 +5,11 @@
  * nothing is renamed into place before it was synced (what a power cut leaves). Calls are wrapped by the
  * linker. */
 #include "store/store.h"
+#include "tests/unit/tree.h"
 
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <ftw.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -132,12 +132,6 @@ int __wrap_rename(const char *from, const char *to)
 static char place[64], path[128], other[128];
 static struct cs_error err;
 
-static int remove_one(const char *file, const struct stat *st, int flag, struct FTW *ftw)
-{
-    (void)st, (void)flag, (void)ftw;
-    return remove(file);
-}
-
 static const struct cs_image image = {
     .id = "ab12", .kind = CS_IMAGE_ELF, .path = "/bin/x", .build_id = "ab12"};
 static const struct cs_profile_head head = {.event = "cpu-clock", .unit = "ns", .period_sum = 10};
@@ -185,7 +179,7 @@ static void prepare(void)
 static void discard(void)
 {
     fail_at = 0;
-    nftw(place, remove_one, 16, FTW_DEPTH | FTW_PHYS);
+    remove_tree(place);
 }
 
 static int add_up(const struct cs_profile_ref *ref, void *arg)

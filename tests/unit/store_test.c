@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* store/store.h in a temporary directory. */
 #include "store/store.h"
+#include "tests/unit/tree.h"
 
 #include <errno.h>
-#include <ftw.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -19,12 +19,6 @@
 static char place[64], path[128];
 static struct cs_error err;
 
-static int remove_one(const char *file, const struct stat *st, int flag, struct FTW *ftw)
-{
-    (void)st, (void)flag, (void)ftw;
-    return remove(file);
-}
-
 static int make_place(void **unused)
 {
     (void)unused;
@@ -38,7 +32,7 @@ static int make_place(void **unused)
 static int remove_place(void **unused)
 {
     (void)unused;
-    return nftw(place, remove_one, 16, FTW_DEPTH | FTW_PHYS);
+    return remove_tree(place);
 }
 
 static struct cs_store *opened(enum cs_store_mode mode)
@@ -268,7 +262,7 @@ static void an_epoch_that_was_removed_is_said_so_and_a_new_one_helps(void **unus
     struct cs_store *store = opened(CS_STORE_WRITE);
     struct cs_table *table = points(64, 1);
     assert_int_equal(cs_store_epoch(store, NULL, &err), 0);
-    assert_int_equal(nftw(path, remove_one, 16, FTW_DEPTH | FTW_PHYS), 0);
+    assert_int_equal(remove_tree(path), 0);
     assert_int_equal(cs_store_merge(store, &program, &clock_head, table, &err), -ENOENT);
     assert_non_null(strstr(err.text, "start a new one"));
     assert_int_equal(cs_store_epoch(store, NULL, &err), 0);

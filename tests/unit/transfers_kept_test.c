@@ -3,9 +3,9 @@
  * where the store holds what it was solved from. */
 #include "analysis/transfers.h"
 #include "store/burst_schemas.h"
+#include "tests/unit/tree.h"
 
 #include <fcntl.h>
-#include <ftw.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -21,16 +21,10 @@
 static char place[64], kept[128];
 static struct cs_error err;
 
-static int remove_one(const char *file, const struct stat *st, int flag, struct FTW *ftw)
-{
-    (void)st, (void)flag, (void)ftw;
-    return remove(file);
-}
-
 static int remove_place(void **unused)
 {
     (void)unused;
-    return nftw(place, remove_one, 16, FTW_DEPTH | FTW_PHYS);
+    return remove_tree(place);
 }
 
 static const struct cs_image program = {.id = "0123456789abcdef",
