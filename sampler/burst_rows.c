@@ -9,16 +9,16 @@
 #include <string.h>
 #include <time.h>
 
-enum { EDGES, EDGES_512, EDGES_4096, STARTS, MEMORY, BRANCHES, LINES, WINDOWS, FOOTPRINTS, N_TABLES };
-static const char *const events[N_TABLES] = {"burst-edges",  "burst-edges-512", "burst-edges-4096",
-                                             "burst-starts", "burst-memory",    "burst-branches",
-                                             "burst-lines",  "burst-windows",   "burst-footprints"};
+enum { EDGES, EDGES_512, EDGES_4096, STARTS, MEMORY, BRANCHES, LINES, WINDOWS, FOOTPRINTS, PACES, N_TABLES };
+static const char *const events[N_TABLES] = {
+    "burst-edges",    "burst-edges-512", "burst-edges-4096", "burst-starts",     "burst-memory",
+    "burst-branches", "burst-lines",     "burst-windows",    "burst-footprints", "burst-paces"};
 static const struct cs_schema *schema_of(int table)
 {
     const struct cs_schema *const schemas[N_TABLES] = {
-        &cs_schema_edges,      &cs_schema_edges,   &cs_schema_edges,
-        &cs_schema_points,     &cs_schema_memory,  &cs_schema_branches,
-        &cs_schema_code_lines, &cs_schema_windows, &cs_schema_footprints};
+        &cs_schema_edges,      &cs_schema_edges,    &cs_schema_edges,      &cs_schema_points,
+        &cs_schema_memory,     &cs_schema_branches, &cs_schema_code_lines, &cs_schema_windows,
+        &cs_schema_footprints, &cs_schema_paces};
     return schemas[table];
 }
 
@@ -149,12 +149,10 @@ static uint64_t now_ns(void)
     return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
 }
 
-static int add_edges(struct cs_burst_rows *rows, const struct cs_burst_shared *answer)
+/* `burst`: its number in what is kept apart, 0 when nothing is any more. */
+static int add_edges(struct cs_burst_rows *rows, const struct cs_burst_shared *answer, uint64_t burst)
 {
     int rc = 0;
-    bool apart = rows->windows < CS_WINDOWS_MAX;
-    uint64_t burst = now_ns();
-    rows->windows += apart;
     for (uint32_t i = 0; !rc && i < answer->outcome.n_edges; i++) {
         const struct cs_burst_edge_row *edge = &answer->edges[i];
         uint64_t row[6];
@@ -167,7 +165,7 @@ static int add_edges(struct cs_burst_rows *rows, const struct cs_burst_shared *a
             rc = add_edge(from, EDGES_512, row, to, edge->count_512);
         if (!rc)
             rc = add_edge(from, EDGES_4096, row, to, edge->count_4096);
-        if (!rc && apart && edge->count)
+        if (!rc && burst && edge->count)
             rc = add_window(from, row, to, burst, edge->count);
     }
     return rc;
@@ -183,6 +181,19 @@ static int add_columns(struct cs_burst_rows *rows, int table, uint64_t addr, con
     for (unsigned c = 0; c < n; c++)
         row[1 + c] = column[c];
     return add(tables, table, row);
+}
+
+static int add_paces(struct cs_burst_rows *rows, const struct cs_burst_outcome *outcome, uint64_t burst)
+{
+    int rc = 0;
+    for (uint32_t i = 0; rc == 0 && i < outcome->n_paces && i < CS_BURST_PACES_MAX; i++) {
+        const struct cs_burst_pace *pace = &outcome->pace[i];
+        uint64_t row[CS_PACE_N] = {0, burst, pace->after_ns, pace->ns, pace->instructions};
+        struct image_tables *tables = place(rows, pace->place, &row[CS_PACE_OFFSET]);
+        if (tables)
+            rc = add(tables, PACES, row);
+    }
+    return rc;
 }
 
 /* The lines that an instruction drew, where it came to new ones; an instruction's share of a table is
@@ -223,8 +234,12 @@ long cs_burst_rows_add(struct cs_burst_rows *rows, pid_t pid, const struct cs_bu
     rows->pid = pid;
     rows->unplaced = 0;
     int rc = add_columns(rows, STARTS, answer->outcome.start, &one, 1);
+    uint64_t burst = rows->windows < CS_WINDOWS_MAX ? now_ns() : 0;
+    rows->windows += burst != 0;
     if (!rc)
-        rc = add_edges(rows, answer);
+        rc = add_edges(rows, answer, burst);
+    if (!rc && burst)
+        rc = add_paces(rows, &answer->outcome, burst);
     for (uint32_t i = 0; !rc && i < answer->outcome.n_memory; i++)
         rc = add_columns(rows, MEMORY, answer->memory[i].addr, answer->memory[i].column,
                          CS_BURST_MEMORY_COLUMNS);

@@ -111,8 +111,19 @@ struct cs_burst_command {
     uint32_t
         held_first_us; /* ... in a program's first bursts, whose code is new to the runner; 0: the same */
     uint32_t verify;   /* afterwards single-step the thread over the same instructions and compare */
+    uint32_t pace_instructions; /* go on for so many and time how the thread runs them; 0: not paced */
+    uint32_t pace_held_max_us;  /* of a paced burst, instead of held_max_us */
 };
 #define CS_BURST_INSTRUCTIONS_MAX 65536
+
+/* A stretch of the thread's own run, between two moments whose place in the trace is known. */
+struct cs_burst_pace {
+    uint64_t place;    /* address of the branch that it executed most */
+    uint32_t after_ns; /* from the thread's release to the stretch, in the thread's time */
+    uint32_t ns;       /* its length, without what looking cost */
+    uint64_t instructions;
+};
+#define CS_BURST_PACES_MAX 16
 
 struct cs_burst_outcome {
     uint32_t skip, cause; /* enum cs_burst_skip, enum cs_burst_cause */
@@ -126,6 +137,10 @@ struct cs_burst_outcome {
     uint64_t stop_at; /* address where the burst ended */
     uint32_t n_edges, n_memory, n_branches, n_lines;
     uint32_t rows_dropped;
+    uint32_t n_paces;
+    uint32_t pace_samples, pace_matched, pace_ambiguous,
+        pace_beyond; /* moments: all, and what became of them */
+    struct cs_burst_pace pace[CS_BURST_PACES_MAX];
 };
 
 struct cs_burst_shared {

@@ -8,6 +8,12 @@ const struct cs_schema cs_schema_windows = {
     4,
     {{"burst", CS_KEY}, {"from", CS_KEY}, {"to_image", CS_KEY_TEXT}, {"to", CS_KEY}, {"count", CS_SUM}}};
 
+const struct cs_schema cs_schema_paces = {
+    "paces",
+    CS_PACE_N,
+    3,
+    {{"offset", CS_KEY}, {"burst", CS_KEY}, {"after_ns", CS_KEY}, {"ns", CS_SUM}, {"instructions", CS_SUM}}};
+
 const struct cs_schema cs_schema_memory = {
     "memory", CS_MEMORY_N, 1, {{"offset", CS_KEY},      {"executions", CS_SUM},  {"bursts", CS_SUM},
                                {"loads", CS_SUM},       {"stores", CS_SUM},      {"bytes", CS_SUM},

@@ -33,6 +33,19 @@
 extern const struct cs_schema cs_schema_windows;
 #define CS_WINDOWS_MAX 4096
 
+/* Event "burst-paces": how fast the thread ran natively what a burst had followed: stretches of some 0.1 ms
+ * whose instructions are known exactly. Key "offset" is the branch that the stretch executed most, "burst"
+ * as in the windows, "after_ns" the thread's time since it was let go (it is slow at first: cold caches). */
+extern const struct cs_schema cs_schema_paces;
+enum cs_pace_column {
+    CS_PACE_OFFSET,
+    CS_PACE_BURST,
+    CS_PACE_AFTER_NS,
+    CS_PACE_NS,
+    CS_PACE_INSTRUCTIONS,
+    CS_PACE_N,
+};
+
 /* Key "offset" of the instruction; columns as below, in this order. */
 extern const struct cs_schema cs_schema_memory;
 enum cs_memory_column {
