@@ -12,12 +12,13 @@
 
 #define RESTART_WEIGHT 0.1 /* of a burst's beginning and end, beside 1 for a transfer that was seen */
 #define RATE_SPREAD 0.8    /* standard deviation of the log of instructions per time between places */
-#define PLACE_BYTES 128    /* bursts whose hottest branch lies in the same so many bytes are of one place */
+#define PLACE_BYTES 128
 #define LEAST 1e-9
 
 struct solving {
     struct cs_transfers *t;
     struct windows *w;
+    struct paces *paces;
     uint32_t n_states;
     uint32_t *from, *to; /* states of each transfer, then of the restarts: 0 → s, s → 0 */
     struct cs_chain *chain;
@@ -25,7 +26,8 @@ struct solving {
     double *counts; /* by transfer, of the current weights */
     double *burst_weight;
     uint64_t *place; /* by burst */
-    double rate_spread;
+    struct place_rate *rate;
+    bool known_bias; /* replicates vary by the bursts drawn alone */
     uint64_t random;
     void (*tell)(unsigned done, unsigned total, void *arg);
     void *tell_arg;
@@ -96,7 +98,12 @@ static int make_chain(struct solving *s)
     return s->chain && s->weight && s->visits && s->in && s->out && s->counts ? 0 : -ENOMEM;
 }
 
-/* A burst's place: that of the branch which it took most. */
+uint64_t transfers_place(uint32_t image, uint64_t offset)
+{
+    return offset / PLACE_BYTES * 64 + image % 64;
+}
+
+/* A burst's place: that of the branch which it took most; and its rate. */
 static int find_places(struct solving *s)
 {
     const struct cs_transfers *t = s->t;
@@ -111,18 +118,20 @@ static int find_places(struct solving *s)
         const struct window_row *row = &s->w->rows[i];
         if (row->count > best[row->burst]) {
             best[row->burst] = row->count;
-            s->place[row->burst] = row->from / PLACE_BYTES * 64 + row->image % 64;
+            s->place[row->burst] = transfers_place(row->image, row->from);
         }
     }
     free(best);
-    return 0;
+    s->rate = calloc(t->n_bursts + 1, sizeof *s->rate);
+    return s->rate ? transfers_rate(s->paces, s->place, t->n_bursts, RATE_SPREAD, s->rate) : -ENOMEM;
 }
 
 static void draw_burst_weights(struct solving *s, unsigned round)
 {
     for (uint32_t b = 0; b < s->t->n_bursts; b++) {
         struct solving place = {.random = s->place[b] * 0x2545f4914f6cdd1d + round};
-        s->burst_weight[b] = -log(uniform(s)) * exp(s->rate_spread * normal(&place));
+        double spread = s->known_bias ? 0 : s->rate[b].spread;
+        s->burst_weight[b] = s->rate[b].weight * -log(uniform(s)) * exp(spread * normal(&place));
     }
 }
 
@@ -196,8 +205,9 @@ static int estimate(struct solving *s)
         rc = find_places(s);
     if (rc < 0)
         return rc;
-    for (size_t i = 0; i < s->t->n; i++)
-        s->counts[i] = s->t->list[i].count;
+    for (uint32_t b = 0; b < s->t->n_bursts; b++)
+        s->burst_weight[b] = s->rate[b].weight;
+    weigh(s);
     if (s->tell)
         s->tell(0, CS_REPLICATES + 1, s->tell_arg);
     rc = solve(s, -1);
@@ -287,7 +297,9 @@ static void solving_fini(struct solving *s)
     free(s->counts);
     free(s->burst_weight);
     free(s->place);
+    free(s->rate);
     free(s->w->rows);
+    free(s->paces->rows);
 }
 
 int cs_transfers_load_telling(struct cs_store *store, enum cs_transfers_method method,
@@ -296,14 +308,13 @@ int cs_transfers_load_telling(struct cs_store *store, enum cs_transfers_method m
 {
     struct cs_transfers *t = calloc(1, sizeof *t);
     struct windows w = {0};
-    struct solving s = {
-        .t = t, .w = &w, .rate_spread = RATE_SPREAD, .random = 1, .tell = tell, .tell_arg = arg};
+    struct paces paces = {0};
+    struct solving s = {.t = t, .w = &w, .paces = &paces, .random = 1, .tell = tell, .tell_arg = arg};
     if (!t)
         return cs_fail(err, ENOMEM, "no memory for edges");
     uint64_t windows = 0;
     bool paths = method == CS_TRANSFERS_PATHS, kept = method == CS_TRANSFERS_CHAIN;
-    if (method == CS_TRANSFERS_NOISE)
-        s.rate_spread = 0;
+    s.known_bias = method == CS_TRANSFERS_NOISE;
     int rc = transfers_read(store, paths, t, &windows, err);
     if (rc == 0 && method == CS_TRANSFERS_RAW)
         for (size_t i = 0; i < t->n; i++)
@@ -312,6 +323,8 @@ int cs_transfers_load_telling(struct cs_store *store, enum cs_transfers_method m
         uint64_t key = flows_key(t, windows);
         if (!kept || !flows_recall(cs_store_path(store), key, t)) {
             rc = paths ? 0 : transfers_read_windows(store, t, &w, err);
+            if (rc == 0 && !paths && method != CS_TRANSFERS_UNPACED)
+                rc = transfers_read_paces(store, t, &paces, err);
             if (rc == 0 && estimate(&s) < 0)
                 rc = cs_fail(err, ENOMEM, "no memory to solve for %zu edges", t->n);
             if (rc == 0 && kept)
@@ -333,7 +346,8 @@ int cs_transfers_load_fitted(struct cs_store *store,
 {
     struct cs_transfers *t = calloc(1, sizeof *t);
     struct windows w = {0};
-    struct solving s = {.t = t, .w = &w, .random = 1};
+    struct paces paces = {0};
+    struct solving s = {.t = t, .w = &w, .paces = &paces, .random = 1};
     if (!t)
         return cs_fail(err, ENOMEM, "no memory for edges");
     uint64_t windows = 0;

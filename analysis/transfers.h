@@ -9,9 +9,13 @@
  * between which nothing was seen going. RESEARCH: section 2 of the notes that came with the design; the
  * solver is analysis/stationary.h.
  *
+ * What the chain can't know is how regions are to one another between which control goes seldom: their bursts
+ * are in proportion to time. Where stretches were timed natively ("burst-paces") each burst has the weight of
+ * the instructions that its place runs in a unit of time (transfers_pace.c).
+ *
  * How sure: the same is solved again with bursts reweighted, by a random weight each (Bayesian bootstrap:
- * noise and clustering), and by one that bursts of the same place share (their rate of instructions per time,
- * which biases the start, is unknown within a factor): struct cs_transfer.replicate. Without per-burst edges
+ * noise and clustering), and by one that bursts of the same place share (how well its rate of instructions
+ * per time is known; not at all without paces): struct cs_transfer.replicate. Without per-burst edges
  * ("burst-windows") each edge varies by itself with the variance that its squares tell.
  *
  * Constant after cs_transfers_load. Some seconds for a hundred thousand transfers, the first time: solved
@@ -51,6 +55,7 @@ enum cs_transfers_method {
     CS_TRANSFERS_RAW,   /* flow = count: what bursts saw, biased by time */
     CS_TRANSFERS_PATHS, /* as above, from the first 512 instructions of each burst alone: short paths, such as
                            can be interpreted from samples */
+    CS_TRANSFERS_UNPACED, /* as the first, but every place taken to run as many instructions in a time */
     CS_TRANSFERS_NOISE, /* as the first, but replicates vary by the bursts that happened to be drawn alone */
 };
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* From the store's profiles of kinds "edges" and "windows" to arrays. */
+/* From the store's profiles of kinds "edges", "windows" and "paces" to arrays. */
 #include "analysis/code.h"
 #include "analysis/decode.h"
 #include "analysis/transfers_parts.h"
@@ -15,9 +15,10 @@
 struct loading {
     struct cs_transfers *t;
     struct windows *w;
+    struct paces *paces;
     size_t room, room_rows;
     uint32_t room_images;
-    uint64_t windows; /* hash of all windows' checksums */
+    uint64_t windows; /* hash of the checksums of all windows and paces */
     bool paths;       /* beginnings of bursts alone */
     struct cs_error *err;
 };
@@ -143,9 +144,32 @@ static int read_ranges(struct loading *l, const struct cs_profile_ref *ref, stru
     return rc;
 }
 
+static int read_paces(struct loading *l, const struct cs_profile_ref *ref, struct cs_table *table)
+{
+    uint32_t image = cs_transfers_image(l->t, ref->image->id);
+    size_t rows = cs_table_rows(table);
+    struct pace_row *grown = realloc(l->paces->rows, (l->paces->n + rows + 1) * sizeof *grown);
+    if (!grown)
+        return -ENOMEM;
+    l->paces->rows = grown;
+    for (size_t i = 0; i < rows && image != UINT32_MAX; i++) {
+        const uint64_t *row = cs_table_row(table, i);
+        if (row[CS_PACE_NS] && row[CS_PACE_INSTRUCTIONS])
+            grown[l->paces->n++] =
+                (struct pace_row){transfers_place(image, row[CS_PACE_OFFSET]), row[CS_PACE_BURST],
+                                  (double)row[CS_PACE_NS], (double)row[CS_PACE_INSTRUCTIONS]};
+    }
+    return 0;
+}
+
 static bool are_windows(const struct cs_profile_ref *ref)
 {
     return strcmp(ref->kind, cs_schema_windows.kind) == 0;
+}
+
+static bool are_paces(const struct cs_profile_ref *ref)
+{
+    return strcmp(ref->kind, cs_schema_paces.kind) == 0;
 }
 
 static int load_by(struct loading *l, const struct cs_profile_ref *ref,
@@ -163,7 +187,7 @@ static int load_by(struct loading *l, const struct cs_profile_ref *ref,
 static int visit_transfers(const struct cs_profile_ref *ref, void *arg)
 {
     struct loading *l = arg;
-    if (are_windows(ref)) {
+    if (are_windows(ref) || are_paces(ref)) {
         uint64_t seed = l->windows + XXH3_64bits(ref->image->id, strlen(ref->image->id));
         l->windows = XXH3_64bits_withSeed(&ref->checksum, sizeof ref->checksum, seed);
         return 0;
@@ -181,6 +205,11 @@ static int visit_transfers(const struct cs_profile_ref *ref, void *arg)
 static int visit_windows(const struct cs_profile_ref *ref, void *arg)
 {
     return are_windows(ref) ? load_by(arg, ref, read_windows) : 0;
+}
+
+static int visit_paces(const struct cs_profile_ref *ref, void *arg)
+{
+    return are_paces(ref) ? load_by(arg, ref, read_paces) : 0;
 }
 
 int transfers_compare(const struct cs_transfer *x, const struct cs_transfer *y)
@@ -300,6 +329,13 @@ int transfers_read_windows(struct cs_store *store, struct cs_transfers *t, struc
     if (rc == 0)
         tie_windows(t, w);
     return rc;
+}
+
+int transfers_read_paces(struct cs_store *store, struct cs_transfers *t, struct paces *paces,
+                         struct cs_error *err)
+{
+    struct loading l = {.t = t, .paces = paces, .err = err};
+    return cs_store_each(store, visit_paces, &l, err);
 }
 
 uint32_t cs_transfers_image(const struct cs_transfers *t, const char *id)

@@ -17,6 +17,24 @@ struct windows {
     size_t n;
 };
 
+struct pace_row {
+    uint64_t place, burst;
+    double ns, instructions;
+};
+
+struct paces {
+    struct pace_row *rows;
+    size_t n;
+};
+
+/* How fast a place runs, as its bursts' weight: instructions per time over the mean of all bursts. */
+struct place_rate {
+    double weight, spread; /* spread: standard deviation of the weight's log */
+};
+
+/* 128 bytes of code: of one place are bursts and stretches whose most executed branches lie in the same. */
+uint64_t transfers_place(uint32_t image, uint64_t offset);
+
 /* Transfers as seen, in order; *windows stands for what transfers_read_windows would read. `paths`: only the
  * beginnings of bursts. */
 int transfers_read(struct cs_store *store, bool paths, struct cs_transfers *t, uint64_t *windows,
@@ -24,6 +42,13 @@ int transfers_read(struct cs_store *store, bool paths, struct cs_transfers *t, u
 /* The same burst by burst, tied to the list; counts t->n_bursts. */
 int transfers_read_windows(struct cs_store *store, struct cs_transfers *t, struct windows *w,
                            struct cs_error *err);
+/* Stretches timed natively ("burst-paces"), in any order. */
+int transfers_read_paces(struct cs_store *store, struct cs_transfers *t, struct paces *paces,
+                         struct cs_error *err);
+/* Rates of the places of bursts (place[0…n-1]) into rate[0…n-1]. Without any stretch weight 1 and `unknown`
+ * as spread. Orders the rows. */
+int transfers_rate(struct paces *paces, const uint64_t *place, size_t n, double unknown,
+                   struct place_rate *rate);
 int transfers_compare(const struct cs_transfer *x, const struct cs_transfer *y);
 
 /* Maximum-likelihood weights of places (transfers_fit.c): row i: place row_place[i] counted row_count[i] of

@@ -18,7 +18,7 @@ SOURCES = ['bzip2', 'zstd', 'lua5.4', 'sqlite3', 'mawk']                        
 OWN = {'json': ('json.cc', 20, 6), 'ray': ('ray.cc', 26, 8), 'sort': ('sort.cc', 20, 6), 'fft': ('fft.c', 400, 120)}  # bench/workloads
 PROGRAMS = SOURCES + list(OWN) + ['gzip']                                              # gzip: Debian's, stripped
 UNATTENDED = 150                                                                        # seconds of a row
-METHODS = ['equal', 'naive', 'average', 'dcpi', 'paths', 'raw bursts', 'bursts', 'fitted', 'redrawn']
+METHODS = ['equal', 'naive', 'average', 'dcpi', 'paths', 'raw bursts', 'unpaced', 'bursts', 'fitted', 'redrawn']
 
 
 def say(text):

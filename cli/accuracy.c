@@ -12,7 +12,7 @@
 
 #define WORST_SHOWN 10
 
-enum { EQUAL, NAIVE, AVERAGE, DCPI, PATHS, RAW, FINAL, FITTED, REDRAWN, N_SCORES };
+enum { EQUAL, NAIVE, AVERAGE, DCPI, PATHS, RAW, UNPACED, FINAL, FITTED, REDRAWN, N_SCORES };
 
 static struct score scores[N_SCORES] = {
     [EQUAL] = {.name = "equal",
@@ -32,6 +32,9 @@ static struct score scores[N_SCORES] = {
                .what = "the first 512 instructions from each moment: short paths, as samples would give",
                .method = CS_METHOD_BURSTS},
     [RAW] = {.name = "raw bursts", .what = "what bursts saw, time bias left in", .method = CS_METHOD_BURSTS},
+    [UNPACED] = {.name = "unpaced",
+                 .what = "the estimate, every place taken to run as many instructions in a time",
+                 .method = CS_METHOD_BURSTS},
     [FINAL] = {.name = "bursts", .what = "the estimate that reports use", .method = CS_METHOD_BURSTS},
     [FITTED] = {.name = "fitted",
                 .what = "the same bursts, those of each place weighted to fit the truth",
@@ -288,7 +291,7 @@ static int open_scheduler(const struct parsed *args, struct profile *profile, co
 }
 
 struct sources { /* of transfers */
-    struct cs_transfers *chain, *raw, *paths, *varied, *fitted;
+    struct cs_transfers *chain, *raw, *paths, *unpaced, *varied, *fitted;
 };
 
 static int load_sources(struct sources *from, struct cs_store *store, struct cs_error *err)
@@ -298,6 +301,8 @@ static int load_sources(struct sources *from, struct cs_store *store, struct cs_
         rc = cs_transfers_load(store, CS_TRANSFERS_RAW, &from->raw, err);
     if (rc == 0)
         rc = cs_transfers_load(store, CS_TRANSFERS_PATHS, &from->paths, err);
+    if (rc == 0)
+        rc = cs_transfers_load(store, CS_TRANSFERS_UNPACED, &from->unpaced, err);
     return rc < 0 ? rc : cs_transfers_load(store, CS_TRANSFERS_NOISE, &from->varied, err);
 }
 
@@ -320,7 +325,7 @@ static int score_all(const struct parsed *args, struct profile *profile, const s
     if (rc == 0)
         rc = accuracy_subject_schedule(&subject, &ev, scheduler, err);
     struct cs_transfers *const by_score[N_SCORES] = {
-        [RAW] = from->raw, [PATHS] = from->paths, [FITTED] = from->fitted};
+        [RAW] = from->raw, [PATHS] = from->paths, [UNPACED] = from->unpaced, [FITTED] = from->fitted};
     for (int i = 0; i < N_SCORES && rc == 0; i++) {
         struct cs_evidence e = ev.e;
         e.transfers = by_score[i] ? by_score[i] : from->chain;
@@ -366,6 +371,7 @@ static int run(const struct parsed *args)
     cs_transfers_close(from.chain);
     cs_transfers_close(from.raw);
     cs_transfers_close(from.paths);
+    cs_transfers_close(from.unpaced);
     cs_transfers_close(from.varied);
     cs_transfers_close(from.fitted);
     profile_close(&profile);

@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* How many instructions a place runs in a unit of time, from stretches whose time and instructions are known.
+ *
+ * Log rates of bursts (a burst's stretches are summed: they are one draw) vary within a place (phases,
+ * caches, thefts by the host) with variance W and between places with variance B, both estimated from all
+ * places together. A place's rate is drawn towards the mean of all by what its own number of bursts can't
+ * tell (the normal-normal model's posterior mean and variance): with no timed burst of its own it has the
+ * mean and the variance B. */
+#include "analysis/transfers_parts.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+
+#define LEAST_WITHIN 0.01 /* variance of a log rate: nothing is timed better than to 10 % by one burst */
+
+struct place_sum {
+    uint64_t place;
+    double n, mean, squares; /* of log rates; squares: sum of squared deviations from the mean */
+};
+
+static int by_place_and_burst(const void *a, const void *b)
+{
+    const struct pace_row *x = a, *y = b;
+    if (x->place != y->place)
+        return x->place < y->place ? -1 : 1;
+    return (x->burst > y->burst) - (x->burst < y->burst);
+}
+
+static void add_burst(struct place_sum *sum, double log_rate)
+{
+    double off = log_rate - sum->mean;
+    sum->n++;
+    sum->mean += off / sum->n;
+    sum->squares += off * (log_rate - sum->mean);
+}
+
+/* A sum for each place; how many. */
+static size_t sum_places(const struct paces *paces, struct place_sum *sums)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < paces->n;) {
+        const struct pace_row *first = &paces->rows[i];
+        double ns = 0, instructions = 0;
+        for (; i < paces->n && paces->rows[i].place == first->place && paces->rows[i].burst == first->burst;
+             i++) {
+            ns += paces->rows[i].ns;
+            instructions += paces->rows[i].instructions;
+        }
+        if (!n || sums[n - 1].place != first->place)
+            sums[n++] = (struct place_sum){.place = first->place};
+        add_burst(&sums[n - 1], log(instructions / ns));
+    }
+    return n;
+}
+
+struct model {
+    double mean, within, between;
+};
+
+static struct model model_of(const struct place_sum *sums, size_t n_places)
+{
+    struct model m = {0};
+    double n = 0, squares = 0, pairs = 0, spread = 0, weight = 0;
+    for (size_t i = 0; i < n_places; i++) {
+        n += sums[i].n;
+        squares += sums[i].squares;
+        pairs += sums[i].n * sums[i].n;
+        m.mean += sums[i].n * sums[i].mean;
+    }
+    m.mean /= n;
+    double freedom = n - (double)n_places;
+    for (size_t i = 0; i < n_places; i++) {
+        spread += sums[i].n * (sums[i].mean - m.mean) * (sums[i].mean - m.mean);
+        weight += sums[i].n;
+    }
+    m.within = fmax(freedom > 0 ? squares / freedom : 0, LEAST_WITHIN);
+    double effective = n - pairs / n; /* of the moments' estimate of B in an unbalanced one-way layout */
+    m.between = effective > 0 ? (spread - ((double)n_places - 1) * m.within) / effective : 0;
+    m.between = fmax(m.between, LEAST_WITHIN);
+    return m;
+}
+
+static struct place_rate rate_of(const struct model *m, const struct place_sum *sum)
+{
+    double n = sum ? sum->n : 0, own = n / m->within, prior = 1 / m->between;
+    double mean = (own * (sum ? sum->mean : 0) + prior * m->mean) / (own + prior);
+    return (struct place_rate){exp(mean), sqrt(1 / (own + prior))};
+}
+
+static int compare_place(const void *key, const void *one)
+{
+    uint64_t place = *(const uint64_t *)key, other = ((const struct place_sum *)one)->place;
+    return (place > other) - (place < other);
+}
+
+int transfers_rate(struct paces *paces, const uint64_t *place, size_t n, double unknown,
+                   struct place_rate *rate)
+{
+    struct place_sum *sums = malloc((paces->n + 1) * sizeof *sums);
+    if (!sums)
+        return -ENOMEM;
+    double total = 0;
+    if (paces->n)
+        qsort(paces->rows, paces->n, sizeof *paces->rows, by_place_and_burst);
+    size_t n_places = sum_places(paces, sums);
+    struct model m = n_places ? model_of(sums, n_places) : (struct model){0};
+    for (size_t i = 0; i < n; i++) {
+        const struct place_sum *sum =
+            n_places ? bsearch(&place[i], sums, n_places, sizeof *sums, compare_place) : NULL;
+        rate[i] = n_places ? rate_of(&m, sum) : (struct place_rate){1, unknown};
+        total += rate[i].weight;
+    }
+    for (size_t i = 0; i < n; i++)
+        rate[i].weight *= (double)n / total;
+    free(sums);
+    return 0;
+}

@@ -1,0 +1,151 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* How many instructions places run in a unit of time, and what that does to frequencies. */
+#include "analysis/transfers_parts.h"
+#include "store/burst_schemas.h"
+#include "store/schema.h"
+#include "tests/unit/tree.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+static struct cs_error err;
+
+static void assert_near(double value, double expected, double tolerance)
+{
+    if (!(fabs(value - expected) <= tolerance))
+        fail_msg("%g is not within %g of %g", value, tolerance, expected);
+}
+
+static double uniform(uint64_t *state)
+{
+    *state = *state * 6364136223846793005 + 1442695040888963407;
+    return ((double)(*state >> 11) + 0.5) / 9007199254740992.0;
+}
+
+static double normal(uint64_t *state)
+{
+    return sqrt(-2 * log(uniform(state))) * cos(6.283185307179586 * uniform(state));
+}
+
+static void without_a_timed_stretch_all_places_are_alike(void **unused)
+{
+    (void)unused;
+    struct paces none = {0};
+    struct place_rate rate[3];
+    assert_int_equal(transfers_rate(&none, (uint64_t[]){7, 8, 7}, 3, 0.8, rate), 0);
+    for (int i = 0; i < 3; i++) {
+        assert_near(rate[i].weight, 1, 1e-12);
+        assert_near(rate[i].spread, 0.8, 1e-12);
+    }
+}
+
+/* Places whose true rates are known, timed with noise: the more bursts of a place were timed, the nearer. */
+static void rates_come_near_the_truth_as_their_spread_says(void **unused)
+{
+    (void)unused;
+    enum { PLACES = 200, TIMED = 16 };
+    struct pace_row rows[PLACES * TIMED];
+    uint64_t place[PLACES], state = 1;
+    double truth[PLACES], mean = 0, off = 0;
+    struct paces paces = {.rows = rows};
+    for (int p = 0; p < PLACES; p++) {
+        truth[p] = exp(0.7 * normal(&state));
+        place[p] = (uint64_t)p + 100;
+        for (int b = 0; b < 1 + p % TIMED; b++) {
+            double ns = 50000 + 50000 * uniform(&state);
+            rows[paces.n++] = (struct pace_row){place[p], (uint64_t)(p * TIMED + b), ns,
+                                                ns * truth[p] * exp(0.2 * normal(&state))};
+        }
+    }
+    struct place_rate rate[PLACES];
+    assert_int_equal(transfers_rate(&paces, place, PLACES, 0.8, rate), 0);
+    for (int p = 0; p < PLACES; p++)
+        mean += truth[p] / PLACES;
+    for (int p = 0; p < PLACES; p++) {
+        double error = log(rate[p].weight * mean / truth[p]) / rate[p].spread;
+        off += error * error / PLACES;
+        if (p % TIMED)
+            assert_true(rate[p].spread < rate[p - 1].spread);
+    }
+    assert_true(off > 0.5 && off < 2); /* mean square of errors in units of their spread */
+}
+
+static const struct cs_image program = {.id = "0123456789abcdef",
+                                        .kind = CS_IMAGE_ELF,
+                                        .path = "/nowhere/program",
+                                        .build_id = "0123456789abcdef"};
+
+static void merge(struct cs_store *store, const char *event, struct cs_table *table)
+{
+    struct cs_profile_head head = {.event = ""};
+    snprintf(head.event, sizeof head.event, "%s", event);
+    assert_int_equal(cs_store_merge(store, &program, &head, table, &err), 0);
+    cs_table_close(table);
+}
+
+/* Two loops of a branch each, which no burst saw linked; as many bursts in each; the second runs three times
+ * as many instructions in a unit of time. */
+static void fill(struct cs_store *store)
+{
+    struct cs_table *edges = cs_table_open(&cs_schema_edges), *windows = cs_table_open(&cs_schema_windows),
+                    *paces = cs_table_open(&cs_schema_paces);
+    uint64_t same = (uint64_t)cs_table_text(edges, "");
+    assert_int_equal(same, (uint64_t)cs_table_text(windows, ""));
+    for (uint64_t loop = 0; loop < 2; loop++) {
+        uint64_t branch = 0x1000 * (loop + 1), start = branch - 16;
+        assert_int_equal(cs_table_add(edges, (uint64_t[]){branch, same, start, 20000, 20, 20000000}), 0);
+        for (uint64_t b = 0; b < 20; b++) {
+            uint64_t burst = 100 * loop + b;
+            assert_int_equal(cs_table_add(windows, (uint64_t[]){burst, branch, same, start, 1000}), 0);
+            assert_int_equal(
+                cs_table_add(paces, (uint64_t[]){branch, burst, 100000, 100000, loop ? 300000 : 100000}), 0);
+        }
+    }
+    merge(store, "burst-edges", edges);
+    merge(store, "burst-windows", windows);
+    merge(store, "burst-paces", paces);
+}
+
+static double ratio_of_flows(struct cs_store *store, enum cs_transfers_method method)
+{
+    struct cs_transfers *t;
+    if (cs_transfers_load(store, method, &t, &err) < 0)
+        fail_msg("%s", err.text);
+    assert_int_equal(t->n, 2);
+    double ratio = t->list[1].flow / t->list[0].flow;
+    cs_transfers_close(t);
+    return ratio;
+}
+
+static void a_place_that_runs_more_in_a_time_ran_more_often(void **unused)
+{
+    (void)unused;
+    char place[] = "/tmp/pace-test-XXXXXX";
+    struct cs_store *store;
+    assert_non_null(mkdtemp(place));
+    if (cs_store_open(place, CS_STORE_WRITE, &store, &err) < 0)
+        fail_msg("%s", err.text);
+    assert_int_equal(cs_store_epoch(store, NULL, &err), 0);
+    fill(store);
+    assert_near(ratio_of_flows(store, CS_TRANSFERS_UNPACED), 1, 1e-6);
+    assert_near(ratio_of_flows(store, CS_TRANSFERS_CHAIN), 3, 0.15);
+    cs_store_close(store);
+    assert_int_equal(remove_tree(place), 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(without_a_timed_stretch_all_places_are_alike),
+        cmocka_unit_test(rates_come_near_the_truth_as_their_spread_says),
+        cmocka_unit_test(a_place_that_runs_more_in_a_time_ran_more_often),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
