@@ -230,6 +230,7 @@ static void bound(struct cs_burst_outcome *outcome)
     BOUND(n_memory, CS_BURST_ROWS_MAX);
     BOUND(n_branches, CS_BURST_ROWS_MAX);
     BOUND(n_lines, CS_BURST_ROWS_MAX);
+    BOUND(n_paces, CS_BURST_PACES_MAX);
     BOUND(skip, CS_BURST_SKIP_BROKEN);
     BOUND(cause, CS_BURST_CAUSE_N - 1);
 #undef BOUND

@@ -32,6 +32,11 @@
 #define FOLLOWED_MEMORY 64 /* bursts */
 #define FIRST_BURSTS 8     /* meet code that is new to the runner: shorter, too */
 #define FIRST_INSTRUCTIONS 4000
+/* Half of the time that bursts hold a process goes to paced ones. They run on over what the thread does in
+ * the next 0.1 to 0.5 ms, in which it is seen a few times: each time is an interrupt. */
+#define PACE_INSTRUCTIONS 1000000
+#define PACE_HELD_MAX_US 4000
+#define PACE_SHARE_LEAST 0.1
 #define NEW_PROCESS_NS 100000000ULL
 #define DENIED_NS 60000000000ULL
 /* What a burst costs beside the time that we see the thread held: stop and go, timers, caches cold
@@ -53,6 +58,7 @@ struct followed {
     uint64_t first_ns, used_ns, denied_until_ns;
     struct cs_burst_runner *runner;
     double held_us, instructions; /* sums over its last bursts, older ones fading */
+    double plain_us, paced_us;    /* what a burst of either kind holds lately; 0: none yet */
     unsigned n_bursts;
     double runner_cpu_us; /* charged up to here */
 };
@@ -180,7 +186,8 @@ static void count(struct cs_burst *burst, struct followed *f, const struct cs_bu
     const struct cs_burst_outcome *o = &answer->outcome;
     double held_us = o->held_ns / 1e3;
     double spent_us = burst->config.target == CS_TARGET_ALL ? cpu_spent_us(burst, f) : 0;
-    double cost_us = held_us + spent_us + (held_us > 0 ? BESIDE_US : 0);
+    double cost_us =
+        held_us + spent_us + (held_us > 0 ? BESIDE_US : 0) + o->pace_samples * o->pace_cost_ns / 1e3;
     if (burst->config.target == CS_TARGET_ALL)
         cost_us *= CHARGE_ALL;
     struct cs_burst_statistics *s = &burst->statistics;
@@ -216,9 +223,26 @@ static uint32_t length_for(const struct cs_burst *burst, const struct followed *
     return (uint32_t)(length > most ? most : length < INSTRUCTIONS_LEAST ? INSTRUCTIONS_LEAST : length);
 }
 
-static void learn_length(struct cs_burst *burst, struct followed *f, const struct cs_burst_outcome *o)
+static bool is_paced(struct cs_burst *burst, const struct followed *f)
+{
+    if (f->n_bursts < 2 * FIRST_BURSTS)
+        return false;
+    double share = f->paced_us > 0 && f->plain_us > 0 ? f->plain_us / (f->plain_us + f->paced_us) : 0.5;
+    return random_share(burst) < (share < PACE_SHARE_LEAST ? PACE_SHARE_LEAST : share);
+}
+
+static void learn_held(double *held_us, double this_us)
+{
+    *held_us += *held_us > 0 ? (this_us - *held_us) / 16 : this_us;
+}
+
+static void learn_length(struct cs_burst *burst, struct followed *f, const struct cs_burst_outcome *o,
+                         bool paced)
 {
     if (o->skip != CS_BURST_SKIP_NONE || !o->instructions)
+        return;
+    learn_held(paced ? &f->paced_us : &f->plain_us, o->held_ns / 1e3);
+    if (paced)
         return;
     f->n_bursts++;
     f->held_us += o->held_ns / 1e3 - f->held_us / FOLLOWED_MEMORY;
@@ -241,6 +265,11 @@ static void one_burst(struct cs_burst *burst, const struct cs_moment *moment)
         .held_max_us = HELD_MAX_US,
         .held_first_us = HELD_FIRST_US,
     };
+    bool paced = is_paced(burst, f);
+    if (paced) {
+        command.pace_instructions = PACE_INSTRUCTIONS;
+        command.pace_held_max_us = PACE_HELD_MAX_US;
+    }
     const struct cs_burst_shared *answer = cs_burst_runner_go(f->runner, &command, &err);
     if (!answer) {
         unfollow(f);
@@ -251,7 +280,7 @@ static void one_burst(struct cs_burst *burst, const struct cs_moment *moment)
         return;
     }
     count(burst, f, answer);
-    learn_length(burst, f, &answer->outcome);
+    learn_length(burst, f, &answer->outcome, paced);
     if (answer->outcome.skip == CS_BURST_SKIP_TAKEN)
         f->denied_until_ns = now_ns() + DENIED_NS;
     if (answer->outcome.error ==

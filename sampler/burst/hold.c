@@ -35,7 +35,7 @@ enum { SEIZE = 0x4206, DETACH = 17, CONT = 7, LISTEN = 0x4208, GETREGSET = 0x420
 static uint8_t hunter_stack[65536] __attribute__((aligned(4096)));
 static uint8_t signal_stack[131072] __attribute__((aligned(4096)));
 static uint8_t xstate[16384] __attribute__((aligned(64)));
-static volatile int32_t hunter_tid, give_up;
+static volatile int32_t hunter_tid, give_up, released;
 static struct cs_burst_shared *shared;
 
 static uint64_t clock_ns(void)
@@ -151,8 +151,14 @@ static void do_burst(uint64_t stopped_ns)
     static unsigned met;
     bool first = command->held_first_us && met < FIRST_BURSTS;
     met++;
-    uint64_t deadline = started + (uint64_t)(first ? command->held_first_us : command->held_max_us) * 3000;
-    run_burst(&registers, xstate, vectors.iov_len, trace_room(command->instructions), deadline, &run);
+    bool paced = command->pace_instructions > command->instructions && !first && !command->verify;
+    uint32_t held_us = first   ? command->held_first_us
+                       : paced ? command->pace_held_max_us
+                               : command->held_max_us;
+    uint32_t instructions = paced ? command->pace_instructions : command->instructions;
+    pages_many = paced;
+    run_burst(&registers, xstate, vectors.iov_len, trace_room(instructions), started + held_us * 3000ULL,
+              &run);
     outcome->run_ns = (uint32_t)(clock_ns() - copied_ns);
     outcome->cause = run.cause;
     outcome->stop_at = run.next;
@@ -160,8 +166,11 @@ static void do_burst(uint64_t stopped_ns)
     outcome->blocks_translated = blocks_translated;
     if (command->verify)
         verify(outcome, (int)tid, &run, command->instructions);
+    if (paced)
+        pace_begin();
     long detached = SYS(__NR_ptrace, DETACH, tid, 0, 0);
     shared->holding = 0;
+    released = 1;
     outcome->held_ns = (uint32_t)(clock_ns() - stopped_ns);
     if (detached < 0) { /* killed meanwhile, perhaps by an exec: whose memory did we read? */
         pages_settle();
@@ -176,6 +185,8 @@ static void do_burst(uint64_t stopped_ns)
     }
     digest(shared, &run, &registers);
     pages_settle();
+    if (paced)
+        pace_end(outcome, &run, &registers);
 }
 
 /* Waits for the event's stop; forwards whatever else happens to the thread. */
@@ -221,6 +232,7 @@ static void wait_and_burst(void)
         if (shared->holding) {
             SYS(__NR_ptrace, DETACH, tid, 0, 0);
             shared->holding = 0;
+            released = 1;
             shared->outcome.held_ns = (uint32_t)(clock_ns() - stopped_ns);
         }
         return;
@@ -233,6 +245,8 @@ static void hunt(void)
 {
     struct cs_burst_command *command = &shared->command;
     signals_thread(signal_stack, sizeof signal_stack);
+    if (command->pace_instructions)
+        pace_open(command->tid);
     long seized = SYS(__NR_ptrace, SEIZE, command->tid, 0, 0);
     if (seized == -EPERM)
         return skip(CS_BURST_SKIP_TRACED, seized);
@@ -251,6 +265,7 @@ static void hunt(void)
 static int hunter(void)
 {
     hunt();
+    pace_close();
     return 0;
 }
 
@@ -338,9 +353,14 @@ void burst(struct cs_burst_shared *with)
     bool known, blocked = status_bit(shared->command.tid, "\nSigBlk:", SIGTRAP - 1, &known);
     if (!known || blocked)
         return skip(known ? CS_BURST_SKIP_BLOCKED : CS_BURST_SKIP_GONE, 0);
+    static bool calibrated;
+    if (shared->command.pace_instructions && !calibrated) {
+        calibrated = true;
+        pace_calibrate();
+    }
     bool disarmed = false;
     uint64_t user_ticks = 0, ticks_then = 0;
-    give_up = 0;
+    give_up = released = 0;
     hunter_event = -1;
     start_hunter();
     uint64_t until = clock_ns() + (uint64_t)shared->command.timeout_ms * 1000000;
@@ -355,7 +375,9 @@ void burst(struct cs_burst_shared *with)
             rest.tv_nsec = 2000000;
         }
         long woken = SYS(__NR_futex, &hunter_tid, FUTEX_WAIT, tid, &rest, NULL, 0);
-        if (woken != -ETIMEDOUT || shared->holding)
+        if (released)
+            until = clock_ns() + 2000000; /* the hunter is at work on what it has seen */
+        if (woken != -ETIMEDOUT || shared->holding || released)
             continue;
         if (!give_up) {
             /* An event that has fired becomes a signal on the way back to user code, and a thread on that way

@@ -12,8 +12,10 @@
 #include <sys/mman.h>
 #include <sys/uio.h>
 
-#define PAGES_MAX 8192
+#define PAGES_MAX 16384
 #define PAGES_A_BURST 1024
+#define PAGES_A_LONG_BURST 8192
+#define NEIGHBOURS 8  /* power of two: pages that a fault of a long burst brings, at most */
 #define KEEP_START 28 /* a new page is kept for two bursts more */
 #define KEEP_LEAST 45
 
@@ -26,6 +28,7 @@ struct page {
 static struct page pages[PAGES_MAX];
 static unsigned n_pages, n_burst;
 unsigned pages_faulted;
+bool pages_many;
 
 /* Open addressing; values are 1 + index. Rebuilt when pages leave. */
 #define SLOTS (PAGES_MAX * 4)
@@ -72,6 +75,51 @@ static enum cs_burst_cause clock_page(const struct region *region)
     return CS_BURST_CLOCK_PAGE;
 }
 
+static long bring(uint64_t from, uint64_t to)
+{
+    long at = SYS(__NR_mmap, from, to - from, PROT_READ | PROT_WRITE,
+                  MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE | MAP_POPULATE, -1, 0);
+    if (at != (long)from)
+        return -1;
+    long bytes = SYS(__NR_pread64, CS_BURST_FD_MEMORY, from, to - from, from);
+    return bytes > 0 ? bytes & ~(long)(PAGE - 1) : 0;
+}
+
+static void add(uint64_t addr, const struct region *region, bool touched)
+{
+    bool writable = !region || region->w || region->shared;
+    pages[n_pages] =
+        (struct page){addr, region_identity(region, addr), writable, touched, touched ? KEEP_START : 0};
+    slots[slot_of(addr)] = (uint16_t)++n_pages;
+    n_burst++;
+}
+
+/* The page and those around it that are not there yet, in one go: a fault costs as much as copying thirty. */
+static bool page_in_with_neighbours(uint64_t addr, const struct region *region)
+{
+    uint64_t window = addr & ~(NEIGHBOURS * PAGE - 1), from = addr, to = addr + PAGE;
+    while (from > window && from > region->start && !page_of(from - PAGE))
+        from -= PAGE;
+    while (to < window + NEIGHBOURS * PAGE && to < region->end && !page_of(to))
+        to += PAGE;
+    long got = bring(from, to);
+    if (got < 0)
+        return false;
+    uint64_t end = from + (uint64_t)got;
+    if (end < to)
+        SYS(__NR_munmap, end, to - end);
+    if (end <= addr) { /* let it be tried alone */
+        if (end > from)
+            SYS(__NR_munmap, from, end - from);
+        return false;
+    }
+    if (!region->w && !region->shared)
+        SYS(__NR_mprotect, from, end - from, PROT_READ);
+    for (uint64_t at = from; at < end; at += PAGE)
+        add(at, region, at == addr);
+    return true;
+}
+
 enum cs_burst_cause page_in(uint64_t addr, bool write)
 {
     addr &= ~(PAGE - 1);
@@ -83,27 +131,21 @@ enum cs_burst_cause page_in(uint64_t addr, bool write)
         return clock_page(region);
     if (region && (!(region->r || region->w) || (write && !region->w)))
         return CS_BURST_FAULT;
-    if (n_burst >= PAGES_A_BURST || n_pages >= PAGES_MAX)
+    if (n_burst >= (pages_many ? PAGES_A_LONG_BURST : PAGES_A_BURST) || n_pages + NEIGHBOURS > PAGES_MAX)
         return CS_BURST_FOOTPRINT;
-    bool zero = false;
-    long at = SYS(__NR_mmap, addr, PAGE, PROT_READ | PROT_WRITE,
-                  MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE | MAP_POPULATE, -1, 0);
-    if (at != (long)addr)
-        return CS_BURST_FAULT;
-    if (!copy(addr)) {
-        zero = !region && region_stack_above(addr);
-        if (!zero) {
-            SYS(__NR_munmap, addr, PAGE);
-            return region ? CS_BURST_UNREADABLE : CS_BURST_FAULT;
-        }
-    }
-    bool writable = !region || region->w || region->shared;
-    if (!writable)
-        SYS(__NR_mprotect, addr, PAGE, PROT_READ);
-    pages[n_pages] = (struct page){addr, region_identity(region, addr), writable, true, KEEP_START};
-    slots[slot_of(addr)] = (uint16_t)++n_pages;
-    n_burst++;
     pages_faulted++;
+    if (pages_many && region && page_in_with_neighbours(addr, region))
+        return CS_BURST_FULL;
+    long got = bring(addr, addr + PAGE);
+    if (got < 0)
+        return CS_BURST_FAULT;
+    if (!got && (region || !region_stack_above(addr))) {
+        SYS(__NR_munmap, addr, PAGE);
+        return region ? CS_BURST_UNREADABLE : CS_BURST_FAULT;
+    }
+    if (region && !region->w && !region->shared)
+        SYS(__NR_mprotect, addr, PAGE, PROT_READ);
+    add(addr, region, true);
     return CS_BURST_FULL;
 }
 

@@ -11,7 +11,7 @@ static struct {
     int64_t moved; /* since the slot's value, or since the block's start */
     bool changed;  /* since the block's start, otherwise than by `moved` */
 } known[16];
-struct slot_plan slot_plan[BLOCK_SLOTS_MAX];
+struct slot_note slot_plan[BLOCK_SLOTS_MAX];
 #define EARLY_MAX 12 /* the entry needs a register for itself */
 unsigned n_slots;
 static unsigned n_early;
@@ -143,8 +143,16 @@ struct insn_note effects(const struct decoded *d)
              d->operands[1].type == ZYDIS_OPERAND_TYPE_IMMEDIATE)
         moved =
             d->insn.mnemonic == ZYDIS_MNEMONIC_ADD ? d->operands[1].imm.value.s : -d->operands[1].imm.value.s;
+    else if (d->insn.mnemonic == ZYDIS_MNEMONIC_CALL)
+        moved = -8;
+    else if (d->insn.mnemonic == ZYDIS_MNEMONIC_RET)
+        moved = 8 + (d->insn.raw.imm[0].size ? (int64_t)d->insn.raw.imm[0].value.u : 0);
     else
         stack = false;
+    note.stack_moves = stack;
+    note.stack = (int32_t)moved;
+    note.repeats =
+        (d->insn.attributes & (ZYDIS_ATTRIB_HAS_REP | ZYDIS_ATTRIB_HAS_REPE | ZYDIS_ATTRIB_HAS_REPNE)) != 0;
     for (unsigned reg = 0; reg < 16; reg++)
         if (note.writes >> reg & 1) {
             if (reg == RSP && stack)

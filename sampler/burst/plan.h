@@ -25,12 +25,7 @@ int end_of(const struct decoded *d); /* END_… */
 
 /* ---- plan.c ---- */
 #define BLOCK_SLOTS_MAX 56
-#define AT_START 0xffff
-struct slot_plan { /* at the block's start (insn = AT_START), or before an instruction */
-    uint16_t insn;
-    uint8_t reg;
-};
-extern struct slot_plan slot_plan[BLOCK_SLOTS_MAX];
+extern struct slot_note slot_plan[BLOCK_SLOTS_MAX];
 extern unsigned n_slots;
 void plan_begin(void);
 /* Appends the instruction's memory operands to memory_ops, before effects() of it. */

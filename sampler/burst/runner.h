@@ -26,8 +26,14 @@
  *   translate.c  blocks; instruction.c what an instruction is; plan.c which registers to note
  *   enter.c      signal handlers: in, out, faults, misses
  *   hold.c       holding a thread without its noticing
+ *   pace.c       how fast it runs natively, once let go, what the burst has followed; match.c where it was
  *   digest.c     trace to rows; touch.c, predict.c what memory and branches did
  *   verify.c     compares a trace with single-stepping
+ *
+ * A *paced* burst goes on for a million instructions, so that its trace covers what the thread does in the
+ * next tenths of a millisecond. The thread is let go with an event that notes its registers a few times;
+ * where in the trace they fit tells how many instructions it ran in how much of its time. Nothing stops it
+ * again. Rows come from the trace's beginning, as of any burst.
  *
  * One thread runs at a time; all state is static, because the process is nothing else than this state. */
 #ifndef CS_BURST_RUNNER_H
@@ -65,6 +71,7 @@ void pages_forget_changed(void);
 void page_touched(uint64_t addr);
 void page_make_writable(uint64_t addr);
 extern unsigned pages_faulted;
+extern bool pages_many; /* a long burst: a fault brings the pages around it, too */
 
 /* Up to 15 bytes of code at `addr`; how many. */
 unsigned code_bytes(uint64_t addr, uint8_t bytes[15]);
@@ -88,12 +95,20 @@ struct memory_op { /* address = slot[base] + slot[index] * scale + disp */
 struct insn_note {
     uint16_t offset;        /* bytes from the block's start */
     uint16_t reads, writes; /* general registers, bit = number */
+    bool stack_moves;       /* the stack pointer, by `stack` and nothing else */
+    bool repeats;           /* a string instruction, which may be interrupted in its middle */
+    int32_t stack;
 };
+struct slot_note { /* what a slot holds: this register's value before this instruction; AT_START: the first */
+    uint16_t insn;
+    uint8_t reg;
+};
+#define AT_START 0xffff
 struct block {
     uint64_t pc, branch; /* start; last instruction */
     uint64_t taken;      /* of a direct branch */
     uint8_t *code;
-    uint32_t first_op, first_note;
+    uint32_t first_op, first_note, first_slot;
     uint16_t n_ops, n_insns, n_slots, bytes;
     uint8_t end, cause, last_length;
 };
@@ -101,6 +116,7 @@ extern struct block blocks[];
 extern struct memory_op memory_ops[];
 extern uint32_t n_ops;
 extern struct insn_note insn_notes[];
+extern struct slot_note slot_notes[];
 /* The translation of the block at pc, made if need be; jumps to it that waited are linked. NULL: see
  * translate_cause. */
 struct block *translate(uint64_t pc);
@@ -133,7 +149,7 @@ struct registers { /* as PTRACE_GETREGSET gives them */
         eflags, rsp, ss, fs_base, gs_base, ds, es, fs, gs;
 };
 /* The trace: records of a block number (32 bits) and the block's slots (64 bits each), without gaps. */
-#define TRACE_BYTES (4ULL << 20)
+#define TRACE_BYTES (16ULL << 20)
 struct run {
     enum cs_burst_cause cause;
     const uint8_t *start, *end; /* of the trace */
@@ -159,6 +175,27 @@ static inline const uint8_t *record_next(const uint8_t *record)
 {
     return record + 4 + 8 * record_block(record)->n_slots;
 }
+
+/* ---- pace.c: how fast the thread, let go, ran what the trace holds ---- */
+void pace_calibrate(void);    /* once, before anything is held */
+void pace_open(uint32_t tid); /* before the thread is seized; if it fails the rest does nothing */
+void pace_begin(void);        /* the thread is about to go */
+void pace_end(struct cs_burst_outcome *outcome, const struct run *run, const struct registers *registers);
+void pace_close(void);
+
+/* ---- match.c ---- */
+struct moment { /* in: a thread's registers at a moment. out: where in the trace that may be */
+    uint64_t pc, time_ns;
+    uint64_t reg[16];
+    uint64_t first, last; /* instructions before it */
+    uint32_t n;           /* places; 0: none */
+    uint32_t known;       /* registers compared at the last of them, bit = number */
+};
+/* At most 32 moments. How many instructions the trace has. */
+uint64_t match(const struct run *run, const struct registers *registers, struct moment *moments, unsigned n);
+
+/* The branch that instructions [from, to) of the trace executed most; 0: none. */
+uint64_t busiest_branch(const struct run *run, uint64_t from, uint64_t to);
 
 /* ---- hold.c ---- */
 void burst(struct cs_burst_shared *shared);

@@ -22,6 +22,8 @@
 struct block blocks[BLOCKS_MAX];
 struct memory_op memory_ops[OPS_MAX];
 struct insn_note insn_notes[NOTES_MAX];
+#define SLOT_NOTES_MAX 262144
+struct slot_note slot_notes[SLOT_NOTES_MAX];
 static struct link {
     uint8_t *patch; /* the rel32 */
     uint64_t target;
@@ -31,7 +33,7 @@ static struct link {
 static uint32_t waiting[WAITING]; /* 1 + first link to a target that hashes here and is not translated yet */
 uint8_t code_cache[CACHE_BYTES] __attribute__((aligned(2 << 20)));
 const uint64_t code_cache_bytes = CACHE_BYTES;
-static uint32_t n_blocks, n_notes, n_links;
+static uint32_t n_blocks, n_notes, n_links, n_slot_notes;
 uint32_t n_ops;
 /* Free space: blocks from below, `ud2` for links from above. The common code of indirect branches. */
 static uint8_t *code_end, *stubs, *indirect;
@@ -68,7 +70,8 @@ bool in_cache(uint64_t addr)
 bool translations_full(void)
 {
     return n_blocks > BLOCKS_MAX - 8 || n_ops > OPS_MAX - 1024 || n_notes > NOTES_MAX - 1024 ||
-           n_links > LINKS_MAX - 64 || code_end > stubs - 8 * BLOCK_CODE_MAX;
+           n_slot_notes > SLOT_NOTES_MAX - 1024 || n_links > LINKS_MAX - 64 ||
+           code_end > stubs - 8 * BLOCK_CODE_MAX;
 }
 
 /* hot.target holds where to go. */
@@ -130,7 +133,7 @@ static void write_indirect(void)
 
 void translations_flush(void)
 {
-    n_blocks = n_ops = n_notes = n_links = 0;
+    n_blocks = n_ops = n_notes = n_links = n_slot_notes = 0;
     memset(by_pc, 0, sizeof by_pc);
     memset(targets, 0, sizeof targets);
     memset(waiting, 0, sizeof waiting);
@@ -458,6 +461,9 @@ struct block *translate(uint64_t pc)
         mark(MARK(MARK_STOP, (uint32_t)(block - blocks)));
     block->n_slots = (uint16_t)n_slots;
     block->n_ops = (uint16_t)(n_ops - block->first_op);
+    block->first_slot = n_slot_notes;
+    for (unsigned i = 0; i < n_slots; i++)
+        slot_notes[n_slot_notes++] = slot_plan[i];
     code_end = at;
     by_pc[slot] = ++n_blocks;
     blocks_translated++;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Bursts of one process, one after the other, with a summary: what burst-hold and burst-exact run, and a tool
- * to try things. usage: burst_driver [-n BURSTS] [-i INSTRUCTIONS] [-g GAP_MS] [-v] [-e] [-s SECONDS] (-p PID
- * | -- COMMAND...) */
+ * to try things. usage: burst_driver [-n BURSTS] [-i INSTRUCTIONS] [-g GAP_MS] [-P PACE_INSTRUCTIONS] [-v]
+ * [-e] [-s SECONDS] (-p PID | -- COMMAND...) */
 #include "sampler/burst_runner.h"
 
 #include <dirent.h>
@@ -60,7 +60,7 @@ int main(int argc, char **argv)
                                        .held_max_us = 20000,
                                        .held_first_us = 1000};
     pid_t pid = 0;
-    while ((option = getopt(argc, argv, "+n:i:g:p:s:ve")) > 0)
+    while ((option = getopt(argc, argv, "+n:i:g:p:s:veP:")) > 0)
         switch (option) {
         case 'n':
             wanted = atoi(optarg);
@@ -76,6 +76,10 @@ int main(int argc, char **argv)
             break;
         case 'p':
             pid = atoi(optarg);
+            break;
+        case 'P':
+            command.pace_instructions = (uint32_t)atoi(optarg);
+            command.pace_held_max_us = 5000;
             break;
         case 'v':
             command.verify = 1;
@@ -102,7 +106,9 @@ int main(int argc, char **argv)
     double *held = calloc((size_t)wanted, sizeof *held), *copy = calloc((size_t)wanted, sizeof *copy);
     double *run = calloc((size_t)wanted, sizeof *run), pages = 0, faults = 0, translated = 0,
            instructions = 0, blocks = 0;
-    double held_sum = 0, verified = 0;
+    double held_sum = 0, verified = 0, pace_ns = 0, pace_instructions = 0, moments = 0, matched = 0,
+           ambiguous = 0, beyond = 0;
+    unsigned paced = 0, with_stretch = 0, pace_cost_ns = 0;
     srand((unsigned)pid);
     time_t until = time(NULL) + limit;
     while (bursts < wanted && time(NULL) < until) {
@@ -137,6 +143,21 @@ int main(int argc, char **argv)
             blocks += o->blocks;
             verified += o->verified;
             bursts++;
+            paced += o->pace_samples > 0;
+            with_stretch += o->n_paces > 0;
+            for (unsigned i = 0; i < o->n_paces; i++) {
+                pace_ns += o->pace[i].ns;
+                pace_instructions += (double)o->pace[i].instructions;
+                if (edges)
+                    printf("stretch at %#lx, %u us after: %lu instructions in %u ns\n",
+                           (unsigned long)o->pace[i].place, o->pace[i].after_ns / 1000,
+                           (unsigned long)o->pace[i].instructions, o->pace[i].ns);
+            }
+            moments += o->pace_samples;
+            matched += o->pace_matched;
+            ambiguous += o->pace_ambiguous;
+            beyond += o->pace_beyond;
+            pace_cost_ns = o->pace_cost_ns;
             if (edges)
                 printf("burst %d: %s at %#lx, %u instructions, %u pages + %u faults, %u translated, held "
                        "%.1f us, %u edges "
@@ -165,6 +186,12 @@ int main(int argc, char **argv)
     for (unsigned i = 1; i < CS_BURST_SKIP_N; i++)
         if (skips[i])
             printf(",\"skip.%s\":%d", cs_burst_skip_name(i), skips[i]);
+    if (command.pace_instructions)
+        printf(",\"paced\":%u,\"with_stretch\":%u,\"moments\":%.0f,\"matched\":%.0f,\"ambiguous\":%.0f,"
+               "\"beyond\":%.0f,"
+               "\"moment_us\":%.1f,\"instructions_us\":%.1f",
+               paced, with_stretch, moments, matched, ambiguous, beyond, pace_cost_ns / 1e3,
+               pace_ns > 0 ? 1e3 * pace_instructions / pace_ns : 0);
     printf("}\n");
     free(held);
     free(copy);

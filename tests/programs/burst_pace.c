@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Knows how fast it runs: a loop of known length that measures itself. usage: burst_pace fast|slow SECONDS.
+ * Prints its instructions a microsecond of CPU time. */
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#define TURNS 1000000
+static uint8_t bytes[TURNS + 1]; /* read at an address that tells one turn from another */
+
+static double seconds(clockid_t clock)
+{
+    struct timespec time;
+    clock_gettime(clock, &time);
+    return (double)time.tv_sec + (double)time.tv_nsec * 1e-9;
+}
+
+#define FAST_INSTRUCTIONS 7
+__attribute__((noinline)) static void fast(uint64_t n)
+{
+    const uint8_t *at = bytes;
+    __asm__ volatile("1: add $1, %%r8\n"
+                     "  add $1, %%r9\n"
+                     "  add $1, %%r10\n"
+                     "  lea (%0, %1), %%r11\n"
+                     "  movzbl (%0, %1), %%eax\n"
+                     "  dec %1\n"
+                     "  jnz 1b\n"
+                     : "+r"(at), "+r"(n)
+                     :
+                     : "rax", "r8", "r9", "r10", "r11", "memory", "cc");
+}
+
+#define SLOW_INSTRUCTIONS 7
+__attribute__((noinline)) static void slow(uint64_t n)
+{
+    const uint8_t *at = bytes;
+    __asm__ volatile("  mov $3, %%r8d\n"
+                     "1: mov $1000003, %%eax\n"
+                     "  xor %%edx, %%edx\n"
+                     "  div %%r8\n"
+                     "  lea -333331(%%rax), %%r8\n" /* 3 again, and known only now */
+                     "  movzbl (%0, %1), %%eax\n"
+                     "  dec %1\n"
+                     "  jnz 1b\n"
+                     : "+r"(at), "+r"(n)
+                     :
+                     : "rax", "rdx", "r8", "memory", "cc");
+}
+
+int main(int argc, char **argv)
+{
+    if (argc != 3)
+        return 2;
+    double cpu = seconds(CLOCK_THREAD_CPUTIME_ID), until = seconds(CLOCK_MONOTONIC) + atof(argv[2]), done = 0;
+    while (seconds(CLOCK_MONOTONIC) < until) {
+        if (!strcmp(argv[1], "fast")) {
+            fast(TURNS);
+            done += (double)TURNS * FAST_INSTRUCTIONS;
+        } else {
+            slow(TURNS);
+            done += (double)TURNS * SLOW_INSTRUCTIONS;
+        }
+    }
+    printf("%.2f instructions a microsecond\n", done / (seconds(CLOCK_THREAD_CPUTIME_ID) - cpu) * 1e-6);
+    return 0;
+}
