@@ -106,16 +106,27 @@ static size_t first_of(struct cs_generations *g, uint32_t slot)
     return low < g->n && g->begun[low].slot == slot ? low : g->n;
 }
 
-uint32_t cs_generations_at(struct cs_generations *g, uint32_t slot, uint64_t time_ns)
+struct cs_generation_span cs_generations_span(struct cs_generations *g, uint32_t slot, uint64_t time_ns)
 {
     slot &= CS_GENERATION_SLOTS - 1;
     size_t i = first_of(g, slot);
     if (i == g->n)
-        return g->now[slot];
-    uint32_t number = g->begun[i].before;
-    for (; i < g->n && g->begun[i].slot == slot && g->begun[i].time_ns <= time_ns; i++)
-        number = g->begun[i].number;
-    return number;
+        return (struct cs_generation_span){0, UINT64_MAX, g->now[slot]};
+    struct cs_generation_span span = {0, UINT64_MAX, g->begun[i].before};
+    for (; i < g->n && g->begun[i].slot == slot; i++) {
+        if (g->begun[i].time_ns > time_ns) {
+            span.to_ns = g->begun[i].time_ns;
+            break;
+        }
+        span.from_ns = g->begun[i].time_ns;
+        span.number = g->begun[i].number;
+    }
+    return span;
+}
+
+uint32_t cs_generations_at(struct cs_generations *g, uint32_t slot, uint64_t time_ns)
+{
+    return cs_generations_span(g, slot, time_ns).number;
 }
 
 uint64_t cs_generations_start(struct cs_generations *g, uint32_t slot, uint32_t number)

@@ -28,6 +28,13 @@ int cs_generations_resume(struct cs_generations *generations, uint32_t slot, uin
 
 /* The slot's generation at a time. */
 uint32_t cs_generations_at(struct cs_generations *generations, uint32_t slot, uint64_t time_ns);
+/* The same, and from when to when (exclusive) it is so, as far as is known now. */
+struct cs_generation_span {
+    uint64_t from_ns, to_ns;
+    uint32_t number;
+};
+struct cs_generation_span cs_generations_span(struct cs_generations *generations, uint32_t slot,
+                                              uint64_t time_ns);
 /* When a generation began; 0 = before the horizon; CS_GENERATION_UNKNOWN = its notice was lost. */
 uint64_t cs_generations_start(struct cs_generations *generations, uint32_t slot, uint32_t number);
 

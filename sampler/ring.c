@@ -10,21 +10,16 @@
 
 #define RECORD_MAX 65536 /* header.size is 16 bits */
 
-const struct perf_event_header *cs_ring_next(struct cs_ring *ring)
+const struct perf_event_header *cs_ring_next_odd(struct cs_ring *ring)
 {
-    if (ring->tail >= ring->head)
-        return NULL;
     uint64_t at = ring->tail & (ring->size - 1);
     const struct perf_event_header *header = (const void *)(ring->bytes + at);
-    /* Records are multiples of 8, so the header itself never wraps. */
     uint64_t size = header->size;
     if (size < sizeof *header || size > ring->head - ring->tail) {
         ring->tail = ring->head; /* can't happen; never loop on it */
         return NULL;
     }
     ring->tail += size;
-    if (at + size <= ring->size)
-        return header;
     uint64_t first = ring->size - at;
     memcpy(ring->spare, header, first);
     memcpy(ring->spare + first, ring->bytes, size - first);

@@ -111,6 +111,25 @@ static void a_generation_is_found_by_its_time(void **state)
     cs_generations_close(g);
 }
 
+static void a_generation_says_how_long_it_lasts(void **state)
+{
+    (void)state;
+    struct cs_generations *g = cs_generations_open();
+    static const uint64_t begins[] = {0, 1000, 2000, 2500, UINT64_MAX};
+    assert_int_equal(cs_generations_span(g, 42, 7).to_ns, UINT64_MAX);
+    for (unsigned i = 1; i < 4; i++)
+        (void)cs_generations_next(g, 42, begins[i]);
+    (void)cs_generations_next(g, 43, 1200); /* a neighbour's are not its own */
+    for (uint64_t time = 500; time < 4000; time += 250) {
+        struct cs_generation_span span = cs_generations_span(g, 42, time);
+        unsigned i = time < 1000 ? 0 : time < 2000 ? 1 : time < 2500 ? 2 : 3;
+        assert_int_equal(span.number, i);
+        assert_int_equal(span.from_ns, begins[i]);
+        assert_int_equal(span.to_ns, begins[i + 1]);
+    }
+    cs_generations_close(g);
+}
+
 static void a_generation_whose_notice_was_lost_is_unknown(void **state)
 {
     (void)state;
@@ -347,6 +366,7 @@ int main(void)
         cmocka_unit_test(the_same_address_of_two_processes_stays_apart),
         cmocka_unit_test(a_count_that_is_full_is_evicted_not_wrapped),
         cmocka_unit_test(a_generation_is_found_by_its_time),
+        cmocka_unit_test(a_generation_says_how_long_it_lasts),
         cmocka_unit_test(a_generation_whose_notice_was_lost_is_unknown),
         cmocka_unit_test(a_fork_and_an_exec_may_be_told_in_the_wrong_order),
         cmocka_unit_test(after_lost_notices_only_what_runs_now_is_certain),
