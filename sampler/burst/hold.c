@@ -141,6 +141,10 @@ static void do_burst(uint64_t stopped_ns)
         return skip(CS_BURST_SKIP_COMPAT, 0);
     if ((int64_t)registers.orig_rax >= 0)
         return skip(CS_BURST_SKIP_NOT_USER, 0);
+    static unsigned met;
+    bool first = command->held_first_us && met < FIRST_BURSTS;
+    met++;
+    pages_many = command->pace_instructions > command->instructions && !first && !command->verify;
     outcome->start = registers.rip;
     outcome->pages_copied = pages_refresh((pid_t)tid); /* any thread names the memory */
     uint64_t copied_ns = clock_ns();
@@ -148,17 +152,13 @@ static void do_burst(uint64_t stopped_ns)
     blocks_translated = 0;
     /* TSC ticks a nanosecond are not known here: the time since the stop tells. Three per nanosecond is the
      * most. */
-    static unsigned met;
-    bool first = command->held_first_us && met < FIRST_BURSTS;
-    met++;
-    bool paced = command->pace_instructions > command->instructions && !first && !command->verify;
+    bool paced = pages_many;
     uint32_t held_us = first   ? command->held_first_us
                        : paced ? command->pace_held_max_us
                                : command->held_max_us;
-    uint32_t instructions = paced ? command->pace_instructions : command->instructions;
-    pages_many = paced;
-    run_burst(&registers, xstate, vectors.iov_len, trace_room(instructions), started + held_us * 3000ULL,
-              &run);
+    run_burst(&registers, xstate, vectors.iov_len,
+              trace_room(paced ? command->pace_instructions : command->instructions),
+              started + held_us * 3000ULL, &run);
     outcome->run_ns = (uint32_t)(clock_ns() - copied_ns);
     outcome->cause = run.cause;
     outcome->stop_at = run.next;
@@ -184,9 +184,9 @@ static void do_burst(uint64_t stopped_ns)
         return;
     }
     digest(shared, &run, &registers);
-    pages_settle();
     if (paced)
-        pace_end(outcome, &run, &registers);
+        pace_end(outcome, &run, &registers, xstate, vectors.iov_len);
+    pages_settle();
 }
 
 /* Waits for the event's stop; forwards whatever else happens to the thread. */
@@ -353,11 +353,8 @@ void burst(struct cs_burst_shared *with)
     bool known, blocked = status_bit(shared->command.tid, "\nSigBlk:", SIGTRAP - 1, &known);
     if (!known || blocked)
         return skip(known ? CS_BURST_SKIP_BLOCKED : CS_BURST_SKIP_GONE, 0);
-    static bool calibrated;
-    if (shared->command.pace_instructions && !calibrated) {
-        calibrated = true;
+    if (shared->command.pace_instructions)
         pace_calibrate();
-    }
     bool disarmed = false;
     uint64_t user_ticks = 0, ticks_then = 0;
     give_up = released = 0;

@@ -7,6 +7,7 @@
 #include "sampler/burst/sys.h"
 
 #define BLOCKS_MAX 65536
+#define MATCH_BLOCKS_MAX 128
 enum { RCX = 1, RSP = 4, RSI = 6, RDI = 7 };
 
 /* Of a block: bit i when moment i's PC is one of its instructions. Lazily, per walk. */
@@ -35,6 +36,14 @@ static void forget(const struct insn_note *note)
     known &= ~writes;
 }
 
+static uint32_t written(const struct block *block)
+{
+    uint32_t registers = 0;
+    for (unsigned i = 0; i < block->n_insns; i++)
+        registers |= insn_notes[block->first_note + i].writes;
+    return registers;
+}
+
 static bool same(const struct moment *moment, uint32_t which)
 {
     for (unsigned reg = 0; which; which >>= 1, reg++)
@@ -42,6 +51,8 @@ static bool same(const struct moment *moment, uint32_t which)
             return false;
     return true;
 }
+
+uint32_t match_blocks[MATCH_BLOCKS_MAX], match_n_blocks;
 
 static uint32_t moments_in(const struct block *block, const struct moment *moments, unsigned n)
 {
@@ -55,6 +66,8 @@ static uint32_t moments_in(const struct block *block, const struct moment *momen
                 found |= (uint32_t)(insn_notes[block->first_note + i].offset == moments[k].pc - block->pc)
                          << k;
     here_walk[number] = walk;
+    if (found && match_n_blocks < MATCH_BLOCKS_MAX)
+        match_blocks[match_n_blocks++] = number;
     return here[number] = found;
 }
 
@@ -67,7 +80,8 @@ uint64_t match(const struct run *run, const struct registers *r, struct moment *
     memcpy(value, first, sizeof value);
     known = 0xffff;
     for (unsigned k = 0; k < n; k++)
-        moments[k].n = 0;
+        moments[k].n = moments[k].visits = 0;
+    match_n_blocks = 0;
     for (const uint8_t *p = run->start, *next; p < run->end; p = next) {
         const struct block *block = record_block(p);
         const loose64 *slots = record_slots(p);
@@ -83,6 +97,8 @@ uint64_t match(const struct run *run, const struct registers *r, struct moment *
                 struct moment *moment = &moments[k];
                 if (!(candidates >> k & 1) || moment->pc != block->pc + note->offset)
                     continue;
+                if (!moment->visits++)
+                    moment->varying = written(block);
                 uint32_t which = known & ~(note->repeats ? 1U << RCX | 1U << RSI | 1U << RDI : 0U);
                 if (!same(moment, which))
                     continue;

@@ -16,10 +16,12 @@
 
 #define RING_BYTES (2 * PAGE) /* beside the control page */
 #define RING_AT (CS_BURST_BASE + CS_BURST_SPAN - 0x40000)
-#define MOMENTS 4      /* of a burst */
+#define MOMENTS 5      /* of a burst */
 #define MOMENTS_MAX 48 /* that the ring holds */
-#define PERIOD_LEAST_NS 60000
-#define PERIOD_SPAN_NS 60000
+#define PERIOD_LEAST_NS 50000
+#define PERIOD_SPAN_NS 40000
+#define VISITS_MANY 20000 /* of an instruction: only registers that its block changes are noted */
+#define AGAIN_MAX_TICKS 60000000
 #define WAIT_MS 10 /* for a thread that went to sleep */
 /* The places of a moment in the trace may differ by one part in so many of their number of
  * instructions. */
@@ -162,8 +164,49 @@ static void stretches(struct cs_burst_outcome *outcome, const struct run *run, c
     }
 }
 
-void pace_end(struct cs_burst_outcome *outcome, const struct run *run, const struct registers *registers)
+static unsigned count_of(uint32_t registers)
 {
+    unsigned n = 0;
+    for (; registers; registers &= registers - 1)
+        n++;
+    return n;
+}
+
+/* The burst once more, from its beginning, with all that the registers hold at the moments' instructions
+ * noted in the trace: what memory operands need tells too little of where in a loop a thread was. False: it
+ * could not be done. */
+static bool again(const struct run *run, const struct registers *registers, const void *vectors,
+                  uint64_t vectors_bytes, struct moment *moments, unsigned n, uint64_t length,
+                  struct run *second)
+{
+    static struct probe probes[MOMENTS_MAX];
+    unsigned n_probes = 0;
+    uint64_t room = (uint64_t)(run->end - run->start) + 4096;
+    for (unsigned i = 0; i < n && moments[i].n; i++) {
+        uint32_t registers_noted = moments[i].visits > VISITS_MANY ? moments[i].varying : 0xffff;
+        uint64_t bytes = 8ULL * moments[i].visits * count_of(registers_noted);
+        bool there = false;
+        for (unsigned k = 0; k < n_probes; k++)
+            there |= probes[k].pc == moments[i].pc;
+        if (there || room + bytes > TRACE_BYTES)
+            continue;
+        room += bytes;
+        probes[n_probes++] = (struct probe){moments[i].pc, registers_noted};
+    }
+    if (!n_probes)
+        return false;
+    pages_rewind();
+    translations_probe(match_blocks, match_n_blocks, probes, n_probes);
+    run_burst(registers, vectors, vectors_bytes, room, tsc() + AGAIN_MAX_TICKS, second);
+    translations_unprobe();
+    return match(second, registers, moments, n) >= length - length / 64;
+}
+
+void pace_end(struct cs_burst_outcome *outcome, const struct run *run, const struct registers *registers,
+              const void *vectors, uint64_t vectors_bytes)
+{
+    static struct run second;
+    static struct moment precise[MOMENTS_MAX];
     static struct moment moments[MOMENTS_MAX];
     if (!ring)
         return;
@@ -171,10 +214,12 @@ void pace_end(struct cs_burst_outcome *outcome, const struct run *run, const str
         sleep_us(250);
     SYS(__NR_ioctl, event, PERF_EVENT_IOC_DISABLE, 0);
     unsigned n = read_moments(moments);
-    match(run, registers, moments, n);
+    uint64_t length = match(run, registers, moments, n);
+    memcpy(precise, moments, sizeof moments);
     outcome->pace_samples = n;
     outcome->pace_cost_ns = cost_ns;
-    stretches(outcome, run, moments, n);
+    bool done = again(run, registers, vectors, vectors_bytes, precise, n, length, &second);
+    stretches(outcome, done ? &second : run, done ? precise : moments, n);
 }
 
 /* So many turns of a loop that counts them down in rcx. */
@@ -190,13 +235,6 @@ __attribute__((noinline)) static void turn(uint64_t turns)
                      : "cc");
 }
 
-static uint64_t clock_ns(void)
-{
-    struct timespec time;
-    SYS(__NR_clock_gettime, CLOCK_MONOTONIC, &time);
-    return (uint64_t)time.tv_sec * 1000000000 + (uint64_t)time.tv_nsec;
-}
-
 static void insert(uint64_t *sorted, unsigned n, uint64_t value)
 {
     for (; n > 0 && sorted[n - 1] > value; n--)
@@ -204,36 +242,62 @@ static void insert(uint64_t *sorted, unsigned n, uint64_t value)
     sorted[n] = value;
 }
 
-/* Time from moment to moment of the loop, less what its turns take when nobody looks: the median. */
-void pace_calibrate(void)
+/* Turns of the loop from moment to moment, the median, when there is one every period. */
+static uint64_t turns_between(uint32_t period_ns, uint64_t *ns)
 {
-    enum { TURNS = 200000, TRIES = 16, LOOKS = 32, RCX = 1 };
+    enum { LOOKS = 12, TURNS_A_NS = 3, RCX = 1 };
     static struct moment moments[MOMENTS_MAX];
-    static uint64_t costs[MOMENTS_MAX];
-    unsigned n_costs = 0;
-    for (unsigned i = 0; i < TRIES; i++) {
-        uint64_t begin = clock_ns();
-        turn(TURNS);
-        insert(costs, i, clock_ns() - begin);
-    }
-    uint64_t usual = costs[TRIES / 2];
-    open_event(0, (PERIOD_LEAST_NS + PERIOD_SPAN_NS / 2));
+    static uint64_t turns[MOMENTS_MAX], times[MOMENTS_MAX];
+    uint64_t pc = (uint64_t)calibration_begin, bytes = (uint64_t)(calibration_end - calibration_begin);
+    unsigned n_turns = 0;
+    open_event(0, period_ns);
     if (!ring)
-        return;
-    SYS(__NR_ioctl, event, PERF_EVENT_IOC_REFRESH, LOOKS);
-    for (unsigned i = 0; i < 8 && ring->data_head < LOOKS * sizeof(struct sample); i++)
-        turn(8 * TURNS);
+        return 0;
+    SYS(__NR_ioctl, event, PERF_EVENT_IOC_ENABLE, 0);
+    turn(TURNS_A_NS * LOOKS * (uint64_t)period_ns);
+    SYS(__NR_ioctl, event, PERF_EVENT_IOC_DISABLE, 0);
     unsigned n = read_moments(moments);
     pace_close();
     for (unsigned i = 1; i < n; i++) {
         const struct moment *a = &moments[i - 1], *b = &moments[i];
-        uint64_t pc = (uint64_t)calibration_begin, bytes = (uint64_t)(calibration_end - calibration_begin);
         if (a->pc - pc >= bytes || b->pc - pc >= bytes || a->reg[RCX] <= b->reg[RCX])
             continue;
-        uint64_t running = (a->reg[RCX] - b->reg[RCX]) * usual / TURNS, took = b->time_ns - a->time_ns;
-        uint64_t cost = took > running ? took - running : 0;
-        insert(costs, n_costs++, cost);
+        insert(times, n_turns, b->time_ns - a->time_ns);
+        insert(turns, n_turns++, a->reg[RCX] - b->reg[RCX]);
     }
-    if (n_costs)
-        cost_ns = (uint32_t)costs[n_costs / 2];
+    *ns = n_turns ? times[n_turns / 2] : 0;
+    return n_turns > 4 ? turns[n_turns / 2] : 0;
+}
+
+/* Two periods tell what a turn takes, and with it what a moment does. 0: they don't, something came between.
+ */
+static uint64_t one_cost(void)
+{
+    uint64_t short_ns = 0, long_ns = 0;
+    uint64_t few = turns_between(PERIOD_LEAST_NS, &short_ns);
+    uint64_t many = turns_between(3 * PERIOD_LEAST_NS, &long_ns);
+    if (!few || many <= few || long_ns <= short_ns)
+        return 0;
+    uint64_t turning_ns = few * (long_ns - short_ns) / (many - few);
+    return turning_ns < short_ns ? short_ns - turning_ns : 0;
+}
+
+void pace_calibrate(void)
+{
+    enum { FIRST = 5, EACH = 16, KEPT = 15 };
+    static uint64_t lately[KEPT];
+    static unsigned calls, n_costs;
+    if (!calls)
+        pages_warm();
+    for (unsigned i = calls ? FIRST - 1U : 0; i < FIRST && calls % EACH == 0; i++) {
+        uint64_t cost = one_cost(), sorted[KEPT];
+        if (!cost)
+            continue;
+        lately[n_costs++ % KEPT] = cost;
+        unsigned n = n_costs < KEPT ? n_costs : KEPT;
+        for (unsigned k = 0; k < n; k++)
+            insert(sorted, k, lately[k]);
+        cost_ns = (uint32_t)sorted[n / 2];
+    }
+    calls++;
 }

@@ -15,6 +15,7 @@
 #define PAGES_MAX 16384
 #define PAGES_A_BURST 1024
 #define PAGES_A_LONG_BURST 8192
+#define PAGES_WARM 1024
 #define NEIGHBOURS 8  /* power of two: pages that a fault of a long burst brings, at most */
 #define KEEP_START 28 /* a new page is kept for two bursts more */
 #define KEEP_LEAST 45
@@ -29,6 +30,10 @@ static struct page pages[PAGES_MAX];
 static unsigned n_pages, n_burst;
 unsigned pages_faulted;
 bool pages_many;
+/* As they were when the thread stood, of those that the target can write: what a burst is run once more from.
+ */
+static uint8_t originals[PAGES_MAX][PAGE] __attribute__((aligned(2 << 20)));
+static bool frozen;
 
 /* Open addressing; values are 1 + index. Rebuilt when pages leave. */
 #define SLOTS (PAGES_MAX * 4)
@@ -90,6 +95,8 @@ static void add(uint64_t addr, const struct region *region, bool touched)
     bool writable = !region || region->w || region->shared;
     pages[n_pages] =
         (struct page){addr, region_identity(region, addr), writable, touched, touched ? KEEP_START : 0};
+    if (writable && pages_many)
+        memcpy(originals[n_pages], (const void *)addr, PAGE);
     slots[slot_of(addr)] = (uint16_t)++n_pages;
     n_burst++;
 }
@@ -124,7 +131,7 @@ enum cs_burst_cause page_in(uint64_t addr, bool write)
 {
     addr &= ~(PAGE - 1);
     struct page *page = page_of(addr);
-    if (page) /* it is there: a store to what the target can't write */
+    if (page || frozen) /* it is there: a store to what the target can't write */
         return CS_BURST_FAULT;
     const struct region *region = region_at(addr);
     if (region && region->kind == REGION_CLOCK)
@@ -186,7 +193,25 @@ unsigned pages_refresh(pid_t pid)
     }
     if (n)
         copy_batch(pid, n);
+    for (unsigned i = 0; pages_many && i < n_pages; i++)
+        if (pages[i].writable)
+            memcpy(originals[i], (const void *)pages[i].addr, PAGE);
     return total;
+}
+
+void pages_rewind(void)
+{
+    frozen = true;
+    for (unsigned i = 0; i < n_pages; i++)
+        if (pages[i].writable)
+            memcpy((void *)pages[i].addr, originals[i], PAGE);
+}
+
+void pages_warm(void)
+{
+    SYS(__NR_madvise, originals, sizeof originals, MADV_HUGEPAGE);
+    for (unsigned i = 0; i < PAGES_WARM; i++)
+        *(volatile uint8_t *)originals[i] = 0;
 }
 
 static void rebuild(void)
@@ -204,6 +229,7 @@ static void drop(unsigned i)
 
 void pages_settle(void)
 {
+    frozen = false;
     unsigned before = n_pages;
     for (unsigned i = 0; i < n_pages;) {
         struct page *page = &pages[i];

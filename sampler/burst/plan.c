@@ -40,6 +40,13 @@ static uint8_t slot_for(unsigned reg, unsigned number)
     return (uint8_t)known[reg].slot;
 }
 
+void plan_probe(unsigned number, uint32_t registers)
+{
+    for (unsigned reg = 0; reg < 16 && n_slots < BLOCK_SLOTS_MAX; reg++)
+        if (registers >> reg & 1)
+            slot_plan[n_slots++] = (struct slot_note){.insn = (uint16_t)number, .reg = (uint8_t)reg};
+}
+
 static void note_operand(const struct decoded *d, unsigned number, const ZydisDecodedOperand *o)
 {
     if (n_slots > BLOCK_SLOTS_MAX - 4)

@@ -66,6 +66,8 @@ uint64_t region_identity(const struct region *region, uint64_t addr);
 /* Brings the data page of `addr` in. CS_BURST_FULL when done, else the cause that ends the burst. */
 enum cs_burst_cause page_in(uint64_t addr, bool write);
 unsigned pages_refresh(pid_t pid); /* copies the kept working set again; how many pages */
+void pages_rewind(void);           /* a long burst: to where it began; from now on no page is brought */
+void pages_warm(void);             /* what a long burst needs room for, before anything is held */
 void pages_settle(void);           /* after a burst: drops what is not worth keeping */
 void pages_forget_changed(void);
 void page_touched(uint64_t addr);
@@ -129,6 +131,15 @@ uint64_t translation_link_target(uint32_t link);
 void translation_remember_indirect(const struct block *block);
 void translations_expand(const uint32_t *executed, unsigned n,
                          unsigned levels); /* translates what may come next */
+/* Another translation of each of these blocks that also notes, before the instructions at the given
+ * addresses, registers (bit = number) of `registers`, in the place of the present one until
+ * translations_unprobe(). */
+struct probe {
+    uint64_t pc;
+    uint32_t registers;
+};
+void translations_probe(const uint32_t *numbers, unsigned n, const struct probe *probes, unsigned n_probes);
+void translations_unprobe(void);
 /* What stands behind a `ud2` in the cache. */
 enum { MARK_MISS = 1, MARK_INDIRECT, MARK_STOP };
 #define MARK(kind, value) ((uint32_t)(kind) << 28 | (uint32_t)(value))
@@ -177,10 +188,12 @@ static inline const uint8_t *record_next(const uint8_t *record)
 }
 
 /* ---- pace.c: how fast the thread, let go, ran what the trace holds ---- */
-void pace_calibrate(void);    /* once, before anything is held */
+void pace_calibrate(
+    void); /* before a paced burst, nothing being held: now and then measures what a moment costs */
 void pace_open(uint32_t tid); /* before the thread is seized; if it fails the rest does nothing */
 void pace_begin(void);        /* the thread is about to go */
-void pace_end(struct cs_burst_outcome *outcome, const struct run *run, const struct registers *registers);
+void pace_end(struct cs_burst_outcome *outcome, const struct run *run, const struct registers *registers,
+              const void *vectors, uint64_t vectors_bytes);
 void pace_close(void);
 
 /* ---- match.c ---- */
@@ -189,9 +202,12 @@ struct moment { /* in: a thread's registers at a moment. out: where in the trace
     uint64_t reg[16];
     uint64_t first, last; /* instructions before it */
     uint32_t n;           /* places; 0: none */
+    uint32_t visits;      /* of its PC */
+    uint32_t varying;     /* registers that the block of it writes */
     uint32_t known;       /* registers compared at the last of them, bit = number */
 };
 /* At most 32 moments. How many instructions the trace has. */
+extern uint32_t match_blocks[], match_n_blocks; /* of the last call: blocks that hold a moment's PC */
 uint64_t match(const struct run *run, const struct registers *registers, struct moment *moments, unsigned n);
 
 /* The branch that instructions [from, to) of the trace executed most; 0: none. */

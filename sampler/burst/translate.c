@@ -54,6 +54,17 @@ static struct {
 
 static struct decoded decoded[BLOCK_INSNS_MAX];
 
+static const struct probe *probes;
+static unsigned n_probes;
+#define REPLACED_MAX 128
+static struct replaced {
+    struct block *block;
+    uint8_t code[5];
+    unsigned slot;
+    uint32_t number;
+} replaced[REPLACED_MAX];
+static unsigned n_replaced;
+
 static unsigned slot_of(uint64_t pc)
 {
     unsigned slot = (unsigned)(pc * 0x9e3779b97f4a7c15ULL >> 40) % BLOCK_SLOTS;
@@ -446,6 +457,9 @@ struct block *translate(uint64_t pc)
     plan_begin();
     for (unsigned i = 0; i < n; i++) {
         note_operands(&decoded[i], i);
+        for (unsigned k = 0; k < n_probes; k++)
+            if (probes[k].pc == decoded[i].addr)
+                plan_probe(i, probes[k].registers);
         insn_notes[n_notes] = effects(&decoded[i]);
         insn_notes[n_notes++].offset = (uint16_t)(decoded[i].addr - pc);
     }
@@ -469,6 +483,41 @@ struct block *translate(uint64_t pc)
     blocks_translated++;
     answer_waiting(block);
     return block;
+}
+
+void translations_probe(const uint32_t *numbers, unsigned n, const struct probe *with, unsigned n_with)
+{
+    probes = with;
+    n_probes = n_with;
+    for (unsigned i = 0; i < n && n_replaced < REPLACED_MAX && !translations_full(); i++) {
+        struct block *old = &blocks[numbers[i]];
+        struct replaced *r = &replaced[n_replaced];
+        *r = (struct replaced){.block = old, .slot = slot_of(old->pc)};
+        r->number = by_pc[r->slot];
+        if (r->number != numbers[i] + 1)
+            continue;
+        by_pc[r->slot] =
+            0; /* who looks for what comes behind it finds nothing, for a moment: it is found later */
+        const struct block *with_probes = translate(old->pc);
+        if (!with_probes) {
+            by_pc[r->slot] = r->number;
+            continue;
+        }
+        n_replaced++;
+        memcpy(r->code, old->code, sizeof r->code);
+        old->code[0] = 0xe9; /* jmp rel32 */
+        patch(old->code + 1, with_probes);
+    }
+    n_probes = 0;
+}
+
+void translations_unprobe(void)
+{
+    while (n_replaced) {
+        const struct replaced *r = &replaced[--n_replaced];
+        memcpy(r->block->code, r->code, sizeof r->code);
+        by_pc[r->slot] = r->number;
+    }
 }
 
 uint64_t translation_link_target(uint32_t link)
