@@ -2,6 +2,7 @@
 /* LSB core, exception frames: a record is a length, a CIE pointer (0 = this is a CIE), then for a description
  * the start and the size of a procedure, encoded as the CIE's augmentation 'R' says. */
 #include "analysis/cfi.h"
+#include "analysis/dwarf_reader.h"
 
 #include <stdbool.h>
 #include <string.h>
@@ -18,40 +19,6 @@ enum {
     SDATA8 = 12
 };
 
-struct reader {
-    const uint8_t *at, *end;
-    bool bad;
-};
-
-static uint64_t take(struct reader *r, size_t n)
-{
-    uint64_t value = 0;
-    if ((size_t)(r->end - r->at) < n) {
-        r->bad = true;
-        r->at = r->end;
-        return 0;
-    }
-    memcpy(&value, r->at, n);
-    r->at += n;
-    return value;
-}
-
-static uint64_t take_leb(struct reader *r, bool is_signed)
-{
-    uint64_t value = 0;
-    unsigned shift = 0;
-    uint8_t byte;
-    do {
-        byte = (uint8_t)take(r, 1);
-        if (shift < 64)
-            value |= (uint64_t)(byte & 0x7f) << shift;
-        shift += 7;
-    } while ((byte & 0x80) && !r->bad);
-    if (is_signed && shift < 64 && (byte & 0x40))
-        value |= ~(uint64_t)0 << shift;
-    return value;
-}
-
 static uint64_t take_encoded(struct reader *r, uint8_t encoding, uint64_t here)
 {
     uint64_t value;
@@ -62,10 +29,10 @@ static uint64_t take_encoded(struct reader *r, uint8_t encoding, uint64_t here)
         value = take(r, 8);
         break;
     case ULEB:
-        value = take_leb(r, false);
+        value = take_uleb(r);
         break;
     case SLEB:
-        value = take_leb(r, true);
+        value = (uint64_t)take_sleb(r);
         break;
     case UDATA2:
         value = take(r, 2);
@@ -104,13 +71,13 @@ static uint8_t cie_encoding(struct reader r, bool *augmented)
     if (!*augmented)
         return ABSPTR;
     r.at = nul + 1;
-    take_leb(&r, false); /* code alignment */
-    take_leb(&r, true);  /* data alignment */
+    take_uleb(&r); /* code alignment */
+    take_sleb(&r); /* data alignment */
     if (version == 1)
         take(&r, 1);
     else
-        take_leb(&r, false); /* return address register */
-    take_leb(&r, false);     /* length of the augmentation data */
+        take_uleb(&r); /* return address register */
+    take_uleb(&r);     /* length of the augmentation data */
     for (const char *a = augmentation + 1; *a && !r.bad; a++) {
         if (*a == 'R')
             return (uint8_t)take(&r, 1);
@@ -158,7 +125,7 @@ int cs_cfi_each(const uint8_t *section, size_t n, uint64_t address,
         }
         uint64_t start = take_encoded(&r, encoding, address + (uint64_t)(r.at - section));
         uint64_t size = take_encoded(&r, encoding & 15, 0);
-        uint64_t skip = augmented ? take_leb(&r, false) : 0;
+        uint64_t skip = augmented ? take_uleb(&r) : 0;
         if (r.bad || size == 0 || start + size < start)
             continue;
         /* DW_CFA_advance_loc* and nop come first where a function begins */

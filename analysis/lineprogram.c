@@ -1,57 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* DWARF 5 section 6.2, DWARF 4 section 6.2. Every read is checked against the end of the unit. */
 #include "analysis/lineprogram.h"
+#include "analysis/dwarf_reader.h"
 
 #include <dwarf.h>
 #include <string.h>
 
 #define FORMATS_MAX 8
-
-struct reader {
-    const uint8_t *at, *end;
-    bool bad;
-};
-
-static uint64_t take(struct reader *r, unsigned bytes)
-{
-    uint64_t value = 0;
-    if ((size_t)(r->end - r->at) < bytes) {
-        r->bad = true;
-        return 0;
-    }
-    memcpy(&value, r->at, bytes < sizeof value ? bytes : sizeof value);
-    r->at += bytes;
-    return value;
-}
-
-static uint64_t take_uleb(struct reader *r)
-{
-    uint64_t value = 0;
-    for (unsigned shift = 0; r->at < r->end; shift += 7) {
-        uint8_t byte = *r->at++;
-        if (shift < 64)
-            value |= (uint64_t)(byte & 0x7f) << shift;
-        if (!(byte & 0x80))
-            return value;
-    }
-    r->bad = true;
-    return 0;
-}
-
-static int64_t take_sleb(struct reader *r)
-{
-    uint64_t value = 0;
-    for (unsigned shift = 0; r->at < r->end;) {
-        uint8_t byte = *r->at++;
-        if (shift < 64)
-            value |= (uint64_t)(byte & 0x7f) << shift;
-        shift += 7;
-        if (!(byte & 0x80))
-            return (int64_t)(shift < 64 && (byte & 0x40) ? value | UINT64_MAX << shift : value);
-    }
-    r->bad = true;
-    return 0;
-}
 
 static const char *text_at(const uint8_t *from, const uint8_t *end)
 {
