@@ -27,7 +27,8 @@ struct solving {
     double *burst_weight;
     uint64_t *place; /* by burst */
     struct place_rate *rate;
-    bool known_bias; /* replicates vary by the bursts drawn alone */
+    double mean_rate; /* instructions per ns, 0 = unknown */
+    bool known_bias;  /* replicates vary by the bursts drawn alone */
     uint64_t random;
     void (*tell)(unsigned done, unsigned total, void *arg);
     void *tell_arg;
@@ -109,8 +110,9 @@ static int find_places(struct solving *s)
     const struct cs_transfers *t = s->t;
     s->burst_weight = malloc((t->n_bursts + 1) * sizeof *s->burst_weight);
     s->place = calloc(t->n_bursts + 1, sizeof *s->place);
+    s->rate = calloc(t->n_bursts + 1, sizeof *s->rate);
     double *best = calloc(t->n_bursts + 1, sizeof *best);
-    if (!s->burst_weight || !s->place || !best) {
+    if (!s->burst_weight || !s->place || !s->rate || !best) {
         free(best);
         return -ENOMEM;
     }
@@ -122,8 +124,10 @@ static int find_places(struct solving *s)
         }
     }
     free(best);
-    s->rate = calloc(t->n_bursts + 1, sizeof *s->rate);
-    return s->rate ? transfers_rate(s->paces, s->place, t->n_bursts, RATE_SPREAD, s->rate) : -ENOMEM;
+    double mean = 0;
+    int rc = transfers_rate(s->paces, s->place, t->n_bursts, RATE_SPREAD, s->rate, &mean);
+    s->mean_rate = mean;
+    return rc;
 }
 
 static void draw_burst_weights(struct solving *s, unsigned round)
@@ -196,6 +200,17 @@ static int solve(struct solving *s, int replicate)
             t->list[i].replicate[replicate] = (float)flow;
     }
     return total >= 0 ? 0 : -EINVAL;
+}
+
+/* A burst stands for as much time as any other; in it ran rate × transfers / instructions of the burst. */
+static void find_scale(struct solving *s, double instructions_a_burst)
+{
+    double transfers = 0;
+    for (size_t i = 0; i < s->w->n; i++)
+        transfers += s->rate[s->w->rows[i].burst].weight * s->w->rows[i].count;
+    if (s->mean_rate > 0 && instructions_a_burst > 0)
+        s->t->executions_a_flow_ns =
+            s->mean_rate * transfers / (s->t->n_bursts * instructions_a_burst) / s->t->total_count;
 }
 
 static int estimate(struct solving *s)
@@ -327,6 +342,11 @@ int cs_transfers_load_telling(struct cs_store *store, enum cs_transfers_method m
                 rc = transfers_read_paces(store, t, &paces, err);
             if (rc == 0 && estimate(&s) < 0)
                 rc = cs_fail(err, ENOMEM, "no memory to solve for %zu edges", t->n);
+            uint64_t bursts = 0, instructions = 0;
+            if (rc == 0 && !paths && (rc = cs_store_counter(store, "bursts", &bursts, err)) == 0)
+                rc = cs_store_counter(store, "burst-instructions", &instructions, err);
+            if (rc == 0 && bursts)
+                find_scale(&s, (double)instructions / (double)bursts);
             if (rc == 0 && kept)
                 flows_keep(cs_store_path(store), key, t);
         }

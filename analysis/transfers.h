@@ -48,6 +48,8 @@ struct cs_transfers {
     uint32_t n_images;
     uint32_t n_bursts;  /* bursts known apart, 0 = none */
     double total_count; /* of all transfers */
+    double executions_a_flow_ns; /* executions = flow × this × user_ns; 0 where no stretch was timed */
+    double user_ns;              /* sampled, outside the kernel */
 };
 
 enum cs_transfers_method {

@@ -12,10 +12,11 @@
 
 #define MAGIC 0x31776f6c66735343 /* "CSsflow1" */
 /* One more whenever the same transfers give other flows: the solver, its weights or its draws changed. */
-#define SOLVER_VERSION 2
+#define SOLVER_VERSION 3
 
 struct head {
     uint64_t magic, key, sum;
+    double executions_a_flow_ns;
     uint32_t n, n_bursts;
 };
 
@@ -48,9 +49,10 @@ static void name_file(char *path, size_t size, const char *store)
     snprintf(path, size, "%s/.flows", store);
 }
 
-static uint64_t checksum(const struct row *rows, size_t n, uint32_t n_bursts)
+static uint64_t checksum(const struct row *rows, const struct head *head)
 {
-    return XXH3_64bits_withSeed(rows, n * sizeof *rows, n_bursts);
+    uint64_t scale = XXH3_64bits(&head->executions_a_flow_ns, sizeof head->executions_a_flow_ns);
+    return XXH3_64bits_withSeed(rows, head->n * sizeof *rows, head->n_bursts + scale);
 }
 
 static bool read_all(int fd, void *to, size_t n)
@@ -77,13 +79,15 @@ bool flows_recall(const char *store, uint64_t key, struct cs_transfers *t)
     bool good = rows && read_all(fd, &head, sizeof head) && head.magic == MAGIC && head.key == key &&
                 head.n == t->n && fstat(fd, &st) == 0 &&
                 (uint64_t)st.st_size == sizeof head + t->n * sizeof *rows &&
-                read_all(fd, rows, t->n * sizeof *rows) && checksum(rows, t->n, head.n_bursts) == head.sum;
+                read_all(fd, rows, t->n * sizeof *rows) && checksum(rows, &head) == head.sum;
     for (size_t i = 0; good && i < t->n; i++) {
         t->list[i].flow = rows[i].flow;
         memcpy(t->list[i].replicate, rows[i].replicate, sizeof rows[i].replicate);
     }
-    if (good)
+    if (good) {
         t->n_bursts = head.n_bursts;
+        t->executions_a_flow_ns = head.executions_a_flow_ns;
+    }
     free(rows);
     close(fd);
     return good;
@@ -99,7 +103,8 @@ void flows_keep(const char *store, uint64_t key, const struct cs_transfers *t)
             rows[i].flow = t->list[i].flow;
             memcpy(rows[i].replicate, t->list[i].replicate, sizeof rows[i].replicate);
         }
-        struct head head = {MAGIC, key, checksum(rows, t->n, t->n_bursts), (uint32_t)t->n, t->n_bursts};
+        struct head head = {MAGIC, key, 0, t->executions_a_flow_ns, (uint32_t)t->n, t->n_bursts};
+        head.sum = checksum(rows, &head);
         const struct iovec parts[] = {{&head, sizeof head}, {rows, t->n * sizeof *rows}};
         cs_cache_put(path, parts, 2, true);
     }

@@ -184,9 +184,19 @@ static int load_by(struct loading *l, const struct cs_profile_ref *ref,
     return rc < 0 ? cs_fail(l->err, ENOMEM, "no memory for %s", ref->file) : 0;
 }
 
+/* Time outside the kernel, of the clock that samples it. */
+static bool is_user_time(const struct cs_profile_ref *ref)
+{
+    return strcmp(ref->kind, "points") == 0 && strcmp(ref->head->unit, "ns") == 0 &&
+           strncmp(ref->head->event, "cpu-clock", 9) == 0 && ref->image->kind != CS_IMAGE_KERNEL &&
+           ref->image->kind != CS_IMAGE_MODULE && ref->image->kind != CS_IMAGE_TAG;
+}
+
 static int visit_transfers(const struct cs_profile_ref *ref, void *arg)
 {
     struct loading *l = arg;
+    if (is_user_time(ref))
+        l->t->user_ns += (double)ref->head->period_sum;
     if (are_windows(ref) || are_paces(ref)) {
         uint64_t seed = l->windows + XXH3_64bits(ref->image->id, strlen(ref->image->id));
         l->windows = XXH3_64bits_withSeed(&ref->checksum, sizeof ref->checksum, seed);

@@ -61,7 +61,7 @@ struct model {
 static struct model model_of(const struct place_sum *sums, size_t n_places)
 {
     struct model m = {0};
-    double n = 0, squares = 0, pairs = 0, spread = 0, weight = 0;
+    double n = 0, squares = 0, pairs = 0, spread = 0;
     for (size_t i = 0; i < n_places; i++) {
         n += sums[i].n;
         squares += sums[i].squares;
@@ -70,10 +70,8 @@ static struct model model_of(const struct place_sum *sums, size_t n_places)
     }
     m.mean /= n;
     double freedom = n - (double)n_places;
-    for (size_t i = 0; i < n_places; i++) {
+    for (size_t i = 0; i < n_places; i++)
         spread += sums[i].n * (sums[i].mean - m.mean) * (sums[i].mean - m.mean);
-        weight += sums[i].n;
-    }
     m.within = fmax(freedom > 0 ? squares / freedom : 0, LEAST_WITHIN);
     double effective = n - pairs / n; /* of the moments' estimate of B in an unbalanced one-way layout */
     m.between = effective > 0 ? (spread - ((double)n_places - 1) * m.within) / effective : 0;
@@ -95,7 +93,7 @@ static int compare_place(const void *key, const void *one)
 }
 
 int transfers_rate(struct paces *paces, const uint64_t *place, size_t n, double unknown,
-                   struct place_rate *rate)
+                   struct place_rate *rate, double *mean)
 {
     struct place_sum *sums = malloc((paces->n + 1) * sizeof *sums);
     if (!sums)
@@ -113,6 +111,7 @@ int transfers_rate(struct paces *paces, const uint64_t *place, size_t n, double 
     }
     for (size_t i = 0; i < n; i++)
         rate[i].weight *= (double)n / total;
+    *mean = n_places && n ? total / (double)n : 0;
     free(sums);
     return 0;
 }

@@ -45,10 +45,10 @@ int transfers_read_windows(struct cs_store *store, struct cs_transfers *t, struc
 /* Stretches timed natively ("burst-paces"), in any order. */
 int transfers_read_paces(struct cs_store *store, struct cs_transfers *t, struct paces *paces,
                          struct cs_error *err);
-/* Rates of the places of bursts (place[0…n-1]) into rate[0…n-1]. Without any stretch weight 1 and `unknown`
- * as spread. Orders the rows. */
+/* Rates of the places of bursts (place[0…n-1]) into rate[0…n-1], and their mean in instructions per ns.
+ * Without any stretch weight 1, `unknown` as spread and mean 0. Orders the rows. */
 int transfers_rate(struct paces *paces, const uint64_t *place, size_t n, double unknown,
-                   struct place_rate *rate);
+                   struct place_rate *rate, double *mean);
 int transfers_compare(const struct cs_transfer *x, const struct cs_transfer *y);
 
 /* Maximum-likelihood weights of places (transfers_fit.c): row i: place row_place[i] counted row_count[i] of

@@ -262,6 +262,15 @@ static int print_all(const struct parsed *args, const struct profile_image *imag
         "would give it. \"fitted\" and \"redrawn\" know the truth: they tell what the error is made "
         "of. Static cycles are those of %s.",
         model);
+    double scale = t->executions_a_flow_ns * t->user_ns, works = 0;
+    if (scale > 0 && scores[FINAL].true_work > 0) {
+        works = scale * scores[FINAL].estimated / scores[FINAL].true_work;
+        output_note(out,
+                    "By the stretches that were timed the program ran %.4g times as many instructions as "
+                    "the exact counts say: as often as it did their work, where the scale is right.",
+                    works);
+    }
+    output_set(out, "times_the_truth", works > 0 ? json_real(works) : json_null());
     output_set(out, "image", json_string(image->image.path));
     output_set(out, "samples", json_real(samples));
     output_set(out, "transfers", json_real(t->total_count));

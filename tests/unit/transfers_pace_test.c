@@ -39,7 +39,9 @@ static void without_a_timed_stretch_all_places_are_alike(void **unused)
     (void)unused;
     struct paces none = {0};
     struct place_rate rate[3];
-    assert_int_equal(transfers_rate(&none, (uint64_t[]){7, 8, 7}, 3, 0.8, rate), 0);
+    double mean;
+    assert_int_equal(transfers_rate(&none, (uint64_t[]){7, 8, 7}, 3, 0.8, rate, &mean), 0);
+    assert_near(mean, 0, 0);
     for (int i = 0; i < 3; i++) {
         assert_near(rate[i].weight, 1, 1e-12);
         assert_near(rate[i].spread, 0.8, 1e-12);
@@ -53,7 +55,7 @@ static void rates_come_near_the_truth_as_their_spread_says(void **unused)
     enum { PLACES = 200, TIMED = 16 };
     struct pace_row rows[PLACES * TIMED];
     uint64_t place[PLACES], state = 1;
-    double truth[PLACES], mean = 0, off = 0;
+    double truth[PLACES], estimated, mean = 0, off = 0;
     struct paces paces = {.rows = rows};
     for (int p = 0; p < PLACES; p++) {
         truth[p] = exp(0.7 * normal(&state));
@@ -65,11 +67,12 @@ static void rates_come_near_the_truth_as_their_spread_says(void **unused)
         }
     }
     struct place_rate rate[PLACES];
-    assert_int_equal(transfers_rate(&paces, place, PLACES, 0.8, rate), 0);
+    assert_int_equal(transfers_rate(&paces, place, PLACES, 0.8, rate, &estimated), 0);
     for (int p = 0; p < PLACES; p++)
         mean += truth[p] / PLACES;
+    assert_near(estimated / mean, 1, 0.1);
     for (int p = 0; p < PLACES; p++) {
-        double error = log(rate[p].weight * mean / truth[p]) / rate[p].spread;
+        double error = log(rate[p].weight * estimated / truth[p]) / rate[p].spread;
         off += error * error / PLACES;
         if (p % TIMED)
             assert_true(rate[p].spread < rate[p - 1].spread);
