@@ -46,8 +46,8 @@ struct cs_transfers {
     size_t n;
     char (*images)[CS_IMAGE_ID_MAX];
     uint32_t n_images;
-    uint32_t n_bursts;  /* bursts known apart, 0 = none */
-    double total_count; /* of all transfers */
+    uint32_t n_bursts;           /* bursts known apart, 0 = none */
+    double total_count;          /* of all transfers */
     double executions_a_flow_ns; /* executions = flow × this × user_ns; 0 where no stretch was timed */
     double user_ns;              /* sampled, outside the kernel */
 };

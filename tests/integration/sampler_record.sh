@@ -98,6 +98,17 @@ by = {kind: sum(p["sum"] for p in profiles if p["kind"] == kind and p["event"] =
 assert by["points"] == by["intervals"] > 0, by' || fail "intervals and profiles differ"
 "$CYCLESCOPE" phases --store "$work/resolved" | grep -q spin_here || fail "phases does not show spin_here"
 
+# A budget moves the rate, bursts above all; the samples still add up to the time that the program took.
+"$CYCLESCOPE" record --bursts --budget 3% -o "$work/budget" -- bash -c "'$target' spin 2; times" >"$work/times" 2>"$work/said" ||
+    fail "a budget with bursts: $(cat "$work/said")"
+"$CYCLESCOPE" prof --store "$work/budget" --json | python3 -c '
+import json, re, sys
+took = sum(60 * int(m) + float(s) for m, s in re.findall(r"(\d+)m([\d.]+)s", open(sys.argv[1]).read()))
+event = next(e for e in json.load(sys.stdin)["events"] if e["name"] == "cpu-clock")
+seconds = event["period_sum"] * 1e-9
+sys.exit(event["samples"] >= 100 and not 0.5 < seconds / took < 2 and f"{seconds:.2f} s of samples, {took:.2f} s of the program")' "$work/times" ||
+    fail "time under a budget"
+
 # Refusals.
 refuse() { # EXIT PATTERN ARGUMENTS...
     local rc=$1 pattern=$2; shift 2
