@@ -10,9 +10,11 @@
  * sample is then dominated by the line's way. For the tag alone the bare loop's loads come in bursts of
  * thousands while the line is here, so the figure there is also given a changed value seen ("changes").
  *
- * What is ours in the figure of a written line, by two controls in the same rounds:
- *  - "as late": the bare loop, made as slow as ours on a quiet line by multiplications in registers alone. It
- *    shows what being later costs, whatever one does meanwhile: the writer has the line back oftener.
+ * What is ours in the figure of a written line, by three controls in the same rounds:
+ *  - "as late": the bare loop, made as slow as ours on a quiet line by multiplications in a register, few and
+ *    each waiting for the last. It shows what being later costs: the writer has the line back oftener.
+ *  - "as many": the same by instructions that do nothing. They wait for nothing, but each takes its place in
+ *    the pipeline: neither a clock reading nor a line on its way gives that back.
  *  - "one tag": ours, while the writer changes the counters and leaves the tag. What is missing there is the
  *    accounting of a changed tag, which a bare loop doesn't do. */
 #include "bench/ahead.h"
@@ -127,15 +129,17 @@ static uint64_t bare_changes(const int *stop, uint64_t *changes)
     return n;
 }
 
-static unsigned multiplications; /* of a bare loop that is to be as late as ours: before the sample */
+static unsigned multiplications, tens; /* of a bare loop that is to be as slow as ours: before the sample */
 
 static __attribute__((always_inline)) inline uint64_t bare_counters(const int *stop, unsigned counters,
-                                                                    unsigned late)
+                                                                    unsigned late, unsigned many)
 {
     uint64_t n = 0, product = 3;
     while (!__atomic_load_n(stop, __ATOMIC_RELAXED)) {
         for (unsigned k = 0; k < late; k++)
             __asm__ volatile("imul %0, %0" : "+r"(product));
+        for (unsigned k = 0; k < many; k++)
+            __asm__ volatile("nop; nop; nop; nop; nop; nop; nop");
         cs_clock_ordered();
         for (unsigned c = 0; c < counters; c++) {
             cs_clock_ordered();
@@ -148,29 +152,18 @@ static __attribute__((always_inline)) inline uint64_t bare_counters(const int *s
     return n;
 }
 
-static uint64_t bare_one(const int *stop, uint64_t *changes)
-{
-    (void)changes;
-    return bare_counters(stop, 1, 0);
-}
-
-static uint64_t bare_one_late(const int *stop, uint64_t *changes)
-{
-    (void)changes;
-    return bare_counters(stop, 1, multiplications);
-}
-
-static uint64_t bare_three(const int *stop, uint64_t *changes)
-{
-    (void)changes;
-    return bare_counters(stop, 3, 0);
-}
-
-static uint64_t bare_three_late(const int *stop, uint64_t *changes)
-{
-    (void)changes;
-    return bare_counters(stop, 3, multiplications);
-}
+#define BARE(name, counters, late, many)                                                                     \
+    static uint64_t name(const int *stop, uint64_t *changes)                                                 \
+    {                                                                                                        \
+        (void)changes;                                                                                       \
+        return bare_counters(stop, counters, late, many);                                                    \
+    }
+BARE(bare_one, 1, 0, 0)
+BARE(bare_one_late, 1, multiplications, 0)
+BARE(bare_one_many, 1, 0, tens)
+BARE(bare_three, 3, 0, 0)
+BARE(bare_three_late, 3, multiplications, 0)
+BARE(bare_three_many, 3, 0, tens)
 
 typedef uint64_t bare_loop(const int *stop, uint64_t *changes);
 
@@ -249,14 +242,14 @@ static int ascending(const void *a, const void *b)
 
 struct result {
     double ratio, low, high, ours, bare, per_change, to_be_seen;
-    double as_late, one_tag; /* the two controls, as ratios to the bare loop; 0 = not made */
+    double as_late, as_many, one_tag; /* the controls, as ratios to the bare loop; 0 = not made */
 };
 
 #define ROUNDS_MAX 300
 
 struct shape {
     const char *name;
-    bare_loop *bare, *late; /* late: NULL where there is nothing to compare with */
+    bare_loop *bare, *late, *many; /* late, many: NULL where there is nothing to compare with */
     unsigned counters;
 };
 
@@ -266,15 +259,15 @@ static double median(double *values, unsigned n)
     return values[n / 2];
 }
 
-/* Sets `multiplications` so that the late loop takes `ratio` times as long as the bare one, on a quiet line.
- */
-static void be_as_late(const struct shape *shape, struct ours *o, double ratio, uint64_t cycles)
+/* Sets `amount` so that the slower loop takes `ratio` times as long as the bare one, on a quiet line. */
+static void be_as_slow(const struct shape *shape, bare_loop *slower, unsigned *amount, struct ours *o,
+                       double ratio, uint64_t cycles)
 {
     enum { LOOKS = 7, MOST = 80 };
-    for (multiplications = 0; multiplications < MOST; multiplications++) {
+    for (*amount = 0; *amount < MOST; ++*amount) {
         double ratios[LOOKS];
         for (unsigned i = 0; i < LOOKS; i++)
-            ratios[i] = one_run(shape->late, o, QUIET, cycles / 3, NULL) /
+            ratios[i] = one_run(slower, o, QUIET, cycles / 3, NULL) /
                         one_run(shape->bare, o, QUIET, cycles / 3, NULL);
         if (median(ratios, LOOKS) >= ratio)
             return;
@@ -285,7 +278,7 @@ static struct result compare(const struct shape *shape, bool written, double qui
                              uint64_t cycles)
 {
     static double ratios[ROUNDS_MAX], ours[ROUNDS_MAX], bares[ROUNDS_MAX], lates[ROUNDS_MAX],
-        one_tags[ROUNDS_MAX];
+        manies[ROUNDS_MAX], one_tags[ROUNDS_MAX];
     static struct ours o;
     struct cs_error err;
     const enum traffic traffic = written ? WRITTEN : QUIET;
@@ -296,8 +289,10 @@ static struct result compare(const struct shape *shape, bool written, double qui
     }
     double spent = 0, to_be_seen = 0;
     uint64_t changes = 0, visits = 0;
-    if (controls)
-        be_as_late(shape, &o, quiet_ratio, cycles);
+    if (controls) {
+        be_as_slow(shape, shape->late, &multiplications, &o, quiet_ratio, cycles);
+        be_as_slow(shape, shape->many, &tens, &o, quiet_ratio, cycles);
+    }
     for (unsigned r = 0; r < rounds; r++) {
         double first = one_run(shape->bare, &o, traffic, cycles, &changes);
         uint64_t before = o.sink->samples, visits_before = visits_of(o.sink);
@@ -309,6 +304,7 @@ static struct result compare(const struct shape *shape, bool written, double qui
         ratios[r] = ours[r] / bares[r];
         if (controls) {
             lates[r] = one_run(shape->late, &o, traffic, cycles, NULL) / bares[r];
+            manies[r] = one_run(shape->many, &o, traffic, cycles, NULL) / bares[r];
             one_tags[r] = one_run(NULL, &o, ONE_TAG, cycles, NULL);
             one_tags[r] /= one_run(shape->bare, &o, ONE_TAG, cycles, NULL);
         }
@@ -327,6 +323,7 @@ static struct result compare(const struct shape *shape, bool written, double qui
                            .per_change = visits ? spent / (double)visits : 0,
                            .to_be_seen = to_be_seen,
                            .as_late = controls ? median(lates, rounds) : 0,
+                           .as_many = controls ? median(manies, rounds) : 0,
                            .one_tag = controls ? median(one_tags, rounds) : 0};
 }
 
@@ -345,9 +342,9 @@ int main(int argc, char **argv)
     cs_topology_close(topology);
     pin(cpus.observer);
     pthread_create(&thread, NULL, writer, NULL);
-    static const struct shape shapes[] = {{"tag", bare_tag, NULL, 0},
-                                          {"tag + 1", bare_one, bare_one_late, 1},
-                                          {"tag + 3", bare_three, bare_three_late, 3}};
+    static const struct shape shapes[] = {{"tag", bare_tag, NULL, NULL, 0},
+                                          {"tag + 1", bare_one, bare_one_late, bare_one_many, 1},
+                                          {"tag + 3", bare_three, bare_three_late, bare_three_many, 3}};
     unsigned rounds = quick ? 40 : ROUNDS_MAX;
     const uint64_t cycles = (uint64_t)(cs_clock_hz() * 3e-3);
     double worst = 0, noise = 0, quiet_ratio = 1;
@@ -365,8 +362,9 @@ int main(int argc, char **argv)
             if (r.to_be_seen > 0)
                 printf("; a bare loop that counts them sees one every %.0f", r.to_be_seen);
             if (r.as_late > 0)
-                printf("; a bare loop as late as ours %.3f; ours where the tag stays %.3f", r.as_late,
-                       r.one_tag);
+                printf("; a bare loop as late as ours %.3f, with as many instructions %.3f; ours where the "
+                       "tag stays %.3f",
+                       r.as_late, r.as_many, r.one_tag);
             printf("\n");
             if (r.ratio > worst) {
                 worst = r.ratio;
@@ -376,9 +374,9 @@ int main(int argc, char **argv)
                 detail + n, sizeof detail - n,
                 "%s{\"shape\": \"%s\", \"line\": \"%s\", \"cycles\": %.3f, \"bare_cycles\": %.3f, "
                 "\"ratio\": %.4f, \"cycles_a_change\": %.0f, \"bare_cycles_a_change\": %.0f, "
-                "\"as_late_ratio\": %.4f, \"one_tag_ratio\": %.4f}",
+                "\"as_late_ratio\": %.4f, \"as_many_ratio\": %.4f, \"one_tag_ratio\": %.4f}",
                 n ? ", " : "", shapes[s].name, written ? "written" : "quiet", r.ours, r.bare, r.ratio,
-                written ? r.per_change : 0, r.to_be_seen, r.as_late, r.one_tag);
+                written ? r.per_change : 0, r.to_be_seen, r.as_late, r.as_many, r.one_tag);
         }
     __atomic_store_n(&end_writer, 1, __ATOMIC_RELAXED);
     pthread_join(thread, NULL);

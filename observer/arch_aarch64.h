@@ -18,6 +18,14 @@ static inline uint64_t cs_clock_ordered(void)
     return count;
 }
 
+/* The same, and then at once a load. */
+static inline uint64_t cs_clock_then_load(const volatile uint64_t *from, uint64_t *value)
+{
+    uint64_t count = cs_clock_ordered();
+    *value = *from;
+    return count;
+}
+
 static inline uint64_t cs_clock(void)
 {
     uint64_t count;

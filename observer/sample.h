@@ -9,7 +9,7 @@
 #define CS_TAGS_MAX 2
 #define CS_COUNTERS_MAX 4 /* software counters and hardware counters together */
 
-/* In the order of shim-2015 figure 2: clock, counters, clock, who runs, tags. */
+/* In the order of shim-2015 figure 2: clock, counters, clock, tags; then whether the same thread runs. */
 struct cs_sample {
     uint64_t start, end; /* TSC cycles */
     uint64_t counters[CS_COUNTERS_MAX];
