@@ -43,12 +43,10 @@
  * afterwards. Measured: a thread that does nothing but read the clock loses 330 us a burst, of which 110 are
  * what we see. Where all that runs is the target, CPU time of runners and of our thread counts too: on a busy
  * machine it is taken from somebody, and the CPU of the thread that is held meanwhile stands idle for too
- * short a time to be of use. Measured from outside (bench burst-budget) work loses about twice that sum; why
- * is not found, so that is what is charged. */
-#define CHARGE_ALL 2.0
+ * short a time to be of use. */
 #define BESIDE_US 220.0
 #define FIRST_COST_US 400.0
-#define FIRST_COST_ALL_US 3200.0
+#define FIRST_COST_ALL_US 1600.0
 #define THINNING 0.5
 #define CHANCE_LEAST 0.02
 #define HELD_KEPT 1024
@@ -188,8 +186,6 @@ static void count(struct cs_burst *burst, struct followed *f, const struct cs_bu
     double spent_us = burst->config.target == CS_TARGET_ALL ? cpu_spent_us(burst, f) : 0;
     double cost_us =
         held_us + spent_us + (held_us > 0 ? BESIDE_US : 0) + o->pace_samples * o->pace_cost_ns / 1e3;
-    if (burst->config.target == CS_TARGET_ALL)
-        cost_us *= CHARGE_ALL;
     struct cs_burst_statistics *s = &burst->statistics;
     pthread_mutex_lock(&burst->lock);
     s->held_ns += o->held_ns;
