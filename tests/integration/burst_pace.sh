@@ -1,0 +1,65 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+# Paced bursts: of two loops that know how many instructions they run in a unit of time the measured paces have about the
+# same ratio; a program that looks for us doesn't find us while its paces are taken, and they reach the store.
+set -u
+work=$(mktemp -d)
+trap 'kill $(jobs -p) 2>/dev/null; rm -rf "$work"' EXIT
+driver=$BUILD/tests/programs/burst_driver
+pace=$BUILD/tests/programs/burst_pace
+notice=$BUILD/tests/programs/burst_notice
+field() { sed -n "s/.*\"$1\":\([0-9.]*\).*/\1/p" "$2"; }
+
+"$driver" -n 1 -i 100 -s 3 -- lua5.4 -e 'while true do end' >"$work/first" 2>&1
+if grep -qE 'no-event|denied|permitted' "$work/first"; then
+    echo "skipped: bursts are not permitted here: $(tail -n 1 "$work/first")"
+    exit 77
+fi
+
+# 1. Its own clock against ours. Never an absolute time: on a busy machine a try may give no pace at all.
+one() { # MODE: the loop's own figure and ours, in instructions a microsecond
+    "$pace" "$1" 4 >"$work/own" &
+    "$driver" -n 60 -i 4000 -g 5 -s 3 -P 1000000 -p $! >"$work/out" 2>"$work/err"
+    wait $!
+    echo "$(cut -d ' ' -f 1 "$work/own") $(field instructions_us "$work/out") $(field with_stretch "$work/out")"
+}
+for try in 1 2 3; do
+    read -r fast_own fast fast_n <<<"$(one fast)"
+    read -r slow_own slow slow_n <<<"$(one slow)"
+    echo "fast: own $fast_own, paced $fast ($fast_n bursts); slow: own $slow_own, paced $slow ($slow_n bursts)"
+    verdict=$(awk -v a="${fast_own:-0}" -v b="${slow_own:-0}" -v x="${fast:-0}" -v y="${slow:-0}" -v n="${fast_n:-0}" -v m="${slow_n:-0}" 'BEGIN {
+        if (n < 3 || m < 3 || a * b * x * y == 0) { print "few"; exit }
+        q = (x / y) / (a / b)
+        print ((q > 0.5 && q < 2) ? "ok" : "wrong") }')
+    [ "$verdict" = ok ] && break
+done
+if [ "$verdict" = few ]; then
+    echo "this machine is too busy for paces: $(cat "$work/out" "$work/err")"
+    exit 77
+elif [ "$verdict" != ok ]; then
+    echo "not ok: the ratio of the paces is not that of the loops"
+    exit 1
+fi
+
+# 2. Unnoticed, and in the store.
+for try in 1 2 3; do
+    rm -rf "$work/store"
+    timeout -s INT 60 "$CYCLESCOPE" record --burst-rate 200 -o "$work/store" -- "$notice" 5 >"$work/out" 2>"$work/err"
+    if ! grep -q '^unnoticed' "$work/out"; then
+        echo "not ok: noticed: $(cat "$work/out" "$work/err")"
+        exit 1
+    fi
+    "$CYCLESCOPE" store verify "$work/store" >/dev/null || {
+        echo "not ok: the store is damaged"
+        exit 1
+    }
+    "$CYCLESCOPE" store ls "$work/store" | grep -q burst-paces && break
+    bursts=$(sed -n 's/^\([0-9]*\) bursts.*/\1/p' "$work/err")
+    [ $try -lt 3 ] || {
+        echo "no paces in the store: $(cat "$work/err")"
+        [ "${bursts:-0}" -ge 100 ] && exit 1
+        echo "skipped: this machine is too busy for bursts"
+        exit 77
+    }
+done
+echo ok
