@@ -210,6 +210,13 @@ void signals_install(void)
     translations_flush();
 }
 
+/* To bring a big page takes milliseconds, or a hundred of them: not while a thread is held. */
+void trace_warm(void)
+{
+    for (uint8_t *at = trace; at < TRACE_END; at += PAGE)
+        *(volatile uint8_t *)at = 0;
+}
+
 void signals_thread(void *stack, uint64_t bytes)
 {
     stack_t alternative = {.ss_sp = stack, .ss_size = bytes};

@@ -287,8 +287,10 @@ void pace_calibrate(void)
     enum { FIRST = 5, EACH = 16, KEPT = 15 };
     static uint64_t lately[KEPT];
     static unsigned calls, n_costs;
-    if (!calls)
+    if (!calls) {
         pages_warm();
+        trace_warm();
+    }
     for (unsigned i = calls ? FIRST - 1U : 0; i < FIRST && calls % EACH == 0; i++) {
         uint64_t cost = one_cost(), sorted[KEPT];
         if (!cost)

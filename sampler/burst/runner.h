@@ -160,7 +160,7 @@ struct registers { /* as PTRACE_GETREGSET gives them */
         eflags, rsp, ss, fs_base, gs_base, ds, es, fs, gs;
 };
 /* The trace: records of a block number (32 bits) and the block's slots (64 bits each), without gaps. */
-#define TRACE_BYTES (16ULL << 20)
+#define TRACE_BYTES (12ULL << 20)
 struct run {
     enum cs_burst_cause cause;
     const uint8_t *start, *end; /* of the trace */
@@ -168,6 +168,7 @@ struct run {
     bool last_partial;          /* the last block was left in its middle */
 };
 void signals_install(void);
+void trace_warm(void); /* before a long burst */
 void signals_thread(void *stack, uint64_t bytes);
 /* Runs from these registers. `deadline` in TSC. */
 void run_burst(const struct registers *registers, const void *xstate, uint64_t xstate_bytes,

@@ -11,7 +11,15 @@
 
 #include <cmocka.h>
 
-enum { RAX, TURNS = 1000, TURN = 7 /* instructions */, AT_LOAD = 0x100, AT_PUSH = 0x104, AT_POP = 0x110, UNKNOWN = 12345 };
+enum {
+    RAX,
+    TURNS = 1000,
+    TURN = 7 /* instructions */,
+    AT_LOAD = 0x100,
+    AT_PUSH = 0x104,
+    AT_POP = 0x110,
+    UNKNOWN = 12345
+};
 struct block blocks[2] = {
     {.pc = 0x100, .branch = 0x106, .n_insns = 4, .bytes = 8, .n_slots = 2, .end = END_COND},
     {.pc = 0x110,
