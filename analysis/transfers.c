@@ -104,6 +104,32 @@ uint64_t transfers_place(uint32_t image, uint64_t offset)
     return offset / PLACE_BYTES * 64 + image % 64;
 }
 
+static int by_number(const void *a, const void *b)
+{
+    uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+    return (x > y) - (x < y);
+}
+
+/* A stretch speaks for its own place, and for its burst's, whose thread it shows a moment later. */
+static int place_paces(struct solving *s)
+{
+    size_t n = s->paces->n;
+    struct pace_row *rows = realloc(s->paces->rows, (2 * n + 1) * sizeof *rows);
+    if (!rows)
+        return -ENOMEM;
+    s->paces->rows = rows;
+    for (size_t i = 0; i < n; i++) {
+        const uint64_t *found =
+            bsearch(&rows[i].burst, s->w->number, s->t->n_bursts, sizeof rows[i].burst, by_number);
+        uint64_t place = found ? s->place[found - s->w->number] : rows[i].place;
+        if (place != rows[i].place) {
+            rows[s->paces->n] = rows[i];
+            rows[s->paces->n++].place = place;
+        }
+    }
+    return 0;
+}
+
 /* A burst's place: that of the branch which it took most; and its rate. */
 static int find_places(struct solving *s)
 {
@@ -125,7 +151,9 @@ static int find_places(struct solving *s)
     }
     free(best);
     double mean = 0;
-    int rc = transfers_rate(s->paces, s->place, t->n_bursts, RATE_SPREAD, s->rate, &mean);
+    int rc = s->paces->n && t->n_bursts ? place_paces(s) : 0;
+    if (rc == 0)
+        rc = transfers_rate(s->paces, s->place, t->n_bursts, RATE_SPREAD, s->rate, &mean);
     s->mean_rate = mean;
     return rc;
 }
@@ -239,12 +267,6 @@ static int estimate(struct solving *s)
     return rc;
 }
 
-static int by_place(const void *a, const void *b)
-{
-    uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
-    return (x > y) - (x < y);
-}
-
 /* Numbers the places; writes the number of each burst's and returns how many there are, <0 on failure. */
 static int64_t number_places(const struct solving *s, uint32_t *of_burst)
 {
@@ -253,12 +275,12 @@ static int64_t number_places(const struct solving *s, uint32_t *of_burst)
     if (!sorted)
         return -ENOMEM;
     memcpy(sorted, s->place, n * sizeof *sorted);
-    qsort(sorted, n, sizeof *sorted, by_place);
+    qsort(sorted, n, sizeof *sorted, by_number);
     for (uint32_t i = 0; i < n; i++)
         if (!kept || sorted[kept - 1] != sorted[i])
             sorted[kept++] = sorted[i];
     for (uint32_t b = 0; b < n; b++) {
-        const uint64_t *found = bsearch(&s->place[b], sorted, kept, sizeof *sorted, by_place);
+        const uint64_t *found = bsearch(&s->place[b], sorted, kept, sizeof *sorted, by_number);
         of_burst[b] = (uint32_t)(found - sorted);
     }
     free(sorted);
@@ -314,6 +336,7 @@ static void solving_fini(struct solving *s)
     free(s->place);
     free(s->rate);
     free(s->w->rows);
+    free(s->w->number);
     free(s->paces->rows);
 }
 

@@ -265,10 +265,13 @@ static void merge_equal(struct cs_transfers *t)
 }
 
 /* Rows get the index of their transfer and a small burst number; rows without a transfer go. */
-static void tie_windows(struct cs_transfers *t, struct windows *w)
+static int tie_windows(struct cs_transfers *t, struct windows *w)
 {
     size_t kept = 0;
     uint64_t last = 0;
+    w->number = malloc((w->n + 1) * sizeof *w->number);
+    if (!w->number)
+        return -ENOMEM;
     if (w->n)
         qsort(w->rows, w->n, sizeof *w->rows, by_burst);
     for (size_t i = 0; i < w->n; i++) {
@@ -277,7 +280,7 @@ static void tie_windows(struct cs_transfers *t, struct windows *w)
             .image = row.image, .from = row.from, .to_image = row.to_image, .to = row.to};
         const struct cs_transfer *found = t->n ? bsearch(&key, t->list, t->n, sizeof key, by_place) : NULL;
         if (i == 0 || row.burst != last)
-            t->n_bursts++;
+            w->number[t->n_bursts++] = row.burst;
         last = row.burst;
         row.burst = t->n_bursts - 1;
         row.transfer = found ? (uint32_t)(found - t->list) : 0;
@@ -285,6 +288,7 @@ static void tie_windows(struct cs_transfers *t, struct windows *w)
             w->rows[kept++] = row;
     }
     w->n = kept;
+    return 0;
 }
 
 static int by_target(const void *a, const void *b, void *list)
@@ -336,8 +340,8 @@ int transfers_read_windows(struct cs_store *store, struct cs_transfers *t, struc
 {
     struct loading l = {.t = t, .w = w, .err = err};
     int rc = cs_store_each(store, visit_windows, &l, err);
-    if (rc == 0)
-        tie_windows(t, w);
+    if (rc == 0 && tie_windows(t, w) < 0)
+        rc = cs_fail(err, ENOMEM, "no memory for %zu edges of bursts", w->n);
     return rc;
 }
 

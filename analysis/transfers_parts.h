@@ -15,10 +15,11 @@ struct window_row {
 struct windows {
     struct window_row *rows; /* ascending by burst */
     size_t n;
+    uint64_t *number; /* the store's, of each burst: ascending */
 };
 
 struct pace_row {
-    uint64_t place, burst;
+    uint64_t place, burst; /* burst: the store's number */
     double ns, instructions;
 };
 

@@ -43,15 +43,17 @@ struct sample {
 static int event = -1;
 static struct perf_event_mmap_page *ring;
 
-static uint32_t cost_ns; /* of one moment */
+static uint32_t cost_ns;   /* of one moment */
+static uint32_t period_ns; /* of the event that is open */
 
-static void open_event(uint32_t tid, uint32_t period_ns)
+static void open_event(uint32_t tid, uint32_t period)
 {
+    period_ns = period;
     struct perf_event_attr attr = {
         .type = PERF_TYPE_SOFTWARE,
         .size = sizeof attr,
         .config = PERF_COUNT_SW_CPU_CLOCK,
-        .sample_period = period_ns,
+        .sample_period = period,
         .sample_type = PERF_SAMPLE_IP | PERF_SAMPLE_TIME | PERF_SAMPLE_READ | PERF_SAMPLE_REGS_USER,
         .disabled = 1,
         .exclude_kernel = 1,
@@ -133,6 +135,16 @@ static void sleep_us(long us)
     SYS(__NR_nanosleep, &time, NULL);
 }
 
+/* Time from one moment to another that the thread spent in its own code. A moment that fell due in the kernel
+ * was not taken: each that is missing stands for a period there, as each that was taken does for one here. */
+static uint64_t own_ns(const struct moment *from, const struct moment *to)
+{
+    uint64_t all = to->time_ns - from->time_ns, taken = (uint64_t)(to - from),
+             due = (all + period_ns / 2) / period_ns;
+    uint64_t off = (due > taken ? (due - taken) * period_ns : 0) + taken * cost_ns;
+    return all > off ? all - off : 0;
+}
+
 /* The longest run of moments whose place is known, in order. Past the trace's end, or where the thread went
  * another way (other threads, signals, clocks), a moment has no place, and what comes later has one by chance
  * at most. */
@@ -152,12 +164,12 @@ static void stretches(struct cs_burst_outcome *outcome, const struct run *run, c
             continue;
         }
         outcome->pace_matched++;
-        uint64_t cost = last ? (uint64_t)(moment - last) * cost_ns : 0;
-        if (last && moment->time_ns > last->time_ns + cost && outcome->n_paces < CS_BURST_PACES_MAX)
+        uint64_t ns = last ? own_ns(last, moment) : 0;
+        if (ns && outcome->n_paces < CS_BURST_PACES_MAX)
             outcome->pace[outcome->n_paces++] = (struct cs_burst_pace){
                 .place = busiest_branch(run, last->last, moment->last),
                 .after_ns = (uint32_t)last->time_ns,
-                .ns = (uint32_t)(moment->time_ns - last->time_ns - cost),
+                .ns = (uint32_t)ns,
                 .instructions = moment->last - last->last,
             };
         last = moment;
@@ -243,18 +255,18 @@ static void insert(uint64_t *sorted, unsigned n, uint64_t value)
 }
 
 /* Turns of the loop from moment to moment, the median, when there is one every period. */
-static uint64_t turns_between(uint32_t period_ns, uint64_t *ns)
+static uint64_t turns_between(uint32_t period, uint64_t *ns)
 {
     enum { LOOKS = 12, TURNS_A_NS = 3, RCX = 1 };
     static struct moment moments[MOMENTS_MAX];
     static uint64_t turns[MOMENTS_MAX], times[MOMENTS_MAX];
     uint64_t pc = (uint64_t)calibration_begin, bytes = (uint64_t)(calibration_end - calibration_begin);
     unsigned n_turns = 0;
-    open_event(0, period_ns);
+    open_event(0, period);
     if (!ring)
         return 0;
     SYS(__NR_ioctl, event, PERF_EVENT_IOC_ENABLE, 0);
-    turn(TURNS_A_NS * LOOKS * (uint64_t)period_ns);
+    turn(TURNS_A_NS * LOOKS * (uint64_t)period);
     SYS(__NR_ioctl, event, PERF_EVENT_IOC_DISABLE, 0);
     unsigned n = read_moments(moments);
     pace_close();
