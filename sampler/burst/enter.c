@@ -19,6 +19,7 @@
 #define GUARD_BYTES (64 << 10)
 static uint8_t trace[TRACE_BYTES + GUARD_BYTES] __attribute__((aligned(2 << 20)));
 #define TRACE_END (trace + TRACE_BYTES)
+#define TRACE_WARM (10 << 20) /* a long burst seldom needs more */
 extern uint8_t code_cache[];
 extern const uint64_t code_cache_bytes;
 extern const uint8_t enter_burst[];
@@ -213,7 +214,7 @@ void signals_install(void)
 /* To bring a big page takes milliseconds, or a hundred of them: not while a thread is held. */
 void trace_warm(void)
 {
-    for (uint8_t *at = trace; at < TRACE_END; at += PAGE)
+    for (uint8_t *at = TRACE_END - TRACE_WARM; at < TRACE_END; at += PAGE)
         *(volatile uint8_t *)at = 0;
 }
 

@@ -13,17 +13,26 @@ enum { RCX = 1, RSP = 4, RSI = 6, RDI = 7 };
 /* Of a block: bit i when moment i's PC is one of its instructions. Lazily, per walk. */
 static uint32_t here[BLOCKS_MAX], here_walk[BLOCKS_MAX], walk;
 
-static uint64_t value[16];
-static uint32_t known;
+static uint64_t value[16], word[STACK_WORDS];
+static uint32_t known, n_words; /* words of the stack are known at one instruction only */
 
-static void learn(const struct block *block, const loose64 *slots, unsigned insn)
+/* What the slots of this instruction hold. Returns the instructions that have slots, bit = number. */
+static uint64_t learn(const struct block *block, const loose64 *slots, unsigned insn)
 {
     const struct slot_note *note = &slot_notes[block->first_slot];
-    for (unsigned i = 0; i < block->n_slots; i++)
-        if (note[i].insn == insn) {
+    uint64_t noted = 0;
+    for (unsigned i = 0; i < block->n_slots; i++) {
+        if (note[i].insn != insn) {
+            noted |= note[i].insn < 64 ? 1ULL << note[i].insn : 0;
+        } else if (note[i].reg >= 16) {
+            word[note[i].reg - 16] = slots[i];
+            n_words = note[i].reg - 15U;
+        } else {
             value[note[i].reg] = slots[i];
             known |= 1U << note[i].reg;
         }
+    }
+    return noted;
 }
 
 static void forget(const struct insn_note *note)
@@ -36,18 +45,13 @@ static void forget(const struct insn_note *note)
     known &= ~writes;
 }
 
-static uint32_t written(const struct block *block)
-{
-    uint32_t registers = 0;
-    for (unsigned i = 0; i < block->n_insns; i++)
-        registers |= insn_notes[block->first_note + i].writes;
-    return registers;
-}
-
 static bool same(const struct moment *moment, uint32_t which)
 {
     for (unsigned reg = 0; which; which >>= 1, reg++)
         if (which & 1 && moment->reg[reg] != value[reg])
+            return false;
+    for (unsigned i = 0; i < n_words && i < moment->n_words; i++)
+        if (moment->word[i] != word[i])
             return false;
     return true;
 }
@@ -80,7 +84,7 @@ uint64_t match(const struct run *run, const struct registers *r, struct moment *
     memcpy(value, first, sizeof value);
     known = 0xffff;
     for (unsigned k = 0; k < n; k++)
-        moments[k].n = moments[k].visits = 0;
+        moments[k].n = moments[k].visits = 0, moments[k].known = 0xffff;
     match_n_blocks = 0;
     for (const uint8_t *p = run->start, *next; p < run->end; p = next) {
         const struct block *block = record_block(p);
@@ -89,23 +93,24 @@ uint64_t match(const struct run *run, const struct registers *r, struct moment *
         if (next > run->end || (next == run->end && run->last_partial))
             break;
         uint32_t candidates = moments_in(block, moments, n);
-        learn(block, slots, AT_START);
+        uint64_t noted = learn(block, slots, AT_START);
         for (unsigned i = 0; i < block->n_insns; i++) {
             const struct insn_note *note = &insn_notes[block->first_note + i];
-            learn(block, slots, i);
+            n_words = 0;
+            if (noted >> i & 1) /* a block has at most 40 */
+                learn(block, slots, i);
             for (unsigned k = 0; candidates >> k; k++) {
                 struct moment *moment = &moments[k];
                 if (!(candidates >> k & 1) || moment->pc != block->pc + note->offset)
                     continue;
-                if (!moment->visits++)
-                    moment->varying = written(block);
+                moment->visits++;
                 uint32_t which = known & ~(note->repeats ? 1U << RCX | 1U << RSI | 1U << RDI : 0U);
                 if (!same(moment, which))
                     continue;
                 if (!moment->n++)
                     moment->first = position + i;
                 moment->last = position + i;
-                moment->known = which;
+                moment->known &= which;
             }
             forget(note);
         }

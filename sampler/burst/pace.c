@@ -14,13 +14,14 @@
 #include <sys/mman.h>
 #include <time.h>
 
-#define RING_BYTES (2 * PAGE) /* beside the control page */
+#define RING_BYTES (4 * PAGE) /* beside the control page */
 #define RING_AT (CS_BURST_BASE + CS_BURST_SPAN - 0x40000)
 #define MOMENTS 5      /* of a burst */
-#define MOMENTS_MAX 48 /* that the ring holds */
+#define MOMENTS_MAX 20 /* that the ring holds */
 #define PERIOD_LEAST_NS 50000
 #define PERIOD_SPAN_NS 40000
-#define VISITS_MANY 20000 /* of an instruction: only registers that its block changes are noted */
+#define VISITS_MANY 2000        /* of an instruction: only registers that are not known anyway are noted */
+#define STACK_WORDS_MANY 150000 /* in a trace, of one moment's */
 #define AGAIN_MAX_TICKS 60000000
 #define WAIT_MS 10 /* for a thread that went to sleep */
 /* The places of a moment in the trace may differ by one part in so many of their number of
@@ -37,7 +38,7 @@ static const uint8_t perf_number[16] = {/* of our numbers of registers */
 
 struct sample {
     struct perf_event_header header;
-    uint64_t ip, time, count, abi, reg[16];
+    uint64_t ip, time, count, abi, reg[16], stack_size, stack[STACK_WORDS], stack_bytes;
 };
 
 static int event = -1;
@@ -54,7 +55,9 @@ static void open_event(uint32_t tid, uint32_t period)
         .size = sizeof attr,
         .config = PERF_COUNT_SW_CPU_CLOCK,
         .sample_period = period,
-        .sample_type = PERF_SAMPLE_IP | PERF_SAMPLE_TIME | PERF_SAMPLE_READ | PERF_SAMPLE_REGS_USER,
+        .sample_type = PERF_SAMPLE_IP | PERF_SAMPLE_TIME | PERF_SAMPLE_READ | PERF_SAMPLE_REGS_USER |
+                       PERF_SAMPLE_STACK_USER,
+        .sample_stack_user = 8 * STACK_WORDS,
         .disabled = 1,
         .exclude_kernel = 1,
         .exclude_hv = 1,
@@ -116,6 +119,8 @@ static unsigned read_moments(struct moment moments[MOMENTS_MAX])
                 struct moment *moment = &moments[n++];
                 moment->pc = sample.ip;
                 moment->time_ns = sample.count;
+                moment->n_words = (uint32_t)(sample.stack_bytes / 8);
+                memcpy(moment->word, sample.stack, sizeof moment->word);
                 for (unsigned i = 0; i < 16; i++) { /* the kernel writes them in the order of its numbers */
                     unsigned before = 0;
                     for (unsigned k = 0; k < 16; k++)
@@ -195,15 +200,18 @@ static bool again(const struct run *run, const struct registers *registers, cons
     unsigned n_probes = 0;
     uint64_t room = (uint64_t)(run->end - run->start) + 4096;
     for (unsigned i = 0; i < n && moments[i].n; i++) {
-        uint32_t registers_noted = moments[i].visits > VISITS_MANY ? moments[i].varying : 0xffff;
-        uint64_t bytes = 8ULL * moments[i].visits * count_of(registers_noted);
+        uint32_t registers_noted = moments[i].visits > VISITS_MANY ? 0xffff & ~moments[i].known : 0xffff;
+        uint32_t words = STACK_WORDS;
+        while (words && moments[i].visits * words > STACK_WORDS_MANY)
+            words /= 2;
+        uint64_t bytes = 8ULL * moments[i].visits * (count_of(registers_noted) + words);
         bool there = false;
         for (unsigned k = 0; k < n_probes; k++)
             there |= probes[k].pc == moments[i].pc;
         if (there || room + bytes > TRACE_BYTES)
             continue;
         room += bytes;
-        probes[n_probes++] = (struct probe){moments[i].pc, registers_noted};
+        probes[n_probes++] = (struct probe){moments[i].pc, registers_noted, words};
     }
     if (!n_probes)
         return false;
@@ -257,7 +265,7 @@ static void insert(uint64_t *sorted, unsigned n, uint64_t value)
 /* Turns of the loop from moment to moment, the median, when there is one every period. */
 static uint64_t turns_between(uint32_t period, uint64_t *ns)
 {
-    enum { LOOKS = 12, TURNS_A_NS = 3, RCX = 1 };
+    enum { LOOKS = 10, TURNS_A_NS = 3, RCX = 1 };
     static struct moment moments[MOMENTS_MAX];
     static uint64_t turns[MOMENTS_MAX], times[MOMENTS_MAX];
     uint64_t pc = (uint64_t)calibration_begin, bytes = (uint64_t)(calibration_end - calibration_begin);

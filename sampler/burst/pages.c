@@ -131,9 +131,9 @@ enum cs_burst_cause page_in(uint64_t addr, bool write)
 {
     addr &= ~(PAGE - 1);
     struct page *page = page_of(addr);
-    if (page || frozen) /* it is there: a store to what the target can't write */
-        return CS_BURST_FAULT;
     const struct region *region = region_at(addr);
+    if (page || (frozen && !(region && region->kind == REGION_STACK)))
+        return CS_BURST_FAULT; /* it is there: a store to what the target can't write */
     if (region && region->kind == REGION_CLOCK)
         return clock_page(region);
     if (region && (!(region->r || region->w) || (write && !region->w)))

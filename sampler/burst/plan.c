@@ -40,11 +40,13 @@ static uint8_t slot_for(unsigned reg, unsigned number)
     return (uint8_t)known[reg].slot;
 }
 
-void plan_probe(unsigned number, uint32_t registers)
+void plan_probe(unsigned number, uint32_t registers, uint32_t words)
 {
     for (unsigned reg = 0; reg < 16 && n_slots < BLOCK_SLOTS_MAX; reg++)
         if (registers >> reg & 1)
             slot_plan[n_slots++] = (struct slot_note){.insn = (uint16_t)number, .reg = (uint8_t)reg};
+    for (unsigned i = 0; i < words && n_slots < BLOCK_SLOTS_MAX - 32; i++)
+        slot_plan[n_slots++] = (struct slot_note){.insn = (uint16_t)number, .reg = (uint8_t)(16 + i)};
 }
 
 static void note_operand(const struct decoded *d, unsigned number, const ZydisDecodedOperand *o)

@@ -24,12 +24,12 @@ enum cs_burst_cause stops(const struct decoded *d);
 int end_of(const struct decoded *d); /* END_… */
 
 /* ---- plan.c ---- */
-#define BLOCK_SLOTS_MAX 128
+#define BLOCK_SLOTS_MAX 240 /* a slot's number fits in a byte */
 extern struct slot_note slot_plan[BLOCK_SLOTS_MAX];
 extern unsigned n_slots;
 void plan_begin(void);
-/* Also notes these registers before the instruction. */
-void plan_probe(unsigned number, uint32_t registers);
+/* Also notes these registers and words of the stack before the instruction. */
+void plan_probe(unsigned number, uint32_t registers, uint32_t words);
 /* Appends the instruction's memory operands to memory_ops, before effects() of it. */
 void note_operands(const struct decoded *d, unsigned number);
 struct insn_note effects(const struct decoded *d); /* which registers hold other values once it ran */

@@ -103,9 +103,10 @@ struct insn_note {
 };
 struct slot_note { /* what a slot holds: this register's value before this instruction; AT_START: the first */
     uint16_t insn;
-    uint8_t reg;
+    uint8_t reg; /* 16 and above: words of the stack, from its top */
 };
 #define AT_START 0xffff
+#define STACK_WORDS 64
 struct block {
     uint64_t pc, branch; /* start; last instruction */
     uint64_t taken;      /* of a direct branch */
@@ -132,11 +133,11 @@ void translation_remember_indirect(const struct block *block);
 void translations_expand(const uint32_t *executed, unsigned n,
                          unsigned levels); /* translates what may come next */
 /* Another translation of each of these blocks that also notes, before the instructions at the given
- * addresses, registers (bit = number) of `registers`, in the place of the present one until
+ * addresses, registers (bit = number) and words of the stack, in the place of the present one until
  * translations_unprobe(). */
 struct probe {
     uint64_t pc;
-    uint32_t registers;
+    uint32_t registers, words; /* of the stack */
 };
 void translations_probe(const uint32_t *numbers, unsigned n, const struct probe *probes, unsigned n_probes);
 void translations_unprobe(void);
@@ -160,7 +161,7 @@ struct registers { /* as PTRACE_GETREGSET gives them */
         eflags, rsp, ss, fs_base, gs_base, ds, es, fs, gs;
 };
 /* The trace: records of a block number (32 bits) and the block's slots (64 bits each), without gaps. */
-#define TRACE_BYTES (12ULL << 20)
+#define TRACE_BYTES (32ULL << 20)
 struct run {
     enum cs_burst_cause cause;
     const uint8_t *start, *end; /* of the trace */
@@ -200,12 +201,12 @@ void pace_close(void);
 /* ---- match.c ---- */
 struct moment { /* in: a thread's registers at a moment. out: where in the trace that may be */
     uint64_t pc, time_ns;
-    uint64_t reg[16];
+    uint64_t reg[16], word[STACK_WORDS]; /* words of the stack, from its top */
+    uint32_t n_words;
     uint64_t first, last; /* instructions before it */
     uint32_t n;           /* places; 0: none */
     uint32_t visits;      /* of its PC */
-    uint32_t varying;     /* registers that the block of it writes */
-    uint32_t known;       /* registers compared at the last of them, bit = number */
+    uint32_t known;       /* registers compared at each of them, bit = number */
 };
 /* At most 32 moments. How many instructions the trace has. */
 extern uint32_t match_blocks[], match_n_blocks; /* of the last call: blocks that hold a moment's PC */

@@ -388,11 +388,33 @@ static void write_entry(const struct block *block, unsigned dead)
         load(base, &hot.save[0]);
 }
 
+/* Slots of the stack's words, before the instruction that asks for them. */
+static void write_stack_slots(unsigned number)
+{
+    bool any = false;
+    for (unsigned i = 0; i < n_slots; i++) {
+        if (slot_plan[i].insn != number || slot_plan[i].reg < 16)
+            continue;
+        if (!any) {
+            save(&hot.save[0], RAX);
+            save(&hot.save[1], RCX);
+            load(RAX, &hot.cursor);
+            any = true;
+        }
+        with_memory(0x8b, RCX, RSP, 16, 1, 8 * (slot_plan[i].reg - 16), 0);
+        with_base(0x89, RCX, RAX, 8 * (int32_t)i - 8 * (int32_t)n_slots, 1);
+    }
+    if (any) {
+        load(RAX, &hot.save[0]);
+        load(RCX, &hot.save[1]);
+    }
+}
+
 /* Slots of registers that had changed, before the instruction that needs them. */
 static void write_late_slots(unsigned number)
 {
     for (unsigned i = 0; i < n_slots; i++) {
-        if (slot_plan[i].insn != number)
+        if (slot_plan[i].insn != number || slot_plan[i].reg >= 16)
             continue;
         unsigned base = slot_plan[i].reg == RAX ? RCX : RAX;
         save(&hot.save[0], base);
@@ -459,13 +481,14 @@ struct block *translate(uint64_t pc)
         note_operands(&decoded[i], i);
         for (unsigned k = 0; k < n_probes; k++)
             if (probes[k].pc == decoded[i].addr)
-                plan_probe(i, probes[k].registers);
+                plan_probe(i, probes[k].registers, probes[k].words);
         insn_notes[n_notes] = effects(&decoded[i]);
         insn_notes[n_notes++].offset = (uint16_t)(decoded[i].addr - pc);
     }
     write_entry(block, dead_register(decoded, &insn_notes[block->first_note], n));
     for (unsigned i = 0; i < n; i++) {
         write_late_slots(i);
+        write_stack_slots(i);
         if (i + 1 < n || block->end == END_STOP)
             copy_insn(&decoded[i]);
         else
