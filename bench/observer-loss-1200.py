@@ -1,17 +1,20 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What being observed costs real programs that publish method tags (built with the plugin): CPU time of the program
-observed at periods of about 30, 300, 1200 and 12000 cycles against the same program unobserved, on the same CPU, in short
-runs that alternate (_observer_loss.c says how). The same run takes 15 % more or less at a host's whim, and never less than
-its own time, so a program's time is the tenth percentile of its runs; the value is the geometric mean over the programs
-at 1200, the noise half of its 90 % interval by resampling. What limits it, `detail` tells: `busy` is the loss to a thread in
-the observer's place that adds in a register and touches no memory (to a second busy CPU, whatever it does), `apart` to an
-observer at 1200 cycles that reads a line of its own, and `observer_minus_busy_percent` with its interval what is lost to being
-read, beside a neighbour that is busy anyway. Where most of a program was not observed (it had no CPU, or
-ended before the observer was there) the share says so."""
+"""What being observed costs real programs that publish method tags (built with the plugin): how much longer from one tag point
+to the next the program takes while its line is read every 1200 cycles (and at 30, 300, 12000) than while the observer's CPU
+sleeps, in slices of 1 to 2 ms that follow each other in random order within one run (_observer_loss.c says how). Whole
+runs can't tell: the same run takes 15 % more or less at a host's whim, which changes within minutes; a round of four slices
+takes 6 ms, there are thousands, and what the host does cancels in each. A round gives the logarithm of the ratio of
+two of its slices; a figure is their mean without the lowest and highest tenth, the noise 1.65 standard errors (90 %).
+
+The value is read - idle, the target's loss to being observed, however it comes. `detail` takes it apart: add - idle is lost to
+a neighbour that adds in a register (the machine's: two busy CPUs on one host), read - add to being read."""
+import collections
 import json
+import math
 import os
-import random
+import re
 import statistics
+import struct
 import subprocess
 import sys
 
@@ -20,68 +23,103 @@ import lib_plugin_cost as plugin  # noqa: E402
 
 quick = "--quick" in sys.argv
 PROGRAMS = [a for a in sys.argv[1:] if not a.startswith("-")] or (["bzip2", "lua5.4"] if quick else plugin.PROGRAMS)
-SECONDS = 5 if quick else 104 / len(PROGRAMS)
-WAYS = ["0", "300", "1200", "12000", "apart", "busy"]
+SECONDS = 5 if quick else 88 / len(PROGRAMS)
+WAYS = ["0", "300", "1200", "12000", "apart", "add"]
+FAR = 2  # a slice that many times faster or slower than its round's median: the program had no CPU, or ended
 
 
-def own(seconds):
-    return sorted(seconds)[round((len(seconds) - 1) / 10)]
+def trimmed(values):
+    """Mean without the tails and its standard error (Tukey and McLaughlin 1963)."""
+    values, cut = sorted(values), len(values) // 10
+    kept = values[cut:len(values) - cut]
+    mean = statistics.fmean(kept)
+    ends = [kept[0]] * cut + kept + [kept[-1]] * cut
+    return mean, statistics.stdev(ends) / 0.8 / math.sqrt(len(values))
 
 
-def mean(seen, asleep):
-    """Loss in % over all programs: lists of seconds a program."""
-    return 100 * (statistics.geometric_mean(own(s) / own(a) for s, a in zip(seen, asleep)) - 1)
+def compare(rounds, way, other):
+    """Per cent by which `way` takes longer than `other`, and its noise; None where too few rounds have both."""
+    logs = [math.log(r[way] / r[other]) for r in rounds if way in r and other in r]
+    if len(logs) < 30:
+        return None
+    mean, error = trimmed(logs)
+    return 100 * (math.exp(mean) - 1), 165 * error
 
 
-def again(lists):
-    return [random.choices(x, k=len(x)) for x in lists]
+def rounds_of(text):
+    """Lists of rounds by program: cycles a point by way. Rounds in which the program was away or ended are left out."""
+    rows = collections.defaultdict(dict)
+    for line in text.splitlines():
+        program, number, way, cycles, points = line.split()
+        rows[int(program), int(number)][way] = int(cycles) / int(points) if int(points) else math.inf
+    kept, dropped = [[] for _ in PROGRAMS], 0
+    for (program, _), r in sorted(rows.items()):
+        middle = statistics.median(r.values())
+        if len(r) == 4 and all(middle / FAR < v < middle * FAR for v in r.values()):
+            kept[program].append(r)
+        else:
+            dropped += 1
+    return kept, dropped / max(1, len(rows))
 
 
-def interval(seen, asleep):
-    """Half the 90 % interval of that, by resampling."""
-    boot = sorted(mean(again(seen), again(asleep)) for _ in range(400))
-    return (boot[379] - boot[20]) / 2
+def over_all(rounds, way, other):
+    """Geometric mean over the programs, and its noise."""
+    each = [compare(r, way, other) for r in rounds]
+    if not each or None in each:
+        return None
+    mean = 100 * (statistics.geometric_mean(1 + v / 100 for v, _ in each) - 1)
+    return mean, math.sqrt(sum(n * n for _, n in each)) / len(each)
+
+
+def rounded(pair):
+    return pair and [round(x, 2) for x in pair]
+
+
+def counting(program):
+    """The program with its count of points 1 KiB behind the line where the plugin has it: beside the tag, reading the one would
+    take the other away as well. (addq $1, %fs:disp32)"""
+    plugin.programs("build", program, "points", f"-fplugin={plugin.BUILD}/plugin/cyclescope.so", "-fplugin-arg-cyclescope-methods",
+                    "-fplugin-arg-cyclescope-count=points", LINK=plugin.RUNTIME)
+    path = f"{plugin.BUILD}/programs/{program}/points/{program}"
+    code = bytearray(open(path, "rb").read())
+    adds = [m.start() for m in re.finditer(re.escape(bytes.fromhex("6448830425")) + b"....\x01", code, re.DOTALL)]
+    assert len({bytes(code[at + 5:at + 9]) for at in adds}) == 1, "one word is added to"
+    for at in adds:
+        code[at + 5:at + 9] = struct.pack("<i", struct.unpack("<i", code[at + 5:at + 9])[0] + 1024)
+    with open(path + ".apart", "wb") as f:
+        f.write(code)
+    os.chmod(path + ".apart", 0o755)
+    return plugin.programs("command", program, path + ".apart")
 
 
 def main():
     subprocess.run(["make", "-s", "CS_DEPS_DONE=1", f"BUILD={os.path.relpath(plugin.BUILD, plugin.TOP)}",
                     f"{os.path.relpath(plugin.BUILD, plugin.TOP)}/bench/_observer_loss"],
                    check=True, cwd=plugin.TOP, stdout=sys.stderr)
-    for p in PROGRAMS:
-        plugin.programs("build", p, "methods", f"-fplugin={plugin.BUILD}/plugin/cyclescope.so",
-                        "-fplugin-arg-cyclescope-methods", LINK=plugin.RUNTIME)
-    commands = [plugin.programs("command", p, "methods", "small") for p in PROGRAMS]
+    commands = [counting(p) for p in PROGRAMS]
     done = subprocess.run([plugin.BUILD + "/bench/_observer_loss", str(SECONDS), *commands], stdout=subprocess.PIPE, text=True)
     if done.returncode:
         sys.exit("observer-loss-1200: a run failed")
-    with open(plugin.BUILD + "/bench/observer-loss.txt", "w") as f:  # for whoever wants every run
+    with open(plugin.BUILD + "/bench/observer-loss.txt", "w") as f:  # for whoever wants every slice
         f.write(done.stdout)
-    seconds = {w: [[] for _ in PROGRAMS] for w in WAYS + ["asleep"]}
-    periods, shares = {w: [] for w in WAYS}, []
-    for row in done.stdout.splitlines():
-        program, way, taken, period, share = row.split()
-        seconds[way][int(program)].append(float(taken))
-        if way != "asleep":
-            periods[way].append(float(period))
-        if way == "1200":
-            shares.append(float(share))
-    asleep, measured = seconds["asleep"], [w for w in WAYS if all(seconds[w])]
-    loss = {w: [mean([s], [a]) for s, a in zip(seconds[w], asleep)] for w in measured}
-    noise = {w: round(interval(seconds[w], asleep), 2) for w in measured}
-    detail = {"geometric_mean_percent": {w: round(mean(seconds[w], asleep), 2) for w in measured},
-              "interval_percent": noise,
-              # of the same rounds, so that what the host does to both cancels
-              "observer_minus_busy_percent": round(mean(seconds["1200"], seconds["busy"]), 2),
-              "observer_minus_busy_interval_percent": round(interval(seconds["1200"], seconds["busy"]), 2),
-              "by_program_percent": {p: {w: round(loss[w][i], 2) for w in measured} for i, p in enumerate(PROGRAMS)},
-              "achieved_period_cycles": {w: round(statistics.median(periods[w])) for w in measured if w not in ("apart", "busy")},
-              "observed_over_cpu_time": round(statistics.median(shares), 3),
-              "runs_at_1200": {p: len(seconds["1200"][i]) for i, p in enumerate(PROGRAMS)},
-              "seconds_a_run": {p: round(own(asleep[i]), 4) for i, p in enumerate(PROGRAMS)}}
-    for i, p in enumerate(PROGRAMS):
-        print(p, {w: f"{loss[w][i]:.2f} %" for w in measured})
-    print(json.dumps({"name": "observer-loss-1200", "value": round(mean(seconds["1200"], asleep), 2), "unit": "%",
-                      "target": 1.0, "noise": noise["1200"], "detail": detail}))
+    rounds, dropped = rounds_of(done.stdout)
+    loss = {w: over_all(rounds, w, "idle") for w in WAYS}
+    if not loss["1200"]:
+        sys.exit("observer-loss-1200: hardly any rounds: the machine was too busy")
+    by_program = {p: {w: rounded(compare(rounds[i], w, "idle")) for w in WAYS} for i, p in enumerate(PROGRAMS)}
+    for p, ways in by_program.items():
+        print(p, {w: f"{v[0]:.2f} ± {v[1]:.2f} %" for w, v in ways.items() if v})
+    detail = {"read_minus_idle_percent": {w: rounded(loss[w]) for w in WAYS if w != "add"},
+              "add_minus_idle_percent": rounded(loss["add"]),
+              "read_minus_add_percent": {w: rounded(over_all(rounds, w, "add")) for w in WAYS if w != "add"},
+              "read_minus_add_by_program_percent": {p: rounded(compare(rounds[i], "1200", "add"))
+                                                    for i, p in enumerate(PROGRAMS)},
+              "by_program_percent": by_program,
+              "cycles_a_point": {p: round(statistics.median(r["idle"] for r in rounds[i]), 1) for i, p in enumerate(PROGRAMS)},
+              "rounds": {p: len(rounds[i]) for i, p in enumerate(PROGRAMS)}, "dropped_rounds": round(dropped, 3)}
+    value, noise = loss["1200"]
+    print(json.dumps({"name": "observer-loss-1200", "value": round(value, 2), "unit": "%", "target": 1.0,
+                      "noise": round(noise, 2), "detail": detail}))
 
 
 main()
