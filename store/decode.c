@@ -138,7 +138,7 @@ static int take_rows(struct cs_cursor *cursor, const struct cs_profile_file *fil
     uint64_t *rows = malloc((n_rows ? n_rows : 1) * n_columns * sizeof *rows), n_used = 0;
     bool *used = calloc(file->n_texts ? file->n_texts : 1, sizeof *used);
     int rc = -ENOMEM;
-    if (!rows || !used || cs_table_reserve(table, n_rows) < 0)
+    if (!rows || !used)
         goto out;
     for (unsigned c = 0; c < n_columns; c++) {
         uint64_t before = 0;
@@ -166,10 +166,12 @@ static int take_rows(struct cs_cursor *cursor, const struct cs_profile_file *fil
             c++;
         if (i && (c == schema->n_keys || row[c] < last[c]))
             cursor->bad = true;
-        else if (cs_table_add(table, row) < 0)
-            goto out;
     }
-    rc = cursor->bad || cursor->at != cursor->end || n_used != file->n_texts ? -EBADMSG : 0;
+    rc = -EBADMSG;
+    if (!cursor->bad && cursor->at == cursor->end && n_used == file->n_texts) {
+        rc = cs_table_adopt(table, rows, n_rows);
+        rows = NULL;
+    }
 out:
     free(used);
     free(rows);

@@ -105,11 +105,15 @@ static int grow(struct cs_table *table)
     return make_room(table, room < 16 ? 16 : room < MANY_ROWS ? 2 * room : room + room / 4);
 }
 
-int cs_table_reserve(struct cs_table *table, size_t n_rows)
+int cs_table_adopt(struct cs_table *table, uint64_t *rows, size_t n_rows)
 {
-    if (n_rows <= table->room)
-        return 0;
-    return n_rows > UINT32_MAX / 4 ? -ENOMEM : make_room(table, n_rows);
+    free(table->rows);
+    table->rows = rows;
+    table->n_rows = n_rows;
+    int rc = n_rows > UINT32_MAX / 4 ? -ENOMEM : make_room(table, n_rows ? n_rows : 1);
+    if (rc < 0)
+        table->n_rows = 0;
+    return rc;
 }
 
 int cs_table_add(struct cs_table *table, const uint64_t *row)

@@ -63,8 +63,10 @@ void cs_table_clear(struct cs_table *table);
 size_t cs_table_bytes(const struct cs_table *table);
 const struct cs_schema *cs_table_schema(const struct cs_table *table);
 
-/* Room for so many rows in all, so that adding them takes no more memory than they need. 0 or -ENOMEM. */
-int cs_table_reserve(struct cs_table *table, size_t n_rows);
+/* Makes `rows` (n_rows times n_columns values of malloc, for at least one row, ascending by their keys) those
+ * of a table that has none: a profile that was read is not held twice. They are the table's whatever is
+ * returned: 0 or -ENOMEM. */
+int cs_table_adopt(struct cs_table *table, uint64_t *rows, size_t n_rows);
 /* Adds a row of n_columns values, merging it into the row with the same keys. 0 or -ENOMEM. Sums saturate. */
 int cs_table_add(struct cs_table *table, const uint64_t *row);
 /* Index of `text` in the dictionary, added if new; -ENOMEM. */

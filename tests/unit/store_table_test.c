@@ -229,6 +229,33 @@ static void a_cleared_table_is_as_new(void **unused)
     cs_table_close(table);
 }
 
+static void rows_taken_over_are_as_if_added_one_by_one(void **unused)
+{
+    (void)unused;
+    for (size_t n = 0; n < 3000; n = n ? n * 3 : 1) {
+        struct cs_table *adopted = cs_table_open(&cs_schema_points),
+                        *added = cs_table_open(&cs_schema_points);
+        uint64_t *rows = malloc((n ? n : 1) * 2 * sizeof *rows);
+        assert_true(adopted && added && rows);
+        for (size_t i = 0; i < n; i++) {
+            rows[2 * i] = 10 * i + 5;
+            rows[2 * i + 1] = i;
+            assert_int_equal(cs_table_add(added, &rows[2 * i]), 0);
+        }
+        assert_int_equal(cs_table_adopt(adopted, rows, n), 0);
+        for (size_t i = 0; i < 4000; i++) { /* some are there, some are new */
+            uint64_t row[] = {draw() % (12 * n + 100), 1 + draw() % 9};
+            assert_int_equal(cs_table_add(added, row), 0);
+            assert_int_equal(cs_table_add(adopted, row), 0);
+        }
+        assert_int_equal(cs_table_rows(adopted), cs_table_rows(added));
+        for (size_t i = 0; i < cs_table_rows(added); i++)
+            assert_memory_equal(cs_table_row(adopted, i), cs_table_row(added, i), 16);
+        cs_table_close(adopted);
+        cs_table_close(added);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -239,6 +266,7 @@ int main(void)
         cmocka_unit_test(tables_of_different_schemas_refuse_to_merge),
         cmocka_unit_test(strings_stay_where_they_are_while_the_dictionary_grows),
         cmocka_unit_test(a_cleared_table_is_as_new),
+        cmocka_unit_test(rows_taken_over_are_as_if_added_one_by_one),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
