@@ -32,7 +32,7 @@
 #define FOLLOWED_MEMORY 64 /* bursts */
 #define FIRST_BURSTS 8     /* meet code that is new to the runner: shorter, too */
 #define FIRST_INSTRUCTIONS 4000
-/* Half of the time that bursts hold a process goes to paced ones. They run on over what the thread does in
+/* Half of what bursts cost goes to paced ones. They run on over what the thread does in
  * the next 0.1 to 0.5 ms, in which it is seen a few times: each time is an interrupt. */
 #define PACE_INSTRUCTIONS 1000000
 #define PACE_HELD_MAX_US 4000
@@ -56,7 +56,7 @@ struct followed {
     uint64_t first_ns, used_ns, denied_until_ns;
     struct cs_burst_runner *runner;
     double held_us, instructions; /* sums over its last bursts, older ones fading */
-    double plain_us, paced_us;    /* what a burst of either kind holds lately; 0: none yet */
+    double plain_us, paced_us;    /* what a burst of either kind costs lately; 0: none yet */
     unsigned n_bursts;
     double runner_cpu_us; /* charged up to here */
 };
@@ -179,7 +179,8 @@ static void adapt(struct cs_burst *burst, double cost_us)
     burst->chance = burst->chance > 1 ? 1 : burst->chance < CHANCE_LEAST ? CHANCE_LEAST : burst->chance;
 }
 
-static void count(struct cs_burst *burst, struct followed *f, const struct cs_burst_shared *answer)
+/* What it cost, in us. */
+static double count(struct cs_burst *burst, struct followed *f, const struct cs_burst_shared *answer)
 {
     const struct cs_burst_outcome *o = &answer->outcome;
     double held_us = o->held_ns / 1e3;
@@ -205,6 +206,7 @@ static void count(struct cs_burst *burst, struct followed *f, const struct cs_bu
     pthread_mutex_unlock(&burst->lock);
     if (burst->config.sampler)
         cs_sampler_held(burst->config.sampler, (uint64_t)(cost_us * 1e3));
+    return cost_us;
 }
 
 static uint32_t length_for(const struct cs_burst *burst, const struct followed *f)
@@ -227,17 +229,17 @@ static bool is_paced(struct cs_burst *burst, const struct followed *f)
     return random_share(burst) < (share < PACE_SHARE_LEAST ? PACE_SHARE_LEAST : share);
 }
 
-static void learn_held(double *held_us, double this_us)
+static void learn_cost(double *cost_us, double this_us)
 {
-    *held_us += *held_us > 0 ? (this_us - *held_us) / 16 : this_us;
+    *cost_us += *cost_us > 0 ? (this_us - *cost_us) / 16 : this_us;
 }
 
 static void learn_length(struct cs_burst *burst, struct followed *f, const struct cs_burst_outcome *o,
-                         bool paced)
+                         bool paced, double cost_us)
 {
     if (o->skip != CS_BURST_SKIP_NONE || !o->instructions)
         return;
-    learn_held(paced ? &f->paced_us : &f->plain_us, o->held_ns / 1e3);
+    learn_cost(paced ? &f->paced_us : &f->plain_us, cost_us);
     if (paced)
         return;
     f->n_bursts++;
@@ -275,8 +277,8 @@ static void one_burst(struct cs_burst *burst, const struct cs_moment *moment)
         pthread_mutex_unlock(&burst->lock);
         return;
     }
-    count(burst, f, answer);
-    learn_length(burst, f, &answer->outcome, paced);
+    double cost_us = count(burst, f, answer);
+    learn_length(burst, f, &answer->outcome, paced, cost_us);
     if (answer->outcome.skip == CS_BURST_SKIP_TAKEN)
         f->denied_until_ns = now_ns() + DENIED_NS;
     if (answer->outcome.error ==
