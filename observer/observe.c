@@ -114,8 +114,14 @@ static int find_signals(struct cs_observation *o, struct cs_error *err)
     if (wish.patience < 0 && (o->os || o->events) && !wish.n_signals)
         wish.patience = o->events ? 0.2 : 1;
     int rc = cs_choose_signals(&wish, o->target, &o->stop, &o->seen.signals, &o->choice, err);
-    if (rc != -ENOENT || !(o->os || o->events) || wish.n_signals || cs_target_ended(o->target))
+    if (rc != -ENOENT || !(o->os || o->events) || wish.n_signals)
         return rc;
+    if (cs_target_ended(o->target))
+        return cs_fail(
+            err, ENOENT,
+            "%s published no signals before it ended; with --wait 0 its %s are shown, from some tenths "
+            "of a second after its start on",
+            cs_target_program(o->target), o->events ? "events" : "threads and system calls");
     if (o->events) { /* the events are what was asked for */
         cs_reader_close(o->seen.signals);
         o->seen.signals = NULL;

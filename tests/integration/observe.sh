@@ -133,6 +133,7 @@ check "a CPU that isn't there" refuses 1 "no CPU 9999" "$CYCLESCOPE" observe --t
 check "a process that is gone" refuses 1 "no process" "$CYCLESCOPE" observe -p 2147483
 check "a program that isn't there" refuses 1 "cannot start" "$CYCLESCOPE" observe -- "$dir/nothing"
 check "a signal that it doesn't define" refuses 1 "defines no signal nosuch" "$CYCLESCOPE" observe --wait 0.2 -s nosuch -- "$phases" --seconds 1
+check "a program that is over before its signals could be found" refuses 1 "published no signals before it ended" "$CYCLESCOPE" observe -- true
 check "nothing to observe" refuses 2 "nothing to observe" "$CYCLESCOPE" observe
 check "a store without observations" refuses 1 "" "$CYCLESCOPE" tags --store "$dir"
 [ $failures -eq 0 ] || exit 1
