@@ -176,6 +176,8 @@ static void do_burst(uint64_t stopped_ns)
         pages_settle();
         return skip(CS_BURST_SKIP_GONE, 0);
     }
+    if (paced)
+        pace_wait();
     if (!code_unchanged()) {
         outcome->cause = CS_BURST_CODE_CHANGED;
         translations_flush();

@@ -222,6 +222,15 @@ static bool again(const struct run *run, const struct registers *registers, cons
     return match(second, registers, moments, n) >= length - length / 64;
 }
 
+void pace_wait(void)
+{
+    if (!ring)
+        return;
+    for (unsigned i = 0; i < WAIT_MS * 4 && ring->data_head < MOMENTS * sizeof(struct sample); i++)
+        sleep_us(250);
+    SYS(__NR_ioctl, event, PERF_EVENT_IOC_DISABLE, 0);
+}
+
 void pace_end(struct cs_burst_outcome *outcome, const struct run *run, const struct registers *registers,
               const void *vectors, uint64_t vectors_bytes)
 {
@@ -230,9 +239,6 @@ void pace_end(struct cs_burst_outcome *outcome, const struct run *run, const str
     static struct moment moments[MOMENTS_MAX];
     if (!ring)
         return;
-    for (unsigned i = 0; i < WAIT_MS * 4 && ring->data_head < MOMENTS * sizeof(struct sample); i++)
-        sleep_us(250);
-    SYS(__NR_ioctl, event, PERF_EVENT_IOC_DISABLE, 0);
     unsigned n = read_moments(moments);
     uint64_t length = match(run, registers, moments, n);
     memcpy(precise, moments, sizeof moments);

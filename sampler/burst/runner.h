@@ -194,6 +194,8 @@ void pace_calibrate(
     void); /* before a paced burst, nothing being held: now and then measures what a moment costs */
 void pace_open(uint32_t tid); /* before the thread is seized; if it fails the rest does nothing */
 void pace_begin(void);        /* the thread is about to go */
+void pace_wait(
+    void); /* asleep, until it was seen often enough: work here would slow it down where cores share */
 void pace_end(struct cs_burst_outcome *outcome, const struct run *run, const struct registers *registers,
               const void *vectors, uint64_t vectors_bytes);
 void pace_close(void);

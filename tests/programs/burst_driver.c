@@ -103,7 +103,8 @@ int main(int argc, char **argv)
         return 1;
     }
     int bursts = 0, causes[CS_BURST_CAUSE_N] = {0}, skips[CS_BURST_SKIP_N] = {0}, differed = 0;
-    double *held = calloc((size_t)wanted, sizeof *held), *copy = calloc((size_t)wanted, sizeof *copy);
+    double *held = calloc((size_t)wanted, sizeof *held), *copy = calloc((size_t)wanted, sizeof *copy),
+           *paced_held = calloc((size_t)wanted, sizeof *paced_held);
     double *run = calloc((size_t)wanted, sizeof *run), pages = 0, faults = 0, translated = 0,
            instructions = 0, blocks = 0;
     double held_sum = 0, verified = 0, pace_ns = 0, pace_instructions = 0, moments = 0, matched = 0,
@@ -143,7 +144,8 @@ int main(int argc, char **argv)
             blocks += o->blocks;
             verified += o->verified;
             bursts++;
-            paced += o->pace_samples > 0;
+            if (o->pace_samples)
+                paced_held[paced++] = o->held_ns / 1e3;
             with_stretch += o->n_paces > 0;
             for (unsigned i = 0; i < o->n_paces; i++) {
                 pace_ns += o->pace[i].ns;
@@ -187,13 +189,16 @@ int main(int argc, char **argv)
         if (skips[i])
             printf(",\"skip.%s\":%d", cs_burst_skip_name(i), skips[i]);
     if (command.pace_instructions)
-        printf(",\"paced\":%u,\"with_stretch\":%u,\"moments\":%.0f,\"matched\":%.0f,\"ambiguous\":%.0f,"
+        printf(",\"paced\":%u,\"paced_held_us\":%.0f,\"paced_held_p99_us\":%.0f,\"with_stretch\":%u,"
+               "\"moments\":%.0f,\"matched\":%.0f,\"ambiguous\":%.0f,"
                "\"beyond\":%.0f,"
                "\"moment_us\":%.1f,\"instructions_us\":%.1f",
-               paced, with_stretch, moments, matched, ambiguous, beyond, pace_cost_ns / 1e3,
+               paced, quantile(paced_held, (int)paced, .5), quantile(paced_held, (int)paced, .99),
+               with_stretch, moments, matched, ambiguous, beyond, pace_cost_ns / 1e3,
                pace_ns > 0 ? 1e3 * pace_instructions / pace_ns : 0);
     printf("}\n");
     free(held);
+    free(paced_held);
     free(copy);
     free(run);
     return 0;
