@@ -155,9 +155,11 @@ static int read_paces(struct loading *l, const struct cs_profile_ref *ref, struc
     for (size_t i = 0; i < rows && image != UINT32_MAX; i++) {
         const uint64_t *row = cs_table_row(table, i);
         if (row[CS_PACE_NS] && row[CS_PACE_INSTRUCTIONS])
-            grown[l->paces->n++] =
-                (struct pace_row){transfers_place(image, row[CS_PACE_OFFSET]), row[CS_PACE_BURST],
-                                  (double)row[CS_PACE_NS], (double)row[CS_PACE_INSTRUCTIONS]};
+            grown[l->paces->n++] = (struct pace_row){.place = transfers_place(image, row[CS_PACE_OFFSET]),
+                                                     .burst = row[CS_PACE_BURST],
+                                                     .ns = (double)row[CS_PACE_NS],
+                                                     .instructions = (double)row[CS_PACE_INSTRUCTIONS],
+                                                     .first = row[CS_PACE_AFTER_NS] == 0};
     }
     return 0;
 }

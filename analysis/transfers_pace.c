@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* How many instructions a place runs in a unit of time, from stretches whose time and instructions are known.
  *
- * Log rates of bursts (a burst's stretches are summed: they are one draw) vary within a place (phases,
- * caches, thefts by the host) with variance W and between places with variance B, both estimated from all
- * places together. A place's rate is drawn towards the mean of all by what its own number of bursts can't
- * tell (the normal-normal model's posterior mean and variance): with no timed burst of its own it has the
- * mean and the variance B. */
+ * Log rates of bursts (a burst's stretches are summed: they are one draw; the first is settled by the others)
+ * vary within a place (phases, caches, thefts by the host) with variance W and between places with variance
+ * B, both estimated from all places together. A place's rate is drawn towards the mean of all by what its own
+ * number of bursts can't tell (the normal-normal model's posterior mean and variance): with no timed burst of
+ * its own it has the mean and the variance B. */
 #include "analysis/transfers_parts.h"
 
 #include <errno.h>
@@ -17,22 +17,70 @@
 struct place_sum {
     uint64_t place;
     double n, mean, squares; /* of log rates; squares: sum of squared deviations from the mean */
+    double ns, instructions;
+    double log_rate; /* of all together: a burst stands for time, so rates add up by time */
 };
+
+static int by_burst(const void *a, const void *b)
+{
+    const struct pace_row *x = a, *y = b;
+    return (x->burst > y->burst) - (x->burst < y->burst);
+}
 
 static int by_place_and_burst(const void *a, const void *b)
 {
     const struct pace_row *x = a, *y = b;
     if (x->place != y->place)
         return x->place < y->place ? -1 : 1;
-    return (x->burst > y->burst) - (x->burst < y->burst);
+    return by_burst(a, b);
 }
 
-static void add_burst(struct place_sum *sum, double log_rate)
+static int ascending(const void *a, const void *b)
 {
-    double off = log_rate - sum->mean;
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+/* What the beginning costs: a first stretch's time beyond what it would have taken at the rate of the same
+ * burst's later ones, the median of all bursts. Taken off the first stretches, those that it leaves less than
+ * a third of go, and all of them where no burst has both. Rows by burst. */
+static void settle_first(struct paces *paces, double *starts)
+{
+    size_t n = 0, kept = 0;
+    for (size_t i = 0, next; i < paces->n; i = next) {
+        double ns = 0, instructions = 0;
+        const struct pace_row *first = NULL;
+        for (next = i; next < paces->n && paces->rows[next].burst == paces->rows[i].burst; next++) {
+            const struct pace_row *row = &paces->rows[next];
+            first = row->first ? row : first;
+            ns += row->first ? 0 : row->ns;
+            instructions += row->first ? 0 : row->instructions;
+        }
+        if (first && ns > 0)
+            starts[n++] = first->ns - first->instructions * ns / instructions;
+    }
+    if (n)
+        qsort(starts, n, sizeof *starts, ascending);
+    double start = n ? starts[n / 2] : INFINITY;
+    for (size_t i = 0; i < paces->n; i++) {
+        struct pace_row row = paces->rows[i];
+        double left = row.first ? row.ns - start : row.ns;
+        if (left < row.ns / 3)
+            continue;
+        row.ns = left;
+        paces->rows[kept++] = row;
+    }
+    paces->n = kept;
+}
+
+static void add_burst(struct place_sum *sum, double ns, double instructions)
+{
+    double log_rate = log(instructions / ns), off = log_rate - sum->mean;
     sum->n++;
     sum->mean += off / sum->n;
     sum->squares += off * (log_rate - sum->mean);
+    sum->ns += ns;
+    sum->instructions += instructions;
 }
 
 /* A sum for each place; how many. */
@@ -49,8 +97,10 @@ static size_t sum_places(const struct paces *paces, struct place_sum *sums)
         }
         if (!n || sums[n - 1].place != first->place)
             sums[n++] = (struct place_sum){.place = first->place};
-        add_burst(&sums[n - 1], log(instructions / ns));
+        add_burst(&sums[n - 1], ns, instructions);
     }
+    for (size_t i = 0; i < n; i++)
+        sums[i].log_rate = log(sums[i].instructions / sums[i].ns);
     return n;
 }
 
@@ -66,12 +116,12 @@ static struct model model_of(const struct place_sum *sums, size_t n_places)
         n += sums[i].n;
         squares += sums[i].squares;
         pairs += sums[i].n * sums[i].n;
-        m.mean += sums[i].n * sums[i].mean;
+        m.mean += sums[i].n * sums[i].log_rate;
     }
     m.mean /= n;
     double freedom = n - (double)n_places;
     for (size_t i = 0; i < n_places; i++)
-        spread += sums[i].n * (sums[i].mean - m.mean) * (sums[i].mean - m.mean);
+        spread += sums[i].n * (sums[i].log_rate - m.mean) * (sums[i].log_rate - m.mean);
     m.within = fmax(freedom > 0 ? squares / freedom : 0, LEAST_WITHIN);
     double effective = n - pairs / n; /* of the moments' estimate of B in an unbalanced one-way layout */
     m.between = effective > 0 ? (spread - ((double)n_places - 1) * m.within) / effective : 0;
@@ -82,7 +132,7 @@ static struct model model_of(const struct place_sum *sums, size_t n_places)
 static struct place_rate rate_of(const struct model *m, const struct place_sum *sum)
 {
     double n = sum ? sum->n : 0, own = n / m->within, prior = 1 / m->between;
-    double mean = (own * (sum ? sum->mean : 0) + prior * m->mean) / (own + prior);
+    double mean = (own * (sum ? sum->log_rate : 0) + prior * m->mean) / (own + prior);
     return (struct place_rate){exp(mean), sqrt(1 / (own + prior))};
 }
 
@@ -96,11 +146,17 @@ int transfers_rate(struct paces *paces, const uint64_t *place, size_t n, double 
                    struct place_rate *rate, double *mean)
 {
     struct place_sum *sums = malloc((paces->n + 1) * sizeof *sums);
-    if (!sums)
+    double total = 0, *starts = malloc((paces->n + 1) * sizeof *starts);
+    if (!sums || !starts) {
+        free(sums);
+        free(starts);
         return -ENOMEM;
-    double total = 0;
-    if (paces->n)
+    }
+    if (paces->n) {
+        qsort(paces->rows, paces->n, sizeof *paces->rows, by_burst);
+        settle_first(paces, starts);
         qsort(paces->rows, paces->n, sizeof *paces->rows, by_place_and_burst);
+    }
     size_t n_places = sum_places(paces, sums);
     struct model m = n_places ? model_of(sums, n_places) : (struct model){0};
     for (size_t i = 0; i < n; i++) {
@@ -112,6 +168,7 @@ int transfers_rate(struct paces *paces, const uint64_t *place, size_t n, double 
     for (size_t i = 0; i < n; i++)
         rate[i].weight *= (double)n / total;
     *mean = n_places && n ? total / (double)n : 0;
+    free(starts);
     free(sums);
     return 0;
 }

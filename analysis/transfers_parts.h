@@ -21,6 +21,7 @@ struct windows {
 struct pace_row {
     uint64_t place, burst; /* burst: the store's number */
     double ns, instructions;
+    bool first; /* from the thread's release on */
 };
 
 struct paces {

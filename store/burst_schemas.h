@@ -35,7 +35,8 @@ extern const struct cs_schema cs_schema_windows;
 
 /* Event "burst-paces": how fast the thread ran natively what a burst had followed: stretches of some 0.1 ms
  * whose instructions are known exactly. Key "offset" is the branch that the stretch executed most, "burst"
- * as in the windows, "after_ns" the thread's time since it was let go (it is slow at first: cold caches). */
+ * as in the windows, "after_ns" the thread's time since it was let go. A stretch after 0 ns has the way out
+ * of the kernel and cold caches in its time. */
 extern const struct cs_schema cs_schema_paces;
 enum cs_pace_column {
     CS_PACE_OFFSET,

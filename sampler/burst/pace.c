@@ -2,7 +2,8 @@
 /* How fast a thread runs natively what its burst has followed. When it is let go it carries an event that
  * notes its registers every tenth of a millisecond of its time or so: nothing stops it, and nothing that it
  * can read tells. Where in the trace each moment was (match.c) makes pairs of time and instructions; from one
- * pair to the next is a stretch. The one from the release to the first moment is left out: caches are cold.
+ * pair to the next is a stretch. The one from the release to the first
+ * moment (after_ns 0) is slower: waking up and cold caches are in it. Who reads it takes that off.
  *
  * Each moment is an interrupt, some 10 to 25 us of the thread's time on a virtual machine. What it takes is
  * measured once on a loop of our own and taken off. */
@@ -142,10 +143,9 @@ static void sleep_us(long us)
 
 /* Time from one moment to another that the thread spent in its own code. A moment that fell due in the kernel
  * was not taken: each that is missing stands for a period there, as each that was taken does for one here. */
-static uint64_t own_ns(const struct moment *from, const struct moment *to)
+static uint64_t own_ns(uint64_t all, uint64_t taken)
 {
-    uint64_t all = to->time_ns - from->time_ns, taken = (uint64_t)(to - from),
-             due = (all + period_ns / 2) / period_ns;
+    uint64_t due = (all + period_ns / 2) / period_ns;
     uint64_t off = (due > taken ? (due - taken) * period_ns : 0) + taken * cost_ns;
     return all > off ? all - off : 0;
 }
@@ -156,7 +156,9 @@ static uint64_t own_ns(const struct moment *from, const struct moment *to)
 static void stretches(struct cs_burst_outcome *outcome, const struct run *run, const struct moment *moments,
                       unsigned n)
 {
-    const struct moment *last = NULL;
+    static const struct moment release; /* moment -1: at the trace's beginning */
+    const struct moment *last = &release;
+    unsigned of_last = 0; /* 1 + its number */
     for (unsigned i = 0; i < n; i++) {
         const struct moment *moment = &moments[i];
         if (!moment->n) {
@@ -164,12 +166,12 @@ static void stretches(struct cs_burst_outcome *outcome, const struct run *run, c
             break;
         }
         if ((moment->last - moment->first) * TOLERANCE > moment->last ||
-            (last && moment->first <= last->last)) {
+            (of_last && moment->first <= last->last)) {
             outcome->pace_ambiguous++;
             continue;
         }
         outcome->pace_matched++;
-        uint64_t ns = last ? own_ns(last, moment) : 0;
+        uint64_t ns = own_ns(moment->time_ns - last->time_ns, i + 1 - of_last);
         if (ns && outcome->n_paces < CS_BURST_PACES_MAX)
             outcome->pace[outcome->n_paces++] = (struct cs_burst_pace){
                 .place = busiest_branch(run, last->last, moment->last),
@@ -178,6 +180,7 @@ static void stretches(struct cs_burst_outcome *outcome, const struct run *run, c
                 .instructions = moment->last - last->last,
             };
         last = moment;
+        of_last = i + 1;
     }
 }
 

@@ -148,6 +148,8 @@ int main(int argc, char **argv)
                 paced_held[paced++] = o->held_ns / 1e3;
             with_stretch += o->n_paces > 0;
             for (unsigned i = 0; i < o->n_paces; i++) {
+                if (!o->pace[i].after_ns) /* with waking up */
+                    continue;
                 pace_ns += o->pace[i].ns;
                 pace_instructions += (double)o->pace[i].instructions;
                 if (edges)

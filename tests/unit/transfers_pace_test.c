@@ -63,7 +63,7 @@ static void rates_come_near_the_truth_as_their_spread_says(void **unused)
         for (int b = 0; b < 1 + p % TIMED; b++) {
             double ns = 50000 + 50000 * uniform(&state);
             rows[paces.n++] = (struct pace_row){place[p], (uint64_t)(p * TIMED + b), ns,
-                                                ns * truth[p] * exp(0.2 * normal(&state))};
+                                                ns * truth[p] * exp(0.2 * normal(&state)), false};
         }
     }
     struct place_rate rate[PLACES];
