@@ -32,10 +32,12 @@
 #define FOLLOWED_MEMORY 64 /* bursts */
 #define FIRST_BURSTS 8     /* meet code that is new to the runner: shorter, too */
 #define FIRST_INSTRUCTIONS 4000
-/* Half of what bursts cost goes to paced ones. They run on over what the thread does in
- * the next 0.1 to 0.5 ms, in which it is seen a few times: each time is an interrupt. */
-#define PACE_INSTRUCTIONS 1000000
-#define PACE_HELD_MAX_US 4000
+/* Some of what bursts cost goes to paced ones. They run on over what the thread does in
+ * the next 0.1 to 0.3 ms, in which it is seen a few times: each time is an interrupt. Longer ones time later
+ * stretches, too, but fewer bursts: on ten programs no better. */
+#define PACE_INSTRUCTIONS 500000
+#define PACE_HELD_MAX_US 2000
+#define PACE_PART 0.4 /* of what bursts cost */
 #define PACE_SHARE_LEAST 0.1
 #define NEW_PROCESS_NS 100000000ULL
 #define DENIED_NS 60000000000ULL
@@ -225,7 +227,8 @@ static bool is_paced(struct cs_burst *burst, const struct followed *f)
 {
     if (f->n_bursts < 2 * FIRST_BURSTS)
         return false;
-    double share = f->paced_us > 0 && f->plain_us > 0 ? f->plain_us / (f->plain_us + f->paced_us) : 0.5;
+    double plain = PACE_PART * f->plain_us, paced = (1 - PACE_PART) * f->paced_us;
+    double share = plain > 0 && paced > 0 ? plain / (plain + paced) : 0.5;
     return random_share(burst) < (share < PACE_SHARE_LEAST ? PACE_SHARE_LEAST : share);
 }
 

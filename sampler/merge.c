@@ -136,9 +136,13 @@ static int merge(struct cs_sampler *s, struct cs_error *err)
     read_times(s, value, enabled_ns, running_ns);
     double clocks = cs_rate_mean_period_ns(s);
     for (unsigned e = 0; e < s->n_events; e++) {
-        /* A mean: of counted events over the session by what was counted, of clocks by what was asked. */
-        double period = s->config.budget > 0 ? clocks : (double)s->periods[e].mean;
-        if (s->by_frequency[e] && s->delivered_by_event[e])
+        /* A mean: over the session by what was counted (a thread's clock counts its time, kernel and all),
+         * else by what was asked. */
+        bool budget = s->config.budget > 0,
+             counted = s->by_frequency[e] ||
+                       (budget && s->config.target != CS_TARGET_ALL && !s->events[e].attr.exclude_kernel);
+        double period = budget ? clocks : (double)s->periods[e].mean;
+        if (counted && s->delivered_by_event[e])
             period = (double)value[e] / (double)s->delivered_by_event[e];
         times[e] = (struct cs_event_times){enabled_ns[e] - s->enabled_ns[e], running_ns[e] - s->running_ns[e],
                                            period};

@@ -122,8 +122,8 @@ static void keep_budget(struct cs_sampler *s, uint64_t now_ns)
         .collector_seconds = cs_thread_cpu_seconds() - s->window_collector + seldom,
         .held_seconds = (double)(__atomic_load_n(&s->held_ns, __ATOMIC_RELAXED) - s->window_held_ns) * 1e-9,
     };
-    s->asked_samples += window.samples;
-    s->asked_seconds += window.samples / s->rate_hz;
+    s->asked_seconds += window.seconds;
+    s->asked_samples += window.seconds * s->rate_hz;
     double rate = cs_budget_update(&s->budget, &window);
     if (rate != s->rate_hz) { /* NOLINT(clang-diagnostic-float-equal): it moves in steps */
         s->rate_hz = rate;
@@ -140,13 +140,11 @@ static void keep_budget(struct cs_sampler *s, uint64_t now_ns)
 
 double cs_rate_mean_period_ns(struct cs_sampler *s)
 {
-    struct cs_driver_counts counts;
-    s->driver->counts(s->state, &counts);
-    double open = s->config.budget > 0 ? (double)(counts.delivered - s->window_samples) : 0;
-    double samples = s->asked_samples + open, seconds = s->asked_seconds + open / s->rate_hz;
-    s->asked_samples = -open; /* the window that is open will add them */
-    s->asked_seconds = -open / s->rate_hz;
-    return samples >= 1 && seconds > 0 ? 1e9 * seconds / samples : 1e9 / s->rate_hz;
+    double open = s->config.budget > 0 && s->window_ns ? (double)(cs_now_ns() - s->window_ns) * 1e-9 : 0;
+    double seconds = s->asked_seconds + open, samples = s->asked_samples + open * s->rate_hz;
+    s->asked_seconds = -open; /* the window that is open will add them */
+    s->asked_samples = -open * s->rate_hz;
+    return seconds > 0 && samples > 0 ? 1e9 * seconds / samples : 1e9 / s->rate_hz;
 }
 
 void cs_rate_start(struct cs_sampler *s)

@@ -60,8 +60,7 @@ struct cs_sampler {
     double seldom_seconds; /* CPU time of calibrations and merges that is not charged yet */
     uint64_t window_ns, window_samples, window_held_ns; /* at the start of the budget's window */
     double window_collector;
-    /* samples since the last merge, and the periods that were asked for them */
-    double asked_samples, asked_seconds;
+    double asked_seconds, asked_samples; /* since the last merge; samples: of a CPU that is always busy */
 
     /* accounts */
     uint64_t unknown[CS_UNKNOWN_N];
@@ -97,7 +96,7 @@ void cs_rate_tick(struct cs_sampler *s, uint64_t now_ns); /* when that has come 
 /* CPU time of what happens seldom (a merge, a calibration): the budget pays for it over a minute, or the rate
  * would drop after each. */
 void cs_rate_seldom(struct cs_sampler *s, double cpu_seconds);
-/* Mean period of a clock, over the samples since it was last asked for: the budget moves the rate. */
+/* Mean period of a clock that the budget moves, over the time since this was last asked. */
 double cs_rate_mean_period_ns(struct cs_sampler *s);
 
 #endif

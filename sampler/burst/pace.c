@@ -17,7 +17,7 @@
 
 #define RING_BYTES (4 * PAGE) /* beside the control page */
 #define RING_AT (CS_BURST_BASE + CS_BURST_SPAN - 0x40000)
-#define MOMENTS 5      /* of a burst */
+#define MOMENTS 3      /* of a burst */
 #define MOMENTS_MAX 20 /* that the ring holds */
 #define PERIOD_LEAST_NS 50000
 #define PERIOD_SPAN_NS 40000
