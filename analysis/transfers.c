@@ -12,6 +12,7 @@
 
 #define RESTART_WEIGHT 0.1 /* of a burst's beginning and end, beside 1 for a transfer that was seen */
 #define RATE_SPREAD 0.8    /* standard deviation of the log of instructions per time between places */
+#define PACE_BIAS 0.5      /* the same, left by stretches: what of a place can be timed isn't all of it */
 #define PLACE_BYTES 128
 #define LEAST 1e-9
 
@@ -162,7 +163,7 @@ static void draw_burst_weights(struct solving *s, unsigned round)
 {
     for (uint32_t b = 0; b < s->t->n_bursts; b++) {
         struct solving place = {.random = s->place[b] * 0x2545f4914f6cdd1d + round};
-        double spread = s->known_bias ? 0 : s->rate[b].spread;
+        double spread = s->known_bias ? 0 : hypot(s->rate[b].spread, PACE_BIAS);
         s->burst_weight[b] = s->rate[b].weight * -log(uniform(s)) * exp(spread * normal(&place));
     }
 }
