@@ -12,9 +12,8 @@
  * first instruction to itself. A branch that fused is one with what it fused with.
  *
  * Scale: bursts tell how often blocks run relative to one another. How often they ran in all is known where
- * something counted it. Otherwise, where the store has stretches that were timed natively, the scale is that
- * of the instructions run in a unit of time, within what M and the suspects allow; without any it is fitted
- * so that, over the procedure, M and what the rules expect make up the samples.
+ * something counted it; otherwise the scale is fitted so that, over the procedure, M and what the rules
+ * expect make up the samples, and `scale_fitted` says so.
  *
  * Invariants: the charges of all instructions are the procedure's samples; the summary's rows add up to them.
  * One owner. Depends on cfg.h, testimony.h, schedule.h. */
@@ -67,12 +66,11 @@ struct cs_account {
     uint64_t samples;
     double cycles_a_sample;
     double scale; /* executions of one visit */
-    /* Bounds where it isn't counted: all time is M and nothing stalls; every suspect that was observed costs
-     * its most. */
+    /* Bounds of a fitted scale: all time is M and nothing stalls; every suspect that was observed costs its
+     * most. */
     double scale_low, scale_high;
-    bool scale_fitted; /* else counted or timed */
-    bool scale_timed;
-    bool frequencies; /* from bursts; else all blocks are taken to run equally often */
+    bool scale_fitted; /* else counted */
+    bool frequencies;  /* from bursts; else all blocks are taken to run equally often */
     size_t n_paths, n_generic;
     struct cs_summary summary;
 };

@@ -348,11 +348,6 @@ void account_judge(struct accounting *x)
         a->scale = a->scale_low = a->scale_high = x->known->executions / a->blocks[counted].visits;
     } else {
         fit_scale(x, stalls);
-        if (a->frequencies && x->e->executions_a_visit > 0 && a->scale > 0) {
-            a->scale_timed = true;
-            a->scale_fitted = false;
-            a->scale = fmin(x->e->executions_a_visit, a->scale_high);
-        }
     }
     for (uint32_t i = 0; i < n; i++) {
         struct cs_insn_account *insn = &a->insns[i];

@@ -207,7 +207,6 @@ int cs_testimony_open(struct cs_store *store, const struct cs_transfers *transfe
     if (!e)
         return cs_fail(err, ENOMEM, "no memory for the profiles of an image");
     e->transfers = transfers;
-    e->executions_a_visit = transfers->executions_a_flow_ns * transfers->user_ns;
     struct loading l = {.e = e, .image_id = image_id, .event = event, .err = err};
     if (event)
         snprintf(e->event, sizeof e->event, "%s", event);

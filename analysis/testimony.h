@@ -26,7 +26,6 @@ struct cs_testimony {
     bool bursts;                   /* of this image */
     char event[64];                /* the time event: "cycles", "cpu-clock" */
     double cycles_a_sample;        /* core cycles */
-    double executions_a_visit;     /* of the transfers' flow, from timed stretches; 0 = unknown */
     double code_bytes, code_pages; /* that bursts saw run, 0 = none */
     uint64_t samples;
 };

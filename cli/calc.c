@@ -159,10 +159,6 @@ static void print_head(struct output *out, const struct subject *s)
             out,
             "no burst saw this procedure: blocks are taken to run equally often, and only the program's text "
             "clears suspects (record --bursts)");
-    else if (a->scale_timed)
-        output_note(
-            out, "nothing counted executions: their scale comes from stretches of the program's own run that "
-                 "were timed after bursts");
     else if (a->scale_fitted && a->scale > 0)
         output_note(
             out,
@@ -223,7 +219,6 @@ static int run(const struct parsed *args)
         output_set(out, "executions_a_visit_low", json_real(s.account->scale_low));
         output_set(out, "executions_a_visit_high", json_real(s.account->scale_high));
         output_set(out, "scale_fitted", json_boolean(s.account->scale_fitted));
-        output_set(out, "scale_timed", json_boolean(s.account->scale_timed));
         output_set(out, "summary", summary_json(&s.account->summary));
         output_set(out, "instructions", listing_json(s.account, s.code));
     }
