@@ -12,7 +12,7 @@
 
 #define RESTART_WEIGHT 0.1 /* of a burst's beginning and end, beside 1 for a transfer that was seen */
 #define RATE_SPREAD 0.8    /* standard deviation of the log of instructions per time between places */
-#define PACE_BIAS 0.5      /* the same, left by stretches: what of a place can be timed isn't all of it */
+#define PACE_BIAS 0.5      /* the same, left by stretches: they time not all of a place */
 #define PLACE_BYTES 128
 #define LEAST 1e-9
 
@@ -163,7 +163,8 @@ static void draw_burst_weights(struct solving *s, unsigned round)
 {
     for (uint32_t b = 0; b < s->t->n_bursts; b++) {
         struct solving place = {.random = s->place[b] * 0x2545f4914f6cdd1d + round};
-        double spread = s->known_bias ? 0 : hypot(s->rate[b].spread, PACE_BIAS);
+        double bias = s->mean_rate > 0 ? PACE_BIAS : 0; /* without paces the spread has all of it */
+        double spread = s->known_bias ? 0 : hypot(s->rate[b].spread, bias);
         s->burst_weight[b] = s->rate[b].weight * -log(uniform(s)) * exp(spread * normal(&place));
     }
 }
