@@ -327,7 +327,7 @@ static bool quiet(uint32_t tid)
     return !known || !pending;
 }
 
-static void sleep_us(long us)
+void sleep_us(long us)
 {
     struct timespec time = {0, us * 1000};
     SYS(__NR_nanosleep, &time, NULL);

@@ -2,18 +2,17 @@
 /* How fast a thread runs natively what its burst has followed. When it is let go it carries an event that
  * notes its registers every tenth of a millisecond of its time or so: nothing stops it, and nothing that it
  * can read tells. Where in the trace each moment was (match.c) makes pairs of time and instructions; from one
- * pair to the next is a stretch. The one from the release to the first
- * moment (after_ns 0) is slower: waking up and cold caches are in it. Who reads it takes that off.
+ * pair to the next is a stretch. The one from the release to the first moment (after_ns 0) is slower: waking
+ * up and cold caches are in it. Who reads it takes that off.
  *
  * Each moment is an interrupt, some 10 to 25 us of the thread's time on a virtual machine. What it takes is
- * measured once on a loop of our own and taken off. */
+ * measured on a loop of our own, now and then, and taken off. */
 #include "sampler/burst/runner.h"
 #include "sampler/burst/sys.h"
 
 #include <asm/perf_regs.h>
 #include <linux/perf_event.h>
 #include <sys/mman.h>
-#include <time.h>
 
 #define RING_BYTES (4 * PAGE) /* beside the control page */
 #define RING_AT (CS_BURST_BASE + CS_BURST_SPAN - 0x40000)
@@ -133,12 +132,6 @@ static unsigned read_moments(struct moment moments[MOMENTS_MAX])
         at += sample.header.size;
     }
     return n;
-}
-
-static void sleep_us(long us)
-{
-    struct timespec time = {0, us * 1000};
-    SYS(__NR_nanosleep, &time, NULL);
 }
 
 /* Time from one moment to another that the thread spent in its own code. A moment that fell due in the kernel

@@ -30,10 +30,10 @@
  *   digest.c     trace to rows; touch.c, predict.c what memory and branches did
  *   verify.c     compares a trace with single-stepping
  *
- * A *paced* burst goes on for a million instructions, so that its trace covers what the thread does in the
- * next tenths of a millisecond. The thread is let go with an event that notes its registers a few times;
- * where in the trace they fit tells how many instructions it ran in how much of its time. Nothing stops it
- * again. Rows come from the trace's beginning, as of any burst.
+ * A *paced* burst goes on for some hundred thousand instructions, so that its trace covers what the thread
+ * does in the next tenths of a millisecond. The thread is let go with an event that notes its registers a few
+ * times; where in the trace they fit tells how many instructions it ran in how much of its time. Nothing
+ * stops it again. Rows come from the trace's beginning, as of any burst.
  *
  * One thread runs at a time; all state is static, because the process is nothing else than this state. */
 #ifndef CS_BURST_RUNNER_H
@@ -219,6 +219,7 @@ uint64_t busiest_branch(const struct run *run, uint64_t from, uint64_t to);
 
 /* ---- hold.c ---- */
 void burst(struct cs_burst_shared *shared);
+void sleep_us(long us); /* less than a second */
 /* ---- digest.c, verify.c ---- */
 void digest(struct cs_burst_shared *shared, const struct run *run, const struct registers *registers);
 void verify(struct cs_burst_outcome *outcome, int tid, const struct run *run, uint32_t wanted);
