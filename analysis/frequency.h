@@ -9,9 +9,9 @@
  *      f.block[cs_cfg_block(cfg, offset)]      executions, in the unit of observed transfers
  *      cs_frequency_fini(&f);
  *
- * Relative numbers: one unit for all procedures of a store, the transfers' (which may know how many executions
- * that is: executions_a_flow_ns). A block that no transfer tells of gets a prior from its samples, of low
- * confidence. */
+ * Relative numbers: one unit for all procedures of a store, the transfers' (which may know how many
+ * executions that is: executions_a_flow_ns). A block that no transfer tells of gets a prior from its samples,
+ * of low confidence. */
 #ifndef CS_ANALYSIS_FREQUENCY_H
 #define CS_ANALYSIS_FREQUENCY_H
 
