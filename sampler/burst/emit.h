@@ -101,12 +101,6 @@ static inline void pop(unsigned reg)
 {
     byte(0x58 | reg);
 }
-static inline void mark(uint32_t value)
-{
-    byte(0x0f);
-    byte(0x0b);
-    word32(value);
-}
 /* Status flags to and from rax. */
 static inline void flags_to_rax(void)
 {

@@ -3,8 +3,8 @@
  * vector state, the handler changes the frame, the kernel puts it back. Nothing else could restore the whole
  * state of any machine in so little code.
  *
- *     run_burst: ud2 ──► handler: own frame aside, target's registers into it ──► translated code
- *        ▲                                                                          │ fault, ud2
+ *     run_burst: mark ──► handler: own frame aside, target's registers into it ──► translated code
+ *        ▲                                                                          │ fault, mark
  *        └────────── own frame back, when the burst ends ◄── handler ◄──────────────┘
  *                                                              └──► page or translation, then on
  */
@@ -22,7 +22,7 @@ static uint8_t trace[TRACE_BYTES + GUARD_BYTES] __attribute__((aligned(2 << 20))
 #define TRACE_WARM (10 << 20) /* a long burst seldom needs more */
 extern uint8_t code_cache[];
 extern const uint64_t code_cache_bytes;
-extern const uint8_t enter_burst[];
+extern const uint8_t burst_over[];
 
 #define XSTATE_MAX 16384
 static struct {
@@ -108,22 +108,32 @@ static void go_on_at(ucontext_t *context, uint64_t pc, struct block **found)
         end_burst(context, translations_full() ? CS_BURST_TRACE_FULL : translate_cause, pc, false);
 }
 
-static void on_mark(ucontext_t *context, uint64_t rip)
+static void enter(ucontext_t *context)
 {
-    uint32_t mark = *(const uint32_t *)(rip + 2);
+    greg_t *g = context->uc_mcontext.gregs;
+    memcpy(now.own, g, sizeof now.own);
+    now.own[REG_RIP] = (greg_t)burst_over;
+    load_registers(g, now.registers);
+    load_vectors((uint8_t *)context->uc_mcontext.fpregs);
+    now.fs = now.registers->fs_base;
+    base_set(true, now.registers->gs_base);
+    now.running = true;
     struct block *block;
-    switch (MARK_KIND(mark)) {
-    case MARK_MISS:
-        go_on_at(context, translation_link_target(MARK_VALUE(mark)), &block);
-        return;
-    case MARK_INDIRECT:
+    go_on_at(context, now.registers->rip, &block);
+}
+
+static void on_mark(ucontext_t *context, uint32_t mark)
+{
+    struct block *block;
+    if (mark >= MARK_MISS) {
+        go_on_at(context, translation_link_target(mark - MARK_MISS), &block);
+    } else if (mark >= MARK_STOP) {
+        block = &blocks[mark - MARK_STOP];
+        end_burst(context, block->cause, block->pc + block->bytes, false);
+    } else {
         go_on_at(context, hot.target, &block);
         if (block)
             translation_remember_indirect(block);
-        return;
-    default:
-        block = &blocks[MARK_VALUE(mark)];
-        end_burst(context, block->cause, block->pc + block->bytes, false);
     }
 }
 
@@ -152,22 +162,15 @@ static void handler(int number, siginfo_t *signal, void *argument)
     if (now.running)
         now.fs = base_get(false);
     base_set(false, (uint64_t)own_fs);
-    if (number == SIGILL && rip == (uint64_t)enter_burst && !now.running) {
-        memcpy(now.own, g, sizeof now.own);
-        now.own[REG_RIP] += 2;
-        load_registers(g, now.registers);
-        load_vectors((uint8_t *)context->uc_mcontext.fpregs);
-        now.fs = now.registers->fs_base;
-        base_set(true, now.registers->gs_base);
-        now.running = true;
-        struct block *block;
-        go_on_at(context, now.registers->rip, &block);
-    } else if (!now.running || !in_cache(rip)) {
+    uint64_t mark = rip - (uint64_t)marks;
+    if (mark == MARK_ENTER && !now.running) {
+        enter(context);
+    } else if (!now.running || !(in_cache(rip) || mark - MARK_INDIRECT < MARKS - MARK_INDIRECT)) {
         die(76); /* a fault of our own */
     } else if (tsc() > now.deadline) {
         end_burst(context, CS_BURST_TIME, 0, true);
-    } else if (number == SIGILL && g[REG_TRAPNO] == 6 && *(const uint16_t *)rip == 0x0b0f) {
-        on_mark(context, rip);
+    } else if (mark < MARKS) {
+        on_mark(context, (uint32_t)mark);
     } else if (number == SIGSEGV && signal->si_code > 0 && signal->si_code != SI_KERNEL &&
                g[REG_TRAPNO] == 14) {
         on_fault(context, (uint64_t)signal->si_addr);
@@ -206,6 +209,7 @@ void signals_install(void)
     SYS(__NR_rt_sigaction, SIGUSR1, &action, NULL, 8);
     SYS(__NR_mprotect, code_cache, code_cache_bytes, PROT_READ | PROT_WRITE | PROT_EXEC);
     SYS(__NR_mprotect, TRACE_END, GUARD_BYTES, PROT_NONE);
+    SYS(__NR_mprotect, marks, (MARKS + PAGE - 1) & ~(PAGE - 1), PROT_NONE);
     SYS(__NR_madvise, code_cache, code_cache_bytes, MADV_HUGEPAGE);
     SYS(__NR_madvise, trace, TRACE_BYTES, MADV_HUGEPAGE);
     translations_flush();
@@ -235,5 +239,9 @@ __attribute__((noinline)) void run_burst(const struct registers *registers, cons
     now.run = run;
     run->start = TRACE_END - (trace_bytes < TRACE_BYTES ? trace_bytes : TRACE_BYTES);
     hot.cursor = (uint64_t)run->start;
-    __asm__ volatile("enter_burst: ud2" : : : "memory");
+    __asm__ volatile("jmp marks\n"
+                     "burst_over:"
+                     :
+                     :
+                     : "memory");
 }

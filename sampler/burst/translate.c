@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Blocks of the target to blocks of the code cache; shape and reasons in runner.h. What is copied is copied
  * byte for byte, but for memory operands relative to the instruction pointer: those get a register that the
- * instruction doesn't use. Links between blocks are `jmp rel32` to a `ud2` until the target is translated,
+ * instruction doesn't use. Links between blocks are `jmp rel32` to a mark until the target is translated,
  * then to it. The cache is never partly freed: when it is full, or code changed, everything goes.
  *
  * Invariant: translated code leaves registers and flags at each copied instruction as the original would,
@@ -10,10 +10,8 @@
 #include "sampler/burst/plan.h"
 #include "sampler/burst/sys.h"
 
-#define BLOCKS_MAX 65536
 #define OPS_MAX 262144
 #define NOTES_MAX 524288
-#define LINKS_MAX 131072
 #define CACHE_BYTES (32 << 20)
 #define EXPAND_MAX 512
 #define BLOCK_INSNS_MAX 40
@@ -35,8 +33,9 @@ uint8_t code_cache[CACHE_BYTES] __attribute__((aligned(2 << 20)));
 const uint64_t code_cache_bytes = CACHE_BYTES;
 static uint32_t n_blocks, n_notes, n_links, n_slot_notes;
 uint32_t n_ops;
-/* Free space: blocks from below, `ud2` for links from above. The common code of indirect branches. */
-static uint8_t *code_end, *stubs, *indirect;
+/* Free space. The common code of indirect branches. */
+static uint8_t *code_end, *indirect;
+uint8_t marks[(MARKS + PAGE - 1) & ~(PAGE - 1)] __attribute__((aligned(4096)));
 struct hot hot;
 enum cs_burst_cause translate_cause;
 unsigned blocks_translated;
@@ -82,7 +81,7 @@ bool translations_full(void)
 {
     return n_blocks > BLOCKS_MAX - 8 || n_ops > OPS_MAX - 1024 || n_notes > NOTES_MAX - 1024 ||
            n_slot_notes > SLOT_NOTES_MAX - 1024 || n_links > LINKS_MAX - 64 ||
-           code_end > stubs - 8 * BLOCK_CODE_MAX;
+           code_end > code_cache + CACHE_BYTES - 8 * BLOCK_CODE_MAX;
 }
 
 /* hot.target holds where to go. */
@@ -139,7 +138,7 @@ static void write_indirect(void)
     flags_from_rax();
     load(RAX, &hot.save[0]);
     load(RCX, &hot.save[1]);
-    mark(MARK(MARK_INDIRECT, 0));
+    jump_to(marks + MARK_INDIRECT);
 }
 
 void translations_flush(void)
@@ -148,7 +147,6 @@ void translations_flush(void)
     memset(by_pc, 0, sizeof by_pc);
     memset(targets, 0, sizeof targets);
     memset(waiting, 0, sizeof waiting);
-    stubs = code_cache + CACHE_BYTES;
     at = code_cache;
     write_indirect();
     code_end = at;
@@ -212,20 +210,20 @@ static uint32_t *waiting_for(uint64_t target)
     return &waiting[(target * 0x9e3779b97f4a7c15ULL >> 40) % WAITING];
 }
 
-static void patch(uint8_t *rel32, const struct block *to)
+static void patch(uint8_t *rel32, const uint8_t *to)
 {
-    *(int32_t *)rel32 = (int32_t)(to->code - (rel32 + 4));
+    *(int32_t *)rel32 = (int32_t)(to - (rel32 + 4));
 }
 
-/* Who waits for this block jumps to it from now on: to find out by `ud2` takes 10 us, while a thread is held.
- */
+/* Who waits for this block jumps to it from now on: to find out by a mark takes 4 us, while a thread is
+ * held. */
 static void answer_waiting(const struct block *block)
 {
     uint32_t *place = waiting_for(block->pc);
     while (*place) {
         struct link *link = &links[*place - 1];
         if (link->target == block->pc) {
-            patch(link->patch, block);
+            patch(link->patch, block->code);
             *place = link->next;
         } else {
             place = &link->next;
@@ -237,19 +235,15 @@ static void write_link(uint8_t *rel32, uint64_t target)
 {
     unsigned slot = slot_of(target);
     if (by_pc[slot]) {
-        patch(rel32, &blocks[by_pc[slot] - 1]);
+        patch(rel32, blocks[by_pc[slot] - 1].code);
         return;
     }
-    uint8_t *here = at;
     links[n_links].patch = rel32;
     links[n_links].target = target;
-    at = stubs -= 6;
-    *(int32_t *)rel32 = (int32_t)(at - (rel32 + 4));
-    mark(MARK(MARK_MISS, n_links));
+    patch(rel32, marks + MARK_MISS + n_links);
     uint32_t *place = waiting_for(target);
     links[n_links].next = *place;
     *place = ++n_links;
-    at = here;
 }
 
 /* A `jmp rel32` whose target comes later. */
@@ -495,7 +489,7 @@ struct block *translate(uint64_t pc)
             write_end(block, &decoded[i]);
     }
     if (block->end == END_STOP)
-        mark(MARK(MARK_STOP, (uint32_t)(block - blocks)));
+        jump_to(marks + MARK_STOP + (block - blocks));
     block->n_slots = (uint16_t)n_slots;
     block->n_ops = (uint16_t)(n_ops - block->first_op);
     block->first_slot = n_slot_notes;
@@ -529,7 +523,7 @@ void translations_probe(const uint32_t *numbers, unsigned n, const struct probe 
         n_replaced++;
         memcpy(r->code, old->code, sizeof r->code);
         old->code[0] = 0xe9; /* jmp rel32 */
-        patch(old->code + 1, with_probes);
+        patch(old->code + 1, with_probes->code);
     }
     n_probes = 0;
 }
