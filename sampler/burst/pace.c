@@ -21,12 +21,9 @@
 #define PERIOD_LEAST_NS 50000
 #define PERIOD_SPAN_NS 40000
 #define VISITS_MANY 2000        /* of an instruction: only registers that are not known anyway are noted */
-#define STACK_WORDS_MANY 150000 /* in a trace, of one moment's */
+#define STACK_WORDS_MANY 600000 /* in a trace, of one moment's: 5 MB */
 #define AGAIN_MAX_TICKS 60000000
 #define WAIT_MS 10 /* for a thread that went to sleep */
-/* The places of a moment in the trace may differ by one part in so many of their number of
- * instructions. */
-#define TOLERANCE 100
 
 static const uint8_t perf_number[16] = {/* of our numbers of registers */
                                         PERF_REG_X86_AX,  PERF_REG_X86_CX,  PERF_REG_X86_DX,
@@ -44,12 +41,11 @@ struct sample {
 static int event = -1;
 static struct perf_event_mmap_page *ring;
 
-static uint32_t cost_ns;   /* of one moment */
-static uint32_t period_ns; /* of the event that is open */
+static struct pace_clock clock;
 
 static void open_event(uint32_t tid, uint32_t period)
 {
-    period_ns = period;
+    clock.period_ns = period;
     struct perf_event_attr attr = {
         .type = PERF_TYPE_SOFTWARE,
         .size = sizeof attr,
@@ -134,49 +130,6 @@ static unsigned read_moments(struct moment moments[MOMENTS_MAX])
     return n;
 }
 
-/* Time from one moment to another that the thread spent in its own code. A moment that fell due in the kernel
- * was not taken: each that is missing stands for a period there, as each that was taken does for one here. */
-static uint64_t own_ns(uint64_t all, uint64_t taken)
-{
-    uint64_t due = (all + period_ns / 2) / period_ns;
-    uint64_t off = (due > taken ? (due - taken) * period_ns : 0) + taken * cost_ns;
-    return all > off ? all - off : 0;
-}
-
-/* The longest run of moments whose place is known, in order. Past the trace's end, or where the thread went
- * another way (other threads, signals, clocks), a moment has no place, and what comes later has one by chance
- * at most. */
-static void stretches(struct cs_burst_outcome *outcome, const struct run *run, const struct moment *moments,
-                      unsigned n)
-{
-    static const struct moment release; /* moment -1: at the trace's beginning */
-    const struct moment *last = &release;
-    unsigned of_last = 0; /* 1 + its number */
-    for (unsigned i = 0; i < n; i++) {
-        const struct moment *moment = &moments[i];
-        if (!moment->n) {
-            outcome->pace_beyond += n - i;
-            break;
-        }
-        if ((moment->last - moment->first) * TOLERANCE > moment->last ||
-            (of_last && moment->first <= last->last)) {
-            outcome->pace_ambiguous++;
-            continue;
-        }
-        outcome->pace_matched++;
-        uint64_t ns = own_ns(moment->time_ns - last->time_ns, i + 1 - of_last);
-        if (ns && outcome->n_paces < CS_BURST_PACES_MAX)
-            outcome->pace[outcome->n_paces++] = (struct cs_burst_pace){
-                .place = busiest_branch(run, last->last, moment->last),
-                .after_ns = (uint32_t)last->time_ns,
-                .ns = (uint32_t)ns,
-                .instructions = moment->last - last->last,
-            };
-        last = moment;
-        of_last = i + 1;
-    }
-}
-
 static unsigned count_of(uint32_t registers)
 {
     unsigned n = 0;
@@ -197,9 +150,8 @@ static bool again(const struct run *run, const struct registers *registers, cons
     uint64_t room = (uint64_t)(run->end - run->start) + 4096;
     for (unsigned i = 0; i < n && moments[i].n; i++) {
         uint32_t registers_noted = moments[i].visits > VISITS_MANY ? 0xffff & ~moments[i].known : 0xffff;
-        uint32_t words = STACK_WORDS;
-        while (words && moments[i].visits * words > STACK_WORDS_MANY)
-            words /= 2;
+        uint32_t words = STACK_WORDS_MANY / (moments[i].visits + 1);
+        words = words < STACK_WORDS ? words : STACK_WORDS;
         uint64_t bytes = 8ULL * moments[i].visits * (count_of(registers_noted) + words);
         bool there = false;
         for (unsigned k = 0; k < n_probes; k++)
@@ -239,9 +191,9 @@ void pace_end(struct cs_burst_outcome *outcome, const struct run *run, const str
     uint64_t length = match(run, registers, moments, n);
     memcpy(precise, moments, sizeof moments);
     outcome->pace_samples = n;
-    outcome->pace_cost_ns = cost_ns;
+    outcome->pace_cost_ns = clock.cost_ns;
     bool done = again(run, registers, vectors, vectors_bytes, precise, n, length, &second);
-    stretches(outcome, done ? &second : run, done ? precise : moments, n);
+    stretches(outcome, done ? &second : run, done ? precise : moments, n, &clock);
 }
 
 /* So many turns of a loop that counts them down in rcx. */
@@ -321,7 +273,7 @@ void pace_calibrate(void)
         unsigned n = n_costs < KEPT ? n_costs : KEPT;
         for (unsigned k = 0; k < n; k++)
             insert(sorted, k, lately[k]);
-        cost_ns = (uint32_t)sorted[n / 2];
+        clock.cost_ns = (uint32_t)sorted[n / 2];
     }
     calls++;
 }

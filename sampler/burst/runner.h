@@ -28,7 +28,8 @@
  *   translate.c  blocks; instruction.c what an instruction is; plan.c which registers to note
  *   enter.c      signal handlers: in, out, faults, misses
  *   hold.c       holding a thread without its noticing
- *   pace.c       how fast it runs natively, once let go, what the burst has followed; match.c where it was
+ *   pace.c       how fast it runs natively, once let go, what the burst has followed; match.c where it was;
+ *                stretch.c when to look, and from one moment to the next
  *   digest.c     trace to rows; touch.c, predict.c what memory and branches did
  *   verify.c     compares a trace with single-stepping
  *
@@ -225,6 +226,14 @@ uint64_t match(const struct run *run, const struct registers *registers, struct 
 
 /* The branch that instructions [from, to) of the trace executed most; 0: none. */
 uint64_t busiest_branch(const struct run *run, uint64_t from, uint64_t to);
+
+/* ---- stretch.c ---- */
+struct pace_clock {
+    uint32_t period_ns;
+    uint32_t cost_ns; /* of the thread's time for one moment */
+};
+void stretches(struct cs_burst_outcome *outcome, const struct run *run, const struct moment *moments,
+               unsigned n, const struct pace_clock *clock);
 
 /* ---- hold.c ---- */
 void burst(struct cs_burst_shared *shared);
