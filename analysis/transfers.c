@@ -14,6 +14,7 @@
 #define RATE_SPREAD 0.8    /* standard deviation of the log of instructions per time between places */
 #define PACE_BIAS 0.5      /* the same, left by stretches: they time not all of a place */
 #define PLACE_BYTES 128
+#define LONG_INSTRUCTIONS 200000.0 /* a burst's transfers count by 1 / (1 + its length / this) */
 #define LEAST 1e-9
 
 struct solving {
@@ -24,9 +25,9 @@ struct solving {
     uint32_t *from, *to; /* states of each transfer, then of the restarts: 0 → s, s → 0 */
     struct cs_chain *chain;
     double *weight, *visits, *in, *out;
-    double *counts; /* by transfer, of the current weights */
-    double *burst_weight;
-    uint64_t *place; /* by burst */
+    double *counts;                                         /* by transfer, of the current weights */
+    double *burst_weight, *share, *transfers_a_instruction; /* by burst; share: see find_lengths() */
+    uint64_t *place;                                        /* by burst */
     struct place_rate *rate;
     double mean_rate; /* instructions per ns, 0 = unknown */
     bool known_bias;  /* replicates vary by the bursts drawn alone */
@@ -159,13 +160,46 @@ static int find_places(struct solving *s)
     return rc;
 }
 
+static int by_length_row(const void *a, const void *b)
+{
+    const struct length_row *x = a, *y = b;
+    return (x->burst > y->burst) - (x->burst < y->burst);
+}
+
+/* What a transfer of each burst counts. Where control goes from a branch depends on the phase: a long burst's
+ * thousand transfers from it are neither a thousand draws nor one. Weights between the two, the same for all
+ * programs (docs/frequencies.md says how others do). */
+static int find_lengths(struct solving *s)
+{
+    uint32_t n = s->t->n_bursts;
+    struct windows *w = s->w;
+    s->share = malloc((n + 1) * sizeof *s->share);
+    s->transfers_a_instruction = calloc(n + 1, sizeof *s->transfers_a_instruction);
+    if (!s->share || !s->transfers_a_instruction)
+        return -ENOMEM;
+    for (size_t i = 0; i < w->n; i++)
+        s->transfers_a_instruction[w->rows[i].burst] += w->rows[i].count;
+    if (w->n_lengths)
+        qsort(w->lengths, w->n_lengths, sizeof *w->lengths, by_length_row);
+    for (uint32_t b = 0; b < n; b++) {
+        struct length_row key = {.burst = w->number[b]};
+        const struct length_row *found =
+            w->n_lengths ? bsearch(&key, w->lengths, w->n_lengths, sizeof key, by_length_row) : NULL;
+        double length = found ? found->instructions : 0;
+        s->share[b] = 1 / (1 + length / LONG_INSTRUCTIONS);
+        s->transfers_a_instruction[b] = length > 0 ? s->transfers_a_instruction[b] / length : -1;
+    }
+    return 0;
+}
+
 static void draw_burst_weights(struct solving *s, unsigned round)
 {
     for (uint32_t b = 0; b < s->t->n_bursts; b++) {
         struct solving place = {.random = s->place[b] * 0x2545f4914f6cdd1d + round};
         double bias = s->mean_rate > 0 ? PACE_BIAS : 0; /* without paces the spread has all of it */
         double spread = s->known_bias ? 0 : hypot(s->rate[b].spread, bias);
-        s->burst_weight[b] = s->rate[b].weight * -log(uniform(s)) * exp(spread * normal(&place));
+        s->burst_weight[b] =
+            s->rate[b].weight * s->share[b] * -log(uniform(s)) * exp(spread * normal(&place));
     }
 }
 
@@ -233,14 +267,16 @@ static int solve(struct solving *s, int replicate)
 }
 
 /* A burst stands for as much time as any other; in it ran rate × transfers / instructions of the burst. */
-static void find_scale(struct solving *s, double instructions_a_burst)
+static void find_scale(struct solving *s)
 {
-    double transfers = 0;
-    for (size_t i = 0; i < s->w->n; i++)
-        transfers += s->rate[s->w->rows[i].burst].weight * s->w->rows[i].count;
-    if (s->mean_rate > 0 && instructions_a_burst > 0)
-        s->t->executions_a_flow_ns =
-            s->mean_rate * transfers / (s->t->n_bursts * instructions_a_burst) / s->t->total_count;
+    double transfers = 0, bursts = 0;
+    for (uint32_t b = 0; b < s->t->n_bursts; b++)
+        if (s->transfers_a_instruction[b] >= 0) {
+            transfers += s->rate[b].weight * s->transfers_a_instruction[b];
+            bursts += 1;
+        }
+    if (s->mean_rate > 0 && bursts > 0)
+        s->t->executions_a_flow_ns = s->mean_rate * transfers / bursts / s->t->total_count;
 }
 
 static int estimate(struct solving *s)
@@ -248,10 +284,12 @@ static int estimate(struct solving *s)
     int rc = make_chain(s);
     if (rc == 0)
         rc = find_places(s);
+    if (rc == 0)
+        rc = find_lengths(s);
     if (rc < 0)
         return rc;
     for (uint32_t b = 0; b < s->t->n_bursts; b++)
-        s->burst_weight[b] = s->rate[b].weight;
+        s->burst_weight[b] = s->rate[b].weight * s->share[b];
     weigh(s);
     if (s->tell)
         s->tell(0, CS_REPLICATES + 1, s->tell_arg);
@@ -308,11 +346,11 @@ static int fit_places(struct solving *s, double (*executions)(const char *image,
         for (size_t i = 0; i < n; i++) {
             place[i] = of_burst[s->w->rows[i].burst];
             state[i] = s->from[s->w->rows[i].transfer];
-            count[i] = s->w->rows[i].count;
+            count[i] = s->w->rows[i].count * s->share[s->w->rows[i].burst];
         }
         rc = transfers_fit(place, state, count, n, truth, s->n_states, weight, (uint32_t)n_places);
         for (uint32_t b = 0; rc == 0 && b < t->n_bursts; b++)
-            s->burst_weight[b] = weight[of_burst[b]];
+            s->burst_weight[b] = weight[of_burst[b]] * s->share[b];
     } else
         rc = (int)n_places;
     free(of_burst);
@@ -335,10 +373,13 @@ static void solving_fini(struct solving *s)
     free(s->out);
     free(s->counts);
     free(s->burst_weight);
+    free(s->share);
+    free(s->transfers_a_instruction);
     free(s->place);
     free(s->rate);
     free(s->w->rows);
     free(s->w->number);
+    free(s->w->lengths);
     free(s->paces->rows);
 }
 
@@ -367,11 +408,8 @@ int cs_transfers_load_telling(struct cs_store *store, enum cs_transfers_method m
                 rc = transfers_read_paces(store, t, &paces, err);
             if (rc == 0 && estimate(&s) < 0)
                 rc = cs_fail(err, ENOMEM, "no memory to solve for %zu edges", t->n);
-            uint64_t bursts = 0, instructions = 0;
-            if (rc == 0 && !paths && (rc = cs_store_counter(store, "bursts", &bursts, err)) == 0)
-                rc = cs_store_counter(store, "burst-instructions", &instructions, err);
-            if (rc == 0 && bursts)
-                find_scale(&s, (double)instructions / (double)bursts);
+            if (rc == 0)
+                find_scale(&s);
             if (rc == 0 && kept)
                 flows_keep(cs_store_path(store), key, t);
         }
@@ -403,6 +441,8 @@ int cs_transfers_load_fitted(struct cs_store *store,
         rc = make_chain(&s);
         if (rc == 0)
             rc = find_places(&s);
+        if (rc == 0)
+            rc = find_lengths(&s);
         if (rc == 0)
             rc = fit_places(&s, executions, arg);
         if (rc == 0)

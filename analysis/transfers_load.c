@@ -109,6 +109,21 @@ static int read_windows(struct loading *l, const struct cs_profile_ref *ref, str
     return 0;
 }
 
+static int read_lengths(struct loading *l, const struct cs_profile_ref *ref, struct cs_table *table)
+{
+    (void)ref;
+    size_t rows = cs_table_rows(table);
+    struct length_row *grown = realloc(l->w->lengths, (l->w->n_lengths + rows + 1) * sizeof *grown);
+    if (!grown)
+        return -ENOMEM;
+    l->w->lengths = grown;
+    for (size_t i = 0; i < rows; i++) {
+        const uint64_t *row = cs_table_row(table, i);
+        grown[l->w->n_lengths++] = (struct length_row){row[0], (double)row[1]};
+    }
+    return 0;
+}
+
 /* Branch records (LBR) hold taken branches only; a straight run from a target to the next taken branch says
  * which branches on its way fell through. Without the code nothing can be said of those. */
 static int read_ranges(struct loading *l, const struct cs_profile_ref *ref, struct cs_table *table)
@@ -169,6 +184,11 @@ static bool are_windows(const struct cs_profile_ref *ref)
     return strcmp(ref->kind, cs_schema_windows.kind) == 0;
 }
 
+static bool are_lengths(const struct cs_profile_ref *ref)
+{
+    return strcmp(ref->kind, cs_schema_lengths.kind) == 0;
+}
+
 static bool are_paces(const struct cs_profile_ref *ref)
 {
     return strcmp(ref->kind, cs_schema_paces.kind) == 0;
@@ -199,7 +219,7 @@ static int visit_transfers(const struct cs_profile_ref *ref, void *arg)
     struct loading *l = arg;
     if (is_user_time(ref))
         l->t->user_ns += (double)ref->head->period_sum;
-    if (are_windows(ref) || are_paces(ref)) {
+    if (are_windows(ref) || are_lengths(ref) || are_paces(ref)) {
         uint64_t seed = l->windows + XXH3_64bits(ref->image->id, strlen(ref->image->id));
         l->windows = XXH3_64bits_withSeed(&ref->checksum, sizeof ref->checksum, seed);
         return 0;
@@ -216,7 +236,9 @@ static int visit_transfers(const struct cs_profile_ref *ref, void *arg)
 
 static int visit_windows(const struct cs_profile_ref *ref, void *arg)
 {
-    return are_windows(ref) ? load_by(arg, ref, read_windows) : 0;
+    return are_windows(ref)   ? load_by(arg, ref, read_windows)
+           : are_lengths(ref) ? load_by(arg, ref, read_lengths)
+                              : 0;
 }
 
 static int visit_paces(const struct cs_profile_ref *ref, void *arg)

@@ -12,10 +12,17 @@ struct window_row {
     double count;
 };
 
+struct length_row {
+    uint64_t burst; /* the store's number */
+    double instructions;
+};
+
 struct windows {
     struct window_row *rows; /* ascending by burst */
     size_t n;
-    uint64_t *number; /* the store's, of each burst: ascending */
+    uint64_t *number;           /* the store's, of each burst: ascending */
+    struct length_row *lengths; /* of the bursts, in any order; of some, or of none in an older store */
+    size_t n_lengths;
 };
 
 struct pace_row {
@@ -41,7 +48,7 @@ uint64_t transfers_place(uint32_t image, uint64_t offset);
  * beginnings of bursts. */
 int transfers_read(struct cs_store *store, bool paths, struct cs_transfers *t, uint64_t *windows,
                    struct cs_error *err);
-/* The same burst by burst, tied to the list; counts t->n_bursts. */
+/* The same burst by burst, tied to the list, and how long each burst was; counts t->n_bursts. */
 int transfers_read_windows(struct cs_store *store, struct cs_transfers *t, struct windows *w,
                            struct cs_error *err);
 /* Stretches timed natively ("burst-paces"), in any order. */

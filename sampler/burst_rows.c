@@ -9,16 +9,30 @@
 #include <string.h>
 #include <time.h>
 
-enum { EDGES, EDGES_512, EDGES_4096, STARTS, MEMORY, BRANCHES, LINES, WINDOWS, FOOTPRINTS, PACES, N_TABLES };
-static const char *const events[N_TABLES] = {
-    "burst-edges",    "burst-edges-512", "burst-edges-4096", "burst-starts",     "burst-memory",
-    "burst-branches", "burst-lines",     "burst-windows",    "burst-footprints", "burst-paces"};
+enum {
+    EDGES,
+    EDGES_512,
+    EDGES_4096,
+    STARTS,
+    MEMORY,
+    BRANCHES,
+    LINES,
+    WINDOWS,
+    LENGTHS,
+    FOOTPRINTS,
+    PACES,
+    N_TABLES
+};
+static const char *const events[N_TABLES] = {"burst-edges",      "burst-edges-512", "burst-edges-4096",
+                                             "burst-starts",     "burst-memory",    "burst-branches",
+                                             "burst-lines",      "burst-windows",   "burst-lengths",
+                                             "burst-footprints", "burst-paces"};
 static const struct cs_schema *schema_of(int table)
 {
     const struct cs_schema *const schemas[N_TABLES] = {
-        &cs_schema_edges,      &cs_schema_edges,    &cs_schema_edges,      &cs_schema_points,
-        &cs_schema_memory,     &cs_schema_branches, &cs_schema_code_lines, &cs_schema_windows,
-        &cs_schema_footprints, &cs_schema_paces};
+        &cs_schema_edges,   &cs_schema_edges,      &cs_schema_edges,      &cs_schema_points,
+        &cs_schema_memory,  &cs_schema_branches,   &cs_schema_code_lines, &cs_schema_windows,
+        &cs_schema_lengths, &cs_schema_footprints, &cs_schema_paces};
     return schemas[table];
 }
 
@@ -142,6 +156,13 @@ static int add_window(struct image_tables *from, const uint64_t edge[6], const s
     return text < 0 ? -ENOMEM : cs_table_add(from->table[WINDOWS], row);
 }
 
+static int add_length(struct cs_burst_rows *rows, const struct cs_burst_outcome *outcome, uint64_t burst)
+{
+    uint64_t offset;
+    struct image_tables *tables = place(rows, outcome->start, &offset);
+    return tables ? add(tables, LENGTHS, (uint64_t[]){burst, outcome->followed}) : 0;
+}
+
 static uint64_t now_ns(void)
 {
     struct timespec now;
@@ -223,6 +244,11 @@ static int add_footprint(struct cs_burst_rows *rows, const struct cs_burst_memor
     return rc;
 }
 
+bool cs_burst_rows_apart(const struct cs_burst_rows *rows)
+{
+    return rows->windows < CS_WINDOWS_MAX;
+}
+
 long cs_burst_rows_add(struct cs_burst_rows *rows, pid_t pid, const struct cs_burst_shared *answer)
 {
     _Static_assert(CS_BURST_MEMORY_COLUMNS == CS_MEMORY_N - 1, "wire and store agree");
@@ -234,10 +260,12 @@ long cs_burst_rows_add(struct cs_burst_rows *rows, pid_t pid, const struct cs_bu
     rows->pid = pid;
     rows->unplaced = 0;
     int rc = add_columns(rows, STARTS, answer->outcome.start, &one, 1);
-    uint64_t burst = rows->windows < CS_WINDOWS_MAX ? now_ns() : 0;
+    uint64_t burst = cs_burst_rows_apart(rows) ? now_ns() : 0;
     rows->windows += burst != 0;
     if (!rc)
         rc = add_edges(rows, answer, burst);
+    if (!rc && burst)
+        rc = add_length(rows, &answer->outcome, burst);
     if (!rc && burst)
         rc = add_paces(rows, &answer->outcome, burst);
     for (uint32_t i = 0; !rc && i < answer->outcome.n_memory; i++)

@@ -198,7 +198,7 @@ static double count(struct cs_burst *burst, struct followed *f, const struct cs_
         s->end[o->cause]++;
         adapt(burst, cost_us);
         s->bursts++;
-        s->instructions += o->instructions;
+        s->instructions += o->followed;
         burst->held_us[burst->n_held++ % HELD_KEPT] = (float)(o->held_ns / 1e3);
         if (o->instructions) {
             long unplaced = cs_burst_rows_add(burst->rows, f->pid, answer);
@@ -225,7 +225,7 @@ static uint32_t length_for(const struct cs_burst *burst, const struct followed *
 
 static bool is_paced(struct cs_burst *burst, const struct followed *f)
 {
-    if (f->n_bursts < 2 * FIRST_BURSTS)
+    if (f->n_bursts < 2 * FIRST_BURSTS || !cs_burst_rows_apart(burst->rows))
         return false;
     double plain = PACE_PART * f->plain_us, paced = (1 - PACE_PART) * f->paced_us;
     double share = plain > 0 && paced > 0 ? plain / (plain + paced) : 0.5;

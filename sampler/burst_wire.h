@@ -128,8 +128,9 @@ struct cs_burst_pace {
 struct cs_burst_outcome {
     uint32_t skip, cause; /* enum cs_burst_skip, enum cs_burst_cause */
     uint32_t error; /* errno behind a skip; ESRCH: this runner's program is gone, or it can't be followed */
-    uint32_t instructions, blocks;
-    uint64_t start; /* address of the first instruction */
+    uint32_t instructions, blocks; /* that rows are from */
+    uint32_t followed;             /* instructions that edges are from: of a paced burst more */
+    uint64_t start;                /* address of the first instruction */
     uint32_t held_ns, copy_ns, run_ns;
     uint32_t pages_copied, pages_faulted, blocks_translated;
     uint32_t verified, differed; /* of verify: blocks equal; 1 when one differed */

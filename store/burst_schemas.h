@@ -4,7 +4,8 @@
  * addresses as everywhere.
  *
  *   event                schema         what
- *   burst-edges          edges          every control transfer of every burst
+ *   burst-edges          edges          every control transfer of every burst; a paced burst's are from some
+ * hundred thousand instructions, all else is from its first 16,000
  *   burst-edges-512      edges          the part of it from the first 512 instructions of each burst
  *   burst-edges-4096     edges          ... from the first 4096. A burst starts in proportion to time, later
  * parts of it come nearer to proportion to instructions: the difference shows the bias burst-starts points
@@ -31,6 +32,10 @@
  * number that is the burst's own, say its start in ns), from, to_image (text, "" = same image), to | count.
  * Written beside "burst-edges", not instead of it. */
 extern const struct cs_schema cs_schema_windows;
+
+/* Event "burst-lengths", beside them: how many instructions each of these bursts was followed for. Keys burst
+ * | instructions; in the image that the burst began in. */
+extern const struct cs_schema cs_schema_lengths;
 #define CS_WINDOWS_MAX 4096
 
 /* Event "burst-paces": how fast the thread ran natively what a burst had followed: stretches of some 0.1 ms

@@ -115,8 +115,9 @@ void digest(struct cs_burst_shared *shared, const struct run *run, const struct 
     touch_begin(shared);
     predict_begin(shared);
     uint32_t position = 0, wanted = shared->command.instructions;
+    uint32_t followed = pages_many ? shared->command.pace_instructions : wanted;
     const uint8_t *p = run->start;
-    while (p < run->end && position < wanted) {
+    while (p < run->end && position < followed) {
         struct block *block = record_block(p);
         const uint8_t *next = record_next(p);
         if (next > run->end || (next == run->end && run->last_partial))
@@ -127,15 +128,20 @@ void digest(struct cs_burst_shared *shared, const struct run *run, const struct 
             block_seen[number] = burst_number;
             executed[n_executed++] = number;
         }
-        if (block->n_insns) {
+        bool edges_only = position >= wanted;
+        if (block->n_insns && !edges_only) {
             touch_code(block->pc, block->pc + block->bytes);
             memory(block, record_slots(p), registers, position);
         }
         position += block->n_insns;
-        outcome->blocks++;
+        if (!edges_only) {
+            outcome->followed = position;
+            outcome->blocks++;
+        }
         if (block->end < END_FALL && to) {
             edge(shared, block->branch, to, block->end, position);
-            predict(block->branch, block->end, to, block->branch + block->last_length);
+            if (!edges_only)
+                predict(block->branch, block->end, to, block->branch + block->last_length);
         }
         p = next;
     }

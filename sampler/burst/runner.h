@@ -36,7 +36,7 @@
  * A *paced* burst goes on for some hundred thousand instructions, so that its trace covers what the thread
  * does in the next tenths of a millisecond. The thread is let go with an event that notes its registers a few
  * times; where in the trace they fit tells how many instructions it ran in how much of its time. Nothing
- * stops it again. Rows come from the trace's beginning, as of any burst.
+ * stops it again. Edges come from the whole trace, other rows from its beginning, as of any burst.
  *
  * One thread runs at a time; all state is static, because the process is nothing else than this state. */
 #ifndef CS_BURST_RUNNER_H

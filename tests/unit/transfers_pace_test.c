@@ -98,7 +98,7 @@ static void merge(struct cs_store *store, const char *event, struct cs_table *ta
 static void fill(struct cs_store *store)
 {
     struct cs_table *edges = cs_table_open(&cs_schema_edges), *windows = cs_table_open(&cs_schema_windows),
-                    *paces = cs_table_open(&cs_schema_paces);
+                    *paces = cs_table_open(&cs_schema_paces), *lengths = cs_table_open(&cs_schema_lengths);
     uint64_t same = (uint64_t)cs_table_text(edges, "");
     assert_int_equal(same, (uint64_t)cs_table_text(windows, ""));
     for (uint64_t loop = 0; loop < 2; loop++) {
@@ -107,6 +107,7 @@ static void fill(struct cs_store *store)
         for (uint64_t b = 0; b < 20; b++) {
             uint64_t burst = 100 * loop + b;
             assert_int_equal(cs_table_add(windows, (uint64_t[]){burst, branch, same, start, 1000}), 0);
+            assert_int_equal(cs_table_add(lengths, (uint64_t[]){burst, 10000}), 0);
             assert_int_equal(
                 cs_table_add(paces, (uint64_t[]){branch, burst, 100000, 100000, loop ? 300000 : 100000}), 0);
         }
@@ -114,6 +115,29 @@ static void fill(struct cs_store *store)
     merge(store, "burst-edges", edges);
     merge(store, "burst-windows", windows);
     merge(store, "burst-paces", paces);
+    merge(store, "burst-lengths", lengths);
+}
+
+/* A branch that went one way in short bursts, the other way in as many that were thirty times as long. */
+static void fill_short_and_long(struct cs_store *store)
+{
+    struct cs_table *edges = cs_table_open(&cs_schema_edges), *windows = cs_table_open(&cs_schema_windows),
+                    *lengths = cs_table_open(&cs_schema_lengths);
+    uint64_t same = (uint64_t)cs_table_text(edges, ""), branch = 0x1000;
+    assert_int_equal(same, (uint64_t)cs_table_text(windows, ""));
+    for (uint64_t way = 0; way < 2; way++) {
+        uint64_t to = branch - 32 + 16 * way, count = way ? 30000 : 1000;
+        assert_int_equal(
+            cs_table_add(edges, (uint64_t[]){branch, same, to, 20 * count, 20, 20 * count * count}), 0);
+        for (uint64_t b = 0; b < 20; b++) {
+            uint64_t burst = 100 * way + b;
+            assert_int_equal(cs_table_add(windows, (uint64_t[]){burst, branch, same, to, count}), 0);
+            assert_int_equal(cs_table_add(lengths, (uint64_t[]){burst, 16 * count}), 0);
+        }
+    }
+    merge(store, "burst-edges", edges);
+    merge(store, "burst-windows", windows);
+    merge(store, "burst-lengths", lengths);
 }
 
 static double ratio_of_flows(struct cs_store *store, enum cs_transfers_method method)
@@ -127,18 +151,43 @@ static double ratio_of_flows(struct cs_store *store, enum cs_transfers_method me
     return ratio;
 }
 
-static void a_place_that_runs_more_in_a_time_ran_more_often(void **unused)
+static struct cs_store *new_store(char place[])
 {
-    (void)unused;
-    char place[] = "/tmp/pace-test-XXXXXX";
     struct cs_store *store;
     assert_non_null(mkdtemp(place));
     if (cs_store_open(place, CS_STORE_WRITE, &store, &err) < 0)
         fail_msg("%s", err.text);
     assert_int_equal(cs_store_epoch(store, NULL, &err), 0);
+    return store;
+}
+
+static void a_place_that_runs_more_in_a_time_ran_more_often(void **unused)
+{
+    (void)unused;
+    char place[] = "/tmp/pace-test-XXXXXX";
+    struct cs_store *store = new_store(place);
+    struct cs_transfers *t;
     fill(store);
     assert_near(ratio_of_flows(store, CS_TRANSFERS_UNPACED), 1, 1e-6);
     assert_near(ratio_of_flows(store, CS_TRANSFERS_CHAIN), 3, 0.15);
+    /* Half of the time 1 instruction a ns, half of it 3, a branch every 10. */
+    assert_int_equal(cs_transfers_load(store, CS_TRANSFERS_CHAIN, &t, &err), 0);
+    assert_near(t->list[0].flow * t->executions_a_flow_ns, 0.05, 0.003);
+    assert_near(t->list[1].flow * t->executions_a_flow_ns, 0.15, 0.003);
+    cs_transfers_close(t);
+    cs_store_close(store);
+    assert_int_equal(remove_tree(place), 0);
+}
+
+static void a_long_burst_counts_for_more_than_a_short_one_but_not_by_its_length(void **unused)
+{
+    (void)unused;
+    char place[] = "/tmp/pace-test-XXXXXX";
+    struct cs_store *store = new_store(place);
+    fill_short_and_long(store);
+    double ratio = ratio_of_flows(store, CS_TRANSFERS_CHAIN);
+    assert_true(ratio > 2 && ratio < 15);
+    assert_near(ratio_of_flows(store, CS_TRANSFERS_RAW), 30, 1e-6);
     cs_store_close(store);
     assert_int_equal(remove_tree(place), 0);
 }
@@ -149,6 +198,7 @@ int main(void)
         cmocka_unit_test(without_a_timed_stretch_all_places_are_alike),
         cmocka_unit_test(rates_come_near_the_truth_as_their_spread_says),
         cmocka_unit_test(a_place_that_runs_more_in_a_time_ran_more_often),
+        cmocka_unit_test(a_long_burst_counts_for_more_than_a_short_one_but_not_by_its_length),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
