@@ -171,8 +171,8 @@ static void handler(int number, siginfo_t *signal, void *argument)
         end_burst(context, CS_BURST_TIME, 0, true);
     } else if (mark < MARKS) {
         on_mark(context, (uint32_t)mark);
-    } else if (number == SIGSEGV && signal->si_code > 0 && signal->si_code != SI_KERNEL &&
-               g[REG_TRAPNO] == 14) {
+    } else if ((number == SIGSEGV || number == SIGBUS) && signal->si_code > 0 &&
+               signal->si_code != SI_KERNEL && g[REG_TRAPNO] == 14) {
         on_fault(context, (uint64_t)signal->si_addr);
     } else {
         end_burst(context, number == SIGILL ? CS_BURST_UNSUPPORTED : CS_BURST_FAULT, 0, true);

@@ -24,7 +24,7 @@
  *   start.c      entry, own stack, what the kernel mapped is unmapped, the loop over commands
  *   decoder.c    loads libZydis's shared object into the runner
  *   regions.c    the target's memory map
- *   pages.c      copies of data pages and of code pages
+ *   pages.c      copies of data pages and of code pages; windows.c where data pages come and go for less
  *   translate.c  blocks; instruction.c what an instruction is; plan.c which registers to note
  *   enter.c      signal handlers: in, out, faults, misses
  *   hold.c       holding a thread without its noticing
@@ -85,6 +85,18 @@ bool code_is_at(uint64_t addr);            /* is code of this page translated? *
 bool code_unchanged(void);                 /* compares marked pages with the target; clears marks */
 void code_forget(void);                    /* forgets all copies */
 bool code_moved(void);                     /* do copied pages belong to other regions now? */
+
+/* ---- windows.c ---- */
+#define WINDOW_BRING_MAX (8 * PAGE)
+void windows_open(void);
+void window_make(const struct region *region, uint64_t addr); /* over all of the region, if it can be */
+bool window_at(uint64_t addr, uint64_t *from, uint64_t *to);
+/* Copies of pages that are not there yet, at most WINDOW_BRING_MAX within one window. How many bytes, whole
+ * pages, could be read; -1: none brought. */
+long window_bring(uint64_t from, uint64_t to);
+void window_drop(uint64_t addr); /* at the latest by the next window_drop_done() */
+void window_drop_done(void);
+void windows_forget_changed(void); /* those of regions that are gone, with the pages that they hold */
 
 /* ---- translate.c ---- */
 enum { END_COND, END_IJUMP, END_ICALL, END_RET, END_JUMP, END_CALL, END_FALL, END_STOP };

@@ -106,6 +106,7 @@ __attribute__((used)) _Noreturn void start(uint64_t *initial)
         die(73);
     struct cs_burst_shared *shared = (struct cs_burst_shared *)shared_addr;
     signals_install();
+    windows_open();
     char message = 'r';
     SYS(__NR_write, CS_BURST_FD_CONTROL, &message, 1);
     while (SYS(__NR_read, CS_BURST_FD_CONTROL, &message, 1) == 1) {

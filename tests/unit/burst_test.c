@@ -16,6 +16,7 @@
 #include <sys/prctl.h>
 #include <sys/ptrace.h>
 #include <sys/wait.h>
+#include <ucontext.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -186,6 +187,81 @@ KEPT static void sleeping(void)
         pause();
 }
 
+/* Which way its branches go depends on memory whose map changes every few ten thousand instructions. */
+#define AREA_PAGES 64
+KEPT static void changing(void)
+{
+    const size_t page = 4096;
+    uint8_t *area = mmap(NULL, AREA_PAGES * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    uint64_t x = 88172645463325252ULL, sum = 0, *top = sbrk(0);
+    void *bottom = top;
+    for (unsigned round = 0;; round++) {
+        uint8_t *half = area + AREA_PAGES / 2 * page;
+        switch (round % 6) {
+        case 0: /* the region shrinks, and grows again with other content */
+            munmap(half, AREA_PAGES / 2 * page);
+            break;
+        case 1:
+            mmap(half, AREA_PAGES / 2 * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED,
+                 -1, 0);
+            break;
+        case 2: /* it is two, then three */
+            mprotect(half, AREA_PAGES / 2 * page, PROT_READ);
+            break;
+        case 3:
+            mprotect(half + 8 * page, 8 * page, PROT_READ | PROT_WRITE);
+            break;
+        case 4: /* it starts elsewhere */
+            mprotect(half, AREA_PAGES / 2 * page, PROT_READ | PROT_WRITE);
+            munmap(area, page);
+            break;
+        default:
+            mmap(area, page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
+            top = sbrk(2 * (intptr_t)page); /* this one grows for long */
+            if (round % 600 == 599) {
+                brk(bottom);
+                top = sbrk(2 * (intptr_t)page);
+            }
+        }
+        for (unsigned i = 0; i < 40000; i++) {
+            x ^= x << 13;
+            x ^= x >> 7;
+            x ^= x << 17;
+            size_t pages = round % 6 ? AREA_PAGES - 1 : AREA_PAGES / 2 - 1;
+            uint64_t *word = (uint64_t *)(area + (1 + x % pages) * page + (x >> 32) % page / 8 * 8);
+            if (round % 6 == 5)
+                word = i & 1 ? word : top + (x >> 40) % 1024;
+            if ((*word ^ x) & 4)
+                sum += *word;
+            else if (round % 6 != 2 && round % 6 != 3)
+                *word += x;
+        }
+        if (sum == 1)
+            getppid();
+    }
+}
+
+static uint8_t *locked;
+static void step_over(int number, siginfo_t *signal, void *argument)
+{
+    (void)number;
+    (void)signal;
+    ((ucontext_t *)argument)->uc_mcontext.gregs[REG_RIP] += 3; /* the store */
+}
+KEPT static void storing_where_it_must_not(void)
+{
+    struct sigaction action = {.sa_sigaction = step_over, .sa_flags = SA_SIGINFO};
+    sigaction(SIGSEGV, &action, NULL);
+    locked = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    memset(locked, 1, 4096);
+    mprotect(locked, 4096, PROT_READ);
+    for (;;) {
+        for (volatile unsigned i = 0; i < 1000; i++)
+            i += *(volatile uint8_t *)(locked + i) - 1U;
+        __asm__ volatile("movb $1, (%%rdi)" : : "D"(locked) : "memory");
+    }
+}
+
 /* ---- tests ---- */
 static const struct cs_burst_edge_row *hottest(const struct cs_burst_shared *answer, unsigned kind)
 {
@@ -231,6 +307,41 @@ static void branches_are_those_that_single_stepping_sees(void **state)
                      (unsigned long)answer->outcome.differed_at,
                      (unsigned long)answer->outcome.differed_want);
         assert_int_equal(answer->outcome.verified, answer->outcome.blocks);
+    }
+    cs_burst_runner_close(runner);
+    end(pid);
+}
+
+static void memory_whose_map_changes_is_read_as_it_is(void **state)
+{
+    (void)state;
+    pid_t pid = child(changing);
+    struct cs_burst_runner *runner = runner_of(pid);
+    unsigned followed = 0;
+    for (int i = 0; i < 40; i++) {
+        const struct cs_burst_shared *answer = go(runner, pid, 400, 1);
+        if (answer->outcome.skip != CS_BURST_SKIP_NONE)
+            continue;
+        if (answer->outcome.differed)
+            fail_msg("block %u: at %#lx, expected %#lx", answer->outcome.verified,
+                     (unsigned long)answer->outcome.differed_at,
+                     (unsigned long)answer->outcome.differed_want);
+        followed += answer->outcome.cause == CS_BURST_FULL;
+    }
+    assert_in_range(followed, 10, 40);
+    cs_burst_runner_close(runner);
+    end(pid);
+}
+
+static void a_store_to_what_is_read_only_ends_a_burst(void **state)
+{
+    (void)state;
+    pid_t pid = child(storing_where_it_must_not);
+    struct cs_burst_runner *runner = runner_of(pid);
+    for (int i = 0; i < 6; i++) {
+        const struct cs_burst_shared *answer = go(runner, pid, 20000, 0);
+        if (answer->outcome.skip == CS_BURST_SKIP_NONE && answer->outcome.cause != CS_BURST_SYSCALL)
+            assert_int_equal(answer->outcome.cause, CS_BURST_FAULT);
     }
     cs_burst_runner_close(runner);
     end(pid);
@@ -397,6 +508,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_loop_of_ten_turns_back_nine_times),
         cmocka_unit_test(branches_are_those_that_single_stepping_sees),
+        cmocka_unit_test(memory_whose_map_changes_is_read_as_it_is),
+        cmocka_unit_test(a_store_to_what_is_read_only_ends_a_burst),
         cmocka_unit_test(a_trace_that_ends_within_a_block_is_cut_before_it),
         cmocka_unit_test(a_walk_by_lines_touches_a_new_line_each_time),
         cmocka_unit_test(a_load_wider_than_the_store_before_it_is_blocked),
