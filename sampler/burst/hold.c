@@ -30,6 +30,7 @@ enum { SEIZE = 0x4206, DETACH = 17, CONT = 7, LISTEN = 0x4208, GETREGSET = 0x420
 #define EVENT_STOP 128
 #define TRAP_PERF_CODE 6
 #define FIRST_BURSTS 16
+#define LEAVE_US 50                  /* to end a burst that takes too long, and to let the thread go */
 #define COOKIE 0x6379636c6573636fULL /* "cyclesco": our SIGTRAP and not somebody's */
 
 static uint8_t hunter_stack[65536] __attribute__((aligned(4096)));
@@ -37,6 +38,7 @@ static uint8_t signal_stack[131072] __attribute__((aligned(4096)));
 static uint8_t xstate[16384] __attribute__((aligned(64)));
 static volatile int32_t hunter_tid, give_up, released;
 static struct cs_burst_shared *shared;
+static uint64_t asked_ns, asked_ticks; /* when the burst was asked for */
 
 static uint64_t clock_ns(void)
 {
@@ -124,14 +126,20 @@ static void skip(enum cs_burst_skip why, long error)
     shared->outcome.error = (uint32_t)(error < 0 ? -error : error);
 }
 
+/* How fast the TSC is, by the time since the burst was asked for. */
+static uint64_t ticks_a_us(uint64_t ns, uint64_t ticks)
+{
+    uint64_t passed_ns = ns - asked_ns, rate = passed_ns ? (ticks - asked_ticks) * 1000 / passed_ns : 0;
+    return rate >= 100 && rate <= 10000 ? rate : 3000; /* else these are two CPUs' that don't agree */
+}
+
 /* The thread stands before us. */
-static void do_burst(uint64_t stopped_ns)
+static void do_burst(uint64_t stopped_ns, uint64_t stopped_ticks)
 {
     struct cs_burst_command *command = &shared->command;
     struct cs_burst_outcome *outcome = &shared->outcome;
     static struct registers registers;
     static struct run run;
-    uint64_t started = tsc();
     uint32_t tid = command->tid;
     struct iovec general = {&registers, sizeof registers}, vectors = {xstate, sizeof xstate};
     if (SYS(__NR_ptrace, GETREGSET, tid, NT_PRSTATUS, &general) < 0 ||
@@ -150,15 +158,14 @@ static void do_burst(uint64_t stopped_ns)
     uint64_t copied_ns = clock_ns();
     outcome->copy_ns = (uint32_t)(copied_ns - stopped_ns);
     blocks_translated = 0;
-    /* TSC ticks a nanosecond are not known here: the time since the stop tells. Three per nanosecond is the
-     * most. */
     bool paced = pages_many;
     uint32_t held_us = first   ? command->held_first_us
                        : paced ? command->pace_held_max_us
                                : command->held_max_us;
+    held_us = held_us > LEAVE_US ? held_us - LEAVE_US : 0;
     run_burst(&registers, xstate, vectors.iov_len,
               trace_room(paced ? command->pace_instructions : command->instructions),
-              started + held_us * 3000ULL, &run);
+              stopped_ticks + held_us * ticks_a_us(stopped_ns, stopped_ticks), &run);
     outcome->run_ns = (uint32_t)(clock_ns() - copied_ns);
     outcome->cause = run.cause;
     outcome->stop_at = run.next;
@@ -205,7 +212,7 @@ static void wait_and_burst(void)
             got = SYS(__NR_wait4, tid, &status, WALL | WNOHANG, NULL);
         if (got == 0)
             got = SYS(__NR_wait4, tid, &status, WALL, NULL);
-        uint64_t stopped_ns = clock_ns();
+        uint64_t stopped_ns = clock_ns(), stopped_ticks = tsc();
         if (got == -EINTR && give_up)
             return skip(CS_BURST_SKIP_ASLEEP, 0);
         if (got == -EINTR)
@@ -230,7 +237,7 @@ static void wait_and_burst(void)
         if (give_up)
             skip(CS_BURST_SKIP_ASLEEP, 0);
         else
-            do_burst(stopped_ns);
+            do_burst(stopped_ns, stopped_ticks);
         if (shared->holding) {
             SYS(__NR_ptrace, DETACH, tid, 0, 0);
             shared->holding = 0;
@@ -338,6 +345,8 @@ void burst(struct cs_burst_shared *with)
     shared = with;
     memset(&shared->outcome, 0, sizeof shared->outcome);
     shared->outcome.skip = CS_BURST_SKIP_BROKEN;
+    asked_ns = clock_ns();
+    asked_ticks = tsc();
     int map = regions_refresh();
     if (map < 0)
         return skip(map == -2 ? CS_BURST_SKIP_TAKEN : CS_BURST_SKIP_GONE, ESRCH);

@@ -202,8 +202,8 @@ KEPT static void changing(void)
             munmap(half, AREA_PAGES / 2 * page);
             break;
         case 1:
-            mmap(half, AREA_PAGES / 2 * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED,
-                 -1, 0);
+            (void)mmap(half, AREA_PAGES / 2 * page, PROT_READ | PROT_WRITE,
+                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
             break;
         case 2: /* it is two, then three */
             mprotect(half, AREA_PAGES / 2 * page, PROT_READ);
@@ -216,7 +216,7 @@ KEPT static void changing(void)
             munmap(area, page);
             break;
         default:
-            mmap(area, page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
+            (void)mmap(area, page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
             top = sbrk(2 * (intptr_t)page); /* this one grows for long */
             if (round % 600 == 599) {
                 brk(bottom);
