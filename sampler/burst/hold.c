@@ -174,7 +174,7 @@ static void do_burst(uint64_t stopped_ns, uint64_t stopped_ticks)
     if (command->verify)
         verify(outcome, (int)tid, &run, command->instructions);
     if (paced)
-        pace_begin();
+        pace_begin(&run);
     long detached = SYS(__NR_ptrace, DETACH, tid, 0, 0);
     shared->holding = 0;
     released = 1;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* How fast a thread runs natively what its burst has followed. When it is let go it carries an event that
- * notes its registers every tenth of a millisecond of its time or so: nothing stops it, and nothing that it
+ * notes its registers three times, every 35 to 90 us of its time: nothing stops it, and nothing that it
  * can read tells. Where in the trace each moment was (match.c) makes pairs of time and instructions; from one
  * pair to the next is a stretch. The one from the release to the first moment (after_ns 0) is slower: waking
  * up and cold caches are in it. Who reads it takes that off.
@@ -18,8 +18,7 @@
 #define RING_AT (CS_BURST_BASE + CS_BURST_SPAN - 0x40000)
 #define MOMENTS 3      /* of a burst */
 #define MOMENTS_MAX 20 /* that the ring holds */
-#define PERIOD_LEAST_NS 50000
-#define PERIOD_SPAN_NS 40000
+#define CALIBRATION_NS 50000
 #define VISITS_MANY 2000        /* of an instruction: only registers that are not known anyway are noted */
 #define STACK_WORDS_MANY 600000 /* in a trace, of one moment's: 5 MB */
 #define AGAIN_MAX_TICKS 60000000
@@ -73,13 +72,18 @@ static void open_event(uint32_t tid, uint32_t period)
 
 void pace_open(uint32_t tid)
 {
-    open_event(tid, PERIOD_LEAST_NS + (uint32_t)(tsc() * 0x9e3779b97f4a7c15ULL >> 33) % PERIOD_SPAN_NS);
+    open_event(tid, CALIBRATION_NS);
 }
 
-void pace_begin(void)
+void pace_begin(const struct run *run)
 {
-    if (event >= 0)
-        SYS(__NR_ioctl, event, PERF_EVENT_IOC_REFRESH, MOMENTS);
+    if (event < 0)
+        return;
+    uint64_t period =
+        pace_period(&clock, (uint64_t)(run->end - run->start), MOMENTS, tsc() * 0x9e3779b97f4a7c15ULL >> 32);
+    if (SYS(__NR_ioctl, event, PERF_EVENT_IOC_PERIOD, &period) == 0)
+        clock.period_ns = (uint32_t)period;
+    SYS(__NR_ioctl, event, PERF_EVENT_IOC_REFRESH, MOMENTS);
 }
 
 void pace_close(void)
@@ -194,6 +198,8 @@ void pace_end(struct cs_burst_outcome *outcome, const struct run *run, const str
     outcome->pace_cost_ns = clock.cost_ns;
     bool done = again(run, registers, vectors, vectors_bytes, precise, n, length, &second);
     stretches(outcome, done ? &second : run, done ? precise : moments, n, &clock);
+    if (n)
+        pace_learn(&clock, outcome, (uint64_t)(run->end - run->start), length, moments[0].time_ns);
 }
 
 /* So many turns of a loop that counts them down in rcx. */
@@ -248,8 +254,8 @@ static uint64_t turns_between(uint32_t period, uint64_t *ns)
 static uint64_t one_cost(void)
 {
     uint64_t short_ns = 0, long_ns = 0;
-    uint64_t few = turns_between(PERIOD_LEAST_NS, &short_ns);
-    uint64_t many = turns_between(3 * PERIOD_LEAST_NS, &long_ns);
+    uint64_t few = turns_between(CALIBRATION_NS, &short_ns);
+    uint64_t many = turns_between(3 * CALIBRATION_NS, &long_ns);
     if (!few || many <= few || long_ns <= short_ns)
         return 0;
     uint64_t turning_ns = few * (long_ns - short_ns) / (many - few);

@@ -103,6 +103,73 @@ static void a_moment_before_the_one_before_it_is_no_place(void **state)
     assert_int_equal(o.pace_ambiguous, 1);
 }
 
+enum { MANY = 16 << 20, MOMENTS = 3 };
+
+static void the_period_of_a_long_trace_is_free(void **state)
+{
+    (void)state;
+    struct pace_clock clock = {.cost_ns = COST, .fast_ns_64k = 10000};
+    assert_int_equal(pace_period(&clock, MANY, MOMENTS, 0), PERIOD_LEAST_NS);
+    assert_in_range(pace_period(&clock, MANY, MOMENTS, UINT64_MAX), PERIOD_LEAST_NS + PERIOD_SPAN_NS - 1,
+                    PERIOD_LEAST_NS + PERIOD_SPAN_NS);
+    clock.fast_ns_64k = 0; /* as is that of a program of which nothing is known */
+    assert_int_equal(pace_period(&clock, 1, MOMENTS, 0), PERIOD_LEAST_NS);
+}
+
+/* The thread's own time at the last moment, by the clock's own account. */
+static void the_last_moment_falls_into_the_traces_second_half(void **state)
+{
+    (void)state;
+    struct pace_clock clock = {.cost_ns = COST, .fast_ns_64k = 1000};
+    for (uint64_t bytes = 7 << 20; bytes < 10 << 20; bytes += 100000) {
+        uint64_t trace_ns = bytes * clock.fast_ns_64k >> 16;
+        for (uint64_t random = 0; random <= 0xffff; random += 0x1111) {
+            uint64_t period = pace_period(&clock, bytes, MOMENTS, random << 16 | 0xffff);
+            uint64_t last_ns = MOMENTS * period - (MOMENTS - 1) * COST - LATE_NS;
+            assert_in_range(last_ns, trace_ns / 2 - MOMENTS, trace_ns);
+        }
+    }
+}
+
+static void no_period_is_lost_in_what_looking_costs(void **state)
+{
+    (void)state;
+    struct pace_clock clock = {.cost_ns = COST, .fast_ns_64k = 1000};
+    assert_int_equal(pace_period(&clock, 1000, MOMENTS, 12345), COST + OWN_LEAST_NS);
+}
+
+static struct cs_burst_outcome timed(uint32_t ns, uint64_t instructions)
+{
+    return (struct cs_burst_outcome){.pace_samples = 3,
+                                     .pace_matched = 2,
+                                     .pace_beyond = 1,
+                                     .n_paces = 2,
+                                     .pace = {{.ns = 90000, .instructions = 1000},
+                                              {.after_ns = 80000, .ns = ns, .instructions = instructions}}};
+}
+
+static void it_learns_quickly_what_is_fast_and_slowly_what_is_not(void **state)
+{
+    (void)state;
+    struct pace_clock clock = {.period_ns = PERIOD, .cost_ns = COST};
+    struct cs_burst_outcome slow = timed(40000, 10000), fast = timed(10000, 10000), over = {0};
+    enum { BYTES = 1 << 20, LENGTH = 160000 };
+    pace_learn(&clock, &slow, BYTES, LENGTH, 80000);
+    assert_int_equal(clock.fast_ns_64k, 40000); /* 16 of 16 parts of the trace take 16 times 40 us */
+    pace_learn(&clock, &fast, BYTES, LENGTH, 80000);
+    assert_int_equal(clock.fast_ns_64k, 40000 - 30000 / 4);
+    pace_learn(&clock, &slow, BYTES, LENGTH, 80000);
+    assert_int_equal(clock.fast_ns_64k, 32500 + 7500 / 16);
+    /* Over at the first moment, at 60 us of its own time: a sixteenth of it took less. */
+    uint64_t before = clock.fast_ns_64k;
+    over.pace_samples = over.pace_beyond = 3;
+    pace_learn(&clock, &over, BYTES, LENGTH, 80000);
+    assert_int_equal(clock.fast_ns_64k, before - (before - 60000 / 16) / 4);
+    before = clock.fast_ns_64k;
+    pace_learn(&clock, &over, BYTES_TO_LEARN - 1, LENGTH, 80000); /* a short trace says nothing */
+    assert_int_equal(clock.fast_ns_64k, before);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -112,6 +179,10 @@ int main(void)
         cmocka_unit_test(uncertainty_is_judged_by_the_stretch),
         cmocka_unit_test(what_comes_behind_a_moment_without_a_place_does_not_count),
         cmocka_unit_test(a_moment_before_the_one_before_it_is_no_place),
+        cmocka_unit_test(the_period_of_a_long_trace_is_free),
+        cmocka_unit_test(the_last_moment_falls_into_the_traces_second_half),
+        cmocka_unit_test(no_period_is_lost_in_what_looking_costs),
+        cmocka_unit_test(it_learns_quickly_what_is_fast_and_slowly_what_is_not),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
