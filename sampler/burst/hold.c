@@ -163,8 +163,8 @@ static void do_burst(uint64_t stopped_ns, uint64_t stopped_ticks)
                        : paced ? command->pace_held_max_us
                                : command->held_max_us;
     held_us = held_us > LEAVE_US ? held_us - LEAVE_US : 0;
-    run_burst(&registers, xstate, vectors.iov_len,
-              trace_room(paced ? command->pace_instructions : command->instructions),
+    uint64_t room = trace_room(paced ? command->pace_instructions : command->instructions);
+    run_burst(&registers, xstate, vectors.iov_len, paced ? pace_trace_room(room) : room,
               stopped_ticks + held_us * ticks_a_us(stopped_ns, stopped_ticks), &run);
     outcome->run_ns = (uint32_t)(clock_ns() - copied_ns);
     outcome->cause = run.cause;

@@ -75,6 +75,11 @@ void pace_open(uint32_t tid)
     open_event(tid, CALIBRATION_NS);
 }
 
+uint64_t pace_trace_room(uint64_t trace_bytes)
+{
+    return pace_room(&clock, trace_bytes);
+}
+
 void pace_begin(const struct run *run)
 {
     if (event < 0)

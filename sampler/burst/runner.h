@@ -214,7 +214,8 @@ static inline const uint8_t *record_next(const uint8_t *record)
 /* ---- pace.c: how fast the thread, let go, ran what the trace holds ---- */
 void pace_calibrate(
     void); /* before a paced burst, nothing being held: now and then measures what a moment costs */
-void pace_open(uint32_t tid);           /* before the thread is seized; if it fails the rest does nothing */
+void pace_open(uint32_t tid); /* before the thread is seized; if it fails the rest does nothing */
+uint64_t pace_trace_room(uint64_t trace_bytes);
 void pace_begin(const struct run *run); /* the thread is about to go */
 void pace_wait(
     void); /* asleep, until it was seen often enough: work here would slow it down where cores share */
@@ -245,6 +246,8 @@ struct pace_clock {
     uint32_t cost_ns;     /* of the thread's time for one moment */
     uint64_t fast_ns_64k; /* what 64 KB of trace take where the program is fast; 0: unknown */
 };
+/* The room of a trace, at least `trace_bytes`: fast code needs more to last as long. */
+uint64_t pace_room(const struct pace_clock *clock, uint64_t trace_bytes);
 uint32_t pace_period(const struct pace_clock *clock, uint64_t trace_bytes, uint32_t moments, uint64_t random);
 void pace_learn(struct pace_clock *clock, const struct cs_burst_outcome *outcome, uint64_t trace_bytes,
                 uint64_t trace_instructions, uint64_t first_ns);

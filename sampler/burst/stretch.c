@@ -9,11 +9,20 @@
  * places being spread evenly. */
 #define TOLERANCE 8
 
-#define PERIOD_LEAST_NS 50000 /* of a long trace */
+#define TRACE_NS 150000ULL     /* of a fast trace, at least: three moments */
+#define ROOM_MOST (8ULL << 20) /* bytes of trace */
+#define PERIOD_LEAST_NS 50000  /* of a long trace */
 #define PERIOD_SPAN_NS 40000
 #define BYTES_TO_LEARN (64 << 10) /* of a trace, at least */
 #define OWN_LEAST_NS 30000        /* of a period: what looking costs is known to some five microseconds */
 #define LATE_NS 10000 /* own time in the first period, but for one cost, is so much less than a period */
+
+uint64_t pace_room(const struct pace_clock *clock, uint64_t trace_bytes)
+{
+    uint64_t wanted = clock->fast_ns_64k ? (TRACE_NS << 16) / clock->fast_ns_64k : 0;
+    wanted = wanted < ROOM_MOST ? wanted : ROOM_MOST;
+    return wanted > trace_bytes ? wanted : trace_bytes;
+}
 
 /* The last moment falls somewhere into the second half of what the trace takes, when the thread runs it as
  * fast as it does its fast parts. Else those would be over too soon, and only slow ones timed. */

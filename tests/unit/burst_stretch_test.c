@@ -138,6 +138,19 @@ static void no_period_is_lost_in_what_looking_costs(void **state)
     assert_int_equal(pace_period(&clock, 1000, MOMENTS, 12345), COST + OWN_LEAST_NS);
 }
 
+static void fast_code_gets_a_longer_trace(void **state)
+{
+    (void)state;
+    struct pace_clock clock = {.cost_ns = COST};
+    assert_int_equal(pace_room(&clock, 2 << 20), 2 << 20);
+    clock.fast_ns_64k = 10000; /* 2 MB last 320 us */
+    assert_int_equal(pace_room(&clock, 2 << 20), 2 << 20);
+    clock.fast_ns_64k = 3000; /* 96 us */
+    assert_int_equal(pace_room(&clock, 2 << 20), 50 << 16);
+    clock.fast_ns_64k = 1;
+    assert_int_equal(pace_room(&clock, 2 << 20), ROOM_MOST);
+}
+
 static struct cs_burst_outcome timed(uint32_t ns, uint64_t instructions)
 {
     return (struct cs_burst_outcome){.pace_samples = 3,
@@ -182,6 +195,7 @@ int main(void)
         cmocka_unit_test(the_period_of_a_long_trace_is_free),
         cmocka_unit_test(the_last_moment_falls_into_the_traces_second_half),
         cmocka_unit_test(no_period_is_lost_in_what_looking_costs),
+        cmocka_unit_test(fast_code_gets_a_longer_trace),
         cmocka_unit_test(it_learns_quickly_what_is_fast_and_slowly_what_is_not),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
