@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Copies of the target's pages. Data pages sit at their own addresses. Those that the target can write are
  * copied again at the start of each burst if they were used in enough of the last ones (a copy costs some 1.3
- * us, a fault 8), else dropped; those that it can't write stay until its memory map changes. Code pages
+ * us, a fault 10), else dropped; those that it can't write stay until its memory map changes. Code pages
  * are kept aside for the translator and are compared with the target after each burst that ran them.
  *
  * Invariant: while a burst runs, a mapped page outside of the runner is a copy made during this burst, or of
