@@ -119,7 +119,7 @@ static int read_lengths(struct loading *l, const struct cs_profile_ref *ref, str
     l->w->lengths = grown;
     for (size_t i = 0; i < rows; i++) {
         const uint64_t *row = cs_table_row(table, i);
-        grown[l->w->n_lengths++] = (struct length_row){row[0], (double)row[1]};
+        grown[l->w->n_lengths++] = (struct length_row){row[0], (double)row[2]};
     }
     return 0;
 }

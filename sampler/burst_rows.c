@@ -160,7 +160,7 @@ static int add_length(struct cs_burst_rows *rows, const struct cs_burst_outcome 
 {
     uint64_t offset;
     struct image_tables *tables = place(rows, outcome->start, &offset);
-    return tables ? add(tables, LENGTHS, (uint64_t[]){burst, outcome->followed}) : 0;
+    return tables ? add(tables, LENGTHS, (uint64_t[]){burst, offset, outcome->followed}) : 0;
 }
 
 static uint64_t now_ns(void)

@@ -37,7 +37,7 @@
  * stretches, too, but fewer bursts: on ten programs no better. */
 #define PACE_INSTRUCTIONS 500000
 #define PACE_HELD_MAX_US 2000
-#define PACE_PART 0.4 /* of what bursts cost */
+#define PACE_PART 0.5 /* of what bursts cost */
 #define PACE_SHARE_LEAST 0.1
 #define NEW_PROCESS_NS 100000000ULL
 #define DENIED_NS 60000000000ULL

@@ -33,8 +33,8 @@
  * Written beside "burst-edges", not instead of it. */
 extern const struct cs_schema cs_schema_windows;
 
-/* Event "burst-lengths", beside them: how many instructions each of these bursts was followed for. Keys burst
- * | instructions; in the image that the burst began in. */
+/* Event "burst-lengths", beside them: where each of these bursts began, and how many instructions it was
+ * followed for. Keys burst, offset | instructions. */
 extern const struct cs_schema cs_schema_lengths;
 #define CS_WINDOWS_MAX 4096
 

@@ -135,7 +135,7 @@ void digest(struct cs_burst_shared *shared, const struct run *run, const struct 
         }
         position += block->n_insns;
         if (!edges_only) {
-            outcome->followed = position;
+            outcome->instructions = position;
             outcome->blocks++;
         }
         if (block->end < END_FALL && to) {
@@ -151,7 +151,7 @@ void digest(struct cs_burst_shared *shared, const struct run *run, const struct 
         outcome->cause = CS_BURST_TRACE_FULL;
     if (position > 256)
         learn((uint64_t)(p - run->start), position);
-    outcome->instructions = position;
+    outcome->followed = position;
 }
 
 void after_answer(void)

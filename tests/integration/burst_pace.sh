@@ -66,4 +66,14 @@ for try in 1 2 3; do
         exit 77
     }
 done
+# Its paced bursts are longer than others can be.
+longest=0
+for lengths in "$work"/store/*/*/burst-lengths*; do
+    n=$("$CYCLESCOPE" store dump "$lengths" | tr -d , | awk '$NF + 0 > n { n = $NF + 0 } END { print n + 0 }')
+    [ "$n" -le "$longest" ] || longest=$n
+done
+[ "$longest" -gt 65536 ] || {
+    echo "not ok: no burst of the store is longer than $longest instructions"
+    exit 1
+}
 echo ok

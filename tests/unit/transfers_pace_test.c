@@ -107,7 +107,7 @@ static void fill(struct cs_store *store)
         for (uint64_t b = 0; b < 20; b++) {
             uint64_t burst = 100 * loop + b;
             assert_int_equal(cs_table_add(windows, (uint64_t[]){burst, branch, same, start, 1000}), 0);
-            assert_int_equal(cs_table_add(lengths, (uint64_t[]){burst, 10000}), 0);
+            assert_int_equal(cs_table_add(lengths, (uint64_t[]){burst, start, 10000}), 0);
             assert_int_equal(
                 cs_table_add(paces, (uint64_t[]){branch, burst, 100000, 100000, loop ? 300000 : 100000}), 0);
         }
@@ -132,7 +132,7 @@ static void fill_short_and_long(struct cs_store *store)
         for (uint64_t b = 0; b < 20; b++) {
             uint64_t burst = 100 * way + b;
             assert_int_equal(cs_table_add(windows, (uint64_t[]){burst, branch, same, to, count}), 0);
-            assert_int_equal(cs_table_add(lengths, (uint64_t[]){burst, 16 * count}), 0);
+            assert_int_equal(cs_table_add(lengths, (uint64_t[]){burst, to, 16 * count}), 0);
         }
     }
     merge(store, "burst-edges", edges);
