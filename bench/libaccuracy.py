@@ -108,7 +108,7 @@ def one_set(name, size, seconds, number):
     subprocess.run(['rm', '-rf', store], check=True)
     rate = os.environ.get('CS_BURST_RATE')
     pace = 0.1 if size != 'full' else 0.33 if name in OWN else 1                      # seconds of a round, about
-    alone = max(int(seconds / 5 / pace), 2)
+    alone = max(int(seconds / 8 / pace), 2)
     together = max(int(seconds / pace), 2)
     with tempfile.TemporaryDirectory() as folder:
         def timed(rounds, *before):

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Copies of the target's pages. Data pages sit at their own addresses. Those that the target can write are
  * copied again at the start of each burst if they were used in enough of the last ones (a copy costs some 1.3
- * us, a fault 10), else dropped; those that it can't write stay until its memory map changes. Code pages
- * are kept aside for the translator and are compared with the target after each burst that ran them.
+ * us, a fault 10), else dropped; those of files that it can't write stay until its memory map changes. Code
+ * pages are kept aside for the translator and are compared with the target after each burst that ran them.
  *
  * Invariant: while a burst runs, a mapped page outside of the runner is a copy made during this burst, or of
- * memory that the target can't write and whose region is unchanged. */
+ * files that the target can't write and whose region is unchanged. */
 #include "sampler/burst/runner.h"
 #include "sampler/burst/sys.h"
 
@@ -24,6 +24,7 @@
 struct page {
     uint64_t addr, identity;
     bool writable; /* by the target: must be copied again */
+    bool fleeting; /* not, but it may have become so since the map was read: dropped after the burst */
     bool touched;
     bool alone;   /* a mapping of its own: in no window */
     uint8_t keep; /* decaying share of bursts that touched it */
@@ -111,6 +112,7 @@ static void add(uint64_t addr, const struct region *region, bool touched)
     pages[n_pages] = (struct page){.addr = addr,
                                    .identity = region_identity(region, addr),
                                    .writable = writable,
+                                   .fleeting = !writable && region->kind != REGION_FILE,
                                    .touched = touched,
                                    .alone = !window_at(addr, &from, &to),
                                    .keep = touched ? KEEP_START : 0};
@@ -273,7 +275,8 @@ void pages_settle(void)
         unsigned keep = page->keep - page->keep / 8U + (page->touched ? 31U : 0U);
         page->keep = (uint8_t)(keep > 255 ? 255 : keep);
         page->touched = false;
-        if (page->writable ? page->keep < KEEP_LEAST : !page->identity || n_pages > PAGES_MAX / 2)
+        if (page->writable ? page->keep < KEEP_LEAST
+                           : page->fleeting || !page->identity || n_pages > PAGES_MAX / 2)
             drop(i);
         else
             i++;

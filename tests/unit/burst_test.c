@@ -205,9 +205,8 @@ KEPT static void changing(void)
             (void)mmap(half, AREA_PAGES / 2 * page, PROT_READ | PROT_WRITE,
                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
             break;
-        case 2: /* it is two, then three, never read-only: what can't be written is kept until a changed map
-                 * is seen, and a burst may begin before that */
-            mprotect(half, AREA_PAGES / 2 * page, PROT_READ | PROT_WRITE | PROT_EXEC);
+        case 2: /* it is two, then three */
+            mprotect(half, AREA_PAGES / 2 * page, PROT_READ);
             break;
         case 3:
             mprotect(half + 8 * page, 8 * page, PROT_READ | PROT_WRITE);
@@ -234,7 +233,7 @@ KEPT static void changing(void)
                 word = i & 1 ? word : top + (x >> 40) % 1024;
             if ((*word ^ x) & 4)
                 sum += *word;
-            else
+            else if (round % 6 != 2 && round % 6 != 3)
                 *word += x;
         }
         if (sum == 1)
