@@ -14,7 +14,7 @@
 #define RATE_SPREAD 0.8    /* standard deviation of the log of instructions per time between places */
 #define PACE_BIAS 0.5      /* the same, left by stretches: they time not all of a place */
 #define PLACE_BYTES 128
-#define LONG_INSTRUCTIONS 200000.0 /* a burst's transfers count by 1 / (1 + its length / this) */
+#define LONG_INSTRUCTIONS 60000.0 /* a burst's transfers count by 1 / (1 + its length / this) */
 #define LEAST 1e-9
 
 struct solving {
@@ -26,7 +26,7 @@ struct solving {
     struct cs_chain *chain;
     double *weight, *visits, *in, *out;
     double *counts;                                         /* by transfer, of the current weights */
-    double *burst_weight, *share, *transfers_a_instruction; /* by burst; share: see find_lengths() */
+    double *burst_weight, *share, *transfers_a_instruction; /* by burst; share: see find_places() */
     uint64_t *place;                                        /* by burst */
     struct place_rate *rate;
     double mean_rate; /* instructions per ns, 0 = unknown */
@@ -132,53 +132,38 @@ static int place_paces(struct solving *s)
     return 0;
 }
 
-/* A burst's place: that of the branch which it took most; and its rate. */
-static int find_places(struct solving *s)
-{
-    const struct cs_transfers *t = s->t;
-    s->burst_weight = malloc((t->n_bursts + 1) * sizeof *s->burst_weight);
-    s->place = calloc(t->n_bursts + 1, sizeof *s->place);
-    s->rate = calloc(t->n_bursts + 1, sizeof *s->rate);
-    double *best = calloc(t->n_bursts + 1, sizeof *best);
-    if (!s->burst_weight || !s->place || !s->rate || !best) {
-        free(best);
-        return -ENOMEM;
-    }
-    for (size_t i = 0; i < s->w->n; i++) {
-        const struct window_row *row = &s->w->rows[i];
-        if (row->count > best[row->burst]) {
-            best[row->burst] = row->count;
-            s->place[row->burst] = transfers_place(row->image, row->from);
-        }
-    }
-    free(best);
-    double mean = 0;
-    int rc = s->paces->n && t->n_bursts ? place_paces(s) : 0;
-    if (rc == 0)
-        rc = transfers_rate(s->paces, s->place, t->n_bursts, RATE_SPREAD, s->rate, &mean);
-    s->mean_rate = mean;
-    return rc;
-}
-
 static int by_length_row(const void *a, const void *b)
 {
     const struct length_row *x = a, *y = b;
     return (x->burst > y->burst) - (x->burst < y->burst);
 }
 
-/* What a transfer of each burst counts. Where control goes from a branch depends on the phase: a long burst's
- * thousand transfers from it are neither a thousand draws nor one. Weights between the two, the same for all
- * programs (docs/frequencies.md says how others do). */
-static int find_lengths(struct solving *s)
+/* A burst's place: that of the branch which it took most, or did at its beginning where that is known. (The
+ * weight of its transfers must not depend on where they led: a phase's end would count by the next one's.)
+ *
+ * And what a transfer counts: where control goes from a branch depends on the phase, so a long burst's
+ * thousand transfers from it are neither a thousand draws nor one. */
+static int find_places(struct solving *s)
 {
     uint32_t n = s->t->n_bursts;
     struct windows *w = s->w;
+    double *best = calloc(n + 1, sizeof *best);
+    s->place = calloc(n + 1, sizeof *s->place);
     s->share = malloc((n + 1) * sizeof *s->share);
     s->transfers_a_instruction = calloc(n + 1, sizeof *s->transfers_a_instruction);
-    if (!s->share || !s->transfers_a_instruction)
+    if (!best || !s->place || !s->share || !s->transfers_a_instruction) {
+        free(best);
         return -ENOMEM;
-    for (size_t i = 0; i < w->n; i++)
-        s->transfers_a_instruction[w->rows[i].burst] += w->rows[i].count;
+    }
+    for (size_t i = 0; i < w->n; i++) {
+        const struct window_row *row = &w->rows[i];
+        s->transfers_a_instruction[row->burst] += row->count;
+        if (row->count > best[row->burst]) {
+            best[row->burst] = row->count;
+            s->place[row->burst] = transfers_place(row->image, row->from);
+        }
+    }
+    free(best);
     if (w->n_lengths)
         qsort(w->lengths, w->n_lengths, sizeof *w->lengths, by_length_row);
     for (uint32_t b = 0; b < n; b++) {
@@ -186,10 +171,27 @@ static int find_lengths(struct solving *s)
         const struct length_row *found =
             w->n_lengths ? bsearch(&key, w->lengths, w->n_lengths, sizeof key, by_length_row) : NULL;
         double length = found ? found->instructions : 0;
+        if (found)
+            s->place[b] = found->place;
         s->share[b] = 1 / (1 + length / LONG_INSTRUCTIONS);
         s->transfers_a_instruction[b] = length > 0 ? s->transfers_a_instruction[b] / length : -1;
     }
     return 0;
+}
+
+static int find_rates(struct solving *s)
+{
+    const struct cs_transfers *t = s->t;
+    double mean = 0;
+    s->burst_weight = malloc((t->n_bursts + 1) * sizeof *s->burst_weight);
+    s->rate = calloc(t->n_bursts + 1, sizeof *s->rate);
+    if (!s->burst_weight || !s->rate)
+        return -ENOMEM;
+    int rc = s->paces->n && t->n_bursts ? place_paces(s) : 0;
+    if (rc == 0)
+        rc = transfers_rate(s->paces, s->place, t->n_bursts, RATE_SPREAD, s->rate, &mean);
+    s->mean_rate = mean;
+    return rc;
 }
 
 static void draw_burst_weights(struct solving *s, unsigned round)
@@ -285,7 +287,7 @@ static int estimate(struct solving *s)
     if (rc == 0)
         rc = find_places(s);
     if (rc == 0)
-        rc = find_lengths(s);
+        rc = find_rates(s);
     if (rc < 0)
         return rc;
     for (uint32_t b = 0; b < s->t->n_bursts; b++)
@@ -442,7 +444,7 @@ int cs_transfers_load_fitted(struct cs_store *store,
         if (rc == 0)
             rc = find_places(&s);
         if (rc == 0)
-            rc = find_lengths(&s);
+            rc = find_rates(&s);
         if (rc == 0)
             rc = fit_places(&s, executions, arg);
         if (rc == 0)

@@ -111,7 +111,7 @@ static int read_windows(struct loading *l, const struct cs_profile_ref *ref, str
 
 static int read_lengths(struct loading *l, const struct cs_profile_ref *ref, struct cs_table *table)
 {
-    (void)ref;
+    uint32_t image = cs_transfers_image(l->t, ref->image->id);
     size_t rows = cs_table_rows(table);
     struct length_row *grown = realloc(l->w->lengths, (l->w->n_lengths + rows + 1) * sizeof *grown);
     if (!grown)
@@ -119,7 +119,8 @@ static int read_lengths(struct loading *l, const struct cs_profile_ref *ref, str
     l->w->lengths = grown;
     for (size_t i = 0; i < rows; i++) {
         const uint64_t *row = cs_table_row(table, i);
-        grown[l->w->n_lengths++] = (struct length_row){row[0], (double)row[2]};
+        grown[l->w->n_lengths++] =
+            (struct length_row){row[0], transfers_place(image, row[1]), (double)row[2]};
     }
     return 0;
 }

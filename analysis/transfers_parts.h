@@ -14,6 +14,7 @@ struct window_row {
 
 struct length_row {
     uint64_t burst; /* the store's number */
+    uint64_t place; /* transfers_place of its beginning */
     double instructions;
 };
 

@@ -159,7 +159,7 @@ static int add_window(struct image_tables *from, const uint64_t edge[6], const s
 static int add_length(struct cs_burst_rows *rows, const struct cs_burst_outcome *outcome, uint64_t burst)
 {
     uint64_t offset;
-    struct image_tables *tables = place(rows, outcome->start, &offset);
+    struct image_tables *tables = place(rows, outcome->place, &offset);
     return tables ? add(tables, LENGTHS, (uint64_t[]){burst, offset, outcome->followed}) : 0;
 }
 

@@ -131,6 +131,7 @@ struct cs_burst_outcome {
     uint32_t instructions, blocks; /* that rows are from */
     uint32_t followed;             /* instructions that edges are from: of a paced burst more */
     uint64_t start;                /* address of the first instruction */
+    uint64_t place; /* of the branch executed most in the first of them; of the start where there is none */
     uint32_t held_ns, copy_ns, run_ns;
     uint32_t pages_copied, pages_faulted, blocks_translated;
     uint32_t verified, differed; /* of verify: blocks equal; 1 when one differed */

@@ -33,8 +33,8 @@
  * Written beside "burst-edges", not instead of it. */
 extern const struct cs_schema cs_schema_windows;
 
-/* Event "burst-lengths", beside them: where each of these bursts began, and how many instructions it was
- * followed for. Keys burst, offset | instructions. */
+/* Event "burst-lengths", beside them: the branch that each of these bursts executed most in its first 16,000
+ * instructions, and how many it was followed for. Keys burst, offset | instructions. */
 extern const struct cs_schema cs_schema_lengths;
 #define CS_WINDOWS_MAX 4096
 

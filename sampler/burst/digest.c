@@ -152,6 +152,9 @@ void digest(struct cs_burst_shared *shared, const struct run *run, const struct 
     if (position > 256)
         learn((uint64_t)(p - run->start), position);
     outcome->followed = position;
+    outcome->place = busiest_branch(run, 0, wanted);
+    if (!outcome->place)
+        outcome->place = outcome->start;
 }
 
 void after_answer(void)
