@@ -19,7 +19,7 @@
 #define MOMENTS 3      /* of a burst */
 #define MOMENTS_MAX 20 /* that the ring holds */
 #define CALIBRATION_NS 50000
-#define VISITS_MANY 2000        /* of an instruction: only registers that are not known anyway are noted */
+#define REGISTERS 16
 #define STACK_WORDS_MANY 600000 /* in a trace, of one moment's: 5 MB */
 #define AGAIN_MAX_TICKS 60000000
 #define WAIT_MS 10 /* for a thread that went to sleep */
@@ -139,17 +139,9 @@ static unsigned read_moments(struct moment moments[MOMENTS_MAX])
     return n;
 }
 
-static unsigned count_of(uint32_t registers)
-{
-    unsigned n = 0;
-    for (; registers; registers &= registers - 1)
-        n++;
-    return n;
-}
-
-/* The burst once more, from its beginning, with all that the registers hold at the moments' instructions
- * noted in the trace: what memory operands need tells too little of where in a loop a thread was. False: it
- * could not be done. */
+/* The burst once more, from its beginning, with all that the registers hold at the moments' instructions, and
+ * as many words of the stack as there is room for, noted in the trace: what memory operands need tells too
+ * little of where in a loop a thread was. False: it could not be done. */
 static bool again(const struct run *run, const struct registers *registers, const void *vectors,
                   uint64_t vectors_bytes, struct moment *moments, unsigned n, uint64_t length,
                   struct run *second)
@@ -158,25 +150,28 @@ static bool again(const struct run *run, const struct registers *registers, cons
     unsigned n_probes = 0;
     uint64_t room = (uint64_t)(run->end - run->start) + 4096;
     for (unsigned i = 0; i < n && moments[i].n; i++) {
-        uint32_t registers_noted = moments[i].visits > VISITS_MANY ? 0xffff & ~moments[i].known : 0xffff;
-        uint32_t words = STACK_WORDS_MANY / (moments[i].visits + 1);
-        words = words < STACK_WORDS ? words : STACK_WORDS;
-        uint64_t bytes = 8ULL * moments[i].visits * (count_of(registers_noted) + words);
         bool there = false;
         for (unsigned k = 0; k < n_probes; k++)
             there |= probes[k].pc == moments[i].pc;
-        if (there || room + bytes > TRACE_BYTES)
+        if (there)
             continue;
-        room += bytes;
-        probes[n_probes++] = (struct probe){moments[i].pc, registers_noted, words};
+        uint64_t most = (TRACE_BYTES - room) / (n - i) / 8 / moments[i].visits; /* words a visit */
+        uint64_t words = STACK_WORDS_MANY / moments[i].visits;
+        if (most < REGISTERS)
+            return false;
+        words = words < most - REGISTERS ? words : most - REGISTERS;
+        words = words < STACK_WORDS ? words : STACK_WORDS;
+        room += 8 * moments[i].visits * (REGISTERS + words);
+        probes[n_probes++] = (struct probe){moments[i].pc, 0xffff, (uint32_t)words};
     }
     if (!n_probes)
         return false;
     pages_rewind();
     translations_probe(match_blocks, match_n_blocks, probes, n_probes);
     run_burst(registers, vectors, vectors_bytes, room, tsc() + AGAIN_MAX_TICKS, second);
+    uint64_t found = match_noted(second, moments, n);
     translations_unprobe();
-    return match(second, registers, moments, n) >= length - length / 64;
+    return found >= length - length / 64;
 }
 
 void pace_wait(void)
@@ -192,17 +187,17 @@ void pace_end(struct cs_burst_outcome *outcome, const struct run *run, const str
               const void *vectors, uint64_t vectors_bytes)
 {
     static struct run second;
-    static struct moment precise[MOMENTS_MAX];
     static struct moment moments[MOMENTS_MAX];
     if (!ring)
         return;
     unsigned n = read_moments(moments);
-    uint64_t length = match(run, registers, moments, n);
-    memcpy(precise, moments, sizeof moments);
+    uint64_t length = match_noted(run, moments, n);
     outcome->pace_samples = n;
     outcome->pace_cost_ns = clock.cost_ns;
-    bool done = again(run, registers, vectors, vectors_bytes, precise, n, length, &second);
-    stretches(outcome, done ? &second : run, done ? precise : moments, n, &clock);
+    bool done = again(run, registers, vectors, vectors_bytes, moments, n, length, &second);
+    if (!done)
+        match(run, registers, moments, n);
+    stretches(outcome, done ? &second : run, moments, n, &clock);
     if (n)
         pace_learn(&clock, outcome, (uint64_t)(run->end - run->start), length, moments[0].time_ns);
 }

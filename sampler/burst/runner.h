@@ -236,6 +236,9 @@ struct moment { /* in: a thread's registers at a moment. out: where in the trace
 /* At most 32 moments. How many instructions the trace has. */
 extern uint32_t match_blocks[], match_n_blocks; /* of the last call: blocks that hold a moment's PC */
 uint64_t match(const struct run *run, const struct registers *registers, struct moment *moments, unsigned n);
+/* The same by nothing but what the trace noted right before a moment's instruction: several times as fast. Of
+ * a trace that noted nothing there all visits fit. */
+uint64_t match_noted(const struct run *run, struct moment *moments, unsigned n);
 
 /* The branch that instructions [from, to) of the trace executed most; 0: none. */
 uint64_t busiest_branch(const struct run *run, uint64_t from, uint64_t to);

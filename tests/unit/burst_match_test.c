@@ -133,10 +133,31 @@ static void the_block_that_a_trace_left_in_its_middle_does_not_count(void **stat
     assert_int_equal(moment.n, TURNS - 1);
 }
 
+/* The trace as it is when the first block's first instruction is a probe. */
+static void what_was_noted_before_an_instruction_is_enough(void **state)
+{
+    (void)state;
+    struct run run = trace(TURNS);
+    struct moment moments[] = {seen(AT_LOAD, 5123, 9000, 77), seen(AT_LOAD, 5123, 9000 - 8, 77),
+                               seen(AT_PUSH, 5123, 9000, 77)};
+    slot_notes[0].insn = slot_notes[1].insn = 0;
+    assert_int_equal(match_noted(&run, moments, 3), TURNS * TURN);
+    slot_notes[0].insn = slot_notes[1].insn = AT_START;
+    assert_int_equal(moments[0].n, 1);
+    assert_int_equal(moments[0].first, 123 * TURN);
+    assert_int_equal(moments[1].n, 0);
+    assert_int_equal(moments[2].n, TURNS); /* nothing is noted there */
+    assert_int_equal(moments[2].visits, TURNS);
+    assert_int_equal(moments[2].first, 2);
+    assert_int_equal(moments[2].last, (TURNS - 1) * TURN + 2);
+}
+
 static void the_busiest_branch_is_that_of_the_stretch(void **state)
 {
     (void)state;
     struct run run = trace(TURNS);
+    assert_int_equal(busiest_branch(&run, 0, 4), 0x106);
+    assert_int_equal(busiest_branch(&run, 4 + 70 * TURN, 70 * TURN + 5), 0x113);
     assert_int_equal(busiest_branch(&run, 0, 4), 0x106);
     assert_int_equal(busiest_branch(&run, 4, 7), 0x113);
     assert_int_equal(busiest_branch(&run, 7 * TURNS, 7 * TURNS + 1), 0);
@@ -151,6 +172,7 @@ int main(void)
         cmocka_unit_test(what_repeats_itself_is_ambiguous),
         cmocka_unit_test(a_place_that_is_no_instruction_is_nowhere),
         cmocka_unit_test(the_block_that_a_trace_left_in_its_middle_does_not_count),
+        cmocka_unit_test(what_was_noted_before_an_instruction_is_enough),
         cmocka_unit_test(the_busiest_branch_is_that_of_the_stretch),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
