@@ -21,7 +21,7 @@
 #define CALIBRATION_NS 50000
 #define REGISTERS 16
 #define STACK_WORDS_MANY 600000 /* in a trace, of one moment's: 5 MB */
-#define AGAIN_MAX_TICKS 60000000
+#define AGAIN_MAX_TICKS 120000000
 #define WAIT_MS 10 /* for a thread that went to sleep */
 
 static const uint8_t perf_number[16] = {/* of our numbers of registers */
