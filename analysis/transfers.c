@@ -10,11 +10,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define RESTART_WEIGHT 0.1 /* of a burst's beginning and end, beside 1 for a transfer that was seen */
+#define RESTART_WEIGHT 0.3 /* of a burst's beginning and end, beside 1 for a transfer that was seen */
 #define RATE_SPREAD 0.8    /* standard deviation of the log of instructions per time between places */
 #define PACE_BIAS 0.5      /* the same, left by stretches: they time not all of a place */
 #define PLACE_BYTES 128
-#define LONG_INSTRUCTIONS 60000.0 /* a burst's transfers count by 1 / (1 + its length / this) */
+#define LONG_INSTRUCTIONS 300000.0 /* a burst's transfers count by 1 / (1 + its length / this) */
 #define LEAST 1e-9
 
 struct solving {
@@ -194,14 +194,22 @@ static int find_rates(struct solving *s)
     return rc;
 }
 
+/* A short burst of a place that is twice as fast stands for twice as much. Of what a long one sees the less
+ * is that place, the longer it is, and the less it hides behind where it began: so a power of the rate, one
+ * for the shortest. The same part of a burst as its transfers count by serves; found on ten programs
+ * (docs/frequencies.md). */
+static double burst_weight(const struct solving *s, uint32_t b)
+{
+    return pow(s->rate[b].weight, s->share[b]) * s->share[b];
+}
+
 static void draw_burst_weights(struct solving *s, unsigned round)
 {
     for (uint32_t b = 0; b < s->t->n_bursts; b++) {
         struct solving place = {.random = s->place[b] * 0x2545f4914f6cdd1d + round};
         double bias = s->mean_rate > 0 ? PACE_BIAS : 0; /* without paces the spread has all of it */
         double spread = s->known_bias ? 0 : hypot(s->rate[b].spread, bias);
-        s->burst_weight[b] =
-            s->rate[b].weight * s->share[b] * -log(uniform(s)) * exp(spread * normal(&place));
+        s->burst_weight[b] = burst_weight(s, b) * -log(uniform(s)) * exp(spread * normal(&place));
     }
 }
 
@@ -291,7 +299,7 @@ static int estimate(struct solving *s)
     if (rc < 0)
         return rc;
     for (uint32_t b = 0; b < s->t->n_bursts; b++)
-        s->burst_weight[b] = s->rate[b].weight * s->share[b];
+        s->burst_weight[b] = burst_weight(s, b);
     weigh(s);
     if (s->tell)
         s->tell(0, CS_REPLICATES + 1, s->tell_arg);
