@@ -4,16 +4,21 @@
  * addresses as everywhere.
  *
  *   event                schema         what
- *   burst-edges          edges          every control transfer of every burst; a paced burst's are from some
- * hundred thousand instructions, all else is from its first 16,000
+ *   burst-edges          edges          every control transfer of every burst
  *   burst-edges-512      edges          the part of it from the first 512 instructions of each burst
- *   burst-edges-4096     edges          ... from the first 4096. A burst starts in proportion to time, later
- * parts of it come nearer to proportion to instructions: the difference shows the bias burst-starts points
- * where bursts began, one a burst burst-memory         memory         what each memory instruction touched
+ *   burst-edges-4096     edges          ... from the first 4096
+ *   burst-windows        windows        the edges of each burst apart
+ *   burst-lengths        lengths        how long each of these was, and where it began
+ *   burst-paces          paces          how fast the thread ran natively what a burst had followed
+ *   burst-starts         points         where bursts began, one a burst
+ *   burst-memory         memory         what each memory instruction touched
  *   burst-branches       branches       how predictable each conditional or indirect branch was
  *   burst-lines          code-lines     how soon each 64-byte line of code was fetched again
- *   burst-footprints     footprints     lines drawn at random from those that a memory instruction touched:
- * how often two bursts draw the same tells how many there are in all
+ *   burst-footprints     footprints     lines drawn from those that a memory instruction touched
+ *
+ * Edges of a paced burst are from some hundred thousand instructions, everything else is from its first
+ * 16,000. A burst starts in proportion to time, later parts of it come nearer to proportion to instructions:
+ * edges against edges-512 show that bias. How often two bursts draw the same line tells how many there are.
  *
  * Epoch counters: "bursts", "burst-instructions", "burst-end.CAUSE", "burst-skip.CAUSE", "burst-held-ns".
  *
@@ -32,11 +37,11 @@
  * number that is the burst's own, say its start in ns), from, to_image (text, "" = same image), to | count.
  * Written beside "burst-edges", not instead of it. */
 extern const struct cs_schema cs_schema_windows;
+#define CS_WINDOWS_MAX 4096
 
 /* Event "burst-lengths", beside them: the branch that each of these bursts executed most in its first 16,000
  * instructions, and how many it was followed for. Keys burst, offset | instructions. */
 extern const struct cs_schema cs_schema_lengths;
-#define CS_WINDOWS_MAX 4096
 
 /* Event "burst-paces": how fast the thread ran natively what a burst had followed: stretches of some 0.1 ms
  * whose instructions are known exactly. Key "offset" is the branch that the stretch executed most, "burst"
