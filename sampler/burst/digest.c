@@ -115,7 +115,8 @@ void digest(struct cs_burst_shared *shared, const struct run *run, const struct 
     touch_begin(shared);
     predict_begin(shared);
     uint32_t position = 0, wanted = shared->command.instructions;
-    uint32_t followed = pages_many ? shared->command.pace_instructions : wanted;
+    bool paced = pages_many; /* a long burst is */
+    uint32_t followed = paced ? shared->command.pace_instructions : wanted;
     const uint8_t *p = run->start;
     while (p < run->end && position < followed) {
         struct block *block = record_block(p);
