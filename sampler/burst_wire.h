@@ -141,7 +141,7 @@ struct cs_burst_outcome {
     uint32_t rows_dropped;
     uint32_t n_paces;
     uint32_t pace_samples, pace_matched, pace_ambiguous,
-        pace_beyond;       /* moments: all, and what became of them */
+        pace_beyond;       /* moments: all (of a thread that was watched: one), and what became of them */
     uint32_t pace_cost_ns; /* of the thread's time that each took */
     struct cs_burst_pace pace[CS_BURST_PACES_MAX];
 };

@@ -113,6 +113,21 @@ static bool status_bit(uint32_t tid, const char *field, unsigned bit, bool *know
     return false;
 }
 
+uint64_t waited_ns(uint32_t tid)
+{
+    static char text[128];
+    uint64_t number[2] = {0, 0};
+    unsigned which = 0;
+    if (!read_thread_file(tid, "/schedstat", text, sizeof text))
+        return 0;
+    for (const char *p = text; *p && which < 2; p++) {
+        which += *p == ' ';
+        if (*p >= '0' && *p <= '9' && which < 2)
+            number[which] = number[which] * 10 + (uint64_t)(*p - '0');
+    }
+    return number[1];
+}
+
 struct siginfo_head {
     int32_t number, error, code, padding;
     uint64_t addr, data;
@@ -173,8 +188,6 @@ static void do_burst(uint64_t stopped_ns, uint64_t stopped_ticks)
     outcome->blocks_translated = blocks_translated;
     if (command->verify)
         verify(outcome, (int)tid, &run, command->instructions);
-    if (paced)
-        pace_begin(&run);
     long detached = SYS(__NR_ptrace, DETACH, tid, 0, 0);
     shared->holding = 0;
     released = 1;
@@ -184,7 +197,7 @@ static void do_burst(uint64_t stopped_ns, uint64_t stopped_ticks)
         return skip(CS_BURST_SKIP_GONE, 0);
     }
     if (paced)
-        pace_wait();
+        pace_watch(tid, &run, &registers, ticks_a_us(clock_ns(), tsc()));
     if (!code_unchanged()) {
         outcome->cause = CS_BURST_CODE_CHANGED;
         translations_flush();

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* How fast a thread runs natively what its burst has followed. When it is let go it carries an event that
- * notes its registers three times, every 35 to 90 us of its time: nothing stops it, and nothing that it
- * can read tells. Where in the trace each moment was (match.c) makes pairs of time and instructions; from one
- * pair to the next is a stretch. The one from the release to the first moment (after_ns 0) is slower: waking
- * up and cold caches are in it. Who reads it takes that off.
+/* How fast a thread runs natively what its burst has followed. When it is let go we read some words of its
+ * memory again and again, from our CPU, while it runs (watch.c). When the trace changes those, and to what
+ * (history.c), tells how far it had come at each time (progress.c): pairs of time and instructions. From one
+ * pair to the next is a stretch. One that begins with the thread (after_ns 0) is slower: cold caches are in
+ * it. Who reads it takes that off.
  *
- * Each moment is an interrupt, some 10 to 25 us of the thread's time on a virtual machine. What it takes is
- * measured on a loop of our own, now and then, and taken off. */
+ * A loop that writes nothing has no such words. There the thread carries an event that notes its registers
+ * three times, every 35 to 90 us of its time, and where in the trace these fit (match.c) is where it was.
+ * Each of these moments is an interrupt, some 10 to 25 us of the thread's time on a virtual machine. What it
+ * takes is measured on a loop of our own, now and then, and taken off. */
 #include "sampler/burst/runner.h"
 #include "sampler/burst/sys.h"
 
@@ -22,7 +24,10 @@
 #define REGISTERS 16
 #define STACK_WORDS_MANY 600000 /* in a trace, of one moment's: 5 MB */
 #define AGAIN_MAX_TICKS 120000000
-#define WAIT_MS 10 /* for a thread that went to sleep */
+#define WAIT_MS 10      /* for a thread that went to sleep */
+#define WAITED_NS 50000 /* for a CPU: more than to wake up */
+#define GOOD 80         /* thousandths that a stretch may be off by: not worth to run the burst once more */
+#define TOLERABLE 400   /* at most: nearly all are off by less than a third of what they may be */
 
 static const uint8_t perf_number[16] = {/* of our numbers of registers */
                                         PERF_REG_X86_AX,  PERF_REG_X86_CX,  PERF_REG_X86_DX,
@@ -80,7 +85,7 @@ uint64_t pace_trace_room(uint64_t trace_bytes)
     return pace_room(&clock, trace_bytes);
 }
 
-void pace_begin(const struct run *run)
+static void pace_begin(const struct run *run)
 {
     if (event < 0)
         return;
@@ -162,7 +167,8 @@ static bool again(const struct run *run, const struct registers *registers, cons
         words = words < most - REGISTERS ? words : most - REGISTERS;
         words = words < STACK_WORDS ? words : STACK_WORDS;
         room += 8 * moments[i].visits * (REGISTERS + words);
-        probes[n_probes++] = (struct probe){moments[i].pc, 0xffff, (uint32_t)words};
+        probes[n_probes++] =
+            (struct probe){.pc = moments[i].pc, .registers = 0xffff, .words = (uint32_t)words};
     }
     if (!n_probes)
         return false;
@@ -174,7 +180,9 @@ static bool again(const struct run *run, const struct registers *registers, cons
     return found >= length - length / 64;
 }
 
-void pace_wait(void)
+static bool watching;
+
+static void pace_wait(void)
 {
     if (!ring)
         return;
@@ -183,11 +191,62 @@ void pace_wait(void)
     SYS(__NR_ioctl, event, PERF_EVENT_IOC_DISABLE, 0);
 }
 
+void pace_watch(uint32_t tid, const struct run *run, const struct registers *registers, uint64_t ticks_a_us)
+{
+    uint64_t waited = waited_ns(tid);
+    watching = watch_choose(run, registers, ticks_a_us);
+    if (watching) {
+        watch_poll((pid_t)tid);
+        if (waited_ns(tid) > waited + WAITED_NS) /* another thread ran meanwhile */
+            watched.n_polls = 0;
+    } else {
+        pace_begin(run);
+        pace_wait();
+    }
+}
+
+static void add_stretch(struct cs_burst_outcome *outcome, const struct run *run,
+                        const struct progress_stretch *stretch, uint64_t after_ns)
+{
+    if (stretch->off < TOLERABLE)
+        outcome->pace[outcome->n_paces++] =
+            (struct cs_burst_pace){.place = busiest_branch(run, stretch->from, stretch->to),
+                                   .after_ns = (uint32_t)after_ns,
+                                   .ns = (uint32_t)(stretch->to_ns - stretch->from_ns),
+                                   .instructions = stretch->to - stretch->from};
+}
+
+/* Where it was by the words of its memory. */
+static void end_watch(struct cs_burst_outcome *outcome, const struct run *run,
+                      const struct registers *registers, const void *vectors, uint64_t vectors_bytes)
+{
+    struct progress_stretch early, late;
+    struct run second = *run; /* replaces the first */
+    uint64_t length = history_begin(run, registers);
+    struct progress known = progress(&watched, histories, length);
+    progress_stretches(&watched, &known, &early, &late);
+    if (late.off > GOOD && history_again(run, length, registers, vectors, vectors_bytes, &second)) {
+        known = progress(&watched, histories, length);
+        progress_stretches(&watched, &known, &early, &late);
+    }
+    add_stretch(outcome, &second, &early, 0);
+    add_stretch(outcome, &second, &late, late.from_ns);
+    outcome->pace_samples = 1;
+    outcome->pace_matched = outcome->n_paces > 0;
+    outcome->pace_beyond = !known.within;
+    outcome->pace_ambiguous = known.within && !outcome->n_paces;
+    pace_learn(&clock, outcome, (uint64_t)(run->end - run->start), length, 0);
+}
+
 void pace_end(struct cs_burst_outcome *outcome, const struct run *run, const struct registers *registers,
               const void *vectors, uint64_t vectors_bytes)
 {
     static struct run second;
     static struct moment moments[MOMENTS_MAX];
+    if (watching) {
+        end_watch(outcome, run, registers, vectors, vectors_bytes);
+        return;
+    }
     if (!ring)
         return;
     unsigned n = read_moments(moments);

@@ -233,6 +233,30 @@ void pages_rewind(void)
             memcpy((void *)pages[i].addr, originals[i], PAGE);
 }
 
+bool page_word(uint64_t addr, uint64_t *before, uint64_t *after)
+{
+    const struct page *page = page_of(addr);
+    if (!page || !page->writable)
+        return false;
+    *before = *(const uint64_t *)(originals[page - pages] + addr % PAGE);
+    *after = *(const uint64_t *)addr;
+    return true;
+}
+
+uint64_t page_changed_word(uint64_t random)
+{
+    enum { WORDS = PAGE / 8 };
+    const struct page *page = &pages[random % (n_pages + !n_pages)];
+    if (!n_pages || !page->writable)
+        return 0;
+    const uint64_t *before = (const uint64_t *)originals[page - pages], *after = (const uint64_t *)page->addr;
+    unsigned first = (unsigned)(random >> 20) % WORDS;
+    for (unsigned i = 0; i < WORDS; i++)
+        if (before[(first + i) % WORDS] != after[(first + i) % WORDS])
+            return page->addr + 8 * (uint64_t)((first + i) % WORDS);
+    return 0;
+}
+
 void pages_warm(void)
 {
     SYS(__NR_madvise, originals, sizeof originals, MADV_HUGEPAGE);

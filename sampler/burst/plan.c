@@ -40,13 +40,17 @@ static uint8_t slot_for(unsigned reg, unsigned number)
     return (uint8_t)known[reg].slot;
 }
 
-void plan_probe(unsigned number, uint32_t registers, uint32_t words)
+void plan_probe(unsigned number, const struct probe *probe)
 {
     for (unsigned reg = 0; reg < 16 && n_slots < BLOCK_SLOTS_MAX; reg++)
-        if (registers >> reg & 1)
+        if (probe->registers >> reg & 1)
             slot_plan[n_slots++] = (struct slot_note){.insn = (uint16_t)number, .reg = (uint8_t)reg};
-    for (unsigned i = 0; i < words && n_slots < BLOCK_SLOTS_MAX - 32; i++)
+    for (unsigned i = 0; i < probe->words && n_slots < BLOCK_SLOTS_MAX - 32; i++)
         slot_plan[n_slots++] = (struct slot_note){.insn = (uint16_t)number, .reg = (uint8_t)(16 + i)};
+    for (unsigned i = 0; i < WATCHED_MAX && n_slots < BLOCK_SLOTS_MAX - 32; i++)
+        if (probe->watched >> i & 1)
+            slot_plan[n_slots++] =
+                (struct slot_note){.insn = (uint16_t)number, .reg = (uint8_t)(NOTED_WORD + i)};
 }
 
 static void note_operand(const struct decoded *d, unsigned number, const ZydisDecodedOperand *o)

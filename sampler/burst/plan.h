@@ -28,8 +28,8 @@ int end_of(const struct decoded *d); /* END_… */
 extern struct slot_note slot_plan[BLOCK_SLOTS_MAX];
 extern unsigned n_slots;
 void plan_begin(void);
-/* Also notes these registers and words of the stack before the instruction. */
-void plan_probe(unsigned number, uint32_t registers, uint32_t words);
+/* Also notes what the probe asks for, before the instruction. */
+void plan_probe(unsigned number, const struct probe *probe);
 /* Appends the instruction's memory operands to memory_ops, before effects() of it. */
 void note_operands(const struct decoded *d, unsigned number);
 struct insn_note effects(const struct decoded *d); /* which registers hold other values once it ran */

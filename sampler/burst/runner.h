@@ -28,15 +28,17 @@
  *   translate.c  blocks; instruction.c what an instruction is; plan.c which registers to note
  *   enter.c      signal handlers: in, out, faults, misses
  *   hold.c       holding a thread without its noticing
- *   pace.c       how fast it runs natively, once let go, what the burst has followed; match.c where it was;
- *                stretch.c when to look, and from one moment to the next
+ *   pace.c       how fast it runs natively, once let go, what the burst has followed
+ *   watch.c      by words of its memory, read meanwhile; history.c when the trace changes them; progress.c
+ *                where it was
+ *   match.c      by its registers, where a trace writes nothing; stretch.c when to look
  *   digest.c     trace to rows; touch.c, predict.c what memory and branches did
  *   verify.c     compares a trace with single-stepping
  *
  * A *paced* burst goes on for some hundred thousand instructions, so that its trace covers what the thread
- * does in the next tenths of a millisecond. The thread is let go with an event that notes its registers a few
- * times; where in the trace they fit tells how many instructions it ran in how much of its time. Nothing
- * stops it again. Edges come from the whole trace, other rows from its beginning, as of any burst.
+ * does in the next tenths of a millisecond. The thread is let go and watched from here while it runs what was
+ * followed: how many instructions it ran in how much time. Nothing stops it again. Edges come from the whole
+ * trace, other rows from its beginning, as of any burst.
  *
  * One thread runs at a time; all state is static, because the process is nothing else than this state. */
 #ifndef CS_BURST_RUNNER_H
@@ -74,6 +76,11 @@ void pages_warm(void);             /* what a long burst needs room for, before a
 void pages_settle(void);           /* after a burst: drops what is not worth keeping */
 void pages_forget_changed(void);
 void page_touched(uint64_t addr);
+/* Of a long burst: a word as it was when the thread stood, and as the burst left it. False: not of a page
+ * that the target can write. */
+bool page_word(uint64_t addr, uint64_t *before, uint64_t *after);
+uint64_t
+page_changed_word(uint64_t random); /* one that it changed, on a page chosen by `random`; 0: none there */
 void page_make_writable(uint64_t addr);
 extern unsigned pages_faulted;
 extern bool pages_many; /* a long burst: a fault brings the pages around it, too */
@@ -122,6 +129,7 @@ struct slot_note { /* what a slot holds: this register's value before this instr
 };
 #define AT_START 0xffff
 #define STACK_WORDS 64
+#define NOTED_WORD (16 + STACK_WORDS) /* and above: words that are watched */
 struct block {
     uint64_t pc, branch; /* start; last instruction */
     uint64_t taken;      /* of a direct branch */
@@ -153,6 +161,7 @@ void translations_expand(const uint32_t *executed, unsigned n,
 struct probe {
     uint64_t pc;
     uint32_t registers, words; /* of the stack */
+    uint32_t watched;          /* words that are watched, bit = number; the address is a block's first */
 };
 void translations_probe(const uint32_t *numbers, unsigned n, const struct probe *probes, unsigned n_probes);
 void translations_unprobe(void);
@@ -206,6 +215,19 @@ static inline const loose64 *record_slots(const uint8_t *record)
 {
     return (const loose64 *)(record + 4);
 }
+static inline uint64_t operand_address(const struct memory_op *op, const loose64 *slots,
+                                       const struct registers *registers)
+{
+    uint64_t addr = (uint64_t)op->disp + (op->base != NO_SLOT ? slots[op->base] : 0) +
+                    (op->index != NO_SLOT ? slots[op->index] * op->scale : 0);
+    if (op->flags & OP_ADDRESS32)
+        addr = (uint32_t)addr;
+    if (op->flags & OP_FS)
+        addr += registers->fs_base;
+    if (op->flags & OP_GS)
+        addr += registers->gs_base;
+    return addr;
+}
 static inline const uint8_t *record_next(const uint8_t *record)
 {
     return record + 4 + 8 * record_block(record)->n_slots;
@@ -216,12 +238,67 @@ void pace_calibrate(
     void); /* before a paced burst, nothing being held: now and then measures what a moment costs */
 void pace_open(uint32_t tid); /* before the thread is seized; if it fails the rest does nothing */
 uint64_t pace_trace_room(uint64_t trace_bytes);
-void pace_begin(const struct run *run); /* the thread is about to go */
-void pace_wait(
-    void); /* asleep, until it was seen often enough: work here would slow it down where cores share */
+/* The thread was let go just now; returns when it was seen often enough. */
+void pace_watch(uint32_t tid, const struct run *run, const struct registers *registers, uint64_t ticks_a_us);
 void pace_end(struct cs_burst_outcome *outcome, const struct run *run, const struct registers *registers,
               const void *vectors, uint64_t vectors_bytes);
 void pace_close(void);
+
+/* ---- watch.c: words of the thread's memory, read from outside while it runs ---- */
+#define WATCHED_MAX 12
+#define POLLS_MAX 32
+struct watched {
+    uint64_t addr, before, after; /* what it held when the thread stood, and at the trace's end */
+};
+struct poll {
+    uint32_t begin_ns, end_ns; /* since the thread was let go */
+    uint64_t value[WATCHED_MAX];
+};
+struct watch {
+    unsigned n_words, n_polls;
+    uint64_t released, ticks_a_us; /* TSC */
+    struct watched word[WATCHED_MAX];
+    struct poll poll[POLLS_MAX];
+};
+extern struct watch watched;
+/* The thread was let go just now. False: there is no word to watch. */
+bool watch_choose(const struct run *run, const struct registers *registers, uint64_t ticks_a_us);
+void watch_poll(pid_t pid); /* until it has been seen often enough, or the trace is over */
+
+/* ---- history.c: when the trace changes them ---- */
+struct change {
+    uint32_t position; /* instructions before the block that makes it */
+    uint64_t value;    /* until then */
+};
+struct history {
+    const struct change *change;
+    uint32_t n, room;
+    uint64_t before, after;
+    bool known; /* else the word tells nothing */
+    bool some;  /* values between the first change and the last are not known */
+};
+extern struct history histories[WATCHED_MAX];
+/* Of words that are written a few times. How many instructions the trace has. */
+uint64_t history_begin(const struct run *run, const struct registers *registers);
+/* Of the others, too: runs the burst once more, which puts *second in the place of the trace. False: there
+ * are none, or it could not be done. */
+bool history_again(const struct run *run, uint64_t length, const struct registers *registers,
+                   const void *vectors, uint64_t vectors_bytes, struct run *second);
+
+/* ---- progress.c: how far the thread was ---- */
+struct progress {
+    unsigned fit, within; /* polls that fit the trace; of them, those surely within it */
+    uint64_t least[POLLS_MAX], most[POLLS_MAX]; /* instructions run; most: of those within */
+};
+struct progress progress(const struct watch *watch, const struct history *h, uint64_t length);
+struct progress_stretch {
+    uint64_t from_ns, to_ns;
+    uint64_t from, to; /* instructions */
+    uint64_t off;      /* thousandths of it that it may be off by; above 1000: there is none */
+};
+/* The stretches that are known best: one from the thread's start on, with cold caches, and a later one. */
+void progress_stretches(const struct watch *watch, const struct progress *known,
+                        struct progress_stretch *early, struct progress_stretch *late);
 
 /* ---- match.c ---- */
 struct moment { /* in: a thread's registers at a moment. out: where in the trace that may be */
@@ -259,7 +336,8 @@ void stretches(struct cs_burst_outcome *outcome, const struct run *run, const st
 
 /* ---- hold.c ---- */
 void burst(struct cs_burst_shared *shared);
-void sleep_us(long us); /* less than a second */
+uint64_t waited_ns(uint32_t tid); /* time that a thread, able to run, has had no CPU; 0: unknown */
+void sleep_us(long us);           /* less than a second */
 /* ---- digest.c, verify.c ---- */
 void digest(struct cs_burst_shared *shared, const struct run *run, const struct registers *registers);
 void verify(struct cs_burst_outcome *outcome, int tid, const struct run *run, uint32_t wanted);

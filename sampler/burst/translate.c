@@ -55,7 +55,7 @@ static struct decoded decoded[BLOCK_INSNS_MAX];
 
 static const struct probe *probes;
 static unsigned n_probes;
-#define REPLACED_MAX 128
+#define REPLACED_MAX 256
 static struct replaced {
     struct block *block;
     uint8_t code[5];
@@ -382,8 +382,8 @@ static void write_entry(const struct block *block, unsigned dead)
         load(base, &hot.save[0]);
 }
 
-/* Slots of the stack's words, before the instruction that asks for them. */
-static void write_stack_slots(unsigned number)
+/* Slots of words in memory, before the instruction that asks for them. */
+static void write_word_slots(unsigned number)
 {
     bool any = false;
     for (unsigned i = 0; i < n_slots; i++) {
@@ -395,7 +395,12 @@ static void write_stack_slots(unsigned number)
             load(RAX, &hot.cursor);
             any = true;
         }
-        with_memory(0x8b, RCX, RSP, 16, 1, 8 * (slot_plan[i].reg - 16), 0);
+        if (slot_plan[i].reg >= NOTED_WORD) {
+            move_imm64(RCX, watched.word[slot_plan[i].reg - NOTED_WORD].addr);
+            with_base(0x8b, RCX, RCX, 0, 1);
+        } else {
+            with_memory(0x8b, RCX, RSP, 16, 1, 8 * (slot_plan[i].reg - 16), 0);
+        }
         with_base(0x89, RCX, RAX, 8 * (int32_t)i - 8 * (int32_t)n_slots, 1);
     }
     if (any) {
@@ -474,15 +479,15 @@ struct block *translate(uint64_t pc)
     for (unsigned i = 0; i < n; i++) {
         note_operands(&decoded[i], i);
         for (unsigned k = 0; k < n_probes; k++)
-            if (probes[k].pc == decoded[i].addr)
-                plan_probe(i, probes[k].registers, probes[k].words);
+            if (probes[k].pc == decoded[i].addr && (!i || !probes[k].watched))
+                plan_probe(i, &probes[k]);
         insn_notes[n_notes] = effects(&decoded[i]);
         insn_notes[n_notes++].offset = (uint16_t)(decoded[i].addr - pc);
     }
     write_entry(block, dead_register(decoded, &insn_notes[block->first_note], n));
     for (unsigned i = 0; i < n; i++) {
         write_late_slots(i);
-        write_stack_slots(i);
+        write_word_slots(i);
         if (i + 1 < n || block->end == END_STOP)
             copy_insn(&decoded[i]);
         else

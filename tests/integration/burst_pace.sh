@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 # Paced bursts: of two loops that know how many instructions they run in a unit of time the measured paces have about the
-# same ratio; a program that looks for us doesn't find us while its paces are taken, and they reach the store.
+# same ratio, by words of their memory where they write and by their registers where they don't; a program that looks for us doesn't find us while its paces are taken, and they reach the store.
 set -u
 work=$(mktemp -d)
 trap 'kill $(jobs -p) 2>/dev/null; rm -rf "$work"' EXIT
@@ -18,28 +18,32 @@ fi
 
 # 1. Its own clock against ours. Never an absolute time: on a busy machine a try may give no pace at all.
 one() { # MODE: the loop's own figure and ours, in instructions a microsecond
-    "$pace" "$1" 4 >"$work/own" &
+    "$pace" "$1" 3 >"$work/own" &
     "$driver" -n 60 -i 4000 -g 5 -s 3 -P 1000000 -p $! >"$work/out" 2>"$work/err"
     wait $!
     echo "$(cut -d ' ' -f 1 "$work/own") $(field instructions_us "$work/out") $(field with_stretch "$work/out")"
 }
-for try in 1 2 3; do
-    read -r fast_own fast fast_n <<<"$(one fast)"
-    read -r slow_own slow slow_n <<<"$(one slow)"
-    echo "fast: own $fast_own, paced $fast ($fast_n bursts); slow: own $slow_own, paced $slow ($slow_n bursts)"
-    verdict=$(awk -v a="${fast_own:-0}" -v b="${slow_own:-0}" -v x="${fast:-0}" -v y="${slow:-0}" -v n="${fast_n:-0}" -v m="${slow_n:-0}" 'BEGIN {
-        if (n < 3 || m < 3 || a * b * x * y == 0) { print "few"; exit }
-        q = (x / y) / (a / b)
-        print ((q > 0.33 && q < 3) ? "ok" : "wrong") }')
-    [ "$verdict" = ok ] && break
-done
-if [ "$verdict" = few ]; then
-    echo "this machine is too busy for paces: $(cat "$work/out" "$work/err")"
-    exit 77
-elif [ "$verdict" != ok ]; then
+ratio() { # SUFFIX of the loops' kind
+    local try verdict
+    for try in 1 2 3; do
+        read -r fast_own fast fast_n <<<"$(one "fast$1")"
+        read -r slow_own slow slow_n <<<"$(one "slow$1")"
+        echo "fast$1: own $fast_own, paced $fast ($fast_n bursts); slow$1: own $slow_own, paced $slow ($slow_n bursts)"
+        verdict=$(awk -v a="${fast_own:-0}" -v b="${slow_own:-0}" -v x="${fast:-0}" -v y="${slow:-0}" -v n="${fast_n:-0}" -v m="${slow_n:-0}" 'BEGIN {
+            if (n < 3 || m < 3 || a * b * x * y == 0) { print "few"; exit }
+            q = (x / y) / (a / b)
+            print ((q > 0.33 && q < 3) ? "ok" : "wrong") }')
+        [ "$verdict" = ok ] && return
+    done
+    if [ "$verdict" = few ]; then
+        echo "this machine is too busy for paces: $(cat "$work/out" "$work/err")"
+        exit 77
+    fi
     echo "not ok: the ratio of the paces is not that of the loops"
     exit 1
-fi
+}
+ratio ""
+ratio -stores
 
 # 2. Unnoticed.
 timeout -s INT 60 "$CYCLESCOPE" record --burst-rate 200 -o "$work/noticed" -- "$notice" 5 >"$work/out" 2>"$work/err"
@@ -68,7 +72,7 @@ for try in 1 2 3; do
 done
 # Its paced bursts are longer than others can be.
 longest=0
-for lengths in "$work"/store/*/*/burst-lengths*; do
+for lengths in "$work"/store/*/*/burst-beginnings*; do
     n=$("$CYCLESCOPE" store dump "$lengths" | tr -d , | awk '$NF + 0 > n { n = $NF + 0 } END { print n + 0 }')
     [ "$n" -le "$longest" ] || longest=$n
 done
