@@ -10,10 +10,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define RESTART_WEIGHT 0.3 /* of a burst's beginning and end, beside 1 for a transfer that was seen */
-#define RATE_SPREAD 0.8    /* standard deviation of the log of instructions per time between places */
-#define PACE_BIAS 0.5      /* the same, left by stretches: they time not all of a place */
-#define PLACE_BYTES 128
+#define RESTART_WEIGHT 0.1         /* of a burst's beginning and end, beside 1 for a transfer that was seen */
+#define RATE_SPREAD 0.8            /* standard deviation of the log of instructions per time between places */
+#define PACE_BIAS 0.5              /* the same, left by stretches: they time not all of a place */
 #define LONG_INSTRUCTIONS 300000.0 /* a burst's transfers count by 1 / (1 + its length / this) */
 #define LEAST 1e-9
 
@@ -29,6 +28,8 @@ struct solving {
     double *burst_weight, *share, *transfers_a_instruction; /* by burst; share: see find_places() */
     uint64_t *place;                                        /* by burst */
     struct place_rate *rate;
+    struct strata strata;
+    double *strata_sums;
     double mean_rate; /* instructions per ns, 0 = unknown */
     bool known_bias;  /* replicates vary by the bursts drawn alone */
     uint64_t random;
@@ -112,29 +113,21 @@ static int by_number(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* A stretch speaks for its own place, and for its burst's, whose thread it shows a moment later. */
-static int place_paces(struct solving *s)
+/* A stretch speaks for the place of its burst, whose thread it shows a moment later. */
+static void place_paces(struct solving *s)
 {
-    size_t n = s->paces->n;
-    struct pace_row *rows = realloc(s->paces->rows, (2 * n + 1) * sizeof *rows);
-    if (!rows)
-        return -ENOMEM;
-    s->paces->rows = rows;
-    for (size_t i = 0; i < n; i++) {
+    struct pace_row *rows = s->paces->rows;
+    for (size_t i = 0; i < s->paces->n; i++) {
         const uint64_t *found =
             bsearch(&rows[i].burst, s->w->number, s->t->n_bursts, sizeof rows[i].burst, by_number);
-        uint64_t place = found ? s->place[found - s->w->number] : rows[i].place;
-        if (place != rows[i].place) {
-            rows[s->paces->n] = rows[i];
-            rows[s->paces->n++].place = place;
-        }
+        if (found)
+            rows[i].place = s->place[found - s->w->number];
     }
-    return 0;
 }
 
-static int by_length_row(const void *a, const void *b)
+static int by_burst_number(const void *a, const void *b)
 {
-    const struct length_row *x = a, *y = b;
+    const struct beginning *x = a, *y = b;
     return (x->burst > y->burst) - (x->burst < y->burst);
 }
 
@@ -164,19 +157,27 @@ static int find_places(struct solving *s)
         }
     }
     free(best);
-    if (w->n_lengths)
-        qsort(w->lengths, w->n_lengths, sizeof *w->lengths, by_length_row);
+    const struct beginning **beginnings = calloc(n + 1, sizeof *beginnings);
+    if (!beginnings)
+        return -ENOMEM;
+    if (w->n_beginnings)
+        qsort(w->beginnings, w->n_beginnings, sizeof *w->beginnings, by_burst_number);
     for (uint32_t b = 0; b < n; b++) {
-        struct length_row key = {.burst = w->number[b]};
-        const struct length_row *found =
-            w->n_lengths ? bsearch(&key, w->lengths, w->n_lengths, sizeof key, by_length_row) : NULL;
+        struct beginning key = {.burst = w->number[b]};
+        const struct beginning *found =
+            w->n_beginnings ? bsearch(&key, w->beginnings, w->n_beginnings, sizeof key, by_burst_number)
+                            : NULL;
         double length = found ? found->instructions : 0;
+        beginnings[b] = found;
         if (found)
             s->place[b] = found->place;
         s->share[b] = 1 / (1 + length / LONG_INSTRUCTIONS);
         s->transfers_a_instruction[b] = length > 0 ? s->transfers_a_instruction[b] / length : -1;
     }
-    return 0;
+    int rc = transfers_stratify(beginnings, n, w, &s->strata);
+    free(beginnings);
+    s->strata_sums = calloc(s->strata.n + 1, sizeof *s->strata_sums);
+    return rc == 0 && s->strata_sums ? 0 : -ENOMEM;
 }
 
 static int find_rates(struct solving *s)
@@ -187,29 +188,31 @@ static int find_rates(struct solving *s)
     s->rate = calloc(t->n_bursts + 1, sizeof *s->rate);
     if (!s->burst_weight || !s->rate)
         return -ENOMEM;
-    int rc = s->paces->n && t->n_bursts ? place_paces(s) : 0;
-    if (rc == 0)
-        rc = transfers_rate(s->paces, s->place, t->n_bursts, RATE_SPREAD, s->rate, &mean);
+    if (s->paces->n && t->n_bursts)
+        place_paces(s);
+    int rc = transfers_rate(s->paces, s->place, t->n_bursts, RATE_SPREAD, s->rate, &mean);
     s->mean_rate = mean;
     return rc;
 }
 
-/* A short burst of a place that is twice as fast stands for twice as much. Of what a long one sees the less
- * is that place, the longer it is, and the less it hides behind where it began: so a power of the rate, one
- * for the shortest. The same part of a burst as its transfers count by serves; found on ten programs
- * (docs/frequencies.md). */
-static double burst_weight(const struct solving *s, uint32_t b)
+/* Time that a burst stands for, by its stratum; times instructions in that time, by its place; times what a
+ * transfer of it counts. Before: what it stands for within its stratum. */
+static void weigh_bursts(struct solving *s)
 {
-    return pow(s->rate[b].weight, s->share[b]) * s->share[b];
+    transfers_strata_weigh(&s->strata, s->burst_weight, s->t->n_bursts, s->strata_sums);
+    for (uint32_t b = 0; b < s->t->n_bursts; b++)
+        s->burst_weight[b] *= s->rate[b].weight * s->share[b];
 }
 
 static void draw_burst_weights(struct solving *s, unsigned round)
 {
-    for (uint32_t b = 0; b < s->t->n_bursts; b++) {
+    for (uint32_t b = 0; b < s->t->n_bursts; b++)
+        s->burst_weight[b] = -log(uniform(s));
+    weigh_bursts(s);
+    for (uint32_t b = 0; b < s->t->n_bursts && !s->known_bias; b++) {
         struct solving place = {.random = s->place[b] * 0x2545f4914f6cdd1d + round};
         double bias = s->mean_rate > 0 ? PACE_BIAS : 0; /* without paces the spread has all of it */
-        double spread = s->known_bias ? 0 : hypot(s->rate[b].spread, bias);
-        s->burst_weight[b] = burst_weight(s, b) * -log(uniform(s)) * exp(spread * normal(&place));
+        s->burst_weight[b] *= exp(hypot(s->rate[b].spread, bias) * normal(&place));
     }
 }
 
@@ -276,14 +279,15 @@ static int solve(struct solving *s, int replicate)
     return total >= 0 ? 0 : -EINVAL;
 }
 
-/* A burst stands for as much time as any other; in it ran rate × transfers / instructions of the burst. */
+/* In the time that a burst stands for ran rate × transfers / instructions of the burst. */
 static void find_scale(struct solving *s)
 {
     double transfers = 0, bursts = 0;
     for (uint32_t b = 0; b < s->t->n_bursts; b++)
         if (s->transfers_a_instruction[b] >= 0) {
-            transfers += s->rate[b].weight * s->transfers_a_instruction[b];
-            bursts += 1;
+            double rate = s->rate[b].weight, time = s->burst_weight[b] / rate / s->share[b];
+            transfers += time * rate * s->transfers_a_instruction[b];
+            bursts += time;
         }
     if (s->mean_rate > 0 && bursts > 0)
         s->t->executions_a_flow_ns = s->mean_rate * transfers / bursts / s->t->total_count;
@@ -299,7 +303,9 @@ static int estimate(struct solving *s)
     if (rc < 0)
         return rc;
     for (uint32_t b = 0; b < s->t->n_bursts; b++)
-        s->burst_weight[b] = burst_weight(s, b);
+        s->burst_weight[b] = 1;
+    weigh_bursts(s);
+    find_scale(s);
     weigh(s);
     if (s->tell)
         s->tell(0, CS_REPLICATES + 1, s->tell_arg);
@@ -387,9 +393,12 @@ static void solving_fini(struct solving *s)
     free(s->transfers_a_instruction);
     free(s->place);
     free(s->rate);
+    free(s->strata_sums);
+    transfers_strata_fini(&s->strata);
+    free(s->w->samples);
     free(s->w->rows);
     free(s->w->number);
-    free(s->w->lengths);
+    free(s->w->beginnings);
     free(s->paces->rows);
 }
 
@@ -418,8 +427,6 @@ int cs_transfers_load_telling(struct cs_store *store, enum cs_transfers_method m
                 rc = transfers_read_paces(store, t, &paces, err);
             if (rc == 0 && estimate(&s) < 0)
                 rc = cs_fail(err, ENOMEM, "no memory to solve for %zu edges", t->n);
-            if (rc == 0)
-                find_scale(&s);
             if (rc == 0 && kept)
                 flows_keep(cs_store_path(store), key, t);
         }

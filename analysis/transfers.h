@@ -11,11 +11,12 @@
  *
  * What the chain can't know is how regions are to one another between which control goes seldom: their bursts
  * are in proportion to time. Where stretches were timed natively ("burst-paces") each burst has the weight of
- * the instructions that its place runs in a unit of time (transfers_pace.c).
+ * the instructions that its place runs in a unit of time (transfers_pace.c). And as bursts are few, those
+ * that begin in a piece of code stand for the time that its samples tell (transfers_strata.c).
  *
  * Paced bursts are some thirty times as long as others. They see phases end, and hide less behind the moment
  * at which they began; but their transfers from a branch are all of one phase where phases are long. Each
- * transfer of a burst counts by its length ("burst-lengths"): 1 / (1 + instructions / 300,000).
+ * transfer of a burst counts by its length ("burst-beginnings"): 1 / (1 + instructions / 300,000).
  *
  * How sure: the same is solved again with bursts reweighted, by a random weight each (Bayesian bootstrap:
  * noise and clustering), and by one that bursts of the same place share (how well its rate of instructions

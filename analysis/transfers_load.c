@@ -109,18 +109,38 @@ static int read_windows(struct loading *l, const struct cs_profile_ref *ref, str
     return 0;
 }
 
-static int read_lengths(struct loading *l, const struct cs_profile_ref *ref, struct cs_table *table)
+static int read_beginnings(struct loading *l, const struct cs_profile_ref *ref, struct cs_table *table)
 {
     uint32_t image = cs_transfers_image(l->t, ref->image->id);
     size_t rows = cs_table_rows(table);
-    struct length_row *grown = realloc(l->w->lengths, (l->w->n_lengths + rows + 1) * sizeof *grown);
+    struct beginning *grown = realloc(l->w->beginnings, (l->w->n_beginnings + rows + 1) * sizeof *grown);
     if (!grown)
         return -ENOMEM;
-    l->w->lengths = grown;
+    l->w->beginnings = grown;
     for (size_t i = 0; i < rows; i++) {
         const uint64_t *row = cs_table_row(table, i);
-        grown[l->w->n_lengths++] =
-            (struct length_row){row[0], transfers_place(image, row[1]), (double)row[2]};
+        const char *start_image = cs_table_string(table, row[2]);
+        grown[l->w->n_beginnings++] =
+            (struct beginning){.burst = row[0],
+                               .place = transfers_place(image, row[1]),
+                               .start = row[3],
+                               .image = *start_image ? cs_transfers_image(l->t, start_image) : image,
+                               .instructions = (double)row[4]};
+    }
+    return 0;
+}
+
+static int read_samples(struct loading *l, const struct cs_profile_ref *ref, struct cs_table *table)
+{
+    uint32_t image = cs_transfers_image(l->t, ref->image->id);
+    size_t rows = image != UINT32_MAX ? cs_table_rows(table) : 0;
+    struct sampled *grown = realloc(l->w->samples, (l->w->n_samples + rows + 1) * sizeof *grown);
+    if (!grown)
+        return -ENOMEM;
+    l->w->samples = grown;
+    for (size_t i = 0; i < rows; i++) {
+        const uint64_t *row = cs_table_row(table, i);
+        grown[l->w->n_samples++] = (struct sampled){row[0], image, (double)row[1]};
     }
     return 0;
 }
@@ -185,9 +205,9 @@ static bool are_windows(const struct cs_profile_ref *ref)
     return strcmp(ref->kind, cs_schema_windows.kind) == 0;
 }
 
-static bool are_lengths(const struct cs_profile_ref *ref)
+static bool are_beginnings(const struct cs_profile_ref *ref)
 {
-    return strcmp(ref->kind, cs_schema_lengths.kind) == 0;
+    return strcmp(ref->kind, cs_schema_beginnings.kind) == 0;
 }
 
 static bool are_paces(const struct cs_profile_ref *ref)
@@ -220,7 +240,7 @@ static int visit_transfers(const struct cs_profile_ref *ref, void *arg)
     struct loading *l = arg;
     if (is_user_time(ref))
         l->t->user_ns += (double)ref->head->period_sum;
-    if (are_windows(ref) || are_lengths(ref) || are_paces(ref)) {
+    if (are_windows(ref) || are_beginnings(ref) || are_paces(ref) || is_user_time(ref)) {
         uint64_t seed = l->windows + XXH3_64bits(ref->image->id, strlen(ref->image->id));
         l->windows = XXH3_64bits_withSeed(&ref->checksum, sizeof ref->checksum, seed);
         return 0;
@@ -237,9 +257,10 @@ static int visit_transfers(const struct cs_profile_ref *ref, void *arg)
 
 static int visit_windows(const struct cs_profile_ref *ref, void *arg)
 {
-    return are_windows(ref)   ? load_by(arg, ref, read_windows)
-           : are_lengths(ref) ? load_by(arg, ref, read_lengths)
-                              : 0;
+    return are_windows(ref)      ? load_by(arg, ref, read_windows)
+           : are_beginnings(ref) ? load_by(arg, ref, read_beginnings)
+           : is_user_time(ref)   ? load_by(arg, ref, read_samples)
+                                 : 0;
 }
 
 static int visit_paces(const struct cs_profile_ref *ref, void *arg)

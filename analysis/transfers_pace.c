@@ -17,8 +17,8 @@
 struct place_sum {
     uint64_t place;
     double n, mean, squares; /* of log rates; squares: sum of squared deviations from the mean */
-    double ns, instructions;
-    double log_rate; /* of all together: a burst stands for time, so rates add up by time */
+    double rates;            /* sum */
+    double log_rate; /* of the mean: each burst stands for as much time, however long its stretches are */
 };
 
 static int by_burst(const void *a, const void *b)
@@ -79,8 +79,7 @@ static void add_burst(struct place_sum *sum, double ns, double instructions)
     sum->n++;
     sum->mean += off / sum->n;
     sum->squares += off * (log_rate - sum->mean);
-    sum->ns += ns;
-    sum->instructions += instructions;
+    sum->rates += instructions / ns;
 }
 
 /* A sum for each place; how many. */
@@ -100,7 +99,7 @@ static size_t sum_places(const struct paces *paces, struct place_sum *sums)
         add_burst(&sums[n - 1], ns, instructions);
     }
     for (size_t i = 0; i < n; i++)
-        sums[i].log_rate = log(sums[i].instructions / sums[i].ns);
+        sums[i].log_rate = log(sums[i].rates / sums[i].n);
     return n;
 }
 

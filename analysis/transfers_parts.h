@@ -12,18 +12,35 @@ struct window_row {
     double count;
 };
 
-struct length_row {
+struct beginning {
     uint64_t burst; /* the store's number */
     uint64_t place; /* transfers_place of its beginning */
+    uint64_t start; /* its first instruction */
+    uint32_t image; /* of that; UINT32_MAX: none that transfers know */
     double instructions;
+};
+
+struct sampled { /* user time, by the clock that samples it */
+    uint64_t offset;
+    uint32_t image;
+    double count;
 };
 
 struct windows {
     struct window_row *rows; /* ascending by burst */
     size_t n;
-    uint64_t *number;           /* the store's, of each burst: ascending */
-    struct length_row *lengths; /* of the bursts, in any order; of some, or of none in an older store */
-    size_t n_lengths;
+    uint64_t *number;             /* the store's, of each burst: ascending */
+    struct beginning *beginnings; /* of the bursts, in any order; of some, or of none in an older store */
+    size_t n_beginnings;
+    struct sampled *samples;
+    size_t n_samples;
+};
+
+/* Bursts by where they begin; `share`: of the time, in bursts. */
+struct strata {
+    uint32_t *of_burst;
+    double *share;
+    uint32_t n; /* 0: no samples, nothing to go by */
 };
 
 struct pace_row {
@@ -42,6 +59,7 @@ struct place_rate {
     double weight, spread; /* spread: standard deviation of the weight's log */
 };
 
+#define PLACE_BYTES 128
 /* 128 bytes of code: of one place are bursts and stretches whose most executed branches lie in the same. */
 uint64_t transfers_place(uint32_t image, uint64_t offset);
 
@@ -60,6 +78,13 @@ int transfers_read_paces(struct cs_store *store, struct cs_transfers *t, struct 
 int transfers_rate(struct paces *paces, const uint64_t *place, size_t n, double unknown,
                    struct place_rate *rate, double *mean);
 int transfers_compare(const struct cs_transfer *x, const struct cs_transfer *y);
+
+/* beginning[b]: of burst b; NULL: unknown. 0, or -1 without memory. */
+int transfers_stratify(const struct beginning *const *beginning, uint32_t n, const struct windows *w,
+                       struct strata *strata);
+/* Scales the bursts' weights so that each stratum's add up to its share. `sums`: room for strata->n. */
+void transfers_strata_weigh(const struct strata *strata, double *weight, uint32_t n, double *sums);
+void transfers_strata_fini(struct strata *strata);
 
 /* Maximum-likelihood weights of places (transfers_fit.c): row i: place row_place[i] counted row_count[i] of
  * state row_state[i]; truth by state, negative = unknown. Writes weight[place], whose mean over counts is 1.

@@ -18,21 +18,21 @@ enum {
     BRANCHES,
     LINES,
     WINDOWS,
-    LENGTHS,
+    BEGINNINGS,
     FOOTPRINTS,
     PACES,
     N_TABLES
 };
 static const char *const events[N_TABLES] = {"burst-edges",      "burst-edges-512", "burst-edges-4096",
                                              "burst-starts",     "burst-memory",    "burst-branches",
-                                             "burst-lines",      "burst-windows",   "burst-lengths",
+                                             "burst-lines",      "burst-windows",   "burst-beginnings",
                                              "burst-footprints", "burst-paces"};
 static const struct cs_schema *schema_of(int table)
 {
     const struct cs_schema *const schemas[N_TABLES] = {
-        &cs_schema_edges,   &cs_schema_edges,      &cs_schema_edges,      &cs_schema_points,
-        &cs_schema_memory,  &cs_schema_branches,   &cs_schema_code_lines, &cs_schema_windows,
-        &cs_schema_lengths, &cs_schema_footprints, &cs_schema_paces};
+        &cs_schema_edges,      &cs_schema_edges,      &cs_schema_edges,      &cs_schema_points,
+        &cs_schema_memory,     &cs_schema_branches,   &cs_schema_code_lines, &cs_schema_windows,
+        &cs_schema_beginnings, &cs_schema_footprints, &cs_schema_paces};
     return schemas[table];
 }
 
@@ -156,11 +156,21 @@ static int add_window(struct image_tables *from, const uint64_t edge[6], const s
     return text < 0 ? -ENOMEM : cs_table_add(from->table[WINDOWS], row);
 }
 
-static int add_length(struct cs_burst_rows *rows, const struct cs_burst_outcome *outcome, uint64_t burst)
+static int add_beginning(struct cs_burst_rows *rows, const struct cs_burst_outcome *outcome, uint64_t burst)
 {
     uint64_t offset;
     struct image_tables *tables = place(rows, outcome->place, &offset);
-    return tables ? add(tables, LENGTHS, (uint64_t[]){burst, offset, outcome->followed}) : 0;
+    uint64_t start;
+    const struct image_tables *from = tables ? place(rows, outcome->start, &start) : NULL;
+    if (!from)
+        return 0;
+    if (!tables->table[BEGINNINGS])
+        tables->table[BEGINNINGS] = cs_table_open(schema_of(BEGINNINGS));
+    if (!tables->table[BEGINNINGS])
+        return -ENOMEM;
+    int64_t image = cs_table_text(tables->table[BEGINNINGS], from == tables ? "" : from->image->id);
+    uint64_t row[] = {burst, offset, (uint64_t)image, start, outcome->followed};
+    return image < 0 ? -ENOMEM : cs_table_add(tables->table[BEGINNINGS], row);
 }
 
 static uint64_t now_ns(void)
@@ -265,7 +275,7 @@ long cs_burst_rows_add(struct cs_burst_rows *rows, pid_t pid, const struct cs_bu
     if (!rc)
         rc = add_edges(rows, answer, burst);
     if (!rc && burst)
-        rc = add_length(rows, &answer->outcome, burst);
+        rc = add_beginning(rows, &answer->outcome, burst);
     if (!rc && burst)
         rc = add_paces(rows, &answer->outcome, burst);
     for (uint32_t i = 0; !rc && i < answer->outcome.n_memory; i++)

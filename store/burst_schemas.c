@@ -8,8 +8,14 @@ const struct cs_schema cs_schema_windows = {
     4,
     {{"burst", CS_KEY}, {"from", CS_KEY}, {"to_image", CS_KEY_TEXT}, {"to", CS_KEY}, {"count", CS_SUM}}};
 
-const struct cs_schema cs_schema_lengths = {
-    "lengths", 3, 2, {{"burst", CS_KEY}, {"offset", CS_KEY}, {"instructions", CS_SUM}}};
+const struct cs_schema cs_schema_beginnings = {"beginnings",
+                                               5,
+                                               4,
+                                               {{"burst", CS_KEY},
+                                                {"offset", CS_KEY},
+                                                {"start_image", CS_KEY_TEXT},
+                                                {"start", CS_KEY},
+                                                {"instructions", CS_SUM}}};
 
 const struct cs_schema cs_schema_paces = {
     "paces",

@@ -8,7 +8,7 @@
  *   burst-edges-512      edges          the part of it from the first 512 instructions of each burst
  *   burst-edges-4096     edges          ... from the first 4096
  *   burst-windows        windows        the edges of each burst apart
- *   burst-lengths        lengths        how long each of these was, and where it began
+ *   burst-beginnings        lengths        how long each of these was, and where it began
  *   burst-paces          paces          how fast the thread ran natively what a burst had followed
  *   burst-starts         points         where bursts began, one a burst
  *   burst-memory         memory         what each memory instruction touched
@@ -39,9 +39,10 @@
 extern const struct cs_schema cs_schema_windows;
 #define CS_WINDOWS_MAX 4096
 
-/* Event "burst-lengths", beside them: the branch that each of these bursts executed most in its first 16,000
- * instructions, and how many it was followed for. Keys burst, offset | instructions. */
-extern const struct cs_schema cs_schema_lengths;
+/* Event "burst-beginnings", beside them: the branch that each of these bursts executed most in its first
+ * 16,000 instructions, where it began, and how many it was followed for. Keys burst, offset, start_image
+ * (text, "" = same image), start | instructions. */
+extern const struct cs_schema cs_schema_beginnings;
 
 /* Event "burst-paces": how fast the thread ran natively what a burst had followed: stretches of some 0.1 ms
  * whose instructions are known exactly. Key "offset" is the branch that the stretch executed most, "burst"
