@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Post-stratification: bursts begin where samples fall, but samples are many more. So bursts of one piece of
- * code stand, together, for the part of the time that its samples tell, and not for as much as by chance
- * began there. Pieces follow each other by address and are as long as it takes to have some bursts each. */
+ * code stand, together, for the part of the time that its samples tell (their own moments are samples, too),
+ * and not for as much as by chance began there. Pieces follow each other by address and are as long as it
+ * takes to have some bursts each. */
 #include "analysis/transfers_parts.h"
 
 #include <stdlib.h>
@@ -51,8 +52,8 @@ int transfers_stratify(const struct beginning *const *beginning, uint32_t n, con
         }
         if (bursts && (i + 1 == n_items || (ends && bursts >= STRATUM_BURSTS) ||
                        (leaves && bursts >= STRATUM_BURSTS / 2))) {
-            strata->share[stratum++] = samples;
-            total += samples;
+            strata->share[stratum++] = samples + bursts;
+            total += samples + bursts;
             all += bursts;
             bursts = 0;
             samples = 0;

@@ -8,7 +8,7 @@
  *   burst-edges-512      edges          the part of it from the first 512 instructions of each burst
  *   burst-edges-4096     edges          ... from the first 4096
  *   burst-windows        windows        the edges of each burst apart
- *   burst-beginnings        lengths        how long each of these was, and where it began
+ *   burst-beginnings     beginnings     where each of these began, and how long it was
  *   burst-paces          paces          how fast the thread ran natively what a burst had followed
  *   burst-starts         points         where bursts began, one a burst
  *   burst-memory         memory         what each memory instruction touched

@@ -44,9 +44,11 @@ static void wrote(uint64_t word, uint32_t number, uint64_t position, uint32_t *m
         *mine |= 1U << i;
     }
     if (*mine && !writes[number]) {
-        many_writers |= n_writers == WRITERS_MAX;
-        if (!many_writers)
-            writers[n_writers++] = number;
+        if (n_writers == WRITERS_MAX) {
+            many_writers = true;
+            return;
+        }
+        writers[n_writers++] = number;
     }
     writes[number] |= *mine;
 }
