@@ -265,6 +265,7 @@ static void one_burst(struct cs_burst *burst, const struct cs_moment *moment)
         .timeout_ms = TIMEOUT_MS,
         .held_max_us = HELD_MAX_US,
         .held_first_us = HELD_FIRST_US,
+        .keep_awake = burst->config.target != CS_TARGET_ALL, /* there somebody else may have the CPU */
     };
     bool paced = is_paced(burst, f);
     if (paced) {

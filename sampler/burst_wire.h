@@ -112,6 +112,7 @@ struct cs_burst_command {
         held_first_us; /* ... in a program's first bursts, whose code is new to the runner; 0: the same */
     uint32_t verify;   /* afterwards single-step the thread over the same instructions and compare */
     uint32_t pace_instructions; /* go on for so many and time how the thread runs them; 0: not paced */
+    uint32_t keep_awake;        /* the CPU of the held thread: it has nothing else to do */
     uint32_t pace_held_max_us;  /* of a paced burst, instead of held_max_us */
 };
 #define CS_BURST_INSTRUCTIONS_MAX 65536

@@ -152,6 +152,8 @@ static uint64_t ticks_a_us(uint64_t ns, uint64_t ticks)
 static void do_burst(uint64_t stopped_ns, uint64_t stopped_ticks)
 {
     struct cs_burst_command *command = &shared->command;
+    if (command->keep_awake)
+        awake_begin();
     struct cs_burst_outcome *outcome = &shared->outcome;
     static struct registers registers;
     static struct run run;
@@ -188,7 +190,10 @@ static void do_burst(uint64_t stopped_ns, uint64_t stopped_ticks)
     outcome->blocks_translated = blocks_translated;
     if (command->verify)
         verify(outcome, (int)tid, &run, command->instructions);
+    if (paced)
+        pace_begin(&run, &registers, ticks_a_us(clock_ns(), tsc()));
     long detached = SYS(__NR_ptrace, DETACH, tid, 0, 0);
+    awake_end();
     shared->holding = 0;
     released = 1;
     outcome->held_ns = (uint32_t)(clock_ns() - stopped_ns);
@@ -197,7 +202,7 @@ static void do_burst(uint64_t stopped_ns, uint64_t stopped_ticks)
         return skip(CS_BURST_SKIP_GONE, 0);
     }
     if (paced)
-        pace_watch(tid, &run, &registers, ticks_a_us(clock_ns(), tsc()));
+        pace_watch(tid);
     if (!code_unchanged()) {
         outcome->cause = CS_BURST_CODE_CHANGED;
         translations_flush();
@@ -251,6 +256,7 @@ static void wait_and_burst(void)
             skip(CS_BURST_SKIP_ASLEEP, 0);
         else
             do_burst(stopped_ns, stopped_ticks);
+        awake_end();
         if (shared->holding) {
             SYS(__NR_ptrace, DETACH, tid, 0, 0);
             shared->holding = 0;
@@ -291,13 +297,11 @@ static int hunter(void)
     return 0;
 }
 
-/* Starts the hunter on its own stack; hunter_tid becomes 0, with a futex wake, when it has ended. */
-static void start_hunter(void)
+void start_thread(int (*entry)(void), void *top, volatile int32_t *tid)
 {
     uint64_t flags = CLONE_VM | CLONE_FS | CLONE_FILES | CLONE_SIGHAND | CLONE_THREAD | CLONE_SYSVSEM |
                      CLONE_SETTLS | CLONE_PARENT_SETTID | CLONE_CHILD_CLEARTID;
-    void *top = hunter_stack + sizeof hunter_stack - 64;
-    register void *tid_place __asm__("r10") = (void *)&hunter_tid;
+    register void *tid_place __asm__("r10") = (void *)tid;
     register void *tls __asm__("r8") = own_fs;
     long result;
     __asm__ volatile("syscall\n"
@@ -310,17 +314,28 @@ static void start_hunter(void)
                      "  syscall\n"
                      "1:\n"
                      : "=a"(result)
-                     : "a"(__NR_clone), "D"(flags), "S"(top), "d"(&hunter_tid), "r"(tid_place),
-                       "r"(tls), [entry] "b"(hunter)
+                     : "a"(__NR_clone), "D"(flags), "S"(top), "d"(tid), "r"(tid_place),
+                       "r"(tls), [entry] "b"(entry)
                      : "rcx", "r11", "memory");
     if (result < 0)
         die(77);
 }
 
-/* Where a thread is: asleep in the kernel or not, and its user time. False when it is gone. */
-static bool look(uint32_t tid, bool *asleep, uint64_t *user_ticks)
+/* A number, so many fields on. */
+static uint64_t field(const char *p, unsigned number)
 {
-    enum { USER_TIME = 11 }; /* fields after the state */
+    uint64_t value = 0;
+    for (unsigned i = 0; *p && i < number; p++)
+        i += *p == ' ';
+    for (; *p >= '0' && *p <= '9'; p++)
+        value = value * 10 + (uint64_t)(*p - '0');
+    return value;
+}
+
+/* Where a thread is: asleep in the kernel or not, its user time and its CPU. False when it is gone. */
+static bool look(uint32_t tid, bool *asleep, uint64_t *user_ticks, uint64_t *cpu)
+{
+    enum { USER_TIME = 11, CPU = 36 }; /* fields after the state */
     static char text[512];
     if (!read_thread_file(tid, "/stat", text, sizeof text))
         return false;
@@ -331,12 +346,8 @@ static bool look(uint32_t tid, bool *asleep, uint64_t *user_ticks)
     if (!state)
         return false;
     *asleep = *state != 'R';
-    *user_ticks = 0;
-    const char *p = state;
-    for (unsigned field = 0; *p && field < USER_TIME; p++)
-        field += *p == ' ';
-    for (; *p >= '0' && *p <= '9'; p++)
-        *user_ticks = *user_ticks * 10 + (uint64_t)(*p - '0');
+    *user_ticks = field(state, USER_TIME);
+    *cpu = field(state, CPU);
     return true;
 }
 
@@ -380,10 +391,13 @@ void burst(struct cs_burst_shared *with)
     if (shared->command.pace_instructions)
         pace_calibrate();
     bool disarmed = false;
-    uint64_t user_ticks = 0, ticks_then = 0;
+    uint64_t user_ticks = 0, ticks_then = 0, cpu = 0;
+    bool sleeps;
+    if (shared->command.keep_awake && look(shared->command.tid, &sleeps, &user_ticks, &cpu))
+        awake_place((uint32_t)cpu);
     give_up = released = 0;
     hunter_event = -1;
-    start_hunter();
+    start_thread(hunter, hunter_stack + sizeof hunter_stack - 64, &hunter_tid);
     uint64_t until = clock_ns() + (uint64_t)shared->command.timeout_ms * 1000000;
     for (int32_t tid; (tid = hunter_tid) != 0;) {
         uint64_t time = clock_ns();
@@ -405,7 +419,7 @@ void burst(struct cs_burst_shared *with)
              * is runnable, however long it waits for a CPU. So a thread is let go only when it was seen, the
              * event being off, asleep or well on in its own code. Never switched on again: the hunter may
              * have had its stop. */
-            bool asleep = true, there = look(shared->command.tid, &asleep, &user_ticks);
+            bool asleep = true, there = look(shared->command.tid, &asleep, &user_ticks, &cpu);
             if (hunter_event < 0 || (there && !disarmed && !asleep)) {
                 until = clock_ns() + 2000000;
                 continue; /* it will stop, or fall asleep */
@@ -415,7 +429,7 @@ void burst(struct cs_burst_shared *with)
                 ticks_then = user_ticks;
             }
             disarmed = true;
-            there = look(shared->command.tid, &asleep, &user_ticks);
+            there = look(shared->command.tid, &asleep, &user_ticks, &cpu);
             if (there && !asleep && user_ticks < ticks_then + 2) {
                 until = clock_ns() + 2000000;
                 continue;

@@ -85,7 +85,7 @@ uint64_t pace_trace_room(uint64_t trace_bytes)
     return pace_room(&clock, trace_bytes);
 }
 
-static void pace_begin(const struct run *run)
+static void arm(const struct run *run)
 {
     if (event < 0)
         return;
@@ -182,7 +182,7 @@ static bool again(const struct run *run, const struct registers *registers, cons
 
 static bool watching;
 
-static void pace_wait(void)
+static void wait_for_moments(void)
 {
     if (!ring)
         return;
@@ -191,18 +191,23 @@ static void pace_wait(void)
     SYS(__NR_ioctl, event, PERF_EVENT_IOC_DISABLE, 0);
 }
 
-void pace_watch(uint32_t tid, const struct run *run, const struct registers *registers, uint64_t ticks_a_us)
+void pace_begin(const struct run *run, const struct registers *registers, uint64_t ticks_a_us)
 {
-    uint64_t waited = waited_ns(tid);
     watching = watch_choose(run, registers, ticks_a_us);
-    if (watching) {
-        watch_poll((pid_t)tid);
-        if (waited_ns(tid) > waited + WAITED_NS) /* another thread ran meanwhile */
-            watched.n_polls = 0;
-    } else {
-        pace_begin(run);
-        pace_wait();
+    if (!watching)
+        arm(run);
+}
+
+void pace_watch(uint32_t tid)
+{
+    if (!watching) {
+        wait_for_moments();
+        return;
     }
+    uint64_t waited = waited_ns(tid);
+    watch_poll((pid_t)tid);
+    if (waited_ns(tid) > waited + WAITED_NS) /* another thread ran meanwhile */
+        watched.n_polls = 0;
 }
 
 static void add_stretch(struct cs_burst_outcome *outcome, const struct run *run,

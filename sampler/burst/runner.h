@@ -31,6 +31,7 @@
  *   pace.c       how fast it runs natively, once let go, what the burst has followed
  *   watch.c      by words of its memory, read meanwhile; history.c when the trace changes them; progress.c
  *                where it was
+ *   awake.c      keeps the CPU of the held thread from sleeping
  *   match.c      by its registers, where a trace writes nothing; stretch.c when to look
  *   digest.c     trace to rows; touch.c, predict.c what memory and branches did
  *   verify.c     compares a trace with single-stepping
@@ -238,8 +239,9 @@ void pace_calibrate(
     void); /* before a paced burst, nothing being held: now and then measures what a moment costs */
 void pace_open(uint32_t tid); /* before the thread is seized; if it fails the rest does nothing */
 uint64_t pace_trace_room(uint64_t trace_bytes);
-/* The thread was let go just now; returns when it was seen often enough. */
-void pace_watch(uint32_t tid, const struct run *run, const struct registers *registers, uint64_t ticks_a_us);
+void pace_begin(const struct run *run, const struct registers *registers,
+                uint64_t ticks_a_us); /* the thread is about to go */
+void pace_watch(uint32_t tid);        /* it went; returns when it was seen often enough */
 void pace_end(struct cs_burst_outcome *outcome, const struct run *run, const struct registers *registers,
               const void *vectors, uint64_t vectors_bytes);
 void pace_close(void);
@@ -261,7 +263,7 @@ struct watch {
     struct poll poll[POLLS_MAX];
 };
 extern struct watch watched;
-/* The thread was let go just now. False: there is no word to watch. */
+/* False: there is no word to watch. */
 bool watch_choose(const struct run *run, const struct registers *registers, uint64_t ticks_a_us);
 void watch_poll(pid_t pid); /* until it has been seen often enough, or the trace is over */
 
@@ -334,7 +336,14 @@ void pace_learn(struct pace_clock *clock, const struct cs_burst_outcome *outcome
 void stretches(struct cs_burst_outcome *outcome, const struct run *run, const struct moment *moments,
                unsigned n, const struct pace_clock *clock);
 
+/* ---- awake.c: a held thread's CPU ---- */
+void awake_place(uint32_t cpu); /* beforehand */
+void awake_begin(void);         /* the thread stands */
+void awake_end(void);           /* it runs again, or soon will */
+
 /* ---- hold.c ---- */
+/* A thread of ours with a stack of its own; *tid becomes 0, with a futex wake, when it has ended. */
+void start_thread(int (*entry)(void), void *stack_top, volatile int32_t *tid);
 void burst(struct cs_burst_shared *shared);
 uint64_t waited_ns(uint32_t tid); /* time that a thread, able to run, has had no CPU; 0: unknown */
 void sleep_us(long us);           /* less than a second */

@@ -4,9 +4,9 @@
  * to an observer (ISCA 2015, section 3), only that the program doesn't know that it sends them: nothing stops
  * it, and a read costs it no more than a line that another core asks for.
  *
- * Which words is decided when the thread is let go, while it wakes up (50 to 150 us): some that the beginning
- * of the trace writes again and again, as counters and stacks are, and others that the burst changed, from
- * pages taken at random, as data that is written once. */
+ * Which words is decided while the thread still stands: some that the beginning of the trace writes again and
+ * again, as counters and stacks are, and others that the burst changed, from pages taken at random, as data
+ * that is written once. */
 #include "sampler/burst/runner.h"
 #include "sampler/burst/sys.h"
 
@@ -89,10 +89,9 @@ bool watch_choose(const struct run *run, const struct registers *registers, uint
 {
     watched.n_words = watched.n_polls = 0;
     watched.ticks_a_us = ticks_a_us;
-    watched.released = tsc();
-    uint64_t most = CHOOSE_NS / 1000 * ticks_a_us;
-    choose_often(run, registers, watched.released + most / 2);
-    while (watched.n_words < WATCHED_MAX && tsc() < watched.released + most) {
+    uint64_t begin = tsc(), most = CHOOSE_NS / 1000 * ticks_a_us;
+    choose_often(run, registers, begin + most / 2);
+    while (watched.n_words < WATCHED_MAX && tsc() < begin + most) {
         uint64_t word = page_changed_word(random());
         if (word)
             add(word);
@@ -123,6 +122,7 @@ void watch_poll(pid_t pid)
         there[i] = (struct iovec){(void *)watched.word[i].addr, 8};
     bool started = false;
     unsigned over = 0;
+    watched.released = tsc();
     for (uint64_t next = tsc(); watched.n_polls < POLLS_MAX && over < 2;) {
         while (tsc() < next)
             __asm__ volatile("pause");

@@ -58,7 +58,8 @@ int main(int argc, char **argv)
                                        .lead_ns = 50000,
                                        .timeout_ms = 50,
                                        .held_max_us = 20000,
-                                       .held_first_us = 1000};
+                                       .held_first_us = 1000,
+                                       .keep_awake = 1};
     pid_t pid = 0;
     while ((option = getopt(argc, argv, "+n:i:g:p:s:veP:")) > 0)
         switch (option) {
