@@ -13,7 +13,8 @@
 #define RESTART_WEIGHT 0.3         /* of a burst's beginning and end, beside 1 for a transfer that was seen */
 #define RATE_SPREAD 0.8            /* standard deviation of the log of instructions per time between places */
 #define PACE_BIAS 0.5              /* the same, left by stretches: they time not all of a place */
-#define LONG_INSTRUCTIONS 300000.0 /* a burst's transfers count by 1 / (1 + its length / this) */
+#define LONG_INSTRUCTIONS 100000.0 /* a burst's transfers count by 1 / (1 + its length / this) */
+#define LONG_SHARE (2.0 / 3)       /* of such a burst's transfers, and less: 50,000 instructions and more */
 #define LEAST 1e-9
 
 struct solving {
@@ -180,6 +181,30 @@ static int find_places(struct solving *s)
     return rc == 0 && s->strata_sums ? 0 : -ENOMEM;
 }
 
+/* A long burst that was timed itself has its own rate: its transfers are from the time that it took, however
+ * that was. (A short one shows a moment in which its place may have been faster or slower than it is.) */
+static int take_own_rates(struct solving *s)
+{
+    double *ns = calloc(s->t->n_bursts + 1, sizeof *ns),
+           *instructions = calloc(s->t->n_bursts + 1, sizeof *instructions);
+    int rc = ns && instructions ? 0 : -ENOMEM;
+    for (size_t i = 0; rc == 0 && i < s->paces->n; i++) {
+        const struct pace_row *row = &s->paces->rows[i];
+        const uint64_t *found =
+            bsearch(&row->burst, s->w->number, s->t->n_bursts, sizeof row->burst, by_number);
+        if (found) {
+            ns[found - s->w->number] += row->ns;
+            instructions[found - s->w->number] += row->instructions;
+        }
+    }
+    for (uint32_t b = 0; rc == 0 && b < s->t->n_bursts; b++)
+        if (ns[b] > 0 && s->share[b] < LONG_SHARE)
+            s->rate[b].weight = instructions[b] / ns[b] / s->mean_rate;
+    free(ns);
+    free(instructions);
+    return rc;
+}
+
 static int find_rates(struct solving *s)
 {
     const struct cs_transfers *t = s->t;
@@ -192,7 +217,7 @@ static int find_rates(struct solving *s)
         place_paces(s);
     int rc = transfers_rate(s->paces, s->place, t->n_bursts, RATE_SPREAD, s->rate, &mean);
     s->mean_rate = mean;
-    return rc;
+    return rc == 0 ? take_own_rates(s) : rc;
 }
 
 /* Time that a burst stands for, by its stratum; times instructions in that time, by its place; times what a

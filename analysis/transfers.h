@@ -16,7 +16,7 @@
  *
  * Paced bursts are some thirty times as long as others. They see phases end, and hide less behind the moment
  * at which they began; but their transfers from a branch are all of one phase where phases are long. Each
- * transfer of a burst counts by its length ("burst-beginnings"): 1 / (1 + instructions / 300,000).
+ * transfer of a burst counts by its length ("burst-beginnings"): 1 / (1 + instructions / 100,000).
  *
  * How sure: the same is solved again with bursts reweighted, by a random weight each (Bayesian bootstrap:
  * noise and clustering), and by one that bursts of the same place share (how well its rate of instructions

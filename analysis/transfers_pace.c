@@ -12,6 +12,8 @@
 #include <math.h>
 #include <stdlib.h>
 
+#define LEAST_INSTRUCTIONS 5000 /* of a stretch */
+#define LEAST_BURSTS 20         /* timed: fewer say nothing of a program */
 #define LEAST_WITHIN 0.01 /* variance of a log rate: nothing is timed better than to 10 % by one burst */
 
 struct place_sum {
@@ -42,22 +44,25 @@ static int ascending(const void *a, const void *b)
 }
 
 /* What the beginning costs: a first stretch's time beyond what it would have taken at the rate of the same
- * burst's later ones, the median of all bursts. Taken off the first stretches, those that it leaves less than
- * a third of go, and all of them where no burst has both. Rows by burst. */
+ * burst's later ones, the median of all bursts. Taken off the first stretches of bursts that have no later
+ * one (those that have are known by it), unless it leaves less than a third; all of them go where no burst
+ * has both. Rows by burst. */
 static void settle_first(struct paces *paces, double *starts)
 {
     size_t n = 0, kept = 0;
     for (size_t i = 0, next; i < paces->n; i = next) {
         double ns = 0, instructions = 0;
-        const struct pace_row *first = NULL;
+        struct pace_row *first = NULL;
         for (next = i; next < paces->n && paces->rows[next].burst == paces->rows[i].burst; next++) {
-            const struct pace_row *row = &paces->rows[next];
+            struct pace_row *row = &paces->rows[next];
             first = row->first ? row : first;
             ns += row->first ? 0 : row->ns;
             instructions += row->first ? 0 : row->instructions;
         }
-        if (first && ns > 0)
+        if (first && ns > 0) {
             starts[n++] = first->ns - first->instructions * ns / instructions;
+            first->ns = 0;
+        }
     }
     if (n)
         qsort(starts, n, sizeof *starts, ascending);
@@ -65,12 +70,29 @@ static void settle_first(struct paces *paces, double *starts)
     for (size_t i = 0; i < paces->n; i++) {
         struct pace_row row = paces->rows[i];
         double left = row.first ? row.ns - start : row.ns;
-        if (left < row.ns / 3)
+        if (row.ns <= 0 || left < row.ns / 3)
             continue;
         row.ns = left;
         paces->rows[kept++] = row;
     }
     paces->n = kept;
+}
+
+static void drop_short(struct paces *paces)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < paces->n; i++)
+        if (paces->rows[i].instructions >= LEAST_INSTRUCTIONS)
+            paces->rows[kept++] = paces->rows[i];
+    paces->n = kept;
+}
+
+static size_t bursts_of(const struct paces *paces)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < paces->n; i++)
+        n += i == 0 || paces->rows[i].burst != paces->rows[i - 1].burst;
+    return n;
 }
 
 static void add_burst(struct place_sum *sum, double ns, double instructions)
@@ -151,9 +173,14 @@ int transfers_rate(struct paces *paces, const uint64_t *place, size_t n, double 
         free(starts);
         return -ENOMEM;
     }
+    drop_short(paces);
     if (paces->n) {
         qsort(paces->rows, paces->n, sizeof *paces->rows, by_burst);
         settle_first(paces, starts);
+    }
+    if (bursts_of(paces) < LEAST_BURSTS)
+        paces->n = 0;
+    if (paces->n) {
         qsort(paces->rows, paces->n, sizeof *paces->rows, by_place_and_burst);
     }
     size_t n_places = sum_places(paces, sums);

@@ -21,6 +21,7 @@
 #include <linux/perf_event.h>
 #include <sched.h>
 #include <signal.h>
+#include <sys/resource.h>
 #include <sys/uio.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -30,6 +31,7 @@ enum { SEIZE = 0x4206, DETACH = 17, CONT = 7, LISTEN = 0x4208, GETREGSET = 0x420
 #define EVENT_STOP 128
 #define TRAP_PERF_CODE 6
 #define FIRST_BURSTS 16
+#define BUSY_BURSTS 64               /* after one in which others took our CPU */
 #define LEAVE_US 50                  /* to end a burst that takes too long, and to let the thread go */
 #define COOKIE 0x6379636c6573636fULL /* "cyclesco": our SIGTRAP and not somebody's */
 
@@ -148,15 +150,25 @@ static uint64_t ticks_a_us(uint64_t ns, uint64_t ticks)
     return rate >= 100 && rate <= 10000 ? rate : 3000; /* else these are two CPUs' that don't agree */
 }
 
+/* How often others took the CPU from us. */
+static long displaced(void)
+{
+    struct rusage usage = {0};
+    SYS(__NR_getrusage, RUSAGE_THREAD, &usage);
+    return usage.ru_nivcsw;
+}
+
 /* The thread stands before us. */
 static void do_burst(uint64_t stopped_ns, uint64_t stopped_ticks)
 {
     struct cs_burst_command *command = &shared->command;
-    if (command->keep_awake)
-        awake_begin();
     struct cs_burst_outcome *outcome = &shared->outcome;
     static struct registers registers;
     static struct run run;
+    static unsigned busy;
+    long before = displaced();
+    if (command->keep_awake && !busy)
+        awake_begin();
     uint32_t tid = command->tid;
     struct iovec general = {&registers, sizeof registers}, vectors = {xstate, sizeof xstate};
     if (SYS(__NR_ptrace, GETREGSET, tid, NT_PRSTATUS, &general) < 0 ||
@@ -194,6 +206,8 @@ static void do_burst(uint64_t stopped_ns, uint64_t stopped_ticks)
         pace_begin(&run, &registers, ticks_a_us(clock_ns(), tsc()));
     long detached = SYS(__NR_ptrace, DETACH, tid, 0, 0);
     awake_end();
+    /* Where others want our CPU they should have had the held thread's. */
+    busy = displaced() > before ? BUSY_BURSTS : busy - (busy > 0);
     shared->holding = 0;
     released = 1;
     outcome->held_ns = (uint32_t)(clock_ns() - stopped_ns);

@@ -143,6 +143,33 @@ static void fill_short_and_long(struct cs_store *store)
     merge(store, "burst-beginnings", beginnings);
 }
 
+/* Long bursts that begin at one place; half of them go one way at 1 instruction a nanosecond, the others
+ * another way at 3. `timed`: how many of each half are. */
+static void fill_two_rates(struct cs_store *store, uint64_t timed)
+{
+    struct cs_table *edges = cs_table_open(&cs_schema_edges), *windows = cs_table_open(&cs_schema_windows),
+                    *paces = cs_table_open(&cs_schema_paces),
+                    *beginnings = cs_table_open(&cs_schema_beginnings);
+    uint64_t same = (uint64_t)cs_table_text(edges, ""), branch = 0x1000;
+    assert_int_equal(same, (uint64_t)cs_table_text(windows, ""));
+    assert_int_equal(same, (uint64_t)cs_table_text(beginnings, ""));
+    for (uint64_t way = 0; way < 2; way++) {
+        uint64_t to = branch - 32 + 16 * way;
+        assert_int_equal(cs_table_add(edges, (uint64_t[]){branch, same, to, 400000, 20, 8000000000}), 0);
+        for (uint64_t b = 0; b < 20; b++) {
+            uint64_t burst = 100 * way + b, ran = way ? 300000 : 100000;
+            assert_int_equal(cs_table_add(windows, (uint64_t[]){burst, branch, same, to, 20000}), 0);
+            assert_int_equal(cs_table_add(beginnings, (uint64_t[]){burst, branch, same, branch, 400000}), 0);
+            if (b < timed)
+                assert_int_equal(cs_table_add(paces, (uint64_t[]){branch, burst, 30000, 100000, ran}), 0);
+        }
+    }
+    merge(store, "burst-edges", edges);
+    merge(store, "burst-windows", windows);
+    merge(store, "burst-paces", paces);
+    merge(store, "burst-beginnings", beginnings);
+}
+
 static double ratio_of_flows(struct cs_store *store, enum cs_transfers_method method)
 {
     struct cs_transfers *t;
@@ -202,6 +229,19 @@ static void bursts_stand_for_the_time_that_samples_tell(void **unused)
     assert_int_equal(remove_tree(place), 0);
 }
 
+static void a_long_burst_that_was_timed_counts_by_its_own_rate(void **unused)
+{
+    (void)unused;
+    for (uint64_t timed = 9; timed <= 20; timed += 11) { /* of each half: together too few, or all */
+        char place[] = "/tmp/pace-test-XXXXXX";
+        struct cs_store *store = new_store(place);
+        fill_two_rates(store, timed);
+        assert_near(ratio_of_flows(store, CS_TRANSFERS_CHAIN), timed == 20 ? 3 : 1, 0.01);
+        cs_store_close(store);
+        assert_int_equal(remove_tree(place), 0);
+    }
+}
+
 static void a_long_burst_counts_for_more_than_a_short_one_but_not_by_its_length(void **unused)
 {
     (void)unused;
@@ -222,6 +262,7 @@ int main(void)
         cmocka_unit_test(rates_come_near_the_truth_as_their_spread_says),
         cmocka_unit_test(a_place_that_runs_more_in_a_time_ran_more_often),
         cmocka_unit_test(bursts_stand_for_the_time_that_samples_tell),
+        cmocka_unit_test(a_long_burst_that_was_timed_counts_by_its_own_rate),
         cmocka_unit_test(a_long_burst_counts_for_more_than_a_short_one_but_not_by_its_length),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
