@@ -68,15 +68,7 @@ static void memory(const struct block *block, const loose64 *slots, const struct
             }
         bool pointer = follow_loads(note, loads, address, number + i) && loads;
         for (unsigned k = 0; op < ops_end && op->insn == i; op++, k++) {
-            uint64_t addr = (uint64_t)op->disp + (op->base != NO_SLOT ? slots[op->base] : 0) +
-                            (op->index != NO_SLOT ? slots[op->index] * op->scale : 0);
-            if (op->flags & OP_ADDRESS32)
-                addr = (uint32_t)addr;
-            uint64_t size = op->size;
-            if (op->flags & OP_FS)
-                addr += registers->fs_base;
-            if (op->flags & OP_GS)
-                addr += registers->gs_base;
+            uint64_t addr = operand_address(op, slots, registers), size = op->size;
             if (op->flags & OP_REPEAT) {
                 size *= slots[op->count_slot];
                 if (!size)
