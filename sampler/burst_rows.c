@@ -125,16 +125,22 @@ static int add(struct image_tables *tables, int table, const uint64_t *row)
     return tables->table[table] ? cs_table_add(tables->table[table], row) : -ENOMEM;
 }
 
+/* The text's number in the table, <0 without memory; the table is there afterwards. */
+static int64_t image_text(struct image_tables *tables, int table, const struct image_tables *named)
+{
+    if (!tables->table[table])
+        tables->table[table] = cs_table_open(schema_of(table));
+    if (!tables->table[table])
+        return -ENOMEM;
+    return cs_table_text(tables->table[table], tables == named ? "" : named->image->id);
+}
+
 static int add_edge(struct image_tables *from, int table, uint64_t row[6], const struct image_tables *to,
                     uint64_t count)
 {
     if (!count)
         return 0;
-    if (!from->table[table])
-        from->table[table] = cs_table_open(schema_of(table));
-    if (!from->table[table])
-        return -ENOMEM;
-    int64_t text = cs_table_text(from->table[table], from == to ? "" : to->image->id);
+    int64_t text = image_text(from, table, to);
     if (text < 0)
         return -ENOMEM;
     row[1] = (uint64_t)text;
@@ -147,11 +153,7 @@ static int add_edge(struct image_tables *from, int table, uint64_t row[6], const
 static int add_window(struct image_tables *from, const uint64_t edge[6], const struct image_tables *to,
                       uint64_t burst, uint64_t count)
 {
-    if (!from->table[WINDOWS])
-        from->table[WINDOWS] = cs_table_open(schema_of(WINDOWS));
-    if (!from->table[WINDOWS])
-        return -ENOMEM;
-    int64_t text = cs_table_text(from->table[WINDOWS], from == to ? "" : to->image->id);
+    int64_t text = image_text(from, WINDOWS, to);
     uint64_t row[5] = {burst, edge[0], (uint64_t)text, edge[2], count};
     return text < 0 ? -ENOMEM : cs_table_add(from->table[WINDOWS], row);
 }
@@ -164,11 +166,7 @@ static int add_beginning(struct cs_burst_rows *rows, const struct cs_burst_outco
     const struct image_tables *from = tables ? place(rows, outcome->start, &start) : NULL;
     if (!from)
         return 0;
-    if (!tables->table[BEGINNINGS])
-        tables->table[BEGINNINGS] = cs_table_open(schema_of(BEGINNINGS));
-    if (!tables->table[BEGINNINGS])
-        return -ENOMEM;
-    int64_t image = cs_table_text(tables->table[BEGINNINGS], from == tables ? "" : from->image->id);
+    int64_t image = image_text(tables, BEGINNINGS, from);
     uint64_t row[] = {burst, offset, (uint64_t)image, start, outcome->followed};
     return image < 0 ? -ENOMEM : cs_table_add(tables->table[BEGINNINGS], row);
 }
