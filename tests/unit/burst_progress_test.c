@@ -66,6 +66,7 @@ static void run_thread(unsigned n_words, unsigned n_polls, uint64_t from, uint64
 static void a_thread_was_where_its_words_say(void **state)
 {
     (void)state;
+    unsigned within = 0, narrow = 0;
     for (int round = 0; round < 2000; round++) {
         srand((unsigned)round);
         unsigned n_words = 1 + (unsigned)rand() % WATCHED_MAX;
@@ -78,9 +79,12 @@ static void a_thread_was_where_its_words_say(void **state)
         for (unsigned p = 0; p < known.within; p++) {
             assert_true(known.least[p] <= truth[p] + WATCHED_MAX);
             assert_true(known.most[p] + BLOCK_INSNS >= truth[p]);
+            within++;
+            narrow += known.most[p] - known.least[p] < LENGTH / 10;
             assert_true(!p || (known.least[p] >= known.least[p - 1] && known.most[p] >= known.most[p - 1]));
         }
     }
+    assert_true(within > 10000 && narrow > within / 2); /* of 20,000: it does tell something */
 }
 
 static void a_word_that_counts_tells_nearly_all(void **state)
