@@ -220,7 +220,7 @@ static int find_rates(struct solving *s)
     return rc == 0 ? take_own_rates(s) : rc;
 }
 
-/* Time that a burst stands for, by its stratum; times instructions in that time, by its place; times what a
+/* Time that a burst stands for, by its stratum; times instructions in that time, by its rate; times what a
  * transfer of it counts. Before: what it stands for within its stratum. */
 static void weigh_bursts(struct solving *s)
 {
@@ -310,9 +310,9 @@ static void find_scale(struct solving *s)
     double transfers = 0, bursts = 0;
     for (uint32_t b = 0; b < s->t->n_bursts; b++)
         if (s->transfers_a_instruction[b] >= 0) {
-            double rate = s->rate[b].weight, time = s->burst_weight[b] / rate / s->share[b];
-            transfers += time * rate * s->transfers_a_instruction[b];
-            bursts += time;
+            double instructions = s->burst_weight[b] / s->share[b];
+            transfers += instructions * s->transfers_a_instruction[b];
+            bursts += instructions / s->rate[b].weight;
         }
     if (s->mean_rate > 0 && bursts > 0)
         s->t->executions_a_flow_ns = s->mean_rate * transfers / bursts / s->t->total_count;

@@ -11,8 +11,9 @@
  *
  * What the chain can't know is how regions are to one another between which control goes seldom: their bursts
  * are in proportion to time. Where stretches were timed natively ("burst-paces") each burst has the weight of
- * the instructions that its place runs in a unit of time (transfers_pace.c). And as bursts are few, those
- * that begin in a piece of code stand for the time that its samples tell (transfers_strata.c).
+ * the instructions that its place, or a long one that was timed itself, runs in a unit of time
+ * (transfers_pace.c). And as bursts are few, those that begin in a piece of code stand for the time that its
+ * samples tell (transfers_strata.c).
  *
  * Paced bursts are some thirty times as long as others. They see phases end, and hide less behind the moment
  * at which they began; but their transfers from a branch are all of one phase where phases are long. Each
