@@ -33,8 +33,8 @@
 #define FIRST_BURSTS 8     /* meet code that is new to the runner: shorter, too */
 #define FIRST_INSTRUCTIONS 4000
 /* Some of what bursts cost goes to paced ones. They run on over what the thread does in
- * the next 0.1 to 0.3 ms, in which it is seen a few times: each time is an interrupt. Longer ones time later
- * stretches, too, but fewer bursts: on ten programs no better. */
+ * the next 0.1 to 0.3 ms, in which it is watched. Longer ones time later stretches, too, but fewer bursts,
+ * shorter ones more bursts and less of each: on ten programs no better. */
 #define PACE_INSTRUCTIONS 500000
 #define PACE_HELD_MAX_US 2000
 #define PACE_PART 0.5 /* of what bursts cost */

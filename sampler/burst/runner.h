@@ -237,7 +237,7 @@ static inline const uint8_t *record_next(const uint8_t *record)
 /* ---- pace.c: how fast the thread, let go, ran what the trace holds ---- */
 void pace_calibrate(
     void); /* before a paced burst, nothing being held: now and then measures what a moment costs */
-void pace_open(uint32_t tid); /* before the thread is seized; if it fails the rest does nothing */
+void pace_open(uint32_t tid); /* before the thread is seized; if it fails what writes nothing isn't timed */
 uint64_t pace_trace_room(uint64_t trace_bytes);
 void pace_begin(const struct run *run, const struct registers *registers,
                 uint64_t ticks_a_us); /* the thread is about to go */
