@@ -22,6 +22,7 @@
 #define MOMENTS_MAX 20 /* that the ring holds */
 #define CALIBRATION_NS 50000
 #define REGISTERS 16
+#define REGISTERS_LEAST 2
 #define STACK_WORDS_MANY 600000 /* in a trace, of one moment's: 5 MB */
 #define AGAIN_MAX_TICKS 120000000
 #define WAIT_MS 10      /* for a thread that went to sleep */
@@ -144,9 +145,36 @@ static unsigned read_moments(struct moment moments[MOMENTS_MAX])
     return n;
 }
 
-/* The burst once more, from its beginning, with all that the registers hold at the moments' instructions, and
+/* So many registers, those first that held something else at each of the moments and at the burst's
+ * beginning: what never changes doesn't tell one turn of a loop from another. */
+static uint16_t telling_registers(const struct registers *start, const struct moment *moments, unsigned n,
+                                  uint64_t most)
+{
+    const uint64_t first[REGISTERS] = {start->rax, start->rcx, start->rdx, start->rbx, start->rsp, start->rbp,
+                                       start->rsi, start->rdi, start->r8,  start->r9,  start->r10, start->r11,
+                                       start->r12, start->r13, start->r14, start->r15};
+    uint16_t which = 0;
+    for (unsigned values = n + 1; values > 0; values--)
+        for (unsigned reg = 0; reg < REGISTERS && most > 0; reg++) {
+            unsigned distinct = 1;
+            for (unsigned i = 0; i < n; i++) {
+                bool met = moments[i].reg[reg] == first[reg];
+                for (unsigned k = 0; k < i; k++)
+                    met |= moments[i].reg[reg] == moments[k].reg[reg];
+                distinct += !met;
+            }
+            if (distinct != values)
+                continue;
+            which |= (uint16_t)(1U << reg);
+            most--;
+        }
+    return which;
+}
+
+/* The burst once more, from its beginning, with what the registers hold at the moments' instructions, and
  * as many words of the stack as there is room for, noted in the trace: what memory operands need tells too
- * little of where in a loop a thread was. False: it could not be done. */
+ * little of where in a loop a thread was. Of a loop of few instructions, which the trace is full of, there is
+ * room for some of the registers alone. False: it could not be done. */
 static bool again(const struct run *run, const struct registers *registers, const void *vectors,
                   uint64_t vectors_bytes, struct moment *moments, unsigned n, uint64_t length,
                   struct run *second)
@@ -162,13 +190,15 @@ static bool again(const struct run *run, const struct registers *registers, cons
             continue;
         uint64_t most = (TRACE_BYTES - room) / (n - i) / 8 / moments[i].visits; /* words a visit */
         uint64_t words = STACK_WORDS_MANY / moments[i].visits;
-        if (most < REGISTERS)
+        if (most < REGISTERS_LEAST)
             return false;
-        words = words < most - REGISTERS ? words : most - REGISTERS;
+        uint64_t several = most < REGISTERS ? most : REGISTERS;
+        words = words < most - several ? words : most - several;
         words = words < STACK_WORDS ? words : STACK_WORDS;
-        room += 8 * moments[i].visits * (REGISTERS + words);
-        probes[n_probes++] =
-            (struct probe){.pc = moments[i].pc, .registers = 0xffff, .words = (uint32_t)words};
+        room += 8 * moments[i].visits * (several + words);
+        probes[n_probes++] = (struct probe){.pc = moments[i].pc,
+                                            .registers = telling_registers(registers, moments, n, several),
+                                            .words = (uint32_t)words};
     }
     if (!n_probes)
         return false;

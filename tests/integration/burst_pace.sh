@@ -23,12 +23,12 @@ one() { # MODE: the loop's own figure and ours, in instructions a microsecond
     wait $!
     echo "$(cut -d ' ' -f 1 "$work/own") $(field instructions_us "$work/out") $(field with_stretch "$work/out")"
 }
-ratio() { # SUFFIX of the loops' kind
+ratio() { # FAST SLOW: two kinds of loops
     local try verdict
     for try in 1 2 3; do
-        read -r fast_own fast fast_n <<<"$(one "fast$1")"
-        read -r slow_own slow slow_n <<<"$(one "slow$1")"
-        echo "fast$1: own $fast_own, paced $fast ($fast_n bursts); slow$1: own $slow_own, paced $slow ($slow_n bursts)"
+        read -r fast_own fast fast_n <<<"$(one "$1")"
+        read -r slow_own slow slow_n <<<"$(one "$2")"
+        echo "$1: own $fast_own, paced $fast ($fast_n bursts); $2: own $slow_own, paced $slow ($slow_n bursts)"
         verdict=$(awk -v a="${fast_own:-0}" -v b="${slow_own:-0}" -v x="${fast:-0}" -v y="${slow:-0}" -v n="${fast_n:-0}" -v m="${slow_n:-0}" 'BEGIN {
             if (n < 3 || m < 3 || a * b * x * y == 0) { print "few"; exit }
             q = (x / y) / (a / b)
@@ -42,8 +42,9 @@ ratio() { # SUFFIX of the loops' kind
     echo "not ok: the ratio of the paces is not that of the loops"
     exit 1
 }
-ratio ""
-ratio -stores
+ratio fast slow
+ratio fast-stores slow-stores
+ratio nested slow
 
 # 2. Unnoticed.
 timeout -s INT 60 "$CYCLESCOPE" record --burst-rate 200 -o "$work/noticed" -- "$notice" 5 >"$work/out" 2>"$work/err"

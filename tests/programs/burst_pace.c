@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Knows how fast it runs: a loop of known length that measures itself. usage: burst_pace KIND SECONDS, where
- * KIND is fast or slow, which only read, or fast-stores or slow-stores, which write. Prints its instructions
- * a microsecond of CPU time. */
+ * KIND is fast, slow or nested, which only read, or fast-stores or slow-stores, which write. Prints its
+ * instructions a microsecond of CPU time. */
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -51,7 +51,28 @@ __attribute__((noinline)) static void slow(uint64_t n)
                      : "rax", "rdx", "r8", "memory", "cc");
 }
 
-/* The same with a store of what is another value each time. */
+/* Reads the same table again and again: only a register that no address is made of tells one time from
+ * another. */
+#define TABLE_TURNS 500
+__attribute__((noinline)) static void nested(uint64_t n)
+{
+    for (uint64_t times = n / TABLE_TURNS; times; times--) {
+        const uint8_t *at = bytes;
+        uint64_t left = TABLE_TURNS;
+        __asm__ volatile("1: add $1, %%r8\n"
+                         "  add $1, %%r9\n"
+                         "  add $1, %%r10\n"
+                         "  lea (%0, %1), %%r11\n"
+                         "  movzbl (%0, %1), %%eax\n"
+                         "  dec %1\n"
+                         "  jnz 1b\n"
+                         : "+r"(at), "+r"(left), "+r"(times)
+                         :
+                         : "rax", "r8", "r9", "r10", "r11", "memory", "cc");
+    }
+}
+
+/* As fast and slow, with a store of what is another value each time. */
 #define STORES_INSTRUCTIONS 8
 __attribute__((noinline)) static void fast_stores(uint64_t n)
 {
@@ -96,6 +117,7 @@ static const struct kind {
     unsigned instructions; /* a turn */
 } kinds[] = {{"fast", fast, FAST_INSTRUCTIONS},
              {"slow", slow, SLOW_INSTRUCTIONS},
+             {"nested", nested, FAST_INSTRUCTIONS},
              {"fast-stores", fast_stores, STORES_INSTRUCTIONS},
              {"slow-stores", slow_stores, STORES_INSTRUCTIONS}};
 
