@@ -28,7 +28,8 @@ void cs_budget_init(struct cs_budget *b, double share, unsigned n_events, unsign
                             .least_hz = 1,
                             .most_hz = 20000,
                             .n_events = n_events ? n_events : 1,
-                            .n_cpus = n_cpus ? n_cpus : 1};
+                            .n_cpus = n_cpus ? n_cpus : 1,
+                            .held_weight = 1};
     cs_budget_cost(b, cost_seconds);
     b->rate_hz = solve(b);
 }
@@ -43,15 +44,16 @@ double cs_budget_update(struct cs_budget *b, const struct cs_budget_window *w)
     if (w->seconds <= 0)
         return b->rate_hz;
     double wall = w->seconds * b->n_cpus;
-    double busy = w->samples / (b->rate_hz * b->n_events);
-    busy = clamp(busy, 0.01 * w->seconds, wall);
+    b->samples += w->samples - SMOOTH * b->samples;
+    b->asked += b->rate_hz * b->n_events * w->seconds - SMOOTH * b->asked;
+    double busy = clamp(b->samples / b->asked * w->seconds, 0.01 * w->seconds, wall);
 
     /* The collector's time goes up with the samples only where there are many. */
     double collector = w->collector_seconds / wall;
     double with_rate = w->samples > 1000 ? collector / 2 : 0;
     double held = w->held_seconds / busy;
     b->per_hz += SMOOTH * (with_rate / b->rate_hz - b->per_hz);
-    b->fixed += SMOOTH * (collector - with_rate + held - b->fixed);
+    b->fixed += SMOOTH * (collector - with_rate + b->held_weight * held - b->fixed);
     b->loss = b->rate_hz * b->n_events * b->cost_seconds + collector + held;
 
     double rate = solve(b);

@@ -7,6 +7,9 @@
  *        + collector / (CPUs · time)     its CPU time displaces work as far as CPUs are busy
  *        + held / busy                   threads that bursts stopped
  *
+ * Busy is what the samples of some windows say together, not of one: at one sample a second a window that had
+ * none would say that nothing ran, and that bursts held all of it.
+ *
  * Invariant: the rate asked for never makes the predicted loss exceed the budget, unless the fixed part alone
  * does: then it is least_hz, and `over` says so. */
 #ifndef CS_SAMPLER_BUDGET_H
@@ -21,11 +24,14 @@ struct cs_budget {
     double share; /* 0.005 = 0.5 % */
     double least_hz, most_hz;
     unsigned n_events, n_cpus;
-    double cost_seconds; /* of one sample, to the interrupted work */
-    double rate_hz;      /* asked for now */
-    double fixed;        /* smoothed share of time that does not come from the rate */
-    double per_hz;       /* smoothed share of time that the collector takes for each Hz */
-    double loss;         /* as of the last update */
+    double cost_seconds;   /* of one sample, to the interrupted work */
+    double rate_hz;        /* asked for now */
+    double fixed;          /* smoothed share of time that does not come from the rate */
+    double per_hz;         /* smoothed share of time that the collector takes for each Hz */
+    double held_weight;    /* of what bursts held in the plan: 1, until it is set; MARGIN: they cost what is
+                            * charged, and no more */
+    double samples, asked; /* of the last windows, older ones fading: delivered, and of one CPU always busy */
+    double loss;           /* as of the last update */
     bool over;
 };
 

@@ -6,6 +6,7 @@
 #include "sampler/hot_table.h"
 #include "sampler/period.h"
 
+#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -276,6 +277,48 @@ static void held_threads_count_against_the_budget(void **state)
     assert_true(b.rate_hz < 0.6 * before); /* 5 ms a CPU-second of the 10 are gone */
 }
 
+/* A command on one of two CPUs, whose bursts take two thirds of the budget: what is left is for samples, in
+ * each of many seconds, though bursts come by chance and so do samples where they are few. */
+static void bursts_leave_samples_their_part(void **state)
+{
+    (void)state;
+    uint64_t random = 1;
+    double share = 0.03, cost = 27e-6, held = 0, seconds = 300, samples = 0;
+    struct cs_budget b;
+    cs_budget_init(&b, share, 1, 2, cost);
+    b.held_weight = CS_BUDGET_MARGIN;
+    for (int i = 0; i < (int)seconds; i++) {
+        struct cs_budget_window w = {.seconds = 1, .collector_seconds = 0.001};
+        for (int k = 0; k < 40; k++) { /* chances of a burst of a millisecond */
+            random = random * 6364136223846793005ULL + 1442695040888963407ULL;
+            w.held_seconds += random >> 63 ? 1e-3 : 0;
+        }
+        w.samples = floor(b.rate_hz);
+        if (b.rate_hz < 2) /* of so few none came, or twice as many */
+            w.samples = random >> 62 & 1 ? 2 * b.rate_hz : 0;
+        held += w.held_seconds;
+        samples += w.samples;
+        cs_budget_update(&b, &w);
+        assert_true(i < 20 || b.rate_hz > 50);
+    }
+    assert_true(samples / seconds > 150);
+    assert_true(held / seconds + samples / seconds * cost <= share);
+}
+
+static void a_window_without_samples_does_not_blame_bursts(void **state)
+{
+    (void)state;
+    struct cs_budget b;
+    cs_budget_init(&b, 0.03, 1, 2, 27e-6);
+    for (int i = 0; i < 30; i++) {
+        struct cs_budget_window w = {.seconds = 1, .samples = b.rate_hz, .held_seconds = 0.01};
+        cs_budget_update(&b, &w);
+    }
+    double before = b.rate_hz;
+    cs_budget_update(&b, &(struct cs_budget_window){.seconds = 1, .held_seconds = 0.01});
+    assert_true(b.rate_hz > before / 2);
+}
+
 static void a_budget_that_cannot_be_kept_says_so(void **state)
 {
     (void)state;
@@ -377,6 +420,8 @@ int main(void)
         cmocka_unit_test(the_rate_keeps_to_the_budget_on_any_machine),
         cmocka_unit_test(a_dearer_sample_lowers_the_rate),
         cmocka_unit_test(held_threads_count_against_the_budget),
+        cmocka_unit_test(bursts_leave_samples_their_part),
+        cmocka_unit_test(a_window_without_samples_does_not_blame_bursts),
         cmocka_unit_test(a_budget_that_cannot_be_kept_says_so),
         cmocka_unit_test(an_unknown_cost_is_taken_as_dear),
     };
