@@ -47,7 +47,7 @@
  * machine it is taken from somebody, and the CPU of the thread that is held meanwhile stands idle for too
  * short a time to be of use. */
 #define BESIDE_US 220.0
-#define FIRST_COST_US 400.0
+#define FIRST_COST_US 800.0
 #define FIRST_COST_ALL_US 1600.0
 #define THINNING 0.5
 #define CHANCE_LEAST 0.02
@@ -174,9 +174,7 @@ static void adapt(struct cs_burst *burst, double cost_us)
         return;
     double allowed = sampler ? cs_sampler_burst_allowance(sampler) : 0;
     double budget = burst->config.budget > 0 ? burst->config.budget : allowed > 0 ? allowed : burst->budget;
-    bool all = burst->config.target == CS_TARGET_ALL;
-    double moment =
-        sampler && all ? cs_sampler_sample_cost(sampler) : 0; /* a timer's interrupt, as a sample */
+    double moment = sampler ? cs_sampler_sample_cost(sampler) : 0; /* a timer's interrupt, as a sample */
     burst->chance = (budget * burst->period_s - moment) / (s->cost_us * 1e-6);
     burst->chance = burst->chance > 1 ? 1 : burst->chance < CHANCE_LEAST ? CHANCE_LEAST : burst->chance;
 }
@@ -299,6 +297,9 @@ static void *session(void *argument)
         struct cs_moment moment;
         if (cs_moments_wait(burst->moments, burst->stop_fd, 1000, &moment) != 1 || moment.pid == ourselves)
             continue;
+        if (burst->config.sampler)
+            cs_sampler_held(burst->config.sampler,
+                            (uint64_t)(cs_sampler_sample_cost(burst->config.sampler) * 1e9));
         if (random_share(burst) >= burst->chance)
             continue;
         pthread_mutex_lock(&burst->lock);
