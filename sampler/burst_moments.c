@@ -9,7 +9,6 @@
 #include <errno.h>
 #include <linux/perf_event.h>
 #include <poll.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
@@ -66,35 +65,6 @@ static int open_on_cpu(struct cs_moments *moments, int i, int cpu, const pid_t *
     return 0;
 }
 
-/* Threads of the process and of those that it has started: what a shell started before we came isn't
- * inherited. Grows *threads; returns how many there are now. */
-static int gather(pid_t pid, pid_t **threads, int n, int depth)
-{
-    struct cs_error ignored;
-    pid_t *more = NULL;
-    int found = cs_threads_of(pid, &more, &ignored);
-    pid_t *all = found > 0 ? realloc(*threads, (size_t)(n + found) * sizeof *all) : NULL;
-    if (!all) {
-        free(more);
-        return n;
-    }
-    *threads = all;
-    memcpy(all + n, more, (size_t)found * sizeof *all);
-    n += found;
-    for (int i = 0; i < found && depth < 8; i++) {
-        char path[64];
-        int child;
-        snprintf(path, sizeof path, "/proc/%d/task/%d/children", (int)pid, (int)more[i]);
-        FILE *children = fopen(path, "re");
-        while (children && fscanf(children, "%d", &child) == 1)
-            n = gather(child, threads, n, depth + 1);
-        if (children)
-            fclose(children);
-    }
-    free(more);
-    return n;
-}
-
 int cs_moments_open(enum cs_target target, pid_t pid, uint64_t period_ns, struct cs_moments **out,
                     struct cs_error *err)
 {
@@ -103,7 +73,8 @@ int cs_moments_open(enum cs_target target, pid_t pid, uint64_t period_ns, struct
     int *cpus = NULL, n = 1, rc = 0;
     struct cs_moments *moments = calloc(1, sizeof *moments);
     *out = NULL;
-    if (target != CS_TARGET_ALL && (n = gather(pid, &threads, 0, 0)) == 0) {
+    /* What a shell started before we came isn't inherited. */
+    if (target != CS_TARGET_ALL && (n = cs_threads_below(pid, &threads)) == 0) {
         free(moments);
         free(threads);
         return cs_fail(err, ESRCH, "there is no process %d to follow", (int)pid);

@@ -7,19 +7,16 @@
 #include <string.h>
 #include <unistd.h>
 
-struct read_format { /* TOTAL_TIME_ENABLED | TOTAL_TIME_RUNNING */
-    uint64_t value, enabled_ns, running_ns;
-};
-
 /* Sums over an event's descriptors: how long it was wanted and how long it had a counter. A thread's event on
  * one CPU counts as wanted while the thread is on another too: so many CPUs, so many times the thread's time.
  */
 static void read_times(struct cs_sampler *s, uint64_t *value, uint64_t *enabled_ns, uint64_t *running_ns)
 {
     for (unsigned e = 0; e < s->n_events; e++)
-        value[e] = enabled_ns[e] = running_ns[e] = 0;
+        value[e] = s->closed[e].value, enabled_ns[e] = s->closed[e].enabled_ns,
+        running_ns[e] = s->closed[e].running_ns;
     for (size_t i = 0; i < s->n_open; i++) {
-        struct read_format r;
+        struct cs_event_reading r;
         if (read(s->open[i].fd, &r, sizeof r) != (ssize_t)sizeof r)
             continue;
         value[s->open[i].event] += r.value;

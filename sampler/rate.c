@@ -53,6 +53,8 @@ int cs_rate_init(struct cs_sampler *s, struct cs_error *err)
         cs_calibrate(&s->cost, &s->events[0], CALIBRATE_ROUNDS);
         tell_cost(s);
         cs_budget_init(&s->budget, c->budget, s->n_events, s->n_cpus, s->cost_seconds);
+        if (c->target != CS_TARGET_ALL)
+            s->budget.held_weight = CS_BUDGET_MARGIN; /* as cs_sampler_burst_allowance plans them */
         s->rate_hz = s->budget.rate_hz;
         s->next_budget_ns = 0; /* set when sampling starts */
     }
@@ -127,10 +129,12 @@ static void keep_budget(struct cs_sampler *s, uint64_t now_ns)
     double rate = cs_budget_update(&s->budget, &window);
     if (rate != s->rate_hz) { /* NOLINT(clang-diagnostic-float-equal): it moves in steps */
         s->rate_hz = rate;
+        s->rate_changed = true;
         for (unsigned e = 0; e < s->n_events; e++) {
-            if (s->by_frequency[e])
-                set_period(s, e, (uint64_t)llround(rate));
-            else
+            if (s->by_frequency[e]) {
+                s->events[e].attr.sample_freq = (uint64_t)llround(rate);
+                set_period(s, e, s->events[e].attr.sample_freq);
+            } else
                 s->periods[e].mean = (uint64_t)llround(1e9 / rate);
         }
         s->next_redraw_ns = now_ns; /* takes effect with the next draw: now */
@@ -166,8 +170,14 @@ void cs_rate_tick(struct cs_sampler *s, uint64_t now_ns)
         keep_budget(s, now_ns);
     if (now_ns < s->next_redraw_ns)
         return;
-    for (unsigned e = 0; e < s->n_events; e++)
-        if (!s->by_frequency[e])
-            set_period(s, e, cs_period_draw(&s->periods[e]));
+    for (unsigned e = 0; e < s->n_events; e++) {
+        if (s->by_frequency[e])
+            continue;
+        s->events[e].attr.sample_period = cs_period_draw(&s->periods[e]);
+        set_period(s, e, s->events[e].attr.sample_period);
+    }
     schedule_redraw(s, now_ns);
+    if (s->rate_changed)
+        cs_session_reopen_events(s);
+    s->rate_changed = false;
 }

@@ -31,8 +31,7 @@ static int add_open(struct cs_sampler *s, struct cs_open_event add)
     return 0;
 }
 
-/* All events of one thread (or of all processes, -1) on all CPUs. */
-static int open_events(struct cs_sampler *s, pid_t tid, struct cs_error *err)
+int cs_session_open_events(struct cs_sampler *s, pid_t tid, struct cs_error *err)
 {
     for (unsigned e = 0; e < s->n_events; e++)
         for (unsigned c = 0; c < s->n_cpus; c++) {
@@ -95,7 +94,7 @@ static int open_process(struct cs_sampler *s, struct cs_error *err)
             found = true;
             rc = follow(s, threads[i], err);
             if (rc >= 0)
-                rc = open_events(s, threads[i], err);
+                rc = cs_session_open_events(s, threads[i], err);
             if (rc == -ESRCH && threads[i] != s->config.pid)
                 rc = 0; /* this thread has just ended */
             pid_t *more = realloc(done, (size_t)(n_done + 1) * sizeof *more);
@@ -188,7 +187,7 @@ static int open_target(struct cs_sampler *s, struct cs_error *err)
     case CS_TARGET_ALL:
         rc = follow(s, -1, err);
         if (rc >= 0)
-            rc = open_events(s, -1, err);
+            rc = cs_session_open_events(s, -1, err);
         if (rc >= 0)
             (void)cs_maps_scan_all(s->maps, 0);
         return rc;
@@ -205,7 +204,9 @@ static int open_target(struct cs_sampler *s, struct cs_error *err)
         if (rc >= 0)
             rc = follow(s, s->command.pid, err);
         if (rc >= 0)
-            rc = open_events(s, s->command.pid, err);
+            rc = cs_session_open_events(s, s->command.pid, err);
+        if (rc >= 0 && (s->opened_on = malloc(sizeof *s->opened_on)) != NULL)
+            s->opened_on[s->n_opened_on++] = s->command.pid;
         return rc;
     }
     return -EINVAL;
@@ -388,6 +389,7 @@ void cs_sampler_close(struct cs_sampler *s)
     if (s->target_fd >= 0)
         close(s->target_fd);
     free(s->open);
+    free(s->opened_on);
     free(s->cpus);
     free(s);
 }

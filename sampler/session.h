@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* What a session is made of. Internal: session.c opens and runs it, collect.c brings samples in and places
- * them, merge.c puts them into the store, rate.c keeps the period. */
+ * them, merge.c puts them into the store, rate.c keeps the period, reopen.c gives it to all. */
 #ifndef CS_SAMPLER_SESSION_H
 #define CS_SAMPLER_SESSION_H
 
@@ -23,6 +23,10 @@ struct cs_open_event { /* one descriptor: an event on a CPU, of a thread or of a
     uint8_t event, cpu_index;
 };
 
+struct cs_event_reading { /* TOTAL_TIME_ENABLED | TOTAL_TIME_RUNNING */
+    uint64_t value, enabled_ns, running_ns;
+};
+
 struct cs_sampler {
     struct cs_sampler_config config;
     struct cs_event events[CS_EVENTS_MAX];
@@ -34,6 +38,11 @@ struct cs_sampler {
     unsigned n_cpus;
     struct cs_open_event *open;
     size_t n_open, room_open;
+    size_t n_first;      /* of them, the session's first, which are off when others have replaced them */
+    unsigned n_reopened; /* times */
+    pid_t *opened_on;    /* threads that have events of their own, sorted; none: the first ones do */
+    int n_opened_on;
+    struct cs_event_reading closed[CS_EVENTS_MAX]; /* sums over events that were closed */
     struct cs_command command;
     int target_fd; /* pidfd of CS_TARGET_PID */
     bool ended, stopped, user_only;
@@ -52,6 +61,7 @@ struct cs_sampler {
     uint64_t next_drain_ns, next_redraw_ns, horizon_ns;
     unsigned early_drains; /* of a session's first second */
     double rate_hz;
+    bool rate_changed; /* threads that inherited their events don't know yet */
 
     struct cs_budget budget;
     struct cs_cost cost; /* of a sample */
@@ -79,6 +89,13 @@ struct cs_sampler {
 };
 
 void cs_sampler_say(struct cs_sampler *s, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+/* session.c: all events of one thread (or of all processes, -1) on all CPUs, not enabled yet. */
+int cs_session_open_events(struct cs_sampler *s, pid_t tid, struct cs_error *err);
+
+/* reopen.c: gives the events' attributes of now to threads that inherited older ones. Where it can't be done
+ * all is as before. */
+void cs_session_reopen_events(struct cs_sampler *s);
 
 /* collect.c */
 int cs_collect_open(struct cs_sampler *s, struct cs_error *err); /* after the sideband's rings are open */

@@ -13,6 +13,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#define DEPTH_MOST 32 /* of processes that start processes */
+
 int cs_pidfd(pid_t pid)
 {
     return (int)syscall(SYS_pidfd_open, pid, 0);
@@ -126,6 +128,40 @@ int cs_threads_of(pid_t pid, pid_t **threads, struct cs_error *err)
     }
     closedir(dir);
     return n > 0 ? n : cs_fail(err, ESRCH, "process %d has ended", (int)pid);
+}
+
+/* Grows *threads; returns how many there are now. */
+static int gather(pid_t pid, pid_t **threads, int n, int depth)
+{
+    struct cs_error ignored;
+    pid_t *more = NULL;
+    int found = cs_threads_of(pid, &more, &ignored);
+    pid_t *all = found > 0 ? realloc(*threads, (size_t)(n + found) * sizeof *all) : NULL;
+    if (!all) {
+        free(more);
+        return n;
+    }
+    *threads = all;
+    memcpy(all + n, more, (size_t)found * sizeof *all);
+    n += found;
+    for (int i = 0; i < found && depth < DEPTH_MOST; i++) {
+        char path[64];
+        int child;
+        snprintf(path, sizeof path, "/proc/%d/task/%d/children", (int)pid, (int)more[i]);
+        FILE *children = fopen(path, "re");
+        while (children && fscanf(children, "%d", &child) == 1)
+            n = gather(child, threads, n, depth + 1);
+        if (children)
+            fclose(children);
+    }
+    free(more);
+    return n;
+}
+
+int cs_threads_below(pid_t pid, pid_t **threads)
+{
+    *threads = NULL;
+    return gather(pid, threads, 0, 0);
 }
 
 int cs_online_cpus(int **cpus)

@@ -26,6 +26,8 @@ void cs_command_close(struct cs_command *command);
 
 /* Threads of a process, as /proc lists them. Allocated; -ESRCH with a sentence. Returns their number. */
 int cs_threads_of(pid_t pid, pid_t **threads, struct cs_error *err);
+/* Threads of a process and of those that it has started and they have. Allocated; 0 when there is none. */
+int cs_threads_below(pid_t pid, pid_t **threads);
 /* CPUs that are online. Allocated. Returns their number or -ENOMEM. */
 int cs_online_cpus(int **cpus);
 /* pidfd_open; -1 when it can't be had. */
