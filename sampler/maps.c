@@ -439,6 +439,20 @@ unsigned cs_maps_processes(const struct cs_maps *maps)
     return maps->processes;
 }
 
+unsigned cs_maps_running(const struct cs_maps *maps, pid_t *pids, unsigned room)
+{
+    unsigned n = 0;
+    for (unsigned b = 0; b < BUCKETS; b++)
+        for (const struct incarnation *i = maps->buckets[b]; i; i = i->next) {
+            if (i->ending)
+                continue;
+            if (n < room)
+                pids[n] = i->pid;
+            n++;
+        }
+    return n;
+}
+
 /* ---- /proc ---- */
 
 static int scan_lines(struct cs_maps *maps, FILE *f, pid_t pid, uint64_t since_ns)

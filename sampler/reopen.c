@@ -25,14 +25,26 @@ static bool has(const pid_t *sorted, int n, pid_t tid)
     return n && bsearch(&tid, sorted, (size_t)n, sizeof *sorted, by_tid) != NULL;
 }
 
-/* Threads of the target and of all that it has started, in order. Allocated. */
+/* Threads of the target and of all that it has started, in order, each once. Allocated. Processes whose
+ * parent has ended are below another one: those are known by the notices. */
 static int all_threads(const struct cs_sampler *s, pid_t **threads)
 {
     pid_t pid = s->config.target == CS_TARGET_COMMAND ? s->command.pid : s->config.pid;
-    int n = cs_threads_below(pid, threads);
+    pid_t *running = malloc(OPEN_MOST * sizeof *running);
+    int n = cs_threads_below(pid, threads), kept = 0;
+    unsigned n_running = running ? cs_maps_running(s->maps, running, OPEN_MOST) : 0;
     if (n > 0)
         qsort(*threads, (size_t)n, sizeof **threads, by_tid);
-    return n;
+    for (unsigned i = 0, below = (unsigned)n; n > 0 && i < n_running && i < OPEN_MOST; i++)
+        if (!has(*threads, (int)below, running[i]))
+            n = cs_threads_below_too(running[i], threads, n);
+    free(running);
+    if (n > 0)
+        qsort(*threads, (size_t)n, sizeof **threads, by_tid);
+    for (int i = 0; i < n; i++)
+        if (!kept || (*threads)[kept - 1] != (*threads)[i])
+            (*threads)[kept++] = (*threads)[i];
+    return kept;
 }
 
 static void remember_times(struct cs_sampler *s, const struct cs_open_event *one)
