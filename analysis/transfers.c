@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define RESTART_WEIGHT 0.3         /* of a burst's beginning and end, beside 1 for a transfer that was seen */
+#define RESTART_WEIGHT 0.6         /* of a burst's beginning and end, beside 1 for a transfer that was seen */
 #define RATE_SPREAD 0.8            /* standard deviation of the log of instructions per time between places */
 #define PACE_BIAS 0.5              /* the same, left by stretches: they time not all of a place */
 #define LONG_INSTRUCTIONS 100000.0 /* a burst's transfers count by 1 / (1 + its length / this) */

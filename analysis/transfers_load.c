@@ -190,8 +190,10 @@ static int read_paces(struct loading *l, const struct cs_profile_ref *ref, struc
     l->paces->rows = grown;
     for (size_t i = 0; i < rows && image != UINT32_MAX; i++) {
         const uint64_t *row = cs_table_row(table, i);
+        uint64_t place = transfers_place(image, row[CS_PACE_OFFSET]);
         if (row[CS_PACE_NS] && row[CS_PACE_INSTRUCTIONS])
-            grown[l->paces->n++] = (struct pace_row){.place = transfers_place(image, row[CS_PACE_OFFSET]),
+            grown[l->paces->n++] = (struct pace_row){.place = place,
+                                                     .own = place,
                                                      .burst = row[CS_PACE_BURST],
                                                      .ns = (double)row[CS_PACE_NS],
                                                      .instructions = (double)row[CS_PACE_INSTRUCTIONS],

@@ -14,6 +14,7 @@
 
 #define LEAST_INSTRUCTIONS 5000 /* of a stretch */
 #define LEAST_BURSTS 20         /* timed: fewer say nothing of a program */
+#define PHASE_SHARE 0.6         /* of a place's stretches that stay in it, where it is a phase for itself */
 #define LEAST_WITHIN 0.01 /* variance of a log rate: nothing is timed better than to 10 % by one burst */
 
 struct place_sum {
@@ -84,6 +85,24 @@ static void drop_short(struct paces *paces)
     for (size_t i = 0; i < paces->n; i++)
         if (paces->rows[i].instructions >= LEAST_INSTRUCTIONS)
             paces->rows[kept++] = paces->rows[i];
+    paces->n = kept;
+}
+
+/* A stretch that has mostly run at another place tells that one's rate, where a place is a phase for itself:
+ * most of its stretches stay in it, and the others have seen its end. (Where code of many places alternates
+ * all the time each stretch tells of all of it.) Rows by place. */
+static void drop_leavers(struct paces *paces)
+{
+    size_t kept = 0;
+    for (size_t i = 0, next; i < paces->n; i = next) {
+        size_t stay = 0;
+        for (next = i; next < paces->n && paces->rows[next].place == paces->rows[i].place; next++)
+            stay += paces->rows[next].own == paces->rows[next].place;
+        bool phase = (double)stay >= PHASE_SHARE * (double)(next - i);
+        for (size_t k = i; k < next; k++)
+            if (!phase || paces->rows[k].own == paces->rows[k].place)
+                paces->rows[kept++] = paces->rows[k];
+    }
     paces->n = kept;
 }
 
@@ -182,6 +201,7 @@ int transfers_rate(struct paces *paces, const uint64_t *place, size_t n, double 
         paces->n = 0;
     if (paces->n) {
         qsort(paces->rows, paces->n, sizeof *paces->rows, by_place_and_burst);
+        drop_leavers(paces);
     }
     size_t n_places = sum_places(paces, sums);
     struct model m = n_places ? model_of(sums, n_places) : (struct model){0};

@@ -44,9 +44,10 @@ struct strata {
 };
 
 struct pace_row {
-    uint64_t place, burst; /* burst: the store's number */
+    uint64_t place, burst; /* of its burst; burst: the store's number */
     double ns, instructions;
-    bool first; /* from the thread's release on */
+    bool first;   /* from the thread's release on */
+    uint64_t own; /* its own place */
 };
 
 struct paces {

@@ -124,7 +124,7 @@ struct cs_burst_pace {
     uint32_t ns;       /* its length, without what looking cost */
     uint64_t instructions;
 };
-#define CS_BURST_PACES_MAX 16
+#define CS_BURST_PACES_MAX 2
 
 struct cs_burst_outcome {
     uint32_t skip, cause; /* enum cs_burst_skip, enum cs_burst_cause */
@@ -142,8 +142,8 @@ struct cs_burst_outcome {
     uint32_t rows_dropped;
     uint32_t n_paces;
     uint32_t pace_samples, pace_matched, pace_ambiguous,
-        pace_beyond;       /* moments: all (of a thread that was watched: one), and what became of them */
-    uint32_t pace_cost_ns; /* of the thread's time that each took */
+        pace_beyond;       /* 1: the thread was looked at, and what became of that */
+    uint32_t pace_cost_ns; /* of the thread's time that it took */
     struct cs_burst_pace pace[CS_BURST_PACES_MAX];
 };
 

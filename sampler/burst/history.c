@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* When does the trace change the words that were watched, and to what? Addresses of all stores are in the
- * trace. For a word that is written a few times they are enough: it holds what it held before up to the
- * first, what it holds in the end from the last on, and anything else between. For others the burst is run
- * once more, with the word noted at the beginning of each block that writes it. */
+ * trace. For a word that is written once they are enough, and they are something where it is written a few
+ * times: it holds what it held before up to the first, what it holds in the end from the last on, and
+ * anything between (often the same: a loop over data that has settled). Where that isn't enough the burst is
+ * run once more, with the word noted at the beginning of each block that writes it. */
 #include "sampler/burst/runner.h"
 #include "sampler/burst/sys.h"
 
@@ -104,7 +105,7 @@ static uint32_t plan_notes(uint64_t *room)
     for (unsigned i = 0; i < watched.n_words && !many_writers; i++) {
         uint32_t n = 0;
         struct history *h = &histories[i];
-        if (h->n <= FEW || twice[i])
+        if (h->n < 2 || twice[i])
             continue;
         for (unsigned k = 0; k < n_writers; k++)
             n += writes[writers[k]] >> i & 1 ? visits[writers[k]] : 0;
@@ -113,6 +114,7 @@ static uint32_t plan_notes(uint64_t *room)
         h->change = &changes[n_changes];
         h->room = n;
         h->n = 0;
+        h->some = false;
         n_changes += n;
         *room += 8ULL * n;
         which |= 1U << i;

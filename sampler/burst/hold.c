@@ -403,7 +403,7 @@ void burst(struct cs_burst_shared *with)
     if (!known || blocked)
         return skip(known ? CS_BURST_SKIP_BLOCKED : CS_BURST_SKIP_GONE, 0);
     if (shared->command.pace_instructions)
-        pace_calibrate();
+        pace_warm();
     bool disarmed = false;
     uint64_t user_ticks = 0, ticks_then = 0, cpu = 0;
     bool sleeps;

@@ -5,10 +5,11 @@
  * pair to the next is a stretch. One that begins with the thread (after_ns 0) is slower: cold caches are in
  * it. Who reads it takes that off.
  *
- * A loop that writes nothing has no such words. There the thread carries an event that notes its registers
- * three times, every 35 to 90 us of its time, and where in the trace these fit (match.c) is where it was.
- * Each of these moments is an interrupt, some 10 to 25 us of the thread's time on a virtual machine. What it
- * takes is measured on a loop of our own, now and then, and taken off. */
+ * A loop that writes nothing has no such words, nor has one that writes what is there already. There the
+ * thread carries a clock that notes its registers once, some 30 to 250 us later, and where in the trace these
+ * fit (match.c) is where it was. One moment and not several: each is an interrupt, on a virtual machine 12 to
+ * 30 us of the thread's time by what else the host does, and what lies behind one isn't known better than
+ * that. */
 #include "sampler/burst/runner.h"
 #include "sampler/burst/sys.h"
 
@@ -16,11 +17,8 @@
 #include <linux/perf_event.h>
 #include <sys/mman.h>
 
-#define RING_BYTES (4 * PAGE) /* beside the control page */
+#define RING_BYTES PAGE /* beside the control page */
 #define RING_AT (CS_BURST_BASE + CS_BURST_SPAN - 0x40000)
-#define MOMENTS 3      /* of a burst */
-#define MOMENTS_MAX 20 /* that the ring holds */
-#define CALIBRATION_NS 50000
 #define REGISTERS 16
 #define REGISTERS_LEAST 2
 #define STACK_WORDS_MANY 600000 /* in a trace, of one moment's: 5 MB */
@@ -48,14 +46,13 @@ static struct perf_event_mmap_page *ring;
 
 static struct pace_clock clock;
 
-static void open_event(uint32_t tid, uint32_t period)
+void pace_open(uint32_t tid)
 {
-    clock.period_ns = period;
     struct perf_event_attr attr = {
         .type = PERF_TYPE_SOFTWARE,
         .size = sizeof attr,
         .config = PERF_COUNT_SW_CPU_CLOCK,
-        .sample_period = period,
+        .sample_period = 1000000, /* arm() sets it */
         .sample_type = PERF_SAMPLE_IP | PERF_SAMPLE_TIME | PERF_SAMPLE_READ | PERF_SAMPLE_REGS_USER |
                        PERF_SAMPLE_STACK_USER,
         .sample_stack_user = 8 * STACK_WORDS,
@@ -76,11 +73,6 @@ static void open_event(uint32_t tid, uint32_t period)
         pace_close();
 }
 
-void pace_open(uint32_t tid)
-{
-    open_event(tid, CALIBRATION_NS);
-}
-
 uint64_t pace_trace_room(uint64_t trace_bytes)
 {
     return pace_room(&clock, trace_bytes);
@@ -90,11 +82,11 @@ static void arm(const struct run *run)
 {
     if (event < 0)
         return;
-    uint64_t period =
-        pace_period(&clock, (uint64_t)(run->end - run->start), MOMENTS, tsc() * 0x9e3779b97f4a7c15ULL >> 32);
+    uint64_t period = pace_period(&clock, (uint64_t)(run->end - run->start),
+                                  (uint32_t)(tsc() * 0x9e3779b97f4a7c15ULL >> 32));
+    clock.period_ns = (uint32_t)period;
     if (SYS(__NR_ioctl, event, PERF_EVENT_IOC_PERIOD, &period) == 0)
-        clock.period_ns = (uint32_t)period;
-    SYS(__NR_ioctl, event, PERF_EVENT_IOC_REFRESH, MOMENTS);
+        SYS(__NR_ioctl, event, PERF_EVENT_IOC_REFRESH, 1);
 }
 
 void pace_close(void)
@@ -107,116 +99,77 @@ void pace_close(void)
     event = -1;
 }
 
-static void copy_out(uint64_t from, void *to, uint64_t bytes)
+/* False: none came. */
+static bool read_moment(struct moment *moment)
 {
-    const uint8_t *start = (const uint8_t *)ring + PAGE;
-    for (uint64_t i = 0; i < bytes; i++)
-        ((uint8_t *)to)[i] = start[(from + i) % RING_BYTES];
-}
-
-static unsigned read_moments(struct moment moments[MOMENTS_MAX])
-{
+    const struct sample *sample = (const struct sample *)((const uint8_t *)ring + PAGE);
     uint64_t head = __atomic_load_n(&ring->data_head, __ATOMIC_ACQUIRE);
-    unsigned n = 0;
-    for (uint64_t at = 0;
-         at + sizeof(struct perf_event_header) <= head && head <= RING_BYTES && n < MOMENTS_MAX;) {
-        struct sample sample;
-        copy_out(at, &sample.header, sizeof sample.header);
-        if (!sample.header.size)
-            break;
-        if (sample.header.type == PERF_RECORD_SAMPLE && sample.header.size == sizeof sample) {
-            copy_out(at, &sample, sizeof sample);
-            if (sample.abi == PERF_SAMPLE_REGS_ABI_64) {
-                struct moment *moment = &moments[n++];
-                moment->pc = sample.ip;
-                moment->time_ns = sample.count;
-                moment->n_words = (uint32_t)(sample.stack_bytes / 8);
-                memcpy(moment->word, sample.stack, sizeof moment->word);
-                for (unsigned i = 0; i < 16; i++) { /* the kernel writes them in the order of its numbers */
-                    unsigned before = 0;
-                    for (unsigned k = 0; k < 16; k++)
-                        before += perf_number[k] < perf_number[i];
-                    moment->reg[i] = sample.reg[before];
-                }
-            }
-        }
-        at += sample.header.size;
+    if (head < sizeof *sample || sample->header.type != PERF_RECORD_SAMPLE ||
+        sample->header.size != sizeof *sample || sample->abi != PERF_SAMPLE_REGS_ABI_64)
+        return false;
+    *moment = (struct moment){
+        .pc = sample->ip, .time_ns = sample->count, .n_words = (uint32_t)(sample->stack_bytes / 8)};
+    memcpy(moment->word, sample->stack, sizeof moment->word);
+    for (unsigned i = 0; i < REGISTERS; i++) { /* the kernel writes them in the order of its numbers */
+        unsigned before = 0;
+        for (unsigned k = 0; k < REGISTERS; k++)
+            before += perf_number[k] < perf_number[i];
+        moment->reg[i] = sample->reg[before];
     }
-    return n;
+    return true;
 }
 
-/* So many registers, those first that held something else at each of the moments and at the burst's
- * beginning: what never changes doesn't tell one turn of a loop from another. */
-static uint16_t telling_registers(const struct registers *start, const struct moment *moments, unsigned n,
-                                  uint64_t most)
+/* So many registers, those first that have changed since the burst's beginning: what never changes doesn't
+ * tell one turn of a loop from another. */
+static uint16_t telling_registers(const struct registers *start, const struct moment *moment, uint64_t most)
 {
     const uint64_t first[REGISTERS] = {start->rax, start->rcx, start->rdx, start->rbx, start->rsp, start->rbp,
                                        start->rsi, start->rdi, start->r8,  start->r9,  start->r10, start->r11,
                                        start->r12, start->r13, start->r14, start->r15};
     uint16_t which = 0;
-    for (unsigned values = n + 1; values > 0; values--)
-        for (unsigned reg = 0; reg < REGISTERS && most > 0; reg++) {
-            unsigned distinct = 1;
-            for (unsigned i = 0; i < n; i++) {
-                bool met = moments[i].reg[reg] == first[reg];
-                for (unsigned k = 0; k < i; k++)
-                    met |= moments[i].reg[reg] == moments[k].reg[reg];
-                distinct += !met;
+    for (unsigned same = 0; same < 2; same++)
+        for (unsigned reg = 0; reg < REGISTERS && most > 0; reg++)
+            if ((moment->reg[reg] == first[reg]) == same) {
+                which |= (uint16_t)(1U << reg);
+                most--;
             }
-            if (distinct != values)
-                continue;
-            which |= (uint16_t)(1U << reg);
-            most--;
-        }
     return which;
 }
 
-/* The burst once more, from its beginning, with what the registers hold at the moments' instructions, and
- * as many words of the stack as there is room for, noted in the trace: what memory operands need tells too
+/* The burst once more, from its beginning, with what the registers hold at the moment's instruction, and as
+ * many words of the stack as there is room for, noted in the trace: what memory operands need tells too
  * little of where in a loop a thread was. Of a loop of few instructions, which the trace is full of, there is
  * room for some of the registers alone. False: it could not be done. */
 static bool again(const struct run *run, const struct registers *registers, const void *vectors,
-                  uint64_t vectors_bytes, struct moment *moments, unsigned n, uint64_t length,
-                  struct run *second)
+                  uint64_t vectors_bytes, struct moment *moment, uint64_t length, struct run *second)
 {
-    static struct probe probes[MOMENTS_MAX];
-    unsigned n_probes = 0;
+    static struct probe probe;
     uint64_t room = (uint64_t)(run->end - run->start) + 4096;
-    for (unsigned i = 0; i < n && moments[i].n; i++) {
-        bool there = false;
-        for (unsigned k = 0; k < n_probes; k++)
-            there |= probes[k].pc == moments[i].pc;
-        if (there)
-            continue;
-        uint64_t most = (TRACE_BYTES - room) / (n - i) / 8 / moments[i].visits; /* words a visit */
-        uint64_t words = STACK_WORDS_MANY / moments[i].visits;
-        if (most < REGISTERS_LEAST)
-            return false;
-        uint64_t several = most < REGISTERS ? most : REGISTERS;
-        words = words < most - several ? words : most - several;
-        words = words < STACK_WORDS ? words : STACK_WORDS;
-        room += 8 * moments[i].visits * (several + words);
-        probes[n_probes++] = (struct probe){.pc = moments[i].pc,
-                                            .registers = telling_registers(registers, moments, n, several),
-                                            .words = (uint32_t)words};
-    }
-    if (!n_probes)
+    uint64_t most = moment->n ? (TRACE_BYTES - room) / 8 / moment->visits : 0; /* words a visit */
+    if (most < REGISTERS_LEAST)
         return false;
+    uint64_t several = most < REGISTERS ? most : REGISTERS, words = STACK_WORDS_MANY / moment->visits;
+    words = words < most - several ? words : most - several;
+    words = words < STACK_WORDS ? words : STACK_WORDS;
+    room += 8 * moment->visits * (several + words);
+    probe = (struct probe){.pc = moment->pc,
+                           .registers = telling_registers(registers, moment, several),
+                           .words = (uint32_t)words};
     pages_rewind();
-    translations_probe(match_blocks, match_n_blocks, probes, n_probes);
+    translations_probe(match_blocks, match_n_blocks, &probe, 1);
     run_burst(registers, vectors, vectors_bytes, room, tsc() + AGAIN_MAX_TICKS, second);
-    uint64_t found = match_noted(second, moments, n);
+    uint64_t found = match_noted(second, moment, 1);
     translations_unprobe();
     return found >= length - length / 64;
 }
 
 static bool watching;
 
-static void wait_for_moments(void)
+static void wait_for_moment(void)
 {
     if (!ring)
         return;
-    for (unsigned i = 0; i < WAIT_MS * 4 && ring->data_head < MOMENTS * sizeof(struct sample); i++)
+    for (unsigned i = 0; i < WAIT_MS * 4 && !ring->data_head; i++)
         sleep_us(250);
     SYS(__NR_ioctl, event, PERF_EVENT_IOC_DISABLE, 0);
 }
@@ -231,7 +184,7 @@ void pace_begin(const struct run *run, const struct registers *registers, uint64
 void pace_watch(uint32_t tid)
 {
     if (!watching) {
-        wait_for_moments();
+        wait_for_moment();
         return;
     }
     uint64_t waited = waited_ns(tid);
@@ -277,103 +230,30 @@ void pace_end(struct cs_burst_outcome *outcome, const struct run *run, const str
               const void *vectors, uint64_t vectors_bytes)
 {
     static struct run second;
-    static struct moment moments[MOMENTS_MAX];
+    static struct moment moment;
     if (watching) {
         end_watch(outcome, run, registers, vectors, vectors_bytes);
         return;
     }
-    if (!ring)
+    if (!ring || !read_moment(&moment))
         return;
-    unsigned n = read_moments(moments);
-    uint64_t length = match_noted(run, moments, n);
-    outcome->pace_samples = n;
-    outcome->pace_cost_ns = clock.cost_ns;
-    bool done = again(run, registers, vectors, vectors_bytes, moments, n, length, &second);
+    uint64_t length = match_noted(run, &moment, 1);
+    bool done = again(run, registers, vectors, vectors_bytes, &moment, length, &second);
     if (!done)
-        match(run, registers, moments, n);
-    stretches(outcome, done ? &second : run, moments, n, &clock);
-    if (n)
-        pace_learn(&clock, outcome, (uint64_t)(run->end - run->start), length, moments[0].time_ns);
+        match(run, registers, &moment, 1);
+    pace_stretch(outcome, done ? &second : run, &moment, &clock);
+    outcome->pace_cost_ns =
+        moment.time_ns > clock.period_ns ? (uint32_t)(moment.time_ns - clock.period_ns) * 3 / 2 : 0;
+    pace_learn(&clock, outcome, (uint64_t)(run->end - run->start), length,
+               pace_own_ns(&clock, moment.time_ns));
 }
 
-/* So many turns of a loop that counts them down in rcx. */
-extern const uint8_t calibration_begin[], calibration_end[];
-__attribute__((noinline)) static void turn(uint64_t turns)
+void pace_warm(void)
 {
-    __asm__ volatile("calibration_begin:\n"
-                     "1: dec %%rcx\n"
-                     "  jnz 1b\n"
-                     "calibration_end:\n"
-                     : "+c"(turns)
-                     :
-                     : "cc");
-}
-
-static void insert(uint64_t *sorted, unsigned n, uint64_t value)
-{
-    for (; n > 0 && sorted[n - 1] > value; n--)
-        sorted[n] = sorted[n - 1];
-    sorted[n] = value;
-}
-
-/* Turns of the loop from moment to moment, the median, when there is one every period. */
-static uint64_t turns_between(uint32_t period, uint64_t *ns)
-{
-    enum { LOOKS = 10, TURNS_A_NS = 3, RCX = 1 };
-    static struct moment moments[MOMENTS_MAX];
-    static uint64_t turns[MOMENTS_MAX], times[MOMENTS_MAX];
-    uint64_t pc = (uint64_t)calibration_begin, bytes = (uint64_t)(calibration_end - calibration_begin);
-    unsigned n_turns = 0;
-    open_event(0, period);
-    if (!ring)
-        return 0;
-    SYS(__NR_ioctl, event, PERF_EVENT_IOC_ENABLE, 0);
-    turn(TURNS_A_NS * LOOKS * (uint64_t)period);
-    SYS(__NR_ioctl, event, PERF_EVENT_IOC_DISABLE, 0);
-    unsigned n = read_moments(moments);
-    pace_close();
-    for (unsigned i = 1; i < n; i++) {
-        const struct moment *a = &moments[i - 1], *b = &moments[i];
-        if (a->pc - pc >= bytes || b->pc - pc >= bytes || a->reg[RCX] <= b->reg[RCX])
-            continue;
-        insert(times, n_turns, b->time_ns - a->time_ns);
-        insert(turns, n_turns++, a->reg[RCX] - b->reg[RCX]);
-    }
-    *ns = n_turns ? times[n_turns / 2] : 0;
-    return n_turns > 4 ? turns[n_turns / 2] : 0;
-}
-
-/* Two periods tell what a turn takes, and with it what a moment does. 0: they don't, something came between.
- */
-static uint64_t one_cost(void)
-{
-    uint64_t short_ns = 0, long_ns = 0;
-    uint64_t few = turns_between(CALIBRATION_NS, &short_ns);
-    uint64_t many = turns_between(3 * CALIBRATION_NS, &long_ns);
-    if (!few || many <= few || long_ns <= short_ns)
-        return 0;
-    uint64_t turning_ns = few * (long_ns - short_ns) / (many - few);
-    return turning_ns < short_ns ? short_ns - turning_ns : 0;
-}
-
-void pace_calibrate(void)
-{
-    enum { FIRST = 5, EACH = 16, KEPT = 15 };
-    static uint64_t lately[KEPT];
-    static unsigned calls, n_costs;
-    if (!calls) {
+    static bool warm;
+    if (!warm) {
         pages_warm();
         trace_warm();
+        warm = true;
     }
-    for (unsigned i = calls ? FIRST - 1U : 0; i < FIRST && calls % EACH == 0; i++) {
-        uint64_t cost = one_cost(), sorted[KEPT];
-        if (!cost)
-            continue;
-        lately[n_costs++ % KEPT] = cost;
-        unsigned n = n_costs < KEPT ? n_costs : KEPT;
-        for (unsigned k = 0; k < n; k++)
-            insert(sorted, k, lately[k]);
-        clock.cost_ns = (uint32_t)sorted[n / 2];
-    }
-    calls++;
 }

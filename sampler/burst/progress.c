@@ -26,9 +26,9 @@ static struct piece piece_of(const struct history *h, uint32_t i, uint64_t lengt
     };
 }
 
-static bool holds(const struct history *h, const struct piece *piece, uint64_t value)
+static bool holds(const struct piece *piece, uint64_t value)
 {
-    return piece->any ? value != h->before && value != h->after : value == piece->value;
+    return piece->any || value == piece->value;
 }
 
 /* The first place at or behind `low` where the word may hold the value; *at only grows. */
@@ -39,7 +39,7 @@ static uint64_t first_place(const struct history *h, uint32_t *at, uint64_t valu
         struct piece piece = piece_of(h, i, length);
         if (piece.to < low)
             *at = i + 1;
-        else if (holds(h, &piece, value))
+        else if (holds(&piece, value))
             return piece.from > low ? piece.from : low;
     }
     return UINT64_MAX;
@@ -52,7 +52,7 @@ static uint64_t last_place(const struct history *h, uint32_t *at, uint64_t value
         struct piece piece = piece_of(h, i, length);
         if (piece.from > high)
             *at = i ? i - 1 : 0;
-        else if (holds(h, &piece, value))
+        else if (holds(&piece, value))
             return piece.to < high ? piece.to : high;
     }
     return UINT64_MAX;

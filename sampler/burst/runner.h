@@ -235,8 +235,7 @@ static inline const uint8_t *record_next(const uint8_t *record)
 }
 
 /* ---- pace.c: how fast the thread, let go, ran what the trace holds ---- */
-void pace_calibrate(
-    void); /* before a paced burst, nothing being held: now and then measures what a moment costs */
+void pace_warm(void);         /* once, nothing being held: touches what a paced burst needs */
 void pace_open(uint32_t tid); /* before the thread is seized; if it fails what writes nothing isn't timed */
 uint64_t pace_trace_room(uint64_t trace_bytes);
 void pace_begin(const struct run *run, const struct registers *registers,
@@ -325,16 +324,18 @@ uint64_t busiest_branch(const struct run *run, uint64_t from, uint64_t to);
 /* ---- stretch.c ---- */
 struct pace_clock {
     uint32_t period_ns;
-    uint32_t cost_ns;     /* of the thread's time for one moment */
     uint64_t fast_ns_64k; /* what 64 KB of trace take where the program is fast; 0: unknown */
 };
 /* The room of a trace, at least `trace_bytes`: fast code needs more to last as long. */
 uint64_t pace_room(const struct pace_clock *clock, uint64_t trace_bytes);
-uint32_t pace_period(const struct pace_clock *clock, uint64_t trace_bytes, uint32_t moments, uint64_t random);
+uint32_t pace_period(const struct pace_clock *clock, uint64_t trace_bytes, uint32_t random);
+uint64_t pace_own_ns(const struct pace_clock *clock,
+                     uint64_t count_ns); /* count_ns: the clock's, when noted */
+/* From a burst's stretches; own_ns: without any, of a trace that was over by then. */
 void pace_learn(struct pace_clock *clock, const struct cs_burst_outcome *outcome, uint64_t trace_bytes,
-                uint64_t trace_instructions, uint64_t first_ns);
-void stretches(struct cs_burst_outcome *outcome, const struct run *run, const struct moment *moments,
-               unsigned n, const struct pace_clock *clock);
+                uint64_t trace_instructions, uint64_t own_ns);
+void pace_stretch(struct cs_burst_outcome *outcome, const struct run *run, const struct moment *moment,
+                  const struct pace_clock *clock);
 
 /* ---- awake.c: a held thread's CPU ---- */
 void awake_place(uint32_t cpu); /* beforehand */

@@ -6,7 +6,8 @@
  *
  * Which words is decided while the thread still stands: some that the beginning of the trace writes again and
  * again, as counters and stacks are, and others that the burst changed, from pages taken at random, as data
- * that is written once. */
+ * that is written once. Where there are none of the first the others begin to change when another loop is
+ * reached, and its time is all that they would tell. */
 #include "sampler/burst/runner.h"
 #include "sampler/burst/sys.h"
 
@@ -91,12 +92,14 @@ bool watch_choose(const struct run *run, const struct registers *registers, uint
     watched.ticks_a_us = ticks_a_us;
     uint64_t begin = tsc(), most = CHOOSE_NS / 1000 * ticks_a_us;
     choose_often(run, registers, begin + most / 2);
+    if (!watched.n_words)
+        return false;
     while (watched.n_words < WATCHED_MAX && tsc() < begin + most) {
         uint64_t word = page_changed_word(random());
         if (word)
             add(word);
     }
-    return watched.n_words > 0;
+    return true;
 }
 
 static uint32_t since_ns(uint64_t ticks)

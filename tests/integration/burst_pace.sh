@@ -32,7 +32,7 @@ ratio() { # FAST SLOW: two kinds of loops
         verdict=$(awk -v a="${fast_own:-0}" -v b="${slow_own:-0}" -v x="${fast:-0}" -v y="${slow:-0}" -v n="${fast_n:-0}" -v m="${slow_n:-0}" 'BEGIN {
             if (n < 3 || m < 3 || a * b * x * y == 0) { print "few"; exit }
             q = (x / y) / (a / b)
-            print ((q > 0.33 && q < 3) ? "ok" : "wrong") }')
+            print ((q > 0.5 && q < 2) ? "ok" : "wrong") }')
         [ "$verdict" = ok ] && return
     done
     if [ "$verdict" = few ]; then

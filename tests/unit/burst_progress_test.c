@@ -32,8 +32,8 @@ static void make_word(unsigned i, uint32_t n, bool counts, bool some)
     for (uint32_t k = 0; k <= n; k++)
         held[i][k] = counts ? 1000 + k : (uint64_t)(rand() % 3);
     if (some) {
-        held[i][0] = 7;
-        held[i][n] = 8;
+        held[i][0] = 7; /* the end may be what it was written before, too */
+        held[i][n] = rand() % 2 ? 8 : held[i][1];
     }
     for (uint32_t k = 0; k < n; k++)
         changes[i][k].value = some && k ? 0 : held[i][k];

@@ -62,8 +62,8 @@ static void rates_come_near_the_truth_as_their_spread_says(void **unused)
         place[p] = (uint64_t)p + 100;
         for (int b = 0; b < 1 + p % TIMED; b++) {
             double ns = 50000 + 50000 * uniform(&state);
-            rows[paces.n++] = (struct pace_row){place[p], (uint64_t)(p * TIMED + b), ns,
-                                                ns * truth[p] * exp(0.2 * normal(&state)), false};
+            rows[paces.n++] = (struct pace_row){
+                place[p], (uint64_t)(p * TIMED + b), ns, ns * truth[p] * exp(0.2 * normal(&state)), false, 0};
         }
     }
     struct place_rate rate[PLACES];
@@ -78,6 +78,34 @@ static void rates_come_near_the_truth_as_their_spread_says(void **unused)
             assert_true(rate[p].spread < rate[p - 1].spread);
     }
     assert_true(off > 0.5 && off < 2); /* mean square of errors in units of their spread */
+}
+
+/* Of a hundred stretches of a place so many ran on into another, where code is three times as fast. */
+static double rate_where_some_leave(unsigned leave)
+{
+    enum { STRETCHES = 100, OTHERS = 20, HERE = 7, THERE = 8 };
+    struct pace_row rows[STRETCHES + OTHERS];
+    struct paces paces = {.rows = rows};
+    for (unsigned b = 0; b < STRETCHES + OTHERS; b++) {
+        bool here = b < STRETCHES, leaves = here && b % 10 < leave / 10;
+        rows[paces.n++] = (struct pace_row){.place = here ? HERE : THERE,
+                                            .own = here && !leaves ? HERE : THERE,
+                                            .burst = b,
+                                            .ns = 100000,
+                                            .instructions = here && !leaves ? 100000 : 300000};
+    }
+    struct place_rate rate[2];
+    double mean;
+    assert_int_equal(transfers_rate(&paces, (uint64_t[]){HERE, THERE}, 2, 0.8, rate, &mean), 0);
+    return rate[0].weight / rate[1].weight;
+}
+
+static void stretches_that_leave_a_phase_tell_the_next_ones_rate(void **unused)
+{
+    (void)unused;
+    assert_near(rate_where_some_leave(0), 1 / 3.0, 0.02);
+    assert_near(rate_where_some_leave(30), 1 / 3.0, 0.02);
+    assert_near(rate_where_some_leave(70), 2.4 / 3, 0.1); /* no phase: all of it is of many places */
 }
 
 static const struct cs_image program = {.id = "0123456789abcdef",
@@ -260,6 +288,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(without_a_timed_stretch_all_places_are_alike),
         cmocka_unit_test(rates_come_near_the_truth_as_their_spread_says),
+        cmocka_unit_test(stretches_that_leave_a_phase_tell_the_next_ones_rate),
         cmocka_unit_test(a_place_that_runs_more_in_a_time_ran_more_often),
         cmocka_unit_test(bursts_stand_for_the_time_that_samples_tell),
         cmocka_unit_test(a_long_burst_that_was_timed_counts_by_its_own_rate),
