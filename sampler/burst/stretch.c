@@ -7,8 +7,8 @@
 /* The middle of a moment's places counts as its place while it may be off by one part in so many of it. */
 #define TOLERANCE 8
 
-#define TRACE_NS 150000ULL     /* of a fast trace, at least */
-#define ROOM_MOST (8ULL << 20) /* bytes of trace */
+#define TRACE_NS 150000ULL        /* of a fast trace, at least */
+#define ROOM_MOST (8ULL << 20)    /* bytes of trace */
 #define HALF_LEAST_NS 30000       /* of a trace: its moment comes later than that */
 #define HALF_MOST_NS 125000       /* of a long one */
 #define BYTES_TO_LEARN (64 << 10) /* of a trace, at least */
