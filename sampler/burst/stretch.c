@@ -56,7 +56,7 @@ static void learn(struct pace_clock *clock, uint64_t ns_64k)
 }
 
 /* From a burst's stretches; the first tells only that the thread is not slower, as does a trace that was over
- * at the first moment. */
+ * at its moment. */
 void pace_learn(struct pace_clock *clock, const struct cs_burst_outcome *outcome, uint64_t trace_bytes,
                 uint64_t trace_instructions, uint64_t own_ns)
 {
