@@ -75,7 +75,8 @@ int transfers_read_windows(struct cs_store *store, struct cs_transfers *t, struc
 int transfers_read_paces(struct cs_store *store, struct cs_transfers *t, struct paces *paces,
                          struct cs_error *err);
 /* Rates of the places of bursts (place[0…n-1]) into rate[0…n-1], and their mean in instructions per ns.
- * Without any stretch weight 1, `unknown` as spread and mean 0. Orders the rows and drops those that tell nothing. */
+ * Without any stretch weight 1, `unknown` as spread and mean 0. Orders the rows and drops those that tell
+ * nothing. */
 int transfers_rate(struct paces *paces, const uint64_t *place, size_t n, double unknown,
                    struct place_rate *rate, double *mean);
 int transfers_compare(const struct cs_transfer *x, const struct cs_transfer *y);
