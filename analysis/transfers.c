@@ -14,6 +14,7 @@
 #define RATE_SPREAD 0.8            /* standard deviation of the log of instructions per time between places */
 #define PACE_BIAS 0.5              /* the same, left by stretches: they time not all of a place */
 #define LONG_INSTRUCTIONS 100000.0 /* a burst's transfers count by 1 / (1 + its length / this) */
+#define USUAL_INSTRUCTIONS 16000.0 /* of a burst whose length isn't known */
 #define LONG_SHARE (2.0 / 3)       /* of such a burst's transfers, and less: 50,000 instructions and more */
 #define LEAST 1e-9
 
@@ -25,10 +26,13 @@ struct solving {
     uint32_t *from, *to; /* states of each transfer, then of the restarts: 0 → s, s → 0 */
     struct cs_chain *chain;
     double *weight, *visits, *in, *out;
-    double *counts;                                         /* by transfer, of the current weights */
-    double *burst_weight, *share, *transfers_a_instruction; /* by burst; share: see find_places() */
-    uint64_t *place;                                        /* by burst */
+    double *counts;                                    /* by transfer, of the current weights */
+    double *burst_weight, *share, *length, *transfers; /* by burst; share: see find_places(); length: in
+                                                          instructions; transfers: seen */
+    uint64_t *place;                                   /* by burst */
     struct place_rate *rate;
+    uint32_t *start, *end; /* states, by burst; 0: unknown */
+    double *starts, *ends; /* by state, of the current weights */
     struct strata strata;
     double *strata_sums;
     double mean_rate; /* instructions per ns, 0 = unknown */
@@ -99,8 +103,12 @@ static int make_chain(struct solving *s)
     s->visits = calloc(states, sizeof *s->visits);
     s->in = calloc(states, sizeof *s->in);
     s->out = calloc(states, sizeof *s->out);
+    s->starts = calloc(states, sizeof *s->starts);
+    s->ends = calloc(states, sizeof *s->ends);
     s->counts = calloc((size_t)n + 1, sizeof *s->counts);
-    return s->chain && s->weight && s->visits && s->in && s->out && s->counts ? 0 : -ENOMEM;
+    return s->chain && s->weight && s->visits && s->in && s->out && s->starts && s->ends && s->counts
+               ? 0
+               : -ENOMEM;
 }
 
 uint64_t transfers_place(uint32_t image, uint64_t offset)
@@ -132,6 +140,21 @@ static int by_burst_number(const void *a, const void *b)
     return (x->burst > y->burst) - (x->burst < y->burst);
 }
 
+static int find_ends(struct solving *s, const struct beginning *const *beginning)
+{
+    const struct cs_transfers *t = s->t;
+    s->start = calloc(t->n_bursts + 1, sizeof *s->start);
+    s->end = calloc(t->n_bursts + 1, sizeof *s->end);
+    if (!s->start || !s->end)
+        return -ENOMEM;
+    for (uint32_t b = 0; b < t->n_bursts; b++) {
+        bool known = beginning[b] && beginning[b]->image != UINT32_MAX;
+        size_t first = known ? next_branch(t, beginning[b]->image, beginning[b]->start) : SIZE_MAX;
+        s->start[b] = first == SIZE_MAX ? 0 : s->from[first];
+    }
+    return transfers_find_ends(s->w, s->from, s->to, s->n_states, s->start, s->end);
+}
+
 /* A burst's place: that of the branch which it took most, or did at its beginning where that is known. (The
  * weight of its transfers must not depend on where they led: a phase's end would count by the next one's.)
  *
@@ -144,14 +167,15 @@ static int find_places(struct solving *s)
     double *best = calloc(n + 1, sizeof *best);
     s->place = calloc(n + 1, sizeof *s->place);
     s->share = malloc((n + 1) * sizeof *s->share);
-    s->transfers_a_instruction = calloc(n + 1, sizeof *s->transfers_a_instruction);
-    if (!best || !s->place || !s->share || !s->transfers_a_instruction) {
+    s->length = malloc((n + 1) * sizeof *s->length);
+    s->transfers = calloc(n + 1, sizeof *s->transfers);
+    if (!best || !s->place || !s->share || !s->length || !s->transfers) {
         free(best);
         return -ENOMEM;
     }
     for (size_t i = 0; i < w->n; i++) {
         const struct window_row *row = &w->rows[i];
-        s->transfers_a_instruction[row->burst] += row->count;
+        s->transfers[row->burst] += row->count;
         if (row->count > best[row->burst]) {
             best[row->burst] = row->count;
             s->place[row->burst] = transfers_place(row->image, row->from);
@@ -168,14 +192,15 @@ static int find_places(struct solving *s)
         const struct beginning *found =
             w->n_beginnings ? bsearch(&key, w->beginnings, w->n_beginnings, sizeof key, by_burst_number)
                             : NULL;
-        double length = found ? found->instructions : 0;
         beginnings[b] = found;
         if (found)
             s->place[b] = found->place;
-        s->share[b] = 1 / (1 + length / LONG_INSTRUCTIONS);
-        s->transfers_a_instruction[b] = length > 0 ? s->transfers_a_instruction[b] / length : -1;
+        s->length[b] = found && found->instructions > 0 ? found->instructions : USUAL_INSTRUCTIONS;
+        s->share[b] = 1 / (1 + s->length[b] / LONG_INSTRUCTIONS);
     }
-    int rc = transfers_stratify(beginnings, n, w, &s->strata);
+    int rc = find_ends(s, beginnings);
+    if (rc == 0)
+        rc = transfers_stratify(beginnings, n, w, &s->strata);
     free(beginnings);
     s->strata_sums = calloc(s->strata.n + 1, sizeof *s->strata_sums);
     return rc == 0 && s->strata_sums ? 0 : -ENOMEM;
@@ -220,13 +245,17 @@ static int find_rates(struct solving *s)
     return rc == 0 ? take_own_rates(s) : rc;
 }
 
-/* Time that a burst stands for, by its stratum; times instructions in that time, by its rate; times what a
- * transfer of it counts. Before: what it stands for within its stratum. */
+/* Time that a burst stands for: within its stratum as much as it tells (its transfers, each by what it
+ * counts), all of them together as much as was sampled there; or code whose bursts are short would have too
+ * little. Times instructions in that time, by its rate, over its own: the weight of its transfers. Before:
+ * factors of the bursts' time. */
 static void weigh_bursts(struct solving *s)
 {
+    for (uint32_t b = 0; b < s->t->n_bursts; b++)
+        s->burst_weight[b] *= s->share[b] * s->length[b];
     transfers_strata_weigh(&s->strata, s->burst_weight, s->t->n_bursts, s->strata_sums);
     for (uint32_t b = 0; b < s->t->n_bursts; b++)
-        s->burst_weight[b] *= s->rate[b].weight * s->share[b];
+        s->burst_weight[b] *= s->rate[b].weight / s->length[b];
 }
 
 static void draw_burst_weights(struct solving *s, unsigned round)
@@ -265,7 +294,20 @@ static void vary_edges(struct solving *s)
     }
 }
 
-/* Flow of each transfer from s->counts; written through `put`. */
+/* Bursts that began and ended in each state. */
+static void count_ends(struct solving *s)
+{
+    memset(s->starts, 0, s->n_states * sizeof *s->starts);
+    memset(s->ends, 0, s->n_states * sizeof *s->ends);
+    for (uint32_t b = 0; b < s->t->n_bursts; b++) {
+        s->starts[s->start[b]] += s->burst_weight[b];
+        s->ends[s->end[b]] += s->burst_weight[b];
+    }
+}
+
+/* Flow of each transfer from s->counts. With restarts of weight 1 all states would be
+ * visited as often as they were seen: regions that few transfers link are to one another nearly as their
+ * bursts are, which outnumber these, whatever that weight; regions that many link are as these say. */
 static int solve(struct solving *s, int replicate)
 {
     struct cs_transfers *t = s->t;
@@ -279,11 +321,12 @@ static int solve(struct solving *s, int replicate)
         s->in[s->to[i]] += s->counts[i];
         total += s->counts[i];
     }
+    count_ends(s);
     for (uint32_t k = 1; k < s->n_states; k++) {
-        double starts =
-            s->out[k] - s->in[k]; /* a burst began here oftener than one ended, or the other way */
-        s->weight[n + 2 * (k - 1)] = fmax(starts, 0) * RESTART_WEIGHT + LEAST * s->out[k];
-        s->weight[n + 2 * (k - 1) + 1] = fmax(-starts, 0) * RESTART_WEIGHT + LEAST * s->out[k];
+        /* Of bursts that aren't known apart only what doesn't cancel is seen. */
+        double others = s->out[k] - s->in[k] - (s->starts[k] - s->ends[k]);
+        s->weight[n + 2 * (k - 1)] = RESTART_WEIGHT * (s->starts[k] + fmax(others, 0)) + LEAST * s->out[k];
+        s->weight[n + 2 * (k - 1) + 1] = RESTART_WEIGHT * (s->ends[k] + fmax(-others, 0)) + LEAST * s->out[k];
     }
     if (cs_chain_solve(s->chain, s->weight, s->visits) < 0)
         return -ENOMEM;
@@ -304,18 +347,16 @@ static int solve(struct solving *s, int replicate)
     return total >= 0 ? 0 : -EINVAL;
 }
 
-/* In the time that a burst stands for ran rate × transfers / instructions of the burst. */
+/* In the time that a burst stands for ran its rate times its transfers an instruction. */
 static void find_scale(struct solving *s)
 {
-    double transfers = 0, bursts = 0;
-    for (uint32_t b = 0; b < s->t->n_bursts; b++)
-        if (s->transfers_a_instruction[b] >= 0) {
-            double instructions = s->burst_weight[b] / s->share[b];
-            transfers += instructions * s->transfers_a_instruction[b];
-            bursts += instructions / s->rate[b].weight;
-        }
-    if (s->mean_rate > 0 && bursts > 0)
-        s->t->executions_a_flow_ns = s->mean_rate * transfers / bursts / s->t->total_count;
+    double transfers = 0, time = 0;
+    for (uint32_t b = 0; b < s->t->n_bursts; b++) {
+        transfers += s->burst_weight[b] * s->transfers[b];
+        time += s->burst_weight[b] * s->length[b] / s->rate[b].weight;
+    }
+    if (s->mean_rate > 0 && time > 0)
+        s->t->executions_a_flow_ns = s->mean_rate * transfers / time / s->t->total_count;
 }
 
 static int estimate(struct solving *s)
@@ -415,9 +456,14 @@ static void solving_fini(struct solving *s)
     free(s->counts);
     free(s->burst_weight);
     free(s->share);
-    free(s->transfers_a_instruction);
+    free(s->length);
+    free(s->transfers);
     free(s->place);
     free(s->rate);
+    free(s->start);
+    free(s->end);
+    free(s->starts);
+    free(s->ends);
     free(s->strata_sums);
     transfers_strata_fini(&s->strata);
     free(s->w->samples);

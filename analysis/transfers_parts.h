@@ -88,6 +88,11 @@ int transfers_stratify(const struct beginning *const *beginning, uint32_t n, con
 void transfers_strata_weigh(const struct strata *strata, double *weight, uint32_t n, double *sums);
 void transfers_strata_fini(struct strata *strata);
 
+/* The states in which bursts began and ended (transfers_ends.c), 0 where that isn't known; from, to: of each
+ * transfer. Before: start[b] is the state of burst b's first instruction, or 0. 0, or -ENOMEM. */
+int transfers_find_ends(const struct windows *w, const uint32_t *from, const uint32_t *to, uint32_t n_states,
+                        uint32_t *start, uint32_t *end);
+
 /* Maximum-likelihood weights of places (transfers_fit.c): row i: place row_place[i] counted row_count[i] of
  * state row_state[i]; truth by state, negative = unknown. Writes weight[place], whose mean over counts is 1.
  */
