@@ -6,10 +6,9 @@
  * it. Who reads it takes that off.
  *
  * A loop that writes nothing has no such words, nor has one that writes what is there already. There the
- * thread carries a clock that notes its registers once, some 30 to 250 us later, and where in the trace these
- * fit (match.c) is where it was. One moment and not several: each is an interrupt, on a virtual machine 12 to
- * 30 us of the thread's time by what else the host does, and what lies behind one isn't known better than
- * that. */
+ * thread carries a clock that notes its registers twice, 25 to 250 us later, and where in the trace these fit
+ * (match.c) is where it was. Two moments and not more: each is an interrupt, on a virtual machine 25 to 60 us
+ * of the thread's time by what else the host does. */
 #include "sampler/burst/runner.h"
 #include "sampler/burst/sys.h"
 
@@ -82,11 +81,10 @@ static void arm(const struct run *run)
 {
     if (event < 0)
         return;
-    uint64_t period = pace_period(&clock, (uint64_t)(run->end - run->start),
-                                  (uint32_t)(tsc() * 0x9e3779b97f4a7c15ULL >> 32));
-    clock.period_ns = (uint32_t)period;
+    pace_plan(&clock, (uint64_t)(run->end - run->start), (uint32_t)(tsc() * 0x9e3779b97f4a7c15ULL >> 32));
+    uint64_t period = clock.period_ns;
     if (SYS(__NR_ioctl, event, PERF_EVENT_IOC_PERIOD, &period) == 0)
-        SYS(__NR_ioctl, event, PERF_EVENT_IOC_REFRESH, 1);
+        SYS(__NR_ioctl, event, PERF_EVENT_IOC_REFRESH, clock.n_moments);
 }
 
 void pace_close(void)
@@ -99,13 +97,10 @@ void pace_close(void)
     event = -1;
 }
 
-/* False: none came. */
-static bool read_moment(struct moment *moment)
+static bool read_moment(const struct sample *sample, struct moment *moment)
 {
-    const struct sample *sample = (const struct sample *)((const uint8_t *)ring + PAGE);
-    uint64_t head = __atomic_load_n(&ring->data_head, __ATOMIC_ACQUIRE);
-    if (head < sizeof *sample || sample->header.type != PERF_RECORD_SAMPLE ||
-        sample->header.size != sizeof *sample || sample->abi != PERF_SAMPLE_REGS_ABI_64)
+    if (sample->header.type != PERF_RECORD_SAMPLE || sample->header.size != sizeof *sample ||
+        sample->abi != PERF_SAMPLE_REGS_ABI_64)
         return false;
     *moment = (struct moment){
         .pc = sample->ip, .time_ns = sample->count, .n_words = (uint32_t)(sample->stack_bytes / 8)};
@@ -117,6 +112,17 @@ static bool read_moment(struct moment *moment)
         moment->reg[i] = sample->reg[before];
     }
     return true;
+}
+
+/* How many came. */
+static unsigned read_moments(struct moment *moments)
+{
+    const struct sample *sample = (const struct sample *)((const uint8_t *)ring + PAGE);
+    uint64_t head = __atomic_load_n(&ring->data_head, __ATOMIC_ACQUIRE);
+    unsigned n = 0;
+    while (n < PACE_MOMENTS && head >= (n + 1) * sizeof *sample && read_moment(&sample[n], &moments[n]))
+        n++;
+    return n;
 }
 
 /* So many registers, those first that have changed since the burst's beginning: what never changes doesn't
@@ -136,40 +142,45 @@ static uint16_t telling_registers(const struct registers *start, const struct mo
     return which;
 }
 
-/* The burst once more, from its beginning, with what the registers hold at the moment's instruction, and as
+/* The burst once more, from its beginning, with what the registers hold at the moments' instructions, and as
  * many words of the stack as there is room for, noted in the trace: what memory operands need tells too
  * little of where in a loop a thread was. Of a loop of few instructions, which the trace is full of, there is
  * room for some of the registers alone. False: it could not be done. */
 static bool again(const struct run *run, const struct registers *registers, const void *vectors,
-                  uint64_t vectors_bytes, struct moment *moment, uint64_t length, struct run *second)
+                  uint64_t vectors_bytes, struct moment *moments, unsigned n, uint64_t length,
+                  struct run *second)
 {
-    static struct probe probe;
-    uint64_t room = (uint64_t)(run->end - run->start) + 4096;
-    uint64_t most = moment->n ? (TRACE_BYTES - room) / 8 / moment->visits : 0; /* words a visit */
+    static struct probe probes[PACE_MOMENTS];
+    uint64_t room = (uint64_t)(run->end - run->start) + 4096, visits = 0;
+    unsigned n_probes = n > 1 && moments[0].pc == moments[1].pc ? 1 : n;
+    for (unsigned i = 0; i < n_probes && moments[0].n; i++)
+        visits += moments[i].visits;
+    uint64_t most = visits ? (TRACE_BYTES - room) / 8 / visits : 0; /* words a visit */
     if (most < REGISTERS_LEAST)
         return false;
-    uint64_t several = most < REGISTERS ? most : REGISTERS, words = STACK_WORDS_MANY / moment->visits;
+    uint64_t several = most < REGISTERS ? most : REGISTERS, words = STACK_WORDS_MANY / visits;
     words = words < most - several ? words : most - several;
     words = words < STACK_WORDS ? words : STACK_WORDS;
-    room += 8 * moment->visits * (several + words);
-    probe = (struct probe){.pc = moment->pc,
-                           .registers = telling_registers(registers, moment, several),
-                           .words = (uint32_t)words};
+    room += 8 * visits * (several + words);
+    for (unsigned i = 0; i < n_probes; i++)
+        probes[i] = (struct probe){.pc = moments[i].pc,
+                                   .registers = telling_registers(registers, &moments[i], several),
+                                   .words = (uint32_t)words};
     pages_rewind();
-    translations_probe(match_blocks, match_n_blocks, &probe, 1);
+    translations_probe(match_blocks, match_n_blocks, probes, n_probes);
     run_burst(registers, vectors, vectors_bytes, room, tsc() + AGAIN_MAX_TICKS, second);
-    uint64_t found = match_noted(second, moment, 1);
+    uint64_t found = match_noted(second, moments, n);
     translations_unprobe();
     return found >= length - length / 64;
 }
 
 static bool watching;
 
-static void wait_for_moment(void)
+static void wait_for_moments(void)
 {
     if (!ring)
         return;
-    for (unsigned i = 0; i < WAIT_MS * 4 && !ring->data_head; i++)
+    for (unsigned i = 0; i < WAIT_MS * 4 && ring->data_head < clock.n_moments * sizeof(struct sample); i++)
         sleep_us(250);
     SYS(__NR_ioctl, event, PERF_EVENT_IOC_DISABLE, 0);
 }
@@ -184,7 +195,7 @@ void pace_begin(const struct run *run, const struct registers *registers, uint64
 void pace_watch(uint32_t tid)
 {
     if (!watching) {
-        wait_for_moment();
+        wait_for_moments();
         return;
     }
     uint64_t waited = waited_ns(tid);
@@ -230,22 +241,21 @@ void pace_end(struct cs_burst_outcome *outcome, const struct run *run, const str
               const void *vectors, uint64_t vectors_bytes)
 {
     static struct run second;
-    static struct moment moment;
+    static struct moment moments[PACE_MOMENTS];
     if (watching) {
         end_watch(outcome, run, registers, vectors, vectors_bytes);
         return;
     }
-    if (!ring || !read_moment(&moment))
+    unsigned n = ring ? read_moments(moments) : 0;
+    if (!n)
         return;
-    uint64_t length = match_noted(run, &moment, 1);
-    bool done = again(run, registers, vectors, vectors_bytes, &moment, length, &second);
+    uint64_t length = match_noted(run, moments, n);
+    bool done = again(run, registers, vectors, vectors_bytes, moments, n, length, &second);
     if (!done)
-        match(run, registers, &moment, 1);
-    pace_stretch(outcome, done ? &second : run, &moment, &clock);
-    outcome->pace_cost_ns =
-        moment.time_ns > clock.period_ns ? (uint32_t)(moment.time_ns - clock.period_ns) * 3 / 2 : 0;
-    pace_learn(&clock, outcome, (uint64_t)(run->end - run->start), length,
-               pace_own_ns(&clock, moment.time_ns));
+        match(run, registers, moments, n);
+    pace_stretch(outcome, done ? &second : run, moments, n, &clock);
+    outcome->pace_cost_ns = pace_cost_ns(&clock, moments, n);
+    pace_learn(&clock, outcome, (uint64_t)(run->end - run->start), length, pace_own_ns(&clock, moments));
 }
 
 void pace_warm(void)

@@ -6,9 +6,11 @@
 
 #define BLOCK_INSNS 40 /* a change is known to the block that makes it */
 #define START_NS 8000  /* of a thread's run, is its beginning */
+#define EARLY_NS 40000 /* a stretch from there ends, where there is a later one: beginnings that cost alike  \
+                        */
 #define WARM_NS                                                                                              \
-    25000 /* later its caches are as they were: in the first 20 us a thread runs at two thirds of its        \
-           * speed, from 40 us on at all of it */
+    25000 /* later its caches are nearly as they were: a search through 640 KB takes 1.5 times as long in    \
+           * the first 10 us, 1.2 in the next, 1.1 from 50 on, 1.05 from 100 on */
 #define WARM_INSTRUCTIONS 30000
 
 struct piece { /* of the trace, in which a word keeps its value */
@@ -153,11 +155,15 @@ void progress_stretches(const struct watch *watch, const struct progress *known,
             m[n_moments++] = (struct known_moment){poll->begin_ns, poll->end_ns, low, known->most[p]};
     }
     uint64_t start = n_moments ? m[0].ns_least : 0, warm = start;
-    if (n_moments && m[0].least < WARM_INSTRUCTIONS)
-        warm += WARM_NS;
+    if (n_moments && m[0].least < WARM_INSTRUCTIONS) {
+        uint64_t half = (m[n_moments - 1].ns_least - start) / 2;
+        warm += half > WARM_NS ? half : WARM_NS;
+    }
     *late = best_stretch(m, n_moments, (struct window){warm, UINT64_MAX}, (struct window){warm, UINT64_MAX});
-    *early = warm > start
-                 ? best_stretch(m, n_moments, (struct window){start, start + START_NS},
-                                (struct window){start, late->off < 1000 ? late->from_ns : UINT64_MAX})
-                 : (struct progress_stretch){.off = UINT64_MAX};
+    uint64_t early_end = UINT64_MAX;
+    if (late->off < 1000)
+        early_end = late->from_ns < start + EARLY_NS ? late->from_ns : start + EARLY_NS;
+    *early = warm > start ? best_stretch(m, n_moments, (struct window){start, start + START_NS},
+                                         (struct window){start, early_end})
+                          : (struct progress_stretch){.off = UINT64_MAX};
 }

@@ -322,20 +322,26 @@ uint64_t match_noted(const struct run *run, struct moment *moments, unsigned n);
 uint64_t busiest_branch(const struct run *run, uint64_t from, uint64_t to);
 
 /* ---- stretch.c ---- */
+#define PACE_MOMENTS 2
 struct pace_clock {
-    uint32_t period_ns;
+    uint32_t period_ns; /* from the release to the first moment, and to each other one */
+    uint32_t n_moments;
     uint64_t fast_ns_64k; /* what 64 KB of trace take where the program is fast; 0: unknown */
 };
 /* The room of a trace, at least `trace_bytes`: fast code needs more to last as long. */
 uint64_t pace_room(const struct pace_clock *clock, uint64_t trace_bytes);
-uint32_t pace_period(const struct pace_clock *clock, uint64_t trace_bytes, uint32_t random);
-uint64_t pace_own_ns(const struct pace_clock *clock,
-                     uint64_t count_ns); /* count_ns: the clock's, when noted */
+/* Period and number of moments, for a trace of so many bytes. */
+void pace_plan(struct pace_clock *clock, uint64_t trace_bytes, uint32_t random);
+/* Of the first of a burst's moments, whose time_ns is the clock's when it was noted. */
+uint64_t pace_own_ns(const struct pace_clock *clock, const struct moment *moment);
+uint32_t pace_cost_ns(const struct pace_clock *clock, const struct moment *moment,
+                      unsigned n); /* a burst's */
 /* From a burst's stretches; own_ns: without any, of a trace that was over by then. */
 void pace_learn(struct pace_clock *clock, const struct cs_burst_outcome *outcome, uint64_t trace_bytes,
                 uint64_t trace_instructions, uint64_t own_ns);
+/* By the 1 to PACE_MOMENTS moments that came. */
 void pace_stretch(struct cs_burst_outcome *outcome, const struct run *run, const struct moment *moment,
-                  const struct pace_clock *clock);
+                  unsigned n, const struct pace_clock *clock);
 
 /* ---- awake.c: a held thread's CPU ---- */
 void awake_place(uint32_t cpu); /* beforehand */

@@ -126,7 +126,10 @@ static void a_stretch_is_as_long_as_the_thread_took_for_it(void **state)
     assert_true(late.off < 200 && late.from_ns >= 50000 + WARM_NS);
     double rate = (double)(late.to - late.from) / (double)(late.to_ns - late.from_ns);
     assert_true(rate > 1.8 && rate < 2.2);
-    assert_true(early.from_ns < 50000 + 20000 && early.to_ns <= late.from_ns);
+    assert_true(early.from_ns < 50000 + 20000 && early.to_ns <= late.from_ns &&
+                early.to_ns < 50000 + 20000 + EARLY_NS);
+    uint64_t over_ns = 50000 + LENGTH / 2; /* the second half of what the trace takes is the warmest */
+    assert_true(late.from_ns >= 50000 + (over_ns - 50000 - 20000) / 2 - 20000);
 }
 
 static void a_change_late_in_the_trace_is_of_a_warm_thread(void **state)

@@ -9,8 +9,8 @@
 
 #include <cmocka.h>
 
-enum { PERIOD = 100000, LATE = 20000, OWN = PERIOD - LATE * 9 / 10 };
-static struct pace_clock clock_of_test = {.period_ns = PERIOD};
+enum { PERIOD = 100000, LATE = 20000, OWN = PERIOD - LATE * 9 / 10, BETWEEN = PERIOD - LATE * 9 / 5 };
+static struct pace_clock clock_of_test = {.period_ns = PERIOD, .n_moments = 2};
 static const struct run run;
 
 uint64_t busiest_branch(const struct run *of, uint64_t from, uint64_t to)
@@ -19,18 +19,29 @@ uint64_t busiest_branch(const struct run *of, uint64_t from, uint64_t to)
     return from * 1000000 + to;
 }
 
-static struct cs_burst_outcome stretched(uint64_t count_ns, uint64_t first, uint64_t last, uint32_t n)
+static struct moment moment(uint64_t count_ns, uint64_t first, uint64_t last, uint32_t n)
+{
+    return (struct moment){.time_ns = count_ns, .first = first, .last = last, .n = n};
+}
+
+static struct cs_burst_outcome stretched(struct moment one)
 {
     struct cs_burst_outcome outcome = {0};
-    struct moment moment = {.time_ns = count_ns, .first = first, .last = last, .n = n};
-    pace_stretch(&outcome, &run, &moment, &clock_of_test);
+    pace_stretch(&outcome, &run, &one, 1, &clock_of_test);
+    return outcome;
+}
+
+static struct cs_burst_outcome between(struct moment one, struct moment other)
+{
+    struct cs_burst_outcome outcome = {0};
+    pace_stretch(&outcome, &run, (struct moment[]){one, other}, 2, &clock_of_test);
     return outcome;
 }
 
 static void a_stretch_goes_from_the_release_to_the_moment(void **state)
 {
     (void)state;
-    struct cs_burst_outcome o = stretched(PERIOD + LATE, 5000, 5000, 1);
+    struct cs_burst_outcome o = stretched(moment(PERIOD + LATE, 5000, 5000, 1));
     assert_int_equal(o.pace_samples, 1);
     assert_int_equal(o.pace_matched, 1);
     assert_int_equal(o.n_paces, 1);
@@ -40,25 +51,70 @@ static void a_stretch_goes_from_the_release_to_the_moment(void **state)
     assert_true(o.pace[0].after_ns > 0); /* its beginning is off already: not one of those that are settled */
 }
 
+/* A thread that runs an instruction a nanosecond, LATE to get going and as long to be noted, as at each of
+ * two moments. */
+static void between_two_moments_it_is_warm(void **state)
+{
+    (void)state;
+    uint64_t at = OWN, then = at + BETWEEN;
+    struct cs_burst_outcome o =
+        between(moment(PERIOD + LATE, at, at, 1), moment(2 * PERIOD + LATE / 2, then, then, 1));
+    assert_int_equal(o.pace_samples, 1);
+    assert_int_equal(o.n_paces, 1);
+    assert_int_equal(o.pace[0].ns, BETWEEN);
+    assert_int_equal(o.pace[0].instructions, BETWEEN);
+    assert_int_equal(o.pace[0].place, at * 1000000 + then);
+    assert_int_equal(o.pace[0].after_ns, PERIOD);
+    assert_int_equal(pace_cost_ns(&clock_of_test,
+                                  (struct moment[]){moment(PERIOD + LATE, 0, 0, 1),
+                                                    moment(2 * PERIOD + LATE / 2, 0, 0, 1)},
+                                  2),
+                     LATE * 9 / 5 * 3 / 2);
+}
+
+static void without_the_second_the_first_tells(void **state)
+{
+    (void)state;
+    struct moment first = moment(PERIOD + LATE, 5000, 5000, 1);
+    struct moment useless[] = {
+        moment(2 * PERIOD + LATE, 0, 0, 0),       /* the trace was over */
+        moment(3 * PERIOD, 9000, 9000, 1),        /* it fell due in the kernel */
+        moment(2 * PERIOD + LATE, 6000, 9000, 2), /* 1500 of 2500 */
+        moment(2 * PERIOD + LATE, 4000, 4000, 1), /* before the first */
+    };
+    for (unsigned i = 0; i < sizeof useless / sizeof *useless; i++) {
+        struct cs_burst_outcome o = between(first, useless[i]);
+        assert_int_equal(o.n_paces, 1);
+        assert_int_equal(o.pace[0].ns, OWN);
+        assert_int_equal(o.pace[0].instructions, 5000);
+        assert_int_equal(o.pace_ambiguous, 0);
+    }
+}
+
+static uint64_t own_ns(const struct pace_clock *clock, uint64_t count_ns)
+{
+    struct moment one = moment(count_ns, 0, 0, 1);
+    return pace_own_ns(clock, &one);
+}
+
 static void time_that_is_not_known_is_none(void **state)
 {
     (void)state;
-    assert_int_equal(pace_own_ns(&clock_of_test, PERIOD),
-                     PERIOD); /* a machine whose interrupts take no time */
-    assert_int_equal(pace_own_ns(&clock_of_test, PERIOD - 1), PERIOD);
-    assert_int_equal(pace_own_ns(&clock_of_test, 2 * PERIOD), 0); /* fell due in the kernel */
-    assert_int_equal(stretched(2 * PERIOD, 5000, 5000, 1).n_paces, 0);
-    struct pace_clock soon = {.period_ns = 40000};
-    assert_int_equal(pace_own_ns(&soon, 40000 + 30000), 0); /* more than half of it was lost */
+    assert_int_equal(own_ns(&clock_of_test, PERIOD), PERIOD); /* a machine whose interrupts take no time */
+    assert_int_equal(own_ns(&clock_of_test, PERIOD - 1), PERIOD);
+    assert_int_equal(own_ns(&clock_of_test, 2 * PERIOD), 0); /* fell due in the kernel */
+    assert_int_equal(stretched(moment(2 * PERIOD, 5000, 5000, 1)).n_paces, 0);
+    struct pace_clock soon = {.period_ns = 40000, .n_moments = 1};
+    assert_int_equal(own_ns(&soon, 40000 + 30000), 0); /* more than half of it was lost */
 }
 
 static void places_close_to_one_another_are_one(void **state)
 {
     (void)state;
-    struct cs_burst_outcome o = stretched(PERIOD, 900, 1100, 2);
+    struct cs_burst_outcome o = stretched(moment(PERIOD, 900, 1100, 2));
     assert_int_equal(o.n_paces, 1);
     assert_int_equal(o.pace[0].instructions, 1000);
-    o = stretched(PERIOD, 850, 1150, 2); /* 150 of 1000 */
+    o = stretched(moment(PERIOD, 850, 1150, 2)); /* 150 of 1000 */
     assert_int_equal(o.n_paces, 0);
     assert_int_equal(o.pace_ambiguous, 1);
 }
@@ -66,33 +122,46 @@ static void places_close_to_one_another_are_one(void **state)
 static void a_moment_off_the_trace_has_no_place(void **state)
 {
     (void)state;
-    struct cs_burst_outcome o = stretched(PERIOD, 0, 0, 0);
+    struct cs_burst_outcome o = between(moment(PERIOD, 0, 0, 0), moment(2 * PERIOD, 5000, 5000, 1));
     assert_int_equal(o.pace_beyond, 1);
     assert_int_equal(o.n_paces, 0);
 }
 
 enum { MANY = 16 << 20 };
 
-static void the_period_of_a_long_trace_is_free(void **state)
+static uint32_t last_ns(struct pace_clock *clock, uint64_t bytes, uint32_t random)
+{
+    pace_plan(clock, bytes, random);
+    return clock->period_ns * clock->n_moments;
+}
+
+static void the_moments_of_a_long_trace_are_free(void **state)
 {
     (void)state;
     struct pace_clock clock = {.fast_ns_64k = 10000};
-    assert_int_equal(pace_period(&clock, MANY, 0), HALF_MOST_NS);
-    assert_in_range(pace_period(&clock, MANY, UINT32_MAX), 2 * HALF_MOST_NS - 10, 2 * HALF_MOST_NS);
-    clock.fast_ns_64k = 0; /* as is that of a program of which nothing is known */
-    assert_int_equal(pace_period(&clock, 1, 0), HALF_MOST_NS);
+    assert_in_range(last_ns(&clock, MANY, 0), HALF_MOST_NS - 1, HALF_MOST_NS);
+    assert_int_equal(clock.n_moments, 2);
+    assert_in_range(last_ns(&clock, MANY, UINT32_MAX), 2 * HALF_MOST_NS - 10, 2 * HALF_MOST_NS);
+    clock.fast_ns_64k = 0; /* as are those of a program of which nothing is known */
+    assert_in_range(last_ns(&clock, 1, 0), HALF_MOST_NS - 1, HALF_MOST_NS);
 }
 
-static void the_moment_falls_into_the_traces_second_half(void **state)
+static void the_last_moment_falls_into_the_traces_second_half(void **state)
 {
     (void)state;
     struct pace_clock clock = {.fast_ns_64k = 1000};
+    unsigned pairs = 0;
     for (uint64_t bytes = 4 << 20; bytes < 10 << 20; bytes += 100000) {
         uint64_t trace_ns = bytes * clock.fast_ns_64k >> 16;
-        for (uint32_t random = 0; random <= 0xffff; random += 0x1111)
-            assert_in_range(pace_period(&clock, bytes, random), trace_ns / 2 - 1, trace_ns);
+        for (uint32_t random = 0; random <= 0xffff; random += 0x1111) {
+            assert_in_range(last_ns(&clock, bytes, random), trace_ns / 2 - 2, trace_ns);
+            assert_true(clock.n_moments == 1 || clock.period_ns >= PAIR_LEAST_NS);
+            pairs += clock.n_moments == 2;
+        }
     }
-    assert_int_equal(pace_period(&clock, 1000, 0), HALF_LEAST_NS);
+    assert_true(pairs > 100);
+    assert_int_equal(last_ns(&clock, 1000, 0), HALF_LEAST_NS);
+    assert_int_equal(clock.n_moments, 1); /* its interrupt would be most of what lies between two */
 }
 
 static void fast_code_gets_a_longer_trace(void **state)
@@ -143,11 +212,13 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_stretch_goes_from_the_release_to_the_moment),
+        cmocka_unit_test(between_two_moments_it_is_warm),
+        cmocka_unit_test(without_the_second_the_first_tells),
         cmocka_unit_test(time_that_is_not_known_is_none),
         cmocka_unit_test(places_close_to_one_another_are_one),
         cmocka_unit_test(a_moment_off_the_trace_has_no_place),
-        cmocka_unit_test(the_period_of_a_long_trace_is_free),
-        cmocka_unit_test(the_moment_falls_into_the_traces_second_half),
+        cmocka_unit_test(the_moments_of_a_long_trace_are_free),
+        cmocka_unit_test(the_last_moment_falls_into_the_traces_second_half),
         cmocka_unit_test(fast_code_gets_a_longer_trace),
         cmocka_unit_test(it_learns_quickly_what_is_fast_and_slowly_what_is_not),
     };
