@@ -10,52 +10,26 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define RESTART_WEIGHT 0.6         /* of a burst's beginning and end, beside 1 for a transfer that was seen */
-#define RATE_SPREAD 0.8            /* standard deviation of the log of instructions per time between places */
-#define PACE_BIAS 0.5              /* the same, left by stretches: they time not all of a place */
-#define LONG_INSTRUCTIONS 100000.0 /* a burst's transfers count by 1 / (1 + its length / this) */
-#define USUAL_INSTRUCTIONS 16000.0 /* of a burst whose length isn't known */
-#define LONG_SHARE (2.0 / 3)       /* of such a burst's transfers, and less: 50,000 instructions and more */
+#define RESTART_WEIGHT 0.6 /* of a burst's beginning and end, beside 1 for a transfer that was seen */
 #define LEAST 1e-9
 
 struct solving {
     struct cs_transfers *t;
     struct windows *w;
     struct paces *paces;
+    struct burst_weights bursts;
     uint32_t n_states;
     uint32_t *from, *to; /* states of each transfer, then of the restarts: 0 → s, s → 0 */
     struct cs_chain *chain;
     double *weight, *visits, *in, *out;
-    double *counts;                                    /* by transfer, of the current weights */
-    double *burst_weight, *share, *length, *transfers; /* by burst; share: see find_places(); length: in
-                                                          instructions; transfers: seen */
-    uint64_t *place;                                   /* by burst */
-    struct place_rate *rate;
+    double *counts;        /* by transfer, of the current weights */
     uint32_t *start, *end; /* states, by burst; 0: unknown */
     double *starts, *ends; /* by state, of the current weights */
-    struct strata strata;
-    double *strata_sums;
-    double mean_rate; /* instructions per ns, 0 = unknown */
-    bool known_bias;  /* replicates vary by the bursts drawn alone */
+    bool known_bias;       /* replicates vary by the bursts drawn alone */
     uint64_t random;
     void (*tell)(unsigned done, unsigned total, void *arg);
     void *tell_arg;
 };
-
-static double uniform(struct solving *s)
-{
-    s->random += 0x9e3779b97f4a7c15; /* splitmix64: the same store gives the same answer */
-    uint64_t x = s->random;
-    x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9;
-    x = (x ^ (x >> 27)) * 0x94d049bb133111eb;
-    x ^= x >> 31;
-    return ((double)(x >> 11) + 0.5) / 9007199254740992.0;
-}
-
-static double normal(struct solving *s)
-{
-    return sqrt(-2 * log(uniform(s))) * cos(6.283185307179586 * uniform(s));
-}
 
 /* The first transfer of `image` whose source is at or after `offset`. */
 static size_t next_branch(const struct cs_transfers *t, uint32_t image, uint64_t offset)
@@ -111,38 +85,10 @@ static int make_chain(struct solving *s)
                : -ENOMEM;
 }
 
-uint64_t transfers_place(uint32_t image, uint64_t offset)
-{
-    return offset / PLACE_BYTES * 64 + image % 64;
-}
-
-static int by_number(const void *a, const void *b)
-{
-    uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
-    return (x > y) - (x < y);
-}
-
-/* A stretch speaks for the place of its burst, whose thread it shows a moment later. */
-static void place_paces(struct solving *s)
-{
-    struct pace_row *rows = s->paces->rows;
-    for (size_t i = 0; i < s->paces->n; i++) {
-        const uint64_t *found =
-            bsearch(&rows[i].burst, s->w->number, s->t->n_bursts, sizeof rows[i].burst, by_number);
-        if (found)
-            rows[i].place = s->place[found - s->w->number];
-    }
-}
-
-static int by_burst_number(const void *a, const void *b)
-{
-    const struct beginning *x = a, *y = b;
-    return (x->burst > y->burst) - (x->burst < y->burst);
-}
-
-static int find_ends(struct solving *s, const struct beginning *const *beginning)
+static int find_ends(struct solving *s)
 {
     const struct cs_transfers *t = s->t;
+    const struct beginning *const *beginning = s->bursts.beginning;
     s->start = calloc(t->n_bursts + 1, sizeof *s->start);
     s->end = calloc(t->n_bursts + 1, sizeof *s->end);
     if (!s->start || !s->end)
@@ -155,121 +101,6 @@ static int find_ends(struct solving *s, const struct beginning *const *beginning
     return transfers_find_ends(s->w, s->from, s->to, s->n_states, s->start, s->end);
 }
 
-/* A burst's place: that of the branch which it took most, or did at its beginning where that is known. (The
- * weight of its transfers must not depend on where they led: a phase's end would count by the next one's.)
- *
- * And what a transfer counts: where control goes from a branch depends on the phase, so a long burst's
- * thousand transfers from it are neither a thousand draws nor one. */
-static int find_places(struct solving *s)
-{
-    uint32_t n = s->t->n_bursts;
-    struct windows *w = s->w;
-    double *best = calloc(n + 1, sizeof *best);
-    s->place = calloc(n + 1, sizeof *s->place);
-    s->share = malloc((n + 1) * sizeof *s->share);
-    s->length = malloc((n + 1) * sizeof *s->length);
-    s->transfers = calloc(n + 1, sizeof *s->transfers);
-    if (!best || !s->place || !s->share || !s->length || !s->transfers) {
-        free(best);
-        return -ENOMEM;
-    }
-    for (size_t i = 0; i < w->n; i++) {
-        const struct window_row *row = &w->rows[i];
-        s->transfers[row->burst] += row->count;
-        if (row->count > best[row->burst]) {
-            best[row->burst] = row->count;
-            s->place[row->burst] = transfers_place(row->image, row->from);
-        }
-    }
-    free(best);
-    const struct beginning **beginnings = calloc(n + 1, sizeof *beginnings);
-    if (!beginnings)
-        return -ENOMEM;
-    if (w->n_beginnings)
-        qsort(w->beginnings, w->n_beginnings, sizeof *w->beginnings, by_burst_number);
-    for (uint32_t b = 0; b < n; b++) {
-        struct beginning key = {.burst = w->number[b]};
-        const struct beginning *found =
-            w->n_beginnings ? bsearch(&key, w->beginnings, w->n_beginnings, sizeof key, by_burst_number)
-                            : NULL;
-        beginnings[b] = found;
-        if (found)
-            s->place[b] = found->place;
-        s->length[b] = found && found->instructions > 0 ? found->instructions : USUAL_INSTRUCTIONS;
-        s->share[b] = 1 / (1 + s->length[b] / LONG_INSTRUCTIONS);
-    }
-    int rc = find_ends(s, beginnings);
-    if (rc == 0)
-        rc = transfers_stratify(beginnings, n, w, &s->strata);
-    free(beginnings);
-    s->strata_sums = calloc(s->strata.n + 1, sizeof *s->strata_sums);
-    return rc == 0 && s->strata_sums ? 0 : -ENOMEM;
-}
-
-/* A long burst that was timed itself has its own rate: its transfers are from the time that it took, however
- * that was. (A short one shows a moment in which its place may have been faster or slower than it is.) */
-static int take_own_rates(struct solving *s)
-{
-    double *ns = calloc(s->t->n_bursts + 1, sizeof *ns),
-           *instructions = calloc(s->t->n_bursts + 1, sizeof *instructions);
-    int rc = ns && instructions ? 0 : -ENOMEM;
-    for (size_t i = 0; rc == 0 && i < s->paces->n; i++) {
-        const struct pace_row *row = &s->paces->rows[i];
-        const uint64_t *found =
-            bsearch(&row->burst, s->w->number, s->t->n_bursts, sizeof row->burst, by_number);
-        if (found) {
-            ns[found - s->w->number] += row->ns;
-            instructions[found - s->w->number] += row->instructions;
-        }
-    }
-    for (uint32_t b = 0; rc == 0 && b < s->t->n_bursts; b++)
-        if (ns[b] > 0 && s->share[b] < LONG_SHARE)
-            s->rate[b].weight = instructions[b] / ns[b] / s->mean_rate;
-    free(ns);
-    free(instructions);
-    return rc;
-}
-
-static int find_rates(struct solving *s)
-{
-    const struct cs_transfers *t = s->t;
-    double mean = 0;
-    s->burst_weight = malloc((t->n_bursts + 1) * sizeof *s->burst_weight);
-    s->rate = calloc(t->n_bursts + 1, sizeof *s->rate);
-    if (!s->burst_weight || !s->rate)
-        return -ENOMEM;
-    if (s->paces->n && t->n_bursts)
-        place_paces(s);
-    int rc = transfers_rate(s->paces, s->place, t->n_bursts, RATE_SPREAD, s->rate, &mean);
-    s->mean_rate = mean;
-    return rc == 0 ? take_own_rates(s) : rc;
-}
-
-/* Time that a burst stands for: within its stratum as much as it tells (its transfers, each by what it
- * counts), all of them together as much as was sampled there; or code whose bursts are short would have too
- * little. Times instructions in that time, by its rate, over its own: the weight of its transfers. Before:
- * factors of the bursts' time. */
-static void weigh_bursts(struct solving *s)
-{
-    for (uint32_t b = 0; b < s->t->n_bursts; b++)
-        s->burst_weight[b] *= s->share[b] * s->length[b];
-    transfers_strata_weigh(&s->strata, s->burst_weight, s->t->n_bursts, s->strata_sums);
-    for (uint32_t b = 0; b < s->t->n_bursts; b++)
-        s->burst_weight[b] *= s->rate[b].weight / s->length[b];
-}
-
-static void draw_burst_weights(struct solving *s, unsigned round)
-{
-    for (uint32_t b = 0; b < s->t->n_bursts; b++)
-        s->burst_weight[b] = -log(uniform(s));
-    weigh_bursts(s);
-    for (uint32_t b = 0; b < s->t->n_bursts && !s->known_bias; b++) {
-        struct solving place = {.random = s->place[b] * 0x2545f4914f6cdd1d + round};
-        double bias = s->mean_rate > 0 ? PACE_BIAS : 0; /* without paces the spread has all of it */
-        s->burst_weight[b] *= exp(hypot(s->rate[b].spread, bias) * normal(&place));
-    }
-}
-
 /* Counts of the transfers under the burst weights. What the windows don't hold (bursts beyond their number,
  * LBR) keeps weight 1. */
 static void weigh(struct solving *s)
@@ -277,7 +108,8 @@ static void weigh(struct solving *s)
     for (size_t i = 0; i < s->t->n; i++)
         s->counts[i] = s->t->list[i].count;
     for (size_t i = 0; i < s->w->n; i++)
-        s->counts[s->w->rows[i].transfer] += (s->burst_weight[s->w->rows[i].burst] - 1) * s->w->rows[i].count;
+        s->counts[s->w->rows[i].transfer] +=
+            (s->bursts.weight[s->w->rows[i].burst] - 1) * s->w->rows[i].count;
     for (size_t i = 0; i < s->t->n; i++)
         if (s->counts[i] < 0) /* windows of an edge profile that was lost */
             s->counts[i] = 0;
@@ -290,7 +122,7 @@ static void vary_edges(struct solving *s)
         const struct cs_transfer *one = &s->t->list[i];
         double relative = one->count > 0 ? fmax(one->squares, one->count) / (one->count * one->count) : 0;
         double spread = sqrt(log1p(relative));
-        s->counts[i] = one->count * exp(spread * normal(s) - spread * spread / 2);
+        s->counts[i] = one->count * exp(spread * transfers_normal(&s->random) - spread * spread / 2);
     }
 }
 
@@ -300,8 +132,8 @@ static void count_ends(struct solving *s)
     memset(s->starts, 0, s->n_states * sizeof *s->starts);
     memset(s->ends, 0, s->n_states * sizeof *s->ends);
     for (uint32_t b = 0; b < s->t->n_bursts; b++) {
-        s->starts[s->start[b]] += s->burst_weight[b];
-        s->ends[s->end[b]] += s->burst_weight[b];
+        s->starts[s->start[b]] += s->bursts.weight[b];
+        s->ends[s->end[b]] += s->bursts.weight[b];
     }
 }
 
@@ -347,38 +179,28 @@ static int solve(struct solving *s, int replicate)
     return total >= 0 ? 0 : -EINVAL;
 }
 
-/* In the time that a burst stands for ran its rate times its transfers an instruction. */
-static void find_scale(struct solving *s)
+static int prepare(struct solving *s)
 {
-    double transfers = 0, time = 0;
-    for (uint32_t b = 0; b < s->t->n_bursts; b++) {
-        transfers += s->burst_weight[b] * s->transfers[b];
-        time += s->burst_weight[b] * s->length[b] / s->rate[b].weight;
-    }
-    if (s->mean_rate > 0 && time > 0)
-        s->t->executions_a_flow_ns = s->mean_rate * transfers / time / s->t->total_count;
+    int rc = make_chain(s);
+    if (rc == 0)
+        rc = transfers_weights_open(&s->bursts, s->t, s->w, s->paces);
+    return rc == 0 ? find_ends(s) : rc;
 }
 
 static int estimate(struct solving *s)
 {
-    int rc = make_chain(s);
-    if (rc == 0)
-        rc = find_places(s);
-    if (rc == 0)
-        rc = find_rates(s);
+    int rc = prepare(s);
     if (rc < 0)
         return rc;
-    for (uint32_t b = 0; b < s->t->n_bursts; b++)
-        s->burst_weight[b] = 1;
-    weigh_bursts(s);
-    find_scale(s);
+    transfers_weights_even(&s->bursts);
+    s->t->executions_a_flow_ns = transfers_weights_scale(&s->bursts) / s->t->total_count;
     weigh(s);
     if (s->tell)
         s->tell(0, CS_REPLICATES + 1, s->tell_arg);
     rc = solve(s, -1);
     for (int k = 0; rc == 0 && k < CS_REPLICATES; k++) {
         if (s->t->n_bursts) {
-            draw_burst_weights(s, (unsigned)k);
+            transfers_weights_draw(&s->bursts, &s->random, (unsigned)k, s->known_bias);
             weigh(s);
         } else
             vary_edges(s);
@@ -389,6 +211,12 @@ static int estimate(struct solving *s)
     return rc;
 }
 
+static int by_number(const void *a, const void *b)
+{
+    uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+    return (x > y) - (x < y);
+}
+
 /* Numbers the places; writes the number of each burst's and returns how many there are, <0 on failure. */
 static int64_t number_places(const struct solving *s, uint32_t *of_burst)
 {
@@ -396,13 +224,13 @@ static int64_t number_places(const struct solving *s, uint32_t *of_burst)
     uint64_t *sorted = malloc((n + 1) * sizeof *sorted);
     if (!sorted)
         return -ENOMEM;
-    memcpy(sorted, s->place, n * sizeof *sorted);
+    memcpy(sorted, s->bursts.place, n * sizeof *sorted);
     qsort(sorted, n, sizeof *sorted, by_number);
     for (uint32_t i = 0; i < n; i++)
         if (!kept || sorted[kept - 1] != sorted[i])
             sorted[kept++] = sorted[i];
     for (uint32_t b = 0; b < n; b++) {
-        const uint64_t *found = bsearch(&s->place[b], sorted, kept, sizeof *sorted, by_number);
+        const uint64_t *found = bsearch(&s->bursts.place[b], sorted, kept, sizeof *sorted, by_number);
         of_burst[b] = (uint32_t)(found - sorted);
     }
     free(sorted);
@@ -428,11 +256,11 @@ static int fit_places(struct solving *s, double (*executions)(const char *image,
         for (size_t i = 0; i < n; i++) {
             place[i] = of_burst[s->w->rows[i].burst];
             state[i] = s->from[s->w->rows[i].transfer];
-            count[i] = s->w->rows[i].count * s->share[s->w->rows[i].burst];
+            count[i] = s->w->rows[i].count * s->bursts.share[s->w->rows[i].burst];
         }
         rc = transfers_fit(place, state, count, n, truth, s->n_states, weight, (uint32_t)n_places);
         for (uint32_t b = 0; rc == 0 && b < t->n_bursts; b++)
-            s->burst_weight[b] = weight[of_burst[b]] * s->share[b];
+            s->bursts.weight[b] = weight[of_burst[b]] * s->bursts.share[b];
     } else
         rc = (int)n_places;
     free(of_burst);
@@ -454,18 +282,11 @@ static void solving_fini(struct solving *s)
     free(s->in);
     free(s->out);
     free(s->counts);
-    free(s->burst_weight);
-    free(s->share);
-    free(s->length);
-    free(s->transfers);
-    free(s->place);
-    free(s->rate);
     free(s->start);
     free(s->end);
     free(s->starts);
     free(s->ends);
-    free(s->strata_sums);
-    transfers_strata_fini(&s->strata);
+    transfers_weights_fini(&s->bursts);
     free(s->w->samples);
     free(s->w->rows);
     free(s->w->number);
@@ -526,11 +347,7 @@ int cs_transfers_load_fitted(struct cs_store *store,
     if (rc == 0 && t->n)
         rc = transfers_read_windows(store, t, &w, err);
     if (rc == 0 && t->n) {
-        rc = make_chain(&s);
-        if (rc == 0)
-            rc = find_places(&s);
-        if (rc == 0)
-            rc = find_rates(&s);
+        rc = prepare(&s);
         if (rc == 0)
             rc = fit_places(&s, executions, arg);
         if (rc == 0)

@@ -5,15 +5,16 @@
  * goes from a branch. So: each branch instruction is a state; a transfer to T leads to the next branch at or
  * after T (every branch that runs is recorded, also one that falls through), and the chain's stationary flow
  * is how often each transfer runs. It equals the true counts when the proportions at each branch do, whatever
- * the program remembers. Where a burst begins and ends enters with a small weight: it ties together regions
- * between which nothing was seen going. RESEARCH: section 2 of the notes that came with the design; the
- * solver is analysis/stationary.h.
+ * the program remembers. Where bursts begin and end enters, too, with a smaller weight (transfers_ends.c):
+ * regions between which few transfers were seen are to one another as their bursts are, which outnumber
+ * these; regions that many link are as these say. RESEARCH: section 2 of the notes that came with the design;
+ * the solver is analysis/stationary.h.
  *
  * What the chain can't know is how regions are to one another between which control goes seldom: their bursts
  * are in proportion to time. Where stretches were timed natively ("burst-paces") each burst has the weight of
  * the instructions that its place, or a long one that was timed itself, runs in a unit of time
- * (transfers_pace.c). And as bursts are few, those that begin in a piece of code stand for the time that its
- * samples tell (transfers_strata.c).
+ * (transfers_pace.c). And as bursts are few, those that begin in a piece of code stand together for the time
+ * that its samples tell (transfers_strata.c), however long they are (transfers_weights.c).
  *
  * Paced bursts are some thirty times as long as others. They see phases end, and hide less behind the moment
  * at which they began; but their transfers from a branch are all of one phase where phases are long. Each

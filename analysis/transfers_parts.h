@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Shared by transfers_load.c and transfers.c only. */
+/* Shared by transfers.c and transfers_*.c only. */
 #ifndef CS_ANALYSIS_TRANSFERS_PARTS_H
 #define CS_ANALYSIS_TRANSFERS_PARTS_H
 
@@ -87,6 +87,31 @@ int transfers_stratify(const struct beginning *const *beginning, uint32_t n, con
 /* Scales the bursts' weights so that each stratum's add up to its share. `sums`: room for strata->n. */
 void transfers_strata_weigh(const struct strata *strata, double *weight, uint32_t n, double *sums);
 void transfers_strata_fini(struct strata *strata);
+
+/* How much the transfers of each burst count (transfers_weights.c). */
+struct burst_weights {
+    uint32_t n;
+    double *weight;    /* of a transfer, 1 in the mean: as last set */
+    double *share;     /* of what it tells for its length: of a long burst's transfers less */
+    double *length;    /* in instructions */
+    double *transfers; /* seen */
+    uint64_t *place;
+    struct place_rate *rate;
+    const struct beginning **beginning; /* in the windows; NULL: unknown */
+    struct strata strata;
+    double *strata_sums;
+    double mean_rate; /* instructions per ns, 0 = unknown */
+};
+/* 0, or -ENOMEM; to be closed in either case. Orders the windows' beginnings and the paces. */
+int transfers_weights_open(struct burst_weights *bursts, const struct cs_transfers *t, struct windows *w,
+                           struct paces *paces);
+void transfers_weights_even(struct burst_weights *bursts); /* those of the estimate */
+/* Random ones, of a replicate: by the bursts that were drawn, and unless `known_bias` by what their places'
+ * rates aren't known to. */
+void transfers_weights_draw(struct burst_weights *bursts, uint64_t *random, unsigned round, bool known_bias);
+double transfers_weights_scale(const struct burst_weights *bursts); /* transfers per ns; 0: unknown */
+void transfers_weights_fini(struct burst_weights *bursts);
+double transfers_normal(uint64_t *random); /* standard normal; the state advances */
 
 /* The states in which bursts began and ended (transfers_ends.c), 0 where that isn't known; from, to: of each
  * transfer. Before: start[b] is the state of burst b's first instruction, or 0. 0, or -ENOMEM. */

@@ -249,6 +249,27 @@ static void fill_one_way(struct cs_store *store)
     merge(store, "burst-beginnings", beginnings);
 }
 
+/* Two loops seen as often, the second by branch records alone, which belong to no burst. */
+static void fill_with_records(struct cs_store *store)
+{
+    struct cs_table *edges = cs_table_open(&cs_schema_edges), *windows = cs_table_open(&cs_schema_windows),
+                    *beginnings = cs_table_open(&cs_schema_beginnings);
+    uint64_t same = (uint64_t)cs_table_text(edges, ""), branch = 0x1000;
+    assert_int_equal(same, (uint64_t)cs_table_text(windows, ""));
+    assert_int_equal(same, (uint64_t)cs_table_text(beginnings, ""));
+    for (uint64_t loop = 0; loop < 2; loop++)
+        assert_int_equal(cs_table_add(edges, (uint64_t[]){branch * (loop + 1), same, branch * (loop + 1) - 16,
+                                                          20000, 20, 20000000}),
+                         0);
+    for (uint64_t burst = 0; burst < 20; burst++) {
+        assert_int_equal(cs_table_add(windows, (uint64_t[]){burst, branch, same, branch - 16, 1000}), 0);
+        assert_int_equal(cs_table_add(beginnings, (uint64_t[]){burst, branch, same, branch - 16, 16000}), 0);
+    }
+    merge(store, "burst-edges", edges);
+    merge(store, "burst-windows", windows);
+    merge(store, "burst-beginnings", beginnings);
+}
+
 /* User time by the clock: per mille of it in the first loop, the rest in the second. */
 static void add_samples(struct cs_store *store, uint64_t first)
 {
@@ -327,6 +348,17 @@ static void code_whose_bursts_are_short_stands_for_its_time_as_well(void **unuse
     assert_int_equal(remove_tree(place), 0);
 }
 
+static void records_of_no_burst_count_as_bursts_do(void **unused)
+{
+    (void)unused;
+    char place[] = "/tmp/pace-test-XXXXXX";
+    struct cs_store *store = new_store(place);
+    fill_with_records(store);
+    assert_near(ratio_of_flows(store, CS_TRANSFERS_CHAIN), 1, 0.01);
+    cs_store_close(store);
+    assert_int_equal(remove_tree(place), 0);
+}
+
 static void a_few_ends_of_phases_move_little(void **unused)
 {
     (void)unused;
@@ -373,6 +405,7 @@ int main(void)
         cmocka_unit_test(a_place_that_runs_more_in_a_time_ran_more_often),
         cmocka_unit_test(bursts_stand_for_the_time_that_samples_tell),
         cmocka_unit_test(code_whose_bursts_are_short_stands_for_its_time_as_well),
+        cmocka_unit_test(records_of_no_burst_count_as_bursts_do),
         cmocka_unit_test(a_few_ends_of_phases_move_little),
         cmocka_unit_test(a_long_burst_that_was_timed_counts_by_its_own_rate),
         cmocka_unit_test(a_long_burst_counts_for_more_than_a_short_one_but_not_by_its_length),
