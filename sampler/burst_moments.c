@@ -74,7 +74,7 @@ int cs_moments_open(enum cs_target target, pid_t pid, uint64_t period_ns, struct
     struct cs_moments *moments = calloc(1, sizeof *moments);
     *out = NULL;
     /* What a shell started before we came isn't inherited. */
-    if (target != CS_TARGET_ALL && (n = cs_threads_below(pid, &threads)) == 0) {
+    if (target != CS_TARGET_ALL && (n = cs_threads_below(pid, &threads, 0)) == 0) {
         free(moments);
         free(threads);
         return cs_fail(err, ESRCH, "there is no process %d to follow", (int)pid);

@@ -4,6 +4,7 @@
 #include "sampler/burst.h"
 #include "sampler/burst_image.h"
 #include "sampler/burst_moments.h"
+#include "sampler/burst_pacing.h"
 #include "sampler/burst_rows.h"
 #include "sampler/burst_runner.h"
 
@@ -32,13 +33,11 @@
 #define FOLLOWED_MEMORY 64 /* bursts */
 #define FIRST_BURSTS 8     /* meet code that is new to the runner: shorter, too */
 #define FIRST_INSTRUCTIONS 4000
-/* Some of what bursts cost goes to paced ones. They run on over what the thread does in
- * the next 0.1 to 0.3 ms, in which it is watched. Longer ones time later stretches, too, but fewer bursts,
- * shorter ones more bursts and less of each: on ten programs no better. */
+/* Paced bursts run on over what the thread does in the next 0.1 to 0.3 ms, in which it is watched. Longer
+ * ones time later stretches, too, but fewer bursts, shorter ones more bursts and less of each: on ten
+ * programs no better. */
 #define PACE_INSTRUCTIONS 500000
 #define PACE_HELD_MAX_US 2000
-#define PACE_PART 0.5 /* of what bursts cost */
-#define PACE_SHARE_LEAST 0.1
 #define NEW_PROCESS_NS 100000000ULL
 #define DENIED_NS 60000000000ULL
 /* What a burst costs beside the time that we see the thread held: stop and go, timers, caches cold
@@ -59,7 +58,7 @@ struct followed {
     uint64_t first_ns, used_ns, denied_until_ns;
     struct cs_burst_runner *runner;
     double held_us, instructions; /* sums over its last bursts, older ones fading */
-    double plain_us, paced_us;    /* what a burst of either kind costs lately; 0: none yet */
+    struct cs_pacing pacing;
     unsigned n_bursts;
     double runner_cpu_us; /* charged up to here */
 };
@@ -227,14 +226,7 @@ static bool is_paced(struct cs_burst *burst, const struct followed *f)
 {
     if (f->n_bursts < 2 * FIRST_BURSTS || !cs_burst_rows_apart(burst->rows))
         return false;
-    double plain = PACE_PART * f->plain_us, paced = (1 - PACE_PART) * f->paced_us;
-    double share = plain > 0 && paced > 0 ? plain / (plain + paced) : 0.5;
-    return random_share(burst) < (share < PACE_SHARE_LEAST ? PACE_SHARE_LEAST : share);
-}
-
-static void learn_cost(double *cost_us, double this_us)
-{
-    *cost_us += *cost_us > 0 ? (this_us - *cost_us) / 16 : this_us;
+    return random_share(burst) < cs_pacing_share(&f->pacing);
 }
 
 static void learn_length(struct cs_burst *burst, struct followed *f, const struct cs_burst_outcome *o,
@@ -242,7 +234,7 @@ static void learn_length(struct cs_burst *burst, struct followed *f, const struc
 {
     if (o->skip != CS_BURST_SKIP_NONE || !o->instructions)
         return;
-    learn_cost(paced ? &f->paced_us : &f->plain_us, cost_us);
+    cs_pacing_learn(&f->pacing, paced, o->n_paces > 0, cost_us);
     if (paced)
         return;
     f->n_bursts++;

@@ -31,13 +31,14 @@ static int all_threads(const struct cs_sampler *s, pid_t **threads)
 {
     pid_t pid = s->config.target == CS_TARGET_COMMAND ? s->command.pid : s->config.pid;
     pid_t *running = malloc(OPEN_MOST * sizeof *running);
-    int n = cs_threads_below(pid, threads), kept = 0;
+    *threads = NULL;
+    int n = cs_threads_below(pid, threads, 0), kept = 0;
     unsigned n_running = running ? cs_maps_running(s->maps, running, OPEN_MOST) : 0;
     if (n > 0)
         qsort(*threads, (size_t)n, sizeof **threads, by_tid);
     for (unsigned i = 0, below = (unsigned)n; n > 0 && i < n_running && i < OPEN_MOST; i++)
         if (!has(*threads, (int)below, running[i]))
-            n = cs_threads_below_too(running[i], threads, n);
+            n = cs_threads_below(running[i], threads, n);
     free(running);
     if (n > 0)
         qsort(*threads, (size_t)n, sizeof **threads, by_tid);

@@ -158,15 +158,9 @@ static int gather(pid_t pid, pid_t **threads, int n, int depth)
     return n;
 }
 
-int cs_threads_below_too(pid_t pid, pid_t **threads, int n)
+int cs_threads_below(pid_t pid, pid_t **threads, int n)
 {
     return gather(pid, threads, n, 0);
-}
-
-int cs_threads_below(pid_t pid, pid_t **threads)
-{
-    *threads = NULL;
-    return cs_threads_below_too(pid, threads, 0);
 }
 
 int cs_online_cpus(int **cpus)

@@ -26,10 +26,9 @@ void cs_command_close(struct cs_command *command);
 
 /* Threads of a process, as /proc lists them. Allocated; -ESRCH with a sentence. Returns their number. */
 int cs_threads_of(pid_t pid, pid_t **threads, struct cs_error *err);
-/* Threads of a process and of those that it has started and they have. Allocated; 0 when there is none. */
-int cs_threads_below(pid_t pid, pid_t **threads);
-/* Adds those of one more to a list of n; returns how many there are then. */
-int cs_threads_below_too(pid_t pid, pid_t **threads, int n);
+/* Threads of a process and of those that it has started and they have, added to a list of n, which grows
+ * (NULL: none yet). Returns how many there are then. */
+int cs_threads_below(pid_t pid, pid_t **threads, int n);
 /* CPUs that are online. Allocated. Returns their number or -ENOMEM. */
 int cs_online_cpus(int **cpus);
 /* pidfd_open; -1 when it can't be had. */

@@ -19,7 +19,7 @@ static double seconds(clockid_t clock)
 }
 
 #define FAST_INSTRUCTIONS 7
-__attribute__((noinline)) static void fast(uint64_t n)
+__attribute__((always_inline)) static inline void fast_turns(uint64_t n)
 {
     const uint8_t *at = bytes;
     __asm__ volatile("1: add $1, %%r8\n"
@@ -32,6 +32,11 @@ __attribute__((noinline)) static void fast(uint64_t n)
                      : "+r"(at), "+r"(n)
                      :
                      : "rax", "r8", "r9", "r10", "r11", "memory", "cc");
+}
+
+__attribute__((noinline)) static void fast(uint64_t n)
+{
+    fast_turns(n);
 }
 
 #define SLOW_INSTRUCTIONS 7
@@ -57,18 +62,8 @@ __attribute__((noinline)) static void slow(uint64_t n)
 __attribute__((noinline)) static void nested(uint64_t n)
 {
     for (uint64_t times = n / TABLE_TURNS; times; times--) {
-        const uint8_t *at = bytes;
-        uint64_t left = TABLE_TURNS;
-        __asm__ volatile("1: add $1, %%r8\n"
-                         "  add $1, %%r9\n"
-                         "  add $1, %%r10\n"
-                         "  lea (%0, %1), %%r11\n"
-                         "  movzbl (%0, %1), %%eax\n"
-                         "  dec %1\n"
-                         "  jnz 1b\n"
-                         : "+r"(at), "+r"(left), "+r"(times)
-                         :
-                         : "rax", "r8", "r9", "r10", "r11", "memory", "cc");
+        fast_turns(TABLE_TURNS);
+        __asm__ volatile("" : "+r"(times));
     }
 }
 
