@@ -137,9 +137,9 @@ static void count_ends(struct solving *s)
     }
 }
 
-/* Flow of each transfer from s->counts. With restarts of weight 1 all states would be
- * visited as often as they were seen: regions that few transfers link are to one another nearly as their
- * bursts are, which outnumber these, whatever that weight; regions that many link are as these say. */
+/* Flow of each transfer from s->counts. With restarts of weight 1 all states would be visited as often as
+ * they were seen: regions that few transfers link are to one another nearly as their bursts are, which
+ * outnumber these, whatever that weight; regions that many link are as these say. */
 static int solve(struct solving *s, int replicate)
 {
     struct cs_transfers *t = s->t;

@@ -6,8 +6,7 @@
 
 #define BLOCK_INSNS 40 /* a change is known to the block that makes it */
 #define START_NS 8000  /* of a thread's run, is its beginning */
-#define EARLY_NS 40000 /* a stretch from there ends, where there is a later one: beginnings that cost alike  \
-                        */
+#define EARLY_NS 40000 /* a stretch from there ends, where there is a later one */
 #define WARM_NS                                                                                              \
     25000 /* later its caches are nearly as they were: a search through 640 KB takes 1.5 times as long in    \
            * the first 10 us, 1.2 in the next, 1.1 from 50 on, 1.05 from 100 on */

@@ -38,7 +38,7 @@ void pace_plan(struct pace_clock *clock, uint64_t trace_bytes, uint32_t random)
     clock->period_ns = last_ns / clock->n_moments;
 }
 
-/* How late it was noted, the clock counting from the moment before. */
+/* How late it was noted, by the clock that runs since the release. */
 static uint64_t lateness(const struct pace_clock *clock, const struct moment *moment, unsigned number)
 {
     uint64_t due = (uint64_t)clock->period_ns * (number + 1);
