@@ -211,32 +211,6 @@ static int estimate(struct solving *s)
     return rc;
 }
 
-static int by_number(const void *a, const void *b)
-{
-    uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
-    return (x > y) - (x < y);
-}
-
-/* Numbers the places; writes the number of each burst's and returns how many there are, <0 on failure. */
-static int64_t number_places(const struct solving *s, uint32_t *of_burst)
-{
-    uint32_t n = s->t->n_bursts, kept = 0;
-    uint64_t *sorted = malloc((n + 1) * sizeof *sorted);
-    if (!sorted)
-        return -ENOMEM;
-    memcpy(sorted, s->bursts.place, n * sizeof *sorted);
-    qsort(sorted, n, sizeof *sorted, by_number);
-    for (uint32_t i = 0; i < n; i++)
-        if (!kept || sorted[kept - 1] != sorted[i])
-            sorted[kept++] = sorted[i];
-    for (uint32_t b = 0; b < n; b++) {
-        const uint64_t *found = bsearch(&s->bursts.place[b], sorted, kept, sizeof *sorted, by_number);
-        of_burst[b] = (uint32_t)(found - sorted);
-    }
-    free(sorted);
-    return kept;
-}
-
 /* Burst weights of places that fit the truth best. */
 static int fit_places(struct solving *s, double (*executions)(const char *image, uint64_t from, void *arg),
                       void *arg)
@@ -248,7 +222,7 @@ static int fit_places(struct solving *s, double (*executions)(const char *image,
     double *count = malloc((n + 1) * sizeof *count), *truth = malloc(s->n_states * sizeof *truth),
            *weight = malloc((t->n_bursts + 1) * sizeof *weight);
     int rc = of_burst && place && state && count && truth && weight ? 0 : -ENOMEM;
-    int64_t n_places = rc == 0 ? number_places(s, of_burst) : rc;
+    int64_t n_places = rc == 0 ? transfers_number_places(&s->bursts, of_burst) : rc;
     if (n_places >= 0) {
         truth[0] = -1;
         for (size_t i = 0; i < t->n; i++)

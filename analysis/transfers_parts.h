@@ -110,6 +110,8 @@ void transfers_weights_even(struct burst_weights *bursts); /* those of the estim
  * rates aren't known to. */
 void transfers_weights_draw(struct burst_weights *bursts, uint64_t *random, unsigned round, bool known_bias);
 double transfers_weights_scale(const struct burst_weights *bursts); /* transfers per ns; 0: unknown */
+/* Numbers the places; writes the number of each burst's and returns how many there are, or -ENOMEM. */
+int64_t transfers_number_places(const struct burst_weights *bursts, uint32_t *of_burst);
 void transfers_weights_fini(struct burst_weights *bursts);
 double transfers_normal(uint64_t *random); /* standard normal; the state advances */
 

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #define RATE_SPREAD 0.8            /* standard deviation of the log of instructions per time between places */
 #define PACE_BIAS 0.5              /* the same, left by stretches: they time not all of a place */
@@ -191,6 +192,25 @@ double transfers_weights_scale(const struct burst_weights *b)
         time += b->weight[i] * b->length[i] / b->rate[i].weight;
     }
     return b->mean_rate > 0 && time > 0 ? b->mean_rate * transfers / time : 0;
+}
+
+int64_t transfers_number_places(const struct burst_weights *b, uint32_t *of_burst)
+{
+    uint32_t kept = 0;
+    uint64_t *sorted = malloc((b->n + 1) * sizeof *sorted);
+    if (!sorted)
+        return -ENOMEM;
+    memcpy(sorted, b->place, b->n * sizeof *sorted);
+    qsort(sorted, b->n, sizeof *sorted, by_number);
+    for (uint32_t i = 0; i < b->n; i++)
+        if (!kept || sorted[kept - 1] != sorted[i])
+            sorted[kept++] = sorted[i];
+    for (uint32_t i = 0; i < b->n; i++) {
+        const uint64_t *found = bsearch(&b->place[i], sorted, kept, sizeof *sorted, by_number);
+        of_burst[i] = (uint32_t)(found - sorted);
+    }
+    free(sorted);
+    return kept;
 }
 
 void transfers_weights_fini(struct burst_weights *b)

@@ -12,10 +12,10 @@
 
 double cs_pacing_share(const struct cs_pacing *pacing)
 {
-    double plain = PART * pacing->plain_us, paced = (1 - PART) * pacing->paced_us;
-    double share = plain > 0 && paced > 0 ? plain / (plain + paced) : 0.5;
     if (pacing->n_paced >= MEMORY && pacing->timed < IN_VAIN)
         return SHARE_IN_VAIN;
+    double plain = PART * pacing->plain_us, paced = (1 - PART) * pacing->paced_us;
+    double share = plain > 0 && paced > 0 ? plain / (plain + paced) : 0.5;
     return share < SHARE_LEAST ? SHARE_LEAST : share;
 }
 

@@ -336,38 +336,34 @@ static void bursts_stand_for_the_time_that_samples_tell(void **unused)
     assert_int_equal(remove_tree(place), 0);
 }
 
+static void expect_ratio(void (*fill_with)(struct cs_store *), uint64_t first, double ratio, double tolerance)
+{
+    char place[] = "/tmp/pace-test-XXXXXX";
+    struct cs_store *store = new_store(place);
+    fill_with(store);
+    if (first)
+        add_samples(store, first);
+    assert_near(ratio_of_flows(store, CS_TRANSFERS_CHAIN), ratio, tolerance);
+    cs_store_close(store);
+    assert_int_equal(remove_tree(place), 0);
+}
+
 static void code_whose_bursts_are_short_stands_for_its_time_as_well(void **unused)
 {
     (void)unused;
-    char place[] = "/tmp/pace-test-XXXXXX";
-    struct cs_store *store = new_store(place);
-    fill_lengths(store);
-    add_samples(store, 500);
-    assert_near(ratio_of_flows(store, CS_TRANSFERS_CHAIN), 1, 1e-3);
-    cs_store_close(store);
-    assert_int_equal(remove_tree(place), 0);
+    expect_ratio(fill_lengths, 500, 1, 1e-3);
 }
 
 static void records_of_no_burst_count_as_bursts_do(void **unused)
 {
     (void)unused;
-    char place[] = "/tmp/pace-test-XXXXXX";
-    struct cs_store *store = new_store(place);
-    fill_with_records(store);
-    assert_near(ratio_of_flows(store, CS_TRANSFERS_CHAIN), 1, 0.01);
-    cs_store_close(store);
-    assert_int_equal(remove_tree(place), 0);
+    expect_ratio(fill_with_records, 0, 1, 0.01);
 }
 
 static void a_few_ends_of_phases_move_little(void **unused)
 {
     (void)unused;
-    char place[] = "/tmp/pace-test-XXXXXX";
-    struct cs_store *store = new_store(place);
-    fill_one_way(store);
-    assert_near(ratio_of_flows(store, CS_TRANSFERS_CHAIN), 1, 0.15);
-    cs_store_close(store);
-    assert_int_equal(remove_tree(place), 0);
+    expect_ratio(fill_one_way, 0, 1, 0.15);
 }
 
 static void a_long_burst_that_was_timed_counts_by_its_own_rate(void **unused)
