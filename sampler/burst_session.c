@@ -37,7 +37,7 @@
  * ones time later stretches, too, but fewer bursts, shorter ones more bursts and less of each: on ten
  * programs no better. */
 #define PACE_INSTRUCTIONS 500000
-#define PACE_HELD_MAX_US 2000
+#define PACE_HELD_MAX_US 3000
 #define NEW_PROCESS_NS 100000000ULL
 #define DENIED_NS 60000000000ULL
 /* What a burst costs beside the time that we see the thread held: stop and go, timers, caches cold

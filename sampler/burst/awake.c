@@ -8,11 +8,30 @@
 
 #include <linux/futex.h>
 #include <sched.h>
+#include <sys/uio.h>
 
 #define CPUS_MAX 4096
+#define READ_AT_ONCE 16 /* pages, 10 us: as long as nobody else gets the CPU */
 static uint8_t stack[8192] __attribute__((aligned(4096)));
 static volatile int32_t keeper_tid, wanted;
 static bool placed;
+
+static struct iovec there[AWAKE_PAGES_MAX];
+static uint32_t asked, answered; /* of those; shared with the keeper */
+static volatile int32_t read_from;
+
+static void read_some(void)
+{
+    static uint8_t sink[PAGE]; /* all into the same page: the cache is for the others */
+    struct iovec here[READ_AT_ONCE];
+    uint32_t n = __atomic_load_n(&asked, __ATOMIC_ACQUIRE) - answered;
+    n = n < READ_AT_ONCE ? n : READ_AT_ONCE;
+    for (uint32_t i = 0; i < n; i++)
+        here[i] = (struct iovec){sink, PAGE};
+    long bytes = SYS(__NR_process_vm_readv, read_from, here, n, &there[answered], n, 0);
+    uint32_t read = bytes > 0 ? (uint32_t)((uint64_t)bytes / PAGE) : 0;
+    __atomic_store_n(&answered, answered + (read ? read : 1), __ATOMIC_RELEASE); /* one can't be read */
+}
 
 static int keeper(void)
 {
@@ -23,8 +42,11 @@ static int keeper(void)
         while (!wanted)
             SYS(__NR_futex, &wanted, FUTEX_WAIT_PRIVATE, 0, NULL, NULL, 0);
         while (wanted) /* without `pause`, which hypervisors take for a reason to run somebody else */
-            for (unsigned i = 0; i < 64; i++)
-                __asm__ volatile("");
+            if (answered < __atomic_load_n(&asked, __ATOMIC_ACQUIRE))
+                read_some();
+            else
+                for (unsigned i = 0; i < 64; i++)
+                    __asm__ volatile("");
     }
 }
 
@@ -47,6 +69,7 @@ void awake_begin(void)
 {
     if (!placed)
         return;
+    asked = answered = 0;
     wanted = 1;
     SYS(__NR_futex, &wanted, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
 }
@@ -54,4 +77,21 @@ void awake_begin(void)
 void awake_end(void)
 {
     wanted = 0;
+}
+
+bool awake_read_begin(int32_t tid)
+{
+    read_from = tid;
+    return placed && wanted;
+}
+
+void awake_read(uint64_t page)
+{
+    there[asked] = (struct iovec){(void *)page, PAGE};
+    __atomic_store_n(&asked, asked + 1, __ATOMIC_RELEASE);
+}
+
+uint32_t awake_unread(void)
+{
+    return asked - __atomic_load_n(&answered, __ATOMIC_ACQUIRE);
 }

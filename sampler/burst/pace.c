@@ -24,8 +24,9 @@
 #define AGAIN_MAX_TICKS 120000000
 #define WAIT_MS 10      /* for a thread that went to sleep */
 #define WAITED_NS 50000 /* for a CPU: more than to wake up */
-#define GOOD 80         /* thousandths that a stretch may be off by: not worth to run the burst once more */
-#define TOLERABLE 400   /* at most: nearly all are off by less than a third of what they may be */
+#define PLACE_INSTRUCTIONS 16000
+#define GOOD 80       /* thousandths that a stretch may be off by: not worth to run the burst once more */
+#define TOLERABLE 400 /* at most: nearly all are off by less than a third of what they may be */
 
 static const uint8_t perf_number[16] = {/* of our numbers of registers */
                                         PERF_REG_X86_AX,  PERF_REG_X86_CX,  PERF_REG_X86_DX,
@@ -81,7 +82,8 @@ static void arm(const struct run *run)
 {
     if (event < 0)
         return;
-    pace_plan(&clock, (uint64_t)(run->end - run->start), (uint32_t)(tsc() * 0x9e3779b97f4a7c15ULL >> 32));
+    pace_plan(&clock, busiest_branch(run, 0, PLACE_INSTRUCTIONS), (uint64_t)(run->end - run->start),
+              (uint32_t)(tsc() * 0x9e3779b97f4a7c15ULL >> 32));
     uint64_t period = clock.period_ns;
     if (SYS(__NR_ioctl, event, PERF_EVENT_IOC_PERIOD, &period) == 0)
         SYS(__NR_ioctl, event, PERF_EVENT_IOC_REFRESH, clock.n_moments);
@@ -185,11 +187,14 @@ static void wait_for_moments(void)
     SYS(__NR_ioctl, event, PERF_EVENT_IOC_DISABLE, 0);
 }
 
-void pace_begin(const struct run *run, const struct registers *registers, uint64_t ticks_a_us)
+void pace_begin(const struct run *run, const struct registers *registers, uint32_t tid, uint64_t ticks_a_us)
 {
+    warm_begin(run, registers, tid, ticks_a_us);
+    clock.place = 0;
     watching = watch_choose(run, registers, ticks_a_us);
     if (!watching)
         arm(run);
+    watched.warm = warm_end();
 }
 
 void pace_watch(uint32_t tid)

@@ -8,8 +8,9 @@
 #define START_NS 8000  /* of a thread's run, is its beginning */
 #define EARLY_NS 40000 /* a stretch from there ends, where there is a later one */
 #define WARM_NS                                                                                              \
-    25000 /* later its caches are nearly as they were: a search through 640 KB takes 1.5 times as long in    \
-           * the first 10 us, 1.2 in the next, 1.1 from 50 on, 1.05 from 100 on */
+    8000 /* its predictors and the nearest cache are nearly as they were, if its pages were read */
+#define COLD_NS                                                                                              \
+    25000 /* else: a search through 640 KB takes 1.5 times as long at first, 1.2 then, 1.1 from 50 us on */
 #define WARM_INSTRUCTIONS 30000
 
 struct piece { /* of the trace, in which a word keeps its value */
@@ -155,8 +156,8 @@ void progress_stretches(const struct watch *watch, const struct progress *known,
     }
     uint64_t start = n_moments ? m[0].ns_least : 0, warm = start;
     if (n_moments && m[0].least < WARM_INSTRUCTIONS) {
-        uint64_t half = (m[n_moments - 1].ns_least - start) / 2;
-        warm += half > WARM_NS ? half : WARM_NS;
+        uint64_t half = (m[n_moments - 1].ns_least - start) / 2, least = watch->warm ? WARM_NS : COLD_NS;
+        warm += half > least ? half : least;
     }
     *late = best_stretch(m, n_moments, (struct window){warm, UINT64_MAX}, (struct window){warm, UINT64_MAX});
     uint64_t early_end = UINT64_MAX;

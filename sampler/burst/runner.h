@@ -31,7 +31,7 @@
  *   pace.c       how fast it runs natively, once let go, what the burst has followed
  *   watch.c      by words of its memory, read meanwhile; history.c when the trace changes them; progress.c
  *                where it was
- *   awake.c      keeps the CPU of the held thread from sleeping
+ *   awake.c      keeps the CPU of the held thread from sleeping; warm.c gives it its caches back
  *   match.c      by its registers, where a trace writes nothing; stretch.c when to look
  *   digest.c     trace to rows; touch.c, predict.c what memory and branches did
  *   verify.c     compares a trace with single-stepping
@@ -238,7 +238,7 @@ static inline const uint8_t *record_next(const uint8_t *record)
 void pace_warm(void);         /* once, nothing being held: touches what a paced burst needs */
 void pace_open(uint32_t tid); /* before the thread is seized; if it fails what writes nothing isn't timed */
 uint64_t pace_trace_room(uint64_t trace_bytes);
-void pace_begin(const struct run *run, const struct registers *registers,
+void pace_begin(const struct run *run, const struct registers *registers, uint32_t tid,
                 uint64_t ticks_a_us); /* the thread is about to go */
 void pace_watch(uint32_t tid);        /* it went; returns when it was seen often enough */
 void pace_end(struct cs_burst_outcome *outcome, const struct run *run, const struct registers *registers,
@@ -257,6 +257,7 @@ struct poll {
 };
 struct watch {
     unsigned n_words, n_polls;
+    bool warm;                     /* the thread's caches are as they were before it was held */
     uint64_t released, ticks_a_us; /* TSC */
     struct watched word[WATCHED_MAX];
     struct poll poll[POLLS_MAX];
@@ -323,15 +324,21 @@ uint64_t busiest_branch(const struct run *run, uint64_t from, uint64_t to);
 
 /* ---- stretch.c ---- */
 #define PACE_MOMENTS 2
+#define PACE_PLACES 64
 struct pace_clock {
     uint32_t period_ns; /* from the release to the first moment, and to each other one */
     uint32_t n_moments;
     uint64_t fast_ns_64k; /* what 64 KB of trace take where the program is fast; 0: unknown */
+    uint64_t place;       /* of this burst's; 0: it has no moments */
+    struct {
+        uint64_t place, fast_ns_64k;
+    } at[PACE_PLACES];
 };
 /* The room of a trace, at least `trace_bytes`: fast code needs more to last as long. */
 uint64_t pace_room(const struct pace_clock *clock, uint64_t trace_bytes);
-/* Period and number of moments, for a trace of so many bytes. */
-void pace_plan(struct pace_clock *clock, uint64_t trace_bytes, uint32_t random);
+/* Period and number of moments, for a trace of so many bytes, and the branch that its beginning executes
+ * most. */
+void pace_plan(struct pace_clock *clock, uint64_t place, uint64_t trace_bytes, uint32_t random);
 /* Of the first of a burst's moments, whose time_ns is the clock's when it was noted. */
 uint64_t pace_own_ns(const struct pace_clock *clock, const struct moment *moment);
 uint32_t pace_cost_ns(const struct pace_clock *clock, const struct moment *moment,
@@ -347,6 +354,15 @@ void pace_stretch(struct cs_burst_outcome *outcome, const struct run *run, const
 void awake_place(uint32_t cpu); /* beforehand */
 void awake_begin(void);         /* the thread stands */
 void awake_end(void);           /* it runs again, or soon will */
+/* Reading the thread's pages there, between those two; false: nobody does. */
+#define AWAKE_PAGES_MAX 256
+bool awake_read_begin(int32_t tid);
+void awake_read(uint64_t page); /* at most AWAKE_PAGES_MAX; returns at once */
+uint32_t awake_unread(void);    /* how many are not read yet */
+
+/* ---- warm.c: what the thread will use is in its CPU's caches ---- */
+void warm_begin(const struct run *run, const struct registers *registers, uint32_t tid, uint64_t ticks_a_us);
+bool warm_end(void); /* false: they can't be, or it took too long */
 
 /* ---- hold.c ---- */
 /* A thread of ours with a stack of its own; *tid becomes 0, with a futex wake, when it has ended. */

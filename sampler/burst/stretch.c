@@ -23,13 +23,27 @@ uint64_t pace_room(const struct pace_clock *clock, uint64_t trace_bytes)
     return wanted > trace_bytes ? wanted : trace_bytes;
 }
 
-/* The last moment falls somewhere into the second half of what the trace takes, when the thread runs it as
- * fast as it does its fast parts. Else those would be over too soon, and only slow ones timed. With another
- * one half way to it there is a stretch whose caches are warm. */
-void pace_plan(struct pace_clock *clock, uint64_t trace_bytes, uint32_t random)
+/* What is known of the place; one that is new takes the room of another. */
+static uint64_t *fast_at(struct pace_clock *clock, uint64_t place)
 {
-    uint64_t half_ns = trace_bytes * clock->fast_ns_64k >> 17;
-    if (!clock->fast_ns_64k || half_ns > HALF_MOST_NS)
+    unsigned slot = (unsigned)(place * 0x9e3779b97f4a7c15ULL >> 40) % PACE_PLACES;
+    if (clock->at[slot].place != place) {
+        clock->at[slot].place = place;
+        clock->at[slot].fast_ns_64k = 0;
+    }
+    return &clock->at[slot].fast_ns_64k;
+}
+
+/* The last moment falls somewhere into the second half of what the trace takes, when the thread runs it as
+ * fast as it does this place lately at its fastest, or any where that isn't known. Else what is fast would be
+ * over too soon, and only what is slow timed. With another moment half way to it there is a stretch whose
+ * caches are warm. */
+void pace_plan(struct pace_clock *clock, uint64_t place, uint64_t trace_bytes, uint32_t random)
+{
+    uint64_t here = *fast_at(clock, place), fast = here ? here : clock->fast_ns_64k;
+    uint64_t half_ns = trace_bytes * fast >> 17;
+    clock->place = place;
+    if (!fast || half_ns > HALF_MOST_NS)
         half_ns = HALF_MOST_NS;
     if (half_ns < HALF_LEAST_NS)
         half_ns = HALF_LEAST_NS;
@@ -79,13 +93,14 @@ uint32_t pace_cost_ns(const struct pace_clock *clock, const struct moment *momen
 /* Quickly towards faster code, slowly back: a trace that is over before its moment isn't timed, and where
  * that befalls fast code and not slow, or a place while nothing disturbs it and not else, the mean rate is
  * too low. */
-static void learn(struct pace_clock *clock, uint64_t ns_64k)
+static void learn(uint64_t *fast, uint64_t ns_64k, bool bound)
 {
-    uint64_t fast = clock->fast_ns_64k;
-    if (!fast)
-        clock->fast_ns_64k = ns_64k;
-    else
-        clock->fast_ns_64k = ns_64k < fast ? fast - (fast - ns_64k) / 4 : fast + (ns_64k - fast) / 64;
+    if (!*fast)
+        *fast = ns_64k;
+    else if (ns_64k < *fast)
+        *fast -= (*fast - ns_64k) / 4;
+    else if (!bound)
+        *fast += (ns_64k - *fast) / 64;
 }
 
 /* From a burst's stretches; the first tells only that the thread is not slower, as does a trace that was over
@@ -110,8 +125,11 @@ void pace_learn(struct pace_clock *clock, const struct cs_burst_outcome *outcome
         instructions = trace_instructions;
     }
     uint64_t ns_64k = instructions ? (ns * trace_instructions / instructions << 16) / trace_bytes : 0;
-    if (ns_64k && (!bound || ns_64k < clock->fast_ns_64k || !clock->fast_ns_64k))
-        learn(clock, ns_64k);
+    if (!ns_64k)
+        return;
+    learn(&clock->fast_ns_64k, ns_64k, bound);
+    if (clock->place)
+        learn(fast_at(clock, clock->place), ns_64k, bound);
 }
 
 /* Is where a stretch goes to and comes from known well enough? `places`: how far these are apart, both. */

@@ -127,11 +127,11 @@ static void a_moment_off_the_trace_has_no_place(void **state)
     assert_int_equal(o.n_paces, 0);
 }
 
-enum { MANY = 16 << 20 };
+enum { MANY = 16 << 20, PLACE = 4711, ELSEWHERE = 815 };
 
 static uint32_t last_ns(struct pace_clock *clock, uint64_t bytes, uint32_t random)
 {
-    pace_plan(clock, bytes, random);
+    pace_plan(clock, PLACE, bytes, random);
     return clock->period_ns * clock->n_moments;
 }
 
@@ -208,6 +208,29 @@ static void it_learns_quickly_what_is_fast_and_slowly_what_is_not(void **state)
     assert_int_equal(clock.fast_ns_64k, before);
 }
 
+/* Two places, one four times as fast as the other: the moments of each fall into the second half of its own
+ * traces, and those of a place that is met for the first time come as early as for the fastest. */
+static void each_place_has_its_own_pace(void **state)
+{
+    (void)state;
+    struct pace_clock clock = {0};
+    struct cs_burst_outcome slow = timed(40000, 10000), fast = timed(10000, 10000);
+    enum { BYTES = 1 << 20, LENGTH = 160000 }; /* 640 and 160 us */
+    for (unsigned i = 0; i < 40; i++) {
+        pace_plan(&clock, i % 2 ? PLACE : ELSEWHERE, BYTES, 0);
+        pace_learn(&clock, i % 2 ? &slow : &fast, BYTES, LENGTH, OWN);
+    }
+    assert_in_range(last_ns(&clock, BYTES / 4, 0), 160000 / 2 - 10, 160000 / 2);
+    pace_plan(&clock, ELSEWHERE, BYTES / 4, 0);
+    assert_in_range(clock.period_ns * clock.n_moments, HALF_LEAST_NS - 10, 40000 / 2 + 10000);
+    pace_plan(&clock, 1, BYTES / 2, 0);
+    assert_in_range(clock.period_ns * clock.n_moments, 80000 / 2, 120000 / 2);
+    /* One that isn't timed by moments doesn't change what is known of the place before it. */
+    clock.place = 0;
+    pace_learn(&clock, &fast, BYTES, LENGTH, OWN);
+    assert_in_range(last_ns(&clock, BYTES / 4, 0), 160000 / 2 - 10, 160000 / 2);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -221,6 +244,7 @@ int main(void)
         cmocka_unit_test(the_last_moment_falls_into_the_traces_second_half),
         cmocka_unit_test(fast_code_gets_a_longer_trace),
         cmocka_unit_test(it_learns_quickly_what_is_fast_and_slowly_what_is_not),
+        cmocka_unit_test(each_place_has_its_own_pace),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
