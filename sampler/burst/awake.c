@@ -2,19 +2,27 @@
 /* Keeps the CPU of a held thread awake. It would fall asleep, which on a virtual machine gives it back to the
  * host: what runs there meanwhile takes the caches (a database ran the first 20 us after a burst at a third
  * of its speed), and to come back takes some 40 us. So a thread of ours that gives way to everybody
- * (SCHED_IDLE) turns there until the held one goes on. */
+ * (SCHED_IDLE) turns there until the held one is about to go on, and reads what warm.c asks for. It is gone
+ * before that one comes: it would want the CPU once more, to go to sleep, and what the thread's clock says of
+ * it would be off by that. A CPU looks for work for some us before it sleeps. */
 #include "sampler/burst/runner.h"
 #include "sampler/burst/sys.h"
 
 #include <linux/futex.h>
 #include <sched.h>
+#include <sys/resource.h>
 #include <sys/uio.h>
+#include <time.h>
 
 #define CPUS_MAX 4096
-#define READ_AT_ONCE 16 /* pages, 10 us: as long as nobody else gets the CPU */
+#define READ_AT_ONCE 16     /* pages, 10 us: as long as nobody else gets the CPU */
+#define ALONE_LEAST 2       /* bursts after one in which others took our own CPU */
+#define ALONE_MOST 64       /* where they do again and again */
+#define DISPLACED_NS 500000 /* for longer than this: a moment now and then is the kernel's */
 static uint8_t stack[8192] __attribute__((aligned(4096)));
 static volatile int32_t keeper_tid, wanted;
-static bool placed;
+static bool placed, turning; /* turning: in this burst */
+static unsigned alone;       /* bursts that the CPU is left alone for */
 
 static struct iovec there[AWAKE_PAGES_MAX];
 static uint32_t asked, answered; /* of those; shared with the keeper */
@@ -41,12 +49,12 @@ static int keeper(void)
     for (;;) {
         while (!wanted)
             SYS(__NR_futex, &wanted, FUTEX_WAIT_PRIVATE, 0, NULL, NULL, 0);
-        while (wanted) /* without `pause`, which hypervisors take for a reason to run somebody else */
+        while (wanted) { /* without `pause`, which hypervisors take for a reason to run somebody else */
             if (answered < __atomic_load_n(&asked, __ATOMIC_ACQUIRE))
                 read_some();
-            else
-                for (unsigned i = 0; i < 64; i++)
-                    __asm__ volatile("");
+            for (unsigned i = 0; i < 64; i++)
+                __asm__ volatile("");
+        }
     }
 }
 
@@ -65,11 +73,46 @@ void awake_place(uint32_t cpu)
     placed = SYS(__NR_sched_setaffinity, keeper_tid, sizeof mask, mask) == 0;
 }
 
+static struct {
+    uint64_t ns, own_ns;
+    long displaced; /* times */
+} before;
+
+static long displaced(void)
+{
+    struct rusage usage = {0};
+    SYS(__NR_getrusage, RUSAGE_THREAD, &usage);
+    return usage.ru_nivcsw;
+}
+
+static bool others_want_ours(void)
+{
+    uint64_t own_ns = clock_of(CLOCK_THREAD_CPUTIME_ID) - before.own_ns;
+    return displaced() > before.displaced && clock_of(CLOCK_MONOTONIC) - before.ns > own_ns + DISPLACED_NS;
+}
+
+/* Who wants our CPU should have had the held thread's. */
+static void leave_alone(bool wanted_ours)
+{
+    static unsigned next = ALONE_LEAST;
+    if (wanted_ours) {
+        alone = next;
+        next = next * 4 < ALONE_MOST ? next * 4 : ALONE_MOST;
+    } else if (next > ALONE_LEAST) {
+        next /= 2;
+    }
+}
+
 void awake_begin(void)
 {
-    if (!placed)
-        return;
+    turning = placed && !alone;
+    alone -= alone > 0;
     asked = answered = 0;
+    if (!turning)
+        return;
+    before.ns = clock_of(CLOCK_MONOTONIC);
+    before.own_ns = clock_of(CLOCK_THREAD_CPUTIME_ID);
+    before.displaced = displaced();
     wanted = 1;
     SYS(__NR_futex, &wanted, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
 }
@@ -77,12 +120,15 @@ void awake_begin(void)
 void awake_end(void)
 {
     wanted = 0;
+    if (turning)
+        leave_alone(others_want_ours());
+    turning = false;
 }
 
 bool awake_read_begin(int32_t tid)
 {
     read_from = tid;
-    return placed && wanted;
+    return turning;
 }
 
 void awake_read(uint64_t page)

@@ -21,7 +21,6 @@
 #include <linux/perf_event.h>
 #include <sched.h>
 #include <signal.h>
-#include <sys/resource.h>
 #include <sys/uio.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -31,9 +30,6 @@ enum { SEIZE = 0x4206, DETACH = 17, CONT = 7, LISTEN = 0x4208, GETREGSET = 0x420
 #define EVENT_STOP 128
 #define TRAP_PERF_CODE 6
 #define FIRST_BURSTS 16
-#define BUSY_LEAST 2                 /* bursts after one in which others took our CPU */
-#define BUSY_MOST 64                 /* where they do again and again */
-#define DISPLACED_NS 500000          /* for longer than this */
 #define LEAVE_US 50                  /* to end a burst that takes too long, and to let the thread go */
 #define COOKIE 0x6379636c6573636fULL /* "cyclesco": our SIGTRAP and not somebody's */
 
@@ -44,7 +40,7 @@ static volatile int32_t hunter_tid, give_up, released;
 static struct cs_burst_shared *shared;
 static uint64_t asked_ns, asked_ticks; /* when the burst was asked for */
 
-static uint64_t clock_of(clockid_t which)
+uint64_t clock_of(clockid_t which)
 {
     struct timespec time;
     SYS(__NR_clock_gettime, which, &time);
@@ -157,42 +153,6 @@ static uint64_t ticks_a_us(uint64_t ns, uint64_t ticks)
     return rate >= 100 && rate <= 10000 ? rate : 3000; /* else these are two CPUs' that don't agree */
 }
 
-/* How long others have had our CPU, of so much time. */
-struct spent {
-    uint64_t ns, own_ns;
-    long displaced; /* times */
-};
-
-static struct spent spent(void)
-{
-    struct rusage usage = {0};
-    SYS(__NR_getrusage, RUSAGE_THREAD, &usage);
-    return (struct spent){clock_ns(), clock_of(CLOCK_THREAD_CPUTIME_ID), usage.ru_nivcsw};
-}
-
-/* A moment now and then is the kernel's own; others want the CPU when it is more. */
-static bool others_want_it(struct spent before)
-{
-    struct spent now = spent();
-    uint64_t own_ns = now.own_ns - before.own_ns;
-    return now.displaced > before.displaced && now.ns - before.ns > own_ns + DISPLACED_NS;
-}
-
-/* Where others want our CPU they should have had the held thread's. How many bursts more? */
-static unsigned leave_alone(unsigned busy, bool displaced)
-{
-    static unsigned next = BUSY_LEAST;
-    if (displaced) {
-        busy = next;
-        next = next * 4 < BUSY_MOST ? next * 4 : BUSY_MOST;
-    } else if (busy) {
-        busy--;
-    } else if (next > BUSY_LEAST) {
-        next /= 2;
-    }
-    return busy;
-}
-
 /* The thread stands before us. */
 static void do_burst(uint64_t stopped_ns, uint64_t stopped_ticks)
 {
@@ -200,9 +160,7 @@ static void do_burst(uint64_t stopped_ns, uint64_t stopped_ticks)
     struct cs_burst_outcome *outcome = &shared->outcome;
     static struct registers registers;
     static struct run run;
-    static unsigned busy;
-    struct spent before = spent();
-    if (command->keep_awake && !busy)
+    if (command->keep_awake)
         awake_begin();
     uint32_t tid = command->tid;
     struct iovec general = {&registers, sizeof registers}, vectors = {xstate, sizeof xstate};
@@ -239,11 +197,8 @@ static void do_burst(uint64_t stopped_ns, uint64_t stopped_ticks)
         verify(outcome, (int)tid, &run, command->instructions);
     if (paced)
         pace_begin(&run, &registers, tid, ticks_a_us(clock_ns(), tsc()));
-    /* Before the thread goes: who still wanted to run there would take the CPU from it soon after, and what
-     * its clock says of it would be off by that. A CPU is idle for some us before it sleeps. */
     awake_end();
     long detached = SYS(__NR_ptrace, DETACH, tid, 0, 0);
-    busy = leave_alone(busy, others_want_it(before));
     shared->holding = 0;
     released = 1;
     outcome->held_ns = (uint32_t)(clock_ns() - stopped_ns);

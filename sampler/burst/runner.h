@@ -353,7 +353,7 @@ void pace_stretch(struct cs_burst_outcome *outcome, const struct run *run, const
 /* ---- awake.c: a held thread's CPU ---- */
 void awake_place(uint32_t cpu); /* beforehand */
 void awake_begin(void);         /* the thread stands */
-void awake_end(void);           /* it runs again, or soon will */
+void awake_end(void);           /* it will run again at once */
 /* Reading the thread's pages there, between those two; false: nobody does. */
 #define AWAKE_PAGES_MAX 256
 bool awake_read_begin(int32_t tid);
@@ -368,8 +368,9 @@ bool warm_end(void); /* false: they can't be, or it took too long */
 /* A thread of ours with a stack of its own; *tid becomes 0, with a futex wake, when it has ended. */
 void start_thread(int (*entry)(void), void *stack_top, volatile int32_t *tid);
 void burst(struct cs_burst_shared *shared);
-uint64_t waited_ns(uint32_t tid); /* time that a thread, able to run, has had no CPU; 0: unknown */
-void sleep_us(long us);           /* less than a second */
+uint64_t clock_of(clockid_t which); /* ns */
+uint64_t waited_ns(uint32_t tid);   /* time that a thread, able to run, has had no CPU; 0: unknown */
+void sleep_us(long us);             /* less than a second */
 /* ---- digest.c, verify.c ---- */
 void digest(struct cs_burst_shared *shared, const struct run *run, const struct registers *registers);
 void verify(struct cs_burst_outcome *outcome, int tid, const struct run *run, uint32_t wanted);
