@@ -11,7 +11,7 @@
 #include <string.h>
 #include <time.h>
 
-#define PHASE __attribute__((noinline, noclone))
+#define PHASE __attribute__((noinline))
 #define RECORDS 40000   /* 640 KB: what a second-level cache just holds */
 #define NODES (1 << 18) /* 16 MB */
 
