@@ -28,17 +28,21 @@ static struct iovec there[AWAKE_PAGES_MAX];
 static uint32_t asked, answered; /* of those; shared with the keeper */
 static volatile int32_t read_from;
 
+/* Whoever turns here may have lost the CPU anywhere in between, and find another burst's pages. */
 static void read_some(void)
 {
     static uint8_t sink[PAGE]; /* all into the same page: the cache is for the others */
     struct iovec here[READ_AT_ONCE];
-    uint32_t n = __atomic_load_n(&asked, __ATOMIC_ACQUIRE) - answered;
-    n = n < READ_AT_ONCE ? n : READ_AT_ONCE;
+    uint32_t end = __atomic_load_n(&asked, __ATOMIC_ACQUIRE);
+    uint32_t done = __atomic_load_n(&answered, __ATOMIC_RELAXED);
+    if (done >= end)
+        return;
+    uint32_t n = end - done < READ_AT_ONCE ? end - done : READ_AT_ONCE;
     for (uint32_t i = 0; i < n; i++)
         here[i] = (struct iovec){sink, PAGE};
-    long bytes = SYS(__NR_process_vm_readv, read_from, here, n, &there[answered], n, 0);
+    long bytes = SYS(__NR_process_vm_readv, read_from, here, n, &there[done], n, 0);
     uint32_t read = bytes > 0 ? (uint32_t)((uint64_t)bytes / PAGE) : 0;
-    __atomic_store_n(&answered, answered + (read ? read : 1), __ATOMIC_RELEASE); /* one can't be read */
+    __atomic_store_n(&answered, done + (read ? read : 1), __ATOMIC_RELEASE); /* one can't be read */
 }
 
 static int keeper(void)
@@ -50,8 +54,7 @@ static int keeper(void)
         while (!wanted)
             SYS(__NR_futex, &wanted, FUTEX_WAIT_PRIVATE, 0, NULL, NULL, 0);
         while (wanted) { /* without `pause`, which hypervisors take for a reason to run somebody else */
-            if (answered < __atomic_load_n(&asked, __ATOMIC_ACQUIRE))
-                read_some();
+            read_some();
             for (unsigned i = 0; i < 64; i++)
                 __asm__ volatile("");
         }

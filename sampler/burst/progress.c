@@ -7,10 +7,8 @@
 #define BLOCK_INSNS 40 /* a change is known to the block that makes it */
 #define START_NS 8000  /* of a thread's run, is its beginning */
 #define EARLY_NS 40000 /* a stretch from there ends, where there is a later one */
-#define WARM_NS                                                                                              \
-    8000 /* its predictors and the nearest cache are nearly as they were, if its pages were read */
-#define COLD_NS                                                                                              \
-    25000 /* else: a search through 640 KB takes 1.5 times as long at first, 1.2 then, 1.1 from 50 us on */
+#define WARM_NS 8000   /* from when on it runs as it always does, if its pages were read before */
+#define COLD_NS 25000  /* else; and slower by a tenth up to 0.1 ms */
 #define WARM_INSTRUCTIONS 30000
 
 struct piece { /* of the trace, in which a word keeps its value */

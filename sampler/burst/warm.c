@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Gives a held thread its caches back. While it stands for a millisecond or two, whatever else runs on its
- * core, of the host's too, takes them, and what is timed after that is the way back: a binary search through
- * 640 KB takes 1.9 times as long in the 10 us after 2 ms of standing still, 1.2 in the next 20, and 0.1 ms
- * later 1.05 still, of twice as much where the burst worked beside it; not at all where the 640 KB were read
- * before. So the pages that the first half of its trace touches are read on its own CPU before it goes on.
+/* Gives a held thread its caches back. While it stands for some milliseconds, whatever else runs on its core,
+ * of the host's too, takes them, and what is timed after that is the way back: a search through 640 KB takes
+ * 1.9 times as long in the 10 us after 2 ms of standing still, and 1.05 times 0.1 ms later (docs/bursts.md);
+ * not at all where the 640 KB were read before. So the pages that the first half of its trace touches are
+ * read on its own CPU before it goes on.
  *
  * Only the first half's, because it is in the second that it is timed: what the thread comes to for the first
  * time there, as a stream does, it had not in its caches either. */

@@ -47,6 +47,11 @@ static void a_page_that_cannot_be_read_is_passed_over(void **state)
         read_some();
     }
     assert_int_equal(answered, PAGES);
+    read_some(); /* nothing is left to read, */
+    assert_int_equal(answered, PAGES);
+    asked = 3; /* and less is asked for by a burst that has begun meanwhile */
+    read_some();
+    assert_int_equal(answered, PAGES);
     turning = false;
     munmap(memory, PAGES * PAGE);
 }
