@@ -301,6 +301,25 @@ bool cs_code_relocated(struct cs_code *code, uint64_t offset, uint64_t *value)
     return imports_relative(&code->imports, offset, value);
 }
 
+bool cs_code_constant(struct cs_code *code, uint64_t offset, unsigned bytes, uint64_t delta, uint64_t *value)
+{
+    size_t n = 0;
+    bool relocated = false;
+    if (!code->image || elf_file_is_writable(code->image, offset, &relocated))
+        return false;
+    if (relocated) {
+        bool pointer = bytes == sizeof *value && cs_code_relocated(code, offset, value);
+        *value += pointer ? delta : 0;
+        return pointer;
+    }
+    const uint8_t *at = elf_file_at(code->image, offset, &n, NULL);
+    if (!at || n < bytes)
+        return false;
+    *value = 0;
+    memcpy(value, at, bytes);
+    return true;
+}
+
 uint8_t *cs_code_returns_memo(struct cs_code *code, const struct cs_procedure *procedure)
 {
     size_t i = (size_t)(procedure - code->procedures.list);

@@ -99,6 +99,10 @@ const char *cs_code_import(struct cs_code *code, uint64_t offset);
 /* Value that a relative relocation puts at `offset` (PIE jump tables in .data.rel.ro); false when there is
  * none. */
 bool cs_code_relocated(struct cs_code *code, uint64_t offset, uint64_t *value);
+/* What so many bytes (≤ 8) at `offset` hold in every process that maps the image at offset + delta: segments
+ * that can't be written, and pointers that the loader sets before it write-protects them. false: not known.
+ */
+bool cs_code_constant(struct cs_code *code, uint64_t offset, unsigned bytes, uint64_t delta, uint64_t *value);
 
 /* Demangles a C++ or Rust name into `room` bytes; a name that isn't mangled is copied. Returns `text`. */
 char *cs_code_demangle(const char *name, char *text, size_t room);

@@ -225,3 +225,17 @@ const uint8_t *elf_file_at(const struct elf_file *file, uint64_t offset, size_t 
     *n = 0;
     return NULL;
 }
+
+bool elf_file_is_writable(const struct elf_file *file, uint64_t offset, bool *relocated)
+{
+    bool writable = false;
+    *relocated = false;
+    for (size_t i = 0; i < file->n_segments; i++) {
+        const GElf_Phdr *p = &file->segments[i];
+        if (offset < p->p_vaddr || offset - p->p_vaddr >= p->p_memsz)
+            continue;
+        writable |= p->p_type == PT_LOAD && (p->p_flags & PF_W);
+        *relocated |= p->p_type == PT_GNU_RELRO;
+    }
+    return writable && !*relocated;
+}

@@ -48,6 +48,8 @@ const struct elf_section *elf_file_section_of_type(const struct elf_file *file, 
 const uint8_t *elf_file_contents(const struct elf_file *file, const struct elf_section *section, size_t *n);
 /* Bytes at a virtual address, up to the end of the segment's file contents; NULL outside. */
 const uint8_t *elf_file_at(const struct elf_file *file, uint64_t offset, size_t *n, bool *executable);
+/* May the program write there? `relocated`: the loader may, and then nobody any more. */
+bool elf_file_is_writable(const struct elf_file *file, uint64_t offset, bool *relocated);
 
 /* Looks for separate debug information by build-id, then by .gnu_debuglink. NULL when there is none. */
 struct elf_file *elf_file_find_debug(const struct elf_file *file);

@@ -86,6 +86,8 @@ static void lay_own(struct laying *l)
              k < t->n && t->list[k].image == l->e->image && t->list[k].from < b->end; k++) {
             const struct cs_transfer *one = &t->list[k];
             bool own = one->to_image == l->e->image;
+            if (one->count <= 0 && one->flow <= 0)
+                continue;
             if (one->from != b->last || l->cfg->insns[b->first_insn + b->n_insns - 1].flow == CS_FLOW_CALL) {
                 if (own && one->to == l->cfg->procedure->start) {
                     uint32_t entry = cs_cfg_block(l->cfg, one->to);
@@ -117,6 +119,8 @@ static void lay_entries(struct laying *l)
             continue;
         for (size_t k = cs_transfers_to(t, l->e->image, b->start); k < t->n; k++) {
             const struct cs_transfer *one = &t->list[t->by_to[k]];
+            if (one->count <= 0 && one->flow <= 0)
+                continue;
             if (one->to_image != l->e->image || one->to != b->start)
                 break;
             if (one->image == l->e->image && cs_cfg_block(cfg, one->from) != CS_CFG_EXIT)
@@ -333,7 +337,7 @@ int cs_transfers_profile(const struct cs_transfers *t, uint32_t image, struct cs
         return cs_fail(err, ENOMEM, "no memory for an edge profile");
     for (size_t i = 0; i < t->n; i++) {
         const struct cs_transfer *one = &t->list[i];
-        if (one->image != image && one->to_image != image)
+        if ((one->image != image && one->to_image != image) || one->count <= 0)
             continue;
         edges[n++] =
             (struct cs_seen_edge){.from = one->from,

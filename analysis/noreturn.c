@@ -56,7 +56,7 @@ static const char *const never[] = {
     "thrd_exit",
 };
 
-static bool is_never(const char *name)
+bool returns_never(const char *name)
 {
     size_t n = strcspn(name, "@");
     for (size_t i = 0; i < sizeof never / sizeof *never; i++)
@@ -150,7 +150,7 @@ static bool returns(struct asking *a, const struct cs_procedure *p)
     enum { UNKNOWN, YES, NO, ASKED };
     uint8_t *memo = cs_code_returns_memo(a->code, p);
     uint64_t size = 0, stack[256];
-    if (is_never(p->name))
+    if (returns_never(p->name))
         return false;
     if (p->source == CS_FROM_PLT || !memo || p->size == 0)
         return true;

@@ -179,6 +179,22 @@ static int solve(struct solving *s, int replicate)
     return total >= 0 ? 0 : -EINVAL;
 }
 
+static int estimate_paths(struct solving *s, struct cs_store *store, struct cs_error *err)
+{
+    struct path_groups groups = {.n = 0};
+    int rc = transfers_read_groups(store, s->t, &groups, err);
+    if (rc == 0) {
+        rc = make_chain(s);
+        const struct path_chain chain = {s->chain, s->from, s->to, s->n_states};
+        if (rc == 0)
+            rc = transfers_solve_paths(s->t, &groups, &chain);
+        if (rc < 0)
+            cs_fail(err, ENOMEM, "no memory to solve for %zu edges", s->t->n);
+    }
+    transfers_windows_fini(&groups.rows);
+    return rc;
+}
+
 static int prepare(struct solving *s)
 {
     int rc = make_chain(s);
@@ -261,11 +277,22 @@ static void solving_fini(struct solving *s)
     free(s->starts);
     free(s->ends);
     transfers_weights_fini(&s->bursts);
-    free(s->w->samples);
-    free(s->w->rows);
-    free(s->w->number);
-    free(s->w->beginnings);
+    transfers_windows_fini(s->w);
     free(s->paces->rows);
+}
+
+static int estimate_by(struct solving *s, struct cs_store *store, enum cs_transfers_method method,
+                       struct cs_error *err)
+{
+    if (s->t->from_paths)
+        return estimate_paths(s, store, err);
+    bool short_ones = method == CS_TRANSFERS_PATHS;
+    int rc = short_ones ? 0 : transfers_read_windows(store, s->t, s->w, err);
+    if (rc == 0 && !short_ones && method != CS_TRANSFERS_UNPACED)
+        rc = transfers_read_paces(store, s->t, s->paces, err);
+    if (rc == 0 && estimate(s) < 0)
+        rc = cs_fail(err, ENOMEM, "no memory to solve for %zu edges", s->t->n);
+    return rc;
 }
 
 int cs_transfers_load_telling(struct cs_store *store, enum cs_transfers_method method,
@@ -288,11 +315,7 @@ int cs_transfers_load_telling(struct cs_store *store, enum cs_transfers_method m
     else if (rc == 0 && t->n) {
         uint64_t key = flows_key(t, windows);
         if (!kept || !flows_recall(cs_store_path(store), key, t)) {
-            rc = paths ? 0 : transfers_read_windows(store, t, &w, err);
-            if (rc == 0 && !paths && method != CS_TRANSFERS_UNPACED)
-                rc = transfers_read_paces(store, t, &paces, err);
-            if (rc == 0 && estimate(&s) < 0)
-                rc = cs_fail(err, ENOMEM, "no memory to solve for %zu edges", t->n);
+            rc = estimate_by(&s, store, method, err);
             if (rc == 0 && kept)
                 flows_keep(cs_store_path(store), key, t);
         }

@@ -25,6 +25,10 @@
  * per time is known; not at all without paces): struct cs_transfer.replicate. Without per-burst edges
  * ("burst-windows") each edge varies by itself with the variance that its squares tell.
  *
+ * Where neither bursts nor branch records tell anything, paths interpreted from samples do ("path-edges",
+ * sampler/paths.h). A path ends where a direction isn't known ("path-ends"); which way control goes from a
+ * branch is then what the paths that know it say.
+ *
  * Constant after cs_transfers_load. Some seconds for a hundred thousand transfers, the first time: solved
  * flows are kept beside the store (analysis/transfers_kept.h). */
 #ifndef CS_ANALYSIS_TRANSFERS_H
@@ -43,6 +47,7 @@ struct cs_transfer {
     uint64_t from, to;
     double count, squares; /* as seen, summed over bursts */
     double bursts;
+    double ends; /* paths that ended at `from`, its direction not known; then `to` is `from` and count 0 */
     double flow; /* estimated transfers, in the unit of `count` (same sum over all transfers) */
     float replicate[CS_REPLICATES]; /* the same from reweighted bursts */
 };
@@ -54,6 +59,7 @@ struct cs_transfers {
     char (*images)[CS_IMAGE_ID_MAX];
     uint32_t n_images;
     uint32_t n_bursts;           /* bursts known apart, 0 = none */
+    bool from_paths;             /* nothing but paths interpreted from samples tells of them */
     double total_count;          /* of all transfers */
     double executions_a_flow_ns; /* executions = flow × this × user_ns; 0 where no stretch was timed */
     double user_ns;              /* sampled, outside the kernel */
@@ -62,8 +68,8 @@ struct cs_transfers {
 enum cs_transfers_method {
     CS_TRANSFERS_CHAIN, /* as above */
     CS_TRANSFERS_RAW,   /* flow = count: what bursts saw, biased by time */
-    CS_TRANSFERS_PATHS, /* as above, from the first 512 instructions of each burst alone: short paths, such as
-                           can be interpreted from samples */
+    CS_TRANSFERS_PATHS, /* as the first, from paths interpreted from samples alone; where there are none,
+                           from the first 512 instructions of each burst: as short */
     CS_TRANSFERS_UNPACED, /* as the first, but every place taken to run as many instructions in a time */
     CS_TRANSFERS_NOISE, /* as the first, but replicates vary by the bursts that happened to be drawn alone */
 };

@@ -19,7 +19,8 @@ struct loading {
     size_t room, room_rows;
     uint32_t room_images;
     uint64_t windows; /* hash of the checksums of all windows and paces */
-    bool paths;       /* beginnings of bursts alone */
+    enum evidence { WHOLE, BEGINNINGS, PATHS } evidence;
+    bool has_whole, has_paths;
     struct cs_error *err;
 };
 
@@ -84,6 +85,10 @@ static int read_edges(struct loading *l, const struct cs_profile_ref *ref, struc
                                   .count = (double)row[3],
                                   .bursts = (double)row[4],
                                   .squares = (double)row[5]};
+        if (strcmp(ref->head->event, "path-ends") == 0) {
+            one.ends = one.count;
+            one.count = one.bursts = one.squares = 0;
+        }
         if (to_image < 0 || add_transfer(l, &one) < 0)
             return -ENOMEM;
     }
@@ -204,7 +209,7 @@ static int read_paces(struct loading *l, const struct cs_profile_ref *ref, struc
 
 static bool are_windows(const struct cs_profile_ref *ref)
 {
-    return strcmp(ref->kind, cs_schema_windows.kind) == 0;
+    return strcmp(ref->kind, cs_schema_windows.kind) == 0 && strcmp(ref->head->event, "path-windows") != 0;
 }
 
 static bool are_beginnings(const struct cs_profile_ref *ref)
@@ -237,6 +242,21 @@ static bool is_user_time(const struct cs_profile_ref *ref)
            ref->image->kind != CS_IMAGE_MODULE && ref->image->kind != CS_IMAGE_TAG;
 }
 
+static bool are_ranges(const struct cs_profile_ref *ref)
+{
+    return strcmp(ref->kind, "ranges") == 0 && strcmp(ref->head->event, "lbr-ranges") == 0;
+}
+
+static bool is_edges(const struct cs_profile_ref *ref, enum evidence evidence)
+{
+    const char *event = ref->head->event;
+    bool paths = strncmp(event, "path-", 5) == 0, beginnings = strncmp(event, "burst-edges-", 12) == 0;
+    return strcmp(ref->kind, cs_schema_edges.kind) == 0 &&
+           (evidence == PATHS        ? paths
+            : evidence == BEGINNINGS ? strcmp(event, "burst-edges-512") == 0
+                                     : !paths && !beginnings);
+}
+
 static int visit_transfers(const struct cs_profile_ref *ref, void *arg)
 {
     struct loading *l = arg;
@@ -247,13 +267,17 @@ static int visit_transfers(const struct cs_profile_ref *ref, void *arg)
         l->windows = XXH3_64bits_withSeed(&ref->checksum, sizeof ref->checksum, seed);
         return 0;
     }
-    bool edges = strcmp(ref->kind, cs_schema_edges.kind) == 0;
-    if (l->paths)
-        return edges && strcmp(ref->head->event, "burst-edges-512") == 0 ? load_by(l, ref, read_edges) : 0;
-    if (edges && strncmp(ref->head->event, "burst-edges-", 12) != 0)
+    if (is_edges(ref, l->evidence))
         return load_by(l, ref, read_edges);
-    if (strcmp(ref->kind, "ranges") == 0 && strcmp(ref->head->event, "lbr-ranges") == 0)
-        return load_by(l, ref, read_ranges);
+    return l->evidence == WHOLE && are_ranges(ref) ? load_by(l, ref, read_ranges) : 0;
+}
+
+/* What there is to choose from. */
+static int visit_evidence(const struct cs_profile_ref *ref, void *arg)
+{
+    struct loading *l = arg;
+    l->has_whole |= is_edges(ref, WHOLE) || are_ranges(ref);
+    l->has_paths |= is_edges(ref, PATHS);
     return 0;
 }
 
@@ -263,6 +287,13 @@ static int visit_windows(const struct cs_profile_ref *ref, void *arg)
            : are_beginnings(ref) ? load_by(arg, ref, read_beginnings)
            : is_user_time(ref)   ? load_by(arg, ref, read_samples)
                                  : 0;
+}
+
+static int visit_groups(const struct cs_profile_ref *ref, void *arg)
+{
+    return strcmp(ref->head->event, "path-windows") == 0  ? load_by(arg, ref, read_windows)
+           : strcmp(ref->head->event, "path-starts") == 0 ? load_by(arg, ref, read_samples)
+                                                          : 0;
 }
 
 static int visit_paces(const struct cs_profile_ref *ref, void *arg)
@@ -304,6 +335,7 @@ static void merge_equal(struct cs_transfers *t)
             t->list[kept - 1].count += t->list[i].count;
             t->list[kept - 1].bursts += t->list[i].bursts;
             t->list[kept - 1].squares += t->list[i].squares;
+            t->list[kept - 1].ends += t->list[i].ends;
         } else
             t->list[kept++] = t->list[i];
     }
@@ -313,7 +345,7 @@ static void merge_equal(struct cs_transfers *t)
 }
 
 /* Rows get the index of their transfer and a small burst number; rows without a transfer go. */
-static int tie_windows(struct cs_transfers *t, struct windows *w)
+static int tie_windows(struct cs_transfers *t, struct windows *w, uint32_t *n_bursts)
 {
     size_t kept = 0;
     uint64_t last = 0;
@@ -328,9 +360,9 @@ static int tie_windows(struct cs_transfers *t, struct windows *w)
             .image = row.image, .from = row.from, .to_image = row.to_image, .to = row.to};
         const struct cs_transfer *found = t->n ? bsearch(&key, t->list, t->n, sizeof key, by_place) : NULL;
         if (i == 0 || row.burst != last)
-            w->number[t->n_bursts++] = row.burst;
+            w->number[(*n_bursts)++] = row.burst;
         last = row.burst;
-        row.burst = t->n_bursts - 1;
+        row.burst = *n_bursts - 1;
         row.transfer = found ? (uint32_t)(found - t->list) : 0;
         if (found)
             w->rows[kept++] = row;
@@ -366,8 +398,15 @@ size_t cs_transfers_to(const struct cs_transfers *t, uint32_t image, uint64_t to
 int transfers_read(struct cs_store *store, bool paths, struct cs_transfers *t, uint64_t *windows,
                    struct cs_error *err)
 {
-    struct loading l = {.t = t, .paths = paths, .err = err};
-    int rc = cs_store_each(store, visit_transfers, &l, err);
+    struct loading l = {.t = t, .err = err};
+    int rc = cs_store_each(store, visit_evidence, &l, err);
+    if (l.has_paths && (paths || !l.has_whole))
+        l.evidence = PATHS;
+    else if (paths)
+        l.evidence = BEGINNINGS;
+    t->from_paths = l.evidence == PATHS;
+    if (rc == 0)
+        rc = cs_store_each(store, visit_transfers, &l, err);
     *windows = l.windows;
     if (rc < 0)
         return rc;
@@ -388,9 +427,27 @@ int transfers_read_windows(struct cs_store *store, struct cs_transfers *t, struc
 {
     struct loading l = {.t = t, .w = w, .err = err};
     int rc = cs_store_each(store, visit_windows, &l, err);
-    if (rc == 0 && tie_windows(t, w) < 0)
+    if (rc == 0 && tie_windows(t, w, &t->n_bursts) < 0)
         rc = cs_fail(err, ENOMEM, "no memory for %zu edges of bursts", w->n);
     return rc;
+}
+
+int transfers_read_groups(struct cs_store *store, struct cs_transfers *t, struct path_groups *groups,
+                          struct cs_error *err)
+{
+    struct loading l = {.t = t, .w = &groups->rows, .err = err};
+    int rc = cs_store_each(store, visit_groups, &l, err);
+    if (rc == 0 && tie_windows(t, &groups->rows, &groups->n) < 0)
+        rc = cs_fail(err, ENOMEM, "no memory for %zu edges of paths", groups->rows.n);
+    return rc;
+}
+
+void transfers_windows_fini(struct windows *w)
+{
+    free(w->samples);
+    free(w->rows);
+    free(w->number);
+    free(w->beginnings);
 }
 
 int transfers_read_paces(struct cs_store *store, struct cs_transfers *t, struct paces *paces,

@@ -3,6 +3,7 @@
 #ifndef CS_ANALYSIS_TRANSFERS_PARTS_H
 #define CS_ANALYSIS_TRANSFERS_PARTS_H
 
+#include "analysis/stationary.h"
 #include "analysis/transfers.h"
 
 struct window_row {
@@ -71,6 +72,15 @@ int transfers_read(struct cs_store *store, bool paths, struct cs_transfers *t, u
 /* The same burst by burst, tied to the list, and how long each burst was; counts t->n_bursts. */
 int transfers_read_windows(struct cs_store *store, struct cs_transfers *t, struct windows *w,
                            struct cs_error *err);
+/* Paths by the branch that they came to first, in place of bursts ("path-windows"); samples: how many began
+ * at each ("path-starts"). */
+struct path_groups {
+    struct windows rows;
+    uint32_t n;
+};
+int transfers_read_groups(struct cs_store *store, struct cs_transfers *t, struct path_groups *groups,
+                          struct cs_error *err);
+void transfers_windows_fini(struct windows *w);
 /* Stretches timed natively ("burst-paces"), in any order. */
 int transfers_read_paces(struct cs_store *store, struct cs_transfers *t, struct paces *paces,
                          struct cs_error *err);
@@ -119,6 +129,16 @@ double transfers_normal(uint64_t *random); /* standard normal; the state advance
  * transfer. Before: start[b] is the state of burst b's first instruction, or 0. 0, or -ENOMEM. */
 int transfers_find_ends(const struct windows *w, const uint32_t *from, const uint32_t *to, uint32_t n_states,
                         uint32_t *start, uint32_t *end);
+
+/* The chain of transfers.c: states of each transfer, then 0 → k, k → 0 of each state from 1 on. */
+struct path_chain {
+    struct cs_chain *chain;
+    const uint32_t *from, *to;
+    uint32_t n_states;
+};
+/* Flows and replicates of the list from paths alone (transfers_paths.c). 0, or -ENOMEM. */
+int transfers_solve_paths(struct cs_transfers *t, const struct path_groups *groups,
+                          const struct path_chain *chain);
 
 /* Maximum-likelihood weights of places (transfers_fit.c): row i: place row_place[i] counted row_count[i] of
  * state row_state[i]; truth by state, negative = unknown. Writes weight[place], whose mean over counts is 1.

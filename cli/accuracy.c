@@ -322,6 +322,8 @@ static int score_all(const struct parsed *args, struct profile *profile, const s
     struct accuracy_subject subject = {0};
     struct cs_scheduler *scheduler = NULL;
     struct known known = {truth, image->image.id};
+    if (from->paths->from_paths)
+        scores[PATHS].what = "short paths interpreted from registers and stack at samples";
     int rc = cs_transfers_load_fitted(profile->store, true_executions, &known, &from->fitted, err);
     if (rc == 0)
         rc = image_evidence_open(&ev, profile, image, from->chain, err);

@@ -3,6 +3,7 @@
 #include "sampler/daemon.h"
 #include "cli/command.h"
 #include "cli/daemon_status.h"
+#include "cli/follow_paths.h"
 #include "cli/output.h"
 #include "sampler/daemon_control.h"
 #include "sampler/daemon_settings.h"
@@ -159,7 +160,12 @@ static int run_start(const struct parsed *args)
     struct cs_daemon_start start = {.config_file = given.config[0] ? given.config : NULL,
                                     .given = given.settings,
                                     .socket_path = socket_path[0] ? socket_path : NULL,
-                                    .send = send_to_server};
+                                    .send = send_to_server,
+                                    .follow_path = follow_path};
+    static struct path_follower *follower; /* as long */
+    if (path_follower_open(&follower, &err) < 0)
+        return failed(&err);
+    start.follow_arg = follower;
     if (!option_given(args, "foreground"))
         return start_in_background(&start);
     start.ready = ready_in_foreground;
@@ -261,6 +267,7 @@ static const struct option_entry options[] = {
     {"memory", 0, "BYTES", "the daemon's own bound (default 32M)"},
     {"pid", 'p', "PID", "only this process and what it starts; needs no rights for your own"},
     {"bursts", 0, "on|off", "follow threads through bursts of instructions, within the budget (default off)"},
+    {"paths", 0, "on|off", "interpret short paths from registers at timer samples (default off)"},
     {"label", 0, "NAME", "keep profiles apart by process, command or cgroup"},
     {"driver", 0, "NAME", "auto, bpf or ring (default auto)"},
     {"export-to", 0, "URL", "send what is new to this ClickHouse server after merges (see export)"},

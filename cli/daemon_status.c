@@ -45,6 +45,8 @@ static const struct shown {
     {"bursts", "bursts", "", 1, 0},
     {"burst_held_median_us", "... held a thread, median", " us", 1, 0},
     {"burst_held_p99_us", "... 99th percentile", " us", 1, 0},
+    {"paths", "paths", "", 1, 0},
+    {"path_moments", "... of moments", "", 1, 0},
     {"last_failure", "last failure", "", 0, 0},
 };
 

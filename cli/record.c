@@ -3,6 +3,7 @@
 #include "analysis/machine.h"
 #include "cli/command.h"
 #include "cli/record_bursts.h"
+#include "cli/record_paths.h"
 #include "sampler/daemon_settings.h"
 #include "sampler/intervals.h"
 #include "sampler/sampler.h"
@@ -24,6 +25,7 @@ struct recording {
     struct cs_sampler *sampler;
     struct cs_store *store;
     struct cs_burst *burst;         /* NULL = none */
+    struct recorded_paths paths;
     struct cs_intervals *intervals; /* NULL = none */
     const struct parsed *args;
     const struct cs_sampler_config *config;
@@ -236,6 +238,8 @@ static int merge(struct recording *r, struct cs_error *err)
     int rc = cs_sampler_merge(r->sampler, err);
     if (rc >= 0 && r->burst)
         rc = cs_burst_merge(r->burst, r->store, err);
+    if (rc >= 0 && r->paths.paths)
+        rc = cs_paths_merge(r->paths.paths, r->store, err);
     if (rc >= 0 && r->intervals)
         rc = cs_intervals_merge(r->intervals, r->store, r->sampler, err);
     return rc;
@@ -280,12 +284,13 @@ static int exit_code_of(const struct cs_sampler *sampler, const struct cs_sample
     return CS_EXIT_OK;
 }
 
-/* Bursts are opened before the command runs: of a shell's child that was started between, nothing would tell.
- */
-static int open_bursts(void *arg, struct cs_sampler *sampler, struct cs_error *err)
+/* Bursts and paths are opened before the command runs: of a shell's child that was started between, nothing
+ * would tell. */
+static int open_flow(void *arg, struct cs_sampler *sampler, struct cs_error *err)
 {
     struct recording *r = arg;
-    return record_bursts_open(r->args, r->config, sampler, &r->burst, err);
+    int rc = record_bursts_open(r->args, r->config, sampler, &r->burst, err);
+    return rc < 0 ? rc : record_paths_open(r->args, r->config, sampler, r->burst != NULL, &r->paths, err);
 }
 
 /* One after the other; what fails ends it with its sentence. */
@@ -296,7 +301,7 @@ static int record(struct recording *r, const struct parsed *args, struct cs_samp
     r->args = args;
     r->config = config;
     config->arg = r;
-    config->ready = open_bursts;
+    config->ready = open_flow;
     int rc = cs_sampler_open(config, &r->sampler, err);
     if (rc == 0)
         rc = cs_store_epoch(r->store, meta, err);
@@ -305,6 +310,8 @@ static int record(struct recording *r, const struct parsed *args, struct cs_samp
         rc = run_session(r, option_number(args, "seconds", 0, 0.001, 1e9), err);
     if (r->burst)
         cs_burst_stop(r->burst);
+    if (r->paths.paths)
+        cs_paths_stop(r->paths.paths);
     if (rc >= 0)
         rc = cs_sampler_stop(r->sampler, err);
     if (rc >= 0)
@@ -350,11 +357,14 @@ static int run(const struct parsed *args)
         print_summary(recording.sampler, &config, where, option_given(args, "json"));
         if (recording.burst && !option_given(args, "json"))
             record_bursts_summary(recording.burst);
+        if (!option_given(args, "json"))
+            record_paths_summary(&recording.paths);
         rc = exit_code_of(recording.sampler, &config);
     } else {
         rc = failed(&err);
     }
     cs_burst_close(recording.burst);
+    record_paths_close(&recording.paths);
     cs_intervals_close(recording.intervals);
     cs_sampler_close(recording.sampler);
     cs_store_close(recording.store);
@@ -376,6 +386,7 @@ static const struct option_entry options[] = {
     {"intervals-size", 0, "BYTES", "bound of the intervals: beyond, they get longer (4M)"},
     {"label", 0, "BY", "keep profiles apart by process, command or cgroup"},
     OPTIONS_BURSTS,
+    OPTIONS_PATHS,
     {"driver", 0, "NAME", "bpf (counts in the kernel) or ring (works without rights); chosen by itself"},
     {NULL, 0, NULL, NULL},
 };

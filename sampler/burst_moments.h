@@ -5,16 +5,16 @@
 
 #include "sampler/sampler.h"
 
-struct cs_moments;
+struct cs_clock_rings;
 struct cs_moment {
     pid_t pid, tid;
 };
 
-/* A moment each `period_ns` of user time of what is chosen (threads and children that it starts included). */
-int cs_moments_open(enum cs_target target, pid_t pid, uint64_t period_ns, struct cs_moments **out,
+/* A moment each `period_ns` of user time of what is chosen (threads and children that it starts included).
+ * Ended by cs_clock_rings_close. */
+int cs_moments_open(enum cs_target target, pid_t pid, uint64_t period_ns, struct cs_clock_rings **out,
                     struct cs_error *err);
 /* Waits until there is one or `wake_fd` is readable or time is over. 1: *moment is the latest; 0: none. */
-int cs_moments_wait(struct cs_moments *moments, int wake_fd, int timeout_ms, struct cs_moment *moment);
-void cs_moments_close(struct cs_moments *moments);
+int cs_moments_wait(struct cs_clock_rings *moments, int wake_fd, int timeout_ms, struct cs_moment *moment);
 
 #endif

@@ -7,6 +7,7 @@
 #include "sampler/burst_pacing.h"
 #include "sampler/burst_rows.h"
 #include "sampler/burst_runner.h"
+#include "sampler/clock_rings.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -65,7 +66,7 @@ struct followed {
 
 struct cs_burst {
     struct cs_burst_config config;
-    struct cs_moments *moments;
+    struct cs_clock_rings *moments;
     pthread_t thread;
     bool started;
     int stop_fd;
@@ -426,7 +427,7 @@ void cs_burst_close(struct cs_burst *burst)
     if (!burst)
         return;
     cs_burst_stop(burst);
-    cs_moments_close(burst->moments);
+    cs_clock_rings_close(burst->moments);
     cs_burst_rows_close(burst->rows);
     if (burst->stop_fd >= 0)
         close(burst->stop_fd);

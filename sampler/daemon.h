@@ -16,6 +16,7 @@
 #ifndef CS_SAMPLER_DAEMON_H
 #define CS_SAMPLER_DAEMON_H
 
+#include "sampler/paths.h"
 #include "store/error.h"
 
 #include <sys/types.h>
@@ -34,6 +35,9 @@ struct cs_daemon_start {
     /* Starts a process that sends what is new in the store to a server; its remarks go to `log`. Returns its
      * id or <0. NULL = can't. */
     pid_t (*send)(const char *store, const char *url, int log);
+    /* Interprets paths; NULL = can't. */
+    cs_follow_path_fn follow_path;
+    void *follow_arg;
 };
 
 /* Runs until it is told to stop (SIGTERM, SIGINT, `stop`). Requests of the socket: "status" (lines of

@@ -52,6 +52,20 @@ static void open_bursts(struct cs_daemon *daemon, const struct cs_sampler_config
     }
 }
 
+static void open_paths(struct cs_daemon *daemon, const struct cs_sampler_config *config)
+{
+    struct cs_error err;
+    struct cs_paths_config paths = {.sampler = daemon->sampler,
+                                    .target = config->target,
+                                    .pid = config->pid,
+                                    .follow = daemon->start->follow_path,
+                                    .arg = daemon->start->follow_arg};
+    if (daemon->settings.paths && paths.follow && cs_paths_open(&paths, &daemon->paths, &err) < 0) {
+        daemon->paths = NULL;
+        cs_daemon_say(daemon, "no paths: %s", err.text);
+    }
+}
+
 int cs_daemon_session_open(struct cs_daemon *daemon, struct cs_error *err)
 {
     const struct cs_daemon_settings *settings = &daemon->settings;
@@ -91,6 +105,7 @@ int cs_daemon_session_open(struct cs_daemon *daemon, struct cs_error *err)
     }
     daemon->sessions++;
     open_bursts(daemon, &config);
+    open_paths(daemon, &config);
     return 0;
 }
 
@@ -137,6 +152,8 @@ void cs_daemon_session_close(struct cs_daemon *daemon)
         return;
     if (daemon->burst)
         cs_burst_stop(daemon->burst);
+    if (daemon->paths)
+        cs_paths_stop(daemon->paths);
     if (cs_sampler_stop(daemon->sampler, &err) < 0)
         cs_daemon_say(daemon, "%s", err.text);
     cs_daemon_merge(daemon, &err);
@@ -158,6 +175,8 @@ void cs_daemon_session_close(struct cs_daemon *daemon)
     daemon->intervals = NULL;
     cs_burst_close(daemon->burst);
     daemon->burst = NULL;
+    cs_paths_close(daemon->paths);
+    daemon->paths = NULL;
     cs_sampler_close(daemon->sampler);
     daemon->sampler = NULL;
     malloc_trim(0);
@@ -190,6 +209,8 @@ static int merge_once(struct cs_daemon *daemon, struct cs_error *err)
         rc = cs_intervals_merge(daemon->intervals, daemon->store, daemon->sampler, err);
     if (rc == 0 && daemon->burst)
         rc = cs_burst_merge(daemon->burst, daemon->store, err);
+    if (rc == 0 && daemon->paths)
+        rc = cs_paths_merge(daemon->paths, daemon->store, err);
     return rc;
 }
 

@@ -27,7 +27,7 @@ struct cs_daemon_settings {
     char export_to[CS_SETTING_TEXT_MAX]; /* a server's URL, "" = none */
     double export_s;                     /* least time between two exports */
     double pid;                          /* only this process and what it starts; 0 = everything */
-    bool bursts;                         /* burst.h */
+    bool bursts, paths;                  /* burst.h, paths.h */
     enum cs_label label;
     enum cs_driver_choice driver;
 };

@@ -25,6 +25,7 @@ struct cs_daemon {
     struct cs_sampler *sampler; /* NULL between a failure and the next try */
     struct cs_intervals *intervals;
     struct cs_burst *burst; /* NULL: none asked for, or not possible here */
+    struct cs_paths *paths; /* the same */
     char event_texts[CS_SETTING_TEXT_MAX];
     const char *events[CS_EVENTS_MAX];
     unsigned n_events;

@@ -101,6 +101,12 @@ void cs_daemon_status(struct cs_daemon *daemon, char text[CS_CONTROL_ANSWER_MAX]
         put(&lines, "burst_held_median_us %.1f\n", bursts.held_median_us);
         put(&lines, "burst_held_p99_us %.1f\n", bursts.held_p99_us);
     }
+    if (daemon->paths) {
+        struct cs_paths_statistics paths;
+        cs_paths_statistics(daemon->paths, &paths);
+        put(&lines, "paths %" PRIu64 "\n", paths.paths);
+        put(&lines, "path_moments %" PRIu64 "\n", paths.moments);
+    }
     put(&lines, "sessions %" PRIu64 "\n", daemon->sessions);
     put(&lines, "epochs_removed %" PRIu64 "\n", daemon->epochs_removed);
     if (daemon->settings.export_to[0])

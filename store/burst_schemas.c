@@ -2,6 +2,14 @@
 /* Columns of the profiles that bursts write: see burst_schemas.h. */
 #include "store/burst_schemas.h"
 
+#include <string.h>
+#include <xxhash.h>
+
+uint64_t cs_path_group(const char *image_id, uint64_t offset)
+{
+    return XXH3_64bits_withSeed(image_id, strlen(image_id), offset);
+}
+
 const struct cs_schema cs_schema_windows = {
     "windows",
     5,

@@ -39,6 +39,11 @@
 extern const struct cs_schema cs_schema_windows;
 #define CS_WINDOWS_MAX 4096
 
+/* What paths interpreted from samples leave (sampler/paths.h): "path-edges" and "path-ends" of schema edges,
+ * and "path-windows", in which `burst` stands for all paths that came first to the branch at `offset` of that
+ * image. */
+uint64_t cs_path_group(const char *image_id, uint64_t offset);
+
 /* Event "burst-beginnings", beside them: the branch that each of these bursts executed most in its first
  * 16,000 instructions, where it began, and how many it was followed for. Keys burst, offset, start_image
  * (text, "" = same image), start | instructions. */
