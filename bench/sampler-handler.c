@@ -35,7 +35,7 @@
 #define ROUNDS_MAX 4000
 #define DRAIN_ROUNDS 8 /* 32,768 samples: at 1 MHz 30 drains a second; rings hold 6,500 */
 
-enum { NONE, BARE, BPF, RING, PERF, FLOOR_IP, FLOOR_TID, FLOOR_TIME, VARIANTS };
+enum { NONE, BARE, BPF, RING, PERF, FLOOR_IP, FLOOR_TID, FLOOR_TIME, FLOOR_PATH, VARIANTS };
 static const char *const names[] = {"no event",
                                     "bare event",
                                     "bpf",
@@ -43,13 +43,18 @@ static const char *const names[] = {"no event",
                                     "perf record",
                                     "floor: ring, IP",
                                     "floor: ring, IP TID",
-                                    "floor: ring, IP TID TIME"};
+                                    "floor: ring, IP TID TIME",
+                                    "floor: ring, a path's beginning"};
 static const uint64_t floor_fields[VARIANTS] = {
     [FLOOR_IP] = PERF_SAMPLE_IP,
     [FLOOR_TID] = PERF_SAMPLE_IP | PERF_SAMPLE_TID,
     [FLOOR_TIME] = PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME,
+    [FLOOR_PATH] = PERF_SAMPLE_TID | PERF_SAMPLE_REGS_USER | PERF_SAMPLE_STACK_USER,
 };
 #define FLOOR_PAGES 64
+#define PATH_PAGES 512        /* 2,048 records of 696 bytes */
+#define PATH_REGISTERS 0xff03ff /* of x86: all but segments */
+#define PATH_STACK 512
 
 /* Code that reads BURST pages one after the other, each by an instruction of its own: mov disp32(%rdi),%al.
  * `pcs` instructions in all, BURST a chunk; with few PCs one chunk of so many, called again and again. */
@@ -162,10 +167,13 @@ static bool open_floor(struct floor *floor, uint64_t fields)
         return false;
     event.attr.sample_period = 1;
     event.attr.sample_type = fields;
+    bool path = (fields & PERF_SAMPLE_STACK_USER) != 0;
+    event.attr.sample_regs_user = path ? PATH_REGISTERS : 0;
+    event.attr.sample_stack_user = path ? PATH_STACK : 0;
     event.attr.watermark = 1;
     event.attr.wakeup_watermark = 1U << 30;
     floor->fd = cs_event_open(&event, 0, -1, &err);
-    return floor->fd >= 0 && cs_ring_open(&floor->ring, floor->fd, FLOOR_PAGES) == 0;
+    return floor->fd >= 0 && cs_ring_open(&floor->ring, floor->fd, path ? PATH_PAGES : FLOOR_PAGES) == 0;
 }
 
 /* Reads every record's words and does nothing with them: what no collector of rings can go below. Seconds. */

@@ -12,10 +12,10 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
-#define RATE_HZ 997 /* in step with nothing */
-#define SHARE 0.1   /* of the budget */
-#define COST_S 3e-6 /* of a moment to who is sampled, where no sample's was measured */
-#define DEARER 2.0  /* than a sample without registers and stack */
+#define RATE_HZ 997   /* in step with nothing */
+#define SHARE 0.5     /* of what bursts may take of the budget */
+#define SAMPLE_S 3e-6 /* of the work's time, where it wasn't measured */
+#define MORE_S 1.2e-6 /* that a moment with registers and stack takes (`bench/run sampler-handler`) */
 #define STACK_BYTES 512
 #define RING_PAGES 64 /* 256 KB a CPU: 370 moments */
 #define WAIT_MS 200
@@ -182,7 +182,7 @@ static void read_ring(struct cs_paths *paths, struct cs_ring *ring)
     pthread_mutex_unlock(&paths->lock);
     double sample_s = paths->config.sampler ? cs_sampler_sample_cost(paths->config.sampler) : 0;
     if (sample_s > 0)
-        cs_sampler_held(paths->config.sampler, (uint64_t)((double)(moments + lost) * DEARER * sample_s * 1e9));
+        cs_sampler_held(paths->config.sampler, (uint64_t)((double)(moments + lost) * (sample_s + MORE_S) * 1e9));
 }
 
 static void *reader(void *argument)
@@ -203,8 +203,8 @@ static void *reader(void *argument)
 static double rate_for(const struct cs_paths_config *config)
 {
     double allowed = config->sampler ? cs_sampler_burst_allowance(config->sampler) : 0;
-    double cost = config->sampler ? DEARER * cs_sampler_sample_cost(config->sampler) : 0;
-    double affordable = SHARE * allowed / (cost > 0 ? cost : COST_S);
+    double sample_s = config->sampler ? cs_sampler_sample_cost(config->sampler) : 0;
+    double affordable = SHARE * allowed / ((sample_s > 0 ? sample_s : SAMPLE_S) + MORE_S);
     if (config->rate_hz > 0)
         return config->rate_hz;
     return allowed > 0 && affordable < RATE_HZ ? affordable : RATE_HZ;
