@@ -8,3 +8,7 @@ analysis.libs := -lZydis -lcapstone -ldl
 # Tests compare what it prints with other disassemblers.
 $(BUILD)/tests/programs/code_listing: $(LIB)
 programs.code_listing.libs = $(LIB) $(ALL_LIBS)
+
+# Compares paths with where a program goes.
+$(BUILD)/tests/programs/path_driver: $(LIB)
+programs.path_driver.libs = $(LIB) $(ALL_LIBS)

@@ -81,7 +81,8 @@ static const struct path_op *fetch(struct cs_path_walker *w, uint64_t pc)
 
 static void begin(struct path_state *s, const struct cs_path_start *start)
 {
-    size_t bytes = start->stack_bytes < PATH_STACK - PATH_BELOW ? start->stack_bytes : PATH_STACK - PATH_BELOW;
+    size_t bytes =
+        start->stack_bytes < PATH_STACK - PATH_BELOW ? start->stack_bytes : PATH_STACK - PATH_BELOW;
     for (unsigned i = 0; i < 16; i++)
         s->reg[i] = (struct path_value){start->reg[i], ~UINT64_C(0)};
     s->flags = (struct path_value){start->flags & FLAGS_ALL, FLAGS_ALL};
@@ -96,8 +97,7 @@ static uint64_t target_of(const struct path_state *s, const struct path_op *op)
 {
     if (op->target)
         return op->target + s->delta;
-    struct path_value to =
-        op->kind == PATH_RETURN ? path_load(s, s->reg[4], 64) : path_read(s, op, &op->src);
+    struct path_value to = op->kind == PATH_RETURN ? path_load(s, s->reg[4], 64) : path_read(s, op, &op->src);
     return to.mask == ~UINT64_C(0) ? to.bits : 0;
 }
 
@@ -125,11 +125,12 @@ static enum called call(struct cs_path_walker *w, const struct path_op *op, uint
     struct cs_code *code = s->code;
     uint64_t delta = s->delta;
     const char *import = NULL;
+    const struct path_op self = *op; /* what is fetched may take its slot */
     *to = target_of(s, op);
     if (*to && fetch(w, *to)) {
         import = cs_code_import(s->code, *to - s->delta);
         if (!import) {
-            path_execute(s, op, next);
+            path_execute(s, &self, next);
             return CALLED;
         }
     }

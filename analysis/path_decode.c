@@ -8,32 +8,58 @@ static const struct {
     uint16_t mnemonic;
     uint8_t kind;
 } kinds[] = {
-    {ZYDIS_MNEMONIC_NOP, PATH_NOTHING},          {ZYDIS_MNEMONIC_ENDBR64, PATH_NOTHING},
-    {ZYDIS_MNEMONIC_MOV, PATH_MOVE},             {ZYDIS_MNEMONIC_MOVZX, PATH_MOVE},
-    {ZYDIS_MNEMONIC_MOVSX, PATH_MOVE_SIGNED},    {ZYDIS_MNEMONIC_MOVSXD, PATH_MOVE_SIGNED},
-    {ZYDIS_MNEMONIC_LEA, PATH_ADDRESS},          {ZYDIS_MNEMONIC_ADD, PATH_ADD},
-    {ZYDIS_MNEMONIC_ADC, PATH_ADD_CARRY},        {ZYDIS_MNEMONIC_SUB, PATH_SUBTRACT},
-    {ZYDIS_MNEMONIC_SBB, PATH_SUBTRACT_BORROW},  {ZYDIS_MNEMONIC_CMP, PATH_COMPARE},
-    {ZYDIS_MNEMONIC_AND, PATH_AND},              {ZYDIS_MNEMONIC_OR, PATH_OR},
-    {ZYDIS_MNEMONIC_XOR, PATH_XOR},              {ZYDIS_MNEMONIC_TEST, PATH_TEST},
-    {ZYDIS_MNEMONIC_NOT, PATH_NOT},              {ZYDIS_MNEMONIC_NEG, PATH_NEGATE},
-    {ZYDIS_MNEMONIC_INC, PATH_INCREMENT},        {ZYDIS_MNEMONIC_DEC, PATH_DECREMENT},
-    {ZYDIS_MNEMONIC_SHL, PATH_SHIFT_LEFT},       {ZYDIS_MNEMONIC_SHR, PATH_SHIFT_RIGHT},
-    {ZYDIS_MNEMONIC_SAR, PATH_SHIFT_SIGNED},     {ZYDIS_MNEMONIC_SHLX, PATH_SHIFT_LEFT},
-    {ZYDIS_MNEMONIC_SHRX, PATH_SHIFT_RIGHT},     {ZYDIS_MNEMONIC_SARX, PATH_SHIFT_SIGNED},
-    {ZYDIS_MNEMONIC_IMUL, PATH_MULTIPLY},        {ZYDIS_MNEMONIC_BT, PATH_BIT_TEST},
-    {ZYDIS_MNEMONIC_BSWAP, PATH_SWAP},           {ZYDIS_MNEMONIC_TZCNT, PATH_COUNT_TRAILING},
-    {ZYDIS_MNEMONIC_CBW, PATH_WIDEN},            {ZYDIS_MNEMONIC_CWDE, PATH_WIDEN},
-    {ZYDIS_MNEMONIC_CDQE, PATH_WIDEN},           {ZYDIS_MNEMONIC_CWD, PATH_SIGN_INTO},
-    {ZYDIS_MNEMONIC_CDQ, PATH_SIGN_INTO},        {ZYDIS_MNEMONIC_CQO, PATH_SIGN_INTO},
-    {ZYDIS_MNEMONIC_PUSH, PATH_PUSH},            {ZYDIS_MNEMONIC_POP, PATH_POP},
-    {ZYDIS_MNEMONIC_LEAVE, PATH_LEAVE},          {ZYDIS_MNEMONIC_JMP, PATH_JUMP},
-    {ZYDIS_MNEMONIC_CALL, PATH_CALL},            {ZYDIS_MNEMONIC_RET, PATH_RETURN},
-    {ZYDIS_MNEMONIC_SYSCALL, PATH_END},          {ZYDIS_MNEMONIC_UD2, PATH_END},
-    {ZYDIS_MNEMONIC_INT3, PATH_END},             {ZYDIS_MNEMONIC_HLT, PATH_END},
-    {ZYDIS_MNEMONIC_XBEGIN, PATH_END},           {ZYDIS_MNEMONIC_JRCXZ, PATH_BRANCH_UNKNOWN},
-    {ZYDIS_MNEMONIC_JECXZ, PATH_BRANCH_UNKNOWN}, {ZYDIS_MNEMONIC_LOOP, PATH_BRANCH_UNKNOWN},
-    {ZYDIS_MNEMONIC_LOOPE, PATH_BRANCH_UNKNOWN}, {ZYDIS_MNEMONIC_LOOPNE, PATH_BRANCH_UNKNOWN},
+    {ZYDIS_MNEMONIC_NOP, PATH_NOTHING},
+    {ZYDIS_MNEMONIC_ENDBR64, PATH_NOTHING},
+    {ZYDIS_MNEMONIC_MOV, PATH_MOVE},
+    {ZYDIS_MNEMONIC_MOVZX, PATH_MOVE},
+    {ZYDIS_MNEMONIC_MOVSX, PATH_MOVE_SIGNED},
+    {ZYDIS_MNEMONIC_MOVSXD, PATH_MOVE_SIGNED},
+    {ZYDIS_MNEMONIC_LEA, PATH_ADDRESS},
+    {ZYDIS_MNEMONIC_ADD, PATH_ADD},
+    {ZYDIS_MNEMONIC_ADC, PATH_ADD_CARRY},
+    {ZYDIS_MNEMONIC_SUB, PATH_SUBTRACT},
+    {ZYDIS_MNEMONIC_SBB, PATH_SUBTRACT_BORROW},
+    {ZYDIS_MNEMONIC_CMP, PATH_COMPARE},
+    {ZYDIS_MNEMONIC_AND, PATH_AND},
+    {ZYDIS_MNEMONIC_OR, PATH_OR},
+    {ZYDIS_MNEMONIC_XOR, PATH_XOR},
+    {ZYDIS_MNEMONIC_TEST, PATH_TEST},
+    {ZYDIS_MNEMONIC_NOT, PATH_NOT},
+    {ZYDIS_MNEMONIC_NEG, PATH_NEGATE},
+    {ZYDIS_MNEMONIC_INC, PATH_INCREMENT},
+    {ZYDIS_MNEMONIC_DEC, PATH_DECREMENT},
+    {ZYDIS_MNEMONIC_SHL, PATH_SHIFT_LEFT},
+    {ZYDIS_MNEMONIC_SHR, PATH_SHIFT_RIGHT},
+    {ZYDIS_MNEMONIC_SAR, PATH_SHIFT_SIGNED},
+    {ZYDIS_MNEMONIC_SHLX, PATH_SHIFT_LEFT},
+    {ZYDIS_MNEMONIC_SHRX, PATH_SHIFT_RIGHT},
+    {ZYDIS_MNEMONIC_SARX, PATH_SHIFT_SIGNED},
+    {ZYDIS_MNEMONIC_IMUL, PATH_MULTIPLY},
+    {ZYDIS_MNEMONIC_BT, PATH_BIT_TEST},
+    {ZYDIS_MNEMONIC_BSWAP, PATH_SWAP},
+    {ZYDIS_MNEMONIC_TZCNT, PATH_COUNT_TRAILING},
+    {ZYDIS_MNEMONIC_CBW, PATH_WIDEN},
+    {ZYDIS_MNEMONIC_CWDE, PATH_WIDEN},
+    {ZYDIS_MNEMONIC_CDQE, PATH_WIDEN},
+    {ZYDIS_MNEMONIC_CWD, PATH_SIGN_INTO},
+    {ZYDIS_MNEMONIC_CDQ, PATH_SIGN_INTO},
+    {ZYDIS_MNEMONIC_CQO, PATH_SIGN_INTO},
+    {ZYDIS_MNEMONIC_PUSH, PATH_PUSH},
+    {ZYDIS_MNEMONIC_POP, PATH_POP},
+    {ZYDIS_MNEMONIC_LEAVE, PATH_LEAVE},
+    {ZYDIS_MNEMONIC_JMP, PATH_JUMP},
+    {ZYDIS_MNEMONIC_CALL, PATH_CALL},
+    {ZYDIS_MNEMONIC_RET, PATH_RETURN},
+    {ZYDIS_MNEMONIC_SYSCALL, PATH_END},
+    {ZYDIS_MNEMONIC_UD2, PATH_END},
+    {ZYDIS_MNEMONIC_INT3, PATH_END},
+    {ZYDIS_MNEMONIC_HLT, PATH_END},
+    {ZYDIS_MNEMONIC_XBEGIN, PATH_END},
+    {ZYDIS_MNEMONIC_JRCXZ, PATH_BRANCH_UNKNOWN},
+    {ZYDIS_MNEMONIC_JECXZ, PATH_BRANCH_UNKNOWN},
+    {ZYDIS_MNEMONIC_LOOP, PATH_BRANCH_UNKNOWN},
+    {ZYDIS_MNEMONIC_LOOPE, PATH_BRANCH_UNKNOWN},
+    {ZYDIS_MNEMONIC_LOOPNE, PATH_BRANCH_UNKNOWN},
 };
 
 /* The low four bits of the last opcode byte of jcc, setcc and cmovcc are the condition. */
@@ -70,10 +96,10 @@ static bool set_memory(const ZydisDecodedOperand *o, uint64_t next, struct path_
     op->memory.scale = o->mem.scale;
     op->memory.displacement = o->mem.disp.has_displacement ? o->mem.disp.value : 0;
     op->memory.relative = o->mem.base == ZYDIS_REGISTER_RIP;
-    op->memory.known = o->mem.segment != ZYDIS_REGISTER_FS && o->mem.segment != ZYDIS_REGISTER_GS &&
-                       o->mem.type != ZYDIS_MEMOP_TYPE_VSIB && o->mem.base != ZYDIS_REGISTER_EIP &&
-                       (op->memory.base == CS_NO_REG ||
-                        ZydisRegisterGetClass(o->mem.base) == ZYDIS_REGCLASS_GPR64);
+    op->memory.known =
+        o->mem.segment != ZYDIS_REGISTER_FS && o->mem.segment != ZYDIS_REGISTER_GS &&
+        o->mem.type != ZYDIS_MEMOP_TYPE_VSIB && o->mem.base != ZYDIS_REGISTER_EIP &&
+        (op->memory.base == CS_NO_REG || ZydisRegisterGetClass(o->mem.base) == ZYDIS_REGCLASS_GPR64);
     op->memory.bytes = (uint16_t)(o->size / 8);
     if (op->memory.relative)
         op->memory.displacement += (int64_t)next;
@@ -121,13 +147,12 @@ static void effects_of(const ZydisDecodedInstruction *z, const ZydisDecodedOpera
             op->memory.written = true;
         }
     }
-    op->spoils_stack =
-        op->memory.written &&
-        (z->meta.category == ZYDIS_CATEGORY_STRINGOP || z->meta.category == ZYDIS_CATEGORY_XSAVE ||
-         z->meta.category == ZYDIS_CATEGORY_XSAVEOPT);
+    op->spoils_stack = op->memory.written && (z->meta.category == ZYDIS_CATEGORY_STRINGOP ||
+                                              z->meta.category == ZYDIS_CATEGORY_XSAVE ||
+                                              z->meta.category == ZYDIS_CATEGORY_XSAVEOPT);
     if (z->cpu_flags)
-        op->flags = z->cpu_flags->modified | z->cpu_flags->set_0 | z->cpu_flags->set_1 |
-                    z->cpu_flags->undefined;
+        op->flags =
+            z->cpu_flags->modified | z->cpu_flags->set_0 | z->cpu_flags->set_1 | z->cpu_flags->undefined;
 }
 
 /* Zydis gives `mul`-like forms their implied operands; the interpreter knows those with explicit ones. */

@@ -234,7 +234,7 @@ static void subtract(struct path_state *s, const struct path_op *op, int borrow,
     if (borrow == 0 && (a.bits ^ b.bits) & a.mask & b.mask)
         set_flag(s, FLAG_ZERO, 0); /* some bit is known to differ */
     set_flag(s, FLAG_CARRY,
-             borrow == 0                                ? below(a, b)
+             borrow == 0                                  ? below(a, b)
              : borrow < 0 || !is_known(a) || !is_known(b) ? -1
                                                           : a.bits <= b.bits);
     complement = cut(complement, bits);
@@ -295,8 +295,8 @@ static void shift(struct path_state *s, const struct path_op *op)
         if (!op->keeps_flags)
             s->flags = nothing;
         /* to the right zeros stay zeros */
-        bool right = op->kind == PATH_SHIFT_RIGHT ||
-                     (op->kind == PATH_SHIFT_SIGNED && bit_of(a, bits - 1) == 0);
+        bool right =
+            op->kind == PATH_SHIFT_RIGHT || (op->kind == PATH_SHIFT_SIGNED && bit_of(a, bits - 1) == 0);
         uint64_t top = a.bits | ~a.mask;
         v = !right ? nothing
             : top  ? (struct path_value){0, ~ones(64 - (unsigned)__builtin_clzll(top))}
@@ -336,8 +336,7 @@ static void test_bit(struct path_state *s, const struct path_op *op)
     struct path_value by = path_read(s, op, &op->src);
     uint64_t within = op->dst.bits - 1U;
     bool known = op->dst.where == PATH_REGISTER && (by.mask & within) == within;
-    set_flag(s, FLAG_CARRY,
-             known ? bit_of(path_read(s, op, &op->dst), (unsigned)(by.bits & within)) : -1);
+    set_flag(s, FLAG_CARRY, known ? bit_of(path_read(s, op, &op->dst), (unsigned)(by.bits & within)) : -1);
     set_flag(s, FLAG_SIGN | FLAG_PARITY | FLAG_OVERFLOW, -1);
 }
 
@@ -345,7 +344,8 @@ static void count_trailing(struct path_state *s, const struct path_op *op)
 {
     struct path_value a = path_read(s, op, &op->src);
     unsigned bits = op->src.bits;
-    bool found = a.bits && ones((unsigned)__builtin_ctzll(a.bits)) == (ones((unsigned)__builtin_ctzll(a.bits)) & a.mask);
+    bool found = a.bits && ones((unsigned)__builtin_ctzll(a.bits)) ==
+                               (ones((unsigned)__builtin_ctzll(a.bits)) & a.mask);
     struct path_value v = found         ? constant((uint64_t)__builtin_ctzll(a.bits))
                           : is_known(a) ? constant(bits)
                                         : nothing;
@@ -372,8 +372,8 @@ static int either(int a, int b)
 
 int path_condition(struct path_value flags, unsigned condition)
 {
-    int carry = bit_of(flags, 0), parity = bit_of(flags, 2), zero = bit_of(flags, 6),
-        sign = bit_of(flags, 7), overflow = bit_of(flags, 11), value;
+    int carry = bit_of(flags, 0), parity = bit_of(flags, 2), zero = bit_of(flags, 6), sign = bit_of(flags, 7),
+        overflow = bit_of(flags, 11), value;
     int less = sign < 0 || overflow < 0 ? -1 : sign != overflow;
     switch (condition >> 1) {
     case 0:
@@ -443,7 +443,8 @@ void path_step_over(struct path_state *s)
 
 void path_execute(struct path_state *s, const struct path_op *op, uint64_t next)
 {
-    const struct path_operand rax = {.where = PATH_REGISTER, .bits = op->dst.bits}, rdx = {PATH_REGISTER, 2, 0, op->dst.bits};
+    const struct path_operand rax = {.where = PATH_REGISTER, .bits = op->dst.bits},
+                              rdx = {PATH_REGISTER, 2, 0, op->dst.bits};
     struct path_value v;
     switch (op->kind) {
     case PATH_MOVE:
@@ -520,8 +521,7 @@ void path_execute(struct path_state *s, const struct path_op *op, uint64_t next)
         break;
     case PATH_SIGN_INTO:
         v = sign_extended(s->reg[0], op->dst.bits);
-        write(s, op, &rdx,
-              bit_of(v, 63) < 0 ? nothing : constant(bit_of(v, 63) ? ~UINT64_C(0) : 0));
+        write(s, op, &rdx, bit_of(v, 63) < 0 ? nothing : constant(bit_of(v, 63) ? ~UINT64_C(0) : 0));
         break;
     case PATH_PUSH:
         push(s, path_read(s, op, &op->src));

@@ -66,10 +66,10 @@ struct cs_transfers {
 };
 
 enum cs_transfers_method {
-    CS_TRANSFERS_CHAIN, /* as above */
-    CS_TRANSFERS_RAW,   /* flow = count: what bursts saw, biased by time */
-    CS_TRANSFERS_PATHS, /* as the first, from paths interpreted from samples alone; where there are none,
-                           from the first 512 instructions of each burst: as short */
+    CS_TRANSFERS_CHAIN,   /* as above */
+    CS_TRANSFERS_RAW,     /* flow = count: what bursts saw, biased by time */
+    CS_TRANSFERS_PATHS,   /* as the first, from paths interpreted from samples alone; where there are none,
+                             from the first 512 instructions of each burst: as short */
     CS_TRANSFERS_UNPACED, /* as the first, but every place taken to run as many instructions in a time */
     CS_TRANSFERS_NOISE, /* as the first, but replicates vary by the bursts that happened to be drawn alone */
 };

@@ -35,13 +35,8 @@ uint64_t flows_key(const struct cs_transfers *t, uint64_t windows)
     XXH3_64bits_update(state, t->images, t->n_images * sizeof *t->images);
     for (size_t i = 0; i < t->n; i++) {
         const struct cs_transfer *one = &t->list[i];
-        const uint64_t seen[] = {one->image,
-                                 one->to_image,
-                                 one->from,
-                                 one->to,
-                                 (uint64_t)one->count,
-                                 (uint64_t)one->squares,
-                                 (uint64_t)one->ends};
+        const uint64_t seen[] = {one->image,           one->to_image,          one->from,          one->to,
+                                 (uint64_t)one->count, (uint64_t)one->squares, (uint64_t)one->ends};
         XXH3_64bits_update(state, seen, sizeof seen);
     }
     uint64_t key = XXH3_64bits_digest(state);

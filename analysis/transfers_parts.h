@@ -65,8 +65,8 @@ struct place_rate {
 /* 128 bytes of code: of one place are bursts and stretches whose most executed branches lie in the same. */
 uint64_t transfers_place(uint32_t image, uint64_t offset);
 
-/* Transfers as seen, in order; *windows stands for what transfers_read_windows would read. `paths`: only the
- * beginnings of bursts. */
+/* Transfers as seen, in order; *windows stands for what transfers_read_windows would read. `paths`: what
+ * paths from samples say, or the beginnings of bursts alone. */
 int transfers_read(struct cs_store *store, bool paths, struct cs_transfers *t, uint64_t *windows,
                    struct cs_error *err);
 /* The same burst by burst, tied to the list, and how long each burst was; counts t->n_bursts. */

@@ -32,8 +32,9 @@ struct walking {
     uint32_t *group_state; /* 0: unknown */
     double *group_weight;
     double *count, *weight, *visits; /* by transfer; by transition of the chain; by state */
-    double *starts, *out, *ends;     /* by state: paths that began there, what was seen to leave it, ended there */
-    double *open;                    /* by state: sum of the shares of its ways */
+    double *starts, *out,
+        *ends;    /* by state: paths that began there, what was seen to leave it, ended there */
+    double *open; /* by state: sum of the shares of its ways */
 };
 
 /* The states' groups, and how many paths began in each. */
@@ -80,18 +81,21 @@ static double share_of_way(const struct walking *w, size_t i)
     return one->to == one->from ? 0 : w->starts[w->c->to[i]] + 0.5;
 }
 
+/* What the groups don't hold, because they would have taken too much room, keeps weight 1. */
 static void count_transfers(struct walking *w)
 {
-    memset(w->count, 0, w->t->n * sizeof *w->count);
+    for (size_t i = 0; i < w->t->n; i++)
+        w->count[i] = w->t->list[i].count;
     memset(w->out, 0, w->c->n_states * sizeof *w->out);
     memset(w->open, 0, w->c->n_states * sizeof *w->open);
     memset(w->ends, 0, w->c->n_states * sizeof *w->ends);
     for (size_t i = 0; i < w->g->rows.n; i++) {
         const struct window_row *row = &w->g->rows.rows[i];
-        w->count[row->transfer] += w->group_weight[row->burst] * row->count;
+        w->count[row->transfer] += (w->group_weight[row->burst] - 1) * row->count;
     }
     for (size_t i = 0; i < w->t->n; i++) {
         uint32_t k = w->c->from[i];
+        w->count[i] = fmax(w->count[i], 0);
         w->out[k] += w->count[i];
         w->ends[k] = fmax(w->ends[k], w->t->list[i].ends);
         w->open[k] += w->t->list[i].ends > 0 ? share_of_way(w, i) : 0;

@@ -7,7 +7,8 @@ counts of one round of the same binary and input, kept under $BUILD/accuracy/tru
 a row makes them only as long as its time allows and leaves the rest out, saying so; `bench/_accuracy_truth.py` makes all.
 
 CS_ACCURACY_SECONDS changes the length (60 for the issue's figures), CS_ACCURACY_SETS the number of runs (the median
-counts, the range is the noise), CS_ACCURACY_PROGRAMS the programs, CS_BURST_RATE fixes the rate of bursts instead of the budget.
+counts, the range is the noise), CS_ACCURACY_PROGRAMS the programs, CS_BURST_RATE fixes the rate of bursts instead of the budget,
+CS_ACCURACY_PATHS=1 records paths interpreted from samples in place of bursts.
 """
 import json, os, shlex, statistics, subprocess, sys, tempfile, time
 
@@ -107,6 +108,7 @@ def one_set(name, size, seconds, number):
     store = f'{FOLDER}/{name}.{size}.{number}.store'
     subprocess.run(['rm', '-rf', store], check=True)
     rate = os.environ.get('CS_BURST_RATE')
+    evidence = ['--no-bursts', '--path-rate', '997'] if os.environ.get('CS_ACCURACY_PATHS') else ['--bursts', '--budget', '3%', *(['--burst-rate', rate] if rate else [])]
     pace = 0.1 if size != 'full' else 0.33 if name in OWN else 1                      # seconds of a round, about
     alone = max(int(seconds / 12 / pace), 2)
     together = max(int(seconds / pace), 2)
@@ -119,10 +121,10 @@ def one_set(name, size, seconds, number):
                 begin, end = map(float, line.read().split())
             return (end - begin) / rounds, done.stderr
         plain = [timed(alone)[0]]
-        recorded, log = timed(together, TOOL, 'record', '--bursts', '--budget', '3%', *(['--burst-rate', rate] if rate else []), '-o', store, '--')
+        recorded, log = timed(together, TOOL, 'record', *evidence, '-o', store, '--')
         plain.append(timed(alone)[0])
         loss = 100 * (recorded / statistics.mean(plain) - 1)
-    say(f'{name}: loss {loss:.1f} %; ' + ' '.join(l for l in log.splitlines() if 'bursts,' in l))
+    say(f'{name}: loss {loss:.1f} %; ' + ' '.join(l for l in log.splitlines() if 'bursts,' in l or 'paths of' in l))
     result = subprocess.run([TOOL, 'accuracy', '--json', store, truth], capture_output=True, text=True)
     if result.returncode:
         say(result.stderr.strip())
@@ -139,7 +141,7 @@ def measure(argv):
     seconds = int(os.environ.get('CS_ACCURACY_SECONDS', 4 if quick else 8))
     sets = int(os.environ.get('CS_ACCURACY_SETS', 1))
     names = os.environ.get('CS_ACCURACY_PROGRAMS', '').split() or (['lua5.4', 'json'] if quick else PROGRAMS)
-    kept = f'{FOLDER}/results.{size}.{seconds}.{sets}.{len(names)}.json'
+    kept = f'{FOLDER}/results.{size}.{seconds}.{sets}.{len(names)}{os.environ.get("CS_ACCURACY_PATHS", "") and ".paths"}.json'
     if os.path.exists(kept) and time.time() - os.path.getmtime(kept) < 3600 and up_to_date(kept, TOOL):
         return json.load(open(kept))
     os.makedirs(FOLDER, exist_ok=True)

@@ -52,7 +52,7 @@ static const uint64_t floor_fields[VARIANTS] = {
     [FLOOR_PATH] = PERF_SAMPLE_TID | PERF_SAMPLE_REGS_USER | PERF_SAMPLE_STACK_USER,
 };
 #define FLOOR_PAGES 64
-#define PATH_PAGES 512        /* 2,048 records of 696 bytes */
+#define PATH_PAGES 512          /* 2,048 records of 696 bytes */
 #define PATH_REGISTERS 0xff03ff /* of x86: all but segments */
 #define PATH_STACK 512
 

@@ -98,8 +98,9 @@ static int print_edges(const struct parsed *args, struct image_evidence *ev, con
             "No burst and no branch record saw this procedure: the frequencies come from samples alone and "
             "are worth little (record --bursts sees branches).");
     else if (ev->e.transfers->from_paths)
-        output_note(out, "Frequencies are relative, from short paths that were interpreted from samples: slow "
-                         "iterations are overstated (record --bursts sees more, and nearly without that).");
+        output_note(out,
+                    "Frequencies are relative, from short paths that were interpreted from samples: slow "
+                    "iterations are overstated (record --bursts sees more, and nearly without that).");
     else
         output_note(out, "Frequencies are relative, in transfers seen: nothing counted executions.");
     output_line(out, "%s", "");

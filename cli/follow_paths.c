@@ -78,10 +78,8 @@ void follow_path(void *arg, struct cs_sampler *sampler, const struct cs_thread_s
 {
     _Static_assert(CS_PATHS_STEPS_MAX >= CS_PATH_STEPS, "room for all steps");
     struct path_follower *f = arg;
-    struct cs_path_start start = {.pc = state->pc,
-                                  .flags = state->flags,
-                                  .stack = state->stack,
-                                  .stack_bytes = state->stack_bytes};
+    struct cs_path_start start = {
+        .pc = state->pc, .flags = state->flags, .stack = state->stack, .stack_bytes = state->stack_bytes};
     struct cs_path path;
     f->sampler = sampler;
     f->pid = state->pid;

@@ -24,7 +24,7 @@
 struct recording {
     struct cs_sampler *sampler;
     struct cs_store *store;
-    struct cs_burst *burst;         /* NULL = none */
+    struct cs_burst *burst; /* NULL = none */
     struct recorded_paths paths;
     struct cs_intervals *intervals; /* NULL = none */
     const struct parsed *args;

@@ -11,7 +11,7 @@
      "interpret short paths from registers at timer samples (default where there are no bursts)"},           \
         {"no-paths", 0, NULL, "don't"},                                                                      \
     {                                                                                                        \
-        "path-rate", 0, "HZ", "such samples a second of each busy CPU (997, less by the budget)"             \
+        "path-rate", 0, "HZ", "such samples a second of each busy CPU (251, or by the budget)"               \
     }
 
 struct recorded_paths {

@@ -23,8 +23,7 @@ static int open_on_cpu(struct cs_clock_rings *rings, int i, int cpu, struct open
     int first = -1;
     for (int t = 0; t < o->n_threads; t++) {
         o->attr.inherit = o->threads[t] != -1;
-        int fd =
-            (int)syscall(SYS_perf_event_open, &o->attr, o->threads[t], cpu, -1, PERF_FLAG_FD_CLOEXEC);
+        int fd = (int)syscall(SYS_perf_event_open, &o->attr, o->threads[t], cpu, -1, PERF_FLAG_FD_CLOEXEC);
         if (fd < 0 && errno == ESRCH)
             continue;
         if (fd < 0)

@@ -12,13 +12,15 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
-#define RATE_HZ 997   /* in step with nothing */
+#define RATE_HZ 251   /* a quarter of the samples that record takes; in step with nothing */
+#define MOST_HZ 997   /* within a budget */
 #define SHARE 0.5     /* of what bursts may take of the budget */
 #define SAMPLE_S 3e-6 /* of the work's time, where it wasn't measured */
 #define MORE_S 1.2e-6 /* that a moment with registers and stack takes (`bench/run sampler-handler`) */
 #define STACK_BYTES 512
 #define RING_PAGES 64 /* 256 KB a CPU: 370 moments */
 #define WAIT_MS 200
+#define WINDOW_ROWS 100000 /* of an image between two merges: some 1 MB on disk */
 
 enum { EDGES, WINDOWS, STARTS, ENDS, N_KINDS };
 static const struct cs_rows_kind kinds[N_KINDS] = {
@@ -44,7 +46,8 @@ struct cs_paths {
 #include <asm/perf_regs.h>
 
 #define HERE true
-/* The kernel writes registers in the order of its numbers: ax bx cx dx si di bp sp ip flags (segments) r8 … */
+/* The kernel writes registers in the order of its numbers: ax bx cx dx si di bp sp ip flags (segments) r8 …
+ */
 #define REGISTERS                                                                                            \
     ((1ULL << PERF_REG_X86_AX) | (1ULL << PERF_REG_X86_BX) | (1ULL << PERF_REG_X86_CX) |                     \
      (1ULL << PERF_REG_X86_DX) | (1ULL << PERF_REG_X86_SI) | (1ULL << PERF_REG_X86_DI) |                     \
@@ -90,12 +93,14 @@ static int add_transfer(struct cs_paths *paths, const struct cs_path_transfer *t
     uint64_t from_offset, to_offset;
     struct cs_rows_image *from = cs_rows_place(paths->rows, transfer->from, &from_offset);
     struct cs_rows_image *to = from ? cs_rows_place(paths->rows, transfer->to, &to_offset) : NULL;
-    int64_t name = to ? cs_rows_name(from, WINDOWS, to) : 0;
-    uint64_t window[] = {group, from_offset, (uint64_t)name, to_offset, count};
     if (!to)
         return 0;
-    int rc = name < 0 ? -ENOMEM : cs_rows_add(from, WINDOWS, window);
-    return rc < 0 ? rc : cs_rows_add_edge(from, EDGES, from_offset, to, to_offset, count);
+    int rc = cs_rows_add_edge(from, EDGES, from_offset, to, to_offset, count);
+    if (rc < 0 || cs_rows_n(from, WINDOWS) > WINDOW_ROWS)
+        return rc;
+    int64_t name = cs_rows_name(from, WINDOWS, to);
+    uint64_t window[] = {group, from_offset, (uint64_t)name, to_offset, count};
+    return name < 0 ? -ENOMEM : cs_rows_add(from, WINDOWS, window);
 }
 
 /* A transfer is one row of a path, however often the path takes it. */
@@ -182,7 +187,8 @@ static void read_ring(struct cs_paths *paths, struct cs_ring *ring)
     pthread_mutex_unlock(&paths->lock);
     double sample_s = paths->config.sampler ? cs_sampler_sample_cost(paths->config.sampler) : 0;
     if (sample_s > 0)
-        cs_sampler_held(paths->config.sampler, (uint64_t)((double)(moments + lost) * (sample_s + MORE_S) * 1e9));
+        cs_sampler_held(paths->config.sampler,
+                        (uint64_t)((double)(moments + lost) * (sample_s + MORE_S) * 1e9));
 }
 
 static void *reader(void *argument)
@@ -207,7 +213,7 @@ static double rate_for(const struct cs_paths_config *config)
     double affordable = SHARE * allowed / ((sample_s > 0 ? sample_s : SAMPLE_S) + MORE_S);
     if (config->rate_hz > 0)
         return config->rate_hz;
-    return allowed > 0 && affordable < RATE_HZ ? affordable : RATE_HZ;
+    return allowed <= 0 ? RATE_HZ : affordable < MOST_HZ ? affordable : MOST_HZ;
 }
 
 int cs_paths_open(const struct cs_paths_config *config, struct cs_paths **out, struct cs_error *err)
@@ -221,7 +227,8 @@ int cs_paths_open(const struct cs_paths_config *config, struct cs_paths **out, s
     };
     *out = NULL;
     if (!HERE)
-        return cs_fail(err, ENOTSUP, "paths are interpreted from x86-64 code alone; on this machine there are none");
+        return cs_fail(err, ENOTSUP,
+                       "paths are interpreted from x86-64 code alone; on this machine there are none");
     struct cs_paths *paths = calloc(1, sizeof *paths);
     if (!paths)
         return cs_fail(err, ENOMEM, "out of memory for paths");

@@ -54,7 +54,7 @@ struct cs_paths_config {
     struct cs_sampler *sampler; /* places addresses; told what it costs */
     enum cs_target target;      /* CS_TARGET_COMMAND: a process like CS_TARGET_PID */
     pid_t pid;
-    double rate_hz; /* moments a second of a busy CPU; 0: 997, or what half of the budget of bursts allows */
+    double rate_hz; /* moments a second of a busy CPU; 0: 251, or what half of the budget of bursts allows */
     cs_follow_path_fn follow;
     void *arg;
 };

@@ -1,217 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Which way a thread goes, said from its registers and 512 bytes of stack, against which way it went: a child
- * is stopped at random moments and single-stepped. And each instruction that the interpreter knows against
- * the processor. */
+/* Each instruction that the interpreter of paths knows against the processor, with all known before and with
+ * some bits not. (Whole paths: tests/programs/path_driver.c.) */
 #include "analysis/path_inside.h"
 
 #include <setjmp.h>
-#include <signal.h>
 #include <stdarg.h>
 #include <stddef.h>
-#include <stdio.h>
-#include <stdlib.h>
+#include <stdint.h>
 #include <string.h>
-#include <sys/ptrace.h>
-#include <sys/uio.h>
-#include <sys/user.h>
-#include <sys/wait.h>
-#include <time.h>
-#include <unistd.h>
 
 #include <cmocka.h>
-
-#define MOMENTS 1500
-#define STACK_BYTES 512
-#define NATIVE_STEPS 3000
-
-/* ---- what the child does ---- */
-
-static int ascending(const void *a, const void *b)
-{
-    int x = *(const int *)a, y = *(const int *)b;
-    return (x > y) - (x < y);
-}
-
-static __attribute__((noinline)) unsigned fibonacci(unsigned n)
-{
-    return n < 2 ? n : fibonacci(n - 1) + fibonacci(n - 2);
-}
-
-static __attribute__((noinline)) int by_number(unsigned n, int x)
-{
-    switch (n % 9) {
-    case 0:
-        return x + 3;
-    case 1:
-        return x * 7;
-    case 2:
-        return x ^ 0x55;
-    case 3:
-        return x >> 3;
-    case 4:
-        return -x;
-    case 5:
-        return x / 3;
-    case 6:
-        return ~x;
-    case 7:
-        return x << 2 | 1;
-    default:
-        return (int)((unsigned)x * 2654435761U >> 5);
-    }
-}
-
-static __attribute__((noreturn)) void work(void)
-{
-    static int numbers[500], copy[500];
-    volatile unsigned sink = 0;
-    unsigned random = 1;
-    for (;;) {
-        char text[64];
-        for (unsigned i = 0; i < 500; i++) {
-            random = random * 1103515245 + 12345;
-            numbers[i] = (int)(random >> 8);
-        }
-        memcpy(copy, numbers, sizeof copy);
-        for (unsigned i = 1; i < 200; i++) { /* an insertion sort */
-            int x = copy[i];
-            unsigned k = i;
-            for (; k && copy[k - 1] > x; k--)
-                copy[k] = copy[k - 1];
-            copy[k] = x;
-        }
-        qsort(numbers, 500, sizeof *numbers, ascending);
-        for (unsigned i = 0; i < 500; i++) {
-            sink += (unsigned)by_number(random >> 7 ^ i, numbers[i]);
-            sink += (unsigned)__builtin_popcount(sink) + (unsigned)__builtin_ctz(sink | 64);
-        }
-        snprintf(text, sizeof text, "%d %s %x", numbers[7], "text", sink);
-        sink += (unsigned)strtoul(text, NULL, 10) + (unsigned)strlen(text) + fibonacci(12);
-    }
-}
-
-/* ---- where its code is ---- */
-
-struct mapped {
-    uint64_t start, end, offset;
-    struct cs_code *code;
-};
-static struct mapped maps[64];
-static unsigned n_maps;
-
-static void read_maps(pid_t pid)
-{
-    char name[64], line[600], path[512];
-    snprintf(name, sizeof name, "/proc/%d/maps", (int)pid);
-    FILE *f = fopen(name, "r");
-    assert_non_null(f);
-    while (n_maps < 64 && fgets(line, sizeof line, f)) {
-        struct mapped *m = &maps[n_maps];
-        struct cs_error err;
-        char flags[8];
-        if (sscanf(line, "%lx-%lx %7s %lx %*s %*s %511s", &m->start, &m->end, flags, &m->offset, path) != 5 ||
-            flags[2] != 'x' || path[0] != '/' || cs_code_open_file(path, &m->code, &err) < 0)
-            continue;
-        n_maps++;
-    }
-    fclose(f);
-}
-
-static struct cs_code *code_at(void *arg, uint64_t address, uint64_t *offset)
-{
-    (void)arg;
-    for (unsigned i = 0; i < n_maps; i++)
-        if (address >= maps[i].start && address < maps[i].end) {
-            /* The linkers of the machines that this runs on place code where its offset in the file is. */
-            *offset = address - maps[i].start + maps[i].offset;
-            return maps[i].code;
-        }
-    return NULL;
-}
-
-/* ---- the comparison ---- */
-
-static struct cs_path_start state_of(pid_t pid, uint8_t *stack)
-{
-    struct user_regs_struct r;
-    assert_int_equal(ptrace(PTRACE_GETREGS, pid, NULL, &r), 0);
-    struct cs_path_start start = {.pc = r.rip,
-                                  .flags = r.eflags,
-                                  .reg = {r.rax, r.rcx, r.rdx, r.rbx, r.rsp, r.rbp, r.rsi, r.rdi, r.r8, r.r9, r.r10,
-                                          r.r11, r.r12, r.r13, r.r14, r.r15},
-                                  .stack = stack};
-    struct iovec here = {stack, STACK_BYTES}, there = {(void *)r.rsp, STACK_BYTES};
-    ssize_t n = process_vm_readv(pid, &here, 1, &there, 1, 0);
-    start.stack_bytes = n > 0 ? (size_t)n : 0;
-    return start;
-}
-
-static uint64_t step(pid_t pid)
-{
-    int status;
-    assert_int_equal(ptrace(PTRACE_SINGLESTEP, pid, NULL, NULL), 0);
-    assert_int_equal(waitpid(pid, &status, 0), pid);
-    assert_true(WIFSTOPPED(status));
-    return (uint64_t)ptrace(PTRACE_PEEKUSER, pid, (void *)offsetof(struct user_regs_struct, rip), NULL);
-}
-
-static void directions_are_those_that_the_thread_takes(void **unused)
-{
-    (void)unused;
-    struct cs_path_walker *walker;
-    struct cs_error err;
-    unsigned resolved = 0, steps = 0, right = 0, wrong = 0;
-    pid_t pid = fork();
-    if (pid == 0)
-        work();
-    assert_int_equal(ptrace(PTRACE_SEIZE, pid, NULL, NULL), 0);
-    assert_int_equal(cs_path_walker_open(code_at, NULL, &walker, &err), 0);
-    srand(1);
-    for (unsigned i = 0; i < MOMENTS; i++) {
-        uint8_t stack[STACK_BYTES];
-        struct cs_path path;
-        int status;
-        struct timespec rest = {0, 1000 + rand() % 200000};
-        nanosleep(&rest, NULL);
-        assert_int_equal(ptrace(PTRACE_INTERRUPT, pid, NULL, NULL), 0);
-        assert_int_equal(waitpid(pid, &status, 0), pid);
-        if (i == 0)
-            read_maps(pid);
-        struct cs_path_start start = state_of(pid, stack);
-        cs_path_walk(walker, &start, &path);
-        resolved += path.n > 0;
-        steps += path.n;
-        uint64_t pc = start.pc;
-        unsigned done = 0;
-        for (unsigned k = 0; k < NATIVE_STEPS && done < path.n; k++) {
-            uint64_t before = pc;
-            pc = step(pid);
-            if (before != path.step[done].from)
-                continue;
-            if (pc == path.step[done].to)
-                right++;
-            else {
-                wrong++;
-                if (wrong < 20)
-                    print_message("from %#lx: %#lx → %#lx said, %#lx seen (step %u of %u)\n", start.pc, before,
-                                  path.step[done].to, pc, done, path.n);
-                break;
-            }
-            done++;
-        }
-        assert_int_equal(ptrace(PTRACE_CONT, pid, NULL, NULL), 0);
-    }
-    kill(pid, SIGKILL);
-    waitpid(pid, NULL, 0);
-    print_message("%u of %u moments, %u steps; %u right, %u wrong\n", resolved, MOMENTS, steps, right, wrong);
-    assert_int_equal(wrong, 0);
-    assert_true(right > MOMENTS);
-    cs_path_walker_close(walker);
-    for (unsigned i = 0; i < n_maps; i++)
-        cs_code_close(maps[i].code);
-}
-
-/* ---- single instructions ---- */
 
 /* On rax, rcx and rdx alone. What it leaves undefined of the flags isn't compared. */
 struct instruction {
@@ -276,7 +74,7 @@ struct instruction {
     X(bts, "bts %rcx, %rax", NONE)                                                                           \
     X(bswap32, "bswap %eax", ALL)                                                                            \
     X(bswap64, "bswap %rax", ALL)                                                                            \
-    X(tzcnt64, "rep bsf %rcx, %rax", FLAG_CARRY | FLAG_ZERO)                                                                   \
+    X(tzcnt64, "rep bsf %rcx, %rax", FLAG_CARRY | FLAG_ZERO)                                                 \
     X(bsr32, "bsr %ecx, %edx", NONE)                                                                         \
     X(mov8, "mov %ch, %al", ALL)                                                                             \
     X(mov16, "mov %cx, %ax", ALL)                                                                            \
@@ -307,7 +105,7 @@ struct instruction {
     X(popcnt, "popcnt %rcx, %rax", NONE)
 
 #define X(name, text, flags)                                                                                 \
-    __asm__(".pushsection .text\ncode_" #name ": " text "\n ret\n.popsection");                             \
+    __asm__(".pushsection .text\ncode_" #name ": " text "\n ret\n.popsection");                              \
     extern const uint8_t code_##name[];
 INSTRUCTIONS
 #undef X
@@ -347,10 +145,11 @@ static uint64_t random_value(void)
 static void run_natively(const uint8_t *code, uint64_t reg[3], uint64_t *flags)
 {
     uint64_t f = *flags;
-    __asm__ volatile("sub $128, %%rsp\n push %[f]\n popfq\n call *%[code]\n pushfq\n pop %[f]\n add $128, %%rsp"
-                     : "+a"(reg[0]), "+c"(reg[1]), "+d"(reg[2]), [f] "+r"(f)
-                     : [code] "r"(code)
-                     : "cc", "memory");
+    __asm__ volatile(
+        "sub $128, %%rsp\n push %[f]\n popfq\n call *%[code]\n pushfq\n pop %[f]\n add $128, %%rsp"
+        : "+a"(reg[0]), "+c"(reg[1]), "+d"(reg[2]), [f] "+r"(f)
+        : [code] "r"(code)
+        : "cc", "memory");
     *flags = f;
 }
 
@@ -374,24 +173,27 @@ static void instructions_do_what_the_processor_does(void **unused)
         struct path_op op;
         assert_true(path_decode(one->code, 15, 0, &op));
         for (unsigned round = 0; round < 3000; round++) {
-            uint64_t before[3] = {random_value(), random_value(), random_value()}, after[3], flags = 0x202, mask[3];
+            uint64_t before[3] = {random_value(), random_value(), random_value()}, after[3], flags = 0x202,
+                     mask[3];
             uint64_t flags_mask = round % 3 ? ~UINT64_C(0) : random_bits();
             flags |= random_bits() & FLAGS_ALL;
             for (unsigned k = 0; k < 3; k++)
-                mask[k] = round % 2 ? ~UINT64_C(0) : random_bits() | random_bits() | (round % 4 ? random_value() : 0);
+                mask[k] = round % 2 ? ~UINT64_C(0)
+                                    : random_bits() | random_bits() | (round % 4 ? random_value() : 0);
             memcpy(after, before, sizeof after);
             uint64_t flags_after = flags;
             run_natively(one->code, after, &flags_after);
             interpret(&op, before, mask, flags, flags_mask, &state);
             for (unsigned k = 0; k < 3; k++) {
                 if ((after[k] & state.reg[k].mask) != state.reg[k].bits)
-                    fail_msg("%s: register %u is %#lx, not %#lx (known: %#lx); from %#lx %#lx %#lx", one->name, k, after[k],
-                             state.reg[k].bits, state.reg[k].mask, before[0], before[1], before[2]);
+                    fail_msg("%s: register %u is %#lx, not %#lx (known: %#lx); from %#lx %#lx %#lx",
+                             one->name, k, after[k], state.reg[k].bits, state.reg[k].mask, before[0],
+                             before[1], before[2]);
             }
             uint64_t told = state.flags.mask & one->defined;
             if ((flags_after & told) != (state.flags.bits & told))
-                fail_msg("%s: flags are %#lx, not %#lx (known: %#lx); from %#lx %#lx %#lx", one->name, flags_after & told,
-                         state.flags.bits, told, before[0], before[1], before[2]);
+                fail_msg("%s: flags are %#lx, not %#lx (known: %#lx); from %#lx %#lx %#lx", one->name,
+                         flags_after & told, state.flags.bits, told, before[0], before[1], before[2]);
             if (round % 6 == 5) {
                 all++;
                 known += state.reg[0].mask == ~UINT64_C(0);
@@ -406,7 +208,6 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(instructions_do_what_the_processor_does),
-        cmocka_unit_test(directions_are_those_that_the_thread_takes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -35,7 +35,8 @@ static void set_up(struct program *p)
     memset(p, 0, sizeof *p);
     strcpy(p->images[0], "image");
     for (unsigned i = 0; i < TRANSFERS; i++) {
-        p->list[i] = (struct cs_transfer){.from = branch[from[i]], .to = branch[to[i]] - (i == C_FALLS ? 0xf : 0)};
+        p->list[i] =
+            (struct cs_transfer){.from = branch[from[i]], .to = branch[to[i]] - (i == C_FALLS ? 0xf : 0)};
         p->from[i] = from[i];
         p->to[i] = to[i];
     }
@@ -63,7 +64,8 @@ static void add_paths(struct program *p, uint64_t first, double n, unsigned one,
         p->samples[i].count += p->samples[i].offset == first ? n : 0;
     const unsigned transfer[] = {one, two};
     for (unsigned i = 0; i < 2; i++) {
-        p->rows[p->groups.rows.n++] = (struct window_row){.burst = group, .transfer = transfer[i], .count = n};
+        p->rows[p->groups.rows.n++] =
+            (struct window_row){.burst = group, .transfer = transfer[i], .count = n};
         p->list[transfer[i]].count += n;
         p->t.total_count += n;
     }
@@ -79,7 +81,9 @@ static void put_in_order(struct program *p)
                 p->number[i] = p->number[k];
                 p->number[k] = number;
                 for (size_t r = 0; r < p->groups.rows.n; r++)
-                    p->rows[r].burst = p->rows[r].burst == i ? k : p->rows[r].burst == k ? i : p->rows[r].burst;
+                    p->rows[r].burst = p->rows[r].burst == i   ? k
+                                       : p->rows[r].burst == k ? i
+                                                               : p->rows[r].burst;
             }
 }
 
