@@ -2,6 +2,7 @@
 /* Edges of the store's profiles of kind "edges", whatever their event (bursts, LBR) and epoch. Rows of equal
  * ends are summed. Calls from other images are found in those images' profiles. */
 #include "analysis/edgeprofile.h"
+#include "store/burst_schemas.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -97,8 +98,8 @@ static int load_one(const struct cs_profile_ref *ref, void *arg)
 {
     struct loading *l = arg;
     struct cs_table *table;
-    if (strcmp(ref->kind, cs_schema_edges.kind) != 0 || strncmp(ref->head->event, "burst-edges-", 12) == 0)
-        return 0; /* the first parts of bursts are in "burst-edges" too */
+    if (strcmp(ref->kind, cs_schema_edges.kind) != 0 || !cs_edges_are_whole(ref->head->event))
+        return 0;
     bool own = strcmp(ref->image->id, l->image_id) == 0;
     const char *from_image = own ? NULL : keep(l->profile, ref->image->id);
     if (!own && !from_image)

@@ -135,7 +135,8 @@ static int read_beginnings(struct loading *l, const struct cs_profile_ref *ref, 
     return 0;
 }
 
-static int read_samples(struct loading *l, const struct cs_profile_ref *ref, struct cs_table *table)
+static int read_counts(struct loading *l, const struct cs_profile_ref *ref, struct cs_table *table,
+                       unsigned column)
 {
     uint32_t image = cs_transfers_image(l->t, ref->image->id);
     size_t rows = image != UINT32_MAX ? cs_table_rows(table) : 0;
@@ -145,9 +146,19 @@ static int read_samples(struct loading *l, const struct cs_profile_ref *ref, str
     l->w->samples = grown;
     for (size_t i = 0; i < rows; i++) {
         const uint64_t *row = cs_table_row(table, i);
-        grown[l->w->n_samples++] = (struct sampled){row[0], image, (double)row[1]};
+        grown[l->w->n_samples++] = (struct sampled){row[0], image, (double)row[column]};
     }
     return 0;
+}
+
+static int read_samples(struct loading *l, const struct cs_profile_ref *ref, struct cs_table *table)
+{
+    return read_counts(l, ref, table, 1);
+}
+
+static int read_starts(struct loading *l, const struct cs_profile_ref *ref, struct cs_table *table)
+{
+    return read_counts(l, ref, table, 3);
 }
 
 /* Branch records (LBR) hold taken branches only; a straight run from a target to the next taken branch says
@@ -247,14 +258,20 @@ static bool are_ranges(const struct cs_profile_ref *ref)
     return strcmp(ref->kind, "ranges") == 0 && strcmp(ref->head->event, "lbr-ranges") == 0;
 }
 
+/* Is it this kind of evidence, or tells where its paths ended? */
 static bool is_edges(const struct cs_profile_ref *ref, enum evidence evidence)
 {
     const char *event = ref->head->event;
-    bool paths = strncmp(event, "path-", 5) == 0, beginnings = strncmp(event, "burst-edges-", 12) == 0;
-    return strcmp(ref->kind, cs_schema_edges.kind) == 0 &&
-           (evidence == PATHS        ? paths
-            : evidence == BEGINNINGS ? strcmp(event, "burst-edges-512") == 0
-                                     : !paths && !beginnings);
+    if (strcmp(ref->kind, cs_schema_edges.kind) != 0)
+        return false;
+    switch (evidence) {
+    case PATHS:
+        return strcmp(event, "path-edges") == 0 || strcmp(event, "path-ends") == 0;
+    case BEGINNINGS:
+        return strcmp(event, "burst-edges-512") == 0;
+    default:
+        return strncmp(event, "path-", 5) != 0 && strncmp(event, "burst-edges-", 12) != 0;
+    }
 }
 
 static int visit_transfers(const struct cs_profile_ref *ref, void *arg)
@@ -292,7 +309,7 @@ static int visit_windows(const struct cs_profile_ref *ref, void *arg)
 static int visit_groups(const struct cs_profile_ref *ref, void *arg)
 {
     return strcmp(ref->head->event, "path-windows") == 0  ? load_by(arg, ref, read_windows)
-           : strcmp(ref->head->event, "path-starts") == 0 ? load_by(arg, ref, read_samples)
+           : strcmp(ref->head->event, "path-starts") == 0 ? load_by(arg, ref, read_starts)
                                                           : 0;
 }
 

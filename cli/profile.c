@@ -3,6 +3,7 @@
 #include "cli/profile.h"
 #include "analysis/transfers.h"
 #include "cli/output.h"
+#include "store/burst_schemas.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -119,10 +120,9 @@ static struct profile_image *find_image(struct walk *w, const struct cs_image *i
     return i->image.path && i->image.build_id ? i : NULL;
 }
 
-/* Edges of a burst's first part and of each burst apart are in "burst-edges" too. */
 static int note_edges(struct profile *p, const struct cs_profile_ref *ref)
 {
-    if (strncmp(ref->head->event, "burst-edges-", 12) == 0)
+    if (!cs_edges_are_whole(ref->head->event))
         return 0;
     struct profile_edges *more = grown(p->edges, p->n_edges, sizeof *more);
     if (!more)

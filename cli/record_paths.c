@@ -28,6 +28,8 @@ int record_paths_open(const struct parsed *args, const struct cs_sampler_config 
     record_paths_close(out);
     if (rc == -ESRCH && config->target == CS_TARGET_COMMAND)
         return 0; /* it has ended already */
+    if (!asked && rc == -ENOTSUP)
+        return 0;
     if (!asked) {
         fprintf(stderr, "cyclescope record: no paths: %s\n", err->text);
         return 0;

@@ -2,6 +2,7 @@
 #include "sampler/paths.h"
 #include "sampler/clock_rings.h"
 #include "sampler/rows.h"
+#include "sampler/session.h"
 #include "store/burst_schemas.h"
 
 #include <errno.h>
@@ -18,7 +19,8 @@
 #define SAMPLE_S 3e-6 /* of the work's time, where it wasn't measured */
 #define MORE_S 1.2e-6 /* that a moment with registers and stack takes (`bench/run sampler-handler`) */
 #define STACK_BYTES 512
-#define RING_PAGES 64 /* 256 KB a CPU: 370 moments */
+#define RING_PAGES 32 /* 128 KB a CPU: 188 moments */
+#define RING_PAGES_SMALL 8
 #define WAIT_MS 200
 #define WINDOW_ROWS 100000 /* of an image between two merges: some 1 MB on disk */
 
@@ -26,7 +28,7 @@ enum { EDGES, WINDOWS, STARTS, ENDS, N_KINDS };
 static const struct cs_rows_kind kinds[N_KINDS] = {
     [EDGES] = {"path-edges", &cs_schema_edges},
     [WINDOWS] = {"path-windows", &cs_schema_windows},
-    [STARTS] = {"path-starts", &cs_schema_points},
+    [STARTS] = {"path-starts", &cs_schema_edges},
     [ENDS] = {"path-ends", &cs_schema_edges},
 };
 
@@ -36,6 +38,7 @@ struct cs_paths {
     pthread_t thread;
     bool started;
     int stop_fd;
+    double charged_s; /* of our thread's CPU time */
 
     pthread_mutex_t lock; /* of everything below */
     struct cs_rows *rows;
@@ -141,8 +144,7 @@ static int add_path(struct cs_paths *paths, const struct cs_followed_path *path)
     struct cs_rows_image *image = first ? cs_rows_place(paths->rows, first, &offset) : NULL;
     if (!image)
         return 0;
-    const uint64_t start[] = {offset, 1};
-    int rc = cs_rows_add(image, STARTS, start);
+    int rc = cs_rows_add_edge(image, STARTS, offset, image, offset, 1);
     if (rc == 0)
         rc = add_transfers(paths, path, cs_path_group(image->image->id, offset));
     return rc == 0 && path->open ? add_end(paths, path) : rc;
@@ -166,6 +168,20 @@ static void follow(struct cs_paths *paths, const struct cs_thread_state *state)
     pthread_mutex_unlock(&paths->lock);
 }
 
+/* The moments, and where everything that runs is the target our own CPU time, too. */
+static void charge(struct cs_paths *paths, uint64_t moments)
+{
+    struct cs_sampler *sampler = paths->config.sampler;
+    double sample_s = sampler ? cs_sampler_sample_cost(sampler) : 0, own_s = cs_thread_cpu_seconds();
+    if (sample_s <= 0) /* no budget */
+        return;
+    double cost_s = (double)moments * (sample_s + MORE_S);
+    if (paths->config.target == CS_TARGET_ALL)
+        cost_s += own_s - paths->charged_s;
+    paths->charged_s = own_s;
+    cs_sampler_held(sampler, (uint64_t)(cost_s * 1e9));
+}
+
 static void read_ring(struct cs_paths *paths, struct cs_ring *ring)
 {
     const struct perf_event_header *header;
@@ -185,10 +201,7 @@ static void read_ring(struct cs_paths *paths, struct cs_ring *ring)
     pthread_mutex_lock(&paths->lock);
     paths->statistics.lost += lost;
     pthread_mutex_unlock(&paths->lock);
-    double sample_s = paths->config.sampler ? cs_sampler_sample_cost(paths->config.sampler) : 0;
-    if (sample_s > 0)
-        cs_sampler_held(paths->config.sampler,
-                        (uint64_t)((double)(moments + lost) * (sample_s + MORE_S) * 1e9));
+    charge(paths, moments + lost);
 }
 
 static void *reader(void *argument)
@@ -216,15 +229,22 @@ static double rate_for(const struct cs_paths_config *config)
     return allowed <= 0 ? RATE_HZ : affordable < MOST_HZ ? affordable : MOST_HZ;
 }
 
-int cs_paths_open(const struct cs_paths_config *config, struct cs_paths **out, struct cs_error *err)
+static int open_moments(struct cs_paths *paths, unsigned pages, struct cs_error *err)
 {
     const struct perf_event_attr attr = {
         .sample_type = PERF_SAMPLE_TID | PERF_SAMPLE_REGS_USER | PERF_SAMPLE_STACK_USER,
         .sample_regs_user = REGISTERS,
         .sample_stack_user = STACK_BYTES,
         .watermark = 1,
-        .wakeup_watermark = RING_PAGES * 4096 / 2,
+        .wakeup_watermark = pages * 4096 / 2,
     };
+    const struct cs_paths_config *config = &paths->config;
+    return cs_clock_rings_open(config->target, config->pid, (uint64_t)(1e9 / rate_for(config)), &attr, pages,
+                               "paths", &paths->moments, err);
+}
+
+int cs_paths_open(const struct cs_paths_config *config, struct cs_paths **out, struct cs_error *err)
+{
     *out = NULL;
     if (!HERE)
         return cs_fail(err, ENOTSUP,
@@ -238,8 +258,9 @@ int cs_paths_open(const struct cs_paths_config *config, struct cs_paths **out, s
     paths->stop_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     int rc = paths->rows && paths->stop_fd >= 0 ? 0 : cs_fail(err, ENOMEM, "out of memory for paths");
     if (rc == 0)
-        rc = cs_clock_rings_open(config->target, config->pid, (uint64_t)(1e9 / rate_for(config)), &attr,
-                                 RING_PAGES, "paths", &paths->moments, err);
+        rc = open_moments(paths, RING_PAGES, err);
+    if (rc == -EPERM) /* over the locked-memory limit */
+        rc = open_moments(paths, RING_PAGES_SMALL, err);
     if (rc == 0) {
         int code = pthread_create(&paths->thread, NULL, reader, paths);
         paths->started = code == 0;

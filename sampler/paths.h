@@ -6,7 +6,7 @@
  *
  *   "path-edges"   (kind "edges")    transfers, their count and in how many paths
  *   "path-windows" (kind "windows")  the same by the first branch that a path came to
- *   "path-starts"  (kind "points")   how many came first to that branch
+ *   "path-starts"  (kind "edges")    that branch, from itself to itself: how many paths came to it first
  *   "path-ends"    (kind "edges")    where paths may have gone on from a branch whose direction wasn't known
  *
  *     cs_paths_open(&config, &paths, &err);

@@ -10,6 +10,12 @@ uint64_t cs_path_group(const char *image_id, uint64_t offset)
     return XXH3_64bits_withSeed(image_id, strlen(image_id), offset);
 }
 
+bool cs_edges_are_whole(const char *event)
+{
+    return strncmp(event, "burst-edges-", 12) != 0 && strcmp(event, "path-starts") != 0 &&
+           strcmp(event, "path-ends") != 0;
+}
+
 const struct cs_schema cs_schema_windows = {
     "windows",
     5,

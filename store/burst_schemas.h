@@ -32,6 +32,8 @@
 
 #include "store/table.h"
 
+#include <stdbool.h>
+
 /* Event "burst-windows": the edges of each burst apart, for the first CS_WINDOWS_MAX bursts of an epoch (two
  * kilobytes a burst): how bursts differ tells how sure an estimate is, which sums can't. Keys burst (any
  * number that is the burst's own, say its start in ns), from, to_image (text, "" = same image), to | count.
@@ -39,9 +41,13 @@
 extern const struct cs_schema cs_schema_windows;
 #define CS_WINDOWS_MAX 4096
 
-/* What paths interpreted from samples leave (sampler/paths.h): "path-edges" and "path-ends" of schema edges,
- * and "path-windows", in which `burst` stands for all paths that came first to the branch at `offset` of that
- * image. */
+/* Of events of kind edges: not a part of another one ("burst-edges-512"), nor about where paths began and
+ * ended. */
+bool cs_edges_are_whole(const char *event);
+
+/* What paths interpreted from samples leave (sampler/paths.h): "path-edges", "path-starts" and "path-ends" of
+ * schema edges, and "path-windows", in which `burst` stands for all paths that came first to the branch at
+ * `offset` of that image. */
 uint64_t cs_path_group(const char *image_id, uint64_t offset);
 
 /* Event "burst-beginnings", beside them: the branch that each of these bursts executed most in its first
