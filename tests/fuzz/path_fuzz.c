@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Fuzz target: any registers, any stack and any bytes as code, interpreted as a path.
+ * Sources: analysis/path.c analysis/path_decode.c analysis/path_execute.c store/error.c */
+#include "analysis/path.h"
+#include "analysis/returns.h"
+
+#include <assert.h>
+#include <string.h>
+
+#define CODE_AT UINT64_C(0x400000)
+
+int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size);
+
+/* All that a path asks of an image. */
+struct cs_code {
+    const uint8_t *bytes;
+    size_t n;
+};
+static struct cs_code image;
+
+const uint8_t *cs_code_bytes(const struct cs_code *code, uint64_t offset, size_t *n, bool *executable)
+{
+    *n = offset < code->n ? code->n - offset : 0;
+    if (executable)
+        *executable = true;
+    return *n ? code->bytes + offset : NULL;
+}
+
+enum cs_isa cs_code_isa(const struct cs_code *code)
+{
+    (void)code;
+    return CS_ISA_X86_64;
+}
+
+const char *cs_code_import(struct cs_code *code, uint64_t offset)
+{
+    (void)code;
+    return offset % 16 == 15 ? "exit" : NULL;
+}
+
+bool cs_code_constant(struct cs_code *code, uint64_t offset, unsigned bytes, uint64_t delta, uint64_t *value)
+{
+    (void)delta;
+    if (offset >= code->n || code->n - offset < bytes)
+        return false;
+    *value = 0;
+    memcpy(value, code->bytes + offset, bytes);
+    return true;
+}
+
+bool returns_never(const char *name)
+{
+    return strcmp(name, "exit") == 0;
+}
+
+static struct cs_code *code_at(void *arg, uint64_t address, uint64_t *offset)
+{
+    (void)arg;
+    *offset = address - CODE_AT;
+    return *offset < image.n ? &image : NULL;
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
+{
+    static struct cs_path_walker *walker;
+    struct cs_path_start start = {.pc = CODE_AT};
+    struct cs_path path;
+    struct cs_error err;
+    if (!walker)
+        assert(cs_path_walker_open(code_at, NULL, &walker, &err) == 0);
+    size_t head = sizeof start.reg + sizeof start.flags + 1;
+    if (size < head)
+        return 0;
+    memcpy(start.reg, bytes, sizeof start.reg);
+    memcpy(&start.flags, bytes + sizeof start.reg, sizeof start.flags);
+    start.stack = bytes + head;
+    start.stack_bytes = bytes[head - 1] < size - head ? bytes[head - 1] : size - head;
+    image = (struct cs_code){start.stack + start.stack_bytes, size - head - start.stack_bytes};
+    cs_path_walker_forget(walker);
+    cs_path_walk(walker, &start, &path);
+    assert(path.n <= CS_PATH_STEPS && path.n_ways <= 2 && (path.open || path.n_ways == 0));
+    for (unsigned i = 0; i < path.n; i++)
+        assert(path.step[i].from - CODE_AT < image.n);
+    return 0;
+}
