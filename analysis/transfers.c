@@ -31,21 +31,6 @@ struct solving {
     void *tell_arg;
 };
 
-/* The first transfer of `image` whose source is at or after `offset`. */
-static size_t next_branch(const struct cs_transfers *t, uint32_t image, uint64_t offset)
-{
-    size_t low = 0, high = t->n;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        const struct cs_transfer *m = &t->list[middle];
-        if (m->image < image || (m->image == image && m->from < offset))
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low < t->n && t->list[low].image == image ? low : SIZE_MAX;
-}
-
 static int make_chain(struct solving *s)
 {
     struct cs_transfers *t = s->t;
@@ -62,7 +47,7 @@ static int make_chain(struct solving *s)
         from[i] = states - 1;
     }
     for (uint32_t i = 0; i < n; i++) {
-        size_t next = next_branch(t, t->list[i].to_image, t->list[i].to);
+        size_t next = transfers_next_branch(t, t->list[i].to_image, t->list[i].to);
         to[i] = next == SIZE_MAX ? 0 : from[next];
     }
     s->n_states = states;
@@ -95,7 +80,7 @@ static int find_ends(struct solving *s)
         return -ENOMEM;
     for (uint32_t b = 0; b < t->n_bursts; b++) {
         bool known = beginning[b] && beginning[b]->image != UINT32_MAX;
-        size_t first = known ? next_branch(t, beginning[b]->image, beginning[b]->start) : SIZE_MAX;
+        size_t first = known ? transfers_next_branch(t, beginning[b]->image, beginning[b]->start) : SIZE_MAX;
         s->start[b] = first == SIZE_MAX ? 0 : s->from[first];
     }
     return transfers_find_ends(s->w, s->from, s->to, s->n_states, s->start, s->end);

@@ -412,6 +412,20 @@ size_t cs_transfers_to(const struct cs_transfers *t, uint32_t image, uint64_t to
     return low;
 }
 
+size_t transfers_next_branch(const struct cs_transfers *t, uint32_t image, uint64_t offset)
+{
+    size_t low = 0, high = t->n;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        const struct cs_transfer *m = &t->list[middle];
+        if (m->image < image || (m->image == image && m->from < offset))
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low < t->n && t->list[low].image == image ? low : SIZE_MAX;
+}
+
 int transfers_read(struct cs_store *store, bool paths, struct cs_transfers *t, uint64_t *windows,
                    struct cs_error *err)
 {

@@ -59,17 +59,9 @@ static void find_starts(struct walking *w)
     }
     for (size_t i = 0; i < w->g->rows.n_samples; i++) {
         const struct sampled *one = &w->g->rows.samples[i];
-        struct cs_transfer key = {.image = one->image, .from = one->offset};
-        size_t low = 0, high = t->n;
-        while (low < high) {
-            size_t middle = (low + high) / 2;
-            if (transfers_compare(&t->list[middle], &key) < 0)
-                low = middle + 1;
-            else
-                high = middle;
-        }
-        if (low < t->n && t->list[low].image == one->image && t->list[low].from == one->offset)
-            w->starts[w->c->from[low]] += one->count;
+        size_t at = transfers_next_branch(t, one->image, one->offset);
+        if (at != SIZE_MAX && t->list[at].from == one->offset)
+            w->starts[w->c->from[at]] += one->count;
     }
 }
 
