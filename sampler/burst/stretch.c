@@ -11,7 +11,7 @@
 #define TRACE_NS 150000ULL        /* of a fast trace, at least */
 #define ROOM_MOST (8ULL << 20)    /* bytes of trace */
 #define HALF_LEAST_NS 30000       /* of a trace: its last moment comes later than that */
-#define HALF_MOST_NS 250000       /* of a long one: the later, the warmer */
+#define HALF_MOST_NS 125000       /* of a long one */
 #define PAIR_LEAST_NS 50000       /* between two moments: the first one's interrupt takes some 30 of that */
 #define BYTES_TO_LEARN (64 << 10) /* of a trace, at least */
 #define LATE_MOST_NS 60000        /* what is later fell due in the kernel, or on a CPU that was taken away */
