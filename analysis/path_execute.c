@@ -107,7 +107,7 @@ static void store(struct path_state *s, struct path_value address, struct path_v
     for (unsigned i = 0; i < bytes; i++, at++)
         if (at < PATH_STACK) {
             s->is_known[at] = i < 8 && (v.mask >> 8 * i & 0xff) == 0xff;
-            s->byte[at] = i < 8 ? (uint8_t)(v.bits >> 8 * i) : 0;
+            s->byte[at] = (uint8_t)(i < 8 ? v.bits >> 8 * i : 0);
         }
 }
 
