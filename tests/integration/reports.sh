@@ -31,7 +31,7 @@ PY
 d=json.load(sys.stdin); r=d["rows"][0]; assert r["image_name"]=="procedures" and r["build_id"], r; assert any("[kernel]" in x["image"] for x in d["rows"]) or d["total"] < 2000'
 
 # What to look at first: a line of the reader's own source. The hottest procedure's; where that is a library's, the line that
-# calls it, told by returns that bursts followed; without bursts, the first procedure with source.
+# calls it, told by returns that bursts or paths followed; without them, the first procedure with source.
 python3 -c 'import json,sys
 l=json.load(open(sys.argv[1]))["look"]; assert l["how"] == "own" and l["file"].endswith("procedures.c") and l["line"] == int(sys.argv[2]), l' \
     "$tmp/json" "$(grep -n 'PROCEDURE(delta' tests/programs/procedures.c | cut -d: -f1)" || fail "look: own source"
@@ -60,7 +60,7 @@ int main(void)
 C
 gcc -O1 -g -fno-builtin-strcmp -o "$tmp/words" "$tmp/words.c"
 here=$(grep -n HERE "$tmp/words.c" | cut -d: -f1)
-"$CYCLESCOPE" record --no-bursts -o "$tmp/plain.store" -- "$tmp/words" >/dev/null 2>&1
+"$CYCLESCOPE" record --no-bursts --no-paths -o "$tmp/plain.store" -- "$tmp/words" >/dev/null 2>&1
 look='import json,sys
 d=json.load(sys.stdin); l=d["look"]; assert d["rows"][0]["image_name"] != "words", d["rows"][0]
 assert l["how"] == sys.argv[1] and l["function"] == "find" and abs(l["line"] - int(sys.argv[2])) <= 1 and l["part"] <= l["whole"], l'
