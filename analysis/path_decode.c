@@ -140,8 +140,9 @@ static void effects_of(const ZydisDecodedInstruction *z, const ZydisDecodedOpera
         const ZydisDecodedOperand *o = &operands[i];
         if (!(o->actions & ZYDIS_OPERAND_ACTION_MASK_WRITE))
             continue;
-        if (o->type == ZYDIS_OPERAND_TYPE_REGISTER && general(o->reg.value) != CS_NO_REG)
-            op->registers |= (uint16_t)(1U << general(o->reg.value));
+        uint8_t reg = o->type == ZYDIS_OPERAND_TYPE_REGISTER ? general(o->reg.value) : CS_NO_REG;
+        if (reg < 16)
+            op->registers |= (uint16_t)(1U << reg);
         if (o->type == ZYDIS_OPERAND_TYPE_MEMORY) {
             set_memory(o, next, op);
             op->memory.written = true;
