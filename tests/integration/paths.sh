@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 # Paths interpreted from samples: they are where control goes, by single-stepping; record takes them where there are no
-# bursts, with and without privileges; frequencies come from them alone where nothing better is there, and say so.
+# bursts; frequencies come from them alone where nothing better is there, and say so.
 set -u
 work=$(mktemp -d)
 trap 'kill $(jobs -p) 2>/dev/null; rm -rf "$work"' EXIT
