@@ -43,7 +43,8 @@ struct cs_path {
     uint64_t way[2]; /* where it may go from there; none: anywhere */
 };
 
-/* The code at an address and its offset there; NULL: none that is known. */
+/* The code at an address and its offset there; NULL: none that is known. It stays open as long as the walker.
+ */
 typedef struct cs_code *(*cs_path_code_fn)(void *arg, uint64_t address, uint64_t *offset);
 
 struct cs_path_walker;
@@ -53,7 +54,5 @@ void cs_path_walker_close(struct cs_path_walker *walker);
 /* All is one thread's, of a process in which `code_at` finds the code. A moment in code that isn't known
  * gives an empty path. */
 void cs_path_walk(struct cs_path_walker *walker, const struct cs_path_start *start, struct cs_path *path);
-/* To be called when codes that were found before are closed: forgets what was decoded. */
-void cs_path_walker_forget(struct cs_path_walker *walker);
 
 #endif

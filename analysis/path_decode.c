@@ -89,7 +89,7 @@ static uint8_t general(ZydisRegister reg)
                                                                : CS_NO_REG;
 }
 
-static bool set_memory(const ZydisDecodedOperand *o, uint64_t next, struct path_op *op)
+static void set_memory(const ZydisDecodedOperand *o, uint64_t next, struct path_op *op)
 {
     op->memory.base = general(o->mem.base);
     op->memory.index = general(o->mem.index);
@@ -103,7 +103,6 @@ static bool set_memory(const ZydisDecodedOperand *o, uint64_t next, struct path_
     op->memory.bytes = (uint16_t)(o->size / 8);
     if (op->memory.relative)
         op->memory.displacement += (int64_t)next;
-    return true;
 }
 
 /* false: not a register, number or place that the interpreter computes with. */
@@ -121,7 +120,8 @@ static bool operand_of(const ZydisDecodedOperand *o, uint64_t next, struct path_
         return out->reg != CS_NO_REG;
     case ZYDIS_OPERAND_TYPE_MEMORY:
         out->where = PATH_MEMORY;
-        return set_memory(o, next, op);
+        set_memory(o, next, op);
+        return true;
     case ZYDIS_OPERAND_TYPE_IMMEDIATE:
         out->where = PATH_IMMEDIATE;
         op->immediate = o->imm.is_signed ? o->imm.value.s : (int64_t)o->imm.value.u;
@@ -188,7 +188,8 @@ static bool arrange(const ZydisDecodedInstruction *z, const ZydisDecodedOperand 
         return o[0].size == 64 && o[0].type == ZYDIS_OPERAND_TYPE_REGISTER &&
                operand_of(&o[0], next, op, &op->dst);
     case PATH_ADDRESS:
-        return operand_of(&o[0], next, op, &op->dst) && set_memory(&o[1], next, op);
+        set_memory(&o[1], next, op);
+        return operand_of(&o[0], next, op, &op->dst);
     case PATH_MULTIPLY:
         if (n < 2 || !operand_of(&o[0], next, op, &op->dst) || !operand_of(&o[1], next, op, &op->src2))
             return false;

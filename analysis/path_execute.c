@@ -202,6 +202,13 @@ static int overflows(struct path_value a, struct path_value b, struct path_value
 
 /* ---- arithmetic ---- */
 
+/* Of a register with itself the result is known whatever it holds. */
+static bool with_itself(const struct path_op *op)
+{
+    return op->dst.where == PATH_REGISTER && op->src.where == PATH_REGISTER && op->dst.reg == op->src.reg &&
+           op->dst.shift == op->src.shift;
+}
+
 /* a + b + carry; subtraction adds the complement. */
 static struct path_value sum(struct path_value a, struct path_value b, int carry)
 {
@@ -224,9 +231,7 @@ static void subtract(struct path_state *s, const struct path_op *op, int borrow,
 {
     unsigned bits = op->dst.bits;
     struct path_value a = path_read(s, op, &op->dst), b = path_read(s, op, &op->src);
-    bool same = op->dst.where == PATH_REGISTER && op->src.where == PATH_REGISTER &&
-                op->dst.reg == op->src.reg && op->dst.shift == op->src.shift;
-    if (same)
+    if (with_itself(op))
         a = b = cut(constant(0), bits);
     struct path_value complement = {~b.bits & b.mask, b.mask},
                       v = cut(sum(a, complement, borrow < 0 ? -1 : !borrow), bits);
@@ -247,8 +252,6 @@ static void logic(struct path_state *s, const struct path_op *op)
 {
     unsigned bits = op->dst.bits;
     struct path_value a = path_read(s, op, &op->dst), b = path_read(s, op, &op->src), v;
-    bool same = op->dst.where == PATH_REGISTER && op->src.where == PATH_REGISTER &&
-                op->dst.reg == op->src.reg && op->dst.shift == op->src.shift;
     uint64_t zeros_a = a.mask & ~a.bits, zeros_b = b.mask & ~b.bits;
     if (op->kind == PATH_OR)
         v = (struct path_value){a.bits | b.bits, a.bits | b.bits | (zeros_a & zeros_b)};
@@ -256,7 +259,7 @@ static void logic(struct path_state *s, const struct path_op *op)
         v = (struct path_value){(a.bits ^ b.bits) & a.mask & b.mask, a.mask & b.mask};
     else
         v = (struct path_value){a.bits & b.bits, (a.bits & b.bits) | zeros_a | zeros_b};
-    if (op->kind == PATH_XOR && same)
+    if (op->kind == PATH_XOR && with_itself(op))
         v = constant(0);
     set_logic(s, v, bits);
     if (op->kind != PATH_TEST)
@@ -343,12 +346,9 @@ static void test_bit(struct path_state *s, const struct path_op *op)
 static void count_trailing(struct path_state *s, const struct path_op *op)
 {
     struct path_value a = path_read(s, op, &op->src);
-    unsigned bits = op->src.bits;
-    bool found = a.bits && ones((unsigned)__builtin_ctzll(a.bits)) ==
-                               (ones((unsigned)__builtin_ctzll(a.bits)) & a.mask);
-    struct path_value v = found         ? constant((uint64_t)__builtin_ctzll(a.bits))
-                          : is_known(a) ? constant(bits)
-                                        : nothing;
+    unsigned zeros = a.bits ? (unsigned)__builtin_ctzll(a.bits) : op->src.bits;
+    bool found = (a.mask & ones(zeros)) == ones(zeros); /* nothing unknown below the first 1 */
+    struct path_value v = found ? constant(zeros) : nothing;
     set_flag(s, FLAG_CARRY, a.bits ? 0 : is_known(a) ? 1 : -1);
     set_flag(s, FLAG_ZERO, is_known(v) ? v.bits == 0 : -1);
     set_flag(s, FLAG_SIGN | FLAG_PARITY | FLAG_OVERFLOW, -1);

@@ -47,7 +47,8 @@ struct cs_transfer {
     uint64_t from, to;
     double count, squares; /* as seen, summed over bursts */
     double bursts;
-    double ends; /* paths that ended at `from`, its direction not known; then `to` is `from` and count 0 */
+    double ends; /* paths that ended at `from`, its direction not known, and may have gone on to `to`;
+                    from = to: to anywhere */
     double flow; /* estimated transfers, in the unit of `count` (same sum over all transfers) */
     float replicate[CS_REPLICATES]; /* the same from reweighted bursts */
 };

@@ -20,7 +20,6 @@ struct loading {
     uint32_t room_images;
     uint64_t windows; /* hash of the checksums of all windows and paces */
     enum evidence { WHOLE, BEGINNINGS, PATHS } evidence;
-    bool has_whole, has_paths;
     struct cs_error *err;
 };
 
@@ -270,7 +269,7 @@ static bool is_edges(const struct cs_profile_ref *ref, enum evidence evidence)
     case BEGINNINGS:
         return strcmp(event, "burst-edges-512") == 0;
     default:
-        return strncmp(event, "path-", 5) != 0 && strncmp(event, "burst-edges-", 12) != 0;
+        return cs_edges_are_whole(event) && strcmp(event, "path-edges") != 0;
     }
 }
 
@@ -287,15 +286,6 @@ static int visit_transfers(const struct cs_profile_ref *ref, void *arg)
     if (is_edges(ref, l->evidence))
         return load_by(l, ref, read_edges);
     return l->evidence == WHOLE && are_ranges(ref) ? load_by(l, ref, read_ranges) : 0;
-}
-
-/* What there is to choose from. */
-static int visit_evidence(const struct cs_profile_ref *ref, void *arg)
-{
-    struct loading *l = arg;
-    l->has_whole |= is_edges(ref, WHOLE) || are_ranges(ref);
-    l->has_paths |= is_edges(ref, PATHS);
-    return 0;
 }
 
 static int visit_windows(const struct cs_profile_ref *ref, void *arg)
@@ -429,15 +419,17 @@ size_t transfers_next_branch(const struct cs_transfers *t, uint32_t image, uint6
 int transfers_read(struct cs_store *store, bool paths, struct cs_transfers *t, uint64_t *windows,
                    struct cs_error *err)
 {
+    const enum evidence order[] = {paths ? PATHS : WHOLE, paths ? BEGINNINGS : PATHS};
     struct loading l = {.t = t, .err = err};
-    int rc = cs_store_each(store, visit_evidence, &l, err);
-    if (l.has_paths && (paths || !l.has_whole))
-        l.evidence = PATHS;
-    else if (paths)
-        l.evidence = BEGINNINGS;
-    t->from_paths = l.evidence == PATHS;
-    if (rc == 0)
+    int rc = 0;
+    for (unsigned i = 0; i < 2 && rc == 0 && t->n == 0;
+         i++) { /* the second where there is none of the first */
+        l.evidence = order[i];
+        l.windows = 0;
+        t->user_ns = 0;
         rc = cs_store_each(store, visit_transfers, &l, err);
+    }
+    t->from_paths = l.evidence == PATHS && t->n > 0;
     *windows = l.windows;
     if (rc < 0)
         return rc;

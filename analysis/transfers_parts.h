@@ -90,6 +90,8 @@ int transfers_read_paces(struct cs_store *store, struct cs_transfers *t, struct 
 int transfers_rate(struct paces *paces, const uint64_t *place, size_t n, double unknown,
                    struct place_rate *rate, double *mean);
 int transfers_compare(const struct cs_transfer *x, const struct cs_transfer *y);
+/* Its index of a burst's, or group's, number in the store; UINT32_MAX: none of them. */
+uint32_t transfers_burst_of(const struct windows *w, uint32_t n_bursts, uint64_t number);
 /* The first transfer of `image` whose source is at or after `offset`, or SIZE_MAX. */
 size_t transfers_next_branch(const struct cs_transfers *t, uint32_t image, uint64_t offset);
 

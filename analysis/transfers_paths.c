@@ -46,16 +46,9 @@ static void find_starts(struct walking *w)
         if (i && w->c->from[i - 1] == k)
             continue;
         uint64_t id = cs_path_group(t->images[t->list[i].image], t->list[i].from);
-        size_t low = 0, high = w->g->n;
-        while (low < high) {
-            size_t middle = (low + high) / 2;
-            if (w->g->rows.number[middle] < id)
-                low = middle + 1;
-            else
-                high = middle;
-        }
-        if (low < w->g->n && w->g->rows.number[low] == id)
-            w->group_state[low] = k;
+        uint32_t group = transfers_burst_of(&w->g->rows, w->g->n, id);
+        if (group < UINT32_MAX)
+            w->group_state[group] = k;
     }
     for (size_t i = 0; i < w->g->rows.n_samples; i++) {
         const struct sampled *one = &w->g->rows.samples[i];

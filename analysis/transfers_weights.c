@@ -46,7 +46,7 @@ static int by_burst_number(const void *a, const void *b)
 }
 
 /* Index of the burst with that number; UINT32_MAX: none. */
-static uint32_t burst_of(const struct windows *w, uint32_t n_bursts, uint64_t number)
+uint32_t transfers_burst_of(const struct windows *w, uint32_t n_bursts, uint64_t number)
 {
     const uint64_t *found = bsearch(&number, w->number, n_bursts, sizeof number, by_number);
     return found ? (uint32_t)(found - w->number) : UINT32_MAX;
@@ -89,7 +89,7 @@ static void take_own_rates(struct burst_weights *b, const struct windows *w, con
 {
     for (size_t i = 0; i < paces->n; i++) {
         const struct pace_row *row = &paces->rows[i];
-        uint32_t burst = burst_of(w, b->n, row->burst);
+        uint32_t burst = transfers_burst_of(w, b->n, row->burst);
         if (burst < UINT32_MAX) {
             ns[burst] += row->ns;
             instructions[burst] += row->instructions;
@@ -104,7 +104,7 @@ static int find_rates(struct burst_weights *b, const struct windows *w, struct p
 {
     /* A stretch speaks for the place of its burst, whose thread it shows a moment later. */
     for (size_t i = 0; i < paces->n; i++) {
-        uint32_t burst = burst_of(w, b->n, paces->rows[i].burst);
+        uint32_t burst = transfers_burst_of(w, b->n, paces->rows[i].burst);
         if (burst < UINT32_MAX)
             paces->rows[i].place = b->place[burst];
     }

@@ -62,12 +62,10 @@ static struct cs_code *code_at(void *arg, uint64_t address, uint64_t *offset)
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 {
-    static struct cs_path_walker *walker;
+    struct cs_path_walker *walker;
     struct cs_path_start start = {.pc = CODE_AT};
     struct cs_path path;
     struct cs_error err;
-    if (!walker)
-        assert(cs_path_walker_open(code_at, NULL, &walker, &err) == 0);
     size_t head = sizeof start.reg + sizeof start.flags + 1;
     if (size < head)
         return 0;
@@ -76,8 +74,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
     start.stack = bytes + head;
     start.stack_bytes = bytes[head - 1] < size - head ? bytes[head - 1] : size - head;
     image = (struct cs_code){start.stack + start.stack_bytes, size - head - start.stack_bytes};
-    cs_path_walker_forget(walker);
+    assert(cs_path_walker_open(code_at, NULL, &walker, &err) == 0); /* it remembers code: one for each */
     cs_path_walk(walker, &start, &path);
+    cs_path_walker_close(walker);
     assert(path.n <= CS_PATH_STEPS && path.n_ways <= 2 && (path.open || path.n_ways == 0));
     for (unsigned i = 0; i < path.n; i++)
         assert(path.step[i].from - CODE_AT < image.n);
