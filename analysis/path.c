@@ -40,6 +40,11 @@ void cs_path_walker_close(struct cs_path_walker *walker)
     free(walker);
 }
 
+void cs_path_walker_forget(struct cs_path_walker *walker)
+{
+    memset(walker->slots, 0, sizeof walker->slots);
+}
+
 /* Within a procedure and its neighbours the code is the same as before. */
 static bool enter(struct cs_path_walker *w, uint64_t pc)
 {

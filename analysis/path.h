@@ -43,14 +43,16 @@ struct cs_path {
     uint64_t way[2]; /* where it may go from there; none: anywhere */
 };
 
-/* The code at an address and its offset there; NULL: none that is known. It stays open as long as the walker.
- */
+/* The code at an address and its offset there; NULL: none that is known. It stays open until the walker is
+ * closed or forgets. */
 typedef struct cs_code *(*cs_path_code_fn)(void *arg, uint64_t address, uint64_t *offset);
 
 struct cs_path_walker;
 int cs_path_walker_open(cs_path_code_fn code_at, void *arg, struct cs_path_walker **out,
                         struct cs_error *err);
 void cs_path_walker_close(struct cs_path_walker *walker);
+/* Nothing of the code that was given so far is kept. */
+void cs_path_walker_forget(struct cs_path_walker *walker);
 /* All is one thread's, of a process in which `code_at` finds the code. A moment in code that isn't known
  * gives an empty path. */
 void cs_path_walk(struct cs_path_walker *walker, const struct cs_path_start *start, struct cs_path *path);

@@ -20,9 +20,10 @@
 
 #define ROUNDS 4
 #define DAMPING 0.7
-#define WEIGHT_MOST 20 /* of a group, beside 1 in the mean, and one over it the least */
-#define FEW 3          /* paths: a group of no more hardly moves from 1 */
-#define BIAS 0.5       /* of a logit */
+#define WEIGHT_MOST 20   /* of a group, beside 1 in the mean, and one over it the least */
+#define FEW 3            /* paths: a group of no more hardly moves from 1 */
+#define BIAS 0.5         /* of a logit */
+#define CUT_WEIGHT 0.003 /* of an end that says nothing, beside a transfer: links seen more often decide */
 #define LEAST 1e-9
 
 struct walking {
@@ -35,6 +36,7 @@ struct walking {
     double *starts, *out,
         *ends;    /* by state: paths that began there, what was seen to leave it, ended there */
     double *open; /* by state: sum of the shares of its ways */
+    double *cut;  /* by state: share of what comes to it that ended there for no lack of knowledge */
 };
 
 /* The states' groups, and how many paths began in each. */
@@ -56,6 +58,29 @@ static void find_starts(struct walking *w)
         if (at != SIZE_MAX && t->list[at].from == one->offset)
             w->starts[w->c->from[at]] += one->count;
     }
+}
+
+/* Paths that were long enough, or came to a system call, end as bursts do: where control hardly ever leaves a
+ * loop, the loops are to one another as the paths that began in them. */
+static int find_cuts(struct walking *w)
+{
+    uint32_t n = w->c->n_states;
+    double *in = calloc(n, sizeof *in), *out = calloc(n, sizeof *out), *ends = calloc(n, sizeof *ends);
+    int rc = in && out && ends ? 0 : -ENOMEM;
+    for (size_t i = 0; rc == 0 && i < w->t->n; i++) {
+        const struct cs_transfer *one = &w->t->list[i];
+        out[w->c->from[i]] += one->count;
+        in[w->c->to[i]] += one->count;
+        ends[w->c->from[i]] = fmax(ends[w->c->from[i]], one->ends);
+    }
+    for (uint32_t k = 1; rc == 0 && k < n; k++) {
+        double cut = fmax(in[k] + w->starts[k] - out[k] - ends[k], 0);
+        w->cut[k] = cut + out[k] > 0 ? cut / (cut + out[k]) : 0;
+    }
+    free(in);
+    free(out);
+    free(ends);
+    return rc;
 }
 
 /* Of a way that nobody knows: by how many paths began where it leads to. (By that over the block's length, or
@@ -103,7 +128,8 @@ static int solve(struct walking *w)
     }
     for (uint32_t k = 1; k < w->c->n_states; k++) {
         w->weight[n + 2 * (k - 1)] = w->starts[k] + LEAST;
-        w->weight[n + 2 * (k - 1) + 1] = out[k] > 0 ? LEAST * out[k] : w->ends[k] + LEAST;
+        double cut = fmax(CUT_WEIGHT * w->cut[k], LEAST);
+        w->weight[n + 2 * (k - 1) + 1] = out[k] > 0 && cut < 1 ? out[k] * cut / (1 - cut) : w->ends[k] + 1;
     }
     return cs_chain_solve(w->c->chain, w->weight, w->visits);
 }
@@ -148,8 +174,8 @@ static void lay(struct walking *w, int replicate)
 static int estimate(struct walking *w)
 {
     uint64_t random = 1;
-    int rc = 0;
     find_starts(w);
+    int rc = find_cuts(w);
     for (uint32_t b = 0; b < w->g->n; b++)
         w->group_weight[b] = 1;
     for (unsigned round = 0; rc == 0 && round <= ROUNDS; round++) {
@@ -186,9 +212,10 @@ int transfers_solve_paths(struct cs_transfers *t, const struct path_groups *grou
     w.out = calloc(n_states, sizeof *w.out);
     w.ends = calloc(n_states, sizeof *w.ends);
     w.open = calloc(n_states, sizeof *w.open);
+    w.cut = calloc(n_states, sizeof *w.cut);
     int rc = -ENOMEM;
     if (w.group_state && w.group_weight && w.count && w.weight && w.visits && w.starts && w.out && w.ends &&
-        w.open)
+        w.open && w.cut)
         rc = estimate(&w);
     free(w.group_state);
     free(w.group_weight);
@@ -199,5 +226,6 @@ int transfers_solve_paths(struct cs_transfers *t, const struct path_groups *grou
     free(w.out);
     free(w.ends);
     free(w.open);
+    free(w.cut);
     return rc;
 }

@@ -322,8 +322,11 @@ static int score_all(const struct parsed *args, struct profile *profile, const s
     struct accuracy_subject subject = {0};
     struct cs_scheduler *scheduler = NULL;
     struct known known = {truth, image->image.id};
-    if (from->paths->from_paths)
-        scores[PATHS].what = "short paths interpreted from registers and stack at samples";
+    if (from->paths->from_paths) {
+        scores[PATHS].what = "short paths interpreted from registers and stack at samples: what reports use";
+        scores[RAW].what = scores[FITTED].what = "transfers of these paths as they were counted";
+        scores[UNPACED].what = scores[FINAL].what = "as paths: there are no bursts";
+    }
     int rc = cs_transfers_load_fitted(profile->store, true_executions, &known, &from->fitted, err);
     if (rc == 0)
         rc = image_evidence_open(&ev, profile, image, from->chain, err);

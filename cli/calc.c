@@ -155,16 +155,15 @@ static void print_head(struct output *out, const struct subject *s)
                 s->evidence->machine_recorded ? "" : " (measured now, not when it was recorded)",
                 s->evidence->cycles_a_sample, cs_scheduler_name(s->scheduler));
     if (!a->frequencies)
-        output_note(
-            out,
-            "no burst saw this procedure: blocks are taken to run equally often, and only the program's text "
-            "clears suspects (record --bursts)");
+        output_note(out, "nothing was seen of which way control goes here: blocks are taken to run equally "
+                         "often, and only "
+                         "the program's text clears suspects (record --bursts)");
     else if (a->scale_fitted && a->scale > 0)
         output_note(
             out,
             "frequencies are relative: nothing counted executions, so cycles are scaled until the model and "
-            "what bursts saw make up the samples; by what the suspects can cost, the true cycles an "
-            "execution are %.2g to %.2g times these",
+            "what was seen of the program make up the samples; by what the suspects can cost, the true "
+            "cycles an execution are %.2g to %.2g times these",
             a->scale / a->scale_high, a->scale / a->scale_low);
 }
 

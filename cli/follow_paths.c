@@ -6,17 +6,22 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define CODES_MAX 1024 /* images; what is beyond them isn't followed */
+/* Images that are open: a daemon sees thousands in its months, files that are gone since among them. */
+#define CODES_MAX 64
+#define CODES_FULL 48 /* a path may meet some more */
+#define CODES_KEPT 24
 
 struct known_code {
     char id[CS_IMAGE_ID_MAX];
     struct cs_code *code; /* NULL: none that can be read */
+    uint64_t used;        /* by this path, at last */
 };
 
 struct path_follower {
     struct cs_path_walker *walker;
     struct cs_sampler *sampler; /* of the path at hand */
     pid_t pid;
+    uint64_t time_ns, paths;
     struct known_code codes[CODES_MAX];
     unsigned n_codes;
 };
@@ -26,6 +31,7 @@ static struct cs_code *code_of(struct path_follower *f, const struct cs_image *i
     struct cs_error ignored;
     for (unsigned i = 0; i < f->n_codes; i++)
         if (strcmp(f->codes[i].id, image->id) == 0) {
+            f->codes[i].used = f->paths;
             struct known_code found = f->codes[i];
             if (i > 0) { /* towards the front: most are in few */
                 f->codes[i] = f->codes[i - 1];
@@ -37,17 +43,36 @@ static struct cs_code *code_of(struct path_follower *f, const struct cs_image *i
         return NULL;
     struct known_code *new = &f->codes[f->n_codes++];
     memcpy(new->id, image->id, sizeof new->id);
+    new->used = f->paths;
     if ((image->kind != CS_IMAGE_ELF && image->kind != CS_IMAGE_VDSO) ||
         cs_code_open(image, NULL, &new->code, &ignored) < 0)
         new->code = NULL;
     return new->code;
 }
 
+static int by_use(const void *a, const void *b)
+{
+    uint64_t x = ((const struct known_code *)a)->used, y = ((const struct known_code *)b)->used;
+    return x < y ? 1 : x > y ? -1 : 0;
+}
+
+/* Between two paths. */
+static void close_unused(struct path_follower *f)
+{
+    if (f->n_codes < CODES_FULL)
+        return;
+    cs_path_walker_forget(f->walker);
+    qsort(f->codes, f->n_codes, sizeof *f->codes, by_use);
+    while (f->n_codes > CODES_KEPT)
+        cs_code_close(f->codes[--f->n_codes].code);
+}
+
 static struct cs_code *code_at(void *arg, uint64_t address, uint64_t *offset)
 {
     struct path_follower *f = arg;
     const struct cs_image *image;
-    return cs_sampler_locate(f->sampler, f->pid, address, &image, offset) == 0 ? code_of(f, image) : NULL;
+    return cs_sampler_locate(f->sampler, f->pid, address, f->time_ns, &image, offset) == 0 ? code_of(f, image)
+                                                                                           : NULL;
 }
 
 int path_follower_open(struct path_follower **out, struct cs_error *err)
@@ -81,8 +106,11 @@ void follow_path(void *arg, struct cs_sampler *sampler, const struct cs_thread_s
     struct cs_path_start start = {
         .pc = state->pc, .flags = state->flags, .stack = state->stack, .stack_bytes = state->stack_bytes};
     struct cs_path path;
+    close_unused(f);
+    f->paths++;
     f->sampler = sampler;
     f->pid = state->pid;
+    f->time_ns = state->time_ns;
     memcpy(start.reg, state->reg, sizeof start.reg);
     cs_path_walk(f->walker, &start, &path);
     out->n = path.n;

@@ -174,7 +174,7 @@ long cs_burst_rows_add(struct cs_burst_rows *rows, pid_t pid, const struct cs_bu
     _Static_assert(CS_BURST_DRAWS == CS_FOOTPRINT_DRAWS, "wire and store agree");
     _Static_assert(CS_BURST_LINE_COLUMNS == CS_CODE_LINE_N - 1, "wire and store agree");
     static const uint32_t one = 1;
-    cs_rows_begin(rows->rows, pid);
+    cs_rows_begin(rows->rows, pid, UINT64_MAX);
     int rc = add_columns(rows, STARTS, answer->outcome.start, &one, 1);
     uint64_t burst = cs_burst_rows_apart(rows) ? now_ns() : 0;
     rows->windows += burst != 0;

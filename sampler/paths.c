@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
+#include <time.h>
 #include <unistd.h>
 
 #define RATE_HZ 251   /* a quarter of the samples that record takes; in step with nothing */
@@ -19,7 +20,7 @@
 #define SAMPLE_S 3e-6 /* of the work's time, where it wasn't measured */
 #define MORE_S 1.2e-6 /* that a moment with registers and stack takes (`bench/run sampler-handler`) */
 #define STACK_BYTES 512
-#define RING_PAGES 32 /* 128 KB a CPU: 188 moments */
+#define RING_PAGES 32 /* 128 KB a CPU: 186 moments */
 #define RING_PAGES_SMALL 8
 #define WAIT_MS 200
 #define WINDOW_ROWS 100000 /* of an image between two merges: some 1 MB on disk */
@@ -68,7 +69,7 @@ enum { SLOT_IP, SLOT_FLAGS, SLOTS = 18 };
 struct sample {
     struct perf_event_header header;
     uint32_t pid, tid;
-    uint64_t abi, slot[SLOTS];
+    uint64_t time_ns, abi, slot[SLOTS];
     uint64_t stack_size; /* as asked; 0: none was copied */
     uint8_t stack[STACK_BYTES];
     uint64_t stack_bytes; /* of them that are the stack's */
@@ -81,6 +82,7 @@ static bool state_of(const struct perf_event_header *header, struct cs_thread_st
         sample->stack_size != STACK_BYTES || sample->stack_bytes > STACK_BYTES)
         return false;
     *state = (struct cs_thread_state){.pid = (pid_t)sample->pid,
+                                      .time_ns = sample->time_ns,
                                       .pc = sample->slot[SLOT_IP],
                                       .flags = sample->slot[SLOT_FLAGS],
                                       .stack = sample->stack,
@@ -156,7 +158,7 @@ static void follow(struct cs_paths *paths, const struct cs_thread_state *state)
     paths->config.follow(paths->config.arg, paths->config.sampler, state, &path);
     struct cs_paths_statistics *s = &paths->statistics;
     pthread_mutex_lock(&paths->lock);
-    cs_rows_begin(paths->rows, state->pid);
+    cs_rows_begin(paths->rows, state->pid, state->time_ns);
     s->moments++;
     if (add_path(paths, &path) < 0) {
         s->lost++;
@@ -232,7 +234,9 @@ static double rate_for(const struct cs_paths_config *config)
 static int open_moments(struct cs_paths *paths, unsigned pages, struct cs_error *err)
 {
     const struct perf_event_attr attr = {
-        .sample_type = PERF_SAMPLE_TID | PERF_SAMPLE_REGS_USER | PERF_SAMPLE_STACK_USER,
+        .sample_type = PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_REGS_USER | PERF_SAMPLE_STACK_USER,
+        .use_clockid = 1,
+        .clockid = CLOCK_MONOTONIC,
         .sample_regs_user = REGISTERS,
         .sample_stack_user = STACK_BYTES,
         .watermark = 1,

@@ -21,6 +21,7 @@ struct cs_rows {
     unsigned n_images, room;
     struct placed_page pages[PAGES]; /* of the process at hand */
     pid_t pid;
+    uint64_t time_ns;
     uint64_t unplaced;
 };
 
@@ -47,10 +48,11 @@ void cs_rows_close(struct cs_rows *rows)
     free(rows);
 }
 
-void cs_rows_begin(struct cs_rows *rows, pid_t pid)
+void cs_rows_begin(struct cs_rows *rows, pid_t pid, uint64_t time_ns)
 {
     memset(rows->pages, 0, sizeof rows->pages);
     rows->pid = pid;
+    rows->time_ns = time_ns;
     rows->unplaced = 0;
 }
 
@@ -84,7 +86,7 @@ struct cs_rows_image *cs_rows_place(struct cs_rows *rows, uint64_t addr, uint64_
         uint64_t at = 0;
         page->page = addr / 4096 + 1;
         page->image = NULL;
-        if (cs_sampler_locate(rows->sampler, rows->pid, addr, &image, &at) == 0)
+        if (cs_sampler_locate(rows->sampler, rows->pid, addr, rows->time_ns, &image, &at) == 0)
             page->image = tables_of(rows, image);
         page->delta = addr - at;
     }

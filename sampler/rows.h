@@ -26,8 +26,8 @@ struct cs_rows;
 /* `kinds` stays with the caller. NULL: no memory. */
 struct cs_rows *cs_rows_open(struct cs_sampler *sampler, const struct cs_rows_kind *kinds, unsigned n);
 void cs_rows_close(struct cs_rows *rows);
-/* The rows that follow are about this process as it is now. */
-void cs_rows_begin(struct cs_rows *rows, pid_t pid);
+/* The rows that follow are about this process as it was at that time (UINT64_MAX: is now). */
+void cs_rows_begin(struct cs_rows *rows, pid_t pid, uint64_t time_ns);
 /* The tables of the image at `addr`, and its offset there; NULL where there is none (that is counted). */
 struct cs_rows_image *cs_rows_place(struct cs_rows *rows, uint64_t addr, uint64_t *offset);
 /* Addresses that were in no image since cs_rows_begin. */

@@ -155,9 +155,9 @@ double cs_sampler_sample_cost(const struct cs_sampler *sampler);
  * budget was asked. The sampling rate is chosen from the rest. */
 double cs_sampler_burst_allowance(const struct cs_sampler *sampler);
 
-/* Image and offset of an address in a process now. 0, or -(1 + enum cs_unknown). Any thread. The image is
- * valid until cs_sampler_close. */
-int cs_sampler_locate(struct cs_sampler *sampler, pid_t pid, uint64_t addr, const struct cs_image **image,
-                      uint64_t *offset);
+/* Image and offset of an address in a process at a time (of CLOCK_MONOTONIC; UINT64_MAX: now, as far as it
+ * lives). 0, or -(1 + enum cs_unknown). Any thread. The image is valid until cs_sampler_close. */
+int cs_sampler_locate(struct cs_sampler *sampler, pid_t pid, uint64_t addr, uint64_t time_ns,
+                      const struct cs_image **image, uint64_t *offset);
 
 #endif

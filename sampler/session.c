@@ -462,11 +462,11 @@ double cs_sampler_burst_allowance(const struct cs_sampler *s)
     return s->config.budget > 0 ? s->config.budget * planned * 2 / 3 : 0;
 }
 
-int cs_sampler_locate(struct cs_sampler *s, pid_t pid, uint64_t addr, const struct cs_image **image,
-                      uint64_t *offset)
+int cs_sampler_locate(struct cs_sampler *s, pid_t pid, uint64_t addr, uint64_t time_ns,
+                      const struct cs_image **image, uint64_t *offset)
 {
     struct cs_found found;
-    int rc = cs_maps_find(s->maps, pid, addr, UINT64_MAX, UINT64_MAX, &found);
+    int rc = cs_maps_find(s->maps, pid, addr, time_ns, time_ns, &found);
     if (rc == 0) {
         *image = &found.image->image;
         *offset = found.offset;
