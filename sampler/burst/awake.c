@@ -4,7 +4,11 @@
  * of its speed), and to come back takes some 40 us. So a thread of ours that gives way to everybody
  * (SCHED_IDLE) turns there until the held one is about to go on, and reads what warm.c asks for. It is gone
  * before that one comes: it would want the CPU once more, to go to sleep, and what the thread's clock says of
- * it would be off by that. A CPU looks for work for some us before it sleeps. */
+ * it would be off by that. A CPU looks for work for some us before it sleeps.
+ *
+ * And keeps the runner off that CPU. To the kernel a CPU whose thread stands is a free one: where another
+ * program has the other CPU of two it put the runner there in two bursts of three, which takes the thread's
+ * caches as it follows the trace and, as it watches, its CPU. */
 #include "sampler/burst/runner.h"
 #include "sampler/burst/sys.h"
 
@@ -19,10 +23,12 @@
 #define ALONE_LEAST 2       /* bursts after one in which others took our own CPU */
 #define ALONE_MOST 64       /* where they do again and again */
 #define DISPLACED_NS 500000 /* for longer than this: a moment now and then is the kernel's */
+#define NOWHERE UINT32_MAX
 static uint8_t stack[8192] __attribute__((aligned(4096)));
 static volatile int32_t keeper_tid, wanted;
 static bool placed, turning; /* turning: in this burst */
 static unsigned alone;       /* bursts that the CPU is left alone for */
+static uint32_t held_cpu = NOWHERE;
 
 static struct iovec there[AWAKE_PAGES_MAX];
 static uint32_t asked, answered; /* of those; shared with the keeper */
@@ -61,19 +67,49 @@ static int keeper(void)
     }
 }
 
-void awake_place(uint32_t cpu)
+/* For threads that are started from now on, too. */
+static void keep_off(uint32_t cpu)
+{
+    static uint64_t allowed[CPUS_MAX / 64], mask[CPUS_MAX / 64];
+    static long bytes;
+    static uint32_t off = NOWHERE;
+    if (!bytes)
+        bytes = SYS(__NR_sched_getaffinity, 0, sizeof allowed, allowed);
+    if (bytes <= 0 || cpu == off)
+        return;
+    memcpy(mask, allowed, sizeof mask);
+    if (cpu != NOWHERE)
+        mask[cpu / 64] &= ~(1ULL << cpu % 64);
+    if (SYS(__NR_sched_setaffinity, 0, bytes, mask) == 0) /* an error: it is the only one */
+        off = cpu;
+}
+
+static bool place_keeper(uint32_t cpu)
 {
     static uint64_t mask[CPUS_MAX / 64];
     static bool started;
     if (!started)
         start_thread(keeper, stack + sizeof stack - 64, &keeper_tid);
     started = true;
-    placed = false;
-    if (cpu >= CPUS_MAX || !keeper_tid)
-        return;
+    if (!keeper_tid)
+        return false;
     memset(mask, 0, sizeof mask);
     mask[cpu / 64] = 1ULL << cpu % 64;
-    placed = SYS(__NR_sched_setaffinity, keeper_tid, sizeof mask, mask) == 0;
+    return SYS(__NR_sched_setaffinity, keeper_tid, sizeof mask, mask) == 0;
+}
+
+void awake_place(uint32_t cpu, bool keep)
+{
+    held_cpu = cpu < CPUS_MAX ? cpu : NOWHERE;
+    placed = keep && held_cpu != NOWHERE && place_keeper(cpu);
+    keep_off(placed && !alone ? cpu : NOWHERE);
+}
+
+bool awake_elsewhere(void)
+{
+    unsigned own = 0;
+    SYS(__NR_getcpu, &own, NULL, NULL);
+    return own != held_cpu;
 }
 
 static struct {

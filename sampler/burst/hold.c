@@ -398,8 +398,9 @@ void burst(struct cs_burst_shared *with)
     bool disarmed = false;
     uint64_t user_ticks = 0, ticks_then = 0, cpu = 0;
     bool sleeps;
-    if (shared->command.keep_awake && look(shared->command.tid, &sleeps, &user_ticks, &cpu))
-        awake_place((uint32_t)cpu);
+    if (!look(shared->command.tid, &sleeps, &user_ticks, &cpu))
+        return skip(CS_BURST_SKIP_GONE, ESRCH);
+    awake_place((uint32_t)cpu, shared->command.keep_awake);
     give_up = released = 0;
     hunter_event = -1;
     start_thread(hunter, hunter_stack + sizeof hunter_stack - 64, &hunter_tid);

@@ -191,7 +191,7 @@ void pace_begin(const struct run *run, const struct registers *registers, uint32
 {
     warm_begin(run, registers, tid, ticks_a_us);
     clock.place = 0;
-    watching = watch_choose(run, registers, ticks_a_us);
+    watching = awake_elsewhere() && watch_choose(run, registers, ticks_a_us);
     if (!watching)
         arm(run);
     watched.warm = warm_end();

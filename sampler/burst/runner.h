@@ -247,7 +247,7 @@ void pace_close(void);
 
 /* ---- watch.c: words of the thread's memory, read from outside while it runs ---- */
 #define WATCHED_MAX 12
-#define POLLS_MAX 32
+#define POLLS_MAX 40
 struct watched {
     uint64_t addr, before, after; /* what it held when the thread stood, and at the trace's end */
 };
@@ -351,9 +351,10 @@ void pace_stretch(struct cs_burst_outcome *outcome, const struct run *run, const
                   unsigned n, const struct pace_clock *clock);
 
 /* ---- awake.c: a held thread's CPU ---- */
-void awake_place(uint32_t cpu); /* beforehand */
-void awake_begin(void);         /* the thread stands */
-void awake_end(void);           /* it will run again at once */
+void awake_place(uint32_t cpu, bool keep); /* beforehand: the CPU that the thread runs on */
+void awake_begin(void);                    /* the thread stands */
+void awake_end(void);                      /* it will run again at once */
+bool awake_elsewhere(void);                /* are we on another CPU? Else it can't run while we do */
 /* Reading the thread's pages there, between those two; false: nobody does. */
 #define AWAKE_PAGES_MAX 256
 bool awake_read_begin(int32_t tid);

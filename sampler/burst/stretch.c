@@ -8,7 +8,7 @@
  * stretch. */
 #define TOLERANCE 8
 
-#define TRACE_NS 150000ULL        /* of a fast trace, at least */
+#define TRACE_NS 250000ULL        /* of a fast trace, at least: room for two moments */
 #define ROOM_MOST (8ULL << 20)    /* bytes of trace */
 #define HALF_LEAST_NS 30000       /* of a trace: its last moment comes later than that */
 #define HALF_MOST_NS 125000       /* of a long one */

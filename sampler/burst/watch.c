@@ -19,7 +19,7 @@
 #define START_NS 1000000 /* for the thread to get to the first change */
 #define DENSE 16         /* polls that follow each other soon: fast code is through its trace early */
 #define DENSE_NS 4000    /* from one to the next */
-#define SPARSE_NS 12000
+#define SPARSE 8         /* later by a part in so many of the time so far: slow code takes longer */
 #define LINE 64
 #define TABLE 512
 
@@ -125,7 +125,8 @@ void watch_poll(pid_t pid)
         there[i] = (struct iovec){(void *)watched.word[i].addr, 8};
     bool started = false;
     unsigned over = 0;
-    watched.released = tsc();
+    uint64_t dense = DENSE_NS / 1000 * watched.ticks_a_us, started_at = tsc();
+    watched.released = started_at;
     for (uint64_t next = tsc(); watched.n_polls < POLLS_MAX && over < 2;) {
         while (tsc() < next)
             __asm__ volatile("pause");
@@ -138,11 +139,14 @@ void watch_poll(pid_t pid)
             return;
         if (waits && watched.n_polls)
             watched.n_polls--; /* only the last before the start is of use */
+        if (!started)
+            started_at = begin;
         started = !waits;
         over = all(values, true) ? over + 1 : 0;
         struct poll *poll = &watched.poll[watched.n_polls++];
         *poll = (struct poll){.begin_ns = since_ns(begin), .end_ns = since_ns(end)};
         memcpy(poll->value, values, sizeof values);
-        next = begin + (watched.n_polls < DENSE ? DENSE_NS : SPARSE_NS) * watched.ticks_a_us / 1000;
+        uint64_t sparse = watched.n_polls < DENSE ? 0 : (end - started_at) / SPARSE;
+        next = begin + (sparse > dense ? sparse : dense);
     }
 }

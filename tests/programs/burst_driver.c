@@ -187,7 +187,7 @@ int main(int argc, char **argv)
            pages / n, faults / n, translated / n, verified, differed);
     for (unsigned i = 0; i < CS_BURST_CAUSE_N; i++)
         if (causes[i])
-            printf(",\"%s\":%d", cs_burst_cause_name(i), causes[i]);
+            printf(",\"end.%s\":%d", cs_burst_cause_name(i), causes[i]);
     for (unsigned i = 1; i < CS_BURST_SKIP_N; i++)
         if (skips[i])
             printf(",\"skip.%s\":%d", cs_burst_skip_name(i), skips[i]);

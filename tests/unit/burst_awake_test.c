@@ -2,7 +2,9 @@
 /* The thread on a held thread's CPU: what it reads, and when it stays away. */
 #include "sampler/burst/awake.c"
 
+#include <sched.h>
 #include <setjmp.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdlib.h>
@@ -19,11 +21,15 @@ uint64_t clock_of(clockid_t which)
     return now_ns[which];
 }
 
+/* A process that does nothing in the thread's place: it can be put on a CPU. */
 void start_thread(int (*entry)(void), void *top, volatile int32_t *tid)
 {
     (void)entry;
     (void)top;
-    *tid = 0;
+    *tid = fork();
+    if (*tid == 0)
+        for (;;)
+            pause();
 }
 
 /* Pages of ours, of which some can't be read: all are answered for, in turn, and nothing waits for ever. */
@@ -99,11 +105,58 @@ static void who_wants_our_cpu_gets_the_held_threads(void **state)
     assert_int_equal(left_alone(0), 2); /* they were gone for long: as at first */
 }
 
+static bool may_run_on(unsigned cpu)
+{
+    cpu_set_t set;
+    assert_int_equal(sched_getaffinity(0, sizeof set, &set), 0);
+    return CPU_ISSET(cpu, &set);
+}
+
+static unsigned own_cpu(void)
+{
+    unsigned cpu;
+    assert_int_equal(getcpu(&cpu, NULL), 0);
+    return cpu;
+}
+
+static void the_runner_keeps_off_the_held_threads_cpu(void **state)
+{
+    (void)state;
+    cpu_set_t before_it;
+    assert_int_equal(sched_getaffinity(0, sizeof before_it, &before_it), 0);
+    if (CPU_COUNT(&before_it) < 2)
+        skip();
+    unsigned held = own_cpu();
+    alone = 0;
+    awake_place(held, true);
+    assert_false(may_run_on(held));
+    assert_true(awake_elsewhere());
+    alone = 1; /* others want the CPUs that are left */
+    awake_place(held, true);
+    assert_true(may_run_on(held));
+    alone = 0;
+    awake_place(held, true);
+    awake_place(held, false); /* in a daemon */
+    assert_true(may_run_on(held));
+    awake_place(UINT32_MAX, true);
+    assert_true(awake_elsewhere());
+
+    cpu_set_t one;
+    CPU_ZERO(&one);
+    CPU_SET(held, &one);
+    assert_int_equal(sched_setaffinity(0, sizeof one, &one), 0);
+    awake_place(held, false);
+    assert_false(awake_elsewhere());
+    assert_int_equal(sched_setaffinity(0, sizeof before_it, &before_it), 0);
+    kill(keeper_tid, SIGKILL);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_page_that_cannot_be_read_is_passed_over),
         cmocka_unit_test(who_wants_our_cpu_gets_the_held_threads),
+        cmocka_unit_test(the_runner_keeps_off_the_held_threads_cpu),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -171,7 +171,7 @@ static void fast_code_gets_a_longer_trace(void **state)
     assert_int_equal(pace_room(&clock, 2 << 20), 2 << 20);
     clock.fast_ns_64k = 10000; /* 2 MB last 320 us */
     assert_int_equal(pace_room(&clock, 2 << 20), 2 << 20);
-    clock.fast_ns_64k = 3000; /* 96 us */
+    clock.fast_ns_64k = 5000; /* 160 us */
     assert_int_equal(pace_room(&clock, 2 << 20), 50 << 16);
     clock.fast_ns_64k = 1;
     assert_int_equal(pace_room(&clock, 2 << 20), ROOM_MOST);
