@@ -422,8 +422,8 @@ int transfers_read(struct cs_store *store, bool paths, struct cs_transfers *t, u
     const enum evidence order[] = {paths ? PATHS : WHOLE, paths ? BEGINNINGS : PATHS};
     struct loading l = {.t = t, .err = err};
     int rc = 0;
-    for (unsigned i = 0; i < 2 && rc == 0 && t->n == 0;
-         i++) { /* the second where there is none of the first */
+    /* The second where there is nothing of the first. */
+    for (unsigned i = 0; i < 2 && rc == 0 && t->n == 0; i++) {
         l.evidence = order[i];
         l.windows = 0;
         t->user_ns = 0;

@@ -15,6 +15,8 @@
 #define LEAST_INSTRUCTIONS 5000 /* of a stretch */
 #define LEAST_BURSTS 20         /* timed: fewer say nothing of a program */
 #define PHASE_SHARE 0.6         /* of a place's stretches that stay in it, where it is a phase for itself */
+#define STEADY_SHARE 0.85       /* the same where it surely is: of so many stretches at least */
+#define STEADY_LEAST 20
 #define LEAST_WITHIN 0.01 /* variance of a log rate: nothing is timed better than to 10 % by one burst */
 
 struct place_sum {
@@ -88,22 +90,63 @@ static void drop_short(struct paces *paces)
     paces->n = kept;
 }
 
-/* A stretch that has mostly run at another place tells that one's rate, where a place is a phase for itself:
- * most of its stretches stay in it, and the others have seen its end. (Where code of many places alternates
- * all the time each stretch tells of all of it.) Rows by place. */
-static void drop_leavers(struct paces *paces)
+/* Is a place a phase for itself? Most of its bursts' stretches stay in it then, as far as they tell. */
+struct place_kind {
+    uint64_t place;
+    bool phase, steady;
+};
+
+/* Rows, and kinds, by place. */
+static size_t find_kinds(const struct paces *paces, struct place_kind *kinds)
 {
-    size_t kept = 0;
+    size_t n = 0;
     for (size_t i = 0, next; i < paces->n; i = next) {
         size_t stay = 0;
         for (next = i; next < paces->n && paces->rows[next].place == paces->rows[i].place; next++)
             stay += paces->rows[next].own == paces->rows[next].place;
-        bool phase = (double)stay >= PHASE_SHARE * (double)(next - i);
-        for (size_t k = i; k < next; k++)
-            if (!phase || paces->rows[k].own == paces->rows[k].place)
-                paces->rows[kept++] = paces->rows[k];
+        double share = (double)stay / (double)(next - i);
+        kinds[n++] = (struct place_kind){paces->rows[i].place, share >= PHASE_SHARE,
+                                         share >= STEADY_SHARE && next - i >= STEADY_LEAST};
+    }
+    return n;
+}
+
+/* Of anything that begins with its place. */
+static int compare_place(const void *key, const void *one)
+{
+    uint64_t place = *(const uint64_t *)key, other = *(const uint64_t *)one;
+    return (place > other) - (place < other);
+}
+
+static struct place_kind kind_of(uint64_t place, const struct place_kind *kinds, size_t n)
+{
+    const struct place_kind *found = n ? bsearch(&place, kinds, n, sizeof *kinds, compare_place) : NULL;
+    return found ? *found : (struct place_kind){.place = place};
+}
+
+/* Which places a stretch tells of: where code of many alternates all the time, of that where its burst began
+ * and of that where it has mostly run. One that has left a phase tells no more of it, and one that has come
+ * into a steady phase tells of that alone, and less well than those that began there: it isn't counted, or a
+ * short phase would have the rate of the long one behind it. Rows that tell of something stay in `paces`;
+ * `told` has room for two of each. */
+static size_t tell(struct paces *paces, const struct place_kind *kinds, size_t n_kinds, struct pace_row *told)
+{
+    size_t n = 0, kept = 0;
+    for (size_t i = 0; i < paces->n; i++) {
+        const struct pace_row row = paces->rows[i];
+        bool stays = row.own == row.place, left = !stays && kind_of(row.place, kinds, n_kinds).phase;
+        if (!stays && kind_of(row.own, kinds, n_kinds).steady)
+            continue;
+        if (!left)
+            told[n++] = row;
+        if (!stays) {
+            told[n] = row;
+            told[n++].place = row.own;
+        }
+        paces->rows[kept++] = row;
     }
     paces->n = kept;
+    return n;
 }
 
 static size_t bursts_of(const struct paces *paces)
@@ -176,22 +219,17 @@ static struct place_rate rate_of(const struct model *m, const struct place_sum *
     return (struct place_rate){exp(mean), sqrt(1 / (own + prior))};
 }
 
-static int compare_place(const void *key, const void *one)
-{
-    uint64_t place = *(const uint64_t *)key, other = ((const struct place_sum *)one)->place;
-    return (place > other) - (place < other);
-}
-
 int transfers_rate(struct paces *paces, const uint64_t *place, size_t n, double unknown,
                    struct place_rate *rate, double *mean)
 {
-    struct place_sum *sums = malloc((paces->n + 1) * sizeof *sums);
+    struct place_sum *sums = malloc((2 * paces->n + 1) * sizeof *sums);
+    struct place_kind *kinds = malloc((paces->n + 1) * sizeof *kinds);
+    struct paces told = {.rows = malloc((2 * paces->n + 1) * sizeof *told.rows)};
     double total = 0, *starts = malloc((paces->n + 1) * sizeof *starts);
-    if (!sums || !starts) {
-        free(sums);
-        free(starts);
-        return -ENOMEM;
-    }
+    size_t n_places = 0;
+    int rc = sums && kinds && told.rows && starts ? 0 : -ENOMEM;
+    if (rc < 0)
+        goto out;
     drop_short(paces);
     if (paces->n) {
         qsort(paces->rows, paces->n, sizeof *paces->rows, by_burst);
@@ -201,9 +239,10 @@ int transfers_rate(struct paces *paces, const uint64_t *place, size_t n, double 
         paces->n = 0;
     if (paces->n) {
         qsort(paces->rows, paces->n, sizeof *paces->rows, by_place_and_burst);
-        drop_leavers(paces);
+        told.n = tell(paces, kinds, find_kinds(paces, kinds), told.rows);
+        qsort(told.rows, told.n, sizeof *told.rows, by_place_and_burst);
     }
-    size_t n_places = sum_places(paces, sums);
+    n_places = sum_places(&told, sums);
     struct model m = n_places ? model_of(sums, n_places) : (struct model){0};
     for (size_t i = 0; i < n; i++) {
         const struct place_sum *sum =
@@ -214,7 +253,10 @@ int transfers_rate(struct paces *paces, const uint64_t *place, size_t n, double 
     for (size_t i = 0; i < n; i++)
         rate[i].weight *= (double)n / total;
     *mean = n_places && n ? total / (double)n : 0;
+out:
     free(starts);
+    free(told.rows);
+    free(kinds);
     free(sums);
-    return 0;
+    return rc;
 }
