@@ -48,7 +48,7 @@ static int by_burst_number(const void *a, const void *b)
 /* Index of the burst with that number; UINT32_MAX: none. */
 uint32_t transfers_burst_of(const struct windows *w, uint32_t n_bursts, uint64_t number)
 {
-    const uint64_t *found = bsearch(&number, w->number, n_bursts, sizeof number, by_number);
+    const uint64_t *found = n_bursts ? bsearch(&number, w->number, n_bursts, sizeof number, by_number) : NULL;
     return found ? (uint32_t)(found - w->number) : UINT32_MAX;
 }
 

@@ -4,7 +4,7 @@ import collections, statistics, tempfile
 import lib_bursts as lib
 
 lib.build()
-n = 60 if lib.QUICK else 300
+n = 60 if lib.QUICK else 1000 # a minute's, about: the first 16 of a program may hold it for 1 ms only
 detail, medians, tails, early, total = {}, [], [], collections.Counter(), 0
 with tempfile.TemporaryDirectory() as folder:
     for name, command in lib.programs(folder).items():
