@@ -5,7 +5,6 @@
 #include "analysis/callgrind.h"
 
 #include <errno.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -41,6 +40,22 @@ static bool parse_position(const char **text, uint64_t before, uint64_t *value)
     *value = sign == '+' ? before + number : sign == '-' ? before - number : number;
     *text = end;
     return true;
+}
+
+/* Python's name may be a link to python3.11's: what the command is called, or the file that it leads to here.
+ */
+static bool runs(const char *command, const char *image)
+{
+    char *name = strndup(command, strcspn(command, " ")), *file = name ? realpath(name, NULL) : NULL;
+    const char *slash = strrchr(image, '/'), *last = slash ? slash + 1 : image;
+    bool same = false;
+    for (int i = 0; i < 2 && !same; i++) {
+        const char *one = i ? file : name, *end = one ? strrchr(one, '/') : NULL;
+        same = one && strcmp(end ? end + 1 : one, last) == 0;
+    }
+    free(file);
+    free(name);
+    return same;
 }
 
 static void object(struct reading *r, const char *text, bool current)
@@ -138,7 +153,9 @@ static int one_line(struct reading *r, const char *line)
             strtod(end + 1, &end);
         const char *rest = end;
         r->after = parse_position(&rest, r->at, &r->pending.to) ? AFTER_JUMP : AFTER_CALL;
-    } else if (strncmp(line, "positions:", 10) == 0) {
+    } else if (strncmp(line, "cmd:", 4) == 0)
+        r->truth->is_program = runs(line + 4 + strspn(line + 4, " "), r->image);
+    else if (strncmp(line, "positions:", 10) == 0) {
         r->has_instr = strstr(line, "instr") != NULL;
         r->fields = 1 + (strstr(line, "line") != NULL);
     }

@@ -6,6 +6,7 @@
 
 #include "store/error.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -24,7 +25,8 @@ struct cs_truth {
     struct cs_truth_edge *edges; /* branches and jumps within the image, ascending by from, to, each pair
                                   * once; of conditional branches the taken direction */
     size_t n_insns, n_edges;
-    double total; /* instructions of the whole program, all images */
+    double total;    /* instructions of the whole program, all images */
+    bool is_program; /* the image is the command that ran (`cmd:`), by the last component of its path */
 };
 
 /* `image_path` chooses the image by its path, else by its last component. Fails when the file isn't

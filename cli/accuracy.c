@@ -217,6 +217,7 @@ static const struct profile_image *choose_image(const struct profile *p, const c
 {
     const struct profile_image *best = NULL;
     double most = -1;
+    bool program = false;
     for (size_t i = 0; i < p->n_images; i++) {
         struct cs_truth *one;
         if (p->images[i].image.kind != CS_IMAGE_ELF ||
@@ -225,10 +226,11 @@ static const struct profile_image *choose_image(const struct profile *p, const c
         double work = 0;
         for (size_t k = 0; k < one->n_insns; k++)
             work += one->insns[k].count;
-        /* the program before its libraries: valgrind has others of those */
         if (cs_transfers_image(t, p->images[i].image.id) == UINT32_MAX)
             work *= 1e-6;
-        if (work > most) {
+        /* the program before its libraries: under valgrind those select other routines */
+        if (one->is_program != program ? one->is_program : work > most) {
+            program = one->is_program;
             cs_truth_close(*out);
             *out = one;
             most = work;
@@ -393,7 +395,7 @@ static int run(const struct parsed *args)
 }
 
 static const struct option_entry options[] = {
-    {"image", 0, "NAME", "the image to look at (else the one that ran most instructions)"},
+    {"image", 0, "NAME", "the image to look at (else the program itself)"},
     {"event", 'e', "EVENT", "the samples to weigh by (else cycles, cpu-clock)"},
     {"cpu", 0, "NAME", "llvm-mca's model of the core for DCPI's static cycles (else the recorded machine's)"},
     {NULL, 0, NULL, NULL},
