@@ -29,7 +29,7 @@
 
 struct cs_thread_state {
     pid_t pid;
-    uint64_t time_ns; /* of CLOCK_MONOTONIC */
+    uint64_t time_ns;            /* of CLOCK_MONOTONIC */
     uint64_t pc, flags, reg[16]; /* rax, rcx, rdx, rbx, rsp, rbp, rsi, rdi, r8 … r15 */
     const uint8_t *stack;        /* from the stack pointer on */
     size_t stack_bytes;
