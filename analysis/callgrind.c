@@ -42,20 +42,20 @@ static bool parse_position(const char **text, uint64_t before, uint64_t *value)
     return true;
 }
 
-/* Python's name may be a link to python3.11's: what the command is called, or the file that it leads to here.
- */
-static bool runs(const char *command, const char *image)
+static bool same_name(const char *path, const char *other)
 {
-    char *name = strndup(command, strcspn(command, " ")), *file = name ? realpath(name, NULL) : NULL;
-    const char *slash = strrchr(image, '/'), *last = slash ? slash + 1 : image;
-    bool same = false;
-    for (int i = 0; i < 2 && !same; i++) {
-        const char *one = i ? file : name, *end = one ? strrchr(one, '/') : NULL;
-        same = one && strcmp(end ? end + 1 : one, last) == 0;
-    }
+    const char *slash = strrchr(path, '/'), *other_slash = strrchr(other, '/');
+    return strcmp(slash ? slash + 1 : path, other_slash ? other_slash + 1 : other) == 0;
+}
+
+/* The command's name may be a link to the image's, as python3 is to python3.11. */
+static bool is_command(const char *image, const char *line)
+{
+    char *name = strndup(line, strcspn(line, " ")), *file = name ? realpath(name, NULL) : NULL;
+    bool is = (name && same_name(name, image)) || (file && same_name(file, image));
     free(file);
     free(name);
-    return same;
+    return is;
 }
 
 static void object(struct reading *r, const char *text, bool current)
@@ -75,11 +75,8 @@ static void object(struct reading *r, const char *text, bool current)
         r->objects = grown;
         r->n_objects = number + 64;
     }
-    if (path && *path) {
-        const char *slash = strrchr(path, '/'), *mine = strrchr(r->image, '/');
-        r->objects[number] = strcmp(path, r->image) == 0 ||
-                             (slash && mine ? strcmp(slash, mine) == 0 : strcmp(path, r->image) == 0);
-    }
+    if (path && *path)
+        r->objects[number] = same_name(path, r->image);
     if (current)
         r->ours = r->objects[number];
     r->seen |= r->ours;
@@ -154,7 +151,7 @@ static int one_line(struct reading *r, const char *line)
         const char *rest = end;
         r->after = parse_position(&rest, r->at, &r->pending.to) ? AFTER_JUMP : AFTER_CALL;
     } else if (strncmp(line, "cmd:", 4) == 0)
-        r->truth->is_program = runs(line + 4 + strspn(line + 4, " "), r->image);
+        r->truth->is_program = is_command(r->image, line + 4 + strspn(line + 4, " "));
     else if (strncmp(line, "positions:", 10) == 0) {
         r->has_instr = strstr(line, "instr") != NULL;
         r->fields = 1 + (strstr(line, "line") != NULL);

@@ -26,10 +26,10 @@ struct cs_truth {
                                   * once; of conditional branches the taken direction */
     size_t n_insns, n_edges;
     double total;    /* instructions of the whole program, all images */
-    bool is_program; /* the image is the command that ran (`cmd:`), by the last component of its path */
+    bool is_program; /* the image is the command that ran (`cmd:`), by name */
 };
 
-/* `image_path` chooses the image by its path, else by its last component. Fails when the file isn't
+/* `image_path` chooses the image by its last component. Fails when the file isn't
  * callgrind's, has no instruction addresses, or doesn't speak of that image. */
 int cs_truth_load(const char *path, const char *image_path, struct cs_truth **out, struct cs_error *err);
 void cs_truth_close(struct cs_truth *truth);

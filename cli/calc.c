@@ -156,8 +156,7 @@ static void print_head(struct output *out, const struct subject *s)
                 s->evidence->cycles_a_sample, cs_scheduler_name(s->scheduler));
     if (!a->frequencies)
         output_note(out, "nothing was seen of which way control goes here: blocks are taken to run equally "
-                         "often, and only "
-                         "the program's text clears suspects (record --bursts)");
+                         "often, and only the program's text clears suspects (record --bursts)");
     else if (a->scale_fitted && a->scale > 0)
         output_note(
             out,

@@ -1,18 +1,19 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* A file of callgrind, written by hand after its manual's format specification, read for each of its images.
- */
+/* A file of callgrind, written by hand after its manual's format, read for each of its images. */
 #include "analysis/callgrind.h"
 
+#include <fcntl.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
 
 #include <cmocka.h>
 
-static const char text[] =
-    "# callgrind format\nversion: 1\ncmd: /opt/tool -x /lib/libother.so\npositions: instr line\n"
+static const char format[] =
+    "# callgrind format\nversion: 1\ncmd: %s -x /lib/libother.so\npositions: instr line\n"
     "events: Ir\n\n"
     "ob=(1) /opt/tool\nfl=(1) tool.c\nfn=(1) main\n"
     "0x1000 10 5\n+4 * 7\n"
@@ -22,13 +23,13 @@ static const char text[] =
     "ob=(2)\nfn=(2)\n0x2000 1 1000\n-0x10 1 1\n"
     "ob=(1)\nfn=(1)\n0x1004 10 1\n";
 
-static struct cs_truth *load(const char *image)
+static struct cs_truth *load(const char *command, const char *image)
 {
     char path[] = "/tmp/cyclescope-callgrind.XXXXXX";
     struct cs_truth *truth = NULL;
     struct cs_error err = {0};
     int fd = mkstemp(path);
-    assert_true(write(fd, text, sizeof text - 1) == sizeof text - 1);
+    assert_true(dprintf(fd, format, command) > 0);
     close(fd);
     int rc = cs_truth_load(path, image, &truth, &err);
     unlink(path);
@@ -39,7 +40,8 @@ static struct cs_truth *load(const char *image)
 static void each_image_has_its_own_counts(void **state)
 {
     (void)state;
-    struct cs_truth *tool = load("/opt/tool"), *other = load("/usr/lib/libother.so");
+    struct cs_truth *tool = load("/opt/tool", "/opt/tool"),
+                    *other = load("/opt/tool", "/usr/lib/libother.so");
     assert_non_null(tool);
     assert_non_null(other);
     assert_int_equal(tool->n_insns, 3);
@@ -59,12 +61,27 @@ static void each_image_has_its_own_counts(void **state)
 static void the_command_is_the_program(void **state)
 {
     (void)state;
-    struct cs_truth *tool = load("/elsewhere/tool"), *other = load("/lib/libother.so");
+    char folder[] = "/tmp/cyclescope-callgrind.XXXXXX", file[64], link[64];
+    assert_non_null(mkdtemp(folder));
+    snprintf(file, sizeof file, "%s/tool", folder);
+    snprintf(link, sizeof link, "%s/called", folder);
+    close(open(file, O_CREAT | O_WRONLY | O_CLOEXEC, 0600));
+    assert_int_equal(symlink(file, link), 0);
+    struct cs_truth *tool = load("/opt/tool", "/elsewhere/tool"),
+                    *other = load("/opt/tool", "/lib/libother.so"), *linked = load(link, "/opt/tool"),
+                    *unknown = load("/opt/called", "/opt/tool");
+    unlink(link);
+    unlink(file);
+    rmdir(folder);
     assert_true(tool && tool->is_program);
     assert_true(other && !other->is_program);
-    assert_null(load("/opt/tool2"));
+    assert_true(linked && linked->is_program); /* as python3 is one to python3.11 */
+    assert_true(unknown && !unknown->is_program);
+    assert_null(load("/opt/tool", "/opt/tool2"));
     cs_truth_close(tool);
     cs_truth_close(other);
+    cs_truth_close(linked);
+    cs_truth_close(unknown);
 }
 
 int main(void)
