@@ -94,21 +94,42 @@ static void join_neighbours(struct stretches *s)
     }
 }
 
-/* One interval between two longer stretches that is nearer to both than they are to each other. */
+/* A change takes one interval, or two where the sampler was late and its samples were spread over both. */
+#define CHANGE_INTERVALS 2
+
+static bool is_short(const struct stretches *s, size_t first)
+{
+    return first < s->n_intervals && s->next[first] - first == 1 && samples_of(s, first) > 0;
+}
+
+/* Single intervals between two longer stretches, each nearer to both than they are to each other, join the
+ * nearer one; in the order of time. */
 static void join_transitions(struct stretches *s)
 {
-    for (size_t i = 0; i < s->n_intervals; i = s->next[i]) {
-        size_t next = s->next[i], before = s->before[i];
-        if (next - i != 1 || next == s->n_intervals || before == s->n_intervals || i - before < 2 ||
-            s->next[next] - next < 2)
+    for (size_t before = 0, next; before < s->n_intervals; before = next) {
+        size_t n = 0;
+        bool between = true;
+        for (next = s->next[before]; is_short(s, next); next = s->next[next])
+            n++;
+        if (n == 0 || n > CHANGE_INTERVALS || next == s->n_intervals || s->next[before] - before < 2 ||
+            samples_of(s, before) == 0 || samples_of(s, next) == 0)
             continue;
         double apart = cs_phase_distance(sum_of(s, before), sum_of(s, next), s->n_kinds);
-        if (samples_of(s, i) == 0 || samples_of(s, before) == 0 || samples_of(s, next) == 0 ||
-            s->gap[before] >= apart || s->gap[i] >= apart)
+        size_t to_before = 0;
+        for (size_t i = s->next[before], at = 0; i != next; i = s->next[i], at++) {
+            double from_before = cs_phase_distance(sum_of(s, before), sum_of(s, i), s->n_kinds);
+            double from_next = cs_phase_distance(sum_of(s, i), sum_of(s, next), s->n_kinds);
+            between = between && from_before < apart && from_next < apart;
+            if (from_before < from_next && to_before == at)
+                to_before++;
+        }
+        if (!between)
             continue;
-        bool earlier = s->gap[before] < s->gap[i];
-        join_with_next(s, earlier ? before : i);
-        i = earlier ? before : i;
+        for (size_t i = 0; i < to_before; i++)
+            join_with_next(s, before);
+        for (size_t i = to_before; i < n; i++)
+            join_with_next(s, s->next[before]);
+        next = s->next[before];
     }
 }
 

@@ -5,7 +5,8 @@
  *
  * How far apart two stretches are: half the sum of the differences of their shares (0 = the same spread, 1 =
  * no procedure in common), less what two draws of so few samples from one spread may differ by. Neighbours
- * nearer than a threshold are joined, nearest first; an interval that only holds a transition joins a side.
+ * nearer than a threshold are joined, nearest first; one or two intervals that only hold a change join the
+ * sides.
  */
 #ifndef CS_ANALYSIS_PHASE_H
 #define CS_ANALYSIS_PHASE_H

@@ -24,10 +24,11 @@ python3 - "$place/json" <<'P'
 import json, sys
 d = json.load(open(sys.argv[1]))
 print([(p["phase"], p["from_s"], p["length_s"], p["mostly"]) for p in d["phases"]])
-# A busy machine cuts phases by times without the CPU: what counts is their order and their CPU time.
+# A busy machine cuts phases by times without the CPU, and a late sampler blurs a change: what counts is the
+# order of the longer ones and their CPU time.
 work = []
 for p in d["phases"]:
-    if p["phase"] == "-" or p["samples"] < 100 and (not work or work[-1][0] != p["phase"]):
+    if p["phase"] == "-" or p["samples"] < 250 and (not work or work[-1][0] != p["phase"]):
         continue
     if work and work[-1][0] == p["phase"]:
         work[-1][2] += p["samples"]

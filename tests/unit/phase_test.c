@@ -105,6 +105,29 @@ static void an_interval_in_which_the_program_changes_over_belongs_to_a_side(void
     assert_int_equal(phases[1].first, 10);
 }
 
+/* The sampler was late: the samples of two intervals were spread over both. */
+static void two_intervals_of_a_change_belong_to_a_side_each(void **unused)
+{
+    (void)unused;
+    uint64_t counts[22 * KINDS] = {0};
+    struct cs_phase phases[22];
+    for (unsigned i = 0; i < 22; i++) {
+        sample(compressing, i < 10 ? 300 : i == 10 ? 210 : i == 11 ? 90 : 0, counts + i * KINDS);
+        sample(expanding, i > 11 ? 300 : i == 11 ? 210 : i == 10 ? 90 : 0, counts + i * KINDS);
+    }
+    assert_int_equal(cs_phases_find(counts, 22, KINDS, CS_PHASE_DISTANCE, phases), 2);
+    assert_int_equal(phases[1].first, 11);
+}
+
+static void short_work_of_another_kind_is_a_phase(void **unused)
+{
+    (void)unused;
+    const struct stretch truth[] = {{compressing, 10, 0}, {writing, 2, 1}, {expanding, 10, 2}};
+    expect(truth, 3, 200);
+    const struct stretch single[] = {{compressing, 10, 0}, {writing, 1, 1}, {expanding, 10, 2}};
+    expect(single, 3, 200);
+}
+
 static void distance_is_none_for_noise_and_one_for_nothing_in_common(void **unused)
 {
     (void)unused;
@@ -137,6 +160,8 @@ int main(void)
         cmocka_unit_test(a_program_without_phases_has_one),
         cmocka_unit_test(silence_is_no_phase),
         cmocka_unit_test(an_interval_in_which_the_program_changes_over_belongs_to_a_side),
+        cmocka_unit_test(two_intervals_of_a_change_belong_to_a_side_each),
+        cmocka_unit_test(short_work_of_another_kind_is_a_phase),
         cmocka_unit_test(distance_is_none_for_noise_and_one_for_nothing_in_common),
         cmocka_unit_test(nothing_has_no_phases),
     };
