@@ -61,8 +61,7 @@ struct place_rate {
     double weight, spread; /* spread: standard deviation of the weight's log */
 };
 
-#define PLACE_BYTES 128
-/* 128 bytes of code: of one place are bursts and stretches whose most executed branches lie in the same. */
+/* Of one place are bursts and stretches whose most executed branch is the same. */
 uint64_t transfers_place(uint32_t image, uint64_t offset);
 
 /* Transfers as seen, in order; *windows stands for what transfers_read_windows would read. `paths`: what

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 
 #define STRATUM_BURSTS 20
+#define CHUNK_BYTES 128 /* of code: a piece is made of such */
 
 struct item { /* a burst or a sample, at its place */
     uint64_t chunk;
@@ -33,9 +34,9 @@ int transfers_stratify(const struct beginning *const *beginning, uint32_t n, con
     int rc = items && strata->of_burst && strata->share ? 0 : -1;
     for (uint32_t b = 0; rc == 0 && b < n; b++)
         if (beginning[b] && beginning[b]->image != UINT32_MAX)
-            items[n_items++] = (struct item){beginning[b]->start / PLACE_BYTES, beginning[b]->image, b, 0};
+            items[n_items++] = (struct item){beginning[b]->start / CHUNK_BYTES, beginning[b]->image, b, 0};
     for (size_t i = 0; rc == 0 && i < w->n_samples; i++)
-        items[n_items++] = (struct item){w->samples[i].offset / PLACE_BYTES, w->samples[i].image, UINT32_MAX,
+        items[n_items++] = (struct item){w->samples[i].offset / CHUNK_BYTES, w->samples[i].image, UINT32_MAX,
                                          w->samples[i].count};
     if (rc == 0 && n_items)
         qsort(items, n_items, sizeof *items, by_place);

@@ -9,9 +9,9 @@
 
 #define RATE_SPREAD 0.8            /* standard deviation of the log of instructions per time between places */
 #define PACE_BIAS 0.5              /* the same, left by stretches: they time not all of a place */
-#define LONG_INSTRUCTIONS 100000.0 /* a burst's transfers count by 1 / (1 + its length / this) */
+#define LONG_INSTRUCTIONS 200000.0 /* a burst's transfers count by 1 / (1 + its length / this) */
 #define USUAL_INSTRUCTIONS 16000.0 /* of a burst whose length isn't known */
-#define LONG_SHARE (2.0 / 3)       /* of such a burst's transfers, and less: 50,000 instructions and more */
+#define LONG_SHARE (2.0 / 3)       /* of such a burst's transfers, and less: 100,000 instructions and more */
 
 static double uniform(uint64_t *random)
 {
@@ -30,7 +30,7 @@ double transfers_normal(uint64_t *random)
 
 uint64_t transfers_place(uint32_t image, uint64_t offset)
 {
-    return offset / PLACE_BYTES * 64 + image % 64;
+    return offset * 64 + image % 64;
 }
 
 static int by_number(const void *a, const void *b)
