@@ -458,8 +458,8 @@ double cs_sampler_sample_cost(const struct cs_sampler *s)
 double cs_sampler_burst_allowance(const struct cs_sampler *s)
 {
     /* A command's bursts cost what they are charged; the whole machine's, more. */
-    double planned = s->config.target == CS_TARGET_ALL ? CS_BUDGET_MARGIN : 1;
-    return s->config.budget > 0 ? s->config.budget * planned * 2 / 3 : 0;
+    double part = s->config.target == CS_TARGET_ALL ? CS_BUDGET_MARGIN * 2 / 3 : 0.75;
+    return s->config.budget > 0 ? s->config.budget * part : 0;
 }
 
 int cs_sampler_locate(struct cs_sampler *s, pid_t pid, uint64_t addr, uint64_t time_ns,

@@ -66,7 +66,7 @@ static void rates_come_near_the_truth_as_their_spread_says(void **unused)
                                                 .own = place[p],
                                                 .burst = (uint64_t)(p * TIMED + b),
                                                 .ns = ns,
-                                                .instructions = ns * truth[p] * exp(0.2 * normal(&state))};
+                                                .instructions = ns * truth[p] * exp(0.1 * normal(&state))};
         }
     }
     struct place_rate rate[PLACES];
@@ -111,6 +111,34 @@ static void stretches_that_leave_a_phase_tell_the_next_ones_rate(void **unused)
     assert_near(rate_where_some_leave(30, 0), 1 / 3.0, 0.02);
     assert_near(rate_where_some_leave(70, 0), 1 / 3.0, 0.04);   /* a short phase before a long one */
     assert_near(rate_where_some_leave(70, 50), 2.3 / 2.8, 0.1); /* no phases: each is of many places */
+}
+
+/* Of a place's stretches so many in a hundred took five times as long as it does. */
+static double rate_where_some_are_disturbed(unsigned disturbed)
+{
+    enum { STRETCHES = 100, HERE = 7, THERE = 8 };
+    struct pace_row rows[2 * STRETCHES];
+    struct paces paces = {.rows = rows};
+    for (unsigned b = 0; b < 2 * STRETCHES; b++) {
+        bool here = b < STRETCHES, slow = here && b * 37 % STRETCHES < disturbed;
+        rows[paces.n++] = (struct pace_row){.place = here ? HERE : THERE,
+                                            .own = here ? HERE : THERE,
+                                            .burst = b,
+                                            .ns = slow ? 500000 : 100000,
+                                            .instructions = here ? 300000 : 100000};
+    }
+    struct place_rate rate[2];
+    double mean;
+    assert_int_equal(transfers_rate(&paces, (uint64_t[]){HERE, THERE}, 2, 0.8, rate, &mean), 0);
+    assert_int_equal(paces.n, 2 * STRETCHES - disturbed); /* nor have their bursts a rate of their own */
+    return rate[0].weight / rate[1].weight;
+}
+
+static void disturbed_stretches_tell_nothing_of_their_place(void **unused)
+{
+    (void)unused;
+    assert_near(rate_where_some_are_disturbed(0), 3, 0.05);
+    assert_near(rate_where_some_are_disturbed(30), 3, 0.05);
 }
 
 static const struct cs_image program = {.id = "0123456789abcdef",
@@ -403,6 +431,7 @@ int main(void)
         cmocka_unit_test(without_a_timed_stretch_all_places_are_alike),
         cmocka_unit_test(rates_come_near_the_truth_as_their_spread_says),
         cmocka_unit_test(stretches_that_leave_a_phase_tell_the_next_ones_rate),
+        cmocka_unit_test(disturbed_stretches_tell_nothing_of_their_place),
         cmocka_unit_test(a_place_that_runs_more_in_a_time_ran_more_often),
         cmocka_unit_test(bursts_stand_for_the_time_that_samples_tell),
         cmocka_unit_test(code_whose_bursts_are_short_stands_for_its_time_as_well),
