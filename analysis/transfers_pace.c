@@ -17,8 +17,8 @@
 #define PHASE_SHARE 0.6         /* of a place's stretches that stay in it, where it is a phase for itself */
 #define STEADY_SHARE 0.85       /* the same where it surely is: of so many stretches at least */
 #define STEADY_LEAST 20
-#define DISTURBED 0.7 /* of the median rate of a place: a slower stretch was */
-#define JUDGED_LEAST 3 /* stretches that make a median */
+#define DISTURBED 0.7     /* of the median rate of a place: a slower stretch was */
+#define JUDGED_LEAST 3    /* stretches that make a median */
 #define LEAST_WITHIN 0.01 /* variance of a log rate: nothing is timed better than to 10 % by one burst */
 
 struct place_sum {

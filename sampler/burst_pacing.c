@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "sampler/burst_pacing.h"
 
-/* Of what bursts cost goes to paced ones. Half of those less cost frequencies five points (within 10 %, twelve
- * runs), half of the plain ones half a point. */
+/* Of what bursts cost goes to paced ones. Half of those less cost frequencies five points (within 10 %,
+ * twelve runs), half of the plain ones half a point. */
 #define PART 0.75
 #define SHARE_LEAST 0.1
 /* Programs that touch new pages all the time (zstd) use up the time for which a paced burst may hold them
