@@ -2,7 +2,7 @@
 /* How many instructions a place runs in a unit of time, from stretches whose time and instructions are known.
  *
  * Log rates of bursts (a burst's stretches are summed: they are one draw; the first is settled by the others)
- * vary within a place (phases, caches, thefts by the host) with variance W and between places with variance
+ * vary within a place (phases, caches, what the host does) with variance W and between places with variance
  * B, both estimated from all places together. A place's rate is drawn towards the mean of all by what its own
  * number of bursts can't tell (the normal-normal model's posterior mean and variance): with no timed burst of
  * its own it has the mean and the variance B. */
