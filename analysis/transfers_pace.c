@@ -18,7 +18,6 @@
 #define STEADY_SHARE 0.85       /* the same where it surely is: of so many stretches at least */
 #define STEADY_LEAST 20
 #define DISTURBED 0.7     /* of the median rate of a place: a slower stretch was */
-#define JUDGED_LEAST 3    /* stretches that make a median */
 #define LEAST_WITHIN 0.01 /* variance of a log rate: nothing is timed better than to 10 % by one burst */
 
 struct place_sum {
@@ -99,18 +98,18 @@ static int by_own_place(const void *a, const void *b)
 }
 
 /* Much may slow a stretch that has nothing to do with its place: somebody else has the CPU or shares the
- * core, caches are still cold, the kernel finds a page. Nothing makes it faster. `rates` has room for all. */
+ * core, caches are still cold, the kernel finds a page. Little makes it faster. What is left is the rate in
+ * the larger part of a place's time; the median is the lower one of two, so that none is dropped where half
+ * of its stretches are slow. `rates` has room for all. */
 static void drop_disturbed(struct paces *paces, double *rates)
 {
     size_t kept = 0;
-    if (paces->n)
-        qsort(paces->rows, paces->n, sizeof *paces->rows, by_own_place);
+    qsort(paces->rows, paces->n, sizeof *paces->rows, by_own_place);
     for (size_t i = 0, next; i < paces->n; i = next) {
         for (next = i; next < paces->n && paces->rows[next].own == paces->rows[i].own; next++)
             rates[next - i] = paces->rows[next].instructions / paces->rows[next].ns;
-        size_t n = next - i;
-        qsort(rates, n, sizeof *rates, ascending);
-        double least = n >= JUDGED_LEAST ? DISTURBED * rates[(n - 1) / 2] : 0;
+        qsort(rates, next - i, sizeof *rates, ascending);
+        double least = DISTURBED * rates[(next - i - 1) / 2];
         for (size_t k = i; k < next; k++)
             if (paces->rows[k].instructions >= least * paces->rows[k].ns)
                 paces->rows[kept++] = paces->rows[k];
@@ -265,8 +264,8 @@ int transfers_rate(struct paces *paces, const uint64_t *place, size_t n, double 
     }
     if (bursts_of(paces) < LEAST_BURSTS)
         paces->n = 0;
-    drop_disturbed(paces, starts);
     if (paces->n) {
+        drop_disturbed(paces, starts);
         qsort(paces->rows, paces->n, sizeof *paces->rows, by_place_and_burst);
         told.n = tell(paces, kinds, find_kinds(paces, kinds), told.rows);
         qsort(told.rows, told.n, sizeof *told.rows, by_place_and_burst);
