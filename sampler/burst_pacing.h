@@ -9,7 +9,8 @@
 struct cs_pacing {             /* {0} before the first burst */
     double plain_us, paced_us; /* what a burst of either kind costs lately; 0: none yet */
     double timed;              /* share of the last paced ones that have a stretch */
-    unsigned n_paced;
+    unsigned n_paced;          /* at most as many as are remembered */
+    unsigned n_plain;
 };
 
 /* What share of the next bursts should be. */
