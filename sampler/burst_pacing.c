@@ -1,12 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "sampler/burst_pacing.h"
 
-/* Of what bursts cost goes to paced ones. In a minute half of those less cost frequencies five points (within
- * 10 %, twelve runs), half of the plain ones half a point; in ten seconds, of few beginnings, the plain ones
- * are worth as much (docs/frequencies.md). */
+/* Of what bursts cost goes to paced ones. Half of those less cost frequencies five points (within 10 %,
+ * twelve runs), half of the plain ones half a point. */
 #define PART 0.75
-#define PART_FIRST 0.5
-#define FIRST 200 /* plain bursts */
 #define SHARE_LEAST 0.1
 /* Programs that touch new pages all the time (zstd) use up the time for which a paced burst may hold them
  * before there is anything to time, and its edges are cut off at a page: all of it for plain ones, but for a
@@ -19,8 +16,7 @@ double cs_pacing_share(const struct cs_pacing *pacing)
 {
     if (pacing->n_paced >= MEMORY && pacing->timed < IN_VAIN)
         return SHARE_IN_VAIN;
-    double part = pacing->n_plain < FIRST ? PART_FIRST : PART;
-    double plain = part * pacing->plain_us, paced = (1 - part) * pacing->paced_us;
+    double plain = PART * pacing->plain_us, paced = (1 - PART) * pacing->paced_us;
     double share = plain > 0 && paced > 0 ? plain / (plain + paced) : 0.5;
     return share < SHARE_LEAST ? SHARE_LEAST : share;
 }
@@ -29,10 +25,8 @@ void cs_pacing_learn(struct cs_pacing *pacing, bool paced, bool timed, double co
 {
     double *cost = paced ? &pacing->paced_us : &pacing->plain_us;
     *cost += *cost > 0 ? (cost_us - *cost) / MEMORY : cost_us;
-    if (!paced) {
-        pacing->n_plain++;
+    if (!paced)
         return;
-    }
     if (pacing->n_paced < MEMORY)
         pacing->n_paced++;
     pacing->timed += ((timed ? 1 : 0) - pacing->timed) / pacing->n_paced;

@@ -9,8 +9,7 @@
 struct cs_pacing {             /* {0} before the first burst */
     double plain_us, paced_us; /* what a burst of either kind costs lately; 0: none yet */
     double timed;              /* share of the last paced ones that have a stretch */
-    unsigned n_paced;          /* at most as many as are remembered */
-    unsigned n_plain;
+    unsigned n_paced;
 };
 
 /* What share of the next bursts should be. */
