@@ -59,7 +59,7 @@ include $(sort $(wildcard */module.mk tests/*/module.mk))
 
 # ---- one object list for all modules; cli/main.o stays out of the archive that the tests link ----
 define module_rules
-$(1).src  ?= $$(filter-out %.bpf.c,$$(wildcard $(1)/*.c))
+$(1).src  ?= $$(filter-out %.bpf.c,$$(wildcard $(1)/*.c $(1)/*/*.c $(1)/*/*/*.c))
 $(1).obj  := $$(patsubst %.c,$$(BUILD)/%.o,$$($(1).src))
 $(1).skel := $$(patsubst %.bpf.c,$$(BUILD)/%.skel.h,$$($(1).bpf))
 $$($(1).obj): | $$($(1).skel)

@@ -1,7 +1,7 @@
 # analysis/: from samples to procedures, frequencies, CPI and culprits
 MODULES += analysis
 # Of arch_*.c the one of the machine that it is built for.
-analysis.src  := $(filter-out analysis/arch_%.c,$(wildcard analysis/*.c)) analysis/arch_$(firstword $(subst -, ,$(shell $(CC) -dumpmachine))).c
+analysis.src  := $(filter-out analysis/machine/arch_%.c,$(wildcard analysis/*.c analysis/*/*.c)) analysis/machine/arch_$(firstword $(subst -, ,$(shell $(CC) -dumpmachine))).c
 analysis.pkgs := libdw libelf liblzma jansson zlib libxxhash
 analysis.libs := -lZydis -lcapstone -ldl
 

@@ -3,7 +3,7 @@
  * taken as Poisson, their likelihood rises with each turn of
  *     w ← w × sum(count × truth / estimate) / sum(count)
  * (Richardson and Lucy), which never leaves w ≥ 0. A state whose truth is unknown doesn't speak. */
-#include "analysis/transfers_parts.h"
+#include "analysis/frequency/edge_flow_internal.h"
 
 #include <errno.h>
 #include <stdlib.h>

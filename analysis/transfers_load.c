@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* From the store's profiles of kinds "edges", "windows" and "paces" to arrays. */
-#include "analysis/code.h"
-#include "analysis/decode.h"
-#include "analysis/transfers_parts.h"
+#include "image/code.h"
+#include "image/isa/decode.h"
+#include "analysis/frequency/edge_flow_internal.h"
 #include "store/burst_schemas.h"
 
 #include <errno.h>

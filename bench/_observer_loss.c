@@ -21,7 +21,7 @@
 #include "bench/ahead.h"
 #include "observer/clock.h"
 #include "observer/observer.h"
-#include "observer/throttle.h"
+#include "observer/loop/throttle.h"
 #include "signals/reader.h"
 
 #include <pthread.h>

@@ -19,9 +19,9 @@
  *    accounting of a changed tag, which a bare loop doesn't do. */
 #include "bench/ahead.h"
 #include "observer/clock.h"
-#include "observer/loop.h"
-#include "observer/placement.h"
-#include "observer/rule.h"
+#include "observer/loop/loop.h"
+#include "observer/target/placement.h"
+#include "observer/sample/rule.h"
 
 #include <math.h>
 #include <pthread.h>

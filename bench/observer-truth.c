@@ -18,7 +18,7 @@
 #include "dte/bins.h"
 #include "observer/clock.h"
 #include "observer/observer.h"
-#include "observer/replay.h"
+#include "observer/log/replay.h"
 
 #include <fcntl.h>
 #include <math.h>

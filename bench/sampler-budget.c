@@ -20,8 +20,8 @@
  * % already): so phases have random lengths, and the error is that of the pairs, not of the count of gaps.
  * "accounted" is what the bursts made were taken to cost.
  *     sampler-budget [--quick] [--bursts] */
-#include "sampler/burst.h"
-#include "sampler/session.h"
+#include "sampler/burst/burst.h"
+#include "sampler/session/session.h"
 
 #include <dirent.h>
 #include <linux/perf_event.h>

@@ -11,8 +11,8 @@
  *
  *     sampler-handler [--quick]      value: ns in the handler above the bare event, BPF driver, 24,000 PCs
  *     sampler-handler --collector    value: ns of collector CPU a sample, the same */
-#include "sampler/ring.h"
-#include "sampler/session.h"
+#include "sampler/perf/ring.h"
+#include "sampler/session/session.h"
 
 #include <bpf/bpf.h>
 #include <fcntl.h>

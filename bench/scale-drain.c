@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The collector of a large machine, without the machine: 1 to 256 synthetic CPUs, each with its own table of
- * (PID, PC, EVENT) as the drivers have it (sampler/hot_table.h) and its own processes, are filled with skewed
+ * (PID, PC, EVENT) as the drivers have it (sampler/driver/hot_table.h) and its own processes, are filled with skewed
  * samples over real libraries, drained through the shipped image maps and merged into a real store. What
  * grows with the number of CPUs, what doesn't? `docs/scale.md` extrapolates from these figures.
  *
  * Value: the exponent of the drain's cost an entry against the number of CPUs (0: an entry costs the same on
  * any). */
-#include "sampler/hot_table.h"
-#include "sampler/maps.h"
-#include "sampler/profiles.h"
+#include "sampler/driver/hot_table.h"
+#include "sampler/images/maps.h"
+#include "sampler/session/profiles.h"
 
 #include <errno.h>
 #include <glob.h>

@@ -4,7 +4,7 @@
  * in what the handler pays for: cache lines touched in the table, and evictions (each writes a log entry that
  * is read again). table-simulator [--quick]          records traces, prints one JSON row table-simulator
  * FILE...            reads lines of "PID HEXPC" instead, prints a table */
-#include "sampler/hot_table.h"
+#include "sampler/driver/hot_table.h"
 #include "sampler/sampler.h"
 
 #include <inttypes.h>

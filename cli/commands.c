@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The table of subcommands, in the order in which --help lists them. */
-#include "cli/command.h"
+#include "cli/command/command.h"
 
 #include <stddef.h>
 

@@ -2,7 +2,7 @@
 /* Shell completion, generated from the table of subcommands: `cyclescope --completion bash`. Procedure names
  * come from the store that the command line speaks of. */
 #include "cli/generate.h"
-#include "cli/profile.h"
+#include "cli/profile/profile.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -3,7 +3,7 @@
 #ifndef CS_CLI_EXPORT_CLICKHOUSE_H
 #define CS_CLI_EXPORT_CLICKHOUSE_H
 
-#include "cli/command.h"
+#include "cli/command/command.h"
 
 int export_to_clickhouse(const struct parsed *args, const char *url);
 

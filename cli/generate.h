@@ -3,7 +3,7 @@
 #ifndef CS_CLI_GENERATE_H
 #define CS_CLI_GENERATE_H
 
-#include "cli/parsed.h"
+#include "cli/command/parsed.h"
 
 int print_man(const char *name);
 /* "bash" or "zsh". */

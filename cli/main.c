@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* main: finds the subcommand, prints help. */
 #include "cli/generate.h"
-#include "cli/parsed.h"
-#include "cli/wrap.h"
+#include "cli/command/parsed.h"
+#include "cli/output/wrap.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Sentences on standard error: the only place where errors are printed. */
-#include "cli/parsed.h"
+#include "cli/command/parsed.h"
 
 #include <stdarg.h>
 #include <stdio.h>

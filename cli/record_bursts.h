@@ -3,8 +3,8 @@
 #ifndef CS_CLI_RECORD_BURSTS_H
 #define CS_CLI_RECORD_BURSTS_H
 
-#include "cli/command.h"
-#include "sampler/burst.h"
+#include "cli/command/command.h"
+#include "sampler/burst/burst.h"
 
 #define OPTIONS_BURSTS                                                                                       \
     {"bursts", 0, NULL,                                                                                      \

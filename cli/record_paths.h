@@ -3,8 +3,8 @@
 #ifndef CS_CLI_RECORD_PATHS_H
 #define CS_CLI_RECORD_PATHS_H
 
-#include "cli/command.h"
-#include "cli/follow_paths.h"
+#include "cli/command/command.h"
+#include "cli/record/follow_paths.h"
 
 #define OPTIONS_PATHS                                                                                        \
     {"paths", 0, NULL,                                                                                       \

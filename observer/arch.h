@@ -4,9 +4,9 @@
 #define CS_OBSERVER_ARCH_H
 
 #if defined(__x86_64__)
-#include "observer/arch_x86_64.h"
+#include "observer/source/arch_x86_64.h"
 #elif defined(__aarch64__)
-#include "observer/arch_aarch64.h"
+#include "observer/source/arch_aarch64.h"
 #else
 #error "cyclescope runs on x86-64 and AArch64"
 #endif

@@ -1,6 +1,6 @@
 # observer/: the SHIM-style observer thread
 MODULES += observer
-observer.bpf  := observer/os.bpf.c
+observer.bpf  := observer/source/os.bpf.c
 observer.pkgs := hwloc libbpf libzstd libxxhash
 
 # The target that knows the truth is needed by tests and benchmarks.

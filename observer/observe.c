@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The coordinator: joins placement, target, signals and a loop variant; runs the loop on its own thread. */
 #include "observer/choose.h"
-#include "observer/claims.h"
+#include "observer/target/claims.h"
 #include "observer/clock.h"
-#include "observer/follow.h"
+#include "observer/loop/follow.h"
 #include "observer/observer.h"
-#include "observer/os.h"
-#include "observer/rule.h"
+#include "observer/source/os.h"
+#include "observer/sample/rule.h"
 
 #include <errno.h>
 #include <poll.h>

@@ -16,12 +16,12 @@
 #ifndef CS_OBSERVER_OBSERVER_H
 #define CS_OBSERVER_OBSERVER_H
 
-#include "observer/events.h"
-#include "observer/log.h"
-#include "observer/loop.h"
-#include "observer/placement.h"
-#include "observer/sink.h"
-#include "observer/target.h"
+#include "observer/source/events.h"
+#include "observer/log/log.h"
+#include "observer/loop/loop.h"
+#include "observer/target/placement.h"
+#include "observer/sample/sink.h"
+#include "observer/target/target.h"
 #include "signals/segment.h"
 #include "store/error.h"
 
@@ -52,7 +52,7 @@ struct cs_observe_wish {
     bool smt;
     uint64_t period_cycles, jitter_cycles; /* 0 = as fast as it goes */
     struct cs_dte_rule rule;
-    bool paper_rule;      /* keep to `rule` also where counters are in memory only (observer/rule.h) */
+    bool paper_rule;      /* keep to `rule` also where counters are in memory only (observer/sample/rule.h) */
     double seconds;       /* end after that long; 0 = when the target ends */
     double patience;      /* seconds to wait for the target's signals */
     const char *log_path; /* write samples there; NULL = aggregates only */

@@ -7,4 +7,4 @@ $(UPLOT): report/package.json report/package-lock.json
 	  cp node_modules/uplot/dist/uPlot.iife.min.js ../uplot.js && cp node_modules/uplot/dist/uPlot.min.css ../uplot.css; \
 	else echo "report: npm couldn't fetch uPlot ($(@D)/npm/npm.log): pages will have no charts; make clean and build again with a network" >&2; \
 	  : > ../uplot.js; : > ../uplot.css; fi
-$(BUILD)/cli/page_parts.o: $(UPLOT) report/page.css report/page.js report/charts.js report/page.html
+$(BUILD)/cli/html/page_parts.o: $(UPLOT) report/page.css report/page.js report/charts.js report/page.html

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Brings samples in: draw the line, apply all notices up to it, then place every entry on (image, offset).
  * dcpi-1997 section 4.3. An entry that can't be placed is counted by its cause in the image "[unknown]". */
-#include "sampler/session.h"
-#include "sampler/stacks.h"
+#include "sampler/session/session.h"
+#include "sampler/session/stacks.h"
 
 #include <errno.h>
 #include <stdarg.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "sampler/daemon_schedule.h"
+#include "sampler/daemon/due.h"
 
 #define SECOND_NS 1000000000ull
 

@@ -1,14 +1,15 @@
 # sampler/: the DCPI-style interrupt sampler
 MODULES += sampler
-sampler.bpf  := $(wildcard sampler/*.bpf.c)
+sampler.bpf  := $(wildcard sampler/*.bpf.c sampler/*/*.bpf.c)
+sampler.src  := $(filter-out %.bpf.c,$(wildcard sampler/*.c sampler/*/*.c))
 sampler.pkgs := liburcu-bp libbpf libxxhash
 sampler.libs := -lpfm -lZydis
 
 # The burst runner is a program without libc at an address of its own; burst_image.c carries it along.
 # It is x86-64 code through and through; elsewhere burst_image.c carries nothing and bursts say so.
 ifeq ($(firstword $(subst -, ,$(shell $(CC) -dumpmachine))),x86_64)
-BURST_RUNNER  := $(BUILD)/sampler/burst/runner
-BURST_OBJECTS := $(patsubst %.c,$(BUILD)/%.o,$(wildcard sampler/burst/*.c))
+BURST_RUNNER  := $(BUILD)/sampler/burst/runner/runner
+BURST_OBJECTS := $(patsubst %.c,$(BUILD)/%.o,$(wildcard sampler/burst/runner/*.c))
 BURST_CFLAGS  := -std=gnu11 $(WARN) -O2 -g -MMD -MP -ffreestanding -fPIE -fno-stack-protector -fcf-protection=none \
   -fno-asynchronous-unwind-tables -fno-tree-loop-distribute-patterns -mgeneral-regs-only -mno-red-zone -fvisibility=hidden
 $(BURST_OBJECTS): $(BUILD)/%.o: %.c
@@ -16,7 +17,7 @@ $(BURST_OBJECTS): $(BUILD)/%.o: %.c
 	$(call say,CC,$<)$(CC) -I. -D_GNU_SOURCE $(BURST_CFLAGS) $(if $(filter 1,$(WERROR)),-Werror) -c -o $@ $<
 $(BURST_RUNNER): $(BURST_OBJECTS)
 	$(call say,LD,$@)$(CC) -nostdlib -static -no-pie -Wl,--no-relax,-Ttext-segment=0x3f0000000000,--build-id=none,-z,noexecstack,-z,norelro -o $@ $^
-$(BUILD)/sampler/burst_image.o: $(BURST_RUNNER)
+$(BUILD)/sampler/burst/runner_image.o: $(BURST_RUNNER)
 sampler.cflags += -DCS_BURST_RUNNER='"$(BURST_RUNNER)"'
 endif
 

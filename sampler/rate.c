@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* How often: the first periods, a new draw from time to time, and the rate that keeps to the budget. */
-#include "sampler/calibrate.h"
-#include "sampler/session.h"
+#include "sampler/rate/cost_measurement.h"
+#include "sampler/session/session.h"
 
 #include <errno.h>
 #include <linux/perf_event.h>

@@ -45,7 +45,7 @@ extern const struct cs_schema cs_schema_windows;
  * ended. */
 bool cs_edges_are_whole(const char *event);
 
-/* What paths interpreted from samples leave (sampler/paths.h): "path-edges", "path-starts" and "path-ends" of
+/* What paths interpreted from samples leave (sampler/burst/paths.h): "path-edges", "path-starts" and "path-ends" of
  * schema edges, and "path-windows", in which `burst` stands for all paths that came first to the branch at
  * `offset` of that image. */
 uint64_t cs_path_group(const char *image_id, uint64_t offset);

@@ -6,7 +6,7 @@
 #define CS_STORE_FILE_H
 
 #include "store/error.h"
-#include "store/wire.h"
+#include "store/bytes.h"
 
 /* A path, or -ENAMETOOLONG: "a/b", "a/b/c". */
 #define CS_PATH_MAX 4096

@@ -7,7 +7,7 @@
 
 #include "store/error.h"
 #include "store/store.h"
-#include "store/wire.h"
+#include "store/bytes.h"
 
 /* Bytes from the start of a file within which its head always ends. */
 #define CS_PROFILE_HEAD_MAX 2048

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Fuzz target: any bytes as an executable: symbols, frame descriptions, DWARF, jump tables, control flow.
- * Sources: analysis/cache.c analysis/cfg.c analysis/cfi.c analysis/classes.c analysis/code.c
- * Sources: analysis/cycleequiv.c analysis/debugfile.c analysis/decode*.c analysis/demangle.c
- * Sources: analysis/edgeprofile.c analysis/elffile.c analysis/imports.c analysis/jumptable*.c
- * Sources: analysis/lineprogram.c analysis/lines.c analysis/noreturn.c analysis/procedure*.c
- * Sources: analysis/ranges.c store/[a-z]*.c
+ * Sources: analysis/cache.c analysis/cfg/cfg.c image/eh_frame.c analysis/cfg/equivalence_classes.c image/code.c
+ * Sources: analysis/cfg/cycle_equivalence.c image/debug_file.c analysis/decode*.c image/demangle.c
+ * Sources: analysis/cfg/edge_profile.c image/elf.c image/plt.c analysis/jumptable*.c
+ * Sources: image/line_program.c image/lines.c analysis/cfg/noreturn.c analysis/procedure*.c
+ * Sources: image/ranges.c store/[a-z]*.c
  */
-#include "analysis/cfg.h"
+#include "analysis/cfg/cfg.h"
 
 #include <assert.h>
 #include <stdio.h>

@@ -2,8 +2,8 @@
 /* Any bytes as a sample log: the reader gives samples and names, or refuses in a sentence. Checksums are put
  * right first, so that mutated bodies are looked into. With -fsanitize=fuzzer a fuzz target;
  * tests/unit/observer_log_test.c calls it with mutations of a good log.
- * Sources: observer/log_read.c store/error.c */
-#include "observer/log.h"
+ * Sources: observer/log/log_read.c store/error.c */
+#include "observer/log/log.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Fuzz target: any registers, any stack and any bytes as code, interpreted as a path.
- * Sources: analysis/path.c analysis/path_decode.c analysis/path_execute.c store/error.c */
-#include "analysis/path.h"
-#include "analysis/returns.h"
+ * Sources: analysis/interpret/abstract_run.c analysis/interpret/decode_op.c analysis/interpret/execute_op.c store/error.c */
+#include "analysis/interpret/abstract_run.h"
+#include "analysis/cfg/noreturn.h"
 
 #include <assert.h>
 #include <string.h>

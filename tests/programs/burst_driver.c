@@ -2,7 +2,7 @@
 /* Bursts of one process, one after the other, with a summary: what burst-hold and burst-exact run, and a tool
  * to try things. usage: burst_driver [-n BURSTS] [-i INSTRUCTIONS] [-g GAP_MS] [-P PACE_INSTRUCTIONS] [-v]
  * [-e] [-s SECONDS] (-p PID | -- COMMAND...) */
-#include "sampler/burst_runner.h"
+#include "sampler/burst/runner_process.h"
 
 #include <dirent.h>
 #include <signal.h>

@@ -4,7 +4,7 @@
  * cs_flow; target 0 = none, * = indirect) B start end             a block E from to kind          an edge
  * (offsets of blocks, or - for outside) C block class           cycle equivalence X name                  its
  * control flow can't be built */
-#include "analysis/cfg.h"
+#include "analysis/cfg/cfg.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Which way a program's first thread goes, said from its registers and 512 bytes of stack (analysis/path.h),
+/* Which way a program's first thread goes, said from its registers and 512 bytes of stack (analysis/interpret/abstract_run.h),
  * against which way it went: the program is stopped at random moments and single-stepped.
  *
  *     path_driver [-n MOMENTS] -- COMMAND...
@@ -7,7 +7,7 @@
  * What the command prints is lost. Prints {"moments": …, "resolved": …, "steps": …, "right": …, "wrong": …};
  * what is wrong on standard error.
  */
-#include "analysis/path.h"
+#include "analysis/interpret/abstract_run.h"
 
 #include <fcntl.h>
 #include <gelf.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* From a moment to a stretch: whether its place is known well enough, and what time is the thread's own. */
-#include "sampler/burst/stretch.c"
+#include "sampler/burst/runner/stretch.c"
 
 #include <setjmp.h>
 #include <stdarg.h>

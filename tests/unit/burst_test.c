@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Bursts of children that do something known. The truth for branches is the processor's own single-stepping,
  * for memory the loop that the child runs. Skipped where the machine or our rights don't allow bursts. */
-#include "sampler/burst_runner.h"
+#include "sampler/burst/runner_process.h"
 #include "store/burst_schemas.h"
 
 #include <errno.h>

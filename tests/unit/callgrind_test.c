@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* A file of callgrind, written by hand after its manual's format, read for each of its images. */
-#include "analysis/callgrind.h"
+#include "analysis/validation/callgrind.h"
 
 #include <fcntl.h>
 #include <setjmp.h>

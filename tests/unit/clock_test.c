@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "analysis/clock.h"
+#include "analysis/machine/time_base.h"
 
 #include <math.h>
 #include <setjmp.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "analysis/culprit.h"
+#include "analysis/culprit/culprit.h"
 
 #include <math.h>
 #include <setjmp.h>

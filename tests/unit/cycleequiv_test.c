@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Cycle equivalence against its definition: two edges are equivalent when every directed cycle through one
  * goes through the other. */
-#include "analysis/cfg.h"
+#include "analysis/cfg/cfg.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The daemon's pure parts: settings, schedule, the log's memory, retention. */
-#include "sampler/daemon_log.h"
-#include "sampler/daemon_schedule.h"
-#include "sampler/daemon_settings.h"
+#include "sampler/daemon/log.h"
+#include "sampler/daemon/due.h"
+#include "sampler/daemon/settings.h"
 #include "store/retention.h"
 
 #include <errno.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "analysis/decode.h"
-#include "analysis/ops.h"
-#include "analysis/schedule.h"
+#include "image/isa/decode.h"
+#include "image/isa/semantics.h"
+#include "analysis/schedule/schedule.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* analysis/export.h: who watches an export is told each stage, and never more than there is. */
-#include "analysis/export.h"
+/* exchange/export/export.h: who watches an export is told each stage, and never more than there is. */
+#include "exchange/export/export.h"
 #include "store/burst_schemas.h"
 #include "tests/unit/tree.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* analysis/lineprogram.h through cs_code_line, against libdw's table (cs_code_frames) of this very program.
+/* image/line_program.h through cs_code_line, against libdw's table (cs_code_frames) of this very program.
  */
-#include "analysis/code.h"
-#include "analysis/lineprogram.h"
+#include "image/code.h"
+#include "image/line_program.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

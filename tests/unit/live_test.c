@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* What `top` sums: a window of rounds, rows by procedure, process and image, and its keys. */
-#include "cli/top_view.h"
+#include "cli/top/top_view.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

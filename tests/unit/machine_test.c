@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "analysis/machine.h"
+#include "analysis/machine/machine.h"
 
 #include <errno.h>
 #include <jansson.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Several observers at once take different CPUs, and leave none behind. CPUs far beyond this machine's are
  * claimed: nothing else asks for them. */
-#include "observer/claims.h"
+#include "observer/target/claims.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -2,7 +2,7 @@
 /* Mean rates by tag of programs that are known to the cycle: tags that last 50,000 cycles and count in steps,
  * sampled at known clocks. Whatever the relation of period and step, of steps and changes, the mean is the
  * true one. */
-#include "observer/sink.h"
+#include "observer/sample/sink.h"
 
 #include <math.h>
 #include <setjmp.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Events beside signals: the kernel's page-fault counter against pages that are touched one by one, which any
  * machine can count; refusals in a sentence where it can't. */
-#include "observer/events.h"
+#include "observer/source/events.h"
 
 #include <pthread.h>
 #include <setjmp.h>

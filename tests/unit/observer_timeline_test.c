@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* A log whose samples are known, folded into buckets: times, shares and rates against what was written. */
-#include "observer/follow.h"
-#include "observer/timeline.h"
+#include "observer/loop/follow.h"
+#include "observer/log/timeline.h"
 
 #include <math.h>
 #include <setjmp.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Each instruction that the interpreter of paths knows against the processor, with all known before and with
  * some bits not. (Whole paths: tests/programs/path_driver.c.) */
-#include "analysis/path_inside.h"
+#include "analysis/interpret/abstract_run_internal.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

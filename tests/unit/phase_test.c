@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* analysis/phase.h on made-up programs whose phases are known. */
-#include "analysis/phase.h"
+/* analysis/statistics/phase.h on made-up programs whose phases are known. */
+#include "analysis/statistics/phase.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

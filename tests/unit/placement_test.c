@@ -7,7 +7,7 @@
 
 #include <cmocka.h>
 
-#include "observer/placement.h"
+#include "observer/target/placement.h"
 
 #include <string.h>
 

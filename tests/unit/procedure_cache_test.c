@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The truth is the same list read without a cache. Two images: this program, which has symbols, and the C
  * library, which has exported names, stubs and frame descriptions. */
-#include "analysis/code.h"
+#include "image/code.h"
 
 #include <fcntl.h>
 #include <link.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "cli/profile.h"
+#include "cli/profile/profile.h"
 
 #include <link.h>
 #include <setjmp.h>

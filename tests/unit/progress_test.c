@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "cli/output.h"
+#include "cli/output/output.h"
 
 #include <fcntl.h>
 #include <poll.h>

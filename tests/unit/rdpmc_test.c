@@ -10,8 +10,8 @@
 #include <cmocka.h>
 
 #include "dte/dte.h"
-#include "observer/loop.h"
-#include "observer/rdpmc.h"
+#include "observer/loop/loop.h"
+#include "observer/source/rdpmc.h"
 
 #include <pthread.h>
 #include <signal.h>

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Image maps, the kernel's image, names of made code: on a /proc and /sys that the test writes. */
-#include "sampler/jit.h"
-#include "sampler/kernel_image.h"
-#include "sampler/kernel_symbol.h"
-#include "sampler/maps.h"
+#include "sampler/images/jit.h"
+#include "sampler/images/kernel_image.h"
+#include "sampler/images/kernel_symbol.h"
+#include "sampler/images/maps.h"
 
 #include <errno.h>
 #include <inttypes.h>

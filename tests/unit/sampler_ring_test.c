@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The read side of a perf ring, on a file that stands for the kernel's pages. */
-#include "sampler/ring.h"
+#include "sampler/perf/ring.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The sample table, generations of PIDs, periods and the budget's controller: pure parts of sampler/. */
-#include "sampler/budget.h"
-#include "sampler/cost.h"
-#include "sampler/generations.h"
-#include "sampler/hot_table.h"
-#include "sampler/period.h"
+#include "sampler/rate/budget.h"
+#include "sampler/rate/cost.h"
+#include "sampler/driver/generations.h"
+#include "sampler/driver/hot_table.h"
+#include "sampler/rate/period.h"
 
 #include <math.h>
 #include <setjmp.h>

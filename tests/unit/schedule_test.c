@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "analysis/schedule.h"
+#include "analysis/schedule/schedule.h"
 
 #include <math.h>
 #include <setjmp.h>

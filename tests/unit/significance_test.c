@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Truth: sums of exact binomial terms, tabulated chi-square quantiles, a worked Benjamini-Hochberg example.
  */
-#include "analysis/significance.h"
+#include "analysis/statistics/significance.h"
 
 #include <math.h>
 #include <setjmp.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* What lines can't express, on graphs small enough to be counted by hand. */
-#include "analysis/source_loss.h"
+#include "exchange/export/source_loss.h"
 
 #include <math.h>
 #include <setjmp.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Address spaces against a model that keeps one image number a page. */
-#include "analysis/spaces.h"
+#include "exchange/import/address_spaces.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Joining rows of a tag table under new values: nothing is lost, nothing counted twice. */
-#include "observer/tags.h"
+#include "observer/sample/tags.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -2,8 +2,8 @@
 /* Sampling by overflow of a hardware counter, through the shipped sampler: with exact periods the number of
  * samples is what the counter says, to the last one; program counters lie inside the loop; drawn periods stay
  * in their band; both drivers agree. Usage: sampling LOOP (the program loop.c) */
-#include "analysis/code.h"
-#include "sampler/period.h"
+#include "image/code.h"
+#include "sampler/rate/period.h"
 #include "sampler/sampler.h"
 #include "tests/vm/truth.h"
 

@@ -8,7 +8,7 @@
 #ifndef CS_TESTS_VM_TRUTH_H
 #define CS_TESTS_VM_TRUTH_H
 
-#include "observer/rdpmc.h"
+#include "observer/source/rdpmc.h"
 
 #include <errno.h>
 #include <inttypes.h>

@@ -1,0 +1,202 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The court: asks every rule, then bounds and divides the stall. */
+#include "analysis/culprit/culprit.h"
+
+#include "analysis/culprit/rules.h"
+
+#include <string.h>
+
+const struct cs_cause_name cs_cause_names[CS_N_CAUSES] = {
+    [CS_CAUSE_DCACHE] = {'d', "d-cache", "D-cache miss"},
+    [CS_CAUSE_DTLB] = {'D', "dtlb", "DTLB miss"},
+    [CS_CAUSE_ICACHE] = {'i', "i-cache", "I-cache miss"},
+    [CS_CAUSE_ITLB] = {'I', "itlb", "ITLB miss"},
+    [CS_CAUSE_MISPREDICT] = {'p', "mispredict", "Branch mispredict"},
+    [CS_CAUSE_STORE_BUFFER] = {'w', "store-buffer", "Store buffer full"},
+    [CS_CAUSE_FORWARD] = {'f', "store-forward", "Store-forward failure"},
+    [CS_CAUSE_ALIAS] = {'a', "alias", "4K aliasing"},
+    [CS_CAUSE_SPLIT] = {'x', "split", "Split line"},
+    [CS_CAUSE_LOCK] = {'l', "lock", "Lock or fence"},
+    [CS_CAUSE_DENORMAL] = {'n', "denormal", "Denormal numbers"},
+    [CS_CAUSE_SYSCALL] = {'k', "system-call", "System call"},
+    [CS_CAUSE_PAGE_FAULT] = {'g', "page-fault", "Page fault"},
+    [CS_CAUSE_DIVIDER] = {'v', "divider", "Divider busy"},
+    [CS_CAUSE_DEPENDENCY] = {'c', "dependency", "Dependency chain"},
+    [CS_CAUSE_PORT] = {'u', "port", "Port contention"},
+    [CS_CAUSE_FRONT] = {'F', "front-end", "Front end"},
+};
+
+void cs_stall_init(struct cs_stall *stall, const struct cs_op *op)
+{
+    memset(stall, 0, sizeof *stall);
+    stall->op = op;
+    for (int i = 0; i < CS_N_CAUSES; i++)
+        stall->event_rate[i] = -1;
+}
+
+/* The dearest that one event of a cause can be, as dcpi-1997 section 6.3 bounds I-cache stalls: a fill all
+ * the way from memory. 0 = no such event. */
+static double dearest(enum cs_cause cause, const struct cs_machine *m)
+{
+    switch (cause) {
+    case CS_CAUSE_DCACHE:
+    case CS_CAUSE_ICACHE:
+        return m->memory_cycles;
+    case CS_CAUSE_DTLB:
+    case CS_CAUSE_ITLB:
+        return m->walk_cycles;
+    case CS_CAUSE_MISPREDICT:
+        return m->mispredict_cycles[1];
+    case CS_CAUSE_PAGE_FAULT:
+        return 20000;
+    default:
+        return 0;
+    }
+}
+
+/* Counted events bound what their cause can cost; none at all clears it. */
+static void bound_by_events(const struct cs_stall *stall, const struct cs_machine *machine,
+                            struct cs_suspect *s)
+{
+    double rate = stall->event_rate[s->cause], cost = dearest(s->cause, machine);
+    if (rate < 0 || cost <= 0)
+        return;
+    if (rate * cost < s->high)
+        s->high = rate * cost;
+    s->observed = true;
+}
+
+/* Asks the rules of one kind; appends those that stay. */
+static void ask(const struct cs_stall *stall, const struct cs_machine *machine, bool residual,
+                struct cs_verdict *v)
+{
+    for (size_t i = 0; i < n_culprit_rules; i++) {
+        const struct culprit_rule *rule = &culprit_rules[i];
+        struct cs_suspect s = {.cause = rule->cause};
+        if (rule->residual != residual || v->n == CS_SUSPECTS_MAX || !rule->suspect(stall, machine, &s))
+            continue;
+        bound_by_events(stall, machine, &s);
+        if (!(s.high > 0))
+            continue;
+        if (s.expected > s.high)
+            s.expected = s.high;
+        v->suspects[v->n++] = s;
+    }
+}
+
+static double sum_high(const struct cs_verdict *v)
+{
+    double sum = 0;
+    for (unsigned i = 0; i < v->n; i++)
+        sum += v->suspects[i].high;
+    return sum;
+}
+
+/* Divides the stall: in proportion to what was expected, none above its high; what is left goes where room is
+ * left. */
+static void divide(struct cs_verdict *v)
+{
+    double left = v->stall;
+    for (int round = 0; round < 6 && left > 1e-9; round++) {
+        double weight = 0, given = 0;
+        for (unsigned i = 0; i < v->n; i++) {
+            const struct cs_suspect *s = &v->suspects[i];
+            if (s->share < s->high)
+                weight += round < 5 ? s->expected + 1e-6 * s->high : s->high - s->share;
+        }
+        if (weight <= 0)
+            break;
+        for (unsigned i = 0; i < v->n; i++) {
+            struct cs_suspect *s = &v->suspects[i];
+            if (s->share >= s->high)
+                continue;
+            double w = round < 5 ? s->expected + 1e-6 * s->high : s->high - s->share;
+            double part = left * w / weight;
+            if (part > s->high - s->share)
+                part = s->high - s->share;
+            s->share += part;
+            given += part;
+        }
+        left -= given;
+    }
+    v->unexplained = left > 1e-9 ? left : 0;
+}
+
+/* What the others can't have caused, this one has. */
+static void bound(struct cs_verdict *v)
+{
+    double sum = 0;
+    for (unsigned i = 0; i < v->n; i++) {
+        struct cs_suspect *s = &v->suspects[i];
+        if (s->high > v->stall)
+            s->high = v->stall;
+        sum += s->high;
+    }
+    for (unsigned i = 0; i < v->n; i++) {
+        struct cs_suspect *s = &v->suspects[i];
+        double low = v->stall - (sum - s->high);
+        s->low = low < 0 ? 0 : low > s->high ? s->high : low;
+    }
+}
+
+static void order(struct cs_verdict *v)
+{
+    for (unsigned i = 1; i < v->n; i++)
+        for (unsigned j = i; j > 0 && v->suspects[j].share > v->suspects[j - 1].share; j--) {
+            struct cs_suspect t = v->suspects[j];
+            v->suspects[j] = v->suspects[j - 1];
+            v->suspects[j - 1] = t;
+        }
+}
+
+/* Those who could explain a thirtieth of the stall at most and needn't: not worth a reader's time. */
+static void drop_trifles(struct cs_verdict *v)
+{
+    unsigned kept = 0;
+    for (unsigned i = 0; i < v->n; i++)
+        if (v->suspects[i].high >= v->stall / 30 && (v->suspects[i].share >= v->stall / 100))
+            v->suspects[kept++] = v->suspects[i];
+        else
+            v->unexplained += v->suspects[i].share;
+    v->n = kept;
+}
+
+/* Without its suspects: there are up to twelve, seldom three, and every instruction has a verdict. */
+static void empty(struct cs_verdict *v)
+{
+    v->n = 0;
+    v->stall = v->gain = v->unexplained = 0;
+}
+
+void cs_culprit_judge(const struct cs_stall *stall, const struct cs_machine *machine, struct cs_verdict *v)
+{
+    empty(v);
+    double difference = stall->cycles - stall->m;
+    if (difference <= 0) {
+        v->gain = -difference;
+        return;
+    }
+    v->stall = difference;
+    ask(stall, machine, false, v);
+    if (sum_high(v) < v->stall)
+        ask(stall, machine, true, v);
+    bound(v);
+    divide(v);
+    drop_trifles(v);
+    order(v);
+}
+
+void cs_culprit_expect(const struct cs_stall *stall, const struct cs_machine *machine, double *expected,
+                       double *most)
+{
+    struct cs_verdict v;
+    empty(&v);
+    *expected = *most = 0;
+    ask(stall, machine, false, &v);
+    for (unsigned i = 0; i < v.n; i++) {
+        if (!v.suspects[i].observed)
+            continue;
+        *expected += v.suspects[i].expected;
+        *most += v.suspects[i].high;
+    }
+}

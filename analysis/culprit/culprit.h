@@ -1,0 +1,156 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Culprits: why an instruction held up retirement. dcpi-1997 section 6.3: guilty until proven innocent. Every
+ * rule is a named function of culprit_rules.c over one pure input; it clears its cause, or returns how many
+ * cycles an execution the cause can cost (high), how many it most likely costs (expected), and who is guilty.
+ *
+ * What bursts saw convicts or clears; where nothing was observed only the program's text can clear, and high
+ * is what is left of the stall. Invariants of a verdict: 0 <= low <= high for each suspect, the sum of lows
+ * and unexplained is at most the stall, the sum of shares and unexplained is the stall; suspects are ordered
+ * by share.
+ *
+ * Pure; any thread. Depends on machine.h, ops.h, store/burst_schemas.h. */
+#ifndef CS_ANALYSIS_CULPRIT_H
+#define CS_ANALYSIS_CULPRIT_H
+
+#include "analysis/machine/machine.h"
+#include "image/isa/semantics.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+enum cs_cause {
+    /* dynamic */
+    CS_CAUSE_DCACHE,
+    CS_CAUSE_DTLB,
+    CS_CAUSE_ICACHE,
+    CS_CAUSE_ITLB,
+    CS_CAUSE_MISPREDICT,
+    CS_CAUSE_STORE_BUFFER,
+    CS_CAUSE_FORWARD,
+    CS_CAUSE_ALIAS,
+    CS_CAUSE_SPLIT,
+    CS_CAUSE_LOCK,
+    CS_CAUSE_DENORMAL,
+    CS_CAUSE_SYSCALL,
+    CS_CAUSE_PAGE_FAULT,
+    /* static, may also be dynamic where the model can't know the operands */
+    CS_CAUSE_DIVIDER,
+    CS_CAUSE_DEPENDENCY,
+    CS_CAUSE_PORT,
+    CS_CAUSE_FRONT,
+    CS_N_CAUSES,
+};
+
+struct cs_cause_name {
+    char letter;       /* of the bubble */
+    const char *name;  /* in JSON: "d-cache" */
+    const char *words; /* in tables: "D-cache miss" */
+};
+extern const struct cs_cause_name cs_cause_names[CS_N_CAUSES];
+
+/* What bursts saw of a memory instruction, as rates of one execution. */
+struct cs_memory_facts {
+    bool seen;
+    double executions;
+    double new_lines; /* first in the burst, or 256 and more others since: may miss the first level */
+    double far_lines; /* the second kind alone */
+    double new_pages; /* the same with 64 pages */
+    double far_pages;
+    double pointer;   /* the address came out of a load shortly before */
+    double steady;    /* share of strides equal to the one before */
+    double same_line; /* share of strides shorter than a line */
+    double split, page_split, blocked, aliased, forwarded;
+    double footprint_bytes; /* distinct lines over all bursts, estimated; 0 = unknown */
+    double cold_bytes; /* the same for those accesses that go to lines seldom used; 0 = all are used alike */
+    double cold;       /* share of accesses to new lines that do */
+    double footprint_pages; /* 0 = unknown */
+    bool footprint_least;   /* these are lower bounds */
+};
+
+struct cs_branch_facts {
+    bool seen;
+    double executions, taken, missed; /* missed: by the best of three simulated predictors, an execution */
+    double missed_raw;                /* with the guesses of a cold start */
+    double missed_most;               /* at most: an indirect branch's contexts are not counted */
+    double here; /* wrong guesses a visit of this way, if all went the rarer way and this is it; else 0 */
+};
+
+/* The line of code that an instruction's successor begins, if it begins one. */
+struct cs_fetch_facts {
+    bool seen;
+    double new_lines; /* visits that were the burst's first, or came after 512 other lines */
+    double new_pages;
+};
+
+/* One stalled instruction on its dynamic path. */
+struct cs_stall {
+    const struct cs_op *op;   /* the instruction that the samples were charged to */
+    const struct cs_op *next; /* its most frequent successor: where the samples were seen; NULL = unknown */
+    double cycles;            /* an execution */
+    double m;                 /* of them static; cycles - m is the stall */
+    double static_chain;      /* of m: dependency and divider */
+    bool bursts;              /* were there any for this image? Facts not `seen` then mean "didn't run" */
+    struct cs_memory_facts memory, next_memory;
+    struct cs_branch_facts branch;
+    /* the branch shortly before this instruction on the path that is mispredicted most, how many instructions
+     * before, and the cycles an execution of it that were charged to it and the two instructions after it:
+     * where the time of a misprediction shows */
+    const struct cs_op *branch_before;
+    struct cs_branch_facts before;
+    unsigned branch_distance;
+    double branch_shadow, branch_shadow_m; /* stall alone; M there */
+    /* the last lock or serialising instruction before it, as near */
+    const struct cs_op *lock_before;
+    /* the store of the path that misses most, where one does */
+    const struct cs_op *missing_store;
+    struct cs_memory_facts missing_store_memory;
+    /* of the loads shortly before whose results this instruction's operands (and address) come from, the one
+     * that misses most */
+    const struct cs_op *load_before;
+    struct cs_memory_facts load_before_memory;
+    /* share of executions in which a load that gives its operands takes its bytes from a young store */
+    double forwarded_before;
+    double in_flight;            /* misses that the core has room for at a time hereabouts; 0 = unknown */
+    struct cs_fetch_facts fetch; /* of `next`, when it begins a line that `op` doesn't end in */
+    bool begins_line, begins_page;
+    /* events of that kind an execution, where a profile counted them (a PMU, software page faults); else
+     * negative */
+    double event_rate[CS_N_CAUSES];
+    double code_bytes; /* distinct lines of code that bursts saw, 0 = unknown */
+    double code_pages;
+};
+
+/* A stall of which nothing is known. */
+void cs_stall_init(struct cs_stall *stall, const struct cs_op *op);
+
+struct cs_suspect {
+    enum cs_cause cause;
+    double low, high; /* cycles an execution */
+    double expected;  /* what the rule makes of the evidence, before it is compared with the stall */
+    double share;     /* of the stall that is laid at its door, cycles an execution */
+    uint64_t guilty;  /* offset of the instruction that causes it; 0 = this one */
+    bool observed;    /* bursts or events speak for it; else only nothing clears it */
+    bool overlaps; /* misses that wait for nothing but their turn: a prefetch only helps them to overlap more
+                    */
+    char reason[112];
+};
+
+#define CS_SUSPECTS_MAX 12
+
+struct cs_verdict {
+    unsigned n;
+    struct cs_suspect suspects[CS_SUSPECTS_MAX];
+    double stall;       /* cycles - m, not below 0 */
+    double gain;        /* m - cycles where it ran faster than the model says */
+    double unexplained; /* of the stall */
+};
+
+void cs_culprit_judge(const struct cs_stall *stall, const struct cs_machine *machine,
+                      struct cs_verdict *verdict);
+
+/* What the rules expect this instruction to cost beyond M, and at most; for fitting the scale where nothing
+ * counts. */
+void cs_culprit_expect(const struct cs_stall *stall, const struct cs_machine *machine, double *expected,
+                       double *most);
+
+#endif

@@ -1,0 +1,289 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Dynamic paths: from each block that has samples, the most frequent way on until it comes back (a loop:
+ * repeated, so that its carried dependencies are real); if it doesn't, the most frequent way that leads to
+ * it. All are scheduled in one call; a block takes its M from the first path that holds it. */
+#include "analysis/culprit/cycle_account_internal.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { PATHS_MOST = 400, PATH_INSNS = 400, LEAD_INSNS = 48 };
+
+struct route {
+    uint32_t *blocks;
+    uint32_t n, n_lead; /* the lead only warms up */
+    size_t n_insns;
+    bool closed;
+};
+
+static bool on_route(const struct route *r, uint32_t block)
+{
+    for (uint32_t i = 0; i < r->n; i++)
+        if (r->blocks[i] == block)
+            return true;
+    return false;
+}
+
+/* Where to go from `block`: back to the start when at least a twelfth goes there, else the most frequent way.
+ */
+static uint32_t next_block(const struct accounting *x, uint32_t block, uint32_t start)
+{
+    const struct cs_cfg *cfg = x->a->cfg;
+    const struct cs_block *b = &cfg->blocks[block];
+    for (uint32_t i = b->first_out; i < b->first_out + b->n_out; i++)
+        if (cfg->edges[i].to == start && x->edge_visits[i] * 12 >= x->a->blocks[block].visits &&
+            x->edge_visits[i] > 0)
+            return start;
+    uint32_t edge = account_likely_out(x, block);
+    return edge == CS_CFG_EXIT ? CS_CFG_EXIT : cfg->edges[edge].to;
+}
+
+/* What leads to a block along the most frequent way, oldest first, at most LEAD_INSNS instructions. */
+static uint32_t lead_to(const struct accounting *x, uint32_t start, uint32_t *lead, size_t *n_insns)
+{
+    const struct cs_cfg *cfg = x->a->cfg;
+    uint32_t n = 0;
+    *n_insns = 0;
+    for (uint32_t b = start; n < LEAD_INSNS && *n_insns < LEAD_INSNS;) {
+        uint32_t edge = account_likely_in(x, b);
+        if (edge == CS_CFG_EXIT || cfg->blocks[cfg->edges[edge].from].n_insns > 2 * LEAD_INSNS)
+            break;
+        b = cfg->edges[edge].from;
+        lead[n++] = b;
+        *n_insns += cfg->blocks[b].n_insns;
+    }
+    for (uint32_t i = 0; i < n / 2; i++) {
+        uint32_t t = lead[i];
+        lead[i] = lead[n - 1 - i];
+        lead[n - 1 - i] = t;
+    }
+    return n;
+}
+
+static void follow(const struct accounting *x, uint32_t start, const bool *done, struct route *r)
+{
+    const struct cs_cfg *cfg = x->a->cfg;
+    uint32_t lead[LEAD_INSNS];
+    r->n = r->n_lead = 0;
+    r->n_insns = 0;
+    r->closed = false;
+    for (uint32_t b = start; b != CS_CFG_EXIT && !on_route(r, b) &&
+                             (r->n == 0 || r->n_insns + cfg->blocks[b].n_insns <= PATH_INSNS);) {
+        r->blocks[r->n++] = b;
+        r->n_insns += cfg->blocks[b].n_insns;
+        b = next_block(x, b, start);
+        if (b == start) {
+            r->closed = true;
+            return;
+        }
+    }
+    /* No loop: what leads to the start, then on until somebody else has spoken for a block. */
+    size_t lead_insns;
+    uint32_t n_lead = lead_to(x, start, lead, &lead_insns), n = 1;
+    while (n < r->n && !done[r->blocks[n]])
+        n++;
+    memmove(r->blocks + n_lead, r->blocks, n * sizeof *r->blocks);
+    memcpy(r->blocks, lead, n_lead * sizeof *lead);
+    r->n = n_lead + n;
+    r->n_lead = n_lead;
+    r->n_insns = 0;
+    for (uint32_t i = 0; i < r->n; i++)
+        r->n_insns += cfg->blocks[r->blocks[i]].n_insns;
+}
+
+struct plan {
+    struct route *routes;
+    struct cs_path *paths;
+    struct cs_step **steps;
+    struct cs_op **ops;
+    bool *done; /* by block */
+    uint32_t n;
+};
+
+static int by_charge(const void *p, const void *q, void *arg)
+{
+    const struct cs_account *a = arg;
+    double x = a->blocks[*(const uint32_t *)p].charged, y = a->blocks[*(const uint32_t *)q].charged;
+    return x < y ? 1 : x > y ? -1 : 0;
+}
+
+/* Blocks of more instructions than a path may have are cut: their head is scheduled alone. */
+static size_t fill(const struct accounting *x, const struct route *r, struct cs_op *ops)
+{
+    size_t n = 0;
+    for (uint32_t k = 0; k < r->n; k++) {
+        const struct cs_block *b = &x->a->cfg->blocks[r->blocks[k]];
+        for (uint32_t i = 0; i < b->n_insns && n < CS_PATH_MAX; i++)
+            ops[n++] = x->a->insns[b->first_insn + i].op;
+    }
+    return n;
+}
+
+static bool plan_one(const struct accounting *x, struct plan *p, uint32_t block)
+{
+    struct route *r = &p->routes[p->n];
+    r->blocks = calloc(PATH_INSNS + LEAD_INSNS + 2, sizeof *r->blocks);
+    if (!r->blocks)
+        return false;
+    follow(x, block, p->done, r);
+    size_t most = r->n_insns < CS_PATH_MAX ? r->n_insns : CS_PATH_MAX;
+    p->ops[p->n] = calloc(most + 1, sizeof *p->ops[p->n]);
+    p->steps[p->n] = calloc(most + 1, sizeof *p->steps[p->n]);
+    if (!p->ops[p->n] || !p->steps[p->n]) {
+        p->n++; /* freed with the rest */
+        return false;
+    }
+    p->paths[p->n] = (struct cs_path){p->ops[p->n], fill(x, r, p->ops[p->n]), r->closed};
+    for (uint32_t k = r->n_lead; k < r->n; k++)
+        p->done[r->blocks[k]] = true;
+    p->n++;
+    return true;
+}
+
+/* Cycles between two divisions of a path, by the model. */
+static double between_divisions(const struct cs_step *steps, const struct cs_op *ops, size_t n)
+{
+    double cycles = 0, divisions = 0;
+    for (size_t i = 0; i < n; i++) {
+        cycles += steps[i].m;
+        divisions += (ops[i].flags & CS_OP_DIVIDE) != 0;
+    }
+    return divisions > 0 ? cycles / divisions : 0;
+}
+
+/* Whether the operand that came last came, through whatever else, from a division of the path. */
+static bool waits_for_division(const struct cs_step *steps, const struct cs_op *ops, size_t n, size_t i)
+{
+    int producer = steps[i].producer;
+    for (size_t hops = 0; hops < n && producer >= 0 && (size_t)producer < n; hops++) {
+        if (ops[producer].flags & CS_OP_DIVIDE)
+            return true;
+        producer = steps[producer].producer;
+    }
+    return false;
+}
+
+/* The model's figure for a division is for the worst operands. What was measured here is the most that one
+ * takes: where one waits for another's result its latency, else the distance of two that the divider can
+ * do. `between`: the distance by the model, 0 = the path isn't closed. */
+static void bound_division(struct cs_step *steps, const struct cs_op *ops, size_t n, size_t i, double between,
+                           const struct cs_machine *m)
+{
+    struct cs_step *step = &steps[i];
+    bool queues = between > 0 && !waits_for_division(steps, ops, n, i);
+    double over = queues ? between - m->divide_each_cycles : step->m - m->divide_cycles;
+    double *parts[] = {&step->port, &step->divider, &step->dependency};
+    for (unsigned k = 0; k < 3 && over > 0; k++) {
+        double part = over < *parts[k] ? over : *parts[k];
+        *parts[k] -= part;
+        step->m -= part;
+        over -= part;
+    }
+}
+
+static void bound_divisions(const struct plan *p, uint32_t path, const struct cs_machine *m)
+{
+    const struct cs_path *all = &p->paths[path];
+    double between = all->closed ? between_divisions(p->steps[path], all->ops, all->n) : 0;
+    for (size_t i = 0; i < all->n && m->divide_cycles > 0; i++)
+        if (all->ops[i].flags & CS_OP_DIVIDE)
+            bound_division(p->steps[path], all->ops, all->n, i, between, m);
+}
+
+/* A closed path that takes as long as its divisions queue for the divider takes that long because of them,
+ * wherever the core waits for retirement. */
+static void blame_divider(const struct plan *p, uint32_t path, const struct cs_machine *m)
+{
+    const struct cs_path *all = &p->paths[path];
+    struct cs_step *steps = p->steps[path];
+    double between = all->closed ? between_divisions(steps, all->ops, all->n) : 0;
+    bool queues = false;
+    for (size_t i = 0; i < all->n; i++)
+        queues |= (all->ops[i].flags & CS_OP_DIVIDE) && !waits_for_division(steps, all->ops, all->n, i);
+    if (!queues || between <= 0 || between > 1.05 * m->divide_each_cycles)
+        return;
+    for (size_t i = 0; i < all->n; i++) {
+        steps[i].divider = steps[i].m - steps[i].execution;
+        steps[i].dependency = steps[i].port = steps[i].front = 0;
+    }
+}
+
+/* Copies a path's steps to the blocks that have none yet. A path that was cut at its greatest length has no
+ * steps for its last blocks: those stay without. */
+static void take_steps(struct accounting *x, const struct plan *p, uint32_t path, bool *have)
+{
+    const struct route *r = &p->routes[path];
+    size_t at = 0;
+    for (uint32_t k = 0; k < r->n; k++) {
+        uint32_t block = r->blocks[k];
+        const struct cs_block *b = &x->a->cfg->blocks[block];
+        bool mine = !have[block] && k >= r->n_lead;
+        for (uint32_t i = 0; i < b->n_insns && at < p->paths[path].n; i++, at++) {
+            if (!mine)
+                continue;
+            x->a->insns[b->first_insn + i].step = p->steps[path][at];
+        }
+        if (mine && at <= p->paths[path].n && b->n_insns > 0) {
+            have[block] = true;
+            x->a->blocks[block].on_path = r->closed && x->a->frequencies;
+        }
+    }
+}
+
+static void finish_blocks(struct cs_account *a, const bool *have)
+{
+    for (uint32_t b = 0; b < a->cfg->n_blocks; b++) {
+        a->blocks[b].best = have[b] ? 0 : -1;
+        const struct cs_block *block = &a->cfg->blocks[b];
+        for (uint32_t i = block->first_insn; have[b] && i < block->first_insn + block->n_insns; i++)
+            a->blocks[b].best += a->insns[i].step.m;
+    }
+}
+
+int account_paths(struct accounting *x, struct cs_error *err)
+{
+    struct cs_account *a = x->a;
+    uint32_t n_blocks = a->cfg->n_blocks;
+    uint32_t most = n_blocks < PATHS_MOST ? n_blocks : PATHS_MOST;
+    struct plan p = {calloc(most + 1, sizeof *p.routes),   calloc(most + 1, sizeof *p.paths),
+                     calloc(most + 1, sizeof(*p.steps)),   calloc(most + 1, sizeof(*p.ops)),
+                     calloc(n_blocks + 1, sizeof *p.done), 0};
+    uint32_t *order = calloc(n_blocks + 1, sizeof *order);
+    bool *have = calloc(n_blocks + 1, sizeof *have);
+    int rc = 0;
+    bool ok = p.routes && p.paths && p.steps && p.ops && p.done && order && have;
+    for (uint32_t b = 0; ok && b < n_blocks; b++)
+        order[b] = b;
+    if (ok)
+        qsort_r(order, n_blocks, sizeof *order, by_charge, a);
+    for (uint32_t k = 0; ok && k < n_blocks && p.n < most; k++)
+        if (!p.done[order[k]] && a->blocks[order[k]].charged > 0)
+            ok = plan_one(x, &p, order[k]);
+    if (!ok)
+        rc = cs_fail(err, ENOMEM, "no memory for the paths of %s", a->procedure->name);
+    else
+        rc = cs_scheduler_run(x->scheduler, p.paths, p.n, p.steps, &a->n_generic, err);
+    for (uint32_t i = 0; rc == 0 && i < p.n; i++) {
+        bound_divisions(&p, i, &x->e->machine);
+        blame_divider(&p, i, &x->e->machine);
+    }
+    for (uint32_t i = 0; rc == 0 && i < p.n; i++)
+        take_steps(x, &p, i, have);
+    if (rc == 0)
+        finish_blocks(a, have);
+    a->n_paths = p.n;
+    for (uint32_t i = 0; i < p.n; i++) {
+        free(p.routes[i].blocks);
+        free(p.ops[i]);
+        free(p.steps[i]);
+    }
+    free(p.routes);
+    free(p.paths);
+    free(p.steps);
+    free(p.ops);
+    free(p.done);
+    free(order);
+    free(have);
+    return rc;
+}

@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The rules, one a cause, between culprit_rules.c and culprit.c. A rule fills `out` and returns true when its
+ * cause is not cleared. `residual` rules have no evidence of their own: they are asked only for what the
+ * others can't explain. Internal to the culprit analysis. */
+#ifndef CS_ANALYSIS_CULPRIT_RULES_H
+#define CS_ANALYSIS_CULPRIT_RULES_H
+
+#include "analysis/culprit/culprit.h"
+
+struct culprit_rule {
+    enum cs_cause cause;
+    bool (*suspect)(const struct cs_stall *s, const struct cs_machine *m, struct cs_suspect *out);
+    bool residual;
+};
+extern const struct culprit_rule culprit_rules[];
+extern const size_t n_culprit_rules;
+
+#endif

@@ -1,0 +1,384 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Facts of each stall from its surroundings on the dynamic path, the scale, and the verdicts. */
+#include "analysis/culprit/cycle_account_internal.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+/* REORDER: what a core of these years holds between dispatch and retirement, at least (SDM, SOG: 224 to 512).
+ * FLIGHT: lines that it fetches at a time (10 to 24 buffers, of which the outer levels rarely fill more). */
+enum { WINDOW = 64, NEAR_INSNS = 12, SHADOW_INSNS = 32, REORDER = 256, FLIGHT = 12 };
+
+/* Walks backwards along the most frequent way; returns CS_CFG_EXIT at its end. */
+static uint32_t before(const struct accounting *x, uint32_t i)
+{
+    const struct cs_account *a = x->a;
+    const struct cs_block *b = &a->cfg->blocks[a->insns[i].block];
+    if (i > b->first_insn)
+        return i - 1;
+    uint32_t edge = account_likely_in(x, a->insns[i].block);
+    if (edge == CS_CFG_EXIT)
+        return CS_CFG_EXIT;
+    const struct cs_block *from = &a->cfg->blocks[a->cfg->edges[edge].from];
+    return from->first_insn + from->n_insns - 1;
+}
+
+static uint32_t after(const struct accounting *x, uint32_t i)
+{
+    const struct cs_account *a = x->a;
+    const struct cs_block *b = &a->cfg->blocks[a->insns[i].block];
+    if (i + 1 < b->first_insn + b->n_insns)
+        return i + 1;
+    uint32_t edge = account_likely_out(x, a->insns[i].block);
+    return edge == CS_CFG_EXIT ? CS_CFG_EXIT : a->cfg->blocks[a->cfg->edges[edge].to].first_insn;
+}
+
+static const uint32_t guessed = CS_OP_BRANCH | CS_OP_INDIRECT | CS_OP_RETURN;
+
+/* Samples charged to the branch and to the first two instructions wherever it goes, an execution of it. */
+static double shadow(const struct accounting *x, uint32_t i, double *m)
+{
+    const struct cs_account *a = x->a;
+    const struct cs_block *b = &a->cfg->blocks[a->insns[i].block];
+    double samples = a->insns[i].charged;
+    *m = a->insns[i].step.m * a->insns[i].visits;
+    for (uint32_t k = b->first_out; k < b->first_out + b->n_out; k++) {
+        uint32_t to = a->cfg->edges[k].to;
+        if (to >= a->cfg->n_blocks || a->blocks[to].visits <= 0)
+            continue;
+        double part = fmin(1, x->edge_visits[k] / a->blocks[to].visits);
+        for (uint32_t n = 0; n < 2 && n < a->cfg->blocks[to].n_insns; n++) {
+            const struct cs_insn_account *insn = &a->insns[a->cfg->blocks[to].first_insn + n];
+            samples += insn->charged * part;
+            *m += insn->step.m * insn->visits * part;
+        }
+    }
+    *m = a->insns[i].visits > 0 ? *m / a->insns[i].visits : 0;
+    return a->insns[i].visits > 0 ? samples / a->insns[i].visits : 0;
+}
+
+/* Of the loads that an instruction's operands come from, the one that misses most. */
+static void take_load(const struct accounting *x, uint32_t i, struct cs_stall *s)
+{
+    s->forwarded_before = fmax(s->forwarded_before, x->memory[i].forwarded);
+    if (s->load_before && x->memory[i].new_lines <= s->load_before_memory.new_lines)
+        return;
+    s->load_before = &x->a->insns[i].op;
+    s->load_before_memory = x->memory[i];
+}
+
+/* New lines and wrong guesses of the instructions before one. */
+struct trail {
+    double lines, wrong;
+    unsigned n, n_guessed; /* instructions of each */
+};
+
+/* Misses within the reach of the core, which ends where a branch is guessed wrong. */
+static double in_flight(const struct trail *t)
+{
+    double wrong = t->n_guessed ? t->wrong / t->n_guessed : 0, reach = 1 / (1.0 / REORDER + wrong);
+    return t->n ? fmin(FLIGHT, fmax(1, t->lines / t->n * reach)) : 0;
+}
+
+/* What came before on the path: the last branch, lock, and load that it needs, the store that misses most. */
+static struct trail look_back(const struct accounting *x, uint32_t i, struct cs_stall *s)
+{
+    struct trail t = {0};
+    const struct cs_account *a = x->a;
+    uint64_t wanted = s->op->reads;
+    double worst = 0;
+    uint32_t at = i;
+    double chance = 1; /* that the path's last branch goes this way */
+    for (unsigned n = 1; n <= WINDOW; n++) {
+        uint32_t block = a->insns[at].block;
+        if (n <= 2 && at == a->cfg->blocks[block].first_insn) {
+            uint32_t edge = account_likely_in(x, block);
+            double from = edge == CS_CFG_EXIT ? 0 : a->blocks[a->cfg->edges[edge].from].visits;
+            chance = from > 0 ? x->edge_visits[edge] / from : 1;
+        }
+        at = before(x, at);
+        if (at == CS_CFG_EXIT)
+            return t;
+        const struct cs_insn_account *p = &a->insns[at];
+        t.lines += x->memory[at].new_lines;
+        t.n = n;
+        t.n_guessed = n <= SHADOW_INSNS ? n : SHADOW_INSNS;
+        if (p->fused)
+            continue;
+        if (n <= SHADOW_INSNS && (p->op.flags & guessed)) {
+            struct cs_branch_facts f = cs_testimony_branch(x->e, p->branch ? p->branch : p->op.offset);
+            t.wrong += (f.missed + f.missed_most) / 2;
+            if (n <= 2 && chance < 0.5) /* the rarer way of a branch: what was mispredicted went here */
+                f.here = fmin(1, (chance < 0.2 ? f.missed_raw : f.missed) / fmax(chance, 1e-6));
+            if (!s->branch_before ||
+                fmax(f.missed_most, f.here) > fmax(s->before.missed_most, s->before.here)) {
+                s->branch_before = &p->op;
+                s->before = f;
+                s->branch_distance = n;
+                s->branch_shadow = shadow(x, at, &s->branch_shadow_m);
+            }
+        }
+        if (n <= NEAR_INSNS && (p->op.flags & (CS_OP_LOCK | CS_OP_SERIALISE)) && !s->lock_before)
+            s->lock_before = &p->op;
+        if (n <= NEAR_INSNS && (p->op.writes & wanted & ~CS_OP_REG_FLAGS)) {
+            if (p->op.flags & CS_OP_LOAD)
+                take_load(x, at, s);
+            wanted = (wanted & ~p->op.writes) | p->op.reads;
+        }
+        if (p->op.flags & CS_OP_STORE) {
+            const struct cs_memory_facts *f = &x->memory[at];
+            if (f->seen && f->new_lines > worst) {
+                worst = f->new_lines;
+                s->missing_store = &p->op;
+                s->missing_store_memory = *f;
+            }
+        }
+        if (at == i)
+            return t;
+    }
+    return t;
+}
+
+static void event_rates(const struct accounting *x, const struct cs_insn_account *insn, struct cs_stall *s)
+{
+    for (int c = 0; c < CS_N_CAUSES; c++) {
+        double n = cs_testimony_events(x->e, (enum cs_cause)c, insn->op.offset);
+        double executions = insn->visits * x->a->scale;
+        if (n >= 0 && executions > 0)
+            s->event_rate[c] = n / executions;
+    }
+}
+
+static void gather(const struct accounting *x, uint32_t i, struct cs_stall *s)
+{
+    struct cs_insn_account *insn = &x->a->insns[i];
+    cs_stall_init(s, &insn->op);
+    s->m = insn->step.m;
+    s->static_chain = insn->step.dependency + insn->step.divider;
+    s->bursts = x->e->bursts;
+    s->code_bytes = x->e->code_bytes;
+    s->code_pages = x->e->code_pages;
+    if (insn->op.flags & (CS_OP_LOAD | CS_OP_STORE))
+        s->memory = x->memory[i];
+    if (insn->op.flags & guessed)
+        s->branch = cs_testimony_branch(x->e, insn->branch ? insn->branch : insn->op.offset);
+    uint32_t end = i;
+    if (insn->branch && i + 1 < x->a->cfg->n_insns)
+        end = i + 1;
+    uint32_t next = after(x, end);
+    if (next != CS_CFG_EXIT) {
+        const struct cs_op *last = &x->a->insns[end].op;
+        uint64_t tail = last->offset + last->length - 1;
+        s->next = &x->a->insns[next].op;
+        if (s->next->flags & (CS_OP_LOAD | CS_OP_STORE))
+            s->next_memory = x->memory[next];
+        /* The last byte of the next instruction may be the one that is missing. */
+        uint64_t reach = s->next->offset + s->next->length - 1;
+        s->begins_line = tail / 64 != s->next->offset / 64 || tail / 64 != reach / 64;
+        s->begins_page = tail / 4096 != reach / 4096;
+        s->fetch = cs_testimony_fetch(x->e, reach);
+    }
+    struct trail trail = look_back(x, i, s);
+    s->in_flight = in_flight(&trail);
+}
+
+static bool accountable(const struct cs_account *a, const struct cs_insn_account *insn)
+{
+    return !insn->fused && insn->visits > 0 && a->blocks[insn->block].best >= 0;
+}
+
+/* One visit's executions, so that M and what the rules expect make up the samples. */
+static void fit_scale(const struct accounting *x, struct cs_stall *const *stalls)
+{
+    struct cs_account *a = x->a;
+    double cycles = 0, least = 0, model = 0, dearest = 0;
+    for (uint32_t i = 0; i < a->cfg->n_insns; i++) {
+        const struct cs_insn_account *insn = &a->insns[i];
+        double expected, most;
+        if (!accountable(a, insn))
+            continue;
+        cs_culprit_expect(stalls[i], &x->e->machine, &expected, &most);
+        cycles += insn->charged * x->e->cycles_a_sample;
+        least += insn->visits * insn->step.m;
+        model += insn->visits * (insn->step.m + expected);
+        dearest += insn->visits * (insn->step.m + most);
+    }
+    a->scale = model > 0 && cycles > 0 ? cycles / model : 0;
+    a->scale_high = least > 0 ? cycles / least : a->scale;
+    a->scale_low = dearest > 0 ? cycles / dearest : a->scale;
+    a->scale_fitted = true;
+}
+
+/* The run of blocks that a block belongs to: it and the one that mostly follows it and is mostly entered from
+ * it, and so on. */
+static uint32_t run_of(uint32_t *runs, uint32_t b)
+{
+    while (runs[b] != b)
+        b = runs[b] = runs[runs[b]];
+    return b;
+}
+
+static uint32_t *find_runs(const struct accounting *x)
+{
+    const struct cs_account *a = x->a;
+    uint32_t *runs = calloc(a->cfg->n_blocks + 1, sizeof *runs);
+    for (uint32_t b = 0; runs && b < a->cfg->n_blocks; b++)
+        runs[b] = b;
+    for (uint32_t b = 0; runs && b < a->cfg->n_blocks; b++) {
+        uint32_t edge = account_likely_out(x, b);
+        if (edge == CS_CFG_EXIT || a->blocks[b].visits <= 0)
+            continue;
+        uint32_t to = a->cfg->edges[edge].to;
+        double visits = x->edge_visits[edge];
+        if (visits >= 0.5 * a->blocks[b].visits && visits >= 0.5 * a->blocks[to].visits)
+            runs[run_of(runs, b)] = run_of(runs, to);
+    }
+    return runs;
+}
+
+/* Retirement is in groups, and a sample's PC is where the group ended: which of two neighbours ends one is
+ * chance to the model. What is under a cycle and a half too much at one instruction and too little at another
+ * of its run of blocks is no stall. */
+static void net(const struct accounting *x, struct cs_stall *const *stalls)
+{
+    struct cs_account *a = x->a;
+    uint32_t *runs = find_runs(x);
+    double *more = calloc(a->cfg->n_blocks + 1, sizeof *more),
+           *less = calloc(a->cfg->n_blocks + 1, sizeof *less);
+    for (int pass = 0; pass < 2 && runs && more && less; pass++)
+        for (uint32_t i = 0; i < a->cfg->n_insns; i++) {
+            const struct cs_insn_account *insn = &a->insns[i];
+            struct cs_stall *stall = stalls[i];
+            double d = stall ? stall->cycles - stall->m : 0;
+            if (!stall || d >= 1.5)
+                continue;
+            uint32_t run = run_of(runs, insn->block);
+            if (pass == 0) {
+                *(d > 0 ? &more[run] : &less[run]) += fabs(d) * insn->visits;
+                continue;
+            }
+            double both = fmin(more[run], less[run]), all = d > 0 ? more[run] : less[run];
+            if (both > 0)
+                stall->cycles -= d * both / all;
+        }
+    free(runs);
+    free(more);
+    free(less);
+}
+
+/* An instruction of few samples can't be told from its neighbours of few: from where they lie they share
+ * their samples as the model says. Neighbours are taken until they have GROUP_SAMPLES together; sums stay
+ * what they are. */
+static void pool(struct accounting *x, struct cs_stall *const *stalls)
+{
+    enum { OWN_SAMPLES = 20, GROUP_SAMPLES = 60 };
+    struct cs_account *a = x->a;
+    double charged = 0, model = 0;
+    double *expected = calloc(a->cfg->n_insns + 1, sizeof *expected);
+    uint32_t first = 0;
+    for (uint32_t i = 0; expected && i < a->cfg->n_insns; i++) {
+        const struct cs_insn_account *insn = &a->insns[i];
+        double most;
+        if (accountable(a, insn) && insn->charged < OWN_SAMPLES) {
+            cs_culprit_expect(stalls[i], &x->e->machine, &expected[i], &most);
+            charged += insn->charged;
+            model += insn->visits * (insn->step.m + expected[i]);
+        }
+        if (charged < GROUP_SAMPLES && i + 1 < a->cfg->n_insns)
+            continue;
+        for (uint32_t k = first; k <= i && model > 0; k++) {
+            struct cs_insn_account *low = &a->insns[k];
+            if (!accountable(a, low) || low->charged >= OWN_SAMPLES)
+                continue;
+            /* charged samples in cycles, by the share of the model, an execution */
+            low->cycles = charged * x->e->cycles_a_sample / model * (low->step.m + expected[k]) / a->scale;
+            stalls[k]->cycles = low->cycles;
+        }
+        charged = model = 0;
+        first = i + 1;
+    }
+    free(expected);
+}
+
+static void blocks_actual(struct accounting *x)
+{
+    struct cs_account *a = x->a;
+    for (uint32_t b = 0; b < a->cfg->n_blocks; b++) {
+        struct cs_block_account *block = &a->blocks[b];
+        double executions = block->visits * a->scale;
+        block->actual = executions > 0 ? block->charged * x->e->cycles_a_sample / executions : NAN;
+        if (block->best < 0)
+            block->best = NAN;
+    }
+}
+
+static size_t count_accountable(const struct cs_account *a)
+{
+    size_t n = 0;
+    for (uint32_t i = 0; i < a->cfg->n_insns; i++)
+        n += accountable(a, &a->insns[i]);
+    return n;
+}
+
+/* Facts and verdicts are large, and most instructions of a large procedure never ran: only those that did
+ * have any. */
+void account_judge(struct accounting *x)
+{
+    struct cs_account *a = x->a;
+    uint32_t n = a->cfg->n_insns;
+    struct cs_stall **stalls = calloc(n + 1, sizeof(*stalls)), *next = NULL;
+    x->memory = calloc(n + 1, sizeof *x->memory);
+    if (stalls && x->memory)
+        next = calloc(count_accountable(a) + 1, sizeof *next);
+    struct cs_stall *all = next;
+    if (!next)
+        goto out;
+    for (uint32_t i = 0; i < n; i++) {
+        struct cs_memory_facts facts = {.seen = false};
+        if (a->insns[i].op.flags & (CS_OP_LOAD | CS_OP_STORE))
+            facts = cs_testimony_memory(x->e, a->insns[i].op.offset);
+        if (facts.seen)
+            x->memory[i] = facts;
+    }
+    for (uint32_t i = 0; i < n; i++)
+        if (accountable(a, &a->insns[i]))
+            gather(x, i, stalls[i] = next++);
+    uint32_t counted = x->known ? cs_cfg_block(a->cfg, x->known->offset) : CS_CFG_EXIT;
+    if (counted != CS_CFG_EXIT && a->blocks[counted].visits > 0) {
+        a->scale = a->scale_low = a->scale_high = x->known->executions / a->blocks[counted].visits;
+    } else {
+        fit_scale(x, stalls);
+    }
+    for (uint32_t i = 0; i < n; i++) {
+        struct cs_insn_account *insn = &a->insns[i];
+        double executions = insn->visits * a->scale;
+        double blocks_error = a->blocks[insn->block].visits_error;
+        insn->cycles = executions > 0 ? insn->charged * x->e->cycles_a_sample / executions : NAN;
+        insn->error = sqrt((insn->charged > 0 ? 1 / insn->charged : 1) + blocks_error * blocks_error);
+        struct cs_stall *stall = stalls[i];
+        if (!stall)
+            continue;
+        stall->cycles = insn->cycles;
+        stall->branch_shadow *= a->scale > 0 ? x->e->cycles_a_sample / a->scale : 0;
+        stall->branch_shadow = fmax(0, stall->branch_shadow - stall->branch_shadow_m);
+        event_rates(x, insn, stall);
+    }
+    if (a->scale > 0)
+        pool(x, stalls);
+    if (a->scale > 0)
+        net(x, stalls);
+    struct cs_verdict *v = a->verdicts = calloc((size_t)(next - all) + 1, sizeof *v);
+    for (uint32_t i = 0; v && a->scale > 0 && i < n; i++) {
+        if (!stalls[i])
+            continue;
+        cs_culprit_judge(stalls[i], &x->e->machine, v);
+        if (v->stall > 0 || v->gain > 0)
+            a->insns[i].verdict = v++;
+    }
+    blocks_actual(x);
+out:
+    free(all);
+    free(stalls);
+    free(x->memory);
+    x->memory = NULL;
+}

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Figure 4: all cycles of the procedure by cause, in samples. */
+#include "analysis/culprit/cycle_account_internal.h"
+
+#include <math.h>
+
+void account_summary(struct cs_account *a)
+{
+    struct cs_summary *s = &a->summary;
+    double model = 0, actual = 0;
+    for (uint32_t i = 0; i < a->cfg->n_insns; i++) {
+        const struct cs_insn_account *insn = &a->insns[i];
+        s->total += insn->charged;
+        /* Samples that one cycle an execution stands for. */
+        double worth = a->cycles_a_sample > 0 ? insn->visits * a->scale / a->cycles_a_sample : 0;
+        bool judged = !insn->fused && insn->visits > 0 && a->blocks[insn->block].best >= 0 && a->scale > 0;
+        if (!judged || !(worth > 0)) {
+            s->unattributed += insn->charged;
+            continue;
+        }
+        const struct cs_verdict *v = insn->verdict;
+        double stall = v->stall - v->gain, m = insn->cycles - stall; /* after netting within the block */
+        double static_share = insn->step.m > 0 ? m / insn->step.m : 0;
+        if (insn->step.m <= 0)
+            s->execution += m * worth;
+        s->execution += insn->step.execution * static_share * worth;
+        s->statics[CS_CAUSE_DEPENDENCY] += insn->step.dependency * static_share * worth;
+        s->statics[CS_CAUSE_PORT] += insn->step.port * static_share * worth;
+        s->statics[CS_CAUSE_DIVIDER] += insn->step.divider * static_share * worth;
+        s->statics[CS_CAUSE_FRONT] += insn->step.front * static_share * worth;
+        for (unsigned k = 0; k < v->n; k++) {
+            const struct cs_suspect *p = &v->suspects[k];
+            s->low[p->cause] += p->low * worth;
+            s->high[p->cause] += p->high * worth;
+            s->share[p->cause] += p->share * worth;
+        }
+        s->unexplained += v->unexplained * worth;
+        s->gain += v->gain * worth;
+        model += insn->step.m * worth;
+        actual += insn->charged;
+    }
+    s->best_cycles = model;
+    s->actual_cycles = actual;
+}

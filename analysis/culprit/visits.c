@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* How often blocks and edges ran, from analysis/frequency/frequency.h, and the most frequent ways that follow from it.
+ */
+#include "analysis/culprit/cycle_account_internal.h"
+
+#include "analysis/frequency/frequency.h"
+
+int account_visits(struct accounting *x, struct cs_error *err)
+{
+    struct cs_account *a = x->a;
+    struct cs_frequency f;
+    const struct cs_evidence evidence = {.transfers = x->e->transfers,
+                                         .image = x->e->image,
+                                         .sample_offset = x->e->sample_offset,
+                                         .sample_count = x->e->sample_count,
+                                         .n_samples = x->e->n_samples};
+    int rc = cs_frequency_estimate(a->cfg, &evidence, CS_METHOD_BURSTS, &f, err);
+    if (rc)
+        return rc;
+    a->frequencies = !f.from_samples && f.observed > 0;
+    for (uint32_t b = 0; b < a->cfg->n_blocks; b++) {
+        a->blocks[b].visits = f.block[b];
+        a->blocks[b].visits_error = (double)f.block_error[b];
+        a->blocks[b].confidence = f.block_confidence[b];
+    }
+    for (uint32_t i = 0; i < a->cfg->n_edges; i++)
+        x->edge_visits[i] = f.edge[i];
+    cs_frequency_fini(&f);
+    return 0;
+}
+
+uint32_t account_likely_out(const struct accounting *x, uint32_t block)
+{
+    const struct cs_block *b = &x->a->cfg->blocks[block];
+    uint32_t best = CS_CFG_EXIT;
+    double most = 0;
+    for (uint32_t i = b->first_out; i < b->first_out + b->n_out; i++)
+        if (x->a->cfg->edges[i].to < x->a->cfg->n_blocks && x->edge_visits[i] > most)
+            most = x->edge_visits[i], best = i;
+    return best;
+}
+
+uint32_t account_likely_in(const struct accounting *x, uint32_t block)
+{
+    const struct cs_block *b = &x->a->cfg->blocks[block];
+    uint32_t best = CS_CFG_EXIT;
+    double most = 0;
+    for (uint32_t k = b->first_in; k < b->first_in + b->n_in; k++) {
+        uint32_t i = x->a->cfg->in[k];
+        if (x->a->cfg->edges[i].from < x->a->cfg->n_blocks && x->edge_visits[i] > most)
+            most = x->edge_visits[i], best = i;
+    }
+    return best;
+}

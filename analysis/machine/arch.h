@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* What of this module depends on the machine that it runs on; module.mk builds one of arch_x86_64.c,
+ * arch_aarch64.c. (Code of either instruction set is analysed on both: decode.h.) Internal to analysis/. */
+#ifndef CS_ANALYSIS_ARCH_H
+#define CS_ANALYSIS_ARCH_H
+
+#include "analysis/machine/machine.h"
+
+#include <stdint.h>
+
+#define ARCH_ADDS_A_LINK 100
+
+/* The counter that user space may always read: TSC, cntvct_el0. Ordered after what stands before it. */
+uint64_t arch_ticks(void);
+/* So many times ARCH_ADDS_A_LINK dependent register additions. */
+void arch_chain(unsigned links);
+/* Fills vendor, features, stated, cpu, and TLB sizes where the processor tells them. */
+void arch_cpu(struct cs_machine *machine);
+
+#endif

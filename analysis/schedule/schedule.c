@@ -1,0 +1,164 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Time line -> M and its parts. See schedule.h for the invariants. */
+#include "analysis/schedule/schedule.h"
+
+#include <math.h>
+#include <string.h>
+
+size_t cs_schedule_turns(const struct cs_path *path)
+{
+    if (!path->closed)
+        return 1;
+    size_t turns = path->n ? 2000 / path->n : 0;
+    return turns < 8 ? 8 : turns > 60 ? 60 : turns;
+}
+
+static double overlap(double from, double to, double low, double high)
+{
+    double a = from > low ? from : low, b = to < high ? to : high;
+    return b > a ? b - a : 0;
+}
+
+struct parts {
+    double gap, front, waiting, port, own;
+};
+
+/* What the instruction itself was doing while it was the oldest: the gap between the two retirements, cut by
+ * its own stages. */
+static struct parts cut(const struct cs_timeline *t, int previous)
+{
+    struct parts p = {.gap = t->retired - previous};
+    if (p.gap <= 0)
+        return (struct parts){0};
+    p.front = overlap(previous, t->dispatched, previous, t->retired);
+    p.waiting = overlap(t->dispatched, t->ready, previous, t->retired);
+    p.port = overlap(t->ready, t->issued, previous, t->retired);
+    p.own = p.gap - p.front - p.waiting - p.port;
+    return p;
+}
+
+/* Latest writer before step i of one register; looks around the corner when the path is closed. */
+static int writer_before(const struct cs_path *path, size_t i, uint64_t reg)
+{
+    for (size_t back = 1; back <= (path->closed ? path->n : i); back++) {
+        size_t j = (i + path->n - back) % path->n;
+        if (path->ops[j].writes & reg)
+            return (int)j;
+    }
+    return -1;
+}
+
+/* The producer whose result came last in the last turn. */
+static int last_producer(const struct cs_path *path, size_t i, const struct cs_timeline *lines, size_t turns)
+{
+    int latest = -1, when = -1;
+    for (uint64_t rest = path->ops[i].reads & ~CS_OP_REG_RSP; rest; rest &= rest - 1) {
+        int j = writer_before(path, i, rest & -rest);
+        if (j < 0)
+            continue;
+        size_t turn = (size_t)j >= i && turns > 1 ? turns - 2 : turns - 1;
+        int executed = lines[turn * path->n + (size_t)j].executed;
+        if (executed > when)
+            when = executed, latest = j;
+    }
+    return latest;
+}
+
+static void split(struct cs_step *s, const struct parts *sum, double turns, const struct cs_op *op,
+                  double width)
+{
+    double stall, rest = (sum->front + sum->waiting + sum->port + sum->own) / turns;
+    s->m = sum->gap / turns;
+    s->execution = s->m < 1 / width ? s->m : 1 / width;
+    stall = s->m - s->execution;
+    if (stall <= 0 || rest <= 0)
+        return;
+    double share = stall / rest / turns;
+    double own = sum->own * share;
+    s->front = sum->front * share;
+    s->port = sum->port * share;
+    s->dependency = sum->waiting * share;
+    if (op->flags & (CS_OP_DIVIDE | CS_OP_FDIVIDE))
+        s->divider = own;
+    else
+        s->dependency += own;
+}
+
+/* A fused branch is part of what it follows: its time goes there. */
+static void fuse(const struct cs_path *path, struct cs_step *steps)
+{
+    for (size_t i = 1; i < path->n; i++) {
+        if (!cs_op_fused(&path->ops[i - 1], &path->ops[i]))
+            continue;
+        struct cs_step *a = &steps[i - 1], *b = &steps[i];
+        a->m += b->m;
+        a->dependency += b->dependency;
+        a->port += b->port;
+        a->front += b->front;
+        a->execution += b->execution;
+        *b = (struct cs_step){.producer = b->producer, .fused = true};
+    }
+}
+
+/* Cycles of a turn if nothing but operands were waited for: the longest chain that comes back to itself. */
+static double recurrence(const struct cs_path *path, const struct cs_timeline *lines, size_t turns)
+{
+    enum { REGISTERS = 64, HALF = 12 };
+    double at[REGISTERS] = {0}, half = 0, latest = 0;
+    for (size_t turn = 0; turn < 2 * HALF; turn++) {
+        for (size_t i = 0; i < path->n; i++) {
+            const struct cs_op *op = &path->ops[i];
+            const struct cs_timeline *t = &lines[(turn < turns ? turn : turns - 1) * path->n + i];
+            double start = 0;
+            for (uint64_t rest = op->reads & ~CS_OP_REG_RSP; rest; rest &= rest - 1)
+                start = fmax(start, at[__builtin_ctzll(rest)]);
+            double end = start + (t->executed - t->issued);
+            for (uint64_t rest = op->writes & ~CS_OP_REG_RSP; rest; rest &= rest - 1)
+                at[__builtin_ctzll(rest)] = end;
+            latest = fmax(latest, end);
+        }
+        if (turn == HALF - 1)
+            half = latest;
+    }
+    return (latest - half) / HALF;
+}
+
+/* A loop whose chains would allow much more than it does waits for ports, whatever each instruction was doing
+ * when it was the oldest: its operands come late because their producers found no port. */
+static void blame_ports(const struct cs_path *path, const struct cs_timeline *lines, size_t turns,
+                        struct cs_step *steps)
+{
+    double total = 0;
+    for (size_t i = 0; i < path->n; i++)
+        total += steps[i].m;
+    if (!path->closed || recurrence(path, lines, turns) > 0.8 * total)
+        return;
+    for (size_t i = 0; i < path->n; i++) {
+        steps[i].port += steps[i].dependency;
+        steps[i].dependency = 0;
+    }
+}
+
+void cs_schedule_steps(const struct cs_path *path, const struct cs_timeline *lines, size_t turns,
+                       double width, struct cs_step *steps)
+{
+    size_t first = turns > 1 ? turns / 2 : 0;
+    for (size_t i = 0; i < path->n; i++) {
+        struct parts sum = {0};
+        for (size_t turn = first; turn < turns; turn++) {
+            size_t at = turn * path->n + i;
+            int previous = at ? lines[at - 1].retired : lines[0].retired - 1;
+            struct parts p = cut(&lines[at], previous);
+            sum.gap += p.gap;
+            sum.front += p.front;
+            sum.waiting += p.waiting;
+            sum.port += p.port;
+            sum.own += p.own;
+        }
+        memset(&steps[i], 0, sizeof steps[i]);
+        split(&steps[i], &sum, (double)(turns - first), &path->ops[i], width);
+        steps[i].producer = last_producer(path, i, lines, turns);
+    }
+    blame_ports(path, lines, turns, steps);
+    fuse(path, steps);
+}

@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* export: a store's profiles in the formats of other tools. */
+#include "exchange/export/export.h"
+#include "cli/command/command.h"
+#include "cli/export_clickhouse.h"
+#include "cli/export_trace.h"
+#include "cli/output/output.h"
+
+#include <errno.h>
+#include <string.h>
+#include <unistd.h>
+
+static const struct cs_exporter *find(const char *name)
+{
+    for (const struct cs_exporter *const *e = cs_exporters; *e; e++)
+        if (strcmp((*e)->name, name) == 0)
+            return *e;
+    return NULL;
+}
+
+static int unknown_format(const char *name)
+{
+    char names[256] = "";
+    for (const struct cs_exporter *const *e = cs_exporters; *e; e++) {
+        size_t n = strlen(names);
+        snprintf(names + n, sizeof names - n, "%s%s", n ? ", " : "trace, ", (*e)->name);
+    }
+    return usage_error("--format %s: there are %s", name, names);
+}
+
+/* One stage after another, each with a bar of its own. */
+static void show(const char *unit, uint64_t done, uint64_t total, void *arg)
+{
+    struct progress *bar = arg;
+    if (strcmp(bar->unit, unit) != 0) {
+        progress_fini(bar);
+        progress_init(bar, "exporting", unit, total);
+    }
+    progress_of(bar, done, total);
+}
+
+static int write_to(const struct cs_exporter *exporter, struct cs_export *from, const char *path,
+                    struct progress *bar)
+{
+    struct cs_error err;
+    FILE *to = path ? fopen(path, "wbe") : stdout;
+    if (!to)
+        return failed_with("%s: can't be written: %s", path, strerror(errno));
+    int rc = exporter->write(from, to, &err);
+    progress_fini(bar);
+    bool lost = ferror(to) || (path ? fclose(to) : fflush(to)) != 0;
+    if (rc < 0)
+        return failed(&err);
+    if (lost)
+        return failed_with("%s: not written in full: %s", path ? path : "standard output", strerror(errno));
+    if (path && *from->note)
+        printf("%s\n", from->note);
+    return CS_EXIT_OK;
+}
+
+static int write_trace(const char *log, const char *path)
+{
+    if (!log)
+        return usage_error("--format trace needs --log FILE, which cyclescope observe --log FILE writes");
+    FILE *to = path ? fopen(path, "wbe") : stdout;
+    if (!to)
+        return failed_with("%s: can't be written: %s", path, strerror(errno));
+    int exit_code = export_trace(log, to);
+    bool lost = ferror(to) || (path ? fclose(to) : fflush(to)) != 0;
+    if (lost && exit_code == CS_EXIT_OK)
+        return failed_with("%s: not written in full: %s", path ? path : "standard output", strerror(errno));
+    return exit_code;
+}
+
+static int run(const struct parsed *args)
+{
+    const char *format = option(args, "format"), *path = option(args, "to");
+    if (format && strcmp(format, "trace") == 0)
+        return write_trace(option(args, "log"), path);
+    const struct cs_exporter *exporter = find(format ? format : "pprof");
+    if (!exporter)
+        return unknown_format(format);
+    if (path && strcmp(path, "clickhouse") == 0)
+        return operand_count(args) == 1
+                   ? export_to_clickhouse(args, operand(args, 0))
+                   : usage_error("expected one URL: --to clickhouse http://HOST:8123/DATABASE");
+    if (operand_count(args) > 0)
+        return usage_error("unexpected operand %s", operand(args, 0));
+    if (exporter->binary && !path && isatty(STDOUT_FILENO))
+        return usage_error("%s is binary: give --to FILE or redirect the output", exporter->name);
+    struct cs_error err;
+    struct cs_store *store = NULL;
+    struct cs_export from = {0};
+    struct progress bar;
+    progress_init(&bar, "exporting", "images", 0);
+    /* A bar in the middle of what goes to the same terminal would spoil it. */
+    bool beside = path || !isatty(STDOUT_FILENO);
+    const struct cs_export_watch watch = {beside ? show : NULL, &bar};
+    int rc = cs_store_open(store_location(args), CS_STORE_READ, &store, &err);
+    if (rc == 0)
+        rc = cs_export_open(store, option(args, "event"), option(args, "image"), &watch, &from, &err);
+    if (rc < 0)
+        progress_fini(&bar);
+    int exit_code = rc < 0 ? failed(&err) : write_to(exporter, &from, path, &bar);
+    if (rc == 0)
+        cs_export_close(&from);
+    cs_store_close(store);
+    return exit_code;
+}
+
+static const struct option_entry options[] = {
+    OPTION_STORE,
+    {"format", 'f', "NAME",
+     "pprof (default), folded, speedscope, firefox, trace, csv, json, llvm, gcov, gcov11, bolt"},
+    {"event", 'e', "EVENT", "this event only"},
+    {"image", 'i', "IMAGE", "this image only: a path, a file name or an id"},
+    {"to", 0, "FILE", "write to FILE instead of standard output; --to clickhouse URL sends to a server"},
+    {"log", 0, "FILE", "trace: the observer's log (observe --log FILE)"},
+    {"host", 0, "NAME", "clickhouse: whose samples these are (else each epoch's own host)"},
+    {"wait", 0, "SECONDS", "clickhouse: how long to try a server that is away (default 60)"},
+    {"spool", 0, "DIR", "clickhouse: where batches wait (default: in the store)"},
+    {"spool-size", 0, "BYTES", "clickhouse: of batches that wait (default 64M); the store keeps the rest"},
+    {NULL, 0, NULL, NULL},
+};
+
+extern const struct command command_export;
+const struct command command_export = {
+    "export",
+    "[--to clickhouse URL]",
+    "profiles of a store in the formats of other tools",
+    "  pprof       gzip'd profile.proto with mappings, build-ids, lines and inlined frames: go tool pprof, "
+    "Grafana\n"
+    "  folded      one line a stack: flamegraph.pl, inferno\n"
+    "  speedscope  speedscope.app\n"
+    "  firefox     profiler.firefox.com\n"
+    "  trace       an observer's log, given by --log, as a time line: ui.perfetto.dev, chrome://tracing\n"
+    "  llvm        LLVM sample profile (text) for clang -fprofile-sample-use\n"
+    "  gcov        AutoFDO profile for gcc -fauto-profile (gcov11: for GCC up to 11, and dump_gcov)\n"
+    "  bolt        fdata for llvm-bolt -data; choose the executable with --image\n"
+    "  csv, json   every row of every profile, with procedure, file and line\n"
+    "With --to clickhouse URL, all samples that are new since the last time go to a ClickHouse server, each "
+    "once,\n"
+    "whatever fails on the way; see fleet. URL: http[s]://[USER[:PASSWORD]@]HOST[:8123][/DATABASE].",
+    options,
+    run,
+};

@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* import: recordings of other tools into the store. */
+#include "exchange/import/import.h"
+#include "cli/command/command.h"
+#include "cli/output/output.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <jansson.h>
+#include <string.h>
+
+static void show(uint64_t records, void *bar)
+{
+    progress_step(bar, records);
+}
+
+static int report(const struct parsed *args, const char *file, const struct cs_import_summary *s)
+{
+    const struct {
+        const char *key, *what;
+        uint64_t n;
+    } rows[] = {
+        {"samples", "samples in the file", s->read.samples},
+        {"stored", "placed in an image", s->stored},
+        {"unknown", "in no known image", s->unknown},
+        {"without_event", "of no described event", s->read.without_event},
+        {"lost", "lost, as its recorder says", s->read.lost},
+        {"stacks", "call chains", s->stacks},
+        {"branches", "branch-stack entries", s->branches},
+        {"branches_dropped", "impossible branch entries, dropped", s->branches_dropped},
+        {"records", "records", s->read.records},
+        {"mappings", "executable mappings", s->read.mappings},
+        {"throttled", "throttle marks", s->read.throttled},
+        {"skipped", "records of kinds not needed, skipped", s->read.skipped},
+        {"trailing_bytes", "bytes behind the last record", s->read.trailing_bytes},
+        {"images", "images", s->images},
+        {"events", "events", s->events},
+    };
+    static const struct column columns[] = {
+        {.head = "count", .key = "count", .kind = COLUMN_COUNT},
+        {.head = "what", .key = "what", .kind = COLUMN_TEXT},
+    };
+    struct output *out = output_open(args);
+    output_set(out, "file", json_text(file));
+    if (output_form(out) == OUTPUT_JSON) {
+        for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+            output_set(out, rows[i].key, json_integer((json_int_t)rows[i].n));
+        return output_close(out);
+    }
+    struct sheet *sheet = output_sheet(out, "import", columns, 2);
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        if (rows[i].n || i < 3) {
+            sheet_count(sheet, rows[i].n);
+            sheet_text(sheet, rows[i].what);
+        }
+    if (!option_given(args, "dry-run"))
+        output_line(out, "next: cyclescope prof --store %s", store_location(args));
+    return output_close(out);
+}
+
+static int run(const struct parsed *args)
+{
+    const char *name = operand(args, 0);
+    if (operand_count(args) != 1)
+        return usage_error("expected one file (or - for standard input), got %d", operand_count(args));
+    bool from_stdin = strcmp(name, "-") == 0;
+    FILE *file = from_stdin ? stdin : fopen(name, "rbe");
+    if (!file)
+        return failed_with("%s: %s", name, strerror(errno));
+
+    struct cs_error err;
+    struct cs_store *store = NULL;
+    struct cs_import_summary summary = {0};
+    struct progress bar;
+    progress_init(&bar, "reading", "records", 0);
+    int rc =
+        option_given(args, "dry-run") ? 0 : cs_store_open(store_location(args), CS_STORE_WRITE, &store, &err);
+    if (rc == 0)
+        rc = cs_import_perfdata(file, name, store, show, &bar, &summary, &err);
+    progress_fini(&bar);
+    cs_store_close(store);
+    if (!from_stdin)
+        fclose(file);
+    return rc < 0 ? failed(&err) : report(args, name, &summary);
+}
+
+static const struct option_entry options[] = {
+    OPTION_OUTPUT,
+    {"dry-run", 0, NULL, "read and count, store nothing"},
+    {NULL, 0, NULL, NULL},
+};
+
+extern const struct command command_import;
+const struct command command_import = {
+    "import",
+    "FILE",
+    "bring a recording of perf (perf.data, file or pipe, any byte order) into the store",
+    "Samples land on (image, offset, event) as the sampler's own do; call chains become stacks; branch "
+    "stacks (LBR)\n"
+    "become an edge profile (lbr-edges), straight runs (lbr-ranges) and mispredicted branches "
+    "(lbr-mispredicts).\n"
+    "A malformed file is refused whole; records of unknown kinds are counted and skipped. FILE - is standard "
+    "input.\n"
+    "Where an executable isn't on this machine its offsets are kept as file offsets.",
+    options,
+    run,
+};

@@ -1,0 +1,363 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* fleet: prof and diff over the samples of many machines, asked from the server that `export --to clickhouse`
+ * fills. The server sums; here is only what it takes to ask and to print. */
+#include "cli/fleet/fleet_filter.h"
+#include "image/code.h"
+#include "analysis/statistics/significance.h"
+#include "exchange/fleet/clickhouse.h"
+#include "cli/output/output.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define ROWS_SHOWN 10
+#define DIFF_CANDIDATES 1000 /* rows of a diff that the server sends, by difference of shares */
+#define SIGNIFICANT 0.01
+#define SERVER_VARIABLE "CYCLESCOPE_SERVER"
+
+struct asking {
+    struct clickhouse *server;
+    char *event, *event_sql; /* all reports are of one event */
+    char *where[2];          /* conditions of the one or two sides */
+    bool by_procedure, by_image;
+    const char *by;
+    unsigned top;
+};
+
+static const char *cell(const json_t *rows, size_t row, size_t column)
+{
+    const char *text = json_string_value(json_array_get(json_array_get(rows, row), column));
+    return text ? text : "";
+}
+
+static double number(const json_t *rows, size_t row, size_t column)
+{
+    const json_t *value = json_array_get(json_array_get(rows, row), column);
+    return json_is_string(value) ? strtod(json_string_value(value), NULL) : json_number_value(value);
+}
+
+/* ---- what to ask ---- */
+
+/* "event = x AND (counted) AND filter", for one side or for either of two. */
+static char *points_where(const struct asking *a)
+{
+    char *sql = NULL;
+    int n = a->where[1]
+                ? asprintf(&sql, "event = %s AND ((%s) OR (%s)) AND " CLICKHOUSE_COUNTED, a->event_sql,
+                           a->where[0], a->where[1])
+                : asprintf(&sql, "event = %s AND (%s) AND " CLICKHOUSE_COUNTED, a->event_sql, a->where[0]);
+    return n < 0 ? NULL : sql;
+}
+
+/* Groups with their sums a and b, named: columns name, path, a, b. Different builds of one path are one. */
+static char *groups_sql(const struct asking *a)
+{
+    char *where = points_where(a), *sums = NULL, *sql = NULL;
+    int n = -1;
+    if (a->where[1])
+        n = asprintf(&sums, "sum(if(%s, count, 0)) AS a, sum(if(%s, count, 0)) AS b", a->where[0],
+                     a->where[1]);
+    else
+        n = asprintf(&sums, "sum(count) AS a, toUInt64(0) AS b");
+    if (!where || n < 0)
+        n = -1;
+    else if (a->by_procedure)
+        n = asprintf(
+            &sql,
+            "SELECT name, path, sum(a) AS a, sum(b) AS b FROM (SELECT image, name, a, b FROM (SELECT image, "
+            "procedure AS start, %s FROM points WHERE %s GROUP BY image, procedure) ANY LEFT JOIN symbols "
+            "USING image, start) ANY LEFT JOIN images USING image GROUP BY name, path",
+            sums, where);
+    else if (a->by_image)
+        n = asprintf(
+            &sql,
+            "SELECT '' AS name, path, sum(a) AS a, sum(b) AS b FROM (SELECT image, %s FROM points WHERE %s "
+            "GROUP BY image) ANY LEFT JOIN images USING image GROUP BY path",
+            sums, where);
+    else
+        n = asprintf(&sql, "SELECT toString(%s) AS name, '' AS path, %s FROM points WHERE %s GROUP BY %s",
+                     strcmp(a->by, "day") == 0 ? "toDate(time)" : a->by, sums, where,
+                     strcmp(a->by, "day") == 0 ? "toDate(time)" : a->by);
+    free(where);
+    free(sums);
+    return n < 0 ? NULL : sql;
+}
+
+static int ask(struct asking *a, char *sql, json_t **answer, struct cs_error *err)
+{
+    int rc = sql ? clickhouse_ask(a->server, sql, answer, err) : cs_fail(err, ENOMEM, "out of memory");
+    free(sql);
+    return rc;
+}
+
+/* Unless it is given: the event of a time or of cycles that has most samples. */
+static int choose_event(struct asking *a, const char *given, struct cs_error *err)
+{
+    json_t *answer = NULL;
+    int rc =
+        given
+            ? 0
+            : clickhouse_ask(a->server,
+                             "SELECT event, sum(count) AS n FROM points GROUP BY event ORDER BY match(event, "
+                             "'cycles|clock') AND NOT match(event, '^burst|^lbr') DESC, n DESC LIMIT 1",
+                             &answer, err);
+    if (rc < 0)
+        return rc;
+    const json_t *rows = json_object_get(answer, "data");
+    if (!given && json_array_size(rows) == 0) {
+        json_decref(answer);
+        return cs_fail(err, ENODATA,
+                       "%s has no samples yet: cyclescope export --to clickhouse URL sends some",
+                       clickhouse_name(a->server));
+    }
+    a->event = strdup(given ? given : cell(rows, 0, 0));
+    a->event_sql = a->event ? clickhouse_quote(a->event) : NULL;
+    json_decref(answer);
+    return a->event_sql ? 0 : cs_fail(err, ENOMEM, "out of memory");
+}
+
+/* ---- prof ---- */
+
+static void named(struct sheet *sheet, const struct asking *a, const json_t *rows, size_t i)
+{
+    char name[1024];
+    if (a->by_procedure)
+        sheet_text(sheet,
+                   *cell(rows, i, 0) ? cs_code_demangle(cell(rows, i, 0), name, sizeof name) : "[no symbol]");
+    else
+        sheet_text(sheet, a->by_image ? cell(rows, i, 1) : cell(rows, i, 0));
+    if (a->by_procedure)
+        sheet_text(sheet, cell(rows, i, 1));
+    else
+        sheet_none(sheet);
+}
+
+static void name_columns(const struct asking *a, struct column columns[2])
+{
+    columns[0] = (struct column){.key = a->by, .head = a->by, .kind = COLUMN_TEXT, .elastic = true};
+    columns[1] = (struct column){
+        .key = "image", .head = a->by_procedure ? "image" : NULL, .kind = COLUMN_TEXT, .elastic = true};
+    if (!a->by_procedure)
+        columns[1].key = "of_image";
+}
+
+static void print_prof(const struct parsed *args, const struct asking *a, const json_t *answer,
+                       struct output *out)
+{
+    static struct column columns[] = {{.key = "samples", .head = "samples", .kind = COLUMN_COUNT},
+                                      {.key = "percent", .head = "%", .kind = COLUMN_SHARE},
+                                      {.key = "cumulative_percent", .head = "cum %", .kind = COLUMN_SHARE},
+                                      {.kind = COLUMN_TEXT},
+                                      {.kind = COLUMN_TEXT}};
+    const json_t *rows = json_object_get(answer, "data");
+    const json_t *totals = json_object_get(answer, "totals");
+    const json_t *groups = json_object_get(answer, "rows_before_limit_at_least");
+    const char *text = json_string_value(json_array_get(totals, 2));
+    double total = text ? strtod(text, NULL) : 0, sum = 0;
+    size_t n = json_array_size(rows);
+    (void)args;
+    name_columns(a, &columns[3]);
+    output_set(out, "total", json_integer((json_int_t)total));
+    output_line(out, "%s: %.0f samples of %s", clickhouse_name(a->server), total, a->event);
+    output_line(out, "%s", "");
+    struct sheet *sheet = output_sheet(out, "rows", columns, 5);
+    for (size_t i = 0; i < n; i++) {
+        double samples = number(rows, i, 2);
+        sum += samples;
+        sheet_count(sheet, (uint64_t)samples);
+        sheet_number(sheet, total > 0 ? 100 * samples / total : 0);
+        sheet_number(sheet, total > 0 ? 100 * sum / total : 0);
+        named(sheet, a, rows, i);
+    }
+    if (json_integer_value(groups) > (json_int_t)n)
+        output_line(out, "%lld more; --top 0 shows all",
+                    (long long)json_integer_value(groups) - (long long)n);
+}
+
+static int prof(struct asking *a, const struct parsed *args, struct cs_error *err)
+{
+    char *groups = groups_sql(a), *sql = NULL, limit[32] = "";
+    json_t *answer = NULL;
+    if (a->top)
+        snprintf(limit, sizeof limit, " LIMIT %u", a->top);
+    if (groups && asprintf(&sql,
+                           "SELECT name, path, sum(a) AS n FROM (%s) GROUP BY name, path WITH TOTALS ORDER "
+                           "BY %s%s",
+                           groups, strcmp(a->by, "day") == 0 ? "name" : "n DESC, name", limit) < 0)
+        sql = NULL;
+    free(groups);
+    int rc = ask(a, sql, &answer, err);
+    if (rc < 0)
+        return rc;
+    if (json_array_size(json_object_get(answer, "data")) == 0) {
+        json_decref(answer);
+        return cs_fail(err, ENODATA, "%s has no samples of %s that the filter lets through",
+                       clickhouse_name(a->server), a->event);
+    }
+    struct output *out = output_open(args);
+    print_prof(args, a, answer, out);
+    json_decref(answer);
+    return output_close(out);
+}
+
+/* ---- diff ---- */
+
+static int totals(struct asking *a, double total[2], struct cs_error *err)
+{
+    char *groups = groups_sql(a), *sql = NULL;
+    json_t *answer = NULL;
+    if (groups && asprintf(&sql, "SELECT sum(a), sum(b) FROM (%s)", groups) < 0)
+        sql = NULL;
+    free(groups);
+    int rc = ask(a, sql, &answer, err);
+    for (size_t s = 0; rc == 0 && s < 2; s++) {
+        total[s] = number(json_object_get(answer, "data"), 0, s);
+        if (total[s] <= 0)
+            rc = cs_fail(err, ENODATA, "%s has no samples of %s on side %c", clickhouse_name(a->server),
+                         a->event, s ? 'B' : 'A');
+    }
+    json_decref(answer);
+    return rc;
+}
+
+static int print_diff(const struct parsed *args, const struct asking *a, const json_t *rows,
+                      const double total[2], struct cs_error *err)
+{
+    static struct column columns[] = {{.key = "a_percent", .head = "A %", .kind = COLUMN_NUMBER, .digits = 3},
+                                      {.key = "b_percent", .head = "B %", .kind = COLUMN_NUMBER, .digits = 3},
+                                      {.key = "change", .head = "B - A", .kind = COLUMN_NUMBER, .digits = 3},
+                                      {.key = "significant", .head = "real?", .kind = COLUMN_TEXT},
+                                      {.kind = COLUMN_TEXT},
+                                      {.kind = COLUMN_TEXT},
+                                      {.key = "samples_a", .kind = COLUMN_NUMBER},
+                                      {.key = "samples_b", .kind = COLUMN_NUMBER},
+                                      {.key = "false_discovery", .kind = COLUMN_NUMBER}};
+    size_t n = json_array_size(rows);
+    double *chance = malloc((n + 1) * sizeof *chance), *discovery = malloc((n + 1) * sizeof *discovery);
+    if (!chance || !discovery) {
+        free(chance);
+        free(discovery);
+        return cs_fail(err, ENOMEM, "out of memory");
+    }
+    for (size_t i = 0; i < n; i++)
+        chance[i] = cs_counts_differ((double[]){number(rows, i, 2), number(rows, i, 3)}, total, 2, 1);
+    if (cs_false_discovery(chance, n, discovery) < 0)
+        memcpy(discovery, chance, n * sizeof *chance);
+    struct output *out = output_open(args);
+    name_columns(a, &columns[4]);
+    for (int s = 0; s < 2; s++)
+        output_line(out, "%c: %.0f samples of %s", s ? 'B' : 'A', total[s], a->event);
+    output_line(out, "%s", "");
+    output_set(out, "samples_a", json_integer((json_int_t)total[0]));
+    output_set(out, "samples_b", json_integer((json_int_t)total[1]));
+    struct sheet *sheet = output_sheet(out, "rows", columns, sizeof columns / sizeof *columns);
+    sheet_limit(sheet, a->top, "--top 0 shows all");
+    for (size_t i = 0; i < n; i++) {
+        double share[2] = {100 * number(rows, i, 2) / total[0], 100 * number(rows, i, 3) / total[1]};
+        sheet_number(sheet, share[0]);
+        sheet_number(sheet, share[1]);
+        sheet_number(sheet, share[1] - share[0]);
+        sheet_text(sheet, discovery[i] < SIGNIFICANT ? "yes" : "noise");
+        named(sheet, a, rows, i);
+        sheet_number(sheet, number(rows, i, 2));
+        sheet_number(sheet, number(rows, i, 3));
+        sheet_number(sheet, discovery[i]);
+    }
+    free(chance);
+    free(discovery);
+    return output_close(out);
+}
+
+static int diff(struct asking *a, const struct parsed *args, struct cs_error *err)
+{
+    double total[2];
+    json_t *answer = NULL;
+    int rc = totals(a, total, err);
+    if (rc < 0)
+        return rc;
+    char *groups = groups_sql(a), *sql = NULL;
+    if (groups &&
+        asprintf(&sql,
+                 "SELECT name, path, a, b FROM (%s) ORDER BY abs(a / %.0f - b / %.0f) DESC, name LIMIT %d",
+                 groups, total[0], total[1], DIFF_CANDIDATES) < 0)
+        sql = NULL;
+    free(groups);
+    rc = ask(a, sql, &answer, err);
+    if (rc == 0)
+        rc = print_diff(args, a, json_object_get(answer, "data"), total, err);
+    json_decref(answer);
+    return rc;
+}
+
+/* ---- the command ---- */
+
+static bool by_is_known(struct asking *a, const char *by)
+{
+    static const char *const names[] = {"procedure", "image", "host", "label", "day", NULL};
+    for (unsigned i = 0; names[i]; i++)
+        if (strcmp(names[i], by) == 0)
+            a->by = names[i];
+    a->by_procedure = a->by && strcmp(a->by, "procedure") == 0;
+    a->by_image = a->by && strcmp(a->by, "image") == 0;
+    return a->by != NULL;
+}
+
+static int run(const struct parsed *args)
+{
+    struct asking a = {0};
+    struct cs_error err = {0};
+    const char *verb = operand(args, 0), *by = option(args, "by"), *url = option(args, "server");
+    bool is_diff = verb && strcmp(verb, "diff") == 0;
+    if (!is_diff && (!verb || strcmp(verb, "prof") != 0))
+        return usage_error("expected prof or diff");
+    int most = is_diff ? 3 : 2;
+    if (operand_count(args) > most || (is_diff && operand_count(args) < most))
+        return usage_error(is_diff ? "expected two filters: fleet diff A B" : "expected one filter at most");
+    if (!by_is_known(&a, by ? by : "procedure"))
+        return usage_error("--by %s: expected procedure, image, host, label or day", by);
+    if (!url)
+        url = getenv(SERVER_VARIABLE);
+    if (!url)
+        return usage_error("which server? Give --server URL or set " SERVER_VARIABLE);
+    a.top = (unsigned)option_number(args, "top", ROWS_SHOWN, 0, 1e9);
+    int rc = clickhouse_open(url, &a.server, &err);
+    for (int s = 0; rc == 0 && s < most - 1; s++)
+        rc = fleet_condition(operand_count(args) > s + 1 ? operand(args, s + 1) : NULL, &a.where[s], &err);
+    if (rc == 0)
+        rc = choose_event(&a, option(args, "event"), &err);
+    if (rc == 0)
+        rc = is_diff ? diff(&a, args, &err) : prof(&a, args, &err);
+    clickhouse_close(a.server);
+    free(a.event);
+    free(a.event_sql);
+    free(a.where[0]);
+    free(a.where[1]);
+    return rc < 0 ? failed(&err) : rc;
+}
+
+static const struct option_entry options[] = {
+    {"server", 0, "URL", "the ClickHouse server (else $CYCLESCOPE_SERVER)"},
+    {"by", 'b', "WHAT", "procedure (default), image, host, label or day"},
+    {"event", 'e', "EVENT", "which event's samples (default: cycles or time, whichever has most)"},
+    {"top", 'n', "N", "rows shown (default 10, 0 = all)"},
+    {NULL, 0, NULL, NULL},
+};
+
+extern const struct command command_fleet;
+const struct command command_fleet = {
+    "fleet",
+    "prof [FILTER] | diff FILTER FILTER",
+    "where the samples of many machines are, and what changed",
+    "Asks a ClickHouse server that `cyclescope export --to clickhouse URL` fills on each machine. A FILTER\n"
+    "is KEY=VALUE[,KEY=VALUE...] with host, label, event, epoch, image (path, file name or build-id), since\n"
+    "and until (2024-01-31, 2024-01-31 12:00, UTC, or 12h, 7d: so long ago). Procedures of different builds\n"
+    "of one path are one row.\n"
+    "  cyclescope fleet prof since=1d --by host\n"
+    "  cyclescope fleet diff since=2d,until=1d since=1d",
+    options,
+    run,
+};

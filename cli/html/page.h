@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* What the HTML page shows, as the JSON that report/page.js reads (docs/json.md, "report"). Each builder adds
+ * its members to `page`; a store that lacks something gets an empty member, never an error. */
+#ifndef CS_CLI_PAGE_H
+#define CS_CLI_PAGE_H
+
+#include "analysis/frequency/edge_flow.h"
+#include "cli/observe/observed.h"
+#include "cli/output/output.h"
+#include "cli/profile/profile.h"
+
+/* Procedures, their details (the hottest `n_details`), totals. */
+int page_procedures(json_t *page, const struct parsed *args, struct profile *profile,
+                    struct profile_rows *rows, unsigned n_details, struct cs_error *err);
+/* A procedure's control-flow graph: "svg", how many blocks are "shown" of "blocks"; null where there is none.
+ */
+json_t *page_cfg(struct profile *profile, const struct profile_row *row,
+                 const struct cs_transfers *transfers);
+/* "timeline": charts of the interval profiles, newest epoch unless one is named; "phases". */
+void page_timeline(json_t *page, const char *store, const char *epoch);
+/* Adds the charts of a sample log to "timeline". */
+void page_log(json_t *page, const char *file);
+/* "stacks": [[[frames, root first], samples], ...] */
+int page_stacks(json_t *page, struct profile *profile, struct cs_error *err);
+/* "observed": tags, histograms; null when nothing was observed. */
+int page_observed(json_t *page, const struct parsed *args, const struct profile *profile);
+/* "observed"'s "joint": histograms in two dimensions; those of two rates only from a sample log (else NULL).
+ */
+json_t *page_joint(const struct observed *o, const char *log);
+/* "compare": changes from this store to `other`. */
+int page_compare(json_t *page, const char *store, const char *other, struct cs_error *err);
+
+#endif

@@ -1,0 +1,177 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The page's control-flow graphs: laid out by graphviz's library as SVG without colours of its own; the
+ * page's style sheet has these (light and dark), by the classes that nodes (h0…h5, heat) and edges (e0…e5,
+ * flow) get. */
+#include "cli/procedure/analysed_image.h"
+#include "cli/procedure/graph.h"
+#include "cli/html/page.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define BLOCKS_MOST 120 /* more make neither a picture nor a page */
+#define BLOCKS_HOT 50   /* what is drawn of those that have more */
+#define CLASSES 5
+
+struct drawn {
+    struct image_evidence ev;
+    const struct cs_procedure *procedure;
+    struct cs_cfg *cfg;
+    struct cs_frequency f;
+    double samples, most; /* of all blocks; flow of the busiest one */
+    double least;         /* samples of the least block that is drawn, 0 = all that ran */
+};
+
+static int step_of(double share)
+{
+    return share <= 0 ? 0 : share >= 1 ? CLASSES : 1 + (int)(share * (CLASSES - 1));
+}
+
+/* "lines 12-14", where the block's first and last instruction come from. */
+static void put_lines(FILE *to, struct cs_code *code, const struct cs_block *b)
+{
+    struct cs_frame first, last;
+    if (!cs_code_line(code, b->start, &first))
+        return;
+    bool range =
+        cs_code_line(code, b->last, &last) && last.line > first.line && strcmp(last.file, first.file) == 0;
+    if (range)
+        fprintf(to, "lines %u-%u\\l", first.line, last.line);
+    else
+        fprintf(to, "line %u\\l", first.line);
+}
+
+/* "3790", not "3.79e+03": relative numbers of executions are read as sizes. */
+static const char *amount(double x, char text[24])
+{
+    snprintf(text, 24, x >= 10 && x < 1e7 ? "%.0f" : "%.3g", x);
+    return text;
+}
+
+static void put_block(FILE *to, struct drawn *d, uint32_t i)
+{
+    char times[24];
+    const struct cs_block *b = &d->cfg->blocks[i];
+    double share = d->samples > 0 ? d->f.samples[i] / d->samples : 0;
+    fprintf(to, "b%u [id=\"b%" PRIx64 "\",class=\"h%d\",label=\"%" PRIx64 "  %u instr.\\l", i, b->start,
+            step_of(share * 2), b->start, b->n_insns);
+    put_lines(to, d->ev.code, b);
+    fprintf(to, "%.1f %%   x %s%s\\l\"];\n", 100 * share, amount(d->f.block[i], times),
+            d->f.block_confidence[i] == CS_CONFIDENCE_LOW ? " ?" : "");
+}
+
+static bool shown(const struct drawn *d, uint32_t block)
+{
+    if (d->least > 0)
+        return d->f.samples[block] >= d->least;
+    return d->cfg->n_blocks <= BLOCKS_MOST || d->f.samples[block] > 0 || d->f.block[block] > 0;
+}
+
+static void put_edge(FILE *to, const struct drawn *d, uint32_t e)
+{
+    const struct cs_cfg_edge *edge = &d->cfg->edges[e];
+    char from[16] = "entry", into[16] = "exit", times[24];
+    double flow = d->most > 0 ? d->f.edge[e] / d->most : 0;
+    if ((edge->from < d->cfg->n_blocks && !shown(d, edge->from)) ||
+        (edge->to < d->cfg->n_blocks && !shown(d, edge->to)))
+        return;
+    if (d->least > 0 && (edge->from >= d->cfg->n_blocks || edge->to >= d->cfg->n_blocks))
+        return;
+    if (edge->from < d->cfg->n_blocks)
+        snprintf(from, sizeof from, "b%u", edge->from);
+    if (edge->to < d->cfg->n_blocks)
+        snprintf(into, sizeof into, "b%u", edge->to);
+    fprintf(to, "%s -> %s [class=\"e%d\",penwidth=%.1f,label=\" %s\"];\n", from, into, step_of(sqrt(flow)),
+            0.7 + 3 * sqrt(flow), amount(d->f.edge[e], times));
+}
+
+static char *render(struct drawn *d)
+{
+    char *dot = NULL, *svg = NULL;
+    size_t n = 0;
+    struct cs_error ignored = {0};
+    FILE *to = open_memstream(&dot, &n);
+    if (!to)
+        return NULL;
+    fputs("digraph g{bgcolor=transparent;\n"
+          "node[shape=box,fontname=monospace,fontsize=10,margin=\"0.08,0.03\",height=0];\n"
+          "edge[fontname=\"sans-serif\",fontsize=9,arrowsize=0.6];\n",
+          to);
+    if (!(d->least > 0)) /* else little of the way in and out is drawn */
+        fputs("entry[shape=plain,label=\"entry\"];exit[shape=plain,label=\"exit\"];\n", to);
+    for (uint32_t i = 0; i < d->cfg->n_blocks; i++)
+        if (shown(d, i))
+            put_block(to, d, i);
+    for (uint32_t e = 0; e < d->cfg->n_edges; e++)
+        put_edge(to, d, e);
+    fputs("}\n", to);
+    int rc = fclose(to);
+    to = rc == 0 ? open_memstream(&svg, &n) : NULL;
+    if (to) {
+        rc = graph_render(dot, "svg", to, &ignored);
+        if (fclose(to) != 0 || rc < 0) {
+            free(svg);
+            svg = NULL;
+        }
+    }
+    free(dot);
+    return svg;
+}
+
+static size_t drawn_blocks(const struct drawn *d)
+{
+    size_t n = 0;
+    for (uint32_t i = 0; i < d->cfg->n_blocks; i++)
+        n += shown(d, i);
+    return n;
+}
+
+static int descending(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x < y) - (x > y);
+}
+
+/* A procedure of hundreds of blocks: only the hottest of them. */
+static void choose_hottest(struct drawn *d)
+{
+    uint32_t n = d->cfg->n_blocks;
+    double *samples = malloc((n + 1) * sizeof *samples);
+    if (drawn_blocks(d) > BLOCKS_MOST && samples) {
+        memcpy(samples, d->f.samples, n * sizeof *samples);
+        qsort(samples, n, sizeof *samples, descending);
+        d->least = samples[BLOCKS_HOT - 1] > 1 ? samples[BLOCKS_HOT - 1] : 1;
+    }
+    free(samples);
+}
+
+json_t *page_cfg(struct profile *profile, const struct profile_row *row, const struct cs_transfers *transfers)
+{
+    struct drawn d = {.samples = 0};
+    struct cs_error ignored = {0};
+    json_t *picture = NULL;
+    if (image_evidence_open(&d.ev, profile, row->image, transfers, &ignored) < 0)
+        return json_null();
+    d.procedure = cs_code_procedure(d.ev.code, row->start);
+    if (d.procedure && cs_cfg_build(d.ev.code, d.procedure, d.ev.edges, &d.cfg, &ignored) == 0 &&
+        cs_frequency_estimate(d.cfg, &d.ev.e, CS_METHOD_BURSTS, &d.f, &ignored) == 0) {
+        for (uint32_t i = 0; i < d.cfg->n_blocks; i++) {
+            d.samples += d.f.samples[i];
+            d.most = fmax(d.most, d.f.block[i]);
+        }
+        choose_hottest(&d);
+        size_t n = drawn_blocks(&d); /* one block alone shows no flow */
+        char *svg = n > 1 && n <= BLOCKS_MOST ? render(&d) : NULL;
+        const char *body = svg ? strstr(svg, "<svg") : NULL; /* without the XML head */
+        if (body)
+            picture = json_pack("{s:o, s:i, s:i}", "svg", json_string(body), "shown", (int)n, "blocks",
+                                (int)d.cfg->n_blocks);
+        free(svg);
+    }
+    cs_frequency_fini(&d.f);
+    cs_cfg_close(d.cfg);
+    image_evidence_close(&d.ev);
+    return picture ? picture : json_null();
+}

@@ -1,0 +1,182 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The page's stacks, what the observer saw, and the comparison. */
+#include "exchange/export/export.h"
+#include "cli/profile/comparison.h"
+#include "cli/observe/observed_source.h"
+#include "cli/html/page.h"
+#include "dte/bins.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define STACKS_MOST 50000
+#define TAGS_MOST 2000
+#define HISTOGRAM_BARS 60
+
+/* ---- stacks ---- */
+
+static int add_stack(const char *event, const struct cs_export_frame *frames, size_t n, uint64_t samples,
+                     void *arg)
+{
+    json_t *stacks = arg;
+    (void)event;
+    if (n < 2 || json_array_size(stacks) >= STACKS_MOST)
+        return 0; /* single points are no call chains */
+    json_t *names = json_array();
+    for (size_t i = n; i-- > 0;) {
+        char text[512];
+        json_array_append_new(
+            names,
+            json_text(frames[i].image ? cs_export_name(frames[i].image, frames[i].offset, text, sizeof text)
+                                      : "[unknown]"));
+    }
+    json_array_append_new(stacks, json_pack("[o, I]", names, (json_int_t)samples));
+    return 0;
+}
+
+int page_stacks(json_t *page, struct profile *p, struct cs_error *err)
+{
+    json_t *stacks = json_array();
+    struct cs_export from;
+    int rc = cs_export_open(p->store, p->events[p->main_event].name, NULL, NULL, &from, err);
+    if (rc == 0) {
+        rc = cs_export_each_stack(&from, add_stack, stacks);
+        cs_export_close(&from);
+    }
+    json_object_set_new(page, "stacks", stacks);
+    return rc;
+}
+
+/* ---- observed ---- */
+
+static json_t *histogram_json(const struct observed *o, unsigned c)
+{
+    json_t *edges = json_array(), *shares = json_array();
+    double sum = 0, seen = 0, least = 0, most = 0, joined[HISTOGRAM_BARS] = {0};
+    for (unsigned i = 0; i < CS_RATE_BINS; i++)
+        sum += (double)o->sink->rates[c][i];
+    for (unsigned i = 0; i < CS_RATE_BINS; i++) { /* what lies within the outermost 0.01 % on each side */
+        double n = (double)o->sink->rates[c][i];
+        least = seen < 1e-4 * sum ? cs_rate_bin_least(i) : least;
+        most = n > 0 && seen <= (1 - 1e-4) * sum ? cs_rate_bin_middle(i) : most;
+        seen += n;
+    }
+    for (unsigned i = 0; i < CS_RATE_BINS && most > least; i++) {
+        double at = (cs_rate_bin_middle(i) - least) / (most - least) * HISTOGRAM_BARS;
+        unsigned bar = at < 0 ? 0 : at >= HISTOGRAM_BARS ? HISTOGRAM_BARS - 1 : (unsigned)at;
+        joined[bar] += (double)o->sink->rates[c][i];
+    }
+    for (unsigned i = 0; i < HISTOGRAM_BARS && most > least; i++) {
+        json_array_append_new(edges, json_real(1000 * (least + (most - least) * (i + 0.5) / HISTOGRAM_BARS)));
+        json_array_append_new(shares, json_real(100 * joined[i] / sum));
+    }
+    char title[200], x[120];
+    snprintf(title, sizeof title, "%s: %.0f intervals kept", o->counters[c], sum);
+    snprintf(x, sizeof x, "%s per 1000 cycles", o->counters[c]);
+    return json_pack("{s:o, s:o, s:s, s:o, s:o}", "title", json_text(title), "x", json_text(x), "y",
+                     "% of intervals", "edges", edges, "shares", shares);
+}
+
+static int by_cycles(const void *a, const void *b)
+{
+    const struct cs_tag_row *x = *(const struct cs_tag_row *const *)a,
+                            *y = *(const struct cs_tag_row *const *)b;
+    return (x->half_cycles < y->half_cycles) - (x->half_cycles > y->half_cycles);
+}
+
+static void tag_rows(const struct observed *o, json_t *rows, double *cycles)
+{
+    const struct cs_tags *tags = o->sink->tags[0];
+    const struct cs_tag_row **order = malloc((tags->n_rows + 1) * sizeof(*order));
+    *cycles = 0;
+    for (uint32_t i = 0; order && i < tags->n_rows; i++) {
+        order[i] = &tags->rows[i];
+        *cycles += (double)tags->rows[i].half_cycles / 2;
+    }
+    if (order)
+        qsort(order, tags->n_rows, sizeof(*order), by_cycles);
+    for (uint32_t i = 0; order && i < tags->n_rows && i < TAGS_MOST; i++) {
+        const struct cs_tag_row *r = order[i];
+        char name[256];
+        observed_value(o, 0, r->tag, name, sizeof name);
+        json_t *x = json_pack("[o, f, I, I]", json_text(name), (double)r->half_cycles / 2,
+                              (json_int_t)r->samples, (json_int_t)r->visits);
+        for (unsigned c = 0; c < o->sink->n_counters; c++)
+            json_array_append_new(x, r->kept ? json_real(1000 * cs_tag_rate(r, c).mean) : json_null());
+        json_array_append_new(rows, x);
+    }
+    free(order);
+}
+
+int page_observed(json_t *page, const struct parsed *args, const struct profile *p)
+{
+    bool any = option_given(args, "log");
+    for (size_t i = 0; p && i < p->n_images; i++)
+        any |= p->images[i].image.kind == CS_IMAGE_TAG;
+    struct observed_source source;
+    if (!any)
+        return json_object_set_new(page, "observed", json_null());
+    if (observed_open(args, NULL, &source) != CS_EXIT_OK)
+        return json_object_set_new(page, "observed", json_null());
+    const struct observed *o = &source.view;
+    json_t *counters = json_array(), *histograms = json_array(), *rows = json_array();
+    double cycles = 0;
+    for (unsigned c = 0; c < o->sink->n_counters; c++) {
+        json_array_append_new(counters, json_text(o->counters[c]));
+        if (o->sink->whole_run.kept)
+            json_array_append_new(histograms, histogram_json(o, c));
+    }
+    if (o->sink->n_tags)
+        tag_rows(o, rows, &cycles);
+    uint64_t all = cs_dte_tally_intervals(&o->sink->tally);
+    char sentence[300];
+    snprintf(sentence, sizeof sentence,
+             "%.200s: %" PRIu64 " samples; %.1f %% of the intervals passed double-time-error filtering.",
+             o->program, o->sink->samples, all ? 100 * (double)o->sink->whole_run.kept / (double)all : 0.0);
+    json_object_set_new(page, "observed",
+                        json_pack("{s:o, s:o, s:o, s:f, s:o, s:o, s:o}", "sentence", json_text(sentence),
+                                  "tag", json_text(o->sink->n_tags ? o->tags[0] : ""), "counters", counters,
+                                  "cycles", cycles, "rows", rows, "histograms", histograms, "joint",
+                                  page_joint(o, option(args, "log"))));
+    observed_close(&source);
+    return 0;
+}
+
+/* ---- comparison ---- */
+
+int page_compare(json_t *page, const char *store, const char *other, struct cs_error *err)
+{
+    struct runs runs = {.n_runs = 0};
+    struct comparison c = {.least = COMPARISON_LEAST_CHANGE};
+    int rc = runs_add(&runs, store, NULL, NULL, BY_PROCEDURE, err);
+    rc = rc < 0 ? rc : runs_add(&runs, other, NULL, NULL, BY_PROCEDURE, err);
+    if (rc == 0 && runs_compare(&runs, &c) < 0)
+        rc = cs_fail(err, 12, "out of memory for %zu rows", runs.n_rows);
+    if (rc == 0) {
+        double scale = c.time && strcmp(runs.unit, "ns") == 0 ? 1e-9 : 1;
+        json_t *rows = json_array();
+        for (size_t i = 0; i < c.n; i++) {
+            const struct change *x = &c.change[i];
+            char name[1024];
+            json_array_append_new(
+                rows, json_pack("[o, f, f, o, b, o]",
+                                x->row->name ? json_text(cs_code_demangle(x->row->name, name, sizeof name))
+                                             : json_null(),
+                                x->cost_a * scale, x->cost_b * scale,
+                                isfinite(x->ratio) ? json_real(x->ratio) : json_null(), x->significant,
+                                json_text(x->row->image ? x->row->image : "")));
+        }
+        char note[400];
+        snprintf(note, sizeof note,
+                 "A: %.100s, B: %.100s, cost of a run in %s. %zu of %zu differ significantly (false "
+                 "discovery rate below "
+                 "1 %%, change above %g %%).",
+                 store, other, scale == 1 ? runs.unit : "seconds", c.n_significant, c.n, c.least);
+        json_object_set_new(page, "compare", json_pack("{s:o, s:o}", "note", json_text(note), "rows", rows));
+    }
+    free(c.change);
+    runs_fini(&runs);
+    return rc;
+}

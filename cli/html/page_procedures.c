@@ -1,0 +1,242 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The page's table of procedures, and the annotated source, instructions and culprits of the hottest ones. */
+#include "cli/profile/annotate.h"
+#include "cli/procedure/calc.h"
+#include "cli/html/page.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#define LINES_MOST 3000
+#define INSNS_MOST 4000
+#define CONTEXT 4
+#define EXPLAIN_SECONDS                                                                                      \
+    5.0 /* then the remaining procedures get no culprits: a page is built in under ten                       \
+         */
+
+#define DRAW_SECONDS 2.5 /* spent on graphs: the others get none */
+
+struct subject {
+    struct profile *profile;
+    const struct profile_row *row;
+    const struct cs_transfers *transfers; /* NULL = could not be read: no culprits */
+    struct cs_code *code;
+    const struct annotation *a;
+    unsigned event;
+};
+
+static uint64_t of_event(const uint64_t *samples, unsigned event)
+{
+    return samples ? samples[event] : 0;
+}
+
+static json_t *lines_json(const struct subject *s)
+{
+    json_t *lines = json_array();
+    const struct annotation *a = s->a;
+    unsigned first = a->first > CONTEXT ? a->first - CONTEXT : 1;
+    for (unsigned i = first; a->source.n_lines && i <= a->last && i - first < LINES_MOST; i++) {
+        uint64_t n = i < a->n_line ? of_event(a->line[i].samples, s->event) : 0;
+        json_array_append_new(
+            lines, json_pack("[i, I, o]", (int)i, (json_int_t)n, json_text(source_line(&a->source, i))));
+    }
+    return lines;
+}
+
+static json_t *suspects_json(const struct cs_verdict *v)
+{
+    json_t *all = json_array();
+    for (unsigned i = 0; i < v->n && i < 3; i++) {
+        const struct cs_suspect *x = &v->suspects[i];
+        if (x->share < 0.5)
+            continue;
+        char text[200];
+        snprintf(text, sizeof text, "%c %s %.1f cycles%s%s", cs_cause_names[x->cause].letter,
+                 cs_cause_names[x->cause].words, x->share, *x->reason ? ": " : "", x->reason);
+        json_array_append_new(all, json_text(text));
+    }
+    return all;
+}
+
+static json_t *instructions_json(const struct subject *s, const struct cs_account *account)
+{
+    json_t *list = json_array();
+    const struct annotation *a = s->a;
+    uint32_t k = 0;
+    for (size_t i = 0; i < a->n_insns && i < INSNS_MOST; i++) {
+        const struct annotated_insn *insn = &a->insn[i];
+        const struct cs_insn_account *more = NULL;
+        while (account && k < account->cfg->n_insns && account->insns[k].op.offset < insn->offset)
+            k++;
+        if (account && k < account->cfg->n_insns && account->insns[k].op.offset == insn->offset)
+            more = &account->insns[k];
+        char offset[24];
+        snprintf(offset, sizeof offset, "%" PRIx64, insn->offset);
+        bool cycles = more && isfinite(more->cycles) && !more->fused;
+        json_array_append_new(list,
+                              json_pack("[s, I, i, o, o, o]", offset,
+                                        (json_int_t)of_event(insn->samples, s->event), (int)insn->line,
+                                        json_text(insn->text), cycles ? json_real(more->cycles) : json_null(),
+                                        more ? suspects_json(more->verdict) : json_array()));
+    }
+    return list;
+}
+
+static int by_percent(const void *a, const void *b)
+{
+    double x = json_number_value(json_array_get(*(json_t *const *)a, 1));
+    double y = json_number_value(json_array_get(*(json_t *const *)b, 1));
+    return (x < y) - (x > y);
+}
+
+static void cause_row(json_t **rows, unsigned *n, const char *words, double share, double low, double high,
+                      double total)
+{
+    if (share > 0.005 * total)
+        rows[(*n)++] = isnan(low) ? json_pack("[s, f, n, n]", words, 100 * share / total)
+                                  : json_pack("[s, f, f, f]", words, 100 * share / total, 100 * low / total,
+                                              100 * fmin(high, total) / total);
+}
+
+static json_t *causes_json(const struct cs_summary *s)
+{
+    json_t *rows[2 * CS_N_CAUSES + 4], *all = json_array();
+    unsigned n = 0;
+    char words[CS_N_CAUSES][64];
+    double none = (double)NAN;
+    for (int c = 0; c < CS_N_CAUSES && s->total > 0; c++) {
+        cause_row(rows, &n, cs_cause_names[c].words, s->share[c], s->low[c], s->high[c], s->total);
+        snprintf(words[c], sizeof words[c], "%s (static)", cs_cause_names[c].words);
+        cause_row(rows, &n, words[c], s->statics[c], none, none, s->total);
+    }
+    if (s->total > 0) {
+        cause_row(rows, &n, "unexplained", s->unexplained, none, none, s->total);
+        cause_row(rows, &n, "execution", s->execution, none, none, s->total);
+        cause_row(rows, &n, "frequency not known", s->unattributed, none, none, s->total);
+    }
+    qsort(rows, n, sizeof *rows, by_percent);
+    for (unsigned i = 0; i < n; i++)
+        json_array_append_new(all, rows[i]);
+    return all;
+}
+
+/* Culprits of one procedure; without them the page still has its samples. */
+static struct cs_account *explain(const struct parsed *args, const struct subject *s, json_t *detail)
+{
+    struct cs_error ignored = {0};
+    struct cs_testimony *testimony = NULL;
+    struct cs_scheduler *scheduler = NULL;
+    struct cs_account *account = NULL;
+    const struct cs_image *image = &s->row->image->image;
+    const struct cs_procedure *procedure = cs_code_procedure(s->code, s->row->start);
+    if (procedure && s->transfers && cs_code_isa(s->code) != CS_ISA_NONE &&
+        cs_testimony_open(s->profile->store, s->transfers, image->id, NULL, &testimony, &ignored) == 0 &&
+        calc_scheduler(args, cs_code_isa(s->code), &testimony->machine, image->id, &scheduler, &ignored) ==
+            0 &&
+        cs_account_open(s->code, procedure, testimony, scheduler, NULL, &account, &ignored) == 0) {
+        struct charge worst = worst_charge(account);
+        char sentence[1200];
+        const char *advice = charge_advice(worst.cause);
+        charge_sentence(&worst, s->code, sentence, sizeof sentence);
+        json_object_set_new(detail, "sentence", json_text(sentence));
+        json_object_set_new(detail, "advice", advice ? json_string(advice) : json_null());
+        json_object_set_new(detail, "causes", causes_json(&account->summary));
+    }
+    cs_scheduler_close(scheduler);
+    cs_testimony_close(testimony);
+    return account;
+}
+
+static double now_s(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
+}
+
+static json_t *detail_json(const struct parsed *args, struct profile *p, const struct profile_row *row,
+                           const struct cs_transfers *transfers, double until, double *draw_s)
+{
+    struct cs_error ignored = {0};
+    struct annotation a;
+    struct subject s = {.profile = p, .row = row, .transfers = transfers, .a = &a, .event = p->main_event};
+    if (cs_code_open(&row->image->image, p->store, &s.code, &ignored) < 0)
+        return NULL;
+    if (annotate_procedure(p, row, s.code, option(args, "source"), &a, &ignored) < 0) {
+        cs_code_close(s.code);
+        return NULL;
+    }
+    json_t *detail = json_object();
+    struct cs_account *account = now_s() < until ? explain(args, &s, detail) : NULL;
+    json_object_set_new(detail, "samples", json_integer((json_int_t)a.total[p->main_event]));
+    double began = now_s();
+    json_object_set_new(detail, "cfg",
+                        *draw_s > 0 && cs_code_isa(s.code) != CS_ISA_NONE ? page_cfg(p, row, transfers)
+                                                                          : json_null());
+    *draw_s -= now_s() - began;
+    json_object_set_new(detail, "file", a.file ? json_text(a.file) : json_null());
+    json_object_set_new(detail, "trouble", json_text(a.trouble));
+    json_object_set_new(detail, "lines", lines_json(&s));
+    json_object_set_new(detail, "instructions", instructions_json(&s, account));
+    cs_account_close(account);
+    annotation_fini(&a);
+    cs_code_close(s.code);
+    return detail;
+}
+
+int page_procedures(json_t *page, const struct parsed *args, struct profile *p, struct profile_rows *rows,
+                    unsigned n_details, struct cs_error *err)
+{
+    struct cs_error ignored = {0};
+    struct cs_transfers *transfers = NULL;
+    (void)err;
+    (void)profile_transfers(p, &transfers, &ignored);
+    json_t *events = json_array(), *totals = json_array(), *images = json_array(), *table = json_array();
+    json_t *details = json_array();
+    unsigned main_event = 0;
+    for (unsigned e = 0; e < p->n_events; e++) {
+        if (e == p->main_event)
+            main_event = (unsigned)json_array_size(events);
+        else if (profile_is_inner(p->events[e].name))
+            continue;
+        json_array_append_new(events, json_text(p->events[e].name));
+        json_array_append_new(totals, json_integer((json_int_t)rows->total[e]));
+    }
+    for (size_t i = 0; i < p->n_images; i++)
+        json_array_append_new(images, json_text(image_name(&p->images[i].image)));
+    double until = now_s() + EXPLAIN_SECONDS, draw_s = DRAW_SECONDS;
+    struct progress bar;
+    progress_init(&bar, "procedures", "rows", rows->n);
+    for (size_t i = 0; i < rows->n; i++) {
+        const struct profile_row *r = &rows->row[i];
+        char name[1024];
+        json_t *row = json_array();
+        json_array_append_new(row, r->name ? json_text(cs_code_demangle(r->name, name, sizeof name))
+                                           : json_null());
+        json_array_append_new(row, json_integer(r->image - p->images));
+        for (unsigned e = 0; e < p->n_events; e++)
+            if (e == p->main_event || !profile_is_inner(p->events[e].name))
+                json_array_append_new(row, json_integer((json_int_t)r->samples[e]));
+        json_t *detail = NULL;
+        if (json_array_size(details) < n_details && r->name && r->image->image.kind == CS_IMAGE_ELF)
+            detail = detail_json(args, p, r, transfers, until, &draw_s);
+        json_array_append_new(row, json_integer(detail ? (json_int_t)json_array_size(details) : -1));
+        if (detail)
+            json_array_append_new(details, detail);
+        json_array_append_new(table, row);
+        progress_step(&bar, i);
+    }
+    progress_fini(&bar);
+    if (transfers)
+        cs_transfers_close(transfers);
+    json_object_set_new(page, "events", events);
+    json_object_set_new(page, "totals", totals);
+    json_object_set_new(page, "main_event", json_integer((json_int_t)main_event));
+    json_object_set_new(page, "images", images);
+    json_object_set_new(page, "rows", table);
+    json_object_set_new(page, "details", details);
+    return 0;
+}

@@ -1,0 +1,213 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* report --html: one page that opens offline, with everything that the store knows. The page's parts are in
+ * report/, its contents are JSON (page.h). */
+#include "cli/profile/hottest_line.h"
+#include "cli/html/page.h"
+#include "cli/html/page_parts.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define DETAILS_SHOWN 25
+
+/* JSON inside <script>: "</script" and "<!--" must not appear; < is only found in strings, so it can be
+ * escaped. */
+static void write_json(FILE *to, const json_t *page)
+{
+    char *text = json_dumps(page, JSON_COMPACT | JSON_REAL_PRECISION(9));
+    for (const char *p = text; p && *p; p++) {
+        if (*p == '<')
+            fputs("\\u003c", to);
+        else
+            fputc(*p, to);
+    }
+    free(text);
+}
+
+static const struct page_part *part_named(const char *name, size_t n)
+{
+    for (const struct page_part *p = page_parts; p->name; p++)
+        if (strlen(p->name) == n && strncmp(p->name, name, n) == 0)
+            return p;
+    return NULL;
+}
+
+static int write_page(const char *path, const json_t *page, struct cs_error *err)
+{
+    FILE *to = strcmp(path, "-") == 0 ? stdout : fopen(path, "w");
+    if (!to)
+        return cs_fail(err, errno, "can't write %s: %s", path, strerror(errno));
+    const struct page_part *whole = &page_parts[0];
+    for (const char *p = whole->start; p < whole->end;) {
+        const char *mark = memmem(p, (size_t)(whole->end - p), "{{", 2);
+        fwrite(p, 1, (size_t)((mark ? mark : whole->end) - p), to);
+        if (!mark)
+            break;
+        const char *close = memmem(mark, (size_t)(whole->end - mark), "}}", 2);
+        size_t n = (size_t)(close - mark) - 2;
+        const struct page_part *part = part_named(mark + 2, n);
+        if (part)
+            fwrite(part->start, 1, (size_t)(part->end - part->start), to);
+        else
+            write_json(to, page);
+        p = close + 2;
+    }
+    int bad = ferror(to);
+    if ((to != stdout && fclose(to) != 0) || bad)
+        return cs_fail(err, errno ? errno : EIO, "can't write %s: %s", path, strerror(errno));
+    return 0;
+}
+
+static void advise(json_t *advice, const char *format, ...) __attribute__((format(printf, 2, 3)));
+static void advise(json_t *advice, const char *format, ...)
+{
+    char text[1400];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(text, sizeof text, format, args);
+    va_end(args);
+    json_array_append_new(advice, json_text(text));
+}
+
+/* In words, with numbers: where most time goes, why, what was not seen. */
+static void summarise(json_t *page, struct profile *p, const struct profile_rows *rows)
+{
+    json_t *advice = json_array();
+    double total = (double)rows->total[p->main_event];
+    char name[1024];
+    if (rows->n && total > 0) {
+        const struct profile_row *r = &rows->row[0];
+        size_t half = 0;
+        double sum = 0;
+        while (half < rows->n && sum < total / 2)
+            sum += (double)rows->row[half++].samples[p->main_event];
+        advise(advice, "%s in %s has %.1f %% of the samples; %zu of %zu procedures have half of them.",
+               r->name ? cs_code_demangle(r->name, name, sizeof name) : "Code without a symbol",
+               image_name(&r->image->image), 100 * (double)r->samples[p->main_event] / total, half, rows->n);
+        struct look look;
+        char sentence[1300];
+        look_first(p, rows, &look);
+        look_sentence(&look, r, sentence, sizeof sentence);
+        if (*sentence)
+            advise(advice, "%s", sentence);
+    }
+    double kernel = 0;
+    for (size_t i = 0; i < rows->n; i++)
+        if (rows->row[i].image->image.kind == CS_IMAGE_KERNEL)
+            kernel += (double)rows->row[i].samples[p->main_event];
+    if (kernel > 0.1 * total)
+        advise(advice, "%.1f %% is spent in the kernel: look at what the program asks of it.",
+               100 * kernel / total);
+    const json_t *details = json_object_get(page, "details");
+    size_t said = 0;
+    for (size_t i = 0; i < rows->n && said < 3; i++) {
+        json_t *row = json_array_get(json_object_get(page, "rows"), i);
+        const json_t *detail = json_array_get(
+            details, (size_t)json_integer_value(json_array_get(row, json_array_size(row) - 1)));
+        const char *sentence = json_string_value(json_object_get(detail, "sentence"));
+        if (sentence && ++said)
+            advise(advice, "%s: %s.", json_string_value(json_array_get(row, 0)), sentence);
+    }
+    if ((double)rows->unknown > 0.001 * total)
+        advise(advice, "%.2f %% of the samples could not be placed in an image.",
+               100 * (double)rows->unknown / total);
+    uint64_t lost = 0;
+    struct cs_error ignored = {0};
+    if (cs_store_counter(p->store, "lost", &lost, &ignored) == 0 && lost)
+        advise(advice, "%" PRIu64 " further samples were lost by the kernel.", lost);
+    json_object_set_new(page, "advice", advice);
+    advise(advice,
+           "Shares have a sampling error: of %.0f samples, a procedure with 1 %% of them is known within "
+           "%.2f points.",
+           total, total > 0 ? 100 * 2 * 0.0995 / __builtin_sqrt(total) : 0.0);
+}
+
+static int build(const struct parsed *args, const char *store, struct profile *p, json_t *page,
+                 struct cs_error *err)
+{
+    struct profile_rows rows;
+    int rc = profile_sum(p, BY_PROCEDURE, &rows, err);
+    if (rc < 0)
+        return rc;
+    json_object_set_new(page, "store", json_text(store));
+    char subtitle[200];
+    snprintf(subtitle, sizeof subtitle,
+             "%" PRIu64 " samples of %s, %zu images, %zu procedures, %u epoch%s; cyclescope %s",
+             rows.total[p->main_event], p->events[p->main_event].name, p->n_images, rows.n, p->n_epochs,
+             p->n_epochs == 1 ? "" : "s", CS_VERSION);
+    json_object_set_new(page, "subtitle", json_text(subtitle));
+    unsigned details = (unsigned)option_number(args, "details", DETAILS_SHOWN, 0, 1000);
+    rc = page_procedures(page, args, p, &rows, details, err);
+    if (rc == 0)
+        summarise(page, p, &rows);
+    profile_rows_fini(&rows);
+    rc = rc < 0 ? rc : page_stacks(page, p, err);
+    if (rc == 0) {
+        page_timeline(page, store, option(args, "epoch"));
+        if (option_given(args, "log"))
+            page_log(page, option(args, "log"));
+        page_observed(page, args, p);
+    }
+    if (rc == 0 && option_given(args, "compare"))
+        rc = page_compare(page, store, option(args, "compare"), err);
+    return rc;
+}
+
+static int run(const struct parsed *args)
+{
+    const char *path = option(args, "html");
+    if (!path)
+        return usage_error("say where the page goes: --html FILE (- = standard output)");
+    if (operand_count(args) > 1)
+        return usage_error("%s: expected at most one store", operand(args, 1));
+    const char *store = operand_count(args) ? operand(args, 0) : store_location(args);
+    struct profile_filter filter = {option(args, "image"), option(args, "process"), option(args, "epoch"),
+                                    option(args, "event")};
+    struct cs_error err = {0};
+    struct profile p;
+    if (profile_open(&p, store, &filter, &err) < 0)
+        return failed(&err);
+    json_t *page = json_object();
+    int rc = build(args, store, &p, page, &err);
+    profile_close(&p);
+    if (rc == 0)
+        rc = write_page(path, page, &err);
+    json_decref(page);
+    if (rc < 0)
+        return failed(&err);
+    if (strcmp(path, "-") != 0)
+        printf("%s: open it in a browser; it needs nothing else\n", path);
+    return CS_EXIT_OK;
+}
+
+static const struct option_entry options[] = {
+    {"html", 0, "FILE", "write the page here (- = standard output)"},
+    {"compare", 0, "STORE", "with what changed from this store to that one"},
+    {"log", 0, "FILE", "histograms and time lines of this sample log (see observe --log)"},
+    {"details", 0, "N", "procedures with source, instructions and culprits (25)"},
+    {"event", 'e', "EVENT", "the event that shares and order are of"},
+    {"image", 'i', "IMAGE", "only this image"},
+    {"process", 'p', "NAME", "only this process"},
+    {"epoch", 0, "EPOCH", "only this epoch"},
+    {"source", 0, "DIR", "where the sources are, if not where they were compiled"},
+    OPTION_STORE,
+    {NULL, 0, NULL, NULL},
+};
+
+extern const struct command command_report;
+const struct command command_report = {
+    "report",
+    "[STORE]",
+    "one self-contained HTML page with everything that the store knows",
+    "Summary in words, procedures with search and sort, annotated source and instructions with their "
+    "culprits,\n"
+    "control-flow graphs (where graphviz's library is installed), flame graph where there are call chains, "
+    "time\n"
+    "line and phases where there are intervals, histograms of observed rates, comparison with another "
+    "store.\n"
+    "The page makes no request; it opens from a file.",
+    options,
+    run,
+};

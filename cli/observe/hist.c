@@ -1,0 +1,257 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* hist: how a rate was distributed, at the period it was sampled with and at coarser ones; one rate against
+ * another. shim-2015 figures 1, 4, 14 to 17. */
+#include "cli/observe/observed_source.h"
+#include "cli/observe/measured_sections.h"
+#include "observer/source/events.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define PERIODS_MAX 16
+
+static double rate_edge(unsigned bin)
+{
+    return bin >= CS_RATE_BINS ? 2 * cs_rate_bin_least(CS_RATE_BINS - 1) : cs_rate_bin_least(bin);
+}
+
+/* Mean rate of `b` in intervals of each rate of the first counter. */
+static void against(struct output *out, const struct observed *o, unsigned b)
+{
+    static const struct column columns[] = {
+        {.key = "from", .head = "from", .kind = COLUMN_NUMBER, .digits = 3},
+        {.key = "to", .head = "to", .kind = COLUMN_NUMBER, .digits = 3},
+        {.key = "percent", .head = "% of cycles", .kind = COLUMN_SHARE},
+        {.key = "mean", .head = "mean", .kind = COLUMN_NUMBER, .digits = 4},
+        {.key = "bar", .head = "", .kind = COLUMN_TEXT},
+    };
+    double cycles[CS_RATE_BINS], most = 0, outside;
+    for (unsigned i = 0; i < CS_RATE_BINS; i++)
+        cycles[i] = (double)o->sink->joint[i].cycles;
+    struct histogram_row rows[24];
+    double means[24] = {0};
+    unsigned n = histogram_rows(cycles, CS_RATE_BINS, rate_edge, 24, rows, &outside);
+    for (unsigned r = 0; r < n; r++) {
+        double sum = 0, events = 0;
+        for (unsigned i = 0; i < CS_RATE_BINS; i++)
+            if (rows[r].most == 0 ? i == 0
+                                  : i && rate_edge(i) >= rows[r].least && rate_edge(i) < rows[r].most) {
+                sum += cycles[i];
+                events += (double)o->sink->joint[i].events[b];
+            }
+        means[r] = sum > 0 ? events / sum : 0;
+        most = fmax(most, means[r]);
+    }
+    output_line(out, "%s per 1000 cycles in intervals by their %s per 1000 cycles", o->counters[b],
+                o->counters[0]);
+    struct sheet *sheet = output_sheet(out, "joint", columns, 5);
+    for (unsigned r = 0; r < n; r++) {
+        char bar[3 * 30 + 1];
+        bar_draw(bar, most > 0 ? means[r] / most : 0, 30);
+        sheet_number(sheet, rows[r].least * 1000);
+        sheet_number(sheet, rows[r].most * 1000);
+        sheet_number(sheet, 100 * rows[r].share);
+        sheet_number(sheet, means[r] * 1000);
+        sheet_text(sheet, bar);
+    }
+}
+
+static const struct column period_columns[] = {
+    {.key = "subsample", .head = "every", .kind = COLUMN_COUNT},
+    {.key = "period_cycles", .head = "cycles", .kind = COLUMN_NUMBER, .digits = -1},
+    {.key = "intervals", .head = "kept", .kind = COLUMN_COUNT},
+    {.key = "kept_percent", .head = "%", .kind = COLUMN_SHARE, .spare = true},
+    {.key = "mean", .head = "mean", .kind = COLUMN_NUMBER, .digits = 3},
+    {.key = "deviation", .head = "deviation", .kind = COLUMN_NUMBER, .digits = 3},
+    {.key = "p1", .head = "1 %", .kind = COLUMN_NUMBER, .digits = 3},
+    {.key = "p10", .head = "10 %", .kind = COLUMN_NUMBER, .digits = 3},
+    {.key = "p50", .head = "median", .kind = COLUMN_NUMBER, .digits = 3},
+    {.key = "p90", .head = "90 %", .kind = COLUMN_NUMBER, .digits = 3},
+    {.key = "p99", .head = "99 %", .kind = COLUMN_NUMBER, .digits = 3},
+};
+
+static void period_row(struct sheet *sheet, unsigned every, const struct observed *o, unsigned c)
+{
+    const struct cs_sink *s = o->sink;
+    static const double shares[] = {0.01, 0.1, 0.5, 0.9, 0.99};
+    uint64_t intervals = cs_dte_tally_intervals(&s->tally);
+    struct cs_moments m = cs_tag_rate(&s->whole_run, c);
+    sheet_count(sheet, every);
+    sheet_number(sheet, cs_cycle_quantile(s->periods, 0.5));
+    sheet_count(sheet, s->whole_run.kept);
+    sheet_number(sheet, intervals ? 100 * (double)s->whole_run.kept / (double)intervals : 0);
+    sheet_number(sheet, m.mean * 1000);
+    sheet_number(sheet, cs_moments_deviation(&m) * 1000);
+    for (unsigned i = 0; i < sizeof shares / sizeof shares[0]; i++)
+        sheet_number(sheet, cs_rate_quantile(s->rates[c], shares[i]) * 1000);
+}
+
+/* The same log at several periods, one row each. */
+static int coarser(const struct parsed *args, struct output *out, const char *counter, unsigned *periods,
+                   unsigned n)
+{
+    struct sheet *sheet = NULL;
+    for (unsigned i = 0; i < n; i++) {
+        struct cs_replay_wish wish = {.rule = cs_dte_paper_rule(), .subsample = periods[i]};
+        struct observed_source source;
+        wish.rule.same_tag = true;
+        wish.rule.gap_cycles = 0;
+        int rc = observed_open(args, &wish, &source);
+        if (rc)
+            return rc;
+        int c = observed_counter(&source.view, counter);
+        if (!sheet && c >= 0) {
+            output_line(out, "%s per 1000 cycles, every n-th sample of the log alone",
+                        source.view.counters[c]);
+            sheet = output_sheet(out, "periods", period_columns,
+                                 sizeof period_columns / sizeof period_columns[0]);
+        }
+        if (c >= 0)
+            period_row(sheet, periods[i], &source.view, (unsigned)c);
+        observed_close(&source);
+        if (c < 0)
+            return failed_with("no counter %s was observed", counter ? counter : "at all");
+    }
+    return CS_EXIT_OK;
+}
+
+static const struct column effect_columns[] = {
+    {.key = "event", .head = "per 1000 cycles", .kind = COLUMN_TEXT, .elastic = true},
+    {.key = "total", .head = "total", .kind = COLUMN_NUMBER, .digits = 3},
+    {.key = "program", .head = "program", .kind = COLUMN_NUMBER, .digits = 3},
+    {.key = "observer", .head = "observer", .kind = COLUMN_NUMBER, .digits = 3},
+    {.key = "observer_p1", .head = "its 1 %", .kind = COLUMN_NUMBER, .digits = 3},
+    {.key = "observer_p50", .head = "median", .kind = COLUMN_NUMBER, .digits = 3},
+    {.key = "observer_p99", .head = "99 %", .kind = COLUMN_NUMBER, .digits = 3},
+};
+
+/* Counter whose observer's share is counter `own`, -1 none. */
+static int whole_of(const struct observed *o, unsigned own)
+{
+    const char *name = o->counters[own], *suffix = strstr(name, CS_EVENT_OWN_SUFFIX);
+    size_t length = suffix ? (size_t)(suffix - name) : 0;
+    for (unsigned c = 0; length && c < own; c++)
+        if (strncmp(o->counters[c], name, length) == 0 &&
+            (o->counters[c][length] == '\0' || o->counters[c][length] == ':'))
+            return (int)c;
+    return -1;
+}
+
+/* The observer's own rate beside the total (shim-2015 figure 6): what observing adds, and how steadily. */
+static int observer_effect(struct output *out, const struct observed *o)
+{
+    struct sheet *sheet = NULL;
+    const struct cs_sink *s = o->sink;
+    for (unsigned own = 0; own < s->n_counters; own++) {
+        int whole = whole_of(o, own);
+        if (whole < 0)
+            continue;
+        if (!sheet)
+            sheet = output_sheet(out, "observer_effect", effect_columns,
+                                 sizeof effect_columns / sizeof effect_columns[0]);
+        double mine = cs_tag_rate(&s->whole_run, own).mean,
+               seen = cs_tag_rate(&s->whole_run, (unsigned)whole).mean;
+        const char *modifiers = strrchr(o->counters[whole], ':');
+        bool core = modifiers && strchr(modifiers, 't'); /* the core's: both of us are in it */
+        sheet_text(sheet, o->counters[whole]);
+        sheet_number(sheet, 1000 * (core ? seen : seen + mine));
+        sheet_number(sheet, 1000 * (core ? seen - mine : seen));
+        sheet_number(sheet, 1000 * mine);
+        sheet_number(sheet, 1000 * cs_rate_quantile(s->rates[own], 0.01));
+        sheet_number(sheet, 1000 * cs_rate_quantile(s->rates[own], 0.5));
+        sheet_number(sheet, 1000 * cs_rate_quantile(s->rates[own], 0.99));
+    }
+    if (!sheet)
+        return failed_with(
+            "%s was observed without the observer's own share; observe -e EVENTS --observer-effect "
+            "counts it",
+            o->program);
+    for (unsigned c = 0; c < s->n_counters; c++)
+        observed_histogram(out, o, c, NULL);
+    return CS_EXIT_OK;
+}
+
+static int one_histogram(const struct parsed *args, struct output *out)
+{
+    struct observed_source source;
+    int rc = observed_open(args, NULL, &source);
+    if (rc)
+        return rc;
+    const struct observed *o = &source.view;
+    const char *counter = option(args, "counter"), *other = option(args, "against"),
+               *under = option(args, "under");
+    int c = observed_counter(o, counter), b = other ? observed_counter(o, other) : -1;
+    uint64_t value;
+    if (c < 0)
+        rc = failed_with("%s was observed without a counter%s%s", o->program, counter ? " " : "",
+                         counter ? counter : "");
+    else if (other && (b < 1 || (counter && c != 0)))
+        rc = failed_with("--against takes a counter other than the first, %s, whose rate the rows are by",
+                         o->counters[0]);
+    else if (under && (o->sink->n_tags == 0 || !observed_named(o, 0, under, &value)))
+        rc = failed_with("%s was never seen as a value of the first tag", under);
+    if (rc == CS_EXIT_OK) {
+        output_line(out, "%s", o->program);
+        output_set(out, "program", json_text(o->program));
+        if (option_given(args, "observer-effect"))
+            rc = observer_effect(out, o);
+        else if (other)
+            against(out, o, (unsigned)b);
+        else
+            observed_histogram(out, o, (unsigned)c, under ? &value : NULL);
+    }
+    observed_close(&source);
+    return rc;
+}
+
+static int run(const struct parsed *args)
+{
+    unsigned periods[PERIODS_MAX], n = 0;
+    const char *text;
+    while ((text = option_nth(args, "subsample", n))) {
+        char *end;
+        unsigned long every = strtoul(text, &end, 10);
+        if (n == PERIODS_MAX || *end || every < 1 || every > 1000000000)
+            return usage_error("--subsample %s: expected a whole number from 1 on, at most %d times", text,
+                               PERIODS_MAX);
+        periods[n++] = (unsigned)every;
+    }
+    if (n && !option_given(args, "log"))
+        return usage_error("--subsample needs all samples: give --log FILE, written by observe --log");
+    struct output *out = output_open(args);
+    const char *sites = option(args, "sites");
+    int rc = sites ? sites_print(out, sites, option(args, "counter"))
+             : n   ? coarser(args, out, option(args, "counter"), periods, n)
+                   : one_histogram(args, out);
+    if (rc == CS_EXIT_OK)
+        return output_close(out);
+    output_drop(out);
+    return rc;
+}
+
+static const struct option_entry options[] = {
+    {"counter", 'c', "NAME", "whose rate (else the first counter's)"},
+    {"under", 'u', "VALUE", "only intervals with this value of the first tag, by name or number"},
+    {"against", 'a', "NAME", "mean rate of this counter by the rate of the first"},
+    {"observer-effect", 0, NULL,
+     "the observer's own rate beside the total (observe -e EVENTS --observer-effect)"},
+    {"sites", 0, "FILE",
+     "what a program measured of itself (cyclescope_measure.h, cs_sites_write); -c SITE: only that"},
+    {"subsample", 0, "N", "with --log: as if only every N-th sample had been taken; again for more rows"},
+    OPTIONS_OBSERVED,
+    {NULL, 0, NULL, NULL},
+};
+
+extern const struct command command_hist;
+const struct command command_hist = {
+    "hist",
+    "",
+    "how a rate was distributed over the intervals between two samples",
+    "Rates are events per 1000 TSC cycles, of intervals that double-time-error filtering kept. With "
+    "--subsample the\n"
+    "same samples show what a coarser sampler would have seen: its distribution narrows towards the mean.",
+    options,
+    run,
+};

@@ -1,0 +1,356 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* observe: watch a program's signals from the CPU next door, as finely as the machine can. */
+#include "cli/observe/addresses.h"
+#include "cli/observe/observed.h"
+#include "observer/clock.h"
+#include "observer/loop/follow.h"
+#include "observer/log/save.h"
+#include "observer/observer.h"
+#include "signals/reader.h"
+
+#include "observer/source/os.h"
+#include "sampler/perf/events.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static struct cs_observation *observing; /* for the signal handler */
+
+struct watch { /* what tags of a run mean */
+    struct addresses *addresses;
+    const struct cs_observed *seen;
+};
+
+static void on_signal(int number)
+{
+    (void)number;
+    if (observing)
+        cs_observe_stop(observing);
+}
+
+static void catch_signals(void)
+{
+    struct sigaction action = {.sa_handler = on_signal};
+    sigaction(SIGINT, &action, NULL);
+    sigaction(SIGTERM, &action, NULL);
+}
+
+static const char *thread_name(uint64_t tid)
+{
+    static char name[64];
+    char path[48];
+    if (tid == 0)
+        return "(idle)";
+    snprintf(path, sizeof path, "/proc/%u/comm", (unsigned)tid);
+    FILE *file = fopen(path, "re");
+    if (!file)
+        return NULL;
+    size_t n = fread(name, 1, sizeof name - 32, file);
+    fclose(file);
+    n = n && name[n - 1] == '\n' ? n - 1 : n;
+    snprintf(name + n, sizeof name - n, " %u", (unsigned)tid);
+    return name;
+}
+
+static const char *live_name(void *arg, unsigned tag, uint64_t value)
+{
+    const struct watch *w = arg;
+    const struct cs_observed *seen = w->seen;
+    if (seen->tag_signals[tag] == CS_WORD_OS_THREAD)
+        return thread_name(value);
+    if (seen->tag_signals[tag] == CS_WORD_OS_SYSCALL)
+        return value == 0 ? "(none)" : cs_os_syscall_name((unsigned)value - 1);
+    const char *name = seen->signals ? cs_reader_name(seen->signals, seen->tag_signals[tag], value) : NULL;
+    if (name || !seen->tag_is_address[tag])
+        return name;
+    return value == 0 ? "(no tag yet)" : addresses_text(w->addresses, value);
+}
+
+static void look(void *arg, pid_t pid)
+{
+    struct watch *w = arg;
+    addresses_look(w->addresses, pid);
+}
+
+static const char *name_address(void *arg, uint64_t value)
+{
+    struct watch *w = arg;
+    addresses_of(w->addresses, w->seen->signals);
+    return addresses_text(w->addresses, value);
+}
+
+static bool place(void *arg, unsigned tag, uint64_t value, struct cs_image *image, uint64_t *offset)
+{
+    const struct watch *w = arg;
+    return w->seen->tag_is_address[tag] && addresses_place(w->addresses, value, image, offset);
+}
+
+struct renaming {
+    const struct watch *watch;
+    unsigned tag;
+};
+
+static uint64_t standing(void *arg, uint64_t value)
+{
+    const struct renaming *r = arg;
+    const struct cs_observed *seen = r->watch->seen;
+    if (value == CS_TAG_AWAY ||
+        (seen->signals && cs_reader_name(seen->signals, seen->tag_signals[r->tag], value)))
+        return value;
+    return addresses_standing(r->watch->addresses, value);
+}
+
+/* One row a method or loop, not one a tag point and place in memory. */
+static void join_addresses(const struct watch *w)
+{
+    addresses_of(w->addresses, w->seen->signals);
+    for (unsigned t = 0; t < w->seen->sink->n_tags; t++)
+        if (w->seen->tag_is_address[t])
+            cs_tags_rename(w->seen->sink->tags[t], standing, &(struct renaming){w, t});
+}
+
+static int split_signals(const char *list, struct cs_observe_wish *wish, char *room, size_t size)
+{
+    if (strlen(list) >= size)
+        return -1;
+    strcpy(room, list);
+    char *rest = room, *one;
+    while ((one = strsep(&rest, ","))) {
+        if (!*one)
+            continue;
+        if (wish->n_signals == CS_TAGS_MAX + CS_COUNTERS_MAX)
+            return -1;
+        wish->signals[wish->n_signals++] = one;
+    }
+    return 0;
+}
+
+/* Names as `record -e` takes them. What `:t` needs of the processor is asked before the name is looked up. */
+static int parse_events(const char *list, struct cs_observe_wish *wish, char *room, size_t size)
+{
+    struct cs_error err;
+    if (strlen(list) >= size)
+        return usage_error("--events: the list is too long");
+    strcpy(room, list);
+    char *rest = room, *one;
+    while ((one = strsep(&rest, ","))) {
+        const char *modifiers = strrchr(one, ':'), *why;
+        struct cs_event parsed;
+        if (!*one)
+            continue;
+        if (wish->n_events == CS_COUNTERS_MAX)
+            return usage_error("--events %s: at most %d events", list, CS_COUNTERS_MAX);
+        struct cs_observe_event *event = &wish->events[wish->n_events++];
+        event->name = one;
+        event->any_thread = modifiers && modifiers[1] &&
+                            strspn(modifiers + 1, "uktp") == strlen(modifiers + 1) && strchr(modifiers, 't');
+        if (event->any_thread && !cs_events_any_thread(&why)) {
+            cs_fail(&err, EOPNOTSUPP,
+                    "%s: %s; without :t the program's own counter is read, by a system call a sample", one,
+                    why);
+            return failed(&err);
+        }
+        if (cs_event_parse(one, &parsed, &err) < 0)
+            return failed(&err);
+        event->attr = parsed.attr;
+    }
+    return CS_EXIT_OK;
+}
+
+/* Into the store that -o names. */
+static int keep(const struct parsed *args, const struct cs_observed *seen, const struct observed *view)
+{
+    struct cs_error err = {0};
+    struct cs_store *store = NULL;
+    struct cs_keep_names names = {.program = seen->program,
+                                  .cycles_per_second = seen->cycles_per_second,
+                                  .name = view->name,
+                                  .resolve = place,
+                                  .arg = view->arg};
+    memcpy(names.tags, view->tags, sizeof names.tags);
+    memcpy(names.counters, view->counters, sizeof names.counters);
+    json_t *meta = json_pack("{s:s, s:s, s:f}", "by", "observe", "command", seen->program,
+                             "cycles_per_second", seen->cycles_per_second);
+    char *text = json_dumps(meta, JSON_COMPACT);
+    int rc = cs_store_open(store_location(args), CS_STORE_WRITE, &store, &err);
+    if (rc == 0)
+        rc = cs_store_epoch(store, text, &err);
+    if (rc == 0)
+        rc = cs_keep_add(store, seen->sink, &names, &err);
+    cs_store_close(store);
+    free(text);
+    json_decref(meta);
+    return rc < 0 ? failed(&err) : CS_EXIT_OK;
+}
+
+static void print_seen(struct output *out, const struct cs_observed *seen, const struct observed *o,
+                       uint64_t top, const char *log)
+{
+    const struct cs_placement *p = &seen->placement;
+    output_line(out, "%s (process %d) on CPU %u, observed from CPU %u; they %s", seen->program,
+                (int)seen->pid, p->target, p->observer, p->relation);
+    for (unsigned i = 0; i < seen->n_notes; i++)
+        output_note(out, "%s", seen->notes[i]);
+    if (seen->followed)
+        output_line(out, "the CPU was followed through %" PRIu64 " context switches", seen->switches);
+    output_set(out, "target_cpu_seconds", json_real(seen->target_cpu_seconds));
+    output_set(out, "followed", json_boolean(seen->followed));
+    output_set(out, "context_switches", json_integer((json_int_t)seen->switches));
+    if (!seen->followed && seen->threads > 1)
+        output_note(
+            out,
+            "the program has %u threads; only thread %d was observed, also while others had the CPU: its "
+            "signals then stand still",
+            seen->threads, (int)seen->thread);
+    json_t *cpus = json_pack("{s:i,s:i,s:s}", "target", (int)p->target, "observer", (int)p->observer,
+                             "relation", p->relation);
+    output_set(out, "cpus", cpus);
+    if (log) {
+        output_line(out, "%" PRIu64 " samples in %s; next: cyclescope tags --log %s", seen->logged, log, log);
+        output_set(out, "logged", json_integer((json_int_t)seen->logged));
+        return;
+    }
+    observed_summary(out, o);
+    if (seen->n_counters)
+        observed_filtering(out, o);
+    for (unsigned t = 0; t < seen->n_tags; t++)
+        observed_tags(out, o, t, top);
+    for (unsigned c = 0; c < seen->n_counters; c++)
+        observed_histogram(out, o, c, NULL);
+    if (seen->exit_code > 0)
+        output_note(out, "%s ended with exit code %d", seen->program, seen->exit_code);
+}
+
+static int read_options(const struct parsed *args, struct cs_observe_wish *wish, char *room, size_t size,
+                        char *events_room)
+{
+    cs_observe_defaults(wish);
+    const char *events = option(args, "events");
+    int rc = events ? parse_events(events, wish, events_room, size) : CS_EXIT_OK;
+    if (rc)
+        return rc;
+    wish->observer_effect = option_given(args, "observer-effect");
+    if (wish->observer_effect && !wish->n_events)
+        return usage_error("--observer-effect counts the observer's own share of events: give -e EVENTS");
+    const char *list = option(args, "signals");
+    if (list && split_signals(list, wish, room, size) < 0)
+        return usage_error("--signals %s: at most %d tags and %d counters, names separated by commas", list,
+                           CS_TAGS_MAX, CS_COUNTERS_MAX);
+    wish->pid = (pid_t)option_number(args, "pid", 0, 1, 1 << 30);
+    wish->thread = (pid_t)option_number(args, "thread", 0, 1, 1 << 30);
+    wish->target_cpu = (int)option_number(args, "target-cpu", CS_ANY_CPU, 0, 100000);
+    wish->observer_cpu = (int)option_number(args, "observer-cpu", CS_ANY_CPU, 0, 100000);
+    wish->smt = option_given(args, "smt");
+    wish->period_cycles = (uint64_t)option_number(args, "period", 0, 0, 1e12);
+    wish->jitter_cycles = (uint64_t)option_number(args, "jitter", 0, 0, 1e12);
+    wish->seconds = option_number(args, "seconds", 0, 0, 1e9);
+    wish->patience = option_number(args, "wait", wish->patience, 0, 1e6);
+    wish->follow = option_given(args, "no-follow") ? CS_FOLLOW_NEVER : CS_FOLLOW_IF_POSSIBLE;
+    wish->rule.band_q32 = cs_dte_band(option_number(args, "band", 1, 0, 100) / 100);
+    wish->paper_rule = option_given(args, "band");
+    wish->rule.same_tag = !option_given(args, "any-tag");
+    wish->log_path = option(args, "log");
+    if (operand_count(args) > 0)
+        wish->argv = operand_vector(args);
+    if (wish->log_path && option_given(args, "output"))
+        return usage_error("--log keeps samples and --output keeps sums: give one of them");
+    if (!wish->argv == !wish->pid)
+        return usage_error(wish->argv ? "give either -p PID or a command, not both"
+                                      : "nothing to observe: give -p PID, or -- COMMAND");
+    return CS_EXIT_OK;
+}
+
+static int run(const struct parsed *args)
+{
+    struct cs_observe_wish wish;
+    struct cs_error err;
+    char names[512], events[512];
+    int rc = read_options(args, &wish, names, sizeof names, events);
+    if (rc)
+        return rc;
+    uint64_t top = (uint64_t)option_number(args, "top", 10, 0, 1e9);
+    struct cs_observation *o = NULL;
+    struct watch watch = {addresses_open(), NULL};
+    wish.look = look;
+    wish.address_name = name_address;
+    wish.arg = &watch;
+    catch_signals();
+    if (cs_observe_start(&wish, &o, &err) < 0) {
+        addresses_close(watch.addresses);
+        return failed(&err);
+    }
+    observing = o;
+    const struct cs_observed *seen = watch.seen = cs_observe_result(o);
+    rc = cs_observe_run(o, &err) < 0 ? failed(&err) : CS_EXIT_OK;
+    join_addresses(&watch);
+    struct observed view = {
+        .sink = seen->sink,
+        .program = seen->program,
+        .hz = seen->cycles_per_second,
+        .timed_each = seen->timed_each,
+        .asked_cycles = seen->period_cycles,
+        .name = live_name,
+        .arg = &watch,
+    };
+    for (unsigned t = 0; t < seen->n_tags; t++)
+        view.tags[t] = seen->tags[t];
+    for (unsigned c = 0; c < seen->n_counters; c++)
+        view.counters[c] = seen->counters[c];
+    struct output *out = output_open(args);
+    print_seen(out, seen, &view, top, wish.log_path);
+    int printed = output_close(out);
+    if (rc == CS_EXIT_OK && option_given(args, "output"))
+        rc = keep(args, seen, &view);
+    observing = NULL;
+    cs_observe_close(o);
+    addresses_close(watch.addresses);
+    return rc ? rc : printed;
+}
+
+static const struct option_entry options[] = {
+    {"pid", 'p', "PID", "observe a running process"},
+    {"signals", 's', "NAMES",
+     "signals to read, separated by commas (else all of the program); os:thread, os:syscall"},
+    {"events", 'e', "EVENTS",
+     "events to count, by libpfm4's names as in record -e; :t counts the whole core from its other thread"},
+    {"observer-effect", 0, NULL,
+     "count the observer's own share of each event too (see hist --observer-effect)"},
+    {"period", 0, "CYCLES", "TSC cycles from sample to sample (else as fast as it goes); k, M"},
+    {"jitter", 0, "CYCLES", "lengthen each period by a random number of cycles up to this"},
+    {"seconds", 't', "S", "end after that time (else with the program, or at ^C)"},
+    {"target-cpu", 0, "CPU", "where the program runs (else chosen)"},
+    {"observer-cpu", 0, "CPU", "where the observer spins (else the nearest other core)"},
+    {"smt", 0, NULL, "observe from the same core's other hardware thread"},
+    {"no-follow", 0, NULL,
+     "read one thread's signals all the time, whoever has the CPU (faster, needs no privilege)"},
+    {"thread", 0, "TID", "read the signals of this thread only"},
+    {"wait", 0, "S", "how long to wait for the program's signals (10)"},
+    {"band", 0, "PERCENT",
+     "keep an interval if both its ends took the same time within this (1; signals: not asked)"},
+    {"any-tag", 0, NULL, "count an interval for the tag at its start even if it ends with another"},
+    OPTION_OUTPUT,
+    {"log", 0, "FILE", "write all samples to FILE for hist, tags and timeline, instead of summing up"},
+    {"top", 0, "N", "show the N most important tags (10); 0 = all"},
+    {NULL, 0, NULL, NULL},
+};
+
+extern const struct command command_observe;
+const struct command command_observe = {
+    "observe",
+    "[-- COMMAND [ARG...]]",
+    "watch a program's signals from the CPU next door",
+    "A thread of ours spins on one CPU and reads what the program on the other CPU publishes (see "
+    "cyclescope.h),\n"
+    "every few cycles or at the period that you ask for. Nothing stops or interrupts the program. A cycle is "
+    "one\n"
+    "tick of the time-stamp counter.\n\n"
+    "Shares of tags use every sample. Rates of counters use only intervals whose two ends were read in the "
+    "same\n"
+    "time (double-time-error filtering); what was dropped is counted by cause.",
+    options,
+    run,
+};

@@ -1,0 +1,269 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "cli/observe/observed.h"
+#include "observer/loop/follow.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define BAR_CELLS 40
+#define BAR_BYTES (3 * BAR_CELLS + 1)
+#define PER 1000.0 /* rates are shown in events per that many cycles */
+
+void observed_value(const struct observed *o, unsigned tag, uint64_t value, char *to, size_t size)
+{
+    const char *name = value == CS_TAG_AWAY ? "(target not running)"
+                       : o->name            ? o->name(o->arg, tag, value)
+                                            : NULL;
+    if (name)
+        snprintf(to, size, "%s", name);
+    else if (value >= 1u << 20)
+        snprintf(to, size, "0x%" PRIx64, value);
+    else
+        snprintf(to, size, "%" PRIu64, value);
+}
+
+static double in_time(double cycles, double hz, const char **unit)
+{
+    double ns = cycles * 1e9 / hz;
+    *unit = ns < 1e4 ? "ns" : ns < 1e7 ? "µs" : "ms";
+    return ns < 1e4 ? ns : ns < 1e7 ? ns / 1e3 : ns / 1e6;
+}
+
+static const double shown_quantiles[] = {0.01, 0.5, 0.9, 0.99, 0.999};
+static const char *const quantile_keys[] = {"p1", "p50", "p90", "p99", "p99.9"};
+#define N_QUANTILES (sizeof shown_quantiles / sizeof shown_quantiles[0])
+
+static json_t *quantiles_json(const uint64_t *counts)
+{
+    json_t *all = json_object();
+    for (unsigned i = 0; i < N_QUANTILES; i++)
+        json_object_set_new(all, quantile_keys[i], json_real(cs_cycle_quantile(counts, shown_quantiles[i])));
+    return all;
+}
+
+static void quantiles_line(struct output *out, const char *what, const uint64_t *counts)
+{
+    char line[160];
+    size_t n = (size_t)snprintf(line, sizeof line, "%-7s", what);
+    for (unsigned i = 0; i < N_QUANTILES && n < sizeof line; i++)
+        n += (size_t)snprintf(line + n, sizeof line - n, " %11.0f",
+                              cs_cycle_quantile(counts, shown_quantiles[i]));
+    output_line(out, "%s", line);
+}
+
+void observed_summary(struct output *out, const struct observed *o)
+{
+    const struct cs_sink *s = o->sink;
+    uint64_t total = cs_dte_tally_cycles(&s->tally), intervals = cs_dte_tally_intervals(&s->tally);
+    double mean = intervals ? (double)total / (double)intervals : 0, unseen = (double)s->unseen_cycles;
+    const char *unit, *gap_unit;
+    double mean_ns = in_time(mean, o->hz, &unit), longest = in_time((double)s->longest_gap, o->hz, &gap_unit);
+    output_line(out, "%s", "");
+    output_line(out, "%" PRIu64 " samples in %.3f s, one every %.4g cycles (%.3g %s)%s", s->samples,
+                (double)total / o->hz, mean, mean_ns, unit,
+                o->timed_each ? "" : "; tag alone, the clock is read when it changes");
+    if (o->asked_cycles)
+        output_line(out, "asked for: one every %" PRIu64 " cycles", o->asked_cycles);
+    output_line(out, "%-7s %11s %11s %11s %11s %11s", "cycles", "1 %", "median", "90 %", "99 %", "99.9 %");
+    quantiles_line(out, "period", s->periods);
+    quantiles_line(out, "gap", s->gaps);
+    output_line(out, "%.3g %% of the time was not seen (%" PRIu64 " times away, the longest %.3g %s)",
+                total ? 100 * unseen / (double)total : 0, s->tally.intervals[CS_DTE_GAP], longest, gap_unit);
+
+    output_set(out, "program", json_text(o->program));
+    output_set(out, "cycles_per_second", json_real(o->hz));
+    output_set(out, "samples", json_integer((json_int_t)s->samples));
+    output_set(out, "cycles", json_integer((json_int_t)total));
+    output_set(out, "asked_period_cycles", json_integer((json_int_t)o->asked_cycles));
+    output_set(out, "mean_period_cycles", json_real(mean));
+    output_set(out, "unseen_cycles", json_integer((json_int_t)s->unseen_cycles));
+    output_set(out, "longest_gap_cycles", json_integer((json_int_t)s->longest_gap));
+    output_set(out, "period_cycles", quantiles_json(s->periods));
+    output_set(out, "gap_cycles", quantiles_json(s->gaps));
+}
+
+void observed_filtering(struct output *out, const struct observed *o)
+{
+    static const struct column columns[] = {
+        {.key = "verdict", .head = "intervals", .kind = COLUMN_TEXT},
+        {.key = "intervals", .head = "number", .kind = COLUMN_COUNT},
+        {.key = "percent", .head = "%", .kind = COLUMN_SHARE},
+        {.key = "cycles", .head = "cycles", .kind = COLUMN_COUNT},
+        {.key = "meaning", .head = "because", .kind = COLUMN_TEXT, .elastic = true, .wraps = true},
+    };
+    const struct cs_dte_tally *tally = &o->sink->tally;
+    double all = (double)cs_dte_tally_intervals(tally);
+    output_line(out, "%s", "");
+    struct sheet *sheet = output_sheet(out, "filtering", columns, 5);
+    for (enum cs_dte_verdict v = 0; v < CS_DTE_VERDICTS; v++) {
+        if (tally->intervals[v] == 0 && v != CS_DTE_KEPT)
+            continue;
+        sheet_text(sheet, cs_dte_name(v));
+        sheet_count(sheet, tally->intervals[v]);
+        sheet_number(sheet, all > 0 ? 100 * (double)tally->intervals[v] / all : 0);
+        sheet_count(sheet, tally->cycles[v]);
+        sheet_text(sheet, cs_dte_meaning(v));
+    }
+}
+
+static int by_cycles(const void *a, const void *b)
+{
+    const struct cs_tag_row *x = *(const struct cs_tag_row *const *)a,
+                            *y = *(const struct cs_tag_row *const *)b;
+    if ((x->tag == CS_TAG_AWAY) != (y->tag == CS_TAG_AWAY))
+        return x->tag == CS_TAG_AWAY ? 1 : -1; /* last */
+    if (x->half_cycles != y->half_cycles)
+        return x->half_cycles < y->half_cycles ? 1 : -1;
+    return x->tag < y->tag ? -1 : x->tag > y->tag;
+}
+
+static void rate_cells(struct sheet *sheet, const struct cs_tag_row *row, unsigned counters)
+{
+    for (unsigned c = 0; c < counters; c++) {
+        struct cs_moments m = cs_tag_rate(row, c);
+        if (row->kept == 0) {
+            sheet_none(sheet);
+            sheet_none(sheet);
+            continue;
+        }
+        sheet_number(sheet, cs_tag_mean(row, c) * PER);
+        sheet_number(sheet, cs_moments_deviation(&m) * PER);
+    }
+}
+
+void observed_tags(struct output *out, const struct observed *o, unsigned tag, uint64_t top)
+{
+    /* Kept until the output is closed: columns are not copied. */
+    static struct column columns[CS_TAGS_MAX][8 + 2 * CS_COUNTERS_MAX];
+    static char heads[CS_COUNTERS_MAX][2][96], keys[CS_COUNTERS_MAX][2][96], sheets[CS_TAGS_MAX][96];
+    const struct cs_tags *tags = o->sink->tags[tag];
+    unsigned n = 0, counters = o->sink->n_counters;
+    struct column *col = columns[tag];
+    col[n++] = (struct column){.key = "name", .head = o->tags[tag], .kind = COLUMN_TEXT, .elastic = true};
+    col[n++] = (struct column){.key = "value", .kind = COLUMN_COUNT};
+    col[n++] = (struct column){.key = "samples", .head = "samples", .kind = COLUMN_COUNT};
+    col[n++] = (struct column){.key = "cycles", .head = "cycles", .kind = COLUMN_COUNT};
+    col[n++] = (struct column){.key = "percent", .head = "%", .kind = COLUMN_SHARE};
+    col[n++] = (struct column){.key = "visits", .head = "visits", .kind = COLUMN_COUNT};
+    col[n++] = (struct column){.key = "kept", .head = counters ? "kept" : NULL, .kind = COLUMN_COUNT};
+    for (unsigned c = 0; c < counters; c++) {
+        snprintf(heads[c][0], sizeof heads[c][0], "%s/1000", o->counters[c]);
+        snprintf(keys[c][0], sizeof keys[c][0], "%s", o->counters[c]);
+        snprintf(keys[c][1], sizeof keys[c][1], "%s deviation", o->counters[c]);
+        col[n++] = (struct column){.key = keys[c][0],
+                                   .head = heads[c][0],
+                                   .group = "per_1000_cycles",
+                                   .kind = COLUMN_NUMBER,
+                                   .digits = 2};
+        col[n++] = (struct column){
+            .key = keys[c][1], .head = "±", .group = "per_1000_cycles", .kind = COLUMN_NUMBER, .digits = 2};
+    }
+    const struct cs_tag_row **rows = malloc((tags->n_rows + 1) * sizeof *rows);
+    if (!rows)
+        return;
+    size_t n_rows = tags->n_rows;
+    for (size_t r = 0; r < n_rows; r++)
+        rows[r] = &tags->rows[r];
+    if (tags->overflow)
+        rows[n_rows++] = &tags->rows[CS_TAG_ROWS - 1];
+    qsort(rows, n_rows, sizeof *rows, by_cycles);
+    double total = 0;
+    for (size_t r = 0; r < n_rows; r++)
+        total += rows[r]->tag == CS_TAG_AWAY ? 0 : (double)rows[r]->half_cycles;
+
+    output_line(out, "%s", "");
+    snprintf(sheets[tag], sizeof sheets[tag], "%s", tag == 0 ? "tags" : "tags2");
+    struct sheet *sheet = output_sheet(out, sheets[tag], col, n);
+    sheet_limit(sheet, top, "--top 0 shows all");
+    for (size_t r = 0; r < n_rows; r++) {
+        char name[256];
+        if (tags->overflow && rows[r] == &tags->rows[CS_TAG_ROWS - 1])
+            snprintf(name, sizeof name, "(further values)");
+        else
+            observed_value(o, tag, rows[r]->tag, name, sizeof name);
+        sheet_text(sheet, name);
+        sheet_count(sheet, rows[r]->tag);
+        sheet_count(sheet, rows[r]->samples);
+        sheet_count(sheet, rows[r]->half_cycles / 2);
+        if (rows[r]->tag == CS_TAG_AWAY)
+            sheet_none(sheet); /* shares are of the time that the target ran */
+        else
+            sheet_number(sheet, total > 0 ? 100 * (double)rows[r]->half_cycles / total : 0);
+        sheet_count(sheet, rows[r]->visits);
+        sheet_count(sheet, rows[r]->kept);
+        rate_cells(sheet, rows[r], counters);
+    }
+    free(rows);
+}
+
+static double rate_edge(unsigned bin)
+{
+    return bin >= CS_RATE_BINS ? 2 * cs_rate_bin_least(CS_RATE_BINS - 1) : cs_rate_bin_least(bin);
+}
+
+static void histogram_json(struct output *out, const struct observed *o, unsigned counter, const double *bins,
+                           double n, const struct cs_moments *rate)
+{
+    json_t *list = json_array(), *all = json_object();
+    for (unsigned b = 0; b < CS_RATE_BINS; b++)
+        if (bins[b] > 0)
+            json_array_append_new(list, json_pack("[f,f,I]", cs_rate_bin_least(b) * PER,
+                                                  rate_edge(b + 1) * PER, (json_int_t)bins[b]));
+    json_object_set_new(all, "counter", json_text(o->counters[counter]));
+    json_object_set_new(all, "unit", json_string("events per 1000 cycles"));
+    json_object_set_new(all, "intervals", json_integer((json_int_t)n));
+    json_object_set_new(all, "mean", json_real(rate->mean * PER));
+    json_object_set_new(all, "deviation", json_real(cs_moments_deviation(rate) * PER));
+    json_object_set_new(all, "bins", list);
+    char key[16];
+    snprintf(key, sizeof key, "histogram%u", counter);
+    output_set(out, key, all);
+}
+
+void observed_histogram(struct output *out, const struct observed *o, unsigned counter, const uint64_t *value)
+{
+    double *bins = calloc(CS_RATE_BINS, sizeof *bins), n = 0, outside;
+    if (!bins)
+        return;
+    const struct cs_sink *s = o->sink;
+    char under[300] = "";
+    struct cs_moments moments = cs_tag_rate(&s->whole_run, counter);
+    if (value) {
+        char name[256];
+        observed_value(o, 0, *value, name, sizeof name);
+        snprintf(under, sizeof under, " under %s %s", o->tags[0], name);
+        const struct cs_tag_row *row = cs_tags_find(s->tags[0], *value);
+        moments = cs_tag_rate(row, counter);
+        for (unsigned b = 0; row->bins && b < CS_RATE_BINS; b++)
+            bins[b] = (double)row->bins[counter * CS_RATE_BINS + b];
+    } else {
+        for (unsigned b = 0; b < CS_RATE_BINS; b++)
+            bins[b] = (double)s->rates[counter][b];
+    }
+    for (unsigned b = 0; b < CS_RATE_BINS; b++)
+        n += bins[b];
+    histogram_json(out, o, counter, bins, n, &moments);
+    output_line(out, "%s", "");
+    output_line(out, "%s per 1000 cycles%s: %.0f intervals, mean %.4g, deviation %.3g", o->counters[counter],
+                under, n, moments.mean * PER, cs_moments_deviation(&moments) * PER);
+    struct histogram_row rows[24];
+    unsigned n_rows = histogram_rows(bins, CS_RATE_BINS, rate_edge, 24, rows, &outside);
+    double most = 0;
+    for (unsigned r = 0; r < n_rows; r++)
+        most = fmax(most, rows[r].share);
+    for (unsigned r = 0; r < n_rows; r++) {
+        char bar[BAR_BYTES];
+        bar_draw(bar, rows[r].share / most, BAR_CELLS);
+        if (rows[r].most == 0)
+            output_line(out, "%23s %5.1f %% %s", "none               ", 100 * rows[r].share, bar);
+        else
+            output_line(out, "%10.4g … %-10.4g %5.1f %% %s", rows[r].least * PER, rows[r].most * PER,
+                        100 * rows[r].share, bar);
+    }
+    if (outside > 0.00005)
+        output_line(out, "%29.2f %% beyond", 100 * outside);
+    free(bins);
+}

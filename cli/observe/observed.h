@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* What an observer saw, in the form that `observe`, `hist` and `tags` print, wherever it came from: a run
+ * that just ended, a log, a store. */
+#ifndef CS_CLI_OBSERVED_H
+#define CS_CLI_OBSERVED_H
+
+#include "cli/output/output.h"
+#include "observer/sample/sink.h"
+
+#include <stddef.h>
+
+struct observed {
+    const struct cs_sink *sink;
+    const char *program;
+    double hz; /* TSC cycles a second */
+    const char *tags[CS_TAGS_MAX], *counters[CS_COUNTERS_MAX];
+    bool timed_each; /* the clock was read at each sample */
+    uint64_t asked_cycles;
+    /* Name of a tag's value, or NULL. */
+    const char *(*name)(void *arg, unsigned tag, uint64_t value);
+    void *arg;
+};
+
+/* Achieved period and gaps, and what filtering kept and dropped. */
+void observed_summary(struct output *out, const struct observed *o);
+void observed_filtering(struct output *out, const struct observed *o);
+/* One row a value of tag `tag`, by cycles; `top` 0 = all. */
+void observed_tags(struct output *out, const struct observed *o, unsigned tag, uint64_t top);
+/* Histogram of a counter's rate: of all kept intervals, or of those with one value of the first tag. */
+void observed_histogram(struct output *out, const struct observed *o, unsigned counter,
+                        const uint64_t *value);
+/* "parse", or the number where it has no name, or what the special values mean. */
+void observed_value(const struct observed *o, unsigned tag, uint64_t value, char *to, size_t size);
+
+/* ---- drawing ---- */
+/* A bar of `share` of `width` cells in eighths of a block, into `to` (3 * width + 1 bytes). */
+void bar_draw(char *to, double share, unsigned width);
+struct histogram_row {
+    double least, most; /* of the value */
+    double share;       /* of all */
+};
+/* Joins bins into at most `rows` rows between the 0.1th and 99.9th percentile; `edge(bin)` gives the least
+ * value of a bin. Returns the number of rows; *outside is the share that lies beyond them. */
+unsigned histogram_rows(const double *bins, unsigned n_bins, double (*edge)(unsigned bin), unsigned rows,
+                        struct histogram_row *out, double *outside);
+
+#endif

@@ -1,0 +1,169 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "cli/observe/observed_source.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static const char *log_name(void *arg, unsigned tag, uint64_t value)
+{
+    struct observed_source *s = arg;
+    const char *found = NULL;
+    for (size_t i = 0; i < cs_log_reader_names(s->log); i++) {
+        unsigned t;
+        uint64_t v;
+        const char *text = cs_log_reader_name(s->log, i, &t, &v);
+        if (t == tag && v == value)
+            found = text;
+    }
+    return found;
+}
+
+struct log_renaming {
+    struct observed_source *source;
+    unsigned tag;
+};
+
+struct looking {
+    uint64_t value;
+    char **found;
+};
+
+static int look(uint64_t offset, uint64_t size, const char *name, void *arg)
+{
+    struct looking *l = arg;
+    (void)size;
+    if (offset == l->value) {
+        free(*l->found);
+        *l->found = strdup(name);
+    }
+    return 0;
+}
+
+static const char *store_name(void *arg, unsigned tag, uint64_t value)
+{
+    struct observed_source *s = arg;
+    struct cs_error err = {0};
+    free(s->name);
+    s->name = NULL;
+    if (tag == 0)
+        cs_store_names(s->store, s->kept.image_id, look, &(struct looking){value, &s->name}, &err);
+    return s->name;
+}
+
+/* Addresses that the log names alike (points of one method or loop) become the first of them. */
+static uint64_t first_named(void *arg, uint64_t value)
+{
+    struct log_renaming *r = arg;
+    const char *name = value >= 1ull << 32 ? log_name(r->source, r->tag, value) : NULL;
+    for (size_t i = 0; name && i < cs_log_reader_names(r->source->log); i++) {
+        unsigned t;
+        uint64_t v;
+        const char *text = cs_log_reader_name(r->source->log, i, &t, &v);
+        if (t == r->tag && v >= 1ull << 32 && strcmp(text, name) == 0)
+            return v;
+    }
+    return value;
+}
+
+static int open_log(const char *path, const struct cs_replay_wish *wish, struct observed_source *s)
+{
+    struct cs_error err = {0};
+    struct cs_replay_wish usual = {.rule = cs_dte_paper_rule()};
+    usual.rule.same_tag = true;
+    usual.rule.gap_cycles = 0;
+    struct progress bar;
+    struct cs_replay_wish shown = wish ? *wish : usual;
+    progress_init(&bar, "reading", "B", 0);
+    shown.progress = progress_of;
+    shown.progress_arg = &bar;
+    int rc = cs_replay(path, &shown, &s->kept.sink, &s->log, &err);
+    progress_fini(&bar);
+    if (rc < 0)
+        return failed(&err);
+    const struct cs_log_head *head = cs_log_reader_head(s->log);
+    for (unsigned t = 0; t < head->n_tags; t++)
+        cs_tags_rename(s->kept.sink->tags[t], first_named, &(struct log_renaming){s, t});
+    s->view = (struct observed){.sink = s->kept.sink,
+                                .program = head->program,
+                                .hz = (double)head->cycles_per_second,
+                                .timed_each = true,
+                                .asked_cycles = head->period_cycles,
+                                .name = log_name,
+                                .arg = s};
+    for (unsigned t = 0; t < head->n_tags; t++)
+        s->view.tags[t] = head->tags[t];
+    for (unsigned c = 0; c < head->n_softs + head->n_pmcs; c++)
+        s->view.counters[c] = head->counters[c];
+    return CS_EXIT_OK;
+}
+
+static int open_store(const struct parsed *args, struct observed_source *s)
+{
+    struct cs_error err = {0};
+    if (cs_store_open(store_location(args), CS_STORE_READ, &s->store, &err) < 0 ||
+        cs_keep_load(s->store, option(args, "program"), &s->kept, &err) < 0)
+        return failed(&err);
+    s->view = (struct observed){.sink = s->kept.sink,
+                                .program = s->kept.program,
+                                .hz = s->kept.cycles_per_second,
+                                .timed_each = true,
+                                .name = store_name,
+                                .arg = s};
+    for (unsigned t = 0; t < s->kept.sink->n_tags; t++)
+        s->view.tags[t] = s->kept.tags[t];
+    for (unsigned c = 0; c < s->kept.sink->n_counters; c++)
+        s->view.counters[c] = s->kept.counters[c];
+    return CS_EXIT_OK;
+}
+
+int observed_open(const struct parsed *args, const struct cs_replay_wish *wish,
+                  struct observed_source *source)
+{
+    memset(source, 0, sizeof *source);
+    const char *log = option(args, "log");
+    int rc = log ? open_log(log, wish, source) : open_store(args, source);
+    if (rc)
+        observed_close(source);
+    return rc;
+}
+
+void observed_close(struct observed_source *source)
+{
+    cs_kept_fini(&source->kept);
+    cs_store_close(source->store);
+    cs_log_reader_close(source->log);
+    free(source->name);
+    memset(source, 0, sizeof *source);
+}
+
+static int index_of(const char *const *names, unsigned n, const char *name)
+{
+    for (unsigned i = 0; i < n; i++)
+        if (!name || strcmp(names[i], name) == 0)
+            return (int)i;
+    return -1;
+}
+
+int observed_counter(const struct observed *o, const char *name)
+{
+    return index_of(o->counters, o->sink->n_counters, name);
+}
+
+int observed_tag(const struct observed *o, const char *name)
+{
+    return index_of(o->tags, o->sink->n_tags, name);
+}
+
+bool observed_named(const struct observed *o, unsigned tag, const char *text, uint64_t *value)
+{
+    const struct cs_tags *tags = o->sink->tags[tag];
+    for (uint32_t r = 0; r < tags->n_rows; r++) {
+        char name[256];
+        observed_value(o, tag, tags->rows[r].tag, name, sizeof name);
+        if (strcmp(name, text) == 0) {
+            *value = tags->rows[r].tag;
+            return true;
+        }
+    }
+    return false;
+}

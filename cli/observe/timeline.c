@@ -1,0 +1,231 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* timeline: what an observed program did over time, from a sample log. shim-2015 figure 19. */
+#include "observer/log/timeline.h"
+#include "cli/command/command.h"
+#include "cli/observe/observed.h"
+#include "observer/loop/follow.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define ROWS 24          /* buckets of the text table, unless asked for others */
+#define ROWS_MACHINE 500 /* of JSON and CSV */
+#define TAGS_SHOWN 4
+
+struct names {
+    const struct cs_log_reader *log;
+    unsigned tag;
+};
+
+static const char *name_of(void *arg, unsigned tag, uint64_t value)
+{
+    const struct names *n = arg;
+    const char *found = NULL;
+    (void)tag;
+    for (size_t i = 0; i < cs_log_reader_names(n->log); i++) {
+        unsigned t;
+        uint64_t v;
+        const char *text = cs_log_reader_name(n->log, i, &t, &v);
+        if (t == n->tag && v == value)
+            found = text;
+    }
+    return found;
+}
+
+/* "0.5..2" in seconds; either may be left out. */
+static bool parse_range(const char *text, struct cs_timeline_wish *wish)
+{
+    const char *dots = strstr(text, "..");
+    char left[32], *end;
+    if (!dots || (size_t)(dots - text) >= sizeof left)
+        return false;
+    memcpy(left, text, (size_t)(dots - text)); /* "5..6" is not 5. and .6 */
+    left[dots - text] = '\0';
+    wish->from_seconds = strtod(left, &end);
+    if (*end != '\0' || !(wish->from_seconds >= 0))
+        return false;
+    wish->to_seconds = strtod(dots + 2, &end);
+    return *end == '\0' && (dots[2] == '\0' || wish->to_seconds > wish->from_seconds);
+}
+
+/* Columns and their keys must outlive the output. */
+struct layout {
+    struct column columns[4 + 4 * CS_COUNTERS_MAX + CS_TIMELINE_TAGS + 1];
+    char heads[4 + 4 * CS_COUNTERS_MAX + CS_TIMELINE_TAGS + 1][96];
+    char keys[4 + 4 * CS_COUNTERS_MAX + CS_TIMELINE_TAGS + 1][256];
+    char names[CS_TIMELINE_TAGS + 1][256];
+    unsigned n;
+};
+
+/* `head` NULL: not in the text. */
+static void column(struct layout *l, enum column_kind kind, int digits, const char *group, const char *key,
+                   const char *head, bool spare)
+{
+    snprintf(l->keys[l->n], sizeof l->keys[0], "%s", key);
+    snprintf(l->heads[l->n], sizeof l->heads[0], "%s", head ? head : "");
+    l->columns[l->n] = (struct column){.key = l->keys[l->n],
+                                       .head = head ? l->heads[l->n] : NULL,
+                                       .group = group,
+                                       .kind = kind,
+                                       .digits = digits,
+                                       .spare = spare};
+    l->n++;
+}
+
+/* In text a counter has its mean alone where there are several, and the first one has a bar. */
+static void lay_out(struct layout *l, const struct cs_timeline *t)
+{
+    column(l, COLUMN_NUMBER, 3, NULL, "ms", "ms", false);
+    column(l, COLUMN_SHARE, 0, NULL, "seen_percent", "seen %", false);
+    for (unsigned i = 0; i <= t->n_tags && t->has_tag; i++) {
+        const char *name = i < t->n_tags ? l->names[i] : "(others)";
+        bool away = i < t->n_tags && t->tag_values[i] == CS_TAG_AWAY;
+        column(l, COLUMN_SHARE, 0, "share_percent", name,
+               away             ? "not running"
+               : i < TAGS_SHOWN ? name
+                                : NULL,
+               away || i > 1);
+    }
+    column(l, COLUMN_COUNT, 0, NULL, "kept", t->n_counters ? "kept" : NULL, true);
+    for (unsigned c = 0; c < t->n_counters; c++) {
+        const char *counter = t->head.counters[c];
+        bool alone = t->n_counters == 1;
+        char head[96];
+        snprintf(head, sizeof head, "%.60s/1000", counter);
+        column(l, COLUMN_NUMBER, 3, "mean_per_1000_cycles", counter, head, false);
+        column(l, COLUMN_NUMBER, 3, "least_per_1000_cycles", counter, alone ? "least" : NULL, true);
+        column(l, COLUMN_NUMBER, 3, "most_per_1000_cycles", counter, alone ? "most" : NULL, true);
+    }
+    column(l, COLUMN_TEXT, 0, NULL, "bar", t->n_counters ? "" : NULL, true);
+}
+
+static double highest_mean(const struct cs_timeline *t)
+{
+    double most = 0;
+    for (unsigned b = 0; b < t->n_buckets && t->n_counters; b++)
+        most = fmax(most, t->buckets[b].rates[0].mean);
+    return most;
+}
+
+static void rate(struct sheet *sheet, double value)
+{
+    sheet_number(sheet, isnan(value) ? NAN : 1000 * value);
+}
+
+static void put_bucket(struct sheet *sheet, const struct cs_timeline *t, unsigned b, double most)
+{
+    const struct cs_timeline_bucket *bucket = &t->buckets[b];
+    char bar[3 * 20 + 1] = "";
+    sheet_number(sheet, cs_timeline_ms(t, b));
+    sheet_number(sheet, 100 * bucket->seen_cycles / t->bucket_cycles);
+    for (unsigned i = 0; i <= t->n_tags && t->has_tag; i++) {
+        double cycles = bucket->tag_cycles[i < t->n_tags ? i : CS_TIMELINE_TAGS];
+        sheet_number(sheet, bucket->seen_cycles > 0 ? 100 * cycles / bucket->seen_cycles : NAN);
+    }
+    sheet_count(sheet, bucket->kept);
+    for (unsigned c = 0; c < t->n_counters; c++) {
+        rate(sheet, bucket->rates[c].mean);
+        rate(sheet, bucket->rates[c].least);
+        rate(sheet, bucket->rates[c].most);
+    }
+    if (t->n_counters && most > 0 && bucket->kept)
+        bar_draw(bar, bucket->rates[0].mean / most, 20);
+    sheet_text(sheet, bar);
+}
+
+static int print(const struct parsed *args, const struct cs_timeline *t, const struct cs_log_reader *log,
+                 const struct cs_timeline_wish *wish)
+{
+    struct layout *l = calloc(1, sizeof *l);
+    if (!l)
+        return failed_with("no memory");
+    struct names names = {log, wish->tag};
+    struct observed view = {.name = name_of, .arg = &names};
+    for (unsigned i = 0; i < t->n_tags; i++)
+        observed_value(&view, wish->tag, t->tag_values[i], l->names[i], sizeof l->names[i]);
+    lay_out(l, t);
+    struct output *out = output_open(args);
+    double ms = t->bucket_cycles * 1e3 / t->cycles_per_second;
+    output_line(out, "%s: %u stretches of %.4g ms (%.4g cycles) of %.4g s%s%s", t->head.program, t->n_buckets,
+                ms, t->bucket_cycles, t->whole_cycles / t->cycles_per_second,
+                t->has_tag ? "; shares of tag " : "", t->has_tag ? t->head.tags[wish->tag] : "");
+    output_set(out, "program", json_text(t->head.program));
+    output_set(out, "bucket_ms", json_real(ms));
+    output_set(out, "bucket_cycles", json_real(t->bucket_cycles));
+    output_set(out, "log_seconds", json_real(t->whole_cycles / t->cycles_per_second));
+    if (t->has_tag)
+        output_set(out, "tag", json_text(t->head.tags[wish->tag]));
+    struct sheet *sheet = output_sheet(out, "timeline", l->columns, l->n);
+    double most = highest_mean(t);
+    for (unsigned b = 0; b < t->n_buckets; b++)
+        put_bucket(sheet, t, b, most);
+    if (cs_log_cut_short(log))
+        output_note(out, "the log was cut short: it ends where its writer did");
+    int rc = output_close(out);
+    free(l);
+    return rc;
+}
+
+static int run(const struct parsed *args)
+{
+    const char *path = option(args, "log"), *range = option(args, "time"), *tag = option(args, "tag");
+    bool machine = option_given(args, "json") || option_given(args, "csv");
+    struct cs_timeline_wish wish = {
+        .buckets =
+            (unsigned)option_number(args, "buckets", machine ? ROWS_MACHINE : ROWS, 1, CS_TIMELINE_BUCKETS)};
+    struct cs_timeline *t;
+    struct cs_log_reader *log;
+    struct cs_error err;
+    if (!path)
+        return usage_error("nothing to show: give --log FILE, written by observe --log");
+    if (range && !parse_range(range, &wish))
+        return usage_error(
+            "--time %s: expected FROM..TO in seconds since the first sample, such as 0.5..0.75", range);
+    if (tag) {
+        if (cs_log_open(path, &log, &err) < 0)
+            return failed(&err);
+        struct cs_log_head head = *cs_log_reader_head(log);
+        cs_log_reader_close(log);
+        while (wish.tag < head.n_tags && strcmp(head.tags[wish.tag], tag) != 0)
+            wish.tag++;
+        if (wish.tag == head.n_tags)
+            return failed_with("%s has no tag %s", path, tag);
+    }
+    struct progress bar;
+    progress_init(&bar, "reading twice", "B", 0);
+    wish.progress = progress_of;
+    wish.arg = &bar;
+    int rc = cs_timeline_fold(path, &wish, &t, &log, &err);
+    progress_fini(&bar);
+    if (rc < 0)
+        return failed(&err);
+    rc = print(args, t, log, &wish);
+    cs_log_reader_close(log);
+    cs_timeline_close(t);
+    return rc;
+}
+
+static const struct option_entry options[] = {
+    {"log", 0, "FILE", "the sample log (observe --log)"},
+    {"time", 't', "FROM..TO",
+     "only this stretch, in seconds since the first sample (either may be left out)"},
+    {"buckets", 'n', "N", "cut it into N stretches (24; 500 in JSON and CSV)"},
+    {"tag", 0, "NAME", "which tag's shares (else the first)"},
+    {NULL, 0, NULL, NULL},
+};
+
+extern const struct command command_timeline;
+const struct command command_timeline = {
+    "timeline",
+    "",
+    "what an observed program did over time: shares of tags and rates",
+    "Cuts the log into equal stretches of time. Each has the share of time that was seen, the shares of the "
+    "most\n"
+    "frequent values of a tag in what was seen, and the rates of all counters in events per 1000 TSC cycles: "
+    "mean,\n"
+    "least and most of the intervals that filtering kept. -t zooms in, down to single intervals.",
+    options,
+    run,
+};

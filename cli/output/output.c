@@ -1,0 +1,250 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The document that a subcommand fills and that is written once, when it is whole. */
+#include "cli/output/output.h"
+#include "cli/output/table.h"
+#include "cli/output/wrap.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+struct item {
+    char *line; /* or */
+    struct sheet *sheet;
+    bool note; /* a line that may be wrapped */
+};
+
+struct output {
+    enum output_form form;
+    struct item *items;
+    size_t n_items, room;
+    json_t *members, *notes;
+};
+
+bool colour_wanted(void)
+{
+    const char *term = getenv("TERM"), *no = getenv("NO_COLOR");
+    return isatty(STDOUT_FILENO) && !(no && *no) && term && strcmp(term, "dumb") != 0;
+}
+
+unsigned terminal_columns(void)
+{
+    struct winsize size;
+    if (isatty(STDOUT_FILENO) && ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col >= 40)
+        return size.ws_col;
+    return 80;
+}
+
+struct output *output_open(const struct parsed *args)
+{
+    struct output *out = need(calloc(1, sizeof *out));
+    out->form = option_given(args, "json")  ? OUTPUT_JSON
+                : option_given(args, "csv") ? OUTPUT_CSV
+                                            : OUTPUT_TEXT;
+    out->members = need(json_object());
+    out->notes = need(json_array());
+    return out;
+}
+
+enum output_form output_form(const struct output *out)
+{
+    return out->form;
+}
+
+static struct item *add(struct output *out)
+{
+    if (out->n_items == out->room) {
+        out->room = out->room ? 2 * out->room : 32;
+        out->items = need(realloc(out->items, out->room * sizeof *out->items));
+    }
+    struct item *i = &out->items[out->n_items++];
+    *i = (struct item){NULL, NULL, false};
+    return i;
+}
+
+static char *format_line(const char *format, va_list args)
+{
+    char *line;
+    if (vasprintf(&line, format, args) < 0)
+        need(NULL);
+    return line;
+}
+
+void output_line(struct output *out, const char *format, ...)
+{
+    if (out->form != OUTPUT_TEXT)
+        return;
+    va_list args;
+    va_start(args, format);
+    add(out)->line = format_line(format, args);
+    va_end(args);
+}
+
+void output_note(struct output *out, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    char *line = format_line(format, args);
+    va_end(args);
+    json_array_append_new(out->notes, json_text(line));
+    struct item *item = add(out);
+    item->line = line;
+    item->note = true;
+}
+
+void output_set(struct output *out, const char *key, json_t *value)
+{
+    json_object_set_new(out->members, key, need(value));
+}
+
+struct sheet *output_sheet(struct output *out, const char *name, const struct column *columns,
+                           unsigned n_columns)
+{
+    return add(out)->sheet = sheet_open(name, columns, n_columns);
+}
+
+void output_drop(struct output *out)
+{
+    for (size_t i = 0; i < out->n_items; i++) {
+        free(out->items[i].line);
+        if (out->items[i].sheet)
+            sheet_close(out->items[i].sheet);
+    }
+    free(out->items);
+    json_decref(out->members);
+    json_decref(out->notes);
+    free(out);
+}
+
+/* Where a line goes on: below what stands behind its last gap of two blanks in the left half, as in a table;
+ * else two columns further in than an indented line began. */
+static unsigned hanging(const char *line, unsigned width)
+{
+    unsigned indent = (unsigned)strspn(line, " ");
+    unsigned found = indent ? indent + 2 : 0;
+    for (const char *p = line + indent; (p = strstr(p, "  ")) != NULL;) {
+        p += strspn(p, " ");
+        char *before = need(strndup(line, (size_t)(p - line)));
+        unsigned at = text_width(before);
+        free(before);
+        if (at > width / 2)
+            break;
+        found = at;
+    }
+    return found;
+}
+
+/* A line may hold colours of ours (ESC [), so it isn't cleaned here: callers clean names (text_clean). */
+static size_t print_lines(const char *text, FILE *to, unsigned width)
+{
+    size_t lines = 0;
+    for (;; text++) {
+        size_t n = strcspn(text, "\n");
+        char *line = need(strndup(text, n));
+        lines += text_wrap(to, line, width, 0, hanging(line, width));
+        fputc('\n', to);
+        free(line);
+        if (!*(text += n))
+            return lines;
+    }
+}
+
+static size_t print_text(const struct output *out, FILE *to)
+{
+    bool colour = colour_wanted();
+    unsigned width = isatty(STDOUT_FILENO) ? terminal_columns() : 0;
+    size_t lines = 0;
+    for (size_t i = 0; i < out->n_items; i++) {
+        const struct item *item = &out->items[i];
+        if (item->sheet) {
+            lines += sheet_print_text(item->sheet, to, width, colour);
+        } else if (item->note) {
+            char *clean = text_clean(item->line);
+            lines += print_lines(clean, to, terminal_columns());
+            free(clean);
+        } else {
+            lines += print_lines(item->line, to, width);
+        }
+    }
+    return lines;
+}
+
+static void print_csv(const struct output *out)
+{
+    bool first = true;
+    for (size_t i = 0; i < out->n_items; i++) {
+        if (!out->items[i].sheet)
+            continue;
+        if (!first)
+            fputs("\r\n", stdout);
+        sheet_print_csv(out->items[i].sheet, stdout);
+        first = false;
+    }
+}
+
+static void print_json(const struct output *out)
+{
+    json_t *document = need(json_object());
+    for (size_t i = 0; i < out->n_items; i++)
+        if (out->items[i].sheet)
+            json_object_set_new(document, sheet_name(out->items[i].sheet),
+                                sheet_to_json(out->items[i].sheet));
+    json_object_update(document, out->members);
+    if (json_array_size(out->notes))
+        json_object_set(document, "notes", out->notes);
+    json_dumpf(document, stdout, JSON_INDENT(1) | JSON_REAL_PRECISION(12));
+    fputc('\n', stdout);
+    json_decref(document);
+}
+
+/* Text that doesn't fit on the terminal goes through $PAGER (less). False where there is no pager. */
+static bool page(const char *text, size_t lines)
+{
+    struct winsize size;
+    if (!isatty(STDOUT_FILENO) || !isatty(STDIN_FILENO) || ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) != 0 ||
+        lines < size.ws_row)
+        return false;
+    const char *pager = getenv("CYCLESCOPE_PAGER");
+    pager = pager ? pager : getenv("PAGER");
+    if (pager && !*pager)
+        return false;
+    setenv("LESS", "FRX", 0);
+    FILE *to = popen(pager ? pager : "less", "w");
+    if (!to)
+        return false;
+    void (*old)(int) = signal(SIGPIPE, SIG_IGN);
+    fputs(text, to);
+    int status = pclose(to);
+    signal(SIGPIPE, old);
+    return !(WIFEXITED(status) && WEXITSTATUS(status) == 127);
+}
+
+int output_close(struct output *out)
+{
+    if (out->form == OUTPUT_JSON) {
+        print_json(out);
+    } else if (out->form == OUTPUT_CSV) {
+        print_csv(out);
+    } else {
+        char *text = NULL;
+        size_t size = 0;
+        FILE *memory = need(open_memstream(&text, &size));
+        size_t lines = print_text(out, memory);
+        if (fclose(memory) != 0)
+            need(NULL);
+        if (!page(text, lines))
+            fwrite(text, 1, size, stdout);
+        free(text);
+    }
+    output_drop(out);
+    if ((fflush(stdout) != 0 || ferror(stdout)) && errno == EPIPE)
+        return CS_EXIT_FAILED; /* whoever read it has enough: nothing to tell */
+    if (ferror(stdout))
+        return failed_with("could not write the output: %s", strerror(errno));
+    return CS_EXIT_OK;
+}

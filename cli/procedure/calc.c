@@ -1,0 +1,252 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* calc: why a procedure was slow, instruction by instruction. dcpi-1997 sections 3.2 and 6.3 (dcpicalc). */
+#include "cli/procedure/calc.h"
+#include "analysis/cache.h"
+
+#include "cli/profile/profile.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct subject {
+    struct profile profile;
+    struct profile_rows rows;
+    const struct profile_row *row;
+    struct cs_transfers *transfers;
+    struct cs_code *code;
+    struct cs_testimony *evidence;
+    struct cs_scheduler *scheduler;
+    struct cs_account *account;
+    bool opened;
+};
+
+static bool is_named(const struct profile_row *row, const char *name)
+{
+    char demangled[1024];
+    if (!row->name)
+        return false;
+    if (!strcmp(row->name, name) || !strcmp(cs_code_demangle(row->name, demangled, sizeof demangled), name))
+        return true;
+    /* "f" also finds "f(int)" */
+    size_t n = strlen(name);
+    return !strncmp(demangled, name, n) && demangled[n] == '(';
+}
+
+/* The row of most samples with that name; the hottest of all when no name was given. */
+static const struct profile_row *find_row(const struct profile_rows *rows, const char *name)
+{
+    for (size_t i = 0; i < rows->n; i++)
+        if (rows->row[i].image &&
+            (name ? is_named(&rows->row[i], name)
+                  : rows->row[i].image->image.kind == CS_IMAGE_ELF && rows->row[i].name))
+            return &rows->row[i];
+    return NULL;
+}
+
+static bool cache_file(char *path, size_t size, const char *image_id)
+{
+    char folder[3800];
+    return cs_cache_folder(folder, sizeof folder) == 0 &&
+           snprintf(path, size, "%s/%s.schedule", folder, image_id) < (int)size;
+}
+
+int calc_scheduler(const struct parsed *args, enum cs_isa isa, const struct cs_machine *machine,
+                   const char *image_id, struct cs_scheduler **out, struct cs_error *err)
+{
+    char cache[4096];
+    const char *cpu = option(args, "cpu");
+    /* Names of AArch64 cores are the machine's own; of x86-64 code that ran elsewhere none is known. */
+    const char *chosen[2] = {cpu ? cpu : machine->cpu, NULL};
+    const char *const *cpus =
+        cpu || isa != CS_ISA_X86_64 ? chosen : cs_machine_models(machine->vendor, machine->features);
+    bool cached = cache_file(cache, sizeof cache, image_id);
+    int rc = cs_scheduler_open(isa, cpus, cached ? cache : NULL,
+                               !strcmp(isa == CS_ISA_X86_64 && !cpu ? "" : chosen[0], "generic"), out, err);
+    if (rc == 0 && cpu && strcmp(cpu, "generic") && !strstr(cs_scheduler_name(*out), cpu))
+        return cs_fail(err, 22,
+                       "--cpu %s: llvm-mca isn't installed or doesn't know it (llvm-mca -mcpu=help lists; "
+                       "\"generic\" is ours)",
+                       cpu);
+    return rc;
+}
+
+static int open_subject(const struct parsed *args, struct subject *s, struct cs_error *err)
+{
+    const char *name = operand(args, 0);
+    const struct profile_filter filter = {.image = option(args, "image"),
+                                          .main_event = option(args, "event")};
+    int rc = profile_open(&s->profile, store_location(args), &filter, err);
+    if (rc)
+        return rc;
+    s->opened = true;
+    rc = profile_sum(&s->profile, BY_PROCEDURE, &s->rows, err);
+    if (rc)
+        return rc;
+    s->row = find_row(&s->rows, name);
+    if (!s->row && name)
+        return cs_fail(err, 2, "no samples in a procedure \"%s\": cyclescope prof lists those that have some",
+                       name);
+    if (!s->row)
+        return cs_fail(err, 2, "no samples in any procedure of an ELF file: there is nothing to explain");
+    const struct cs_image *image = &s->row->image->image;
+    rc = cs_code_open(image, s->profile.store, &s->code, err);
+    if (rc)
+        return rc;
+    if (*cs_code_trouble(s->code))
+        return cs_fail(err, 2, "%s", cs_code_trouble(s->code));
+    if (cs_code_isa(s->code) == CS_ISA_NONE)
+        return cs_fail(err, 95, "%s is no x86-64 or AArch64 code: only that can be explained so far",
+                       image->path);
+    rc = profile_transfers(&s->profile, &s->transfers, err);
+    if (rc)
+        return rc;
+    rc = cs_testimony_open(s->profile.store, s->transfers, image->id, option(args, "event"), &s->evidence,
+                           err);
+    if (rc)
+        return rc;
+    rc = calc_scheduler(args, cs_code_isa(s->code), &s->evidence->machine, image->id, &s->scheduler, err);
+    if (rc)
+        return rc;
+    const struct cs_procedure *procedure = cs_code_procedure(s->code, s->row->start);
+    if (!procedure)
+        return cs_fail(err, 2, "the image has no code at 0x%" PRIx64, s->row->start);
+    struct cs_known_count known = {0, 0};
+    const char *counted = option(args, "counted");
+    if (counted) {
+        char *end;
+        known.offset = strtoull(counted, &end, 0);
+        known.executions = *end == '=' ? strtod(end + 1, &end) : -1;
+        if (*end || !(known.executions > 0) || cs_code_procedure(s->code, known.offset) != procedure)
+            return cs_fail(err, 22,
+                           "--counted %s: give an address of this procedure, \"=\", and how often it ran",
+                           counted);
+    }
+    return cs_account_open(s->code, procedure, s->evidence, s->scheduler, counted ? &known : NULL,
+                           &s->account, err);
+}
+
+static void close_subject(struct subject *s)
+{
+    cs_account_close(s->account);
+    cs_scheduler_close(s->scheduler);
+    cs_testimony_close(s->evidence);
+    if (s->transfers)
+        cs_transfers_close(s->transfers);
+    if (s->code)
+        cs_code_close(s->code);
+    if (s->opened) {
+        profile_rows_fini(&s->rows);
+        profile_close(&s->profile);
+    }
+}
+
+static void print_head(struct output *out, const struct subject *s)
+{
+    const struct cs_machine *m = &s->evidence->machine;
+    const struct cs_account *a = s->account;
+    char name[1024];
+    uint64_t total = s->rows.total[s->profile.main_event];
+    output_line(out, "*** %s in %s: %" PRIu64 " samples of %s, %.1f %% of all",
+                cs_code_demangle(a->procedure->name, name, sizeof name), image_name(&s->row->image->image),
+                a->samples, s->evidence->event, total ? 100.0 * (double)a->samples / (double)total : 0.0);
+    output_line(out, "*** core at %.2f GHz%s, %.0f cycles a sample; static cycles M: %s", m->core_hz / 1e9,
+                s->evidence->machine_recorded ? "" : " (measured now, not when it was recorded)",
+                s->evidence->cycles_a_sample, cs_scheduler_name(s->scheduler));
+    if (!a->frequencies)
+        output_note(out, "nothing was seen of which way control goes here: blocks are taken to run equally "
+                         "often, and only the program's text clears suspects (record --bursts)");
+    else if (a->scale_fitted && a->scale > 0)
+        output_note(
+            out,
+            "frequencies are relative: nothing counted executions, so cycles are scaled until the model and "
+            "what was seen of the program make up the samples; by what the suspects can cost, the true "
+            "cycles an execution are %.2g to %.2g times these",
+            a->scale / a->scale_high, a->scale / a->scale_low);
+}
+
+static void print_tail(struct output *out, const struct subject *s)
+{
+    struct charge worst = worst_charge(s->account);
+    char sentence[1200];
+    const char *advice = charge_advice(worst.cause);
+    charge_sentence(&worst, s->code, sentence, sizeof sentence);
+    output_line(out, "%s", "");
+    output_line(out, "%s.", sentence);
+    if (worst.low < 0.7 * worst.share && worst.cause < CS_N_CAUSES)
+        output_line(out, "(between %.1f and %.1f %%: other suspects remain)", 100 * worst.low,
+                    100 * (worst.high < 1 ? worst.high : 1));
+    double saves = charge_saves(&worst, &s->evidence->machine);
+    if (advice)
+        output_line(out, "What usually helps: %s. It would take some %.0f %% of the time away.", advice,
+                    100 * saves);
+    output_set(out, "sentence", json_text(sentence));
+    output_set(out, "charge",
+               json_pack("{s:s, s:I, s:f, s:f, s:f, s:f}", "cause",
+                         worst.cause < CS_N_CAUSES ? cs_cause_names[worst.cause].name : "none", "guilty",
+                         (json_int_t)worst.guilty, "share", 100 * worst.share, "low", 100 * worst.low, "high",
+                         100 * worst.high, "saves", 100 * saves));
+    output_set(out, "advice", advice ? json_string(advice) : json_null());
+}
+
+static int run(const struct parsed *args)
+{
+    struct subject s = {0};
+    struct cs_error err = {0};
+    if (operand_count(args) > 1)
+        return usage_error("give one procedure, or none for the hottest");
+    if (open_subject(args, &s, &err)) {
+        close_subject(&s);
+        return failed(&err);
+    }
+    struct output *out = output_open(args);
+    print_head(out, &s);
+    listing_print(out, s.account, s.code, option_given(args, "source"), option_given(args, "all"));
+    output_line(out, "%s", "");
+    summary_print(out, &s.account->summary, option_given(args, "all"));
+    print_tail(out, &s);
+    if (output_form(out) == OUTPUT_JSON) {
+        output_set(out, "procedure", json_text(s.account->procedure->name));
+        output_set(out, "image", json_text(s.row->image->image.path));
+        output_set(out, "samples", json_integer((json_int_t)s.account->samples));
+        output_set(out, "core_hz", json_real(s.evidence->machine.core_hz));
+        output_set(out, "cycles_a_sample", json_real(s.evidence->cycles_a_sample));
+        output_set(out, "model", json_string(cs_scheduler_name(s.scheduler)));
+        output_set(out, "executions_a_visit", json_real(s.account->scale));
+        output_set(out, "executions_a_visit_low", json_real(s.account->scale_low));
+        output_set(out, "executions_a_visit_high", json_real(s.account->scale_high));
+        output_set(out, "scale_fitted", json_boolean(s.account->scale_fitted));
+        output_set(out, "summary", summary_json(&s.account->summary));
+        output_set(out, "instructions", listing_json(s.account, s.code));
+    }
+    close_subject(&s);
+    return output_close(out);
+}
+
+static const struct option_entry options[] = {
+    {"image", 'i', "IMAGE", "only this image (path, base name or build-id)"},
+    {"event", 'e', "EVENT", "the event that counts time (default: cycles, else cpu-clock)"},
+    {"cpu", 0, "MODEL",
+     "scheduling model, as llvm-mca names it, or \"generic\" (default: by the recorded CPU's features)"},
+    {"counted", 0, "ADDRESS=N", "that instruction ran N times: cycles are absolute then, not fitted"},
+    {"source", 'l', NULL, "source lines between the instructions"},
+    {"all", 'a', NULL, "all blocks and all rows"},
+    OPTION_STORE,
+    {NULL, 0, NULL, NULL},
+};
+
+extern const struct command command_calc;
+const struct command command_calc = {
+    "calc",
+    "[PROCEDURE]",
+    "why a procedure was slow: cycles, static and dynamic stalls and their culprits",
+    "Lists the procedure's blocks with best-case and actual cycles, and above each instruction that stalls "
+    "the "
+    "suspects with the cycles that each can have cost. Samples are charged to the instruction that took the "
+    "time. "
+    "What bursts saw clears or convicts; where two suspects remain both are named with their bounds.\n\n"
+    "Without PROCEDURE the hottest one is taken.",
+    options,
+    run,
+};

@@ -1,0 +1,308 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Figure 4 and the last line in words. */
+#include "cli/procedure/calc.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+void summary_add(struct cs_summary *into, const struct cs_summary *from)
+{
+    for (int c = 0; c < CS_N_CAUSES; c++) {
+        into->low[c] += from->low[c];
+        into->high[c] += from->high[c];
+        into->share[c] += from->share[c];
+        into->statics[c] += from->statics[c];
+    }
+    into->unexplained += from->unexplained;
+    into->gain += from->gain;
+    into->execution += from->execution;
+    into->total += from->total;
+    into->unattributed += from->unattributed;
+    into->best_cycles += from->best_cycles;
+    into->actual_cycles += from->actual_cycles;
+}
+
+enum cs_cause summary_first(const struct cs_summary *s, double *share)
+{
+    enum cs_cause best = CS_N_CAUSES;
+    double most = 0;
+    for (int c = 0; c < CS_N_CAUSES; c++)
+        if (s->share[c] + s->statics[c] > most) {
+            most = s->share[c] + s->statics[c];
+            best = (enum cs_cause)c;
+        }
+    *share = s->total > 0 ? most / s->total : 0;
+    return best;
+}
+
+static double percent(const struct cs_summary *s, double samples)
+{
+    return s->total > 0 ? 100 * samples / s->total : 0;
+}
+
+static void print_row(struct output *out, const char *name, double value)
+{
+    output_line(out, "*** %-24s %27.1f%%", name, value);
+}
+
+void summary_print(struct output *out, const struct cs_summary *s, bool all)
+{
+    double dynamic = s->unexplained - s->gain, statics = 0;
+    if (s->actual_cycles > 0)
+        output_line(out, "*** Best case %.0f of %.0f samples (the rest is stall)", s->best_cycles,
+                    s->actual_cycles);
+    output_line(out, "***");
+    for (int c = 0; c < CS_N_CAUSES; c++) {
+        dynamic += s->share[c];
+        if (all || percent(s, s->high[c]) >= 0.05)
+            output_line(out, "*** %-24s %6.1f%% to %6.1f%% %10.1f%%", cs_cause_names[c].words,
+                        percent(s, s->low[c]), percent(s, s->high[c]), percent(s, s->share[c]));
+    }
+    print_row(out, "Unexplained stall", percent(s, s->unexplained));
+    print_row(out, "Unexplained gain", -percent(s, s->gain));
+    output_line(out, "*** ----------------------------------------------------");
+    print_row(out, "Subtotal dynamic", percent(s, dynamic));
+    output_line(out, "***");
+    for (int c = 0; c < CS_N_CAUSES; c++) {
+        statics += s->statics[c];
+        if (all || percent(s, s->statics[c]) >= 0.05)
+            print_row(out, cs_cause_names[c].words, percent(s, s->statics[c]));
+    }
+    output_line(out, "*** ----------------------------------------------------");
+    print_row(out, "Subtotal static", percent(s, statics));
+    output_line(out, "*** ----------------------------------------------------");
+    print_row(out, "Total stall", percent(s, dynamic + statics));
+    print_row(out, "Execution", percent(s, s->execution));
+    if (s->unattributed > 0)
+        print_row(out, "No frequency known", percent(s, s->unattributed));
+    output_line(out, "*** ----------------------------------------------------");
+    print_row(out, "Total tallied", percent(s, dynamic + statics + s->execution + s->unattributed));
+}
+
+json_t *summary_json(const struct cs_summary *s)
+{
+    json_t *dynamic = json_object(), *statics = json_object();
+    for (int c = 0; c < CS_N_CAUSES; c++) {
+        json_object_set_new(dynamic, cs_cause_names[c].name,
+                            json_pack("{s:f, s:f, s:f}", "low", percent(s, s->low[c]), "high",
+                                      percent(s, s->high[c]), "share", percent(s, s->share[c])));
+        json_object_set_new(statics, cs_cause_names[c].name, json_real(percent(s, s->statics[c])));
+    }
+    double share;
+    enum cs_cause first = summary_first(s, &share);
+    return json_pack("{s:o, s:o, s:f, s:f, s:f, s:f, s:f, s:s, s:f}", "dynamic", dynamic, "static", statics,
+                     "unexplained", percent(s, s->unexplained), "gain", percent(s, s->gain), "execution",
+                     percent(s, s->execution), "no_frequency", percent(s, s->unattributed), "samples",
+                     s->total, "first", first < CS_N_CAUSES ? cs_cause_names[first].name : "none",
+                     "first_share", 100 * share);
+}
+
+/* ---- words ---- */
+
+static bool same_charge(const struct charge *c, enum cs_cause cause, uint64_t guilty)
+{
+    return c->cause == cause && c->guilty == guilty;
+}
+
+enum { CHARGES_MOST = 512 };
+
+/* Adds a suspect's share to the charge against the same culprit. */
+static void accuse(struct charge *charges, unsigned *n, const struct charge *c)
+{
+    for (unsigned i = 0; i < *n; i++) {
+        if (!same_charge(&charges[i], c->cause, c->guilty))
+            continue;
+        if (c->share > charges[i].heaviest) {
+            charges[i].heaviest = c->share;
+            charges[i].stalled = c->stalled;
+            charges[i].reason = c->reason;
+            charges[i].overlaps = c->overlaps;
+        }
+        charges[i].share += c->share;
+        charges[i].low += c->low;
+        charges[i].high += c->high;
+        charges[i].observed |= c->observed;
+        return;
+    }
+    if (*n < CHARGES_MOST) {
+        charges[*n] = *c;
+        charges[(*n)++].heaviest = c->share;
+    }
+}
+
+/* Static stalls of one cause count over the whole chain; its heaviest instruction stands for it. */
+static void accuse_statics(const struct cs_account *a, struct charge *charges, unsigned *n)
+{
+    for (int c = CS_CAUSE_DIVIDER; c < CS_N_CAUSES; c++) {
+        double share = (a->summary.statics[c] + a->summary.share[c]) / a->summary.total, most = 0;
+        struct charge s = {
+            .cause = (enum cs_cause)c, .share = share, .low = share, .high = share, .observed = true};
+        for (uint32_t i = 0; i < a->cfg->n_insns; i++) {
+            const struct cs_step *step = &a->insns[i].step;
+            double part = c == CS_CAUSE_DIVIDER      ? step->divider
+                          : c == CS_CAUSE_DEPENDENCY ? step->dependency
+                          : c == CS_CAUSE_PORT       ? step->port
+                                                     : step->front;
+            part *= a->insns[i].visits;
+            if (part > most)
+                most = part, s.stalled = s.guilty = a->insns[i].op.offset;
+        }
+        s.reason = "";
+        if (most > 0 && *n < CHARGES_MOST)
+            charges[(*n)++] = s;
+    }
+}
+
+struct charge worst_charge(const struct cs_account *a)
+{
+    struct charge charges[CHARGES_MOST], best = {.cause = CS_N_CAUSES, .reason = ""};
+    unsigned n = 0;
+    double total = a->summary.total;
+    for (uint32_t i = 0; i < a->cfg->n_insns && total > 0; i++) {
+        const struct cs_insn_account *insn = &a->insns[i];
+        double worth = a->cycles_a_sample > 0 ? insn->visits * a->scale / a->cycles_a_sample / total : 0;
+        if (insn->fused || !(worth > 0))
+            continue;
+        for (unsigned k = 0; k < insn->verdict->n; k++) {
+            const struct cs_suspect *s = &insn->verdict->suspects[k];
+            struct charge c = {.cause = s->cause,
+                               .stalled = insn->op.offset,
+                               .guilty = s->guilty ? s->guilty : insn->op.offset,
+                               .share = s->share * worth,
+                               .low = s->low * worth,
+                               .high = s->high * worth,
+                               .observed = s->observed,
+                               .overlaps = s->overlaps,
+                               .reason = s->reason};
+            if (s->cause < CS_CAUSE_DIVIDER)
+                accuse(charges, &n, &c);
+        }
+        struct charge u = {.cause = CS_N_CAUSES,
+                           .stalled = insn->op.offset,
+                           .guilty = insn->op.offset,
+                           .share = insn->verdict->unexplained * worth,
+                           .reason = ""};
+        accuse(charges, &n, &u);
+    }
+    if (total > 0)
+        accuse_statics(a, charges, &n);
+    for (unsigned i = 0; i < n; i++)
+        if (charges[i].share > best.share)
+            best = charges[i];
+    /* A cause that is spread over many places outweighs the worst single place of another. */
+    double share;
+    enum cs_cause first = summary_first(&a->summary, &share);
+    if (first < CS_N_CAUSES && share > 2 * best.share) {
+        const struct charge *heaviest = NULL;
+        for (unsigned i = 0; i < n; i++)
+            if (charges[i].cause == first && (!heaviest || charges[i].share > heaviest->share))
+                heaviest = &charges[i];
+        if (heaviest) {
+            best = *heaviest;
+            best.spread = true;
+            best.share = share;
+            best.low = (a->summary.low[first] + a->summary.statics[first]) / total;
+            best.high = (a->summary.high[first] + a->summary.statics[first]) / total;
+        }
+    }
+    return best;
+}
+
+static const char *const sentences[CS_N_CAUSES + 1] = {
+    [CS_CAUSE_DCACHE] = "waits for the load at %s, which",
+    [CS_CAUSE_DTLB] = "waits for address translations of the access at %s:",
+    [CS_CAUSE_ICACHE] = "waits for code to be fetched after %s:",
+    [CS_CAUSE_ITLB] = "waits for translations of code addresses after %s:",
+    [CS_CAUSE_MISPREDICT] = "is lost to mispredictions of the branch at %s:",
+    [CS_CAUSE_STORE_BUFFER] = "waits for room in the store buffer, which the store at %s fills: it",
+    [CS_CAUSE_FORWARD] = "waits for store forwarding that fails at the load at %s:",
+    [CS_CAUSE_ALIAS] = "waits for false conflicts of addresses at %s:",
+    [CS_CAUSE_SPLIT] = "goes to the access at %s that crosses cache lines:",
+    [CS_CAUSE_LOCK] = "goes to the locked or serialising instruction at %s:",
+    [CS_CAUSE_DENORMAL] = "goes to the arithmetic at %s, probably on denormal numbers:",
+    [CS_CAUSE_SYSCALL] = "goes to the system call at %s:",
+    [CS_CAUSE_PAGE_FAULT] = "goes to page faults at %s:",
+    [CS_CAUSE_DIVIDER] = "waits for the divider, most at %s",
+    [CS_CAUSE_DEPENDENCY] = "is the latency of a chain of dependent instructions, most of it at %s",
+    [CS_CAUSE_PORT] = "waits for execution ports that are busy, most at %s",
+    [CS_CAUSE_FRONT] = "waits for instructions to be decoded and dispatched, most at %s",
+    [CS_N_CAUSES] = "is stall at %s that nothing known explains",
+};
+
+void charge_sentence(const struct charge *c, struct cs_code *code, char *text, size_t size)
+{
+    struct cs_frame frame;
+    char where[512], body[768];
+    const char *slash = NULL;
+    int n =
+        snprintf(where, sizeof where, "%s0x%" PRIx64, c->spread ? "many places, among them " : "", c->guilty);
+    if (cs_code_line(code, c->guilty, &frame)) {
+        slash = strrchr(frame.file, '/');
+        snprintf(where + n, sizeof where - (size_t)n, " (%s:%u)", slash ? slash + 1 : frame.file, frame.line);
+    }
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wformat-nonliteral"
+    snprintf(body, sizeof body, sentences[c->cause], where);
+#pragma GCC diagnostic pop
+    snprintf(text, size, "%.1f %% of this procedure %s%s%s", 100 * c->share, body, *c->reason ? " " : "",
+             c->reason);
+}
+
+const char *charge_advice(enum cs_cause cause)
+{
+    static const char *const advice[CS_N_CAUSES] = {
+        [CS_CAUSE_DCACHE] =
+            "smaller or denser data, an order that follows memory, or a prefetch some iterations ahead",
+        [CS_CAUSE_DTLB] = "huge pages (madvise), or data that is visited together on fewer pages",
+        [CS_CAUSE_ICACHE] = "less inlining and unrolling here, or an order of code by frequency (PGO, BOLT)",
+        [CS_CAUSE_ITLB] = "code on huge pages, or an order of code by frequency",
+        [CS_CAUSE_MISPREDICT] =
+            "a branchless form (conditional move, table, mask), or data sorted by the condition",
+        [CS_CAUSE_STORE_BUFFER] =
+            "stores in address order, fewer lines written, or non-temporal stores of whole lines",
+        [CS_CAUSE_FORWARD] =
+            "loads no wider than the store that wrote the bytes, or the value kept in a register",
+        [CS_CAUSE_ALIAS] = "arrays whose distance is no multiple of 4 KB",
+        [CS_CAUSE_SPLIT] = "data aligned to its size, or to lines",
+        [CS_CAUSE_LOCK] =
+            "one thread's share kept apart and added once, or a plain store where that is enough",
+        [CS_CAUSE_DENORMAL] = "flush-to-zero (MXCSR), or a small constant added to decaying values",
+        [CS_CAUSE_SYSCALL] = "fewer, larger calls",
+        [CS_CAUSE_PAGE_FAULT] = "memory reused rather than given back, or populated ahead",
+        [CS_CAUSE_DIVIDER] = "a multiplication by the reciprocal, a shift, or narrower operands",
+        [CS_CAUSE_DEPENDENCY] = "several independent chains (partial sums), or a shorter chain",
+        [CS_CAUSE_PORT] = "fewer operations of that kind, or vector ones",
+        [CS_CAUSE_FRONT] = "shorter code in the loop",
+    };
+    return cause < CS_N_CAUSES ? advice[cause] : NULL;
+}
+
+/* What stays of a cause's time when the usual remedy has been applied, because that costs something too. */
+static double remedy_costs(const struct charge *c, const struct cs_machine *m)
+{
+    switch (c->cause) {
+    case CS_CAUSE_DCACHE:
+        return c->overlaps ? 0.5 : 0.05; /* a prefetch still fetches; an order that follows memory hardly */
+    case CS_CAUSE_DIVIDER:               /* a multiplication and a shift */
+        return m->divide_cycles > 5 ? 5 / m->divide_cycles : 0.3;
+    case CS_CAUSE_DEPENDENCY: /* four chains in place of one */
+    case CS_CAUSE_LOCK:       /* a plain addition in memory */
+        return 0.25;
+    case CS_CAUSE_STORE_BUFFER: /* the same lines, each written once */
+    case CS_CAUSE_ICACHE:
+        return 0.3;
+    case CS_CAUSE_PORT:
+    case CS_CAUSE_FRONT:
+    case CS_CAUSE_SYSCALL:
+        return 0.5;
+    default:
+        return 0.1;
+    }
+}
+
+double charge_saves(const struct charge *c, const struct cs_machine *m)
+{
+    return c->cause < CS_N_CAUSES ? c->share * (1 - remedy_costs(c, m)) : 0;
+}

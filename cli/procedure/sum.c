@@ -1,0 +1,278 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* sum: where all cycles of a program went, by cause: figure 4 over every procedure. dcpi-1997 section 3. */
+#include "cli/procedure/calc.h"
+
+#include "cli/profile/profile.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Procedures with fewer samples than this have too little to divide among causes. */
+#define SAMPLES_LEAST 10
+
+struct open_image {
+    const struct cs_transfers *transfers;
+    const struct profile_image *image; /* NULL = nothing open */
+    struct cs_code *code;
+    struct cs_testimony *evidence;
+    struct cs_scheduler *scheduler;
+    bool usable;
+};
+
+struct hot {
+    char *name, *image, *sentence;
+    double samples;
+    enum cs_cause first;
+    double first_share;
+};
+
+struct tally {
+    struct cs_summary all;
+    double kernel, unknown, small, opaque; /* samples that are not explained, by why */
+    struct hot hot[10];
+    unsigned n_hot;
+    unsigned n_procedures, n_fitted, n_blind;
+};
+
+static void close_image(struct open_image *o)
+{
+    cs_scheduler_close(o->scheduler);
+    cs_testimony_close(o->evidence);
+    if (o->code)
+        cs_code_close(o->code);
+    *o = (struct open_image){.transfers = o->transfers};
+}
+
+static int open_image(const struct parsed *args, struct profile *p, const struct profile_image *image,
+                      struct open_image *o, struct cs_error *err)
+{
+    if (o->image == image)
+        return 0;
+    close_image(o);
+    o->image = image;
+    int rc = cs_code_open(&image->image, p->store, &o->code, err);
+    if (rc)
+        return rc;
+    o->usable = !*cs_code_trouble(o->code) && cs_code_isa(o->code) != CS_ISA_NONE;
+    if (!o->usable)
+        return 0;
+    rc = cs_testimony_open(p->store, o->transfers, image->image.id, option(args, "event"), &o->evidence, err);
+    return rc ? rc
+              : calc_scheduler(args, cs_code_isa(o->code), &o->evidence->machine, image->image.id,
+                               &o->scheduler, err);
+}
+
+static void remember(struct tally *t, const struct cs_account *a, const struct profile_row *row,
+                     struct cs_code *code)
+{
+    struct hot *h = &t->hot[t->n_hot];
+    if (t->n_hot < sizeof t->hot / sizeof t->hot[0]) {
+        t->n_hot++;
+    } else { /* images come one after the other: the coldest so far makes room */
+        h = &t->hot[0];
+        for (unsigned i = 1; i < t->n_hot; i++)
+            if (t->hot[i].samples < h->samples)
+                h = &t->hot[i];
+        if (h->samples >= a->summary.total)
+            return;
+        free(h->name);
+        free(h->image);
+        free(h->sentence);
+    }
+    char text[1200];
+    struct charge worst = worst_charge(a);
+    charge_sentence(&worst, code, text, sizeof text);
+    h->name = strdup(row->name);
+    h->image = strdup(image_name(&row->image->image));
+    h->sentence = strdup(text);
+    h->samples = a->summary.total;
+    h->first = summary_first(&a->summary, &h->first_share);
+}
+
+static int take_row(const struct parsed *args, struct profile *p, const struct profile_row *row,
+                    struct open_image *o, struct tally *t, struct cs_error *err)
+{
+    double samples = (double)row->samples[p->main_event];
+    enum cs_image_kind kind = row->image->image.kind;
+    if (kind == CS_IMAGE_KERNEL || kind == CS_IMAGE_MODULE) {
+        t->kernel += samples;
+        return 0;
+    }
+    if (kind != CS_IMAGE_ELF || !row->name) {
+        *(kind == CS_IMAGE_UNKNOWN ? &t->unknown : &t->opaque) += samples;
+        return 0;
+    }
+    if (samples < SAMPLES_LEAST) {
+        t->small += samples;
+        return 0;
+    }
+    int rc = open_image(args, p, row->image, o, err);
+    if (rc)
+        return rc;
+    const struct cs_procedure *procedure = o->usable ? cs_code_procedure(o->code, row->start) : NULL;
+    struct cs_account *a = NULL;
+    struct cs_error why = {0};
+    if (!procedure || cs_account_open(o->code, procedure, o->evidence, o->scheduler, NULL, &a, &why)) {
+        t->opaque += samples;
+        return 0;
+    }
+    summary_add(&t->all, &a->summary);
+    remember(t, a, row, o->code);
+    t->n_procedures++;
+    t->n_fitted += a->scale_fitted;
+    t->n_blind += !a->frequencies;
+    cs_account_close(a);
+    return 0;
+}
+
+/* Rows come hottest first, images mixed: go image by image, so that each is opened once. */
+static int take_all(const struct parsed *args, struct profile *p, struct profile_rows *rows, struct tally *t,
+                    struct cs_error *err)
+{
+    struct open_image o = {0};
+    struct cs_transfers *transfers = NULL;
+    struct progress bar;
+    uint64_t done = 0;
+    int rc = profile_transfers(p, &transfers, err);
+    if (rc)
+        return rc;
+    o.transfers = transfers;
+    bool *taken = calloc(rows->n + 1, sizeof *taken);
+    if (!taken)
+        return cs_fail(err, 12, "no memory");
+    progress_init(&bar, "explaining", "procedures", rows->n);
+    for (size_t i = 0; i < rows->n && rc == 0; i++) {
+        for (size_t k = i; k < rows->n && rc == 0; k++) {
+            if (taken[k] || rows->row[k].image != rows->row[i].image)
+                continue;
+            taken[k] = true;
+            if (rows->row[k].image)
+                rc = take_row(args, p, &rows->row[k], &o, t, err);
+            progress_step(&bar, ++done);
+        }
+    }
+    progress_fini(&bar);
+    close_image(&o);
+    cs_transfers_close(transfers);
+    free(taken);
+    return rc;
+}
+
+static void print_rest(struct output *out, const struct tally *t)
+{
+    const struct {
+        const char *what, *key;
+        double samples;
+    } rest[] = {
+        {"in the kernel", "kernel", t->kernel},
+        {"that could not be placed", "unknown", t->unknown},
+        {"in code without bytes or names", "opaque", t->opaque},
+        {"in procedures with few samples", "small", t->small},
+    };
+    for (size_t i = 0; i < sizeof rest / sizeof rest[0]; i++) {
+        if (rest[i].samples > 0)
+            output_line(out, "*** and %.0f samples %s", rest[i].samples, rest[i].what);
+        output_set(out, rest[i].key, json_real(rest[i].samples));
+    }
+}
+
+static void print_hot(struct output *out, const struct tally *t)
+{
+    static const struct column columns[] = {
+        {.key = "samples", .head = "samples", .kind = COLUMN_COUNT},
+        {.key = "percent", .head = "%", .kind = COLUMN_SHARE},
+        {.key = "first", .head = "first cause", .kind = COLUMN_TEXT},
+        {.key = "first_percent", .head = "% of it", .kind = COLUMN_SHARE},
+        {.key = "procedure", .head = "procedure", .kind = COLUMN_TEXT, .elastic = true},
+        {.key = "image", .head = "image", .kind = COLUMN_TEXT, .elastic = true},
+        {.key = "sentence", .kind = COLUMN_TEXT},
+    };
+    struct sheet *sheet = output_sheet(out, "procedures", columns, 7);
+    for (unsigned i = 0; i < t->n_hot; i++) {
+        const struct hot *h = &t->hot[i];
+        char name[1024];
+        sheet_count(sheet, (uint64_t)h->samples);
+        sheet_number(sheet, t->all.total > 0 ? 100 * h->samples / t->all.total : 0);
+        sheet_text(sheet, h->first < CS_N_CAUSES ? cs_cause_names[h->first].words : "none");
+        sheet_number(sheet, 100 * h->first_share);
+        sheet_text(sheet, cs_code_demangle(h->name, name, sizeof name));
+        sheet_text(sheet, h->image);
+        sheet_text(sheet, h->sentence);
+    }
+}
+
+static int by_samples(const void *p, const void *q)
+{
+    double x = ((const struct hot *)p)->samples, y = ((const struct hot *)q)->samples;
+    return (x < y) - (x > y);
+}
+
+static int run(const struct parsed *args)
+{
+    struct cs_error err = {0};
+    struct profile p;
+    struct profile_rows rows;
+    struct tally t = {0};
+    const struct profile_filter filter = {.image = option(args, "image"),
+                                          .main_event = option(args, "event")};
+    if (operand_count(args) > 0)
+        return usage_error("sum takes no operand; calc explains one procedure");
+    if (profile_open(&p, store_location(args), &filter, &err))
+        return failed(&err);
+    int rc = profile_sum(&p, BY_PROCEDURE, &rows, &err);
+    if (rc == 0) {
+        rc = take_all(args, &p, &rows, &t, &err);
+        profile_rows_fini(&rows);
+    }
+    profile_close(&p);
+    if (rc == 0) {
+        qsort(t.hot, t.n_hot, sizeof t.hot[0], by_samples);
+        struct output *out = output_open(args);
+        output_line(out, "*** %u procedures, %.0f samples explained", t.n_procedures, t.all.total);
+        print_rest(out, &t);
+        if (t.n_blind)
+            output_note(
+                out,
+                "%u of %u procedures were seen by no burst: their suspects are cleared by the program's text "
+                "alone (record --bursts)",
+                t.n_blind, t.n_procedures);
+        summary_print(out, &t.all, option_given(args, "all"));
+        output_line(out, "%s", "");
+        print_hot(out, &t);
+        if (t.n_hot)
+            output_line(out, "next: cyclescope calc %s", t.hot[0].name);
+        output_set(out, "summary", summary_json(&t.all));
+        rc = output_close(out);
+    } else {
+        rc = failed(&err);
+    }
+    for (unsigned i = 0; i < t.n_hot; i++) {
+        free(t.hot[i].name);
+        free(t.hot[i].image);
+        free(t.hot[i].sentence);
+    }
+    return rc;
+}
+
+static const struct option_entry options[] = {
+    {"image", 'i', "IMAGE", "only this image (path, base name or build-id)"},
+    {"event", 'e', "EVENT", "the event that counts time (default: cycles, else cpu-clock)"},
+    {"cpu", 0, "MODEL", "scheduling model, as llvm-mca names it, or \"generic\""},
+    {"all", 'a', NULL, "all causes, those without samples too"},
+    OPTION_STORE,
+    {NULL, 0, NULL, NULL},
+};
+
+extern const struct command command_sum;
+const struct command command_sum = {
+    "sum",
+    "",
+    "where all cycles of a program went, by cause",
+    "Explains every procedure that has samples as calc does, and adds up: each dynamic and static cause with "
+    "its range, "
+    "what stays unexplained, execution. The rows add up to all samples explained.",
+    options,
+    run,
+};

@@ -1,0 +1,272 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Samples of a line are those of all instructions that came from it, what was inlined there included: the
+ * line is the one in the procedure's own source (the outermost frame). A file's listing takes the innermost
+ * frame instead, so that each sample counts once wherever the code was inlined. */
+#include "cli/profile/annotate.h"
+
+#include "image/isa/decode.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define FRAMES_MOST 32
+#define INSNS_MOST 200000
+#define LINES_MOST 2000000
+
+static bool is_named(const struct profile_row *row, const char *name)
+{
+    if (!row->name)
+        return false;
+    if (strcmp(row->name, name) == 0)
+        return true;
+    char plain[1024];
+    cs_code_demangle(row->name, plain, sizeof plain);
+    size_t n = strlen(name);
+    return strcmp(plain, name) == 0 || (strncmp(plain, name, n) == 0 && plain[n] == '(');
+}
+
+const struct profile_row *find_procedure(const struct profile_rows *rows, const char *name)
+{
+    for (size_t i = 0; i < rows->n; i++) {
+        const struct profile_row *r = &rows->row[i];
+        if (r->image && (name ? is_named(r, name) : r->name && r->image->image.kind == CS_IMAGE_ELF))
+            return r;
+    }
+    return NULL;
+}
+
+static struct annotated_line *line_at(struct annotation *a, unsigned line)
+{
+    if (line >= LINES_MOST)
+        return NULL;
+    if (line >= a->n_line) {
+        size_t n = line + 64 > 2 * a->n_line ? line + 64 : 2 * a->n_line;
+        struct annotated_line *more = realloc(a->line, n * sizeof *more);
+        if (!more)
+            return NULL;
+        memset(more + a->n_line, 0, (n - a->n_line) * sizeof *more);
+        a->line = more;
+        a->n_line = n;
+    }
+    a->first = a->first == 0 || line < a->first ? line : a->first;
+    a->last = line > a->last ? line : a->last;
+    return &a->line[line];
+}
+
+static int count(uint64_t **samples, unsigned n_events, unsigned event, uint64_t n)
+{
+    if (!*samples)
+        *samples = calloc(n_events, sizeof **samples);
+    if (!*samples)
+        return -ENOMEM;
+    (*samples)[event] += n;
+    return 0;
+}
+
+/* ---- a procedure ---- */
+
+static int add_insn(struct annotation *a, size_t *room, const struct annotated_insn *insn)
+{
+    if (a->n_insns == *room) {
+        *room = *room ? 2 * *room : 256;
+        struct annotated_insn *more = realloc(a->insn, *room * sizeof *more);
+        if (!more)
+            return -ENOMEM;
+        a->insn = more;
+    }
+    a->insn[a->n_insns++] = *insn;
+    return 0;
+}
+
+/* The line of the procedure's own source at `offset`, 0 unknown; the file is that of the first one found. */
+static unsigned own_line(struct annotation *a, struct cs_code *code, uint64_t offset)
+{
+    struct cs_frame frames[FRAMES_MOST];
+    unsigned n = cs_code_frames(code, offset, frames, FRAMES_MOST);
+    if (n == 0 || frames[n - 1].line == 0)
+        return 0;
+    const struct cs_frame *own = &frames[n - 1];
+    if (!a->file && *own->file)
+        a->file = strdup(own->file);
+    return a->file && strcmp(a->file, own->file) == 0 ? own->line : 0;
+}
+
+static int disassemble(struct annotation *a, struct cs_code *code, const struct cs_part *part, size_t *room)
+{
+    enum cs_isa isa = cs_code_isa(code);
+    uint64_t offset = part->start, end = part->start + part->size;
+    size_t n = 0;
+    const uint8_t *bytes = cs_code_bytes(code, offset, &n, NULL);
+    if (!bytes || isa == CS_ISA_NONE)
+        return 0;
+    n = n < part->size ? n : part->size;
+    while (offset < end && n && a->n_insns < INSNS_MOST) {
+        struct cs_insn decoded;
+        struct annotated_insn insn = {.offset = offset};
+        insn.length = cs_decode_flow(isa, bytes, n, offset, &decoded);
+        if (insn.length)
+            cs_decode_text(isa, bytes, n, offset, insn.text, sizeof insn.text);
+        else
+            snprintf(insn.text, sizeof insn.text, "(bad)");
+        if (!insn.length)
+            insn.length = n < cs_isa_step(isa) ? (unsigned)n : cs_isa_step(isa);
+        insn.line = own_line(a, code, offset);
+        if (insn.line) {
+            struct annotated_line *l = line_at(a, insn.line);
+            if (l)
+                l->code = true;
+        }
+        if (add_insn(a, room, &insn) < 0)
+            return -ENOMEM;
+        offset += insn.length;
+        bytes += insn.length;
+        n -= insn.length;
+    }
+    return 0;
+}
+
+struct placing {
+    struct annotation *a;
+    struct cs_code *code;
+    const struct cs_procedure *procedure;
+    uint64_t elsewhere; /* samples between instructions as we decode them, or past the end of the bytes */
+    bool failed;
+};
+
+static int compare_insn(const void *key, const void *element)
+{
+    uint64_t offset = *(const uint64_t *)key;
+    const struct annotated_insn *i = element;
+    return offset < i->offset ? -1 : offset >= i->offset + i->length;
+}
+
+static int by_offset(const void *a, const void *b)
+{
+    uint64_t x = ((const struct annotated_insn *)a)->offset, y = ((const struct annotated_insn *)b)->offset;
+    return (x > y) - (x < y);
+}
+
+static void place(unsigned event, const char *label, uint64_t offset, uint64_t samples, void *arg)
+{
+    struct placing *p = arg;
+    struct annotation *a = p->a;
+    (void)label;
+    bool inside = false;
+    for (unsigned i = 0; i < p->procedure->n_parts; i++)
+        inside |= offset - p->procedure->parts[i].start < p->procedure->parts[i].size;
+    /* A smaller procedure may nest in this one: its samples are its own. */
+    if (!inside || cs_code_procedure(p->code, offset) != p->procedure)
+        return;
+    a->total[event] += samples;
+    struct annotated_insn *insn =
+        a->n_insns ? bsearch(&offset, a->insn, a->n_insns, sizeof *a->insn, compare_insn) : NULL;
+    unsigned line = insn ? insn->line : own_line(a, p->code, offset);
+    if (insn && count(&insn->samples, a->n_events, event, samples) < 0)
+        p->failed = true;
+    if (!insn)
+        p->elsewhere += samples;
+    struct annotated_line *l = line ? line_at(a, line) : NULL;
+    if (l && count(&l->samples, a->n_events, event, samples) < 0)
+        p->failed = true;
+}
+
+int annotate_procedure(const struct profile *profile, const struct profile_row *row, struct cs_code *code,
+                       const char *source_root, struct annotation *out, struct cs_error *err)
+{
+    *out = (struct annotation){.image = row->image, .n_events = profile->n_events};
+    const struct cs_procedure *procedure = cs_code_procedure(code, row->start);
+    if (!procedure)
+        return cs_fail(err, ENOENT, "%s has no procedure at 0x%llx any more: was the file replaced?",
+                       row->image->image.path, (unsigned long long)row->start);
+    snprintf(out->trouble, sizeof out->trouble, "%s", cs_code_trouble(code));
+    out->name = strdup(procedure->name);
+    out->total = calloc(profile->n_events, sizeof *out->total);
+    int rc = out->name && out->total ? 0 : -ENOMEM;
+    size_t room = 0;
+    own_line(out, code, procedure->start);
+    for (unsigned i = 0; i < procedure->n_parts && rc == 0; i++)
+        rc = disassemble(out, code, &procedure->parts[i], &room);
+    if (out->n_insns)
+        qsort(out->insn, out->n_insns, sizeof *out->insn, by_offset);
+    struct placing placing = {.a = out, .code = code, .procedure = procedure};
+    if (rc == 0)
+        rc = profile_points(row->image, -1, place, &placing, err);
+    if (rc == -ENOMEM || placing.failed)
+        rc = cs_fail(err, ENOMEM, "out of memory while annotating %s", procedure->name);
+    if (rc == 0 && out->file)
+        source_read(&out->source, out->file, source_root);
+    if (rc == 0 && !*out->trouble && out->file)
+        snprintf(out->trouble, sizeof out->trouble, "%s", out->source.trouble);
+    if (rc < 0)
+        annotation_fini(out);
+    return rc;
+}
+
+/* ---- a file ---- */
+
+static bool ends_with_path(const char *path, const char *end)
+{
+    size_t n = strlen(path), m = strlen(end);
+    return n >= m && strcmp(path + n - m, end) == 0 && (n == m || end[0] == '/' || path[n - m - 1] == '/');
+}
+
+int annotate_file(struct profile *profile, const char *name, const char *source_root, struct annotation *out,
+                  struct cs_error *err)
+{
+    struct profile_rows rows;
+    int rc = profile_sum(profile, BY_LINE, &rows, err);
+    if (rc < 0)
+        return rc;
+    *out = (struct annotation){.n_events = profile->n_events};
+    out->total = calloc(profile->n_events, sizeof *out->total);
+    rc = out->total ? 0 : -ENOMEM;
+    for (size_t i = 0; i < rows.n && rc == 0; i++) {
+        const struct profile_row *r = &rows.row[i];
+        if (!r->file || !r->line || !ends_with_path(r->file, name))
+            continue;
+        if (!out->file) { /* the hottest file of that name; samples of others stay out */
+            out->file = strdup(r->file);
+            out->image = r->image;
+        }
+        if (!out->file || strcmp(out->file, r->file) != 0)
+            continue;
+        struct annotated_line *l = line_at(out, r->line);
+        for (unsigned e = 0; l && e < profile->n_events && rc == 0; e++) {
+            rc = count(&l->samples, out->n_events, e, r->samples[e]);
+            out->total[e] += r->samples[e];
+        }
+        if (l)
+            l->code = true;
+    }
+    profile_rows_fini(&rows);
+    if (rc == -ENOMEM)
+        rc = cs_fail(err, ENOMEM, "out of memory while annotating %s", name);
+    else if (!out->file)
+        rc = cs_fail(err, ENOENT,
+                     "no samples fell on %s: it is neither a procedure nor a source file of this profile",
+                     name);
+    else
+        source_read(&out->source, out->file, source_root);
+    if (rc < 0)
+        annotation_fini(out);
+    else
+        snprintf(out->trouble, sizeof out->trouble, "%s", out->source.trouble);
+    return rc;
+}
+
+void annotation_fini(struct annotation *a)
+{
+    for (size_t i = 0; i < a->n_line; i++)
+        free(a->line[i].samples);
+    for (size_t i = 0; i < a->n_insns; i++)
+        free(a->insn[i].samples);
+    free(a->line);
+    free(a->insn);
+    free(a->total);
+    free(a->name);
+    free(a->file);
+    source_fini(&a->source);
+    *a = (struct annotation){.n_events = 0};
+}

@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* diff: two profiles of the same program, by procedure, line or image, with the significance of each
+ * difference. */
+#include "cli/profile/comparison.h"
+#include "cli/output/output.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define ROWS_SHOWN 10
+
+static const struct column *columns_for(const struct comparison *c, bool lines)
+{
+    static struct column columns[] = {
+        {.key = "a", .head = "A", .kind = COLUMN_NUMBER, .digits = 3},
+        {.key = "b", .head = "B", .kind = COLUMN_NUMBER, .digits = 3},
+        {.key = "change", .head = "B - A", .kind = COLUMN_NUMBER, .digits = 3},
+        {.key = "ratio", .head = "B / A", .kind = COLUMN_NUMBER},
+        {.key = "significant", .head = "real?", .kind = COLUMN_TEXT},
+        {.key = "procedure", .head = "procedure", .kind = COLUMN_TEXT, .elastic = true},
+        {.key = "line", .head = NULL, .kind = COLUMN_TEXT, .elastic = true, .keep_end = true},
+        {.key = "image", .head = "image", .kind = COLUMN_TEXT, .elastic = true},
+        {.key = "samples_a", .kind = COLUMN_NUMBER},
+        {.key = "samples_b", .kind = COLUMN_NUMBER},
+        {.key = "false_discovery", .kind = COLUMN_NUMBER},
+    };
+    columns[0].head = c->shares ? "A %" : c->time ? "A s" : "A";
+    columns[1].head = c->shares ? "B %" : c->time ? "B s" : "B";
+    columns[6].head = lines ? "source line" : NULL;
+    return columns;
+}
+
+static void describe(struct output *out, const struct runs *runs, const struct comparison *c)
+{
+    for (unsigned s = 0; s < 2; s++) {
+        const char *name = "";
+        for (size_t r = 0; r < runs->n_runs; r++)
+            if (runs->run[r].set == s)
+                name = runs->run[r].name;
+        output_line(out, "%c: %s%s, %.0f run%s, %.0f samples of %s", s ? 'B' : 'A', name,
+                    c->side[s].runs > 1 ? " (and before)" : "", c->side[s].runs,
+                    c->side[s].runs > 1 ? "s" : "", c->side[s].total, runs->event);
+    }
+    output_line(out, "%s", "");
+    json_t *sides = json_array();
+    for (int s = 0; s < 2; s++)
+        json_array_append_new(sides, json_pack("{s:f, s:f, s:f}", "runs", c->side[s].runs, "samples",
+                                               c->side[s].total, "period", c->side[s].period));
+    output_set(out, "sides", sides);
+    output_set(out, "event", json_string(runs->event));
+    output_set(out, "unit", json_string(c->shares ? "%" : c->time ? runs->unit : "samples"));
+    output_set(out, "common_factor", json_real(c->common_factor));
+    output_set(out, "dispersion", json_real(c->dispersion));
+    output_set(out, "significant", json_integer((json_int_t)c->n_significant));
+}
+
+static int report(const struct parsed *args, const struct runs *runs, struct comparison *c)
+{
+    struct output *out = output_open(args);
+    describe(out, runs, c);
+    bool all = option_given(args, "all"), text = output_form(out) == OUTPUT_TEXT;
+    double scale = c->time && strcmp(runs->unit, "ns") == 0 ? 1e-9 : 1;
+    if (c->time && scale == 1 && text)
+        output_line(out, "costs in %s", *runs->unit ? runs->unit : "events");
+    bool lines = option_given(args, "by") && strcmp(option(args, "by"), "line") == 0;
+    struct sheet *sheet = NULL;
+    if (!text || all || c->n_significant) {
+        sheet = output_sheet(out, "rows", columns_for(c, lines), 11);
+        sheet_limit(sheet, (uint64_t)option_number(args, "top", ROWS_SHOWN, 0, 1e12), "--top 0 shows all");
+    }
+    char name[1024];
+    for (size_t i = 0; sheet && i < c->n; i++) {
+        const struct change *x = &c->change[i];
+        if (text && !all && !x->significant)
+            break;
+        sheet_number(sheet, x->cost_a * scale);
+        sheet_number(sheet, x->cost_b * scale);
+        sheet_number(sheet, (x->cost_b - x->cost_a) * scale);
+        sheet_number(sheet, x->ratio);
+        sheet_text(sheet, x->significant ? "yes" : "no");
+        sheet_text(sheet, x->row->name ? cs_code_demangle(x->row->name, name, sizeof name) : NULL);
+        sheet_text(sheet, x->row->where);
+        sheet_text(sheet, x->row->image);
+        sheet_number(sheet, x->a);
+        sheet_number(sheet, x->b);
+        sheet_number(sheet, x->discovery);
+    }
+    if (sheet)
+        output_line(out, "%s", "");
+    if (c->common_factor != 1)
+        output_note(
+            out,
+            "All procedures together take %.1f %% %s in B: taken for the machine's and removed from B / A.",
+            100 * fabs(c->common_factor - 1), c->common_factor > 1 ? "more" : "less");
+    output_note(out, "%zu of %zu differ significantly (false discovery rate below 1 %%, change above %g %%).",
+                c->n_significant, c->n, c->least);
+    if (c->side[0].runs < 2 || c->side[1].runs < 2)
+        output_note(
+            out, "One run on a side: how much runs of one binary differ is not known, only counting noise is "
+                 "taken into account. Record both sides several times into the same stores to be sure.");
+    return output_close(out);
+}
+
+static int run(const struct parsed *args)
+{
+    const char *by = option_given(args, "by") ? option(args, "by") : "procedure";
+    static const char *const names[] = {"image", "procedure", "line", NULL};
+    static const enum profile_by kinds[] = {BY_IMAGE, BY_PROCEDURE, BY_LINE};
+    int k = 0;
+    while (names[k] && strcmp(names[k], by) != 0)
+        k++;
+    if (!names[k])
+        return usage_error("--by %s: expected image, procedure or line", by);
+    if (operand_count(args) != 2)
+        return usage_error("expected two stores, before and after");
+    struct runs runs = {.n_runs = 0};
+    struct comparison c = {.least = option_number(args, "least", COMPARISON_LEAST_CHANGE, 0, 1000),
+                           .shares = option_given(args, "shares")};
+    struct cs_error err = {0};
+    int rc =
+        runs_add(&runs, operand(args, 0), option(args, "epoch-a"), option(args, "event"), kinds[k], &err);
+    if (rc == 0)
+        rc =
+            runs_add(&runs, operand(args, 1), option(args, "epoch-b"), option(args, "event"), kinds[k], &err);
+    if (rc < 0)
+        rc = failed(&err);
+    else if (runs_compare(&runs, &c) < 0)
+        rc = failed_with("out of memory for %zu rows", runs.n_rows);
+    else
+        rc = report(args, &runs, &c);
+    free(c.change);
+    runs_fini(&runs);
+    return rc;
+}
+
+static const struct option_entry options[] = {
+    {"by", 'b', "WHAT", "procedure (default), image or line"},
+    {"event", 'e', "EVENT", "which event's samples"},
+    {"shares", 0, NULL,
+     "compare shares of the samples (for recordings of different lengths), not cost a run"},
+    {"least", 0, "PERCENT", "smaller changes are never called significant (default 5)"},
+    {"all", 'a', NULL, "show the rows that did not change too"},
+    {"epoch-a", 0, "EPOCH", "only this epoch of A"},
+    {"epoch-b", 0, "EPOCH", "only this epoch of B"},
+    {"top", 'n', "N", "rows shown (default 10, 0 = all)"},
+    {NULL, 0, NULL, NULL},
+};
+
+extern const struct command command_diff;
+const struct command command_diff = {
+    "diff",
+    "A B",
+    "two profiles of the same program: what changed, and what is only noise",
+    "A and B are stores; every epoch in them is a run. Procedures match by image name and symbol, also "
+    "across rebuilt\n"
+    "binaries. Costs are per run: seconds or cycles. A change is real when its false discovery rate is below "
+    "1 % (counting\n"
+    "noise, widened by how much the runs of one side differ) and it is larger than --least.",
+    options,
+    run,
+};

@@ -1,0 +1,295 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* A return is told from other ways out of a procedure by where it lands: in the middle of another. */
+#include "cli/profile/hottest_line.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define ROWS_TRIED 10
+#define CALLERS_MOST 8 /* up the chain */
+#define FRAMES_MOST 16
+#define LINES_MOST 1024
+
+struct line_of {
+    char *file;
+    unsigned line;
+    char function[256];
+    double samples;
+};
+
+struct tally {
+    struct cs_code *code;
+    const struct cs_procedure *procedure;
+    struct line_of line[LINES_MOST];
+    unsigned n, event;
+    double whole;
+};
+
+/* Headers of libraries are readable, but nothing to change. */
+static bool is_readers(const char *file)
+{
+    return *file && strncmp(file, "/usr/include/", 13) != 0 && strncmp(file, "/usr/lib/", 9) != 0 &&
+           access(file, R_OK) == 0;
+}
+
+/* The innermost frame at `offset` whose source is at hand. */
+static bool find_frame(struct cs_code *code, uint64_t offset, struct cs_frame *found)
+{
+    struct cs_frame frames[FRAMES_MOST];
+    unsigned n = cs_code_frames(code, offset, frames, FRAMES_MOST);
+    for (unsigned i = 0; i < n; i++)
+        if (frames[i].line && is_readers(frames[i].file)) {
+            *found = frames[i];
+            return true;
+        }
+    return false;
+}
+
+static void add_line(unsigned event, const char *label, uint64_t offset, uint64_t samples, void *arg)
+{
+    struct tally *t = arg;
+    struct cs_frame frame;
+    (void)label;
+    if (event != t->event || cs_code_procedure(t->code, offset) != t->procedure)
+        return;
+    t->whole += (double)samples;
+    if (!find_frame(t->code, offset, &frame))
+        return;
+    unsigned i = 0;
+    while (i < t->n && (t->line[i].line != frame.line || strcmp(t->line[i].file, frame.file) != 0))
+        i++;
+    if (i == LINES_MOST)
+        return;
+    if (i == t->n) {
+        t->line[i] = (struct line_of){.file = strdup(frame.file), .line = frame.line};
+        if (!t->line[i].file)
+            return;
+        cs_code_demangle(frame.function, t->line[i].function, sizeof t->line[i].function);
+        t->n++;
+    }
+    t->line[i].samples += (double)samples;
+}
+
+static struct cs_code *open_code(const struct profile *profile, const struct profile_image *image)
+{
+    struct cs_code *code = NULL;
+    struct cs_error ignored = {0};
+    if (image && image->image.kind == CS_IMAGE_ELF)
+        (void)cs_code_open(&image->image, profile->store, &code, &ignored);
+    return code;
+}
+
+/* The hottest line of a row's procedure. */
+static bool look_at_row(const struct profile *profile, const struct profile_row *row, struct look *out)
+{
+    struct cs_code *code = row->name ? open_code(profile, row->image) : NULL;
+    struct tally *t = code ? calloc(1, sizeof *t) : NULL;
+    bool found = false;
+    struct cs_frame frame;
+    struct cs_error ignored = {0};
+    if (!t || !(t->procedure = cs_code_procedure(code, row->start)) ||
+        !find_frame(code, row->start, &frame)) /* cheaply: nearly all rows without source end here */
+        goto out;
+    t->code = code;
+    t->event = profile->main_event;
+    (void)profile_points(row->image, (int)t->event, add_line, t, &ignored);
+    const struct line_of *most = NULL;
+    for (unsigned i = 0; i < t->n; i++)
+        if (!most || t->line[i].samples > most->samples)
+            most = &t->line[i];
+    if ((found = most != NULL)) {
+        out->row = row;
+        out->line = most->line;
+        out->part = most->samples;
+        out->whole = t->whole;
+        snprintf(out->file, sizeof out->file, "%s", most->file);
+        snprintf(out->function, sizeof out->function, "%s", most->function);
+    }
+out:
+    for (unsigned i = 0; t && i < t->n; i++)
+        free(t->line[i].file);
+    free(t);
+    cs_code_close(code);
+    return found;
+}
+
+/* Where a procedure's returns went. */
+struct site {
+    const struct profile_image *image;
+    uint64_t offset; /* of the last byte of the call */
+    double returns;
+};
+
+static const struct profile_image *image_of(const struct profile *profile, const char *id)
+{
+    for (size_t i = 0; i < profile->n_images; i++)
+        if (strcmp(profile->images[i].image.id, id) == 0)
+            return &profile->images[i];
+    return NULL;
+}
+
+struct sites {
+    struct site *list;
+    size_t n;
+};
+
+static void add_site(struct sites *s, const struct profile_image *image, uint64_t offset, double returns)
+{
+    for (size_t i = 0; i < s->n; i++)
+        if (s->list[i].image == image && s->list[i].offset == offset) {
+            s->list[i].returns += returns;
+            return;
+        }
+    struct site *more = realloc(s->list, (s->n + 1) * sizeof *more);
+    if (!more)
+        return;
+    s->list = more;
+    s->list[s->n++] = (struct site){image, offset, returns};
+}
+
+/* `other` is the image that the last return to another went to: the next mostly goes there too. */
+struct returning {
+    const struct profile *profile;
+    const struct profile_image *image, *other;
+    struct cs_code *code, *other_code;
+    const struct cs_procedure *procedure;
+    struct sites sites;
+};
+
+static void add_return(struct returning *r, const char *to_id, uint64_t to, double count)
+{
+    const struct profile_image *image =
+        !*to_id || strcmp(to_id, r->image->image.id) == 0 ? r->image : image_of(r->profile, to_id);
+    if (image != r->image && image != r->other) {
+        cs_code_close(r->other_code);
+        r->other_code = open_code(r->profile, r->other = image);
+    }
+    struct cs_code *code = image == r->image ? r->code : r->other_code;
+    const struct cs_procedure *landed = code ? cs_code_procedure(code, to) : NULL;
+    if (landed && landed != r->procedure && landed->start != to)
+        add_site(&r->sites, image, to - 1, count);
+}
+
+static void add_returns(struct returning *r, struct cs_table *edges)
+{
+    for (size_t i = 0; i < cs_table_rows(edges); i++) {
+        const uint64_t *row = cs_table_row(edges, i);
+        if (cs_code_procedure(r->code, row[0]) == r->procedure)
+            add_return(r, cs_table_string(edges, row[1]), row[2], (double)row[3]);
+    }
+}
+
+/* Who called it most; false: nobody was seen to. */
+static bool find_caller(const struct profile *profile, const struct profile_image *image,
+                        struct cs_code *code, uint64_t start, struct site *most, double *all)
+{
+    struct returning r = {.profile = profile, .image = image, .code = code};
+    r.procedure = cs_code_procedure(code, start);
+    for (size_t i = 0; r.procedure && i < profile->n_edges; i++) {
+        const struct profile_edges *e = &profile->edges[i];
+        struct cs_profile_ref ref = {.epoch = e->part.epoch,
+                                     .image = &image->image,
+                                     .head = &e->part.head,
+                                     .kind = cs_schema_edges.kind,
+                                     .file = e->part.file};
+        struct cs_error ignored = {0};
+        struct cs_table *table;
+        if (strcmp(e->image_id, image->image.id) != 0 || cs_store_load(&ref, &table, &ignored) < 0)
+            continue;
+        add_returns(&r, table);
+        cs_table_close(table);
+    }
+    *most = (struct site){0};
+    *all = 0;
+    for (size_t i = 0; i < r.sites.n; i++) {
+        *all += r.sites.list[i].returns;
+        if (r.sites.list[i].returns > most->returns)
+            *most = r.sites.list[i];
+    }
+    free(r.sites.list);
+    cs_code_close(r.other_code);
+    return most->returns > 0;
+}
+
+static const struct profile_row *row_of(const struct profile_rows *rows, const struct profile_image *image,
+                                        uint64_t start)
+{
+    for (size_t i = 0; i < rows->n; i++)
+        if (rows->row[i].image == image && rows->row[i].start == start && rows->row[i].name)
+            return &rows->row[i];
+    return NULL;
+}
+
+static bool look_at_callers(const struct profile *profile, const struct profile_rows *rows, struct look *out)
+{
+    const struct profile_image *image = rows->row[0].image;
+    uint64_t start = rows->row[0].start;
+    struct cs_code *code = profile->n_edges ? open_code(profile, image) : NULL;
+    bool found = false;
+    for (unsigned level = 0; code && !found && level < CALLERS_MOST; level++) {
+        struct site site;
+        double all;
+        struct cs_frame frame;
+        if (!find_caller(profile, image, code, start, &site, &all))
+            break;
+        if (site.image != image) {
+            cs_code_close(code);
+            code = open_code(profile, image = site.image);
+        }
+        const struct cs_procedure *caller = code ? cs_code_procedure(code, site.offset) : NULL;
+        if (!caller)
+            break;
+        start = caller->start;
+        if ((found = find_frame(code, site.offset, &frame))) {
+            out->row = row_of(rows, image, start);
+            out->line = frame.line;
+            out->part = site.returns;
+            out->whole = all;
+            snprintf(out->file, sizeof out->file, "%s", frame.file);
+            cs_code_demangle(*frame.function ? frame.function : caller->name, out->function,
+                             sizeof out->function);
+        }
+    }
+    cs_code_close(code);
+    return found;
+}
+
+void look_first(struct profile *profile, const struct profile_rows *rows, struct look *out)
+{
+    *out = (struct look){.how = LOOK_NOWHERE};
+    if (rows->n == 0 || !rows->row[0].samples[profile->main_event])
+        return;
+    if (look_at_row(profile, &rows->row[0], out))
+        out->how = LOOK_OWN;
+    else if (look_at_callers(profile, rows, out))
+        out->how = LOOK_CALLER;
+    for (size_t i = 1; out->how == LOOK_NOWHERE && i < rows->n && i < ROWS_TRIED; i++)
+        if (rows->row[i].samples[profile->main_event] && look_at_row(profile, &rows->row[i], out))
+            out->how = LOOK_LATER;
+}
+
+const char *look_file(const struct look *look)
+{
+    const char *slash = strrchr(look->file, '/');
+    return slash && slash[1] ? slash + 1 : look->file;
+}
+
+void look_sentence(const struct look *look, const struct profile_row *top, char *text, size_t room)
+{
+    char name[256];
+    cs_code_demangle(top->name ? top->name : "[no symbol]", name, sizeof name);
+    const char *file = look_file(look);
+    *text = 0;
+    if (look->how == LOOK_OWN)
+        snprintf(text, room, "%s: most of it at %s:%u (%.0f of %.0f samples).", name, file, look->line,
+                 look->part, look->whole);
+    else if (look->how == LOOK_CALLER)
+        snprintf(text, room, "%s has no source here. %s calls it: %s:%u (%.0f of %.0f returns followed).",
+                 name, look->function, file, look->line, look->part, look->whole);
+    else if (look->how == LOOK_LATER)
+        snprintf(text, room,
+                 "%s has no source here. The first with source is %s: %s:%u (%.0f of %.0f samples).", name,
+                 look->function, file, look->line, look->part, look->whole);
+}

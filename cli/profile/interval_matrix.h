@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The interval profiles of a store as one matrix: samples by procedure and interval. For cli/profile/phases.c.
+ *
+ * All rows are brought to the longest interval met; when that makes more than INTERVALS_MOST, to a multiple
+ * of it. A block of code belongs to the procedure that its first byte, else its last byte, lies in. */
+#ifndef CS_CLI_INTERVAL_MATRIX_H
+#define CS_CLI_INTERVAL_MATRIX_H
+
+#include "store/store.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+#define INTERVALS_MOST 2000
+#define INTERVAL_EVENTS_MAX 16
+
+struct interval_filter { /* NULL = all */
+    const char *epoch, *image, *event;
+};
+
+struct interval_matrix {
+    uint64_t start_ms, length_ms;
+    size_t n_intervals, n_procedures;
+    uint64_t *counts; /* [interval * n_procedures + procedure], of the main event; procedures by samples */
+    const char **procedures; /* "procedure\timage" */
+    uint64_t *totals;        /* by procedure */
+
+    unsigned n_events, main_event;
+    char events[INTERVAL_EVENTS_MAX][64], units[INTERVAL_EVENTS_MAX][16];
+    double mean_period[INTERVAL_EVENTS_MAX]; /* 0 = not known */
+    uint64_t *event_counts;                  /* [interval * n_events + event] */
+    struct cs_table *names;                  /* owns the strings */
+};
+
+/* -ENOENT when the store has no interval profiles. */
+int interval_matrix_open(struct interval_matrix *matrix, const char *store,
+                         const struct interval_filter *filter, struct cs_error *err);
+void interval_matrix_close(struct interval_matrix *matrix);
+
+#endif

@@ -1,0 +1,244 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* phases: rates of procedures over time, and the stretches in which a program did one kind of work.
+ * sprof-1998 section 4.4. */
+#include "analysis/statistics/phase.h"
+#include "cli/command/command.h"
+#include "cli/profile/interval_matrix.h"
+#include "cli/output/output.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#define TOP_OF_A_PHASE 3
+#define CURVE_COLUMNS 60 /* on a terminal what the names leave, but */
+#define CURVE_LEAST 24
+#define BESIDE_CURVE 52 /* columns */
+
+/* A curve of eighth blocks: mean share over the intervals of each column, 1 = full height. */
+static void draw_curve(char *to, const double *shares, size_t n, size_t most)
+{
+    static const char *const heights[] = {" ", "▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"};
+    size_t columns = n < most ? n : most;
+    *to = '\0';
+    for (size_t c = 0; c < columns; c++) {
+        size_t from = c * n / columns, end = (c + 1) * n / columns;
+        double sum = 0;
+        for (size_t i = from; i < end; i++)
+            sum += shares[i];
+        double share = sum / (double)(end - from);
+        int height = (int)(share * 8 + 0.5);
+        if (height == 0 && share > 0.005)
+            height = 1;
+        to = stpcpy(to, heights[height > 8 ? 8 : height]);
+    }
+}
+
+static uint64_t interval_samples(const struct interval_matrix *m, size_t interval)
+{
+    return m->event_counts[interval * m->n_events + m->main_event];
+}
+
+static void put_name(struct sheet *sheet, const char *procedure)
+{
+    const char *tab = strchr(procedure, '\t');
+    sheet_textf(sheet, "%.*s", (int)(tab - procedure), procedure);
+    sheet_text(sheet, tab + 1);
+}
+
+static int put_procedures(struct output *out, const struct interval_matrix *m, size_t most)
+{
+    static const struct column columns[] = {
+        {.key = "percent", .head = "%", .kind = COLUMN_SHARE},
+        {.key = "samples", .head = "samples", .kind = COLUMN_COUNT},
+        {.key = "curve", .head = "share of each interval", .kind = COLUMN_TEXT},
+        {.key = "procedure", .head = "procedure", .kind = COLUMN_TEXT, .elastic = true},
+        {.key = "image", .head = "image", .kind = COLUMN_TEXT, .elastic = true},
+        {.key = "by_interval", .kind = COLUMN_JSON},
+    };
+    double *shares = calloc(m->n_intervals, sizeof *shares);
+    char curve[4 * CURVE_COLUMNS];
+    uint64_t total = 0;
+    if (!shares)
+        return -1;
+    size_t width = CURVE_COLUMNS;
+    if (isatty(STDOUT_FILENO) && terminal_columns() < CURVE_COLUMNS + BESIDE_CURVE)
+        width =
+            terminal_columns() < CURVE_LEAST + BESIDE_CURVE ? CURVE_LEAST : terminal_columns() - BESIDE_CURVE;
+    struct sheet *sheet = output_sheet(out, "procedures", columns, 6);
+    for (size_t p = 0; p < m->n_procedures; p++)
+        total += m->totals[p];
+    for (size_t p = 0; p < m->n_procedures && m->totals[p]; p++) {
+        json_t *series = json_array();
+        for (size_t i = 0; i < m->n_intervals; i++) {
+            uint64_t samples = m->counts[i * m->n_procedures + p], all = interval_samples(m, i);
+            shares[i] = all ? (double)samples / (double)all : 0;
+            if (output_form(out) == OUTPUT_JSON)
+                json_array_append_new(series, json_integer((json_int_t)samples));
+        }
+        draw_curve(curve, shares, m->n_intervals, width);
+        sheet_number(sheet, 100 * (double)m->totals[p] / (double)total);
+        sheet_count(sheet, m->totals[p]);
+        sheet_text(sheet, curve);
+        put_name(sheet, m->procedures[p]);
+        sheet_json(sheet, series);
+    }
+    sheet_limit(sheet, most, "--top 0 shows all");
+    free(shares);
+    return 0;
+}
+
+/* The procedures that took most of a stretch, as "a 60 %, b 20 %". */
+static void describe(char *text, size_t room, const struct interval_matrix *m, const struct cs_phase *phase)
+{
+    uint64_t *sums = calloc(m->n_procedures, sizeof *sums);
+    size_t used = 0;
+    text[0] = '\0';
+    for (size_t i = phase->first; sums && i < phase->first + phase->n; i++)
+        for (size_t p = 0; p < m->n_procedures; p++)
+            sums[p] += m->counts[i * m->n_procedures + p];
+    for (unsigned k = 0; sums && k < TOP_OF_A_PHASE && phase->samples; k++) {
+        size_t best = 0;
+        for (size_t p = 1; p < m->n_procedures; p++)
+            best = sums[p] > sums[best] ? p : best;
+        double percent = 100 * (double)sums[best] / (double)phase->samples;
+        if (percent < 1)
+            break;
+        const char *name = m->procedures[best];
+        int n = snprintf(text + used, room - used, "%s%.*s %.0f %%", k ? ", " : "",
+                         (int)strcspn(name, "\t") > 60 ? 60 : (int)strcspn(name, "\t"), name, percent);
+        if (n < 0 || used + (size_t)n >= room)
+            break;
+        used += (size_t)n;
+        sums[best] = 0;
+    }
+    free(sums);
+}
+
+/* "B": 26 letters, then "B2", "B3", ...; "-" = idle. */
+static void phase_name(unsigned number, char name[16])
+{
+    if (number == CS_PHASE_IDLE)
+        strcpy(name, "-");
+    else if (number < 26)
+        snprintf(name, 16, "%c", (char)('A' + number));
+    else
+        snprintf(name, 16, "%c%u", (char)('A' + number % 26), number / 26 + 1);
+}
+
+/* Events a second of a stretch; clocks in ns become CPUs kept busy. */
+static double rate_of(const struct interval_matrix *m, const struct cs_phase *phase, unsigned event)
+{
+    uint64_t samples = 0;
+    for (size_t i = phase->first; i < phase->first + phase->n; i++)
+        samples += m->event_counts[i * m->n_events + event];
+    double seconds = (double)phase->n * (double)m->length_ms / 1000;
+    double events = (double)samples * m->mean_period[event];
+    return strcmp(m->units[event], "ns") == 0 ? events / 1e9 / seconds : events / seconds;
+}
+
+static void put_phases(struct output *out, const struct interval_matrix *m, const struct cs_phase *phases,
+                       size_t n, char heads[INTERVAL_EVENTS_MAX][80])
+{
+    static struct column columns[6 + INTERVAL_EVENTS_MAX];
+    unsigned c = 0;
+    columns[c++] = (struct column){.key = "phase", .head = "phase", .kind = COLUMN_TEXT};
+    columns[c++] = (struct column){.key = "from_s", .head = "from s", .kind = COLUMN_NUMBER, .digits = 1};
+    columns[c++] = (struct column){.key = "length_s", .head = "for s", .kind = COLUMN_NUMBER, .digits = 1};
+    columns[c++] = (struct column){.key = "samples", .head = "samples", .kind = COLUMN_COUNT};
+    for (unsigned e = 0; e < m->n_events; e++) {
+        bool is_clock = strcmp(m->units[e], "ns") == 0;
+        snprintf(heads[e], sizeof heads[e], "%s%s", is_clock ? "busy CPUs" : m->events[e],
+                 is_clock ? "" : "/s");
+        columns[c++] = (struct column){
+            .key = m->events[e], .head = heads[e], .group = "rates", .kind = COLUMN_NUMBER, .digits = 2};
+    }
+    columns[c++] = (struct column){
+        .key = "mostly", .head = "mostly", .kind = COLUMN_TEXT, .elastic = true, .wraps = true};
+    struct sheet *sheet = output_sheet(out, "phases", columns, c);
+    for (size_t i = 0; i < n; i++) {
+        char name[16], mostly[256];
+        phase_name(phases[i].number, name);
+        describe(mostly, sizeof mostly, m, &phases[i]);
+        sheet_text(sheet, name);
+        sheet_number(sheet, (double)(phases[i].first * m->length_ms) / 1000);
+        sheet_number(sheet, (double)(phases[i].n * m->length_ms) / 1000);
+        sheet_count(sheet, phases[i].samples);
+        for (unsigned e = 0; e < m->n_events; e++)
+            if (m->mean_period[e] > 0)
+                sheet_number(sheet, rate_of(m, &phases[i], e));
+            else
+                sheet_none(sheet);
+        sheet_text(sheet, mostly);
+    }
+    sheet_limit(sheet, 40, "--json has all");
+}
+
+static int run(const struct parsed *args)
+{
+    struct interval_filter filter = {
+        .epoch = option(args, "epoch"), .image = option(args, "image"), .event = option(args, "event")};
+    struct interval_matrix m;
+    struct cs_error err;
+    char heads[INTERVAL_EVENTS_MAX][80], begin[32];
+    double threshold = option_number(args, "distance", CS_PHASE_DISTANCE, 0, 1);
+    size_t most = (size_t)option_number(args, "top", 10, 0, 1e6);
+    if (interval_matrix_open(&m, store_location(args), &filter, &err) < 0)
+        return failed(&err);
+    struct cs_phase *phases = calloc(m.n_intervals, sizeof *phases);
+    int64_t n = phases ? cs_phases_find(m.counts, m.n_intervals, m.n_procedures, threshold, phases) : -1;
+    if (n < 0) {
+        free(phases);
+        interval_matrix_close(&m);
+        return failed_with("not enough memory");
+    }
+    struct output *out = output_open(args);
+    time_t start = (time_t)(m.start_ms / 1000);
+    struct tm utc;
+    gmtime_r(&start, &utc);
+    strftime(begin, sizeof begin, "%Y-%m-%d %H:%M:%S UTC", &utc);
+    output_line(out, "%zu intervals of %.3g s from %s, %s", m.n_intervals, (double)m.length_ms / 1000, begin,
+                m.events[m.main_event]);
+    output_line(out, "%s", "");
+    output_set(out, "start_ms", json_integer((json_int_t)m.start_ms));
+    output_set(out, "interval_ms", json_integer((json_int_t)m.length_ms));
+    output_set(out, "event", json_text(m.events[m.main_event]));
+    int rc = put_procedures(out, &m, most);
+    output_line(out, "%s", "");
+    put_phases(out, &m, phases, (size_t)n, heads);
+    if (rc < 0) {
+        output_drop(out);
+        rc = failed_with("not enough memory");
+    } else {
+        rc = output_close(out);
+    }
+    free(phases);
+    interval_matrix_close(&m);
+    return rc;
+}
+
+static const struct option_entry options[] = {
+    OPTION_STORE,
+    {"epoch", 0, "EPOCH", "only this epoch"},
+    {"image", 0, "IMAGE", "only this image: path, base name or build-id"},
+    {"event", 0, "EVENT", "only this event"},
+    {"top", 0, "N", "procedures shown (10; 0 = all)"},
+    {"distance", 0, "D", "how far apart two phases are, 0 to 1 (0.15)"},
+    {NULL, 0, NULL, NULL},
+};
+
+extern const struct command command_phases;
+const struct command command_phases = {
+    "phases",
+    "",
+    "rates of procedures over time, and the phases that a program goes through",
+    "Needs intervals in the store: cyclescope record --intervals 1s, daemon start --intervals 10s.\n"
+    "A phase is a stretch in which samples are spread over the procedures alike; stretches with one letter\n"
+    "are one phase that came back. Two spreads are as far apart as half the sum of the differences of their\n"
+    "shares, less what chance accounts for.",
+    options,
+    run,
+};

@@ -1,0 +1,265 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* prof: where the samples are, by image, procedure, line, process or tag. dcpi-1997 section 3.1 (dcpiprof).
+ * One row holds what the sampler and the observer know of the same procedure. */
+#include "cli/profile/hottest_line.h"
+#include "cli/output/output.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define EVENTS_SHOWN 6 /* columns of events in text; JSON and CSV have all */
+#define FIXED_COLUMNS 9
+#define ROWS_SHOWN 10
+
+struct layout {
+    struct column columns[FIXED_COLUMNS + 64];
+    unsigned n, event_column[64], n_events;
+    unsigned share, cumulative;
+};
+
+static const char *const by_names[] = {"image", "procedure", "line", "process", "tag", NULL};
+
+static void push(struct layout *l, struct column c)
+{
+    l->columns[l->n++] = c;
+}
+
+static struct layout make_layout(const struct profile *p, enum profile_by by)
+{
+    struct layout l = {.n = 0};
+    l.n_events = p->n_events < 64 ? p->n_events : 64;
+    for (unsigned k = 0; k < l.n_events; k++) { /* the main event first, its shares beside it */
+        unsigned e = k == 0 ? p->main_event : k <= p->main_event ? k - 1 : k;
+        l.event_column[k] = e;
+        push(&l, (struct column){.key = p->events[e].name,
+                                 .head = k < EVENTS_SHOWN && (k == 0 || !profile_is_inner(p->events[e].name))
+                                             ? p->events[e].name
+                                             : NULL,
+                                 .group = "samples",
+                                 .kind = COLUMN_COUNT});
+        if (k == 0) {
+            push(&l, (struct column){.key = "percent", .head = "%", .kind = COLUMN_SHARE});
+            push(&l, (struct column){.key = "cumulative_percent", .head = "cum %", .kind = COLUMN_SHARE});
+        }
+    }
+    bool procedures = by == BY_PROCEDURE || by == BY_LINE;
+    push(&l, (struct column){.key = "procedure", .head = procedures ? "procedure" : NULL, .elastic = true});
+    push(&l,
+         (struct column){
+             .key = "line", .head = by == BY_LINE ? "source line" : NULL, .elastic = true, .keep_end = true});
+    push(&l, (struct column){.key = "process", .head = by == BY_PROCESS ? "process" : NULL, .elastic = true});
+    push(&l, (struct column){.key = "tag", .head = by == BY_TAG ? "tag" : NULL, .elastic = true});
+    push(&l, (struct column){.key = "image", .kind = COLUMN_TEXT});
+    push(&l, (struct column){.key = "build_id", .kind = COLUMN_TEXT});
+    push(&l,
+         (struct column){.key = "image_name", .elastic = true, .head = by == BY_PROCESS ? NULL : "image"});
+    return l;
+}
+
+static void row_names(struct sheet *sheet, enum profile_by by, const struct profile_row *r)
+{
+    char name[1024], where[1200], hex[24];
+    if (r->name && by != BY_PROCESS && by != BY_TAG)
+        sheet_text(sheet, cs_code_demangle(r->name, name, sizeof name));
+    else
+        sheet_text(sheet, by == BY_IMAGE || by == BY_PROCESS || by == BY_TAG ? NULL : "[no symbol]");
+    if (r->file && *r->file) {
+        snprintf(where, sizeof where, "%s:%u", r->file, r->line);
+        sheet_text(sheet, where);
+    } else {
+        sheet_text(sheet, NULL);
+    }
+    sheet_text(sheet, by == BY_PROCESS ? (r->name && *r->name ? r->name : "[not told apart]") : NULL);
+    snprintf(hex, sizeof hex, "%" PRIu64, r->start);
+    sheet_text(sheet, by == BY_TAG ? (r->name ? r->name : hex) : NULL);
+    sheet_text(sheet, r->image ? r->image->image.path : NULL);
+    sheet_text(sheet, r->image && *r->image->image.build_id ? r->image->image.build_id : NULL);
+    sheet_text(sheet, r->image ? image_name(&r->image->image) : NULL);
+}
+
+static void fill(struct sheet *sheet, const struct layout *l, enum profile_by by,
+                 const struct profile_rows *rows, size_t most)
+{
+    double total = (double)rows->total[l->event_column[0]];
+    uint64_t sum = 0;
+    for (size_t i = 0; i < rows->n && i < most; i++) {
+        const struct profile_row *r = &rows->row[i];
+        for (unsigned k = 0; k < l->n_events; k++) {
+            uint64_t n = r->samples[l->event_column[k]];
+            sheet_count(sheet, n);
+            if (k == 0) {
+                sum += n;
+                sheet_number(sheet, total > 0 ? 100.0 * (double)n / total : (double)NAN);
+                sheet_number(sheet, total > 0 ? 100.0 * (double)sum / total : (double)NAN);
+            }
+        }
+        row_names(sheet, by, r);
+    }
+    sheet_omitted(sheet, rows->n > most ? rows->n - most : 0);
+}
+
+/* Events that shared a counter: what their samples are to be multiplied by (sprof-1998 section 3.1). */
+static double scale_of(const struct profile_event *e)
+{
+    return e->running_ns && e->running_ns < e->enabled_ns ? (double)e->enabled_ns / (double)e->running_ns : 1;
+}
+
+static void describe_sharing(struct output *out, const struct profile *p)
+{
+    for (size_t i = 0; i < p->n_events; i++) {
+        const struct profile_event *e = &p->events[i];
+        if (scale_of(e) > 1.02)
+            output_line(out, "%s had a counter %.0f %% of the time: its samples stand for %.3g times as many",
+                        e->name, 100 / scale_of(e), scale_of(e));
+    }
+}
+
+/* "cpu-clock: 10,234 samples, one each 1.00 ms, ..." */
+static void describe(struct output *out, const struct profile *p, const struct profile_rows *rows)
+{
+    const struct profile_event *e = &p->events[p->main_event];
+    char period[80] = "";
+    if (e->samples && e->period_sum) {
+        double mean = (double)e->period_sum / (double)e->samples;
+        if (strcmp(e->unit, "ns") == 0)
+            snprintf(period, sizeof period, ", one each %.3g ms, %.3g s in all", mean / 1e6,
+                     (double)e->period_sum / 1e9);
+        else
+            snprintf(period, sizeof period, ", one each %.6g %s", mean, *e->unit ? e->unit : "events");
+    }
+    output_line(out, "%s: %" PRIu64 " samples%s; %.2f %% unknown; %zu images, %u epoch%s", e->name,
+                e->samples, period, e->samples ? 100.0 * (double)rows->unknown / (double)e->samples : 0.0,
+                p->n_images, p->n_epochs, p->n_epochs == 1 ? "" : "s");
+    uint64_t lost = 0;
+    struct cs_error err = {0};
+    if (cs_store_counter(p->store, "lost", &lost, &err) == 0 && lost)
+        output_line(out, "%" PRIu64 " further samples were lost by the kernel", lost);
+    output_set(out, "lost", json_integer((json_int_t)lost));
+    describe_sharing(out, p);
+    output_line(out, "%s", "");
+}
+
+static void describe_events(struct output *out, const struct profile *p)
+{
+    json_t *events = json_array();
+    for (unsigned i = 0; i < p->n_events; i++) {
+        const struct profile_event *e = &p->events[i];
+        json_array_append_new(
+            events, json_pack("{s:s, s:s, s:I, s:I, s:I, s:I}", "name", e->name, "unit", e->unit, "samples",
+                              (json_int_t)e->samples, "period_sum", (json_int_t)e->period_sum, "enabled_ns",
+                              (json_int_t)e->enabled_ns, "running_ns", (json_int_t)e->running_ns));
+    }
+    output_set(out, "events", events);
+    output_set(out, "event", json_string(p->events[p->main_event].name));
+}
+
+static const char *const looks[] = {NULL, "own", "caller", "later"};
+
+static void suggest(struct output *out, enum profile_by by, struct profile *p,
+                    const struct profile_rows *rows, const char *store)
+{
+    char name[256];
+    const struct profile_row *r = rows->n ? &rows->row[0] : NULL;
+    const char *flag = strcmp(store, "cyclescope.store") == 0 ? "" : " --store ";
+    const char *where = *flag ? store : "";
+    struct look look = {.how = LOOK_NOWHERE};
+    if (by == BY_PROCEDURE)
+        look_first(p, rows, &look);
+    if (look.how != LOOK_NOWHERE)
+        output_set(out, "look",
+                   json_pack("{s:s, s:o, s:o, s:i, s:f, s:f}", "how", looks[look.how], "function",
+                             json_text(look.function), "file", json_text(look.file), "line", (int)look.line,
+                             "part", look.part, "whole", look.whole));
+    output_line(out, "%s", "");
+    if (look.how != LOOK_NOWHERE) {
+        char sentence[2048];
+        look_sentence(&look, r, sentence, sizeof sentence);
+        output_note(out, "%s", sentence);
+        output_line(out, "next: cyclescope list %s%s%s", look_file(&look), flag, where);
+    }
+    if (look.row)
+        r = look.row;
+    const char *next = look.how == LOOK_NOWHERE ? "next:" : "     ";
+    if (by == BY_IMAGE)
+        output_line(out, "next: cyclescope prof%s%s      (by procedure)", flag, where);
+    else if (r && r->name && (by == BY_PROCEDURE || by == BY_LINE))
+        output_line(out, "%s cyclescope calc '%s'%s%s", next, cs_code_demangle(r->name, name, sizeof name),
+                    flag, where);
+}
+
+static int report(const struct parsed *args, struct profile *p, enum profile_by by, const char *store)
+{
+    struct profile_rows rows;
+    struct cs_error err = {0};
+    uint64_t top = (uint64_t)option_number(args, "top", ROWS_SHOWN, 0, 1e12);
+    bool all = option_given(args, "json") || option_given(args, "csv");
+    if (profile_sum_top(p, by, all ? 0 : (size_t)top, &rows, &err) < 0)
+        return failed(&err);
+    struct output *out = output_open(args);
+    describe(out, p, &rows);
+    struct layout layout = make_layout(p, by);
+    struct sheet *sheet = output_sheet(out, "rows", layout.columns, layout.n);
+    fill(sheet, &layout, by, &rows, output_form(out) == OUTPUT_TEXT && top ? (size_t)top : SIZE_MAX);
+    sheet_limit(sheet, top, "--top 0 shows all");
+    output_set(out, "total", json_integer((json_int_t)rows.total[p->main_event]));
+    output_set(out, "unknown", json_integer((json_int_t)rows.unknown));
+    output_set(out, "by", json_string(by_names[by]));
+    describe_events(out, p);
+    if (by == BY_TAG && rows.n == 0)
+        output_note(out,
+                    "No tag with values of its own was observed in this store (cyclescope observe -o STORE); "
+                    "tags that "
+                    "are addresses, as the compiler's plugin writes them, are columns of cyclescope prof.");
+    suggest(out, by, p, &rows, store);
+    profile_rows_fini(&rows);
+    return output_close(out);
+}
+
+static int run(const struct parsed *args)
+{
+    const char *by_name = option_given(args, "by") ? option(args, "by") : "procedure";
+    int by = 0;
+    while (by_names[by] && strcmp(by_names[by], by_name) != 0)
+        by++;
+    if (!by_names[by])
+        return usage_error("--by %s: expected image, procedure, line, process or tag", by_name);
+    if (operand_count(args) > 1)
+        return usage_error("%s: expected at most one store", operand(args, 1));
+    const char *store = operand_count(args) ? operand(args, 0) : store_location(args);
+    struct profile_filter filter = {option(args, "image"), option(args, "process"), option(args, "epoch"),
+                                    option(args, "event")};
+    struct profile p;
+    struct cs_error err = {0};
+    if (profile_open(&p, store, &filter, &err) < 0)
+        return failed(&err);
+    int rc = report(args, &p, (enum profile_by)by, store);
+    profile_close(&p);
+    return rc;
+}
+
+static const struct option_entry options[] = {
+    {"by", 'b', "WHAT", "image, procedure (default), line, process or tag"},
+    {"event", 'e', "EVENT", "the event that shares and order are of"},
+    {"image", 'i', "IMAGE", "only this image (path, name, or six digits of its build-id)"},
+    {"process", 'p', "NAME", "only this process (see --by process)"},
+    {"epoch", 0, "EPOCH", "only this epoch (see cyclescope store ls)"},
+    {"top", 'n', "N", "rows shown (default 10, 0 = all)"},
+    OPTION_STORE,
+    {NULL, 0, NULL, NULL},
+};
+
+extern const struct command command_prof;
+const struct command command_prof = {
+    "prof",
+    "[STORE]",
+    "where the samples are: by image, procedure, line, process or tag",
+    "Rows are ordered by the samples of the main event (cycles, else cpu-clock), which the shares are of. "
+    "Where the\n"
+    "store has several events, or the observer saw the same procedures, each has its column. Samples that "
+    "could not\n"
+    "be placed are the row [unknown].",
+    options,
+    run,
+};

@@ -1,0 +1,298 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Walks a store and keeps what its heads say, grouped by image and event. */
+#include "cli/profile/profile.h"
+#include "analysis/frequency/edge_flow.h"
+#include "cli/output/output.h"
+#include "store/burst_schemas.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct walk {
+    struct profile *profile;
+    const struct profile_filter *filter;
+    unsigned n_points; /* profiles of points met, filtered out or not */
+    size_t *slots;     /* hash of image ids: index + 1 */
+    size_t n_slots;
+};
+
+const char *image_name(const struct cs_image *image)
+{
+    const char *slash = strrchr(image->path, '/');
+    return slash && slash[1] ? slash + 1 : image->path;
+}
+
+static bool wanted(const struct profile_filter *f, const struct cs_profile_ref *ref)
+{
+    if (f->label && strcmp(f->label, ref->head->label) != 0)
+        return false;
+    if (f->epoch && strcmp(f->epoch, ref->epoch) != 0)
+        return false;
+    return !f->image || strcmp(f->image, ref->image->path) == 0 ||
+           strcmp(f->image, image_name(ref->image)) == 0 ||
+           (strlen(f->image) >= 6 && strncmp(f->image, ref->image->id, strlen(f->image)) == 0);
+}
+
+static void *grown(void *array, size_t n, size_t size)
+{
+    return n & (n - 1) ? array : realloc(array, (n ? 2 * n : 1) * size); /* doubles at powers of two */
+}
+
+static int find_event(struct profile *p, const struct cs_profile_head *head)
+{
+    int i = profile_event_index(p, head->event);
+    if (i < 0) {
+        struct profile_event *more = grown(p->events, p->n_events, sizeof *more);
+        if (!more)
+            return -ENOMEM;
+        p->events = more;
+        i = (int)p->n_events++;
+        p->events[i] = (struct profile_event){.samples = 0};
+        memcpy(p->events[i].name, head->event, sizeof head->event);
+        memcpy(p->events[i].unit, head->unit, sizeof head->unit);
+    }
+    p->events[i].n_profiles++;
+    p->events[i].period_sum += head->period_sum;
+    p->events[i].enabled_ns += head->enabled_ns;
+    p->events[i].running_ns += head->running_ns;
+    return i;
+}
+
+static int find_epoch(struct profile *p, const char *epoch)
+{
+    for (unsigned i = p->n_epochs; i-- > 0;)
+        if (strcmp(p->epochs[i], epoch) == 0)
+            return 0;
+    char **more = grown(p->epochs, p->n_epochs, sizeof *more);
+    if (!more)
+        return -ENOMEM;
+    p->epochs = more;
+    p->epochs[p->n_epochs] = strdup(epoch);
+    return p->epochs[p->n_epochs++] ? 0 : -ENOMEM;
+}
+
+static size_t hash(const char *id)
+{
+    size_t h = 1469598103934665603ull;
+    for (; *id; id++)
+        h = (h ^ (unsigned char)*id) * 1099511628211ull;
+    return h;
+}
+
+static int rehash(struct walk *w)
+{
+    size_t n = w->n_slots ? 2 * w->n_slots : 1024;
+    size_t *slots = calloc(n, sizeof *slots);
+    if (!slots)
+        return -ENOMEM;
+    for (size_t i = 0; i < w->profile->n_images; i++) {
+        size_t at = hash(w->profile->images[i].image.id) & (n - 1);
+        while (slots[at])
+            at = (at + 1) & (n - 1);
+        slots[at] = i + 1;
+    }
+    free(w->slots);
+    w->slots = slots;
+    w->n_slots = n;
+    return 0;
+}
+
+static struct profile_image *find_image(struct walk *w, const struct cs_image *image)
+{
+    struct profile *p = w->profile;
+    if (2 * p->n_images >= w->n_slots && rehash(w) < 0)
+        return NULL;
+    size_t at = hash(image->id) & (w->n_slots - 1);
+    for (; w->slots[at]; at = (at + 1) & (w->n_slots - 1))
+        if (strcmp(p->images[w->slots[at] - 1].image.id, image->id) == 0)
+            return &p->images[w->slots[at] - 1];
+    struct profile_image *more = grown(p->images, p->n_images, sizeof *more);
+    if (!more)
+        return NULL;
+    p->images = more;
+    struct profile_image *i = &p->images[p->n_images];
+    *i = (struct profile_image){.image = *image};
+    i->image.path = strdup(image->path);
+    i->image.build_id = strdup(image->build_id);
+    w->slots[at] = ++p->n_images;
+    return i->image.path && i->image.build_id ? i : NULL;
+}
+
+static int note_edges(struct profile *p, const struct cs_profile_ref *ref)
+{
+    if (!cs_edges_are_whole(ref->head->event))
+        return 0;
+    struct profile_edges *more = grown(p->edges, p->n_edges, sizeof *more);
+    if (!more)
+        return -ENOMEM;
+    p->edges = more;
+    struct profile_edges *e = &p->edges[p->n_edges++];
+    *e = (struct profile_edges){
+        .part = {0, strdup(ref->head->label), strdup(ref->epoch), strdup(ref->file), *ref->head}};
+    snprintf(e->image_id, sizeof e->image_id, "%s", ref->image->id);
+    return e->part.label && e->part.epoch && e->part.file ? 0 : -ENOMEM;
+}
+
+static int visit(const struct cs_profile_ref *ref, void *arg)
+{
+    struct walk *w = arg;
+    if (strcmp(ref->kind, cs_schema_edges.kind) == 0 && wanted(w->filter, ref))
+        return note_edges(w->profile, ref);
+    if (strcmp(ref->kind, cs_schema_points.kind) != 0)
+        return 0;
+    w->n_points++;
+    if (!wanted(w->filter, ref))
+        return 0;
+    int event = find_event(w->profile, ref->head);
+    struct profile_image *i = event < 0 ? NULL : find_image(w, ref->image);
+    struct profile_part *more = i ? grown(i->parts, i->n_parts, sizeof *more) : NULL;
+    if (!more)
+        return -ENOMEM;
+    i->parts = more;
+    if (find_epoch(w->profile, ref->epoch) < 0)
+        return -ENOMEM;
+    struct profile_part *part = &i->parts[i->n_parts++];
+    *part = (struct profile_part){(unsigned)event, strdup(ref->head->label), strdup(ref->epoch),
+                                  strdup(ref->file), *ref->head};
+    return part->label && part->epoch && part->file ? 0 : -ENOMEM;
+}
+
+bool profile_is_inner(const char *event)
+{
+    return strncmp(event, "burst-", 6) == 0;
+}
+
+int profile_event_index(const struct profile *p, const char *name)
+{
+    for (unsigned i = 0; i < p->n_events; i++)
+        if (strcmp(p->events[i].name, name) == 0)
+            return (int)i;
+    return -1;
+}
+
+static int choose_main(struct profile *p, const char *asked, struct cs_error *err)
+{
+    static const char *const preferred[] = {"cycles", "cycles:u", "cpu-clock", "cpu-clock:u", "task-clock"};
+    if (asked) {
+        int i = profile_event_index(p, asked);
+        if (i >= 0) {
+            p->main_event = (unsigned)i;
+            return 0;
+        }
+        char have[256] = "";
+        for (unsigned k = 0; k < p->n_events; k++)
+            snprintf(have + strlen(have), sizeof have - strlen(have), "%s%s", k ? ", " : "",
+                     p->events[k].name);
+        return cs_fail(err, ENOENT, "the store has no event %s; it has %s", asked, have);
+    }
+    for (size_t k = 0; k < sizeof preferred / sizeof *preferred; k++) {
+        int i = profile_event_index(p, preferred[k]);
+        if (i >= 0) {
+            p->main_event = (unsigned)i;
+            return 0;
+        }
+    }
+    for (unsigned i = 1; i < p->n_events; i++)
+        if (p->events[i].n_profiles > p->events[p->main_event].n_profiles)
+            p->main_event = i;
+    return 0;
+}
+
+int profile_open(struct profile *p, const char *path, const struct profile_filter *filter,
+                 struct cs_error *err)
+{
+    memset(p, 0, sizeof *p);
+    int rc = cs_store_open(path, CS_STORE_READ, &p->store, err);
+    if (rc == -ENOENT)
+        cs_fail(err, ENOENT, "there is no store at %s: make one with cyclescope record -o %s -- COMMAND",
+                path, path);
+    if (rc < 0)
+        return rc;
+    struct walk w = {.profile = p, .filter = filter};
+    rc = cs_store_each(p->store, visit, &w, err);
+    free(w.slots);
+    if (rc == -ENOMEM && !err->code)
+        cs_fail(err, ENOMEM, "out of memory while reading the store %s", path);
+    else if (rc == 0 && p->n_images == 0)
+        rc = w.n_points
+                 ? cs_fail(err, ENOENT, "the store %s has no profile of that image, process or epoch", path)
+                 : cs_fail(err, ENOENT,
+                           "the store %s has no samples yet: fill it with cyclescope record -o %s -- COMMAND",
+                           path, path);
+    if (rc == 0)
+        rc = choose_main(p, filter->main_event, err);
+    if (rc != 0)
+        profile_close(p);
+    return rc;
+}
+
+void profile_close(struct profile *p)
+{
+    for (size_t i = 0; i < p->n_images; i++) {
+        struct profile_image *im = &p->images[i];
+        for (unsigned k = 0; k < im->n_parts; k++) {
+            free(im->parts[k].label);
+            free(im->parts[k].epoch);
+            free(im->parts[k].file);
+        }
+        free(im->parts);
+        free((void *)(uintptr_t)im->image.path);
+        free((void *)(uintptr_t)im->image.build_id);
+    }
+    free(p->images);
+    for (size_t i = 0; i < p->n_edges; i++) {
+        free(p->edges[i].part.label);
+        free(p->edges[i].part.epoch);
+        free(p->edges[i].part.file);
+    }
+    free(p->edges);
+    free(p->events);
+    for (unsigned i = 0; i < p->n_epochs; i++)
+        free(p->epochs[i]);
+    free(p->epochs);
+    if (p->store)
+        cs_store_close(p->store);
+    memset(p, 0, sizeof *p);
+}
+
+int profile_points(const struct profile_image *image, int event,
+                   void (*visit_point)(unsigned, const char *, uint64_t, uint64_t, void *), void *arg,
+                   struct cs_error *err)
+{
+    for (unsigned k = 0; k < image->n_parts; k++) {
+        const struct profile_part *part = &image->parts[k];
+        if (event >= 0 && part->event != (unsigned)event)
+            continue;
+        struct cs_profile_ref ref = {.epoch = part->epoch,
+                                     .image = &image->image,
+                                     .head = &part->head,
+                                     .kind = cs_schema_points.kind,
+                                     .file = part->file};
+        struct cs_table *table;
+        int rc = cs_store_load(&ref, &table, err);
+        if (rc < 0)
+            return rc;
+        for (size_t r = 0; r < cs_table_rows(table); r++) {
+            const uint64_t *row = cs_table_row(table, r);
+            visit_point(part->event, part->label, row[0], row[1], arg);
+        }
+        cs_table_close(table);
+    }
+    return 0;
+}
+
+static void solved(unsigned done, unsigned total, void *bar)
+{
+    progress_of(bar, done, total);
+}
+
+int profile_transfers(const struct profile *profile, struct cs_transfers **out, struct cs_error *err)
+{
+    struct progress bar;
+    progress_init(&bar, "solving for executions", "equations", 0);
+    int rc = cs_transfers_load_telling(profile->store, CS_TRANSFERS_CHAIN, solved, &bar, out, err);
+    progress_fini(&bar);
+    return rc;
+}

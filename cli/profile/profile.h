@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The point profiles of a store, gathered for a report: which events, which images, and their samples summed
+ * by image, procedure, line, process or tag.
+ *
+ *     struct profile p;
+ *     if (profile_open(&p, store_location(args), &(struct profile_filter){0}, &err) < 0) return failed(&err);
+ *     struct profile_rows rows;
+ *     if (profile_sum(&p, BY_PROCEDURE, &rows, &err) == 0) ... rows.row[i].samples[p.main_event] ...
+ *     profile_rows_fini(&rows); profile_close(&p);
+ *
+ * profile_open reads heads only; profile_sum loads tables image by image on all CPUs, and forgets them again.
+ */
+#ifndef CS_CLI_PROFILE_H
+#define CS_CLI_PROFILE_H
+
+#include "image/code.h"
+#include "store/store.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct profile_filter { /* NULL = all */
+    const char *image;  /* path, base name or build-id prefix */
+    const char *label;  /* process */
+    const char *epoch;
+    const char *main_event; /* what shares are of, else cycles, cpu-clock, or the one with most profiles */
+};
+
+struct profile_event {
+    char name[64], unit[16];
+    uint64_t samples; /* filled by profile_sum */
+    uint64_t period_sum, enabled_ns, running_ns;
+    unsigned n_profiles;
+};
+
+struct profile_part { /* one file of the store */
+    unsigned event;
+    char *label, *epoch, *file;
+    struct cs_profile_head head;
+};
+
+struct profile_edges { /* a profile of control transfers */
+    char image_id[CS_IMAGE_ID_MAX];
+    struct profile_part part; /* its event is no index */
+};
+
+struct profile_image {
+    struct cs_image image; /* strings are ours */
+    struct profile_part *parts;
+    unsigned n_parts, room;
+};
+
+struct profile {
+    struct cs_store *store;
+    struct profile_event *events;
+    unsigned n_events, main_event;
+    struct profile_image *images;
+    size_t n_images;
+    struct profile_edges *edges; /* "burst-edges" and branch records of what the filter lets pass */
+    size_t n_edges;
+    char **epochs;
+    unsigned n_epochs;
+};
+
+int profile_open(struct profile *profile, const char *path, const struct profile_filter *filter,
+                 struct cs_error *err);
+void profile_close(struct profile *profile);
+/* Calls visit(offset, samples) for the points of one event of an image (event < 0: all events), part by part,
+ * each ascending. */
+int profile_points(const struct profile_image *image, int event,
+                   void (*visit)(unsigned event, const char *label, uint64_t offset, uint64_t samples,
+                                 void *arg),
+                   void *arg, struct cs_error *err);
+struct cs_transfers;
+/* All control transfers of the store, solved: on a terminal with a bar, because the first time takes seconds.
+ */
+int profile_transfers(const struct profile *profile, struct cs_transfers **out, struct cs_error *err);
+/* Index of an event, -1 when there is none. */
+int profile_event_index(const struct profile *profile, const char *name);
+/* Events that other reports need and a table of samples doesn't: where bursts began. */
+bool profile_is_inner(const char *event);
+/* What a report calls an image: base name, or "[kernel]". */
+const char *image_name(const struct cs_image *image);
+
+enum profile_by { BY_IMAGE, BY_PROCEDURE, BY_LINE, BY_PROCESS, BY_TAG };
+
+struct profile_row {
+    const struct profile_image *image; /* NULL when the row is of several images (BY_PROCESS) */
+    char *name;        /* procedure as the linker knows it, process, tag; NULL = no name known, or BY_IMAGE */
+    char *file;        /* BY_LINE; NULL unknown */
+    unsigned line;     /* BY_LINE; 0 unknown */
+    uint64_t start;    /* of the procedure, the tag's value */
+    uint64_t *samples; /* by event */
+};
+
+struct profile_rows {
+    struct profile_row *row; /* descending by samples of main_event, then of all events, then by name */
+    size_t n, room;
+    uint64_t *total;  /* by event */
+    uint64_t unknown; /* of main_event, in images of kind CS_IMAGE_UNKNOWN */
+    unsigned n_events;
+};
+
+/* Also fills events[].samples. */
+int profile_sum(struct profile *profile, enum profile_by by, struct profile_rows *rows, struct cs_error *err);
+/* The same, but only the first `most` rows are in order (0 = all): sorting a hundred thousand takes longer
+ * than summing them. */
+int profile_sum_top(struct profile *profile, enum profile_by by, size_t most, struct profile_rows *rows,
+                    struct cs_error *err);
+void profile_rows_fini(struct profile_rows *rows);
+
+#endif

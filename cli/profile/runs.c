@@ -1,0 +1,171 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Collects runs; the rows are found again by binary search in an order kept beside them. */
+#include "cli/profile/runs.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* While adding, a row is a key with one (run, samples) pair; the pairs are folded at the end of each store.
+ */
+static char *copy(const char *text)
+{
+    return text ? strdup(text) : NULL;
+}
+
+static int compare_text(const char *a, const char *b)
+{
+    return strcmp(a ? a : "", b ? b : "");
+}
+
+/* A CFI-derived name tells an address, which another build of the image moves. */
+static bool made_up(const char *name)
+{
+    return name && strncmp(name, "sub_", 4) == 0;
+}
+
+static int compare_keys(const struct run_row *a, const struct run_row *b)
+{
+    int order = compare_text(a->image, b->image);
+    order = order ? order : compare_text(a->name, b->name);
+    order = order ? order : compare_text(a->where, b->where);
+    return order || !made_up(a->name) ? order : compare_text(a->build_id, b->build_id);
+}
+
+static int compare_rows(const void *a, const void *b)
+{
+    return compare_keys(a, b);
+}
+
+static void row_fini(struct run_row *r)
+{
+    free(r->name);
+    free(r->image);
+    free(r->build_id);
+    free(r->where);
+    free(r->samples);
+}
+
+/* Merges rows of equal keys; rows of older runs have shorter sample arrays: all are made n_runs long. */
+static int fold(struct runs *runs)
+{
+    for (size_t i = 0; i < runs->n_rows; i++) {
+        double *more = realloc(runs->row[i].samples, runs->n_runs * sizeof *more);
+        if (!more)
+            return -ENOMEM;
+        runs->row[i].samples = more;
+    }
+    qsort(runs->row, runs->n_rows, sizeof *runs->row, compare_rows);
+    size_t kept = 0;
+    for (size_t i = 0; i < runs->n_rows; i++) {
+        if (kept && compare_keys(&runs->row[kept - 1], &runs->row[i]) == 0) {
+            for (size_t r = 0; r < runs->n_runs; r++)
+                runs->row[kept - 1].samples[r] += runs->row[i].samples[r];
+            row_fini(&runs->row[i]);
+        } else {
+            runs->row[kept++] = runs->row[i];
+        }
+    }
+    runs->n_rows = kept;
+    return 0;
+}
+
+static int add_run(struct runs *runs, const char *store, const char *epoch, enum profile_by by,
+                   struct cs_error *err)
+{
+    struct profile p;
+    struct profile_rows rows;
+    struct profile_filter filter = {.epoch = epoch, .main_event = runs->event};
+    int rc = profile_open(&p, store, &filter, err);
+    if (rc < 0)
+        return rc;
+    rc = profile_sum(&p, by, &rows, err);
+    if (rc < 0)
+        goto out;
+    size_t at = runs->n_runs, main_event = p.main_event;
+    struct run *more_runs = realloc(runs->run, (at + 1) * sizeof *more_runs);
+    runs->run = more_runs ? more_runs : runs->run;
+    struct run_row *more = realloc(runs->row, (runs->n_rows + rows.n + 1) * sizeof *more);
+    runs->row = more ? more : runs->row;
+    rc = more && more_runs ? 0 : -ENOMEM;
+    if (rc == 0) {
+        const struct profile_event *e = &p.events[main_event];
+        memcpy(runs->unit, e->unit, sizeof runs->unit);
+        runs->run[at] = (struct run){.set = runs->n_sets, .total = (double)rows.total[main_event]};
+        runs->run[at].period = e->samples ? (double)e->period_sum / (double)e->samples : 0;
+        rc = asprintf(&runs->run[at].name, "%s %s", store, epoch) < 0 ? -ENOMEM : 0;
+        runs->n_runs++;
+    }
+    for (size_t i = 0; i < runs->n_rows && rc == 0; i++) {
+        double *longer = realloc(runs->row[i].samples, runs->n_runs * sizeof *longer);
+        rc = longer ? 0 : -ENOMEM;
+        if (longer) {
+            longer[at] = 0;
+            runs->row[i].samples = longer;
+        }
+    }
+    for (size_t i = 0; i < rows.n && rc == 0; i++) {
+        const struct profile_row *from = &rows.row[i];
+        struct run_row *to = &runs->row[runs->n_rows++];
+        *to =
+            (struct run_row){.name = copy(from->name), .samples = calloc(runs->n_runs, sizeof *to->samples)};
+        if (from->image) {
+            to->image = copy(image_name(&from->image->image));
+            to->build_id = copy(from->image->image.build_id);
+        }
+        if (from->file && asprintf(&to->where, "%s:%u", from->file, from->line) < 0)
+            to->where = NULL;
+        rc = to->samples ? 0 : -ENOMEM;
+        if (to->samples)
+            to->samples[at] = (double)from->samples[main_event];
+    }
+    profile_rows_fini(&rows);
+    if (rc == 0)
+        rc = fold(runs);
+    if (rc < 0)
+        cs_fail(err, ENOMEM, "out of memory for the runs of %s", store);
+out:
+    profile_close(&p);
+    return rc;
+}
+
+int runs_add(struct runs *runs, const char *store, const char *epoch, const char *event, enum profile_by by,
+             struct cs_error *err)
+{
+    struct profile p;
+    struct profile_filter filter = {.epoch = epoch, .main_event = *runs->event ? runs->event : event};
+    int rc = profile_open(&p, store, &filter, err);
+    if (rc < 0)
+        return rc;
+    snprintf(runs->event, sizeof runs->event, "%s", p.events[p.main_event].name);
+    unsigned n_epochs = p.n_epochs;
+    char **epochs = p.epochs;
+    p.epochs = NULL;
+    p.n_epochs = 0;
+    profile_close(&p);
+    unsigned without = 0; /* an observer's epoch has no samples */
+    for (unsigned i = 0; i < n_epochs && rc == 0; i++) {
+        rc = add_run(runs, store, epochs[i], by, err);
+        without += rc == -ENOENT;
+        if (rc == -ENOENT && without < n_epochs)
+            rc = 0;
+    }
+    for (unsigned i = 0; i < n_epochs; i++)
+        free(epochs[i]);
+    free(epochs);
+    runs->n_sets++;
+    return rc;
+}
+
+void runs_fini(struct runs *runs)
+{
+    for (size_t i = 0; i < runs->n_rows; i++)
+        row_fini(&runs->row[i]);
+    for (size_t i = 0; i < runs->n_runs; i++)
+        free(runs->run[i].name);
+    free(runs->row);
+    free(runs->run);
+    *runs = (struct runs){.n_runs = 0};
+}

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Several runs of a program side by side: rows of the same procedure (or line, image) with the samples of
+ * each run. A run is an epoch of a store. Procedures match by image name and symbol, so that a rebuilt binary
+ * still compares; a made-up name ("sub_1234") matches within the same build only. */
+#ifndef CS_CLI_RUNS_H
+#define CS_CLI_RUNS_H
+
+#include "cli/profile/profile.h"
+
+struct run {
+    char *name;    /* store and epoch */
+    unsigned set;  /* which store of the command line, 0, 1, ... */
+    double total;  /* samples */
+    double period; /* mean, in `unit` */
+};
+
+struct run_row {
+    char *name, *image, *build_id; /* name NULL = BY_IMAGE or no symbol */
+    char *where;                   /* BY_LINE: FILE:LINE */
+    double *samples;               /* by run */
+};
+
+struct runs {
+    char event[64], unit[16];
+    struct run *run;
+    size_t n_runs;
+    struct run_row *row;
+    size_t n_rows;
+    unsigned n_sets;
+};
+
+/* Adds every epoch of a store (or only `epoch`); the first store chooses the event unless it is given. */
+int runs_add(struct runs *runs, const char *store, const char *epoch, const char *event, enum profile_by by,
+             struct cs_error *err);
+void runs_fini(struct runs *runs);
+
+#endif

@@ -1,0 +1,199 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* stats: which procedures vary from run to run. dcpi-1997 section 3.3, figure 3 (dcpistats): sorted by
+ * normalised range, (maximum - minimum) / sum. Beyond the paper: the chance that counting noise alone varies
+ * as much, and procedures whose variation it explains come last. */
+#include "analysis/statistics/significance.h"
+#include "cli/output/output.h"
+#include "cli/profile/runs.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define SIGNIFICANT 0.01
+#define ROWS_SHOWN 10
+#define LEAST_SHARE 1.0 /* percent of the sum; figure 3 has none below */
+
+struct statistic {
+    const struct run_row *row;
+    double sum, mean, deviation, least, most, range, chance, discovery;
+};
+
+static const struct column columns[] = {
+    {.key = "range_percent", .head = "range %", .kind = COLUMN_NUMBER},
+    {.key = "sum", .head = "sum", .kind = COLUMN_NUMBER, .digits = -1},
+    {.key = "sum_percent", .head = "sum %", .kind = COLUMN_SHARE},
+    {.key = "runs", .head = "N", .kind = COLUMN_COUNT, .spare = true},
+    {.key = "mean", .head = "mean", .kind = COLUMN_NUMBER, .digits = 1},
+    {.key = "deviation", .head = "std-dev", .kind = COLUMN_NUMBER, .digits = 1},
+    {.key = "min", .head = "min", .kind = COLUMN_NUMBER, .digits = -1, .spare = true},
+    {.key = "max", .head = "max", .kind = COLUMN_NUMBER, .digits = -1, .spare = true},
+    {.key = "varies", .head = "varies", .kind = COLUMN_TEXT},
+    {.key = "procedure", .head = "procedure", .kind = COLUMN_TEXT, .elastic = true},
+    {.key = "image", .head = "image", .kind = COLUMN_TEXT, .elastic = true},
+    {.key = "false_discovery", .kind = COLUMN_NUMBER},
+};
+
+static const struct column run_columns[] = {
+    {.key = "run", .head = "run", .kind = COLUMN_COUNT},
+    {.key = "samples", .head = "samples", .kind = COLUMN_NUMBER, .digits = -1},
+    {.key = "name", .head = "store and epoch", .kind = COLUMN_TEXT, .elastic = true},
+};
+
+static struct statistic describe(const struct run_row *row, size_t n)
+{
+    struct statistic s = {.row = row, .least = row->samples[0], .most = row->samples[0]};
+    for (size_t r = 0; r < n; r++) {
+        s.sum += row->samples[r];
+        s.least = fmin(s.least, row->samples[r]);
+        s.most = fmax(s.most, row->samples[r]);
+    }
+    s.mean = s.sum / (double)n;
+    double squares = 0;
+    for (size_t r = 0; r < n; r++)
+        squares += (row->samples[r] - s.mean) * (row->samples[r] - s.mean);
+    s.deviation = n > 1 ? sqrt(squares / (double)(n - 1)) : 0;
+    s.range = s.sum > 0 ? 100 * (s.most - s.least) / s.sum : 0;
+    s.chance = cs_counts_differ(row->samples, NULL, n, 1);
+    return s;
+}
+
+static int by_range(const void *left, const void *right)
+{
+    const struct statistic *a = left, *b = right;
+    bool a_varies = a->discovery < SIGNIFICANT, b_varies = b->discovery < SIGNIFICANT;
+    if (a_varies != b_varies)
+        return a_varies ? -1 : 1;
+    return (a->range < b->range) - (a->range > b->range);
+}
+
+static int rate(struct statistic *all, size_t n)
+{
+    double *p = malloc((n + 1) * sizeof *p), *q = malloc((n + 1) * sizeof *q);
+    int rc = p && q ? 0 : -ENOMEM;
+    for (size_t i = 0; i < n && rc == 0; i++)
+        p[i] = all[i].chance;
+    if (rc == 0)
+        rc = cs_false_discovery(p, n, q);
+    for (size_t i = 0; i < n && rc == 0; i++)
+        all[i].discovery = q[i];
+    free(p);
+    free(q);
+    return rc;
+}
+
+static void fill(struct sheet *sheet, const struct statistic *s, const struct runs *runs, double total)
+{
+    char name[1024];
+    sheet_number(sheet, s->range);
+    sheet_number(sheet, s->sum);
+    sheet_number(sheet, 100 * s->sum / total);
+    sheet_count(sheet, runs->n_runs);
+    sheet_number(sheet, s->mean);
+    sheet_number(sheet, s->deviation);
+    sheet_number(sheet, s->least);
+    sheet_number(sheet, s->most);
+    sheet_text(sheet, s->discovery < SIGNIFICANT ? "yes" : "noise");
+    sheet_text(sheet, s->row->name ? cs_code_demangle(s->row->name, name, sizeof name) : NULL);
+    sheet_text(sheet, s->row->image);
+    sheet_number(sheet, s->discovery);
+}
+
+static int report(const struct parsed *args, const struct runs *runs)
+{
+    double total = 0, least = option_number(args, "least", LEAST_SHARE, 0, 100);
+    for (size_t r = 0; r < runs->n_runs; r++)
+        total += runs->run[r].total;
+    struct statistic *all = malloc((runs->n_rows + 1) * sizeof *all);
+    size_t n = 0;
+    for (size_t i = 0; all && i < runs->n_rows; i++) {
+        struct statistic s = describe(&runs->row[i], runs->n_runs);
+        if (s.sum >= total * least / 100)
+            all[n++] = s;
+    }
+    if (!all || rate(all, n) < 0) {
+        free(all);
+        return failed_with("out of memory for %zu rows", runs->n_rows);
+    }
+    qsort(all, n, sizeof *all, by_range);
+
+    struct output *out = output_open(args);
+    output_set(out, "event", json_string(runs->event));
+    output_line(out, "samples of type %s in %zu runs, %.0f in all", runs->event, runs->n_runs, total);
+    struct sheet *sheet = output_sheet(out, "runs", run_columns, 3);
+    for (size_t r = 0; r < runs->n_runs; r++) {
+        sheet_count(sheet, r + 1);
+        sheet_number(sheet, runs->run[r].total);
+        sheet_text(sheet, runs->run[r].name);
+    }
+    output_line(out, "%s", "");
+    sheet = output_sheet(out, "rows", columns, sizeof columns / sizeof *columns);
+    sheet_limit(sheet, (uint64_t)option_number(args, "top", ROWS_SHOWN, 0, 1e12), "--top 0 shows all");
+    for (size_t i = 0; i < n; i++)
+        fill(sheet, &all[i], runs, total);
+    output_line(out, "%s", "");
+    if (n && all[0].discovery < SIGNIFICANT && all[0].row->name)
+        output_note(
+            out,
+            "%s varies most: from %.0f to %.0f samples, where counting noise alone would give a deviation of "
+            "%.0f, not %.0f.",
+            all[0].row->name, all[0].least, all[0].most, sqrt(all[0].mean), all[0].deviation);
+    else
+        output_note(out, "No procedure above %g %% of the samples varies by more than counting noise.",
+                    least);
+    free(all);
+    return output_close(out);
+}
+
+static int run(const struct parsed *args)
+{
+    struct runs runs = {.n_runs = 0};
+    struct cs_error err = {0};
+    const char *by = option_given(args, "by") ? option(args, "by") : "procedure";
+    static const char *const names[] = {"image", "procedure", "line", NULL};
+    static const enum profile_by kinds[] = {BY_IMAGE, BY_PROCEDURE, BY_LINE};
+    int k = 0;
+    while (names[k] && strcmp(names[k], by) != 0)
+        k++;
+    if (!names[k])
+        return usage_error("--by %s: expected image, procedure or line", by);
+    int n = operand_count(args), rc = 0;
+    for (int i = 0; i < (n ? n : 1) && rc == 0; i++)
+        rc = runs_add(&runs, n ? operand(args, i) : store_location(args), NULL, option(args, "event"),
+                      kinds[k], &err);
+    if (rc < 0)
+        rc = failed(&err);
+    else if (runs.n_runs < 2)
+        rc = failed_with(
+            "%s holds one run: variation needs two at least (record again into the same store, or name "
+            "several stores)",
+            n ? operand(args, 0) : store_location(args));
+    else
+        rc = report(args, &runs);
+    runs_fini(&runs);
+    return rc;
+}
+
+static const struct option_entry options[] = {
+    {"by", 'b', "WHAT", "procedure (default), image or line"},
+    {"event", 'e', "EVENT", "which event's samples"},
+    {"least", 0, "PERCENT", "hide rows below this share of all samples (default 1)"},
+    {"top", 'n', "N", "rows shown (default 10, 0 = all)"},
+    OPTION_STORE,
+    {NULL, 0, NULL, NULL},
+};
+
+extern const struct command command_stats;
+const struct command command_stats = {
+    "stats",
+    "[STORE...]",
+    "which procedures vary from run to run",
+    "Every epoch of every store is a run. Rows are sorted by normalised range, (max - min) / sum, as "
+    "dcpistats did; rows\n"
+    "whose variation counting noise explains (false discovery rate above 1 %) are marked noise and come "
+    "last.",
+    options,
+    run,
+};

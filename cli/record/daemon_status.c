@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "cli/record/daemon_status.h"
+
+#include "cli/output/output.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Keys in the order of the text; those not here are in JSON only. */
+static const struct shown {
+    const char *key, *head, *unit;
+    double factor; /* 0 = text as it is */
+    int digits;
+} shown[] = {
+    {"store", "store", "", 0, 0},
+    {"epoch", "epoch", "", 0, 0},
+    {"driver", "driver", "", 0, 0},
+    {"event", "event", "", 0, 0},
+    {"uptime_s", "up for", " h", 1.0 / 3600, 2},
+    {"rate_hz", "rate, of a busy CPU", " Hz", 1, 1},
+    {"loss_percent", "loss of the profiled work", " %", 1, 3},
+    {"sample_cost_us", "cost of a sample", " us", 1, 1},
+    {"cpu_percent", "the daemon's CPU share", " % of one CPU", 1, 3},
+    {"cpu_percent_lately", "... in the last second", " %", 1, 3},
+    {"memory_bytes", "memory", " MB", 1e-6, 1},
+    {"memory_peak_bytes", "memory, peak", " MB", 1e-6, 1},
+    {"samples", "samples", "", 1, 0},
+    {"table_hit_percent", "hits in the table", " %", 1, 1},
+    {"unknown", "unknown", "", 1, 0},
+    {"unknown_percent", "... share", " %", 1, 3},
+    {"lost", "lost", "", 1, 0},
+    {"map_records_lost", "map records lost", "", 1, 0},
+    {"merged", "merged to disk", "", 1, 0},
+    {"pending", "waiting in memory", "", 1, 0},
+    {"images", "images", "", 1, 0},
+    {"processes", "processes", "", 1, 0},
+    {"merges", "merges", "", 1, 0},
+    {"merge_failures", "merges that failed", "", 1, 0},
+    {"exports", "exports", "", 1, 0},
+    {"export_failures", "exports that failed", "", 1, 0},
+    {"last_merge_age_s", "last merge", " s ago", 1, 0},
+    {"last_merge_took_ms", "... took", " ms", 1, 0},
+    {"interval_ms", "intervals of", " s", 1e-3, 1},
+    {"bursts", "bursts", "", 1, 0},
+    {"burst_held_median_us", "... held a thread, median", " us", 1, 0},
+    {"burst_held_p99_us", "... 99th percentile", " us", 1, 0},
+    {"paths", "paths", "", 1, 0},
+    {"path_moments", "... of moments", "", 1, 0},
+    {"last_failure", "last failure", "", 0, 0},
+};
+
+static const struct shown *find(const char *key)
+{
+    for (size_t i = 0; i < sizeof shown / sizeof *shown; i++)
+        if (strcmp(shown[i].key, key) == 0)
+            return &shown[i];
+    return NULL;
+}
+
+static void put_line(struct output *out, const char *key, const char *value)
+{
+    const struct shown *line = find(key);
+    if (!line)
+        return;
+    if (line->factor == 0)
+        output_line(out, "%-28s %s", line->head, value);
+    else
+        output_line(out, "%-28s %.*f%s", line->head, line->digits, line->factor * strtod(value, NULL),
+                    line->unit);
+}
+
+static json_t *json_value(const char *value, bool is_text)
+{
+    char *end;
+    double number = strtod(value, &end);
+    if (is_text || *end || end == value)
+        return json_text(value);
+    if (strchr(value, '.'))
+        return json_real(number);
+    return json_integer((json_int_t)strtoll(value, NULL, 10));
+}
+
+int daemon_status_print(const struct parsed *args, char *text)
+{
+    struct output *out = output_open(args);
+    json_t *events = json_array(), *causes = json_object();
+    for (char *line = text, *next; line && *line; line = next) {
+        next = strchr(line, '\n');
+        if (next)
+            *next++ = '\0';
+        char *value = strchr(line, ' ');
+        if (!value)
+            continue;
+        *value++ = '\0';
+        const struct shown *known = find(line);
+        put_line(out, line, value);
+        if (strcmp(line, "event") == 0)
+            json_array_append_new(events, json_text(value));
+        else if (strncmp(line, "unknown.", 8) == 0)
+            json_object_set_new(causes, line + 8, json_value(value, false));
+        else
+            output_set(out, line, json_value(value, known && known->factor == 0));
+    }
+    output_set(out, "events", events);
+    output_set(out, "unknown_causes", causes);
+    return output_close(out);
+}

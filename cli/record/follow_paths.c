@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "cli/record/follow_paths.h"
+#include "analysis/interpret/abstract_run.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Images that are open: a daemon sees thousands in its months, files that are gone since among them. */
+#define CODES_MAX 64
+#define CODES_FULL 48 /* a path may meet some more */
+#define CODES_KEPT 24
+
+struct known_code {
+    char id[CS_IMAGE_ID_MAX];
+    struct cs_code *code; /* NULL: none that can be read */
+    uint64_t used;        /* by this path, at last */
+};
+
+struct path_follower {
+    struct cs_path_walker *walker;
+    struct cs_sampler *sampler; /* of the path at hand */
+    pid_t pid;
+    uint64_t time_ns, paths;
+    struct known_code codes[CODES_MAX];
+    unsigned n_codes;
+};
+
+static struct cs_code *code_of(struct path_follower *f, const struct cs_image *image)
+{
+    struct cs_error ignored;
+    for (unsigned i = 0; i < f->n_codes; i++)
+        if (strcmp(f->codes[i].id, image->id) == 0) {
+            f->codes[i].used = f->paths;
+            struct known_code found = f->codes[i];
+            if (i > 0) { /* towards the front: most are in few */
+                f->codes[i] = f->codes[i - 1];
+                f->codes[i - 1] = found;
+            }
+            return found.code;
+        }
+    if (f->n_codes == CODES_MAX)
+        return NULL;
+    struct known_code *new = &f->codes[f->n_codes++];
+    memcpy(new->id, image->id, sizeof new->id);
+    new->used = f->paths;
+    if ((image->kind != CS_IMAGE_ELF && image->kind != CS_IMAGE_VDSO) ||
+        cs_code_open(image, NULL, &new->code, &ignored) < 0)
+        new->code = NULL;
+    return new->code;
+}
+
+static int by_use(const void *a, const void *b)
+{
+    uint64_t x = ((const struct known_code *)a)->used, y = ((const struct known_code *)b)->used;
+    return x < y ? 1 : x > y ? -1 : 0;
+}
+
+/* Between two paths. */
+static void close_unused(struct path_follower *f)
+{
+    if (f->n_codes < CODES_FULL)
+        return;
+    cs_path_walker_forget(f->walker);
+    qsort(f->codes, f->n_codes, sizeof *f->codes, by_use);
+    while (f->n_codes > CODES_KEPT)
+        cs_code_close(f->codes[--f->n_codes].code);
+}
+
+static struct cs_code *code_at(void *arg, uint64_t address, uint64_t *offset)
+{
+    struct path_follower *f = arg;
+    const struct cs_image *image;
+    return cs_sampler_locate(f->sampler, f->pid, address, f->time_ns, &image, offset) == 0 ? code_of(f, image)
+                                                                                           : NULL;
+}
+
+int path_follower_open(struct path_follower **out, struct cs_error *err)
+{
+    struct path_follower *f = calloc(1, sizeof *f);
+    if (!f)
+        return cs_fail(err, ENOMEM, "no memory to follow paths");
+    int rc = cs_path_walker_open(code_at, f, &f->walker, err);
+    if (rc < 0)
+        path_follower_close(f);
+    else
+        *out = f;
+    return rc;
+}
+
+void path_follower_close(struct path_follower *f)
+{
+    if (!f)
+        return;
+    for (unsigned i = 0; i < f->n_codes; i++)
+        cs_code_close(f->codes[i].code);
+    cs_path_walker_close(f->walker);
+    free(f);
+}
+
+void follow_path(void *arg, struct cs_sampler *sampler, const struct cs_thread_state *state,
+                 struct cs_followed_path *out)
+{
+    _Static_assert(CS_PATHS_STEPS_MAX >= CS_PATH_STEPS, "room for all steps");
+    struct path_follower *f = arg;
+    struct cs_path_start start = {
+        .pc = state->pc, .flags = state->flags, .stack = state->stack, .stack_bytes = state->stack_bytes};
+    struct cs_path path;
+    close_unused(f);
+    f->paths++;
+    f->sampler = sampler;
+    f->pid = state->pid;
+    f->time_ns = state->time_ns;
+    memcpy(start.reg, state->reg, sizeof start.reg);
+    cs_path_walk(f->walker, &start, &path);
+    out->n = path.n;
+    for (unsigned i = 0; i < path.n; i++)
+        out->transfer[i] = (struct cs_path_transfer){path.step[i].from, path.step[i].to};
+    out->open = path.open;
+    out->n_ways = path.n_ways;
+    memcpy(out->way, path.way, sizeof out->way);
+}

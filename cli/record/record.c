@@ -1,0 +1,404 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* record: samples a command, a process or the whole machine into a profile store. */
+#include "analysis/machine/machine.h"
+#include "cli/command/command.h"
+#include "cli/record_bursts.h"
+#include "cli/record_paths.h"
+#include "sampler/daemon/settings.h"
+#include "sampler/session/intervals.h"
+#include "sampler/sampler.h"
+
+#include <errno.h>
+#include <jansson.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/utsname.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#define MERGE_SECONDS 60 /* what a power cut may cost */
+
+struct recording {
+    struct cs_sampler *sampler;
+    struct cs_store *store;
+    struct cs_burst *burst; /* NULL = none */
+    struct recorded_paths paths;
+    struct cs_intervals *intervals; /* NULL = none */
+    const struct parsed *args;
+    const struct cs_sampler_config *config;
+};
+
+static volatile sig_atomic_t interrupted;
+
+static void on_signal(int number)
+{
+    interrupted = number;
+}
+
+static void catch_signals(void)
+{
+    struct sigaction action = {.sa_handler = on_signal};
+    sigaction(SIGINT, &action, NULL);
+    sigaction(SIGTERM, &action, NULL);
+}
+
+static void say(void *arg, const char *sentence)
+{
+    (void)arg;
+    fprintf(stderr, "cyclescope record: %s\n", sentence);
+}
+
+static void placed(void *arg, const struct cs_placed *placed)
+{
+    struct recording *r = arg;
+    (void)cs_intervals_add(r->intervals, placed, cs_sampler_event(r->sampler, placed->event));
+}
+
+/* Read as the daemon's settings of the same names are. */
+static int parse_intervals(const struct parsed *args, struct cs_sampler_config *config, struct recording *r)
+{
+    static const char *const names[] = {"intervals", "intervals-size"};
+    struct cs_daemon_settings settings;
+    struct cs_error err;
+    cs_daemon_settings_init(&settings);
+    for (unsigned i = 0; i < 2; i++) {
+        const char *value = option(args, names[i]);
+        if (value && cs_daemon_settings_set(&settings, names[i], value, &err) < 0)
+            return usage_error("--%s %s: expected a %s", names[i], value,
+                               i ? "size from 4k on, as 4M" : "time up to a day, as 10s or 100ms");
+    }
+    uint64_t length_ms = (uint64_t)(settings.intervals_s * 1000);
+    if (settings.intervals_s <= 0)
+        return CS_EXIT_OK;
+    if (cs_intervals_open(length_ms, (uint64_t)settings.intervals_bytes, &r->intervals) < 0)
+        return failed_with("not enough memory for intervals");
+    config->resolve_ms = length_ms / 4 + 1;
+    config->placed = placed;
+    config->arg = r;
+    return CS_EXIT_OK;
+}
+
+static int parse_target(const struct parsed *args, struct cs_sampler_config *config)
+{
+    int n = option_given(args, "all") + option_given(args, "pid") + (operand_count(args) > 0);
+    if (n != 1)
+        return usage_error("give one of -a (everything), -p PID, or -- COMMAND");
+    if (option_given(args, "all")) {
+        config->target = CS_TARGET_ALL;
+    } else if (option_given(args, "pid")) {
+        config->target = CS_TARGET_PID;
+        config->pid = (pid_t)option_number(args, "pid", 0, 1, 4194304);
+    } else {
+        config->target = CS_TARGET_COMMAND;
+        config->command = operand_vector(args);
+    }
+    return CS_EXIT_OK;
+}
+
+static int parse_rate(const struct parsed *args, struct cs_sampler_config *config)
+{
+    if (option_given(args, "frequency") + option_given(args, "count") + option_given(args, "budget") > 1)
+        return usage_error("give one of -F, -c and --budget");
+    config->frequency_hz = option_number(args, "frequency", 0, 1, 100000);
+    config->period = (uint64_t)option_number(args, "count", 0, 1, 1e18);
+    const char *budget = option(args, "budget");
+    if (budget) { /* "0.5" and "0.5%" are both 0.5 % */
+        char *end;
+        double percent = strtod(budget, &end);
+        if (end == budget || (*end && strcmp(end, "%") != 0) || !(percent > 0 && percent <= 50))
+            return usage_error("--budget %s: expected a share from 0 to 50 %%, as 0.5%%", budget);
+        config->budget = percent / 100;
+    }
+    return CS_EXIT_OK;
+}
+
+static int parse_driver(const struct parsed *args, struct cs_sampler_config *config)
+{
+    const char *driver = option(args, "driver");
+    if (!driver)
+        return CS_EXIT_OK;
+    if (strcmp(driver, "bpf") == 0)
+        config->driver = CS_DRIVER_BPF;
+    else if (strcmp(driver, "ring") == 0)
+        config->driver = CS_DRIVER_RING;
+    else
+        return usage_error("--driver %s: expected bpf or ring", driver);
+    return CS_EXIT_OK;
+}
+
+static int parse_label(const struct parsed *args, struct cs_sampler_config *config)
+{
+    static const char *const names[] = {
+        [CS_LABEL_PROCESS] = "process", [CS_LABEL_COMMAND] = "command", [CS_LABEL_CGROUP] = "cgroup"};
+    const char *label = option(args, "label");
+    for (unsigned i = CS_LABEL_PROCESS; label && i <= CS_LABEL_CGROUP; i++)
+        if (strcmp(label, names[i]) == 0)
+            config->label = i;
+    if (label && config->label == CS_LABEL_NONE)
+        return usage_error("--label %s: expected process, command or cgroup", label);
+    return CS_EXIT_OK;
+}
+
+/* Caches, latencies and the core's clock, measured now or within the last hour: what the culprit analysis
+ * needs to know of this machine. */
+static json_t *machine_meta(double *age_s)
+{
+    struct cs_machine machine;
+    struct cs_error ignored = {0};
+    char text[2048];
+    cs_machine_detect(&machine);
+    (void)cs_machine_recall(&machine, age_s, &ignored);
+    return cs_machine_to_json(&machine, text, sizeof text) > 0 ? json_loads(text, 0, NULL) : json_null();
+}
+
+static char *epoch_meta(const struct cs_sampler_config *config)
+{
+    struct utsname host;
+    char *command = NULL;
+    size_t size;
+    FILE *f = open_memstream(&command, &size);
+    if (!f || uname(&host) != 0)
+        return NULL;
+    for (int i = 0; config->command && config->command[i]; i++)
+        fprintf(f, "%s%s", i ? " " : "", config->command[i]);
+    fclose(f);
+    json_t *meta = json_pack("{s:s, s:s, s:s, s:s+}", "writer", "record", "host", host.nodename, "kernel",
+                             host.release, "command", command, "");
+    double age_s = 0;
+    json_object_set_new(meta, "machine", machine_meta(&age_s));
+    json_object_set_new(meta, "machine_age_s", json_integer((json_int_t)age_s));
+    char *text = meta ? json_dumps(meta, JSON_COMPACT) : NULL;
+    json_decref(meta);
+    free(command);
+    return text;
+}
+
+/* "at 1000 Hz", or "one each 2 ms" where a period was asked for. */
+static void print_rate(const struct cs_sampler_config *config, const struct cs_sampler *sampler,
+                       double rate_hz)
+{
+    const char *event = cs_sampler_event(sampler, 0);
+    bool ns = strcmp(event, "cpu-clock") == 0 || strcmp(event, "task-clock") == 0;
+    if (!config->period)
+        fprintf(stderr, " at %.0f Hz", rate_hz);
+    else if (ns)
+        fprintf(stderr, ", one each %.4g ms", (double)config->period / 1e6);
+    else
+        fprintf(stderr, ", one each %llu events", (unsigned long long)config->period);
+}
+
+static void print_summary(struct cs_sampler *sampler, const struct cs_sampler_config *config,
+                          const char *store, bool json)
+{
+    struct cs_sampler_statistics s;
+    cs_sampler_statistics(sampler, &s);
+    double share = s.delivered ? 100.0 * (double)s.unknown / (double)s.delivered : 0;
+    if (json) {
+        json_t *unknown = json_object(), *events = json_array();
+        for (unsigned c = 0; c < CS_UNKNOWN_N; c++)
+            if (cs_sampler_unknown(sampler, c))
+                json_object_set_new(unknown, cs_unknown_name(c),
+                                    json_integer((json_int_t)cs_sampler_unknown(sampler, c)));
+        for (unsigned e = 0; e < cs_sampler_events(sampler); e++)
+            json_array_append_new(events, json_string(cs_sampler_event(sampler, e)));
+        json_t *root = json_pack(
+            "{s:s, s:s, s:o, s:I, s:I, s:I, s:I, s:o, s:I, s:I, s:I, s:f, s:f, s:f, s:f}", "store", store,
+            "driver", s.driver, "events", events, "delivered", (json_int_t)s.delivered, "stored",
+            (json_int_t)s.merged, "lost", (json_int_t)s.lost, "unknown", (json_int_t)s.unknown, "causes",
+            unknown, "entries", (json_int_t)s.entries, "images", (json_int_t)s.images, "map_records_lost",
+            (json_int_t)s.map_records_lost, "rate_hz", s.rate_hz, "collector_cpu_seconds",
+            s.collector_cpu_seconds, "sample_cost_us", s.sample_cost_us, "loss", s.loss);
+        json_dumpf(root, stdout, JSON_INDENT(2) | JSON_PRESERVE_ORDER);
+        putchar('\n');
+        json_decref(root);
+        return;
+    }
+    fprintf(stderr, "%llu samples of ", (unsigned long long)s.delivered);
+    for (unsigned e = 0; e < cs_sampler_events(sampler); e++)
+        fprintf(stderr, "%s%s", e ? ", " : "", cs_sampler_event(sampler, e));
+    print_rate(config, sampler, s.rate_hz);
+    fprintf(stderr, " in %s: %llu lost, %llu unknown (%.2f %%)\n", store, (unsigned long long)s.lost,
+            (unsigned long long)s.unknown, share);
+    for (unsigned c = 0; c < CS_UNKNOWN_N && share >= 1; c++)
+        if (cs_sampler_unknown(sampler, c))
+            fprintf(stderr, "  %llu unknown: %s\n", (unsigned long long)cs_sampler_unknown(sampler, c),
+                    cs_unknown_sentence(c));
+    if (s.delivered == 0)
+        fprintf(stderr, "  nothing ran long enough to be sampled: a busier program, a longer run or a higher "
+                        "-F\n");
+    else
+        fprintf(stderr, "next: cyclescope prof --store %s\n", store);
+}
+
+static int merge(struct recording *r, struct cs_error *err)
+{
+    int rc = cs_sampler_merge(r->sampler, err);
+    if (rc >= 0 && r->burst)
+        rc = cs_burst_merge(r->burst, r->store, err);
+    if (rc >= 0 && r->paths.paths)
+        rc = cs_paths_merge(r->paths.paths, r->store, err);
+    if (rc >= 0 && r->intervals)
+        rc = cs_intervals_merge(r->intervals, r->store, r->sampler, err);
+    return rc;
+}
+
+/* Lets it run: until the target ends, the time is over, or somebody interrupts. */
+static int run_session(struct recording *r, double seconds, struct cs_error *err)
+{
+    time_t started = time(NULL), merged = started;
+    struct timespec begin, now;
+    int rc;
+    clock_gettime(CLOCK_MONOTONIC, &begin);
+    for (;;) {
+        clock_gettime(CLOCK_MONOTONIC, &now);
+        double left =
+            seconds - (double)(now.tv_sec - begin.tv_sec) - (double)(now.tv_nsec - begin.tv_nsec) * 1e-9;
+        if (interrupted || (seconds > 0 && left <= 0))
+            return 0;
+        rc = cs_sampler_poll(r->sampler, seconds > 0 && left < 1 ? (int)(left * 1000) + 1 : 1000, err);
+        if (rc <= 0)
+            return rc;
+        if (time(NULL) - merged >= MERGE_SECONDS) {
+            rc = merge(r, err);
+            if (rc < 0)
+                return rc;
+            merged = time(NULL);
+        }
+    }
+}
+
+static int exit_code_of(const struct cs_sampler *sampler, const struct cs_sampler_config *config)
+{
+    int status = cs_sampler_child_status(sampler);
+    if (config->target != CS_TARGET_COMMAND || interrupted || status == -1)
+        return CS_EXIT_OK;
+    if (WIFSIGNALED(status))
+        fprintf(stderr, "cyclescope record: %s ended by signal %d (%s)\n", config->command[0],
+                WTERMSIG(status), strsignal(WTERMSIG(status)));
+    else if (WEXITSTATUS(status))
+        fprintf(stderr, "cyclescope record: %s ended with exit code %d\n", config->command[0],
+                WEXITSTATUS(status));
+    return CS_EXIT_OK;
+}
+
+/* Bursts and paths are opened before the command runs: of a shell's child that was started between, nothing
+ * would tell. */
+static int open_flow(void *arg, struct cs_sampler *sampler, struct cs_error *err)
+{
+    struct recording *r = arg;
+    int rc = record_bursts_open(r->args, r->config, sampler, &r->burst, err);
+    return rc < 0 ? rc : record_paths_open(r->args, r->config, sampler, r->burst != NULL, &r->paths, err);
+}
+
+/* One after the other; what fails ends it with its sentence. */
+static int record(struct recording *r, const struct parsed *args, struct cs_sampler_config *config,
+                  struct cs_error *err)
+{
+    char *meta = epoch_meta(config);
+    r->args = args;
+    r->config = config;
+    config->arg = r;
+    config->ready = open_flow;
+    int rc = cs_sampler_open(config, &r->sampler, err);
+    if (rc == 0)
+        rc = cs_store_epoch(r->store, meta, err);
+    free(meta);
+    if (rc == 0)
+        rc = run_session(r, option_number(args, "seconds", 0, 0.001, 1e9), err);
+    if (r->burst)
+        cs_burst_stop(r->burst);
+    if (r->paths.paths)
+        cs_paths_stop(r->paths.paths);
+    if (rc >= 0)
+        rc = cs_sampler_stop(r->sampler, err);
+    if (rc >= 0)
+        rc = merge(r, err);
+    return rc;
+}
+
+static int run(const struct parsed *args)
+{
+    struct cs_sampler_config config = {.say = say,
+                                       .stacks = option_given(args, "stacks"),
+                                       .period_exact = option_given(args, "exact-period")};
+    const char *events[CS_EVENTS_MAX + 1], *event;
+    struct recording recording = {.sampler = NULL};
+    struct cs_error err = {0};
+    const char *where = store_location(args);
+
+    int rc = parse_target(args, &config);
+    if (rc == CS_EXIT_OK)
+        rc = parse_rate(args, &config);
+    if (rc == CS_EXIT_OK)
+        rc = parse_driver(args, &config);
+    if (rc == CS_EXIT_OK)
+        rc = parse_label(args, &config);
+    if (rc != CS_EXIT_OK)
+        return rc;
+    for (; (event = option_nth(args, "event", config.n_events)) != NULL; config.n_events++) {
+        if (config.n_events == CS_EVENTS_MAX)
+            return usage_error("at most %d events at once", CS_EVENTS_MAX);
+        events[config.n_events] = event;
+    }
+    config.events = events;
+    rc = parse_intervals(args, &config, &recording);
+    if (rc != CS_EXIT_OK)
+        return rc;
+
+    rc = cs_store_open(where, CS_STORE_WRITE, &recording.store, &err);
+    config.store = recording.store;
+    catch_signals();
+    if (rc == 0)
+        rc = record(&recording, args, &config, &err);
+    if (rc >= 0) {
+        print_summary(recording.sampler, &config, where, option_given(args, "json"));
+        if (recording.burst && !option_given(args, "json"))
+            record_bursts_summary(recording.burst);
+        if (!option_given(args, "json"))
+            record_paths_summary(&recording.paths);
+        rc = exit_code_of(recording.sampler, &config);
+    } else {
+        rc = failed(&err);
+    }
+    cs_burst_close(recording.burst);
+    record_paths_close(&recording.paths);
+    cs_intervals_close(recording.intervals);
+    cs_sampler_close(recording.sampler);
+    cs_store_close(recording.store);
+    return rc;
+}
+
+static const struct option_entry options[] = {
+    {"event", 'e', "EVENT", "event by libpfm4 name, with modifiers (may be given several times)"},
+    {"frequency", 'F', "HZ", "samples a second of each busy CPU (1000)"},
+    {"count", 'c', "PERIOD", "events a sample instead (cpu-clock: nanoseconds)"},
+    {"exact-period", 0, NULL, "do not randomise the period: shows what aliasing does, nothing else"},
+    {"budget", 0, "PERCENT", "instead of a rate: what the work may lose, as 0.5%; the rate follows"},
+    OPTION_OUTPUT,
+    {"all", 'a', NULL, "sample everything that runs (root or CAP_PERFMON)"},
+    {"pid", 'p', "PID", "sample a running process"},
+    {"seconds", 0, "N", "stop after so long (else at the target's end, or Ctrl-C)"},
+    {"stacks", 'g', NULL, "call chains too, by frame pointers (samples then come through the ring driver)"},
+    {"intervals", 0, "TIME", "also keep what happened in each interval of this length (see phases)"},
+    {"intervals-size", 0, "BYTES", "bound of the intervals: beyond, they get longer (4M)"},
+    {"label", 0, "BY", "keep profiles apart by process, command or cgroup"},
+    OPTIONS_BURSTS,
+    OPTIONS_PATHS,
+    {"driver", 0, "NAME", "bpf (counts in the kernel) or ring (works without rights); chosen by itself"},
+    {NULL, 0, NULL, NULL},
+};
+
+extern const struct command command_record;
+const struct command command_record = {
+    "record",
+    "(-a | -p PID | -- COMMAND [ARG...])",
+    "sample a command, a process or the whole machine into a profile store",
+    "Counts where the program counter is whenever the event has happened so many times, by image and\n"
+    "offset, and adds the counts to the store. Where the machine shows no hardware counters the event is\n"
+    "cpu-clock, a timer. The period is randomised, so that no loop stays in step with it.",
+    options,
+    run,
+};

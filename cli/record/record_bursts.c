@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "cli/record_bursts.h"
+#include "sampler/burst/runner_process.h"
+
+#include <errno.h>
+#include <stdio.h>
+
+int record_bursts_open(const struct parsed *args, const struct cs_sampler_config *config,
+                       struct cs_sampler *sampler, struct cs_burst **out, struct cs_error *err)
+{
+    bool asked = option_given(args, "bursts") || option_given(args, "burst-rate");
+    *out = NULL;
+    if (option_given(args, "no-bursts") || (!asked && config->target != CS_TARGET_COMMAND))
+        return 0;
+    struct cs_burst_config bursts = {
+        .sampler = sampler,
+        .target = config->target,
+        .pid = config->target == CS_TARGET_COMMAND ? cs_sampler_child(sampler) : config->pid,
+        .rate_hz = option_number(args, "burst-rate", 0, 0.01, 1000),
+        .instructions = (uint32_t)option_number(args, "burst-length", 0, 1, CS_BURST_INSTRUCTIONS_MAX),
+    };
+    int rc = cs_burst_open(&bursts, out, err);
+    if (rc == -ESRCH && config->target == CS_TARGET_COMMAND)
+        return 0; /* it has ended already */
+    if (rc < 0 && !asked) {
+        fprintf(stderr, "cyclescope record: no bursts: %s\n", err->text);
+        return 0;
+    }
+    return rc;
+}
+
+void record_bursts_summary(struct cs_burst *burst)
+{
+    struct cs_burst_statistics s;
+    cs_burst_statistics(burst, &s);
+    fprintf(stderr, "%llu bursts, %llu instructions followed", (unsigned long long)s.bursts,
+            (unsigned long long)s.instructions);
+    if (s.bursts)
+        fprintf(stderr, "; a thread was held for %.2f ms (median), %.2f ms (99th percentile)",
+                s.held_median_us / 1e3, s.held_p99_us / 1e3);
+    fputs("\n", stderr);
+    for (unsigned i = 1; i < CS_BURST_CAUSE_N; i++)
+        if (s.end[i] * 100 > s.bursts)
+            fprintf(stderr, "  %llu bursts ended early: %s\n", (unsigned long long)s.end[i],
+                    cs_burst_cause_sentence(i));
+    for (unsigned i = 1; i < CS_BURST_SKIP_N; i++)
+        if (s.skip[i] * 100 > s.moments)
+            fprintf(stderr, "  %llu moments without a burst: %s\n", (unsigned long long)s.skip[i],
+                    cs_burst_skip_sentence(i));
+}

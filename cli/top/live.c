@@ -1,0 +1,416 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* A hash of points; each round logs what it added, and the round that leaves the window is subtracted. */
+#include "cli/top/live.h"
+#include "cli/profile/profile.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define NO_PROCEDURE UINT32_MAX
+#define POINTS_LEAST 4096 /* fewer are never swept */
+
+struct point {
+    const struct cs_image *image;
+    uint64_t offset, samples; /* samples within the window */
+    pid_t pid;
+    uint32_t procedure;
+};
+
+struct procedure {
+    const struct cs_image *image;
+    uint64_t start;
+    char *name; /* as people read it; "[no symbol]" for what an image has no names for */
+    bool named;
+};
+
+struct image {
+    const struct cs_image *image;
+    struct cs_code *code; /* NULL = not opened yet, or to be opened again */
+    bool unnamed;         /* has points that no name was found for: the store may learn it */
+    uint32_t nameless;    /* procedure that they count in */
+};
+
+struct added {
+    uint32_t point;
+    uint64_t samples;
+};
+
+struct round {
+    struct added *added;
+    size_t n, room;
+};
+
+struct process {
+    pid_t pid;
+    char name[32];
+};
+
+struct live {
+    struct cs_store *store;
+    struct point *points;
+    uint32_t *slots; /* index + 1 */
+    size_t n_points, room, n_slots;
+    struct procedure *procedures;
+    size_t n_procedures;
+    struct image *images;
+    size_t n_images;
+    struct process *processes;
+    size_t n_processes;
+    struct round *rounds;
+    unsigned n_rounds, now;
+};
+
+/* Room for one more; doubles at powers of two. */
+static int more(void *array, size_t n, size_t size)
+{
+    void **at = array;
+    if (n & (n - 1))
+        return 0;
+    void *grown = realloc(*at, (n ? 2 * n : 1) * size);
+    if (!grown)
+        return -ENOMEM;
+    *at = grown;
+    return 0;
+}
+
+int live_open(struct live **out, struct cs_store *store, unsigned rounds)
+{
+    struct live *l = calloc(1, sizeof *l);
+    if (!l)
+        return -ENOMEM;
+    l->store = store;
+    l->n_rounds = rounds ? rounds : 1;
+    l->rounds = calloc(l->n_rounds, sizeof *l->rounds);
+    if (!l->rounds) {
+        free(l);
+        return -ENOMEM;
+    }
+    *out = l;
+    return 0;
+}
+
+void live_clear(struct live *l)
+{
+    for (unsigned i = 0; i < l->n_rounds; i++)
+        l->rounds[i].n = 0;
+    l->n_points = 0;
+    if (l->slots)
+        memset(l->slots, 0, l->n_slots * sizeof *l->slots);
+}
+
+void live_close(struct live *l)
+{
+    if (!l)
+        return;
+    for (size_t i = 0; i < l->n_procedures; i++)
+        free(l->procedures[i].name);
+    for (size_t i = 0; i < l->n_images; i++)
+        cs_code_close(l->images[i].code);
+    for (unsigned i = 0; i < l->n_rounds; i++)
+        free(l->rounds[i].added);
+    free(l->rounds);
+    free(l->processes);
+    free(l->images);
+    free(l->procedures);
+    free(l->points);
+    free(l->slots);
+    free(l);
+}
+
+/* ---- names ---- */
+
+static struct image *image_of(struct live *l, const struct cs_image *image)
+{
+    for (size_t i = l->n_images; i-- > 0;)
+        if (l->images[i].image == image)
+            return &l->images[i];
+    if (more(&l->images, l->n_images, sizeof *l->images) < 0)
+        return NULL;
+    l->images[l->n_images] = (struct image){.image = image, .nameless = NO_PROCEDURE};
+    return &l->images[l->n_images++];
+}
+
+static uint32_t procedure_of(struct live *l, const struct cs_image *image, const char *name, uint64_t start,
+                             bool named)
+{
+    for (size_t i = 0; i < l->n_procedures; i++)
+        if (l->procedures[i].image == image && l->procedures[i].start == start &&
+            l->procedures[i].named == named)
+            return (uint32_t)i;
+    char text[1024];
+    if (more(&l->procedures, l->n_procedures, sizeof *l->procedures) < 0)
+        return NO_PROCEDURE;
+    struct procedure *p = &l->procedures[l->n_procedures];
+    *p = (struct procedure){image, start, strdup(cs_code_demangle(name, text, sizeof text)), named};
+    return p->name ? (uint32_t)l->n_procedures++ : NO_PROCEDURE;
+}
+
+static uint32_t name_point(struct live *l, const struct point *p)
+{
+    struct image *image = image_of(l, p->image);
+    struct cs_error ignored = {0};
+    if (!image || (!image->code && cs_code_open(p->image, l->store, &image->code, &ignored) < 0))
+        return NO_PROCEDURE;
+    const struct cs_procedure *found = cs_code_procedure(image->code, p->offset);
+    if (found)
+        return procedure_of(l, p->image, found->name, found->start, true);
+    image->unnamed = true;
+    if (image->nameless == NO_PROCEDURE)
+        image->nameless = procedure_of(l, p->image, "[no symbol]", 0, false);
+    return image->nameless;
+}
+
+/* Kernel and made code get names in the store when it is merged: after the samples. */
+static bool learns(const struct cs_image *image)
+{
+    return image->kind == CS_IMAGE_KERNEL || image->kind == CS_IMAGE_MODULE || image->kind == CS_IMAGE_JIT ||
+           image->kind == CS_IMAGE_UNKNOWN;
+}
+
+void live_learn(struct live *l)
+{
+    for (size_t i = 0; i < l->n_images; i++) {
+        struct image *image = &l->images[i];
+        if (!image->unnamed || !learns(image->image))
+            continue;
+        cs_code_close(image->code);
+        image->code = NULL;
+        image->unnamed = false;
+        for (size_t k = 0; k < l->n_points; k++)
+            if (l->points[k].image == image->image && l->points[k].procedure == image->nameless)
+                l->points[k].procedure = name_point(l, &l->points[k]);
+    }
+}
+
+static const char *process_name(struct live *l, pid_t pid)
+{
+    char path[64];
+    struct process *p = NULL;
+    for (size_t i = l->n_processes; i-- > 0 && !p;)
+        p = l->processes[i].pid == pid ? &l->processes[i] : NULL;
+    if (!p) {
+        if (more(&l->processes, l->n_processes, sizeof *l->processes) < 0)
+            return "?";
+        p = &l->processes[l->n_processes++];
+        *p = (struct process){pid, "[ended]"};
+    }
+    snprintf(path, sizeof path, "/proc/%d/comm", (int)pid);
+    FILE *f = fopen(path, "re");
+    if (f && fgets(p->name, sizeof p->name, f)) /* read again each time: an exec changes it */
+        p->name[strcspn(p->name, "\n")] = 0;
+    if (f)
+        fclose(f);
+    return p->name;
+}
+
+/* ---- points ---- */
+
+static size_t home(const struct live *l, const struct point *p)
+{
+    uint64_t h = (uintptr_t)p->image ^ p->offset * 0x9E3779B97F4A7C15ull ^ (uint64_t)p->pid << 40;
+    return (size_t)((h ^ h >> 31) * 0x9E3779B97F4A7C15ull >> 24) & (l->n_slots - 1);
+}
+
+static size_t slot_of(const struct live *l, const struct point *p)
+{
+    size_t at = home(l, p);
+    for (; l->slots[at]; at = (at + 1) & (l->n_slots - 1)) {
+        const struct point *q = &l->points[l->slots[at] - 1];
+        if (q->image == p->image && q->offset == p->offset && q->pid == p->pid)
+            break;
+    }
+    return at;
+}
+
+static int rehash(struct live *l, size_t n)
+{
+    uint32_t *slots = calloc(n, sizeof *slots);
+    if (!slots)
+        return -ENOMEM;
+    free(l->slots);
+    l->slots = slots;
+    l->n_slots = n;
+    for (size_t i = 0; i < l->n_points; i++)
+        l->slots[slot_of(l, &l->points[i])] = (uint32_t)i + 1;
+    return 0;
+}
+
+/* Drops points without samples; the logs of the rounds follow. */
+static int sweep(struct live *l)
+{
+    uint32_t *moved = malloc(l->n_points * sizeof *moved);
+    size_t kept = 0;
+    if (!moved)
+        return -ENOMEM;
+    for (size_t i = 0; i < l->n_points; i++) {
+        moved[i] = (uint32_t)kept;
+        if (l->points[i].samples)
+            l->points[kept++] = l->points[i];
+    }
+    l->n_points = kept;
+    for (unsigned r = 0; r < l->n_rounds; r++)
+        for (size_t i = 0; i < l->rounds[r].n; i++)
+            l->rounds[r].added[i].point = moved[l->rounds[r].added[i].point];
+    free(moved);
+    return rehash(l, l->n_slots);
+}
+
+int live_add(struct live *l, const struct cs_placed *placed)
+{
+    struct point p = {.image = placed->image, .offset = placed->offset, .pid = placed->pid};
+    struct round *round = &l->rounds[l->now];
+    if (2 * l->n_points >= l->n_slots && rehash(l, l->n_slots ? 2 * l->n_slots : 1024) < 0)
+        return -ENOMEM;
+    size_t at = slot_of(l, &p);
+    if (!l->slots[at]) {
+        if (more(&l->points, l->n_points, sizeof *l->points) < 0)
+            return -ENOMEM;
+        p.procedure = name_point(l, &p);
+        l->points[l->n_points] = p;
+        l->slots[at] = (uint32_t)++l->n_points;
+    }
+    if (round->n == round->room) {
+        size_t room = round->room ? 2 * round->room : 256;
+        struct added *added = realloc(round->added, room * sizeof *added);
+        if (!added)
+            return -ENOMEM;
+        round->added = added;
+        round->room = room;
+    }
+    round->added[round->n++] = (struct added){l->slots[at] - 1, placed->samples};
+    l->points[l->slots[at] - 1].samples += placed->samples;
+    return 0;
+}
+
+void live_round(struct live *l)
+{
+    l->now = (l->now + 1) % l->n_rounds;
+    struct round *oldest = &l->rounds[l->now];
+    size_t empty = 0;
+    for (size_t i = 0; i < oldest->n; i++)
+        l->points[oldest->added[i].point].samples -= oldest->added[i].samples;
+    oldest->n = 0;
+    for (size_t i = 0; i < l->n_points; i++)
+        empty += l->points[i].samples == 0;
+    if (l->n_points > POINTS_LEAST && empty > l->n_points / 2)
+        (void)sweep(l); /* no memory: it stays larger */
+}
+
+/* ---- rows ---- */
+
+static int by_samples(const void *left, const void *right)
+{
+    const struct live_row *a = left, *b = right;
+    if (a->samples != b->samples)
+        return a->samples < b->samples ? 1 : -1;
+    int order = strcmp(a->name, b->name);
+    return order ? order : (a->pid > b->pid) - (a->pid < b->pid);
+}
+
+static struct live_row row_of(struct live *l, const struct point *p, enum live_by by)
+{
+    struct live_row row = {.procedure = NO_PROCEDURE, .image = image_name(p->image)};
+    if (by == LIVE_PROCEDURES) {
+        row.procedure = p->procedure;
+        row.name = p->procedure == NO_PROCEDURE ? "?" : l->procedures[p->procedure].name;
+    } else if (by == LIVE_PROCESSES) {
+        row.pid = p->pid;
+        row.image = NULL;
+        row.name = p->pid ? process_name(l, p->pid) : "[idle]";
+    } else {
+        row.name = row.image;
+    }
+    return row;
+}
+
+static uint64_t key_of(const struct point *p, enum live_by by)
+{
+    return by == LIVE_PROCEDURES  ? p->procedure
+           : by == LIVE_PROCESSES ? (uint64_t)p->pid
+                                  : (uintptr_t)p->image;
+}
+
+static bool part_of(const struct point *p, const struct live_only *only)
+{
+    return p->samples && (!only->pid || p->pid == only->pid) &&
+           (!only->image || strcmp(only->image, image_name(p->image)) == 0);
+}
+
+struct keyed {
+    uint64_t key;
+    const struct point *point;
+};
+
+static int by_key(const void *left, const void *right)
+{
+    const struct keyed *a = left, *b = right;
+    return (a->key > b->key) - (a->key < b->key);
+}
+
+int live_rows(struct live *l, enum live_by by, const struct live_only *only, struct live_rows *rows)
+{
+    struct keyed *keyed = malloc((l->n_points + 1) * sizeof *keyed);
+    struct live_row *row = calloc(l->n_points + 1, sizeof *row);
+    *rows = (struct live_rows){.row = row};
+    if (!keyed || !row) {
+        free(keyed);
+        live_rows_fini(rows);
+        return -ENOMEM;
+    }
+    size_t n = 0;
+    for (size_t i = 0; i < l->n_points; i++) {
+        const struct point *p = &l->points[i];
+        if (!part_of(p, only))
+            continue;
+        rows->total += p->samples;
+        rows->unknown += p->image->kind == CS_IMAGE_UNKNOWN ? p->samples : 0;
+        keyed[n++] = (struct keyed){key_of(p, by), p};
+    }
+    qsort(keyed, n, sizeof *keyed, by_key);
+    for (size_t i = 0; i < n; i++) {
+        if (i == 0 || keyed[i].key != keyed[i - 1].key)
+            row[rows->n++] = row_of(l, keyed[i].point, by);
+        row[rows->n - 1].samples += keyed[i].point->samples;
+    }
+    free(keyed);
+    size_t kept = 0;
+    for (size_t i = 0; i < rows->n; i++)
+        if (!only->words || !*only->words || strcasestr(row[i].name, only->words))
+            row[kept++] = row[i];
+    rows->n = kept;
+    qsort(row, kept, sizeof *row, by_samples);
+    return 0;
+}
+
+void live_rows_fini(struct live_rows *rows)
+{
+    free(rows->row);
+    *rows = (struct live_rows){0};
+}
+
+bool live_procedure(const struct live *l, uint32_t procedure, const char **name, struct cs_code **code,
+                    uint64_t *start)
+{
+    if (procedure >= l->n_procedures || !l->procedures[procedure].named)
+        return false;
+    const struct procedure *p = &l->procedures[procedure];
+    *name = p->name;
+    *start = p->start;
+    *code = NULL;
+    for (size_t i = 0; i < l->n_images; i++)
+        if (l->images[i].image == p->image)
+            *code = l->images[i].code;
+    return *code != NULL;
+}
+
+void live_points(const struct live *l, uint32_t procedure, pid_t pid,
+                 void (*visit)(uint64_t offset, uint64_t samples, void *arg), void *arg)
+{
+    for (size_t i = 0; i < l->n_points; i++) {
+        const struct point *p = &l->points[i];
+        if (p->procedure == procedure && p->samples && (!pid || p->pid == pid))
+            visit(p->offset, p->samples, arg);
+    }
+}

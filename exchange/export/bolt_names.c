@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "exchange/export/bolt_names.h"
+
+#include <fcntl.h>
+#include <gelf.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+struct local {
+    uint64_t address;
+    const char *name; /* in the file */
+    unsigned number;
+};
+
+struct cs_bolt_names {
+    int fd;
+    Elf *elf;
+    struct local *list; /* ascending by address, then name */
+    size_t n;
+};
+
+static int by_name(const void *a, const void *b)
+{
+    const struct local *x = a, *y = b;
+    int order = strcmp(x->name, y->name);
+    return order ? order : x->address < y->address ? -1 : x->address > y->address;
+}
+
+static int by_address(const void *a, const void *b)
+{
+    const struct local *x = a, *y = b;
+    return x->address < y->address ? -1 : x->address > y->address ? 1 : strcmp(x->name, y->name);
+}
+
+static bool in_memory(Elf *elf, const GElf_Sym *symbol)
+{
+    unsigned kind = GELF_ST_TYPE(symbol->st_info);
+    Elf_Scn *section = elf_getscn(elf, symbol->st_shndx);
+    GElf_Shdr header;
+    return symbol->st_value && symbol->st_shndx != SHN_UNDEF && symbol->st_shndx < SHN_LORESERVE &&
+           kind != STT_FILE && kind != STT_SECTION && kind != STT_TLS && section &&
+           gelf_getshdr(section, &header) && (header.sh_flags & SHF_ALLOC);
+}
+
+static bool read_locals(struct cs_bolt_names *names)
+{
+    for (Elf_Scn *section = NULL; (section = elf_nextscn(names->elf, section));) {
+        GElf_Shdr header;
+        Elf_Data *entries = NULL;
+        if (!gelf_getshdr(section, &header) || header.sh_type != SHT_SYMTAB || !header.sh_entsize ||
+            !(entries = elf_getdata(section, NULL)))
+            continue;
+        size_t n = entries->d_size / header.sh_entsize;
+        names->list = calloc(n + 1, sizeof *names->list);
+        if (!names->list)
+            return false;
+        for (size_t i = 1; i < n && i < INT32_MAX; i++) {
+            GElf_Sym s;
+            if (!gelf_getsym(entries, (int)i, &s) || GELF_ST_BIND(s.st_info) != STB_LOCAL ||
+                !in_memory(names->elf, &s))
+                continue;
+            const char *name = elf_strptr(names->elf, header.sh_link, s.st_name);
+            if (name && *name)
+                names->list[names->n++] = (struct local){.address = s.st_value, .name = name};
+        }
+        return true;
+    }
+    return true;
+}
+
+struct cs_bolt_names *cs_bolt_names_open(const struct cs_code *code)
+{
+    struct cs_bolt_names *names = calloc(1, sizeof *names);
+    if (!names)
+        return NULL;
+    names->fd = open(cs_code_path(code), O_RDONLY | O_CLOEXEC);
+    if (names->fd >= 0 && elf_version(EV_CURRENT) != EV_NONE)
+        names->elf = elf_begin(names->fd, ELF_C_READ_MMAP, NULL);
+    if (names->elf && !read_locals(names)) {
+        cs_bolt_names_close(names);
+        return NULL;
+    }
+    if (names->n) {
+        qsort(names->list, names->n, sizeof *names->list, by_name);
+        for (size_t i = 0; i < names->n; i++)
+            names->list[i].number = i > 0 && strcmp(names->list[i].name, names->list[i - 1].name) == 0
+                                        ? names->list[i - 1].number + 1
+                                        : 1;
+        qsort(names->list, names->n, sizeof *names->list, by_address);
+    }
+    return names;
+}
+
+void cs_bolt_names_close(struct cs_bolt_names *names)
+{
+    if (!names)
+        return;
+    if (names->elf)
+        elf_end(names->elf);
+    if (names->fd >= 0)
+        close(names->fd);
+    free(names->list);
+    free(names);
+}
+
+bool cs_bolt_names_find(const struct cs_bolt_names *names, struct cs_code *code, uint64_t address,
+                        struct cs_bolt_place *place)
+{
+    const struct cs_procedure *p = cs_code_procedure(code, address);
+    if (!p || p->source > CS_FROM_DYNSYM)
+        return false;
+    unsigned part = 0;
+    while (part < p->n_parts && address - p->parts[part].start >= p->parts[part].size)
+        part++;
+    uint64_t start = part < p->n_parts ? p->parts[part].start : p->start;
+    *place = (struct cs_bolt_place){p->name, 0, address - start};
+    size_t low = 0, high = names->n;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (names->list[middle].address < start)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    for (size_t i = low; i < names->n && names->list[i].address == start; i++)
+        if (start != p->start || strcmp(names->list[i].name, p->name) == 0) {
+            place->name = names->list[i].name;
+            place->number = names->list[i].number;
+            return true;
+        }
+    return start == p->start; /* a global one */
+}

@@ -1,0 +1,289 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "exchange/export/export.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+extern const struct cs_exporter cs_export_pprof, cs_export_folded, cs_export_speedscope, cs_export_firefox,
+    cs_export_csv, cs_export_json, cs_export_llvm, cs_export_gcov, cs_export_gcov11, cs_export_bolt;
+
+const struct cs_exporter *const cs_exporters[] = {&cs_export_pprof,
+                                                  &cs_export_folded,
+                                                  &cs_export_speedscope,
+                                                  &cs_export_firefox,
+                                                  &cs_export_csv,
+                                                  &cs_export_json,
+                                                  &cs_export_llvm,
+                                                  &cs_export_gcov,
+                                                  &cs_export_gcov11,
+                                                  &cs_export_bolt,
+                                                  NULL};
+
+struct collecting {
+    struct cs_export *to;
+    const char *event, *image;
+    struct cs_error *err;
+};
+
+static bool image_wanted(const struct cs_image *image, const char *wanted)
+{
+    if (!wanted)
+        return true;
+    const char *base = strrchr(image->path, '/');
+    return strcmp(image->path, wanted) == 0 || strcmp(image->id, wanted) == 0 ||
+           (base && strcmp(base + 1, wanted) == 0);
+}
+
+/* "cycles" chooses its stacks too. */
+static bool event_wanted(const char *event, const char *wanted)
+{
+    size_t n = wanted ? strlen(wanted) : 0;
+    return !wanted || (strncmp(event, wanted, n) == 0 && (!event[n] || strcmp(event + n, "-stacks") == 0));
+}
+
+static struct cs_exported_image *image_of(struct cs_export *to, const struct cs_image *image)
+{
+    for (unsigned i = 0; i < to->n_images; i++)
+        if (strcmp(to->images[i].image.id, image->id) == 0)
+            return &to->images[i];
+    struct cs_exported_image *grown = realloc(to->images, (to->n_images + 1) * sizeof *grown);
+    if (!grown)
+        return NULL;
+    to->images = grown;
+    struct cs_exported_image *added = &grown[to->n_images];
+    *added = (struct cs_exported_image){.image = *image};
+    added->image.path = strdup(image->path);
+    added->image.build_id = strdup(image->build_id);
+    to->n_images++; /* closing frees what there is */
+    return added->image.path && added->image.build_id ? added : NULL;
+}
+
+static struct cs_exported_profile *profile_of(struct cs_exported_image *image,
+                                              const struct cs_profile_ref *ref)
+{
+    for (unsigned i = 0; i < image->n_profiles; i++)
+        if (strcmp(image->profiles[i].event, ref->head->event) == 0 &&
+            strcmp(image->profiles[i].kind, ref->kind) == 0)
+            return &image->profiles[i];
+    struct cs_exported_profile *grown = realloc(image->profiles, (image->n_profiles + 1) * sizeof *grown);
+    if (!grown)
+        return NULL;
+    image->profiles = grown;
+    struct cs_exported_profile *added = &grown[image->n_profiles++];
+    memset(added, 0, sizeof *added);
+    snprintf(added->event, sizeof added->event, "%s", ref->head->event);
+    snprintf(added->unit, sizeof added->unit, "%s", ref->head->unit);
+    snprintf(added->kind, sizeof added->kind, "%s", ref->kind);
+    return added;
+}
+
+static int collect(const struct cs_profile_ref *ref, void *arg)
+{
+    struct collecting *c = arg;
+    if (!image_wanted(ref->image, c->image) || !event_wanted(ref->head->event, c->event))
+        return 0;
+    struct cs_exported_image *image = image_of(c->to, ref->image);
+    struct cs_exported_profile *profile = image ? profile_of(image, ref) : NULL;
+    struct cs_table *table = NULL;
+    if (!profile)
+        return cs_fail(c->err, ENOMEM, "out of memory while reading the store");
+    int rc = cs_store_load(ref, &table, c->err);
+    if (rc < 0)
+        return rc;
+    profile->period_sum += ref->head->period_sum;
+    if (!profile->table) {
+        profile->table = table;
+        return 0;
+    }
+    rc = cs_table_merge(profile->table, table);
+    cs_table_close(table);
+    return rc < 0 ? cs_fail(c->err, -rc, "%s: could not be added to the other epochs: %s", ref->file,
+                            strerror(-rc))
+                  : 0;
+}
+
+int cs_export_open(struct cs_store *store, const char *event, const char *image,
+                   const struct cs_export_watch *watch, struct cs_export *out, struct cs_error *err)
+{
+    struct collecting c = {out, event, image, err};
+    *out = (struct cs_export){.store = store, .watch = watch ? *watch : (struct cs_export_watch){NULL, NULL}};
+    int rc = cs_store_each(store, collect, &c, err);
+    for (unsigned i = 0; rc == 0 && i < out->n_images; i++) {
+        const struct cs_exported_image *added = &out->images[i];
+        for (unsigned k = 0; k < added->n_profiles; k++)
+            out->rows_total += cs_table_rows(added->profiles[k].table);
+        cs_export_tell(out, "images", i, out->n_images);
+        rc = cs_code_open(&out->images[i].image, store, &out->images[i].code, err);
+    }
+    if (rc == 0 && out->n_images == 0)
+        rc = cs_fail(err, ENOENT, "%s: no profile%s%s%s%s; `cyclescope store ls` shows what there is",
+                     cs_store_path(store), event ? " of event " : "", event ? event : "",
+                     image ? " of image " : "", image ? image : "");
+    if (rc < 0)
+        cs_export_close(out);
+    return rc;
+}
+
+void cs_export_close(struct cs_export *from)
+{
+    for (unsigned i = 0; i < from->n_images; i++) {
+        struct cs_exported_image *image = &from->images[i];
+        for (unsigned k = 0; k < image->n_profiles; k++)
+            cs_table_close(image->profiles[k].table);
+        free(image->profiles);
+        free((char *)(uintptr_t)image->image.path);
+        free((char *)(uintptr_t)image->image.build_id);
+        if (image->code)
+            cs_code_close(image->code);
+    }
+    free(from->images);
+    *from = (struct cs_export){0};
+}
+
+void cs_export_tell(const struct cs_export *from, const char *unit, uint64_t done, uint64_t total)
+{
+    if (from->watch.tell)
+        from->watch.tell(unit, done, total, from->watch.arg);
+}
+
+void cs_export_row_done(struct cs_export *from)
+{
+    if ((++from->rows_done & 0xff) == 0)
+        cs_export_tell(from, "rows", from->rows_done, from->rows_total);
+}
+
+static void tell_solved(unsigned done, unsigned total, void *from)
+{
+    cs_export_tell(from, "solutions", done, total);
+}
+
+int cs_export_transfers(struct cs_export *from, struct cs_transfers **out, struct cs_error *err)
+{
+    return cs_transfers_load_telling(from->store, CS_TRANSFERS_CHAIN, tell_solved, from, out, err);
+}
+
+const char *cs_export_name(struct cs_exported_image *image, uint64_t offset, char *text, size_t room)
+{
+    const struct cs_procedure *p = cs_code_procedure(image->code, offset);
+    if (p)
+        return cs_code_demangle(p->name, text, room);
+    const char *base = strrchr(image->image.path, '/');
+    snprintf(text, room, "%s+0x%" PRIx64, base ? base + 1 : image->image.path, offset);
+    return text;
+}
+
+const struct cs_exported_image *cs_export_image(const struct cs_export *from, const char *id)
+{
+    for (unsigned i = 0; i < from->n_images; i++)
+        if (strcmp(from->images[i].image.id, id) == 0)
+            return &from->images[i];
+    return NULL;
+}
+
+/* "id+hex;id+hex", leaf first. Returns the number of frames written. */
+static size_t split_stack(const struct cs_export *from, const char *text, struct cs_export_frame *frames,
+                          size_t room)
+{
+    size_t n = 0;
+    while (*text && n < room) {
+        size_t length = strcspn(text, ";");
+        char id[CS_IMAGE_ID_MAX] = "";
+        const char *plus = memchr(text, '+', length);
+        size_t id_length = plus ? (size_t)(plus - text) : 0;
+        if (id_length < sizeof id) {
+            memcpy(id, text, id_length);
+            frames[n].image = (struct cs_exported_image *)(uintptr_t)cs_export_image(from, id);
+            frames[n++].offset = plus ? strtoull(plus + 1, NULL, 16) : 0;
+        }
+        text += length;
+        text += *text == ';';
+    }
+    return n;
+}
+
+static bool has_stacks(const struct cs_exported_image *image, const char *event)
+{
+    size_t n = strlen(event);
+    for (unsigned i = 0; i < image->n_profiles; i++)
+        if (strcmp(image->profiles[i].kind, "stacks") == 0 &&
+            strncmp(image->profiles[i].event, event, n) == 0 &&
+            (!image->profiles[i].event[n] || strcmp(image->profiles[i].event + n, "-stacks") == 0))
+            return true;
+    return false;
+}
+
+int cs_export_each_stack(struct cs_export *from,
+                         int (*visit)(const char *event, const struct cs_export_frame *frames, size_t n,
+                                      uint64_t samples, void *arg),
+                         void *arg)
+{
+    enum { FRAMES_MAX = 1024 };
+    static const char suffix[] = "-stacks";
+    struct cs_export_frame *frames = malloc(FRAMES_MAX * sizeof *frames);
+    int rc = frames ? 0 : -ENOMEM;
+    for (unsigned i = 0; i < from->n_images; i++)
+        for (unsigned k = 0; k < from->images[i].n_profiles; k++) {
+            struct cs_exported_image *image = &from->images[i];
+            const struct cs_exported_profile *profile = &image->profiles[k];
+            bool stacks = strcmp(profile->kind, "stacks") == 0;
+            char event[64];
+            snprintf(event, sizeof event, "%s", profile->event);
+            size_t length = strlen(event);
+            if (stacks && length > sizeof suffix && strcmp(event + length - (sizeof suffix - 1), suffix) == 0)
+                event[length - (sizeof suffix - 1)] = '\0';
+            if (!stacks && (strcmp(profile->kind, "points") != 0 || has_stacks(image, event)))
+                continue;
+            for (size_t r = 0; rc == 0 && r < cs_table_rows(profile->table); r++) {
+                const uint64_t *row = cs_table_row(profile->table, r);
+                frames[0] = (struct cs_export_frame){image, row[0]};
+                cs_export_row_done(from);
+                size_t n =
+                    stacks ? split_stack(from, cs_table_string(profile->table, row[0]), frames, FRAMES_MAX)
+                           : 1;
+                if (n)
+                    rc = visit(event, frames, n, row[1], arg);
+            }
+        }
+    free(frames);
+    return rc;
+}
+
+static int note_event(const char *event, const struct cs_export_frame *frames, size_t n, uint64_t samples,
+                      void *arg)
+{
+    struct cs_export_events *e = arg;
+    unsigned i = 0;
+    (void)frames;
+    (void)n;
+    while (i < e->n && strcmp(e->names[i], event) != 0)
+        i++;
+    if (i == CS_EXPORT_EVENTS_MAX)
+        return 0;
+    if (i == e->n)
+        snprintf(e->names[e->n++], sizeof e->names[0], "%s", event);
+    e->samples[i] += samples;
+    return 0;
+}
+
+int cs_export_events(struct cs_export *from, struct cs_export_events *events)
+{
+    *events = (struct cs_export_events){.n = 0};
+    const struct cs_export was = *from;
+    from->watch.tell = NULL; /* a glance, not the work that is counted */
+    int rc = cs_export_each_stack(from, note_event, events);
+    from->watch = was.watch;
+    from->rows_done = was.rows_done;
+    for (unsigned i = 1; rc == 0 && i < events->n; i++)
+        for (unsigned k = i; k > 0 && events->samples[k] > events->samples[k - 1]; k--) {
+            char name[sizeof events->names[0]];
+            uint64_t samples = events->samples[k];
+            memcpy(name, events->names[k], sizeof name);
+            memcpy(events->names[k], events->names[k - 1], sizeof name);
+            memcpy(events->names[k - 1], name, sizeof name);
+            events->samples[k] = events->samples[k - 1];
+            events->samples[k - 1] = samples;
+        }
+    return rc;
+}

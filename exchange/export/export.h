@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Profiles of a store in the formats of other tools. An exporter is a file with one descriptor; the table in
+ * export.c lists them. All of them see the same thing: the store's profiles of the chosen event and image,
+ * merged over epochs and labels, as points, stacks and edges per image, with the image's code for names and
+ * lines. */
+#ifndef CS_ANALYSIS_EXPORT_H
+#define CS_ANALYSIS_EXPORT_H
+
+#include "image/code.h"
+#include "analysis/frequency/edge_flow.h"
+#include "store/store.h"
+
+#include <stdio.h>
+
+struct cs_exported_profile {
+    char event[64], unit[16], kind[16];
+    uint64_t period_sum;
+    struct cs_table *table; /* merged over epochs and labels */
+};
+
+struct cs_exported_image {
+    struct cs_image image; /* strings owned */
+    struct cs_code *code;
+    struct cs_exported_profile *profiles;
+    unsigned n_profiles;
+};
+
+/* Who wants to know how far it is: `unit` is "images", "solutions", "procedures", "branches" or "rows", in
+ * which `done` and `total` count; another unit is another stage. NULL: nobody. */
+struct cs_export_watch {
+    void (*tell)(const char *unit, uint64_t done, uint64_t total, void *arg);
+    void *arg;
+};
+
+struct cs_export {
+    struct cs_store *store; /* for what spans images: control transfers */
+    struct cs_exported_image *images;
+    unsigned n_images;
+    struct cs_export_watch watch;
+    uint64_t rows_done, rows_total; /* of all profiles; an exporter that passes twice doubles the total */
+    char note[512]; /* what an exporter has to say of its work: what the format couldn't hold; "" nothing */
+};
+
+struct cs_exporter {
+    const char *name, *help;
+    bool binary;
+    int (*write)(struct cs_export *from, FILE *to, struct cs_error *err);
+};
+
+extern const struct cs_exporter *const cs_exporters[]; /* NULL-terminated */
+
+/* `event` and `image` (a path, its last part, or an id) choose; NULL = all. Fails when nothing is left.
+ * `watch` may be NULL. */
+int cs_export_open(struct cs_store *store, const char *event, const char *image,
+                   const struct cs_export_watch *watch, struct cs_export *out, struct cs_error *err);
+void cs_export_close(struct cs_export *from);
+void cs_export_tell(const struct cs_export *from, const char *unit, uint64_t done, uint64_t total);
+void cs_export_row_done(struct cs_export *from);
+/* The solved transfers of the store. */
+int cs_export_transfers(struct cs_export *from, struct cs_transfers **out, struct cs_error *err);
+
+/* Name of the procedure at an offset for people; "libc.so.6+0x1234" where there is none. */
+const char *cs_export_name(struct cs_exported_image *image, uint64_t offset, char *text, size_t room);
+const struct cs_exported_image *cs_export_image(const struct cs_export *from, const char *id);
+
+/* Calls `visit` for each stack of every "stacks" profile, and for each point of the "points" profiles of
+ * events that have no stacks in that image (a stack of one frame). frames[0] is the leaf. Non-zero stops and
+ * is returned. */
+struct cs_export_frame {
+    struct cs_exported_image *image; /* NULL: not in the store */
+    uint64_t offset;
+};
+int cs_export_each_stack(struct cs_export *from,
+                         int (*visit)(const char *event, const struct cs_export_frame *frames, size_t n,
+                                      uint64_t samples, void *arg),
+                         void *arg);
+
+/* The events that cs_export_each_stack speaks of, most samples first: what a viewer shows before it is asked.
+ * <0 where memory is out. */
+#define CS_EXPORT_EVENTS_MAX 64
+struct cs_export_events {
+    char names[CS_EXPORT_EVENTS_MAX][64];
+    uint64_t samples[CS_EXPORT_EVENTS_MAX];
+    unsigned n;
+};
+int cs_export_events(struct cs_export *from, struct cs_export_events *events);
+
+#endif

@@ -1,0 +1,267 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* pprof: gzip'd profile.proto (https://github.com/google/pprof/blob/main/proto/profile.proto), one sample
+ * type an event. Locations carry the ELF virtual address: a mapping from offset 0 with the image's build-id.
+ * The wire format is four shapes of field, so it is written directly, message by message, without a schema
+ * compiler. */
+#include "exchange/export/export.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <zlib.h>
+
+#define FRAMES_MAX 1024
+#define INLINE_MAX 16
+
+/* ---- wire: a growing buffer; `failed` sticks ---- */
+
+struct wire {
+    uint8_t *bytes;
+    size_t n, room;
+    bool failed;
+};
+
+static void put(struct wire *w, const void *bytes, size_t n)
+{
+    if (w->failed)
+        return;
+    if (w->n + n > w->room) {
+        size_t room = 2 * (w->n + n) + 256;
+        uint8_t *grown = realloc(w->bytes, room);
+        if (!grown) {
+            w->failed = true;
+            return;
+        }
+        w->bytes = grown;
+        w->room = room;
+    }
+    memcpy(w->bytes + w->n, bytes, n);
+    w->n += n;
+}
+
+static void put_varint(struct wire *w, uint64_t value)
+{
+    uint8_t bytes[10];
+    size_t n = 0;
+    do {
+        bytes[n] = (uint8_t)((value & 127) | (value > 127 ? 128 : 0));
+        n++;
+    } while (value >>= 7);
+    put(w, bytes, n);
+}
+
+static void put_number(struct wire *w, unsigned field, uint64_t value)
+{
+    if (value == 0)
+        return;
+    put_varint(w, field << 3);
+    put_varint(w, value);
+}
+
+static void put_bytes(struct wire *w, unsigned field, const void *bytes, size_t n)
+{
+    put_varint(w, field << 3 | 2);
+    put_varint(w, n);
+    put(w, bytes, n);
+}
+
+/* Takes a finished message in and empties it for the next. */
+static void put_message(struct wire *w, unsigned field, struct wire *message)
+{
+    put_bytes(w, field, message->bytes ? message->bytes : (uint8_t *)"", message->n);
+    w->failed |= message->failed;
+    message->n = 0;
+}
+
+/* ---- numbering: key → 1, 2, 3 ... by a table whose only row per key holds the number ---- */
+
+static const struct cs_schema schema_strings = {"strings", 2, 1, {{"text", CS_KEY_TEXT}, {"n", CS_SUM}}};
+
+struct slot {
+    uint64_t image, offset, id; /* id 0: free */
+};
+
+struct pprof {
+    struct cs_export *from;
+    struct wire out, message, line, value;
+    struct cs_table *strings;
+    int64_t n_strings;
+    struct cs_export_events events;
+    struct slot *slots; /* locations by (image, offset), open addressing */
+    size_t n_slots, room;
+    struct cs_table *functions; /* dictionary numbers functions by "name\nfile" */
+    int64_t n_functions;
+};
+
+static int64_t string(struct pprof *p, const char *text)
+{
+    int64_t index = cs_table_text(p->strings, text);
+    if (index < 0)
+        p->out.failed = true;
+    else if (index >= p->n_strings)
+        p->n_strings = index + 1;
+    return index < 0 ? 0 : index;
+}
+
+static uint64_t function(struct pprof *p, const char *linkage, const char *file)
+{
+    char key[1536], name[1024];
+    cs_code_demangle(linkage, name, sizeof name);
+    snprintf(key, sizeof key, "%s\n%s", linkage, file);
+    int64_t index = cs_table_text(p->functions, key);
+    if (index < 0) {
+        p->out.failed = true;
+        return 0;
+    }
+    if (index >= p->n_functions) {
+        p->n_functions = index + 1;
+        put_number(&p->value, 1, (uint64_t)index + 1);
+        put_number(&p->value, 2, (uint64_t)string(p, name));
+        put_number(&p->value, 3, (uint64_t)string(p, linkage));
+        put_number(&p->value, 4, (uint64_t)string(p, file));
+        put_message(&p->out, 5, &p->value);
+    }
+    return (uint64_t)index + 1;
+}
+
+static struct slot *slot_of(struct slot *slots, size_t room, uint64_t image, uint64_t offset)
+{
+    size_t i = (size_t)((offset * 0x9e3779b97f4a7c15ull) ^ (image * 0xc2b2ae3d27d4eb4full)) & (room - 1);
+    while (slots[i].id && (slots[i].image != image || slots[i].offset != offset))
+        i = (i + 1) & (room - 1);
+    return &slots[i];
+}
+
+static uint64_t location(struct pprof *p, const struct cs_export_frame *frame)
+{
+    uint64_t image = frame->image ? (uint64_t)(frame->image - p->from->images) + 1 : 0;
+    if (2 * (p->n_slots + 1) > p->room) {
+        size_t room = p->room ? 2 * p->room : 1024;
+        struct slot *grown = calloc(room, sizeof *grown);
+        if (!grown) {
+            p->out.failed = true;
+            return 1;
+        }
+        for (size_t i = 0; i < p->room; i++)
+            if (p->slots[i].id)
+                *slot_of(grown, room, p->slots[i].image, p->slots[i].offset) = p->slots[i];
+        free(p->slots);
+        p->slots = grown;
+        p->room = room;
+    }
+    struct slot *slot = slot_of(p->slots, p->room, image, frame->offset);
+    if (slot->id)
+        return slot->id;
+    *slot = (struct slot){image, frame->offset, ++p->n_slots};
+    uint64_t id = slot->id;
+
+    struct cs_frame frames[INLINE_MAX];
+    unsigned n = frame->image ? cs_code_frames(frame->image->code, frame->offset, frames, INLINE_MAX) : 0;
+    const struct cs_procedure *procedure =
+        frame->image ? cs_code_procedure(frame->image->code, frame->offset) : NULL;
+    struct wire message = {0};
+    put_number(&message, 1, id);
+    put_number(&message, 2, image);
+    put_number(&message, 3, frame->offset);
+    for (unsigned i = 0; i < (n ? n : 1); i++) {
+        const char *name = n && *frames[i].function ? frames[i].function : procedure ? procedure->name : NULL;
+        if (!name)
+            continue;
+        put_number(&p->line, 1, function(p, name, n ? frames[i].file : ""));
+        put_number(&p->line, 2, n ? frames[i].line : 0);
+        put_message(&message, 4, &p->line);
+    }
+    put_message(&p->out, 4, &message);
+    free(message.bytes);
+    return id;
+}
+
+static int add_sample(const char *event, const struct cs_export_frame *frames, size_t n, uint64_t samples,
+                      void *arg)
+{
+    struct pprof *p = arg;
+    struct wire ids = {0}, values = {0};
+    for (size_t i = 0; i < n; i++)
+        put_varint(&ids, location(p, &frames[i]));
+    for (unsigned i = 0; i < p->events.n; i++)
+        put_varint(&values, strcmp(p->events.names[i], event) == 0 ? samples : 0);
+    put_message(&p->message, 1, &ids); /* packed repeated numbers have a message's shape */
+    put_message(&p->message, 2, &values);
+    put_message(&p->out, 2, &p->message);
+    free(ids.bytes);
+    free(values.bytes);
+    return p->out.failed ? -ENOMEM : 0;
+}
+
+static int deflate_to(FILE *to, const struct wire *out, struct cs_error *err)
+{
+    z_stream z = {0};
+    uint8_t chunk[65536];
+    if (deflateInit2(&z, Z_DEFAULT_COMPRESSION, Z_DEFLATED, 15 + 16, 8, Z_DEFAULT_STRATEGY) != Z_OK)
+        return cs_fail(err, ENOMEM, "out of memory while compressing the pprof profile");
+    size_t at = 0;
+    int rc;
+    do {
+        size_t n = out->n - at < 1u << 20 ? out->n - at : 1u << 20;
+        z.next_in = out->bytes + at;
+        z.avail_in = (uInt)n;
+        at += n;
+        do {
+            z.next_out = chunk;
+            z.avail_out = sizeof chunk;
+            rc = deflate(&z, at == out->n ? Z_FINISH : Z_NO_FLUSH);
+            fwrite(chunk, 1, sizeof chunk - z.avail_out, to);
+        } while (z.avail_out == 0);
+    } while (rc != Z_STREAM_END);
+    deflateEnd(&z);
+    return 0;
+}
+
+static int write_pprof(struct cs_export *from, FILE *to, struct cs_error *err)
+{
+    struct pprof p = {
+        .from = from, .strings = cs_table_open(&schema_strings), .functions = cs_table_open(&schema_strings)};
+    int rc = p.strings && p.functions ? 0 : -ENOMEM;
+    if (rc == 0) {
+        string(&p, ""); /* the format wants it first */
+        rc = cs_export_events(from, &p.events);
+    }
+    for (unsigned i = 0; rc == 0 && i < p.events.n; i++) {
+        put_number(&p.value, 1, (uint64_t)string(&p, p.events.names[i]));
+        put_number(&p.value, 2, (uint64_t)string(&p, "count"));
+        put_message(&p.out, 1, &p.value);
+    }
+    for (unsigned i = 0; rc == 0 && i < from->n_images; i++) {
+        const struct cs_image *image = &from->images[i].image;
+        put_number(&p.message, 1, i + 1u);
+        put_number(&p.message, 3, image->kind == CS_IMAGE_KERNEL ? INT64_MAX : UINT64_C(1) << 62);
+        put_number(&p.message, 5, (uint64_t)string(&p, image->path));
+        put_number(&p.message, 6, (uint64_t)string(&p, image->build_id));
+        put_number(&p.message, 7, 1); /* has_functions: nobody need symbolise again */
+        put_message(&p.out, 3, &p.message);
+    }
+    if (rc == 0)
+        rc = cs_export_each_stack(from, add_sample, &p);
+    if (rc == 0 && p.events.n) /* default_sample_type: readers take the last one without it */
+        put_number(&p.out, 14, (uint64_t)string(&p, p.events.names[0]));
+    for (int64_t i = 0; rc == 0 && i < p.n_strings; i++) {
+        const char *text = cs_table_string(p.strings, (uint64_t)i);
+        put_bytes(&p.out, 6, text, strlen(text));
+    }
+    if (rc == 0 && p.out.failed)
+        rc = -ENOMEM;
+    rc = rc < 0 ? cs_fail(err, -rc, "out of memory while building the pprof profile")
+                : deflate_to(to, &p.out, err);
+    cs_table_close(p.strings);
+    cs_table_close(p.functions);
+    free(p.slots);
+    free(p.out.bytes);
+    free(p.message.bytes);
+    free(p.line.bytes);
+    free(p.value.bytes);
+    return rc;
+}
+
+extern const struct cs_exporter cs_export_pprof;
+const struct cs_exporter cs_export_pprof = {"pprof", "gzip'd profile.proto, with lines and inlined frames",
+                                            true, write_pprof};

@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "exchange/fleet/http.h"
+
+#include <ctype.h>
+#include <curl/curl.h>
+#include <dlfcn.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define CONNECT_TIMEOUT_S 5L
+#define REQUEST_TIMEOUT_S 120L
+
+struct http {
+    CURL *handle;
+    struct curl_slist *headers;
+};
+
+/* Loading libcurl and what it needs takes milliseconds that other subcommands should not pay. */
+static struct {
+    CURL *(*easy_init)(void);
+    CURLcode (*setopt)(CURL *handle, CURLoption option, ...);
+    CURLcode (*perform)(CURL *handle);
+    CURLcode (*getinfo)(CURL *handle, CURLINFO info, ...);
+    const char *(*strerror)(CURLcode code);
+    void (*cleanup)(CURL *handle);
+    struct curl_slist *(*append)(struct curl_slist *list, const char *text);
+    void (*free_list)(struct curl_slist *list);
+} curl;
+
+static int load(struct cs_error *err)
+{
+    static const char *const names[] = {"libcurl.so.4", "libcurl-gnutls.so.4", NULL};
+    static const struct {
+        const char *name;
+        void *to;
+    } symbols[] = {{"curl_easy_init", &curl.easy_init},    {"curl_easy_setopt", &curl.setopt},
+                   {"curl_easy_perform", &curl.perform},   {"curl_easy_getinfo", &curl.getinfo},
+                   {"curl_easy_strerror", &curl.strerror}, {"curl_easy_cleanup", &curl.cleanup},
+                   {"curl_slist_append", &curl.append},    {"curl_slist_free_all", &curl.free_list}};
+    void *library = NULL;
+    for (unsigned i = 0; !library && names[i]; i++)
+        library = dlopen(names[i], RTLD_NOW | RTLD_LOCAL);
+    for (size_t i = 0; library && i < sizeof symbols / sizeof *symbols; i++) {
+        void *found = dlsym(library, symbols[i].name);
+        if (!found)
+            library = NULL;
+        else
+            memcpy(symbols[i].to, &found, sizeof found);
+    }
+    return library
+               ? 0
+               : cs_fail(err, ENOENT, "libcurl is not installed, which talks to servers: install libcurl4");
+}
+
+int http_open(struct http **out, struct cs_error *err)
+{
+    *out = NULL;
+    if (!curl.easy_init) {
+        int rc = load(err);
+        if (rc < 0)
+            return rc;
+    }
+    struct http *http = calloc(1, sizeof *http);
+    if (http)
+        http->handle = curl.easy_init();
+    /* Without "Expect:" each large request would wait a second for servers that don't know it. */
+    if (http)
+        http->headers = curl.append(NULL, "Expect:");
+    if (!http || !http->handle || !http->headers) {
+        http_close(http);
+        return cs_fail(err, ENOMEM, "out of memory for a connection");
+    }
+    *out = http;
+    return 0;
+}
+
+void http_close(struct http *http)
+{
+    if (!http)
+        return;
+    if (http->handle)
+        curl.cleanup(http->handle);
+    if (http->headers)
+        curl.free_list(http->headers);
+    free(http);
+}
+
+static size_t take(char *bytes, size_t one, size_t n, void *arg)
+{
+    struct http_answer *answer = arg;
+    char *grown = realloc(answer->text, answer->n + one * n + 1);
+    if (!grown)
+        return 0;
+    memcpy(grown + answer->n, bytes, one * n);
+    answer->text = grown;
+    answer->n += one * n;
+    grown[answer->n] = '\0';
+    return one * n;
+}
+
+int http_post(struct http *http, const char *url, const void *body, size_t n, struct http_answer *answer,
+              struct cs_error *err)
+{
+    char why[CURL_ERROR_SIZE] = "";
+    *answer = (struct http_answer){.text = calloc(1, 1)};
+    if (!answer->text)
+        return cs_fail(err, ENOMEM, "out of memory for an answer");
+    CURL *h = http->handle;
+    curl.setopt(h, CURLOPT_URL, url);
+    curl.setopt(h, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)n);
+    curl.setopt(h, CURLOPT_POSTFIELDS, body);
+    curl.setopt(h, CURLOPT_HTTPHEADER, http->headers);
+    curl.setopt(h, CURLOPT_PROTOCOLS_STR, "http,https");
+    curl.setopt(h, CURLOPT_NOSIGNAL, 1L);
+    curl.setopt(h, CURLOPT_CONNECTTIMEOUT, CONNECT_TIMEOUT_S);
+    curl.setopt(h, CURLOPT_TIMEOUT, REQUEST_TIMEOUT_S);
+    curl.setopt(h, CURLOPT_ERRORBUFFER, why);
+    curl.setopt(h, CURLOPT_WRITEFUNCTION, take);
+    curl.setopt(h, CURLOPT_WRITEDATA, answer);
+    CURLcode code = curl.perform(h);
+    if (code == CURLE_OK)
+        code = curl.getinfo(h, CURLINFO_RESPONSE_CODE, &answer->status);
+    curl.setopt(h, CURLOPT_ERRORBUFFER, NULL);
+    if (code == CURLE_OK)
+        return 0;
+    free(answer->text);
+    answer->text = NULL;
+    return cs_fail(err, EIO, "%s", why[0] ? why : curl.strerror(code));
+}
+
+char *http_escape(const char *text)
+{
+    char *out = malloc(3 * strlen(text) + 1), *at = out;
+    for (; out && *text; text++) {
+        unsigned char byte = (unsigned char)*text;
+        if (byte < 0x80 && (isalnum(byte) || strchr("_-.", byte)))
+            *at++ = (char)byte;
+        else
+            at += sprintf(at, "%%%02X", byte);
+    }
+    if (out)
+        *at = '\0';
+    return out;
+}

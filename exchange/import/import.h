@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Brings recordings of other tools into the store: the same profiles that the sampler would have written.
+ * Everything is read before anything is merged: a file that turns out malformed leaves the store as it was.
+ */
+#ifndef CS_ANALYSIS_IMPORT_H
+#define CS_ANALYSIS_IMPORT_H
+
+#include "exchange/import/perfdata.h"
+#include "store/store.h"
+
+/* samples = stored + unknown + without_event; lost is what the recorder says that it lost. */
+struct cs_import_summary {
+    struct cs_perfdata_counts read;
+    uint64_t stored, unknown;
+    uint64_t stacks, branches; /* call chains and branch-stack entries taken over */
+    uint64_t branches_dropped; /* duplicated or impossible entries (from > to of a straight run) */
+    unsigned images, events;
+    char host[256];
+};
+
+/* Every `every` records with the records read so far; may be NULL. */
+typedef void cs_import_progress(uint64_t records, void *arg);
+
+/* Into a new epoch of `store`. `store` may be NULL: then the file is only read and counted. */
+int cs_import_perfdata(FILE *file, const char *name, struct cs_store *store, cs_import_progress *progress,
+                       void *arg, struct cs_import_summary *summary, struct cs_error *err);
+
+#endif

@@ -1,0 +1,2 @@
+# exchange/: other tools' formats, and batches for a server
+MODULES += exchange

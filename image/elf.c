@@ -1,0 +1,241 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Every offset and size that comes from the file is checked against the file before it is used; libelf is
+ * trusted with headers and symbol entries only. */
+#include "image/elf.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define SECTIONS_MAX 100000
+#define SEGMENTS_MAX 10000
+
+static void note_build_id(struct elf_file *file, const uint8_t *note, size_t n)
+{
+    while (n >= 12) {
+        uint32_t name_size, desc_size, type;
+        memcpy(&name_size, note, 4);
+        memcpy(&desc_size, note + 4, 4);
+        memcpy(&type, note + 8, 4);
+        if (name_size > n || desc_size > n)
+            return;
+        size_t name_room = (name_size + 3U) & ~(size_t)3, desc_room = (desc_size + 3U) & ~(size_t)3;
+        if (12 + name_room + desc_size > n)
+            return;
+        const uint8_t *desc = note + 12 + name_room;
+        if (type == NT_GNU_BUILD_ID && name_size == 4 && memcmp(note + 12, "GNU", 4) == 0 &&
+            2 * (size_t)desc_size < sizeof file->build_id) {
+            for (uint32_t i = 0; i < desc_size; i++) {
+                file->build_id[2 * i] = "0123456789abcdef"[desc[i] >> 4];
+                file->build_id[2 * i + 1] = "0123456789abcdef"[desc[i] & 15];
+            }
+            file->build_id[2 * desc_size] = 0;
+            return;
+        }
+        if (12 + name_room + desc_room > n)
+            return;
+        note += 12 + name_room + desc_room;
+        n -= 12 + name_room + desc_room;
+    }
+}
+
+static void read_build_id(struct elf_file *file)
+{
+    for (size_t i = 0; i < file->n_segments && !file->build_id[0]; i++) {
+        const GElf_Phdr *p = &file->segments[i];
+        if (p->p_type == PT_NOTE && p->p_offset <= file->size && p->p_filesz <= file->size - p->p_offset)
+            note_build_id(file, (const uint8_t *)file->map + p->p_offset, p->p_filesz);
+    }
+    for (size_t i = 0; i < file->n_sections && !file->build_id[0]; i++) {
+        size_t n;
+        const uint8_t *bytes;
+        if (file->sections[i].header.sh_type == SHT_NOTE &&
+            (bytes = elf_file_contents(file, &file->sections[i], &n)) != NULL)
+            note_build_id(file, bytes, n);
+    }
+}
+
+static int read_headers(struct elf_file *file)
+{
+    size_t n = 0, strings = 0;
+    if (elf_getphdrnum(file->elf, &n) == 0 && n && n <= SEGMENTS_MAX) {
+        file->segments = calloc(n, sizeof *file->segments);
+        if (!file->segments)
+            return -ENOMEM;
+        for (size_t i = 0; i < n; i++)
+            if (gelf_getphdr(file->elf, (int)i, &file->segments[file->n_segments]))
+                file->n_segments++;
+    }
+    if (elf_getshdrnum(file->elf, &n) < 0 || n == 0 || n > SECTIONS_MAX)
+        return 0;
+    if (elf_getshdrstrndx(file->elf, &strings) < 0)
+        strings = SIZE_MAX;
+    file->sections = calloc(n, sizeof *file->sections);
+    if (!file->sections)
+        return -ENOMEM;
+    for (Elf_Scn *s = NULL; (s = elf_nextscn(file->elf, s)) != NULL && file->n_sections < n;) {
+        struct elf_section *section = &file->sections[file->n_sections];
+        if (!gelf_getshdr(s, &section->header))
+            continue;
+        section->section = s;
+        section->name = strings == SIZE_MAX ? NULL : elf_strptr(file->elf, strings, section->header.sh_name);
+        if (!section->name)
+            section->name = "";
+        file->n_sections++;
+    }
+    return 0;
+}
+
+/* Takes over file->map. */
+static int start(struct elf_file *file, struct elf_file **out, struct cs_error *err)
+{
+    int rc;
+    elf_version(EV_CURRENT);
+    file->elf = elf_memory(file->map, file->size);
+    if (!file->elf || elf_kind(file->elf) != ELF_K_ELF || !gelf_getehdr(file->elf, &file->header)) {
+        rc = cs_fail(err, ENOEXEC, "%s is no ELF file (or its header is damaged)", file->path);
+        goto out;
+    }
+    if (read_headers(file) < 0) {
+        rc = cs_fail(err, ENOMEM, "no memory for the headers of %s", file->path);
+        goto out;
+    }
+    read_build_id(file);
+    *out = file;
+    return 0;
+out:
+    elf_file_close(file);
+    return rc;
+}
+
+int elf_file_open(const char *path, struct elf_file **out, struct cs_error *err)
+{
+    struct stat st;
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    if (fd < 0)
+        return cs_fail(err, errno, "can't open %s: %s", path, strerror(errno));
+    if (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode) || st.st_size < (off_t)sizeof(Elf32_Ehdr)) {
+        close(fd);
+        return cs_fail(err, ENOEXEC, "%s is no ELF file", path);
+    }
+    /* Private and writable, because libelf converts headers in place where the byte order differs. */
+    char *map = mmap(NULL, (size_t)st.st_size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_NORESERVE, fd, 0);
+    int saved = errno;
+    close(fd);
+    if (map == MAP_FAILED)
+        return cs_fail(err, saved, "can't map %s: %s", path, strerror(saved));
+    struct elf_file *file = calloc(1, sizeof *file);
+    char *copy = strdup(path);
+    if (!file || !copy) {
+        free(file);
+        free(copy);
+        munmap(map, (size_t)st.st_size);
+        return cs_fail(err, ENOMEM, "no memory to open %s", path);
+    }
+    *file = (struct elf_file){.path = copy,
+                              .map = map,
+                              .size = (size_t)st.st_size,
+                              .changed_ns = st.st_mtim.tv_sec * INT64_C(1000000000) + st.st_mtim.tv_nsec,
+                              .mapped = true};
+    return start(file, out, err);
+}
+
+int elf_file_from_memory(char *bytes, size_t size, const char *name, struct elf_file **out,
+                         struct cs_error *err)
+{
+    struct elf_file *file = calloc(1, sizeof *file);
+    char *copy = strdup(name);
+    if (!file || !copy || size < sizeof(Elf32_Ehdr)) {
+        free(file);
+        free(copy);
+        free(bytes);
+        return cs_fail(err, size < sizeof(Elf32_Ehdr) ? ENOEXEC : ENOMEM, "%s: too short for an ELF file",
+                       name);
+    }
+    *file = (struct elf_file){.path = copy, .map = bytes, .size = size};
+    return start(file, out, err);
+}
+
+enum cs_isa elf_file_isa(const struct elf_file *file)
+{
+    if (file->header.e_ident[EI_CLASS] != ELFCLASS64 || file->header.e_ident[EI_DATA] != ELFDATA2LSB)
+        return CS_ISA_NONE;
+    return file->header.e_machine == EM_X86_64    ? CS_ISA_X86_64
+           : file->header.e_machine == EM_AARCH64 ? CS_ISA_AARCH64
+                                                  : CS_ISA_NONE;
+}
+
+void elf_file_close(struct elf_file *file)
+{
+    if (!file)
+        return;
+    elf_end(file->elf);
+    if (file->mapped)
+        munmap(file->map, file->size);
+    else
+        free(file->map);
+    free(file->segments);
+    free(file->sections);
+    free(file->path);
+    free(file);
+}
+
+const struct elf_section *elf_file_section(const struct elf_file *file, const char *name)
+{
+    for (size_t i = 0; i < file->n_sections; i++)
+        if (strcmp(file->sections[i].name, name) == 0 && file->sections[i].header.sh_type != SHT_NOBITS)
+            return &file->sections[i];
+    return NULL;
+}
+
+const struct elf_section *elf_file_section_of_type(const struct elf_file *file, uint32_t type)
+{
+    for (size_t i = 0; i < file->n_sections; i++)
+        if (file->sections[i].header.sh_type == type)
+            return &file->sections[i];
+    return NULL;
+}
+
+const uint8_t *elf_file_contents(const struct elf_file *file, const struct elf_section *section, size_t *n)
+{
+    const GElf_Shdr *h = &section->header;
+    *n = 0;
+    if (h->sh_type == SHT_NOBITS || h->sh_offset > file->size || h->sh_size > file->size - h->sh_offset)
+        return NULL;
+    *n = h->sh_size;
+    return (const uint8_t *)file->map + h->sh_offset;
+}
+
+const uint8_t *elf_file_at(const struct elf_file *file, uint64_t offset, size_t *n, bool *executable)
+{
+    for (size_t i = 0; i < file->n_segments; i++) {
+        const GElf_Phdr *p = &file->segments[i];
+        if (p->p_type != PT_LOAD || offset < p->p_vaddr || offset - p->p_vaddr >= p->p_filesz ||
+            p->p_offset > file->size || p->p_filesz > file->size - p->p_offset)
+            continue;
+        *n = p->p_filesz - (offset - p->p_vaddr);
+        if (executable)
+            *executable = (p->p_flags & PF_X) != 0;
+        return (const uint8_t *)file->map + p->p_offset + (offset - p->p_vaddr);
+    }
+    *n = 0;
+    return NULL;
+}
+
+bool elf_file_is_writable(const struct elf_file *file, uint64_t offset, bool *relocated)
+{
+    bool writable = false;
+    *relocated = false;
+    for (size_t i = 0; i < file->n_segments; i++) {
+        const GElf_Phdr *p = &file->segments[i];
+        if (offset < p->p_vaddr || offset - p->p_vaddr >= p->p_memsz)
+            continue;
+        writable |= p->p_type == PT_LOAD && (p->p_flags & PF_W);
+        *relocated |= p->p_type == PT_GNU_RELRO;
+    }
+    return writable && !*relocated;
+}

@@ -1,0 +1,221 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Aggregates out of the store: all epochs' profiles of one program merged, then turned back into a sink. */
+#include "observer/log/save.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct finding {
+    const char *wanted;
+    struct cs_kept *kept;
+    struct cs_table *sum; /* of the program chosen */
+    char chosen[CS_IMAGE_ID_MAX];
+    uint64_t most;
+    bool choosing; /* first walk: which program; second: its tables */
+    char ids[64][CS_IMAGE_ID_MAX];
+    struct cs_error *err;
+};
+
+static bool is_wanted(const char *wanted, const char *path)
+{
+    const char *base = strrchr(path, '/');
+    return !wanted || strcmp(wanted, path) == 0 || strcmp(wanted, base ? base + 1 : path) == 0;
+}
+
+static void count_program(struct finding *f, const char *id)
+{
+    for (unsigned i = 0; i < f->kept->programs && i < 64; i++)
+        if (strcmp(f->ids[i], id) == 0)
+            return;
+    if (f->kept->programs < 64)
+        strcpy(f->ids[f->kept->programs], id);
+    f->kept->programs++;
+}
+
+static int visit(const struct cs_profile_ref *ref, void *arg)
+{
+    struct finding *f = arg;
+    if (strcmp(ref->kind, "observed") != 0 || strcmp(ref->head->event, "observed") != 0)
+        return 0;
+    if (f->choosing)
+        count_program(f, ref->image->id);
+    if (!is_wanted(f->wanted, ref->image->path) || (!f->choosing && strcmp(ref->image->id, f->chosen) != 0))
+        return 0;
+    struct cs_table *table;
+    int rc = cs_store_load(ref, &table, f->err);
+    if (rc < 0)
+        return rc;
+    if (cs_table_schema(table)->n_columns != cs_schema_observed.n_columns)
+        rc = cs_fail(f->err, EBADMSG, "%s has other columns than this program knows", ref->file);
+    else if (f->choosing) {
+        uint64_t cycles = cs_table_sum(table, 5);
+        if (!*f->chosen || cycles > f->most) {
+            f->most = cycles;
+            strcpy(f->chosen, ref->image->id);
+            snprintf(f->kept->program, sizeof f->kept->program, "%s", ref->image->path);
+        }
+    } else if (cs_table_merge(f->sum, table) < 0) {
+        rc = cs_fail(f->err, ENOMEM, "no memory to read %s", ref->file);
+    }
+    cs_table_close(table);
+    return rc;
+}
+
+/* Index of a name in a list that grows; -1 when full. */
+static int index_of(char (*names)[64], unsigned *n, unsigned max, const char *name)
+{
+    for (unsigned i = 0; i < *n; i++)
+        if (strcmp(names[i], name) == 0)
+            return (int)i;
+    if (*n == max)
+        return -1;
+    snprintf(names[*n], sizeof names[*n], "%s", name);
+    return (int)(*n)++;
+}
+
+struct reading {
+    struct cs_kept *kept;
+    struct cs_table *table;
+    unsigned n_tags, n_counters;
+};
+
+static void name_columns(struct reading *r)
+{
+    for (size_t i = 0; i < cs_table_rows(r->table); i++) {
+        const uint64_t *row = cs_table_row(r->table, i);
+        const char *what = cs_table_string(r->table, row[0]), *of = cs_table_string(r->table, row[1]);
+        if (strcmp(what, "tag") == 0 && row[3] < CS_TAGS_MAX) {
+            snprintf(r->kept->tags[row[3]], sizeof r->kept->tags[0], "%s", of);
+            if (row[3] >= r->n_tags)
+                r->n_tags = (unsigned)row[3] + 1;
+        } else if (strncmp(what, "rate ", 5) == 0 && !*of) {
+            index_of(r->kept->counters, &r->n_counters, CS_COUNTERS_MAX, what + 5);
+        }
+    }
+}
+
+static void take_rate(struct cs_tag_row *to, unsigned c, const uint64_t *row)
+{
+    to->kept = row[4];
+    to->kept_cycles = row[5];
+    to->events[c] = row[6];
+    to->squares[c] = (double)row[7] / 1024;
+}
+
+/* "rate T name", "bin T name": index of the counter, and the tag; -1 where it isn't one. */
+static int split(struct reading *r, const char *what, size_t word, unsigned *tag)
+{
+    if (what[word] < '0' || what[word] >= '0' + CS_TAGS_MAX || what[word + 1] != ' ')
+        return -1;
+    *tag = (unsigned)(what[word] - '0');
+    unsigned n = r->n_counters;
+    return *tag < r->n_tags ? index_of(r->kept->counters, &n, r->n_counters, what + word + 2) : -1;
+}
+
+static void take_of_tag(struct reading *r, const char *what, const uint64_t *row)
+{
+    struct cs_sink *s = r->kept->sink;
+    unsigned t;
+    int c;
+    if (strcmp(what, "tag") == 0 && row[3] < r->n_tags) {
+        struct cs_tag_row *to = cs_tags_find(s->tags[row[3]], row[2]);
+        to->samples += row[4];
+        to->half_cycles += row[5];
+        to->visits += row[6];
+    } else if (strncmp(what, "rate ", 5) == 0 && (c = split(r, what, 5, &t)) >= 0) {
+        take_rate(cs_tags_find(s->tags[t], row[2]), (unsigned)c, row);
+    } else if (strncmp(what, "edge ", 5) == 0 && (c = split(r, what, 5, &t)) >= 0) {
+        struct cs_tag_row *to = cs_tags_find(s->tags[t], row[2]);
+        to->edge_cycles = (double)row[5];
+        to->edge_events[c] = (double)row[6];
+        to->edge_others[c] = (double)row[7] / 1024;
+    } else if (strncmp(what, "bin ", 4) == 0 && (c = split(r, what, 4, &t)) >= 0) {
+        struct cs_tag_row *to = cs_tags_find(s->tags[t], row[2]);
+        if (to->bins && row[3] < CS_RATE_BINS)
+            to->bins[(unsigned)c * CS_RATE_BINS + row[3]] =
+                row[4] < UINT32_MAX ? (uint32_t)row[4] : UINT32_MAX;
+    }
+}
+
+static void take_of_run(struct reading *r, const char *what, const char *of, const uint64_t *row)
+{
+    struct cs_sink *s = r->kept->sink;
+    unsigned n = r->n_counters;
+    int c = -1;
+    const char *space = strchr(what, ' ');
+    if (space)
+        c = index_of(r->kept->counters, &n, r->n_counters, space + 1);
+    if (strcmp(what, "run") == 0) {
+        r->kept->runs = row[4];
+        s->unseen_cycles = row[5];
+        r->kept->cycles_per_second = row[4] ? (double)row[6] / (double)row[4] : 0;
+        s->samples = row[7];
+    } else if (strcmp(what, "verdict") == 0) {
+        for (enum cs_dte_verdict v = 0; v < CS_DTE_VERDICTS; v++)
+            if (strcmp(of, cs_dte_name(v)) == 0) {
+                s->tally.intervals[v] = row[4];
+                s->tally.cycles[v] = row[5];
+            }
+    } else if (strcmp(what, "period") == 0 && row[3] < CS_CYCLE_BINS) {
+        s->periods[row[3]] = row[4];
+    } else if (strcmp(what, "gap") == 0 && row[3] < CS_CYCLE_BINS) {
+        s->gaps[row[3]] = row[4];
+    } else if (c >= 0 && strncmp(what, "rate ", 5) == 0) {
+        take_rate(&s->whole_run, (unsigned)c, row);
+    } else if (c >= 0 && strncmp(what, "bin ", 4) == 0 && row[3] < CS_RATE_BINS) {
+        s->rates[c][row[3]] = row[4];
+    } else if (c >= 0 && strncmp(what, "joint ", 6) == 0 && row[3] < CS_RATE_BINS) {
+        s->joint[row[3]].cycles = row[5];
+        s->joint[row[3]].events[c] = row[6];
+    }
+}
+
+int cs_keep_load(struct cs_store *store, const char *program, struct cs_kept *kept, struct cs_error *err)
+{
+    memset(kept, 0, sizeof *kept);
+    struct finding *f = calloc(1, sizeof *f);
+    int rc = -ENOMEM;
+    if (!f || !(f->sum = cs_table_open(&cs_schema_observed))) {
+        free(f);
+        return cs_fail(err, ENOMEM, "no memory to read %s", cs_store_path(store));
+    }
+    f->wanted = program;
+    f->kept = kept;
+    f->err = err;
+    f->choosing = true;
+    rc = cs_store_each(store, visit, f, err);
+    f->choosing = false;
+    if (rc == 0 && !*f->chosen)
+        rc = program && kept->programs
+                 ? cs_fail(err, ENOENT, "%s was not observed in %s", program, cs_store_path(store))
+                 : cs_fail(err, ENOENT, "nothing was observed in %s: fill it with cyclescope observe -o %s",
+                           cs_store_path(store), cs_store_path(store));
+    if (rc == 0)
+        rc = cs_store_each(store, visit, f, err);
+    if (rc == 0) {
+        struct reading r = {kept, f->sum, 0, 0};
+        struct cs_dte_rule rule = cs_dte_paper_rule();
+        strcpy(kept->image_id, f->chosen);
+        name_columns(&r);
+        rc = cs_sink_open(r.n_tags, r.n_counters, &rule, &kept->sink, err);
+        for (size_t i = 0; rc == 0 && i < cs_table_rows(r.table); i++) {
+            const uint64_t *row = cs_table_row(r.table, i);
+            const char *what = cs_table_string(r.table, row[0]), *of = cs_table_string(r.table, row[1]);
+            if (strcmp(what, "verdict") != 0 && strncmp(what, "joint ", 6) != 0 && *of)
+                take_of_tag(&r, what, row);
+            else
+                take_of_run(&r, what, of, row);
+        }
+    }
+    cs_table_close(f->sum);
+    free(f);
+    return rc;
+}
+
+void cs_kept_fini(struct cs_kept *kept)
+{
+    cs_sink_close(kept->sink);
+    kept->sink = NULL;
+}

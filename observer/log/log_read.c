@@ -1,0 +1,268 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Reading the sample log (LOG.md). Nothing in a file is trusted: sizes are checked before memory is taken. */
+#include "observer/log/log.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <xxhash.h>
+#include <zstd.h>
+
+#define CHUNK_LARGEST ((uint64_t)1 << 30) /* bytes, unpacked */
+
+struct named {
+    unsigned tag;
+    uint64_t value;
+    char *text;
+};
+
+struct cs_log_reader {
+    FILE *file;
+    uint64_t file_bytes;
+    char path[256];
+    struct cs_log_head head;
+    unsigned words;
+    uint64_t *columns; /* of the current chunk, turned back into values */
+    size_t columns_bytes;
+    void *packed;
+    size_t packed_bytes;
+    uint64_t records, at, samples;
+    bool ended, cut;
+    struct named *names;
+    size_t n_names;
+};
+
+static int damaged(const struct cs_log_reader *r, const char *what, struct cs_error *err)
+{
+    return cs_fail(err, EBADMSG, "the log %s is damaged at byte %ld: %s", r->path, ftell(r->file), what);
+}
+
+static bool zero_terminated(const char *text, size_t size)
+{
+    return memchr(text, '\0', size) != NULL;
+}
+
+static int check_head(struct cs_log_reader *r, struct cs_error *err)
+{
+    const struct cs_log_head *h = &r->head;
+    if (h->magic != CS_LOG_MAGIC)
+        return cs_fail(err, EBADMSG, "%s is not a sample log", r->path);
+    if (h->version != CS_LOG_VERSION || h->head_bytes < sizeof *h || h->head_bytes > 1 << 20)
+        return cs_fail(err, EBADMSG, "%s is a sample log of version %u; this program reads version %d",
+                       r->path, h->version, CS_LOG_VERSION);
+    bool sane = h->n_tags <= CS_TAGS_MAX && h->n_softs <= CS_COUNTERS_MAX && h->n_pmcs <= CS_COUNTERS_MAX &&
+                h->n_softs + h->n_pmcs <= CS_COUNTERS_MAX && h->follow <= 1 && h->cycles_per_second > 0 &&
+                zero_terminated(h->program, sizeof h->program);
+    for (unsigned t = 0; sane && t < CS_TAGS_MAX; t++)
+        sane = zero_terminated(h->tags[t], sizeof h->tags[t]);
+    for (unsigned c = 0; sane && c < CS_COUNTERS_MAX; c++)
+        sane = zero_terminated(h->counters[c], sizeof h->counters[c]);
+    return sane ? 0 : damaged(r, "impossible head", err);
+}
+
+int cs_log_open(const char *path, struct cs_log_reader **out, struct cs_error *err)
+{
+    struct cs_log_reader *r = calloc(1, sizeof *r);
+    if (!r)
+        return cs_fail(err, ENOMEM, "no memory to read the log %s", path);
+    snprintf(r->path, sizeof r->path, "%s", path);
+    r->file = fopen(path, "rbe");
+    int rc = 0;
+    if (!r->file)
+        rc = cs_fail(err, errno, "cannot open the log %s: %s", path, strerror(errno));
+    else if (fread(&r->head, 1, sizeof r->head, r->file) != sizeof r->head)
+        rc = cs_fail(err, EBADMSG, "%s is not a sample log: it is too short", path);
+    else
+        rc = check_head(r, err);
+    if (rc == 0 && fseek(r->file, (long)r->head.head_bytes, SEEK_SET) < 0)
+        rc = cs_fail(err, errno, "cannot read the log %s: %s", path, strerror(errno));
+    if (rc < 0) {
+        cs_log_reader_close(r);
+        return rc;
+    }
+    struct stat st;
+    r->file_bytes = fstat(fileno(r->file), &st) == 0 && st.st_size > 0 ? (uint64_t)st.st_size : 0;
+    r->words = 2 + r->head.follow + r->head.n_softs + r->head.n_pmcs + r->head.n_tags;
+    *out = r;
+    return 0;
+}
+
+static int room(void **at, size_t *have, uint64_t wanted)
+{
+    if (wanted <= *have)
+        return 0;
+    void *more = realloc(*at, wanted);
+    if (!more)
+        return -ENOMEM;
+    *at = more;
+    *have = wanted;
+    return 0;
+}
+
+/* Reads and unpacks a chunk's body into `columns`. */
+static int unpack(struct cs_log_reader *r, const struct cs_log_chunk *c, struct cs_error *err)
+{
+    if (c->raw_bytes > CHUNK_LARGEST || c->packed_bytes > ZSTD_compressBound(c->raw_bytes) + 64)
+        return damaged(r, "impossible chunk size", err);
+    if (room(&r->packed, &r->packed_bytes, c->packed_bytes) < 0 ||
+        room((void **)&r->columns, &r->columns_bytes, c->raw_bytes) < 0)
+        return cs_fail(err, ENOMEM, "no memory to read the log %s", r->path);
+    if (fread(r->packed, 1, c->packed_bytes, r->file) != c->packed_bytes)
+        return 1;
+    if (XXH64(r->packed, c->packed_bytes, 0) != c->hash)
+        return damaged(r, "checksum of a chunk is wrong", err);
+    size_t n = ZSTD_decompress(r->columns, c->raw_bytes, r->packed, c->packed_bytes);
+    if (ZSTD_isError(n) || n != c->raw_bytes)
+        return damaged(r, "a chunk cannot be unpacked", err);
+    return 0;
+}
+
+static int take_names(struct cs_log_reader *r, const struct cs_log_chunk *c, struct cs_error *err)
+{
+    const char *at = (const char *)r->columns, *end = at + c->raw_bytes;
+    for (uint64_t i = 0; i < c->records; i++) {
+        uint64_t head[3];
+        if ((size_t)(end - at) < sizeof head)
+            return damaged(r, "a name is cut off", err);
+        memcpy(head, at, sizeof head);
+        if (head[0] < 32 || head[0] > (uint64_t)(end - at) || head[1] >= CS_TAGS_MAX ||
+            !zero_terminated(at + 24, head[0] - 24))
+            return damaged(r, "impossible name", err);
+        struct named *more = realloc(r->names, (r->n_names + 1) * sizeof *more);
+        char *text = strdup(at + 24);
+        if (more)
+            r->names = more;
+        if (!more || !text) {
+            free(text);
+            return cs_fail(err, ENOMEM, "no memory to read the log %s", r->path);
+        }
+        r->names[r->n_names++] = (struct named){(unsigned)head[1], head[2], text};
+        at += head[0];
+    }
+    return 0;
+}
+
+static int take_samples(struct cs_log_reader *r, const struct cs_log_chunk *c, struct cs_error *err)
+{
+    if (c->records == 0 || c->raw_bytes / 8 / r->words != c->records || c->raw_bytes % (8 * r->words))
+        return damaged(r, "a chunk's size does not fit its number of samples", err);
+    for (unsigned w = 0; w < r->words; w++) {
+        uint64_t *column = r->columns + w * c->records, sum = 0;
+        for (uint64_t i = 0; i < c->records; i++)
+            column[i] = sum += column[i];
+    }
+    r->records = c->records;
+    r->at = 0;
+    return 0;
+}
+
+/* The next chunk of samples; sets `ended` at the end. */
+static int next_chunk(struct cs_log_reader *r, struct cs_error *err)
+{
+    r->records = r->at = 0;
+    while (!r->ended && r->records == 0) {
+        struct cs_log_chunk c;
+        size_t n = fread(&c, 1, sizeof c, r->file);
+        if (n != sizeof c) {
+            r->ended = r->cut = true;
+            return 0;
+        }
+        if (c.magic != CS_LOG_CHUNK_MAGIC)
+            return damaged(r, "no chunk starts here", err);
+        int rc = unpack(r, &c, err);
+        if (rc > 0) {
+            r->ended = r->cut = true;
+            return 0;
+        }
+        if (rc == 0 && c.kind == CS_LOG_SAMPLES)
+            rc = take_samples(r, &c, err);
+        else if (rc == 0 && c.kind == CS_LOG_NAMES)
+            rc = take_names(r, &c, err);
+        else if (rc == 0 && c.kind == CS_LOG_END) {
+            r->ended = true;
+            if (c.records != r->samples)
+                rc = damaged(r, "the end mark counts other samples than there are", err);
+        }
+        if (rc < 0)
+            return rc;
+    }
+    return 0;
+}
+
+int cs_log_next(struct cs_log_reader *r, struct cs_sample *s, bool *after_gap, struct cs_error *err)
+{
+    *after_gap = false;
+    if (r->at == r->records) {
+        int rc = next_chunk(r, err);
+        if (rc < 0)
+            return rc;
+        if (r->ended)
+            return 0;
+        *after_gap = true;
+    }
+    const uint64_t *at = r->columns + r->at++;
+    uint64_t step = r->records;
+    memset(s, 0, sizeof *s);
+    s->start = *at;
+    at += step;
+    s->end = s->start + (uint32_t)*at;
+    s->whole = *at >> 32 & 1;
+    s->away = *at >> 33 & 1;
+    at += step;
+    if (r->head.follow) {
+        s->who = *at;
+        at += step;
+    }
+    for (unsigned c = 0; c < r->head.n_softs + r->head.n_pmcs; c++, at += step)
+        s->counters[c] = *at;
+    for (unsigned t = 0; t < r->head.n_tags; t++, at += step)
+        s->tags[t] = *at;
+    r->samples++;
+    return 1;
+}
+
+const struct cs_log_head *cs_log_reader_head(const struct cs_log_reader *r)
+{
+    return &r->head;
+}
+
+void cs_log_reader_place(const struct cs_log_reader *r, uint64_t *done, uint64_t *total)
+{
+    long at = ftell(r->file);
+    *total = r->file_bytes;
+    *done = at < 0 ? 0 : (uint64_t)at < *total ? (uint64_t)at : *total;
+}
+
+bool cs_log_cut_short(const struct cs_log_reader *r)
+{
+    return r->cut;
+}
+
+size_t cs_log_reader_names(const struct cs_log_reader *r)
+{
+    return r->n_names;
+}
+
+const char *cs_log_reader_name(const struct cs_log_reader *r, size_t i, unsigned *tag, uint64_t *value)
+{
+    *tag = r->names[i].tag;
+    *value = r->names[i].value;
+    return r->names[i].text;
+}
+
+void cs_log_reader_close(struct cs_log_reader *r)
+{
+    if (!r)
+        return;
+    if (r->file)
+        fclose(r->file);
+    for (size_t i = 0; i < r->n_names; i++)
+        free(r->names[i].text);
+    free(r->names);
+    free(r->columns);
+    free(r->packed);
+    free(r);
+}

@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "observer/log/replay.h"
+
+/* Subsampling lengthens periods, and what counts as a gap with them; the loop's own period is the log's
+ * median of the first samples. */
+static uint64_t usual_period(const char *path, struct cs_error *err)
+{
+    struct cs_log_reader *r;
+    uint64_t counts[CS_CYCLE_BINS] = {0};
+    if (cs_log_open(path, &r, err) < 0)
+        return 0;
+    struct cs_sample from = {0}, to;
+    bool gap;
+    for (int i = 0; i < 20000 && cs_log_next(r, &to, &gap, err) > 0; i++, from = to)
+        if (!gap)
+            counts[cs_cycle_bin(to.start - from.start)]++;
+    cs_log_reader_close(r);
+    return (uint64_t)cs_cycle_quantile(counts, 0.5);
+}
+
+#define PROGRESS_SAMPLES (1u << 16) /* between two calls */
+
+static int play(struct cs_log_reader *r, const struct cs_replay_wish *wish, struct cs_sink *sink,
+                struct cs_error *err)
+{
+    const struct cs_log_head *head = cs_log_reader_head(r);
+    unsigned tags =
+        head->n_tags % (CS_TAGS_MAX + 1); /* the reader checked them; the compiler wants to see it */
+    unsigned softs = head->n_softs % (CS_COUNTERS_MAX + 1),
+             pmcs = head->n_pmcs % (CS_COUNTERS_MAX + 1 - softs), every = wish->subsample, skip = 0;
+    struct cs_sample from = {0}, to;
+    bool gap, started = false;
+    uint64_t n = 0, done, total;
+    int rc;
+    while ((rc = cs_log_next(r, &to, &gap, err)) > 0) {
+        if (wish->progress && n++ % PROGRESS_SAMPLES == 0) {
+            cs_log_reader_place(r, &done, &total);
+            wish->progress(wish->progress_arg, done, total);
+        }
+        if (gap)
+            started = false;
+        if (started && ++skip < every)
+            continue;
+        skip = 0;
+        if (started) {
+            enum cs_dte_verdict verdict = cs_sink_add(sink, tags, softs, pmcs, head->follow, &from, &to);
+            if (wish->visit)
+                wish->visit(wish->arg, &from, &to, verdict);
+        } else {
+            cs_sink_first(sink, tags, &to);
+            started = true;
+        }
+        from = to;
+    }
+    cs_sink_total(sink);
+    return rc;
+}
+
+int cs_replay(const char *path, const struct cs_replay_wish *wish, struct cs_sink **sink,
+              struct cs_log_reader **reader, struct cs_error *err)
+{
+    struct cs_log_reader *r;
+    *sink = NULL;
+    int rc = cs_log_open(path, &r, err);
+    if (rc < 0)
+        return rc;
+    const struct cs_log_head *head = cs_log_reader_head(r);
+    struct cs_dte_rule rule = wish->rule;
+    const uint64_t usual = usual_period(path, err),
+                   period = usual * (wish->subsample > 1 ? wish->subsample : 1);
+    if (rule.gap_cycles == 0)
+        rule.gap_cycles = 2 * period + head->cycles_per_second / 100000;
+    if (!wish->paper && head->n_pmcs == 0)
+        cs_observe_memory_rule(&rule, (double)head->cycles_per_second);
+    rc = cs_sink_open(head->n_tags, head->n_softs + head->n_pmcs, &rule, sink, err);
+    if (rc == 0) {
+        cs_sink_period(*sink, period, (double)head->cycles_per_second);
+        rc = play(r, wish, *sink, err);
+    }
+    if (rc < 0) {
+        cs_sink_close(*sink);
+        *sink = NULL;
+    }
+    if (rc == 0 && reader)
+        *reader = r;
+    else
+        cs_log_reader_close(r);
+    return rc;
+}

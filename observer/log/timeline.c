@@ -1,0 +1,295 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "observer/log/timeline.h"
+#include "observer/loop/follow.h"
+#include "observer/log/replay.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* A value that the log names as it names another one: points of one method or loop are one region. */
+struct alias {
+    uint64_t value, stands_for;
+    const char *name;
+};
+
+struct folding {
+    struct cs_timeline *t;
+    struct alias *aliases; /* by value */
+    size_t n_aliases;
+    struct {
+        uint64_t value;
+        unsigned slot;
+    } last[2]; /* most samples have the tag that the one before had */
+    unsigned tag;
+    uint64_t first;                         /* clock of the log's first sample */
+    double events[CS_COUNTERS_MAX], cycles; /* of the bucket that is being filled */
+    unsigned open;                          /* its index */
+};
+
+static int by_name(const void *a, const void *b)
+{
+    const struct alias *x = a, *y = b;
+    int order = strcmp(x->name, y->name);
+    return order ? order : x->value < y->value ? -1 : x->value > y->value;
+}
+
+static int by_value(const void *a, const void *b)
+{
+    const struct alias *x = a, *y = b;
+    return x->value < y->value ? -1 : x->value > y->value;
+}
+
+/* Addresses alone: a program's own values are different things even where their names are not. */
+#define ADDRESS_LEAST ((uint64_t)1 << 32)
+
+static int find_aliases(struct folding *f, const struct cs_log_reader *log)
+{
+    size_t names = cs_log_reader_names(log), n = 0;
+    f->aliases = malloc((names + 1) * sizeof *f->aliases);
+    if (!f->aliases)
+        return -ENOMEM;
+    for (size_t i = 0; i < names; i++) {
+        unsigned tag;
+        uint64_t value;
+        const char *name = cs_log_reader_name(log, i, &tag, &value);
+        if (tag == f->tag && value >= ADDRESS_LEAST)
+            f->aliases[n++] = (struct alias){value, value, name};
+    }
+    qsort(f->aliases, n, sizeof *f->aliases, by_name);
+    for (size_t i = 1; i < n; i++)
+        if (strcmp(f->aliases[i].name, f->aliases[i - 1].name) == 0)
+            f->aliases[i].stands_for = f->aliases[i - 1].stands_for;
+    qsort(f->aliases, n, sizeof *f->aliases, by_value);
+    f->n_aliases = n;
+    return 0;
+}
+
+static uint64_t region(void *arg, uint64_t value)
+{
+    const struct folding *f = arg;
+    const struct alias key = {.value = value},
+                       *a = bsearch(&key, f->aliases, f->n_aliases, sizeof key, by_value);
+    return a ? a->stands_for : value;
+}
+
+static unsigned slot_of(struct folding *f, unsigned end, uint64_t value)
+{
+    if (f->last[end].value == value && f->last[end].slot <= CS_TIMELINE_TAGS)
+        return f->last[end].slot;
+    const struct cs_timeline *t = f->t;
+    uint64_t stands_for = region(f, value);
+    unsigned slot = CS_TIMELINE_TAGS;
+    for (unsigned i = t->n_tags; i-- > 0;)
+        if (t->tag_values[i] == stands_for)
+            slot = i;
+    f->last[end].value = value;
+    f->last[end].slot = slot;
+    return slot;
+}
+
+/* Which bucket a time falls in; -1 or n_buckets beyond the ends. */
+static double place(const struct cs_timeline *t, double at)
+{
+    return (at - t->from_cycles) / t->bucket_cycles;
+}
+
+/* Middles come in ascending order: a bucket is complete when the next one begins. */
+static void complete(struct folding *f)
+{
+    struct cs_timeline_bucket *b = &f->t->buckets[f->open];
+    for (unsigned c = 0; f->cycles > 0 && c < f->t->n_counters; c++) {
+        b->rates[c].mean = f->events[c] / f->cycles;
+        f->events[c] = 0;
+    }
+    f->cycles = 0;
+}
+
+static void add_rates(struct folding *f, unsigned bucket, const struct cs_sample *from,
+                      const struct cs_sample *to, double cycles)
+{
+    struct cs_timeline_bucket *b = &f->t->buckets[bucket];
+    if (bucket != f->open) {
+        complete(f);
+        f->open = bucket;
+    }
+    b->kept++;
+    f->cycles += cycles;
+    for (unsigned c = 0; c < f->t->n_counters; c++) {
+        double events = (double)(int64_t)(to->counters[c] - from->counters[c]), rate = events / cycles;
+        f->events[c] += events;
+        b->rates[c].least = fmin(b->rates[c].least, rate); /* NaN gives way to a number */
+        b->rates[c].most = fmax(b->rates[c].most, rate);
+    }
+}
+
+static void add_time(struct folding *f, double begin, double end, const struct cs_sample *from,
+                     const struct cs_sample *to)
+{
+    struct cs_timeline *t = f->t;
+    double at = fmax(begin, t->from_cycles),
+           last = fmin(end, t->from_cycles + t->n_buckets * t->bucket_cycles);
+    unsigned bucket = at > begin ? 0 : (unsigned)fmax(0, place(t, at));
+    for (; at < last && bucket < t->n_buckets; bucket++) {
+        double edge = fmin(last, t->from_cycles + (bucket + 1) * t->bucket_cycles), part = edge - at;
+        if (part <= 0)
+            continue;
+        t->buckets[bucket].seen_cycles += part;
+        if (t->has_tag) {
+            t->buckets[bucket].tag_cycles[slot_of(f, 0, from->tags[f->tag])] += part / 2;
+            t->buckets[bucket].tag_cycles[slot_of(f, 1, to->tags[f->tag])] += part / 2;
+        }
+        at = edge;
+    }
+}
+
+static void visit(void *arg, const struct cs_sample *from, const struct cs_sample *to,
+                  enum cs_dte_verdict verdict)
+{
+    struct folding *f = arg;
+    struct cs_timeline *t = f->t;
+    if (verdict >= CS_DTE_GAP)
+        return;
+    /* As in the sink: counters in memory are of the moment of the second clock. */
+    bool memory = t->head.n_pmcs == 0;
+    double begin = (double)(int64_t)((memory ? from->end : from->start) - f->first),
+           end = (double)(int64_t)((memory ? to->end : to->start) - f->first);
+    if (end <= t->from_cycles || end <= begin)
+        return;
+    add_time(f, begin, end, from, to);
+    double middle = place(t, (begin + end) / 2);
+    if (middle < 0 || middle >= t->n_buckets)
+        return;
+    t->buckets[(unsigned)middle].intervals += 1;
+    if (verdict == CS_DTE_KEPT || verdict == CS_DTE_TAG)
+        add_rates(f, (unsigned)middle, from, to, end - begin);
+}
+
+static int by_time(const void *a, const void *b)
+{
+    const struct cs_tag_row *x = *(const struct cs_tag_row *const *)a,
+                            *y = *(const struct cs_tag_row *const *)b;
+    if ((x->tag == CS_TAG_AWAY) != (y->tag == CS_TAG_AWAY))
+        return x->tag == CS_TAG_AWAY ? 1 : -1; /* last */
+    if (x->half_cycles != y->half_cycles)
+        return x->half_cycles < y->half_cycles ? 1 : -1;
+    return x->tag < y->tag ? -1 : x->tag > y->tag;
+}
+
+static int most_time(const struct cs_sink *sink, unsigned tag, struct cs_timeline *t)
+{
+    const struct cs_tags *tags = sink->tags[tag];
+    const struct cs_tag_row **rows = malloc((tags->n_rows + 1) * sizeof *rows);
+    if (!rows)
+        return -ENOMEM;
+    for (uint32_t r = 0; r < tags->n_rows; r++)
+        rows[r] = &tags->rows[r];
+    qsort(rows, tags->n_rows, sizeof *rows, by_time);
+    t->n_tags = tags->n_rows < CS_TIMELINE_TAGS ? tags->n_rows : CS_TIMELINE_TAGS;
+    for (unsigned i = 0; i < t->n_tags; i++)
+        t->tag_values[i] = rows[i]->tag;
+    if (t->n_tags < tags->n_rows && rows[tags->n_rows - 1]->tag == CS_TAG_AWAY)
+        t->tag_values[t->n_tags - 1] = CS_TAG_AWAY; /* not running is no other value: it is always told */
+    t->has_tag = true;
+    free(rows);
+    return 0;
+}
+
+/* The buckets, all empty, and what they need to know of the whole log. */
+static int prepare(const struct cs_log_head *head, const struct cs_sink *whole,
+                   const struct cs_timeline_wish *wish, struct cs_timeline **out, struct cs_error *err)
+{
+    double hz = (double)head->cycles_per_second, from = wish->from_seconds * hz,
+           end = (double)(whole->last - whole->first),
+           to = wish->to_seconds > 0 ? wish->to_seconds * hz : end;
+    if (whole->samples < 2)
+        return cs_fail(err, ENODATA, "the log has no two samples");
+    if (from >= end || to <= from)
+        return cs_fail(err, EINVAL, "nothing was logged from %g to %g s: the log has %.6g s",
+                       wish->from_seconds, wish->to_seconds > 0 ? wish->to_seconds : end / hz, end / hz);
+    struct cs_timeline *t = calloc(1, sizeof *t + wish->buckets * sizeof t->buckets[0]);
+    if (!t)
+        return cs_fail(err, ENOMEM, "no memory for %u buckets", wish->buckets);
+    t->head = *head;
+    t->from_cycles = from;
+    t->bucket_cycles = (fmin(to, end) - from) / wish->buckets;
+    t->cycles_per_second = hz;
+    t->whole_cycles = end;
+    t->n_counters = head->n_softs + head->n_pmcs;
+    t->n_buckets = wish->buckets;
+    for (unsigned b = 0; b < t->n_buckets; b++)
+        for (unsigned c = 0; c < CS_COUNTERS_MAX; c++)
+            t->buckets[b].rates[c] = (struct cs_timeline_rate){NAN, NAN, NAN};
+    if (head->n_tags && most_time(whole, wish->tag, t) < 0) {
+        free(t);
+        return cs_fail(err, ENOMEM, "no memory for tags");
+    }
+    *out = t;
+    return 0;
+}
+
+/* Progress of the first or second of two passes. */
+struct passing {
+    const struct cs_timeline_wish *wish;
+    unsigned pass;
+};
+
+static void pass_on(void *arg, uint64_t done, uint64_t total)
+{
+    const struct passing *p = arg;
+    p->wish->progress(p->wish->arg, done + p->pass * total, 2 * total);
+}
+
+int cs_timeline_fold(const char *path, const struct cs_timeline_wish *wish, struct cs_timeline **out,
+                     struct cs_log_reader **reader, struct cs_error *err)
+{
+    struct cs_replay_wish replay = {.rule = cs_dte_paper_rule()};
+    struct cs_log_reader *r = NULL;
+    struct cs_sink *sink = NULL;
+    struct folding f = {.tag = wish->tag, .last = {{0, UINT_MAX}, {0, UINT_MAX}}};
+    struct passing passing = {wish, 0};
+    replay.rule.same_tag = true;
+    replay.rule.gap_cycles = 0;
+    replay.progress = wish->progress ? pass_on : NULL;
+    replay.progress_arg = &passing;
+    if (wish->buckets < 1 || wish->buckets > CS_TIMELINE_BUCKETS)
+        return cs_fail(err, EINVAL, "a time line has 1 to %d buckets", CS_TIMELINE_BUCKETS);
+    int rc = cs_replay(path, &replay, &sink, &r, err);
+    if (rc < 0)
+        return rc;
+    if (cs_log_reader_head(r)->n_tags && wish->tag >= cs_log_reader_head(r)->n_tags)
+        rc = cs_fail(err, EINVAL, "the log has no tag number %u", wish->tag);
+    else if (find_aliases(&f, r) < 0)
+        rc = cs_fail(err, ENOMEM, "no memory for names");
+    if (rc == 0 && cs_log_reader_head(r)->n_tags)
+        cs_tags_rename(sink->tags[wish->tag], region, &f);
+    if (rc == 0)
+        rc = prepare(cs_log_reader_head(r), sink, wish, &f.t, err);
+    f.first = sink->first;
+    cs_sink_close(sink);
+    cs_log_reader_close(r);
+    if (rc < 0) {
+        free(f.aliases);
+        return rc;
+    }
+    replay.visit = visit;
+    replay.arg = &f;
+    passing.pass = 1;
+    rc = cs_replay(path, &replay, &sink, reader, err);
+    cs_sink_close(sink);
+    free(f.aliases); /* their names went with the first reader; none is looked at after the sorting */
+    if (rc < 0) {
+        cs_timeline_close(f.t);
+        return rc;
+    }
+    complete(&f);
+    *out = f.t;
+    return 0;
+}
+
+void cs_timeline_close(struct cs_timeline *t)
+{
+    free(t);
+}

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "observer/loop/follow.h"
+#include "observer/loop/loop.h"
+
+/* The line that a thread owns; a line changes hands only when its owner word does, so the cache is checked.
+ */
+static const volatile uint64_t *line_of(struct cs_follow *f, uint32_t tid)
+{
+    if (!f->signals)
+        return f->blank_line;
+    uint32_t slot = tid % CS_FOLLOW_CACHE, line = f->cache[slot].line;
+    const volatile struct cs_segment_owner *owner = cs_reader_owner(f->signals, line);
+    if (f->cache[slot].tid != tid || !owner || owner->tid != tid) {
+        uint32_t used = cs_reader_lines(f->signals);
+        for (line = 0; line < used; line++) {
+            owner = cs_reader_owner(f->signals, line);
+            if (owner && __atomic_load_n(&owner->tid, __ATOMIC_ACQUIRE) == tid)
+                break;
+        }
+        if (line == used) {
+            f->lineless++;
+            return f->blank_line;
+        }
+        f->cache[slot].tid = tid;
+        f->cache[slot].line = line;
+    }
+    const volatile uint64_t *word = cs_reader_word(f->signals, line, 0);
+    return word ? word : f->blank_line;
+}
+
+bool cs_follow_switch(struct cs_loop *l, uint64_t who)
+{
+    struct cs_follow *f = l->following;
+    bool away = f->os->process != f->pid || (f->only && f->only != (uint32_t)who);
+    const volatile uint64_t *line = away ? f->away_line : line_of(f, (uint32_t)who);
+    for (unsigned t = 0; t < f->n_tags; t++) {
+        const struct cs_follow_word *w = &f->tags[t];
+        l->tags[t] = w->fixed && (!away || w->always) ? w->fixed : line + w->word;
+    }
+    for (unsigned c = 0; c < f->n_softs; c++)
+        l->softs[c] = line + f->softs[c].word;
+    f->switches++;
+    return away;
+}

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The observer's loop (shim-2015 figure 2), in variants by shape. The coordinator fills a struct cs_loop,
+ * asks for the variant of a shape, and runs it on a pinned thread until `stop` is set.
+ *
+ * Inside a variant there is no branch on configuration, no call but to find the row of a tag that changed, no
+ * system call, no allocation (a throttled variant sleeps, a logging variant flushes between two samples, and
+ * the flush is recorded as a gap). The thread that runs the loop owns the struct; others only set `stop`. */
+#ifndef CS_OBSERVER_LOOP_H
+#define CS_OBSERVER_LOOP_H
+
+#include "observer/source/rdpmc.h"
+#include "observer/sample.h"
+#include "observer/sample/sink.h"
+
+struct cs_log;
+struct cs_follow;
+struct cs_events;
+
+struct cs_loop {
+    const volatile uint64_t *tags[CS_TAGS_MAX], *softs[CS_COUNTERS_MAX];
+    const volatile uint64_t *who; /* shape.follow: the os line's first word */
+    struct cs_pmc pmcs[CS_COUNTERS_MAX];
+    struct cs_shape shape;                  /* for cs_loop_read, which isn't specialised */
+    struct cs_events *events;               /* cs_loop_read alone */
+    struct cs_sink *sink;                   /* CS_SINK_AGGREGATE */
+    struct cs_log *log;                     /* CS_SINK_LOG */
+    struct cs_follow *following;            /* shape.follow: what cs_follow_switch needs */
+    uint64_t period_cycles;                 /* shape.throttled */
+    uint64_t jitter_cycles;                 /* added to each period: uniform in 0 .. jitter */
+    uint64_t random;                        /* state of the jitter, not 0 */
+    int stop __attribute__((aligned(128))); /* set by anyone, relaxed */
+    char apart[124];
+};
+
+typedef void cs_loop_run(struct cs_loop *loop);
+
+/* [tags][software counters][hardware counters][throttled]; one table a file loop_*.c. */
+typedef cs_loop_run *const cs_loop_table[CS_TAGS_MAX + 1][CS_COUNTERS_MAX + 1][CS_COUNTERS_MAX + 1][2];
+extern cs_loop_table cs_loop_aggregate, cs_loop_aggregate_follow, cs_loop_log, cs_loop_log_follow;
+
+/* NULL where the shape has more tags or counters than there are variants for. */
+cs_loop_run *cs_loop_variant(const struct cs_shape *shape);
+/* Only the tag, as fast as it goes: {1 tag, no counter, not following, not throttled, aggregate}. */
+cs_loop_run cs_loop_tag_only;
+/* Counters by read() (events.h): any shape, taken from the struct. */
+cs_loop_run cs_loop_read;
+
+#endif

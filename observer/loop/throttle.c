@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "observer/loop/throttle.h"
+#include "observer/clock.h"
+
+#include <time.h>
+
+void cs_throttle(struct cs_loop *l, uint64_t from)
+{
+    uint64_t due = from + l->period_cycles + cs_jitter(&l->random, l->jitter_cycles), now = cs_clock();
+    while ((int64_t)(due - now) > CS_SLEEP_CYCLES && !__atomic_load_n(&l->stop, __ATOMIC_RELAXED)) {
+        double ns = ((double)(due - now) - CS_SLEEP_CYCLES * 0.5) * 1e9 / cs_clock_hz();
+        if (ns > 1e7)
+            ns = 1e7; /* look at `stop` every 10 ms */
+        nanosleep(&(struct timespec){.tv_nsec = (long)ns}, NULL);
+        now = cs_clock();
+    }
+    while ((int64_t)(due - now) > 0) {
+        /* A pause takes 40 to 140 cycles: the last ones are waited for without. */
+        if (due - now > 200)
+            cs_pause();
+        now = cs_clock();
+    }
+}

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* Keeps the line of os_line.h for one CPU. Cost: about 30 ns a context switch, and 50 ns a system call where
+ * that was asked for. Thread and process ids are those of the initial PID namespace. */
+#include <linux/bpf.h>
+
+#include <bpf/bpf_core_read.h>
+#include <bpf/bpf_helpers.h>
+#include <bpf/bpf_tracing.h>
+
+#include "observer/source/os_line.h"
+
+#define PF_KTHREAD 0x00200000
+
+/* Only the fields that are used; their places come from the running kernel's BTF. */
+struct task_struct {
+    int pid, tgid;
+    unsigned int flags;
+} __attribute__((preserve_access_index));
+struct pt_regs {
+    unsigned long orig_ax;
+} __attribute__((preserve_access_index));
+
+const volatile unsigned int target_cpu = 0;
+const volatile int syscalls = 0;
+
+struct cs_os_line line;
+
+#define STORE(to, value) (*(volatile unsigned long long *)&(to) = (value))
+
+static __always_inline unsigned long long resumed_in(struct task_struct *next)
+{
+    if (next->flags & PF_KTHREAD)
+        return 0;
+    struct pt_regs *regs = (struct pt_regs *)bpf_task_pt_regs(next);
+    long number = (long)BPF_CORE_READ(regs, orig_ax);
+    return number >= 0 && number < 4096 ? (unsigned long long)number + 1 : 0;
+}
+
+SEC("tp_btf/sched_switch")
+int BPF_PROG(on_switch, _Bool preempt, struct task_struct *prev, struct task_struct *next)
+{
+    if (bpf_get_smp_processor_id() != target_cpu)
+        return 0;
+    unsigned long long switches = (line.who >> 32) + 1;
+    if (syscalls)
+        STORE(line.syscall, resumed_in(next));
+    STORE(line.thread, (unsigned int)next->pid);
+    STORE(line.process, (unsigned int)next->tgid);
+    STORE(line.who, switches << 32 | (unsigned int)next->pid);
+    return 0;
+}
+
+SEC("tp_btf/sys_enter")
+int BPF_PROG(on_enter, struct pt_regs *regs, long id)
+{
+    if (bpf_get_smp_processor_id() == target_cpu)
+        STORE(line.syscall, (unsigned long long)id + 1);
+    return 0;
+}
+
+SEC("tp_btf/sys_exit")
+int BPF_PROG(on_exit, struct pt_regs *regs, long ret)
+{
+    if (bpf_get_smp_processor_id() == target_cpu)
+        STORE(line.syscall, 0);
+    return 0;
+}
+
+char LICENSE[] SEC("license") = "GPL";

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The os source: loads os.bpf.c for one CPU and gives its line. Needs CAP_BPF and CAP_PERFMON (or root) and a
+ * kernel with BTF; where that isn't so, one sentence says it, and the observer goes on with one thread's
+ * line. */
+#ifndef CS_OBSERVER_OS_H
+#define CS_OBSERVER_OS_H
+
+#include "observer/source/os_line.h"
+#include "store/error.h"
+
+#include <stdbool.h>
+
+struct cs_os;
+
+/* The line is right when this returns. Moves the calling thread to `cpu` for a moment: the switch there fills
+ * the line, and shows that process ids mean the same to the kernel and to us. */
+int cs_os_open(unsigned cpu, bool syscalls, struct cs_os **out, struct cs_error *err);
+void cs_os_close(struct cs_os *os);
+const volatile struct cs_os_line *cs_os_line(const struct cs_os *os);
+
+/* Name of a system call by number ("read"), NULL unknown. */
+const char *cs_os_syscall_name(unsigned number);
+
+#endif

@@ -1,0 +1,155 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Entry of the burst runner. The kernel has put a stack, the vDSO and its clock pages where the target may
+ * have something: take a stack of our own, move the clock pages aside (a target that reads the time reads
+ * them), unmap the rest. Then: a command, a burst, an answer, until the profiler closes the socket. The
+ * runner must not die while an event that could stop the target is armed, so it does not die with the
+ * profiler but by reading the end of the socket. */
+#include "sampler/burst/runner/runner.h"
+#include "sampler/burst/runner/sys.h"
+
+#include <asm/prctl.h>
+#include <elf.h>
+#include <fcntl.h>
+#include <linux/prctl.h>
+#include <sys/mman.h>
+
+#define STACK_BYTES (256 * 1024)
+static uint8_t stack[STACK_BYTES] __attribute__((aligned(4096), used));
+static uint64_t thread_block[64]; /* what %fs points to in our own code: libZydis reads a stack guard there */
+void *own_fs = thread_block;
+bool have_fsgsbase;
+
+__asm__(".globl _start\n_start:\n"
+        "  xor %ebp, %ebp\n"
+        "  mov %rsp, %rdi\n"
+        "  lea stack+262144(%rip), %rsp\n"
+        "  call start\n");
+
+_Noreturn void die(int code)
+{
+    for (;;)
+        SYS(__NR_exit_group, code);
+}
+
+static uint64_t hex(const char **text)
+{
+    uint64_t value = 0;
+    for (;; (*text)++) {
+        char c = **text;
+        if (c >= '0' && c <= '9')
+            value = value << 4 | (uint64_t)(c - '0');
+        else if (c >= 'a' && c <= 'f')
+            value = value << 4 | (uint64_t)(c - 'a' + 10);
+        else
+            return value;
+    }
+}
+
+/* Where our own clock pages are parked; pages.c moves them to where the target has its own. */
+struct clock_pages clock_pages[CLOCK_PAGES_MAX];
+unsigned n_clock_pages;
+
+static void leave_only_ourselves(void)
+{
+    static char text[32768];
+    long fd = SYS(__NR_openat, AT_FDCWD, "/proc/self/maps", O_RDONLY), n, length = 0;
+    if (fd < 0)
+        die(71);
+    while ((n = SYS(__NR_read, fd, text + length, (long)sizeof text - 1 - length)) > 0)
+        length += n;
+    SYS(__NR_close, fd);
+    text[length] = 0;
+    uint64_t park = CS_BURST_BASE + CS_BURST_SPAN - 0x100000;
+    for (const char *p = text; *p;) {
+        uint64_t from = hex(&p), to = (p++, hex(&p));
+        const char *name = p;
+        while (*p && *p != '\n') {
+            if (*p == '[')
+                name = p;
+            p++;
+        }
+        if (*p)
+            p++;
+        if (from >= CS_BURST_BASE && from < CS_BURST_BASE + CS_BURST_SPAN)
+            continue;
+        if (name[0] == '[' && name[1] == 'v' && name[2] == 'v' && n_clock_pages < CLOCK_PAGES_MAX) {
+            long moved = SYS(__NR_mremap, from, to - from, to - from, MREMAP_MAYMOVE | MREMAP_FIXED, park);
+            if (moved == (long)park) {
+                clock_pages[n_clock_pages++] = (struct clock_pages){park, to - from};
+                park += to - from;
+                continue;
+            }
+        }
+        SYS(__NR_munmap, from, to - from);
+    }
+}
+
+_Noreturn void start(uint64_t *initial);
+__attribute__((used)) _Noreturn void start(uint64_t *initial)
+{
+    uint64_t *p = initial + 1 + *initial + 1; /* past argc and argv */
+    while (*p)
+        p++;
+    for (p++; p[0] != AT_NULL; p += 2)
+        if (p[0] == AT_HWCAP2)
+            have_fsgsbase = (p[1] & 2) != 0;
+    leave_only_ourselves();
+    SYS(__NR_close_range, CS_BURST_FD_FIRST_FREE, ~0U, 0);
+    SYS(__NR_prctl, PR_SET_NAME, "cyclescope-burst");
+    SYS(__NR_arch_prctl, ARCH_SET_FS, own_fs);
+    if (!decoder_load(CS_BURST_FD_DECODER))
+        die(72);
+    uint64_t shared_addr = CS_BURST_BASE + CS_BURST_SPAN - 0x800000;
+    long at = SYS(__NR_mmap, shared_addr, sizeof(struct cs_burst_shared), PROT_READ | PROT_WRITE,
+                  MAP_SHARED | MAP_FIXED, CS_BURST_FD_SHARED, 0);
+    if (at != (long)shared_addr)
+        die(73);
+    struct cs_burst_shared *shared = (struct cs_burst_shared *)shared_addr;
+    signals_install();
+    windows_open();
+    char message = 'r';
+    SYS(__NR_write, CS_BURST_FD_CONTROL, &message, 1);
+    while (SYS(__NR_read, CS_BURST_FD_CONTROL, &message, 1) == 1) {
+        burst(shared);
+        message = 'd';
+        if (SYS(__NR_write, CS_BURST_FD_CONTROL, &message, 1) != 1)
+            break;
+        after_answer();
+    }
+    die(0);
+}
+
+/* What the compiler calls by itself. */
+void *memcpy(void *to, const void *from, size_t n)
+{
+    void *result = to;
+    __asm__ volatile("rep movsb" : "+D"(to), "+S"(from), "+c"(n) : : "memory");
+    return result;
+}
+
+void *memset(void *to, int byte, size_t n)
+{
+    void *result = to;
+    __asm__ volatile("rep stosb" : "+D"(to), "+c"(n) : "a"(byte) : "memory");
+    return result;
+}
+
+int memcmp(const void *a, const void *b, size_t n)
+{
+    const uint8_t *x = a, *y = b;
+    size_t i = 0;
+    for (; i + 8 <= n && *(const uint64_t *)(x + i) == *(const uint64_t *)(y + i); i += 8)
+        ;
+    for (; i < n; i++)
+        if (x[i] != y[i])
+            return x[i] < y[i] ? -1 : 1;
+    return 0;
+}
+
+size_t strlen(const char *text)
+{
+    size_t n = 0;
+    while (text[n])
+        n++;
+    return n;
+}

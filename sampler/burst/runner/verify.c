@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The proof: single-step the held thread over the instructions of the trace and compare where it goes. The
+ * thread really runs them, so the truth is the processor's own. For tests and `bench/run burst-exact`. */
+#include "sampler/burst/runner/runner.h"
+#include "sampler/burst/runner/sys.h"
+
+#include <signal.h>
+#include <sys/wait.h>
+
+enum { SINGLESTEP = 9, PEEKUSER = 3, POKEUSER = 6, CONT = 7 };
+#define WALL 0x40000000
+
+/* Sets or clears (0) an execution breakpoint in debug register 0: x86's user area has it behind the
+ * registers. */
+#define DEBUG_REGISTERS 848
+static bool breakpoint(int tid, uint64_t at)
+{
+    return SYS(__NR_ptrace, POKEUSER, tid, DEBUG_REGISTERS + 7 * 8, 0) >= 0 &&
+           (!at || (SYS(__NR_ptrace, POKEUSER, tid, DEBUG_REGISTERS, at) >= 0 &&
+                    SYS(__NR_ptrace, POKEUSER, tid, DEBUG_REGISTERS + 7 * 8, 1) >= 0));
+}
+
+/* The thread's instruction pointer after one more step; 0: it is gone or did something else. */
+static uint64_t go(int tid, int how)
+{
+    int status;
+    uint64_t rip = 0;
+    if (SYS(__NR_ptrace, how, tid, 0, 0) < 0 || SYS(__NR_wait4, tid, &status, WALL, NULL) != tid ||
+        !WIFSTOPPED(status) || status >> 8 != SIGTRAP || SYS(__NR_ptrace, PEEKUSER, tid, 16 * 8, &rip) < 0)
+        return 0;
+    return rip;
+}
+
+void verify(struct cs_burst_outcome *outcome, int tid, const struct run *run, uint32_t wanted)
+{
+    uint64_t rip = 0;
+    if (SYS(__NR_ptrace, PEEKUSER, tid, 16 * 8, &rip) < 0)
+        return;
+    uint32_t position = 0;
+    for (const uint8_t *p = run->start; p < run->end && position < wanted;) {
+        const struct block *block = record_block(p);
+        const uint8_t *next = record_next(p);
+        if (next > run->end || (next == run->end && run->last_partial))
+            break;
+        position += block->n_insns;
+        if (rip != block->pc) {
+            outcome->differed = 1;
+            outcome->differed_at = rip;
+            outcome->differed_want = block->pc;
+            return;
+        }
+        unsigned i = 0;
+        if (block->n_insns > 3) { /* straight on to the last instruction: there is no other way */
+            uint64_t last = block->pc + insn_notes[block->first_note + block->n_insns - 1U].offset;
+            if (!breakpoint(tid, last) || go(tid, CONT) != last || !breakpoint(tid, 0))
+                return;
+            i = block->n_insns - 1U;
+        }
+        for (; i < block->n_insns; i++) {
+            uint64_t at = block->pc + insn_notes[block->first_note + i].offset;
+            bool branch = i + 1 == block->n_insns && block->end < END_FALL;
+            do {
+                rip = go(tid, SINGLESTEP);
+                if (!rip)
+                    return;
+            } while (rip == at && !branch); /* a repeated string instruction steps once a repetition */
+        }
+        outcome->verified++;
+        p = next;
+    }
+}

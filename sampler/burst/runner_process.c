@@ -1,0 +1,276 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Starts a burst runner, talks to it, and sees to it that no thread is held for long: a runner that holds one
+ * for more than HELD_MAX_MS (it may wait for a page of a dead network file system) is killed, which lets the
+ * thread go on. */
+#include "sampler/burst/runner_process.h"
+#include "sampler/burst/runner_image.h"
+
+#include <Zydis/Zydis.h>
+#include <dlfcn.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#define HELD_MAX_MS 100
+#define READY_MS 5000
+#define N_FDS (CS_BURST_FD_FIRST_FREE - CS_BURST_FD_CONTROL)
+
+struct cs_burst_runner {
+    pid_t target, pid;
+    int control;
+    struct cs_burst_shared *shared;
+};
+
+#define NAME(id, name, sentence) name,
+#define SENTENCE(id, name, sentence) sentence,
+static const char *const cause_names[] = {CS_BURST_CAUSES(NAME)}, *const cause_sentences[] = {
+                                                                      CS_BURST_CAUSES(SENTENCE)};
+static const char *const skip_names[] = {CS_BURST_SKIPS(NAME)}, *const skip_sentences[] = {
+                                                                    CS_BURST_SKIPS(SENTENCE)};
+
+const char *cs_burst_cause_name(unsigned cause)
+{
+    return cause < CS_BURST_CAUSE_N ? cause_names[cause] : "?";
+}
+const char *cs_burst_cause_sentence(unsigned cause)
+{
+    return cause < CS_BURST_CAUSE_N ? cause_sentences[cause] : "?";
+}
+const char *cs_burst_skip_name(unsigned skip)
+{
+    return skip < CS_BURST_SKIP_N ? skip_names[skip] : "?";
+}
+const char *cs_burst_skip_sentence(unsigned skip)
+{
+    return skip < CS_BURST_SKIP_N ? skip_sentences[skip] : "?";
+}
+
+/* A descriptor above those that the runner wants its own at. */
+static int high(int fd)
+{
+    if (fd < 0)
+        return -1;
+    int moved = fcntl(fd, F_DUPFD_CLOEXEC, 32);
+    close(fd);
+    return moved;
+}
+
+static int open_proc(pid_t pid, const char *name)
+{
+    char path[64];
+    snprintf(path, sizeof path, "/proc/%d/%s", (int)pid, name);
+    return high(open(path, O_RDONLY | O_CLOEXEC));
+}
+
+static int open_decoder(void)
+{
+    Dl_info found;
+    if (!dladdr((void *)(uintptr_t)ZydisDecoderInit, &found) || !found.dli_fname)
+        return -1;
+    return high(open(found.dli_fname, O_RDONLY | O_CLOEXEC));
+}
+
+static int open_image(void)
+{
+    size_t size;
+    const unsigned char *bytes = cs_burst_image(&size);
+    if (!bytes) {
+        errno = ENOSYS;
+        return -1;
+    }
+    int fd = high(memfd_create("cyclescope-burst", MFD_CLOEXEC));
+    if (fd >= 0 && write(fd, bytes, size) != (ssize_t)size) {
+        close(fd);
+        return -1;
+    }
+    return fd;
+}
+
+/* fds: in the order of the enumeration in burst_wire.h. */
+static int spawn(int image, const int fds[N_FDS], pid_t *pid)
+{
+    posix_spawn_file_actions_t actions;
+    posix_spawnattr_t attributes;
+    char path[32], *argv[] = {"cyclescope-burst", NULL}, *envp[] = {NULL};
+    sigset_t none, all;
+    snprintf(path, sizeof path, "/proc/self/fd/%d", image);
+    sigemptyset(&none);
+    sigfillset(&all);
+    posix_spawn_file_actions_init(&actions);
+    for (int i = 0; i < 3; i++)
+        posix_spawn_file_actions_addopen(&actions, i, "/dev/null", O_RDWR, 0);
+    for (int i = 0; i < N_FDS; i++)
+        posix_spawn_file_actions_adddup2(&actions, fds[i], CS_BURST_FD_CONTROL + i);
+    posix_spawnattr_init(&attributes);
+    posix_spawnattr_setsigmask(&attributes, &none);
+    posix_spawnattr_setsigdefault(&attributes, &all);
+    /* A session of its own: what kills our terminal's group must not kill it while a thread is about to stop.
+     */
+    posix_spawnattr_setflags(&attributes,
+                             POSIX_SPAWN_SETSID | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
+    int code = posix_spawn(pid, path, &actions, &attributes, argv, envp);
+    posix_spawnattr_destroy(&attributes);
+    posix_spawn_file_actions_destroy(&actions);
+    return code;
+}
+
+static uint64_t now_ms(void)
+{
+    struct timespec time;
+    clock_gettime(CLOCK_MONOTONIC, &time);
+    return (uint64_t)time.tv_sec * 1000 + (uint64_t)time.tv_nsec / 1000000;
+}
+
+/* Waits for a message of the runner. 0, -EPIPE, or -ETIMEDOUT after killing it. */
+static int await(struct cs_burst_runner *runner, char message, uint64_t limit_ms)
+{
+    uint64_t until = now_ms() + limit_ms, held_since = 0;
+    for (;;) {
+        struct pollfd fd = {.fd = runner->control, .events = POLLIN};
+        int n = poll(&fd, 1, 20);
+        if (n > 0) {
+            char got = 0;
+            return read(runner->control, &got, 1) == 1 && got == message ? 0 : -EPIPE;
+        }
+        uint64_t time = now_ms();
+        if (!runner->shared->holding)
+            held_since = 0;
+        else if (!held_since)
+            held_since = time;
+        bool stuck = held_since && time - held_since > HELD_MAX_MS && !runner->shared->command.verify;
+        if (stuck || time > until) {
+            kill(runner->pid, SIGKILL);
+            return -ETIMEDOUT;
+        }
+    }
+}
+
+static int start(struct cs_burst_runner *runner, struct cs_error *err)
+{
+    int pair[2] = {-1, -1}, image = open_image(), code = 0;
+    int fds[N_FDS];
+    for (int i = 0; i < N_FDS; i++)
+        fds[i] = -1;
+    if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) == 0) {
+        runner->control = pair[0];
+        fds[0] = high(pair[1]);
+    }
+    fds[CS_BURST_FD_SHARED - CS_BURST_FD_CONTROL] = high(memfd_create("cyclescope-burst", MFD_CLOEXEC));
+    fds[CS_BURST_FD_MEMORY - CS_BURST_FD_CONTROL] = open_proc(runner->target, "mem");
+    int why = errno;
+    fds[CS_BURST_FD_MAPS - CS_BURST_FD_CONTROL] = open_proc(runner->target, "maps");
+    fds[CS_BURST_FD_DECODER - CS_BURST_FD_CONTROL] = open_decoder();
+    int shared = fds[CS_BURST_FD_SHARED - CS_BURST_FD_CONTROL];
+    if (fds[CS_BURST_FD_MEMORY - CS_BURST_FD_CONTROL] < 0 || fds[CS_BURST_FD_MAPS - CS_BURST_FD_CONTROL] < 0)
+        code =
+            cs_fail(err, why == ENOENT ? ESRCH : why, "process %d: its memory can't be read for bursts: %s",
+                    (int)runner->target, strerror(why == ENOENT ? ESRCH : why));
+    else if (fds[CS_BURST_FD_DECODER - CS_BURST_FD_CONTROL] < 0)
+        code = cs_fail(err, ENOENT, "bursts need the file of the library libZydis, which is not found");
+    else if (image < 0 || fds[0] < 0 || shared < 0 || ftruncate(shared, sizeof *runner->shared))
+        code = cs_fail(err, errno, "bursts: no descriptors or memory for a runner: %s", strerror(errno));
+    if (!code) {
+        runner->shared = mmap(NULL, sizeof *runner->shared, PROT_READ | PROT_WRITE, MAP_SHARED, shared, 0);
+        int failed = runner->shared == MAP_FAILED ? errno : spawn(image, fds, &runner->pid);
+        if (failed) {
+            runner->pid = 0;
+            code = cs_fail(err, failed, "bursts: the runner can't be started: %s", strerror(failed));
+        }
+    }
+    for (int i = 0; i < N_FDS; i++)
+        if (fds[i] >= 0)
+            close(fds[i]);
+    if (image >= 0)
+        close(image);
+    return code;
+}
+
+int cs_burst_runner_open(pid_t pid, struct cs_burst_runner **out, struct cs_error *err)
+{
+    *out = NULL;
+    struct cs_burst_runner *runner = calloc(1, sizeof *runner);
+    if (!runner)
+        return cs_fail(err, ENOMEM, "no memory for a burst runner");
+    runner->target = pid;
+    runner->control = -1;
+    runner->shared = MAP_FAILED;
+    int code = start(runner, err);
+    if (!code && await(runner, 'r', READY_MS) < 0) {
+        int status = 0;
+        waitpid(runner->pid, &status, 0);
+        runner->pid = 0;
+        code = cs_fail(err, EIO, "the burst runner for process %d did not start (status 0x%x)", (int)pid,
+                       (unsigned)status);
+    }
+    if (code)
+        cs_burst_runner_close(runner);
+    else
+        *out = runner;
+    return code;
+}
+
+/* Rows come from a process that ran foreign code: counts are bounded here, addresses by those who place them.
+ */
+static void bound(struct cs_burst_outcome *outcome)
+{
+#define BOUND(field, most)                                                                                   \
+    if (outcome->field > (most))                                                                             \
+    outcome->field = (most)
+    BOUND(n_edges, CS_BURST_EDGES_MAX);
+    BOUND(n_memory, CS_BURST_ROWS_MAX);
+    BOUND(n_branches, CS_BURST_ROWS_MAX);
+    BOUND(n_lines, CS_BURST_ROWS_MAX);
+    BOUND(n_paces, CS_BURST_PACES_MAX);
+    BOUND(skip, CS_BURST_SKIP_BROKEN);
+    BOUND(cause, CS_BURST_CAUSE_N - 1);
+#undef BOUND
+}
+
+const struct cs_burst_shared *cs_burst_runner_go(struct cs_burst_runner *runner,
+                                                 const struct cs_burst_command *command, struct cs_error *err)
+{
+    char go = 'b';
+    runner->shared->command = *command;
+    if (write(runner->control, &go, 1) != 1 || await(runner, 'd', command->timeout_ms + 10000ULL) < 0) {
+        int status = 0;
+        waitpid(runner->pid, &status, 0);
+        runner->pid = 0;
+        cs_fail(err, EIO, "the burst runner of process %d ended (status 0x%x)", (int)runner->target,
+                (unsigned)status);
+        return NULL;
+    }
+    bound(&runner->shared->outcome);
+    return runner->shared;
+}
+
+pid_t cs_burst_runner_target(const struct cs_burst_runner *runner)
+{
+    return runner->target;
+}
+pid_t cs_burst_runner_pid(const struct cs_burst_runner *runner)
+{
+    return runner->pid;
+}
+
+void cs_burst_runner_close(struct cs_burst_runner *runner)
+{
+    if (!runner)
+        return;
+    if (runner->control >= 0)
+        close(runner->control); /* the runner reads the end and leaves */
+    if (runner->pid > 0)
+        waitpid(runner->pid, NULL, 0);
+    if (runner->shared != MAP_FAILED)
+        munmap(runner->shared, sizeof *runner->shared);
+    free(runner);
+}

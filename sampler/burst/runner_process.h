@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* One burst runner: a child process that follows the threads of one target process. The interface behind
+ * which the way of following can be replaced: "hold this thread, tell what its next N instructions do".
+ *
+ *     cs_burst_runner_open(pid, &runner, &err);
+ *     const struct cs_burst_shared *answer = cs_burst_runner_go(runner, &command, &err);
+ *     cs_burst_runner_close(runner);
+ *
+ * What a runner is and why it is so: sampler/burst/runner/runner.h. x86-64 only. One thread at a time; nothing here
+ * prints. */
+#ifndef CS_SAMPLER_BURST_RUNNER_H
+#define CS_SAMPLER_BURST_RUNNER_H
+
+#include "sampler/burst/wire.h"
+#include "store/error.h"
+
+#include <stdbool.h>
+#include <sys/types.h>
+
+struct cs_burst_runner;
+
+/* Starts the runner for a process. -ESRCH: no such process; -EACCES, -EPERM: not permitted to read its
+ * memory; -ENOSYS: not on this machine. */
+int cs_burst_runner_open(pid_t pid, struct cs_burst_runner **out, struct cs_error *err);
+/* Asks for one burst and waits for it. NULL, with a sentence, when the runner is broken (it is then useless:
+ * close it); a burst that there couldn't be is an answer with its `skip`. Rows are valid until the next call.
+ */
+const struct cs_burst_shared *cs_burst_runner_go(struct cs_burst_runner *runner,
+                                                 const struct cs_burst_command *command,
+                                                 struct cs_error *err);
+pid_t cs_burst_runner_target(const struct cs_burst_runner *runner);
+/* Process of the runner, to account for its CPU time. */
+pid_t cs_burst_runner_pid(const struct cs_burst_runner *runner);
+void cs_burst_runner_close(struct cs_burst_runner *runner);
+
+const char *cs_burst_cause_name(unsigned cause);
+const char *cs_burst_cause_sentence(unsigned cause);
+const char *cs_burst_skip_name(unsigned skip);
+const char *cs_burst_skip_sentence(unsigned skip);
+
+#endif

@@ -1,0 +1,241 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The daemon's sampling session: opened, merged, closed and opened again without a sample unaccounted for. */
+#include "sampler/daemon/state.h"
+
+#include <errno.h>
+#include <malloc.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/utsname.h>
+
+static void session_says(void *arg, const char *sentence)
+{
+    cs_daemon_say(arg, "%s", sentence);
+}
+
+static void session_placed(void *arg, const struct cs_placed *placed)
+{
+    struct cs_daemon *daemon = arg;
+    if (daemon->intervals)
+        cs_intervals_add(daemon->intervals, placed, cs_sampler_event(daemon->sampler, placed->event));
+}
+
+/* "a,b{c,d},e" to its three names: commas within braces belong to a name. */
+static void split_events(struct cs_daemon *daemon)
+{
+    memcpy(daemon->event_texts, daemon->settings.events, sizeof daemon->event_texts);
+    daemon->n_events = 0;
+    int depth = 0;
+    char *begin = daemon->event_texts;
+    for (char *c = begin; begin && daemon->n_events < CS_EVENTS_MAX; c++) {
+        depth += (*c == '{') - (*c == '}');
+        if (*c && (*c != ',' || depth > 0))
+            continue;
+        bool last = !*c;
+        *c = '\0';
+        if (*begin)
+            daemon->events[daemon->n_events++] = begin;
+        begin = last ? NULL : c + 1;
+    }
+}
+
+/* A daemon without bursts is still a daemon. */
+static void open_bursts(struct cs_daemon *daemon, const struct cs_sampler_config *config)
+{
+    struct cs_error err;
+    struct cs_burst_config bursts = {
+        .sampler = daemon->sampler, .target = config->target, .pid = config->pid};
+    if (daemon->settings.bursts && cs_burst_open(&bursts, &daemon->burst, &err) < 0) {
+        daemon->burst = NULL;
+        cs_daemon_say(daemon, "no bursts: %s", err.text);
+    }
+}
+
+static void open_paths(struct cs_daemon *daemon, const struct cs_sampler_config *config)
+{
+    struct cs_error err;
+    struct cs_paths_config paths = {.sampler = daemon->sampler,
+                                    .target = config->target,
+                                    .pid = config->pid,
+                                    .follow = daemon->start->follow_path,
+                                    .arg = daemon->start->follow_arg};
+    if (daemon->settings.paths && paths.follow && cs_paths_open(&paths, &daemon->paths, &err) < 0) {
+        daemon->paths = NULL;
+        cs_daemon_say(daemon, "no paths: %s", err.text);
+    }
+}
+
+int cs_daemon_session_open(struct cs_daemon *daemon, struct cs_error *err)
+{
+    const struct cs_daemon_settings *settings = &daemon->settings;
+    split_events(daemon);
+    bool fixed = settings->frequency_hz > 0 || settings->period > 0;
+    struct cs_sampler_config config = {
+        .events = daemon->events,
+        .n_events = daemon->n_events,
+        .budget = fixed ? 0 : settings->budget,
+        .frequency_hz = settings->frequency_hz,
+        .period = (uint64_t)settings->period,
+        .target = settings->pid > 0 ? CS_TARGET_PID : CS_TARGET_ALL,
+        .pid = (pid_t)settings->pid,
+        .store = daemon->store,
+        .driver = settings->driver,
+        .label = settings->label,
+        .resolve_ms = settings->intervals_s > 0 ? (uint64_t)(settings->intervals_s * 250) + 1 : 0,
+        .wake_fd = daemon->epoll,
+        .arg = daemon,
+        .say = session_says,
+        .placed = settings->intervals_s > 0 ? session_placed : NULL,
+    };
+    if (settings->intervals_s > 0 &&
+        cs_intervals_open((uint64_t)(settings->intervals_s * 1000), (uint64_t)settings->intervals_bytes,
+                          &daemon->intervals) < 0)
+        return cs_fail(err, ENOMEM, "not enough memory for intervals");
+    int rc = cs_sampler_open(&config, &daemon->sampler, err);
+    if (rc == -EACCES || rc == -EPERM) {
+        struct cs_error why = *err;
+        cs_fail(err, -rc, "%.400s; --pid PID profiles a process of yours and what it starts", why.text);
+    }
+    if (rc < 0) {
+        cs_intervals_close(daemon->intervals);
+        daemon->intervals = NULL;
+        daemon->sampler = NULL;
+        return rc;
+    }
+    daemon->sessions++;
+    open_bursts(daemon, &config);
+    open_paths(daemon, &config);
+    return 0;
+}
+
+void cs_daemon_statistics(struct cs_daemon *daemon, struct cs_sampler_statistics *out)
+{
+    const struct cs_sampler_statistics *before = &daemon->before;
+    *out = (struct cs_sampler_statistics){.driver = "none"};
+    if (daemon->sampler)
+        cs_sampler_statistics(daemon->sampler, out);
+    out->delivered += before->delivered;
+    out->unknown += before->unknown;
+    out->lost += before->lost;
+    out->map_records_lost += before->map_records_lost;
+    out->entries += before->entries;
+    out->merged += before->merged;
+    out->merges += before->merges;
+    out->merge_failures += before->merge_failures;
+    out->collector_cpu_seconds += before->collector_cpu_seconds;
+}
+
+/* What a session that is closed had counted and could not write; the next merge that succeeds does. */
+static void owe(struct cs_daemon *daemon, const char *name, uint64_t n)
+{
+    unsigned i = 0;
+    while (i < daemon->n_owed && strcmp(daemon->owed[i].name, name) != 0)
+        i++;
+    if (i == daemon->n_owed)
+        daemon->owed[daemon->n_owed++] = (struct cs_counter){name, 0};
+    daemon->owed[i].n += n;
+}
+
+static int pay_owed(struct cs_daemon *daemon, struct cs_error *err)
+{
+    int rc = daemon->n_owed ? cs_store_count_all(daemon->store, daemon->owed, daemon->n_owed, err) : 0;
+    if (rc == 0)
+        daemon->n_owed = 0;
+    return rc;
+}
+
+void cs_daemon_session_close(struct cs_daemon *daemon)
+{
+    struct cs_error err;
+    if (!daemon->sampler)
+        return;
+    if (daemon->burst)
+        cs_burst_stop(daemon->burst);
+    if (daemon->paths)
+        cs_paths_stop(daemon->paths);
+    if (cs_sampler_stop(daemon->sampler, &err) < 0)
+        cs_daemon_say(daemon, "%s", err.text);
+    cs_daemon_merge(daemon, &err);
+    struct cs_sampler_statistics sums;
+    cs_daemon_statistics(daemon, &sums);
+    if (sums.pending) {
+        cs_daemon_say(daemon, "%llu samples are lost: they could not be written and the session ends",
+                      (unsigned long long)sums.pending);
+        daemon->dropped += sums.pending;
+        owe(daemon, "lost", sums.pending);
+    }
+    struct cs_counter rest[CS_SAMPLER_COUNTERS];
+    size_t n = cs_sampler_uncounted(daemon->sampler, rest);
+    for (size_t i = 0; i < n; i++)
+        owe(daemon, rest[i].name, rest[i].n);
+    (void)pay_owed(daemon, &err);
+    daemon->before = sums;
+    cs_intervals_close(daemon->intervals);
+    daemon->intervals = NULL;
+    cs_burst_close(daemon->burst);
+    daemon->burst = NULL;
+    cs_paths_close(daemon->paths);
+    daemon->paths = NULL;
+    cs_sampler_close(daemon->sampler);
+    daemon->sampler = NULL;
+    malloc_trim(0);
+}
+
+int cs_daemon_epoch(struct cs_daemon *daemon, struct cs_error *err)
+{
+    struct utsname host;
+    char meta[CS_SETTING_TEXT_MAX + 512], events[CS_SETTING_TEXT_MAX];
+    uname(&host);
+    snprintf(events, sizeof events, "%s", daemon->settings.events);
+    for (char *c = events; *c; c++)
+        if (*c == '"' || *c == '\\' || (unsigned char)*c < ' ')
+            *c = '_';
+    snprintf(meta, sizeof meta,
+             "{\"command\":\"daemon\",\"events\":\"%s\",\"budget\":%g,\"kernel\":\"%s\",\"machine\":\"%s\"}",
+             events, daemon->settings.budget, host.release, host.machine);
+    int rc = cs_store_epoch(daemon->store, meta, err);
+    if (rc == 0 && daemon->intervals)
+        cs_intervals_epoch(daemon->intervals);
+    return rc;
+}
+
+static int merge_once(struct cs_daemon *daemon, struct cs_error *err)
+{
+    int rc = cs_sampler_merge(daemon->sampler, err);
+    if (rc == 0)
+        rc = pay_owed(daemon, err);
+    if (rc == 0 && daemon->intervals)
+        rc = cs_intervals_merge(daemon->intervals, daemon->store, daemon->sampler, err);
+    if (rc == 0 && daemon->burst)
+        rc = cs_burst_merge(daemon->burst, daemon->store, err);
+    if (rc == 0 && daemon->paths)
+        rc = cs_paths_merge(daemon->paths, daemon->store, err);
+    return rc;
+}
+
+int cs_daemon_merge(struct cs_daemon *daemon, struct cs_error *err)
+{
+    uint64_t began = cs_daemon_now_ns();
+    if (!daemon->sampler)
+        return pay_owed(daemon, err);
+    int rc = merge_once(daemon, err);
+    if (rc == -ENOENT || rc == -EBADMSG || rc == -EPROTONOSUPPORT || rc == -EINVAL || rc == -ENOTDIR) {
+        /* The epoch is gone or can't be added to: another one can. */
+        struct cs_error why = *err;
+        rc = cs_daemon_epoch(daemon, err);
+        if (rc == 0)
+            rc = merge_once(daemon, err);
+        cs_daemon_say(daemon, "%s; a new epoch was begun", why.text);
+    }
+    uint64_t now = cs_daemon_now_ns();
+    cs_schedule_merged(&daemon->schedule, now, rc == 0);
+    if (rc < 0) {
+        cs_daemon_say(daemon, "%s; the samples stay in memory for the next try", err->text);
+        snprintf(daemon->last_failure, sizeof daemon->last_failure, "%.255s", err->text);
+    } else {
+        daemon->last_merge_ns = now;
+        daemon->last_merge_took_ns = now - began;
+    }
+    return rc;
+}

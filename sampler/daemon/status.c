@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "sampler/daemon/state.h"
+
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+uint64_t cs_daemon_resident_bytes(void)
+{
+    unsigned long size, resident = 0;
+    FILE *statm = fopen("/proc/self/statm", "re");
+    if (!statm)
+        return 0;
+    if (fscanf(statm, "%lu %lu", &size, &resident) != 2)
+        resident = 0;
+    fclose(statm);
+    return (uint64_t)resident * (uint64_t)sysconf(_SC_PAGESIZE);
+}
+
+double cs_daemon_cpu_seconds(void)
+{
+    struct rusage usage;
+    getrusage(RUSAGE_SELF, &usage);
+    return (double)(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) +
+           (double)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) / 1e6;
+}
+
+struct lines {
+    char *at, *end;
+};
+
+static void put(struct lines *lines, const char *format, ...) __attribute__((format(printf, 2, 3)));
+static void put(struct lines *lines, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    int n = vsnprintf(lines->at, (size_t)(lines->end - lines->at), format, args);
+    va_end(args);
+    if (n > 0 && n < lines->end - lines->at)
+        lines->at += n;
+    else
+        *lines->at = '\0'; /* a line that doesn't fit is left out whole */
+}
+
+void cs_daemon_status(struct cs_daemon *daemon, char text[CS_CONTROL_ANSWER_MAX])
+{
+    struct lines lines = {text, text + CS_CONTROL_ANSWER_MAX};
+    struct cs_sampler_statistics s;
+    uint64_t now = cs_daemon_now_ns();
+    double uptime_s = (double)(now - daemon->started_ns) / 1e9;
+    struct rusage usage;
+    getrusage(RUSAGE_SELF, &usage);
+    cs_daemon_statistics(daemon, &s);
+
+    put(&lines, "pid %ld\n", (long)getpid());
+    put(&lines, "store %s\n", daemon->settings.store);
+    put(&lines, "epoch %s\n", daemon->store ? cs_store_epoch_name(daemon->store) : "");
+    put(&lines, "driver %s\n", daemon->sampler ? s.driver : "none");
+    for (unsigned i = 0; daemon->sampler && i < cs_sampler_events(daemon->sampler); i++)
+        put(&lines, "event %s\n", cs_sampler_event(daemon->sampler, i));
+    put(&lines, "uptime_s %.1f\n", uptime_s);
+    put(&lines, "cpu_percent %.4f\n", uptime_s > 0 ? 100 * cs_daemon_cpu_seconds() / uptime_s : 0);
+    put(&lines, "cpu_percent_lately %.4f\n", 100 * daemon->cpu_share);
+    put(&lines, "memory_bytes %" PRIu64 "\n", cs_daemon_resident_bytes());
+    put(&lines, "memory_peak_bytes %" PRIu64 "\n", (uint64_t)usage.ru_maxrss * 1024);
+    put(&lines, "rate_hz %.2f\n", s.rate_hz);
+    put(&lines, "budget_percent %.3f\n",
+        daemon->settings.frequency_hz > 0 || daemon->settings.period > 0 ? 0 : 100 * daemon->settings.budget);
+    put(&lines, "loss_percent %.4f\n", 100 * s.loss);
+    put(&lines, "sample_cost_us %.3f\n", s.sample_cost_us);
+    put(&lines, "samples %" PRIu64 "\n", s.delivered);
+    put(&lines, "samples_per_s %.2f\n", uptime_s > 0 ? (double)s.delivered / uptime_s : 0);
+    put(&lines, "table_hit_percent %.2f\n",
+        s.delivered ? 100 * (1 - (double)s.entries / (double)s.delivered) : 0);
+    put(&lines, "unknown %" PRIu64 "\n", s.unknown);
+    put(&lines, "unknown_percent %.4f\n", s.delivered ? 100 * (double)s.unknown / (double)s.delivered : 0);
+    for (unsigned cause = 0; daemon->sampler && cause < CS_UNKNOWN_N; cause++)
+        put(&lines, "unknown.%s %" PRIu64 "\n", cs_unknown_name((enum cs_unknown)cause),
+            cs_sampler_unknown(daemon->sampler, (enum cs_unknown)cause));
+    put(&lines, "lost %" PRIu64 "\n", s.lost + daemon->dropped);
+    put(&lines, "map_records_lost %" PRIu64 "\n", s.map_records_lost);
+    put(&lines, "merged %" PRIu64 "\n", s.merged);
+    put(&lines, "pending %" PRIu64 "\n", s.pending);
+    put(&lines, "images %" PRIu64 "\n", s.images);
+    put(&lines, "processes %" PRIu64 "\n", s.processes);
+    put(&lines, "merges %" PRIu64 "\n", s.merges);
+    put(&lines, "merge_failures %" PRIu64 "\n", s.merge_failures);
+    if (daemon->last_merge_ns) {
+        put(&lines, "last_merge_age_s %.1f\n", (double)(now - daemon->last_merge_ns) / 1e9);
+        put(&lines, "last_merge_took_ms %.1f\n", (double)daemon->last_merge_took_ns / 1e6);
+    }
+    if (daemon->intervals)
+        put(&lines, "interval_ms %" PRIu64 "\n", cs_intervals_length_ms(daemon->intervals));
+    if (daemon->burst) {
+        struct cs_burst_statistics bursts;
+        cs_burst_statistics(daemon->burst, &bursts);
+        put(&lines, "bursts %" PRIu64 "\n", bursts.bursts);
+        put(&lines, "burst_held_median_us %.1f\n", bursts.held_median_us);
+        put(&lines, "burst_held_p99_us %.1f\n", bursts.held_p99_us);
+    }
+    if (daemon->paths) {
+        struct cs_paths_statistics paths;
+        cs_paths_statistics(daemon->paths, &paths);
+        put(&lines, "paths %" PRIu64 "\n", paths.paths);
+        put(&lines, "path_moments %" PRIu64 "\n", paths.moments);
+    }
+    put(&lines, "sessions %" PRIu64 "\n", daemon->sessions);
+    put(&lines, "epochs_removed %" PRIu64 "\n", daemon->epochs_removed);
+    if (daemon->settings.export_to[0])
+        put(&lines, "exports %" PRIu64 "\nexport_failures %" PRIu64 "\n", daemon->sends,
+            daemon->send_failures);
+    if (daemon->last_failure[0])
+        put(&lines, "last_failure %s\n", daemon->last_failure);
+}

@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* The interrupt handler: counts (PID, PC, EVENT) in its CPU's table; what is evicted goes to its CPU's log.
+ * dcpi-1997 section 4.2. One CPU alone writes its part, so nothing here synchronises; budget: 10 ns above the
+ * bare event (bench sampler-handler). One program for each event, so that its number is a constant. */
+#include "sampler/driver/aggregate.h"
+
+#include <linux/bpf.h>
+#include <linux/bpf_perf_event.h>
+#include <linux/ptrace.h>
+
+#include <bpf/bpf_core_read.h>
+#include <bpf/bpf_helpers.h>
+#include <bpf/bpf_tracing.h>
+
+const volatile __u32 n_buckets; /* of a half, power of two */
+
+struct cs_aggregate_cpu cpus[CS_AGGREGATE_CPUS];
+__u32 generation[CS_GENERATION_SLOTS];
+
+/* Sizes are set before loading. */
+struct {
+    __uint(type, BPF_MAP_TYPE_ARRAY);
+    __uint(map_flags, BPF_F_MMAPABLE);
+    __type(key, __u32);
+    __type(value, struct cs_hot_bucket);
+    __uint(max_entries, 1);
+} table SEC(".maps");
+
+struct {
+    __uint(type, BPF_MAP_TYPE_ARRAY);
+    __uint(map_flags, BPF_F_MMAPABLE);
+    __type(key, __u32);
+    __type(value, struct cs_hot_entry);
+    __uint(max_entries, 1);
+} evictions SEC(".maps");
+
+struct {
+    __uint(type, BPF_MAP_TYPE_ARRAY);
+    __uint(map_flags, BPF_F_MMAPABLE);
+    __type(key, __u32);
+    __type(value, struct cs_aggregate_begun);
+    __uint(max_entries, 1);
+} begun SEC(".maps");
+
+static __always_inline int count(struct bpf_perf_event_data *ctx, __u32 event)
+{
+    __u64 pc = PT_REGS_IP(&ctx->regs);
+    __u32 pid = bpf_get_current_pid_tgid() >> 32;
+    __u32 cpu = bpf_get_smp_processor_id() & (CS_AGGREGATE_CPUS - 1);
+    struct cs_aggregate_cpu *state = &cpus[cpu];
+    __u32 number = generation[pid & (CS_GENERATION_SLOTS - 1)] & CS_HOT_GENERATION_MASK;
+    __u64 key = cs_hot_key(pc, pc >> 63, event, number);
+    __u32 index = (cpu * 2 + (state->half & 1)) * n_buckets + (cs_hot_hash(key, pid) & (n_buckets - 1));
+    struct cs_hot_entry out;
+
+    struct cs_hot_bucket *bucket = bpf_map_lookup_elem(&table, &index);
+    if (!bucket)
+        return 0;
+    state->delivered++;
+    if (!cs_hot_add(bucket, &state->turn, key, pid, &out))
+        return 0;
+    if (state->log_head - state->log_tail >= CS_AGGREGATE_LOG) {
+        state->lost += out.count;
+        return 0;
+    }
+    index = cpu * CS_AGGREGATE_LOG + (state->log_head & (CS_AGGREGATE_LOG - 1));
+    struct cs_hot_entry *entry = bpf_map_lookup_elem(&evictions, &index);
+    if (entry) {
+        *entry = out;
+        state->log_head++;
+    }
+    return 0;
+}
+
+#define COUNT(n)                                                                                             \
+    SEC("perf_event") int count_##n(struct bpf_perf_event_data *ctx)                                         \
+    {                                                                                                        \
+        return count(ctx, n);                                                                                \
+    }
+/* clang-format off */
+COUNT(0) COUNT(1) COUNT(2) COUNT(3)
+COUNT(4) COUNT(5) COUNT(6) COUNT(7)
+COUNT(8) COUNT(9) COUNT(10) COUNT(11)
+COUNT(12) COUNT(13) COUNT(14) COUNT(15)
+    /* clang-format on */
+
+    /* The PID is another program from here on: entries counted before keep their generation. */
+    static __always_inline int begin(__u32 pid)
+{
+    __u32 slot = pid & (CS_GENERATION_SLOTS - 1);
+    __u32 cpu = bpf_get_smp_processor_id() & (CS_AGGREGATE_CPUS - 1);
+    struct cs_aggregate_cpu *state = &cpus[cpu];
+    __sync_fetch_and_add(&generation[slot], 1);
+    if (state->begun_head - state->begun_tail >= CS_AGGREGATE_BEGUN_LOG) {
+        state->begun_lost++;
+        return 0;
+    }
+    __u32 index = cpu * CS_AGGREGATE_BEGUN_LOG + (state->begun_head & (CS_AGGREGATE_BEGUN_LOG - 1));
+    struct cs_aggregate_begun *b = bpf_map_lookup_elem(&begun, &index);
+    if (b) {
+        b->time_ns = bpf_ktime_get_ns();
+        b->slot = slot;
+        b->number = generation[slot] & CS_HOT_GENERATION_MASK;
+        state->begun_head++;
+    }
+    return 0;
+}
+
+/* Two fields of the kernel's own; CO-RE finds where they are. */
+struct task_struct {
+    int pid, tgid;
+} __attribute__((preserve_access_index));
+
+SEC("tp_btf/sched_process_fork")
+int BPF_PROG(on_fork, struct task_struct *parent, struct task_struct *child)
+{
+    int tgid = child->tgid;
+    return child->pid == tgid ? begin(tgid) : 0;
+}
+
+SEC("tp_btf/sched_process_exec")
+int BPF_PROG(on_exec, struct task_struct *p)
+{
+    return begin(bpf_get_current_pid_tgid() >> 32);
+}
+
+char _license[] SEC("license") = "GPL";

@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* A driver brings counted (PID, PC, EVENT) entries out of the kernel. Two exist, with one result:
+ * driver-bpf.c (the table is in the kernel) and driver-ring.c (the table is ours, fed by mmap rings).
+ * Internal to sampler/. */
+#ifndef CS_SAMPLER_DRIVER_H
+#define CS_SAMPLER_DRIVER_H
+
+#include "sampler/driver/generations.h"
+#include "store/error.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+struct cs_drained {
+    uint64_t pc;
+    uint64_t count;
+    uint64_t from_ns, to_ns; /* taken within; of one incarnation of the PID */
+    uint32_t pid;
+    uint8_t event;
+    bool kernel;
+    bool uncertain;        /* the incarnation is not known: a fork or exec notice was lost */
+    bool latest;           /* the PID's last incarnation up to `to_ns` */
+    const uint64_t *chain; /* callers, innermost first, NULL = none asked */
+    unsigned n_chain;
+};
+typedef void (*cs_drained_fn)(void *arg, const struct cs_drained *entry);
+
+struct cs_driver_config {
+    unsigned n_cpus;
+    const int *cpus;
+    unsigned n_events;
+    bool stacks;
+    bool in_interrupts; /* no handler runs any more once its event is disabled: they run in interrupts */
+    uint64_t keep_ns;   /* entries stay so long in the table to be counted up */
+    struct cs_generations *generations;
+};
+
+struct cs_driver_counts {
+    uint64_t delivered, lost, entries;
+};
+
+enum cs_drain {
+    CS_DRAIN_SOME,  /* entries may stay in the table to be counted up */
+    CS_DRAIN_FLUSH, /* all */
+    CS_DRAIN_LAST,  /* all, and nothing will follow */
+};
+
+struct cs_driver_state;
+struct perf_event_attr;
+
+struct cs_driver {
+    const char *name;
+    int (*open)(const struct cs_driver_config *config, struct cs_driver_state **out, struct cs_error *err);
+    /* Completes the attributes of an event before it is opened. */
+    void (*prepare)(const struct cs_driver_state *state, struct perf_event_attr *attr);
+    /* Wires an opened event; it isn't enabled yet. The driver does not own `fd`. */
+    int (*attach)(struct cs_driver_state *state, int fd, unsigned event, unsigned cpu_index,
+                  struct cs_error *err);
+    /* Draws the line between this drain and the next: samples taken after the time returned belong to the
+     * next one. */
+    uint64_t (*begin_drain)(struct cs_driver_state *state, enum cs_drain how);
+    /* Hands on all entries before that line. All notices up to it have been applied by now. */
+    int (*drain)(struct cs_driver_state *state, enum cs_drain how, cs_drained_fn emit, void *arg,
+                 struct cs_error *err);
+    /* No entry handed on from now on will have been taken before this. */
+    uint64_t (*oldest)(const struct cs_driver_state *state);
+    void (*counts)(const struct cs_driver_state *state, struct cs_driver_counts *out);
+    /* Descriptors that become readable when it is time to drain; -1 at the end. */
+    int (*fd)(const struct cs_driver_state *state, unsigned i);
+    void (*close)(struct cs_driver_state *state);
+};
+
+extern const struct cs_driver cs_driver_ring;
+extern const struct cs_driver cs_driver_bpf;
+
+uint64_t cs_now_ns(void); /* CLOCK_MONOTONIC, as all times of the sampler */
+
+#endif

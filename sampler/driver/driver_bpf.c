@@ -1,0 +1,297 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The BPF driver: the table is in the kernel (aggregate.bpf.c), we read it by mmap.
+ *
+ * Invariant: no sample is lost by reading. The handler counts in one half of its table; we let it turn to the
+ * other, wait until no handler that began before can still be running (a grace period, membarrier(2): DCPI
+ * sent an interrupt for it, section 4.2.3), then empty the first at leisure. */
+#include "sampler/driver/aggregate.h"
+#include "sampler/driver/driver.h"
+
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wsign-conversion" /* generated code */
+#include "sampler/driver/aggregate.skel.h"
+#pragma GCC diagnostic pop
+
+#include <errno.h>
+#include <linux/membarrier.h>
+#include <linux/perf_event.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#define BUCKETS_MAX 16384 /* of a half of a CPU: 64 Ki entries, 1 MB */
+#define BUCKETS_MIN 1024
+#define TABLES_BYTES (16UL << 20) /* of all CPUs together */
+#define INIT_PID_NAMESPACE 0xEFFFFFFCUL
+
+struct cs_driver_state {
+    struct cs_driver_config config;
+    struct aggregate_bpf *bpf;
+    unsigned n_slots; /* CPU numbers that are tabled: highest + 1 */
+    uint32_t n_buckets;
+    struct cs_hot_bucket *table;
+    struct cs_hot_entry *log;
+    struct cs_aggregate_begun *begun;
+    size_t table_bytes, log_bytes, begun_bytes;
+    uint64_t *log_until; /* a CPU's log goes to here in this drain */
+    bool turned;         /* the halves have been changed in this drain */
+    uint64_t line_ns, since_ns, next_since_ns, turned_ns;
+    uint64_t begun_lost; /* as of the last drain */
+    uint64_t drained, entries;
+};
+
+static void emit_entry(struct cs_driver_state *s, const struct cs_hot_entry *e, cs_drained_fn emit, void *arg)
+{
+    uint32_t number = cs_hot_generation(e->key);
+    uint64_t began = cs_generations_start(s->config.generations, e->pid, number);
+    struct cs_drained out = {.pc = cs_hot_pc(e->key),
+                             .count = e->count,
+                             .from_ns =
+                                 began == CS_GENERATION_UNKNOWN || began < s->since_ns ? s->since_ns : began,
+                             .to_ns = s->line_ns,
+                             .pid = e->pid,
+                             .event = (uint8_t)cs_hot_event(e->key),
+                             .kernel = (e->key & CS_HOT_KERNEL) != 0,
+                             .uncertain = began == CS_GENERATION_UNKNOWN,
+                             .latest = number == cs_generations_now(s->config.generations, e->pid)};
+    s->entries++;
+    s->drained += e->count;
+    emit(arg, &out);
+}
+
+/* Every handler that runs now has ended when this returns. */
+static void grace_period(void)
+{
+    if (syscall(SYS_membarrier, MEMBARRIER_CMD_GLOBAL, 0, 0) != 0) { /* not on nohz_full kernels */
+        struct timespec rest = {0, 20000000};
+        nanosleep(&rest, NULL);
+    }
+}
+
+static uint64_t bpf_begin_drain(struct cs_driver_state *s, enum cs_drain how)
+{
+    s->turned = how != CS_DRAIN_SOME || cs_now_ns() - s->turned_ns >= s->config.keep_ns;
+    for (unsigned c = 0; s->turned && c < s->n_slots; c++) {
+        struct cs_aggregate_cpu *cpu = &s->bpf->bss->cpus[c];
+        __atomic_store_n(&cpu->half, cpu->half ^ 1, __ATOMIC_RELEASE);
+    }
+    if (s->turned && !(how == CS_DRAIN_LAST && s->config.in_interrupts))
+        grace_period();
+    for (unsigned c = 0; c < s->n_slots; c++)
+        s->log_until[c] = __atomic_load_n(&s->bpf->bss->cpus[c].log_head, __ATOMIC_ACQUIRE);
+    s->line_ns = cs_now_ns();
+    return s->line_ns;
+}
+
+/* Notices were lost because we were kept from reading: what runs under each number now began before the line,
+ * when is not known. Its samples belong to what runs there at the line; those of numbers in between stay
+ * uncertain. `numbers` is from before the notices were read, so that it is never newer than they are. */
+static void catch_up(struct cs_driver_state *s, const uint32_t *numbers)
+{
+    for (uint32_t slot = 0; slot < CS_GENERATION_SLOTS; slot++) {
+        uint32_t known = cs_generations_now(s->config.generations, slot);
+        uint32_t ahead = (numbers[slot] - known) & CS_HOT_GENERATION_MASK;
+        if (ahead > 0 && ahead <= CS_HOT_GENERATION_MASK / 2)
+            (void)cs_generations_resume(s->config.generations, slot, numbers[slot], s->line_ns);
+    }
+}
+
+static uint64_t lost_notices(const struct cs_driver_state *s)
+{
+    uint64_t lost = 0;
+    for (unsigned c = 0; c < s->n_slots; c++)
+        lost += __atomic_load_n(&s->bpf->bss->cpus[c].begun_lost, __ATOMIC_RELAXED);
+    return lost;
+}
+
+static void read_begun(struct cs_driver_state *s)
+{
+    uint64_t lost = lost_notices(s);
+    uint32_t *numbers = lost != s->begun_lost ? malloc(sizeof s->bpf->bss->generation) : NULL;
+    if (numbers)
+        memcpy(numbers, s->bpf->bss->generation, sizeof s->bpf->bss->generation);
+    for (unsigned c = 0; c < s->n_slots; c++) {
+        struct cs_aggregate_cpu *cpu = &s->bpf->bss->cpus[c];
+        uint64_t head = __atomic_load_n(&cpu->begun_head, __ATOMIC_ACQUIRE);
+        for (uint64_t i = cpu->begun_tail; i < head; i++) {
+            const struct cs_aggregate_begun *b =
+                &s->begun[c * CS_AGGREGATE_BEGUN_LOG + (i & (CS_AGGREGATE_BEGUN_LOG - 1))];
+            (void)cs_generations_note(s->config.generations, b->slot, b->number, b->time_ns);
+        }
+        __atomic_store_n(&cpu->begun_tail, head, __ATOMIC_RELEASE);
+    }
+    if (numbers) {
+        catch_up(s, numbers);
+        s->begun_lost = lost;
+    }
+    free(numbers);
+}
+
+static void empty_half(struct cs_driver_state *s, unsigned c, cs_drained_fn emit, void *arg)
+{
+    unsigned half = (s->bpf->bss->cpus[c].half ^ 1) & 1;
+    struct cs_hot_bucket *buckets = s->table + (size_t)(c * 2 + half) * s->n_buckets;
+    for (uint32_t b = 0; b < s->n_buckets; b++)
+        for (unsigned w = 0; w < CS_HOT_WAYS && buckets[b].way[w].count; w++) {
+            emit_entry(s, &buckets[b].way[w], emit, arg);
+            buckets[b].way[w].count = 0;
+        }
+}
+
+static int bpf_drain(struct cs_driver_state *s, enum cs_drain how, cs_drained_fn emit, void *arg,
+                     struct cs_error *err)
+{
+    (void)how;
+    (void)err;
+    read_begun(s);
+    for (unsigned c = 0; c < s->n_slots; c++) {
+        struct cs_aggregate_cpu *cpu = &s->bpf->bss->cpus[c];
+        for (uint64_t i = cpu->log_tail; i < s->log_until[c]; i++)
+            emit_entry(s, &s->log[c * CS_AGGREGATE_LOG + (i & (CS_AGGREGATE_LOG - 1))], emit, arg);
+        __atomic_store_n(&cpu->log_tail, s->log_until[c], __ATOMIC_RELEASE);
+        if (s->turned)
+            empty_half(s, c, emit, arg);
+    }
+    if (s->turned) { /* what is in the other half was taken after the turn */
+        s->since_ns = s->next_since_ns;
+        s->turned_ns = s->next_since_ns = s->line_ns;
+    }
+    return 0;
+}
+
+static uint64_t bpf_oldest(const struct cs_driver_state *s)
+{
+    return s->since_ns;
+}
+
+static void bpf_counts(const struct cs_driver_state *s, struct cs_driver_counts *out)
+{
+    *out = (struct cs_driver_counts){.entries = s->entries};
+    for (unsigned c = 0; c < s->n_slots; c++) {
+        out->delivered += __atomic_load_n(&s->bpf->bss->cpus[c].delivered, __ATOMIC_RELAXED);
+        out->lost += __atomic_load_n(&s->bpf->bss->cpus[c].lost, __ATOMIC_RELAXED);
+    }
+    out->delivered -= out->lost; /* what reaches us, as with the ring driver */
+}
+
+static int bpf_fd(const struct cs_driver_state *s, unsigned i)
+{
+    (void)s;
+    (void)i;
+    return -1;
+}
+
+/* ---- setting up ---- */
+
+static void bpf_prepare(const struct cs_driver_state *s, struct perf_event_attr *attr)
+{
+    (void)s;
+    attr->sample_type = PERF_SAMPLE_IP;
+}
+
+static int bpf_attach(struct cs_driver_state *s, int fd, unsigned event, unsigned cpu_index,
+                      struct cs_error *err)
+{
+    char name[32];
+    (void)cpu_index;
+    snprintf(name, sizeof name, "count_%u", event);
+    const struct bpf_program *program = bpf_object__find_program_by_name(s->bpf->obj, name);
+    if (!program || ioctl(fd, PERF_EVENT_IOC_SET_BPF, bpf_program__fd(program)) != 0)
+        return cs_fail(err, errno, "the BPF program can't be attached to an event: %s", strerror(errno));
+    return 0;
+}
+
+static void unmap(void *at, size_t size)
+{
+    if (at && at != MAP_FAILED)
+        munmap(at, size);
+}
+
+static void bpf_close(struct cs_driver_state *s)
+{
+    if (!s)
+        return;
+    unmap(s->table, s->table_bytes);
+    unmap(s->log, s->log_bytes);
+    unmap(s->begun, s->begun_bytes);
+    aggregate_bpf__destroy(s->bpf);
+    free(s->log_until);
+    free(s);
+}
+
+static void *map_whole(const struct bpf_map *map, size_t size)
+{
+    return mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, bpf_map__fd(map), 0);
+}
+
+static int load(struct cs_driver_state *s)
+{
+    libbpf_set_print(NULL); /* errors come back as numbers */
+    s->bpf = aggregate_bpf__open();
+    if (!s->bpf)
+        return -errno;
+    for (unsigned e = s->config.n_events; e < 16; e++) {
+        char name[32];
+        snprintf(name, sizeof name, "count_%u", e);
+        struct bpf_program *program = bpf_object__find_program_by_name(s->bpf->obj, name);
+        if (program)
+            bpf_program__set_autoload(program, false);
+    }
+    s->bpf->rodata->n_buckets = s->n_buckets;
+    if (bpf_map__set_max_entries(s->bpf->maps.table, s->n_slots * 2 * s->n_buckets) != 0 ||
+        bpf_map__set_max_entries(s->bpf->maps.evictions, s->n_slots * CS_AGGREGATE_LOG) != 0 ||
+        bpf_map__set_max_entries(s->bpf->maps.begun, s->n_slots * CS_AGGREGATE_BEGUN_LOG) != 0)
+        return -EINVAL;
+    int rc = aggregate_bpf__load(s->bpf);
+    if (rc == 0)
+        rc = aggregate_bpf__attach(s->bpf); /* the two tracepoints; the others wait for their events */
+    if (rc != 0)
+        return rc;
+    s->table_bytes = (size_t)s->n_slots * 2 * s->n_buckets * sizeof *s->table;
+    s->log_bytes = (size_t)s->n_slots * CS_AGGREGATE_LOG * sizeof *s->log;
+    s->begun_bytes = (size_t)s->n_slots * CS_AGGREGATE_BEGUN_LOG * sizeof *s->begun;
+    s->table = map_whole(s->bpf->maps.table, s->table_bytes);
+    s->log = map_whole(s->bpf->maps.evictions, s->log_bytes);
+    s->begun = map_whole(s->bpf->maps.begun, s->begun_bytes);
+    return s->table == MAP_FAILED || s->log == MAP_FAILED || s->begun == MAP_FAILED ? -errno : 0;
+}
+
+static int bpf_open(const struct cs_driver_config *config, struct cs_driver_state **out, struct cs_error *err)
+{
+    struct stat namespace;
+    /* In a container's PID namespace the program would see other PIDs than perf's notices tell. */
+    if (stat("/proc/self/ns/pid", &namespace) == 0 && namespace.st_ino != INIT_PID_NAMESPACE)
+        return cs_fail(err, ENOTSUP, "the BPF driver does not work within a PID namespace");
+    struct cs_driver_state *s = calloc(1, sizeof *s);
+    if (!s)
+        return cs_fail(err, ENOMEM, "out of memory for the BPF driver");
+    s->config = *config;
+    for (unsigned c = 0; c < config->n_cpus; c++)
+        if ((unsigned)config->cpus[c] >= s->n_slots)
+            s->n_slots = (unsigned)config->cpus[c] + 1;
+    s->n_buckets = BUCKETS_MAX;
+    while (s->n_buckets > BUCKETS_MIN && 2UL * s->n_slots * s->n_buckets * sizeof *s->table > TABLES_BYTES)
+        s->n_buckets /= 2;
+    s->log_until = calloc(s->n_slots, sizeof *s->log_until);
+    int rc = s->n_slots > CS_AGGREGATE_CPUS ? -E2BIG : s->log_until ? load(s) : -ENOMEM;
+    if (rc < 0) {
+        bpf_close(s);
+        return cs_fail(err, -rc, "BPF programs can't be used (%s)",
+                       rc == -EPERM || rc == -EACCES ? "root or CAP_BPF and CAP_PERFMON are needed"
+                                                     : strerror(-rc));
+    }
+    s->since_ns = s->next_since_ns = s->turned_ns = cs_now_ns();
+    *out = s;
+    return 0;
+}
+
+const struct cs_driver cs_driver_bpf = {
+    "bpf",     bpf_open,   bpf_prepare, bpf_attach, bpf_begin_drain,
+    bpf_drain, bpf_oldest, bpf_counts,  bpf_fd,     bpf_close,
+};

@@ -1,0 +1,297 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Images by build-id or file. The file behind a mapping is opened through the process (its mount namespace,
+ * deleted files too) and believed only if build-id or inode are those that the kernel told: a file that
+ * replaced it under the same name is another image. */
+#include "sampler/images/images.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/auxv.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <unistd.h>
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+#define BUCKETS 4096
+#define HASHED_BYTES (16UL << 20) /* of a file without build-id: these and its size identify it */
+
+struct alias { /* one image may be met under several keys */
+    struct alias *next;
+    struct cs_mapped_image *image;
+    char key[];
+};
+
+struct cs_images {
+    const char *proc;
+    struct alias *buckets[BUCKETS];
+    struct cs_mapped_image **all;
+    unsigned n, room;
+};
+
+static struct alias **bucket_of(struct cs_images *images, const char *key)
+{
+    return &images->buckets[XXH3_64bits(key, strlen(key)) % BUCKETS];
+}
+
+static struct cs_mapped_image *find(struct cs_images *images, const char *key)
+{
+    for (struct alias *a = *bucket_of(images, key); a; a = a->next)
+        if (strcmp(a->key, key) == 0)
+            return a->image;
+    return NULL;
+}
+
+static struct cs_mapped_image *remember(struct cs_images *images, const char *key,
+                                        struct cs_mapped_image *image)
+{
+    size_t size = strlen(key) + 1;
+    struct alias **bucket = bucket_of(images, key), *a = malloc(sizeof *a + size);
+    if (!a || !image) {
+        free(a);
+        return NULL;
+    }
+    memcpy(a->key, key, size);
+    a->image = image;
+    a->next = *bucket;
+    *bucket = a;
+    return image;
+}
+
+static void free_image(struct cs_mapped_image *image)
+{
+    if (!image)
+        return;
+    free((char *)image->image.path);
+    free((char *)image->image.build_id);
+    free(image);
+}
+
+static struct cs_mapped_image *add(struct cs_images *images, const char *key, enum cs_image_kind kind,
+                                   const char *id, const char *path, const char *build_id)
+{
+    struct cs_mapped_image *image = calloc(1, sizeof *image);
+    if (!image)
+        return NULL;
+    image->image.kind = kind;
+    image->image.path = strdup(path);
+    image->image.build_id = strdup(build_id);
+    snprintf(image->image.id, sizeof image->image.id, "%s", id);
+    image->placeable = true;
+    if (images->n == images->room) {
+        unsigned room = images->room ? 2 * images->room : 64;
+        struct cs_mapped_image **more = realloc(images->all, room * sizeof *more);
+        if (!more)
+            goto out;
+        images->all = more;
+        images->room = room;
+    }
+    if (!image->image.path || !image->image.build_id || !remember(images, key, image))
+        goto out;
+    image->index = images->n;
+    images->all[images->n++] = image;
+    return image;
+out:
+    free_image(image);
+    return NULL;
+}
+
+void cs_image_id_of_text(char id[CS_IMAGE_ID_MAX], const char *text)
+{
+    snprintf(id, CS_IMAGE_ID_MAX, "x%016llx", (unsigned long long)XXH3_64bits(text, strlen(text)));
+}
+
+/* ---- the file behind a mapping ---- */
+
+static bool same_file(int fd, const struct cs_mapped_file *file)
+{
+    struct stat st;
+    return file->inode != 0 && fstat(fd, &st) == 0 && st.st_ino == file->inode &&
+           major(st.st_dev) == file->major && minor(st.st_dev) == file->minor;
+}
+
+/* Opens candidates until one is the file that was mapped; -1 when none is. */
+static int open_file(const struct cs_images *images, const struct cs_mapped_file *file,
+                     struct cs_elf_layout *layout)
+{
+    char through[3][4200];
+    snprintf(through[0], sizeof through[0], "%s/%d/map_files/%llx-%llx", images->proc, (int)file->pid,
+             (unsigned long long)file->start, (unsigned long long)file->end);
+    snprintf(through[1], sizeof through[1], "%s/%d/root%s", images->proc, (int)file->pid, file->path);
+    snprintf(through[2], sizeof through[2], "%s", file->path);
+    /* Paths first: the link through map_files is exact, but walks the process's maps. */
+    static const int order[] = {1, 0, 2};
+    for (int i = 0; i < 3; i++) {
+        int fd = open(through[order[i]], O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+        if (fd < 0)
+            continue;
+        struct stat st;
+        if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && cs_elf_layout_read_fd(layout, fd) == 0) {
+            bool told = file->build_id[0] != '\0';
+            if (told ? strcmp(layout->build_id, file->build_id) == 0 : order[i] == 0 || same_file(fd, file))
+                return fd;
+        }
+        close(fd);
+    }
+    return -1;
+}
+
+static void id_of_content(int fd, char id[CS_IMAGE_ID_MAX])
+{
+    XXH3_state_t state;
+    struct stat st;
+    unsigned char part[65536];
+    XXH3_64bits_reset(&state);
+    for (off_t at = 0; at < (off_t)HASHED_BYTES;) {
+        ssize_t got = pread(fd, part, sizeof part, at);
+        if (got <= 0)
+            break;
+        XXH3_64bits_update(&state, part, (size_t)got);
+        at += got;
+    }
+    uint64_t size = fstat(fd, &st) == 0 ? (uint64_t)st.st_size : 0;
+    XXH3_64bits_update(&state, &size, sizeof size);
+    snprintf(id, CS_IMAGE_ID_MAX, "x%016llx", (unsigned long long)XXH3_64bits_digest(&state));
+}
+
+/* ---- the vDSO: one of ours, perhaps another (32 bit) in other processes ---- */
+
+struct memory {
+    int fd;
+    uint64_t start, size;
+};
+
+static long read_memory(void *arg, void *to, size_t size, uint64_t offset)
+{
+    const struct memory *m = arg;
+    if (offset >= m->size)
+        return 0;
+    if (size > m->size - offset)
+        size = (size_t)(m->size - offset);
+    ssize_t got = pread(m->fd, to, size, (off_t)(m->start + offset));
+    return got < 0 ? -errno : (long)got;
+}
+
+static struct cs_mapped_image *vdso(struct cs_images *images, const struct cs_mapped_file *file)
+{
+    char path[64], key[64], id[CS_IMAGE_ID_MAX];
+    struct cs_elf_layout layout = {.is_elf = false};
+    bool wide = file->start > UINT32_MAX;
+    snprintf(key, sizeof key, "[vdso] %d", wide);
+    struct cs_mapped_image *image = find(images, key);
+    if (image)
+        return image;
+    struct memory m = {.start = file->start, .size = file->end - file->start};
+    snprintf(path, sizeof path, "%s/%d/mem", images->proc, (int)file->pid);
+    m.fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (m.fd < 0 && wide) { /* not ours to read, but all 64-bit ones of a machine are the same */
+        m.start = getauxval(AT_SYSINFO_EHDR);
+        m.fd = open("/proc/self/mem", O_RDONLY | O_CLOEXEC);
+    }
+    if (m.fd >= 0) {
+        (void)cs_elf_layout_read(&layout, read_memory, &m);
+        close(m.fd);
+    }
+    if (layout.build_id[0])
+        snprintf(id, sizeof id, "%s", layout.build_id);
+    else
+        cs_image_id_of_text(id, key);
+    image = add(images, key, CS_IMAGE_VDSO, id, "[vdso]", layout.build_id);
+    return image; /* linked at 0 and mapped whole: layout stays "offset = vaddr" */
+}
+
+struct cs_mapped_image *cs_images_of_file(struct cs_images *images, const struct cs_mapped_file *file)
+{
+    char key[4300], id[CS_IMAGE_ID_MAX];
+    struct cs_elf_layout layout;
+    if (strcmp(file->path, "[vdso]") == 0)
+        return vdso(images, file);
+    if (file->build_id[0]) {
+        key[0] = 'b';
+        memcpy(key + 1, file->build_id, strlen(file->build_id) + 1);
+    } else {
+        snprintf(key, sizeof key, "f%x:%x:%llx:%s", file->major, file->minor, (unsigned long long)file->inode,
+                 file->path);
+    }
+    struct cs_mapped_image *image = find(images, key);
+    if (image)
+        return image;
+
+    int fd = open_file(images, file, &layout);
+    if (fd < 0) { /* its build-id still says what it is; without one nothing does */
+        if (file->build_id[0]) {
+            snprintf(key, sizeof key, "F%s", file->build_id);
+            image = find(images, key);
+            cs_image_id_of_text(id, key); /* not the build-id: these offsets count otherwise */
+            return image ? image : add(images, key, CS_IMAGE_FILE, id, file->path, file->build_id);
+        }
+        cs_image_id_of_text(id, key);
+        image = add(images, key, CS_IMAGE_ELF, id, file->path, "");
+        if (image)
+            image->placeable = false;
+        return image;
+    }
+    if (layout.build_id[0])
+        snprintf(id, sizeof id, "%s", layout.build_id);
+    else
+        id_of_content(fd, id);
+    close(fd);
+    char known[64];
+    snprintf(known, sizeof known, "b%s", id);
+    image = find(images, known); /* told with its build-id, without it, under another name */
+    if (!image) {
+        image = add(images, known, CS_IMAGE_ELF, id, file->path, layout.build_id);
+        if (image)
+            image->layout = layout;
+    }
+    if (strcmp(key, known) != 0)
+        image = remember(images, key, image);
+    return image;
+}
+
+struct cs_mapped_image *cs_images_special(struct cs_images *images, enum cs_image_kind kind, const char *id,
+                                          const char *path, const char *build_id)
+{
+    char key[4300], hashed[CS_IMAGE_ID_MAX];
+    snprintf(key, sizeof key, "s%d:%s:%s", (int)kind, id ? id : "", path);
+    struct cs_mapped_image *image = find(images, key);
+    if (image)
+        return image;
+    cs_image_id_of_text(hashed, key);
+    return add(images, key, kind, id ? id : hashed, path, build_id);
+}
+
+struct cs_images *cs_images_open(const char *proc)
+{
+    struct cs_images *images = calloc(1, sizeof *images);
+    if (images)
+        images->proc = proc;
+    return images;
+}
+
+void cs_images_close(struct cs_images *images)
+{
+    if (!images)
+        return;
+    for (unsigned i = 0; i < images->n; i++)
+        free_image(images->all[i]);
+    for (unsigned b = 0; b < BUCKETS; b++)
+        for (struct alias *a = images->buckets[b], *next; a; a = next) {
+            next = a->next;
+            free(a);
+        }
+    free(images->all);
+    free(images);
+}
+
+unsigned cs_images_count(const struct cs_images *images)
+{
+    return images->n;
+}
+struct cs_mapped_image *cs_images_nth(struct cs_images *images, unsigned index)
+{
+    return index < images->n ? images->all[index] : NULL;
+}

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Code without a file: names from the perf maps that runtimes write (/tmp/perf-PID.map, in the process's own
+ * root), else from the jitdump file that the process has mapped (jit-PID.dump, anywhere). Addresses of such
+ * code differ from run to run, so a named method gets an offset made of its name:
+ *
+ *   63  62            24 23                   0
+ *  +---+----------------+----------------------+
+ *  | 1 | hash of name   | offset in the method |
+ *  +---+----------------+----------------------+
+ *
+ * and profiles of many processes, runs and machines merge by method. What has no name keeps its offset from
+ * the start of its mapping. One owner. */
+#ifndef CS_SAMPLER_JIT_H
+#define CS_SAMPLER_JIT_H
+
+#include "sampler/images/maps.h"
+#include "store/store.h"
+
+#include <stdint.h>
+#include <sys/types.h>
+
+struct cs_jit;
+
+/* `maps` tells where jitdump files are; NULL: perf maps only. It must outlive the rest. */
+struct cs_jit *cs_jit_open(const char *proc, const char *tmp, struct cs_maps *maps);
+void cs_jit_close(struct cs_jit *jit);
+
+/* The offset for an address in code that process `pid` made by then; `fallback` where no name is known. */
+uint64_t cs_jit_offset(struct cs_jit *jit, const struct cs_image *image, pid_t pid, uint64_t time_ns,
+                       uint64_t addr, uint64_t fallback);
+/* A drain begins: maps that have grown may be read again, those not used for long are forgotten. */
+void cs_jit_refresh(struct cs_jit *jit);
+/* Puts the names met since the last call into the store. */
+int cs_jit_name(struct cs_jit *jit, struct cs_store *store, struct cs_error *err);
+
+#endif

@@ -1,0 +1,430 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The kernel's text, modules and BPF programs, from /proc/kallsyms and /proc/modules read line by line: their
+ * 200,000 symbols are never held in memory. A pass over all of them takes 70 ms, most of it the kernel's, so
+ * as little as will do is read: the first lines tell where the kernel begins; the rest (BPF programs) is read
+ * for an address that lies nowhere else. Names are asked of the kernel one by one (kernel_symbol.h) where
+ * that is permitted. */
+#include "sampler/images/kernel_image.h"
+#include "sampler/images/kernel_symbol.h"
+#include "sampler/sampler.h"
+
+#include <elf.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct region {
+    uint64_t start, end;
+    struct cs_mapped_image *image;
+};
+
+struct wanted { /* an address that was sampled, and the procedure around it once known */
+    uint64_t addr, start, end;
+    char name[120];
+};
+
+struct cs_kernel {
+    struct cs_images *images;
+    const char *proc, *sys;
+    struct region *regions; /* ascending */
+    size_t n_regions, room_regions;
+    struct wanted *wanted; /* those not named yet */
+    size_t n_wanted, room_wanted;
+    struct region *named; /* procedures that the store knows by now, unsorted within a merge */
+    size_t n_named, room_named;
+    char reason[200];
+    bool begun; /* where the kernel and its modules lie is known */
+    bool stale; /* all of /proc/kallsyms is worth reading for an address that lies nowhere */
+};
+
+#define TEXT_MOST (64UL << 20) /* of the kernel, while its end isn't known */
+#define LINES_BYTES 65536
+
+static int by_start(const void *a, const void *b)
+{
+    const struct region *x = a, *y = b;
+    return x->start < y->start ? -1 : x->start > y->start;
+}
+
+static const struct region *region_at(const struct region *regions, size_t n, uint64_t addr)
+{
+    size_t low = 0, high = n;
+    while (low < high) {
+        size_t middle = (low + high) / 2;
+        if (regions[middle].end <= addr)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low < n && regions[low].start <= addr ? &regions[low] : NULL;
+}
+
+static bool add_region(struct region **list, size_t *n, size_t *room, struct region add)
+{
+    if (*n == *room) {
+        size_t more_room = *room ? 2 * *room : 64;
+        struct region *more = realloc(*list, more_room * sizeof *more);
+        if (!more)
+            return false;
+        *list = more;
+        *room = more_room;
+    }
+    (*list)[(*n)++] = add;
+    return true;
+}
+
+/* The GNU build-id of a file of notes ("" when there is none). */
+static void read_build_id(const char *path, char hex[41])
+{
+    unsigned char notes[4096];
+    hex[0] = '\0';
+    FILE *f = fopen(path, "re");
+    if (!f)
+        return;
+    size_t size = fread(notes, 1, sizeof notes, f);
+    fclose(f);
+    for (size_t at = 0; at + sizeof(Elf64_Nhdr) <= size;) {
+        Elf64_Nhdr n;
+        memcpy(&n, notes + at, sizeof n);
+        size_t desc = at + sizeof n + ((n.n_namesz + 3U) & ~3U);
+        if (n.n_namesz > size || n.n_descsz > size || desc + n.n_descsz > size)
+            return;
+        if (n.n_type == NT_GNU_BUILD_ID && n.n_descsz <= 20) {
+            for (unsigned i = 0; i < n.n_descsz; i++)
+                snprintf(hex + 2UL * i, 3, "%02x", notes[desc + i]);
+            return;
+        }
+        at = desc + ((n.n_descsz + 3U) & ~3U);
+    }
+}
+
+static const char hidden_reason[] =
+    "kernel addresses are hidden (/proc/sys/kernel/kptr_restrict, or not root): samples "
+    "in the kernel are counted as unknown";
+
+struct symbol {
+    uint64_t addr;
+    char type, *name;
+    const char *module;
+};
+
+/* Cuts the line into pieces. */
+static bool parse_symbol(char *line, struct symbol *out)
+{
+    char *end;
+    out->addr = strtoull(line, &end, 16);
+    if (*end != ' ' || !end[1] || end[2] != ' ')
+        return false;
+    out->type = end[1];
+    out->name = end + 3;
+    out->module = "";
+    size_t n = strcspn(out->name, " \t\n");
+    char *bracket = strchr(out->name + n, '[');
+    out->name[n] = '\0';
+    if (bracket) {
+        out->module = bracket + 1;
+        bracket[1 + strcspn(bracket + 1, "]")] = '\0';
+    }
+    return true;
+}
+
+static FILE *open_symbols(const struct cs_kernel *k)
+{
+    char path[256];
+    snprintf(path, sizeof path, "%s/kallsyms", k->proc);
+    FILE *f = fopen(path, "re");
+    if (f)
+        setvbuf(f, NULL, _IOFBF, LINES_BYTES);
+    return f;
+}
+
+static struct cs_mapped_image *special(struct cs_kernel *k, enum cs_image_kind kind, const char *notes,
+                                       const char *name)
+{
+    char path[256], hex[41], bracketed[160];
+    snprintf(path, sizeof path, "%s/%s", k->sys, notes);
+    read_build_id(path, hex);
+    snprintf(bracketed, sizeof bracketed, "[%s]", name);
+    return cs_images_special(k->images, kind, hex[0] ? hex : NULL, bracketed, hex);
+}
+
+static void read_modules(struct cs_kernel *k)
+{
+    char path[256], line[1024], name[128];
+    snprintf(path, sizeof path, "%s/modules", k->proc);
+    FILE *f = fopen(path, "re");
+    while (f && fgets(line, sizeof line, f)) {
+        uint64_t size, base;
+        if (sscanf(line, "%127s %" SCNu64 " %*s %*s %*s %" SCNx64, name, &size, &base) != 3 || base == 0)
+            continue;
+        char notes[256];
+        snprintf(notes, sizeof notes, "module/%s/notes/.note.gnu.build-id", name);
+        struct cs_mapped_image *image = special(k, CS_IMAGE_MODULE, notes, name);
+        if (image)
+            add_region(&k->regions, &k->n_regions, &k->room_regions,
+                       (struct region){base, base + size, image});
+    }
+    if (f)
+        fclose(f);
+}
+
+/* Text of the kernel and, unless only the beginning is asked for, BPF programs, whose end is the next
+ * symbol's start. */
+static void read_symbols(struct cs_kernel *k, bool beginning)
+{
+    char line[1024];
+    struct symbol s;
+    uint64_t text = 0, etext = 0;
+    bool hidden = true;
+    FILE *f = open_symbols(k);
+    while (f && !(beginning && text) && fgets(line, sizeof line, f)) {
+        if (!parse_symbol(line, &s) || s.addr == 0)
+            continue;
+        hidden = false;
+        if (strcmp(s.name, "_text") == 0)
+            text = s.addr;
+        else if (strcmp(s.name, "_etext") == 0)
+            etext = s.addr;
+        if (strcmp(s.module, "bpf") == 0 && (s.type == 't' || s.type == 'T')) {
+            struct cs_mapped_image *image = cs_images_special(k->images, CS_IMAGE_JIT, NULL, s.name, "");
+            if (image)
+                add_region(&k->regions, &k->n_regions, &k->room_regions,
+                           (struct region){s.addr, s.addr + 65536, image});
+        }
+    }
+    if (f)
+        fclose(f);
+    if (hidden || !text)
+        snprintf(k->reason, sizeof k->reason, "%s", hidden_reason);
+    else
+        add_region(&k->regions, &k->n_regions, &k->room_regions,
+                   (struct region){text, etext ? etext : text + TEXT_MOST,
+                                   special(k, CS_IMAGE_KERNEL, "kernel/notes", "kernel")});
+}
+
+static void read_regions(struct cs_kernel *k, bool beginning)
+{
+    k->n_regions = 0;
+    k->reason[0] = '\0';
+    read_symbols(k, beginning);
+    if (!k->reason[0])
+        read_modules(k);
+    if (k->n_regions)
+        qsort(k->regions, k->n_regions, sizeof *k->regions, by_start);
+    for (size_t i = 0; i + 1 < k->n_regions; i++)
+        if (k->regions[i].end > k->regions[i + 1].start)
+            k->regions[i].end = k->regions[i + 1].start;
+    k->begun = true;
+    k->stale = beginning;
+}
+
+static int by_addr(const void *a, const void *b)
+{
+    const struct wanted *x = a, *y = b;
+    return x->addr < y->addr ? -1 : x->addr > y->addr;
+}
+
+static void want(struct cs_kernel *k, uint64_t addr)
+{
+    if (region_at(k->named, k->n_named, addr))
+        return;
+    if (k->n_wanted == k->room_wanted) {
+        /* Most are repeats: sort them out before taking more memory. */
+        size_t kept = 0;
+        if (k->n_wanted)
+            qsort(k->wanted, k->n_wanted, sizeof *k->wanted, by_addr);
+        for (size_t i = 0; i < k->n_wanted; i++)
+            if (kept == 0 || k->wanted[kept - 1].addr != k->wanted[i].addr)
+                k->wanted[kept++] = k->wanted[i];
+        k->n_wanted = kept;
+        if (kept >= k->room_wanted / 2) {
+            size_t room = k->room_wanted ? 2 * k->room_wanted : 1024;
+            struct wanted *more = room <= 1U << 15 ? realloc(k->wanted, room * sizeof *more) : NULL;
+            if (!more)
+                return; /* this one stays without a name in this round */
+            k->wanted = more;
+            k->room_wanted = room;
+        }
+    }
+    k->wanted[k->n_wanted++] = (struct wanted){.addr = addr};
+}
+
+int cs_kernel_find(struct cs_kernel *k, uint64_t addr, struct cs_mapped_image **image, uint64_t *offset)
+{
+    if (!k->begun && !k->reason[0])
+        read_regions(k, true);
+    const struct region *r = region_at(k->regions, k->n_regions, addr);
+    if (!r && k->stale && !k->reason[0]) {
+        read_regions(k, false);
+        r = region_at(k->regions, k->n_regions, addr);
+    }
+    if (!r || !r->image)
+        return -(1 + CS_UNKNOWN_KERNEL);
+    *image = r->image;
+    *offset = addr - r->start;
+    want(k, addr);
+    return 0;
+}
+
+/* Asks the kernel for each. False where it may not be asked, or `proc` speaks of another kernel than this. */
+static bool ask_kernel(struct cs_kernel *k)
+{
+    struct cs_kernel_symbols *symbols = strcmp(k->proc, "/proc") == 0 ? cs_kernel_symbols_open() : NULL;
+    if (!symbols)
+        return false;
+    for (size_t i = 0; i < k->n_wanted; i++) {
+        struct wanted *w = &k->wanted[i];
+        if (i && w->addr < w[-1].end && w->addr >= w[-1].start)
+            *w = (struct wanted){.addr = w->addr, .start = w[-1].start, .end = w[-1].end}; /* known by now */
+        else
+            (void)cs_kernel_symbol_at(symbols, w->addr, &w->start, &w->end, w->name, sizeof w->name);
+    }
+    cs_kernel_symbols_close(symbols);
+    return true;
+}
+
+/* One pass. A symbol is a start for the first address at or above it, an end for the last one below it; the
+ * addresses between two symbols then share what their neighbours found. */
+static bool look_up(struct cs_kernel *k)
+{
+    char line[1024];
+    struct symbol s;
+    struct wanted *w = k->wanted;
+    size_t n = k->n_wanted;
+    FILE *f = open_symbols(k);
+    if (!f)
+        return false;
+    while (fgets(line, sizeof line, f)) {
+        if (!parse_symbol(line, &s) || s.addr == 0 || !strchr("tTwW", s.type))
+            continue;
+        size_t low = 0, high = n;
+        while (low < high) {
+            size_t middle = (low + high) / 2;
+            if (w[middle].addr < s.addr)
+                low = middle + 1;
+            else
+                high = middle;
+        }
+        if (low < n && s.addr > w[low].start) {
+            w[low].start = s.addr;
+            snprintf(w[low].name, sizeof w[low].name, "%.119s", s.name);
+        }
+        if (low > 0 && (!w[low - 1].end || s.addr < w[low - 1].end))
+            w[low - 1].end = s.addr;
+    }
+    fclose(f);
+    for (size_t i = 1; i < n; i++)
+        if (!w[i].start) {
+            w[i].start = w[i - 1].start;
+            memcpy(w[i].name, w[i - 1].name, sizeof w[i].name);
+        }
+    for (size_t i = n; i-- > 1;)
+        if (!w[i - 1].end)
+            w[i - 1].end = w[i].end;
+    return true;
+}
+
+/* Merges what was gathered for an image, and remembers it as named. */
+static int merge_names(struct cs_kernel *k, struct cs_store *store, const struct region *found, size_t n,
+                       struct cs_table *names, struct cs_error *err)
+{
+    int rc = n ? cs_store_merge_names(store, &found->image->image, names, err) : 0;
+    for (size_t i = 0; rc == 0 && i < n; i++)
+        add_region(&k->named, &k->n_named, &k->room_named, found[i]);
+    cs_table_clear(names);
+    return rc;
+}
+
+int cs_kernel_name(struct cs_kernel *k, struct cs_store *store, struct cs_error *err)
+{
+    int rc = 0;
+    if (k->n_wanted == 0)
+        return 0;
+    qsort(k->wanted, k->n_wanted, sizeof *k->wanted, by_addr);
+    if (!ask_kernel(k) && !look_up(k))
+        return 0;
+    size_t n = 0;
+    struct region *found = malloc(k->n_wanted * sizeof *found); /* of one image at a time */
+    struct cs_table *names = cs_table_open(&cs_schema_names);
+    if (!found || !names)
+        rc = cs_fail(err, ENOMEM, "out of memory for the kernel's names");
+    uint64_t last = 0;
+    for (size_t i = 0; rc == 0 && i < k->n_wanted; i++) {
+        const struct wanted *w = &k->wanted[i];
+        const struct region *r = region_at(k->regions, k->n_regions, w->addr);
+        if (!r || !w->name[0] || w->start < r->start || w->start == last)
+            continue;
+        if (n && found[0].image != r->image) {
+            rc = merge_names(k, store, found, n, names, err);
+            n = 0;
+        }
+        uint64_t end = w->end && w->end < r->end ? w->end : r->end;
+        int64_t text = cs_table_text(names, w->name);
+        if (text >= 0 &&
+            cs_table_add(names, (uint64_t[]){w->start - r->start, end - w->start, (uint64_t)text}) == 0)
+            found[n++] = (struct region){w->start, end, r->image};
+        last = w->start;
+    }
+    if (rc == 0)
+        rc = merge_names(k, store, found, n, names, err);
+    cs_table_close(names);
+    free(found);
+    k->n_wanted = 0; /* after a failure they are wanted again when sampled again */
+    if (k->n_named)
+        qsort(k->named, k->n_named, sizeof *k->named, by_start);
+    return rc;
+}
+
+void cs_kernel_changed(struct cs_kernel *k)
+{
+    k->stale = true;
+}
+const char *cs_kernel_reason(const struct cs_kernel *k)
+{
+    return k->reason;
+}
+
+bool cs_kernel_must_read(const struct cs_kernel *k, uint64_t addr)
+{
+    return k->begun && k->stale && !k->reason[0] && !region_at(k->regions, k->n_regions, addr);
+}
+
+/* Whether addresses are known: the first that isn't nought says so. */
+static void look_for_addresses(struct cs_kernel *k)
+{
+    char line[1024];
+    struct symbol s = {.addr = 0};
+    FILE *f = open_symbols(k);
+    while (f && s.addr == 0 && fgets(line, sizeof line, f))
+        if (!parse_symbol(line, &s))
+            s.addr = 0;
+    if (f)
+        fclose(f);
+    if (s.addr == 0)
+        snprintf(k->reason, sizeof k->reason, "%s", hidden_reason);
+}
+
+struct cs_kernel *cs_kernel_open(struct cs_images *images, const char *proc, const char *sys)
+{
+    struct cs_kernel *k = calloc(1, sizeof *k);
+    if (!k)
+        return NULL;
+    k->images = images;
+    k->proc = proc;
+    k->sys = sys;
+    look_for_addresses(k);
+    k->stale = true;
+    return k;
+}
+
+void cs_kernel_close(struct cs_kernel *k)
+{
+    if (!k)
+        return;
+    free(k->regions);
+    free(k->wanted);
+    free(k->named);
+    free(k);
+}

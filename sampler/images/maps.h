@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Who had what mapped where, and when. A PID lives through incarnations (a fork, then each exec); each has a
+ * space: its executable mappings, those replaced lately with the time of their end. dcpi-1997 section 4.3.2.
+ *
+ * Invariant: a lookup names an image only if that image alone was at the address during the whole interval
+ * asked about; else it says why not.
+ *
+ *      function              writer (the session's thread)   other threads
+ *      cs_maps_fork ... expire   yes, one only               no
+ *      cs_maps_find              yes                         yes (RCU, liburcu-bp: no registration)
+ *
+ * Spaces are immutable and shared by forks; a change makes a new one. Memory: a process costs about 200 bytes
+ * and its space, until one expiry after its exit. */
+#ifndef CS_SAMPLER_MAPS_H
+#define CS_SAMPLER_MAPS_H
+
+#include "sampler/images/images.h"
+#include "sampler/sampler.h"
+
+struct cs_maps;
+
+struct cs_found {
+    struct cs_mapped_image *image;
+    uint64_t offset;    /* in the image's own terms (ELF: vaddr) */
+    uint64_t map_start; /* of the mapping it lies in */
+    uint32_t label;     /* index, see cs_maps_label; 0 = "" */
+    bool jit;           /* anonymous or memfd code: names come from the process */
+};
+
+struct cs_maps *cs_maps_open(struct cs_images *images, const char *proc, enum cs_label label);
+void cs_maps_close(struct cs_maps *maps);
+
+/* Records, in the order of their times. 0 or -ENOMEM. */
+int cs_maps_fork(struct cs_maps *maps, pid_t pid, pid_t parent, uint64_t time_ns);
+int cs_maps_exec(struct cs_maps *maps, pid_t pid, const char *comm, uint64_t time_ns);
+int cs_maps_comm(struct cs_maps *maps, pid_t pid, const char *comm, uint64_t time_ns);
+int cs_maps_mmap(struct cs_maps *maps, const struct cs_mapped_file *file, uint64_t time_ns);
+int cs_maps_exit(struct cs_maps *maps, pid_t pid, uint64_t time_ns);
+
+/* Reads /proc/PID/maps: what was there before we came, or what a lost record would have told. `since_ns` is
+ * when it counts from. 0, -ESRCH, -EACCES, -ENOMEM. */
+int cs_maps_scan(struct cs_maps *maps, pid_t pid, uint64_t since_ns);
+/* All processes. Returns how many. */
+int cs_maps_scan_all(struct cs_maps *maps, uint64_t since_ns);
+
+/* Forgets what ended before `horizon_ns`; frees what no reader can see any more. */
+void cs_maps_expire(struct cs_maps *maps, uint64_t horizon_ns);
+
+/* The image at `addr` of `pid` throughout [from_ns, to_ns]. 0, or -(1 + enum cs_unknown). */
+int cs_maps_find(struct cs_maps *maps, pid_t pid, uint64_t addr, uint64_t from_ns, uint64_t to_ns,
+                 struct cs_found *out);
+/* Label of a process for samples that are no mapping's (the kernel's). */
+uint32_t cs_maps_label_of(struct cs_maps *maps, pid_t pid, uint64_t time_ns);
+/* Path of the jitdump file that the process had mapped, as it saw it; false = none. Any thread. */
+bool cs_maps_jitdump(struct cs_maps *maps, pid_t pid, uint64_t time_ns, char *path, size_t size);
+const char *cs_maps_label(const struct cs_maps *maps, uint32_t label);
+unsigned cs_maps_processes(const struct cs_maps *maps);
+/* PIDs of those that haven't ended, as far as notices tell: at most `room`; returns how many there are. */
+unsigned cs_maps_running(const struct cs_maps *maps, pid_t *pids, unsigned room);
+
+#endif

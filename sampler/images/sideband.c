@@ -1,0 +1,325 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Notices of processes and mappings, sorted over the CPUs' rings by time. */
+#include "sampler/images/sideband.h"
+#include "sampler/perf/events.h"
+#include "sampler/perf/ring.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <time.h>
+#include <unistd.h>
+
+#define WAKE_BYTES 32768 /* some 20 execs: their files are looked at while they are there */
+
+struct notice {
+    uint64_t time_ns;
+    uint64_t order; /* of arrival: ties keep it */
+    size_t at;      /* in the arena */
+};
+
+struct cs_sideband {
+    struct cs_ring *rings; /* one a CPU */
+    int *ring_fds;
+    const int *cpus;
+    unsigned n_cpus;
+    int *fds;
+    size_t n_fds, room_fds;
+    unsigned char *arena; /* copies of the records that wait */
+    size_t used, room;
+    struct notice *notices;
+    size_t n, room_notices;
+    uint64_t order, lost;
+};
+
+struct record_mmap2 {
+    struct perf_event_header header;
+    uint32_t pid, tid;
+    uint64_t addr, len, pgoff;
+    union {
+        struct {
+            uint32_t major, minor;
+            uint64_t inode, inode_generation;
+        };
+        struct {
+            uint8_t build_id_size, reserved1;
+            uint16_t reserved2;
+            uint8_t build_id[20];
+        };
+    };
+    uint32_t prot, flags;
+    char path[];
+};
+struct record_task {
+    struct perf_event_header header;
+    uint32_t pid, parent, tid, parent_tid;
+};
+struct record_comm {
+    struct perf_event_header header;
+    uint32_t pid, tid;
+    char comm[];
+};
+struct record_lost {
+    struct perf_event_header header;
+    uint64_t id, lost;
+};
+
+static void hand_on_mmap(const struct record_mmap2 *r, uint64_t time_ns, struct cs_maps *maps)
+{
+    char hex[41] = "";
+    struct cs_mapped_file file = {.pid = (pid_t)r->pid,
+                                  .start = r->addr,
+                                  .end = r->addr + r->len,
+                                  .pgoff = r->pgoff,
+                                  .path = r->path,
+                                  .build_id = hex};
+    if (strcmp(r->path, "[vsyscall]") == 0)
+        return;
+    if (r->header.misc & PERF_RECORD_MISC_MMAP_BUILD_ID) {
+        for (unsigned i = 0; i < r->build_id_size && i < 20; i++) { /* not by printf: this is a hot place */
+            hex[2 * i] = "0123456789abcdef"[r->build_id[i] >> 4];
+            hex[2 * i + 1] = "0123456789abcdef"[r->build_id[i] & 15];
+            hex[2 * i + 2] = '\0';
+        }
+    } else {
+        file.major = r->major;
+        file.minor = r->minor;
+        file.inode = r->inode;
+    }
+    (void)cs_maps_mmap(maps, &file, time_ns);
+}
+
+static void hand_on(const struct perf_event_header *header, uint64_t time_ns,
+                    const struct cs_sideband_events *events)
+{
+    const struct record_task *task = (const void *)header;
+    const struct record_comm *comm = (const void *)header;
+    switch (header->type) {
+    case PERF_RECORD_MMAP2:
+        hand_on_mmap((const void *)header, time_ns, events->maps);
+        break;
+    case PERF_RECORD_FORK:
+        if (task->pid == task->parent)
+            break;
+        (void)cs_maps_fork(events->maps, (pid_t)task->pid, (pid_t)task->parent, time_ns);
+        if (events->incarnation)
+            events->incarnation(events->arg, (pid_t)task->pid, time_ns);
+        break;
+    case PERF_RECORD_EXIT:
+        if (task->pid == task->tid)
+            (void)cs_maps_exit(events->maps, (pid_t)task->pid, time_ns);
+        break;
+    case PERF_RECORD_COMM:
+        if (header->misc & PERF_RECORD_MISC_COMM_EXEC) {
+            (void)cs_maps_exec(events->maps, (pid_t)comm->pid, comm->comm, time_ns);
+            if (events->incarnation)
+                events->incarnation(events->arg, (pid_t)comm->pid, time_ns);
+        } else if (comm->pid == comm->tid) {
+            (void)cs_maps_comm(events->maps, (pid_t)comm->pid, comm->comm, time_ns);
+        }
+        break;
+    case PERF_RECORD_KSYMBOL:
+        if (events->kernel_changed)
+            events->kernel_changed(events->arg);
+        break;
+    default:
+        break;
+    }
+}
+
+/* ---- collecting ---- */
+
+static int keep(struct cs_sideband *s, const struct perf_event_header *header)
+{
+    if (s->used + header->size > s->room) {
+        size_t room = s->room ? 2 * s->room : 65536;
+        while (room < s->used + header->size)
+            room *= 2;
+        unsigned char *more = realloc(s->arena, room);
+        if (!more)
+            return -ENOMEM;
+        s->arena = more;
+        s->room = room;
+    }
+    if (s->n == s->room_notices) {
+        size_t room = s->room_notices ? 2 * s->room_notices : 512;
+        struct notice *more = realloc(s->notices, room * sizeof *more);
+        if (!more)
+            return -ENOMEM;
+        s->notices = more;
+        s->room_notices = room;
+    }
+    memcpy(s->arena + s->used, header, header->size); // NOLINT: room was made above
+    uint64_t time_ns;                                 /* sample_id_all with TIME alone: the last word */
+    memcpy(&time_ns, (const unsigned char *)header + header->size - sizeof time_ns, sizeof time_ns);
+    s->notices[s->n++] = (struct notice){time_ns, s->order++, s->used};
+    s->used += (header->size + 7U) & ~7UL;
+    return 0;
+}
+
+static int by_time(const void *a, const void *b)
+{
+    const struct notice *x = a, *y = b;
+    if (x->time_ns != y->time_ns)
+        return x->time_ns < y->time_ns ? -1 : 1;
+    return x->order < y->order ? -1 : x->order > y->order;
+}
+
+int cs_sideband_drain(struct cs_sideband *s, uint64_t horizon_ns, const struct cs_sideband_events *events)
+{
+    int rc = 0;
+    for (unsigned c = 0; c < s->n_cpus; c++) {
+        const struct perf_event_header *header;
+        if (!s->rings[c].page)
+            continue;
+        cs_ring_snapshot(&s->rings[c]);
+        while ((header = cs_ring_next(&s->rings[c])) != NULL) {
+            if (header->type == PERF_RECORD_LOST)
+                s->lost += ((const struct record_lost *)(const void *)header)->lost;
+            else if (keep(s, header) < 0)
+                rc = -ENOMEM, s->lost++;
+        }
+        cs_ring_release(&s->rings[c]);
+    }
+    if (s->n)
+        qsort(s->notices, s->n, sizeof *s->notices, by_time);
+    size_t done = 0;
+    for (; done < s->n && s->notices[done].time_ns <= horizon_ns; done++)
+        hand_on((const void *)(s->arena + s->notices[done].at), s->notices[done].time_ns, events);
+    if (done == s->n) {
+        s->n = s->used = 0;
+        if (s->room > 1U << 20) { /* a storm is over: give the memory back */
+            free(s->arena);
+            s->arena = NULL;
+            s->room = 0;
+        }
+        return rc;
+    }
+    /* The few that wait move to the front, in an arena of their own. */
+    unsigned char *old = s->arena;
+    size_t n = s->n;
+    struct notice *waiting = malloc((n - done) * sizeof *waiting);
+    if (!waiting)
+        return -ENOMEM;
+    memcpy(waiting, s->notices + done, (n - done) * sizeof *waiting);
+    s->arena = NULL;
+    s->room = s->used = s->n = 0;
+    for (size_t i = 0; i < n - done; i++)
+        if (keep(s, (const void *)(old + waiting[i].at)) < 0)
+            rc = -ENOMEM, s->lost++;
+    free(waiting);
+    free(old);
+    return rc;
+}
+
+uint64_t cs_sideband_lost(const struct cs_sideband *s)
+{
+    return s->lost;
+}
+
+int cs_sideband_fd(const struct cs_sideband *s, unsigned i)
+{
+    return i < s->n_cpus ? s->ring_fds[i] : -1;
+}
+
+/* ---- opening ---- */
+
+static int remember(struct cs_sideband *s, int fd)
+{
+    if (s->n_fds == s->room_fds) {
+        size_t room = s->room_fds ? 2 * s->room_fds : 64;
+        int *more = realloc(s->fds, room * sizeof *more);
+        if (!more)
+            return -ENOMEM;
+        s->fds = more;
+        s->room_fds = room;
+    }
+    s->fds[s->n_fds++] = fd;
+    return 0;
+}
+
+int cs_sideband_follow(struct cs_sideband *s, pid_t pid, unsigned cpu_index, unsigned ring_pages,
+                       struct cs_error *err)
+{
+    struct cs_event notices = {.name = "notices",
+                               .attr = {.type = PERF_TYPE_SOFTWARE,
+                                        .config = PERF_COUNT_SW_DUMMY,
+                                        .size = sizeof(struct perf_event_attr),
+                                        .sample_period = 1,
+                                        .sample_type = PERF_SAMPLE_TIME,
+                                        .sample_id_all = 1,
+                                        .use_clockid = 1,
+                                        .clockid = CLOCK_MONOTONIC,
+                                        .exclude_kernel = 1,
+                                        .exclude_hv = 1,
+                                        .inherit = pid != -1,
+                                        .mmap = 1,
+                                        .mmap2 = 1,
+                                        .build_id = 1,
+                                        .comm = 1,
+                                        .comm_exec = 1,
+                                        .task = 1,
+                                        .ksymbol = pid == -1,
+                                        .watermark = 1,
+                                        .wakeup_watermark = WAKE_BYTES}};
+    int fd = cs_event_open(&notices, pid, s->cpus[cpu_index], err);
+    if (fd < 0 && err->code == EINVAL) { /* kernels before 5.12 */
+        notices.attr.build_id = 0;
+        fd = cs_event_open(&notices, pid, s->cpus[cpu_index], err);
+    }
+    if (fd < 0)
+        return fd;
+    if (remember(s, fd) < 0) {
+        close(fd);
+        return cs_fail(err, ENOMEM, "out of memory while opening the notices of process %d", (int)pid);
+    }
+    if (s->rings[cpu_index].page) {
+        if (ioctl(fd, PERF_EVENT_IOC_SET_OUTPUT, s->ring_fds[cpu_index]) != 0)
+            return cs_fail(err, errno, "notices of process %d can't share a ring: %s", (int)pid,
+                           strerror(errno));
+        return 0;
+    }
+    int rc = cs_ring_open(&s->rings[cpu_index], fd, ring_pages);
+    if (rc < 0)
+        return cs_fail(err, -rc, "no ring of %u pages for the kernel's notices: %s%s", ring_pages,
+                       strerror(-rc), rc == -EPERM ? " (raise /proc/sys/kernel/perf_event_mlock_kb)" : "");
+    s->ring_fds[cpu_index] = fd;
+    return 0;
+}
+
+struct cs_sideband *cs_sideband_open(unsigned n_cpus, const int *cpus)
+{
+    struct cs_sideband *s = calloc(1, sizeof *s);
+    if (!s)
+        return NULL;
+    s->n_cpus = n_cpus;
+    s->cpus = cpus;
+    s->rings = calloc(n_cpus, sizeof *s->rings);
+    s->ring_fds = malloc(n_cpus * sizeof *s->ring_fds);
+    if (!s->rings || !s->ring_fds) {
+        free(s->rings);
+        free(s->ring_fds);
+        free(s);
+        return NULL;
+    }
+    memset(s->ring_fds, 0xff, n_cpus * sizeof *s->ring_fds);
+    return s;
+}
+
+void cs_sideband_close(struct cs_sideband *s)
+{
+    if (!s)
+        return;
+    for (unsigned c = 0; c < s->n_cpus; c++)
+        cs_ring_close(&s->rings[c]);
+    for (size_t i = 0; i < s->n_fds; i++)
+        close(s->fds[i]);
+    free(s->rings);
+    free(s->ring_fds);
+    free(s->fds);
+    free(s->arena);
+    free(s->notices);
+    free(s);
+}

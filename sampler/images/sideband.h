@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The kernel's notices beside the samples: MMAP2, FORK, EXEC, COMM, EXIT, from one ring a CPU, handed on in
+ * the order of their times over all CPUs.
+ *
+ * Invariant: a notice is handed on only when no earlier one can still arrive, so the horizon asked for must
+ * be at least CS_SIDEBAND_SETTLE_NS in the past; later ones wait for the next call. */
+#ifndef CS_SAMPLER_SIDEBAND_H
+#define CS_SAMPLER_SIDEBAND_H
+
+#include "sampler/images/maps.h"
+
+#define CS_SIDEBAND_SETTLE_NS 300000ULL /* a record gets its time before it becomes visible */
+
+struct cs_sideband;
+
+struct cs_sideband_events {
+    void *arg;
+    struct cs_maps *maps;
+    void (*incarnation)(void *arg, pid_t pid, uint64_t time_ns); /* fork or exec; may be NULL */
+    void (*kernel_changed)(void *arg); /* code of the kernel came or went; may be NULL */
+};
+
+struct cs_sideband *cs_sideband_open(unsigned n_cpus, const int *cpus);
+void cs_sideband_close(struct cs_sideband *sideband);
+/* Follows a process's thread (`pid` as in perf_event_open) on CPU number `cpu_index` of those given. */
+int cs_sideband_follow(struct cs_sideband *sideband, pid_t pid, unsigned cpu_index, unsigned ring_pages,
+                       struct cs_error *err);
+/* Hands on what happened up to `horizon_ns`; UINT64_MAX: all. 0 or -ENOMEM. */
+int cs_sideband_drain(struct cs_sideband *sideband, uint64_t horizon_ns,
+                      const struct cs_sideband_events *events);
+uint64_t cs_sideband_lost(const struct cs_sideband *sideband);
+/* A descriptor of each ring, for poll: readable at half full. -1 at the end. */
+int cs_sideband_fd(const struct cs_sideband *sideband, unsigned i);
+
+#endif

@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Events by libpfm4 name, and perf_event_open with its many refusals told apart. */
+#include "sampler/perf/events.h"
+
+#include <errno.h>
+#include <perfmon/pfmlib_perf_event.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+static int open_event(const struct perf_event_attr *attr, pid_t pid, int cpu)
+{
+    struct perf_event_attr copy = *attr; /* the kernel writes attr.size on E2BIG */
+    return (int)syscall(SYS_perf_event_open, &copy, pid, cpu, -1, PERF_FLAG_FD_CLOEXEC);
+}
+
+bool cs_event_is_clock(const struct cs_event *event)
+{
+    return event->attr.type == PERF_TYPE_SOFTWARE &&
+           (event->attr.config == PERF_COUNT_SW_CPU_CLOCK || event->attr.config == PERF_COUNT_SW_TASK_CLOCK);
+}
+
+int cs_event_parse(const char *name, struct cs_event *out, struct cs_error *err)
+{
+    memset(out, 0, sizeof *out);
+    if (strlen(name) >= sizeof out->name)
+        return cs_fail(err, EINVAL, "event name %.40s... is longer than %zu characters", name,
+                       sizeof out->name - 1);
+    int rc = pfm_initialize();
+    if (rc != PFM_SUCCESS)
+        return cs_fail(err, ENOTSUP, "libpfm4 does not start on this machine: %s", pfm_strerror(rc));
+
+    pfm_perf_encode_arg_t arg = {.attr = &out->attr, .size = sizeof arg};
+    out->attr.size = sizeof out->attr;
+    rc = pfm_get_os_event_encoding(name, PFM_PLM0 | PFM_PLM3, PFM_OS_PERF_EVENT_EXT, &arg);
+    if (rc != PFM_SUCCESS) {
+        /* "cycles" means the kernel's generic event where libpfm4 doesn't know the processor. */
+        char generic[96];
+        snprintf(generic, sizeof generic, "perf::%s", name);
+        if (pfm_get_os_event_encoding(generic, PFM_PLM0 | PFM_PLM3, PFM_OS_PERF_EVENT_EXT, &arg) !=
+            PFM_SUCCESS)
+            return cs_fail(err, EINVAL, "event %s: %s; `cyclescope doctor` tells what there is", name,
+                           rc == PFM_ERR_NOTFOUND ? "not known to libpfm4 for this machine"
+                                                  : pfm_strerror(rc));
+    }
+    out->attr.size = sizeof out->attr;
+    out->attr.sample_period = 0;
+    out->attr.freq = 0;
+    out->attr.disabled = 1;
+    snprintf(out->name, sizeof out->name, "%s", name);
+    bool cycles = out->attr.type == PERF_TYPE_HARDWARE && (out->attr.config == PERF_COUNT_HW_CPU_CYCLES ||
+                                                           out->attr.config == PERF_COUNT_HW_REF_CPU_CYCLES);
+    snprintf(out->unit, sizeof out->unit, "%s",
+             cs_event_is_clock(out)                 ? "ns"
+             : cycles || strcasestr(name, "cycles") ? "cycles"
+                                                    : "events");
+    return 0;
+}
+
+int cs_event_default(struct cs_event *out, char *why, size_t size, struct cs_error *err)
+{
+    why[0] = '\0';
+    if (cs_event_parse("cycles", out, err) == 0) {
+        out->attr.exclude_kernel = 1; /* the probe only: what anyone may open */
+        int fd = open_event(&out->attr, 0, -1);
+        int code = errno;
+        out->attr.exclude_kernel = 0;
+        if (fd >= 0) {
+            close(fd);
+            return 0;
+        }
+        snprintf(why, size, "no hardware cycles here (%s): sampling cpu-clock, a timer, instead",
+                 code == ENOENT || code == EOPNOTSUPP ? "this machine shows no PMU"
+                 : code == EBUSY                      ? "the counters are held by somebody else"
+                                                      : strerror(code));
+    } else {
+        snprintf(why, size, "no hardware cycles here: sampling cpu-clock, a timer, instead");
+    }
+    return cs_event_parse("cpu-clock", out, err);
+}
+
+static int paranoid_level(void)
+{
+    int level = 2;
+    FILE *f = fopen("/proc/sys/kernel/perf_event_paranoid", "re");
+    if (f) {
+        char line[32];
+        if (fgets(line, sizeof line, f))
+            level = (int)strtol(line, NULL, 10);
+        fclose(f);
+    }
+    return level;
+}
+
+int cs_event_open(const struct cs_event *event, pid_t pid, int cpu, struct cs_error *err)
+{
+    int fd = open_event(&event->attr, pid, cpu);
+    if (fd >= 0)
+        return fd;
+    switch (errno) {
+    case EACCES:
+    case EPERM:
+        if (pid == -1)
+            return cs_fail(err, errno,
+                           "all processes of the machine may be sampled with root or CAP_PERFMON only "
+                           "(perf_event_paranoid is %d); your own: -p PID or -- COMMAND",
+                           paranoid_level());
+        return cs_fail(err, errno,
+                       "process %d may not be sampled by you: it belongs to somebody else, or "
+                       "perf_event_paranoid (%d) forbids it",
+                       (int)pid, paranoid_level());
+    case ESRCH:
+        return cs_fail(err, ESRCH, "there is no process %d", (int)pid);
+    case ENOENT:
+    case EOPNOTSUPP:
+    case ENODEV:
+        return cs_fail(err, errno,
+                       "event %s: this machine can't count it%s; `cyclescope doctor` tells why, "
+                       "-e cpu-clock works everywhere",
+                       event->name, event->attr.precise_ip ? " precisely" : "");
+    case EBUSY:
+        return cs_fail(err, EBUSY,
+                       "event %s: the counters are held by somebody else (another profiler, a "
+                       "watchdog)",
+                       event->name);
+    case EMFILE:
+        return cs_fail(err, EMFILE,
+                       "too many open files for event %s on this many threads and CPUs: raise "
+                       "the limit (ulimit -n)",
+                       event->name);
+    case EINVAL:
+        return cs_fail(err, EINVAL, "event %s: the kernel refuses this combination of modifiers or period",
+                       event->name);
+    default:
+        return cs_fail(err, errno, "event %s can't be opened: %s", event->name, strerror(errno));
+    }
+}

@@ -1,0 +1,193 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The command to be sampled is forked at once but execs only when the events are open on it. */
+#include "sampler/perf/target.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define DEPTH_MOST 32 /* of processes that start processes */
+
+int cs_pidfd(pid_t pid)
+{
+    return (int)syscall(SYS_pidfd_open, pid, 0);
+}
+
+static _Noreturn void child(int go, int failed, char *const *argv)
+{
+    char word;
+    ssize_t got;
+    do
+        got = read(go, &word, 1);
+    while (got < 0 && errno == EINTR);
+    if (got != 1)
+        _exit(127); /* the profiler gave up */
+    execvp(argv[0], argv);
+    int code = errno;
+    (void)!write(failed, &code, sizeof code);
+    _exit(127);
+}
+
+int cs_command_open(struct cs_command *c, char *const *argv, struct cs_error *err)
+{
+    int go[2], failed[2];
+    *c = (struct cs_command){.pid = -1, .go = -1, .failed = -1, .pidfd = -1, .status = -1};
+    if (pipe2(go, O_CLOEXEC) != 0)
+        return cs_fail(err, errno, "no pipe for the command: %s", strerror(errno));
+    if (pipe2(failed, O_CLOEXEC) != 0) {
+        close(go[0]);
+        close(go[1]);
+        return cs_fail(err, errno, "no pipe for the command: %s", strerror(errno));
+    }
+    pid_t pid = fork();
+    if (pid == 0) {
+        close(go[1]);
+        child(go[0], failed[1], argv);
+    }
+    int code = errno;
+    close(go[0]);
+    close(failed[1]);
+    c->go = go[1];
+    c->failed = failed[0];
+    if (pid < 0) {
+        cs_command_close(c);
+        return cs_fail(err, code, "the command can't be started: %s", strerror(code));
+    }
+    c->pid = pid;
+    c->pidfd = cs_pidfd(pid);
+    return 0;
+}
+
+int cs_command_go(struct cs_command *c, const char *name, struct cs_error *err)
+{
+    int code = 0;
+    ssize_t got;
+    (void)!write(c->go, "g", 1);
+    do
+        got = read(c->failed, &code, sizeof code);
+    while (got < 0 && errno == EINTR);
+    if (got == (ssize_t)sizeof code)
+        return cs_fail(err, code, "%s can't be run: %s", name, strerror(code));
+    return 0;
+}
+
+bool cs_command_ended(struct cs_command *c)
+{
+    int status;
+    if (c->status != -1 || c->pid <= 0)
+        return true;
+    if (waitpid(c->pid, &status, WNOHANG) != c->pid)
+        return false;
+    c->status = status;
+    return true;
+}
+
+void cs_command_close(struct cs_command *c)
+{
+    if (c->go >= 0)
+        close(c->go);
+    if (c->failed >= 0)
+        close(c->failed);
+    if (c->pidfd >= 0)
+        close(c->pidfd);
+    c->go = c->failed = c->pidfd = -1;
+}
+
+int cs_threads_of(pid_t pid, pid_t **threads, struct cs_error *err)
+{
+    char path[64];
+    int n = 0, room = 0;
+    *threads = NULL;
+    snprintf(path, sizeof path, "/proc/%d/task", (int)pid);
+    DIR *dir = opendir(path);
+    if (!dir)
+        return cs_fail(err, ESRCH, "there is no process %d", (int)pid);
+    for (struct dirent *d; (d = readdir(dir)) != NULL;) {
+        long tid = strtol(d->d_name, NULL, 10);
+        if (tid <= 0)
+            continue;
+        if (n == room) {
+            room = room ? 2 * room : 16;
+            pid_t *more = realloc(*threads, (size_t)room * sizeof *more);
+            if (!more) {
+                free(*threads);
+                *threads = NULL;
+                closedir(dir);
+                return cs_fail(err, ENOMEM, "out of memory for the threads of process %d", (int)pid);
+            }
+            *threads = more;
+        }
+        (*threads)[n++] = (pid_t)tid;
+    }
+    closedir(dir);
+    return n > 0 ? n : cs_fail(err, ESRCH, "process %d has ended", (int)pid);
+}
+
+/* Grows *threads; returns how many there are now. */
+static int gather(pid_t pid, pid_t **threads, int n, int depth)
+{
+    struct cs_error ignored;
+    pid_t *more = NULL;
+    int found = cs_threads_of(pid, &more, &ignored);
+    pid_t *all = found > 0 ? realloc(*threads, (size_t)(n + found) * sizeof *all) : NULL;
+    if (!all) {
+        free(more);
+        return n;
+    }
+    *threads = all;
+    memcpy(all + n, more, (size_t)found * sizeof *all);
+    n += found;
+    for (int i = 0; i < found && depth < DEPTH_MOST; i++) {
+        char path[64];
+        int child;
+        snprintf(path, sizeof path, "/proc/%d/task/%d/children", (int)pid, (int)more[i]);
+        FILE *children = fopen(path, "re");
+        while (children && fscanf(children, "%d", &child) == 1)
+            n = gather(child, threads, n, depth + 1);
+        if (children)
+            fclose(children);
+    }
+    free(more);
+    return n;
+}
+
+int cs_threads_below(pid_t pid, pid_t **threads, int n)
+{
+    return gather(pid, threads, n, 0);
+}
+
+int cs_online_cpus(int **cpus)
+{
+    char list[4096] = "0";
+    int n = 0;
+    FILE *f = fopen("/sys/devices/system/cpu/online", "re");
+    if (f) {
+        if (!fgets(list, sizeof list, f))
+            strcpy(list, "0");
+        fclose(f);
+    }
+    *cpus = NULL;
+    for (char *at = list; *at && *at != '\n';) { /* "0-3,8" */
+        long first = strtol(at, &at, 10), end = first;
+        if (*at == '-')
+            end = strtol(at + 1, &at, 10);
+        int *more = realloc(*cpus, (size_t)(n + end - first + 1) * sizeof *more);
+        if (!more) {
+            free(*cpus);
+            return -ENOMEM;
+        }
+        *cpus = more;
+        for (; first <= end; first++)
+            (*cpus)[n++] = (int)first;
+        if (*at == ',')
+            at++;
+    }
+    return n;
+}

@@ -1,0 +1,180 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Counts in memory, in open-addressed slots by (image, event, label, points or stacks). */
+#include "sampler/session/profiles.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct profile {
+    const struct cs_mapped_image *image; /* NULL = free slot */
+    unsigned event;
+    uint32_t label;
+    bool stacks;
+    struct cs_table *table; /* NULL = nothing since the last merge */
+    uint64_t samples;
+};
+
+struct cs_profiles {
+    struct cs_event *events;
+    unsigned n_events;
+    struct profile *slots;
+    size_t n, room; /* room: power of two */
+    struct profile *last;
+    uint64_t pending;
+};
+
+static size_t home(const struct cs_profiles *p, const struct profile *like)
+{
+    uint64_t h =
+        (uint64_t)like->image->index << 24 ^ (uint64_t)like->label << 5 ^ like->event << 1 ^ like->stacks;
+    return (size_t)(h * 0x9E3779B97F4A7C15ULL >> 20) & (p->room - 1);
+}
+
+static bool same(const struct profile *a, const struct profile *b)
+{
+    return a->image == b->image && a->event == b->event && a->label == b->label && a->stacks == b->stacks;
+}
+
+static struct profile *slot_of(struct cs_profiles *p, const struct profile *like)
+{
+    size_t i = home(p, like);
+    while (p->slots[i].image && !same(&p->slots[i], like))
+        i = (i + 1) & (p->room - 1);
+    return &p->slots[i];
+}
+
+static bool grow(struct cs_profiles *p)
+{
+    struct profile *old = p->slots;
+    size_t n = p->room;
+    p->room = n ? 2 * n : 256;
+    p->slots = calloc(p->room, sizeof *p->slots);
+    if (!p->slots) {
+        p->slots = old;
+        p->room = n;
+        return false;
+    }
+    for (size_t i = 0; i < n; i++)
+        if (old[i].image)
+            *slot_of(p, &old[i]) = old[i];
+    free(old);
+    p->last = NULL;
+    return true;
+}
+
+static struct profile *profile_of(struct cs_profiles *p, const struct profile *like)
+{
+    if (p->last && same(p->last, like) && p->last->table)
+        return p->last;
+    if (2 * (p->n + 1) > p->room && !grow(p))
+        return NULL;
+    struct profile *found = slot_of(p, like);
+    if (!found->image) {
+        *found = *like;
+        p->n++;
+    }
+    if (!found->table)
+        found->table = cs_table_open(like->stacks ? &cs_schema_stacks : &cs_schema_points);
+    if (!found->table)
+        return NULL;
+    p->last = found;
+    return found;
+}
+
+int cs_profiles_add(struct cs_profiles *p, const struct cs_mapped_image *image, unsigned event,
+                    uint32_t label, uint64_t offset, uint64_t samples)
+{
+    struct profile like = {.image = image, .event = event, .label = label};
+    struct profile *profile = profile_of(p, &like);
+    if (!profile || cs_table_add(profile->table, (uint64_t[]){offset, samples}) < 0)
+        return -ENOMEM;
+    profile->samples += samples;
+    p->pending += samples;
+    return 0;
+}
+
+int cs_profiles_add_stack(struct cs_profiles *p, const struct cs_mapped_image *image, unsigned event,
+                          uint32_t label, const char *frames, uint64_t samples)
+{
+    struct profile like = {.image = image, .event = event, .label = label, .stacks = true};
+    struct profile *profile = profile_of(p, &like);
+    int64_t text = profile ? cs_table_text(profile->table, frames) : -ENOMEM;
+    if (text < 0 || cs_table_add(profile->table, (uint64_t[]){(uint64_t)text, samples}) < 0)
+        return -ENOMEM;
+    profile->samples += samples;
+    return 0;
+}
+
+int cs_profiles_touch(struct cs_profiles *p, const struct cs_mapped_image *image, unsigned event,
+                      uint32_t label)
+{
+    struct profile like = {.image = image, .event = event, .label = label};
+    return profile_of(p, &like) ? 0 : -ENOMEM;
+}
+
+uint64_t cs_profiles_pending(const struct cs_profiles *p)
+{
+    return p->pending;
+}
+
+int cs_profiles_merge(struct cs_profiles *p, struct cs_store *store, const struct cs_event_times *times,
+                      const struct cs_profiles_merging *with, uint64_t *merged, struct cs_error *err)
+{
+    size_t room = p->room;
+    for (size_t i = 0; i < p->room; i++) {
+        if (room != p->room) { /* grown meanwhile: all have moved */
+            room = p->room;
+            i = 0;
+        }
+        struct profile *profile = &p->slots[i];
+        if (!profile->image || !profile->table)
+            continue;
+        const struct cs_event *event = &p->events[profile->event];
+        const struct cs_event_times *t = &times[profile->event];
+        struct cs_profile_head head = {.enabled_ns = t->enabled_ns, .running_ns = t->running_ns};
+        snprintf(head.event, sizeof head.event, "%s%s", event->name, profile->stacks ? "-stacks" : "");
+        snprintf(head.label, sizeof head.label, "%s", with->label(with->arg, profile->label));
+        snprintf(head.unit, sizeof head.unit, "%s", event->unit);
+        head.period_sum = (uint64_t)((double)profile->samples * t->period);
+        int rc = cs_store_merge(store, &profile->image->image, &head, profile->table, err);
+        if (rc < 0)
+            return rc;
+        cs_table_close(profile->table);
+        profile->table = NULL;
+        if (!profile->stacks) {
+            *merged += profile->samples;
+            p->pending -= profile->samples;
+        }
+        profile->samples = 0;
+        with->between(with->arg);
+    }
+    return 0;
+}
+
+struct cs_profiles *cs_profiles_open(const struct cs_event *events, unsigned n_events)
+{
+    struct cs_profiles *p = calloc(1, sizeof *p);
+    if (!p)
+        return NULL;
+    p->events = malloc(n_events * sizeof *events);
+    p->n_events = n_events;
+    if (!p->events || !grow(p)) {
+        cs_profiles_close(p);
+        return NULL;
+    }
+    memcpy(p->events, events, n_events * sizeof *events);
+    return p;
+}
+
+void cs_profiles_close(struct cs_profiles *p)
+{
+    if (!p)
+        return;
+    for (size_t i = 0; i < p->room; i++)
+        cs_table_close(p->slots[i].table);
+    free(p->slots);
+    free(p->events);
+    free(p);
+}

@@ -1,0 +1,147 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* A new period for everybody. PERF_EVENT_IOC_PERIOD reaches the threads that an event was opened on and none
+ * that inherited it (DISABLE does reach those): what a shell or make has started would go on at the first
+ * period for ever, whatever the budget says. So where there are such threads the events are opened anew, on
+ * each thread, when the rate changes. */
+#include "sampler/session/session.h"
+
+#include <errno.h>
+#include <linux/perf_event.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#define OPEN_MOST 4096 /* descriptors: beyond, inherited events keep their period */
+
+static int by_tid(const void *a, const void *b)
+{
+    pid_t x = *(const pid_t *)a, y = *(const pid_t *)b;
+    return (x > y) - (x < y);
+}
+
+static bool has(const pid_t *sorted, int n, pid_t tid)
+{
+    return n && bsearch(&tid, sorted, (size_t)n, sizeof *sorted, by_tid) != NULL;
+}
+
+/* Threads of the target and of all that it has started, in order, each once. Allocated. Processes whose
+ * parent has ended are below another one: those are known by the notices. */
+static int all_threads(const struct cs_sampler *s, pid_t **threads)
+{
+    pid_t pid = s->config.target == CS_TARGET_COMMAND ? s->command.pid : s->config.pid;
+    pid_t *running = malloc(OPEN_MOST * sizeof *running);
+    *threads = NULL;
+    int n = cs_threads_below(pid, threads, 0), kept = 0;
+    unsigned n_running = running ? cs_maps_running(s->maps, running, OPEN_MOST) : 0;
+    if (n > 0)
+        qsort(*threads, (size_t)n, sizeof **threads, by_tid);
+    for (unsigned i = 0, below = (unsigned)n; n > 0 && i < n_running && i < OPEN_MOST; i++)
+        if (!has(*threads, (int)below, running[i]))
+            n = cs_threads_below(running[i], threads, n);
+    free(running);
+    if (n > 0)
+        qsort(*threads, (size_t)n, sizeof **threads, by_tid);
+    for (int i = 0; i < n; i++)
+        if (!kept || (*threads)[kept - 1] != (*threads)[i])
+            (*threads)[kept++] = (*threads)[i];
+    return kept;
+}
+
+static void remember_times(struct cs_sampler *s, const struct cs_open_event *one)
+{
+    struct cs_event_reading r;
+    if (read(one->fd, &r, sizeof r) != (ssize_t)sizeof r)
+        return;
+    s->closed[one->event].value += r.value;
+    s->closed[one->event].enabled_ns += r.enabled_ns;
+    s->closed[one->event].running_ns += r.running_ns;
+}
+
+/* The session's first events stay: rings belong to them. */
+static void close_events(struct cs_sampler *s, size_t from, size_t to)
+{
+    for (size_t i = from; i < to; i++) {
+        remember_times(s, &s->open[i]);
+        close(s->open[i].fd);
+    }
+    memmove(s->open + from, s->open + to, (s->n_open - to) * sizeof *s->open);
+    s->n_open -= to - from;
+}
+
+static void set_enabled(struct cs_sampler *s, size_t from, size_t to, bool on)
+{
+    for (size_t i = from; i < to; i++)
+        (void)ioctl(s->open[i].fd, on ? PERF_EVENT_IOC_ENABLE : PERF_EVENT_IOC_DISABLE, 0);
+}
+
+/* On each thread, until a pass finds no new one. Those that end meanwhile are none. */
+static int open_all(struct cs_sampler *s, pid_t *threads, int n)
+{
+    pid_t *done = NULL;
+    int n_done = 0, rc = 0;
+    struct cs_error err;
+    while (rc == 0) {
+        bool found = false;
+        for (int i = 0; i < n && rc == 0; i++) {
+            if (has(done, n_done, threads[i]))
+                continue;
+            found = true;
+            rc = cs_session_open_events(s, threads[i], &err);
+            rc = rc == -ESRCH ? 0 : rc;
+        }
+        free(done);
+        done = threads;
+        n_done = n;
+        threads = NULL;
+        if (!found)
+            break;
+        n = all_threads(s, &threads);
+    }
+    free(threads);
+    free(done);
+    return rc;
+}
+
+/* Is every thread there one that the events of today were opened on? */
+static bool is_known(const struct cs_sampler *s, const pid_t *threads, int n)
+{
+    for (int i = 0; i < n; i++)
+        if (!has(s->opened_on, s->n_opened_on, threads[i]))
+            return false;
+    return true;
+}
+
+void cs_session_reopen_events(struct cs_sampler *s)
+{
+    pid_t *threads = NULL;
+    size_t before = s->n_open;
+    int n = s->config.target == CS_TARGET_ALL ? 0 : all_threads(s, &threads);
+    bool asked = n > 0 && !is_known(s, threads, n) && (size_t)n * s->n_cpus * s->n_events <= OPEN_MOST;
+    if (!asked) {
+        free(threads);
+        return;
+    }
+    pid_t *opened_on = malloc((size_t)n * sizeof *opened_on);
+    if (opened_on)
+        memcpy(opened_on, threads, (size_t)n * sizeof *opened_on);
+    for (unsigned e = 0; e < s->n_events; e++)
+        s->events[e].attr.enable_on_exec = 0;
+    set_enabled(s, 0, before, false);
+    if (open_all(s, threads, n) < 0) { /* as it was: no descriptors left, most likely */
+        for (size_t i = before; i < s->n_open; i++)
+            close(s->open[i].fd);
+        s->n_open = before;
+        set_enabled(s, s->n_reopened ? s->n_first : 0, before, true);
+        free(opened_on);
+        return;
+    }
+    if (!s->n_reopened)
+        s->n_first = before;
+    close_events(s, s->n_first, before);
+    set_enabled(s, s->n_first, s->n_open, true);
+    s->n_reopened++;
+    free(s->opened_on);
+    s->opened_on = opened_on;
+    s->n_opened_on = opened_on ? n : 0;
+}

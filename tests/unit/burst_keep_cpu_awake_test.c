@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The thread on a held thread's CPU: what it reads, and when it stays away. */
+#include "sampler/burst/runner/keep_cpu_awake.c"
+
+#include <sched.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+static uint64_t now_ns[CLOCK_THREAD_CPUTIME_ID + 1];
+
+uint64_t clock_of(clockid_t which)
+{
+    return now_ns[which];
+}
+
+/* A process that does nothing in the thread's place: it can be put on a CPU. */
+void start_thread(int (*entry)(void), void *top, volatile int32_t *tid)
+{
+    (void)entry;
+    (void)top;
+    *tid = fork();
+    if (*tid == 0)
+        for (;;)
+            pause();
+}
+
+/* Pages of ours, of which some can't be read: all are answered for, in turn, and nothing waits for ever. */
+static void a_page_that_cannot_be_read_is_passed_over(void **state)
+{
+    (void)state;
+    enum { PAGES = 100 };
+    uint8_t *memory =
+        mmap(NULL, PAGES * PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
+    assert_ptr_not_equal(memory, MAP_FAILED);
+    srand(2);
+    for (unsigned i = 0; i < PAGES; i += 1 + (unsigned)rand() % 9)
+        mprotect(memory + i * PAGE, PAGE, PROT_NONE);
+    turning = true;
+    assert_true(awake_read_begin((int32_t)getpid()));
+    for (unsigned i = 0; i < PAGES; i++)
+        awake_read((uint64_t)memory + i * PAGE);
+    assert_int_equal(awake_unread(), PAGES);
+    for (unsigned calls = 0; awake_unread(); calls++) {
+        assert_true(calls < PAGES);
+        read_some();
+    }
+    assert_int_equal(answered, PAGES);
+    read_some(); /* nothing is left to read, */
+    assert_int_equal(answered, PAGES);
+    asked = 3; /* and less is asked for by a burst that has begun meanwhile */
+    read_some();
+    assert_int_equal(answered, PAGES);
+    turning = false;
+    munmap(memory, PAGES * PAGE);
+}
+
+/* One burst; how many times it is displaced, and for how long, is ours to say. True: the CPU was kept awake.
+ */
+static bool one_burst(uint64_t lost_ns)
+{
+    placed = true;
+    awake_begin();
+    bool turned = turning;
+    now_ns[CLOCK_MONOTONIC] += 1000000 + lost_ns;
+    now_ns[CLOCK_THREAD_CPUTIME_ID] += 1000000;
+    if (lost_ns)
+        before.displaced--; /* one switch more than when it began */
+    awake_end();
+    awake_end(); /* whoever ends a burst that went wrong may say so again */
+    return turned;
+}
+
+/* Bursts up to the next one whose CPU is kept awake, which loses so much. */
+static unsigned left_alone(uint64_t lost_ns)
+{
+    unsigned n = 0;
+    while (!one_burst(lost_ns))
+        n++;
+    return n;
+}
+
+static void who_wants_our_cpu_gets_the_held_threads(void **state)
+{
+    (void)state;
+    assert_int_equal(left_alone(0), 0);
+    assert_int_equal(left_alone(DISPLACED_NS / 2), 0); /* the kernel's own work */
+    assert_int_equal(left_alone(2 * DISPLACED_NS), 0);
+    assert_int_equal(left_alone(0), 2);
+    assert_int_equal(left_alone(0), 0);
+    static const unsigned longer_and_longer[] = {0, 2, 8, 32, 64, 64};
+    for (unsigned i = 0; i < sizeof longer_and_longer / sizeof(unsigned); i++)
+        assert_int_equal(left_alone(10 * DISPLACED_NS), longer_and_longer[i]);
+    assert_int_equal(left_alone(0), 64);
+    for (unsigned i = 0; i < 20; i++)
+        assert_int_equal(left_alone(0), 0);
+    assert_int_equal(left_alone(2 * DISPLACED_NS), 0);
+    assert_int_equal(left_alone(0), 2); /* they were gone for long: as at first */
+}
+
+static bool may_run_on(unsigned cpu)
+{
+    cpu_set_t set;
+    assert_int_equal(sched_getaffinity(0, sizeof set, &set), 0);
+    return CPU_ISSET(cpu, &set);
+}
+
+static unsigned own_cpu(void)
+{
+    unsigned cpu;
+    assert_int_equal(getcpu(&cpu, NULL), 0);
+    return cpu;
+}
+
+static void the_runner_keeps_off_the_held_threads_cpu(void **state)
+{
+    (void)state;
+    cpu_set_t before_it;
+    assert_int_equal(sched_getaffinity(0, sizeof before_it, &before_it), 0);
+    if (CPU_COUNT(&before_it) < 2)
+        skip();
+    unsigned held = own_cpu();
+    alone = 0;
+    awake_place(held, true);
+    assert_false(may_run_on(held));
+    assert_true(awake_elsewhere());
+    alone = 1; /* others want the CPUs that are left */
+    awake_place(held, true);
+    assert_true(may_run_on(held));
+    alone = 0;
+    awake_place(held, true);
+    awake_place(held, false); /* in a daemon */
+    assert_true(may_run_on(held));
+    awake_place(UINT32_MAX, true);
+    assert_true(awake_elsewhere());
+
+    cpu_set_t one;
+    CPU_ZERO(&one);
+    CPU_SET(held, &one);
+    assert_int_equal(sched_setaffinity(0, sizeof one, &one), 0);
+    awake_place(held, false);
+    assert_false(awake_elsewhere());
+    assert_int_equal(sched_setaffinity(0, sizeof before_it, &before_it), 0);
+    kill(keeper_tid, SIGKILL);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_page_that_cannot_be_read_is_passed_over),
+        cmocka_unit_test(who_wants_our_cpu_gets_the_held_threads),
+        cmocka_unit_test(the_runner_keeps_off_the_held_threads_cpu),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
