@@ -2,7 +2,7 @@
 #
 # A module.mk sets, for its folder F:
 #   MODULES += F
-#   F.src   := C files of the library part          (default: every F/*.c but *.bpf.c)
+#   F.src   := C files of the library part          (default: every F/*.c and F/ROOM/*.c but *.bpf.c)
 #   F.bpf   := BPF programs; F/x.bpf.c becomes build/F/x.skel.h before F is compiled
 #   F.pkgs  := pkg-config names;  F.libs := further linker flags
 # and may add rules of its own, outputs under $(BUILD)/F, and PROGRAMS += ... to what `make` builds.
@@ -23,7 +23,7 @@ VERSION  := 0.1.0
 WARN     := -Wall -Wextra -Wshadow -Wconversion -Wstrict-prototypes -Wmissing-prototypes
 CFLAGS   ?= -O2 -g
 CPPFLAGS += -I. -I$(BUILD) -D_GNU_SOURCE -DCS_VERSION='"$(VERSION)"'
-ALL_CFLAGS = -std=gnu11 $(WARN) $(CFLAGS) -fno-omit-frame-pointer -MMD -MP
+ALL_CFLAGS = -std=gnu11 $(WARN) $(CFLAGS) -fno-omit-frame-pointer -MMD -MP $(EXTRA_CFLAGS)
 ifeq ($(WERROR),1)
 ALL_CFLAGS += -Werror
 endif
@@ -37,7 +37,7 @@ endif
 
 # Nothing can be built before the packages are there: the goals below install them first, the others
 # trust that one of these ran.
-SETUP_GOALS := all demo check asan ubsan tsan bench bench-quick lint
+SETUP_GOALS := all demo check sanitize asan ubsan tsan fuzz-quick chaos bench bench-quick lint
 ifneq ($(filter $(or $(MAKECMDGOALS),all),$(SETUP_GOALS)),)
 ifndef CS_DEPS_DONE
 ifneq ($(shell scripts/deps >&2 && echo ok),ok)
@@ -59,7 +59,7 @@ include $(sort $(wildcard */module.mk tests/*/module.mk))
 
 # ---- one object list for all modules; cli/main.o stays out of the archive that the tests link ----
 define module_rules
-$(1).src  ?= $$(filter-out %.bpf.c,$$(wildcard $(1)/*.c $(1)/*/*.c $(1)/*/*/*.c))
+$(1).src  ?= $$(filter-out %.bpf.c,$$(wildcard $(1)/*.c $(1)/*/*.c))
 $(1).obj  := $$(patsubst %.c,$$(BUILD)/%.o,$$($(1).src))
 $(1).skel := $$(patsubst %.bpf.c,$$(BUILD)/%.skel.h,$$($(1).bpf))
 $$($(1).obj): | $$($(1).skel)
@@ -111,18 +111,20 @@ help: ## this list
 demo: all ## install, build, profile a real program with both mechanisms, show the result (about two minutes)
 	@BUILD=$(BUILD) scripts/demo
 
-.PHONY: asan ubsan tsan
+.PHONY: sanitize asan ubsan tsan
+sanitize: ## the tests under AddressSanitizer and UndefinedBehaviorSanitizer in one build
+	@$(MAKE) --no-print-directory BUILD=$(BUILD)/asan-ubsan SAN=address,undefined check-quick
 asan:  ## the tests under AddressSanitizer (and LeakSanitizer)
 	@$(MAKE) --no-print-directory BUILD=$(BUILD)/asan SAN=address check-quick
 ubsan: ## the tests under UndefinedBehaviorSanitizer
 	@$(MAKE) --no-print-directory BUILD=$(BUILD)/ubsan SAN=undefined check-quick
-tsan:  ## the tests under ThreadSanitizer
-	@$(MAKE) --no-print-directory BUILD=$(BUILD)/tsan SAN=thread check-unit
+tsan:  ## the tests of what has threads under ThreadSanitizer
+	@$(MAKE) --no-print-directory BUILD=$(BUILD)/tsan SAN=thread check-threads
 
 C_FILES = $(shell git ls-files '*.c' '*.h')
 .PHONY: lint format format-check compile_commands.json
 # A file that passed isn't looked at again until it or the rules change.
-LINT_C  := $(shell git ls-files '*.c' 2>/dev/null | grep -vE '\.bpf\.c$$|^tests/programs/|^signals/(plugin|lua)/|^bench/(kernels|workloads|programs)/')
+LINT_C  := $(shell git ls-files '*.c' 2>/dev/null | grep -vE '\.bpf\.c$$|^tests/programs/|^signals/(plugin|lua)/|^bench/(fixes|kernels|workloads|programs)/')
 LINT_OK := $(LINT_C:%.c=$(BUILD)/lint/%.ok)
 lint: compile_commands.json format-check ## clang-tidy and clang-format, nothing may be left
 	@$(MAKE) --no-print-directory -k CS_DEPS_DONE=1 lint-files

@@ -30,7 +30,7 @@ int main(int argc, char **argv)
                           MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
     FILE *file = fopen(argv[1], "w");
     if (!bytes || (bytes & (bytes - 1)) || !data || done == MAP_FAILED || !file)
-        return 2;
+        return free(data), 2;
     for (size_t i = 0; i < bytes; i++)
         data[i] = (uint8_t)i;
     uint64_t random = 88172645463325252u, sum = 0, end = now_ns() + (uint64_t)(atof(argv[2]) * 1e9);

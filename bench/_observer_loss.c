@@ -19,9 +19,9 @@
  *
  * Prints a line a slice: program, round, way, cycles, points. */
 #include "bench/ahead.h"
-#include "observer/clock.h"
-#include "observer/observer.h"
 #include "observer/loop/throttle.h"
+#include "observer/observer.h"
+#include "observer/source/clock.h"
 #include "signals/reader.h"
 
 #include <pthread.h>
@@ -109,7 +109,7 @@ static int once(const char *command, struct neighbour *n)
 {
     char *argv[] = {"sh", "-c", NULL, NULL};
     char line[2048];
-    struct cs_observe_wish wish;
+    struct cs_observe_options wish;
     struct cs_observation *o = NULL;
     struct cs_error err;
     pthread_t thread;

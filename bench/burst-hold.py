@@ -10,14 +10,14 @@ with tempfile.TemporaryDirectory() as folder:
     for name, command in lib.programs(folder).items():
         for length in (1000, 4000, 16000):
             a = lib.drive(command, n, length, 60, "-g", "8")
-            detail[f"{name}, {length}"] = {k: a[k] for k in ("held_us", "held_p99_us", "pages", "faults", "translated")}
-            print(f"{name:20} {length:6}: held {a['held_us']:7.1f} us, p99 {a['held_p99_us']:8.1f}; "
+            detail[f"{name}, {length}"] = {k: a[k] for k in ("stopped_us", "stopped_p99_us", "pages", "faults", "translated")}
+            print(f"{name:20} {length:6}: stopped {a['stopped_us']:7.1f} us, p99 {a['stopped_p99_us']:8.1f}; "
                   f"{a['pages']:.0f} pages, {a['faults']:.1f} faults, {a['translated']:.1f} translations")
             total += a["bursts"]
             early += {key[4:]: a[key] for key in a if key.startswith("end.") and key not in ("end.full", "end.system-call")}
             if length == 4000:
-                medians.append(a["held_us"])
-                tails.append(a["held_p99_us"])
+                medians.append(a["stopped_us"])
+                tails.append(a["stopped_p99_us"])
 detail["p99_us"] = statistics.median(tails)
 detail["ended early, system calls aside, %"] = {"all": round(100 * early.total() / total, 2),
                                                 **{c: round(100 * k / total, 2) for c, k in early.most_common()}}

@@ -94,9 +94,9 @@ with tempfile.TemporaryDirectory() as folder:
         cost = statistics.mean(pairs)
         again = [statistics.mean(random.choices(pairs, k=len(pairs))) for _ in range(400)]
         spread = statistics.pstdev(again)
-        held = re.search(r"held for ([0-9.]+ [um]s)", said)
+        stopped = re.search(r"stopped for ([0-9.]+ [um]s)", said)
         detail[name] = {"us a burst": round(cost, 1), "spread": round(spread, 1), "median": round(statistics.median(pairs), 1),
-                        "pairs": len(pairs), "us a paced one": round(statistics.mean(paced), 1) if paced else None, "held, median": held.group(1) if held else None,
+                        "pairs": len(pairs), "us a paced one": round(statistics.mean(paced), 1) if paced else None, "stopped, median": stopped.group(1) if stopped else None,
                         "a second at 0.5 %": round(5000 / max(cost, 1), 1), "at 3 %": round(30000 / max(cost, 1), 1)}
         print(f"{name:8} a burst of 16,000 costs {cost:.0f} +- {spread:.0f} us ({len(pairs)} pairs, median {statistics.median(pairs):.0f}): "
               f"{5000 / max(cost, 1):.0f} a second at 0.5 %, {30000 / max(cost, 1):.0f} at 3 %")

@@ -47,12 +47,12 @@ for line in list(open("bench/fixes/fixes.txt")):
         print(name, calc.stderr.strip(), file=sys.stderr)
         continue
     result = json.loads(calc.stdout)
-    charge, summary = result["charge"], result["summary"]
+    culprit, summary = result["worst"], result["summary"]
     cause = summary["first"] # the change is made wherever the cause is, calc's last line speaks of its worst place
     dynamic, static = summary["dynamic"][cause], summary["static"][cause]
     row = {"program": name, "named": cause, "expected": expected, "blamed": round(dynamic["share"] + static, 1),
            "low": round(dynamic["low"] + static, 1), "high": round(min(100, dynamic["high"] + static), 1),
-           "said": round((dynamic["share"] + static) * charge["saves"] / charge["share"], 1), "saved": round(100 * (1 - fast / slow), 1), "faster": round(slow / fast, 2), "before_ns": round(slow, 2), "after_ns": round(fast, 2),
+           "said": round((dynamic["share"] + static) * culprit["saves"] / culprit["share"], 1), "saved": round(100 * (1 - fast / slow), 1), "faster": round(slow / fast, 2), "before_ns": round(slow, 2), "after_ns": round(fast, 2),
            "change": change, "sentence": result["sentence"]}
     rows.append(row)
     print(f"{name:10} {cause:13} {row['blamed']:6.1f}% {row['low']:5.1f}-{row['high']:5.1f}% {row['said']:6.1f}% {row['saved']:6.1f}%  "

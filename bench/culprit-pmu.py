@@ -74,11 +74,11 @@ with tempfile.TemporaryDirectory() as folder:
             for suspect in i["suspects"]:
                 if suspect["cause"] != "mispredict":
                     continue
-                guilty = int(suspect["guilty"], 16)
-                at = bisect.bisect_left(branches, guilty)  # of a fused pair the second is the branch
-                guilty = branches[at] if at < len(branches) and branches[at] - guilty <= 10 else guilty
+                responsible = int(suspect["responsible"], 16)
+                at = bisect.bisect_left(branches, responsible)  # of a fused pair the second is the branch
+                responsible = branches[at] if at < len(branches) and branches[at] - responsible <= 10 else responsible
                 samples = suspect["share"] * (i["visits"] or 0) * result["executions_a_visit"] / result["cycles_a_sample"]
-                blame[guilty] = blame.get(guilty, 0) + samples
+                blame[responsible] = blame.get(responsible, 0) + samples
 
 inside = sorted(k for k in set(counted) | set(blame) | set(seen) if any(a <= k <= b for a, b in ranges))
 blamed = [blame.get(k, 0) for k in inside]

@@ -19,7 +19,8 @@ SOURCES = ['bzip2', 'zstd', 'lua5.4', 'sqlite3', 'mawk']                        
 OWN = {'json': ('json.cc', 20, 6), 'ray': ('ray.cc', 26, 8), 'sort': ('sort.cc', 20, 6), 'fft': ('fft.c', 400, 120)}  # bench/workloads
 PROGRAMS = SOURCES + list(OWN) + ['gzip']                                              # gzip: Debian's, stripped
 UNATTENDED = 150                                                                        # seconds of a row
-METHODS = ['equal', 'naive', 'average', 'dcpi', 'paths', 'raw bursts', 'unpaced', 'bursts', 'fitted', 'redrawn']
+PATHS = '.paths' if os.environ.get('CS_ACCURACY_PATHS') else ''
+METHODS = ['equal', 'naive', 'average', 'dcpi', 'paths', 'raw bursts', 'untimed', 'bursts', 'fitted', 'redrawn']
 
 
 def say(text):
@@ -110,10 +111,10 @@ def make_truths(names, size, seconds):
 
 def one_set(name, size, seconds, number):
     truth = truth_path(name, size)
-    store = f'{FOLDER}/{name}.{size}.{number}.store'
+    store = f'{FOLDER}/{name}.{size}.{number}{PATHS}.store'
     subprocess.run(['rm', '-rf', store], check=True)
     rate = os.environ.get('CS_BURST_RATE')
-    evidence = ['--no-bursts', '--path-rate', '997'] if os.environ.get('CS_ACCURACY_PATHS') else ['--bursts', '--budget', '3%', *(['--burst-rate', rate] if rate else [])]
+    evidence = ['--no-bursts', '--path-rate', '997'] if PATHS else ['--bursts', '--budget', '3%', *(['--burst-rate', rate] if rate else [])]
     pace = 0.1 if size != 'full' else 0.33 if name in OWN else 1                      # seconds of a round, about
     alone = max(int(seconds / 12 / pace), 2)
     together = max(int(seconds / pace), 2)
@@ -146,7 +147,7 @@ def measure(argv):
     seconds = int(os.environ.get('CS_ACCURACY_SECONDS', 4 if quick else 8))
     sets = int(os.environ.get('CS_ACCURACY_SETS', 1))
     names = os.environ.get('CS_ACCURACY_PROGRAMS', '').split() or (['lua5.4', 'json'] if quick else PROGRAMS)
-    kept = f'{FOLDER}/results.{size}.{seconds}.{sets}.{len(names)}{os.environ.get("CS_ACCURACY_PATHS", "") and ".paths"}.json'
+    kept = f'{FOLDER}/results.{size}.{seconds}.{sets}.{len(names)}{PATHS}.json'
     if os.path.exists(kept) and time.time() - os.path.getmtime(kept) < 3600 and up_to_date(kept, TOOL):
         return json.load(open(kept))
     os.makedirs(FOLDER, exist_ok=True)
@@ -203,7 +204,7 @@ def report(name, unit, target, figure, argv):
                                    'programs': {p: [round(r['loss'], 1) for r in runs] for p, runs in results.items()}},
               'mean by method, within 5/10/15 %: instructions; edges': table(results),
               'off by more than 5/10/15 %, by cause': causes(results),
-              'executions by timed stretches over true ones': {
+              'executions by timed intervals over true ones': {
                   p: [round(r['times_the_truth'] / r['rounds'], 2) for r in runs if r.get('times_the_truth')]
                   for p, runs in results.items()}}
     for name_of, row in detail['mean by method, within 5/10/15 %: instructions; edges'].items():

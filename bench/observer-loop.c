@@ -18,10 +18,10 @@
  *  - "one tag": ours, while the writer changes the counters and leaves the tag. What is missing there is the
  *    accounting of a changed tag, which a bare loop doesn't do. */
 #include "bench/ahead.h"
-#include "observer/clock.h"
 #include "observer/loop/loop.h"
-#include "observer/target/placement.h"
 #include "observer/sample/rule.h"
+#include "observer/source/clock.h"
+#include "observer/target/placement.h"
 
 #include <math.h>
 #include <pthread.h>
@@ -176,7 +176,7 @@ struct ours {
 static int prepare(struct ours *o, unsigned counters, struct cs_error *err)
 {
     struct cs_dte_rule rule = cs_dte_paper_rule();
-    struct cs_shape shape = {.tags = 1, .softs = counters, .sink = CS_SINK_AGGREGATE};
+    struct cs_shape shape = {.tags = 1, .software = counters, .sink = CS_SINK_AGGREGATE};
     memset(o, 0, sizeof *o);
     rule.same_tag = true;
     rule.gap_cycles = (uint64_t)(cs_clock_hz() * 1e-5);
@@ -188,7 +188,7 @@ static int prepare(struct ours *o, unsigned counters, struct cs_error *err)
     o->loop.sink = o->sink;
     o->loop.tags[0] = &line.words[0];
     for (unsigned c = 0; c < counters; c++)
-        o->loop.softs[c] = &line.words[1 + c];
+        o->loop.software[c] = &line.words[1 + c];
     return 0;
 }
 

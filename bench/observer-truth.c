@@ -16,9 +16,9 @@
  */
 #include "bench/ahead.h"
 #include "dte/bins.h"
-#include "observer/clock.h"
-#include "observer/observer.h"
 #include "observer/log/replay.h"
+#include "observer/observer.h"
+#include "observer/source/clock.h"
 
 #include <fcntl.h>
 #include <math.h>
@@ -85,10 +85,10 @@ static size_t before(struct truth *t, uint64_t clock)
 
 struct sums {
     struct truth *truth;
-    double cycles[TAGS], steps[TAGS];                     /* true, over what was seen */
-    double seen[TAGS];                                    /* observed shares */
-    double means[TAGS];                                   /* observed rates, as the tool reports them */
-    double rates[CS_RATE_BINS], true_rates[CS_RATE_BINS]; /* of kept intervals; of all true ones */
+    double cycles[TAGS], steps[TAGS]; /* true, over what was seen */
+    double seen[TAGS];                /* observed shares */
+    double means[TAGS];               /* observed rates, as the tool reports them */
+    double rates[CS_DTE_RATE_BINS], true_rates[CS_DTE_RATE_BINS]; /* of kept intervals; of all true ones */
     double total_cycles, seen_cycles, kept, intervals;
 };
 
@@ -116,7 +116,7 @@ static void visit(void *arg, const struct cs_sample *from, const struct cs_sampl
 {
     struct sums *s = arg;
     s->total_cycles += (double)(to->start - from->start);
-    if (verdict == CS_DTE_GAP || verdict == CS_DTE_BACKWARDS || verdict == CS_DTE_AWAY ||
+    if (verdict == CS_DTE_GAP || verdict == CS_DTE_BACKWARDS || verdict == CS_DTE_DESCHEDULED ||
         verdict == CS_DTE_THREAD)
         return;
     struct truth *t = s->truth;
@@ -133,11 +133,11 @@ static void visit(void *arg, const struct cs_sample *from, const struct cs_sampl
             s->seen[tag] += (double)(to->end - from->end) / 2;
     }
     double steps = (double)(before(t, till) - before(t, since));
-    s->true_rates[cs_rate_bin(steps / length)]++;
+    s->true_rates[cs_dte_rate_bin(steps / length)]++;
     if (verdict != CS_DTE_KEPT && verdict != CS_DTE_TAG)
         return;
     double events = (double)(to->counters[0] - from->counters[0]);
-    s->rates[cs_rate_bin(events / length)]++;
+    s->rates[cs_dte_rate_bin(events / length)]++;
     s->kept++;
 }
 
@@ -165,13 +165,13 @@ static void try_delays(void *arg, const struct cs_sample *from, const struct cs_
 static double find_delay(const char *log, struct truth *truth)
 {
     struct delays d = {.truth = truth};
-    struct cs_replay_wish wish = {.rule = cs_dte_paper_rule(), .visit = try_delays, .arg = &d};
+    struct cs_observe_replay_options wish = {.rule = cs_dte_paper_rule(), .visit = try_delays, .arg = &d};
     struct cs_sink *sink;
     struct cs_error err;
     wish.rule.same_tag = true;
     wish.rule.gap_cycles = 0;
     truth->at = 0;
-    if (cs_replay(log, &wish, &sink, NULL, &err) < 0) {
+    if (cs_observe_replay(log, &wish, &sink, NULL, &err) < 0) {
         fprintf(stderr, "observer-truth: %s\n", err.text);
         return -1;
     }
@@ -214,7 +214,7 @@ enum filter { OURS, PAPER, NONE };
 
 static int replay(const char *log, struct truth *truth, enum filter filter, struct sums *sums)
 {
-    struct cs_replay_wish wish = {.rule = cs_dte_paper_rule(), .visit = visit, .arg = sums};
+    struct cs_observe_replay_options wish = {.rule = cs_dte_paper_rule(), .visit = visit, .arg = sums};
     struct cs_sink *sink;
     struct cs_error err;
     memset(sums, 0, sizeof *sums);
@@ -225,7 +225,7 @@ static int replay(const char *log, struct truth *truth, enum filter filter, stru
         wish.rule.band_q32 = cs_dte_band(1);
     wish.rule.same_tag = true;
     wish.rule.gap_cycles = 0;
-    if (cs_replay(log, &wish, &sink, NULL, &err) < 0) {
+    if (cs_observe_replay(log, &wish, &sink, NULL, &err) < 0) {
         fprintf(stderr, "observer-truth: %s\n", err.text);
         return -1;
     }
@@ -237,7 +237,7 @@ static int replay(const char *log, struct truth *truth, enum filter filter, stru
 
 static int observe(char *const argv[], uint64_t period, const char *log)
 {
-    struct cs_observe_wish wish;
+    struct cs_observe_options wish;
     struct cs_observation *o = NULL;
     struct cs_error err;
     cs_observe_defaults(&wish);
@@ -277,9 +277,9 @@ static int one_period(const char *dir, uint64_t period, const char *seconds, str
         .rate_error_dte = worst_rate(&with),
         .rate_error_all = worst_rate(&without),
         .rate_error_paper = worst_rate(&paper),
-        .ks_paper = cs_ks_distance(paper.rates, paper.true_rates, CS_RATE_BINS),
-        .ks_dte = cs_ks_distance(with.rates, with.true_rates, CS_RATE_BINS),
-        .ks_all = cs_ks_distance(without.rates, without.true_rates, CS_RATE_BINS),
+        .ks_paper = cs_dte_ks_distance(paper.rates, paper.true_rates, CS_DTE_RATE_BINS),
+        .ks_dte = cs_dte_ks_distance(with.rates, with.true_rates, CS_DTE_RATE_BINS),
+        .ks_all = cs_dte_ks_distance(without.rates, without.true_rates, CS_DTE_RATE_BINS),
         .kept = 100 * with.kept / with.intervals,
         .seen = 100 * with.seen_cycles / (atof(seconds) * cs_clock_hz()),
         .period = with.seen_cycles / with.intervals,
@@ -462,9 +462,9 @@ static int threads(const char *dir, bool quick)
 {
     char truth_path[300], second_path[310], log_path[300], program[300];
     struct attribution a = {0};
-    struct cs_replay_wish wish = {.rule = cs_dte_paper_rule(), .visit = attribute, .arg = &a};
+    struct cs_observe_replay_options wish = {.rule = cs_dte_paper_rule(), .visit = attribute, .arg = &a};
     struct cs_sink *sink;
-    struct cs_log_reader *reader;
+    struct cs_observe_log_reader *reader;
     struct cs_error err;
     snprintf(truth_path, sizeof truth_path, "%s/truth", dir);
     snprintf(second_path, sizeof second_path, "%s.1", truth_path);
@@ -477,13 +477,13 @@ static int threads(const char *dir, bool quick)
     if (observe(argv, 0, log_path) < 0 || load(truth_path, &a.truth[0]) < 0 ||
         load(second_path, &a.truth[1]) < 0)
         return 1;
-    if (cs_replay(log_path, &wish, &sink, &reader, &err) < 0) {
+    if (cs_observe_replay(log_path, &wish, &sink, &reader, &err) < 0) {
         fprintf(stderr, "observer-truth: %s\n", err.text);
         return 1;
     }
-    bool followed = cs_log_reader_head(reader)->follow;
+    bool followed = cs_observe_log_reader_head(reader)->follow;
     uint64_t told = a.right + a.wrong, switches = sink->tally.intervals[CS_DTE_THREAD];
-    cs_log_reader_close(reader);
+    cs_observe_log_reader_close(reader);
     cs_sink_close(sink);
     unlink(log_path), unlink(truth_path), unlink(second_path);
     if (!followed)

@@ -21,6 +21,7 @@
  * "accounted" is what the bursts made were taken to cost.
  *     sampler-budget [--quick] [--bursts] */
 #include "sampler/burst/burst.h"
+#include "sampler/perf/monotonic_clock.h"
 #include "sampler/session/session.h"
 
 #include <dirent.h>
@@ -64,7 +65,7 @@ static struct shared *shared;
 static uint64_t delivered(const struct cs_sampler *s)
 {
     struct cs_driver_counts counts;
-    s->driver->counts(s->state, &counts);
+    s->events.driver->counts(s->events.state, &counts);
     return counts.delivered;
 }
 
@@ -89,17 +90,17 @@ static void work(const struct cs_sampler *s, unsigned cpu)
     uint64_t stolen_ns = shared->bursts ? HELD_NS : STOLEN_NS, samples = delivered(s);
     long switched = switches();
     bool counted_before = false;
-    for (uint64_t last = cs_now_ns(), begin = last;;) {
+    for (uint64_t last = cs_monotonic_ns(), begin = last;;) {
         if (shared->phase != phase) {
             if (phase)
                 shared->tallies[cpu][phase] = t;
             t = (struct tally){0};
             phase = shared->phase;
-            last = cs_now_ns();
+            last = cs_monotonic_ns();
         }
         for (unsigned i = 0; i < 8; i++)
             ((volatile unsigned char *)set)[64 * (at = (at + 79) % SET_LINES)]++;
-        uint64_t now = cs_now_ns(), gap = now - last, samples_now = delivered(s);
+        uint64_t now = cs_monotonic_ns(), gap = now - last, samples_now = delivered(s);
         /* An interrupt between the two readings shows in the count now and as a gap the next time round. */
         bool counted = samples_now != samples, sampled = counted || counted_before;
         counted_before = counted;
@@ -125,7 +126,7 @@ static void work(const struct cs_sampler *s, unsigned cpu)
         }
         if (shared->rest_ms && now - begin >= shared->work_ms * 1000000ULL) {
             usleep(shared->rest_ms * 1000);
-            begin = last = cs_now_ns();
+            begin = last = cs_monotonic_ns();
             switched = switches();
         }
     }
@@ -135,16 +136,15 @@ static void work(const struct cs_sampler *s, unsigned cpu)
 
 static void turn(struct cs_sampler *s, bool on, uint64_t *since_ns)
 {
-    uint64_t now = cs_now_ns();
-    for (size_t i = 0; i < s->n_open; i++)
-        ioctl(s->open[i].fd, on ? PERF_EVENT_IOC_ENABLE : PERF_EVENT_IOC_DISABLE, 0);
+    uint64_t now = cs_monotonic_ns();
+    (void)cs_session_events_enable(&s->events, 0, s->events.n_open, on);
     if (on) {
         uint64_t away = now - *since_ns;
         s->next_drain_ns += away;
-        s->next_redraw_ns += away;
-        s->next_budget_ns += away;
-        s->next_calibration_ns += away;
-        s->window_ns += away;
+        s->rate.next_redraw_ns += away;
+        s->rate.next_budget_ns += away;
+        s->rate.next_calibration_ns += away;
+        s->rate.window.begin_ns += away;
     }
     *since_ns = now;
 }
@@ -152,8 +152,8 @@ static void turn(struct cs_sampler *s, bool on, uint64_t *since_ns)
 static void poll_for(struct cs_sampler *s, unsigned ms)
 {
     struct cs_error err;
-    uint64_t now, end = cs_now_ns() + ms * 1000000ULL;
-    while ((now = cs_now_ns()) < end)
+    uint64_t now, end = cs_monotonic_ns() + ms * 1000000ULL;
+    while ((now = cs_monotonic_ns()) < end)
         cs_sampler_poll(s, (int)((end - now) / 1000000) + 1, &err);
 }
 
@@ -306,7 +306,7 @@ struct workers {
 
 static void start_workers(const struct cs_sampler *s, struct workers *w)
 {
-    w->n = s->n_cpus < CPUS_MAX ? s->n_cpus : CPUS_MAX;
+    w->n = s->events.n_cpus < CPUS_MAX ? s->events.n_cpus : CPUS_MAX;
     for (unsigned c = 0; c < w->n; c++)
         if ((w->pids[c] = fork()) == 0)
             work(s, c);
@@ -352,7 +352,7 @@ static int measure(double budget, bool idle, double seconds, bool quick, bool wi
     poll_for(s, with_bursts ? 5000 : quick ? 1200 : 3000);
     /* Short phases, because the host's speed drifts; of several samples or bursts, or of two pieces of work.
      */
-    double phase_s = idle ? 0.2 : fmin(fmax(8 / s->rate_hz, 0.04), 0.25);
+    double phase_s = idle ? 0.2 : fmin(fmax(8 / s->rate.rate_hz, 0.04), 0.25);
     if (with_bursts)
         phase_s = 0.5;
     useconds_t phase_us = (useconds_t)(phase_s * 1e6);
@@ -374,12 +374,12 @@ static int measure(double budget, bool idle, double seconds, bool quick, bool wi
         poll_for(s,
                  10 + (unsigned)((random = random * 69069 + 1) >> 16 & 15)); /* not in step with anything */
         double cpu = cs_thread_cpu_seconds();
-        uint64_t begin = cs_now_ns();
+        uint64_t begin = cs_monotonic_ns();
         shared->phase = phase++;
         poll_for(s, (with_bursts ? phase_of(phase_us, &random) : phase_us) / 1000);
         shared->phase = 0;
         collector += cs_thread_cpu_seconds() - cpu;
-        on_seconds += (double)(cs_now_ns() - begin) * 1e-9;
+        on_seconds += (double)(cs_monotonic_ns() - begin) * 1e-9;
         turn(s, false, &since);
         turn_bursts(&bursts, false);
         usleep(10000);
@@ -388,13 +388,13 @@ static int measure(double budget, bool idle, double seconds, bool quick, bool wi
     cs_sampler_statistics(s, &now);
     if (bursts.burst)
         cs_burst_statistics(bursts.burst, &made);
-    *out = (struct loss){.collector = collector / on_seconds / s->n_cpus,
+    *out = (struct loss){.collector = collector / on_seconds / s->events.n_cpus,
                          .rate_hz = now.rate_hz,
                          .cost_us = now.sample_cost_us,
                          .said = now.loss,
                          .bursts = (double)(made.bursts - early.bursts),
                          .burst_us = made.cost_us};
-    compare(s->n_cpus, pairs, idle, out);
+    compare(s->events.n_cpus, pairs, idle, out);
     stop_workers(&workers);
     cs_burst_close(bursts.burst);
     cs_sampler_stop(s, &err);

@@ -11,6 +11,7 @@
  *
  *     sampler-handler [--quick]      value: ns in the handler above the bare event, BPF driver, 24,000 PCs
  *     sampler-handler --collector    value: ns of collector CPU a sample, the same */
+#include "sampler/perf/monotonic_clock.h"
 #include "sampler/perf/ring.h"
 #include "sampler/session/session.h"
 
@@ -118,11 +119,11 @@ static double median(double *values, unsigned n)
 
 static void turn_on(struct cs_sampler *s, bool on)
 {
-    for (size_t i = 0; s && i < s->n_open; i++)
-        ioctl(s->open[i].fd, on ? PERF_EVENT_IOC_ENABLE : PERF_EVENT_IOC_DISABLE, 0);
+    if (s)
+        (void)cs_session_events_enable(&s->events, 0, s->events.n_open, on);
 }
 
-static struct cs_sampler *open_session(enum cs_driver_choice driver)
+static struct cs_sampler *open_session(enum cs_sampler_driver driver)
 {
     static const char *const events[] = {"page-faults"};
     struct cs_sampler_config config = {.events = events,
@@ -332,7 +333,7 @@ static void by_the_kernel(struct cs_sampler *session, const struct code *code, u
         burst(code, r, pages);
         ioctl(event, PERF_EVENT_IOC_DISABLE, 0);
         if (r % DRAIN_ROUNDS == 0)
-            cs_collect_drain(session, CS_DRAIN_SOME, &err);
+            cs_session_drain(session, CS_DRIVER_DRAIN_SOME, &err);
     }
     ns[0] += run_time(empty, &runs[0]);
     ns[1] += run_time(ours, &runs[1]);
@@ -369,7 +370,7 @@ static void drain(struct cs_sampler *session, double *collected)
     struct timespec settle = {0, 400000}; /* the ring's samples wait for their notices */
     nanosleep(&settle, NULL);
     double before = cs_thread_cpu_seconds();
-    cs_collect_drain(session, CS_DRAIN_SOME, &err);
+    cs_session_drain(session, CS_DRIVER_DRAIN_SOME, &err);
     *collected += cs_thread_cpu_seconds() - before;
 }
 
@@ -380,7 +381,7 @@ static int measure(unsigned pcs, unsigned rounds, struct figures *out)
     struct perf perf;
     make_code(&code, pcs);
     struct cs_sampler *session[VARIANTS] = {
-        [BPF] = open_session(CS_DRIVER_BPF), [RING] = open_session(CS_DRIVER_RING)};
+        [BPF] = open_session(CS_SAMPLER_DRIVER_BPF), [RING] = open_session(CS_SAMPLER_DRIVER_RING)};
     double collected[VARIANTS] = {0};
     uint64_t read[VARIANTS] = {0};
     struct cs_error err;

@@ -120,13 +120,13 @@ static int measure(unsigned cpus, const glob_t *files, const char *place, struct
     struct cs_maps *maps = images ? cs_maps_open(images, "/nonexistent", CS_LABEL_NONE) : NULL;
     struct cs_hot_bucket *tables = calloc((size_t)cpus * BUCKETS, sizeof *tables);
     struct cs_store *store = NULL;
-    struct cs_profiles *profiles = NULL;
+    struct cs_session_profiles *profiles = NULL;
     double drain = 0, merge = 0;
     uint64_t entries = 0, evicted = 0, merged = 0;
     __u32 turn = 0;
     int rc = cs_event_parse("cpu-clock", &event, err);
-    if (rc == 0 &&
-        (!maps || !tables || !(profiles = cs_profiles_open(&event, 1)) || map_all(maps, cpus, files) < 0))
+    if (rc == 0 && (!maps || !tables || !(profiles = cs_session_profiles_open(&event, 1)) ||
+                    map_all(maps, cpus, files) < 0))
         rc = cs_fail(err, ENOMEM, "no memory for %u CPUs", cpus);
     if (rc == 0 && (rc = cs_store_open(place, CS_STORE_WRITE, &store, err)) == 0)
         rc = cs_store_epoch(store, NULL, err);
@@ -137,19 +137,19 @@ static int measure(unsigned cpus, const glob_t *files, const char *place, struct
         for (size_t b = 0; b < (size_t)cpus * BUCKETS; b++)
             for (unsigned w = 0; w < CS_HOT_WAYS; w++) {
                 struct cs_hot_entry *e = &tables[b].way[w];
-                struct cs_found found;
+                struct cs_maps_location found;
                 if (!e->count)
                     continue;
                 if (cs_maps_find(maps, (pid_t)e->pid, cs_hot_pc(e->key), 3, 4, &found) == 0)
-                    rc |= cs_profiles_add(profiles, found.image, 0, 0, found.offset, e->count);
+                    rc |= cs_session_profiles_add(profiles, found.image, 0, 0, found.offset, e->count);
                 entries++;
                 e->count = 0;
             }
         double middle = now();
-        struct cs_event_times times = {1, 1, 1e6};
-        struct cs_profiles_merging with = {no_label, nothing_between, NULL};
+        struct cs_session_profiles_times times = {1, 1, 1e6};
+        struct cs_session_profiles_merging with = {no_label, nothing_between, NULL};
         if (rc == 0)
-            rc = cs_profiles_merge(profiles, store, &times, &with, &merged, err);
+            rc = cs_session_profiles_merge(profiles, store, &times, &with, &merged, err);
         drain += middle - start;
         merge += now() - middle;
     }
@@ -162,7 +162,7 @@ static int measure(unsigned cpus, const glob_t *files, const char *place, struct
         rc = cs_fail(err, EINVAL, "more samples came out than went in");
     if (rc == 0 && merged == 0)
         rc = cs_fail(err, EINVAL, "nothing was merged");
-    cs_profiles_close(profiles);
+    cs_session_profiles_close(profiles);
     cs_store_close(store);
     if (maps)
         cs_maps_close(maps);

@@ -113,7 +113,7 @@ static bool read_trace(struct trace *trace, FILE *f)
 
 /* A sample as it comes: with call chains the ring driver counts nothing up. The image's number stands for
  * where it lies. */
-static void note(void *arg, const struct cs_placed *placed)
+static void note(void *arg, const struct cs_sampler_placed *placed)
 {
     struct trace *trace = arg;
     uint64_t pc = (uint64_t)(uintptr_t)placed->image << 24;
@@ -134,7 +134,7 @@ static bool record_trace(struct trace *trace, const char *command, int seconds)
                                        .frequency_hz = 20000,
                                        .target = CS_TARGET_COMMAND,
                                        .command = argv,
-                                       .driver = CS_DRIVER_RING,
+                                       .driver = CS_SAMPLER_DRIVER_RING,
                                        .stacks = true,
                                        .arg = trace,
                                        .placed = note};

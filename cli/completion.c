@@ -3,6 +3,7 @@
  * come from the store that the command line speaks of. */
 #include "cli/generate.h"
 #include "cli/profile/profile.h"
+#include "store/text.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -30,10 +31,10 @@ static void print_bash(void)
     printf("--help --version' -- \"$cur\")); return\n"
            "    fi\n"
            "    for ((i = 2; i < COMP_CWORD; i++)); do\n"
-           "        [ \"${COMP_WORDS[i]}\" = --store ] && store=${COMP_WORDS[i+1]}\n"
+           "        case ${COMP_WORDS[i]} in --store|-o) store=${COMP_WORDS[i+1]} ;; esac\n"
            "    done\n"
            "    case $prev in\n"
-           "    --store|--output|-o|--root|--record) COMPREPLY=($(compgen -d -- \"$cur\")); return ;;\n"
+           "    --store|-o|--root|--record) COMPREPLY=($(compgen -d -- \"$cur\")); return ;;\n"
            "    --by) COMPREPLY=($(compgen -W 'image procedure line process tag' -- \"$cur\")); return ;;\n"
            "    esac\n"
            "    case $sub in\n");
@@ -136,8 +137,8 @@ int print_procedures(const char *prefix, const char *store)
         char name[1024];
         if (!rows.row[i].name)
             continue;
-        cs_code_demangle(rows.row[i].name, name, sizeof name);
-        if (strncmp(name, prefix, strlen(prefix)) == 0 && ++shown)
+        cs_image_demangle(rows.row[i].name, name, sizeof name);
+        if (strncmp(name, prefix, strlen(prefix)) == 0 && cs_text_is_clean(name) && ++shown)
             puts(name);
     }
     if (rc == 0)

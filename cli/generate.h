@@ -1,5 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What the build makes from the table of subcommands: man pages and shell completion. */
+/* The command line: main, the table of subcommands, and what the build makes from it.
+ *
+ * Files of this room:
+ *   main        finds the subcommand, prints help
+ *   commands    the table of subcommands
+ *   man         man pages from the table
+ *   completion  shell completion from the table
+ *   generate    what main asks of the two
+ *
+ * What the build makes from the table of subcommands: man pages and shell completion. */
 #ifndef CS_CLI_GENERATE_H
 #define CS_CLI_GENERATE_H
 

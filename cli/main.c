@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* main: finds the subcommand, prints help. */
-#include "cli/generate.h"
 #include "cli/command/parsed.h"
+#include "cli/generate.h"
 #include "cli/output/wrap.h"
 
 #include <errno.h>
@@ -54,8 +54,23 @@ static void print_help(void)
     printf("\n`cyclescope SUBCOMMAND --help` tells the rest. New here? Run `cyclescope doctor`\n");
 }
 
+/* `ps` shows everybody our arguments: the password of a URL is taken out of them, and kept for ourselves. */
+static void hide_passwords(int argc, char **argv)
+{
+    for (int i = 1; i < argc; i++) {
+        char *scheme = strstr(argv[i], "://"), *at = scheme ? strchr(scheme, '@') : NULL;
+        char *colon = at ? memchr(scheme + 3, ':', (size_t)(at - scheme - 3)) : NULL;
+        char *ours = colon ? strdup(argv[i]) : NULL; /* ends with us */
+        if (!ours)
+            continue;
+        memset(colon + 1, '*', (size_t)(at - colon - 1));
+        argv[i] = ours;
+    }
+}
+
 int main(int argc, char **argv)
 {
+    hide_passwords(argc, argv);
     if (argc < 2 || strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0 ||
         strcmp(argv[1], "help") == 0) {
         print_help();

@@ -3,39 +3,39 @@
 
 #include <math.h>
 
-uint64_t cs_cycle_bin_least(unsigned bin)
+uint64_t cs_dte_cycle_bin_least(unsigned bin)
 {
     if (bin < 16)
         return bin;
-    if (bin >= CS_CYCLE_BINS)
+    if (bin >= CS_DTE_CYCLE_BINS)
         return UINT64_MAX;
     unsigned shift = bin / 16 - 1;
     return (uint64_t)(bin - shift * 16) << shift;
 }
 
-double cs_rate_bin_least(unsigned bin)
+double cs_dte_rate_bin_least(unsigned bin)
 {
     if (bin < 2)
         return 0;
-    if (bin >= CS_RATE_BINS)
+    if (bin >= CS_DTE_RATE_BINS)
         return INFINITY;
-    return ldexp(1.0 + (bin - 2) % 16 / 16.0, CS_RATE_OCTAVE_LEAST + (int)((bin - 2) / 16));
+    return ldexp(1.0 + (bin - 2) % 16 / 16.0, CS_DTE_RATE_OCTAVE_MIN + (int)((bin - 2) / 16));
 }
 
-double cs_cycle_bin_middle(unsigned bin)
+double cs_dte_cycle_bin_middle(unsigned bin)
 {
     if (bin < 32)
-        return (double)cs_cycle_bin_least(bin);
+        return (double)cs_dte_cycle_bin_least(bin);
     unsigned shift = bin / 16 - 1;
-    return (double)cs_cycle_bin_least(bin) + ldexp(0.5, (int)shift);
+    return (double)cs_dte_cycle_bin_least(bin) + ldexp(0.5, (int)shift);
 }
 
-double cs_rate_bin_middle(unsigned bin)
+double cs_dte_rate_bin_middle(unsigned bin)
 {
-    double least = cs_rate_bin_least(bin);
-    if (bin == 0 || bin >= CS_RATE_BINS - 1)
+    double least = cs_dte_rate_bin_least(bin);
+    if (bin == 0 || bin >= CS_DTE_RATE_BINS - 1)
         return least;
-    return (least + cs_rate_bin_least(bin + 1)) / 2;
+    return (least + cs_dte_rate_bin_least(bin + 1)) / 2;
 }
 
 static unsigned quantile_bin(const uint64_t *counts, unsigned n, double q)
@@ -54,17 +54,17 @@ static unsigned quantile_bin(const uint64_t *counts, unsigned n, double q)
     return n - 1;
 }
 
-double cs_cycle_quantile(const uint64_t counts[CS_CYCLE_BINS], double q)
+double cs_dte_cycle_quantile(const uint64_t counts[CS_DTE_CYCLE_BINS], double q)
 {
-    return cs_cycle_bin_middle(quantile_bin(counts, CS_CYCLE_BINS, q));
+    return cs_dte_cycle_bin_middle(quantile_bin(counts, CS_DTE_CYCLE_BINS, q));
 }
 
-double cs_rate_quantile(const uint64_t counts[CS_RATE_BINS], double q)
+double cs_dte_rate_quantile(const uint64_t counts[CS_DTE_RATE_BINS], double q)
 {
-    return cs_rate_bin_middle(quantile_bin(counts, CS_RATE_BINS, q));
+    return cs_dte_rate_bin_middle(quantile_bin(counts, CS_DTE_RATE_BINS, q));
 }
 
-double cs_ks_distance(const double *a, const double *b, unsigned n)
+double cs_dte_ks_distance(const double *a, const double *b, unsigned n)
 {
     double total_a = 0, total_b = 0, seen_a = 0, seen_b = 0, worst = 0;
     for (unsigned i = 0; i < n; i++) {

@@ -3,7 +3,7 @@
  * for cycle counts (all of uint64_t) and for rates (2^-24 to 2^8 events a cycle; zero has a bin of its own,
  * smaller and larger ones fall in the first and the last).
  *
- *      rate bin 0: zero | 1: below 2^-24 | 2 ... : sixteen an octave | CS_RATE_BINS-1: 2^8 and above
+ *      rate bin 0: zero | 1: below 2^-24 | 2 ... : sixteen an octave | CS_DTE_RATE_BINS-1: 2^8 and above
  *
  * Monotonic: a <= b implies bin(a) <= bin(b). Pure. Cost: five to eight instructions, no division. */
 #ifndef CS_DTE_BINS_H
@@ -12,14 +12,14 @@
 #include <stdint.h>
 #include <string.h>
 
-#define CS_CYCLE_BINS 976 /* (63 - 4) * 16 + 31 + 1 */
-#define CS_RATE_OCTAVE_LEAST (-24)
-#define CS_RATE_OCTAVES 32
-#define CS_RATE_BINS (CS_RATE_OCTAVES * 16 + 3)
+#define CS_DTE_CYCLE_BINS 976 /* (63 - 4) * 16 + 31 + 1 */
+#define CS_DTE_RATE_OCTAVE_MIN (-24)
+#define CS_DTE_RATE_OCTAVES 32
+#define CS_DTE_RATE_BINS (CS_DTE_RATE_OCTAVES * 16 + 3)
 
 /* By the number's form as a double, whose exponent and first four bits of fraction are the bin: a bit scan is
  * eight micro-operations on AMD up to Zen 3. */
-static inline unsigned cs_cycle_bin(uint64_t cycles)
+static inline unsigned cs_dte_cycle_bin(uint64_t cycles)
 {
     if (__builtin_expect(cycles - 16 < ((uint64_t)1 << 53) - 16, 1)) { /* exact as a double */
         double value = (double)(int64_t)cycles;
@@ -33,30 +33,30 @@ static inline unsigned cs_cycle_bin(uint64_t cycles)
     return shift * 16 + (unsigned)(cycles >> shift);
 }
 
-static inline unsigned cs_rate_bin(double rate)
+static inline unsigned cs_dte_rate_bin(double rate)
 {
     uint64_t bits;
     memcpy(&bits, &rate, sizeof bits);
-    const int64_t least = (int64_t)(1023 + CS_RATE_OCTAVE_LEAST) << 4;
+    const int64_t least = (int64_t)(1023 + CS_DTE_RATE_OCTAVE_MIN) << 4;
     int64_t bin = (int64_t)(bits >> 48) - least + 2; /* sign bit never set: rates are not negative */
-    if (__builtin_expect((uint64_t)bin - 1 < CS_RATE_BINS - 1, 1))
+    if (__builtin_expect((uint64_t)bin - 1 < CS_DTE_RATE_BINS - 1, 1))
         return (unsigned)bin;
-    return bits << 1 == 0 ? 0 : bin < 1 ? 1 : CS_RATE_BINS - 1;
+    return bits << 1 == 0 ? 0 : bin < 1 ? 1 : CS_DTE_RATE_BINS - 1;
 }
 
-/* Least value that falls in the bin (exact). Bin CS_RATE_BINS has the end of the range. */
-uint64_t cs_cycle_bin_least(unsigned bin);
-double cs_rate_bin_least(unsigned bin);
+/* Least value that falls in the bin (exact). Bin CS_DTE_RATE_BINS has the end of the range. */
+uint64_t cs_dte_cycle_bin_least(unsigned bin);
+double cs_dte_rate_bin_least(unsigned bin);
 /* The value that stands for the bin: its middle. */
-double cs_cycle_bin_middle(unsigned bin);
-double cs_rate_bin_middle(unsigned bin);
+double cs_dte_cycle_bin_middle(unsigned bin);
+double cs_dte_rate_bin_middle(unsigned bin);
 
 /* Value at share q (0..1) of a histogram of cycles or rates, as the middle of its bin; 0 when empty. */
-double cs_cycle_quantile(const uint64_t counts[CS_CYCLE_BINS], double q);
-double cs_rate_quantile(const uint64_t counts[CS_RATE_BINS], double q);
+double cs_dte_cycle_quantile(const uint64_t counts[CS_DTE_CYCLE_BINS], double q);
+double cs_dte_rate_quantile(const uint64_t counts[CS_DTE_RATE_BINS], double q);
 
 /* Kolmogorov-Smirnov distance of two histograms with the same n bins: the largest difference between their
  * cumulative shares, 0 to 1. Two empty ones are at distance 0, an empty and a filled one at 1. */
-double cs_ks_distance(const double *a, const double *b, unsigned n);
+double cs_dte_ks_distance(const double *a, const double *b, unsigned n);
 
 #endif

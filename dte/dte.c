@@ -3,14 +3,12 @@
  */
 #include "dte/dte.h"
 
-#include <math.h>
-
 static const struct {
     const char *name, *meaning;
 } verdicts[CS_DTE_VERDICTS] = {
     [CS_DTE_KEPT] = {"kept", "read undisturbed at both ends"},
     [CS_DTE_SKEW] = {"skew", "reading was disturbed at one of the ends"},
-    [CS_DTE_AWAY] = {"away", "the target did not run: another program or nobody had its CPU"},
+    [CS_DTE_DESCHEDULED] = {"descheduled", "the target did not run: another program or nobody had its CPU"},
     [CS_DTE_THREAD] = {"thread", "another thread ran at one end or in between"},
     [CS_DTE_TAG] = {"tag", "the tag changed between the ends"},
     [CS_DTE_UNREAD] = {"unread", "a counter was descheduled or changed while it was read"},
@@ -33,16 +31,9 @@ struct cs_dte_rule cs_dte_paper_rule(void)
 {
     return (struct cs_dte_rule){.band_q32 = cs_dte_band(0.01),
                                 .slow_cycles = UINT64_MAX,
-                                .gap_cycles = CS_DTE_LONGEST,
+                                .gap_cycles = CS_DTE_CYCLES_MAX,
                                 .same_thread = true,
                                 .same_tag = false};
-}
-
-double cs_dte_cpc(const struct cs_dte_reading *from, const struct cs_dte_reading *to)
-{
-    double starts = (double)(int64_t)(to->start - from->start);
-    double ends = (double)(int64_t)(to->end - from->end);
-    return starts > 0 ? ends / starts : INFINITY;
 }
 
 const char *cs_dte_name(enum cs_dte_verdict verdict)
@@ -53,14 +44,6 @@ const char *cs_dte_name(enum cs_dte_verdict verdict)
 const char *cs_dte_meaning(enum cs_dte_verdict verdict)
 {
     return verdict < CS_DTE_VERDICTS ? verdicts[verdict].meaning : "";
-}
-
-void cs_dte_tally_merge(struct cs_dte_tally *into, const struct cs_dte_tally *from)
-{
-    for (int v = 0; v < CS_DTE_VERDICTS; v++) {
-        into->intervals[v] += from->intervals[v];
-        into->cycles[v] += from->cycles[v];
-    }
 }
 
 static uint64_t sum(const uint64_t by_verdict[CS_DTE_VERDICTS])

@@ -1,5 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Double-time-error filtering (shim-2015 section 4.1). A reading takes the clock twice, before (start) and
+/* Double-time-error filtering: which intervals between two readings of the observer are to be believed.
+ *
+ * Files of this room:
+ *   dte            the judgement of an interval, its causes and their counts
+ *   bins           histogram bins that need no range beforehand, and quantiles
+ *   moments        weighted mean and variance
+ *
+ * shim-2015 section 4.1. A reading takes the clock twice, before (start) and
  * after (end) it reads the counters. Two consecutive readings make an interval; its rates are right only if
  * the time to read was the same at both ends, that is if
  *
@@ -19,20 +26,20 @@
 
 enum cs_dte_verdict {
     CS_DTE_KEPT = 0,
-    CS_DTE_SKEW,      /* a reading was disturbed: CPC outside the band, or it took too long */
-    CS_DTE_AWAY,      /* the target did not run: another program or nobody had its CPU */
-    CS_DTE_THREAD,    /* another thread ran at one of the ends, or there was a switch between them */
-    CS_DTE_TAG,       /* the tag differs between the ends (only where the rule asks for it) */
-    CS_DTE_UNREAD,    /* a counter was not scheduled or changed while it was read */
-    CS_DTE_WRAPPED,   /* a software counter went backwards: it was reset, or wrapped */
-    CS_DTE_GAP,       /* longer than the rule's limit, by either clock: the observer was away */
-    CS_DTE_BACKWARDS, /* the clock did not advance */
+    CS_DTE_SKEW,        /* a reading was disturbed: CPC outside the band, or it took too long */
+    CS_DTE_DESCHEDULED, /* the target did not run: another program or nobody had its CPU */
+    CS_DTE_THREAD,      /* another thread ran at one of the ends, or there was a switch between them */
+    CS_DTE_TAG,         /* the tag differs between the ends (only where the rule asks for it) */
+    CS_DTE_UNREAD,      /* a counter was not scheduled or changed while it was read */
+    CS_DTE_WRAPPED,     /* a software counter went backwards: it was reset, or wrapped */
+    CS_DTE_GAP,         /* longer than the rule's limit, by either clock: the observer was away */
+    CS_DTE_BACKWARDS,   /* the clock did not advance */
     CS_DTE_VERDICTS
 };
 
 /* Intervals of this many cycles or more are gaps whatever the rule says; it keeps the arithmetic in 64 bits.
  */
-#define CS_DTE_LONGEST ((uint64_t)1 << 31)
+#define CS_DTE_CYCLES_MAX ((uint64_t)1 << 31)
 
 /* Two tests for skew. The paper's compares the times that both ends took. It is right where the time to read
  * does not depend on what is read: hardware counters. It is wrong for a counter in memory that the target
@@ -43,7 +50,7 @@ enum cs_dte_verdict {
 struct cs_dte_rule {
     uint64_t band_q32;    /* half-width of the band times 2^32, below 2^32; see cs_dte_band */
     uint64_t slow_cycles; /* a reading that took longer is disturbed */
-    uint64_t gap_cycles;  /* longer intervals are gaps; 1 to CS_DTE_LONGEST */
+    uint64_t gap_cycles;  /* longer intervals are gaps; 1 to CS_DTE_CYCLES_MAX */
     bool same_thread, same_tag;
 };
 
@@ -51,8 +58,8 @@ struct cs_dte_reading {
     uint64_t start, end; /* clock, in cycles; start <= end */
     uint64_t thread;     /* identity of what ran: any number that changes when something else did */
     uint64_t tag;
-    bool whole; /* every counter could be read */
-    bool away;  /* what ran was not the target */
+    bool complete;    /* every counter could be read */
+    bool descheduled; /* what ran was not the target */
 };
 
 /* Intervals and cycles by verdict. */
@@ -66,12 +73,9 @@ struct cs_dte_tally {
 uint64_t cs_dte_band(double band);
 /* The paper's rule: band 0.01, no limit on gaps or readings, one thread, any tag. */
 struct cs_dte_rule cs_dte_paper_rule(void);
-/* Cycles per cycles; infinity when the start did not advance. */
-double cs_dte_cpc(const struct cs_dte_reading *from, const struct cs_dte_reading *to);
 /* One word, and a clause for people, for each verdict. */
 const char *cs_dte_name(enum cs_dte_verdict verdict);
 const char *cs_dte_meaning(enum cs_dte_verdict verdict);
-void cs_dte_tally_merge(struct cs_dte_tally *into, const struct cs_dte_tally *from);
 uint64_t cs_dte_tally_intervals(const struct cs_dte_tally *tally); /* over all verdicts */
 uint64_t cs_dte_tally_cycles(const struct cs_dte_tally *tally);
 
@@ -91,12 +95,12 @@ static inline enum cs_dte_verdict cs_dte_judge(const struct cs_dte_rule *rule,
 {
     uint64_t starts = to->start - from->start, ends = to->end - from->end;
     /* Two compares for both of an interval's clocks: less than a cycle wraps to more than any limit. */
-    uint64_t limit = rule->gap_cycles < CS_DTE_LONGEST ? rule->gap_cycles : CS_DTE_LONGEST;
+    uint64_t limit = rule->gap_cycles < CS_DTE_CYCLES_MAX ? rule->gap_cycles : CS_DTE_CYCLES_MAX;
     if (__builtin_expect(starts - 1 >= limit - 1 || ends - 1 >= limit - 1, 0))
         return to->start <= from->start || to->end <= from->end ? CS_DTE_BACKWARDS : CS_DTE_GAP;
-    if (from->away && to->away)
-        return CS_DTE_AWAY;
-    if (!from->whole || !to->whole)
+    if (from->descheduled && to->descheduled)
+        return CS_DTE_DESCHEDULED;
+    if (!from->complete || !to->complete)
         return CS_DTE_UNREAD;
     if (rule->same_thread && from->thread != to->thread)
         return CS_DTE_THREAD;
@@ -107,12 +111,6 @@ static inline enum cs_dte_verdict cs_dte_judge(const struct cs_dte_rule *rule,
     if (rule->same_tag && from->tag != to->tag)
         return CS_DTE_TAG;
     return CS_DTE_KEPT;
-}
-
-/* Change of a counter of `bits` bits (1 to 64) between two readings less than one wrap apart. */
-static inline uint64_t cs_dte_delta(uint64_t from, uint64_t to, unsigned bits)
-{
-    return (to - from) & (~(uint64_t)0 >> (64 - bits));
 }
 
 static inline void cs_dte_count(struct cs_dte_tally *tally, enum cs_dte_verdict verdict, uint64_t cycles)

@@ -2,13 +2,14 @@
 /* Ties file, symbols, imports and lines together; each is read when first asked for. */
 #include "image/code.h"
 #include "image/elf.h"
-#include "image/plt.h"
 #include "image/lines.h"
+#include "image/plt.h"
 #include "image/procedure_cache.h"
 #include "image/procedures.h"
-#include "analysis/cfg/noreturn.h"
+#include "store/array.h"
 
 #include <errno.h>
+#include <link.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,10 +17,18 @@
 
 struct code_names {
     struct named_range *list;
-    size_t n;
+    size_t n, capacity;
 };
 
-struct cs_code {
+/* What another room keeps beside the code: see cs_image_attach. */
+struct attachment {
+    const void *key;
+    void *pointer;
+    void (*destroy)(void *pointer);
+    struct attachment *next;
+};
+
+struct cs_image_code {
     struct elf_file *image, *debug, *mini; /* image NULL = names only */
     bool profiled;                         /* a store speaks of it: worth an entry of the cache */
     bool debug_sought, imports_read, procedures_read, lines_sought;
@@ -27,24 +36,32 @@ struct cs_code {
     struct procedures procedures;
     struct lines *lines;
     struct code_names names;
-    uint8_t *returns; /* by procedure; see noreturn.c */
+    struct attachment *attached;
     char trouble[512];
 };
 
 static int keep_name(uint64_t offset, uint64_t size, const char *name, void *arg)
 {
     struct code_names *names = arg;
-    if ((names->n & (names->n - 1)) == 0) {
-        struct named_range *grown = realloc(names->list, (names->n ? 2 * names->n : 1) * sizeof *grown);
-        if (!grown)
-            return -ENOMEM;
-        names->list = grown;
-    }
     char *copy = strdup(name);
-    if (!copy)
+    if (!copy || cs_array_room(names->list, names->n, names->capacity) < 0) {
+        free(copy);
         return -ENOMEM;
+    }
     names->list[names->n++] = (struct named_range){offset, size, copy};
     return 0;
+}
+
+/* Bytes from the ELF header to the end of what it speaks of: the kernel maps the whole file. */
+static size_t extent_of(const char *at)
+{
+    const ElfW(Ehdr) *header = (const void *)at;
+    const ElfW(Phdr) *segment = (const void *)(at + header->e_phoff);
+    size_t end = header->e_shoff + (size_t)header->e_shnum * header->e_shentsize;
+    for (unsigned i = 0; i < header->e_phnum; i++)
+        if (segment[i].p_type == PT_LOAD && segment[i].p_offset + segment[i].p_filesz > end)
+            end = segment[i].p_offset + segment[i].p_filesz;
+    return end;
 }
 
 /* Our own vDSO is the machine's; build-ids tell whether it is the profile's. */
@@ -53,7 +70,7 @@ static struct elf_file *own_vdso(const char *build_id)
     struct elf_file *file;
     struct cs_error ignored = {0};
     const char *at = (const char *)getauxval(AT_SYSINFO_EHDR);
-    size_t size = 8192; /* the vDSO's mapping is two pages on x86-64 */
+    size_t size = at ? extent_of(at) : 0;
     char *copy = at ? malloc(size) : NULL;
     if (!copy)
         return NULL;
@@ -66,7 +83,7 @@ static struct elf_file *own_vdso(const char *build_id)
     return NULL;
 }
 
-static void find_image(struct cs_code *code, const struct cs_image *image)
+static void find_image(struct cs_image_code *code, const struct cs_store_image *image)
 {
     struct cs_error err = {0};
     struct elf_file *file = NULL;
@@ -79,7 +96,7 @@ static void find_image(struct cs_code *code, const struct cs_image *image)
     if (image->kind != CS_IMAGE_ELF)
         return;
     if (elf_file_open(image->path, &file, &err) == 0) {
-        if (!image->build_id[0] || strcmp(file->build_id, image->build_id) == 0) {
+        if (cs_image_is_file(image, file->build_id)) {
             code->image = file;
             return;
         }
@@ -95,10 +112,10 @@ static void find_image(struct cs_code *code, const struct cs_image *image)
             err.text);
 }
 
-int cs_code_open(const struct cs_image *image, struct cs_store *store, struct cs_code **out,
-                 struct cs_error *err)
+int cs_image_open(const struct cs_store_image *image, struct cs_store *store, struct cs_image_code **out,
+                  struct cs_error *err)
 {
-    struct cs_code *code = calloc(1, sizeof *code);
+    struct cs_image_code *code = calloc(1, sizeof *code);
     if (!code)
         return cs_fail(err, ENOMEM, "no memory to open %s", image->path);
     code->profiled = true;
@@ -114,9 +131,9 @@ int cs_code_open(const struct cs_image *image, struct cs_store *store, struct cs
     return 0;
 }
 
-int cs_code_open_file(const char *path, struct cs_code **out, struct cs_error *err)
+int cs_image_open_file(const char *path, struct cs_image_code **out, struct cs_error *err)
 {
-    struct cs_code *code = calloc(1, sizeof *code);
+    struct cs_image_code *code = calloc(1, sizeof *code);
     if (!code)
         return cs_fail(err, ENOMEM, "no memory to open %s", path);
     int rc = elf_file_open(path, &code->image, err);
@@ -128,11 +145,15 @@ int cs_code_open_file(const char *path, struct cs_code **out, struct cs_error *e
     return 0;
 }
 
-void cs_code_close(struct cs_code *code)
+void cs_image_close(struct cs_image_code *code)
 {
     if (!code)
         return;
-    free(code->returns);
+    for (struct attachment *next, *a = code->attached; a; a = next) {
+        next = a->next;
+        a->destroy(a->pointer);
+        free(a);
+    }
     lines_close(code->lines);
     procedures_fini(&code->procedures);
     imports_fini(&code->imports);
@@ -145,20 +166,20 @@ void cs_code_close(struct cs_code *code)
     free(code);
 }
 
-const char *cs_code_trouble(const struct cs_code *code)
+const char *cs_image_trouble(const struct cs_image_code *code)
 {
     return code->trouble;
 }
-const char *cs_code_path(const struct cs_code *code)
+const char *cs_image_path(const struct cs_image_code *code)
 {
     return code->image ? code->image->path : "";
 }
-const char *cs_code_build_id(const struct cs_code *code)
+const char *cs_image_build_id(const struct cs_image_code *code)
 {
     return code->image ? code->image->build_id : "";
 }
 
-static void seek_debug(struct cs_code *code)
+static void seek_debug(struct cs_image_code *code)
 {
     if (code->debug_sought || !code->image)
         return;
@@ -166,14 +187,14 @@ static void seek_debug(struct cs_code *code)
     code->debug = elf_file_find_debug(code->image);
 }
 
-static void read_imports(struct cs_code *code)
+static void read_imports(struct cs_image_code *code)
 {
     if (!code->imports_read && code->image)
         imports_init(&code->imports, code->image);
     code->imports_read = true;
 }
 
-static void read_procedures(struct cs_code *code)
+static void read_procedures(struct cs_image_code *code)
 {
     int rc;
     if (code->procedures_read)
@@ -196,22 +217,22 @@ static void read_procedures(struct cs_code *code)
     } else
         rc = procedures_init_names(&code->procedures, code->names.list, code->names.n);
     if (rc < 0 && !code->trouble[0])
-        snprintf(code->trouble, sizeof code->trouble, "no memory for the symbols of %s", cs_code_path(code));
+        snprintf(code->trouble, sizeof code->trouble, "no memory for the symbols of %s", cs_image_path(code));
 }
 
-size_t cs_code_procedures(struct cs_code *code)
+size_t cs_image_procedures(struct cs_image_code *code)
 {
     read_procedures(code);
     procedures_fill(&code->procedures);
     return code->procedures.n;
 }
 
-const struct cs_procedure *cs_code_nth(struct cs_code *code, size_t i)
+const struct cs_image_procedure *cs_image_procedure_nth(struct cs_image_code *code, size_t i)
 {
-    return i < cs_code_procedures(code) ? &code->procedures.list[i] : NULL;
+    return i < cs_image_procedures(code) ? &code->procedures.list[i] : NULL;
 }
 
-const struct cs_procedure *cs_code_procedure(struct cs_code *code, uint64_t offset)
+const struct cs_image_procedure *cs_image_procedure_at(struct cs_image_code *code, uint64_t offset)
 {
     read_procedures(code);
     return procedures_at(&code->procedures, offset);
@@ -224,20 +245,20 @@ static bool same_plain(const char *mangled, const char *name)
     size_t n = strlen(name);
     if (strncmp(mangled, "_Z", 2) != 0)
         return false;
-    cs_code_demangle(mangled, plain, sizeof plain);
+    cs_image_demangle(mangled, plain, sizeof plain);
     return strncmp(plain, name, n) == 0 && (!plain[n] || plain[n] == '(');
 }
 
-const struct cs_procedure *cs_code_named(struct cs_code *code, const char *name, unsigned i,
-                                         unsigned *n_found)
+const struct cs_image_procedure *cs_image_procedure_named(struct cs_image_code *code, const char *name,
+                                                          unsigned i, unsigned *n_found)
 {
     unsigned n = 0;
-    const struct cs_procedure *found = NULL;
+    const struct cs_image_procedure *found = NULL;
     char *end;
-    cs_code_procedures(code);
+    cs_image_procedures(code);
     uint64_t offset = strncmp(name, "0x", 2) == 0 ? strtoull(name, &end, 16) : 0;
     if (offset && !*end) {
-        found = i == 0 ? cs_code_procedure(code, offset) : NULL;
+        found = i == 0 ? cs_image_procedure_at(code, offset) : NULL;
         n = found ? 1 : 0;
     } else
         found = procedures_named(&code->procedures, name, i, &n);
@@ -253,7 +274,7 @@ const struct cs_procedure *cs_code_named(struct cs_code *code, const char *name,
     return found;
 }
 
-static struct lines *lines_of(struct cs_code *code)
+static struct lines *lines_of(struct cs_image_code *code)
 {
     if (!code->lines_sought && code->image) {
         code->lines = lines_open(code->image->elf);
@@ -266,49 +287,52 @@ static struct lines *lines_of(struct cs_code *code)
     return code->lines;
 }
 
-unsigned cs_code_frames(struct cs_code *code, uint64_t offset, struct cs_frame *frames, unsigned room)
+unsigned cs_image_frames_at(struct cs_image_code *code, uint64_t offset, struct cs_image_frame *frames,
+                            unsigned room)
 {
     struct lines *lines = lines_of(code);
     return lines ? lines_frames(lines, offset, frames, room) : 0;
 }
 
-bool cs_code_line(struct cs_code *code, uint64_t offset, struct cs_frame *frame)
+bool cs_image_line_at(struct cs_image_code *code, uint64_t offset, struct cs_image_frame *frame)
 {
     struct lines *lines = lines_of(code);
     return lines && lines_line(lines, offset, frame);
 }
 
-const uint8_t *cs_code_bytes(const struct cs_code *code, uint64_t offset, size_t *n, bool *executable)
+const uint8_t *cs_image_bytes_at(const struct cs_image_code *code, uint64_t offset, size_t *n,
+                                 bool *executable)
 {
     *n = 0;
     return code->image ? elf_file_at(code->image, offset, n, executable) : NULL;
 }
 
-enum cs_isa cs_code_isa(const struct cs_code *code)
+enum cs_isa cs_image_isa(const struct cs_image_code *code)
 {
     return code->image ? elf_file_isa(code->image) : CS_ISA_NONE;
 }
 
-const char *cs_code_import(struct cs_code *code, uint64_t offset)
+const char *cs_image_import_at(struct cs_image_code *code, uint64_t offset)
 {
     read_imports(code);
     return imports_name(&code->imports, offset);
 }
 
-bool cs_code_relocated(struct cs_code *code, uint64_t offset, uint64_t *value)
+bool cs_image_relocated_at(struct cs_image_code *code, uint64_t offset, uint64_t *value)
 {
     read_imports(code);
     return imports_relative(&code->imports, offset, value);
 }
 
-bool cs_code_constant(struct cs_code *code, uint64_t offset, unsigned bytes, uint64_t delta, uint64_t *value)
+bool cs_image_constant_at(struct cs_image_code *code, uint64_t offset, unsigned bytes, uint64_t delta,
+                          uint64_t *value)
 {
     size_t n = 0;
     bool relocated = false;
     if (!code->image || elf_file_is_writable(code->image, offset, &relocated))
         return false;
     if (relocated) {
-        bool pointer = bytes == sizeof *value && cs_code_relocated(code, offset, value);
+        bool pointer = bytes == sizeof *value && cs_image_relocated_at(code, offset, value);
         *value += pointer ? delta : 0;
         return pointer;
     }
@@ -320,10 +344,28 @@ bool cs_code_constant(struct cs_code *code, uint64_t offset, unsigned bytes, uin
     return true;
 }
 
-uint8_t *cs_code_returns_memo(struct cs_code *code, const struct cs_procedure *procedure)
+size_t cs_image_procedure_index(const struct cs_image_code *code, const struct cs_image_procedure *procedure)
 {
-    size_t i = (size_t)(procedure - code->procedures.list);
-    if (!code->returns)
-        code->returns = calloc(code->procedures.n + 1, 1);
-    return code->returns && i < code->procedures.n ? &code->returns[i] : NULL;
+    return (size_t)(procedure - code->procedures.list);
+}
+
+int cs_image_attach(struct cs_image_code *code, const void *key, void *pointer,
+                    void (*destroy)(void *pointer))
+{
+    struct attachment *a = malloc(sizeof *a);
+    if (!a) {
+        destroy(pointer);
+        return -ENOMEM;
+    }
+    *a = (struct attachment){key, pointer, destroy, code->attached};
+    code->attached = a;
+    return 0;
+}
+
+void *cs_image_attached(const struct cs_image_code *code, const void *key)
+{
+    for (const struct attachment *a = code->attached; a; a = a->next)
+        if (a->key == key)
+            return a->pointer;
+    return NULL;
 }

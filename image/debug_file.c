@@ -1,15 +1,20 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Where else an image or its debug information may lie: by build-id under /usr/lib/debug (and in the folder
- * named by CYCLESCOPE_DEBUG_PATH), by .gnu_debuglink (the file only counts when its build-id fits), and the
- * xz-compressed symbol table .gnu_debugdata. */
+ * named by CYCLESCOPE_DEBUG_PATH), by .gnu_debuglink (the file only counts when its build-id, else the link's
+ * checksum fits), and the xz-compressed symbol table .gnu_debugdata.
+ *
+ * libdwfl does this too, but only inside a module with a symbol table of its own: our cached lists of
+ * procedures name them by their place in the file that is mapped here, and say which table told. */
 #include "image/elf.h"
 
+#include <elfutils/libdwelf.h>
 #include <errno.h>
 #include <limits.h>
 #include <lzma.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <zlib.h>
 
 #define MINI_BYTES_MAX ((size_t)256 << 20)
 
@@ -47,26 +52,34 @@ struct elf_file *elf_file_find_image(const char *build_id)
     return find_by_id(build_id, "");
 }
 
+/* The file at `path` when it is the one that the link of `file` means. */
+static struct elf_file *open_linked(const char *path, const struct elf_file *file, GElf_Word crc)
+{
+    struct cs_error ignored = {0};
+    struct elf_file *found;
+    if (strcmp(path, file->path) == 0 || elf_file_open(path, &found, &ignored) < 0)
+        return NULL;
+    if (file->build_id[0] ? strcmp(found->build_id, file->build_id) == 0
+                          : crc32_z(0, (const unsigned char *)found->map, found->size) == crc)
+        return found;
+    elf_file_close(found);
+    return NULL;
+}
+
 struct elf_file *elf_file_find_debug(const struct elf_file *file)
 {
     struct elf_file *found = find_by_id(file->build_id, ".debug");
-    if (found || !file->build_id[0])
-        return found;
-    const struct elf_section *link = elf_file_section(file, ".gnu_debuglink");
-    size_t n;
-    const char *name = link ? (const char *)elf_file_contents(file, link, &n) : NULL;
-    if (!name || !memchr(name, 0, n) || strchr(name, '/'))
-        return NULL;
+    GElf_Word crc = 0;
+    const char *name = found ? NULL : dwelf_elf_gnu_debuglink(file->elf, &crc);
     const char *slash = strrchr(file->path, '/');
     int folder = slash ? (int)(slash - file->path) : 0;
     static const char *const before[] = {"", "", "/usr/lib/debug"}, *const after[] = {"", ".debug/", ""};
-    for (size_t i = 0; i < sizeof before / sizeof *before; i++) {
+    for (size_t i = 0; name && !strchr(name, '/') && !found && i < sizeof before / sizeof *before; i++) {
         char path[PATH_MAX];
         snprintf(path, sizeof path, "%s%.*s/%s%s", before[i], folder, file->path, after[i], name);
-        if (strcmp(path, file->path) != 0 && (found = open_with_id(path, file->build_id)) != NULL)
-            return found;
+        found = open_linked(path, file, crc);
     }
-    return NULL;
+    return found;
 }
 
 struct elf_file *elf_file_open_mini(const struct elf_file *file)

@@ -25,7 +25,7 @@ static bool is_hash(const char *text)
     return strncmp(text, "::h", 3) == 0 && strspn(text + 3, "0123456789abcdef") == 16 && !text[19];
 }
 
-char *cs_code_demangle(const char *name, char *text, size_t room)
+char *cs_image_demangle(const char *name, char *text, size_t room)
 {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
     size_t mangled = strcspn(name, "@");

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Numbers of DWARF sections and exception frames (DWARF 5 section 7.6). What would go beyond the end reads as
  * 0 and makes the reader bad, and it stays so. */
-#ifndef CS_ANALYSIS_DWARF_READER_H
-#define CS_ANALYSIS_DWARF_READER_H
+#ifndef CS_IMAGE_DWARF_READER_H
+#define CS_IMAGE_DWARF_READER_H
 
 #include <stdbool.h>
 #include <stddef.h>

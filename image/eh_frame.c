@@ -1,49 +1,37 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* LSB core, exception frames: a record is a length, a CIE pointer (0 = this is a CIE), then for a description
- * the start and the size of a procedure, encoded as the CIE's augmentation 'R' says. */
+/* LSB core, exception frames. libdw takes the records apart; the start and the size of a procedure in a
+ * description are encoded as the CIE's augmentation 'R' says, which it leaves to us. */
 #include "image/eh_frame.h"
 #include "image/dwarf_reader.h"
 
-#include <stdbool.h>
-#include <string.h>
-
-enum {
-    ABSPTR = 0,
-    ULEB = 1,
-    UDATA2 = 2,
-    UDATA4 = 3,
-    UDATA8 = 4,
-    SLEB = 9,
-    SDATA2 = 10,
-    SDATA4 = 11,
-    SDATA8 = 12
-};
+#include <dwarf.h>
+#include <elfutils/libdw.h>
 
 static uint64_t take_encoded(struct reader *r, uint8_t encoding, uint64_t here)
 {
     uint64_t value;
     switch (encoding & 15) {
-    case ABSPTR:
-    case UDATA8:
-    case SDATA8:
+    case DW_EH_PE_absptr:
+    case DW_EH_PE_udata8:
+    case DW_EH_PE_sdata8:
         value = take(r, 8);
         break;
-    case ULEB:
+    case DW_EH_PE_uleb128:
         value = take_uleb(r);
         break;
-    case SLEB:
+    case DW_EH_PE_sleb128:
         value = (uint64_t)take_sleb(r);
         break;
-    case UDATA2:
+    case DW_EH_PE_udata2:
         value = take(r, 2);
         break;
-    case SDATA2:
+    case DW_EH_PE_sdata2:
         value = (uint64_t)(int64_t)(int16_t)take(r, 2);
         break;
-    case UDATA4:
+    case DW_EH_PE_udata4:
         value = take(r, 4);
         break;
-    case SDATA4:
+    case DW_EH_PE_sdata4:
         value = (uint64_t)(int64_t)(int32_t)take(r, 4);
         break;
     default:
@@ -51,9 +39,9 @@ static uint64_t take_encoded(struct reader *r, uint8_t encoding, uint64_t here)
         return 0;
     }
     switch (encoding & 0x70) {
-    case 0:
+    case DW_EH_PE_absptr:
         return value;
-    case 0x10:
+    case DW_EH_PE_pcrel:
         return value + here;
     default: /* relative to something that code found by .eh_frame doesn't use */
         r->bad = true;
@@ -61,24 +49,11 @@ static uint64_t take_encoded(struct reader *r, uint8_t encoding, uint64_t here)
     }
 }
 
-/* The pointer encoding of a CIE whose record body (after the CIE id) is `r`. */
-static uint8_t cie_encoding(struct reader r, bool *augmented)
+/* How a CIE's descriptions write addresses. */
+static uint8_t cie_encoding(const Dwarf_CIE *cie)
 {
-    uint8_t version = (uint8_t)take(&r, 1);
-    const char *augmentation = (const char *)r.at;
-    const uint8_t *nul = r.at < r.end ? memchr(r.at, 0, (size_t)(r.end - r.at)) : NULL;
-    *augmented = nul && augmentation[0] == 'z';
-    if (!*augmented)
-        return ABSPTR;
-    r.at = nul + 1;
-    take_uleb(&r); /* code alignment */
-    take_sleb(&r); /* data alignment */
-    if (version == 1)
-        take(&r, 1);
-    else
-        take_uleb(&r); /* return address register */
-    take_uleb(&r);     /* length of the augmentation data */
-    for (const char *a = augmentation + 1; *a && !r.bad; a++) {
+    struct reader r = {cie->augmentation_data, cie->augmentation_data + cie->augmentation_data_size, false};
+    for (const char *a = cie->augmentation + 1; cie->augmentation[0] == 'z' && *a && !r.bad; a++) {
         if (*a == 'R')
             return (uint8_t)take(&r, 1);
         if (*a == 'L')
@@ -89,40 +64,33 @@ static uint8_t cie_encoding(struct reader r, bool *augmented)
         } else if (*a != 'S' && *a != 'B' && *a != 'G')
             break;
     }
-    return ABSPTR;
+    return DW_EH_PE_absptr;
 }
 
-int cs_cfi_each(const uint8_t *section, size_t n, uint64_t address,
-                int (*found)(uint64_t start, uint64_t size, bool continues, void *arg), void *arg)
+int cs_image_cfi_each(const unsigned char *ident, const uint8_t *section, size_t n, uint64_t address,
+                      int (*found)(uint64_t start, uint64_t size, bool continues, void *arg), void *arg)
 {
-    const uint8_t *last_cie = NULL;
-    uint8_t encoding = ABSPTR;
+    Elf_Data data = {.d_buf = (void *)(uintptr_t)section, .d_size = n, .d_type = ELF_T_BYTE};
+    Dwarf_Off last_cie = DW_CIE_ID_64, next;
+    uint8_t encoding = DW_EH_PE_absptr;
     bool augmented = false;
-    struct reader all = {section, section + n, false};
-    while (all.at < all.end && !all.bad) {
-        uint64_t length = take(&all, 4);
-        if (length == 0xffffffff)
-            length = take(&all, 8);
-        if (length == 0 || all.bad) /* a terminator; others may follow where objects were joined */
+    for (Dwarf_Off at = 0;; at = next) {
+        Dwarf_CFI_Entry entry, cie;
+        int rc = dwarf_next_cfi(ident, &data, true, at, &next, &entry);
+        if (rc > 0 || (rc < 0 && (next == (Dwarf_Off)-1 || next <= at)))
+            return 0;
+        if (rc < 0 || dwarf_cfi_cie_p(&entry))
             continue;
-        if (length > (uint64_t)(all.end - all.at))
-            break;
-        struct reader r = {all.at, all.at + length, false};
-        all.at += length;
-        uint64_t back_from = (uint64_t)(r.at - section), back = take(&r, 4);
-        if (back == 0 || r.bad || back > back_from)
-            continue;
-        const uint8_t *cie = section + (back_from - back);
-        if (cie != last_cie) {
-            struct reader c = {cie, section + n, false};
-            uint64_t cie_length = take(&c, 4);
-            if (cie_length == 0xffffffff)
-                cie_length = take(&c, 8);
-            if (c.bad || cie_length > (uint64_t)(c.end - c.at) || take(&c, 4) != 0)
+        if (entry.fde.CIE_pointer != last_cie) {
+            Dwarf_Off unused;
+            if (dwarf_next_cfi(ident, &data, true, entry.fde.CIE_pointer, &unused, &cie) != 0 ||
+                !dwarf_cfi_cie_p(&cie))
                 continue;
-            encoding = cie_encoding(c, &augmented);
-            last_cie = cie;
+            encoding = cie_encoding(&cie.cie);
+            augmented = cie.cie.augmentation[0] == 'z';
+            last_cie = entry.fde.CIE_pointer;
         }
+        struct reader r = {entry.fde.start, entry.fde.end, false};
         uint64_t start = take_encoded(&r, encoding, address + (uint64_t)(r.at - section));
         uint64_t size = take_encoded(&r, encoding & 15, 0);
         uint64_t skip = augmented ? take_uleb(&r) : 0;
@@ -131,9 +99,7 @@ int cs_cfi_each(const uint8_t *section, size_t n, uint64_t address,
         /* DW_CFA_advance_loc* and nop come first where a function begins */
         uint8_t op = skip < (uint64_t)(r.end - r.at) ? r.at[skip] : 0;
         bool continues = op != 0 && op >> 6 != 1 && !(op >= 2 && op <= 4);
-        int rc = found(start, size, continues, arg);
-        if (rc)
+        if ((rc = found(start, size, continues, arg)) != 0)
             return rc;
     }
-    return 0;
 }

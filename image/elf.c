@@ -14,51 +14,6 @@
 #define SECTIONS_MAX 100000
 #define SEGMENTS_MAX 10000
 
-static void note_build_id(struct elf_file *file, const uint8_t *note, size_t n)
-{
-    while (n >= 12) {
-        uint32_t name_size, desc_size, type;
-        memcpy(&name_size, note, 4);
-        memcpy(&desc_size, note + 4, 4);
-        memcpy(&type, note + 8, 4);
-        if (name_size > n || desc_size > n)
-            return;
-        size_t name_room = (name_size + 3U) & ~(size_t)3, desc_room = (desc_size + 3U) & ~(size_t)3;
-        if (12 + name_room + desc_size > n)
-            return;
-        const uint8_t *desc = note + 12 + name_room;
-        if (type == NT_GNU_BUILD_ID && name_size == 4 && memcmp(note + 12, "GNU", 4) == 0 &&
-            2 * (size_t)desc_size < sizeof file->build_id) {
-            for (uint32_t i = 0; i < desc_size; i++) {
-                file->build_id[2 * i] = "0123456789abcdef"[desc[i] >> 4];
-                file->build_id[2 * i + 1] = "0123456789abcdef"[desc[i] & 15];
-            }
-            file->build_id[2 * desc_size] = 0;
-            return;
-        }
-        if (12 + name_room + desc_room > n)
-            return;
-        note += 12 + name_room + desc_room;
-        n -= 12 + name_room + desc_room;
-    }
-}
-
-static void read_build_id(struct elf_file *file)
-{
-    for (size_t i = 0; i < file->n_segments && !file->build_id[0]; i++) {
-        const GElf_Phdr *p = &file->segments[i];
-        if (p->p_type == PT_NOTE && p->p_offset <= file->size && p->p_filesz <= file->size - p->p_offset)
-            note_build_id(file, (const uint8_t *)file->map + p->p_offset, p->p_filesz);
-    }
-    for (size_t i = 0; i < file->n_sections && !file->build_id[0]; i++) {
-        size_t n;
-        const uint8_t *bytes;
-        if (file->sections[i].header.sh_type == SHT_NOTE &&
-            (bytes = elf_file_contents(file, &file->sections[i], &n)) != NULL)
-            note_build_id(file, bytes, n);
-    }
-}
-
 static int read_headers(struct elf_file *file)
 {
     size_t n = 0, strings = 0;
@@ -104,7 +59,7 @@ static int start(struct elf_file *file, struct elf_file **out, struct cs_error *
         rc = cs_fail(err, ENOMEM, "no memory for the headers of %s", file->path);
         goto out;
     }
-    read_build_id(file);
+    cs_image_build_id_of_elf(file->elf, file->build_id);
     *out = file;
     return 0;
 out:

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* An ELF file, mapped; what the rest of analysis/ needs of libelf. Internal to analysis/. */
-#ifndef CS_ANALYSIS_ELFFILE_H
-#define CS_ANALYSIS_ELFFILE_H
+/* An ELF file, mapped; what the rest of image/ needs of libelf. Internal to image/. */
+#ifndef CS_IMAGE_ELF_H
+#define CS_IMAGE_ELF_H
 
+#include "image/identity.h"
 #include "image/isa/decode.h"
 #include "store/error.h"
 
@@ -30,7 +31,7 @@ struct elf_file {
     size_t n_segments;
     struct elf_section *sections;
     size_t n_sections;
-    char build_id[96]; /* hex, "" = none */
+    char build_id[CS_IMAGE_BUILD_ID_MAX]; /* hex, "" = none */
 };
 
 int elf_file_open(const char *path, struct elf_file **out, struct cs_error *err);

@@ -4,6 +4,7 @@
 #include "image/lines.h"
 #include "image/line_program.h"
 #include "image/ranges.h"
+#include "store/array.h"
 
 #include <dwarf.h>
 #include <elfutils/libdw.h>
@@ -39,9 +40,9 @@ struct unit {
     const char *folder; /* DW_AT_comp_dir, NULL unknown */
     struct joined *joined;
     size_t n_joined;
-    struct cs_ranges ranges; /* id = index in scopes */
+    struct cs_image_ranges ranges; /* id = index in scopes */
     struct scope *scopes;
-    size_t n, room;
+    size_t n, capacity;
     unsigned questions; /* for a line alone */
     bool walked;
 };
@@ -50,16 +51,16 @@ struct lines {
     Dwarf *dwarf;
     struct unit *units;
     size_t n;
-    struct cs_ranges ranges; /* id = index in units */
+    struct cs_image_ranges ranges; /* id = index in units */
     struct line_sections sections;
 };
 
-static int add_die_ranges(struct cs_ranges *ranges, Dwarf_Die *die, uint32_t id)
+static int add_die_ranges(struct cs_image_ranges *ranges, Dwarf_Die *die, uint32_t id)
 {
     Dwarf_Addr base, low, high;
     ptrdiff_t at = 0;
     for (int i = 0; i < RANGES_A_SCOPE_MAX && (at = dwarf_ranges(die, at, &base, &low, &high)) > 0; i++)
-        if (low != 0 && cs_ranges_add(ranges, low, high, id) < 0) /* 0: the linker dropped the code */
+        if (low != 0 && cs_image_ranges_add(ranges, low, high, id) < 0) /* 0: the linker dropped the code */
             return -1;
     return 0;
 }
@@ -102,26 +103,21 @@ struct lines *lines_open(Elf *elf)
     Dwarf_CU *cu = NULL, *before = NULL;
     Dwarf_Die die;
     uint8_t type;
-    size_t room = 0;
+    size_t capacity = 0;
     while (lines->dwarf && dwarf_get_units(lines->dwarf, cu, &cu, NULL, &type, &die, NULL) == 0) {
         if (cu == before)
             break;
         before = cu;
         if (type != DW_UT_compile && type != DW_UT_skeleton)
             continue;
-        if (lines->n == room) {
-            room = room ? 2 * room : 64;
-            struct unit *grown = realloc(lines->units, room * sizeof *grown);
-            if (!grown)
-                break;
-            lines->units = grown;
-        }
+        if (cs_array_room(lines->units, lines->n, capacity) < 0)
+            break;
         lines->units[lines->n] = (struct unit){.die = dwarf_dieoffset(&die)};
         if (add_die_ranges(&lines->ranges, &die, (uint32_t)lines->n) < 0)
             break;
         lines->n++;
     }
-    cs_ranges_nest(&lines->ranges);
+    cs_image_ranges_nest(&lines->ranges);
     if (!lines->n) {
         lines_close(lines);
         return NULL;
@@ -134,14 +130,14 @@ void lines_close(struct lines *lines)
     if (!lines)
         return;
     for (size_t i = 0; i < lines->n; i++) {
-        cs_ranges_fini(&lines->units[i].ranges);
+        cs_image_ranges_fini(&lines->units[i].ranges);
         free(lines->units[i].scopes);
         for (size_t k = 0; k < lines->units[i].n_joined; k++)
             free(lines->units[i].joined[k].full);
         free(lines->units[i].joined);
     }
     free(lines->units);
-    cs_ranges_fini(&lines->ranges);
+    cs_image_ranges_fini(&lines->ranges);
     dwarf_end(lines->dwarf);
     free(lines);
 }
@@ -174,16 +170,8 @@ static const char *scope_name(Dwarf_Die *die)
 
 static int add_scope(struct unit *unit, Dwarf_Die *cu, Dwarf_Die *die, bool inlined)
 {
-    if (unit->n >= SCOPES_MAX)
+    if (unit->n >= SCOPES_MAX || cs_array_room(unit->scopes, unit->n, unit->capacity) < 0)
         return -1;
-    if (unit->n == unit->room) {
-        size_t room = unit->room ? 2 * unit->room : 64;
-        struct scope *grown = realloc(unit->scopes, room * sizeof *grown);
-        if (!grown)
-            return -1;
-        unit->scopes = grown;
-        unit->room = room;
-    }
     uint32_t before = unit->ranges.n;
     if (add_die_ranges(&unit->ranges, die, (uint32_t)unit->n) < 0)
         return -1;
@@ -270,8 +258,8 @@ static const char *absolute(struct unit *unit, const char *raw)
 
 static struct unit *unit_at(struct lines *lines, uint64_t offset, Dwarf_Die *cu)
 {
-    uint32_t r = cs_ranges_find(&lines->ranges, offset);
-    if (r == CS_RANGE_NONE)
+    uint32_t r = cs_image_ranges_find(&lines->ranges, offset);
+    if (r == CS_IMAGE_RANGE_NONE)
         return NULL;
     struct unit *unit = &lines->units[lines->ranges.range[r].id];
     if (!dwarf_offdie(lines->dwarf, unit->die, cu))
@@ -284,7 +272,7 @@ static struct unit *unit_at(struct lines *lines, uint64_t offset, Dwarf_Die *cu)
 }
 
 /* The row of the line table, as the innermost frame without a function. */
-static struct cs_frame row_at(struct unit *unit, Dwarf_Die *cu, uint64_t offset)
+static struct cs_image_frame row_at(struct unit *unit, Dwarf_Die *cu, uint64_t offset)
 {
     int line = 0, column = 0;
     unsigned discriminator = 0;
@@ -296,15 +284,15 @@ static struct cs_frame row_at(struct unit *unit, Dwarf_Die *cu, uint64_t offset)
         dwarf_linediscriminator(row, &discriminator);
         file = dwarf_linesrc(row, NULL, NULL);
     }
-    return (struct cs_frame){"",
-                             absolute(unit, file),
-                             line > 0 ? (unsigned)line : 0,
-                             column > 0 ? (unsigned)column : 0,
-                             discriminator,
-                             0};
+    return (struct cs_image_frame){"",
+                                   absolute(unit, file),
+                                   line > 0 ? (unsigned)line : 0,
+                                   column > 0 ? (unsigned)column : 0,
+                                   discriminator,
+                                   0};
 }
 
-bool lines_line(struct lines *lines, uint64_t offset, struct cs_frame *frame)
+bool lines_line(struct lines *lines, uint64_t offset, struct cs_image_frame *frame)
 {
     Dwarf_Die cu;
     struct unit *unit = unit_at(lines, offset, &cu);
@@ -316,14 +304,14 @@ bool lines_line(struct lines *lines, uint64_t offset, struct cs_frame *frame)
     if (unit->questions++ < FEW_QUESTIONS && !unit->walked &&
         dwarf_formudata(dwarf_attr(&cu, DW_AT_stmt_list, &attribute), &at) == 0 &&
         line_program_find(&lines->sections, at, offset, &row))
-        *frame = (struct cs_frame){
+        *frame = (struct cs_image_frame){
             "", join(unit, row.folder, row.file), row.line, row.column, row.discriminator, 0};
     else
         *frame = row_at(unit, &cu, offset);
     return frame->line != 0;
 }
 
-unsigned lines_frames(struct lines *lines, uint64_t offset, struct cs_frame *frames, unsigned room)
+unsigned lines_frames(struct lines *lines, uint64_t offset, struct cs_image_frame *frames, unsigned room)
 {
     Dwarf_Die cu;
     struct unit *unit = room ? unit_at(lines, offset, &cu) : NULL;
@@ -332,12 +320,12 @@ unsigned lines_frames(struct lines *lines, uint64_t offset, struct cs_frame *fra
     if (!unit->walked) {
         unit->walked = true;
         walk(unit, &cu);
-        cs_ranges_nest(&unit->ranges);
+        cs_image_ranges_nest(&unit->ranges);
     }
     unsigned n = 0;
-    struct cs_frame frame = row_at(unit, &cu, offset);
-    uint32_t last = CS_RANGE_NONE;
-    for (uint32_t i = cs_ranges_find(&unit->ranges, offset); i != CS_RANGE_NONE && n < room;
+    struct cs_image_frame frame = row_at(unit, &cu, offset);
+    uint32_t last = CS_IMAGE_RANGE_NONE;
+    for (uint32_t i = cs_image_ranges_find(&unit->ranges, offset); i != CS_IMAGE_RANGE_NONE && n < room;
          i = unit->ranges.range[i].parent) {
         const struct scope *s = &unit->scopes[unit->ranges.range[i].id];
         if (unit->ranges.range[i].id == last)
@@ -348,7 +336,7 @@ unsigned lines_frames(struct lines *lines, uint64_t offset, struct cs_frame *fra
         frames[n++] = frame;
         if (!s->inlined)
             return n;
-        frame = (struct cs_frame){
+        frame = (struct cs_image_frame){
             "", absolute(unit, s->call_file), s->call_line, s->call_column, s->call_discriminator, 0};
     }
     if (n == 0 && (*frame.file || frame.line))

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* DWARF: source lines and inlined calls. Internal to analysis/: others use cs_code_frames.
+/* DWARF: source lines and inlined calls. Internal to image/: others use cs_image_frames_at.
  *
  * Units are indexed by address on the first question; a unit's tree of functions is walked once, when the
  * first address in it is asked for. */
-#ifndef CS_ANALYSIS_LINES_H
-#define CS_ANALYSIS_LINES_H
+#ifndef CS_IMAGE_LINES_H
+#define CS_IMAGE_LINES_H
 
 #include "image/code.h"
 
@@ -16,7 +16,7 @@ struct lines;
 struct lines *lines_open(Elf *elf);
 void lines_close(struct lines *lines);
 /* The line table's answer alone: file and line of the innermost frame, no function. */
-bool lines_line(struct lines *lines, uint64_t offset, struct cs_frame *frame);
-unsigned lines_frames(struct lines *lines, uint64_t offset, struct cs_frame *frames, unsigned room);
+bool lines_line(struct lines *lines, uint64_t offset, struct cs_image_frame *frame);
+unsigned lines_frames(struct lines *lines, uint64_t offset, struct cs_image_frame *frames, unsigned room);
 
 #endif

@@ -2,6 +2,7 @@
 /* A PLT stub is recognised by how it reads its slot, `jmp *slot(%rip)` or `adrp x16; ldr x17`, whatever the
  * linker and the flavour of PLT (.plt, .plt.sec, .plt.got); the slot's relocation has the name. */
 #include "image/plt.h"
+#include "store/array.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -21,20 +22,9 @@ static int by_relative(const void *a, const void *b)
     return (x->offset > y->offset) - (x->offset < y->offset);
 }
 
-static int grow(void **array, size_t n, size_t each)
-{
-    if (n & (n - 1)) /* grows at each power of two */
-        return 0;
-    void *grown = realloc(*array, (n ? 2 * n : 1) * each);
-    if (!grown)
-        return -ENOMEM;
-    *array = grown;
-    return 0;
-}
-
 static int add_slot(struct imports *im, uint64_t offset, const char *name)
 {
-    if (grow((void **)&im->slots, im->n_slots, sizeof *im->slots) < 0)
+    if (cs_array_room(im->slots, im->n_slots, im->capacity_slots) < 0)
         return -ENOMEM;
     im->slots[im->n_slots++] = (struct import){offset, name};
     return 0;
@@ -42,7 +32,7 @@ static int add_slot(struct imports *im, uint64_t offset, const char *name)
 
 static int add_relative(struct imports *im, uint64_t offset, uint64_t value)
 {
-    if (grow((void **)&im->relatives, im->n_relatives, sizeof *im->relatives) < 0)
+    if (cs_array_room(im->relatives, im->n_relatives, im->capacity_relatives) < 0)
         return -ENOMEM;
     im->relatives[im->n_relatives++] = (struct relative){offset, value};
     return 0;
@@ -157,7 +147,7 @@ static int add_stub(struct imports *im, uint64_t offset, uint64_t slot)
     const struct import *to = find(im->slots, im->n_slots, slot);
     if (!to)
         return 0;
-    if (grow((void **)&im->stubs, im->n_stubs, sizeof *im->stubs) < 0)
+    if (cs_array_room(im->stubs, im->n_stubs, im->capacity_stubs) < 0)
         return -ENOMEM;
     im->stubs[im->n_stubs++] = (struct import){offset, to->name};
     return 1;

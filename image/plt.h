@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Dynamic relocations of an image: what a GOT slot or a PLT stub reaches, what value a slot of a
- * position-independent jump table gets at load time. Internal to analysis/; read once, O(log n) to ask.
+ * position-independent jump table gets at load time. Internal to image/; read once, O(log n) to ask.
  * x86-64 and AArch64. */
-#ifndef CS_ANALYSIS_IMPORTS_H
-#define CS_ANALYSIS_IMPORTS_H
+#ifndef CS_IMAGE_PLT_H
+#define CS_IMAGE_PLT_H
 
 #include "image/elf.h"
 
@@ -12,11 +12,11 @@ struct imports {
         uint64_t offset; /* of the GOT slot, or of the stub */
         const char *name;
     } * slots, *stubs; /* ascending */
-    size_t n_slots, n_stubs;
+    size_t n_slots, n_stubs, capacity_slots, capacity_stubs;
     struct relative {
         uint64_t offset, value;
     } * relatives; /* ascending */
-    size_t n_relatives;
+    size_t n_relatives, capacity_relatives;
 };
 
 int imports_init(struct imports *imports, const struct elf_file *file);

@@ -56,7 +56,7 @@ void procedures_fini(struct procedures *p)
     free(p->list);
     free(p->parts);
     free(p->by_name);
-    cs_ranges_fini(&p->ranges);
+    cs_image_ranges_fini(&p->ranges);
     *p = (struct procedures){0};
 }
 
@@ -75,13 +75,13 @@ int procedures_init_cached(struct procedures *p, struct procedure_cache *cache)
 
 static bool fill(struct procedures *p, uint32_t i)
 {
-    struct cs_procedure *to = &p->list[i];
+    struct cs_image_procedure *to = &p->list[i];
     if (to->name)
         return true;
-    struct cs_procedure found;
+    struct cs_image_procedure found;
     if (!procedure_cache_get(p->cache, i, &found))
         return false;
-    struct cs_part *parts =
+    struct cs_image_part *parts =
         &p->parts[found.n_parts == 1 ? i : p->n + procedure_cache_first_part(p->cache, i)];
     for (unsigned k = 0; k < found.n_parts; k++)
         parts[k] = procedure_cache_part(p->cache, i, k);
@@ -97,23 +97,23 @@ void procedures_fill(struct procedures *p)
 {
     for (uint32_t i = 0; p->cache && !p->filled && i < p->n; i++)
         if (!fill(p, i)) /* no entry that passed its checksum has one */
-            p->list[i] = (struct cs_procedure){.name = "", .n_parts = 1, .parts = &p->parts[i]};
+            p->list[i] = (struct cs_image_procedure){.name = "", .n_parts = 1, .parts = &p->parts[i]};
     p->filled = true;
 }
 
-const struct cs_procedure *procedures_at(struct procedures *p, uint64_t offset)
+const struct cs_image_procedure *procedures_at(struct procedures *p, uint64_t offset)
 {
     if (p->cache) {
         uint32_t found = procedure_cache_find(p->cache, offset);
-        return found == CS_RANGE_NONE || !fill(p, found) ? NULL : &p->list[found];
+        return found == CS_IMAGE_RANGE_NONE || !fill(p, found) ? NULL : &p->list[found];
     }
-    uint32_t i = cs_ranges_find(&p->ranges, offset);
-    return i == CS_RANGE_NONE ? NULL : &p->list[p->ranges.range[i].id];
+    uint32_t i = cs_image_ranges_find(&p->ranges, offset);
+    return i == CS_IMAGE_RANGE_NONE ? NULL : &p->list[p->ranges.range[i].id];
 }
 
 static int by_plain_name(const void *a, const void *b, void *list)
 {
-    const struct cs_procedure *l = list;
+    const struct cs_image_procedure *l = list;
     uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
     int order = strcmp(l[x].name, l[y].name);
     return order ? order : (x > y) - (x < y);
@@ -133,8 +133,8 @@ static bool sort_names(struct procedures *p)
     return p->by_name != NULL;
 }
 
-const struct cs_procedure *procedures_named(struct procedures *p, const char *name, unsigned i,
-                                            unsigned *n_found)
+const struct cs_image_procedure *procedures_named(struct procedures *p, const char *name, unsigned i,
+                                                  unsigned *n_found)
 {
     if (n_found)
         *n_found = 0;
@@ -149,7 +149,7 @@ const struct cs_procedure *procedures_named(struct procedures *p, const char *na
             high = middle;
     }
     unsigned n = 0;
-    const struct cs_procedure *found = NULL;
+    const struct cs_image_procedure *found = NULL;
     for (; low < p->n && strcmp(p->list[p->by_name[low]].name, name) == 0; low++)
         if (n++ == i)
             found = &p->list[p->by_name[low]];

@@ -6,6 +6,7 @@
 #include "image/procedures.h"
 #include "image/eh_frame.h"
 #include "image/isa/decode.h"
+#include "store/array.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -26,25 +27,15 @@ struct gathering {
     struct procedures *p;
     const struct elf_file *image;
     struct candidate *list;
-    size_t n, room, n_settled; /* the first n_settled are in order, one a start */
-    struct cs_ranges covered;
+    size_t n, capacity, n_settled; /* the first n_settled are in order, one a start */
+    struct cs_image_ranges covered;
 };
 
 static int add(struct gathering *g, struct candidate c)
 {
-    if (g->n == g->room) {
-        size_t room = g->room ? 2 * g->room : 1024;
-        struct candidate *grown = realloc(g->list, room * sizeof *grown);
-        if (!grown || room > UINT32_MAX / 2) {
-            free(grown ? grown : g->list);
-            g->list = NULL;
-            g->n = g->room = 0;
-            return -ENOMEM;
-        }
-        g->list = grown;
-        g->room = room;
-    }
-    c.parent = CS_RANGE_NONE;
+    if (g->n >= UINT32_MAX / 2 || cs_array_room(g->list, g->n, g->capacity) < 0)
+        return -ENOMEM;
+    c.parent = CS_IMAGE_RANGE_NONE;
     g->list[g->n++] = c;
     return 0;
 }
@@ -71,7 +62,7 @@ static uint8_t rank(const char *name, unsigned binding)
 }
 
 static int add_symbols(struct gathering *g, const struct elf_file *file, uint32_t type,
-                       enum cs_procedure_source source)
+                       enum cs_image_procedure_source source)
 {
     const struct elf_section *table = elf_file_section_of_type(file, type);
     Elf_Data *entries = table ? elf_getdata(table->section, NULL) : NULL;
@@ -152,7 +143,7 @@ static int merge_new(struct gathering *g)
     if (merged != g->list) {
         free(g->list);
         g->list = merged;
-        g->room = g->n + 1;
+        g->capacity = g->n + 1;
     }
     g->n = g->n_settled = kept;
     return 0;
@@ -177,10 +168,10 @@ static int settle(struct gathering *g)
         }
         if (c->size > end - c->start)
             c->size = end - c->start;
-        if (cs_ranges_add(&g->covered, c->start, c->start + c->size, (uint32_t)i) < 0)
+        if (cs_image_ranges_add(&g->covered, c->start, c->start + c->size, (uint32_t)i) < 0)
             return -ENOMEM;
     }
-    cs_ranges_nest(&g->covered);
+    cs_image_ranges_nest(&g->covered);
     return 0;
 }
 
@@ -188,13 +179,13 @@ static int add_stubs(struct gathering *g, const struct imports *imports)
 {
     for (size_t i = 0; i < imports->n_stubs; i++) {
         uint64_t start = imports->stubs[i].offset;
-        if (cs_ranges_find(&g->covered, start) != CS_RANGE_NONE)
+        if (cs_image_ranges_find(&g->covered, start) != CS_IMAGE_RANGE_NONE)
             continue;
         const char *name = procedures_join_name(g->p, imports->stubs[i].name, "@plt");
         if (!name || add(g, (struct candidate){.start = start,
                                                .size = imports_stub_size(imports, i),
                                                .name = name,
-                                               .source = CS_FROM_PLT}) < 0)
+                                               .source = CS_IMAGE_FROM_PLT}) < 0)
             return -ENOMEM;
     }
     return settle(g);
@@ -204,7 +195,7 @@ static int add_description(uint64_t start, uint64_t size, bool continues, void *
 {
     struct gathering *g = arg;
     const struct elf_section *section = code_section_at(g->image, start);
-    if (cs_ranges_find(&g->covered, start) != CS_RANGE_NONE || !section ||
+    if (cs_image_ranges_find(&g->covered, start) != CS_IMAGE_RANGE_NONE || !section ||
         strncmp(section->name, ".plt", 4) == 0)
         return 0;
     const char *name = start == g->image->header.e_entry ? "_start" : procedures_address_name(g->p, start);
@@ -212,7 +203,7 @@ static int add_description(uint64_t start, uint64_t size, bool continues, void *
                  : add(g, (struct candidate){.start = start,
                                              .size = size,
                                              .name = name,
-                                             .source = CS_FROM_CFI,
+                                             .source = CS_IMAGE_FROM_CFI,
                                              .rank = 255,
                                              .continues = continues});
 }
@@ -222,7 +213,8 @@ static int add_descriptions(struct gathering *g)
     const struct elf_section *section = elf_file_section(g->image, ".eh_frame");
     size_t n;
     const uint8_t *bytes = section ? elf_file_contents(g->image, section, &n) : NULL;
-    if (bytes && cs_cfi_each(bytes, n, section->header.sh_addr, add_description, g) < 0)
+    if (bytes && cs_image_cfi_each(g->image->header.e_ident, bytes, n, section->header.sh_addr,
+                                   add_description, g) < 0)
         return -ENOMEM;
     return settle(g);
 }
@@ -233,7 +225,8 @@ static int add_sections(struct gathering *g)
     for (size_t i = 0; i < g->image->n_sections; i++) {
         const struct elf_section *s = &g->image->sections[i];
         uint64_t start = s->header.sh_addr, end = start + s->header.sh_size;
-        if (code_section_at(g->image, start) != s || cs_ranges_find(&g->covered, start) != CS_RANGE_NONE)
+        if (code_section_at(g->image, start) != s ||
+            cs_image_ranges_find(&g->covered, start) != CS_IMAGE_RANGE_NONE)
             continue;
         for (size_t k = 0; k < known; k++)
             if (g->list[k].start >= start && g->list[k].start < end)
@@ -244,7 +237,7 @@ static int add_sections(struct gathering *g)
         if (add(g, (struct candidate){.start = start,
                                       .size = end - start,
                                       .name = name,
-                                      .source = CS_FROM_SECTION,
+                                      .source = CS_IMAGE_FROM_SECTION,
                                       .rank = 255}) < 0)
             return -ENOMEM;
     }
@@ -291,7 +284,7 @@ static int join_cold(struct candidate *list, size_t n)
             const struct candidate *c = &list[order[low]];
             if (strncmp(c->name, list[i].name, length) != 0 || c->name[length])
                 break;
-            if (list[i].parent == CS_RANGE_NONE || c->file == list[i].file)
+            if (list[i].parent == CS_IMAGE_RANGE_NONE || c->file == list[i].file)
                 list[i].parent = order[low];
         }
     }
@@ -306,18 +299,19 @@ static void join_nameless(struct gathering *g)
     for (size_t i = 0; i < g->n; i++) {
         struct candidate *c = &g->list[i];
         uint64_t at = c->start, end = at + c->size;
-        while (c->continues && c->parent == CS_RANGE_NONE && at < end) {
-            struct cs_insn insn;
+        while (c->continues && c->parent == CS_IMAGE_RANGE_NONE && at < end) {
+            struct cs_isa_insn insn;
             size_t room;
             const uint8_t *bytes = elf_file_at(g->image, at, &room, NULL);
-            if (!bytes || !cs_decode_flow(elf_file_isa(g->image), bytes, room, at, &insn))
+            if (!bytes || !cs_isa_decode_flow(elf_file_isa(g->image), bytes, room, at, &insn))
                 break;
             at += insn.length;
-            if (insn.flow != CS_FLOW_JUMP && insn.flow != CS_FLOW_BRANCH)
+            if (insn.flow != CS_ISA_FLOW_JUMP && insn.flow != CS_ISA_FLOW_BRANCH)
                 continue;
-            uint32_t r = cs_ranges_find(&g->covered, insn.target);
-            uint32_t to = r == CS_RANGE_NONE ? CS_RANGE_NONE : g->covered.range[r].id;
-            if (to != CS_RANGE_NONE && to != i && g->list[to].start != insn.target && !g->list[to].continues)
+            uint32_t r = cs_image_ranges_find(&g->covered, insn.target);
+            uint32_t to = r == CS_IMAGE_RANGE_NONE ? CS_IMAGE_RANGE_NONE : g->covered.range[r].id;
+            if (to != CS_IMAGE_RANGE_NONE && to != i && g->list[to].start != insn.target &&
+                !g->list[to].continues)
                 c->parent = to;
         }
     }
@@ -337,35 +331,36 @@ static int finish(struct gathering *g)
     if (g->image)
         join_nameless(g);
     for (size_t i = 0; i < n; i++) {
-        if (g->list[i].parent != CS_RANGE_NONE && g->list[g->list[i].parent].parent == CS_RANGE_NONE)
+        if (g->list[i].parent != CS_IMAGE_RANGE_NONE &&
+            g->list[g->list[i].parent].parent == CS_IMAGE_RANGE_NONE)
             continue;
         const struct candidate *c = &g->list[i];
         final[i] = (uint32_t)n_procedures;
-        p->list[n_procedures++] =
-            (struct cs_procedure){c->name, c->start, c->size, (enum cs_procedure_source)c->source, 1, NULL};
+        p->list[n_procedures++] = (struct cs_image_procedure){
+            c->name, c->start, c->size, (enum cs_image_procedure_source)c->source, 1, NULL};
     }
     for (size_t i = 0; i < n; i++) {
         uint32_t parent = g->list[i].parent;
-        if (parent != CS_RANGE_NONE && g->list[parent].parent == CS_RANGE_NONE) {
+        if (parent != CS_IMAGE_RANGE_NONE && g->list[parent].parent == CS_IMAGE_RANGE_NONE) {
             final[i] = final[parent];
             p->list[final[i]].n_parts++;
         }
     }
     for (size_t i = 0; i < n_procedures; i++) {
         p->list[i].parts = &p->parts[n_parts];
-        p->parts[n_parts] = (struct cs_part){p->list[i].start, p->list[i].size};
+        p->parts[n_parts] = (struct cs_image_part){p->list[i].start, p->list[i].size};
         n_parts += p->list[i].n_parts;
         p->list[i].n_parts = 1;
     }
     for (size_t i = 0; i < n; i++) {
         const struct candidate *c = &g->list[i];
-        struct cs_procedure *to = &p->list[final[i]];
+        struct cs_image_procedure *to = &p->list[final[i]];
         if (to->start != c->start)
-            p->parts[to->parts - p->parts + to->n_parts++] = (struct cs_part){c->start, c->size};
-        if (cs_ranges_add(&p->ranges, c->start, c->start + c->size, final[i]) < 0)
+            p->parts[to->parts - p->parts + to->n_parts++] = (struct cs_image_part){c->start, c->size};
+        if (cs_image_ranges_add(&p->ranges, c->start, c->start + c->size, final[i]) < 0)
             goto out;
     }
-    cs_ranges_nest(&p->ranges);
+    cs_image_ranges_nest(&p->ranges);
     p->n = n_procedures;
     rc = 0;
 out:
@@ -378,13 +373,13 @@ int procedures_init(struct procedures *p, const struct elf_file *image, const st
 {
     struct gathering g = {.p = p, .image = image};
     *p = (struct procedures){0};
-    int rc = add_symbols(&g, image, SHT_SYMTAB, CS_FROM_SYMBOL);
+    int rc = add_symbols(&g, image, SHT_SYMTAB, CS_IMAGE_FROM_SYMBOL);
     if (rc == 0 && g.n == 0 && debug)
-        rc = add_symbols(&g, debug, SHT_SYMTAB, CS_FROM_SYMBOL);
+        rc = add_symbols(&g, debug, SHT_SYMTAB, CS_IMAGE_FROM_SYMBOL);
     if (rc == 0 && g.n == 0) {
-        rc = add_symbols(&g, image, SHT_DYNSYM, CS_FROM_DYNSYM);
+        rc = add_symbols(&g, image, SHT_DYNSYM, CS_IMAGE_FROM_DYNSYM);
         if (rc == 0 && mini)
-            rc = add_symbols(&g, mini, SHT_SYMTAB, CS_FROM_MINI);
+            rc = add_symbols(&g, mini, SHT_SYMTAB, CS_IMAGE_FROM_MINI);
     }
     if (rc == 0)
         rc = settle(&g);
@@ -397,7 +392,7 @@ int procedures_init(struct procedures *p, const struct elf_file *image, const st
     if (rc == 0)
         rc = finish(&g);
     free(g.list);
-    cs_ranges_fini(&g.covered);
+    cs_image_ranges_fini(&g.covered);
     if (rc < 0)
         procedures_fini(p);
     return rc;
@@ -414,14 +409,14 @@ int procedures_init_names(struct procedures *p, const struct named_range *names,
                    : add(&g, (struct candidate){.start = names[i].start,
                                                 .size = names[i].size,
                                                 .name = name,
-                                                .source = CS_FROM_STORE});
+                                                .source = CS_IMAGE_FROM_STORE});
     }
     if (rc == 0)
         rc = settle(&g);
     if (rc == 0)
         rc = finish(&g);
     free(g.list);
-    cs_ranges_fini(&g.covered);
+    cs_image_ranges_fini(&g.covered);
     if (rc < 0)
         procedures_fini(p);
     return rc;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The list of an image's procedures, from whatever tells: symbols, exported names, the mini symbol table, PLT
- * stubs, frame descriptions, bare sections, names kept by the store. Internal to analysis/: others use
+ * stubs, frame descriptions, bare sections, names kept by the store. Internal to image/: others use
  * image/code.h. */
-#ifndef CS_ANALYSIS_PROCEDURES_H
-#define CS_ANALYSIS_PROCEDURES_H
+#ifndef CS_IMAGE_PROCEDURES_H
+#define CS_IMAGE_PROCEDURES_H
 
 #include "image/code.h"
 #include "image/elf.h"
@@ -19,14 +19,15 @@ struct made_names {
 struct procedure_cache;
 
 struct procedures {
-    struct cs_procedure *list; /* ascending by start; from a cache, only those with a name are there yet */
+    struct cs_image_procedure
+        *list; /* ascending by start; from a cache, only those with a name are there yet */
     size_t n;
     struct procedure_cache *cache; /* NULL = all is here */
     bool filled;                   /* procedures_fill was called */
-    struct cs_part *parts;
-    struct cs_ranges ranges; /* of parts; id = index in list */
-    uint32_t *by_name;       /* indexes of list in strcmp order; NULL until asked for */
-    struct made_names *made; /* the strings and parts that are ours */
+    struct cs_image_part *parts;
+    struct cs_image_ranges ranges; /* of parts; id = index in list */
+    uint32_t *by_name;             /* indexes of list in strcmp order; NULL until asked for */
+    struct made_names *made;       /* the strings and parts that are ours */
 };
 
 /* From an entry of the cache, which stays open as long as the list; takes it over. 0 or -ENOMEM. */
@@ -48,11 +49,11 @@ struct named_range {
 int procedures_init_names(struct procedures *p, const struct named_range *names, size_t n);
 void procedures_fini(struct procedures *p);
 
-const struct cs_procedure *procedures_at(struct procedures *p, uint64_t offset);
+const struct cs_image_procedure *procedures_at(struct procedures *p, uint64_t offset);
 /* All of `list` is there from now on. */
 void procedures_fill(struct procedures *p);
 /* First in by_name order with that very name and how many follow; NULL when none. */
-const struct cs_procedure *procedures_named(struct procedures *p, const char *name, unsigned i,
-                                            unsigned *n_found);
+const struct cs_image_procedure *procedures_named(struct procedures *p, const char *name, unsigned i,
+                                                  unsigned *n_found);
 
 #endif

@@ -8,9 +8,9 @@
 
 #define RECORD_BYTES 24
 
-struct cs_tag_points {
+struct cs_image_tag_points {
     struct elf_file *image, *debug;
-    struct cs_tag_point *list;
+    struct cs_image_tag_point *list;
     size_t n;
 };
 
@@ -44,7 +44,7 @@ static const char *text_at(const uint8_t *texts, size_t n, uint64_t at)
 
 static int by_region(const void *a, const void *b)
 {
-    const struct cs_tag_point *x = a, *y = b;
+    const struct cs_image_tag_point *x = a, *y = b;
     int order = strcmp(x->function, y->function);
     order = order ? order : (x->loop > y->loop) - (x->loop < y->loop);
     order = order ? order : (x->line > y->line) - (x->line < y->line);
@@ -54,17 +54,17 @@ static int by_region(const void *a, const void *b)
 
 static int by_offset(const void *a, const void *b)
 {
-    const struct cs_tag_point *x = a, *y = b;
+    const struct cs_image_tag_point *x = a, *y = b;
     return (x->offset > y->offset) - (x->offset < y->offset);
 }
 
-static bool same_region(const struct cs_tag_point *a, const struct cs_tag_point *b)
+static bool same_region(const struct cs_image_tag_point *a, const struct cs_image_tag_point *b)
 {
     return a->loop == b->loop && a->line == b->line && strcmp(a->function, b->function) == 0 &&
            strcmp(a->file, b->file) == 0;
 }
 
-static int read_points(struct cs_tag_points *points)
+static int read_points(struct cs_image_tag_points *points)
 {
     size_t n = 0, n_texts = 0;
     const struct elf_file *file = points->image;
@@ -82,39 +82,39 @@ static int read_points(struct cs_tag_points *points)
         return -ENOMEM;
     for (size_t i = 0; i < points->n; i++) {
         const uint8_t *r = records + i * RECORD_BYTES;
-        points->list[i] = (struct cs_tag_point){.offset = number(r, 8),
-                                                .file = text_at(texts, n_texts, number(r + 8, 4)),
-                                                .function = text_at(texts, n_texts, number(r + 12, 4)),
-                                                .line = (unsigned)number(r + 16, 4),
-                                                .loop = (unsigned)number(r + 20, 2),
-                                                .depth = r[22]};
+        points->list[i] = (struct cs_image_tag_point){.offset = number(r, 8),
+                                                      .file = text_at(texts, n_texts, number(r + 8, 4)),
+                                                      .function = text_at(texts, n_texts, number(r + 12, 4)),
+                                                      .line = (unsigned)number(r + 16, 4),
+                                                      .loop = (unsigned)number(r + 20, 2),
+                                                      .depth = r[22]};
     }
     qsort(points->list, points->n, sizeof *points->list, by_region);
     for (size_t i = 0; i < points->n; i++) {
-        struct cs_tag_point *p = &points->list[i];
+        struct cs_image_tag_point *p = &points->list[i];
         p->region = i > 0 && same_region(p, p - 1) ? p[-1].region : p->offset;
     }
     qsort(points->list, points->n, sizeof *points->list, by_offset);
     return 0;
 }
 
-int cs_tag_points_open(const char *path, struct cs_tag_points **out, struct cs_error *err)
+int cs_image_tag_points_open(const char *path, struct cs_image_tag_points **out, struct cs_error *err)
 {
-    struct cs_tag_points *points = calloc(1, sizeof *points);
+    struct cs_image_tag_points *points = calloc(1, sizeof *points);
     if (!points)
         return cs_fail(err, ENOMEM, "no memory for the tag points of %s", path);
     int rc = elf_file_open(path, &points->image, err);
     if (rc == 0 && read_points(points) < 0)
         rc = cs_fail(err, ENOMEM, "no memory for the tag points of %s", path);
     if (rc < 0) {
-        cs_tag_points_close(points);
+        cs_image_tag_points_close(points);
         return rc;
     }
     *out = points;
     return 0;
 }
 
-void cs_tag_points_close(struct cs_tag_points *points)
+void cs_image_tag_points_close(struct cs_image_tag_points *points)
 {
     if (!points)
         return;
@@ -124,8 +124,9 @@ void cs_tag_points_close(struct cs_tag_points *points)
     free(points);
 }
 
-const struct cs_tag_point *cs_tag_points_at(const struct cs_tag_points *points, uint64_t offset)
+const struct cs_image_tag_point *cs_image_tag_points_at(const struct cs_image_tag_points *points,
+                                                        uint64_t offset)
 {
-    const struct cs_tag_point key = {.offset = offset};
+    const struct cs_image_tag_point key = {.offset = offset};
     return points->n ? bsearch(&key, points->list, points->n, sizeof key, by_offset) : NULL;
 }

@@ -5,17 +5,17 @@
  *
  * A *region* is a method outside its loops, or one loop. It has several points (entry, back from calls); the
  * one with the lowest offset stands for all of them. */
-#ifndef CS_ANALYSIS_TAGPOINTS_H
-#define CS_ANALYSIS_TAGPOINTS_H
+#ifndef CS_IMAGE_TAG_POINTS_H
+#define CS_IMAGE_TAG_POINTS_H
 
 #include "store/error.h"
 
 #include <stddef.h>
 #include <stdint.h>
 
-struct cs_tag_points;
+struct cs_image_tag_points;
 
-struct cs_tag_point {
+struct cs_image_tag_point {
     uint64_t offset;             /* ELF virtual address */
     uint64_t region;             /* offset of the point that stands for its region */
     const char *file, *function; /* as the compiler knew them: file as given to it, linkage name */
@@ -23,9 +23,10 @@ struct cs_tag_point {
 };
 
 /* Fails when the file can't be read or is no ELF file; a file without the table has no points. */
-int cs_tag_points_open(const char *path, struct cs_tag_points **out, struct cs_error *err);
-void cs_tag_points_close(struct cs_tag_points *points);
+int cs_image_tag_points_open(const char *path, struct cs_image_tag_points **out, struct cs_error *err);
+void cs_image_tag_points_close(struct cs_image_tag_points *points);
 /* The point at exactly that offset, NULL when there is none. */
-const struct cs_tag_point *cs_tag_points_at(const struct cs_tag_points *points, uint64_t offset);
+const struct cs_image_tag_point *cs_image_tag_points_at(const struct cs_image_tag_points *points,
+                                                        uint64_t offset);
 
 #endif

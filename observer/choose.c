@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "observer/choose.h"
-#include "observer/clock.h"
+#include "observer/source/clock.h"
 
 #include <errno.h>
 #include <string.h>
@@ -19,23 +19,23 @@ static const struct cs_seen_signal *os_tag(const char *name)
     return NULL;
 }
 
-bool cs_choose_is_os(const struct cs_seen_signal *signal)
+bool cs_observe_choose_is_os(const struct cs_seen_signal *signal)
 {
     return signal->word >= CS_WORD_OS_THREAD;
 }
 
-bool cs_choose_needs_os(const struct cs_observe_wish *wish)
+bool cs_observe_choose_needs_os(const struct cs_observe_options *options)
 {
-    for (unsigned i = 0; i < wish->n_signals; i++)
-        if (os_tag(wish->signals[i]))
+    for (unsigned i = 0; i < options->n_signals; i++)
+        if (os_tag(options->signals[i]))
             return true;
     return false;
 }
 
-bool cs_choose_needs_target(const struct cs_observe_wish *wish)
+bool cs_observe_choose_needs_target(const struct cs_observe_options *options)
 {
-    for (unsigned i = 0; i < wish->n_signals; i++)
-        if (!os_tag(wish->signals[i]))
+    for (unsigned i = 0; i < options->n_signals; i++)
+        if (!os_tag(options->signals[i]))
             return true;
     return false;
 }
@@ -47,41 +47,43 @@ static void wait_us(long us)
 
 struct patience {
     uint64_t end;
-    struct cs_target *target;
+    struct cs_observe_target *target;
     const int *stop;
 };
 
 #define PATIENCE 10 /* seconds */
 
-static struct patience patience(const struct cs_observe_wish *wish, struct cs_target *target, const int *stop)
+static struct patience patience(const struct cs_observe_options *options, struct cs_observe_target *target,
+                                const int *stop)
 {
-    double seconds = wish->patience < 0 ? PATIENCE : wish->patience;
+    double seconds = options->patience < 0 ? PATIENCE : options->patience;
     return (struct patience){cs_clock() + (uint64_t)(seconds * cs_clock_hz()), target, stop};
 }
 
 static bool over(const struct patience *p)
 {
-    return cs_clock() >= p->end || __atomic_load_n(p->stop, __ATOMIC_RELAXED) || cs_target_ended(p->target);
+    return cs_clock() >= p->end || __atomic_load_n(p->stop, __ATOMIC_RELAXED) ||
+           cs_observe_target_ended(p->target);
 }
 
 static int open_segment(struct patience *p, struct cs_reader **reader, struct cs_error *err)
 {
     char why[CS_WHY_MAX];
     int rc;
-    while ((rc = cs_reader_open_pid(cs_target_pid(p->target), reader, why)) < 0) {
+    while ((rc = cs_reader_open_pid(cs_observe_target_pid(p->target), reader, why)) < 0) {
         if (rc != -ENOENT && rc != -ESRCH)
             return cs_fail(err, -rc, "%s", why);
         if (over(p) || rc == -ESRCH)
             return cs_fail(err, ENOENT, "%s published no signals%s; link it with signals/ (see cyclescope.h)",
-                           cs_target_program(p->target),
-                           cs_target_ended(p->target) ? " before it ended"
-                                                      : " in the time that --wait gives");
+                           cs_observe_target_program(p->target),
+                           cs_observe_target_ended(p->target) ? " before it ended"
+                                                              : " in the time that --wait gives");
         wait_us(200);
     }
     return 0;
 }
 
-static int add(struct cs_choice *c, const struct cs_seen_signal *s)
+static int add(struct cs_observe_choice *c, const struct cs_seen_signal *s)
 {
     if (s->kind == CS_SIGNAL_TAG) {
         if (c->n_tags == CS_TAGS_MAX)
@@ -104,37 +106,38 @@ static const struct cs_seen_signal *named(const struct cs_seen_signal *all, unsi
 }
 
 /* Those wished by name; NULL, or the first that isn't defined. */
-static const char *take_named(const struct cs_observe_wish *wish, const struct cs_seen_signal *all,
-                              unsigned n, struct cs_choice *choice)
+static const char *take_named(const struct cs_observe_options *options, const struct cs_seen_signal *all,
+                              unsigned n, struct cs_observe_choice *choice)
 {
     memset(choice, 0, sizeof *choice);
-    for (unsigned i = 0; i < wish->n_signals; i++) {
-        const struct cs_seen_signal *s = os_tag(wish->signals[i]);
-        s = s ? s : named(all, n, wish->signals[i]);
+    for (unsigned i = 0; i < options->n_signals; i++) {
+        const struct cs_seen_signal *s = os_tag(options->signals[i]);
+        s = s ? s : named(all, n, options->signals[i]);
         if (!s)
-            return wish->signals[i];
+            return options->signals[i];
         if (add(choice, s) < 0)
             choice->left_out++;
     }
     return NULL;
 }
 
-void cs_choose_os_tags(const struct cs_observe_wish *wish, struct cs_choice *choice)
+void cs_observe_choose_os_tags(const struct cs_observe_options *options, struct cs_observe_choice *choice)
 {
     memset(choice, 0, sizeof *choice);
-    if (wish->n_signals) {
-        take_named(wish, NULL, 0, choice);
+    if (options->n_signals) {
+        take_named(options, NULL, 0, choice);
         return;
     }
     choice->tags[choice->n_tags++] = os_tags[1];
     choice->tags[choice->n_tags++] = os_tags[0];
 }
 
-int cs_choose_signals(const struct cs_observe_wish *wish, struct cs_target *target, const int *stop,
-                      struct cs_reader **reader, struct cs_choice *choice, struct cs_error *err)
+int cs_observe_choose_signals(const struct cs_observe_options *options, struct cs_observe_target *target,
+                              const int *stop, struct cs_reader **reader, struct cs_observe_choice *choice,
+                              struct cs_error *err)
 {
     struct cs_seen_signal all[CS_SIGNALS_MAX];
-    struct patience p = patience(wish, target, stop);
+    struct patience p = patience(options, target, stop);
     *reader = NULL;
     int rc = open_segment(&p, reader, err);
     if (rc < 0)
@@ -143,8 +146,8 @@ int cs_choose_signals(const struct cs_observe_wish *wish, struct cs_target *targ
     const char *missing = NULL;
     for (;; wait_us(200)) {
         n = cs_reader_signals(*reader, all);
-        if (wish->n_signals) {
-            missing = take_named(wish, all, n, choice);
+        if (options->n_signals) {
+            missing = take_named(options, all, n, choice);
             if (!missing)
                 break;
         } else {
@@ -158,10 +161,10 @@ int cs_choose_signals(const struct cs_observe_wish *wish, struct cs_target *targ
             break;
     }
     if (missing)
-        return cs_fail(err, ENOENT, "%s defines no signal %s", cs_target_program(target), missing);
+        return cs_fail(err, ENOENT, "%s defines no signal %s", cs_observe_target_program(target), missing);
     if (n == 0)
-        return cs_fail(err, ENOENT, "%s defines no signals", cs_target_program(target));
-    if (!wish->n_signals) {
+        return cs_fail(err, ENOENT, "%s defines no signals", cs_observe_target_program(target));
+    if (!options->n_signals) {
         memset(choice, 0, sizeof *choice);
         for (unsigned i = 0; i < n; i++)
             if (add(choice, &all[i]) < 0)
@@ -173,14 +176,14 @@ int cs_choose_signals(const struct cs_observe_wish *wish, struct cs_target *targ
     return 0;
 }
 
-static uint64_t changes(const struct cs_reader *reader, const struct cs_choice *c, uint32_t line)
+static uint64_t changes(const struct cs_reader *reader, const struct cs_observe_choice *c, uint32_t line)
 {
     uint64_t seen[CS_TAGS_MAX + CS_COUNTERS_MAX], n = 0;
     for (int look = 0; look < 50; look++) {
         unsigned k = 0;
         for (unsigned i = 0; i < c->n_tags + c->n_counters; i++, k++) {
             const struct cs_seen_signal *s = i < c->n_tags ? &c->tags[i] : &c->counters[i - c->n_tags];
-            if (cs_choose_is_os(s))
+            if (cs_observe_choose_is_os(s))
                 continue;
             uint64_t now = *cs_reader_word(reader, line, s->word);
             n += look && now != seen[k];
@@ -191,11 +194,12 @@ static uint64_t changes(const struct cs_reader *reader, const struct cs_choice *
     return n;
 }
 
-int cs_choose_line(const struct cs_observe_wish *wish, const struct cs_reader *reader,
-                   const struct cs_choice *choice, struct cs_target *target, const int *stop, uint32_t *line,
-                   pid_t *thread, unsigned *threads, struct cs_error *err)
+int cs_observe_choose_line(const struct cs_observe_options *options, const struct cs_reader *reader,
+                           const struct cs_observe_choice *choice, struct cs_observe_target *target,
+                           const int *stop, uint32_t *line, pid_t *thread, unsigned *threads,
+                           struct cs_error *err)
 {
-    struct patience p = patience(wish, target, stop);
+    struct patience p = patience(options, target, stop);
     *line = 0;
     for (bool last = false;; last = over(&p)) {
         uint64_t most = 0;
@@ -208,9 +212,9 @@ int cs_choose_line(const struct cs_observe_wish *wish, const struct cs_reader *r
                 continue;
             ++*threads;
             pid_t tid = cs_reader_tid(reader, t.tid);
-            if (wish->thread && tid != wish->thread)
+            if (options->thread && tid != options->thread)
                 continue;
-            uint64_t n = wish->thread ? 1 : changes(reader, choice, i);
+            uint64_t n = options->thread ? 1 : changes(reader, choice, i);
             if (!found || n > most) {
                 most = n;
                 *line = i;
@@ -221,9 +225,9 @@ int cs_choose_line(const struct cs_observe_wish *wish, const struct cs_reader *r
         if (found && (most > 0 || last))
             return 0;
         if (last)
-            return wish->thread ? cs_fail(err, ESRCH, "process %d has no thread %d that publishes signals",
-                                          (int)cs_target_pid(target), (int)wish->thread)
-                                : cs_fail(err, ESRCH, "no thread of process %d publishes signals",
-                                          (int)cs_target_pid(target));
+            return options->thread ? cs_fail(err, ESRCH, "process %d has no thread %d that publishes signals",
+                                             (int)cs_observe_target_pid(target), (int)options->thread)
+                                   : cs_fail(err, ESRCH, "no thread of process %d publishes signals",
+                                             (int)cs_observe_target_pid(target));
     }
 }

@@ -7,7 +7,7 @@
 #include "observer/observer.h"
 #include "signals/reader.h"
 
-struct cs_choice {
+struct cs_observe_choice {
     struct cs_seen_signal tags[CS_TAGS_MAX], counters[CS_COUNTERS_MAX];
     unsigned n_tags, n_counters;
     unsigned left_out; /* signals that exist and found no room, when none was named */
@@ -15,17 +15,19 @@ struct cs_choice {
 
 /* Whether any signal is named that the target (not the os source) must define, or that the os source gives.
  */
-bool cs_choose_needs_target(const struct cs_observe_wish *wish);
-bool cs_choose_needs_os(const struct cs_observe_wish *wish);
-bool cs_choose_is_os(const struct cs_seen_signal *signal);
+bool cs_observe_choose_needs_target(const struct cs_observe_options *options);
+bool cs_observe_choose_needs_os(const struct cs_observe_options *options);
+bool cs_observe_choose_is_os(const struct cs_seen_signal *signal);
 /* The tags of the os source, for a target that publishes nothing. */
-void cs_choose_os_tags(const struct cs_observe_wish *wish, struct cs_choice *choice);
+void cs_observe_choose_os_tags(const struct cs_observe_options *options, struct cs_observe_choice *choice);
 /* Opens the target's segment and finds the wished signals in it; *stop ends the waiting. */
-int cs_choose_signals(const struct cs_observe_wish *wish, struct cs_target *target, const int *stop,
-                      struct cs_reader **reader, struct cs_choice *choice, struct cs_error *err);
+int cs_observe_choose_signals(const struct cs_observe_options *options, struct cs_observe_target *target,
+                              const int *stop, struct cs_reader **reader, struct cs_observe_choice *choice,
+                              struct cs_error *err);
 /* The line of the wished thread, else of the one whose signals change most. */
-int cs_choose_line(const struct cs_observe_wish *wish, const struct cs_reader *reader,
-                   const struct cs_choice *choice, struct cs_target *target, const int *stop, uint32_t *line,
-                   pid_t *thread, unsigned *threads, struct cs_error *err);
+int cs_observe_choose_line(const struct cs_observe_options *options, const struct cs_reader *reader,
+                           const struct cs_observe_choice *choice, struct cs_observe_target *target,
+                           const int *stop, uint32_t *line, pid_t *thread, unsigned *threads,
+                           struct cs_error *err);
 
 #endif

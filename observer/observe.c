@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The coordinator: joins placement, target, signals and a loop variant; runs the loop on its own thread. */
 #include "observer/choose.h"
-#include "observer/target/claims.h"
-#include "observer/clock.h"
 #include "observer/loop/follow.h"
 #include "observer/observer.h"
-#include "observer/source/os.h"
 #include "observer/sample/rule.h"
+#include "observer/source/clock.h"
+#include "observer/source/os.h"
+#include "observer/target/claims.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -23,16 +23,16 @@
 
 struct cs_observation {
     struct cs_observed seen;
-    struct cs_observe_wish wish;
-    struct cs_target *target;
+    struct cs_observe_options options;
+    struct cs_observe_target *target;
     struct cs_claims claims;
-    struct cs_choice choice;
+    struct cs_observe_choice choice;
     struct cs_loop loop;
     struct cs_os *os;
     struct cs_events *events; /* NULL where none was asked for */
     struct cs_follow follow;
     cs_loop_run *run;
-    struct cs_log *log;
+    struct cs_observe_log *log;
     pthread_t thread;
     bool moved;
     cpu_set_t before; /* where the calling thread was allowed */
@@ -41,14 +41,14 @@ struct cs_observation {
     struct cs_error err;
 };
 
-void cs_observe_defaults(struct cs_observe_wish *wish)
+void cs_observe_defaults(struct cs_observe_options *options)
 {
-    memset(wish, 0, sizeof *wish);
-    wish->target_cpu = wish->observer_cpu = CS_ANY_CPU;
-    wish->rule = cs_dte_paper_rule();
-    wish->rule.same_tag = true;
-    wish->rule.gap_cycles = 0; /* chosen from the period */
-    wish->patience = -1;
+    memset(options, 0, sizeof *options);
+    options->target_cpu = options->observer_cpu = CS_ANY_CPU;
+    options->rule = cs_dte_paper_rule();
+    options->rule.same_tag = true;
+    options->rule.gap_cycles = 0; /* chosen from the period */
+    options->patience = -1;
 }
 
 /* The coordinator sleeps through the run, but must not wake up on the target's CPU. */
@@ -78,11 +78,11 @@ static int place(struct cs_observation *o, struct cs_error *err)
     if (rc < 0)
         return rc;
     cs_claims_taken((unsigned)sysconf(_SC_NPROCESSORS_CONF), &taken);
-    rc = cs_placement_choose(topology, o->wish.target_cpu, o->wish.observer_cpu, o->wish.smt, &taken,
+    rc = cs_placement_choose(topology, o->options.target_cpu, o->options.observer_cpu, o->options.smt, &taken,
                              &o->seen.placement, err);
     if (rc < 0) /* nonsense, or all are taken: the second is no reason to refuse */
-        rc = cs_placement_choose(topology, o->wish.target_cpu, o->wish.observer_cpu, o->wish.smt, NULL,
-                                 &o->seen.placement, err);
+        rc = cs_placement_choose(topology, o->options.target_cpu, o->options.observer_cpu, o->options.smt,
+                                 NULL, &o->seen.placement, err);
     cs_topology_close(topology);
     if (rc == 0 && !cs_claims_open(&o->seen.placement, &o->claims))
         note(o, "another observer has these CPUs too: both see only part of the time, and their programs "
@@ -93,10 +93,10 @@ static int place(struct cs_observation *o, struct cs_error *err)
 /* The os source, where it is wanted and possible. */
 static int open_os(struct cs_observation *o, bool syscalls, struct cs_error *err)
 {
-    if (o->wish.follow == CS_FOLLOW_NEVER && !cs_choose_needs_os(&o->wish))
+    if (o->options.follow == CS_FOLLOW_NEVER && !cs_observe_choose_needs_os(&o->options))
         return 0;
     int rc = cs_os_open(o->seen.placement.target, syscalls, &o->os, err);
-    if (rc < 0 && o->wish.follow != CS_FOLLOW_ALWAYS && !cs_choose_needs_os(&o->wish)) {
+    if (rc < 0 && o->options.follow != CS_FOLLOW_ALWAYS && !cs_observe_choose_needs_os(&o->options)) {
         note(o, err->text);
         rc = 0;
     }
@@ -106,26 +106,26 @@ static int open_os(struct cs_observation *o, bool syscalls, struct cs_error *err
 /* What the target publishes; where that is nothing and nothing was named, what the os source tells of it. */
 static int find_signals(struct cs_observation *o, struct cs_error *err)
 {
-    struct cs_observe_wish wish = o->wish;
-    if (o->os && wish.n_signals && !cs_choose_needs_target(&wish)) {
-        cs_choose_os_tags(&wish, &o->choice);
+    struct cs_observe_options options = o->options;
+    if (o->os && options.n_signals && !cs_observe_choose_needs_target(&options)) {
+        cs_observe_choose_os_tags(&options, &o->choice);
         return 0;
     }
-    if (wish.patience < 0 && (o->os || o->events) && !wish.n_signals)
-        wish.patience = o->events ? 0.2 : 1;
-    int rc = cs_choose_signals(&wish, o->target, &o->stop, &o->seen.signals, &o->choice, err);
-    if (rc != -ENOENT || !(o->os || o->events) || wish.n_signals)
+    if (options.patience < 0 && (o->os || o->events) && !options.n_signals)
+        options.patience = o->events ? 0.2 : 1;
+    int rc = cs_observe_choose_signals(&options, o->target, &o->stop, &o->seen.signals, &o->choice, err);
+    if (rc != -ENOENT || !(o->os || o->events) || options.n_signals)
         return rc;
-    if (cs_target_ended(o->target))
+    if (cs_observe_target_ended(o->target))
         return cs_fail(
             err, ENOENT,
             "%s published no signals before it ended; with --wait 0 its %s are shown, from some tenths "
             "of a second after its start on",
-            cs_target_program(o->target), o->events ? "events" : "threads and system calls");
+            cs_observe_target_program(o->target), o->events ? "events" : "threads and system calls");
     if (o->events) { /* the events are what was asked for */
         cs_reader_close(o->seen.signals);
         o->seen.signals = NULL;
-        o->choice = (struct cs_choice){0};
+        o->choice = (struct cs_observe_choice){0};
         return 0;
     }
     note(o, "the program publishes no signals: its threads and system calls are shown instead (see "
@@ -134,7 +134,7 @@ static int find_signals(struct cs_observation *o, struct cs_error *err)
     o->seen.signals = NULL;
     cs_os_close(o->os);
     o->os = NULL;
-    cs_choose_os_tags(&wish, &o->choice);
+    cs_observe_choose_os_tags(&options, &o->choice);
     return cs_os_open(o->seen.placement.target, true, &o->os, err);
 }
 
@@ -158,39 +158,39 @@ static void follow(struct cs_observation *o)
     f->os = cs_os_line(o->os);
     f->signals = o->seen.signals;
     f->pid = (uint32_t)o->seen.pid;
-    f->only = (uint32_t)o->wish.thread;
+    f->only = (uint32_t)o->options.thread;
     f->n_tags = o->choice.n_tags;
-    f->n_softs = o->choice.n_counters;
+    f->n_software = o->choice.n_counters;
     for (unsigned i = 0; i < CS_SIGNALS_MAX; i++)
-        f->away_line[i] = CS_TAG_AWAY;
+        f->descheduled_line[i] = CS_TAG_DESCHEDULED;
     for (unsigned t = 0; t < f->n_tags; t++) {
         const struct cs_seen_signal *s = &o->choice.tags[t];
-        f->tags[t] = cs_choose_is_os(s)
+        f->tags[t] = cs_observe_choose_is_os(s)
                          ? (struct cs_follow_word){os_word(o, s->word), 0, s->word == CS_WORD_OS_THREAD}
                          : (struct cs_follow_word){NULL, s->word, false};
     }
-    for (unsigned c = 0; c < f->n_softs; c++)
-        f->softs[c] = (struct cs_follow_word){NULL, o->choice.counters[c].word, false};
-    o->loop.who = (const volatile uint64_t *)&f->os->who;
+    for (unsigned c = 0; c < f->n_software; c++)
+        f->software[c] = (struct cs_follow_word){NULL, o->choice.counters[c].word, false};
+    o->loop.thread_id = (const volatile uint64_t *)&f->os->thread_id;
     o->loop.following = f;
     o->seen.followed = true;
     o->seen.threads = f->signals ? cs_reader_threads(f->signals, NULL, 0) : 0;
-    cs_follow_switch(&o->loop, *o->loop.who);
+    cs_follow_switch(&o->loop, *o->loop.thread_id);
 }
 
 /* One thread's line for the whole run. */
 static int one_line(struct cs_observation *o, struct cs_error *err)
 {
     uint32_t line;
-    const struct cs_choice *c = &o->choice;
-    int rc = cs_choose_line(&o->wish, o->seen.signals, c, o->target, &o->stop, &line, &o->seen.thread,
-                            &o->seen.threads, err);
+    const struct cs_observe_choice *c = &o->choice;
+    int rc = cs_observe_choose_line(&o->options, o->seen.signals, c, o->target, &o->stop, &line,
+                                    &o->seen.thread, &o->seen.threads, err);
     for (unsigned t = 0; rc == 0 && t < c->n_tags; t++)
-        o->loop.tags[t] = cs_choose_is_os(&c->tags[t])
+        o->loop.tags[t] = cs_observe_choose_is_os(&c->tags[t])
                               ? os_word(o, c->tags[t].word)
                               : cs_reader_word(o->seen.signals, line, c->tags[t].word);
     for (unsigned i = 0; rc == 0 && i < c->n_counters; i++)
-        o->loop.softs[i] = cs_reader_word(o->seen.signals, line, c->counters[i].word);
+        o->loop.software[i] = cs_reader_word(o->seen.signals, line, c->counters[i].word);
     return rc;
 }
 
@@ -199,21 +199,21 @@ static int connect_events(struct cs_observation *o, struct cs_error *err)
 {
     if (!o->events)
         return 0;
-    unsigned softs = o->seen.n_softs, n = cs_events_counters(o->events);
-    if (softs + n > CS_COUNTERS_MAX) {
-        if (o->wish.n_signals)
+    unsigned software = o->seen.n_software, n = cs_events_counters(o->events);
+    if (software + n > CS_COUNTERS_MAX) {
+        if (o->options.n_signals)
             return cs_fail(err, E2BIG,
                            "at most %d counters fit in a sample: %u signals and %u events are too many",
-                           CS_COUNTERS_MAX, softs, n);
-        o->choice.n_counters = o->seen.n_softs = softs = CS_COUNTERS_MAX - n;
+                           CS_COUNTERS_MAX, software, n);
+        o->choice.n_counters = o->seen.n_software = software = CS_COUNTERS_MAX - n;
         note(o, "some of the program's counters were left out to make room for the events: name those you "
                 "want (-s)");
     }
     for (unsigned i = 0; i < n; i++)
-        cs_events_name(o->events, i, o->seen.counters[softs + i], sizeof o->seen.counters[0]);
-    o->seen.n_counters = softs + n;
-    o->seen.n_events = o->wish.n_events;
-    int rc = cs_events_open_target(o->events, o->seen.pid, o->wish.thread, err);
+        cs_events_name(o->events, i, o->seen.counters[software + i], sizeof o->seen.counters[0]);
+    o->seen.n_counters = software + n;
+    o->seen.n_events = o->options.n_events;
+    int rc = cs_events_open_target(o->events, o->seen.pid, o->options.thread, err);
     if (rc == 0 && cs_events_user_only(o->events))
         note(o, "events are counted in user mode only: the kernel's part needs root or CAP_PERFMON");
     if (rc == 0 && cs_events_by_read(o->events))
@@ -228,9 +228,9 @@ static int connect_signals(struct cs_observation *o, struct cs_error *err)
     int rc = find_signals(o, err);
     if (rc < 0)
         return rc;
-    const struct cs_choice *c = &o->choice;
+    const struct cs_observe_choice *c = &o->choice;
     o->seen.n_tags = c->n_tags;
-    o->seen.n_counters = o->seen.n_softs = c->n_counters;
+    o->seen.n_counters = o->seen.n_software = c->n_counters;
     for (unsigned t = 0; t < c->n_tags; t++) {
         memcpy(o->seen.tags[t], c->tags[t].name, sizeof o->seen.tags[t]);
         o->seen.tag_signals[t] = c->tags[t].word;
@@ -241,7 +241,7 @@ static int connect_signals(struct cs_observation *o, struct cs_error *err)
     rc = connect_events(o, err);
     if (rc < 0)
         return rc;
-    if (o->os && o->wish.follow != CS_FOLLOW_NEVER) {
+    if (o->os && o->options.follow != CS_FOLLOW_NEVER) {
         if (can_follow(o)) {
             follow(o);
             return 0;
@@ -254,24 +254,24 @@ static int connect_signals(struct cs_observation *o, struct cs_error *err)
 
 /* Longer than that between two samples and the observer was away, not slow: 10 us beyond twice what was
  * asked (an interrupt is shorter, having lost the CPU is not). */
-static uint64_t gap_limit(const struct cs_observe_wish *wish)
+static uint64_t gap_limit(const struct cs_observe_options *options)
 {
-    if (wish->rule.gap_cycles)
-        return wish->rule.gap_cycles;
-    return 2 * (wish->period_cycles + wish->jitter_cycles) + (uint64_t)(cs_clock_hz() * 10e-6);
+    if (options->rule.gap_cycles)
+        return options->rule.gap_cycles;
+    return 2 * (options->period_cycles + options->jitter_cycles) + (uint64_t)(cs_clock_hz() * 10e-6);
 }
 
-static void describe_log(const struct cs_observation *o, struct cs_log_head *head)
+static void describe_log(const struct cs_observation *o, struct cs_observe_log_head *head)
 {
     struct timespec now;
     clock_gettime(CLOCK_REALTIME, &now);
-    *head = (struct cs_log_head){
+    *head = (struct cs_observe_log_head){
         .n_tags = o->seen.n_tags,
-        .n_softs = o->seen.n_softs,
-        .n_pmcs = o->seen.n_counters - o->seen.n_softs,
+        .n_software = o->seen.n_software,
+        .n_hardware = o->seen.n_counters - o->seen.n_software,
         .follow = o->seen.followed,
         .cycles_per_second = (uint64_t)o->seen.cycles_per_second,
-        .period_cycles = o->wish.period_cycles,
+        .period_cycles = o->options.period_cycles,
         .wall_ns = (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec,
         .clock = cs_clock(),
         .pid = (uint32_t)o->seen.pid,
@@ -288,75 +288,76 @@ static void describe_log(const struct cs_observation *o, struct cs_log_head *hea
 
 static void look(struct cs_observation *o)
 {
-    if (o->wish.look && !cs_target_ended(o->target))
-        o->wish.look(o->wish.arg, o->seen.pid);
+    if (o->options.look && !cs_observe_target_ended(o->target))
+        o->options.look(o->options.arg, o->seen.pid);
 }
 
 static int prepare(struct cs_observation *o, struct cs_error *err)
 {
-    struct cs_dte_rule rule = o->wish.rule;
-    rule.gap_cycles = gap_limit(&o->wish);
-    if (!o->wish.paper_rule && o->seen.n_counters == o->seen.n_softs)
+    struct cs_dte_rule rule = o->options.rule;
+    rule.gap_cycles = gap_limit(&o->options);
+    if (!o->options.paper_rule && o->seen.n_counters == o->seen.n_software)
         cs_observe_memory_rule(&rule, o->seen.cycles_per_second);
     struct cs_shape shape = {
         .tags = o->seen.n_tags,
-        .softs = o->seen.n_softs,
-        .pmcs = o->seen.n_counters - o->seen.n_softs,
+        .software = o->seen.n_software,
+        .hardware = o->seen.n_counters - o->seen.n_software,
         .follow = o->seen.followed,
-        .throttled = o->wish.period_cycles != 0,
-        .sink = o->wish.log_path ? CS_SINK_LOG : CS_SINK_AGGREGATE,
+        .throttled = o->options.period_cycles != 0,
+        .sink = o->options.log_path ? CS_SINK_LOG : CS_SINK_AGGREGATE,
     };
     o->run = o->events && cs_events_by_read(o->events) ? cs_loop_read : cs_loop_variant(&shape);
     o->loop.shape = shape;
     o->loop.events = o->events;
     if (!o->run)
-        return cs_fail(err, E2BIG, "no loop for %u tags and %u counters", shape.tags, shape.softs);
+        return cs_fail(err, E2BIG, "no loop for %u tags and %u counters", shape.tags, shape.software);
     o->seen.timed_each = o->run != cs_loop_tag_only;
     o->seen.throttled = shape.throttled;
-    o->seen.period_cycles = o->loop.period_cycles = o->wish.period_cycles;
-    o->loop.jitter_cycles = o->wish.jitter_cycles;
+    o->seen.period_cycles = o->loop.period_cycles = o->options.period_cycles;
+    o->loop.jitter_cycles = o->options.jitter_cycles;
     o->loop.random = cs_clock() | 1;
     int rc = cs_sink_open(o->seen.n_tags, o->seen.n_counters, &rule, &o->seen.sink, err);
     if (rc == 0)
-        cs_sink_period(o->seen.sink, o->wish.period_cycles + o->wish.jitter_cycles,
+        cs_sink_period(o->seen.sink, o->options.period_cycles + o->options.jitter_cycles,
                        o->seen.cycles_per_second);
-    if (rc == 0 && o->wish.log_path) {
-        struct cs_log_head head;
+    if (rc == 0 && o->options.log_path) {
+        struct cs_observe_log_head head;
         describe_log(o, &head);
-        rc = cs_log_create(o->wish.log_path, &head, o->wish.log_chunk_bytes, &o->log, err);
+        rc = cs_observe_log_create(o->options.log_path, &head, o->options.log_chunk_bytes, &o->log, err);
     }
     o->loop.sink = o->seen.sink;
     o->loop.log = o->log;
     return rc;
 }
 
-int cs_observe_start(const struct cs_observe_wish *wish, struct cs_observation **out, struct cs_error *err)
+int cs_observe_start(const struct cs_observe_options *options, struct cs_observation **out,
+                     struct cs_error *err)
 {
     struct cs_observation *o = aligned_alloc(128, (sizeof *o + 127) & ~(size_t)127);
     if (!o)
         return cs_fail(err, ENOMEM, "no memory for the observer");
     memset(o, 0, sizeof *o);
-    o->wish = *wish;
+    o->options = *options;
     o->wake = o->claims.target = o->claims.observer = -1;
     o->seen.exit_code = -1;
     o->seen.cycles_per_second = cs_clock_hz();
     int rc = place(o, err);
     if (rc == 0 && (o->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) < 0)
         rc = cs_fail(err, errno, "no file descriptor for the observer");
-    if (rc == 0 && wish->n_events)
-        rc = cs_events_open(o->wish.events, wish->n_events, o->seen.placement.smt, wish->observer_effect,
-                            &o->events, err);
+    if (rc == 0 && options->n_events)
+        rc = cs_events_open(o->options.events, options->n_events, o->seen.placement.smt,
+                            options->observer_effect, &o->events, err);
     if (rc == 0)
-        rc = open_os(o, cs_choose_needs_os(wish), err);
+        rc = open_os(o, cs_observe_choose_needs_os(options), err);
     if (rc == 0) {
         unsigned cpu = o->seen.placement.target;
-        rc = wish->argv ? cs_target_start(wish->argv, cpu, &o->target, err)
-                        : cs_target_attach(wish->pid, cpu, &o->target, err);
+        rc = options->argv ? cs_observe_target_start(options->argv, cpu, &o->target, err)
+                           : cs_observe_target_attach(options->pid, cpu, &o->target, err);
     }
     if (rc == 0) {
         leave_target_cpu(o);
-        o->seen.pid = cs_target_pid(o->target);
-        o->seen.program = cs_target_program(o->target);
+        o->seen.pid = cs_observe_target_pid(o->target);
+        o->seen.program = cs_observe_target_program(o->target);
         rc = connect_signals(o, err);
         look(o);
     }
@@ -380,7 +381,7 @@ static void *observer_thread(void *argument)
     /* Nice rather than real time: a spinning real-time thread would starve its CPU's kernel threads. */
     o->seen.raised = setpriority(PRIO_PROCESS, (id_t)syscall(SYS_gettid), -20) == 0;
     if (o->events)
-        o->failed = cs_events_open_own(o->events, o->loop.pmcs, &o->err);
+        o->failed = cs_events_open_own(o->events, o->loop.hardware, &o->err);
     if (o->failed == 0)
         o->run(&o->loop);
     else
@@ -390,13 +391,13 @@ static void *observer_thread(void *argument)
 
 static void wait_for_the_end(struct cs_observation *o)
 {
-    struct pollfd on[2] = {{.fd = cs_target_pidfd(o->target), .events = POLLIN},
+    struct pollfd on[2] = {{.fd = cs_observe_target_pidfd(o->target), .events = POLLIN},
                            {.fd = o->wake, .events = POLLIN}};
     double hz = o->seen.cycles_per_second;
-    uint64_t begin = cs_clock(), limit = (uint64_t)(o->wish.seconds * hz);
+    uint64_t begin = cs_clock(), limit = (uint64_t)(o->options.seconds * hz);
     while (!__atomic_load_n(&o->stop, __ATOMIC_RELAXED)) {
         int ms = 1000;
-        if (o->wish.seconds > 0) {
+        if (o->options.seconds > 0) {
             uint64_t gone = cs_clock() - begin;
             if (gone >= limit)
                 return;
@@ -405,7 +406,7 @@ static void wait_for_the_end(struct cs_observation *o)
         }
         if (poll(on, 2, ms) > 0)
             return;
-        cs_target_repin(o->target);
+        cs_observe_target_repin(o->target);
         look(o);
     }
 }
@@ -420,15 +421,15 @@ static int name_in_log(unsigned signal, uint64_t value, const char *name, void *
     struct naming *n = arg;
     for (unsigned t = 0; t < n->o->seen.n_tags; t++)
         if (n->o->seen.tag_signals[t] == signal && strlen(name) < 480)
-            return cs_log_name(n->o->log, t, value, name, n->err);
+            return cs_observe_log_name(n->o->log, t, value, name, n->err);
     return 0;
 }
 
 static int address_in_log(void *arg, unsigned tag, uint64_t value)
 {
     struct naming *n = arg;
-    const char *text = n->o->wish.address_name(n->o->wish.arg, value);
-    return text && strlen(text) < 480 ? cs_log_name(n->o->log, tag, value, text, n->err) : 0;
+    const char *text = n->o->options.address_name(n->o->options.arg, value);
+    return text && strlen(text) < 480 ? cs_observe_log_name(n->o->log, tag, value, text, n->err) : 0;
 }
 
 /* The log ends with all names, so that it can be read without the program; of addresses those that it saw. */
@@ -441,11 +442,11 @@ static int finish_log(struct cs_observation *o, struct cs_error *err)
     unsigned addresses = 0;
     for (unsigned t = 0; t < o->seen.n_tags; t++)
         addresses |= (unsigned)o->seen.tag_is_address[t] << t;
-    cs_log_flush(o->log);
-    if (addresses && o->wish.address_name)
-        cs_log_values(o->wish.log_path, addresses, address_in_log, &naming, &ignored);
-    int rc = cs_log_finish(o->log, err);
-    o->seen.logged = cs_log_samples(o->log);
+    cs_observe_log_flush(o->log);
+    if (addresses && o->options.address_name)
+        cs_observe_log_values(o->options.log_path, addresses, address_in_log, &naming, &ignored);
+    int rc = cs_observe_log_finish(o->log, err);
+    o->seen.logged = cs_observe_log_samples(o->log);
     return rc;
 }
 
@@ -463,9 +464,9 @@ int cs_observe_run(struct cs_observation *o, struct cs_error *err)
         return o->failed;
     }
     o->seen.switches = o->follow.switches;
-    if (cs_target_started(o->target) && cs_target_ended(o->target))
-        o->seen.exit_code = cs_target_wait(o->target);
-    o->seen.target_cpu_seconds = cs_target_cpu_seconds(o->target);
+    if (cs_observe_target_started(o->target) && cs_observe_target_ended(o->target))
+        o->seen.exit_code = cs_observe_target_wait(o->target);
+    o->seen.target_cpu_seconds = cs_observe_target_cpu_seconds(o->target);
     return o->log ? finish_log(o, err) : 0;
 }
 
@@ -488,11 +489,11 @@ void cs_observe_close(struct cs_observation *o)
 {
     if (!o)
         return;
-    cs_target_close(o->target);
+    cs_observe_target_close(o->target);
     cs_claims_close(&o->claims);
     if (o->moved)
         sched_setaffinity(0, sizeof o->before, &o->before);
-    cs_log_close(o->log);
+    cs_observe_log_close(o->log);
     cs_sink_close(o->seen.sink);
     cs_events_close(o->events);
     cs_os_close(o->os);

@@ -1,12 +1,19 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The observer: a thread that spins on the CPU next to the target's and reads signals and counters at a
+/* The SHIM-style observer: from what is asked to what was seen.
+ *
+ * Files of this room:
+ *   observer       the observer's face (this header)
+ *   observe        one run: place, start or attach, sample, end
+ *   choose         which signals a run reads, and from which thread's line
+ *
+ * A thread that spins on the CPU next to the target's and reads signals and counters at a
  * granularity of tens to thousands of cycles (shim-2015). May use signals/, dte/ and store/; used by cli/.
  *
- *      struct cs_observe_wish wish;
- *      cs_observe_defaults(&wish);
- *      wish.argv = argv;
+ *      struct cs_observe_options options;
+ *      cs_observe_defaults(&options);
+ *      options.argv = argv;
  *      struct cs_observation *o;
- *      if (cs_observe_start(&wish, &o, &err) < 0 || cs_observe_run(o, &err) < 0)
+ *      if (cs_observe_start(&options, &o, &err) < 0 || cs_observe_run(o, &err) < 0)
  *          return failed(&err);
  *      const struct cs_observed *seen = cs_observe_result(o);
  *      ...
@@ -16,11 +23,11 @@
 #ifndef CS_OBSERVER_OBSERVER_H
 #define CS_OBSERVER_OBSERVER_H
 
-#include "observer/source/events.h"
 #include "observer/log/log.h"
 #include "observer/loop/loop.h"
-#include "observer/target/placement.h"
 #include "observer/sample/sink.h"
+#include "observer/source/events.h"
+#include "observer/target/placement.h"
 #include "observer/target/target.h"
 #include "signals/segment.h"
 #include "store/error.h"
@@ -36,19 +43,20 @@ struct cs_reader;
 #define CS_WORD_OS_THREAD 1000u /* as cs_observed.tag_signals has them */
 #define CS_WORD_OS_SYSCALL 1001u
 
-enum cs_follow_wish { CS_FOLLOW_IF_POSSIBLE, CS_FOLLOW_ALWAYS, CS_FOLLOW_NEVER };
+enum cs_observe_follow { CS_FOLLOW_IF_POSSIBLE, CS_FOLLOW_ALWAYS, CS_FOLLOW_NEVER };
 
-struct cs_observe_wish {
+struct cs_observe_options {
     char *const *argv; /* program to start; NULL = attach to pid */
     pid_t pid;
     const char *signals[CS_TAGS_MAX + CS_COUNTERS_MAX]; /* names; none = all that the target defines */
     unsigned n_signals;
-    struct cs_observe_event events[CS_COUNTERS_MAX]; /* beside the signals; names live as long as the wish */
+    struct cs_observe_event
+        events[CS_COUNTERS_MAX]; /* beside the signals; names live as long as the options */
     unsigned n_events;
-    bool observer_effect;         /* count the observer's own share of each event too */
-    pid_t thread;                 /* observe this thread only; 0 = choose or follow */
-    enum cs_follow_wish follow;   /* whoever has the target's CPU (os.h), else one thread's line */
-    int target_cpu, observer_cpu; /* or CS_ANY_CPU */
+    bool observer_effect;          /* count the observer's own share of each event too */
+    pid_t thread;                  /* observe this thread only; 0 = choose or follow */
+    enum cs_observe_follow follow; /* whoever has the target's CPU (os.h), else one thread's line */
+    int target_cpu, observer_cpu;  /* or CS_ANY_CPU */
     bool smt;
     uint64_t period_cycles, jitter_cycles; /* 0 = as fast as it goes */
     struct cs_dte_rule rule;
@@ -70,8 +78,8 @@ struct cs_observed {
     double cycles_per_second;
     pid_t pid, thread; /* thread: whose line was read; 0 = whichever ran (followed) */
     const char *program;
-    unsigned n_tags, n_counters; /* counters: software counters, then events, then the observer's own */
-    unsigned n_softs, n_events;  /* of the counters; the rest is the observer's own */
+    unsigned n_tags, n_counters;   /* counters: software counters, then events, then the observer's own */
+    unsigned n_software, n_events; /* of the counters; the rest is the observer's own */
     char tags[CS_TAGS_MAX][CS_SIGNAL_NAME_MAX], counters[CS_COUNTERS_MAX][CS_SIGNAL_NAME_MAX];
     unsigned tag_signals[CS_TAGS_MAX]; /* for cs_reader_name */
     bool tag_is_address[CS_TAGS_MAX];
@@ -92,9 +100,10 @@ struct cs_observed {
 
 struct cs_observation;
 
-void cs_observe_defaults(struct cs_observe_wish *wish);
+void cs_observe_defaults(struct cs_observe_options *options);
 /* Places, starts or attaches, waits for the signals, prepares all memory. Nothing is sampled yet. */
-int cs_observe_start(const struct cs_observe_wish *wish, struct cs_observation **out, struct cs_error *err);
+int cs_observe_start(const struct cs_observe_options *options, struct cs_observation **out,
+                     struct cs_error *err);
 /* Samples until the target ends, the time is over, or cs_observe_stop. */
 int cs_observe_run(struct cs_observation *o, struct cs_error *err);
 void cs_observe_stop(struct cs_observation *o);

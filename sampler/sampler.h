@@ -1,5 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The interrupt sampler: a session that counts (PID, PC, EVENT), places the counts on (image, offset) and
+/* The interrupt sampler, as its callers see it.
+ *
+ * Files of this room:
+ *   sampler           this header: rooms perf, rate, driver, images and session are behind it; burst and daemon use it
+ *
+ * The interrupt sampler: a session that counts (PID, PC, EVENT), places the counts on (image, offset) and
  * merges them into a profile store. dcpi-1997 section 4; sprof-1998 section 3 for several events.
  *
  * How it is used (record, the daemon, tests):
@@ -17,29 +22,26 @@
  * Samples in memory are dropped by nothing but a merge that succeeded.
  *
  * Threading: a session belongs to one thread; cs_sampler_held may be called from any. Sessions are
- * independent of each other. Nothing here prints; remarks for the user go through `say`. May be used by cli/;
+ * independent of each other. Nothing here prints; remarks for the user go through `notify`. May be used by cli/;
  * uses store/. */
 #ifndef CS_SAMPLER_SAMPLER_H
 #define CS_SAMPLER_SAMPLER_H
 
+#include "sampler/images/labels_unknowns.h"
+#include "sampler/perf/target_kind.h"
 #include "store/store.h"
 
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
 
-#define CS_EVENTS_MAX 16
-
 struct cs_sampler;
 
-enum cs_target { CS_TARGET_ALL, CS_TARGET_PID, CS_TARGET_COMMAND };
-enum cs_driver_choice { CS_DRIVER_AUTO, CS_DRIVER_BPF, CS_DRIVER_RING };
-/* By what profiles are kept apart besides image and event. */
-enum cs_label { CS_LABEL_NONE, CS_LABEL_PROCESS, CS_LABEL_COMMAND, CS_LABEL_CGROUP };
+enum cs_sampler_driver { CS_SAMPLER_DRIVER_AUTO, CS_SAMPLER_DRIVER_BPF, CS_SAMPLER_DRIVER_RING };
 
 /* Counts that were placed, as `placed` sees them. */
-struct cs_placed {
-    const struct cs_image *image; /* valid until cs_sampler_close */
+struct cs_sampler_placed {
+    const struct cs_store_image *image; /* valid until cs_sampler_close */
     uint64_t offset;
     uint64_t samples;
     unsigned event;          /* index, see cs_sampler_event */
@@ -57,13 +59,13 @@ struct cs_sampler_config {
     double frequency_hz; /* samples a second of a busy CPU */
     bool period_exact;   /* do not randomise: for experiments on aliasing only */
 
-    enum cs_target target;
-    pid_t pid;      /* CS_TARGET_PID: a process and what it starts from now on */
+    enum cs_sampler_target target;
+    pid_t pid;      /* CS_TARGET_PID */
     char **command; /* CS_TARGET_COMMAND: argv */
 
     struct cs_store
         *store; /* writable and with an epoch when cs_sampler_merge is called; NULL: never merged */
-    enum cs_driver_choice driver;
+    enum cs_sampler_driver driver;
     bool stacks; /* call chains too (frame pointers); implies the ring driver */
     enum cs_label label;
     uint64_t resolve_ms; /* >0: counts leave the table as often, so that `placed` knows when they came */
@@ -74,9 +76,9 @@ struct cs_sampler_config {
     /* Everything is ready and the command not yet let go: what must see its first fork is opened now. <0,
      * with its sentence, fails cs_sampler_open. */
     int (*ready)(void *arg, struct cs_sampler *sampler, struct cs_error *err);
-    void (*say)(void *arg, const char *sentence); /* a remark: fallbacks, losses, what was not permitted */
+    void (*notify)(void *arg, const char *sentence); /* a remark: fallbacks, losses, what was not permitted */
     void (*placed)(void *arg,
-                   const struct cs_placed *placed); /* every count, before it goes into a profile */
+                   const struct cs_sampler_placed *placed); /* every count, before it goes into a profile */
 };
 
 struct cs_sampler_statistics {
@@ -95,17 +97,6 @@ struct cs_sampler_statistics {
     double loss;                  /* share of the work's time that sampling takes now, by the controller */
     double collector_cpu_seconds; /* used by this session in user and system mode */
     uint64_t held_ns;             /* reported through cs_sampler_held */
-};
-
-/* Why a sample could not be placed; offsets in the image "[unknown]". */
-enum cs_unknown {
-    CS_UNKNOWN_NO_MAPPING, /* the process has nothing executable mapped there that we know of */
-    CS_UNKNOWN_NO_PROCESS, /* the process was gone before its maps could be read */
-    CS_UNKNOWN_REPLACED,   /* two images were there within the interval: neither is credited */
-    CS_UNKNOWN_NO_FILE,    /* the image's file was gone and its layout with it */
-    CS_UNKNOWN_KERNEL,     /* a kernel address outside of text and modules, or kernel addresses are hidden */
-    CS_UNKNOWN_GENERATION, /* an exec or fork notice was lost, so the incarnation is not certain */
-    CS_UNKNOWN_N
 };
 
 /* Opens the events; a command is started, stopped before its exec until everything is ready, then let go.
@@ -137,9 +128,6 @@ void cs_sampler_close(struct cs_sampler *sampler);
 
 void cs_sampler_statistics(struct cs_sampler *sampler, struct cs_sampler_statistics *out);
 uint64_t cs_sampler_unknown(const struct cs_sampler *sampler, enum cs_unknown cause);
-const char *cs_unknown_name(enum cs_unknown cause);     /* "no-mapping" */
-const char *cs_unknown_counter(enum cs_unknown cause);  /* "unknown.no-mapping" */
-const char *cs_unknown_sentence(enum cs_unknown cause); /* for people */
 
 unsigned cs_sampler_events(const struct cs_sampler *sampler);
 const char *cs_sampler_event(const struct cs_sampler *sampler, unsigned event);
@@ -158,6 +146,6 @@ double cs_sampler_burst_allowance(const struct cs_sampler *sampler);
 /* Image and offset of an address in a process at a time (of CLOCK_MONOTONIC; UINT64_MAX: now, as far as it
  * lives). 0, or -(1 + enum cs_unknown). Any thread. The image is valid until cs_sampler_close. */
 int cs_sampler_locate(struct cs_sampler *sampler, pid_t pid, uint64_t addr, uint64_t time_ns,
-                      const struct cs_image **image, uint64_t *offset);
+                      const struct cs_store_image **image, uint64_t *offset);
 
 #endif

@@ -39,8 +39,8 @@
  * Threads. The line of a thread appears when it starts, if the library was linked with the program (it wraps
  * pthread_create and thrd_create), and is given back when it ends. In a program that loads the library with
  * dlopen, threads attach themselves by cs_attach() or by any other function here but the inline ones. Until
- * then their stores go to a line that nobody reads. In a fully static program link with
- * -Wl,--wrap=pthread_create.
+ * then their stores go to a line that nobody reads. A fully static program links
+ * libcyclescope-static.a with -Wl,--wrap=pthread_create.
  *
  * fork: the child gets a segment of its own at the same addresses; lines, words and names are what they were
  * in the parent. (Not after vfork, which shares, nor _Fork or a raw clone, which go on writing the parent's

@@ -9,7 +9,7 @@
  *      find(key);
  *      cs_end(&lookup, m);
  *      ...
- *      cs_sites_write("times");                     // cyclescope hist --sites times
+ *      cs_sites_write("times");                     // cyclescope hist --sections times
  *
  * Cycles are ticks of the time-stamp counter (AArch64: of the virtual counter), read in order with the code
  * between. What an empty pair takes on this machine is measured once and subtracted. Each site keeps a
@@ -213,7 +213,7 @@ CS_MEASURE_FN uint64_t cs_site_bin_least(unsigned bin)
     return bin < 16 ? bin : (uint64_t)(bin - (bin / 16 - 1) * 16) << (bin / 16 - 1);
 }
 
-/* All sites that ran, for `cyclescope hist --sites FILE`: tab-separated lines
+/* All sites that ran, for `cyclescope hist --sections FILE`: tab-separated lines
  *      site NAME RUNS CYCLES SWITCHED SWITCHED_CYCLES PAIR_CYCLES TOLD
  *      bin LEAST COUNT            (of the site before)
  * TOLD is 0 where lost CPUs can't be told. 0, or -1 with errno. */

@@ -54,7 +54,6 @@ int cs_geometry_check(const struct cs_segment_header *header, uint64_t size, str
         .names_at = h.names_at,
         .names_size = h.names_size,
         .exe_base = h.exe_base,
-        .start_ns = h.start_ns,
         .n_lines = h.n_lines,
         .line_bytes = h.line_bytes,
     };
@@ -170,11 +169,6 @@ pid_t cs_reader_pid(const struct cs_reader *reader)
 {
     return reader->pid;
 }
-uint64_t cs_reader_start_ns(const struct cs_reader *reader)
-{
-    return reader->at.start_ns;
-}
-
 bool cs_reader_alive(const struct cs_reader *reader)
 {
     if (reader->process >= 0) {
@@ -198,7 +192,7 @@ unsigned cs_reader_signals(const struct cs_reader *reader, struct cs_seen_signal
         out[n].kind = (enum cs_signal_kind)kind;
         out[n].word = word;
         out[n].is_address = kind == CS_SIGNAL_TAG && table[word].is_address != 0;
-        cs_text_clean(out[n].name, sizeof out[n].name, table[word].name, CS_SIGNAL_NAME_MAX);
+        cs_reader_clean_text(out[n].name, sizeof out[n].name, table[word].name, CS_SIGNAL_NAME_MAX);
         n++;
     }
     return n;

@@ -39,9 +39,8 @@ int cs_reader_open_pid(pid_t pid, struct cs_reader **out, char why[CS_WHY_MAX]);
 int cs_reader_open_file(const char *path, struct cs_reader **out, char why[CS_WHY_MAX]);
 void cs_reader_close(struct cs_reader *reader);
 
-/* The target: PID as the caller sees it (0 for a file), CLOCK_MONOTONIC at which its segment was made. */
+/* The target's PID as the caller sees it, 0 for a file. */
 pid_t cs_reader_pid(const struct cs_reader *reader);
-uint64_t cs_reader_start_ns(const struct cs_reader *reader);
 /* False once the process has ended or replaced its segment (exec); what was mapped stays readable. */
 bool cs_reader_alive(const struct cs_reader *reader);
 

@@ -41,7 +41,7 @@ static bool misleads(uint32_t c)
            (c >= 0x2028 && c <= 0x202e) || (c >= 0x2060 && c <= 0x206f) || c == 0xfeff;
 }
 
-void cs_text_clean(char *out, size_t size, const char *text, size_t length)
+void cs_reader_clean_text(char *out, size_t size, const char *text, size_t length)
 {
     unsigned char copy[8];
     size_t used = 0;
@@ -84,7 +84,7 @@ static uint64_t record(const struct cs_reader *reader, uint64_t at, uint64_t end
     if (head->bytes % 8 != 0 || head->bytes > end - at || head->bytes < sizeof *head + head->length + 1u ||
         head->signal >= CS_SCRAP_WORD)
         return 0;
-    cs_text_clean(text, size, (const char *)p + sizeof *head, head->length);
+    cs_reader_clean_text(text, size, (const char *)p + sizeof *head, head->length);
     return head->bytes;
 }
 

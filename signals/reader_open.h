@@ -7,7 +7,7 @@
 
 /* Geometry as checked when the segment was opened; never read again. */
 struct cs_geometry {
-    uint64_t signals_at, owners_at, lines_at, names_at, names_size, exe_base, start_ns;
+    uint64_t signals_at, owners_at, lines_at, names_at, names_size, exe_base;
     uint32_t n_lines, line_bytes;
 };
 
@@ -49,6 +49,6 @@ int cs_geometry_check(const struct cs_segment_header *header, uint64_t size, str
 
 /* Copies `length` bytes at `text` as valid UTF-8 without control or direction characters ('?' for those),
  * ends at NUL, cuts to `size` with the terminating NUL. */
-void cs_text_clean(char *out, size_t size, const char *text, size_t length);
+void cs_reader_clean_text(char *out, size_t size, const char *text, size_t length);
 
 #endif

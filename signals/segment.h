@@ -1,5 +1,27 @@
 /* SPDX-License-Identifier: MIT */
-/* The shared segment's layout: the contract between a target (signals/) and whoever reads it (observer/,
+/* What a target links to publish signals, and the reader of what it published.
+ *
+ * Files of this room:
+ *   cyclescope          the installed header: setting signals
+ *   cyclescope_measure  the installed header: sections measured in the program itself
+ *   segment             the shared segment's layout (this header)
+ *   runtime             inside of the runtime that targets link
+ *   segment_map         making the segment, and a forked child's
+ *   lines               who owns which line
+ *   lock                the lock of the cold paths
+ *   names               defining signals, naming values
+ *   page                a line as a page of the thread's own storage
+ *   compiled            signals that the compiler plugin's code writes
+ *   threads             a new thread's line appears by itself
+ *   threads_static      the same in programs without a dynamic linker
+ *   trace_pc            programs built with -fsanitize-coverage=trace-pc
+ *   reader              opening a segment, reading signals and lines
+ *   reader_open         inside of the reader
+ *   reader_locate       from a process to its segment
+ *   reader_names        names of values
+ *   reader_tids         thread numbers of an inner PID namespace
+ *
+ * The shared segment's layout is the contract between a target (signals/) and whoever reads it (observer/,
  * cli/). shim-2015 section 3 (signal system). Plain numbers, little-endian, no pointers. A reader trusts
  * nothing in it.
  *
@@ -11,8 +33,8 @@
  *   0          header
  *   signals_at struct cs_segment_signal [CS_SIGNALS_MAX], by word
  *   owners_at  struct cs_segment_owner [n_lines]
- *   lines_at   lines: n_lines times line_bytes (a multiple of 128: adjacent-line prefetch couples pairs of
- * lines) names_at   append-only heap of struct cs_segment_name, published by a release store of names_used
+ *   lines_at   lines: n_lines times line_bytes (a multiple of 128: adjacent-line prefetch couples pairs)
+ *   names_at   append-only heap of struct cs_segment_name, published by a release store of names_used
  *
  *   line:  | word 0 | word 1 | ... | word 14 | word 15 |    8 bytes each
  *            code     signals' values          scrap: what can't be placed goes here; nobody reads it
@@ -23,11 +45,12 @@
  * What a value of an address tag says (is_address):
  *   0                    nothing was set yet
  *   positive (int64_t)   an address in the process
- *   negative (int64_t)   exe_base - value is the address: code of the main executable, written as an
- * immediate
+ *   negative (int64_t)   exe_base - value is the address: code of the main executable, an immediate operand
  *
- * Synchronisation: signal values: plain stores by the owner, plain loads by readers. kind, names_used, tid:
- * release stores, acquire loads. Everything but values is written under `lock` by the target only. */
+ * Synchronisation:
+ *   signal values           plain stores by the owner, plain loads by readers
+ *   kind, names_used, tid   release stores, acquire loads
+ *   everything but values   written under `lock`, by the target only */
 #ifndef CS_SIGNALS_SEGMENT_H
 #define CS_SIGNALS_SEGMENT_H
 

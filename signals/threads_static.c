@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* threads.c for libcyclescope-static.a: in a program without a dynamic linker, the static one does the
- * wrapping
- * (-Wl,--wrap=pthread_create). */
+ * wrapping (-Wl,--wrap=pthread_create). */
 #include "signals/runtime.h"
 
 #include <pthread.h>

@@ -16,24 +16,24 @@ bool cs_edges_are_whole(const char *event)
            strcmp(event, "path-ends") != 0;
 }
 
-const struct cs_schema cs_schema_windows = {
+const struct cs_schema cs_schema_per_burst_edges = {
     "windows",
     5,
     4,
     {{"burst", CS_KEY}, {"from", CS_KEY}, {"to_image", CS_KEY_TEXT}, {"to", CS_KEY}, {"count", CS_SUM}}};
 
-const struct cs_schema cs_schema_beginnings = {"beginnings",
-                                               5,
-                                               4,
-                                               {{"burst", CS_KEY},
-                                                {"offset", CS_KEY},
-                                                {"start_image", CS_KEY_TEXT},
-                                                {"start", CS_KEY},
-                                                {"instructions", CS_SUM}}};
+const struct cs_schema cs_schema_burst_entries = {"beginnings",
+                                                  5,
+                                                  4,
+                                                  {{"burst", CS_KEY},
+                                                   {"offset", CS_KEY},
+                                                   {"start_image", CS_KEY_TEXT},
+                                                   {"start", CS_KEY},
+                                                   {"instructions", CS_SUM}}};
 
-const struct cs_schema cs_schema_paces = {
+const struct cs_schema cs_schema_instruction_rates = {
     "paces",
-    CS_PACE_N,
+    CS_INSTRUCTION_RATE_N,
     3,
     {{"offset", CS_KEY}, {"burst", CS_KEY}, {"after_ns", CS_KEY}, {"ns", CS_SUM}, {"instructions", CS_SUM}}};
 

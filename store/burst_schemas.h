@@ -16,7 +16,7 @@
  *   burst-lines          code-lines     how soon each 64-byte line of code was fetched again
  *   burst-footprints     footprints     lines drawn from those that a memory instruction touched
  *
- * Edges of a paced burst are from some hundred thousand instructions, everything else is from its first
+ * Edges of a timed burst are from some hundred thousand instructions, everything else is from its first
  * 16,000. A burst starts in proportion to time, later parts of it come nearer to proportion to instructions:
  * edges against edges-512 show that bias. How often two bursts draw the same line tells how many there are.
  *
@@ -34,39 +34,40 @@
 
 #include <stdbool.h>
 
-/* Event "burst-windows": the edges of each burst apart, for the first CS_WINDOWS_MAX bursts of an epoch (two
- * kilobytes a burst): how bursts differ tells how sure an estimate is, which sums can't. Keys burst (any
- * number that is the burst's own, say its start in ns), from, to_image (text, "" = same image), to | count.
- * Written beside "burst-edges", not instead of it. */
-extern const struct cs_schema cs_schema_windows;
-#define CS_WINDOWS_MAX 4096
+/* Event "burst-windows": per-burst edges, the edges of each burst apart, for the first CS_PER_BURST_EDGES_MAX
+ * bursts of an epoch (two kilobytes a burst): how bursts differ tells how sure an estimate is, which sums
+ * can't. Keys burst (any number that is the burst's own, say its start in ns), from, to_image (text, "" =
+ * same image), to | count. Written beside "burst-edges", not instead of it. */
+extern const struct cs_schema cs_schema_per_burst_edges;
+#define CS_PER_BURST_EDGES_MAX 4096
 
 /* Of events of kind edges: not a part of another one ("burst-edges-512"), nor about where paths began and
  * ended. */
 bool cs_edges_are_whole(const char *event);
 
-/* What paths interpreted from samples leave (sampler/burst/paths.h): "path-edges", "path-starts" and "path-ends" of
- * schema edges, and "path-windows", in which `burst` stands for all paths that came first to the branch at
- * `offset` of that image. */
+/* What paths interpreted from samples leave (sampler/burst/paths.h): "path-edges", "path-starts" and
+ * "path-ends" of schema edges, and "path-windows", in which `burst` stands for all paths that came first to
+ * the branch at `offset` of that image. */
 uint64_t cs_path_group(const char *image_id, uint64_t offset);
 
-/* Event "burst-beginnings", beside them: the branch that each of these bursts executed most in its first
- * 16,000 instructions, where it began, and how many it was followed for. Keys burst, offset, start_image
- * (text, "" = same image), start | instructions. */
-extern const struct cs_schema cs_schema_beginnings;
+/* Event "burst-beginnings", the burst entries, beside them: the branch that each of these bursts executed
+ * most in its first 16,000 instructions, where it began, and how many it was followed for. Keys burst,
+ * offset, start_image (text, "" = same image), start | instructions. */
+extern const struct cs_schema cs_schema_burst_entries;
 
-/* Event "burst-paces": how fast the thread ran natively what a burst had followed: stretches of some 0.1 ms
- * whose instructions are known exactly. Key "offset" is the branch that the stretch executed most, "burst"
- * as in the windows, "after_ns" the thread's time since it was let go. A stretch after 0 ns has the way out
- * of the kernel and cold caches in its time. */
-extern const struct cs_schema cs_schema_paces;
-enum cs_pace_column {
-    CS_PACE_OFFSET,
-    CS_PACE_BURST,
-    CS_PACE_AFTER_NS,
-    CS_PACE_NS,
-    CS_PACE_INSTRUCTIONS,
-    CS_PACE_N,
+/* Event "burst-paces": how fast the thread ran natively what a burst had followed: timed intervals of some
+ * 0.1 ms whose instructions are known exactly. Key "offset" is the branch that the interval executed most,
+ * "burst" as in the per-burst edges, "after_ns" the thread's time since it was let go: odd where register
+ * snapshots timed the interval, even where polled words did. An interval after 0 ns has the way out of the
+ * kernel and cold caches in its time. */
+extern const struct cs_schema cs_schema_instruction_rates;
+enum cs_instruction_rate_column {
+    CS_INSTRUCTION_RATE_OFFSET,
+    CS_INSTRUCTION_RATE_BURST,
+    CS_INSTRUCTION_RATE_AFTER_NS,
+    CS_INSTRUCTION_RATE_NS,
+    CS_INSTRUCTION_RATE_INSTRUCTIONS,
+    CS_INSTRUCTION_RATE_N,
 };
 
 /* Key "offset" of the instruction; columns as below, in this order. */

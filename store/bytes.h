@@ -1,11 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Bytes of the file formats: little-endian numbers, LEB128 varints, length-prefixed texts. Writing goes to a
+/* Bytes of file formats: little-endian numbers, LEB128 varints, length-prefixed texts. Writing goes to a
  * growing buffer whose one `failed` flag is checked at the end; reading goes through a cursor that never
- * leaves its range and whose one `bad` flag says that something asked for was not there. For store/, and for
- * the spool of exports;
- * specified in FORMAT.md "Numbers and texts". */
-#ifndef CS_STORE_WIRE_H
-#define CS_STORE_WIRE_H
+ * leaves its range and whose one `bad` flag says that something asked for was not there. All-zero is an empty
+ * buffer. Specified in FORMAT.md "Numbers and texts".
+ *
+ *     struct cs_bytes out = {0};
+ *     cs_bytes_put_u32(&out, 7), cs_bytes_put_text(&out, "seven");
+ *     struct cs_bytes_cursor in = {out.start, out.start + out.used, false};
+ *     uint32_t seven = cs_bytes_take_u32(&in);    0 and in.bad when there are no four bytes
+ *     if (out.failed || in.bad) ...
+ */
+#ifndef CS_STORE_BYTES_H
+#define CS_STORE_BYTES_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -19,28 +25,33 @@ struct cs_bytes {
 
 void cs_bytes_fini(struct cs_bytes *bytes);
 /* Room for n more bytes, counted as used; NULL when memory is short. */
-uint8_t *cs_put_room(struct cs_bytes *bytes, size_t n);
-void cs_put_raw(struct cs_bytes *bytes, const void *from, size_t n);
-void cs_put_u8(struct cs_bytes *bytes, uint8_t value);
-void cs_put_u16(struct cs_bytes *bytes, uint16_t value);
-void cs_put_u64(struct cs_bytes *bytes, uint64_t value);
-void cs_put_varint(struct cs_bytes *bytes, uint64_t value);
-void cs_put_text(struct cs_bytes *bytes, const char *text);
+uint8_t *cs_bytes_put_room(struct cs_bytes *bytes, size_t n);
+void cs_bytes_put_raw(struct cs_bytes *bytes, const void *from, size_t n);
+void cs_bytes_put_u8(struct cs_bytes *bytes, uint8_t value);
+void cs_bytes_put_u16(struct cs_bytes *bytes, uint16_t value);
+void cs_bytes_put_u32(struct cs_bytes *bytes, uint32_t value);
+void cs_bytes_put_u64(struct cs_bytes *bytes, uint64_t value);
+void cs_bytes_put_varint(struct cs_bytes *bytes, uint64_t value);
+void cs_bytes_put_text(struct cs_bytes *bytes, const char *text);
+/* Text without length and without NUL. */
+void cs_bytes_put_format(struct cs_bytes *bytes, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
 
-struct cs_cursor {
+struct cs_bytes_cursor {
     const uint8_t *at, *end;
     bool bad;
 };
 
-uint8_t cs_take_u8(struct cs_cursor *cursor);
-uint16_t cs_take_u16(struct cs_cursor *cursor);
-uint64_t cs_take_u64(struct cs_cursor *cursor);
+uint8_t cs_bytes_take_u8(struct cs_bytes_cursor *cursor);
+uint16_t cs_bytes_take_u16(struct cs_bytes_cursor *cursor);
+uint32_t cs_bytes_take_u32(struct cs_bytes_cursor *cursor);
+uint64_t cs_bytes_take_u64(struct cs_bytes_cursor *cursor);
 /* The shortest form only: a number has one encoding. */
-uint64_t cs_take_varint(struct cs_cursor *cursor);
+uint64_t cs_bytes_take_varint(struct cs_bytes_cursor *cursor);
 /* Copies a text of less than `size` bytes, without NUL inside, to `text`. */
-void cs_take_text(struct cs_cursor *cursor, char *text, size_t size);
+void cs_bytes_take_text(struct cs_bytes_cursor *cursor, char *text, size_t size);
 /* n bytes in place; NULL (and bad) when there aren't as many. */
-const uint8_t *cs_take_raw(struct cs_cursor *cursor, uint64_t n);
+const uint8_t *cs_bytes_take_raw(struct cs_bytes_cursor *cursor, uint64_t n);
 
 /* Signed differences as small unsigned numbers: 0, -1, 1, -2 become 0, 1, 2, 3. */
 static inline uint64_t cs_zigzag(uint64_t difference)

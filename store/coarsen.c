@@ -9,7 +9,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-struct cs_table *cs_intervals_coarser(struct cs_table *intervals, uint64_t length_ms)
+struct cs_table *cs_store_intervals_coarser(struct cs_table *intervals, uint64_t length_ms)
 {
     struct cs_table *coarser = cs_table_open(&cs_schema_intervals);
     for (size_t i = 0; coarser && i < cs_table_rows(intervals); i++) {
@@ -35,24 +35,24 @@ struct pass {
 
 static int coarsen_file(const char *path, uint64_t length_ms, struct cs_error *err)
 {
-    struct cs_profile_file file;
+    struct cs_store_profile_file file;
     struct cs_table *old = NULL, *coarser = NULL;
     struct cs_bytes bytes = {0};
-    int rc = cs_file_load(path, &file, &old, err);
+    int rc = cs_store_file_load(path, &file, &old, err);
     if (rc < 0)
         return rc;
-    coarser = cs_intervals_coarser(old, length_ms);
-    if (!coarser || cs_profile_encode(&file.head, coarser, &bytes) < 0)
+    coarser = cs_store_intervals_coarser(old, length_ms);
+    if (!coarser || cs_store_profile_encode(&file.head, coarser, &bytes) < 0)
         rc = cs_fail(err, ENOMEM, "not enough memory to make the intervals of %s longer", path);
     else
-        rc = cs_file_replace(path, &bytes, err);
+        rc = cs_store_file_replace(path, &bytes, err);
     cs_table_close(coarser);
     cs_table_close(old);
     cs_bytes_fini(&bytes);
     return rc;
 }
 
-static int visit(const struct cs_profile_ref *ref, void *arg)
+static int visit(const struct cs_store_profile_ref *ref, void *arg)
 {
     struct pass *pass = arg;
     struct stat st;
@@ -74,12 +74,12 @@ int cs_store_interval_bytes(struct cs_store *store, uint64_t *bytes, struct cs_e
 int cs_store_coarsen(struct cs_store *store, uint64_t length_ms, struct cs_error *err)
 {
     struct pass pass = {.store = store, .length_ms = length_ms, .err = err};
-    struct cs_path epoch;
-    int rc = cs_path_join(&epoch, err, "%s/%s", store->path, store->epoch);
-    int lock = rc == 0 ? cs_lock(epoch.text, err) : rc;
+    struct cs_store_pathname epoch;
+    int rc = cs_store_pathname_join(&epoch, err, "%s/%s", store->path, store->epoch);
+    int lock = rc == 0 ? cs_store_lock(epoch.text, err) : rc;
     if (lock < 0)
         return lock;
     rc = cs_store_each(store, visit, &pass, err);
-    cs_unlock(lock);
+    cs_store_unlock(lock);
     return rc;
 }

@@ -8,7 +8,7 @@
 #include "store/store.h"
 
 /* A new table in which no interval is shorter than length_ms; NULL when memory is short. Pure. */
-struct cs_table *cs_intervals_coarser(struct cs_table *intervals, uint64_t length_ms);
+struct cs_table *cs_store_intervals_coarser(struct cs_table *intervals, uint64_t length_ms);
 
 /* Bytes of all interval profiles of the current epoch. */
 int cs_store_interval_bytes(struct cs_store *store, uint64_t *bytes, struct cs_error *err);

@@ -20,11 +20,11 @@ struct telling {
 
 static int combine_file(const char *from, const char *to, struct telling *tell, struct cs_error *err)
 {
-    struct cs_profile_file file;
+    struct cs_store_profile_file file;
     struct cs_table *table = NULL;
-    int rc = cs_file_load(from, &file, &table, err);
+    int rc = cs_store_file_load(from, &file, &table, err);
     if (rc == 0)
-        rc = cs_file_merge(to, &file.head, table, NULL, err);
+        rc = cs_store_file_merge(to, &file.head, table, NULL, err);
     cs_table_close(table);
     tell->files++;
     if (tell->step)
@@ -36,24 +36,25 @@ static int combine_file(const char *from, const char *to, struct telling *tell, 
 static int combine_directory(const char *from, const char *to, int depth, struct telling *tell,
                              struct cs_error *err)
 {
-    struct cs_listing listing = {0};
-    int rc = cs_directory_make(to, NULL, err);
+    struct cs_store_listing listing = {0};
+    int rc = cs_store_directory_make(to, NULL, err);
     if (rc == 0)
-        rc = cs_directory_list(from, &listing, err);
+        rc = cs_store_directory_list(from, &listing, err);
     if (rc < 0)
         return rc;
     /* What an image is comes before what was counted in it: no profile ever stands without. */
     for (size_t k = 0; rc == 0 && k < 2 * listing.n; k++) {
         const char *name = listing.names[k < listing.n ? k : k - listing.n];
-        bool is_meta = cs_name_ends(name, ".meta");
-        struct cs_path source, target;
+        bool is_meta = cs_store_name_ends(name, ".meta");
+        struct cs_store_pathname source, target;
         if (is_meta != (k < listing.n))
             continue;
         struct stat st;
-        rc = cs_path_join(&source, err, "%s/%s", from, name);
+        rc = cs_store_pathname_join(&source, err, "%s/%s", from, name);
         if (rc == 0)
-            rc = cs_path_join(&target, err, "%s/%s", to, name);
-        if (rc < 0 || strcmp(name, CS_LOCK_NAME) == 0 || cs_name_ends(name, CS_FILE_TEMPORARY))
+            rc = cs_store_pathname_join(&target, err, "%s/%s", to, name);
+        if (rc < 0 || strcmp(name, CS_STORE_LOCK_NAME) == 0 ||
+            cs_store_name_ends(name, CS_STORE_FILE_TEMPORARY))
             continue;
         if (stat(source.text, &st) < 0)
             rc = cs_fail(err, errno, "can't look at %s: %s", source.text, strerror(errno));
@@ -62,15 +63,15 @@ static int combine_directory(const char *from, const char *to, int depth, struct
         else if (S_ISDIR(st.st_mode) && depth > 0)
             rc = combine_directory(source.text, target.text, depth - 1, tell, err);
     }
-    cs_listing_fini(&listing);
+    cs_store_listing_fini(&listing);
     return rc;
 }
 
 static int combine_new_epoch(const char *from, const char *store, const char *name, const char *to,
                              struct telling *tell, struct cs_error *err)
 {
-    struct cs_path hidden;
-    int rc = cs_path_join(&hidden, err, "%s/.incoming-%ld-%s", store, (long)getpid(), name);
+    struct cs_store_pathname hidden;
+    int rc = cs_store_pathname_join(&hidden, err, "%s/.incoming-%ld-%s", store, (long)getpid(), name);
     if (rc == 0)
         rc = combine_directory(from, hidden.text, 1, tell, err);
     if (rc == 0 && rename(hidden.text, to) < 0)
@@ -80,12 +81,12 @@ static int combine_new_epoch(const char *from, const char *store, const char *na
 
 static int combine_into_epoch(const char *from, const char *to, struct telling *tell, struct cs_error *err)
 {
-    int rc = cs_directory_make(to, NULL, err);
-    int lock = rc == 0 ? cs_lock(to, err) : rc;
+    int rc = cs_store_directory_make(to, NULL, err);
+    int lock = rc == 0 ? cs_store_lock(to, err) : rc;
     if (lock < 0)
         return lock;
     rc = combine_directory(from, to, 1, tell, err);
-    cs_unlock(lock);
+    cs_store_unlock(lock);
     return rc;
 }
 
@@ -93,26 +94,26 @@ int cs_store_combine(const char *to_store, const char *from_store, const char *i
                      void (*step)(void *arg, uint64_t files), void *arg, struct cs_error *err)
 {
     struct telling tell = {.step = step, .arg = arg};
-    struct cs_listing listing;
+    struct cs_store_listing listing;
     struct stat a, b;
-    int n = 0, rc = cs_directory_make(to_store, NULL, err);
+    int n = 0, rc = cs_store_directory_make(to_store, NULL, err);
     if (rc < 0)
         return rc;
     if (into && (into[0] == '.' || !into[0] || strchr(into, '/')))
         return cs_fail(err, EINVAL, "\"%s\" can't be an epoch's name", into);
     if (stat(to_store, &a) == 0 && stat(from_store, &b) == 0 && a.st_dev == b.st_dev && a.st_ino == b.st_ino)
         return cs_fail(err, EINVAL, "%s can't be merged into itself", from_store);
-    rc = cs_directory_list(from_store, &listing, err);
+    rc = cs_store_directory_list(from_store, &listing, err);
     if (rc < 0)
         return rc;
     for (size_t i = 0; rc == 0 && i < listing.n; i++) {
         const char *name = into ? into : listing.names[i];
-        struct cs_path from, meta, to;
-        rc = cs_path_join(&from, err, "%s/%s", from_store, listing.names[i]);
+        struct cs_store_pathname from, meta, to;
+        rc = cs_store_pathname_join(&from, err, "%s/%s", from_store, listing.names[i]);
         if (rc == 0)
-            rc = cs_path_join(&meta, err, "%s/" CS_EPOCH_META, from.text);
+            rc = cs_store_pathname_join(&meta, err, "%s/" CS_EPOCH_META, from.text);
         if (rc == 0)
-            rc = cs_path_join(&to, err, "%s/%s", to_store, name);
+            rc = cs_store_pathname_join(&to, err, "%s/%s", to_store, name);
         if (rc < 0)
             continue;
         if (access(meta.text, F_OK) < 0) {
@@ -132,6 +133,6 @@ int cs_store_combine(const char *to_store, const char *from_store, const char *i
             rc = combine_new_epoch(from.text, to_store, name, to.text, &tell, err);
         n += rc == 0;
     }
-    cs_listing_fini(&listing);
+    cs_store_listing_fini(&listing);
     return rc < 0 ? rc : n;
 }

@@ -16,9 +16,9 @@ static int damaged(struct cs_error *err, const char *path, const char *what)
                    path, what);
 }
 
-static void take_schema(struct cs_cursor *cursor, struct cs_schema *schema)
+static void take_schema(struct cs_bytes_cursor *cursor, struct cs_schema *schema)
 {
-    uint64_t number = cs_take_varint(cursor);
+    uint64_t number = cs_bytes_take_varint(cursor);
     if (number) {
         const struct cs_schema *known = cs_schema_numbered(number);
         if (known)
@@ -27,15 +27,15 @@ static void take_schema(struct cs_cursor *cursor, struct cs_schema *schema)
             cursor->bad = true;
         return;
     }
-    cs_take_text(cursor, schema->kind, sizeof schema->kind);
-    schema->n_columns = cs_take_u8(cursor);
+    cs_bytes_take_text(cursor, schema->kind, sizeof schema->kind);
+    schema->n_columns = cs_bytes_take_u8(cursor);
     if (schema->n_columns > CS_TABLE_COLUMNS_MAX)
         cursor->bad = true;
     for (unsigned c = 0; c < schema->n_columns && !cursor->bad; c++) {
-        uint8_t kind = cs_take_u8(cursor);
+        uint8_t kind = cs_bytes_take_u8(cursor);
         schema->columns[c].kind = kind > CS_MIN ? CS_KEY : (enum cs_column_kind)kind;
         cursor->bad |= kind > CS_MIN;
-        cs_take_text(cursor, schema->columns[c].name, sizeof schema->columns[c].name);
+        cs_bytes_take_text(cursor, schema->columns[c].name, sizeof schema->columns[c].name);
         if (kind == CS_KEY || kind == CS_KEY_TEXT)
             schema->n_keys = c + 1;
     }
@@ -43,10 +43,10 @@ static void take_schema(struct cs_cursor *cursor, struct cs_schema *schema)
         cursor->bad = true;
 }
 
-int cs_profile_decode_head(const uint8_t *bytes, size_t n, uint64_t file_bytes, const char *path,
-                           struct cs_profile_file *file, struct cs_error *err)
+int cs_store_profile_decode_head(const uint8_t *bytes, size_t n, uint64_t file_bytes, const char *path,
+                                 struct cs_store_profile_file *file, struct cs_error *err)
 {
-    *file = (struct cs_profile_file){.version = 0};
+    *file = (struct cs_store_profile_file){.version = 0};
     if (n < 5 || memcmp(bytes, MAGIC, 4) != 0)
         return n < 5 ? damaged(err, path, "it is too short")
                      : damaged(err, path, "it doesn't begin as a profile does");
@@ -56,15 +56,15 @@ int cs_profile_decode_head(const uint8_t *bytes, size_t n, uint64_t file_bytes, 
                        "%s was written by a newer cyclescope (format %u, this one reads up to %u); read it "
                        "with that one",
                        path, file->version, VERSION_WRITTEN);
-    if (file->version < VERSION_READ_LEAST)
+    if (file->version < VERSION_READ_MIN)
         return damaged(err, path, "it has an impossible version");
 
-    struct cs_cursor cursor = {.at = bytes + 5, .end = bytes + n};
-    uint8_t flags = cs_take_u8(&cursor);
-    uint16_t head_bytes = cs_take_u16(&cursor);
-    uint64_t head_sum = cs_take_u64(&cursor);
-    file->body_checksum = cs_take_u64(&cursor);
-    const uint8_t *head = cs_take_raw(&cursor, head_bytes);
+    struct cs_bytes_cursor cursor = {.at = bytes + 5, .end = bytes + n};
+    uint8_t flags = cs_bytes_take_u8(&cursor);
+    uint16_t head_bytes = cs_bytes_take_u16(&cursor);
+    uint64_t head_sum = cs_bytes_take_u64(&cursor);
+    file->body_checksum = cs_bytes_take_u64(&cursor);
+    const uint8_t *head = cs_bytes_take_raw(&cursor, head_bytes);
     if (cursor.bad || FIXED_BYTES + head_bytes > CS_PROFILE_HEAD_MAX)
         return damaged(err, path, "its head is cut off");
     if (checksum_head(bytes, head, head_bytes) != head_sum)
@@ -72,18 +72,18 @@ int cs_profile_decode_head(const uint8_t *bytes, size_t n, uint64_t file_bytes, 
     if (flags & ~FLAG_ZSTD)
         return damaged(err, path, "it has unknown flags");
 
-    cursor = (struct cs_cursor){.at = head, .end = head + head_bytes};
+    cursor = (struct cs_bytes_cursor){.at = head, .end = head + head_bytes};
     take_schema(&cursor, &file->schema);
-    cs_take_text(&cursor, file->head.event, sizeof file->head.event);
-    cs_take_text(&cursor, file->head.label, sizeof file->head.label);
-    cs_take_text(&cursor, file->head.unit, sizeof file->head.unit);
-    file->head.period_sum = cs_take_varint(&cursor);
-    file->head.enabled_ns = cs_take_varint(&cursor);
-    file->head.running_ns = cs_take_varint(&cursor);
-    file->n_texts = cs_take_varint(&cursor);
-    file->n_rows = cs_take_varint(&cursor);
-    file->raw_bytes = cs_take_varint(&cursor);
-    file->stored_bytes = cs_take_varint(&cursor);
+    cs_bytes_take_text(&cursor, file->head.event, sizeof file->head.event);
+    cs_bytes_take_text(&cursor, file->head.label, sizeof file->head.label);
+    cs_bytes_take_text(&cursor, file->head.unit, sizeof file->head.unit);
+    file->head.period_sum = cs_bytes_take_varint(&cursor);
+    file->head.enabled_ns = cs_bytes_take_varint(&cursor);
+    file->head.running_ns = cs_bytes_take_varint(&cursor);
+    file->n_texts = cs_bytes_take_varint(&cursor);
+    file->n_rows = cs_bytes_take_varint(&cursor);
+    file->raw_bytes = cs_bytes_take_varint(&cursor);
+    file->stored_bytes = cs_bytes_take_varint(&cursor);
     file->body_at = FIXED_BYTES + head_bytes;
     if (cursor.bad || cursor.at != cursor.end)
         return damaged(err, path, "its head makes no sense");
@@ -93,6 +93,8 @@ int cs_profile_decode_head(const uint8_t *bytes, size_t n, uint64_t file_bytes, 
         file->n_rows * file->schema.n_columns + file->n_texts > file->raw_bytes ||
         (!(flags & FLAG_ZSTD) && file->raw_bytes != file->stored_bytes))
         return damaged(err, path, "its head's sizes contradict each other");
+    if (unpacks_too_far(file->raw_bytes, file->stored_bytes))
+        return damaged(err, path, "it would unpack to more than 1,000 times its size");
     if (file->body_at + file->stored_bytes != file_bytes)
         return damaged(err, path,
                        file->body_at + file->stored_bytes > file_bytes ? "it is cut off"
@@ -101,21 +103,21 @@ int cs_profile_decode_head(const uint8_t *bytes, size_t n, uint64_t file_bytes, 
 }
 
 /* Texts must ascend: that makes the encoding canonical and the numbers ranks. */
-static int take_texts(struct cs_cursor *cursor, uint64_t n, struct cs_table *table)
+static int take_texts(struct cs_bytes_cursor *cursor, uint64_t n, struct cs_table *table)
 {
     struct cs_bytes text = {0};
     const char *before = NULL;
     int rc = 0;
     for (uint64_t i = 0; i < n && !cursor->bad && rc == 0; i++) {
-        uint64_t length = cs_take_varint(cursor);
-        const uint8_t *from = cs_take_raw(cursor, length);
+        uint64_t length = cs_bytes_take_varint(cursor);
+        const uint8_t *from = cs_bytes_take_raw(cursor, length);
         if (!from || memchr(from, 0, length)) {
             cursor->bad = true;
             break;
         }
         text.used = 0;
-        cs_put_raw(&text, from, length);
-        cs_put_u8(&text, 0);
+        cs_bytes_put_raw(&text, from, length);
+        cs_bytes_put_u8(&text, 0);
         int64_t index = text.failed ? -ENOMEM : cs_table_text(table, (char *)text.start);
         if (index < 0) {
             rc = -ENOMEM;
@@ -131,7 +133,8 @@ static int take_texts(struct cs_cursor *cursor, uint64_t n, struct cs_table *tab
 }
 
 /* -EBADMSG when a row does not stand after the one before it, a number has no text, a text no number. */
-static int take_rows(struct cs_cursor *cursor, const struct cs_profile_file *file, struct cs_table *table)
+static int take_rows(struct cs_bytes_cursor *cursor, const struct cs_store_profile_file *file,
+                     struct cs_table *table)
 {
     const struct cs_schema *schema = &file->schema;
     size_t n_rows = file->n_rows, n_columns = schema->n_columns;
@@ -143,7 +146,7 @@ static int take_rows(struct cs_cursor *cursor, const struct cs_profile_file *fil
     for (unsigned c = 0; c < n_columns; c++) {
         uint64_t before = 0;
         for (size_t i = 0; i < n_rows; i++) {
-            uint64_t coded = cs_take_varint(cursor);
+            uint64_t coded = cs_bytes_take_varint(cursor);
             if (c == 0)
                 before += coded;
             else
@@ -178,11 +181,11 @@ out:
     return rc;
 }
 
-int cs_profile_decode(const uint8_t *bytes, size_t n, const char *path, struct cs_profile_file *file,
-                      struct cs_table **table, struct cs_error *err)
+int cs_store_profile_decode(const uint8_t *bytes, size_t n, const char *path,
+                            struct cs_store_profile_file *file, struct cs_table **table, struct cs_error *err)
 {
     *table = NULL;
-    int rc = cs_profile_decode_head(bytes, n, n, path, file, err);
+    int rc = cs_store_profile_decode_head(bytes, n, n, path, file, err);
     if (rc < 0)
         return rc;
     const uint8_t *stored = bytes + file->body_at;
@@ -194,7 +197,7 @@ int cs_profile_decode(const uint8_t *bytes, size_t n, const char *path, struct c
     rc = -ENOMEM;
     if (!filled)
         goto out;
-    struct cs_cursor cursor = {.at = stored, .end = stored + file->stored_bytes};
+    struct cs_bytes_cursor cursor = {.at = stored, .end = stored + file->stored_bytes};
     if (bytes[5] & FLAG_ZSTD) {
         unpacked = malloc(file->raw_bytes ? file->raw_bytes : 1);
         if (!unpacked)
@@ -203,7 +206,7 @@ int cs_profile_decode(const uint8_t *bytes, size_t n, const char *path, struct c
             rc = damaged(err, path, "its rows can't be unpacked");
             goto out;
         }
-        cursor = (struct cs_cursor){.at = unpacked, .end = unpacked + file->raw_bytes};
+        cursor = (struct cs_bytes_cursor){.at = unpacked, .end = unpacked + file->raw_bytes};
     }
     rc = take_texts(&cursor, file->n_texts, filled);
     if (rc == 0)
@@ -226,7 +229,7 @@ static uint64_t add_saturating(uint64_t a, uint64_t b)
     return a + b < a ? UINT64_MAX : a + b;
 }
 
-int cs_profile_head_merge(struct cs_profile_head *into, const struct cs_profile_head *from)
+int cs_store_profile_head_merge(struct cs_store_profile_head *into, const struct cs_store_profile_head *from)
 {
     if (strcmp(into->event, from->event) != 0 || strcmp(into->label, from->label) != 0 ||
         strcmp(into->unit, from->unit) != 0)

@@ -28,9 +28,9 @@ static char *chunk_room(struct cs_dictionary *dictionary, size_t n)
         *chunk = (struct cs_dictionary_chunk){.next = dictionary->chunks, .size = size};
         dictionary->chunks = chunk;
     }
-    char *room = chunk->text + chunk->used;
+    char *text = chunk->text + chunk->used;
     chunk->used += n;
-    return room;
+    return text;
 }
 
 static size_t slot_of(const struct cs_dictionary *dictionary, const char *text, size_t length)
@@ -48,22 +48,22 @@ static size_t slot_of(const struct cs_dictionary *dictionary, const char *text, 
 
 static int grow(struct cs_dictionary *dictionary)
 {
-    size_t room = dictionary->room ? dictionary->room * 2 : 8;
-    const char **strings = realloc(dictionary->strings, room * sizeof *strings);
+    size_t capacity = dictionary->capacity ? dictionary->capacity * 2 : 8;
+    const char **strings = realloc(dictionary->strings, capacity * sizeof *strings);
     if (!strings)
         return -ENOMEM;
     dictionary->strings = strings;
-    uint32_t *ranks = realloc(dictionary->ranks, room * sizeof *ranks);
+    uint32_t *ranks = realloc(dictionary->ranks, capacity * sizeof *ranks);
     if (!ranks)
         return -ENOMEM;
     dictionary->ranks = ranks;
-    uint32_t *slots = calloc(room * 2, sizeof *slots);
+    uint32_t *slots = calloc(capacity * 2, sizeof *slots);
     if (!slots)
         return -ENOMEM;
     free(dictionary->slots);
     dictionary->slots = slots;
-    dictionary->n_slots = room * 2;
-    dictionary->room = room;
+    dictionary->n_slots = capacity * 2;
+    dictionary->capacity = capacity;
     for (size_t i = 0; i < dictionary->n; i++)
         slots[slot_of(dictionary, strings[i], strlen(strings[i]))] = (uint32_t)i + 1;
     return 0;
@@ -71,17 +71,17 @@ static int grow(struct cs_dictionary *dictionary)
 
 int64_t cs_dictionary_add(struct cs_dictionary *dictionary, const char *text, size_t length)
 {
-    if (dictionary->n == dictionary->room && (dictionary->n >= UINT32_MAX / 4 || grow(dictionary) < 0))
+    if (dictionary->n == dictionary->capacity && (dictionary->n >= UINT32_MAX / 4 || grow(dictionary) < 0))
         return -ENOMEM;
     size_t slot = slot_of(dictionary, text, length);
     if (dictionary->slots[slot])
         return (int64_t)dictionary->slots[slot] - 1;
-    char *room = chunk_room(dictionary, length + 1);
-    if (!room)
+    char *copy = chunk_room(dictionary, length + 1);
+    if (!copy)
         return -ENOMEM;
-    memcpy(room, text, length);
-    room[length] = '\0';
-    dictionary->strings[dictionary->n] = room;
+    memcpy(copy, text, length);
+    copy[length] = '\0';
+    dictionary->strings[dictionary->n] = copy;
     dictionary->slots[slot] = (uint32_t)++dictionary->n;
     return (int64_t)dictionary->n - 1;
 }
@@ -133,7 +133,7 @@ void cs_dictionary_fini(struct cs_dictionary *dictionary)
 
 size_t cs_dictionary_bytes(const struct cs_dictionary *dictionary)
 {
-    size_t bytes = dictionary->room * (sizeof *dictionary->strings + sizeof *dictionary->ranks) +
+    size_t bytes = dictionary->capacity * (sizeof *dictionary->strings + sizeof *dictionary->ranks) +
                    dictionary->n_slots * sizeof *dictionary->slots;
     for (const struct cs_dictionary_chunk *chunk = dictionary->chunks; chunk; chunk = chunk->next)
         bytes += sizeof *chunk + chunk->size;

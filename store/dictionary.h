@@ -13,7 +13,7 @@ struct cs_dictionary_chunk;
 struct cs_dictionary {
     const char **strings;
     uint32_t *ranks; /* position of each string in strcmp order, see cs_dictionary_rank */
-    size_t n, room;
+    size_t n, capacity;
     uint32_t *slots; /* index + 1, 0 = free */
     size_t n_slots;  /* power of two */
     struct cs_dictionary_chunk *chunks;
@@ -22,7 +22,7 @@ struct cs_dictionary {
 
 /* Index of the string of `length` bytes, added if new; -ENOMEM. */
 int64_t cs_dictionary_add(struct cs_dictionary *dictionary, const char *text, size_t length);
-/* Brings `ranks` up to date. Never fails: the room was taken when strings were added. */
+/* Brings `ranks` up to date. Never fails: the space was taken when strings were added. */
 void cs_dictionary_rank(struct cs_dictionary *dictionary);
 void cs_dictionary_fini(struct cs_dictionary *dictionary);
 size_t cs_dictionary_bytes(const struct cs_dictionary *dictionary);

@@ -35,7 +35,7 @@ static int64_t put_texts(struct cs_bytes *body, struct cs_table *table, uint64_t
     used = (int64_t)cs_table_rows(sorter);
     for (int64_t i = 0; i < used; i++) {
         const uint64_t *row = cs_table_row(sorter, (size_t)i);
-        cs_put_text(body, cs_table_string(sorter, row[0]));
+        cs_bytes_put_text(body, cs_table_string(sorter, row[0]));
         place[row[1]] = (uint64_t)i;
     }
 out:
@@ -60,11 +60,11 @@ static void put_columns(struct cs_bytes *body, struct cs_table *table, const uin
             if (is_text)
                 value = value < n_texts ? number[value] : 0;
             if (c == 0)
-                cs_put_varint(body, value - before);
+                cs_bytes_put_varint(body, value - before);
             else if (c < schema->n_keys)
-                cs_put_varint(body, cs_zigzag(value - before));
+                cs_bytes_put_varint(body, cs_zigzag(value - before));
             else
-                cs_put_varint(body, value);
+                cs_bytes_put_varint(body, value);
             before = value;
         }
     }
@@ -73,13 +73,13 @@ static void put_columns(struct cs_bytes *body, struct cs_table *table, const uin
 /* zstd where it pays, in place; true when it did. */
 static bool compress(struct cs_bytes *body)
 {
-    if (body->failed || body->used < COMPRESS_LEAST)
+    if (body->failed || body->used < COMPRESS_MIN)
         return false;
-    int level = body->used <= COMPRESS_WELL_MOST ? COMPRESS_LEVEL : COMPRESS_LEVEL_FAST;
+    int level = body->used <= COMPRESS_WELL_MAX ? COMPRESS_LEVEL : COMPRESS_LEVEL_FAST;
     size_t room = ZSTD_compressBound(body->used);
     uint8_t *packed = malloc(room);
     size_t n = packed ? ZSTD_compress(packed, room, body->start, body->used, level) : room;
-    bool pays = packed && !ZSTD_isError(n) && n < body->used;
+    bool pays = packed && !ZSTD_isError(n) && n < body->used && !unpacks_too_far(body->used, n);
     if (pays) {
         memcpy(body->start, packed, n);
         body->used = n;
@@ -91,18 +91,19 @@ static bool compress(struct cs_bytes *body)
 static void put_schema(struct cs_bytes *head, const struct cs_schema *schema)
 {
     uint64_t number = cs_schema_number(schema);
-    cs_put_varint(head, number);
+    cs_bytes_put_varint(head, number);
     if (number)
         return;
-    cs_put_text(head, schema->kind);
-    cs_put_u8(head, (uint8_t)schema->n_columns);
+    cs_bytes_put_text(head, schema->kind);
+    cs_bytes_put_u8(head, (uint8_t)schema->n_columns);
     for (unsigned c = 0; c < schema->n_columns; c++) {
-        cs_put_u8(head, (uint8_t)schema->columns[c].kind);
-        cs_put_text(head, schema->columns[c].name);
+        cs_bytes_put_u8(head, (uint8_t)schema->columns[c].kind);
+        cs_bytes_put_text(head, schema->columns[c].name);
     }
 }
 
-int cs_profile_encode(const struct cs_profile_head *head, struct cs_table *table, struct cs_bytes *out)
+int cs_store_profile_encode(const struct cs_store_profile_head *head, struct cs_table *table,
+                            struct cs_bytes *out)
 {
     struct cs_bytes body = {0}, front = {0};
     uint64_t *number = NULL;
@@ -116,32 +117,32 @@ int cs_profile_encode(const struct cs_profile_head *head, struct cs_table *table
     bool packed = compress(&body);
 
     put_schema(&front, cs_table_schema(table));
-    cs_put_text(&front, head->event);
-    cs_put_text(&front, head->label);
-    cs_put_text(&front, head->unit);
-    cs_put_varint(&front, head->period_sum);
-    cs_put_varint(&front, head->enabled_ns);
-    cs_put_varint(&front, head->running_ns);
-    cs_put_varint(&front, (uint64_t)n_texts);
-    cs_put_varint(&front, cs_table_rows(table));
-    cs_put_varint(&front, raw_bytes);
-    cs_put_varint(&front, body.used);
+    cs_bytes_put_text(&front, head->event);
+    cs_bytes_put_text(&front, head->label);
+    cs_bytes_put_text(&front, head->unit);
+    cs_bytes_put_varint(&front, head->period_sum);
+    cs_bytes_put_varint(&front, head->enabled_ns);
+    cs_bytes_put_varint(&front, head->running_ns);
+    cs_bytes_put_varint(&front, (uint64_t)n_texts);
+    cs_bytes_put_varint(&front, cs_table_rows(table));
+    cs_bytes_put_varint(&front, raw_bytes);
+    cs_bytes_put_varint(&front, body.used);
     if (front.failed || body.failed)
         goto out;
 
     /* The fixed part; its first eight bytes are under the head's checksum too. */
     struct cs_bytes fixed = {0};
-    cs_put_raw(&fixed, MAGIC, 4);
-    cs_put_u8(&fixed, VERSION_WRITTEN);
-    cs_put_u8(&fixed, packed ? FLAG_ZSTD : 0);
-    cs_put_u16(&fixed, (uint16_t)front.used);
+    cs_bytes_put_raw(&fixed, MAGIC, 4);
+    cs_bytes_put_u8(&fixed, VERSION_WRITTEN);
+    cs_bytes_put_u8(&fixed, packed ? FLAG_ZSTD : 0);
+    cs_bytes_put_u16(&fixed, (uint16_t)front.used);
     if (!fixed.failed) {
-        cs_put_u64(&fixed, checksum_head(fixed.start, front.start, front.used));
-        cs_put_u64(&fixed, XXH64(body.start, body.used, 0));
+        cs_bytes_put_u64(&fixed, checksum_head(fixed.start, front.start, front.used));
+        cs_bytes_put_u64(&fixed, XXH64(body.start, body.used, 0));
     }
-    cs_put_raw(out, fixed.start, fixed.used);
-    cs_put_raw(out, front.start, front.used);
-    cs_put_raw(out, body.start, body.used);
+    cs_bytes_put_raw(out, fixed.start, fixed.used);
+    cs_bytes_put_raw(out, front.start, front.used);
+    cs_bytes_put_raw(out, body.start, body.used);
     rc = fixed.failed || out->failed ? -ENOMEM : 0;
     cs_bytes_fini(&fixed);
 out:

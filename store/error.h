@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* One error, one sentence. A function that can fail for a reason a user should read takes a `struct cs_error
  * *` (never NULL) and returns a negative errno after filling it; cli/ alone prints it. The sentence says what
- * failed, where, and what to do; it has no trailing newline. Any folder but signals/ and dte/ may include
- * this. */
+ * failed, where, and what to do; it has no trailing newline. */
 #ifndef CS_STORE_ERROR_H
 #define CS_STORE_ERROR_H
 

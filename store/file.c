@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "store/file.h"
+#include "store/array.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -12,13 +13,13 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-int cs_path_join(struct cs_path *path, struct cs_error *err, const char *format, ...)
+int cs_store_pathname_join(struct cs_store_pathname *path, struct cs_error *err, const char *format, ...)
 {
     va_list args;
     va_start(args, format);
     int n = vsnprintf(path->text, sizeof path->text, format, args);
     va_end(args);
-    if (n < 0 || (size_t)n >= sizeof path->text - sizeof CS_FILE_TEMPORARY)
+    if (n < 0 || (size_t)n >= sizeof path->text - sizeof CS_STORE_FILE_TEMPORARY)
         return cs_fail(err, ENAMETOOLONG, "the path %.80s... is too long; choose a store with a shorter one",
                        path->text);
     return 0;
@@ -34,8 +35,8 @@ static int failed_to(struct cs_error *err, const char *what, const char *path, i
     return cs_fail(err, code, "can't %s %s: %s%s", what, path, strerror(code), hint);
 }
 
-int cs_file_read(const char *path, uint64_t most, struct cs_bytes *out, uint64_t *file_bytes,
-                 struct cs_error *err)
+int cs_store_file_read(const char *path, uint64_t most, struct cs_bytes *out, uint64_t *file_bytes,
+                       struct cs_error *err)
 {
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK), rc = 0;
     if (fd < 0)
@@ -51,7 +52,7 @@ int cs_file_read(const char *path, uint64_t most, struct cs_bytes *out, uint64_t
     }
     *file_bytes = (uint64_t)st.st_size;
     size_t n = *file_bytes < most ? (size_t)*file_bytes : (size_t)most, have = 0;
-    uint8_t *room = cs_put_room(out, n);
+    uint8_t *room = cs_bytes_put_room(out, n);
     if (!room) {
         rc = cs_fail(err, ENOMEM, "not enough memory to read %s", path);
         goto out;
@@ -84,7 +85,7 @@ static int write_whole(int fd, const struct cs_bytes *bytes)
     return fsync(fd) < 0 ? -errno : 0;
 }
 
-static void directory_of(const char *path, struct cs_path *directory)
+static void directory_of(const char *path, struct cs_store_pathname *directory)
 {
     const char *slash = strrchr(path, '/');
     size_t n = slash ? (size_t)(slash - path) : 0;
@@ -108,20 +109,12 @@ static int sync_directory(const char *directory)
 }
 
 /* Notes a directory; without memory for that it is synced now. */
-static int sync_later(struct cs_unsynced *later, const char *directory)
+static int sync_later(struct cs_store_unsynced *later, const char *directory)
 {
     for (size_t i = 0; i < later->n; i++)
         if (strcmp(later->paths[i], directory) == 0)
             return 0;
-    if (later->n == later->room) {
-        size_t room = later->room ? 2 * later->room : 32;
-        char **more = realloc(later->paths, room * sizeof *more);
-        if (!more)
-            return sync_directory(directory);
-        later->paths = more;
-        later->room = room;
-    }
-    char *copy = strdup(directory);
+    char *copy = cs_array_room(later->paths, later->n, later->capacity) == 0 ? strdup(directory) : NULL;
     if (!copy)
         return sync_directory(directory);
     later->paths[later->n++] = copy;
@@ -129,36 +122,36 @@ static int sync_later(struct cs_unsynced *later, const char *directory)
 }
 
 /* fsync of the directory that `path` stands in: now, or noted. */
-static int sync_directory_of(const char *path, struct cs_unsynced *later)
+static int sync_directory_of(const char *path, struct cs_store_unsynced *later)
 {
-    struct cs_path directory;
+    struct cs_store_pathname directory;
     directory_of(path, &directory);
     return later ? sync_later(later, directory.text) : sync_directory(directory.text);
 }
 
-void cs_unsynced_sync(struct cs_unsynced *later)
+void cs_store_unsynced_sync(struct cs_store_unsynced *later)
 {
     for (size_t i = 0; i < later->n; i++) {
-        (void)sync_directory(later->paths[i]); /* see cs_file_replace_later */
+        (void)sync_directory(later->paths[i]); /* see cs_store_file_replace_later */
         free(later->paths[i]);
     }
     free(later->paths);
-    *later = (struct cs_unsynced){0};
+    *later = (struct cs_store_unsynced){0};
 }
 
-int cs_file_replace(const char *path, const struct cs_bytes *bytes, struct cs_error *err)
+int cs_store_file_replace(const char *path, const struct cs_bytes *bytes, struct cs_error *err)
 {
-    return cs_file_replace_later(path, bytes, NULL, err);
+    return cs_store_file_replace_later(path, bytes, NULL, err);
 }
 
-int cs_file_replace_later(const char *path, const struct cs_bytes *bytes, struct cs_unsynced *later,
-                          struct cs_error *err)
+int cs_store_file_replace_later(const char *path, const struct cs_bytes *bytes,
+                                struct cs_store_unsynced *later, struct cs_error *err)
 {
-    struct cs_path temporary;
-    int rc = cs_path_join(&temporary, err, "%s" CS_FILE_TEMPORARY, path);
+    struct cs_store_pathname temporary;
+    int rc = cs_store_pathname_join(&temporary, err, "%s" CS_STORE_FILE_TEMPORARY, path);
     if (rc < 0)
         return rc;
-    int fd = open(temporary.text, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0644);
+    int fd = open(temporary.text, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
     if (fd < 0)
         return failed_to(err, "write", temporary.text, errno);
     rc = write_whole(fd, bytes);
@@ -176,9 +169,9 @@ int cs_file_replace_later(const char *path, const struct cs_bytes *bytes, struct
     return 0;
 }
 
-static int make_directory(const char *path, bool *made, struct cs_unsynced *later, struct cs_error *err)
+static int make_directory(const char *path, bool *made, struct cs_store_unsynced *later, struct cs_error *err)
 {
-    bool is_new = mkdir(path, 0755) == 0;
+    bool is_new = mkdir(path, 0700) == 0;
     if (made)
         *made = is_new;
     if (!is_new && errno == EEXIST)
@@ -189,24 +182,24 @@ static int make_directory(const char *path, bool *made, struct cs_unsynced *late
     return rc < 0 ? failed_to(err, "make durable", path, -rc) : 0;
 }
 
-int cs_directory_make(const char *path, bool *made, struct cs_error *err)
+int cs_store_directory_make(const char *path, bool *made, struct cs_error *err)
 {
     return make_directory(path, made, NULL, err);
 }
 
-int cs_directory_make_later(const char *path, struct cs_unsynced *later, struct cs_error *err)
+int cs_store_directory_make_later(const char *path, struct cs_store_unsynced *later, struct cs_error *err)
 {
     return make_directory(path, NULL, later, err);
 }
 
-int cs_lock(const char *directory, struct cs_error *err)
+int cs_store_lock(const char *directory, struct cs_error *err)
 {
-    struct cs_path path;
-    int rc = cs_path_join(&path, err, "%s/" CS_LOCK_NAME, directory);
+    struct cs_store_pathname path;
+    int rc = cs_store_pathname_join(&path, err, "%s/" CS_STORE_LOCK_NAME, directory);
     if (rc < 0)
         return rc;
     for (;;) {
-        int fd = open(path.text, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0644);
+        int fd = open(path.text, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
         if (fd < 0)
             return failed_to(err, "lock", directory, errno);
         while (flock(fd, LOCK_EX) < 0)
@@ -224,7 +217,7 @@ int cs_lock(const char *directory, struct cs_error *err)
     }
 }
 
-void cs_unlock(int lock)
+void cs_store_unlock(int lock)
 {
     if (lock >= 0)
         close(lock);
@@ -235,9 +228,9 @@ static int by_name(const void *a, const void *b)
     return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
-int cs_directory_list(const char *path, struct cs_listing *listing, struct cs_error *err)
+int cs_store_directory_list(const char *path, struct cs_store_listing *listing, struct cs_error *err)
 {
-    *listing = (struct cs_listing){0};
+    *listing = (struct cs_store_listing){0};
     DIR *directory = opendir(path);
     if (!directory)
         return failed_to(err, "read the directory", path, errno);
@@ -252,17 +245,8 @@ int cs_directory_list(const char *path, struct cs_listing *listing, struct cs_er
         }
         if (entry->d_name[0] == '.')
             continue;
-        if (listing->n == listing->room) {
-            size_t room = listing->room ? 2 * listing->room : 32;
-            char **names = realloc(listing->names, room * sizeof *names);
-            if (!names) {
-                rc = cs_fail(err, ENOMEM, "not enough memory to list %s", path);
-                break;
-            }
-            listing->names = names;
-            listing->room = room;
-        }
-        if (!(listing->names[listing->n] = strdup(entry->d_name))) {
+        if (cs_array_room(listing->names, listing->n, listing->capacity) < 0 ||
+            !(listing->names[listing->n] = strdup(entry->d_name))) {
             rc = cs_fail(err, ENOMEM, "not enough memory to list %s", path);
             break;
         }
@@ -270,16 +254,16 @@ int cs_directory_list(const char *path, struct cs_listing *listing, struct cs_er
     }
     closedir(directory);
     if (rc < 0)
-        cs_listing_fini(listing);
+        cs_store_listing_fini(listing);
     else if (listing->n)
         qsort(listing->names, listing->n, sizeof *listing->names, by_name);
     return rc;
 }
 
-void cs_listing_fini(struct cs_listing *listing)
+void cs_store_listing_fini(struct cs_store_listing *listing)
 {
     for (size_t i = 0; i < listing->n; i++)
         free(listing->names[i]);
     free(listing->names);
-    *listing = (struct cs_listing){0};
+    *listing = (struct cs_store_listing){0};
 }

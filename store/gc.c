@@ -18,7 +18,7 @@
 #define LEFTOVER_AGE_S 3600 /* a hidden directory this old belongs to nobody any more */
 
 /* Bytes as the file system counts them, and the last write of anything in the epoch. */
-static int measure(const char *path, struct cs_epoch_extent *extent)
+static int measure(const char *path, struct cs_store_epoch_extent *extent)
 {
     char *const paths[] = {(char *)path, NULL};
     FTS *walk = fts_open(paths, FTS_PHYSICAL | FTS_NOCHDIR, NULL);
@@ -52,18 +52,18 @@ static int remove_tree(const char *path)
 /* Under the epoch's lock, so that no merge is cut in two. */
 static int remove_epoch(const char *store, const char *name, struct cs_error *err)
 {
-    struct cs_path path, hidden;
-    int rc = cs_path_join(&path, err, "%s/%s", store, name);
+    struct cs_store_pathname path, hidden;
+    int rc = cs_store_pathname_join(&path, err, "%s/%s", store, name);
     if (rc == 0)
-        rc = cs_path_join(&hidden, err, "%s/.gone-%s", store, name);
+        rc = cs_store_pathname_join(&hidden, err, "%s/.gone-%s", store, name);
     if (rc < 0)
         return rc;
-    int lock = cs_lock(path.text, err);
+    int lock = cs_store_lock(path.text, err);
     if (lock < 0)
         return lock == -ENOENT ? 0 : lock;
     if (rename(path.text, hidden.text) < 0)
         rc = -errno;
-    cs_unlock(lock);
+    cs_store_unlock(lock);
     if (rc == 0)
         rc = remove_tree(hidden.text);
     return rc < 0 ? cs_fail(err, -rc, "can't remove the epoch %s: %s", path.text, strerror(-rc)) : 0;
@@ -88,23 +88,23 @@ static void remove_leftovers(const char *store)
         fts_close(walk);
 }
 
-int cs_store_gc(const char *path, const struct cs_retention *retention, const char *epoch_in_use,
+int cs_store_gc(const char *path, const struct cs_store_retention *retention, const char *epoch_in_use,
                 void (*removed)(const char *epoch, uint64_t bytes, void *arg), void *arg,
                 struct cs_error *err)
 {
-    struct cs_listing listing;
-    int rc = cs_directory_list(path, &listing, err), n_removed = 0;
+    struct cs_store_listing listing;
+    int rc = cs_store_directory_list(path, &listing, err), n_removed = 0;
     if (rc < 0)
         return rc;
     size_t n = 0;
-    struct cs_epoch_extent *epochs = calloc(listing.n ? listing.n : 1, sizeof *epochs);
+    struct cs_store_epoch_extent *epochs = calloc(listing.n ? listing.n : 1, sizeof *epochs);
     if (!epochs)
         rc = cs_fail(err, ENOMEM, "not enough memory to look through %s", path);
     for (size_t i = 0; rc == 0 && i < listing.n; i++) {
-        struct cs_path epoch, meta;
-        rc = cs_path_join(&epoch, err, "%s/%s", path, listing.names[i]);
+        struct cs_store_pathname epoch, meta;
+        rc = cs_store_pathname_join(&epoch, err, "%s/%s", path, listing.names[i]);
         if (rc == 0)
-            rc = cs_path_join(&meta, err, "%s/" CS_EPOCH_META, epoch.text);
+            rc = cs_store_pathname_join(&meta, err, "%s/" CS_EPOCH_META, epoch.text);
         /* What has no epoch.meta is no epoch of ours: not to be removed. */
         if (rc < 0 || access(meta.text, F_OK) < 0)
             continue;
@@ -114,7 +114,7 @@ int cs_store_gc(const char *path, const struct cs_retention *retention, const ch
             n++;
     }
     if (rc == 0) {
-        cs_retention_choose(retention, time(NULL), epochs, n);
+        cs_store_retention_choose(retention, time(NULL), epochs, n);
         remove_leftovers(path);
     }
     for (size_t i = 0; rc == 0 && i < n; i++) {
@@ -128,6 +128,6 @@ int cs_store_gc(const char *path, const struct cs_retention *retention, const ch
         }
     }
     free(epochs);
-    cs_listing_fini(&listing);
+    cs_store_listing_fini(&listing);
     return rc < 0 ? rc : n_removed;
 }

@@ -21,10 +21,10 @@ static char *put_escaped(char *at, const char *text)
     return at;
 }
 
-void cs_profile_file_name(const char *event, const char *label, const char *kind,
-                          char name[CS_PROFILE_NAME_MAX])
+void cs_store_profile_file_name(const char *event, const char *label, const char *kind,
+                                char name[CS_PROFILE_NAME_MAX])
 {
-    /* Each part has less than 64 bytes (struct cs_profile_head), three characters each at most. */
+    /* Each part has less than 64 bytes (struct cs_store_profile_head), three characters each at most. */
     char whole[3 * 64 * 3 + 8], *at = whole;
     if (event[0] == '.')
         at = stpcpy(at, "%2E"), event++;
@@ -41,7 +41,7 @@ void cs_profile_file_name(const char *event, const char *label, const char *kind
                  (unsigned long long)XXH64(whole, n, 0));
 }
 
-bool cs_image_id_valid(const char *id)
+bool cs_store_image_id_valid(const char *id)
 {
     size_t n = strnlen(id, CS_IMAGE_ID_MAX);
     if (n == 0 || n >= CS_IMAGE_ID_MAX || id[0] == '.')
@@ -54,7 +54,7 @@ bool cs_image_id_valid(const char *id)
     return true;
 }
 
-bool cs_name_ends(const char *name, const char *suffix)
+bool cs_store_name_ends(const char *name, const char *suffix)
 {
     size_t n = strlen(name), m = strlen(suffix);
     return n >= m && strcmp(name + n - m, suffix) == 0;

@@ -16,10 +16,10 @@
 
 /* "<event>[+<kind>][@<label>].prof": kind is left out for points; bytes other than letters, digits and
  * "_-.:=" are %XX; a name that would pass 200 bytes is cut and ends in "~" and the hash of the whole. */
-void cs_profile_file_name(const char *event, const char *label, const char *kind,
-                          char name[CS_PROFILE_NAME_MAX]);
+void cs_store_profile_file_name(const char *event, const char *label, const char *kind,
+                                char name[CS_PROFILE_NAME_MAX]);
 /* 1 to 47 letters, digits, "_-.", not beginning with a dot. */
-bool cs_image_id_valid(const char *id);
-bool cs_name_ends(const char *name, const char *suffix);
+bool cs_store_image_id_valid(const char *id);
+bool cs_store_name_ends(const char *name, const char *suffix);
 
 #endif

@@ -4,70 +4,70 @@
 #include <errno.h>
 #include <string.h>
 
-int cs_file_head(const char *path, struct cs_profile_file *file, struct cs_error *err)
+int cs_store_file_head(const char *path, struct cs_store_profile_file *file, struct cs_error *err)
 {
     struct cs_bytes bytes = {0};
     uint64_t file_bytes = 0;
-    int rc = cs_file_read(path, CS_PROFILE_HEAD_MAX, &bytes, &file_bytes, err);
+    int rc = cs_store_file_read(path, CS_PROFILE_HEAD_MAX, &bytes, &file_bytes, err);
     if (rc == 0)
-        rc = cs_profile_decode_head(bytes.start, bytes.used, file_bytes, path, file, err);
+        rc = cs_store_profile_decode_head(bytes.start, bytes.used, file_bytes, path, file, err);
     cs_bytes_fini(&bytes);
     return rc;
 }
 
-int cs_file_load(const char *path, struct cs_profile_file *file, struct cs_table **table,
-                 struct cs_error *err)
+int cs_store_file_load(const char *path, struct cs_store_profile_file *file, struct cs_table **table,
+                       struct cs_error *err)
 {
     struct cs_bytes bytes = {0};
     uint64_t file_bytes = 0;
     *table = NULL;
-    int rc = cs_file_read(path, UINT64_MAX, &bytes, &file_bytes, err);
+    int rc = cs_store_file_read(path, UINT64_MAX, &bytes, &file_bytes, err);
     if (rc == 0)
-        rc = cs_profile_decode(bytes.start, bytes.used, path, file, table, err);
+        rc = cs_store_profile_decode(bytes.start, bytes.used, path, file, table, err);
     cs_bytes_fini(&bytes);
     return rc;
 }
 
-int cs_file_merge(const char *path, const struct cs_profile_head *head, struct cs_table *table,
-                  struct cs_unsynced *later, struct cs_error *err)
+int cs_store_file_merge(const char *path, const struct cs_store_profile_head *head, struct cs_table *table,
+                        struct cs_store_unsynced *later, struct cs_error *err)
 {
     struct cs_bytes before = {0}, after = {0};
     struct cs_table *old = NULL;
-    struct cs_profile_file file;
+    struct cs_store_profile_file file;
     uint64_t file_bytes = 0;
 
-    int rc = cs_file_read(path, UINT64_MAX, &before, &file_bytes, err);
+    int rc = cs_store_file_read(path, UINT64_MAX, &before, &file_bytes, err);
     if (rc == -ENOENT) {
         file.head = *head;
         rc = 0;
     } else if (rc == 0) {
-        rc = cs_profile_decode(before.start, before.used, path, &file, &old, err);
+        rc = cs_store_profile_decode(before.start, before.used, path, &file, &old, err);
         if (rc == 0 && (!cs_schema_equal(&file.schema, cs_table_schema(table)) ||
-                        cs_profile_head_merge(&file.head, head) < 0))
+                        cs_store_profile_head_merge(&file.head, head) < 0))
             rc = cs_fail(err, EINVAL, "%s holds %s of %s in \"%s\": %s of %s in \"%s\" can't be added to it",
                          path, file.schema.kind, file.head.event, file.head.unit,
                          cs_table_schema(table)->kind, head->event, head->unit);
         if (rc == 0 && cs_table_merge(old, table) < 0)
             rc = cs_fail(err, ENOMEM, "not enough memory to merge into %s", path);
     }
-    if (rc == 0 && cs_profile_encode(&file.head, old ? old : table, &after) < 0)
+    if (rc == 0 && cs_store_profile_encode(&file.head, old ? old : table, &after) < 0)
         rc = cs_fail(err, ENOMEM, "not enough memory to write %s", path);
     bool same = after.used == before.used && after.used && memcmp(after.start, before.start, after.used) == 0;
     if (rc == 0 && !same)
-        rc = cs_file_replace_later(path, &after, later, err);
+        rc = cs_store_file_replace_later(path, &after, later, err);
     cs_table_close(old);
     cs_bytes_fini(&before);
     cs_bytes_fini(&after);
     return rc;
 }
 
-int cs_fact_add(struct cs_table *facts, const char *name, const char *value)
+int cs_store_fact_add(struct cs_table *facts, const char *name, const char *value)
 {
     int64_t n = cs_table_text(facts, name), v = cs_table_text(facts, value);
     return n < 0 || v < 0 ? -ENOMEM : cs_table_add(facts, (uint64_t[]){(uint64_t)n, (uint64_t)v});
 }
 
-const char *cs_fact(struct cs_table *facts, const char *name)
+const char *cs_store_fact(struct cs_table *facts, const char *name)
 {
     for (size_t i = 0; i < cs_table_rows(facts); i++) {
         const uint64_t *row = cs_table_row(facts, i);

@@ -6,14 +6,14 @@
 
 static int by_last_write(const void *a, const void *b)
 {
-    const struct cs_epoch_extent *x = a, *y = b;
+    const struct cs_store_epoch_extent *x = a, *y = b;
     if (x->written_s != y->written_s)
         return x->written_s < y->written_s ? -1 : 1;
     return strcmp(x->name, y->name);
 }
 
-size_t cs_retention_choose(const struct cs_retention *retention, int64_t now_s,
-                           struct cs_epoch_extent *epochs, size_t n)
+size_t cs_store_retention_choose(const struct cs_store_retention *retention, int64_t now_s,
+                                 struct cs_store_epoch_extent *epochs, size_t n)
 {
     uint64_t bytes = 0;
     size_t gone = 0;

@@ -9,12 +9,12 @@
 #include <stddef.h>
 #include <stdint.h>
 
-struct cs_retention {
+struct cs_store_retention {
     uint64_t most_age_s; /* since the last write; 0 = any age */
     uint64_t most_bytes; /* of all epochs together; 0 = any size */
 };
 
-struct cs_epoch_extent {
+struct cs_store_epoch_extent {
     const char *name;
     int64_t written_s; /* last write, seconds since 1970 */
     uint64_t bytes;
@@ -23,7 +23,7 @@ struct cs_epoch_extent {
 };
 
 /* Sets `goes` of each; returns how many. Sorts `epochs` by last write, then name. */
-size_t cs_retention_choose(const struct cs_retention *retention, int64_t now_s,
-                           struct cs_epoch_extent *epochs, size_t n);
+size_t cs_store_retention_choose(const struct cs_store_retention *retention, int64_t now_s,
+                                 struct cs_store_epoch_extent *epochs, size_t n);
 
 #endif

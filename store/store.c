@@ -23,7 +23,7 @@ int cs_store_open(const char *path, enum cs_store_mode mode, struct cs_store **o
 {
     *out = NULL;
     if (mode == CS_STORE_WRITE) {
-        int rc = cs_directory_make(path, NULL, err);
+        int rc = cs_store_directory_make(path, NULL, err);
         if (rc < 0)
             return rc;
     }
@@ -63,11 +63,11 @@ void cs_store_batch_begin(struct cs_store *store)
 
 void cs_store_batch_end(struct cs_store *store)
 {
-    cs_unsynced_sync(&store->unsynced);
+    cs_store_unsynced_sync(&store->unsynced);
     store->batch = false;
 }
 
-static struct cs_unsynced *later(struct cs_store *store)
+static struct cs_store_unsynced *later(struct cs_store *store)
 {
     return store->batch ? &store->unsynced : NULL;
 }
@@ -91,16 +91,18 @@ static void host_part(char *host, size_t size)
 static int write_epoch_meta(const struct cs_store *store, const char *host, const char *started,
                             const char *meta, struct cs_error *err)
 {
-    struct cs_path path;
-    int rc = cs_path_join(&path, err, "%s/%s/" CS_EPOCH_META, store->path, store->epoch);
+    struct cs_store_pathname path;
+    int rc = cs_store_pathname_join(&path, err, "%s/%s/" CS_EPOCH_META, store->path, store->epoch);
     if (rc < 0)
         return rc;
     struct cs_table *facts = cs_table_open(&cs_schema_facts);
-    if (!facts || cs_fact_add(facts, "host", host) < 0 || cs_fact_add(facts, "started", started) < 0 ||
-        (meta && cs_fact_add(facts, "meta", meta) < 0))
+    if (!facts || cs_store_fact_add(facts, "host", host) < 0 ||
+        cs_store_fact_add(facts, "started", started) < 0 ||
+        (meta && cs_store_fact_add(facts, "meta", meta) < 0))
         rc = cs_fail(err, ENOMEM, "not enough memory to start an epoch");
     else
-        rc = cs_file_merge(path.text, &(struct cs_profile_head){.event = "epoch"}, facts, NULL, err);
+        rc = cs_store_file_merge(path.text, &(struct cs_store_profile_head){.event = "epoch"}, facts, NULL,
+                                 err);
     cs_table_close(facts);
     return rc;
 }
@@ -110,7 +112,7 @@ int cs_store_epoch(struct cs_store *store, const char *meta, struct cs_error *er
     char host[64], started[32];
     time_t now = time(NULL);
     struct tm utc;
-    struct cs_path path;
+    struct cs_store_pathname path;
     bool made = false;
 
     if (store->mode != CS_STORE_WRITE)
@@ -118,15 +120,15 @@ int cs_store_epoch(struct cs_store *store, const char *meta, struct cs_error *er
     host_part(host, sizeof host);
     gmtime_r(&now, &utc);
     strftime(started, sizeof started, "%Y%m%dT%H%M%SZ", &utc);
-    int rc = cs_directory_make(store->path, NULL, err); /* it may have been removed meanwhile */
+    int rc = cs_store_directory_make(store->path, NULL, err); /* it may have been removed meanwhile */
     for (unsigned i = 1; rc == 0 && !made; i++) {
         char suffix[16] = "";
         if (i > 1)
             snprintf(suffix, sizeof suffix, "-%u", i);
         snprintf(store->epoch, sizeof store->epoch, "%s-%s%s", started, host, suffix);
-        rc = cs_path_join(&path, err, "%s/%s", store->path, store->epoch);
+        rc = cs_store_pathname_join(&path, err, "%s/%s", store->path, store->epoch);
         if (rc == 0)
-            rc = cs_directory_make(path.text, &made, err);
+            rc = cs_store_directory_make(path.text, &made, err);
     }
     if (rc == 0)
         rc = write_epoch_meta(store, host, started, meta, err);
@@ -138,12 +140,12 @@ int cs_store_epoch(struct cs_store *store, const char *meta, struct cs_error *er
 /* Locks the current epoch; the lock's descriptor or a negative errno. */
 static int lock_epoch(const struct cs_store *store, struct cs_error *err)
 {
-    struct cs_path path;
+    struct cs_store_pathname path;
     if (!store->epoch[0])
         return cs_fail(err, EINVAL, "no epoch was started in the store %s", store->path);
-    int rc = cs_path_join(&path, err, "%s/%s", store->path, store->epoch);
+    int rc = cs_store_pathname_join(&path, err, "%s/%s", store->path, store->epoch);
     if (rc == 0)
-        rc = cs_lock(path.text, err);
+        rc = cs_store_lock(path.text, err);
     if (rc == -ENOENT)
         cs_fail(err, ENOENT, "the epoch %s is gone from the store %s: somebody removed it; start a new one",
                 store->epoch, store->path);
@@ -153,11 +155,11 @@ static int lock_epoch(const struct cs_store *store, struct cs_error *err)
 int cs_store_count_all(struct cs_store *store, const struct cs_counter *counters, size_t n,
                        struct cs_error *err)
 {
-    struct cs_path path;
+    struct cs_store_pathname path;
     int lock = lock_epoch(store, err);
     if (lock < 0)
         return lock;
-    int rc = cs_path_join(&path, err, "%s/%s/" CS_EPOCH_COUNTERS, store->path, store->epoch);
+    int rc = cs_store_pathname_join(&path, err, "%s/%s/" CS_EPOCH_COUNTERS, store->path, store->epoch);
     struct cs_table *table = cs_table_open(&cs_schema_counters);
     for (size_t i = 0; rc == 0 && i < n; i++) {
         int64_t name = table ? cs_table_text(table, counters[i].name) : -ENOMEM;
@@ -165,9 +167,10 @@ int cs_store_count_all(struct cs_store *store, const struct cs_counter *counters
             rc = cs_fail(err, ENOMEM, "not enough memory to count %s", counters[i].name);
     }
     if (rc == 0 && n)
-        rc = cs_file_merge(path.text, &(struct cs_profile_head){.event = "epoch"}, table, later(store), err);
+        rc = cs_store_file_merge(path.text, &(struct cs_store_profile_head){.event = "epoch"}, table,
+                                 later(store), err);
     cs_table_close(table);
-    cs_unlock(lock);
+    cs_store_unlock(lock);
     return rc;
 }
 
@@ -177,87 +180,89 @@ int cs_store_count(struct cs_store *store, const char *counter, uint64_t n, stru
 }
 
 /* A container host shows one executable under ever new paths: the first ones will do. */
-#define PATHS_MOST 16
+#define PATHS_MAX 16
 
 static bool has_enough_paths(const char *meta)
 {
-    struct cs_profile_file file;
+    struct cs_store_profile_file file;
     struct cs_table *facts = NULL;
     struct cs_error unused;
     unsigned n = 0;
-    if (cs_file_load(meta, &file, &facts, &unused) == 0)
+    if (cs_store_file_load(meta, &file, &facts, &unused) == 0)
         for (size_t i = 0; i < cs_table_rows(facts); i++)
             n += strcmp(cs_table_string(facts, cs_table_row(facts, i)[0]), "path") == 0;
     cs_table_close(facts);
-    return n >= PATHS_MOST;
+    return n >= PATHS_MAX;
 }
 
 /* Makes the image's directory and sees to it that image.meta knows what `image` says. Its path goes to
  * *path. */
-static int prepare_image(struct cs_store *store, const struct cs_image *image, struct cs_path *path,
-                         struct cs_error *err)
+static int prepare_image(struct cs_store *store, const struct cs_store_image *image,
+                         struct cs_store_pathname *path, struct cs_error *err)
 {
     char kind[16];
-    struct cs_path meta;
-    if (!cs_image_id_valid(image->id))
+    struct cs_store_pathname meta;
+    if (!cs_store_image_id_valid(image->id))
         return cs_fail(err, EINVAL, "\"%.*s\" can't be an image's id", CS_IMAGE_ID_MAX, image->id);
-    int rc = cs_path_join(path, err, "%s/%s/%s", store->path, store->epoch, image->id);
+    int rc = cs_store_pathname_join(path, err, "%s/%s/%s", store->path, store->epoch, image->id);
     if (rc == 0)
-        rc = cs_directory_make_later(path->text, later(store), err);
+        rc = cs_store_directory_make_later(path->text, later(store), err);
     if (rc == 0)
-        rc = cs_path_join(&meta, err, "%s/" CS_IMAGE_META, path->text);
+        rc = cs_store_pathname_join(&meta, err, "%s/" CS_IMAGE_META, path->text);
     if (rc < 0)
         return rc;
     struct cs_table *facts = cs_table_open(&cs_schema_facts);
     snprintf(kind, sizeof kind, "%u", (unsigned)image->kind);
-    if (!facts || cs_fact_add(facts, "kind", kind) < 0 ||
+    if (!facts || cs_store_fact_add(facts, "kind", kind) < 0 ||
         (image->path && image->path[0] && !has_enough_paths(meta.text) &&
-         cs_fact_add(facts, "path", image->path) < 0) ||
-        (image->build_id && image->build_id[0] && cs_fact_add(facts, "build-id", image->build_id) < 0))
+         cs_store_fact_add(facts, "path", image->path) < 0) ||
+        (image->build_id && image->build_id[0] && cs_store_fact_add(facts, "build-id", image->build_id) < 0))
         rc = cs_fail(err, ENOMEM, "not enough memory to note the image %s", image->id);
     else
-        rc = cs_file_merge(meta.text, &(struct cs_profile_head){.event = "image"}, facts, later(store), err);
+        rc = cs_store_file_merge(meta.text, &(struct cs_store_profile_head){.event = "image"}, facts,
+                                 later(store), err);
     cs_table_close(facts);
     return rc;
 }
 
-int cs_store_merge(struct cs_store *store, const struct cs_image *image, const struct cs_profile_head *head,
-                   struct cs_table *table, struct cs_error *err)
+int cs_store_merge(struct cs_store *store, const struct cs_store_image *image,
+                   const struct cs_store_profile_head *head, struct cs_table *table, struct cs_error *err)
 {
-    struct cs_path directory, path;
+    struct cs_store_pathname directory, path;
     char name[CS_PROFILE_NAME_MAX];
     if (!head->event[0])
         return cs_fail(err, EINVAL, "a profile needs the name of its event");
     int lock = lock_epoch(store, err);
     if (lock < 0)
         return lock;
-    cs_profile_file_name(head->event, head->label, cs_table_schema(table)->kind, name);
+    cs_store_profile_file_name(head->event, head->label, cs_table_schema(table)->kind, name);
     int rc = prepare_image(store, image, &directory, err);
     if (rc == 0)
-        rc = cs_path_join(&path, err, "%s/%s", directory.text, name);
+        rc = cs_store_pathname_join(&path, err, "%s/%s", directory.text, name);
     if (rc == 0)
-        rc = cs_file_merge(path.text, head, table, later(store), err);
-    cs_unlock(lock);
+        rc = cs_store_file_merge(path.text, head, table, later(store), err);
+    cs_store_unlock(lock);
     return rc;
 }
 
-int cs_store_merge_names(struct cs_store *store, const struct cs_image *image, struct cs_table *names,
+int cs_store_merge_names(struct cs_store *store, const struct cs_store_image *image, struct cs_table *names,
                          struct cs_error *err)
 {
-    struct cs_path directory, path;
+    struct cs_store_pathname directory, path;
     int lock = lock_epoch(store, err);
     if (lock < 0)
         return lock;
     int rc = prepare_image(store, image, &directory, err);
     if (rc == 0)
-        rc = cs_path_join(&path, err, "%s/" CS_IMAGE_NAMES, directory.text);
+        rc = cs_store_pathname_join(&path, err, "%s/" CS_IMAGE_NAMES, directory.text);
     if (rc == 0)
-        rc = cs_file_merge(path.text, &(struct cs_profile_head){.event = "names"}, names, later(store), err);
-    cs_unlock(lock);
+        rc = cs_store_file_merge(path.text, &(struct cs_store_profile_head){.event = "names"}, names,
+                                 later(store), err);
+    cs_store_unlock(lock);
     return rc;
 }
 
-int cs_store_name(struct cs_store *store, const struct cs_image *image, uint64_t offset, uint64_t size,
+int cs_store_name(struct cs_store *store, const struct cs_store_image *image, uint64_t offset, uint64_t size,
                   const char *name, struct cs_error *err)
 {
     struct cs_table *names = cs_table_open(&cs_schema_names);

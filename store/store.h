@@ -1,15 +1,49 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The profile store: STORE/<epoch>/<image-id>/<profile>.prof, image.meta beside the profiles, epoch.meta
+/* Profiles on disk, and the small things that every room may use.
+ *
+ * Files of this room:
+ *   store          the profile store: epochs, merges, walks (this header); the writing side
+ *   walk           the reading side: profiles, names, counters of all epochs
+ *   store_open     what an open store is
+ *   profile        one table as the bytes of a file, and back
+ *   encode         a table to bytes
+ *   decode         bytes to a table, nothing trusted
+ *   container      the fixed part of a file, for encode and decode
+ *   table          a profile in memory: rows that merge by their keys
+ *   dictionary     the texts of a table, numbered
+ *   schema         numbers of the schemas in files
+ *   burst_schemas  columns of the profiles that bursts write
+ *   layout         names of files and directories
+ *   file           whole files, replaced atomically; locks; listings
+ *   merge_file     one file of a store: read, add, replace
+ *   merged         profiles of many files as one table
+ *   combine        one store into another
+ *   coarsen        interval profiles with longer intervals
+ *   gc             removing whole epochs
+ *   retention      which epochs have to go
+ *   verify         every file read to its last byte
+ *   cache          what can be worked out again, by a key
+ *   error          one error, one sentence
+ *   array          growing arrays
+ *   bytes          little-endian numbers, varints and texts, written and read
+ *   text           foreign text made harmless
+ *   delimited      CSV fields and JSON strings
+ *   random         pseudo-random numbers
+ *   regular_file   the one opener for paths that somebody else chose
+ *
+ * The store is STORE/<epoch>/<image-id>/<profile>.prof, image.meta beside the profiles, epoch.meta
  * above them. dcpi-1997 section 4.3.3; the bytes are specified in store/FORMAT.md.
  *
  * Invariants: a profile file is always whole (temporary name, fsync, rename); a reader never locks and sees
  * the profile before or after a merge, never between; writers of one epoch exclude each other by a lock file;
  * merging is commutative and associative. Nothing here prints. Depends on nothing of ours.
  *
- *      function                     beside a reader   beside another writer (process or thread)
- *      cs_store_merge, cs_run_*     yes               yes (advisory lock a epoch)
- *      cs_store_each, cs_store_load yes               yes
- *      cs_store_gc, cs_store_combine yes              yes
+ *      function                                  beside a reader   beside a writer (process or thread)
+ *      cs_store_merge*, _name, _count, _epoch    yes               yes (advisory lock an epoch)
+ *      cs_store_each*, _load*, _names, _counter  yes               yes
+ *      cs_store_gc, _combine, _coarsen           yes               yes
+ *
+ * One handle (struct cs_store) belongs to one thread at a time.
  */
 #ifndef CS_STORE_STORE_H
 #define CS_STORE_STORE_H
@@ -23,7 +57,7 @@
 
 #define CS_IMAGE_ID_MAX 48 /* with the terminating NUL */
 
-enum cs_image_kind {
+enum cs_store_image_kind {
     CS_IMAGE_ELF =
         0, /* id = build-id in hex; offset = file offset-independent ELF virtual address (p_vaddr space) */
     CS_IMAGE_KERNEL = 1, /* offset = address - _text */
@@ -35,15 +69,15 @@ enum cs_image_kind {
     CS_IMAGE_FILE = 7,    /* an ELF file that wasn't at hand when it was imported: offset = file offset */
 };
 
-struct cs_image {
+struct cs_store_image {
     char id[CS_IMAGE_ID_MAX]; /* file-system-safe key: build-id in hex, else "x" + 16 hex digits of a hash */
-    enum cs_image_kind kind;
+    enum cs_store_image_kind kind;
     const char *path;     /* as the process saw it; "[kernel]", "[vdso]", "[unknown]" */
     const char *build_id; /* hex, or "" */
 };
 
 /* What a profile file holds besides its table. */
-struct cs_profile_head {
+struct cs_store_profile_head {
     char event[64]; /* "cpu-clock", "cycles", "observed-cycles", "burst-edges": also the file's name, escaped
                      */
     char label[64]; /* optional partition (process, command, cgroup), "" = none */
@@ -83,40 +117,44 @@ void cs_store_batch_end(struct cs_store *store);
 
 /* Merges `table` into the current epoch's profile of (image, head->event, head->label). On failure the old
  * profile stays as it was. */
-int cs_store_merge(struct cs_store *store, const struct cs_image *image, const struct cs_profile_head *head,
-                   struct cs_table *table, struct cs_error *err);
+int cs_store_merge(struct cs_store *store, const struct cs_store_image *image,
+                   const struct cs_store_profile_head *head, struct cs_table *table, struct cs_error *err);
 /* Adds names to an image that has no symbol table of its own (JIT, TAG): value or start offset, size, name.
  */
-int cs_store_name(struct cs_store *store, const struct cs_image *image, uint64_t offset, uint64_t size,
+int cs_store_name(struct cs_store *store, const struct cs_store_image *image, uint64_t offset, uint64_t size,
                   const char *name, struct cs_error *err);
 
 /* The same for many names at once: a table of cs_schema_names. */
-int cs_store_merge_names(struct cs_store *store, const struct cs_image *image, struct cs_table *names,
+int cs_store_merge_names(struct cs_store *store, const struct cs_store_image *image, struct cs_table *names,
                          struct cs_error *err);
 
 /* A profile as found while walking; pointers are valid during the callback. */
-struct cs_profile_ref {
+struct cs_store_profile_ref {
     const char *epoch;
-    const struct cs_image *image;
-    const struct cs_profile_head *head;
+    const struct cs_store_image *image;
+    const struct cs_store_profile_head *head;
     const char *kind;  /* schema kind: "points", "edges", ... */
     const char *file;  /* path */
     uint64_t checksum; /* of its rows as stored: files with the same rows have the same */
 };
 /* Calls `visit` for each profile of every epoch (headers only are read); stops at its first non-zero return
  * and returns that. A damaged file makes the walk fail with a sentence that names it. */
-int cs_store_each(struct cs_store *store, int (*visit)(const struct cs_profile_ref *ref, void *arg),
+int cs_store_each(struct cs_store *store, int (*visit)(const struct cs_store_profile_ref *ref, void *arg),
                   void *arg, struct cs_error *err);
 /* The same for the profiles of one image: the others' files are not opened. */
 int cs_store_each_of(struct cs_store *store, const char *image_id,
-                     int (*visit)(const struct cs_profile_ref *ref, void *arg), void *arg,
+                     int (*visit)(const struct cs_store_profile_ref *ref, void *arg), void *arg,
                      struct cs_error *err);
 /* Reads a profile's table. The caller closes it. */
-int cs_store_load(const struct cs_profile_ref *ref, struct cs_table **out, struct cs_error *err);
+int cs_store_load(const struct cs_store_profile_ref *ref, struct cs_table **out, struct cs_error *err);
 /* Names given with cs_store_name, over all epochs, ascending by offset. */
 int cs_store_names(struct cs_store *store, const char *image_id,
                    int (*visit)(uint64_t offset, uint64_t size, const char *name, void *arg), void *arg,
                    struct cs_error *err);
+/* What the writer of the newest epoch wanted kept: the text that cs_store_epoch was given. The caller frees
+ * it. NULL, and 0 returned, where there is no epoch or nothing was to be kept. Epochs' names begin with their
+ * time. */
+int cs_store_newest_meta(struct cs_store *store, char **meta, struct cs_error *err);
 /* Sum of an epoch counter over all epochs; 0 when never counted. */
 int cs_store_counter(struct cs_store *store, const char *counter, uint64_t *sum, struct cs_error *err);
 
@@ -128,7 +166,7 @@ int cs_store_verify(const char *path, void (*bad)(const char *sentence, void *ar
 /* Removes whole epochs as `retention` says, but never `epoch_in_use` (may be NULL) nor the newest one, and
  * what crashes left behind. `removed` (may be NULL) hears of each. Returns their number or <0. A writer whose
  * epoch is removed all the same is told so by its next merge (-ENOENT) and loses nothing. */
-int cs_store_gc(const char *path, const struct cs_retention *retention, const char *epoch_in_use,
+int cs_store_gc(const char *path, const struct cs_store_retention *retention, const char *epoch_in_use,
                 void (*removed)(const char *epoch, uint64_t bytes, void *arg), void *arg,
                 struct cs_error *err);
 
@@ -140,7 +178,7 @@ int cs_store_combine(const char *to_store, const char *from_store, const char *i
                      void (*step)(void *arg, uint64_t files), void *arg, struct cs_error *err);
 
 /* Reads any file of a store by its path. The caller closes *out. */
-int cs_store_load_file(const char *file, struct cs_profile_head *head, struct cs_table **out,
+int cs_store_load_file(const char *file, struct cs_store_profile_head *head, struct cs_table **out,
                        struct cs_error *err);
 
 #endif

@@ -11,7 +11,7 @@ struct cs_store {
     enum cs_store_mode mode;
     char epoch[128]; /* "" = none started */
     bool batch;
-    struct cs_unsynced unsynced; /* directories of this batch */
+    struct cs_store_unsynced unsynced; /* directories of this batch */
 };
 
 #endif

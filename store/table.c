@@ -17,7 +17,7 @@ struct cs_table {
     struct cs_schema schema;
     uint64_t *rows; /* n_columns words a row */
     uint32_t *order;
-    size_t n_rows, room;
+    size_t n_rows, capacity;
     uint32_t *slots; /* row + 1, 0 = free */
     size_t n_slots;  /* power of two */
     bool sorted;     /* `order` is right */
@@ -70,19 +70,19 @@ static void merge_values(const struct cs_schema *schema, uint64_t *into, const u
     }
 }
 
-/* Also takes the room that sorting needs, so that reading rows never fails. */
-static int make_room(struct cs_table *table, size_t room)
+/* Also takes the space that sorting needs, so that reading rows never fails. */
+static int make_room(struct cs_table *table, size_t capacity)
 {
-    uint64_t *rows = realloc(table->rows, room * table->schema.n_columns * sizeof *rows);
+    uint64_t *rows = realloc(table->rows, capacity * table->schema.n_columns * sizeof *rows);
     if (!rows)
         return -ENOMEM;
     table->rows = rows;
-    uint32_t *order = realloc(table->order, room * sizeof *order);
+    uint32_t *order = realloc(table->order, capacity * sizeof *order);
     if (!order)
         return -ENOMEM;
     table->order = order;
     size_t n_slots = table->n_slots ? table->n_slots : 32;
-    while (n_slots < 2 * room)
+    while (n_slots < 2 * capacity)
         n_slots *= 2;
     if (n_slots > table->n_slots) {
         uint32_t *slots = calloc(n_slots, sizeof *slots);
@@ -94,15 +94,17 @@ static int make_room(struct cs_table *table, size_t room)
         for (size_t i = 0; i < table->n_rows; i++)
             slots[slot_of(table, rows + i * table->schema.n_columns)] = (uint32_t)i + 1;
     }
-    table->room = room;
+    table->capacity = capacity;
     return 0;
 }
 
-/* Large ones grow by less: their room is memory. */
+/* Large ones grow by less: their capacity is memory. */
 static int grow(struct cs_table *table)
 {
-    size_t room = table->room;
-    return make_room(table, room < 16 ? 16 : room < MANY_ROWS ? 2 * room : room + room / 4);
+    size_t capacity = table->capacity;
+    return make_room(table, capacity < 16          ? 16
+                            : capacity < MANY_ROWS ? 2 * capacity
+                                                   : capacity + capacity / 4);
 }
 
 int cs_table_adopt(struct cs_table *table, uint64_t *rows, size_t n_rows)
@@ -118,7 +120,7 @@ int cs_table_adopt(struct cs_table *table, uint64_t *rows, size_t n_rows)
 
 int cs_table_add(struct cs_table *table, const uint64_t *row)
 {
-    if (table->n_rows == table->room && (table->n_rows >= UINT32_MAX / 4 || grow(table) < 0))
+    if (table->n_rows == table->capacity && (table->n_rows >= UINT32_MAX / 4 || grow(table) < 0))
         return -ENOMEM;
     size_t slot = slot_of(table, row), n_columns = table->schema.n_columns;
     if (table->slots[slot]) {
@@ -163,7 +165,7 @@ void cs_table_clear(struct cs_table *table)
 size_t cs_table_bytes(const struct cs_table *table)
 {
     return sizeof *table +
-           table->room * (table->schema.n_columns * sizeof *table->rows + sizeof *table->order) +
+           table->capacity * (table->schema.n_columns * sizeof *table->rows + sizeof *table->order) +
            table->n_slots * sizeof *table->slots + cs_dictionary_bytes(&table->texts);
 }
 

@@ -34,16 +34,16 @@ static void report_stranger(struct verification *check, const char *path)
 static void verify_file(struct verification *check, const char *path, const char *name,
                         const struct cs_schema *expected)
 {
-    struct cs_profile_file file;
+    struct cs_store_profile_file file;
     struct cs_table *table = NULL;
     struct cs_error err;
     char should_be[CS_PROFILE_NAME_MAX];
-    int rc = cs_file_load(path, &file, &table, &err);
+    int rc = cs_store_file_load(path, &file, &table, &err);
     if (rc == 0 && expected && !cs_schema_equal(expected, &file.schema))
         rc = cs_fail(&err, EBADMSG, "%s is damaged (it holds %s, not %s)", path, file.schema.kind,
                      expected->kind);
     if (rc == 0 && !expected) {
-        cs_profile_file_name(file.head.event, file.head.label, file.schema.kind, should_be);
+        cs_store_profile_file_name(file.head.event, file.head.label, file.schema.kind, should_be);
         if (strcmp(should_be, name) != 0)
             rc = cs_fail(&err, EBADMSG, "%s is damaged (what is in it belongs in %s)", path, should_be);
     }
@@ -59,10 +59,8 @@ static const struct fixed_name {
     const char *name;
     const struct cs_schema *schema; /* NULL: any bytes */
 } fixed_names[] = {
-    {IN_EPOCH, CS_EPOCH_META, &cs_schema_facts},
-    {IN_EPOCH, CS_EPOCH_COUNTERS, &cs_schema_counters},
-    {IN_EPOCH, CS_LOCK_NAME, NULL},
-    {IN_IMAGE, CS_IMAGE_META, &cs_schema_facts},
+    {IN_EPOCH, CS_EPOCH_META, &cs_schema_facts},  {IN_EPOCH, CS_EPOCH_COUNTERS, &cs_schema_counters},
+    {IN_EPOCH, CS_STORE_LOCK_NAME, NULL},         {IN_IMAGE, CS_IMAGE_META, &cs_schema_facts},
     {IN_IMAGE, CS_IMAGE_NAMES, &cs_schema_names},
 };
 
@@ -77,16 +75,16 @@ static const struct fixed_name *find_fixed(enum place place, const char *name)
 static int verify_directory(struct verification *check, const char *path, enum place place,
                             struct cs_error *err)
 {
-    struct cs_listing listing;
-    int rc = cs_directory_list(path, &listing, err);
+    struct cs_store_listing listing;
+    int rc = cs_store_directory_list(path, &listing, err);
     if (rc < 0)
         return rc == -ENOENT && place != IN_STORE ? 0 : rc;
     for (size_t i = 0; rc == 0 && i < listing.n; i++) {
         const char *name = listing.names[i];
-        struct cs_path below;
+        struct cs_store_pathname below;
         struct stat st;
-        rc = cs_path_join(&below, err, "%s/%s", path, name);
-        if (rc < 0 || cs_name_ends(name, CS_FILE_TEMPORARY))
+        rc = cs_store_pathname_join(&below, err, "%s/%s", path, name);
+        if (rc < 0 || cs_store_name_ends(name, CS_STORE_FILE_TEMPORARY))
             continue;
         if (stat(below.text, &st) < 0) {
             if (errno != ENOENT)
@@ -98,18 +96,18 @@ static int verify_directory(struct verification *check, const char *path, enum p
             rc = verify_directory(check, below.text, place + 1, err);
         else if (fixed && fixed->schema)
             verify_file(check, below.text, name, fixed->schema);
-        else if (place == IN_IMAGE && cs_name_ends(name, CS_PROFILE_SUFFIX))
+        else if (place == IN_IMAGE && cs_store_name_ends(name, CS_PROFILE_SUFFIX))
             verify_file(check, below.text, name, NULL);
         else if (!fixed && place != IN_STORE)
             report_stranger(check, below.text);
     }
     if (place == IN_IMAGE && rc == 0 && listing.n) {
-        struct cs_path meta;
+        struct cs_store_pathname meta;
         struct stat st;
         bool profiles = false;
         for (size_t i = 0; i < listing.n; i++)
-            profiles = profiles || cs_name_ends(listing.names[i], CS_PROFILE_SUFFIX);
-        rc = cs_path_join(&meta, err, "%s/" CS_IMAGE_META, path);
+            profiles = profiles || cs_store_name_ends(listing.names[i], CS_PROFILE_SUFFIX);
+        rc = cs_store_pathname_join(&meta, err, "%s/" CS_IMAGE_META, path);
         if (rc == 0 && profiles && stat(meta.text, &st) < 0 && errno == ENOENT && stat(path, &st) == 0) {
             struct cs_error missing;
             cs_fail(&missing, EBADMSG, "%s is missing: nobody knows what image the profiles beside it are of",
@@ -117,7 +115,7 @@ static int verify_directory(struct verification *check, const char *path, enum p
             report(check, missing.text);
         }
     }
-    cs_listing_fini(&listing);
+    cs_store_listing_fini(&listing);
     return rc;
 }
 

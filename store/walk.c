@@ -30,43 +30,43 @@ static int is_directory(const char *path, struct cs_error *err)
 static int each_directory(const char *path, int (*visit)(const char *path, const char *name, void *arg),
                           void *arg, struct cs_error *err)
 {
-    struct cs_listing listing;
-    int rc = cs_directory_list(path, &listing, err);
+    struct cs_store_listing listing;
+    int rc = cs_store_directory_list(path, &listing, err);
     if (rc < 0)
         return rc == -ENOENT ? 0 : rc;
     for (size_t i = 0; rc == 0 && i < listing.n; i++) {
-        struct cs_path below;
-        rc = cs_path_join(&below, err, "%s/%s", path, listing.names[i]);
+        struct cs_store_pathname below;
+        rc = cs_store_pathname_join(&below, err, "%s/%s", path, listing.names[i]);
         int is = rc == 0 ? is_directory(below.text, err) : rc;
         rc = is > 0 ? visit(below.text, listing.names[i], arg) : is;
     }
-    cs_listing_fini(&listing);
+    cs_store_listing_fini(&listing);
     return rc;
 }
 
 struct walk {
     struct cs_store *store;
     const char *epoch, *only_image;
-    int (*visit)(const struct cs_profile_ref *ref, void *arg);
+    int (*visit)(const struct cs_store_profile_ref *ref, void *arg);
     int (*visit_image)(struct walk *walk, const char *path, const char *id);
     void *arg;
     struct cs_error *err;
 };
 
-static int image_load(const char *directory, const char *id, struct cs_image *image, struct cs_table **facts,
-                      struct cs_error *err)
+static int image_load(const char *directory, const char *id, struct cs_store_image *image,
+                      struct cs_table **facts, struct cs_error *err)
 {
-    struct cs_path path;
-    struct cs_profile_file file;
-    *image = (struct cs_image){.path = "", .build_id = ""};
+    struct cs_store_pathname path;
+    struct cs_store_profile_file file;
+    *image = (struct cs_store_image){.path = "", .build_id = ""};
     *facts = NULL;
-    if (!cs_image_id_valid(id))
+    if (!cs_store_image_id_valid(id))
         return cs_fail(err, EBADMSG, "%s is no image's directory: its name can't be an image's id",
                        directory);
     snprintf(image->id, sizeof image->id, "%s", id);
-    int rc = cs_path_join(&path, err, "%s/" CS_IMAGE_META, directory);
+    int rc = cs_store_pathname_join(&path, err, "%s/" CS_IMAGE_META, directory);
     if (rc == 0)
-        rc = cs_file_load(path.text, &file, facts, err);
+        rc = cs_store_file_load(path.text, &file, facts, err);
     if (rc < 0)
         return rc;
     if (!cs_schema_equal(cs_table_schema(*facts), &cs_schema_facts)) {
@@ -74,28 +74,28 @@ static int image_load(const char *directory, const char *id, struct cs_image *im
         *facts = NULL;
         return cs_fail(err, EBADMSG, "%s is damaged (it holds no facts about an image)", path.text);
     }
-    image->kind = (enum cs_image_kind)strtoul(cs_fact(*facts, "kind"), NULL, 10);
-    image->path = cs_fact(*facts, "path");
-    image->build_id = cs_fact(*facts, "build-id");
+    image->kind = (enum cs_store_image_kind)strtoul(cs_store_fact(*facts, "kind"), NULL, 10);
+    image->path = cs_store_fact(*facts, "path");
+    image->build_id = cs_store_fact(*facts, "build-id");
     return 0;
 }
 
 static int visit_profiles(struct walk *walk, const char *directory, const char *id)
 {
-    struct cs_image image;
+    struct cs_store_image image;
     struct cs_table *facts = NULL;
-    struct cs_listing listing;
-    int rc = cs_directory_list(directory, &listing, walk->err);
+    struct cs_store_listing listing;
+    int rc = cs_store_directory_list(directory, &listing, walk->err);
     if (rc < 0)
         return rc == -ENOENT ? 0 : rc;
     for (size_t i = 0; rc == 0 && i < listing.n; i++) {
-        struct cs_path path;
-        struct cs_profile_file file;
-        if (!cs_name_ends(listing.names[i], CS_PROFILE_SUFFIX))
+        struct cs_store_pathname path;
+        struct cs_store_profile_file file;
+        if (!cs_store_name_ends(listing.names[i], CS_PROFILE_SUFFIX))
             continue;
-        rc = cs_path_join(&path, walk->err, "%s/%s", directory, listing.names[i]);
+        rc = cs_store_pathname_join(&path, walk->err, "%s/%s", directory, listing.names[i]);
         if (rc == 0)
-            rc = cs_file_head(path.text, &file, walk->err);
+            rc = cs_store_file_head(path.text, &file, walk->err);
         if (rc == 0 && !facts)
             rc = image_load(directory, id, &image, &facts, walk->err);
         if (rc == -ENOENT && access(path.text, F_OK) < 0) {
@@ -103,16 +103,16 @@ static int visit_profiles(struct walk *walk, const char *directory, const char *
             continue;
         }
         if (rc == 0)
-            rc = walk->visit(&(struct cs_profile_ref){.epoch = walk->epoch,
-                                                      .image = &image,
-                                                      .head = &file.head,
-                                                      .kind = file.schema.kind,
-                                                      .file = path.text,
-                                                      .checksum = file.body_checksum},
+            rc = walk->visit(&(struct cs_store_profile_ref){.epoch = walk->epoch,
+                                                            .image = &image,
+                                                            .head = &file.head,
+                                                            .kind = file.schema.kind,
+                                                            .file = path.text,
+                                                            .checksum = file.body_checksum},
                              walk->arg);
     }
     cs_table_close(facts);
-    cs_listing_fini(&listing);
+    cs_store_listing_fini(&listing);
     return rc;
 }
 
@@ -135,8 +135,8 @@ static int visit_epoch(const char *path, const char *name, void *arg)
 static int walk_images(struct walk *walk)
 {
     walk->err->code = 0;
-    struct cs_path path;
-    int rc = cs_path_join(&path, walk->err, "%s", walk->store->path);
+    struct cs_store_pathname path;
+    int rc = cs_store_pathname_join(&path, walk->err, "%s", walk->store->path);
     if (rc < 0)
         return rc;
     int is = is_directory(path.text, walk->err);
@@ -146,7 +146,7 @@ static int walk_images(struct walk *walk)
 }
 
 int cs_store_each_of(struct cs_store *store, const char *image_id,
-                     int (*visit)(const struct cs_profile_ref *ref, void *arg), void *arg,
+                     int (*visit)(const struct cs_store_profile_ref *ref, void *arg), void *arg,
                      struct cs_error *err)
 {
     struct walk walk = {.store = store,
@@ -158,23 +158,23 @@ int cs_store_each_of(struct cs_store *store, const char *image_id,
     return walk_images(&walk);
 }
 
-int cs_store_each(struct cs_store *store, int (*visit)(const struct cs_profile_ref *ref, void *arg),
+int cs_store_each(struct cs_store *store, int (*visit)(const struct cs_store_profile_ref *ref, void *arg),
                   void *arg, struct cs_error *err)
 {
     return cs_store_each_of(store, NULL, visit, arg, err);
 }
 
-int cs_store_load(const struct cs_profile_ref *ref, struct cs_table **out, struct cs_error *err)
+int cs_store_load(const struct cs_store_profile_ref *ref, struct cs_table **out, struct cs_error *err)
 {
-    struct cs_profile_file file;
-    return cs_file_load(ref->file, &file, out, err);
+    struct cs_store_profile_file file;
+    return cs_store_file_load(ref->file, &file, out, err);
 }
 
-int cs_store_load_file(const char *path, struct cs_profile_head *head, struct cs_table **out,
+int cs_store_load_file(const char *path, struct cs_store_profile_head *head, struct cs_table **out,
                        struct cs_error *err)
 {
-    struct cs_profile_file file;
-    int rc = cs_file_load(path, &file, out, err);
+    struct cs_store_profile_file file;
+    int rc = cs_store_file_load(path, &file, out, err);
     *head = file.head;
     return rc;
 }
@@ -183,12 +183,12 @@ int cs_store_load_file(const char *path, struct cs_profile_head *head, struct cs
 static int gather_names(struct walk *walk, const char *directory, const char *id)
 {
     (void)id;
-    struct cs_path path;
-    struct cs_profile_file file;
+    struct cs_store_pathname path;
+    struct cs_store_profile_file file;
     struct cs_table *names = NULL;
-    int rc = cs_path_join(&path, walk->err, "%s/" CS_IMAGE_NAMES, directory);
+    int rc = cs_store_pathname_join(&path, walk->err, "%s/" CS_IMAGE_NAMES, directory);
     if (rc == 0)
-        rc = cs_file_load(path.text, &file, &names, walk->err);
+        rc = cs_store_file_load(path.text, &file, &names, walk->err);
     if (rc == 0 && (rc = cs_table_merge(walk->arg, names)) < 0)
         cs_fail(walk->err, -rc,
                 rc == -EINVAL ? "%s is damaged (it holds no names)" : "not enough memory for %s", path.text);
@@ -224,12 +224,12 @@ static int gather_counters(const char *epoch, const char *name, void *arg)
 {
     (void)name;
     struct counting *counting = arg;
-    struct cs_path path;
-    struct cs_profile_file file;
+    struct cs_store_pathname path;
+    struct cs_store_profile_file file;
     struct cs_table *counters = NULL;
-    int rc = cs_path_join(&path, counting->err, "%s/" CS_EPOCH_COUNTERS, epoch);
+    int rc = cs_store_pathname_join(&path, counting->err, "%s/" CS_EPOCH_COUNTERS, epoch);
     if (rc == 0)
-        rc = cs_file_load(path.text, &file, &counters, counting->err);
+        rc = cs_store_file_load(path.text, &file, &counters, counting->err);
     if (rc == 0 && (rc = cs_table_merge(counting->counters, counters)) < 0)
         cs_fail(counting->err, -rc,
                 rc == -EINVAL ? "%s is damaged (it holds no counters)" : "not enough memory for %s",
@@ -251,5 +251,30 @@ int cs_store_counter(struct cs_store *store, const char *counter, uint64_t *sum,
             *sum = row[1];
     }
     cs_table_close(counting.counters);
+    return rc;
+}
+
+int cs_store_newest_meta(struct cs_store *store, char **meta, struct cs_error *err)
+{
+    struct cs_store_listing listing;
+    struct cs_table *facts = NULL;
+    int rc = cs_store_directory_list(store->path, &listing, err);
+    *meta = NULL;
+    /* From the newest back to the first that is an epoch. */
+    for (size_t i = rc == 0 ? listing.n : 0; i > 0 && rc == 0 && !facts; i--) {
+        struct cs_store_pathname path;
+        struct cs_store_profile_file file;
+        rc = cs_store_pathname_join(&path, err, "%s/%s/" CS_EPOCH_META, store->path, listing.names[i - 1]);
+        if (rc == 0)
+            rc = cs_store_file_load(path.text, &file, &facts, err);
+        if (rc == 0 && !cs_schema_equal(&file.schema, &cs_schema_facts))
+            rc = cs_fail(err, EBADMSG, "%s is damaged (it holds no facts about an epoch)", path.text);
+        rc = rc == -ENOENT || rc == -ENOTDIR ? 0 : rc;
+    }
+    const char *text = rc == 0 && facts ? cs_store_fact(facts, "meta") : "";
+    if (*text && !(*meta = strdup(text)))
+        rc = cs_fail(err, ENOMEM, "not enough memory to read %s", store->path);
+    cs_table_close(facts);
+    cs_store_listing_fini(&listing);
     return rc;
 }

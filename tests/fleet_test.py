@@ -34,7 +34,7 @@ def store_sums(store):
             for name in files:
                 if not name.endswith(".prof"):
                     continue
-                profile = store_reader.read(open(os.path.join(folder, name), "rb").read())
+                profile = store_reader.read(open(os.path.join(folder, name), "rb").read(), meaning=False)
                 if profile["kind"] != "points":
                     continue
                 for row in profile["rows"]:

@@ -4,7 +4,7 @@ UNIT     := $(UNIT_SRC:%.c=$(BUILD)/%)
 INTEGRATION := $(wildcard tests/integration/*.sh)
 
 $(BUILD)/tests/unit/%_test: $(BUILD)/tests/unit/%_test.o $(LIB)
-	$(call say,LD,$@)$(CC) $(ALL_LDFLAGS) $(LDFLAGS) -o $@ $< $(LIB) $(ALL_LIBS) -lcmocka
+	$(call say,LD,$@)$(CC) $(ALL_LDFLAGS) $(LDFLAGS) -o $@ $(filter %.o,$^) $(LIB) $(ALL_LIBS) -lcmocka
 
 # Programs that tests observe or sample: tests/programs/x.c -> build/tests/programs/x. Those that link our library need the
 # sanitizers' runtime where the library was built with one.
@@ -12,6 +12,13 @@ TEST_PROGRAMS += $(patsubst %.c,$(BUILD)/%,$(wildcard tests/programs/*.c))
 $(BUILD)/tests/programs/%: tests/programs/%.c
 	@mkdir -p $(@D)
 	$(call say,CC,$<)$(CC) $(CPPFLAGS) -std=gnu11 $(WARN) -O2 -g -fno-omit-frame-pointer -MMD -MP -o $@ $< $(if $(filter %.a,$(programs.$*.libs)),$(if $(SAN),-fsanitize=$(SAN))) $(programs.$*.libs)
+
+# Programs that attack who profiles them: tests/hostile/x.c -> build/tests/hostile/x
+HOSTILE := $(patsubst %.c,$(BUILD)/%,$(wildcard tests/hostile/*.c))
+TEST_PROGRAMS += $(HOSTILE)
+$(HOSTILE): $(BUILD)/%: %.c tests/hostile/hostile.h
+	@mkdir -p $(@D)
+	$(call say,CC,$<)$(CC) -I. -D_GNU_SOURCE -std=gnu11 $(WARN) $(if $(filter 1,$(WERROR)),-Werror) -O2 -g -o $@ $< -lpthread -ldl
 
 .SECONDARY: $(UNIT:%=%.o)
 .PHONY: check check-quick check-unit check-integration
@@ -23,3 +30,13 @@ check-unit: $(UNIT) ## unit tests alone
 	@BUILD=$(BUILD) tests/run $(UNIT)
 check-integration: all $(TEST_PROGRAMS) ## integration tests alone
 	@BUILD=$(BUILD) tests/run $(INTEGRATION)
+
+# What has threads: unit tests of sampler/ and observer/, and two programs that run them all.
+THREADS := $(patsubst %.c,$(BUILD)/%,$(shell grep -lE '^.include "(sampler|observer)/' $(UNIT_SRC)))
+.PHONY: check-threads fuzz-quick chaos
+check-threads: all $(THREADS) $(TEST_PROGRAMS) ## tests of what has threads
+	@BUILD=$(BUILD) CS_QUICK=1 tests/run $(THREADS) tests/integration/paths.sh tests/integration/observe.sh
+fuzz-quick: ## each fuzz target for 20 seconds
+	@BUILD=$(BUILD) tests/fuzz/all
+chaos: all $(TEST_PROGRAMS) ## kill, stop and freeze our processes 2,000 times: nothing of the profiled changes
+	@BUILD=$(BUILD) tests/chaos 2000

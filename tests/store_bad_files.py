@@ -59,6 +59,7 @@ def spelled(columns, kind=b"odd"):
 
 
 POINTS = varint(1)
+EVEN = bytes([0]) + bytes([1]) * 1999999 + bytes([1]) * 2000000
 long_zeros = bytes(5000)
 BAD = {
     "empty": b"",
@@ -104,6 +105,9 @@ BAD = {
     "raw-size-not-stored-size": file(head(raw=len(BODY) + 1)),
     "zstd-garbage": file(head(), flags=1),
     "zstd-unpacks-to-more": file(head(raw=100, stored=len(zstd(long_zeros)), body=zstd(long_zeros)), zstd(long_zeros),
+                                 flags=1),
+    # A million rows, one at each offset, that a thousand bytes unpack to.
+    "zstd-unpacks-too-far": file(head(schema=POINTS, texts=0, rows=2000000, raw=len(EVEN), stored=len(zstd(EVEN))), zstd(EVEN),
                                  flags=1),
     "zstd-unpacks-to-less": file(head(raw=len(BODY) + 3, stored=len(zstd(BODY)), body=zstd(BODY)), zstd(BODY), flags=1),
 }

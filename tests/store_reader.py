@@ -4,11 +4,14 @@
 
     store_reader.py dump FILE     one container as JSON
     store_reader.py names STORE   checks that each profile's file name is the one its head asks for
-Exit 1 and a sentence when a file breaks a rule of the page. zstd comes from libzstd through ctypes."""
+    store_reader.py check STORE   checks that and what the page says of epochs, images and files that belong together
+Exit 1 and a sentence when a file breaks a rule of the page. zstd comes from libzstd through ctypes, XXH3 from
+libxxhash; where that isn't installed the hashes of names and branches are taken as they are."""
 import ctypes
 import ctypes.util
 import json
 import os
+import re
 import sys
 
 M = (1 << 64) - 1
@@ -70,6 +73,19 @@ def unzstd(data, size):
     return out.raw[:size]
 
 
+def load_xxh3():
+    path = ctypes.util.find_library("xxhash")
+    if not path:
+        return None
+    call = ctypes.CDLL(path).XXH3_64bits_withSeed
+    call.restype = ctypes.c_uint64
+    call.argtypes = (ctypes.c_char_p, ctypes.c_size_t, ctypes.c_uint64)
+    return lambda data, seed=0: call(data, len(data), seed)
+
+
+xxh3 = load_xxh3()
+
+
 class Cursor:
     def __init__(self, data):
         self.data, self.at = data, 0
@@ -116,7 +132,145 @@ SCHEMAS = {
 }
 
 
-def read(data):
+def spelled(keys, values):
+    columns = [(k[:-4], TEXT) if k.endswith(" (t)") else (k, KEY) for k in keys.split(", ")]
+    return columns + [(v[:-6], MAX) if v.endswith(" (max)") else (v, SUM) for v in values.split(", ")]
+
+
+SPELLED = {
+    "observed": spelled("what (t), of (t), value, bin", "number, cycles, events, squares"),
+    "windows": spelled("burst, from, to_image (t), to", "count"),
+    "beginnings": spelled("burst, offset, start_image (t), start", "instructions"),
+    "paces": spelled("offset, burst, after_ns", "ns, instructions"),
+    "memory": spelled("offset", "executions, bursts, loads, stores, bytes, lines, pages, first_lines, far_lines, "
+                      "first_pages, far_pages, strides, stride_same, stride_zero, stride_line, stride_page, split, "
+                      "page_split, misaligned, forwarded, blocked, aliased, pointer"),
+    "branches": spelled("offset", "executions, bursts, taken, transitions, missed_local, missed_global, missed, "
+                        "kind (max)"),
+    "code-lines": spelled("offset", "visits, bursts, first, far, page_first, page_far"),
+    "footprints": spelled("offset, line", "draws, bursts"),
+    "ranges": spelled("start, end", "count"),
+}
+BURST_EVENTS = {  # all with an empty unit and without sums
+    "burst-edges": "edges", "burst-edges-512": "edges", "burst-edges-4096": "edges", "burst-starts": "points",
+    "burst-windows": "windows", "burst-beginnings": "beginnings", "burst-paces": "paces", "path-edges": "edges",
+    "path-ends": "edges", "path-starts": "edges", "path-windows": "windows", "burst-memory": "memory",
+    "burst-branches": "branches", "burst-lines": "code-lines", "burst-footprints": "footprints"}
+IMPORTED_EVENTS = {"lbr-edges": "edges", "lbr-ranges": "ranges", "lbr-mispredicts": "points"}
+IMAGE_ID = r"[A-Za-z0-9_-][A-Za-z0-9_.-]{0,46}"
+FRAMES = re.compile(r"%s\+[0-9a-f]+(;%s\+[0-9a-f]+)*" % (IMAGE_ID, IMAGE_ID))
+VERDICTS = ("kept", "skew", "descheduled", "away", "thread", "tag", "unread", "wrapped", "gap", "backwards")
+CYCLE_BINS, RATE_BINS = 976, 515
+OBSERVED = {  # what -> the columns that may be other than "-"
+    "tag": "of value bin number cycles events", "rate T": "of value number cycles events squares",
+    "edge T": "of value cycles events squares", "bin T": "of value bin number",
+    "rate": "number cycles events squares", "bin": "bin number", "joint": "of bin cycles events",
+    "verdict": "of number cycles", "period": "bin number", "gap": "bin number", "run": "number cycles events squares"}
+
+
+def saturating_sum(numbers):
+    return min(sum(numbers), M)
+
+
+def check_squares(row, count, bursts, squares):
+    """squares is the sum of count^2 over the bursts that saw it"""
+    if row[squares] < M and row[count] < M:
+        need(row[count] <= row[squares] <= row[count] ** 2, "squares is a sum of squares of counts")
+        need(row[squares] * row[bursts] >= row[count] ** 2, "squares is a sum over bursts")
+
+
+def observed_what(what):
+    """The form of a row's name as in the page's table, and the counter (None where there is none)."""
+    if what in ("tag", "verdict", "period", "gap", "run"):
+        return what, None
+    match = re.fullmatch(r"(rate|edge|bin) ([01]) (.+)", what, re.DOTALL)
+    if match:
+        return match[1] + " T", match[3]
+    match = re.fullmatch(r"(rate|bin|joint) (.+)", what, re.DOTALL)
+    need(match, "observed: what is one of the page's table: " + what)
+    return match[1], match[2]
+
+
+def check_observed(rows):
+    numbers, bins = {}, {}
+    runs = sum(row["number"] for row in rows if row["what"] == b"run") or 1  # each has rounded once
+    for row in rows:
+        form, counter = observed_what(plain(row["what"]))
+        for column in ("of", "value", "bin", "number", "cycles", "events", "squares"):
+            need(column in OBSERVED[form].split() or not row[column],
+                 "observed: %s has no %s" % (form, column))
+        if form == "tag":
+            need(row["bin"] <= 1, "observed: the number of a tag is 0 or 1")
+        elif "bin" in OBSERVED[form].split():
+            need(row["bin"] < (CYCLE_BINS if counter is None else RATE_BINS), "observed: a bin is one of the page's")
+        if form == "verdict":
+            need(plain(row["of"]) in VERDICTS, "observed: a verdict has one of the page's names")
+        if form in ("tag", "rate T", "edge T", "bin T", "joint"):
+            need(row["of"], "observed: %s is of a tag or counter" % form)
+        which = (plain(row["what"]).split(" ", 1)[-1], row["of"], row["value"])
+        if form in ("rate", "rate T"):
+            numbers[which] = row["number"]
+            if max(row["squares"], row["events"], row["cycles"]) < M:
+                need(max(row["events"] - runs, 0) ** 2 << 10 <= (row["squares"] + runs) * (row["cycles"] + runs),
+                     "observed: squares is a sum of squares by cycles")
+        if form in ("bin", "bin T"):
+            bins[which] = saturating_sum((bins.get(which, 0), row["number"]))
+    for which, number in numbers.items():
+        need(bins.get(which, 0) == number, "observed: the bins hold the kept intervals: " + which[0])
+    need(bins.keys() <= numbers.keys(), "observed: what has bins has a rate")
+
+
+def check_meaning(out, columns):
+    """What the page says of the rows of each kind and of the event's profiles, one file at a time."""
+    kind, event, rows = out["kind"], plain(out["event"]), out["rows"]
+    need(kind not in SPELLED or columns == SPELLED[kind], "a kind that the page spells out has its columns")
+    expected = BURST_EVENTS.get(event) or IMPORTED_EVENTS.get(event) or (event == "observed" and "observed")
+    need(not expected or kind == expected, "the event's profile is of the kind that the page says")
+    if event in BURST_EVENTS:
+        need(out["unit"] == b"", "the unit of profiles of bursts is empty")
+    if event in IMPORTED_EVENTS:
+        need(out["unit"] == b"events", "the unit of branch records is events")
+    if event in BURST_EVENTS or event in ("observed", "epoch", "image", "names"):
+        need(not (out["period_sum"] or out["enabled_ns"] or out["running_ns"]), "what counts no samples has no sums")
+    if event in ("epoch", "image", "names"):
+        need(out["label"] == out["unit"] == b"", "a file that is no profile has neither label nor unit")
+    if event == "observed-cycles":
+        need(kind == "points" and out["unit"] == b"cycles", "observed-cycles are points in cycles")
+        need(out["period_sum"] == saturating_sum(r["samples"] for r in rows), "observed-cycles: a sample is a cycle")
+        need(all(r["offset"] != M for r in rows), "observed-cycles: \"not running\" is left out")
+    for row in rows:
+        for column in ("to_image", "start_image"):
+            need(not row.get(column) or re.fullmatch(IMAGE_ID, plain(row[column])), "an image is named by its id")
+        if event in BURST_EVENTS or event == "lbr-edges":
+            for least, most in (("bursts", "count"), ("bursts", "executions"), ("bursts", "visits"),
+                                ("bursts", "draws"), ("taken", "executions"), ("transitions", "executions"),
+                                ("missed", "executions"), ("missed_local", "executions"),
+                                ("missed_global", "executions")):
+                if least in row and most in row:
+                    need(row[least] <= row[most], "%s is at most %s" % (least, most))
+            if kind == "edges":
+                check_squares(row, "count", "bursts", "squares")
+        if event == "path-starts":
+            need(row["from"] == row["to"] and not row["to_image"], "a path's start goes from a branch to itself")
+        if event == "burst-lines":
+            need(row["offset"] % 64 == 0, "a line of code begins at a multiple of 64")
+        if event == "burst-footprints":
+            need(row["line"] < 1 << 58, "a line is an address / 64")
+        if event == "lbr-ranges":
+            need(row["start"] <= row["end"], "a straight run ends behind its start")
+        if kind == "intervals":
+            need(row["length_ms"] and row["start_ms"] % row["length_ms"] == 0, "an interval starts at a multiple")
+            need(row["offset"] % 16 == 0, "an interval's offset is of a 16-byte block")
+        if kind == "stacks":
+            need(FRAMES.fullmatch(plain(row["frames"])), "frames are image-id+hexoffset, joined by ;")
+        if kind == "branches":
+            need(row["kind"] <= 3, "a branch is conditional, a jump, a call or a return")
+    if event == "observed":
+        check_observed(rows)
+
+
+def read(data, meaning=True):
+    """One container; without meaning only what the page says of any container, not of what its rows stand for."""
     c = Cursor(data)
     need(c.raw(4) == b"CSPF", "a file begins with CSPF")
     version = c.fixed(1)
@@ -137,18 +291,25 @@ def read(data):
         need(number in SCHEMAS, "the schema's number is known")
         kind, columns = SCHEMAS[number]
     else:
-        kind, columns = h.text(1, 15).decode(), []
-        for _ in range(h.fixed(1)):
+        kind, columns = h.text(1, 15).decode(errors="surrogateescape"), []
+        n_columns = h.fixed(1)
+        need(1 <= n_columns <= 24, "a schema has 1 to 24 columns")
+        for _ in range(n_columns):
             column_kind = h.fixed(1)
-            columns.append((h.text(1, 23).decode(), column_kind))
+            columns.append((h.text(1, 23).decode(errors="surrogateescape"), column_kind))
     n_keys = sum(k in (KEY, TEXT) for _, k in columns)
     need(1 <= n_keys and all(k in (KEY, TEXT) for _, k in columns[:n_keys]), "keys come first")
     need(all(k <= MIN for _, k in columns), "column kinds are 0 to 4")
-    out = {"kind": kind, "event": h.text(0, 63), "label": h.text(0, 63), "unit": h.text(0, 15), "period_sum": h.varint(),
-           "enabled_ns": h.varint(), "running_ns": h.varint()}
+    need(not meaning or number or (kind, columns) not in SCHEMAS.values(), "a schema with a number is not spelled out")
+    out = {"kind": kind, "event": h.text(0, 63), "label": h.text(0, 63), "unit": h.text(0, 15),
+           "period_sum": h.varint(), "enabled_ns": h.varint(), "running_ns": h.varint()}
     n_texts, n_rows, raw_bytes, stored_bytes = h.varint(), h.varint(), h.varint(), h.varint()
     h.end()
     need(stored_bytes == len(body), "the file is as long as it says")
+    need(raw_bytes <= 1 << 30, "a body is at most 2^30 bytes")
+    need((raw_bytes - (1 << 20)) // 1000 <= stored_bytes, "a body unpacks to a bounded multiple of itself")
+    need(n_rows * len(columns) + n_texts <= raw_bytes, "each text and each number of a row takes a byte")
+    need(flags & 1 or raw_bytes == stored_bytes, "a body that isn't packed has one size")
     if flags & 1:
         body = unzstd(body, raw_bytes)
     need(len(body) == raw_bytes, "an unpacked body has the size that the head says")
@@ -176,6 +337,8 @@ def read(data):
     used = {row[i] for row in rows for i in range(n_keys) if columns[i][1] == TEXT}
     need(len(used) == n_texts, "each text is used")
     out["rows"] = [{name: texts[v] if k == TEXT else v for (name, k), v in zip(columns, row)} for row in rows]
+    if meaning:
+        check_meaning(out, columns)
     return out
 
 
@@ -190,7 +353,7 @@ def file_name(profile):
         event = "%2E" + event[1:]
     whole = event
     if profile["kind"] != "points":
-        whole += "+" + escape(profile["kind"].encode())
+        whole += "+" + escape(profile["kind"].encode(errors="surrogateescape"))
     if profile["label"]:
         whole += "@" + escape(profile["label"])
     if len(whole) > 200:
@@ -203,7 +366,154 @@ def check_names(store):
         for name in files:
             if name.endswith(".prof"):
                 with open(os.path.join(folder, name), "rb") as f:
-                    need(file_name(read(f.read())) == name, "a profile's name is what its head asks for: " + name)
+                    asked = file_name(read(f.read(), meaning=False))
+                need(asked == name, "a profile's name is what its head asks for: " + name)
+
+
+def facts(path, event):
+    """The values of each fact of a file, in byte order: the first one counts."""
+    need(os.path.isfile(path), "an epoch and an image have a file of facts: " + path)
+    with open(path, "rb") as f:
+        out = read(f.read())
+    need(out["kind"] == "facts" and plain(out["event"]) == event, "%s holds facts of the %s" % (path, event))
+    values = {}
+    for row in out["rows"]:
+        values.setdefault(plain(row["name"]), []).append(plain(row["value"]))
+    return values
+
+
+def check_image(image, folder):
+    """What is said of one image; returns its profiles."""
+    need(re.fullmatch(IMAGE_ID, image), "an image's id is 1 to 47 of [A-Za-z0-9_.-]: " + image)
+    meta = facts(os.path.join(folder, "image.meta"), "image")
+    need(meta.keys() <= {"kind", "path", "build-id"}, "an image's facts are kind, path and build-id: " + image)
+    need("kind" in meta and all(re.fullmatch("[0-7]", kind) for kind in meta["kind"]), "an image has a kind: " + image)
+    need("" not in meta.get("path", []), "a path is not empty: " + image)
+    build_id, kind = meta.get("build-id", [""])[0], int(meta["kind"][0])
+    need("build-id" not in meta or re.fullmatch("([0-9a-f][0-9a-f])+", build_id), "a build-id is in hex: " + image)
+    hashed = re.fullmatch("x[0-9a-f]{16}", image) is not None
+    if kind == 6:
+        need(image == "unknown" or hashed, "an image of kind 6 is \"unknown\" or hashed: " + image)
+    elif kind == 7 and build_id:
+        need(image == "f" + build_id or hashed, "kind 7 has another id than the file itself: " + image)
+    elif build_id:
+        need(image == build_id, "the id is the build-id: " + image)
+    else:
+        need(hashed, "the id of an image without a build-id is x and a hash: " + image)
+    profiles, names = [], None
+    for name in sorted(os.listdir(folder)):
+        if name.startswith(".") or name.endswith(".tmp") or name == "image.meta":
+            continue
+        with open(os.path.join(folder, name), "rb") as f:
+            out = read(f.read())
+        if name == "image.names":
+            need(out["kind"] == "names" and out["event"] == b"names", "image.names holds names: " + image)
+            names = {row["offset"]: row for row in out["rows"]}
+            continue
+        need(name.endswith(".prof"), "no strangers in an image's folder: " + name)
+        need(file_name(out) == name, "a profile's name is what its head asks for: " + name)
+        for row in out["rows"]:
+            need(image.encode() not in (row.get("to_image"), row.get("start_image")),
+                 "the image that the file lies in is named by an empty text: " + name)
+        profiles.append(out)
+    if kind == 4:
+        check_made_code(image, names or {}, profiles)
+    return profiles
+
+
+def check_made_code(image, names, profiles):
+    for offset, row in names.items():
+        need(offset >> 63 == 1 and offset & 0xffffff == 0 and row["size"] == 1 << 24,
+             "a compiled method's name is at an offset with bit 63 and without the low 24: " + image)
+        need(not xxh3 or offset == 1 << 63 | xxh3(row["name"]) >> 25 << 24,
+             "a compiled method's offset is made of its name: " + image)
+    for profile in profiles:
+        for row in profile["rows"]:
+            offset = row.get("offset", 0)
+            if profile["kind"] == "points" and offset >> 63:
+                need(offset >> 24 << 24 in names, "an offset with bit 63 has a name: " + image)
+
+
+def check_observed_cycles(profiles):
+    """The first tag's cycles are there twice, once doubled; each run has rounded once."""
+    for observed in profiles:
+        if plain(observed["event"]) != "observed":
+            continue
+        runs = sum(row["number"] for row in observed["rows"] if row["what"] == b"run") or 1
+        doubled = {}
+        for row in observed["rows"]:
+            if row["what"] == b"tag" and row["bin"] == 0:
+                doubled.setdefault(row["value"], []).append(row["cycles"])
+        for cycles in profiles:
+            if plain(cycles["event"]) == "observed-cycles" and cycles["label"] == observed["label"]:
+                for row in cycles["rows"]:
+                    need(row["samples"] == M or any(abs(2 * row["samples"] - twice) <= 2 * runs for twice in
+                                                    doubled.get(row["offset"], [])),
+                         "observed-cycles are half of what observed says of the first tag")
+
+
+def by_key(profiles, event):
+    """(label, keys of an edge) -> row, of the one image's profiles of that event"""
+    return {(p["label"], row["from"], row["to_image"], row["to"]): row
+            for p in profiles if plain(p["event"]) == event for row in p["rows"]}
+
+
+def check_bursts(images, bursts):
+    """What belongs together among the profiles of an epoch's bursts and paths."""
+    starts = {xxh3(image.encode(), key[1]) for image, profiles in images.items()
+              for key in by_key(profiles, "path-starts")} if xxh3 else set()
+    for image, profiles in images.items():
+        whole = by_key(profiles, "burst-edges")
+        for event in ("burst-edges-512", "burst-edges-4096"):
+            for key, row in by_key(profiles, event).items():
+                need(key in whole and all(row[c] <= whole[key][c] for c in ("count", "bursts", "squares")),
+                     "%s is a part of burst-edges: %s" % (event, image))
+        for p in profiles:
+            if plain(p["event"]) == "path-windows":
+                need(not xxh3 or all(row["burst"] in starts for row in p["rows"]),
+                     "a path's window is named by a branch that paths came to first: " + image)
+            if plain(p["event"]) == "burst-windows" and bursts <= 4096:
+                seen = {}
+                for row in p["rows"]:
+                    seen.setdefault((p["label"], row["from"], row["to_image"], row["to"]), []).append(row["count"])
+                for key, counts in seen.items():
+                    need(key in whole and saturating_sum(counts) == whole[key]["count"]
+                         and len(counts) == whole[key]["bursts"],
+                         "windows are the edges of each burst apart: " + image)
+
+
+def check_epoch(folder):
+    meta = facts(os.path.join(folder, "epoch.meta"), "epoch")
+    need(meta.keys() <= {"host", "started", "meta"}, "an epoch's facts are host, started and meta: " + folder)
+    need("host" in meta and "started" in meta, "an epoch has a host and a time: " + folder)
+    need(all(re.fullmatch(r"\d{8}T\d{6}Z", started) for started in meta["started"]), "started is a UTC time: " + folder)
+    for text in meta.get("meta", []):
+        try:
+            need(isinstance(json.loads(text), dict), "meta is a JSON object: " + folder)
+        except ValueError:
+            raise Broken("meta is a JSON object: " + folder) from None
+    counters, images = {}, {}
+    for name in sorted(os.listdir(folder)):
+        path = os.path.join(folder, name)
+        if name.startswith(".") or name.endswith(".tmp") or name in ("lock", "epoch.meta"):
+            need(name != "lock" or os.path.getsize(path) == 0, "lock is empty: " + folder)
+        elif name == "epoch.counters":
+            with open(path, "rb") as f:
+                out = read(f.read())
+            need(out["kind"] == "counters" and out["event"] == b"epoch", "epoch.counters holds counters: " + folder)
+            counters = {plain(row["name"]): row["sum"] for row in out["rows"]}
+        else:
+            need(os.path.isdir(path), "no strangers in an epoch: " + path)
+            images[name] = check_image(name, path)
+    for profiles in images.values():
+        check_observed_cycles(profiles)
+    check_bursts(images, counters.get("bursts", M))
+
+
+def check_store(store):
+    for epoch in sorted(os.listdir(store)):
+        if not epoch.startswith(".") and not epoch.endswith(".tmp"):
+            check_epoch(os.path.join(store, epoch))
 
 
 def plain(value):
@@ -215,6 +525,8 @@ def main():
     try:
         if what == "names":
             check_names(path)
+        elif what == "check":
+            check_store(path)
         else:
             with open(path, "rb") as f:
                 json.dump(read(f.read()), sys.stdout, default=plain)

@@ -196,18 +196,18 @@ static int64_t classify(struct search *s, uint32_t *cursor, uint32_t *child_high
     return s->n_classes;
 }
 
-int64_t cs_cycle_equivalence(uint32_t n, const uint32_t *from, const uint32_t *to, uint32_t n_edges,
-                             uint32_t *class_of)
+int64_t cs_cfg_cycle_equivalence(uint32_t n, const uint32_t *from, const uint32_t *to, uint32_t n_edges,
+                                 uint32_t *class_of)
 {
     struct search s = {.n = n, .n_edges = n_edges, .from = from, .to = to, .class_of = class_of};
     size_t words = (size_t)n + 2;
     int64_t rc = -ENOMEM;
     if (n == 0)
         return 0;
-    uint32_t *room = calloc(10 * words + 2 * (size_t)n_edges + 2, sizeof *room), *p = room;
+    uint32_t *scratch = calloc(10 * words + 2 * (size_t)n_edges + 2, sizeof *scratch), *p = scratch;
     s.brackets = malloc(((size_t)n_edges + n + 1) * sizeof *s.brackets);
     s.list = malloc(words * sizeof *s.list);
-    if (!room || !s.brackets || !s.list)
+    if (!scratch || !s.brackets || !s.list)
         goto out;
     uint32_t **arrays[] = {&s.first, &s.number, &s.node, &s.tree_edge, &s.parent, &s.high, &s.ends};
     for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++, p += words)
@@ -230,7 +230,7 @@ int64_t cs_cycle_equivalence(uint32_t n, const uint32_t *from, const uint32_t *t
     }
     rc = classify(&s, cursor, child_high, child_high2);
 out:
-    free(room);
+    free(scratch);
     free(s.brackets);
     free(s.list);
     return rc;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What was seen of an image's control transfers (bursts, LBR, an imported file), over all epochs, ready to
- * look up by source and by target. Constant after cs_edge_profile_load. */
-#ifndef CS_ANALYSIS_EDGEPROFILE_H
-#define CS_ANALYSIS_EDGEPROFILE_H
+/* The edges that were seen of one image (bursts, LBR, an imported file), over all epochs, to look up by
+ * source and by target. Constant after cs_edge_profile_make. */
+#ifndef CS_ANALYSIS_CFG_EDGE_PROFILE_H
+#define CS_ANALYSIS_CFG_EDGE_PROFILE_H
 
-#include "store/store.h"
+#include "store/error.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -24,14 +24,9 @@ struct cs_edge_profile {
                                    * those that come from other images */
     uint32_t *by_to;              /* indexes of by_from: those that end in this image, ascending by to */
     size_t n, n_own, n_by_to;
-    char **strings;
-    size_t n_strings;
 };
 
-/* Edge profiles of that image, merged. An image without any gives an empty one. */
-int cs_edge_profile_load(struct cs_store *store, const char *image_id, struct cs_edge_profile **out,
-                         struct cs_error *err);
-/* From edges in memory (tests, tools): takes over nothing. */
+/* Copies the edges; the names of images stay the caller's. */
 int cs_edge_profile_make(const struct cs_seen_edge *edges, size_t n, struct cs_edge_profile **out,
                          struct cs_error *err);
 void cs_edge_profile_close(struct cs_edge_profile *profile);

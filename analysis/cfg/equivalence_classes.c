@@ -16,7 +16,7 @@ static void flood_back(const struct cs_cfg *cfg, uint32_t block, uint8_t *leads,
     leads[block] = 1;
     stack[n++] = block;
     while (n) {
-        const struct cs_block *at = &cfg->blocks[stack[--n]];
+        const struct cs_basic_block *at = &cfg->blocks[stack[--n]];
         for (uint32_t k = 0; k < at->n_in; k++) {
             uint32_t from = cfg->edges[cfg->in[at->first_in + k]].from;
             if (from < cfg->n_blocks && !leads[from]) {
@@ -43,7 +43,7 @@ static uint32_t leaving_order(const struct cs_cfg *cfg, uint32_t *order, uint32_
         cursor[root] = 0;
         while (depth) {
             uint32_t at = stack[depth - 1];
-            const struct cs_block *block = &cfg->blocks[at];
+            const struct cs_basic_block *block = &cfg->blocks[at];
             if (cursor[at] == block->n_out) {
                 order[left++] = at;
                 depth--;
@@ -61,10 +61,10 @@ static uint32_t leaving_order(const struct cs_cfg *cfg, uint32_t *order, uint32_
 }
 
 static int64_t classify(const struct cs_cfg *cfg, uint32_t *from, uint32_t *to, uint32_t *class_of,
-                        uint32_t *room, uint8_t *leads)
+                        uint32_t *scratch, uint8_t *leads)
 {
     uint32_t n = cfg->n_blocks, exit = 2 * n, entry = 2 * n + 1, k = 0;
-    uint32_t *order = room, *stack = room + n, *cursor = room + 2 * (size_t)n;
+    uint32_t *order = scratch, *stack = scratch + n, *cursor = scratch + 2 * (size_t)n;
     for (uint32_t i = 0; i < n; i++, k++) {
         from[k] = 2 * i;
         to[k] = 2 * i + 1;
@@ -87,24 +87,25 @@ static int64_t classify(const struct cs_cfg *cfg, uint32_t *from, uint32_t *to, 
             to[k++] = exit;
             flood_back(cfg, order[i], leads, stack);
         }
-    return cs_cycle_equivalence(2 * n + 2, from, to, k, class_of);
+    return cs_cfg_cycle_equivalence(2 * n + 2, from, to, k, class_of);
 }
 
-int cs_cfg_classes(const struct cs_cfg *cfg, struct cs_classes *classes)
+int cs_cfg_classes(const struct cs_cfg *cfg, struct cs_equivalence_classes *classes)
 {
     uint32_t n = cfg->n_blocks, m = cfg->n_edges;
     size_t edges = 2 * (size_t)n + m + 2;
     int rc = -ENOMEM;
-    *classes = (struct cs_classes){0};
+    *classes = (struct cs_equivalence_classes){0};
     uint32_t *from = malloc(edges * sizeof *from), *to = malloc(edges * sizeof *to);
-    uint32_t *class_of = malloc(edges * sizeof *class_of), *room = malloc((3 * (size_t)n + 1) * sizeof *room);
+    uint32_t *class_of = malloc(edges * sizeof *class_of),
+             *scratch = malloc((3 * (size_t)n + 1) * sizeof *scratch);
     uint8_t *leads = calloc(n + 1, 1);
     classes->of_block = malloc((n + 1) * sizeof *classes->of_block);
     classes->of_edge = malloc((m + 1) * sizeof *classes->of_edge);
-    if (!from || !to || !class_of || !room || !leads || !classes->of_block || !classes->of_edge)
+    if (!from || !to || !class_of || !scratch || !leads || !classes->of_block || !classes->of_edge)
         goto out;
     if (!cfg->missing) {
-        int64_t found = classify(cfg, from, to, class_of, room, leads);
+        int64_t found = classify(cfg, from, to, class_of, scratch, leads);
         if (found < 0)
             goto out;
         /* renumber: classes of imaginary edges alone don't count */
@@ -125,14 +126,14 @@ out:
     free(from);
     free(to);
     free(class_of);
-    free(room);
+    free(scratch);
     free(leads);
     return rc;
 }
 
-void cs_cfg_classes_fini(struct cs_classes *classes)
+void cs_cfg_classes_fini(struct cs_equivalence_classes *classes)
 {
     free(classes->of_block);
     free(classes->of_edge);
-    *classes = (struct cs_classes){0};
+    *classes = (struct cs_equivalence_classes){0};
 }

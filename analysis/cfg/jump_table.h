@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Where can an indirect jump go? dcpi-1997 section 6.1.1: look at the instructions before it for a table.
- * Internal to analysis/. */
-#ifndef CS_ANALYSIS_JUMPTABLE_H
-#define CS_ANALYSIS_JUMPTABLE_H
+/* Where can an indirect jump go? dcpi-1997 section 6.1.1: the instructions before it tell of a table of
+ * targets. Internal to this room. */
+#ifndef CS_ANALYSIS_CFG_JUMP_TABLE_H
+#define CS_ANALYSIS_CFG_JUMP_TABLE_H
 
 #include "analysis/cfg/cfg.h"
 
-struct targets {
+struct jump_targets {
     uint64_t *offset;
-    uint32_t n, room;
+    uint32_t n, capacity;
     bool outside; /* some entry leads out of the procedure (into a cold part that isn't known as its own) */
 };
 
@@ -16,7 +16,7 @@ struct targets {
  * (ascending, one procedure). Returns 1 resolved, 0 not, 2 not but it reads no table
  * (a call through a pointer in tail position, most likely), -ENOMEM. Reads at most some thousands of
  * instructions. */
-int cs_jump_table(struct cs_code *code, const struct cs_cfg_insn *insns, uint32_t n_insns, uint32_t jump,
-                  struct targets *targets);
+int cs_cfg_jump_table(struct cs_image_code *code, const struct cs_cfg_instruction *insns, uint32_t n_insns,
+                      uint32_t jump, struct jump_targets *targets);
 
 #endif

@@ -16,10 +16,10 @@
 
 static uint32_t word_at(const struct jump_scan *s, uint32_t i)
 {
-    size_t room;
+    size_t n_bytes;
     uint32_t word = 0;
-    const uint8_t *bytes = cs_code_bytes(s->code, s->insns[i].offset, &room, NULL);
-    if (bytes && room >= sizeof word)
+    const uint8_t *bytes = cs_image_bytes_at(s->code, s->insns[i].offset, &n_bytes, NULL);
+    if (bytes && n_bytes >= sizeof word)
         memcpy(&word, bytes, sizeof word);
     return word;
 }
@@ -41,9 +41,9 @@ static unsigned rm(uint32_t word)
 
 static bool defines(const struct jump_scan *s, uint32_t i, unsigned reg)
 {
-    struct cs_insn insn;
+    struct cs_isa_insn insn;
     return jump_decode(s, i, &insn) &&
-           (insn.writes & (reg < 16 ? CS_REG_GPR(reg) : CS_REG_HIGH((int)reg))) != 0;
+           (insn.writes & (reg < 16 ? CS_ISA_REG_GPR(reg) : CS_ISA_REG_HIGH((int)reg))) != 0;
 }
 
 /* The nearest instruction before `at` that writes `reg`; register moves are followed. s->n = none. A call
@@ -51,7 +51,7 @@ static bool defines(const struct jump_scan *s, uint32_t i, unsigned reg)
 static uint32_t definition(const struct jump_scan *s, uint32_t at, unsigned *reg, unsigned most)
 {
     for (uint32_t i = at, steps = 0; i-- > 0 && steps < most; steps++) {
-        if (s->insns[i].flow == CS_FLOW_CALL && *reg <= 18)
+        if (s->insns[i].flow == CS_ISA_FLOW_CALL && *reg <= 18)
             return s->n;
         if (!defines(s, i, *reg))
             continue;
@@ -192,7 +192,7 @@ static uint32_t bound(const struct jump_scan *s, const struct table *t)
         unsigned bit = tested_bit(word, &reg);
         if (limit && bit < 12 && reg == masked && UINT32_C(1) << bit < limit)
             return UINT32_C(1) << bit;
-        if (s->insns[i].flow == CS_FLOW_CALL || s->insns[i].flow == CS_FLOW_RETURN)
+        if (s->insns[i].flow == CS_ISA_FLOW_CALL || s->insns[i].flow == CS_ISA_FLOW_RETURN)
             continue;
         if (word >> 24 == 0x54)
             switch (word & 15) {
@@ -215,12 +215,12 @@ static uint32_t bound(const struct jump_scan *s, const struct table *t)
 
 static bool entry_at(const struct jump_scan *s, const struct table *t, uint32_t i, uint64_t *to)
 {
-    size_t room;
+    size_t n_bytes;
     uint64_t at = t->start + (uint64_t)t->entry * i, value = 0;
-    if (t->absolute && cs_code_relocated(s->code, at, to))
+    if (t->absolute && cs_image_relocated_at(s->code, at, to))
         return true;
-    const uint8_t *bytes = cs_code_bytes(s->code, at, &room, NULL);
-    if (!bytes || room < t->entry)
+    const uint8_t *bytes = cs_image_bytes_at(s->code, at, &n_bytes, NULL);
+    if (!bytes || n_bytes < t->entry)
         return false;
     memcpy(&value, bytes, t->entry);
     unsigned unused = 64 - 8 * t->entry;
@@ -230,7 +230,7 @@ static bool entry_at(const struct jump_scan *s, const struct table *t, uint32_t 
     return true;
 }
 
-int jump_table_aarch64(const struct jump_scan *s, uint32_t jump, struct targets *targets)
+int jump_table_aarch64(const struct jump_scan *s, uint32_t jump, struct jump_targets *targets)
 {
     struct table t;
     uint64_t to;

@@ -1,28 +1,27 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What the two instruction sets' searches for jump tables share. Internal to analysis/; jumptable.c chooses.
- */
-#ifndef CS_ANALYSIS_JUMPTABLE_ISA_H
-#define CS_ANALYSIS_JUMPTABLE_ISA_H
+/* What the two instruction sets' searches for jump tables share. jump_table.c chooses. */
+#ifndef CS_ANALYSIS_CFG_JUMP_TABLE_INTERNAL_H
+#define CS_ANALYSIS_CFG_JUMP_TABLE_INTERNAL_H
 
-#include "image/isa/decode.h"
 #include "analysis/cfg/jump_table.h"
+#include "image/isa/decode.h"
 
 #define JUMP_ENTRIES_MAX 4096
 
 struct jump_scan {
-    struct cs_code *code;
+    struct cs_image_code *code;
     enum cs_isa isa;
-    const struct cs_cfg_insn *insns;
+    const struct cs_cfg_instruction *insns;
     uint32_t n;
 };
 
-bool jump_decode(const struct jump_scan *s, uint32_t i, struct cs_insn *insn);
+bool jump_decode(const struct jump_scan *s, uint32_t i, struct cs_isa_insn *insn);
 /* Does an instruction of the procedure start there? Is it executable at all? */
 bool jump_to_instruction(const struct jump_scan *s, uint64_t offset);
 bool jump_to_code(const struct jump_scan *s, uint64_t offset);
-int jump_add_target(struct targets *targets, uint64_t offset);
+int jump_add_target(struct jump_targets *targets, uint64_t offset);
 
-int jump_table_x86_64(const struct jump_scan *s, uint32_t jump, struct targets *targets);
-int jump_table_aarch64(const struct jump_scan *s, uint32_t jump, struct targets *targets);
+int jump_table_x86_64(const struct jump_scan *s, uint32_t jump, struct jump_targets *targets);
+int jump_table_aarch64(const struct jump_scan *s, uint32_t jump, struct jump_targets *targets);
 
 #endif

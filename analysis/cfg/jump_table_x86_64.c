@@ -20,40 +20,40 @@
 
 struct table {
     int64_t displacement; /* T where it stands in the operand */
-    uint8_t base, index;  /* registers, CS_NO_REG = none */
+    uint8_t base, index;  /* registers, CS_ISA_REG_NONE = none */
     uint8_t entry;        /* bytes: 4 relative to the base, 8 absolute */
     uint32_t load;        /* instruction that reads the table */
 };
 
-static bool writes(const struct cs_insn *insn, uint8_t reg)
+static bool writes(const struct cs_isa_insn *insn, uint8_t reg)
 {
-    return reg < 16 && (insn->writes & CS_REG_GPR(reg));
+    return reg < 16 && (insn->writes & CS_ISA_REG_GPR(reg));
 }
 
 static uint8_t only_register(uint64_t set)
 {
     uint64_t gpr = set & 0xffff;
     if (gpr == 0 || (gpr & (gpr - 1)))
-        return CS_NO_REG;
+        return CS_ISA_REG_NONE;
     return (uint8_t)__builtin_ctzll(gpr);
 }
 
-static bool is_move(const struct cs_insn *insn)
+static bool is_move(const struct cs_isa_insn *insn)
 {
     return insn->mnemonic == ZYDIS_MNEMONIC_MOV && !insn->n_memory && !insn->has_immediate;
 }
 
 /* The memory operand that a table is read through. */
-static bool table_operand(const struct cs_insn *insn, uint32_t i, uint8_t entry, struct table *t)
+static bool table_operand(const struct cs_isa_insn *insn, uint32_t i, uint8_t entry, struct table *t)
 {
-    const struct cs_memory *m = &insn->memory[0];
+    const struct cs_isa_memory *m = &insn->memory[0];
     if (insn->n_memory == 0 || !m->reads || m->segment || m->stack || m->pc_relative)
         return false;
     uint8_t base = m->base, index = m->index;
-    if (m->scale == 1 && index != CS_NO_REG && base != CS_NO_REG)
+    if (m->scale == 1 && index != CS_ISA_REG_NONE && base != CS_ISA_REG_NONE)
         return false;
     if (m->scale != entry) { /* an index scaled before; base + index alike */
-        if (base == CS_NO_REG)
+        if (base == CS_ISA_REG_NONE)
             return false;
     }
     *t = (struct table){m->displacement, base, index, entry, i};
@@ -64,25 +64,25 @@ static bool table_operand(const struct cs_insn *insn, uint32_t i, uint8_t entry,
  * added. */
 static bool find_load(const struct jump_scan *s, uint32_t jump, struct table *t)
 {
-    struct cs_insn insn;
+    struct cs_isa_insn insn;
     if (!jump_decode(s, jump, &insn))
         return false;
     if (insn.n_memory)
         return table_operand(&insn, jump, 8, t);
-    uint8_t wanted = only_register(insn.reads), added = CS_NO_REG;
-    for (uint32_t i = jump, steps = 0; i-- > 0 && steps < LOOK_BACK && wanted != CS_NO_REG; steps++) {
-        if (s->insns[i].flow == CS_FLOW_CALL && (wanted < 3 || (wanted > 5 && wanted < 12)))
+    uint8_t wanted = only_register(insn.reads), added = CS_ISA_REG_NONE;
+    for (uint32_t i = jump, steps = 0; i-- > 0 && steps < LOOK_BACK && wanted != CS_ISA_REG_NONE; steps++) {
+        if (s->insns[i].flow == CS_ISA_FLOW_CALL && (wanted < 3 || (wanted > 5 && wanted < 12)))
             return false; /* a call changes those */
         if (!jump_decode(s, i, &insn) || !writes(&insn, wanted))
             continue;
         if (insn.mnemonic == ZYDIS_MNEMONIC_ADD && !insn.n_memory && !insn.has_immediate &&
-            added == CS_NO_REG) {
-            added = only_register(insn.reads & ~CS_REG_GPR(wanted));
-            if (added == CS_NO_REG)
+            added == CS_ISA_REG_NONE) {
+            added = only_register(insn.reads & ~CS_ISA_REG_GPR(wanted));
+            if (added == CS_ISA_REG_NONE)
                 return false;
             /* which of the two was loaded from the table? the one whose nearest definition is a load */
             for (uint32_t k = i; k-- > 0 && i - k < LOOK_BACK;) {
-                struct cs_insn before;
+                struct cs_isa_insn before;
                 if (!jump_decode(s, k, &before))
                     return false;
                 if (before.mnemonic == ZYDIS_MNEMONIC_MOVSXD && before.n_memory &&
@@ -101,27 +101,27 @@ static bool find_load(const struct jump_scan *s, uint32_t jump, struct table *t)
             wanted = only_register(insn.reads);
             continue;
         }
-        if (insn.mnemonic == ZYDIS_MNEMONIC_MOVSXD && insn.n_memory && added != CS_NO_REG) {
+        if (insn.mnemonic == ZYDIS_MNEMONIC_MOVSXD && insn.n_memory && added != CS_ISA_REG_NONE) {
             if (!table_operand(&insn, i, 4, t))
                 return false;
             if (t->base != added && t->index == added && insn.memory[0].scale == 1) {
                 t->index = t->base;
                 t->base = added;
             }
-            return t->base == added || t->base == CS_NO_REG || t->displacement == 0;
+            return t->base == added || t->base == CS_ISA_REG_NONE || t->displacement == 0;
         }
-        if (insn.mnemonic == ZYDIS_MNEMONIC_MOV && insn.n_memory && added == CS_NO_REG)
+        if (insn.mnemonic == ZYDIS_MNEMONIC_MOV && insn.n_memory && added == CS_ISA_REG_NONE)
             return table_operand(&insn, i, 8, t);
         return false;
     }
     return false;
 }
 
-static bool constant(const struct jump_scan *s, const struct cs_insn *insn, uint64_t *value)
+static bool constant(const struct jump_scan *s, const struct cs_isa_insn *insn, uint64_t *value)
 {
-    size_t room;
+    size_t n_bytes;
     if (insn->mnemonic == ZYDIS_MNEMONIC_LEA) {
-        const uint8_t *bytes = cs_code_bytes(s->code, insn->offset, &room, NULL);
+        const uint8_t *bytes = cs_image_bytes_at(s->code, insn->offset, &n_bytes, NULL);
         int32_t displacement;
         /* lea disp32(%rip): the displacement is last, ModRM says mod 00, rm 101 */
         if (bytes && insn->length == 7 && (bytes[2] & 0xc7) == 0x05) {
@@ -142,7 +142,7 @@ static bool constant(const struct jump_scan *s, const struct cs_insn *insn, uint
  * procedure. */
 static uint32_t find_bases(const struct jump_scan *s, uint32_t use, uint8_t reg, uint64_t *bases)
 {
-    struct cs_insn insn;
+    struct cs_isa_insn insn;
     uint32_t n = 0;
     uint8_t wanted = reg;
     for (uint32_t i = use, steps = 0; i-- > 0 && steps < BASE_LOOK_BACK; steps++) {
@@ -150,7 +150,7 @@ static uint32_t find_bases(const struct jump_scan *s, uint32_t use, uint8_t reg,
             continue;
         if (constant(s, &insn, &bases[0]))
             return 1;
-        if (!is_move(&insn) || (wanted = only_register(insn.reads)) == CS_NO_REG)
+        if (!is_move(&insn) || (wanted = only_register(insn.reads)) == CS_ISA_REG_NONE)
             break;
     }
     for (uint32_t i = 0; i < s->n && n < CANDIDATES_MAX; i++)
@@ -170,7 +170,7 @@ static uint32_t bound(const struct jump_scan *s, uint32_t load)
     bool above = false;
     uint64_t compared = 0;
     for (uint32_t i = load, steps = 0; i-- > 0 && steps < 24; steps++) {
-        struct cs_insn insn;
+        struct cs_isa_insn insn;
         if (!jump_decode(s, i, &insn))
             break;
         if (insn.mnemonic == ZYDIS_MNEMONIC_JNBE || insn.mnemonic == ZYDIS_MNEMONIC_JNB)
@@ -179,7 +179,7 @@ static uint32_t bound(const struct jump_scan *s, uint32_t load)
             compared = (uint64_t)insn.immediate & 0xffffffff;
             return compared < JUMP_ENTRIES_MAX ? (uint32_t)compared + 1 : JUMP_ENTRIES_MAX;
         }
-        if (insn.flow == CS_FLOW_JUMP || insn.flow == CS_FLOW_RETURN)
+        if (insn.flow == CS_ISA_FLOW_JUMP || insn.flow == CS_ISA_FLOW_RETURN)
             break;
     }
     return JUMP_ENTRIES_MAX;
@@ -188,12 +188,12 @@ static uint32_t bound(const struct jump_scan *s, uint32_t load)
 static bool entry_at(const struct jump_scan *s, uint64_t table, uint8_t size, uint32_t i, uint64_t base,
                      uint64_t *to)
 {
-    size_t room;
+    size_t n_bytes;
     uint64_t at = table + (uint64_t)size * i;
-    if (size == 8 && cs_code_relocated(s->code, at, to))
+    if (size == 8 && cs_image_relocated_at(s->code, at, to))
         return true;
-    const uint8_t *bytes = cs_code_bytes(s->code, at, &room, NULL);
-    if (!bytes || room < size)
+    const uint8_t *bytes = cs_image_bytes_at(s->code, at, &n_bytes, NULL);
+    if (!bytes || n_bytes < size)
         return false;
     if (size == 8)
         memcpy(to, bytes, 8);
@@ -208,20 +208,21 @@ static bool entry_at(const struct jump_scan *s, uint64_t table, uint8_t size, ui
 /* The frame is taken down just before: a call in tail position. */
 static bool leaves_frame(const struct jump_scan *s, uint32_t jump)
 {
-    struct cs_insn insn;
+    struct cs_isa_insn insn;
     return jump > 0 && jump_decode(s, jump - 1, &insn) &&
            (insn.mnemonic == ZYDIS_MNEMONIC_POP || insn.mnemonic == ZYDIS_MNEMONIC_LEAVE ||
-            (insn.mnemonic == ZYDIS_MNEMONIC_ADD && (insn.writes & CS_REG_GPR(4))));
+            (insn.mnemonic == ZYDIS_MNEMONIC_ADD && (insn.writes & CS_ISA_REG_GPR(4))));
 }
 
-int jump_table_x86_64(const struct jump_scan *s, uint32_t jump, struct targets *targets)
+int jump_table_x86_64(const struct jump_scan *s, uint32_t jump, struct jump_targets *targets)
 {
     struct table t;
     uint64_t bases[CANDIDATES_MAX + 1], to;
     uint32_t n_bases = 0, before = targets->n;
-    if (leaves_frame(s, jump) || !find_load(s, jump, &t) || (t.index == CS_NO_REG && t.displacement != 0))
+    if (leaves_frame(s, jump) || !find_load(s, jump, &t) ||
+        (t.index == CS_ISA_REG_NONE && t.displacement != 0))
         return 2;
-    if (t.base == CS_NO_REG) {
+    if (t.base == CS_ISA_REG_NONE) {
         bases[n_bases++] = 0;
     } else
         n_bases = find_bases(s, t.load, t.base, bases);

@@ -4,9 +4,8 @@
  * (the answer stays with the image); a procedure met again while it is being asked counts as not returning on
  * that path, which is the least fixpoint for the first asked; answers that leaned on such a guess aren't
  * kept. */
-#include "analysis/cfg/cfg.h"
-#include "image/isa/decode.h"
 #include "analysis/cfg/noreturn.h"
+#include "image/isa/decode.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -56,7 +55,7 @@ static const char *const never[] = {
     "thrd_exit",
 };
 
-bool returns_never(const char *name)
+bool cs_cfg_never_returns(const char *name)
 {
     size_t n = strcspn(name, "@");
     for (size_t i = 0; i < sizeof never / sizeof *never; i++)
@@ -65,15 +64,53 @@ bool returns_never(const char *name)
     return false;
 }
 
+enum answer { UNKNOWN, YES, NO, ASKED };
+
+/* One answer a procedure that was ever asked about, by its index. Kept with the code. */
+struct answers {
+    uint8_t *of;
+    size_t n;
+};
+
+static const char answers_key; /* only its address counts */
+
+static void answers_close(void *pointer)
+{
+    struct answers *answers = pointer;
+    free(answers->of);
+    free(answers);
+}
+
+/* Makes room for that procedure; NULL when memory is out. */
+static struct answers *answers_for(struct cs_image_code *code, size_t procedure)
+{
+    struct answers *answers = cs_image_attached(code, &answers_key);
+    if (!answers) {
+        answers = calloc(1, sizeof *answers);
+        if (!answers || cs_image_attach(code, &answers_key, answers, answers_close) < 0)
+            return NULL;
+    }
+    if (procedure >= answers->n) {
+        size_t n = 2 * procedure + 64;
+        uint8_t *grown = realloc(answers->of, n);
+        if (!grown)
+            return NULL;
+        memset(grown + answers->n, UNKNOWN, n - answers->n);
+        answers->of = grown;
+        answers->n = n;
+    }
+    return answers;
+}
+
 struct asking {
-    struct cs_code *code;
+    struct cs_image_code *code;
     unsigned depth, asked;
     bool guessed;
 };
 
-static bool returns(struct asking *a, const struct cs_procedure *p);
+static bool returns(struct asking *a, const struct cs_image_procedure *p);
 
-static const struct cs_part *part_of(const struct cs_procedure *p, uint64_t offset)
+static const struct cs_image_part *part_of(const struct cs_image_procedure *p, uint64_t offset)
 {
     for (unsigned i = 0; i < p->n_parts; i++)
         if (offset >= p->parts[i].start && offset - p->parts[i].start < p->parts[i].size)
@@ -82,7 +119,7 @@ static const struct cs_part *part_of(const struct cs_procedure *p, uint64_t offs
 }
 
 /* One bit a byte of the procedure, parts one after the other. */
-static bool visit(uint8_t *seen, const struct cs_procedure *p, uint64_t offset)
+static bool visit(uint8_t *seen, const struct cs_image_procedure *p, uint64_t offset)
 {
     uint64_t at = 0;
     for (unsigned i = 0; i < p->n_parts; at += p->parts[i++].size)
@@ -97,32 +134,32 @@ static bool visit(uint8_t *seen, const struct cs_procedure *p, uint64_t offset)
 
 static bool leads_back(struct asking *a, uint64_t target)
 {
-    const struct cs_procedure *to = cs_code_procedure(a->code, target);
+    const struct cs_image_procedure *to = cs_image_procedure_at(a->code, target);
     return !to || to->start != target || returns(a, to);
 }
 
 /* Walks reachable code; true at the first way back. */
-static bool search(struct asking *a, const struct cs_procedure *p, uint8_t *seen, uint64_t *stack,
-                   size_t room)
+static bool search(struct asking *a, const struct cs_image_procedure *p, uint8_t *seen, uint64_t *stack,
+                   size_t capacity)
 {
     size_t n = 0;
     stack[n++] = p->start;
     while (n) {
         uint64_t at = stack[--n];
         while (part_of(p, at) && visit(seen, p, at)) {
-            struct cs_insn insn;
+            struct cs_isa_insn insn;
             size_t bytes_left;
-            const uint8_t *bytes = cs_code_bytes(a->code, at, &bytes_left, NULL);
-            if (!bytes || !cs_decode_flow(cs_code_isa(a->code), bytes, bytes_left, at, &insn))
+            const uint8_t *bytes = cs_image_bytes_at(a->code, at, &bytes_left, NULL);
+            if (!bytes || !cs_isa_decode_flow(cs_image_isa(a->code), bytes, bytes_left, at, &insn))
                 return true;
             at += insn.length;
-            if (insn.flow == CS_FLOW_RETURN)
+            if (insn.flow == CS_ISA_FLOW_RETURN)
                 return true;
-            if (insn.flow == CS_FLOW_STOP)
+            if (insn.flow == CS_ISA_FLOW_STOP)
                 break;
-            if (insn.flow == CS_FLOW_CALL && !insn.indirect && !leads_back(a, insn.target))
+            if (insn.flow == CS_ISA_FLOW_CALL && !insn.indirect && !leads_back(a, insn.target))
                 break;
-            if (insn.flow == CS_FLOW_JUMP) {
+            if (insn.flow == CS_ISA_FLOW_JUMP) {
                 if (insn.indirect)
                     return true;
                 if (!part_of(p, insn.target)) {
@@ -131,11 +168,11 @@ static bool search(struct asking *a, const struct cs_procedure *p, uint8_t *seen
                     break;
                 }
                 at = insn.target;
-            } else if (insn.flow == CS_FLOW_BRANCH) {
+            } else if (insn.flow == CS_ISA_FLOW_BRANCH) {
                 if (!part_of(p, insn.target)) {
                     if (leads_back(a, insn.target))
                         return true;
-                } else if (n == room)
+                } else if (n == capacity)
                     return true;
                 else
                     stack[n++] = insn.target;
@@ -145,21 +182,21 @@ static bool search(struct asking *a, const struct cs_procedure *p, uint8_t *seen
     return false;
 }
 
-static bool returns(struct asking *a, const struct cs_procedure *p)
+static bool returns(struct asking *a, const struct cs_image_procedure *p)
 {
-    enum { UNKNOWN, YES, NO, ASKED };
-    uint8_t *memo = cs_code_returns_memo(a->code, p);
     uint64_t size = 0, stack[256];
-    if (returns_never(p->name))
+    if (cs_cfg_never_returns(p->name))
         return false;
-    if (p->source == CS_FROM_PLT || !memo || p->size == 0)
+    size_t index = cs_image_procedure_index(a->code, p);
+    struct answers *answers = answers_for(a->code, index);
+    if (p->source == CS_IMAGE_FROM_PLT || !answers || p->size == 0)
         return true;
-    if (*memo == ASKED) {
+    if (answers->of[index] == ASKED) {
         a->guessed = true;
         return false;
     }
-    if (*memo != UNKNOWN)
-        return *memo == YES;
+    if (answers->of[index] != UNKNOWN)
+        return answers->of[index] == YES;
     for (unsigned i = 0; i < p->n_parts; i++)
         size += p->parts[i].size;
     uint8_t *seen =
@@ -169,16 +206,16 @@ static bool returns(struct asking *a, const struct cs_procedure *p)
     bool guessed_before = a->guessed;
     a->guessed = false;
     a->depth++;
-    *memo = ASKED;
+    answers->of[index] = ASKED;
     bool result = search(a, p, seen, stack, sizeof stack / sizeof *stack);
     a->depth--;
-    *memo = result ? YES : a->guessed && a->depth ? UNKNOWN : NO;
+    answers->of[index] = result ? YES : a->guessed && a->depth ? UNKNOWN : NO;
     a->guessed = a->depth && (guessed_before || (a->guessed && !result));
     free(seen);
     return result;
 }
 
-bool cs_cfg_returns(struct cs_code *code, const struct cs_procedure *procedure)
+bool cs_cfg_returns(struct cs_image_code *code, const struct cs_image_procedure *procedure)
 {
     struct asking a = {.code = code};
     return returns(&a, procedure);

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Internal to analysis/: which procedures return, as far as noreturn.c shares it. */
-#ifndef CS_ANALYSIS_RETURNS_H
-#define CS_ANALYSIS_RETURNS_H
+/* Which procedures and library calls return to their caller. */
+#ifndef CS_ANALYSIS_CFG_NORETURN_H
+#define CS_ANALYSIS_CFG_NORETURN_H
 
 #include "image/code.h"
 
-/* One byte a procedure, zero at first, in which noreturn.c keeps its answers. */
-uint8_t *cs_code_returns_memo(struct cs_code *code, const struct cs_procedure *procedure);
+/* Does a call of it come back? Follows calls and tail calls to a fixpoint; true where that can't be told. What
+ * was worked out stays with `code`. */
+bool cs_cfg_returns(struct cs_image_code *code, const struct cs_image_procedure *procedure);
 /* Is it a library's that never does? With or without "@plt". */
-bool returns_never(const char *name);
+bool cs_cfg_never_returns(const char *name);
 
 #endif

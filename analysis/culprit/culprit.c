@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The court: asks every rule, then bounds and divides the stall. */
+/* The classifier: asks every rule, then bounds and divides the stall. */
 #include "analysis/culprit/culprit.h"
 
+#include "analysis/culprit/model.h"
 #include "analysis/culprit/rules.h"
 
 #include <string.h>
 
-const struct cs_cause_name cs_cause_names[CS_N_CAUSES] = {
+const struct cs_culprit_cause_name cs_culprit_cause_names[CS_N_CAUSES] = {
     [CS_CAUSE_DCACHE] = {'d', "d-cache", "D-cache miss"},
     [CS_CAUSE_DTLB] = {'D', "dtlb", "DTLB miss"},
     [CS_CAUSE_ICACHE] = {'i', "i-cache", "I-cache miss"},
@@ -26,7 +27,7 @@ const struct cs_cause_name cs_cause_names[CS_N_CAUSES] = {
     [CS_CAUSE_FRONT] = {'F', "front-end", "Front end"},
 };
 
-void cs_stall_init(struct cs_stall *stall, const struct cs_op *op)
+void cs_culprit_stall_init(struct cs_culprit_stall *stall, const struct cs_isa_op *op)
 {
     memset(stall, 0, sizeof *stall);
     stall->op = op;
@@ -34,9 +35,9 @@ void cs_stall_init(struct cs_stall *stall, const struct cs_op *op)
         stall->event_rate[i] = -1;
 }
 
-/* The dearest that one event of a cause can be, as dcpi-1997 section 6.3 bounds I-cache stalls: a fill all
+/* The most cycles that one event of a cause can cost, as dcpi-1997 section 6.3 bounds I-cache stalls: a fill all
  * the way from memory. 0 = no such event. */
-static double dearest(enum cs_cause cause, const struct cs_machine *m)
+static double event_cycles_max(enum cs_culprit_cause cause, const struct cs_machine *m)
 {
     switch (cause) {
     case CS_CAUSE_DCACHE:
@@ -48,17 +49,17 @@ static double dearest(enum cs_cause cause, const struct cs_machine *m)
     case CS_CAUSE_MISPREDICT:
         return m->mispredict_cycles[1];
     case CS_CAUSE_PAGE_FAULT:
-        return 20000;
+        return CS_MODEL_PAGE_FAULT_MAX;
     default:
         return 0;
     }
 }
 
 /* Counted events bound what their cause can cost; none at all clears it. */
-static void bound_by_events(const struct cs_stall *stall, const struct cs_machine *machine,
-                            struct cs_suspect *s)
+static void bound_by_events(const struct cs_culprit_stall *stall, const struct cs_machine *machine,
+                            struct cs_culprit_suspect *s)
 {
-    double rate = stall->event_rate[s->cause], cost = dearest(s->cause, machine);
+    double rate = stall->event_rate[s->cause], cost = event_cycles_max(s->cause, machine);
     if (rate < 0 || cost <= 0)
         return;
     if (rate * cost < s->high)
@@ -67,13 +68,14 @@ static void bound_by_events(const struct cs_stall *stall, const struct cs_machin
 }
 
 /* Asks the rules of one kind; appends those that stay. */
-static void ask(const struct cs_stall *stall, const struct cs_machine *machine, bool residual,
-                struct cs_verdict *v)
+static void ask(const struct cs_culprit_stall *stall, const struct cs_machine *machine, bool residual,
+                struct cs_culprit_classification *v)
 {
     for (size_t i = 0; i < n_culprit_rules; i++) {
         const struct culprit_rule *rule = &culprit_rules[i];
-        struct cs_suspect s = {.cause = rule->cause};
-        if (rule->residual != residual || v->n == CS_SUSPECTS_MAX || !rule->suspect(stall, machine, &s))
+        struct cs_culprit_suspect s = {.cause = rule->cause};
+        if (rule->residual != residual || v->n == CS_CULPRIT_SUSPECTS_MAX ||
+            !rule->suspect(stall, machine, &s))
             continue;
         bound_by_events(stall, machine, &s);
         if (!(s.high > 0))
@@ -84,7 +86,7 @@ static void ask(const struct cs_stall *stall, const struct cs_machine *machine, 
     }
 }
 
-static double sum_high(const struct cs_verdict *v)
+static double sum_high(const struct cs_culprit_classification *v)
 {
     double sum = 0;
     for (unsigned i = 0; i < v->n; i++)
@@ -94,20 +96,20 @@ static double sum_high(const struct cs_verdict *v)
 
 /* Divides the stall: in proportion to what was expected, none above its high; what is left goes where room is
  * left. */
-static void divide(struct cs_verdict *v)
+static void divide(struct cs_culprit_classification *v)
 {
     double left = v->stall;
     for (int round = 0; round < 6 && left > 1e-9; round++) {
         double weight = 0, given = 0;
         for (unsigned i = 0; i < v->n; i++) {
-            const struct cs_suspect *s = &v->suspects[i];
+            const struct cs_culprit_suspect *s = &v->suspects[i];
             if (s->share < s->high)
                 weight += round < 5 ? s->expected + 1e-6 * s->high : s->high - s->share;
         }
         if (weight <= 0)
             break;
         for (unsigned i = 0; i < v->n; i++) {
-            struct cs_suspect *s = &v->suspects[i];
+            struct cs_culprit_suspect *s = &v->suspects[i];
             if (s->share >= s->high)
                 continue;
             double w = round < 5 ? s->expected + 1e-6 * s->high : s->high - s->share;
@@ -123,34 +125,34 @@ static void divide(struct cs_verdict *v)
 }
 
 /* What the others can't have caused, this one has. */
-static void bound(struct cs_verdict *v)
+static void bound(struct cs_culprit_classification *v)
 {
     double sum = 0;
     for (unsigned i = 0; i < v->n; i++) {
-        struct cs_suspect *s = &v->suspects[i];
+        struct cs_culprit_suspect *s = &v->suspects[i];
         if (s->high > v->stall)
             s->high = v->stall;
         sum += s->high;
     }
     for (unsigned i = 0; i < v->n; i++) {
-        struct cs_suspect *s = &v->suspects[i];
+        struct cs_culprit_suspect *s = &v->suspects[i];
         double low = v->stall - (sum - s->high);
         s->low = low < 0 ? 0 : low > s->high ? s->high : low;
     }
 }
 
-static void order(struct cs_verdict *v)
+static void order(struct cs_culprit_classification *v)
 {
     for (unsigned i = 1; i < v->n; i++)
         for (unsigned j = i; j > 0 && v->suspects[j].share > v->suspects[j - 1].share; j--) {
-            struct cs_suspect t = v->suspects[j];
+            struct cs_culprit_suspect t = v->suspects[j];
             v->suspects[j] = v->suspects[j - 1];
             v->suspects[j - 1] = t;
         }
 }
 
 /* Those who could explain a thirtieth of the stall at most and needn't: not worth a reader's time. */
-static void drop_trifles(struct cs_verdict *v)
+static void drop_trifles(struct cs_culprit_classification *v)
 {
     unsigned kept = 0;
     for (unsigned i = 0; i < v->n; i++)
@@ -161,14 +163,15 @@ static void drop_trifles(struct cs_verdict *v)
     v->n = kept;
 }
 
-/* Without its suspects: there are up to twelve, seldom three, and every instruction has a verdict. */
-static void empty(struct cs_verdict *v)
+/* Without its suspects: there are up to twelve, seldom three, and every instruction has a classification. */
+static void empty(struct cs_culprit_classification *v)
 {
     v->n = 0;
     v->stall = v->gain = v->unexplained = 0;
 }
 
-void cs_culprit_judge(const struct cs_stall *stall, const struct cs_machine *machine, struct cs_verdict *v)
+void cs_culprit_classify(const struct cs_culprit_stall *stall, const struct cs_machine *machine,
+                         struct cs_culprit_classification *v)
 {
     empty(v);
     double difference = stall->cycles - stall->m;
@@ -186,10 +189,10 @@ void cs_culprit_judge(const struct cs_stall *stall, const struct cs_machine *mac
     order(v);
 }
 
-void cs_culprit_expect(const struct cs_stall *stall, const struct cs_machine *machine, double *expected,
-                       double *most)
+void cs_culprit_expect(const struct cs_culprit_stall *stall, const struct cs_machine *machine,
+                       double *expected, double *most)
 {
-    struct cs_verdict v;
+    struct cs_culprit_classification v;
     empty(&v);
     *expected = *most = 0;
     ask(stall, machine, false, &v);

@@ -1,16 +1,34 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Culprits: why an instruction held up retirement. dcpi-1997 section 6.3: guilty until proven innocent. Every
- * rule is a named function of culprit_rules.c over one pure input; it clears its cause, or returns how many
- * cycles an execution the cause can cost (high), how many it most likely costs (expected), and who is guilty.
+/* Where the cycles of a procedure went, and which instruction is responsible. dcpi-1997 section 6.3: every cause
+ * is suspected until evidence clears it.
  *
- * What bursts saw convicts or clears; where nothing was observed only the program's text can clear, and high
- * is what is left of the stall. Invariants of a verdict: 0 <= low <= high for each suspect, the sum of lows
- * and unexplained is at most the stall, the sum of shares and unexplained is the stall; suspects are ordered
- * by share.
+ * Files of this room:
+ *   attribute               samples to the instructions that took the time
+ *   culprit                 the classifier: asks every rule, then bounds and divides a stall
+ *   cycle_account           cycle accounting of a procedure: the steps in order
+ *   cycle_account_internal  the steps, and what they share
+ *   dynamic_paths           the most frequent paths, and M on them
+ *   image_evidence          what a store tells of one image
+ *   model                   every constant that manuals or measurement chose
+ *   rules                   the table of rules, one a cause
+ *   rules_core              rules of the front end and the core
+ *   rules_internal          what the files of rules share
+ *   rules_memory            rules of caches, TLBs and stores
+ *   stalls                  facts of each stall, the scale, the classifications
+ *   summary                 the sums of dcpi-1997 figure 4
+ *   visits                  how often blocks and edges ran
  *
- * Pure; any thread. Depends on machine.h, ops.h, store/burst_schemas.h. */
-#ifndef CS_ANALYSIS_CULPRIT_H
-#define CS_ANALYSIS_CULPRIT_H
+ * A rule is a pure function of one stall. It clears its cause, or says how many cycles an execution the cause
+ * can cost (high), how many it most likely costs (expected), and which instruction is responsible.
+ *
+ * What bursts saw confirms or clears; where nothing was observed only the program's text can clear, and high
+ * is what is left of the stall. Invariants of a classification: 0 <= low <= high for each suspect, the sum of
+ * lows and unexplained is at most the stall, the sum of shares and unexplained is the stall; suspects are
+ * ordered by share.
+ *
+ * The classifier is pure; any thread. */
+#ifndef CS_ANALYSIS_CULPRIT_CULPRIT_H
+#define CS_ANALYSIS_CULPRIT_CULPRIT_H
 
 #include "analysis/machine/machine.h"
 #include "image/isa/semantics.h"
@@ -18,7 +36,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-enum cs_cause {
+enum cs_culprit_cause {
     /* dynamic */
     CS_CAUSE_DCACHE,
     CS_CAUSE_DTLB,
@@ -41,15 +59,15 @@ enum cs_cause {
     CS_N_CAUSES,
 };
 
-struct cs_cause_name {
+struct cs_culprit_cause_name {
     char letter;       /* of the bubble */
     const char *name;  /* in JSON: "d-cache" */
     const char *words; /* in tables: "D-cache miss" */
 };
-extern const struct cs_cause_name cs_cause_names[CS_N_CAUSES];
+extern const struct cs_culprit_cause_name cs_culprit_cause_names[CS_N_CAUSES];
 
 /* What bursts saw of a memory instruction, as rates of one execution. */
-struct cs_memory_facts {
+struct cs_culprit_memory {
     bool seen;
     double executions;
     double new_lines; /* first in the burst, or 256 and more others since: may miss the first level */
@@ -67,7 +85,7 @@ struct cs_memory_facts {
     bool footprint_least;   /* these are lower bounds */
 };
 
-struct cs_branch_facts {
+struct cs_culprit_branch {
     bool seen;
     double executions, taken, missed; /* missed: by the best of three simulated predictors, an execution */
     double missed_raw;                /* with the guesses of a cold start */
@@ -76,42 +94,43 @@ struct cs_branch_facts {
 };
 
 /* The line of code that an instruction's successor begins, if it begins one. */
-struct cs_fetch_facts {
+struct cs_culprit_fetch {
     bool seen;
     double new_lines; /* visits that were the burst's first, or came after 512 other lines */
     double new_pages;
 };
 
 /* One stalled instruction on its dynamic path. */
-struct cs_stall {
-    const struct cs_op *op;   /* the instruction that the samples were charged to */
-    const struct cs_op *next; /* its most frequent successor: where the samples were seen; NULL = unknown */
-    double cycles;            /* an execution */
-    double m;                 /* of them static; cycles - m is the stall */
-    double static_chain;      /* of m: dependency and divider */
-    bool bursts;              /* were there any for this image? Facts not `seen` then mean "didn't run" */
-    struct cs_memory_facts memory, next_memory;
-    struct cs_branch_facts branch;
+struct cs_culprit_stall {
+    const struct cs_isa_op *op; /* the instruction that the samples were attributed to */
+    const struct cs_isa_op
+        *next;           /* its most frequent successor: where the samples were seen; NULL = unknown */
+    double cycles;       /* an execution */
+    double m;            /* of them static; cycles - m is the stall */
+    double static_chain; /* of m: dependency and divider */
+    bool bursts;         /* were there any for this image? Facts not `seen` then mean "didn't run" */
+    struct cs_culprit_memory memory, next_memory;
+    struct cs_culprit_branch branch;
     /* the branch shortly before this instruction on the path that is mispredicted most, how many instructions
-     * before, and the cycles an execution of it that were charged to it and the two instructions after it:
+     * before, and the cycles an execution of it that were attributed to it and the two instructions after it:
      * where the time of a misprediction shows */
-    const struct cs_op *branch_before;
-    struct cs_branch_facts before;
+    const struct cs_isa_op *branch_before;
+    struct cs_culprit_branch before;
     unsigned branch_distance;
     double branch_shadow, branch_shadow_m; /* stall alone; M there */
     /* the last lock or serialising instruction before it, as near */
-    const struct cs_op *lock_before;
+    const struct cs_isa_op *lock_before;
     /* the store of the path that misses most, where one does */
-    const struct cs_op *missing_store;
-    struct cs_memory_facts missing_store_memory;
+    const struct cs_isa_op *missing_store;
+    struct cs_culprit_memory missing_store_memory;
     /* of the loads shortly before whose results this instruction's operands (and address) come from, the one
      * that misses most */
-    const struct cs_op *load_before;
-    struct cs_memory_facts load_before_memory;
+    const struct cs_isa_op *load_before;
+    struct cs_culprit_memory load_before_memory;
     /* share of executions in which a load that gives its operands takes its bytes from a young store */
     double forwarded_before;
-    double in_flight;            /* misses that the core has room for at a time hereabouts; 0 = unknown */
-    struct cs_fetch_facts fetch; /* of `next`, when it begins a line that `op` doesn't end in */
+    double in_flight;              /* misses that the core has room for at a time hereabouts; 0 = unknown */
+    struct cs_culprit_fetch fetch; /* of `next`, when it begins a line that `op` doesn't end in */
     bool begins_line, begins_page;
     /* events of that kind an execution, where a profile counted them (a PMU, software page faults); else
      * negative */
@@ -121,36 +140,36 @@ struct cs_stall {
 };
 
 /* A stall of which nothing is known. */
-void cs_stall_init(struct cs_stall *stall, const struct cs_op *op);
+void cs_culprit_stall_init(struct cs_culprit_stall *stall, const struct cs_isa_op *op);
 
-struct cs_suspect {
-    enum cs_cause cause;
-    double low, high; /* cycles an execution */
-    double expected;  /* what the rule makes of the evidence, before it is compared with the stall */
-    double share;     /* of the stall that is laid at its door, cycles an execution */
-    uint64_t guilty;  /* offset of the instruction that causes it; 0 = this one */
-    bool observed;    /* bursts or events speak for it; else only nothing clears it */
+struct cs_culprit_suspect {
+    enum cs_culprit_cause cause;
+    double low, high;     /* cycles an execution */
+    double expected;      /* what the rule makes of the evidence, before it is compared with the stall */
+    double share;         /* of the stall that is attributed to it, cycles an execution */
+    uint64_t responsible; /* offset of the instruction that causes it; 0 = this one */
+    bool observed;        /* bursts or events speak for it; else only nothing clears it */
     bool overlaps; /* misses that wait for nothing but their turn: a prefetch only helps them to overlap more
                     */
     char reason[112];
 };
 
-#define CS_SUSPECTS_MAX 12
+#define CS_CULPRIT_SUSPECTS_MAX 12
 
-struct cs_verdict {
+struct cs_culprit_classification {
     unsigned n;
-    struct cs_suspect suspects[CS_SUSPECTS_MAX];
+    struct cs_culprit_suspect suspects[CS_CULPRIT_SUSPECTS_MAX];
     double stall;       /* cycles - m, not below 0 */
     double gain;        /* m - cycles where it ran faster than the model says */
     double unexplained; /* of the stall */
 };
 
-void cs_culprit_judge(const struct cs_stall *stall, const struct cs_machine *machine,
-                      struct cs_verdict *verdict);
+void cs_culprit_classify(const struct cs_culprit_stall *stall, const struct cs_machine *machine,
+                         struct cs_culprit_classification *classification);
 
 /* What the rules expect this instruction to cost beyond M, and at most; for fitting the scale where nothing
  * counts. */
-void cs_culprit_expect(const struct cs_stall *stall, const struct cs_machine *machine, double *expected,
-                       double *most);
+void cs_culprit_expect(const struct cs_culprit_stall *stall, const struct cs_machine *machine,
+                       double *expected, double *most);
 
 #endif

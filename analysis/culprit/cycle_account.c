@@ -6,83 +6,84 @@
 #include <errno.h>
 #include <stdlib.h>
 
-static const struct cs_verdict no_stall;
+static const struct cs_culprit_classification no_stall;
 
-static void decode(struct accounting *x, struct cs_code *code)
+static void decode(struct accounting *x, struct cs_image_code *code)
 {
-    struct cs_account *a = x->a;
+    struct cs_cycle_account *a = x->a;
     const struct cs_cfg *cfg = a->cfg;
-    enum cs_isa isa = cs_code_isa(code);
+    enum cs_isa isa = cs_image_isa(code);
     for (uint32_t b = 0; b < cfg->n_blocks; b++) {
-        const struct cs_block *block = &cfg->blocks[b];
+        const struct cs_basic_block *block = &cfg->blocks[b];
         for (uint32_t i = block->first_insn; i < block->first_insn + block->n_insns; i++) {
-            struct cs_insn_account *insn = &a->insns[i];
+            struct cs_cycle_account_insn *insn = &a->insns[i];
             size_t n = 0;
-            const uint8_t *bytes = cs_code_bytes(code, cfg->insns[i].offset, &n, NULL);
-            cs_op_decode(isa, bytes, bytes ? n : 0, cfg->insns[i].offset, &insn->op);
+            const uint8_t *bytes = cs_image_bytes_at(code, cfg->insns[i].offset, &n, NULL);
+            cs_isa_op_decode(isa, bytes, bytes ? n : 0, cfg->insns[i].offset, &insn->op);
             insn->block = b;
             insn->visits = a->blocks[b].visits;
-            insn->samples = cs_testimony_samples(x->e, insn->op.offset);
+            insn->samples = cs_culprit_evidence_samples(x->e, insn->op.offset);
             a->samples += insn->samples;
-            struct cs_insn_account *before = i > block->first_insn ? &a->insns[i - 1] : NULL;
-            if (before && !before->fused && cs_op_fused(&before->op, &insn->op)) {
+            struct cs_cycle_account_insn *before = i > block->first_insn ? &a->insns[i - 1] : NULL;
+            if (before && !before->fused && cs_isa_op_fused(&before->op, &insn->op)) {
                 insn->fused = true;
                 before->branch = insn->op.offset;
-                before->op.flags |= insn->op.flags & CS_OP_BRANCH;
+                before->op.flags |= insn->op.flags & CS_ISA_OP_BRANCH;
             }
         }
     }
 }
 
-int cs_account_open(struct cs_code *code, const struct cs_procedure *procedure,
-                    const struct cs_testimony *evidence, struct cs_scheduler *scheduler,
-                    const struct cs_known_count *known, struct cs_account **out, struct cs_error *err)
+int cs_cycle_account_open(struct cs_image_code *code, const struct cs_image_procedure *procedure,
+                          const struct cs_culprit_evidence *evidence, struct cs_scheduler *scheduler,
+                          const struct cs_cycle_account_count *known, struct cs_cycle_account **out,
+                          struct cs_error *err)
 {
-    struct cs_account *a = calloc(1, sizeof *a);
+    struct cs_cycle_account *a = calloc(1, sizeof *a);
     struct accounting x = {.a = a, .e = evidence, .scheduler = scheduler, .known = known};
     int rc = -ENOMEM;
     *out = NULL;
     if (!a)
-        return cs_fail(err, ENOMEM, "no memory for the account of %s", procedure->name);
+        return cs_fail(err, ENOMEM, "no memory for the cycle accounting of %s", procedure->name);
     a->procedure = procedure;
     a->cycles_a_sample = evidence->cycles_a_sample;
-    rc = cs_cfg_build(code, procedure, evidence->edges, &a->cfg, err);
+    rc = cs_cfg_build(code, procedure, evidence->flow.edges, &a->cfg, err);
     if (rc)
         goto out;
     a->insns = calloc(a->cfg->n_insns + 1, sizeof *a->insns);
     a->blocks = calloc(a->cfg->n_blocks + 1, sizeof *a->blocks);
     x.edge_visits = calloc(a->cfg->n_edges + 1, sizeof *x.edge_visits);
     if (!a->insns || !a->blocks || !x.edge_visits) {
-        rc = cs_fail(err, ENOMEM, "no memory for the account of %s", procedure->name);
+        rc = cs_fail(err, ENOMEM, "no memory for the cycle accounting of %s", procedure->name);
         goto out;
     }
     for (uint32_t i = 0; i < a->cfg->n_insns; i++)
-        a->insns[i].verdict = &no_stall;
+        a->insns[i].classification = &no_stall;
     rc = account_visits(&x, err);
     if (rc)
         goto out;
     decode(&x, code);
-    account_charge(&x);
+    account_attribute(&x);
     rc = account_paths(&x, err);
     if (rc)
         goto out;
-    account_judge(&x);
+    account_stalls(&x);
     account_summary(a);
     *out = a;
 out:
     free(x.edge_visits);
     if (rc)
-        cs_account_close(a);
+        cs_cycle_account_close(a);
     return rc;
 }
 
-void cs_account_close(struct cs_account *a)
+void cs_cycle_account_close(struct cs_cycle_account *a)
 {
     if (!a)
         return;
     cs_cfg_close(a->cfg);
     free(a->insns);
     free(a->blocks);
-    free(a->verdicts);
+    free(a->classifications);
     free(a);
 }

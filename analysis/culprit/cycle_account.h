@@ -1,54 +1,55 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The account of one procedure: where its cycles went, instruction by instruction, and why. dcpi-1997
+/* Cycle accounting of one procedure: where its cycles went, instruction by instruction, and why. dcpi-1997
  * section 6.
  *
- *     cs_account_open(code, procedure, testimony, scheduler, NULL, &account, &err);
- *     ... account->insns[i].cycles, .verdict ... account->summary ...
- *     cs_account_close(account);
+ *     cs_cycle_account_open(code, procedure, evidence, scheduler, NULL, &account, &err);
+ *     ... account->insns[i].cycles, .classification ... account->summary ...
+ *     cs_cycle_account_close(account);
  *
- * A sample's PC is the dynamic successor of the instruction that took the time, so its time is charged to the
- * predecessor: the instruction before it, or at a block's head the ends of the blocks that led there, by edge
- * frequency. What follows a call is charged to the call (the callee's return is not ours), the procedure's
- * first instruction to itself. A branch that fused is one with what it fused with.
+ * A sample's PC is the dynamic successor of the instruction that took the time, so its time is attributed to
+ * the predecessor: the instruction before it, or at a block's head the ends of the blocks that led there, by
+ * edge frequency. What follows a call is attributed to the call (the callee's return is not ours), the
+ * procedure's first instruction to itself. A branch that fused is one with what it fused with.
  *
  * Scale: bursts tell how often blocks run relative to one another. How often they ran in all is known where
  * something counted it; otherwise the scale is fitted so that, over the procedure, M and what the rules
  * expect make up the samples, and `scale_fitted` says so.
  *
- * Invariants: the charges of all instructions are the procedure's samples; the summary's rows add up to them.
- * One owner. Depends on cfg.h, testimony.h, schedule.h. */
-#ifndef CS_ANALYSIS_ACCOUNT_H
-#define CS_ANALYSIS_ACCOUNT_H
+ * Invariants: what is attributed to all instructions is the procedure's samples; the summary's rows add up to
+ * them. One owner. */
+#ifndef CS_ANALYSIS_CULPRIT_CYCLE_ACCOUNT_H
+#define CS_ANALYSIS_CULPRIT_CYCLE_ACCOUNT_H
 
 #include "analysis/cfg/cfg.h"
 #include "analysis/culprit/culprit.h"
-#include "analysis/schedule/schedule.h"
 #include "analysis/culprit/image_evidence.h"
+#include "analysis/schedule/schedule.h"
 
-struct cs_insn_account {
-    struct cs_op op; /* of a fused pair: the first, with the branch's kind added */
-    uint64_t branch; /* offset of the branch that fused with it, 0 = none */
+struct cs_cycle_account_insn {
+    struct cs_isa_op op; /* of a fused pair: the first, with the branch's kind added */
+    uint64_t branch;     /* offset of the branch that fused with it, 0 = none */
     uint32_t block;
-    uint64_t samples;    /* whose PC was here */
-    double charged;      /* samples laid at its door */
-    double visits;       /* executions in the bursts' unit */
-    double cycles;       /* an execution; NAN where it isn't known */
-    double error;        /* of cycles: relative standard error from samples and bursts; without the scale's */
-    struct cs_step step; /* M and its parts */
-    bool fused;          /* one with its predecessor, which has its account */
-    const struct cs_verdict *verdict; /* in cycles an execution; empty where there is no stall, never NULL */
+    uint64_t samples;  /* whose PC was here */
+    double attributed; /* samples attributed to it */
+    double visits;     /* executions in the bursts' unit */
+    double cycles;     /* an execution; NAN where it isn't known */
+    double error;      /* of cycles: relative standard error from samples and bursts; without the scale's */
+    struct cs_schedule_step step; /* M and its parts */
+    bool fused;                   /* one with its predecessor, which has its cycles */
+    const struct cs_culprit_classification
+        *classification; /* in cycles an execution; empty where there is no stall, never NULL */
 };
 
-struct cs_block_account {
+struct cs_cycle_account_block {
     double visits, visits_error; /* error: of the logarithm */
     uint8_t confidence;          /* enum cs_confidence */
     double best, actual;         /* cycles a visit; NAN unknown */
-    double charged;              /* samples */
+    double attributed;           /* samples */
     bool on_path;                /* scheduled on a path that bursts saw close on itself */
 };
 
 /* Figure 4. All in samples (fractions of them). */
-struct cs_summary {
+struct cs_cycle_account_summary {
     double low[CS_N_CAUSES], high[CS_N_CAUSES], share[CS_N_CAUSES]; /* dynamic stalls by cause */
     double statics[CS_N_CAUSES];                                    /* static stalls by cause */
     double unexplained, gain;                                       /* gain is negative time */
@@ -57,12 +58,12 @@ struct cs_summary {
     double best_cycles, actual_cycles; /* over all, in samples' unit: for the best-case line */
 };
 
-struct cs_account {
-    const struct cs_procedure *procedure;
+struct cs_cycle_account {
+    const struct cs_image_procedure *procedure;
     struct cs_cfg *cfg;
-    struct cs_insn_account *insns; /* as cfg->insns */
-    struct cs_block_account *blocks;
-    struct cs_verdict *verdicts; /* those that aren't empty: two kilobytes each */
+    struct cs_cycle_account_insn *insns; /* as cfg->insns */
+    struct cs_cycle_account_block *blocks;
+    struct cs_culprit_classification *classifications; /* those that aren't empty: two kilobytes each */
     uint64_t samples;
     double cycles_a_sample;
     double scale; /* executions of one visit */
@@ -72,19 +73,20 @@ struct cs_account {
     bool scale_fitted; /* else counted */
     bool frequencies;  /* from bursts; else all blocks are taken to run equally often */
     size_t n_paths, n_generic;
-    struct cs_summary summary;
+    struct cs_cycle_account_summary summary;
 };
 
 /* How often an instruction ran, where somebody counted it. */
-struct cs_known_count {
+struct cs_cycle_account_count {
     uint64_t offset;
     double executions;
 };
 
 /* `known` NULL: nothing counted. */
-int cs_account_open(struct cs_code *code, const struct cs_procedure *procedure,
-                    const struct cs_testimony *evidence, struct cs_scheduler *scheduler,
-                    const struct cs_known_count *known, struct cs_account **out, struct cs_error *err);
-void cs_account_close(struct cs_account *account);
+int cs_cycle_account_open(struct cs_image_code *code, const struct cs_image_procedure *procedure,
+                          const struct cs_culprit_evidence *evidence, struct cs_scheduler *scheduler,
+                          const struct cs_cycle_account_count *known, struct cs_cycle_account **out,
+                          struct cs_error *err);
+void cs_cycle_account_close(struct cs_cycle_account *account);
 
 #endif

@@ -3,12 +3,13 @@
  * repeated, so that its carried dependencies are real); if it doesn't, the most frequent way that leads to
  * it. All are scheduled in one call; a block takes its M from the first path that holds it. */
 #include "analysis/culprit/cycle_account_internal.h"
+#include "analysis/culprit/model.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { PATHS_MOST = 400, PATH_INSNS = 400, LEAD_INSNS = 48 };
+enum { PATHS_MAX = 400, PATH_INSNS = 400, LEAD_INSNS = 48 };
 
 struct route {
     uint32_t *blocks;
@@ -30,10 +31,10 @@ static bool on_route(const struct route *r, uint32_t block)
 static uint32_t next_block(const struct accounting *x, uint32_t block, uint32_t start)
 {
     const struct cs_cfg *cfg = x->a->cfg;
-    const struct cs_block *b = &cfg->blocks[block];
+    const struct cs_basic_block *b = &cfg->blocks[block];
     for (uint32_t i = b->first_out; i < b->first_out + b->n_out; i++)
-        if (cfg->edges[i].to == start && x->edge_visits[i] * 12 >= x->a->blocks[block].visits &&
-            x->edge_visits[i] > 0)
+        if (cfg->edges[i].to == start &&
+            x->edge_visits[i] * CS_MODEL_LOOP_SHARE >= x->a->blocks[block].visits && x->edge_visits[i] > 0)
             return start;
     uint32_t edge = account_likely_out(x, block);
     return edge == CS_CFG_EXIT ? CS_CFG_EXIT : cfg->edges[edge].to;
@@ -94,27 +95,27 @@ static void follow(const struct accounting *x, uint32_t start, const bool *done,
 
 struct plan {
     struct route *routes;
-    struct cs_path *paths;
-    struct cs_step **steps;
-    struct cs_op **ops;
+    struct cs_schedule_path *paths;
+    struct cs_schedule_step **steps;
+    struct cs_isa_op **ops;
     bool *done; /* by block */
     uint32_t n;
 };
 
 static int by_charge(const void *p, const void *q, void *arg)
 {
-    const struct cs_account *a = arg;
-    double x = a->blocks[*(const uint32_t *)p].charged, y = a->blocks[*(const uint32_t *)q].charged;
+    const struct cs_cycle_account *a = arg;
+    double x = a->blocks[*(const uint32_t *)p].attributed, y = a->blocks[*(const uint32_t *)q].attributed;
     return x < y ? 1 : x > y ? -1 : 0;
 }
 
 /* Blocks of more instructions than a path may have are cut: their head is scheduled alone. */
-static size_t fill(const struct accounting *x, const struct route *r, struct cs_op *ops)
+static size_t fill(const struct accounting *x, const struct route *r, struct cs_isa_op *ops)
 {
     size_t n = 0;
     for (uint32_t k = 0; k < r->n; k++) {
-        const struct cs_block *b = &x->a->cfg->blocks[r->blocks[k]];
-        for (uint32_t i = 0; i < b->n_insns && n < CS_PATH_MAX; i++)
+        const struct cs_basic_block *b = &x->a->cfg->blocks[r->blocks[k]];
+        for (uint32_t i = 0; i < b->n_insns && n < CS_SCHEDULE_PATH_MAX; i++)
             ops[n++] = x->a->insns[b->first_insn + i].op;
     }
     return n;
@@ -127,14 +128,14 @@ static bool plan_one(const struct accounting *x, struct plan *p, uint32_t block)
     if (!r->blocks)
         return false;
     follow(x, block, p->done, r);
-    size_t most = r->n_insns < CS_PATH_MAX ? r->n_insns : CS_PATH_MAX;
+    size_t most = r->n_insns < CS_SCHEDULE_PATH_MAX ? r->n_insns : CS_SCHEDULE_PATH_MAX;
     p->ops[p->n] = calloc(most + 1, sizeof *p->ops[p->n]);
     p->steps[p->n] = calloc(most + 1, sizeof *p->steps[p->n]);
     if (!p->ops[p->n] || !p->steps[p->n]) {
         p->n++; /* freed with the rest */
         return false;
     }
-    p->paths[p->n] = (struct cs_path){p->ops[p->n], fill(x, r, p->ops[p->n]), r->closed};
+    p->paths[p->n] = (struct cs_schedule_path){p->ops[p->n], fill(x, r, p->ops[p->n]), r->closed};
     for (uint32_t k = r->n_lead; k < r->n; k++)
         p->done[r->blocks[k]] = true;
     p->n++;
@@ -142,22 +143,23 @@ static bool plan_one(const struct accounting *x, struct plan *p, uint32_t block)
 }
 
 /* Cycles between two divisions of a path, by the model. */
-static double between_divisions(const struct cs_step *steps, const struct cs_op *ops, size_t n)
+static double between_divisions(const struct cs_schedule_step *steps, const struct cs_isa_op *ops, size_t n)
 {
     double cycles = 0, divisions = 0;
     for (size_t i = 0; i < n; i++) {
         cycles += steps[i].m;
-        divisions += (ops[i].flags & CS_OP_DIVIDE) != 0;
+        divisions += (ops[i].flags & CS_ISA_OP_DIVIDE) != 0;
     }
     return divisions > 0 ? cycles / divisions : 0;
 }
 
 /* Whether the operand that came last came, through whatever else, from a division of the path. */
-static bool waits_for_division(const struct cs_step *steps, const struct cs_op *ops, size_t n, size_t i)
+static bool waits_for_division(const struct cs_schedule_step *steps, const struct cs_isa_op *ops, size_t n,
+                               size_t i)
 {
     int producer = steps[i].producer;
     for (size_t hops = 0; hops < n && producer >= 0 && (size_t)producer < n; hops++) {
-        if (ops[producer].flags & CS_OP_DIVIDE)
+        if (ops[producer].flags & CS_ISA_OP_DIVIDE)
             return true;
         producer = steps[producer].producer;
     }
@@ -167,10 +169,10 @@ static bool waits_for_division(const struct cs_step *steps, const struct cs_op *
 /* The model's figure for a division is for the worst operands. What was measured here is the most that one
  * takes: where one waits for another's result its latency, else the distance of two that the divider can
  * do. `between`: the distance by the model, 0 = the path isn't closed. */
-static void bound_division(struct cs_step *steps, const struct cs_op *ops, size_t n, size_t i, double between,
-                           const struct cs_machine *m)
+static void bound_division(struct cs_schedule_step *steps, const struct cs_isa_op *ops, size_t n, size_t i,
+                           double between, const struct cs_machine *m)
 {
-    struct cs_step *step = &steps[i];
+    struct cs_schedule_step *step = &steps[i];
     bool queues = between > 0 && !waits_for_division(steps, ops, n, i);
     double over = queues ? between - m->divide_each_cycles : step->m - m->divide_cycles;
     double *parts[] = {&step->port, &step->divider, &step->dependency};
@@ -184,10 +186,10 @@ static void bound_division(struct cs_step *steps, const struct cs_op *ops, size_
 
 static void bound_divisions(const struct plan *p, uint32_t path, const struct cs_machine *m)
 {
-    const struct cs_path *all = &p->paths[path];
+    const struct cs_schedule_path *all = &p->paths[path];
     double between = all->closed ? between_divisions(p->steps[path], all->ops, all->n) : 0;
     for (size_t i = 0; i < all->n && m->divide_cycles > 0; i++)
-        if (all->ops[i].flags & CS_OP_DIVIDE)
+        if (all->ops[i].flags & CS_ISA_OP_DIVIDE)
             bound_division(p->steps[path], all->ops, all->n, i, between, m);
 }
 
@@ -195,13 +197,13 @@ static void bound_divisions(const struct plan *p, uint32_t path, const struct cs
  * wherever the core waits for retirement. */
 static void blame_divider(const struct plan *p, uint32_t path, const struct cs_machine *m)
 {
-    const struct cs_path *all = &p->paths[path];
-    struct cs_step *steps = p->steps[path];
+    const struct cs_schedule_path *all = &p->paths[path];
+    struct cs_schedule_step *steps = p->steps[path];
     double between = all->closed ? between_divisions(steps, all->ops, all->n) : 0;
     bool queues = false;
     for (size_t i = 0; i < all->n; i++)
-        queues |= (all->ops[i].flags & CS_OP_DIVIDE) && !waits_for_division(steps, all->ops, all->n, i);
-    if (!queues || between <= 0 || between > 1.05 * m->divide_each_cycles)
+        queues |= (all->ops[i].flags & CS_ISA_OP_DIVIDE) && !waits_for_division(steps, all->ops, all->n, i);
+    if (!queues || between <= 0 || between > CS_MODEL_DIVIDER_QUEUE * m->divide_each_cycles)
         return;
     for (size_t i = 0; i < all->n; i++) {
         steps[i].divider = steps[i].m - steps[i].execution;
@@ -217,7 +219,7 @@ static void take_steps(struct accounting *x, const struct plan *p, uint32_t path
     size_t at = 0;
     for (uint32_t k = 0; k < r->n; k++) {
         uint32_t block = r->blocks[k];
-        const struct cs_block *b = &x->a->cfg->blocks[block];
+        const struct cs_basic_block *b = &x->a->cfg->blocks[block];
         bool mine = !have[block] && k >= r->n_lead;
         for (uint32_t i = 0; i < b->n_insns && at < p->paths[path].n; i++, at++) {
             if (!mine)
@@ -231,11 +233,11 @@ static void take_steps(struct accounting *x, const struct plan *p, uint32_t path
     }
 }
 
-static void finish_blocks(struct cs_account *a, const bool *have)
+static void finish_blocks(struct cs_cycle_account *a, const bool *have)
 {
     for (uint32_t b = 0; b < a->cfg->n_blocks; b++) {
         a->blocks[b].best = have[b] ? 0 : -1;
-        const struct cs_block *block = &a->cfg->blocks[b];
+        const struct cs_basic_block *block = &a->cfg->blocks[b];
         for (uint32_t i = block->first_insn; have[b] && i < block->first_insn + block->n_insns; i++)
             a->blocks[b].best += a->insns[i].step.m;
     }
@@ -243,9 +245,9 @@ static void finish_blocks(struct cs_account *a, const bool *have)
 
 int account_paths(struct accounting *x, struct cs_error *err)
 {
-    struct cs_account *a = x->a;
+    struct cs_cycle_account *a = x->a;
     uint32_t n_blocks = a->cfg->n_blocks;
-    uint32_t most = n_blocks < PATHS_MOST ? n_blocks : PATHS_MOST;
+    uint32_t most = n_blocks < PATHS_MAX ? n_blocks : PATHS_MAX;
     struct plan p = {calloc(most + 1, sizeof *p.routes),   calloc(most + 1, sizeof *p.paths),
                      calloc(most + 1, sizeof(*p.steps)),   calloc(most + 1, sizeof(*p.ops)),
                      calloc(n_blocks + 1, sizeof *p.done), 0};
@@ -258,7 +260,7 @@ int account_paths(struct accounting *x, struct cs_error *err)
     if (ok)
         qsort_r(order, n_blocks, sizeof *order, by_charge, a);
     for (uint32_t k = 0; ok && k < n_blocks && p.n < most; k++)
-        if (!p.done[order[k]] && a->blocks[order[k]].charged > 0)
+        if (!p.done[order[k]] && a->blocks[order[k]].attributed > 0)
             ok = plan_one(x, &p, order[k]);
     if (!ok)
         rc = cs_fail(err, ENOMEM, "no memory for the paths of %s", a->procedure->name);

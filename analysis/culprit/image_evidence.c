@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "analysis/culprit/image_evidence.h"
+#include "analysis/culprit/model.h"
 
-#include "analysis/frequency/frequency.h"
 #include "store/burst_schemas.h"
+#include "store/merged.h"
 
 #include <errno.h>
 #include <jansson.h>
@@ -16,7 +17,7 @@
 /* Events that count what a cause does, by the beginnings of their names (perf's and libpfm4's). */
 static const struct {
     const char *begins;
-    enum cs_cause cause;
+    enum cs_culprit_cause cause;
 } event_causes[] = {
     {"cache-misses", CS_CAUSE_DCACHE},
     {"L1-dcache-load-misses", CS_CAUSE_DCACHE},
@@ -32,92 +33,79 @@ static const struct {
 };
 
 struct loading {
-    struct cs_testimony *e;
-    const char *image_id, *event;
-    uint64_t cycles_samples; /* to choose the time event */
-    double period_sum, samples;
+    struct cs_culprit_evidence *e;
+    int rank;                /* of the time event that was chosen */
+    struct cs_table *points; /* its samples */
+    double period_sum;
     char unit[16];
-    double event_sum[CS_N_CAUSES], event_samples[CS_N_CAUSES];
+    double event_sum[CS_N_CAUSES];
     struct cs_error *err;
 };
 
-static bool is_time_event(const char *name)
+int cs_culprit_time_event(const char *name)
 {
-    return !strncmp(name, "cycles", 6) || !strncmp(name, "cpu-clock", 9) ||
-           !strncmp(name, "task-clock", 10) || !strncmp(name, "cpu-cycles", 10);
-}
-
-static int take(struct cs_table **into, const struct cs_profile_ref *ref, double *samples,
-                struct cs_error *err)
-{
-    struct cs_table *table = NULL;
-    int rc = cs_store_load(ref, &table, err);
-    if (rc)
-        return rc;
-    if (samples)
-        *samples += (double)cs_table_sum(table, 1);
-    if (!*into) {
-        *into = table;
-        return 0;
-    }
-    rc = cs_table_merge(*into, table);
-    cs_table_close(table);
-    return rc ? cs_fail(err, -rc, "profiles of %s can't be added: their columns differ", ref->file) : 0;
-}
-
-static int choose(const struct cs_profile_ref *ref, void *arg)
-{
-    struct loading *l = arg;
-    if (strcmp(ref->image->id, l->image_id) || strcmp(ref->kind, "points") ||
-        !is_time_event(ref->head->event))
-        return 0;
-    bool better =
-        !l->e->event[0] || (strncmp(l->e->event, "c", 1) == 0 && !strncmp(ref->head->event, "cycles", 6));
-    if (better)
-        snprintf(l->e->event, sizeof l->e->event, "%s", ref->head->event);
+    static const struct {
+        const char *name;
+        int rank;
+    } events[] = {{"cycles", 3}, {"cpu-cycles", 3}, {"cpu-clock", 2}, {"task-clock", 1}};
+    size_t n = strcspn(name, ":");
+    for (size_t i = 0; i < sizeof events / sizeof *events; i++)
+        if (strlen(events[i].name) == n && !strncmp(name, events[i].name, n))
+            return events[i].rank;
     return 0;
 }
 
-static int take_points(struct loading *l, const struct cs_profile_ref *ref)
+/* The best; of equals the one whose name comes first, so that the order of files doesn't matter. */
+static int choose(const struct cs_store_profile_ref *ref, void *arg)
+{
+    struct loading *l = arg;
+    const char *event = ref->head->event;
+    int rank = strcmp(ref->kind, "points") ? 0 : cs_culprit_time_event(event);
+    if (rank > l->rank || (rank && rank == l->rank && strcmp(event, l->e->event) < 0)) {
+        l->rank = rank;
+        snprintf(l->e->event, sizeof l->e->event, "%s", event);
+    }
+    return 0;
+}
+
+static int take_points(struct loading *l, const struct cs_store_profile_ref *ref)
 {
     const char *event = ref->head->event;
     if (!strcmp(event, l->e->event)) {
         l->period_sum += (double)ref->head->period_sum;
         snprintf(l->unit, sizeof l->unit, "%s", ref->head->unit);
-        return take(&l->e->points, ref, &l->samples, l->err);
+        return cs_store_load_into(ref, &l->points, l->err);
     }
     for (size_t i = 0; i < sizeof event_causes / sizeof event_causes[0]; i++) {
-        enum cs_cause cause = event_causes[i].cause;
+        enum cs_culprit_cause cause = event_causes[i].cause;
         if (strncmp(event, event_causes[i].begins, strlen(event_causes[i].begins)))
             continue;
         l->event_sum[cause] += (double)ref->head->period_sum;
-        return take(&l->e->events[cause], ref, &l->event_samples[cause], l->err);
+        return cs_store_load_into(ref, &l->e->events[cause], l->err);
     }
     return 0;
 }
 
-static int visit(const struct cs_profile_ref *ref, void *arg)
+static int visit(const struct cs_store_profile_ref *ref, void *arg)
 {
     struct loading *l = arg;
-    struct cs_testimony *e = l->e;
-    if (strcmp(ref->image->id, l->image_id))
-        return 0;
+    struct cs_culprit_evidence *e = l->e;
     if (!strcmp(ref->kind, "points"))
         return take_points(l, ref);
     if (!strcmp(ref->head->event, "burst-memory"))
-        return take(&e->memory, ref, NULL, l->err);
+        return cs_store_load_into(ref, &e->memory, l->err);
     if (!strcmp(ref->head->event, "burst-branches"))
-        return take(&e->branches, ref, NULL, l->err);
+        return cs_store_load_into(ref, &e->branches, l->err);
     if (!strcmp(ref->head->event, "burst-lines"))
-        return take(&e->lines, ref, NULL, l->err);
+        return cs_store_load_into(ref, &e->lines, l->err);
     if (!strcmp(ref->head->event, "burst-footprints"))
-        return take(&e->footprints, ref, NULL, l->err);
+        return cs_store_load_into(ref, &e->footprints, l->err);
     return 0;
 }
 
 /* Lines of code that ran in at least every twentieth burst of those that saw the most-seen line: what runs
  * over and over. */
-static void measure_code(struct cs_testimony *e)
+static void measure_code(struct cs_culprit_evidence *e)
 {
     uint64_t most = 0, page = UINT64_MAX;
     size_t n = e->lines ? cs_table_rows(e->lines) : 0;
@@ -127,7 +115,7 @@ static void measure_code(struct cs_testimony *e)
     }
     for (size_t i = 0; i < n; i++) {
         const uint64_t *row = cs_table_row(e->lines, i);
-        if (row[CS_CODE_LINE_BURSTS] * 20 < most)
+        if (row[CS_CODE_LINE_BURSTS] * CS_MODEL_CODE_SELDOM < most)
             continue;
         e->code_bytes += 64;
         e->code_pages += row[CS_CODE_LINE_OFFSET] / 4096 != page;
@@ -135,121 +123,75 @@ static void measure_code(struct cs_testimony *e)
     }
 }
 
-struct newest {
-    char epoch[256];
-};
-
-static int remember_epoch(const struct cs_profile_ref *ref, void *arg)
+static int machine_of(const char *epoch, const char *json, void *machine)
 {
-    struct newest *newest = arg;
-    if (strcmp(ref->epoch, newest->epoch) > 0)
-        snprintf(newest->epoch, sizeof newest->epoch, "%s", ref->epoch);
-    return 0;
-}
-
-static bool machine_of_epoch(struct cs_store *store, const char *epoch, struct cs_machine *out)
-{
-    char path[4096];
-    struct cs_profile_head head;
-    struct cs_table *facts = NULL;
-    struct cs_error ignored = {0};
-    bool found = false;
-    snprintf(path, sizeof path, "%s/%s/epoch.meta", cs_store_path(store), epoch);
-    if (cs_store_load_file(path, &head, &facts, &ignored))
-        return false;
-    for (size_t i = 0; i < cs_table_rows(facts) && !found; i++) {
-        const uint64_t *row = cs_table_row(facts, i);
-        if (strcmp(cs_table_string(facts, row[0]), "meta"))
-            continue;
-        json_t *meta = json_loads(cs_table_string(facts, row[1]), 0, NULL);
-        char *text = json_dumps(json_object_get(meta, "machine"), 0);
-        found = text && cs_machine_from_json(text, out) == 0 && out->core_hz > 0;
-        free(text);
-        json_decref(meta);
-    }
-    cs_table_close(facts);
+    (void)epoch;
+    json_t *meta = json_loads(json, 0, NULL);
+    char *text = json_dumps(json_object_get(meta, "machine"), 0);
+    bool found =
+        text && cs_machine_from_json(text, machine) == 0 && ((struct cs_machine *)machine)->core_hz > 0;
+    free(text);
+    json_decref(meta);
     return found;
 }
 
-int cs_testimony_machine(struct cs_store *store, struct cs_machine *out, bool *recorded, struct cs_error *err)
+int cs_culprit_evidence_machine(struct cs_store *store, struct cs_machine *out, bool *recorded,
+                                struct cs_error *err)
 {
-    struct newest newest = {""};
-    int rc = cs_store_each(store, remember_epoch, &newest, err);
+    int rc = cs_store_each_meta(store, machine_of, out, err);
+    *recorded = rc > 0;
     if (rc)
-        return rc;
-    *recorded = newest.epoch[0] && machine_of_epoch(store, newest.epoch, out);
-    if (*recorded)
-        return 0;
+        return rc > 0 ? 0 : rc;
     cs_machine_detect(out);
     return cs_machine_measure(out, err);
 }
 
-static int list_samples(struct cs_testimony *e, struct cs_error *err)
+int cs_culprit_evidence_open(struct cs_store *store, const struct cs_edge_flow *transfers,
+                             const char *image_id, const char *event, struct cs_culprit_evidence **out,
+                             struct cs_error *err)
 {
-    e->n_samples = e->points ? cs_table_rows(e->points) : 0;
-    e->sample_offset = calloc(e->n_samples + 1, sizeof *e->sample_offset);
-    e->sample_count = calloc(e->n_samples + 1, sizeof *e->sample_count);
-    if (!e->sample_offset || !e->sample_count)
-        return cs_fail(err, ENOMEM, "no memory for %zu sampled places", e->n_samples);
-    for (size_t i = 0; i < e->n_samples; i++) {
-        const uint64_t *row = cs_table_row(e->points, i);
-        e->sample_offset[i] = row[0];
-        e->sample_count[i] = (double)row[1];
-    }
-    return 0;
-}
-
-int cs_testimony_open(struct cs_store *store, const struct cs_transfers *transfers, const char *image_id,
-                      const char *event, struct cs_testimony **out, struct cs_error *err)
-{
-    struct cs_testimony *e = calloc(1, sizeof *e);
+    struct cs_culprit_evidence *e = calloc(1, sizeof *e);
     *out = e;
     if (!e)
         return cs_fail(err, ENOMEM, "no memory for the profiles of an image");
-    e->transfers = transfers;
-    struct loading l = {.e = e, .image_id = image_id, .event = event, .err = err};
+    struct loading l = {.e = e, .err = err};
     if (event)
         snprintf(e->event, sizeof e->event, "%s", event);
     int rc = event ? 0 : cs_store_each_of(store, image_id, choose, &l, err);
     if (rc == 0)
         rc = cs_store_each_of(store, image_id, visit, &l, err);
     if (rc == 0)
-        rc = cs_transfers_profile(transfers, e->image = cs_transfers_image(transfers, image_id), &e->edges,
-                                  err);
+        rc = cs_frequency_evidence_init(&e->flow, l.points, transfers, image_id, err);
+    cs_table_close(l.points);
     if (rc == 0)
-        rc = list_samples(e, err);
-    if (rc == 0)
-        rc = cs_testimony_machine(store, &e->machine, &e->machine_recorded, err);
+        rc = cs_culprit_evidence_machine(store, &e->machine, &e->machine_recorded, err);
     if (rc) {
-        cs_testimony_close(e);
+        cs_culprit_evidence_close(e);
         *out = NULL;
         return rc;
     }
-    double period = l.samples > 0 ? l.period_sum / l.samples : 0;
-    e->samples = (uint64_t)l.samples;
+    double period = e->flow.samples > 0 ? l.period_sum / e->flow.samples : 0;
     e->cycles_a_sample = strcmp(l.unit, "ns") ? period : period * 1e-9 * e->machine.core_hz;
-    for (int c = 0; c < CS_N_CAUSES; c++)
-        e->event_period[c] = l.event_samples[c] > 0 ? l.event_sum[c] / l.event_samples[c] : 0;
-    e->bursts = e->edges->n_own > 0;
+    for (int c = 0; c < CS_N_CAUSES; c++) {
+        double samples = e->events[c] ? (double)cs_table_sum(e->events[c], 1) : 0;
+        e->event_period[c] = samples > 0 ? l.event_sum[c] / samples : 0;
+    }
+    e->bursts = e->flow.edges->n_own > 0;
     measure_code(e);
     return 0;
 }
 
-void cs_testimony_close(struct cs_testimony *e)
+void cs_culprit_evidence_close(struct cs_culprit_evidence *e)
 {
     if (!e)
         return;
-    cs_table_close(e->points);
+    cs_frequency_evidence_fini(&e->flow);
     cs_table_close(e->memory);
     cs_table_close(e->branches);
     cs_table_close(e->lines);
     cs_table_close(e->footprints);
     for (int c = 0; c < CS_N_CAUSES; c++)
         cs_table_close(e->events[c]);
-    if (e->edges)
-        cs_edge_profile_close(e->edges);
-    free(e->sample_offset);
-    free(e->sample_count);
     free(e);
 }
 
@@ -278,13 +220,13 @@ static const uint64_t *row_of(struct cs_table *table, uint64_t key)
     return row[0] == key ? row : NULL;
 }
 
-uint64_t cs_testimony_samples(const struct cs_testimony *e, uint64_t offset)
+uint64_t cs_culprit_evidence_samples(const struct cs_culprit_evidence *e, uint64_t offset)
 {
-    const uint64_t *row = row_of(e->points, offset);
-    return row ? row[1] : 0;
+    return (uint64_t)cs_frequency_samples(&e->flow.input, offset, offset + 1);
 }
 
-double cs_testimony_events(const struct cs_testimony *e, enum cs_cause cause, uint64_t offset)
+double cs_culprit_evidence_events(const struct cs_culprit_evidence *e, enum cs_culprit_cause cause,
+                                  uint64_t offset)
 {
     if (!e->events[cause])
         return -1;
@@ -293,9 +235,9 @@ double cs_testimony_events(const struct cs_testimony *e, enum cs_cause cause, ui
 }
 
 /* d = n (1 - exp(-e/n)), solved for n by halving; needs an eighth of the draws to be repeats. */
-double cs_testimony_population(double executions, double distinct)
+double cs_culprit_evidence_population(double executions, double distinct)
 {
-    if (executions <= 0 || distinct > 0.875 * executions)
+    if (executions <= 0 || distinct > CS_MODEL_REPEATS_MIN * executions)
         return 0;
     double low = distinct, high = 16 * executions;
     for (int i = 0; i < 60 && high - low > 1e-6 * high; i++) {
@@ -308,11 +250,11 @@ double cs_testimony_population(double executions, double distinct)
     return low;
 }
 
-double cs_testimony_meetings(double draws, double bursts, double meetings, double *at_least)
+double cs_culprit_evidence_meetings(double draws, double bursts, double meetings, double *at_least)
 {
     double pairs = bursts > 1 ? draws * draws / 2 * (1 - 1 / bursts) : 0;
     *at_least = pairs / 8;
-    return meetings >= 5 ? pairs / meetings : 0;
+    return meetings >= CS_MODEL_MEETINGS_MIN ? pairs / meetings : 0;
 }
 
 struct footprint {
@@ -351,18 +293,18 @@ static struct footprint meetings_of(struct cs_table *table, uint64_t offset, uns
 }
 
 /* The whole footprint, over all bursts, from how often two of them drew the same line, or the same page. */
-static void measure_footprint(const struct cs_testimony *e, uint64_t offset, double bursts,
-                              struct cs_memory_facts *f)
+static void measure_footprint(const struct cs_culprit_evidence *e, uint64_t offset, double bursts,
+                              struct cs_culprit_memory *f)
 {
     double lines_least, pages_least;
     struct footprint l = meetings_of(e->footprints, offset, 0), p = meetings_of(e->footprints, offset, 6);
-    if (l.draws < 8)
+    if (l.draws < CS_MODEL_DRAWS_MIN)
         return;
     /* Draws of one burst may share a page: these are no meetings of two bursts. */
-    double within = f->footprint_pages > 0 ? l.draws * 7.5 / f->footprint_pages : 0;
-    double lines = cs_testimony_meetings(l.draws, bursts, l.meetings, &lines_least);
-    double pages =
-        cs_testimony_meetings(l.draws, bursts, p.meetings > within ? p.meetings - within : 0, &pages_least);
+    double within = f->footprint_pages > 0 ? l.draws * CS_MODEL_DRAWS_TOGETHER / f->footprint_pages : 0;
+    double lines = cs_culprit_evidence_meetings(l.draws, bursts, l.meetings, &lines_least);
+    double pages = cs_culprit_evidence_meetings(l.draws, bursts,
+                                                p.meetings > within ? p.meetings - within : 0, &pages_least);
     f->footprint_pages = pages > 0 ? pages : pages_least;
     f->footprint_bytes = lines > 0 ? lines * 64 : fmax(lines_least * 64, pages * 4096);
     if (f->footprint_bytes < f->footprint_pages * 64) /* a line a page at least */
@@ -377,9 +319,9 @@ static void measure_footprint(const struct cs_testimony *e, uint64_t offset, dou
     }
 }
 
-struct cs_memory_facts cs_testimony_memory(const struct cs_testimony *e, uint64_t offset)
+struct cs_culprit_memory cs_culprit_evidence_memory(const struct cs_culprit_evidence *e, uint64_t offset)
 {
-    struct cs_memory_facts f = {0};
+    struct cs_culprit_memory f = {0};
     const uint64_t *row = row_of(e->memory, offset);
     if (!row || row[CS_MEMORY_EXECUTIONS] == 0)
         return f;
@@ -405,8 +347,8 @@ struct cs_memory_facts cs_testimony_memory(const struct cs_testimony *e, uint64_
     f.split = (double)row[CS_MEMORY_SPLIT] / n;
     f.page_split = (double)row[CS_MEMORY_PAGE_SPLIT] / n;
     if (bursts > 0) {
-        double lines = cs_testimony_population(n / bursts, (double)row[CS_MEMORY_LINES] / bursts);
-        double pages = cs_testimony_population(n / bursts, (double)row[CS_MEMORY_PAGES] / bursts);
+        double lines = cs_culprit_evidence_population(n / bursts, (double)row[CS_MEMORY_LINES] / bursts);
+        double pages = cs_culprit_evidence_population(n / bursts, (double)row[CS_MEMORY_PAGES] / bursts);
         f.footprint_bytes = lines * 64;
         f.footprint_pages = pages;
         measure_footprint(e, offset, bursts, &f);
@@ -414,9 +356,9 @@ struct cs_memory_facts cs_testimony_memory(const struct cs_testimony *e, uint64_
     return f;
 }
 
-struct cs_branch_facts cs_testimony_branch(const struct cs_testimony *e, uint64_t offset)
+struct cs_culprit_branch cs_culprit_evidence_branch(const struct cs_culprit_evidence *e, uint64_t offset)
 {
-    struct cs_branch_facts f = {0};
+    struct cs_culprit_branch f = {0};
     const uint64_t *row = row_of(e->branches, offset);
     if (!row || row[CS_BRANCH_EXECUTIONS] == 0)
         return f;
@@ -427,8 +369,8 @@ struct cs_branch_facts cs_testimony_branch(const struct cs_testimony *e, uint64_
         missed = (double)row[CS_BRANCH_MISSED_GLOBAL];
     /* Each burst begins with empty tables, which a branch that always goes one way fills in as many steps as
      * the longer history has bits: these guesses say nothing. */
-    f.missed_raw = fmax(0, missed - 2 * (double)row[CS_BRANCH_BURSTS]) / n;
-    missed -= 14 * (double)row[CS_BRANCH_BURSTS];
+    f.missed_raw = fmax(0, missed - CS_MODEL_PREDICTOR_COLD_MIN * (double)row[CS_BRANCH_BURSTS]) / n;
+    missed -= CS_MODEL_PREDICTOR_COLD * (double)row[CS_BRANCH_BURSTS];
     f.seen = true;
     f.executions = n;
     f.taken = (double)row[CS_BRANCH_TAKEN] / n;
@@ -440,9 +382,9 @@ struct cs_branch_facts cs_testimony_branch(const struct cs_testimony *e, uint64_
     return f;
 }
 
-struct cs_fetch_facts cs_testimony_fetch(const struct cs_testimony *e, uint64_t offset)
+struct cs_culprit_fetch cs_culprit_evidence_fetch(const struct cs_culprit_evidence *e, uint64_t offset)
 {
-    struct cs_fetch_facts f = {0};
+    struct cs_culprit_fetch f = {0};
     const uint64_t *row = row_of(e->lines, offset & ~UINT64_C(63));
     if (!row || row[CS_CODE_LINE_VISITS] == 0)
         return f;

@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The rules, one a cause, between culprit_rules.c and culprit.c. A rule fills `out` and returns true when its
- * cause is not cleared. `residual` rules have no evidence of their own: they are asked only for what the
- * others can't explain. Internal to the culprit analysis. */
+/* The table of rules, one a cause: what the classifier asks. A rule fills `out` and returns true when its cause
+ * is not cleared. `residual` rules have no evidence of their own: they are asked only for what the others
+ * can't explain. Internal to this room. */
 #ifndef CS_ANALYSIS_CULPRIT_RULES_H
 #define CS_ANALYSIS_CULPRIT_RULES_H
 
 #include "analysis/culprit/culprit.h"
 
 struct culprit_rule {
-    enum cs_cause cause;
-    bool (*suspect)(const struct cs_stall *s, const struct cs_machine *m, struct cs_suspect *out);
+    enum cs_culprit_cause cause;
+    bool (*suspect)(const struct cs_culprit_stall *s, const struct cs_machine *m,
+                    struct cs_culprit_suspect *out);
     bool residual;
 };
 extern const struct culprit_rule culprit_rules[];

@@ -1,46 +1,45 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Facts of each stall from its surroundings on the dynamic path, the scale, and the verdicts. */
+/* Facts of each stall from its surroundings on the dynamic path, the scale, and the classifications. */
 #include "analysis/culprit/cycle_account_internal.h"
+#include "analysis/culprit/model.h"
 
 #include <math.h>
 #include <stdlib.h>
 
-/* REORDER: what a core of these years holds between dispatch and retirement, at least (SDM, SOG: 224 to 512).
- * FLIGHT: lines that it fetches at a time (10 to 24 buffers, of which the outer levels rarely fill more). */
-enum { WINDOW = 64, NEAR_INSNS = 12, SHADOW_INSNS = 32, REORDER = 256, FLIGHT = 12 };
+enum { WINDOW = CS_MODEL_PATH_INSNS, NEAR_INSNS = CS_MODEL_NEAR_INSNS, SHADOW_INSNS = CS_MODEL_SHADOW_INSNS };
 
 /* Walks backwards along the most frequent way; returns CS_CFG_EXIT at its end. */
 static uint32_t before(const struct accounting *x, uint32_t i)
 {
-    const struct cs_account *a = x->a;
-    const struct cs_block *b = &a->cfg->blocks[a->insns[i].block];
+    const struct cs_cycle_account *a = x->a;
+    const struct cs_basic_block *b = &a->cfg->blocks[a->insns[i].block];
     if (i > b->first_insn)
         return i - 1;
     uint32_t edge = account_likely_in(x, a->insns[i].block);
     if (edge == CS_CFG_EXIT)
         return CS_CFG_EXIT;
-    const struct cs_block *from = &a->cfg->blocks[a->cfg->edges[edge].from];
+    const struct cs_basic_block *from = &a->cfg->blocks[a->cfg->edges[edge].from];
     return from->first_insn + from->n_insns - 1;
 }
 
 static uint32_t after(const struct accounting *x, uint32_t i)
 {
-    const struct cs_account *a = x->a;
-    const struct cs_block *b = &a->cfg->blocks[a->insns[i].block];
+    const struct cs_cycle_account *a = x->a;
+    const struct cs_basic_block *b = &a->cfg->blocks[a->insns[i].block];
     if (i + 1 < b->first_insn + b->n_insns)
         return i + 1;
     uint32_t edge = account_likely_out(x, a->insns[i].block);
     return edge == CS_CFG_EXIT ? CS_CFG_EXIT : a->cfg->blocks[a->cfg->edges[edge].to].first_insn;
 }
 
-static const uint32_t guessed = CS_OP_BRANCH | CS_OP_INDIRECT | CS_OP_RETURN;
+static const uint32_t guessed = CS_ISA_OP_BRANCH | CS_ISA_OP_INDIRECT | CS_ISA_OP_RETURN;
 
-/* Samples charged to the branch and to the first two instructions wherever it goes, an execution of it. */
+/* Samples attributed to the branch and to the first two instructions wherever it goes, an execution of it. */
 static double shadow(const struct accounting *x, uint32_t i, double *m)
 {
-    const struct cs_account *a = x->a;
-    const struct cs_block *b = &a->cfg->blocks[a->insns[i].block];
-    double samples = a->insns[i].charged;
+    const struct cs_cycle_account *a = x->a;
+    const struct cs_basic_block *b = &a->cfg->blocks[a->insns[i].block];
+    double samples = a->insns[i].attributed;
     *m = a->insns[i].step.m * a->insns[i].visits;
     for (uint32_t k = b->first_out; k < b->first_out + b->n_out; k++) {
         uint32_t to = a->cfg->edges[k].to;
@@ -48,8 +47,8 @@ static double shadow(const struct accounting *x, uint32_t i, double *m)
             continue;
         double part = fmin(1, x->edge_visits[k] / a->blocks[to].visits);
         for (uint32_t n = 0; n < 2 && n < a->cfg->blocks[to].n_insns; n++) {
-            const struct cs_insn_account *insn = &a->insns[a->cfg->blocks[to].first_insn + n];
-            samples += insn->charged * part;
+            const struct cs_cycle_account_insn *insn = &a->insns[a->cfg->blocks[to].first_insn + n];
+            samples += insn->attributed * part;
             *m += insn->step.m * insn->visits * part;
         }
     }
@@ -58,7 +57,7 @@ static double shadow(const struct accounting *x, uint32_t i, double *m)
 }
 
 /* Of the loads that an instruction's operands come from, the one that misses most. */
-static void take_load(const struct accounting *x, uint32_t i, struct cs_stall *s)
+static void take_load(const struct accounting *x, uint32_t i, struct cs_culprit_stall *s)
 {
     s->forwarded_before = fmax(s->forwarded_before, x->memory[i].forwarded);
     if (s->load_before && x->memory[i].new_lines <= s->load_before_memory.new_lines)
@@ -76,15 +75,16 @@ struct trail {
 /* Misses within the reach of the core, which ends where a branch is guessed wrong. */
 static double in_flight(const struct trail *t)
 {
-    double wrong = t->n_guessed ? t->wrong / t->n_guessed : 0, reach = 1 / (1.0 / REORDER + wrong);
-    return t->n ? fmin(FLIGHT, fmax(1, t->lines / t->n * reach)) : 0;
+    double wrong = t->n_guessed ? t->wrong / t->n_guessed : 0,
+           reach = 1 / (1.0 / CS_MODEL_REORDER_INSNS + wrong);
+    return t->n ? fmin(CS_MODEL_LINES_IN_FLIGHT, fmax(1, t->lines / t->n * reach)) : 0;
 }
 
 /* What came before on the path: the last branch, lock, and load that it needs, the store that misses most. */
-static struct trail look_back(const struct accounting *x, uint32_t i, struct cs_stall *s)
+static struct trail look_back(const struct accounting *x, uint32_t i, struct cs_culprit_stall *s)
 {
     struct trail t = {0};
-    const struct cs_account *a = x->a;
+    const struct cs_cycle_account *a = x->a;
     uint64_t wanted = s->op->reads;
     double worst = 0;
     uint32_t at = i;
@@ -99,17 +99,18 @@ static struct trail look_back(const struct accounting *x, uint32_t i, struct cs_
         at = before(x, at);
         if (at == CS_CFG_EXIT)
             return t;
-        const struct cs_insn_account *p = &a->insns[at];
+        const struct cs_cycle_account_insn *p = &a->insns[at];
         t.lines += x->memory[at].new_lines;
         t.n = n;
         t.n_guessed = n <= SHADOW_INSNS ? n : SHADOW_INSNS;
         if (p->fused)
             continue;
         if (n <= SHADOW_INSNS && (p->op.flags & guessed)) {
-            struct cs_branch_facts f = cs_testimony_branch(x->e, p->branch ? p->branch : p->op.offset);
+            struct cs_culprit_branch f =
+                cs_culprit_evidence_branch(x->e, p->branch ? p->branch : p->op.offset);
             t.wrong += (f.missed + f.missed_most) / 2;
             if (n <= 2 && chance < 0.5) /* the rarer way of a branch: what was mispredicted went here */
-                f.here = fmin(1, (chance < 0.2 ? f.missed_raw : f.missed) / fmax(chance, 1e-6));
+                f.here = fmin(1, (chance < CS_MODEL_WAY_RARE ? f.missed_raw : f.missed) / fmax(chance, 1e-6));
             if (!s->branch_before ||
                 fmax(f.missed_most, f.here) > fmax(s->before.missed_most, s->before.here)) {
                 s->branch_before = &p->op;
@@ -118,15 +119,15 @@ static struct trail look_back(const struct accounting *x, uint32_t i, struct cs_
                 s->branch_shadow = shadow(x, at, &s->branch_shadow_m);
             }
         }
-        if (n <= NEAR_INSNS && (p->op.flags & (CS_OP_LOCK | CS_OP_SERIALISE)) && !s->lock_before)
+        if (n <= NEAR_INSNS && (p->op.flags & (CS_ISA_OP_LOCK | CS_ISA_OP_SERIALISE)) && !s->lock_before)
             s->lock_before = &p->op;
-        if (n <= NEAR_INSNS && (p->op.writes & wanted & ~CS_OP_REG_FLAGS)) {
-            if (p->op.flags & CS_OP_LOAD)
+        if (n <= NEAR_INSNS && (p->op.writes & wanted & ~CS_ISA_OP_REG_FLAGS)) {
+            if (p->op.flags & CS_ISA_OP_LOAD)
                 take_load(x, at, s);
             wanted = (wanted & ~p->op.writes) | p->op.reads;
         }
-        if (p->op.flags & CS_OP_STORE) {
-            const struct cs_memory_facts *f = &x->memory[at];
+        if (p->op.flags & CS_ISA_OP_STORE) {
+            const struct cs_culprit_memory *f = &x->memory[at];
             if (f->seen && f->new_lines > worst) {
                 worst = f->new_lines;
                 s->missing_store = &p->op;
@@ -139,66 +140,67 @@ static struct trail look_back(const struct accounting *x, uint32_t i, struct cs_
     return t;
 }
 
-static void event_rates(const struct accounting *x, const struct cs_insn_account *insn, struct cs_stall *s)
+static void event_rates(const struct accounting *x, const struct cs_cycle_account_insn *insn,
+                        struct cs_culprit_stall *s)
 {
     for (int c = 0; c < CS_N_CAUSES; c++) {
-        double n = cs_testimony_events(x->e, (enum cs_cause)c, insn->op.offset);
+        double n = cs_culprit_evidence_events(x->e, (enum cs_culprit_cause)c, insn->op.offset);
         double executions = insn->visits * x->a->scale;
         if (n >= 0 && executions > 0)
             s->event_rate[c] = n / executions;
     }
 }
 
-static void gather(const struct accounting *x, uint32_t i, struct cs_stall *s)
+static void gather(const struct accounting *x, uint32_t i, struct cs_culprit_stall *s)
 {
-    struct cs_insn_account *insn = &x->a->insns[i];
-    cs_stall_init(s, &insn->op);
+    struct cs_cycle_account_insn *insn = &x->a->insns[i];
+    cs_culprit_stall_init(s, &insn->op);
     s->m = insn->step.m;
     s->static_chain = insn->step.dependency + insn->step.divider;
     s->bursts = x->e->bursts;
     s->code_bytes = x->e->code_bytes;
     s->code_pages = x->e->code_pages;
-    if (insn->op.flags & (CS_OP_LOAD | CS_OP_STORE))
+    if (insn->op.flags & (CS_ISA_OP_LOAD | CS_ISA_OP_STORE))
         s->memory = x->memory[i];
     if (insn->op.flags & guessed)
-        s->branch = cs_testimony_branch(x->e, insn->branch ? insn->branch : insn->op.offset);
+        s->branch = cs_culprit_evidence_branch(x->e, insn->branch ? insn->branch : insn->op.offset);
     uint32_t end = i;
     if (insn->branch && i + 1 < x->a->cfg->n_insns)
         end = i + 1;
     uint32_t next = after(x, end);
     if (next != CS_CFG_EXIT) {
-        const struct cs_op *last = &x->a->insns[end].op;
+        const struct cs_isa_op *last = &x->a->insns[end].op;
         uint64_t tail = last->offset + last->length - 1;
         s->next = &x->a->insns[next].op;
-        if (s->next->flags & (CS_OP_LOAD | CS_OP_STORE))
+        if (s->next->flags & (CS_ISA_OP_LOAD | CS_ISA_OP_STORE))
             s->next_memory = x->memory[next];
         /* The last byte of the next instruction may be the one that is missing. */
         uint64_t reach = s->next->offset + s->next->length - 1;
         s->begins_line = tail / 64 != s->next->offset / 64 || tail / 64 != reach / 64;
         s->begins_page = tail / 4096 != reach / 4096;
-        s->fetch = cs_testimony_fetch(x->e, reach);
+        s->fetch = cs_culprit_evidence_fetch(x->e, reach);
     }
     struct trail trail = look_back(x, i, s);
     s->in_flight = in_flight(&trail);
 }
 
-static bool accountable(const struct cs_account *a, const struct cs_insn_account *insn)
+static bool accountable(const struct cs_cycle_account *a, const struct cs_cycle_account_insn *insn)
 {
     return !insn->fused && insn->visits > 0 && a->blocks[insn->block].best >= 0;
 }
 
 /* One visit's executions, so that M and what the rules expect make up the samples. */
-static void fit_scale(const struct accounting *x, struct cs_stall *const *stalls)
+static void fit_scale(const struct accounting *x, struct cs_culprit_stall *const *stalls)
 {
-    struct cs_account *a = x->a;
+    struct cs_cycle_account *a = x->a;
     double cycles = 0, least = 0, model = 0, dearest = 0;
     for (uint32_t i = 0; i < a->cfg->n_insns; i++) {
-        const struct cs_insn_account *insn = &a->insns[i];
+        const struct cs_cycle_account_insn *insn = &a->insns[i];
         double expected, most;
         if (!accountable(a, insn))
             continue;
         cs_culprit_expect(stalls[i], &x->e->machine, &expected, &most);
-        cycles += insn->charged * x->e->cycles_a_sample;
+        cycles += insn->attributed * x->e->cycles_a_sample;
         least += insn->visits * insn->step.m;
         model += insn->visits * (insn->step.m + expected);
         dearest += insn->visits * (insn->step.m + most);
@@ -220,7 +222,7 @@ static uint32_t run_of(uint32_t *runs, uint32_t b)
 
 static uint32_t *find_runs(const struct accounting *x)
 {
-    const struct cs_account *a = x->a;
+    const struct cs_cycle_account *a = x->a;
     uint32_t *runs = calloc(a->cfg->n_blocks + 1, sizeof *runs);
     for (uint32_t b = 0; runs && b < a->cfg->n_blocks; b++)
         runs[b] = b;
@@ -239,18 +241,18 @@ static uint32_t *find_runs(const struct accounting *x)
 /* Retirement is in groups, and a sample's PC is where the group ended: which of two neighbours ends one is
  * chance to the model. What is under a cycle and a half too much at one instruction and too little at another
  * of its run of blocks is no stall. */
-static void net(const struct accounting *x, struct cs_stall *const *stalls)
+static void net(const struct accounting *x, struct cs_culprit_stall *const *stalls)
 {
-    struct cs_account *a = x->a;
+    struct cs_cycle_account *a = x->a;
     uint32_t *runs = find_runs(x);
     double *more = calloc(a->cfg->n_blocks + 1, sizeof *more),
            *less = calloc(a->cfg->n_blocks + 1, sizeof *less);
     for (int pass = 0; pass < 2 && runs && more && less; pass++)
         for (uint32_t i = 0; i < a->cfg->n_insns; i++) {
-            const struct cs_insn_account *insn = &a->insns[i];
-            struct cs_stall *stall = stalls[i];
+            const struct cs_cycle_account_insn *insn = &a->insns[i];
+            struct cs_culprit_stall *stall = stalls[i];
             double d = stall ? stall->cycles - stall->m : 0;
-            if (!stall || d >= 1.5)
+            if (!stall || d >= CS_MODEL_NET_CYCLES)
                 continue;
             uint32_t run = run_of(runs, insn->block);
             if (pass == 0) {
@@ -269,32 +271,32 @@ static void net(const struct accounting *x, struct cs_stall *const *stalls)
 /* An instruction of few samples can't be told from its neighbours of few: from where they lie they share
  * their samples as the model says. Neighbours are taken until they have GROUP_SAMPLES together; sums stay
  * what they are. */
-static void pool(struct accounting *x, struct cs_stall *const *stalls)
+static void pool(struct accounting *x, struct cs_culprit_stall *const *stalls)
 {
-    enum { OWN_SAMPLES = 20, GROUP_SAMPLES = 60 };
-    struct cs_account *a = x->a;
-    double charged = 0, model = 0;
+    enum { OWN_SAMPLES = CS_MODEL_OWN_SAMPLES, GROUP_SAMPLES = CS_MODEL_GROUP_SAMPLES };
+    struct cs_cycle_account *a = x->a;
+    double attributed = 0, model = 0;
     double *expected = calloc(a->cfg->n_insns + 1, sizeof *expected);
     uint32_t first = 0;
     for (uint32_t i = 0; expected && i < a->cfg->n_insns; i++) {
-        const struct cs_insn_account *insn = &a->insns[i];
+        const struct cs_cycle_account_insn *insn = &a->insns[i];
         double most;
-        if (accountable(a, insn) && insn->charged < OWN_SAMPLES) {
+        if (accountable(a, insn) && insn->attributed < OWN_SAMPLES) {
             cs_culprit_expect(stalls[i], &x->e->machine, &expected[i], &most);
-            charged += insn->charged;
+            attributed += insn->attributed;
             model += insn->visits * (insn->step.m + expected[i]);
         }
-        if (charged < GROUP_SAMPLES && i + 1 < a->cfg->n_insns)
+        if (attributed < GROUP_SAMPLES && i + 1 < a->cfg->n_insns)
             continue;
         for (uint32_t k = first; k <= i && model > 0; k++) {
-            struct cs_insn_account *low = &a->insns[k];
-            if (!accountable(a, low) || low->charged >= OWN_SAMPLES)
+            struct cs_cycle_account_insn *low = &a->insns[k];
+            if (!accountable(a, low) || low->attributed >= OWN_SAMPLES)
                 continue;
-            /* charged samples in cycles, by the share of the model, an execution */
-            low->cycles = charged * x->e->cycles_a_sample / model * (low->step.m + expected[k]) / a->scale;
+            /* attributed samples in cycles, by the share of the model, an execution */
+            low->cycles = attributed * x->e->cycles_a_sample / model * (low->step.m + expected[k]) / a->scale;
             stalls[k]->cycles = low->cycles;
         }
-        charged = model = 0;
+        attributed = model = 0;
         first = i + 1;
     }
     free(expected);
@@ -302,17 +304,17 @@ static void pool(struct accounting *x, struct cs_stall *const *stalls)
 
 static void blocks_actual(struct accounting *x)
 {
-    struct cs_account *a = x->a;
+    struct cs_cycle_account *a = x->a;
     for (uint32_t b = 0; b < a->cfg->n_blocks; b++) {
-        struct cs_block_account *block = &a->blocks[b];
+        struct cs_cycle_account_block *block = &a->blocks[b];
         double executions = block->visits * a->scale;
-        block->actual = executions > 0 ? block->charged * x->e->cycles_a_sample / executions : NAN;
+        block->actual = executions > 0 ? block->attributed * x->e->cycles_a_sample / executions : NAN;
         if (block->best < 0)
             block->best = NAN;
     }
 }
 
-static size_t count_accountable(const struct cs_account *a)
+static size_t count_accountable(const struct cs_cycle_account *a)
 {
     size_t n = 0;
     for (uint32_t i = 0; i < a->cfg->n_insns; i++)
@@ -320,23 +322,23 @@ static size_t count_accountable(const struct cs_account *a)
     return n;
 }
 
-/* Facts and verdicts are large, and most instructions of a large procedure never ran: only those that did
+/* Facts and classifications are large, and most instructions of a large procedure never ran: only those that did
  * have any. */
-void account_judge(struct accounting *x)
+void account_stalls(struct accounting *x)
 {
-    struct cs_account *a = x->a;
+    struct cs_cycle_account *a = x->a;
     uint32_t n = a->cfg->n_insns;
-    struct cs_stall **stalls = calloc(n + 1, sizeof(*stalls)), *next = NULL;
+    struct cs_culprit_stall **stalls = calloc(n + 1, sizeof(*stalls)), *next = NULL;
     x->memory = calloc(n + 1, sizeof *x->memory);
     if (stalls && x->memory)
         next = calloc(count_accountable(a) + 1, sizeof *next);
-    struct cs_stall *all = next;
+    struct cs_culprit_stall *all = next;
     if (!next)
         goto out;
     for (uint32_t i = 0; i < n; i++) {
-        struct cs_memory_facts facts = {.seen = false};
-        if (a->insns[i].op.flags & (CS_OP_LOAD | CS_OP_STORE))
-            facts = cs_testimony_memory(x->e, a->insns[i].op.offset);
+        struct cs_culprit_memory facts = {.seen = false};
+        if (a->insns[i].op.flags & (CS_ISA_OP_LOAD | CS_ISA_OP_STORE))
+            facts = cs_culprit_evidence_memory(x->e, a->insns[i].op.offset);
         if (facts.seen)
             x->memory[i] = facts;
     }
@@ -350,12 +352,12 @@ void account_judge(struct accounting *x)
         fit_scale(x, stalls);
     }
     for (uint32_t i = 0; i < n; i++) {
-        struct cs_insn_account *insn = &a->insns[i];
+        struct cs_cycle_account_insn *insn = &a->insns[i];
         double executions = insn->visits * a->scale;
         double blocks_error = a->blocks[insn->block].visits_error;
-        insn->cycles = executions > 0 ? insn->charged * x->e->cycles_a_sample / executions : NAN;
-        insn->error = sqrt((insn->charged > 0 ? 1 / insn->charged : 1) + blocks_error * blocks_error);
-        struct cs_stall *stall = stalls[i];
+        insn->cycles = executions > 0 ? insn->attributed * x->e->cycles_a_sample / executions : NAN;
+        insn->error = sqrt((insn->attributed > 0 ? 1 / insn->attributed : 1) + blocks_error * blocks_error);
+        struct cs_culprit_stall *stall = stalls[i];
         if (!stall)
             continue;
         stall->cycles = insn->cycles;
@@ -367,13 +369,13 @@ void account_judge(struct accounting *x)
         pool(x, stalls);
     if (a->scale > 0)
         net(x, stalls);
-    struct cs_verdict *v = a->verdicts = calloc((size_t)(next - all) + 1, sizeof *v);
+    struct cs_culprit_classification *v = a->classifications = calloc((size_t)(next - all) + 1, sizeof *v);
     for (uint32_t i = 0; v && a->scale > 0 && i < n; i++) {
         if (!stalls[i])
             continue;
-        cs_culprit_judge(stalls[i], &x->e->machine, v);
+        cs_culprit_classify(stalls[i], &x->e->machine, v);
         if (v->stall > 0 || v->gain > 0)
-            a->insns[i].verdict = v++;
+            a->insns[i].classification = v++;
     }
     blocks_actual(x);
 out:

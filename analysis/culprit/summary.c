@@ -4,21 +4,21 @@
 
 #include <math.h>
 
-void account_summary(struct cs_account *a)
+void account_summary(struct cs_cycle_account *a)
 {
-    struct cs_summary *s = &a->summary;
+    struct cs_cycle_account_summary *s = &a->summary;
     double model = 0, actual = 0;
     for (uint32_t i = 0; i < a->cfg->n_insns; i++) {
-        const struct cs_insn_account *insn = &a->insns[i];
-        s->total += insn->charged;
+        const struct cs_cycle_account_insn *insn = &a->insns[i];
+        s->total += insn->attributed;
         /* Samples that one cycle an execution stands for. */
         double worth = a->cycles_a_sample > 0 ? insn->visits * a->scale / a->cycles_a_sample : 0;
-        bool judged = !insn->fused && insn->visits > 0 && a->blocks[insn->block].best >= 0 && a->scale > 0;
-        if (!judged || !(worth > 0)) {
-            s->unattributed += insn->charged;
+        bool known = !insn->fused && insn->visits > 0 && a->blocks[insn->block].best >= 0 && a->scale > 0;
+        if (!known || !(worth > 0)) {
+            s->unattributed += insn->attributed;
             continue;
         }
-        const struct cs_verdict *v = insn->verdict;
+        const struct cs_culprit_classification *v = insn->classification;
         double stall = v->stall - v->gain, m = insn->cycles - stall; /* after netting within the block */
         double static_share = insn->step.m > 0 ? m / insn->step.m : 0;
         if (insn->step.m <= 0)
@@ -29,7 +29,7 @@ void account_summary(struct cs_account *a)
         s->statics[CS_CAUSE_DIVIDER] += insn->step.divider * static_share * worth;
         s->statics[CS_CAUSE_FRONT] += insn->step.front * static_share * worth;
         for (unsigned k = 0; k < v->n; k++) {
-            const struct cs_suspect *p = &v->suspects[k];
+            const struct cs_culprit_suspect *p = &v->suspects[k];
             s->low[p->cause] += p->low * worth;
             s->high[p->cause] += p->high * worth;
             s->share[p->cause] += p->share * worth;
@@ -37,7 +37,7 @@ void account_summary(struct cs_account *a)
         s->unexplained += v->unexplained * worth;
         s->gain += v->gain * worth;
         model += insn->step.m * worth;
-        actual += insn->charged;
+        actual += insn->attributed;
     }
     s->best_cycles = model;
     s->actual_cycles = actual;

@@ -7,14 +7,9 @@
 
 int account_visits(struct accounting *x, struct cs_error *err)
 {
-    struct cs_account *a = x->a;
+    struct cs_cycle_account *a = x->a;
     struct cs_frequency f;
-    const struct cs_evidence evidence = {.transfers = x->e->transfers,
-                                         .image = x->e->image,
-                                         .sample_offset = x->e->sample_offset,
-                                         .sample_count = x->e->sample_count,
-                                         .n_samples = x->e->n_samples};
-    int rc = cs_frequency_estimate(a->cfg, &evidence, CS_METHOD_BURSTS, &f, err);
+    int rc = cs_frequency_estimate(a->cfg, &x->e->flow.input, CS_FREQUENCY_BURSTS, &f, err);
     if (rc)
         return rc;
     a->frequencies = !f.from_samples && f.observed > 0;
@@ -31,7 +26,7 @@ int account_visits(struct accounting *x, struct cs_error *err)
 
 uint32_t account_likely_out(const struct accounting *x, uint32_t block)
 {
-    const struct cs_block *b = &x->a->cfg->blocks[block];
+    const struct cs_basic_block *b = &x->a->cfg->blocks[block];
     uint32_t best = CS_CFG_EXIT;
     double most = 0;
     for (uint32_t i = b->first_out; i < b->first_out + b->n_out; i++)
@@ -42,7 +37,7 @@ uint32_t account_likely_out(const struct accounting *x, uint32_t block)
 
 uint32_t account_likely_in(const struct accounting *x, uint32_t block)
 {
-    const struct cs_block *b = &x->a->cfg->blocks[block];
+    const struct cs_basic_block *b = &x->a->cfg->blocks[block];
     uint32_t best = CS_CFG_EXIT;
     double most = 0;
     for (uint32_t k = b->first_in; k < b->first_in + b->n_in; k++) {

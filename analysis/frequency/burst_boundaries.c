@@ -1,22 +1,22 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* In which state of the chain each burst began and ended. A state that it left once more than it came to is
- * the first, one that it came to once more than it left the last. Where there are none it ended where it had
- * begun: that is told by the address of its first instruction. */
+/* In which state of the chain each burst began and ended. The state that it left once more than it came to is
+ * the first; the one that it came to once more than it left is the last. A burst that has no such states ended
+ * where it had begun, which the address of its first instruction tells. */
 #include "analysis/frequency/edge_flow_internal.h"
 
 #include <errno.h>
 #include <stdlib.h>
 
-static void find_open(const struct windows *w, size_t from_row, size_t to_row, const uint32_t *from,
+static void find_open(const struct burst_edges *w, size_t from_row, size_t to_row, const uint32_t *from,
                       const uint32_t *to, double *net, uint32_t *start, uint32_t *end)
 {
     double most = 0, least = 0;
     for (size_t i = from_row; i < to_row; i++) {
-        net[to[w->rows[i].transfer]] += w->rows[i].count;
-        net[from[w->rows[i].transfer]] -= w->rows[i].count;
+        net[to[w->rows[i].edge]] += w->rows[i].count;
+        net[from[w->rows[i].edge]] -= w->rows[i].count;
     }
     for (size_t i = from_row; i < to_row; i++) {
-        uint32_t left = from[w->rows[i].transfer], reached = to[w->rows[i].transfer];
+        uint32_t left = from[w->rows[i].edge], reached = to[w->rows[i].edge];
         if (left && net[left] < least) {
             least = net[left];
             *start = left;
@@ -27,11 +27,11 @@ static void find_open(const struct windows *w, size_t from_row, size_t to_row, c
         }
     }
     for (size_t i = from_row; i < to_row; i++)
-        net[to[w->rows[i].transfer]] = net[from[w->rows[i].transfer]] = 0;
+        net[to[w->rows[i].edge]] = net[from[w->rows[i].edge]] = 0;
 }
 
-int transfers_find_ends(const struct windows *w, const uint32_t *from, const uint32_t *to, uint32_t n_states,
-                        uint32_t *start, uint32_t *end)
+int burst_boundaries_find(const struct burst_edges *w, const uint32_t *from, const uint32_t *to,
+                          uint32_t n_states, uint32_t *start, uint32_t *end)
 {
     double *net = calloc(n_states, sizeof *net);
     if (!net)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "analysis/frequency/flow_cache.h"
-#include "analysis/cache.h"
+#include "store/cache.h"
 
 #include <fcntl.h>
 #include <stdio.h>
@@ -11,8 +11,8 @@
 #include <xxhash.h>
 
 #define MAGIC 0x31776f6c66735343 /* "CSsflow1" */
-/* One more whenever the same transfers give other flows: the solver, its weights or its draws changed. */
-#define SOLVER_VERSION 15
+/* One more whenever the same edges give other flows: the solver, its weights or its draws changed. */
+#define SOLVER_VERSION 16
 
 struct head {
     uint64_t magic, key, sum;
@@ -22,19 +22,19 @@ struct head {
 
 struct row {
     double flow;
-    float replicate[CS_REPLICATES];
+    float replicate[CS_EDGE_FLOW_REPLICATES];
 };
 
-uint64_t flows_key(const struct cs_transfers *t, uint64_t windows)
+uint64_t flow_cache_key(const struct cs_edge_flow *t, uint64_t bursts)
 {
     XXH3_state_t *state = XXH3_createState();
     if (!state)
         return 0;
     XXH3_64bits_reset_withSeed(state, SOLVER_VERSION);
-    XXH3_64bits_update(state, &windows, sizeof windows);
+    XXH3_64bits_update(state, &bursts, sizeof bursts);
     XXH3_64bits_update(state, t->images, t->n_images * sizeof *t->images);
     for (size_t i = 0; i < t->n; i++) {
-        const struct cs_transfer *one = &t->list[i];
+        const struct cs_counted_edge *one = &t->list[i];
         const uint64_t seen[] = {one->image,           one->to_image,          one->from,          one->to,
                                  (uint64_t)one->count, (uint64_t)one->squares, (uint64_t)one->ends};
         XXH3_64bits_update(state, seen, sizeof seen);
@@ -66,7 +66,7 @@ static bool read_all(int fd, void *to, size_t n)
     return true;
 }
 
-bool flows_recall(const char *store, uint64_t key, struct cs_transfers *t)
+bool flow_cache_load(const char *store, uint64_t key, struct cs_edge_flow *t)
 {
     char path[4096];
     struct head head;
@@ -93,7 +93,7 @@ bool flows_recall(const char *store, uint64_t key, struct cs_transfers *t)
     return good;
 }
 
-void flows_keep(const char *store, uint64_t key, const struct cs_transfers *t)
+void flow_cache_save(const char *store, uint64_t key, const struct cs_edge_flow *t)
 {
     char path[4096];
     struct row *rows = calloc(t->n + 1, sizeof *rows);

@@ -1,53 +1,38 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Transfers are laid on the graph: a transfer whose source is a block's last instruction is that block's
- * edge; one that comes from elsewhere (a call, a jump; not a return behind a call) is an entry. Blocks that
- * end without a branch pass on what they got, in ascending order of address. A block's frequency is the mean
- * of what comes in and what goes out (they differ only by where bursts began and ended). */
+/* Edges are laid on the graph. One whose source is a block's last instruction is that block's edge; one that
+ * comes from elsewhere (a call, a jump; not a return behind a call) is an entry. Blocks that end without a
+ * branch pass on what they got, in ascending order of address. A block's frequency is the mean of what comes in
+ * and what goes out, which differ only by where bursts began and ended. */
 #include "analysis/frequency/frequency.h"
-#include "image/isa/decode.h"
+#include "analysis/frequency/edge_flow_internal.h"
+#include "analysis/frequency/model.h"
 #include "analysis/frequency/sample_priors.h"
+#include "image/isa/decode.h"
 
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define SIDES (1 + CS_REPLICATES)
-#define HIGH_ERROR 0.028
-#define LOW_ERROR 0.05
-#define RARE 30 /* transfers seen of a block: fewer never give more than low confidence */
+#define SIDES (1 + CS_EDGE_FLOW_REPLICATES)
 
 /* Flows of all edges and blocks, the estimate first, then its replicates. */
 struct laying {
     const struct cs_cfg *cfg;
-    const struct cs_evidence *e;
+    const struct cs_frequency_input *e;
     float (*edge)[SIDES], (*in)[SIDES], (*block)[SIDES];
-    double *seen; /* by block: transfers counted in or out */
+    double *seen; /* by block: edges counted in or out */
     bool *ends_in_branch;
 };
 
-static float side(const struct cs_transfer *t, int k)
+static float side(const struct cs_counted_edge *t, int k)
 {
     return k == 0 ? (float)t->flow : t->replicate[k - 1];
 }
 
-/* First transfer of the image whose source is at or after `from`. */
-static size_t find(const struct cs_transfers *t, uint32_t image, uint64_t from)
+static uint32_t edge_of(const struct cs_cfg *cfg, uint32_t block, const struct cs_counted_edge *t, bool own)
 {
-    size_t low = 0, high = t->n;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (t->list[middle].image < image || (t->list[middle].image == image && t->list[middle].from < from))
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
-}
-
-static uint32_t edge_of(const struct cs_cfg *cfg, uint32_t block, const struct cs_transfer *t, bool own)
-{
-    const struct cs_block *b = &cfg->blocks[block];
+    const struct cs_basic_block *b = &cfg->blocks[block];
     uint32_t to = own ? cs_cfg_block(cfg, t->to) : CS_CFG_EXIT, out = CS_CFG_EXIT;
     if (to != CS_CFG_EXIT && cfg->blocks[to].start != t->to)
         to = CS_CFG_EXIT;
@@ -61,7 +46,7 @@ static uint32_t edge_of(const struct cs_cfg *cfg, uint32_t block, const struct c
     return to == CS_CFG_EXIT ? out : CS_CFG_EXIT;
 }
 
-static void add_to(float (*sides)[SIDES], const struct cs_transfer *t)
+static void add_to(float (*sides)[SIDES], const struct cs_counted_edge *t)
 {
     for (int k = 0; k < SIDES; k++)
         (*sides)[k] += side(t, k);
@@ -69,7 +54,7 @@ static void add_to(float (*sides)[SIDES], const struct cs_transfer *t)
 
 static uint32_t entry_edge(const struct cs_cfg *cfg, uint32_t block)
 {
-    const struct cs_block *b = &cfg->blocks[block];
+    const struct cs_basic_block *b = &cfg->blocks[block];
     for (uint32_t k = 0; k < b->n_in; k++)
         if (cfg->edges[cfg->in[b->first_in + k]].from == CS_CFG_ENTRY)
             return cfg->in[b->first_in + k];
@@ -79,16 +64,17 @@ static uint32_t entry_edge(const struct cs_cfg *cfg, uint32_t block)
 /* Out of this procedure's branches; calls of itself are entries. */
 static void lay_own(struct laying *l)
 {
-    const struct cs_transfers *t = l->e->transfers;
+    const struct cs_edge_flow *t = l->e->flow;
     for (uint32_t i = 0; i < l->cfg->n_blocks; i++) {
-        const struct cs_block *b = &l->cfg->blocks[i];
-        for (size_t k = find(t, l->e->image, b->start);
+        const struct cs_basic_block *b = &l->cfg->blocks[i];
+        for (size_t k = edge_flow_next_branch(t, l->e->image, b->start);
              k < t->n && t->list[k].image == l->e->image && t->list[k].from < b->end; k++) {
-            const struct cs_transfer *one = &t->list[k];
+            const struct cs_counted_edge *one = &t->list[k];
             bool own = one->to_image == l->e->image;
             if (one->count <= 0 && one->flow <= 0)
                 continue;
-            if (one->from != b->last || l->cfg->insns[b->first_insn + b->n_insns - 1].flow == CS_FLOW_CALL) {
+            if (one->from != b->last ||
+                l->cfg->insns[b->first_insn + b->n_insns - 1].flow == CS_ISA_FLOW_CALL) {
                 if (own && one->to == l->cfg->procedure->start) {
                     uint32_t entry = cs_cfg_block(l->cfg, one->to);
                     uint32_t edge = entry == CS_CFG_EXIT ? entry : entry_edge(l->cfg, entry);
@@ -110,15 +96,15 @@ static void lay_own(struct laying *l)
 /* Into its entries, from everywhere else. */
 static void lay_entries(struct laying *l)
 {
-    const struct cs_transfers *t = l->e->transfers;
+    const struct cs_edge_flow *t = l->e->flow;
     const struct cs_cfg *cfg = l->cfg;
     for (uint32_t block = 0; block < cfg->n_blocks; block++) {
-        const struct cs_block *b = &cfg->blocks[block];
+        const struct cs_basic_block *b = &cfg->blocks[block];
         uint32_t edge = b->entry ? entry_edge(cfg, block) : CS_CFG_EXIT;
         if (edge == CS_CFG_EXIT)
             continue;
-        for (size_t k = cs_transfers_to(t, l->e->image, b->start); k < t->n; k++) {
-            const struct cs_transfer *one = &t->list[t->by_to[k]];
+        for (size_t k = cs_edge_flow_to(t, l->e->image, b->start); k < t->n; k++) {
+            const struct cs_counted_edge *one = &t->list[t->by_to[k]];
             if (one->count <= 0 && one->flow <= 0)
                 continue;
             if (one->to_image != l->e->image || one->to != b->start)
@@ -135,7 +121,7 @@ static void balance(struct laying *l)
 {
     const struct cs_cfg *cfg = l->cfg;
     for (uint32_t i = 0; i < cfg->n_blocks; i++) {
-        const struct cs_block *b = &cfg->blocks[i];
+        const struct cs_basic_block *b = &cfg->blocks[i];
         float out[SIDES] = {0};
         for (uint32_t e = 0; e < b->n_in; e++)
             for (int k = 0; k < SIDES; k++)
@@ -152,12 +138,11 @@ static void balance(struct laying *l)
     }
 }
 
-/* What a replicate is off by as a whole is no error within the procedure: the median of its ratios, by
- * weight. */
-static double centre(const struct laying *l, const struct cs_frequency *f, int k, double *room)
+/* What a replicate is off by as a whole is no error within the procedure: the mean of its log ratios, weighted
+ * by samples. */
+static double centre(const struct laying *l, const struct cs_frequency *f, int k)
 {
     double sum = 0, weight = 0;
-    (void)room;
     for (uint32_t i = 0; i < l->cfg->n_blocks; i++) {
         double w = f->samples[i] + 1e-6 * l->block[i][0];
         if (l->block[i][0] > 0 && l->block[i][k] > 0) {
@@ -177,38 +162,35 @@ static double spread(const float *sides, const double *centres)
         double d = sides[k] > 0 ? log((double)sides[k] / (double)sides[0]) - centres[k] : 3;
         sum += d * d;
     }
-    return sqrt(sum / CS_REPLICATES);
+    return sqrt(sum / CS_EDGE_FLOW_REPLICATES);
 }
 
-static uint8_t confidence(double error, double seen)
+static uint8_t confidence(double error)
 {
-    double total = sqrt(error * error + (seen > 0 ? 0.25 / seen : 1));
-    return seen < RARE || total > LOW_ERROR ? CS_CONFIDENCE_LOW
-           : total > HIGH_ERROR             ? CS_CONFIDENCE_MEDIUM
-                                            : CS_CONFIDENCE_HIGH;
+    return error > CS_MODEL_MEDIUM_ERROR ? CS_CONFIDENCE_LOW
+           : error > CS_MODEL_HIGH_ERROR ? CS_CONFIDENCE_MEDIUM
+                                         : CS_CONFIDENCE_HIGH;
 }
 
 static void judge(struct laying *l, struct cs_frequency *f)
 {
     double centres[SIDES] = {0};
     for (int k = 1; k < SIDES; k++)
-        centres[k] = centre(l, f, k, NULL);
+        centres[k] = centre(l, f, k);
     for (uint32_t i = 0; i < f->n_blocks; i++) {
         f->block[i] = l->block[i][0];
         f->block_error[i] = (float)spread(l->block[i], centres);
-        f->block_confidence[i] = confidence(f->block_error[i], l->seen[i]);
+        f->block_confidence[i] = confidence((double)f->block_error[i]);
     }
     for (uint32_t e = 0; e < f->n_edges; e++) {
-        uint32_t from = l->cfg->edges[e].from, block = from < f->n_blocks ? from : l->cfg->edges[e].to;
-        double share = l->block[block][0] > 0 ? (double)(l->edge[e][0] / l->block[block][0]) : 0;
         f->edge[e] = l->edge[e][0];
         f->edge_error[e] = (float)spread(l->edge[e], centres);
-        f->edge_confidence[e] = confidence(f->edge_error[e], l->seen[block] * share);
+        f->edge_confidence[e] = confidence((double)f->edge_error[e]);
     }
 }
 
-static int estimate_from_transfers(const struct cs_cfg *cfg, const struct cs_evidence *e,
-                                   struct cs_frequency *f)
+static int estimate_from_edges(const struct cs_cfg *cfg, const struct cs_frequency_input *e,
+                               struct cs_frequency *f)
 {
     struct laying l = {.cfg = cfg, .e = e};
     int rc = -ENOMEM;
@@ -235,7 +217,7 @@ static int estimate_from_transfers(const struct cs_cfg *cfg, const struct cs_evi
     return rc;
 }
 
-double cs_evidence_samples(const struct cs_evidence *e, uint64_t start, uint64_t end)
+double cs_frequency_samples(const struct cs_frequency_input *e, uint64_t start, uint64_t end)
 {
     size_t low = 0, high = e->n_samples;
     double sum = 0;
@@ -251,10 +233,11 @@ double cs_evidence_samples(const struct cs_evidence *e, uint64_t start, uint64_t
     return sum;
 }
 
-static void count_samples(const struct cs_cfg *cfg, const struct cs_evidence *e, struct cs_frequency *f)
+static void count_samples(const struct cs_cfg *cfg, const struct cs_frequency_input *e,
+                          struct cs_frequency *f)
 {
     for (uint32_t i = 0; i < cfg->n_blocks; i++)
-        f->samples[i] = cs_evidence_samples(e, cfg->blocks[i].start, cfg->blocks[i].end);
+        f->samples[i] = cs_frequency_samples(e, cfg->blocks[i].start, cfg->blocks[i].end);
 }
 
 /* Sampled, but never passed by a burst: few executions, or none of the bursts came by. */
@@ -270,8 +253,8 @@ static void fill_silent_blocks(const struct cs_cfg *cfg, struct cs_frequency *f)
             f->block[i] = f->samples[i] / samples * work / cfg->blocks[i].n_insns;
 }
 
-int cs_frequency_estimate(const struct cs_cfg *cfg, const struct cs_evidence *e, enum cs_method method,
-                          struct cs_frequency *f, struct cs_error *err)
+int cs_frequency_estimate(const struct cs_cfg *cfg, const struct cs_frequency_input *e,
+                          enum cs_frequency_method method, struct cs_frequency *f, struct cs_error *err)
 {
     uint32_t n = cfg->n_blocks, m = cfg->n_edges;
     int rc = 0;
@@ -290,19 +273,19 @@ int cs_frequency_estimate(const struct cs_cfg *cfg, const struct cs_evidence *e,
         rc = -ENOMEM;
     if (rc == 0)
         count_samples(cfg, e, f);
-    if (rc == 0 && method == CS_METHOD_BURSTS && e->transfers && e->image != UINT32_MAX)
-        rc = estimate_from_transfers(cfg, e, f);
-    if (rc == 0 && method == CS_METHOD_BURSTS && f->observed > 0)
+    if (rc == 0 && method == CS_FREQUENCY_BURSTS && e->flow && e->image != UINT32_MAX)
+        rc = estimate_from_edges(cfg, e, f);
+    if (rc == 0 && method == CS_FREQUENCY_BURSTS && f->observed > 0)
         fill_silent_blocks(cfg, f);
     else if (rc == 0) {
         f->from_samples = true;
-        rc = frequency_from_samples(cfg, e, method == CS_METHOD_BURSTS ? CS_METHOD_AVERAGE : method, f);
+        rc = frequency_from_samples(cfg, e, method == CS_FREQUENCY_BURSTS ? CS_FREQUENCY_AVERAGE : method, f);
     }
     if (rc < 0) {
         cs_frequency_fini(f);
         return cs_fail(err, ENOMEM, "no memory for the frequencies of %s", cfg->procedure->name);
     }
-    if (method != CS_METHOD_NAIVE)
+    if (method != CS_FREQUENCY_NAIVE)
         for (uint32_t i = 0; i < n; i++)
             for (uint32_t k = 0; k < cfg->blocks[i].n_insns; k++)
                 f->insn[cfg->blocks[i].first_insn + k] = f->block[i];
@@ -326,29 +309,4 @@ void cs_frequency_fini(struct cs_frequency *f)
 const char *cs_confidence_name(enum cs_confidence c)
 {
     return c == CS_CONFIDENCE_HIGH ? "high" : c == CS_CONFIDENCE_MEDIUM ? "medium" : "low";
-}
-
-int cs_transfers_profile(const struct cs_transfers *t, uint32_t image, struct cs_edge_profile **out,
-                         struct cs_error *err)
-{
-    size_t n = 0;
-    struct cs_seen_edge *edges = malloc((t->n + 1) * sizeof *edges);
-    if (!edges)
-        return cs_fail(err, ENOMEM, "no memory for an edge profile");
-    for (size_t i = 0; i < t->n; i++) {
-        const struct cs_transfer *one = &t->list[i];
-        if ((one->image != image && one->to_image != image) || one->count <= 0)
-            continue;
-        edges[n++] =
-            (struct cs_seen_edge){.from = one->from,
-                                  .to = one->to,
-                                  .count = one->count,
-                                  .bursts = one->bursts,
-                                  .squares = one->squares,
-                                  .to_image = one->to_image == image ? NULL : t->images[one->to_image],
-                                  .from_image = one->image == image ? NULL : t->images[one->image]};
-    }
-    int rc = cs_edge_profile_make(edges, n, out, err);
-    free(edges);
-    return rc;
 }

@@ -3,6 +3,7 @@
  * is in one of them. On the way back a state's visits are what came to it from those eliminated later, over
  * its probability of leaving. Cost: sum over states of (ways in × ways out) at their elimination. */
 #include "analysis/frequency/markov_chain.h"
+#include "store/array.h"
 
 #include <errno.h>
 #include <math.h>
@@ -13,25 +14,25 @@
 struct row { /* transitions out of a state: columns and their value slots */
     uint32_t *column;
     double *value;
-    uint32_t n, room;
+    uint32_t n, capacity;
 };
 
 struct pattern { /* states with a transition into a state; may name some twice */
     uint32_t *state;
-    uint32_t n, room;
+    uint32_t n, capacity;
 };
 
 /* What one elimination works on. Kept between solves with the room that its rows have: every solve fills them
  * to about the same length. */
 struct solving {
-    struct cs_chain *chain;
+    struct cs_markov *chain;
     struct row *out;
     struct pattern *in;
     uint32_t *mark; /* column → 1 + its index in the row at work */
     bool *gone;
 };
 
-struct cs_chain {
+struct cs_markov {
     uint32_t n, n_transitions;
     uint32_t *from, *to;
     uint32_t *order; /* of elimination, without state 0 */
@@ -40,18 +41,10 @@ struct cs_chain {
 
 static int row_add(struct row *row, uint32_t column, double value)
 {
-    if (row->n == row->room) {
-        uint32_t room = row->room ? 2 * row->room : 4;
-        uint32_t *columns = realloc(row->column, room * sizeof *columns);
-        if (columns)
-            row->column = columns;
-        double *values = realloc(row->value, room * sizeof *values);
-        if (values)
-            row->value = values;
-        if (!columns || !values)
-            return -ENOMEM;
-        row->room = room;
-    }
+    uint32_t columns = row->capacity, values = row->capacity;
+    if (cs_array_room(row->column, row->n, columns) < 0 || cs_array_room(row->value, row->n, values) < 0)
+        return -ENOMEM;
+    row->capacity = columns;
     row->column[row->n] = column;
     row->value[row->n++] = value;
     return 0;
@@ -59,14 +52,8 @@ static int row_add(struct row *row, uint32_t column, double value)
 
 static int pattern_add(struct pattern *p, uint32_t state)
 {
-    if (p->n == p->room) {
-        uint32_t room = p->room ? 2 * p->room : 4;
-        uint32_t *grown = realloc(p->state, room * sizeof *grown);
-        if (!grown)
-            return -ENOMEM;
-        p->state = grown;
-        p->room = room;
-    }
+    if (cs_array_room(p->state, p->n, p->capacity) < 0)
+        return -ENOMEM;
     p->state[p->n++] = state;
     return 0;
 }
@@ -86,7 +73,7 @@ static void solving_fini(struct solving *s)
 }
 
 /* Rows of probabilities; without weights every transition counts as 1 (pattern only). */
-static int solving_reset(struct solving *s, struct cs_chain *chain, const double *weight)
+static int solving_reset(struct solving *s, struct cs_markov *chain, const double *weight)
 {
     uint32_t n = chain->n;
     if (!s->chain) {
@@ -213,7 +200,7 @@ struct back {
     double leaving;
 };
 
-static int order_states(struct cs_chain *chain)
+static int order_states(struct cs_markov *chain)
 {
     struct solving *s = &chain->work;
     uint32_t n = chain->n, placed = 0;
@@ -261,9 +248,9 @@ static int order_states(struct cs_chain *chain)
     return rc;
 }
 
-struct cs_chain *cs_chain_open(uint32_t n, const uint32_t *from, const uint32_t *to, uint32_t n_transitions)
+struct cs_markov *cs_markov_open(uint32_t n, const uint32_t *from, const uint32_t *to, uint32_t n_transitions)
 {
-    struct cs_chain *chain = calloc(1, sizeof *chain);
+    struct cs_markov *chain = calloc(1, sizeof *chain);
     if (!chain)
         return NULL;
     chain->n = n;
@@ -278,11 +265,11 @@ struct cs_chain *cs_chain_open(uint32_t n, const uint32_t *from, const uint32_t 
     if (order_states(chain) == 0)
         return chain;
 fail:
-    cs_chain_close(chain);
+    cs_markov_close(chain);
     return NULL;
 }
 
-void cs_chain_close(struct cs_chain *chain)
+void cs_markov_close(struct cs_markov *chain)
 {
     if (!chain)
         return;
@@ -293,7 +280,7 @@ void cs_chain_close(struct cs_chain *chain)
     free(chain);
 }
 
-int cs_chain_solve(struct cs_chain *chain, const double *weight, double *visits)
+int cs_markov_solve(struct cs_markov *chain, const double *weight, double *visits)
 {
     struct solving *s = &chain->work;
     uint32_t n = chain->n;

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Flows from paths that were interpreted from samples. What differs from bursts:
+/* Edge counts from paths that were interpreted from samples. What differs from bursts:
  *
- * A path ends where a direction isn't known, which is no event of the program: of a branch from which some
- * paths know the way, these alone say where control goes; where none does the samples behind it have to
- * (in proportion).
+ * A path ends where a direction isn't known, which is no event of the program. Of a branch from which some
+ * paths know the way, these alone say where control goes. Where none does, the samples behind it say it, in
+ * proportion.
  *
  * Paths begin at samples, more of them where time goes than where much runs. All that came first to the same
- * branch stand together for how often that branch runs, by the flow that comes of it, so that an iteration's
- * slow block tells no more of its directions than a fast one. Within a block slow turns still count more,
- * which nothing here takes out: replicates vary each direction by what that bias was measured to be
- * (section 2 of the notes that came with the design: 0.40 to 0.52 of a logit). */
+ * branch stand together for how often that branch runs, so that an iteration's slow block tells no more of its
+ * directions than a fast one. Within a block slow turns still count more, which nothing here takes out:
+ * replicates vary each direction by what that bias was measured to be (CS_MODEL_PATH_BIAS). */
 #include "analysis/frequency/edge_flow_internal.h"
+#include "analysis/frequency/model.h"
 #include "store/burst_schemas.h"
 
 #include <errno.h>
@@ -18,21 +18,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define ROUNDS 4
-#define DAMPING 0.7
-#define WEIGHT_MOST 20   /* of a group, beside 1 in the mean, and one over it the least */
-#define FEW 3            /* paths: a group of no more hardly moves from 1 */
-#define BIAS 0.5         /* of a logit */
-#define CUT_WEIGHT 0.003 /* of an end that says nothing, beside a transfer: links seen more often decide */
-#define LEAST 1e-9
+#define WEIGHT_MIN 1e-9
 
 struct walking {
-    struct cs_transfers *t;
+    struct cs_edge_flow *t;
     const struct path_groups *g;
     const struct path_chain *c;
     uint32_t *group_state; /* 0: unknown */
     double *group_weight;
-    double *count, *weight, *visits; /* by transfer; by transition of the chain; by state */
+    double *count, *weight, *visits; /* by edge; by transition of the chain; by state */
     double *starts, *out,
         *ends;    /* by state: paths that began there, what was seen to leave it, ended there */
     double *open; /* by state: sum of the shares of its ways */
@@ -42,19 +36,19 @@ struct walking {
 /* The states' groups, and how many paths began in each. */
 static void find_starts(struct walking *w)
 {
-    const struct cs_transfers *t = w->t;
+    const struct cs_edge_flow *t = w->t;
     for (size_t i = 0; i < t->n; i++) {
         uint32_t k = w->c->from[i];
         if (i && w->c->from[i - 1] == k)
             continue;
         uint64_t id = cs_path_group(t->images[t->list[i].image], t->list[i].from);
-        uint32_t group = transfers_burst_of(&w->g->rows, w->g->n, id);
+        uint32_t group = burst_edges_index(&w->g->rows, w->g->n, id);
         if (group < UINT32_MAX)
             w->group_state[group] = k;
     }
     for (size_t i = 0; i < w->g->rows.n_samples; i++) {
-        const struct sampled *one = &w->g->rows.samples[i];
-        size_t at = transfers_next_branch(t, one->image, one->offset);
+        const struct sampled_time *one = &w->g->rows.samples[i];
+        size_t at = edge_flow_next_branch(t, one->image, one->offset);
         if (at != SIZE_MAX && t->list[at].from == one->offset)
             w->starts[w->c->from[at]] += one->count;
     }
@@ -68,7 +62,7 @@ static int find_cuts(struct walking *w)
     double *in = calloc(n, sizeof *in), *out = calloc(n, sizeof *out), *ends = calloc(n, sizeof *ends);
     int rc = in && out && ends ? 0 : -ENOMEM;
     for (size_t i = 0; rc == 0 && i < w->t->n; i++) {
-        const struct cs_transfer *one = &w->t->list[i];
+        const struct cs_counted_edge *one = &w->t->list[i];
         out[w->c->from[i]] += one->count;
         in[w->c->to[i]] += one->count;
         ends[w->c->from[i]] = fmax(ends[w->c->from[i]], one->ends);
@@ -87,12 +81,12 @@ static int find_cuts(struct walking *w)
  * all ways alike: no better, no worse.) */
 static double share_of_way(const struct walking *w, size_t i)
 {
-    const struct cs_transfer *one = &w->t->list[i];
+    const struct cs_counted_edge *one = &w->t->list[i];
     return one->to == one->from ? 0 : w->starts[w->c->to[i]] + 0.5;
 }
 
 /* What the groups don't hold, because they would have taken too much room, keeps weight 1. */
-static void count_transfers(struct walking *w)
+static void count_edges(struct walking *w)
 {
     for (size_t i = 0; i < w->t->n; i++)
         w->count[i] = w->t->list[i].count;
@@ -100,8 +94,8 @@ static void count_transfers(struct walking *w)
     memset(w->open, 0, w->c->n_states * sizeof *w->open);
     memset(w->ends, 0, w->c->n_states * sizeof *w->ends);
     for (size_t i = 0; i < w->g->rows.n; i++) {
-        const struct window_row *row = &w->g->rows.rows[i];
-        w->count[row->transfer] += (w->group_weight[row->burst] - 1) * row->count;
+        const struct burst_edge *row = &w->g->rows.rows[i];
+        w->count[row->edge] += (w->group_weight[row->burst] - 1) * row->count;
     }
     for (size_t i = 0; i < w->t->n; i++) {
         uint32_t k = w->c->from[i];
@@ -127,11 +121,11 @@ static int solve(struct walking *w)
         out[w->c->from[i]] += w->count[i];
     }
     for (uint32_t k = 1; k < w->c->n_states; k++) {
-        w->weight[n + 2 * (k - 1)] = w->starts[k] + LEAST;
-        double cut = fmax(CUT_WEIGHT * w->cut[k], LEAST);
+        w->weight[n + 2 * (k - 1)] = w->starts[k] + WEIGHT_MIN;
+        double cut = fmax(CS_MODEL_PATH_CUT_WEIGHT * w->cut[k], WEIGHT_MIN);
         w->weight[n + 2 * (k - 1) + 1] = out[k] > 0 && cut < 1 ? out[k] * cut / (1 - cut) : w->ends[k] + 1;
     }
-    return cs_chain_solve(w->c->chain, w->weight, w->visits);
+    return cs_markov_solve(w->c->chain, w->weight, w->visits);
 }
 
 static void reweigh(struct walking *w)
@@ -146,9 +140,12 @@ static void reweigh(struct walking *w)
         double began = w->starts[k], wanted = visits > 0 ? w->visits[k] / visits * starts : 0;
         if (!k || began <= 0)
             continue;
-        double to = (wanted + FEW) / (began + FEW);
-        to = to > WEIGHT_MOST ? WEIGHT_MOST : to < 1.0 / WEIGHT_MOST ? 1.0 / WEIGHT_MOST : to;
-        w->group_weight[b] = pow(w->group_weight[b], 1 - DAMPING) * pow(to, DAMPING);
+        double to = (wanted + CS_MODEL_PATH_PRIOR) / (began + CS_MODEL_PATH_PRIOR);
+        to = to > CS_MODEL_PATH_WEIGHT_MAX         ? CS_MODEL_PATH_WEIGHT_MAX
+             : to < 1.0 / CS_MODEL_PATH_WEIGHT_MAX ? 1.0 / CS_MODEL_PATH_WEIGHT_MAX
+                                                   : to;
+        w->group_weight[b] =
+            pow(w->group_weight[b], 1 - CS_MODEL_PATH_DAMPING) * pow(to, CS_MODEL_PATH_DAMPING);
     }
 }
 
@@ -173,24 +170,25 @@ static void lay(struct walking *w, int replicate)
 
 static int estimate(struct walking *w)
 {
-    uint64_t random = 1;
+    struct cs_random random = {1};
     find_starts(w);
     int rc = find_cuts(w);
     for (uint32_t b = 0; b < w->g->n; b++)
         w->group_weight[b] = 1;
-    for (unsigned round = 0; rc == 0 && round <= ROUNDS; round++) {
+    for (unsigned round = 0; rc == 0 && round <= CS_MODEL_PATH_ROUNDS; round++) {
         if (round)
             reweigh(w);
-        count_transfers(w);
+        count_edges(w);
         rc = solve(w);
     }
     if (rc == 0)
         lay(w, -1);
-    for (int r = 0; rc == 0 && r < CS_REPLICATES; r++) {
-        count_transfers(w);
+    for (int r = 0; rc == 0 && r < CS_EDGE_FLOW_REPLICATES; r++) {
+        count_edges(w);
         for (size_t i = 0; i < w->t->n; i++) {
-            double seen = w->t->list[i].count, spread = sqrt(BIAS * BIAS + (seen > 0 ? 1 / seen : 1));
-            w->count[i] *= exp(spread * transfers_normal(&random) - spread * spread / 2);
+            double seen = w->t->list[i].count,
+                   spread = sqrt(CS_MODEL_PATH_BIAS * CS_MODEL_PATH_BIAS + (seen > 0 ? 1 / seen : 1));
+            w->count[i] *= exp(spread * burst_weights_normal(&random) - spread * spread / 2);
         }
         rc = solve(w);
         lay(w, r);
@@ -198,8 +196,7 @@ static int estimate(struct walking *w)
     return rc;
 }
 
-int transfers_solve_paths(struct cs_transfers *t, const struct path_groups *groups,
-                          const struct path_chain *chain)
+int path_flow_solve(struct cs_edge_flow *t, const struct path_groups *groups, const struct path_chain *chain)
 {
     struct walking w = {.t = t, .g = groups, .c = chain};
     uint32_t n_states = chain->n_states;

@@ -1,18 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* dcpi-1997 sections 6.1.3 and 6.1.4, and simpler rules to compare it with. DCPI: the ratios S/M of a class's
- * issue points (M > 0), ascending; one that waits for an earlier instruction of its block takes the sums of
- * both from behind that one on. The first cluster (largest ratio at most 1.5 × smallest) that holds a quarter
- * of them and implies no unreasonable stall, averaged; a class with few samples takes sum(S)/sum(M); then
- * flow constraints, block by block, until nothing changes. */
+/* dcpi-1997 sections 6.1.3 and 6.1.4, and simpler rules to compare it with. DCPI: take the ratios S/M of a
+ * class's issue points (M > 0), ascending; one that waits for an earlier instruction of its block takes the
+ * sums of both from behind that one on. Average the first cluster (largest ratio at most 1.5 times the
+ * smallest) that holds a quarter of them and implies no unreasonable stall. A class with few samples takes
+ * sum(S) / sum(M). Then flow constraints, block by block, until nothing changes. */
 #include "analysis/frequency/sample_priors.h"
+#include "analysis/frequency/model.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-
-#define CLUSTER 1.5
-#define FEW_SAMPLES 20
-#define STALL_MOST 1000 /* cycles an execution: more than memory takes */
 
 static int ascending(const void *a, const void *b)
 {
@@ -21,14 +18,15 @@ static int ascending(const void *a, const void *b)
 }
 
 /* S/M of an issue point of a block. */
-static double point_ratio(const struct cs_cfg *cfg, const struct cs_evidence *e, uint32_t block, uint32_t i)
+static double point_ratio(const struct cs_cfg *cfg, const struct cs_frequency_input *e, uint32_t block,
+                          uint32_t i)
 {
     double samples = 0, cycles = 0;
     uint32_t from = i, first = cfg->blocks[block].first_insn;
     if (e->waits_for && e->waits_for[i] >= (int32_t)first && e->waits_for[i] < (int32_t)i)
         from = (uint32_t)e->waits_for[i] + 1;
     for (uint32_t k = from; k <= i; k++) {
-        samples += cs_evidence_samples(e, cfg->insns[k].offset, cfg->insns[k].offset + 1);
+        samples += cs_frequency_samples(e, cfg->insns[k].offset, cfg->insns[k].offset + 1);
         cycles += e->m ? e->m[k] : 1;
     }
     return samples / cycles;
@@ -37,7 +35,7 @@ static double point_ratio(const struct cs_cfg *cfg, const struct cs_evidence *e,
 /* `most`: the largest S of the class. */
 static double class_estimate(double *ratio, uint32_t n, double samples, double cycles, double most)
 {
-    if (samples < FEW_SAMPLES || n < 2)
+    if (samples < CS_MODEL_CLASS_SAMPLES_MIN || n < 2)
         return cycles > 0 ? samples / cycles : 0;
     qsort(ratio, n, sizeof *ratio, ascending);
     for (uint32_t first = 0; first < n; first++) {
@@ -45,22 +43,22 @@ static double class_estimate(double *ratio, uint32_t n, double samples, double c
         double sum = 0;
         if (ratio[first] <= 0)
             continue;
-        while (last < n && ratio[last] <= CLUSTER * ratio[first])
+        while (last < n && ratio[last] <= CS_MODEL_CLUSTER * ratio[first])
             sum += ratio[last++];
-        if (4 * (last - first) >= n && most <= STALL_MOST * sum / (last - first))
+        if (4 * (last - first) >= n && most <= CS_MODEL_STALL_CYCLES_MAX * sum / (last - first))
             return sum / (last - first);
     }
     return cycles > 0 ? samples / cycles : 0;
 }
 
 /* A block or edge that is the only unknown of its side of a block follows from the rest. */
-static void propagate(const struct cs_cfg *cfg, const struct cs_classes *classes, double *value)
+static void propagate(const struct cs_cfg *cfg, const struct cs_equivalence_classes *classes, double *value)
 {
     bool again = true;
     for (unsigned round = 0; again && round < 100; round++) {
         again = false;
         for (uint32_t i = 0; i < 2 * cfg->n_blocks; i++) {
-            const struct cs_block *b = &cfg->blocks[i / 2];
+            const struct cs_basic_block *b = &cfg->blocks[i / 2];
             bool ins = i & 1;
             uint32_t n = ins ? b->n_in : b->n_out, unknown = UINT32_MAX, n_unknown = 0;
             double *whole = &value[classes->of_block[i / 2]], sum = 0;
@@ -83,9 +81,9 @@ static void propagate(const struct cs_cfg *cfg, const struct cs_classes *classes
     }
 }
 
-static int estimate_dcpi(const struct cs_cfg *cfg, const struct cs_evidence *e, struct cs_frequency *f)
+static int estimate_dcpi(const struct cs_cfg *cfg, const struct cs_frequency_input *e, struct cs_frequency *f)
 {
-    struct cs_classes classes;
+    struct cs_equivalence_classes classes;
     if (cs_cfg_classes(cfg, &classes) < 0)
         return -ENOMEM;
     uint32_t n = classes.n_classes;
@@ -102,9 +100,9 @@ static int estimate_dcpi(const struct cs_cfg *cfg, const struct cs_evidence *e, 
         uint32_t points = 0, end = c + 2 <= n ? first[c + 2] : cfg->n_blocks;
         double samples = 0, cycles = 0, largest = 0;
         for (uint32_t k = first[c + 1]; k < end; k++) {
-            const struct cs_block *b = &cfg->blocks[member[k]];
+            const struct cs_basic_block *b = &cfg->blocks[member[k]];
             for (uint32_t i = b->first_insn; i < b->first_insn + b->n_insns; i++) {
-                double s = cs_evidence_samples(e, cfg->insns[i].offset, cfg->insns[i].offset + 1),
+                double s = cs_frequency_samples(e, cfg->insns[i].offset, cfg->insns[i].offset + 1),
                        m = e->m ? e->m[i] : 1;
                 samples += s;
                 cycles += m;
@@ -133,7 +131,7 @@ static int estimate_dcpi(const struct cs_cfg *cfg, const struct cs_evidence *e, 
 static void share_out(const struct cs_cfg *cfg, struct cs_frequency *f)
 {
     for (uint32_t i = 0; i < cfg->n_blocks; i++) {
-        const struct cs_block *b = &cfg->blocks[i];
+        const struct cs_basic_block *b = &cfg->blocks[i];
         double sum = 0;
         for (uint32_t k = 0; k < b->n_out; k++) {
             uint32_t to = cfg->edges[b->first_out + k].to;
@@ -146,20 +144,20 @@ static void share_out(const struct cs_cfg *cfg, struct cs_frequency *f)
     }
 }
 
-int frequency_from_samples(const struct cs_cfg *cfg, const struct cs_evidence *e, enum cs_method method,
-                           struct cs_frequency *f)
+int frequency_from_samples(const struct cs_cfg *cfg, const struct cs_frequency_input *e,
+                           enum cs_frequency_method method, struct cs_frequency *f)
 {
     double samples = 0;
     for (uint32_t i = 0; i < cfg->n_blocks; i++)
         samples += f->samples[i];
-    if (method == CS_METHOD_DCPI)
+    if (method == CS_FREQUENCY_DCPI)
         return estimate_dcpi(cfg, e, f);
     for (uint32_t i = 0; i < cfg->n_blocks; i++)
-        f->block[i] = method == CS_METHOD_EQUAL ? samples / (cfg->n_insns ? cfg->n_insns : 1)
-                                                : f->samples[i] / cfg->blocks[i].n_insns;
-    if (method == CS_METHOD_NAIVE)
+        f->block[i] = method == CS_FREQUENCY_EQUAL ? samples / (cfg->n_insns ? cfg->n_insns : 1)
+                                                   : f->samples[i] / cfg->blocks[i].n_insns;
+    if (method == CS_FREQUENCY_NAIVE)
         for (uint32_t i = 0; i < cfg->n_insns; i++)
-            f->insn[i] = cs_evidence_samples(e, cfg->insns[i].offset, cfg->insns[i].offset + 1);
+            f->insn[i] = cs_frequency_samples(e, cfg->insns[i].offset, cfg->insns[i].offset + 1);
     share_out(cfg, f);
     return 0;
 }

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Frequencies from samples alone. Internal to analysis/frequency/frequency.c. */
-#ifndef CS_ANALYSIS_FREQUENCY_PRIORS_H
-#define CS_ANALYSIS_FREQUENCY_PRIORS_H
+/* Frequencies from samples alone: the prior of frequency.h and what it is compared with. */
+#ifndef CS_ANALYSIS_FREQUENCY_SAMPLE_PRIORS_H
+#define CS_ANALYSIS_FREQUENCY_SAMPLE_PRIORS_H
 
 #include "analysis/frequency/frequency.h"
 
 /* Fills f->block, f->edge, f->insn (naive only); f->samples is filled. All of low confidence. 0 or -ENOMEM.
  */
-int frequency_from_samples(const struct cs_cfg *cfg, const struct cs_evidence *e, enum cs_method method,
-                           struct cs_frequency *f);
+int frequency_from_samples(const struct cs_cfg *cfg, const struct cs_frequency_input *e,
+                           enum cs_frequency_method method, struct cs_frequency *f);
 
 #endif

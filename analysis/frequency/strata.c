@@ -1,14 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Post-stratification: bursts begin where samples fall, but samples are many more. So bursts of one piece of
- * code stand, together, for the part of the time that its samples tell (their own moments are samples, too),
- * and not for as much as by chance began there. Pieces follow each other by address and are as long as it
- * takes to have some bursts each. */
+/* Post-stratification (Holt and Smith 1979): bursts begin where samples fall, but samples are many more. So the
+ * bursts of one piece of code stand together for the part of the time that its samples tell (a burst's own
+ * trigger is a sample, too), and not for as much as by chance began there. Pieces follow each other by address
+ * and are as long as it takes to have some bursts each. */
 #include "analysis/frequency/edge_flow_internal.h"
+#include "analysis/frequency/model.h"
 
 #include <stdlib.h>
-
-#define STRATUM_BURSTS 20
-#define CHUNK_BYTES 128 /* of code: a piece is made of such */
 
 struct item { /* a burst or a sample, at its place */
     uint64_t chunk;
@@ -16,7 +14,7 @@ struct item { /* a burst or a sample, at its place */
     double samples;
 };
 
-static int by_place(const void *a, const void *b)
+static int by_address(const void *a, const void *b)
 {
     const struct item *x = a, *y = b;
     if (x->image != y->image)
@@ -24,8 +22,8 @@ static int by_place(const void *a, const void *b)
     return (x->chunk > y->chunk) - (x->chunk < y->chunk);
 }
 
-int transfers_stratify(const struct beginning *const *beginning, uint32_t n, const struct windows *w,
-                       struct strata *strata)
+int strata_open(const struct burst_entry *const *entry, uint32_t n, const struct burst_edges *w,
+                struct strata *strata)
 {
     size_t n_items = 0;
     struct item *items = malloc((n + w->n_samples + 1) * sizeof *items);
@@ -33,26 +31,26 @@ int transfers_stratify(const struct beginning *const *beginning, uint32_t n, con
                               .share = calloc(n + 2, sizeof *strata->share)};
     int rc = items && strata->of_burst && strata->share ? 0 : -1;
     for (uint32_t b = 0; rc == 0 && b < n; b++)
-        if (beginning[b] && beginning[b]->image != UINT32_MAX)
-            items[n_items++] = (struct item){beginning[b]->start / CHUNK_BYTES, beginning[b]->image, b, 0};
+        if (entry[b] && entry[b]->image != UINT32_MAX)
+            items[n_items++] = (struct item){entry[b]->start / CS_MODEL_STRATUM_BYTES, entry[b]->image, b, 0};
     for (size_t i = 0; rc == 0 && i < w->n_samples; i++)
-        items[n_items++] = (struct item){w->samples[i].offset / CHUNK_BYTES, w->samples[i].image, UINT32_MAX,
-                                         w->samples[i].count};
+        items[n_items++] = (struct item){w->samples[i].offset / CS_MODEL_STRATUM_BYTES, w->samples[i].image,
+                                         UINT32_MAX, w->samples[i].count};
     if (rc == 0 && n_items)
-        qsort(items, n_items, sizeof *items, by_place);
-    /* Stratum 0 is of bursts whose beginning isn't known. */
+        qsort(items, n_items, sizeof *items, by_address);
+    /* Stratum 0 is of bursts whose entry isn't known. */
     uint32_t stratum = 1, bursts = 0, all = 0;
     double samples = 0, total = 0;
     for (size_t i = 0; rc == 0 && i < n_items; i++) {
-        bool ends = i + 1 == n_items || by_place(&items[i], &items[i + 1]) != 0;
+        bool ends = i + 1 == n_items || by_address(&items[i], &items[i + 1]) != 0;
         bool leaves = i + 1 == n_items || items[i].image != items[i + 1].image;
         samples += items[i].samples;
         if (items[i].burst != UINT32_MAX) {
             strata->of_burst[items[i].burst] = stratum;
             bursts++;
         }
-        if (bursts && (i + 1 == n_items || (ends && bursts >= STRATUM_BURSTS) ||
-                       (leaves && bursts >= STRATUM_BURSTS / 2))) {
+        if (bursts && (i + 1 == n_items || (ends && bursts >= CS_MODEL_STRATUM_BURSTS) ||
+                       (leaves && bursts >= CS_MODEL_STRATUM_BURSTS / 2))) {
             strata->share[stratum++] = samples + bursts;
             total += samples + bursts;
             all += bursts;
@@ -70,7 +68,7 @@ int transfers_stratify(const struct beginning *const *beginning, uint32_t n, con
     return rc;
 }
 
-void transfers_strata_weigh(const struct strata *strata, double *weight, uint32_t n, double *sums)
+void strata_weigh(const struct strata *strata, double *weight, uint32_t n, double *sums)
 {
     for (uint32_t i = 0; i < strata->n; i++)
         sums[i] = 0;
@@ -80,7 +78,7 @@ void transfers_strata_weigh(const struct strata *strata, double *weight, uint32_
         weight[b] *= strata->share[strata->of_burst[b]] / sums[strata->of_burst[b]];
 }
 
-void transfers_strata_fini(struct strata *strata)
+void strata_fini(struct strata *strata)
 {
     free(strata->of_burst);
     free(strata->share);

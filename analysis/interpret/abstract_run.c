@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The walk: fetch, find out where control goes, do what the instruction does. Instructions are decoded once
  * and kept in a table that forgets what another one displaces. */
-#include "analysis/interpret/abstract_run_internal.h"
 #include "analysis/cfg/noreturn.h"
+#include "analysis/interpret/abstract_run_internal.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -12,53 +12,54 @@
 #define SLOTS 16384
 
 struct decoded {
-    const struct cs_code *code; /* NULL: free */
+    const struct cs_image_code *code; /* NULL: free */
     uint64_t offset;
     struct path_op op;
 };
 
-struct cs_path_walker {
-    cs_path_code_fn code_at;
+struct cs_abstract_runner {
+    cs_abstract_run_code_fn code_at;
     void *arg;
     struct path_state state;
     struct decoded slots[SLOTS];
 };
 
-int cs_path_walker_open(cs_path_code_fn code_at, void *arg, struct cs_path_walker **out, struct cs_error *err)
+int cs_abstract_runner_open(cs_abstract_run_code_fn code_at, void *arg, struct cs_abstract_runner **out,
+                            struct cs_error *err)
 {
-    struct cs_path_walker *walker = calloc(1, sizeof *walker);
-    if (!walker)
+    struct cs_abstract_runner *runner = calloc(1, sizeof *runner);
+    if (!runner)
         return cs_fail(err, ENOMEM, "no memory to interpret paths");
-    walker->code_at = code_at;
-    walker->arg = arg;
-    *out = walker;
+    runner->code_at = code_at;
+    runner->arg = arg;
+    *out = runner;
     return 0;
 }
 
-void cs_path_walker_close(struct cs_path_walker *walker)
+void cs_abstract_runner_close(struct cs_abstract_runner *runner)
 {
-    free(walker);
+    free(runner);
 }
 
-void cs_path_walker_forget(struct cs_path_walker *walker)
+void cs_abstract_runner_forget(struct cs_abstract_runner *runner)
 {
-    memset(walker->slots, 0, sizeof walker->slots);
+    memset(runner->slots, 0, sizeof runner->slots);
 }
 
 /* Within a procedure and its neighbours the code is the same as before. */
-static bool enter(struct cs_path_walker *w, uint64_t pc)
+static bool enter(struct cs_abstract_runner *w, uint64_t pc)
 {
     struct path_state *s = &w->state;
     uint64_t offset;
     size_t n;
-    if (s->code && cs_code_bytes(s->code, pc - s->delta, &n, NULL))
+    if (s->code && cs_image_bytes_at(s->code, pc - s->delta, &n, NULL))
         return true;
     s->code = w->code_at(w->arg, pc, &offset);
     s->delta = s->code ? pc - offset : 0;
     return s->code != NULL;
 }
 
-static const struct path_op *fetch(struct cs_path_walker *w, uint64_t pc)
+static const struct path_op *fetch(struct cs_abstract_runner *w, uint64_t pc)
 {
     struct path_state *s = &w->state;
     if (!enter(w, pc))
@@ -69,9 +70,9 @@ static const struct path_op *fetch(struct cs_path_walker *w, uint64_t pc)
         return &slot->op;
     size_t n;
     bool executable = false;
-    const uint8_t *bytes = cs_code_bytes(s->code, offset, &n, &executable);
+    const uint8_t *bytes = cs_image_bytes_at(s->code, offset, &n, &executable);
     slot->code = NULL;
-    if (!bytes || !executable || cs_code_isa(s->code) != CS_ISA_X86_64 ||
+    if (!bytes || !executable || cs_image_isa(s->code) != CS_ISA_X86_64 ||
         !path_decode(bytes, n, offset, &slot->op))
         return NULL;
     slot->code = s->code;
@@ -79,7 +80,7 @@ static const struct path_op *fetch(struct cs_path_walker *w, uint64_t pc)
     return &slot->op;
 }
 
-static void begin(struct path_state *s, const struct cs_path_start *start)
+static void begin(struct path_state *s, const struct cs_abstract_run_start *start)
 {
     size_t bytes =
         start->stack_bytes < PATH_STACK - PATH_BELOW ? start->stack_bytes : PATH_STACK - PATH_BELOW;
@@ -101,7 +102,7 @@ static uint64_t target_of(const struct path_state *s, const struct path_op *op)
     return to.mask == ~UINT64_C(0) ? to.bits : 0;
 }
 
-static void end_open(struct cs_path *path, uint64_t pc, uint64_t target, uint64_t next)
+static void end_open(struct cs_abstract_run *path, uint64_t pc, uint64_t target, uint64_t next)
 {
     path->open = pc;
     if (target) {
@@ -111,24 +112,24 @@ static void end_open(struct cs_path *path, uint64_t pc, uint64_t target, uint64_
     }
 }
 
-static bool note(struct cs_path *path, uint64_t from, uint64_t to)
+static bool note(struct cs_abstract_run *path, uint64_t from, uint64_t to)
 {
-    path->step[path->n++] = (struct cs_path_step){from, to};
-    return path->n < CS_PATH_STEPS;
+    path->step[path->n++] = (struct cs_abstract_run_step){from, to};
+    return path->n < CS_ABSTRACT_RUN_STEPS;
 }
 
 enum called { CALLED, STEPPED_OVER, NEVER_BACK };
 
-static enum called call(struct cs_path_walker *w, const struct path_op *op, uint64_t next, uint64_t *to)
+static enum called call(struct cs_abstract_runner *w, const struct path_op *op, uint64_t next, uint64_t *to)
 {
     struct path_state *s = &w->state;
-    struct cs_code *code = s->code;
+    struct cs_image_code *code = s->code;
     uint64_t delta = s->delta;
     const char *import = NULL;
     const struct path_op self = *op; /* what is fetched may take its slot */
     *to = target_of(s, op);
     if (*to && fetch(w, *to)) {
-        import = cs_code_import(s->code, *to - s->delta);
+        import = cs_image_import_at(s->code, *to - s->delta);
         if (!import) {
             path_execute(s, &self, next);
             return CALLED;
@@ -137,14 +138,15 @@ static enum called call(struct cs_path_walker *w, const struct path_op *op, uint
     s->code = code;
     s->delta = delta;
     path_step_over(s);
-    return import && returns_never(import) ? NEVER_BACK : STEPPED_OVER;
+    return import && cs_cfg_never_returns(import) ? NEVER_BACK : STEPPED_OVER;
 }
 
-void cs_path_walk(struct cs_path_walker *w, const struct cs_path_start *start, struct cs_path *path)
+void cs_abstract_runner_run(struct cs_abstract_runner *w, const struct cs_abstract_run_start *start,
+                            struct cs_abstract_run *path)
 {
     struct path_state *s = &w->state;
     uint64_t pc = start->pc, to;
-    *path = (struct cs_path){.n = 0};
+    *path = (struct cs_abstract_run){.n = 0};
     begin(s, start);
     s->code = NULL;
     for (unsigned i = 0; i < INSTRUCTIONS; i++) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Inside analysis/interpret/abstract_run.h: an instruction as the interpreter wants it, values, and what a thread knows. */
-#ifndef CS_ANALYSIS_PATH_INSIDE_H
-#define CS_ANALYSIS_PATH_INSIDE_H
+#ifndef CS_ANALYSIS_INTERPRET_ABSTRACT_RUN_INTERNAL_H
+#define CS_ANALYSIS_INTERPRET_ABSTRACT_RUN_INTERNAL_H
 
 #include "analysis/interpret/abstract_run.h"
 
@@ -63,7 +63,7 @@ struct path_op {
     struct path_operand dst, src, src2;
     struct { /* the memory operand, at most one that is explicit */
         int64_t displacement;
-        uint8_t base, index, scale; /* CS_NO_REG: none */
+        uint8_t base, index, scale; /* CS_ISA_REG_NONE: none */
         bool known;                 /* neither a segment's nor a vector of addresses */
         bool relative;              /* to the image */
         bool written;               /* by PATH_OTHER, `bytes` of it */
@@ -93,8 +93,8 @@ struct path_state {
     struct path_value reg[16], flags;
     uint64_t stack_low; /* address of byte 0 below */
     uint8_t byte[PATH_STACK], is_known[PATH_STACK];
-    struct cs_code *code; /* that pc lies in */
-    uint64_t delta;       /* address - offset */
+    struct cs_image_code *code; /* that pc lies in */
+    uint64_t delta;             /* address - offset */
 };
 
 /* Does what an instruction does other than where it goes on: calls and returns move the stack, too. */

@@ -79,14 +79,14 @@ static uint8_t kind_of(const ZydisDecodedInstruction *z)
     return PATH_OTHER;
 }
 
-/* 0 … 15, or CS_NO_REG. */
+/* 0 … 15, or CS_ISA_REG_NONE. */
 static uint8_t general(ZydisRegister reg)
 {
     if (reg == ZYDIS_REGISTER_NONE || reg == ZYDIS_REGISTER_RIP || reg == ZYDIS_REGISTER_EIP)
-        return CS_NO_REG;
+        return CS_ISA_REG_NONE;
     ZydisRegister wide = ZydisRegisterGetLargestEnclosing(ZYDIS_MACHINE_MODE_LONG_64, reg);
     return ZydisRegisterGetClass(wide) == ZYDIS_REGCLASS_GPR64 ? (uint8_t)ZydisRegisterGetId(wide)
-                                                               : CS_NO_REG;
+                                                               : CS_ISA_REG_NONE;
 }
 
 static void set_memory(const ZydisDecodedOperand *o, uint64_t next, struct path_op *op)
@@ -99,7 +99,7 @@ static void set_memory(const ZydisDecodedOperand *o, uint64_t next, struct path_
     op->memory.known =
         o->mem.segment != ZYDIS_REGISTER_FS && o->mem.segment != ZYDIS_REGISTER_GS &&
         o->mem.type != ZYDIS_MEMOP_TYPE_VSIB && o->mem.base != ZYDIS_REGISTER_EIP &&
-        (op->memory.base == CS_NO_REG || ZydisRegisterGetClass(o->mem.base) == ZYDIS_REGCLASS_GPR64);
+        (op->memory.base == CS_ISA_REG_NONE || ZydisRegisterGetClass(o->mem.base) == ZYDIS_REGCLASS_GPR64);
     op->memory.bytes = (uint16_t)(o->size / 8);
     if (op->memory.relative)
         op->memory.displacement += (int64_t)next;
@@ -117,7 +117,7 @@ static bool operand_of(const ZydisDecodedOperand *o, uint64_t next, struct path_
         out->where = PATH_REGISTER;
         out->reg = general(o->reg.value);
         out->shift = o->reg.value >= ZYDIS_REGISTER_AH && o->reg.value <= ZYDIS_REGISTER_BH ? 8 : 0;
-        return out->reg != CS_NO_REG;
+        return out->reg != CS_ISA_REG_NONE;
     case ZYDIS_OPERAND_TYPE_MEMORY:
         out->where = PATH_MEMORY;
         set_memory(o, next, op);
@@ -140,7 +140,7 @@ static void effects_of(const ZydisDecodedInstruction *z, const ZydisDecodedOpera
         const ZydisDecodedOperand *o = &operands[i];
         if (!(o->actions & ZYDIS_OPERAND_ACTION_MASK_WRITE))
             continue;
-        uint8_t reg = o->type == ZYDIS_OPERAND_TYPE_REGISTER ? general(o->reg.value) : CS_NO_REG;
+        uint8_t reg = o->type == ZYDIS_OPERAND_TYPE_REGISTER ? general(o->reg.value) : CS_ISA_REG_NONE;
         if (reg < 16)
             op->registers |= (uint16_t)(1U << reg);
         if (o->type == ZYDIS_OPERAND_TYPE_MEMORY) {
@@ -220,7 +220,7 @@ static bool arrange(const ZydisDecodedInstruction *z, const ZydisDecodedOperand 
 
 bool path_decode(const uint8_t *bytes, size_t n, uint64_t offset, struct path_op *op)
 {
-    static const struct path_op none = {.memory = {.base = CS_NO_REG, .index = CS_NO_REG}};
+    static const struct path_op none = {.memory = {.base = CS_ISA_REG_NONE, .index = CS_ISA_REG_NONE}};
     ZydisDecoder decoder;
     ZydisDecodedInstruction z;
     ZydisDecodedOperand operands[ZYDIS_MAX_OPERAND_COUNT];

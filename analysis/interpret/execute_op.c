@@ -2,162 +2,11 @@
 /* One instruction over values of which any bit may be unknown. A bit of a result is known where the known
  * bits of its operands settle it: sums and products from the lowest bit on as far as both are, `and` also
  * where one is a known 0. Pure. */
-#include "analysis/interpret/abstract_run_internal.h"
-
-#include <string.h>
+#include "analysis/interpret/operands.h"
 
 #define CALLER_SAVED 0x0fc7 /* rax, rcx, rdx, rsi, rdi, r8 … r11: System V's psABI */
 #define RSP 4
 #define RBP 5
-
-static const struct path_value nothing;
-
-static uint64_t ones(unsigned bits)
-{
-    return bits >= 64 ? ~UINT64_C(0) : (UINT64_C(1) << bits) - 1;
-}
-
-static struct path_value constant(uint64_t bits)
-{
-    return (struct path_value){bits, ~UINT64_C(0)};
-}
-
-static struct path_value cut(struct path_value v, unsigned bits)
-{
-    return (struct path_value){v.bits & ones(bits), v.mask | ~ones(bits)};
-}
-
-static bool is_known(struct path_value v)
-{
-    return v.mask == ~UINT64_C(0);
-}
-
-/* So many low bits are known. */
-static unsigned low_run(struct path_value v)
-{
-    return is_known(v) ? 64 : (unsigned)__builtin_ctzll(~v.mask);
-}
-
-static unsigned least(unsigned a, unsigned b)
-{
-    return a < b ? a : b;
-}
-
-static struct path_value lowest(uint64_t bits, unsigned run)
-{
-    return (struct path_value){bits & ones(run), ones(run)};
-}
-
-static struct path_value sign_extended(struct path_value v, unsigned bits)
-{
-    uint64_t sign = UINT64_C(1) << (bits - 1), above = ~ones(bits);
-    v = cut(v, bits);
-    if (!(v.mask & sign))
-        v.mask &= ~above;
-    else if (v.bits & sign)
-        v.bits |= above;
-    return v;
-}
-
-/* ---- memory ---- */
-
-static struct path_value address_of(const struct path_state *s, const struct path_op *op)
-{
-    if (!op->memory.known)
-        return nothing;
-    uint64_t sum = (uint64_t)op->memory.displacement + (op->memory.relative ? s->delta : 0);
-    unsigned run = 64;
-    if (op->memory.base != CS_NO_REG) {
-        sum += s->reg[op->memory.base].bits;
-        run = low_run(s->reg[op->memory.base]);
-    }
-    if (op->memory.index != CS_NO_REG) {
-        sum += s->reg[op->memory.index].bits * op->memory.scale;
-        run = least(run, low_run(s->reg[op->memory.index]));
-    }
-    return lowest(sum, run);
-}
-
-struct path_value path_load(const struct path_state *s, struct path_value address, unsigned bits)
-{
-    unsigned bytes = bits / 8;
-    if (!is_known(address))
-        return cut(nothing, bits);
-    uint64_t at = address.bits - s->stack_low;
-    if (at < PATH_STACK && at + bytes <= PATH_STACK) {
-        struct path_value v = cut(nothing, bits);
-        for (unsigned i = 0; i < bytes; i++)
-            if (s->is_known[at + i]) {
-                v.bits |= (uint64_t)s->byte[at + i] << 8 * i;
-                v.mask |= UINT64_C(0xff) << 8 * i;
-            }
-        return v;
-    }
-    uint64_t value = 0;
-    return s->code && cs_code_constant(s->code, address.bits - s->delta, bytes, s->delta, &value)
-               ? constant(value)
-               : cut(nothing, bits);
-}
-
-static void store(struct path_state *s, struct path_value address, struct path_value v, unsigned bytes)
-{
-    if (!is_known(address))
-        return;
-    uint64_t at = address.bits - s->stack_low;
-    for (unsigned i = 0; i < bytes; i++, at++)
-        if (at < PATH_STACK) {
-            s->is_known[at] = i < 8 && (v.mask >> 8 * i & 0xff) == 0xff;
-            s->byte[at] = (uint8_t)(i < 8 ? v.bits >> 8 * i : 0);
-        }
-}
-
-static void forget_stack(struct path_state *s)
-{
-    memset(s->is_known, 0, sizeof s->is_known);
-}
-
-/* ---- operands ---- */
-
-struct path_value path_read(const struct path_state *s, const struct path_op *op,
-                            const struct path_operand *o)
-{
-    if (o->where == PATH_IMMEDIATE) /* shorter ones are sign-extended */
-        return cut(constant((uint64_t)op->immediate), op->dst.bits ? op->dst.bits : 64);
-    if (o->where == PATH_MEMORY)
-        return path_load(s, address_of(s, op), o->bits);
-    struct path_value v = s->reg[o->reg];
-    return cut((struct path_value){v.bits >> o->shift, v.mask >> o->shift}, o->bits);
-}
-
-static void write(struct path_state *s, const struct path_op *op, const struct path_operand *o,
-                  struct path_value v)
-{
-    v = cut(v, o->bits);
-    if (o->where == PATH_MEMORY) {
-        store(s, address_of(s, op), v, o->bits / 8);
-    } else if (o->bits >= 32) { /* the upper half becomes 0 */
-        s->reg[o->reg] = v;
-    } else {
-        struct path_value *reg = &s->reg[o->reg];
-        uint64_t part = ones(o->bits) << o->shift;
-        reg->bits = (reg->bits & ~part) | (v.bits << o->shift & part);
-        reg->mask = (reg->mask & ~part) | (v.mask << o->shift & part);
-    }
-}
-
-static void push(struct path_state *s, struct path_value v)
-{
-    struct path_value *rsp = &s->reg[RSP];
-    *rsp = lowest(rsp->bits - 8, low_run(*rsp));
-    store(s, *rsp, v, 8);
-}
-
-static struct path_value pop(struct path_state *s)
-{
-    struct path_value *rsp = &s->reg[RSP], v = path_load(s, *rsp, 64);
-    *rsp = lowest(rsp->bits + 8, low_run(*rsp));
-    return v;
-}
 
 /* ---- flags ---- */
 
@@ -174,8 +23,8 @@ static int bit_of(struct path_value v, unsigned bit)
 
 static void set_result(struct path_state *s, struct path_value v, unsigned bits)
 {
-    v = cut(v, bits);
-    set_flag(s, FLAG_ZERO, v.bits ? 0 : is_known(v) ? 1 : -1);
+    v = path_cut(v, bits);
+    set_flag(s, FLAG_ZERO, v.bits ? 0 : path_is_known(v) ? 1 : -1);
     set_flag(s, FLAG_SIGN, bit_of(v, bits - 1));
     set_flag(s, FLAG_PARITY, (v.mask & 0xff) == 0xff ? !__builtin_parity((unsigned)v.bits & 0xff) : -1);
 }
@@ -212,19 +61,23 @@ static bool with_itself(const struct path_op *op)
 /* a + b + carry; subtraction adds the complement. */
 static struct path_value sum(struct path_value a, struct path_value b, int carry)
 {
-    return carry < 0 ? nothing : lowest(a.bits + b.bits + (uint64_t)carry, least(low_run(a), low_run(b)));
+    return carry < 0
+               ? path_nothing
+               : path_lowest(a.bits + b.bits + (uint64_t)carry, path_least(path_low_run(a), path_low_run(b)));
 }
 
 static void add(struct path_state *s, const struct path_op *op, int carry)
 {
     unsigned bits = op->dst.bits;
     struct path_value a = path_read(s, op, &op->dst), b = path_read(s, op, &op->src);
-    struct path_value v = cut(sum(a, b, carry), bits);
-    int out = !is_known(a) || !is_known(b) || carry < 0 ? -1 : v.bits < a.bits || (carry && v.bits == a.bits);
+    struct path_value v = path_cut(sum(a, b, carry), bits);
+    int out = !path_is_known(a) || !path_is_known(b) || carry < 0
+                  ? -1
+                  : v.bits < a.bits || (carry && v.bits == a.bits);
     set_result(s, v, bits);
     set_flag(s, FLAG_CARRY, out);
     set_flag(s, FLAG_OVERFLOW, overflows(a, b, v, bits));
-    write(s, op, &op->dst, v);
+    path_write(s, op, &op->dst, v);
 }
 
 static void subtract(struct path_state *s, const struct path_op *op, int borrow, bool keep)
@@ -232,20 +85,20 @@ static void subtract(struct path_state *s, const struct path_op *op, int borrow,
     unsigned bits = op->dst.bits;
     struct path_value a = path_read(s, op, &op->dst), b = path_read(s, op, &op->src);
     if (with_itself(op))
-        a = b = cut(constant(0), bits);
+        a = b = path_cut(path_constant(0), bits);
     struct path_value complement = {~b.bits & b.mask, b.mask},
-                      v = cut(sum(a, complement, borrow < 0 ? -1 : !borrow), bits);
+                      v = path_cut(sum(a, complement, borrow < 0 ? -1 : !borrow), bits);
     set_result(s, v, bits);
     if (borrow == 0 && (a.bits ^ b.bits) & a.mask & b.mask)
         set_flag(s, FLAG_ZERO, 0); /* some bit is known to differ */
     set_flag(s, FLAG_CARRY,
-             borrow == 0                                  ? below(a, b)
-             : borrow < 0 || !is_known(a) || !is_known(b) ? -1
-                                                          : a.bits <= b.bits);
-    complement = cut(complement, bits);
+             borrow == 0                                            ? below(a, b)
+             : borrow < 0 || !path_is_known(a) || !path_is_known(b) ? -1
+                                                                    : a.bits <= b.bits);
+    complement = path_cut(complement, bits);
     set_flag(s, FLAG_OVERFLOW, overflows(a, complement, v, bits));
     if (keep)
-        write(s, op, &op->dst, v);
+        path_write(s, op, &op->dst, v);
 }
 
 static void logic(struct path_state *s, const struct path_op *op)
@@ -260,32 +113,33 @@ static void logic(struct path_state *s, const struct path_op *op)
     else
         v = (struct path_value){a.bits & b.bits, (a.bits & b.bits) | zeros_a | zeros_b};
     if (op->kind == PATH_XOR && with_itself(op))
-        v = constant(0);
+        v = path_constant(0);
     set_logic(s, v, bits);
     if (op->kind != PATH_TEST)
-        write(s, op, &op->dst, v);
+        path_write(s, op, &op->dst, v);
 }
 
 static void step_by_one(struct path_state *s, const struct path_op *op, bool up)
 {
     unsigned bits = op->dst.bits;
     struct path_value a = path_read(s, op, &op->dst);
-    struct path_value v = cut(sum(a, constant(up ? 1 : ~UINT64_C(0)), 0), bits);
+    struct path_value v = path_cut(sum(a, path_constant(up ? 1 : ~UINT64_C(0)), 0), bits);
     uint64_t edge = UINT64_C(1) << (bits - 1);
     set_result(s, v, bits);
-    set_flag(s, FLAG_OVERFLOW, is_known(v) ? v.bits == (up ? edge : edge - 1) : -1);
-    write(s, op, &op->dst, v);
+    set_flag(s, FLAG_OVERFLOW, path_is_known(v) ? v.bits == (up ? edge : edge - 1) : -1);
+    path_write(s, op, &op->dst, v);
 }
 
 static void negate(struct path_state *s, const struct path_op *op)
 {
     unsigned bits = op->dst.bits;
     struct path_value a = path_read(s, op, &op->dst);
-    struct path_value v = cut(sum((struct path_value){~a.bits & a.mask, a.mask}, constant(0), 1), bits);
+    struct path_value v =
+        path_cut(sum((struct path_value){~a.bits & a.mask, a.mask}, path_constant(0), 1), bits);
     set_result(s, v, bits);
-    set_flag(s, FLAG_CARRY, a.bits ? 1 : is_known(a) ? 0 : -1);
-    set_flag(s, FLAG_OVERFLOW, is_known(v) ? v.bits == UINT64_C(1) << (bits - 1) : -1);
-    write(s, op, &op->dst, v);
+    set_flag(s, FLAG_CARRY, a.bits ? 1 : path_is_known(a) ? 0 : -1);
+    set_flag(s, FLAG_OVERFLOW, path_is_known(v) ? v.bits == UINT64_C(1) << (bits - 1) : -1);
+    path_write(s, op, &op->dst, v);
 }
 
 static void shift(struct path_state *s, const struct path_op *op)
@@ -296,23 +150,23 @@ static void shift(struct path_state *s, const struct path_op *op)
     uint64_t count = by.bits & within;
     if ((by.mask & within) != within) {
         if (!op->keeps_flags)
-            s->flags = nothing;
+            s->flags = path_nothing;
         /* to the right zeros stay zeros */
         bool right =
             op->kind == PATH_SHIFT_RIGHT || (op->kind == PATH_SHIFT_SIGNED && bit_of(a, bits - 1) == 0);
         uint64_t top = a.bits | ~a.mask;
-        v = !right ? nothing
-            : top  ? (struct path_value){0, ~ones(64 - (unsigned)__builtin_clzll(top))}
-                   : constant(0);
-        write(s, op, &op->dst, v);
+        v = !right ? path_nothing
+            : top  ? (struct path_value){0, ~path_ones(64 - (unsigned)__builtin_clzll(top))}
+                   : path_constant(0);
+        path_write(s, op, &op->dst, v);
         return;
     }
     if (op->kind == PATH_SHIFT_LEFT)
-        v = (struct path_value){a.bits << count, a.mask << count | ones((unsigned)count)};
+        v = (struct path_value){a.bits << count, a.mask << count | path_ones((unsigned)count)};
     else if (op->kind == PATH_SHIFT_RIGHT)
         v = (struct path_value){a.bits >> count, a.mask >> count | (count ? ~(~UINT64_C(0) >> count) : 0)};
     else {
-        struct path_value wide = sign_extended(a, bits);
+        struct path_value wide = path_sign_extended(a, bits);
         v = (struct path_value){(uint64_t)((int64_t)wide.bits >> count),
                                 (uint64_t)((int64_t)wide.mask >> count)};
         v.bits &= v.mask;
@@ -323,7 +177,7 @@ static void shift(struct path_state *s, const struct path_op *op)
         set_flag(s, FLAG_CARRY, out < bits ? bit_of(a, out) : -1);
         set_flag(s, FLAG_OVERFLOW, -1);
     }
-    write(s, op, &op->dst, v);
+    path_write(s, op, &op->dst, v);
 }
 
 static void multiply(struct path_state *s, const struct path_op *op)
@@ -331,7 +185,7 @@ static void multiply(struct path_state *s, const struct path_op *op)
     struct path_value a = path_read(s, op, &op->src2), b = path_read(s, op, &op->src);
     s->flags.mask &= ~(uint64_t)FLAGS_ALL;
     s->flags.bits &= s->flags.mask;
-    write(s, op, &op->dst, lowest(a.bits * b.bits, least(low_run(a), low_run(b))));
+    path_write(s, op, &op->dst, path_lowest(a.bits * b.bits, path_least(path_low_run(a), path_low_run(b))));
 }
 
 static void test_bit(struct path_state *s, const struct path_op *op)
@@ -347,12 +201,12 @@ static void count_trailing(struct path_state *s, const struct path_op *op)
 {
     struct path_value a = path_read(s, op, &op->src);
     unsigned zeros = a.bits ? (unsigned)__builtin_ctzll(a.bits) : op->src.bits;
-    bool found = (a.mask & ones(zeros)) == ones(zeros); /* nothing unknown below the first 1 */
-    struct path_value v = found ? constant(zeros) : nothing;
-    set_flag(s, FLAG_CARRY, a.bits ? 0 : is_known(a) ? 1 : -1);
-    set_flag(s, FLAG_ZERO, is_known(v) ? v.bits == 0 : -1);
+    bool found = (a.mask & path_ones(zeros)) == path_ones(zeros); /* nothing unknown below the first 1 */
+    struct path_value v = found ? path_constant(zeros) : path_nothing;
+    set_flag(s, FLAG_CARRY, a.bits ? 0 : path_is_known(a) ? 1 : -1);
+    set_flag(s, FLAG_ZERO, path_is_known(v) ? v.bits == 0 : -1);
     set_flag(s, FLAG_SIGN | FLAG_PARITY | FLAG_OVERFLOW, -1);
-    write(s, op, &op->dst, v);
+    path_write(s, op, &op->dst, v);
 }
 
 static void swap_bytes(struct path_state *s, const struct path_op *op)
@@ -360,7 +214,7 @@ static void swap_bytes(struct path_state *s, const struct path_op *op)
     struct path_value a = path_read(s, op, &op->dst);
     unsigned by = 64U - op->dst.bits;
     struct path_value v = {__builtin_bswap64(a.bits) >> by, __builtin_bswap64(a.mask) >> by};
-    write(s, op, &op->dst, op->dst.bits >= 32 ? v : nothing);
+    path_write(s, op, &op->dst, op->dst.bits >= 32 ? v : path_nothing);
 }
 
 /* ---- conditions ---- */
@@ -414,7 +268,7 @@ static void move_if(struct path_state *s, const struct path_op *op)
 {
     struct path_value old = path_read(s, op, &op->dst), new = path_read(s, op, &op->src);
     int yes = path_condition(s->flags, op->condition);
-    write(s, op, &op->dst, yes < 0 ? one_of(old, new) : yes ? new : old);
+    path_write(s, op, &op->dst, yes < 0 ? one_of(old, new) : yes ? new : old);
 }
 
 /* ---- what is left ---- */
@@ -422,12 +276,12 @@ static void move_if(struct path_state *s, const struct path_op *op)
 static void other(struct path_state *s, const struct path_op *op)
 {
     if (op->spoils_stack)
-        forget_stack(s);
+        path_forget_stack(s);
     else if (op->memory.written)
-        store(s, address_of(s, op), nothing, op->memory.bytes);
+        path_store(s, path_address_of(s, op), path_nothing, op->memory.bytes);
     for (unsigned i = 0; i < 16; i++)
         if (op->registers >> i & 1)
-            s->reg[i] = nothing;
+            s->reg[i] = path_nothing;
     s->flags.mask &= ~(uint64_t)op->flags;
     s->flags.bits &= s->flags.mask;
 }
@@ -436,9 +290,9 @@ void path_step_over(struct path_state *s)
 {
     for (unsigned i = 0; i < 16; i++)
         if (CALLER_SAVED >> i & 1)
-            s->reg[i] = nothing;
-    s->flags = nothing;
-    forget_stack(s);
+            s->reg[i] = path_nothing;
+    s->flags = path_nothing;
+    path_forget_stack(s);
 }
 
 void path_execute(struct path_state *s, const struct path_op *op, uint64_t next)
@@ -448,13 +302,13 @@ void path_execute(struct path_state *s, const struct path_op *op, uint64_t next)
     struct path_value v;
     switch (op->kind) {
     case PATH_MOVE:
-        write(s, op, &op->dst, path_read(s, op, &op->src));
+        path_write(s, op, &op->dst, path_read(s, op, &op->src));
         break;
     case PATH_MOVE_SIGNED:
-        write(s, op, &op->dst, sign_extended(path_read(s, op, &op->src), op->src.bits));
+        path_write(s, op, &op->dst, path_sign_extended(path_read(s, op, &op->src), op->src.bits));
         break;
     case PATH_ADDRESS:
-        write(s, op, &op->dst, address_of(s, op));
+        path_write(s, op, &op->dst, path_address_of(s, op));
         break;
     case PATH_ADD:
         add(s, op, 0);
@@ -479,7 +333,7 @@ void path_execute(struct path_state *s, const struct path_op *op, uint64_t next)
         break;
     case PATH_NOT:
         v = path_read(s, op, &op->dst);
-        write(s, op, &op->dst, (struct path_value){~v.bits & v.mask, v.mask});
+        path_write(s, op, &op->dst, (struct path_value){~v.bits & v.mask, v.mask});
         break;
     case PATH_NEGATE:
         negate(s, op);
@@ -509,7 +363,8 @@ void path_execute(struct path_state *s, const struct path_op *op, uint64_t next)
         break;
     case PATH_SET: {
         int yes = path_condition(s->flags, op->condition);
-        write(s, op, &op->dst, yes < 0 ? (struct path_value){0, ~UINT64_C(1)} : constant((uint64_t)yes));
+        path_write(s, op, &op->dst,
+                   yes < 0 ? (struct path_value){0, ~UINT64_C(1)} : path_constant((uint64_t)yes));
         break;
     }
     case PATH_MOVE_IF:
@@ -517,29 +372,30 @@ void path_execute(struct path_state *s, const struct path_op *op, uint64_t next)
         break;
     case PATH_WIDEN: /* the lower half of rax into all of it */
         v = s->reg[0];
-        write(s, op, &rax, sign_extended(v, op->dst.bits / 2));
+        path_write(s, op, &rax, path_sign_extended(v, op->dst.bits / 2));
         break;
     case PATH_SIGN_INTO:
-        v = sign_extended(s->reg[0], op->dst.bits);
-        write(s, op, &rdx, bit_of(v, 63) < 0 ? nothing : constant(bit_of(v, 63) ? ~UINT64_C(0) : 0));
+        v = path_sign_extended(s->reg[0], op->dst.bits);
+        path_write(s, op, &rdx,
+                   bit_of(v, 63) < 0 ? path_nothing : path_constant(bit_of(v, 63) ? ~UINT64_C(0) : 0));
         break;
     case PATH_PUSH:
-        push(s, path_read(s, op, &op->src));
+        path_push(s, path_read(s, op, &op->src));
         break;
     case PATH_POP:
-        v = pop(s);
-        write(s, op, &op->dst, v);
+        v = path_pop(s);
+        path_write(s, op, &op->dst, v);
         break;
     case PATH_LEAVE:
         s->reg[RSP] = s->reg[RBP];
-        s->reg[RBP] = pop(s);
+        s->reg[RBP] = path_pop(s);
         break;
     case PATH_CALL:
-        push(s, constant(next));
+        path_push(s, path_constant(next));
         break;
     case PATH_RETURN:
-        (void)pop(s);
-        s->reg[RSP] = lowest(s->reg[RSP].bits + (uint64_t)op->immediate, low_run(s->reg[RSP]));
+        (void)path_pop(s);
+        s->reg[RSP] = path_lowest(s->reg[RSP].bits + (uint64_t)op->immediate, path_low_run(s->reg[RSP]));
         break;
     case PATH_OTHER:
         other(s, op);

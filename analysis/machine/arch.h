@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What of this module depends on the machine that it runs on; module.mk builds one of arch_x86_64.c,
- * arch_aarch64.c. (Code of either instruction set is analysed on both: decode.h.) Internal to analysis/. */
-#ifndef CS_ANALYSIS_ARCH_H
-#define CS_ANALYSIS_ARCH_H
+/* What of this room depends on the instruction set that it is built for: one of arch_x86_64.c, arch_aarch64.c.
+ * (Code of either instruction set is analysed on both: image/isa/decode.h.) */
+#ifndef CS_ANALYSIS_MACHINE_ARCH_H
+#define CS_ANALYSIS_MACHINE_ARCH_H
 
 #include "analysis/machine/machine.h"
 

@@ -32,15 +32,15 @@ struct feature_bit {
 };
 
 static const struct feature_bit feature_bits[] = {
-    {1, 0, 'c', 20, CS_HAS_SSE42},       {1, 0, 'c', 28, CS_HAS_AVX},
-    {1, 0, 'c', 29, CS_HAS_F16C},        {1, 0, 'c', 31, CS_HAS_HYPERVISOR},
-    {7, 0, 'b', 5, CS_HAS_AVX2},         {7, 0, 'b', 16, CS_HAS_AVX512F},
-    {7, 0, 'b', 19, CS_HAS_ADX},         {7, 0, 'b', 23, CS_HAS_CLFLUSHOPT},
-    {7, 0, 'b', 24, CS_HAS_CLWB},        {7, 0, 'c', 6, CS_HAS_AVX512_VBMI2},
-    {7, 0, 'c', 9, CS_HAS_VAES},         {7, 0, 'c', 11, CS_HAS_AVX512_VNNI},
-    {7, 0, 'd', 8, CS_HAS_VP2INTERSECT}, {7, 0, 'd', 23, CS_HAS_AVX512_FP16},
-    {7, 0, 'd', 24, CS_HAS_AMX},         {7, 1, 'a', 4, CS_HAS_AVX_VNNI},
-    {7, 1, 'a', 5, CS_HAS_AVX512_BF16},  {0x80000008, 0, 'b', 0, CS_HAS_CLZERO},
+    {1, 0, 'c', 20, CS_MACHINE_HAS_SSE42},       {1, 0, 'c', 28, CS_MACHINE_HAS_AVX},
+    {1, 0, 'c', 29, CS_MACHINE_HAS_F16C},        {1, 0, 'c', 31, CS_MACHINE_HAS_HYPERVISOR},
+    {7, 0, 'b', 5, CS_MACHINE_HAS_AVX2},         {7, 0, 'b', 16, CS_MACHINE_HAS_AVX512F},
+    {7, 0, 'b', 19, CS_MACHINE_HAS_ADX},         {7, 0, 'b', 23, CS_MACHINE_HAS_CLFLUSHOPT},
+    {7, 0, 'b', 24, CS_MACHINE_HAS_CLWB},        {7, 0, 'c', 6, CS_MACHINE_HAS_AVX512_VBMI2},
+    {7, 0, 'c', 9, CS_MACHINE_HAS_VAES},         {7, 0, 'c', 11, CS_MACHINE_HAS_AVX512_VNNI},
+    {7, 0, 'd', 8, CS_MACHINE_HAS_VP2INTERSECT}, {7, 0, 'd', 23, CS_MACHINE_HAS_AVX512_FP16},
+    {7, 0, 'd', 24, CS_MACHINE_HAS_AMX},         {7, 1, 'a', 4, CS_MACHINE_HAS_AVX_VNNI},
+    {7, 1, 'a', 5, CS_MACHINE_HAS_AVX512_BF16},  {0x80000008, 0, 'b', 0, CS_MACHINE_HAS_CLZERO},
 };
 
 static uint32_t cpu_features(void)
@@ -62,9 +62,9 @@ static void brand(struct cs_machine *m)
 {
     unsigned r[12] = {0}, a, b, c, d;
     if (__get_cpuid(0, &a, &b, &c, &d))
-        m->vendor = b == signature_INTEL_ebx                                 ? CS_VENDOR_INTEL
-                    : b == signature_AMD_ebx || b == 0x6f677948 /* "Hygo" */ ? CS_VENDOR_AMD
-                                                                             : CS_VENDOR_OTHER;
+        m->vendor = b == signature_INTEL_ebx                                 ? CS_MACHINE_INTEL
+                    : b == signature_AMD_ebx || b == 0x6f677948 /* "Hygo" */ ? CS_MACHINE_AMD
+                                                                             : CS_MACHINE_OTHER;
     for (unsigned i = 0; i < 3; i++)
         if (!__get_cpuid(0x80000002 + i, &r[4 * i], &r[4 * i + 1], &r[4 * i + 2], &r[4 * i + 3]))
             return;
@@ -108,9 +108,9 @@ void arch_cpu(struct cs_machine *m)
 {
     brand(m);
     m->features = cpu_features();
-    if (m->vendor == CS_VENDOR_AMD)
+    if (m->vendor == CS_MACHINE_AMD)
         tlbs_amd(m);
-    else if (m->vendor == CS_VENDOR_INTEL)
+    else if (m->vendor == CS_MACHINE_INTEL)
         tlbs_intel(m);
     snprintf(m->cpu, sizeof m->cpu, "%s", cs_machine_models(m->vendor, m->features)[0]);
 }

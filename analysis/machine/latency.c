@@ -2,8 +2,8 @@
 /* What a load costs from each level, on this machine, now: a chase through a random cycle of lines whose set
  * fits the level and not the one before it. The shortest of several turns counts, as for the clock. A
  * small-page chase of one line a page gives what a page walk adds. Cost: about 0.1 s, 64 MB. */
-#include "analysis/machine/time_base.h"
 #include "analysis/machine/machine.h"
+#include "analysis/machine/time_base.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -76,7 +76,7 @@ static double middle_chase_ns(char *base, size_t steps)
 {
     enum { TURNS = 41 };
     double turns[TURNS];
-    for (int t = 0; t < TURNS; t++) /* another stretch of the cycle each */
+    for (int t = 0; t < TURNS; t++) /* another part of the cycle each */
         turns[t] = chase_ns(base + (size_t)t * (1 << 20), steps, 1);
     qsort(turns, TURNS, sizeof turns[0], ascending);
     return turns[TURNS / 2];
@@ -101,9 +101,9 @@ static double had_bytes(const struct cs_machine *m)
 {
     double near = m->l3.bytes ? m->l3.latency_cycles : m->l2.latency_cycles;
     double bytes = (double)m->l2.bytes;
-    for (int i = 0; i < CS_LADDER_STEPS && m->ladder_cycles[i] > 0; i++)
+    for (int i = 0; i < CS_MACHINE_LADDER_STEPS && m->ladder_cycles[i] > 0; i++)
         if (m->ladder_cycles[i] < 2 * near)
-            bytes = (double)CS_LADDER_BYTES(i);
+            bytes = (double)CS_MACHINE_LADDER_BYTES(i);
     return bytes;
 }
 
@@ -111,8 +111,8 @@ static double had_bytes(const struct cs_machine *m)
 static void climb(struct cs_machine *m, char *base, uint32_t *order)
 {
     double least = m->l1d.latency_cycles;
-    for (int i = 0; i < CS_LADDER_STEPS - 1; i++) {
-        double cycles = typical_cycles(base, CS_LADDER_BYTES(i), m->line_bytes, order, m->core_hz);
+    for (int i = 0; i < CS_MACHINE_LADDER_STEPS - 1; i++) {
+        double cycles = typical_cycles(base, CS_MACHINE_LADDER_BYTES(i), m->line_bytes, order, m->core_hz);
         least = m->ladder_cycles[i] = cycles > least ? cycles : least;
     }
 }
@@ -204,8 +204,8 @@ static void measure_core(struct cs_machine *m)
 
 static int measure_once(struct cs_machine *m, bool with_ladder, struct cs_error *err)
 {
-    struct cs_clock clock;
-    int rc = cs_clock_calibrate(&clock, err);
+    struct cs_time_base clock;
+    int rc = cs_time_base_measure(&clock, err);
     if (rc)
         return rc;
     m->core_hz = clock.core_hz;
@@ -253,9 +253,10 @@ static int measure_once(struct cs_machine *m, bool with_ladder, struct cs_error 
     double hits = had_bytes(m) / (double)most;
     hits = hits < 0.6 ? hits : 0.6;
     link_cycle(base, most / m->line_bytes, m->line_bytes, 0, order);
-    double middle = middle_chase_ns(base, 500) * hz / 1e9, before = m->ladder_cycles[CS_LADDER_STEPS - 2];
+    double middle = middle_chase_ns(base, 500) * hz / 1e9,
+           before = m->ladder_cycles[CS_MACHINE_LADDER_STEPS - 2];
     if (with_ladder)
-        m->ladder_cycles[CS_LADDER_STEPS - 1] = middle > before ? middle : before;
+        m->ladder_cycles[CS_MACHINE_LADDER_STEPS - 1] = middle > before ? middle : before;
     double memory = (middle - hits * above) / (1 - hits);
     m->memory_cycles = memory > above * 1.5 ? memory : above * 4;
 out:

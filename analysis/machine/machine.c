@@ -11,35 +11,41 @@
 #include <string.h>
 
 struct model_rule {
-    enum cs_vendor vendor;
+    enum cs_machine_vendor vendor;
     uint32_t needs;
     const char *models[8]; /* best first; the later ones for an older llvm-mca */
 };
 
 /* First match wins: newest cores first. */
 static const struct model_rule rules[] = {
-    {CS_VENDOR_INTEL, CS_HAS_AMX, {"sapphirerapids", "icelake-server", "skylake-avx512", "skylake"}},
-    {CS_VENDOR_INTEL, CS_HAS_AVX512_FP16, {"sapphirerapids", "icelake-server", "skylake-avx512", "skylake"}},
-    {CS_VENDOR_INTEL, CS_HAS_VP2INTERSECT, {"tigerlake", "icelake-client", "skylake-avx512", "skylake"}},
-    {CS_VENDOR_INTEL, CS_HAS_AVX512_VBMI2, {"icelake-server", "skylake-avx512", "skylake"}},
-    {CS_VENDOR_INTEL, CS_HAS_AVX_VNNI, {"alderlake", "skylake"}},
-    {CS_VENDOR_INTEL, CS_HAS_AVX512_BF16, {"cooperlake", "cascadelake", "skylake-avx512", "skylake"}},
-    {CS_VENDOR_INTEL, CS_HAS_AVX512_VNNI, {"cascadelake", "skylake-avx512", "skylake"}},
-    {CS_VENDOR_INTEL, CS_HAS_AVX512F, {"skylake-avx512", "skylake"}},
-    {CS_VENDOR_INTEL, CS_HAS_CLFLUSHOPT | CS_HAS_AVX2, {"skylake", "broadwell", "haswell"}},
-    {CS_VENDOR_INTEL, CS_HAS_ADX, {"broadwell", "haswell"}},
-    {CS_VENDOR_INTEL, CS_HAS_AVX2, {"haswell"}},
-    {CS_VENDOR_INTEL, CS_HAS_F16C, {"ivybridge", "sandybridge"}},
-    {CS_VENDOR_INTEL, CS_HAS_AVX, {"sandybridge"}},
-    {CS_VENDOR_AMD, CS_HAS_AVX512F | CS_HAS_AVX_VNNI, {"znver5", "znver4", "znver3"}},
-    {CS_VENDOR_AMD, CS_HAS_AVX512F, {"znver4", "znver3"}},
-    {CS_VENDOR_AMD, CS_HAS_VAES, {"znver3", "znver2"}},
-    {CS_VENDOR_AMD, CS_HAS_CLWB, {"znver2", "znver1"}},
-    {CS_VENDOR_AMD, CS_HAS_CLZERO, {"znver1"}},
-    {CS_VENDOR_AMD, CS_HAS_AVX, {"bdver2"}},
+    {CS_MACHINE_INTEL, CS_MACHINE_HAS_AMX, {"sapphirerapids", "icelake-server", "skylake-avx512", "skylake"}},
+    {CS_MACHINE_INTEL,
+     CS_MACHINE_HAS_AVX512_FP16,
+     {"sapphirerapids", "icelake-server", "skylake-avx512", "skylake"}},
+    {CS_MACHINE_INTEL,
+     CS_MACHINE_HAS_VP2INTERSECT,
+     {"tigerlake", "icelake-client", "skylake-avx512", "skylake"}},
+    {CS_MACHINE_INTEL, CS_MACHINE_HAS_AVX512_VBMI2, {"icelake-server", "skylake-avx512", "skylake"}},
+    {CS_MACHINE_INTEL, CS_MACHINE_HAS_AVX_VNNI, {"alderlake", "skylake"}},
+    {CS_MACHINE_INTEL,
+     CS_MACHINE_HAS_AVX512_BF16,
+     {"cooperlake", "cascadelake", "skylake-avx512", "skylake"}},
+    {CS_MACHINE_INTEL, CS_MACHINE_HAS_AVX512_VNNI, {"cascadelake", "skylake-avx512", "skylake"}},
+    {CS_MACHINE_INTEL, CS_MACHINE_HAS_AVX512F, {"skylake-avx512", "skylake"}},
+    {CS_MACHINE_INTEL, CS_MACHINE_HAS_CLFLUSHOPT | CS_MACHINE_HAS_AVX2, {"skylake", "broadwell", "haswell"}},
+    {CS_MACHINE_INTEL, CS_MACHINE_HAS_ADX, {"broadwell", "haswell"}},
+    {CS_MACHINE_INTEL, CS_MACHINE_HAS_AVX2, {"haswell"}},
+    {CS_MACHINE_INTEL, CS_MACHINE_HAS_F16C, {"ivybridge", "sandybridge"}},
+    {CS_MACHINE_INTEL, CS_MACHINE_HAS_AVX, {"sandybridge"}},
+    {CS_MACHINE_AMD, CS_MACHINE_HAS_AVX512F | CS_MACHINE_HAS_AVX_VNNI, {"znver5", "znver4", "znver3"}},
+    {CS_MACHINE_AMD, CS_MACHINE_HAS_AVX512F, {"znver4", "znver3"}},
+    {CS_MACHINE_AMD, CS_MACHINE_HAS_VAES, {"znver3", "znver2"}},
+    {CS_MACHINE_AMD, CS_MACHINE_HAS_CLWB, {"znver2", "znver1"}},
+    {CS_MACHINE_AMD, CS_MACHINE_HAS_CLZERO, {"znver1"}},
+    {CS_MACHINE_AMD, CS_MACHINE_HAS_AVX, {"bdver2"}},
 };
 
-const char *const *cs_machine_models(enum cs_vendor vendor, uint32_t features)
+const char *const *cs_machine_models(enum cs_machine_vendor vendor, uint32_t features)
 {
     static const char *const generic[] = {"x86-64-v2", "x86-64", NULL};
     for (size_t i = 0; i < sizeof rules / sizeof rules[0]; i++)
@@ -69,14 +75,14 @@ void cs_machine_default(struct cs_machine *out)
 
 double cs_machine_ladder(const struct cs_machine *m, double bytes)
 {
-    double step = log2(bytes / (double)CS_LADDER_BYTES(0));
+    double step = log2(bytes / (double)CS_MACHINE_LADDER_BYTES(0));
     if (m->ladder_cycles[0] <= 0 || !(bytes > 0))
         return 0;
     if (step <= 0)
         return m->ladder_cycles[0];
-    if (step >= CS_LADDER_STEPS - 1) /* further out: what 64 MB still hit is lost */
-        return m->ladder_cycles[CS_LADDER_STEPS - 1] > m->memory_cycles
-                   ? m->ladder_cycles[CS_LADDER_STEPS - 1]
+    if (step >= CS_MACHINE_LADDER_STEPS - 1) /* further out: what 64 MB still hit is lost */
+        return m->ladder_cycles[CS_MACHINE_LADDER_STEPS - 1] > m->memory_cycles
+                   ? m->ladder_cycles[CS_MACHINE_LADDER_STEPS - 1]
                    : m->memory_cycles;
     int i = (int)step;
     return m->ladder_cycles[i] + (step - i) * (m->ladder_cycles[i + 1] - m->ladder_cycles[i]);
@@ -170,7 +176,7 @@ int cs_machine_to_json(const struct cs_machine *machine, char *text, unsigned si
     for (size_t i = 0; i < sizeof fields / sizeof fields[0]; i++)
         json_object_set_new(o, fields[i].name, field_json(machine, &fields[i]));
     json_t *ladder = json_array();
-    for (int i = 0; i < CS_LADDER_STEPS; i++)
+    for (int i = 0; i < CS_MACHINE_LADDER_STEPS; i++)
         json_array_append_new(ladder, json_real(machine->ladder_cycles[i]));
     json_object_set_new(o, "ladder_cycles", ladder);
     size_t n = json_dumpb(o, text, size ? size - 1 : 0, JSON_COMPACT | JSON_REAL_PRECISION(10));
@@ -191,7 +197,7 @@ int cs_machine_from_json(const char *text, struct cs_machine *out)
     }
     for (size_t i = 0; i < sizeof fields / sizeof fields[0]; i++)
         field_set(out, &fields[i], json_object_get(o, fields[i].name));
-    for (size_t i = 0; i < CS_LADDER_STEPS; i++) {
+    for (size_t i = 0; i < CS_MACHINE_LADDER_STEPS; i++) {
         double cycles = json_number_value(json_array_get(json_object_get(o, "ladder_cycles"), i));
         out->ladder_cycles[i] = cycles > 0 && cycles < 1e6 ? cycles : 0;
     }
@@ -200,8 +206,8 @@ int cs_machine_from_json(const char *text, struct cs_machine *out)
     json_int_t vendor = json_integer_value(json_object_get(o, "vendor"));
     snprintf(out->stated, sizeof out->stated, "%s", stated ? stated : "");
     snprintf(out->cpu, sizeof out->cpu, "%s", cpu ? cpu : "");
-    out->vendor =
-        vendor == CS_VENDOR_INTEL || vendor == CS_VENDOR_AMD ? (enum cs_vendor)vendor : CS_VENDOR_OTHER;
+    out->vendor = vendor == CS_MACHINE_INTEL || vendor == CS_MACHINE_AMD ? (enum cs_machine_vendor)vendor
+                                                                         : CS_MACHINE_OTHER;
     if (out->line_bytes == 0)
         out->line_bytes = 64;
     if (out->page_bytes == 0)

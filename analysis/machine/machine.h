@@ -3,11 +3,21 @@
  * miss costs, and the name of the scheduling model. Detected where the profile is recorded, kept in the
  * epoch's meta, so that an analysis on another machine stays right.
  *
+ * Files of this room:
+ *   arch            what depends on the instruction set that it is built for
+ *   arch_aarch64    that on AArch64
+ *   arch_x86_64     that on x86-64
+ *   detect          sizes of caches and TLBs from sysfs
+ *   latency         what a miss, a lock, a division cost, measured
+ *   machine         defaults, scheduling models, the JSON text
+ *   measured_cache  one measurement an hour, kept for the user
+ *   time_base       cycles of the core in a nanosecond, measured
+ *
  * Stated family and model numbers aren't believed (virtual machines state false ones): the scheduling model
  * is chosen by the instruction sets that the core has. Sizes come from sysfs and CPUID, latencies are
- * measured. No state; any thread. Depends on store/error.h only. */
-#ifndef CS_ANALYSIS_MACHINE_H
-#define CS_ANALYSIS_MACHINE_H
+ * measured. No state; any thread. */
+#ifndef CS_ANALYSIS_MACHINE_MACHINE_H
+#define CS_ANALYSIS_MACHINE_MACHINE_H
 
 #include "store/error.h"
 
@@ -15,52 +25,52 @@
 #include <stdint.h>
 
 /* Instruction sets that tell cores apart. */
-enum cs_feature {
-    CS_HAS_AVX = 1 << 0,
-    CS_HAS_F16C = 1 << 1,
-    CS_HAS_AVX2 = 1 << 2,
-    CS_HAS_ADX = 1 << 3,
-    CS_HAS_CLFLUSHOPT = 1 << 4,
-    CS_HAS_AVX512F = 1 << 5,
-    CS_HAS_AVX512_VNNI = 1 << 6,
-    CS_HAS_AVX512_VBMI2 = 1 << 7,
-    CS_HAS_AVX512_BF16 = 1 << 8,
-    CS_HAS_AVX512_FP16 = 1 << 9,
-    CS_HAS_AMX = 1 << 10,
-    CS_HAS_AVX_VNNI = 1 << 11,
-    CS_HAS_VAES = 1 << 12,
-    CS_HAS_CLWB = 1 << 13,
-    CS_HAS_CLZERO = 1 << 14,
-    CS_HAS_SSE42 = 1 << 15,
-    CS_HAS_VP2INTERSECT = 1 << 16,
-    CS_HAS_HYPERVISOR = 1 << 17,
+enum cs_machine_feature {
+    CS_MACHINE_HAS_AVX = 1 << 0,
+    CS_MACHINE_HAS_F16C = 1 << 1,
+    CS_MACHINE_HAS_AVX2 = 1 << 2,
+    CS_MACHINE_HAS_ADX = 1 << 3,
+    CS_MACHINE_HAS_CLFLUSHOPT = 1 << 4,
+    CS_MACHINE_HAS_AVX512F = 1 << 5,
+    CS_MACHINE_HAS_AVX512_VNNI = 1 << 6,
+    CS_MACHINE_HAS_AVX512_VBMI2 = 1 << 7,
+    CS_MACHINE_HAS_AVX512_BF16 = 1 << 8,
+    CS_MACHINE_HAS_AVX512_FP16 = 1 << 9,
+    CS_MACHINE_HAS_AMX = 1 << 10,
+    CS_MACHINE_HAS_AVX_VNNI = 1 << 11,
+    CS_MACHINE_HAS_VAES = 1 << 12,
+    CS_MACHINE_HAS_CLWB = 1 << 13,
+    CS_MACHINE_HAS_CLZERO = 1 << 14,
+    CS_MACHINE_HAS_SSE42 = 1 << 15,
+    CS_MACHINE_HAS_VP2INTERSECT = 1 << 16,
+    CS_MACHINE_HAS_HYPERVISOR = 1 << 17,
 };
 
-enum cs_vendor { CS_VENDOR_OTHER, CS_VENDOR_INTEL, CS_VENDOR_AMD };
+enum cs_machine_vendor { CS_MACHINE_OTHER, CS_MACHINE_INTEL, CS_MACHINE_AMD };
 
-struct cs_cache_level {
+struct cs_machine_cache {
     uint64_t bytes;        /* 0 = there is none */
     double latency_cycles; /* load to use; measured, or 0 = unknown */
 };
 
 /* Sizes of the ladder: 512 KB, 1 MB, ... 64 MB. */
-#define CS_LADDER_STEPS 8
-#define CS_LADDER_BYTES(step) (UINT64_C(512) << 10 << (step))
+#define CS_MACHINE_LADDER_STEPS 8
+#define CS_MACHINE_LADDER_BYTES(step) (UINT64_C(512) << 10 << (step))
 
 struct cs_machine {
-    enum cs_vendor vendor;
+    enum cs_machine_vendor vendor;
     uint32_t features;
     char stated[64]; /* what the machine says it is: shown, not used */
     char cpu[32];    /* scheduling model by features, in llvm's names; "" = none known */
-    double core_hz;  /* from cs_clock_calibrate; 0 = unknown */
+    double core_hz;  /* from cs_time_base_measure; 0 = unknown */
     double tsc_hz;
     uint32_t line_bytes, page_bytes;
     uint64_t l1i_bytes;
-    struct cs_cache_level l1d, l2, l3;
+    struct cs_machine_cache l1d, l2, l3;
     double memory_cycles; /* load to use from memory */
     /* Load to use of a chase through so many bytes, the middle of many turns: what a program feels where
      * others share the outer levels, which the shortest turns don't show. 0 = not measured. */
-    double ladder_cycles[CS_LADDER_STEPS];
+    double ladder_cycles[CS_MACHINE_LADDER_STEPS];
     double lock_cycles;    /* of a locked addition to a line at hand; 0 = not measured */
     double forward_cycles; /* from a store to a load of the same bytes, and through; 0 = not measured */
     /* 64-bit divisions of wide numbers: one waiting for the other, each by itself; 0 = not measured */
@@ -81,13 +91,13 @@ void cs_machine_detect(struct cs_machine *out);
 int cs_machine_measure(struct cs_machine *machine, struct cs_error *err);
 
 /* The same, unless this machine was measured since it started and within the last hour: then that, from the
- * user's cache folder (analysis/cache.h). `machine` comes from cs_machine_detect. `*age_s` is 0 when it was
+ * user's cache folder (store/cache.h). `machine` comes from cs_machine_detect. `*age_s` is 0 when it was
  * measured now. */
 int cs_machine_recall(struct cs_machine *machine, double *age_s, struct cs_error *err);
 
 /* Pure: scheduling models for these features, best first, NULL-terminated; the caller takes the first that
  * the installed llvm-mca knows. */
-const char *const *cs_machine_models(enum cs_vendor vendor, uint32_t features);
+const char *const *cs_machine_models(enum cs_machine_vendor vendor, uint32_t features);
 
 /* The machine as a JSON object text, and back. `text` gets at most `size` bytes; returns the length, or
  * -ENOSPC. A field that is missing or of a wrong type keeps its default; -EINVAL when `text` is no object. */

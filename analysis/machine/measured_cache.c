@@ -2,8 +2,8 @@
 /* Measuring takes most of a second, which a program of one second would pay each time. So one measurement
  * serves for an hour: in the cache folder, by boot, CPUs, features and sizes. A file that says anything else
  * is as good as none; it is replaced by rename. */
-#include "analysis/cache.h"
 #include "analysis/machine/machine.h"
+#include "store/cache.h"
 
 #include <jansson.h>
 #include <limits.h>
@@ -34,13 +34,13 @@ static double since_boot(void)
     return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
 }
 
-static bool file_path(char *path, size_t room)
+static bool file_path(char *path, size_t size)
 {
     char folder[PATH_MAX];
     if (cs_cache_folder(folder, sizeof folder) < 0)
         return false;
-    int n = snprintf(path, room, "%s/machine.json", folder);
-    return n > 0 && (size_t)n < room;
+    int n = snprintf(path, size, "%s/machine.json", folder);
+    return n > 0 && (size_t)n < size;
 }
 
 /* Detected facts are this moment's; only what was measured is taken over. */

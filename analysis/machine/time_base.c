@@ -29,8 +29,8 @@ static double least(const double *v, size_t n)
     return m;
 }
 
-double cs_clock_ticks_per_add(const double *shorter, const double *longer, size_t n, double adds_short,
-                              double adds_long)
+double cs_time_base_ticks_per_add(const double *shorter, const double *longer, size_t n, double adds_short,
+                                  double adds_long)
 {
     if (n == 0 || adds_long <= adds_short)
         return -1;
@@ -63,7 +63,7 @@ static double plausible(double hz)
     return hz > 0.2e9 && hz < 10e9 ? hz : 0;
 }
 
-/* Cycles in user mode over busy stretches of 0.1 ms or so; steal only lengthens one, so the fastest is right.
+/* Cycles in user mode over busy intervals of 0.1 ms or so; steal only lengthens one, so the fastest is right.
  * 0 where cycles can't be counted. */
 static double counted_hz(double tick_hz)
 {
@@ -90,10 +90,10 @@ static double counted_hz(double tick_hz)
     return plausible(best);
 }
 
-int cs_clock_calibrate(struct cs_clock *out, struct cs_error *err)
+int cs_time_base_measure(struct cs_time_base *out, struct cs_error *err)
 {
     double shorter[CHAINS], longer[CHAINS];
-    *out = (struct cs_clock){0};
+    *out = (struct cs_time_base){0};
     struct instant start = now();
     arch_chain(40 * LINKS_LONG); /* wakes the core up */
     for (int i = 0; i < CHAINS; i++) {
@@ -109,8 +109,8 @@ int cs_clock_calibrate(struct cs_clock *out, struct cs_error *err)
     while (end.ns - start.ns < 20e6)
         end = now();
     double tick_hz = (double)(end.ticks - start.ticks) / (end.ns - start.ns) * 1e9;
-    double per_add = cs_clock_ticks_per_add(shorter, longer, CHAINS, LINKS_SHORT * ARCH_ADDS_A_LINK,
-                                            LINKS_LONG * ARCH_ADDS_A_LINK);
+    double per_add = cs_time_base_ticks_per_add(shorter, longer, CHAINS, LINKS_SHORT * ARCH_ADDS_A_LINK,
+                                                LINKS_LONG * ARCH_ADDS_A_LINK);
     double counted = counted_hz(tick_hz), core_hz = per_add > 0 ? tick_hz / per_add : 0;
     if (counted > 0)
         core_hz = counted;

@@ -10,64 +10,65 @@ struct whose { /* of which block a path is */
 };
 
 struct asking {
-    struct cs_path *paths;
-    struct cs_step **steps;
+    struct cs_schedule_path *paths;
+    struct cs_schedule_step **steps;
     struct whose *whose;
-    size_t n, room;
+    size_t n, capacity;
 };
 
-static int more_room(struct asking *a)
+static int grow(struct asking *a)
 {
-    size_t room = a->room ? 2 * a->room : 256;
-    struct cs_path *paths = realloc(a->paths, room * sizeof *paths);
+    size_t capacity = a->capacity ? 2 * a->capacity : 256;
+    struct cs_schedule_path *paths = realloc(a->paths, capacity * sizeof *paths);
     if (paths)
         a->paths = paths;
-    struct cs_step **steps = realloc(a->steps, room * sizeof(*steps));
+    struct cs_schedule_step **steps = realloc(a->steps, capacity * sizeof(*steps));
     if (steps)
         a->steps = steps;
-    struct whose *whose = realloc(a->whose, room * sizeof *whose);
+    struct whose *whose = realloc(a->whose, capacity * sizeof *whose);
     if (whose)
         a->whose = whose;
     if (!paths || !steps || !whose)
         return -ENOMEM;
-    a->room = room;
+    a->capacity = capacity;
     return 0;
 }
 
 /* A block longer than a path may be is scheduled up to there; the rest keeps one cycle an instruction. */
-static int add_block(struct asking *a, struct cs_code *code, struct cs_cfg *const *cfgs, struct whose whose)
+static int add_block(struct asking *a, struct cs_image_code *code, struct cs_cfg *const *cfgs,
+                     struct whose whose)
 {
     const struct cs_cfg *cfg = cfgs[whose.graph];
-    const struct cs_block *b = &cfg->blocks[whose.block];
-    size_t n = b->n_insns < CS_PATH_MAX ? b->n_insns : CS_PATH_MAX;
-    if (a->n == a->room && more_room(a) < 0)
+    const struct cs_basic_block *b = &cfg->blocks[whose.block];
+    size_t n = b->n_insns < CS_SCHEDULE_PATH_MAX ? b->n_insns : CS_SCHEDULE_PATH_MAX;
+    if (a->n == a->capacity && grow(a) < 0)
         return -ENOMEM;
-    struct cs_op *ops = calloc(n + 1, sizeof *ops);
-    struct cs_step *steps = calloc(n + 1, sizeof *steps);
+    struct cs_isa_op *ops = calloc(n + 1, sizeof *ops);
+    struct cs_schedule_step *steps = calloc(n + 1, sizeof *steps);
     if (!ops || !steps) {
         free(ops);
         free(steps);
         return -ENOMEM;
     }
     for (size_t i = 0; i < n; i++) {
-        size_t room = 0;
+        size_t n_bytes = 0;
         uint64_t offset = cfg->insns[b->first_insn + i].offset;
-        const uint8_t *bytes = cs_code_bytes(code, offset, &room, NULL);
-        cs_op_decode(cs_code_isa(code), bytes, bytes ? room : 0, offset, &ops[i]);
+        const uint8_t *bytes = cs_image_bytes_at(code, offset, &n_bytes, NULL);
+        cs_isa_op_decode(cs_image_isa(code), bytes, bytes ? n_bytes : 0, offset, &ops[i]);
     }
-    a->paths[a->n] = (struct cs_path){ops, n, false};
+    a->paths[a->n] = (struct cs_schedule_path){ops, n, false};
     a->steps[a->n] = steps;
     a->whose[a->n++] = whose;
     return 0;
 }
 
-static void take(const struct asking *a, struct cs_cfg *const *cfgs, struct cs_static_cycles *out)
+static void take(const struct asking *a, struct cs_cfg *const *cfgs, struct cs_schedule_block_cycles *out)
 {
     for (size_t p = 0; p < a->n; p++) {
-        const struct cs_block *b = &cfgs[a->whose[p].graph]->blocks[a->whose[p].block];
-        struct cs_static_cycles *into = &out[a->whose[p].graph];
+        const struct cs_basic_block *b = &cfgs[a->whose[p].graph]->blocks[a->whose[p].block];
+        struct cs_schedule_block_cycles *into = &out[a->whose[p].graph];
         for (size_t i = 0; i < a->paths[p].n; i++) {
-            const struct cs_step *step = &a->steps[p][i];
+            const struct cs_schedule_step *step = &a->steps[p][i];
             into->m[b->first_insn + i] = step->m;
             into->waits_for[b->first_insn + i] =
                 step->producer >= 0 ? (int32_t)b->first_insn + step->producer : -1;
@@ -75,14 +76,15 @@ static void take(const struct asking *a, struct cs_cfg *const *cfgs, struct cs_s
     }
 }
 
-int cs_static_cycles(struct cs_code *code, struct cs_cfg *const *cfgs, size_t n,
-                     double (*samples)(uint64_t start, uint64_t end, void *arg), void *arg,
-                     struct cs_scheduler *scheduler, struct cs_static_cycles *out, struct cs_error *err)
+int cs_schedule_block_cycles(struct cs_image_code *code, struct cs_cfg *const *cfgs, size_t n,
+                             double (*samples)(uint64_t start, uint64_t end, void *arg), void *arg,
+                             struct cs_scheduler *scheduler, struct cs_schedule_block_cycles *out,
+                             struct cs_error *err)
 {
     struct asking a = {0};
     int rc = 0;
     for (size_t g = 0; g < n; g++)
-        out[g] = (struct cs_static_cycles){0};
+        out[g] = (struct cs_schedule_block_cycles){0};
     for (size_t g = 0; g < n && rc == 0; g++) {
         out[g].m = malloc((cfgs[g]->n_insns + 1) * sizeof *out[g].m);
         out[g].waits_for = malloc((cfgs[g]->n_insns + 1) * sizeof *out[g].waits_for);
@@ -110,13 +112,13 @@ int cs_static_cycles(struct cs_code *code, struct cs_cfg *const *cfgs, size_t n,
     free(a.steps);
     free(a.whose);
     for (size_t g = 0; g < n && rc < 0; g++)
-        cs_static_cycles_fini(&out[g]);
+        cs_schedule_block_cycles_fini(&out[g]);
     return rc < 0 ? rc : 0;
 }
 
-void cs_static_cycles_fini(struct cs_static_cycles *cycles)
+void cs_schedule_block_cycles_fini(struct cs_schedule_block_cycles *cycles)
 {
     free(cycles->m);
     free(cycles->waits_for);
-    *cycles = (struct cs_static_cycles){0};
+    *cycles = (struct cs_schedule_block_cycles){0};
 }

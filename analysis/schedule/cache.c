@@ -10,7 +10,7 @@
 #include <unistd.h>
 #include <xxhash.h>
 
-enum { BYTES_MOST = 64 << 20 };
+enum { BYTES_MAX = 64 << 20 };
 #define STEPS_VERSION 2 /* of what schedule.c makes of a time line: older answers are of no use */
 #define MAGIC UINT64_C(0x3164656863737363) /* version 1 of this layout */
 
@@ -29,7 +29,7 @@ struct schedule_cache {
     FILE *out; /* memory stream over `fresh` */
 };
 
-static uint64_t key_of(const struct schedule_cache *cache, const struct cs_path *path)
+static uint64_t key_of(const struct schedule_cache *cache, const struct cs_schedule_path *path)
 {
     uint64_t key = cache->seed + path->closed;
     for (size_t i = 0; i < path->n; i++)
@@ -46,7 +46,7 @@ struct schedule_cache *schedule_cache_open(const char *file, const char *model)
     cache->seed = XXH3_64bits(model, strlen(model)) + STEPS_VERSION;
     int fd = open(file, O_RDONLY | O_CLOEXEC);
     struct stat st;
-    if (fd >= 0 && fstat(fd, &st) == 0 && st.st_size > 0 && st.st_size < BYTES_MOST &&
+    if (fd >= 0 && fstat(fd, &st) == 0 && st.st_size > 0 && st.st_size < BYTES_MAX &&
         (cache->bytes = malloc((size_t)st.st_size))) {
         ssize_t n = read(fd, cache->bytes, (size_t)st.st_size);
         cache->length = n > 0 ? (size_t)n : 0;
@@ -57,7 +57,8 @@ struct schedule_cache *schedule_cache_open(const char *file, const char *model)
     return cache;
 }
 
-bool schedule_cache_get(struct schedule_cache *cache, const struct cs_path *path, struct cs_step *steps)
+bool schedule_cache_get(struct schedule_cache *cache, const struct cs_schedule_path *path,
+                        struct cs_schedule_step *steps)
 {
     if (!cache)
         return false;
@@ -65,7 +66,8 @@ bool schedule_cache_get(struct schedule_cache *cache, const struct cs_path *path
     struct record r;
     for (size_t at = 0; at + sizeof r <= cache->length; at += sizeof r + r.n * sizeof *steps) {
         memcpy(&r, cache->bytes + at, sizeof r);
-        if (r.magic != MAGIC || r.n > CS_PATH_MAX || at + sizeof r + r.n * sizeof *steps > cache->length)
+        if (r.magic != MAGIC || r.n > CS_SCHEDULE_PATH_MAX ||
+            at + sizeof r + r.n * sizeof *steps > cache->length)
             return false;
         if (r.key != key || r.n != path->n)
             continue;
@@ -78,7 +80,8 @@ bool schedule_cache_get(struct schedule_cache *cache, const struct cs_path *path
     return false;
 }
 
-void schedule_cache_put(struct schedule_cache *cache, const struct cs_path *path, const struct cs_step *steps)
+void schedule_cache_put(struct schedule_cache *cache, const struct cs_schedule_path *path,
+                        const struct cs_schedule_step *steps)
 {
     if (!cache || !cache->out)
         return;

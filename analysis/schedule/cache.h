@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Steps kept between calls in one file: records of (key, n, steps, checksum), appended. The key hashes the
  * model's name and the path's texts. A damaged or foreign file is replaced; a cache that can't be written is
- * no error. Internal to the scheduler. */
+ * no error. Internal to this room. */
 #ifndef CS_ANALYSIS_SCHEDULE_CACHE_H
 #define CS_ANALYSIS_SCHEDULE_CACHE_H
 
@@ -12,9 +12,10 @@ struct schedule_cache;
 /* NULL when `file` is NULL or memory is short; the calls below take NULL. */
 struct schedule_cache *schedule_cache_open(const char *file, const char *model);
 void schedule_cache_close(struct schedule_cache *cache);
-bool schedule_cache_get(struct schedule_cache *cache, const struct cs_path *path, struct cs_step *steps);
-void schedule_cache_put(struct schedule_cache *cache, const struct cs_path *path,
-                        const struct cs_step *steps);
+bool schedule_cache_get(struct schedule_cache *cache, const struct cs_schedule_path *path,
+                        struct cs_schedule_step *steps);
+void schedule_cache_put(struct schedule_cache *cache, const struct cs_schedule_path *path,
+                        const struct cs_schedule_step *steps);
 void schedule_cache_flush(struct schedule_cache *cache);
 
 #endif

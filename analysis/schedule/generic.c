@@ -1,45 +1,45 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The generic core, where llvm-mca isn't installed or refuses a path: four wide, in-order dispatch and
- * retirement, a window of 200, two loads, one store, one multiplication, two floating operations a cycle, a
- * divider that does not overlap. Latencies are those that cores of the last ten years share: load 5, multiply
- * 3, floating 4, divide 18, the rest 1. It is a sketch, and `calc` says so. */
+ * retirement, a limited window, two loads, one store, one multiplication, two floating operations a cycle, a
+ * divider that does not overlap. Latencies stand in model.h, the rest take 1. It is a sketch, and `calc` says so. */
+#include "analysis/schedule/model.h"
 #include "analysis/schedule/schedule.h"
 
 #include <string.h>
 
-enum { WIDTH = 4, WINDOW = 200, UNITS_MOST = 4 };
+enum { WIDTH = CS_MODEL_GENERIC_WIDTH, WINDOW = CS_MODEL_GENERIC_WINDOW, UNITS_MAX = 4 };
 enum unit { UNIT_LOAD, UNIT_STORE, UNIT_MULTIPLY, UNIT_FLOAT, UNIT_DIVIDE, UNIT_PLAIN, N_UNITS };
 static const int units_of[N_UNITS] = {2, 1, 1, 2, 1, 4};
 
-static enum unit unit_of(const struct cs_op *op)
+static enum unit unit_of(const struct cs_isa_op *op)
 {
-    if (op->flags & (CS_OP_DIVIDE | CS_OP_FDIVIDE))
+    if (op->flags & (CS_ISA_OP_DIVIDE | CS_ISA_OP_FDIVIDE))
         return UNIT_DIVIDE;
-    if (op->flags & CS_OP_STORE)
+    if (op->flags & CS_ISA_OP_STORE)
         return UNIT_STORE;
-    if (op->flags & CS_OP_LOAD)
+    if (op->flags & CS_ISA_OP_LOAD)
         return UNIT_LOAD;
-    if (op->flags & CS_OP_MULTIPLY)
+    if (op->flags & CS_ISA_OP_MULTIPLY)
         return UNIT_MULTIPLY;
-    return op->flags & CS_OP_FLOAT ? UNIT_FLOAT : UNIT_PLAIN;
+    return op->flags & CS_ISA_OP_FLOAT ? UNIT_FLOAT : UNIT_PLAIN;
 }
 
-static int latency_of(const struct cs_op *op)
+static int latency_of(const struct cs_isa_op *op)
 {
-    int load = op->flags & CS_OP_LOAD ? 5 : 0;
-    if (op->flags & (CS_OP_DIVIDE | CS_OP_FDIVIDE))
-        return load + 18;
-    if (op->flags & CS_OP_LOCK)
-        return 18;
-    if (op->flags & CS_OP_FLOAT)
-        return load + 4;
-    if (op->flags & CS_OP_MULTIPLY)
-        return load + 3;
+    int load = op->flags & CS_ISA_OP_LOAD ? CS_MODEL_GENERIC_LOAD : 0;
+    if (op->flags & (CS_ISA_OP_DIVIDE | CS_ISA_OP_FDIVIDE))
+        return load + CS_MODEL_GENERIC_DIVIDE;
+    if (op->flags & CS_ISA_OP_LOCK)
+        return CS_MODEL_GENERIC_LOCK;
+    if (op->flags & CS_ISA_OP_FLOAT)
+        return load + CS_MODEL_GENERIC_FLOAT;
+    if (op->flags & CS_ISA_OP_MULTIPLY)
+        return load + CS_MODEL_GENERIC_MULTIPLY;
     return load + (load ? 0 : 1);
 }
 
 struct core {
-    int free_at[N_UNITS][UNITS_MOST];
+    int free_at[N_UNITS][UNITS_MAX];
     int written_at[64];
     int dispatch_cycle, dispatched_now;
     int retire_cycle, retired_now;
@@ -58,11 +58,12 @@ static int paced(int *cycle, int *now, int earliest)
     return *cycle;
 }
 
-static void step(struct core *core, const struct cs_op *op, int window_free, struct cs_timeline *t)
+static void step(struct core *core, const struct cs_isa_op *op, int window_free,
+                 struct cs_schedule_timeline *t)
 {
     t->dispatched = paced(&core->dispatch_cycle, &core->dispatched_now, window_free);
     t->ready = t->dispatched;
-    for (uint64_t rest = op->reads & ~CS_OP_REG_RSP; rest; rest &= rest - 1) {
+    for (uint64_t rest = op->reads & ~CS_ISA_OP_REG_RSP; rest; rest &= rest - 1) {
         int at = core->written_at[__builtin_ctzll(rest)];
         if (at > t->ready)
             t->ready = at;
@@ -78,12 +79,13 @@ static void step(struct core *core, const struct cs_op *op, int window_free, str
     int latency = latency_of(op);
     free_at[best] = t->issued + (unit == UNIT_DIVIDE ? latency : 1);
     t->executed = t->issued + latency;
-    for (uint64_t rest = op->writes & ~CS_OP_REG_RSP; rest; rest &= rest - 1)
+    for (uint64_t rest = op->writes & ~CS_ISA_OP_REG_RSP; rest; rest &= rest - 1)
         core->written_at[__builtin_ctzll(rest)] = t->executed;
     t->retired = paced(&core->retire_cycle, &core->retired_now, t->executed + 1);
 }
 
-double cs_schedule_generic(const struct cs_path *path, size_t turns, struct cs_timeline *lines)
+double cs_schedule_generic(const struct cs_schedule_path *path, size_t turns,
+                           struct cs_schedule_timeline *lines)
 {
     struct core core;
     memset(&core, 0, sizeof core);

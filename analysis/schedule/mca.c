@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* llvm-mca as a subprocess: all paths in one call, each a region. Lines that its assembler refuses become
- * nops and it is asked again. What it says of the models it has is kept beside the cache of schedules, so
- * that a procedure whose paths are all cached needs no subprocess. */
-#include "analysis/cache.h"
-#include "analysis/schedule/mca_call.h"
-#include "analysis/schedule/schedule.h"
+ * nops and it is asked again. */
 #include "analysis/schedule/cache.h"
+#include "analysis/schedule/mca_call.h"
+#include "analysis/schedule/mca_models.h"
+#include "analysis/schedule/schedule.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -15,112 +14,16 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* JOBS_MOST: two for each of the three numbers of turns. */
-enum { NEWEST = 30, OLDEST = 11, ATTEMPTS = 4, JOBS_MOST = 6, WORTH_HALVING = 8 };
+/* JOBS_MAX: two for each of the three numbers of turns. */
+enum { ATTEMPTS = 4, JOBS_MAX = 6, WORTH_HALVING = 8 };
 
 struct cs_scheduler {
     enum cs_isa isa;
-    char triple[32];
-    char program[256]; /* "" = generic */
-    char cpu[40];
+    bool generic; /* there is no model */
+    struct mca_model model;
     char name[128];
     struct schedule_cache *cache;
 };
-
-/* ---- which program, which model ---- */
-
-static bool find_program(char *out, size_t size)
-{
-    const char *path = getenv("PATH");
-    char *folders = strdup(path ? path : "/usr/bin:/bin");
-    bool found = false;
-    for (int version = NEWEST; folders && version >= OLDEST - 1 && !found; version--) {
-        char *copy = strdup(folders), *rest = copy, *folder;
-        while (!found && copy && (folder = strsep(&rest, ":"))) {
-            if (version >= OLDEST)
-                snprintf(out, size, "%s/llvm-mca-%d", folder, version);
-            else
-                snprintf(out, size, "%s/llvm-mca", folder);
-            found = *folder == '/' && access(out, X_OK) == 0;
-        }
-        free(copy);
-    }
-    free(folders);
-    return found;
-}
-
-/* Is `cpu` a word of the listing that `-mcpu=help` printed? */
-static bool listed(const char *help, const char *cpu)
-{
-    size_t n = strlen(cpu);
-    for (const char *at = help; (at = strstr(at, cpu)); at += n)
-        if (at > help && strchr(" \n", at[-1]) && strchr(" \n", at[n]))
-            return true;
-    return false;
-}
-
-/* What makes a listing that program's: "PATH BYTES SECONDS\n". */
-static void stamp_of(const char *program, char *text, size_t size)
-{
-    struct stat st = {0};
-    (void)stat(program, &st);
-    snprintf(text, size, "%s %lld %lld\n", program, (long long)st.st_size, (long long)st.st_mtime);
-}
-
-static char *read_listing(const char *file, const char *stamp)
-{
-    char text[65536];
-    FILE *f = file ? fopen(file, "re") : NULL;
-    if (!f)
-        return NULL;
-    size_t n = fread(text, 1, sizeof text - 1, f);
-    fclose(f);
-    text[n] = 0;
-    return !strncmp(text, stamp, strlen(stamp)) ? strdup(text + strlen(stamp)) : NULL;
-}
-
-static void keep_listing(const char *file, const char *stamp, const struct mca_answer *answer)
-{
-    if (!file || !answer->out || !answer->err)
-        return;
-    const struct iovec parts[] = {{(void *)stamp, strlen(stamp)},
-                                  {answer->err, strlen(answer->err)},
-                                  {answer->out, strlen(answer->out)}};
-    cs_cache_put(file, parts, 3, false);
-}
-
-/* The models that the program lists, malloced. */
-static char *models_of(const char *program, const char *triple, const char *file)
-{
-    char stamp[400];
-    stamp_of(program, stamp, sizeof stamp);
-    char *text = read_listing(file, stamp);
-    if (text)
-        return text;
-    char *args[] = {(char *)program, (char *)triple, (char *)"-mcpu=help", NULL};
-    struct mca_answer answer;
-    if (mca_call(program, args, "", 0, &answer) == 0 && asprintf(&text, "%s%s", answer.err, answer.out) >= 0)
-        keep_listing(file, stamp, &answer);
-    mca_answer_free(&answer);
-    return text;
-}
-
-static void choose(struct cs_scheduler *s, const char *const *cpus, const char *cache)
-{
-    char *listing = NULL, *file = NULL;
-    const char *slash = cache ? strrchr(cache, '/') : NULL;
-    if (slash &&
-        asprintf(&file, "%.*s/llvm-mca.%s.models", (int)(slash - cache), cache, cs_isa_name(s->isa)) < 0)
-        file = NULL;
-    listing = models_of(s->program, s->triple, file);
-    for (int i = 0; listing && cpus[i] && !s->cpu[0]; i++)
-        if (listed(listing, cpus[i]))
-            snprintf(s->cpu, sizeof s->cpu, "%s", cpus[i]);
-    if (!s->cpu[0])
-        s->program[0] = 0;
-    free(listing);
-    free(file);
-}
 
 int cs_scheduler_open(enum cs_isa isa, const char *const *cpus, const char *cache, bool generic_only,
                       struct cs_scheduler **out, struct cs_error *err)
@@ -130,14 +33,11 @@ int cs_scheduler_open(enum cs_isa isa, const char *const *cpus, const char *cach
     if (!s)
         return cs_fail(err, ENOMEM, "no memory for the scheduling model");
     s->isa = isa;
-    snprintf(s->triple, sizeof s->triple, "-mtriple=%s", cs_isa_name(isa));
-    if (generic_only || !find_program(s->program, sizeof s->program))
-        s->program[0] = 0;
-    else
-        choose(s, cpus, cache);
-    if (s->program[0]) {
-        const char *slash = strrchr(s->program, '/');
-        snprintf(s->name, sizeof s->name, "%.64s -mcpu=%s", slash ? slash + 1 : s->program, s->cpu);
+    s->generic = generic_only || !mca_choose(isa, cpus, cache, &s->model);
+    if (!s->generic) {
+        const char *slash = strrchr(s->model.program, '/');
+        snprintf(s->name, sizeof s->name, "%.64s -mcpu=%s", slash ? slash + 1 : s->model.program,
+                 s->model.cpu);
         s->cache = schedule_cache_open(cache, s->name);
     } else {
         snprintf(s->name, sizeof s->name, "generic core (4 wide; install llvm-mca for this CPU's own model)");
@@ -161,11 +61,11 @@ const char *cs_scheduler_name(const struct cs_scheduler *s)
 /* ---- a batch ---- */
 
 struct batch {
-    const struct cs_path *const *paths;
+    const struct cs_schedule_path *const *paths;
     size_t n_paths, n_lines; /* instruction lines over all paths */
     bool *refused;           /* by line of instruction */
     size_t *n, *turns;
-    struct cs_timeline **lines;
+    struct cs_schedule_timeline **lines;
     bool *ok;
 };
 
@@ -219,11 +119,11 @@ static double run_mca(struct cs_scheduler *s, struct batch *b)
 {
     char cpu[64], iterations[32], timeline[48];
     size_t turns = b->turns[0];
-    snprintf(cpu, sizeof cpu, "-mcpu=%s", s->cpu);
+    snprintf(cpu, sizeof cpu, "-mcpu=%s", s->model.cpu);
     snprintf(iterations, sizeof iterations, "-iterations=%zu", turns);
     snprintf(timeline, sizeof timeline, "-timeline-max-iterations=%zu", turns);
-    char *args[] = {s->program,
-                    s->triple,
+    char *args[] = {s->model.program,
+                    s->model.triple,
                     cpu,
                     iterations,
                     (char *)"-json",
@@ -239,7 +139,7 @@ static double run_mca(struct cs_scheduler *s, struct batch *b)
         size_t length = 0;
         char *input = write_input(s->isa, b, &length, line_of);
         struct mca_answer answer = {0};
-        if (!input || mca_call(s->program, args, input, length, &answer)) {
+        if (!input || mca_call(s->model.program, args, input, length, &answer)) {
             free(input);
             mca_answer_free(&answer);
             break;
@@ -248,7 +148,8 @@ static double run_mca(struct cs_scheduler *s, struct batch *b)
         /* LLVM up to 18 leaves a refused line out and goes on, later ones fail: either way it's said. */
         bool again = mark_refused(b, answer.err, line_of) > 0;
         if (answer.status == 0 && !again)
-            width = cs_mca_parse(answer.out, answer.out_length, b->n_paths, b->n, b->turns, b->lines, b->ok);
+            width = cs_schedule_mca_parse(answer.out, answer.out_length, b->n_paths, b->n, b->turns, b->lines,
+                                          b->ok);
         mca_answer_free(&answer);
         if (!again)
             break;
@@ -268,7 +169,8 @@ static void batch_fini(struct batch *b)
     free(b->ok);
 }
 
-static int batch_init(struct batch *b, const struct cs_path *const *paths, size_t n_paths, size_t turns)
+static int batch_init(struct batch *b, const struct cs_schedule_path *const *paths, size_t n_paths,
+                      size_t turns)
 {
     *b = (struct batch){.paths = paths, .n_paths = n_paths};
     for (size_t p = 0; p < n_paths; p++)
@@ -293,8 +195,8 @@ static int batch_init(struct batch *b, const struct cs_path *const *paths, size_
 /* Paths of one number of turns, for one call of the model. */
 struct job {
     struct cs_scheduler *scheduler;
-    const struct cs_path **paths;
-    struct cs_step **steps;
+    const struct cs_schedule_path **paths;
+    struct cs_schedule_step **steps;
     size_t n, turns;
     struct batch batch;
     double width; /* negative: the model failed or isn't there */
@@ -309,7 +211,7 @@ static void *ask_model(void *argument)
     struct job *job = argument;
     job->width = -1;
     job->rc = batch_init(&job->batch, job->paths, job->n, job->turns);
-    if (job->rc == 0 && job->scheduler->program[0])
+    if (job->rc == 0 && !job->scheduler->generic)
         job->width = run_mca(job->scheduler, &job->batch);
     return NULL;
 }
@@ -319,7 +221,7 @@ static int finish(struct job *job, size_t *n_generic)
 {
     struct cs_scheduler *s = job->scheduler;
     int rc = job->rc;
-    if (rc == 0 && job->width < 0 && s->program[0] && job->n > 1) {
+    if (rc == 0 && job->width < 0 && !s->generic && job->n > 1) {
         batch_fini(&job->batch);
         for (size_t p = 0; p < job->n && rc == 0; p++) {
             struct job one = {.scheduler = s,
@@ -333,7 +235,7 @@ static int finish(struct job *job, size_t *n_generic)
         return rc;
     }
     for (size_t p = 0; p < job->n && rc == 0; p++) {
-        struct cs_timeline *lines = job->batch.lines[p];
+        struct cs_schedule_timeline *lines = job->batch.lines[p];
         bool own = job->width > 0 && job->batch.ok[p];
         double w = own ? job->width : cs_schedule_generic(job->paths[p], job->turns, lines);
         *n_generic += !own;
@@ -363,23 +265,23 @@ static int run_jobs(struct job *jobs, size_t n, size_t *n_generic)
     return rc;
 }
 
-int cs_scheduler_run(struct cs_scheduler *s, const struct cs_path *paths, size_t n_paths,
-                     struct cs_step *const *steps, size_t *n_generic, struct cs_error *err)
+int cs_scheduler_run(struct cs_scheduler *s, const struct cs_schedule_path *paths, size_t n_paths,
+                     struct cs_schedule_step *const *steps, size_t *n_generic, struct cs_error *err)
 {
     size_t generic = 0, done = 0;
-    const struct cs_path **some = calloc(n_paths + 1, sizeof(*some));
-    struct cs_step **into = calloc(n_paths + 1, sizeof(*into));
+    const struct cs_schedule_path **some = calloc(n_paths + 1, sizeof(*some));
+    struct cs_schedule_step **into = calloc(n_paths + 1, sizeof(*into));
     bool *have = calloc(n_paths + 1, sizeof *have);
     int rc = some && into && have ? 0 : -ENOMEM;
     for (size_t p = 0; p < n_paths && rc == 0; p++) {
-        if (paths[p].n > CS_PATH_MAX)
+        if (paths[p].n > CS_SCHEDULE_PATH_MAX)
             rc = cs_fail(err, E2BIG, "a path of %zu instructions is too long to be scheduled (at most %d)",
-                         paths[p].n, CS_PATH_MAX);
+                         paths[p].n, CS_SCHEDULE_PATH_MAX);
         else
             have[p] = paths[p].n == 0 || schedule_cache_get(s->cache, &paths[p], steps[p]);
         done += have[p];
     }
-    struct job jobs[JOBS_MOST];
+    struct job jobs[JOBS_MAX];
     size_t n_jobs = 0, at = 0;
     while (rc == 0 && done < n_paths) { /* a job for each number of turns, coarse so that they are few */
         size_t n = 0, turns = 0, first = at;

@@ -13,7 +13,7 @@
 
 extern char **environ;
 
-enum { CPU_SECONDS_MOST = 30 };
+enum { CPU_SECONDS_MAX = 30 };
 
 static char *contents(int fd, size_t *length)
 {
@@ -51,7 +51,7 @@ int mca_call(const char *program, char *const *args, const char *input, size_t l
     rc = -posix_spawn(&pid, program, &actions, NULL, args, environ);
     if (rc)
         goto out;
-    const struct rlimit limit = {CPU_SECONDS_MOST, CPU_SECONDS_MOST};
+    const struct rlimit limit = {CPU_SECONDS_MAX, CPU_SECONDS_MAX};
     (void)prlimit(pid, RLIMIT_CPU, &limit, NULL);
     while (waitpid(pid, &answer->status, 0) < 0 && errno == EINTR)
         ;

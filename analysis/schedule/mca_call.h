@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* One run of a program whose input and outputs are memfds, so that nothing can block on a pipe; its CPU time
  * is limited. Internal to mca.c. */
-#ifndef CS_ANALYSIS_MCA_CALL_H
-#define CS_ANALYSIS_MCA_CALL_H
+#ifndef CS_ANALYSIS_SCHEDULE_MCA_CALL_H
+#define CS_ANALYSIS_SCHEDULE_MCA_CALL_H
 
 #include <stddef.h>
 

@@ -15,14 +15,14 @@ static bool cycle(const json_t *entry, const char *name, int *out)
     return json_is_integer(v) && n >= 0 && n < 100000000;
 }
 
-static bool region_lines(const json_t *region, size_t n, size_t turns, struct cs_timeline *lines)
+static bool region_lines(const json_t *region, size_t n, size_t turns, struct cs_schedule_timeline *lines)
 {
     const json_t *line = json_object_get(json_object_get(region, "TimelineView"), "TimelineInfo");
     if (json_array_size(json_object_get(region, "Instructions")) != n || json_array_size(line) < n * turns)
         return false;
     for (size_t i = 0; i < n * turns; i++) {
         const json_t *e = json_array_get(line, i);
-        struct cs_timeline *t = &lines[i];
+        struct cs_schedule_timeline *t = &lines[i];
         if (!cycle(e, "CycleDispatched", &t->dispatched) || !cycle(e, "CycleReady", &t->ready) ||
             !cycle(e, "CycleIssued", &t->issued) || !cycle(e, "CycleExecuted", &t->executed) ||
             !cycle(e, "CycleRetired", &t->retired))
@@ -31,8 +31,8 @@ static bool region_lines(const json_t *region, size_t n, size_t turns, struct cs
     return true;
 }
 
-double cs_mca_parse(const char *json, size_t length, size_t n_regions, const size_t *n, const size_t *turns,
-                    struct cs_timeline *const *lines, bool *ok)
+double cs_schedule_mca_parse(const char *json, size_t length, size_t n_regions, const size_t *n,
+                             const size_t *turns, struct cs_schedule_timeline *const *lines, bool *ok)
 {
     json_t *root = json_loadb(json, length, JSON_ALLOW_NUL, NULL);
     const json_t *regions = json_object_get(root, "CodeRegions");

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Time line -> M and its parts. See schedule.h for the invariants. */
 #include "analysis/schedule/schedule.h"
+#include "analysis/schedule/model.h"
 
 #include <math.h>
 #include <string.h>
 
-size_t cs_schedule_turns(const struct cs_path *path)
+size_t cs_schedule_turns(const struct cs_schedule_path *path)
 {
     if (!path->closed)
         return 1;
@@ -25,7 +26,7 @@ struct parts {
 
 /* What the instruction itself was doing while it was the oldest: the gap between the two retirements, cut by
  * its own stages. */
-static struct parts cut(const struct cs_timeline *t, int previous)
+static struct parts cut(const struct cs_schedule_timeline *t, int previous)
 {
     struct parts p = {.gap = t->retired - previous};
     if (p.gap <= 0)
@@ -38,7 +39,7 @@ static struct parts cut(const struct cs_timeline *t, int previous)
 }
 
 /* Latest writer before step i of one register; looks around the corner when the path is closed. */
-static int writer_before(const struct cs_path *path, size_t i, uint64_t reg)
+static int writer_before(const struct cs_schedule_path *path, size_t i, uint64_t reg)
 {
     for (size_t back = 1; back <= (path->closed ? path->n : i); back++) {
         size_t j = (i + path->n - back) % path->n;
@@ -49,10 +50,11 @@ static int writer_before(const struct cs_path *path, size_t i, uint64_t reg)
 }
 
 /* The producer whose result came last in the last turn. */
-static int last_producer(const struct cs_path *path, size_t i, const struct cs_timeline *lines, size_t turns)
+static int last_producer(const struct cs_schedule_path *path, size_t i,
+                         const struct cs_schedule_timeline *lines, size_t turns)
 {
     int latest = -1, when = -1;
-    for (uint64_t rest = path->ops[i].reads & ~CS_OP_REG_RSP; rest; rest &= rest - 1) {
+    for (uint64_t rest = path->ops[i].reads & ~CS_ISA_OP_REG_RSP; rest; rest &= rest - 1) {
         int j = writer_before(path, i, rest & -rest);
         if (j < 0)
             continue;
@@ -64,8 +66,8 @@ static int last_producer(const struct cs_path *path, size_t i, const struct cs_t
     return latest;
 }
 
-static void split(struct cs_step *s, const struct parts *sum, double turns, const struct cs_op *op,
-                  double width)
+static void split(struct cs_schedule_step *s, const struct parts *sum, double turns,
+                  const struct cs_isa_op *op, double width)
 {
     double stall, rest = (sum->front + sum->waiting + sum->port + sum->own) / turns;
     s->m = sum->gap / turns;
@@ -78,42 +80,43 @@ static void split(struct cs_step *s, const struct parts *sum, double turns, cons
     s->front = sum->front * share;
     s->port = sum->port * share;
     s->dependency = sum->waiting * share;
-    if (op->flags & (CS_OP_DIVIDE | CS_OP_FDIVIDE))
+    if (op->flags & (CS_ISA_OP_DIVIDE | CS_ISA_OP_FDIVIDE))
         s->divider = own;
     else
         s->dependency += own;
 }
 
 /* A fused branch is part of what it follows: its time goes there. */
-static void fuse(const struct cs_path *path, struct cs_step *steps)
+static void fuse(const struct cs_schedule_path *path, struct cs_schedule_step *steps)
 {
     for (size_t i = 1; i < path->n; i++) {
-        if (!cs_op_fused(&path->ops[i - 1], &path->ops[i]))
+        if (!cs_isa_op_fused(&path->ops[i - 1], &path->ops[i]))
             continue;
-        struct cs_step *a = &steps[i - 1], *b = &steps[i];
+        struct cs_schedule_step *a = &steps[i - 1], *b = &steps[i];
         a->m += b->m;
         a->dependency += b->dependency;
         a->port += b->port;
         a->front += b->front;
         a->execution += b->execution;
-        *b = (struct cs_step){.producer = b->producer, .fused = true};
+        *b = (struct cs_schedule_step){.producer = b->producer, .fused = true};
     }
 }
 
 /* Cycles of a turn if nothing but operands were waited for: the longest chain that comes back to itself. */
-static double recurrence(const struct cs_path *path, const struct cs_timeline *lines, size_t turns)
+static double recurrence(const struct cs_schedule_path *path, const struct cs_schedule_timeline *lines,
+                         size_t turns)
 {
     enum { REGISTERS = 64, HALF = 12 };
     double at[REGISTERS] = {0}, half = 0, latest = 0;
     for (size_t turn = 0; turn < 2 * HALF; turn++) {
         for (size_t i = 0; i < path->n; i++) {
-            const struct cs_op *op = &path->ops[i];
-            const struct cs_timeline *t = &lines[(turn < turns ? turn : turns - 1) * path->n + i];
+            const struct cs_isa_op *op = &path->ops[i];
+            const struct cs_schedule_timeline *t = &lines[(turn < turns ? turn : turns - 1) * path->n + i];
             double start = 0;
-            for (uint64_t rest = op->reads & ~CS_OP_REG_RSP; rest; rest &= rest - 1)
+            for (uint64_t rest = op->reads & ~CS_ISA_OP_REG_RSP; rest; rest &= rest - 1)
                 start = fmax(start, at[__builtin_ctzll(rest)]);
             double end = start + (t->executed - t->issued);
-            for (uint64_t rest = op->writes & ~CS_OP_REG_RSP; rest; rest &= rest - 1)
+            for (uint64_t rest = op->writes & ~CS_ISA_OP_REG_RSP; rest; rest &= rest - 1)
                 at[__builtin_ctzll(rest)] = end;
             latest = fmax(latest, end);
         }
@@ -125,13 +128,13 @@ static double recurrence(const struct cs_path *path, const struct cs_timeline *l
 
 /* A loop whose chains would allow much more than it does waits for ports, whatever each instruction was doing
  * when it was the oldest: its operands come late because their producers found no port. */
-static void blame_ports(const struct cs_path *path, const struct cs_timeline *lines, size_t turns,
-                        struct cs_step *steps)
+static void blame_ports(const struct cs_schedule_path *path, const struct cs_schedule_timeline *lines,
+                        size_t turns, struct cs_schedule_step *steps)
 {
     double total = 0;
     for (size_t i = 0; i < path->n; i++)
         total += steps[i].m;
-    if (!path->closed || recurrence(path, lines, turns) > 0.8 * total)
+    if (!path->closed || recurrence(path, lines, turns) > CS_MODEL_CHAIN_OF_LOOP * total)
         return;
     for (size_t i = 0; i < path->n; i++) {
         steps[i].port += steps[i].dependency;
@@ -139,8 +142,8 @@ static void blame_ports(const struct cs_path *path, const struct cs_timeline *li
     }
 }
 
-void cs_schedule_steps(const struct cs_path *path, const struct cs_timeline *lines, size_t turns,
-                       double width, struct cs_step *steps)
+void cs_schedule_steps(const struct cs_schedule_path *path, const struct cs_schedule_timeline *lines,
+                       size_t turns, double width, struct cs_schedule_step *steps)
 {
     size_t first = turns > 1 ? turns / 2 : 0;
     for (size_t i = 0; i < path->n; i++) {

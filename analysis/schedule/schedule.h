@@ -2,20 +2,27 @@
 /* Static cycles: what a path of instructions takes on the core when nothing dynamic goes wrong (every load
  * hits the first level, every branch is predicted). dcpi-1997 section 6.1.3 (M) and 6.3 (static stalls),
  * carried over to cores that run out of order: M of an instruction is the gap between its retirement and its
- * predecessor's, taken from a simulated time line. A path that bursts saw closes on itself is repeated until
+ * predecessor's, taken from a simulated time line. A path that bursts saw close on itself is repeated until
  * its loop-carried dependencies show; the mean over the later half counts.
+ *
+ * Files of this room:
+ *   block_cycles  M of each block by itself
+ *   cache         steps kept between calls in one file
+ *   generic       the generic core, where llvm-mca is not installed: pure
+ *   mca           the scheduler: llvm-mca as a subprocess, its batches and its cache
+ *   mca_call      one run of a program that can't block
+ *   mca_models    which llvm-mca is installed, and which models it has
+ *   mca_parse     llvm-mca's JSON to time lines: pure
+ *   model         constants of the steps and of the generic core
+ *   schedule      time lines to steps: pure
  *
  * Invariants: M >= 0; the sum of M over a closed path is its steady-state cycles per turn; for each step
  * execution + dependency + port + divider + front = M. A branch that fused has M = 0, its predecessor carries
  * it.
  *
- *   scheduler     a model: llvm-mca as a subprocess (newest found), or a stated generic core where there is
- * none schedule.c    time line -> steps: pure          mca_parse.c  llvm-mca's JSON -> time line: pure
- *   schedule_generic.c  the generic core: pure      mca.c        the subprocess, its cache
- *
- * A scheduler has one owner; not thread-safe. Depends on ops.h, store/error.h. */
-#ifndef CS_ANALYSIS_SCHEDULE_H
-#define CS_ANALYSIS_SCHEDULE_H
+ * A scheduler has one owner; not thread-safe. */
+#ifndef CS_ANALYSIS_SCHEDULE_SCHEDULE_H
+#define CS_ANALYSIS_SCHEDULE_SCHEDULE_H
 
 #include "image/isa/semantics.h"
 #include "store/error.h"
@@ -23,18 +30,18 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-struct cs_path {
-    const struct cs_op *ops;
+struct cs_schedule_path {
+    const struct cs_isa_op *ops;
     size_t n;
     bool closed; /* the last is followed by the first */
 };
 
 /* Cycle numbers of one instruction of one turn. */
-struct cs_timeline {
+struct cs_schedule_timeline {
     int dispatched, ready, issued, executed, retired;
 };
 
-struct cs_step {
+struct cs_schedule_step {
     double m;          /* cycles between its predecessor's retirement and its own */
     double execution;  /* of m: its share of the core's width */
     double dependency; /* of m: waiting for an operand, or its own latency that nothing hides */
@@ -45,22 +52,23 @@ struct cs_step {
     bool fused;        /* one operation with its predecessor */
 };
 
-#define CS_PATH_MAX 512 /* longer paths are refused with -E2BIG */
+#define CS_SCHEDULE_PATH_MAX 512 /* longer paths are refused with -E2BIG */
 
 /* Turns that a path of n instructions is repeated. */
-size_t cs_schedule_turns(const struct cs_path *path);
+size_t cs_schedule_turns(const struct cs_schedule_path *path);
 
 /* Pure: `lines` are turns * n time lines, turn by turn; `width` the core's dispatch width. */
-void cs_schedule_steps(const struct cs_path *path, const struct cs_timeline *lines, size_t turns,
-                       double width, struct cs_step *steps);
+void cs_schedule_steps(const struct cs_schedule_path *path, const struct cs_schedule_timeline *lines,
+                       size_t turns, double width, struct cs_schedule_step *steps);
 
 /* Pure: the generic core. Fills turns * n time lines, returns its width. */
-double cs_schedule_generic(const struct cs_path *path, size_t turns, struct cs_timeline *lines);
+double cs_schedule_generic(const struct cs_schedule_path *path, size_t turns,
+                           struct cs_schedule_timeline *lines);
 
 /* llvm-mca's JSON text -> time lines, one region after the other. `lines[r]` has room for turns[r] * n[r]; a
  * region whose shape differs gets ok[r] = false. Returns the dispatch width, or a negative errno. */
-double cs_mca_parse(const char *json, size_t length, size_t n_regions, const size_t *n, const size_t *turns,
-                    struct cs_timeline *const *lines, bool *ok);
+double cs_schedule_mca_parse(const char *json, size_t length, size_t n_regions, const size_t *n,
+                             const size_t *turns, struct cs_schedule_timeline *const *lines, bool *ok);
 
 struct cs_scheduler;
 
@@ -75,7 +83,7 @@ void cs_scheduler_close(struct cs_scheduler *scheduler);
 const char *cs_scheduler_name(const struct cs_scheduler *scheduler);
 /* Schedules all paths in one go; steps[i] has room for paths[i].n. A path that the model refuses falls back
  * to the generic core; *n_generic (may be NULL) counts those. */
-int cs_scheduler_run(struct cs_scheduler *scheduler, const struct cs_path *paths, size_t n_paths,
-                     struct cs_step *const *steps, size_t *n_generic, struct cs_error *err);
+int cs_scheduler_run(struct cs_scheduler *scheduler, const struct cs_schedule_path *paths, size_t n_paths,
+                     struct cs_schedule_step *const *steps, size_t *n_generic, struct cs_error *err);
 
 #endif

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Invariant: the stretches cover all intervals, in order; joining two keeps that. */
 #include "analysis/statistics/phase.h"
 
 #include <errno.h>
@@ -70,14 +71,18 @@ static void join_with_next(struct stretches *s, size_t first)
         measure_gap(s, s->before[first]);
 }
 
-/* So few samples that any two intervals look alike or not by chance: gathered first, in order. */
-#define SAMPLES_LEAST 30
+/* Intervals of so few samples look alike or not by chance: they are gathered first, in order; unit: samples;
+ * source: trial; shows: tests/run build/tests/unit/phase_test */
+#ifndef CS_MODEL_PHASE_SAMPLES_MIN
+#define CS_MODEL_PHASE_SAMPLES_MIN 30
+#endif
 
 static void join_sparse(struct stretches *s)
 {
     for (size_t i = 0; i < s->n_intervals; i = s->next[i])
-        while (samples_of(s, i) && samples_of(s, i) < SAMPLES_LEAST && s->next[i] < s->n_intervals &&
-               samples_of(s, s->next[i]) && samples_of(s, s->next[i]) < SAMPLES_LEAST)
+        while (samples_of(s, i) && samples_of(s, i) < CS_MODEL_PHASE_SAMPLES_MIN &&
+               s->next[i] < s->n_intervals && samples_of(s, s->next[i]) &&
+               samples_of(s, s->next[i]) < CS_MODEL_PHASE_SAMPLES_MIN)
             join_with_next(s, i);
 }
 
@@ -94,8 +99,11 @@ static void join_neighbours(struct stretches *s)
     }
 }
 
-/* A change takes one interval, or two where the sampler was late and its samples were spread over both. */
-#define CHANGE_INTERVALS 2
+/* A change takes one interval, or two where the sampler was late and its samples were spread over both; unit:
+ * intervals; source: how samples are collected; shows: tests/run build/tests/unit/phase_test */
+#ifndef CS_MODEL_PHASE_CHANGE_INTERVALS
+#define CS_MODEL_PHASE_CHANGE_INTERVALS 2
+#endif
 
 static bool is_short(const struct stretches *s, size_t first)
 {
@@ -111,8 +119,8 @@ static void join_transitions(struct stretches *s)
         bool between = true;
         for (next = s->next[before]; is_short(s, next); next = s->next[next])
             n++;
-        if (n == 0 || n > CHANGE_INTERVALS || next == s->n_intervals || s->next[before] - before < 2 ||
-            samples_of(s, before) == 0 || samples_of(s, next) == 0)
+        if (n == 0 || n > CS_MODEL_PHASE_CHANGE_INTERVALS || next == s->n_intervals ||
+            s->next[before] - before < 2 || samples_of(s, before) == 0 || samples_of(s, next) == 0)
             continue;
         double apart = cs_phase_distance(sum_of(s, before), sum_of(s, next), s->n_kinds);
         size_t to_before = 0;

@@ -8,8 +8,8 @@
  * nearer than a threshold are joined, nearest first; one or two intervals that only hold a change join the
  * sides.
  */
-#ifndef CS_ANALYSIS_PHASE_H
-#define CS_ANALYSIS_PHASE_H
+#ifndef CS_ANALYSIS_STATISTICS_PHASE_H
+#define CS_ANALYSIS_STATISTICS_PHASE_H
 
 #include <stddef.h>
 #include <stdint.h>
@@ -21,7 +21,12 @@ struct cs_phase {
 };
 
 #define CS_PHASE_IDLE (~0u) /* number of a stretch without samples */
-#define CS_PHASE_DISTANCE 0.15
+/* Distance from which two stretches are different phases; unit: 1 (share of the samples); source: trial; shows:
+ * tests/run build/tests/unit/phase_test */
+#ifndef CS_MODEL_PHASE_DISTANCE
+#define CS_MODEL_PHASE_DISTANCE 0.15
+#endif
+#define CS_PHASE_DISTANCE CS_MODEL_PHASE_DISTANCE
 
 /* counts[i * n_kinds + k]: samples of kind k in interval i. `phases` has room for n_intervals. Returns how
  * many stretches there are, or -ENOMEM. Cost: n_intervals² comparisons of a number, n_intervals × n_kinds of

@@ -8,7 +8,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#define TERMS_MOST 2000
+#define TERMS_MAX 2000
 #define TINY 1e-300
 
 static double guarded(double x)
@@ -20,7 +20,7 @@ static double guarded(double x)
 static double beta_fraction(double a, double b, double x)
 {
     double c = 1, d = 1 / guarded(1 - (a + b) * x / (a + 1)), h = d;
-    for (int m = 1; m < TERMS_MOST; m++) {
+    for (int m = 1; m < TERMS_MAX; m++) {
         double even = m * (b - m) * x / ((a + 2 * m - 1) * (a + 2 * m));
         d = 1 / guarded(1 + even * d);
         c = guarded(1 + even / c);
@@ -65,14 +65,14 @@ static double gamma_above(double a, double x)
     double front = exp(a * log(x) - x - lgamma(a));
     if (x < a + 1) {
         double term = 1 / a, sum = term;
-        for (int i = 1; i < TERMS_MOST && term > sum * 1e-15; i++) {
+        for (int i = 1; i < TERMS_MAX && term > sum * 1e-15; i++) {
             term *= x / (a + i);
             sum += term;
         }
         return 1 - front * sum;
     }
     double b = x + 1 - a, c = 1 / TINY, d = 1 / b, h = d;
-    for (int i = 1; i < TERMS_MOST; i++) {
+    for (int i = 1; i < TERMS_MAX; i++) {
         double an = -i * (i - a);
         b += 2;
         d = 1 / guarded(an * d + b);

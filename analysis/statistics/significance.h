@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Counting statistics for reports that compare: is a difference of sample counts more than chance? Samples of
- * one procedure in a run are close to Poisson counts as long as periods are random and the run is long
- * against them; what runs differ by beyond that is the dispersion, a factor on the variance (1 = counting
- * noise alone).
+/* Counting statistics, pure arithmetic: this room needs nothing of ours.
  *
- * Pure arithmetic, needs nothing of ours. */
-#ifndef CS_ANALYSIS_SIGNIFICANCE_H
-#define CS_ANALYSIS_SIGNIFICANCE_H
+ * Files of this room:
+ *   significance   is a difference of sample counts more than chance?
+ *   phase          stretches of time in which the samples are spread alike
+ *
+ * For reports that compare. Samples of one procedure in a run are close to Poisson counts as long as periods are
+ * random and the run is long against them; what runs differ by beyond that is the dispersion, a factor on the
+ * variance (1 = counting noise alone). */
+#ifndef CS_ANALYSIS_STATISTICS_SIGNIFICANCE_H
+#define CS_ANALYSIS_STATISTICS_SIGNIFICANCE_H
 
 #include <stddef.h>
 

@@ -1,26 +1,22 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
+/* A point is one instruction or edge: its weight and estimate / truth. */
 #include "analysis/validation/accuracy.h"
 #include "image/isa/decode.h"
+#include "store/array.h"
 
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 
-static int add(struct cs_points *points, double weight, double estimate, double truth, uint8_t confidence,
-               bool seen)
+static int add(struct cs_accuracy_points *points, double weight, double estimate, double truth,
+               uint8_t confidence, bool seen)
 {
     if (!(weight > 0))
         return 0;
-    if (points->n == points->room) {
-        size_t room = points->room ? 2 * points->room : 256;
-        struct cs_point *grown = realloc(points->list, room * sizeof *grown);
-        if (!grown)
-            return -ENOMEM;
-        points->list = grown;
-        points->room = room;
-    }
+    if (cs_array_room(points->list, points->n, points->capacity) < 0)
+        return -ENOMEM;
     double ratio = truth > 0 ? estimate / truth : estimate > 0 ? 1e30 : 0;
-    points->list[points->n++] = (struct cs_point){(float)weight, (float)ratio, confidence, seen};
+    points->list[points->n++] = (struct cs_accuracy_point){(float)weight, (float)ratio, confidence, seen};
     return 0;
 }
 
@@ -29,17 +25,17 @@ double cs_accuracy_true_edge(const struct cs_cfg *cfg, uint32_t edge, const stru
     const struct cs_cfg_edge *it = &cfg->edges[edge];
     if (it->from >= cfg->n_blocks)
         return -1;
-    const struct cs_block *b = &cfg->blocks[it->from];
+    const struct cs_basic_block *b = &cfg->blocks[it->from];
     uint32_t last = b->first_insn + b->n_insns - 1;
     double count = cs_truth_count(truth, b->last);
     switch (cfg->insns[last].flow) {
-    case CS_FLOW_BRANCH: {
+    case CS_ISA_FLOW_BRANCH: {
         double taken = cs_truth_taken(truth, b->last, cfg->insns[last].target);
         if (cfg->insns[last].target == b->end) /* both ways lead to the same place */
             return -1;
-        return it->kind == CS_EDGE_FALL ? count - taken : taken;
+        return it->kind == CS_CFG_EDGE_FALL ? count - taken : taken;
     }
-    case CS_FLOW_JUMP:
+    case CS_ISA_FLOW_JUMP:
         if (!cfg->insns[last].indirect)
             return count;
         return it->to == CS_CFG_EXIT ? -1 : cs_truth_taken(truth, b->last, it->target);
@@ -48,13 +44,14 @@ double cs_accuracy_true_edge(const struct cs_cfg *cfg, uint32_t edge, const stru
     }
 }
 
-int cs_accuracy_collect(const struct cs_cfg *cfg, const struct cs_frequency *f, const struct cs_evidence *e,
-                        const struct cs_truth *truth, struct cs_points *insns, struct cs_points *edges)
+int cs_accuracy_collect(const struct cs_cfg *cfg, const struct cs_frequency *f,
+                        const struct cs_frequency_input *e, const struct cs_truth *truth,
+                        struct cs_accuracy_points *insns, struct cs_accuracy_points *edges)
 {
     for (uint32_t i = 0; i < cfg->n_blocks; i++) {
-        const struct cs_block *b = &cfg->blocks[i];
+        const struct cs_basic_block *b = &cfg->blocks[i];
         for (uint32_t k = b->first_insn; k < b->first_insn + b->n_insns; k++) {
-            double s = cs_evidence_samples(e, cfg->insns[k].offset, cfg->insns[k].offset + 1);
+            double s = cs_frequency_samples(e, cfg->insns[k].offset, cfg->insns[k].offset + 1);
             if (s > 0 && add(insns, s, f->insn[k], cs_truth_count(truth, cfg->insns[k].offset),
                              f->block_confidence[i], f->seen[i] > 0) < 0)
                 return -ENOMEM;
@@ -71,11 +68,11 @@ int cs_accuracy_collect(const struct cs_cfg *cfg, const struct cs_frequency *f, 
 
 static int by_ratio(const void *a, const void *b)
 {
-    const struct cs_point *x = a, *y = b;
+    const struct cs_accuracy_point *x = a, *y = b;
     return (x->ratio > y->ratio) - (x->ratio < y->ratio);
 }
 
-double cs_accuracy_scale(const struct cs_points *points)
+double cs_accuracy_scale(const struct cs_accuracy_points *points)
 {
     double weight = 0, half = 0;
     if (points->n == 0)
@@ -91,13 +88,13 @@ double cs_accuracy_scale(const struct cs_points *points)
     return 0;
 }
 
-void cs_accuracy_add(struct cs_errors *errors, const struct cs_points *points, double scale)
+void cs_accuracy_add(struct cs_accuracy_errors *errors, const struct cs_accuracy_points *points, double scale)
 {
     for (size_t i = 0; i < points->n; i++) {
         double weight = (double)points->list[i].weight;
         double error = scale > 0 ? (double)points->list[i].ratio / scale - 1 : -1;
-        int bucket = (int)floor(error * 20) + CS_ERROR_BUCKETS / 2;
-        bucket = error < -0.45 ? 0 : error >= 0.45 ? CS_ERROR_BUCKETS - 1 : bucket;
+        int bucket = (int)floor(error * 20) + CS_ACCURACY_BUCKETS / 2;
+        bucket = error < -0.45 ? 0 : error >= 0.45 ? CS_ACCURACY_BUCKETS - 1 : bucket;
         double *confidence = errors->by_confidence[points->list[i].confidence];
         errors->weight += weight;
         errors->bucket[bucket] += weight;
@@ -112,8 +109,8 @@ void cs_accuracy_add(struct cs_errors *errors, const struct cs_points *points, d
     }
 }
 
-void cs_points_fini(struct cs_points *points)
+void cs_accuracy_points_fini(struct cs_accuracy_points *points)
 {
     free(points->list);
-    *points = (struct cs_points){0};
+    *points = (struct cs_accuracy_points){0};
 }

@@ -3,6 +3,7 @@
  * before), or relative to the last cost line; names are given once and then by number. Lines after calls=,
  * jump= and jcnd= carry positions only. */
 #include "analysis/validation/callgrind.h"
+#include "store/array.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -12,7 +13,7 @@
 struct reading {
     struct cs_truth *truth;
     const char *image;
-    size_t room_insns, room_edges;
+    size_t insns_capacity, edges_capacity;
     uint64_t at;   /* last position */
     bool *objects; /* by number: is it our image? */
     size_t n_objects;
@@ -40,6 +41,13 @@ static bool parse_position(const char **text, uint64_t before, uint64_t *value)
     *value = sign == '+' ? before + number : sign == '-' ? before - number : number;
     *text = end;
     return true;
+}
+
+/* Callgrind counts in 64 bits; what no such number is counts nothing. */
+static double parse_count(const char *text, char **end)
+{
+    double count = strtod(text, end);
+    return count >= 0 && count <= 0x1p64 ? count : 0;
 }
 
 static bool same_name(const char *path, const char *other)
@@ -85,14 +93,8 @@ static void object(struct reading *r, const char *text, bool current)
 static int add_insn(struct reading *r, uint64_t offset, double count)
 {
     struct cs_truth *t = r->truth;
-    if (t->n_insns == r->room_insns) {
-        size_t room = r->room_insns ? 2 * r->room_insns : 4096;
-        struct cs_truth_insn *grown = realloc(t->insns, room * sizeof *grown);
-        if (!grown)
-            return -ENOMEM;
-        t->insns = grown;
-        r->room_insns = room;
-    }
+    if (cs_array_room(t->insns, t->n_insns, r->insns_capacity) < 0)
+        return -ENOMEM;
     t->insns[t->n_insns++] = (struct cs_truth_insn){offset, count};
     return 0;
 }
@@ -100,14 +102,8 @@ static int add_insn(struct reading *r, uint64_t offset, double count)
 static int add_edge(struct reading *r, const struct cs_truth_edge *edge)
 {
     struct cs_truth *t = r->truth;
-    if (t->n_edges == r->room_edges) {
-        size_t room = r->room_edges ? 2 * r->room_edges : 4096;
-        struct cs_truth_edge *grown = realloc(t->edges, room * sizeof *grown);
-        if (!grown)
-            return -ENOMEM;
-        t->edges = grown;
-        r->room_edges = room;
-    }
+    if (cs_array_room(t->edges, t->n_edges, r->edges_capacity) < 0)
+        return -ENOMEM;
     t->edges[t->n_edges++] = *edge;
     return 0;
 }
@@ -128,7 +124,7 @@ static int cost_line(struct reading *r, const char *line)
         r->after = PLAIN;
         return 0;
     }
-    double count = strtod(line, NULL);
+    double count = parse_count(line, NULL);
     r->truth->total += count;
     return r->ours && count > 0 ? add_insn(r, r->at, count) : 0;
 }
@@ -145,7 +141,7 @@ static int one_line(struct reading *r, const char *line)
     else if (strncmp(line, "calls=", 6) == 0)
         r->after = AFTER_CALL;
     else if (strncmp(line, "jump=", 5) == 0 || strncmp(line, "jcnd=", 5) == 0) {
-        r->pending.count = strtod(line + 5, &end);
+        r->pending.count = parse_count(line + 5, &end);
         if (*end == '/')
             strtod(end + 1, &end);
         const char *rest = end;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Exact counts from a file of callgrind (--dump-instr=yes --collect-jumps=yes): how often each instruction of
  * one image ran, and each branch went each way. The truth that estimates are held against. */
-#ifndef CS_ANALYSIS_CALLGRIND_H
-#define CS_ANALYSIS_CALLGRIND_H
+#ifndef CS_ANALYSIS_VALIDATION_CALLGRIND_H
+#define CS_ANALYSIS_VALIDATION_CALLGRIND_H
 
 #include "store/error.h"
 

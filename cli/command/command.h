@@ -1,13 +1,28 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* A subcommand is a file with one constant entry on top; the table in commands.c lists them. Option parsing,
+/* Options and messages of subcommands.
+ *
+ * Files of this room:
+ *   command         what a subcommand is, and how it reads its options
+ *   shared_options  options of several subcommands, each said once
+ *   options         parsing by the entries
+ *   old_spellings   options by the names they once had
+ *   parsed          what main shares with the parser
+ *   messages        errors, on standard error
+ *   interrupt       signals that end a subcommand that runs for long
+ *
+ * A subcommand is a file with one constant entry on top; the table in commands.c lists them. Option parsing,
  * --help, the man page and shell completion come from the same entries. Only cli/ prints, and only here live
- * globals. */
-#ifndef CS_CLI_COMMAND_H
-#define CS_CLI_COMMAND_H
+ * globals.
+ */
+#ifndef CS_CLI_COMMAND_COMMAND_H
+#define CS_CLI_COMMAND_COMMAND_H
 
+#include "cli/command/shared_options.h"
 #include "store/error.h"
 
 #include <stdbool.h>
+#include <stddef.h>
+#include <stdio.h>
 
 enum { CS_EXIT_OK = 0, CS_EXIT_FAILED = 1, CS_EXIT_USAGE = 2 };
 
@@ -40,23 +55,25 @@ int operand_count(const struct parsed *args);
 const char *operand(const struct parsed *args, int i);
 char **operand_vector(const struct parsed *args); /* NULL-terminated */
 
-/* Where the profile store is: --store (readers) or --output (writers), else $CYCLESCOPE_STORE, else
- * ./cyclescope.store. Never NULL. */
+/* Where the profile store is: --store, else $CYCLESCOPE_STORE, else ./cyclescope.store. Never NULL. */
 const char *store_location(const struct parsed *args);
-/* For the option tables of readers and of writers. */
-#define OPTION_STORE                                                                                         \
-    {                                                                                                        \
-        "store", 0, "DIR", "profile store to read (else $CYCLESCOPE_STORE, ./cyclescope.store)"              \
-    }
-#define OPTION_OUTPUT                                                                                        \
-    {                                                                                                        \
-        "output", 'o', "DIR", "profile store to add to (else $CYCLESCOPE_STORE, ./cyclescope.store)"         \
-    }
+/* All values of an option, with commas between them; NULL when it is absent or `size` too small. */
+const char *option_joined(const struct parsed *args, const char *name, char *to, size_t size);
+/* Which of `choices` (NULL-terminated) an option names, `fallback` when it is absent; exits with a usage error
+ * sentence otherwise. */
+unsigned option_choice(const struct parsed *args, const char *name, const char *const *choices,
+                       unsigned fallback);
+/* A time in seconds: "90", "10m", "24h", "90d", "100ms"; exits with a usage error sentence otherwise. */
+double option_seconds(const struct parsed *args, const char *name, double fallback);
 
-/* Print "cyclescope NAME: sentence" on standard error; return CS_EXIT_FAILED / CS_EXIT_USAGE. */
+/* Print "cyclescope NAME: sentence" on standard error, cleaned (store/text.h): a line, whatever the names in it
+ * hold. failed and usage_error return CS_EXIT_FAILED / CS_EXIT_USAGE. */
 int failed(const struct cs_error *err);
 int failed_with(const char *format, ...) __attribute__((format(printf, 1, 2)));
 int usage_error(const char *format, ...) __attribute__((format(printf, 1, 2)));
+void remark(const char *format, ...) __attribute__((format(printf, 1, 2)));
+/* A line without a name in front, cleaned too: for what isn't worth a document (output.h). */
+void say_line(FILE *to, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 extern const struct command *const commands[]; /* NULL-terminated */
 

@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <getopt.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -50,7 +51,6 @@ char **operand_vector(const struct parsed *args)
 const char *store_location(const struct parsed *args)
 {
     const char *path = option(args, "store");
-    path = path ? path : option(args, "output");
     path = path ? path : getenv("CYCLESCOPE_STORE");
     return path && *path ? path : "cyclescope.store";
 }
@@ -76,31 +76,116 @@ double option_number(const struct parsed *args, const char *name, double fallbac
     return value;
 }
 
-int parse_options(const struct command *c, int argc, char **argv, struct parsed *args)
+const char *option_joined(const struct parsed *args, const char *name, char *to, size_t size)
 {
-    const struct option_entry *all[OPTIONS_MAX];
-    struct option longs[OPTIONS_MAX + 1];
-    char shorts[2 * OPTIONS_MAX + 4] = "+:";
-    size_t n_shorts = 2;
+    size_t used = 0;
+    const char *value;
+    for (unsigned i = 0; (value = option_nth(args, name, i)) != NULL; i++) {
+        int n = snprintf(to + used, size - used, "%s%s", i ? "," : "", value);
+        if (n < 0 || (size_t)n >= size - used)
+            return NULL;
+        used += (size_t)n;
+    }
+    return used ? to : NULL;
+}
+
+unsigned option_choice(const struct parsed *args, const char *name, const char *const *choices,
+                       unsigned fallback)
+{
+    const char *text = option(args, name);
+    char all[256];
+    size_t used = 0;
+    for (unsigned i = 0; text && choices[i]; i++) {
+        if (strcmp(choices[i], text) == 0)
+            return i;
+        used += (size_t)snprintf(all + used, sizeof all - used, "%s%s",
+                                 i == 0           ? ""
+                                 : choices[i + 1] ? ", "
+                                                  : " or ",
+                                 choices[i]);
+    }
+    if (text) {
+        usage_error("--%s %s: expected %s", name, text, all);
+        exit(CS_EXIT_USAGE);
+    }
+    return fallback;
+}
+
+double option_seconds(const struct parsed *args, const char *name, double fallback)
+{
+    static const struct {
+        const char *name;
+        double seconds;
+    } units[] = {{"", 1}, {"ms", 1e-3}, {"s", 1}, {"m", 60}, {"h", 3600}, {"d", 86400}};
+    const char *text = option(args, name);
+    if (!text)
+        return fallback;
+    char *end;
+    double value = strtod(text, &end);
+    for (size_t i = 0; end != text && value >= 0 && value < 1e12 && i < sizeof units / sizeof *units; i++)
+        if (strcmp(end, units[i].name) == 0)
+            return value * units[i].seconds;
+    usage_error("--%s %s: expected a time, as 10m or 90d", name, text);
+    exit(CS_EXIT_USAGE);
+}
+
+/* What the parser knows of one option: its entry, and the name under which its value is kept. */
+struct known {
+    struct option_entry entry;
+    const char *keep_as;
+};
+
+static int collect(const struct command *c, struct known *known)
+{
     int n = 0;
     const struct option_entry *const lists[] = {c->options, common_options};
-    for (int l = 0; l < 2; l++) {
-        for (const struct option_entry *e = lists[l]; e->name && n < OPTIONS_MAX; e++, n++) {
-            all[n] = e;
-            longs[n] =
-                (struct option){e->name, e->argument ? required_argument : no_argument, NULL, 1000 + n};
-            if (e->letter) {
-                shorts[n_shorts++] = e->letter;
-                if (e->argument)
-                    shorts[n_shorts++] = ':';
-            }
+    for (int l = 0; l < 2; l++)
+        for (const struct option_entry *e = lists[l]; e->name && n < OPTIONS_MAX; e++)
+            known[n++] = (struct known){*e, e->name};
+    struct option_entry old[OLD_SPELLINGS_MAX];
+    const char *now[OLD_SPELLINGS_MAX];
+    unsigned n_old = old_spellings(c, old, now, OLD_SPELLINGS_MAX);
+    for (unsigned i = 0; i < n_old; i++)
+        known[n++] = (struct known){old[i], now[i]};
+    return n;
+}
+
+/* A pair of switches --x and --no-x may also be written --x on, --x off. */
+static const char *switched(const struct known *known, int n, const struct known *k, int argc, char **argv)
+{
+    char no[64];
+    const char *word = optarg ? optarg : optind < argc ? argv[optind] : "";
+    snprintf(no, sizeof no, "no-%s", k->keep_as);
+    for (int i = 0; i < n; i++)
+        if (strcmp(known[i].keep_as, no) == 0 && (strcmp(word, "on") == 0 || strcmp(word, "off") == 0)) {
+            optind += !optarg;
+            return strcmp(word, "on") == 0 ? k->keep_as : known[i].keep_as;
+        }
+    return optarg ? NULL : k->keep_as;
+}
+
+int parse_options(const struct command *c, int argc, char **argv, struct parsed *args)
+{
+    struct known known[OPTIONS_MAX + OLD_SPELLINGS_MAX];
+    struct option longs[OPTIONS_MAX + OLD_SPELLINGS_MAX + 1];
+    char shorts[2 * (OPTIONS_MAX + OLD_SPELLINGS_MAX) + 4] = "+:";
+    size_t n_shorts = 2;
+    int n = collect(c, known);
+    for (int i = 0; i < n; i++) {
+        const struct option_entry *e = &known[i].entry;
+        longs[i] =
+            (struct option){e->name, e->argument ? required_argument : optional_argument, NULL, 1000 + i};
+        if (e->letter) {
+            shorts[n_shorts++] = e->letter;
+            if (e->argument)
+                shorts[n_shorts++] = ':';
         }
     }
     longs[n] = (struct option){NULL, 0, NULL, 0};
     shorts[n_shorts] = '\0';
 
     opterr = 0;
-    optind = 1;
+    optind = 0; /* begins anew, whatever an earlier call left */
     /* Options may follow operands (`prof STORE --json`), but nothing after "--" is touched. */
     char **operands = calloc((size_t)argc + 1, sizeof *operands);
     if (!operands)
@@ -120,15 +205,19 @@ int parse_options(const struct command *c, int argc, char **argv, struct parsed 
             usage_error(got == ':' ? "%s needs a value" : "unknown option %s", what);
             return -EINVAL;
         }
-        const struct option_entry *e = NULL;
-        for (int i = 0; i < n; i++)
-            if (got == 1000 + i || (all[i]->letter && got == all[i]->letter)) {
-                e = all[i];
-                break;
-            }
-        if (e && args->n_given < GIVEN_MAX) {
-            args->given[args->n_given].name = e->name;
-            args->given[args->n_given++].value = e->argument ? optarg : "";
+        const struct known *k = known;
+        while (k < known + n && got != 1000 + (int)(k - known) && got != k->entry.letter)
+            k++;
+        if (k == known + n)
+            return -EINVAL; /* getopt gives none but those that it was given */
+        const char *keep_as = k->entry.argument ? k->keep_as : switched(known, n, k, argc, argv);
+        if (!keep_as) {
+            usage_error("--%s takes no value", k->entry.name);
+            return -EINVAL;
+        }
+        if (args->n_given < GIVEN_MAX) {
+            args->given[args->n_given].name = keep_as;
+            args->given[args->n_given++].value = k->entry.argument ? optarg : "";
         }
     }
     while (optind < argc)

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* What main shares with the option parser and the messages; subcommands see command.h only. */
-#ifndef CS_CLI_PARSED_H
-#define CS_CLI_PARSED_H
+#ifndef CS_CLI_COMMAND_PARSED_H
+#define CS_CLI_COMMAND_PARSED_H
 
 #include "cli/command/command.h"
 
 #define GIVEN_MAX 256
 #define OPTIONS_MAX 64
+#define OLD_SPELLINGS_MAX 8
 
 struct parsed {
     struct {
@@ -19,6 +20,11 @@ struct parsed {
 
 /* Options that every subcommand has. */
 extern const struct option_entry common_options[];
+
+/* The options of `command` by names that they once had: at most `most` entries, and what each is called now.
+ * Returns their number. */
+unsigned old_spellings(const struct command *command, struct option_entry *entries, const char **now,
+                       unsigned most);
 
 /* Parses argv (argv[0] is the subcommand) by the entry. 0, or negative after a usage error was printed.
  * parsed_fini in both cases. */

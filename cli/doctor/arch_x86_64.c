@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
+/* x86-64: the leaves of CPUID that describe the PMU and the time-stamp counter. */
 #include "cli/doctor/arch.h"
 #include "cli/doctor/machine.h"
 

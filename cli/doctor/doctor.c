@@ -52,9 +52,11 @@ static void wrapped(struct output *out, const char *label, const char *text)
 
 static void show(struct output *out, const struct finding_rule *rule, const struct finding *f, bool explain)
 {
-    bool colour = colour_wanted();
-    output_line(out, "%-16s %s%-8s%s %s", rule->what, colour ? state_colours[f->state] : "",
-                state_names[f->state], colour ? "\033[0m" : "", f->value);
+    char what[64], state[16], value[sizeof f->value + 1];
+    snprintf(what, sizeof what, "%-16s ", rule->what);
+    snprintf(state, sizeof state, "%-8s", state_names[f->state]);
+    snprintf(value, sizeof value, " %s", f->value);
+    output_coloured_line(out, what, state_colours[f->state], state, value);
     if (!explain)
         return;
     const char *const users[] = {"runtime dev", "architect", "production"};
@@ -107,28 +109,28 @@ static int report(const struct parsed *args, const struct machine *m)
 {
     struct output *out = output_open(args);
     bool brief = option_given(args, "brief"), verbose = option_given(args, "verbose");
-    struct sheet *rows = output_sheet(out, "rows", columns, sizeof columns / sizeof *columns);
-    struct sheet *pairs = NULL;
+    struct table *rows = output_table(out, "rows", columns, sizeof columns / sizeof *columns);
+    struct table *pairs = NULL;
     if (output_form(out) == OUTPUT_JSON)
-        pairs = output_sheet(out, "pairs", pair_columns, sizeof pair_columns / sizeof *pair_columns);
+        pairs = output_table(out, "pairs", pair_columns, sizeof pair_columns / sizeof *pair_columns);
     for (const struct finding_rule *rule = finding_rules; rule->key; rule++) {
         struct finding f = {.state = FINDING_GOOD};
         rule->judge(m, &f);
-        sheet_text(rows, rule->key);
-        sheet_text(rows, rule->what);
-        sheet_text(rows, state_names[f.state]);
-        sheet_text(rows, f.value);
-        sheet_text(rows, f.runtime);
-        sheet_text(rows, f.architect);
-        sheet_text(rows, f.production);
-        sheet_text(rows, *f.enable ? f.enable : NULL);
+        table_text(rows, rule->key);
+        table_text(rows, rule->what);
+        table_text(rows, state_names[f.state]);
+        table_text(rows, f.value);
+        table_text(rows, f.runtime);
+        table_text(rows, f.architect);
+        table_text(rows, f.production);
+        table_text(rows, *f.enable ? f.enable : NULL);
         if (!brief)
             show(out, rule, &f, verbose || f.state != FINDING_GOOD);
     }
     for (unsigned i = 0; pairs && i < m->n_pairs; i++) {
-        sheet_count(pairs, m->pairs[i].target);
-        sheet_count(pairs, m->pairs[i].observer);
-        sheet_text(pairs, m->pairs[i].by);
+        table_count(pairs, m->pairs[i].target);
+        table_count(pairs, m->pairs[i].observer);
+        table_text(pairs, m->pairs[i].by);
     }
     if (!brief)
         output_line(out, "%s", "");
@@ -167,7 +169,7 @@ const struct command command_doctor = {
     "what this machine can measure, what it can't, why, and how to enable it",
     "Each row says what was found (yes, limited, no), what it means for a runtime developer, an architect "
     "and for\n"
-    "production, and how to enable it. A PMU that is absent, not permitted or busy are told apart by the "
+    "production, and how to enable it. Whether a PMU is absent, not permitted or busy is told by the "
     "answer of\n"
     "perf_event_open. The topology may be replaced by HWLOC_SYNTHETIC or HWLOC_XMLFILE.",
     options,

@@ -396,7 +396,7 @@ static void judge_precise(const struct machine *m, struct finding *f)
     f->state = FINDING_ABSENT;
     SAY(f, permission(m->probes[PROBE_PRECISE]) ? "not permitted (see PMU)" : "no PEBS, no IBS");
     f->architect = f->production =
-        "the sampled PC is the successor of the instruction that took the time; calc charges "
+        "the sampled PC is the successor of the instruction that took the time; calc attributes "
         "it back to that one";
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* A row of doctor: a fact judged. */
-#ifndef CS_CLI_FINDING_H
-#define CS_CLI_FINDING_H
+#ifndef CS_CLI_DOCTOR_FINDING_H
+#define CS_CLI_DOCTOR_FINDING_H
 
 #include "cli/doctor/machine.h"
 

@@ -1,13 +1,26 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Facts about a machine, gathered and not judged: doctor_rules.c says what they mean.
+/* What this machine can measure: doctor.
+ *
+ * Files of this room:
+ *   doctor            the subcommand doctor
+ *   doctor_rules      findings from what the machine has
+ *   finding           one row of the answer
+ *   machine           what the machine has, or had when recorded
+ *   machine_probes    what the kernel lets us open
+ *   machine_topology  which CPUs go together
+ *   arch              what only one architecture can tell
+ *   arch_x86_64       of x86-64
+ *   arch_aarch64      of AArch64
+ *
+ * Facts about a machine, gathered and not judged: doctor_rules.c says what they mean.
  *
  * A machine can be recorded as a directory and read back elsewhere (how doctor is tested on machines that we
  * don't have): DIR/proc/..., DIR/sys/... are copies of the files of those names, DIR/probes has a line
  * "name=number" for each probe (what only asking the kernel or the CPU tells), DIR/topology.xml is hwloc's.
  * Probes that a record lacks count as ENOSYS. A topology may also come from HWLOC_SYNTHETIC or HWLOC_XMLFILE.
  */
-#ifndef CS_CLI_MACHINE_H
-#define CS_CLI_MACHINE_H
+#ifndef CS_CLI_DOCTOR_MACHINE_H
+#define CS_CLI_DOCTOR_MACHINE_H
 
 #include "store/error.h"
 

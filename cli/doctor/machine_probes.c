@@ -2,7 +2,7 @@
 /* Probes: questions that only perf_event_open, bpf and CPUID answer. Each leaves nothing behind. */
 #include "cli/doctor/arch.h"
 #include "cli/doctor/machine.h"
-#include "observer/arch.h" /* CS_PMC_USER_ACCESS */
+#include "observer/source/arch.h" /* CS_PMC_USER_ACCESS */
 #include "observer/source/readable.h"
 
 #include <errno.h>

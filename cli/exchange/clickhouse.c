@@ -2,8 +2,8 @@
 /* What is new in the store goes to the spool, and all that waits in the spool to the server. A server that is
  * away is tried again after 1, 2, 4, ... 30 s until --wait is over; then the rest waits for the next export.
  */
-#include "cli/export_clickhouse.h"
 #include "exchange/fleet/clickhouse.h"
+#include "cli/exchange/export.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -19,8 +19,8 @@
 #define BATCH_ROWS 100000
 
 struct exporting {
-    struct clickhouse *server;
-    struct cs_spool *spool;
+    struct cs_fleet_server *server;
+    struct cs_fleet_spool *spool;
     struct cs_store *store;
     const char *host;
     double deadline_s;
@@ -41,7 +41,7 @@ static bool again(struct exporting *e)
 {
     double pause_s = e->failures < 5 ? (double)(1u << e->failures) : PAUSE_MOST_S;
     e->failures++;
-    if (!clickhouse_may_recover(e->server) || seconds() + pause_s > e->deadline_s)
+    if (!cs_fleet_server_may_recover(e->server) || seconds() + pause_s > e->deadline_s)
         return false;
     struct timespec pause = {(time_t)pause_s, 0};
     nanosleep(&pause, NULL);
@@ -53,18 +53,18 @@ static int make_tables(struct exporting *e, struct cs_error *err)
 {
     int rc;
     do
-        rc = clickhouse_make_tables(e->server, err);
+        rc = cs_fleet_server_make_tables(e->server, err);
     while (rc < 0 && again(e));
     e->tables_made = rc == 0;
     return rc;
 }
 
-static int send_batch(const struct cs_batch *batch, void *arg, struct cs_error *err)
+static int send_batch(const struct cs_fleet_batch *batch, void *arg, struct cs_error *err)
 {
     struct exporting *e = arg;
     int rc;
     do
-        rc = clickhouse_send(e->server, batch, err);
+        rc = cs_fleet_server_send(e->server, batch, err);
     while (rc < 0 && again(e));
     if (rc < 0)
         return rc;
@@ -79,30 +79,30 @@ static int send_batch(const struct cs_batch *batch, void *arg, struct cs_error *
 static int begin(struct exporting *e, struct cs_error *err)
 {
     int rc;
-    if (!cs_spool_is_new(e->spool))
+    if (!cs_fleet_spool_is_new(e->spool))
         return 0;
     rc = make_tables(e, err);
-    while (rc == 0 && (rc = clickhouse_tell(e->server, e->store, e->host, e->spool, err)) < 0)
+    while (rc == 0 && (rc = cs_fleet_server_tell(e->server, e->store, e->host, e->spool, err)) < 0)
         if (!again(e))
             break;
         else
             rc = 0;
-    return rc == 0 ? cs_spool_begin(e->spool, err) : rc;
+    return rc == 0 ? cs_fleet_spool_begin(e->spool, err) : rc;
 }
 
 static int collect_and_send(struct exporting *e, uint64_t most_bytes, struct cs_error *err)
 {
-    struct cs_spool_settings settings = {
+    struct cs_fleet_spool_settings settings = {
         .host = e->host, .now_s = (uint64_t)time(NULL), .most_bytes = most_bytes, .most_rows = BATCH_ROWS};
-    struct cs_spool_made made = {.full = true};
+    struct cs_fleet_spool_made made = {.full = true};
     int rc = begin(e, err);
     /* Collected even when the server is away: then the counts keep their time. */
     while (rc == 0 && made.full) {
-        rc = cs_spool_collect(e->spool, e->store, &settings, &made, err);
+        rc = cs_fleet_spool_collect(e->spool, e->store, &settings, &made, err);
         if (rc == 0 && !e->tables_made)
             rc = make_tables(e, err);
         if (rc == 0)
-            rc = cs_spool_each(e->spool, send_batch, e, err);
+            rc = cs_fleet_spool_each(e->spool, send_batch, e, err);
     }
     return rc;
 }
@@ -116,39 +116,39 @@ static int report(const struct exporting *e, int rc, const struct cs_error *err)
 {
     uint64_t batches = 0, bytes = 0;
     struct cs_error ignored;
-    if (e->spool && cs_spool_waiting(e->spool, &batches, &bytes, &ignored) < 0)
+    if (e->spool && cs_fleet_spool_waiting(e->spool, &batches, &bytes, &ignored) < 0)
         batches = 0;
     if (rc < 0 && batches)
         return failed_with("%s; %" PRIu64 " batches (%.1f MB) wait for the next export", err->text, batches,
                            (double)bytes / 1e6);
     if (rc < 0)
         return failed(err);
-    printf("%s: %" PRIu64 " samples in %" PRIu64 " rows, %" PRIu64 " batches\n", clickhouse_name(e->server),
-           e->sent_samples, e->sent_rows, e->sent_batches);
+    say_line(stdout, "%s: %" PRIu64 " samples in %" PRIu64 " rows, %" PRIu64 " batches",
+             cs_fleet_server_name(e->server), e->sent_samples, e->sent_rows, e->sent_batches);
     return CS_EXIT_OK;
 }
 
 int export_to_clickhouse(const struct parsed *args, const char *url)
 {
     struct exporting e = {.host = option(args, "host"),
-                          .deadline_s = seconds() + option_number(args, "wait", WAIT_S, 0, 1e6)};
+                          .deadline_s = seconds() + option_number(args, "retry", WAIT_S, 0, 1e6)};
     uint64_t most_bytes = (uint64_t)option_number(args, "spool-size", SPOOL_BYTES, 1, 1e15);
     struct cs_error err;
     char spool[4096];
-    int rc = clickhouse_open(url, &e.server, &err);
+    int rc = cs_fleet_server_open(url, &e.server, &err);
     if (rc == 0)
         rc = cs_store_open(store_location(args), CS_STORE_READ, &e.store, &err);
     if (rc == 0 && option(args, "spool"))
         snprintf(spool, sizeof spool, "%s", option(args, "spool"));
     else if (rc == 0)
-        default_spool(cs_store_path(e.store), clickhouse_name(e.server), spool, sizeof spool);
+        default_spool(cs_store_path(e.store), cs_fleet_server_name(e.server), spool, sizeof spool);
     if (rc == 0)
-        rc = cs_spool_open(spool, &e.spool, &err);
+        rc = cs_fleet_spool_open(spool, &e.spool, &err);
     if (rc == 0)
         rc = collect_and_send(&e, most_bytes, &err);
     int exit_code = report(&e, rc, &err);
-    cs_spool_close(e.spool);
+    cs_fleet_spool_close(e.spool);
     cs_store_close(e.store);
-    clickhouse_close(e.server);
+    cs_fleet_server_close(e.server);
     return exit_code;
 }

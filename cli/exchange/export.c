@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* export: a store's profiles in the formats of other tools. */
 #include "exchange/export/export.h"
-#include "cli/command/command.h"
-#include "cli/export_clickhouse.h"
-#include "cli/export_trace.h"
+#include "cli/exchange/export.h"
 #include "cli/output/output.h"
 
 #include <errno.h>
@@ -54,7 +52,7 @@ static int write_to(const struct cs_exporter *exporter, struct cs_export *from, 
     if (lost)
         return failed_with("%s: not written in full: %s", path ? path : "standard output", strerror(errno));
     if (path && *from->note)
-        printf("%s\n", from->note);
+        say_line(stdout, "%s", from->note);
     return CS_EXIT_OK;
 }
 
@@ -109,17 +107,17 @@ static int run(const struct parsed *args)
 }
 
 static const struct option_entry options[] = {
-    OPTION_STORE,
     {"format", 'f', "NAME",
      "pprof (default), folded, speedscope, firefox, trace, csv, json, llvm, gcov, gcov11, bolt"},
-    {"event", 'e', "EVENT", "this event only"},
-    {"image", 'i', "IMAGE", "this image only: a path, a file name or an id"},
     {"to", 0, "FILE", "write to FILE instead of standard output; --to clickhouse URL sends to a server"},
-    {"log", 0, "FILE", "trace: the observer's log (observe --log FILE)"},
+    OPTION_EVENT,
+    OPTION_IMAGE,
     {"host", 0, "NAME", "clickhouse: whose samples these are (else each epoch's own host)"},
-    {"wait", 0, "SECONDS", "clickhouse: how long to try a server that is away (default 60)"},
-    {"spool", 0, "DIR", "clickhouse: where batches wait (default: in the store)"},
-    {"spool-size", 0, "BYTES", "clickhouse: of batches that wait (default 64M); the store keeps the rest"},
+    {"retry", 0, "SECONDS", "clickhouse: how long to try a server that doesn't answer (60)"},
+    {"spool", 0, "DIR", "clickhouse: where batches wait (else in the store)"},
+    {"spool-size", 0, "BYTES", "clickhouse: of batches that wait (64M); the store keeps the rest"},
+    OPTION_LOG,
+    OPTION_STORE,
     {NULL, 0, NULL, NULL},
 };
 

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* import: recordings of other tools into the store. */
 #include "exchange/import/import.h"
-#include "cli/command/command.h"
 #include "cli/output/output.h"
 
 #include <errno.h>
@@ -47,14 +46,14 @@ static int report(const struct parsed *args, const char *file, const struct cs_i
             output_set(out, rows[i].key, json_integer((json_int_t)rows[i].n));
         return output_close(out);
     }
-    struct sheet *sheet = output_sheet(out, "import", columns, 2);
+    struct table *table = output_table(out, "import", columns, 2);
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
         if (rows[i].n || i < 3) {
-            sheet_count(sheet, rows[i].n);
-            sheet_text(sheet, rows[i].what);
+            table_count(table, rows[i].n);
+            table_text(table, rows[i].what);
         }
     if (!option_given(args, "dry-run"))
-        output_line(out, "next: cyclescope prof --store %s", store_location(args));
+        output_hint(out, "next:", "prof", NULL, "--store", store_location(args), "");
     return output_close(out);
 }
 
@@ -85,8 +84,8 @@ static int run(const struct parsed *args)
 }
 
 static const struct option_entry options[] = {
-    OPTION_OUTPUT,
     {"dry-run", 0, NULL, "read and count, store nothing"},
+    OPTION_STORE,
     {NULL, 0, NULL, NULL},
 };
 
@@ -99,7 +98,8 @@ const struct command command_import = {
     "stacks (LBR)\n"
     "become an edge profile (lbr-edges), straight runs (lbr-ranges) and mispredicted branches "
     "(lbr-mispredicts).\n"
-    "A malformed file is refused whole; records of unknown kinds are counted and skipped. FILE - is standard "
+    "A malformed file is refused completely; records of unknown kinds are counted and skipped. FILE - is "
+    "standard "
     "input.\n"
     "Where an executable isn't on this machine its offsets are kept as file offsets.",
     options,

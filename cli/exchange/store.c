@@ -1,13 +1,18 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* store: what a profile store holds, whether it is whole; merging stores, removing old epochs. */
+/* store: what a profile store holds, whether it is complete; merging stores, removing old epochs. */
 #include "store/store.h"
-#include "cli/command/command.h"
 #include "cli/output/output.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
+
+/* The store that a verb is about: its operand, else as everywhere. */
+static const char *of_store(const struct parsed *args)
+{
+    return operand(args, 1) ? operand(args, 1) : store_location(args);
+}
 
 static const struct column ls_columns[] = {
     {.key = "epoch", .head = "epoch", .kind = COLUMN_TEXT},
@@ -28,40 +33,40 @@ static const struct column ls_columns[] = {
 };
 
 struct ls {
-    struct sheet *sheet;
+    struct table *table;
     struct cs_error *err;
     uint64_t n_profiles, bytes;
 };
 
-static int list_profile(const struct cs_profile_ref *ref, void *arg)
+static int list_profile(const struct cs_store_profile_ref *ref, void *arg)
 {
     struct ls *ls = arg;
-    struct cs_table *table;
+    struct cs_table *loaded;
     struct stat st = {.st_size = 0};
-    int rc = cs_store_load(ref, &table, ls->err);
+    int rc = cs_store_load(ref, &loaded, ls->err);
     if (rc < 0)
         return rc;
-    const struct cs_schema *schema = cs_table_schema(table);
-    uint64_t rows = cs_table_rows(table);
+    const struct cs_schema *schema = cs_table_schema(loaded);
+    uint64_t rows = cs_table_rows(loaded);
     uint64_t bytes = stat(ref->file, &st) == 0 ? (uint64_t)st.st_size : 0;
     ls->n_profiles++;
     ls->bytes += bytes;
-    sheet_text(ls->sheet, ref->epoch);
-    sheet_count(ls->sheet, schema->n_columns > schema->n_keys ? cs_table_sum(table, schema->n_keys) : rows);
-    sheet_count(ls->sheet, rows);
-    sheet_count(ls->sheet, bytes);
-    sheet_text(ls->sheet, ref->head->event);
-    sheet_text(ls->sheet, ref->kind);
-    sheet_text(ls->sheet, ref->head->label);
-    sheet_text(ls->sheet, ref->image->path);
-    sheet_text(ls->sheet, ref->image->id);
-    sheet_count(ls->sheet, ref->image->kind);
-    sheet_text(ls->sheet, ref->head->unit);
-    sheet_count(ls->sheet, ref->head->period_sum);
-    sheet_count(ls->sheet, ref->head->enabled_ns);
-    sheet_count(ls->sheet, ref->head->running_ns);
-    sheet_text(ls->sheet, ref->file);
-    cs_table_close(table);
+    table_text(ls->table, ref->epoch);
+    table_count(ls->table, schema->n_columns > schema->n_keys ? cs_table_sum(loaded, schema->n_keys) : rows);
+    table_count(ls->table, rows);
+    table_count(ls->table, bytes);
+    table_text(ls->table, ref->head->event);
+    table_text(ls->table, ref->kind);
+    table_text(ls->table, ref->head->label);
+    table_text(ls->table, ref->image->path);
+    table_text(ls->table, ref->image->id);
+    table_count(ls->table, ref->image->kind);
+    table_text(ls->table, ref->head->unit);
+    table_count(ls->table, ref->head->period_sum);
+    table_count(ls->table, ref->head->enabled_ns);
+    table_count(ls->table, ref->head->running_ns);
+    table_text(ls->table, ref->file);
+    cs_table_close(loaded);
     return 0;
 }
 
@@ -69,12 +74,12 @@ static int run_ls(const struct parsed *args)
 {
     struct cs_store *store;
     struct cs_error err;
-    int rc = cs_store_open(operand(args, 1), CS_STORE_READ, &store, &err);
+    int rc = cs_store_open(of_store(args), CS_STORE_READ, &store, &err);
     if (rc < 0)
         return failed(&err);
     struct output *out = output_open(args);
-    struct ls ls = {.sheet =
-                        output_sheet(out, "profiles", ls_columns, sizeof ls_columns / sizeof *ls_columns),
+    struct ls ls = {.table =
+                        output_table(out, "profiles", ls_columns, sizeof ls_columns / sizeof *ls_columns),
                     .err = &err};
     rc = cs_store_each(store, list_profile, &ls, &err);
     cs_store_close(store);
@@ -82,7 +87,7 @@ static int run_ls(const struct parsed *args)
         output_drop(out);
         return failed(&err);
     }
-    output_set(out, "store", json_text(operand(args, 1)));
+    output_set(out, "store", json_text(of_store(args)));
     output_set(out, "bytes", json_integer((json_int_t)ls.bytes));
     output_line(out, "%" PRIu64 " %s, %" PRIu64 " bytes", ls.n_profiles,
                 ls.n_profiles == 1 ? "profile" : "profiles", ls.bytes);
@@ -91,13 +96,13 @@ static int run_ls(const struct parsed *args)
 
 static int run_dump(const struct parsed *args)
 {
-    struct cs_profile_head head;
-    struct cs_table *table;
+    struct cs_store_profile_head head;
+    struct cs_table *loaded;
     struct cs_error err;
     struct column columns[CS_TABLE_COLUMNS_MAX];
-    if (cs_store_load_file(operand(args, 1), &head, &table, &err) < 0)
+    if (cs_store_load_file(operand(args, 1), &head, &loaded, &err) < 0)
         return failed(&err);
-    const struct cs_schema *schema = cs_table_schema(table);
+    const struct cs_schema *schema = cs_table_schema(loaded);
     for (unsigned c = 0; c < schema->n_columns; c++) {
         enum cs_column_kind kind = schema->columns[c].kind;
         columns[c] = (struct column){.key = schema->columns[c].name,
@@ -114,37 +119,37 @@ static int run_dump(const struct parsed *args)
     output_set(out, "period_sum", json_integer((json_int_t)head.period_sum));
     output_set(out, "enabled_ns", json_integer((json_int_t)head.enabled_ns));
     output_set(out, "running_ns", json_integer((json_int_t)head.running_ns));
-    struct sheet *sheet = output_sheet(out, "rows", columns, schema->n_columns);
-    for (size_t i = 0; i < cs_table_rows(table); i++) {
-        const uint64_t *row = cs_table_row(table, i);
+    struct table *table = output_table(out, "rows", columns, schema->n_columns);
+    for (size_t i = 0; i < cs_table_rows(loaded); i++) {
+        const uint64_t *row = cs_table_row(loaded, i);
         for (unsigned c = 0; c < schema->n_columns; c++)
             if (columns[c].kind == COLUMN_TEXT)
-                sheet_text(sheet, cs_table_string(table, row[c]));
+                table_text(table, cs_table_string(loaded, row[c]));
             else
-                sheet_count(sheet, row[c]);
+                table_count(table, row[c]);
     }
     int rc = output_close(out);
-    cs_table_close(table);
+    cs_table_close(loaded);
     return rc;
 }
 
 static void print_bad(const char *sentence, void *arg)
 {
     (void)arg;
-    fprintf(stderr, "cyclescope store: %s\n", sentence);
+    remark("%s", sentence);
 }
 
 static int run_verify(const struct parsed *args)
 {
     struct cs_error err;
-    int bad = cs_store_verify(operand(args, 1), print_bad, NULL, &err);
+    int bad = cs_store_verify(of_store(args), print_bad, NULL, &err);
     if (bad < 0)
         return failed(&err);
     if (bad)
-        return failed_with("%d damaged %s in %s", bad, bad == 1 ? "file" : "files", operand(args, 1));
+        return failed_with("%d damaged %s in %s", bad, bad == 1 ? "file" : "files", of_store(args));
     struct output *out = output_open(args);
     output_set(out, "damaged", json_integer(0));
-    output_line(out, "%s is whole", operand(args, 1));
+    output_line(out, "%s is complete, every file as it was written", of_store(args));
     return output_close(out);
 }
 
@@ -177,8 +182,8 @@ static int run_merge(const struct parsed *args)
 
 static void list_removed(const char *epoch, uint64_t bytes, void *arg)
 {
-    sheet_text(arg, epoch);
-    sheet_count(arg, bytes);
+    table_text(arg, epoch);
+    table_count(arg, bytes);
 }
 
 static int run_gc(const struct parsed *args)
@@ -188,12 +193,12 @@ static int run_gc(const struct parsed *args)
         {.key = "bytes", .head = "bytes", .kind = COLUMN_COUNT},
     };
     struct cs_error err;
-    double days = option_number(args, "keep-days", 0, 0, 1e5),
-           bytes = option_number(args, "keep-bytes", 0, 0, 1e18);
-    struct cs_retention retention = {.most_age_s = (uint64_t)(days * 86400), .most_bytes = (uint64_t)bytes};
+    double age_s = option_seconds(args, "keep-age", 86400 * option_number(args, "keep-days", 0, 0, 1e5)),
+           bytes = option_number(args, "keep-size", 0, 0, 1e18);
+    struct cs_store_retention retention = {.most_age_s = (uint64_t)age_s, .most_bytes = (uint64_t)bytes};
     struct output *out = output_open(args);
-    int n = cs_store_gc(operand(args, 1), &retention, NULL, list_removed,
-                        output_sheet(out, "removed", columns, 2), &err);
+    int n = cs_store_gc(of_store(args), &retention, NULL, list_removed,
+                        output_table(out, "removed", columns, 2), &err);
     if (n < 0) {
         output_drop(out);
         return failed(&err);
@@ -206,8 +211,8 @@ static const struct verb {
     const char *name, *operand;
     int (*run)(const struct parsed *args);
 } verbs[] = {
-    {"ls", "STORE", run_ls},          {"verify", "STORE", run_verify}, {"dump", "FILE", run_dump},
-    {"merge", "STORE...", run_merge}, {"gc", "STORE", run_gc},
+    {"ls", NULL, run_ls},       {"verify", NULL, run_verify},     {"gc", NULL, run_gc},
+    {"dump", "FILE", run_dump}, {"merge", "STORE...", run_merge},
 };
 
 static int run(const struct parsed *args)
@@ -215,26 +220,27 @@ static int run(const struct parsed *args)
     const char *name = operand(args, 0);
     for (size_t i = 0; name && i < sizeof verbs / sizeof *verbs; i++)
         if (strcmp(verbs[i].name, name) == 0)
-            return operand(args, 1) ? verbs[i].run(args)
-                                    : usage_error("%s needs a %s", name, verbs[i].operand);
+            return !verbs[i].operand || operand(args, 1)
+                       ? verbs[i].run(args)
+                       : usage_error("%s needs a %s", name, verbs[i].operand);
     if (!name)
         return usage_error("expected ls, verify, dump, merge or gc");
     return usage_error("there is no store %s: expected ls, verify, dump, merge or gc", name);
 }
 
 static const struct option_entry options[] = {
-    {"keep-days", 0, "DAYS", "gc: remove epochs last written more than DAYS ago"},
-    {"keep-bytes", 0, "BYTES", "gc: remove the oldest epochs until the rest has at most BYTES (k, M, G)"},
+    OPTIONS_KEEP,
     {"into", 0, "EPOCH", "merge: fold all epochs into this one"},
     {"add", 0, NULL, "merge: add to epochs that are there already"},
+    OPTION_STORE,
     {NULL, 0, NULL, NULL},
 };
 
 extern const struct command command_store;
 const struct command command_store = {
     "store",
-    "ls|verify|gc STORE | merge STORE FROM... | dump FILE",
-    "what a profile store holds, whether it is whole; merge stores, remove old epochs",
+    "ls|verify|gc | merge STORE FROM... | dump FILE",
+    "what a profile store holds, whether it is complete; merge stores, remove old epochs",
     "ls lists every profile: the sum of its first value column (samples, counts), its rows and bytes.\n"
     "verify reads every file to its last byte and names the damaged ones (exit 1).\n"
     "merge adds the epochs of other stores; an epoch that is there already is refused, because it would\n"

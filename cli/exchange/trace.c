@@ -2,10 +2,10 @@
 /* The Trace Event format (JSON object form): a complete event ("X") for each stretch with one value of a tag,
  * on a track of its own a tag; counters' rates ("C") over stretches of at least COUNTER_US; a gap in the log,
  * or a target that wasn't running, ends a stretch. Times are microseconds since the log's start. */
-#include "cli/export_trace.h"
-#include "analysis/export_text.h"
-#include "cli/command/command.h"
+#include "cli/exchange/export.h"
+#include "cli/output/output.h"
 #include "observer/log/log.h"
+#include "store/delimited.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -31,8 +31,9 @@ struct tracing {
     FILE *to;
     struct named *named; /* ascending by tag and value */
     size_t n_named;
-    struct cs_log_reader *log, *names; /* names come after the samples they speak of: a reader at its end */
-    const struct cs_log_head *head;
+    struct cs_observe_log_reader *log,
+        *names; /* names come after the samples they speak of: a reader at its end */
+    const struct cs_observe_log_head *head;
     struct stretch tags[CS_TAGS_MAX];
     struct cs_sample counted; /* where the counters' stretch began */
     bool counting;
@@ -72,12 +73,12 @@ static void value_name(const struct tracing *t, unsigned tag, uint64_t value, ch
 /* A later name of a value holds: it comes last, and is the only one kept. */
 static int sort_names(struct tracing *t, struct cs_error *err)
 {
-    size_t n = cs_log_reader_names(t->names);
+    size_t n = cs_observe_log_reader_names(t->names);
     t->named = calloc(n + 1, sizeof *t->named);
     if (!t->named)
         return cs_fail(err, ENOMEM, "out of memory for %zu names", n);
     for (size_t i = 0; i < n; i++) {
-        t->named[i].name = cs_log_reader_name(t->names, i, &t->named[i].tag, &t->named[i].value);
+        t->named[i].name = cs_observe_log_reader_name(t->names, i, &t->named[i].tag, &t->named[i].value);
         t->named[i].order = i;
     }
     qsort(t->named, n, sizeof *t->named, by_value_and_order);
@@ -96,7 +97,7 @@ static void end_stretch(struct tracing *t, unsigned tag, uint64_t clock)
         fprintf(t->to,
                 ",\n{\"ph\":\"X\",\"pid\":%u,\"tid\":%u,\"ts\":%.3f,\"dur\":%.3f,\"cat\":\"tag\",\"name\":",
                 t->head->pid, tag + 1, us(t, s->began), us(t, clock) - us(t, s->began));
-        cs_export_json_string(t->to, name);
+        cs_json_string(t->to, name);
         fputc('}', t->to);
     }
     s->open = false;
@@ -105,13 +106,13 @@ static void end_stretch(struct tracing *t, unsigned tag, uint64_t clock)
 static void end_counters(struct tracing *t, const struct cs_sample *s)
 {
     double began_us = us(t, t->counted.start), length_us = us(t, s->start) - began_us;
-    unsigned n = t->head->n_softs + t->head->n_pmcs;
+    unsigned n = t->head->n_software + t->head->n_hardware;
     if (!t->counting || length_us < COUNTER_US)
         return;
     for (unsigned c = 0; c < n; c++) {
         fprintf(t->to, ",\n{\"ph\":\"C\",\"pid\":%u,\"tid\":0,\"ts\":%.3f,\"cat\":\"counter\",\"name\":",
                 t->head->pid, began_us);
-        cs_export_json_string(t->to, t->head->counters[c]);
+        cs_json_string(t->to, t->head->counters[c]);
         fprintf(t->to, ",\"args\":{\"per us\":%.6g}}",
                 (double)(s->counters[c] - t->counted.counters[c]) / length_us);
     }
@@ -122,13 +123,13 @@ static void take(struct tracing *t, const struct cs_sample *s, const struct cs_s
 {
     for (unsigned k = 0; k < t->head->n_tags; k++) {
         struct stretch *now = &t->tags[k];
-        uint64_t value = s->away ? NOT_RUNNING : s->tags[k];
+        uint64_t value = s->descheduled ? NOT_RUNNING : s->tags[k];
         if (now->open && (after_gap || now->value != value))
             end_stretch(t, k, after_gap ? before->start : s->start);
         if (!now->open)
             *now = (struct stretch){value, s->start, true};
     }
-    bool countable = !s->away && (s->whole || t->head->n_pmcs == 0);
+    bool countable = !s->descheduled && (s->complete || t->head->n_hardware == 0);
     if (after_gap || !countable)
         t->counting = false;
     else
@@ -139,12 +140,12 @@ static void take(struct tracing *t, const struct cs_sample *s, const struct cs_s
     }
 }
 
-static int read_all(struct cs_log_reader *log, struct tracing *t, struct cs_error *err)
+static int read_all(struct cs_observe_log_reader *log, struct tracing *t, struct cs_error *err)
 {
     struct cs_sample sample, before = {0};
     bool after_gap;
     int rc;
-    while ((rc = cs_log_next(log, &sample, &after_gap, err)) > 0) {
+    while ((rc = cs_observe_log_next(log, &sample, &after_gap, err)) > 0) {
         if (t)
             take(t, &sample, &before, after_gap);
         before = sample;
@@ -161,12 +162,12 @@ static void metadata(const struct tracing *t)
             "name\",\"args\":"
             "{\"name\":",
             t->head->pid);
-    cs_export_json_string(t->to, t->head->program);
+    cs_json_string(t->to, t->head->program);
     fputs("}}", t->to);
     for (unsigned k = 0; k < t->head->n_tags; k++) {
         fprintf(t->to, ",\n{\"ph\":\"M\",\"pid\":%u,\"tid\":%u,\"name\":\"thread_name\",\"args\":{\"name\":",
                 t->head->pid, k + 1);
-        cs_export_json_string(t->to, t->head->tags[k]);
+        cs_json_string(t->to, t->head->tags[k]);
         fputs("}}", t->to);
     }
 }
@@ -175,22 +176,22 @@ int export_trace(const char *log, FILE *to)
 {
     struct tracing t = {.to = to};
     struct cs_error err;
-    int rc = cs_log_open(log, &t.names, &err);
+    int rc = cs_observe_log_open(log, &t.names, &err);
     if (rc == 0)
         rc = read_all(t.names, NULL, &err);
     if (rc == 0)
         rc = sort_names(&t, &err);
     if (rc == 0)
-        rc = cs_log_open(log, &t.log, &err);
+        rc = cs_observe_log_open(log, &t.log, &err);
     if (rc == 0) {
-        t.head = cs_log_reader_head(t.log);
+        t.head = cs_observe_log_reader_head(t.log);
         metadata(&t);
         rc = read_all(t.log, &t, &err);
         fprintf(to, "],\n\"otherData\":{\"start_unix_ns\":\"%" PRIu64 "\",\"cut_short\":%s}}\n",
-                t.head->wall_ns, cs_log_cut_short(t.names) ? "true" : "false");
+                t.head->wall_ns, cs_observe_log_cut_short(t.names) ? "true" : "false");
     }
     free(t.named);
-    cs_log_reader_close(t.names);
-    cs_log_reader_close(t.log);
+    cs_observe_log_reader_close(t.names);
+    cs_observe_log_reader_close(t.log);
     return rc < 0 ? failed(&err) : CS_EXIT_OK;
 }

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* fleet: prof and diff over the samples of many machines, asked from the server that `export --to clickhouse`
  * fills. The server sums; here is only what it takes to ask and to print. */
-#include "cli/fleet/fleet_filter.h"
-#include "image/code.h"
 #include "analysis/statistics/significance.h"
-#include "exchange/fleet/clickhouse.h"
+#include "cli/fleet/fleet_filter.h"
 #include "cli/output/output.h"
+#include "exchange/fleet/clickhouse.h"
+#include "image/code.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -20,7 +20,7 @@
 #define SERVER_VARIABLE "CYCLESCOPE_SERVER"
 
 struct asking {
-    struct clickhouse *server;
+    struct cs_fleet_server *server;
     char *event, *event_sql; /* all reports are of one event */
     char *where[2];          /* conditions of the one or two sides */
     bool by_procedure, by_image;
@@ -47,9 +47,9 @@ static char *points_where(const struct asking *a)
 {
     char *sql = NULL;
     int n = a->where[1]
-                ? asprintf(&sql, "event = %s AND ((%s) OR (%s)) AND " CLICKHOUSE_COUNTED, a->event_sql,
+                ? asprintf(&sql, "event = %s AND ((%s) OR (%s)) AND " CS_FLEET_COUNTED, a->event_sql,
                            a->where[0], a->where[1])
-                : asprintf(&sql, "event = %s AND (%s) AND " CLICKHOUSE_COUNTED, a->event_sql, a->where[0]);
+                : asprintf(&sql, "event = %s AND (%s) AND " CS_FLEET_COUNTED, a->event_sql, a->where[0]);
     return n < 0 ? NULL : sql;
 }
 
@@ -89,7 +89,7 @@ static char *groups_sql(const struct asking *a)
 
 static int ask(struct asking *a, char *sql, json_t **answer, struct cs_error *err)
 {
-    int rc = sql ? clickhouse_ask(a->server, sql, answer, err) : cs_fail(err, ENOMEM, "out of memory");
+    int rc = sql ? cs_fleet_server_ask(a->server, sql, answer, err) : cs_fail(err, ENOMEM, "out of memory");
     free(sql);
     return rc;
 }
@@ -98,13 +98,12 @@ static int ask(struct asking *a, char *sql, json_t **answer, struct cs_error *er
 static int choose_event(struct asking *a, const char *given, struct cs_error *err)
 {
     json_t *answer = NULL;
-    int rc =
-        given
-            ? 0
-            : clickhouse_ask(a->server,
-                             "SELECT event, sum(count) AS n FROM points GROUP BY event ORDER BY match(event, "
-                             "'cycles|clock') AND NOT match(event, '^burst|^lbr') DESC, n DESC LIMIT 1",
-                             &answer, err);
+    int rc = given ? 0
+                   : cs_fleet_server_ask(
+                         a->server,
+                         "SELECT event, sum(count) AS n FROM points GROUP BY event ORDER BY match(event, "
+                         "'cycles|clock') AND NOT match(event, '^burst|^lbr') DESC, n DESC LIMIT 1",
+                         &answer, err);
     if (rc < 0)
         return rc;
     const json_t *rows = json_object_get(answer, "data");
@@ -112,28 +111,28 @@ static int choose_event(struct asking *a, const char *given, struct cs_error *er
         json_decref(answer);
         return cs_fail(err, ENODATA,
                        "%s has no samples yet: cyclescope export --to clickhouse URL sends some",
-                       clickhouse_name(a->server));
+                       cs_fleet_server_name(a->server));
     }
     a->event = strdup(given ? given : cell(rows, 0, 0));
-    a->event_sql = a->event ? clickhouse_quote(a->event) : NULL;
+    a->event_sql = a->event ? cs_fleet_server_quote(a->event) : NULL;
     json_decref(answer);
     return a->event_sql ? 0 : cs_fail(err, ENOMEM, "out of memory");
 }
 
 /* ---- prof ---- */
 
-static void named(struct sheet *sheet, const struct asking *a, const json_t *rows, size_t i)
+static void named(struct table *table, const struct asking *a, const json_t *rows, size_t i)
 {
     char name[1024];
     if (a->by_procedure)
-        sheet_text(sheet,
-                   *cell(rows, i, 0) ? cs_code_demangle(cell(rows, i, 0), name, sizeof name) : "[no symbol]");
+        table_text(table, *cell(rows, i, 0) ? cs_image_demangle(cell(rows, i, 0), name, sizeof name)
+                                            : "[no symbol]");
     else
-        sheet_text(sheet, a->by_image ? cell(rows, i, 1) : cell(rows, i, 0));
+        table_text(table, a->by_image ? cell(rows, i, 1) : cell(rows, i, 0));
     if (a->by_procedure)
-        sheet_text(sheet, cell(rows, i, 1));
+        table_text(table, cell(rows, i, 1));
     else
-        sheet_none(sheet);
+        table_none(table);
 }
 
 static void name_columns(const struct asking *a, struct column columns[2])
@@ -150,7 +149,7 @@ static void print_prof(const struct parsed *args, const struct asking *a, const 
 {
     static struct column columns[] = {{.key = "samples", .head = "samples", .kind = COLUMN_COUNT},
                                       {.key = "percent", .head = "%", .kind = COLUMN_SHARE},
-                                      {.key = "cumulative_percent", .head = "cum %", .kind = COLUMN_SHARE},
+                                      {.key = "running_percent", .head = "running %", .kind = COLUMN_SHARE},
                                       {.kind = COLUMN_TEXT},
                                       {.kind = COLUMN_TEXT}};
     const json_t *rows = json_object_get(answer, "data");
@@ -162,16 +161,16 @@ static void print_prof(const struct parsed *args, const struct asking *a, const 
     (void)args;
     name_columns(a, &columns[3]);
     output_set(out, "total", json_integer((json_int_t)total));
-    output_line(out, "%s: %.0f samples of %s", clickhouse_name(a->server), total, a->event);
+    output_line(out, "%s: %.0f samples of %s", cs_fleet_server_name(a->server), total, a->event);
     output_line(out, "%s", "");
-    struct sheet *sheet = output_sheet(out, "rows", columns, 5);
+    struct table *table = output_table(out, "rows", columns, 5);
     for (size_t i = 0; i < n; i++) {
         double samples = number(rows, i, 2);
         sum += samples;
-        sheet_count(sheet, (uint64_t)samples);
-        sheet_number(sheet, total > 0 ? 100 * samples / total : 0);
-        sheet_number(sheet, total > 0 ? 100 * sum / total : 0);
-        named(sheet, a, rows, i);
+        table_count(table, (uint64_t)samples);
+        table_number(table, total > 0 ? 100 * samples / total : 0);
+        table_number(table, total > 0 ? 100 * sum / total : 0);
+        named(table, a, rows, i);
     }
     if (json_integer_value(groups) > (json_int_t)n)
         output_line(out, "%lld more; --top 0 shows all",
@@ -196,7 +195,7 @@ static int prof(struct asking *a, const struct parsed *args, struct cs_error *er
     if (json_array_size(json_object_get(answer, "data")) == 0) {
         json_decref(answer);
         return cs_fail(err, ENODATA, "%s has no samples of %s that the filter lets through",
-                       clickhouse_name(a->server), a->event);
+                       cs_fleet_server_name(a->server), a->event);
     }
     struct output *out = output_open(args);
     print_prof(args, a, answer, out);
@@ -217,7 +216,7 @@ static int totals(struct asking *a, double total[2], struct cs_error *err)
     for (size_t s = 0; rc == 0 && s < 2; s++) {
         total[s] = number(json_object_get(answer, "data"), 0, s);
         if (total[s] <= 0)
-            rc = cs_fail(err, ENODATA, "%s has no samples of %s on side %c", clickhouse_name(a->server),
+            rc = cs_fail(err, ENODATA, "%s has no samples of %s on side %c", cs_fleet_server_name(a->server),
                          a->event, s ? 'B' : 'A');
     }
     json_decref(answer);
@@ -254,18 +253,18 @@ static int print_diff(const struct parsed *args, const struct asking *a, const j
     output_line(out, "%s", "");
     output_set(out, "samples_a", json_integer((json_int_t)total[0]));
     output_set(out, "samples_b", json_integer((json_int_t)total[1]));
-    struct sheet *sheet = output_sheet(out, "rows", columns, sizeof columns / sizeof *columns);
-    sheet_limit(sheet, a->top, "--top 0 shows all");
+    struct table *table = output_table(out, "rows", columns, sizeof columns / sizeof *columns);
+    table_limit(table, a->top, "--top 0 shows all");
     for (size_t i = 0; i < n; i++) {
         double share[2] = {100 * number(rows, i, 2) / total[0], 100 * number(rows, i, 3) / total[1]};
-        sheet_number(sheet, share[0]);
-        sheet_number(sheet, share[1]);
-        sheet_number(sheet, share[1] - share[0]);
-        sheet_text(sheet, discovery[i] < SIGNIFICANT ? "yes" : "noise");
-        named(sheet, a, rows, i);
-        sheet_number(sheet, number(rows, i, 2));
-        sheet_number(sheet, number(rows, i, 3));
-        sheet_number(sheet, discovery[i]);
+        table_number(table, share[0]);
+        table_number(table, share[1]);
+        table_number(table, share[1] - share[0]);
+        table_text(table, discovery[i] < SIGNIFICANT ? "yes" : "noise");
+        named(table, a, rows, i);
+        table_number(table, number(rows, i, 2));
+        table_number(table, number(rows, i, 3));
+        table_number(table, discovery[i]);
     }
     free(chance);
     free(discovery);
@@ -324,14 +323,14 @@ static int run(const struct parsed *args)
     if (!url)
         return usage_error("which server? Give --server URL or set " SERVER_VARIABLE);
     a.top = (unsigned)option_number(args, "top", ROWS_SHOWN, 0, 1e9);
-    int rc = clickhouse_open(url, &a.server, &err);
+    int rc = cs_fleet_server_open(url, &a.server, &err);
     for (int s = 0; rc == 0 && s < most - 1; s++)
         rc = fleet_condition(operand_count(args) > s + 1 ? operand(args, s + 1) : NULL, &a.where[s], &err);
     if (rc == 0)
         rc = choose_event(&a, option(args, "event"), &err);
     if (rc == 0)
         rc = is_diff ? diff(&a, args, &err) : prof(&a, args, &err);
-    clickhouse_close(a.server);
+    cs_fleet_server_close(a.server);
     free(a.event);
     free(a.event_sql);
     free(a.where[0]);
@@ -340,10 +339,10 @@ static int run(const struct parsed *args)
 }
 
 static const struct option_entry options[] = {
+    OPTION_BY,
+    OPTION_EVENT,
+    OPTION_TOP,
     {"server", 0, "URL", "the ClickHouse server (else $CYCLESCOPE_SERVER)"},
-    {"by", 'b', "WHAT", "procedure (default), image, host, label or day"},
-    {"event", 'e', "EVENT", "which event's samples (default: cycles or time, whichever has most)"},
-    {"top", 'n', "N", "rows shown (default 10, 0 = all)"},
     {NULL, 0, NULL, NULL},
 };
 
@@ -355,7 +354,7 @@ const struct command command_fleet = {
     "Asks a ClickHouse server that `cyclescope export --to clickhouse URL` fills on each machine. A FILTER\n"
     "is KEY=VALUE[,KEY=VALUE...] with host, label, event, epoch, image (path, file name or build-id), since\n"
     "and until (2024-01-31, 2024-01-31 12:00, UTC, or 12h, 7d: so long ago). Procedures of different builds\n"
-    "of one path are one row.\n"
+    "of one path are one row. --by takes procedure, image, host, label or day.\n"
     "  cyclescope fleet prof since=1d --by host\n"
     "  cyclescope fleet diff since=2d,until=1d since=1d",
     options,

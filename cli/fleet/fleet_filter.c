@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "exchange/fleet/clickhouse.h"
+/* KEY=VALUE terms joined by AND. Every value is quoted: a filter cannot leave its quotes. */
 #include "cli/fleet/fleet_filter.h"
+#include "exchange/fleet/clickhouse.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -26,7 +27,7 @@ static bool time_of(const char *text, int64_t *out)
     char *end;
     double ago = strtod(text, &end);
     double unit = *end == 's' ? 1 : *end == 'm' ? 60 : *end == 'h' ? 3600 : *end == 'd' ? 86400 : 0;
-    if (end == text || !unit || end[1] || !(ago >= 0 && ago < 1e9))
+    if (end == text || unit <= 0 || end[1] || !(ago >= 0 && ago < 1e9))
         return false;
     *out = (int64_t)time(NULL) - (int64_t)(ago * unit);
     return true;
@@ -40,7 +41,7 @@ static int out_of_memory(struct cs_error *err)
 static int term(const char *key, const char *value, char **sql, struct cs_error *err)
 {
     static const char *const texts[] = {"host", "label", "event", "epoch", NULL};
-    char *quoted = clickhouse_quote(value);
+    char *quoted = cs_fleet_server_quote(value);
     int n = -1;
     int64_t at = 0;
     if (!quoted)

@@ -1,7 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* A choice of a fleet's samples, as SQL: "host=web1,since=2024-01-31". Pure text. */
-#ifndef CS_CLI_FLEET_H
-#define CS_CLI_FLEET_H
+/* Many machines: fleet.
+ *
+ * Files of this room:
+ *   fleet         the subcommand fleet
+ *   fleet_filter  which samples, as SQL
+ *
+ * A choice of a fleet's samples, as SQL: "host=web1,since=2024-01-31". Pure text. */
+#ifndef CS_CLI_FLEET_FLEET_FILTER_H
+#define CS_CLI_FLEET_FLEET_FILTER_H
 
 #include "store/error.h"
 

@@ -1,8 +1,22 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What the HTML page shows, as the JSON that report/page.js reads (docs/json.md, "report"). Each builder adds
- * its members to `page`; a store that lacks something gets an empty member, never an error. */
-#ifndef CS_CLI_PAGE_H
-#define CS_CLI_PAGE_H
+/* The HTML page: report.
+ *
+ * Files of this room:
+ *   report           the subcommand report
+ *   page             what its parts share
+ *   page_parts       the page's fixed files, linked in
+ *   page_procedures  rows, sources, instructions, culprits
+ *   page_cfg         graphs
+ *   page_timeline    intervals and phases
+ *   page_observed    histograms, call chains, comparison
+ *   page_joint       two rates against each other
+ *   page_log         rates over time
+ *
+ * What the HTML page shows, as the JSON that report/page.js reads (docs/json.md, "report"). Each builder adds
+ * its members to `page`; a store that lacks something gets an empty member, never an error.
+ */
+#ifndef CS_CLI_HTML_PAGE_H
+#define CS_CLI_HTML_PAGE_H
 
 #include "analysis/frequency/edge_flow.h"
 #include "cli/observe/observed.h"
@@ -15,7 +29,7 @@ int page_procedures(json_t *page, const struct parsed *args, struct profile *pro
 /* A procedure's control-flow graph: "svg", how many blocks are "shown" of "blocks"; null where there is none.
  */
 json_t *page_cfg(struct profile *profile, const struct profile_row *row,
-                 const struct cs_transfers *transfers);
+                 const struct cs_edge_flow *transfers);
 /* "timeline": charts of the interval profiles, newest epoch unless one is named; "phases". */
 void page_timeline(json_t *page, const char *store, const char *epoch);
 /* Adds the charts of a sample log to "timeline". */

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The page's control-flow graphs: laid out by graphviz's library as SVG without colours of its own; the
- * page's style sheet has these (light and dark), by the classes that nodes (h0…h5, heat) and edges (e0…e5,
+ * page's style table has these (light and dark), by the classes that nodes (h0…h5, heat) and edges (e0…e5,
  * flow) get. */
+#include "cli/html/page.h"
 #include "cli/procedure/analysed_image.h"
 #include "cli/procedure/graph.h"
-#include "cli/html/page.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -16,8 +16,8 @@
 #define CLASSES 5
 
 struct drawn {
-    struct image_evidence ev;
-    const struct cs_procedure *procedure;
+    struct analysed_image ev;
+    const struct cs_image_procedure *procedure;
     struct cs_cfg *cfg;
     struct cs_frequency f;
     double samples, most; /* of all blocks; flow of the busiest one */
@@ -30,13 +30,13 @@ static int step_of(double share)
 }
 
 /* "lines 12-14", where the block's first and last instruction come from. */
-static void put_lines(FILE *to, struct cs_code *code, const struct cs_block *b)
+static void put_lines(FILE *to, struct cs_image_code *code, const struct cs_basic_block *b)
 {
-    struct cs_frame first, last;
-    if (!cs_code_line(code, b->start, &first))
+    struct cs_image_frame first, last;
+    if (!cs_image_line_at(code, b->start, &first))
         return;
-    bool range =
-        cs_code_line(code, b->last, &last) && last.line > first.line && strcmp(last.file, first.file) == 0;
+    bool range = cs_image_line_at(code, b->last, &last) && last.line > first.line &&
+                 strcmp(last.file, first.file) == 0;
     if (range)
         fprintf(to, "lines %u-%u\\l", first.line, last.line);
     else
@@ -53,7 +53,7 @@ static const char *amount(double x, char text[24])
 static void put_block(FILE *to, struct drawn *d, uint32_t i)
 {
     char times[24];
-    const struct cs_block *b = &d->cfg->blocks[i];
+    const struct cs_basic_block *b = &d->cfg->blocks[i];
     double share = d->samples > 0 ? d->f.samples[i] / d->samples : 0;
     fprintf(to, "b%u [id=\"b%" PRIx64 "\",class=\"h%d\",label=\"%" PRIx64 "  %u instr.\\l", i, b->start,
             step_of(share * 2), b->start, b->n_insns);
@@ -147,16 +147,16 @@ static void choose_hottest(struct drawn *d)
     free(samples);
 }
 
-json_t *page_cfg(struct profile *profile, const struct profile_row *row, const struct cs_transfers *transfers)
+json_t *page_cfg(struct profile *profile, const struct profile_row *row, const struct cs_edge_flow *transfers)
 {
     struct drawn d = {.samples = 0};
     struct cs_error ignored = {0};
     json_t *picture = NULL;
-    if (image_evidence_open(&d.ev, profile, row->image, transfers, &ignored) < 0)
+    if (analysed_image_open(&d.ev, profile, row->image, transfers, &ignored) < 0)
         return json_null();
-    d.procedure = cs_code_procedure(d.ev.code, row->start);
-    if (d.procedure && cs_cfg_build(d.ev.code, d.procedure, d.ev.edges, &d.cfg, &ignored) == 0 &&
-        cs_frequency_estimate(d.cfg, &d.ev.e, CS_METHOD_BURSTS, &d.f, &ignored) == 0) {
+    d.procedure = cs_image_procedure_at(d.ev.code, row->start);
+    if (d.procedure && cs_cfg_build(d.ev.code, d.procedure, d.ev.found.edges, &d.cfg, &ignored) == 0 &&
+        cs_frequency_estimate(d.cfg, &d.ev.found.input, CS_FREQUENCY_BURSTS, &d.f, &ignored) == 0) {
         for (uint32_t i = 0; i < d.cfg->n_blocks; i++) {
             d.samples += d.f.samples[i];
             d.most = fmax(d.most, d.f.block[i]);
@@ -172,6 +172,6 @@ json_t *page_cfg(struct profile *profile, const struct profile_row *row, const s
     }
     cs_frequency_fini(&d.f);
     cs_cfg_close(d.cfg);
-    image_evidence_close(&d.ev);
+    analysed_image_close(&d.ev);
     return picture ? picture : json_null();
 }

@@ -24,9 +24,9 @@ struct counting {
     uint64_t cells[BINS][BINS], total, outside;
 };
 
-static struct axis axis_of(const uint64_t rates[CS_RATE_BINS])
+static struct axis axis_of(const uint64_t rates[CS_DTE_RATE_BINS])
 {
-    struct axis axis = {cs_rate_quantile(rates, OUTERMOST), cs_rate_quantile(rates, 1 - OUTERMOST)};
+    struct axis axis = {cs_dte_rate_quantile(rates, OUTERMOST), cs_dte_rate_quantile(rates, 1 - OUTERMOST)};
     double margin = (axis.to - axis.from) / 50;
     axis.from = axis.from > margin ? axis.from - margin : 0;
     axis.to += margin > 0 ? margin : axis.to / 20 + 1e-9;
@@ -80,7 +80,7 @@ static json_t *cells_json(const struct counting *k)
 static json_t *rates_json(const struct observed *o, const char *log, unsigned b)
 {
     struct counting *k = calloc(1, sizeof *k);
-    struct cs_replay_wish wish = {.rule = cs_dte_paper_rule(), .visit = count, .arg = k};
+    struct cs_observe_replay_options wish = {.rule = cs_dte_paper_rule(), .visit = count, .arg = k};
     struct cs_sink *sink = NULL;
     struct cs_error ignored = {0};
     json_t *joint = NULL;
@@ -89,7 +89,7 @@ static json_t *rates_json(const struct observed *o, const char *log, unsigned b)
     if (!k)
         return NULL;
     *k = (struct counting){.x = axis_of(o->sink->rates[0]), .y = axis_of(o->sink->rates[b]), .b = b};
-    if (cs_replay(log, &wish, &sink, NULL, &ignored) == 0 && k->total) {
+    if (cs_observe_replay(log, &wish, &sink, NULL, &ignored) == 0 && k->total) {
         char title[300];
         snprintf(title, sizeof title,
                  "%.80s and %.80s of the same intervals: %" PRIu64 " kept, %" PRIu64 " outside",
@@ -125,15 +125,15 @@ static json_t *tags_json(const struct observed *o, unsigned c)
             rows[n++] = &tags->rows[i];
     if (n)
         qsort(rows, n, sizeof(*rows), most_time);
-    unsigned first = cs_rate_bin(axis.from), last = cs_rate_bin(axis.to);
+    unsigned first = cs_dte_rate_bin(axis.from), last = cs_dte_rate_bin(axis.to);
     for (unsigned i = first; i <= last; i++)
-        json_array_append_new(edges, json_real(1000 * cs_rate_bin_least(i)));
+        json_array_append_new(edges, json_real(1000 * cs_dte_rate_bin_least(i)));
     for (uint32_t r = 0; r < n && r < TAGS_DRAWN; r++) {
         char name[256];
         observed_value(o, 0, rows[r]->tag, name, sizeof name);
         json_array_append_new(names, json_text(name));
-        for (unsigned i = 0; i < CS_RATE_BINS; i++) {
-            uint64_t found = rows[r]->bins[c * CS_RATE_BINS + i];
+        for (unsigned i = 0; i < CS_DTE_RATE_BINS; i++) {
+            uint64_t found = rows[r]->bins[c * CS_DTE_RATE_BINS + i];
             total += found;
             outside += i < first || i >= last ? found : 0;
             if (found && i >= first && i < last) {
@@ -147,7 +147,8 @@ static json_t *tags_json(const struct observed *o, unsigned c)
     char title[300];
     snprintf(title, sizeof title, "%.80s under each %.64s: %" PRIu64 " intervals kept, %" PRIu64 " outside",
              o->counters[c], o->tags[0], total, outside);
-    json_t *x = axis_json(o->counters[c], 1000 * cs_rate_bin_least(first), 1000 * cs_rate_bin_least(last));
+    json_t *x =
+        axis_json(o->counters[c], 1000 * cs_dte_rate_bin_least(first), 1000 * cs_dte_rate_bin_least(last));
     json_object_set_new(x, "bins", json_integer((json_int_t)(last - first)));
     json_object_set_new(x, "edges", edges);
     return json_pack("{s:o, s:o, s:{s:o, s:o}, s:o}", "title", json_text(title), "x", x, "y", "label",

@@ -2,7 +2,6 @@
 /* The page's time line of a sample log: shares of the time by tag, and the rates, with what is least and most
  * in each stretch (shim-2015 figure 19). */
 #include "cli/html/page.h"
-#include "observer/loop/follow.h"
 #include "observer/log/timeline.h"
 
 #include <inttypes.h>
@@ -16,36 +15,36 @@ static json_t *number_or_gap(double x)
     return isfinite(x) ? json_real(x) : json_null();
 }
 
-static json_t *milliseconds(const struct cs_timeline *t)
+static json_t *milliseconds(const struct cs_observe_timeline *t)
 {
     json_t *x = json_array();
     for (unsigned b = 0; b < t->n_buckets; b++)
-        json_array_append_new(x, json_real(cs_timeline_ms(t, b)));
+        json_array_append_new(x, json_real(cs_observe_timeline_ms(t, b)));
     return x;
 }
 
-static json_t *value_name(const struct cs_log_reader *log, uint64_t value)
+static json_t *value_name(const struct cs_observe_log_reader *log, uint64_t value)
 {
     char text[32];
-    for (size_t i = 0; i < cs_log_reader_names(log); i++) {
+    for (size_t i = 0; i < cs_observe_log_reader_names(log); i++) {
         unsigned tag;
         uint64_t v;
-        const char *name = cs_log_reader_name(log, i, &tag, &v);
+        const char *name = cs_observe_log_reader_name(log, i, &tag, &v);
         if (tag == 0 && v == value)
             return json_text(name);
     }
     snprintf(text, sizeof text, "%" PRIu64, value);
-    return json_string(value == CS_TAG_AWAY ? "(not running)" : text);
+    return json_string(value == CS_TAG_DESCHEDULED ? "(not running)" : text);
 }
 
-static json_t *tags_chart(const struct cs_timeline *t, const struct cs_log_reader *log)
+static json_t *tags_chart(const struct cs_observe_timeline *t, const struct cs_observe_log_reader *log)
 {
     json_t *heads = json_pack("[s]", "ms"), *columns = json_pack("[o]", milliseconds(t));
     for (unsigned i = 0; i <= t->n_tags; i++) {
         json_t *y = json_array();
         double all = 0;
         for (unsigned b = 0; b < t->n_buckets; b++) {
-            const struct cs_timeline_bucket *k = &t->buckets[b];
+            const struct cs_observe_timeline_bucket *k = &t->buckets[b];
             json_array_append_new(y, k->seen_cycles > 0 ? json_real(100 * k->tag_cycles[i] / k->seen_cycles)
                                                         : json_null());
             all += k->tag_cycles[i];
@@ -63,17 +62,17 @@ static json_t *tags_chart(const struct cs_timeline *t, const struct cs_log_reade
     return json_pack("{s:o, s:o, s:o}", "title", json_text(title), "heads", heads, "columns", columns);
 }
 
-static json_t *rate_chart(const struct cs_timeline *t, unsigned c)
+static json_t *rate_chart(const struct cs_observe_timeline *t, unsigned c)
 {
     json_t *mean = json_array(), *least = json_array(), *most = json_array();
     for (unsigned b = 0; b < t->n_buckets; b++) {
-        const struct cs_timeline_rate *r = &t->buckets[b].rates[c];
+        const struct cs_observe_timeline_rate *r = &t->buckets[b].rates[c];
         json_array_append_new(mean, number_or_gap(1000 * r->mean));
         json_array_append_new(least, number_or_gap(1000 * r->least));
         json_array_append_new(most, number_or_gap(1000 * r->most));
     }
     char title[200];
-    snprintf(title, sizeof title, "%.64s per 1000 cycles, in stretches of %.3g ms", t->head.counters[c],
+    snprintf(title, sizeof title, "%.64s per 1000 cycles, in buckets of %.3g ms", t->head.counters[c],
              1e3 * t->bucket_cycles / t->cycles_per_second);
     return json_pack("{s:o, s:[s, s, s, s], s:[o, o, o, o]}", "title", json_text(title), "heads", "ms",
                      "mean", "least", "most", "columns", milliseconds(t), mean, least, most);
@@ -81,16 +80,17 @@ static json_t *rate_chart(const struct cs_timeline *t, unsigned c)
 
 void page_log(json_t *page, const char *file)
 {
-    struct cs_timeline *t = NULL;
-    struct cs_log_reader *log = NULL;
+    struct cs_observe_timeline *t = NULL;
+    struct cs_observe_log_reader *log = NULL;
     struct cs_error ignored = {0};
     json_t *charts = json_object_get(page, "timeline");
-    if (cs_timeline_fold(file, &(struct cs_timeline_wish){.buckets = BUCKETS}, &t, &log, &ignored) < 0)
+    if (cs_observe_timeline_fold(file, &(struct cs_observe_timeline_options){.buckets = BUCKETS}, &t, &log,
+                                 &ignored) < 0)
         return; /* page_observed says what is wrong with it */
     if (t->has_tag)
         json_array_append_new(charts, tags_chart(t, log));
     for (unsigned c = 0; c < t->n_counters; c++)
         json_array_append_new(charts, rate_chart(t, c));
-    cs_timeline_close(t);
-    cs_log_reader_close(log);
+    cs_observe_timeline_close(t);
+    cs_observe_log_reader_close(log);
 }

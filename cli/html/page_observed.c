@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The page's stacks, what the observer saw, and the comparison. */
-#include "exchange/export/export.h"
-#include "cli/profile/comparison.h"
-#include "cli/observe/observed_source.h"
 #include "cli/html/page.h"
+#include "cli/observe/observed_source.h"
+#include "cli/profile/comparison.h"
 #include "dte/bins.h"
+#include "exchange/export/export.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -55,16 +55,16 @@ static json_t *histogram_json(const struct observed *o, unsigned c)
 {
     json_t *edges = json_array(), *shares = json_array();
     double sum = 0, seen = 0, least = 0, most = 0, joined[HISTOGRAM_BARS] = {0};
-    for (unsigned i = 0; i < CS_RATE_BINS; i++)
+    for (unsigned i = 0; i < CS_DTE_RATE_BINS; i++)
         sum += (double)o->sink->rates[c][i];
-    for (unsigned i = 0; i < CS_RATE_BINS; i++) { /* what lies within the outermost 0.01 % on each side */
+    for (unsigned i = 0; i < CS_DTE_RATE_BINS; i++) { /* what lies within the outermost 0.01 % on each side */
         double n = (double)o->sink->rates[c][i];
-        least = seen < 1e-4 * sum ? cs_rate_bin_least(i) : least;
-        most = n > 0 && seen <= (1 - 1e-4) * sum ? cs_rate_bin_middle(i) : most;
+        least = seen < 1e-4 * sum ? cs_dte_rate_bin_least(i) : least;
+        most = n > 0 && seen <= (1 - 1e-4) * sum ? cs_dte_rate_bin_middle(i) : most;
         seen += n;
     }
-    for (unsigned i = 0; i < CS_RATE_BINS && most > least; i++) {
-        double at = (cs_rate_bin_middle(i) - least) / (most - least) * HISTOGRAM_BARS;
+    for (unsigned i = 0; i < CS_DTE_RATE_BINS && most > least; i++) {
+        double at = (cs_dte_rate_bin_middle(i) - least) / (most - least) * HISTOGRAM_BARS;
         unsigned bar = at < 0 ? 0 : at >= HISTOGRAM_BARS ? HISTOGRAM_BARS - 1 : (unsigned)at;
         joined[bar] += (double)o->sink->rates[c][i];
     }
@@ -162,7 +162,7 @@ int page_compare(json_t *page, const char *store, const char *other, struct cs_e
             char name[1024];
             json_array_append_new(
                 rows, json_pack("[o, f, f, o, b, o]",
-                                x->row->name ? json_text(cs_code_demangle(x->row->name, name, sizeof name))
+                                x->row->name ? json_text(cs_image_demangle(x->row->name, name, sizeof name))
                                              : json_null(),
                                 x->cost_a * scale, x->cost_b * scale,
                                 isfinite(x->ratio) ? json_real(x->ratio) : json_null(), x->significant,

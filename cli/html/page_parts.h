@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The parts of the HTML page, embedded at build time. page.html holds a mark {{NAME}} where a part goes. */
-#ifndef CS_CLI_PAGE_PARTS_H
-#define CS_CLI_PAGE_PARTS_H
+#ifndef CS_CLI_HTML_PAGE_PARTS_H
+#define CS_CLI_HTML_PAGE_PARTS_H
 
 struct page_part {
     const char *name, *start, *end;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The page's table of procedures, and the annotated source, instructions and culprits of the hottest ones. */
-#include "cli/profile/annotate.h"
-#include "cli/procedure/calc.h"
 #include "cli/html/page.h"
+#include "cli/procedure/calc.h"
+#include "cli/profile/annotate.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -22,8 +22,8 @@
 struct subject {
     struct profile *profile;
     const struct profile_row *row;
-    const struct cs_transfers *transfers; /* NULL = could not be read: no culprits */
-    struct cs_code *code;
+    const struct cs_edge_flow *transfers; /* NULL = could not be read: no culprits */
+    struct cs_image_code *code;
     const struct annotation *a;
     unsigned event;
 };
@@ -46,29 +46,29 @@ static json_t *lines_json(const struct subject *s)
     return lines;
 }
 
-static json_t *suspects_json(const struct cs_verdict *v)
+static json_t *suspects_json(const struct cs_culprit_classification *v)
 {
     json_t *all = json_array();
     for (unsigned i = 0; i < v->n && i < 3; i++) {
-        const struct cs_suspect *x = &v->suspects[i];
+        const struct cs_culprit_suspect *x = &v->suspects[i];
         if (x->share < 0.5)
             continue;
         char text[200];
-        snprintf(text, sizeof text, "%c %s %.1f cycles%s%s", cs_cause_names[x->cause].letter,
-                 cs_cause_names[x->cause].words, x->share, *x->reason ? ": " : "", x->reason);
+        snprintf(text, sizeof text, "%c %s %.1f cycles%s%s", cs_culprit_cause_names[x->cause].letter,
+                 cs_culprit_cause_names[x->cause].words, x->share, *x->reason ? ": " : "", x->reason);
         json_array_append_new(all, json_text(text));
     }
     return all;
 }
 
-static json_t *instructions_json(const struct subject *s, const struct cs_account *account)
+static json_t *instructions_json(const struct subject *s, const struct cs_cycle_account *account)
 {
     json_t *list = json_array();
     const struct annotation *a = s->a;
     uint32_t k = 0;
     for (size_t i = 0; i < a->n_insns && i < INSNS_MOST; i++) {
         const struct annotated_insn *insn = &a->insn[i];
-        const struct cs_insn_account *more = NULL;
+        const struct cs_cycle_account_insn *more = NULL;
         while (account && k < account->cfg->n_insns && account->insns[k].op.offset < insn->offset)
             k++;
         if (account && k < account->cfg->n_insns && account->insns[k].op.offset == insn->offset)
@@ -80,7 +80,7 @@ static json_t *instructions_json(const struct subject *s, const struct cs_accoun
                               json_pack("[s, I, i, o, o, o]", offset,
                                         (json_int_t)of_event(insn->samples, s->event), (int)insn->line,
                                         json_text(insn->text), cycles ? json_real(more->cycles) : json_null(),
-                                        more ? suspects_json(more->verdict) : json_array()));
+                                        more ? suspects_json(more->classification) : json_array()));
     }
     return list;
 }
@@ -101,15 +101,15 @@ static void cause_row(json_t **rows, unsigned *n, const char *words, double shar
                                               100 * fmin(high, total) / total);
 }
 
-static json_t *causes_json(const struct cs_summary *s)
+static json_t *causes_json(const struct cs_cycle_account_summary *s)
 {
     json_t *rows[2 * CS_N_CAUSES + 4], *all = json_array();
     unsigned n = 0;
     char words[CS_N_CAUSES][64];
     double none = (double)NAN;
     for (int c = 0; c < CS_N_CAUSES && s->total > 0; c++) {
-        cause_row(rows, &n, cs_cause_names[c].words, s->share[c], s->low[c], s->high[c], s->total);
-        snprintf(words[c], sizeof words[c], "%s (static)", cs_cause_names[c].words);
+        cause_row(rows, &n, cs_culprit_cause_names[c].words, s->share[c], s->low[c], s->high[c], s->total);
+        snprintf(words[c], sizeof words[c], "%s (static)", cs_culprit_cause_names[c].words);
         cause_row(rows, &n, words[c], s->statics[c], none, none, s->total);
     }
     if (s->total > 0) {
@@ -124,29 +124,30 @@ static json_t *causes_json(const struct cs_summary *s)
 }
 
 /* Culprits of one procedure; without them the page still has its samples. */
-static struct cs_account *explain(const struct parsed *args, const struct subject *s, json_t *detail)
+static struct cs_cycle_account *explain(const struct parsed *args, const struct subject *s, json_t *detail)
 {
     struct cs_error ignored = {0};
-    struct cs_testimony *testimony = NULL;
+    struct cs_culprit_evidence *evidence = NULL;
     struct cs_scheduler *scheduler = NULL;
-    struct cs_account *account = NULL;
-    const struct cs_image *image = &s->row->image->image;
-    const struct cs_procedure *procedure = cs_code_procedure(s->code, s->row->start);
-    if (procedure && s->transfers && cs_code_isa(s->code) != CS_ISA_NONE &&
-        cs_testimony_open(s->profile->store, s->transfers, image->id, NULL, &testimony, &ignored) == 0 &&
-        calc_scheduler(args, cs_code_isa(s->code), &testimony->machine, image->id, &scheduler, &ignored) ==
+    struct cs_cycle_account *account = NULL;
+    const struct cs_store_image *image = &s->row->image->image;
+    const struct cs_image_procedure *procedure = cs_image_procedure_at(s->code, s->row->start);
+    if (procedure && s->transfers && cs_image_isa(s->code) != CS_ISA_NONE &&
+        cs_culprit_evidence_open(s->profile->store, s->transfers, image->id, NULL, &evidence, &ignored) ==
             0 &&
-        cs_account_open(s->code, procedure, testimony, scheduler, NULL, &account, &ignored) == 0) {
-        struct charge worst = worst_charge(account);
+        calc_scheduler(args, cs_image_isa(s->code), &evidence->machine, image->id, &scheduler, &ignored) ==
+            0 &&
+        cs_cycle_account_open(s->code, procedure, evidence, scheduler, NULL, &account, &ignored) == 0) {
+        struct worst_cause worst = worst_cause(account);
         char sentence[1200];
-        const char *advice = charge_advice(worst.cause);
-        charge_sentence(&worst, s->code, sentence, sizeof sentence);
+        const char *advice = cause_advice(worst.cause);
+        cause_sentence(&worst, s->code, sentence, sizeof sentence);
         json_object_set_new(detail, "sentence", json_text(sentence));
         json_object_set_new(detail, "advice", advice ? json_string(advice) : json_null());
         json_object_set_new(detail, "causes", causes_json(&account->summary));
     }
     cs_scheduler_close(scheduler);
-    cs_testimony_close(testimony);
+    cs_culprit_evidence_close(evidence);
     return account;
 }
 
@@ -158,32 +159,32 @@ static double now_s(void)
 }
 
 static json_t *detail_json(const struct parsed *args, struct profile *p, const struct profile_row *row,
-                           const struct cs_transfers *transfers, double until, double *draw_s)
+                           const struct cs_edge_flow *transfers, double until, double *draw_s)
 {
     struct cs_error ignored = {0};
     struct annotation a;
     struct subject s = {.profile = p, .row = row, .transfers = transfers, .a = &a, .event = p->main_event};
-    if (cs_code_open(&row->image->image, p->store, &s.code, &ignored) < 0)
+    if (cs_image_open(&row->image->image, p->store, &s.code, &ignored) < 0)
         return NULL;
     if (annotate_procedure(p, row, s.code, option(args, "source"), &a, &ignored) < 0) {
-        cs_code_close(s.code);
+        cs_image_close(s.code);
         return NULL;
     }
     json_t *detail = json_object();
-    struct cs_account *account = now_s() < until ? explain(args, &s, detail) : NULL;
+    struct cs_cycle_account *account = now_s() < until ? explain(args, &s, detail) : NULL;
     json_object_set_new(detail, "samples", json_integer((json_int_t)a.total[p->main_event]));
     double began = now_s();
     json_object_set_new(detail, "cfg",
-                        *draw_s > 0 && cs_code_isa(s.code) != CS_ISA_NONE ? page_cfg(p, row, transfers)
-                                                                          : json_null());
+                        *draw_s > 0 && cs_image_isa(s.code) != CS_ISA_NONE ? page_cfg(p, row, transfers)
+                                                                           : json_null());
     *draw_s -= now_s() - began;
     json_object_set_new(detail, "file", a.file ? json_text(a.file) : json_null());
     json_object_set_new(detail, "trouble", json_text(a.trouble));
     json_object_set_new(detail, "lines", lines_json(&s));
     json_object_set_new(detail, "instructions", instructions_json(&s, account));
-    cs_account_close(account);
+    cs_cycle_account_close(account);
     annotation_fini(&a);
-    cs_code_close(s.code);
+    cs_image_close(s.code);
     return detail;
 }
 
@@ -191,7 +192,7 @@ int page_procedures(json_t *page, const struct parsed *args, struct profile *p, 
                     unsigned n_details, struct cs_error *err)
 {
     struct cs_error ignored = {0};
-    struct cs_transfers *transfers = NULL;
+    struct cs_edge_flow *transfers = NULL;
     (void)err;
     (void)profile_transfers(p, &transfers, &ignored);
     json_t *events = json_array(), *totals = json_array(), *images = json_array(), *table = json_array();
@@ -214,7 +215,7 @@ int page_procedures(json_t *page, const struct parsed *args, struct profile *p, 
         const struct profile_row *r = &rows->row[i];
         char name[1024];
         json_t *row = json_array();
-        json_array_append_new(row, r->name ? json_text(cs_code_demangle(r->name, name, sizeof name))
+        json_array_append_new(row, r->name ? json_text(cs_image_demangle(r->name, name, sizeof name))
                                            : json_null());
         json_array_append_new(row, json_integer(r->image - p->images));
         for (unsigned e = 0; e < p->n_events; e++)
@@ -231,7 +232,7 @@ int page_procedures(json_t *page, const struct parsed *args, struct profile *p, 
     }
     progress_fini(&bar);
     if (transfers)
-        cs_transfers_close(transfers);
+        cs_edge_flow_close(transfers);
     json_object_set_new(page, "events", events);
     json_object_set_new(page, "totals", totals);
     json_object_set_new(page, "main_event", json_integer((json_int_t)main_event));

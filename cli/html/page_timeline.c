@@ -2,8 +2,8 @@
 /* The page's time lines: interval profiles as shares of procedures over time, and the phases that they fall
  * into (sprof-1998, section 4.4). */
 #include "analysis/statistics/phase.h"
-#include "cli/profile/interval_matrix.h"
 #include "cli/html/page.h"
+#include "cli/profile/interval_matrix.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -19,7 +19,7 @@ static json_t *heads_of(const struct interval_matrix *m, size_t n)
         char name[512], text[600];
         const char *tab = strchr(m->procedures[k], '\t');
         snprintf(name, sizeof name, "%.*s", tab ? (int)(tab - m->procedures[k]) : 500, m->procedures[k]);
-        json_array_append_new(heads, json_text(cs_code_demangle(name, text, sizeof text)));
+        json_array_append_new(heads, json_text(cs_image_demangle(name, text, sizeof text)));
     }
     if (m->n_procedures > n)
         json_array_append_new(heads, json_string("all others"));
@@ -93,7 +93,7 @@ static json_t *phase_json(const struct interval_matrix *m, const struct cs_phase
                  p->number / 26 + 1);
     return json_pack("[s, f, f, I, o, f]", letter, (double)(p->first * m->length_ms) / 1000,
                      (double)(p->n * m->length_ms) / 1000, (json_int_t)p->samples,
-                     json_text(cs_code_demangle(name, text, sizeof text)),
+                     json_text(cs_image_demangle(name, text, sizeof text)),
                      p->samples ? 100 * most / (double)p->samples : 0.0);
 }
 

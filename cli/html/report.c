@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* report --html: one page that opens offline, with everything that the store knows. The page's parts are in
  * report/, its contents are JSON (page.h). */
-#include "cli/profile/hottest_line.h"
 #include "cli/html/page.h"
 #include "cli/html/page_parts.h"
+#include "cli/profile/hottest_line.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -12,14 +12,20 @@
 
 #define DETAILS_SHOWN 25
 
-/* JSON inside <script>: "</script" and "<!--" must not appear; < is only found in strings, so it can be
- * escaped. */
+/* JSON inside <script>: "</script" and "<!--" must not appear; < and > are only found in strings, so they can
+ * be escaped. */
 static void write_json(FILE *to, const json_t *page)
 {
-    char *text = json_dumps(page, JSON_COMPACT | JSON_REAL_PRECISION(9));
+    char *text = NULL;
+    size_t n = 0;
+    FILE *memory = open_memstream(&text, &n);
+    if (memory) {
+        json_print(page, memory, JSON_COMPACT | JSON_REAL_PRECISION(9));
+        fclose(memory);
+    }
     for (const char *p = text; p && *p; p++) {
-        if (*p == '<')
-            fputs("\\u003c", to);
+        if (*p == '<' || *p == '>')
+            fprintf(to, "\\u%04x", (unsigned)*p);
         else
             fputc(*p, to);
     }
@@ -84,12 +90,12 @@ static void summarise(json_t *page, struct profile *p, const struct profile_rows
         while (half < rows->n && sum < total / 2)
             sum += (double)rows->row[half++].samples[p->main_event];
         advise(advice, "%s in %s has %.1f %% of the samples; %zu of %zu procedures have half of them.",
-               r->name ? cs_code_demangle(r->name, name, sizeof name) : "Code without a symbol",
+               r->name ? cs_image_demangle(r->name, name, sizeof name) : "Code without a symbol",
                image_name(&r->image->image), 100 * (double)r->samples[p->main_event] / total, half, rows->n);
-        struct look look;
+        struct hottest_line hottest;
         char sentence[1300];
-        look_first(p, rows, &look);
-        look_sentence(&look, r, sentence, sizeof sentence);
+        hottest_line_find(p, rows, &hottest);
+        hottest_line_sentence(&hottest, r, sentence, sizeof sentence);
         if (*sentence)
             advise(advice, "%s", sentence);
     }
@@ -178,20 +184,20 @@ static int run(const struct parsed *args)
     if (rc < 0)
         return failed(&err);
     if (strcmp(path, "-") != 0)
-        printf("%s: open it in a browser; it needs nothing else\n", path);
+        say_line(stdout, "%s: open it in a browser; it needs nothing else", path);
     return CS_EXIT_OK;
 }
 
 static const struct option_entry options[] = {
     {"html", 0, "FILE", "write the page here (- = standard output)"},
-    {"compare", 0, "STORE", "with what changed from this store to that one"},
-    {"log", 0, "FILE", "histograms and time lines of this sample log (see observe --log)"},
+    {"compare", 0, "DIR", "with what changed from this store to that one"},
     {"details", 0, "N", "procedures with source, instructions and culprits (25)"},
-    {"event", 'e', "EVENT", "the event that shares and order are of"},
-    {"image", 'i', "IMAGE", "only this image"},
-    {"process", 'p', "NAME", "only this process"},
-    {"epoch", 0, "EPOCH", "only this epoch"},
-    {"source", 0, "DIR", "where the sources are, if not where they were compiled"},
+    OPTION_EVENT,
+    OPTION_IMAGE,
+    OPTION_PROCESS,
+    OPTION_EPOCH,
+    OPTION_SOURCE,
+    OPTION_LOG,
     OPTION_STORE,
     {NULL, 0, NULL, NULL},
 };
@@ -199,7 +205,7 @@ static const struct option_entry options[] = {
 extern const struct command command_report;
 const struct command command_report = {
     "report",
-    "[STORE]",
+    "",
     "one self-contained HTML page with everything that the store knows",
     "Summary in words, procedures with search and sort, annotated source and instructions with their "
     "culprits,\n"

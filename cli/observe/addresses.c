@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Mappings are read while the process lives and kept when it ends: a value is resolved by the last mapping that had
+ * the address. Files are opened when a value is first asked for. */
 #include "cli/observe/addresses.h"
 #include "image/code.h"
 #include "image/tag_points.h"
@@ -20,8 +22,8 @@ struct mapping {
 
 struct opened { /* by the image's index */
     bool tried;
-    struct cs_code *code;
-    struct cs_tag_points *points;
+    struct cs_image_code *code;
+    struct cs_image_tag_points *points;
 };
 
 struct known {
@@ -63,8 +65,8 @@ void addresses_close(struct addresses *a)
         return;
     tdestroy(a->known, free_known);
     for (unsigned i = 0; i < a->n_opened; i++) {
-        cs_code_close(a->opened[i].code);
-        cs_tag_points_close(a->opened[i].points);
+        cs_image_close(a->opened[i].code);
+        cs_image_tag_points_close(a->opened[i].points);
     }
     free(a->opened);
     free(a->mappings);
@@ -86,7 +88,7 @@ static void add_mapping(struct addresses *a, const struct mapping *m)
     a->mappings[a->n_mappings++] = *m;
 }
 
-void addresses_look(struct addresses *a, pid_t pid)
+void addresses_read_mappings(struct addresses *a, pid_t pid)
 {
     char path[64], *row = NULL;
     size_t size = 0;
@@ -148,8 +150,8 @@ static const struct opened *open_image(struct addresses *a, const struct cs_mapp
     struct cs_error ignored = {0};
     if (!o->tried) {
         o->tried = true;
-        if (cs_code_open(&image->image, NULL, &o->code, &ignored) == 0 && cs_code_path(o->code)[0] &&
-            cs_tag_points_open(cs_code_path(o->code), &o->points, &ignored) < 0)
+        if (cs_image_open(&image->image, NULL, &o->code, &ignored) == 0 && cs_image_path(o->code)[0] &&
+            cs_image_tag_points_open(cs_image_path(o->code), &o->points, &ignored) < 0)
             o->points = NULL;
     }
     return o;
@@ -161,10 +163,10 @@ static const char *last_part(const char *path)
     return slash ? slash + 1 : path;
 }
 
-static char *text_of_point(const struct cs_tag_point *p)
+static char *text_of_point(const struct cs_image_tag_point *p)
 {
     char function[512], *text;
-    cs_code_demangle(p->function, function, sizeof function);
+    cs_image_demangle(p->function, function, sizeof function);
     int n = p->loop ? asprintf(&text, "%s loop %u (%s:%u)", function, p->loop, last_part(p->file), p->line)
                     : asprintf(&text, "%s (%s:%u)", function, last_part(p->file), p->line);
     return n < 0 ? NULL : text;
@@ -172,17 +174,17 @@ static char *text_of_point(const struct cs_tag_point *p)
 
 static char *text_of_code(const struct opened *o, const struct cs_mapped_image *image, uint64_t offset)
 {
-    const struct cs_procedure *p = o && o->code ? cs_code_procedure(o->code, offset) : NULL;
-    struct cs_frame frame;
+    const struct cs_image_procedure *p = o && o->code ? cs_image_procedure_at(o->code, offset) : NULL;
+    struct cs_image_frame frame;
     char function[512], *text;
     int n;
     if (!p)
         n = asprintf(&text, "%s+0x%" PRIx64, last_part(image->image.path), offset);
-    else if (cs_code_frames(o->code, offset, &frame, 1) > 0 && frame.file[0])
-        n = asprintf(&text, "%s (%s:%u)", cs_code_demangle(p->name, function, sizeof function),
+    else if (cs_image_frames_at(o->code, offset, &frame, 1) > 0 && frame.file[0])
+        n = asprintf(&text, "%s (%s:%u)", cs_image_demangle(p->name, function, sizeof function),
                      last_part(frame.file), frame.line);
     else
-        n = asprintf(&text, "%s+0x%" PRIx64, cs_code_demangle(p->name, function, sizeof function),
+        n = asprintf(&text, "%s+0x%" PRIx64, cs_image_demangle(p->name, function, sizeof function),
                      offset - p->start);
     return n < 0 ? NULL : text;
 }
@@ -210,7 +212,7 @@ static uint64_t standing(const struct addresses *a, const struct cs_mapped_image
 {
     const struct mapping *exe = a->exe_base ? mapping_of(a, a->exe_base) : NULL;
     if (exe && exe->image == image)
-        return cs_elf_vaddr(&image->layout, exe->pgoff) - offset;
+        return cs_image_vaddr(&image->layout, exe->pgoff) - offset;
     return 1ull << 62 | XXH3_64bits_withSeed(image->image.id, strlen(image->image.id), offset) >> 2;
 }
 
@@ -223,11 +225,11 @@ static const struct known *know(struct addresses *a, uint64_t value)
         return *found;
     const uint64_t address = (int64_t)value >= 0 ? value : a->exe_base ? a->exe_base - value : 0;
     const struct mapping *m = address ? mapping_of(a, address) : NULL;
-    const uint64_t offset = m ? cs_elf_vaddr(&m->image->layout, address - m->start + m->pgoff) : UINT64_MAX;
+    const uint64_t offset = m ? cs_image_vaddr(&m->image->layout, address - m->start + m->pgoff) : UINT64_MAX;
     if (offset == UINT64_MAX)
         return remember(a, &new);
     const struct opened *o = open_image(a, m->image);
-    const struct cs_tag_point *p = o && o->points ? cs_tag_points_at(o->points, offset) : NULL;
+    const struct cs_image_tag_point *p = o && o->points ? cs_image_tag_points_at(o->points, offset) : NULL;
     new.image = m->image;
     new.offset = p ? p->region : offset;
     new.standing = standing(a, m->image, new.offset);
@@ -252,7 +254,7 @@ const char *addresses_text(struct addresses *a, uint64_t value)
     return k ? k->text : NULL;
 }
 
-bool addresses_place(struct addresses *a, uint64_t value, struct cs_image *image, uint64_t *offset)
+bool addresses_place(struct addresses *a, uint64_t value, struct cs_store_image *image, uint64_t *offset)
 {
     const struct known *k = know(a, value);
     if (!k || !k->image)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* hist: how a rate was distributed, at the period it was sampled with and at coarser ones; one rate against
  * another. shim-2015 figures 1, 4, 14 to 17. */
-#include "cli/observe/observed_source.h"
 #include "cli/observe/measured_sections.h"
+#include "cli/observe/observed_source.h"
 #include "observer/source/events.h"
 
 #include <inttypes.h>
@@ -14,7 +14,8 @@
 
 static double rate_edge(unsigned bin)
 {
-    return bin >= CS_RATE_BINS ? 2 * cs_rate_bin_least(CS_RATE_BINS - 1) : cs_rate_bin_least(bin);
+    return bin >= CS_DTE_RATE_BINS ? 2 * cs_dte_rate_bin_least(CS_DTE_RATE_BINS - 1)
+                                   : cs_dte_rate_bin_least(bin);
 }
 
 /* Mean rate of `b` in intervals of each rate of the first counter. */
@@ -27,15 +28,15 @@ static void against(struct output *out, const struct observed *o, unsigned b)
         {.key = "mean", .head = "mean", .kind = COLUMN_NUMBER, .digits = 4},
         {.key = "bar", .head = "", .kind = COLUMN_TEXT},
     };
-    double cycles[CS_RATE_BINS], most = 0, outside;
-    for (unsigned i = 0; i < CS_RATE_BINS; i++)
+    double cycles[CS_DTE_RATE_BINS], most = 0, outside;
+    for (unsigned i = 0; i < CS_DTE_RATE_BINS; i++)
         cycles[i] = (double)o->sink->joint[i].cycles;
     struct histogram_row rows[24];
     double means[24] = {0};
-    unsigned n = histogram_rows(cycles, CS_RATE_BINS, rate_edge, 24, rows, &outside);
+    unsigned n = histogram_rows(cycles, CS_DTE_RATE_BINS, rate_edge, 24, rows, &outside);
     for (unsigned r = 0; r < n; r++) {
         double sum = 0, events = 0;
-        for (unsigned i = 0; i < CS_RATE_BINS; i++)
+        for (unsigned i = 0; i < CS_DTE_RATE_BINS; i++)
             if (rows[r].most == 0 ? i == 0
                                   : i && rate_edge(i) >= rows[r].least && rate_edge(i) < rows[r].most) {
                 sum += cycles[i];
@@ -46,15 +47,15 @@ static void against(struct output *out, const struct observed *o, unsigned b)
     }
     output_line(out, "%s per 1000 cycles in intervals by their %s per 1000 cycles", o->counters[b],
                 o->counters[0]);
-    struct sheet *sheet = output_sheet(out, "joint", columns, 5);
+    struct table *table = output_table(out, "joint", columns, 5);
     for (unsigned r = 0; r < n; r++) {
         char bar[3 * 30 + 1];
         bar_draw(bar, most > 0 ? means[r] / most : 0, 30);
-        sheet_number(sheet, rows[r].least * 1000);
-        sheet_number(sheet, rows[r].most * 1000);
-        sheet_number(sheet, 100 * rows[r].share);
-        sheet_number(sheet, means[r] * 1000);
-        sheet_text(sheet, bar);
+        table_number(table, rows[r].least * 1000);
+        table_number(table, rows[r].most * 1000);
+        table_number(table, 100 * rows[r].share);
+        table_number(table, means[r] * 1000);
+        table_text(table, bar);
     }
 }
 
@@ -72,29 +73,29 @@ static const struct column period_columns[] = {
     {.key = "p99", .head = "99 %", .kind = COLUMN_NUMBER, .digits = 3},
 };
 
-static void period_row(struct sheet *sheet, unsigned every, const struct observed *o, unsigned c)
+static void period_row(struct table *table, unsigned every, const struct observed *o, unsigned c)
 {
     const struct cs_sink *s = o->sink;
     static const double shares[] = {0.01, 0.1, 0.5, 0.9, 0.99};
     uint64_t intervals = cs_dte_tally_intervals(&s->tally);
-    struct cs_moments m = cs_tag_rate(&s->whole_run, c);
-    sheet_count(sheet, every);
-    sheet_number(sheet, cs_cycle_quantile(s->periods, 0.5));
-    sheet_count(sheet, s->whole_run.kept);
-    sheet_number(sheet, intervals ? 100 * (double)s->whole_run.kept / (double)intervals : 0);
-    sheet_number(sheet, m.mean * 1000);
-    sheet_number(sheet, cs_moments_deviation(&m) * 1000);
+    struct cs_dte_moments m = cs_tag_rate(&s->whole_run, c);
+    table_count(table, every);
+    table_number(table, cs_dte_cycle_quantile(s->periods, 0.5));
+    table_count(table, s->whole_run.kept);
+    table_number(table, intervals ? 100 * (double)s->whole_run.kept / (double)intervals : 0);
+    table_number(table, m.mean * 1000);
+    table_number(table, cs_dte_moments_deviation(&m) * 1000);
     for (unsigned i = 0; i < sizeof shares / sizeof shares[0]; i++)
-        sheet_number(sheet, cs_rate_quantile(s->rates[c], shares[i]) * 1000);
+        table_number(table, cs_dte_rate_quantile(s->rates[c], shares[i]) * 1000);
 }
 
 /* The same log at several periods, one row each. */
 static int coarser(const struct parsed *args, struct output *out, const char *counter, unsigned *periods,
                    unsigned n)
 {
-    struct sheet *sheet = NULL;
+    struct table *table = NULL;
     for (unsigned i = 0; i < n; i++) {
-        struct cs_replay_wish wish = {.rule = cs_dte_paper_rule(), .subsample = periods[i]};
+        struct cs_observe_replay_options wish = {.rule = cs_dte_paper_rule(), .subsample = periods[i]};
         struct observed_source source;
         wish.rule.same_tag = true;
         wish.rule.gap_cycles = 0;
@@ -102,14 +103,14 @@ static int coarser(const struct parsed *args, struct output *out, const char *co
         if (rc)
             return rc;
         int c = observed_counter(&source.view, counter);
-        if (!sheet && c >= 0) {
+        if (!table && c >= 0) {
             output_line(out, "%s per 1000 cycles, every n-th sample of the log alone",
                         source.view.counters[c]);
-            sheet = output_sheet(out, "periods", period_columns,
+            table = output_table(out, "periods", period_columns,
                                  sizeof period_columns / sizeof period_columns[0]);
         }
         if (c >= 0)
-            period_row(sheet, periods[i], &source.view, (unsigned)c);
+            period_row(table, periods[i], &source.view, (unsigned)c);
         observed_close(&source);
         if (c < 0)
             return failed_with("no counter %s was observed", counter ? counter : "at all");
@@ -142,28 +143,28 @@ static int whole_of(const struct observed *o, unsigned own)
 /* The observer's own rate beside the total (shim-2015 figure 6): what observing adds, and how steadily. */
 static int observer_effect(struct output *out, const struct observed *o)
 {
-    struct sheet *sheet = NULL;
+    struct table *table = NULL;
     const struct cs_sink *s = o->sink;
     for (unsigned own = 0; own < s->n_counters; own++) {
         int whole = whole_of(o, own);
         if (whole < 0)
             continue;
-        if (!sheet)
-            sheet = output_sheet(out, "observer_effect", effect_columns,
+        if (!table)
+            table = output_table(out, "observer_effect", effect_columns,
                                  sizeof effect_columns / sizeof effect_columns[0]);
         double mine = cs_tag_rate(&s->whole_run, own).mean,
                seen = cs_tag_rate(&s->whole_run, (unsigned)whole).mean;
         const char *modifiers = strrchr(o->counters[whole], ':');
         bool core = modifiers && strchr(modifiers, 't'); /* the core's: both of us are in it */
-        sheet_text(sheet, o->counters[whole]);
-        sheet_number(sheet, 1000 * (core ? seen : seen + mine));
-        sheet_number(sheet, 1000 * (core ? seen - mine : seen));
-        sheet_number(sheet, 1000 * mine);
-        sheet_number(sheet, 1000 * cs_rate_quantile(s->rates[own], 0.01));
-        sheet_number(sheet, 1000 * cs_rate_quantile(s->rates[own], 0.5));
-        sheet_number(sheet, 1000 * cs_rate_quantile(s->rates[own], 0.99));
+        table_text(table, o->counters[whole]);
+        table_number(table, 1000 * (core ? seen : seen + mine));
+        table_number(table, 1000 * (core ? seen - mine : seen));
+        table_number(table, 1000 * mine);
+        table_number(table, 1000 * cs_dte_rate_quantile(s->rates[own], 0.01));
+        table_number(table, 1000 * cs_dte_rate_quantile(s->rates[own], 0.5));
+        table_number(table, 1000 * cs_dte_rate_quantile(s->rates[own], 0.99));
     }
-    if (!sheet)
+    if (!table)
         return failed_with(
             "%s was observed without the observer's own share; observe -e EVENTS --observer-effect "
             "counts it",
@@ -221,10 +222,10 @@ static int run(const struct parsed *args)
     if (n && !option_given(args, "log"))
         return usage_error("--subsample needs all samples: give --log FILE, written by observe --log");
     struct output *out = output_open(args);
-    const char *sites = option(args, "sites");
-    int rc = sites ? sites_print(out, sites, option(args, "counter"))
-             : n   ? coarser(args, out, option(args, "counter"), periods, n)
-                   : one_histogram(args, out);
+    const char *sections = option(args, "sections");
+    int rc = sections ? measured_sections_print(out, sections, option(args, "counter"))
+             : n      ? coarser(args, out, option(args, "counter"), periods, n)
+                      : one_histogram(args, out);
     if (rc == CS_EXIT_OK)
         return output_close(out);
     output_drop(out);
@@ -232,14 +233,12 @@ static int run(const struct parsed *args)
 }
 
 static const struct option_entry options[] = {
-    {"counter", 'c', "NAME", "whose rate (else the first counter's)"},
+    {"counter", 0, "NAME", "whose rate (else the first counter's); with --sections, which section"},
     {"under", 'u', "VALUE", "only intervals with this value of the first tag, by name or number"},
-    {"against", 'a', "NAME", "mean rate of this counter by the rate of the first"},
-    {"observer-effect", 0, NULL,
-     "the observer's own rate beside the total (observe -e EVENTS --observer-effect)"},
-    {"sites", 0, "FILE",
-     "what a program measured of itself (cyclescope_measure.h, cs_sites_write); -c SITE: only that"},
+    {"against", 0, "NAME", "mean rate of this counter by the rate of the first"},
+    OPTION_OBSERVER_EFFECT,
     {"subsample", 0, "N", "with --log: as if only every N-th sample had been taken; again for more rows"},
+    {"sections", 0, "FILE", "what a program measured of itself (cyclescope_measure.h, cs_sites_write)"},
     OPTIONS_OBSERVED,
     {NULL, 0, NULL, NULL},
 };

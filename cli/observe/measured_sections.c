@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Reads the text that cs_sites_write writes: a line "site" for each section, then its lines "bin". Cycles are TSC cycles;
+ * bins are those of dte/bins.h. */
 #include "cli/observe/measured_sections.h"
 #include "cli/observe/observed.h"
 #include "dte/bins.h"
@@ -11,14 +13,14 @@
 
 #define ROWS 24
 
-struct site {
+struct section {
     char name[128];
-    uint64_t runs, cycles, switched, switched_cycles, pair_cycles, bins[CS_CYCLE_BINS];
+    uint64_t runs, cycles, switched, switched_cycles, pair_cycles, bins[CS_DTE_CYCLE_BINS];
     int told;
 };
 
 static const struct column columns[] = {
-    {.key = "site", .head = "site", .kind = COLUMN_TEXT, .elastic = true},
+    {.key = "section", .head = "section", .kind = COLUMN_TEXT, .elastic = true},
     {.key = "runs", .head = "runs", .kind = COLUMN_COUNT},
     {.key = "mean_cycles", .head = "mean", .kind = COLUMN_NUMBER, .digits = 1},
     {.key = "p1_cycles", .head = "1 %", .kind = COLUMN_NUMBER, .digits = -1},
@@ -32,47 +34,47 @@ static const struct column columns[] = {
 
 static double least_of(unsigned bin)
 {
-    return bin >= CS_CYCLE_BINS ? 2 * (double)cs_cycle_bin_least(CS_CYCLE_BINS - 1)
-                                : (double)cs_cycle_bin_least(bin);
+    return bin >= CS_DTE_CYCLE_BINS ? 2 * (double)cs_dte_cycle_bin_least(CS_DTE_CYCLE_BINS - 1)
+                                    : (double)cs_dte_cycle_bin_least(bin);
 }
 
-static void put_site(struct sheet *sheet, const struct site *s)
+static void put_section(struct table *table, const struct section *s)
 {
     json_t *bins = json_array();
-    for (unsigned b = 0; b < CS_CYCLE_BINS; b++)
+    for (unsigned b = 0; b < CS_DTE_CYCLE_BINS; b++)
         if (s->bins[b])
             json_array_append_new(
-                bins, json_pack("[I,I]", (json_int_t)cs_cycle_bin_least(b), (json_int_t)s->bins[b]));
-    sheet_text(sheet, s->name);
-    sheet_count(sheet, s->runs);
+                bins, json_pack("[I,I]", (json_int_t)cs_dte_cycle_bin_least(b), (json_int_t)s->bins[b]));
+    table_text(table, s->name);
+    table_count(table, s->runs);
     if (s->runs) {
-        sheet_number(sheet, (double)s->cycles / (double)s->runs);
-        sheet_number(sheet, cs_cycle_quantile(s->bins, 0.01));
-        sheet_number(sheet, cs_cycle_quantile(s->bins, 0.5));
-        sheet_number(sheet, cs_cycle_quantile(s->bins, 0.99));
+        table_number(table, (double)s->cycles / (double)s->runs);
+        table_number(table, cs_dte_cycle_quantile(s->bins, 0.01));
+        table_number(table, cs_dte_cycle_quantile(s->bins, 0.5));
+        table_number(table, cs_dte_cycle_quantile(s->bins, 0.99));
     } else {
         for (int i = 0; i < 4; i++)
-            sheet_none(sheet);
+            table_none(table);
     }
     if (s->told)
-        sheet_count(sheet, s->switched);
+        table_count(table, s->switched);
     else
-        sheet_none(sheet);
+        table_none(table);
     if (s->switched)
-        sheet_number(sheet, (double)s->switched_cycles / (double)s->switched);
+        table_number(table, (double)s->switched_cycles / (double)s->switched);
     else
-        sheet_none(sheet);
-    sheet_count(sheet, s->pair_cycles);
-    sheet_json(sheet, bins);
+        table_none(table);
+    table_count(table, s->pair_cycles);
+    table_json(table, bins);
 }
 
-static void draw(struct output *out, const struct site *s)
+static void draw(struct output *out, const struct section *s)
 {
-    double bins[CS_CYCLE_BINS], most = 0, outside;
+    double bins[CS_DTE_CYCLE_BINS], most = 0, outside;
     struct histogram_row rows[ROWS];
-    for (unsigned b = 0; b < CS_CYCLE_BINS; b++)
+    for (unsigned b = 0; b < CS_DTE_CYCLE_BINS; b++)
         bins[b] = (double)s->bins[b];
-    unsigned n = histogram_rows(bins, CS_CYCLE_BINS, least_of, ROWS, rows, &outside);
+    unsigned n = histogram_rows(bins, CS_DTE_CYCLE_BINS, least_of, ROWS, rows, &outside);
     output_line(out, "%s", "");
     output_line(out, "%s: cycles a run, of %" PRIu64 " runs that kept their CPU", s->name, s->runs);
     for (unsigned r = 0; r < n; r++)
@@ -88,13 +90,13 @@ static void draw(struct output *out, const struct site *s)
 }
 
 /* One line of the file; false where it is none. */
-static bool take_line(const char *line, struct site **all, size_t *n)
+static bool take_line(const char *line, struct section **all, size_t *n)
 {
-    struct site s = {0};
+    struct section s = {0};
     uint64_t least, count;
     if (sscanf(line, "site\t%127[^\t]\t%" SCNu64 "\t%" SCNu64 "\t%" SCNu64 "\t%" SCNu64 "\t%" SCNu64 "\t%d",
                s.name, &s.runs, &s.cycles, &s.switched, &s.switched_cycles, &s.pair_cycles, &s.told) == 7) {
-        struct site *more = realloc(*all, (*n + 1) * sizeof *more);
+        struct section *more = realloc(*all, (*n + 1) * sizeof *more);
         if (!more)
             return false;
         *all = more;
@@ -103,11 +105,11 @@ static bool take_line(const char *line, struct site **all, size_t *n)
     }
     if (*n == 0 || sscanf(line, "bin\t%" SCNu64 "\t%" SCNu64, &least, &count) != 2)
         return false;
-    (*all)[*n - 1].bins[cs_cycle_bin(least)] += count;
+    (*all)[*n - 1].bins[cs_dte_cycle_bin(least)] += count;
     return true;
 }
 
-static int read_sites(const char *path, struct site **all, size_t *n)
+static int read_sections(const char *path, struct section **all, size_t *n)
 {
     FILE *file = fopen(path, "re");
     char line[512];
@@ -123,19 +125,19 @@ static int read_sites(const char *path, struct site **all, size_t *n)
     if (!good)
         return failed_with("%s, line %u: not what cs_sites_write writes (cyclescope_measure.h)", path,
                            number);
-    return *n ? CS_EXIT_OK : failed_with("%s has no sites: none ran before it was written", path);
+    return *n ? CS_EXIT_OK : failed_with("%s has no sections: none ran before it was written", path);
 }
 
-int sites_print(struct output *out, const char *path, const char *only)
+int measured_sections_print(struct output *out, const char *path, const char *only)
 {
-    struct site *all = NULL;
+    struct section *all = NULL;
     size_t n = 0, shown = 0;
-    int rc = read_sites(path, &all, &n);
+    int rc = read_sections(path, &all, &n);
     if (rc == CS_EXIT_OK) {
-        struct sheet *sheet = output_sheet(out, "sites", columns, sizeof columns / sizeof columns[0]);
+        struct table *table = output_table(out, "sections", columns, sizeof columns / sizeof columns[0]);
         for (size_t i = 0; i < n; i++)
             if (!only || strcmp(only, all[i].name) == 0) {
-                put_site(sheet, &all[i]);
+                put_section(table, &all[i]);
                 shown++;
             }
         for (size_t i = 0; i < n && shown; i++)
@@ -144,7 +146,7 @@ int sites_print(struct output *out, const char *path, const char *only)
         if (all && !all[0].told)
             output_note(out, "runs that lost their CPU could not be told from others there");
         if (shown == 0)
-            rc = failed_with("%s has no site %s", path, only);
+            rc = failed_with("%s has no section %s", path, only);
     }
     free(all);
     return rc;

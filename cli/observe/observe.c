@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* observe: watch a program's signals from the CPU next door, as finely as the machine can. */
+#include "cli/command/interrupt.h"
 #include "cli/observe/addresses.h"
 #include "cli/observe/observed.h"
-#include "observer/clock.h"
-#include "observer/loop/follow.h"
 #include "observer/log/save.h"
 #include "observer/observer.h"
+#include "observer/source/clock.h"
 #include "signals/reader.h"
 
 #include "observer/source/os.h"
@@ -13,7 +13,6 @@
 
 #include <errno.h>
 #include <inttypes.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -25,18 +24,10 @@ struct watch { /* what tags of a run mean */
     const struct cs_observed *seen;
 };
 
-static void on_signal(int number)
+static void stop(void)
 {
-    (void)number;
     if (observing)
         cs_observe_stop(observing);
-}
-
-static void catch_signals(void)
-{
-    struct sigaction action = {.sa_handler = on_signal};
-    sigaction(SIGINT, &action, NULL);
-    sigaction(SIGTERM, &action, NULL);
 }
 
 static const char *thread_name(uint64_t tid)
@@ -56,6 +47,16 @@ static const char *thread_name(uint64_t tid)
     return name;
 }
 
+static const char *syscall_name(unsigned number)
+{
+    static char text[32];
+    const char *name = cs_os_syscall_name(number);
+    if (name)
+        return name;
+    snprintf(text, sizeof text, "syscall %u", number);
+    return text;
+}
+
 static const char *live_name(void *arg, unsigned tag, uint64_t value)
 {
     const struct watch *w = arg;
@@ -63,7 +64,7 @@ static const char *live_name(void *arg, unsigned tag, uint64_t value)
     if (seen->tag_signals[tag] == CS_WORD_OS_THREAD)
         return thread_name(value);
     if (seen->tag_signals[tag] == CS_WORD_OS_SYSCALL)
-        return value == 0 ? "(none)" : cs_os_syscall_name((unsigned)value - 1);
+        return value == 0 ? "(none)" : syscall_name((unsigned)value - 1);
     const char *name = seen->signals ? cs_reader_name(seen->signals, seen->tag_signals[tag], value) : NULL;
     if (name || !seen->tag_is_address[tag])
         return name;
@@ -73,7 +74,7 @@ static const char *live_name(void *arg, unsigned tag, uint64_t value)
 static void look(void *arg, pid_t pid)
 {
     struct watch *w = arg;
-    addresses_look(w->addresses, pid);
+    addresses_read_mappings(w->addresses, pid);
 }
 
 static const char *name_address(void *arg, uint64_t value)
@@ -83,7 +84,7 @@ static const char *name_address(void *arg, uint64_t value)
     return addresses_text(w->addresses, value);
 }
 
-static bool place(void *arg, unsigned tag, uint64_t value, struct cs_image *image, uint64_t *offset)
+static bool place(void *arg, unsigned tag, uint64_t value, struct cs_store_image *image, uint64_t *offset)
 {
     const struct watch *w = arg;
     return w->seen->tag_is_address[tag] && addresses_place(w->addresses, value, image, offset);
@@ -98,7 +99,7 @@ static uint64_t standing(void *arg, uint64_t value)
 {
     const struct renaming *r = arg;
     const struct cs_observed *seen = r->watch->seen;
-    if (value == CS_TAG_AWAY ||
+    if (value == CS_TAG_DESCHEDULED ||
         (seen->signals && cs_reader_name(seen->signals, seen->tag_signals[r->tag], value)))
         return value;
     return addresses_standing(r->watch->addresses, value);
@@ -113,7 +114,7 @@ static void join_addresses(const struct watch *w)
             cs_tags_rename(w->seen->sink->tags[t], standing, &(struct renaming){w, t});
 }
 
-static int split_signals(const char *list, struct cs_observe_wish *wish, char *room, size_t size)
+static int split_signals(const char *list, struct cs_observe_options *wish, char *room, size_t size)
 {
     if (strlen(list) >= size)
         return -1;
@@ -130,11 +131,11 @@ static int split_signals(const char *list, struct cs_observe_wish *wish, char *r
 }
 
 /* Names as `record -e` takes them. What `:t` needs of the processor is asked before the name is looked up. */
-static int parse_events(const char *list, struct cs_observe_wish *wish, char *room, size_t size)
+static int parse_events(const char *list, struct cs_observe_options *wish, char *room, size_t size)
 {
     struct cs_error err;
     if (strlen(list) >= size)
-        return usage_error("--events: the list is too long");
+        return usage_error("--event: the list is too long");
     strcpy(room, list);
     char *rest = room, *one;
     while ((one = strsep(&rest, ","))) {
@@ -143,7 +144,7 @@ static int parse_events(const char *list, struct cs_observe_wish *wish, char *ro
         if (!*one)
             continue;
         if (wish->n_events == CS_COUNTERS_MAX)
-            return usage_error("--events %s: at most %d events", list, CS_COUNTERS_MAX);
+            return usage_error("--event %s: at most %d events", list, CS_COUNTERS_MAX);
         struct cs_observe_event *event = &wish->events[wish->n_events++];
         event->name = one;
         event->any_thread = modifiers && modifiers[1] &&
@@ -166,21 +167,21 @@ static int keep(const struct parsed *args, const struct cs_observed *seen, const
 {
     struct cs_error err = {0};
     struct cs_store *store = NULL;
-    struct cs_keep_names names = {.program = seen->program,
-                                  .cycles_per_second = seen->cycles_per_second,
-                                  .name = view->name,
-                                  .resolve = place,
-                                  .arg = view->arg};
+    struct cs_observe_save_names names = {.program = seen->program,
+                                          .cycles_per_second = seen->cycles_per_second,
+                                          .name = view->name,
+                                          .resolve = place,
+                                          .arg = view->arg};
     memcpy(names.tags, view->tags, sizeof names.tags);
     memcpy(names.counters, view->counters, sizeof names.counters);
-    json_t *meta = json_pack("{s:s, s:s, s:f}", "by", "observe", "command", seen->program,
+    json_t *meta = json_pack("{s:s, s:o, s:f}", "by", "observe", "command", json_text(seen->program),
                              "cycles_per_second", seen->cycles_per_second);
     char *text = json_dumps(meta, JSON_COMPACT);
     int rc = cs_store_open(store_location(args), CS_STORE_WRITE, &store, &err);
     if (rc == 0)
         rc = cs_store_epoch(store, text, &err);
     if (rc == 0)
-        rc = cs_keep_add(store, seen->sink, &names, &err);
+        rc = cs_observe_save(store, seen->sink, &names, &err);
     cs_store_close(store);
     free(text);
     json_decref(meta);
@@ -210,7 +211,8 @@ static void print_seen(struct output *out, const struct cs_observed *seen, const
                              "relation", p->relation);
     output_set(out, "cpus", cpus);
     if (log) {
-        output_line(out, "%" PRIu64 " samples in %s; next: cyclescope tags --log %s", seen->logged, log, log);
+        output_line(out, "%" PRIu64 " samples in %s", seen->logged, log);
+        output_hint(out, "next:", "tags", NULL, "--log", log, "");
         output_set(out, "logged", json_integer((json_int_t)seen->logged));
         return;
     }
@@ -225,17 +227,20 @@ static void print_seen(struct output *out, const struct cs_observed *seen, const
         output_note(out, "%s ended with exit code %d", seen->program, seen->exit_code);
 }
 
-static int read_options(const struct parsed *args, struct cs_observe_wish *wish, char *room, size_t size,
+static int read_options(const struct parsed *args, struct cs_observe_options *wish, char *room, size_t size,
                         char *events_room)
 {
     cs_observe_defaults(wish);
-    const char *events = option(args, "events");
+    char joined[1024];
+    const char *events = option_joined(args, "event", joined, sizeof joined);
+    if (option_given(args, "event") && !events)
+        return usage_error("--event: the list is too long");
     int rc = events ? parse_events(events, wish, events_room, size) : CS_EXIT_OK;
     if (rc)
         return rc;
     wish->observer_effect = option_given(args, "observer-effect");
     if (wish->observer_effect && !wish->n_events)
-        return usage_error("--observer-effect counts the observer's own share of events: give -e EVENTS");
+        return usage_error("--observer-effect counts the observer's own share of events: give -e EVENT");
     const char *list = option(args, "signals");
     if (list && split_signals(list, wish, room, size) < 0)
         return usage_error("--signals %s: at most %d tags and %d counters, names separated by commas", list,
@@ -256,8 +261,8 @@ static int read_options(const struct parsed *args, struct cs_observe_wish *wish,
     wish->log_path = option(args, "log");
     if (operand_count(args) > 0)
         wish->argv = operand_vector(args);
-    if (wish->log_path && option_given(args, "output"))
-        return usage_error("--log keeps samples and --output keeps sums: give one of them");
+    if (wish->log_path && option_given(args, "store"))
+        return usage_error("--log keeps samples and --store keeps sums: give one of them");
     if (!wish->argv == !wish->pid)
         return usage_error(wish->argv ? "give either -p PID or a command, not both"
                                       : "nothing to observe: give -p PID, or -- COMMAND");
@@ -266,7 +271,7 @@ static int read_options(const struct parsed *args, struct cs_observe_wish *wish,
 
 static int run(const struct parsed *args)
 {
-    struct cs_observe_wish wish;
+    struct cs_observe_options wish;
     struct cs_error err;
     char names[512], events[512];
     int rc = read_options(args, &wish, names, sizeof names, events);
@@ -278,7 +283,7 @@ static int run(const struct parsed *args)
     wish.look = look;
     wish.address_name = name_address;
     wish.arg = &watch;
-    catch_signals();
+    interrupt_catch(stop);
     if (cs_observe_start(&wish, &o, &err) < 0) {
         addresses_close(watch.addresses);
         return failed(&err);
@@ -303,7 +308,7 @@ static int run(const struct parsed *args)
     struct output *out = output_open(args);
     print_seen(out, seen, &view, top, wish.log_path);
     int printed = output_close(out);
-    if (rc == CS_EXIT_OK && option_given(args, "output"))
+    if (rc == CS_EXIT_OK && option_given(args, "store"))
         rc = keep(args, seen, &view);
     observing = NULL;
     cs_observe_close(o);
@@ -312,29 +317,27 @@ static int run(const struct parsed *args)
 }
 
 static const struct option_entry options[] = {
-    {"pid", 'p', "PID", "observe a running process"},
     {"signals", 's', "NAMES",
      "signals to read, separated by commas (else all of the program); os:thread, os:syscall"},
-    {"events", 'e', "EVENTS",
-     "events to count, by libpfm4's names as in record -e; :t counts the whole core from its other thread"},
-    {"observer-effect", 0, NULL,
-     "count the observer's own share of each event too (see hist --observer-effect)"},
-    {"period", 0, "CYCLES", "TSC cycles from sample to sample (else as fast as it goes); k, M"},
+    OPTION_EVENT,
+    OPTION_OBSERVER_EFFECT,
+    OPTION_PID,
+    {"thread", 0, "TID", "read the signals of this thread only"},
+    OPTION_PERIOD,
     {"jitter", 0, "CYCLES", "lengthen each period by a random number of cycles up to this"},
-    {"seconds", 't', "S", "end after that time (else with the program, or at ^C)"},
+    OPTION_SECONDS,
     {"target-cpu", 0, "CPU", "where the program runs (else chosen)"},
     {"observer-cpu", 0, "CPU", "where the observer spins (else the nearest other core)"},
     {"smt", 0, NULL, "observe from the same core's other hardware thread"},
     {"no-follow", 0, NULL,
      "read one thread's signals all the time, whoever has the CPU (faster, needs no privilege)"},
-    {"thread", 0, "TID", "read the signals of this thread only"},
-    {"wait", 0, "S", "how long to wait for the program's signals (10)"},
+    {"wait", 0, "SECONDS", "how long to wait for the program's signals (10)"},
     {"band", 0, "PERCENT",
      "keep an interval if both its ends took the same time within this (1; signals: not asked)"},
     {"any-tag", 0, NULL, "count an interval for the tag at its start even if it ends with another"},
-    OPTION_OUTPUT,
-    {"log", 0, "FILE", "write all samples to FILE for hist, tags and timeline, instead of summing up"},
-    {"top", 0, "N", "show the N most important tags (10); 0 = all"},
+    OPTION_TOP,
+    OPTION_LOG,
+    OPTION_STORE,
     {NULL, 0, NULL, NULL},
 };
 
@@ -347,10 +350,13 @@ const struct command command_observe = {
     "cyclescope.h),\n"
     "every few cycles or at the period that you ask for. Nothing stops or interrupts the program. A cycle is "
     "one\n"
-    "tick of the time-stamp counter.\n\n"
+    "tick of the clock: of the time-stamp counter, or of AArch64's virtual counter.\n\n"
     "Shares of tags use every sample. Rates of counters use only intervals whose two ends were read in the "
     "same\n"
-    "time (double-time-error filtering); what was dropped is counted by cause.",
+    "time (double-time-error filtering); what was dropped is counted by cause.\n"
+    "\n"
+    "Events may carry :t, which counts the whole core from its other thread; their names are separated by\n"
+    "commas, or -e is given again. Without --store and --log what was seen is summed up and shown only.",
     options,
     run,
 };

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Rates are events per 1000 TSC cycles; shares are of TSC cycles. */
 #include "cli/observe/observed.h"
-#include "observer/loop/follow.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -14,9 +14,9 @@
 
 void observed_value(const struct observed *o, unsigned tag, uint64_t value, char *to, size_t size)
 {
-    const char *name = value == CS_TAG_AWAY ? "(target not running)"
-                       : o->name            ? o->name(o->arg, tag, value)
-                                            : NULL;
+    const char *name = value == CS_TAG_DESCHEDULED ? "(target not running)"
+                       : o->name                   ? o->name(o->arg, tag, value)
+                                                   : NULL;
     if (name)
         snprintf(to, size, "%s", name);
     else if (value >= 1u << 20)
@@ -40,7 +40,8 @@ static json_t *quantiles_json(const uint64_t *counts)
 {
     json_t *all = json_object();
     for (unsigned i = 0; i < N_QUANTILES; i++)
-        json_object_set_new(all, quantile_keys[i], json_real(cs_cycle_quantile(counts, shown_quantiles[i])));
+        json_object_set_new(all, quantile_keys[i],
+                            json_real(cs_dte_cycle_quantile(counts, shown_quantiles[i])));
     return all;
 }
 
@@ -50,7 +51,7 @@ static void quantiles_line(struct output *out, const char *what, const uint64_t 
     size_t n = (size_t)snprintf(line, sizeof line, "%-7s", what);
     for (unsigned i = 0; i < N_QUANTILES && n < sizeof line; i++)
         n += (size_t)snprintf(line + n, sizeof line - n, " %11.0f",
-                              cs_cycle_quantile(counts, shown_quantiles[i]));
+                              cs_dte_cycle_quantile(counts, shown_quantiles[i]));
     output_line(out, "%s", line);
 }
 
@@ -70,7 +71,9 @@ void observed_summary(struct output *out, const struct observed *o)
     output_line(out, "%-7s %11s %11s %11s %11s %11s", "cycles", "1 %", "median", "90 %", "99 %", "99.9 %");
     quantiles_line(out, "period", s->periods);
     quantiles_line(out, "gap", s->gaps);
-    output_line(out, "%.3g %% of the time was not seen (%" PRIu64 " times away, the longest %.3g %s)",
+    output_line(out,
+                "%.3g %% of the time was not seen (%" PRIu64
+                " times descheduled or delayed, the longest %.3g %s)",
                 total ? 100 * unseen / (double)total : 0, s->tally.intervals[CS_DTE_GAP], longest, gap_unit);
 
     output_set(out, "program", json_text(o->program));
@@ -97,15 +100,15 @@ void observed_filtering(struct output *out, const struct observed *o)
     const struct cs_dte_tally *tally = &o->sink->tally;
     double all = (double)cs_dte_tally_intervals(tally);
     output_line(out, "%s", "");
-    struct sheet *sheet = output_sheet(out, "filtering", columns, 5);
+    struct table *table = output_table(out, "filtering", columns, 5);
     for (enum cs_dte_verdict v = 0; v < CS_DTE_VERDICTS; v++) {
         if (tally->intervals[v] == 0 && v != CS_DTE_KEPT)
             continue;
-        sheet_text(sheet, cs_dte_name(v));
-        sheet_count(sheet, tally->intervals[v]);
-        sheet_number(sheet, all > 0 ? 100 * (double)tally->intervals[v] / all : 0);
-        sheet_count(sheet, tally->cycles[v]);
-        sheet_text(sheet, cs_dte_meaning(v));
+        table_text(table, cs_dte_name(v));
+        table_count(table, tally->intervals[v]);
+        table_number(table, all > 0 ? 100 * (double)tally->intervals[v] / all : 0);
+        table_count(table, tally->cycles[v]);
+        table_text(table, cs_dte_meaning(v));
     }
 }
 
@@ -113,24 +116,24 @@ static int by_cycles(const void *a, const void *b)
 {
     const struct cs_tag_row *x = *(const struct cs_tag_row *const *)a,
                             *y = *(const struct cs_tag_row *const *)b;
-    if ((x->tag == CS_TAG_AWAY) != (y->tag == CS_TAG_AWAY))
-        return x->tag == CS_TAG_AWAY ? 1 : -1; /* last */
+    if ((x->tag == CS_TAG_DESCHEDULED) != (y->tag == CS_TAG_DESCHEDULED))
+        return x->tag == CS_TAG_DESCHEDULED ? 1 : -1; /* last */
     if (x->half_cycles != y->half_cycles)
         return x->half_cycles < y->half_cycles ? 1 : -1;
     return x->tag < y->tag ? -1 : x->tag > y->tag;
 }
 
-static void rate_cells(struct sheet *sheet, const struct cs_tag_row *row, unsigned counters)
+static void rate_cells(struct table *table, const struct cs_tag_row *row, unsigned counters)
 {
     for (unsigned c = 0; c < counters; c++) {
-        struct cs_moments m = cs_tag_rate(row, c);
+        struct cs_dte_moments m = cs_tag_rate(row, c);
         if (row->kept == 0) {
-            sheet_none(sheet);
-            sheet_none(sheet);
+            table_none(table);
+            table_none(table);
             continue;
         }
-        sheet_number(sheet, cs_tag_mean(row, c) * PER);
-        sheet_number(sheet, cs_moments_deviation(&m) * PER);
+        table_number(table, cs_tag_mean(row, c) * PER);
+        table_number(table, cs_dte_moments_deviation(&m) * PER);
     }
 }
 
@@ -138,7 +141,7 @@ void observed_tags(struct output *out, const struct observed *o, unsigned tag, u
 {
     /* Kept until the output is closed: columns are not copied. */
     static struct column columns[CS_TAGS_MAX][8 + 2 * CS_COUNTERS_MAX];
-    static char heads[CS_COUNTERS_MAX][2][96], keys[CS_COUNTERS_MAX][2][96], sheets[CS_TAGS_MAX][96];
+    static char heads[CS_COUNTERS_MAX][2][96], keys[CS_COUNTERS_MAX][2][96], tables[CS_TAGS_MAX][96];
     const struct cs_tags *tags = o->sink->tags[tag];
     unsigned n = 0, counters = o->sink->n_counters;
     struct column *col = columns[tag];
@@ -172,51 +175,52 @@ void observed_tags(struct output *out, const struct observed *o, unsigned tag, u
     qsort(rows, n_rows, sizeof *rows, by_cycles);
     double total = 0;
     for (size_t r = 0; r < n_rows; r++)
-        total += rows[r]->tag == CS_TAG_AWAY ? 0 : (double)rows[r]->half_cycles;
+        total += rows[r]->tag == CS_TAG_DESCHEDULED ? 0 : (double)rows[r]->half_cycles;
 
     output_line(out, "%s", "");
-    snprintf(sheets[tag], sizeof sheets[tag], "%s", tag == 0 ? "tags" : "tags2");
-    struct sheet *sheet = output_sheet(out, sheets[tag], col, n);
-    sheet_limit(sheet, top, "--top 0 shows all");
+    snprintf(tables[tag], sizeof tables[tag], "%s", tag == 0 ? "tags" : "tags2");
+    struct table *table = output_table(out, tables[tag], col, n);
+    table_limit(table, top, "--top 0 shows all");
     for (size_t r = 0; r < n_rows; r++) {
         char name[256];
         if (tags->overflow && rows[r] == &tags->rows[CS_TAG_ROWS - 1])
             snprintf(name, sizeof name, "(further values)");
         else
             observed_value(o, tag, rows[r]->tag, name, sizeof name);
-        sheet_text(sheet, name);
-        sheet_count(sheet, rows[r]->tag);
-        sheet_count(sheet, rows[r]->samples);
-        sheet_count(sheet, rows[r]->half_cycles / 2);
-        if (rows[r]->tag == CS_TAG_AWAY)
-            sheet_none(sheet); /* shares are of the time that the target ran */
+        table_text(table, name);
+        table_count(table, rows[r]->tag);
+        table_count(table, rows[r]->samples);
+        table_count(table, rows[r]->half_cycles / 2);
+        if (rows[r]->tag == CS_TAG_DESCHEDULED)
+            table_none(table); /* shares are of the time that the target ran */
         else
-            sheet_number(sheet, total > 0 ? 100 * (double)rows[r]->half_cycles / total : 0);
-        sheet_count(sheet, rows[r]->visits);
-        sheet_count(sheet, rows[r]->kept);
-        rate_cells(sheet, rows[r], counters);
+            table_number(table, total > 0 ? 100 * (double)rows[r]->half_cycles / total : 0);
+        table_count(table, rows[r]->visits);
+        table_count(table, rows[r]->kept);
+        rate_cells(table, rows[r], counters);
     }
     free(rows);
 }
 
 static double rate_edge(unsigned bin)
 {
-    return bin >= CS_RATE_BINS ? 2 * cs_rate_bin_least(CS_RATE_BINS - 1) : cs_rate_bin_least(bin);
+    return bin >= CS_DTE_RATE_BINS ? 2 * cs_dte_rate_bin_least(CS_DTE_RATE_BINS - 1)
+                                   : cs_dte_rate_bin_least(bin);
 }
 
 static void histogram_json(struct output *out, const struct observed *o, unsigned counter, const double *bins,
-                           double n, const struct cs_moments *rate)
+                           double n, const struct cs_dte_moments *rate)
 {
     json_t *list = json_array(), *all = json_object();
-    for (unsigned b = 0; b < CS_RATE_BINS; b++)
+    for (unsigned b = 0; b < CS_DTE_RATE_BINS; b++)
         if (bins[b] > 0)
-            json_array_append_new(list, json_pack("[f,f,I]", cs_rate_bin_least(b) * PER,
+            json_array_append_new(list, json_pack("[f,f,I]", cs_dte_rate_bin_least(b) * PER,
                                                   rate_edge(b + 1) * PER, (json_int_t)bins[b]));
     json_object_set_new(all, "counter", json_text(o->counters[counter]));
     json_object_set_new(all, "unit", json_string("events per 1000 cycles"));
     json_object_set_new(all, "intervals", json_integer((json_int_t)n));
     json_object_set_new(all, "mean", json_real(rate->mean * PER));
-    json_object_set_new(all, "deviation", json_real(cs_moments_deviation(rate) * PER));
+    json_object_set_new(all, "deviation", json_real(cs_dte_moments_deviation(rate) * PER));
     json_object_set_new(all, "bins", list);
     char key[16];
     snprintf(key, sizeof key, "histogram%u", counter);
@@ -225,32 +229,32 @@ static void histogram_json(struct output *out, const struct observed *o, unsigne
 
 void observed_histogram(struct output *out, const struct observed *o, unsigned counter, const uint64_t *value)
 {
-    double *bins = calloc(CS_RATE_BINS, sizeof *bins), n = 0, outside;
+    double *bins = calloc(CS_DTE_RATE_BINS, sizeof *bins), n = 0, outside;
     if (!bins)
         return;
     const struct cs_sink *s = o->sink;
     char under[300] = "";
-    struct cs_moments moments = cs_tag_rate(&s->whole_run, counter);
+    struct cs_dte_moments moments = cs_tag_rate(&s->whole_run, counter);
     if (value) {
         char name[256];
         observed_value(o, 0, *value, name, sizeof name);
         snprintf(under, sizeof under, " under %s %s", o->tags[0], name);
         const struct cs_tag_row *row = cs_tags_find(s->tags[0], *value);
         moments = cs_tag_rate(row, counter);
-        for (unsigned b = 0; row->bins && b < CS_RATE_BINS; b++)
-            bins[b] = (double)row->bins[counter * CS_RATE_BINS + b];
+        for (unsigned b = 0; row->bins && b < CS_DTE_RATE_BINS; b++)
+            bins[b] = (double)row->bins[counter * CS_DTE_RATE_BINS + b];
     } else {
-        for (unsigned b = 0; b < CS_RATE_BINS; b++)
+        for (unsigned b = 0; b < CS_DTE_RATE_BINS; b++)
             bins[b] = (double)s->rates[counter][b];
     }
-    for (unsigned b = 0; b < CS_RATE_BINS; b++)
+    for (unsigned b = 0; b < CS_DTE_RATE_BINS; b++)
         n += bins[b];
     histogram_json(out, o, counter, bins, n, &moments);
     output_line(out, "%s", "");
     output_line(out, "%s per 1000 cycles%s: %.0f intervals, mean %.4g, deviation %.3g", o->counters[counter],
-                under, n, moments.mean * PER, cs_moments_deviation(&moments) * PER);
+                under, n, moments.mean * PER, cs_dte_moments_deviation(&moments) * PER);
     struct histogram_row rows[24];
-    unsigned n_rows = histogram_rows(bins, CS_RATE_BINS, rate_edge, 24, rows, &outside);
+    unsigned n_rows = histogram_rows(bins, CS_DTE_RATE_BINS, rate_edge, 24, rows, &outside);
     double most = 0;
     for (unsigned r = 0; r < n_rows; r++)
         most = fmax(most, rows[r].share);

@@ -1,8 +1,23 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What an observer saw, in the form that `observe`, `hist` and `tags` print, wherever it came from: a run
- * that just ended, a log, a store. */
-#ifndef CS_CLI_OBSERVED_H
-#define CS_CLI_OBSERVED_H
+/* What the observer saw: observe, hist, tags, timeline, signals.
+ *
+ * Files of this room:
+ *   observe            the subcommand observe
+ *   observed           what was seen, printed
+ *   observed_source    where it comes from: a log or a store
+ *   histogram_rows     bins as rows and bars
+ *   hist               the subcommand hist
+ *   measured_sections  what a program measured of itself
+ *   tags               the subcommand tags
+ *   timeline           the subcommand timeline
+ *   signals            the subcommand signals
+ *   addresses          what address tags mean
+ *
+ * What an observer saw, in the form that `observe`, `hist` and `tags` print, wherever it came from: a run
+ * that just ended, a log, a store.
+ */
+#ifndef CS_CLI_OBSERVE_OBSERVED_H
+#define CS_CLI_OBSERVE_OBSERVED_H
 
 #include "cli/output/output.h"
 #include "observer/sample/sink.h"

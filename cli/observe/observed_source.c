@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
+/* A log is replayed through the filter of the observer; a store has the sums already. */
 #include "cli/observe/observed_source.h"
 
 #include <stdlib.h>
@@ -8,10 +9,10 @@ static const char *log_name(void *arg, unsigned tag, uint64_t value)
 {
     struct observed_source *s = arg;
     const char *found = NULL;
-    for (size_t i = 0; i < cs_log_reader_names(s->log); i++) {
+    for (size_t i = 0; i < cs_observe_log_reader_names(s->log); i++) {
         unsigned t;
         uint64_t v;
-        const char *text = cs_log_reader_name(s->log, i, &t, &v);
+        const char *text = cs_observe_log_reader_name(s->log, i, &t, &v);
         if (t == tag && v == value)
             found = text;
     }
@@ -55,32 +56,32 @@ static uint64_t first_named(void *arg, uint64_t value)
 {
     struct log_renaming *r = arg;
     const char *name = value >= 1ull << 32 ? log_name(r->source, r->tag, value) : NULL;
-    for (size_t i = 0; name && i < cs_log_reader_names(r->source->log); i++) {
+    for (size_t i = 0; name && i < cs_observe_log_reader_names(r->source->log); i++) {
         unsigned t;
         uint64_t v;
-        const char *text = cs_log_reader_name(r->source->log, i, &t, &v);
+        const char *text = cs_observe_log_reader_name(r->source->log, i, &t, &v);
         if (t == r->tag && v >= 1ull << 32 && strcmp(text, name) == 0)
             return v;
     }
     return value;
 }
 
-static int open_log(const char *path, const struct cs_replay_wish *wish, struct observed_source *s)
+static int open_log(const char *path, const struct cs_observe_replay_options *wish, struct observed_source *s)
 {
     struct cs_error err = {0};
-    struct cs_replay_wish usual = {.rule = cs_dte_paper_rule()};
+    struct cs_observe_replay_options usual = {.rule = cs_dte_paper_rule()};
     usual.rule.same_tag = true;
     usual.rule.gap_cycles = 0;
     struct progress bar;
-    struct cs_replay_wish shown = wish ? *wish : usual;
+    struct cs_observe_replay_options shown = wish ? *wish : usual;
     progress_init(&bar, "reading", "B", 0);
     shown.progress = progress_of;
     shown.progress_arg = &bar;
-    int rc = cs_replay(path, &shown, &s->kept.sink, &s->log, &err);
+    int rc = cs_observe_replay(path, &shown, &s->kept.sink, &s->log, &err);
     progress_fini(&bar);
     if (rc < 0)
         return failed(&err);
-    const struct cs_log_head *head = cs_log_reader_head(s->log);
+    const struct cs_observe_log_head *head = cs_observe_log_reader_head(s->log);
     for (unsigned t = 0; t < head->n_tags; t++)
         cs_tags_rename(s->kept.sink->tags[t], first_named, &(struct log_renaming){s, t});
     s->view = (struct observed){.sink = s->kept.sink,
@@ -92,7 +93,7 @@ static int open_log(const char *path, const struct cs_replay_wish *wish, struct 
                                 .arg = s};
     for (unsigned t = 0; t < head->n_tags; t++)
         s->view.tags[t] = head->tags[t];
-    for (unsigned c = 0; c < head->n_softs + head->n_pmcs; c++)
+    for (unsigned c = 0; c < head->n_software + head->n_hardware; c++)
         s->view.counters[c] = head->counters[c];
     return CS_EXIT_OK;
 }
@@ -101,7 +102,7 @@ static int open_store(const struct parsed *args, struct observed_source *s)
 {
     struct cs_error err = {0};
     if (cs_store_open(store_location(args), CS_STORE_READ, &s->store, &err) < 0 ||
-        cs_keep_load(s->store, option(args, "program"), &s->kept, &err) < 0)
+        cs_observe_load(s->store, option(args, "program"), &s->kept, &err) < 0)
         return failed(&err);
     s->view = (struct observed){.sink = s->kept.sink,
                                 .program = s->kept.program,
@@ -116,7 +117,7 @@ static int open_store(const struct parsed *args, struct observed_source *s)
     return CS_EXIT_OK;
 }
 
-int observed_open(const struct parsed *args, const struct cs_replay_wish *wish,
+int observed_open(const struct parsed *args, const struct cs_observe_replay_options *wish,
                   struct observed_source *source)
 {
     memset(source, 0, sizeof *source);
@@ -129,9 +130,9 @@ int observed_open(const struct parsed *args, const struct cs_replay_wish *wish,
 
 void observed_close(struct observed_source *source)
 {
-    cs_kept_fini(&source->kept);
+    cs_observe_saved_fini(&source->kept);
     cs_store_close(source->store);
-    cs_log_reader_close(source->log);
+    cs_observe_log_reader_close(source->log);
     free(source->name);
     memset(source, 0, sizeof *source);
 }

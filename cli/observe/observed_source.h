@@ -1,27 +1,26 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Where hist and tags take what was observed from: --log FILE, else the store. */
-#ifndef CS_CLI_OBSERVED_SOURCE_H
-#define CS_CLI_OBSERVED_SOURCE_H
+#ifndef CS_CLI_OBSERVE_OBSERVED_SOURCE_H
+#define CS_CLI_OBSERVE_OBSERVED_SOURCE_H
 
 #include "cli/observe/observed.h"
-#include "observer/log/save.h"
 #include "observer/log/replay.h"
+#include "observer/log/save.h"
 
 #define OPTIONS_OBSERVED                                                                                     \
-    {"log", 0, "FILE", "read a sample log (see observe --log) instead of a store"},                          \
-        {"program", 0, "NAME", "which program, where the store has several"}, OPTION_STORE
+    {"program", 0, "NAME", "which program, where the store has several"}, OPTION_LOG, OPTION_STORE
 
 struct observed_source {
     struct observed view;
-    struct cs_kept kept; /* its sink is the view's, also when it came from a log */
+    struct cs_observe_saved kept; /* its sink is the view's, also when it came from a log */
     struct cs_store *store;
-    struct cs_log_reader *log;
+    struct cs_observe_log_reader *log;
     char *name; /* the last one looked up */
 };
 
 /* `wish` is for logs (NULL: the paper's rule, tag-consistent rates). Returns an exit code; it has printed
  * why. */
-int observed_open(const struct parsed *args, const struct cs_replay_wish *wish,
+int observed_open(const struct parsed *args, const struct cs_observe_replay_options *wish,
                   struct observed_source *source);
 void observed_close(struct observed_source *source);
 /* Index of the counter or tag of that name, -1 none. NULL = the first. */

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* signals: what a live process publishes: its signals, its threads and what each does now. */
 #include "cli/observe/addresses.h"
-#include "cli/command/command.h"
 #include "cli/output/output.h"
 #include "signals/reader.h"
 
@@ -45,7 +44,7 @@ static const struct column thread_columns[] = {
 static void show_threads(struct output *out, struct cs_reader *reader, struct addresses *addresses,
                          const struct cs_seen_signal *signals, unsigned n_signals, bool all)
 {
-    struct sheet *rows = output_sheet(out, "threads", thread_columns, 6);
+    struct table *rows = output_table(out, "threads", thread_columns, 6);
     struct cs_seen_thread thread;
     const uint32_t lines = cs_reader_lines(reader);
     unsigned n_threads = 0;
@@ -58,16 +57,16 @@ static void show_threads(struct output *out, struct cs_reader *reader, struct ad
             const uint64_t value = thread.values[signals[i].word];
             char text[512];
             value_text(text, sizeof text, reader, addresses, &signals[i], value);
-            sheet_count(rows, tid > 0 ? (uint64_t)tid : thread.tid);
-            sheet_count(rows, line);
-            sheet_count(rows, thread.generation);
-            sheet_text(rows, signals[i].name);
-            sheet_count(rows, value);
-            sheet_text(rows, text);
+            table_count(rows, tid > 0 ? (uint64_t)tid : thread.tid);
+            table_count(rows, line);
+            table_count(rows, thread.generation);
+            table_text(rows, signals[i].name);
+            table_count(rows, value);
+            table_text(rows, text);
         }
     }
     if (!all)
-        sheet_limit(rows, 40, "--all shows all");
+        table_limit(rows, 40, "--all shows all");
     output_line(out, "%u thread%s", n_threads, n_threads == 1 ? "" : "s");
     output_set(out, "n_threads", json_integer(n_threads));
 }
@@ -79,16 +78,16 @@ static int show(const struct parsed *args, struct cs_reader *reader)
     const unsigned n = cs_reader_signals(reader, signals);
     if (n == 0)
         output_note(out, "the process has a segment, but defined no signal yet");
-    struct sheet *rows = output_sheet(out, "signals", signal_columns, 4);
+    struct table *rows = output_table(out, "signals", signal_columns, 4);
     for (unsigned i = 0; i < n; i++) {
-        sheet_text(rows, signals[i].name);
-        sheet_text(rows, signals[i].kind == CS_SIGNAL_TAG ? "tag" : "counter");
-        sheet_count(rows, signals[i].word);
-        sheet_text(rows, signals[i].is_address ? "addresses" : "numbers");
+        table_text(rows, signals[i].name);
+        table_text(rows, signals[i].kind == CS_SIGNAL_TAG ? "tag" : "counter");
+        table_count(rows, signals[i].word);
+        table_text(rows, signals[i].is_address ? "addresses" : "numbers");
     }
     output_line(out, "%s", "");
     struct addresses *addresses = addresses_open();
-    addresses_look(addresses, cs_reader_pid(reader));
+    addresses_read_mappings(addresses, cs_reader_pid(reader));
     addresses_of(addresses, reader);
     show_threads(out, reader, addresses, signals, n, option_given(args, "all"));
     addresses_close(addresses);
@@ -103,7 +102,7 @@ static int show(const struct parsed *args, struct cs_reader *reader)
 
 static int run(const struct parsed *args)
 {
-    const char *pid = option(args, "pid"), *file = option(args, "file");
+    const char *pid = option(args, "pid"), *file = option(args, "segment");
     if ((pid != NULL) == (file != NULL) || operand_count(args) != 0)
         return usage_error("give one process with -p PID, or a copy of a segment with --file");
     char why[CS_WHY_MAX];
@@ -118,9 +117,9 @@ static int run(const struct parsed *args)
 }
 
 static const struct option_entry options[] = {
-    {"pid", 'p', "PID", "the process to look at"},
-    {"file", 0, "FILE", "a copy of its segment (cp /proc/PID/fd/N FILE) instead of a live process"},
-    {"all", 'a', NULL, "all threads"},
+    OPTION_PID,
+    {"segment", 0, "FILE", "a copy of its segment (cp /proc/PID/fd/N FILE) instead of a live process"},
+    OPTION_ALL,
     {NULL, 0, NULL, NULL},
 };
 

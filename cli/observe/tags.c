@@ -27,8 +27,8 @@ static int run(const struct parsed *args)
 }
 
 static const struct option_entry options[] = {
-    {"tag", 0, "NAME", "which tag (else the first)"},
-    {"top", 'n', "N", "rows shown (10); 0 = all"},
+    OPTION_TAG,
+    OPTION_TOP,
     OPTIONS_OBSERVED,
     {NULL, 0, NULL, NULL},
 };

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* timeline: what an observed program did over time, from a sample log. shim-2015 figure 19. */
 #include "observer/log/timeline.h"
-#include "cli/command/command.h"
 #include "cli/observe/observed.h"
-#include "observer/loop/follow.h"
+#include "cli/output/output.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -15,7 +14,7 @@
 #define TAGS_SHOWN 4
 
 struct names {
-    const struct cs_log_reader *log;
+    const struct cs_observe_log_reader *log;
     unsigned tag;
 };
 
@@ -24,10 +23,10 @@ static const char *name_of(void *arg, unsigned tag, uint64_t value)
     const struct names *n = arg;
     const char *found = NULL;
     (void)tag;
-    for (size_t i = 0; i < cs_log_reader_names(n->log); i++) {
+    for (size_t i = 0; i < cs_observe_log_reader_names(n->log); i++) {
         unsigned t;
         uint64_t v;
-        const char *text = cs_log_reader_name(n->log, i, &t, &v);
+        const char *text = cs_observe_log_reader_name(n->log, i, &t, &v);
         if (t == n->tag && v == value)
             found = text;
     }
@@ -35,7 +34,7 @@ static const char *name_of(void *arg, unsigned tag, uint64_t value)
 }
 
 /* "0.5..2" in seconds; either may be left out. */
-static bool parse_range(const char *text, struct cs_timeline_wish *wish)
+static bool parse_range(const char *text, struct cs_observe_timeline_options *wish)
 {
     const char *dots = strstr(text, "..");
     char left[32], *end;
@@ -75,13 +74,13 @@ static void column(struct layout *l, enum column_kind kind, int digits, const ch
 }
 
 /* In text a counter has its mean alone where there are several, and the first one has a bar. */
-static void lay_out(struct layout *l, const struct cs_timeline *t)
+static void lay_out(struct layout *l, const struct cs_observe_timeline *t)
 {
     column(l, COLUMN_NUMBER, 3, NULL, "ms", "ms", false);
     column(l, COLUMN_SHARE, 0, NULL, "seen_percent", "seen %", false);
     for (unsigned i = 0; i <= t->n_tags && t->has_tag; i++) {
         const char *name = i < t->n_tags ? l->names[i] : "(others)";
-        bool away = i < t->n_tags && t->tag_values[i] == CS_TAG_AWAY;
+        bool away = i < t->n_tags && t->tag_values[i] == CS_TAG_DESCHEDULED;
         column(l, COLUMN_SHARE, 0, "share_percent", name,
                away             ? "not running"
                : i < TAGS_SHOWN ? name
@@ -101,7 +100,7 @@ static void lay_out(struct layout *l, const struct cs_timeline *t)
     column(l, COLUMN_TEXT, 0, NULL, "bar", t->n_counters ? "" : NULL, true);
 }
 
-static double highest_mean(const struct cs_timeline *t)
+static double highest_mean(const struct cs_observe_timeline *t)
 {
     double most = 0;
     for (unsigned b = 0; b < t->n_buckets && t->n_counters; b++)
@@ -109,34 +108,34 @@ static double highest_mean(const struct cs_timeline *t)
     return most;
 }
 
-static void rate(struct sheet *sheet, double value)
+static void rate(struct table *table, double value)
 {
-    sheet_number(sheet, isnan(value) ? NAN : 1000 * value);
+    table_number(table, isnan(value) ? NAN : 1000 * value);
 }
 
-static void put_bucket(struct sheet *sheet, const struct cs_timeline *t, unsigned b, double most)
+static void put_bucket(struct table *table, const struct cs_observe_timeline *t, unsigned b, double most)
 {
-    const struct cs_timeline_bucket *bucket = &t->buckets[b];
+    const struct cs_observe_timeline_bucket *bucket = &t->buckets[b];
     char bar[3 * 20 + 1] = "";
-    sheet_number(sheet, cs_timeline_ms(t, b));
-    sheet_number(sheet, 100 * bucket->seen_cycles / t->bucket_cycles);
+    table_number(table, cs_observe_timeline_ms(t, b));
+    table_number(table, 100 * bucket->seen_cycles / t->bucket_cycles);
     for (unsigned i = 0; i <= t->n_tags && t->has_tag; i++) {
         double cycles = bucket->tag_cycles[i < t->n_tags ? i : CS_TIMELINE_TAGS];
-        sheet_number(sheet, bucket->seen_cycles > 0 ? 100 * cycles / bucket->seen_cycles : NAN);
+        table_number(table, bucket->seen_cycles > 0 ? 100 * cycles / bucket->seen_cycles : NAN);
     }
-    sheet_count(sheet, bucket->kept);
+    table_count(table, bucket->kept);
     for (unsigned c = 0; c < t->n_counters; c++) {
-        rate(sheet, bucket->rates[c].mean);
-        rate(sheet, bucket->rates[c].least);
-        rate(sheet, bucket->rates[c].most);
+        rate(table, bucket->rates[c].mean);
+        rate(table, bucket->rates[c].least);
+        rate(table, bucket->rates[c].most);
     }
     if (t->n_counters && most > 0 && bucket->kept)
         bar_draw(bar, bucket->rates[0].mean / most, 20);
-    sheet_text(sheet, bar);
+    table_text(table, bar);
 }
 
-static int print(const struct parsed *args, const struct cs_timeline *t, const struct cs_log_reader *log,
-                 const struct cs_timeline_wish *wish)
+static int print(const struct parsed *args, const struct cs_observe_timeline *t,
+                 const struct cs_observe_log_reader *log, const struct cs_observe_timeline_options *wish)
 {
     struct layout *l = calloc(1, sizeof *l);
     if (!l)
@@ -148,7 +147,7 @@ static int print(const struct parsed *args, const struct cs_timeline *t, const s
     lay_out(l, t);
     struct output *out = output_open(args);
     double ms = t->bucket_cycles * 1e3 / t->cycles_per_second;
-    output_line(out, "%s: %u stretches of %.4g ms (%.4g cycles) of %.4g s%s%s", t->head.program, t->n_buckets,
+    output_line(out, "%s: %u buckets of %.4g ms (%.4g cycles) of %.4g s%s%s", t->head.program, t->n_buckets,
                 ms, t->bucket_cycles, t->whole_cycles / t->cycles_per_second,
                 t->has_tag ? "; shares of tag " : "", t->has_tag ? t->head.tags[wish->tag] : "");
     output_set(out, "program", json_text(t->head.program));
@@ -157,11 +156,11 @@ static int print(const struct parsed *args, const struct cs_timeline *t, const s
     output_set(out, "log_seconds", json_real(t->whole_cycles / t->cycles_per_second));
     if (t->has_tag)
         output_set(out, "tag", json_text(t->head.tags[wish->tag]));
-    struct sheet *sheet = output_sheet(out, "timeline", l->columns, l->n);
+    struct table *table = output_table(out, "timeline", l->columns, l->n);
     double most = highest_mean(t);
     for (unsigned b = 0; b < t->n_buckets; b++)
-        put_bucket(sheet, t, b, most);
-    if (cs_log_cut_short(log))
+        put_bucket(table, t, b, most);
+    if (cs_observe_log_cut_short(log))
         output_note(out, "the log was cut short: it ends where its writer did");
     int rc = output_close(out);
     free(l);
@@ -172,11 +171,11 @@ static int run(const struct parsed *args)
 {
     const char *path = option(args, "log"), *range = option(args, "time"), *tag = option(args, "tag");
     bool machine = option_given(args, "json") || option_given(args, "csv");
-    struct cs_timeline_wish wish = {
+    struct cs_observe_timeline_options wish = {
         .buckets =
             (unsigned)option_number(args, "buckets", machine ? ROWS_MACHINE : ROWS, 1, CS_TIMELINE_BUCKETS)};
-    struct cs_timeline *t;
-    struct cs_log_reader *log;
+    struct cs_observe_timeline *t;
+    struct cs_observe_log_reader *log;
     struct cs_error err;
     if (!path)
         return usage_error("nothing to show: give --log FILE, written by observe --log");
@@ -184,10 +183,10 @@ static int run(const struct parsed *args)
         return usage_error(
             "--time %s: expected FROM..TO in seconds since the first sample, such as 0.5..0.75", range);
     if (tag) {
-        if (cs_log_open(path, &log, &err) < 0)
+        if (cs_observe_log_open(path, &log, &err) < 0)
             return failed(&err);
-        struct cs_log_head head = *cs_log_reader_head(log);
-        cs_log_reader_close(log);
+        struct cs_observe_log_head head = *cs_observe_log_reader_head(log);
+        cs_observe_log_reader_close(log);
         while (wish.tag < head.n_tags && strcmp(head.tags[wish.tag], tag) != 0)
             wish.tag++;
         if (wish.tag == head.n_tags)
@@ -197,22 +196,21 @@ static int run(const struct parsed *args)
     progress_init(&bar, "reading twice", "B", 0);
     wish.progress = progress_of;
     wish.arg = &bar;
-    int rc = cs_timeline_fold(path, &wish, &t, &log, &err);
+    int rc = cs_observe_timeline_fold(path, &wish, &t, &log, &err);
     progress_fini(&bar);
     if (rc < 0)
         return failed(&err);
     rc = print(args, t, log, &wish);
-    cs_log_reader_close(log);
-    cs_timeline_close(t);
+    cs_observe_log_reader_close(log);
+    cs_observe_timeline_close(t);
     return rc;
 }
 
 static const struct option_entry options[] = {
-    {"log", 0, "FILE", "the sample log (observe --log)"},
-    {"time", 't', "FROM..TO",
-     "only this stretch, in seconds since the first sample (either may be left out)"},
-    {"buckets", 'n', "N", "cut it into N stretches (24; 500 in JSON and CSV)"},
-    {"tag", 0, "NAME", "which tag's shares (else the first)"},
+    OPTION_TAG,
+    {"time", 0, "FROM..TO", "only this part, in seconds since the first sample (either may be left out)"},
+    {"buckets", 0, "N", "cut it into N equal intervals (24; 500 in JSON and CSV)"},
+    OPTION_LOG,
     {NULL, 0, NULL, NULL},
 };
 
@@ -221,7 +219,7 @@ const struct command command_timeline = {
     "timeline",
     "",
     "what an observed program did over time: shares of tags and rates",
-    "Cuts the log into equal stretches of time. Each has the share of time that was seen, the shares of the "
+    "Cuts the log into equal buckets of time. Each has the share of time that was seen, the shares of the "
     "most\n"
     "frequent values of a tag in what was seen, and the rates of all counters in events per 1000 TSC cycles: "
     "mean,\n"

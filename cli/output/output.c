@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The document that a subcommand fills and that is written once, when it is whole. */
 #include "cli/output/output.h"
+#include "cli/output/hint.h"
+#include "cli/output/memory.h"
 #include "cli/output/table.h"
 #include "cli/output/wrap.h"
+#include "store/array.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -15,14 +18,14 @@
 
 struct item {
     char *line; /* or */
-    struct sheet *sheet;
+    struct table *table;
     bool note; /* a line that may be wrapped */
 };
 
 struct output {
     enum output_form form;
     struct item *items;
-    size_t n_items, room;
+    size_t n_items, capacity;
     json_t *members, *notes;
 };
 
@@ -58,13 +61,19 @@ enum output_form output_form(const struct output *out)
 
 static struct item *add(struct output *out)
 {
-    if (out->n_items == out->room) {
-        out->room = out->room ? 2 * out->room : 32;
-        out->items = need(realloc(out->items, out->room * sizeof *out->items));
-    }
+    if (cs_array_room(out->items, out->n_items, out->capacity) < 0)
+        need(NULL);
     struct item *i = &out->items[out->n_items++];
     *i = (struct item){NULL, NULL, false};
     return i;
+}
+
+/* Foreign text is made harmless here, before colours of ours are put in. */
+static char *clean_line(char *line)
+{
+    char *clean = text_clean(line);
+    free(line);
+    return clean;
 }
 
 static char *format_line(const char *format, va_list args)
@@ -81,8 +90,32 @@ void output_line(struct output *out, const char *format, ...)
         return;
     va_list args;
     va_start(args, format);
-    add(out)->line = format_line(format, args);
+    add(out)->line = clean_line(format_line(format, args));
     va_end(args);
+}
+
+void output_coloured_line(struct output *out, const char *before, const char *colour, const char *word,
+                          const char *after)
+{
+    if (out->form != OUTPUT_TEXT)
+        return;
+    const bool coloured = colour_wanted();
+    char *parts[] = {text_clean(before), text_clean(word), text_clean(after)}, *line;
+    if (asprintf(&line, "%s%s%s%s%s", parts[0], coloured ? colour : "", parts[1], coloured ? "\033[0m" : "",
+                 parts[2]) < 0)
+        need(NULL);
+    add(out)->line = line;
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
+        free(parts[i]);
+}
+
+void output_hint(struct output *out, const char *lead, const char *subcommand, const char *operand,
+                 const char *option, const char *value, const char *tail)
+{
+    char *command = hint_command(subcommand, operand, option, value);
+    if (command)
+        output_line(out, "%s %s%s", lead, command, tail);
+    free(command);
 }
 
 void output_note(struct output *out, const char *format, ...)
@@ -93,7 +126,7 @@ void output_note(struct output *out, const char *format, ...)
     va_end(args);
     json_array_append_new(out->notes, json_text(line));
     struct item *item = add(out);
-    item->line = line;
+    item->line = clean_line(line);
     item->note = true;
 }
 
@@ -102,18 +135,18 @@ void output_set(struct output *out, const char *key, json_t *value)
     json_object_set_new(out->members, key, need(value));
 }
 
-struct sheet *output_sheet(struct output *out, const char *name, const struct column *columns,
+struct table *output_table(struct output *out, const char *name, const struct column *columns,
                            unsigned n_columns)
 {
-    return add(out)->sheet = sheet_open(name, columns, n_columns);
+    return add(out)->table = table_open(name, columns, n_columns);
 }
 
 void output_drop(struct output *out)
 {
     for (size_t i = 0; i < out->n_items; i++) {
         free(out->items[i].line);
-        if (out->items[i].sheet)
-            sheet_close(out->items[i].sheet);
+        if (out->items[i].table)
+            table_close(out->items[i].table);
     }
     free(out->items);
     json_decref(out->members);
@@ -139,19 +172,11 @@ static unsigned hanging(const char *line, unsigned width)
     return found;
 }
 
-/* A line may hold colours of ours (ESC [), so it isn't cleaned here: callers clean names (text_clean). */
-static size_t print_lines(const char *text, FILE *to, unsigned width)
+static size_t print_line(const char *line, FILE *to, unsigned width)
 {
-    size_t lines = 0;
-    for (;; text++) {
-        size_t n = strcspn(text, "\n");
-        char *line = need(strndup(text, n));
-        lines += text_wrap(to, line, width, 0, hanging(line, width));
-        fputc('\n', to);
-        free(line);
-        if (!*(text += n))
-            return lines;
-    }
+    size_t lines = text_wrap(to, line, width, 0, hanging(line, width));
+    fputc('\n', to);
+    return lines;
 }
 
 static size_t print_text(const struct output *out, FILE *to)
@@ -161,15 +186,10 @@ static size_t print_text(const struct output *out, FILE *to)
     size_t lines = 0;
     for (size_t i = 0; i < out->n_items; i++) {
         const struct item *item = &out->items[i];
-        if (item->sheet) {
-            lines += sheet_print_text(item->sheet, to, width, colour);
-        } else if (item->note) {
-            char *clean = text_clean(item->line);
-            lines += print_lines(clean, to, terminal_columns());
-            free(clean);
-        } else {
-            lines += print_lines(item->line, to, width);
-        }
+        if (item->table)
+            lines += table_print_text(item->table, to, width, colour);
+        else
+            lines += print_line(item->line, to, item->note ? terminal_columns() : width);
     }
     return lines;
 }
@@ -178,11 +198,11 @@ static void print_csv(const struct output *out)
 {
     bool first = true;
     for (size_t i = 0; i < out->n_items; i++) {
-        if (!out->items[i].sheet)
+        if (!out->items[i].table)
             continue;
         if (!first)
             fputs("\r\n", stdout);
-        sheet_print_csv(out->items[i].sheet, stdout);
+        table_print_csv(out->items[i].table, stdout);
         first = false;
     }
 }
@@ -191,13 +211,13 @@ static void print_json(const struct output *out)
 {
     json_t *document = need(json_object());
     for (size_t i = 0; i < out->n_items; i++)
-        if (out->items[i].sheet)
-            json_object_set_new(document, sheet_name(out->items[i].sheet),
-                                sheet_to_json(out->items[i].sheet));
+        if (out->items[i].table)
+            json_object_set_new(document, table_name(out->items[i].table),
+                                table_to_json(out->items[i].table));
     json_object_update(document, out->members);
     if (json_array_size(out->notes))
         json_object_set(document, "notes", out->notes);
-    json_dumpf(document, stdout, JSON_INDENT(1) | JSON_REAL_PRECISION(12));
+    json_print(document, stdout, JSON_INDENT(1) | JSON_REAL_PRECISION(12));
     fputc('\n', stdout);
     json_decref(document);
 }

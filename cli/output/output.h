@@ -1,5 +1,22 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What a subcommand prints: lines and sheets, collected in one document and written once at the end in the
+/* What subcommands print.
+ *
+ * Files of this room:
+ *   output          the document: lines, notes, tables, JSON, pager
+ *   table           a table in memory
+ *   table_text      ... as text
+ *   table_data      ... as CSV and JSON
+ *   json            texts as JSON, and its printing
+ *   table_internal  its cells
+ *   wrap            text within a width
+ *   hint            a command to type next, quoted for a shell
+ *   memory          the end when there is no memory
+ *   progress        the bar on standard error
+ *   screen          a terminal as a screen of lines
+ *   source          lines of a source file
+ *   image_name      what reports call an image
+ *
+ * What a subcommand prints: lines and tables, collected in one document and written once at the end in the
  * form that was asked for: text for people, --json for programs, --csv for spreadsheets.
  *
  *     struct output *out = output_open(args);
@@ -8,25 +25,30 @@
  *         {.key = "percent", .head = "%", .kind = COLUMN_SHARE},
  *         {.key = "procedure", .head = "procedure", .kind = COLUMN_TEXT},
  *     };
- *     struct sheet *rows = output_sheet(out, "rows", columns, 3);
- *     sheet_limit(rows, 10, "--top 0 shows all");
- *     sheet_count(rows, 1234); sheet_number(rows, 12.34); sheet_text(rows, "main");
+ *     struct table *rows = output_table(out, "rows", columns, 3);
+ *     table_limit(rows, 10, "--top 0 shows all");
+ *     table_count(rows, 1234); table_number(rows, 12.34); table_text(rows, "main");
  *     output_set(out, "total", json_integer(10000));
- *     output_line(out, "next: cyclescope calc main");
+ *     output_line(out, "%s", "nothing was lost");
+ *     output_hint(out, "next:", "calc", "main", "--store", store, "");
  *     return output_close(out);
  *
- * Text: columns are aligned, numbers to the right, colour on a terminal only; names are made safe (a symbol
- * may hold anything); on a terminal long text is cut to its width and a long document goes through the pager.
- * JSON: one object; a sheet is an array of objects under its name, further members come from output_set,
- * notes become the array "notes". CSV: the sheets only, heads are the keys, an empty line between two sheets.
- * A memory failure ends the program with a sentence: nothing was printed by then. */
-#ifndef CS_CLI_OUTPUT_H
-#define CS_CLI_OUTPUT_H
+ * Names are made safe here and nowhere else: a symbol, a path or an event may hold anything, and callers give
+ * it as it is. All text is cleaned (store/text.h), a newline in a line included.
+ *
+ * Text: columns are aligned, numbers to the right, colour on a terminal only; on a terminal long text is cut to
+ * its width and a long document goes through the pager. JSON: one object; a table is an array of objects under its name, further members come from output_set,
+ * notes become the array "notes". CSV: the tables only, heads are the keys, an empty line between two tables.
+ * A memory failure ends the program with a sentence: nothing was printed by then.
+ */
+#ifndef CS_CLI_OUTPUT_OUTPUT_H
+#define CS_CLI_OUTPUT_OUTPUT_H
 
 #include "cli/command/command.h"
 
 #include <jansson.h>
 #include <stdint.h>
+#include <stdio.h>
 
 enum column_kind {
     COLUMN_TEXT,
@@ -34,7 +56,7 @@ enum column_kind {
     COLUMN_NUMBER, /* double, `digits` after the point (0 = 2; -1 = none); NAN is an empty cell and null */
     COLUMN_SHARE,  /* double in percent, one digit; large shares stand out by colour */
     COLUMN_HEX,    /* uint64_t; JSON has it as a string "0x..." */
-    COLUMN_JSON,   /* any value, in JSON only (sheet_json) */
+    COLUMN_JSON,   /* any value, in JSON only (table_json) */
 };
 
 struct column {
@@ -53,18 +75,25 @@ struct column {
 enum output_form { OUTPUT_TEXT, OUTPUT_JSON, OUTPUT_CSV };
 
 struct output;
-struct sheet;
+struct table;
 
 struct output *output_open(const struct parsed *args);
 enum output_form output_form(const struct output *out);
-/* Text alone. No newline at the end; an empty string is an empty line. */
+/* Text alone. No newline in it; an empty string is an empty line. */
 void output_line(struct output *out, const char *format, ...) __attribute__((format(printf, 2, 3)));
+/* The same of three parts, the middle one in a colour (an SGR sequence) where there are colours. */
+void output_coloured_line(struct output *out, const char *before, const char *colour, const char *word,
+                          const char *after);
+/* A command to type next: `lead`, the command as cli/output/hint.h makes it, `tail`. Without a line where a
+ * word can't be pasted harmlessly. */
+void output_hint(struct output *out, const char *lead, const char *subcommand, const char *operand,
+                 const char *option, const char *value, const char *tail);
 /* A sentence that every reader should get: a text line, and a member of "notes" in JSON. */
 void output_note(struct output *out, const char *format, ...) __attribute__((format(printf, 2, 3)));
 /* JSON alone; takes the reference. */
 void output_set(struct output *out, const char *key, json_t *value);
 /* A table; `columns` must stay valid until output_close (keys and heads are not copied). */
-struct sheet *output_sheet(struct output *out, const char *name, const struct column *columns,
+struct table *output_table(struct output *out, const char *name, const struct column *columns,
                            unsigned n_columns);
 /* Writes everything to standard output and frees it. Returns an exit code. */
 int output_close(struct output *out);
@@ -72,26 +101,28 @@ int output_close(struct output *out);
 void output_drop(struct output *out);
 
 /* Cells are given from left to right; the row is complete with its last one. */
-void sheet_text(struct sheet *sheet, const char *text); /* copied; NULL = empty and null */
-void sheet_textf(struct sheet *sheet, const char *format, ...) __attribute__((format(printf, 2, 3)));
-void sheet_count(struct sheet *sheet, uint64_t count); /* also for COLUMN_HEX */
-void sheet_number(struct sheet *sheet, double number); /* also for COLUMN_SHARE */
-void sheet_none(struct sheet *sheet);                  /* an empty cell of any kind, null in JSON */
-void sheet_json(struct sheet *sheet, json_t *value);   /* takes the reference */
-/* Text shows only the first `most` rows (0 = all), then how many there are and `hint`. JSON and CSV have all.
- */
-void sheet_limit(struct sheet *sheet, uint64_t most, const char *hint);
+void table_text(struct table *table, const char *text); /* copied; NULL = empty and null */
+void table_textf(struct table *table, const char *format, ...) __attribute__((format(printf, 2, 3)));
+void table_count(struct table *table, uint64_t count); /* also for COLUMN_HEX */
+void table_number(struct table *table, double number); /* also for COLUMN_SHARE */
+void table_none(struct table *table);                  /* an empty cell of any kind, null in JSON */
+void table_json(struct table *table, json_t *value);   /* takes the reference */
+/* Text shows only the first `most` rows (0 = all), then how many there are and `hint`, a text of ours. JSON and
+ * CSV have all. */
+void table_limit(struct table *table, uint64_t most, const char *hint);
 /* `n` further rows exist that were not even given, because only text was wanted: they count in what is said.
  */
-void sheet_omitted(struct sheet *sheet, uint64_t n);
-size_t sheet_rows(const struct sheet *sheet);
+void table_omitted(struct table *table, uint64_t n);
+size_t table_rows(const struct table *table);
 
 /* True when standard output is a terminal that takes colour (NO_COLOR is respected). */
 bool colour_wanted(void);
 /* Columns of the terminal, 80 when standard output isn't one. */
 unsigned terminal_columns(void);
-/* JSON string from bytes that may be no UTF-8 (wrong ones become U+FFFD). */
+/* JSON string from bytes that may be no UTF-8 (wrong ones become U+FFFD): for every text that isn't ours. */
 json_t *json_text(const char *text);
+/* Writes JSON (jansson's flags) that is harmless on a terminal. */
+void json_print(const json_t *value, FILE *to, size_t flags);
 
 /* A bar on standard error, drawn on a terminal only, from one second of work on, ten times a second. */
 struct progress {

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
+/* One write a picture, so that nothing flickers. The terminal is given back as it was found. */
 #include "cli/output/screen.h"
+#include "cli/output/memory.h"
 #include "cli/output/table.h"
 
 #include <errno.h>

@@ -9,10 +9,10 @@
  *     while ((key = screen_key(screen)) != KEY_NONE) ...
  *     screen_close(screen);
  */
-#ifndef CS_CLI_SCREEN_H
-#define CS_CLI_SCREEN_H
+#ifndef CS_CLI_OUTPUT_SCREEN_H
+#define CS_CLI_OUTPUT_SCREEN_H
 
-#include "store/error.h"
+#include "cli/command/command.h"
 
 enum screen_key { /* else the character itself */
                   KEY_NONE = 0,

@@ -1,23 +1,45 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The whole file is read once and cut in place. */
 #include "cli/output/source.h"
+#include "store/regular_file.h"
 
 #include <errno.h>
 #include <limits.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #define SOURCE_BYTES_MOST (64u << 20)
 
+static FILE *stream(int fd)
+{
+    FILE *f = fd < 0 ? NULL : fdopen(fd, "r");
+    if (fd >= 0 && !f)
+        close(fd);
+    if (fd < 0)
+        errno = fd == -EINVAL ? ENOTSUP : -fd;
+    return f;
+}
+
+/* The path comes from the profiled program's file, which may name any file of ours: what stands there is shown only where
+ * everybody may read it, or where it lies beneath the folder we were told, or else the one we stand in, unless all files lie
+ * beneath that. */
 static FILE *find(const char *path, const char *root)
 {
-    FILE *f = fopen(path, "r");
+    bool everybody = cs_everybody_may_read(path);
+    FILE *f = everybody ? stream(cs_open_regular(NULL, path, SOURCE_BYTES_MOST, NULL)) : NULL;
+    int why = everybody ? errno : access(path, F_OK) == 0 ? EACCES : ENOENT;
+    char here[PATH_MAX];
+    if (!root && (!getcwd(here, sizeof here) || !strcmp(here, "/")))
+        return errno = why, f;
     for (const char *tail = path; !f && (tail = strchr(tail, '/')) != NULL;) {
         tail++; /* ever shorter: a/b/c.c, b/c.c, c.c */
-        char full[PATH_MAX];
-        snprintf(full, sizeof full, "%s/%s", root ? root : ".", tail);
-        f = fopen(full, "r");
+        f = stream(cs_open_regular(root ? root : ".", tail, SOURCE_BYTES_MOST, NULL));
     }
+    if (!f)
+        errno = why;
     return f;
 }
 
@@ -72,7 +94,9 @@ void source_read(struct source *s, const char *path, const char *root)
     FILE *f = find(path, root);
     if (!f) {
         snprintf(s->trouble, sizeof s->trouble, "The source %.150s can't be read: %s.", path,
-                 strerror(errno));
+                 errno == EACCES    ? "not everybody may read it; --source DIR names the folder that it is in"
+                 : errno == ENOTSUP ? "it is no regular file"
+                                    : strerror(errno));
         return;
     }
     s->text = expand(f);

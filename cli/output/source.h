@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Lines of a source file. A file that can't be read has none; `trouble` then says why. */
-#ifndef CS_CLI_SOURCE_H
-#define CS_CLI_SOURCE_H
+#ifndef CS_CLI_OUTPUT_SOURCE_H
+#define CS_CLI_OUTPUT_SOURCE_H
 
 #include <stddef.h>
 

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Greedy line breaking: a word goes on the line if it fits. */
 #include "cli/output/wrap.h"
-#include "cli/output/table.h"
+#include "cli/output/memory.h"
 
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Text within a width: used by output.c, sheet.c and --help. Widths are in characters (code points); colours
+/* Text within a width: used by output.c, table.c and --help. Widths are in characters (code points); colours
  * (ESC [ ... m) take none. Pure but for the stream. */
-#ifndef CS_CLI_WRAP_H
-#define CS_CLI_WRAP_H
+#ifndef CS_CLI_OUTPUT_WRAP_H
+#define CS_CLI_OUTPUT_WRAP_H
 
 #include <stddef.h>
 #include <stdio.h>

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* accuracy: frequency estimates against exact counts. dcpi-1997 section 6.2, figures 8 and 9. */
 #include "analysis/culprit/image_evidence.h"
+#include "analysis/validation/oracle_fit.h"
+#include "cli/output/output.h"
 #include "cli/procedure/accuracy_scores.h"
 #include "cli/procedure/calc.h"
-#include "cli/output/output.h"
 
 #include <errno.h>
 #include <math.h>
@@ -12,36 +13,38 @@
 
 #define WORST_SHOWN 10
 
-enum { EQUAL, NAIVE, AVERAGE, DCPI, PATHS, RAW, UNPACED, FINAL, FITTED, REDRAWN, N_SCORES };
+enum { EQUAL, NAIVE, AVERAGE, DCPI, PATHS, RAW, UNTIMED, FINAL, FITTED, REDRAWN, N_SCORES };
 
 static struct score scores[N_SCORES] = {
     [EQUAL] = {.name = "equal",
                .what = "every block of a procedure equally often",
-               .method = CS_METHOD_EQUAL},
+               .method = CS_FREQUENCY_EQUAL},
     [NAIVE] = {.name = "naive",
                .what = "an instruction as often as it was sampled",
-               .method = CS_METHOD_NAIVE},
+               .method = CS_FREQUENCY_NAIVE},
     [AVERAGE] = {.name = "average",
                  .what = "a block as often as its samples an instruction",
-                 .method = CS_METHOD_AVERAGE},
+                 .method = CS_FREQUENCY_AVERAGE},
     [DCPI] = {.name = "dcpi",
               .what =
                   "DCPI's rule: samples over static cycles, the smaller ratios of a class, flow constraints",
-              .method = CS_METHOD_DCPI},
+              .method = CS_FREQUENCY_DCPI},
     [PATHS] = {.name = "paths",
-               .what = "the first 512 instructions from each moment: short paths, as samples would give",
-               .method = CS_METHOD_BURSTS},
-    [RAW] = {.name = "raw bursts", .what = "what bursts saw, time bias left in", .method = CS_METHOD_BURSTS},
-    [UNPACED] = {.name = "unpaced",
-                 .what = "the estimate, every place taken to run as many instructions in a time",
-                 .method = CS_METHOD_BURSTS},
-    [FINAL] = {.name = "bursts", .what = "the estimate that reports use", .method = CS_METHOD_BURSTS},
+               .what = "the first 512 instructions from each trigger: short paths, as samples would give",
+               .method = CS_FREQUENCY_BURSTS},
+    [RAW] = {.name = "raw bursts",
+             .what = "what bursts saw, time bias left in",
+             .method = CS_FREQUENCY_BURSTS},
+    [UNTIMED] = {.name = "untimed",
+                 .what = "the estimate, every hot-branch group taken to run as many instructions in a time",
+                 .method = CS_FREQUENCY_BURSTS},
+    [FINAL] = {.name = "bursts", .what = "the estimate that reports use", .method = CS_FREQUENCY_BURSTS},
     [FITTED] = {.name = "fitted",
-                .what = "the same bursts, those of each place weighted to fit the truth",
-                .method = CS_METHOD_BURSTS},
+                .what = "the same bursts, those of each hot-branch group weighted to fit the truth",
+                .method = CS_FREQUENCY_BURSTS},
     [REDRAWN] = {.name = "redrawn",
                  .what = "as many directions of each branch, drawn from the truth: noise alone",
-                 .method = CS_METHOD_BURSTS,
+                 .method = CS_FREQUENCY_BURSTS,
                  .redraw = true},
 };
 
@@ -66,31 +69,31 @@ static void print_methods(struct output *out)
         {.key = "program_edges_10", .head = "program 10 %", .kind = COLUMN_SHARE},
         {.key = "what", .head = "what it takes for true", .elastic = true, .wraps = true},
     };
-    struct sheet *sheet = output_sheet(out, "methods", columns, sizeof columns / sizeof *columns);
+    struct table *table = output_table(out, "methods", columns, sizeof columns / sizeof *columns);
     for (size_t i = 0; i < N_SCORES; i++) {
         const struct score *s = &scores[i];
-        sheet_text(sheet, s->name);
+        table_text(table, s->name);
         for (int w = 0; w < 3; w++)
-            sheet_number(sheet, share(s->insns.within[w], s->insns.weight));
+            table_number(table, share(s->insns.within[w], s->insns.weight));
         for (int w = 0; w < 3; w++)
             if (s->redraw)
-                sheet_none(sheet);
+                table_none(table);
             else
-                sheet_number(sheet, share(s->program_insns.within[w], s->program_insns.weight));
+                table_number(table, share(s->program_insns.within[w], s->program_insns.weight));
         for (int w = 0; w < 3; w++)
-            sheet_number(sheet, share(s->edges.within[w], s->edges.weight));
+            table_number(table, share(s->edges.within[w], s->edges.weight));
         if (s->redraw)
-            sheet_none(sheet);
+            table_none(table);
         else
-            sheet_number(sheet, share(s->program_edges.within[1], s->program_edges.weight));
-        sheet_text(sheet, s->what);
+            table_number(table, share(s->program_edges.within[1], s->program_edges.weight));
+        table_text(table, s->what);
     }
 }
 
-/* Share of the samples in code that transfers came by, but whose estimate is off by more than `w` says. */
+/* Share of the samples in code that edges were seen of, but whose estimate is off by more than `w` says. */
 static double lost(const struct score *s, int w)
 {
-    const struct cs_errors *e = &s->insns;
+    const struct cs_accuracy_errors *e = &s->insns;
     return share(e->weight - e->unseen[3] - (e->within[w] - e->unseen[w]), e->weight);
 }
 
@@ -110,14 +113,14 @@ static void print_causes(struct output *out, const double noise[3])
         [NOISE] = {"noise", "few bursts: what the estimate varies when they are drawn anew"},
         [BIAS] =
             {"bias",
-             "the rest: a place that runs fewer instructions in a unit of time has more bursts (fitted)"},
+             "the rest: a group that runs fewer instructions in a unit of time has more bursts (fitted)"},
         [RELATIVE] = {"all of it", "each procedure scaled by one constant"},
         [SCALE] = {"scale", "procedures to one another, on top: one constant for the program"},
     };
-    struct sheet *sheet = output_sheet(out, "causes", columns, sizeof columns / sizeof *columns);
-    const struct cs_errors *e = &scores[FINAL].insns, *program = &scores[FINAL].program_insns;
+    struct table *table = output_table(out, "causes", columns, sizeof columns / sizeof *columns);
+    const struct cs_accuracy_errors *e = &scores[FINAL].insns, *program = &scores[FINAL].program_insns;
     for (int c = 0; c < N_CAUSES; c++) {
-        sheet_text(sheet, names[c][0]);
+        table_text(table, names[c][0]);
         for (int w = 0; w < 3; w++) {
             const double parts[N_CAUSES] = {
                 [MISSING] = share(e->unseen[3] - e->unseen[w], e->weight),
@@ -126,9 +129,9 @@ static void print_causes(struct output *out, const double noise[3])
                 [RELATIVE] = share(e->weight - e->within[w], e->weight),
                 [SCALE] = share(e->within[w], e->weight) - share(program->within[w], program->weight),
             };
-            sheet_number(sheet, parts[c]);
+            table_number(table, parts[c]);
         }
-        sheet_text(sheet, names[c][1]);
+        table_text(table, names[c][1]);
     }
 }
 
@@ -140,17 +143,17 @@ static void print_histogram(struct output *out)
         {.key = "edges", .head = "edge executions %", .kind = COLUMN_SHARE},
     };
     const struct score *s = &scores[FINAL];
-    struct sheet *sheet = output_sheet(out, "histogram", columns, sizeof columns / sizeof *columns);
-    for (int b = 0; b < CS_ERROR_BUCKETS; b++) {
+    struct table *table = output_table(out, "histogram", columns, sizeof columns / sizeof *columns);
+    for (int b = 0; b < CS_ACCURACY_BUCKETS; b++) {
         int low = -50 + 5 * b;
         if (b == 0)
-            sheet_text(sheet, "< -45");
-        else if (b == CS_ERROR_BUCKETS - 1)
-            sheet_text(sheet, "> 45");
+            table_text(table, "< -45");
+        else if (b == CS_ACCURACY_BUCKETS - 1)
+            table_text(table, "> 45");
         else
-            sheet_textf(sheet, "%d to %d", low, low + 5);
-        sheet_number(sheet, share(s->insns.bucket[b], s->insns.weight));
-        sheet_number(sheet, share(s->edges.bucket[b], s->edges.weight));
+            table_textf(table, "%d to %d", low, low + 5);
+        table_number(table, share(s->insns.bucket[b], s->insns.weight));
+        table_number(table, share(s->edges.bucket[b], s->edges.weight));
     }
 }
 
@@ -164,15 +167,15 @@ static void print_confidence(struct output *out)
         {.key = "within_15", .head = "15 %", .kind = COLUMN_SHARE},
         {.key = "of_bad", .head = "of those off by > 15 %", .kind = COLUMN_SHARE},
     };
-    const struct cs_errors *e = &scores[FINAL].insns;
-    struct sheet *sheet = output_sheet(out, "confidence", columns, sizeof columns / sizeof *columns);
+    const struct cs_accuracy_errors *e = &scores[FINAL].insns;
+    struct table *table = output_table(out, "confidence", columns, sizeof columns / sizeof *columns);
     for (int c = CS_CONFIDENCE_HIGH; c >= CS_CONFIDENCE_LOW; c--) {
         const double *of = e->by_confidence[c];
-        sheet_text(sheet, cs_confidence_name((enum cs_confidence)c));
-        sheet_number(sheet, share(of[3], e->weight));
+        table_text(table, cs_confidence_name((enum cs_confidence)c));
+        table_number(table, share(of[3], e->weight));
         for (int w = 0; w < 3; w++)
-            sheet_number(sheet, share(of[w], of[3]));
-        sheet_number(sheet, share(of[3] - of[2], e->weight - e->within[2]));
+            table_number(table, share(of[w], of[3]));
+        table_number(table, share(of[3] - of[2], e->weight - e->within[2]));
     }
 }
 
@@ -187,23 +190,23 @@ static void print_worst(struct output *out, const struct score *s)
     static const struct column columns[] = {
         {.key = "samples", .head = "samples", .kind = COLUMN_COUNT},
         {.key = "bad", .head = "off by > 15 %", .kind = COLUMN_COUNT},
-        {.key = "observed", .head = "transfers seen", .kind = COLUMN_COUNT},
+        {.key = "observed", .head = "edges seen", .kind = COLUMN_COUNT},
         {.key = "procedure", .head = "procedure", .elastic = true},
         {.key = "reason", .head = "reason", .elastic = true, .wraps = true},
     };
     char name[512];
     qsort(s->procedures, s->n_procedures, sizeof *s->procedures, worst_first);
-    struct sheet *sheet = output_sheet(out, "procedures", columns, sizeof columns / sizeof *columns);
-    sheet_limit(sheet, WORST_SHOWN, "--json has all");
+    struct table *table = output_table(out, "procedures", columns, sizeof columns / sizeof *columns);
+    table_limit(table, WORST_SHOWN, "--json has all");
     for (size_t i = 0; i < s->n_procedures; i++) {
         const struct cs_procedure_accuracy *p = &s->procedures[i];
-        sheet_count(sheet, (uint64_t)p->samples);
-        sheet_count(sheet, (uint64_t)p->bad);
-        sheet_count(sheet, (uint64_t)p->observed);
-        sheet_text(sheet, cs_code_demangle(p->name, name, sizeof name));
-        sheet_text(sheet, p->bad < 0.05 * p->samples ? ""
+        table_count(table, (uint64_t)p->samples);
+        table_count(table, (uint64_t)p->bad);
+        table_count(table, (uint64_t)p->observed);
+        table_text(table, cs_image_demangle(p->name, name, sizeof name));
+        table_text(table, p->bad < 0.05 * p->samples ? ""
                           : p->observed <= 0         ? "no burst came by: samples alone"
-                          : p->observed < 1000       ? "few transfers seen"
+                          : p->observed < 1000       ? "few edges seen"
                           : p->missing               ? "an indirect jump is unresolved"
                           : p->low > 0.5 * p->samples
                               ? "regions that bursts seldom link, said so (low confidence)"
@@ -212,7 +215,7 @@ static void print_worst(struct output *out, const struct score *s)
 }
 
 static const struct profile_image *choose_image(const struct profile *p, const char *truth,
-                                                const struct cs_transfers *t, struct cs_truth **out,
+                                                const struct cs_edge_flow *t, struct cs_truth **out,
                                                 struct cs_error *err)
 {
     const struct profile_image *best = NULL;
@@ -226,7 +229,7 @@ static const struct profile_image *choose_image(const struct profile *p, const c
         double work = 0;
         for (size_t k = 0; k < one->n_insns; k++)
             work += one->insns[k].count;
-        if (cs_transfers_image(t, p->images[i].image.id) == UINT32_MAX)
+        if (cs_edge_flow_image(t, p->images[i].image.id) == UINT32_MAX)
             work *= 1e-6;
         /* the program before its libraries: under valgrind those select other routines */
         if (one->is_program != program ? one->is_program : work > most) {
@@ -242,11 +245,11 @@ static const struct profile_image *choose_image(const struct profile *p, const c
 }
 
 static int print_all(const struct parsed *args, const struct profile_image *image,
-                     const struct cs_transfers *t, double samples, const char *model, const double noise[3])
+                     const struct cs_edge_flow *t, double samples, const char *model, const double noise[3])
 {
     struct output *out = output_open(args);
-    output_line(out, "%s: %.0f samples, %.0f control transfers seen in %u bursts", image_name(&image->image),
-                samples, t->total_count, t->n_bursts);
+    output_line(out, "%s: %.0f samples, %.0f edges seen in %u bursts", image_name(&image->image), samples,
+                t->total_count, t->n_bursts);
     output_line(out, "%s", "");
     print_methods(out);
     output_line(out, "%s", "");
@@ -268,19 +271,19 @@ static int print_all(const struct parsed *args, const struct profile_image *imag
     if (scale > 0 && scores[FINAL].true_work > 0) {
         works = scale * scores[FINAL].estimated / scores[FINAL].true_work;
         output_note(out,
-                    "By the stretches that were timed the program ran %.4g times as many instructions as "
+                    "By the intervals that were timed the program ran %.4g times as many instructions as "
                     "the exact counts say: as often as it did their work, where the scale is right.",
                     works);
     }
     output_set(out, "times_the_truth", works > 0 ? json_real(works) : json_null());
-    output_set(out, "image", json_string(image->image.path));
+    output_set(out, "image", json_text(image->image.path));
     output_set(out, "samples", json_real(samples));
-    output_set(out, "transfers", json_real(t->total_count));
+    output_set(out, "edges", json_real(t->total_count));
     output_set(out, "bursts", json_integer(t->n_bursts));
     return output_close(out);
 }
 
-struct known { /* the truth of one image, for cs_transfers_load_fitted */
+struct known { /* the truth of one image, for cs_oracle_flow_load */
     const struct cs_truth *truth;
     const char *image;
 };
@@ -292,70 +295,71 @@ static double true_executions(const char *image, uint64_t from, void *arg)
 }
 
 /* The core's model, for DCPI's static cycles. */
-static int open_scheduler(const struct parsed *args, struct profile *profile, const struct image_evidence *ev,
+static int open_scheduler(const struct parsed *args, struct profile *profile, const struct analysed_image *ev,
                           struct cs_scheduler **out, struct cs_error *err)
 {
     struct cs_machine machine;
     bool recorded;
-    int rc = cs_testimony_machine(profile->store, &machine, &recorded, err);
-    return rc < 0 ? rc : calc_scheduler(args, cs_code_isa(ev->code), &machine, ev->image->image.id, out, err);
+    int rc = cs_culprit_evidence_machine(profile->store, &machine, &recorded, err);
+    return rc < 0 ? rc
+                  : calc_scheduler(args, cs_image_isa(ev->code), &machine, ev->image->image.id, out, err);
 }
 
-struct sources { /* of transfers */
-    struct cs_transfers *chain, *raw, *paths, *unpaced, *varied, *fitted;
+struct sources { /* of edges */
+    struct cs_edge_flow *chain, *raw, *paths, *untimed, *varied, *fitted;
 };
 
 static int load_sources(struct sources *from, struct cs_store *store, struct cs_error *err)
 {
-    int rc = cs_transfers_load(store, CS_TRANSFERS_CHAIN, &from->chain, err);
+    int rc = cs_edge_flow_load(store, CS_EDGE_FLOW_CHAIN, &from->chain, err);
     if (rc == 0)
-        rc = cs_transfers_load(store, CS_TRANSFERS_RAW, &from->raw, err);
+        rc = cs_edge_flow_load(store, CS_EDGE_FLOW_RAW, &from->raw, err);
     if (rc == 0)
-        rc = cs_transfers_load(store, CS_TRANSFERS_PATHS, &from->paths, err);
+        rc = cs_edge_flow_load(store, CS_EDGE_FLOW_PATHS, &from->paths, err);
     if (rc == 0)
-        rc = cs_transfers_load(store, CS_TRANSFERS_UNPACED, &from->unpaced, err);
-    return rc < 0 ? rc : cs_transfers_load(store, CS_TRANSFERS_NOISE, &from->varied, err);
+        rc = cs_edge_flow_load(store, CS_EDGE_FLOW_UNTIMED, &from->untimed, err);
+    return rc < 0 ? rc : cs_edge_flow_load(store, CS_EDGE_FLOW_NOISE, &from->varied, err);
 }
 
 static int score_all(const struct parsed *args, struct profile *profile, const struct profile_image *image,
                      struct sources *from, const struct cs_truth *truth, struct cs_error *err)
 {
-    struct image_evidence ev = {0};
+    struct analysed_image ev = {0};
     struct accuracy_subject subject = {0};
     struct cs_scheduler *scheduler = NULL;
     struct known known = {truth, image->image.id};
     if (from->paths->from_paths) {
         scores[PATHS].what = "short paths interpreted from registers and stack at samples: what reports use";
-        scores[RAW].what = scores[FITTED].what = "transfers of these paths as they were counted";
-        scores[UNPACED].what = scores[FINAL].what = "as paths: there are no bursts";
+        scores[RAW].what = scores[FITTED].what = "edges of these paths as they were counted";
+        scores[UNTIMED].what = scores[FINAL].what = "as paths: there are no bursts";
     }
-    int rc = cs_transfers_load_fitted(profile->store, true_executions, &known, &from->fitted, err);
+    int rc = cs_oracle_flow_load(profile->store, true_executions, &known, &from->fitted, err);
     if (rc == 0)
-        rc = image_evidence_open(&ev, profile, image, from->chain, err);
-    if (rc == 0 && cs_code_isa(ev.code) == CS_ISA_NONE)
-        rc = cs_fail(err, ENOENT, "%s", *cs_code_trouble(ev.code) ? cs_code_trouble(ev.code) : "no code");
+        rc = analysed_image_open(&ev, profile, image, from->chain, err);
+    if (rc == 0 && cs_image_isa(ev.code) == CS_ISA_NONE)
+        rc = cs_fail(err, ENOENT, "%s", *cs_image_trouble(ev.code) ? cs_image_trouble(ev.code) : "no code");
     if (rc == 0)
         rc = accuracy_subject_open(&subject, &ev, truth, err);
     if (rc == 0)
         rc = open_scheduler(args, profile, &ev, &scheduler, err);
     if (rc == 0)
         rc = accuracy_subject_schedule(&subject, &ev, scheduler, err);
-    struct cs_transfers *const by_score[N_SCORES] = {
-        [RAW] = from->raw, [PATHS] = from->paths, [UNPACED] = from->unpaced, [FITTED] = from->fitted};
+    struct cs_edge_flow *const by_score[N_SCORES] = {
+        [RAW] = from->raw, [PATHS] = from->paths, [UNTIMED] = from->untimed, [FITTED] = from->fitted};
     for (int i = 0; i < N_SCORES && rc == 0; i++) {
-        struct cs_evidence e = ev.e;
-        e.transfers = by_score[i] ? by_score[i] : from->chain;
-        e.image = cs_transfers_image(e.transfers, image->image.id);
+        struct cs_frequency_input e = ev.found.input;
+        e.flow = by_score[i] ? by_score[i] : from->chain;
+        e.image = cs_edge_flow_image(e.flow, image->image.id);
         rc = accuracy_score(&scores[i], &subject, &e, err);
     }
     double noise[3];
     if (rc == 0)
-        rc = accuracy_noise(&subject, &ev.e, from->varied, noise, err);
+        rc = accuracy_noise(&subject, &ev.found.input, from->varied, noise, err);
     if (rc == 0)
-        rc = print_all(args, image, from->chain, ev.samples, cs_scheduler_name(scheduler), noise);
+        rc = print_all(args, image, from->chain, ev.found.samples, cs_scheduler_name(scheduler), noise);
     cs_scheduler_close(scheduler);
     accuracy_subject_close(&subject);
-    image_evidence_close(&ev);
+    analysed_image_close(&ev);
     return rc;
 }
 
@@ -384,20 +388,20 @@ static int run(const struct parsed *args)
     for (int i = 0; i < N_SCORES; i++)
         accuracy_score_fini(&scores[i]);
     cs_truth_close(truth);
-    cs_transfers_close(from.chain);
-    cs_transfers_close(from.raw);
-    cs_transfers_close(from.paths);
-    cs_transfers_close(from.unpaced);
-    cs_transfers_close(from.varied);
-    cs_transfers_close(from.fitted);
+    cs_edge_flow_close(from.chain);
+    cs_edge_flow_close(from.raw);
+    cs_edge_flow_close(from.paths);
+    cs_edge_flow_close(from.untimed);
+    cs_edge_flow_close(from.varied);
+    cs_edge_flow_close(from.fitted);
     profile_close(&profile);
     return rc < 0 ? failed(&err) : rc;
 }
 
 static const struct option_entry options[] = {
-    {"image", 0, "NAME", "the image to look at (else the program itself)"},
-    {"event", 'e', "EVENT", "the samples to weigh by (else cycles, cpu-clock)"},
-    {"cpu", 0, "NAME", "llvm-mca's model of the core for DCPI's static cycles (else the recorded machine's)"},
+    OPTION_EVENT,
+    OPTION_IMAGE,
+    OPTION_CPU,
     {NULL, 0, NULL, NULL},
 };
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* calc: why a procedure was slow, instruction by instruction. dcpi-1997 sections 3.2 and 6.3 (dcpicalc). */
 #include "cli/procedure/calc.h"
-#include "analysis/cache.h"
+#include "store/cache.h"
 
 #include "cli/profile/profile.h"
 
@@ -14,11 +14,11 @@ struct subject {
     struct profile profile;
     struct profile_rows rows;
     const struct profile_row *row;
-    struct cs_transfers *transfers;
-    struct cs_code *code;
-    struct cs_testimony *evidence;
+    struct cs_edge_flow *transfers;
+    struct cs_image_code *code;
+    struct cs_culprit_evidence *evidence;
     struct cs_scheduler *scheduler;
-    struct cs_account *account;
+    struct cs_cycle_account *account;
     bool opened;
 };
 
@@ -27,7 +27,7 @@ static bool is_named(const struct profile_row *row, const char *name)
     char demangled[1024];
     if (!row->name)
         return false;
-    if (!strcmp(row->name, name) || !strcmp(cs_code_demangle(row->name, demangled, sizeof demangled), name))
+    if (!strcmp(row->name, name) || !strcmp(cs_image_demangle(row->name, demangled, sizeof demangled), name))
         return true;
     /* "f" also finds "f(int)" */
     size_t n = strlen(name);
@@ -90,52 +90,52 @@ static int open_subject(const struct parsed *args, struct subject *s, struct cs_
                        name);
     if (!s->row)
         return cs_fail(err, 2, "no samples in any procedure of an ELF file: there is nothing to explain");
-    const struct cs_image *image = &s->row->image->image;
-    rc = cs_code_open(image, s->profile.store, &s->code, err);
+    const struct cs_store_image *image = &s->row->image->image;
+    rc = cs_image_open(image, s->profile.store, &s->code, err);
     if (rc)
         return rc;
-    if (*cs_code_trouble(s->code))
-        return cs_fail(err, 2, "%s", cs_code_trouble(s->code));
-    if (cs_code_isa(s->code) == CS_ISA_NONE)
+    if (*cs_image_trouble(s->code))
+        return cs_fail(err, 2, "%s", cs_image_trouble(s->code));
+    if (cs_image_isa(s->code) == CS_ISA_NONE)
         return cs_fail(err, 95, "%s is no x86-64 or AArch64 code: only that can be explained so far",
                        image->path);
     rc = profile_transfers(&s->profile, &s->transfers, err);
     if (rc)
         return rc;
-    rc = cs_testimony_open(s->profile.store, s->transfers, image->id, option(args, "event"), &s->evidence,
-                           err);
+    rc = cs_culprit_evidence_open(s->profile.store, s->transfers, image->id, option(args, "event"),
+                                  &s->evidence, err);
     if (rc)
         return rc;
-    rc = calc_scheduler(args, cs_code_isa(s->code), &s->evidence->machine, image->id, &s->scheduler, err);
+    rc = calc_scheduler(args, cs_image_isa(s->code), &s->evidence->machine, image->id, &s->scheduler, err);
     if (rc)
         return rc;
-    const struct cs_procedure *procedure = cs_code_procedure(s->code, s->row->start);
+    const struct cs_image_procedure *procedure = cs_image_procedure_at(s->code, s->row->start);
     if (!procedure)
         return cs_fail(err, 2, "the image has no code at 0x%" PRIx64, s->row->start);
-    struct cs_known_count known = {0, 0};
+    struct cs_cycle_account_count known = {0, 0};
     const char *counted = option(args, "counted");
     if (counted) {
         char *end;
         known.offset = strtoull(counted, &end, 0);
         known.executions = *end == '=' ? strtod(end + 1, &end) : -1;
-        if (*end || !(known.executions > 0) || cs_code_procedure(s->code, known.offset) != procedure)
+        if (*end || !(known.executions > 0) || cs_image_procedure_at(s->code, known.offset) != procedure)
             return cs_fail(err, 22,
                            "--counted %s: give an address of this procedure, \"=\", and how often it ran",
                            counted);
     }
-    return cs_account_open(s->code, procedure, s->evidence, s->scheduler, counted ? &known : NULL,
-                           &s->account, err);
+    return cs_cycle_account_open(s->code, procedure, s->evidence, s->scheduler, counted ? &known : NULL,
+                                 &s->account, err);
 }
 
 static void close_subject(struct subject *s)
 {
-    cs_account_close(s->account);
+    cs_cycle_account_close(s->account);
     cs_scheduler_close(s->scheduler);
-    cs_testimony_close(s->evidence);
+    cs_culprit_evidence_close(s->evidence);
     if (s->transfers)
-        cs_transfers_close(s->transfers);
+        cs_edge_flow_close(s->transfers);
     if (s->code)
-        cs_code_close(s->code);
+        cs_image_close(s->code);
     if (s->opened) {
         profile_rows_fini(&s->rows);
         profile_close(&s->profile);
@@ -145,11 +145,11 @@ static void close_subject(struct subject *s)
 static void print_head(struct output *out, const struct subject *s)
 {
     const struct cs_machine *m = &s->evidence->machine;
-    const struct cs_account *a = s->account;
+    const struct cs_cycle_account *a = s->account;
     char name[1024];
     uint64_t total = s->rows.total[s->profile.main_event];
     output_line(out, "*** %s in %s: %" PRIu64 " samples of %s, %.1f %% of all",
-                cs_code_demangle(a->procedure->name, name, sizeof name), image_name(&s->row->image->image),
+                cs_image_demangle(a->procedure->name, name, sizeof name), image_name(&s->row->image->image),
                 a->samples, s->evidence->event, total ? 100.0 * (double)a->samples / (double)total : 0.0);
     output_line(out, "*** core at %.2f GHz%s, %.0f cycles a sample; static cycles M: %s", m->core_hz / 1e9,
                 s->evidence->machine_recorded ? "" : " (measured now, not when it was recorded)",
@@ -168,25 +168,25 @@ static void print_head(struct output *out, const struct subject *s)
 
 static void print_tail(struct output *out, const struct subject *s)
 {
-    struct charge worst = worst_charge(s->account);
+    struct worst_cause worst = worst_cause(s->account);
     char sentence[1200];
-    const char *advice = charge_advice(worst.cause);
-    charge_sentence(&worst, s->code, sentence, sizeof sentence);
+    const char *advice = cause_advice(worst.cause);
+    cause_sentence(&worst, s->code, sentence, sizeof sentence);
     output_line(out, "%s", "");
     output_line(out, "%s.", sentence);
     if (worst.low < 0.7 * worst.share && worst.cause < CS_N_CAUSES)
         output_line(out, "(between %.1f and %.1f %%: other suspects remain)", 100 * worst.low,
                     100 * (worst.high < 1 ? worst.high : 1));
-    double saves = charge_saves(&worst, &s->evidence->machine);
+    double saves = cause_saves(&worst, &s->evidence->machine);
     if (advice)
         output_line(out, "What usually helps: %s. It would take some %.0f %% of the time away.", advice,
                     100 * saves);
     output_set(out, "sentence", json_text(sentence));
-    output_set(out, "charge",
+    output_set(out, "worst",
                json_pack("{s:s, s:I, s:f, s:f, s:f, s:f}", "cause",
-                         worst.cause < CS_N_CAUSES ? cs_cause_names[worst.cause].name : "none", "guilty",
-                         (json_int_t)worst.guilty, "share", 100 * worst.share, "low", 100 * worst.low, "high",
-                         100 * worst.high, "saves", 100 * saves));
+                         worst.cause < CS_N_CAUSES ? cs_culprit_cause_names[worst.cause].name : "none",
+                         "responsible", (json_int_t)worst.responsible, "share", 100 * worst.share, "low",
+                         100 * worst.low, "high", 100 * worst.high, "saves", 100 * saves));
     output_set(out, "advice", advice ? json_string(advice) : json_null());
 }
 
@@ -202,7 +202,7 @@ static int run(const struct parsed *args)
     }
     struct output *out = output_open(args);
     print_head(out, &s);
-    listing_print(out, s.account, s.code, option_given(args, "source"), option_given(args, "all"));
+    listing_print(out, s.account, s.code, option_given(args, "lines"), option_given(args, "all"));
     output_line(out, "%s", "");
     summary_print(out, &s.account->summary, option_given(args, "all"));
     print_tail(out, &s);
@@ -225,13 +225,12 @@ static int run(const struct parsed *args)
 }
 
 static const struct option_entry options[] = {
-    {"image", 'i', "IMAGE", "only this image (path, base name or build-id)"},
-    {"event", 'e', "EVENT", "the event that counts time (default: cycles, else cpu-clock)"},
-    {"cpu", 0, "MODEL",
-     "scheduling model, as llvm-mca names it, or \"generic\" (default: by the recorded CPU's features)"},
+    OPTION_EVENT,
+    OPTION_IMAGE,
+    {"lines", 'l', NULL, "source lines between the instructions"},
+    OPTION_ALL,
+    OPTION_CPU,
     {"counted", 0, "ADDRESS=N", "that instruction ran N times: cycles are absolute then, not fitted"},
-    {"source", 'l', NULL, "source lines between the instructions"},
-    {"all", 'a', NULL, "all blocks and all rows"},
     OPTION_STORE,
     {NULL, 0, NULL, NULL},
 };
@@ -243,9 +242,11 @@ const struct command command_calc = {
     "why a procedure was slow: cycles, static and dynamic stalls and their culprits",
     "Lists the procedure's blocks with best-case and actual cycles, and above each instruction that stalls "
     "the "
-    "suspects with the cycles that each can have cost. Samples are charged to the instruction that took the "
+    "suspects with the cycles that each can have cost. Samples are attributed to the instruction that took "
+    "the "
     "time. "
-    "What bursts saw clears or convicts; where two suspects remain both are named with their bounds.\n\n"
+    "What bursts saw clears a suspect or confirms it; where two suspects remain both are named with their "
+    "bounds.\n\n"
     "Without PROCEDURE the hottest one is taken.",
     options,
     run,

@@ -1,7 +1,23 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Parts of calc that sum shares: the table of figure 4, and where time went in words. */
-#ifndef CS_CLI_CALC_H
-#define CS_CLI_CALC_H
+/* Reports of one procedure.
+ *
+ * Files of this room:
+ *   calc             the subcommand calc
+ *   calc_listing     its blocks and instructions
+ *   calc_summary     its table of causes, and where time went in words
+ *   sum              the subcommand sum
+ *   list             the subcommand list
+ *   executions       how often lines and instructions ran
+ *   edges            the subcommand edges
+ *   cfg              the subcommand cfg
+ *   graph            pictures by graphviz's library
+ *   analysed_image         what a store knows of one image
+ *   accuracy         the subcommand accuracy
+ *   accuracy_scores  its scores
+ *
+ * Parts of calc that sum shares: the table of figure 4, and where time went in words. */
+#ifndef CS_CLI_PROCEDURE_CALC_H
+#define CS_CLI_PROCEDURE_CALC_H
 
 #include "analysis/culprit/cycle_account.h"
 #include "cli/output/output.h"
@@ -11,34 +27,34 @@ int calc_scheduler(const struct parsed *args, enum cs_isa isa, const struct cs_m
                    const char *image_id, struct cs_scheduler **out, struct cs_error *err);
 
 /* Adds `from` to `into`. */
-void summary_add(struct cs_summary *into, const struct cs_summary *from);
+void summary_add(struct cs_cycle_account_summary *into, const struct cs_cycle_account_summary *from);
 /* dcpi-1997 figure 4: rows that add up to 100 %. */
-void summary_print(struct output *out, const struct cs_summary *summary, bool all);
-json_t *summary_json(const struct cs_summary *summary);
+void summary_print(struct output *out, const struct cs_cycle_account_summary *summary, bool all);
+json_t *summary_json(const struct cs_cycle_account_summary *summary);
 /* The cause with the largest share, static and dynamic together; CS_N_CAUSES when there is none. */
-enum cs_cause summary_first(const struct cs_summary *summary, double *share);
+enum cs_culprit_cause summary_first(const struct cs_cycle_account_summary *summary, double *share);
 
 /* The instruction and the cause that cost most. */
-struct charge {
-    enum cs_cause cause;      /* CS_N_CAUSES = unexplained */
-    uint64_t stalled, guilty; /* offsets */
-    double share;             /* of the procedure's samples */
+struct worst_cause {
+    enum cs_culprit_cause cause;   /* CS_N_CAUSES = unexplained */
+    uint64_t stalled, responsible; /* offsets */
+    double share;                  /* of the procedure's samples */
     double low, high, heaviest;
-    bool observed, overlaps; /* as in struct cs_suspect */
+    bool observed, overlaps; /* as in struct cs_culprit_suspect */
     bool spread; /* share, low, high are the cause's in the whole procedure; the place is its worst */
     const char *reason;
 };
-struct charge worst_charge(const struct cs_account *account);
+struct worst_cause worst_cause(const struct cs_cycle_account *account);
 /* "41.0 % of this procedure waits for the load at 0x11c0 (list.c:20), which chases pointers through 3.1 MB".
  */
-void charge_sentence(const struct charge *charge, struct cs_code *code, char *text, size_t size);
+void cause_sentence(const struct worst_cause *worst, struct cs_image_code *code, char *text, size_t size);
 /* What usually helps; NULL when there is nothing to say. */
-const char *charge_advice(enum cs_cause cause);
+const char *cause_advice(enum cs_culprit_cause cause);
 /* The share of the procedure's time that this usually takes away: blame less what the remedy itself costs. */
-double charge_saves(const struct charge *charge, const struct cs_machine *machine);
+double cause_saves(const struct worst_cause *worst, const struct cs_machine *machine);
 
-void listing_print(struct output *out, const struct cs_account *account, struct cs_code *code, bool source,
-                   bool all);
-json_t *listing_json(const struct cs_account *account, struct cs_code *code);
+void listing_print(struct output *out, const struct cs_cycle_account *account, struct cs_image_code *code,
+                   bool source, bool all);
+json_t *listing_json(const struct cs_cycle_account *account, struct cs_image_code *code);
 
 #endif

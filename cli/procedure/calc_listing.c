@@ -20,11 +20,11 @@ struct source {
 };
 
 /* Prints the line of source when it differs from the one before. */
-static void print_source(struct output *out, struct source *s, struct cs_code *code, uint64_t offset)
+static void print_source(struct output *out, struct source *s, struct cs_image_code *code, uint64_t offset)
 {
-    struct cs_frame frame;
+    struct cs_image_frame frame;
     char text[512];
-    if (!cs_code_line(code, offset, &frame) || (frame.line == s->line && !strcmp(frame.file, s->path)))
+    if (!cs_image_line_at(code, offset, &frame) || (frame.line == s->line && !strcmp(frame.file, s->path)))
         return;
     if (strcmp(frame.file, s->path)) {
         if (s->file)
@@ -44,36 +44,36 @@ static void print_source(struct output *out, struct source *s, struct cs_code *c
     output_line(out, "%s:%u  %s", slash ? slash + 1 : s->path, s->line, text);
 }
 
-static void instruction_text(struct cs_code *code, uint64_t offset, char *text, size_t room)
+static void instruction_text(struct cs_image_code *code, uint64_t offset, char *text, size_t room)
 {
     size_t n = 0;
-    const uint8_t *bytes = cs_code_bytes(code, offset, &n, NULL);
+    const uint8_t *bytes = cs_image_bytes_at(code, offset, &n, NULL);
     if (bytes)
-        cs_decode_text(cs_code_isa(code), bytes, n, offset, text, room);
+        cs_isa_decode_text(cs_image_isa(code), bytes, n, offset, text, room);
     else
         snprintf(text, room, "?");
 }
 
 /* Letters of those who share the stall, the heaviest first, then what each means where it first stands. */
-static void print_bubbles(struct output *out, const struct cs_insn_account *insn, bool *explained)
+static void print_bubbles(struct output *out, const struct cs_cycle_account_insn *insn, bool *explained)
 {
-    const struct cs_verdict *v = insn->verdict;
-    char letters[CS_SUSPECTS_MAX + 3];
+    const struct cs_culprit_classification *v = insn->classification;
+    char letters[CS_CULPRIT_SUSPECTS_MAX + 3];
     unsigned n = 0;
     if (v->stall < BUBBLE_LEAST)
         return;
     for (unsigned k = 0; k < v->n; k++)
-        letters[n++] = cs_cause_names[v->suspects[k].cause].letter;
+        letters[n++] = cs_culprit_cause_names[v->suspects[k].cause].letter;
     if (v->unexplained > 0.1 * v->stall)
         letters[n++] = '?';
     letters[n] = 0;
     for (unsigned k = 0; k < v->n; k++) {
-        const struct cs_suspect *s = &v->suspects[k];
+        const struct cs_culprit_suspect *s = &v->suspects[k];
         char size[40] = "";
         if (k == 0)
             snprintf(size, sizeof size, "... %.1fcy", v->stall);
         output_line(out, "   %-6s %-12s %c = %s%s, %.1f to %.1f: %s", letters, size,
-                    cs_cause_names[s->cause].letter, cs_cause_names[s->cause].words,
+                    cs_culprit_cause_names[s->cause].letter, cs_culprit_cause_names[s->cause].words,
                     explained[s->cause] && s->observed ? ""
                     : s->observed                      ? ""
                                                        : "?",
@@ -84,28 +84,29 @@ static void print_bubbles(struct output *out, const struct cs_insn_account *insn
         output_line(out, "   %-6s %-12s ? = unexplained, %.1f", letters, v->n ? "" : "...", v->unexplained);
 }
 
-static void print_instruction(struct output *out, const struct cs_account *a, uint32_t i,
-                              struct cs_code *code)
+static void print_instruction(struct output *out, const struct cs_cycle_account *a, uint32_t i,
+                              struct cs_image_code *code)
 {
-    const struct cs_insn_account *insn = &a->insns[i];
+    const struct cs_cycle_account_insn *insn = &a->insns[i];
     char text[128], cycles[48] = "", culprit[160] = "";
     instruction_text(code, insn->op.offset, text, sizeof text);
     if (insn->fused)
         snprintf(cycles, sizeof cycles, "(fused)");
-    else if (isfinite(insn->cycles) && insn->charged > 0)
+    else if (isfinite(insn->cycles) && insn->attributed > 0)
         snprintf(cycles, sizeof cycles, "%.1fcy", insn->cycles);
     size_t n = 0;
-    for (unsigned k = 0; k < insn->verdict->n && k < 3; k++) {
-        const struct cs_suspect *s = &insn->verdict->suspects[k];
-        if (s->guilty && s->guilty != insn->op.offset && n < sizeof culprit - 24)
-            n += (size_t)snprintf(culprit + n, sizeof culprit - n, "%s%" PRIx64, n ? " " : "", s->guilty);
+    for (unsigned k = 0; k < insn->classification->n && k < 3; k++) {
+        const struct cs_culprit_suspect *s = &insn->classification->suspects[k];
+        if (s->responsible && s->responsible != insn->op.offset && n < sizeof culprit - 24)
+            n +=
+                (size_t)snprintf(culprit + n, sizeof culprit - n, "%s%" PRIx64, n ? " " : "", s->responsible);
     }
-    output_line(out, "%8" PRIx64 "  %-44.44s %9.0f %9s %5.1f  %s", insn->op.offset, text, insn->charged,
+    output_line(out, "%8" PRIx64 "  %-44.44s %9.0f %9s %5.1f  %s", insn->op.offset, text, insn->attributed,
                 cycles, insn->step.m, culprit);
 }
 
-void listing_print(struct output *out, const struct cs_account *a, struct cs_code *code, bool source,
-                   bool all)
+void listing_print(struct output *out, const struct cs_cycle_account *a, struct cs_image_code *code,
+                   bool source, bool all)
 {
     struct source s = {.path = ""};
     bool explained[CS_N_CAUSES] = {false};
@@ -114,10 +115,10 @@ void listing_print(struct output *out, const struct cs_account *a, struct cs_cod
     for (uint32_t b = 0; b < a->cfg->n_blocks; b++)
         most_visits = fmax(most_visits, a->blocks[b].visits);
     for (uint32_t b = 0; b < a->cfg->n_blocks; b++) {
-        const struct cs_block *block = &a->cfg->blocks[b];
-        const struct cs_block_account *acc = &a->blocks[b];
-        if (!all && acc->charged < 0.01 * (double)a->samples) {
-            hidden += acc->charged > 0;
+        const struct cs_basic_block *block = &a->cfg->blocks[b];
+        const struct cs_cycle_account_block *acc = &a->blocks[b];
+        if (!all && acc->attributed < 0.01 * (double)a->samples) {
+            hidden += acc->attributed > 0;
             continue;
         }
         double n = block->n_insns;
@@ -128,10 +129,10 @@ void listing_print(struct output *out, const struct cs_account *a, struct cs_cod
                         "%s(%.1f %% of samples)",
                         acc->best, n, acc->best / n, acc->actual, n, acc->actual / n,
                         most_visits > 0 ? acc->visits / most_visits : 0, acc->on_path ? "in a loop " : "",
-                        100 * acc->charged / fmax(1, (double)a->samples));
+                        100 * acc->attributed / fmax(1, (double)a->samples));
         else
             output_line(out, "*** not seen by bursts: no frequency (%.1f %% of samples)",
-                        100 * acc->charged / fmax(1, (double)a->samples));
+                        100 * acc->attributed / fmax(1, (double)a->samples));
         output_line(out, "%8s  %-44s %9s %9s %5s  %s", "Addr", "Instruction", "Samples", "Cycles", "M",
                     "Culprit");
         for (uint32_t i = block->first_insn; i < block->first_insn + block->n_insns; i++) {
@@ -147,17 +148,17 @@ void listing_print(struct output *out, const struct cs_account *a, struct cs_cod
         fclose(s.file);
 }
 
-static json_t *suspects_json(const struct cs_verdict *v, uint64_t self)
+static json_t *suspects_json(const struct cs_culprit_classification *v, uint64_t self)
 {
     json_t *list = json_array();
     for (unsigned k = 0; k < v->n; k++) {
-        const struct cs_suspect *s = &v->suspects[k];
-        char guilty[24];
-        snprintf(guilty, sizeof guilty, "0x%" PRIx64, s->guilty ? s->guilty : self);
-        json_array_append_new(list, json_pack("{s:s, s:f, s:f, s:f, s:s, s:b, s:s}", "cause",
-                                              cs_cause_names[s->cause].name, "low", s->low, "high", s->high,
-                                              "share", s->share, "guilty", guilty, "observed", s->observed,
-                                              "reason", s->reason));
+        const struct cs_culprit_suspect *s = &v->suspects[k];
+        char responsible[24];
+        snprintf(responsible, sizeof responsible, "0x%" PRIx64, s->responsible ? s->responsible : self);
+        json_array_append_new(list, json_pack("{s:s, s:f, s:f, s:f, s:s, s:b, s:o}", "cause",
+                                              cs_culprit_cause_names[s->cause].name, "low", s->low, "high",
+                                              s->high, "share", s->share, "responsible", responsible,
+                                              "observed", s->observed, "reason", json_text(s->reason)));
     }
     return list;
 }
@@ -167,22 +168,22 @@ static json_t *real_or_null(double number)
     return isfinite(number) ? json_real(number) : json_null();
 }
 
-json_t *listing_json(const struct cs_account *a, struct cs_code *code)
+json_t *listing_json(const struct cs_cycle_account *a, struct cs_image_code *code)
 {
     json_t *list = json_array();
     for (uint32_t i = 0; i < a->cfg->n_insns; i++) {
-        const struct cs_insn_account *insn = &a->insns[i];
+        const struct cs_cycle_account_insn *insn = &a->insns[i];
         char text[128], offset[24];
         instruction_text(code, insn->op.offset, text, sizeof text);
         snprintf(offset, sizeof offset, "0x%" PRIx64, insn->op.offset);
-        json_array_append_new(list, json_pack("{s:s, s:o, s:I, s:I, s:f, s:o, s:f, s:o, s:b, s:f, s:f, s:o}",
-                                              "offset", offset, "instruction", json_text(text), "block",
-                                              (json_int_t)insn->block, "samples", (json_int_t)insn->samples,
-                                              "charged", insn->charged, "cycles", real_or_null(insn->cycles),
-                                              "m", insn->step.m, "visits", real_or_null(insn->visits),
-                                              "fused", insn->fused, "stall", insn->verdict->stall,
-                                              "unexplained", insn->verdict->unexplained, "suspects",
-                                              suspects_json(insn->verdict, insn->op.offset)));
+        json_array_append_new(
+            list, json_pack("{s:s, s:o, s:I, s:I, s:f, s:o, s:f, s:o, s:b, s:f, s:f, s:o}", "offset", offset,
+                            "instruction", json_text(text), "block", (json_int_t)insn->block, "samples",
+                            (json_int_t)insn->samples, "attributed", insn->attributed, "cycles",
+                            real_or_null(insn->cycles), "m", insn->step.m, "visits",
+                            real_or_null(insn->visits), "fused", insn->fused, "stall",
+                            insn->classification->stall, "unexplained", insn->classification->unexplained,
+                            "suspects", suspects_json(insn->classification, insn->op.offset)));
     }
     return list;
 }

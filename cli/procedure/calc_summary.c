@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-void summary_add(struct cs_summary *into, const struct cs_summary *from)
+void summary_add(struct cs_cycle_account_summary *into, const struct cs_cycle_account_summary *from)
 {
     for (int c = 0; c < CS_N_CAUSES; c++) {
         into->low[c] += from->low[c];
@@ -24,20 +24,20 @@ void summary_add(struct cs_summary *into, const struct cs_summary *from)
     into->actual_cycles += from->actual_cycles;
 }
 
-enum cs_cause summary_first(const struct cs_summary *s, double *share)
+enum cs_culprit_cause summary_first(const struct cs_cycle_account_summary *s, double *share)
 {
-    enum cs_cause best = CS_N_CAUSES;
+    enum cs_culprit_cause best = CS_N_CAUSES;
     double most = 0;
     for (int c = 0; c < CS_N_CAUSES; c++)
         if (s->share[c] + s->statics[c] > most) {
             most = s->share[c] + s->statics[c];
-            best = (enum cs_cause)c;
+            best = (enum cs_culprit_cause)c;
         }
     *share = s->total > 0 ? most / s->total : 0;
     return best;
 }
 
-static double percent(const struct cs_summary *s, double samples)
+static double percent(const struct cs_cycle_account_summary *s, double samples)
 {
     return s->total > 0 ? 100 * samples / s->total : 0;
 }
@@ -47,7 +47,7 @@ static void print_row(struct output *out, const char *name, double value)
     output_line(out, "*** %-24s %27.1f%%", name, value);
 }
 
-void summary_print(struct output *out, const struct cs_summary *s, bool all)
+void summary_print(struct output *out, const struct cs_cycle_account_summary *s, bool all)
 {
     double dynamic = s->unexplained - s->gain, statics = 0;
     if (s->actual_cycles > 0)
@@ -57,7 +57,7 @@ void summary_print(struct output *out, const struct cs_summary *s, bool all)
     for (int c = 0; c < CS_N_CAUSES; c++) {
         dynamic += s->share[c];
         if (all || percent(s, s->high[c]) >= 0.05)
-            output_line(out, "*** %-24s %6.1f%% to %6.1f%% %10.1f%%", cs_cause_names[c].words,
+            output_line(out, "*** %-24s %6.1f%% to %6.1f%% %10.1f%%", cs_culprit_cause_names[c].words,
                         percent(s, s->low[c]), percent(s, s->high[c]), percent(s, s->share[c]));
     }
     print_row(out, "Unexplained stall", percent(s, s->unexplained));
@@ -68,7 +68,7 @@ void summary_print(struct output *out, const struct cs_summary *s, bool all)
     for (int c = 0; c < CS_N_CAUSES; c++) {
         statics += s->statics[c];
         if (all || percent(s, s->statics[c]) >= 0.05)
-            print_row(out, cs_cause_names[c].words, percent(s, s->statics[c]));
+            print_row(out, cs_culprit_cause_names[c].words, percent(s, s->statics[c]));
     }
     output_line(out, "*** ----------------------------------------------------");
     print_row(out, "Subtotal static", percent(s, statics));
@@ -81,124 +81,124 @@ void summary_print(struct output *out, const struct cs_summary *s, bool all)
     print_row(out, "Total tallied", percent(s, dynamic + statics + s->execution + s->unattributed));
 }
 
-json_t *summary_json(const struct cs_summary *s)
+json_t *summary_json(const struct cs_cycle_account_summary *s)
 {
     json_t *dynamic = json_object(), *statics = json_object();
     for (int c = 0; c < CS_N_CAUSES; c++) {
-        json_object_set_new(dynamic, cs_cause_names[c].name,
+        json_object_set_new(dynamic, cs_culprit_cause_names[c].name,
                             json_pack("{s:f, s:f, s:f}", "low", percent(s, s->low[c]), "high",
                                       percent(s, s->high[c]), "share", percent(s, s->share[c])));
-        json_object_set_new(statics, cs_cause_names[c].name, json_real(percent(s, s->statics[c])));
+        json_object_set_new(statics, cs_culprit_cause_names[c].name, json_real(percent(s, s->statics[c])));
     }
     double share;
-    enum cs_cause first = summary_first(s, &share);
+    enum cs_culprit_cause first = summary_first(s, &share);
     return json_pack("{s:o, s:o, s:f, s:f, s:f, s:f, s:f, s:s, s:f}", "dynamic", dynamic, "static", statics,
                      "unexplained", percent(s, s->unexplained), "gain", percent(s, s->gain), "execution",
                      percent(s, s->execution), "no_frequency", percent(s, s->unattributed), "samples",
-                     s->total, "first", first < CS_N_CAUSES ? cs_cause_names[first].name : "none",
+                     s->total, "first", first < CS_N_CAUSES ? cs_culprit_cause_names[first].name : "none",
                      "first_share", 100 * share);
 }
 
 /* ---- words ---- */
 
-static bool same_charge(const struct charge *c, enum cs_cause cause, uint64_t guilty)
+static bool same_cause(const struct worst_cause *c, enum cs_culprit_cause cause, uint64_t responsible)
 {
-    return c->cause == cause && c->guilty == guilty;
+    return c->cause == cause && c->responsible == responsible;
 }
 
-enum { CHARGES_MOST = 512 };
+enum { CAUSES_MAX = 512 };
 
-/* Adds a suspect's share to the charge against the same culprit. */
-static void accuse(struct charge *charges, unsigned *n, const struct charge *c)
+/* Adds a suspect's share to the sum of the same cause. */
+static void add_cause(struct worst_cause *causes, unsigned *n, const struct worst_cause *c)
 {
     for (unsigned i = 0; i < *n; i++) {
-        if (!same_charge(&charges[i], c->cause, c->guilty))
+        if (!same_cause(&causes[i], c->cause, c->responsible))
             continue;
-        if (c->share > charges[i].heaviest) {
-            charges[i].heaviest = c->share;
-            charges[i].stalled = c->stalled;
-            charges[i].reason = c->reason;
-            charges[i].overlaps = c->overlaps;
+        if (c->share > causes[i].heaviest) {
+            causes[i].heaviest = c->share;
+            causes[i].stalled = c->stalled;
+            causes[i].reason = c->reason;
+            causes[i].overlaps = c->overlaps;
         }
-        charges[i].share += c->share;
-        charges[i].low += c->low;
-        charges[i].high += c->high;
-        charges[i].observed |= c->observed;
+        causes[i].share += c->share;
+        causes[i].low += c->low;
+        causes[i].high += c->high;
+        causes[i].observed |= c->observed;
         return;
     }
-    if (*n < CHARGES_MOST) {
-        charges[*n] = *c;
-        charges[(*n)++].heaviest = c->share;
+    if (*n < CAUSES_MAX) {
+        causes[*n] = *c;
+        causes[(*n)++].heaviest = c->share;
     }
 }
 
 /* Static stalls of one cause count over the whole chain; its heaviest instruction stands for it. */
-static void accuse_statics(const struct cs_account *a, struct charge *charges, unsigned *n)
+static void add_static_causes(const struct cs_cycle_account *a, struct worst_cause *causes, unsigned *n)
 {
     for (int c = CS_CAUSE_DIVIDER; c < CS_N_CAUSES; c++) {
         double share = (a->summary.statics[c] + a->summary.share[c]) / a->summary.total, most = 0;
-        struct charge s = {
-            .cause = (enum cs_cause)c, .share = share, .low = share, .high = share, .observed = true};
+        struct worst_cause s = {
+            .cause = (enum cs_culprit_cause)c, .share = share, .low = share, .high = share, .observed = true};
         for (uint32_t i = 0; i < a->cfg->n_insns; i++) {
-            const struct cs_step *step = &a->insns[i].step;
+            const struct cs_schedule_step *step = &a->insns[i].step;
             double part = c == CS_CAUSE_DIVIDER      ? step->divider
                           : c == CS_CAUSE_DEPENDENCY ? step->dependency
                           : c == CS_CAUSE_PORT       ? step->port
                                                      : step->front;
             part *= a->insns[i].visits;
             if (part > most)
-                most = part, s.stalled = s.guilty = a->insns[i].op.offset;
+                most = part, s.stalled = s.responsible = a->insns[i].op.offset;
         }
         s.reason = "";
-        if (most > 0 && *n < CHARGES_MOST)
-            charges[(*n)++] = s;
+        if (most > 0 && *n < CAUSES_MAX)
+            causes[(*n)++] = s;
     }
 }
 
-struct charge worst_charge(const struct cs_account *a)
+struct worst_cause worst_cause(const struct cs_cycle_account *a)
 {
-    struct charge charges[CHARGES_MOST], best = {.cause = CS_N_CAUSES, .reason = ""};
+    struct worst_cause causes[CAUSES_MAX], best = {.cause = CS_N_CAUSES, .reason = ""};
     unsigned n = 0;
     double total = a->summary.total;
     for (uint32_t i = 0; i < a->cfg->n_insns && total > 0; i++) {
-        const struct cs_insn_account *insn = &a->insns[i];
+        const struct cs_cycle_account_insn *insn = &a->insns[i];
         double worth = a->cycles_a_sample > 0 ? insn->visits * a->scale / a->cycles_a_sample / total : 0;
         if (insn->fused || !(worth > 0))
             continue;
-        for (unsigned k = 0; k < insn->verdict->n; k++) {
-            const struct cs_suspect *s = &insn->verdict->suspects[k];
-            struct charge c = {.cause = s->cause,
-                               .stalled = insn->op.offset,
-                               .guilty = s->guilty ? s->guilty : insn->op.offset,
-                               .share = s->share * worth,
-                               .low = s->low * worth,
-                               .high = s->high * worth,
-                               .observed = s->observed,
-                               .overlaps = s->overlaps,
-                               .reason = s->reason};
+        for (unsigned k = 0; k < insn->classification->n; k++) {
+            const struct cs_culprit_suspect *s = &insn->classification->suspects[k];
+            struct worst_cause c = {.cause = s->cause,
+                                    .stalled = insn->op.offset,
+                                    .responsible = s->responsible ? s->responsible : insn->op.offset,
+                                    .share = s->share * worth,
+                                    .low = s->low * worth,
+                                    .high = s->high * worth,
+                                    .observed = s->observed,
+                                    .overlaps = s->overlaps,
+                                    .reason = s->reason};
             if (s->cause < CS_CAUSE_DIVIDER)
-                accuse(charges, &n, &c);
+                add_cause(causes, &n, &c);
         }
-        struct charge u = {.cause = CS_N_CAUSES,
-                           .stalled = insn->op.offset,
-                           .guilty = insn->op.offset,
-                           .share = insn->verdict->unexplained * worth,
-                           .reason = ""};
-        accuse(charges, &n, &u);
+        struct worst_cause u = {.cause = CS_N_CAUSES,
+                                .stalled = insn->op.offset,
+                                .responsible = insn->op.offset,
+                                .share = insn->classification->unexplained * worth,
+                                .reason = ""};
+        add_cause(causes, &n, &u);
     }
     if (total > 0)
-        accuse_statics(a, charges, &n);
+        add_static_causes(a, causes, &n);
     for (unsigned i = 0; i < n; i++)
-        if (charges[i].share > best.share)
-            best = charges[i];
+        if (causes[i].share > best.share)
+            best = causes[i];
     /* A cause that is spread over many places outweighs the worst single place of another. */
     double share;
-    enum cs_cause first = summary_first(&a->summary, &share);
+    enum cs_culprit_cause first = summary_first(&a->summary, &share);
     if (first < CS_N_CAUSES && share > 2 * best.share) {
-        const struct charge *heaviest = NULL;
+        const struct worst_cause *heaviest = NULL;
         for (unsigned i = 0; i < n; i++)
-            if (charges[i].cause == first && (!heaviest || charges[i].share > heaviest->share))
-                heaviest = &charges[i];
+            if (causes[i].cause == first && (!heaviest || causes[i].share > heaviest->share))
+                heaviest = &causes[i];
         if (heaviest) {
             best = *heaviest;
             best.spread = true;
@@ -231,14 +231,14 @@ static const char *const sentences[CS_N_CAUSES + 1] = {
     [CS_N_CAUSES] = "is stall at %s that nothing known explains",
 };
 
-void charge_sentence(const struct charge *c, struct cs_code *code, char *text, size_t size)
+void cause_sentence(const struct worst_cause *c, struct cs_image_code *code, char *text, size_t size)
 {
-    struct cs_frame frame;
+    struct cs_image_frame frame;
     char where[512], body[768];
     const char *slash = NULL;
-    int n =
-        snprintf(where, sizeof where, "%s0x%" PRIx64, c->spread ? "many places, among them " : "", c->guilty);
-    if (cs_code_line(code, c->guilty, &frame)) {
+    int n = snprintf(where, sizeof where, "%s0x%" PRIx64, c->spread ? "many places, among them " : "",
+                     c->responsible);
+    if (cs_image_line_at(code, c->responsible, &frame)) {
         slash = strrchr(frame.file, '/');
         snprintf(where + n, sizeof where - (size_t)n, " (%s:%u)", slash ? slash + 1 : frame.file, frame.line);
     }
@@ -250,7 +250,7 @@ void charge_sentence(const struct charge *c, struct cs_code *code, char *text, s
              c->reason);
 }
 
-const char *charge_advice(enum cs_cause cause)
+const char *cause_advice(enum cs_culprit_cause cause)
 {
     static const char *const advice[CS_N_CAUSES] = {
         [CS_CAUSE_DCACHE] =
@@ -280,7 +280,7 @@ const char *charge_advice(enum cs_cause cause)
 }
 
 /* What stays of a cause's time when the usual remedy has been applied, because that costs something too. */
-static double remedy_costs(const struct charge *c, const struct cs_machine *m)
+static double remedy_costs(const struct worst_cause *c, const struct cs_machine *m)
 {
     switch (c->cause) {
     case CS_CAUSE_DCACHE:
@@ -302,7 +302,7 @@ static double remedy_costs(const struct charge *c, const struct cs_machine *m)
     }
 }
 
-double charge_saves(const struct charge *c, const struct cs_machine *m)
+double cause_saves(const struct worst_cause *c, const struct cs_machine *m)
 {
     return c->cause < CS_N_CAUSES ? c->share * (1 - remedy_costs(c, m)) : 0;
 }

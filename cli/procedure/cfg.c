@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* cfg: the control-flow graph of a procedure, its blocks with samples and frequencies. dcpi-1997 figure 3's
  * relative. */
-#include "image/isa/decode.h"
+#include "cli/output/output.h"
 #include "cli/procedure/analysed_image.h"
 #include "cli/procedure/graph.h"
-#include "cli/output/output.h"
+#include "image/isa/decode.h"
+#include "store/text.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -15,8 +16,8 @@
 #define ALL_BLOCKS_MAX 400 /* more make no picture: only those that ran are drawn */
 
 struct view {
-    struct image_evidence ev;
-    const struct cs_procedure *procedure;
+    struct analysed_image ev;
+    const struct cs_image_procedure *procedure;
     struct cs_cfg *cfg;
     struct cs_frequency f;
 };
@@ -24,7 +25,7 @@ struct view {
 static void successors(const struct cs_cfg *cfg, const struct cs_frequency *f, uint32_t block, char *text,
                        size_t room)
 {
-    const struct cs_block *b = &cfg->blocks[block];
+    const struct cs_basic_block *b = &cfg->blocks[block];
     size_t n = 0;
     text[0] = 0;
     for (uint32_t k = 0; k < b->n_out && n + 40 < room; k++) {
@@ -34,10 +35,10 @@ static void successors(const struct cs_cfg *cfg, const struct cs_frequency *f, u
             n += (size_t)snprintf(text + n, room - n, "%s%" PRIx64, k ? " " : "", cfg->blocks[e->to].start);
         else
             n += (size_t)snprintf(text + n, room - n, "%s%s", k ? " " : "",
-                                  e->kind == CS_EDGE_RETURN      ? "return"
-                                  : e->kind == CS_EDGE_TAIL      ? "tail"
-                                  : e->kind == CS_EDGE_NO_RETURN ? "never"
-                                                                 : "?");
+                                  e->kind == CS_CFG_EDGE_RETURN      ? "return"
+                                  : e->kind == CS_CFG_EDGE_TAIL      ? "tail"
+                                  : e->kind == CS_CFG_EDGE_NO_RETURN ? "never"
+                                                                     : "?");
         if (b->n_out > 1 && f->block[block] > 0)
             n += (size_t)snprintf(text + n, room - n, " (%.0f %%)", share);
     }
@@ -56,13 +57,13 @@ static int print_text(const struct parsed *args, struct view *v)
         {.key = "successors", .head = "goes to", .elastic = true, .wraps = true},
     };
     const struct cs_cfg *cfg = v->cfg;
-    struct cs_classes classes;
+    struct cs_equivalence_classes classes;
     char name[512], text[1024];
     if (cs_cfg_classes(cfg, &classes) < 0)
         return failed_with("no memory for the classes of %s", v->procedure->name);
     struct output *out = output_open(args);
     output_line(out, "%s in %s: %u instructions, %u blocks, %u edges, %u classes that run equally often",
-                cs_code_demangle(v->procedure->name, name, sizeof name), cs_code_path(v->ev.code),
+                cs_image_demangle(v->procedure->name, name, sizeof name), cs_image_path(v->ev.code),
                 cfg->n_insns, cfg->n_blocks, cfg->n_edges, classes.n_classes);
     if (cfg->n_jumps)
         output_line(out, "%u indirect jumps, %u resolved by a jump table", cfg->n_jumps, cfg->n_tables);
@@ -71,24 +72,24 @@ static int print_text(const struct parsed *args, struct view *v)
     if (cfg->missing)
         output_note(out, "Edges are missing: an indirect jump's targets are known by observation only.");
     output_line(out, "%s", "");
-    struct sheet *sheet = output_sheet(out, "blocks", columns, sizeof columns / sizeof *columns);
+    struct table *table = output_table(out, "blocks", columns, sizeof columns / sizeof *columns);
     for (uint32_t i = 0; i < cfg->n_blocks; i++) {
-        const struct cs_block *b = &cfg->blocks[i];
-        struct cs_frame frame;
-        sheet_count(sheet, b->start);
-        sheet_count(sheet, b->n_insns);
-        sheet_count(sheet, (uint64_t)v->f.samples[i]);
-        sheet_number(sheet, v->f.block[i]);
-        sheet_text(sheet, cs_confidence_name(v->f.block_confidence[i]));
-        sheet_count(sheet, classes.of_block[i]);
+        const struct cs_basic_block *b = &cfg->blocks[i];
+        struct cs_image_frame frame;
+        table_count(table, b->start);
+        table_count(table, b->n_insns);
+        table_count(table, (uint64_t)v->f.samples[i]);
+        table_number(table, v->f.block[i]);
+        table_text(table, cs_confidence_name(v->f.block_confidence[i]));
+        table_count(table, classes.of_block[i]);
         const char *slash;
-        if (cs_code_line(v->ev.code, b->start, &frame)) {
+        if (cs_image_line_at(v->ev.code, b->start, &frame)) {
             slash = strrchr(frame.file, '/');
-            sheet_textf(sheet, "%s:%u", slash ? slash + 1 : frame.file, frame.line);
+            table_textf(table, "%s:%u", slash ? slash + 1 : frame.file, frame.line);
         } else
-            sheet_text(sheet, NULL);
+            table_text(table, NULL);
         successors(cfg, &v->f, i, text, sizeof text);
-        sheet_text(sheet, text);
+        table_text(table, text);
     }
     cs_cfg_classes_fini(&classes);
     return output_close(out);
@@ -98,25 +99,27 @@ static int print_text(const struct parsed *args, struct view *v)
 
 static void quote(FILE *to, const char *text)
 {
-    for (; *text; text++)
+    char clean[1024];
+    cs_text_clean(clean, sizeof clean, text, strlen(text));
+    for (text = clean; *text; text++)
         if (*text == '"' || *text == '\\')
             fprintf(to, "\\%c", *text);
-        else if ((unsigned char)*text >= 32)
+        else
             fputc(*text, to);
 }
 
 static void draw_block(FILE *to, struct view *v, uint32_t i, double hottest)
 {
     const struct cs_cfg *cfg = v->cfg;
-    const struct cs_block *b = &cfg->blocks[i];
+    const struct cs_basic_block *b = &cfg->blocks[i];
     char text[256];
     double heat = hottest > 0 ? v->f.samples[i] / hottest : 0;
     fprintf(to, "  b%u [label=\"%" PRIx64 "  x %.3g (%s)  samples %.0f\\l", i, b->start, v->f.block[i],
             cs_confidence_name(v->f.block_confidence[i]), v->f.samples[i]);
     for (uint32_t k = 0; k < b->n_insns; k++) {
-        const struct cs_cfg_insn *insn = &cfg->insns[b->first_insn + k];
+        const struct cs_cfg_instruction *insn = &cfg->insns[b->first_insn + k];
         size_t room;
-        const uint8_t *bytes = cs_code_bytes(v->ev.code, insn->offset, &room, NULL);
+        const uint8_t *bytes = cs_image_bytes_at(v->ev.code, insn->offset, &room, NULL);
         if (b->n_insns > 14 && k == 6) { /* the middle of a long block says little */
             fprintf(to, "  ... %u more\\l", b->n_insns - 12);
             k = b->n_insns - 7;
@@ -125,7 +128,7 @@ static void draw_block(FILE *to, struct view *v, uint32_t i, double hottest)
         if (!bytes)
             continue;
         fprintf(to, "%" PRIx64 "  ", insn->offset);
-        quote(to, cs_decode_text(cs_code_isa(v->ev.code), bytes, room, insn->offset, text, sizeof text));
+        quote(to, cs_isa_decode_text(cs_image_isa(v->ev.code), bytes, room, insn->offset, text, sizeof text));
         fputs("\\l", to);
     }
     fprintf(to, "\",fillcolor=\"0.05 %.2f 1.0\"];\n", 0.6 * sqrt(heat));
@@ -142,7 +145,7 @@ static void draw(FILE *to, struct view *v)
         most = fmax(most, v->f.block[i]);
     }
     fputs("digraph procedure {\n  graph [labelloc=t,fontname=\"sans-serif\",label=\"", to);
-    quote(to, cs_code_demangle(v->procedure->name, name, sizeof name));
+    quote(to, cs_image_demangle(v->procedure->name, name, sizeof name));
     fprintf(to, "\\ncolour: share of the samples of the hottest block (%.0f); x: relative executions%s\"];\n",
             hottest, all ? "" : "; blocks that never ran are left out");
     fputs("  node [shape=box,style=filled,fontname=\"monospace\",fontsize=9];\n"
@@ -164,7 +167,7 @@ static void draw(FILE *to, struct view *v)
             snprintf(into, sizeof into, "b%u", edge->to);
         fprintf(to, "  %s -> %s [label=\"%.3g\",penwidth=%.2f%s];\n", from, into, v->f.edge[e],
                 0.5 + (most > 0 ? 4 * sqrt(v->f.edge[e] / most) : 0),
-                edge->kind == CS_EDGE_TABLE || edge->kind == CS_EDGE_OBSERVED ? ",style=dashed" : "");
+                edge->kind == CS_CFG_EDGE_TABLE || edge->kind == CS_CFG_EDGE_OBSERVED ? ",style=dashed" : "");
     }
     fputs("}\n", to);
 }
@@ -207,15 +210,15 @@ static int audit(const struct parsed *args)
     };
     struct cs_error err = {0};
     struct output *out = output_open(args);
-    struct sheet *sheet = output_sheet(out, "images", columns, sizeof columns / sizeof *columns);
+    struct table *table = output_table(out, "images", columns, sizeof columns / sizeof *columns);
     for (int o = 0; o < operand_count(args); o++) {
-        struct cs_code *code;
+        struct cs_image_code *code;
         uint64_t insns = 0, bad = 0, blocks = 0, jumps = 0, tables = 0, missing = 0;
-        int rc = cs_code_open_file(operand(args, o), &code, &err);
-        size_t n = rc < 0 ? 0 : cs_code_procedures(code);
+        int rc = cs_image_open_file(operand(args, o), &code, &err);
+        size_t n = rc < 0 ? 0 : cs_image_procedures(code);
         for (size_t i = 0; rc == 0 && i < n; i++) {
             struct cs_cfg *cfg;
-            if ((rc = cs_cfg_build(code, cs_code_nth(code, i), NULL, &cfg, &err)) < 0)
+            if ((rc = cs_cfg_build(code, cs_image_procedure_nth(code, i), NULL, &cfg, &err)) < 0)
                 break;
             insns += cfg->n_insns;
             bad += cfg->n_bad;
@@ -232,26 +235,26 @@ static int audit(const struct parsed *args)
             output_drop(out);
             return failed(&err);
         }
-        cs_code_close(code);
-        sheet_text(sheet, operand(args, o));
-        sheet_count(sheet, n);
-        sheet_count(sheet, insns);
-        sheet_count(sheet, bad);
-        sheet_count(sheet, blocks);
-        sheet_count(sheet, jumps);
-        sheet_count(sheet, tables);
-        sheet_count(sheet, missing);
+        cs_image_close(code);
+        table_text(table, operand(args, o));
+        table_count(table, n);
+        table_count(table, insns);
+        table_count(table, bad);
+        table_count(table, blocks);
+        table_count(table, jumps);
+        table_count(table, tables);
+        table_count(table, missing);
     }
     return output_close(out);
 }
 
 static int open_in_file(struct view *v, const char *path, const char *name, struct cs_error *err)
 {
-    int rc = cs_code_open_file(path, &v->ev.code, err);
+    int rc = cs_image_open_file(path, &v->ev.code, err);
     if (rc < 0)
         return rc;
-    v->ev.e.image = UINT32_MAX;
-    v->procedure = cs_code_named(v->ev.code, name, 0, NULL);
+    v->ev.found.input.image = UINT32_MAX;
+    v->procedure = cs_image_procedure_named(v->ev.code, name, 0, NULL);
     return v->procedure ? 0 : cs_fail(err, ENOENT, "%s has no procedure %s", path, name);
 }
 
@@ -259,7 +262,7 @@ static int run(const struct parsed *args)
 {
     struct cs_error err = {0};
     struct profile profile = {0};
-    struct cs_transfers *transfers = NULL;
+    struct cs_edge_flow *transfers = NULL;
     struct view v = {0};
     const char *file = option(args, "file");
     int rc;
@@ -272,9 +275,9 @@ static int run(const struct parsed *args)
         rc = open_in_file(&v, file, operand(args, 0), &err);
     else if ((rc = profile_open(&profile, store_location(args), &filter, &err)) == 0 &&
              (rc = profile_transfers(&profile, &transfers, &err)) == 0)
-        rc = procedure_evidence_open(&v.ev, &profile, operand(args, 0), transfers, &v.procedure, &err);
-    if (rc < 0 || cs_cfg_build(v.ev.code, v.procedure, v.ev.edges, &v.cfg, &err) < 0 ||
-        cs_frequency_estimate(v.cfg, &v.ev.e, CS_METHOD_BURSTS, &v.f, &err) < 0)
+        rc = analysed_procedure_open(&v.ev, &profile, operand(args, 0), transfers, &v.procedure, &err);
+    if (rc < 0 || cs_cfg_build(v.ev.code, v.procedure, v.ev.found.edges, &v.cfg, &err) < 0 ||
+        cs_frequency_estimate(v.cfg, &v.ev.found.input, CS_FREQUENCY_BURSTS, &v.f, &err) < 0)
         rc = failed(&err);
     else if (option_given(args, "dot") || option_given(args, "svg") || option_given(args, "ps"))
         rc = print_picture(args, &v);
@@ -282,21 +285,21 @@ static int run(const struct parsed *args)
         rc = print_text(args, &v);
     cs_frequency_fini(&v.f);
     cs_cfg_close(v.cfg);
-    image_evidence_close(&v.ev);
-    cs_transfers_close(transfers);
+    analysed_image_close(&v.ev);
+    cs_edge_flow_close(transfers);
     profile_close(&profile);
     return rc;
 }
 
 static const struct option_entry options[] = {
-    OPTION_STORE,
+    OPTION_EVENT,
+    OPTION_IMAGE,
     {"svg", 0, NULL, "a picture (needs graphviz's library)"},
     {"dot", 0, NULL, "the picture's description for graphviz"},
     {"ps", 0, NULL, "the picture as PostScript"},
     {"file", 0, "FILE", "the procedure of an executable, without a profile"},
     {"audit", 0, NULL, "operands are executables: what of them decodes, which jumps are resolved"},
-    {"image", 0, "NAME", "only in this image (path, base name or build-id)"},
-    {"event", 'e', "EVENT", "samples to show (else cycles, cpu-clock)"},
+    OPTION_STORE,
     {NULL, 0, NULL, NULL},
 };
 

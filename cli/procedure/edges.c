@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* edges: the edge profile of a procedure: every way control goes between its blocks, how often it was seen,
  * how often it is estimated to have happened, how sure that is. dcpi-1997 section 7 asked for it. */
-#include "image/isa/decode.h"
-#include "cli/procedure/analysed_image.h"
 #include "cli/output/output.h"
+#include "cli/procedure/analysed_image.h"
+#include "image/isa/decode.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -11,22 +11,28 @@
 #include <string.h>
 
 static const char *const kinds[] = {
-    [CS_EDGE_ENTRY] = "entry",        [CS_EDGE_FALL] = "falls through", [CS_EDGE_TAKEN] = "taken",
-    [CS_EDGE_JUMP] = "jump",          [CS_EDGE_TABLE] = "jump table",   [CS_EDGE_OBSERVED] = "seen only",
-    [CS_EDGE_RETURN] = "return",      [CS_EDGE_TAIL] = "tail call",     [CS_EDGE_NO_RETURN] = "never returns",
-    [CS_EDGE_UNKNOWN] = "unresolved",
+    [CS_CFG_EDGE_ENTRY] = "entry",
+    [CS_CFG_EDGE_FALL] = "falls through",
+    [CS_CFG_EDGE_TAKEN] = "taken",
+    [CS_CFG_EDGE_JUMP] = "jump",
+    [CS_CFG_EDGE_TABLE] = "jump table",
+    [CS_CFG_EDGE_OBSERVED] = "seen only",
+    [CS_CFG_EDGE_RETURN] = "return",
+    [CS_CFG_EDGE_TAIL] = "tail call",
+    [CS_CFG_EDGE_NO_RETURN] = "never returns",
+    [CS_CFG_EDGE_UNKNOWN] = "unresolved",
 };
 
 struct place {
     char text[512];
 };
 
-static struct place place_of(struct cs_code *code, uint64_t offset)
+static struct place place_of(struct cs_image_code *code, uint64_t offset)
 {
     struct place p;
-    struct cs_frame frame;
+    struct cs_image_frame frame;
     const char *slash;
-    if (!cs_code_line(code, offset, &frame))
+    if (!cs_image_line_at(code, offset, &frame))
         return (struct place){""};
     slash = strrchr(frame.file, '/');
     snprintf(p.text, sizeof p.text, "%s:%u", slash ? slash + 1 : frame.file, frame.line);
@@ -64,7 +70,7 @@ static int hottest_first(const void *a, const void *b)
     return (x->edge > y->edge) - (x->edge < y->edge);
 }
 
-static int print_edges(const struct parsed *args, struct image_evidence *ev, const struct cs_cfg *cfg,
+static int print_edges(const struct parsed *args, struct analysed_image *ev, const struct cs_cfg *cfg,
                        const struct cs_frequency *f)
 {
     static const struct column columns[] = {
@@ -87,9 +93,9 @@ static int print_edges(const struct parsed *args, struct image_evidence *ev, con
         lines[e] = (struct line){e, f->edge[e]};
     qsort(lines, cfg->n_edges, sizeof *lines, hottest_first);
     struct output *out = output_open(args);
-    output_line(out, "%s in %s: %u blocks, %u edges, %.0f transfers seen%s",
-                cs_code_demangle(cfg->procedure->name, name, sizeof name),
-                ev->image ? image_name(&ev->image->image) : cs_code_path(ev->code), cfg->n_blocks,
+    output_line(out, "%s in %s: %u blocks, %u edges, %.0f edges seen%s",
+                cs_image_demangle(cfg->procedure->name, name, sizeof name),
+                ev->image ? image_name(&ev->image->image) : cs_image_path(ev->code), cfg->n_blocks,
                 cfg->n_edges, f->observed,
                 cfg->missing ? "; an indirect jump is known by observation only" : "");
     if (f->from_samples)
@@ -97,38 +103,38 @@ static int print_edges(const struct parsed *args, struct image_evidence *ev, con
             out,
             "No burst and no branch record saw this procedure: the frequencies come from samples alone and "
             "are worth little (record --bursts sees branches).");
-    else if (ev->e.transfers->from_paths)
+    else if (ev->found.input.flow->from_paths)
         output_note(out,
                     "Frequencies are relative, from short paths that were interpreted from samples: slow "
                     "iterations are overstated (record --bursts sees more, and nearly without that).");
     else
-        output_note(out, "Frequencies are relative, in transfers seen: nothing counted executions.");
+        output_note(out, "Frequencies are relative, in edges seen: nothing counted executions.");
     output_line(out, "%s", "");
-    struct sheet *sheet = output_sheet(out, "edges", columns, sizeof columns / sizeof *columns);
-    sheet_limit(sheet, option_given(args, "all") ? 0 : 20, "--all shows them");
+    struct table *table = output_table(out, "edges", columns, sizeof columns / sizeof *columns);
+    table_limit(table, option_given(args, "all") ? 0 : 20, "--all shows them");
     for (uint32_t i = 0; i < cfg->n_edges; i++) {
         uint32_t e = lines[i].edge;
         const struct cs_cfg_edge *edge = &cfg->edges[e];
         bool inside = edge->from < cfg->n_blocks;
-        sheet_number(sheet, f->edge[e]);
-        sheet_number(sheet, inside && f->block[edge->from] > 0 ? 100 * f->edge[e] / f->block[edge->from]
+        table_number(table, f->edge[e]);
+        table_number(table, inside && f->block[edge->from] > 0 ? 100 * f->edge[e] / f->block[edge->from]
                                                                : (double)NAN);
-        sheet_number(sheet,
+        table_number(table,
                      f->from_samples || f->edge[e] <= 0 ? (double)NAN : 100 * (double)f->edge_error[e]);
-        sheet_text(sheet, cs_confidence_name(f->edge_confidence[e]));
-        sheet_count(sheet, (uint64_t)seen(ev->edges, cfg, edge));
+        table_text(table, cs_confidence_name(f->edge_confidence[e]));
+        table_count(table, (uint64_t)seen(ev->found.edges, cfg, edge));
         if (inside)
-            sheet_count(sheet, cfg->blocks[edge->from].last);
+            table_count(table, cfg->blocks[edge->from].last);
         else
-            sheet_none(sheet);
-        sheet_text(sheet, inside ? place_of(ev->code, cfg->blocks[edge->from].last).text : "");
+            table_none(table);
+        table_text(table, inside ? place_of(ev->code, cfg->blocks[edge->from].last).text : "");
         if (edge->to < cfg->n_blocks || edge->target)
-            sheet_count(sheet, edge->to < cfg->n_blocks ? cfg->blocks[edge->to].start : edge->target);
+            table_count(table, edge->to < cfg->n_blocks ? cfg->blocks[edge->to].start : edge->target);
         else
-            sheet_none(sheet);
-        sheet_text(sheet,
+            table_none(table);
+        table_text(table,
                    edge->to < cfg->n_blocks ? place_of(ev->code, cfg->blocks[edge->to].start).text : "");
-        sheet_text(sheet, kinds[edge->kind]);
+        table_text(table, kinds[edge->kind]);
     }
     free(lines);
     return output_close(out);
@@ -138,9 +144,9 @@ static int run(const struct parsed *args)
 {
     struct cs_error err = {0};
     struct profile profile = {0};
-    struct cs_transfers *transfers = NULL;
-    struct image_evidence ev = {0};
-    const struct cs_procedure *procedure = NULL;
+    struct cs_edge_flow *transfers = NULL;
+    struct analysed_image ev = {0};
+    const struct cs_image_procedure *procedure = NULL;
     struct cs_cfg *cfg = NULL;
     struct cs_frequency f = {0};
     if (operand_count(args) != 1)
@@ -150,26 +156,22 @@ static int run(const struct parsed *args)
     if (rc < 0)
         return failed(&err);
     if (profile_transfers(&profile, &transfers, &err) < 0 ||
-        procedure_evidence_open(&ev, &profile, operand(args, 0), transfers, &procedure, &err) < 0 ||
-        cs_cfg_build(ev.code, procedure, ev.edges, &cfg, &err) < 0 ||
-        cs_frequency_estimate(cfg, &ev.e, CS_METHOD_BURSTS, &f, &err) < 0)
+        analysed_procedure_open(&ev, &profile, operand(args, 0), transfers, &procedure, &err) < 0 ||
+        cs_cfg_build(ev.code, procedure, ev.found.edges, &cfg, &err) < 0 ||
+        cs_frequency_estimate(cfg, &ev.found.input, CS_FREQUENCY_BURSTS, &f, &err) < 0)
         rc = failed(&err);
     else
         rc = print_edges(args, &ev, cfg, &f);
     cs_frequency_fini(&f);
     cs_cfg_close(cfg);
-    image_evidence_close(&ev);
-    cs_transfers_close(transfers);
+    analysed_image_close(&ev);
+    cs_edge_flow_close(transfers);
     profile_close(&profile);
     return rc;
 }
 
 static const struct option_entry options[] = {
-    OPTION_STORE,
-    {"image", 0, "NAME", "only in this image (path, base name or build-id)"},
-    {"event", 'e', "EVENT", "samples to weigh by (else cycles, cpu-clock)"},
-    {"all", 'a', NULL, "every edge, not the 20 that run most"},
-    {NULL, 0, NULL, NULL},
+    OPTION_EVENT, OPTION_IMAGE, OPTION_ALL, OPTION_STORE, {NULL, 0, NULL, NULL},
 };
 
 const struct command command_edges = {

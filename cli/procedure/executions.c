@@ -20,11 +20,11 @@ static void take(struct execution *e, double times, bool own, uint8_t sureness)
 
 /* The line of the listing that an instruction counts for: for a procedure that of its own code, for a file
  * that where the instruction came from. */
-static unsigned line_of(const struct annotation *a, struct cs_code *code, uint64_t offset, bool *own)
+static unsigned line_of(const struct annotation *a, struct cs_image_code *code, uint64_t offset, bool *own)
 {
-    struct cs_frame frames[FRAMES_MOST];
-    unsigned n = cs_code_frames(code, offset, frames, FRAMES_MOST);
-    const struct cs_frame *at = n == 0 ? NULL : a->name ? &frames[n - 1] : &frames[0];
+    struct cs_image_frame frames[FRAMES_MOST];
+    unsigned n = cs_image_frames_at(code, offset, frames, FRAMES_MOST);
+    const struct cs_image_frame *at = n == 0 ? NULL : a->name ? &frames[n - 1] : &frames[0];
     *own = !a->name || n == 1;
     return at && a->file && strcmp(at->file, a->file) == 0 && at->line < a->n_line ? at->line : 0;
 }
@@ -36,18 +36,18 @@ static int by_offset(const void *key, const void *element)
     return (offset > i->offset) - (offset < i->offset);
 }
 
-static int add_procedure(struct executions *e, struct image_evidence *ev,
-                         const struct cs_procedure *procedure, const struct annotation *a,
+static int add_procedure(struct executions *e, struct analysed_image *ev,
+                         const struct cs_image_procedure *procedure, const struct annotation *a,
                          struct cs_error *err)
 {
     struct cs_cfg *cfg = NULL;
     struct cs_frequency f = {.n_blocks = 0};
-    int rc = cs_cfg_build(ev->code, procedure, ev->edges, &cfg, err);
+    int rc = cs_cfg_build(ev->code, procedure, ev->found.edges, &cfg, err);
     if (rc == 0)
-        rc = cs_frequency_estimate(cfg, &ev->e, CS_METHOD_BURSTS, &f, err);
+        rc = cs_frequency_estimate(cfg, &ev->found.input, CS_FREQUENCY_BURSTS, &f, err);
     for (uint32_t b = 0; rc == 0 && !f.from_samples && b < cfg->n_blocks; b++)
         for (uint32_t k = 0; k < cfg->blocks[b].n_insns; k++) {
-            const struct cs_cfg_insn *insn = &cfg->insns[cfg->blocks[b].first_insn + k];
+            const struct cs_cfg_instruction *insn = &cfg->insns[cfg->blocks[b].first_insn + k];
             const struct annotated_insn *shown =
                 a->n_insns ? bsearch(&insn->offset, a->insn, a->n_insns, sizeof *a->insn, by_offset) : NULL;
             bool own;
@@ -65,8 +65,8 @@ static int add_procedure(struct executions *e, struct image_evidence *ev,
 int executions_open(struct executions *e, struct profile *profile, const struct profile_rows *rows,
                     const struct profile_row *row, const struct annotation *a, struct cs_error *err)
 {
-    struct cs_transfers *transfers = NULL;
-    struct image_evidence ev = {.image = NULL};
+    struct cs_edge_flow *transfers = NULL;
+    struct analysed_image ev = {.image = NULL};
     *e = (struct executions){.line = malloc((a->n_line + 1) * sizeof *e->line),
                              .insn = malloc((a->n_insns + 1) * sizeof *e->insn)};
     if (!e->line || !e->insn) {
@@ -78,21 +78,21 @@ int executions_open(struct executions *e, struct profile *profile, const struct 
     for (size_t i = 0; i <= a->n_insns; i++)
         e->insn[i] = (struct execution){.times = (double)NAN};
     int rc = profile_transfers(profile, &transfers, err);
-    if (rc == 0 && transfers->n && cs_transfers_image(transfers, a->image->image.id) != UINT32_MAX) {
+    if (rc == 0 && transfers->n && cs_edge_flow_image(transfers, a->image->image.id) != UINT32_MAX) {
         e->transfers = transfers->total_count;
-        rc = image_evidence_open(&ev, profile, a->image, transfers, err);
+        rc = analysed_image_open(&ev, profile, a->image, transfers, err);
         for (size_t i = 0; rc == 0 && i < rows->n; i++) {
             const struct profile_row *r = &rows->row[i];
-            const struct cs_procedure *p = r->image == a->image && r->name && (!row || row == r)
-                                               ? cs_code_procedure(ev.code, r->start)
-                                               : NULL;
+            const struct cs_image_procedure *p = r->image == a->image && r->name && (!row || row == r)
+                                                     ? cs_image_procedure_at(ev.code, r->start)
+                                                     : NULL;
             struct cs_error ignored = {0}; /* a procedure that does not decode has no counts */
             if (p)
                 (void)add_procedure(e, &ev, p, a, &ignored);
         }
-        image_evidence_close(&ev);
+        analysed_image_close(&ev);
     }
-    cs_transfers_close(transfers);
+    cs_edge_flow_close(transfers);
     if (rc < 0)
         executions_fini(e);
     return rc;

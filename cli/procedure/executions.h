@@ -2,8 +2,8 @@
 /* Estimated execution counts of a listing's lines and instructions (analysis/frequency/frequency.h): relative numbers,
  * from the control transfers that bursts or branch records saw. Samples alone tell where time goes, not how
  * often. */
-#ifndef CS_CLI_EXECUTIONS_H
-#define CS_CLI_EXECUTIONS_H
+#ifndef CS_CLI_PROCEDURE_EXECUTIONS_H
+#define CS_CLI_PROCEDURE_EXECUTIONS_H
 
 #include "analysis/frequency/frequency.h"
 #include "cli/profile/annotate.h"

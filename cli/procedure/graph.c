@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
+/* graphviz's library, loaded when it is first needed: cyclescope runs without it. */
 #include "cli/procedure/graph.h"
 
 #include <dlfcn.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Pictures of graphs by graphviz's library, which is loaded when the first one is asked for. */
-#ifndef CS_CLI_GRAPH_H
-#define CS_CLI_GRAPH_H
+#ifndef CS_CLI_PROCEDURE_GRAPH_H
+#define CS_CLI_PROCEDURE_GRAPH_H
 
 #include "store/error.h"
 

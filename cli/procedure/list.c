@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* list: source with samples, or instructions where there is no source. After dcpilist and gprof's annotated
  * listing (sprof-1998 section 3): the lines, then the top lines, then a summary. */
-#include "cli/procedure/executions.h"
 #include "cli/output/output.h"
+#include "cli/procedure/executions.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -18,7 +18,7 @@
 struct listing {
     struct profile profile;
     struct profile_rows rows;
-    struct cs_code *code;
+    struct cs_image_code *code;
     struct annotation a;
     const struct profile_row *row; /* NULL: a file */
     struct executions e;
@@ -29,7 +29,7 @@ static const struct column line_columns[] = {
     {.key = "samples", .head = "samples", .kind = COLUMN_COUNT},
     {.key = "percent", .head = "%", .kind = COLUMN_SHARE},
     {.key = "executions", .head = "executions", .kind = COLUMN_NUMBER, .digits = -1},
-    {.key = "confidence", .head = "sure", .kind = COLUMN_TEXT},
+    {.key = "confidence", .head = "confidence", .kind = COLUMN_TEXT},
     {.key = "line", .head = "line", .kind = COLUMN_COUNT},
     {.key = "source", .head = "source", .kind = COLUMN_TEXT, .elastic = true},
 };
@@ -38,7 +38,7 @@ static const struct column insn_columns[] = {
     {.key = "samples", .head = "samples", .kind = COLUMN_COUNT},
     {.key = "percent", .head = "%", .kind = COLUMN_SHARE},
     {.key = "executions", .head = "executions", .kind = COLUMN_NUMBER, .digits = -1},
-    {.key = "confidence", .head = "sure", .kind = COLUMN_TEXT},
+    {.key = "confidence", .head = "confidence", .kind = COLUMN_TEXT},
     {.key = "offset", .head = "offset", .kind = COLUMN_HEX},
     {.key = "line", .head = "line", .kind = COLUMN_COUNT},
     {.key = "instruction", .head = "instruction", .kind = COLUMN_TEXT, .elastic = true},
@@ -49,28 +49,28 @@ static uint64_t of_event(const uint64_t *samples, unsigned event)
     return samples ? samples[event] : 0;
 }
 
-static void counts(struct sheet *sheet, const struct annotation *a, const uint64_t *samples, unsigned event,
+static void counts(struct table *table, const struct annotation *a, const uint64_t *samples, unsigned event,
                    bool code)
 {
     uint64_t n = of_event(samples, event);
     if (!n && !code) {
-        sheet_none(sheet);
-        sheet_none(sheet);
+        table_none(table);
+        table_none(table);
         return;
     }
-    sheet_count(sheet, n);
-    sheet_number(sheet, a->total[event] ? 100.0 * (double)n / (double)a->total[event] : (double)NAN);
+    table_count(table, n);
+    table_number(table, a->total[event] ? 100.0 * (double)n / (double)a->total[event] : (double)NAN);
 }
 
 /* Both cells: how often, and how sure that is. */
-static void times(struct sheet *sheet, const struct listing *l, const struct execution *e)
+static void times(struct table *table, const struct listing *l, const struct execution *e)
 {
     if (l->e.transfers > 0 && !isnan(e->times)) {
-        sheet_number(sheet, e->times);
-        sheet_text(sheet, cs_confidence_name(e->sureness));
+        table_number(table, e->times);
+        table_text(table, cs_confidence_name(e->sureness));
     } else {
-        sheet_none(sheet);
-        sheet_none(sheet);
+        table_none(table);
+        table_none(table);
     }
 }
 
@@ -84,14 +84,14 @@ static void choose_columns(const struct listing *l, const struct column *from, s
             to[i].head = NULL;
 }
 
-static void line_row(struct sheet *sheet, const struct listing *l, unsigned line)
+static void line_row(struct table *table, const struct listing *l, unsigned line)
 {
     const struct annotation *a = &l->a;
     const struct annotated_line *at = line < a->n_line ? &a->line[line] : NULL;
-    counts(sheet, a, at ? at->samples : NULL, l->profile.main_event, at && at->code);
-    times(sheet, l, at ? &l->e.line[line] : &(struct execution){.times = (double)NAN});
-    sheet_count(sheet, line);
-    sheet_text(sheet, source_line(&a->source, line));
+    counts(table, a, at ? at->samples : NULL, l->profile.main_event, at && at->code);
+    times(table, l, at ? &l->e.line[line] : &(struct execution){.times = (double)NAN});
+    table_count(table, line);
+    table_text(table, source_line(&a->source, line));
 }
 
 static bool near_samples(const struct annotation *a, unsigned line, unsigned context)
@@ -103,53 +103,53 @@ static bool near_samples(const struct annotation *a, unsigned line, unsigned con
     return false;
 }
 
-static void list_lines(struct output *out, const struct listing *l, bool whole)
+static void list_lines(struct output *out, const struct listing *l, bool all)
 {
     const struct annotation *a = &l->a;
-    struct sheet *sheet = output_sheet(out, "lines", l->line_columns, LINE_COLUMNS);
+    struct table *table = output_table(out, "lines", l->line_columns, LINE_COLUMNS);
     unsigned first = a->name ? (a->first > 2 ? a->first - 2 : 1) : 1;
     unsigned last = a->name || a->last > a->source.n_lines ? a->last : (unsigned)a->source.n_lines;
     bool skipped = false;
     for (unsigned line = first; line <= last; line++) {
-        if (!whole && !near_samples(a, line, CONTEXT)) {
+        if (!all && !near_samples(a, line, CONTEXT)) {
             skipped = true;
             continue;
         }
         if (skipped && output_form(out) == OUTPUT_TEXT) {
             for (int k = 0; k < LINE_COLUMNS - 1; k++)
-                sheet_none(sheet);
-            sheet_text(sheet, "...");
+                table_none(table);
+            table_text(table, "...");
         }
         skipped = false;
-        line_row(sheet, l, line);
+        line_row(table, l, line);
     }
 }
 
-static void list_instructions(struct output *out, const struct listing *l, bool whole)
+static void list_instructions(struct output *out, const struct listing *l, bool all)
 {
     const struct annotation *a = &l->a;
-    struct sheet *sheet = output_sheet(out, "instructions", l->insn_columns, INSN_COLUMNS);
+    struct table *table = output_table(out, "instructions", l->insn_columns, INSN_COLUMNS);
     size_t last_shown = SIZE_MAX;
     for (size_t i = 0; i < a->n_insns; i++) {
-        bool close = whole || output_form(out) != OUTPUT_TEXT;
+        bool close = all || output_form(out) != OUTPUT_TEXT;
         for (size_t k = i > 4 ? i - 4 : 0; !close && k < i + 4 && k < a->n_insns; k++)
             close = a->insn[k].samples != NULL;
         if (!close)
             continue;
         if (last_shown != SIZE_MAX && last_shown + 1 != i && output_form(out) == OUTPUT_TEXT) {
             for (int k = 0; k < INSN_COLUMNS - 1; k++)
-                sheet_none(sheet);
-            sheet_text(sheet, "...");
+                table_none(table);
+            table_text(table, "...");
         }
         last_shown = i;
-        counts(sheet, a, a->insn[i].samples, l->profile.main_event, true);
-        times(sheet, l, &l->e.insn[i]);
-        sheet_count(sheet, a->insn[i].offset);
+        counts(table, a, a->insn[i].samples, l->profile.main_event, true);
+        times(table, l, &l->e.insn[i]);
+        table_count(table, a->insn[i].offset);
         if (a->insn[i].line)
-            sheet_count(sheet, a->insn[i].line);
+            table_count(table, a->insn[i].line);
         else
-            sheet_none(sheet);
-        sheet_text(sheet, a->insn[i].text);
+            table_none(table);
+        table_text(table, a->insn[i].text);
     }
 }
 
@@ -184,20 +184,22 @@ static void summarise(struct output *out, const struct listing *l)
     if (!top)
         return;
     qsort(top, n_top, sizeof *top, by_samples);
-    output_line(out, "\ntop lines");
-    struct sheet *sheet = output_sheet(out, "top_lines", l->line_columns, LINE_COLUMNS);
+    output_line(out, "%s", "");
+    output_line(out, "top lines");
+    struct table *table = output_table(out, "top_lines", l->line_columns, LINE_COLUMNS);
     for (size_t i = 0; i < n_top && i < TOP_LINES; i++)
-        line_row(sheet, l, top[i].line);
+        line_row(table, l, top[i].line);
     free(top);
+    output_line(out, "%s", "");
     output_line(out,
-                "\n%zu lines with code, %zu of them with samples (%.1f %%); %" PRIu64 " samples, %.1f a line",
+                "%zu lines with code, %zu of them with samples (%.1f %%); %" PRIu64 " samples, %.1f a line",
                 n_code, n_top, n_code ? 100.0 * (double)n_top / (double)n_code : 0.0, a->total[event],
                 n_code ? (double)a->total[event] / (double)n_code : 0.0);
     if (l->e.transfers > 0)
         output_line(
             out,
             "%zu lines ran (%.1f %%), %.0f executions, %.1f a line: relative numbers, estimated from %.0f "
-            "control\ntransfers that were followed",
+            "edges that were followed",
             n_ran, n_code ? 100.0 * (double)n_ran / (double)n_code : 0.0, executions,
             n_code ? executions / (double)n_code : 0.0, l->e.transfers);
     else
@@ -206,7 +208,7 @@ static void summarise(struct output *out, const struct listing *l)
                json_pack("{s:I, s:I, s:I, s:I, s:f}", "lines_with_code", (json_int_t)n_code,
                          "lines_with_samples", (json_int_t)n_top, "samples", (json_int_t)a->total[event],
                          "lines_that_ran", (json_int_t)n_ran, "executions", executions));
-    output_set(out, "transfers", json_real(l->e.transfers));
+    output_set(out, "edges_seen", json_real(l->e.transfers));
 }
 
 static int report(const struct parsed *args, struct listing *l)
@@ -215,15 +217,15 @@ static int report(const struct parsed *args, struct listing *l)
     struct output *out = output_open(args);
     char name[1024] = "";
     if (a->name)
-        cs_code_demangle(a->name, name, sizeof name);
+        cs_image_demangle(a->name, name, sizeof name);
     const char *event = l->profile.events[l->profile.main_event].name;
     output_line(out, "%s%s%s, %s: %" PRIu64 " samples of %s", name, a->name && a->file ? ", " : "",
                 a->file ? a->file : "", a->image->image.path, a->total[l->profile.main_event], event);
     output_set(out, "procedure", a->name ? json_text(name) : json_null());
     output_set(out, "image", json_text(a->image->image.path));
     output_set(out, "file", a->file ? json_text(a->file) : json_null());
-    output_set(out, "event", json_string(event));
-    bool whole = option_given(args, "whole"),
+    output_set(out, "event", json_text(event));
+    bool all = option_given(args, "all"),
          lines = a->source.n_lines > 0 && !option_given(args, "instructions");
     choose_columns(l, line_columns, l->line_columns, LINE_COLUMNS);
     choose_columns(l, insn_columns, l->insn_columns, INSN_COLUMNS);
@@ -233,9 +235,9 @@ static int report(const struct parsed *args, struct listing *l)
         output_note(out, "%s has no line information: instructions instead.", image_name(&a->image->image));
     output_line(out, "%s", "");
     if (lines)
-        list_lines(out, l, whole);
+        list_lines(out, l, all);
     if (a->n_insns && (!lines || output_form(out) == OUTPUT_JSON))
-        list_instructions(out, l, whole);
+        list_instructions(out, l, all);
     if (a->file)
         summarise(out, l);
     return output_close(out);
@@ -250,7 +252,7 @@ static int find(const struct parsed *args, struct listing *l, const char *name, 
     l->row = find_procedure(&l->rows, name);
     if (!l->row)
         rc = annotate_file(&l->profile, name, root, &l->a, err);
-    else if ((rc = cs_code_open(&l->row->image->image, l->profile.store, &l->code, err)) == 0)
+    else if ((rc = cs_image_open(&l->row->image->image, l->profile.store, &l->code, err)) == 0)
         rc = annotate_procedure(&l->profile, l->row, l->code, root, &l->a, err);
     return rc < 0 ? rc : executions_open(&l->e, &l->profile, &l->rows, l->row, &l->a, err);
 }
@@ -270,20 +272,20 @@ static int run(const struct parsed *args)
     executions_fini(&l.e);
     annotation_fini(&l.a);
     if (l.code)
-        cs_code_close(l.code);
+        cs_image_close(l.code);
     profile_rows_fini(&l.rows);
     profile_close(&l.profile);
     return rc;
 }
 
 static const struct option_entry options[] = {
-    {"event", 'e', "EVENT", "which event's samples"},
-    {"image", 'i', "IMAGE", "only this image (path, name, or six digits of its build-id)"},
-    {"process", 'p', "NAME", "only this process"},
-    {"epoch", 0, "EPOCH", "only this epoch"},
+    OPTION_EVENT,
+    OPTION_IMAGE,
+    OPTION_PROCESS,
+    OPTION_EPOCH,
     {"instructions", 'd', NULL, "instructions, even where there is source"},
-    {"whole", 'w', NULL, "the whole procedure or file, not only what is near samples"},
-    {"source", 0, "DIR", "where the sources are, if not where they were compiled"},
+    OPTION_ALL,
+    OPTION_SOURCE,
     OPTION_STORE,
     {NULL, 0, NULL, NULL},
 };
@@ -297,7 +299,8 @@ const struct command command_list = {
     "at the line\n"
     "that called it; in the listing of a FILE they count at the line they came from. Where there is no "
     "source the listing\n"
-    "is of instructions; a sampled instruction is the successor of the one that took the time (calc charges "
+    "is of instructions; a sampled instruction is the successor of the one that took the time (calc "
+    "attributes "
     "it there).",
     options,
     run,

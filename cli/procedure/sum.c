@@ -13,10 +13,10 @@
 #define SAMPLES_LEAST 10
 
 struct open_image {
-    const struct cs_transfers *transfers;
+    const struct cs_edge_flow *transfers;
     const struct profile_image *image; /* NULL = nothing open */
-    struct cs_code *code;
-    struct cs_testimony *evidence;
+    struct cs_image_code *code;
+    struct cs_culprit_evidence *evidence;
     struct cs_scheduler *scheduler;
     bool usable;
 };
@@ -24,12 +24,12 @@ struct open_image {
 struct hot {
     char *name, *image, *sentence;
     double samples;
-    enum cs_cause first;
+    enum cs_culprit_cause first;
     double first_share;
 };
 
 struct tally {
-    struct cs_summary all;
+    struct cs_cycle_account_summary all;
     double kernel, unknown, small, opaque; /* samples that are not explained, by why */
     struct hot hot[10];
     unsigned n_hot;
@@ -39,9 +39,9 @@ struct tally {
 static void close_image(struct open_image *o)
 {
     cs_scheduler_close(o->scheduler);
-    cs_testimony_close(o->evidence);
+    cs_culprit_evidence_close(o->evidence);
     if (o->code)
-        cs_code_close(o->code);
+        cs_image_close(o->code);
     *o = (struct open_image){.transfers = o->transfers};
 }
 
@@ -52,20 +52,21 @@ static int open_image(const struct parsed *args, struct profile *p, const struct
         return 0;
     close_image(o);
     o->image = image;
-    int rc = cs_code_open(&image->image, p->store, &o->code, err);
+    int rc = cs_image_open(&image->image, p->store, &o->code, err);
     if (rc)
         return rc;
-    o->usable = !*cs_code_trouble(o->code) && cs_code_isa(o->code) != CS_ISA_NONE;
+    o->usable = !*cs_image_trouble(o->code) && cs_image_isa(o->code) != CS_ISA_NONE;
     if (!o->usable)
         return 0;
-    rc = cs_testimony_open(p->store, o->transfers, image->image.id, option(args, "event"), &o->evidence, err);
+    rc = cs_culprit_evidence_open(p->store, o->transfers, image->image.id, option(args, "event"),
+                                  &o->evidence, err);
     return rc ? rc
-              : calc_scheduler(args, cs_code_isa(o->code), &o->evidence->machine, image->image.id,
+              : calc_scheduler(args, cs_image_isa(o->code), &o->evidence->machine, image->image.id,
                                &o->scheduler, err);
 }
 
-static void remember(struct tally *t, const struct cs_account *a, const struct profile_row *row,
-                     struct cs_code *code)
+static void remember(struct tally *t, const struct cs_cycle_account *a, const struct profile_row *row,
+                     struct cs_image_code *code)
 {
     struct hot *h = &t->hot[t->n_hot];
     if (t->n_hot < sizeof t->hot / sizeof t->hot[0]) {
@@ -82,8 +83,8 @@ static void remember(struct tally *t, const struct cs_account *a, const struct p
         free(h->sentence);
     }
     char text[1200];
-    struct charge worst = worst_charge(a);
-    charge_sentence(&worst, code, text, sizeof text);
+    struct worst_cause worst = worst_cause(a);
+    cause_sentence(&worst, code, text, sizeof text);
     h->name = strdup(row->name);
     h->image = strdup(image_name(&row->image->image));
     h->sentence = strdup(text);
@@ -95,7 +96,7 @@ static int take_row(const struct parsed *args, struct profile *p, const struct p
                     struct open_image *o, struct tally *t, struct cs_error *err)
 {
     double samples = (double)row->samples[p->main_event];
-    enum cs_image_kind kind = row->image->image.kind;
+    enum cs_store_image_kind kind = row->image->image.kind;
     if (kind == CS_IMAGE_KERNEL || kind == CS_IMAGE_MODULE) {
         t->kernel += samples;
         return 0;
@@ -111,10 +112,11 @@ static int take_row(const struct parsed *args, struct profile *p, const struct p
     int rc = open_image(args, p, row->image, o, err);
     if (rc)
         return rc;
-    const struct cs_procedure *procedure = o->usable ? cs_code_procedure(o->code, row->start) : NULL;
-    struct cs_account *a = NULL;
+    const struct cs_image_procedure *procedure =
+        o->usable ? cs_image_procedure_at(o->code, row->start) : NULL;
+    struct cs_cycle_account *a = NULL;
     struct cs_error why = {0};
-    if (!procedure || cs_account_open(o->code, procedure, o->evidence, o->scheduler, NULL, &a, &why)) {
+    if (!procedure || cs_cycle_account_open(o->code, procedure, o->evidence, o->scheduler, NULL, &a, &why)) {
         t->opaque += samples;
         return 0;
     }
@@ -123,7 +125,7 @@ static int take_row(const struct parsed *args, struct profile *p, const struct p
     t->n_procedures++;
     t->n_fitted += a->scale_fitted;
     t->n_blind += !a->frequencies;
-    cs_account_close(a);
+    cs_cycle_account_close(a);
     return 0;
 }
 
@@ -132,7 +134,7 @@ static int take_all(const struct parsed *args, struct profile *p, struct profile
                     struct cs_error *err)
 {
     struct open_image o = {0};
-    struct cs_transfers *transfers = NULL;
+    struct cs_edge_flow *transfers = NULL;
     struct progress bar;
     uint64_t done = 0;
     int rc = profile_transfers(p, &transfers, err);
@@ -155,7 +157,7 @@ static int take_all(const struct parsed *args, struct profile *p, struct profile
     }
     progress_fini(&bar);
     close_image(&o);
-    cs_transfers_close(transfers);
+    cs_edge_flow_close(transfers);
     free(taken);
     return rc;
 }
@@ -189,17 +191,17 @@ static void print_hot(struct output *out, const struct tally *t)
         {.key = "image", .head = "image", .kind = COLUMN_TEXT, .elastic = true},
         {.key = "sentence", .kind = COLUMN_TEXT},
     };
-    struct sheet *sheet = output_sheet(out, "procedures", columns, 7);
+    struct table *table = output_table(out, "procedures", columns, 7);
     for (unsigned i = 0; i < t->n_hot; i++) {
         const struct hot *h = &t->hot[i];
         char name[1024];
-        sheet_count(sheet, (uint64_t)h->samples);
-        sheet_number(sheet, t->all.total > 0 ? 100 * h->samples / t->all.total : 0);
-        sheet_text(sheet, h->first < CS_N_CAUSES ? cs_cause_names[h->first].words : "none");
-        sheet_number(sheet, 100 * h->first_share);
-        sheet_text(sheet, cs_code_demangle(h->name, name, sizeof name));
-        sheet_text(sheet, h->image);
-        sheet_text(sheet, h->sentence);
+        table_count(table, (uint64_t)h->samples);
+        table_number(table, t->all.total > 0 ? 100 * h->samples / t->all.total : 0);
+        table_text(table, h->first < CS_N_CAUSES ? cs_culprit_cause_names[h->first].words : "none");
+        table_number(table, 100 * h->first_share);
+        table_text(table, cs_image_demangle(h->name, name, sizeof name));
+        table_text(table, h->image);
+        table_text(table, h->sentence);
     }
 }
 
@@ -242,7 +244,7 @@ static int run(const struct parsed *args)
         output_line(out, "%s", "");
         print_hot(out, &t);
         if (t.n_hot)
-            output_line(out, "next: cyclescope calc %s", t.hot[0].name);
+            output_hint(out, "next:", "calc", t.hot[0].name, NULL, NULL, "");
         output_set(out, "summary", summary_json(&t.all));
         rc = output_close(out);
     } else {
@@ -257,12 +259,7 @@ static int run(const struct parsed *args)
 }
 
 static const struct option_entry options[] = {
-    {"image", 'i', "IMAGE", "only this image (path, base name or build-id)"},
-    {"event", 'e', "EVENT", "the event that counts time (default: cycles, else cpu-clock)"},
-    {"cpu", 0, "MODEL", "scheduling model, as llvm-mca names it, or \"generic\""},
-    {"all", 'a', NULL, "all causes, those without samples too"},
-    OPTION_STORE,
-    {NULL, 0, NULL, NULL},
+    OPTION_EVENT, OPTION_IMAGE, OPTION_ALL, OPTION_CPU, OPTION_STORE, {NULL, 0, NULL, NULL},
 };
 
 extern const struct command command_sum;

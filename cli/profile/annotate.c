@@ -5,6 +5,7 @@
 #include "cli/profile/annotate.h"
 
 #include "image/isa/decode.h"
+#include "store/array.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -22,7 +23,7 @@ static bool is_named(const struct profile_row *row, const char *name)
     if (strcmp(row->name, name) == 0)
         return true;
     char plain[1024];
-    cs_code_demangle(row->name, plain, sizeof plain);
+    cs_image_demangle(row->name, plain, sizeof plain);
     size_t n = strlen(name);
     return strcmp(plain, name) == 0 || (strncmp(plain, name, n) == 0 && plain[n] == '(');
 }
@@ -67,47 +68,35 @@ static int count(uint64_t **samples, unsigned n_events, unsigned event, uint64_t
 
 /* ---- a procedure ---- */
 
-static int add_insn(struct annotation *a, size_t *room, const struct annotated_insn *insn)
-{
-    if (a->n_insns == *room) {
-        *room = *room ? 2 * *room : 256;
-        struct annotated_insn *more = realloc(a->insn, *room * sizeof *more);
-        if (!more)
-            return -ENOMEM;
-        a->insn = more;
-    }
-    a->insn[a->n_insns++] = *insn;
-    return 0;
-}
-
 /* The line of the procedure's own source at `offset`, 0 unknown; the file is that of the first one found. */
-static unsigned own_line(struct annotation *a, struct cs_code *code, uint64_t offset)
+static unsigned own_line(struct annotation *a, struct cs_image_code *code, uint64_t offset)
 {
-    struct cs_frame frames[FRAMES_MOST];
-    unsigned n = cs_code_frames(code, offset, frames, FRAMES_MOST);
+    struct cs_image_frame frames[FRAMES_MOST];
+    unsigned n = cs_image_frames_at(code, offset, frames, FRAMES_MOST);
     if (n == 0 || frames[n - 1].line == 0)
         return 0;
-    const struct cs_frame *own = &frames[n - 1];
+    const struct cs_image_frame *own = &frames[n - 1];
     if (!a->file && *own->file)
         a->file = strdup(own->file);
     return a->file && strcmp(a->file, own->file) == 0 ? own->line : 0;
 }
 
-static int disassemble(struct annotation *a, struct cs_code *code, const struct cs_part *part, size_t *room)
+static int disassemble(struct annotation *a, struct cs_image_code *code, const struct cs_image_part *part,
+                       size_t *capacity)
 {
-    enum cs_isa isa = cs_code_isa(code);
+    enum cs_isa isa = cs_image_isa(code);
     uint64_t offset = part->start, end = part->start + part->size;
     size_t n = 0;
-    const uint8_t *bytes = cs_code_bytes(code, offset, &n, NULL);
+    const uint8_t *bytes = cs_image_bytes_at(code, offset, &n, NULL);
     if (!bytes || isa == CS_ISA_NONE)
         return 0;
     n = n < part->size ? n : part->size;
     while (offset < end && n && a->n_insns < INSNS_MOST) {
-        struct cs_insn decoded;
+        struct cs_isa_insn decoded;
         struct annotated_insn insn = {.offset = offset};
-        insn.length = cs_decode_flow(isa, bytes, n, offset, &decoded);
+        insn.length = cs_isa_decode_flow(isa, bytes, n, offset, &decoded);
         if (insn.length)
-            cs_decode_text(isa, bytes, n, offset, insn.text, sizeof insn.text);
+            cs_isa_decode_text(isa, bytes, n, offset, insn.text, sizeof insn.text);
         else
             snprintf(insn.text, sizeof insn.text, "(bad)");
         if (!insn.length)
@@ -118,8 +107,9 @@ static int disassemble(struct annotation *a, struct cs_code *code, const struct 
             if (l)
                 l->code = true;
         }
-        if (add_insn(a, room, &insn) < 0)
+        if (cs_array_room(a->insn, a->n_insns, *capacity) < 0)
             return -ENOMEM;
+        a->insn[a->n_insns++] = insn;
         offset += insn.length;
         bytes += insn.length;
         n -= insn.length;
@@ -129,8 +119,8 @@ static int disassemble(struct annotation *a, struct cs_code *code, const struct 
 
 struct placing {
     struct annotation *a;
-    struct cs_code *code;
-    const struct cs_procedure *procedure;
+    struct cs_image_code *code;
+    const struct cs_image_procedure *procedure;
     uint64_t elsewhere; /* samples between instructions as we decode them, or past the end of the bytes */
     bool failed;
 };
@@ -157,7 +147,7 @@ static void place(unsigned event, const char *label, uint64_t offset, uint64_t s
     for (unsigned i = 0; i < p->procedure->n_parts; i++)
         inside |= offset - p->procedure->parts[i].start < p->procedure->parts[i].size;
     /* A smaller procedure may nest in this one: its samples are its own. */
-    if (!inside || cs_code_procedure(p->code, offset) != p->procedure)
+    if (!inside || cs_image_procedure_at(p->code, offset) != p->procedure)
         return;
     a->total[event] += samples;
     struct annotated_insn *insn =
@@ -172,22 +162,23 @@ static void place(unsigned event, const char *label, uint64_t offset, uint64_t s
         p->failed = true;
 }
 
-int annotate_procedure(const struct profile *profile, const struct profile_row *row, struct cs_code *code,
-                       const char *source_root, struct annotation *out, struct cs_error *err)
+int annotate_procedure(const struct profile *profile, const struct profile_row *row,
+                       struct cs_image_code *code, const char *source_root, struct annotation *out,
+                       struct cs_error *err)
 {
     *out = (struct annotation){.image = row->image, .n_events = profile->n_events};
-    const struct cs_procedure *procedure = cs_code_procedure(code, row->start);
+    const struct cs_image_procedure *procedure = cs_image_procedure_at(code, row->start);
     if (!procedure)
         return cs_fail(err, ENOENT, "%s has no procedure at 0x%llx any more: was the file replaced?",
                        row->image->image.path, (unsigned long long)row->start);
-    snprintf(out->trouble, sizeof out->trouble, "%s", cs_code_trouble(code));
+    snprintf(out->trouble, sizeof out->trouble, "%s", cs_image_trouble(code));
     out->name = strdup(procedure->name);
     out->total = calloc(profile->n_events, sizeof *out->total);
     int rc = out->name && out->total ? 0 : -ENOMEM;
-    size_t room = 0;
+    size_t capacity = 0;
     own_line(out, code, procedure->start);
     for (unsigned i = 0; i < procedure->n_parts && rc == 0; i++)
-        rc = disassemble(out, code, &procedure->parts[i], &room);
+        rc = disassemble(out, code, &procedure->parts[i], &capacity);
     if (out->n_insns)
         qsort(out->insn, out->n_insns, sizeof *out->insn, by_offset);
     struct placing placing = {.a = out, .code = code, .procedure = procedure};

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* A procedure (or a source file) with the samples of its lines and instructions: what `list` prints and the
  * HTML page shows. */
-#ifndef CS_CLI_ANNOTATE_H
-#define CS_CLI_ANNOTATE_H
+#ifndef CS_CLI_PROFILE_ANNOTATE_H
+#define CS_CLI_PROFILE_ANNOTATE_H
 
-#include "cli/profile/profile.h"
 #include "cli/output/source.h"
+#include "cli/profile/profile.h"
 
 struct annotated_line {
     bool code;         /* an instruction belongs to it */
@@ -39,8 +39,9 @@ struct annotation {
 const struct profile_row *find_procedure(const struct profile_rows *rows, const char *name);
 
 /* `code` may be shared by many calls for one image. */
-int annotate_procedure(const struct profile *profile, const struct profile_row *row, struct cs_code *code,
-                       const char *source_root, struct annotation *out, struct cs_error *err);
+int annotate_procedure(const struct profile *profile, const struct profile_row *row,
+                       struct cs_image_code *code, const char *source_root, struct annotation *out,
+                       struct cs_error *err);
 /* All lines of a source file that have samples; `name` is a path or its end. -ENOENT where no samples fell on
  * it. */
 int annotate_file(struct profile *profile, const char *name, const char *source_root, struct annotation *out,

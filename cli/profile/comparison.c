@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Counting noise is Poisson; runs of one side that differ by more widen it (pooled chi-square). The chance of many
+ * rows becomes a false discovery rate (analysis/statistics/significance.h). */
 #include "cli/profile/comparison.h"
 
 #include "analysis/statistics/significance.h"

@@ -5,8 +5,8 @@
  * larger than `least` percent. Chance: counting noise, times the dispersion that the runs of one side show
  * among themselves. A machine that is a little faster or slower today changes all procedures alike: where at
  * least five can be compared and their median ratio is within 15 % of 1, it is taken out first. */
-#ifndef CS_CLI_COMPARISON_H
-#define CS_CLI_COMPARISON_H
+#ifndef CS_CLI_PROFILE_COMPARISON_H
+#define CS_CLI_PROFILE_COMPARISON_H
 
 #include "cli/profile/runs.h"
 

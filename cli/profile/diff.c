@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* diff: two profiles of the same program, by procedure, line or image, with the significance of each
  * difference. */
-#include "cli/profile/comparison.h"
 #include "cli/output/output.h"
+#include "cli/profile/comparison.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -48,8 +48,8 @@ static void describe(struct output *out, const struct runs *runs, const struct c
         json_array_append_new(sides, json_pack("{s:f, s:f, s:f}", "runs", c->side[s].runs, "samples",
                                                c->side[s].total, "period", c->side[s].period));
     output_set(out, "sides", sides);
-    output_set(out, "event", json_string(runs->event));
-    output_set(out, "unit", json_string(c->shares ? "%" : c->time ? runs->unit : "samples"));
+    output_set(out, "event", json_text(runs->event));
+    output_set(out, "unit", json_text(c->shares ? "%" : c->time ? runs->unit : "samples"));
     output_set(out, "common_factor", json_real(c->common_factor));
     output_set(out, "dispersion", json_real(c->dispersion));
     output_set(out, "significant", json_integer((json_int_t)c->n_significant));
@@ -64,29 +64,29 @@ static int report(const struct parsed *args, const struct runs *runs, struct com
     if (c->time && scale == 1 && text)
         output_line(out, "costs in %s", *runs->unit ? runs->unit : "events");
     bool lines = option_given(args, "by") && strcmp(option(args, "by"), "line") == 0;
-    struct sheet *sheet = NULL;
+    struct table *table = NULL;
     if (!text || all || c->n_significant) {
-        sheet = output_sheet(out, "rows", columns_for(c, lines), 11);
-        sheet_limit(sheet, (uint64_t)option_number(args, "top", ROWS_SHOWN, 0, 1e12), "--top 0 shows all");
+        table = output_table(out, "rows", columns_for(c, lines), 11);
+        table_limit(table, (uint64_t)option_number(args, "top", ROWS_SHOWN, 0, 1e12), "--top 0 shows all");
     }
     char name[1024];
-    for (size_t i = 0; sheet && i < c->n; i++) {
+    for (size_t i = 0; table && i < c->n; i++) {
         const struct change *x = &c->change[i];
         if (text && !all && !x->significant)
             break;
-        sheet_number(sheet, x->cost_a * scale);
-        sheet_number(sheet, x->cost_b * scale);
-        sheet_number(sheet, (x->cost_b - x->cost_a) * scale);
-        sheet_number(sheet, x->ratio);
-        sheet_text(sheet, x->significant ? "yes" : "no");
-        sheet_text(sheet, x->row->name ? cs_code_demangle(x->row->name, name, sizeof name) : NULL);
-        sheet_text(sheet, x->row->where);
-        sheet_text(sheet, x->row->image);
-        sheet_number(sheet, x->a);
-        sheet_number(sheet, x->b);
-        sheet_number(sheet, x->discovery);
+        table_number(table, x->cost_a * scale);
+        table_number(table, x->cost_b * scale);
+        table_number(table, (x->cost_b - x->cost_a) * scale);
+        table_number(table, x->ratio);
+        table_text(table, x->significant ? "yes" : "no");
+        table_text(table, x->row->name ? cs_image_demangle(x->row->name, name, sizeof name) : NULL);
+        table_text(table, x->row->where);
+        table_text(table, x->row->image);
+        table_number(table, x->a);
+        table_number(table, x->b);
+        table_number(table, x->discovery);
     }
-    if (sheet)
+    if (table)
         output_line(out, "%s", "");
     if (c->common_factor != 1)
         output_note(
@@ -104,25 +104,18 @@ static int report(const struct parsed *args, const struct runs *runs, struct com
 
 static int run(const struct parsed *args)
 {
-    const char *by = option_given(args, "by") ? option(args, "by") : "procedure";
-    static const char *const names[] = {"image", "procedure", "line", NULL};
-    static const enum profile_by kinds[] = {BY_IMAGE, BY_PROCEDURE, BY_LINE};
-    int k = 0;
-    while (names[k] && strcmp(names[k], by) != 0)
-        k++;
-    if (!names[k])
-        return usage_error("--by %s: expected image, procedure or line", by);
+    static const char *const names[] = {
+        [BY_IMAGE] = "image", [BY_PROCEDURE] = "procedure", [BY_LINE] = "line", NULL};
+    enum profile_by by = option_choice(args, "by", names, BY_PROCEDURE);
     if (operand_count(args) != 2)
         return usage_error("expected two stores, before and after");
     struct runs runs = {.n_runs = 0};
-    struct comparison c = {.least = option_number(args, "least", COMPARISON_LEAST_CHANGE, 0, 1000),
+    struct comparison c = {.least = option_number(args, "least-change", COMPARISON_LEAST_CHANGE, 0, 1000),
                            .shares = option_given(args, "shares")};
     struct cs_error err = {0};
-    int rc =
-        runs_add(&runs, operand(args, 0), option(args, "epoch-a"), option(args, "event"), kinds[k], &err);
+    int rc = runs_add(&runs, operand(args, 0), option(args, "epoch-a"), option(args, "event"), by, &err);
     if (rc == 0)
-        rc =
-            runs_add(&runs, operand(args, 1), option(args, "epoch-b"), option(args, "event"), kinds[k], &err);
+        rc = runs_add(&runs, operand(args, 1), option(args, "epoch-b"), option(args, "event"), by, &err);
     if (rc < 0)
         rc = failed(&err);
     else if (runs_compare(&runs, &c) < 0)
@@ -135,15 +128,15 @@ static int run(const struct parsed *args)
 }
 
 static const struct option_entry options[] = {
-    {"by", 'b', "WHAT", "procedure (default), image or line"},
-    {"event", 'e', "EVENT", "which event's samples"},
+    OPTION_BY,
+    OPTION_EVENT,
+    OPTION_TOP,
+    OPTION_ALL,
     {"shares", 0, NULL,
      "compare shares of the samples (for recordings of different lengths), not cost a run"},
-    {"least", 0, "PERCENT", "smaller changes are never called significant (default 5)"},
-    {"all", 'a', NULL, "show the rows that did not change too"},
+    {"least-change", 0, "PERCENT", "smaller changes are never called significant (5)"},
     {"epoch-a", 0, "EPOCH", "only this epoch of A"},
     {"epoch-b", 0, "EPOCH", "only this epoch of B"},
-    {"top", 'n', "N", "rows shown (default 10, 0 = all)"},
     {NULL, 0, NULL, NULL},
 };
 
@@ -156,7 +149,8 @@ const struct command command_diff = {
     "across rebuilt\n"
     "binaries. Costs are per run: seconds or cycles. A change is real when its false discovery rate is below "
     "1 % (counting\n"
-    "noise, widened by how much the runs of one side differ) and it is larger than --least.",
+    "noise, widened by how much the runs of one side differ) and it is larger than --least-change.\n"
+    "--by takes procedure, image or line; --all shows the rows that did not change, too.",
     options,
     run,
 };

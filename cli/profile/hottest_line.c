@@ -20,8 +20,8 @@ struct line_of {
 };
 
 struct tally {
-    struct cs_code *code;
-    const struct cs_procedure *procedure;
+    struct cs_image_code *code;
+    const struct cs_image_procedure *procedure;
     struct line_of line[LINES_MOST];
     unsigned n, event;
     double whole;
@@ -35,10 +35,10 @@ static bool is_readers(const char *file)
 }
 
 /* The innermost frame at `offset` whose source is at hand. */
-static bool find_frame(struct cs_code *code, uint64_t offset, struct cs_frame *found)
+static bool find_frame(struct cs_image_code *code, uint64_t offset, struct cs_image_frame *found)
 {
-    struct cs_frame frames[FRAMES_MOST];
-    unsigned n = cs_code_frames(code, offset, frames, FRAMES_MOST);
+    struct cs_image_frame frames[FRAMES_MOST];
+    unsigned n = cs_image_frames_at(code, offset, frames, FRAMES_MOST);
     for (unsigned i = 0; i < n; i++)
         if (frames[i].line && is_readers(frames[i].file)) {
             *found = frames[i];
@@ -50,9 +50,9 @@ static bool find_frame(struct cs_code *code, uint64_t offset, struct cs_frame *f
 static void add_line(unsigned event, const char *label, uint64_t offset, uint64_t samples, void *arg)
 {
     struct tally *t = arg;
-    struct cs_frame frame;
+    struct cs_image_frame frame;
     (void)label;
-    if (event != t->event || cs_code_procedure(t->code, offset) != t->procedure)
+    if (event != t->event || cs_image_procedure_at(t->code, offset) != t->procedure)
         return;
     t->whole += (double)samples;
     if (!find_frame(t->code, offset, &frame))
@@ -66,30 +66,31 @@ static void add_line(unsigned event, const char *label, uint64_t offset, uint64_
         t->line[i] = (struct line_of){.file = strdup(frame.file), .line = frame.line};
         if (!t->line[i].file)
             return;
-        cs_code_demangle(frame.function, t->line[i].function, sizeof t->line[i].function);
+        cs_image_demangle(frame.function, t->line[i].function, sizeof t->line[i].function);
         t->n++;
     }
     t->line[i].samples += (double)samples;
 }
 
-static struct cs_code *open_code(const struct profile *profile, const struct profile_image *image)
+static struct cs_image_code *open_code(const struct profile *profile, const struct profile_image *image)
 {
-    struct cs_code *code = NULL;
+    struct cs_image_code *code = NULL;
     struct cs_error ignored = {0};
     if (image && image->image.kind == CS_IMAGE_ELF)
-        (void)cs_code_open(&image->image, profile->store, &code, &ignored);
+        (void)cs_image_open(&image->image, profile->store, &code, &ignored);
     return code;
 }
 
 /* The hottest line of a row's procedure. */
-static bool look_at_row(const struct profile *profile, const struct profile_row *row, struct look *out)
+static bool look_at_row(const struct profile *profile, const struct profile_row *row,
+                        struct hottest_line *out)
 {
-    struct cs_code *code = row->name ? open_code(profile, row->image) : NULL;
+    struct cs_image_code *code = row->name ? open_code(profile, row->image) : NULL;
     struct tally *t = code ? calloc(1, sizeof *t) : NULL;
     bool found = false;
-    struct cs_frame frame;
+    struct cs_image_frame frame;
     struct cs_error ignored = {0};
-    if (!t || !(t->procedure = cs_code_procedure(code, row->start)) ||
+    if (!t || !(t->procedure = cs_image_procedure_at(code, row->start)) ||
         !find_frame(code, row->start, &frame)) /* cheaply: nearly all rows without source end here */
         goto out;
     t->code = code;
@@ -102,8 +103,8 @@ static bool look_at_row(const struct profile *profile, const struct profile_row 
     if ((found = most != NULL)) {
         out->row = row;
         out->line = most->line;
-        out->part = most->samples;
-        out->whole = t->whole;
+        out->samples = most->samples;
+        out->of = t->whole;
         snprintf(out->file, sizeof out->file, "%s", most->file);
         snprintf(out->function, sizeof out->function, "%s", most->function);
     }
@@ -111,7 +112,7 @@ out:
     for (unsigned i = 0; t && i < t->n; i++)
         free(t->line[i].file);
     free(t);
-    cs_code_close(code);
+    cs_image_close(code);
     return found;
 }
 
@@ -153,8 +154,8 @@ static void add_site(struct sites *s, const struct profile_image *image, uint64_
 struct returning {
     const struct profile *profile;
     const struct profile_image *image, *other;
-    struct cs_code *code, *other_code;
-    const struct cs_procedure *procedure;
+    struct cs_image_code *code, *other_code;
+    const struct cs_image_procedure *procedure;
     struct sites sites;
 };
 
@@ -163,11 +164,11 @@ static void add_return(struct returning *r, const char *to_id, uint64_t to, doub
     const struct profile_image *image =
         !*to_id || strcmp(to_id, r->image->image.id) == 0 ? r->image : image_of(r->profile, to_id);
     if (image != r->image && image != r->other) {
-        cs_code_close(r->other_code);
+        cs_image_close(r->other_code);
         r->other_code = open_code(r->profile, r->other = image);
     }
-    struct cs_code *code = image == r->image ? r->code : r->other_code;
-    const struct cs_procedure *landed = code ? cs_code_procedure(code, to) : NULL;
+    struct cs_image_code *code = image == r->image ? r->code : r->other_code;
+    const struct cs_image_procedure *landed = code ? cs_image_procedure_at(code, to) : NULL;
     if (landed && landed != r->procedure && landed->start != to)
         add_site(&r->sites, image, to - 1, count);
 }
@@ -176,24 +177,24 @@ static void add_returns(struct returning *r, struct cs_table *edges)
 {
     for (size_t i = 0; i < cs_table_rows(edges); i++) {
         const uint64_t *row = cs_table_row(edges, i);
-        if (cs_code_procedure(r->code, row[0]) == r->procedure)
+        if (cs_image_procedure_at(r->code, row[0]) == r->procedure)
             add_return(r, cs_table_string(edges, row[1]), row[2], (double)row[3]);
     }
 }
 
 /* Who called it most; false: nobody was seen to. */
 static bool find_caller(const struct profile *profile, const struct profile_image *image,
-                        struct cs_code *code, uint64_t start, struct site *most, double *all)
+                        struct cs_image_code *code, uint64_t start, struct site *most, double *all)
 {
     struct returning r = {.profile = profile, .image = image, .code = code};
-    r.procedure = cs_code_procedure(code, start);
+    r.procedure = cs_image_procedure_at(code, start);
     for (size_t i = 0; r.procedure && i < profile->n_edges; i++) {
         const struct profile_edges *e = &profile->edges[i];
-        struct cs_profile_ref ref = {.epoch = e->part.epoch,
-                                     .image = &image->image,
-                                     .head = &e->part.head,
-                                     .kind = cs_schema_edges.kind,
-                                     .file = e->part.file};
+        struct cs_store_profile_ref ref = {.epoch = e->part.epoch,
+                                           .image = &image->image,
+                                           .head = &e->part.head,
+                                           .kind = cs_schema_edges.kind,
+                                           .file = e->part.file};
         struct cs_error ignored = {0};
         struct cs_table *table;
         if (strcmp(e->image_id, image->image.id) != 0 || cs_store_load(&ref, &table, &ignored) < 0)
@@ -209,7 +210,7 @@ static bool find_caller(const struct profile *profile, const struct profile_imag
             *most = r.sites.list[i];
     }
     free(r.sites.list);
-    cs_code_close(r.other_code);
+    cs_image_close(r.other_code);
     return most->returns > 0;
 }
 
@@ -222,74 +223,76 @@ static const struct profile_row *row_of(const struct profile_rows *rows, const s
     return NULL;
 }
 
-static bool look_at_callers(const struct profile *profile, const struct profile_rows *rows, struct look *out)
+static bool look_at_callers(const struct profile *profile, const struct profile_rows *rows,
+                            struct hottest_line *out)
 {
     const struct profile_image *image = rows->row[0].image;
     uint64_t start = rows->row[0].start;
-    struct cs_code *code = profile->n_edges ? open_code(profile, image) : NULL;
+    struct cs_image_code *code = profile->n_edges ? open_code(profile, image) : NULL;
     bool found = false;
     for (unsigned level = 0; code && !found && level < CALLERS_MOST; level++) {
         struct site site;
         double all;
-        struct cs_frame frame;
+        struct cs_image_frame frame;
         if (!find_caller(profile, image, code, start, &site, &all))
             break;
         if (site.image != image) {
-            cs_code_close(code);
+            cs_image_close(code);
             code = open_code(profile, image = site.image);
         }
-        const struct cs_procedure *caller = code ? cs_code_procedure(code, site.offset) : NULL;
+        const struct cs_image_procedure *caller = code ? cs_image_procedure_at(code, site.offset) : NULL;
         if (!caller)
             break;
         start = caller->start;
         if ((found = find_frame(code, site.offset, &frame))) {
             out->row = row_of(rows, image, start);
             out->line = frame.line;
-            out->part = site.returns;
-            out->whole = all;
+            out->samples = site.returns;
+            out->of = all;
             snprintf(out->file, sizeof out->file, "%s", frame.file);
-            cs_code_demangle(*frame.function ? frame.function : caller->name, out->function,
-                             sizeof out->function);
+            cs_image_demangle(*frame.function ? frame.function : caller->name, out->function,
+                              sizeof out->function);
         }
     }
-    cs_code_close(code);
+    cs_image_close(code);
     return found;
 }
 
-void look_first(struct profile *profile, const struct profile_rows *rows, struct look *out)
+void hottest_line_find(struct profile *profile, const struct profile_rows *rows, struct hottest_line *out)
 {
-    *out = (struct look){.how = LOOK_NOWHERE};
+    *out = (struct hottest_line){.how = HOTTEST_NOWHERE};
     if (rows->n == 0 || !rows->row[0].samples[profile->main_event])
         return;
     if (look_at_row(profile, &rows->row[0], out))
-        out->how = LOOK_OWN;
+        out->how = HOTTEST_OWN;
     else if (look_at_callers(profile, rows, out))
-        out->how = LOOK_CALLER;
-    for (size_t i = 1; out->how == LOOK_NOWHERE && i < rows->n && i < ROWS_TRIED; i++)
+        out->how = HOTTEST_CALLER;
+    for (size_t i = 1; out->how == HOTTEST_NOWHERE && i < rows->n && i < ROWS_TRIED; i++)
         if (rows->row[i].samples[profile->main_event] && look_at_row(profile, &rows->row[i], out))
-            out->how = LOOK_LATER;
+            out->how = HOTTEST_LATER;
 }
 
-const char *look_file(const struct look *look)
+const char *hottest_line_file(const struct hottest_line *hottest)
 {
-    const char *slash = strrchr(look->file, '/');
-    return slash && slash[1] ? slash + 1 : look->file;
+    const char *slash = strrchr(hottest->file, '/');
+    return slash && slash[1] ? slash + 1 : hottest->file;
 }
 
-void look_sentence(const struct look *look, const struct profile_row *top, char *text, size_t room)
+void hottest_line_sentence(const struct hottest_line *hottest, const struct profile_row *top, char *text,
+                           size_t room)
 {
     char name[256];
-    cs_code_demangle(top->name ? top->name : "[no symbol]", name, sizeof name);
-    const char *file = look_file(look);
+    cs_image_demangle(top->name ? top->name : "[no symbol]", name, sizeof name);
+    const char *file = hottest_line_file(hottest);
     *text = 0;
-    if (look->how == LOOK_OWN)
-        snprintf(text, room, "%s: most of it at %s:%u (%.0f of %.0f samples).", name, file, look->line,
-                 look->part, look->whole);
-    else if (look->how == LOOK_CALLER)
+    if (hottest->how == HOTTEST_OWN)
+        snprintf(text, room, "%s: most of it at %s:%u (%.0f of %.0f samples).", name, file, hottest->line,
+                 hottest->samples, hottest->of);
+    else if (hottest->how == HOTTEST_CALLER)
         snprintf(text, room, "%s has no source here. %s calls it: %s:%u (%.0f of %.0f returns followed).",
-                 name, look->function, file, look->line, look->part, look->whole);
-    else if (look->how == LOOK_LATER)
+                 name, hottest->function, file, hottest->line, hottest->samples, hottest->of);
+    else if (hottest->how == HOTTEST_LATER)
         snprintf(text, room,
                  "%s has no source here. The first with source is %s: %s:%u (%.0f of %.0f samples).", name,
-                 look->function, file, look->line, look->part, look->whole);
+                 hottest->function, file, hottest->line, hottest->samples, hottest->of);
 }

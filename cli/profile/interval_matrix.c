@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Interval profiles are loaded row by row, procedures are numbered as they come, and the matrix is filled at the end,
+ * when the number of intervals is known. */
 #include "cli/profile/interval_matrix.h"
 
-#include "image/code.h"
 #include "cli/output/output.h"
 #include "cli/profile/profile.h"
+#include "image/code.h"
+#include "store/array.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -22,9 +25,9 @@ struct gathering {
     struct cs_store *store;
     struct cs_error *err;
     struct row *rows;
-    size_t n, room;
+    size_t n, capacity;
     uint64_t event_samples[INTERVAL_EVENTS_MAX];
-    struct cs_code *code;
+    struct cs_image_code *code;
     char image[CS_IMAGE_ID_MAX];
     struct progress bar;
     uint64_t n_profiles;
@@ -35,7 +38,7 @@ static int out_of_memory(struct cs_error *err)
     return cs_fail(err, ENOMEM, "not enough memory for the intervals");
 }
 
-static bool matches(const struct gathering *g, const struct cs_profile_ref *ref)
+static bool matches(const struct gathering *g, const struct cs_store_profile_ref *ref)
 {
     const struct interval_filter *f = g->filter;
     const char *base = strrchr(ref->image->path, '/');
@@ -57,21 +60,21 @@ static int event_of(struct interval_matrix *matrix, const char *name, bool add)
     return (int)matrix->n_events++;
 }
 
-static int64_t procedure_of(struct gathering *g, const struct cs_image *image, uint64_t offset)
+static int64_t procedure_of(struct gathering *g, const struct cs_store_image *image, uint64_t offset)
 {
     char text[512], name[384];
-    const struct cs_procedure *p = NULL;
+    const struct cs_image_procedure *p = NULL;
     if (g->code) {
-        p = cs_code_procedure(g->code, offset);
+        p = cs_image_procedure_at(g->code, offset);
         if (!p)
-            p = cs_code_procedure(g->code, offset + 15);
+            p = cs_image_procedure_at(g->code, offset + 15);
     }
-    snprintf(text, sizeof text, "%s\t%s", p ? cs_code_demangle(p->name, name, sizeof name) : "[unknown]",
+    snprintf(text, sizeof text, "%s\t%s", p ? cs_image_demangle(p->name, name, sizeof name) : "[unknown]",
              image_name(image));
     return cs_table_text(g->matrix->names, text);
 }
 
-static int gather(const struct cs_profile_ref *ref, void *arg)
+static int gather(const struct cs_store_profile_ref *ref, void *arg)
 {
     struct gathering *g = arg;
     if (strcmp(ref->kind, cs_schema_intervals.kind) != 0 || !matches(g, ref))
@@ -81,10 +84,10 @@ static int gather(const struct cs_profile_ref *ref, void *arg)
         return 0;
     progress_step(&g->bar, g->n_profiles++);
     if (!g->code || strcmp(g->image, ref->image->id) != 0) {
-        cs_code_close(g->code);
+        cs_image_close(g->code);
         g->code = NULL;
         snprintf(g->image, sizeof g->image, "%s", ref->image->id);
-        int rc = cs_code_open(ref->image, g->store, &g->code, g->err);
+        int rc = cs_image_open(ref->image, g->store, &g->code, g->err);
         if (rc < 0)
             return rc;
     }
@@ -94,15 +97,9 @@ static int gather(const struct cs_profile_ref *ref, void *arg)
         return rc;
     for (size_t i = 0; rc == 0 && i < cs_table_rows(table); i++) {
         const uint64_t *row = cs_table_row(table, i);
-        if (g->n == g->room) {
-            size_t room = g->room ? 2 * g->room : 1024;
-            struct row *rows = realloc(g->rows, room * sizeof *rows);
-            if (!rows) {
-                rc = out_of_memory(g->err);
-                break;
-            }
-            g->rows = rows;
-            g->room = room;
+        if (cs_array_room(g->rows, g->n, g->capacity) < 0) {
+            rc = out_of_memory(g->err);
+            break;
         }
         int64_t procedure = procedure_of(g, ref->image, row[2]);
         if (procedure < 0)
@@ -121,7 +118,7 @@ struct periods {
     double period_sum[INTERVAL_EVENTS_MAX], samples[INTERVAL_EVENTS_MAX];
 };
 
-static int gather_periods(const struct cs_profile_ref *ref, void *arg)
+static int gather_periods(const struct cs_store_profile_ref *ref, void *arg)
 {
     struct periods *p = arg;
     int event = event_of(p->g->matrix, ref->head->event, false);
@@ -201,7 +198,7 @@ static int fill(struct gathering *g)
     return rc;
 }
 
-static int count(const struct cs_profile_ref *ref, void *arg)
+static int count(const struct cs_store_profile_ref *ref, void *arg)
 {
     struct gathering *g = arg;
     g->bar.total += strcmp(ref->kind, cs_schema_intervals.kind) == 0 && matches(g, ref);
@@ -234,7 +231,7 @@ int interval_matrix_open(struct interval_matrix *matrix, const char *path,
         }
         rc = fill(&g);
     }
-    cs_code_close(g.code);
+    cs_image_close(g.code);
     cs_store_close(g.store);
     free(g.rows);
     if (rc < 0)

@@ -3,8 +3,8 @@
  *
  * All rows are brought to the longest interval met; when that makes more than INTERVALS_MOST, to a multiple
  * of it. A block of code belongs to the procedure that its first byte, else its last byte, lies in. */
-#ifndef CS_CLI_INTERVAL_MATRIX_H
-#define CS_CLI_INTERVAL_MATRIX_H
+#ifndef CS_CLI_PROFILE_INTERVAL_MATRIX_H
+#define CS_CLI_PROFILE_INTERVAL_MATRIX_H
 
 #include "store/store.h"
 

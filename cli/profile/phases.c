@@ -2,9 +2,8 @@
 /* phases: rates of procedures over time, and the stretches in which a program did one kind of work.
  * sprof-1998 section 4.4. */
 #include "analysis/statistics/phase.h"
-#include "cli/command/command.h"
-#include "cli/profile/interval_matrix.h"
 #include "cli/output/output.h"
+#include "cli/profile/interval_matrix.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -42,11 +41,11 @@ static uint64_t interval_samples(const struct interval_matrix *m, size_t interva
     return m->event_counts[interval * m->n_events + m->main_event];
 }
 
-static void put_name(struct sheet *sheet, const char *procedure)
+static void put_name(struct table *table, const char *procedure)
 {
     const char *tab = strchr(procedure, '\t');
-    sheet_textf(sheet, "%.*s", (int)(tab - procedure), procedure);
-    sheet_text(sheet, tab + 1);
+    table_textf(table, "%.*s", (int)(tab - procedure), procedure);
+    table_text(table, tab + 1);
 }
 
 static int put_procedures(struct output *out, const struct interval_matrix *m, size_t most)
@@ -68,7 +67,7 @@ static int put_procedures(struct output *out, const struct interval_matrix *m, s
     if (isatty(STDOUT_FILENO) && terminal_columns() < CURVE_COLUMNS + BESIDE_CURVE)
         width =
             terminal_columns() < CURVE_LEAST + BESIDE_CURVE ? CURVE_LEAST : terminal_columns() - BESIDE_CURVE;
-    struct sheet *sheet = output_sheet(out, "procedures", columns, 6);
+    struct table *table = output_table(out, "procedures", columns, 6);
     for (size_t p = 0; p < m->n_procedures; p++)
         total += m->totals[p];
     for (size_t p = 0; p < m->n_procedures && m->totals[p]; p++) {
@@ -80,13 +79,13 @@ static int put_procedures(struct output *out, const struct interval_matrix *m, s
                 json_array_append_new(series, json_integer((json_int_t)samples));
         }
         draw_curve(curve, shares, m->n_intervals, width);
-        sheet_number(sheet, 100 * (double)m->totals[p] / (double)total);
-        sheet_count(sheet, m->totals[p]);
-        sheet_text(sheet, curve);
-        put_name(sheet, m->procedures[p]);
-        sheet_json(sheet, series);
+        table_number(table, 100 * (double)m->totals[p] / (double)total);
+        table_count(table, m->totals[p]);
+        table_text(table, curve);
+        put_name(table, m->procedures[p]);
+        table_json(table, series);
     }
-    sheet_limit(sheet, most, "--top 0 shows all");
+    table_limit(table, most, "--top 0 shows all");
     free(shares);
     return 0;
 }
@@ -158,23 +157,23 @@ static void put_phases(struct output *out, const struct interval_matrix *m, cons
     }
     columns[c++] = (struct column){
         .key = "mostly", .head = "mostly", .kind = COLUMN_TEXT, .elastic = true, .wraps = true};
-    struct sheet *sheet = output_sheet(out, "phases", columns, c);
+    struct table *table = output_table(out, "phases", columns, c);
     for (size_t i = 0; i < n; i++) {
         char name[16], mostly[256];
         phase_name(phases[i].number, name);
         describe(mostly, sizeof mostly, m, &phases[i]);
-        sheet_text(sheet, name);
-        sheet_number(sheet, (double)(phases[i].first * m->length_ms) / 1000);
-        sheet_number(sheet, (double)(phases[i].n * m->length_ms) / 1000);
-        sheet_count(sheet, phases[i].samples);
+        table_text(table, name);
+        table_number(table, (double)(phases[i].first * m->length_ms) / 1000);
+        table_number(table, (double)(phases[i].n * m->length_ms) / 1000);
+        table_count(table, phases[i].samples);
         for (unsigned e = 0; e < m->n_events; e++)
             if (m->mean_period[e] > 0)
-                sheet_number(sheet, rate_of(m, &phases[i], e));
+                table_number(table, rate_of(m, &phases[i], e));
             else
-                sheet_none(sheet);
-        sheet_text(sheet, mostly);
+                table_none(table);
+        table_text(table, mostly);
     }
-    sheet_limit(sheet, 40, "--json has all");
+    table_limit(table, 40, "--json has all");
 }
 
 static int run(const struct parsed *args)
@@ -221,12 +220,12 @@ static int run(const struct parsed *args)
 }
 
 static const struct option_entry options[] = {
-    OPTION_STORE,
-    {"epoch", 0, "EPOCH", "only this epoch"},
-    {"image", 0, "IMAGE", "only this image: path, base name or build-id"},
-    {"event", 0, "EVENT", "only this event"},
-    {"top", 0, "N", "procedures shown (10; 0 = all)"},
+    OPTION_EVENT,
+    OPTION_IMAGE,
+    OPTION_EPOCH,
+    OPTION_TOP,
     {"distance", 0, "D", "how far apart two phases are, 0 to 1 (0.15)"},
+    OPTION_STORE,
     {NULL, 0, NULL, NULL},
 };
 
@@ -236,7 +235,7 @@ const struct command command_phases = {
     "",
     "rates of procedures over time, and the phases that a program goes through",
     "Needs intervals in the store: cyclescope record --intervals 1s, daemon start --intervals 10s.\n"
-    "A phase is a stretch in which samples are spread over the procedures alike; stretches with one letter\n"
+    "A phase is a time in which samples are spread over the procedures alike; those with one letter\n"
     "are one phase that came back. Two spreads are as far apart as half the sum of the differences of their\n"
     "shares, less what chance accounts for.",
     options,

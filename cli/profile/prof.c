@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* prof: where the samples are, by image, procedure, line, process or tag. dcpi-1997 section 3.1 (dcpiprof).
  * One row holds what the sampler and the observer know of the same procedure. */
-#include "cli/profile/hottest_line.h"
 #include "cli/output/output.h"
+#include "cli/profile/hottest_line.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -41,7 +41,7 @@ static struct layout make_layout(const struct profile *p, enum profile_by by)
                                  .kind = COLUMN_COUNT});
         if (k == 0) {
             push(&l, (struct column){.key = "percent", .head = "%", .kind = COLUMN_SHARE});
-            push(&l, (struct column){.key = "cumulative_percent", .head = "cum %", .kind = COLUMN_SHARE});
+            push(&l, (struct column){.key = "running_percent", .head = "running %", .kind = COLUMN_SHARE});
         }
     }
     bool procedures = by == BY_PROCEDURE || by == BY_LINE;
@@ -58,28 +58,28 @@ static struct layout make_layout(const struct profile *p, enum profile_by by)
     return l;
 }
 
-static void row_names(struct sheet *sheet, enum profile_by by, const struct profile_row *r)
+static void row_names(struct table *table, enum profile_by by, const struct profile_row *r)
 {
     char name[1024], where[1200], hex[24];
     if (r->name && by != BY_PROCESS && by != BY_TAG)
-        sheet_text(sheet, cs_code_demangle(r->name, name, sizeof name));
+        table_text(table, cs_image_demangle(r->name, name, sizeof name));
     else
-        sheet_text(sheet, by == BY_IMAGE || by == BY_PROCESS || by == BY_TAG ? NULL : "[no symbol]");
+        table_text(table, by == BY_IMAGE || by == BY_PROCESS || by == BY_TAG ? NULL : "[no symbol]");
     if (r->file && *r->file) {
         snprintf(where, sizeof where, "%s:%u", r->file, r->line);
-        sheet_text(sheet, where);
+        table_text(table, where);
     } else {
-        sheet_text(sheet, NULL);
+        table_text(table, NULL);
     }
-    sheet_text(sheet, by == BY_PROCESS ? (r->name && *r->name ? r->name : "[not told apart]") : NULL);
+    table_text(table, by == BY_PROCESS ? (r->name && *r->name ? r->name : "[not told apart]") : NULL);
     snprintf(hex, sizeof hex, "%" PRIu64, r->start);
-    sheet_text(sheet, by == BY_TAG ? (r->name ? r->name : hex) : NULL);
-    sheet_text(sheet, r->image ? r->image->image.path : NULL);
-    sheet_text(sheet, r->image && *r->image->image.build_id ? r->image->image.build_id : NULL);
-    sheet_text(sheet, r->image ? image_name(&r->image->image) : NULL);
+    table_text(table, by == BY_TAG ? (r->name ? r->name : hex) : NULL);
+    table_text(table, r->image ? r->image->image.path : NULL);
+    table_text(table, r->image && *r->image->image.build_id ? r->image->image.build_id : NULL);
+    table_text(table, r->image ? image_name(&r->image->image) : NULL);
 }
 
-static void fill(struct sheet *sheet, const struct layout *l, enum profile_by by,
+static void fill(struct table *table, const struct layout *l, enum profile_by by,
                  const struct profile_rows *rows, size_t most)
 {
     double total = (double)rows->total[l->event_column[0]];
@@ -88,16 +88,16 @@ static void fill(struct sheet *sheet, const struct layout *l, enum profile_by by
         const struct profile_row *r = &rows->row[i];
         for (unsigned k = 0; k < l->n_events; k++) {
             uint64_t n = r->samples[l->event_column[k]];
-            sheet_count(sheet, n);
+            table_count(table, n);
             if (k == 0) {
                 sum += n;
-                sheet_number(sheet, total > 0 ? 100.0 * (double)n / total : (double)NAN);
-                sheet_number(sheet, total > 0 ? 100.0 * (double)sum / total : (double)NAN);
+                table_number(table, total > 0 ? 100.0 * (double)n / total : (double)NAN);
+                table_number(table, total > 0 ? 100.0 * (double)sum / total : (double)NAN);
             }
         }
-        row_names(sheet, by, r);
+        row_names(table, by, r);
     }
-    sheet_omitted(sheet, rows->n > most ? rows->n - most : 0);
+    table_omitted(table, rows->n > most ? rows->n - most : 0);
 }
 
 /* Events that shared a counter: what their samples are to be multiplied by (sprof-1998 section 3.1). */
@@ -146,47 +146,46 @@ static void describe_events(struct output *out, const struct profile *p)
     json_t *events = json_array();
     for (unsigned i = 0; i < p->n_events; i++) {
         const struct profile_event *e = &p->events[i];
-        json_array_append_new(
-            events, json_pack("{s:s, s:s, s:I, s:I, s:I, s:I}", "name", e->name, "unit", e->unit, "samples",
-                              (json_int_t)e->samples, "period_sum", (json_int_t)e->period_sum, "enabled_ns",
-                              (json_int_t)e->enabled_ns, "running_ns", (json_int_t)e->running_ns));
+        json_array_append_new(events,
+                              json_pack("{s:o, s:o, s:I, s:I, s:I, s:I}", "name", json_text(e->name), "unit",
+                                        json_text(e->unit), "samples", (json_int_t)e->samples, "period_sum",
+                                        (json_int_t)e->period_sum, "enabled_ns", (json_int_t)e->enabled_ns,
+                                        "running_ns", (json_int_t)e->running_ns));
     }
     output_set(out, "events", events);
-    output_set(out, "event", json_string(p->events[p->main_event].name));
+    output_set(out, "event", json_text(p->events[p->main_event].name));
 }
 
-static const char *const looks[] = {NULL, "own", "caller", "later"};
+static const char *const hottest_how[] = {NULL, "own", "caller", "later"};
 
 static void suggest(struct output *out, enum profile_by by, struct profile *p,
                     const struct profile_rows *rows, const char *store)
 {
     char name[256];
     const struct profile_row *r = rows->n ? &rows->row[0] : NULL;
-    const char *flag = strcmp(store, "cyclescope.store") == 0 ? "" : " --store ";
-    const char *where = *flag ? store : "";
-    struct look look = {.how = LOOK_NOWHERE};
+    const char *where = strcmp(store, "cyclescope.store") == 0 ? NULL : store;
+    struct hottest_line hottest = {.how = HOTTEST_NOWHERE};
     if (by == BY_PROCEDURE)
-        look_first(p, rows, &look);
-    if (look.how != LOOK_NOWHERE)
-        output_set(out, "look",
-                   json_pack("{s:s, s:o, s:o, s:i, s:f, s:f}", "how", looks[look.how], "function",
-                             json_text(look.function), "file", json_text(look.file), "line", (int)look.line,
-                             "part", look.part, "whole", look.whole));
+        hottest_line_find(p, rows, &hottest);
+    if (hottest.how != HOTTEST_NOWHERE)
+        output_set(out, "hottest_line",
+                   json_pack("{s:s, s:o, s:o, s:i, s:f, s:f}", "how", hottest_how[hottest.how], "function",
+                             json_text(hottest.function), "file", json_text(hottest.file), "line",
+                             (int)hottest.line, "samples", hottest.samples, "of", hottest.of));
     output_line(out, "%s", "");
-    if (look.how != LOOK_NOWHERE) {
+    if (hottest.how != HOTTEST_NOWHERE) {
         char sentence[2048];
-        look_sentence(&look, r, sentence, sizeof sentence);
+        hottest_line_sentence(&hottest, r, sentence, sizeof sentence);
         output_note(out, "%s", sentence);
-        output_line(out, "next: cyclescope list %s%s%s", look_file(&look), flag, where);
+        output_hint(out, "next:", "list", hottest_line_file(&hottest), "--store", where, "");
     }
-    if (look.row)
-        r = look.row;
-    const char *next = look.how == LOOK_NOWHERE ? "next:" : "     ";
+    if (hottest.row)
+        r = hottest.row;
+    const char *next = hottest.how == HOTTEST_NOWHERE ? "next:" : "     ";
     if (by == BY_IMAGE)
-        output_line(out, "next: cyclescope prof%s%s      (by procedure)", flag, where);
+        output_hint(out, "next:", "prof", NULL, "--store", where, "      (by procedure)");
     else if (r && r->name && (by == BY_PROCEDURE || by == BY_LINE))
-        output_line(out, "%s cyclescope calc '%s'%s%s", next, cs_code_demangle(r->name, name, sizeof name),
-                    flag, where);
+        output_hint(out, next, "calc", cs_image_demangle(r->name, name, sizeof name), "--store", where, "");
 }
 
 static int report(const struct parsed *args, struct profile *p, enum profile_by by, const char *store)
@@ -200,9 +199,9 @@ static int report(const struct parsed *args, struct profile *p, enum profile_by 
     struct output *out = output_open(args);
     describe(out, p, &rows);
     struct layout layout = make_layout(p, by);
-    struct sheet *sheet = output_sheet(out, "rows", layout.columns, layout.n);
-    fill(sheet, &layout, by, &rows, output_form(out) == OUTPUT_TEXT && top ? (size_t)top : SIZE_MAX);
-    sheet_limit(sheet, top, "--top 0 shows all");
+    struct table *table = output_table(out, "rows", layout.columns, layout.n);
+    fill(table, &layout, by, &rows, output_form(out) == OUTPUT_TEXT && top ? (size_t)top : SIZE_MAX);
+    table_limit(table, top, "--top 0 shows all");
     output_set(out, "total", json_integer((json_int_t)rows.total[p->main_event]));
     output_set(out, "unknown", json_integer((json_int_t)rows.unknown));
     output_set(out, "by", json_string(by_names[by]));
@@ -219,12 +218,7 @@ static int report(const struct parsed *args, struct profile *p, enum profile_by 
 
 static int run(const struct parsed *args)
 {
-    const char *by_name = option_given(args, "by") ? option(args, "by") : "procedure";
-    int by = 0;
-    while (by_names[by] && strcmp(by_names[by], by_name) != 0)
-        by++;
-    if (!by_names[by])
-        return usage_error("--by %s: expected image, procedure, line, process or tag", by_name);
+    enum profile_by by = option_choice(args, "by", by_names, BY_PROCEDURE);
     if (operand_count(args) > 1)
         return usage_error("%s: expected at most one store", operand(args, 1));
     const char *store = operand_count(args) ? operand(args, 0) : store_location(args);
@@ -234,32 +228,27 @@ static int run(const struct parsed *args)
     struct cs_error err = {0};
     if (profile_open(&p, store, &filter, &err) < 0)
         return failed(&err);
-    int rc = report(args, &p, (enum profile_by)by, store);
+    int rc = report(args, &p, by, store);
     profile_close(&p);
     return rc;
 }
 
 static const struct option_entry options[] = {
-    {"by", 'b', "WHAT", "image, procedure (default), line, process or tag"},
-    {"event", 'e', "EVENT", "the event that shares and order are of"},
-    {"image", 'i', "IMAGE", "only this image (path, name, or six digits of its build-id)"},
-    {"process", 'p', "NAME", "only this process (see --by process)"},
-    {"epoch", 0, "EPOCH", "only this epoch (see cyclescope store ls)"},
-    {"top", 'n', "N", "rows shown (default 10, 0 = all)"},
-    OPTION_STORE,
-    {NULL, 0, NULL, NULL},
+    OPTION_BY,    OPTION_EVENT, OPTION_IMAGE, OPTION_PROCESS,
+    OPTION_EPOCH, OPTION_TOP,   OPTION_STORE, {NULL, 0, NULL, NULL},
 };
 
 extern const struct command command_prof;
 const struct command command_prof = {
     "prof",
-    "[STORE]",
+    "",
     "where the samples are: by image, procedure, line, process or tag",
     "Rows are ordered by the samples of the main event (cycles, else cpu-clock), which the shares are of. "
     "Where the\n"
     "store has several events, or the observer saw the same procedures, each has its column. Samples that "
     "could not\n"
-    "be placed are the row [unknown].",
+    "be placed are the row [unknown]. running % adds up the shares so far.\n"
+    "--by takes image, procedure, line, process or tag.",
     options,
     run,
 };

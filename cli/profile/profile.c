@@ -2,8 +2,10 @@
 /* Walks a store and keeps what its heads say, grouped by image and event. */
 #include "cli/profile/profile.h"
 #include "analysis/frequency/edge_flow.h"
+#include "cli/output/hint.h"
 #include "cli/output/output.h"
 #include "store/burst_schemas.h"
+#include "store/merged.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -18,13 +20,7 @@ struct walk {
     size_t n_slots;
 };
 
-const char *image_name(const struct cs_image *image)
-{
-    const char *slash = strrchr(image->path, '/');
-    return slash && slash[1] ? slash + 1 : image->path;
-}
-
-static bool wanted(const struct profile_filter *f, const struct cs_profile_ref *ref)
+static bool wanted(const struct profile_filter *f, const struct cs_store_profile_ref *ref)
 {
     if (f->label && strcmp(f->label, ref->head->label) != 0)
         return false;
@@ -40,7 +36,7 @@ static void *grown(void *array, size_t n, size_t size)
     return n & (n - 1) ? array : realloc(array, (n ? 2 * n : 1) * size); /* doubles at powers of two */
 }
 
-static int find_event(struct profile *p, const struct cs_profile_head *head)
+static int find_event(struct profile *p, const struct cs_store_profile_head *head)
 {
     int i = profile_event_index(p, head->event);
     if (i < 0) {
@@ -99,7 +95,7 @@ static int rehash(struct walk *w)
     return 0;
 }
 
-static struct profile_image *find_image(struct walk *w, const struct cs_image *image)
+static struct profile_image *find_image(struct walk *w, const struct cs_store_image *image)
 {
     struct profile *p = w->profile;
     if (2 * p->n_images >= w->n_slots && rehash(w) < 0)
@@ -120,7 +116,7 @@ static struct profile_image *find_image(struct walk *w, const struct cs_image *i
     return i->image.path && i->image.build_id ? i : NULL;
 }
 
-static int note_edges(struct profile *p, const struct cs_profile_ref *ref)
+static int note_edges(struct profile *p, const struct cs_store_profile_ref *ref)
 {
     if (!cs_edges_are_whole(ref->head->event))
         return 0;
@@ -135,7 +131,7 @@ static int note_edges(struct profile *p, const struct cs_profile_ref *ref)
     return e->part.label && e->part.epoch && e->part.file ? 0 : -ENOMEM;
 }
 
-static int visit(const struct cs_profile_ref *ref, void *arg)
+static int visit(const struct cs_store_profile_ref *ref, void *arg)
 {
     struct walk *w = arg;
     if (strcmp(ref->kind, cs_schema_edges.kind) == 0 && wanted(w->filter, ref))
@@ -200,14 +196,24 @@ static int choose_main(struct profile *p, const char *asked, struct cs_error *er
     return 0;
 }
 
+/* Nothing there, and how to change that: not cut short, so that what is pasted is what was meant. */
+static int nothing_there(struct cs_error *err, const char *before, const char *path, const char *after)
+{
+    char *word = hint_word(path);
+    const bool fits = word && strlen(path) + strlen(word) < sizeof err->text - 160;
+    cs_fail(err, ENOENT, "%s %s%s%s%s", before, path, after, fits ? ": fill it by cyclescope record -o " : "",
+            fits ? word : "");
+    free(word);
+    return -ENOENT;
+}
+
 int profile_open(struct profile *p, const char *path, const struct profile_filter *filter,
                  struct cs_error *err)
 {
     memset(p, 0, sizeof *p);
     int rc = cs_store_open(path, CS_STORE_READ, &p->store, err);
     if (rc == -ENOENT)
-        cs_fail(err, ENOENT, "there is no store at %s: make one with cyclescope record -o %s -- COMMAND",
-                path, path);
+        nothing_there(err, "there is no store at", path, "");
     if (rc < 0)
         return rc;
     struct walk w = {.profile = p, .filter = filter};
@@ -218,9 +224,7 @@ int profile_open(struct profile *p, const char *path, const struct profile_filte
     else if (rc == 0 && p->n_images == 0)
         rc = w.n_points
                  ? cs_fail(err, ENOENT, "the store %s has no profile of that image, process or epoch", path)
-                 : cs_fail(err, ENOENT,
-                           "the store %s has no samples yet: fill it with cyclescope record -o %s -- COMMAND",
-                           path, path);
+                 : nothing_there(err, "the store", path, " has no samples yet");
     if (rc == 0)
         rc = choose_main(p, filter->main_event, err);
     if (rc != 0)
@@ -257,6 +261,28 @@ void profile_close(struct profile *p)
     memset(p, 0, sizeof *p);
 }
 
+static struct cs_store_profile_ref ref_of(const struct profile_image *image, const struct profile_part *part)
+{
+    return (struct cs_store_profile_ref){.epoch = part->epoch,
+                                         .image = &image->image,
+                                         .head = &part->head,
+                                         .kind = cs_schema_points.kind,
+                                         .file = part->file};
+}
+
+int profile_merged(const struct profile_image *image, unsigned event, struct cs_table **out,
+                   struct cs_error *err)
+{
+    int rc = 0;
+    *out = NULL;
+    for (unsigned k = 0; rc == 0 && k < image->n_parts; k++) {
+        const struct cs_store_profile_ref ref = ref_of(image, &image->parts[k]);
+        if (image->parts[k].event == event)
+            rc = cs_store_load_into(&ref, out, err);
+    }
+    return rc;
+}
+
 int profile_points(const struct profile_image *image, int event,
                    void (*visit_point)(unsigned, const char *, uint64_t, uint64_t, void *), void *arg,
                    struct cs_error *err)
@@ -265,11 +291,7 @@ int profile_points(const struct profile_image *image, int event,
         const struct profile_part *part = &image->parts[k];
         if (event >= 0 && part->event != (unsigned)event)
             continue;
-        struct cs_profile_ref ref = {.epoch = part->epoch,
-                                     .image = &image->image,
-                                     .head = &part->head,
-                                     .kind = cs_schema_points.kind,
-                                     .file = part->file};
+        const struct cs_store_profile_ref ref = ref_of(image, part);
         struct cs_table *table;
         int rc = cs_store_load(&ref, &table, err);
         if (rc < 0)
@@ -288,11 +310,11 @@ static void solved(unsigned done, unsigned total, void *bar)
     progress_of(bar, done, total);
 }
 
-int profile_transfers(const struct profile *profile, struct cs_transfers **out, struct cs_error *err)
+int profile_transfers(const struct profile *profile, struct cs_edge_flow **out, struct cs_error *err)
 {
     struct progress bar;
     progress_init(&bar, "solving for executions", "equations", 0);
-    int rc = cs_transfers_load_telling(profile->store, CS_TRANSFERS_CHAIN, solved, &bar, out, err);
+    int rc = cs_edge_flow_load_reporting(profile->store, CS_EDGE_FLOW_CHAIN, solved, &bar, out, err);
     progress_fini(&bar);
     return rc;
 }

@@ -1,5 +1,20 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The point profiles of a store, gathered for a report: which events, which images, and their samples summed
+/* Reports of samples: prof, diff, stats, phases.
+ *
+ * Files of this room:
+ *   profile          the point profiles of a store, by event and image
+ *   profile_sum      samples by image, procedure, line, process or tag
+ *   prof             the subcommand prof
+ *   hottest_line     from the hottest row to a line of source
+ *   annotate         samples of lines and instructions
+ *   runs             several runs side by side
+ *   comparison       two sides of runs compared
+ *   diff             the subcommand diff
+ *   stats            the subcommand stats
+ *   interval_matrix  samples by procedure and interval
+ *   phases           the subcommand phases
+ *
+ * The point profiles of a store, gathered for a report: which events, which images, and their samples summed
  * by image, procedure, line, process or tag.
  *
  *     struct profile p;
@@ -10,9 +25,10 @@
  *
  * profile_open reads heads only; profile_sum loads tables image by image on all CPUs, and forgets them again.
  */
-#ifndef CS_CLI_PROFILE_H
-#define CS_CLI_PROFILE_H
+#ifndef CS_CLI_PROFILE_PROFILE_H
+#define CS_CLI_PROFILE_PROFILE_H
 
+#include "cli/output/image_name.h"
 #include "image/code.h"
 #include "store/store.h"
 
@@ -37,7 +53,7 @@ struct profile_event {
 struct profile_part { /* one file of the store */
     unsigned event;
     char *label, *epoch, *file;
-    struct cs_profile_head head;
+    struct cs_store_profile_head head;
 };
 
 struct profile_edges { /* a profile of control transfers */
@@ -46,7 +62,7 @@ struct profile_edges { /* a profile of control transfers */
 };
 
 struct profile_image {
-    struct cs_image image; /* strings are ours */
+    struct cs_store_image image; /* strings are ours */
     struct profile_part *parts;
     unsigned n_parts, room;
 };
@@ -72,16 +88,17 @@ int profile_points(const struct profile_image *image, int event,
                    void (*visit)(unsigned event, const char *label, uint64_t offset, uint64_t samples,
                                  void *arg),
                    void *arg, struct cs_error *err);
-struct cs_transfers;
+/* The samples of one event of an image as one table, NULL when it has none. The caller closes it. */
+int profile_merged(const struct profile_image *image, unsigned event, struct cs_table **out,
+                   struct cs_error *err);
+struct cs_edge_flow;
 /* All control transfers of the store, solved: on a terminal with a bar, because the first time takes seconds.
  */
-int profile_transfers(const struct profile *profile, struct cs_transfers **out, struct cs_error *err);
+int profile_transfers(const struct profile *profile, struct cs_edge_flow **out, struct cs_error *err);
 /* Index of an event, -1 when there is none. */
 int profile_event_index(const struct profile *profile, const char *name);
 /* Events that other reports need and a table of samples doesn't: where bursts began. */
 bool profile_is_inner(const char *event);
-/* What a report calls an image: base name, or "[kernel]". */
-const char *image_name(const struct cs_image *image);
 
 enum profile_by { BY_IMAGE, BY_PROCEDURE, BY_LINE, BY_PROCESS, BY_TAG };
 
@@ -96,7 +113,7 @@ struct profile_row {
 
 struct profile_rows {
     struct profile_row *row; /* descending by samples of main_event, then of all events, then by name */
-    size_t n, room;
+    size_t n, capacity;
     uint64_t *total;  /* by event */
     uint64_t unknown; /* of main_event, in images of kind CS_IMAGE_UNKNOWN */
     unsigned n_events;

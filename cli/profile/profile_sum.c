@@ -4,6 +4,7 @@
  * row is found again by its key in a small hash. */
 #include "cli/output/output.h"
 #include "cli/profile/profile.h"
+#include "store/array.h"
 
 #include <errno.h>
 #include <malloc.h>
@@ -20,7 +21,7 @@
 /* Rows of one image (or, BY_PROCESS, of all that a worker had). */
 struct bag {
     struct profile_row *row;
-    size_t n, room;
+    size_t n, capacity;
     size_t *slots;
     size_t n_slots;
 };
@@ -39,9 +40,10 @@ struct job {
 struct point {
     struct job *job;
     const struct profile_image *image;
-    struct cs_code *code;
+    struct cs_image_code *code;
     struct bag *bag;
-    const struct cs_procedure *last; /* of the previous point, and its row: the next is mostly the same */
+    const struct cs_image_procedure
+        *last; /* of the previous point, and its row: the next is mostly the same */
     uint64_t *last_samples;
     bool failed;
 };
@@ -63,14 +65,8 @@ static bool same_text(const char *a, const char *b)
 
 static int bag_grow(struct bag *bag)
 {
-    if (bag->n == bag->room) {
-        size_t room = bag->room ? 2 * bag->room : 64;
-        struct profile_row *more = realloc(bag->row, room * sizeof *more);
-        if (!more)
-            return -ENOMEM;
-        bag->row = more;
-        bag->room = room;
-    }
+    if (cs_array_room(bag->row, bag->n, bag->capacity) < 0)
+        return -ENOMEM;
     if (2 * bag->n < bag->n_slots)
         return 0;
     size_t n = bag->n_slots ? 2 * bag->n_slots : 128;
@@ -117,7 +113,7 @@ static struct profile_row *bag_find(struct bag *bag, unsigned n_events, const st
     return r;
 }
 
-static void name_by_procedure(const struct cs_procedure *proc, struct profile_row *key)
+static void name_by_procedure(const struct cs_image_procedure *proc, struct profile_row *key)
 {
     if (proc) {
         key->name = (char *)(uintptr_t)proc->name;
@@ -127,13 +123,13 @@ static void name_by_procedure(const struct cs_procedure *proc, struct profile_ro
 
 static void name_by_line(struct point *p, uint64_t offset, struct profile_row *key)
 {
-    struct cs_frame frame;
-    if (p->code && cs_code_frames(p->code, offset, &frame, 1)) {
+    struct cs_image_frame frame;
+    if (p->code && cs_image_frames_at(p->code, offset, &frame, 1)) {
         key->file = (char *)(uintptr_t)frame.file;
         key->line = frame.line;
         key->name = (char *)(uintptr_t)frame.function;
     } else {
-        name_by_procedure(p->code ? cs_code_procedure(p->code, offset) : NULL, key);
+        name_by_procedure(p->code ? cs_image_procedure_at(p->code, offset) : NULL, key);
     }
 }
 
@@ -141,9 +137,9 @@ static void add_point(unsigned event, const char *label, uint64_t offset, uint64
 {
     struct point *p = arg;
     struct profile_row key = {.image = p->image};
-    const struct cs_procedure *proc = NULL;
+    const struct cs_image_procedure *proc = NULL;
     if (p->code && (p->job->by == BY_PROCEDURE || p->job->by == BY_TAG))
-        proc = cs_code_procedure(p->code, offset);
+        proc = cs_image_procedure_at(p->code, offset);
     if (proc && proc == p->last && p->job->by == BY_PROCEDURE) {
         p->last_samples[event] += samples;
         return;
@@ -184,13 +180,13 @@ static int sum_image(struct job *job, const struct profile_image *image, struct 
     int rc = 0;
     if (names) {
         pthread_mutex_lock(&job->lock); /* the store isn't ours alone */
-        rc = cs_code_open(&image->image, job->profile->store, &p.code, err);
+        rc = cs_image_open(&image->image, job->profile->store, &p.code, err);
         pthread_mutex_unlock(&job->lock);
     }
     if (rc == 0)
         rc = profile_points(image, -1, add_point, &p, err);
     if (p.code)
-        cs_code_close(p.code);
+        cs_image_close(p.code);
     return rc < 0     ? rc
            : p.failed ? cs_fail(err, ENOMEM, "out of memory while summing up %s", image->image.path)
                       : 0;
@@ -198,14 +194,8 @@ static int sum_image(struct job *job, const struct profile_image *image, struct 
 
 static int move_rows(struct profile_rows *rows, struct bag *bag)
 {
-    if (rows->n + bag->n > rows->room) {
-        size_t room = rows->n + bag->n + rows->room;
-        struct profile_row *more = realloc(rows->row, room * sizeof *more);
-        if (!more)
-            return -ENOMEM;
-        rows->row = more;
-        rows->room = room;
-    }
+    if (cs_array_reserve_in(rows->row, rows->n + bag->n, rows->capacity) < 0)
+        return -ENOMEM;
     if (bag->n)
         memcpy(rows->row + rows->n, bag->row, bag->n * sizeof *bag->row);
     rows->n += bag->n;

@@ -2,8 +2,8 @@
 /* Several runs of a program side by side: rows of the same procedure (or line, image) with the samples of
  * each run. A run is an epoch of a store. Procedures match by image name and symbol, so that a rebuilt binary
  * still compares; a made-up name ("sub_1234") matches within the same build only. */
-#ifndef CS_CLI_RUNS_H
-#define CS_CLI_RUNS_H
+#ifndef CS_CLI_PROFILE_RUNS_H
+#define CS_CLI_PROFILE_RUNS_H
 
 #include "cli/profile/profile.h"
 

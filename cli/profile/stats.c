@@ -84,26 +84,26 @@ static int rate(struct statistic *all, size_t n)
     return rc;
 }
 
-static void fill(struct sheet *sheet, const struct statistic *s, const struct runs *runs, double total)
+static void fill(struct table *table, const struct statistic *s, const struct runs *runs, double total)
 {
     char name[1024];
-    sheet_number(sheet, s->range);
-    sheet_number(sheet, s->sum);
-    sheet_number(sheet, 100 * s->sum / total);
-    sheet_count(sheet, runs->n_runs);
-    sheet_number(sheet, s->mean);
-    sheet_number(sheet, s->deviation);
-    sheet_number(sheet, s->least);
-    sheet_number(sheet, s->most);
-    sheet_text(sheet, s->discovery < SIGNIFICANT ? "yes" : "noise");
-    sheet_text(sheet, s->row->name ? cs_code_demangle(s->row->name, name, sizeof name) : NULL);
-    sheet_text(sheet, s->row->image);
-    sheet_number(sheet, s->discovery);
+    table_number(table, s->range);
+    table_number(table, s->sum);
+    table_number(table, 100 * s->sum / total);
+    table_count(table, runs->n_runs);
+    table_number(table, s->mean);
+    table_number(table, s->deviation);
+    table_number(table, s->least);
+    table_number(table, s->most);
+    table_text(table, s->discovery < SIGNIFICANT ? "yes" : "noise");
+    table_text(table, s->row->name ? cs_image_demangle(s->row->name, name, sizeof name) : NULL);
+    table_text(table, s->row->image);
+    table_number(table, s->discovery);
 }
 
 static int report(const struct parsed *args, const struct runs *runs)
 {
-    double total = 0, least = option_number(args, "least", LEAST_SHARE, 0, 100);
+    double total = 0, least = option_number(args, "least-share", LEAST_SHARE, 0, 100);
     for (size_t r = 0; r < runs->n_runs; r++)
         total += runs->run[r].total;
     struct statistic *all = malloc((runs->n_rows + 1) * sizeof *all);
@@ -120,19 +120,19 @@ static int report(const struct parsed *args, const struct runs *runs)
     qsort(all, n, sizeof *all, by_range);
 
     struct output *out = output_open(args);
-    output_set(out, "event", json_string(runs->event));
+    output_set(out, "event", json_text(runs->event));
     output_line(out, "samples of type %s in %zu runs, %.0f in all", runs->event, runs->n_runs, total);
-    struct sheet *sheet = output_sheet(out, "runs", run_columns, 3);
+    struct table *table = output_table(out, "runs", run_columns, 3);
     for (size_t r = 0; r < runs->n_runs; r++) {
-        sheet_count(sheet, r + 1);
-        sheet_number(sheet, runs->run[r].total);
-        sheet_text(sheet, runs->run[r].name);
+        table_count(table, r + 1);
+        table_number(table, runs->run[r].total);
+        table_text(table, runs->run[r].name);
     }
     output_line(out, "%s", "");
-    sheet = output_sheet(out, "rows", columns, sizeof columns / sizeof *columns);
-    sheet_limit(sheet, (uint64_t)option_number(args, "top", ROWS_SHOWN, 0, 1e12), "--top 0 shows all");
+    table = output_table(out, "rows", columns, sizeof columns / sizeof *columns);
+    table_limit(table, (uint64_t)option_number(args, "top", ROWS_SHOWN, 0, 1e12), "--top 0 shows all");
     for (size_t i = 0; i < n; i++)
-        fill(sheet, &all[i], runs, total);
+        fill(table, &all[i], runs, total);
     output_line(out, "%s", "");
     if (n && all[0].discovery < SIGNIFICANT && all[0].row->name)
         output_note(
@@ -151,18 +151,13 @@ static int run(const struct parsed *args)
 {
     struct runs runs = {.n_runs = 0};
     struct cs_error err = {0};
-    const char *by = option_given(args, "by") ? option(args, "by") : "procedure";
-    static const char *const names[] = {"image", "procedure", "line", NULL};
-    static const enum profile_by kinds[] = {BY_IMAGE, BY_PROCEDURE, BY_LINE};
-    int k = 0;
-    while (names[k] && strcmp(names[k], by) != 0)
-        k++;
-    if (!names[k])
-        return usage_error("--by %s: expected image, procedure or line", by);
+    static const char *const names[] = {
+        [BY_IMAGE] = "image", [BY_PROCEDURE] = "procedure", [BY_LINE] = "line", NULL};
+    enum profile_by by = option_choice(args, "by", names, BY_PROCEDURE);
     int n = operand_count(args), rc = 0;
     for (int i = 0; i < (n ? n : 1) && rc == 0; i++)
-        rc = runs_add(&runs, n ? operand(args, i) : store_location(args), NULL, option(args, "event"),
-                      kinds[k], &err);
+        rc = runs_add(&runs, n ? operand(args, i) : store_location(args), NULL, option(args, "event"), by,
+                      &err);
     if (rc < 0)
         rc = failed(&err);
     else if (runs.n_runs < 2)
@@ -177,12 +172,9 @@ static int run(const struct parsed *args)
 }
 
 static const struct option_entry options[] = {
-    {"by", 'b', "WHAT", "procedure (default), image or line"},
-    {"event", 'e', "EVENT", "which event's samples"},
-    {"least", 0, "PERCENT", "hide rows below this share of all samples (default 1)"},
-    {"top", 'n', "N", "rows shown (default 10, 0 = all)"},
-    OPTION_STORE,
-    {NULL, 0, NULL, NULL},
+    OPTION_BY,    OPTION_EVENT,
+    OPTION_TOP,   {"least-share", 0, "PERCENT", "rows below this share of all samples are not shown (1)"},
+    OPTION_STORE, {NULL, 0, NULL, NULL},
 };
 
 extern const struct command command_stats;
@@ -193,7 +185,7 @@ const struct command command_stats = {
     "Every epoch of every store is a run. Rows are sorted by normalised range, (max - min) / sum, as "
     "dcpistats did; rows\n"
     "whose variation counting noise explains (false discovery rate above 1 %) are marked noise and come "
-    "last.",
+    "last. --by takes procedure, image or line.",
     options,
     run,
 };

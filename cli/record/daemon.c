@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* daemon: the sampler left on. `start` forks unless --foreground (systemd); the rest talks to it. */
 #include "sampler/daemon/daemon.h"
-#include "cli/command/command.h"
+#include "cli/output/output.h"
 #include "cli/record/daemon_status.h"
 #include "cli/record/follow_paths.h"
-#include "cli/output/output.h"
 #include "sampler/daemon/control.h"
 #include "sampler/daemon/settings.h"
 
@@ -39,21 +38,29 @@ static void absolute(const char *path, char out[VALUE_MAX])
         snprintf(out, VALUE_MAX, "%.600s/%.590s", here, path);
 }
 
+/* What the options say of a setting, NULL when nothing; `joined` holds what is made of several. */
+static const char *setting_value(const struct parsed *args, const char *name, char joined[VALUE_MAX])
+{
+    if (strcmp(name, "events") == 0)
+        return option_joined(args, "event", joined, VALUE_MAX);
+    if (strcmp(name, "bursts") == 0 || strcmp(name, "paths") == 0) {
+        char no[16];
+        snprintf(no, sizeof no, "no-%s", name);
+        return option_given(args, no) ? "off" : option_given(args, name) ? "on" : NULL;
+    }
+    return option(args, strcmp(name, "log") == 0 ? "remarks" : name);
+}
+
 static void take_options(const struct parsed *args, struct given *given)
 {
     unsigned n = 0;
-    for (const struct cs_setting *s = cs_daemon_setting_list; s->name && n + 1 < GIVEN_MAX; s++) {
-        const char *value = option(args, s->name), *next;
+    for (const struct cs_daemon_setting *s = cs_daemon_setting_list; s->name && n + 1 < GIVEN_MAX; s++) {
+        const char *value = setting_value(args, s->name, given->values[n]);
         if (!value)
             continue;
         if (strcmp(s->name, "store") == 0 || strcmp(s->name, "log") == 0)
             absolute(value, given->values[n]);
-        else if (strcmp(s->name, "events") == 0)
-            for (unsigned i = 0; (next = option_nth(args, "events", i)) != NULL; i++) {
-                size_t used = strlen(given->values[n]);
-                snprintf(given->values[n] + used, VALUE_MAX - used, "%s%s", i ? "," : "", next);
-            }
-        else
+        else if (value != given->values[n])
             snprintf(given->values[n], VALUE_MAX, "%s", value);
         given->settings[n] = (struct cs_daemon_setting_given){s->name, given->values[n]};
         n++;
@@ -172,40 +179,40 @@ static int run_start(const struct parsed *args)
     return cs_daemon_run(&start, &err) < 0 ? failed(&err) : CS_EXIT_OK;
 }
 
-static int ask(const struct parsed *args, const char *request, char text[CS_CONTROL_ANSWER_MAX])
+static int ask(const struct parsed *args, const char *request, char text[CS_DAEMON_CONTROL_ANSWER_MAX])
 {
-    char path[CS_CONTROL_PATH_MAX];
+    char path[CS_DAEMON_CONTROL_PATH_MAX];
     struct cs_error err;
     bool well = false;
-    cs_control_default_path(path);
+    cs_daemon_control_default_path(path);
     const char *asked = option(args, "socket");
-    if (cs_control_ask(asked ? asked : path, request, text, &well, &err) < 0)
+    if (cs_daemon_control_ask(asked ? asked : path, request, text, &well, &err) < 0)
         return failed(&err);
     return well ? CS_EXIT_OK : failed_with("%s", text);
 }
 
 static int run_status(const struct parsed *args)
 {
-    char text[CS_CONTROL_ANSWER_MAX];
+    char text[CS_DAEMON_CONTROL_ANSWER_MAX];
     int rc = ask(args, "status", text);
     return rc ? rc : daemon_status_print(args, text);
 }
 
 static int run_flush(const struct parsed *args)
 {
-    char text[CS_CONTROL_ANSWER_MAX];
+    char text[CS_DAEMON_CONTROL_ANSWER_MAX];
     int rc = ask(args, "flush", text);
     if (rc == CS_EXIT_OK)
-        printf("merged into the epoch %s\n", text);
+        say_line(stdout, "merged into the epoch %s", text);
     return rc;
 }
 
 static int run_epoch(const struct parsed *args)
 {
-    char text[CS_CONTROL_ANSWER_MAX];
+    char text[CS_DAEMON_CONTROL_ANSWER_MAX];
     int rc = ask(args, "epoch", text);
     if (rc == CS_EXIT_OK)
-        printf("the epoch %s begins\n", text);
+        say_line(stdout, "the epoch %s begins", text);
     return rc;
 }
 
@@ -214,12 +221,12 @@ static int run_epoch(const struct parsed *args)
    for). */
 static int run_stop(const struct parsed *args)
 {
-    char text[CS_CONTROL_ANSWER_MAX], path[CS_CONTROL_PATH_MAX];
+    char text[CS_DAEMON_CONTROL_ANSWER_MAX], path[CS_DAEMON_CONTROL_PATH_MAX];
     int rc = ask(args, "stop", text);
     if (rc != CS_EXIT_OK)
         return rc;
     pid_t pid = (pid_t)strtol(text, NULL, 10);
-    cs_control_default_path(path);
+    cs_daemon_control_default_path(path);
     const char *asked = option(args, "socket");
     for (int tries = 0, after = 0; tries < 1200; tries++) {
         if (access(asked ? asked : path, F_OK) < 0 && (kill(pid, 0) < 0 || ++after > 40)) {
@@ -250,28 +257,26 @@ static int run(const struct parsed *args)
 
 static const struct option_entry options[] = {
     {"foreground", 0, NULL, "start: stay in the foreground (for systemd)"},
-    {"config", 'f', "FILE", "start: read settings from FILE, again on SIGHUP"},
-    {"socket", 0, "PATH", "the control socket (default: /run/cyclescope/control for root)"},
-    {"store", 'o', "DIR", "where profiles go"},
-    {"log", 0, "FILE", "where remarks go, - for standard error (default: daemon.log in the store)"},
-    {"events", 'e', "LIST", "events (default: cycles where there are any, else cpu-clock)"},
-    {"budget", 0, "PERCENT", "of the profiled work's time that may be lost (default 0.5%)"},
-    {"frequency", 'F', "HZ", "samples a second of a busy CPU, instead of a budget"},
-    {"period", 'c', "N", "events (cpu-clock: ns) a sample, instead of a budget"},
-    {"merge-interval", 0, "TIME", "between merges to disk: s, m, h, d (default 10m)"},
-    {"epoch-length", 0, "TIME", "after which a new epoch begins; 0 = never (default 24h)"},
-    {"keep-age", 0, "TIME", "remove epochs last written longer ago; 0 = never (default 90d)"},
-    {"keep-size", 0, "BYTES", "remove the oldest epochs until the rest fits (default 1G)"},
-    {"intervals", 0, "TIME", "also keep what happened in each interval of this length (see phases)"},
-    {"intervals-size", 0, "BYTES", "bound of an epoch's intervals: beyond, they get longer (default 4M)"},
-    {"memory", 0, "BYTES", "the daemon's own bound (default 32M)"},
-    {"pid", 'p', "PID", "only this process and what it starts; needs no rights for your own"},
-    {"bursts", 0, "on|off", "follow threads through bursts of instructions, within the budget (default off)"},
-    {"paths", 0, "on|off", "interpret short paths from registers at timer samples (default off)"},
-    {"label", 0, "NAME", "keep profiles apart by process, command or cgroup"},
-    {"driver", 0, "NAME", "auto, bpf or ring (default auto)"},
+    {"config", 0, "FILE", "start: read settings from FILE, again on SIGHUP"},
+    {"socket", 0, "FILE", "the control socket (/run/cyclescope/control for root)"},
+    {"remarks", 0, "FILE", "where remarks go, - for standard error (daemon.log in the store)"},
+    OPTION_EVENT,
+    OPTION_BUDGET,
+    OPTION_FREQUENCY,
+    OPTION_PERIOD,
+    OPTION_PID,
+    OPTION_LABEL,
+    OPTION_DRIVER,
+    OPTIONS_BURSTS,
+    OPTIONS_PATHS,
+    OPTIONS_INTERVALS,
+    {"merge-interval", 0, "TIME", "between merges to disk: s, m, h, d (10m)"},
+    {"epoch-length", 0, "TIME", "after which a new epoch begins; 0 = never (24h)"},
+    OPTIONS_KEEP,
+    {"memory", 0, "BYTES", "the daemon's own bound (32M)"},
     {"export-to", 0, "URL", "send what is new to this ClickHouse server after merges (see export)"},
-    {"export-interval", 0, "TIME", "between two such exports at least (default 10m)"},
+    {"export-interval", 0, "TIME", "between two such exports at least (10m)"},
+    OPTION_STORE,
     {NULL, 0, NULL, NULL},
 };
 
@@ -282,8 +287,11 @@ const struct command command_daemon = {
     "profile the whole machine, continuously, for months",
     "start begins sampling into a store and merges every ten minutes; status tells what it does and what\n"
     "it costs; flush merges now; epoch merges and begins a new epoch; stop merges and ends.\n"
-    "The configuration file has lines \"name = value\" with the names of the long options. SIGHUP reads it\n"
-    "again and reopens the log.",
+    "The configuration file has lines \"name = value\" with the names of the long options, but for events\n"
+    "(--event), log (--remarks), and bursts and paths, which are on or off. SIGHUP reads it again and "
+    "reopens\n"
+    "the log. Unless told otherwise: a budget of 0.5 %, epochs kept for 90 days and up to 1 GB, the default\n"
+    "event, neither bursts nor paths.",
     options,
     run,
 };

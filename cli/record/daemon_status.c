@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The daemon answers in lines "key value"; the table says which of them people read, and in which unit. */
 #include "cli/record/daemon_status.h"
 
 #include "cli/output/output.h"
@@ -43,10 +44,10 @@ static const struct shown {
     {"last_merge_took_ms", "... took", " ms", 1, 0},
     {"interval_ms", "intervals of", " s", 1e-3, 1},
     {"bursts", "bursts", "", 1, 0},
-    {"burst_held_median_us", "... held a thread, median", " us", 1, 0},
+    {"burst_held_median_us", "... stopped a thread, median", " us", 1, 0},
     {"burst_held_p99_us", "... 99th percentile", " us", 1, 0},
     {"paths", "paths", "", 1, 0},
-    {"path_moments", "... of moments", "", 1, 0},
+    {"path_moments", "... of register snapshots", "", 1, 0},
     {"last_failure", "last failure", "", 0, 0},
 };
 

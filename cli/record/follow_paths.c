@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The sampler notes registers and knows nothing of analysis; the interpreter knows nothing of the sampler. This joins
+ * them by a callback. */
 #include "cli/record/follow_paths.h"
 #include "analysis/interpret/abstract_run.h"
 
@@ -13,12 +15,12 @@
 
 struct known_code {
     char id[CS_IMAGE_ID_MAX];
-    struct cs_code *code; /* NULL: none that can be read */
-    uint64_t used;        /* by this path, at last */
+    struct cs_image_code *code; /* NULL: none that can be read */
+    uint64_t used;              /* by this path, at last */
 };
 
 struct path_follower {
-    struct cs_path_walker *walker;
+    struct cs_abstract_runner *runner;
     struct cs_sampler *sampler; /* of the path at hand */
     pid_t pid;
     uint64_t time_ns, paths;
@@ -26,7 +28,7 @@ struct path_follower {
     unsigned n_codes;
 };
 
-static struct cs_code *code_of(struct path_follower *f, const struct cs_image *image)
+static struct cs_image_code *code_of(struct path_follower *f, const struct cs_store_image *image)
 {
     struct cs_error ignored;
     for (unsigned i = 0; i < f->n_codes; i++)
@@ -45,7 +47,7 @@ static struct cs_code *code_of(struct path_follower *f, const struct cs_image *i
     memcpy(new->id, image->id, sizeof new->id);
     new->used = f->paths;
     if ((image->kind != CS_IMAGE_ELF && image->kind != CS_IMAGE_VDSO) ||
-        cs_code_open(image, NULL, &new->code, &ignored) < 0)
+        cs_image_open(image, NULL, &new->code, &ignored) < 0)
         new->code = NULL;
     return new->code;
 }
@@ -61,16 +63,16 @@ static void close_unused(struct path_follower *f)
 {
     if (f->n_codes < CODES_FULL)
         return;
-    cs_path_walker_forget(f->walker);
+    cs_abstract_runner_forget(f->runner);
     qsort(f->codes, f->n_codes, sizeof *f->codes, by_use);
     while (f->n_codes > CODES_KEPT)
-        cs_code_close(f->codes[--f->n_codes].code);
+        cs_image_close(f->codes[--f->n_codes].code);
 }
 
-static struct cs_code *code_at(void *arg, uint64_t address, uint64_t *offset)
+static struct cs_image_code *code_at(void *arg, uint64_t address, uint64_t *offset)
 {
     struct path_follower *f = arg;
-    const struct cs_image *image;
+    const struct cs_store_image *image;
     return cs_sampler_locate(f->sampler, f->pid, address, f->time_ns, &image, offset) == 0 ? code_of(f, image)
                                                                                            : NULL;
 }
@@ -80,7 +82,7 @@ int path_follower_open(struct path_follower **out, struct cs_error *err)
     struct path_follower *f = calloc(1, sizeof *f);
     if (!f)
         return cs_fail(err, ENOMEM, "no memory to follow paths");
-    int rc = cs_path_walker_open(code_at, f, &f->walker, err);
+    int rc = cs_abstract_runner_open(code_at, f, &f->runner, err);
     if (rc < 0)
         path_follower_close(f);
     else
@@ -93,26 +95,26 @@ void path_follower_close(struct path_follower *f)
     if (!f)
         return;
     for (unsigned i = 0; i < f->n_codes; i++)
-        cs_code_close(f->codes[i].code);
-    cs_path_walker_close(f->walker);
+        cs_image_close(f->codes[i].code);
+    cs_abstract_runner_close(f->runner);
     free(f);
 }
 
 void follow_path(void *arg, struct cs_sampler *sampler, const struct cs_thread_state *state,
                  struct cs_followed_path *out)
 {
-    _Static_assert(CS_PATHS_STEPS_MAX >= CS_PATH_STEPS, "room for all steps");
+    _Static_assert(CS_PATHS_STEPS_MAX >= CS_ABSTRACT_RUN_STEPS, "room for all steps");
     struct path_follower *f = arg;
-    struct cs_path_start start = {
+    struct cs_abstract_run_start start = {
         .pc = state->pc, .flags = state->flags, .stack = state->stack, .stack_bytes = state->stack_bytes};
-    struct cs_path path;
+    struct cs_abstract_run path;
     close_unused(f);
     f->paths++;
     f->sampler = sampler;
     f->pid = state->pid;
     f->time_ns = state->time_ns;
     memcpy(start.reg, state->reg, sizeof start.reg);
-    cs_path_walk(f->walker, &start, &path);
+    cs_abstract_runner_run(f->runner, &start, &path);
     out->n = path.n;
     for (unsigned i = 0; i < path.n; i++)
         out->transfer[i] = (struct cs_path_transfer){path.step[i].from, path.step[i].to};

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Joins sampler/burst/paths.h, which notes where threads are, and analysis/interpret/abstract_run.h, which says where they go. */
-#ifndef CS_CLI_FOLLOW_PATHS_H
-#define CS_CLI_FOLLOW_PATHS_H
+#ifndef CS_CLI_RECORD_FOLLOW_PATHS_H
+#define CS_CLI_RECORD_FOLLOW_PATHS_H
 
 #include "sampler/burst/paths.h"
 

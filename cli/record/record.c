@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* record: samples a command, a process or the whole machine into a profile store. */
+#include "cli/record/record.h"
 #include "analysis/machine/machine.h"
-#include "cli/command/command.h"
-#include "cli/record_bursts.h"
-#include "cli/record_paths.h"
+#include "cli/command/interrupt.h"
+#include "cli/output/hint.h"
+#include "cli/output/output.h"
 #include "sampler/daemon/settings.h"
-#include "sampler/session/intervals.h"
 #include "sampler/sampler.h"
+#include "sampler/session/intervals.h"
 
 #include <errno.h>
 #include <jansson.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -31,27 +31,13 @@ struct recording {
     const struct cs_sampler_config *config;
 };
 
-static volatile sig_atomic_t interrupted;
-
-static void on_signal(int number)
-{
-    interrupted = number;
-}
-
-static void catch_signals(void)
-{
-    struct sigaction action = {.sa_handler = on_signal};
-    sigaction(SIGINT, &action, NULL);
-    sigaction(SIGTERM, &action, NULL);
-}
-
 static void say(void *arg, const char *sentence)
 {
     (void)arg;
-    fprintf(stderr, "cyclescope record: %s\n", sentence);
+    remark("%s", sentence);
 }
 
-static void placed(void *arg, const struct cs_placed *placed)
+static void placed(void *arg, const struct cs_sampler_placed *placed)
 {
     struct recording *r = arg;
     (void)cs_intervals_add(r->intervals, placed, cs_sampler_event(r->sampler, placed->event));
@@ -83,10 +69,10 @@ static int parse_intervals(const struct parsed *args, struct cs_sampler_config *
 
 static int parse_target(const struct parsed *args, struct cs_sampler_config *config)
 {
-    int n = option_given(args, "all") + option_given(args, "pid") + (operand_count(args) > 0);
+    int n = option_given(args, "whole-machine") + option_given(args, "pid") + (operand_count(args) > 0);
     if (n != 1)
         return usage_error("give one of -a (everything), -p PID, or -- COMMAND");
-    if (option_given(args, "all")) {
+    if (option_given(args, "whole-machine")) {
         config->target = CS_TARGET_ALL;
     } else if (option_given(args, "pid")) {
         config->target = CS_TARGET_PID;
@@ -100,10 +86,10 @@ static int parse_target(const struct parsed *args, struct cs_sampler_config *con
 
 static int parse_rate(const struct parsed *args, struct cs_sampler_config *config)
 {
-    if (option_given(args, "frequency") + option_given(args, "count") + option_given(args, "budget") > 1)
+    if (option_given(args, "frequency") + option_given(args, "period") + option_given(args, "budget") > 1)
         return usage_error("give one of -F, -c and --budget");
     config->frequency_hz = option_number(args, "frequency", 0, 1, 100000);
-    config->period = (uint64_t)option_number(args, "count", 0, 1, 1e18);
+    config->period = (uint64_t)option_number(args, "period", 0, 1, 1e18);
     const char *budget = option(args, "budget");
     if (budget) { /* "0.5" and "0.5%" are both 0.5 % */
         char *end;
@@ -115,31 +101,16 @@ static int parse_rate(const struct parsed *args, struct cs_sampler_config *confi
     return CS_EXIT_OK;
 }
 
-static int parse_driver(const struct parsed *args, struct cs_sampler_config *config)
+static void parse_choices(const struct parsed *args, struct cs_sampler_config *config)
 {
-    const char *driver = option(args, "driver");
-    if (!driver)
-        return CS_EXIT_OK;
-    if (strcmp(driver, "bpf") == 0)
-        config->driver = CS_DRIVER_BPF;
-    else if (strcmp(driver, "ring") == 0)
-        config->driver = CS_DRIVER_RING;
-    else
-        return usage_error("--driver %s: expected bpf or ring", driver);
-    return CS_EXIT_OK;
-}
-
-static int parse_label(const struct parsed *args, struct cs_sampler_config *config)
-{
-    static const char *const names[] = {
-        [CS_LABEL_PROCESS] = "process", [CS_LABEL_COMMAND] = "command", [CS_LABEL_CGROUP] = "cgroup"};
-    const char *label = option(args, "label");
-    for (unsigned i = CS_LABEL_PROCESS; label && i <= CS_LABEL_CGROUP; i++)
-        if (strcmp(label, names[i]) == 0)
-            config->label = i;
-    if (label && config->label == CS_LABEL_NONE)
-        return usage_error("--label %s: expected process, command or cgroup", label);
-    return CS_EXIT_OK;
+    static const char *const drivers[] = {[CS_SAMPLER_DRIVER_AUTO] = "auto",
+                                          [CS_SAMPLER_DRIVER_BPF] = "bpf",
+                                          [CS_SAMPLER_DRIVER_RING] = "ring",
+                                          NULL};
+    static const char *const labels[] = {"process", "command", "cgroup", NULL};
+    config->driver = option_choice(args, "driver", drivers, CS_SAMPLER_DRIVER_AUTO);
+    if (option_given(args, "label"))
+        config->label = CS_LABEL_PROCESS + option_choice(args, "label", labels, 0);
 }
 
 /* Caches, latencies and the core's clock, measured now or within the last hour: what the culprit analysis
@@ -165,8 +136,8 @@ static char *epoch_meta(const struct cs_sampler_config *config)
     for (int i = 0; config->command && config->command[i]; i++)
         fprintf(f, "%s%s", i ? " " : "", config->command[i]);
     fclose(f);
-    json_t *meta = json_pack("{s:s, s:s, s:s, s:s+}", "writer", "record", "host", host.nodename, "kernel",
-                             host.release, "command", command, "");
+    json_t *meta = json_pack("{s:s, s:o, s:s, s:o}", "writer", "record", "host", json_text(host.nodename),
+                             "kernel", host.release, "command", json_text(command));
     double age_s = 0;
     json_object_set_new(meta, "machine", machine_meta(&age_s));
     json_object_set_new(meta, "machine_age_s", json_integer((json_int_t)age_s));
@@ -176,24 +147,26 @@ static char *epoch_meta(const struct cs_sampler_config *config)
     return text;
 }
 
-/* "at 1000 Hz", or "one each 2 ms" where a period was asked for. */
-static void print_rate(const struct cs_sampler_config *config, const struct cs_sampler *sampler,
-                       double rate_hz)
+/* " at 1000 Hz", or ", one each 2 ms" where a period was asked for. */
+static const char *rate_text(const struct cs_sampler_config *config, const struct cs_sampler *sampler,
+                             double rate_hz, char text[64])
 {
     const char *event = cs_sampler_event(sampler, 0);
     bool ns = strcmp(event, "cpu-clock") == 0 || strcmp(event, "task-clock") == 0;
     if (!config->period)
-        fprintf(stderr, " at %.0f Hz", rate_hz);
+        snprintf(text, 64, " at %.0f Hz", rate_hz);
     else if (ns)
-        fprintf(stderr, ", one each %.4g ms", (double)config->period / 1e6);
+        snprintf(text, 64, ", one each %.4g ms", (double)config->period / 1e6);
     else
-        fprintf(stderr, ", one each %llu events", (unsigned long long)config->period);
+        snprintf(text, 64, ", one each %llu events", (unsigned long long)config->period);
+    return text;
 }
 
 static void print_summary(struct cs_sampler *sampler, const struct cs_sampler_config *config,
                           const char *store, bool json)
 {
     struct cs_sampler_statistics s;
+    char *next = NULL;
     cs_sampler_statistics(sampler, &s);
     double share = s.delivered ? 100.0 * (double)s.unknown / (double)s.delivered : 0;
     if (json) {
@@ -203,25 +176,27 @@ static void print_summary(struct cs_sampler *sampler, const struct cs_sampler_co
                 json_object_set_new(unknown, cs_unknown_name(c),
                                     json_integer((json_int_t)cs_sampler_unknown(sampler, c)));
         for (unsigned e = 0; e < cs_sampler_events(sampler); e++)
-            json_array_append_new(events, json_string(cs_sampler_event(sampler, e)));
+            json_array_append_new(events, json_text(cs_sampler_event(sampler, e)));
         json_t *root = json_pack(
-            "{s:s, s:s, s:o, s:I, s:I, s:I, s:I, s:o, s:I, s:I, s:I, s:f, s:f, s:f, s:f}", "store", store,
-            "driver", s.driver, "events", events, "delivered", (json_int_t)s.delivered, "stored",
-            (json_int_t)s.merged, "lost", (json_int_t)s.lost, "unknown", (json_int_t)s.unknown, "causes",
-            unknown, "entries", (json_int_t)s.entries, "images", (json_int_t)s.images, "map_records_lost",
-            (json_int_t)s.map_records_lost, "rate_hz", s.rate_hz, "collector_cpu_seconds",
+            "{s:o, s:s, s:o, s:I, s:I, s:I, s:I, s:o, s:I, s:I, s:I, s:f, s:f, s:f, s:f}", "store",
+            json_text(store), "driver", s.driver, "events", events, "delivered", (json_int_t)s.delivered,
+            "stored", (json_int_t)s.merged, "lost", (json_int_t)s.lost, "unknown", (json_int_t)s.unknown,
+            "causes", unknown, "entries", (json_int_t)s.entries, "images", (json_int_t)s.images,
+            "map_records_lost", (json_int_t)s.map_records_lost, "rate_hz", s.rate_hz, "collector_cpu_seconds",
             s.collector_cpu_seconds, "sample_cost_us", s.sample_cost_us, "loss", s.loss);
-        json_dumpf(root, stdout, JSON_INDENT(2) | JSON_PRESERVE_ORDER);
+        json_print(root, stdout, JSON_INDENT(2) | JSON_PRESERVE_ORDER);
         putchar('\n');
         json_decref(root);
         return;
     }
-    fprintf(stderr, "%llu samples of ", (unsigned long long)s.delivered);
-    for (unsigned e = 0; e < cs_sampler_events(sampler); e++)
-        fprintf(stderr, "%s%s", e ? ", " : "", cs_sampler_event(sampler, e));
-    print_rate(config, sampler, s.rate_hz);
-    fprintf(stderr, " in %s: %llu lost, %llu unknown (%.2f %%)\n", store, (unsigned long long)s.lost,
-            (unsigned long long)s.unknown, share);
+    char names[1024] = "", rate[64];
+    for (unsigned e = 0; e < cs_sampler_events(sampler); e++) {
+        size_t n = strlen(names);
+        snprintf(names + n, sizeof names - n, "%s%s", e ? ", " : "", cs_sampler_event(sampler, e));
+    }
+    say_line(stderr, "%llu samples of %s%s in %s: %llu lost, %llu unknown (%.2f %%)",
+             (unsigned long long)s.delivered, names, rate_text(config, sampler, s.rate_hz, rate), store,
+             (unsigned long long)s.lost, (unsigned long long)s.unknown, share);
     for (unsigned c = 0; c < CS_UNKNOWN_N && share >= 1; c++)
         if (cs_sampler_unknown(sampler, c))
             fprintf(stderr, "  %llu unknown: %s\n", (unsigned long long)cs_sampler_unknown(sampler, c),
@@ -229,8 +204,9 @@ static void print_summary(struct cs_sampler *sampler, const struct cs_sampler_co
     if (s.delivered == 0)
         fprintf(stderr, "  nothing ran long enough to be sampled: a busier program, a longer run or a higher "
                         "-F\n");
-    else
-        fprintf(stderr, "next: cyclescope prof --store %s\n", store);
+    else if ((next = hint_command("prof", NULL, "--store", store)) != NULL)
+        say_line(stderr, "next: %s", next);
+    free(next);
 }
 
 static int merge(struct recording *r, struct cs_error *err)
@@ -256,7 +232,7 @@ static int run_session(struct recording *r, double seconds, struct cs_error *err
         clock_gettime(CLOCK_MONOTONIC, &now);
         double left =
             seconds - (double)(now.tv_sec - begin.tv_sec) - (double)(now.tv_nsec - begin.tv_nsec) * 1e-9;
-        if (interrupted || (seconds > 0 && left <= 0))
+        if (interrupt_number() || (seconds > 0 && left <= 0))
             return 0;
         rc = cs_sampler_poll(r->sampler, seconds > 0 && left < 1 ? (int)(left * 1000) + 1 : 1000, err);
         if (rc <= 0)
@@ -273,14 +249,13 @@ static int run_session(struct recording *r, double seconds, struct cs_error *err
 static int exit_code_of(const struct cs_sampler *sampler, const struct cs_sampler_config *config)
 {
     int status = cs_sampler_child_status(sampler);
-    if (config->target != CS_TARGET_COMMAND || interrupted || status == -1)
+    if (config->target != CS_TARGET_COMMAND || interrupt_number() || status == -1)
         return CS_EXIT_OK;
     if (WIFSIGNALED(status))
-        fprintf(stderr, "cyclescope record: %s ended by signal %d (%s)\n", config->command[0],
-                WTERMSIG(status), strsignal(WTERMSIG(status)));
+        remark("%s ended by signal %d (%s)", config->command[0], WTERMSIG(status),
+               strsignal(WTERMSIG(status)));
     else if (WEXITSTATUS(status))
-        fprintf(stderr, "cyclescope record: %s ended with exit code %d\n", config->command[0],
-                WEXITSTATUS(status));
+        remark("%s ended with exit code %d", config->command[0], WEXITSTATUS(status));
     return CS_EXIT_OK;
 }
 
@@ -321,10 +296,10 @@ static int record(struct recording *r, const struct parsed *args, struct cs_samp
 
 static int run(const struct parsed *args)
 {
-    struct cs_sampler_config config = {.say = say,
+    struct cs_sampler_config config = {.notify = say,
                                        .stacks = option_given(args, "stacks"),
                                        .period_exact = option_given(args, "exact-period")};
-    const char *events[CS_EVENTS_MAX + 1], *event;
+    const char *events[CS_SAMPLER_EVENTS_MAX + 1], *event;
     struct recording recording = {.sampler = NULL};
     struct cs_error err = {0};
     const char *where = store_location(args);
@@ -332,15 +307,12 @@ static int run(const struct parsed *args)
     int rc = parse_target(args, &config);
     if (rc == CS_EXIT_OK)
         rc = parse_rate(args, &config);
-    if (rc == CS_EXIT_OK)
-        rc = parse_driver(args, &config);
-    if (rc == CS_EXIT_OK)
-        rc = parse_label(args, &config);
     if (rc != CS_EXIT_OK)
         return rc;
+    parse_choices(args, &config);
     for (; (event = option_nth(args, "event", config.n_events)) != NULL; config.n_events++) {
-        if (config.n_events == CS_EVENTS_MAX)
-            return usage_error("at most %d events at once", CS_EVENTS_MAX);
+        if (config.n_events == CS_SAMPLER_EVENTS_MAX)
+            return usage_error("at most %d events at once", CS_SAMPLER_EVENTS_MAX);
         events[config.n_events] = event;
     }
     config.events = events;
@@ -350,7 +322,7 @@ static int run(const struct parsed *args)
 
     rc = cs_store_open(where, CS_STORE_WRITE, &recording.store, &err);
     config.store = recording.store;
-    catch_signals();
+    interrupt_catch(NULL);
     if (rc == 0)
         rc = record(&recording, args, &config, &err);
     if (rc >= 0) {
@@ -372,22 +344,24 @@ static int run(const struct parsed *args)
 }
 
 static const struct option_entry options[] = {
-    {"event", 'e', "EVENT", "event by libpfm4 name, with modifiers (may be given several times)"},
-    {"frequency", 'F', "HZ", "samples a second of each busy CPU (1000)"},
-    {"count", 'c', "PERIOD", "events a sample instead (cpu-clock: nanoseconds)"},
+    OPTION_PID,
+    OPTION_WHOLE_MACHINE,
+    OPTION_SECONDS,
+    OPTION_EVENT,
+    OPTION_FREQUENCY,
+    OPTION_PERIOD,
     {"exact-period", 0, NULL, "do not randomise the period: shows what aliasing does, nothing else"},
-    {"budget", 0, "PERCENT", "instead of a rate: what the work may lose, as 0.5%; the rate follows"},
-    OPTION_OUTPUT,
-    {"all", 'a', NULL, "sample everything that runs (root or CAP_PERFMON)"},
-    {"pid", 'p', "PID", "sample a running process"},
-    {"seconds", 0, "N", "stop after so long (else at the target's end, or Ctrl-C)"},
+    OPTION_BUDGET,
+    OPTION_LABEL,
+    OPTION_DRIVER,
     {"stacks", 'g', NULL, "call chains too, by frame pointers (samples then come through the ring driver)"},
-    {"intervals", 0, "TIME", "also keep what happened in each interval of this length (see phases)"},
-    {"intervals-size", 0, "BYTES", "bound of the intervals: beyond, they get longer (4M)"},
-    {"label", 0, "BY", "keep profiles apart by process, command or cgroup"},
     OPTIONS_BURSTS,
+    {"burst-rate", 0, "HZ", "bursts a second of each busy CPU (else by the budget)"},
+    {"burst-length", 0, "N", "instructions of a burst (16000)"},
     OPTIONS_PATHS,
-    {"driver", 0, "NAME", "bpf (counts in the kernel) or ring (works without rights); chosen by itself"},
+    {"path-rate", 0, "HZ", "such samples a second of each busy CPU (251, or by the budget)"},
+    OPTIONS_INTERVALS,
+    OPTION_STORE,
     {NULL, 0, NULL, NULL},
 };
 
@@ -398,7 +372,9 @@ const struct command command_record = {
     "sample a command, a process or the whole machine into a profile store",
     "Counts where the program counter is whenever the event has happened so many times, by image and\n"
     "offset, and adds the counts to the store. Where the machine shows no hardware counters the event is\n"
-    "cpu-clock, a timer. The period is randomised, so that no loop stays in step with it.",
+    "cpu-clock, a timer. The period is randomised, so that no loop stays in step with it.\n"
+    "\n"
+    "-e may be given several times. Bursts are on where a command is given, paths where there are no bursts.",
     options,
     run,
 };

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "cli/record_bursts.h"
+/* Bursts are on with a command; elsewhere they are asked for. */
+#include "cli/record/record.h"
 #include "sampler/burst/runner_process.h"
 
 #include <errno.h>
@@ -23,7 +24,7 @@ int record_bursts_open(const struct parsed *args, const struct cs_sampler_config
     if (rc == -ESRCH && config->target == CS_TARGET_COMMAND)
         return 0; /* it has ended already */
     if (rc < 0 && !asked) {
-        fprintf(stderr, "cyclescope record: no bursts: %s\n", err->text);
+        remark("no bursts: %s", err->text);
         return 0;
     }
     return rc;
@@ -36,15 +37,15 @@ void record_bursts_summary(struct cs_burst *burst)
     fprintf(stderr, "%llu bursts, %llu instructions followed", (unsigned long long)s.bursts,
             (unsigned long long)s.instructions);
     if (s.bursts)
-        fprintf(stderr, "; a thread was held for %.2f ms (median), %.2f ms (99th percentile)",
-                s.held_median_us / 1e3, s.held_p99_us / 1e3);
+        fprintf(stderr, "; a thread was stopped for %.2f ms (median), %.2f ms (99th percentile)",
+                s.stopped_median_us / 1e3, s.stopped_p99_us / 1e3);
     fputs("\n", stderr);
     for (unsigned i = 1; i < CS_BURST_CAUSE_N; i++)
         if (s.end[i] * 100 > s.bursts)
             fprintf(stderr, "  %llu bursts ended early: %s\n", (unsigned long long)s.end[i],
                     cs_burst_cause_sentence(i));
     for (unsigned i = 1; i < CS_BURST_SKIP_N; i++)
-        if (s.skip[i] * 100 > s.moments)
-            fprintf(stderr, "  %llu moments without a burst: %s\n", (unsigned long long)s.skip[i],
+        if (s.skip[i] * 100 > s.triggers)
+            fprintf(stderr, "  %llu triggers without a burst: %s\n", (unsigned long long)s.skip[i],
                     cs_burst_skip_sentence(i));
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "cli/record_paths.h"
+/* Paths are on where there are no bursts; elsewhere they are asked for. */
+#include "cli/record/record.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -31,7 +32,7 @@ int record_paths_open(const struct parsed *args, const struct cs_sampler_config 
     if (!asked && rc == -ENOTSUP)
         return 0;
     if (!asked) {
-        fprintf(stderr, "cyclescope record: no paths: %s\n", err->text);
+        remark("no paths: %s", err->text);
         return 0;
     }
     return rc;
@@ -43,10 +44,10 @@ void record_paths_summary(const struct recorded_paths *paths)
     if (!paths->paths)
         return;
     cs_paths_statistics(paths->paths, &s);
-    fprintf(stderr, "%llu paths of %llu moments, %.1f branches each", (unsigned long long)s.paths,
-            (unsigned long long)s.moments, s.paths ? (double)s.transfers / (double)s.paths : 0);
+    fprintf(stderr, "%llu paths of %llu register snapshots, %.1f branches each", (unsigned long long)s.paths,
+            (unsigned long long)s.snapshots, s.paths ? (double)s.transfers / (double)s.paths : 0);
     if (s.lost)
-        fprintf(stderr, "; %llu moments found no room", (unsigned long long)s.lost);
+        fprintf(stderr, "; %llu snapshots found no room", (unsigned long long)s.lost);
     fputs("\n", stderr);
 }
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* A hash of points; each round logs what it added, and the round that leaves the window is subtracted. */
 #include "cli/top/live.h"
-#include "cli/profile/profile.h"
+#include "cli/output/image_name.h"
+#include "store/array.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -12,24 +13,24 @@
 #define POINTS_LEAST 4096 /* fewer are never swept */
 
 struct point {
-    const struct cs_image *image;
+    const struct cs_store_image *image;
     uint64_t offset, samples; /* samples within the window */
     pid_t pid;
     uint32_t procedure;
 };
 
 struct procedure {
-    const struct cs_image *image;
+    const struct cs_store_image *image;
     uint64_t start;
     char *name; /* as people read it; "[no symbol]" for what an image has no names for */
     bool named;
 };
 
 struct image {
-    const struct cs_image *image;
-    struct cs_code *code; /* NULL = not opened yet, or to be opened again */
-    bool unnamed;         /* has points that no name was found for: the store may learn it */
-    uint32_t nameless;    /* procedure that they count in */
+    const struct cs_store_image *image;
+    struct cs_image_code *code; /* NULL = not opened yet, or to be opened again */
+    bool unnamed;               /* has points that no name was found for: the store may learn it */
+    uint32_t nameless;          /* procedure that they count in */
 };
 
 struct added {
@@ -39,7 +40,7 @@ struct added {
 
 struct round {
     struct added *added;
-    size_t n, room;
+    size_t n, capacity;
 };
 
 struct process {
@@ -107,7 +108,7 @@ void live_close(struct live *l)
     for (size_t i = 0; i < l->n_procedures; i++)
         free(l->procedures[i].name);
     for (size_t i = 0; i < l->n_images; i++)
-        cs_code_close(l->images[i].code);
+        cs_image_close(l->images[i].code);
     for (unsigned i = 0; i < l->n_rounds; i++)
         free(l->rounds[i].added);
     free(l->rounds);
@@ -121,7 +122,7 @@ void live_close(struct live *l)
 
 /* ---- names ---- */
 
-static struct image *image_of(struct live *l, const struct cs_image *image)
+static struct image *image_of(struct live *l, const struct cs_store_image *image)
 {
     for (size_t i = l->n_images; i-- > 0;)
         if (l->images[i].image == image)
@@ -132,8 +133,8 @@ static struct image *image_of(struct live *l, const struct cs_image *image)
     return &l->images[l->n_images++];
 }
 
-static uint32_t procedure_of(struct live *l, const struct cs_image *image, const char *name, uint64_t start,
-                             bool named)
+static uint32_t procedure_of(struct live *l, const struct cs_store_image *image, const char *name,
+                             uint64_t start, bool named)
 {
     for (size_t i = 0; i < l->n_procedures; i++)
         if (l->procedures[i].image == image && l->procedures[i].start == start &&
@@ -143,7 +144,7 @@ static uint32_t procedure_of(struct live *l, const struct cs_image *image, const
     if (more(&l->procedures, l->n_procedures, sizeof *l->procedures) < 0)
         return NO_PROCEDURE;
     struct procedure *p = &l->procedures[l->n_procedures];
-    *p = (struct procedure){image, start, strdup(cs_code_demangle(name, text, sizeof text)), named};
+    *p = (struct procedure){image, start, strdup(cs_image_demangle(name, text, sizeof text)), named};
     return p->name ? (uint32_t)l->n_procedures++ : NO_PROCEDURE;
 }
 
@@ -151,9 +152,9 @@ static uint32_t name_point(struct live *l, const struct point *p)
 {
     struct image *image = image_of(l, p->image);
     struct cs_error ignored = {0};
-    if (!image || (!image->code && cs_code_open(p->image, l->store, &image->code, &ignored) < 0))
+    if (!image || (!image->code && cs_image_open(p->image, l->store, &image->code, &ignored) < 0))
         return NO_PROCEDURE;
-    const struct cs_procedure *found = cs_code_procedure(image->code, p->offset);
+    const struct cs_image_procedure *found = cs_image_procedure_at(image->code, p->offset);
     if (found)
         return procedure_of(l, p->image, found->name, found->start, true);
     image->unnamed = true;
@@ -163,7 +164,7 @@ static uint32_t name_point(struct live *l, const struct point *p)
 }
 
 /* Kernel and made code get names in the store when it is merged: after the samples. */
-static bool learns(const struct cs_image *image)
+static bool learns(const struct cs_store_image *image)
 {
     return image->kind == CS_IMAGE_KERNEL || image->kind == CS_IMAGE_MODULE || image->kind == CS_IMAGE_JIT ||
            image->kind == CS_IMAGE_UNKNOWN;
@@ -175,7 +176,7 @@ void live_learn(struct live *l)
         struct image *image = &l->images[i];
         if (!image->unnamed || !learns(image->image))
             continue;
-        cs_code_close(image->code);
+        cs_image_close(image->code);
         image->code = NULL;
         image->unnamed = false;
         for (size_t k = 0; k < l->n_points; k++)
@@ -257,7 +258,7 @@ static int sweep(struct live *l)
     return rehash(l, l->n_slots);
 }
 
-int live_add(struct live *l, const struct cs_placed *placed)
+int live_add(struct live *l, const struct cs_sampler_placed *placed)
 {
     struct point p = {.image = placed->image, .offset = placed->offset, .pid = placed->pid};
     struct round *round = &l->rounds[l->now];
@@ -271,14 +272,8 @@ int live_add(struct live *l, const struct cs_placed *placed)
         l->points[l->n_points] = p;
         l->slots[at] = (uint32_t)++l->n_points;
     }
-    if (round->n == round->room) {
-        size_t room = round->room ? 2 * round->room : 256;
-        struct added *added = realloc(round->added, room * sizeof *added);
-        if (!added)
-            return -ENOMEM;
-        round->added = added;
-        round->room = room;
-    }
+    if (cs_array_room(round->added, round->n, round->capacity) < 0)
+        return -ENOMEM;
     round->added[round->n++] = (struct added){l->slots[at] - 1, placed->samples};
     l->points[l->slots[at] - 1].samples += placed->samples;
     return 0;
@@ -390,7 +385,7 @@ void live_rows_fini(struct live_rows *rows)
     *rows = (struct live_rows){0};
 }
 
-bool live_procedure(const struct live *l, uint32_t procedure, const char **name, struct cs_code **code,
+bool live_procedure(const struct live *l, uint32_t procedure, const char **name, struct cs_image_code **code,
                     uint64_t *start)
 {
     if (procedure >= l->n_procedures || !l->procedures[procedure].named)

@@ -1,5 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Samples of the last seconds, summed by procedure, process or image: what `top` shows.
+/* What runs now: top.
+ *
+ * Files of this room:
+ *   top                the subcommand top
+ *   top_view           what is shown and what keys do
+ *   live               samples of the last seconds
+ *   live_instructions  one procedure's instructions
+ *
+ * Samples of the last seconds, summed by procedure, process or image: what `top` shows.
  *
  *     live_open(&live, store, 10);                     the last ten rounds count
  *     live_add(live, &placed);                         each count as it comes
@@ -8,9 +16,10 @@
  *     live_rows(live, LIVE_PROCEDURES, &only, &rows);  most samples first
  *
  * A point (process, image, offset) finds its procedure once; what nobody sampled within the window is
- * forgotten, so that memory stays bounded however long it runs. One owner, one thread. */
-#ifndef CS_CLI_LIVE_H
-#define CS_CLI_LIVE_H
+ * forgotten, so that memory stays bounded however long it runs. One owner, one thread.
+ */
+#ifndef CS_CLI_TOP_LIVE_H
+#define CS_CLI_TOP_LIVE_H
 
 #include "image/code.h"
 #include "sampler/sampler.h"
@@ -57,7 +66,7 @@ struct live_insns {
 /* `store` is where the names of kernel and made code are found (may be NULL); -ENOMEM. */
 int live_open(struct live **out, struct cs_store *store, unsigned rounds);
 void live_close(struct live *live);
-int live_add(struct live *live, const struct cs_placed *placed);
+int live_add(struct live *live, const struct cs_sampler_placed *placed);
 /* After a merge: names that the store learned by it are looked up. */
 void live_learn(struct live *live);
 void live_round(struct live *live);
@@ -66,8 +75,8 @@ void live_clear(struct live *live);
 int live_rows(struct live *live, enum live_by by, const struct live_only *only, struct live_rows *rows);
 void live_rows_fini(struct live_rows *rows);
 /* What is behind `procedure` of a row: its name, its image's code, where it starts; false when nothing is. */
-bool live_procedure(const struct live *live, uint32_t procedure, const char **name, struct cs_code **code,
-                    uint64_t *start);
+bool live_procedure(const struct live *live, uint32_t procedure, const char **name,
+                    struct cs_image_code **code, uint64_t *start);
 /* Its points, in no order; pid 0 = of all processes. */
 void live_points(const struct live *live, uint32_t procedure, pid_t pid,
                  void (*visit)(uint64_t offset, uint64_t samples, void *arg), void *arg);

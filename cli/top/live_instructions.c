@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The instructions of one procedure with their live samples. Where its bytes are not known (the kernel's,
  * made code) the sampled offsets stand alone. */
-#include "image/isa/decode.h"
 #include "cli/top/live.h"
+#include "image/isa/decode.h"
+#include "store/array.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -14,48 +15,42 @@
 
 struct collecting {
     struct live_insns *insns;
-    size_t room;
+    size_t capacity;
     bool failed;
 };
 
 static struct live_insn *add(struct collecting *c, uint64_t offset)
 {
     struct live_insns *all = c->insns;
-    if (all->n == c->room) {
-        size_t room = c->room ? 2 * c->room : 256;
-        struct live_insn *more = realloc(all->insn, room * sizeof *more);
-        if (!more) {
-            c->failed = true;
-            return NULL;
-        }
-        all->insn = more;
-        c->room = room;
+    if (cs_array_room(all->insn, all->n, c->capacity) < 0) {
+        c->failed = true;
+        return NULL;
     }
     all->insn[all->n] = (struct live_insn){.offset = offset};
     return &all->insn[all->n++];
 }
 
-static void decode_part(struct collecting *c, struct cs_code *code, const struct cs_part *part)
+static void decode_part(struct collecting *c, struct cs_image_code *code, const struct cs_image_part *part)
 {
     size_t n = 0;
-    enum cs_isa isa = cs_code_isa(code);
-    const uint8_t *bytes = isa != CS_ISA_NONE ? cs_code_bytes(code, part->start, &n, NULL) : NULL;
+    enum cs_isa isa = cs_image_isa(code);
+    const uint8_t *bytes = isa != CS_ISA_NONE ? cs_image_bytes_at(code, part->start, &n, NULL) : NULL;
     n = bytes && n < part->size ? n : bytes ? (size_t)part->size : 0;
     for (uint64_t offset = part->start; n && c->insns->n < INSNS_MOST;) {
-        struct cs_insn decoded;
-        struct cs_frame frames[FRAMES_MOST];
+        struct cs_isa_insn decoded;
+        struct cs_image_frame frames[FRAMES_MOST];
         struct live_insn *insn = add(c, offset);
         if (!insn)
             return;
-        unsigned length = cs_decode_flow(isa, bytes, n, offset, &decoded);
+        unsigned length = cs_isa_decode_flow(isa, bytes, n, offset, &decoded);
         if (length)
-            cs_decode_text(isa, bytes, n, offset, insn->text, sizeof insn->text);
+            cs_isa_decode_text(isa, bytes, n, offset, insn->text, sizeof insn->text);
         else
             snprintf(insn->text, sizeof insn->text, "(bad)");
         if (!length)
             length = n < cs_isa_step(isa) ? (unsigned)n : cs_isa_step(isa);
         /* The line where it came from, inlined or not: that is where to look. */
-        if (cs_code_frames(code, offset, frames, FRAMES_MOST)) {
+        if (cs_image_frames_at(code, offset, frames, FRAMES_MOST)) {
             if (!*c->insns->file)
                 snprintf(c->insns->file, sizeof c->insns->file, "%s", frames[0].file);
             insn->line = strcmp(frames[0].file, c->insns->file) == 0 ? frames[0].line : 0;
@@ -92,19 +87,19 @@ static void place(uint64_t offset, uint64_t samples, void *arg)
 int live_instructions(struct live *l, uint32_t number, pid_t pid, struct live_insns *insns)
 {
     struct collecting c = {.insns = insns};
-    struct cs_code *code;
+    struct cs_image_code *code;
     const char *name;
     uint64_t start;
     *insns = (struct live_insns){.n = 0};
     if (!live_procedure(l, number, &name, &code, &start))
         return -ENOENT;
     snprintf(insns->name, sizeof insns->name, "%s", name);
-    const struct cs_procedure *procedure = cs_code_procedure(code, start);
+    const struct cs_image_procedure *procedure = cs_image_procedure_at(code, start);
     for (unsigned i = 0; procedure && i < procedure->n_parts; i++)
         decode_part(&c, code, &procedure->parts[i]);
     if (insns->n == 0)
         snprintf(insns->trouble, sizeof insns->trouble, "%s",
-                 *cs_code_trouble(code) ? cs_code_trouble(code) : "its instructions can't be read here");
+                 *cs_image_trouble(code) ? cs_image_trouble(code) : "its instructions can't be read here");
     if (insns->n)
         qsort(insns->insn, insns->n, sizeof *insns->insn, by_offset);
     live_points(l, number, pid, place, &c);

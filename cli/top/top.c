@@ -38,7 +38,7 @@ struct top {
     bool failed; /* no memory for samples */
 };
 
-static void placed(void *arg, const struct cs_placed *p)
+static void placed(void *arg, const struct cs_sampler_placed *p)
 {
     struct top *t = arg;
     if (p->event == 0 && live_add(t->live, p) < 0)
@@ -51,7 +51,7 @@ static void say(void *arg, const char *sentence)
     if (isatty(STDOUT_FILENO))
         snprintf(t->head.trouble, sizeof t->head.trouble, "%.199s", sentence);
     else
-        fprintf(stderr, "cyclescope top: %s\n", sentence);
+        remark("%s", sentence);
 }
 
 static int remove_one(const char *path, const struct stat *st, int type, struct FTW *ftw)
@@ -130,19 +130,19 @@ static int print_round(struct top *t, enum live_by by)
     output_set(out, "rate_hz", json_real(t->head.rate_hz));
     output_set(out, "event", json_text(t->head.event));
     output_set(out, "by", json_string(names[by]));
-    struct sheet *sheet = output_sheet(out, "rows", shown, sizeof columns / sizeof *columns);
+    struct table *table = output_table(out, "rows", shown, sizeof columns / sizeof *columns);
     for (size_t i = 0; i < rows.n; i++) {
         const struct live_row *r = &rows.row[i];
-        sheet_count(sheet, r->samples);
-        sheet_number(sheet, rows.total ? 100.0 * (double)r->samples / (double)rows.total : (double)NAN);
+        table_count(table, r->samples);
+        table_number(table, rows.total ? 100.0 * (double)r->samples / (double)rows.total : (double)NAN);
         if (by == LIVE_PROCESSES)
-            sheet_count(sheet, (uint64_t)r->pid);
+            table_count(table, (uint64_t)r->pid);
         else
-            sheet_none(sheet);
-        sheet_text(sheet, r->name);
-        sheet_text(sheet, r->image);
+            table_none(table);
+        table_text(table, r->name);
+        table_text(table, r->image);
     }
-    sheet_limit(sheet, (uint64_t)option_number(t->args, "top", ROWS_SHOWN, 0, 1e9), "--top 0 shows all");
+    table_limit(table, (uint64_t)option_number(t->args, "top", ROWS_SHOWN, 0, 1e9), "--top 0 shows all");
     output_line(out, "%s", "");
     live_rows_fini(&rows);
     int rc = output_close(out);
@@ -264,18 +264,14 @@ static int open_all(struct top *t, struct cs_error *err)
 static int run(const struct parsed *args)
 {
     static const char *const by_names[] = {"procedure", "process", "image", NULL};
-    const char *by_name = option_given(args, "by") ? option(args, "by") : by_names[0], *event = NULL;
+    const char *event = NULL;
     struct cs_error err = {0};
     struct screen *screen = NULL;
     struct top t = {.args = args, .target = "the whole machine"};
-    unsigned by = 0;
-    while (by_names[by] && strcmp(by_names[by], by_name) != 0)
-        by++;
-    if (!by_names[by])
-        return usage_error("--by %s: expected procedure, process or image", by_name);
+    unsigned by = option_choice(args, "by", by_names, 0);
     if (operand_count(args))
         return usage_error("%s: expected no operand (a process is given by -p PID)", operand(args, 0));
-    if (option_given(args, "all") && option_given(args, "pid"))
+    if (option_given(args, "whole-machine") && option_given(args, "pid"))
         return usage_error("give one of -a and -p");
     t.interval_s = option_number(args, "interval", 1, 0.1, 3600);
     t.rounds_most = (unsigned)option_number(args, "rounds", 0, 0, 1e9);
@@ -283,7 +279,7 @@ static int run(const struct parsed *args)
                                           .resolve_ms = (uint64_t)(t.interval_s * 500),
                                           .target = CS_TARGET_ALL,
                                           .arg = &t,
-                                          .say = say,
+                                          .notify = say,
                                           .placed = placed};
     if (option_given(args, "event")) {
         event = option(args, "event");
@@ -327,15 +323,15 @@ static int run(const struct parsed *args)
 }
 
 static const struct option_entry options[] = {
-    {"all", 'a', NULL, "everything that runs (the default; root or CAP_PERFMON)"},
-    {"pid", 'p', "PID", "one process and what it starts"},
-    {"by", 'b', "WHAT", "procedure (default), process or image"},
-    {"event", 'e', "EVENT", "event by libpfm4 name (else cycles, cpu-clock)"},
-    {"frequency", 'F', "HZ", "samples a second of each busy CPU (1000)"},
-    {"interval", 'd', "SECONDS", "how often it is drawn (1)"},
+    OPTION_PID,
+    OPTION_WHOLE_MACHINE,
+    OPTION_BY,
+    OPTION_EVENT,
+    OPTION_TOP,
+    OPTION_FREQUENCY,
+    {"interval", 0, "SECONDS", "how often it is drawn (1)"},
     {"window", 'w', "SECONDS", "samples of the last so many seconds are shown (10)"},
     {"rounds", 'r', "N", "end after so many rounds"},
-    {"top", 'n', "N", "rows a round where there is no terminal (10, 0 = all)"},
     {NULL, 0, NULL, NULL},
 };
 
@@ -344,8 +340,8 @@ const struct command command_top = {
     "top",
     "[-p PID]",
     "what runs now: procedures, processes or images, and their hottest instructions",
-    "Samples the whole machine or one process and shows the last seconds, most samples first. Keys on a "
-    "terminal:\n"
+    "Samples the whole machine or one process and shows the last seconds, most samples first. --by "
+    "takes procedure, process or image; --top counts where there is no terminal. Keys on a terminal:\n"
     "\n"
     "    up, down, page up, page down, home, end   move\n"
     "    Enter   a procedure's instructions; a process's or an image's procedures\n"

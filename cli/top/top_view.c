@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
+/* State in, lines out: keys change the state, drawing reads it. */
 #include "cli/top/top_view.h"
 
 #include <ctype.h>

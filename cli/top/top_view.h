@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* What `top` shows and what its keys do: a state that knows nothing of sampling and terminals' ways. */
-#ifndef CS_CLI_TOP_VIEW_H
-#define CS_CLI_TOP_VIEW_H
+#ifndef CS_CLI_TOP_TOP_VIEW_H
+#define CS_CLI_TOP_TOP_VIEW_H
 
-#include "cli/top/live.h"
 #include "cli/output/screen.h"
 #include "cli/output/source.h"
+#include "cli/top/live.h"
 
 /* What the head says. */
 struct top_head {

@@ -13,7 +13,7 @@
 
 #define COUNT_SCALE 16.0 /* estimated flows are no whole numbers */
 
-static void side(FILE *to, const struct cs_bolt_place *place)
+static void side(FILE *to, const struct cs_export_bolt_place *place)
 {
     if (place->number)
         fprintf(to, "1 %s/%u %" PRIx64 " ", place->name, place->number, place->offset);
@@ -27,21 +27,22 @@ struct bolt_loss {
     double all, elsewhere, nameless, rare;
 };
 
-static unsigned branches_of(FILE *to, struct cs_exported_image *image, const struct cs_bolt_names *names,
-                            const struct cs_transfers *transfers, struct bolt_loss *loss)
+static unsigned branches_of(FILE *to, struct cs_exported_image *image,
+                            const struct cs_export_bolt_names *names, const struct cs_edge_flow *transfers,
+                            struct bolt_loss *loss)
 {
-    uint32_t index = cs_transfers_image(transfers, image->image.id);
+    uint32_t index = cs_edge_flow_image(transfers, image->image.id);
     unsigned written = 0;
     for (size_t i = 0; index != UINT32_MAX && i < transfers->n; i++) {
-        const struct cs_transfer *t = &transfers->list[i];
-        struct cs_bolt_place place, target;
+        const struct cs_counted_edge *t = &transfers->list[i];
+        struct cs_export_bolt_place place, target;
         if (t->image != index)
             continue;
         loss->all += t->flow;
         if (t->to_image != index)
             loss->elsewhere += t->flow;
-        else if (!cs_bolt_names_find(names, image->code, t->from, &place) ||
-                 !cs_bolt_names_find(names, image->code, t->to, &target))
+        else if (!cs_export_bolt_names_find(names, image->code, t->from, &place) ||
+                 !cs_export_bolt_names_find(names, image->code, t->to, &target))
             loss->nameless += t->flow;
         else if (t->flow * COUNT_SCALE < 0.5)
             loss->rare += t->flow;
@@ -55,7 +56,7 @@ static unsigned branches_of(FILE *to, struct cs_exported_image *image, const str
     return written;
 }
 
-static unsigned points_of(FILE *to, struct cs_exported_image *image, const struct cs_bolt_names *names)
+static unsigned points_of(FILE *to, struct cs_exported_image *image, const struct cs_export_bolt_names *names)
 {
     unsigned written = 0;
     for (unsigned k = 0; k < image->n_profiles; k++) {
@@ -64,8 +65,8 @@ static unsigned points_of(FILE *to, struct cs_exported_image *image, const struc
             continue;
         for (size_t r = 0; r < cs_table_rows(p->table); r++) {
             const uint64_t *row = cs_table_row(p->table, r);
-            struct cs_bolt_place place;
-            if (cs_bolt_names_find(names, image->code, row[0], &place)) {
+            struct cs_export_bolt_place place;
+            if (cs_export_bolt_names_find(names, image->code, row[0], &place)) {
                 side(to, &place);
                 fprintf(to, "%" PRIu64 "\n", row[1]);
                 written++;
@@ -77,7 +78,7 @@ static unsigned points_of(FILE *to, struct cs_exported_image *image, const struc
 
 static int write_bolt(struct cs_export *from, FILE *to, struct cs_error *err)
 {
-    struct cs_transfers *transfers = NULL;
+    struct cs_edge_flow *transfers = NULL;
     struct bolt_loss loss = {0};
     unsigned written = 0;
     int rc = cs_export_transfers(from, &transfers, err);
@@ -88,14 +89,14 @@ static int write_bolt(struct cs_export *from, FILE *to, struct cs_error *err)
         fputs("no_lbr cpu-clock:\n", to);
     for (unsigned i = 0; rc == 0 && i < from->n_images; i++) {
         struct cs_exported_image *image = &from->images[i];
-        struct cs_bolt_names *names = cs_bolt_names_open(image->code);
+        struct cs_export_bolt_names *names = cs_export_bolt_names_open(image->code);
         if (names)
             written += edges ? branches_of(to, image, names, transfers, &loss) : points_of(to, image, names);
         else
             rc = cs_fail(err, ENOMEM, "out of memory while reading the symbols of %s", image->image.path);
-        cs_bolt_names_close(names);
+        cs_export_bolt_names_close(names);
     }
-    cs_transfers_close(transfers);
+    cs_edge_flow_close(transfers);
     if (rc < 0)
         return rc;
     if (loss.all > 0)

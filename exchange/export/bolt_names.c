@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Local symbols are numbered per name in ascending order of address, once, when the names are opened. */
 #include "exchange/export/bolt_names.h"
+#include "exchange/export/export.h"
 
 #include <fcntl.h>
 #include <gelf.h>
@@ -13,7 +15,7 @@ struct local {
     unsigned number;
 };
 
-struct cs_bolt_names {
+struct cs_export_bolt_names {
     int fd;
     Elf *elf;
     struct local *list; /* ascending by address, then name */
@@ -43,7 +45,7 @@ static bool in_memory(Elf *elf, const GElf_Sym *symbol)
            gelf_getshdr(section, &header) && (header.sh_flags & SHF_ALLOC);
 }
 
-static bool read_locals(struct cs_bolt_names *names)
+static bool read_locals(struct cs_export_bolt_names *names)
 {
     for (Elf_Scn *section = NULL; (section = elf_nextscn(names->elf, section));) {
         GElf_Shdr header;
@@ -61,7 +63,7 @@ static bool read_locals(struct cs_bolt_names *names)
                 !in_memory(names->elf, &s))
                 continue;
             const char *name = elf_strptr(names->elf, header.sh_link, s.st_name);
-            if (name && *name)
+            if (name && *name && cs_export_name_is_word(name))
                 names->list[names->n++] = (struct local){.address = s.st_value, .name = name};
         }
         return true;
@@ -69,16 +71,16 @@ static bool read_locals(struct cs_bolt_names *names)
     return true;
 }
 
-struct cs_bolt_names *cs_bolt_names_open(const struct cs_code *code)
+struct cs_export_bolt_names *cs_export_bolt_names_open(const struct cs_image_code *code)
 {
-    struct cs_bolt_names *names = calloc(1, sizeof *names);
+    struct cs_export_bolt_names *names = calloc(1, sizeof *names);
     if (!names)
         return NULL;
-    names->fd = open(cs_code_path(code), O_RDONLY | O_CLOEXEC);
+    names->fd = open(cs_image_path(code), O_RDONLY | O_CLOEXEC);
     if (names->fd >= 0 && elf_version(EV_CURRENT) != EV_NONE)
         names->elf = elf_begin(names->fd, ELF_C_READ_MMAP, NULL);
     if (names->elf && !read_locals(names)) {
-        cs_bolt_names_close(names);
+        cs_export_bolt_names_close(names);
         return NULL;
     }
     if (names->n) {
@@ -92,7 +94,7 @@ struct cs_bolt_names *cs_bolt_names_open(const struct cs_code *code)
     return names;
 }
 
-void cs_bolt_names_close(struct cs_bolt_names *names)
+void cs_export_bolt_names_close(struct cs_export_bolt_names *names)
 {
     if (!names)
         return;
@@ -104,17 +106,17 @@ void cs_bolt_names_close(struct cs_bolt_names *names)
     free(names);
 }
 
-bool cs_bolt_names_find(const struct cs_bolt_names *names, struct cs_code *code, uint64_t address,
-                        struct cs_bolt_place *place)
+bool cs_export_bolt_names_find(const struct cs_export_bolt_names *names, struct cs_image_code *code,
+                               uint64_t address, struct cs_export_bolt_place *place)
 {
-    const struct cs_procedure *p = cs_code_procedure(code, address);
-    if (!p || p->source > CS_FROM_DYNSYM)
+    const struct cs_image_procedure *p = cs_image_procedure_at(code, address);
+    if (!p || p->source > CS_IMAGE_FROM_DYNSYM || !cs_export_name_is_word(p->name))
         return false;
     unsigned part = 0;
     while (part < p->n_parts && address - p->parts[part].start >= p->parts[part].size)
         part++;
     uint64_t start = part < p->n_parts ? p->parts[part].start : p->start;
-    *place = (struct cs_bolt_place){p->name, 0, address - start};
+    *place = (struct cs_export_bolt_place){p->name, 0, address - start};
     size_t low = 0, high = names->n;
     while (low < high) {
         size_t middle = low + (high - low) / 2;

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Profiles of one image, event and kind are merged over epochs and labels before any exporter sees them. */
 #include "exchange/export/export.h"
+#include "store/merged.h"
+#include "store/text.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -27,7 +30,7 @@ struct collecting {
     struct cs_error *err;
 };
 
-static bool image_wanted(const struct cs_image *image, const char *wanted)
+static bool image_wanted(const struct cs_store_image *image, const char *wanted)
 {
     if (!wanted)
         return true;
@@ -43,7 +46,7 @@ static bool event_wanted(const char *event, const char *wanted)
     return !wanted || (strncmp(event, wanted, n) == 0 && (!event[n] || strcmp(event + n, "-stacks") == 0));
 }
 
-static struct cs_exported_image *image_of(struct cs_export *to, const struct cs_image *image)
+static struct cs_exported_image *image_of(struct cs_export *to, const struct cs_store_image *image)
 {
     for (unsigned i = 0; i < to->n_images; i++)
         if (strcmp(to->images[i].image.id, image->id) == 0)
@@ -61,7 +64,7 @@ static struct cs_exported_image *image_of(struct cs_export *to, const struct cs_
 }
 
 static struct cs_exported_profile *profile_of(struct cs_exported_image *image,
-                                              const struct cs_profile_ref *ref)
+                                              const struct cs_store_profile_ref *ref)
 {
     for (unsigned i = 0; i < image->n_profiles; i++)
         if (strcmp(image->profiles[i].event, ref->head->event) == 0 &&
@@ -79,29 +82,17 @@ static struct cs_exported_profile *profile_of(struct cs_exported_image *image,
     return added;
 }
 
-static int collect(const struct cs_profile_ref *ref, void *arg)
+static int collect(const struct cs_store_profile_ref *ref, void *arg)
 {
     struct collecting *c = arg;
     if (!image_wanted(ref->image, c->image) || !event_wanted(ref->head->event, c->event))
         return 0;
     struct cs_exported_image *image = image_of(c->to, ref->image);
     struct cs_exported_profile *profile = image ? profile_of(image, ref) : NULL;
-    struct cs_table *table = NULL;
     if (!profile)
         return cs_fail(c->err, ENOMEM, "out of memory while reading the store");
-    int rc = cs_store_load(ref, &table, c->err);
-    if (rc < 0)
-        return rc;
     profile->period_sum += ref->head->period_sum;
-    if (!profile->table) {
-        profile->table = table;
-        return 0;
-    }
-    rc = cs_table_merge(profile->table, table);
-    cs_table_close(table);
-    return rc < 0 ? cs_fail(c->err, -rc, "%s: could not be added to the other epochs: %s", ref->file,
-                            strerror(-rc))
-                  : 0;
+    return cs_store_load_into(ref, &profile->table, c->err);
 }
 
 int cs_export_open(struct cs_store *store, const char *event, const char *image,
@@ -115,7 +106,7 @@ int cs_export_open(struct cs_store *store, const char *event, const char *image,
         for (unsigned k = 0; k < added->n_profiles; k++)
             out->rows_total += cs_table_rows(added->profiles[k].table);
         cs_export_tell(out, "images", i, out->n_images);
-        rc = cs_code_open(&out->images[i].image, store, &out->images[i].code, err);
+        rc = cs_image_open(&out->images[i].image, store, &out->images[i].code, err);
     }
     if (rc == 0 && out->n_images == 0)
         rc = cs_fail(err, ENOENT, "%s: no profile%s%s%s%s; `cyclescope store ls` shows what there is",
@@ -136,7 +127,7 @@ void cs_export_close(struct cs_export *from)
         free((char *)(uintptr_t)image->image.path);
         free((char *)(uintptr_t)image->image.build_id);
         if (image->code)
-            cs_code_close(image->code);
+            cs_image_close(image->code);
     }
     free(from->images);
     *from = (struct cs_export){0};
@@ -159,22 +150,27 @@ static void tell_solved(unsigned done, unsigned total, void *from)
     cs_export_tell(from, "solutions", done, total);
 }
 
-int cs_export_transfers(struct cs_export *from, struct cs_transfers **out, struct cs_error *err)
+int cs_export_transfers(struct cs_export *from, struct cs_edge_flow **out, struct cs_error *err)
 {
-    return cs_transfers_load_telling(from->store, CS_TRANSFERS_CHAIN, tell_solved, from, out, err);
+    return cs_edge_flow_load_reporting(from->store, CS_EDGE_FLOW_CHAIN, tell_solved, from, out, err);
+}
+
+bool cs_export_name_is_word(const char *name)
+{
+    return *name && !strchr(name, ' ') && cs_text_is_clean(name);
 }
 
 const char *cs_export_name(struct cs_exported_image *image, uint64_t offset, char *text, size_t room)
 {
-    const struct cs_procedure *p = cs_code_procedure(image->code, offset);
+    const struct cs_image_procedure *p = cs_image_procedure_at(image->code, offset);
     if (p)
-        return cs_code_demangle(p->name, text, room);
+        return cs_image_demangle(p->name, text, room);
     const char *base = strrchr(image->image.path, '/');
     snprintf(text, room, "%s+0x%" PRIx64, base ? base + 1 : image->image.path, offset);
     return text;
 }
 
-const struct cs_exported_image *cs_export_image(const struct cs_export *from, const char *id)
+static const struct cs_exported_image *find_image(const struct cs_export *from, const char *id)
 {
     for (unsigned i = 0; i < from->n_images; i++)
         if (strcmp(from->images[i].image.id, id) == 0)
@@ -194,7 +190,7 @@ static size_t split_stack(const struct cs_export *from, const char *text, struct
         size_t id_length = plus ? (size_t)(plus - text) : 0;
         if (id_length < sizeof id) {
             memcpy(id, text, id_length);
-            frames[n].image = (struct cs_exported_image *)(uintptr_t)cs_export_image(from, id);
+            frames[n].image = (struct cs_exported_image *)(uintptr_t)find_image(from, id);
             frames[n++].offset = plus ? strtoull(plus + 1, NULL, 16) : 0;
         }
         text += length;

@@ -1,26 +1,51 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Profiles of a store in the formats of other tools. An exporter is a file with one descriptor; the table in
- * export.c lists them. All of them see the same thing: the store's profiles of the chosen event and image,
- * merged over epochs and labels, as points, stacks and edges per image, with the image's code for names and
- * lines. */
-#ifndef CS_ANALYSIS_EXPORT_H
-#define CS_ANALYSIS_EXPORT_H
+/* Profiles in the formats of other tools.
+ *
+ * Files of this room:
+ *   export          what all exporters see
+ *   table           csv, json
+ *   stacks          folded, speedscope
+ *   firefox         the Firefox Profiler's format
+ *   pprof           profile.proto
+ *   llvm            LLVM's text profile
+ *   gcov            AutoFDO's gcov profile
+ *   bolt            BOLT's profile
+ *   bolt_names      functions as BOLT calls them
+ *   source_profile  how often source locations ran
+ *   source_loss     what of it the format cannot hold
+ *
+ * An exporter is a file with one descriptor; the table in export.c lists them. All of them see the same
+ * thing: the store's profiles of the chosen event and image, merged over epochs and labels, as points, stacks
+ * and edges per image, with the image's code for names and lines.
+ *
+ * A new exporter NAME needs
+ *
+ *  1. a file here, in the list above, with `const struct cs_exporter cs_export_NAME` (struct cs_exporter says
+ *     what its `write` does),
+ *  2. in export.c: a name in the `extern` line, and a line in the table cs_exporters,
+ *  3. in cli/exchange/export.c: the names in the help of --format, and a line in the command's long help.
+ *     Both are text, repeated by hand; only the list that answers an unknown format comes from the table,
+ *  4. a row in docs/exchange.md,
+ *  5. its name in the loop of tests/integration/export_formats.sh, and there a check of its total.
+ */
+#ifndef CS_EXCHANGE_EXPORT_EXPORT_H
+#define CS_EXCHANGE_EXPORT_EXPORT_H
 
-#include "image/code.h"
 #include "analysis/frequency/edge_flow.h"
+#include "image/code.h"
 #include "store/store.h"
 
 #include <stdio.h>
 
 struct cs_exported_profile {
     char event[64], unit[16], kind[16];
-    uint64_t period_sum;
+    uint64_t period_sum;    /* of all its samples, in `unit` ("ns", "cycles", "events"): store.h */
     struct cs_table *table; /* merged over epochs and labels */
 };
 
 struct cs_exported_image {
-    struct cs_image image; /* strings owned */
-    struct cs_code *code;
+    struct cs_store_image image; /* strings owned */
+    struct cs_image_code *code;
     struct cs_exported_profile *profiles;
     unsigned n_profiles;
 };
@@ -38,12 +63,18 @@ struct cs_export {
     unsigned n_images;
     struct cs_export_watch watch;
     uint64_t rows_done, rows_total; /* of all profiles; an exporter that passes twice doubles the total */
-    char note[512]; /* what an exporter has to say of its work: what the format couldn't hold; "" nothing */
+    /* What an exporter has to say of its work: what the format couldn't hold; "" nothing. `write` fills it,
+     * with one line; the subcommand prints it on standard output where the format goes to a file (--to). */
+    char note[512];
 };
 
 struct cs_exporter {
-    const char *name, *help;
-    bool binary;
+    const char *name, *help; /* name: as --format has it */
+    bool binary;             /* not to a terminal */
+    /* Writes all of it to `to`, which the caller opens, flushes and closes. It may be a pipe: never seek.
+     * 0, or a negative errno with its sentence in `err`: memory is out, or there is nothing that the format
+     * can hold (ENODATA). Failures of `to` itself aren't its affair: the caller asks ferror. Counts of points
+     * and stacks are samples; `period_sum` makes time or events of them. */
     int (*write)(struct cs_export *from, FILE *to, struct cs_error *err);
 };
 
@@ -55,13 +86,18 @@ int cs_export_open(struct cs_store *store, const char *event, const char *image,
                    const struct cs_export_watch *watch, struct cs_export *out, struct cs_error *err);
 void cs_export_close(struct cs_export *from);
 void cs_export_tell(const struct cs_export *from, const char *unit, uint64_t done, uint64_t total);
+/* For who walks through the rows of profiles by itself: once for each row, whether it is written or not.
+ * cs_export_each_stack does so already. Tells every 256th. */
 void cs_export_row_done(struct cs_export *from);
 /* The solved transfers of the store. */
-int cs_export_transfers(struct cs_export *from, struct cs_transfers **out, struct cs_error *err);
+int cs_export_transfers(struct cs_export *from, struct cs_edge_flow **out, struct cs_error *err);
 
 /* Name of the procedure at an offset for people; "libc.so.6+0x1234" where there is none. */
 const char *cs_export_name(struct cs_exported_image *image, uint64_t offset, char *text, size_t room);
-const struct cs_exported_image *cs_export_image(const struct cs_export *from, const char *id);
+/* Whether a symbol can stand in a format that is lines of words without escapes: clean text without blanks.
+ * Another one (no compiler makes it) would forge a line, or act on a terminal: leave out what bears it. To be
+ * asked for each name that goes into such a format; formats that escape or count bytes needn't. */
+bool cs_export_name_is_word(const char *name);
 
 /* Calls `visit` for each stack of every "stacks" profile, and for each point of the "points" profiles of
  * events that have no stacks in that image (a stack of one frame). frames[0] is the leaf. Non-zero stops and

@@ -3,7 +3,8 @@
  * which it upgrades by itself. One thread an event; a frame is a procedure of an image. A store has no order
  * in time, so the samples stand a millisecond apart, each with its weight. */
 #include "exchange/export/export.h"
-#include "analysis/export_text.h"
+#include "store/array.h"
+#include "store/delimited.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -28,7 +29,7 @@ struct thread {
     struct node *nodes;
     uint32_t n_nodes, nodes_room, *slots, n_slots; /* slots: node + 1 by hash */
     struct sample *samples;
-    size_t n_samples, samples_room;
+    size_t n_samples, samples_capacity;
 };
 
 static uint32_t slot_of(const struct thread *t, struct node node)
@@ -100,14 +101,8 @@ static int add_stack(const char *event, const struct cs_export_frame *frames, si
             return (int)stack;
         prefix = (uint32_t)stack;
     }
-    if (t->n_samples == t->samples_room) {
-        size_t room = t->samples_room ? 2 * t->samples_room : 1024;
-        struct sample *grown = realloc(t->samples, room * sizeof *grown);
-        if (!grown)
-            return -ENOMEM;
-        t->samples = grown;
-        t->samples_room = room;
-    }
+    if (cs_array_room(t->samples, t->n_samples, t->samples_capacity) < 0)
+        return -ENOMEM;
     t->samples[t->n_samples++] = (struct sample){prefix, samples};
     return 0;
 }
@@ -232,7 +227,7 @@ static int write_thread(FILE *to, struct thread *t)
           "\"unregisterTime\":null,\"pausedRanges\":[],\"isMainThread\":true,\"pid\":\"1\",\"tid\":\"1\","
           "\"processName\":\"cyclescope\",\"name\":",
           to);
-    cs_export_json_string(to, t->event);
+    cs_json_string(to, t->event);
     samples_table(to, t);
     stack_table(to, t);
     frame_table(to, n);
@@ -246,7 +241,7 @@ static int write_thread(FILE *to, struct thread *t)
         to);
     for (size_t i = 0; i < cs_table_texts(t->strings); i++) {
         fputs(i ? ",\n" : "\n", to);
-        cs_export_json_string(to, cs_table_string(t->strings, i));
+        cs_json_string(to, cs_table_string(t->strings, i));
     }
     fputs("]}", to);
     return rc;
@@ -262,16 +257,16 @@ static void head(const struct cs_export *from, FILE *to)
           "\n\"libs\":[",
           to);
     for (unsigned i = 0; i < from->n_images; i++) {
-        const struct cs_image *image = &from->images[i].image;
+        const struct cs_store_image *image = &from->images[i].image;
         const char *members[] = {"name", "path", "debugName", "debugPath"};
         const char *values[] = {base_name(image->path), image->path, base_name(image->path), image->path};
         fputs(i ? ",\n{\"arch\":\"\",\"breakpadId\":\"\",\"codeId\":"
                 : "\n{\"arch\":\"\",\"breakpadId\":\"\",\"codeId\":",
               to);
-        cs_export_json_string(to, image->build_id);
+        cs_json_string(to, image->build_id);
         for (size_t k = 0; k < sizeof members / sizeof *members; k++) {
             fprintf(to, ",\"%s\":", members[k]);
-            cs_export_json_string(to, values[k]);
+            cs_json_string(to, values[k]);
         }
         fputc('}', to);
     }

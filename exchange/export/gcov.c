@@ -44,7 +44,7 @@ static uint32_t number_of(struct writer *w, const char *name)
     return index < 0 ? 0 : (uint32_t)index;
 }
 
-static void collect_names(struct writer *w, const struct cs_source_function *f)
+static void collect_names(struct writer *w, const struct cs_export_source_function *f)
 {
     number_of(w, f->name);
     for (unsigned i = 0; i < f->n_sites; i++)
@@ -59,14 +59,14 @@ static uint32_t packed(uint32_t line, uint32_t discriminator)
     return line << 16 | (discriminator & 0xffff);
 }
 
-static void function(struct writer *w, const struct cs_source_function *f)
+static void function(struct writer *w, const struct cs_export_source_function *f)
 {
     enum { INDIRECT_CALL = 7 }; /* HIST_TYPE_INDIR_CALL_TOPN; the reader ignores the kind */
     word(w->to, number_of(w, f->name));
     word(w->to, f->n_sites);
     word(w->to, f->n_inlined);
     for (unsigned i = 0; i < f->n_sites; i++) {
-        const struct cs_source_site *site = &f->sites[i];
+        const struct cs_export_source_site *site = &f->sites[i];
         word(w->to, packed(site->line, site->discriminator));
         word(w->to, site->n_calls);
         counter(w->to, site->count);
@@ -93,9 +93,9 @@ static void string(FILE *to, const char *text, bool words)
 
 static int write_either(struct cs_export *from, FILE *to, bool words, struct cs_error *err)
 {
-    struct cs_source_profile profile;
+    struct cs_export_source_profile profile;
     struct writer w = {to, cs_table_open(&cs_schema_stacks), 0};
-    int rc = w.names ? cs_source_profile_open(from, CS_DISCRIMINATORS_PLAIN, &profile, err)
+    int rc = w.names ? cs_export_source_profile_open(from, CS_EXPORT_DISCRIMINATORS_PLAIN, &profile, err)
                      : cs_fail(err, ENOMEM, "out of memory");
     if (rc < 0) {
         cs_table_close(w.names);
@@ -126,8 +126,8 @@ static int write_either(struct cs_export *from, FILE *to, bool words, struct cs_
     for (unsigned i = 0; i < 3 * WORKING_SETS; i++)
         word(to, 0);
     cs_table_close(w.names);
-    cs_source_loss_text(&profile.loss, from->note, sizeof from->note);
-    cs_source_profile_close(&profile);
+    cs_export_source_loss_text(&profile.loss, from->note, sizeof from->note);
+    cs_export_source_profile_close(&profile);
     return 0;
 }
 

@@ -4,6 +4,8 @@
  * The wire format is four shapes of field, so it is written directly, message by message, without a schema
  * compiler. */
 #include "exchange/export/export.h"
+#include "store/bytes.h"
+#include "store/text.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -13,64 +15,29 @@
 #define FRAMES_MAX 1024
 #define INLINE_MAX 16
 
-/* ---- wire: a growing buffer; `failed` sticks ---- */
+/* ---- wire ---- */
 
-struct wire {
-    uint8_t *bytes;
-    size_t n, room;
-    bool failed;
-};
-
-static void put(struct wire *w, const void *bytes, size_t n)
-{
-    if (w->failed)
-        return;
-    if (w->n + n > w->room) {
-        size_t room = 2 * (w->n + n) + 256;
-        uint8_t *grown = realloc(w->bytes, room);
-        if (!grown) {
-            w->failed = true;
-            return;
-        }
-        w->bytes = grown;
-        w->room = room;
-    }
-    memcpy(w->bytes + w->n, bytes, n);
-    w->n += n;
-}
-
-static void put_varint(struct wire *w, uint64_t value)
-{
-    uint8_t bytes[10];
-    size_t n = 0;
-    do {
-        bytes[n] = (uint8_t)((value & 127) | (value > 127 ? 128 : 0));
-        n++;
-    } while (value >>= 7);
-    put(w, bytes, n);
-}
-
-static void put_number(struct wire *w, unsigned field, uint64_t value)
+static void put_number(struct cs_bytes *w, unsigned field, uint64_t value)
 {
     if (value == 0)
         return;
-    put_varint(w, field << 3);
-    put_varint(w, value);
+    cs_bytes_put_varint(w, field << 3);
+    cs_bytes_put_varint(w, value);
 }
 
-static void put_bytes(struct wire *w, unsigned field, const void *bytes, size_t n)
+static void put_bytes(struct cs_bytes *w, unsigned field, const void *bytes, size_t n)
 {
-    put_varint(w, field << 3 | 2);
-    put_varint(w, n);
-    put(w, bytes, n);
+    cs_bytes_put_varint(w, field << 3 | 2);
+    cs_bytes_put_varint(w, n);
+    cs_bytes_put_raw(w, bytes, n);
 }
 
 /* Takes a finished message in and empties it for the next. */
-static void put_message(struct wire *w, unsigned field, struct wire *message)
+static void put_message(struct cs_bytes *w, unsigned field, struct cs_bytes *message)
 {
-    put_bytes(w, field, message->bytes ? message->bytes : (uint8_t *)"", message->n);
+    put_bytes(w, field, message->start ? message->start : (uint8_t *)"", message->used);
     w->failed |= message->failed;
-    message->n = 0;
+    message->used = 0;
 }
 
 /* ---- numbering: key → 1, 2, 3 ... by a table whose only row per key holds the number ---- */
@@ -83,7 +50,7 @@ struct slot {
 
 struct pprof {
     struct cs_export *from;
-    struct wire out, message, line, value;
+    struct cs_bytes out, message, line, value;
     struct cs_table *strings;
     int64_t n_strings;
     struct cs_export_events events;
@@ -106,7 +73,7 @@ static int64_t string(struct pprof *p, const char *text)
 static uint64_t function(struct pprof *p, const char *linkage, const char *file)
 {
     char key[1536], name[1024];
-    cs_code_demangle(linkage, name, sizeof name);
+    cs_image_demangle(linkage, name, sizeof name);
     snprintf(key, sizeof key, "%s\n%s", linkage, file);
     int64_t index = cs_table_text(p->functions, key);
     if (index < 0) {
@@ -155,11 +122,11 @@ static uint64_t location(struct pprof *p, const struct cs_export_frame *frame)
     *slot = (struct slot){image, frame->offset, ++p->n_slots};
     uint64_t id = slot->id;
 
-    struct cs_frame frames[INLINE_MAX];
-    unsigned n = frame->image ? cs_code_frames(frame->image->code, frame->offset, frames, INLINE_MAX) : 0;
-    const struct cs_procedure *procedure =
-        frame->image ? cs_code_procedure(frame->image->code, frame->offset) : NULL;
-    struct wire message = {0};
+    struct cs_image_frame frames[INLINE_MAX];
+    unsigned n = frame->image ? cs_image_frames_at(frame->image->code, frame->offset, frames, INLINE_MAX) : 0;
+    const struct cs_image_procedure *procedure =
+        frame->image ? cs_image_procedure_at(frame->image->code, frame->offset) : NULL;
+    struct cs_bytes message = {0};
     put_number(&message, 1, id);
     put_number(&message, 2, image);
     put_number(&message, 3, frame->offset);
@@ -172,7 +139,7 @@ static uint64_t location(struct pprof *p, const struct cs_export_frame *frame)
         put_message(&message, 4, &p->line);
     }
     put_message(&p->out, 4, &message);
-    free(message.bytes);
+    cs_bytes_fini(&message);
     return id;
 }
 
@@ -180,20 +147,20 @@ static int add_sample(const char *event, const struct cs_export_frame *frames, s
                       void *arg)
 {
     struct pprof *p = arg;
-    struct wire ids = {0}, values = {0};
+    struct cs_bytes ids = {0}, values = {0};
     for (size_t i = 0; i < n; i++)
-        put_varint(&ids, location(p, &frames[i]));
+        cs_bytes_put_varint(&ids, location(p, &frames[i]));
     for (unsigned i = 0; i < p->events.n; i++)
-        put_varint(&values, strcmp(p->events.names[i], event) == 0 ? samples : 0);
+        cs_bytes_put_varint(&values, strcmp(p->events.names[i], event) == 0 ? samples : 0);
     put_message(&p->message, 1, &ids); /* packed repeated numbers have a message's shape */
     put_message(&p->message, 2, &values);
     put_message(&p->out, 2, &p->message);
-    free(ids.bytes);
-    free(values.bytes);
+    cs_bytes_fini(&ids);
+    cs_bytes_fini(&values);
     return p->out.failed ? -ENOMEM : 0;
 }
 
-static int deflate_to(FILE *to, const struct wire *out, struct cs_error *err)
+static int deflate_to(FILE *to, const struct cs_bytes *out, struct cs_error *err)
 {
     z_stream z = {0};
     uint8_t chunk[65536];
@@ -202,14 +169,14 @@ static int deflate_to(FILE *to, const struct wire *out, struct cs_error *err)
     size_t at = 0;
     int rc;
     do {
-        size_t n = out->n - at < 1u << 20 ? out->n - at : 1u << 20;
-        z.next_in = out->bytes + at;
+        size_t n = out->used - at < 1u << 20 ? out->used - at : 1u << 20;
+        z.next_in = out->start + at;
         z.avail_in = (uInt)n;
         at += n;
         do {
             z.next_out = chunk;
             z.avail_out = sizeof chunk;
-            rc = deflate(&z, at == out->n ? Z_FINISH : Z_NO_FLUSH);
+            rc = deflate(&z, at == out->used ? Z_FINISH : Z_NO_FLUSH);
             fwrite(chunk, 1, sizeof chunk - z.avail_out, to);
         } while (z.avail_out == 0);
     } while (rc != Z_STREAM_END);
@@ -232,7 +199,7 @@ static int write_pprof(struct cs_export *from, FILE *to, struct cs_error *err)
         put_message(&p.out, 1, &p.value);
     }
     for (unsigned i = 0; rc == 0 && i < from->n_images; i++) {
-        const struct cs_image *image = &from->images[i].image;
+        const struct cs_store_image *image = &from->images[i].image;
         put_number(&p.message, 1, i + 1u);
         put_number(&p.message, 3, image->kind == CS_IMAGE_KERNEL ? INT64_MAX : UINT64_C(1) << 62);
         put_number(&p.message, 5, (uint64_t)string(&p, image->path));
@@ -245,8 +212,12 @@ static int write_pprof(struct cs_export *from, FILE *to, struct cs_error *err)
     if (rc == 0 && p.events.n) /* default_sample_type: readers take the last one without it */
         put_number(&p.out, 14, (uint64_t)string(&p, p.events.names[0]));
     for (int64_t i = 0; rc == 0 && i < p.n_strings; i++) {
-        const char *text = cs_table_string(p.strings, (uint64_t)i);
-        put_bytes(&p.out, 6, text, strlen(text));
+        char *text = cs_text_valid(cs_table_string(p.strings, (uint64_t)i)); /* readers refuse a file else */
+        if (text)
+            put_bytes(&p.out, 6, text, strlen(text));
+        else
+            rc = -ENOMEM;
+        free(text);
     }
     if (rc == 0 && p.out.failed)
         rc = -ENOMEM;
@@ -255,10 +226,10 @@ static int write_pprof(struct cs_export *from, FILE *to, struct cs_error *err)
     cs_table_close(p.strings);
     cs_table_close(p.functions);
     free(p.slots);
-    free(p.out.bytes);
-    free(p.message.bytes);
-    free(p.line.bytes);
-    free(p.value.bytes);
+    cs_bytes_fini(&p.out);
+    cs_bytes_fini(&p.message);
+    cs_bytes_fini(&p.line);
+    cs_bytes_fini(&p.value);
     return rc;
 }
 

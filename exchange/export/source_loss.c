@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Notes are taken while a profile is written and summed up at the end: only then every count is known. */
 #include "exchange/export/source_loss.h"
+#include "store/array.h"
 
 #include <errno.h>
 #include <math.h>
@@ -20,56 +22,40 @@ struct cs_noted_flow {
     uint32_t from, to;
 };
 
-/* Room for one more; NULL, and the notes have failed, when there is none. */
-static void *more(struct cs_source_loss_notes *notes, void *list, size_t n, size_t *room, size_t bytes)
-{
-    if (n < *room || notes->failed)
-        return notes->failed ? NULL : list;
-    size_t wanted = *room ? 2 * *room : 1024;
-    void *grown = realloc(list, wanted * bytes);
-    if (grown)
-        *room = wanted;
-    else
-        notes->failed = true;
-    return grown;
-}
+/* Room for one more; false, and the notes have failed, when there is none. */
+#define ROOM(notes, list)                                                                                    \
+    (!(notes)->failed &&                                                                                     \
+     !((notes)->failed = cs_array_room((notes)->list, (notes)->n_##list, (notes)->list##_capacity) < 0))
 
-uint32_t cs_source_loss_block(struct cs_source_loss_notes *notes, double count, uint32_t n_insns)
+uint32_t cs_export_source_loss_block(struct cs_export_source_loss_notes *notes, double count,
+                                     uint32_t n_insns)
 {
-    struct cs_noted_block *blocks =
-        more(notes, notes->blocks, notes->n_blocks, &notes->blocks_room, sizeof *blocks);
-    if (!blocks)
+    if (!ROOM(notes, blocks))
         return 0;
-    notes->blocks = blocks;
-    blocks[notes->n_blocks] = (struct cs_noted_block){count, n_insns, (uint32_t)notes->n_places, 0};
+    notes->blocks[notes->n_blocks] = (struct cs_noted_block){count, n_insns, (uint32_t)notes->n_places, 0};
     return (uint32_t)notes->n_blocks++;
 }
 
-void cs_source_loss_place(struct cs_source_loss_notes *notes, uint32_t site, uint32_t copies)
+void cs_export_source_loss_place(struct cs_export_source_loss_notes *notes, uint32_t site, uint32_t copies)
 {
     if (notes->n_blocks == 0)
         return;
-    struct cs_noted_place *places =
-        more(notes, notes->places, notes->n_places, &notes->places_room, sizeof *places);
-    if (!places)
+    if (!ROOM(notes, places))
         return;
-    notes->places = places;
-    places[notes->n_places++] = (struct cs_noted_place){site, copies};
+    notes->places[notes->n_places++] = (struct cs_noted_place){site, copies};
     notes->blocks[notes->n_blocks - 1].n_places++;
 }
 
-void cs_source_loss_flow(struct cs_source_loss_notes *notes, uint32_t from, uint32_t to, double count)
+void cs_export_source_loss_flow(struct cs_export_source_loss_notes *notes, uint32_t from, uint32_t to,
+                                double count)
 {
-    struct cs_noted_flow *flows =
-        more(notes, notes->flows, notes->n_flows, &notes->flows_room, sizeof *flows);
-    if (!flows)
+    if (!ROOM(notes, flows))
         return;
-    notes->flows = flows;
-    flows[notes->n_flows++] = (struct cs_noted_flow){count, from, to};
+    notes->flows[notes->n_flows++] = (struct cs_noted_flow){count, from, to};
 }
 
-int cs_source_loss_sum(const struct cs_source_loss_notes *notes, const double *site_count,
-                       struct cs_source_loss *loss)
+int cs_export_source_loss_sum(const struct cs_export_source_loss_notes *notes, const double *site_count,
+                              struct cs_export_source_loss *loss)
 {
     bool *lost = calloc(notes->n_blocks + 1, sizeof *lost);
     if (!lost || notes->failed) {
@@ -100,12 +86,12 @@ int cs_source_loss_sum(const struct cs_source_loss_notes *notes, const double *s
     return 0;
 }
 
-void cs_source_loss_fini(struct cs_source_loss_notes *notes)
+void cs_export_source_loss_fini(struct cs_export_source_loss_notes *notes)
 {
     free(notes->blocks);
     free(notes->places);
     free(notes->flows);
-    *notes = (struct cs_source_loss_notes){0};
+    *notes = (struct cs_export_source_loss_notes){0};
 }
 
 static double percent(double part, double of)
@@ -113,7 +99,7 @@ static double percent(double part, double of)
     return of > 0 ? 100 * part / of : 0;
 }
 
-void cs_source_loss_text(const struct cs_source_loss *loss, char *text, size_t room)
+void cs_export_source_loss_text(const struct cs_export_source_loss *loss, char *text, size_t room)
 {
     double n = loss->instructions;
     snprintf(text, room,

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* folded stacks (flame graphs) and speedscope: both want named frames, root first. */
 #include "exchange/export/export.h"
-#include "analysis/export_text.h"
+#include "store/delimited.h"
+#include "store/text.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -16,17 +17,25 @@ static const char *frame_name(const struct cs_export_frame *frame, char *text, s
 
 /* ---- folded: "root;...;leaf samples" ---- */
 
+/* The format has no escapes: cleaned, and without the mark between frames. */
+static void fold_name(FILE *to, const char *name)
+{
+    char clean[512];
+    cs_text_clean(clean, sizeof clean, name, strlen(name));
+    for (const char *c = clean; *c; c++)
+        fputc(*c == ';' ? ':' : *c, to);
+}
+
 static int fold(const char *event, const struct cs_export_frame *frames, size_t n, uint64_t samples,
                 void *arg)
 {
     FILE *to = arg;
     char name[512];
     /* Several events: the event is the root, so that a graph never adds apples to pears. */
-    fprintf(to, "%s", event);
+    fold_name(to, event);
     for (size_t i = n; i-- > 0;) {
         fputc(';', to);
-        for (const char *c = frame_name(&frames[i], name, sizeof name); *c; c++)
-            fputc(*c == ';' || *c == '\n' ? ':' : *c, to);
+        fold_name(to, frame_name(&frames[i], name, sizeof name));
     }
     fprintf(to, " %" PRIu64 "\n", samples);
     return 0;
@@ -78,7 +87,7 @@ static int scope_event(struct cs_export *from, struct speedscope *s, const char 
     s->event = event;
     s->total = 0;
     fputs("{\"type\":\"sampled\",\"name\":", s->to);
-    cs_export_json_string(s->to, event);
+    cs_json_string(s->to, event);
     int rc = 0;
     for (int pass = 0; rc == 0 && pass < 2; pass++) {
         s->weights = pass == 1;
@@ -107,7 +116,7 @@ static int write_speedscope(struct cs_export *from, FILE *to, struct cs_error *e
     int64_t n = rc == 0 ? cs_table_text(s.names, "[end of frames]") : 0;
     for (int64_t i = 0; i < n; i++) {
         fputs(i ? ",\n{\"name\":" : "\n{\"name\":", to);
-        cs_export_json_string(to, cs_table_string(s.names, (uint64_t)i));
+        cs_json_string(to, cs_table_string(s.names, (uint64_t)i));
         fputc('}', to);
     }
     fputs("]}}\n", to);

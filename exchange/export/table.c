@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* csv and json: every row of every profile, with names and lines where it is about code. */
 #include "exchange/export/export.h"
-#include "analysis/export_text.h"
+#include "store/delimited.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -14,36 +14,6 @@ struct cells {
     char offset[24], to[24], count[24], line[12], procedure[512];
     const char *image, *path, *event, *kind, *to_image, *file;
 };
-
-static void quoted_csv(FILE *to, const char *text)
-{
-    if (!strpbrk(text, ",\"\r\n")) {
-        fputs(text, to);
-        return;
-    }
-    fputc('"', to);
-    for (; *text; text++) {
-        if (*text == '"')
-            fputc('"', to);
-        fputc(*text, to);
-    }
-    fputc('"', to);
-}
-
-void cs_export_json_string(FILE *to, const char *text)
-{
-    fputc('"', to);
-    for (; *text; text++) {
-        unsigned char c = (unsigned char)*text;
-        if (c == '"' || c == '\\')
-            fprintf(to, "\\%c", c);
-        else if (c < 0x20)
-            fprintf(to, "\\u%04x", c);
-        else
-            fputc(c, to);
-    }
-    fputc('"', to);
-}
 
 /* One row of any schema: keys named offset, from or start are the place, to and end its partner, the first
  * sum its count; the other columns are the store's own affair (`store dump`). */
@@ -77,9 +47,9 @@ static void fill(struct cells *c, struct cs_exported_image *image, const struct 
     }
     if (!placed)
         return;
-    struct cs_frame frame;
+    struct cs_image_frame frame;
     cs_export_name(image, place, c->procedure, sizeof c->procedure);
-    if (cs_code_frames(image->code, place, &frame, 1) == 1) {
+    if (cs_image_frames_at(image->code, place, &frame, 1) == 1) {
         c->file = frame.file;
         snprintf(c->line, sizeof c->line, "%u", frame.line);
     }
@@ -107,7 +77,7 @@ static void print_csv(FILE *to, const char *const *cells, bool first)
 {
     (void)first;
     for (size_t i = 0; i < sizeof heads / sizeof *heads; i++) {
-        quoted_csv(to, cells[i]);
+        cs_csv_name(to, cells[i]);
         fputc(i + 1 < sizeof heads / sizeof *heads ? ',' : '\n', to);
     }
 }
@@ -129,7 +99,7 @@ static void print_json(FILE *to, const char *const *cells, bool first)
         if (number)
             fputs(cells[i], to);
         else
-            cs_export_json_string(to, cells[i]);
+            cs_json_string(to, cells[i]);
     }
     fputc('}', to);
 }

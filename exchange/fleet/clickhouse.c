@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "exchange/fleet/clickhouse.h"
+/* Questions and answers, the tables, and what a new spool is told of what the server has. Answers are JSON. */
+#include "exchange/fleet/clickhouse_internal.h"
 #include "exchange/fleet/http.h"
 #include "store/bytes.h"
 
@@ -15,28 +16,19 @@
 #include <xxhash.h>
 
 #define DEFAULT_DATABASE "cyclescope"
-#define INSERT_BYTES (8u << 20) /* of one request */
-#define PART_COLUMNS "(time, epoch, host, label, event, image, procedure, offset, count, attempt)"
 
-struct clickhouse {
-    struct http *http;
-    char *base;     /* with user and password, without the database */
-    char *name;     /* for people */
-    char *database; /* letters, digits, "_" */
-    bool may_recover;
-};
-
-static int out_of_memory(struct cs_error *err)
+int cs_fleet_server_no_memory(struct cs_error *err)
 {
     return cs_fail(err, ENOMEM, "out of memory while talking to the server");
 }
 
-int clickhouse_open(const char *url, struct clickhouse **out, struct cs_error *err)
+int cs_fleet_server_open(const char *url, struct cs_fleet_server **out, struct cs_error *err)
 {
     const char *rest = strstr(url, "://");
     *out = NULL;
     if (!rest || (strncmp(url, "http://", 7) != 0 && strncmp(url, "https://", 8) != 0) || !rest[3])
-        return cs_fail(err, EINVAL, "%s is no URL of a server: expected http://HOST:8123/DATABASE", url);
+        return cs_fail(err, EINVAL, "%s is no URL of a server: expected http://HOST:8123/DATABASE",
+                       strrchr(url, '@') ? strrchr(url, '@') + 1 : url); /* no password in messages */
     rest += 3;
     size_t scheme = (size_t)(rest - url), place = strcspn(rest, "/?#");
     const char *path = rest + place, *at = memchr(rest, '@', place);
@@ -44,41 +36,41 @@ int clickhouse_open(const char *url, struct clickhouse **out, struct cs_error *e
     const char *bare = at ? at + 1 : rest;
     if (strspn(path, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_") != strlen(path))
         return cs_fail(err, EINVAL, "\"%s\" is no name of a database: letters, digits and \"_\" only", path);
-    struct clickhouse *server = calloc(1, sizeof *server);
+    struct cs_fleet_server *server = calloc(1, sizeof *server);
     if (!server)
-        return out_of_memory(err);
+        return cs_fleet_server_no_memory(err);
     server->database = strdup(*path ? path : DEFAULT_DATABASE);
     if (asprintf(&server->base, "%.*s/", (int)(scheme + place), url) < 0)
         server->base = NULL;
     if (asprintf(&server->name, "%.*s%.*s/%s", (int)scheme, url, (int)(rest + place - bare), bare,
                  server->database ? server->database : "") < 0)
         server->name = NULL;
-    int rc =
-        server->database && server->base && server->name ? http_open(&server->http, err) : out_of_memory(err);
+    int rc = server->database && server->base && server->name ? cs_fleet_http_open(&server->http, err)
+                                                              : cs_fleet_server_no_memory(err);
     if (rc < 0)
-        clickhouse_close(server);
+        cs_fleet_server_close(server);
     else
         *out = server;
     return rc;
 }
 
-void clickhouse_close(struct clickhouse *server)
+void cs_fleet_server_close(struct cs_fleet_server *server)
 {
     if (!server)
         return;
-    http_close(server->http);
+    cs_fleet_http_close(server->http);
     free(server->base);
     free(server->name);
     free(server->database);
     free(server);
 }
 
-const char *clickhouse_name(const struct clickhouse *server)
+const char *cs_fleet_server_name(const struct cs_fleet_server *server)
 {
     return server->name;
 }
 
-bool clickhouse_may_recover(const struct clickhouse *server)
+bool cs_fleet_server_may_recover(const struct cs_fleet_server *server)
 {
     return server->may_recover;
 }
@@ -86,7 +78,7 @@ bool clickhouse_may_recover(const struct clickhouse *server)
 /* ---- requests ---- */
 
 /* The first line of what the server said, without its own decoration. */
-static int refused(struct clickhouse *server, struct http_answer *answer, struct cs_error *err)
+static int refused(struct cs_fleet_server *server, struct cs_fleet_http_answer *answer, struct cs_error *err)
 {
     char *text = strstr(answer->text, "e.displayText() = ");
     text = text ? text + strlen("e.displayText() = ") : answer->text;
@@ -98,19 +90,19 @@ static int refused(struct clickhouse *server, struct http_answer *answer, struct
 }
 
 /* `query` goes into the URL when there is a body, else into the body. */
-static int request(struct clickhouse *server, const char *database, const char *query,
-                   const struct cs_bytes *body, struct http_answer *answer, struct cs_error *err)
+static int request(struct cs_fleet_server *server, const char *database, const char *query,
+                   const struct cs_bytes *body, struct cs_fleet_http_answer *answer, struct cs_error *err)
 {
-    char *escaped = body ? http_escape(query) : NULL, *url = NULL;
+    char *escaped = body ? cs_fleet_http_escape(query) : NULL, *url = NULL;
     if ((body && !escaped) ||
         asprintf(&url, "%s?max_query_size=67108864%s%s%s%s", server->base, database ? "&database=" : "",
                  database ? database : "", escaped ? "&query=" : "", escaped ? escaped : "") < 0) {
         free(escaped);
-        return out_of_memory(err);
+        return cs_fleet_server_no_memory(err);
     }
     struct cs_error inner;
-    int rc = http_post(server->http, url, body ? (const void *)body->start : query,
-                       body ? body->used : strlen(query), answer, &inner);
+    int rc = cs_fleet_http_post(server->http, url, body ? (const void *)body->start : query,
+                                body ? body->used : strlen(query), answer, &inner);
     free(escaped);
     free(url);
     server->may_recover = rc < 0;
@@ -119,23 +111,23 @@ static int request(struct clickhouse *server, const char *database, const char *
     return answer->status == 200 ? 0 : refused(server, answer, err);
 }
 
-static int execute(struct clickhouse *server, const char *database, const char *query,
-                   const struct cs_bytes *body, struct cs_error *err)
+int cs_fleet_server_execute(struct cs_fleet_server *server, const char *database, const char *query,
+                            const struct cs_bytes *body, struct cs_error *err)
 {
-    struct http_answer answer;
+    struct cs_fleet_http_answer answer;
     int rc = request(server, database, query, body, &answer, err);
     if (rc == 0)
         free(answer.text);
     return rc;
 }
 
-int clickhouse_ask(struct clickhouse *server, const char *sql, json_t **out, struct cs_error *err)
+int cs_fleet_server_ask(struct cs_fleet_server *server, const char *sql, json_t **out, struct cs_error *err)
 {
-    struct http_answer answer;
+    struct cs_fleet_http_answer answer;
     json_error_t why;
     char *query = NULL;
     if (asprintf(&query, "%s FORMAT JSONCompact", sql) < 0)
-        return out_of_memory(err);
+        return cs_fleet_server_no_memory(err);
     int rc = request(server, server->database, query, NULL, &answer, err);
     free(query);
     if (rc < 0)
@@ -147,7 +139,7 @@ int clickhouse_ask(struct clickhouse *server, const char *sql, json_t **out, str
                : cs_fail(err, EBADMSG, "%s: the answer is no JSON: %s", server->name, why.text);
 }
 
-char *clickhouse_quote(const char *text)
+char *cs_fleet_server_quote(const char *text)
 {
     char *out = malloc(2 * strlen(text) + 3), *at = out;
     if (!out)
@@ -164,7 +156,7 @@ char *clickhouse_quote(const char *text)
 
 /* ---- tables ---- */
 
-int clickhouse_make_tables(struct clickhouse *server, struct cs_error *err)
+int cs_fleet_server_make_tables(struct cs_fleet_server *server, struct cs_error *err)
 {
     static const char *const tables[] = {
         "CREATE TABLE IF NOT EXISTS points (time DateTime, epoch String, host String, label String, event "
@@ -177,173 +169,14 @@ int clickhouse_make_tables(struct clickhouse *server, struct cs_error *err)
         "CREATE TABLE IF NOT EXISTS batches (host String, spool UInt64, sequence UInt64, attempt UInt64, "
         "time DateTime, rows UInt64, samples UInt64) ENGINE = MergeTree ORDER BY (host, spool, sequence)",
         "CREATE VIEW IF NOT EXISTS samples AS SELECT time, host, label, path, build_id, event, offset, count "
-        "FROM (SELECT * FROM points WHERE " CLICKHOUSE_COUNTED ") ANY LEFT JOIN images USING image"};
+        "FROM (SELECT * FROM points WHERE " CS_FLEET_COUNTED ") ANY LEFT JOIN images USING image"};
     char *create = NULL;
     if (asprintf(&create, "CREATE DATABASE IF NOT EXISTS %s", server->database) < 0)
-        return out_of_memory(err);
-    int rc = execute(server, NULL, create, NULL, err);
+        return cs_fleet_server_no_memory(err);
+    int rc = cs_fleet_server_execute(server, NULL, create, NULL, err);
     free(create);
     for (size_t i = 0; rc == 0 && i < sizeof tables / sizeof *tables; i++)
-        rc = execute(server, server->database, tables[i], NULL, err);
-    return rc;
-}
-
-/* ---- sending: RowBinary ---- */
-
-static void put_u32(struct cs_bytes *out, uint32_t value)
-{
-    cs_put_u16(out, (uint16_t)value);
-    cs_put_u16(out, (uint16_t)(value >> 16));
-}
-
-static uint64_t image_key(const char *id)
-{
-    return XXH64(id, strlen(id), 0);
-}
-
-struct insertion {
-    struct clickhouse *server;
-    const char *into;
-    struct cs_bytes rows;
-    struct cs_error *err;
-};
-
-static int flush(struct insertion *to)
-{
-    char *query = NULL;
-    if (to->rows.used == 0)
-        return 0;
-    if (to->rows.failed || asprintf(&query, "INSERT INTO %s FORMAT RowBinary", to->into) < 0)
-        return out_of_memory(to->err);
-    int rc = execute(to->server, to->server->database, query, &to->rows, to->err);
-    free(query);
-    to->rows.used = 0;
-    return rc;
-}
-
-static int row_done(struct insertion *to)
-{
-    return to->rows.failed ? out_of_memory(to->err) : to->rows.used >= INSERT_BYTES ? flush(to) : 0;
-}
-
-static int finish(struct insertion *to, int rc)
-{
-    if (rc == 0)
-        rc = flush(to);
-    cs_bytes_fini(&to->rows);
-    return rc;
-}
-
-static int send_images(struct clickhouse *server, const struct cs_batch *batch, struct cs_error *err)
-{
-    struct insertion to = {server, "images (image, id, kind, path, build_id)", {0}, err};
-    int rc = 0;
-    for (unsigned i = 0; rc == 0 && i < batch->n_parts; i++) {
-        const struct cs_batch_part *part = &batch->parts[i];
-        cs_put_u64(&to.rows, image_key(part->image.id));
-        cs_put_text(&to.rows, part->image.id);
-        cs_put_u8(&to.rows, (uint8_t)part->image.kind);
-        cs_put_text(&to.rows, part->path);
-        cs_put_text(&to.rows, part->build_id);
-        rc = row_done(&to);
-    }
-    return finish(&to, rc);
-}
-
-static int send_symbols(struct clickhouse *server, const struct cs_batch *batch, struct cs_error *err)
-{
-    struct insertion to = {server, "symbols (image, start, size, name)", {0}, err};
-    int rc = 0;
-    for (unsigned i = 0; rc == 0 && i < batch->n_parts; i++) {
-        const struct cs_batch_part *part = &batch->parts[i];
-        uint64_t last = UINT64_MAX;
-        for (size_t k = 0; rc == 0 && k < cs_table_rows(part->table); k++) {
-            const uint64_t *row = cs_table_row(part->table, k);
-            const char *name = cs_table_string(part->table, row[CS_BATCH_NAME]);
-            if (!*name || row[CS_BATCH_PROCEDURE] == last)
-                continue;
-            last = row[CS_BATCH_PROCEDURE];
-            cs_put_u64(&to.rows, image_key(part->image.id));
-            cs_put_u64(&to.rows, last);
-            cs_put_u64(&to.rows, row[CS_BATCH_SIZE]);
-            cs_put_text(&to.rows, name);
-            rc = row_done(&to);
-        }
-    }
-    return finish(&to, rc);
-}
-
-static int send_points(struct clickhouse *server, const struct cs_batch *batch, uint64_t attempt,
-                       struct cs_error *err)
-{
-    struct insertion to = {server, "points " PART_COLUMNS, {0}, err};
-    int rc = 0;
-    for (unsigned i = 0; rc == 0 && i < batch->n_parts; i++) {
-        const struct cs_batch_part *part = &batch->parts[i];
-        for (size_t k = 0; rc == 0 && k < cs_table_rows(part->table); k++) {
-            const uint64_t *row = cs_table_row(part->table, k);
-            put_u32(&to.rows, (uint32_t)part->time_s);
-            cs_put_text(&to.rows, part->epoch);
-            cs_put_text(&to.rows, part->host);
-            cs_put_text(&to.rows, part->label);
-            cs_put_text(&to.rows, part->event);
-            cs_put_u64(&to.rows, image_key(part->image.id));
-            cs_put_u64(&to.rows, row[CS_BATCH_PROCEDURE]);
-            cs_put_u64(&to.rows, row[CS_BATCH_OFFSET]);
-            cs_put_u64(&to.rows, row[CS_BATCH_SAMPLES]);
-            cs_put_u64(&to.rows, attempt);
-            rc = row_done(&to);
-        }
-    }
-    return finish(&to, rc);
-}
-
-static int send_completion(struct clickhouse *server, const struct cs_batch *batch, uint64_t attempt,
-                           struct cs_error *err)
-{
-    struct insertion to = {server, "batches (host, spool, sequence, attempt, time, rows, samples)", {0}, err};
-    cs_put_text(&to.rows, batch->n_parts ? batch->parts[0].host : "");
-    cs_put_u64(&to.rows, batch->spool);
-    cs_put_u64(&to.rows, batch->sequence);
-    cs_put_u64(&to.rows, attempt);
-    put_u32(&to.rows, (uint32_t)time(NULL));
-    cs_put_u64(&to.rows, batch->rows);
-    cs_put_u64(&to.rows, batch->samples);
-    return finish(&to, 0);
-}
-
-/* An acknowledgement that was lost on its way leaves a batch that is there: 1 = it is. */
-static int is_there(struct clickhouse *server, const struct cs_batch *batch, struct cs_error *err)
-{
-    char sql[160];
-    json_t *answer = NULL;
-    snprintf(sql, sizeof sql, "SELECT count() FROM batches WHERE spool = %" PRIu64 " AND sequence = %" PRIu64,
-             batch->spool, batch->sequence);
-    int rc = clickhouse_ask(server, sql, &answer, err);
-    if (rc == 0) {
-        const char *n =
-            json_string_value(json_array_get(json_array_get(json_object_get(answer, "data"), 0), 0));
-        rc = n && strcmp(n, "0") != 0;
-        json_decref(answer);
-    }
-    return rc;
-}
-
-int clickhouse_send(struct clickhouse *server, const struct cs_batch *batch, struct cs_error *err)
-{
-    uint64_t attempt;
-    int rc = is_there(server, batch, err);
-    if (rc != 0)
-        return rc < 0 ? rc : 0;
-    if (getrandom(&attempt, sizeof attempt, 0) != sizeof attempt)
-        return cs_fail(err, errno, "can't get random bytes: %s", strerror(errno));
-    rc = send_images(server, batch, err);
-    if (rc == 0)
-        rc = send_symbols(server, batch, err);
-    if (rc == 0)
-        rc = send_points(server, batch, attempt, err);
-    if (rc == 0)
-        rc = send_completion(server, batch, attempt, err);
+        rc = cs_fleet_server_execute(server, server->database, tables[i], NULL, err);
     return rc;
 }
 
@@ -355,7 +188,7 @@ struct epochs {
     bool failed;
 };
 
-static int add_epoch(const struct cs_profile_ref *ref, void *arg)
+static int add_epoch(const struct cs_store_profile_ref *ref, void *arg)
 {
     struct epochs *epochs = arg;
     if (epochs->n && strcmp(epochs->names[epochs->n - 1], ref->epoch) == 0)
@@ -387,8 +220,8 @@ static void unescape(char *text)
     *to = '\0';
 }
 
-static int tell_rows(struct clickhouse *server, char *text, const char *epoch, struct cs_spool *spool,
-                     struct cs_error *err)
+static int tell_rows(struct cs_fleet_server *server, char *text, const char *epoch,
+                     struct cs_fleet_spool *spool, struct cs_error *err)
 {
     int rc = 0;
     char *line_end;
@@ -404,29 +237,29 @@ static int tell_rows(struct clickhouse *server, char *text, const char *epoch, s
             return cs_fail(err, EBADMSG, "%s: the answer has too few columns", server->name);
         unescape(cells[1]);
         unescape(cells[2]);
-        rc = cs_spool_known(spool, epoch, cells[0], cells[1], cells[2], strtoull(cells[3], NULL, 10),
-                            strtoull(cells[4], NULL, 10), err);
+        rc = cs_fleet_spool_note_sent(spool, epoch, cells[0], cells[1], cells[2],
+                                      strtoull(cells[3], NULL, 10), strtoull(cells[4], NULL, 10), err);
     }
     return rc;
 }
 
-static int tell_epoch(struct clickhouse *server, const char *epoch, const char *host, struct cs_spool *spool,
-                      struct cs_error *err)
+static int tell_epoch(struct cs_fleet_server *server, const char *epoch, const char *host,
+                      struct cs_fleet_spool *spool, struct cs_error *err)
 {
-    char own_host[256], *sql = NULL, *quoted_epoch = clickhouse_quote(epoch), *quoted_host = NULL;
-    struct http_answer answer;
-    cs_epoch_host(epoch, own_host, sizeof own_host);
-    quoted_host = clickhouse_quote(host ? host : own_host);
-    int rc = quoted_epoch && quoted_host ? 0 : out_of_memory(err);
+    char own_host[256], *sql = NULL, *quoted_epoch = cs_fleet_server_quote(epoch), *quoted_host = NULL;
+    struct cs_fleet_http_answer answer;
+    cs_fleet_epoch_host(epoch, own_host, sizeof own_host);
+    quoted_host = cs_fleet_server_quote(host ? host : own_host);
+    int rc = quoted_epoch && quoted_host ? 0 : cs_fleet_server_no_memory(err);
     if (rc == 0 &&
         asprintf(
             &sql,
             "SELECT id, event, label, offset, n FROM (SELECT image, event, label, offset, sum(count) AS n "
-            "FROM points WHERE epoch = %s AND host = %s AND " CLICKHOUSE_COUNTED
+            "FROM points WHERE epoch = %s AND host = %s AND " CS_FLEET_COUNTED
             " GROUP BY image, event, label, offset) ANY LEFT JOIN images USING image ORDER BY id, event, "
             "label, offset FORMAT TabSeparated",
             quoted_epoch, quoted_host) < 0)
-        rc = out_of_memory(err);
+        rc = cs_fleet_server_no_memory(err);
     if (rc == 0)
         rc = request(server, server->database, sql, NULL, &answer, err);
     if (rc == 0) {
@@ -439,13 +272,13 @@ static int tell_epoch(struct clickhouse *server, const char *epoch, const char *
     return rc;
 }
 
-int clickhouse_tell(struct clickhouse *server, struct cs_store *store, const char *host,
-                    struct cs_spool *spool, struct cs_error *err)
+int cs_fleet_server_tell(struct cs_fleet_server *server, struct cs_store *store, const char *host,
+                         struct cs_fleet_spool *spool, struct cs_error *err)
 {
     struct epochs epochs = {0};
     int rc = cs_store_each(store, add_epoch, &epochs, err);
     if (epochs.failed)
-        rc = out_of_memory(err);
+        rc = cs_fleet_server_no_memory(err);
     for (size_t i = 0; rc == 0 && i < epochs.n; i++)
         rc = tell_epoch(server, epochs.names[i], host, spool, err);
     for (size_t i = 0; i < epochs.n; i++)

@@ -12,36 +12,38 @@
  * Exactly once: rows carry the number of the attempt that brought them, and count only when `batches` has
  * that attempt, written after the last row. Of two completed attempts for one batch, the one with the smaller
  * number counts. So a server or a sender may die at any moment, and a batch may be sent again. */
-#ifndef CS_CLI_CLICKHOUSE_H
-#define CS_CLI_CLICKHOUSE_H
+#ifndef CS_EXCHANGE_FLEET_CLICKHOUSE_H
+#define CS_EXCHANGE_FLEET_CLICKHOUSE_H
 
 #include "exchange/fleet/batch.h"
 
 #include <jansson.h>
 
 /* What makes a row of `points` count. */
-#define CLICKHOUSE_COUNTED "attempt IN (SELECT min(attempt) FROM batches GROUP BY host, spool, sequence)"
+#define CS_FLEET_COUNTED "attempt IN (SELECT min(attempt) FROM batches GROUP BY host, spool, sequence)"
 
-struct clickhouse;
+struct cs_fleet_server;
 
 /* http[s]://[user[:password]@]host[:port][/database]. Connects to nothing yet. */
-int clickhouse_open(const char *url, struct clickhouse **out, struct cs_error *err);
-void clickhouse_close(struct clickhouse *server);
+int cs_fleet_server_open(const char *url, struct cs_fleet_server **out, struct cs_error *err);
+void cs_fleet_server_close(struct cs_fleet_server *server);
 /* The URL without user and password: for messages and names. */
-const char *clickhouse_name(const struct clickhouse *server);
+const char *cs_fleet_server_name(const struct cs_fleet_server *server);
 /* True when the last failure may be gone in a moment: no connection, an answer 5xx. */
-bool clickhouse_may_recover(const struct clickhouse *server);
+bool cs_fleet_server_may_recover(const struct cs_fleet_server *server);
 
-int clickhouse_make_tables(struct clickhouse *server, struct cs_error *err);
+int cs_fleet_server_make_tables(struct cs_fleet_server *server, struct cs_error *err);
 /* Tells a new spool what the server has of the store's epochs. */
-int clickhouse_tell(struct clickhouse *server, struct cs_store *store, const char *host,
-                    struct cs_spool *spool, struct cs_error *err);
+int cs_fleet_server_tell(struct cs_fleet_server *server, struct cs_store *store, const char *host,
+                         struct cs_fleet_spool *spool, struct cs_error *err);
 /* Inserts a batch, or finds that it is there. */
-int clickhouse_send(struct clickhouse *server, const struct cs_batch *batch, struct cs_error *err);
+int cs_fleet_server_send(struct cs_fleet_server *server, const struct cs_fleet_batch *batch,
+                         struct cs_error *err);
 
 /* The answer in JSONCompact: "data" is an array of rows, 64-bit numbers are strings. */
-int clickhouse_ask(struct clickhouse *server, const char *sql, json_t **answer, struct cs_error *err);
+int cs_fleet_server_ask(struct cs_fleet_server *server, const char *sql, json_t **answer,
+                        struct cs_error *err);
 /* `text` as an SQL string, quotes included; the caller frees it. NULL when memory is short. */
-char *clickhouse_quote(const char *text);
+char *cs_fleet_server_quote(const char *text);
 
 #endif

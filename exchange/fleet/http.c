@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
+/* libcurl, loaded when it is first needed: cyclescope runs without it. */
 #include "exchange/fleet/http.h"
 
 #include <ctype.h>
@@ -12,7 +13,7 @@
 #define CONNECT_TIMEOUT_S 5L
 #define REQUEST_TIMEOUT_S 120L
 
-struct http {
+struct cs_fleet_http {
     CURL *handle;
     struct curl_slist *headers;
 };
@@ -54,7 +55,7 @@ static int load(struct cs_error *err)
                : cs_fail(err, ENOENT, "libcurl is not installed, which talks to servers: install libcurl4");
 }
 
-int http_open(struct http **out, struct cs_error *err)
+int cs_fleet_http_open(struct cs_fleet_http **out, struct cs_error *err)
 {
     *out = NULL;
     if (!curl.easy_init) {
@@ -62,21 +63,21 @@ int http_open(struct http **out, struct cs_error *err)
         if (rc < 0)
             return rc;
     }
-    struct http *http = calloc(1, sizeof *http);
+    struct cs_fleet_http *http = calloc(1, sizeof *http);
     if (http)
         http->handle = curl.easy_init();
     /* Without "Expect:" each large request would wait a second for servers that don't know it. */
     if (http)
         http->headers = curl.append(NULL, "Expect:");
     if (!http || !http->handle || !http->headers) {
-        http_close(http);
+        cs_fleet_http_close(http);
         return cs_fail(err, ENOMEM, "out of memory for a connection");
     }
     *out = http;
     return 0;
 }
 
-void http_close(struct http *http)
+void cs_fleet_http_close(struct cs_fleet_http *http)
 {
     if (!http)
         return;
@@ -89,7 +90,7 @@ void http_close(struct http *http)
 
 static size_t take(char *bytes, size_t one, size_t n, void *arg)
 {
-    struct http_answer *answer = arg;
+    struct cs_fleet_http_answer *answer = arg;
     char *grown = realloc(answer->text, answer->n + one * n + 1);
     if (!grown)
         return 0;
@@ -100,11 +101,11 @@ static size_t take(char *bytes, size_t one, size_t n, void *arg)
     return one * n;
 }
 
-int http_post(struct http *http, const char *url, const void *body, size_t n, struct http_answer *answer,
-              struct cs_error *err)
+int cs_fleet_http_post(struct cs_fleet_http *http, const char *url, const void *body, size_t n,
+                       struct cs_fleet_http_answer *answer, struct cs_error *err)
 {
     char why[CURL_ERROR_SIZE] = "";
-    *answer = (struct http_answer){.text = calloc(1, 1)};
+    *answer = (struct cs_fleet_http_answer){.text = calloc(1, 1)};
     if (!answer->text)
         return cs_fail(err, ENOMEM, "out of memory for an answer");
     CURL *h = http->handle;
@@ -113,6 +114,7 @@ int http_post(struct http *http, const char *url, const void *body, size_t n, st
     curl.setopt(h, CURLOPT_POSTFIELDS, body);
     curl.setopt(h, CURLOPT_HTTPHEADER, http->headers);
     curl.setopt(h, CURLOPT_PROTOCOLS_STR, "http,https");
+    curl.setopt(h, CURLOPT_NETRC, (long)CURL_NETRC_OPTIONAL); /* a password that is in no command line */
     curl.setopt(h, CURLOPT_NOSIGNAL, 1L);
     curl.setopt(h, CURLOPT_CONNECTTIMEOUT, CONNECT_TIMEOUT_S);
     curl.setopt(h, CURLOPT_TIMEOUT, REQUEST_TIMEOUT_S);
@@ -130,7 +132,7 @@ int http_post(struct http *http, const char *url, const void *body, size_t n, st
     return cs_fail(err, EIO, "%s", why[0] ? why : curl.strerror(code));
 }
 
-char *http_escape(const char *text)
+char *cs_fleet_http_escape(const char *text)
 {
     char *out = malloc(3 * strlen(text) + 1), *at = out;
     for (; out && *text; text++) {

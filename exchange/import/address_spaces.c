@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
+/* A sorted list of mappings a process; a child shares the list of its parent until one of them changes it. */
 #include "exchange/import/address_spaces.h"
 
 #include <errno.h>
@@ -8,7 +9,7 @@
 struct list {
     unsigned owners;
     size_t n, room;
-    struct cs_mapping mappings[]; /* ascending, disjoint */
+    struct cs_import_mapping mappings[]; /* ascending, disjoint */
 };
 
 struct process {
@@ -16,7 +17,7 @@ struct process {
     struct list *list; /* NULL: this slot of the hash table is free */
 };
 
-struct cs_spaces {
+struct cs_import_spaces {
     struct process
         *slots; /* open addressing; processes are never removed, an ended one costs a slot and its list */
     size_t n, room;
@@ -28,7 +29,7 @@ static void release(struct list *list)
         free(list);
 }
 
-static struct process *slot_of(const struct cs_spaces *spaces, uint32_t pid)
+static struct process *slot_of(const struct cs_import_spaces *spaces, uint32_t pid)
 {
     size_t i = (pid * 2654435761u) & (spaces->room - 1);
     while (spaces->slots[i].list && spaces->slots[i].pid != pid)
@@ -36,9 +37,10 @@ static struct process *slot_of(const struct cs_spaces *spaces, uint32_t pid)
     return &spaces->slots[i];
 }
 
-static int grow(struct cs_spaces *spaces)
+static int grow(struct cs_import_spaces *spaces)
 {
-    struct cs_spaces larger = {calloc(2 * spaces->room, sizeof(struct process)), spaces->n, 2 * spaces->room};
+    struct cs_import_spaces larger = {calloc(2 * spaces->room, sizeof(struct process)), spaces->n,
+                                      2 * spaces->room};
     if (!larger.slots)
         return -ENOMEM;
     for (size_t i = 0; i < spaces->room; i++)
@@ -49,9 +51,9 @@ static int grow(struct cs_spaces *spaces)
     return 0;
 }
 
-struct cs_spaces *cs_spaces_open(void)
+struct cs_import_spaces *cs_import_spaces_open(void)
 {
-    struct cs_spaces *spaces = calloc(1, sizeof *spaces);
+    struct cs_import_spaces *spaces = calloc(1, sizeof *spaces);
     if (!spaces)
         return NULL;
     spaces->room = 64;
@@ -63,7 +65,7 @@ struct cs_spaces *cs_spaces_open(void)
     return spaces;
 }
 
-void cs_spaces_close(struct cs_spaces *spaces)
+void cs_import_spaces_close(struct cs_import_spaces *spaces)
 {
     if (!spaces)
         return;
@@ -74,7 +76,7 @@ void cs_spaces_close(struct cs_spaces *spaces)
 }
 
 /* Puts `list` (owned by the call) in place of the process's own. */
-static int replace(struct cs_spaces *spaces, uint32_t pid, struct list *list)
+static int replace(struct cs_import_spaces *spaces, uint32_t pid, struct list *list)
 {
     struct process *process = slot_of(spaces, pid);
     if (!process->list) {
@@ -119,7 +121,8 @@ static size_t first_ending_above(const struct list *list, uint64_t addr)
     return low;
 }
 
-int cs_spaces_map(struct cs_spaces *spaces, uint32_t pid, const struct cs_mapping *mapping)
+int cs_import_spaces_map(struct cs_import_spaces *spaces, uint32_t pid,
+                         const struct cs_import_mapping *mapping)
 {
     struct list *list = slot_of(spaces, pid)->list;
     if (!list || list->owners > 1 || list->n + 2 > list->room) {
@@ -130,12 +133,12 @@ int cs_spaces_map(struct cs_spaces *spaces, uint32_t pid, const struct cs_mappin
         if (rc < 0)
             return rc;
     }
-    struct cs_mapping *m = list->mappings;
+    struct cs_import_mapping *m = list->mappings;
     size_t first = first_ending_above(list, mapping->start), last = first;
     while (last < list->n && m[last].start < mapping->end)
         last++;
     /* [first, last) overlap: keep what sticks out at either side. */
-    struct cs_mapping put[3];
+    struct cs_import_mapping put[3];
     size_t n_put = 0;
     if (first < last && m[first].start < mapping->start) {
         put[n_put] = m[first];
@@ -153,24 +156,25 @@ int cs_spaces_map(struct cs_spaces *spaces, uint32_t pid, const struct cs_mappin
     return 0;
 }
 
-int cs_spaces_fork(struct cs_spaces *spaces, uint32_t parent, uint32_t child)
+int cs_import_spaces_fork(struct cs_import_spaces *spaces, uint32_t parent, uint32_t child)
 {
     if (parent == child)
         return 0; /* a new thread */
     struct list *list = slot_of(spaces, parent)->list;
     if (!list)
-        return cs_spaces_exec(spaces, child);
+        return cs_import_spaces_exec(spaces, child);
     list->owners++;
     return replace(spaces, child, list);
 }
 
-int cs_spaces_exec(struct cs_spaces *spaces, uint32_t pid)
+int cs_import_spaces_exec(struct cs_import_spaces *spaces, uint32_t pid)
 {
     struct list *empty = copy_of(NULL, 8);
     return empty ? replace(spaces, pid, empty) : -ENOMEM;
 }
 
-const struct cs_mapping *cs_spaces_find(const struct cs_spaces *spaces, uint32_t pid, uint64_t addr)
+const struct cs_import_mapping *cs_import_spaces_find(const struct cs_import_spaces *spaces, uint32_t pid,
+                                                      uint64_t addr)
 {
     const struct list *list = slot_of(spaces, pid)->list;
     if (!list)

@@ -1,9 +1,20 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Brings recordings of other tools into the store: the same profiles that the sampler would have written.
+/* Other tools' recordings into a store.
+ *
+ * Files of this room:
+ *   import             what the caller sees
+ *   perfdata           framing, features, order by time
+ *   perfdata_event     attributes of events
+ *   perfdata_record    one record
+ *   perfdata_internal  what these three share
+ *   perfdata_import    records to samples of images
+ *   address_spaces     which file lies where in a process
+ *
+ * Brings recordings of other tools into the store: the same profiles that the sampler would have written.
  * Everything is read before anything is merged: a file that turns out malformed leaves the store as it was.
  */
-#ifndef CS_ANALYSIS_IMPORT_H
-#define CS_ANALYSIS_IMPORT_H
+#ifndef CS_EXCHANGE_IMPORT_IMPORT_H
+#define CS_EXCHANGE_IMPORT_IMPORT_H
 
 #include "exchange/import/perfdata.h"
 #include "store/store.h"

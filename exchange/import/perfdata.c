@@ -6,13 +6,14 @@
  * come (perf's ordered-events rule), so a heap of two rounds is all that is kept. Files without times pass
  * straight through. */
 #include "exchange/import/perfdata_internal.h"
+#include "store/array.h"
 
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <zstd.h>
 
-int(perfdata_malformed)(const struct cs_perfdata *in, struct cs_error *err, const char *what)
+int(cs_perfdata_malformed)(const struct cs_perfdata *in, struct cs_error *err, const char *what)
 {
     return cs_fail(err, EBADMSG,
                    "%s: not a perf.data file that can be trusted: %s near byte %" PRIu64
@@ -52,7 +53,7 @@ static int read_bytes(struct cs_perfdata *in, void *to, size_t bytes, struct cs_
         in->counts.trailing_bytes += got;
         return 0;
     }
-    return perfdata_malformed(in, err, "the file ends in the middle of a record");
+    return cs_perfdata_malformed(in, err, "the file ends in the middle of a record");
 }
 
 static int read_section(struct cs_perfdata *in, uint64_t offset, uint64_t size, uint8_t **out,
@@ -61,16 +62,16 @@ static int read_section(struct cs_perfdata *in, uint64_t offset, uint64_t size, 
     enum { SECTION_MAX = 256 << 20 };
     in->position = offset;
     if (size > SECTION_MAX)
-        return perfdata_malformed(in, err, "a section is implausibly large");
+        return cs_perfdata_malformed(in, err, "a section is implausibly large");
     if (offset > INT64_MAX || fseeko(in->file, 0, SEEK_END) != 0 ||
         (uint64_t)ftello(in->file) < offset + size)
-        return perfdata_malformed(in, err, "a section lies outside the file");
+        return cs_perfdata_malformed(in, err, "a section lies outside the file");
     uint8_t *bytes = malloc(size ? size : 1);
     if (!bytes)
         return out_of_memory(in, err);
     if (fseeko(in->file, (off_t)offset, SEEK_SET) != 0 || fread(bytes, 1, size, in->file) != size) {
         free(bytes);
-        return perfdata_malformed(in, err, "a section can't be read");
+        return cs_perfdata_malformed(in, err, "a section can't be read");
     }
     *out = bytes;
     return 0;
@@ -83,7 +84,7 @@ static int read_attrs(struct cs_perfdata *in, const uint8_t *header, struct cs_e
     uint64_t entry = load64(in, header + 16), offset = load64(in, header + 24),
              size = load64(in, header + 32);
     if (entry < 64 + 16 || entry > 4096)
-        return perfdata_malformed(in, err, "the size of its event attributes is impossible");
+        return cs_perfdata_malformed(in, err, "the size of its event attributes is impossible");
     uint8_t *table = NULL;
     int rc = read_section(in, offset, size, &table, err);
     for (uint64_t i = 0; rc == 0 && i + entry <= size; i += entry) {
@@ -91,16 +92,16 @@ static int read_attrs(struct cs_perfdata *in, const uint8_t *header, struct cs_e
         const uint8_t *ids = table + i + entry - 16;
         uint8_t *list = NULL;
         uint64_t ids_size = load64(in, ids + 8);
-        rc = perfdata_add_attr(in, table + i, entry - 16, &event, err);
+        rc = cs_perfdata_add_attr(in, table + i, entry - 16, &event, err);
         if (rc == 0)
             rc = read_section(in, load64(in, ids), ids_size, &list, err);
         for (uint64_t k = 0; rc == 0 && k + 8 <= ids_size; k += 8)
-            rc = perfdata_add_id(in, load64(in, list + k), event, err);
+            rc = cs_perfdata_add_id(in, load64(in, list + k), event, err);
         free(list);
     }
     free(table);
     if (rc == 0 && in->n_events == 0)
-        return perfdata_malformed(in, err, "it describes no event");
+        return cs_perfdata_malformed(in, err, "it describes no event");
     return rc;
 }
 
@@ -126,7 +127,7 @@ static int read_features(struct cs_perfdata *in, const uint8_t *header, uint64_t
             rc = read_section(in, load64(in, where), size, &bytes, err);
         }
         if (rc == 0 && wanted)
-            rc = perfdata_feature(in, feature, bytes, size, err);
+            rc = cs_perfdata_feature(in, feature, bytes, size, err);
         free(where);
         free(bytes);
         if (rc < 0)
@@ -139,21 +140,21 @@ static int open_file(struct cs_perfdata *in, uint8_t header[104], struct cs_erro
 {
     in->position = 16;
     if (fread(header + 16, 1, 104 - 16, in->file) != 104 - 16)
-        return perfdata_malformed(in, err, "the file ends inside its header");
+        return cs_perfdata_malformed(in, err, "the file ends inside its header");
     uint64_t data_at = load64(in, header + 40), data_size = load64(in, header + 48);
     int rc = read_attrs(in, header, err);
     /* A recording that was killed has a data size of zero and no features: take what is there. */
     if (rc == 0 && (fseeko(in->file, 0, SEEK_END) != 0 || data_at > INT64_MAX))
-        return perfdata_malformed(in, err, "its data section lies outside the file");
+        return cs_perfdata_malformed(in, err, "its data section lies outside the file");
     uint64_t file_bytes = (uint64_t)ftello(in->file);
     if (rc == 0 && (data_at > file_bytes || data_size > file_bytes - data_at))
-        return perfdata_malformed(in, err, "its data section lies outside the file");
+        return cs_perfdata_malformed(in, err, "its data section lies outside the file");
     if (rc == 0 && data_size == 0)
         data_size = file_bytes - data_at;
     else if (rc == 0)
         rc = read_features(in, header, data_at + data_size, err);
     if (rc == 0 && fseeko(in->file, (off_t)data_at, SEEK_SET) != 0)
-        return perfdata_malformed(in, err, "its data section can't be reached");
+        return cs_perfdata_malformed(in, err, "its data section can't be reached");
     in->data_left = data_size;
     in->position = data_at;
     return rc;
@@ -191,7 +192,7 @@ int cs_perfdata_open(FILE *file, const char *name, struct cs_perfdata **out, str
     } else if (size == 104) {
         rc = open_file(in, header, err);
     } else {
-        rc = perfdata_malformed(in, err, "its header has an unknown size");
+        rc = cs_perfdata_malformed(in, err, "its header has an unknown size");
     }
 out:
     if (rc < 0) {
@@ -249,7 +250,7 @@ static int decompress(struct cs_perfdata *in, const uint8_t *bytes, size_t size,
         bool full = to.pos == to.size;
         in->plain_used = to.pos;
         if (ZSTD_isError(rc))
-            return perfdata_malformed(in, err, "a compressed stretch is damaged");
+            return cs_perfdata_malformed(in, err, "a compressed part is damaged");
         if (from.pos == from.size && !full)
             return 0;
     }
@@ -265,7 +266,7 @@ static int next_frame(struct cs_perfdata *in, const uint8_t **frame, struct cs_e
         const uint8_t *record = in->plain + in->plain_at;
         size_t size = load16(in, record + 6);
         if (size < RECORD_HEADER)
-            return perfdata_malformed(in, err, "a compressed record is shorter than its header");
+            return cs_perfdata_malformed(in, err, "a compressed record is shorter than its header");
         if (size <= left) { /* else its rest is in the next compressed record */
             in->plain_at += size;
             *frame = record;
@@ -281,9 +282,9 @@ static int next_frame(struct cs_perfdata *in, const uint8_t **frame, struct cs_e
             in->counts.skipped++;
             in->counts.trailing_bytes += in->data_left;
             in->data_left = 0;
-            return in->piped ? perfdata_malformed(in, err, "a record has no size") : 0;
+            return in->piped ? cs_perfdata_malformed(in, err, "a record has no size") : 0;
         }
-        return perfdata_malformed(in, err, "a record is shorter than its header");
+        return cs_perfdata_malformed(in, err, "a record is shorter than its header");
     }
     if (size > RECORD_HEADER) {
         rc = read_bytes(in, in->frame + RECORD_HEADER, size - RECORD_HEADER, err);
@@ -297,7 +298,7 @@ static int next_frame(struct cs_perfdata *in, const uint8_t **frame, struct cs_e
         if (rc < 0)
             return rc;
         if (rc == 0)
-            return perfdata_malformed(in, err, "the data ends in the middle of a record");
+            return cs_perfdata_malformed(in, err, "the data ends in the middle of a record");
     }
     *frame = in->frame;
     return 1;
@@ -310,7 +311,7 @@ static int skip_bytes(struct cs_perfdata *in, uint64_t bytes, struct cs_error *e
         size_t n = bytes < sizeof sink ? (size_t)bytes : sizeof sink;
         int rc = read_bytes(in, sink, n, err);
         if (rc <= 0)
-            return rc < 0 ? rc : perfdata_malformed(in, err, "the data ends in the middle of a trace");
+            return rc < 0 ? rc : cs_perfdata_malformed(in, err, "the data ends in the middle of a trace");
         bytes -= n;
     }
     return 0;
@@ -320,15 +321,15 @@ static int piped_attr(struct cs_perfdata *in, const uint8_t *record, size_t size
 {
     unsigned event;
     if (size < RECORD_HEADER + 64)
-        return perfdata_malformed(in, err, "an event attribute is too short");
+        return cs_perfdata_malformed(in, err, "an event attribute is too short");
     size_t attr_bytes = load32(in, record + RECORD_HEADER + 4);
     if (attr_bytes == 0)
         attr_bytes = 64; /* the first version left its size empty */
     if (attr_bytes < 64 || attr_bytes > size - RECORD_HEADER)
-        return perfdata_malformed(in, err, "an event attribute has an impossible size");
-    int rc = perfdata_add_attr(in, record + RECORD_HEADER, attr_bytes, &event, err);
+        return cs_perfdata_malformed(in, err, "an event attribute has an impossible size");
+    int rc = cs_perfdata_add_attr(in, record + RECORD_HEADER, attr_bytes, &event, err);
     for (size_t at = RECORD_HEADER + attr_bytes; rc == 0 && at + 8 <= size; at += 8)
-        rc = perfdata_add_id(in, load64(in, record + at), event, err);
+        rc = cs_perfdata_add_id(in, load64(in, record + at), event, err);
     return rc;
 }
 
@@ -342,14 +343,8 @@ static bool before(const struct queued *a, const struct queued *b)
 static int push(struct cs_perfdata *in, uint64_t time_ns, const uint8_t *record, size_t size,
                 struct cs_error *err)
 {
-    if (in->n_heap == in->heap_room) {
-        size_t room = in->heap_room ? 2 * in->heap_room : 1024;
-        struct queued *grown = realloc(in->heap, room * sizeof *grown);
-        if (!grown)
-            return out_of_memory(in, err);
-        in->heap = grown;
-        in->heap_room = room;
-    }
+    if (cs_array_room(in->heap, in->n_heap, in->heap_capacity) < 0)
+        return out_of_memory(in, err);
     uint8_t *copy = malloc(size);
     if (!copy)
         return out_of_memory(in, err);
@@ -392,7 +387,7 @@ static int take_frame(struct cs_perfdata *in, struct cs_error *err)
     size_t size = load16(in, record + 6);
     uint32_t type = load32(in, record);
     if (type > 0 && type < RECORD_KERNEL_END) {
-        uint64_t time_ns = perfdata_record_time(in, record);
+        uint64_t time_ns = cs_perfdata_record_time(in, record);
         if (time_ns == UINT64_MAX)
             time_ns = 0;
         if (time_ns > in->newest_ns)
@@ -403,21 +398,21 @@ static int take_frame(struct cs_perfdata *in, struct cs_error *err)
         return rc < 0 ? rc : 1;
     }
     if ((type == RECORD_COMPRESSED || type == RECORD_COMPRESSED2) && record != in->frame)
-        return perfdata_malformed(in, err, "a compressed record lies inside another");
+        return cs_perfdata_malformed(in, err, "a compressed record lies inside another");
     switch (type) {
     case RECORD_ATTR:
         rc = piped_attr(in, record, size, err);
         break;
     case RECORD_BUILD_ID:
-        rc = perfdata_add_build_id(in, record, size, err);
+        rc = cs_perfdata_add_build_id(in, record, size, err);
         break;
     case RECORD_EVENT_UPDATE:
-        rc = perfdata_update_event(in, record, size, err);
+        rc = cs_perfdata_update_event(in, record, size, err);
         break;
     case RECORD_FEATURE:
         rc = size < RECORD_HEADER + 8
-                 ? perfdata_malformed(in, err, "a feature record is too short")
-                 : perfdata_feature(in, (unsigned)load64(in, record + 8), record + 16, size - 16, err);
+                 ? cs_perfdata_malformed(in, err, "a feature record is too short")
+                 : cs_perfdata_feature(in, (unsigned)load64(in, record + 8), record + 16, size - 16, err);
         break;
     case RECORD_FINISHED_ROUND:
         in->release_until_ns = in->newest_at_mark_ns;
@@ -428,17 +423,17 @@ static int take_frame(struct cs_perfdata *in, struct cs_error *err)
         break;
     case RECORD_COMPRESSED2: {
         uint64_t bytes = size >= 16 ? load64(in, record + 8) : UINT64_MAX;
-        rc = bytes > size - 16 ? perfdata_malformed(in, err, "a compressed record has an impossible size")
+        rc = bytes > size - 16 ? cs_perfdata_malformed(in, err, "a compressed record has an impossible size")
                                : decompress(in, record + 16, bytes, err);
         break;
     }
     case RECORD_TRACING_DATA: /* its bytes follow the record */
-        rc = size < 12 ? perfdata_malformed(in, err, "a tracing record is too short")
+        rc = size < 12 ? cs_perfdata_malformed(in, err, "a tracing record is too short")
                        : skip_bytes(in, in->piped ? (load32(in, record + 8) + 7u) & ~7u : 0, err);
         in->counts.skipped++;
         break;
     case RECORD_AUXTRACE:
-        rc = size < 16 ? perfdata_malformed(in, err, "a trace record is too short")
+        rc = size < 16 ? cs_perfdata_malformed(in, err, "a trace record is too short")
                        : skip_bytes(in, load64(in, record + 8), err);
         in->counts.skipped++;
         break;
@@ -448,7 +443,7 @@ static int take_frame(struct cs_perfdata *in, struct cs_error *err)
     return rc < 0 ? rc : 1;
 }
 
-int cs_perfdata_next(struct cs_perfdata *in, struct cs_perf_record *record, struct cs_error *err)
+int cs_perfdata_next(struct cs_perfdata *in, struct cs_perfdata_record *record, struct cs_error *err)
 {
     for (;;) {
         bool crowded = in->heap_bytes > CS_PERFDATA_QUEUE_BYTES;
@@ -457,7 +452,7 @@ int cs_perfdata_next(struct cs_perfdata *in, struct cs_perf_record *record, stru
                 in->counts.forced_order++;
             free(in->delivered);
             in->delivered = pop(in);
-            int rc = perfdata_parse(in, in->delivered, record, err);
+            int rc = cs_perfdata_parse(in, in->delivered, record, err);
             if (rc != 0)
                 return rc;
             continue;
@@ -470,7 +465,7 @@ int cs_perfdata_next(struct cs_perfdata *in, struct cs_perf_record *record, stru
         in->at_end = rc == 0;
     }
     if (in->n_events == 0)
-        return perfdata_malformed(in, err, "it describes no event");
+        return cs_perfdata_malformed(in, err, "it describes no event");
     return 0;
 }
 
@@ -478,7 +473,7 @@ unsigned cs_perfdata_n_events(const struct cs_perfdata *in)
 {
     return in->n_events;
 }
-const struct cs_perf_event *cs_perfdata_event(const struct cs_perfdata *in, unsigned i)
+const struct cs_perfdata_attr *cs_perfdata_event(const struct cs_perfdata *in, unsigned i)
 {
     return i < in->n_events ? &in->events[i] : NULL;
 }

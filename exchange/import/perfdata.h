@@ -10,13 +10,13 @@
  * May use: the C library, zstd, store/error.h. Not thread-safe: one reader, one owner.
  *
  *      struct cs_perfdata *in;
- *      struct cs_perf_record record;
+ *      struct cs_perfdata_record record;
  *      cs_perfdata_open(file, "perf.data", &in, &err);
  *      while ((got = cs_perfdata_next(in, &record, &err)) > 0) ...
  *      cs_perfdata_close(in);
  */
-#ifndef CS_ANALYSIS_PERFDATA_H
-#define CS_ANALYSIS_PERFDATA_H
+#ifndef CS_EXCHANGE_IMPORT_PERFDATA_H
+#define CS_EXCHANGE_IMPORT_PERFDATA_H
 
 #include "store/error.h"
 
@@ -26,22 +26,35 @@
 #include <stdio.h>
 
 #define CS_PERFDATA_QUEUE_BYTES (64u << 20)
-#define CS_BUILD_ID_BYTES 20
+#define CS_PERFDATA_BUILD_ID_BYTES 20
 
-enum cs_perf_kind { CS_PERF_SAMPLE, CS_PERF_MMAP, CS_PERF_COMM, CS_PERF_FORK, CS_PERF_EXIT, CS_PERF_LOST };
+enum cs_perfdata_kind {
+    CS_PERFDATA_SAMPLE,
+    CS_PERFDATA_MMAP,
+    CS_PERFDATA_COMM,
+    CS_PERFDATA_FORK,
+    CS_PERFDATA_EXIT,
+    CS_PERFDATA_LOST
+};
 
-enum cs_cpu_mode { CS_MODE_UNKNOWN, CS_MODE_KERNEL, CS_MODE_USER, CS_MODE_HYPERVISOR, CS_MODE_GUEST };
+enum cs_perfdata_mode {
+    CS_PERFDATA_MODE_UNKNOWN,
+    CS_PERFDATA_MODE_KERNEL,
+    CS_PERFDATA_MODE_USER,
+    CS_PERFDATA_MODE_HYPERVISOR,
+    CS_PERFDATA_MODE_GUEST
+};
 
-struct cs_perf_branch {
+struct cs_perfdata_branch {
     uint64_t from, to;
     uint64_t flags; /* bit 0 mispredicted, bit 1 predicted; the rest as the kernel has it (lost in a swapped
                        file) */
 };
 
 /* Pointers are valid until the next call. Fields that a record doesn't have are 0. */
-struct cs_perf_record {
-    enum cs_perf_kind kind;
-    enum cs_cpu_mode mode;
+struct cs_perfdata_record {
+    enum cs_perfdata_kind kind;
+    enum cs_perfdata_mode mode;
     uint32_t pid, tid, parent;
     uint64_t time_ns;
     /* samples */
@@ -50,18 +63,18 @@ struct cs_perf_record {
     uint64_t enabled_ns, running_ns; /* of the counter, cumulative, where the sample carries them */
     const uint64_t *chain;           /* call chain, innermost first, context marks included */
     size_t n_chain;
-    const struct cs_perf_branch *branches; /* newest first */
+    const struct cs_perfdata_branch *branches; /* newest first */
     size_t n_branches;
     /* mappings (executable ones only) and names */
     uint64_t start, length, page_offset;
-    const char *name; /* file of a mapping, command of a CS_PERF_COMM */
-    uint8_t build_id[CS_BUILD_ID_BYTES];
+    const char *name; /* file of a mapping, command of a CS_PERFDATA_COMM */
+    uint8_t build_id[CS_PERFDATA_BUILD_ID_BYTES];
     unsigned build_id_bytes;
-    bool exec; /* CS_PERF_COMM that comes from an exec */
+    bool exec; /* CS_PERFDATA_COMM that comes from an exec */
     uint64_t lost;
 };
 
-struct cs_perf_event {
+struct cs_perfdata_attr {
     char name[64];
     uint32_t type;
     uint64_t config, sample_type, branch_type, read_format, flags;
@@ -80,13 +93,14 @@ struct cs_perfdata;
 int cs_perfdata_open(FILE *file, const char *name, struct cs_perfdata **out, struct cs_error *err);
 void cs_perfdata_close(struct cs_perfdata *in);
 /* 1 a record, 0 the end, <0 a sentence. */
-int cs_perfdata_next(struct cs_perfdata *in, struct cs_perf_record *record, struct cs_error *err);
+int cs_perfdata_next(struct cs_perfdata *in, struct cs_perfdata_record *record, struct cs_error *err);
 
 unsigned cs_perfdata_n_events(const struct cs_perfdata *in);
-const struct cs_perf_event *cs_perfdata_event(const struct cs_perfdata *in, unsigned i);
+const struct cs_perfdata_attr *cs_perfdata_event(const struct cs_perfdata *in, unsigned i);
 const struct cs_perfdata_counts *cs_perfdata_counts(const struct cs_perfdata *in);
 /* Build-id that the file's own table gives for `path`: its length, 0 when none. */
-unsigned cs_perfdata_build_id(const struct cs_perfdata *in, const char *path, uint8_t id[CS_BUILD_ID_BYTES]);
+unsigned cs_perfdata_build_id(const struct cs_perfdata *in, const char *path,
+                              uint8_t id[CS_PERFDATA_BUILD_ID_BYTES]);
 /* "" where the file doesn't say. */
 const char *cs_perfdata_host(const struct cs_perfdata *in);
 const char *cs_perfdata_arch(const struct cs_perfdata *in);

@@ -2,6 +2,7 @@
 /* Events of a perf.data file: attributes of any size (what lies behind the known fields is ignored), their
  * names, the ids that tie samples to them, and the build-ids that the file lists. */
 #include "exchange/import/perfdata_internal.h"
+#include "store/array.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -23,7 +24,7 @@ static uint64_t load_flags(const struct cs_perfdata *in, const uint8_t *p)
     return flags;
 }
 
-static void name_from_attr(struct cs_perf_event *event)
+static void name_from_attr(struct cs_perfdata_attr *event)
 {
     static const char *const hardware[] = {
         "cycles",        "instructions", "cache-references",        "cache-misses",           "branches",
@@ -44,19 +45,20 @@ static void name_from_attr(struct cs_perf_event *event)
                  event->config);
 }
 
-int perfdata_add_attr(struct cs_perfdata *in, const uint8_t *attr, size_t bytes, unsigned *index,
-                      struct cs_error *err)
+int cs_perfdata_add_attr(struct cs_perfdata *in, const uint8_t *attr, size_t bytes, unsigned *index,
+                         struct cs_error *err)
 {
     if (bytes < 64)
-        return perfdata_malformed(in, err, "an event attribute is shorter than its first version, 64 bytes,");
+        return cs_perfdata_malformed(in, err,
+                                     "an event attribute is shorter than its first version, 64 bytes,");
     if (in->n_events == EVENTS_MAX)
-        return perfdata_malformed(in, err, "more than 4096 events are described");
-    struct cs_perf_event *grown = realloc(in->events, (in->n_events + 1) * sizeof *grown);
+        return cs_perfdata_malformed(in, err, "more than 4096 events are described");
+    struct cs_perfdata_attr *grown = realloc(in->events, (in->n_events + 1) * sizeof *grown);
     if (!grown)
         return cs_fail(err, ENOMEM, "%s: out of memory while reading its events", in->name);
     in->events = grown;
-    struct cs_perf_event *event = &grown[in->n_events];
-    *event = (struct cs_perf_event){
+    struct cs_perfdata_attr *event = &grown[in->n_events];
+    *event = (struct cs_perfdata_attr){
         .type = load32(in, attr),
         .config = load64(in, attr + 8),
         .period = load64(in, attr + 16),
@@ -72,16 +74,10 @@ int perfdata_add_attr(struct cs_perfdata *in, const uint8_t *attr, size_t bytes,
     return 0;
 }
 
-int perfdata_add_id(struct cs_perfdata *in, uint64_t id, unsigned event, struct cs_error *err)
+int cs_perfdata_add_id(struct cs_perfdata *in, uint64_t id, unsigned event, struct cs_error *err)
 {
-    if (in->n_ids == in->ids_room) {
-        size_t room = in->ids_room ? 2 * in->ids_room : 64;
-        struct id_entry *grown = realloc(in->ids, room * sizeof *grown);
-        if (!grown)
-            return cs_fail(err, ENOMEM, "%s: out of memory while reading its event ids", in->name);
-        in->ids = grown;
-        in->ids_room = room;
-    }
+    if (cs_array_room(in->ids, in->n_ids, in->ids_capacity) < 0)
+        return cs_fail(err, ENOMEM, "%s: out of memory while reading its event ids", in->name);
     in->ids[in->n_ids++] = (struct id_entry){id, event};
     in->ids_sorted = false;
     return 0;
@@ -93,7 +89,7 @@ static int by_id(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-int perfdata_find_event(struct cs_perfdata *in, uint64_t id)
+int cs_perfdata_find_event(struct cs_perfdata *in, uint64_t id)
 {
     if (!in->ids_sorted && in->n_ids) {
         qsort(in->ids, in->n_ids, sizeof *in->ids, by_id);
@@ -104,11 +100,11 @@ int perfdata_find_event(struct cs_perfdata *in, uint64_t id)
     return found ? (int)found->event : -1;
 }
 
-int perfdata_add_build_id(struct cs_perfdata *in, const uint8_t *event, size_t bytes, struct cs_error *err)
+int cs_perfdata_add_build_id(struct cs_perfdata *in, const uint8_t *event, size_t bytes, struct cs_error *err)
 {
     /* header, pid, 20 bytes of id, its length (when misc says so) and padding, then the path */
     if (bytes < 8 + 4 + 24 + 1)
-        return perfdata_malformed(in, err, "a build-id entry is too short");
+        return cs_perfdata_malformed(in, err, "a build-id entry is too short");
     size_t path_bytes = strnlen((const char *)event + 36, bytes - 36);
     struct build_id_entry *grown = realloc(in->build_ids, (in->n_build_ids + 1) * sizeof *grown);
     char *path = grown ? strndup((const char *)event + 36, path_bytes) : NULL;
@@ -118,9 +114,9 @@ int perfdata_add_build_id(struct cs_perfdata *in, const uint8_t *event, size_t b
         return cs_fail(err, ENOMEM, "%s: out of memory while reading its build-ids", in->name);
     struct build_id_entry *entry = &grown[in->n_build_ids++];
     entry->path = path;
-    memcpy(entry->id, event + 12, CS_BUILD_ID_BYTES);
+    memcpy(entry->id, event + 12, CS_PERFDATA_BUILD_ID_BYTES);
     bool sized = load16(in, event + 4) & (1u << 15);
-    entry->bytes = sized && event[32] <= CS_BUILD_ID_BYTES ? event[32] : CS_BUILD_ID_BYTES;
+    entry->bytes = sized && event[32] <= CS_PERFDATA_BUILD_ID_BYTES ? event[32] : CS_PERFDATA_BUILD_ID_BYTES;
     while (!sized && entry->bytes > 0 && entry->bytes % 4 == 0 &&
            load32(in, entry->id + entry->bytes - 4) == 0)
         entry->bytes -= 4; /* short ids of older files are padded with zeros */
@@ -132,8 +128,8 @@ static int build_ids(struct cs_perfdata *in, const uint8_t *bytes, size_t size, 
     while (size >= 8) {
         size_t length = load16(in, bytes + 6);
         if (length > size)
-            return perfdata_malformed(in, err, "a build-id entry is longer than its table");
-        int rc = perfdata_add_build_id(in, bytes, length, err);
+            return cs_perfdata_malformed(in, err, "a build-id entry is longer than its table");
+        int rc = cs_perfdata_add_build_id(in, bytes, length, err);
         if (rc < 0)
             return rc;
         bytes += length;
@@ -160,22 +156,22 @@ static size_t feature_string(const struct cs_perfdata *in, const uint8_t *bytes,
 static int event_descriptions(struct cs_perfdata *in, const uint8_t *bytes, size_t size, struct cs_error *err)
 {
     if (size < 8)
-        return perfdata_malformed(in, err, "the table of event names is cut short");
+        return cs_perfdata_malformed(in, err, "the table of event names is cut short");
     uint32_t n = load32(in, bytes);
     size_t attr_bytes = load32(in, bytes + 4);
     size_t at = 8;
     for (uint32_t i = 0; i < n; i++) {
         if (size - at < attr_bytes || size - at - attr_bytes < 8)
-            return perfdata_malformed(in, err, "the table of event names is cut short");
+            return cs_perfdata_malformed(in, err, "the table of event names is cut short");
         at += attr_bytes;
         size_t n_ids = load32(in, bytes + at);
         at += 4;
         char name[64] = "";
         size_t used = feature_string(in, bytes + at, size - at, name, sizeof name);
         if (!used || (size - at - used) / 8 < n_ids)
-            return perfdata_malformed(in, err, "the table of event names is cut short");
+            return cs_perfdata_malformed(in, err, "the table of event names is cut short");
         at += used;
-        int event = n_ids ? perfdata_find_event(in, load64(in, bytes + at)) : -1;
+        int event = n_ids ? cs_perfdata_find_event(in, load64(in, bytes + at)) : -1;
         if (event < 0 && i < in->n_events)
             event = (int)i;
         if (event >= 0 && *name)
@@ -185,8 +181,8 @@ static int event_descriptions(struct cs_perfdata *in, const uint8_t *bytes, size
     return 0;
 }
 
-int perfdata_feature(struct cs_perfdata *in, unsigned feature, const uint8_t *bytes, size_t size,
-                     struct cs_error *err)
+int cs_perfdata_feature(struct cs_perfdata *in, unsigned feature, const uint8_t *bytes, size_t size,
+                        struct cs_error *err)
 {
     switch (feature) {
     case FEATURE_BUILD_ID:
@@ -204,12 +200,13 @@ int perfdata_feature(struct cs_perfdata *in, unsigned feature, const uint8_t *by
     }
 }
 
-int perfdata_update_event(struct cs_perfdata *in, const uint8_t *record, size_t bytes, struct cs_error *err)
+int cs_perfdata_update_event(struct cs_perfdata *in, const uint8_t *record, size_t bytes,
+                             struct cs_error *err)
 {
     enum { UPDATE_NAME = 2 };
     if (bytes < RECORD_HEADER + 16)
-        return perfdata_malformed(in, err, "an event update is too short");
-    int event = perfdata_find_event(in, load64(in, record + 16));
+        return cs_perfdata_malformed(in, err, "an event update is too short");
+    int event = cs_perfdata_find_event(in, load64(in, record + 16));
     size_t length = strnlen((const char *)record + 24, bytes - 24);
     if (load64(in, record + 8) == UPDATE_NAME && event >= 0 && length > 0)
         snprintf(in->events[event].name, sizeof in->events[event].name, "%.*s", (int)length,
@@ -217,11 +214,12 @@ int perfdata_update_event(struct cs_perfdata *in, const uint8_t *record, size_t 
     return 0;
 }
 
-unsigned cs_perfdata_build_id(const struct cs_perfdata *in, const char *path, uint8_t id[CS_BUILD_ID_BYTES])
+unsigned cs_perfdata_build_id(const struct cs_perfdata *in, const char *path,
+                              uint8_t id[CS_PERFDATA_BUILD_ID_BYTES])
 {
     for (size_t i = 0; i < in->n_build_ids; i++)
         if (strcmp(in->build_ids[i].path, path) == 0) {
-            memcpy(id, in->build_ids[i].id, CS_BUILD_ID_BYTES);
+            memcpy(id, in->build_ids[i].id, CS_PERFDATA_BUILD_ID_BYTES);
             return in->build_ids[i].bytes;
         }
     return 0;

@@ -6,12 +6,12 @@
  * Branch stacks (LBR) become two profiles: "lbr-edges" (taken branches) and "lbr-ranges" (straight runs
  * between the target of one branch and the next branch), from which edges that fall through follow once the
  * code is decoded. */
-#include "exchange/import/import.h"
 #include "exchange/import/address_spaces.h"
+#include "exchange/import/import.h"
+#include "image/segments.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <gelf.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,7 +23,6 @@ enum table_kind { POINTS, STACKS, TABLE_KINDS };
 enum branch_table { EDGES, RANGES, MISPREDICTS, BRANCH_TABLES };
 
 #define KERNEL_PID UINT32_MAX
-#define SEGMENTS_MAX 8
 #define PROGRESS_EVERY 65536
 
 static const struct cs_schema schema_ranges = {
@@ -31,17 +30,12 @@ static const struct cs_schema schema_ranges = {
 
 enum unknown_cause { UNKNOWN_NO_MAPPING = 1, UNKNOWN_GUEST = 2, UNKNOWN_NO_ADDRESS = 3 };
 
-struct segment {
-    uint64_t file_offset, bytes, vaddr;
-};
-
 struct image {
-    struct cs_image image;
-    enum cs_image_kind asked; /* before the executable was looked for */
-    char *path, build_id[2 * CS_BUILD_ID_BYTES + 1];
+    struct cs_store_image image;
+    enum cs_store_image_kind asked; /* before the executable was looked for */
+    char *path, build_id[CS_IMAGE_BUILD_ID_MAX];
     uint64_t base; /* of a kernel: address of _text */
-    struct segment segments[SEGMENTS_MAX];
-    unsigned n_segments;
+    struct cs_image_segments layout;
     struct cs_table **tables; /* [event * TABLE_KINDS + kind] */
     uint64_t *period_sums;    /* [event] */
     unsigned n_events;
@@ -51,7 +45,7 @@ struct image {
 struct import {
     const char *name;
     struct cs_perfdata *in;
-    struct cs_spaces *spaces;
+    struct cs_import_spaces *spaces;
     struct image *images;
     unsigned n_images, unknown_image;
     struct cs_import_summary *summary;
@@ -70,51 +64,16 @@ static int no_memory(const struct import *im, struct cs_error *err)
 
 /* ---- images ---- */
 
-static void hex(const uint8_t *bytes, unsigned n, char *to)
-{
-    for (unsigned i = 0; i < n; i++)
-        sprintf(to + 2 * i, "%02x", bytes[i]);
-    to[2 * n] = '\0';
-}
-
 /* Program headers of the executable, where it is here and is the one that ran: they turn file offsets into
  * ELF virtual addresses. */
 static void find_segments(struct image *image)
 {
     int fd = open(image->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     struct stat st;
-    if (fd < 0 || fstat(fd, &st) != 0 || !S_ISREG(st.st_mode) || elf_version(EV_CURRENT) == EV_NONE)
-        goto out;
-    Elf *elf = elf_begin(fd, ELF_C_READ, NULL);
-    size_t n = 0;
-    if (!elf || elf_kind(elf) != ELF_K_ELF || elf_getphdrnum(elf, &n) != 0)
-        goto close_elf;
-    bool same = false;
-    for (size_t i = 0; i < n; i++) {
-        GElf_Phdr ph;
-        if (!gelf_getphdr(elf, (int)i, &ph))
-            continue;
-        if (ph.p_type == PT_LOAD && (ph.p_flags & PF_X) && image->n_segments < SEGMENTS_MAX)
-            image->segments[image->n_segments++] = (struct segment){ph.p_offset, ph.p_filesz, ph.p_vaddr};
-        if (ph.p_type != PT_NOTE || same)
-            continue;
-        Elf_Data *notes = elf_getdata_rawchunk(elf, (int64_t)ph.p_offset, ph.p_filesz, ELF_T_NHDR);
-        GElf_Nhdr note;
-        size_t at = 0, next, name_at, desc_at;
-        while (notes && (next = gelf_getnote(notes, at, &note, &name_at, &desc_at)) > 0) {
-            if (note.n_type == NT_GNU_BUILD_ID && note.n_descsz > 0 && note.n_descsz <= CS_BUILD_ID_BYTES) {
-                char id[2 * CS_BUILD_ID_BYTES + 1];
-                hex((const uint8_t *)notes->d_buf + desc_at, note.n_descsz, id);
-                same = strcmp(id, image->build_id) == 0;
-            }
-            at = next;
-        }
-    }
-    if (!same)
-        image->n_segments = 0;
-close_elf:
-    elf_end(elf);
-out:
+    if (fd >= 0 && fstat(fd, &st) == 0 && S_ISREG(st.st_mode) &&
+        (cs_image_segments_of_file(&image->layout, fd) < 0 ||
+         strcmp(image->layout.build_id, image->build_id) != 0))
+        image->layout = (struct cs_image_segments){.is_elf = false};
     if (fd >= 0)
         close(fd);
 }
@@ -124,7 +83,7 @@ static bool begins(const char *text, const char *with)
     return strncmp(text, with, strlen(with)) == 0;
 }
 
-static enum cs_image_kind kind_of(const char *path, bool kernel)
+static enum cs_store_image_kind kind_of(const char *path, bool kernel)
 {
     if (kernel)
         return begins(path, "[kernel") || begins(path, "[guest.kernel") ? CS_IMAGE_KERNEL : CS_IMAGE_MODULE;
@@ -136,7 +95,7 @@ static enum cs_image_kind kind_of(const char *path, bool kernel)
     return CS_IMAGE_ELF;
 }
 
-static int add_image(struct import *im, const char *path, enum cs_image_kind kind, const char *build_id,
+static int add_image(struct import *im, const char *path, enum cs_store_image_kind kind, const char *build_id,
                      uint64_t base, unsigned *index, struct cs_error *err)
 {
     for (unsigned i = 0; i < im->n_images; i++)
@@ -159,7 +118,7 @@ static int add_image(struct import *im, const char *path, enum cs_image_kind kin
     image->image.kind = image->asked = kind;
     if (kind == CS_IMAGE_ELF && *build_id)
         find_segments(image);
-    if (kind == CS_IMAGE_ELF && image->n_segments == 0)
+    if (kind == CS_IMAGE_ELF && !image->layout.is_elf)
         image->image.kind = kind = CS_IMAGE_FILE;
     if (*build_id)
         snprintf(image->image.id, sizeof image->image.id, "%s%s", kind == CS_IMAGE_FILE ? "f" : "", build_id);
@@ -170,39 +129,37 @@ static int add_image(struct import *im, const char *path, enum cs_image_kind kin
     return 0;
 }
 
-static uint64_t offset_in(const struct image *image, const struct cs_mapping *mapping, uint64_t addr)
+static uint64_t offset_in(const struct image *image, const struct cs_import_mapping *mapping, uint64_t addr)
 {
     if (image->image.kind == CS_IMAGE_KERNEL)
         return addr - image->base;
     uint64_t in_file = addr - mapping->start + mapping->page_offset;
-    for (unsigned i = 0; i < image->n_segments; i++)
-        if (in_file - image->segments[i].file_offset < image->segments[i].bytes)
-            return in_file - image->segments[i].file_offset + image->segments[i].vaddr;
-    return in_file;
+    uint64_t offset = cs_image_vaddr(&image->layout, in_file);
+    return offset == UINT64_MAX ? in_file : offset;
 }
 
 /* ---- records ---- */
 
-static int take_mapping(struct import *im, const struct cs_perf_record *r, struct cs_error *err)
+static int take_mapping(struct import *im, const struct cs_perfdata_record *r, struct cs_error *err)
 {
-    char build_id[2 * CS_BUILD_ID_BYTES + 1];
-    bool kernel = r->mode == CS_MODE_KERNEL || r->pid == KERNEL_PID;
+    char build_id[CS_IMAGE_BUILD_ID_MAX];
+    bool kernel = r->mode == CS_PERFDATA_MODE_KERNEL || r->pid == KERNEL_PID;
     const char *path = r->name;
-    uint8_t id[CS_BUILD_ID_BYTES];
+    uint8_t id[CS_PERFDATA_BUILD_ID_BYTES];
     unsigned id_bytes = r->build_id_bytes;
     if (id_bytes)
         memcpy(id, r->build_id, sizeof id);
     else
         id_bytes =
             cs_perfdata_build_id(im->in, begins(path, "[kernel.kallsyms]") ? "[kernel.kallsyms]" : path, id);
-    hex(id, id_bytes, build_id);
-    enum cs_image_kind kind = kind_of(path, kernel);
-    struct cs_mapping mapping = {r->start, r->start + r->length, r->page_offset, 0};
+    cs_image_build_id_text(id, id_bytes, build_id);
+    enum cs_store_image_kind kind = kind_of(path, kernel);
+    struct cs_import_mapping mapping = {r->start, r->start + r->length, r->page_offset, 0};
     int rc = add_image(im, kind == CS_IMAGE_KERNEL ? "[kernel]" : path, kind, build_id,
                        r->page_offset ? r->page_offset : r->start, &mapping.image, err);
     if (rc < 0)
         return rc;
-    if (cs_spaces_map(im->spaces, kernel ? KERNEL_PID : r->pid, &mapping) < 0)
+    if (cs_import_spaces_map(im->spaces, kernel ? KERNEL_PID : r->pid, &mapping) < 0)
         return no_memory(im, err);
     return 0;
 }
@@ -213,18 +170,20 @@ struct place {
     bool known;
 };
 
-static struct place place_of(const struct import *im, uint32_t pid, enum cs_cpu_mode mode, uint64_t addr)
+static struct place place_of(const struct import *im, uint32_t pid, enum cs_perfdata_mode mode, uint64_t addr)
 {
     struct place unknown = {im->unknown_image,
-                            mode == CS_MODE_GUEST || mode == CS_MODE_HYPERVISOR ? UNKNOWN_GUEST
-                            : addr                                              ? UNKNOWN_NO_MAPPING
-                                                                                : UNKNOWN_NO_ADDRESS,
+                            mode == CS_PERFDATA_MODE_GUEST || mode == CS_PERFDATA_MODE_HYPERVISOR
+                                ? UNKNOWN_GUEST
+                            : addr ? UNKNOWN_NO_MAPPING
+                                   : UNKNOWN_NO_ADDRESS,
                             false};
     if (unknown.offset == UNKNOWN_GUEST)
         return unknown;
-    const struct cs_mapping *m = cs_spaces_find(im->spaces, mode == CS_MODE_KERNEL ? KERNEL_PID : pid, addr);
-    if (!m && mode == CS_MODE_UNKNOWN)
-        m = cs_spaces_find(im->spaces, KERNEL_PID, addr);
+    const struct cs_import_mapping *m =
+        cs_import_spaces_find(im->spaces, mode == CS_PERFDATA_MODE_KERNEL ? KERNEL_PID : pid, addr);
+    if (!m && mode == CS_PERFDATA_MODE_UNKNOWN)
+        m = cs_import_spaces_find(im->spaces, KERNEL_PID, addr);
     if (!m)
         return unknown;
     return (struct place){m->image, offset_in(&im->images[m->image], m, addr), true};
@@ -255,17 +214,17 @@ static struct cs_table *table_of(struct import *im, unsigned image_index, unsign
     return *table;
 }
 
-static int take_chain(struct import *im, const struct cs_perf_record *r, const struct place *leaf,
+static int take_chain(struct import *im, const struct cs_perfdata_record *r, const struct place *leaf,
                       struct cs_error *err)
 {
-    enum cs_cpu_mode mode = r->mode;
+    enum cs_perfdata_mode mode = r->mode;
     size_t used = 0;
     for (size_t i = 0; i < r->n_chain; i++) {
         uint64_t addr = r->chain[i];
         if (addr >= (uint64_t)-4095) { /* a mark: what follows is kernel, user, guest */
-            mode = addr == (uint64_t)-128   ? CS_MODE_KERNEL
-                   : addr == (uint64_t)-512 ? CS_MODE_USER
-                                            : CS_MODE_GUEST;
+            mode = addr == (uint64_t)-128   ? CS_PERFDATA_MODE_KERNEL
+                   : addr == (uint64_t)-512 ? CS_PERFDATA_MODE_USER
+                                            : CS_PERFDATA_MODE_GUEST;
             continue;
         }
         if (im->text_room - used < CS_IMAGE_ID_MAX + 32) {
@@ -300,7 +259,7 @@ static struct cs_table *branch_table(struct import *im, unsigned image, enum bra
 }
 
 /* How often entry i's branch stands in this stack before i (then it was counted) and in all. */
-static uint64_t times_in_stack(const struct cs_perf_record *r, size_t i, bool *first)
+static uint64_t times_in_stack(const struct cs_perfdata_record *r, size_t i, bool *first)
 {
     uint64_t n = 0;
     *first = true;
@@ -312,17 +271,18 @@ static uint64_t times_in_stack(const struct cs_perf_record *r, size_t i, bool *f
     return n;
 }
 
-static int take_branches(struct import *im, const struct cs_perf_record *r, struct cs_error *err)
+static int take_branches(struct import *im, const struct cs_perfdata_record *r, struct cs_error *err)
 {
     enum { STRAIGHT_RUN_MAX = 1 << 16 };
     for (size_t i = 0; i < r->n_branches; i++) {
-        const struct cs_perf_branch *b = &r->branches[i];
+        const struct cs_perfdata_branch *b = &r->branches[i];
         if (b->from == 0 || b->to == 0) {
             im->summary->branches_dropped++;
             continue;
         }
-        enum cs_cpu_mode from_mode = (int64_t)b->from < 0 ? CS_MODE_KERNEL : CS_MODE_USER;
-        enum cs_cpu_mode to_mode = (int64_t)b->to < 0 ? CS_MODE_KERNEL : CS_MODE_USER;
+        enum cs_perfdata_mode from_mode =
+            (int64_t)b->from < 0 ? CS_PERFDATA_MODE_KERNEL : CS_PERFDATA_MODE_USER;
+        enum cs_perfdata_mode to_mode = (int64_t)b->to < 0 ? CS_PERFDATA_MODE_KERNEL : CS_PERFDATA_MODE_USER;
         struct place from = place_of(im, r->pid, from_mode, b->from),
                      to = place_of(im, r->pid, to_mode, b->to);
         im->summary->branches++;
@@ -357,7 +317,7 @@ static int take_branches(struct import *im, const struct cs_perf_record *r, stru
     return 0;
 }
 
-static int take_sample(struct import *im, const struct cs_perf_record *r, struct cs_error *err)
+static int take_sample(struct import *im, const struct cs_perfdata_record *r, struct cs_error *err)
 {
     struct place place = place_of(im, r->pid, r->mode, r->ip);
     struct cs_table *points = table_of(im, place.image, r->event, POINTS);
@@ -386,22 +346,22 @@ static int take_sample(struct import *im, const struct cs_perf_record *r, struct
     return rc == 0 && r->n_branches ? take_branches(im, r, err) : rc;
 }
 
-static int take(struct import *im, const struct cs_perf_record *r, struct cs_error *err)
+static int take(struct import *im, const struct cs_perfdata_record *r, struct cs_error *err)
 {
     int rc = 0;
     switch (r->kind) {
-    case CS_PERF_SAMPLE:
+    case CS_PERFDATA_SAMPLE:
         return take_sample(im, r, err);
-    case CS_PERF_MMAP:
+    case CS_PERFDATA_MMAP:
         return take_mapping(im, r, err);
-    case CS_PERF_FORK:
-        rc = cs_spaces_fork(im->spaces, r->parent, r->pid);
+    case CS_PERFDATA_FORK:
+        rc = cs_import_spaces_fork(im->spaces, r->parent, r->pid);
         break;
-    case CS_PERF_COMM:
-        rc = r->exec ? cs_spaces_exec(im->spaces, r->pid) : 0;
+    case CS_PERFDATA_COMM:
+        rc = r->exec ? cs_import_spaces_exec(im->spaces, r->pid) : 0;
         break;
-    case CS_PERF_EXIT:
-    case CS_PERF_LOST:
+    case CS_PERFDATA_EXIT:
+    case CS_PERFDATA_LOST:
         break;
     }
     return rc < 0 ? no_memory(im, err) : 0;
@@ -421,7 +381,7 @@ static void unit_of(const char *event, char unit[16])
 static int merge_image(struct import *im, struct cs_store *store, const struct image *image,
                        struct cs_error *err)
 {
-    struct cs_image as_stored = image->image;
+    struct cs_store_image as_stored = image->image;
     as_stored.path = image->path;
     as_stored.build_id = image->build_id;
     int rc = 0;
@@ -430,7 +390,7 @@ static int merge_image(struct import *im, struct cs_store *store, const struct i
             struct cs_table *table = image->tables[event * TABLE_KINDS + kind];
             if (!table)
                 continue;
-            struct cs_profile_head head = {.period_sum = image->period_sums[event]};
+            struct cs_store_profile_head head = {.period_sum = image->period_sums[event]};
             const char *name = cs_perfdata_event(im->in, event)->name;
             snprintf(head.event, sizeof head.event, "%.*s%s", (int)sizeof head.event - 8, name,
                      kind == STACKS ? "-stacks" : "");
@@ -443,7 +403,7 @@ static int merge_image(struct import *im, struct cs_store *store, const struct i
         }
     static const char *const names[] = {"lbr-edges", "lbr-ranges", "lbr-mispredicts"};
     for (unsigned which = 0; rc == 0 && which < BRANCH_TABLES; which++) {
-        struct cs_profile_head head = {.unit = "events"};
+        struct cs_store_profile_head head = {.unit = "events"};
         snprintf(head.event, sizeof head.event, "%s", names[which]);
         if (image->branches[which])
             rc = cs_store_merge(store, &as_stored, &head, image->branches[which], err);
@@ -484,8 +444,8 @@ static int merge_all(struct import *im, struct cs_store *store, struct cs_error 
 int cs_import_perfdata(FILE *file, const char *name, struct cs_store *store, cs_import_progress *progress,
                        void *arg, struct cs_import_summary *summary, struct cs_error *err)
 {
-    struct import im = {.name = name, .summary = summary, .spaces = cs_spaces_open()};
-    struct cs_perf_record record;
+    struct import im = {.name = name, .summary = summary, .spaces = cs_import_spaces_open()};
+    struct cs_perfdata_record record;
     memset(summary, 0, sizeof *summary);
     int rc = im.spaces ? cs_perfdata_open(file, name, &im.in, err) : no_memory(&im, err);
     if (rc == 0)
@@ -521,7 +481,7 @@ int cs_import_perfdata(FILE *file, const char *name, struct cs_store *store, cs_
     free(im.images);
     free(im.times);
     free(im.text);
-    cs_spaces_close(im.spaces);
+    cs_import_spaces_close(im.spaces);
     cs_perfdata_close(im.in);
     return rc;
 }

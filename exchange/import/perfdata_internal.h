@@ -2,9 +2,9 @@
 /* What the three files of the perf.data reader share; nobody else includes it.
  *   perfdata.c         framing: header, pipe, compression, order by time
  *   perfdata_event.c   events and features: attributes, names, ids, build-ids
- *   perfdata_record.c  one record's bytes into a struct cs_perf_record */
-#ifndef CS_ANALYSIS_PERFDATA_INSIDE_H
-#define CS_ANALYSIS_PERFDATA_INSIDE_H
+ *   perfdata_record.c  one record's bytes into a struct cs_perfdata_record */
+#ifndef CS_EXCHANGE_IMPORT_PERFDATA_INTERNAL_H
+#define CS_EXCHANGE_IMPORT_PERFDATA_INTERNAL_H
 
 #include "exchange/import/perfdata.h"
 
@@ -72,7 +72,7 @@ struct id_entry {
 
 struct build_id_entry {
     char *path;
-    uint8_t id[CS_BUILD_ID_BYTES];
+    uint8_t id[CS_PERFDATA_BUILD_ID_BYTES];
     unsigned bytes;
 };
 
@@ -88,10 +88,10 @@ struct cs_perfdata {
     uint64_t data_left; /* bytes of the data section not read yet (file mode) */
     size_t short_bytes; /* what was left of the input when it ended within a record */
     uint64_t position;  /* of the record in the input, for sentences */
-    struct cs_perf_event *events;
+    struct cs_perfdata_attr *events;
     unsigned n_events;
     struct id_entry *ids; /* sorted by id when `ids_sorted` */
-    size_t n_ids, ids_room;
+    size_t n_ids, ids_capacity;
     bool ids_sorted;
     struct build_id_entry *build_ids;
     size_t n_build_ids;
@@ -103,12 +103,12 @@ struct cs_perfdata {
     size_t plain_used, plain_at, plain_room;
     /* order by time */
     struct queued *heap;
-    size_t n_heap, heap_room, heap_bytes;
+    size_t n_heap, heap_capacity, heap_bytes;
     uint64_t sequence, newest_ns, newest_at_mark_ns, release_until_ns;
     bool at_end;
     uint8_t *frame;     /* RECORD_MAX bytes: the record being read */
     uint8_t *delivered; /* the record handed out last */
-    struct cs_perf_branch *branches;
+    struct cs_perfdata_branch *branches;
     uint64_t *chain;
 };
 
@@ -133,26 +133,28 @@ static inline uint64_t load64(const struct cs_perfdata *in, const void *p)
 }
 
 /* perfdata_event.c */
-int perfdata_add_attr(struct cs_perfdata *in, const uint8_t *attr, size_t bytes, unsigned *event,
-                      struct cs_error *err);
-int perfdata_add_id(struct cs_perfdata *in, uint64_t id, unsigned event, struct cs_error *err);
+int cs_perfdata_add_attr(struct cs_perfdata *in, const uint8_t *attr, size_t bytes, unsigned *event,
+                         struct cs_error *err);
+int cs_perfdata_add_id(struct cs_perfdata *in, uint64_t id, unsigned event, struct cs_error *err);
 /* The event of a sample's or record's id; -1 when there is none. */
-int perfdata_find_event(struct cs_perfdata *in, uint64_t id);
-int perfdata_feature(struct cs_perfdata *in, unsigned feature, const uint8_t *bytes, size_t size,
-                     struct cs_error *err);
-int perfdata_add_build_id(struct cs_perfdata *in, const uint8_t *event, size_t bytes, struct cs_error *err);
-int perfdata_update_event(struct cs_perfdata *in, const uint8_t *record, size_t bytes, struct cs_error *err);
+int cs_perfdata_find_event(struct cs_perfdata *in, uint64_t id);
+int cs_perfdata_feature(struct cs_perfdata *in, unsigned feature, const uint8_t *bytes, size_t size,
+                        struct cs_error *err);
+int cs_perfdata_add_build_id(struct cs_perfdata *in, const uint8_t *event, size_t bytes,
+                             struct cs_error *err);
+int cs_perfdata_update_event(struct cs_perfdata *in, const uint8_t *record, size_t bytes,
+                             struct cs_error *err);
 
 /* perfdata_record.c */
 /* Time of a record, 0 where it carries none. */
-uint64_t perfdata_record_time(struct cs_perfdata *in, const uint8_t *record);
+uint64_t cs_perfdata_record_time(struct cs_perfdata *in, const uint8_t *record);
 /* 1 delivered, 0 nothing for the caller, <0 a sentence. */
-int perfdata_parse(struct cs_perfdata *in, const uint8_t *record, struct cs_perf_record *out,
-                   struct cs_error *err);
+int cs_perfdata_parse(struct cs_perfdata *in, const uint8_t *record, struct cs_perfdata_record *out,
+                      struct cs_error *err);
 
-int perfdata_malformed(const struct cs_perfdata *in, struct cs_error *err, const char *what);
+int cs_perfdata_malformed(const struct cs_perfdata *in, struct cs_error *err, const char *what);
 #ifdef __clang_analyzer__ /* which can't see that it returns less than 0 */
-#define perfdata_malformed(...) ((perfdata_malformed)(__VA_ARGS__), -1)
+#define cs_perfdata_malformed(...) ((cs_perfdata_malformed)(__VA_ARGS__), -1)
 #endif
 
 #endif

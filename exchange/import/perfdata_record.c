@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* One record of a perf.data file into a struct cs_perf_record. The order of a sample's fields is the kernel's
+/* One record of a perf.data file into a struct cs_perfdata_record. The order of a sample's fields is the kernel's
  * (perf_event_open(2), PERF_RECORD_SAMPLE); every field's length is checked before it is read. */
 #include "exchange/import/perfdata_internal.h"
 
@@ -41,15 +41,16 @@ static struct cursor payload(const struct cs_perfdata *in, const uint8_t *record
     return (struct cursor){in, record + RECORD_HEADER, record + load16(in, record + 6), true};
 }
 
-static enum cs_cpu_mode mode_of(uint16_t misc)
+static enum cs_perfdata_mode mode_of(uint16_t misc)
 {
-    static const enum cs_cpu_mode modes[8] = {CS_MODE_UNKNOWN,    CS_MODE_KERNEL, CS_MODE_USER,
-                                              CS_MODE_HYPERVISOR, CS_MODE_GUEST,  CS_MODE_GUEST};
+    static const enum cs_perfdata_mode modes[8] = {CS_PERFDATA_MODE_UNKNOWN, CS_PERFDATA_MODE_KERNEL,
+                                                   CS_PERFDATA_MODE_USER,    CS_PERFDATA_MODE_HYPERVISOR,
+                                                   CS_PERFDATA_MODE_GUEST,   CS_PERFDATA_MODE_GUEST};
     return modes[misc & 7];
 }
 
 /* Bytes of the identity that ends every record but samples, and where in it the time stands (-1: nowhere). */
-static size_t trailer_bytes(const struct cs_perf_event *event, int *time_at)
+static size_t trailer_bytes(const struct cs_perfdata_attr *event, int *time_at)
 {
     uint64_t type = event->sample_type;
     *time_at = -1;
@@ -89,11 +90,11 @@ static int sample_event(struct cs_perfdata *in, const uint8_t *record)
     }
     if (!c.ok)
         return -1;
-    int event = perfdata_find_event(in, id);
+    int event = cs_perfdata_find_event(in, id);
     return event < 0 && (in->n_events == 1 || id == 0) ? 0 : event; /* as perf does */
 }
 
-uint64_t perfdata_record_time(struct cs_perfdata *in, const uint8_t *record)
+uint64_t cs_perfdata_record_time(struct cs_perfdata *in, const uint8_t *record)
 {
     if (in->n_events == 0)
         return 0;
@@ -117,7 +118,7 @@ uint64_t perfdata_record_time(struct cs_perfdata *in, const uint8_t *record)
 }
 
 /* read_format: values of one counter or of a group, with the times for which it was wanted and ran. */
-static void take_read(struct cursor *c, uint64_t format, struct cs_perf_record *out)
+static void take_read(struct cursor *c, uint64_t format, struct cs_perfdata_record *out)
 {
     enum { ENABLED = 1, RUNNING = 2, ID = 4, GROUP = 8, LOST = 16 };
     size_t each = 8 + (format & ID ? 8u : 0) + (format & LOST ? 8u : 0);
@@ -140,7 +141,7 @@ static void take_read(struct cursor *c, uint64_t format, struct cs_perf_record *
     }
 }
 
-static void take_chain(struct cs_perfdata *in, struct cursor *c, struct cs_perf_record *out)
+static void take_chain(struct cs_perfdata *in, struct cursor *c, struct cs_perfdata_record *out)
 {
     uint64_t n = take64(c);
     const uint8_t *p = n <= RECORD_MAX / 8 ? take(c, 8 * n) : NULL;
@@ -162,7 +163,7 @@ static uint64_t load_branch_flags(const struct cs_perfdata *in, const uint8_t *p
 }
 
 static void take_branches(struct cs_perfdata *in, struct cursor *c, uint64_t branch_type,
-                          struct cs_perf_record *out)
+                          struct cs_perfdata_record *out)
 {
     enum { HARDWARE_INDEX = 1 << 17 };
     uint64_t n = take64(c);
@@ -175,12 +176,12 @@ static void take_branches(struct cs_perfdata *in, struct cursor *c, uint64_t bra
     }
     for (uint64_t i = 0; i < n; i++, p += 24)
         in->branches[i] =
-            (struct cs_perf_branch){load64(in, p), load64(in, p + 8), load_branch_flags(in, p + 16)};
+            (struct cs_perfdata_branch){load64(in, p), load64(in, p + 8), load_branch_flags(in, p + 16)};
     out->branches = in->branches;
     out->n_branches = n;
 }
 
-static int parse_sample(struct cs_perfdata *in, const uint8_t *record, struct cs_perf_record *out,
+static int parse_sample(struct cs_perfdata *in, const uint8_t *record, struct cs_perfdata_record *out,
                         struct cs_error *err)
 {
     int index = sample_event(in, record);
@@ -189,10 +190,10 @@ static int parse_sample(struct cs_perfdata *in, const uint8_t *record, struct cs
         in->counts.without_event++;
         return 0;
     }
-    const struct cs_perf_event *event = &in->events[index];
+    const struct cs_perfdata_attr *event = &in->events[index];
     const uint64_t type = event->sample_type;
     struct cursor c = payload(in, record);
-    out->kind = CS_PERF_SAMPLE;
+    out->kind = CS_PERFDATA_SAMPLE;
     out->event = (unsigned)index;
     out->mode = mode_of(load16(in, record + 4));
     out->period = event->period;
@@ -221,17 +222,17 @@ static int parse_sample(struct cs_perfdata *in, const uint8_t *record, struct cs
     if (type & SAMPLE_BRANCHES)
         take_branches(in, &c, event->branch_type, out);
     if (!c.ok)
-        return perfdata_malformed(in, err, "a sample is shorter than its fields");
+        return cs_perfdata_malformed(in, err, "a sample is shorter than its fields");
     return 1;
 }
 
 static int parse_mapping(struct cs_perfdata *in, const uint8_t *record, bool second,
-                         struct cs_perf_record *out, struct cs_error *err)
+                         struct cs_perfdata_record *out, struct cs_error *err)
 {
     enum { MISC_DATA = 1 << 13, MISC_BUILD_ID = 1 << 14 };
     uint16_t misc = load16(in, record + 4);
     struct cursor c = payload(in, record);
-    out->kind = CS_PERF_MMAP;
+    out->kind = CS_PERFDATA_MMAP;
     out->mode = mode_of(misc);
     out->pid = take32(&c);
     out->tid = take32(&c);
@@ -243,13 +244,13 @@ static int parse_mapping(struct cs_perfdata *in, const uint8_t *record, bool sec
         const uint8_t *identity = take(&c, 24);
         executable = take32(&c);
         take(&c, 4);
-        if (c.ok && (misc & MISC_BUILD_ID) && identity[0] <= CS_BUILD_ID_BYTES) {
+        if (c.ok && (misc & MISC_BUILD_ID) && identity[0] <= CS_PERFDATA_BUILD_ID_BYTES) {
             out->build_id_bytes = identity[0];
-            memcpy(out->build_id, identity + 4, CS_BUILD_ID_BYTES);
+            memcpy(out->build_id, identity + 4, CS_PERFDATA_BUILD_ID_BYTES);
         }
     }
     if (!c.ok || memchr(c.at, 0, (size_t)(c.end - c.at)) == NULL)
-        return perfdata_malformed(in, err, "a mapping's file name doesn't end");
+        return cs_perfdata_malformed(in, err, "a mapping's file name doesn't end");
     out->name = (const char *)c.at;
     if ((misc & MISC_DATA) || !(executable & 4) || out->length == 0)
         return 0;
@@ -259,24 +260,24 @@ static int parse_mapping(struct cs_perfdata *in, const uint8_t *record, bool sec
     return 1;
 }
 
-static int parse_task(struct cs_perfdata *in, const uint8_t *record, enum cs_perf_kind kind,
-                      struct cs_perf_record *out, struct cs_error *err)
+static int parse_task(struct cs_perfdata *in, const uint8_t *record, enum cs_perfdata_kind kind,
+                      struct cs_perfdata_record *out, struct cs_error *err)
 {
     struct cursor c = payload(in, record);
     out->kind = kind;
     out->pid = take32(&c);
     out->parent = take32(&c);
     out->tid = take32(&c);
-    return c.ok ? 1 : perfdata_malformed(in, err, "a fork or exit record is too short");
+    return c.ok ? 1 : cs_perfdata_malformed(in, err, "a fork or exit record is too short");
 }
 
-int perfdata_parse(struct cs_perfdata *in, const uint8_t *record, struct cs_perf_record *out,
-                   struct cs_error *err)
+int cs_perfdata_parse(struct cs_perfdata *in, const uint8_t *record, struct cs_perfdata_record *out,
+                      struct cs_error *err)
 {
     enum { MISC_EXEC = 1 << 13 };
     struct cursor c = payload(in, record);
     memset(out, 0, sizeof *out);
-    out->time_ns = perfdata_record_time(in, record);
+    out->time_ns = cs_perfdata_record_time(in, record);
     in->counts.records++;
     switch (load32(in, record)) {
     case RECORD_SAMPLE:
@@ -286,16 +287,16 @@ int perfdata_parse(struct cs_perfdata *in, const uint8_t *record, struct cs_perf
     case RECORD_MMAP2:
         return parse_mapping(in, record, true, out, err);
     case RECORD_FORK:
-        return parse_task(in, record, CS_PERF_FORK, out, err);
+        return parse_task(in, record, CS_PERFDATA_FORK, out, err);
     case RECORD_EXIT:
-        return parse_task(in, record, CS_PERF_EXIT, out, err);
+        return parse_task(in, record, CS_PERFDATA_EXIT, out, err);
     case RECORD_COMM:
-        out->kind = CS_PERF_COMM;
+        out->kind = CS_PERFDATA_COMM;
         out->pid = take32(&c);
         out->tid = take32(&c);
         out->exec = load16(in, record + 4) & MISC_EXEC;
         if (!c.ok || memchr(c.at, 0, (size_t)(c.end - c.at)) == NULL)
-            return perfdata_malformed(in, err, "a command's name doesn't end");
+            return cs_perfdata_malformed(in, err, "a command's name doesn't end");
         out->name = (const char *)c.at;
         return 1;
     case RECORD_LOST:
@@ -314,8 +315,8 @@ int perfdata_parse(struct cs_perfdata *in, const uint8_t *record, struct cs_perf
         return 0;
     }
     if (!c.ok)
-        return perfdata_malformed(in, err, "a record of lost samples is too short");
-    out->kind = CS_PERF_LOST;
+        return cs_perfdata_malformed(in, err, "a record of lost samples is too short");
+    out->kind = CS_PERFDATA_LOST;
     in->counts.lost += out->lost;
     in->counts.lost_records++;
     return 1;

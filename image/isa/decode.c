@@ -7,28 +7,29 @@
 static const struct {
     const char *name;
     unsigned step;
-    unsigned (*decode)(const uint8_t *, size_t, uint64_t, struct cs_insn *);
-    unsigned (*flow)(const uint8_t *, size_t, uint64_t, struct cs_insn *);
+    unsigned (*decode)(const uint8_t *, size_t, uint64_t, struct cs_isa_insn *);
+    unsigned (*flow)(const uint8_t *, size_t, uint64_t, struct cs_isa_insn *);
     char *(*text)(const uint8_t *, size_t, uint64_t, char *, size_t);
 } isas[] = {
     [CS_ISA_X86_64] = {"x86_64", 1, decode_x86_64, decode_flow_x86_64, decode_text_x86_64},
     [CS_ISA_AARCH64] = {"aarch64", 4, decode_aarch64, decode_flow_aarch64, decode_text_aarch64},
 };
 
-unsigned cs_decode(enum cs_isa isa, const uint8_t *bytes, size_t n, uint64_t offset, struct cs_insn *insn)
+unsigned cs_isa_decode(enum cs_isa isa, const uint8_t *bytes, size_t n, uint64_t offset,
+                       struct cs_isa_insn *insn)
 {
     if (isas[isa].decode)
         return isas[isa].decode(bytes, n, offset, insn);
-    *insn = (struct cs_insn){.offset = offset};
+    *insn = (struct cs_isa_insn){.offset = offset};
     return 0;
 }
 
-unsigned cs_decode_flow(enum cs_isa isa, const uint8_t *bytes, size_t n, uint64_t offset,
-                        struct cs_insn *insn)
+unsigned cs_isa_decode_flow(enum cs_isa isa, const uint8_t *bytes, size_t n, uint64_t offset,
+                            struct cs_isa_insn *insn)
 {
     if (isas[isa].flow)
         return isas[isa].flow(bytes, n, offset, insn);
-    *insn = (struct cs_insn){.offset = offset};
+    *insn = (struct cs_isa_insn){.offset = offset};
     return 0;
 }
 
@@ -42,8 +43,8 @@ const char *cs_isa_name(enum cs_isa isa)
     return isas[isa].name ? isas[isa].name : "";
 }
 
-char *cs_decode_text(enum cs_isa isa, const uint8_t *bytes, size_t n, uint64_t offset, char *text,
-                     size_t room)
+char *cs_isa_decode_text(enum cs_isa isa, const uint8_t *bytes, size_t n, uint64_t offset, char *text,
+                         size_t room)
 {
     if (isas[isa].text)
         return isas[isa].text(bytes, n, offset, text, room);

@@ -1,9 +1,20 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* One instruction, decoded: a small interface over Zydis (x86-64) and capstone (AArch64), so that no other
- * file needs to know their structures. Needs nothing of ours; pure, thread-safe. Flow alone costs about 0.2
- * µs an instruction on x86-64 and a few ns on AArch64, operands 0.4 µs and 1 µs or more. */
-#ifndef CS_ANALYSIS_DECODE_H
-#define CS_ANALYSIS_DECODE_H
+/* One machine instruction, decoded: a small interface over Zydis (x86-64) and capstone (AArch64), so that no
+ * other file needs to know their structures. Needs nothing of ours; pure, thread-safe. Flow alone costs about
+ * 0.2 µs an instruction on x86-64 and a few ns on AArch64, operands 0.4 µs and 1 µs or more.
+ *
+ * Files of this room:
+ *   decode               one instruction: where control goes, what it reads and writes, its text
+ *   decode_aarch64       the same for AArch64
+ *   decode_internal      what each instruction set has behind decode
+ *   decode_x86_64        the same for x86-64
+ *   semantics            what an instruction is to the machine model and the culprit rules
+ *   semantics_aarch64    the same for AArch64
+ *   semantics_internal   what each instruction set has behind semantics
+ *   semantics_x86_64     the same for x86-64
+ */
+#ifndef CS_IMAGE_ISA_DECODE_H
+#define CS_IMAGE_ISA_DECODE_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -12,33 +23,33 @@
 /* Instruction sets whose code can be read. */
 enum cs_isa { CS_ISA_NONE, CS_ISA_X86_64, CS_ISA_AARCH64 };
 
-enum cs_flow {
-    CS_FLOW_NEXT,   /* goes on with the next instruction (system calls, traps and `rep` too) */
-    CS_FLOW_BRANCH, /* conditional: target or next */
-    CS_FLOW_JUMP,   /* target; indirect when `target` is unknown */
-    CS_FLOW_CALL,   /* target, comes back to the next instruction unless the callee never returns */
-    CS_FLOW_RETURN, /* ret, iret, sysret, eret */
-    CS_FLOW_STOP,   /* ud2, hlt, udf, brk: nothing follows */
+enum cs_isa_flow {
+    CS_ISA_FLOW_NEXT,   /* goes on with the next instruction (system calls, traps and `rep` too) */
+    CS_ISA_FLOW_BRANCH, /* conditional: target or next */
+    CS_ISA_FLOW_JUMP,   /* target; indirect when `target` is unknown */
+    CS_ISA_FLOW_CALL,   /* target, comes back to the next instruction unless the callee never returns */
+    CS_ISA_FLOW_RETURN, /* ret, iret, sysret, eret */
+    CS_ISA_FLOW_STOP,   /* ud2, hlt, udf, brk: nothing follows */
 };
 
-/* Sets of registers: one bit each, whatever the width that is used. AArch64 has x0 … x15 at CS_REG_GPR, v0 …
- * v31 at CS_REG_VECTOR, and CS_REG_HIGH for x16 … x30 and sp, which leaves no bit for what x86-64 alone has.
+/* Sets of registers: one bit each, whatever the width that is used. AArch64 has x0 … x15 at CS_ISA_REG_GPR, v0 …
+ * v31 at CS_ISA_REG_VECTOR, and CS_ISA_REG_HIGH for x16 … x30 and sp, which leaves no bit for what x86-64 alone has.
  */
-#define CS_REG_GPR(i)                                                                                        \
+#define CS_ISA_REG_GPR(i)                                                                                    \
     (UINT64_C(1) << (i)) /* 0 rax, 1 rcx, 2 rdx, 3 rbx, 4 rsp, 5 rbp, 6 rsi, 7 rdi, 8… r8… */
-#define CS_REG_FLAGS (UINT64_C(1) << 16)
-#define CS_REG_X87 (UINT64_C(1) << 17)               /* x87 and MMX */
-#define CS_REG_SYSTEM (UINT64_C(1) << 18)            /* control, debug, segment, MXCSR, … */
-#define CS_REG_MASK(i) (UINT64_C(1) << (20 + (i)))   /* k0 … k7 */
-#define CS_REG_VECTOR(i) (UINT64_C(1) << (32 + (i))) /* xmm/ymm/zmm 0 … 31 */
-#define CS_REG_HIGH(i) (UINT64_C(1) << (17 + ((i) > 30 ? 1 : (i)-16))) /* 16 … 30, 31 = sp, with x17 */
-#define CS_NO_REG 0xff
+#define CS_ISA_REG_FLAGS (UINT64_C(1) << 16)
+#define CS_ISA_REG_X87 (UINT64_C(1) << 17)               /* x87 and MMX */
+#define CS_ISA_REG_SYSTEM (UINT64_C(1) << 18)            /* control, debug, segment, MXCSR, … */
+#define CS_ISA_REG_MASK(i) (UINT64_C(1) << (20 + (i)))   /* k0 … k7 */
+#define CS_ISA_REG_VECTOR(i) (UINT64_C(1) << (32 + (i))) /* xmm/ymm/zmm 0 … 31 */
+#define CS_ISA_REG_HIGH(i) (UINT64_C(1) << (17 + ((i) > 30 ? 1 : (i)-16))) /* 16 … 30, 31 = sp, with x17 */
+#define CS_ISA_REG_NONE 0xff
 
 /* base + index × scale + displacement; for pc-relative operands `displacement` is the absolute offset and
- * base is CS_NO_REG. */
-struct cs_memory {
+ * base is CS_ISA_REG_NONE. */
+struct cs_isa_memory {
     int64_t displacement;
-    uint8_t base, index; /* GPR number (a vector register's for gathers), CS_NO_REG = none */
+    uint8_t base, index; /* GPR number (a vector register's for gathers), CS_ISA_REG_NONE = none */
     uint8_t scale;
     uint8_t width; /* bytes, 0 = unknown or more than 255 */
     bool reads, writes, pc_relative, gather;
@@ -46,28 +57,29 @@ struct cs_memory {
     bool stack;   /* implied by push, pop, call, ret */
 };
 
-struct cs_insn {
+struct cs_isa_insn {
     uint64_t offset;        /* of its first byte */
     uint64_t target;        /* of a direct branch, jump or call, else 0 */
     uint64_t reads, writes; /* register sets; zero idioms (xor same, same) read nothing */
-    uint16_t mnemonic;      /* ZydisMnemonic, or capstone's arm64_insn (0 from cs_decode_flow there) */
+    uint16_t mnemonic;      /* ZydisMnemonic, or capstone's arm64_insn (0 from cs_isa_decode_flow there) */
     uint8_t length, flow;
     bool padding;  /* stands where nothing runs, or does nothing */
     bool indirect; /* a jump or call through a register or memory */
     bool locked, repeated,
         moves; /* lock prefix (or xchg with memory); rep prefix; a plain register-register move */
     uint8_t n_memory;
-    struct cs_memory memory[2]; /* explicit operands first */
-    int64_t immediate;          /* the last immediate operand */
+    struct cs_isa_memory memory[2]; /* explicit operands first */
+    int64_t immediate;              /* the last immediate operand */
     bool has_immediate;
 };
 
 /* Decodes the instruction at `bytes`, which lies at `offset`. Returns its length, or 0 where there is none
- * (then `insn->length` is 0). `cs_decode_flow` fills offset, target, mnemonic, length, flow, indirect,
+ * (then `insn->length` is 0). `cs_isa_decode_flow` fills offset, target, mnemonic, length, flow, indirect,
  * padding only and is faster. */
-unsigned cs_decode(enum cs_isa isa, const uint8_t *bytes, size_t n, uint64_t offset, struct cs_insn *insn);
-unsigned cs_decode_flow(enum cs_isa isa, const uint8_t *bytes, size_t n, uint64_t offset,
-                        struct cs_insn *insn);
+unsigned cs_isa_decode(enum cs_isa isa, const uint8_t *bytes, size_t n, uint64_t offset,
+                       struct cs_isa_insn *insn);
+unsigned cs_isa_decode_flow(enum cs_isa isa, const uint8_t *bytes, size_t n, uint64_t offset,
+                            struct cs_isa_insn *insn);
 
 /* How far apart instructions may start: where one doesn't decode, the next one is tried there. */
 unsigned cs_isa_step(enum cs_isa isa);
@@ -76,7 +88,7 @@ const char *cs_isa_name(enum cs_isa isa);
 
 /* Writes it as its assembler takes it (AT&T on x86-64), with the absolute address of branch targets as 0x…;
  * returns `text`. */
-char *cs_decode_text(enum cs_isa isa, const uint8_t *bytes, size_t n, uint64_t offset, char *text,
-                     size_t room);
+char *cs_isa_decode_text(enum cs_isa isa, const uint8_t *bytes, size_t n, uint64_t offset, char *text,
+                         size_t room);
 
 #endif

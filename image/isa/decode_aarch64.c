@@ -5,11 +5,7 @@
  * Operands and text are capstone's; what it doesn't know has no operands and prints as its word. */
 #include "image/isa/decode_internal.h"
 
-/* It has a struct of that name too. */
-#define cs_insn capstone_insn
 #include <capstone/capstone.h>
-#undef cs_insn
-
 #include <stdio.h>
 #include <string.h>
 
@@ -20,22 +16,22 @@ static uint64_t relative(uint64_t offset, uint32_t word, unsigned low, unsigned 
 }
 
 /* BR, BLR, RET, ERET and their authenticated forms. */
-static enum cs_flow flow_by_register(uint32_t word)
+static enum cs_isa_flow flow_by_register(uint32_t word)
 {
     switch (word >> 21 & 7) {
     case 0:
-        return CS_FLOW_JUMP;
+        return CS_ISA_FLOW_JUMP;
     case 1:
-        return CS_FLOW_CALL;
+        return CS_ISA_FLOW_CALL;
     default:
-        return CS_FLOW_RETURN;
+        return CS_ISA_FLOW_RETURN;
     }
 }
 
 /* SVC, HVC and SMC come back; BRK, HLT and the rest are what abort() and __builtin_trap() become. */
-static enum cs_flow flow_of_exception(uint32_t word)
+static enum cs_isa_flow flow_of_exception(uint32_t word)
 {
-    return (word >> 21 & 7) == 0 ? CS_FLOW_NEXT : CS_FLOW_STOP;
+    return (word >> 21 & 7) == 0 ? CS_ISA_FLOW_NEXT : CS_ISA_FLOW_STOP;
 }
 
 static bool is_padding(uint32_t word)
@@ -44,33 +40,33 @@ static bool is_padding(uint32_t word)
     return word == 0 || word == 0xd503201f /* nop */ || bti;
 }
 
-unsigned decode_flow_aarch64(const uint8_t *bytes, size_t n, uint64_t offset, struct cs_insn *insn)
+unsigned decode_flow_aarch64(const uint8_t *bytes, size_t n, uint64_t offset, struct cs_isa_insn *insn)
 {
     uint32_t word = 0;
-    *insn = (struct cs_insn){.offset = offset};
+    *insn = (struct cs_isa_insn){.offset = offset};
     if (n < sizeof word)
         return 0;
     memcpy(&word, bytes, sizeof word);
     unsigned group = word >> 25 & 15;
     bool reserved = group == 0 && !(word >> 31);
     if (group == 1 || group == 3 || (reserved && word >> 16))
-        return 0;                                               /* unallocated */
-    enum cs_flow flow = reserved ? CS_FLOW_STOP : CS_FLOW_NEXT; /* udf */
+        return 0;                                                           /* unallocated */
+    enum cs_isa_flow flow = reserved ? CS_ISA_FLOW_STOP : CS_ISA_FLOW_NEXT; /* udf */
     if (word >> 26 == 5 || word >> 26 == 0x25) {
-        flow = word >> 31 ? CS_FLOW_CALL : CS_FLOW_JUMP;
+        flow = word >> 31 ? CS_ISA_FLOW_CALL : CS_ISA_FLOW_JUMP;
         insn->target = relative(offset, word, 0, 26);
     } else if (word >> 24 == 0x54) {
-        flow = (word & 14) == 14 ? CS_FLOW_JUMP : CS_FLOW_BRANCH; /* al, nv: always */
+        flow = (word & 14) == 14 ? CS_ISA_FLOW_JUMP : CS_ISA_FLOW_BRANCH; /* al, nv: always */
         insn->target = relative(offset, word, 5, 19);
     } else if ((word & 0x7e000000) == 0x34000000) {
-        flow = CS_FLOW_BRANCH;
+        flow = CS_ISA_FLOW_BRANCH;
         insn->target = relative(offset, word, 5, 19);
     } else if ((word & 0x7e000000) == 0x36000000) {
-        flow = CS_FLOW_BRANCH;
+        flow = CS_ISA_FLOW_BRANCH;
         insn->target = relative(offset, word, 5, 14);
     } else if ((word & 0xfe1f0000) == 0xd61f0000) {
         flow = flow_by_register(word);
-        insn->indirect = flow != CS_FLOW_RETURN;
+        insn->indirect = flow != CS_ISA_FLOW_RETURN;
     } else if (word >> 24 == 0xd4)
         flow = flow_of_exception(word);
     insn->flow = (uint8_t)flow;
@@ -80,10 +76,10 @@ unsigned decode_flow_aarch64(const uint8_t *bytes, size_t n, uint64_t offset, st
 
 static uint64_t general(unsigned number)
 {
-    return number < 16 ? CS_REG_GPR(number) : CS_REG_HIGH(number);
+    return number < 16 ? CS_ISA_REG_GPR(number) : CS_ISA_REG_HIGH(number);
 }
 
-/* 0 … 30, 31 = sp; CS_NO_REG for all that is no general register. */
+/* 0 … 30, 31 = sp; CS_ISA_REG_NONE for all that is no general register. */
 static uint8_t general_number(unsigned reg)
 {
     if (reg >= ARM64_REG_X0 && reg <= ARM64_REG_X28)
@@ -92,7 +88,7 @@ static uint8_t general_number(unsigned reg)
         return (uint8_t)(reg - ARM64_REG_W0);
     if (reg == ARM64_REG_X29 || reg == ARM64_REG_X30)
         return reg == ARM64_REG_X29 ? 29 : 30;
-    return reg == ARM64_REG_SP || reg == ARM64_REG_WSP ? 31 : CS_NO_REG;
+    return reg == ARM64_REG_SP || reg == ARM64_REG_WSP ? 31 : CS_ISA_REG_NONE;
 }
 
 static const struct {
@@ -104,12 +100,12 @@ static const struct {
 static uint64_t register_bit(unsigned reg)
 {
     uint8_t number = general_number(reg);
-    if (number != CS_NO_REG)
+    if (number != CS_ISA_REG_NONE)
         return general(number);
     for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++)
         if (reg >= vectors[i].first && reg < vectors[i].first + 32)
-            return CS_REG_VECTOR(reg - vectors[i].first);
-    return reg == ARM64_REG_NZCV ? CS_REG_FLAGS : 0;
+            return CS_ISA_REG_VECTOR(reg - vectors[i].first);
+    return reg == ARM64_REG_NZCV ? CS_ISA_REG_FLAGS : 0;
 }
 
 static uint8_t register_bytes(unsigned reg)
@@ -123,7 +119,7 @@ static uint8_t register_bytes(unsigned reg)
 }
 
 /* Bytes of one access: the suffix says it, else the last register moved (stxr's first is its verdict). */
-static uint8_t access_bytes(const capstone_insn *in)
+static uint8_t access_bytes(const cs_insn *in)
 {
     const cs_arm64 *a = &in->detail->arm64;
     const char *name = in->mnemonic, *end = name + strlen(name);
@@ -162,14 +158,14 @@ static bool is_atomic(const char *name)
            strncmp(name, "stx", 3) == 0;
 }
 
-static void add_memory(struct cs_insn *insn, const capstone_insn *in, const cs_arm64_op *o)
+static void add_memory(struct cs_isa_insn *insn, const cs_insn *in, const cs_arm64_op *o)
 {
     if (!is_access(in->mnemonic) || insn->n_memory)
         return;
     bool both = insn->locked && strncmp(in->mnemonic, "ldx", 3) && strncmp(in->mnemonic, "ldax", 4) &&
                 strncmp(in->mnemonic, "stx", 3) && strncmp(in->mnemonic, "stlx", 4);
     uint8_t width = access_bytes(in);
-    insn->memory[insn->n_memory++] = (struct cs_memory){
+    insn->memory[insn->n_memory++] = (struct cs_isa_memory){
         .displacement = o->mem.disp,
         .base = general_number(o->mem.base),
         .index = general_number(o->mem.index),
@@ -180,7 +176,7 @@ static void add_memory(struct cs_insn *insn, const capstone_insn *in, const cs_a
     };
 }
 
-static void add_operands(struct cs_insn *insn, csh handle, const capstone_insn *in)
+static void add_operands(struct cs_isa_insn *insn, csh handle, const cs_insn *in)
 {
     cs_regs reads, writes;
     uint8_t n_reads = 0, n_writes = 0;
@@ -192,21 +188,21 @@ static void add_operands(struct cs_insn *insn, csh handle, const capstone_insn *
     }
     const cs_arm64 *a = &in->detail->arm64;
     if (a->update_flags)
-        insn->writes |= CS_REG_FLAGS;
+        insn->writes |= CS_ISA_REG_FLAGS;
     if (a->cc != ARM64_CC_INVALID && a->cc != ARM64_CC_AL && a->cc != ARM64_CC_NV)
-        insn->reads |= CS_REG_FLAGS;
+        insn->reads |= CS_ISA_REG_FLAGS;
     insn->locked = is_atomic(in->mnemonic);
     for (unsigned i = 0; i < a->op_count; i++) {
         const cs_arm64_op *o = &a->operands[i];
         if (o->type == ARM64_OP_MEM)
             add_memory(insn, in, o);
         else if (o->type == ARM64_OP_IMM && is_access(in->mnemonic) && a->op_count == 2) /* ldr x0, literal */
-            insn->memory[insn->n_memory++] = (struct cs_memory){.displacement = o->imm,
-                                                                .base = CS_NO_REG,
-                                                                .index = CS_NO_REG,
-                                                                .width = access_bytes(in),
-                                                                .reads = true,
-                                                                .pc_relative = true};
+            insn->memory[insn->n_memory++] = (struct cs_isa_memory){.displacement = o->imm,
+                                                                    .base = CS_ISA_REG_NONE,
+                                                                    .index = CS_ISA_REG_NONE,
+                                                                    .width = access_bytes(in),
+                                                                    .reads = true,
+                                                                    .pc_relative = true};
         else if (o->type == ARM64_OP_IMM) {
             insn->immediate = o->imm;
             insn->has_immediate = true;
@@ -216,10 +212,10 @@ static void add_operands(struct cs_insn *insn, csh handle, const capstone_insn *
                   a->operands[1].type == ARM64_OP_REG;
 }
 
-unsigned decode_aarch64(const uint8_t *bytes, size_t n, uint64_t offset, struct cs_insn *insn)
+unsigned decode_aarch64(const uint8_t *bytes, size_t n, uint64_t offset, struct cs_isa_insn *insn)
 {
     csh handle;
-    capstone_insn *in = NULL;
+    cs_insn *in = NULL;
     if (!decode_flow_aarch64(bytes, n, offset, insn))
         return 0;
     if (cs_open(CS_ARCH_ARM64, CS_MODE_LITTLE_ENDIAN, &handle) != CS_ERR_OK)
@@ -236,9 +232,9 @@ unsigned decode_aarch64(const uint8_t *bytes, size_t n, uint64_t offset, struct 
 
 char *decode_text_aarch64(const uint8_t *bytes, size_t n, uint64_t offset, char *text, size_t room)
 {
-    struct cs_insn flow;
+    struct cs_isa_insn flow;
     csh handle;
-    capstone_insn *in = NULL;
+    cs_insn *in = NULL;
     if (room == 0)
         return text;
     snprintf(text, room, "(bad)");

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What each instruction set has behind decode.h. Internal to analysis/; decode.c chooses. */
-#ifndef CS_ANALYSIS_DECODE_ISA_H
-#define CS_ANALYSIS_DECODE_ISA_H
+/* What each instruction set has behind decode.h. Internal to image/isa/; decode.c chooses. */
+#ifndef CS_IMAGE_ISA_DECODE_INTERNAL_H
+#define CS_IMAGE_ISA_DECODE_INTERNAL_H
 
 #include "image/isa/decode.h"
 
-unsigned decode_x86_64(const uint8_t *bytes, size_t n, uint64_t offset, struct cs_insn *insn);
-unsigned decode_flow_x86_64(const uint8_t *bytes, size_t n, uint64_t offset, struct cs_insn *insn);
+unsigned decode_x86_64(const uint8_t *bytes, size_t n, uint64_t offset, struct cs_isa_insn *insn);
+unsigned decode_flow_x86_64(const uint8_t *bytes, size_t n, uint64_t offset, struct cs_isa_insn *insn);
 char *decode_text_x86_64(const uint8_t *bytes, size_t n, uint64_t offset, char *text, size_t room);
 
-unsigned decode_aarch64(const uint8_t *bytes, size_t n, uint64_t offset, struct cs_insn *insn);
-unsigned decode_flow_aarch64(const uint8_t *bytes, size_t n, uint64_t offset, struct cs_insn *insn);
+unsigned decode_aarch64(const uint8_t *bytes, size_t n, uint64_t offset, struct cs_isa_insn *insn);
+unsigned decode_flow_aarch64(const uint8_t *bytes, size_t n, uint64_t offset, struct cs_isa_insn *insn);
 char *decode_text_aarch64(const uint8_t *bytes, size_t n, uint64_t offset, char *text, size_t room);
 
 #endif

@@ -14,18 +14,20 @@ static ZydisDecoder decoder(void)
 }
 
 /* Category and a few names; everything else goes on. */
-static enum cs_flow flow_of(const ZydisDecodedInstruction *z)
+static enum cs_isa_flow flow_of(const ZydisDecodedInstruction *z)
 {
     switch (z->meta.category) {
     case ZYDIS_CATEGORY_COND_BR:
-        return z->mnemonic == ZYDIS_MNEMONIC_XBEGIN || z->mnemonic == ZYDIS_MNEMONIC_XABORT ? CS_FLOW_NEXT
-                                                                                            : CS_FLOW_BRANCH;
+        return z->mnemonic == ZYDIS_MNEMONIC_XBEGIN || z->mnemonic == ZYDIS_MNEMONIC_XABORT
+                   ? CS_ISA_FLOW_NEXT
+                   : CS_ISA_FLOW_BRANCH;
     case ZYDIS_CATEGORY_UNCOND_BR:
-        return z->mnemonic == ZYDIS_MNEMONIC_JMP ? CS_FLOW_JUMP : CS_FLOW_NEXT; /* xabort, xbegin */
+        return z->mnemonic == ZYDIS_MNEMONIC_JMP ? CS_ISA_FLOW_JUMP : CS_ISA_FLOW_NEXT; /* xabort, xbegin */
     case ZYDIS_CATEGORY_CALL:
-        return z->mnemonic == ZYDIS_MNEMONIC_CALL ? CS_FLOW_CALL : CS_FLOW_NEXT; /* syscall is elsewhere */
+        return z->mnemonic == ZYDIS_MNEMONIC_CALL ? CS_ISA_FLOW_CALL
+                                                  : CS_ISA_FLOW_NEXT; /* syscall is elsewhere */
     case ZYDIS_CATEGORY_RET:
-        return CS_FLOW_RETURN;
+        return CS_ISA_FLOW_RETURN;
     default:
         break;
     }
@@ -34,13 +36,13 @@ static enum cs_flow flow_of(const ZydisDecodedInstruction *z)
     case ZYDIS_MNEMONIC_UD1:
     case ZYDIS_MNEMONIC_UD2:
     case ZYDIS_MNEMONIC_HLT:
-        return CS_FLOW_STOP;
+        return CS_ISA_FLOW_STOP;
     case ZYDIS_MNEMONIC_SYSRET:
     case ZYDIS_MNEMONIC_SYSEXIT:
     case ZYDIS_MNEMONIC_IRETQ:
-        return CS_FLOW_RETURN;
+        return CS_ISA_FLOW_RETURN;
     default:
-        return CS_FLOW_NEXT;
+        return CS_ISA_FLOW_NEXT;
     }
 }
 
@@ -51,14 +53,15 @@ static bool is_padding(ZydisMnemonic m)
            m == ZYDIS_MNEMONIC_LEA || m == ZYDIS_MNEMONIC_ENDBR64;
 }
 
-static bool start(const ZydisDecodedInstruction *z, uint64_t offset, struct cs_insn *insn)
+static bool start(const ZydisDecodedInstruction *z, uint64_t offset, struct cs_isa_insn *insn)
 {
-    *insn = (struct cs_insn){.offset = offset,
-                             .mnemonic = (uint16_t)z->mnemonic,
-                             .length = z->length,
-                             .flow = (uint8_t)flow_of(z),
-                             .padding = is_padding(z->mnemonic)};
-    if (insn->flow == CS_FLOW_BRANCH || insn->flow == CS_FLOW_JUMP || insn->flow == CS_FLOW_CALL) {
+    *insn = (struct cs_isa_insn){.offset = offset,
+                                 .mnemonic = (uint16_t)z->mnemonic,
+                                 .length = z->length,
+                                 .flow = (uint8_t)flow_of(z),
+                                 .padding = is_padding(z->mnemonic)};
+    if (insn->flow == CS_ISA_FLOW_BRANCH || insn->flow == CS_ISA_FLOW_JUMP ||
+        insn->flow == CS_ISA_FLOW_CALL) {
         if (z->raw.imm[0].size && z->raw.imm[0].is_relative)
             insn->target = offset + z->length + (uint64_t)z->raw.imm[0].value.s;
         else
@@ -67,12 +70,12 @@ static bool start(const ZydisDecodedInstruction *z, uint64_t offset, struct cs_i
     return true;
 }
 
-unsigned decode_flow_x86_64(const uint8_t *bytes, size_t n, uint64_t offset, struct cs_insn *insn)
+unsigned decode_flow_x86_64(const uint8_t *bytes, size_t n, uint64_t offset, struct cs_isa_insn *insn)
 {
     ZydisDecoder d = decoder();
     ZydisDecodedInstruction z;
     if (n == 0 || !ZYAN_SUCCESS(ZydisDecoderDecodeInstruction(&d, NULL, bytes, n, &z))) {
-        *insn = (struct cs_insn){.offset = offset};
+        *insn = (struct cs_isa_insn){.offset = offset};
         return 0;
     }
     start(&z, offset, insn);
@@ -85,43 +88,43 @@ static uint64_t register_bit(ZydisRegister reg)
     ZyanI8 id = ZydisRegisterGetId(wide);
     switch (ZydisRegisterGetClass(wide)) {
     case ZYDIS_REGCLASS_GPR64:
-        return id >= 0 && id < 16 ? CS_REG_GPR(id) : 0;
+        return id >= 0 && id < 16 ? CS_ISA_REG_GPR(id) : 0;
     case ZYDIS_REGCLASS_FLAGS:
-        return CS_REG_FLAGS;
+        return CS_ISA_REG_FLAGS;
     case ZYDIS_REGCLASS_XMM:
     case ZYDIS_REGCLASS_YMM:
     case ZYDIS_REGCLASS_ZMM:
-        return id >= 0 && id < 32 ? CS_REG_VECTOR(id) : 0;
+        return id >= 0 && id < 32 ? CS_ISA_REG_VECTOR(id) : 0;
     case ZYDIS_REGCLASS_MASK:
-        return id >= 0 && id < 8 ? CS_REG_MASK(id) : 0;
+        return id >= 0 && id < 8 ? CS_ISA_REG_MASK(id) : 0;
     case ZYDIS_REGCLASS_X87:
     case ZYDIS_REGCLASS_MMX:
-        return CS_REG_X87;
+        return CS_ISA_REG_X87;
     case ZYDIS_REGCLASS_IP:
     case ZYDIS_REGCLASS_INVALID:
         return 0;
     default:
         return wide == ZYDIS_REGISTER_X87CONTROL || wide == ZYDIS_REGISTER_X87STATUS ||
                        wide == ZYDIS_REGISTER_X87TAG
-                   ? CS_REG_X87
-                   : CS_REG_SYSTEM;
+                   ? CS_ISA_REG_X87
+                   : CS_ISA_REG_SYSTEM;
     }
 }
 
 static uint8_t register_number(ZydisRegister reg)
 {
     if (reg == ZYDIS_REGISTER_NONE || reg == ZYDIS_REGISTER_RIP || reg == ZYDIS_REGISTER_EIP)
-        return CS_NO_REG;
+        return CS_ISA_REG_NONE;
     ZyanI8 id = ZydisRegisterGetId(ZydisRegisterGetLargestEnclosing(ZYDIS_MACHINE_MODE_LONG_64, reg));
-    return id < 0 ? CS_NO_REG : (uint8_t)id;
+    return id < 0 ? CS_ISA_REG_NONE : (uint8_t)id;
 }
 
-static void add_memory(struct cs_insn *insn, const ZydisDecodedOperand *o, bool reads, bool writes)
+static void add_memory(struct cs_isa_insn *insn, const ZydisDecodedOperand *o, bool reads, bool writes)
 {
     if (insn->n_memory == sizeof insn->memory / sizeof *insn->memory)
         return;
-    struct cs_memory *m = &insn->memory[insn->n_memory++];
-    *m = (struct cs_memory){
+    struct cs_isa_memory *m = &insn->memory[insn->n_memory++];
+    *m = (struct cs_isa_memory){
         .displacement = o->mem.disp.has_displacement ? o->mem.disp.value : 0,
         .base = register_number(o->mem.base),
         .index = register_number(o->mem.index),
@@ -164,7 +167,7 @@ static bool is_zero_idiom(const ZydisDecodedInstruction *z, const ZydisDecodedOp
     }
 }
 
-static void add_operand(struct cs_insn *insn, const ZydisDecodedOperand *o, bool zeroed)
+static void add_operand(struct cs_isa_insn *insn, const ZydisDecodedOperand *o, bool zeroed)
 {
     bool reads = (o->actions & ZYDIS_OPERAND_ACTION_MASK_READ) != 0;
     bool writes = (o->actions & ZYDIS_OPERAND_ACTION_MASK_WRITE) != 0;
@@ -187,13 +190,13 @@ static void add_operand(struct cs_insn *insn, const ZydisDecodedOperand *o, bool
     }
 }
 
-unsigned decode_x86_64(const uint8_t *bytes, size_t n, uint64_t offset, struct cs_insn *insn)
+unsigned decode_x86_64(const uint8_t *bytes, size_t n, uint64_t offset, struct cs_isa_insn *insn)
 {
     ZydisDecoder d = decoder();
     ZydisDecodedInstruction z;
     ZydisDecodedOperand o[ZYDIS_MAX_OPERAND_COUNT];
     if (n == 0 || !ZYAN_SUCCESS(ZydisDecoderDecodeFull(&d, bytes, n, &z, o))) {
-        *insn = (struct cs_insn){.offset = offset};
+        *insn = (struct cs_isa_insn){.offset = offset};
         return 0;
     }
     start(&z, offset, insn);
@@ -202,9 +205,9 @@ unsigned decode_x86_64(const uint8_t *bytes, size_t n, uint64_t offset, struct c
         add_operand(insn, &o[i], zeroed && i < z.operand_count_visible);
     if (z.cpu_flags) {
         if (z.cpu_flags->tested)
-            insn->reads |= CS_REG_FLAGS;
+            insn->reads |= CS_ISA_REG_FLAGS;
         if (z.cpu_flags->modified | z.cpu_flags->set_0 | z.cpu_flags->set_1 | z.cpu_flags->undefined)
-            insn->writes |= CS_REG_FLAGS;
+            insn->writes |= CS_ISA_REG_FLAGS;
     }
     insn->repeated =
         (z.attributes & (ZYDIS_ATTRIB_HAS_REP | ZYDIS_ATTRIB_HAS_REPE | ZYDIS_ATTRIB_HAS_REPNE)) != 0;

@@ -2,7 +2,8 @@
 #include "image/isa/semantics.h"
 #include "image/isa/semantics_internal.h"
 
-void cs_op_decode(enum cs_isa isa, const uint8_t *bytes, size_t size, uint64_t offset, struct cs_op *out)
+void cs_isa_op_decode(enum cs_isa isa, const uint8_t *bytes, size_t size, uint64_t offset,
+                      struct cs_isa_op *out)
 {
     if (isa == CS_ISA_AARCH64)
         op_decode_aarch64(bytes, size, offset, out);
@@ -10,8 +11,9 @@ void cs_op_decode(enum cs_isa isa, const uint8_t *bytes, size_t size, uint64_t o
         op_decode_x86_64(bytes, size, offset, out);
 }
 
-int cs_op_fused(const struct cs_op *first, const struct cs_op *second)
+int cs_isa_op_fused(const struct cs_isa_op *first, const struct cs_isa_op *second)
 {
-    return (second->flags & CS_OP_BRANCH) && (first->flags & CS_OP_FUSES) && !(first->flags & CS_OP_STORE) &&
-           (second->reads & CS_OP_REG_FLAGS) && first->offset + first->length == second->offset;
+    return (second->flags & CS_ISA_OP_BRANCH) && (first->flags & CS_ISA_OP_FUSES) &&
+           !(first->flags & CS_ISA_OP_STORE) && (second->reads & CS_ISA_OP_REG_FLAGS) &&
+           first->offset + first->length == second->offset;
 }

@@ -10,42 +10,42 @@ static const struct kind {
     const char *stem; /* a name that begins so; "=" first: that is so */
     uint32_t flags;
 } kinds[] = {
-    {"=udiv", CS_OP_DIVIDE},
-    {"=sdiv", CS_OP_DIVIDE},
-    {"fdiv", CS_OP_FDIVIDE | CS_OP_FLOAT},
-    {"fsqrt", CS_OP_FDIVIDE | CS_OP_FLOAT},
-    {"mul", CS_OP_MULTIPLY},
-    {"madd", CS_OP_MULTIPLY},
-    {"msub", CS_OP_MULTIPLY},
-    {"mneg", CS_OP_MULTIPLY},
-    {"smul", CS_OP_MULTIPLY},
-    {"umul", CS_OP_MULTIPLY},
-    {"smadd", CS_OP_MULTIPLY},
-    {"umadd", CS_OP_MULTIPLY},
-    {"smsub", CS_OP_MULTIPLY},
-    {"umsub", CS_OP_MULTIPLY},
-    {"=dmb", CS_OP_SERIALISE},
-    {"=dsb", CS_OP_SERIALISE},
-    {"=isb", CS_OP_SERIALISE},
-    {"=yield", CS_OP_SERIALISE},
-    {"=wfe", CS_OP_SERIALISE},
-    {"=svc", CS_OP_SYSCALL},
-    {"prfm", CS_OP_PREFETCH},
-    {"stnp", CS_OP_NONTEMPORAL},
-    {"ldnp", CS_OP_NONTEMPORAL},
-    {"fadd", CS_OP_FLOAT},
-    {"fsub", CS_OP_FLOAT},
-    {"fmul", CS_OP_FLOAT},
-    {"fmadd", CS_OP_FLOAT},
-    {"fmsub", CS_OP_FLOAT},
-    {"fnmadd", CS_OP_FLOAT},
-    {"fnmsub", CS_OP_FLOAT},
-    {"fmla", CS_OP_FLOAT},
-    {"fmls", CS_OP_FLOAT},
-    {"fnmul", CS_OP_FLOAT},
-    {"=cmp", CS_OP_FLAGS_ONLY},
-    {"=cmn", CS_OP_FLAGS_ONLY},
-    {"=tst", CS_OP_FLAGS_ONLY},
+    {"=udiv", CS_ISA_OP_DIVIDE},
+    {"=sdiv", CS_ISA_OP_DIVIDE},
+    {"fdiv", CS_ISA_OP_FDIVIDE | CS_ISA_OP_FLOAT},
+    {"fsqrt", CS_ISA_OP_FDIVIDE | CS_ISA_OP_FLOAT},
+    {"mul", CS_ISA_OP_MULTIPLY},
+    {"madd", CS_ISA_OP_MULTIPLY},
+    {"msub", CS_ISA_OP_MULTIPLY},
+    {"mneg", CS_ISA_OP_MULTIPLY},
+    {"smul", CS_ISA_OP_MULTIPLY},
+    {"umul", CS_ISA_OP_MULTIPLY},
+    {"smadd", CS_ISA_OP_MULTIPLY},
+    {"umadd", CS_ISA_OP_MULTIPLY},
+    {"smsub", CS_ISA_OP_MULTIPLY},
+    {"umsub", CS_ISA_OP_MULTIPLY},
+    {"=dmb", CS_ISA_OP_SERIALISE},
+    {"=dsb", CS_ISA_OP_SERIALISE},
+    {"=isb", CS_ISA_OP_SERIALISE},
+    {"=yield", CS_ISA_OP_SERIALISE},
+    {"=wfe", CS_ISA_OP_SERIALISE},
+    {"=svc", CS_ISA_OP_SYSCALL},
+    {"prfm", CS_ISA_OP_PREFETCH},
+    {"stnp", CS_ISA_OP_NONTEMPORAL},
+    {"ldnp", CS_ISA_OP_NONTEMPORAL},
+    {"fadd", CS_ISA_OP_FLOAT},
+    {"fsub", CS_ISA_OP_FLOAT},
+    {"fmul", CS_ISA_OP_FLOAT},
+    {"fmadd", CS_ISA_OP_FLOAT},
+    {"fmsub", CS_ISA_OP_FLOAT},
+    {"fnmadd", CS_ISA_OP_FLOAT},
+    {"fnmsub", CS_ISA_OP_FLOAT},
+    {"fmla", CS_ISA_OP_FLOAT},
+    {"fmls", CS_ISA_OP_FLOAT},
+    {"fnmul", CS_ISA_OP_FLOAT},
+    {"=cmp", CS_ISA_OP_FLAGS_ONLY},
+    {"=cmn", CS_ISA_OP_FLAGS_ONLY},
+    {"=tst", CS_ISA_OP_FLAGS_ONLY},
 };
 
 static bool is_kind(const struct kind *kind, const char *name)
@@ -55,48 +55,53 @@ static bool is_kind(const struct kind *kind, const char *name)
     return strncmp(kind->stem, name, strlen(kind->stem)) == 0;
 }
 
-static uint32_t flow_flags(const struct cs_insn *insn)
+static uint32_t flow_flags(const struct cs_isa_insn *insn)
 {
     static const uint32_t flags[] = {
-        [CS_FLOW_NEXT] = 0,          [CS_FLOW_BRANCH] = CS_OP_BRANCH, [CS_FLOW_JUMP] = CS_OP_JUMP,
-        [CS_FLOW_CALL] = CS_OP_CALL, [CS_FLOW_RETURN] = CS_OP_RETURN, [CS_FLOW_STOP] = 0,
+        [CS_ISA_FLOW_NEXT] = 0,
+        [CS_ISA_FLOW_BRANCH] = CS_ISA_OP_BRANCH,
+        [CS_ISA_FLOW_JUMP] = CS_ISA_OP_JUMP,
+        [CS_ISA_FLOW_CALL] = CS_ISA_OP_CALL,
+        [CS_ISA_FLOW_RETURN] = CS_ISA_OP_RETURN,
+        [CS_ISA_FLOW_STOP] = 0,
     };
-    return flags[insn->flow] | (insn->indirect ? CS_OP_INDIRECT : 0);
+    return flags[insn->flow] | (insn->indirect ? CS_ISA_OP_INDIRECT : 0);
 }
 
 /* From decode.h's bits to ours. The scheduler leaves rsp's bit out of dependencies: there must be no x4. */
 static uint64_t registers(uint64_t set)
 {
-    uint64_t low = set & 0xffff, high = set >> 17 & 0x7fff, x4 = low & CS_OP_REG_RSP ? 2 : 0;
-    return (low & ~CS_OP_REG_RSP) | (set >> 32) << 16 | (set & CS_REG_FLAGS ? CS_OP_REG_FLAGS : 0) |
-           (high | x4) << 49;
+    uint64_t low = set & 0xffff, high = set >> 17 & 0x7fff, x4 = low & CS_ISA_OP_REG_RSP ? 2 : 0;
+    return (low & ~CS_ISA_OP_REG_RSP) | (set >> 32) << 16 |
+           (set & CS_ISA_REG_FLAGS ? CS_ISA_OP_REG_FLAGS : 0) | (high | x4) << 49;
 }
 
 static uint64_t general(uint8_t number)
 {
     if (number >= 31)
         return 0; /* none, or sp */
-    return registers(number < 16 ? CS_REG_GPR(number) : CS_REG_HIGH(number));
+    return registers(number < 16 ? CS_ISA_REG_GPR(number) : CS_ISA_REG_HIGH(number));
 }
 
-static void take_memory(const struct cs_insn *insn, struct cs_op *out)
+static void take_memory(const struct cs_isa_insn *insn, struct cs_isa_op *out)
 {
     for (unsigned i = 0; i < insn->n_memory; i++) {
-        const struct cs_memory *m = &insn->memory[i];
-        out->flags |= (m->reads ? (uint32_t)CS_OP_LOAD : 0) | (m->writes ? (uint32_t)CS_OP_STORE : 0);
+        const struct cs_isa_memory *m = &insn->memory[i];
+        out->flags |= (m->reads ? (uint32_t)CS_ISA_OP_LOAD : 0) | (m->writes ? (uint32_t)CS_ISA_OP_STORE : 0);
         out->access_bytes = m->width;
         out->address_reads |= general(m->base) | general(m->index);
     }
 }
 
 /* What names a place gets the one label that the caller defines; a call is a jump to the model. */
-static void write_text(const uint8_t *bytes, size_t size, const struct cs_insn *insn, struct cs_op *out)
+static void write_text(const uint8_t *bytes, size_t size, const struct cs_isa_insn *insn,
+                       struct cs_isa_op *out)
 {
     char text[sizeof out->text];
-    cs_decode_text(CS_ISA_AARCH64, bytes, size, insn->offset, text, sizeof text);
+    cs_isa_decode_text(CS_ISA_AARCH64, bytes, size, insn->offset, text, sizeof text);
     bool literal = insn->n_memory && insn->memory[0].pc_relative;
     char *last = strrchr(text, ' ');
-    if ((out->flags & CS_OP_CALL) && last)
+    if ((out->flags & CS_ISA_OP_CALL) && last)
         snprintf(out->text, sizeof out->text, "%s%.20s", insn->indirect ? "br" : "b",
                  insn->indirect ? last : " .Lcs");
     else if (last && (insn->target || literal || strncmp(text, "adr", 3) == 0))
@@ -105,19 +110,19 @@ static void write_text(const uint8_t *bytes, size_t size, const struct cs_insn *
         snprintf(out->text, sizeof out->text, "%s", text);
 }
 
-void op_decode_aarch64(const uint8_t *bytes, size_t size, uint64_t offset, struct cs_op *out)
+void op_decode_aarch64(const uint8_t *bytes, size_t size, uint64_t offset, struct cs_isa_op *out)
 {
-    struct cs_insn insn;
-    *out = (struct cs_op){.offset = offset, .length = 4, .flags = CS_OP_INVALID, .text = "nop"};
-    if (!cs_decode(CS_ISA_AARCH64, bytes, size, offset, &insn))
+    struct cs_isa_insn insn;
+    *out = (struct cs_isa_op){.offset = offset, .length = 4, .flags = CS_ISA_OP_INVALID, .text = "nop"};
+    if (!cs_isa_decode(CS_ISA_AARCH64, bytes, size, offset, &insn))
         return;
     out->length = insn.length;
     out->target = insn.target;
-    out->flags = flow_flags(&insn) | (insn.locked ? CS_OP_LOCK : 0);
+    out->flags = flow_flags(&insn) | (insn.locked ? CS_ISA_OP_LOCK : 0);
     out->reads = registers(insn.reads);
     out->writes = registers(insn.writes);
     if ((insn.reads | insn.writes) >> 32)
-        out->flags |= CS_OP_VECTOR;
+        out->flags |= CS_ISA_OP_VECTOR;
     take_memory(&insn, out);
     write_text(bytes, size, &insn, out);
     char name[16];

@@ -19,7 +19,7 @@ static uint64_t register_bit(ZydisRegister reg)
     case ZYDIS_REGCLASS_ZMM:
         return UINT64_C(1) << (16 + (id & 31));
     case ZYDIS_REGCLASS_FLAGS:
-        return CS_OP_REG_FLAGS;
+        return CS_ISA_OP_REG_FLAGS;
     case ZYDIS_REGCLASS_MASK:
         return UINT64_C(1) << (49 + (id & 7));
     case ZYDIS_REGCLASS_X87:
@@ -36,35 +36,35 @@ struct kind {
 };
 
 static const struct kind kinds[] = {
-    {ZYDIS_MNEMONIC_DIV, ZYDIS_MNEMONIC_DIV, CS_OP_DIVIDE},
-    {ZYDIS_MNEMONIC_IDIV, ZYDIS_MNEMONIC_IDIV, CS_OP_DIVIDE},
-    {ZYDIS_MNEMONIC_DIVPD, ZYDIS_MNEMONIC_DIVSS, CS_OP_FDIVIDE | CS_OP_FLOAT},
-    {ZYDIS_MNEMONIC_VDIVPD, ZYDIS_MNEMONIC_VDIVSS, CS_OP_FDIVIDE | CS_OP_FLOAT},
-    {ZYDIS_MNEMONIC_SQRTPD, ZYDIS_MNEMONIC_SQRTSS, CS_OP_FDIVIDE | CS_OP_FLOAT},
-    {ZYDIS_MNEMONIC_VSQRTPD, ZYDIS_MNEMONIC_VSQRTSS, CS_OP_FDIVIDE | CS_OP_FLOAT},
-    {ZYDIS_MNEMONIC_FDIV, ZYDIS_MNEMONIC_FDIVRP, CS_OP_FDIVIDE | CS_OP_FLOAT},
-    {ZYDIS_MNEMONIC_FSQRT, ZYDIS_MNEMONIC_FSQRT, CS_OP_FDIVIDE | CS_OP_FLOAT},
-    {ZYDIS_MNEMONIC_IMUL, ZYDIS_MNEMONIC_IMUL, CS_OP_MULTIPLY},
-    {ZYDIS_MNEMONIC_MUL, ZYDIS_MNEMONIC_MUL, CS_OP_MULTIPLY},
-    {ZYDIS_MNEMONIC_MULX, ZYDIS_MNEMONIC_MULX, CS_OP_MULTIPLY},
-    {ZYDIS_MNEMONIC_CPUID, ZYDIS_MNEMONIC_CPUID, CS_OP_SERIALISE},
-    {ZYDIS_MNEMONIC_MFENCE, ZYDIS_MNEMONIC_MFENCE, CS_OP_SERIALISE},
-    {ZYDIS_MNEMONIC_LFENCE, ZYDIS_MNEMONIC_LFENCE, CS_OP_SERIALISE},
-    {ZYDIS_MNEMONIC_SFENCE, ZYDIS_MNEMONIC_SFENCE, CS_OP_SERIALISE},
-    {ZYDIS_MNEMONIC_RDTSC, ZYDIS_MNEMONIC_RDTSCP, CS_OP_SERIALISE},
-    {ZYDIS_MNEMONIC_PAUSE, ZYDIS_MNEMONIC_PAUSE, CS_OP_SERIALISE},
-    {ZYDIS_MNEMONIC_LDMXCSR, ZYDIS_MNEMONIC_LDMXCSR, CS_OP_SERIALISE},
-    {ZYDIS_MNEMONIC_SYSCALL, ZYDIS_MNEMONIC_SYSCALL, CS_OP_SYSCALL},
-    {ZYDIS_MNEMONIC_PREFETCH, ZYDIS_MNEMONIC_PREFETCHWT1, CS_OP_PREFETCH},
-    {ZYDIS_MNEMONIC_MOVNTDQ, ZYDIS_MNEMONIC_MOVNTSS, CS_OP_NONTEMPORAL},
-    {ZYDIS_MNEMONIC_VMOVNTDQ, ZYDIS_MNEMONIC_VMOVNTPS, CS_OP_NONTEMPORAL},
-    {ZYDIS_MNEMONIC_CMP, ZYDIS_MNEMONIC_CMP, CS_OP_FLAGS_ONLY | CS_OP_FUSES},
-    {ZYDIS_MNEMONIC_TEST, ZYDIS_MNEMONIC_TEST, CS_OP_FLAGS_ONLY | CS_OP_FUSES},
-    {ZYDIS_MNEMONIC_ADD, ZYDIS_MNEMONIC_ADD, CS_OP_FUSES},
-    {ZYDIS_MNEMONIC_SUB, ZYDIS_MNEMONIC_SUB, CS_OP_FUSES},
-    {ZYDIS_MNEMONIC_AND, ZYDIS_MNEMONIC_AND, CS_OP_FUSES},
-    {ZYDIS_MNEMONIC_INC, ZYDIS_MNEMONIC_INC, CS_OP_FUSES},
-    {ZYDIS_MNEMONIC_DEC, ZYDIS_MNEMONIC_DEC, CS_OP_FUSES},
+    {ZYDIS_MNEMONIC_DIV, ZYDIS_MNEMONIC_DIV, CS_ISA_OP_DIVIDE},
+    {ZYDIS_MNEMONIC_IDIV, ZYDIS_MNEMONIC_IDIV, CS_ISA_OP_DIVIDE},
+    {ZYDIS_MNEMONIC_DIVPD, ZYDIS_MNEMONIC_DIVSS, CS_ISA_OP_FDIVIDE | CS_ISA_OP_FLOAT},
+    {ZYDIS_MNEMONIC_VDIVPD, ZYDIS_MNEMONIC_VDIVSS, CS_ISA_OP_FDIVIDE | CS_ISA_OP_FLOAT},
+    {ZYDIS_MNEMONIC_SQRTPD, ZYDIS_MNEMONIC_SQRTSS, CS_ISA_OP_FDIVIDE | CS_ISA_OP_FLOAT},
+    {ZYDIS_MNEMONIC_VSQRTPD, ZYDIS_MNEMONIC_VSQRTSS, CS_ISA_OP_FDIVIDE | CS_ISA_OP_FLOAT},
+    {ZYDIS_MNEMONIC_FDIV, ZYDIS_MNEMONIC_FDIVRP, CS_ISA_OP_FDIVIDE | CS_ISA_OP_FLOAT},
+    {ZYDIS_MNEMONIC_FSQRT, ZYDIS_MNEMONIC_FSQRT, CS_ISA_OP_FDIVIDE | CS_ISA_OP_FLOAT},
+    {ZYDIS_MNEMONIC_IMUL, ZYDIS_MNEMONIC_IMUL, CS_ISA_OP_MULTIPLY},
+    {ZYDIS_MNEMONIC_MUL, ZYDIS_MNEMONIC_MUL, CS_ISA_OP_MULTIPLY},
+    {ZYDIS_MNEMONIC_MULX, ZYDIS_MNEMONIC_MULX, CS_ISA_OP_MULTIPLY},
+    {ZYDIS_MNEMONIC_CPUID, ZYDIS_MNEMONIC_CPUID, CS_ISA_OP_SERIALISE},
+    {ZYDIS_MNEMONIC_MFENCE, ZYDIS_MNEMONIC_MFENCE, CS_ISA_OP_SERIALISE},
+    {ZYDIS_MNEMONIC_LFENCE, ZYDIS_MNEMONIC_LFENCE, CS_ISA_OP_SERIALISE},
+    {ZYDIS_MNEMONIC_SFENCE, ZYDIS_MNEMONIC_SFENCE, CS_ISA_OP_SERIALISE},
+    {ZYDIS_MNEMONIC_RDTSC, ZYDIS_MNEMONIC_RDTSCP, CS_ISA_OP_SERIALISE},
+    {ZYDIS_MNEMONIC_PAUSE, ZYDIS_MNEMONIC_PAUSE, CS_ISA_OP_SERIALISE},
+    {ZYDIS_MNEMONIC_LDMXCSR, ZYDIS_MNEMONIC_LDMXCSR, CS_ISA_OP_SERIALISE},
+    {ZYDIS_MNEMONIC_SYSCALL, ZYDIS_MNEMONIC_SYSCALL, CS_ISA_OP_SYSCALL},
+    {ZYDIS_MNEMONIC_PREFETCH, ZYDIS_MNEMONIC_PREFETCHWT1, CS_ISA_OP_PREFETCH},
+    {ZYDIS_MNEMONIC_MOVNTDQ, ZYDIS_MNEMONIC_MOVNTSS, CS_ISA_OP_NONTEMPORAL},
+    {ZYDIS_MNEMONIC_VMOVNTDQ, ZYDIS_MNEMONIC_VMOVNTPS, CS_ISA_OP_NONTEMPORAL},
+    {ZYDIS_MNEMONIC_CMP, ZYDIS_MNEMONIC_CMP, CS_ISA_OP_FLAGS_ONLY | CS_ISA_OP_FUSES},
+    {ZYDIS_MNEMONIC_TEST, ZYDIS_MNEMONIC_TEST, CS_ISA_OP_FLAGS_ONLY | CS_ISA_OP_FUSES},
+    {ZYDIS_MNEMONIC_ADD, ZYDIS_MNEMONIC_ADD, CS_ISA_OP_FUSES},
+    {ZYDIS_MNEMONIC_SUB, ZYDIS_MNEMONIC_SUB, CS_ISA_OP_FUSES},
+    {ZYDIS_MNEMONIC_AND, ZYDIS_MNEMONIC_AND, CS_ISA_OP_FUSES},
+    {ZYDIS_MNEMONIC_INC, ZYDIS_MNEMONIC_INC, CS_ISA_OP_FUSES},
+    {ZYDIS_MNEMONIC_DEC, ZYDIS_MNEMONIC_DEC, CS_ISA_OP_FUSES},
 };
 
 /* Floating-point arithmetic whose slow path a denormal takes: name stems, scalar and packed, with or without
@@ -94,33 +94,34 @@ static uint32_t kind_flags(const ZydisDecodedInstruction *in)
             flags |= kinds[i].flags;
     const char *name = ZydisMnemonicGetString(in->mnemonic);
     if (name && is_float_arithmetic(name))
-        flags |= CS_OP_FLOAT;
+        flags |= CS_ISA_OP_FLOAT;
     if (name && strstr(name, "gather"))
-        flags |= CS_OP_GATHER;
+        flags |= CS_ISA_OP_GATHER;
     switch (in->meta.category) {
     case ZYDIS_CATEGORY_COND_BR:
-        flags |= CS_OP_BRANCH;
+        flags |= CS_ISA_OP_BRANCH;
         break;
     case ZYDIS_CATEGORY_UNCOND_BR:
-        flags |= CS_OP_JUMP;
+        flags |= CS_ISA_OP_JUMP;
         break;
     case ZYDIS_CATEGORY_CALL:
-        flags |= CS_OP_CALL;
+        flags |= CS_ISA_OP_CALL;
         break;
     case ZYDIS_CATEGORY_RET:
-        flags |= CS_OP_RETURN;
+        flags |= CS_ISA_OP_RETURN;
         break;
     default:
         break;
     }
     if (in->attributes & ZYDIS_ATTRIB_HAS_LOCK)
-        flags |= CS_OP_LOCK;
+        flags |= CS_ISA_OP_LOCK;
     if (in->attributes & (ZYDIS_ATTRIB_HAS_REP | ZYDIS_ATTRIB_HAS_REPE | ZYDIS_ATTRIB_HAS_REPNE))
-        flags |= CS_OP_REPEAT;
+        flags |= CS_ISA_OP_REPEAT;
     return flags;
 }
 
-static void take_operand(const ZydisDecodedInstruction *in, const ZydisDecodedOperand *o, struct cs_op *out)
+static void take_operand(const ZydisDecodedInstruction *in, const ZydisDecodedOperand *o,
+                         struct cs_isa_op *out)
 {
     if (o->type == ZYDIS_OPERAND_TYPE_REGISTER) {
         uint64_t bit = register_bit(o->reg.value);
@@ -129,39 +130,39 @@ static void take_operand(const ZydisDecodedInstruction *in, const ZydisDecodedOp
         if (o->actions & ZYDIS_OPERAND_ACTION_MASK_WRITE)
             out->writes |= bit;
         if (bit >> 16 & 0xffffffff)
-            out->flags |= CS_OP_VECTOR;
+            out->flags |= CS_ISA_OP_VECTOR;
     } else if (o->type == ZYDIS_OPERAND_TYPE_MEMORY) {
         uint64_t address = register_bit(o->mem.base) | register_bit(o->mem.index);
         out->reads |= address;
         if (o->mem.type == ZYDIS_MEMOP_TYPE_AGEN)
             return;
         out->address_reads |= address;
-        if (o->actions & ZYDIS_OPERAND_ACTION_MASK_READ && !(out->flags & CS_OP_PREFETCH))
-            out->flags |= CS_OP_LOAD;
+        if (o->actions & ZYDIS_OPERAND_ACTION_MASK_READ && !(out->flags & CS_ISA_OP_PREFETCH))
+            out->flags |= CS_ISA_OP_LOAD;
         if (o->actions & ZYDIS_OPERAND_ACTION_MASK_WRITE)
-            out->flags |= CS_OP_STORE;
+            out->flags |= CS_ISA_OP_STORE;
         if (in->mnemonic == ZYDIS_MNEMONIC_XCHG)
-            out->flags |= CS_OP_LOCK;
+            out->flags |= CS_ISA_OP_LOCK;
         unsigned bytes = o->size / 8;
         if (bytes > out->access_bytes)
             out->access_bytes = bytes > 255 ? 255 : (uint8_t)bytes;
     }
-    if ((out->flags & (CS_OP_CALL | CS_OP_JUMP)) && o->visibility == ZYDIS_OPERAND_VISIBILITY_EXPLICIT &&
-        o->type != ZYDIS_OPERAND_TYPE_IMMEDIATE)
-        out->flags |= CS_OP_INDIRECT;
+    if ((out->flags & (CS_ISA_OP_CALL | CS_ISA_OP_JUMP)) &&
+        o->visibility == ZYDIS_OPERAND_VISIBILITY_EXPLICIT && o->type != ZYDIS_OPERAND_TYPE_IMMEDIATE)
+        out->flags |= CS_ISA_OP_INDIRECT;
 }
 
 /* The text: branches and calls go to one label that the caller defines; a call is a jump to the model, which
  * would charge 100 cycles to it else. */
 static void write_text(const ZydisDecodedInstruction *in, const ZydisDecodedOperand *operands,
-                       struct cs_op *out)
+                       struct cs_isa_op *out)
 {
     static const char label[] = ".Lcs";
-    if (out->flags & CS_OP_CALL && !(out->flags & CS_OP_LOAD && out->flags & CS_OP_INDIRECT)) {
+    if (out->flags & CS_ISA_OP_CALL && !(out->flags & CS_ISA_OP_LOAD && out->flags & CS_ISA_OP_INDIRECT)) {
         snprintf(out->text, sizeof out->text, "jmp %s", label);
         return;
     }
-    if (out->flags & (CS_OP_BRANCH | CS_OP_JUMP) && !(out->flags & CS_OP_INDIRECT)) {
+    if (out->flags & (CS_ISA_OP_BRANCH | CS_ISA_OP_JUMP) && !(out->flags & CS_ISA_OP_INDIRECT)) {
         snprintf(out->text, sizeof out->text, "%s %s", ZydisMnemonicGetString(in->mnemonic), label);
         return;
     }
@@ -172,17 +173,17 @@ static void write_text(const ZydisDecodedInstruction *in, const ZydisDecodedOper
                                                       out->text, sizeof out->text, ZYDIS_RUNTIME_ADDRESS_NONE,
                                                       NULL)))
         snprintf(out->text, sizeof out->text, "nop");
-    if (out->flags & CS_OP_CALL) /* indirect through memory: keep the load */
+    if (out->flags & CS_ISA_OP_CALL) /* indirect through memory: keep the load */
         memcpy(out->text, "jmp ", 4), memmove(out->text + 4, out->text + 5, strlen(out->text + 5) + 1);
 }
 
-void op_decode_x86_64(const uint8_t *bytes, size_t size, uint64_t offset, struct cs_op *out)
+void op_decode_x86_64(const uint8_t *bytes, size_t size, uint64_t offset, struct cs_isa_op *out)
 {
     static const ZydisDecoder none;
     ZydisDecoder decoder = none;
     ZydisDecodedInstruction in;
     ZydisDecodedOperand operands[ZYDIS_MAX_OPERAND_COUNT];
-    *out = (struct cs_op){.offset = offset, .length = 1, .flags = CS_OP_INVALID, .text = "nop"};
+    *out = (struct cs_isa_op){.offset = offset, .length = 1, .flags = CS_ISA_OP_INVALID, .text = "nop"};
     ZydisDecoderInit(&decoder, ZYDIS_MACHINE_MODE_LONG_64, ZYDIS_STACK_WIDTH_64);
     if (!ZYAN_SUCCESS(ZydisDecoderDecodeFull(&decoder, bytes, size, &in, operands)))
         return;
@@ -192,9 +193,9 @@ void op_decode_x86_64(const uint8_t *bytes, size_t size, uint64_t offset, struct
         take_operand(&in, &operands[i], out);
     if (in.cpu_flags) {
         if (in.cpu_flags->tested)
-            out->reads |= CS_OP_REG_FLAGS;
+            out->reads |= CS_ISA_OP_REG_FLAGS;
         if (in.cpu_flags->modified | in.cpu_flags->set_0 | in.cpu_flags->set_1)
-            out->writes |= CS_OP_REG_FLAGS;
+            out->writes |= CS_ISA_OP_REG_FLAGS;
     }
     /* A register combined with itself is no input: xor r,r and its vector forms. */
     if (in.operand_count_visible >= 2 && operands[0].type == ZYDIS_OPERAND_TYPE_REGISTER &&
@@ -206,7 +207,8 @@ void op_decode_x86_64(const uint8_t *bytes, size_t size, uint64_t offset, struct
         if (name && (strstr(name, "xor") || (in.mnemonic == ZYDIS_MNEMONIC_SUB)))
             out->reads = 0;
     }
-    if ((out->flags & (CS_OP_BRANCH | CS_OP_JUMP | CS_OP_CALL)) && !(out->flags & CS_OP_INDIRECT))
+    if ((out->flags & (CS_ISA_OP_BRANCH | CS_ISA_OP_JUMP | CS_ISA_OP_CALL)) &&
+        !(out->flags & CS_ISA_OP_INDIRECT))
         for (unsigned i = 0; i < in.operand_count_visible; i++)
             if (operands[i].type == ZYDIS_OPERAND_TYPE_IMMEDIATE && operands[i].imm.is_relative)
                 out->target = offset + in.length + (uint64_t)operands[i].imm.value.s;

@@ -9,7 +9,7 @@
 
 struct finding {
     const char *wanted;
-    struct cs_kept *kept;
+    struct cs_observe_saved *kept;
     struct cs_table *sum; /* of the program chosen */
     char chosen[CS_IMAGE_ID_MAX];
     uint64_t most;
@@ -34,7 +34,7 @@ static void count_program(struct finding *f, const char *id)
     f->kept->programs++;
 }
 
-static int visit(const struct cs_profile_ref *ref, void *arg)
+static int visit(const struct cs_store_profile_ref *ref, void *arg)
 {
     struct finding *f = arg;
     if (strcmp(ref->kind, "observed") != 0 || strcmp(ref->head->event, "observed") != 0)
@@ -76,7 +76,7 @@ static int index_of(char (*names)[64], unsigned *n, unsigned max, const char *na
 }
 
 struct reading {
-    struct cs_kept *kept;
+    struct cs_observe_saved *kept;
     struct cs_table *table;
     unsigned n_tags, n_counters;
 };
@@ -133,8 +133,8 @@ static void take_of_tag(struct reading *r, const char *what, const uint64_t *row
         to->edge_others[c] = (double)row[7] / 1024;
     } else if (strncmp(what, "bin ", 4) == 0 && (c = split(r, what, 4, &t)) >= 0) {
         struct cs_tag_row *to = cs_tags_find(s->tags[t], row[2]);
-        if (to->bins && row[3] < CS_RATE_BINS)
-            to->bins[(unsigned)c * CS_RATE_BINS + row[3]] =
+        if (to->bins && row[3] < CS_DTE_RATE_BINS)
+            to->bins[(unsigned)c * CS_DTE_RATE_BINS + row[3]] =
                 row[4] < UINT32_MAX ? (uint32_t)row[4] : UINT32_MAX;
     }
 }
@@ -153,26 +153,28 @@ static void take_of_run(struct reading *r, const char *what, const char *of, con
         r->kept->cycles_per_second = row[4] ? (double)row[6] / (double)row[4] : 0;
         s->samples = row[7];
     } else if (strcmp(what, "verdict") == 0) {
+        of = strcmp(of, "away") == 0 ? cs_dte_name(CS_DTE_DESCHEDULED) : of; /* its name until 2026-11 */
         for (enum cs_dte_verdict v = 0; v < CS_DTE_VERDICTS; v++)
             if (strcmp(of, cs_dte_name(v)) == 0) {
-                s->tally.intervals[v] = row[4];
-                s->tally.cycles[v] = row[5];
+                s->tally.intervals[v] += row[4];
+                s->tally.cycles[v] += row[5];
             }
-    } else if (strcmp(what, "period") == 0 && row[3] < CS_CYCLE_BINS) {
+    } else if (strcmp(what, "period") == 0 && row[3] < CS_DTE_CYCLE_BINS) {
         s->periods[row[3]] = row[4];
-    } else if (strcmp(what, "gap") == 0 && row[3] < CS_CYCLE_BINS) {
+    } else if (strcmp(what, "gap") == 0 && row[3] < CS_DTE_CYCLE_BINS) {
         s->gaps[row[3]] = row[4];
     } else if (c >= 0 && strncmp(what, "rate ", 5) == 0) {
         take_rate(&s->whole_run, (unsigned)c, row);
-    } else if (c >= 0 && strncmp(what, "bin ", 4) == 0 && row[3] < CS_RATE_BINS) {
+    } else if (c >= 0 && strncmp(what, "bin ", 4) == 0 && row[3] < CS_DTE_RATE_BINS) {
         s->rates[c][row[3]] = row[4];
-    } else if (c >= 0 && strncmp(what, "joint ", 6) == 0 && row[3] < CS_RATE_BINS) {
+    } else if (c >= 0 && strncmp(what, "joint ", 6) == 0 && row[3] < CS_DTE_RATE_BINS) {
         s->joint[row[3]].cycles = row[5];
         s->joint[row[3]].events[c] = row[6];
     }
 }
 
-int cs_keep_load(struct cs_store *store, const char *program, struct cs_kept *kept, struct cs_error *err)
+int cs_observe_load(struct cs_store *store, const char *program, struct cs_observe_saved *kept,
+                    struct cs_error *err)
 {
     memset(kept, 0, sizeof *kept);
     struct finding *f = calloc(1, sizeof *f);
@@ -190,8 +192,8 @@ int cs_keep_load(struct cs_store *store, const char *program, struct cs_kept *ke
     if (rc == 0 && !*f->chosen)
         rc = program && kept->programs
                  ? cs_fail(err, ENOENT, "%s was not observed in %s", program, cs_store_path(store))
-                 : cs_fail(err, ENOENT, "nothing was observed in %s: fill it with cyclescope observe -o %s",
-                           cs_store_path(store), cs_store_path(store));
+                 : cs_fail(err, ENOENT, "nothing was observed in %s: cyclescope observe -o fills it",
+                           cs_store_path(store));
     if (rc == 0)
         rc = cs_store_each(store, visit, f, err);
     if (rc == 0) {
@@ -214,7 +216,7 @@ int cs_keep_load(struct cs_store *store, const char *program, struct cs_kept *ke
     return rc;
 }
 
-void cs_kept_fini(struct cs_kept *kept)
+void cs_observe_saved_fini(struct cs_observe_saved *kept)
 {
     cs_sink_close(kept->sink);
     kept->sink = NULL;

@@ -15,9 +15,9 @@
 
 #define CHUNK_DEFAULT ((size_t)8 << 20)
 
-struct cs_log {
-    struct cs_log_place place; /* first: see cs_log_add */
-    struct cs_log_head head;
+struct cs_observe_log {
+    struct cs_observe_log_place place; /* first: see cs_observe_log_add */
+    struct cs_observe_log_head head;
     unsigned words; /* a record */
     uint64_t *rows, *columns;
     char *packed;
@@ -42,8 +42,8 @@ static int write_all(int fd, const void *from, size_t bytes)
     return 0;
 }
 
-static void write_chunk(struct cs_log *log, enum cs_log_chunk_kind kind, uint64_t records, const void *raw,
-                        size_t raw_bytes)
+static void write_chunk(struct cs_observe_log *log, enum cs_observe_log_chunk_kind kind, uint64_t records,
+                        const void *raw, size_t raw_bytes)
 {
     size_t packed = 0;
     if (raw_bytes) {
@@ -53,8 +53,8 @@ static void write_chunk(struct cs_log *log, enum cs_log_chunk_kind kind, uint64_
             return;
         }
     }
-    struct cs_log_chunk chunk = {CS_LOG_CHUNK_MAGIC, kind,   records,
-                                 raw_bytes,          packed, XXH64(log->packed, packed, 0)};
+    struct cs_observe_log_chunk chunk = {CS_OBSERVE_LOG_CHUNK_MAGIC,   kind, records, raw_bytes, packed,
+                                         XXH64(log->packed, packed, 0)};
     int rc = log->failed ? 0 : write_all(log->fd, &chunk, sizeof chunk);
     if (rc == 0 && !log->failed)
         rc = write_all(log->fd, log->packed, packed);
@@ -62,7 +62,7 @@ static void write_chunk(struct cs_log *log, enum cs_log_chunk_kind kind, uint64_
         log->failed = -rc;
 }
 
-void cs_log_flush(struct cs_log *log)
+void cs_observe_log_flush(struct cs_observe_log *log)
 {
     size_t records = (size_t)(log->place.next - log->rows) / log->words;
     unsigned words = log->words;
@@ -75,7 +75,7 @@ void cs_log_flush(struct cs_log *log)
         }
     }
     if (records)
-        write_chunk(log, CS_LOG_SAMPLES, records, log->columns, records * words * sizeof(uint64_t));
+        write_chunk(log, CS_OBSERVE_LOG_SAMPLES, records, log->columns, records * words * sizeof(uint64_t));
     log->samples += records;
     log->place.next = log->rows;
 }
@@ -89,13 +89,13 @@ static void *touched(size_t bytes)
     return at;
 }
 
-int cs_log_create(const char *path, const struct cs_log_head *head, size_t chunk_bytes, struct cs_log **out,
-                  struct cs_error *err)
+int cs_observe_log_create(const char *path, const struct cs_observe_log_head *head, size_t chunk_bytes,
+                          struct cs_observe_log **out, struct cs_error *err)
 {
-    struct cs_log *log = calloc(1, sizeof *log);
+    struct cs_observe_log *log = calloc(1, sizeof *log);
     if (!log)
         return cs_fail(err, ENOMEM, "no memory for the log");
-    log->fd = open(path, O_CREAT | O_TRUNC | O_WRONLY | O_CLOEXEC, 0666);
+    log->fd = open(path, O_CREAT | O_TRUNC | O_WRONLY | O_CLOEXEC, 0600);
     if (log->fd < 0) {
         int code = errno;
         free(log);
@@ -103,10 +103,10 @@ int cs_log_create(const char *path, const struct cs_log_head *head, size_t chunk
     }
     snprintf(log->path, sizeof log->path, "%s", path);
     log->head = *head;
-    log->head.magic = CS_LOG_MAGIC;
-    log->head.version = CS_LOG_VERSION;
+    log->head.magic = CS_OBSERVE_LOG_MAGIC;
+    log->head.version = CS_OBSERVE_LOG_VERSION;
     log->head.head_bytes = sizeof log->head;
-    log->words = 2 + (head->follow ? 1u : 0u) + head->n_softs + head->n_pmcs + head->n_tags;
+    log->words = 2 + (head->follow ? 1u : 0u) + head->n_software + head->n_hardware + head->n_tags;
     size_t record = log->words * sizeof(uint64_t),
            records = (chunk_bytes ? chunk_bytes : CHUNK_DEFAULT) / record;
     records = records ? records : 1;
@@ -121,7 +121,7 @@ int cs_log_create(const char *path, const struct cs_log_head *head, size_t chunk
         rc = rc < 0
                  ? cs_fail(err, -rc, "cannot write the log %s: %s", path, strerror(-rc))
                  : cs_fail(err, ENOMEM, "no memory for the log's buffers (%zu bytes)", 3 * log->rows_bytes);
-        cs_log_close(log);
+        cs_observe_log_close(log);
         return rc;
     }
     log->place.next = log->rows;
@@ -130,7 +130,8 @@ int cs_log_create(const char *path, const struct cs_log_head *head, size_t chunk
     return 0;
 }
 
-int cs_log_name(struct cs_log *log, unsigned tag, uint64_t value, const char *name, struct cs_error *err)
+int cs_observe_log_name(struct cs_observe_log *log, unsigned tag, uint64_t value, const char *name,
+                        struct cs_error *err)
 {
     size_t length = strlen(name), bytes = 24 + ((length + 8) & ~(size_t)7);
     uint64_t record[64] = {bytes, tag, value};
@@ -139,27 +140,27 @@ int cs_log_name(struct cs_log *log, unsigned tag, uint64_t value, const char *na
                        (unsigned long long)value);
     memcpy(record + 3, name, length);
     if (log->place.next != log->rows)
-        cs_log_flush(log);
-    write_chunk(log, CS_LOG_NAMES, 1, record, bytes);
+        cs_observe_log_flush(log);
+    write_chunk(log, CS_OBSERVE_LOG_NAMES, 1, record, bytes);
     return 0;
 }
 
-int cs_log_finish(struct cs_log *log, struct cs_error *err)
+int cs_observe_log_finish(struct cs_observe_log *log, struct cs_error *err)
 {
-    cs_log_flush(log);
-    write_chunk(log, CS_LOG_END, log->samples, NULL, 0);
+    cs_observe_log_flush(log);
+    write_chunk(log, CS_OBSERVE_LOG_END, log->samples, NULL, 0);
     if (log->failed)
         return cs_fail(err, log->failed, "the log %s is incomplete: %s; what was written before is readable",
                        log->path, strerror(log->failed));
     return 0;
 }
 
-uint64_t cs_log_samples(const struct cs_log *log)
+uint64_t cs_observe_log_samples(const struct cs_observe_log *log)
 {
     return log->samples;
 }
 
-void cs_log_close(struct cs_log *log)
+void cs_observe_log_close(struct cs_observe_log *log)
 {
     if (!log)
         return;

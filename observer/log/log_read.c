@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Reading the sample log (LOG.md). Nothing in a file is trusted: sizes are checked before memory is taken. */
 #include "observer/log/log.h"
+#include "store/array.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -11,7 +12,7 @@
 #include <xxhash.h>
 #include <zstd.h>
 
-#define CHUNK_LARGEST ((uint64_t)1 << 30) /* bytes, unpacked */
+#define CHUNK_MAX ((uint64_t)1 << 30) /* bytes, unpacked */
 
 struct named {
     unsigned tag;
@@ -19,11 +20,11 @@ struct named {
     char *text;
 };
 
-struct cs_log_reader {
+struct cs_observe_log_reader {
     FILE *file;
     uint64_t file_bytes;
     char path[256];
-    struct cs_log_head head;
+    struct cs_observe_log_head head;
     unsigned words;
     uint64_t *columns; /* of the current chunk, turned back into values */
     size_t columns_bytes;
@@ -31,11 +32,10 @@ struct cs_log_reader {
     size_t packed_bytes;
     uint64_t records, at, samples;
     bool ended, cut;
-    struct named *names;
-    size_t n_names;
+    CS_ARRAY(struct named) names;
 };
 
-static int damaged(const struct cs_log_reader *r, const char *what, struct cs_error *err)
+static int damaged(const struct cs_observe_log_reader *r, const char *what, struct cs_error *err)
 {
     return cs_fail(err, EBADMSG, "the log %s is damaged at byte %ld: %s", r->path, ftell(r->file), what);
 }
@@ -45,17 +45,17 @@ static bool zero_terminated(const char *text, size_t size)
     return memchr(text, '\0', size) != NULL;
 }
 
-static int check_head(struct cs_log_reader *r, struct cs_error *err)
+static int check_head(struct cs_observe_log_reader *r, struct cs_error *err)
 {
-    const struct cs_log_head *h = &r->head;
-    if (h->magic != CS_LOG_MAGIC)
+    const struct cs_observe_log_head *h = &r->head;
+    if (h->magic != CS_OBSERVE_LOG_MAGIC)
         return cs_fail(err, EBADMSG, "%s is not a sample log", r->path);
-    if (h->version != CS_LOG_VERSION || h->head_bytes < sizeof *h || h->head_bytes > 1 << 20)
+    if (h->version != CS_OBSERVE_LOG_VERSION || h->head_bytes < sizeof *h || h->head_bytes > 1 << 20)
         return cs_fail(err, EBADMSG, "%s is a sample log of version %u; this program reads version %d",
-                       r->path, h->version, CS_LOG_VERSION);
-    bool sane = h->n_tags <= CS_TAGS_MAX && h->n_softs <= CS_COUNTERS_MAX && h->n_pmcs <= CS_COUNTERS_MAX &&
-                h->n_softs + h->n_pmcs <= CS_COUNTERS_MAX && h->follow <= 1 && h->cycles_per_second > 0 &&
-                zero_terminated(h->program, sizeof h->program);
+                       r->path, h->version, CS_OBSERVE_LOG_VERSION);
+    bool sane = h->n_tags <= CS_TAGS_MAX && h->n_software <= CS_COUNTERS_MAX &&
+                h->n_hardware <= CS_COUNTERS_MAX && h->n_software + h->n_hardware <= CS_COUNTERS_MAX &&
+                h->follow <= 1 && h->cycles_per_second > 0 && zero_terminated(h->program, sizeof h->program);
     for (unsigned t = 0; sane && t < CS_TAGS_MAX; t++)
         sane = zero_terminated(h->tags[t], sizeof h->tags[t]);
     for (unsigned c = 0; sane && c < CS_COUNTERS_MAX; c++)
@@ -63,9 +63,9 @@ static int check_head(struct cs_log_reader *r, struct cs_error *err)
     return sane ? 0 : damaged(r, "impossible head", err);
 }
 
-int cs_log_open(const char *path, struct cs_log_reader **out, struct cs_error *err)
+int cs_observe_log_open(const char *path, struct cs_observe_log_reader **out, struct cs_error *err)
 {
-    struct cs_log_reader *r = calloc(1, sizeof *r);
+    struct cs_observe_log_reader *r = calloc(1, sizeof *r);
     if (!r)
         return cs_fail(err, ENOMEM, "no memory to read the log %s", path);
     snprintf(r->path, sizeof r->path, "%s", path);
@@ -80,12 +80,12 @@ int cs_log_open(const char *path, struct cs_log_reader **out, struct cs_error *e
     if (rc == 0 && fseek(r->file, (long)r->head.head_bytes, SEEK_SET) < 0)
         rc = cs_fail(err, errno, "cannot read the log %s: %s", path, strerror(errno));
     if (rc < 0) {
-        cs_log_reader_close(r);
+        cs_observe_log_reader_close(r);
         return rc;
     }
     struct stat st;
     r->file_bytes = fstat(fileno(r->file), &st) == 0 && st.st_size > 0 ? (uint64_t)st.st_size : 0;
-    r->words = 2 + r->head.follow + r->head.n_softs + r->head.n_pmcs + r->head.n_tags;
+    r->words = 2 + r->head.follow + r->head.n_software + r->head.n_hardware + r->head.n_tags;
     *out = r;
     return 0;
 }
@@ -103,9 +103,9 @@ static int room(void **at, size_t *have, uint64_t wanted)
 }
 
 /* Reads and unpacks a chunk's body into `columns`. */
-static int unpack(struct cs_log_reader *r, const struct cs_log_chunk *c, struct cs_error *err)
+static int unpack(struct cs_observe_log_reader *r, const struct cs_observe_log_chunk *c, struct cs_error *err)
 {
-    if (c->raw_bytes > CHUNK_LARGEST || c->packed_bytes > ZSTD_compressBound(c->raw_bytes) + 64)
+    if (c->raw_bytes > CHUNK_MAX || c->packed_bytes > ZSTD_compressBound(c->raw_bytes) + 64)
         return damaged(r, "impossible chunk size", err);
     if (room(&r->packed, &r->packed_bytes, c->packed_bytes) < 0 ||
         room((void **)&r->columns, &r->columns_bytes, c->raw_bytes) < 0)
@@ -120,7 +120,8 @@ static int unpack(struct cs_log_reader *r, const struct cs_log_chunk *c, struct 
     return 0;
 }
 
-static int take_names(struct cs_log_reader *r, const struct cs_log_chunk *c, struct cs_error *err)
+static int take_names(struct cs_observe_log_reader *r, const struct cs_observe_log_chunk *c,
+                      struct cs_error *err)
 {
     const char *at = (const char *)r->columns, *end = at + c->raw_bytes;
     for (uint64_t i = 0; i < c->records; i++) {
@@ -131,21 +132,20 @@ static int take_names(struct cs_log_reader *r, const struct cs_log_chunk *c, str
         if (head[0] < 32 || head[0] > (uint64_t)(end - at) || head[1] >= CS_TAGS_MAX ||
             !zero_terminated(at + 24, head[0] - 24))
             return damaged(r, "impossible name", err);
-        struct named *more = realloc(r->names, (r->n_names + 1) * sizeof *more);
         char *text = strdup(at + 24);
-        if (more)
-            r->names = more;
-        if (!more || !text) {
+        struct named *one = text ? cs_array_add(&r->names) : NULL;
+        if (!one) {
             free(text);
             return cs_fail(err, ENOMEM, "no memory to read the log %s", r->path);
         }
-        r->names[r->n_names++] = (struct named){(unsigned)head[1], head[2], text};
+        *one = (struct named){(unsigned)head[1], head[2], text};
         at += head[0];
     }
     return 0;
 }
 
-static int take_samples(struct cs_log_reader *r, const struct cs_log_chunk *c, struct cs_error *err)
+static int take_samples(struct cs_observe_log_reader *r, const struct cs_observe_log_chunk *c,
+                        struct cs_error *err)
 {
     if (c->records == 0 || c->raw_bytes / 8 / r->words != c->records || c->raw_bytes % (8 * r->words))
         return damaged(r, "a chunk's size does not fit its number of samples", err);
@@ -160,28 +160,28 @@ static int take_samples(struct cs_log_reader *r, const struct cs_log_chunk *c, s
 }
 
 /* The next chunk of samples; sets `ended` at the end. */
-static int next_chunk(struct cs_log_reader *r, struct cs_error *err)
+static int next_chunk(struct cs_observe_log_reader *r, struct cs_error *err)
 {
     r->records = r->at = 0;
     while (!r->ended && r->records == 0) {
-        struct cs_log_chunk c;
+        struct cs_observe_log_chunk c;
         size_t n = fread(&c, 1, sizeof c, r->file);
         if (n != sizeof c) {
             r->ended = r->cut = true;
             return 0;
         }
-        if (c.magic != CS_LOG_CHUNK_MAGIC)
+        if (c.magic != CS_OBSERVE_LOG_CHUNK_MAGIC)
             return damaged(r, "no chunk starts here", err);
         int rc = unpack(r, &c, err);
         if (rc > 0) {
             r->ended = r->cut = true;
             return 0;
         }
-        if (rc == 0 && c.kind == CS_LOG_SAMPLES)
+        if (rc == 0 && c.kind == CS_OBSERVE_LOG_SAMPLES)
             rc = take_samples(r, &c, err);
-        else if (rc == 0 && c.kind == CS_LOG_NAMES)
+        else if (rc == 0 && c.kind == CS_OBSERVE_LOG_NAMES)
             rc = take_names(r, &c, err);
-        else if (rc == 0 && c.kind == CS_LOG_END) {
+        else if (rc == 0 && c.kind == CS_OBSERVE_LOG_END) {
             r->ended = true;
             if (c.records != r->samples)
                 rc = damaged(r, "the end mark counts other samples than there are", err);
@@ -192,7 +192,8 @@ static int next_chunk(struct cs_log_reader *r, struct cs_error *err)
     return 0;
 }
 
-int cs_log_next(struct cs_log_reader *r, struct cs_sample *s, bool *after_gap, struct cs_error *err)
+int cs_observe_log_next(struct cs_observe_log_reader *r, struct cs_sample *s, bool *after_gap,
+                        struct cs_error *err)
 {
     *after_gap = false;
     if (r->at == r->records) {
@@ -209,14 +210,14 @@ int cs_log_next(struct cs_log_reader *r, struct cs_sample *s, bool *after_gap, s
     s->start = *at;
     at += step;
     s->end = s->start + (uint32_t)*at;
-    s->whole = *at >> 32 & 1;
-    s->away = *at >> 33 & 1;
+    s->complete = *at >> 32 & 1;
+    s->descheduled = *at >> 33 & 1;
     at += step;
     if (r->head.follow) {
-        s->who = *at;
+        s->thread_id = *at;
         at += step;
     }
-    for (unsigned c = 0; c < r->head.n_softs + r->head.n_pmcs; c++, at += step)
+    for (unsigned c = 0; c < r->head.n_software + r->head.n_hardware; c++, at += step)
         s->counters[c] = *at;
     for (unsigned t = 0; t < r->head.n_tags; t++, at += step)
         s->tags[t] = *at;
@@ -224,44 +225,45 @@ int cs_log_next(struct cs_log_reader *r, struct cs_sample *s, bool *after_gap, s
     return 1;
 }
 
-const struct cs_log_head *cs_log_reader_head(const struct cs_log_reader *r)
+const struct cs_observe_log_head *cs_observe_log_reader_head(const struct cs_observe_log_reader *r)
 {
     return &r->head;
 }
 
-void cs_log_reader_place(const struct cs_log_reader *r, uint64_t *done, uint64_t *total)
+void cs_observe_log_reader_place(const struct cs_observe_log_reader *r, uint64_t *done, uint64_t *total)
 {
     long at = ftell(r->file);
     *total = r->file_bytes;
     *done = at < 0 ? 0 : (uint64_t)at < *total ? (uint64_t)at : *total;
 }
 
-bool cs_log_cut_short(const struct cs_log_reader *r)
+bool cs_observe_log_cut_short(const struct cs_observe_log_reader *r)
 {
     return r->cut;
 }
 
-size_t cs_log_reader_names(const struct cs_log_reader *r)
+size_t cs_observe_log_reader_names(const struct cs_observe_log_reader *r)
 {
-    return r->n_names;
+    return r->names.n;
 }
 
-const char *cs_log_reader_name(const struct cs_log_reader *r, size_t i, unsigned *tag, uint64_t *value)
+const char *cs_observe_log_reader_name(const struct cs_observe_log_reader *r, size_t i, unsigned *tag,
+                                       uint64_t *value)
 {
-    *tag = r->names[i].tag;
-    *value = r->names[i].value;
-    return r->names[i].text;
+    *tag = r->names.at[i].tag;
+    *value = r->names.at[i].value;
+    return r->names.at[i].text;
 }
 
-void cs_log_reader_close(struct cs_log_reader *r)
+void cs_observe_log_reader_close(struct cs_observe_log_reader *r)
 {
     if (!r)
         return;
     if (r->file)
         fclose(r->file);
-    for (size_t i = 0; i < r->n_names; i++)
-        free(r->names[i].text);
-    free(r->names);
+    for (size_t i = 0; i < r->names.n; i++)
+        free(r->names.at[i].text);
+    cs_array_free(&r->names);
     free(r->columns);
     free(r->packed);
     free(r);

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Which values tags have in a log: what is worth a name. */
-#include "observer/loop/follow.h"
 #include "observer/log/log.h"
 #include "observer/sample/tags.h"
 
@@ -8,19 +7,19 @@
 #include <stdlib.h>
 #include <string.h>
 
-static int collect(struct cs_log_reader *log, unsigned tags, struct cs_tags *const seen[CS_TAGS_MAX],
+static int collect(struct cs_observe_log_reader *log, unsigned tags, struct cs_tags *const seen[CS_TAGS_MAX],
                    struct cs_error *err)
 {
-    const unsigned n_tags = cs_log_reader_head(log)->n_tags;
+    const unsigned n_tags = cs_observe_log_reader_head(log)->n_tags;
     uint64_t before[CS_TAGS_MAX];
     struct cs_sample sample;
     bool after_gap;
     int rc;
     for (unsigned t = 0; t < CS_TAGS_MAX; t++)
-        before[t] = CS_TAG_AWAY;
-    while ((rc = cs_log_next(log, &sample, &after_gap, err)) > 0)
+        before[t] = CS_TAG_DESCHEDULED;
+    while ((rc = cs_observe_log_next(log, &sample, &after_gap, err)) > 0)
         for (unsigned t = 0; t < n_tags && t < CS_TAGS_MAX; t++)
-            if ((tags & 1u << t) && sample.tags[t] != before[t] && sample.tags[t] != CS_TAG_AWAY)
+            if ((tags & 1u << t) && sample.tags[t] != before[t] && sample.tags[t] != CS_TAG_DESCHEDULED)
                 cs_tags_find(seen[t], before[t] = sample.tags[t]);
     return rc;
 }
@@ -34,12 +33,13 @@ static int visit_rows(const struct cs_tags *seen, unsigned tag,
     return rc;
 }
 
-int cs_log_values(const char *path, unsigned tags, int (*visit)(void *arg, unsigned tag, uint64_t value),
-                  void *arg, struct cs_error *err)
+int cs_observe_log_values(const char *path, unsigned tags,
+                          int (*visit)(void *arg, unsigned tag, uint64_t value), void *arg,
+                          struct cs_error *err)
 {
-    struct cs_log_reader *log = NULL;
+    struct cs_observe_log_reader *log = NULL;
     struct cs_tags *seen[CS_TAGS_MAX] = {0};
-    int rc = cs_log_open(path, &log, err);
+    int rc = cs_observe_log_open(path, &log, err);
     for (unsigned t = 0; rc >= 0 && t < CS_TAGS_MAX; t++) {
         seen[t] = aligned_alloc(64, (cs_tags_size(0) + 63) & ~(size_t)63);
         if (!seen[t])
@@ -53,6 +53,6 @@ int cs_log_values(const char *path, unsigned tags, int (*visit)(void *arg, unsig
         rc = visit_rows(seen[t], t, visit, arg);
     for (unsigned t = 0; t < CS_TAGS_MAX; t++)
         free(seen[t]);
-    cs_log_reader_close(log);
+    cs_observe_log_reader_close(log);
     return rc < 0 ? rc : 0;
 }

@@ -5,37 +5,38 @@
  * median of the first samples. */
 static uint64_t usual_period(const char *path, struct cs_error *err)
 {
-    struct cs_log_reader *r;
-    uint64_t counts[CS_CYCLE_BINS] = {0};
-    if (cs_log_open(path, &r, err) < 0)
+    struct cs_observe_log_reader *r;
+    uint64_t counts[CS_DTE_CYCLE_BINS] = {0};
+    if (cs_observe_log_open(path, &r, err) < 0)
         return 0;
     struct cs_sample from = {0}, to;
     bool gap;
-    for (int i = 0; i < 20000 && cs_log_next(r, &to, &gap, err) > 0; i++, from = to)
+    for (int i = 0; i < 20000 && cs_observe_log_next(r, &to, &gap, err) > 0; i++, from = to)
         if (!gap)
-            counts[cs_cycle_bin(to.start - from.start)]++;
-    cs_log_reader_close(r);
-    return (uint64_t)cs_cycle_quantile(counts, 0.5);
+            counts[cs_dte_cycle_bin(to.start - from.start)]++;
+    cs_observe_log_reader_close(r);
+    return (uint64_t)cs_dte_cycle_quantile(counts, 0.5);
 }
 
 #define PROGRESS_SAMPLES (1u << 16) /* between two calls */
 
-static int play(struct cs_log_reader *r, const struct cs_replay_wish *wish, struct cs_sink *sink,
-                struct cs_error *err)
+static int play(struct cs_observe_log_reader *r, const struct cs_observe_replay_options *options,
+                struct cs_sink *sink, struct cs_error *err)
 {
-    const struct cs_log_head *head = cs_log_reader_head(r);
+    const struct cs_observe_log_head *head = cs_observe_log_reader_head(r);
     unsigned tags =
         head->n_tags % (CS_TAGS_MAX + 1); /* the reader checked them; the compiler wants to see it */
-    unsigned softs = head->n_softs % (CS_COUNTERS_MAX + 1),
-             pmcs = head->n_pmcs % (CS_COUNTERS_MAX + 1 - softs), every = wish->subsample, skip = 0;
+    unsigned software = head->n_software % (CS_COUNTERS_MAX + 1),
+             hardware = head->n_hardware % (CS_COUNTERS_MAX + 1 - software), every = options->subsample,
+             skip = 0;
     struct cs_sample from = {0}, to;
     bool gap, started = false;
     uint64_t n = 0, done, total;
     int rc;
-    while ((rc = cs_log_next(r, &to, &gap, err)) > 0) {
-        if (wish->progress && n++ % PROGRESS_SAMPLES == 0) {
-            cs_log_reader_place(r, &done, &total);
-            wish->progress(wish->progress_arg, done, total);
+    while ((rc = cs_observe_log_next(r, &to, &gap, err)) > 0) {
+        if (options->progress && n++ % PROGRESS_SAMPLES == 0) {
+            cs_observe_log_reader_place(r, &done, &total);
+            options->progress(options->progress_arg, done, total);
         }
         if (gap)
             started = false;
@@ -43,9 +44,10 @@ static int play(struct cs_log_reader *r, const struct cs_replay_wish *wish, stru
             continue;
         skip = 0;
         if (started) {
-            enum cs_dte_verdict verdict = cs_sink_add(sink, tags, softs, pmcs, head->follow, &from, &to);
-            if (wish->visit)
-                wish->visit(wish->arg, &from, &to, verdict);
+            enum cs_dte_verdict verdict =
+                cs_sink_add(sink, tags, software, hardware, head->follow, &from, &to);
+            if (options->visit)
+                options->visit(options->arg, &from, &to, verdict);
         } else {
             cs_sink_first(sink, tags, &to);
             started = true;
@@ -56,26 +58,26 @@ static int play(struct cs_log_reader *r, const struct cs_replay_wish *wish, stru
     return rc;
 }
 
-int cs_replay(const char *path, const struct cs_replay_wish *wish, struct cs_sink **sink,
-              struct cs_log_reader **reader, struct cs_error *err)
+int cs_observe_replay(const char *path, const struct cs_observe_replay_options *options,
+                      struct cs_sink **sink, struct cs_observe_log_reader **reader, struct cs_error *err)
 {
-    struct cs_log_reader *r;
+    struct cs_observe_log_reader *r;
     *sink = NULL;
-    int rc = cs_log_open(path, &r, err);
+    int rc = cs_observe_log_open(path, &r, err);
     if (rc < 0)
         return rc;
-    const struct cs_log_head *head = cs_log_reader_head(r);
-    struct cs_dte_rule rule = wish->rule;
+    const struct cs_observe_log_head *head = cs_observe_log_reader_head(r);
+    struct cs_dte_rule rule = options->rule;
     const uint64_t usual = usual_period(path, err),
-                   period = usual * (wish->subsample > 1 ? wish->subsample : 1);
+                   period = usual * (options->subsample > 1 ? options->subsample : 1);
     if (rule.gap_cycles == 0)
         rule.gap_cycles = 2 * period + head->cycles_per_second / 100000;
-    if (!wish->paper && head->n_pmcs == 0)
+    if (!options->paper && head->n_hardware == 0)
         cs_observe_memory_rule(&rule, (double)head->cycles_per_second);
-    rc = cs_sink_open(head->n_tags, head->n_softs + head->n_pmcs, &rule, sink, err);
+    rc = cs_sink_open(head->n_tags, head->n_software + head->n_hardware, &rule, sink, err);
     if (rc == 0) {
         cs_sink_period(*sink, period, (double)head->cycles_per_second);
-        rc = play(r, wish, *sink, err);
+        rc = play(r, options, *sink, err);
     }
     if (rc < 0) {
         cs_sink_close(*sink);
@@ -84,6 +86,6 @@ int cs_replay(const char *path, const struct cs_replay_wish *wish, struct cs_sin
     if (rc == 0 && reader)
         *reader = r;
     else
-        cs_log_reader_close(r);
+        cs_observe_log_reader_close(r);
     return rc;
 }

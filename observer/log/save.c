@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Aggregates into the store (keep.h says how). */
+/* Aggregates into the store (save.h says how). */
 #include "observer/log/save.h"
 
 #include <errno.h>
@@ -22,14 +22,14 @@ const struct cs_schema cs_schema_observed = {
                 {"squares", CS_SUM}},
 };
 
-struct keeping {
+struct saving {
     struct cs_table *table;
     const struct cs_sink *sink;
-    const struct cs_keep_names *names;
+    const struct cs_observe_save_names *names;
     int failed;
 };
 
-static void put(struct keeping *k, const char *what, const char *of, uint64_t value, uint64_t bin,
+static void put(struct saving *k, const char *what, const char *of, uint64_t value, uint64_t bin,
                 uint64_t number, uint64_t cycles, double events, double squares)
 {
     int64_t what_text = cs_table_text(k->table, what), of_text = cs_table_text(k->table, of);
@@ -43,13 +43,13 @@ static void put(struct keeping *k, const char *what, const char *of, uint64_t va
     k->failed = rc < 0 ? rc : k->failed;
 }
 
-static void put_rate(struct keeping *k, const char *what, const char *of, uint64_t value,
+static void put_rate(struct saving *k, const char *what, const char *of, uint64_t value,
                      const struct cs_tag_row *row, unsigned c)
 {
     put(k, what, of, value, 0, row->kept, row->kept_cycles, (double)row->events[c], 1024 * row->squares[c]);
 }
 
-static void put_row(struct keeping *k, unsigned t, const struct cs_tag_row *row)
+static void put_row(struct saving *k, unsigned t, const struct cs_tag_row *row)
 {
     const char *tag = k->names->tags[t];
     put(k, "tag", tag, row->tag, t, row->samples, row->half_cycles, (double)row->visits, 0);
@@ -63,13 +63,13 @@ static void put_row(struct keeping *k, unsigned t, const struct cs_tag_row *row)
         if (row->edge_cycles > 0)
             put(k, rate, tag, row->tag, 0, 0, (uint64_t)row->edge_cycles, row->edge_events[c],
                 1024 * row->edge_others[c]);
-        for (unsigned b = 0; row->bins && b < CS_RATE_BINS; b++)
-            if (row->bins[c * CS_RATE_BINS + b])
-                put(k, bin, tag, row->tag, b, row->bins[c * CS_RATE_BINS + b], 0, 0, 0);
+        for (unsigned b = 0; row->bins && b < CS_DTE_RATE_BINS; b++)
+            if (row->bins[c * CS_DTE_RATE_BINS + b])
+                put(k, bin, tag, row->tag, b, row->bins[c * CS_DTE_RATE_BINS + b], 0, 0, 0);
     }
 }
 
-static void put_counters(struct keeping *k)
+static void put_counters(struct saving *k)
 {
     const struct cs_sink *s = k->sink;
     for (unsigned c = 0; c < s->n_counters; c++) {
@@ -78,7 +78,7 @@ static void put_counters(struct keeping *k)
         snprintf(bin, sizeof bin, "bin %s", k->names->counters[c]);
         snprintf(joint, sizeof joint, "joint %s", k->names->counters[c]);
         put_rate(k, rate, "", 0, &s->whole_run, c);
-        for (unsigned b = 0; b < CS_RATE_BINS; b++) {
+        for (unsigned b = 0; b < CS_DTE_RATE_BINS; b++) {
             if (s->rates[c][b])
                 put(k, bin, "", 0, b, s->rates[c][b], 0, 0, 0);
             if (s->n_counters > 1 && s->joint[b].cycles)
@@ -88,14 +88,14 @@ static void put_counters(struct keeping *k)
     }
 }
 
-static void put_run(struct keeping *k)
+static void put_run(struct saving *k)
 {
     const struct cs_sink *s = k->sink;
     put(k, "run", "", 0, 0, 1, s->unseen_cycles, k->names->cycles_per_second, (double)s->samples);
     for (enum cs_dte_verdict v = 0; v < CS_DTE_VERDICTS; v++)
         if (s->tally.intervals[v])
             put(k, "verdict", cs_dte_name(v), 0, 0, s->tally.intervals[v], s->tally.cycles[v], 0, 0);
-    for (unsigned b = 0; b < CS_CYCLE_BINS; b++) {
+    for (unsigned b = 0; b < CS_DTE_CYCLE_BINS; b++) {
         if (s->periods[b])
             put(k, "period", "", 0, b, s->periods[b], 0, 0, 0);
         if (s->gaps[b])
@@ -103,9 +103,9 @@ static void put_run(struct keeping *k)
     }
 }
 
-static void tag_image(const char *program, struct cs_image *image)
+static void tag_image(const char *program, struct cs_store_image *image)
 {
-    *image = (struct cs_image){.kind = CS_IMAGE_TAG, .path = program, .build_id = ""};
+    *image = (struct cs_store_image){.kind = CS_IMAGE_TAG, .path = program, .build_id = ""};
     snprintf(image->id, sizeof image->id, "x%016llx",
              (unsigned long long)(XXH64(program, strlen(program), 0) ^ 0x7461677374616773ull));
 }
@@ -117,7 +117,7 @@ static int point(struct cs_table **table, uint64_t offset, uint64_t cycles)
     return cs_table_add(*table, (uint64_t[]){offset, cycles});
 }
 
-static void cycles_head(struct cs_profile_head *head, uint64_t cycles)
+static void cycles_head(struct cs_store_profile_head *head, uint64_t cycles)
 {
     memset(head, 0, sizeof *head);
     strcpy(head->event, "observed-cycles");
@@ -128,13 +128,13 @@ static void cycles_head(struct cs_profile_head *head, uint64_t cycles)
 #define IMAGES_MAX 64 /* of addresses in one run; further ones stay values */
 
 struct placed {
-    struct cs_image image;
+    struct cs_store_image image;
     char path[512], build_id[96];
     struct cs_table *points;
     uint64_t cycles;
 };
 
-static struct placed *placed_in(struct placed *all, unsigned *n, const struct cs_image *image)
+static struct placed *placed_in(struct placed *all, unsigned *n, const struct cs_store_image *image)
 {
     for (unsigned i = 0; i < *n; i++)
         if (strcmp(all[i].image.id, image->id) == 0)
@@ -152,8 +152,9 @@ static struct placed *placed_in(struct placed *all, unsigned *n, const struct cs
 
 /* Cycles under each value of the first tag, as points of the images that addresses lie in, or of the tag
  * image. */
-static int add_points(struct cs_store *store, const struct cs_sink *s, const struct cs_keep_names *names,
-                      const struct cs_image *tags, struct cs_error *err)
+static int add_points(struct cs_store *store, const struct cs_sink *s,
+                      const struct cs_observe_save_names *names, const struct cs_store_image *tags,
+                      struct cs_error *err)
 {
     static const struct placed none;
     struct placed *all = NULL, values = none;
@@ -166,7 +167,7 @@ static int add_points(struct cs_store *store, const struct cs_sink *s, const str
         return cs_fail(err, ENOMEM, "no memory to store what was observed");
     for (uint32_t r = 0; rc == 0 && r < s->tags[0]->n_rows; r++) {
         const struct cs_tag_row *row = &s->tags[0]->rows[r];
-        struct cs_image image;
+        struct cs_store_image image;
         uint64_t offset = row->tag, cycles = row->half_cycles / 2;
         struct placed *p = &values;
         if (cycles == 0 || row->tag == UINT64_MAX) /* not running: no cycles of the program */
@@ -182,7 +183,7 @@ static int add_points(struct cs_store *store, const struct cs_sink *s, const str
     }
     if (rc < 0)
         cs_fail(err, -rc, "no memory to store what was observed");
-    struct cs_profile_head head;
+    struct cs_store_profile_head head;
     for (unsigned i = 0; i < n; i++) {
         cycles_head(&head, all[i].cycles);
         if (rc == 0)
@@ -199,8 +200,9 @@ static int add_points(struct cs_store *store, const struct cs_sink *s, const str
     return rc;
 }
 
-static int add_names(struct cs_store *store, const struct cs_sink *s, const struct cs_keep_names *names,
-                     const struct cs_image *image, struct cs_error *err)
+static int add_names(struct cs_store *store, const struct cs_sink *s,
+                     const struct cs_observe_save_names *names, const struct cs_store_image *image,
+                     struct cs_error *err)
 {
     struct cs_table *all = cs_table_open(&cs_schema_names);
     uint32_t n = 0;
@@ -221,11 +223,11 @@ static int add_names(struct cs_store *store, const struct cs_sink *s, const stru
     return rc;
 }
 
-int cs_keep_add(struct cs_store *store, const struct cs_sink *sink, const struct cs_keep_names *names,
-                struct cs_error *err)
+int cs_observe_save(struct cs_store *store, const struct cs_sink *sink,
+                    const struct cs_observe_save_names *names, struct cs_error *err)
 {
-    struct cs_image image;
-    struct keeping k = {cs_table_open(&cs_schema_observed), sink, names, 0};
+    struct cs_store_image image;
+    struct saving k = {cs_table_open(&cs_schema_observed), sink, names, 0};
     if (!k.table)
         return cs_fail(err, ENOMEM, "no memory to store what was observed");
     tag_image(names->program, &image);
@@ -234,7 +236,7 @@ int cs_keep_add(struct cs_store *store, const struct cs_sink *sink, const struct
             put_row(&k, t, &sink->tags[t]->rows[r]);
     put_counters(&k);
     put_run(&k);
-    struct cs_profile_head head = {.event = "observed", .unit = ""};
+    struct cs_store_profile_head head = {.event = "observed", .unit = ""};
     int rc = k.failed ? cs_fail(err, -k.failed, "no memory to store what was observed")
                       : cs_store_merge(store, &image, &head, k.table, err);
     if (rc == 0)

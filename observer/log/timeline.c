@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "observer/log/timeline.h"
-#include "observer/loop/follow.h"
 #include "observer/log/replay.h"
 
 #include <errno.h>
@@ -16,7 +15,7 @@ struct alias {
 };
 
 struct folding {
-    struct cs_timeline *t;
+    struct cs_observe_timeline *t;
     struct alias *aliases; /* by value */
     size_t n_aliases;
     struct {
@@ -43,19 +42,19 @@ static int by_value(const void *a, const void *b)
 }
 
 /* Addresses alone: a program's own values are different things even where their names are not. */
-#define ADDRESS_LEAST ((uint64_t)1 << 32)
+#define ADDRESS_MIN ((uint64_t)1 << 32)
 
-static int find_aliases(struct folding *f, const struct cs_log_reader *log)
+static int find_aliases(struct folding *f, const struct cs_observe_log_reader *log)
 {
-    size_t names = cs_log_reader_names(log), n = 0;
+    size_t names = cs_observe_log_reader_names(log), n = 0;
     f->aliases = malloc((names + 1) * sizeof *f->aliases);
     if (!f->aliases)
         return -ENOMEM;
     for (size_t i = 0; i < names; i++) {
         unsigned tag;
         uint64_t value;
-        const char *name = cs_log_reader_name(log, i, &tag, &value);
-        if (tag == f->tag && value >= ADDRESS_LEAST)
+        const char *name = cs_observe_log_reader_name(log, i, &tag, &value);
+        if (tag == f->tag && value >= ADDRESS_MIN)
             f->aliases[n++] = (struct alias){value, value, name};
     }
     qsort(f->aliases, n, sizeof *f->aliases, by_name);
@@ -79,7 +78,7 @@ static unsigned slot_of(struct folding *f, unsigned end, uint64_t value)
 {
     if (f->last[end].value == value && f->last[end].slot <= CS_TIMELINE_TAGS)
         return f->last[end].slot;
-    const struct cs_timeline *t = f->t;
+    const struct cs_observe_timeline *t = f->t;
     uint64_t stands_for = region(f, value);
     unsigned slot = CS_TIMELINE_TAGS;
     for (unsigned i = t->n_tags; i-- > 0;)
@@ -91,7 +90,7 @@ static unsigned slot_of(struct folding *f, unsigned end, uint64_t value)
 }
 
 /* Which bucket a time falls in; -1 or n_buckets beyond the ends. */
-static double place(const struct cs_timeline *t, double at)
+static double place(const struct cs_observe_timeline *t, double at)
 {
     return (at - t->from_cycles) / t->bucket_cycles;
 }
@@ -99,7 +98,7 @@ static double place(const struct cs_timeline *t, double at)
 /* Middles come in ascending order: a bucket is complete when the next one begins. */
 static void complete(struct folding *f)
 {
-    struct cs_timeline_bucket *b = &f->t->buckets[f->open];
+    struct cs_observe_timeline_bucket *b = &f->t->buckets[f->open];
     for (unsigned c = 0; f->cycles > 0 && c < f->t->n_counters; c++) {
         b->rates[c].mean = f->events[c] / f->cycles;
         f->events[c] = 0;
@@ -110,7 +109,7 @@ static void complete(struct folding *f)
 static void add_rates(struct folding *f, unsigned bucket, const struct cs_sample *from,
                       const struct cs_sample *to, double cycles)
 {
-    struct cs_timeline_bucket *b = &f->t->buckets[bucket];
+    struct cs_observe_timeline_bucket *b = &f->t->buckets[bucket];
     if (bucket != f->open) {
         complete(f);
         f->open = bucket;
@@ -128,7 +127,7 @@ static void add_rates(struct folding *f, unsigned bucket, const struct cs_sample
 static void add_time(struct folding *f, double begin, double end, const struct cs_sample *from,
                      const struct cs_sample *to)
 {
-    struct cs_timeline *t = f->t;
+    struct cs_observe_timeline *t = f->t;
     double at = fmax(begin, t->from_cycles),
            last = fmin(end, t->from_cycles + t->n_buckets * t->bucket_cycles);
     unsigned bucket = at > begin ? 0 : (unsigned)fmax(0, place(t, at));
@@ -149,11 +148,11 @@ static void visit(void *arg, const struct cs_sample *from, const struct cs_sampl
                   enum cs_dte_verdict verdict)
 {
     struct folding *f = arg;
-    struct cs_timeline *t = f->t;
+    struct cs_observe_timeline *t = f->t;
     if (verdict >= CS_DTE_GAP)
         return;
     /* As in the sink: counters in memory are of the moment of the second clock. */
-    bool memory = t->head.n_pmcs == 0;
+    bool memory = t->head.n_hardware == 0;
     double begin = (double)(int64_t)((memory ? from->end : from->start) - f->first),
            end = (double)(int64_t)((memory ? to->end : to->start) - f->first);
     if (end <= t->from_cycles || end <= begin)
@@ -171,14 +170,14 @@ static int by_time(const void *a, const void *b)
 {
     const struct cs_tag_row *x = *(const struct cs_tag_row *const *)a,
                             *y = *(const struct cs_tag_row *const *)b;
-    if ((x->tag == CS_TAG_AWAY) != (y->tag == CS_TAG_AWAY))
-        return x->tag == CS_TAG_AWAY ? 1 : -1; /* last */
+    if ((x->tag == CS_TAG_DESCHEDULED) != (y->tag == CS_TAG_DESCHEDULED))
+        return x->tag == CS_TAG_DESCHEDULED ? 1 : -1; /* last */
     if (x->half_cycles != y->half_cycles)
         return x->half_cycles < y->half_cycles ? 1 : -1;
     return x->tag < y->tag ? -1 : x->tag > y->tag;
 }
 
-static int most_time(const struct cs_sink *sink, unsigned tag, struct cs_timeline *t)
+static int most_time(const struct cs_sink *sink, unsigned tag, struct cs_observe_timeline *t)
 {
     const struct cs_tags *tags = sink->tags[tag];
     const struct cs_tag_row **rows = malloc((tags->n_rows + 1) * sizeof *rows);
@@ -190,39 +189,42 @@ static int most_time(const struct cs_sink *sink, unsigned tag, struct cs_timelin
     t->n_tags = tags->n_rows < CS_TIMELINE_TAGS ? tags->n_rows : CS_TIMELINE_TAGS;
     for (unsigned i = 0; i < t->n_tags; i++)
         t->tag_values[i] = rows[i]->tag;
-    if (t->n_tags < tags->n_rows && rows[tags->n_rows - 1]->tag == CS_TAG_AWAY)
-        t->tag_values[t->n_tags - 1] = CS_TAG_AWAY; /* not running is no other value: it is always told */
+    if (t->n_tags < tags->n_rows && rows[tags->n_rows - 1]->tag == CS_TAG_DESCHEDULED)
+        t->tag_values[t->n_tags - 1] =
+            CS_TAG_DESCHEDULED; /* not running is no other value: it is always told */
     t->has_tag = true;
     free(rows);
     return 0;
 }
 
 /* The buckets, all empty, and what they need to know of the whole log. */
-static int prepare(const struct cs_log_head *head, const struct cs_sink *whole,
-                   const struct cs_timeline_wish *wish, struct cs_timeline **out, struct cs_error *err)
+static int prepare(const struct cs_observe_log_head *head, const struct cs_sink *whole,
+                   const struct cs_observe_timeline_options *options, struct cs_observe_timeline **out,
+                   struct cs_error *err)
 {
-    double hz = (double)head->cycles_per_second, from = wish->from_seconds * hz,
+    double hz = (double)head->cycles_per_second, from = options->from_seconds * hz,
            end = (double)(whole->last - whole->first),
-           to = wish->to_seconds > 0 ? wish->to_seconds * hz : end;
+           to = options->to_seconds > 0 ? options->to_seconds * hz : end;
     if (whole->samples < 2)
         return cs_fail(err, ENODATA, "the log has no two samples");
     if (from >= end || to <= from)
         return cs_fail(err, EINVAL, "nothing was logged from %g to %g s: the log has %.6g s",
-                       wish->from_seconds, wish->to_seconds > 0 ? wish->to_seconds : end / hz, end / hz);
-    struct cs_timeline *t = calloc(1, sizeof *t + wish->buckets * sizeof t->buckets[0]);
+                       options->from_seconds, options->to_seconds > 0 ? options->to_seconds : end / hz,
+                       end / hz);
+    struct cs_observe_timeline *t = calloc(1, sizeof *t + options->buckets * sizeof t->buckets[0]);
     if (!t)
-        return cs_fail(err, ENOMEM, "no memory for %u buckets", wish->buckets);
+        return cs_fail(err, ENOMEM, "no memory for %u buckets", options->buckets);
     t->head = *head;
     t->from_cycles = from;
-    t->bucket_cycles = (fmin(to, end) - from) / wish->buckets;
+    t->bucket_cycles = (fmin(to, end) - from) / options->buckets;
     t->cycles_per_second = hz;
     t->whole_cycles = end;
-    t->n_counters = head->n_softs + head->n_pmcs;
-    t->n_buckets = wish->buckets;
+    t->n_counters = head->n_software + head->n_hardware;
+    t->n_buckets = options->buckets;
     for (unsigned b = 0; b < t->n_buckets; b++)
         for (unsigned c = 0; c < CS_COUNTERS_MAX; c++)
-            t->buckets[b].rates[c] = (struct cs_timeline_rate){NAN, NAN, NAN};
-    if (head->n_tags && most_time(whole, wish->tag, t) < 0) {
+            t->buckets[b].rates[c] = (struct cs_observe_timeline_rate){NAN, NAN, NAN};
+    if (head->n_tags && most_time(whole, options->tag, t) < 0) {
         free(t);
         return cs_fail(err, ENOMEM, "no memory for tags");
     }
@@ -232,44 +234,45 @@ static int prepare(const struct cs_log_head *head, const struct cs_sink *whole,
 
 /* Progress of the first or second of two passes. */
 struct passing {
-    const struct cs_timeline_wish *wish;
+    const struct cs_observe_timeline_options *options;
     unsigned pass;
 };
 
 static void pass_on(void *arg, uint64_t done, uint64_t total)
 {
     const struct passing *p = arg;
-    p->wish->progress(p->wish->arg, done + p->pass * total, 2 * total);
+    p->options->progress(p->options->arg, done + p->pass * total, 2 * total);
 }
 
-int cs_timeline_fold(const char *path, const struct cs_timeline_wish *wish, struct cs_timeline **out,
-                     struct cs_log_reader **reader, struct cs_error *err)
+int cs_observe_timeline_fold(const char *path, const struct cs_observe_timeline_options *options,
+                             struct cs_observe_timeline **out, struct cs_observe_log_reader **reader,
+                             struct cs_error *err)
 {
-    struct cs_replay_wish replay = {.rule = cs_dte_paper_rule()};
-    struct cs_log_reader *r = NULL;
+    struct cs_observe_replay_options replay = {.rule = cs_dte_paper_rule()};
+    struct cs_observe_log_reader *r = NULL;
     struct cs_sink *sink = NULL;
-    struct folding f = {.tag = wish->tag, .last = {{0, UINT_MAX}, {0, UINT_MAX}}};
-    struct passing passing = {wish, 0};
+    struct folding f = {.tag = options->tag, .last = {{0, UINT_MAX}, {0, UINT_MAX}}};
+    struct passing passing = {options, 0};
     replay.rule.same_tag = true;
     replay.rule.gap_cycles = 0;
-    replay.progress = wish->progress ? pass_on : NULL;
+    replay.progress = options->progress ? pass_on : NULL;
     replay.progress_arg = &passing;
-    if (wish->buckets < 1 || wish->buckets > CS_TIMELINE_BUCKETS)
+    if (options->buckets < 1 || options->buckets > CS_TIMELINE_BUCKETS)
         return cs_fail(err, EINVAL, "a time line has 1 to %d buckets", CS_TIMELINE_BUCKETS);
-    int rc = cs_replay(path, &replay, &sink, &r, err);
+    int rc = cs_observe_replay(path, &replay, &sink, &r, err);
     if (rc < 0)
         return rc;
-    if (cs_log_reader_head(r)->n_tags && wish->tag >= cs_log_reader_head(r)->n_tags)
-        rc = cs_fail(err, EINVAL, "the log has no tag number %u", wish->tag);
+    if (cs_observe_log_reader_head(r)->n_tags && options->tag >= cs_observe_log_reader_head(r)->n_tags)
+        rc = cs_fail(err, EINVAL, "the log has no tag number %u", options->tag);
     else if (find_aliases(&f, r) < 0)
         rc = cs_fail(err, ENOMEM, "no memory for names");
-    if (rc == 0 && cs_log_reader_head(r)->n_tags)
-        cs_tags_rename(sink->tags[wish->tag], region, &f);
+    if (rc == 0 && cs_observe_log_reader_head(r)->n_tags)
+        cs_tags_rename(sink->tags[options->tag], region, &f);
     if (rc == 0)
-        rc = prepare(cs_log_reader_head(r), sink, wish, &f.t, err);
+        rc = prepare(cs_observe_log_reader_head(r), sink, options, &f.t, err);
     f.first = sink->first;
     cs_sink_close(sink);
-    cs_log_reader_close(r);
+    cs_observe_log_reader_close(r);
     if (rc < 0) {
         free(f.aliases);
         return rc;
@@ -277,11 +280,11 @@ int cs_timeline_fold(const char *path, const struct cs_timeline_wish *wish, stru
     replay.visit = visit;
     replay.arg = &f;
     passing.pass = 1;
-    rc = cs_replay(path, &replay, &sink, reader, err);
+    rc = cs_observe_replay(path, &replay, &sink, reader, err);
     cs_sink_close(sink);
     free(f.aliases); /* their names went with the first reader; none is looked at after the sorting */
     if (rc < 0) {
-        cs_timeline_close(f.t);
+        cs_observe_timeline_close(f.t);
         return rc;
     }
     complete(&f);
@@ -289,7 +292,7 @@ int cs_timeline_fold(const char *path, const struct cs_timeline_wish *wish, stru
     return 0;
 }
 
-void cs_timeline_close(struct cs_timeline *t)
+void cs_observe_timeline_close(struct cs_observe_timeline *t)
 {
     free(t);
 }

@@ -1,29 +1,29 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The loop where counters come by read(): a system call a sample takes microseconds, so that one function for
- * all shapes costs nothing that shows. Order and sums are those of loop_body.h. */
-#include "observer/clock.h"
-#include "observer/source/events.h"
-#include "observer/loop/follow.h"
+ * all shapes costs nothing that shows. Order and sums are those of loop/body.h. */
 #include "observer/log/log.h"
+#include "observer/loop/follow.h"
 #include "observer/loop/loop.h"
 #include "observer/loop/throttle.h"
+#include "observer/source/clock.h"
+#include "observer/source/events.h"
 
 static void take(struct cs_loop *l, struct cs_sample *to)
 {
     const struct cs_shape *k = &l->shape;
-    unsigned tags = k->tags % (CS_TAGS_MAX + 1), softs = k->softs % (CS_COUNTERS_MAX + 1);
+    unsigned tags = k->tags % (CS_TAGS_MAX + 1), software = k->software % (CS_COUNTERS_MAX + 1);
     for (;;) {
         uint64_t read[CS_COUNTERS_MAX] = {0};
         to->start = cs_clock_ordered();
-        for (unsigned c = 0; c < softs; c++)
-            to->counters[c] = *l->softs[c];
-        to->whole = cs_events_read(l->events, read);
+        for (unsigned c = 0; c < software; c++)
+            to->counters[c] = *l->software[c];
+        to->complete = cs_events_read(l->events, read);
         to->end = cs_clock_ordered();
-        for (unsigned c = softs; c < softs + k->pmcs && c < CS_COUNTERS_MAX; c++)
-            to->counters[c] = read[c - softs];
-        if (k->follow && *l->who != to->who) {
-            to->who = *l->who;
-            to->away = cs_follow_switch(l, to->who);
+        for (unsigned c = software; c < software + k->hardware && c < CS_COUNTERS_MAX; c++)
+            to->counters[c] = read[c - software];
+        if (k->follow && *l->thread_id != to->thread_id) {
+            to->thread_id = *l->thread_id;
+            to->descheduled = cs_follow_switch(l, to->thread_id);
             continue;
         }
         for (unsigned t = 0; t < tags; t++)
@@ -36,14 +36,14 @@ void cs_loop_read(struct cs_loop *l)
 {
     struct cs_shape k = l->shape;
     k.tags %= CS_TAGS_MAX + 1; /* they fit; the compiler wants to see it */
-    k.softs %= CS_COUNTERS_MAX + 1;
-    k.pmcs %= CS_COUNTERS_MAX + 1 - k.softs;
+    k.software %= CS_COUNTERS_MAX + 1;
+    k.hardware %= CS_COUNTERS_MAX + 1 - k.software;
     struct cs_sample from = {0}, to = {0};
     take(l, &from); /* what waited before the first reading is no matter of the first interval */
     to = from;
     take(l, &from);
     if (k.sink == CS_SINK_LOG)
-        cs_log_add(l->log, k.tags, k.softs + k.pmcs, k.follow, &from);
+        cs_observe_log_add(l->log, k.tags, k.software + k.hardware, k.follow, &from);
     else
         cs_sink_first(l->sink, k.tags, &from);
     for (to = from; !__atomic_load_n(&l->stop, __ATOMIC_RELAXED); from = to) {
@@ -51,9 +51,9 @@ void cs_loop_read(struct cs_loop *l)
             cs_throttle(l, from.start);
         take(l, &to);
         if (k.sink == CS_SINK_LOG)
-            cs_log_add(l->log, k.tags, k.softs + k.pmcs, k.follow, &to);
+            cs_observe_log_add(l->log, k.tags, k.software + k.hardware, k.follow, &to);
         else
-            cs_sink_add(l->sink, k.tags, k.softs, k.pmcs, k.follow, &from, &to);
+            cs_sink_add(l->sink, k.tags, k.software, k.hardware, k.follow, &from, &to);
     }
     cs_sink_total(l->sink);
 }

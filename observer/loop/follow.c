@@ -28,17 +28,17 @@ static const volatile uint64_t *line_of(struct cs_follow *f, uint32_t tid)
     return word ? word : f->blank_line;
 }
 
-bool cs_follow_switch(struct cs_loop *l, uint64_t who)
+bool cs_follow_switch(struct cs_loop *l, uint64_t thread_id)
 {
     struct cs_follow *f = l->following;
-    bool away = f->os->process != f->pid || (f->only && f->only != (uint32_t)who);
-    const volatile uint64_t *line = away ? f->away_line : line_of(f, (uint32_t)who);
+    bool descheduled = f->os->process != f->pid || (f->only && f->only != (uint32_t)thread_id);
+    const volatile uint64_t *line = descheduled ? f->descheduled_line : line_of(f, (uint32_t)thread_id);
     for (unsigned t = 0; t < f->n_tags; t++) {
         const struct cs_follow_word *w = &f->tags[t];
-        l->tags[t] = w->fixed && (!away || w->always) ? w->fixed : line + w->word;
+        l->tags[t] = w->fixed && (!descheduled || w->always) ? w->fixed : line + w->word;
     }
-    for (unsigned c = 0; c < f->n_softs; c++)
-        l->softs[c] = line + f->softs[c].word;
+    for (unsigned c = 0; c < f->n_software; c++)
+        l->software[c] = line + f->software[c].word;
     f->switches++;
-    return away;
+    return descheduled;
 }

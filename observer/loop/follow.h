@@ -1,21 +1,20 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Following who runs on the target's CPU: when the os line says that another thread took it, the loop's
  * pointers move to that thread's line of the signal segment, or to a private line where every tag is
- * CS_TAG_AWAY when the thread isn't the target's.
+ * CS_TAG_DESCHEDULED when the thread isn't the target's.
  *
  * Owned by the loop's thread while that runs. No system call, no allocation. Cost of a switch: a cache probe;
  * on a thread's first switch a scan of the owner words. */
-#ifndef CS_OBSERVER_FOLLOW_H
-#define CS_OBSERVER_FOLLOW_H
+#ifndef CS_OBSERVER_LOOP_FOLLOW_H
+#define CS_OBSERVER_LOOP_FOLLOW_H
 
+#include "observer/sample/sample.h"
 #include "observer/source/os_line.h"
-#include "observer/sample.h"
 #include "signals/reader.h"
 
 #include <stdbool.h>
 #include <stdint.h>
 
-#define CS_TAG_AWAY UINT64_MAX /* the value of every signal tag while the target doesn't run */
 #define CS_FOLLOW_CACHE 256
 
 struct cs_loop;
@@ -32,16 +31,17 @@ struct cs_follow {
     const struct cs_reader *signals; /* NULL where the target publishes nothing */
     uint32_t pid;                    /* the target's process */
     uint32_t only;                   /* this thread alone is the target; 0 = all of the process */
-    struct cs_follow_word tags[CS_TAGS_MAX], softs[CS_COUNTERS_MAX];
-    unsigned n_tags, n_softs;
-    uint64_t away_line[CS_SIGNALS_MAX], blank_line[CS_SIGNALS_MAX]; /* nobody's; a thread without a line */
+    struct cs_follow_word tags[CS_TAGS_MAX], software[CS_COUNTERS_MAX];
+    unsigned n_tags, n_software;
+    uint64_t descheduled_line[CS_SIGNALS_MAX],
+        blank_line[CS_SIGNALS_MAX]; /* nobody's; a thread without a line */
     struct {
         uint32_t tid, line;
     } cache[CS_FOLLOW_CACHE];
     uint64_t switches, lineless; /* seen by the loop; to threads of the target that publish nothing */
 };
 
-/* Points the loop at the thread in `who`; true when that thread isn't the target's. */
-bool cs_follow_switch(struct cs_loop *l, uint64_t who);
+/* Points the loop at the thread in `thread_id`; true when that thread isn't the target's. */
+bool cs_follow_switch(struct cs_loop *l, uint64_t thread_id);
 
 #endif

@@ -6,7 +6,7 @@
  * samples is accounted as a whole. Budget: one cycle a sample while the line is quiet; on a change the line's
  * way from the other core (80 to 400 cycles) hides the accounting. */
 #include "observer/loop/loop.h"
-#include "observer/clock.h"
+#include "observer/source/clock.h"
 
 #define BLOCK 1024 /* samples between two readings of the clock at most */
 
@@ -18,8 +18,8 @@ static inline void account(struct cs_sink *s, struct cs_tag_row *row, uint64_t s
     s->samples += samples;
     row->samples += samples;
     uint64_t period = cycles / samples;
-    s->periods[cs_cycle_bin(period)] += samples;
-    s->gaps[cs_cycle_bin(period)] += samples;
+    s->periods[cs_dte_cycle_bin(period)] += samples;
+    s->gaps[cs_dte_cycle_bin(period)] += samples;
     if (__builtin_expect(cycles >= s->rule.gap_cycles, 0)) {
         s->unseen_cycles += cycles;
         s->longest_gap = cycles > s->longest_gap ? cycles : s->longest_gap;
@@ -67,12 +67,12 @@ void cs_loop_tag_only(struct cs_loop *l)
 
 cs_loop_run *cs_loop_variant(const struct cs_shape *k)
 {
-    if (k->tags > CS_TAGS_MAX || k->softs > CS_COUNTERS_MAX || k->pmcs > CS_COUNTERS_MAX)
+    if (k->tags > CS_TAGS_MAX || k->software > CS_COUNTERS_MAX || k->hardware > CS_COUNTERS_MAX)
         return NULL;
-    if (k->tags == 1 && k->softs + k->pmcs == 0 && !k->follow && !k->throttled &&
+    if (k->tags == 1 && k->software + k->hardware == 0 && !k->follow && !k->throttled &&
         k->sink == CS_SINK_AGGREGATE)
         return cs_loop_tag_only;
     cs_loop_table *tables[2][2] = {{&cs_loop_aggregate, &cs_loop_aggregate_follow},
                                    {&cs_loop_log, &cs_loop_log_follow}};
-    return (*tables[k->sink == CS_SINK_LOG][k->follow])[k->tags][k->softs][k->pmcs][k->throttled];
+    return (*tables[k->sink == CS_SINK_LOG][k->follow])[k->tags][k->software][k->hardware][k->throttled];
 }

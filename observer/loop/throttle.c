@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "observer/loop/throttle.h"
-#include "observer/clock.h"
+#include "observer/source/clock.h"
 
 #include <time.h>
 

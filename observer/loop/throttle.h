@@ -2,8 +2,8 @@
 /* Period control: waits until the next sample is due. Long waits sleep, and the last stretch spins with
  * pauses, because a sleeper wakes late by tens of microseconds. With jitter each period is drawn anew from
  * [period, period + jitter]; the achieved distribution is measured by the sink whatever was asked. */
-#ifndef CS_OBSERVER_THROTTLE_H
-#define CS_OBSERVER_THROTTLE_H
+#ifndef CS_OBSERVER_LOOP_THROTTLE_H
+#define CS_OBSERVER_LOOP_THROTTLE_H
 
 #include "observer/loop/loop.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Which filtering fits what is read (dte/dte.h tells why). */
-#ifndef CS_OBSERVER_RULE_H
-#define CS_OBSERVER_RULE_H
+#ifndef CS_OBSERVER_SAMPLE_RULE_H
+#define CS_OBSERVER_SAMPLE_RULE_H
 
 #include "dte/dte.h"
 

@@ -11,12 +11,12 @@
  * to the tag read with the sample that starts the interval.
  *
  * One writer. Nothing is allocated after cs_sink_open. shim-2015 sections 3, 4.1, 6.3. */
-#ifndef CS_OBSERVER_SINK_H
-#define CS_OBSERVER_SINK_H
+#ifndef CS_OBSERVER_SAMPLE_SINK_H
+#define CS_OBSERVER_SAMPLE_SINK_H
 
 #include "dte/bins.h"
 #include "dte/dte.h"
-#include "observer/sample.h"
+#include "observer/sample/sample.h"
 #include "observer/sample/tags.h"
 #include "store/error.h"
 
@@ -34,15 +34,15 @@ struct cs_sink {
     uint64_t samples, first, last;           /* clock of the first and the last sample */
     uint64_t unseen_cycles, longest_gap;
     struct cs_dte_tally tally;
-    uint64_t periods[CS_CYCLE_BINS]; /* start to start */
-    uint64_t gaps[CS_CYCLE_BINS];    /* end to next start */
+    uint64_t periods[CS_DTE_CYCLE_BINS]; /* start to start */
+    uint64_t gaps[CS_DTE_CYCLE_BINS];    /* end to next start */
     uint64_t
-        apart[CS_COUNTERS_MAX * CS_RATE_BINS]; /* kept intervals by rate that are in no row's histogram */
-    struct cs_joint joint[CS_RATE_BINS];
+        apart[CS_COUNTERS_MAX * CS_DTE_RATE_BINS]; /* kept intervals by rate that are in no row's histogram */
+    struct cs_joint joint[CS_DTE_RATE_BINS];
     size_t bytes; /* of this mapping */
     /* Sums over all rows: cs_sink_total makes them. */
     struct cs_tag_row whole_run; /* kept intervals whatever the tag */
-    uint64_t rates[CS_COUNTERS_MAX][CS_RATE_BINS];
+    uint64_t rates[CS_COUNTERS_MAX][CS_DTE_RATE_BINS];
 };
 
 /* Allocates everything in one mapping, touches it, and locks it where permitted. */
@@ -74,8 +74,8 @@ CS_INLINE void cs_sink_first(struct cs_sink *s, unsigned n_tags, const struct cs
 }
 
 /* An interval on its way into the sums, in three steps, so that a loop can do each in the shadow of another
- * clock reading: cs_interval_begin, cs_interval_counter for each counter, cs_interval_end. */
-struct cs_interval {
+ * clock reading: cs_sink_interval_begin, cs_sink_interval_counter for each counter, cs_sink_interval_end. */
+struct cs_sink_interval {
     uint64_t starts, cycles, seen; /* cycles: what rates are by; seen: what shares are by */
     uint64_t deltas[CS_COUNTERS_MAX];
     double length, inverse;
@@ -87,21 +87,23 @@ struct cs_interval {
 };
 
 /* Judges it, by the sink's rule or a copy of it (which a loop keeps beside its registers; gap_cycles at most
- * CS_DTE_LONGEST). */
-CS_INLINE void cs_interval_begin(struct cs_sink *s, const struct cs_dte_rule *by, unsigned n_tags,
-                                 unsigned n_softs, unsigned n_pmcs, bool follow, const struct cs_sample *from,
-                                 const struct cs_sample *to, struct cs_interval *i)
+ * CS_DTE_CYCLES_MAX). */
+CS_INLINE void cs_sink_interval_begin(struct cs_sink *s, const struct cs_dte_rule *by, unsigned n_tags,
+                                      unsigned n_software, unsigned n_hardware, bool follow,
+                                      const struct cs_sample *from, const struct cs_sample *to,
+                                      struct cs_sink_interval *i)
 {
-    const unsigned n_counters = n_softs + n_pmcs;
+    const unsigned n_counters = n_software + n_hardware;
     uint64_t starts = to->start - from->start, ends = to->end - from->end, gap = to->start - from->end;
     s->samples++;
     s->last = to->end;
-    s->periods[cs_cycle_bin(starts)]++;
-    s->gaps[cs_cycle_bin(gap)]++;
+    s->periods[cs_dte_cycle_bin(starts)]++;
+    s->gaps[cs_dte_cycle_bin(gap)]++;
 
     struct cs_dte_rule rule = {by->band_q32, by->slow_cycles, by->gap_cycles, follow, false};
-    struct cs_dte_reading a = {from->start, from->end, from->who, 0, from->whole, follow && from->away};
-    struct cs_dte_reading b = {to->start, to->end, to->who, 0, to->whole, follow && to->away};
+    struct cs_dte_reading a = {from->start, from->end,      from->thread_id,
+                               0,           from->complete, follow && from->descheduled};
+    struct cs_dte_reading b = {to->start, to->end, to->thread_id, 0, to->complete, follow && to->descheduled};
     enum cs_dte_verdict verdict = cs_dte_judge(&rule, &a, &b);
 
     uint64_t backwards = 0;
@@ -119,7 +121,7 @@ CS_INLINE void cs_interval_begin(struct cs_sink *s, const struct cs_dte_rule *by
     /* A value in memory is as old when its line arrives, just before the second clock, however long that
      * took: by ends 9 to 26 % of intervals hold another number of events than the target's own log, by
      * middles 13 to 40. */
-    i->cycles = n_pmcs ? starts : ends;
+    i->cycles = n_hardware ? starts : ends;
     i->length = (double)(int64_t)i->cycles;
     i->inverse = 1 / i->length;
 #pragma GCC unroll 2
@@ -135,16 +137,16 @@ CS_INLINE void cs_interval_begin(struct cs_sink *s, const struct cs_dte_rule *by
 }
 
 /* Counters in ascending order. */
-CS_INLINE void cs_interval_counter(struct cs_sink *s, unsigned n_tags, unsigned n_counters, unsigned c,
-                                   struct cs_interval *i)
+CS_INLINE void cs_sink_interval_counter(struct cs_sink *s, unsigned n_tags, unsigned n_counters, unsigned c,
+                                        struct cs_sink_interval *i)
 {
     if (!i->usable)
         return;
     double events = (double)(int64_t)i->deltas[c], rate = events * i->inverse, square = events * rate;
-    unsigned bin = cs_rate_bin(rate);
+    unsigned bin = cs_dte_rate_bin(rate);
     i->into->events[c] += i->deltas[c];
     i->into->squares[c] += square;
-    i->bins[c * CS_RATE_BINS + bin]++;
+    i->bins[c * CS_DTE_RATE_BINS + bin]++;
     if (n_counters > 1) {
         if (c == 0) {
             i->joint = &s->joint[bin];
@@ -159,13 +161,13 @@ CS_INLINE void cs_interval_counter(struct cs_sink *s, unsigned n_tags, unsigned 
         row->events[c] += i->deltas[c];
         row->squares[c] += square;
         if (row->bins)
-            row->bins[c * CS_RATE_BINS + bin]++;
+            row->bins[c * CS_DTE_RATE_BINS + bin]++;
     }
 }
 
 /* An interval that begins under one tag and ends under another. */
-CS_INLINE void cs_interval_edge(struct cs_tag_row *row, struct cs_tag_row *next, unsigned n_counters,
-                                const struct cs_interval *i)
+CS_INLINE void cs_sink_interval_edge(struct cs_tag_row *row, struct cs_tag_row *next, unsigned n_counters,
+                                     const struct cs_sink_interval *i)
 {
     double half = i->length / 2;
     if (next->kept == 0) /* nothing is known of its rate yet */
@@ -185,8 +187,8 @@ CS_INLINE void cs_interval_edge(struct cs_tag_row *row, struct cs_tag_row *next,
 
 /* Memory: a disturbed reading blurs one interval's rate, but the events of neighbours add up: means keep it.
  */
-static inline void cs_interval_disturbed(struct cs_sink *s, unsigned n_tags, unsigned n_counters,
-                                         const struct cs_interval *i)
+static inline void cs_sink_interval_disturbed(struct cs_sink *s, unsigned n_tags, unsigned n_counters,
+                                              const struct cs_sink_interval *i)
 {
     for (unsigned t = 0; t < n_tags; t++) {
         if (i->changed[t] && s->rule.same_tag)
@@ -198,9 +200,9 @@ static inline void cs_interval_disturbed(struct cs_sink *s, unsigned n_tags, uns
 }
 
 /* Tags and shares; returns the verdict. */
-CS_INLINE enum cs_dte_verdict cs_interval_end(struct cs_sink *s, unsigned n_tags, unsigned n_counters,
-                                              const struct cs_sample *from, const struct cs_sample *to,
-                                              struct cs_interval *i)
+CS_INLINE enum cs_dte_verdict cs_sink_interval_end(struct cs_sink *s, unsigned n_tags, unsigned n_counters,
+                                                   const struct cs_sample *from, const struct cs_sample *to,
+                                                   struct cs_sink_interval *i)
 {
     enum cs_dte_verdict verdict = i->verdict;
     if (n_tags && i->usable && i->changed[0] && s->rule.same_tag)
@@ -208,7 +210,7 @@ CS_INLINE enum cs_dte_verdict cs_interval_end(struct cs_sink *s, unsigned n_tags
     cs_dte_count(&s->tally, verdict, i->starts);
     bool blurred = n_counters && verdict == CS_DTE_SKEW && s->rule.band_q32 == CS_DTE_NO_BAND;
     if (__builtin_expect(blurred, 0))
-        cs_interval_disturbed(s, n_tags, n_counters, i);
+        cs_sink_interval_disturbed(s, n_tags, n_counters, i);
     uint64_t seen = i->seen;
     if (__builtin_expect(verdict >= CS_DTE_GAP, 0)) {
         uint64_t gap = to->start - from->end;
@@ -226,7 +228,7 @@ CS_INLINE enum cs_dte_verdict cs_interval_end(struct cs_sink *s, unsigned n_tags
             left->half_cycles += seen;
             row->half_cycles += seen;
             if (n_counters && i->usable && s->rule.same_tag && i->cycles <= s->edge_longest)
-                cs_interval_edge(left, row, n_counters, i);
+                cs_sink_interval_edge(left, row, n_counters, i);
             s->current[t] = row;
         } else {
             row->half_cycles += 2 * seen;
@@ -236,24 +238,24 @@ CS_INLINE enum cs_dte_verdict cs_interval_end(struct cs_sink *s, unsigned n_tags
     return verdict;
 }
 
-/* The interval between two consecutive samples; returns its verdict. `by`: as in cs_interval_begin. */
+/* The interval between two consecutive samples; returns its verdict. `by`: as in cs_sink_interval_begin. */
 CS_INLINE enum cs_dte_verdict cs_sink_add_by(struct cs_sink *s, const struct cs_dte_rule *by, unsigned n_tags,
-                                             unsigned n_softs, unsigned n_pmcs, bool follow,
+                                             unsigned n_software, unsigned n_hardware, bool follow,
                                              const struct cs_sample *from, const struct cs_sample *to)
 {
-    struct cs_interval i;
-    cs_interval_begin(s, by, n_tags, n_softs, n_pmcs, follow, from, to, &i);
+    struct cs_sink_interval i;
+    cs_sink_interval_begin(s, by, n_tags, n_software, n_hardware, follow, from, to, &i);
 #pragma GCC unroll 4
-    for (unsigned c = 0; c < n_softs + n_pmcs; c++)
-        cs_interval_counter(s, n_tags, n_softs + n_pmcs, c, &i);
-    return cs_interval_end(s, n_tags, n_softs + n_pmcs, from, to, &i);
+    for (unsigned c = 0; c < n_software + n_hardware; c++)
+        cs_sink_interval_counter(s, n_tags, n_software + n_hardware, c, &i);
+    return cs_sink_interval_end(s, n_tags, n_software + n_hardware, from, to, &i);
 }
 
-CS_INLINE enum cs_dte_verdict cs_sink_add(struct cs_sink *s, unsigned n_tags, unsigned n_softs,
-                                          unsigned n_pmcs, bool follow, const struct cs_sample *from,
+CS_INLINE enum cs_dte_verdict cs_sink_add(struct cs_sink *s, unsigned n_tags, unsigned n_software,
+                                          unsigned n_hardware, bool follow, const struct cs_sample *from,
                                           const struct cs_sample *to)
 {
-    return cs_sink_add_by(s, &s->rule, n_tags, n_softs, n_pmcs, follow, from, to);
+    return cs_sink_add_by(s, &s->rule, n_tags, n_software, n_hardware, follow, from, to);
 }
 
 #endif

@@ -5,7 +5,7 @@
 
 static size_t bins_bytes(unsigned n_counters)
 {
-    return (size_t)CS_TAG_HISTOGRAMS * n_counters * CS_RATE_BINS * sizeof(uint64_t);
+    return (size_t)CS_TAG_HISTOGRAMS * n_counters * CS_DTE_RATE_BINS * sizeof(uint64_t);
 }
 
 size_t cs_tags_size(unsigned n_counters)
@@ -23,7 +23,7 @@ static uint64_t *row_bins(struct cs_tags *tags, uint32_t row)
 {
     if (row >= CS_TAG_HISTOGRAMS || tags->n_counters == 0)
         return NULL;
-    return tags->bins + (size_t)row * tags->n_counters * CS_RATE_BINS;
+    return tags->bins + (size_t)row * tags->n_counters * CS_DTE_RATE_BINS;
 }
 
 struct cs_tag_row *cs_tags_find(struct cs_tags *tags, uint64_t tag)
@@ -158,7 +158,7 @@ static void add_row(const struct cs_tags *tags, const struct cs_tag_row *row, st
         total->edge_others[c] += row->edge_others[c];
     }
     if (bins && row->bins)
-        for (size_t i = 0; i < (size_t)tags->n_counters * CS_RATE_BINS; i++)
+        for (size_t i = 0; i < (size_t)tags->n_counters * CS_DTE_RATE_BINS; i++)
             bins[i] += row->bins[i];
 }
 
@@ -186,7 +186,7 @@ void cs_tags_rename(struct cs_tags *tags, uint64_t (*to)(void *arg, uint64_t tag
         }
         uint64_t *bins = into->bins; /* of a row at or before this one, which has been moved on already */
         if (bins && row.bins && bins != row.bins)
-            memcpy(bins, row.bins, (size_t)tags->n_counters * CS_RATE_BINS * sizeof *bins);
+            memcpy(bins, row.bins, (size_t)tags->n_counters * CS_DTE_RATE_BINS * sizeof *bins);
         row.tag = into->tag;
         row.bins = row.bins ? bins : NULL;
         *into = row;

@@ -6,12 +6,12 @@
  * values share the last row (`overflow`), which says so in the report. One writer; readers wait until it has
  * ended. Cost: a value equal to the last one needs no search; else a multiplication and, mostly, one probe.
  */
-#ifndef CS_OBSERVER_TAGS_H
-#define CS_OBSERVER_TAGS_H
+#ifndef CS_OBSERVER_SAMPLE_TAGS_H
+#define CS_OBSERVER_SAMPLE_TAGS_H
 
 #include "dte/bins.h"
 #include "dte/moments.h"
-#include "observer/sample.h"
+#include "observer/sample/sample.h"
 
 #include <stddef.h>
 
@@ -34,7 +34,7 @@ struct cs_tag_row {
     /* Mean rates so far and the number of kept intervals at which to work them out anew. */
     double mean[CS_COUNTERS_MAX], lack[CS_COUNTERS_MAX];
     uint64_t mean_due;
-    uint64_t *bins; /* [counters][CS_RATE_BINS] kept intervals by rate; NULL for later rows */
+    uint64_t *bins; /* [counters][CS_DTE_RATE_BINS] kept intervals by rate; NULL for later rows */
 };
 
 #define CS_TAG_ROWS 16384     /* distinct values of a tag */
@@ -88,11 +88,11 @@ static inline double cs_tag_mean(const struct cs_tag_row *row, unsigned counter)
 }
 
 /* Distribution of the rate over the intervals with the tag at both ends. */
-static inline struct cs_moments cs_tag_rate(const struct cs_tag_row *row, unsigned counter)
+static inline struct cs_dte_moments cs_tag_rate(const struct cs_tag_row *row, unsigned counter)
 {
     double cycles = (double)row->kept_cycles, events = (double)row->events[counter];
     double mean = cycles > 0 ? events / cycles : 0, m2 = row->squares[counter] - mean * events;
-    return (struct cs_moments){cycles, mean, m2 > 0 ? m2 : 0};
+    return (struct cs_dte_moments){cycles, mean, m2 > 0 ? m2 : 0};
 }
 
 #endif

@@ -5,8 +5,8 @@
  * GHz), so an interval is known to that resolution only. The counters that a task-bound event with config1
  * bit 1 exposes are read without a trap (kernel: Documentation/arch/arm64/perf.rst, "Perf Userspace PMU
  * Hardware Counter Access"). */
-#ifndef CS_OBSERVER_ARCH_AARCH64_H
-#define CS_OBSERVER_ARCH_AARCH64_H
+#ifndef CS_OBSERVER_SOURCE_ARCH_AARCH64_H
+#define CS_OBSERVER_SOURCE_ARCH_AARCH64_H
 
 #include <stdbool.h>
 #include <stdint.h>

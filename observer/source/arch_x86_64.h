@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* x86-64: the time-stamp counter, rdpmc, pause. Included by arch.h alone. */
-#ifndef CS_OBSERVER_ARCH_X86_64_H
-#define CS_OBSERVER_ARCH_X86_64_H
+#ifndef CS_OBSERVER_SOURCE_ARCH_X86_64_H
+#define CS_OBSERVER_SOURCE_ARCH_X86_64_H
 
 #include <cpuid.h>
 #include <stdbool.h>
@@ -15,7 +15,7 @@ static inline uint64_t cs_clock_ordered(void)
     return high << 32 | low;
 }
 
-/* The same, and then at once a load: no other instruction comes between (loop_body.h says why). */
+/* The same, and then at once a load: no other instruction comes between (loop/body.h says why). */
 static inline uint64_t cs_clock_then_load(const volatile uint64_t *from, uint64_t *value)
 {
     uint64_t low, high;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "observer/clock.h"
+#include "observer/source/clock.h"
 
 #include <pthread.h>
 #include <time.h>

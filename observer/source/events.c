@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "observer/source/events.h"
 #include "observer/source/readable.h"
+#include "store/array.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -24,16 +25,15 @@ struct group {
 };
 
 struct cs_events {
-    const struct cs_observe_event *events; /* as long as the coordinator's wish */
+    const struct cs_observe_event *events; /* as long as the coordinator's options */
     unsigned n;
     bool core; /* rdpmc: the core's and the observer's own counters */
     bool own, user_only;
-    struct group *threads; /* of the target */
-    size_t n_threads;
+    CS_ARRAY(struct group) threads; /* of the target */
     struct group mine;
     struct perf_event_mmap_page *pages[CS_COUNTERS_MAX];
-    struct cs_pmc pmcs[CS_COUNTERS_MAX]; /* own counters that rdpmc can read */
-    unsigned n_pmcs;
+    struct cs_pmc hardware[CS_COUNTERS_MAX]; /* own counters that rdpmc can read */
+    unsigned n_hardware;
 };
 
 bool cs_events_any_thread(const char **why)
@@ -192,13 +192,13 @@ void cs_events_close(struct cs_events *e)
 {
     if (!e)
         return;
-    for (size_t i = 0; i < e->n_threads; i++)
-        close_group(&e->threads[i], e->n);
+    for (size_t i = 0; i < e->threads.n; i++)
+        close_group(&e->threads.at[i], e->n);
     for (unsigned i = 0; i < CS_COUNTERS_MAX; i++)
         if (e->pages[i])
             munmap(e->pages[i], (size_t)sysconf(_SC_PAGESIZE));
     close_group(&e->mine, CS_COUNTERS_MAX);
-    free(e->threads);
+    cs_array_free(&e->threads);
     free(e);
 }
 
@@ -229,17 +229,15 @@ bool cs_events_user_only(const struct cs_events *e)
 
 static int add_thread(struct cs_events *e, pid_t tid, struct cs_error *err)
 {
-    struct group g, *more;
+    struct group g;
     int rc = open_group(e, tid, &g, err);
     if (rc < 0)
         return rc;
-    more = realloc(e->threads, (e->n_threads + 1) * sizeof *more);
-    if (!more) {
+    if (cs_array_reserve(&e->threads, e->threads.n + 1) < 0) {
         close_group(&g, e->n);
-        return cs_fail(err, ENOMEM, "no memory for the events of %zu threads", e->n_threads + 1);
+        return cs_fail(err, ENOMEM, "no memory for the events of %zu threads", e->threads.n + 1);
     }
-    e->threads = more;
-    e->threads[e->n_threads++] = g;
+    e->threads.at[e->threads.n++] = g;
     return 0;
 }
 
@@ -265,7 +263,7 @@ int cs_events_open_target(struct cs_events *e, pid_t process, pid_t thread, stru
             rc = 0;
     }
     closedir(tasks);
-    if (rc == 0 && e->n_threads == 0)
+    if (rc == 0 && e->threads.n == 0)
         rc = cs_fail(err, ESRCH, "process %d ended before its events could be counted", (int)process);
     return rc;
 }
@@ -296,7 +294,7 @@ static int open_mine(struct cs_events *e, unsigned slot, const struct cs_observe
     return 0;
 }
 
-int cs_events_open_own(struct cs_events *e, struct cs_pmc pmcs[CS_COUNTERS_MAX], struct cs_error *err)
+int cs_events_open_own(struct cs_events *e, struct cs_pmc hardware[CS_COUNTERS_MAX], struct cs_error *err)
 {
     unsigned n = e->core ? 2 * e->n : e->own ? e->n : 0, rdpmc = 0;
     int rc = 0;
@@ -308,16 +306,16 @@ int cs_events_open_own(struct cs_events *e, struct cs_pmc pmcs[CS_COUNTERS_MAX],
         return rc;
     if (n && rdpmc == n) {
         for (unsigned i = 0; i < n; i++)
-            e->pmcs[i] = (struct cs_pmc){e->pages[i], e->pages[i]->pmc_width};
-        e->n_pmcs = n;
+            e->hardware[i] = (struct cs_pmc){e->pages[i], e->pages[i]->pmc_width};
+        e->n_hardware = n;
     } else if (e->core) {
         return cs_fail(
             err, EOPNOTSUPP,
             "counters may not be read from user space here (/sys/bus/event_source/devices/cpu/rdpmc, "
             "kernel.perf_user_access), and the core's can't be read otherwise");
     }
-    if (pmcs)
-        memcpy(pmcs, e->pmcs, sizeof e->pmcs);
+    if (hardware)
+        memcpy(hardware, e->hardware, sizeof e->hardware);
     return 0;
 }
 
@@ -333,22 +331,22 @@ static bool read_group(struct group *g, unsigned n, uint64_t *sums)
     for (unsigned i = 0; i < n; i++)
         sums[i] += seen.values[i];
     uint64_t waited = seen.enabled_ns - seen.running_ns;
-    bool whole = waited == g->waited_ns;
+    bool complete = waited == g->waited_ns;
     g->waited_ns = waited;
-    return whole;
+    return complete;
 }
 
 bool cs_events_read(struct cs_events *e, uint64_t counters[CS_COUNTERS_MAX])
 {
-    bool whole = true;
+    bool complete = true;
     memset(counters, 0, cs_events_counters(e) * sizeof *counters);
-    for (size_t i = 0; i < e->n_threads; i++)
-        whole &= read_group(&e->threads[i], e->n, counters);
+    for (size_t i = 0; i < e->threads.n; i++)
+        complete &= read_group(&e->threads.at[i], e->n, counters);
     if (!e->own)
-        return whole;
-    if (!e->n_pmcs)
-        return whole & read_group(&e->mine, e->n, counters + e->n);
+        return complete;
+    if (!e->n_hardware)
+        return complete & read_group(&e->mine, e->n, counters + e->n);
     for (unsigned i = 0; i < e->n; i++)
-        counters[e->n + i] = cs_pmc_read(&e->pmcs[i], &whole);
-    return whole;
+        counters[e->n + i] = cs_pmc_read(&e->hardware[i], &complete);
+    return complete;
 }

@@ -1,5 +1,20 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Events of the processor and of the kernel beside signals (shim-2015 sections 3 and 6.3). Two ways to read
+/* Where the observer's numbers come from: clocks, counters, the operating system.
+ *
+ * Files of this room:
+ *   clock          the clock: TSC on x86-64, CNTVCT on AArch64
+ *   arch           the few instructions that differ by architecture
+ *   arch_x86_64    those of x86-64
+ *   arch_aarch64   those of AArch64
+ *   rdpmc          a hardware counter read from user space
+ *   readable       may a counter be read from user space?
+ *   events         events of the processor and the kernel, by rdpmc or read()
+ *   os             who runs on the target's CPU: loading the BPF program
+ *   os.bpf         the BPF program that keeps the line
+ *   os_line        that line
+ *   os_names       names of system calls, of x86-64 only
+ *
+ * Events of the processor and of the kernel beside signals (shim-2015 sections 3 and 6.3). Two ways to read
  * them:
  *
  *  - rdpmc reads counters of the observer's own CPU alone. The target's retired work is among them only where
@@ -14,11 +29,11 @@
  * to share the hardware with others is unread, never scaled.
  *
  * Opened and closed by the coordinator, but cs_events_open_own, which the loop's own thread calls. */
-#ifndef CS_OBSERVER_EVENTS_H
-#define CS_OBSERVER_EVENTS_H
+#ifndef CS_OBSERVER_SOURCE_EVENTS_H
+#define CS_OBSERVER_SOURCE_EVENTS_H
 
+#include "observer/sample/sample.h"
 #include "observer/source/rdpmc.h"
-#include "observer/sample.h"
 #include "store/error.h"
 
 #include <linux/perf_event.h>
@@ -55,8 +70,8 @@ bool cs_events_user_only(const struct cs_events *e);
 /* Groups for each thread that the process has now; threads and processes that these start are counted too.
  * `thread` 0 = all. */
 int cs_events_open_target(struct cs_events *e, pid_t process, pid_t thread, struct cs_error *err);
-/* By the thread that will read. With rdpmc, *pmcs get the counters in order. */
-int cs_events_open_own(struct cs_events *e, struct cs_pmc pmcs[CS_COUNTERS_MAX], struct cs_error *err);
+/* By the thread that will read. With rdpmc, *hardware get the counters in order. */
+int cs_events_open_own(struct cs_events *e, struct cs_pmc hardware[CS_COUNTERS_MAX], struct cs_error *err);
 /* One sample by read(): all counters, in order. False: a group was not scheduled all the time since the last
  * one. */
 bool cs_events_read(struct cs_events *e, uint64_t counters[CS_COUNTERS_MAX]);

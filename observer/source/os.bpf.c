@@ -41,12 +41,12 @@ int BPF_PROG(on_switch, _Bool preempt, struct task_struct *prev, struct task_str
 {
     if (bpf_get_smp_processor_id() != target_cpu)
         return 0;
-    unsigned long long switches = (line.who >> 32) + 1;
+    unsigned long long switches = (line.thread_id >> 32) + 1;
     if (syscalls)
         STORE(line.syscall, resumed_in(next));
     STORE(line.thread, (unsigned int)next->pid);
     STORE(line.process, (unsigned int)next->tgid);
-    STORE(line.who, switches << 32 | (unsigned int)next->pid);
+    STORE(line.thread_id, switches << 32 | (unsigned int)next->pid);
     return 0;
 }
 

@@ -2,8 +2,8 @@
 /* The os source: loads os.bpf.c for one CPU and gives its line. Needs CAP_BPF and CAP_PERFMON (or root) and a
  * kernel with BTF; where that isn't so, one sentence says it, and the observer goes on with one thread's
  * line. */
-#ifndef CS_OBSERVER_OS_H
-#define CS_OBSERVER_OS_H
+#ifndef CS_OBSERVER_SOURCE_OS_H
+#define CS_OBSERVER_SOURCE_OS_H
 
 #include "observer/source/os_line.h"
 #include "store/error.h"
@@ -18,7 +18,7 @@ int cs_os_open(unsigned cpu, bool syscalls, struct cs_os **out, struct cs_error 
 void cs_os_close(struct cs_os *os);
 const volatile struct cs_os_line *cs_os_line(const struct cs_os *os);
 
-/* Name of a system call by number ("read"), NULL unknown. */
+/* Name of a system call by number ("read"). NULL: unknown. The table is x86-64's: elsewhere always NULL. */
 const char *cs_os_syscall_name(unsigned number);
 
 #endif

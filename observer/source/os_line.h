@@ -3,16 +3,16 @@
  * with plain loads. Shared by kernel and user side: plain data only. Takes the place of the kernel patch of
  * shim-2015 section 3 (software signal that identifies application threads).
  *
- * Written in this order: syscall, thread, process, who. A reader that finds `who` unchanged around its
+ * Written in this order: syscall, thread, process, thread_id. A reader that finds `thread_id` unchanged around its
  * readings has read of one stretch of one thread. */
-#ifndef CS_OBSERVER_OS_LINE_H
-#define CS_OBSERVER_OS_LINE_H
+#ifndef CS_OBSERVER_SOURCE_OS_LINE_H
+#define CS_OBSERVER_SOURCE_OS_LINE_H
 
 struct cs_os_line {
-    unsigned long long who;     /* context switches of the CPU << 32 | tid; one store */
-    unsigned long long process; /* tgid */
-    unsigned long long thread;  /* tid, as a tag */
-    unsigned long long syscall; /* number + 1 of the system call that the thread is in, 0 = none */
+    unsigned long long thread_id; /* context switches of the CPU << 32 | tid; one store */
+    unsigned long long process;   /* tgid */
+    unsigned long long thread;    /* tid, as a tag */
+    unsigned long long syscall;   /* number + 1 of the system call that the thread is in, 0 = none */
     unsigned long long apart[12];
 } __attribute__((aligned(128)));
 

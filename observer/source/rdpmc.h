@@ -5,10 +5,10 @@
  *
  * Right only on the CPU and in the thread that the event counts. The page's seqlock is written by this CPU's
  * kernel, so compiler barriers are enough. Cost: 30 to 40 cycles, nearly all of it the instruction. */
-#ifndef CS_OBSERVER_RDPMC_H
-#define CS_OBSERVER_RDPMC_H
+#ifndef CS_OBSERVER_SOURCE_RDPMC_H
+#define CS_OBSERVER_SOURCE_RDPMC_H
 
-#include "observer/arch.h" /* cs_rdpmc */
+#include "observer/source/arch.h" /* cs_rdpmc */
 
 #include <linux/perf_event.h>
 #include <stdbool.h>
@@ -21,8 +21,8 @@ struct cs_pmc {
     unsigned width; /* bits of the counter, 1 to 64 */
 };
 
-/* Events so far; clears *whole when the counter could not be read. */
-static inline uint64_t cs_pmc_read(const struct cs_pmc *pmc, bool *whole)
+/* Events so far; clears *complete when the counter could not be read. */
+static inline uint64_t cs_pmc_read(const struct cs_pmc *pmc, bool *complete)
 {
     const volatile struct perf_event_mmap_page *page = pmc->page;
     uint32_t sequence = page->lock;
@@ -33,11 +33,11 @@ static inline uint64_t cs_pmc_read(const struct cs_pmc *pmc, bool *whole)
         unsigned unused = 64 - pmc->width;
         count = (int64_t)(cs_rdpmc(index - 1) << unused) >> unused;
     } else {
-        *whole = false;
+        *complete = false;
     }
     CS_BARRIER();
     if (__builtin_expect(page->lock != sequence || (sequence & 1), 0))
-        *whole = false;
+        *complete = false;
     return (uint64_t)(offset + count);
 }
 

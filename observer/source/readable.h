@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* May this event's counter be read from user space, by rdpmc.h? */
-#ifndef CS_OBSERVER_READABLE_H
-#define CS_OBSERVER_READABLE_H
+#ifndef CS_OBSERVER_SOURCE_READABLE_H
+#define CS_OBSERVER_SOURCE_READABLE_H
 
 #include <linux/perf_event.h>
 #include <stdbool.h>

@@ -3,8 +3,8 @@
  * pair. A claim is an abstract socket's name that holds as long as the process has it open: nothing is left
  * behind, whatever becomes of the process. It keeps nobody out; who finds no free pair shares one and says
  * so. Claims are seen within a network namespace. */
-#ifndef CS_OBSERVER_CLAIMS_H
-#define CS_OBSERVER_CLAIMS_H
+#ifndef CS_OBSERVER_TARGET_CLAIMS_H
+#define CS_OBSERVER_TARGET_CLAIMS_H
 
 #include "observer/target/placement.h"
 

@@ -48,7 +48,7 @@ int cs_topology_allow(struct cs_topology *t, const char *cpus, struct cs_error *
     return rc;
 }
 
-unsigned cs_topology_allowed(const struct cs_topology *t)
+static unsigned allowed_cpus(const struct cs_topology *t)
 {
     int n = hwloc_bitmap_weight(hwloc_topology_get_allowed_cpuset(t->hwloc));
     return n > 0 ? (unsigned)n : 0;
@@ -162,7 +162,7 @@ int cs_placement_choose(const struct cs_topology *t, int target, int observer, b
             "target and observer cannot share CPU %d: the observer spins, so the target would only run "
             "while nobody looks",
             target);
-    if (cs_topology_allowed(t) < 2)
+    if (allowed_cpus(t) < 2)
         return cs_fail(err, EINVAL, "only one CPU may be used here, and the observer needs one of its own");
     if (target == CS_ANY_CPU && observer != CS_ANY_CPU)
         target = partner(t, (unsigned)observer, smt, taken);
@@ -178,7 +178,7 @@ int cs_placement_choose(const struct cs_topology *t, int target, int observer, b
         observer = partner(t, (unsigned)target, smt, taken);
     if (target == CS_ANY_CPU || observer == CS_ANY_CPU)
         return cs_fail(err, EINVAL,
-                       smt ? "no free pair of hardware threads of one core here; leave out the SMT wish"
+                       smt ? "no free pair of hardware threads of one core here; leave out the SMT options"
                            : "no free pair of CPUs on two cores here; with SMT, ask for the sibling");
     out->target = (unsigned)target;
     out->observer = (unsigned)observer;

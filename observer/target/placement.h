@@ -6,8 +6,8 @@
  *
  * hwloc knows the machine; HWLOC_SYNTHETIC and HWLOC_XMLFILE in the environment replace it (tests do), as
  * does the `synthetic` argument. CPUs outside the process's cgroup are known and refused, not invisible. */
-#ifndef CS_OBSERVER_PLACEMENT_H
-#define CS_OBSERVER_PLACEMENT_H
+#ifndef CS_OBSERVER_TARGET_PLACEMENT_H
+#define CS_OBSERVER_TARGET_PLACEMENT_H
 
 #include "store/error.h"
 
@@ -26,7 +26,6 @@ int cs_topology_open(const char *synthetic, struct cs_topology **out, struct cs_
 void cs_topology_close(struct cs_topology *t);
 /* For tests: as if the cgroup allowed only CPUs in `cpus` ("0-3,8"). */
 int cs_topology_allow(struct cs_topology *t, const char *cpus, struct cs_error *err);
-unsigned cs_topology_allowed(const struct cs_topology *t); /* number of CPUs that may be used */
 
 /* Either CPU may be CS_ANY_CPU. `taken` (may be NULL): CPUs below 1024 that other observers or targets have.
  */

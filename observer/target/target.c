@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "observer/target/target.h"
+#include "observer/target/affinity.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -15,21 +15,14 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-struct moved { /* a thread and where it was allowed to run */
-    pid_t tid;
-    cpu_set_t before;
-};
-
-struct cs_target {
+struct cs_observe_target {
     pid_t pid;
     int pidfd;
     bool started, reaped;
     int status;
     struct rusage usage;
-    unsigned cpu;
     char program[512];
-    struct moved *moved;
-    size_t n_moved;
+    struct cs_observe_affinity *affinity; /* of a process that was attached to */
 };
 
 static void single(unsigned cpu, cpu_set_t *set)
@@ -54,7 +47,7 @@ static void run_child(char *const argv[], unsigned cpu, int report)
     _exit(127);
 }
 
-static void note_program(struct cs_target *t, const char *otherwise)
+static void note_program(struct cs_observe_target *t, const char *otherwise)
 {
     char link[64];
     snprintf(link, sizeof link, "/proc/%d/exe", (int)t->pid);
@@ -65,16 +58,16 @@ static void note_program(struct cs_target *t, const char *otherwise)
         snprintf(t->program, sizeof t->program, "%s", otherwise);
 }
 
-int cs_target_start(char *const argv[], unsigned cpu, struct cs_target **out, struct cs_error *err)
+int cs_observe_target_start(char *const argv[], unsigned cpu, struct cs_observe_target **out,
+                            struct cs_error *err)
 {
     int report[2] = {-1, -1}, code = 0;
-    struct cs_target *t = calloc(1, sizeof *t);
+    struct cs_observe_target *t = calloc(1, sizeof *t);
     if (!t || pipe2(report, O_CLOEXEC) < 0) {
         free(t);
         return cs_fail(err, ENOMEM, "cannot start %s: no memory or file descriptors", argv[0]);
     }
     t->pidfd = -1;
-    t->cpu = cpu;
     t->started = true;
     t->pid = fork();
     if (t->pid == 0)
@@ -102,65 +95,18 @@ int cs_target_start(char *const argv[], unsigned cpu, struct cs_target **out, st
     return 0;
 }
 
-static bool is_moved(const struct cs_target *t, pid_t tid)
-{
-    for (size_t i = 0; i < t->n_moved; i++)
-        if (t->moved[i].tid == tid)
-            return true;
-    return false;
-}
-
-/* Moves threads not yet moved; returns how many, or <0 errno. */
-static int move_threads(struct cs_target *t)
-{
-    char path[64];
-    snprintf(path, sizeof path, "/proc/%d/task", (int)t->pid);
-    DIR *tasks = opendir(path);
-    if (!tasks)
-        return -errno;
-    int n = 0;
-    cpu_set_t to;
-    single(t->cpu, &to);
-    struct dirent *entry;
-    while (n >= 0 && (entry = readdir(tasks))) {
-        pid_t tid = (pid_t)strtol(entry->d_name, NULL, 10);
-        struct moved one = {.tid = tid};
-        if (tid <= 0 || is_moved(t, tid))
-            continue;
-        struct moved *more = realloc(t->moved, (t->n_moved + 1) * sizeof *more);
-        if (!more) {
-            n = -ENOMEM;
-            break;
-        }
-        t->moved = more;
-        if (sched_getaffinity(tid, sizeof one.before, &one.before) < 0 ||
-            sched_setaffinity(tid, sizeof to, &to) < 0) {
-            if (errno != ESRCH) /* a thread that just ended is no failure */
-                n = -errno;
-            continue;
-        }
-        t->moved[t->n_moved++] = one;
-        n++;
-    }
-    closedir(tasks);
-    return n;
-}
-
-int cs_target_attach(pid_t pid, unsigned cpu, struct cs_target **out, struct cs_error *err)
+int cs_observe_target_attach(pid_t pid, unsigned cpu, struct cs_observe_target **out, struct cs_error *err)
 {
     if (pid == getpid())
         return cs_fail(err, EINVAL, "cannot observe myself (process %d)", (int)pid);
-    struct cs_target *t = calloc(1, sizeof *t);
+    struct cs_observe_target *t = calloc(1, sizeof *t);
     if (!t)
         return cs_fail(err, ENOMEM, "no memory to attach to process %d", (int)pid);
     t->pid = pid;
-    t->cpu = cpu;
     t->pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
-    int rc = t->pidfd < 0 ? -errno : 0, pass = 0;
-    while (rc == 0 && pass++ < 20 && (rc = move_threads(t)) > 0)
-        rc = 0;
+    int rc = t->pidfd < 0 ? -errno : cs_observe_affinity_open(pid, cpu, &t->affinity);
     if (rc < 0) {
-        cs_target_close(t);
+        cs_observe_target_close(t);
         if (rc == -ESRCH || rc == -ENOENT)
             return cs_fail(err, ESRCH, "there is no process %d", (int)pid);
         if (rc == -EINVAL)
@@ -175,52 +121,43 @@ int cs_target_attach(pid_t pid, unsigned cpu, struct cs_target **out, struct cs_
     return 0;
 }
 
-void cs_target_repin(struct cs_target *t)
+void cs_observe_target_repin(struct cs_observe_target *t)
 {
-    if (!t->started)
-        move_threads(t);
+    if (t->affinity)
+        cs_observe_affinity_move(t->affinity);
 }
 
-void cs_target_close(struct cs_target *t)
+void cs_observe_target_close(struct cs_observe_target *t)
 {
     if (!t)
         return;
-    /* Threads born meanwhile inherited the one CPU: give them what the first thread had. */
-    if (!t->started && t->n_moved) {
-        cpu_set_t first = t->moved[0].before;
-        move_threads(t);
-        for (size_t i = 0; i < t->n_moved; i++) {
-            cpu_set_t *before = &t->moved[i].before;
-            sched_setaffinity(t->moved[i].tid, sizeof *before, CPU_COUNT(before) > 1 ? before : &first);
-        }
-    }
-    free(t->moved);
+    cs_observe_affinity_close(t->affinity);
     if (t->pidfd >= 0)
         close(t->pidfd);
     free(t);
 }
 
-pid_t cs_target_pid(const struct cs_target *t)
+pid_t cs_observe_target_pid(const struct cs_observe_target *t)
 {
     return t->pid;
 }
 
-const char *cs_target_program(const struct cs_target *t)
+const char *cs_observe_target_program(const struct cs_observe_target *t)
 {
     return t->program;
 }
 
-bool cs_target_started(const struct cs_target *t)
+bool cs_observe_target_started(const struct cs_observe_target *t)
 {
     return t->started;
 }
 
-int cs_target_pidfd(const struct cs_target *t)
+int cs_observe_target_pidfd(const struct cs_observe_target *t)
 {
     return t->pidfd;
 }
 
-bool cs_target_ended(struct cs_target *t)
+bool cs_observe_target_ended(struct cs_observe_target *t)
 {
     if (t->reaped)
         return true;
@@ -228,7 +165,7 @@ bool cs_target_ended(struct cs_target *t)
     return poll(&p, 1, 0) > 0;
 }
 
-double cs_target_cpu_seconds(const struct cs_target *t)
+double cs_observe_target_cpu_seconds(const struct cs_observe_target *t)
 {
     const struct timeval *user = &t->usage.ru_utime, *system = &t->usage.ru_stime;
     return t->reaped
@@ -236,7 +173,7 @@ double cs_target_cpu_seconds(const struct cs_target *t)
                : 0;
 }
 
-int cs_target_wait(struct cs_target *t)
+int cs_observe_target_wait(struct cs_observe_target *t)
 {
     if (t->started && !t->reaped) {
         while (wait4(t->pid, &t->status, 0, &t->usage) < 0 && errno == EINTR)

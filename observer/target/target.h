@@ -1,34 +1,44 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The observed program: started on its CPU, or attached to and moved there; every thread is put back where it
+/* The observed program and the CPUs of both.
+ *
+ * Files of this room:
+ *   target         starting or attaching, and putting all back
+ *   placement      which CPU the target runs on and which the observer spins on
+ *   affinity       the target's threads on one CPU, and back, whatever ends us
+ *   claims         several observers at once
+ *
+ * The observed program: started on its CPU, or attached to and moved there; every thread is put back where it
  * was when we leave. One owner; not thread-safe. */
-#ifndef CS_OBSERVER_TARGET_H
-#define CS_OBSERVER_TARGET_H
+#ifndef CS_OBSERVER_TARGET_TARGET_H
+#define CS_OBSERVER_TARGET_TARGET_H
 
 #include "store/error.h"
 
 #include <stdbool.h>
 #include <sys/types.h>
 
-struct cs_target;
+struct cs_observe_target;
 
 /* Starts argv on `cpu`; it runs on when this returns (its exec succeeded). */
-int cs_target_start(char *const argv[], unsigned cpu, struct cs_target **out, struct cs_error *err);
+int cs_observe_target_start(char *const argv[], unsigned cpu, struct cs_observe_target **out,
+                            struct cs_error *err);
 /* Moves all threads of a running process to `cpu`. Refuses kernel threads, ourselves, and what isn't ours. */
-int cs_target_attach(pid_t pid, unsigned cpu, struct cs_target **out, struct cs_error *err);
+int cs_observe_target_attach(pid_t pid, unsigned cpu, struct cs_observe_target **out, struct cs_error *err);
 /* Gives attached threads their CPUs back; a started program that still runs is left running. */
-void cs_target_close(struct cs_target *t);
+void cs_observe_target_close(struct cs_observe_target *t);
 
-pid_t cs_target_pid(const struct cs_target *t);
-const char *cs_target_program(const struct cs_target *t); /* its executable's path, or command name */
-bool cs_target_started(const struct cs_target *t);        /* by us */
-int cs_target_pidfd(const struct cs_target *t);           /* readable when it has ended */
-bool cs_target_ended(struct cs_target *t);
+pid_t cs_observe_target_pid(const struct cs_observe_target *t);
+const char *
+cs_observe_target_program(const struct cs_observe_target *t); /* its executable's path, or command name */
+bool cs_observe_target_started(const struct cs_observe_target *t); /* by us */
+int cs_observe_target_pidfd(const struct cs_observe_target *t);    /* readable when it has ended */
+bool cs_observe_target_ended(struct cs_observe_target *t);
 /* Waits for the end of a program that we started: its exit code, or 128 + signal. */
-int cs_target_wait(struct cs_target *t);
+int cs_observe_target_wait(struct cs_observe_target *t);
 /* CPU time of a program that we started and that has ended (with its waited-for children). */
-double cs_target_cpu_seconds(const struct cs_target *t);
+double cs_observe_target_cpu_seconds(const struct cs_observe_target *t);
 /* Pins threads that appeared since (an attached program's new threads inherit, those of a thread that was
  * being born while we attached may not). */
-void cs_target_repin(struct cs_target *t);
+void cs_observe_target_repin(struct cs_observe_target *t);
 
 #endif

@@ -1,9 +1,27 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Bursts: at sparse random moments a thread of the target that runs its own code is held for a fraction of a
- * millisecond, the some 16,000 instructions ahead of it are followed over copies of the pages they touch,
- * then it goes on and runs them itself. That gives edge profiles, and what memory instructions and branches
- * do, of unmodified programs on any x86-64 machine. Events and columns: store/burst_schemas.h. How a thread
- * is followed: burst_runner.h.
+/* Bursts: at sparse random times (triggers) a thread of the target that runs its own code is stopped (record
+ * prints for how long), the some 16,000 instructions ahead of it are followed over copies of the pages that
+ * they touch, then it goes on and runs them itself. That gives edge profiles, and what memory instructions
+ * and branches do, of unmodified programs on any x86-64 machine. Events and columns: store/burst_schemas.h.
+ * How a thread is followed: runner_process.h.
+ *
+ * Files of this room:
+ *   burst            the session, for those who want bursts
+ *   session          the thread that waits for triggers and has bursts made
+ *   burst_model      constants that measurement chose
+ *   budget           how often triggers become bursts
+ *   burst_length     how long the next burst should be
+ *   timing_share     which bursts are timed
+ *   followed         the processes that have a runner
+ *   triggers         when and whom to follow
+ *   rights           whose programs may be followed
+ *   runner_process   starts a runner and talks to it
+ *   runner_image     the runner's program, as bytes
+ *   wire             what profiler and runner share
+ *   rows             rows of bursts to profiles
+ *   placed_rows      rows by image, gathered until they are merged
+ *   counters         a session's counts as counters of the store
+ *   paths            paths interpreted from timer samples instead of bursts
  *
  *     struct cs_burst_config config = {.sampler = sampler, .target = CS_TARGET_PID, .pid = pid};
  *     cs_burst_open(&config, &burst, &err);
@@ -12,7 +30,7 @@
  *     cs_burst_merge(burst, store, &err);
  *     cs_burst_close(burst);
  *
- * Moments are drawn in proportion to the CPU time that a thread spends in its own code, by a timer of its
+ * Triggers are drawn in proportion to the CPU time that a thread spends in its own code, by a timer of its
  * own, thinned at random, at most one burst at a time. The rate follows from the budget and from what bursts
  * are measured to cost.
  *
@@ -22,8 +40,8 @@
  *
  * Threading: cs_burst_merge and cs_burst_statistics may be called from one thread beside the session's own;
  * the sampler given must outlive cs_burst_close. Nothing here prints. */
-#ifndef CS_SAMPLER_BURST_H
-#define CS_SAMPLER_BURST_H
+#ifndef CS_SAMPLER_BURST_BURST_H
+#define CS_SAMPLER_BURST_BURST_H
 
 #include "sampler/burst/wire.h"
 #include "sampler/sampler.h"
@@ -31,8 +49,8 @@
 struct cs_burst;
 
 struct cs_burst_config {
-    struct cs_sampler *sampler; /* places addresses; told how long threads were held */
-    enum cs_target target;      /* CS_TARGET_COMMAND: a process like CS_TARGET_PID */
+    struct cs_sampler *sampler;    /* places addresses; told how long threads were stopped */
+    enum cs_sampler_target target; /* CS_TARGET_COMMAND: a process like CS_TARGET_PID */
     pid_t pid;
     double rate_hz; /* bursts a second of a busy CPU; 0: by the budget */
     double budget;  /* share of the target's time, 0.005 = 0.5 %; 0: what the sampler allows, else 0.5 % */
@@ -40,17 +58,18 @@ struct cs_burst_config {
 };
 
 struct cs_burst_statistics {
-    uint64_t bursts, instructions, held_ns;
-    uint64_t moments;                   /* when a burst was due */
-    uint64_t end[CS_BURST_CAUSE_N];     /* by enum cs_burst_cause */
-    uint64_t skip[CS_BURST_SKIP_N];     /* by enum cs_burst_skip: moments without a burst */
-    uint64_t unplaced;                  /* rows whose address is in no known image */
-    uint64_t runners;                   /* processes followed */
-    double held_median_us, held_p99_us; /* of the last 1,024 */
-    double cost_us;                     /* what a burst costs the target, estimated */
+    uint64_t bursts, instructions, stopped_ns;
+    uint64_t triggers;                        /* when a burst was due */
+    uint64_t end[CS_BURST_CAUSE_N];           /* by enum cs_burst_cause */
+    uint64_t skip[CS_BURST_SKIP_N];           /* by enum cs_burst_skip: triggers without a burst */
+    uint64_t unplaced;                        /* rows whose address is in no known image */
+    uint64_t runners;                         /* processes followed */
+    double stopped_median_us, stopped_p99_us; /* of the last 1,024 */
+    double cost_us;                           /* what a burst costs the target, estimated */
 };
 
-/* -ENOSYS: not on this machine; -EPERM, -EACCES: no timer on that target. */
+/* -ENOSYS: not on this machine; -EPERM, -EACCES: no timer on that target, or a process that has fewer rights
+ * than the profiler (rights.h). */
 int cs_burst_open(const struct cs_burst_config *config, struct cs_burst **out, struct cs_error *err);
 /* No burst after this; one that is under way is finished first. */
 void cs_burst_stop(struct cs_burst *burst);

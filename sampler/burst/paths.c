@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "sampler/burst/paths.h"
-#include "sampler/perf/timer_rings.h"
 #include "sampler/burst/placed_rows.h"
-#include "sampler/session/session.h"
+#include "sampler/perf/monotonic_clock.h"
+#include "sampler/perf/timer_rings.h"
 #include "store/burst_schemas.h"
 
 #include <errno.h>
@@ -18,31 +18,31 @@
 #define MOST_HZ 997   /* within a budget */
 #define SHARE 0.5     /* of what bursts may take of the budget */
 #define SAMPLE_S 3e-6 /* of the work's time, where it wasn't measured */
-#define MORE_S 1.2e-6 /* that a moment with registers and stack takes (`bench/run sampler-handler`) */
+#define MORE_S 1.2e-6 /* that a snapshot with registers and stack takes (`bench/run sampler-handler`) */
 #define STACK_BYTES 512
-#define RING_PAGES 32 /* 128 KB a CPU: 186 moments */
+#define RING_PAGES 32 /* 128 KB a CPU: 186 snapshots */
 #define RING_PAGES_SMALL 8
 #define WAIT_MS 200
 #define WINDOW_ROWS 100000 /* of an image between two merges: some 1 MB on disk */
 
 enum { EDGES, WINDOWS, STARTS, ENDS, N_KINDS };
-static const struct cs_rows_kind kinds[N_KINDS] = {
+static const struct cs_placed_rows_kind kinds[N_KINDS] = {
     [EDGES] = {"path-edges", &cs_schema_edges},
-    [WINDOWS] = {"path-windows", &cs_schema_windows},
+    [WINDOWS] = {"path-windows", &cs_schema_per_burst_edges},
     [STARTS] = {"path-starts", &cs_schema_edges},
     [ENDS] = {"path-ends", &cs_schema_edges},
 };
 
 struct cs_paths {
     struct cs_paths_config config;
-    struct cs_clock_rings *moments;
+    struct cs_timer_rings *snapshots;
     pthread_t thread;
     bool started;
     int stop_fd;
     double charged_s; /* of our thread's CPU time */
 
     pthread_mutex_t lock; /* of everything below */
-    struct cs_rows *rows;
+    struct cs_placed_rows *rows;
     struct cs_paths_statistics statistics, counted; /* so far; of it in the store */
 };
 
@@ -96,16 +96,17 @@ static int add_transfer(struct cs_paths *paths, const struct cs_path_transfer *t
                         uint64_t group)
 {
     uint64_t from_offset, to_offset;
-    struct cs_rows_image *from = cs_rows_place(paths->rows, transfer->from, &from_offset);
-    struct cs_rows_image *to = from ? cs_rows_place(paths->rows, transfer->to, &to_offset) : NULL;
+    struct cs_placed_rows_image *from = cs_placed_rows_place(paths->rows, transfer->from, &from_offset);
+    struct cs_placed_rows_image *to =
+        from ? cs_placed_rows_place(paths->rows, transfer->to, &to_offset) : NULL;
     if (!to)
         return 0;
-    int rc = cs_rows_add_edge(from, EDGES, from_offset, to, to_offset, count);
-    if (rc < 0 || cs_rows_n(from, WINDOWS) > WINDOW_ROWS)
+    int rc = cs_placed_rows_add_edge(from, EDGES, from_offset, to, to_offset, count);
+    if (rc < 0 || cs_placed_rows_n(from, WINDOWS) > WINDOW_ROWS)
         return rc;
-    int64_t name = cs_rows_name(from, WINDOWS, to);
+    int64_t name = cs_placed_rows_name(from, WINDOWS, to);
     uint64_t window[] = {group, from_offset, (uint64_t)name, to_offset, count};
-    return name < 0 ? -ENOMEM : cs_rows_add(from, WINDOWS, window);
+    return name < 0 ? -ENOMEM : cs_placed_rows_add(from, WINDOWS, window);
 }
 
 /* A transfer is one row of a path, however often the path takes it. */
@@ -130,23 +131,23 @@ static int add_transfers(struct cs_paths *paths, const struct cs_followed_path *
 static int add_end(struct cs_paths *paths, const struct cs_followed_path *path)
 {
     uint64_t offset, to_offset;
-    struct cs_rows_image *from = cs_rows_place(paths->rows, path->open, &offset), *to;
+    struct cs_placed_rows_image *from = cs_placed_rows_place(paths->rows, path->open, &offset), *to;
     int rc = 0;
     if (from && path->n_ways == 0)
-        rc = cs_rows_add_edge(from, ENDS, offset, from, offset, 1);
+        rc = cs_placed_rows_add_edge(from, ENDS, offset, from, offset, 1);
     for (unsigned i = 0; from && rc == 0 && i < path->n_ways; i++)
-        if ((to = cs_rows_place(paths->rows, path->way[i], &to_offset)) != NULL)
-            rc = cs_rows_add_edge(from, ENDS, offset, to, to_offset, 1);
+        if ((to = cs_placed_rows_place(paths->rows, path->way[i], &to_offset)) != NULL)
+            rc = cs_placed_rows_add_edge(from, ENDS, offset, to, to_offset, 1);
     return rc;
 }
 
 static int add_path(struct cs_paths *paths, const struct cs_followed_path *path)
 {
     uint64_t first = path->n ? path->transfer[0].from : path->open, offset;
-    struct cs_rows_image *image = first ? cs_rows_place(paths->rows, first, &offset) : NULL;
+    struct cs_placed_rows_image *image = first ? cs_placed_rows_place(paths->rows, first, &offset) : NULL;
     if (!image)
         return 0;
-    int rc = cs_rows_add_edge(image, STARTS, offset, image, offset, 1);
+    int rc = cs_placed_rows_add_edge(image, STARTS, offset, image, offset, 1);
     if (rc == 0)
         rc = add_transfers(paths, path, cs_path_group(image->image->id, offset));
     return rc == 0 && path->open ? add_end(paths, path) : rc;
@@ -158,26 +159,26 @@ static void follow(struct cs_paths *paths, const struct cs_thread_state *state)
     paths->config.follow(paths->config.arg, paths->config.sampler, state, &path);
     struct cs_paths_statistics *s = &paths->statistics;
     pthread_mutex_lock(&paths->lock);
-    cs_rows_begin(paths->rows, state->pid, state->time_ns);
-    s->moments++;
+    cs_placed_rows_begin(paths->rows, state->pid, state->time_ns);
+    s->snapshots++;
     if (add_path(paths, &path) < 0) {
         s->lost++;
     } else {
         s->paths += path.n > 0;
         s->transfers += path.n;
-        s->unplaced += cs_rows_unplaced(paths->rows);
+        s->unplaced += cs_placed_rows_unplaced(paths->rows);
     }
     pthread_mutex_unlock(&paths->lock);
 }
 
-/* The moments, and where everything that runs is the target our own CPU time, too. */
-static void charge(struct cs_paths *paths, uint64_t moments)
+/* The snapshots, and where everything that runs is the target our own CPU time, too. */
+static void charge(struct cs_paths *paths, uint64_t snapshots)
 {
     struct cs_sampler *sampler = paths->config.sampler;
     double sample_s = sampler ? cs_sampler_sample_cost(sampler) : 0, own_s = cs_thread_cpu_seconds();
     if (sample_s <= 0) /* no budget */
         return;
-    double cost_s = (double)moments * (sample_s + MORE_S);
+    double cost_s = (double)snapshots * (sample_s + MORE_S);
     if (paths->config.target == CS_TARGET_ALL)
         cost_s += own_s - paths->charged_s;
     paths->charged_s = own_s;
@@ -187,7 +188,7 @@ static void charge(struct cs_paths *paths, uint64_t moments)
 static void read_ring(struct cs_paths *paths, struct cs_ring *ring)
 {
     const struct perf_event_header *header;
-    uint64_t moments = 0, lost = 0;
+    uint64_t snapshots = 0, lost = 0;
     struct cs_thread_state state;
     cs_ring_snapshot(ring);
     while ((header = cs_ring_next(ring)) != NULL) {
@@ -195,7 +196,7 @@ static void read_ring(struct cs_paths *paths, struct cs_ring *ring)
             lost += ((const uint64_t *)(header + 1))[1];
         if (header->type != PERF_RECORD_SAMPLE)
             continue;
-        moments++;
+        snapshots++;
         if (state_of(header, &state))
             follow(paths, &state);
     }
@@ -203,7 +204,7 @@ static void read_ring(struct cs_paths *paths, struct cs_ring *ring)
     pthread_mutex_lock(&paths->lock);
     paths->statistics.lost += lost;
     pthread_mutex_unlock(&paths->lock);
-    charge(paths, moments + lost);
+    charge(paths, snapshots + lost);
 }
 
 static void *reader(void *argument)
@@ -212,11 +213,11 @@ static void *reader(void *argument)
     bool stopped = false;
     while (!stopped) {
         uint64_t stop;
-        (void)cs_clock_rings_wait(paths->moments, paths->stop_fd, WAIT_MS);
+        (void)cs_timer_rings_wait(paths->snapshots, paths->stop_fd, WAIT_MS);
         stopped = read(paths->stop_fd, &stop, sizeof stop) > 0;
-        for (int i = 0; i < paths->moments->n_cpus; i++)
-            if (paths->moments->rings[i].page)
-                read_ring(paths, &paths->moments->rings[i]);
+        for (int i = 0; i < paths->snapshots->n_cpus; i++)
+            if (paths->snapshots->rings[i].page)
+                read_ring(paths, &paths->snapshots->rings[i]);
     }
     return NULL;
 }
@@ -243,8 +244,8 @@ static int open_moments(struct cs_paths *paths, unsigned pages, struct cs_error 
         .wakeup_watermark = pages * 4096 / 2,
     };
     const struct cs_paths_config *config = &paths->config;
-    return cs_clock_rings_open(config->target, config->pid, (uint64_t)(1e9 / rate_for(config)), &attr, pages,
-                               "paths", &paths->moments, err);
+    return cs_timer_rings_open(config->target, config->pid, (uint64_t)(1e9 / rate_for(config)), &attr, pages,
+                               "paths", &paths->snapshots, err);
 }
 
 int cs_paths_open(const struct cs_paths_config *config, struct cs_paths **out, struct cs_error *err)
@@ -258,7 +259,7 @@ int cs_paths_open(const struct cs_paths_config *config, struct cs_paths **out, s
         return cs_fail(err, ENOMEM, "out of memory for paths");
     paths->config = *config;
     pthread_mutex_init(&paths->lock, NULL);
-    paths->rows = cs_rows_open(config->sampler, kinds, N_KINDS);
+    paths->rows = cs_placed_rows_open(config->sampler, kinds, N_KINDS);
     paths->stop_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     int rc = paths->rows && paths->stop_fd >= 0 ? 0 : cs_fail(err, ENOMEM, "out of memory for paths");
     if (rc == 0)
@@ -291,12 +292,12 @@ int cs_paths_merge(struct cs_paths *paths, struct cs_store *store, struct cs_err
 {
     pthread_mutex_lock(&paths->lock);
     cs_store_batch_begin(store);
-    int rc = cs_rows_merge(paths->rows, store, err);
+    int rc = cs_placed_rows_merge(paths->rows, store, err);
     cs_store_batch_end(store);
     const struct cs_paths_statistics *s = &paths->statistics, *c = &paths->counted;
     const struct cs_counter counters[] = {
         {"paths", s->paths - c->paths},
-        {"path-moments", s->moments - c->moments},
+        {"path-moments", s->snapshots - c->snapshots},
         {"path-moments-lost", s->lost - c->lost},
     };
     if (rc >= 0)
@@ -319,8 +320,8 @@ void cs_paths_close(struct cs_paths *paths)
     if (!paths)
         return;
     cs_paths_stop(paths);
-    cs_clock_rings_close(paths->moments);
-    cs_rows_close(paths->rows);
+    cs_timer_rings_close(paths->snapshots);
+    cs_placed_rows_close(paths->rows);
     if (paths->stop_fd >= 0)
         close(paths->stop_fd);
     pthread_mutex_destroy(&paths->lock);

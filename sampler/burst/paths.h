@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Paths: where bursts aren't permitted, what registers and the top of the stack tell of where a thread goes
- * next. A timer notes both (the kernel copies them, the thread isn't held and nothing needs ptrace); somebody
- * above interprets the code ahead of that moment (analysis/interpret/abstract_run.h) and says which transfers follow for
- * certain. They become an edge profile:
+ * next. A timer notes both (the kernel copies them, the thread isn't stopped and nothing needs ptrace);
+ * somebody above interprets the code ahead of that trigger (analysis/interpret/abstract_run.h) and says which
+ * transfers follow for certain. They become an edge profile:
  *
  *   "path-edges"   (kind "edges")    transfers, their count and in how many paths
  *   "path-windows" (kind "windows")  the same by the first branch that a path came to
@@ -15,13 +15,13 @@
  *     cs_paths_merge(paths, store, &err);
  *     cs_paths_close(paths);
  *
- * Moments are in proportion to time, so that slow iterations are seen more often than they run: a path knows
- * less than a burst does, and not without bias.
+ * Snapshots are in proportion to time, so that slow iterations are seen more often than they run: a path
+ * knows less than a burst does, and not without bias.
  *
  * Threading: a thread of its own reads and follows; cs_paths_merge and cs_paths_statistics may be called from
  * one other. The sampler given must outlive cs_paths_close. Nothing here prints. */
-#ifndef CS_SAMPLER_PATHS_H
-#define CS_SAMPLER_PATHS_H
+#ifndef CS_SAMPLER_BURST_PATHS_H
+#define CS_SAMPLER_BURST_PATHS_H
 
 #include "sampler/sampler.h"
 
@@ -52,17 +52,18 @@ typedef void (*cs_follow_path_fn)(void *arg, struct cs_sampler *sampler, const s
                                   struct cs_followed_path *path);
 
 struct cs_paths_config {
-    struct cs_sampler *sampler; /* places addresses; told what it costs */
-    enum cs_target target;      /* CS_TARGET_COMMAND: a process like CS_TARGET_PID */
+    struct cs_sampler *sampler;    /* places addresses; told what it costs */
+    enum cs_sampler_target target; /* CS_TARGET_COMMAND: a process like CS_TARGET_PID */
     pid_t pid;
-    double rate_hz; /* moments a second of a busy CPU; 0: 251, or what half of the budget of bursts allows */
+    double
+        rate_hz; /* snapshots a second of a busy CPU; 0: 251, or what half of the budget of bursts allows */
     cs_follow_path_fn follow;
     void *arg;
 };
 
 struct cs_paths_statistics {
-    uint64_t moments, lost; /* noted; that found no room */
-    uint64_t paths;         /* with at least one transfer */
+    uint64_t snapshots, lost; /* noted; that found no room */
+    uint64_t paths;           /* with at least one transfer */
     uint64_t transfers;
     uint64_t unplaced; /* transfers from or to no known image */
 };

@@ -9,15 +9,15 @@
 
 struct placed_page {
     uint64_t page; /* address / 4096 + 1, 0 = free */
-    struct cs_rows_image *image;
+    struct cs_placed_rows_image *image;
     uint64_t delta; /* address - offset */
 };
 
-struct cs_rows {
+struct cs_placed_rows {
     struct cs_sampler *sampler;
-    const struct cs_rows_kind *kinds;
+    const struct cs_placed_rows_kind *kinds;
     unsigned n_kinds;
-    struct cs_rows_image **images;
+    struct cs_placed_rows_image **images;
     unsigned n_images, room;
     struct placed_page pages[PAGES]; /* of the process at hand */
     pid_t pid;
@@ -25,9 +25,10 @@ struct cs_rows {
     uint64_t unplaced;
 };
 
-struct cs_rows *cs_rows_open(struct cs_sampler *sampler, const struct cs_rows_kind *kinds, unsigned n)
+struct cs_placed_rows *cs_placed_rows_open(struct cs_sampler *sampler,
+                                           const struct cs_placed_rows_kind *kinds, unsigned n)
 {
-    struct cs_rows *rows = calloc(1, sizeof *rows);
+    struct cs_placed_rows *rows = calloc(1, sizeof *rows);
     if (rows) {
         rows->sampler = sampler;
         rows->kinds = kinds;
@@ -36,7 +37,7 @@ struct cs_rows *cs_rows_open(struct cs_sampler *sampler, const struct cs_rows_ki
     return rows;
 }
 
-void cs_rows_close(struct cs_rows *rows)
+void cs_placed_rows_close(struct cs_placed_rows *rows)
 {
     for (unsigned i = 0; rows && i < rows->n_images; i++) {
         for (unsigned k = 0; k < rows->n_kinds; k++)
@@ -48,7 +49,7 @@ void cs_rows_close(struct cs_rows *rows)
     free(rows);
 }
 
-void cs_rows_begin(struct cs_rows *rows, pid_t pid, uint64_t time_ns)
+void cs_placed_rows_begin(struct cs_placed_rows *rows, pid_t pid, uint64_t time_ns)
 {
     memset(rows->pages, 0, sizeof rows->pages);
     rows->pid = pid;
@@ -56,20 +57,20 @@ void cs_rows_begin(struct cs_rows *rows, pid_t pid, uint64_t time_ns)
     rows->unplaced = 0;
 }
 
-static struct cs_rows_image *tables_of(struct cs_rows *rows, const struct cs_image *image)
+static struct cs_placed_rows_image *tables_of(struct cs_placed_rows *rows, const struct cs_store_image *image)
 {
     for (unsigned i = 0; i < rows->n_images; i++)
         if (rows->images[i]->image == image)
             return rows->images[i];
     if (rows->n_images == rows->room) {
         unsigned room = rows->room ? 2 * rows->room : 32;
-        struct cs_rows_image **more = realloc(rows->images, room * sizeof *more);
+        struct cs_placed_rows_image **more = realloc(rows->images, room * sizeof *more);
         if (!more)
             return NULL;
         rows->images = more;
         rows->room = room;
     }
-    struct cs_rows_image *tables = calloc(1, sizeof *tables);
+    struct cs_placed_rows_image *tables = calloc(1, sizeof *tables);
     if (tables) {
         tables->image = image;
         tables->rows = rows;
@@ -78,11 +79,12 @@ static struct cs_rows_image *tables_of(struct cs_rows *rows, const struct cs_ima
     return tables;
 }
 
-struct cs_rows_image *cs_rows_place(struct cs_rows *rows, uint64_t addr, uint64_t *offset)
+struct cs_placed_rows_image *cs_placed_rows_place(struct cs_placed_rows *rows, uint64_t addr,
+                                                  uint64_t *offset)
 {
     struct placed_page *page = &rows->pages[addr / 4096 % PAGES];
     if (page->page != addr / 4096 + 1) {
-        const struct cs_image *image = NULL;
+        const struct cs_store_image *image = NULL;
         uint64_t at = 0;
         page->page = addr / 4096 + 1;
         page->image = NULL;
@@ -95,49 +97,50 @@ struct cs_rows_image *cs_rows_place(struct cs_rows *rows, uint64_t addr, uint64_
     return page->image;
 }
 
-uint64_t cs_rows_unplaced(const struct cs_rows *rows)
+uint64_t cs_placed_rows_unplaced(const struct cs_placed_rows *rows)
 {
     return rows->unplaced;
 }
 
-static struct cs_table *table_of(struct cs_rows_image *image, unsigned kind)
+static struct cs_table *table_of(struct cs_placed_rows_image *image, unsigned kind)
 {
     if (!image->table[kind])
         image->table[kind] = cs_table_open(image->rows->kinds[kind].schema);
     return image->table[kind];
 }
 
-int cs_rows_add(struct cs_rows_image *image, unsigned kind, const uint64_t *row)
+int cs_placed_rows_add(struct cs_placed_rows_image *image, unsigned kind, const uint64_t *row)
 {
     struct cs_table *table = table_of(image, kind);
     return table ? cs_table_add(table, row) : -ENOMEM;
 }
 
-int64_t cs_rows_name(struct cs_rows_image *image, unsigned kind, const struct cs_rows_image *named)
+int64_t cs_placed_rows_name(struct cs_placed_rows_image *image, unsigned kind,
+                            const struct cs_placed_rows_image *named)
 {
     struct cs_table *table = table_of(image, kind);
     return table ? cs_table_text(table, image == named ? "" : named->image->id) : -ENOMEM;
 }
 
-int cs_rows_add_edge(struct cs_rows_image *from, unsigned kind, uint64_t offset,
-                     const struct cs_rows_image *to, uint64_t to_offset, uint64_t count)
+int cs_placed_rows_add_edge(struct cs_placed_rows_image *from, unsigned kind, uint64_t offset,
+                            const struct cs_placed_rows_image *to, uint64_t to_offset, uint64_t count)
 {
-    int64_t name = cs_rows_name(from, kind, to);
+    int64_t name = cs_placed_rows_name(from, kind, to);
     uint64_t row[] = {offset, (uint64_t)name, to_offset, count, 1, count * count};
-    return name < 0 ? -ENOMEM : cs_rows_add(from, kind, row);
+    return name < 0 ? -ENOMEM : cs_placed_rows_add(from, kind, row);
 }
 
-size_t cs_rows_n(const struct cs_rows_image *image, unsigned kind)
+size_t cs_placed_rows_n(const struct cs_placed_rows_image *image, unsigned kind)
 {
     return image->table[kind] ? cs_table_rows(image->table[kind]) : 0;
 }
 
-int cs_rows_merge(struct cs_rows *rows, struct cs_store *store, struct cs_error *err)
+int cs_placed_rows_merge(struct cs_placed_rows *rows, struct cs_store *store, struct cs_error *err)
 {
     for (unsigned i = 0; i < rows->n_images; i++)
         for (unsigned k = 0; k < rows->n_kinds; k++) {
             struct cs_table *table = rows->images[i]->table[k];
-            struct cs_profile_head head = {.unit = ""};
+            struct cs_store_profile_head head = {.unit = ""};
             if (!table)
                 continue;
             strncpy(head.event, rows->kinds[k].event, sizeof head.event - 1);

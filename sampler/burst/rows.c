@@ -16,13 +16,13 @@ enum {
     MEMORY,
     BRANCHES,
     LINES,
-    WINDOWS,
-    BEGINNINGS,
+    PER_BURST_EDGES,
+    ENTRIES,
     FOOTPRINTS,
-    PACES,
+    RATES,
     N_KINDS
 };
-static const struct cs_rows_kind kinds[N_KINDS] = {
+static const struct cs_placed_rows_kind kinds[N_KINDS] = {
     [EDGES] = {"burst-edges", &cs_schema_edges},
     [EDGES_512] = {"burst-edges-512", &cs_schema_edges},
     [EDGES_4096] = {"burst-edges-4096", &cs_schema_edges},
@@ -30,23 +30,23 @@ static const struct cs_rows_kind kinds[N_KINDS] = {
     [MEMORY] = {"burst-memory", &cs_schema_memory},
     [BRANCHES] = {"burst-branches", &cs_schema_branches},
     [LINES] = {"burst-lines", &cs_schema_code_lines},
-    [WINDOWS] = {"burst-windows", &cs_schema_windows},
-    [BEGINNINGS] = {"burst-beginnings", &cs_schema_beginnings},
+    [PER_BURST_EDGES] = {"burst-windows", &cs_schema_per_burst_edges},
+    [ENTRIES] = {"burst-beginnings", &cs_schema_burst_entries},
     [FOOTPRINTS] = {"burst-footprints", &cs_schema_footprints},
-    [PACES] = {"burst-paces", &cs_schema_paces},
+    [RATES] = {"burst-paces", &cs_schema_instruction_rates},
 };
 
 #define FOOTPRINT_ROWS 200000 /* of an image between two merges: some 2 MB on disk */
 
 struct cs_burst_rows {
-    struct cs_rows *rows;
-    unsigned windows; /* bursts whose edges went to WINDOWS too */
+    struct cs_placed_rows *rows;
+    unsigned windows; /* bursts whose edges went to PER_BURST_EDGES too */
 };
 
 struct cs_burst_rows *cs_burst_rows_open(struct cs_sampler *sampler)
 {
     struct cs_burst_rows *rows = calloc(1, sizeof *rows);
-    if (rows && !(rows->rows = cs_rows_open(sampler, kinds, N_KINDS))) {
+    if (rows && !(rows->rows = cs_placed_rows_open(sampler, kinds, N_KINDS))) {
         free(rows);
         return NULL;
     }
@@ -56,28 +56,30 @@ struct cs_burst_rows *cs_burst_rows_open(struct cs_sampler *sampler)
 void cs_burst_rows_close(struct cs_burst_rows *rows)
 {
     if (rows)
-        cs_rows_close(rows->rows);
+        cs_placed_rows_close(rows->rows);
     free(rows);
 }
 
-static int add_window(struct cs_rows_image *from, uint64_t offset, const struct cs_rows_image *to,
-                      uint64_t to_offset, uint64_t burst, uint64_t count)
+static int add_window(struct cs_placed_rows_image *from, uint64_t offset,
+                      const struct cs_placed_rows_image *to, uint64_t to_offset, uint64_t burst,
+                      uint64_t count)
 {
-    int64_t name = cs_rows_name(from, WINDOWS, to);
+    int64_t name = cs_placed_rows_name(from, PER_BURST_EDGES, to);
     uint64_t row[] = {burst, offset, (uint64_t)name, to_offset, count};
-    return name < 0 ? -ENOMEM : cs_rows_add(from, WINDOWS, row);
+    return name < 0 ? -ENOMEM : cs_placed_rows_add(from, PER_BURST_EDGES, row);
 }
 
 static int add_beginning(struct cs_burst_rows *rows, const struct cs_burst_outcome *outcome, uint64_t burst)
 {
     uint64_t offset, start;
-    struct cs_rows_image *image = cs_rows_place(rows->rows, outcome->place, &offset);
-    const struct cs_rows_image *from = image ? cs_rows_place(rows->rows, outcome->start, &start) : NULL;
+    struct cs_placed_rows_image *image = cs_placed_rows_place(rows->rows, outcome->hot_branch, &offset);
+    const struct cs_placed_rows_image *from =
+        image ? cs_placed_rows_place(rows->rows, outcome->start, &start) : NULL;
     if (!from)
         return 0;
-    int64_t name = cs_rows_name(image, BEGINNINGS, from);
+    int64_t name = cs_placed_rows_name(image, ENTRIES, from);
     uint64_t row[] = {burst, offset, (uint64_t)name, start, outcome->followed};
-    return name < 0 ? -ENOMEM : cs_rows_add(image, BEGINNINGS, row);
+    return name < 0 ? -ENOMEM : cs_placed_rows_add(image, ENTRIES, row);
 }
 
 static uint64_t now_ns(void)
@@ -94,16 +96,17 @@ static int add_edges(struct cs_burst_rows *rows, const struct cs_burst_shared *a
     for (uint32_t i = 0; !rc && i < answer->outcome.n_edges; i++) {
         const struct cs_burst_edge_row *edge = &answer->edges[i];
         uint64_t offset, to_offset;
-        struct cs_rows_image *from = cs_rows_place(rows->rows, edge->from, &offset);
-        struct cs_rows_image *to = from ? cs_rows_place(rows->rows, edge->to, &to_offset) : NULL;
+        struct cs_placed_rows_image *from = cs_placed_rows_place(rows->rows, edge->from, &offset);
+        struct cs_placed_rows_image *to =
+            from ? cs_placed_rows_place(rows->rows, edge->to, &to_offset) : NULL;
         if (!to)
             continue;
         if (edge->count)
-            rc = cs_rows_add_edge(from, EDGES, offset, to, to_offset, edge->count);
+            rc = cs_placed_rows_add_edge(from, EDGES, offset, to, to_offset, edge->count);
         if (!rc && edge->count_512)
-            rc = cs_rows_add_edge(from, EDGES_512, offset, to, to_offset, edge->count_512);
+            rc = cs_placed_rows_add_edge(from, EDGES_512, offset, to, to_offset, edge->count_512);
         if (!rc && edge->count_4096)
-            rc = cs_rows_add_edge(from, EDGES_4096, offset, to, to_offset, edge->count_4096);
+            rc = cs_placed_rows_add_edge(from, EDGES_4096, offset, to, to_offset, edge->count_4096);
         if (!rc && burst && edge->count)
             rc = add_window(from, offset, to, to_offset, burst, edge->count);
     }
@@ -114,23 +117,25 @@ static int add_columns(struct cs_burst_rows *rows, unsigned kind, uint64_t addr,
                        unsigned n)
 {
     uint64_t row[CS_TABLE_COLUMNS_MAX];
-    struct cs_rows_image *image = cs_rows_place(rows->rows, addr, &row[0]);
+    struct cs_placed_rows_image *image = cs_placed_rows_place(rows->rows, addr, &row[0]);
     if (!image)
         return 0;
     for (unsigned c = 0; c < n; c++)
         row[1 + c] = column[c];
-    return cs_rows_add(image, kind, row);
+    return cs_placed_rows_add(image, kind, row);
 }
 
-static int add_paces(struct cs_burst_rows *rows, const struct cs_burst_outcome *outcome, uint64_t burst)
+static int add_intervals(struct cs_burst_rows *rows, const struct cs_burst_outcome *outcome, uint64_t burst)
 {
     int rc = 0;
-    for (uint32_t i = 0; rc == 0 && i < outcome->n_paces && i < CS_BURST_PACES_MAX; i++) {
-        const struct cs_burst_pace *pace = &outcome->pace[i];
-        uint64_t row[CS_PACE_N] = {0, burst, pace->after_ns, pace->ns, pace->instructions};
-        struct cs_rows_image *image = cs_rows_place(rows->rows, pace->place, &row[CS_PACE_OFFSET]);
+    for (uint32_t i = 0; rc == 0 && i < outcome->n_intervals && i < CS_BURST_INTERVALS_MAX; i++) {
+        const struct cs_burst_timed_interval *interval = &outcome->interval[i];
+        uint64_t row[CS_INSTRUCTION_RATE_N] = {0, burst, interval->after_ns, interval->ns,
+                                               interval->instructions};
+        struct cs_placed_rows_image *image =
+            cs_placed_rows_place(rows->rows, interval->hot_branch, &row[CS_INSTRUCTION_RATE_OFFSET]);
         if (image)
-            rc = cs_rows_add(image, PACES, row);
+            rc = cs_placed_rows_add(image, RATES, row);
     }
     return rc;
 }
@@ -145,8 +150,9 @@ static int add_footprint(struct cs_burst_rows *rows, const struct cs_burst_memor
     uint32_t fresh = column[CS_MEMORY_FIRST_LINES - 1] + column[CS_MEMORY_FAR_LINES - 1];
     if (n < 8 || fresh * 50ULL < n)
         return 0;
-    struct cs_rows_image *image = cs_rows_place(rows->rows, memory->addr, &row[CS_FOOTPRINT_OFFSET]);
-    if (!image || cs_rows_n(image, FOOTPRINTS) > FOOTPRINT_ROWS)
+    struct cs_placed_rows_image *image =
+        cs_placed_rows_place(rows->rows, memory->addr, &row[CS_FOOTPRINT_OFFSET]);
+    if (!image || cs_placed_rows_n(image, FOOTPRINTS) > FOOTPRINT_ROWS)
         return 0;
     int rc = 0;
     uint32_t drawn = n < CS_BURST_DRAWS ? n : CS_BURST_DRAWS;
@@ -157,14 +163,14 @@ static int add_footprint(struct cs_burst_rows *rows, const struct cs_burst_memor
         for (uint32_t k = 0; k < i; k++) /* drawn twice in this burst: one burst */
             if (memory->line[k] == memory->line[i])
                 row[CS_FOOTPRINT_BURSTS] = 0;
-        rc = cs_rows_add(image, FOOTPRINTS, row);
+        rc = cs_placed_rows_add(image, FOOTPRINTS, row);
     }
     return rc;
 }
 
 bool cs_burst_rows_apart(const struct cs_burst_rows *rows)
 {
-    return rows->windows < CS_WINDOWS_MAX;
+    return rows->windows < CS_PER_BURST_EDGES_MAX;
 }
 
 long cs_burst_rows_add(struct cs_burst_rows *rows, pid_t pid, const struct cs_burst_shared *answer)
@@ -174,7 +180,7 @@ long cs_burst_rows_add(struct cs_burst_rows *rows, pid_t pid, const struct cs_bu
     _Static_assert(CS_BURST_DRAWS == CS_FOOTPRINT_DRAWS, "wire and store agree");
     _Static_assert(CS_BURST_LINE_COLUMNS == CS_CODE_LINE_N - 1, "wire and store agree");
     static const uint32_t one = 1;
-    cs_rows_begin(rows->rows, pid, UINT64_MAX);
+    cs_placed_rows_begin(rows->rows, pid, UINT64_MAX);
     int rc = add_columns(rows, STARTS, answer->outcome.start, &one, 1);
     uint64_t burst = cs_burst_rows_apart(rows) ? now_ns() : 0;
     rows->windows += burst != 0;
@@ -183,7 +189,7 @@ long cs_burst_rows_add(struct cs_burst_rows *rows, pid_t pid, const struct cs_bu
     if (!rc && burst)
         rc = add_beginning(rows, &answer->outcome, burst);
     if (!rc && burst)
-        rc = add_paces(rows, &answer->outcome, burst);
+        rc = add_intervals(rows, &answer->outcome, burst);
     for (uint32_t i = 0; !rc && i < answer->outcome.n_memory; i++)
         rc = add_columns(rows, MEMORY, answer->memory[i].addr, answer->memory[i].column,
                          CS_BURST_MEMORY_COLUMNS);
@@ -194,10 +200,10 @@ long cs_burst_rows_add(struct cs_burst_rows *rows, pid_t pid, const struct cs_bu
                          CS_BURST_BRANCH_COLUMNS);
     for (uint32_t i = 0; !rc && i < answer->outcome.n_lines; i++)
         rc = add_columns(rows, LINES, answer->lines[i].addr, answer->lines[i].column, CS_BURST_LINE_COLUMNS);
-    return rc ? rc : (long)cs_rows_unplaced(rows->rows);
+    return rc ? rc : (long)cs_placed_rows_unplaced(rows->rows);
 }
 
 int cs_burst_rows_merge(struct cs_burst_rows *rows, struct cs_store *store, struct cs_error *err)
 {
-    return cs_rows_merge(rows->rows, store, err);
+    return cs_placed_rows_merge(rows->rows, store, err);
 }

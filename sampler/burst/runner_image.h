@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#ifndef CS_SAMPLER_BURST_IMAGE_H
-#define CS_SAMPLER_BURST_IMAGE_H
+/* The runner (runner/start.c) as the bytes of an ELF executable, which the profiler carries along. */
+#ifndef CS_SAMPLER_BURST_RUNNER_IMAGE_H
+#define CS_SAMPLER_BURST_RUNNER_IMAGE_H
 
 #include <stddef.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Starts a burst runner, talks to it, and sees to it that no thread is held for long: a runner that holds one
- * for more than HELD_MAX_MS (it may wait for a page of a dead network file system) is killed, which lets the
- * thread go on. */
+/* Starts a burst runner, talks to it, and sees to it that no thread is stopped for long: a runner that holds
+ * one for more than STOPPED_MAX_MS (it may wait for a page of a dead network file system) is killed, which
+ * lets the thread go on. */
 #include "sampler/burst/runner_process.h"
 #include "sampler/burst/runner_image.h"
 
@@ -21,7 +21,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#define HELD_MAX_MS 100
+#define STOPPED_MAX_MS 100
 #define READY_MS 5000
 #define N_FDS (CS_BURST_FD_FIRST_FREE - CS_BURST_FD_CONTROL)
 
@@ -134,7 +134,7 @@ static uint64_t now_ms(void)
 /* Waits for a message of the runner. 0, -EPIPE, or -ETIMEDOUT after killing it. */
 static int await(struct cs_burst_runner *runner, char message, uint64_t limit_ms)
 {
-    uint64_t until = now_ms() + limit_ms, held_since = 0;
+    uint64_t until = now_ms() + limit_ms, stopped_since = 0;
     for (;;) {
         struct pollfd fd = {.fd = runner->control, .events = POLLIN};
         int n = poll(&fd, 1, 20);
@@ -143,11 +143,12 @@ static int await(struct cs_burst_runner *runner, char message, uint64_t limit_ms
             return read(runner->control, &got, 1) == 1 && got == message ? 0 : -EPIPE;
         }
         uint64_t time = now_ms();
-        if (!runner->shared->holding)
-            held_since = 0;
-        else if (!held_since)
-            held_since = time;
-        bool stuck = held_since && time - held_since > HELD_MAX_MS && !runner->shared->command.verify;
+        if (!runner->shared->stopped)
+            stopped_since = 0;
+        else if (!stopped_since)
+            stopped_since = time;
+        bool stuck =
+            stopped_since && time - stopped_since > STOPPED_MAX_MS && !runner->shared->command.verify;
         if (stuck || time > until) {
             kill(runner->pid, SIGKILL);
             return -ETIMEDOUT;
@@ -230,7 +231,7 @@ static void bound(struct cs_burst_outcome *outcome)
     BOUND(n_memory, CS_BURST_ROWS_MAX);
     BOUND(n_branches, CS_BURST_ROWS_MAX);
     BOUND(n_lines, CS_BURST_ROWS_MAX);
-    BOUND(n_paces, CS_BURST_PACES_MAX);
+    BOUND(n_intervals, CS_BURST_INTERVALS_MAX);
     BOUND(skip, CS_BURST_SKIP_BROKEN);
     BOUND(cause, CS_BURST_CAUSE_N - 1);
 #undef BOUND
@@ -253,10 +254,6 @@ const struct cs_burst_shared *cs_burst_runner_go(struct cs_burst_runner *runner,
     return runner->shared;
 }
 
-pid_t cs_burst_runner_target(const struct cs_burst_runner *runner)
-{
-    return runner->target;
-}
 pid_t cs_burst_runner_pid(const struct cs_burst_runner *runner)
 {
     return runner->pid;

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* One burst runner: a child process that follows the threads of one target process. The interface behind
- * which the way of following can be replaced: "hold this thread, tell what its next N instructions do".
+ * which the way of following can be replaced: "stop this thread, tell what its next N instructions do".
  *
  *     cs_burst_runner_open(pid, &runner, &err);
  *     const struct cs_burst_shared *answer = cs_burst_runner_go(runner, &command, &err);
  *     cs_burst_runner_close(runner);
  *
- * What a runner is and why it is so: sampler/burst/runner/runner.h. x86-64 only. One thread at a time; nothing here
- * prints. */
-#ifndef CS_SAMPLER_BURST_RUNNER_H
-#define CS_SAMPLER_BURST_RUNNER_H
+ * What a runner is and why it is so: sampler/burst/runner/runner.h. x86-64 only. One thread at a time;
+ * nothing here prints. */
+#ifndef CS_SAMPLER_BURST_RUNNER_PROCESS_H
+#define CS_SAMPLER_BURST_RUNNER_PROCESS_H
 
 #include "sampler/burst/wire.h"
 #include "store/error.h"
@@ -28,7 +28,6 @@ int cs_burst_runner_open(pid_t pid, struct cs_burst_runner **out, struct cs_erro
 const struct cs_burst_shared *cs_burst_runner_go(struct cs_burst_runner *runner,
                                                  const struct cs_burst_command *command,
                                                  struct cs_error *err);
-pid_t cs_burst_runner_target(const struct cs_burst_runner *runner);
 /* Process of the runner, to account for its CPU time. */
 pid_t cs_burst_runner_pid(const struct cs_burst_runner *runner);
 void cs_burst_runner_close(struct cs_burst_runner *runner);

@@ -1,25 +1,26 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Moments are rare, so only the latest counts: an older one is a thread that has long gone on. */
-#include "sampler/burst_moments.h"
+/* Triggers are rare, so only the latest counts: an older one is a thread that has long gone on. */
+#include "sampler/burst/triggers.h"
 #include "sampler/perf/timer_rings.h"
 
 #include <linux/perf_event.h>
 #include <string.h>
 
-int cs_moments_open(enum cs_target target, pid_t pid, uint64_t period_ns, struct cs_clock_rings **out,
-                    struct cs_error *err)
+int cs_burst_triggers_open(enum cs_sampler_target target, pid_t pid, uint64_t period_ns,
+                           struct cs_timer_rings **out, struct cs_error *err)
 {
     const struct perf_event_attr attr = {.sample_type = PERF_SAMPLE_TID, .wakeup_events = 1};
-    return cs_clock_rings_open(target, pid, period_ns, &attr, 2, "bursts", out, err);
+    return cs_timer_rings_open(target, pid, period_ns, &attr, 2, "bursts", out, err);
 }
 
-int cs_moments_wait(struct cs_clock_rings *moments, int wake_fd, int timeout_ms, struct cs_moment *moment)
+int cs_burst_triggers_wait(struct cs_timer_rings *triggers, int wake_fd, int timeout_ms,
+                           struct cs_burst_trigger *trigger)
 {
     int found = 0;
-    if (!cs_clock_rings_wait(moments, wake_fd, timeout_ms))
+    if (!cs_timer_rings_wait(triggers, wake_fd, timeout_ms))
         return 0;
-    for (int i = 0; i < moments->n_cpus; i++) {
-        struct cs_ring *ring = &moments->rings[i];
+    for (int i = 0; i < triggers->n_cpus; i++) {
+        struct cs_ring *ring = &triggers->rings[i];
         const struct perf_event_header *header;
         if (!ring->page)
             continue;
@@ -28,8 +29,8 @@ int cs_moments_wait(struct cs_clock_rings *moments, int wake_fd, int timeout_ms,
             if (header->type == PERF_RECORD_SAMPLE && header->size >= sizeof *header + 8) {
                 uint32_t ids[2];
                 memcpy(ids, header + 1, sizeof ids);
-                moment->pid = (pid_t)ids[0];
-                moment->tid = (pid_t)ids[1];
+                trigger->pid = (pid_t)ids[0];
+                trigger->tid = (pid_t)ids[1];
                 found = 1;
             }
         cs_ring_release(ring);

@@ -40,7 +40,7 @@ enum {
     X(TRANSACTION, "transaction", "came to a hardware transaction")                                          \
     X(UNSUPPORTED, "unsupported", "came to an instruction that can't be repeated outside the target")        \
     X(FOOTPRINT, "footprint", "touched too many pages")                                                      \
-    X(TIME, "time", "was stopped because the thread had been held long enough")                              \
+    X(TIME, "time", "had stopped the thread for long enough")                                                \
     X(CODE_CHANGED, "code-changed", "ran code that changed meanwhile")                                       \
     X(COLLISION, "collision", "touched addresses where the runner itself lives")                             \
     X(TRACE_FULL, "trace-full", "filled its trace")
@@ -49,13 +49,14 @@ enum {
 #define CS_BURST_SKIPS(X)                                                                                    \
     X(NONE, "none", "there was a burst")                                                                     \
     X(GONE, "gone", "the thread ended")                                                                      \
-    X(ASLEEP, "asleep", "the thread went to sleep before it could be held")                                  \
+    X(ASLEEP, "asleep", "the thread went to sleep before it could be stopped")                               \
     X(TRACED, "traced", "a debugger is attached")                                                            \
     X(DENIED, "denied", "not permitted")                                                                     \
     X(BLOCKED, "sigtrap-blocked", "the thread blocks SIGTRAP")                                               \
-    X(NOT_USER, "not-in-user-mode", "the thread was held on the way out of the kernel")                      \
+    X(NOT_USER, "not-in-user-mode", "the thread was stopped on the way out of the kernel")                   \
     X(COMPAT, "32-bit", "the thread runs 32-bit code")                                                       \
     X(NO_EVENT, "no-event", "the kernel gave no event that can stop a thread")                               \
+    X(RIGHTS, "other-rights", "the process has other rights than the profiler")                              \
     X(TAKEN, "address-taken", "the target uses the addresses where the runner lives")                        \
     X(BROKEN, "broken", "the runner failed")
 
@@ -104,51 +105,52 @@ struct cs_burst_line_row {
 
 struct cs_burst_command {
     uint32_t tid;
-    uint32_t instructions; /* 1 to CS_BURST_INSTRUCTIONS_MAX */
-    uint32_t lead_ns;      /* user time of the thread between asking and holding */
-    uint32_t timeout_ms;   /* how long to wait for it */
-    uint32_t held_max_us;  /* end the burst when the thread has been held for so long */
+    uint32_t instructions;   /* 1 to CS_BURST_INSTRUCTIONS_MAX */
+    uint32_t lead_ns;        /* user time of the thread between asking and stopped */
+    uint32_t timeout_ms;     /* how long to wait for it */
+    uint32_t stopped_max_us; /* end the burst when the thread has been stopped for so long */
     uint32_t
-        held_first_us; /* ... in a program's first bursts, whose code is new to the runner; 0: the same */
-    uint32_t verify;   /* afterwards single-step the thread over the same instructions and compare */
-    uint32_t pace_instructions; /* go on for so many and time how the thread runs them; 0: not paced */
-    uint32_t keep_awake;        /* the CPU of the held thread: it has nothing else to do */
-    uint32_t pace_held_max_us;  /* of a paced burst, instead of held_max_us */
+        stopped_first_us; /* ... in a program's first bursts, whose code is new to the runner; 0: the same */
+    uint32_t verify;      /* afterwards single-step the thread over the same instructions and compare */
+    uint32_t timed_instructions;   /* go on for so many and time how the thread runs them; 0: not timed */
+    uint32_t keep_out_of_idle;     /* the CPU of the stopped thread: it has nothing else to do */
+    uint32_t timed_stopped_max_us; /* of a timed burst, instead of stopped_max_us */
 };
 #define CS_BURST_INSTRUCTIONS_MAX 65536
 
-/* A stretch of the thread's own run, between two moments whose place in the trace is known. */
-struct cs_burst_pace {
-    uint64_t place;    /* address of the branch that it executed most */
-    uint32_t after_ns; /* from the thread's release to the stretch, in the thread's time */
-    uint32_t ns;       /* its length, without what looking cost */
+/* A timed interval of the thread's own run, between two times at which its position in the trace is known. */
+struct cs_burst_timed_interval {
+    uint64_t hot_branch; /* address of the branch that it executed most */
+    uint32_t after_ns;   /* from the thread's release to the interval, in the thread's time */
+    uint32_t ns;         /* its length, without what looking cost */
     uint64_t instructions;
 };
-#define CS_BURST_PACES_MAX 2
+#define CS_BURST_INTERVALS_MAX 2
 
 struct cs_burst_outcome {
     uint32_t skip, cause; /* enum cs_burst_skip, enum cs_burst_cause */
     uint32_t error; /* errno behind a skip; ESRCH: this runner's program is gone, or it can't be followed */
     uint32_t instructions, blocks; /* that rows are from */
-    uint32_t followed;             /* instructions that edges are from: of a paced burst more */
+    uint32_t followed;             /* instructions that edges are from: of a timed burst more */
     uint64_t start;                /* address of the first instruction */
-    uint64_t place; /* of the branch executed most in the first of them; of the start where there is none */
-    uint32_t held_ns, copy_ns, run_ns;
+    uint64_t
+        hot_branch; /* of the branch executed most in the first of them; of the start where there is none */
+    uint32_t stopped_ns, copy_ns, run_ns;
     uint32_t pages_copied, pages_faulted, blocks_translated;
     uint32_t verified, differed; /* of verify: blocks equal; 1 when one differed */
     uint64_t differed_at, differed_want;
     uint64_t stop_at; /* address where the burst ended */
     uint32_t n_edges, n_memory, n_branches, n_lines;
     uint32_t rows_dropped;
-    uint32_t n_paces;
-    uint32_t pace_samples, pace_matched, pace_ambiguous,
-        pace_beyond;       /* 1: the thread was looked at, and what became of that */
-    uint32_t pace_cost_ns; /* of the thread's time that it took */
-    struct cs_burst_pace pace[CS_BURST_PACES_MAX];
+    uint32_t n_intervals;
+    uint32_t timing_tried, timing_found, timing_ambiguous,
+        timing_beyond;       /* 1: the thread was looked at, and what became of that */
+    uint32_t timing_cost_ns; /* of the thread's time that it took */
+    struct cs_burst_timed_interval interval[CS_BURST_INTERVALS_MAX];
 };
 
 struct cs_burst_shared {
-    volatile uint32_t holding; /* 1 while a thread is held: the profiler's watchdog looks at it */
+    volatile uint32_t stopped; /* 1 while a thread is stopped: the profiler's watchdog looks at it */
     struct cs_burst_command command;
     struct cs_burst_outcome outcome;
     struct cs_burst_edge_row edges[CS_BURST_EDGES_MAX];

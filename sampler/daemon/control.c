@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The socket, its lock file, and one request of a line each way. */
 #include "sampler/daemon/control.h"
 
 #include <errno.h>
@@ -15,23 +16,23 @@
 
 #define REQUEST_MAX 256
 
-void cs_control_default_path(char path[CS_CONTROL_PATH_MAX])
+void cs_daemon_control_default_path(char path[CS_DAEMON_CONTROL_PATH_MAX])
 {
     const char *runtime = getenv("RUNTIME_DIRECTORY"), *xdg = getenv("XDG_RUNTIME_DIR");
     if (runtime && *runtime)
-        snprintf(path, CS_CONTROL_PATH_MAX, "%s/control", runtime);
+        snprintf(path, CS_DAEMON_CONTROL_PATH_MAX, "%s/control", runtime);
     else if (geteuid() == 0)
-        snprintf(path, CS_CONTROL_PATH_MAX, "/run/cyclescope/control");
+        snprintf(path, CS_DAEMON_CONTROL_PATH_MAX, "/run/cyclescope/control");
     else if (xdg && *xdg)
-        snprintf(path, CS_CONTROL_PATH_MAX, "%s/cyclescope/control", xdg);
+        snprintf(path, CS_DAEMON_CONTROL_PATH_MAX, "%s/cyclescope/control", xdg);
     else
-        snprintf(path, CS_CONTROL_PATH_MAX, "/tmp/cyclescope-%ld/control", (long)geteuid());
+        snprintf(path, CS_DAEMON_CONTROL_PATH_MAX, "/tmp/cyclescope-%ld/control", (long)geteuid());
 }
 
 static int address_of(const char *path, struct sockaddr_un *address, struct cs_error *err)
 {
     *address = (struct sockaddr_un){.sun_family = AF_UNIX};
-    if (strlen(path) >= sizeof address->sun_path || strlen(path) + 6 > CS_CONTROL_PATH_MAX)
+    if (strlen(path) >= sizeof address->sun_path || strlen(path) + 6 > CS_DAEMON_CONTROL_PATH_MAX)
         return cs_fail(err, ENAMETOOLONG, "the control socket's path %s is too long; choose a shorter one",
                        path);
     strcpy(address->sun_path, path);
@@ -41,7 +42,7 @@ static int address_of(const char *path, struct sockaddr_un *address, struct cs_e
 /* The directory must be ours and nobody else's: who may write there could put another socket in place. */
 static int private_directory(const char *path, struct cs_error *err)
 {
-    char directory[CS_CONTROL_PATH_MAX];
+    char directory[CS_DAEMON_CONTROL_PATH_MAX];
     struct stat st;
     snprintf(directory, sizeof directory, "%s", path);
     char *slash = strrchr(directory, '/');
@@ -58,11 +59,11 @@ static int private_directory(const char *path, struct cs_error *err)
     return 0;
 }
 
-int cs_control_open(struct cs_control *control, const char *path, struct cs_error *err)
+int cs_daemon_control_open(struct cs_daemon_control *control, const char *path, struct cs_error *err)
 {
     struct sockaddr_un address;
-    char lock_path[CS_CONTROL_PATH_MAX + 8];
-    *control = (struct cs_control){.fd = -1, .lock = -1};
+    char lock_path[CS_DAEMON_CONTROL_PATH_MAX + 8];
+    *control = (struct cs_daemon_control){.fd = -1, .lock = -1};
     int rc = address_of(path, &address, err);
     if (rc == 0)
         rc = private_directory(path, err);
@@ -86,11 +87,11 @@ int cs_control_open(struct cs_control *control, const char *path, struct cs_erro
         rc = cs_fail(err, errno, "can't open the control socket %s: %s", path, strerror(errno));
 out:
     if (rc < 0)
-        cs_control_close(control);
+        cs_daemon_control_close(control);
     return rc;
 }
 
-void cs_control_close(struct cs_control *control)
+void cs_daemon_control_close(struct cs_daemon_control *control)
 {
     if (control->fd >= 0) {
         close(control->fd);
@@ -141,11 +142,12 @@ static void set_patience(int fd, int receive_ms, int send_ms)
     setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &send, sizeof send);
 }
 
-void cs_control_serve(struct cs_control *control,
-                      bool (*answer)(const char *request, char text[CS_CONTROL_ANSWER_MAX], void *arg),
-                      void *arg)
+void cs_daemon_control_serve(struct cs_daemon_control *control,
+                             bool (*answer)(const char *request, char text[CS_DAEMON_CONTROL_ANSWER_MAX],
+                                            void *arg),
+                             void *arg)
 {
-    char request[REQUEST_MAX], text[CS_CONTROL_ANSWER_MAX] = "";
+    char request[REQUEST_MAX], text[CS_DAEMON_CONTROL_ANSWER_MAX] = "";
     struct ucred peer = {.uid = (uid_t)-1};
     socklen_t size = sizeof peer;
     int fd = accept4(control->fd, NULL, NULL, SOCK_CLOEXEC);
@@ -167,11 +169,11 @@ void cs_control_serve(struct cs_control *control,
     close(fd);
 }
 
-static int ask_once(const char *path, const char *request, char text[CS_CONTROL_ANSWER_MAX], bool *well,
-                    struct cs_error *err)
+static int ask_once(const char *path, const char *request, char text[CS_DAEMON_CONTROL_ANSWER_MAX],
+                    bool *well, struct cs_error *err)
 {
     struct sockaddr_un address;
-    char answer[CS_CONTROL_ANSWER_MAX + 16];
+    char answer[CS_DAEMON_CONTROL_ANSWER_MAX + 16];
     size_t have = 0;
     int rc = address_of(path, &address, err);
     if (rc < 0)
@@ -207,7 +209,7 @@ static int ask_once(const char *path, const char *request, char text[CS_CONTROL_
     }
     *newline = '\0';
     *well = strcmp(answer, "ok") == 0;
-    snprintf(text, CS_CONTROL_ANSWER_MAX, "%.*s", CS_CONTROL_ANSWER_MAX - 1, newline + 1);
+    snprintf(text, CS_DAEMON_CONTROL_ANSWER_MAX, "%.*s", CS_DAEMON_CONTROL_ANSWER_MAX - 1, newline + 1);
 out:
     close(fd);
     return rc;
@@ -215,8 +217,8 @@ out:
 
 /* A client that was kept from the CPU for longer than the daemon's patience finds the door closed: once more.
  */
-int cs_control_ask(const char *path, const char *request, char text[CS_CONTROL_ANSWER_MAX], bool *well,
-                   struct cs_error *err)
+int cs_daemon_control_ask(const char *path, const char *request, char text[CS_DAEMON_CONTROL_ANSWER_MAX],
+                          bool *well, struct cs_error *err)
 {
     int rc = ask_once(path, request, text, well, err);
     for (unsigned tries = 1; rc == -EPIPE && tries < 4; tries++)

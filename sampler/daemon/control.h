@@ -10,29 +10,30 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#define CS_CONTROL_PATH_MAX 100 /* sun_path is short */
-#define CS_CONTROL_ANSWER_MAX 8192
+#define CS_DAEMON_CONTROL_PATH_MAX 100 /* sun_path is short */
+#define CS_DAEMON_CONTROL_ANSWER_MAX 8192
 
 /* $RUNTIME_DIRECTORY/control (systemd), /run/cyclescope/control for root, else $XDG_RUNTIME_DIR/cyclescope or
  * /tmp/cyclescope-UID. */
-void cs_control_default_path(char path[CS_CONTROL_PATH_MAX]);
+void cs_daemon_control_default_path(char path[CS_DAEMON_CONTROL_PATH_MAX]);
 
-struct cs_control {
+struct cs_daemon_control {
     int fd, lock; /* listening socket; lock file that says who owns the path */
-    char path[CS_CONTROL_PATH_MAX];
+    char path[CS_DAEMON_CONTROL_PATH_MAX];
 };
 
 /* -EADDRINUSE when a daemon is there already. */
-int cs_control_open(struct cs_control *control, const char *path, struct cs_error *err);
-void cs_control_close(struct cs_control *control);
+int cs_daemon_control_open(struct cs_daemon_control *control, const char *path, struct cs_error *err);
+void cs_daemon_control_close(struct cs_daemon_control *control);
 /* Serves one connection if there is one: `answer` fills the text (and says whether it went well). Never waits
  * longer than a second for a silent peer. */
-void cs_control_serve(struct cs_control *control,
-                      bool (*answer)(const char *request, char text[CS_CONTROL_ANSWER_MAX], void *arg),
-                      void *arg);
+void cs_daemon_control_serve(struct cs_daemon_control *control,
+                             bool (*answer)(const char *request, char text[CS_DAEMON_CONTROL_ANSWER_MAX],
+                                            void *arg),
+                             void *arg);
 
 /* The other end. 0: *well tells how it went, `text` is the answer. -ENOENT or -ECONNREFUSED: no daemon. */
-int cs_control_ask(const char *path, const char *request, char text[CS_CONTROL_ANSWER_MAX], bool *well,
-                   struct cs_error *err);
+int cs_daemon_control_ask(const char *path, const char *request, char text[CS_DAEMON_CONTROL_ANSWER_MAX],
+                          bool *well, struct cs_error *err);
 
 #endif

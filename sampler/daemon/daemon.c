@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The loop: polls the session, serves requests and signals, does what is due, keeps memory within bounds. */
 #include "sampler/daemon/daemon.h"
 
 #include "sampler/daemon/state.h"
@@ -7,37 +8,18 @@
 #include <fcntl.h>
 #include <malloc.h>
 #include <signal.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/signalfd.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 #define SECOND_NS 1000000000ull
 #define POLL_MS 1000 /* memory and own CPU share are looked at as often */
 #define GC_EVERY_NS (3600 * SECOND_NS)
 #define CONFIG_BYTES_MAX 65536
-
-uint64_t cs_daemon_now_ns(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (uint64_t)now.tv_sec * SECOND_NS + (uint64_t)now.tv_nsec;
-}
-
-void cs_daemon_say(struct cs_daemon *daemon, const char *format, ...)
-{
-    char sentence[900];
-    va_list args;
-    va_start(args, format);
-    vsnprintf(sentence, sizeof sentence, format, args);
-    va_end(args);
-    cs_daemon_log_say(&daemon->log, sentence);
-}
 
 /* Defaults, then the file, then the options. */
 static int read_settings(const struct cs_daemon_start *start, struct cs_daemon_settings *settings,
@@ -79,15 +61,16 @@ static int open_store(struct cs_daemon *daemon, struct cs_error *err)
 static void clean_up(struct cs_daemon *daemon, uint64_t now)
 {
     struct cs_error err;
-    struct cs_retention retention = cs_daemon_settings_retention(&daemon->settings);
+    struct cs_store_retention retention = cs_daemon_settings_retention(&daemon->settings);
     daemon->last_gc_ns = now;
     int n =
         cs_store_gc(daemon->settings.store, &retention, cs_store_epoch_name(daemon->store), NULL, NULL, &err);
     if (n > 0) {
         daemon->epochs_removed += (uint64_t)n;
-        cs_daemon_say(daemon, "%d old %s removed from the store", n, n == 1 ? "epoch was" : "epochs were");
+        cs_daemon_notify(&daemon->log, "%d old %s removed from the store", n,
+                         n == 1 ? "epoch was" : "epochs were");
     } else if (n < 0) {
-        cs_daemon_say(daemon, "%s", err.text);
+        cs_daemon_notify(&daemon->log, "%s", err.text);
     }
 }
 
@@ -97,7 +80,7 @@ static bool begin_epoch(struct cs_daemon *daemon, struct cs_error *err)
     if (rc == 0)
         rc = cs_daemon_epoch(daemon, err);
     if (rc == 0)
-        cs_schedule_epoch(&daemon->schedule, cs_daemon_now_ns());
+        cs_daemon_due_epoch(&daemon->due, cs_daemon_now_ns());
     return rc == 0;
 }
 
@@ -115,7 +98,7 @@ static void reload(struct cs_daemon *daemon)
     struct cs_daemon_settings fresh;
     struct cs_error err;
     if (read_settings(daemon->start, &fresh, &err) < 0) {
-        cs_daemon_say(daemon, "the configuration was not changed: %s", err.text);
+        cs_daemon_notify(&daemon->log, "the configuration was not changed: %s", err.text);
         return;
     }
     bool same = same_session(&fresh, &daemon->settings);
@@ -124,11 +107,11 @@ static void reload(struct cs_daemon *daemon)
         cs_daemon_session_close(daemon);
     daemon->settings = fresh;
     cs_daemon_log_open(&daemon->log, daemon->settings.log);
-    cs_schedule_change(&daemon->schedule, fresh.merge_s, fresh.epoch_s, cs_daemon_now_ns());
+    cs_daemon_due_change(&daemon->due, fresh.merge_s, fresh.epoch_s, cs_daemon_now_ns());
     if (moved) {
         struct cs_store *old = daemon->store;
         if (open_store(daemon, &err) < 0) {
-            cs_daemon_say(daemon, "%s; the store stays %s", err.text, cs_store_path(old));
+            cs_daemon_notify(&daemon->log, "%s; the store stays %s", err.text, cs_store_path(old));
             cs_store_close(daemon->store);
             daemon->store = old;
             snprintf(daemon->settings.store, sizeof daemon->settings.store, "%s", cs_store_path(old));
@@ -138,7 +121,7 @@ static void reload(struct cs_daemon *daemon)
         }
     }
     daemon->next_session_ns = 0;
-    cs_daemon_say(daemon, "the configuration was read again");
+    cs_daemon_notify(&daemon->log, "the configuration was read again");
 }
 
 static void take_signals(struct cs_daemon *daemon)
@@ -152,7 +135,7 @@ static void take_signals(struct cs_daemon *daemon)
     }
 }
 
-static bool answer(const char *request, char text[CS_CONTROL_ANSWER_MAX], void *arg)
+static bool answer(const char *request, char text[CS_DAEMON_CONTROL_ANSWER_MAX], void *arg)
 {
     struct cs_daemon *daemon = arg;
     struct cs_error err = {0};
@@ -170,11 +153,11 @@ static bool answer(const char *request, char text[CS_CONTROL_ANSWER_MAX], void *
         cs_fail(&err, EINVAL, "the daemon doesn't know the request \"%.40s\"", request);
     }
     if (!well)
-        snprintf(text, CS_CONTROL_ANSWER_MAX, "%s", err.text);
+        snprintf(text, CS_DAEMON_CONTROL_ANSWER_MAX, "%s", err.text);
     else if (strcmp(request, "stop") == 0)
-        snprintf(text, CS_CONTROL_ANSWER_MAX, "%ld", (long)getpid());
+        snprintf(text, CS_DAEMON_CONTROL_ANSWER_MAX, "%ld", (long)getpid());
     else if (strcmp(request, "status") != 0)
-        snprintf(text, CS_CONTROL_ANSWER_MAX, "%s", cs_store_epoch_name(daemon->store));
+        snprintf(text, CS_DAEMON_CONTROL_ANSWER_MAX, "%s", cs_store_epoch_name(daemon->store));
     return well;
 }
 
@@ -202,8 +185,8 @@ static void relieve(struct cs_daemon *daemon)
     malloc_trim(0);
     if ((double)cs_daemon_resident_bytes() < 0.9 * daemon->settings.memory_bytes || !daemon->sampler)
         return;
-    cs_daemon_say(daemon, "memory is near its bound of %.0f MB: the session starts anew",
-                  daemon->settings.memory_bytes / 1e6);
+    cs_daemon_notify(&daemon->log, "memory is near its bound of %.0f MB: the session starts anew",
+                     daemon->settings.memory_bytes / 1e6);
     cs_daemon_session_close(daemon);
 }
 
@@ -218,7 +201,7 @@ static void keep_session(struct cs_daemon *daemon, uint64_t now)
     }
     uint64_t failures = daemon->session_failures < 9 ? ++daemon->session_failures : 9;
     daemon->next_session_ns = now + (SECOND_NS << (failures - 1));
-    cs_daemon_say(daemon, "%s; tried again in %llu s", err.text, 1ull << (failures - 1));
+    cs_daemon_notify(&daemon->log, "%s; tried again in %llu s", err.text, 1ull << (failures - 1));
     snprintf(daemon->last_failure, sizeof daemon->last_failure, "%.255s", err.text);
 }
 
@@ -244,7 +227,7 @@ static void keep_sending(struct cs_daemon *daemon, uint64_t now)
     if (sender > 0)
         daemon->sender = sender;
     else
-        cs_daemon_say(daemon, "can't start a process that sends to %s", settings->export_to);
+        cs_daemon_notify(&daemon->log, "can't start a process that sends to %s", settings->export_to);
 }
 
 static void do_what_is_due(struct cs_daemon *daemon)
@@ -253,11 +236,11 @@ static void do_what_is_due(struct cs_daemon *daemon)
     uint64_t now = cs_daemon_now_ns();
     bool is_pressed = pressed(daemon, now);
     keep_sending(daemon, now);
-    unsigned due = cs_schedule_due(&daemon->schedule, now, is_pressed);
-    if (due & CS_DUE_EPOCH) {
+    unsigned due = cs_daemon_due_now(&daemon->due, now, is_pressed);
+    if (due & CS_DAEMON_DUE_EPOCH) {
         if (!begin_epoch(daemon, &err))
-            cs_daemon_say(daemon, "%s", err.text);
-    } else if (due & CS_DUE_MERGE) {
+            cs_daemon_notify(&daemon->log, "%s", err.text);
+    } else if (due & CS_DAEMON_DUE_MERGE) {
         cs_daemon_merge(daemon, &err);
     }
     if (is_pressed)
@@ -271,15 +254,15 @@ static void run(struct cs_daemon *daemon)
     while (!daemon->stopping) {
         struct epoll_event events[4];
         struct cs_error err;
-        int wait_ms = cs_schedule_wait_ms(&daemon->schedule, cs_daemon_now_ns(), POLL_MS);
+        int wait_ms = cs_daemon_due_wait_ms(&daemon->due, cs_daemon_now_ns(), POLL_MS);
         keep_session(daemon, cs_daemon_now_ns());
         int rc = daemon->sampler ? cs_sampler_poll(daemon->sampler, wait_ms, &err) : 1;
         if (rc < 0) {
-            cs_daemon_say(daemon, "%s; the session starts anew", err.text);
+            cs_daemon_notify(&daemon->log, "%s; the session starts anew", err.text);
             cs_daemon_session_close(daemon);
             daemon->next_session_ns = cs_daemon_now_ns() + SECOND_NS;
         } else if (rc == 0) {
-            cs_daemon_say(daemon, "the profiled process has ended");
+            cs_daemon_notify(&daemon->log, "the profiled process has ended");
             daemon->stopping = true;
         }
         int n = epoll_wait(daemon->epoll, events, 4, daemon->sampler ? 0 : wait_ms);
@@ -287,7 +270,7 @@ static void run(struct cs_daemon *daemon)
             if (events[i].data.fd == daemon->signals)
                 take_signals(daemon);
             else
-                cs_control_serve(&daemon->control, answer, daemon);
+                cs_daemon_control_serve(&daemon->control, answer, daemon);
         }
         do_what_is_due(daemon);
     }
@@ -317,18 +300,19 @@ static int watch(struct cs_daemon *daemon, struct cs_error *err)
 
 int cs_daemon_run(const struct cs_daemon_start *start, struct cs_error *err)
 {
-    char default_socket[CS_CONTROL_PATH_MAX];
+    char default_socket[CS_DAEMON_CONTROL_PATH_MAX];
     struct cs_daemon *daemon = calloc(1, sizeof *daemon);
     if (!daemon)
         return cs_fail(err, ENOMEM, "not enough memory for the daemon");
     daemon->start = start;
     daemon->log.fd = daemon->control.fd = daemon->control.lock = daemon->epoll = daemon->signals = -1;
     daemon->started_ns = daemon->check_ns = cs_daemon_now_ns();
-    cs_control_default_path(default_socket);
+    cs_daemon_control_default_path(default_socket);
 
     int rc = read_settings(start, &daemon->settings, err);
     if (rc == 0)
-        rc = cs_control_open(&daemon->control, start->socket_path ? start->socket_path : default_socket, err);
+        rc = cs_daemon_control_open(&daemon->control,
+                                    start->socket_path ? start->socket_path : default_socket, err);
     if (rc == 0)
         rc = watch(daemon, err);
     if (rc == 0)
@@ -339,8 +323,7 @@ int cs_daemon_run(const struct cs_daemon_start *start, struct cs_error *err)
     }
     if (rc < 0)
         goto out;
-    cs_schedule_init(&daemon->schedule, daemon->settings.merge_s, daemon->settings.epoch_s,
-                     cs_daemon_now_ns());
+    cs_daemon_due_init(&daemon->due, daemon->settings.merge_s, daemon->settings.epoch_s, cs_daemon_now_ns());
     clean_up(daemon, cs_daemon_now_ns());
     if (start->ready)
         start->ready(start->arg);
@@ -348,7 +331,7 @@ int cs_daemon_run(const struct cs_daemon_start *start, struct cs_error *err)
     cs_daemon_session_close(daemon);
 out:
     cs_store_close(daemon->store);
-    cs_control_close(&daemon->control);
+    cs_daemon_control_close(&daemon->control);
     cs_daemon_log_close(&daemon->log);
     if (daemon->epoll >= 0)
         close(daemon->epoll);

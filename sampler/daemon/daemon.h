@@ -1,5 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The daemon: a sampling session that never ends, merges on a timer, begins epochs, keeps the store and its
+/* The service: a sampling session that never ends.
+ *
+ * Files of this room:
+ *   control           the control socket, both ends
+ *   daemon            the loop
+ *   due               when to merge and to begin an epoch
+ *   log               the daemon's clock and its remarks
+ *   session           the sampling session, opened, merged and closed
+ *   settings          configuration file and options
+ *   state             what these files share
+ *   status            what the daemon tells about itself
+ *
+ * The daemon: a sampling session that never ends, merges on a timer, begins epochs, keeps the store and its
  * own memory within bounds, and answers on a control socket. dcpi-1997 section 4.3. May be used by cli/.
  * Nothing is printed but the log.
  *
@@ -13,8 +25,8 @@
  *   SIGKILL, power cut                                at most what was sampled since the last merge
  *   the wall clock is stepped                         nothing: time is monotonic
  * Each says so in one sentence in the log. */
-#ifndef CS_SAMPLER_DAEMON_H
-#define CS_SAMPLER_DAEMON_H
+#ifndef CS_SAMPLER_DAEMON_DAEMON_H
+#define CS_SAMPLER_DAEMON_DAEMON_H
 
 #include "sampler/burst/paths.h"
 #include "store/error.h"

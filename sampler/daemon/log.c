@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Each sentence is remembered by its hash for an hour; the oldest of 16 makes way. */
 #include "sampler/daemon/log.h"
+#include "store/text.h"
 
 #include <fcntl.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -11,18 +14,25 @@
 
 #define SILENCE_NS (3600ull * 1000000000ull)
 
-bool cs_log_memory_admits(struct cs_log_memory *memory, const char *sentence, uint64_t now_ns,
+uint64_t cs_daemon_now_ns(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+bool cs_daemon_log_admits(struct cs_daemon_log_memory *memory, const char *sentence, uint64_t now_ns,
                           unsigned *repeated)
 {
     uint64_t hash = XXH3_64bits(sentence, strlen(sentence));
     unsigned oldest = 0;
     *repeated = 0;
-    for (unsigned i = 0; i < CS_LOG_KEPT; i++) {
-        if (memory->kept[i].said_ns < memory->kept[oldest].said_ns)
+    for (unsigned i = 0; i < CS_DAEMON_LOG_KEPT; i++) {
+        if (memory->kept[i].written_ns < memory->kept[oldest].written_ns)
             oldest = i;
-        if (memory->kept[i].hash != hash || !memory->kept[i].said_ns)
+        if (memory->kept[i].hash != hash || !memory->kept[i].written_ns)
             continue;
-        if (now_ns - memory->kept[i].said_ns < SILENCE_NS) {
+        if (now_ns - memory->kept[i].written_ns < SILENCE_NS) {
             memory->kept[i].repeated++;
             return false;
         }
@@ -31,7 +41,7 @@ bool cs_log_memory_admits(struct cs_log_memory *memory, const char *sentence, ui
         break;
     }
     memory->kept[oldest].hash = hash;
-    memory->kept[oldest].said_ns = now_ns ? now_ns : 1;
+    memory->kept[oldest].written_ns = now_ns ? now_ns : 1;
     memory->kept[oldest].repeated = 0;
     return true;
 }
@@ -42,7 +52,7 @@ void cs_daemon_log_open(struct cs_daemon_log *log, const char *path)
     log->path = path;
 }
 
-/* The file is opened when something is to be said, so that an empty one is never left lying about. */
+/* The file is opened when something is to be written, so that an empty one is never left lying about. */
 static int descriptor(struct cs_daemon_log *log)
 {
     struct stat ours, there;
@@ -53,29 +63,38 @@ static int descriptor(struct cs_daemon_log *log)
         return log->fd;
     if (log->fd > 0)
         close(log->fd);
-    log->fd = open(log->path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0644);
+    log->fd = open(log->path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0600);
     return log->fd > 0 ? log->fd : STDERR_FILENO;
 }
 
-void cs_daemon_log_say(struct cs_daemon_log *log, const char *sentence)
+void cs_daemon_log_write(struct cs_daemon_log *log, const char *sentence)
 {
-    struct timespec now;
     struct tm utc;
     char line[1024], when[32], again[48] = "";
     unsigned repeated;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    if (!cs_log_memory_admits(&log->memory, sentence,
-                              (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec, &repeated))
+    if (!cs_daemon_log_admits(&log->memory, sentence, cs_daemon_now_ns(), &repeated))
         return;
     if (repeated)
         snprintf(again, sizeof again, " (%u times more since)", repeated);
     time_t wall = time(NULL);
     gmtime_r(&wall, &utc);
     strftime(when, sizeof when, "%Y-%m-%dT%H:%M:%SZ", &utc);
-    int n = snprintf(line, sizeof line - 1, "%s %.800s%s", when, sentence, again);
+    char clean[801]; /* names of files and programs stand in it, and somebody reads it on a terminal */
+    cs_text_clean(clean, sizeof clean, sentence, strlen(sentence));
+    int n = snprintf(line, sizeof line - 1, "%s %s%s", when, clean, again);
     line[n++] = '\n';
     ssize_t written = write(descriptor(log), line, (size_t)n);
     (void)written; /* there is nobody else to tell */
+}
+
+void cs_daemon_notify(struct cs_daemon_log *log, const char *format, ...)
+{
+    char sentence[900];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(sentence, sizeof sentence, format, args);
+    va_end(args);
+    cs_daemon_log_write(log, sentence);
 }
 
 void cs_daemon_log_close(struct cs_daemon_log *log)

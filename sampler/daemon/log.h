@@ -8,27 +8,31 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define CS_LOG_KEPT 16
+#define CS_DAEMON_LOG_KEPT 16
 
-/* What was said lately. Pure: the time comes in. */
-struct cs_log_memory {
+/* What was written lately. Pure: the time comes in. */
+struct cs_daemon_log_memory {
     struct {
-        uint64_t hash, said_ns;
+        uint64_t hash, written_ns;
         unsigned repeated;
-    } kept[CS_LOG_KEPT];
+    } kept[CS_DAEMON_LOG_KEPT];
 };
 /* Whether to write the sentence now; *repeated = how often it was swallowed since it was last written. */
-bool cs_log_memory_admits(struct cs_log_memory *memory, const char *sentence, uint64_t now_ns,
+bool cs_daemon_log_admits(struct cs_daemon_log_memory *memory, const char *sentence, uint64_t now_ns,
                           unsigned *repeated);
 
 struct cs_daemon_log {
     const char *path; /* NULL or "" = standard error */
     int fd;
-    struct cs_log_memory memory;
+    struct cs_daemon_log_memory memory;
 };
 
 void cs_daemon_log_open(struct cs_daemon_log *log, const char *path);
-void cs_daemon_log_say(struct cs_daemon_log *log, const char *sentence);
+void cs_daemon_log_write(struct cs_daemon_log *log, const char *sentence);
+void cs_daemon_notify(struct cs_daemon_log *log, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
 void cs_daemon_log_close(struct cs_daemon_log *log);
+
+uint64_t cs_daemon_now_ns(void); /* CLOCK_MONOTONIC */
 
 #endif

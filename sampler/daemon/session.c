@@ -9,12 +9,12 @@
 #include <string.h>
 #include <sys/utsname.h>
 
-static void session_says(void *arg, const char *sentence)
+static void session_notifies(void *arg, const char *sentence)
 {
-    cs_daemon_say(arg, "%s", sentence);
+    cs_daemon_log_write(&((struct cs_daemon *)arg)->log, sentence);
 }
 
-static void session_placed(void *arg, const struct cs_placed *placed)
+static void session_placed(void *arg, const struct cs_sampler_placed *placed)
 {
     struct cs_daemon *daemon = arg;
     if (daemon->intervals)
@@ -28,7 +28,7 @@ static void split_events(struct cs_daemon *daemon)
     daemon->n_events = 0;
     int depth = 0;
     char *begin = daemon->event_texts;
-    for (char *c = begin; begin && daemon->n_events < CS_EVENTS_MAX; c++) {
+    for (char *c = begin; begin && daemon->n_events < CS_SAMPLER_EVENTS_MAX; c++) {
         depth += (*c == '{') - (*c == '}');
         if (*c && (*c != ',' || depth > 0))
             continue;
@@ -48,7 +48,7 @@ static void open_bursts(struct cs_daemon *daemon, const struct cs_sampler_config
         .sampler = daemon->sampler, .target = config->target, .pid = config->pid};
     if (daemon->settings.bursts && cs_burst_open(&bursts, &daemon->burst, &err) < 0) {
         daemon->burst = NULL;
-        cs_daemon_say(daemon, "no bursts: %s", err.text);
+        cs_daemon_notify(&daemon->log, "no bursts: %s", err.text);
     }
 }
 
@@ -62,7 +62,7 @@ static void open_paths(struct cs_daemon *daemon, const struct cs_sampler_config 
                                     .arg = daemon->start->follow_arg};
     if (daemon->settings.paths && paths.follow && cs_paths_open(&paths, &daemon->paths, &err) < 0) {
         daemon->paths = NULL;
-        cs_daemon_say(daemon, "no paths: %s", err.text);
+        cs_daemon_notify(&daemon->log, "no paths: %s", err.text);
     }
 }
 
@@ -85,7 +85,7 @@ int cs_daemon_session_open(struct cs_daemon *daemon, struct cs_error *err)
         .resolve_ms = settings->intervals_s > 0 ? (uint64_t)(settings->intervals_s * 250) + 1 : 0,
         .wake_fd = daemon->epoll,
         .arg = daemon,
-        .say = session_says,
+        .notify = session_notifies,
         .placed = settings->intervals_s > 0 ? session_placed : NULL,
     };
     if (settings->intervals_s > 0 &&
@@ -155,13 +155,14 @@ void cs_daemon_session_close(struct cs_daemon *daemon)
     if (daemon->paths)
         cs_paths_stop(daemon->paths);
     if (cs_sampler_stop(daemon->sampler, &err) < 0)
-        cs_daemon_say(daemon, "%s", err.text);
+        cs_daemon_notify(&daemon->log, "%s", err.text);
     cs_daemon_merge(daemon, &err);
     struct cs_sampler_statistics sums;
     cs_daemon_statistics(daemon, &sums);
     if (sums.pending) {
-        cs_daemon_say(daemon, "%llu samples are lost: they could not be written and the session ends",
-                      (unsigned long long)sums.pending);
+        cs_daemon_notify(&daemon->log,
+                         "%llu samples are lost: they could not be written and the session ends",
+                         (unsigned long long)sums.pending);
         daemon->dropped += sums.pending;
         owe(daemon, "lost", sums.pending);
     }
@@ -185,7 +186,7 @@ void cs_daemon_session_close(struct cs_daemon *daemon)
 int cs_daemon_epoch(struct cs_daemon *daemon, struct cs_error *err)
 {
     struct utsname host;
-    char meta[CS_SETTING_TEXT_MAX + 512], events[CS_SETTING_TEXT_MAX];
+    char meta[CS_DAEMON_SETTING_TEXT_MAX + 512], events[CS_DAEMON_SETTING_TEXT_MAX];
     uname(&host);
     snprintf(events, sizeof events, "%s", daemon->settings.events);
     for (char *c = events; *c; c++)
@@ -226,12 +227,12 @@ int cs_daemon_merge(struct cs_daemon *daemon, struct cs_error *err)
         rc = cs_daemon_epoch(daemon, err);
         if (rc == 0)
             rc = merge_once(daemon, err);
-        cs_daemon_say(daemon, "%s; a new epoch was begun", why.text);
+        cs_daemon_notify(&daemon->log, "%s; a new epoch was begun", why.text);
     }
     uint64_t now = cs_daemon_now_ns();
-    cs_schedule_merged(&daemon->schedule, now, rc == 0);
+    cs_daemon_due_merged(&daemon->due, now, rc == 0);
     if (rc < 0) {
-        cs_daemon_say(daemon, "%s; the samples stay in memory for the next try", err->text);
+        cs_daemon_notify(&daemon->log, "%s; the samples stay in memory for the next try", err->text);
         snprintf(daemon->last_failure, sizeof daemon->last_failure, "%.255s", err->text);
     } else {
         daemon->last_merge_ns = now;

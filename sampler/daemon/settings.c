@@ -11,7 +11,7 @@
 
 enum form { TEXT, SECONDS, BYTES, PERCENT, NUMBER, SWITCH, LABEL, DRIVER };
 
-const struct cs_setting cs_daemon_setting_list[] = {
+const struct cs_daemon_setting cs_daemon_setting_list[] = {
     {"store", "DIR", "where profiles go"},
     {"log", "FILE", "where remarks go; reopened on SIGHUP (default: daemon.log in the store)"},
     {"events", "LIST", "events by libpfm4 name (default: cycles where there are any, else cpu-clock)"},
@@ -75,7 +75,7 @@ void cs_daemon_settings_init(struct cs_daemon_settings *settings)
         .memory_bytes = 32e6,
         .export_s = 600,
         .label = CS_LABEL_NONE,
-        .driver = CS_DRIVER_AUTO,
+        .driver = CS_SAMPLER_DRIVER_AUTO,
     };
 }
 
@@ -123,7 +123,7 @@ static bool assign(const struct field *field, char *at, const char *value)
     unsigned choice = 0;
     switch (field->form) {
     case TEXT:
-        return (size_t)snprintf(at, CS_SETTING_TEXT_MAX, "%s", value) < CS_SETTING_TEXT_MAX;
+        return (size_t)snprintf(at, CS_DAEMON_SETTING_TEXT_MAX, "%s", value) < CS_DAEMON_SETTING_TEXT_MAX;
     case SECONDS:
         return NUMBER_IN(seconds);
     case BYTES:
@@ -145,7 +145,7 @@ static bool assign(const struct field *field, char *at, const char *value)
     case DRIVER:
         if (!choice_of(value, drivers, &choice))
             return false;
-        *(enum cs_driver_choice *)(void *)at = (enum cs_driver_choice)choice;
+        *(enum cs_sampler_driver *)(void *)at = (enum cs_sampler_driver)choice;
         return true;
     }
     return false;
@@ -183,7 +183,7 @@ int cs_daemon_settings_parse(struct cs_daemon_settings *settings, const char *te
     struct cs_daemon_settings parsed = *settings;
     struct cs_error inner;
     for (unsigned number = 1; *text; number++) {
-        char line[CS_SETTING_TEXT_MAX + 64];
+        char line[CS_DAEMON_SETTING_TEXT_MAX + 64];
         size_t n = strcspn(text, "\n");
         if (n >= sizeof line)
             return cs_fail(err, EINVAL, "%s line %u is too long", where, number);
@@ -206,8 +206,8 @@ int cs_daemon_settings_parse(struct cs_daemon_settings *settings, const char *te
     return 0;
 }
 
-struct cs_retention cs_daemon_settings_retention(const struct cs_daemon_settings *settings)
+struct cs_store_retention cs_daemon_settings_retention(const struct cs_daemon_settings *settings)
 {
-    return (struct cs_retention){.most_age_s = (uint64_t)settings->keep_age_s,
-                                 .most_bytes = (uint64_t)settings->keep_bytes};
+    return (struct cs_store_retention){.most_age_s = (uint64_t)settings->keep_age_s,
+                                       .most_bytes = (uint64_t)settings->keep_bytes};
 }

@@ -10,33 +10,33 @@
 
 #include <stdint.h>
 
-#define CS_SETTING_TEXT_MAX 1024
+#define CS_DAEMON_SETTING_TEXT_MAX 1024
 
 struct cs_daemon_settings {
-    char store[CS_SETTING_TEXT_MAX];
-    char log[CS_SETTING_TEXT_MAX];    /* "" = standard error */
-    char events[CS_SETTING_TEXT_MAX]; /* separated by commas outside of {}; "" = the default event */
-    double budget;                    /* share of the profiled work's time */
-    double frequency_hz;              /* 0 = by the budget */
+    char store[CS_DAEMON_SETTING_TEXT_MAX];
+    char log[CS_DAEMON_SETTING_TEXT_MAX];    /* "" = standard error */
+    char events[CS_DAEMON_SETTING_TEXT_MAX]; /* separated by commas outside of {}; "" = the default event */
+    double budget;                           /* share of the profiled work's time */
+    double frequency_hz;                     /* 0 = by the budget */
     double period;
-    double merge_s, epoch_s;             /* epoch_s 0 = one epoch until told otherwise */
-    double keep_age_s, keep_bytes;       /* 0 = no bound */
-    double intervals_s;                  /* length of an interval of the time-resolved mode, 0 = off */
-    double intervals_bytes;              /* bound of an epoch's interval profiles */
-    double memory_bytes;                 /* the daemon's own bound */
-    char export_to[CS_SETTING_TEXT_MAX]; /* a server's URL, "" = none */
-    double export_s;                     /* least time between two exports */
-    double pid;                          /* only this process and what it starts; 0 = everything */
-    bool bursts, paths;                  /* burst.h, paths.h */
+    double merge_s, epoch_s;                    /* epoch_s 0 = one epoch until told otherwise */
+    double keep_age_s, keep_bytes;              /* 0 = no bound */
+    double intervals_s;                         /* length of an interval of the time-resolved mode, 0 = off */
+    double intervals_bytes;                     /* bound of an epoch's interval profiles */
+    double memory_bytes;                        /* the daemon's own bound */
+    char export_to[CS_DAEMON_SETTING_TEXT_MAX]; /* a server's URL, "" = none */
+    double export_s;                            /* least time between two exports */
+    double pid;                                 /* only this process and what it starts; 0 = everything */
+    bool bursts, paths;                         /* burst.h, paths.h */
     enum cs_label label;
-    enum cs_driver_choice driver;
+    enum cs_sampler_driver driver;
 };
 
-struct cs_setting {
+struct cs_daemon_setting {
     const char *name, *argument, *help;
 };
 /* All settings, ends with a NULL name: for --help, the documentation and the tests. */
-extern const struct cs_setting cs_daemon_setting_list[];
+extern const struct cs_daemon_setting cs_daemon_setting_list[];
 
 /* Budget 0.5 %, merges every 10 minutes (dcpi-1997 section 4.3.3), a new epoch every day, 90 days, 1 GB. */
 void cs_daemon_settings_init(struct cs_daemon_settings *settings);
@@ -46,6 +46,6 @@ int cs_daemon_settings_set(struct cs_daemon_settings *settings, const char *name
 /* A whole configuration; `where` is the file's name for the sentence. */
 int cs_daemon_settings_parse(struct cs_daemon_settings *settings, const char *text, const char *where,
                              struct cs_error *err);
-struct cs_retention cs_daemon_settings_retention(const struct cs_daemon_settings *settings);
+struct cs_store_retention cs_daemon_settings_retention(const struct cs_daemon_settings *settings);
 
 #endif

@@ -1,24 +1,24 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The daemon's own state, shared by daemon.c (the loop), daemon_session.c (the sampling session, merges) and
- * daemon_status.c (what it tells about itself). For these three only. One thread. */
+/* The daemon's own state, shared by daemon.c (the loop), session.c (the sampling session, merges) and
+ * status.c (what it tells about itself). For these three only. One thread. */
 #ifndef CS_SAMPLER_DAEMON_STATE_H
 #define CS_SAMPLER_DAEMON_STATE_H
 
 #include "sampler/burst/burst.h"
-#include "sampler/daemon/daemon.h"
 #include "sampler/daemon/control.h"
-#include "sampler/daemon/log.h"
+#include "sampler/daemon/daemon.h"
 #include "sampler/daemon/due.h"
+#include "sampler/daemon/log.h"
 #include "sampler/daemon/settings.h"
-#include "sampler/session/intervals.h"
 #include "sampler/sampler.h"
+#include "sampler/session/intervals.h"
 
 struct cs_daemon {
     const struct cs_daemon_start *start;
     struct cs_daemon_settings settings;
     struct cs_daemon_log log;
-    struct cs_control control;
-    struct cs_schedule schedule;
+    struct cs_daemon_control control;
+    struct cs_daemon_due due;
     int epoll, signals; /* the epoll set holds signals and the control socket; the session wakes by it */
 
     struct cs_store *store;
@@ -26,8 +26,8 @@ struct cs_daemon {
     struct cs_intervals *intervals;
     struct cs_burst *burst; /* NULL: none asked for, or not possible here */
     struct cs_paths *paths; /* the same */
-    char event_texts[CS_SETTING_TEXT_MAX];
-    const char *events[CS_EVENTS_MAX];
+    char event_texts[CS_DAEMON_SETTING_TEXT_MAX];
+    const char *events[CS_SAMPLER_EVENTS_MAX];
     unsigned n_events;
 
     struct cs_sampler_statistics before;         /* sums of sessions that were closed */
@@ -43,13 +43,10 @@ struct cs_daemon {
     pid_t sender; /* sends to a server just now, 0 = none */
     uint64_t last_send_ns, sends, send_failures;
     char last_failure[256];
-    bool stopping, wants_merge, wants_epoch;
+    bool stopping;
 };
 
-uint64_t cs_daemon_now_ns(void);
-void cs_daemon_say(struct cs_daemon *daemon, const char *format, ...) __attribute__((format(printf, 2, 3)));
-
-/* daemon_session.c */
+/* session.c */
 int cs_daemon_session_open(struct cs_daemon *daemon, struct cs_error *err);
 /* Merges what can be merged; the rest is given up and counted. */
 void cs_daemon_session_close(struct cs_daemon *daemon);
@@ -57,8 +54,8 @@ int cs_daemon_epoch(struct cs_daemon *daemon, struct cs_error *err);
 int cs_daemon_merge(struct cs_daemon *daemon, struct cs_error *err);
 void cs_daemon_statistics(struct cs_daemon *daemon, struct cs_sampler_statistics *out);
 
-/* daemon_status.c */
-void cs_daemon_status(struct cs_daemon *daemon, char text[CS_CONTROL_ANSWER_MAX]);
+/* status.c */
+void cs_daemon_status(struct cs_daemon *daemon, char text[CS_DAEMON_CONTROL_ANSWER_MAX]);
 /* Bytes of memory this process has resident; 0 = not known. */
 uint64_t cs_daemon_resident_bytes(void);
 double cs_daemon_cpu_seconds(void);

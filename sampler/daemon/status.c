@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Status as lines of "key value"; a line that does not fit is left out whole. */
 #include "sampler/daemon/state.h"
 
 #include <inttypes.h>
@@ -45,9 +46,9 @@ static void put(struct lines *lines, const char *format, ...)
         *lines->at = '\0'; /* a line that doesn't fit is left out whole */
 }
 
-void cs_daemon_status(struct cs_daemon *daemon, char text[CS_CONTROL_ANSWER_MAX])
+void cs_daemon_status(struct cs_daemon *daemon, char text[CS_DAEMON_CONTROL_ANSWER_MAX])
 {
-    struct lines lines = {text, text + CS_CONTROL_ANSWER_MAX};
+    struct lines lines = {text, text + CS_DAEMON_CONTROL_ANSWER_MAX};
     struct cs_sampler_statistics s;
     uint64_t now = cs_daemon_now_ns();
     double uptime_s = (double)(now - daemon->started_ns) / 1e9;
@@ -98,14 +99,14 @@ void cs_daemon_status(struct cs_daemon *daemon, char text[CS_CONTROL_ANSWER_MAX]
         struct cs_burst_statistics bursts;
         cs_burst_statistics(daemon->burst, &bursts);
         put(&lines, "bursts %" PRIu64 "\n", bursts.bursts);
-        put(&lines, "burst_held_median_us %.1f\n", bursts.held_median_us);
-        put(&lines, "burst_held_p99_us %.1f\n", bursts.held_p99_us);
+        put(&lines, "burst_held_median_us %.1f\n", bursts.stopped_median_us);
+        put(&lines, "burst_held_p99_us %.1f\n", bursts.stopped_p99_us);
     }
     if (daemon->paths) {
         struct cs_paths_statistics paths;
         cs_paths_statistics(daemon->paths, &paths);
         put(&lines, "paths %" PRIu64 "\n", paths.paths);
-        put(&lines, "path_moments %" PRIu64 "\n", paths.moments);
+        put(&lines, "path_moments %" PRIu64 "\n", paths.snapshots);
     }
     put(&lines, "sessions %" PRIu64 "\n", daemon->sessions);
     put(&lines, "epochs_removed %" PRIu64 "\n", daemon->epochs_removed);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* What the BPF program and its reader share. All of it is mmapped: the reader makes no system call on a map,
  * because those lose samples on their CPU without a word. */
-#ifndef CS_SAMPLER_AGGREGATE_H
-#define CS_SAMPLER_AGGREGATE_H
+#ifndef CS_SAMPLER_DRIVER_AGGREGATE_H
+#define CS_SAMPLER_DRIVER_AGGREGATE_H
 
 #include "sampler/driver/hot_table.h"
 

@@ -1,9 +1,21 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* A driver brings counted (PID, PC, EVENT) entries out of the kernel. Two exist, with one result:
- * driver-bpf.c (the table is in the kernel) and driver-ring.c (the table is ours, fed by mmap rings).
+/* From interrupts to counted (PID, PC, EVENT) entries: the table and its two drivers.
+ *
+ * Files of this room:
+ *   aggregate         what the BPF program and its reader share
+ *   aggregate.bpf     the BPF program: counts a sample in the kernel
+ *   driver            what a driver is
+ *   driver_bpf        reads the table that the BPF program fills
+ *   driver_ring       fills a table of ours from mmap rings
+ *   entry             what a row of the table means
+ *   generations       tells programs apart that ran under one PID
+ *   hot_table         the table: one cache line a bucket, four ways
+ *
+ * A driver brings counted (PID, PC, EVENT) entries out of the kernel. Two exist, with one result:
+ * driver_bpf.c (the table is in the kernel) and driver_ring.c (the table is ours, fed by mmap rings).
  * Internal to sampler/. */
-#ifndef CS_SAMPLER_DRIVER_H
-#define CS_SAMPLER_DRIVER_H
+#ifndef CS_SAMPLER_DRIVER_DRIVER_H
+#define CS_SAMPLER_DRIVER_DRIVER_H
 
 #include "sampler/driver/generations.h"
 #include "store/error.h"
@@ -12,19 +24,19 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-struct cs_drained {
+struct cs_driver_entry {
     uint64_t pc;
     uint64_t count;
     uint64_t from_ns, to_ns; /* taken within; of one incarnation of the PID */
     uint32_t pid;
     uint8_t event;
     bool kernel;
-    bool uncertain;        /* the incarnation is not known: a fork or exec notice was lost */
+    bool uncertain;        /* the incarnation is not known: a fork or exec record was lost */
     bool latest;           /* the PID's last incarnation up to `to_ns` */
     const uint64_t *chain; /* callers, innermost first, NULL = none asked */
     unsigned n_chain;
 };
-typedef void (*cs_drained_fn)(void *arg, const struct cs_drained *entry);
+typedef void (*cs_driver_entry_fn)(void *arg, const struct cs_driver_entry *entry);
 
 struct cs_driver_config {
     unsigned n_cpus;
@@ -40,10 +52,10 @@ struct cs_driver_counts {
     uint64_t delivered, lost, entries;
 };
 
-enum cs_drain {
-    CS_DRAIN_SOME,  /* entries may stay in the table to be counted up */
-    CS_DRAIN_FLUSH, /* all */
-    CS_DRAIN_LAST,  /* all, and nothing will follow */
+enum cs_driver_drain {
+    CS_DRIVER_DRAIN_SOME,  /* entries may stay in the table to be counted up */
+    CS_DRIVER_DRAIN_FLUSH, /* all */
+    CS_DRIVER_DRAIN_LAST,  /* all, and nothing will follow */
 };
 
 struct cs_driver_state;
@@ -59,9 +71,9 @@ struct cs_driver {
                   struct cs_error *err);
     /* Draws the line between this drain and the next: samples taken after the time returned belong to the
      * next one. */
-    uint64_t (*begin_drain)(struct cs_driver_state *state, enum cs_drain how);
-    /* Hands on all entries before that line. All notices up to it have been applied by now. */
-    int (*drain)(struct cs_driver_state *state, enum cs_drain how, cs_drained_fn emit, void *arg,
+    uint64_t (*begin_drain)(struct cs_driver_state *state, enum cs_driver_drain how);
+    /* Hands on all entries before that line. All sideband records up to it have been applied by now. */
+    int (*drain)(struct cs_driver_state *state, enum cs_driver_drain how, cs_driver_entry_fn emit, void *arg,
                  struct cs_error *err);
     /* No entry handed on from now on will have been taken before this. */
     uint64_t (*oldest)(const struct cs_driver_state *state);
@@ -73,7 +85,5 @@ struct cs_driver {
 
 extern const struct cs_driver cs_driver_ring;
 extern const struct cs_driver cs_driver_bpf;
-
-uint64_t cs_now_ns(void); /* CLOCK_MONOTONIC, as all times of the sampler */
 
 #endif

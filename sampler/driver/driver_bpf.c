@@ -6,6 +6,8 @@
  * sent an interrupt for it, section 4.2.3), then empty the first at leisure. */
 #include "sampler/driver/aggregate.h"
 #include "sampler/driver/driver.h"
+#include "sampler/driver/entry.h"
+#include "sampler/perf/monotonic_clock.h"
 
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wsign-conversion" /* generated code */
@@ -43,25 +45,14 @@ struct cs_driver_state {
     bool turned;         /* the halves have been changed in this drain */
     uint64_t line_ns, since_ns, next_since_ns, turned_ns;
     uint64_t begun_lost; /* as of the last drain */
-    uint64_t drained, entries;
+    uint64_t entries;
 };
 
-static void emit_entry(struct cs_driver_state *s, const struct cs_hot_entry *e, cs_drained_fn emit, void *arg)
+static void emit_entry(struct cs_driver_state *s, const struct cs_hot_entry *e, cs_driver_entry_fn emit,
+                       void *arg)
 {
-    uint32_t number = cs_hot_generation(e->key);
-    uint64_t began = cs_generations_start(s->config.generations, e->pid, number);
-    struct cs_drained out = {.pc = cs_hot_pc(e->key),
-                             .count = e->count,
-                             .from_ns =
-                                 began == CS_GENERATION_UNKNOWN || began < s->since_ns ? s->since_ns : began,
-                             .to_ns = s->line_ns,
-                             .pid = e->pid,
-                             .event = (uint8_t)cs_hot_event(e->key),
-                             .kernel = (e->key & CS_HOT_KERNEL) != 0,
-                             .uncertain = began == CS_GENERATION_UNKNOWN,
-                             .latest = number == cs_generations_now(s->config.generations, e->pid)};
+    struct cs_driver_entry out = cs_driver_entry_of(s->config.generations, e, s->since_ns, s->line_ns);
     s->entries++;
-    s->drained += e->count;
     emit(arg, &out);
 }
 
@@ -74,24 +65,24 @@ static void grace_period(void)
     }
 }
 
-static uint64_t bpf_begin_drain(struct cs_driver_state *s, enum cs_drain how)
+static uint64_t bpf_begin_drain(struct cs_driver_state *s, enum cs_driver_drain how)
 {
-    s->turned = how != CS_DRAIN_SOME || cs_now_ns() - s->turned_ns >= s->config.keep_ns;
+    s->turned = how != CS_DRIVER_DRAIN_SOME || cs_monotonic_ns() - s->turned_ns >= s->config.keep_ns;
     for (unsigned c = 0; s->turned && c < s->n_slots; c++) {
         struct cs_aggregate_cpu *cpu = &s->bpf->bss->cpus[c];
         __atomic_store_n(&cpu->half, cpu->half ^ 1, __ATOMIC_RELEASE);
     }
-    if (s->turned && !(how == CS_DRAIN_LAST && s->config.in_interrupts))
+    if (s->turned && !(how == CS_DRIVER_DRAIN_LAST && s->config.in_interrupts))
         grace_period();
     for (unsigned c = 0; c < s->n_slots; c++)
         s->log_until[c] = __atomic_load_n(&s->bpf->bss->cpus[c].log_head, __ATOMIC_ACQUIRE);
-    s->line_ns = cs_now_ns();
+    s->line_ns = cs_monotonic_ns();
     return s->line_ns;
 }
 
 /* Notices were lost because we were kept from reading: what runs under each number now began before the line,
  * when is not known. Its samples belong to what runs there at the line; those of numbers in between stay
- * uncertain. `numbers` is from before the notices were read, so that it is never newer than they are. */
+ * uncertain. `numbers` is from before the records were read, so that it is never newer than they are. */
 static void catch_up(struct cs_driver_state *s, const uint32_t *numbers)
 {
     for (uint32_t slot = 0; slot < CS_GENERATION_SLOTS; slot++) {
@@ -102,7 +93,7 @@ static void catch_up(struct cs_driver_state *s, const uint32_t *numbers)
     }
 }
 
-static uint64_t lost_notices(const struct cs_driver_state *s)
+static uint64_t lost_records(const struct cs_driver_state *s)
 {
     uint64_t lost = 0;
     for (unsigned c = 0; c < s->n_slots; c++)
@@ -112,7 +103,7 @@ static uint64_t lost_notices(const struct cs_driver_state *s)
 
 static void read_begun(struct cs_driver_state *s)
 {
-    uint64_t lost = lost_notices(s);
+    uint64_t lost = lost_records(s);
     uint32_t *numbers = lost != s->begun_lost ? malloc(sizeof s->bpf->bss->generation) : NULL;
     if (numbers)
         memcpy(numbers, s->bpf->bss->generation, sizeof s->bpf->bss->generation);
@@ -133,7 +124,7 @@ static void read_begun(struct cs_driver_state *s)
     free(numbers);
 }
 
-static void empty_half(struct cs_driver_state *s, unsigned c, cs_drained_fn emit, void *arg)
+static void empty_half(struct cs_driver_state *s, unsigned c, cs_driver_entry_fn emit, void *arg)
 {
     unsigned half = (s->bpf->bss->cpus[c].half ^ 1) & 1;
     struct cs_hot_bucket *buckets = s->table + (size_t)(c * 2 + half) * s->n_buckets;
@@ -144,7 +135,7 @@ static void empty_half(struct cs_driver_state *s, unsigned c, cs_drained_fn emit
         }
 }
 
-static int bpf_drain(struct cs_driver_state *s, enum cs_drain how, cs_drained_fn emit, void *arg,
+static int bpf_drain(struct cs_driver_state *s, enum cs_driver_drain how, cs_driver_entry_fn emit, void *arg,
                      struct cs_error *err)
 {
     (void)how;
@@ -265,7 +256,7 @@ static int load(struct cs_driver_state *s)
 static int bpf_open(const struct cs_driver_config *config, struct cs_driver_state **out, struct cs_error *err)
 {
     struct stat namespace;
-    /* In a container's PID namespace the program would see other PIDs than perf's notices tell. */
+    /* In a container's PID namespace the program would see other PIDs than perf's records tell. */
     if (stat("/proc/self/ns/pid", &namespace) == 0 && namespace.st_ino != INIT_PID_NAMESPACE)
         return cs_fail(err, ENOTSUP, "the BPF driver does not work within a PID namespace");
     struct cs_driver_state *s = calloc(1, sizeof *s);
@@ -286,7 +277,7 @@ static int bpf_open(const struct cs_driver_config *config, struct cs_driver_stat
                        rc == -EPERM || rc == -EACCES ? "root or CAP_BPF and CAP_PERFMON are needed"
                                                      : strerror(-rc));
     }
-    s->since_ns = s->next_since_ns = s->turned_ns = cs_now_ns();
+    s->since_ns = s->next_since_ns = s->turned_ns = cs_monotonic_ns();
     *out = s;
     return 0;
 }

@@ -9,9 +9,10 @@
  * What is ours is 17 to 19 ns a sample, of which reading the record's words is 5. They are read some at a
  * time: first all their buckets are called for, then they are counted. */
 #include "sampler/driver/driver.h"
+#include "sampler/driver/entry.h"
 #include "sampler/driver/hot_table.h"
+#include "sampler/perf/monotonic_clock.h"
 #include "sampler/perf/ring.h"
-#include "sampler/images/sideband.h"
 
 #include <errno.h>
 #include <linux/perf_event.h>
@@ -58,20 +59,10 @@ struct record_sample { /* what follows the header and, with several events, the 
     uint64_t n_chain, chain[]; /* with stacks */
 };
 
-static void emit_entry(struct cs_driver_state *s, const struct cs_hot_entry *e, cs_drained_fn emit, void *arg)
+static void emit_entry(struct cs_driver_state *s, const struct cs_hot_entry *e, cs_driver_entry_fn emit,
+                       void *arg)
 {
-    uint32_t number = cs_hot_generation(e->key);
-    uint64_t began = cs_generations_start(s->config.generations, e->pid, number);
-    struct cs_drained out = {.pc = cs_hot_pc(e->key),
-                             .count = e->count,
-                             .from_ns =
-                                 began == CS_GENERATION_UNKNOWN || began < s->since_ns ? s->since_ns : began,
-                             .to_ns = s->line_ns,
-                             .pid = e->pid,
-                             .event = (uint8_t)cs_hot_event(e->key),
-                             .kernel = (e->key & CS_HOT_KERNEL) != 0,
-                             .uncertain = began == CS_GENERATION_UNKNOWN,
-                             .latest = number == cs_generations_now(s->config.generations, e->pid)};
+    struct cs_driver_entry out = cs_driver_entry_of(s->config.generations, e, s->since_ns, s->line_ns);
     s->counts.entries++;
     emit(arg, &out);
 }
@@ -117,17 +108,17 @@ static uint32_t generation_of(struct cs_driver_state *s, uint32_t pid, uint64_t 
 }
 
 static void emit_chain(struct cs_driver_state *s, const struct perf_event_header *header,
-                       const struct record_sample *r, cs_drained_fn emit, void *arg)
+                       const struct record_sample *r, cs_driver_entry_fn emit, void *arg)
 {
-    struct cs_drained out = {.pc = r->ip,
-                             .count = 1,
-                             .from_ns = r->time,
-                             .to_ns = r->time,
-                             .pid = r->pid,
-                             .event = (uint8_t)event_of(s, *(const uint64_t *)(header + 1)),
-                             .kernel = in_kernel(header),
-                             .chain = r->chain,
-                             .n_chain = (unsigned)r->n_chain};
+    struct cs_driver_entry out = {.pc = r->ip,
+                                  .count = 1,
+                                  .from_ns = r->time,
+                                  .to_ns = r->time,
+                                  .pid = r->pid,
+                                  .event = (uint8_t)event_of(s, *(const uint64_t *)(header + 1)),
+                                  .kernel = in_kernel(header),
+                                  .chain = r->chain,
+                                  .n_chain = (unsigned)r->n_chain};
     s->counts.delivered++;
     s->counts.entries++;
     emit(arg, &out);
@@ -136,7 +127,7 @@ static void emit_chain(struct cs_driver_state *s, const struct perf_event_header
 /* Reads samples up to `line_ns` and calls for their buckets; with stacks, hands them on. How many are coming:
  * COMING when there may be more. */
 static unsigned read_samples(struct cs_driver_state *s, struct cs_ring *from, uint64_t line_ns,
-                             cs_drained_fn emit, void *arg)
+                             cs_driver_entry_fn emit, void *arg)
 {
     struct cs_ring ring = *from; /* in registers */
     const struct perf_event_header *header;
@@ -167,7 +158,7 @@ static unsigned read_samples(struct cs_driver_state *s, struct cs_ring *from, ui
     return n;
 }
 
-static void count_coming(struct cs_driver_state *s, unsigned n, cs_drained_fn emit, void *arg)
+static void count_coming(struct cs_driver_state *s, unsigned n, cs_driver_entry_fn emit, void *arg)
 {
     struct cs_hot_entry evicted;
     for (const struct coming *c = s->coming; c < s->coming + n; c++)
@@ -178,7 +169,7 @@ static void count_coming(struct cs_driver_state *s, unsigned n, cs_drained_fn em
 
 /* ---- drains ---- */
 
-static void flush_table(struct cs_driver_state *s, cs_drained_fn emit, void *arg)
+static void flush_table(struct cs_driver_state *s, cs_driver_entry_fn emit, void *arg)
 {
     for (size_t b = 0; b < BUCKETS; b++)
         for (unsigned w = 0; w < CS_HOT_WAYS; w++)
@@ -189,14 +180,14 @@ static void flush_table(struct cs_driver_state *s, cs_drained_fn emit, void *arg
     s->since_ns = s->line_ns;
 }
 
-static uint64_t ring_begin_drain(struct cs_driver_state *s, enum cs_drain how)
+static uint64_t ring_begin_drain(struct cs_driver_state *s, enum cs_driver_drain how)
 {
-    uint64_t now = cs_now_ns();
-    s->line_ns = how == CS_DRAIN_LAST ? now : now - CS_SIDEBAND_SETTLE_NS;
+    uint64_t now = cs_monotonic_ns();
+    s->line_ns = how == CS_DRIVER_DRAIN_LAST ? now : now - CS_RING_SETTLE_NS;
     return s->line_ns;
 }
 
-static int ring_drain(struct cs_driver_state *s, enum cs_drain how, cs_drained_fn emit, void *arg,
+static int ring_drain(struct cs_driver_state *s, enum cs_driver_drain how, cs_driver_entry_fn emit, void *arg,
                       struct cs_error *err)
 {
     (void)err;
@@ -208,12 +199,12 @@ static int ring_drain(struct cs_driver_state *s, enum cs_drain how, cs_drained_f
             continue;
         cs_ring_snapshot(ring);
         do {
-            n = read_samples(s, ring, how == CS_DRAIN_LAST ? UINT64_MAX : s->line_ns, emit, arg);
+            n = read_samples(s, ring, how == CS_DRIVER_DRAIN_LAST ? UINT64_MAX : s->line_ns, emit, arg);
             count_coming(s, n, emit, arg);
         } while (n == COMING);
         cs_ring_release(ring);
     }
-    if (how != CS_DRAIN_SOME || s->line_ns - s->since_ns >= s->config.keep_ns)
+    if (how != CS_DRIVER_DRAIN_SOME || s->line_ns - s->since_ns >= s->config.keep_ns)
         flush_table(s, emit, arg);
     return 0;
 }
@@ -306,7 +297,7 @@ static int ring_open(const struct cs_driver_config *config, struct cs_driver_sta
         ring_close(s);
         return cs_fail(err, ENOMEM, "out of memory for the sample table");
     }
-    s->since_ns = cs_now_ns();
+    s->since_ns = cs_monotonic_ns();
     *out = s;
     return 0;
 }

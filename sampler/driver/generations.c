@@ -42,7 +42,7 @@ static int add(struct cs_generations *g, struct begun begun)
         g->begun = more;
         g->room = room;
     }
-    /* Fork on one CPU, exec on another: their notices are read in any order. */
+    /* Fork on one CPU, exec on another: their records are read in any order. */
     if (((begun.number - (unsigned)g->now[begun.slot]) & CS_HOT_GENERATION_MASK) <=
         CS_HOT_GENERATION_MASK / 2)
         g->now[begun.slot] = begun.number;

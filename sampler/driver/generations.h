@@ -2,8 +2,8 @@
 /* Generations of PID slots: a table entry carries 11 bits that count the forks and execs of the PIDs sharing
  * its slot, and this tells when each count began. So an entry that comes out of the table late is still
  * credited to the program that ran then. Pure; one owner. */
-#ifndef CS_SAMPLER_GENERATIONS_H
-#define CS_SAMPLER_GENERATIONS_H
+#ifndef CS_SAMPLER_DRIVER_GENERATIONS_H
+#define CS_SAMPLER_DRIVER_GENERATIONS_H
 
 #include <stddef.h>
 #include <stdint.h>
@@ -35,7 +35,7 @@ struct cs_generation_span {
 };
 struct cs_generation_span cs_generations_span(struct cs_generations *generations, uint32_t slot,
                                               uint64_t time_ns);
-/* When a generation began; 0 = before the horizon; CS_GENERATION_UNKNOWN = its notice was lost. */
+/* When a generation began; 0 = before the horizon; CS_GENERATION_UNKNOWN = its record was lost. */
 uint64_t cs_generations_start(struct cs_generations *generations, uint32_t slot, uint32_t number);
 
 /* No entry from before `horizon_ns` will be asked about. */

@@ -12,8 +12,8 @@
  *
  * The generation tells two programs apart that ran under one PID (exec, PID reuse): it counts the forks and
  * execs of the PIDs that share a slot of cs_generation. */
-#ifndef CS_SAMPLER_HOT_TABLE_H
-#define CS_SAMPLER_HOT_TABLE_H
+#ifndef CS_SAMPLER_DRIVER_HOT_TABLE_H
+#define CS_SAMPLER_DRIVER_HOT_TABLE_H
 
 #include <linux/types.h>
 

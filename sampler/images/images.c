@@ -17,7 +17,7 @@
 #include <xxhash.h>
 
 #define BUCKETS 4096
-#define HASHED_BYTES (16UL << 20) /* of a file without build-id: these and its size identify it */
+#define VDSO_BYTES_MAX (1UL << 20)
 
 struct alias { /* one image may be met under several keys */
     struct alias *next;
@@ -70,7 +70,7 @@ static void free_image(struct cs_mapped_image *image)
     free(image);
 }
 
-static struct cs_mapped_image *add(struct cs_images *images, const char *key, enum cs_image_kind kind,
+static struct cs_mapped_image *add(struct cs_images *images, const char *key, enum cs_store_image_kind kind,
                                    const char *id, const char *path, const char *build_id)
 {
     struct cs_mapped_image *image = calloc(1, sizeof *image);
@@ -99,7 +99,8 @@ out:
     return NULL;
 }
 
-void cs_image_id_of_text(char id[CS_IMAGE_ID_MAX], const char *text)
+/* "x" and 16 hex digits of a hash of the text. */
+static void id_of_text(char id[CS_IMAGE_ID_MAX], const char *text)
 {
     snprintf(id, CS_IMAGE_ID_MAX, "x%016llx", (unsigned long long)XXH3_64bits(text, strlen(text)));
 }
@@ -115,7 +116,7 @@ static bool same_file(int fd, const struct cs_mapped_file *file)
 
 /* Opens candidates until one is the file that was mapped; -1 when none is. */
 static int open_file(const struct cs_images *images, const struct cs_mapped_file *file,
-                     struct cs_elf_layout *layout)
+                     struct cs_image_segments *layout)
 {
     char through[3][4200];
     snprintf(through[0], sizeof through[0], "%s/%d/map_files/%llx-%llx", images->proc, (int)file->pid,
@@ -129,7 +130,7 @@ static int open_file(const struct cs_images *images, const struct cs_mapped_file
         if (fd < 0)
             continue;
         struct stat st;
-        if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && cs_elf_layout_read_fd(layout, fd) == 0) {
+        if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && cs_image_segments_of_file(layout, fd) == 0) {
             bool told = file->build_id[0] != '\0';
             if (told ? strcmp(layout->build_id, file->build_id) == 0 : order[i] == 0 || same_file(fd, file))
                 return fd;
@@ -139,66 +140,36 @@ static int open_file(const struct cs_images *images, const struct cs_mapped_file
     return -1;
 }
 
-static void id_of_content(int fd, char id[CS_IMAGE_ID_MAX])
-{
-    XXH3_state_t state;
-    struct stat st;
-    unsigned char part[65536];
-    XXH3_64bits_reset(&state);
-    for (off_t at = 0; at < (off_t)HASHED_BYTES;) {
-        ssize_t got = pread(fd, part, sizeof part, at);
-        if (got <= 0)
-            break;
-        XXH3_64bits_update(&state, part, (size_t)got);
-        at += got;
-    }
-    uint64_t size = fstat(fd, &st) == 0 ? (uint64_t)st.st_size : 0;
-    XXH3_64bits_update(&state, &size, sizeof size);
-    snprintf(id, CS_IMAGE_ID_MAX, "x%016llx", (unsigned long long)XXH3_64bits_digest(&state));
-}
-
 /* ---- the vDSO: one of ours, perhaps another (32 bit) in other processes ---- */
-
-struct memory {
-    int fd;
-    uint64_t start, size;
-};
-
-static long read_memory(void *arg, void *to, size_t size, uint64_t offset)
-{
-    const struct memory *m = arg;
-    if (offset >= m->size)
-        return 0;
-    if (size > m->size - offset)
-        size = (size_t)(m->size - offset);
-    ssize_t got = pread(m->fd, to, size, (off_t)(m->start + offset));
-    return got < 0 ? -errno : (long)got;
-}
 
 static struct cs_mapped_image *vdso(struct cs_images *images, const struct cs_mapped_file *file)
 {
     char path[64], key[64], id[CS_IMAGE_ID_MAX];
-    struct cs_elf_layout layout = {.is_elf = false};
+    struct cs_image_segments layout = {.is_elf = false};
     bool wide = file->start > UINT32_MAX;
     snprintf(key, sizeof key, "[vdso] %d", wide);
     struct cs_mapped_image *image = find(images, key);
     if (image)
         return image;
-    struct memory m = {.start = file->start, .size = file->end - file->start};
+    uint64_t start = file->start;
+    size_t size = file->end - file->start < VDSO_BYTES_MAX ? file->end - file->start : VDSO_BYTES_MAX;
     snprintf(path, sizeof path, "%s/%d/mem", images->proc, (int)file->pid);
-    m.fd = open(path, O_RDONLY | O_CLOEXEC);
-    if (m.fd < 0 && wide) { /* not ours to read, but all 64-bit ones of a machine are the same */
-        m.start = getauxval(AT_SYSINFO_EHDR);
-        m.fd = open("/proc/self/mem", O_RDONLY | O_CLOEXEC);
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0 && wide) { /* not ours to read, but all 64-bit ones of a machine are the same */
+        start = getauxval(AT_SYSINFO_EHDR);
+        fd = open("/proc/self/mem", O_RDONLY | O_CLOEXEC);
     }
-    if (m.fd >= 0) {
-        (void)cs_elf_layout_read(&layout, read_memory, &m);
-        close(m.fd);
-    }
+    char *bytes = fd >= 0 ? malloc(size) : NULL;
+    ssize_t got = bytes ? pread(fd, bytes, size, (off_t)start) : -1;
+    if (got > 0)
+        cs_image_segments_of_memory(&layout, bytes, (size_t)got);
+    free(bytes);
+    if (fd >= 0)
+        close(fd);
     if (layout.build_id[0])
         snprintf(id, sizeof id, "%s", layout.build_id);
     else
-        cs_image_id_of_text(id, key);
+        id_of_text(id, key);
     image = add(images, key, CS_IMAGE_VDSO, id, "[vdso]", layout.build_id);
     return image; /* linked at 0 and mapped whole: layout stays "offset = vaddr" */
 }
@@ -206,7 +177,7 @@ static struct cs_mapped_image *vdso(struct cs_images *images, const struct cs_ma
 struct cs_mapped_image *cs_images_of_file(struct cs_images *images, const struct cs_mapped_file *file)
 {
     char key[4300], id[CS_IMAGE_ID_MAX];
-    struct cs_elf_layout layout;
+    struct cs_image_segments layout;
     if (strcmp(file->path, "[vdso]") == 0)
         return vdso(images, file);
     if (file->build_id[0]) {
@@ -225,10 +196,10 @@ struct cs_mapped_image *cs_images_of_file(struct cs_images *images, const struct
         if (file->build_id[0]) {
             snprintf(key, sizeof key, "F%s", file->build_id);
             image = find(images, key);
-            cs_image_id_of_text(id, key); /* not the build-id: these offsets count otherwise */
+            id_of_text(id, key); /* not the build-id: these offsets count otherwise */
             return image ? image : add(images, key, CS_IMAGE_FILE, id, file->path, file->build_id);
         }
-        cs_image_id_of_text(id, key);
+        id_of_text(id, key);
         image = add(images, key, CS_IMAGE_ELF, id, file->path, "");
         if (image)
             image->placeable = false;
@@ -237,7 +208,7 @@ struct cs_mapped_image *cs_images_of_file(struct cs_images *images, const struct
     if (layout.build_id[0])
         snprintf(id, sizeof id, "%s", layout.build_id);
     else
-        id_of_content(fd, id);
+        cs_image_identity_of_file(fd, id);
     close(fd);
     char known[64];
     snprintf(known, sizeof known, "b%s", id);
@@ -252,15 +223,15 @@ struct cs_mapped_image *cs_images_of_file(struct cs_images *images, const struct
     return image;
 }
 
-struct cs_mapped_image *cs_images_special(struct cs_images *images, enum cs_image_kind kind, const char *id,
-                                          const char *path, const char *build_id)
+struct cs_mapped_image *cs_images_special(struct cs_images *images, enum cs_store_image_kind kind,
+                                          const char *id, const char *path, const char *build_id)
 {
     char key[4300], hashed[CS_IMAGE_ID_MAX];
     snprintf(key, sizeof key, "s%d:%s:%s", (int)kind, id ? id : "", path);
     struct cs_mapped_image *image = find(images, key);
     if (image)
         return image;
-    cs_image_id_of_text(hashed, key);
+    id_of_text(hashed, key);
     return add(images, key, kind, id ? id : hashed, path, build_id);
 }
 
@@ -290,8 +261,4 @@ void cs_images_close(struct cs_images *images)
 unsigned cs_images_count(const struct cs_images *images)
 {
     return images->n;
-}
-struct cs_mapped_image *cs_images_nth(struct cs_images *images, unsigned index)
-{
-    return index < images->n ? images->all[index] : NULL;
 }

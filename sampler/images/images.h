@@ -1,11 +1,25 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Every image met in a session, once: by build-id where it has one, else by its file. An image lives as long
+/* From an address at a time to (image, offset).
+ *
+ * Files of this room:
+ *   images            every image met, once
+ *   jit               code without a file, by the names that runtimes write
+ *   jitdump           reads jitdump files
+ *   kernel_image      the kernel, its modules and BPF programs
+ *   kernel_symbol     the symbol around an address of the running kernel
+ *   kernel_symbol.bpf  the BPF program that asks for it
+ *   labels            what profiles are kept apart by besides image and event
+ *   labels_unknowns   kinds of labels, and why a sample has no image
+ *   maps              who had what mapped where, and when
+ *   sideband          the kernel's records of processes and mappings
+ *
+ * Every image met in a session, once: by build-id where it has one, else by its file. An image lives as long
  * as the session, so that readers on other threads may keep pointers to it.
  *
  * One writer (the session's thread); fields of an image are written before it is published in a map and never
  * after. */
-#ifndef CS_SAMPLER_IMAGES_H
-#define CS_SAMPLER_IMAGES_H
+#ifndef CS_SAMPLER_IMAGES_IMAGES_H
+#define CS_SAMPLER_IMAGES_IMAGES_H
 
 #include "image/segments.h"
 #include "store/store.h"
@@ -15,8 +29,8 @@
 #include <sys/types.h>
 
 struct cs_mapped_image {
-    struct cs_image image;
-    struct cs_elf_layout layout;
+    struct cs_store_image image;
+    struct cs_image_segments layout;
     bool placeable; /* false: the file was gone before its layout could be read */
     bool named;     /* names for it have been put into the store (vDSO, unknown) */
     unsigned index; /* 0, 1, 2, ... in the order met */
@@ -38,15 +52,11 @@ struct cs_images;
 struct cs_images *cs_images_open(const char *proc);
 void cs_images_close(struct cs_images *images);
 unsigned cs_images_count(const struct cs_images *images);
-struct cs_mapped_image *cs_images_nth(struct cs_images *images, unsigned index);
 
 /* The image of a mapped file, [vdso], anonymous code. NULL when memory is short. */
 struct cs_mapped_image *cs_images_of_file(struct cs_images *images, const struct cs_mapped_file *file);
 /* An image that is no file: kernel, module, unknown, JIT. `id` NULL: hashed from the path. */
-struct cs_mapped_image *cs_images_special(struct cs_images *images, enum cs_image_kind kind, const char *id,
-                                          const char *path, const char *build_id);
-
-/* "x" and 16 hex digits of a hash of the text. */
-void cs_image_id_of_text(char id[CS_IMAGE_ID_MAX], const char *text);
+struct cs_mapped_image *cs_images_special(struct cs_images *images, enum cs_store_image_kind kind,
+                                          const char *id, const char *path, const char *build_id);
 
 #endif

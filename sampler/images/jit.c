@@ -45,7 +45,7 @@ struct perf_map {
 
 struct named { /* waiting for the store */
     struct named *next;
-    const struct cs_image *image;
+    const struct cs_store_image *image;
     struct cs_table *names;
 };
 
@@ -167,7 +167,7 @@ static long keep_text(struct perf_map *m, const char *text)
     return (long)(m->text_used - size);
 }
 
-static void from_dump(void *arg, const struct cs_jit_code *code)
+static void from_dump(void *arg, const struct cs_jitdump_record *code)
 {
     struct perf_map *m = arg;
     long name = -1;
@@ -257,7 +257,7 @@ static struct perf_map *map_of(struct cs_jit *jit, pid_t pid)
     return m;
 }
 
-static void remember(struct cs_jit *jit, const struct cs_image *image, uint64_t offset, uint64_t size,
+static void remember(struct cs_jit *jit, const struct cs_store_image *image, uint64_t offset, uint64_t size,
                      const char *name)
 {
     struct named *n = jit->named;
@@ -278,7 +278,7 @@ static void remember(struct cs_jit *jit, const struct cs_image *image, uint64_t 
         (void)cs_table_add(n->names, (uint64_t[]){offset, size, (uint64_t)text});
 }
 
-uint64_t cs_jit_offset(struct cs_jit *jit, const struct cs_image *image, pid_t pid, uint64_t time_ns,
+uint64_t cs_jit_offset(struct cs_jit *jit, const struct cs_store_image *image, pid_t pid, uint64_t time_ns,
                        uint64_t addr, uint64_t fallback)
 {
     struct perf_map *m = map_of(jit, pid);

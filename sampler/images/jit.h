@@ -10,8 +10,8 @@
  *
  * and profiles of many processes, runs and machines merge by method. What has no name keeps its offset from
  * the start of its mapping. One owner. */
-#ifndef CS_SAMPLER_JIT_H
-#define CS_SAMPLER_JIT_H
+#ifndef CS_SAMPLER_IMAGES_JIT_H
+#define CS_SAMPLER_IMAGES_JIT_H
 
 #include "sampler/images/maps.h"
 #include "store/store.h"
@@ -26,7 +26,7 @@ struct cs_jit *cs_jit_open(const char *proc, const char *tmp, struct cs_maps *ma
 void cs_jit_close(struct cs_jit *jit);
 
 /* The offset for an address in code that process `pid` made by then; `fallback` where no name is known. */
-uint64_t cs_jit_offset(struct cs_jit *jit, const struct cs_image *image, pid_t pid, uint64_t time_ns,
+uint64_t cs_jit_offset(struct cs_jit *jit, const struct cs_store_image *image, pid_t pid, uint64_t time_ns,
                        uint64_t addr, uint64_t fallback);
 /* A drain begins: maps that have grown may be read again, those not used for long are forgotten. */
 void cs_jit_refresh(struct cs_jit *jit);

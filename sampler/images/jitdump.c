@@ -52,13 +52,13 @@ static int read_header(int fd, uint64_t *at)
 }
 
 static void hand_on(int fd, uint64_t at, const struct record *r,
-                    void (*each)(void *arg, const struct cs_jit_code *code), void *arg)
+                    void (*each)(void *arg, const struct cs_jitdump_record *code), void *arg)
 {
     char name[NAME_MAX_BYTES];
     size_t head = sizeof r->prefix + sizeof r->load;
     if (r->prefix.id == CODE_MOVE && r->prefix.total_size >= sizeof r->prefix + sizeof r->move)
-        each(arg,
-             &(struct cs_jit_code){r->move.new_code_addr, r->move.code_size, NULL, r->move.old_code_addr});
+        each(arg, &(struct cs_jitdump_record){r->move.new_code_addr, r->move.code_size, NULL,
+                                              r->move.old_code_addr});
     if (r->prefix.id != CODE_LOAD || r->prefix.total_size <= head)
         return;
     size_t most = r->prefix.total_size - head;
@@ -66,10 +66,11 @@ static void hand_on(int fd, uint64_t at, const struct record *r,
         most = sizeof name - 1;
     ssize_t got = pread(fd, name, most, (off_t)(at + head));
     name[got > 0 ? got : 0] = '\0';
-    each(arg, &(struct cs_jit_code){r->load.code_addr, r->load.code_size, name, 0});
+    each(arg, &(struct cs_jitdump_record){r->load.code_addr, r->load.code_size, name, 0});
 }
 
-int cs_jitdump_read(int fd, uint64_t *at, void (*each)(void *arg, const struct cs_jit_code *code), void *arg)
+int cs_jitdump_read(int fd, uint64_t *at, void (*each)(void *arg, const struct cs_jitdump_record *code),
+                    void *arg)
 {
     struct stat st;
     if (fstat(fd, &st) != 0)

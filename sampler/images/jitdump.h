@@ -2,12 +2,12 @@
 /* jitdump files, which runtimes write beside the code that they make (Linux: tools/perf/Documentation/
  * jitdump-specification.txt): a header, then records of methods that were made or moved, appended while the
  * program runs. Pure but for reading the file. */
-#ifndef CS_SAMPLER_JITDUMP_H
-#define CS_SAMPLER_JITDUMP_H
+#ifndef CS_SAMPLER_IMAGES_JITDUMP_H
+#define CS_SAMPLER_IMAGES_JITDUMP_H
 
 #include <stdint.h>
 
-struct cs_jit_code {
+struct cs_jitdump_record {
     uint64_t start, size;
     const char *name;   /* of a method that was made; NULL: one moved */
     uint64_t was_start; /* ... from here */
@@ -15,6 +15,7 @@ struct cs_jit_code {
 
 /* Hands on what was appended since `*at` (0 at first) and moves it on; what is incomplete waits for the next
  * call. 0, -EBADMSG for what is no jitdump file of this machine's byte order, or what read(2) says. */
-int cs_jitdump_read(int fd, uint64_t *at, void (*each)(void *arg, const struct cs_jit_code *code), void *arg);
+int cs_jitdump_read(int fd, uint64_t *at, void (*each)(void *arg, const struct cs_jitdump_record *code),
+                    void *arg);
 
 #endif

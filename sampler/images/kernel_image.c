@@ -6,7 +6,7 @@
  * that is permitted. */
 #include "sampler/images/kernel_image.h"
 #include "sampler/images/kernel_symbol.h"
-#include "sampler/sampler.h"
+#include "sampler/images/labels_unknowns.h"
 
 #include <elf.h>
 #include <errno.h>
@@ -76,28 +76,13 @@ static bool add_region(struct region **list, size_t *n, size_t *room, struct reg
 }
 
 /* The GNU build-id of a file of notes ("" when there is none). */
-static void read_build_id(const char *path, char hex[41])
+static void read_build_id(const char *path, char hex[CS_IMAGE_BUILD_ID_MAX])
 {
     unsigned char notes[4096];
-    hex[0] = '\0';
     FILE *f = fopen(path, "re");
-    if (!f)
-        return;
-    size_t size = fread(notes, 1, sizeof notes, f);
-    fclose(f);
-    for (size_t at = 0; at + sizeof(Elf64_Nhdr) <= size;) {
-        Elf64_Nhdr n;
-        memcpy(&n, notes + at, sizeof n);
-        size_t desc = at + sizeof n + ((n.n_namesz + 3U) & ~3U);
-        if (n.n_namesz > size || n.n_descsz > size || desc + n.n_descsz > size)
-            return;
-        if (n.n_type == NT_GNU_BUILD_ID && n.n_descsz <= 20) {
-            for (unsigned i = 0; i < n.n_descsz; i++)
-                snprintf(hex + 2UL * i, 3, "%02x", notes[desc + i]);
-            return;
-        }
-        at = desc + ((n.n_descsz + 3U) & ~3U);
-    }
+    cs_image_build_id_of_notes(notes, f ? fread(notes, 1, sizeof notes, f) : 0, hex);
+    if (f)
+        fclose(f);
 }
 
 static const char hidden_reason[] =
@@ -140,10 +125,10 @@ static FILE *open_symbols(const struct cs_kernel *k)
     return f;
 }
 
-static struct cs_mapped_image *special(struct cs_kernel *k, enum cs_image_kind kind, const char *notes,
+static struct cs_mapped_image *special(struct cs_kernel *k, enum cs_store_image_kind kind, const char *notes,
                                        const char *name)
 {
-    char path[256], hex[41], bracketed[160];
+    char path[256], hex[CS_IMAGE_BUILD_ID_MAX], bracketed[160];
     snprintf(path, sizeof path, "%s/%s", k->sys, notes);
     read_build_id(path, hex);
     snprintf(bracketed, sizeof bracketed, "[%s]", name);

@@ -5,8 +5,8 @@
  *
  * kptr_restrict or lack of rights hide addresses: then everything is one image and unknown, and `reason`
  * says it. One owner. */
-#ifndef CS_SAMPLER_KERNEL_IMAGE_H
-#define CS_SAMPLER_KERNEL_IMAGE_H
+#ifndef CS_SAMPLER_IMAGES_KERNEL_IMAGE_H
+#define CS_SAMPLER_IMAGES_KERNEL_IMAGE_H
 
 #include "sampler/images/images.h"
 

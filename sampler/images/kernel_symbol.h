@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Asks the running kernel for the symbol around an address of its own. Needs CAP_BPF and CAP_PERFMON (or
  * root); who has neither reads /proc/kallsyms. One owner. */
-#ifndef CS_SAMPLER_KERNEL_SYMBOL_H
-#define CS_SAMPLER_KERNEL_SYMBOL_H
+#ifndef CS_SAMPLER_IMAGES_KERNEL_SYMBOL_H
+#define CS_SAMPLER_IMAGES_KERNEL_SYMBOL_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Label texts, numbered as they come. */
 #include "sampler/images/labels.h"
+#include "store/store.h"
 
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,6 +11,7 @@
 #include <xxhash.h>
 
 #define BUCKETS 1024
+#define LABEL_BYTES sizeof(((struct cs_store_profile_head *)NULL)->label) /* with the NUL */
 
 struct label {
     struct label *next;
@@ -37,8 +40,23 @@ void cs_labels_close(struct cs_labels *labels)
     free(labels);
 }
 
+/* `text` as a profile's head has room for it. */
+static const char *fitting(const char *text, char room[LABEL_BYTES])
+{
+    const size_t n = strlen(text), kept = LABEL_BYTES - sizeof "…~12345678";
+    if (n < LABEL_BYTES)
+        return text;
+    const char *tail = text + n - kept;
+    while ((*tail & 0xc0) == 0x80) /* in the middle of a character */
+        tail++;
+    snprintf(room, LABEL_BYTES, "…%s~%08x", tail, (unsigned)XXH3_64bits(text, n));
+    return room;
+}
+
 uint32_t cs_labels_number(struct cs_labels *labels, const char *text)
 {
+    char shortened[LABEL_BYTES];
+    text = fitting(text, shortened);
     size_t size = strlen(text) + 1;
     if (size == 1)
         return 0;
@@ -70,7 +88,7 @@ const char *cs_labels_text(const struct cs_labels *labels, uint32_t number)
     return number >= 1 && number <= labels->n ? labels->all[number - 1]->text : "";
 }
 
-void cs_cgroup_of(const char *proc, pid_t pid, char *out, size_t size)
+void cs_labels_cgroup_of(const char *proc, pid_t pid, char *out, size_t size)
 {
     char path[256], line[4200];
     out[0] = '\0';

@@ -107,7 +107,7 @@ static int find_in(const struct space *space, uint64_t addr, uint64_t from_ns, u
 }
 
 int cs_maps_find(struct cs_maps *maps, pid_t pid, uint64_t addr, uint64_t from_ns, uint64_t to_ns,
-                 struct cs_found *out)
+                 struct cs_maps_location *out)
 {
     const struct mapping *m;
     int rc = -(1 + CS_UNKNOWN_NO_PROCESS);
@@ -129,7 +129,7 @@ int cs_maps_find(struct cs_maps *maps, pid_t pid, uint64_t addr, uint64_t from_n
             else if (!m->image->placeable)
                 rc = -(1 + CS_UNKNOWN_NO_FILE);
             else
-                out->offset = cs_elf_vaddr(&m->image->layout, file_offset);
+                out->offset = cs_image_vaddr(&m->image->layout, file_offset);
             if (rc == 0 && out->offset == UINT64_MAX)
                 out->offset = file_offset; /* beyond every segment: padding of the last page */
         }
@@ -261,7 +261,7 @@ static uint32_t label_for(struct cs_maps *maps, pid_t pid, const char *comm, uin
         snprintf(text, sizeof text, "%s-%d", comm, (int)pid);
         return cs_labels_number(maps->labels, text);
     case CS_LABEL_CGROUP:
-        cs_cgroup_of(maps->proc, pid, text, sizeof text);
+        cs_labels_cgroup_of(maps->proc, pid, text, sizeof text);
         return text[0] ? cs_labels_number(maps->labels, text) : inherited;
     case CS_LABEL_NONE:
         break;
@@ -499,7 +499,7 @@ int cs_maps_scan(struct cs_maps *maps, pid_t pid, uint64_t since_ns)
     return rc;
 }
 
-/* What /proc no longer shows has ended, whether a notice of it came or not. */
+/* What /proc no longer shows has ended, whether a record of it came or not. */
 static void end_unseen(struct cs_maps *maps, const unsigned char *seen, uint64_t time_ns)
 {
     for (unsigned b = 0; b < BUCKETS; b++)

@@ -11,15 +11,15 @@
  *
  * Spaces are immutable and shared by forks; a change makes a new one. Memory: a process costs about 200 bytes
  * and its space, until one expiry after its exit. */
-#ifndef CS_SAMPLER_MAPS_H
-#define CS_SAMPLER_MAPS_H
+#ifndef CS_SAMPLER_IMAGES_MAPS_H
+#define CS_SAMPLER_IMAGES_MAPS_H
 
 #include "sampler/images/images.h"
-#include "sampler/sampler.h"
+#include "sampler/images/labels_unknowns.h"
 
 struct cs_maps;
 
-struct cs_found {
+struct cs_maps_location {
     struct cs_mapped_image *image;
     uint64_t offset;    /* in the image's own terms (ELF: vaddr) */
     uint64_t map_start; /* of the mapping it lies in */
@@ -48,7 +48,7 @@ void cs_maps_expire(struct cs_maps *maps, uint64_t horizon_ns);
 
 /* The image at `addr` of `pid` throughout [from_ns, to_ns]. 0, or -(1 + enum cs_unknown). */
 int cs_maps_find(struct cs_maps *maps, pid_t pid, uint64_t addr, uint64_t from_ns, uint64_t to_ns,
-                 struct cs_found *out);
+                 struct cs_maps_location *out);
 /* Label of a process for samples that are no mapping's (the kernel's). */
 uint32_t cs_maps_label_of(struct cs_maps *maps, pid_t pid, uint64_t time_ns);
 /* Path of the jitdump file that the process had mapped, as it saw it; false = none. Any thread. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Notices of processes and mappings, sorted over the CPUs' rings by time. */
+/* Records of processes and mappings, sorted over the CPUs' rings by time. */
 #include "sampler/images/sideband.h"
 #include "sampler/perf/events.h"
 #include "sampler/perf/ring.h"
@@ -14,7 +14,7 @@
 
 #define WAKE_BYTES 32768 /* some 20 execs: their files are looked at while they are there */
 
-struct notice {
+struct waiting_record {
     uint64_t time_ns;
     uint64_t order; /* of arrival: ties keep it */
     size_t at;      /* in the arena */
@@ -29,8 +29,8 @@ struct cs_sideband {
     size_t n_fds, room_fds;
     unsigned char *arena; /* copies of the records that wait */
     size_t used, room;
-    struct notice *notices;
-    size_t n, room_notices;
+    struct waiting_record *waiting;
+    size_t n, waiting_capacity;
     uint64_t order, lost;
 };
 
@@ -143,25 +143,25 @@ static int keep(struct cs_sideband *s, const struct perf_event_header *header)
         s->arena = more;
         s->room = room;
     }
-    if (s->n == s->room_notices) {
-        size_t room = s->room_notices ? 2 * s->room_notices : 512;
-        struct notice *more = realloc(s->notices, room * sizeof *more);
+    if (s->n == s->waiting_capacity) {
+        size_t room = s->waiting_capacity ? 2 * s->waiting_capacity : 512;
+        struct waiting_record *more = realloc(s->waiting, room * sizeof *more);
         if (!more)
             return -ENOMEM;
-        s->notices = more;
-        s->room_notices = room;
+        s->waiting = more;
+        s->waiting_capacity = room;
     }
     memcpy(s->arena + s->used, header, header->size); // NOLINT: room was made above
     uint64_t time_ns;                                 /* sample_id_all with TIME alone: the last word */
     memcpy(&time_ns, (const unsigned char *)header + header->size - sizeof time_ns, sizeof time_ns);
-    s->notices[s->n++] = (struct notice){time_ns, s->order++, s->used};
+    s->waiting[s->n++] = (struct waiting_record){time_ns, s->order++, s->used};
     s->used += (header->size + 7U) & ~7UL;
     return 0;
 }
 
 static int by_time(const void *a, const void *b)
 {
-    const struct notice *x = a, *y = b;
+    const struct waiting_record *x = a, *y = b;
     if (x->time_ns != y->time_ns)
         return x->time_ns < y->time_ns ? -1 : 1;
     return x->order < y->order ? -1 : x->order > y->order;
@@ -184,10 +184,10 @@ int cs_sideband_drain(struct cs_sideband *s, uint64_t horizon_ns, const struct c
         cs_ring_release(&s->rings[c]);
     }
     if (s->n)
-        qsort(s->notices, s->n, sizeof *s->notices, by_time);
+        qsort(s->waiting, s->n, sizeof *s->waiting, by_time);
     size_t done = 0;
-    for (; done < s->n && s->notices[done].time_ns <= horizon_ns; done++)
-        hand_on((const void *)(s->arena + s->notices[done].at), s->notices[done].time_ns, events);
+    for (; done < s->n && s->waiting[done].time_ns <= horizon_ns; done++)
+        hand_on((const void *)(s->arena + s->waiting[done].at), s->waiting[done].time_ns, events);
     if (done == s->n) {
         s->n = s->used = 0;
         if (s->room > 1U << 20) { /* a storm is over: give the memory back */
@@ -200,10 +200,10 @@ int cs_sideband_drain(struct cs_sideband *s, uint64_t horizon_ns, const struct c
     /* The few that wait move to the front, in an arena of their own. */
     unsigned char *old = s->arena;
     size_t n = s->n;
-    struct notice *waiting = malloc((n - done) * sizeof *waiting);
+    struct waiting_record *waiting = malloc((n - done) * sizeof *waiting);
     if (!waiting)
         return -ENOMEM;
-    memcpy(waiting, s->notices + done, (n - done) * sizeof *waiting);
+    memcpy(waiting, s->waiting + done, (n - done) * sizeof *waiting);
     s->arena = NULL;
     s->room = s->used = s->n = 0;
     for (size_t i = 0; i < n - done; i++)
@@ -243,7 +243,7 @@ static int remember(struct cs_sideband *s, int fd)
 int cs_sideband_follow(struct cs_sideband *s, pid_t pid, unsigned cpu_index, unsigned ring_pages,
                        struct cs_error *err)
 {
-    struct cs_event notices = {.name = "notices",
+    struct cs_event records = {.name = "sideband",
                                .attr = {.type = PERF_TYPE_SOFTWARE,
                                         .config = PERF_COUNT_SW_DUMMY,
                                         .size = sizeof(struct perf_event_attr),
@@ -264,26 +264,27 @@ int cs_sideband_follow(struct cs_sideband *s, pid_t pid, unsigned cpu_index, uns
                                         .ksymbol = pid == -1,
                                         .watermark = 1,
                                         .wakeup_watermark = WAKE_BYTES}};
-    int fd = cs_event_open(&notices, pid, s->cpus[cpu_index], err);
+    int fd = cs_event_open(&records, pid, s->cpus[cpu_index], err);
     if (fd < 0 && err->code == EINVAL) { /* kernels before 5.12 */
-        notices.attr.build_id = 0;
-        fd = cs_event_open(&notices, pid, s->cpus[cpu_index], err);
+        records.attr.build_id = 0;
+        fd = cs_event_open(&records, pid, s->cpus[cpu_index], err);
     }
     if (fd < 0)
         return fd;
     if (remember(s, fd) < 0) {
         close(fd);
-        return cs_fail(err, ENOMEM, "out of memory while opening the notices of process %d", (int)pid);
+        return cs_fail(err, ENOMEM, "out of memory while opening the sideband records of process %d",
+                       (int)pid);
     }
     if (s->rings[cpu_index].page) {
         if (ioctl(fd, PERF_EVENT_IOC_SET_OUTPUT, s->ring_fds[cpu_index]) != 0)
-            return cs_fail(err, errno, "notices of process %d can't share a ring: %s", (int)pid,
+            return cs_fail(err, errno, "sideband records of process %d can't share a ring: %s", (int)pid,
                            strerror(errno));
         return 0;
     }
     int rc = cs_ring_open(&s->rings[cpu_index], fd, ring_pages);
     if (rc < 0)
-        return cs_fail(err, -rc, "no ring of %u pages for the kernel's notices: %s%s", ring_pages,
+        return cs_fail(err, -rc, "no ring of %u pages for the kernel's sideband records: %s%s", ring_pages,
                        strerror(-rc), rc == -EPERM ? " (raise /proc/sys/kernel/perf_event_mlock_kb)" : "");
     s->ring_fds[cpu_index] = fd;
     return 0;
@@ -320,6 +321,6 @@ void cs_sideband_close(struct cs_sideband *s)
     free(s->ring_fds);
     free(s->fds);
     free(s->arena);
-    free(s->notices);
+    free(s->waiting);
     free(s);
 }

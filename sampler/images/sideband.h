@@ -1,15 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The kernel's notices beside the samples: MMAP2, FORK, EXEC, COMM, EXIT, from one ring a CPU, handed on in
+/* The kernel's records beside the samples: MMAP2, FORK, EXEC, COMM, EXIT, from one ring a CPU, handed on in
  * the order of their times over all CPUs.
  *
- * Invariant: a notice is handed on only when no earlier one can still arrive, so the horizon asked for must
- * be at least CS_SIDEBAND_SETTLE_NS in the past; later ones wait for the next call. */
-#ifndef CS_SAMPLER_SIDEBAND_H
-#define CS_SAMPLER_SIDEBAND_H
+ * Invariant: a record is handed on only when no earlier one can still arrive, so the horizon asked for must
+ * be at least CS_RING_SETTLE_NS in the past; later ones wait for the next call. */
+#ifndef CS_SAMPLER_IMAGES_SIDEBAND_H
+#define CS_SAMPLER_IMAGES_SIDEBAND_H
 
 #include "sampler/images/maps.h"
-
-#define CS_SIDEBAND_SETTLE_NS 300000ULL /* a record gets its time before it becomes visible */
 
 struct cs_sideband;
 

@@ -1,8 +1,18 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Events by libpfm4 name with modifiers ("cycles:u", "instructions:k", "cpu-clock", "precise=2"), and how
+/* The kernel's events, as perf_event_open gives them.
+ *
+ * Files of this room:
+ *   events            events by name, and how they are opened
+ *   monotonic_clock   the time of all records, and CPU time of a thread
+ *   ring              an mmap ring, read side
+ *   target            commands held before their exec, threads of a process, online CPUs
+ *   target_kind       what can be sampled
+ *   timer_rings       a user-mode timer on every thread, its samples in a ring a CPU
+ *
+ * Events by libpfm4 name with modifiers ("cycles:u", "instructions:k", "cpu-clock", "precise=2"), and how
  * they are opened: with what the machine and our rights allow, each refusal in one sentence. */
-#ifndef CS_SAMPLER_EVENTS_H
-#define CS_SAMPLER_EVENTS_H
+#ifndef CS_SAMPLER_PERF_EVENTS_H
+#define CS_SAMPLER_PERF_EVENTS_H
 
 #include "store/error.h"
 

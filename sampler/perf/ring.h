@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* A perf mmap ring, read side. One reader. Low level: knows records' headers, not what is in them. */
-#ifndef CS_SAMPLER_RING_H
-#define CS_SAMPLER_RING_H
+#ifndef CS_SAMPLER_PERF_RING_H
+#define CS_SAMPLER_PERF_RING_H
 
 #include <linux/perf_event.h>
 #include <stddef.h>
 #include <stdint.h>
+
+#define CS_RING_SETTLE_NS 300000ULL /* a record gets its time before it becomes visible */
 
 struct cs_ring {
     struct perf_event_mmap_page *page; /* NULL = not open */

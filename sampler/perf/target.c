@@ -35,10 +35,10 @@ static _Noreturn void child(int go, int failed, char *const *argv)
     _exit(127);
 }
 
-int cs_command_open(struct cs_command *c, char *const *argv, struct cs_error *err)
+int cs_waiting_command_open(struct cs_waiting_command *c, char *const *argv, struct cs_error *err)
 {
     int go[2], failed[2];
-    *c = (struct cs_command){.pid = -1, .go = -1, .failed = -1, .pidfd = -1, .status = -1};
+    *c = (struct cs_waiting_command){.pid = -1, .go = -1, .failed = -1, .pidfd = -1, .status = -1};
     if (pipe2(go, O_CLOEXEC) != 0)
         return cs_fail(err, errno, "no pipe for the command: %s", strerror(errno));
     if (pipe2(failed, O_CLOEXEC) != 0) {
@@ -57,7 +57,7 @@ int cs_command_open(struct cs_command *c, char *const *argv, struct cs_error *er
     c->go = go[1];
     c->failed = failed[0];
     if (pid < 0) {
-        cs_command_close(c);
+        cs_waiting_command_close(c);
         return cs_fail(err, code, "the command can't be started: %s", strerror(code));
     }
     c->pid = pid;
@@ -65,7 +65,7 @@ int cs_command_open(struct cs_command *c, char *const *argv, struct cs_error *er
     return 0;
 }
 
-int cs_command_go(struct cs_command *c, const char *name, struct cs_error *err)
+int cs_waiting_command_go(struct cs_waiting_command *c, const char *name, struct cs_error *err)
 {
     int code = 0;
     ssize_t got;
@@ -78,7 +78,7 @@ int cs_command_go(struct cs_command *c, const char *name, struct cs_error *err)
     return 0;
 }
 
-bool cs_command_ended(struct cs_command *c)
+bool cs_waiting_command_ended(struct cs_waiting_command *c)
 {
     int status;
     if (c->status != -1 || c->pid <= 0)
@@ -89,7 +89,7 @@ bool cs_command_ended(struct cs_command *c)
     return true;
 }
 
-void cs_command_close(struct cs_command *c)
+void cs_waiting_command_close(struct cs_waiting_command *c)
 {
     if (c->go >= 0)
         close(c->go);

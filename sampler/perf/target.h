@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* What is sampled: a command that waits for its start, a process with its threads, or everything. */
-#ifndef CS_SAMPLER_TARGET_H
-#define CS_SAMPLER_TARGET_H
+#ifndef CS_SAMPLER_PERF_TARGET_H
+#define CS_SAMPLER_PERF_TARGET_H
 
 #include "store/error.h"
 
@@ -9,7 +9,7 @@
 #include <sys/types.h>
 
 /* A forked child that waits before its exec until it is let go. */
-struct cs_command {
+struct cs_waiting_command {
     pid_t pid;
     int go;     /* write end: closing it unwritten makes the child exit */
     int failed; /* read end: errno of a failed exec; end of file after a good one */
@@ -17,12 +17,12 @@ struct cs_command {
     int status; /* of wait, -1 = still running */
 };
 
-int cs_command_open(struct cs_command *command, char *const *argv, struct cs_error *err);
+int cs_waiting_command_open(struct cs_waiting_command *command, char *const *argv, struct cs_error *err);
 /* Lets it exec; -ENOENT, -EACCES ... with a sentence when that fails. */
-int cs_command_go(struct cs_command *command, const char *name, struct cs_error *err);
+int cs_waiting_command_go(struct cs_waiting_command *command, const char *name, struct cs_error *err);
 /* True once it has ended (then it has been waited for). */
-bool cs_command_ended(struct cs_command *command);
-void cs_command_close(struct cs_command *command);
+bool cs_waiting_command_ended(struct cs_waiting_command *command);
+void cs_waiting_command_close(struct cs_waiting_command *command);
 
 /* Threads of a process, as /proc lists them. Allocated; -ESRCH with a sentence. Returns their number. */
 int cs_threads_of(pid_t pid, pid_t **threads, struct cs_error *err);

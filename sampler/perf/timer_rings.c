@@ -18,7 +18,7 @@ struct opening {
     const char *what;
 };
 
-static int open_on_cpu(struct cs_clock_rings *rings, int i, int cpu, struct opening *o, struct cs_error *err)
+static int open_on_cpu(struct cs_timer_rings *rings, int i, int cpu, struct opening *o, struct cs_error *err)
 {
     int first = -1;
     for (int t = 0; t < o->n_threads; t++) {
@@ -47,15 +47,15 @@ static int open_on_cpu(struct cs_clock_rings *rings, int i, int cpu, struct open
     return 0;
 }
 
-int cs_clock_rings_open(enum cs_target target, pid_t pid, uint64_t period_ns,
+int cs_timer_rings_open(enum cs_sampler_target target, pid_t pid, uint64_t period_ns,
                         const struct perf_event_attr *attr, unsigned pages, const char *what,
-                        struct cs_clock_rings **out, struct cs_error *err)
+                        struct cs_timer_rings **out, struct cs_error *err)
 {
     static const pid_t everybody = -1;
     struct opening o = {.attr = *attr, .pages = pages, .what = what};
     pid_t *threads = NULL;
     int *cpus = NULL, n = 1, rc = 0;
-    struct cs_clock_rings *rings = calloc(1, sizeof *rings);
+    struct cs_timer_rings *rings = calloc(1, sizeof *rings);
     *out = NULL;
     o.attr.type = PERF_TYPE_SOFTWARE;
     o.attr.size = sizeof o.attr;
@@ -86,13 +86,13 @@ int cs_clock_rings_open(enum cs_target target, pid_t pid, uint64_t period_ns,
     free(cpus);
     free(threads);
     if (rc)
-        cs_clock_rings_close(rings);
+        cs_timer_rings_close(rings);
     else
         *out = rings;
     return rc;
 }
 
-bool cs_clock_rings_wait(struct cs_clock_rings *rings, int wake_fd, int timeout_ms)
+bool cs_timer_rings_wait(struct cs_timer_rings *rings, int wake_fd, int timeout_ms)
 {
     struct pollfd *wake = &rings->polled[rings->n_cpus];
     wake->fd = wake_fd;
@@ -105,7 +105,7 @@ bool cs_clock_rings_wait(struct cs_clock_rings *rings, int wake_fd, int timeout_
     return true;
 }
 
-void cs_clock_rings_close(struct cs_clock_rings *rings)
+void cs_timer_rings_close(struct cs_timer_rings *rings)
 {
     if (!rings)
         return;

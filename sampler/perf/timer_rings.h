@@ -2,15 +2,18 @@
 /* Samples of a clock that counts time in user mode only, as records: one event a thread and CPU (the kernel
  * lets inherited events be read through a ring only if they are bound to a CPU), one ring a CPU. What bursts
  * and paths begin with. */
-#ifndef CS_SAMPLER_CLOCK_RINGS_H
-#define CS_SAMPLER_CLOCK_RINGS_H
+#ifndef CS_SAMPLER_PERF_TIMER_RINGS_H
+#define CS_SAMPLER_PERF_TIMER_RINGS_H
 
 #include "sampler/perf/ring.h"
-#include "sampler/sampler.h"
+#include "sampler/perf/target_kind.h"
+#include "store/error.h"
 
 #include <poll.h>
+#include <stdbool.h>
+#include <sys/types.h>
 
-struct cs_clock_rings {
+struct cs_timer_rings {
     int n_cpus, n_fds;
     struct cs_ring *rings; /* of CPUs on which there are threads: page != NULL */
     struct pollfd *polled; /* a ring each, then one that is the caller's */
@@ -19,11 +22,11 @@ struct cs_clock_rings {
 
 /* Of what is chosen: threads and children that it starts included. `attr` has what a record holds and when it
  * wakes the reader; the rest is set here. `what` names it in sentences ("bursts"). */
-int cs_clock_rings_open(enum cs_target target, pid_t pid, uint64_t period_ns,
+int cs_timer_rings_open(enum cs_sampler_target target, pid_t pid, uint64_t period_ns,
                         const struct perf_event_attr *attr, unsigned pages, const char *what,
-                        struct cs_clock_rings **out, struct cs_error *err);
+                        struct cs_timer_rings **out, struct cs_error *err);
 /* Waits until there are records, the caller's descriptor is readable, or time is over. false: neither. */
-bool cs_clock_rings_wait(struct cs_clock_rings *rings, int wake_fd, int timeout_ms);
-void cs_clock_rings_close(struct cs_clock_rings *rings);
+bool cs_timer_rings_wait(struct cs_timer_rings *rings, int wake_fd, int timeout_ms);
+void cs_timer_rings_close(struct cs_timer_rings *rings);
 
 #endif

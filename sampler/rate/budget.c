@@ -12,34 +12,34 @@ static double clamp(double value, double least, double most)
     return value < least ? least : value > most ? most : value;
 }
 
-/* rate · (events · cost + per_hz) + fixed = CS_BUDGET_MARGIN · share */
-static double solve(struct cs_budget *b)
+/* rate · (events · cost + per_hz) + fixed = CS_RATE_BUDGET_MARGIN · share */
+static double solve(struct cs_rate_budget *b)
 {
-    double free_share = CS_BUDGET_MARGIN * b->share - b->fixed;
+    double free_share = CS_RATE_BUDGET_MARGIN * b->share - b->fixed;
     double rate = free_share / (b->n_events * b->cost_seconds + b->per_hz);
     b->over = rate < b->least_hz;
     return clamp(rate, b->least_hz, b->most_hz);
 }
 
-void cs_budget_init(struct cs_budget *b, double share, unsigned n_events, unsigned n_cpus,
-                    double cost_seconds)
+void cs_rate_budget_init(struct cs_rate_budget *b, double share, unsigned n_events, unsigned n_cpus,
+                         double cost_seconds)
 {
-    *b = (struct cs_budget){.share = share,
-                            .least_hz = 1,
-                            .most_hz = 20000,
-                            .n_events = n_events ? n_events : 1,
-                            .n_cpus = n_cpus ? n_cpus : 1,
-                            .held_weight = 1};
-    cs_budget_cost(b, cost_seconds);
+    *b = (struct cs_rate_budget){.share = share,
+                                 .least_hz = 1,
+                                 .most_hz = 20000,
+                                 .n_events = n_events ? n_events : 1,
+                                 .n_cpus = n_cpus ? n_cpus : 1,
+                                 .held_weight = 1};
+    cs_rate_budget_cost(b, cost_seconds);
     b->rate_hz = solve(b);
 }
 
-void cs_budget_cost(struct cs_budget *b, double cost_seconds)
+void cs_rate_budget_cost(struct cs_rate_budget *b, double cost_seconds)
 {
     b->cost_seconds = cost_seconds > 0 ? cost_seconds : COST_UNKNOWN;
 }
 
-double cs_budget_update(struct cs_budget *b, const struct cs_budget_window *w)
+double cs_rate_budget_update(struct cs_rate_budget *b, const struct cs_rate_budget_window *w)
 {
     if (w->seconds <= 0)
         return b->rate_hz;

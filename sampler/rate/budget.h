@@ -1,5 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* A rate for a budget: how often may be sampled so that the profiled work loses at most a given share of its
+/* How often to sample: a period, a budget, and what a sample costs.
+ *
+ * Files of this room:
+ *   budget            the rate for a budget
+ *   cost              the cost of a sample, from many noisy measurements
+ *   cost_measurement  one such measurement, on the calling thread
+ *   period            periods drawn at random around a mean
+ *
+ * A rate for a budget: how often may be sampled so that the profiled work loses at most a given share of its
  * time. What one sample costs differs a hundredfold between bare metal and virtual machines, so it is
  * measured (calibrate.h) and fed in here with what the collector used and what bursts held. Pure.
  *
@@ -12,15 +20,15 @@
  *
  * Invariant: the rate asked for never makes the predicted loss exceed the budget, unless the fixed part alone
  * does: then it is least_hz, and `over` says so. */
-#ifndef CS_SAMPLER_BUDGET_H
-#define CS_SAMPLER_BUDGET_H
+#ifndef CS_SAMPLER_RATE_BUDGET_H
+#define CS_SAMPLER_RATE_BUDGET_H
 
 #include <stdbool.h>
 
 /* Of the budget this much is planned: caches and TLBs that an interrupt cools are not in its cost. */
-#define CS_BUDGET_MARGIN 0.7
+#define CS_RATE_BUDGET_MARGIN 0.7
 
-struct cs_budget {
+struct cs_rate_budget {
     double share; /* 0.005 = 0.5 % */
     double least_hz, most_hz;
     unsigned n_events, n_cpus;
@@ -36,18 +44,18 @@ struct cs_budget {
 };
 
 /* What happened since the last update. */
-struct cs_budget_window {
+struct cs_rate_budget_window {
     double seconds;           /* of wall time */
     double samples;           /* delivered */
     double collector_seconds; /* CPU time of the session */
     double held_seconds;      /* of threads that bursts stopped */
 };
 
-void cs_budget_init(struct cs_budget *budget, double share, unsigned n_events, unsigned n_cpus,
-                    double cost_seconds);
+void cs_rate_budget_init(struct cs_rate_budget *budget, double share, unsigned n_events, unsigned n_cpus,
+                         double cost_seconds);
 /* A new measurement of the cost. */
-void cs_budget_cost(struct cs_budget *budget, double cost_seconds);
+void cs_rate_budget_cost(struct cs_rate_budget *budget, double cost_seconds);
 /* Returns the rate for the next window; it moves in steps of more than 5 % only, because setting it costs. */
-double cs_budget_update(struct cs_budget *budget, const struct cs_budget_window *window);
+double cs_rate_budget_update(struct cs_rate_budget *budget, const struct cs_rate_budget_window *window);
 
 #endif

@@ -8,7 +8,7 @@
 #define FEW 4.0 /* measurements say nothing yet */
 #define ONE_SIDED 1.645
 
-void cs_cost_add(struct cs_cost *cost, double seconds)
+void cs_rate_cost_add(struct cs_rate_cost *cost, double seconds)
 {
     double most = 4 * cost->mean;
     if (cost->weight >= FEW && most > 0 && seconds > most)
@@ -19,7 +19,7 @@ void cs_cost_add(struct cs_cost *cost, double seconds)
     cost->squares = KEEP * cost->squares + distance * (seconds - cost->mean);
 }
 
-double cs_cost_upper(const struct cs_cost *cost)
+double cs_rate_cost_upper(const struct cs_rate_cost *cost)
 {
     if (cost->weight < FEW - 0.5)
         return 0;

@@ -3,7 +3,7 @@
  * and takes the difference of what was lost in gaps. At a kHz, no faster: the rarer interrupts are the more
  * one costs (measured on a virtual machine: 16 us at 5 kHz, 20 at 1 kHz, 23 at 70 Hz). */
 #include "sampler/rate/cost_measurement.h"
-#include "sampler/driver/driver.h"
+#include "sampler/perf/monotonic_clock.h"
 
 #include <stdbool.h>
 #include <sys/ioctl.h>
@@ -18,9 +18,9 @@
 /* Share of the time that is lost in gaps. */
 static double gaps(void)
 {
-    uint64_t begin = cs_now_ns(), last = begin, lost = 0, stolen = 0;
+    uint64_t begin = cs_monotonic_ns(), last = begin, lost = 0, stolen = 0;
     while (last - begin - stolen < HALF_NS) {
-        uint64_t now = cs_now_ns(), gap = now - last;
+        uint64_t now = cs_monotonic_ns(), gap = now - last;
         if (gap >= STOLEN_NS)
             stolen += gap;
         else if (gap >= GAP_NS)
@@ -30,7 +30,7 @@ static double gaps(void)
     return (double)lost / (double)(last - begin - stolen + 1);
 }
 
-void cs_calibrate(struct cs_cost *cost, const struct cs_event *event, unsigned rounds)
+void cs_rate_cost_measure(struct cs_rate_cost *cost, const struct cs_event *event, unsigned rounds)
 {
     struct cs_event own = *event;
     struct cs_error err;
@@ -54,7 +54,7 @@ void cs_calibrate(struct cs_cost *cost, const struct cs_event *event, unsigned r
             if (on)
                 (void)ioctl(fd, PERF_EVENT_IOC_DISABLE, 0);
         }
-        cs_cost_add(cost, (lost[1] - lost[0]) * (double)(uint64_t)(HALF_NS)*1e-9 / SAMPLES);
+        cs_rate_cost_add(cost, (lost[1] - lost[0]) * (double)(uint64_t)(HALF_NS)*1e-9 / SAMPLES);
     }
 out:
     close(fd);

@@ -2,13 +2,13 @@
 /* Periods: xorshift64*, uniform over [15/16 P, 17/16 P], odd where that leaves room. */
 #include "sampler/rate/period.h"
 
-void cs_period_init(struct cs_period *period, uint64_t mean, uint64_t seed)
+void cs_rate_period_init(struct cs_rate_period *period, uint64_t mean, uint64_t seed)
 {
     period->mean = mean ? mean : 1;
     period->random = seed ? seed : 0x9E3779B97F4A7C15ULL;
 }
 
-uint64_t cs_period_draw(struct cs_period *period)
+uint64_t cs_rate_period_draw(struct cs_rate_period *period)
 {
     uint64_t x = period->random;
     x ^= x >> 12;
@@ -22,8 +22,8 @@ uint64_t cs_period_draw(struct cs_period *period)
     return drawn | 1;
 }
 
-uint64_t cs_period_redraw_ns(uint64_t mean_ns)
+uint64_t cs_rate_period_redraw_ns(uint64_t mean_ns)
 {
-    uint64_t samples_ns = mean_ns * CS_PERIOD_REDRAW_SAMPLES;
-    return samples_ns > CS_PERIOD_REDRAW_NS ? samples_ns : CS_PERIOD_REDRAW_NS;
+    uint64_t samples_ns = mean_ns * CS_RATE_PERIOD_REDRAW_SAMPLES;
+    return samples_ns > CS_RATE_PERIOD_REDRAW_NS ? samples_ns : CS_RATE_PERIOD_REDRAW_NS;
 }

@@ -1,25 +1,25 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Sampling periods, drawn anew so that no loop stays in step with them. dcpi-1997 section 4.1.1 drew a period
  * for each sample, uniform over [15/16 P, P]; through perf that costs more than the sample (a set period
- * restarts the countdown), so one is drawn for every CS_PERIOD_REDRAW_NS, odd, uniform over [15/16 P, 17/16
+ * restarts the countdown), so one is drawn for every CS_RATE_PERIOD_REDRAW_NS, odd, uniform over [15/16 P, 17/16
  * P] so that its mean is P. Pure. */
-#ifndef CS_SAMPLER_PERIOD_H
-#define CS_SAMPLER_PERIOD_H
+#ifndef CS_SAMPLER_RATE_PERIOD_H
+#define CS_SAMPLER_RATE_PERIOD_H
 
 #include <stdint.h>
 
-#define CS_PERIOD_REDRAW_NS 100000000ULL
+#define CS_RATE_PERIOD_REDRAW_NS 100000000ULL
 /* ... but not before so many samples: what is left of a countdown is lost by each new one. */
-#define CS_PERIOD_REDRAW_SAMPLES 64
+#define CS_RATE_PERIOD_REDRAW_SAMPLES 64
 
-struct cs_period {
+struct cs_rate_period {
     uint64_t mean;
     uint64_t random; /* state of the generator, never 0 */
 };
 
-void cs_period_init(struct cs_period *period, uint64_t mean, uint64_t seed);
-uint64_t cs_period_draw(struct cs_period *period);
+void cs_rate_period_init(struct cs_rate_period *period, uint64_t mean, uint64_t seed);
+uint64_t cs_rate_period_draw(struct cs_rate_period *period);
 /* When the next is due, for events that come every `mean_ns` on a busy CPU. */
-uint64_t cs_period_redraw_ns(uint64_t mean_ns);
+uint64_t cs_rate_period_redraw_ns(uint64_t mean_ns);
 
 #endif

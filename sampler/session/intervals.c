@@ -12,14 +12,14 @@
 #define LENGTH_MS_MAX (3600ull * 1000) /* beyond, it is the code that is wide, not the time that is long */
 
 struct part {
-    const struct cs_image *image; /* NULL = free slot */
+    const struct cs_store_image *image; /* NULL = free slot */
     unsigned event;
     char name[64]; /* of the event */
     struct cs_table *table;
 };
 
 struct cs_intervals {
-    uint64_t asked_ms, length_ms, limit_bytes, dropped;
+    uint64_t asked_ms, length_ms, limit_bytes;
     int64_t wall_minus_monotonic_ns;
     uint64_t random;
     struct part *parts; /* open addressing, at most half full */
@@ -56,7 +56,8 @@ void cs_intervals_close(struct cs_intervals *intervals)
     free(intervals);
 }
 
-static struct part *slot_of(struct part *parts, size_t n_slots, const struct cs_image *image, unsigned event)
+static struct part *slot_of(struct part *parts, size_t n_slots, const struct cs_store_image *image,
+                            unsigned event)
 {
     size_t slot = (((size_t)image >> 4) * 0x9e3779b97f4a7c15ull + event * 0x85ebca6bu) >> 17;
     for (;; slot++) {
@@ -82,7 +83,7 @@ static int grow(struct cs_intervals *intervals)
     return 0;
 }
 
-static struct part *find(struct cs_intervals *intervals, const struct cs_image *image, unsigned event,
+static struct part *find(struct cs_intervals *intervals, const struct cs_store_image *image, unsigned event,
                          const char *name)
 {
     if (2 * intervals->n >= intervals->n_slots && grow(intervals) < 0)
@@ -109,7 +110,8 @@ static uint64_t draw(struct cs_intervals *intervals)
 
 /* When in from..to the samples came is not known. Within one interval it doesn't matter; over several (the
  * sampler was late) they are spread evenly, from a random first moment on. */
-int cs_intervals_add(struct cs_intervals *intervals, const struct cs_placed *placed, const char *event)
+int cs_intervals_add(struct cs_intervals *intervals, const struct cs_sampler_placed *placed,
+                     const char *event)
 {
     struct part *part = find(intervals, placed->image, placed->event, event);
     uint64_t length_ns = intervals->length_ms * 1000000;
@@ -125,10 +127,8 @@ int cs_intervals_add(struct cs_intervals *intervals, const struct cs_placed *pla
         uint64_t start_ms = at_ns / length_ns * intervals->length_ms, samples = left / (n_shares - i);
         uint64_t row[4] = {intervals->length_ms, start_ms,
                            placed->offset - placed->offset % CS_INTERVAL_BLOCK_BYTES, samples};
-        if (!part || cs_table_add(part->table, row) < 0) {
-            intervals->dropped += left;
+        if (!part || cs_table_add(part->table, row) < 0)
             return -ENOMEM;
-        }
         left -= samples;
     }
     return 0;
@@ -155,7 +155,7 @@ int cs_intervals_merge(struct cs_intervals *intervals, struct cs_store *store, s
         struct part *part = &intervals->parts[i];
         if (!part->image || cs_table_rows(part->table) == 0)
             continue;
-        struct cs_profile_head head = {.unit = ""};
+        struct cs_store_profile_head head = {.unit = ""};
         memcpy(head.event, part->name, sizeof part->name);
         int rc = cs_store_merge(store, part->image, &head, part->table, err);
         if (rc < 0)
@@ -170,11 +170,6 @@ int cs_intervals_merge(struct cs_intervals *intervals, struct cs_store *store, s
 uint64_t cs_intervals_length_ms(const struct cs_intervals *intervals)
 {
     return intervals->length_ms;
-}
-
-uint64_t cs_intervals_dropped(const struct cs_intervals *intervals)
-{
-    return intervals->dropped;
 }
 
 void cs_intervals_epoch(struct cs_intervals *intervals)

@@ -11,8 +11,8 @@
  *     config.placed = ... cs_intervals_add(intervals, placed, cs_sampler_event(sampler, placed->event))
  *     cs_sampler_merge(...); cs_intervals_merge(intervals, store, sampler, &err);
  *     cs_intervals_close(intervals);      before cs_sampler_close: it points at the session's images */
-#ifndef CS_SAMPLER_INTERVALS_H
-#define CS_SAMPLER_INTERVALS_H
+#ifndef CS_SAMPLER_SESSION_INTERVALS_H
+#define CS_SAMPLER_SESSION_INTERVALS_H
 
 #include "sampler/sampler.h"
 
@@ -23,14 +23,14 @@ struct cs_intervals;
 /* 0 or -ENOMEM. */
 int cs_intervals_open(uint64_t length_ms, uint64_t limit_bytes, struct cs_intervals **out);
 void cs_intervals_close(struct cs_intervals *intervals);
-/* 0 or -ENOMEM (the count is then missing; see cs_intervals_dropped). */
-int cs_intervals_add(struct cs_intervals *intervals, const struct cs_placed *placed, const char *event);
+/* 0 or -ENOMEM: what is left of the count is then missing. */
+int cs_intervals_add(struct cs_intervals *intervals, const struct cs_sampler_placed *placed,
+                     const char *event);
 /* Into the store's current epoch. What was not written stays for the next call. `sampler` keeps up meanwhile.
  */
 int cs_intervals_merge(struct cs_intervals *intervals, struct cs_store *store, struct cs_sampler *sampler,
                        struct cs_error *err);
 uint64_t cs_intervals_length_ms(const struct cs_intervals *intervals);
-uint64_t cs_intervals_dropped(const struct cs_intervals *intervals);
 /* A new epoch begins: back to the length that was asked for. */
 void cs_intervals_epoch(struct cs_intervals *intervals);
 

@@ -16,7 +16,7 @@ struct profile {
     uint64_t samples;
 };
 
-struct cs_profiles {
+struct cs_session_profiles {
     struct cs_event *events;
     unsigned n_events;
     struct profile *slots;
@@ -25,7 +25,7 @@ struct cs_profiles {
     uint64_t pending;
 };
 
-static size_t home(const struct cs_profiles *p, const struct profile *like)
+static size_t home(const struct cs_session_profiles *p, const struct profile *like)
 {
     uint64_t h =
         (uint64_t)like->image->index << 24 ^ (uint64_t)like->label << 5 ^ like->event << 1 ^ like->stacks;
@@ -37,7 +37,7 @@ static bool same(const struct profile *a, const struct profile *b)
     return a->image == b->image && a->event == b->event && a->label == b->label && a->stacks == b->stacks;
 }
 
-static struct profile *slot_of(struct cs_profiles *p, const struct profile *like)
+static struct profile *slot_of(struct cs_session_profiles *p, const struct profile *like)
 {
     size_t i = home(p, like);
     while (p->slots[i].image && !same(&p->slots[i], like))
@@ -45,7 +45,7 @@ static struct profile *slot_of(struct cs_profiles *p, const struct profile *like
     return &p->slots[i];
 }
 
-static bool grow(struct cs_profiles *p)
+static bool grow(struct cs_session_profiles *p)
 {
     struct profile *old = p->slots;
     size_t n = p->room;
@@ -64,7 +64,7 @@ static bool grow(struct cs_profiles *p)
     return true;
 }
 
-static struct profile *profile_of(struct cs_profiles *p, const struct profile *like)
+static struct profile *profile_of(struct cs_session_profiles *p, const struct profile *like)
 {
     if (p->last && same(p->last, like) && p->last->table)
         return p->last;
@@ -83,8 +83,8 @@ static struct profile *profile_of(struct cs_profiles *p, const struct profile *l
     return found;
 }
 
-int cs_profiles_add(struct cs_profiles *p, const struct cs_mapped_image *image, unsigned event,
-                    uint32_t label, uint64_t offset, uint64_t samples)
+int cs_session_profiles_add(struct cs_session_profiles *p, const struct cs_mapped_image *image,
+                            unsigned event, uint32_t label, uint64_t offset, uint64_t samples)
 {
     struct profile like = {.image = image, .event = event, .label = label};
     struct profile *profile = profile_of(p, &like);
@@ -95,8 +95,8 @@ int cs_profiles_add(struct cs_profiles *p, const struct cs_mapped_image *image, 
     return 0;
 }
 
-int cs_profiles_add_stack(struct cs_profiles *p, const struct cs_mapped_image *image, unsigned event,
-                          uint32_t label, const char *frames, uint64_t samples)
+int cs_session_profiles_add_stack(struct cs_session_profiles *p, const struct cs_mapped_image *image,
+                                  unsigned event, uint32_t label, const char *frames, uint64_t samples)
 {
     struct profile like = {.image = image, .event = event, .label = label, .stacks = true};
     struct profile *profile = profile_of(p, &like);
@@ -107,20 +107,22 @@ int cs_profiles_add_stack(struct cs_profiles *p, const struct cs_mapped_image *i
     return 0;
 }
 
-int cs_profiles_touch(struct cs_profiles *p, const struct cs_mapped_image *image, unsigned event,
-                      uint32_t label)
+int cs_session_profiles_touch(struct cs_session_profiles *p, const struct cs_mapped_image *image,
+                              unsigned event, uint32_t label)
 {
     struct profile like = {.image = image, .event = event, .label = label};
     return profile_of(p, &like) ? 0 : -ENOMEM;
 }
 
-uint64_t cs_profiles_pending(const struct cs_profiles *p)
+uint64_t cs_session_profiles_pending(const struct cs_session_profiles *p)
 {
     return p->pending;
 }
 
-int cs_profiles_merge(struct cs_profiles *p, struct cs_store *store, const struct cs_event_times *times,
-                      const struct cs_profiles_merging *with, uint64_t *merged, struct cs_error *err)
+int cs_session_profiles_merge(struct cs_session_profiles *p, struct cs_store *store,
+                              const struct cs_session_profiles_times *times,
+                              const struct cs_session_profiles_merging *with, uint64_t *merged,
+                              struct cs_error *err)
 {
     size_t room = p->room;
     for (size_t i = 0; i < p->room; i++) {
@@ -132,8 +134,8 @@ int cs_profiles_merge(struct cs_profiles *p, struct cs_store *store, const struc
         if (!profile->image || !profile->table)
             continue;
         const struct cs_event *event = &p->events[profile->event];
-        const struct cs_event_times *t = &times[profile->event];
-        struct cs_profile_head head = {.enabled_ns = t->enabled_ns, .running_ns = t->running_ns};
+        const struct cs_session_profiles_times *t = &times[profile->event];
+        struct cs_store_profile_head head = {.enabled_ns = t->enabled_ns, .running_ns = t->running_ns};
         snprintf(head.event, sizeof head.event, "%s%s", event->name, profile->stacks ? "-stacks" : "");
         snprintf(head.label, sizeof head.label, "%s", with->label(with->arg, profile->label));
         snprintf(head.unit, sizeof head.unit, "%s", event->unit);
@@ -153,22 +155,22 @@ int cs_profiles_merge(struct cs_profiles *p, struct cs_store *store, const struc
     return 0;
 }
 
-struct cs_profiles *cs_profiles_open(const struct cs_event *events, unsigned n_events)
+struct cs_session_profiles *cs_session_profiles_open(const struct cs_event *events, unsigned n_events)
 {
-    struct cs_profiles *p = calloc(1, sizeof *p);
+    struct cs_session_profiles *p = calloc(1, sizeof *p);
     if (!p)
         return NULL;
     p->events = malloc(n_events * sizeof *events);
     p->n_events = n_events;
     if (!p->events || !grow(p)) {
-        cs_profiles_close(p);
+        cs_session_profiles_close(p);
         return NULL;
     }
     memcpy(p->events, events, n_events * sizeof *events);
     return p;
 }
 
-void cs_profiles_close(struct cs_profiles *p)
+void cs_session_profiles_close(struct cs_session_profiles *p)
 {
     if (!p)
         return;

@@ -3,47 +3,48 @@
  *
  * Invariant: what was added is in memory or in the store, never in both or neither: a profile's table is
  * dropped by its own successful merge only. One owner. */
-#ifndef CS_SAMPLER_PROFILES_H
-#define CS_SAMPLER_PROFILES_H
+#ifndef CS_SAMPLER_SESSION_PROFILES_H
+#define CS_SAMPLER_SESSION_PROFILES_H
 
-#include "sampler/perf/events.h"
 #include "sampler/images/images.h"
+#include "sampler/perf/events.h"
 #include "store/store.h"
 
-struct cs_profiles;
+struct cs_session_profiles;
 
 /* Time that an event was wanted and really ran since the last merge, and the mean period of its samples. */
-struct cs_event_times {
+struct cs_session_profiles_times {
     uint64_t enabled_ns, running_ns;
     double period;
 };
 
-struct cs_profiles *cs_profiles_open(const struct cs_event *events, unsigned n_events);
-void cs_profiles_close(struct cs_profiles *profiles);
+struct cs_session_profiles *cs_session_profiles_open(const struct cs_event *events, unsigned n_events);
+void cs_session_profiles_close(struct cs_session_profiles *profiles);
 
 /* 0 or -ENOMEM: then nothing was added. */
-int cs_profiles_add(struct cs_profiles *profiles, const struct cs_mapped_image *image, unsigned event,
-                    uint32_t label, uint64_t offset, uint64_t samples);
+int cs_session_profiles_add(struct cs_session_profiles *profiles, const struct cs_mapped_image *image,
+                            unsigned event, uint32_t label, uint64_t offset, uint64_t samples);
 /* The same for a call chain, `frames` as cs_schema_stacks has it. */
-int cs_profiles_add_stack(struct cs_profiles *profiles, const struct cs_mapped_image *image, unsigned event,
-                          uint32_t label, const char *frames, uint64_t samples);
+int cs_session_profiles_add_stack(struct cs_session_profiles *profiles, const struct cs_mapped_image *image,
+                                  unsigned event, uint32_t label, const char *frames, uint64_t samples);
 
 /* The image will be in the store, even if nothing is counted for it. */
-int cs_profiles_touch(struct cs_profiles *profiles, const struct cs_mapped_image *image, unsigned event,
-                      uint32_t label);
+int cs_session_profiles_touch(struct cs_session_profiles *profiles, const struct cs_mapped_image *image,
+                              unsigned event, uint32_t label);
 
-uint64_t cs_profiles_pending(const struct cs_profiles *profiles); /* samples in memory */
+uint64_t cs_session_profiles_pending(const struct cs_session_profiles *profiles); /* samples in memory */
 
 /* Merges all into the store's epoch. Stops at the first failure, keeping the rest. `merged` counts the
  * samples (of points) that went. Each profile is synced to disk, so it takes long: `between` is called after
  * each and may add samples, which stay for the next merge if their profile is done. */
-struct cs_profiles_merging {
+struct cs_session_profiles_merging {
     const char *(*label)(void *arg, uint32_t number);
     void (*between)(void *arg);
     void *arg;
 };
-int cs_profiles_merge(struct cs_profiles *profiles, struct cs_store *store,
-                      const struct cs_event_times *times, const struct cs_profiles_merging *with,
-                      uint64_t *merged, struct cs_error *err);
+int cs_session_profiles_merge(struct cs_session_profiles *profiles, struct cs_store *store,
+                              const struct cs_session_profiles_times *times,
+                              const struct cs_session_profiles_merging *with, uint64_t *merged,
+                              struct cs_error *err);
 
 #endif

@@ -3,7 +3,8 @@
  * that inherited it (DISABLE does reach those): what a shell or make has started would go on at the first
  * period for ever, whatever the budget says. So where there are such threads the events are opened anew, on
  * each thread, when the rate changes. */
-#include "sampler/session/session.h"
+#include "sampler/session/reopen.h"
+#include "sampler/perf/target.h"
 
 #include <errno.h>
 #include <linux/perf_event.h>
@@ -12,7 +13,7 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-#define OPEN_MOST 4096 /* descriptors: beyond, inherited events keep their period */
+#define DESCRIPTORS_MAX 4096 /* descriptors: beyond, inherited events keep their period */
 
 static int by_tid(const void *a, const void *b)
 {
@@ -26,17 +27,16 @@ static bool has(const pid_t *sorted, int n, pid_t tid)
 }
 
 /* Threads of the target and of all that it has started, in order, each once. Allocated. Processes whose
- * parent has ended are below another one: those are known by the notices. */
-static int all_threads(const struct cs_sampler *s, pid_t **threads)
+ * parent has ended are below another one: those are known by the sideband records. */
+static int all_threads(const struct cs_maps *maps, pid_t pid, pid_t **threads)
 {
-    pid_t pid = s->config.target == CS_TARGET_COMMAND ? s->command.pid : s->config.pid;
-    pid_t *running = malloc(OPEN_MOST * sizeof *running);
+    pid_t *running = malloc(DESCRIPTORS_MAX * sizeof *running);
     *threads = NULL;
     int n = cs_threads_below(pid, threads, 0), kept = 0;
-    unsigned n_running = running ? cs_maps_running(s->maps, running, OPEN_MOST) : 0;
+    unsigned n_running = running ? cs_maps_running(maps, running, DESCRIPTORS_MAX) : 0;
     if (n > 0)
         qsort(*threads, (size_t)n, sizeof **threads, by_tid);
-    for (unsigned i = 0, below = (unsigned)n; n > 0 && i < n_running && i < OPEN_MOST; i++)
+    for (unsigned i = 0, below = (unsigned)n; n > 0 && i < n_running && i < DESCRIPTORS_MAX; i++)
         if (!has(*threads, (int)below, running[i]))
             n = cs_threads_below(running[i], threads, n);
     free(running);
@@ -48,35 +48,20 @@ static int all_threads(const struct cs_sampler *s, pid_t **threads)
     return kept;
 }
 
-static void remember_times(struct cs_sampler *s, const struct cs_open_event *one)
-{
-    struct cs_event_reading r;
-    if (read(one->fd, &r, sizeof r) != (ssize_t)sizeof r)
-        return;
-    s->closed[one->event].value += r.value;
-    s->closed[one->event].enabled_ns += r.enabled_ns;
-    s->closed[one->event].running_ns += r.running_ns;
-}
-
 /* The session's first events stay: rings belong to them. */
-static void close_events(struct cs_sampler *s, size_t from, size_t to)
+static void close_events(struct cs_session_events *s, size_t from, size_t to)
 {
     for (size_t i = from; i < to; i++) {
-        remember_times(s, &s->open[i]);
+        cs_session_events_read(&s->open[i], s->closed);
         close(s->open[i].fd);
     }
     memmove(s->open + from, s->open + to, (s->n_open - to) * sizeof *s->open);
     s->n_open -= to - from;
 }
 
-static void set_enabled(struct cs_sampler *s, size_t from, size_t to, bool on)
-{
-    for (size_t i = from; i < to; i++)
-        (void)ioctl(s->open[i].fd, on ? PERF_EVENT_IOC_ENABLE : PERF_EVENT_IOC_DISABLE, 0);
-}
-
 /* On each thread, until a pass finds no new one. Those that end meanwhile are none. */
-static int open_all(struct cs_sampler *s, pid_t *threads, int n)
+static int open_all(struct cs_session_events *s, const struct cs_sampler_config *config,
+                    const struct cs_maps *maps, pid_t root, pid_t *threads, int n)
 {
     pid_t *done = NULL;
     int n_done = 0, rc = 0;
@@ -87,7 +72,7 @@ static int open_all(struct cs_sampler *s, pid_t *threads, int n)
             if (has(done, n_done, threads[i]))
                 continue;
             found = true;
-            rc = cs_session_open_events(s, threads[i], &err);
+            rc = cs_session_events_open(s, config, threads[i], &err);
             rc = rc == -ESRCH ? 0 : rc;
         }
         free(done);
@@ -96,7 +81,7 @@ static int open_all(struct cs_sampler *s, pid_t *threads, int n)
         threads = NULL;
         if (!found)
             break;
-        n = all_threads(s, &threads);
+        n = all_threads(maps, root, &threads);
     }
     free(threads);
     free(done);
@@ -104,7 +89,7 @@ static int open_all(struct cs_sampler *s, pid_t *threads, int n)
 }
 
 /* Is every thread there one that the events of today were opened on? */
-static bool is_known(const struct cs_sampler *s, const pid_t *threads, int n)
+static bool is_known(const struct cs_session_events *s, const pid_t *threads, int n)
 {
     for (int i = 0; i < n; i++)
         if (!has(s->opened_on, s->n_opened_on, threads[i]))
@@ -112,12 +97,13 @@ static bool is_known(const struct cs_sampler *s, const pid_t *threads, int n)
     return true;
 }
 
-void cs_session_reopen_events(struct cs_sampler *s)
+void cs_session_events_reopen(struct cs_session_events *s, const struct cs_sampler_config *config,
+                              const struct cs_maps *maps, pid_t root)
 {
     pid_t *threads = NULL;
     size_t before = s->n_open;
-    int n = s->config.target == CS_TARGET_ALL ? 0 : all_threads(s, &threads);
-    bool asked = n > 0 && !is_known(s, threads, n) && (size_t)n * s->n_cpus * s->n_events <= OPEN_MOST;
+    int n = config->target == CS_TARGET_ALL ? 0 : all_threads(maps, root, &threads);
+    bool asked = n > 0 && !is_known(s, threads, n) && (size_t)n * s->n_cpus * s->n_asked <= DESCRIPTORS_MAX;
     if (!asked) {
         free(threads);
         return;
@@ -125,21 +111,21 @@ void cs_session_reopen_events(struct cs_sampler *s)
     pid_t *opened_on = malloc((size_t)n * sizeof *opened_on);
     if (opened_on)
         memcpy(opened_on, threads, (size_t)n * sizeof *opened_on);
-    for (unsigned e = 0; e < s->n_events; e++)
-        s->events[e].attr.enable_on_exec = 0;
-    set_enabled(s, 0, before, false);
-    if (open_all(s, threads, n) < 0) { /* as it was: no descriptors left, most likely */
+    for (unsigned e = 0; e < s->n_asked; e++)
+        s->asked[e].attr.enable_on_exec = 0;
+    (void)cs_session_events_enable(s, 0, before, false);
+    if (open_all(s, config, maps, root, threads, n) < 0) { /* as it was: no descriptors left, most likely */
         for (size_t i = before; i < s->n_open; i++)
             close(s->open[i].fd);
         s->n_open = before;
-        set_enabled(s, s->n_reopened ? s->n_first : 0, before, true);
+        (void)cs_session_events_enable(s, s->n_reopened ? s->n_first : 0, before, true);
         free(opened_on);
         return;
     }
     if (!s->n_reopened)
         s->n_first = before;
     close_events(s, s->n_first, before);
-    set_enabled(s, s->n_first, s->n_open, true);
+    (void)cs_session_events_enable(s, s->n_first, s->n_open, true);
     s->n_reopened++;
     free(s->opened_on);
     s->opened_on = opened_on;

@@ -2,6 +2,9 @@
 /* What the compiler plugin does that needs nothing of the compiler: its options, which functions are wanted,
  * and the assembler text of a tag point. Used by plugin.cc alone.
  *
+ * Files of this room:
+ *   point   this
+ *
  * A tag point on x86-64 is, in executables (linked with libcyclescope.a; minus the point's own offset in the
  * image),
  *

@@ -4,6 +4,7 @@
 #include "image/eh_frame.h"
 
 #include <assert.h>
+#include <elf.h>
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size);
 
@@ -16,6 +17,7 @@ static int found(uint64_t start, uint64_t size, bool continues, void *arg)
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 {
-    assert(cs_cfi_each(bytes, size, 0x1000, found, NULL) == 0);
+    static const unsigned char ident[EI_NIDENT] = {0x7f, 'E', 'L', 'F', ELFCLASS64, ELFDATA2LSB, EV_CURRENT};
+    assert(cs_image_cfi_each(ident, bytes, size, 0x1000, found, NULL) == 0);
     return 0;
 }

@@ -16,8 +16,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size);
 
 static void mend(uint8_t *bytes, size_t size)
 {
-    struct cs_log_head head;
-    struct cs_log_chunk chunk;
+    struct cs_observe_log_head head;
+    struct cs_observe_log_chunk chunk;
     if (size < sizeof head)
         return;
     memcpy(&head, bytes, sizeof head);
@@ -31,22 +31,22 @@ static void mend(uint8_t *bytes, size_t size)
     }
 }
 
-static void read_all(struct cs_log_reader *reader)
+static void read_all(struct cs_observe_log_reader *reader)
 {
     struct cs_error err = {0};
     struct cs_sample sample;
     bool gap;
     int rc;
     uint64_t samples = 0;
-    while ((rc = cs_log_next(reader, &sample, &gap, &err)) > 0 && samples++ < 1000000)
+    while ((rc = cs_observe_log_next(reader, &sample, &gap, &err)) > 0 && samples++ < 1000000)
         if (sample.end < sample.start && sample.start < UINT64_MAX - UINT32_MAX)
             abort();
     if (rc < 0 && (err.text[0] == '\0' || strchr(err.text, '\n')))
         abort(); /* a refusal is one sentence */
-    for (size_t i = 0; i < cs_log_reader_names(reader); i++) {
+    for (size_t i = 0; i < cs_observe_log_reader_names(reader); i++) {
         unsigned tag;
         uint64_t value;
-        if (!cs_log_reader_name(reader, i, &tag, &value) || tag >= CS_TAGS_MAX)
+        if (!cs_observe_log_reader_name(reader, i, &tag, &value) || tag >= CS_TAGS_MAX)
             abort();
     }
 }
@@ -54,7 +54,7 @@ static void read_all(struct cs_log_reader *reader)
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 {
     char path[64];
-    struct cs_log_reader *reader;
+    struct cs_observe_log_reader *reader;
     struct cs_error err = {0};
     uint8_t *copy = malloc(size ? size : 1);
     int fd = memfd_create("log", MFD_CLOEXEC);
@@ -66,9 +66,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
         abort();
     free(copy);
     snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
-    if (cs_log_open(path, &reader, &err) == 0) {
+    if (cs_observe_log_open(path, &reader, &err) == 0) {
         read_all(reader);
-        cs_log_reader_close(reader);
+        cs_observe_log_reader_close(reader);
     }
     close(fd);
     return 0;

@@ -45,8 +45,8 @@ exact python /usr/bin/python3 "$work/a.py"
 exact xz sh -c "exec xz -9 -T1 -c $work/text $work/text $work/text $work/text >/dev/null"
 exact sqlite sqlite3 :memory: "with recursive c(x) as (select 1 union all select x+1 from c where x<100000000) select count(*), sum(length(printf('%d-%s',x,hex(x)))) from c where x like '%77%' group by x%10;"
 
-# 2. A program that looks for us does not find us. On a machine so busy that the runner itself waits long for a CPU it
-# is given up, for the program's sake: tried again.
+# 2. A program that looks for us does not find us, in any try. How many bursts there are is luck: on a machine so busy that the
+# runner itself waits long for a CPU, moments are given up for the program's sake. Only for want of bursts it is tried again.
 bursts_of() { sed -n 's/^\([0-9]*\) bursts.*/\1/p' "$1"; }
 for try in 1 2 3; do
     rm -rf "$work/store"

@@ -7,10 +7,14 @@ export XDG_CACHE_HOME=$dir
 fail() { echo "not ok: $*"; exit 1; }
 
 gcc -O2 -g -fno-omit-frame-pointer -o "$dir/k" bench/kernels/forward_fail.c || fail "the kernel doesn't build"
+# Moments of bursts are random and given up on a busy machine: two seconds may leave too few. With thirty of them there is no
+# excuse.
 for try in 1 2 3; do
     rm -rf "$dir/s"
     "$CYCLESCOPE" record -o "$dir/s" -F 1000 --burst-rate 30 -- "$dir/k" 2 >"$dir/out" 2>&1 || { cat "$dir/out"; fail "record"; }
     "$CYCLESCOPE" calc --store "$dir/s" --json pack >"$dir/json" 2>"$dir/err" && break
+    bursts=$(sed -n 's/^\([0-9]*\) bursts.*/\1/p' "$dir/out")
+    [ "${bursts:-0}" -lt 30 ] || break
 done
 [ -s "$dir/json" ] || { cat "$dir/err"; fail "calc gave nothing"; }
 python3 - "$dir/json" <<'P' || exit 1
@@ -19,10 +23,10 @@ d = json.load(open(sys.argv[1]))
 s = d["summary"]
 total = (sum(v["share"] for v in s["dynamic"].values()) + sum(s["static"].values()) + s["unexplained"] - s["gain"]
          + s["execution"] + s["no_frequency"])
-charged = sum(i["charged"] for i in d["instructions"])
+attributed = sum(i["attributed"] for i in d["instructions"])
 checks = {
     "rows add up to all samples (%.2f %%)" % total: abs(total - 100) < 0.5,
-    "every sample is charged once (%.1f of %d)" % (charged, d["samples"]): abs(charged - d["samples"]) < 0.01 * d["samples"] + 1,
+    "every sample is attributed once (%.1f of %d)" % (attributed, d["samples"]): abs(attributed - d["samples"]) < 0.01 * d["samples"] + 1,
     "the first cause is known: " + s["first"]: s["first"] == "store-forward",
     "the sentence names a place": "0x" in d["sentence"],
 }

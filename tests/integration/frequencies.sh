@@ -41,7 +41,7 @@ import json, sys
 a = json.load(open(sys.argv[1]))
 m = {r['method']: r for r in a['methods']}
 print({k: (round(r['within_10']), round(r['edges_10'])) for k, r in m.items()}, a['bursts'], 'bursts')
-assert set(m) == {'equal', 'naive', 'average', 'dcpi', 'paths', 'raw bursts', 'unpaced', 'bursts', 'fitted', 'redrawn'}, m.keys()
+assert set(m) == {'equal', 'naive', 'average', 'dcpi', 'paths', 'raw bursts', 'untimed', 'bursts', 'fitted', 'redrawn'}, m.keys()
 causes = {c['cause']: c for c in a['causes']}
 for k in ('over_5', 'over_10', 'over_15'):
     assert abs(causes['missing'][k] + causes['noise'][k] + causes['bias'][k] - causes['all of it'][k]) < 0.01, causes

@@ -115,7 +115,7 @@ if [ ! -e /sys/bus/event_source/devices/cpu ]; then
     check "a counter that isn't there is a sentence" refuses 1 "cannot be counted" "$CYCLESCOPE" observe -e instructions -- true
 fi
 check "an event that nobody knows" refuses 1 "not known" "$CYCLESCOPE" observe -e nosuchevent -- true
-check "the observer's share of nothing" refuses 2 "give -e EVENTS" "$CYCLESCOPE" observe --observer-effect -- true
+check "the observer's share of nothing" refuses 2 "give -e EVENT" "$CYCLESCOPE" observe --observer-effect -- true
 
 # ---- attach, and leave as it was ----
 "$phases" --seconds 20 &

@@ -60,7 +60,7 @@ gcc -I. -O2 -Wall -Wextra -Werror -o "$dir/measured" "$dir/measured.c"
 "$CYCLESCOPE" hist --sites "$dir/times" --json >"$dir/sites.json"
 python3 - "$dir/sites.json" <<'P'
 import json, sys
-sites = {s["site"]: s for s in json.load(open(sys.argv[1]))["sites"]}
+sites = {s["section"]: s for s in json.load(open(sys.argv[1]))["sections"]}
 for name, cycles in (("short_one", 1000), ("long_one", 10000)):
     s = sites[name]
     assert s["runs"] + (s["switched"] or 0) == 500, s

@@ -99,7 +99,7 @@ a = json.load(open(sys.argv[1]))
 m = {r['method']: r for r in a['methods']}
 print({k: (round(r['within_10']), round(r['edges_10'])) for k, r in m.items()})
 assert m['paths']['edges_10'] > m['naive']['edges_10'] and m['paths']['edges_10'] > m['average']['edges_10']
-assert m['bursts']['within_10'] == m['paths']['within_10'] == m['unpaced']['within_10'] # nothing better is there,
+assert m['bursts']['within_10'] == m['paths']['within_10'] == m['untimed']['within_10'] # nothing better is there,
 assert m['fitted']['edges_10'] == m['raw bursts']['edges_10'] # nor places to fit
 high = next(c for c in a['confidence'] if c['confidence'] == 'high')
 assert high['share'] < 50 or high['within_10'] > 80, high

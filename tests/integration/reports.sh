@@ -33,7 +33,7 @@ d=json.load(sys.stdin); r=d["rows"][0]; assert r["image_name"]=="procedures" and
 # What to look at first: a line of the reader's own source. The hottest procedure's; where that is a library's, the line that
 # calls it, told by returns that bursts or paths followed; without them, the first procedure with source.
 python3 -c 'import json,sys
-l=json.load(open(sys.argv[1]))["look"]; assert l["how"] == "own" and l["file"].endswith("procedures.c") and l["line"] == int(sys.argv[2]), l' \
+l=json.load(open(sys.argv[1]))["hottest_line"]; assert l["how"] == "own" and l["file"].endswith("procedures.c") and l["line"] == int(sys.argv[2]), l' \
     "$tmp/json" "$(grep -n 'PROCEDURE(delta' tests/programs/procedures.c | cut -d: -f1)" || fail "look: own source"
 cat >"$tmp/words.c" <<'C'
 #include <stdlib.h>
@@ -62,8 +62,8 @@ gcc -O1 -g -fno-builtin-strcmp -o "$tmp/words" "$tmp/words.c"
 here=$(grep -n HERE "$tmp/words.c" | cut -d: -f1)
 "$CYCLESCOPE" record --no-bursts --no-paths -o "$tmp/plain.store" -- "$tmp/words" >/dev/null 2>&1
 look='import json,sys
-d=json.load(sys.stdin); l=d["look"]; assert d["rows"][0]["image_name"] != "words", d["rows"][0]
-assert l["how"] == sys.argv[1] and l["function"] == "find" and abs(l["line"] - int(sys.argv[2])) <= 1 and l["part"] <= l["whole"], l'
+d=json.load(sys.stdin); l=d["hottest_line"]; assert d["rows"][0]["image_name"] != "words", d["rows"][0]
+assert l["how"] == sys.argv[1] and l["function"] == "find" and abs(l["line"] - int(sys.argv[2])) <= 1 and l["samples"] <= l["of"], l'
 for _ in 1 2 3 4 5; do # until bursts saw returns
     "$CYCLESCOPE" record --burst-rate 30 -o "$tmp/words.store" -- "$tmp/words" >/dev/null 2>&1
     ! "$CYCLESCOPE" prof --store "$tmp/words.store" --json | python3 -c "$look" caller "$here" 2>/dev/null || break
@@ -86,7 +86,7 @@ d=json.load(sys.stdin)
 known=[l for l in d["lines"] if l["executions"] is not None]
 assert all(l["confidence"] in ("low", "medium", "high") for l in known)
 # A call makes 801 transfers, and a burst may see a part of one: its loop, but never its beginning.
-assert d["transfers"] < 5000 or max(l["executions"] for l in known) > 0, d["summary"]
+assert d["edges_seen"] < 5000 or max(l["executions"] for l in known) > 0, d["summary"]
 assert d["summary"]["executions"] >= 0 and d["summary"]["lines_that_ran"] <= d["summary"]["lines_with_code"]' || fail "list: executions"
 "$CYCLESCOPE" list -d alpha --store "$tmp/one" | grep -q 'add ' || fail "list -d shows no instructions"
 rc=0; "$CYCLESCOPE" list nothing_of_that_name --store "$tmp/one" 2>"$tmp/err" || rc=$?

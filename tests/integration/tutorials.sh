@@ -14,6 +14,6 @@ for page in production runtime-developer architect; do
     [ -s "$tmp/$page.sh" ] || { echo "not ok: no commands in $page"; bad=1; }
     (cd "$tmp/$page" && bash -e "$tmp/$page.sh") >"$tmp/$page.out" 2>&1 || { echo "not ok: $page"; tail -n 20 "$tmp/$page.out"; bad=1; }
 done
-grep -q -E 'find|main|strcmp' "$tmp/production.out" || { echo "not ok: the guilty procedure isn't named"; bad=1; }
-grep -q 'w = w->next' "$tmp/production.out" || { echo "not ok: the guilty line isn't shown"; bad=1; }
+grep -q -E 'find|main|strcmp' "$tmp/production.out" || { echo "not ok: the responsible procedure isn't named"; bad=1; }
+grep -q 'w = w->next' "$tmp/production.out" || { echo "not ok: the responsible line isn't shown"; bad=1; }
 exit $bad

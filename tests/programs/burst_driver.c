@@ -57,9 +57,9 @@ int main(int argc, char **argv)
     struct cs_burst_command command = {.instructions = 4000,
                                        .lead_ns = 50000,
                                        .timeout_ms = 50,
-                                       .held_max_us = 20000,
-                                       .held_first_us = 1000,
-                                       .keep_awake = 1};
+                                       .stopped_max_us = 20000,
+                                       .stopped_first_us = 1000,
+                                       .keep_out_of_idle = 1};
     pid_t pid = 0;
     while ((option = getopt(argc, argv, "+n:i:g:p:s:veP:")) > 0)
         switch (option) {
@@ -79,8 +79,8 @@ int main(int argc, char **argv)
             pid = atoi(optarg);
             break;
         case 'P':
-            command.pace_instructions = (uint32_t)atoi(optarg);
-            command.pace_held_max_us = 5000;
+            command.timed_instructions = (uint32_t)atoi(optarg);
+            command.timed_stopped_max_us = 5000;
             break;
         case 'v':
             command.verify = 1;
@@ -104,13 +104,13 @@ int main(int argc, char **argv)
         return 1;
     }
     int bursts = 0, causes[CS_BURST_CAUSE_N] = {0}, skips[CS_BURST_SKIP_N] = {0}, differed = 0;
-    double *held = calloc((size_t)wanted, sizeof *held), *copy = calloc((size_t)wanted, sizeof *copy),
-           *paced_held = calloc((size_t)wanted, sizeof *paced_held);
+    double *stopped = calloc((size_t)wanted, sizeof *stopped), *copy = calloc((size_t)wanted, sizeof *copy),
+           *timed_stopped = calloc((size_t)wanted, sizeof *timed_stopped);
     double *run = calloc((size_t)wanted, sizeof *run), pages = 0, faults = 0, translated = 0,
            instructions = 0, blocks = 0;
-    double held_sum = 0, verified = 0, pace_ns = 0, pace_instructions = 0, moments = 0, matched = 0,
+    double stopped_sum = 0, verified = 0, timed_ns = 0, timed_instructions = 0, tried = 0, matched = 0,
            ambiguous = 0, beyond = 0;
-    unsigned paced = 0, with_stretch = 0, pace_cost_ns = 0;
+    unsigned timed = 0, with_interval = 0, timing_cost_ns = 0;
     srand((unsigned)pid);
     time_t until = time(NULL) + limit;
     while (bursts < wanted && time(NULL) < until) {
@@ -134,10 +134,10 @@ int main(int argc, char **argv)
                 fprintf(stderr, "differs: block %u, at %#lx, expected %#lx; start %#lx\n", o->verified,
                         (unsigned long)o->differed_at, (unsigned long)o->differed_want,
                         (unsigned long)o->start);
-            held[bursts] = o->held_ns / 1e3;
+            stopped[bursts] = o->stopped_ns / 1e3;
             copy[bursts] = o->copy_ns / 1e3;
             run[bursts] = o->run_ns / 1e3;
-            held_sum += o->held_ns / 1e3;
+            stopped_sum += o->stopped_ns / 1e3;
             pages += o->pages_copied;
             faults += o->pages_faulted;
             translated += o->blocks_translated;
@@ -145,31 +145,31 @@ int main(int argc, char **argv)
             blocks += o->blocks;
             verified += o->verified;
             bursts++;
-            if (o->pace_samples)
-                paced_held[paced++] = o->held_ns / 1e3;
-            with_stretch += o->n_paces > 0;
-            for (unsigned i = 0; i < o->n_paces; i++) {
-                if (!o->pace[i].after_ns) /* with waking up */
+            if (o->timing_tried)
+                timed_stopped[timed++] = o->stopped_ns / 1e3;
+            with_interval += o->n_intervals > 0;
+            for (unsigned i = 0; i < o->n_intervals; i++) {
+                if (!o->interval[i].after_ns) /* with waking up */
                     continue;
-                pace_ns += o->pace[i].ns;
-                pace_instructions += (double)o->pace[i].instructions;
+                timed_ns += o->interval[i].ns;
+                timed_instructions += (double)o->interval[i].instructions;
                 if (edges)
-                    printf("stretch at %#lx, %u us after: %lu instructions in %u ns\n",
-                           (unsigned long)o->pace[i].place, o->pace[i].after_ns / 1000,
-                           (unsigned long)o->pace[i].instructions, o->pace[i].ns);
+                    printf("interval at %#lx, %u us after: %lu instructions in %u ns\n",
+                           (unsigned long)o->interval[i].hot_branch, o->interval[i].after_ns / 1000,
+                           (unsigned long)o->interval[i].instructions, o->interval[i].ns);
             }
-            moments += o->pace_samples;
-            matched += o->pace_matched;
-            ambiguous += o->pace_ambiguous;
-            beyond += o->pace_beyond;
-            pace_cost_ns = o->pace_cost_ns;
+            tried += o->timing_tried;
+            matched += o->timing_found;
+            ambiguous += o->timing_ambiguous;
+            beyond += o->timing_beyond;
+            timing_cost_ns = o->timing_cost_ns;
             if (edges)
-                printf("burst %d: %s at %#lx, %u instructions, %u pages + %u faults, %u translated, held "
+                printf("burst %d: %s at %#lx, %u instructions, %u pages + %u faults, %u translated, stopped "
                        "%.1f us, %u edges "
                        "%u memory %u branches %u lines\n",
                        bursts, cs_burst_cause_name(o->cause), (unsigned long)o->stop_at, o->instructions,
-                       o->pages_copied, o->pages_faulted, o->blocks_translated, o->held_ns / 1e3, o->n_edges,
-                       o->n_memory, o->n_branches, o->n_lines);
+                       o->pages_copied, o->pages_faulted, o->blocks_translated, o->stopped_ns / 1e3,
+                       o->n_edges, o->n_memory, o->n_branches, o->n_lines);
         }
         usleep((useconds_t)gap_ms * 1000);
     }
@@ -177,31 +177,31 @@ int main(int argc, char **argv)
     if (child)
         kill(pid, SIGKILL);
     double n = bursts ? bursts : 1;
-    printf("{\"bursts\":%d,\"instructions\":%.0f,\"blocks\":%.0f,\"held_us\":%.1f,\"held_p99_us\":%.1f,"
-           "\"held_sum_us\":%.0f,"
+    printf("{\"bursts\":%d,\"instructions\":%.0f,\"blocks\":%.0f,\"stopped_us\":%.1f,\"stopped_p99_us\":%.1f,"
+           "\"stopped_sum_us\":%.0f,"
            "\"copy_us\":%.1f,\"run_us\":%.1f,\"run_p99_us\":%.1f,\"pages\":%.1f,\"faults\":%.1f,"
            "\"translated\":%.1f,"
            "\"verified_blocks\":%.0f,\"differed\":%d",
-           bursts, instructions / n, blocks / n, quantile(held, bursts, .5), quantile(held, bursts, .99),
-           held_sum, quantile(copy, bursts, .5), quantile(run, bursts, .5), quantile(run, bursts, .99),
-           pages / n, faults / n, translated / n, verified, differed);
+           bursts, instructions / n, blocks / n, quantile(stopped, bursts, .5),
+           quantile(stopped, bursts, .99), stopped_sum, quantile(copy, bursts, .5), quantile(run, bursts, .5),
+           quantile(run, bursts, .99), pages / n, faults / n, translated / n, verified, differed);
     for (unsigned i = 0; i < CS_BURST_CAUSE_N; i++)
         if (causes[i])
             printf(",\"end.%s\":%d", cs_burst_cause_name(i), causes[i]);
     for (unsigned i = 1; i < CS_BURST_SKIP_N; i++)
         if (skips[i])
             printf(",\"skip.%s\":%d", cs_burst_skip_name(i), skips[i]);
-    if (command.pace_instructions)
-        printf(",\"paced\":%u,\"paced_held_us\":%.0f,\"paced_held_p99_us\":%.0f,\"with_stretch\":%u,"
-               "\"moments\":%.0f,\"matched\":%.0f,\"ambiguous\":%.0f,"
+    if (command.timed_instructions)
+        printf(",\"timed\":%u,\"timed_stopped_us\":%.0f,\"timed_stopped_p99_us\":%.0f,\"with_interval\":%u,"
+               "\"tried\":%.0f,\"matched\":%.0f,\"ambiguous\":%.0f,"
                "\"beyond\":%.0f,"
-               "\"moment_us\":%.1f,\"instructions_us\":%.1f",
-               paced, quantile(paced_held, (int)paced, .5), quantile(paced_held, (int)paced, .99),
-               with_stretch, moments, matched, ambiguous, beyond, pace_cost_ns / 1e3,
-               pace_ns > 0 ? 1e3 * pace_instructions / pace_ns : 0);
+               "\"snapshot_us\":%.1f,\"instructions_us\":%.1f",
+               timed, quantile(timed_stopped, (int)timed, .5), quantile(timed_stopped, (int)timed, .99),
+               with_interval, tried, matched, ambiguous, beyond, timing_cost_ns / 1e3,
+               timed_ns > 0 ? 1e3 * timed_instructions / timed_ns : 0);
     printf("}\n");
-    free(held);
-    free(paced_held);
+    free(stopped);
+    free(timed_stopped);
     free(copy);
     free(run);
     return 0;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* A program that would notice if somebody held its threads in any other way than by taking time: every
+/* A program that would notice if somebody stopped its threads in any other way than by taking time: every
  * blocking call must end as if nobody was there, every signal must arrive once, every computation give its
  * result, SIGTRAP belong to it. usage: burst_notice SECONDS. Exit 0 and "unnoticed", or 1 and what was
  * noticed. burst_notice strict|filter SECONDS: the same of a single thread whose system calls are all

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* code_listing FILE: what the analysis reads off a file's code, for a comparison with a disassembler that
  * isn't ours. P name start            a procedure I offset flow target    an instruction (n b j c r s as enum
- * cs_flow; target 0 = none, * = indirect) B start end             a block E from to kind          an edge
+ * cs_isa_flow; target 0 = none, * = indirect) B start end             a block E from to kind          an edge
  * (offsets of blocks, or - for outside) C block class           cycle equivalence X name                  its
  * control flow can't be built */
 #include "analysis/cfg/cfg.h"
@@ -9,18 +9,18 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-static void list(struct cs_code *code, const struct cs_procedure *p)
+static void list(struct cs_image_code *code, const struct cs_image_procedure *p)
 {
     struct cs_cfg *cfg;
     struct cs_error err = {0};
-    struct cs_classes classes = {0};
+    struct cs_equivalence_classes classes = {0};
     printf("P %s %" PRIx64 "\n", p->name, p->start);
     if (cs_cfg_build(code, p, NULL, &cfg, &err) < 0) {
         printf("X %s %s\n", p->name, err.text);
         return;
     }
     for (uint32_t i = 0; i < cfg->n_insns; i++) {
-        const struct cs_cfg_insn *insn = &cfg->insns[i];
+        const struct cs_cfg_instruction *insn = &cfg->insns[i];
         printf("I %" PRIx64 " %c %s%" PRIx64 "\n", insn->offset, "nbjcrs"[insn->flow],
                insn -> indirect ? "*" : "", insn->target);
     }
@@ -45,14 +45,14 @@ static void list(struct cs_code *code, const struct cs_procedure *p)
 
 int main(int argc, char **argv)
 {
-    struct cs_code *code;
+    struct cs_image_code *code;
     struct cs_error err = {0};
-    if (argc != 2 || cs_code_open_file(argv[1], &code, &err) < 0) {
+    if (argc != 2 || cs_image_open_file(argv[1], &code, &err) < 0) {
         fprintf(stderr, "code_listing: %s\n", err.text);
         return 1;
     }
-    for (size_t i = 0; i < cs_code_procedures(code); i++)
-        list(code, cs_code_nth(code, i));
-    cs_code_close(code);
+    for (size_t i = 0; i < cs_image_procedures(code); i++)
+        list(code, cs_image_procedure_nth(code, i));
+    cs_image_close(code);
     return 0;
 }

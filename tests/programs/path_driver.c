@@ -31,7 +31,7 @@
 struct mapped {
     uint64_t start, end, bias; /* address - ELF virtual address */
     char path[512];
-    struct cs_code *code;
+    struct cs_image_code *code;
 };
 static struct mapped maps[MAPS_MAX];
 static unsigned n_maps;
@@ -79,7 +79,7 @@ static void read_maps(void)
         while (i < n_maps && maps[i].start != start)
             i++;
         if (i < n_maps || !address_in(m.path, offset, &address) ||
-            cs_code_open_file(m.path, &m.code, &err) < 0)
+            cs_image_open_file(m.path, &m.code, &err) < 0)
             continue;
         m.start = start;
         m.end = end;
@@ -97,7 +97,7 @@ static const struct mapped *find(uint64_t address)
     return NULL;
 }
 
-static struct cs_code *code_at(void *arg, uint64_t address, uint64_t *offset)
+static struct cs_image_code *code_at(void *arg, uint64_t address, uint64_t *offset)
 {
     const struct mapped *m = find(address);
     (void)arg;
@@ -107,16 +107,16 @@ static struct cs_code *code_at(void *arg, uint64_t address, uint64_t *offset)
 
 /* ---- the comparison ---- */
 
-static bool state_of(struct cs_path_start *start, uint8_t *stack)
+static bool state_of(struct cs_abstract_run_start *start, uint8_t *stack)
 {
     struct user_regs_struct r;
     if (ptrace(PTRACE_GETREGS, pid, NULL, &r) != 0)
         return false;
-    *start = (struct cs_path_start){.pc = r.rip,
-                                    .flags = r.eflags,
-                                    .reg = {r.rax, r.rcx, r.rdx, r.rbx, r.rsp, r.rbp, r.rsi, r.rdi, r.r8,
-                                            r.r9, r.r10, r.r11, r.r12, r.r13, r.r14, r.r15},
-                                    .stack = stack};
+    *start = (struct cs_abstract_run_start){.pc = r.rip,
+                                            .flags = r.eflags,
+                                            .reg = {r.rax, r.rcx, r.rdx, r.rbx, r.rsp, r.rbp, r.rsi, r.rdi,
+                                                    r.r8, r.r9, r.r10, r.r11, r.r12, r.r13, r.r14, r.r15},
+                                            .stack = stack};
     struct iovec here = {stack, STACK_BYTES}, there = {(void *)r.rsp, STACK_BYTES};
     ssize_t n = process_vm_readv(pid, &here, 1, &there, 1, 0);
     start->stack_bytes = n > 0 ? (size_t)n : 0;
@@ -133,7 +133,7 @@ static struct {
     unsigned resolved, steps, right, wrong;
 } seen;
 
-static void compare(const struct cs_path *path, uint64_t pc)
+static void compare(const struct cs_abstract_run *path, uint64_t pc)
 {
     unsigned done = 0;
     seen.resolved += path->n > 0;
@@ -160,13 +160,13 @@ static void compare(const struct cs_path *path, uint64_t pc)
 
 int main(int argc, char **argv)
 {
-    struct cs_path_walker *walker;
+    struct cs_abstract_runner *runner;
     struct cs_error err;
     unsigned moments = 1000, done = 0;
     int option;
     while ((option = getopt(argc, argv, "+n:")) == 'n')
         moments = (unsigned)atoi(optarg);
-    if (option != -1 || optind == argc || cs_path_walker_open(code_at, NULL, &walker, &err) < 0) {
+    if (option != -1 || optind == argc || cs_abstract_runner_open(code_at, NULL, &runner, &err) < 0) {
         fprintf(stderr, "usage: path_driver [-n MOMENTS] -- COMMAND...\n");
         return 2;
     }
@@ -188,8 +188,8 @@ int main(int argc, char **argv)
     srand(1);
     while (done < moments) {
         uint8_t stack[STACK_BYTES];
-        struct cs_path_start start;
-        struct cs_path path;
+        struct cs_abstract_run_start start;
+        struct cs_abstract_run path;
         struct timespec rest = {0, 1000 + rand() % 300000};
         nanosleep(&rest, NULL);
         if (ptrace(PTRACE_INTERRUPT, pid, NULL, NULL) != 0 || !stopped())
@@ -198,7 +198,7 @@ int main(int argc, char **argv)
         if (state_of(&start, stack)) {
             if (!find(start.pc))
                 read_maps();
-            cs_path_walk(walker, &start, &path);
+            cs_abstract_runner_run(runner, &start, &path);
             compare(&path, start.pc);
         }
         ptrace(PTRACE_CONT, pid, NULL, NULL);
@@ -206,8 +206,8 @@ int main(int argc, char **argv)
     kill(pid, SIGKILL);
     printf("{\"moments\": %u, \"resolved\": %u, \"steps\": %u, \"right\": %u, \"wrong\": %u}\n", done,
            seen.resolved, seen.steps, seen.right, seen.wrong);
-    cs_path_walker_close(walker);
+    cs_abstract_runner_close(runner);
     for (unsigned i = 0; i < n_maps; i++)
-        cs_code_close(maps[i].code);
+        cs_image_close(maps[i].code);
     return 0;
 }

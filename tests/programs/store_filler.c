@@ -60,8 +60,9 @@ static int fill_random(struct cs_store *store, unsigned n)
     int rc = 0;
     for (unsigned i = 0; i < n && rc == 0; i++) {
         char path[64];
-        struct cs_image image = {.kind = (enum cs_image_kind)(draw() % 6), .path = path, .build_id = "ab"};
-        struct cs_profile_head head = {.unit = "ns", .period_sum = draw() % 100000, .enabled_ns = 5};
+        struct cs_store_image image = {
+            .kind = (enum cs_store_image_kind)(draw() % 6), .path = path, .build_id = "ab"};
+        struct cs_store_profile_head head = {.unit = "ns", .period_sum = draw() % 100000, .enabled_ns = 5};
         snprintf(image.id, sizeof image.id, "image%u", (unsigned)(draw() % 4));
         snprintf(path, sizeof path, "/usr/bin/%s", image.id);
         if (draw() % 2)
@@ -85,10 +86,10 @@ static int fill_random(struct cs_store *store, unsigned n)
 
 static int fill_count(struct cs_store *store, unsigned long n)
 {
-    const struct cs_profile_head head = {.event = "cpu-clock", .unit = "ns", .period_sum = 1};
+    const struct cs_store_profile_head head = {.event = "cpu-clock", .unit = "ns", .period_sum = 1};
     int rc = 0;
     for (unsigned long i = 0; (i < n || !n) && rc == 0; i++) {
-        struct cs_image image = {.kind = CS_IMAGE_ELF, .path = "/usr/bin/counted", .build_id = ""};
+        struct cs_store_image image = {.kind = CS_IMAGE_ELF, .path = "/usr/bin/counted", .build_id = ""};
         snprintf(image.id, sizeof image.id, "image%lu", i % 8);
         struct cs_table *table = cs_table_open(&cs_schema_points);
         if (!table || cs_table_add(table, (uint64_t[]){4 * (i % 100), 1}) < 0)
@@ -105,12 +106,13 @@ static int fill_count(struct cs_store *store, unsigned long n)
 
 static int fill_shared(struct cs_store *store, unsigned long percent)
 {
-    const struct cs_profile_head head = {.event = "instructions",
-                                         .unit = "events",
-                                         .period_sum = 100000,
-                                         .enabled_ns = 1000000000,
-                                         .running_ns = percent * 10000000};
-    struct cs_image image = {.id = "image", .kind = CS_IMAGE_ELF, .path = "/usr/bin/shared", .build_id = ""};
+    const struct cs_store_profile_head head = {.event = "instructions",
+                                               .unit = "events",
+                                               .period_sum = 100000,
+                                               .enabled_ns = 1000000000,
+                                               .running_ns = percent * 10000000};
+    struct cs_store_image image = {
+        .id = "image", .kind = CS_IMAGE_ELF, .path = "/usr/bin/shared", .build_id = ""};
     int rc = 0;
     for (unsigned i = 0; i < 2 && rc == 0; i++) {
         struct cs_table *table = cs_table_open(&cs_schema_points);

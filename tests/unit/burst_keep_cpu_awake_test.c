@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The thread on a held thread's CPU: what it reads, and when it stays away. */
-#include "sampler/burst/runner/keep_cpu_awake.c"
+/* The thread on a stopped thread's CPU: what it reads, and when it stays away. */
+#include "sampler/burst/runner/keep_cpu_awake.h"
+#include "sampler/burst/runner/runner.h"
+#include "sampler/burst/runner/thread.h"
+#include "sampler/burst/runner/timing_model.h"
 
 #include <sched.h>
 #include <setjmp.h>
@@ -10,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -43,22 +47,22 @@ static void a_page_that_cannot_be_read_is_passed_over(void **state)
     srand(2);
     for (unsigned i = 0; i < PAGES; i += 1 + (unsigned)rand() % 9)
         mprotect(memory + i * PAGE, PAGE, PROT_NONE);
-    turning = true;
-    assert_true(awake_read_begin((int32_t)getpid()));
+    idle_keeper.turning = true;
+    assert_true(idle_keeper_read_begin((int32_t)getpid()));
     for (unsigned i = 0; i < PAGES; i++)
-        awake_read((uint64_t)memory + i * PAGE);
-    assert_int_equal(awake_unread(), PAGES);
-    for (unsigned calls = 0; awake_unread(); calls++) {
+        idle_keeper_read((uint64_t)memory + i * PAGE);
+    assert_int_equal(idle_keeper_unread(), PAGES);
+    for (unsigned calls = 0; idle_keeper_unread(); calls++) {
         assert_true(calls < PAGES);
-        read_some();
+        idle_keeper_read_some();
     }
-    assert_int_equal(answered, PAGES);
-    read_some(); /* nothing is left to read, */
-    assert_int_equal(answered, PAGES);
-    asked = 3; /* and less is asked for by a burst that has begun meanwhile */
-    read_some();
-    assert_int_equal(answered, PAGES);
-    turning = false;
+    assert_int_equal(idle_keeper.answered, PAGES);
+    idle_keeper_read_some(); /* nothing is left to read, */
+    assert_int_equal(idle_keeper.answered, PAGES);
+    idle_keeper.asked = 3; /* and less is asked for by a burst that has begun meanwhile */
+    idle_keeper_read_some();
+    assert_int_equal(idle_keeper.answered, PAGES);
+    idle_keeper.turning = false;
     munmap(memory, PAGES * PAGE);
 }
 
@@ -66,15 +70,15 @@ static void a_page_that_cannot_be_read_is_passed_over(void **state)
  */
 static bool one_burst(uint64_t lost_ns)
 {
-    placed = true;
-    awake_begin();
-    bool turned = turning;
+    idle_keeper.placed = true;
+    idle_keeper_begin();
+    bool turned = idle_keeper.turning;
     now_ns[CLOCK_MONOTONIC] += 1000000 + lost_ns;
     now_ns[CLOCK_THREAD_CPUTIME_ID] += 1000000;
     if (lost_ns)
-        before.displaced--; /* one switch more than when it began */
-    awake_end();
-    awake_end(); /* whoever ends a burst that went wrong may say so again */
+        idle_keeper.displaced--; /* one switch more than when it began */
+    idle_keeper_end();
+    idle_keeper_end(); /* whoever ends a burst that went wrong may say so again */
     return turned;
 }
 
@@ -87,21 +91,21 @@ static unsigned left_alone(uint64_t lost_ns)
     return n;
 }
 
-static void who_wants_our_cpu_gets_the_held_threads(void **state)
+static void who_wants_our_cpu_gets_the_stopped_threads(void **state)
 {
     (void)state;
     assert_int_equal(left_alone(0), 0);
-    assert_int_equal(left_alone(DISPLACED_NS / 2), 0); /* the kernel's own work */
-    assert_int_equal(left_alone(2 * DISPLACED_NS), 0);
+    assert_int_equal(left_alone(CS_MODEL_DISPLACED_NS / 2), 0); /* the kernel's own work */
+    assert_int_equal(left_alone(2 * CS_MODEL_DISPLACED_NS), 0);
     assert_int_equal(left_alone(0), 2);
     assert_int_equal(left_alone(0), 0);
     static const unsigned longer_and_longer[] = {0, 2, 8, 32, 64, 64};
     for (unsigned i = 0; i < sizeof longer_and_longer / sizeof(unsigned); i++)
-        assert_int_equal(left_alone(10 * DISPLACED_NS), longer_and_longer[i]);
+        assert_int_equal(left_alone(10 * CS_MODEL_DISPLACED_NS), longer_and_longer[i]);
     assert_int_equal(left_alone(0), 64);
     for (unsigned i = 0; i < 20; i++)
         assert_int_equal(left_alone(0), 0);
-    assert_int_equal(left_alone(2 * DISPLACED_NS), 0);
+    assert_int_equal(left_alone(2 * CS_MODEL_DISPLACED_NS), 0);
     assert_int_equal(left_alone(0), 2); /* they were gone for long: as at first */
 }
 
@@ -119,44 +123,44 @@ static unsigned own_cpu(void)
     return cpu;
 }
 
-static void the_runner_keeps_off_the_held_threads_cpu(void **state)
+static void the_runner_keeps_off_the_stopped_threads_cpu(void **state)
 {
     (void)state;
     cpu_set_t before_it;
     assert_int_equal(sched_getaffinity(0, sizeof before_it, &before_it), 0);
     if (CPU_COUNT(&before_it) < 2)
         skip();
-    unsigned held = own_cpu();
-    alone = 0;
-    awake_place(held, true);
-    assert_false(may_run_on(held));
-    assert_true(awake_elsewhere());
-    alone = 1; /* others want the CPUs that are left */
-    awake_place(held, true);
-    assert_true(may_run_on(held));
-    alone = 0;
-    awake_place(held, true);
-    awake_place(held, false); /* in a daemon */
-    assert_true(may_run_on(held));
-    awake_place(UINT32_MAX, true);
-    assert_true(awake_elsewhere());
+    unsigned stopped = own_cpu();
+    idle_keeper.alone = 0;
+    idle_keeper_place(stopped, true);
+    assert_false(may_run_on(stopped));
+    assert_true(idle_keeper_elsewhere());
+    idle_keeper.alone = 1; /* others want the CPUs that are left */
+    idle_keeper_place(stopped, true);
+    assert_true(may_run_on(stopped));
+    idle_keeper.alone = 0;
+    idle_keeper_place(stopped, true);
+    idle_keeper_place(stopped, false); /* in a daemon */
+    assert_true(may_run_on(stopped));
+    idle_keeper_place(UINT32_MAX, true);
+    assert_true(idle_keeper_elsewhere());
 
     cpu_set_t one;
     CPU_ZERO(&one);
-    CPU_SET(held, &one);
+    CPU_SET(stopped, &one);
     assert_int_equal(sched_setaffinity(0, sizeof one, &one), 0);
-    awake_place(held, false);
-    assert_false(awake_elsewhere());
+    idle_keeper_place(stopped, false);
+    assert_false(idle_keeper_elsewhere());
     assert_int_equal(sched_setaffinity(0, sizeof before_it, &before_it), 0);
-    kill(keeper_tid, SIGKILL);
+    kill(idle_keeper.tid, SIGKILL);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_page_that_cannot_be_read_is_passed_over),
-        cmocka_unit_test(who_wants_our_cpu_gets_the_held_threads),
-        cmocka_unit_test(the_runner_keeps_off_the_held_threads_cpu),
+        cmocka_unit_test(who_wants_our_cpu_gets_the_stopped_threads),
+        cmocka_unit_test(the_runner_keeps_off_the_stopped_threads_cpu),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

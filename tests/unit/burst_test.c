@@ -67,7 +67,7 @@ static const struct cs_burst_shared *go(struct cs_burst_runner *runner, pid_t ti
                                        .instructions = instructions,
                                        .lead_ns = 30000,
                                        .timeout_ms = 1000,
-                                       .held_max_us = 100000,
+                                       .stopped_max_us = 100000,
                                        .verify = verify};
     const struct cs_burst_shared *answer = cs_burst_runner_go(runner, &command, &err);
     if (!answer)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The daemon's pure parts: settings, schedule, the log's memory, retention. */
-#include "sampler/daemon/log.h"
 #include "sampler/daemon/due.h"
+#include "sampler/daemon/log.h"
 #include "sampler/daemon/settings.h"
 #include "store/retention.h"
 
@@ -36,7 +36,7 @@ static void a_configuration_is_read_and_options_win(void **unused)
     assert_true(s.budget > 0.00199 && s.budget < 0.00201);
     assert_true(s.merge_s == 300 && s.keep_age_s == 30 * 86400.0 && s.keep_bytes == 2e9);
     assert_int_equal(s.label, CS_LABEL_CGROUP);
-    assert_int_equal(s.driver, CS_DRIVER_RING);
+    assert_int_equal(s.driver, CS_SAMPLER_DRIVER_RING);
     assert_true(s.bursts);
     assert_int_equal(cs_daemon_settings_set(&s, "bursts", "perhaps", &err), -EINVAL);
     assert_string_equal(s.events, "cycles,{a,b}");
@@ -66,98 +66,98 @@ static void a_wrong_line_is_named_and_nothing_is_taken(void **unused)
 static void merges_come_at_their_interval_and_failures_are_tried_again_sooner(void **unused)
 {
     (void)unused;
-    struct cs_schedule t;
-    cs_schedule_init(&t, 600, 86400, 100 * S);
-    assert_int_equal(cs_schedule_due(&t, 699 * S, false), 0);
-    assert_int_equal(cs_schedule_due(&t, 700 * S, false), CS_DUE_MERGE);
+    struct cs_daemon_due t;
+    cs_daemon_due_init(&t, 600, 86400, 100 * S);
+    assert_int_equal(cs_daemon_due_now(&t, 699 * S, false), 0);
+    assert_int_equal(cs_daemon_due_now(&t, 700 * S, false), CS_DAEMON_DUE_MERGE);
     uint64_t now = 700 * S, waits[] = {1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 600, 600};
     for (size_t i = 0; i < sizeof waits / sizeof *waits; i++) {
-        cs_schedule_merged(&t, now, false);
-        assert_int_equal(cs_schedule_due(&t, now + waits[i] * S - 1, true), 0); /* even when pressed */
+        cs_daemon_due_merged(&t, now, false);
+        assert_int_equal(cs_daemon_due_now(&t, now + waits[i] * S - 1, true), 0); /* even when pressed */
         now += waits[i] * S;
-        assert_int_equal(cs_schedule_due(&t, now, false), CS_DUE_MERGE);
+        assert_int_equal(cs_daemon_due_now(&t, now, false), CS_DAEMON_DUE_MERGE);
     }
-    cs_schedule_merged(&t, now, true);
-    assert_int_equal(cs_schedule_due(&t, now + 599 * S, false), 0);
-    assert_int_equal(cs_schedule_due(&t, now + 10 * S, true), CS_DUE_MERGE);
+    cs_daemon_due_merged(&t, now, true);
+    assert_int_equal(cs_daemon_due_now(&t, now + 599 * S, false), 0);
+    assert_int_equal(cs_daemon_due_now(&t, now + 10 * S, true), CS_DAEMON_DUE_MERGE);
 }
 
 static void an_epoch_begins_after_a_merge(void **unused)
 {
     (void)unused;
-    struct cs_schedule t;
-    cs_schedule_init(&t, 600, 1000, 0);
-    cs_schedule_merged(&t, 600 * S, true);
-    assert_int_equal(cs_schedule_due(&t, 999 * S, false), 0);
-    assert_int_equal(cs_schedule_due(&t, 1000 * S, false), CS_DUE_MERGE | CS_DUE_EPOCH);
-    cs_schedule_merged(&t, 1000 * S, true);
-    cs_schedule_epoch(&t, 1000 * S);
-    assert_int_equal(cs_schedule_due(&t, 1500 * S, false), 0);
-    cs_schedule_init(&t, 600, 0, 0);
-    assert_int_equal(cs_schedule_due(&t, 599 * S, false), 0);
-    cs_schedule_merged(&t, 1ull << 60, true);
-    assert_int_equal(cs_schedule_due(&t, (1ull << 60) + 599 * S, false), 0);
+    struct cs_daemon_due t;
+    cs_daemon_due_init(&t, 600, 1000, 0);
+    cs_daemon_due_merged(&t, 600 * S, true);
+    assert_int_equal(cs_daemon_due_now(&t, 999 * S, false), 0);
+    assert_int_equal(cs_daemon_due_now(&t, 1000 * S, false), CS_DAEMON_DUE_MERGE | CS_DAEMON_DUE_EPOCH);
+    cs_daemon_due_merged(&t, 1000 * S, true);
+    cs_daemon_due_epoch(&t, 1000 * S);
+    assert_int_equal(cs_daemon_due_now(&t, 1500 * S, false), 0);
+    cs_daemon_due_init(&t, 600, 0, 0);
+    assert_int_equal(cs_daemon_due_now(&t, 599 * S, false), 0);
+    cs_daemon_due_merged(&t, 1ull << 60, true);
+    assert_int_equal(cs_daemon_due_now(&t, (1ull << 60) + 599 * S, false), 0);
 }
 
 static void changed_lengths_count_from_the_last_merge_and_epoch(void **unused)
 {
     (void)unused;
-    struct cs_schedule t;
-    cs_schedule_init(&t, 600, 1000, 0);
-    cs_schedule_change(&t, 60, 500, 30 * S);
-    assert_int_equal(cs_schedule_due(&t, 59 * S, false), 0);
-    assert_int_equal(cs_schedule_due(&t, 60 * S, false), CS_DUE_MERGE);
-    cs_schedule_merged(&t, 490 * S, true);
-    assert_int_equal(cs_schedule_due(&t, 500 * S, false), CS_DUE_MERGE | CS_DUE_EPOCH);
-    assert_int_equal(cs_schedule_wait_ms(&t, 490 * S, 1000), 1000);
-    assert_int_equal(cs_schedule_wait_ms(&t, 499 * S + S / 2, 1000), 501);
-    assert_int_equal(cs_schedule_wait_ms(&t, 600 * S, 1000), 0);
+    struct cs_daemon_due t;
+    cs_daemon_due_init(&t, 600, 1000, 0);
+    cs_daemon_due_change(&t, 60, 500, 30 * S);
+    assert_int_equal(cs_daemon_due_now(&t, 59 * S, false), 0);
+    assert_int_equal(cs_daemon_due_now(&t, 60 * S, false), CS_DAEMON_DUE_MERGE);
+    cs_daemon_due_merged(&t, 490 * S, true);
+    assert_int_equal(cs_daemon_due_now(&t, 500 * S, false), CS_DAEMON_DUE_MERGE | CS_DAEMON_DUE_EPOCH);
+    assert_int_equal(cs_daemon_due_wait_ms(&t, 490 * S, 1000), 1000);
+    assert_int_equal(cs_daemon_due_wait_ms(&t, 499 * S + S / 2, 1000), 501);
+    assert_int_equal(cs_daemon_due_wait_ms(&t, 600 * S, 1000), 0);
 }
 
 static void a_sentence_is_written_once_an_hour_and_counted_in_between(void **unused)
 {
     (void)unused;
-    struct cs_log_memory memory = {0};
+    struct cs_daemon_log_memory memory = {0};
     unsigned repeated;
-    assert_true(cs_log_memory_admits(&memory, "disk full", 10 * S, &repeated));
-    assert_false(cs_log_memory_admits(&memory, "disk full", 20 * S, &repeated));
-    assert_true(cs_log_memory_admits(&memory, "something else", 20 * S, &repeated));
-    assert_false(cs_log_memory_admits(&memory, "disk full", 3600 * S, &repeated));
-    assert_true(cs_log_memory_admits(&memory, "disk full", 3610 * S, &repeated));
+    assert_true(cs_daemon_log_admits(&memory, "disk full", 10 * S, &repeated));
+    assert_false(cs_daemon_log_admits(&memory, "disk full", 20 * S, &repeated));
+    assert_true(cs_daemon_log_admits(&memory, "something else", 20 * S, &repeated));
+    assert_false(cs_daemon_log_admits(&memory, "disk full", 3600 * S, &repeated));
+    assert_true(cs_daemon_log_admits(&memory, "disk full", 3610 * S, &repeated));
     assert_int_equal(repeated, 2);
     for (unsigned i = 0; i < 100; i++) {
         char sentence[32];
         snprintf(sentence, sizeof sentence, "sentence %u", i);
-        assert_true(cs_log_memory_admits(&memory, sentence, 4000 * S + i, &repeated));
+        assert_true(cs_daemon_log_admits(&memory, sentence, 4000 * S + i, &repeated));
     }
 }
 
 static void epochs_go_by_age_then_the_oldest_by_size_but_never_the_newest(void **unused)
 {
     (void)unused;
-    struct cs_epoch_extent epochs[] = {{.name = "c", .written_s = 300, .bytes = 30},
-                                       {.name = "a", .written_s = 100, .bytes = 10},
-                                       {.name = "d", .written_s = 400, .bytes = 40},
-                                       {.name = "b", .written_s = 200, .bytes = 20}};
-    assert_int_equal(cs_retention_choose(&(struct cs_retention){0, 0}, 1000, epochs, 4), 0);
-    assert_int_equal(cs_retention_choose(&(struct cs_retention){750, 0}, 1000, epochs, 4), 2);
+    struct cs_store_epoch_extent epochs[] = {{.name = "c", .written_s = 300, .bytes = 30},
+                                             {.name = "a", .written_s = 100, .bytes = 10},
+                                             {.name = "d", .written_s = 400, .bytes = 40},
+                                             {.name = "b", .written_s = 200, .bytes = 20}};
+    assert_int_equal(cs_store_retention_choose(&(struct cs_store_retention){0, 0}, 1000, epochs, 4), 0);
+    assert_int_equal(cs_store_retention_choose(&(struct cs_store_retention){750, 0}, 1000, epochs, 4), 2);
     assert_true(epochs[0].goes && epochs[1].goes && !epochs[2].goes);
-    assert_int_equal(cs_retention_choose(&(struct cs_retention){0, 90}, 1000, epochs, 4), 1);
+    assert_int_equal(cs_store_retention_choose(&(struct cs_store_retention){0, 90}, 1000, epochs, 4), 1);
     assert_true(epochs[0].goes && !epochs[1].goes);
-    assert_int_equal(cs_retention_choose(&(struct cs_retention){1, 1}, 1000, epochs, 4), 3);
+    assert_int_equal(cs_store_retention_choose(&(struct cs_store_retention){1, 1}, 1000, epochs, 4), 3);
     assert_false(epochs[3].goes);
     epochs[0].in_use = true;
-    assert_int_equal(cs_retention_choose(&(struct cs_retention){1, 1}, 1000, epochs, 4), 2);
+    assert_int_equal(cs_store_retention_choose(&(struct cs_store_retention){1, 1}, 1000, epochs, 4), 2);
     assert_false(epochs[0].goes);
-    assert_int_equal(cs_retention_choose(&(struct cs_retention){1, 1}, 1000, epochs, 0), 0);
+    assert_int_equal(cs_store_retention_choose(&(struct cs_store_retention){1, 1}, 1000, epochs, 0), 0);
 }
 
 static void a_clock_that_runs_backwards_removes_nothing_by_age(void **unused)
 {
     (void)unused;
-    struct cs_epoch_extent epochs[] = {{.name = "a", .written_s = 1000, .bytes = 10},
-                                       {.name = "b", .written_s = 2000, .bytes = 10}};
-    assert_int_equal(cs_retention_choose(&(struct cs_retention){100, 0}, 500, epochs, 2), 0);
+    struct cs_store_epoch_extent epochs[] = {{.name = "a", .written_s = 1000, .bytes = 10},
+                                             {.name = "b", .written_s = 2000, .bytes = 10}};
+    assert_int_equal(cs_store_retention_choose(&(struct cs_store_retention){100, 0}, 500, epochs, 2), 0);
 }
 
 int main(void)

@@ -49,7 +49,6 @@ static void verdict_agrees_with_cpc(void **state)
             assert_int_equal(v, CS_DTE_KEPT);
         if (fabsl(cpc - 1) >= 0.010000001L)
             assert_int_equal(v, CS_DTE_SKEW);
-        assert_true(fabs(cs_dte_cpc(&a, &b) - (double)cpc) <= 1e-12 * (double)cpc);
         kept += v == CS_DTE_KEPT;
         skewed += v == CS_DTE_SKEW;
     }
@@ -75,7 +74,7 @@ static void a_wider_band_never_drops_more(void **state)
 {
     (void)state;
     for (int i = 0; i < 50000; i++) {
-        uint64_t starts = 1 + below(CS_DTE_LONGEST - 1), ends = 1 + below(2 * starts);
+        uint64_t starts = 1 + below(CS_DTE_CYCLES_MAX - 1), ends = 1 + below(2 * starts);
         uint64_t narrow = below(1ull << 32), wide = narrow + below((1ull << 32) - narrow);
         if (cs_dte_in_band(starts, ends, narrow))
             assert_true(cs_dte_in_band(starts, ends, wide));
@@ -90,7 +89,7 @@ static void equal_reading_times_are_always_kept(void **state)
     for (int i = 0; i < 50000; i++) {
         uint64_t took = below(1000);
         struct cs_dte_reading a = reading(draw() >> 2, took, 7, 0);
-        struct cs_dte_reading b = reading(a.end + 1 + below(CS_DTE_LONGEST / 2), took, 7, 0);
+        struct cs_dte_reading b = reading(a.end + 1 + below(CS_DTE_CYCLES_MAX / 2), took, 7, 0);
         assert_int_equal(cs_dte_judge(&rule, &a, &b), CS_DTE_KEPT);
     }
 }
@@ -107,13 +106,13 @@ static void each_cause_has_its_verdict(void **state)
     assert_int_equal(cs_dte_judge(&rule, &a, &c), CS_DTE_THREAD);
     rule.same_thread = false;
     assert_int_equal(cs_dte_judge(&rule, &a, &c), CS_DTE_TAG);
-    c = b, c.whole = false;
+    c = b, c.complete = false;
     assert_int_equal(cs_dte_judge(&rule, &a, &c), CS_DTE_UNREAD);
     assert_int_equal(cs_dte_judge(&rule, &c, &a), CS_DTE_BACKWARDS);
     assert_int_equal(cs_dte_judge(&rule, &a, &a), CS_DTE_BACKWARDS);
     struct cs_dte_reading away = a, away_too = b;
-    away.away = away_too.away = true;
-    assert_int_equal(cs_dte_judge(&rule, &away, &away_too), CS_DTE_AWAY);
+    away.descheduled = away_too.descheduled = true;
+    assert_int_equal(cs_dte_judge(&rule, &away, &away_too), CS_DTE_DESCHEDULED);
     rule.slow_cycles = 49;
     assert_int_equal(cs_dte_judge(&rule, &a, &b), CS_DTE_SKEW);
     rule.slow_cycles = 50;
@@ -124,7 +123,7 @@ static void each_cause_has_its_verdict(void **state)
     c = reading(2000, 5000, 1, 2); /* away while it was reading */
     assert_int_equal(cs_dte_judge(&rule, &a, &c), CS_DTE_GAP);
     rule.gap_cycles = UINT64_MAX;
-    c = reading(a.start + CS_DTE_LONGEST, 50, 1, 1);
+    c = reading(a.start + CS_DTE_CYCLES_MAX, 50, 1, 1);
     assert_int_equal(cs_dte_judge(&rule, &a, &c), CS_DTE_GAP);
     for (enum cs_dte_verdict v = 0; v < CS_DTE_VERDICTS; v++)
         assert_true(cs_dte_name(v)[0] && cs_dte_meaning(v)[0]);
@@ -134,30 +133,19 @@ static void every_interval_is_counted_once(void **state)
 {
     (void)state;
     struct cs_dte_rule rule = {cs_dte_band(0.01), 10000, 5000, true, true};
-    struct cs_dte_tally left = {0}, right = {0};
+    struct cs_dte_tally tally = {0};
     struct cs_dte_reading from = reading(1, 40, 0, 0), first = from;
     const unsigned n = 100000;
     for (unsigned i = 0; i < n; i++) {
         struct cs_dte_reading to =
             reading(from.end + 1 + below(6000), 40 + below(20), below(50) == 0, below(2));
-        to.whole = below(100) != 0;
-        cs_dte_count(i % 2 ? &left : &right, cs_dte_judge(&rule, &from, &to), to.start - from.start);
+        to.complete = below(100) != 0;
+        cs_dte_count(&tally, cs_dte_judge(&rule, &from, &to), to.start - from.start);
         from = to;
     }
-    cs_dte_tally_merge(&left, &right);
-    assert_int_equal(cs_dte_tally_intervals(&left), n);
-    assert_int_equal(cs_dte_tally_cycles(&left), from.start - first.start);
-    assert_true(left.intervals[CS_DTE_GAP] && left.intervals[CS_DTE_TAG] && left.intervals[CS_DTE_UNREAD]);
-}
-
-static void a_counter_that_wraps_once_keeps_its_change(void **state)
-{
-    (void)state;
-    for (unsigned bits = 1; bits <= 64; bits++)
-        for (int i = 0; i < 200; i++) {
-            uint64_t mask = ~0ull >> (64 - bits), from = draw() & mask, change = draw() & mask;
-            assert_int_equal(cs_dte_delta(from, (from + change) & mask, bits), change);
-        }
+    assert_int_equal(cs_dte_tally_intervals(&tally), n);
+    assert_int_equal(cs_dte_tally_cycles(&tally), from.start - first.start);
+    assert_true(tally.intervals[CS_DTE_GAP] && tally.intervals[CS_DTE_TAG] && tally.intervals[CS_DTE_UNREAD]);
 }
 
 /* A counter in memory takes longer to read when it has just changed. The paper's test then selects intervals
@@ -217,49 +205,29 @@ static void kept_rates_are_near_the_true_rate(void **state)
     assert_true(worst_all > 0.5);
 }
 
-static void moments_agree_with_two_passes_and_merge(void **state)
+static void a_deviation_is_the_root_of_the_mean_square_distance(void **state)
 {
     (void)state;
-    for (int round = 0; round < 50; round++) {
-        const int n = 1000;
-        double x[1000], w[1000], base = round % 2 ? 1e9 : 0.5;
-        struct cs_moments whole = {0}, left = {0}, right = {0};
-        long double weight = 0, sum = 0, squares = 0;
-        for (int i = 0; i < n; i++) {
-            x[i] = base + (double)below(1000000) / 1e6;
-            w[i] = 1 + (double)below(5000);
-            weight += w[i], sum += (long double)w[i] * x[i];
-            cs_moments_add(&whole, x[i], w[i]);
-            cs_moments_add(i < n / 3 ? &left : &right, x[i], w[i]);
-        }
-        long double mean = sum / weight;
-        for (int i = 0; i < n; i++)
-            squares += w[i] * (x[i] - mean) * (x[i] - mean);
-        double variance = (double)(squares / weight);
-        cs_moments_merge(&left, &right);
-        assert_true(fabs(whole.mean - (double)mean) <= 1e-12 * (double)mean);
-        assert_true(fabs(cs_moments_variance(&whole) - variance) <= 1e-5 * variance);
-        assert_true(fabs(cs_moments_variance(&left) - variance) <= 1e-5 * variance);
-        assert_true(fabs(left.mean - whole.mean) <= 1e-12 * whole.mean);
-    }
-    struct cs_moments empty = {0}, other = {0};
-    cs_moments_merge(&empty, &other);
-    assert_true(cs_moments_variance(&empty) == 0);
+    /* 1 and 5, weight 3 and 1: mean 2, squares 3 * 1 + 1 * 9. */
+    struct cs_dte_moments m = {.weight = 4, .mean = 2, .m2 = 12}, empty = {0};
+    assert_true(cs_dte_moments_variance(&m) == 3);
+    assert_true(fabs(cs_dte_moments_deviation(&m) - sqrt(3)) < 1e-15);
+    assert_true(cs_dte_moments_deviation(&empty) == 0);
 }
 
 static void cycle_bins_are_ordered_and_narrow(void **state)
 {
     (void)state;
-    assert_int_equal(cs_cycle_bin(UINT64_MAX), CS_CYCLE_BINS - 1);
-    for (unsigned b = 0; b < CS_CYCLE_BINS; b++) {
-        uint64_t least = cs_cycle_bin_least(b);
-        assert_int_equal(cs_cycle_bin(least), b);
+    assert_int_equal(cs_dte_cycle_bin(UINT64_MAX), CS_DTE_CYCLE_BINS - 1);
+    for (unsigned b = 0; b < CS_DTE_CYCLE_BINS; b++) {
+        uint64_t least = cs_dte_cycle_bin_least(b);
+        assert_int_equal(cs_dte_cycle_bin(least), b);
         if (b)
-            assert_int_equal(cs_cycle_bin(least - 1), b - 1);
+            assert_int_equal(cs_dte_cycle_bin(least - 1), b - 1);
     }
     for (int i = 0; i < 100000; i++) {
         uint64_t x = draw() >> below(64);
-        double middle = cs_cycle_bin_middle(cs_cycle_bin(x));
+        double middle = cs_dte_cycle_bin_middle(cs_dte_cycle_bin(x));
         assert_true(fabs(middle - (double)x) <= (double)x / 16 + 1e-9);
     }
 }
@@ -267,18 +235,18 @@ static void cycle_bins_are_ordered_and_narrow(void **state)
 static void rate_bins_are_ordered_and_narrow(void **state)
 {
     (void)state;
-    assert_int_equal(cs_rate_bin(0.0), 0);
-    assert_int_equal(cs_rate_bin(1e-30), 1);
-    assert_int_equal(cs_rate_bin(1e30), CS_RATE_BINS - 1);
-    assert_int_equal(cs_rate_bin(256.0), CS_RATE_BINS - 1);
-    for (unsigned b = 2; b < CS_RATE_BINS; b++) {
-        double least = cs_rate_bin_least(b);
-        assert_int_equal(cs_rate_bin(least), b);
-        assert_int_equal(cs_rate_bin(nextafter(least, 0)), b - 1);
+    assert_int_equal(cs_dte_rate_bin(0.0), 0);
+    assert_int_equal(cs_dte_rate_bin(1e-30), 1);
+    assert_int_equal(cs_dte_rate_bin(1e30), CS_DTE_RATE_BINS - 1);
+    assert_int_equal(cs_dte_rate_bin(256.0), CS_DTE_RATE_BINS - 1);
+    for (unsigned b = 2; b < CS_DTE_RATE_BINS; b++) {
+        double least = cs_dte_rate_bin_least(b);
+        assert_int_equal(cs_dte_rate_bin(least), b);
+        assert_int_equal(cs_dte_rate_bin(nextafter(least, 0)), b - 1);
     }
     for (int i = 0; i < 100000; i++) {
         double x = ldexp(1.0 + (double)below(1u << 30) / (1u << 30), (int)below(32) - 24);
-        double middle = cs_rate_bin_middle(cs_rate_bin(x));
+        double middle = cs_dte_rate_bin_middle(cs_dte_rate_bin(x));
         assert_true(x >= 256 || fabs(middle - x) <= x / 16);
     }
 }
@@ -286,18 +254,18 @@ static void rate_bins_are_ordered_and_narrow(void **state)
 static void quantiles_and_distance_follow_their_definitions(void **state)
 {
     (void)state;
-    static uint64_t counts[CS_CYCLE_BINS];
+    static uint64_t counts[CS_DTE_CYCLE_BINS];
     for (int i = 1; i <= 1000; i++)
-        counts[cs_cycle_bin((uint64_t)i)]++;
-    assert_true(fabs(cs_cycle_quantile(counts, 0.5) - 500) < 32);
-    assert_true(fabs(cs_cycle_quantile(counts, 0.99) - 990) < 64);
-    assert_true(cs_cycle_quantile(counts, 0) == 1);
+        counts[cs_dte_cycle_bin((uint64_t)i)]++;
+    assert_true(fabs(cs_dte_cycle_quantile(counts, 0.5) - 500) < 32);
+    assert_true(fabs(cs_dte_cycle_quantile(counts, 0.99) - 990) < 64);
+    assert_true(cs_dte_cycle_quantile(counts, 0) == 1);
     double a[4] = {1, 1, 1, 1}, b[4] = {2, 2, 2, 2}, c[4] = {0, 0, 0, 5}, none[4] = {0};
-    assert_true(cs_ks_distance(a, b, 4) == 0);
-    assert_true(cs_ks_distance(a, c, 4) == 0.75);
-    assert_true(cs_ks_distance(c, a, 4) == 0.75);
-    assert_true(cs_ks_distance(a, none, 4) == 1);
-    assert_true(cs_ks_distance(none, none, 4) == 0);
+    assert_true(cs_dte_ks_distance(a, b, 4) == 0);
+    assert_true(cs_dte_ks_distance(a, c, 4) == 0.75);
+    assert_true(cs_dte_ks_distance(c, a, 4) == 0.75);
+    assert_true(cs_dte_ks_distance(a, none, 4) == 1);
+    assert_true(cs_dte_ks_distance(none, none, 4) == 0);
 }
 
 int main(void)
@@ -309,10 +277,9 @@ int main(void)
         cmocka_unit_test(equal_reading_times_are_always_kept),
         cmocka_unit_test(each_cause_has_its_verdict),
         cmocka_unit_test(every_interval_is_counted_once),
-        cmocka_unit_test(a_counter_that_wraps_once_keeps_its_change),
         cmocka_unit_test(reading_time_that_depends_on_the_value_biases_the_band_but_not_the_bound),
         cmocka_unit_test(kept_rates_are_near_the_true_rate),
-        cmocka_unit_test(moments_agree_with_two_passes_and_merge),
+        cmocka_unit_test(a_deviation_is_the_root_of_the_mean_square_distance),
         cmocka_unit_test(cycle_bins_are_ordered_and_narrow),
         cmocka_unit_test(rate_bins_are_ordered_and_narrow),
         cmocka_unit_test(quantiles_and_distance_follow_their_definitions),

@@ -26,10 +26,10 @@ static int remove_place(void **unused)
     return remove_tree(place);
 }
 
-static const struct cs_image program = {.id = "0123456789abcdef",
-                                        .kind = CS_IMAGE_ELF,
-                                        .path = "/nowhere/program",
-                                        .build_id = "0123456789abcdef"};
+static const struct cs_store_image program = {.id = "0123456789abcdef",
+                                              .kind = CS_IMAGE_ELF,
+                                              .path = "/nowhere/program",
+                                              .build_id = "0123456789abcdef"};
 
 static int make_place(void **unused)
 {
@@ -40,8 +40,8 @@ static int make_place(void **unused)
     struct cs_store *store;
     assert_int_equal(cs_store_open(place, CS_STORE_WRITE, &store, &err), 0);
     assert_int_equal(cs_store_epoch(store, NULL, &err), 0);
-    static const struct cs_profile_head clock = {.event = "cpu-clock", .unit = "ns"},
-                                        bursts = {.event = "burst-edges"};
+    static const struct cs_store_profile_head clock = {.event = "cpu-clock", .unit = "ns"},
+                                              bursts = {.event = "burst-edges"};
     struct cs_table *points = cs_table_open(&cs_schema_points), *edges = cs_table_open(&cs_schema_edges);
     for (uint64_t i = 0; i < ROWS; i++)
         assert_int_equal(cs_table_add(points, (uint64_t[]){0x100 + 4 * i, 1 + i}), 0);
@@ -120,8 +120,8 @@ static void solving_is_told_once_and_recalled_in_silence(void **unused)
 {
     (void)unused;
     struct told first = exported("llvm", NULL, true), again = exported("llvm", NULL, true);
-    assert_int_equal(first.solutions_total, CS_REPLICATES + 1);
-    assert_int_equal(first.solutions, CS_REPLICATES);
+    assert_int_equal(first.solutions_total, CS_EDGE_FLOW_REPLICATES + 1);
+    assert_int_equal(first.solutions, CS_EDGE_FLOW_REPLICATES);
     assert_int_equal(again.solutions_total, 0);
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* analysis/frequency/flow_cache.h through cs_transfers_load: a kept answer is the solver's, and is asked for only
+/* analysis/frequency/flow_cache.h through cs_edge_flow_load: a kept answer is the solver's, and is asked for only
  * where the store holds what it was solved from. */
 #include "analysis/frequency/edge_flow.h"
 #include "store/burst_schemas.h"
@@ -27,10 +27,10 @@ static int remove_place(void **unused)
     return remove_tree(place);
 }
 
-static const struct cs_image program = {.id = "0123456789abcdef",
-                                        .kind = CS_IMAGE_ELF,
-                                        .path = "/nowhere/program",
-                                        .build_id = "0123456789abcdef"};
+static const struct cs_store_image program = {.id = "0123456789abcdef",
+                                              .kind = CS_IMAGE_ELF,
+                                              .path = "/nowhere/program",
+                                              .build_id = "0123456789abcdef"};
 
 static struct cs_store *opened(enum cs_store_mode mode)
 {
@@ -42,7 +42,7 @@ static struct cs_store *opened(enum cs_store_mode mode)
 
 static void add_edge(struct cs_store *store, uint64_t from, uint64_t to, uint64_t count)
 {
-    static const struct cs_profile_head head = {.event = "burst-edges"};
+    static const struct cs_store_profile_head head = {.event = "burst-edges"};
     struct cs_table *table = cs_table_open(&cs_schema_edges);
     uint64_t same = (uint64_t)cs_table_text(table, "");
     assert_int_equal(cs_table_add(table, (uint64_t[]){from, same, to, count, 1, count * count}), 0);
@@ -52,8 +52,8 @@ static void add_edge(struct cs_store *store, uint64_t from, uint64_t to, uint64_
 
 static void add_window(struct cs_store *store, uint64_t burst, uint64_t from, uint64_t to, uint64_t count)
 {
-    static const struct cs_profile_head head = {.event = "burst-windows"};
-    struct cs_table *table = cs_table_open(&cs_schema_windows);
+    static const struct cs_store_profile_head head = {.event = "burst-windows"};
+    struct cs_table *table = cs_table_open(&cs_schema_per_burst_edges);
     uint64_t same = (uint64_t)cs_table_text(table, "");
     assert_int_equal(cs_table_add(table, (uint64_t[]){burst, from, same, to, count}), 0);
     assert_int_equal(cs_store_merge(store, &program, &head, table, &err), 0);
@@ -82,17 +82,17 @@ static int make_place(void **unused)
     return 0;
 }
 
-static struct cs_transfers *loaded(void)
+static struct cs_edge_flow *loaded(void)
 {
     struct cs_store *store = opened(CS_STORE_READ);
-    struct cs_transfers *t;
-    if (cs_transfers_load(store, CS_TRANSFERS_CHAIN, &t, &err) < 0)
+    struct cs_edge_flow *t;
+    if (cs_edge_flow_load(store, CS_EDGE_FLOW_CHAIN, &t, &err) < 0)
         fail_msg("%s", err.text);
     cs_store_close(store);
     return t;
 }
 
-static void assert_same(const struct cs_transfers *a, const struct cs_transfers *b)
+static void assert_same(const struct cs_edge_flow *a, const struct cs_edge_flow *b)
 {
     assert_int_equal(a->n, b->n);
     assert_int_equal(a->n_bursts, b->n_bursts);
@@ -125,78 +125,78 @@ static ino_t kept_inode(void)
 static void kept_flows_equal_solved_ones(void **unused)
 {
     (void)unused;
-    struct cs_transfers *solved = loaded();
+    struct cs_edge_flow *solved = loaded();
     ino_t first = kept_inode();
-    struct cs_transfers *recalled = loaded();
+    struct cs_edge_flow *recalled = loaded();
     assert_same(solved, recalled);
     assert_int_equal(kept_inode(), first); /* it was read, not written again */
     assert_true(recalled->list[0].flow > 0 && recalled->n_bursts == 5);
-    cs_transfers_close(solved);
-    cs_transfers_close(recalled);
+    cs_edge_flow_close(solved);
+    cs_edge_flow_close(recalled);
 }
 
 static void damaged_kept_flows_are_solved_anew(void **unused)
 {
     (void)unused;
-    struct cs_transfers *solved = loaded();
+    struct cs_edge_flow *solved = loaded();
     struct stat st;
     assert_int_equal(stat(kept, &st), 0);
     for (off_t at = 0; at < st.st_size; at += at < 40 ? 1 : 13) {
         damage(at, 1);
-        struct cs_transfers *again = loaded();
+        struct cs_edge_flow *again = loaded();
         assert_same(solved, again);
-        cs_transfers_close(again);
+        cs_edge_flow_close(again);
     }
     for (off_t size = 0; size < st.st_size; size += 17) {
         assert_int_equal(truncate(kept, size), 0);
-        struct cs_transfers *again = loaded();
+        struct cs_edge_flow *again = loaded();
         assert_same(solved, again);
-        cs_transfers_close(again);
+        cs_edge_flow_close(again);
     }
-    cs_transfers_close(solved);
+    cs_edge_flow_close(solved);
 }
 
 static void more_edges_are_solved_anew(void **unused)
 {
     (void)unused;
-    struct cs_transfers *before = loaded();
+    struct cs_edge_flow *before = loaded();
     struct cs_store *store = opened(CS_STORE_WRITE);
     assert_int_equal(cs_store_epoch(store, NULL, &err), 0);
     add_edge(store, 0x110, 0x112, 1000);
     cs_store_close(store);
-    struct cs_transfers *after = loaded();
+    struct cs_edge_flow *after = loaded();
     assert_true(after->list[1].count > before->list[1].count);
     assert_true(after->list[1].flow > 2 * before->list[1].flow);
-    cs_transfers_close(before);
-    cs_transfers_close(after);
+    cs_edge_flow_close(before);
+    cs_edge_flow_close(after);
 }
 
 static void other_windows_are_solved_anew(void **unused)
 {
     (void)unused;
-    struct cs_transfers *before = loaded();
+    struct cs_edge_flow *before = loaded();
     struct cs_store *store = opened(CS_STORE_WRITE);
     assert_int_equal(cs_store_epoch(store, NULL, &err), 0);
     add_window(store, 9, 0x110, 0x100, 60);
     cs_store_close(store);
-    struct cs_transfers *after = loaded();
+    struct cs_edge_flow *after = loaded();
     assert_int_equal(after->n_bursts, 6);
     assert_memory_not_equal(before->list[0].replicate, after->list[0].replicate,
                             sizeof before->list[0].replicate);
-    cs_transfers_close(before);
-    cs_transfers_close(after);
+    cs_edge_flow_close(before);
+    cs_edge_flow_close(after);
 }
 
 static void raw_counts_neither_keep_nor_recall(void **unused)
 {
     (void)unused;
     struct cs_store *store = opened(CS_STORE_READ);
-    struct cs_transfers *t;
+    struct cs_edge_flow *t;
     struct stat st;
-    assert_int_equal(cs_transfers_load(store, CS_TRANSFERS_RAW, &t, &err), 0);
+    assert_int_equal(cs_edge_flow_load(store, CS_EDGE_FLOW_RAW, &t, &err), 0);
     assert_true(t->list[0].flow == t->list[0].count);
     assert_int_equal(stat(kept, &st), -1);
-    cs_transfers_close(t);
+    cs_edge_flow_close(t);
     cs_store_close(store);
 }
 

@@ -39,18 +39,20 @@ static int close_store(void **unused)
     return remove_tree(place);
 }
 
-static const struct cs_image program = {.id = "ab", .kind = CS_IMAGE_ELF, .path = "/bin/x", .build_id = "ab"};
-static const struct cs_image library = {.id = "cd", .kind = CS_IMAGE_ELF, .path = "/lib/y", .build_id = "cd"};
+static const struct cs_store_image program = {
+    .id = "ab", .kind = CS_IMAGE_ELF, .path = "/bin/x", .build_id = "ab"};
+static const struct cs_store_image library = {
+    .id = "cd", .kind = CS_IMAGE_ELF, .path = "/lib/y", .build_id = "cd"};
 
-static void add(struct cs_intervals *intervals, const struct cs_image *image, uint64_t offset,
+static void add(struct cs_intervals *intervals, const struct cs_store_image *image, uint64_t offset,
                 uint64_t samples, uint64_t from_ns, uint64_t to_ns)
 {
-    const struct cs_placed placed = {.image = image,
-                                     .offset = offset,
-                                     .samples = samples,
-                                     .from_ns = from_ns,
-                                     .to_ns = to_ns,
-                                     .label = ""};
+    const struct cs_sampler_placed placed = {.image = image,
+                                             .offset = offset,
+                                             .samples = samples,
+                                             .from_ns = from_ns,
+                                             .to_ns = to_ns,
+                                             .label = ""};
     assert_int_equal(cs_intervals_add(intervals, &placed, "cpu-clock"), 0);
 }
 
@@ -58,7 +60,7 @@ struct seen {
     uint64_t samples, first_ms, last_ms, shortest_ms, longest_ms, rows, most;
 };
 
-static int see(const struct cs_profile_ref *ref, void *arg)
+static int see(const struct cs_store_profile_ref *ref, void *arg)
 {
     struct seen *seen = arg;
     struct cs_table *table;
@@ -160,7 +162,7 @@ static void coarser_intervals_of_different_lengths_keep_their_sums(void **unused
     struct cs_table *table = cs_table_open(&cs_schema_intervals);
     for (uint64_t i = 0; i < 1000; i++)
         cs_table_add(table, (uint64_t[]){i % 2 ? 100 : 1600, i % 2 ? i * 100 : i / 16 * 1600, i % 2 * 16, i});
-    struct cs_table *coarser = cs_intervals_coarser(table, 800);
+    struct cs_table *coarser = cs_store_intervals_coarser(table, 800);
     assert_non_null(coarser);
     assert_int_equal(cs_table_sum(coarser, 3), cs_table_sum(table, 3));
     assert_true(cs_table_rows(coarser) < cs_table_rows(table));

@@ -65,7 +65,7 @@ static void put_move(struct file *f, uint64_t from, uint64_t to, uint64_t size)
 }
 
 static char seen[4096];
-static void note(void *arg, const struct cs_jit_code *code)
+static void note(void *arg, const struct cs_jitdump_record *code)
 {
     (void)arg;
     size_t used = strlen(seen);

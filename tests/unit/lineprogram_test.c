@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* image/line_program.h through cs_code_line, against libdw's table (cs_code_frames) of this very program.
+/* image/line_program.h through cs_image_line_at, against libdw's table (cs_image_frames_at) of this very program.
  */
 #include "image/code.h"
 #include "image/line_program.h"
@@ -13,11 +13,11 @@
 
 #include <cmocka.h>
 
-static struct cs_code *opened(void)
+static struct cs_image_code *opened(void)
 {
-    struct cs_code *code;
+    struct cs_image_code *code;
     struct cs_error err;
-    if (cs_code_open_file("/proc/self/exe", &code, &err) < 0)
+    if (cs_image_open_file("/proc/self/exe", &code, &err) < 0)
         fail_msg("%s", err.text);
     return code;
 }
@@ -25,18 +25,18 @@ static struct cs_code *opened(void)
 static void one_address_has_the_line_that_the_whole_table_has(void **state)
 {
     (void)state;
-    struct cs_code *whole = opened();
-    size_t n = cs_code_procedures(whole);
+    struct cs_image_code *whole = opened();
+    size_t n = cs_image_procedures(whole);
     unsigned compared = 0;
     assert_true(n > 100);
     for (size_t i = 0; i < n; i += 1 + n / 150) {
-        const struct cs_procedure *procedure = cs_code_nth(whole, i);
-        struct cs_code *fresh = opened(); /* it asks the table of a unit that is asked often */
+        const struct cs_image_procedure *procedure = cs_image_procedure_nth(whole, i);
+        struct cs_image_code *fresh = opened(); /* it asks the table of a unit that is asked often */
         for (uint64_t k = 0; k < 3; k++) {
             uint64_t offset = procedure->start + procedure->size * k / 3;
-            struct cs_frame line, frame;
-            bool known = cs_code_frames(whole, offset, &frame, 1) && frame.line;
-            assert_int_equal(cs_code_line(fresh, offset, &line), known);
+            struct cs_image_frame line, frame;
+            bool known = cs_image_frames_at(whole, offset, &frame, 1) && frame.line;
+            assert_int_equal(cs_image_line_at(fresh, offset, &line), known);
             if (!known)
                 continue;
             assert_int_equal(line.line, frame.line);
@@ -45,10 +45,10 @@ static void one_address_has_the_line_that_the_whole_table_has(void **state)
             assert_string_equal(line.file, frame.file);
             compared++;
         }
-        cs_code_close(fresh);
+        cs_image_close(fresh);
     }
     assert_true(compared > 100);
-    cs_code_close(whole);
+    cs_image_close(whole);
 }
 
 /* Version 4, one file, two rows at 0x10 and 0x14, end at 0x20. */

@@ -10,12 +10,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const struct cs_image one = {"x1", CS_IMAGE_JIT, "/tmp/one", ""};
-static const struct cs_image two = {"x2", CS_IMAGE_JIT, "/tmp/two", ""};
+static const struct cs_store_image one = {"x1", CS_IMAGE_JIT, "/tmp/one", ""};
+static const struct cs_store_image two = {"x2", CS_IMAGE_JIT, "/tmp/two", ""};
 
-static void add(struct live *l, const struct cs_image *image, pid_t pid, uint64_t offset, uint64_t n)
+static void add(struct live *l, const struct cs_store_image *image, pid_t pid, uint64_t offset, uint64_t n)
 {
-    struct cs_placed p = {.image = image, .offset = offset, .samples = n, .pid = pid, .label = ""};
+    struct cs_sampler_placed p = {.image = image, .offset = offset, .samples = n, .pid = pid, .label = ""};
     assert_int_equal(live_add(l, &p), 0);
 }
 

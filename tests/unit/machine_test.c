@@ -18,13 +18,17 @@
 static void the_model_follows_the_instruction_sets_and_not_the_stated_number(void **state)
 {
     (void)state;
-    const uint32_t amx = CS_HAS_AMX | CS_HAS_AVX512F | CS_HAS_AVX512_VBMI2 | CS_HAS_AVX2 | CS_HAS_ADX;
-    assert_string_equal(cs_machine_models(CS_VENDOR_INTEL, amx)[0], "sapphirerapids");
-    assert_string_equal(cs_machine_models(CS_VENDOR_INTEL, CS_HAS_AVX2 | CS_HAS_CLFLUSHOPT)[0], "skylake");
-    assert_string_equal(cs_machine_models(CS_VENDOR_AMD, CS_HAS_AVX2 | CS_HAS_VAES | CS_HAS_CLWB)[0],
-                        "znver3");
-    assert_string_equal(cs_machine_models(CS_VENDOR_AMD, CS_HAS_AVX512F | CS_HAS_VAES)[0], "znver4");
-    assert_string_equal(cs_machine_models(CS_VENDOR_OTHER, 0)[0], "x86-64-v2");
+    const uint32_t amx = CS_MACHINE_HAS_AMX | CS_MACHINE_HAS_AVX512F | CS_MACHINE_HAS_AVX512_VBMI2 |
+                         CS_MACHINE_HAS_AVX2 | CS_MACHINE_HAS_ADX;
+    assert_string_equal(cs_machine_models(CS_MACHINE_INTEL, amx)[0], "sapphirerapids");
+    assert_string_equal(
+        cs_machine_models(CS_MACHINE_INTEL, CS_MACHINE_HAS_AVX2 | CS_MACHINE_HAS_CLFLUSHOPT)[0], "skylake");
+    assert_string_equal(
+        cs_machine_models(CS_MACHINE_AMD, CS_MACHINE_HAS_AVX2 | CS_MACHINE_HAS_VAES | CS_MACHINE_HAS_CLWB)[0],
+        "znver3");
+    assert_string_equal(cs_machine_models(CS_MACHINE_AMD, CS_MACHINE_HAS_AVX512F | CS_MACHINE_HAS_VAES)[0],
+                        "znver4");
+    assert_string_equal(cs_machine_models(CS_MACHINE_OTHER, 0)[0], "x86-64-v2");
 }
 
 static void every_list_of_models_ends(void **state)
@@ -32,7 +36,7 @@ static void every_list_of_models_ends(void **state)
     (void)state;
     for (uint32_t bit = 0; bit < 18; bit++)
         for (int vendor = 0; vendor < 3; vendor++) {
-            const char *const *m = cs_machine_models((enum cs_vendor)vendor, UINT32_C(1) << bit);
+            const char *const *m = cs_machine_models((enum cs_machine_vendor)vendor, UINT32_C(1) << bit);
             int n = 0;
             while (m[n])
                 n++;
@@ -79,7 +83,7 @@ static void the_ladder_is_read_between_its_steps_and_beyond_them(void **state)
     struct cs_machine m;
     cs_machine_default(&m);
     assert_true(cs_machine_ladder(&m, 1 << 20) == 0); /* not measured */
-    for (int i = 0; i < CS_LADDER_STEPS; i++)
+    for (int i = 0; i < CS_MACHINE_LADDER_STEPS; i++)
         m.ladder_cycles[i] = 20 + 10 * i;
     assert_true(cs_machine_ladder(&m, 1000) == 20);
     assert_true(cs_machine_ladder(&m, 4 << 20) == 50);
@@ -102,7 +106,7 @@ static void a_deeper_level_is_measured_slower(void **state)
     assert_true(m.l2.latency_cycles > m.l1d.latency_cycles);
     assert_true(m.memory_cycles > 2 * m.l2.latency_cycles);
     assert_true(m.ladder_cycles[0] >= m.l1d.latency_cycles);
-    for (int i = 1; i < CS_LADDER_STEPS; i++)
+    for (int i = 1; i < CS_MACHINE_LADDER_STEPS; i++)
         assert_true(m.ladder_cycles[i] >= m.ladder_cycles[i - 1]);
 }
 

@@ -45,12 +45,12 @@ static void counts_of_a_closed_walk_are_reproduced(void **unused)
             weight[t]++;
             at = to[t];
         }
-        struct cs_chain *chain = cs_chain_open(STATES, from, to, n);
+        struct cs_markov *chain = cs_markov_open(STATES, from, to, n);
         assert_non_null(chain);
-        assert_int_equal(cs_chain_solve(chain, weight, visits), 0);
+        assert_int_equal(cs_markov_solve(chain, weight, visits), 0);
         for (uint32_t i = 0; i < STATES; i++)
             assert_true(fabs(visits[i] * seen[0] - seen[i]) <= 1e-6 * seen[i] + 1e-9);
-        cs_chain_close(chain);
+        cs_markov_close(chain);
     }
 }
 
@@ -60,11 +60,11 @@ static void loop_of_a_trillion_turns_keeps_its_digits(void **unused)
     const uint32_t from[] = {0, 1, 2, 2}, to[] = {1, 2, 1, 0};
     const double weight[] = {1, 1, 1e12 - 1, 1};
     double visits[3];
-    struct cs_chain *chain = cs_chain_open(3, from, to, 4);
-    assert_int_equal(cs_chain_solve(chain, weight, visits), 0);
+    struct cs_markov *chain = cs_markov_open(3, from, to, 4);
+    assert_int_equal(cs_markov_solve(chain, weight, visits), 0);
     assert_true(fabs(visits[1] / 1e12 - 1) < 1e-9);
     assert_true(fabs(visits[2] / 1e12 - 1) < 1e-9);
-    cs_chain_close(chain);
+    cs_markov_close(chain);
 }
 
 static void what_is_never_reached_has_frequency_zero(void **unused)
@@ -73,10 +73,10 @@ static void what_is_never_reached_has_frequency_zero(void **unused)
     const uint32_t from[] = {0, 1, 2}, to[] = {1, 0, 1};
     const double weight[] = {3, 3, 5};
     double visits[3];
-    struct cs_chain *chain = cs_chain_open(3, from, to, 3);
-    assert_int_equal(cs_chain_solve(chain, weight, visits), 0);
+    struct cs_markov *chain = cs_markov_open(3, from, to, 3);
+    assert_int_equal(cs_markov_solve(chain, weight, visits), 0);
     assert_true(visits[0] == 1 && fabs(visits[1] - 1) < 1e-12 && visits[2] == 0);
-    cs_chain_close(chain);
+    cs_markov_close(chain);
 }
 
 int main(void)

@@ -41,7 +41,7 @@ static double uniform(void)
 
 static void sample(struct world *w, unsigned tag)
 {
-    w->to = (struct cs_sample){.start = (uint64_t)w->next - 60, .end = (uint64_t)w->next, .whole = true};
+    w->to = (struct cs_sample){.start = (uint64_t)w->next - 60, .end = (uint64_t)w->next, .complete = true};
     w->to.counters[0] = w->count;
     w->to.tags[0] = tag + 1;
     if (w->started)

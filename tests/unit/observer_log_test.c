@@ -2,6 +2,7 @@
 /* The sample log: what is written is read, gaps are where chunks meet, a log that is cut or damaged loses no
  * more than it must, and no byte of it can hurt the reader. */
 #include "observer/log/log.h"
+#include "observer/log/replay.h"
 
 #include <fcntl.h>
 #include <setjmp.h>
@@ -27,31 +28,31 @@ static struct cs_sample nth(uint64_t i)
     return (struct cs_sample){.start = 1000000 + i * 300,
                               .end = 1000000 + i * 300 + 40 + i % 7,
                               .counters = {i * i, UINT64_MAX - i},
-                              .who = i << 32 | (i % 3),
+                              .thread_id = i << 32 | (i % 3),
                               .tags = {i % 5, i % 11 == 0 ? UINT64_MAX : i},
-                              .whole = i % 13 != 0,
-                              .away = i % 17 == 0};
+                              .complete = i % 13 != 0,
+                              .descheduled = i % 17 == 0};
 }
 
 static int write_log(void **state)
 {
-    struct cs_log_head head = {
-        .n_tags = 2, .n_softs = 1, .n_pmcs = 1, .follow = 1, .cycles_per_second = 1000000000};
-    struct cs_log *log;
+    struct cs_observe_log_head head = {
+        .n_tags = 2, .n_software = 1, .n_hardware = 1, .follow = 1, .cycles_per_second = 1000000000};
+    struct cs_observe_log *log;
     struct cs_error err;
     (void)state;
     snprintf(path, sizeof path, "/tmp/cyclescope-log.XXXXXX");
     int fd = mkstemp(path);
-    if (fd < 0 || close(fd) < 0 || cs_log_create(path, &head, CHUNK * 7 * 8, &log, &err) < 0)
+    if (fd < 0 || close(fd) < 0 || cs_observe_log_create(path, &head, CHUNK * 7 * 8, &log, &err) < 0)
         return -1;
     for (uint64_t i = 0; i < SAMPLES; i++) {
         struct cs_sample s = nth(i);
-        cs_log_add(log, 2, 2, true, &s);
+        cs_observe_log_add(log, 2, 2, true, &s);
     }
-    int rc = cs_log_name(log, 1, 77, "seventy-seven", &err);
+    int rc = cs_observe_log_name(log, 1, 77, "seventy-seven", &err);
     if (rc == 0)
-        rc = cs_log_finish(log, &err);
-    cs_log_close(log);
+        rc = cs_observe_log_finish(log, &err);
+    cs_observe_log_close(log);
     return rc;
 }
 
@@ -61,57 +62,97 @@ static int remove_log(void **state)
     return unlink(path);
 }
 
-static struct cs_log_reader *open_log(void)
+static struct cs_observe_log_reader *open_log(void)
 {
-    struct cs_log_reader *r = NULL;
+    struct cs_observe_log_reader *r = NULL;
     struct cs_error err;
-    assert_int_equal(cs_log_open(path, &r, &err), 0);
+    assert_int_equal(cs_observe_log_open(path, &r, &err), 0);
     return r;
 }
 
 static void every_sample_comes_back(void **state)
 {
     (void)state;
-    struct cs_log_reader *r = open_log();
+    struct cs_observe_log_reader *r = open_log();
     struct cs_sample s;
     struct cs_error err;
     bool gap;
     for (uint64_t i = 0; i < SAMPLES; i++) {
         struct cs_sample wanted = nth(i);
-        assert_int_equal(cs_log_next(r, &s, &gap, &err), 1);
+        assert_int_equal(cs_observe_log_next(r, &s, &gap, &err), 1);
         assert_int_equal(s.start, wanted.start);
         assert_int_equal(s.end, wanted.end);
-        assert_int_equal(s.who, wanted.who);
+        assert_int_equal(s.thread_id, wanted.thread_id);
         assert_memory_equal(s.counters, wanted.counters, 2 * sizeof s.counters[0]);
         assert_memory_equal(s.tags, wanted.tags, sizeof s.tags);
-        assert_true(s.whole == wanted.whole && s.away == wanted.away);
+        assert_true(s.complete == wanted.complete && s.descheduled == wanted.descheduled);
         assert_int_equal(gap, i % CHUNK == 0); /* between chunks the observer was writing */
     }
-    assert_int_equal(cs_log_next(r, &s, &gap, &err), 0);
-    assert_false(cs_log_cut_short(r));
+    assert_int_equal(cs_observe_log_next(r, &s, &gap, &err), 0);
+    assert_false(cs_observe_log_cut_short(r));
     unsigned tag;
     uint64_t value;
-    assert_int_equal(cs_log_reader_names(r), 1);
-    assert_string_equal(cs_log_reader_name(r, 0, &tag, &value), "seventy-seven");
+    assert_int_equal(cs_observe_log_reader_names(r), 1);
+    assert_string_equal(cs_observe_log_reader_name(r, 0, &tag, &value), "seventy-seven");
     assert_true(tag == 1 && value == 77);
-    cs_log_reader_close(r);
+    cs_observe_log_reader_close(r);
+}
+
+struct replayed {
+    uint64_t intervals, cycles;
+    uint64_t last_start;
+};
+
+static void see_interval(void *arg, const struct cs_sample *from, const struct cs_sample *to,
+                         enum cs_dte_verdict verdict)
+{
+    struct replayed *r = arg;
+    (void)verdict;
+    assert_true(from->start >= r->last_start);
+    r->last_start = from->start;
+    r->intervals++;
+    r->cycles += to->start - from->start;
+}
+
+static void a_replay_judges_each_interval_within_a_chunk_once(void **state)
+{
+    (void)state;
+    const unsigned chunks = (SAMPLES + CHUNK - 1) / CHUNK, last = SAMPLES - (chunks - 1) * CHUNK;
+    for (unsigned every = 1; every <= 3; every++) {
+        struct replayed seen = {0};
+        struct cs_observe_replay_options options = {.rule = cs_dte_paper_rule(),
+                                                    .paper = true,
+                                                    .subsample = every,
+                                                    .visit = see_interval,
+                                                    .arg = &seen};
+        struct cs_sink *sink;
+        struct cs_error err;
+        assert_int_equal(cs_observe_replay(path, &options, &sink, NULL, &err), 0);
+        /* Of n samples of a chunk the first, and then each `every`th, is kept: (n - 1) / every intervals. */
+        const uint64_t expected = (chunks - 1) * ((CHUNK - 1) / every) + (last - 1) / every;
+        assert_int_equal(seen.intervals, expected);
+        assert_int_equal(seen.cycles, expected * every * 300); /* samples are 300 cycles apart */
+        assert_int_equal(cs_dte_tally_intervals(&sink->tally), expected);
+        assert_int_equal(cs_dte_tally_cycles(&sink->tally), seen.cycles);
+        cs_sink_close(sink);
+    }
 }
 
 /* Samples that can be read of the first `bytes` bytes; -1 = refused. */
 static int64_t readable(off_t bytes, bool *cut)
 {
-    struct cs_log_reader *r;
+    struct cs_observe_log_reader *r;
     struct cs_sample s;
     struct cs_error err;
     bool gap;
     int64_t n = 0;
     int rc;
-    if (truncate(path, bytes) < 0 || cs_log_open(path, &r, &err) < 0)
+    if (truncate(path, bytes) < 0 || cs_observe_log_open(path, &r, &err) < 0)
         return -1;
-    while ((rc = cs_log_next(r, &s, &gap, &err)) > 0)
+    while ((rc = cs_observe_log_next(r, &s, &gap, &err)) > 0)
         n++;
-    *cut = cs_log_cut_short(r);
-    cs_log_reader_close(r);
+    *cut = cs_observe_log_cut_short(r);
+    cs_observe_log_reader_close(r);
     return rc < 0 ? -1 : n;
 }
 
@@ -121,7 +162,7 @@ static void a_log_cut_anywhere_is_readable_up_to_its_last_whole_chunk(void **sta
     struct stat st;
     assert_int_equal(stat(path, &st), 0);
     int64_t before = SAMPLES;
-    for (off_t bytes = st.st_size - 1; bytes >= (off_t)sizeof(struct cs_log_head); bytes -= 97) {
+    for (off_t bytes = st.st_size - 1; bytes >= (off_t)sizeof(struct cs_observe_log_head); bytes -= 97) {
         bool cut = false;
         int64_t n = readable(bytes, &cut);
         assert_true(cut);
@@ -139,7 +180,7 @@ static void no_mutation_hurts_the_reader(void **state)
     assert_non_null(f);
     size_t n = fread(good, 1, sizeof good, f);
     fclose(f);
-    assert_true(n > sizeof(struct cs_log_head) && n < sizeof good);
+    assert_true(n > sizeof(struct cs_observe_log_head) && n < sizeof good);
     uint64_t random = 88172645463325252ull;
     for (int round = 0; round < 3000; round++) {
         memcpy(bad, good, n);
@@ -155,6 +196,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(every_sample_comes_back, write_log, remove_log),
+        cmocka_unit_test_setup_teardown(a_replay_judges_each_interval_within_a_chunk_once, write_log,
+                                        remove_log),
         cmocka_unit_test_setup_teardown(a_log_cut_anywhere_is_readable_up_to_its_last_whole_chunk, write_log,
                                         remove_log),
         cmocka_unit_test_setup_teardown(no_mutation_hurts_the_reader, write_log, remove_log),

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* analysis/transfers_fit.c: weights of places from exact counts. */
-#include "analysis/frequency/edge_flow_internal.h"
+/* analysis/validation/oracle_fit.c: weights of groups from exact counts. */
+#include "analysis/validation/oracle_fit.h"
 
 #include <math.h>
 #include <setjmp.h>
@@ -9,24 +9,24 @@
 
 #include <cmocka.h>
 
-/* Three places, the second runs half as many instructions in a unit of time as the first, the third a tenth:
+/* Three groups, the second runs half as many instructions in a unit of time as the first, the third a tenth:
  * their counts are of equally many bursts, the truth is not. */
 static void weights_are_how_much_oftener_a_place_ran_than_it_was_seen(void **state)
 {
     (void)state;
-    const uint32_t place[] = {0, 0, 1, 1, 2, 2}, at[] = {1, 2, 2, 3, 3, 4};
+    const uint32_t group[] = {0, 0, 1, 1, 2, 2}, at[] = {1, 2, 2, 3, 3, 4};
     const double count[] = {1000, 500, 700, 800, 300, 900};
     const double rate[] = {1, 0.5, 0.1};
     double truth[5] = {-1, 0, 0, 0, 0}, weight[3];
     for (size_t i = 0; i < 6; i++)
-        truth[at[i]] += 1e6 * rate[place[i]] * count[i];
-    assert_int_equal(transfers_fit(place, at, count, 6, truth, 5, weight, 3), 0);
+        truth[at[i]] += 1e6 * rate[group[i]] * count[i];
+    assert_int_equal(cs_oracle_fit(&(struct cs_group_counts){group, at, count, 6, 3, 5}, truth, weight), 0);
     assert_true(fabs(weight[1] / weight[0] - 0.5) < 1e-3);
     assert_true(fabs(weight[2] / weight[0] - 0.1) < 1e-3);
     double seen = 0, weighed = 0;
     for (size_t i = 0; i < 6; i++) {
         seen += count[i];
-        weighed += weight[place[i]] * count[i];
+        weighed += weight[group[i]] * count[i];
     }
     assert_true(fabs(weighed / seen - 1) < 1e-9);
 }
@@ -34,10 +34,10 @@ static void weights_are_how_much_oftener_a_place_ran_than_it_was_seen(void **sta
 static void a_place_without_a_known_truth_keeps_its_weight(void **state)
 {
     (void)state;
-    const uint32_t place[] = {0, 1}, at[] = {1, 2};
+    const uint32_t group[] = {0, 1}, at[] = {1, 2};
     const double count[] = {10, 10}, truth[] = {-1, 3e5, -1};
     double weight[2];
-    assert_int_equal(transfers_fit(place, at, count, 2, truth, 3, weight, 2), 0);
+    assert_int_equal(cs_oracle_fit(&(struct cs_group_counts){group, at, count, 2, 2, 3}, truth, weight), 0);
     assert_true(weight[1] == 1);
     assert_true(fabs(weight[0] - 1) < 1e-9);
 }

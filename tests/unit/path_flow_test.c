@@ -19,14 +19,14 @@ static const uint64_t branch[] = {0, A, B, C, D};
 enum { STATES = 5 };
 
 struct program {
-    struct cs_transfers t;
-    struct cs_transfer list[TRANSFERS];
+    struct cs_edge_flow t;
+    struct cs_counted_edge list[TRANSFERS];
     char images[1][CS_IMAGE_ID_MAX];
     uint32_t from[TRANSFERS + 2 * STATES], to[TRANSFERS + 2 * STATES];
     struct path_groups groups;
-    struct window_row rows[32];
+    struct burst_edge rows[32];
     uint64_t number[4];
-    struct sampled samples[4];
+    struct sampled_time samples[4];
 };
 
 static void set_up(struct program *p)
@@ -36,7 +36,7 @@ static void set_up(struct program *p)
     strcpy(p->images[0], "image");
     for (unsigned i = 0; i < TRANSFERS; i++) {
         p->list[i] =
-            (struct cs_transfer){.from = branch[from[i]], .to = branch[to[i]] - (i == C_FALLS ? 0xf : 0)};
+            (struct cs_counted_edge){.from = branch[from[i]], .to = branch[to[i]] - (i == C_FALLS ? 0xf : 0)};
         p->from[i] = from[i];
         p->to[i] = to[i];
     }
@@ -44,12 +44,12 @@ static void set_up(struct program *p)
         p->to[TRANSFERS + 2 * (k - 1)] = k;
         p->from[TRANSFERS + 2 * (k - 1) + 1] = k;
     }
-    p->t = (struct cs_transfers){
+    p->t = (struct cs_edge_flow){
         .list = p->list, .n = TRANSFERS, .images = p->images, .n_images = 1, .from_paths = true};
-    p->groups.rows = (struct windows){.rows = p->rows, .number = p->number, .samples = p->samples};
+    p->groups.rows = (struct burst_edges){.rows = p->rows, .number = p->number, .samples = p->samples};
 }
 
-/* So many paths that come first to that branch, with these transfers. */
+/* So many paths that come first to that branch, with these edges. */
 static void add_paths(struct program *p, uint64_t first, double n, unsigned one, unsigned two)
 {
     uint64_t id = cs_path_group("image", first);
@@ -58,15 +58,14 @@ static void add_paths(struct program *p, uint64_t first, double n, unsigned one,
         group++;
     if (group == p->groups.n) {
         p->number[p->groups.n++] = id;
-        p->samples[p->groups.rows.n_samples++] = (struct sampled){.offset = first};
+        p->samples[p->groups.rows.n_samples++] = (struct sampled_time){.offset = first};
     }
     for (unsigned i = 0; i < p->groups.rows.n_samples; i++)
         p->samples[i].count += p->samples[i].offset == first ? n : 0;
-    const unsigned transfer[] = {one, two};
+    const unsigned edge[] = {one, two};
     for (unsigned i = 0; i < 2; i++) {
-        p->rows[p->groups.rows.n++] =
-            (struct window_row){.burst = group, .transfer = transfer[i], .count = n};
-        p->list[transfer[i]].count += n;
+        p->rows[p->groups.rows.n++] = (struct burst_edge){.burst = group, .edge = edge[i], .count = n};
+        p->list[edge[i]].count += n;
         p->t.total_count += n;
     }
 }
@@ -90,11 +89,11 @@ static void put_in_order(struct program *p)
 static void solve(struct program *p)
 {
     put_in_order(p);
-    struct path_chain chain = {cs_chain_open(STATES, p->from, p->to, TRANSFERS + 2 * (STATES - 1)), p->from,
+    struct path_chain chain = {cs_markov_open(STATES, p->from, p->to, TRANSFERS + 2 * (STATES - 1)), p->from,
                                p->to, STATES};
     assert_non_null(chain.chain);
-    assert_int_equal(transfers_solve_paths(&p->t, &p->groups, &chain), 0);
-    cs_chain_close(chain.chain);
+    assert_int_equal(path_flow_solve(&p->t, &p->groups, &chain), 0);
+    cs_markov_close(chain.chain);
 }
 
 static void where_time_goes_tells_no_more_of_directions(void **unused)
@@ -126,9 +125,9 @@ static void where_nobody_knows_the_way_the_paths_behind_it_say_it(void **unused)
     double in = p.list[C_TAKEN].flow + p.list[C_FALLS].flow, out = p.list[D_A].flow + p.list[D_B].flow;
     assert_true(fabs(in / out - 1) < 0.01); /* nothing is lost there */
     double spread = 0;
-    for (int r = 0; r < CS_REPLICATES; r++) {
+    for (int r = 0; r < CS_EDGE_FLOW_REPLICATES; r++) {
         double off = log((double)(p.list[D_A].replicate[r] / p.list[D_B].replicate[r]) / 3);
-        spread += off * off / CS_REPLICATES;
+        spread += off * off / CS_EDGE_FLOW_REPLICATES;
     }
     assert_true(sqrt(spread) > 0.2); /* the bias of moments is in it, however many there are */
 }
@@ -139,18 +138,18 @@ static void a_loop_that_nothing_was_seen_to_leave_has_not_all(void **unused)
 {
     (void)unused;
     enum { STAYS_A, A_TO_B, STAYS_B };
-    struct cs_transfer list[] = {{.from = A, .to = A - 8, .count = 160000},
-                                 {.from = A, .to = B - 8, .count = 1},
-                                 {.from = B, .to = B - 8, .count = 80000}};
+    struct cs_counted_edge list[] = {{.from = A, .to = A - 8, .count = 160000},
+                                     {.from = A, .to = B - 8, .count = 1},
+                                     {.from = B, .to = B - 8, .count = 80000}};
     char images[1][CS_IMAGE_ID_MAX] = {"image"};
-    struct cs_transfers t = {
+    struct cs_edge_flow t = {
         .list = list, .n = 3, .images = images, .n_images = 1, .total_count = 240001, .from_paths = true};
-    struct sampled began[] = {{.offset = A, .count = 10000}, {.offset = B, .count = 5000}};
+    struct sampled_time began[] = {{.offset = A, .count = 10000}, {.offset = B, .count = 5000}};
     struct path_groups groups = {.rows = {.samples = began, .n_samples = 2}};
     const uint32_t from[] = {1, 1, 2, 0, 1, 0, 2}, to[] = {1, 2, 2, 1, 0, 2, 0};
-    struct path_chain chain = {cs_chain_open(3, from, to, 7), from, to, 3};
-    assert_int_equal(transfers_solve_paths(&t, &groups, &chain), 0);
-    cs_chain_close(chain.chain);
+    struct path_chain chain = {cs_markov_open(3, from, to, 7), from, to, 3};
+    assert_int_equal(path_flow_solve(&t, &groups, &chain), 0);
+    cs_markov_close(chain.chain);
     assert_true(list[STAYS_A].flow > 1.5 * list[STAYS_B].flow &&
                 list[STAYS_A].flow < 2.5 * list[STAYS_B].flow);
 }

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "cli/profile/annotate.h"
+#include "cli/profile/hottest_line.h"
 #include "cli/profile/profile.h"
+#include "cli/profile/runs.h"
 
 #include <link.h>
 #include <setjmp.h>
@@ -40,11 +43,11 @@ static uint64_t offset_of(int (*f)(int))
 
 static char directory[64], self[512];
 
-static void put(struct cs_store *s, const struct cs_image *image, const char *event, const char *label,
+static void put(struct cs_store *s, const struct cs_store_image *image, const char *event, const char *label,
                 uint64_t offset, uint64_t samples)
 {
     struct cs_error err = {0};
-    struct cs_profile_head head = {.unit = "ns", .period_sum = samples * 1000};
+    struct cs_store_profile_head head = {.unit = "ns", .period_sum = samples * 1000};
     snprintf(head.event, sizeof head.event, "%s", event);
     snprintf(head.label, sizeof head.label, "%s", label);
     struct cs_table *t = cs_table_open(&cs_schema_points);
@@ -63,8 +66,8 @@ static int make_store(void **state)
     struct cs_error err = {0};
     assert_int_equal(cs_store_open(directory, CS_STORE_WRITE, &s, &err), 0);
     assert_int_equal(cs_store_epoch(s, NULL, &err), 0);
-    struct cs_image program = {"x1111111111111111", CS_IMAGE_ELF, self, ""};
-    struct cs_image unknown = {"x2222222222222222", CS_IMAGE_UNKNOWN, "[unknown]", ""};
+    struct cs_store_image program = {"x1111111111111111", CS_IMAGE_ELF, self, ""};
+    struct cs_store_image unknown = {"x2222222222222222", CS_IMAGE_UNKNOWN, "[unknown]", ""};
     uint64_t hot = offset_of(hot_procedure), cold = offset_of(cold_procedure);
     put(s, &program, "cpu-clock", "one", hot, 60);
     put(s, &program, "cpu-clock", "two", hot + 2, 20);
@@ -149,9 +152,80 @@ static void an_absent_event_or_image_gets_a_sentence(void **state)
     assert_non_null(strstr(err.text, "no profile of that image"));
 }
 
+static void the_hottest_line_is_the_hot_procedures(void **state)
+{
+    (void)state;
+    struct profile p;
+    struct profile_rows rows;
+    struct hottest_line hottest;
+    struct cs_error err = {0};
+    char sentence[1024];
+    assert_int_equal(profile_open(&p, directory, &(struct profile_filter){.image = NULL}, &err), 0);
+    assert_int_equal(profile_sum(&p, BY_PROCEDURE, &rows, &err), 0);
+    hottest_line_find(&p, &rows, &hottest);
+    assert_int_equal(hottest.how, HOTTEST_OWN);
+    assert_string_equal(hottest_line_file(&hottest), "profile_sum_test.c");
+    assert_in_range(hottest.line, HOT_LINE, HOT_LINE + 3);
+    hottest_line_sentence(&hottest, &rows.row[0], sentence, sizeof sentence);
+    assert_non_null(strstr(sentence, "hot_procedure"));
+    profile_rows_fini(&rows);
+    profile_close(&p);
+}
+
+static void a_listing_has_the_samples_at_their_instructions(void **state)
+{
+    (void)state;
+    struct profile p;
+    struct profile_rows rows;
+    struct annotation a;
+    struct cs_image_code *code;
+    struct cs_error err = {0};
+    assert_int_equal(profile_open(&p, directory, &(struct profile_filter){.image = NULL}, &err), 0);
+    assert_int_equal(profile_sum(&p, BY_PROCEDURE, &rows, &err), 0);
+    const struct profile_row *row = find_procedure(&rows, "cold_procedure");
+    assert_non_null(row);
+    assert_null(find_procedure(&rows, "no_such_procedure"));
+    assert_int_equal(cs_image_open(&row->image->image, p.store, &code, &err), 0);
+    assert_int_equal(annotate_procedure(&p, row, code, NULL, &a, &err), 0);
+    unsigned event = (unsigned)profile_event_index(&p, "cpu-clock");
+    uint64_t sum = 0;
+    assert_int_equal(a.total[event], 15);
+    for (size_t i = 0; i < a.n_insns; i++)
+        sum += a.insn[i].samples ? a.insn[i].samples[event] : 0;
+    assert_int_equal(sum, 15);
+    assert_int_equal(a.insn[0].offset, offset_of(cold_procedure));
+    assert_int_equal(a.insn[0].samples[event], 15);
+    annotation_fini(&a);
+    cs_image_close(code);
+    profile_rows_fini(&rows);
+    profile_close(&p);
+}
+
+static void runs_are_the_epochs_of_the_stores(void **state)
+{
+    (void)state;
+    struct runs runs = {.run = NULL};
+    struct cs_error err = {0};
+    assert_int_equal(runs_add(&runs, directory, NULL, "cpu-clock", BY_PROCEDURE, &err), 0);
+    assert_int_equal(runs_add(&runs, directory, NULL, NULL, BY_PROCEDURE, &err), 0);
+    assert_int_equal(runs.n_runs, 2);
+    assert_int_equal(runs.n_sets, 2);
+    bool found = false;
+    for (size_t i = 0; i < runs.n_rows; i++)
+        if (runs.row[i].name && strcmp(runs.row[i].name, "hot_procedure") == 0) {
+            found = true;
+            assert_true(runs.row[i].samples[0] == 80 && runs.row[i].samples[1] == 80);
+        }
+    assert_true(found);
+    runs_fini(&runs);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_hottest_line_is_the_hot_procedures),
+        cmocka_unit_test(a_listing_has_the_samples_at_their_instructions),
+        cmocka_unit_test(runs_are_the_epochs_of_the_stores),
         cmocka_unit_test(samples_of_one_procedure_are_one_row),
         cmocka_unit_test(processes_are_told_apart_across_images),
         cmocka_unit_test(lines_name_file_and_number),

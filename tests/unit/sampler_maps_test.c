@@ -3,6 +3,7 @@
 #include "sampler/images/jit.h"
 #include "sampler/images/kernel_image.h"
 #include "sampler/images/kernel_symbol.h"
+#include "sampler/images/labels.h"
 #include "sampler/images/maps.h"
 
 #include <errno.h>
@@ -86,7 +87,7 @@ static void map(struct fixture *f, pid_t pid, uint64_t start, uint64_t size, con
 
 static const char *image_at(struct fixture *f, pid_t pid, uint64_t addr, uint64_t from, uint64_t to)
 {
-    struct cs_found found;
+    struct cs_maps_location found;
     int rc = cs_maps_find(f->maps, pid, addr, from, to, &found);
     return rc < 0 ? cs_unknown_name((enum cs_unknown)(-rc - 1)) : found.image->image.build_id;
 }
@@ -151,7 +152,7 @@ static void nobody_is_credited_where_one_image_replaced_another(void **state)
     assert_string_equal(image_at(&f, 10, 0x2800, 201, 250), "bb");
     assert_string_equal(image_at(&f, 10, 0x1800, 150, 250), "aa"); /* left and right of it */
     assert_string_equal(image_at(&f, 10, 0x4800, 150, 250), "aa");
-    struct cs_found found;
+    struct cs_maps_location found;
     assert_int_equal(cs_maps_find(f.maps, 10, 0x4800, 250, 250, &found), 0);
     assert_int_equal(found.offset, 0x3800);
     end(&f);
@@ -192,19 +193,19 @@ static void a_real_file_gets_its_elf_addresses(void **state)
     (void)state;
     struct fixture f = begin(CS_LABEL_NONE);
     char self[256], build_id[41];
-    struct cs_elf_layout layout;
-    struct cs_found found;
+    struct cs_image_segments layout;
+    struct cs_maps_location found;
     ssize_t n = readlink("/proc/self/exe", self, sizeof self - 1);
     assert_true(n > 0);
     self[n] = '\0';
     struct stat st;
     assert_int_equal(stat(self, &st), 0);
     FILE *in = fopen(self, "r");
-    assert_int_equal(cs_elf_layout_read_fd(&layout, fileno(in)), 0);
+    assert_int_equal(cs_image_segments_of_file(&layout, fileno(in)), 0);
     fclose(in);
     assert_true(layout.is_elf);
     strcpy(build_id, layout.build_id);
-    const struct cs_segment *text = NULL;
+    const struct cs_image_segment *text = NULL;
     for (unsigned i = 0; i < layout.n_segments; i++)
         if (layout.segments[i].executable)
             text = &layout.segments[i];
@@ -241,7 +242,7 @@ static void processes_that_run_already_are_read_from_proc(void **state)
                         "f7000000-f7001000 r-xp 00000000 00:00 0 \n"
                         "7fff0000-7fff1000 r-xp 00000000 00:00 0 [vsyscall]\n");
     struct fixture f = begin(CS_LABEL_CGROUP);
-    struct cs_found found;
+    struct cs_maps_location found;
     assert_int_equal(cs_maps_scan_all(f.maps, 0), 1);
     assert_string_equal(image_at(&f, 77, 0x401000, 5, 5),
                         "no-file"); /* no build-id, and the file isn't there */
@@ -251,6 +252,50 @@ static void processes_that_run_already_are_read_from_proc(void **state)
     assert_string_equal(cs_maps_label(f.maps, found.label), "/system.slice/worker.service");
     assert_string_equal(image_at(&f, 77, 0x7fff0000, 5, 5), "no-mapping");
     end(&f);
+}
+
+/* Two pods of one class: their paths are alike for 59 bytes, and a profile's head holds 63. */
+#define POD(pod)                                                                                             \
+    "/kubepods.slice/kubepods-burstable.slice/kubepods-burstable-pod" pod ".slice/cri-containerd-"
+#define CONTAINER "3f1a5b7c9d0e2f4a6b8c0d2e4f6a8b0c1d3e5f7a9b1c3d5e7f9a0b2c4d6e8f"
+
+static void cgroups_that_only_end_differently_stay_apart(void **state)
+{
+    (void)state;
+    static const char *const groups[] = {POD("1c0a") CONTAINER "00.scope", POD("1c0a") CONTAINER "01.scope",
+                                         POD("2d1b") CONTAINER "00.scope"};
+    struct cs_labels *labels = cs_labels_open();
+    for (unsigned i = 0; i < 3; i++)
+        assert_int_equal(cs_labels_number(labels, groups[i]), i + 1);
+    for (unsigned i = 0; i < 3; i++) {
+        const char *text = cs_labels_text(labels, i + 1);
+        struct cs_store_profile_head head;
+        assert_true(strlen(text) < sizeof head.label); /* nothing cuts it again */
+        assert_int_equal(cs_labels_number(labels, groups[i]), i + 1);
+        assert_memory_equal(text, "\xe2\x80\xa6", 3);
+        const char *end = i == 1 ? "01.scope~" : "00.scope~";
+        assert_memory_equal(text + strlen(text) - 17, end, 9);
+        for (unsigned k = 0; k < i; k++)
+            assert_string_not_equal(text, cs_labels_text(labels, k + 1));
+    }
+    cs_labels_close(labels);
+}
+
+static void a_label_that_fits_is_kept_and_one_is_cut_between_characters(void **state)
+{
+    (void)state;
+    char text[101];
+    struct cs_labels *labels = cs_labels_open();
+    memset(text, 'x', sizeof text);
+    text[63] = '\0';
+    assert_string_equal(cs_labels_text(labels, cs_labels_number(labels, text)), text);
+    for (unsigned i = 0; i < 100; i++)
+        text[i] = "\xc3\x9f"[i % 2];
+    text[100] = '\0';
+    const char *cut = cs_labels_text(labels, cs_labels_number(labels, text));
+    assert_int_equal(strlen(cut), 62);
+    assert_memory_equal(cut, "\xe2\x80\xa6\xc3\x9f", 5);
+    cs_labels_close(labels);
 }
 
 static void a_process_whose_end_was_not_told_is_forgotten(void **state)
@@ -292,7 +337,7 @@ static void *read_on(void *arg)
 {
     struct reader *r = arg;
     while (!__atomic_load_n(&r->stop, __ATOMIC_ACQUIRE)) {
-        struct cs_found found;
+        struct cs_maps_location found;
         if (cs_maps_find(r->f->maps, 10, 0x1800, UINT64_MAX, UINT64_MAX, &found) == 0) {
             assert_int_equal(found.offset, 0x800);
             r->found++;
@@ -498,7 +543,7 @@ static void a_method_has_one_offset_in_every_process_that_made_it(void **state)
     put("tmp/perf-6.map", "9000 100 Foo::bar\nbroken line\n9000 40 Foo::later\n");
     char tmp[80];
     snprintf(tmp, sizeof tmp, "%s/tmp", root);
-    struct cs_image image = {.id = "x1", .kind = CS_IMAGE_JIT, .path = "[jit] x", .build_id = ""};
+    struct cs_store_image image = {.id = "x1", .kind = CS_IMAGE_JIT, .path = "[jit] x", .build_id = ""};
     struct cs_jit *jit = cs_jit_open(proc, tmp, NULL);
     uint64_t in_5 = cs_jit_offset(jit, &image, 5, 100, 0x1010, 7);
     assert_true(in_5 >> 63);
@@ -529,6 +574,8 @@ int main(void)
         cmocka_unit_test(a_real_file_gets_its_elf_addresses),
         cmocka_unit_test(processes_that_run_already_are_read_from_proc),
         cmocka_unit_test(a_process_whose_end_was_not_told_is_forgotten),
+        cmocka_unit_test(cgroups_that_only_end_differently_stay_apart),
+        cmocka_unit_test(a_label_that_fits_is_kept_and_one_is_cut_between_characters),
         cmocka_unit_test(labels_follow_the_command),
         cmocka_unit_test(readers_on_other_threads_never_see_what_was_freed),
         cmocka_unit_test(kernel_modules_and_bpf_programs_are_images),

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The sample table, generations of PIDs, periods and the budget's controller: pure parts of sampler/. */
-#include "sampler/rate/budget.h"
-#include "sampler/rate/cost.h"
 #include "sampler/driver/generations.h"
 #include "sampler/driver/hot_table.h"
+#include "sampler/rate/budget.h"
+#include "sampler/rate/cost.h"
 #include "sampler/rate/period.h"
 
 #include <math.h>
@@ -189,11 +189,11 @@ static void periods_are_odd_within_a_sixteenth_and_keep_their_mean(void **state)
 {
     (void)state;
     const uint64_t mean = 1000000;
-    struct cs_period p;
+    struct cs_rate_period p;
     double sum = 0;
-    cs_period_init(&p, mean, 12345);
+    cs_rate_period_init(&p, mean, 12345);
     for (int i = 0; i < 20000; i++) {
-        uint64_t drawn = cs_period_draw(&p);
+        uint64_t drawn = cs_rate_period_draw(&p);
         assert_in_range(drawn, mean * 15 / 16, mean * 17 / 16 + 1);
         assert_int_equal(drawn & 1, 1);
         sum += (double)drawn;
@@ -204,9 +204,9 @@ static void periods_are_odd_within_a_sixteenth_and_keep_their_mean(void **state)
 static void a_period_too_small_to_vary_stays(void **state)
 {
     (void)state;
-    struct cs_period p;
-    cs_period_init(&p, 1, 1);
-    assert_int_equal(cs_period_draw(&p), 1);
+    struct cs_rate_period p;
+    cs_rate_period_init(&p, 1, 1);
+    assert_int_equal(cs_rate_period_draw(&p), 1);
 }
 
 static void few_samples_are_lost_by_drawing_anew(void **state)
@@ -214,22 +214,22 @@ static void few_samples_are_lost_by_drawing_anew(void **state)
     (void)state;
     /* A new period drops half a countdown on average: under 1 % of the samples. */
     for (uint64_t mean_ns = 10000; mean_ns < 1000000000; mean_ns *= 3)
-        assert_true(0.5 * (double)mean_ns / (double)cs_period_redraw_ns(mean_ns) < 0.01);
+        assert_true(0.5 * (double)mean_ns / (double)cs_rate_period_redraw_ns(mean_ns) < 0.01);
 }
 
 /* ---- the budget ---- */
 
 /* A machine with a true cost a sample and a collector with a fixed and a variable part. */
-static double run_machine(struct cs_budget *b, double cost, double fixed, double per_sample, double busy_cpus,
-                          int seconds)
+static double run_machine(struct cs_rate_budget *b, double cost, double fixed, double per_sample,
+                          double busy_cpus, int seconds)
 {
     double loss = 0;
     for (int i = 0; i < seconds; i++) {
         double samples = b->rate_hz * b->n_events * busy_cpus;
         double collector = fixed + per_sample * samples;
         loss = b->rate_hz * b->n_events * cost + collector / b->n_cpus;
-        struct cs_budget_window w = {.seconds = 1, .samples = samples, .collector_seconds = collector};
-        cs_budget_update(b, &w);
+        struct cs_rate_budget_window w = {.seconds = 1, .samples = samples, .collector_seconds = collector};
+        cs_rate_budget_update(b, &w);
     }
     return loss;
 }
@@ -243,8 +243,8 @@ static void the_rate_keeps_to_the_budget_on_any_machine(void **state)
         for (unsigned c = 0; c < 4; c++)
             for (unsigned events = 1; events <= 4; events++)
                 for (unsigned busy = 1; busy <= 4; busy++) {
-                    struct cs_budget b;
-                    cs_budget_init(&b, shares[s], events, 4, costs[c]);
+                    struct cs_rate_budget b;
+                    cs_rate_budget_init(&b, shares[s], events, 4, costs[c]);
                     double loss = run_machine(&b, costs[c], 0.001, 2e-6, busy, 60);
                     assert_true(loss <= shares[s]);
                     assert_true(b.rate_hz >= b.most_hz || loss > 0.5 * shares[s]); /* and uses it */
@@ -254,11 +254,11 @@ static void the_rate_keeps_to_the_budget_on_any_machine(void **state)
 static void a_dearer_sample_lowers_the_rate(void **state)
 {
     (void)state;
-    struct cs_budget b;
-    cs_budget_init(&b, 0.01, 1, 2, 10e-6);
+    struct cs_rate_budget b;
+    cs_rate_budget_init(&b, 0.01, 1, 2, 10e-6);
     run_machine(&b, 10e-6, 0, 0, 2, 10);
     double before = b.rate_hz;
-    cs_budget_cost(&b, 40e-6);
+    cs_rate_budget_cost(&b, 40e-6);
     run_machine(&b, 40e-6, 0, 0, 2, 10);
     assert_true(b.rate_hz < before / 3.5);
     assert_true(b.rate_hz * 40e-6 <= 0.01);
@@ -267,12 +267,12 @@ static void a_dearer_sample_lowers_the_rate(void **state)
 static void held_threads_count_against_the_budget(void **state)
 {
     (void)state;
-    struct cs_budget b;
-    cs_budget_init(&b, 0.01, 1, 2, 10e-6);
+    struct cs_rate_budget b;
+    cs_rate_budget_init(&b, 0.01, 1, 2, 10e-6);
     double before = b.rate_hz;
     for (int i = 0; i < 60; i++) {
-        struct cs_budget_window w = {.seconds = 1, .samples = b.rate_hz * 2, .held_seconds = 0.01};
-        cs_budget_update(&b, &w);
+        struct cs_rate_budget_window w = {.seconds = 1, .samples = b.rate_hz * 2, .held_seconds = 0.01};
+        cs_rate_budget_update(&b, &w);
     }
     assert_true(b.rate_hz < 0.6 * before); /* 5 ms a CPU-second of the 10 are gone */
 }
@@ -284,11 +284,11 @@ static void bursts_leave_samples_their_part(void **state)
     (void)state;
     uint64_t random = 1;
     double share = 0.03, cost = 27e-6, held = 0, seconds = 300, samples = 0;
-    struct cs_budget b;
-    cs_budget_init(&b, share, 1, 2, cost);
-    b.held_weight = CS_BUDGET_MARGIN;
+    struct cs_rate_budget b;
+    cs_rate_budget_init(&b, share, 1, 2, cost);
+    b.held_weight = CS_RATE_BUDGET_MARGIN;
     for (int i = 0; i < (int)seconds; i++) {
-        struct cs_budget_window w = {.seconds = 1, .collector_seconds = 0.001};
+        struct cs_rate_budget_window w = {.seconds = 1, .collector_seconds = 0.001};
         for (int k = 0; k < 45; k++) { /* chances of a burst of a millisecond */
             random = random * 6364136223846793005ULL + 1442695040888963407ULL;
             w.held_seconds += random >> 63 ? 1e-3 : 0;
@@ -298,7 +298,7 @@ static void bursts_leave_samples_their_part(void **state)
             w.samples = random >> 62 & 1 ? 2 * b.rate_hz : 0;
         held += w.held_seconds;
         samples += w.samples;
-        cs_budget_update(&b, &w);
+        cs_rate_budget_update(&b, &w);
         assert_true(i < 20 || b.rate_hz > 50);
     }
     assert_true(samples / seconds > 150);
@@ -308,22 +308,22 @@ static void bursts_leave_samples_their_part(void **state)
 static void a_window_without_samples_does_not_blame_bursts(void **state)
 {
     (void)state;
-    struct cs_budget b;
-    cs_budget_init(&b, 0.03, 1, 2, 27e-6);
+    struct cs_rate_budget b;
+    cs_rate_budget_init(&b, 0.03, 1, 2, 27e-6);
     for (int i = 0; i < 30; i++) {
-        struct cs_budget_window w = {.seconds = 1, .samples = b.rate_hz, .held_seconds = 0.01};
-        cs_budget_update(&b, &w);
+        struct cs_rate_budget_window w = {.seconds = 1, .samples = b.rate_hz, .held_seconds = 0.01};
+        cs_rate_budget_update(&b, &w);
     }
     double before = b.rate_hz;
-    cs_budget_update(&b, &(struct cs_budget_window){.seconds = 1, .held_seconds = 0.01});
+    cs_rate_budget_update(&b, &(struct cs_rate_budget_window){.seconds = 1, .held_seconds = 0.01});
     assert_true(b.rate_hz > before / 2);
 }
 
 static void a_budget_that_cannot_be_kept_says_so(void **state)
 {
     (void)state;
-    struct cs_budget b;
-    cs_budget_init(&b, 0.002, 1, 2, 20e-6);
+    struct cs_rate_budget b;
+    cs_rate_budget_init(&b, 0.002, 1, 2, 20e-6);
     run_machine(&b, 20e-6, 0.1, 0, 1, 60); /* the collector alone takes 5 % */
     assert_true(b.over);
     assert_true(b.rate_hz <= b.least_hz);
@@ -332,8 +332,8 @@ static void a_budget_that_cannot_be_kept_says_so(void **state)
 static void an_unknown_cost_is_taken_as_dear(void **state)
 {
     (void)state;
-    struct cs_budget b;
-    cs_budget_init(&b, 0.005, 1, 2, 0);
+    struct cs_rate_budget b;
+    cs_rate_budget_init(&b, 0.005, 1, 2, 0);
     assert_true(b.cost_seconds >= 20e-6);
 }
 
@@ -354,10 +354,10 @@ static void a_measured_cost_is_seldom_too_low_and_never_far_off(void **state)
     uint64_t random = 1;
     unsigned low = 0, runs = 2000;
     for (unsigned r = 0; r < runs; r++) {
-        struct cs_cost cost = {0};
+        struct cs_rate_cost cost = {0};
         for (unsigned i = 0; i < 10; i++)
-            cs_cost_add(&cost, noisy(20e-6, &random));
-        double upper = cs_cost_upper(&cost);
+            cs_rate_cost_add(&cost, noisy(20e-6, &random));
+        double upper = cs_rate_cost_upper(&cost);
         low += upper < 20e-6;
         assert_true(upper > 14e-6 && upper < 30e-6);
     }
@@ -367,10 +367,10 @@ static void a_measured_cost_is_seldom_too_low_and_never_far_off(void **state)
 static void one_wild_measurement_hardly_moves_the_cost(void **state)
 {
     (void)state;
-    struct cs_cost cost = {0};
+    struct cs_rate_cost cost = {0};
     for (unsigned i = 0; i < 40; i++)
-        cs_cost_add(&cost, 20e-6);
-    cs_cost_add(&cost, 5e-3); /* the host was away */
+        cs_rate_cost_add(&cost, 20e-6);
+    cs_rate_cost_add(&cost, 5e-3); /* the host was away */
     assert_true(cost.mean < 23e-6);
 }
 
@@ -378,23 +378,23 @@ static void the_cost_follows_a_host_that_became_slower(void **state)
 {
     (void)state;
     uint64_t random = 7;
-    struct cs_cost cost = {0};
+    struct cs_rate_cost cost = {0};
     for (unsigned i = 0; i < 200; i++)
-        cs_cost_add(&cost, noisy(10e-6, &random));
+        cs_rate_cost_add(&cost, noisy(10e-6, &random));
     for (unsigned i = 0; i < 100; i++)
-        cs_cost_add(&cost, noisy(30e-6, &random));
-    assert_true(cs_cost_upper(&cost) > 28e-6);
+        cs_rate_cost_add(&cost, noisy(30e-6, &random));
+    assert_true(cs_rate_cost_upper(&cost) > 28e-6);
 }
 
 static void too_few_measurements_are_no_cost(void **state)
 {
     (void)state;
-    struct cs_cost cost = {0};
-    cs_cost_add(&cost, 20e-6);
-    assert_true(cs_cost_upper(&cost) <= 0);
+    struct cs_rate_cost cost = {0};
+    cs_rate_cost_add(&cost, 20e-6);
+    assert_true(cs_rate_cost_upper(&cost) <= 0);
     for (unsigned i = 0; i < 20; i++)
-        cs_cost_add(&cost, -20e-6);
-    assert_true(cs_cost_upper(&cost) <= 0);
+        cs_rate_cost_add(&cost, -20e-6);
+    assert_true(cs_rate_cost_upper(&cost) <= 0);
 }
 
 int main(void)

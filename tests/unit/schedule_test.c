@@ -21,15 +21,15 @@ static const uint8_t pointer_chase[] = {0x48, 0x8b, 0x3f, 0x48, 0x85, 0xff, 0x75
 /* divsd xmm0,xmm1; dec ecx; jne */
 static const uint8_t divide_chain[] = {0xf2, 0x0f, 0x5e, 0xc1, 0xff, 0xc9, 0x75, 0xf8};
 
-static size_t decode(const uint8_t *bytes, size_t size, struct cs_op *ops)
+static size_t decode(const uint8_t *bytes, size_t size, struct cs_isa_op *ops)
 {
     size_t n = 0;
     for (size_t at = 0; at < size; at += ops[n++].length)
-        cs_op_decode(CS_ISA_X86_64, bytes + at, size - at, 0x1000 + at, &ops[n]);
+        cs_isa_op_decode(CS_ISA_X86_64, bytes + at, size - at, 0x1000 + at, &ops[n]);
     return n;
 }
 
-static double sum_m(const struct cs_step *steps, size_t n)
+static double sum_m(const struct cs_schedule_step *steps, size_t n)
 {
     double sum = 0;
     for (size_t i = 0; i < n; i++)
@@ -37,10 +37,10 @@ static double sum_m(const struct cs_step *steps, size_t n)
     return sum;
 }
 
-static void assert_parts_make_up_m(const struct cs_step *steps, size_t n)
+static void assert_parts_make_up_m(const struct cs_schedule_step *steps, size_t n)
 {
     for (size_t i = 0; i < n; i++) {
-        const struct cs_step *s = &steps[i];
+        const struct cs_schedule_step *s = &steps[i];
         double parts = s->execution + s->dependency + s->port + s->divider + s->front;
         assert_true(s->m >= 0 && fabs(parts - s->m) < 1e-6);
     }
@@ -55,11 +55,11 @@ static struct cs_scheduler *open_scheduler(bool generic, const char *cache)
     return s;
 }
 
-static void run_one(struct cs_scheduler *s, const struct cs_path *path, struct cs_step *steps,
-                    size_t *generic)
+static void run_one(struct cs_scheduler *s, const struct cs_schedule_path *path,
+                    struct cs_schedule_step *steps, size_t *generic)
 {
     struct cs_error err = {0};
-    struct cs_step *const into[] = {steps};
+    struct cs_schedule_step *const into[] = {steps};
     assert_int_equal(cs_scheduler_run(s, path, 1, into, generic, &err), 0);
     assert_parts_make_up_m(steps, path->n);
 }
@@ -67,9 +67,9 @@ static void run_one(struct cs_scheduler *s, const struct cs_path *path, struct c
 static void check_known_paths(bool generic)
 {
     struct cs_scheduler *s = open_scheduler(generic, NULL);
-    struct cs_op ops[8];
-    struct cs_step steps[8];
-    struct cs_path path = {ops, decode(multiply_chain, sizeof multiply_chain, ops), true};
+    struct cs_isa_op ops[8];
+    struct cs_schedule_step steps[8];
+    struct cs_schedule_path path = {ops, decode(multiply_chain, sizeof multiply_chain, ops), true};
     assert_int_equal(path.n, 5);
     run_one(s, &path, steps, NULL);
     assert_true(fabs(sum_m(steps, path.n) - 4) < 0.3); /* multiply 3, add 1 */
@@ -77,11 +77,11 @@ static void check_known_paths(bool generic)
     assert_int_equal(steps[0].producer, 1); /* the add of the turn before */
     assert_true(steps[4].fused && steps[4].m == 0);
 
-    path = (struct cs_path){ops, decode(pointer_chase, sizeof pointer_chase, ops), true};
+    path = (struct cs_schedule_path){ops, decode(pointer_chase, sizeof pointer_chase, ops), true};
     run_one(s, &path, steps, NULL);
     assert_true(sum_m(steps, path.n) >= 3.5 && sum_m(steps, path.n) <= 6.5); /* first-level load to use */
 
-    path = (struct cs_path){ops, decode(divide_chain, sizeof divide_chain, ops), true};
+    path = (struct cs_schedule_path){ops, decode(divide_chain, sizeof divide_chain, ops), true};
     run_one(s, &path, steps, NULL);
     assert_true(steps[0].divider > 8);
     assert_true(steps[0].divider > 0.7 * sum_m(steps, path.n));
@@ -108,9 +108,9 @@ static void llvm_mca_knows_chains(void **state)
 static void a_path_that_does_not_close_has_no_chain_through_its_end(void **state)
 {
     (void)state;
-    struct cs_op ops[8];
-    struct cs_step steps[8];
-    struct cs_path path = {ops, decode(multiply_chain, sizeof multiply_chain, ops), false};
+    struct cs_isa_op ops[8];
+    struct cs_schedule_step steps[8];
+    struct cs_schedule_path path = {ops, decode(multiply_chain, sizeof multiply_chain, ops), false};
     struct cs_scheduler *s = open_scheduler(true, NULL);
     run_one(s, &path, steps, NULL);
     assert_int_equal(steps[0].producer, -1);
@@ -122,10 +122,10 @@ static void what_the_assembler_refuses_costs_one_line_and_not_the_path(void **st
 {
     (void)state;
     static const uint8_t bytes[] = {0xd9, 0xc0, 0x48, 0x0f, 0xaf, 0xc0, 0x48, 0x01, 0xc8, 0x75, 0xf6};
-    struct cs_op ops[8];
-    struct cs_step steps[8];
+    struct cs_isa_op ops[8];
+    struct cs_schedule_step steps[8];
     size_t generic = 99;
-    struct cs_path path = {ops, decode(bytes, sizeof bytes, ops), true};
+    struct cs_schedule_path path = {ops, decode(bytes, sizeof bytes, ops), true};
     struct cs_scheduler *s = open_scheduler(false, NULL);
     bool absent = strncmp(cs_scheduler_name(s), "llvm-mca", 8) != 0;
     run_one(s, &path, steps, &generic);
@@ -140,9 +140,9 @@ static void the_cache_answers_the_same_and_survives_damage(void **state)
     char name[] = "/tmp/schedule-test-XXXXXX";
     int fd = mkstemp(name);
     assert_true(fd >= 0);
-    struct cs_op ops[8];
-    struct cs_step first[8], second[8], third[8];
-    struct cs_path path = {ops, decode(multiply_chain, sizeof multiply_chain, ops), true};
+    struct cs_isa_op ops[8];
+    struct cs_schedule_step first[8], second[8], third[8];
+    struct cs_schedule_path path = {ops, decode(multiply_chain, sizeof multiply_chain, ops), true};
     struct cs_scheduler *s = open_scheduler(false, name);
     run_one(s, &path, first, NULL);
     cs_scheduler_close(s);
@@ -167,16 +167,16 @@ static void a_truncated_or_foreign_answer_is_refused(void **state)
         "\"TimelineView\":{\"TimelineInfo\":[{\"CycleDispatched\":0,\"CycleReady\":0,"
         "\"CycleIssued\":1,\"CycleExecuted\":2,\"CycleRetired\":3}]}}],"
         "\"TargetInfo\":{\"Resources\":[\"Zn3FP45.\\u0000\"]}}";
-    struct cs_timeline line[2];
-    struct cs_timeline *const lines[] = {line};
+    struct cs_schedule_timeline line[2];
+    struct cs_schedule_timeline *const lines[] = {line};
     const size_t one = 1, two = 2;
     bool ok = false;
-    assert_true(cs_mca_parse(text, sizeof text - 1, 1, &one, &one, lines, &ok) == 6.0);
+    assert_true(cs_schedule_mca_parse(text, sizeof text - 1, 1, &one, &one, lines, &ok) == 6.0);
     assert_true(ok && line[0].retired == 3);
-    assert_true(cs_mca_parse(text, sizeof text - 1, 1, &one, &two, lines, &ok) == 6.0);
+    assert_true(cs_schedule_mca_parse(text, sizeof text - 1, 1, &one, &two, lines, &ok) == 6.0);
     assert_false(ok);
     for (size_t cut = 0; cut < sizeof text - 1; cut += 7)
-        assert_true(cs_mca_parse(text, cut, 1, &one, &one, lines, &ok) < 0);
+        assert_true(cs_schedule_mca_parse(text, cut, 1, &one, &one, lines, &ok) < 0);
 }
 
 int main(void)

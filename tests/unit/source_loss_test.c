@@ -16,83 +16,83 @@
 static void a_block_takes_the_largest_count_of_its_lines(void **state)
 {
     (void)state;
-    struct cs_source_loss_notes notes = {0};
-    struct cs_source_loss loss = {0};
+    struct cs_export_source_loss_notes notes = {0};
+    struct cs_export_source_loss loss = {0};
     /* Site 0 belongs to the first block alone, site 1 to both: the rare block is read back as the frequent
      * one. */
-    cs_source_loss_block(&notes, 1000, 3);
-    cs_source_loss_place(&notes, 0, 1);
-    cs_source_loss_place(&notes, 1, 1);
-    uint32_t rare = cs_source_loss_block(&notes, 10, 5);
-    cs_source_loss_place(&notes, 1, 1);
-    cs_source_loss_flow(&notes, 0, 0, 990);
-    cs_source_loss_flow(&notes, 0, rare, 10);
-    assert_int_equal(cs_source_loss_sum(&notes, (double[]){1000, 1000}, &loss), 0);
+    cs_export_source_loss_block(&notes, 1000, 3);
+    cs_export_source_loss_place(&notes, 0, 1);
+    cs_export_source_loss_place(&notes, 1, 1);
+    uint32_t rare = cs_export_source_loss_block(&notes, 10, 5);
+    cs_export_source_loss_place(&notes, 1, 1);
+    cs_export_source_loss_flow(&notes, 0, 0, 990);
+    cs_export_source_loss_flow(&notes, 0, rare, 10);
+    assert_int_equal(cs_export_source_loss_sum(&notes, (double[]){1000, 1000}, &loss), 0);
     EXACTLY(loss.instructions, 3050);
     EXACTLY(loss.blurred, 50);
     EXACTLY(loss.unlined, 0);
     EXACTLY(loss.transfers, 1000);
     EXACTLY(loss.transfers_lost, 10);
-    cs_source_loss_fini(&notes);
+    cs_export_source_loss_fini(&notes);
 }
 
 static void a_block_without_lines_is_lost_and_so_are_its_edges(void **state)
 {
     (void)state;
-    struct cs_source_loss_notes notes = {0};
-    struct cs_source_loss loss = {0};
-    uint32_t a = cs_source_loss_block(&notes, 7, 2), b = cs_source_loss_block(&notes, 7, 4);
-    cs_source_loss_place(&notes, 0, 1);
-    cs_source_loss_flow(&notes, a, b, 7);
-    assert_int_equal(cs_source_loss_sum(&notes, (double[]){7}, &loss), 0);
+    struct cs_export_source_loss_notes notes = {0};
+    struct cs_export_source_loss loss = {0};
+    uint32_t a = cs_export_source_loss_block(&notes, 7, 2), b = cs_export_source_loss_block(&notes, 7, 4);
+    cs_export_source_loss_place(&notes, 0, 1);
+    cs_export_source_loss_flow(&notes, a, b, 7);
+    assert_int_equal(cs_export_source_loss_sum(&notes, (double[]){7}, &loss), 0);
     EXACTLY(loss.unlined, 14);
     EXACTLY(loss.blurred, 0);
     EXACTLY(loss.transfers_lost, 7);
-    cs_source_loss_fini(&notes);
+    cs_export_source_loss_fini(&notes);
 }
 
 static void copies_of_an_unrolled_loop_come_back_with_their_own_counts(void **state)
 {
     (void)state;
-    struct cs_source_loss_notes notes = {0};
-    struct cs_source_loss loss = {0};
+    struct cs_export_source_loss_notes notes = {0};
+    struct cs_export_source_loss loss = {0};
     for (int copy = 0; copy < 4; copy++) {
-        cs_source_loss_block(&notes, 25, 6);
-        cs_source_loss_place(&notes, 0, 4);
+        cs_export_source_loss_block(&notes, 25, 6);
+        cs_export_source_loss_place(&notes, 0, 4);
     }
-    assert_int_equal(cs_source_loss_sum(&notes, (double[]){100}, &loss), 0);
+    assert_int_equal(cs_export_source_loss_sum(&notes, (double[]){100}, &loss), 0);
     EXACTLY(loss.instructions, 600);
     EXACTLY(loss.blurred, 0);
-    cs_source_loss_fini(&notes);
+    cs_export_source_loss_fini(&notes);
 }
 
 static void nothing_that_ran_is_no_division_by_zero(void **state)
 {
     (void)state;
-    struct cs_source_loss_notes notes = {0};
-    struct cs_source_loss loss = {0};
+    struct cs_export_source_loss_notes notes = {0};
+    struct cs_export_source_loss loss = {0};
     char text[512];
-    assert_int_equal(cs_source_loss_sum(&notes, NULL, &loss), 0);
-    cs_source_loss_text(&loss, text, sizeof text);
+    assert_int_equal(cs_export_source_loss_sum(&notes, NULL, &loss), 0);
+    cs_export_source_loss_text(&loss, text, sizeof text);
     assert_null(strstr(text, "nan"));
-    cs_source_loss_fini(&notes);
+    cs_export_source_loss_fini(&notes);
 }
 
 static void many_blocks_grow_the_notes(void **state)
 {
     (void)state;
-    struct cs_source_loss_notes notes = {0};
-    struct cs_source_loss loss = {0};
+    struct cs_export_source_loss_notes notes = {0};
+    struct cs_export_source_loss loss = {0};
     for (uint32_t i = 0; i < 5000; i++) {
-        uint32_t block = cs_source_loss_block(&notes, 1, 1);
+        uint32_t block = cs_export_source_loss_block(&notes, 1, 1);
         assert_int_equal(block, i);
-        cs_source_loss_place(&notes, 0, 1);
-        cs_source_loss_flow(&notes, block, block, 1);
+        cs_export_source_loss_place(&notes, 0, 1);
+        cs_export_source_loss_flow(&notes, block, block, 1);
     }
-    assert_int_equal(cs_source_loss_sum(&notes, (double[]){1}, &loss), 0);
+    assert_int_equal(cs_export_source_loss_sum(&notes, (double[]){1}, &loss), 0);
     EXACTLY(loss.instructions, 5000);
     EXACTLY(loss.transfers_lost, 0);
-    cs_source_loss_fini(&notes);
+    cs_export_source_loss_fini(&notes);
 }
 
 int main(void)

@@ -132,9 +132,9 @@ int __wrap_rename(const char *from, const char *to)
 static char place[64], path[128], other[128];
 static struct cs_error err;
 
-static const struct cs_image image = {
+static const struct cs_store_image image = {
     .id = "ab12", .kind = CS_IMAGE_ELF, .path = "/bin/x", .build_id = "ab12"};
-static const struct cs_profile_head head = {.event = "cpu-clock", .unit = "ns", .period_sum = 10};
+static const struct cs_store_profile_head head = {.event = "cpu-clock", .unit = "ns", .period_sum = 10};
 
 static struct cs_table *table_of(uint64_t samples)
 {
@@ -182,7 +182,7 @@ static void discard(void)
     remove_tree(place);
 }
 
-static int add_up(const struct cs_profile_ref *ref, void *arg)
+static int add_up(const struct cs_store_profile_ref *ref, void *arg)
 {
     struct cs_table *table;
     int rc = cs_store_load(ref, &table, &err);
@@ -384,7 +384,7 @@ static void a_batch_syncs_each_directory_once_at_its_end(void **unused)
     n_early_renames = n_renames = n_directory_syncs = 0;
     cs_store_batch_begin(held);
     for (unsigned i = 0; i < 3; i++) {
-        struct cs_image another = image;
+        struct cs_store_image another = image;
         snprintf(another.id, sizeof another.id, "cd%u", i);
         struct cs_table *table = table_of(1);
         assert_int_equal(cs_store_merge(held, &another, &head, table, &err), 0);

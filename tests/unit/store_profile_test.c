@@ -25,12 +25,12 @@ static uint64_t draw(void)
     return state;
 }
 
-static const struct cs_profile_head head = {.event = "cpu-clock:u",
-                                            .label = "cc1",
-                                            .unit = "ns",
-                                            .period_sum = 123456789012345,
-                                            .enabled_ns = 55,
-                                            .running_ns = UINT64_MAX};
+static const struct cs_store_profile_head head = {.event = "cpu-clock:u",
+                                                  .label = "cc1",
+                                                  .unit = "ns",
+                                                  .period_sum = 123456789012345,
+                                                  .enabled_ns = 55,
+                                                  .running_ns = UINT64_MAX};
 
 static struct cs_table *random_table(const struct cs_schema *schema, unsigned n)
 {
@@ -77,10 +77,10 @@ static void what_was_encoded_decodes_to_the_same(void **unused)
                             random_table(schemas[round % 6], round < 6 ? round : (unsigned)(draw() % 500)),
                         *back;
         struct cs_bytes bytes = {0};
-        struct cs_profile_file file;
+        struct cs_store_profile_file file;
         struct cs_error err;
-        assert_int_equal(cs_profile_encode(&head, table, &bytes), 0);
-        assert_int_equal(cs_profile_decode(bytes.start, bytes.used, "x", &file, &back, &err), 0);
+        assert_int_equal(cs_store_profile_encode(&head, table, &bytes), 0);
+        assert_int_equal(cs_store_profile_decode(bytes.start, bytes.used, "x", &file, &back, &err), 0);
         assert_same(table, back);
         assert_string_equal(file.head.event, head.event);
         assert_string_equal(file.head.label, head.label);
@@ -88,8 +88,8 @@ static void what_was_encoded_decodes_to_the_same(void **unused)
         assert_int_equal(file.head.period_sum, head.period_sum);
         assert_int_equal(file.head.enabled_ns, head.enabled_ns);
         assert_int_equal(file.head.running_ns, head.running_ns);
-        assert_int_equal(cs_profile_decode_head(bytes.start, bytes.used > 2048 ? 2048 : bytes.used,
-                                                bytes.used, "x", &file, &err),
+        assert_int_equal(cs_store_profile_decode_head(bytes.start, bytes.used > 2048 ? 2048 : bytes.used,
+                                                      bytes.used, "x", &file, &err),
                          0);
         assert_int_equal(file.n_rows, cs_table_rows(table));
         cs_table_close(back);
@@ -107,7 +107,7 @@ static void the_bytes_do_not_depend_on_the_order_of_filling(void **unused)
         struct cs_bytes x = {0}, y = {0};
         assert_int_equal(cs_table_merge(ab, a) + cs_table_merge(ab, b), 0);
         assert_int_equal(cs_table_merge(ba, b) + cs_table_merge(ba, a), 0);
-        assert_int_equal(cs_profile_encode(&head, ab, &x) + cs_profile_encode(&head, ba, &y), 0);
+        assert_int_equal(cs_store_profile_encode(&head, ab, &x) + cs_store_profile_encode(&head, ba, &y), 0);
         assert_int_equal(x.used, y.used);
         assert_memory_equal(x.start, y.start, x.used);
         struct cs_table *all[] = {a, b, ab, ba};
@@ -120,13 +120,13 @@ static void the_bytes_do_not_depend_on_the_order_of_filling(void **unused)
 
 static void expect_refusal(const uint8_t *bytes, size_t n)
 {
-    struct cs_profile_file file;
+    struct cs_store_profile_file file;
     struct cs_table *table;
     struct cs_error err = {0};
     /* A copy of exactly n bytes: a sanitizer sees any look beyond. */
     uint8_t *copy = malloc(n ? n : 1);
     memcpy(copy, bytes, n);
-    int rc = cs_profile_decode(copy, n, "the/file", &file, &table, &err);
+    int rc = cs_store_profile_decode(copy, n, "the/file", &file, &table, &err);
     free(copy);
     if (rc == 0)
         cs_table_close(table);
@@ -140,7 +140,7 @@ static void every_flipped_bit_is_noticed(void **unused)
     for (unsigned n = 3; n < 400; n += 150) {
         struct cs_table *table = random_table(&foreign, n);
         struct cs_bytes bytes = {0};
-        assert_int_equal(cs_profile_encode(&head, table, &bytes), 0);
+        assert_int_equal(cs_store_profile_encode(&head, table, &bytes), 0);
         for (size_t bit = 0; bit < 8 * bytes.used; bit++) {
             bytes.start[bit / 8] ^= (uint8_t)(1u << bit % 8);
             expect_refusal(bytes.start, bytes.used);
@@ -156,11 +156,31 @@ static void every_truncation_and_extension_is_noticed(void **unused)
     (void)unused;
     struct cs_table *table = random_table(&cs_schema_edges, 100);
     struct cs_bytes bytes = {0};
-    assert_int_equal(cs_profile_encode(&head, table, &bytes), 0);
+    assert_int_equal(cs_store_profile_encode(&head, table, &bytes), 0);
     for (size_t n = 0; n < bytes.used; n++)
         expect_refusal(bytes.start, n);
-    cs_put_u8(&bytes, 0);
+    cs_bytes_put_u8(&bytes, 0);
     expect_refusal(bytes.start, bytes.used);
+    cs_table_close(table);
+    cs_bytes_fini(&bytes);
+}
+
+/* The bound of FORMAT.md: 2^20 bytes and 1,000 times the stored ones. */
+static void a_body_that_would_unpack_too_far_is_written_without_compression(void **unused)
+{
+    (void)unused;
+    struct cs_table *table = cs_table_open(&foreign), *back;
+    struct cs_bytes bytes = {0};
+    struct cs_store_profile_file file;
+    struct cs_error err;
+    int64_t text = cs_table_text(table, "one");
+    for (uint64_t i = 0; i < 1000000; i++)
+        assert_int_equal(cs_table_add(table, (uint64_t[]){i, (uint64_t)text, 7, 1}), 0);
+    assert_int_equal(cs_store_profile_encode(&head, table, &bytes), 0);
+    assert_true(bytes.used > 3000000); /* 4 MB of ones and zeros, which zstd makes 400 bytes of */
+    assert_int_equal(cs_store_profile_decode(bytes.start, bytes.used, "x", &file, &back, &err), 0);
+    assert_int_equal(cs_table_rows(back), 1000000);
+    cs_table_close(back);
     cs_table_close(table);
     cs_bytes_fini(&bytes);
 }
@@ -170,11 +190,11 @@ static void a_newer_version_is_refused_in_words(void **unused)
     (void)unused;
     struct cs_table *table = random_table(&cs_schema_points, 10), *back;
     struct cs_bytes bytes = {0};
-    struct cs_profile_file file;
+    struct cs_store_profile_file file;
     struct cs_error err;
-    assert_int_equal(cs_profile_encode(&head, table, &bytes), 0);
+    assert_int_equal(cs_store_profile_encode(&head, table, &bytes), 0);
     bytes.start[4] = 99;
-    assert_int_equal(cs_profile_decode(bytes.start, bytes.used, "x.prof", &file, &back, &err),
+    assert_int_equal(cs_store_profile_decode(bytes.start, bytes.used, "x.prof", &file, &back, &err),
                      -EPROTONOSUPPORT);
     assert_non_null(strstr(err.text, "x.prof was written by a newer cyclescope (format 99"));
     cs_table_close(table);
@@ -184,12 +204,12 @@ static void a_newer_version_is_refused_in_words(void **unused)
 static void heads_add_up_and_other_units_are_refused(void **unused)
 {
     (void)unused;
-    struct cs_profile_head sum = head, other = head;
-    assert_int_equal(cs_profile_head_merge(&sum, &head), 0);
+    struct cs_store_profile_head sum = head, other = head;
+    assert_int_equal(cs_store_profile_head_merge(&sum, &head), 0);
     assert_int_equal(sum.period_sum, 2 * head.period_sum);
     assert_int_equal(sum.running_ns, UINT64_MAX);
     strcpy(other.unit, "cycles");
-    assert_int_equal(cs_profile_head_merge(&sum, &other), -EINVAL);
+    assert_int_equal(cs_store_profile_head_merge(&sum, &other), -EINVAL);
 }
 
 int main(void)
@@ -199,6 +219,7 @@ int main(void)
         cmocka_unit_test(the_bytes_do_not_depend_on_the_order_of_filling),
         cmocka_unit_test(every_flipped_bit_is_noticed),
         cmocka_unit_test(every_truncation_and_extension_is_noticed),
+        cmocka_unit_test(a_body_that_would_unpack_too_far_is_written_without_compression),
         cmocka_unit_test(a_newer_version_is_refused_in_words),
         cmocka_unit_test(heads_add_up_and_other_units_are_refused),
     };

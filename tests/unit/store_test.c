@@ -43,11 +43,11 @@ static struct cs_store *opened(enum cs_store_mode mode)
     return store;
 }
 
-static const struct cs_image program = {.id = "0123456789abcdef",
-                                        .kind = CS_IMAGE_ELF,
-                                        .path = "/usr/bin/program",
-                                        .build_id = "0123456789abcdef"};
-static const struct cs_profile_head clock_head = {
+static const struct cs_store_image program = {.id = "0123456789abcdef",
+                                              .kind = CS_IMAGE_ELF,
+                                              .path = "/usr/bin/program",
+                                              .build_id = "0123456789abcdef"};
+static const struct cs_store_profile_head clock_head = {
     .event = "cpu-clock", .unit = "ns", .period_sum = 1000, .enabled_ns = 7, .running_ns = 5};
 
 static struct cs_table *points(uint64_t offset, uint64_t samples)
@@ -57,8 +57,8 @@ static struct cs_table *points(uint64_t offset, uint64_t samples)
     return table;
 }
 
-static void merge_points(struct cs_store *store, const struct cs_image *image,
-                         const struct cs_profile_head *head, uint64_t offset, uint64_t samples)
+static void merge_points(struct cs_store *store, const struct cs_store_image *image,
+                         const struct cs_store_profile_head *head, uint64_t offset, uint64_t samples)
 {
     struct cs_table *table = points(offset, samples);
     if (cs_store_merge(store, image, head, table, &err) < 0)
@@ -68,12 +68,12 @@ static void merge_points(struct cs_store *store, const struct cs_image *image,
 
 struct seen {
     unsigned n;
-    struct cs_profile_head head;
+    struct cs_store_profile_head head;
     char path[64], file[512], epoch[128], image[64];
     uint64_t samples, rows;
 };
 
-static int see(const struct cs_profile_ref *ref, void *arg)
+static int see(const struct cs_store_profile_ref *ref, void *arg)
 {
     struct seen *seen = arg;
     struct cs_table *table;
@@ -126,7 +126,7 @@ static void events_labels_and_kinds_have_files_of_their_own(void **unused)
 {
     (void)unused;
     struct cs_store *store = opened(CS_STORE_WRITE);
-    struct cs_profile_head head = clock_head;
+    struct cs_store_profile_head head = clock_head;
     struct seen seen = {0};
     assert_int_equal(cs_store_epoch(store, NULL, &err), 0);
     merge_points(store, &program, &head, 64, 1);
@@ -181,6 +181,26 @@ static void counters_add_up_over_epochs(void **unused)
     cs_store_close(store);
 }
 
+static void the_newest_epoch_tells_what_its_writer_wanted_kept(void **unused)
+{
+    (void)unused;
+    struct cs_store *store = opened(CS_STORE_WRITE);
+    char *meta = (char *)"", stray[160];
+    assert_int_equal(cs_store_newest_meta(store, &meta, &err), 0);
+    assert_null(meta); /* no epoch */
+    assert_int_equal(cs_store_epoch(store, "{\"run\":1}", &err), 0);
+    assert_int_equal(cs_store_epoch(store, "{\"run\":2}", &err), 0);
+    snprintf(stray, sizeof stray, "%s/zzz-no-epoch", path);
+    assert_int_equal(mkdir(stray, 0755), 0);
+    assert_int_equal(cs_store_newest_meta(store, &meta, &err), 0);
+    assert_string_equal(meta, "{\"run\":2}");
+    free(meta);
+    assert_int_equal(cs_store_epoch(store, NULL, &err), 0);
+    assert_int_equal(cs_store_newest_meta(store, &meta, &err), 0);
+    assert_null(meta);
+    cs_store_close(store);
+}
+
 static int see_name(uint64_t offset, uint64_t size, const char *name, void *arg)
 {
     char *all = arg;
@@ -192,7 +212,7 @@ static void names_come_back_in_order_without_doubles(void **unused)
 {
     (void)unused;
     struct cs_store *store = opened(CS_STORE_WRITE);
-    const struct cs_image jit = {.id = "xjit", .kind = CS_IMAGE_JIT, .path = "[jit]", .build_id = ""};
+    const struct cs_store_image jit = {.id = "xjit", .kind = CS_IMAGE_JIT, .path = "[jit]", .build_id = ""};
     char all[256] = "";
     assert_int_equal(cs_store_epoch(store, NULL, &err), 0);
     assert_int_equal(cs_store_name(store, &jit, 0x20, 8, "b", &err), 0);
@@ -243,7 +263,7 @@ static void another_unit_is_refused_and_the_old_profile_stays(void **unused)
 {
     (void)unused;
     struct cs_store *store = opened(CS_STORE_WRITE);
-    struct cs_profile_head cycles = clock_head;
+    struct cs_store_profile_head cycles = clock_head;
     struct cs_table *table = points(64, 1);
     struct seen seen = {0};
     strcpy(cycles.unit, "cycles");
@@ -276,7 +296,7 @@ static void ids_that_would_leave_the_store_are_refused(void **unused)
     (void)unused;
     struct cs_store *store = opened(CS_STORE_WRITE);
     struct cs_table *table = points(64, 1);
-    struct cs_image image = program;
+    struct cs_store_image image = program;
     const char *ids[] = {"", ".", "..", "a/b", ".hidden", "a b"};
     assert_int_equal(cs_store_epoch(store, NULL, &err), 0);
     for (size_t i = 0; i < sizeof ids / sizeof *ids; i++) {
@@ -291,9 +311,9 @@ static void an_image_seen_under_ever_new_paths_keeps_the_first_sixteen(void **un
 {
     (void)unused;
     struct cs_store *store = opened(CS_STORE_WRITE);
-    struct cs_image image = program;
+    struct cs_store_image image = program;
     char where[64], meta[512];
-    struct cs_profile_head meta_head;
+    struct cs_store_profile_head meta_head;
     struct cs_table *facts;
     assert_int_equal(cs_store_epoch(store, NULL, &err), 0);
     for (unsigned i = 0; i < 40; i++) {
@@ -326,6 +346,7 @@ int main(void)
         IN_A_PLACE(events_labels_and_kinds_have_files_of_their_own),
         IN_A_PLACE(epochs_started_in_the_same_second_are_two),
         IN_A_PLACE(counters_add_up_over_epochs),
+        IN_A_PLACE(the_newest_epoch_tells_what_its_writer_wanted_kept),
         IN_A_PLACE(names_come_back_in_order_without_doubles),
         IN_A_PLACE(a_damaged_profile_fails_the_walk_and_is_named_by_verify),
         IN_A_PLACE(a_profile_under_another_name_is_noticed_by_verify),

@@ -64,11 +64,11 @@ static void write_file(const struct record *records, size_t bytes, size_t texts_
     assert_int_equal(fclose(file), 0);
 }
 
-static struct cs_tag_points *opened(void)
+static struct cs_image_tag_points *opened(void)
 {
-    struct cs_tag_points *points = NULL;
+    struct cs_image_tag_points *points = NULL;
     struct cs_error err;
-    assert_int_equal(cs_tag_points_open(path, &points, &err), 0);
+    assert_int_equal(cs_image_tag_points_open(path, &points, &err), 0);
     return points;
 }
 
@@ -80,23 +80,23 @@ static void points_of_a_region_stand_for_its_first(void **state)
         {0x300, 0, 4, 3, 0, 0, 3}, {0x400, 0, 10, 3, 0, 0, 1},
     };
     write_file(records, sizeof records, sizeof texts);
-    struct cs_tag_points *points = opened();
+    struct cs_image_tag_points *points = opened();
     static const uint64_t region[][2] = {
         {0x100, 0x100}, {0x200, 0x200}, {0x300, 0x100}, {0x400, 0x400}, {0x500, 0x200}};
     for (unsigned i = 0; i < 5; i++) {
-        const struct cs_tag_point *p = cs_tag_points_at(points, region[i][0]);
+        const struct cs_image_tag_point *p = cs_image_tag_points_at(points, region[i][0]);
         assert_non_null(p);
         assert_int_equal(p->region, region[i][1]);
     }
-    const struct cs_tag_point *loop = cs_tag_points_at(points, 0x500);
+    const struct cs_image_tag_point *loop = cs_image_tag_points_at(points, 0x500);
     assert_string_equal(loop->function, "first");
     assert_string_equal(loop->file, "a.c");
     assert_int_equal(loop->line, 7);
     assert_int_equal(loop->loop, 1);
     assert_int_equal(loop->depth, 1);
-    assert_string_equal(cs_tag_points_at(points, 0x400)->function, "second");
-    assert_null(cs_tag_points_at(points, 0x201));
-    cs_tag_points_close(points);
+    assert_string_equal(cs_image_tag_points_at(points, 0x400)->function, "second");
+    assert_null(cs_image_tag_points_at(points, 0x201));
+    cs_image_tag_points_close(points);
 }
 
 static void texts_outside_are_empty(void **state)
@@ -104,12 +104,12 @@ static void texts_outside_are_empty(void **state)
     (void)state;
     const struct record records[] = {{0x100, 9999, UINT32_MAX, 3, 0, 0, 1}, {0x200, 0, 10, 3, 0, 0, 1}};
     write_file(records, sizeof records, sizeof texts - 3); /* "second" has no end */
-    struct cs_tag_points *points = opened();
-    assert_string_equal(cs_tag_points_at(points, 0x100)->file, "");
-    assert_string_equal(cs_tag_points_at(points, 0x100)->function, "");
-    assert_string_equal(cs_tag_points_at(points, 0x200)->function, "");
-    assert_string_equal(cs_tag_points_at(points, 0x200)->file, "a.c");
-    cs_tag_points_close(points);
+    struct cs_image_tag_points *points = opened();
+    assert_string_equal(cs_image_tag_points_at(points, 0x100)->file, "");
+    assert_string_equal(cs_image_tag_points_at(points, 0x100)->function, "");
+    assert_string_equal(cs_image_tag_points_at(points, 0x200)->function, "");
+    assert_string_equal(cs_image_tag_points_at(points, 0x200)->file, "a.c");
+    cs_image_tag_points_close(points);
 }
 
 static void half_a_record_is_none(void **state)
@@ -117,19 +117,19 @@ static void half_a_record_is_none(void **state)
     (void)state;
     const struct record records[] = {{0x100, 0, 4, 3, 0, 0, 1}, {0x200, 0, 4, 3, 0, 0, 3}};
     write_file(records, sizeof records - 1, sizeof texts);
-    struct cs_tag_points *points = opened();
-    assert_non_null(cs_tag_points_at(points, 0x100));
-    assert_null(cs_tag_points_at(points, 0x200));
-    cs_tag_points_close(points);
+    struct cs_image_tag_points *points = opened();
+    assert_non_null(cs_image_tag_points_at(points, 0x100));
+    assert_null(cs_image_tag_points_at(points, 0x200));
+    cs_image_tag_points_close(points);
 }
 
 static void no_table_is_no_points(void **state)
 {
     (void)state;
     write_file(NULL, 0, 0);
-    struct cs_tag_points *points = opened();
-    assert_null(cs_tag_points_at(points, 0x100));
-    cs_tag_points_close(points);
+    struct cs_image_tag_points *points = opened();
+    assert_null(cs_image_tag_points_at(points, 0x100));
+    cs_image_tag_points_close(points);
 }
 
 static void what_is_no_elf_file_is_refused(void **state)
@@ -139,9 +139,9 @@ static void what_is_no_elf_file_is_refused(void **state)
     assert_non_null(file);
     fputs("not one", file);
     assert_int_equal(fclose(file), 0);
-    struct cs_tag_points *points = NULL;
+    struct cs_image_tag_points *points = NULL;
     struct cs_error err = {0};
-    assert_true(cs_tag_points_open(path, &points, &err) < 0);
+    assert_true(cs_image_tag_points_open(path, &points, &err) < 0);
     assert_null(points);
     assert_true(err.text[0] != '\0');
 }

@@ -30,7 +30,7 @@ static void add(struct cs_tags *tags, uint64_t value, uint64_t times)
     row->events[0] += 7 * times;
     row->squares[0] += 0.5 * (double)times;
     if (row->bins)
-        row->bins[value % CS_RATE_BINS] += times;
+        row->bins[value % CS_DTE_RATE_BINS] += times;
 }
 
 static uint64_t tens(void *arg, uint64_t value)
@@ -81,7 +81,7 @@ static void the_total_is_the_same(void **state)
 {
     (void)state;
     struct cs_tags *tags = table();
-    uint64_t before_bins[CS_RATE_BINS] = {0}, after_bins[CS_RATE_BINS] = {0};
+    uint64_t before_bins[CS_DTE_RATE_BINS] = {0}, after_bins[CS_DTE_RATE_BINS] = {0};
     struct cs_tag_row before, after;
     for (uint64_t v = 0; v < 5000; v++)
         add(tags, v * 7919 % 1000, v % 13);
@@ -110,7 +110,7 @@ static void other_values_keep_their_rows(void **state)
         const struct cs_tag_row *row = cs_tags_find(tags, v + 1);
         assert_int_equal(row->samples, v + 1);
         if (row->bins)
-            assert_int_equal(row->bins[v % CS_RATE_BINS], v + 1);
+            assert_int_equal(row->bins[v % CS_DTE_RATE_BINS], v + 1);
     }
     assert_int_equal(tags->n_rows, 300);
     free(tags);

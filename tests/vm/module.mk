@@ -8,7 +8,7 @@ ARM64_MAKE     = PKG_CONFIG_LIBDIR=$(ARM64_ROOT)/usr/lib/aarch64-linux-gnu/pkgco
 	CC="aarch64-linux-gnu-gcc --sysroot=$(ARM64_ROOT)" AR=aarch64-linux-gnu-ar
 
 # Unit tests that say something about another architecture and are quick under emulation.
-VM_UNIT_NAMES := dte spaces sheet store_table store_profile store
+VM_UNIT_NAMES := dte spaces output_table store_table store_profile store
 VM_UNIT := $(patsubst %,$(BUILD)/arm64/tests/unit/%_test,$(VM_UNIT_NAMES))
 
 .PHONY: cross-arm64 check-vm check-vm-broken check-hw

@@ -26,8 +26,8 @@ static struct cs_loop *prepare(struct cs_sink **sink, const struct cs_dte_rule *
         exit(1);
     }
     loop.sink = *sink;
-    loop.pmcs[0] = cycles.pmc;
-    loop.pmcs[1] = instructions.pmc;
+    loop.hardware[0] = cycles.pmc;
+    loop.hardware[1] = instructions.pmc;
     return &loop;
 }
 
@@ -49,7 +49,7 @@ static void known_work_has_its_rate(void)
 {
     struct cs_sink *sink;
     struct cs_dte_rule rule = cs_dte_paper_rule();
-    rule.gap_cycles = CS_DTE_LONGEST;
+    rule.gap_cycles = CS_DTE_CYCLES_MAX;
     struct cs_loop *loop = prepare(&sink, &rule);
     struct cs_near near = {.sink = sink, .rule = rule};
     struct cs_sample from = {0}, to = {0};
@@ -64,7 +64,7 @@ static void known_work_has_its_rate(void)
         from = to;
     }
     cs_sink_total(sink);
-    for (unsigned i = 0; i < CS_RATE_BINS; i++)
+    for (unsigned i = 0; i < CS_DTE_RATE_BINS; i++)
         bins += sink->rates[1][i] > rounds / 100;
     expect_ratio("known-work-instructions-a-million-cycles", instructions_a_cycle(sink));
     double each = (double)sink->whole_run.events[1] / (double)sink->whole_run.kept;
@@ -88,7 +88,7 @@ static void *stop_later(void *arg)
  * little. */
 static void a_disturbed_loop_keeps_true_rates(void)
 {
-    const struct cs_shape shape = {.pmcs = 2, .throttled = true, .sink = CS_SINK_AGGREGATE};
+    const struct cs_shape shape = {.hardware = 2, .throttled = true, .sink = CS_SINK_AGGREGATE};
     struct cs_sink *sink;
     struct cs_dte_rule rule = cs_dte_paper_rule();
     rule.gap_cycles = (uint64_t)(cs_clock_hz() * 1e-3);
@@ -123,7 +123,7 @@ static void a_counter_taken_away_is_unread(void)
 {
     struct cs_sink *sink;
     struct cs_dte_rule rule = cs_dte_paper_rule();
-    rule.gap_cycles = CS_DTE_LONGEST;
+    rule.gap_cycles = CS_DTE_CYCLES_MAX;
     struct cs_loop *loop = prepare(&sink, &rule);
     struct cs_near near = {.sink = sink, .rule = rule};
     struct cs_sample from = {0}, to = {0};
@@ -148,9 +148,9 @@ static void a_counter_taken_away_is_unread(void)
 /* The core's clock: 2 ns an instruction and two cycles in it, whatever a chain of additions says. */
 static void the_cycle_counter_tells_the_clock(void)
 {
-    struct cs_clock clock;
+    struct cs_time_base clock;
     struct cs_error err;
-    expect("clock-is-calibrated", 0, cs_clock_calibrate(&clock, &err), 0);
+    expect("clock-is-calibrated", 0, cs_time_base_measure(&clock, &err), 0);
     expect("clock-by-the-cycle-counter", 1, clock.counted, 0);
     if (exact())
         expect("clock-mhz", 1000, clock.core_hz / 1e6, 5);

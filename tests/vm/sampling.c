@@ -49,7 +49,7 @@ struct seen {
     uint64_t all, inside;
 };
 
-static void placed(void *arg, const struct cs_placed *p)
+static void placed(void *arg, const struct cs_sampler_placed *p)
 {
     struct seen *seen = arg;
     seen->all += p->samples;
@@ -58,7 +58,7 @@ static void placed(void *arg, const struct cs_placed *p)
 }
 
 /* One session over one run. False where the driver isn't permitted or not there. */
-static bool sample(enum cs_driver_choice driver, uint64_t period, bool fixed, char *turns, struct seen *seen)
+static bool sample(enum cs_sampler_driver driver, uint64_t period, bool fixed, char *turns, struct seen *seen)
 {
     static const char *const events[] = {"cycles:u"};
     char *command[] = {(char *)loop_program, turns, NULL};
@@ -83,7 +83,7 @@ static bool sample(enum cs_driver_choice driver, uint64_t period, bool fixed, ch
     cs_sampler_stop(s, &err);
     struct cs_sampler_statistics statistics;
     cs_sampler_statistics(s, &statistics);
-    bool same_driver = strcmp(statistics.driver, driver == CS_DRIVER_BPF ? "bpf" : "ring") == 0;
+    bool same_driver = strcmp(statistics.driver, driver == CS_SAMPLER_DRIVER_BPF ? "bpf" : "ring") == 0;
     if (statistics.lost || statistics.unknown)
         printf("  %" PRIu64 " lost, %" PRIu64 " unknown\n", statistics.lost, statistics.unknown);
     cs_sampler_close(s);
@@ -92,8 +92,8 @@ static bool sample(enum cs_driver_choice driver, uint64_t period, bool fixed, ch
 
 static const struct {
     const char *name;
-    enum cs_driver_choice driver;
-} drivers[] = {{"bpf", CS_DRIVER_BPF}, {"ring", CS_DRIVER_RING}};
+    enum cs_sampler_driver driver;
+} drivers[] = {{"bpf", CS_SAMPLER_DRIVER_BPF}, {"ring", CS_SAMPLER_DRIVER_RING}};
 
 static void number_of_samples_is_exact(unsigned d)
 {
@@ -145,7 +145,7 @@ static void with_period_recorded(struct perf_event_attr *attr)
 static void drawn_periods_stay_in_their_band(void)
 {
     enum { DRAWS = 40 };
-    struct cs_period state;
+    struct cs_rate_period state;
     uint64_t in_band = 0, odd = 0, distinct = 0, sum = 0, samples = 0, last = 0;
     int fd = open_event(CYCLES, 0, -1, with_period_recorded);
     size_t page = (size_t)sysconf(_SC_PAGESIZE), ring = 16 * page;
@@ -155,9 +155,9 @@ static void drawn_periods_stay_in_their_band(void)
         return;
     }
     struct perf_event_mmap_page *control = (struct perf_event_mmap_page *)map;
-    cs_period_init(&state, 100003, 12345);
+    cs_rate_period_init(&state, 100003, 12345);
     for (int i = 0; i < DRAWS; i++) {
-        uint64_t drawn = cs_period_draw(&state);
+        uint64_t drawn = cs_rate_period_draw(&state);
         ioctl(fd, PERF_EVENT_IOC_PERIOD, &drawn);
         spin(200000);
     }
@@ -188,17 +188,17 @@ static void drawn_periods_stay_in_their_band(void)
 
 int main(int argc, char **argv)
 {
-    struct cs_code *code;
+    struct cs_image_code *code;
     struct cs_error err;
-    if (argc != 2 || cs_code_open_file(argv[1], &code, &err) < 0)
+    if (argc != 2 || cs_image_open_file(argv[1], &code, &err) < 0)
         return 2;
     if (!has_pmu())
         return 77;
     loop_program = argv[1];
-    const struct cs_procedure *spin_procedure = cs_code_named(code, "spin", 0, NULL);
+    const struct cs_image_procedure *spin_procedure = cs_image_procedure_named(code, "spin", 0, NULL);
     spin_start = spin_procedure ? spin_procedure->start : 0;
     spin_end = spin_start + (spin_procedure ? spin_procedure->size : 0);
-    cs_code_close(code);
+    cs_image_close(code);
     for (unsigned d = 0; d < 2; d++) {
         number_of_samples_is_exact(d);
         drawn_periods_keep_their_mean(d);

@@ -4,8 +4,9 @@
  * lengths of history (TAGE: Seznec and Michaud 2006), as real cores have; for indirect branches the same with
  * targets, for returns a stack. Tables live on from burst to burst, histories start anew in each. A branch
  * that all of them miss is hard for any. Columns of cs_schema_branches. */
-#include "sampler/burst/runner/runner.h"
-#include "sampler/burst/runner/sys.h"
+#include "sampler/burst/runner/branch_predictors.h"
+#include "sampler/burst/runner/blocks.h"
+#include "sampler/burst/runner/libc.h"
 
 #include "store/burst_schemas.h"
 
@@ -38,7 +39,7 @@ static struct {
 } state[CS_BURST_ROWS_MAX];
 static struct cs_burst_shared *shared;
 
-void predict_begin(struct cs_burst_shared *with)
+void branch_predictors_begin(struct cs_burst_shared *with)
 {
     shared = with;
     memset(slots, 0, sizeof slots);
@@ -213,7 +214,7 @@ static void indirect(int row, uint32_t *column, uint64_t branch, uint64_t to)
     column[CS_BRANCH_TAKEN - 1]++;
 }
 
-void predict(uint64_t branch, unsigned end, uint64_t to, uint64_t after)
+void branch_predictors_execute(uint64_t branch, unsigned end, uint64_t to, uint64_t after)
 {
     if (end == END_CALL || end == END_ICALL)
         returns[n_returns++ % RETURNS] = after;

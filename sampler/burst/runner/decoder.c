@@ -2,8 +2,10 @@
 /* Loads libZydis's shared object at an address of ours: it needs nothing but memcpy, memset and strlen, so
  * segments and four kinds of relocation are all there is to do. Debian has no static libZydis. */
 #include "sampler/burst/runner/decoder.h"
+#include "sampler/burst/runner/libc.h"
 #include "sampler/burst/runner/runner.h"
 #include "sampler/burst/runner/sys.h"
+#include "sampler/burst/runner/thread.h"
 
 #include <elf.h>
 #include <sys/mman.h>

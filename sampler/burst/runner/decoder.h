@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* libZydis inside the burst runner: the calls that translate.c uses. */
-#ifndef CS_BURST_DECODER_H
-#define CS_BURST_DECODER_H
+/* libZydis inside the burst runner: the calls that the translator uses. */
+#ifndef CS_SAMPLER_BURST_RUNNER_DECODER_H
+#define CS_SAMPLER_BURST_RUNNER_DECODER_H
 
 #include <Zydis/Zydis.h>
+#include <stdbool.h>
 
 struct decoder_calls {
     ZyanStatus (*init)(ZydisDecoder *, ZydisMachineMode, ZydisStackWidth);
@@ -13,5 +14,6 @@ struct decoder_calls {
     ZydisDecoder state;
 };
 extern struct decoder_calls decoder;
+bool decoder_load(int fd); /* false: this is no libZydis */
 
 #endif

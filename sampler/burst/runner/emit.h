@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The few x86-64 instructions that the translator writes around the copied ones. None changes a status flag
- * unless its name says so. `at` is where the next byte goes. Registers by number. For translate.c. */
-#ifndef CS_BURST_EMIT_H
-#define CS_BURST_EMIT_H
+ * unless its name says so. `at` is where the next byte goes. Registers by number. For translate.c and
+ * block_code.c. */
+#ifndef CS_SAMPLER_BURST_RUNNER_EMIT_H
+#define CS_SAMPLER_BURST_RUNNER_EMIT_H
 
-#include "sampler/burst/runner/plan.h"
+#include "sampler/burst/runner/blocks.h"
 
-static uint8_t *at;
+extern uint8_t *at;
 
 static inline void byte(unsigned value)
 {

@@ -4,7 +4,8 @@
  * page, or to drop it, then leaves the mappings alone: 10 us with its signal and 0.6, where a mapping for
  * each page takes 15 and 5. Where the kernel has no userfaultfd for us, or there is no room, there are none,
  * and each page is a mapping. userfaultfd(2), ioctl_userfaultfd(2). */
-#include "sampler/burst/runner/runner.h"
+#include "sampler/burst/runner/fault_windows.h"
+#include "sampler/burst/runner/libc.h"
 #include "sampler/burst/runner/sys.h"
 
 #include <errno.h>

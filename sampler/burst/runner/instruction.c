@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* What an instruction is to the translator: whether a burst can run it, and how it ends a block. Pure. */
-#include "sampler/burst/runner/plan.h"
+#include "sampler/burst/runner/instruction.h"
 
 unsigned general(ZydisRegister reg)
 {

@@ -1,16 +1,20 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Keeps the CPU of a held thread awake. It would fall asleep, which on a virtual machine gives it back to the
- * host: what runs there meanwhile takes the caches (a database ran the first 20 us after a burst at a third
- * of its speed), and to come back takes some 40 us. So a thread of ours that gives way to everybody
- * (SCHED_IDLE) turns there until the held one is about to go on, and reads what warm.c asks for. It is gone
- * before that one comes: it would want the CPU once more, to go to sleep, and what the thread's clock says of
- * it would be off by that. A CPU looks for work for some us before it sleeps.
+/* Keeps the CPU of a stopped thread out of idle. It would fall asleep, which on a virtual machine gives it
+ * back to the host: what runs there meanwhile takes the caches (a database ran the first 20 us after a burst
+ * at a third of its speed), and to come back takes some 40 us. So a thread of ours that gives way to
+ * everybody (SCHED_IDLE) turns there until the stopped one is about to go on, and reads what warm_caches.c
+ * asks for. It is gone before that one comes: it would want the CPU once more, to go to sleep, and what the
+ * thread's clock says of it would be off by that. A CPU looks for work for some us before it sleeps.
  *
  * And keeps the runner off that CPU. To the kernel a CPU whose thread stands is a free one: where another
  * program has the other CPU of two it put the runner there in two bursts of three, which takes the thread's
  * caches as it follows the trace and, as it watches, its CPU. */
+#include "sampler/burst/runner/keep_cpu_awake.h"
+#include "sampler/burst/runner/libc.h"
 #include "sampler/burst/runner/runner.h"
 #include "sampler/burst/runner/sys.h"
+#include "sampler/burst/runner/thread.h"
+#include "sampler/burst/runner/timing_model.h"
 
 #include <linux/futex.h>
 #include <sched.h>
@@ -19,28 +23,23 @@
 #include <time.h>
 
 #define CPUS_MAX 4096
-#define READ_AT_ONCE 16     /* pages, 10 us: as long as nobody else gets the CPU */
-#define ALONE_LEAST 2       /* bursts after one in which others took our own CPU */
-#define ALONE_MOST 64       /* where they do again and again */
-#define DISPLACED_NS 500000 /* for longer than this: a moment now and then is the kernel's */
+#define READ_AT_ONCE 16 /* pages, 10 us: as long as nobody else gets the CPU */
 #define NOWHERE UINT32_MAX
 static uint8_t stack[8192] __attribute__((aligned(4096)));
-static volatile int32_t keeper_tid, wanted;
-static bool placed, turning; /* turning: in this burst */
-static unsigned alone;       /* bursts that the CPU is left alone for */
+struct idle_keeper idle_keeper;
+static volatile int32_t wanted;
 static uint32_t held_cpu = NOWHERE;
 
-static struct iovec there[AWAKE_PAGES_MAX];
-static uint32_t asked, answered; /* of those; shared with the keeper */
+static struct iovec there[CACHE_WARMING_PAGES_MAX];
 static volatile int32_t read_from;
 
 /* Whoever turns here may have lost the CPU anywhere in between, and find another burst's pages. */
-static void read_some(void)
+void idle_keeper_read_some(void)
 {
     static uint8_t sink[PAGE]; /* all into the same page: the cache is for the others */
     struct iovec here[READ_AT_ONCE];
-    uint32_t end = __atomic_load_n(&asked, __ATOMIC_ACQUIRE);
-    uint32_t done = __atomic_load_n(&answered, __ATOMIC_RELAXED);
+    uint32_t end = __atomic_load_n(&idle_keeper.asked, __ATOMIC_ACQUIRE);
+    uint32_t done = __atomic_load_n(&idle_keeper.answered, __ATOMIC_RELAXED);
     if (done >= end)
         return;
     uint32_t n = end - done < READ_AT_ONCE ? end - done : READ_AT_ONCE;
@@ -48,7 +47,8 @@ static void read_some(void)
         here[i] = (struct iovec){sink, PAGE};
     long bytes = SYS(__NR_process_vm_readv, read_from, here, n, &there[done], n, 0);
     uint32_t read = bytes > 0 ? (uint32_t)((uint64_t)bytes / PAGE) : 0;
-    __atomic_store_n(&answered, done + (read ? read : 1), __ATOMIC_RELEASE); /* one can't be read */
+    __atomic_store_n(&idle_keeper.answered, done + (read ? read : 1),
+                     __ATOMIC_RELEASE); /* one can't be read */
 }
 
 static int keeper(void)
@@ -60,7 +60,7 @@ static int keeper(void)
         while (!wanted)
             SYS(__NR_futex, &wanted, FUTEX_WAIT_PRIVATE, 0, NULL, NULL, 0);
         while (wanted) { /* without `pause`, which hypervisors take for a reason to run somebody else */
-            read_some();
+            idle_keeper_read_some();
             for (unsigned i = 0; i < 64; i++)
                 __asm__ volatile("");
         }
@@ -89,23 +89,23 @@ static bool place_keeper(uint32_t cpu)
     static uint64_t mask[CPUS_MAX / 64];
     static bool started;
     if (!started)
-        start_thread(keeper, stack + sizeof stack - 64, &keeper_tid);
+        start_thread(keeper, stack + sizeof stack - 64, &idle_keeper.tid);
     started = true;
-    if (!keeper_tid)
+    if (!idle_keeper.tid)
         return false;
     memset(mask, 0, sizeof mask);
     mask[cpu / 64] = 1ULL << cpu % 64;
-    return SYS(__NR_sched_setaffinity, keeper_tid, sizeof mask, mask) == 0;
+    return SYS(__NR_sched_setaffinity, idle_keeper.tid, sizeof mask, mask) == 0;
 }
 
-void awake_place(uint32_t cpu, bool keep)
+void idle_keeper_place(uint32_t cpu, bool keep)
 {
     held_cpu = cpu < CPUS_MAX ? cpu : NOWHERE;
-    placed = keep && held_cpu != NOWHERE && place_keeper(cpu);
-    keep_off(placed && !alone ? cpu : NOWHERE);
+    idle_keeper.placed = keep && held_cpu != NOWHERE && place_keeper(cpu);
+    keep_off(idle_keeper.placed && !idle_keeper.alone ? cpu : NOWHERE);
 }
 
-bool awake_elsewhere(void)
+bool idle_keeper_elsewhere(void)
 {
     unsigned own = 0;
     SYS(__NR_getcpu, &own, NULL, NULL);
@@ -114,7 +114,6 @@ bool awake_elsewhere(void)
 
 static struct {
     uint64_t ns, own_ns;
-    long displaced; /* times */
 } before;
 
 static long displaced(void)
@@ -127,56 +126,57 @@ static long displaced(void)
 static bool others_want_ours(void)
 {
     uint64_t own_ns = clock_of(CLOCK_THREAD_CPUTIME_ID) - before.own_ns;
-    return displaced() > before.displaced && clock_of(CLOCK_MONOTONIC) - before.ns > own_ns + DISPLACED_NS;
+    return displaced() > idle_keeper.displaced &&
+           clock_of(CLOCK_MONOTONIC) - before.ns > own_ns + CS_MODEL_DISPLACED_NS;
 }
 
-/* Who wants our CPU should have had the held thread's. */
+/* Who wants our CPU should have had the stopped thread's. */
 static void leave_alone(bool wanted_ours)
 {
-    static unsigned next = ALONE_LEAST;
+    static unsigned next = CS_MODEL_ALONE_LEAST;
     if (wanted_ours) {
-        alone = next;
-        next = next * 4 < ALONE_MOST ? next * 4 : ALONE_MOST;
-    } else if (next > ALONE_LEAST) {
+        idle_keeper.alone = next;
+        next = next * 4 < CS_MODEL_ALONE_MOST ? next * 4 : CS_MODEL_ALONE_MOST;
+    } else if (next > CS_MODEL_ALONE_LEAST) {
         next /= 2;
     }
 }
 
-void awake_begin(void)
+void idle_keeper_begin(void)
 {
-    turning = placed && !alone;
-    alone -= alone > 0;
-    asked = answered = 0;
-    if (!turning)
+    idle_keeper.turning = idle_keeper.placed && !idle_keeper.alone;
+    idle_keeper.alone -= idle_keeper.alone > 0;
+    idle_keeper.asked = idle_keeper.answered = 0;
+    if (!idle_keeper.turning)
         return;
     before.ns = clock_of(CLOCK_MONOTONIC);
     before.own_ns = clock_of(CLOCK_THREAD_CPUTIME_ID);
-    before.displaced = displaced();
+    idle_keeper.displaced = displaced();
     wanted = 1;
     SYS(__NR_futex, &wanted, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
 }
 
-void awake_end(void)
+void idle_keeper_end(void)
 {
     wanted = 0;
-    if (turning)
+    if (idle_keeper.turning)
         leave_alone(others_want_ours());
-    turning = false;
+    idle_keeper.turning = false;
 }
 
-bool awake_read_begin(int32_t tid)
+bool idle_keeper_read_begin(int32_t tid)
 {
     read_from = tid;
-    return turning;
+    return idle_keeper.turning;
 }
 
-void awake_read(uint64_t page)
+void idle_keeper_read(uint64_t page)
 {
-    there[asked] = (struct iovec){(void *)page, PAGE};
-    __atomic_store_n(&asked, asked + 1, __ATOMIC_RELEASE);
+    there[idle_keeper.asked] = (struct iovec){(void *)page, PAGE};
+    __atomic_store_n(&idle_keeper.asked, idle_keeper.asked + 1, __ATOMIC_RELEASE);
 }
 
-uint32_t awake_unread(void)
+uint32_t idle_keeper_unread(void)
 {
-    return asked - __atomic_load_n(&answered, __ATOMIC_ACQUIRE);
+    return idle_keeper.asked - __atomic_load_n(&idle_keeper.answered, __ATOMIC_ACQUIRE);
 }

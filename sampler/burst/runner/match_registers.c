@@ -3,16 +3,14 @@
  * instruction at its PC and each register whose value is known there has the value seen. Known is what a slot
  * noted, or the start, until an instruction writes the register; the stack pointer also follows pushes,
  * calls and the like. Pure: reads the trace and the translator's notes on blocks. */
-#include "sampler/burst/runner/runner.h"
-#include "sampler/burst/runner/sys.h"
+#include "sampler/burst/runner/match_registers.h"
+#include "sampler/burst/runner/libc.h"
 
-#define BLOCKS_MAX 65536
 #define MATCH_BLOCKS_MAX 128
-enum { RCX = 1, RSP = 4, RSI = 6, RDI = 7 };
 
-/* Of a block: bit i when moment i's PC is one of its instructions. Lazily, per walk. */
+/* Of a block: bit i when snapshot i's PC is one of its instructions. Lazily, per walk. */
 static uint32_t here[BLOCKS_MAX], here_walk[BLOCKS_MAX], walk;
-static uint8_t insn_of[BLOCKS_MAX][32]; /* and which of them, by moment */
+static uint8_t insn_of[BLOCKS_MAX][32]; /* and which of them, by snapshot */
 
 static uint64_t value[16], word[STACK_WORDS];
 static uint32_t known, n_words; /* words of the stack are known at one instruction only */
@@ -46,29 +44,29 @@ static void forget(const struct insn_note *note)
     known &= ~writes;
 }
 
-static bool same(const struct moment *moment, uint32_t which)
+static bool same(const struct snapshot *snapshot, uint32_t which)
 {
     for (unsigned reg = 0; which; which >>= 1, reg++)
-        if (which & 1 && moment->reg[reg] != value[reg])
+        if (which & 1 && snapshot->reg[reg] != value[reg])
             return false;
-    for (unsigned i = 0; i < n_words && i < moment->n_words; i++)
-        if (moment->word[i] != word[i])
+    for (unsigned i = 0; i < n_words && i < snapshot->n_words; i++)
+        if (snapshot->word[i] != word[i])
             return false;
     return true;
 }
 
 uint32_t match_blocks[MATCH_BLOCKS_MAX], match_n_blocks;
 
-static uint32_t moments_in(const struct block *block, const struct moment *moments, unsigned n)
+static uint32_t snapshots_in(const struct block *block, const struct snapshot *snapshots, unsigned n)
 {
     uint32_t number = (uint32_t)(block - blocks);
     if (here_walk[number] == walk)
         return here[number];
     uint32_t found = 0;
     for (unsigned k = 0; k < n; k++)
-        if (moments[k].pc - block->pc < block->bytes)
+        if (snapshots[k].pc - block->pc < block->bytes)
             for (unsigned i = 0; i < block->n_insns; i++)
-                if (insn_notes[block->first_note + i].offset == moments[k].pc - block->pc) {
+                if (insn_notes[block->first_note + i].offset == snapshots[k].pc - block->pc) {
                     found |= 1U << k;
                     insn_of[number][k] = (uint8_t)i;
                 }
@@ -78,58 +76,59 @@ static uint32_t moments_in(const struct block *block, const struct moment *momen
     return here[number] = found;
 }
 
-static void begin(struct moment *moments, unsigned n)
+static void begin(struct snapshot *snapshots, unsigned n)
 {
     walk++;
     match_n_blocks = 0;
     for (unsigned k = 0; k < n; k++)
-        moments[k].n = moments[k].visits = 0, moments[k].known = 0xffff;
+        snapshots[k].n = snapshots[k].visits = 0, snapshots[k].known = 0xffff;
 }
 
-static void fits(struct moment *moment, uint64_t position, uint32_t which)
+static void fits(struct snapshot *snapshot, uint64_t position, uint32_t which)
 {
-    if (!moment->n++)
-        moment->first = position;
-    moment->last = position;
-    moment->known &= which;
+    if (!snapshot->n++)
+        snapshot->first = position;
+    snapshot->last = position;
+    snapshot->known &= which;
 }
 
 /* The instruction `position` of the trace, before it runs, is at `pc`. */
-static void compare(struct moment *moments, uint32_t candidates, uint64_t pc, bool repeats, uint64_t position)
+static void compare(struct snapshot *snapshots, uint32_t candidates, uint64_t pc, bool repeats,
+                    uint64_t position)
 {
     for (unsigned k = 0; candidates >> k; k++) {
-        struct moment *moment = &moments[k];
-        if (!(candidates >> k & 1) || moment->pc != pc)
+        struct snapshot *snapshot = &snapshots[k];
+        if (!(candidates >> k & 1) || snapshot->pc != pc)
             continue;
-        moment->visits++;
+        snapshot->visits++;
         uint32_t which = known & ~(repeats ? 1U << RCX | 1U << RSI | 1U << RDI : 0U);
-        if (same(moment, which))
-            fits(moment, position, which);
+        if (same(snapshot, which))
+            fits(snapshot, position, which);
     }
 }
 
-uint64_t match(const struct run *run, const struct registers *r, struct moment *moments, unsigned n)
+uint64_t match(const struct run *run, const struct registers *r, struct snapshot *snapshots, unsigned n)
 {
     const uint64_t first[16] = {r->rax, r->rcx, r->rdx, r->rbx, r->rsp, r->rbp, r->rsi, r->rdi,
                                 r->r8,  r->r9,  r->r10, r->r11, r->r12, r->r13, r->r14, r->r15};
     uint64_t position = 0;
     memcpy(value, first, sizeof value);
     known = 0xffff;
-    begin(moments, n);
+    begin(snapshots, n);
     for (const uint8_t *p = run->start, *next; p < run->end; p = next) {
         const struct block *block = record_block(p);
         const loose64 *slots = record_slots(p);
         next = record_next(p);
-        if (next > run->end || (next == run->end && run->last_partial))
+        if (!record_whole(run, next))
             break;
-        uint32_t candidates = moments_in(block, moments, n);
+        uint32_t candidates = snapshots_in(block, snapshots, n);
         uint64_t noted = learn(block, slots, AT_START);
         for (unsigned i = 0; i < block->n_insns; i++) {
             const struct insn_note *note = &insn_notes[block->first_note + i];
             n_words = 0;
-            if (noted >> i & 1) /* a block has at most 40 */
+            if (noted >> i & 1) /* a block has at most BLOCK_INSNS_MAX */
                 learn(block, slots, i);
-            compare(moments, candidates, block->pc + note->offset, note->repeats, position + i);
+            compare(snapshots, candidates, block->pc + note->offset, note->repeats, position + i);
             forget(note);
         }
         position += block->n_insns;
@@ -137,10 +136,10 @@ uint64_t match(const struct run *run, const struct registers *r, struct moment *
     return position;
 }
 
-/* Does what the record noted right before this instruction agree with the moment? `which`: registers noted.
+/* Does what the record noted right before this instruction agree with the snapshot? `which`: registers noted.
  */
 static bool noted_same(const struct block *block, const loose64 *slots, unsigned insn,
-                       const struct moment *moment, uint32_t *which)
+                       const struct snapshot *snapshot, uint32_t *which)
 {
     const struct slot_note *note = &slot_notes[block->first_slot];
     bool repeats = insn_notes[block->first_note + insn].repeats;
@@ -152,33 +151,33 @@ static bool noted_same(const struct block *block, const loose64 *slots, unsigned
         unsigned reg = note[i].reg;
         if (reg < 16 && !(aside >> reg & 1)) {
             *which |= 1U << reg;
-            if (slots[i] != moment->reg[reg])
+            if (slots[i] != snapshot->reg[reg])
                 return false;
-        } else if (reg >= 16 && reg - 16 < moment->n_words && slots[i] != moment->word[reg - 16]) {
+        } else if (reg >= 16 && reg - 16 < snapshot->n_words && slots[i] != snapshot->word[reg - 16]) {
             return false;
         }
     }
     return true;
 }
 
-uint64_t match_noted(const struct run *run, struct moment *moments, unsigned n)
+uint64_t match_noted(const struct run *run, struct snapshot *snapshots, unsigned n)
 {
     uint64_t position = 0;
-    begin(moments, n);
+    begin(snapshots, n);
     for (const uint8_t *p = run->start, *next; p < run->end; p = next) {
         const struct block *block = record_block(p);
         next = record_next(p);
-        if (next > run->end || (next == run->end && run->last_partial))
+        if (!record_whole(run, next))
             break;
-        uint32_t candidates = moments_in(block, moments, n);
+        uint32_t candidates = snapshots_in(block, snapshots, n);
         for (unsigned k = 0; candidates >> k; k++) {
             if (!(candidates >> k & 1))
                 continue;
             unsigned insn = insn_of[block - blocks][k];
             uint32_t which;
-            moments[k].visits++;
-            if (noted_same(block, record_slots(p), insn, &moments[k], &which))
-                fits(&moments[k], position + insn, which);
+            snapshots[k].visits++;
+            if (noted_same(block, record_slots(p), insn, &snapshots[k], &which))
+                fits(&snapshots[k], position + insn, which);
         }
         position += block->n_insns;
     }

@@ -3,8 +3,11 @@
  * Distances are counts of distinct lines (pages) since the last use: exact below the threshold, found by a
  * scan over what the burst touched, and only where so many *changes* of line lie between that the answer
  * isn't known without. */
-#include "sampler/burst/runner/runner.h"
-#include "sampler/burst/runner/sys.h"
+#include "sampler/burst/runner/memory_profile.h"
+#include "sampler/burst/runner/blocks.h"
+#include "sampler/burst/runner/code_pages.h"
+#include "sampler/burst/runner/libc.h"
+#include "sampler/burst/runner/pages.h"
 
 #include "store/burst_schemas.h"
 
@@ -156,7 +159,7 @@ static void compare_with_stores(uint32_t *column, uint64_t addr, uint64_t size)
         column[CS_MEMORY_ALIASED - 1]++;
 }
 
-void touch_begin(struct cs_burst_shared *with)
+void memory_profile_begin(struct cs_burst_shared *with)
 {
     shared = with;
     uses_begin(&lines);
@@ -220,7 +223,8 @@ static void draw_line(struct cs_burst_memory_row *row, uint64_t line)
         row->line[at] = line;
 }
 
-void touch(uint64_t insn, unsigned number, unsigned flags, uint64_t addr, uint64_t size, bool pointer)
+void memory_profile_access(uint64_t insn, unsigned number, unsigned flags, uint64_t addr, uint64_t size,
+                           bool pointer)
 {
     uint32_t rows = shared->outcome.n_memory;
     int row = row_of(&memory_index, insn * 2 + (number > 0), &rows);
@@ -252,7 +256,7 @@ void touch(uint64_t insn, unsigned number, unsigned flags, uint64_t addr, uint64
         remember_store(addr, size);
 }
 
-void touch_code(uint64_t from, uint64_t to)
+void memory_profile_code(uint64_t from, uint64_t to)
 {
     code_ran(from, to);
     for (uint64_t line = from / 64; line <= (to - 1) / 64; line++) {

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Copies of the target's pages. Data pages sit at their own addresses. Those that the target can write are
  * copied again at the start of each burst if they were used in enough of the last ones (a copy costs some 1.3
- * us, a fault 10), else dropped; those of files that it can't write stay until its memory map changes. Code
- * pages are kept aside for the translator and are compared with the target after each burst that ran them.
+ * us, a fault 10), else dropped; those of files that it can't write stay until its memory map changes.
  *
  * Invariant: while a burst runs, a mapped page outside of the runner is a copy made during this burst, or of
  * files that the target can't write and whose region is unchanged. */
-#include "sampler/burst/runner/runner.h"
+#include "sampler/burst/runner/pages.h"
+#include "sampler/burst/runner/fault_windows.h"
+#include "sampler/burst/runner/libc.h"
+#include "sampler/burst/runner/regions.h"
 #include "sampler/burst/runner/sys.h"
 
 #include <sys/mman.h>
@@ -37,6 +39,8 @@ bool pages_many;
  */
 static uint8_t originals[PAGES_MAX][PAGE] __attribute__((aligned(2 << 20)));
 static bool frozen;
+struct clock_pages clock_pages[CLOCK_PAGES_MAX];
+unsigned n_clock_pages;
 
 /* Open addressing; values are 1 + index. Rebuilt when pages leave. */
 #define SLOTS (PAGES_MAX * 4)
@@ -257,7 +261,7 @@ uint64_t page_changed_word(uint64_t random)
     return 0;
 }
 
-void pages_warm(void)
+void pages_prepare(void)
 {
     SYS(__NR_madvise, originals, sizeof originals, MADV_HUGEPAGE);
     for (unsigned i = 0; i < PAGES_WARM; i++)
@@ -330,103 +334,4 @@ void pages_forget_changed(void)
     window_drop_done();
     sort();
     rebuild();
-}
-
-/* ---- code ---- */
-#define CODE_PAGES_MAX 4096
-struct code_page {
-    uint64_t addr, identity;
-    bool ran;
-    uint8_t bytes[PAGE];
-};
-static struct code_page code_pages[CODE_PAGES_MAX];
-static unsigned n_code_pages;
-#define CODE_SLOTS (CODE_PAGES_MAX * 4)
-static uint16_t code_slots[CODE_SLOTS];
-
-static unsigned code_slot_of(uint64_t addr)
-{
-    unsigned slot = (unsigned)((addr >> 12) * 0x9e3779b97f4a7c15ULL >> 40) % CODE_SLOTS;
-    while (code_slots[slot] && code_pages[code_slots[slot] - 1].addr != addr)
-        slot = (slot + 1) % CODE_SLOTS;
-    return slot;
-}
-
-static struct code_page *code_page(uint64_t addr)
-{
-    addr &= ~(PAGE - 1);
-    unsigned slot = code_slot_of(addr);
-    if (code_slots[slot])
-        return &code_pages[code_slots[slot] - 1];
-    const struct region *region = region_at(addr);
-    if (n_code_pages == CODE_PAGES_MAX || (region && !region->x))
-        return NULL;
-    struct code_page *page = &code_pages[n_code_pages];
-    if (SYS(__NR_pread64, CS_BURST_FD_MEMORY, page->bytes, PAGE, addr) != (long)PAGE)
-        return NULL;
-    page->addr = addr;
-    page->identity = region_identity(region, addr);
-    page->ran = false;
-    code_slots[slot] = (uint16_t)++n_code_pages;
-    return page;
-}
-
-unsigned code_bytes(uint64_t addr, uint8_t bytes[15])
-{
-    unsigned n = 0;
-    while (n < 15) {
-        const struct code_page *page = code_page(addr + n);
-        if (!page)
-            break;
-        uint64_t in_page = (addr + n) % PAGE, take = PAGE - in_page;
-        if (take > 15 - n)
-            take = 15 - n;
-        memcpy(bytes + n, page->bytes + in_page, take);
-        n += (unsigned)take;
-    }
-    return n;
-}
-
-void code_ran(uint64_t from, uint64_t to)
-{
-    for (uint64_t addr = from & ~(PAGE - 1); addr < to; addr += PAGE) {
-        unsigned slot = code_slot_of(addr);
-        if (code_slots[slot])
-            code_pages[code_slots[slot] - 1].ran = true;
-    }
-}
-
-bool code_is_at(uint64_t addr)
-{
-    return code_slots[code_slot_of(addr & ~(PAGE - 1))] != 0;
-}
-
-bool code_unchanged(void)
-{
-    static uint8_t now[PAGE];
-    bool same = true;
-    for (unsigned i = 0; i < n_code_pages; i++) {
-        struct code_page *page = &code_pages[i];
-        if (!page->ran)
-            continue;
-        page->ran = false;
-        if (SYS(__NR_pread64, CS_BURST_FD_MEMORY, now, PAGE, page->addr) != (long)PAGE ||
-            memcmp(now, page->bytes, PAGE))
-            same = false;
-    }
-    return same;
-}
-
-bool code_moved(void)
-{
-    for (unsigned i = 0; i < n_code_pages; i++)
-        if (region_identity(region_at(code_pages[i].addr), code_pages[i].addr) != code_pages[i].identity)
-            return true;
-    return false;
-}
-
-void code_forget(void)
-{
-    n_code_pages = 0;
-    memset(code_slots, 0, sizeof code_slots);
 }

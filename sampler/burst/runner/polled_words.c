@@ -8,22 +8,16 @@
  * again, as counters and stacks are, and others that the burst changed, from pages taken at random, as data
  * that is written once. Where there are none of the first the others begin to change when another loop is
  * reached, and its time is all that they would tell. */
-#include "sampler/burst/runner/runner.h"
+#include "sampler/burst/runner/polled_words.h"
+#include "sampler/burst/runner/libc.h"
+#include "sampler/burst/runner/pages.h"
 #include "sampler/burst/runner/sys.h"
+#include "sampler/burst/runner/timing_model.h"
 
 #include <sys/uio.h>
 
-#define OFTEN_MAX 5      /* words that are written again and again: more of them slow the thread */
-#define CHOOSE_NS 26000  /* at most, half of it for those */
-#define BLOCKS_MOST 2000 /* of the trace's beginning */
-#define START_NS 1000000 /* for the thread to get to the first change */
-#define DENSE 16         /* polls that follow each other soon: fast code is through its trace early */
-#define DENSE_NS 4000    /* from one to the next */
-#define SPARSE 8         /* later by a part in so many of the time so far: slow code takes longer */
 #define LINE 64
 #define TABLE 512
-
-struct watch watched;
 
 static struct {
     uint64_t addr;
@@ -37,16 +31,16 @@ static uint64_t random(void)
     return state >> 24;
 }
 
-static void add(uint64_t addr)
+static void add(struct polled_words *polled, uint64_t addr)
 {
-    struct watched word = {.addr = addr};
-    if (watched.n_words == WATCHED_MAX || !page_word(addr, &word.before, &word.after) ||
+    struct polled_word word = {.addr = addr};
+    if (polled->n_words == POLLED_WORDS_MAX || !page_word(addr, &word.before, &word.after) ||
         word.before == word.after)
         return;
-    for (unsigned i = 0; i < watched.n_words; i++)
-        if (watched.word[i].addr / LINE == addr / LINE)
+    for (unsigned i = 0; i < polled->n_words; i++)
+        if (polled->word[i].addr / LINE == addr / LINE)
             return;
-    watched.word[watched.n_words++] = word;
+    polled->word[polled->n_words++] = word;
 }
 
 static void count(uint64_t addr)
@@ -60,11 +54,13 @@ static void count(uint64_t addr)
         }
 }
 
-static void choose_often(const struct run *run, const struct registers *registers, uint64_t until)
+static void choose_often(struct polled_words *polled, const struct run *run,
+                         const struct registers *registers, uint64_t until)
 {
     memset(often, 0, sizeof often);
     const uint8_t *p = run->start, *next;
-    for (unsigned n = 0; p < run->end && n < BLOCKS_MOST && (n % 64 || tsc() < until); n++, p = next) {
+    for (unsigned n = 0; p < run->end && n < CS_MODEL_POLLED_BLOCKS && (n % 64 || tsc() < until);
+         n++, p = next) {
         const struct block *block = record_block(p);
         const struct memory_op *op = &memory_ops[block->first_op];
         next = record_next(p);
@@ -74,7 +70,8 @@ static void choose_often(const struct run *run, const struct registers *register
             if ((op[i].flags & (OP_WRITE | OP_REPEAT)) == OP_WRITE)
                 count(operand_address(&op[i], record_slots(p), registers) & ~7ULL);
     }
-    for (unsigned tries = 0; tries < 4 * OFTEN_MAX && watched.n_words < OFTEN_MAX; tries++) {
+    for (unsigned tries = 0; tries < 4 * CS_MODEL_POLLED_OFTEN && polled->n_words < CS_MODEL_POLLED_OFTEN;
+         tries++) {
         unsigned most = 0;
         for (unsigned i = 1; i < TABLE; i++)
             if (often[i].count > often[most].count)
@@ -82,71 +79,73 @@ static void choose_often(const struct run *run, const struct registers *register
         if (often[most].count < 2)
             return;
         often[most].count = 0;
-        add(often[most].addr);
+        add(polled, often[most].addr);
     }
 }
 
-bool watch_choose(const struct run *run, const struct registers *registers, uint64_t ticks_a_us)
+bool polled_words_choose(struct polled_words *polled, const struct run *run,
+                         const struct registers *registers, uint64_t ticks_a_us)
 {
-    watched.n_words = watched.n_polls = 0;
-    watched.ticks_a_us = ticks_a_us;
-    uint64_t begin = tsc(), most = CHOOSE_NS / 1000 * ticks_a_us;
-    choose_often(run, registers, begin + most / 2);
-    if (!watched.n_words)
+    polled->n_words = polled->n_polls = 0;
+    polled->ticks_a_us = ticks_a_us;
+    uint64_t begin = tsc(), most = CS_MODEL_POLLED_CHOOSE_NS / 1000 * ticks_a_us;
+    choose_often(polled, run, registers, begin + most / 2);
+    if (!polled->n_words)
         return false;
-    while (watched.n_words < WATCHED_MAX && tsc() < begin + most) {
+    while (polled->n_words < POLLED_WORDS_MAX && tsc() < begin + most) {
         uint64_t word = page_changed_word(random());
         if (word)
-            add(word);
+            add(polled, word);
     }
     return true;
 }
 
-static uint32_t since_ns(uint64_t ticks)
+static uint32_t since_ns(const struct polled_words *polled, uint64_t ticks)
 {
-    return (uint32_t)((ticks - watched.released) * 1000 / watched.ticks_a_us);
+    return (uint32_t)((ticks - polled->released) * 1000 / polled->ticks_a_us);
 }
 
 /* Are all words as they were (as they will be at the trace's end)? */
-static bool all(const uint64_t *values, bool after)
+static bool all(const struct polled_words *polled, const uint64_t *values, bool after)
 {
-    for (unsigned i = 0; i < watched.n_words; i++)
-        if (values[i] != (after ? watched.word[i].after : watched.word[i].before))
+    for (unsigned i = 0; i < polled->n_words; i++)
+        if (values[i] != (after ? polled->word[i].after : polled->word[i].before))
             return false;
     return true;
 }
 
-void watch_poll(pid_t pid)
+void polled_words_poll(struct polled_words *polled, pid_t pid)
 {
-    static struct iovec there[WATCHED_MAX];
-    static uint64_t values[WATCHED_MAX];
-    struct iovec here = {values, 8 * watched.n_words};
-    for (unsigned i = 0; i < watched.n_words; i++)
-        there[i] = (struct iovec){(void *)watched.word[i].addr, 8};
+    static struct iovec there[POLLED_WORDS_MAX];
+    static uint64_t values[POLLED_WORDS_MAX];
+    struct iovec here = {values, 8 * polled->n_words};
+    for (unsigned i = 0; i < polled->n_words; i++)
+        there[i] = (struct iovec){(void *)polled->word[i].addr, 8};
     bool started = false;
     unsigned over = 0;
-    uint64_t dense = DENSE_NS / 1000 * watched.ticks_a_us, started_at = tsc();
-    watched.released = started_at;
-    for (uint64_t next = tsc(); watched.n_polls < POLLS_MAX && over < 2;) {
+    uint64_t dense = CS_MODEL_POLLS_DENSE_NS / 1000 * polled->ticks_a_us, started_at = tsc();
+    polled->released = started_at;
+    for (uint64_t next = tsc(); polled->n_polls < POLLS_MAX && over < 2;) {
         while (tsc() < next)
             __asm__ volatile("pause");
         uint64_t begin = tsc();
-        if (SYS(__NR_process_vm_readv, pid, &here, 1, there, watched.n_words, 0) != (long)here.iov_len)
+        if (SYS(__NR_process_vm_readv, pid, &here, 1, there, polled->n_words, 0) != (long)here.iov_len)
             return;
         uint64_t end = tsc();
-        bool waits = !started && all(values, false);
-        if (waits && since_ns(end) > START_NS)
+        bool waits = !started && all(polled, values, false);
+        if (waits && since_ns(polled, end) > CS_MODEL_POLLED_START_NS)
             return;
-        if (waits && watched.n_polls)
-            watched.n_polls--; /* only the last before the start is of use */
+        if (waits && polled->n_polls)
+            polled->n_polls--; /* only the last before the start is of use */
         if (!started)
             started_at = begin;
         started = !waits;
-        over = all(values, true) ? over + 1 : 0;
-        struct poll *poll = &watched.poll[watched.n_polls++];
-        *poll = (struct poll){.begin_ns = since_ns(begin), .end_ns = since_ns(end)};
+        over = all(polled, values, true) ? over + 1 : 0;
+        struct poll *poll = &polled->poll[polled->n_polls++];
+        *poll = (struct poll){.begin_ns = since_ns(polled, begin), .end_ns = since_ns(polled, end)};
         memcpy(poll->value, values, sizeof values);
-        uint64_t sparse = watched.n_polls < DENSE ? 0 : (end - started_at) / SPARSE;
+        uint64_t sparse =
+            polled->n_polls < CS_MODEL_POLLS_DENSE ? 0 : (end - started_at) / CS_MODEL_POLLS_SPARSE;
         next = begin + (sparse > dense ? sparse : dense);
     }
 }

@@ -2,21 +2,21 @@
 /* Which registers a block's memory operands need, and when each must be noted: at the block's start where its
  * value is still the same, else just before the instruction. Where the stack pointer only moved by constants,
  * its value at the start serves. */
-#include "sampler/burst/runner/plan.h"
-#include "sampler/burst/runner/sys.h"
+#include "sampler/burst/runner/register_slots.h"
+#include "sampler/burst/runner/libc.h"
 
-/* What is known of each register at the instruction under plan. */
+/* What is known of each register at the instruction looked at. */
 static struct {
     int slot;      /* that holds its value less `moved`; -1: none */
     int64_t moved; /* since the slot's value, or since the block's start */
     bool changed;  /* since the block's start, otherwise than by `moved` */
 } known[16];
-struct slot_note slot_plan[BLOCK_SLOTS_MAX];
+struct slot_note capture_slots[BLOCK_SLOTS_MAX];
 #define EARLY_MAX 12 /* the entry needs a register for itself */
 unsigned n_slots;
 static unsigned n_early;
 
-void plan_begin(void)
+void capture_begin(void)
 {
     n_slots = n_early = 0;
     memset(known, 0, sizeof known);
@@ -29,9 +29,9 @@ static uint8_t slot_for(unsigned reg, unsigned number)
     if (reg == 16)
         return NO_SLOT;
     if (known[reg].slot < 0) {
-        slot_plan[n_slots].reg = (uint8_t)reg;
+        capture_slots[n_slots].reg = (uint8_t)reg;
         bool late = known[reg].changed || (n_early == EARLY_MAX && reg != RSP);
-        slot_plan[n_slots].insn = late ? (uint16_t)number : AT_START;
+        capture_slots[n_slots].insn = late ? (uint16_t)number : AT_START;
         n_early += !late;
         if (known[reg].changed)
             known[reg].moved = 0;
@@ -40,16 +40,16 @@ static uint8_t slot_for(unsigned reg, unsigned number)
     return (uint8_t)known[reg].slot;
 }
 
-void plan_probe(unsigned number, const struct probe *probe)
+void capture_probe(unsigned number, const struct probe *probe)
 {
     for (unsigned reg = 0; reg < 16 && n_slots < BLOCK_SLOTS_MAX; reg++)
         if (probe->registers >> reg & 1)
-            slot_plan[n_slots++] = (struct slot_note){.insn = (uint16_t)number, .reg = (uint8_t)reg};
+            capture_slots[n_slots++] = (struct slot_note){.insn = (uint16_t)number, .reg = (uint8_t)reg};
     for (unsigned i = 0; i < probe->words && n_slots < BLOCK_SLOTS_MAX - 32; i++)
-        slot_plan[n_slots++] = (struct slot_note){.insn = (uint16_t)number, .reg = (uint8_t)(16 + i)};
-    for (unsigned i = 0; i < WATCHED_MAX && n_slots < BLOCK_SLOTS_MAX - 32; i++)
-        if (probe->watched >> i & 1)
-            slot_plan[n_slots++] =
+        capture_slots[n_slots++] = (struct slot_note){.insn = (uint16_t)number, .reg = (uint8_t)(16 + i)};
+    for (unsigned i = 0; i < 32 && n_slots < BLOCK_SLOTS_MAX - 32; i++)
+        if (probe->polled >> i & 1)
+            capture_slots[n_slots++] =
                 (struct slot_note){.insn = (uint16_t)number, .reg = (uint8_t)(NOTED_WORD + i)};
 }
 

@@ -3,13 +3,18 @@
  * vector state, the handler changes the frame, the kernel puts it back. Nothing else could restore the whole
  * state of any machine in so little code.
  *
- *     run_burst: mark ──► handler: own frame aside, target's registers into it ──► translated code
- *        ▲                                                                          │ fault, mark
+ *     run_burst: exit stub ──► handler: own frame aside, target's registers into it ──► translated code
+ *        ▲                                                                          │ fault, exit stub
  *        └────────── own frame back, when the burst ends ◄── handler ◄──────────────┘
  *                                                              └──► page or translation, then on
  */
-#include "sampler/burst/runner/runner.h"
+#include "sampler/burst/runner/signal_entry.h"
+#include "sampler/burst/runner/block_code.h"
+#include "sampler/burst/runner/libc.h"
+#include "sampler/burst/runner/pages.h"
 #include "sampler/burst/runner/sys.h"
+#include "sampler/burst/runner/thread.h"
+#include "sampler/burst/runner/translate.h"
 
 #include <asm/prctl.h>
 #include <signal.h>
@@ -20,8 +25,7 @@
 static uint8_t trace[TRACE_BYTES + GUARD_BYTES] __attribute__((aligned(2 << 20)));
 #define TRACE_END (trace + TRACE_BYTES)
 #define TRACE_WARM (10 << 20) /* a long burst seldom needs more */
-extern uint8_t code_cache[];
-extern const uint64_t code_cache_bytes;
+bool have_fsgsbase;
 extern const uint8_t burst_over[];
 
 #define XSTATE_MAX 16384
@@ -122,13 +126,13 @@ static void enter(ucontext_t *context)
     go_on_at(context, now.registers->rip, &block);
 }
 
-static void on_mark(ucontext_t *context, uint32_t mark)
+static void on_exit_stub(ucontext_t *context, uint32_t exit_stub)
 {
     struct block *block;
-    if (mark >= MARK_MISS) {
-        go_on_at(context, translation_link_target(mark - MARK_MISS), &block);
-    } else if (mark >= MARK_STOP) {
-        block = &blocks[mark - MARK_STOP];
+    if (exit_stub >= STUB_MISS) {
+        go_on_at(context, translation_link_target(exit_stub - STUB_MISS), &block);
+    } else if (exit_stub >= STUB_STOP) {
+        block = &blocks[exit_stub - STUB_STOP];
         end_burst(context, block->cause, block->pc + block->bytes, false);
     } else {
         go_on_at(context, hot.target, &block);
@@ -162,15 +166,15 @@ static void handler(int number, siginfo_t *signal, void *argument)
     if (now.running)
         now.fs = base_get(false);
     base_set(false, (uint64_t)own_fs);
-    uint64_t mark = rip - (uint64_t)marks;
-    if (mark == MARK_ENTER && !now.running) {
+    uint64_t exit_stub = rip - (uint64_t)exit_stubs;
+    if (exit_stub == STUB_ENTER && !now.running) {
         enter(context);
-    } else if (!now.running || !(in_cache(rip) || mark - MARK_INDIRECT < MARKS - MARK_INDIRECT)) {
+    } else if (!now.running || !(in_cache(rip) || exit_stub - STUB_INDIRECT < EXIT_STUBS - STUB_INDIRECT)) {
         die(76); /* a fault of our own */
     } else if (tsc() > now.deadline) {
         end_burst(context, CS_BURST_TIME, 0, true);
-    } else if (mark < MARKS) {
-        on_mark(context, (uint32_t)mark);
+    } else if (exit_stub < EXIT_STUBS) {
+        on_exit_stub(context, (uint32_t)exit_stub);
     } else if ((number == SIGSEGV || number == SIGBUS) && signal->si_code > 0 &&
                signal->si_code != SI_KERNEL && g[REG_TRAPNO] == 14) {
         on_fault(context, (uint64_t)signal->si_addr);
@@ -209,14 +213,14 @@ void signals_install(void)
     SYS(__NR_rt_sigaction, SIGUSR1, &action, NULL, 8);
     SYS(__NR_mprotect, code_cache, code_cache_bytes, PROT_READ | PROT_WRITE | PROT_EXEC);
     SYS(__NR_mprotect, TRACE_END, GUARD_BYTES, PROT_NONE);
-    SYS(__NR_mprotect, marks, (MARKS + PAGE - 1) & ~(PAGE - 1), PROT_NONE);
+    SYS(__NR_mprotect, exit_stubs, (EXIT_STUBS + PAGE - 1) & ~(PAGE - 1), PROT_NONE);
     SYS(__NR_madvise, code_cache, code_cache_bytes, MADV_HUGEPAGE);
     SYS(__NR_madvise, trace, TRACE_BYTES, MADV_HUGEPAGE);
     translations_flush();
 }
 
-/* To bring a big page takes milliseconds, or a hundred of them: not while a thread is held. */
-void trace_warm(void)
+/* To bring a big page takes milliseconds, or a hundred of them: not while a thread is stopped. */
+void trace_prepare(void)
 {
     for (uint8_t *at = TRACE_END - TRACE_WARM; at < TRACE_END; at += PAGE)
         *(volatile uint8_t *)at = 0;
@@ -239,7 +243,7 @@ __attribute__((noinline)) void run_burst(const struct registers *registers, cons
     now.run = run;
     run->start = TRACE_END - (trace_bytes < TRACE_BYTES ? trace_bytes : TRACE_BYTES);
     hot.cursor = (uint64_t)run->start;
-    __asm__ volatile("jmp marks\n"
+    __asm__ volatile("jmp exit_stubs\n"
                      "burst_over:"
                      :
                      :

@@ -4,8 +4,15 @@
  * them), unmap the rest. Then: a command, a burst, an answer, until the profiler closes the socket. The
  * runner must not die while an event that could stop the target is armed, so it does not die with the
  * profiler but by reading the end of the socket. */
-#include "sampler/burst/runner/runner.h"
+#include "sampler/burst/runner/decoder.h"
+#include "sampler/burst/runner/fault_windows.h"
+#include "sampler/burst/runner/libc.h"
+#include "sampler/burst/runner/pages.h"
+#include "sampler/burst/runner/signal_entry.h"
+#include "sampler/burst/runner/stop_thread.h"
 #include "sampler/burst/runner/sys.h"
+#include "sampler/burst/runner/thread.h"
+#include "sampler/burst/runner/trace_to_rows.h"
 
 #include <asm/prctl.h>
 #include <elf.h>
@@ -15,21 +22,12 @@
 
 #define STACK_BYTES (256 * 1024)
 static uint8_t stack[STACK_BYTES] __attribute__((aligned(4096), used));
-static uint64_t thread_block[64]; /* what %fs points to in our own code: libZydis reads a stack guard there */
-void *own_fs = thread_block;
-bool have_fsgsbase;
 
 __asm__(".globl _start\n_start:\n"
         "  xor %ebp, %ebp\n"
         "  mov %rsp, %rdi\n"
         "  lea stack+262144(%rip), %rsp\n"
         "  call start\n");
-
-_Noreturn void die(int code)
-{
-    for (;;)
-        SYS(__NR_exit_group, code);
-}
 
 static uint64_t hex(const char **text)
 {
@@ -44,10 +42,6 @@ static uint64_t hex(const char **text)
             return value;
     }
 }
-
-/* Where our own clock pages are parked; pages.c moves them to where the target has its own. */
-struct clock_pages clock_pages[CLOCK_PAGES_MAX];
-unsigned n_clock_pages;
 
 static void leave_only_ourselves(void)
 {
@@ -117,39 +111,4 @@ __attribute__((used)) _Noreturn void start(uint64_t *initial)
         after_answer();
     }
     die(0);
-}
-
-/* What the compiler calls by itself. */
-void *memcpy(void *to, const void *from, size_t n)
-{
-    void *result = to;
-    __asm__ volatile("rep movsb" : "+D"(to), "+S"(from), "+c"(n) : : "memory");
-    return result;
-}
-
-void *memset(void *to, int byte, size_t n)
-{
-    void *result = to;
-    __asm__ volatile("rep stosb" : "+D"(to), "+c"(n) : "a"(byte) : "memory");
-    return result;
-}
-
-int memcmp(const void *a, const void *b, size_t n)
-{
-    const uint8_t *x = a, *y = b;
-    size_t i = 0;
-    for (; i + 8 <= n && *(const uint64_t *)(x + i) == *(const uint64_t *)(y + i); i += 8)
-        ;
-    for (; i < n; i++)
-        if (x[i] != y[i])
-            return x[i] < y[i] ? -1 : 1;
-    return 0;
-}
-
-size_t strlen(const char *text)
-{
-    size_t n = 0;
-    while (text[n])
-        n++;
-    return n;
 }

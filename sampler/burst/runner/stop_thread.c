@@ -1,18 +1,30 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Holding a thread without its noticing. A one-shot cpu-clock event with attr.sigtrap and exclude_kernel
+/* Stopping a thread without its noticing. A one-shot cpu-clock event with attr.sigtrap and exclude_kernel
  * raises SIGTRAP while the thread runs its own code; we trace the thread just then (PTRACE_SEIZE doesn't stop
  * it), so the signal stops it for us and is thrown away on PTRACE_DETACH. No system call is ever interrupted:
  * the event can't fire in the kernel. The thread is traced for the fraction of a millisecond that this takes.
  *
  * A thread that goes to sleep before the event fires can't be detached (that needs a stop), but the kernel
- * detaches the threads of a tracer that ends: so each burst has a thread of its own, the hunter, which in
+ * detaches the threads of a tracer that ends: so each burst has a thread of its own, the stopper, which in
  * that case just ends.
  *
  * The order that keeps the target alive: seize, then arm; disarm, then see that the thread sleeps and no
- * SIGTRAP is on its way, then end. If we die while the thread is held nothing happens to it: the kernel
+ * SIGTRAP is on its way, then end. If we die while the thread is stopped nothing happens to it: the kernel
  * forgets a signal whose stop was waited for. */
-#include "sampler/burst/runner/runner.h"
+#include "sampler/burst/runner/stop_thread.h"
+#include "sampler/burst/runner/code_pages.h"
+#include "sampler/burst/runner/keep_cpu_awake.h"
+#include "sampler/burst/runner/libc.h"
+#include "sampler/burst/runner/pages.h"
+#include "sampler/burst/runner/regions.h"
+#include "sampler/burst/runner/rights.h"
+#include "sampler/burst/runner/signal_entry.h"
 #include "sampler/burst/runner/sys.h"
+#include "sampler/burst/runner/thread.h"
+#include "sampler/burst/runner/timing.h"
+#include "sampler/burst/runner/trace_to_rows.h"
+#include "sampler/burst/runner/translate.h"
+#include "sampler/burst/runner/verify.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -33,19 +45,12 @@ enum { SEIZE = 0x4206, DETACH = 17, CONT = 7, LISTEN = 0x4208, GETREGSET = 0x420
 #define LEAVE_US 50                  /* to end a burst that takes too long, and to let the thread go */
 #define COOKIE 0x6379636c6573636fULL /* "cyclesco": our SIGTRAP and not somebody's */
 
-static uint8_t hunter_stack[65536] __attribute__((aligned(4096)));
+static uint8_t stopper_stack[65536] __attribute__((aligned(4096)));
 static uint8_t signal_stack[131072] __attribute__((aligned(4096)));
 static uint8_t xstate[16384] __attribute__((aligned(64)));
-static volatile int32_t hunter_tid, give_up, released;
+static volatile int32_t stopper_tid, give_up, released;
 static struct cs_burst_shared *shared;
 static uint64_t asked_ns, asked_ticks; /* when the burst was asked for */
-
-uint64_t clock_of(clockid_t which)
-{
-    struct timespec time;
-    SYS(__NR_clock_gettime, which, &time);
-    return (uint64_t)time.tv_sec * 1000000000 + (uint64_t)time.tv_nsec;
-}
 
 static uint64_t clock_ns(void)
 {
@@ -69,33 +74,6 @@ static int open_event(uint32_t tid, uint32_t lead_ns)
     return (int)SYS(__NR_perf_event_open, &attr, tid, -1, -1, PERF_FLAG_FD_CLOEXEC);
 }
 
-/* "/proc/TID" and `file`, which is at most ten characters. */
-static void thread_path(uint32_t tid, const char *file, char path[32])
-{
-    char digits[12];
-    unsigned n = 0, length = 6;
-    memcpy(path, "/proc/", 6);
-    for (uint32_t rest = tid; rest; rest /= 10)
-        digits[n++] = (char)('0' + rest % 10);
-    while (n)
-        path[length++] = digits[--n];
-    memcpy(path + length, file, strlen(file) + 1);
-}
-
-/* As text; false when the thread is gone. */
-static bool read_thread_file(uint32_t tid, const char *file, char *text, size_t size)
-{
-    char path[32];
-    thread_path(tid, file, path);
-    long fd = SYS(__NR_openat, AT_FDCWD, path, O_RDONLY | O_CLOEXEC);
-    if (fd < 0)
-        return false;
-    long got = SYS(__NR_read, fd, text, size - 1);
-    SYS(__NR_close, fd);
-    text[got > 0 ? got : 0] = 0;
-    return true;
-}
-
 /* A word of /proc/self-like text: the value after `field` in the thread's status, in base 16. */
 static bool status_bit(uint32_t tid, const char *field, unsigned bit, bool *known)
 {
@@ -116,21 +94,6 @@ static bool status_bit(uint32_t tid, const char *field, unsigned bit, bool *know
             return value >> bit & 1;
         }
     return false;
-}
-
-uint64_t waited_ns(uint32_t tid)
-{
-    static char text[128];
-    uint64_t number[2] = {0, 0};
-    unsigned which = 0;
-    if (!read_thread_file(tid, "/schedstat", text, sizeof text))
-        return 0;
-    for (const char *p = text; *p && which < 2; p++) {
-        which += *p == ' ';
-        if (*p >= '0' && *p <= '9' && which < 2)
-            number[which] = number[which] * 10 + (uint64_t)(*p - '0');
-    }
-    return number[1];
 }
 
 struct siginfo_head {
@@ -160,8 +123,8 @@ static void do_burst(uint64_t stopped_ns, uint64_t stopped_ticks)
     struct cs_burst_outcome *outcome = &shared->outcome;
     static struct registers registers;
     static struct run run;
-    if (command->keep_awake)
-        awake_begin();
+    if (command->keep_out_of_idle)
+        idle_keeper_begin();
     uint32_t tid = command->tid;
     struct iovec general = {&registers, sizeof registers}, vectors = {xstate, sizeof xstate};
     if (SYS(__NR_ptrace, GETREGSET, tid, NT_PRSTATUS, &general) < 0 ||
@@ -171,23 +134,25 @@ static void do_burst(uint64_t stopped_ns, uint64_t stopped_ticks)
         return skip(CS_BURST_SKIP_COMPAT, 0);
     if ((int64_t)registers.orig_rax >= 0)
         return skip(CS_BURST_SKIP_NOT_USER, 0);
+    if (!rights_equal(tid))
+        return skip(CS_BURST_SKIP_RIGHTS, ESRCH);
     static unsigned met;
-    bool first = command->held_first_us && met < FIRST_BURSTS;
+    bool first = command->stopped_first_us && met < FIRST_BURSTS;
     met++;
-    pages_many = command->pace_instructions > command->instructions && !first && !command->verify;
+    pages_many = command->timed_instructions > command->instructions && !first && !command->verify;
     outcome->start = registers.rip;
     outcome->pages_copied = pages_refresh((pid_t)tid); /* any thread names the memory */
     uint64_t copied_ns = clock_ns();
     outcome->copy_ns = (uint32_t)(copied_ns - stopped_ns);
     blocks_translated = 0;
-    bool paced = pages_many;
-    uint32_t held_us = first   ? command->held_first_us
-                       : paced ? command->pace_held_max_us
-                               : command->held_max_us;
-    held_us = held_us > LEAVE_US ? held_us - LEAVE_US : 0;
-    uint64_t room = trace_room(paced ? command->pace_instructions : command->instructions);
-    run_burst(&registers, xstate, vectors.iov_len, paced ? pace_trace_room(room) : room,
-              stopped_ticks + held_us * ticks_a_us(stopped_ns, stopped_ticks), &run);
+    bool timed = pages_many;
+    uint32_t stopped_us = first   ? command->stopped_first_us
+                          : timed ? command->timed_stopped_max_us
+                                  : command->stopped_max_us;
+    stopped_us = stopped_us > LEAVE_US ? stopped_us - LEAVE_US : 0;
+    uint64_t room = trace_room(timed ? command->timed_instructions : command->instructions);
+    run_burst(&registers, xstate, vectors.iov_len, timed ? timing_trace_room(room) : room,
+              stopped_ticks + stopped_us * ticks_a_us(stopped_ns, stopped_ticks), &run);
     outcome->run_ns = (uint32_t)(clock_ns() - copied_ns);
     outcome->cause = run.cause;
     outcome->stop_at = run.next;
@@ -195,19 +160,19 @@ static void do_burst(uint64_t stopped_ns, uint64_t stopped_ticks)
     outcome->blocks_translated = blocks_translated;
     if (command->verify)
         verify(outcome, (int)tid, &run, command->instructions);
-    if (paced)
-        pace_begin(&run, &registers, tid, ticks_a_us(clock_ns(), tsc()));
-    awake_end();
+    if (timed)
+        timing_begin(&run, &registers, tid, ticks_a_us(clock_ns(), tsc()));
+    idle_keeper_end();
     long detached = SYS(__NR_ptrace, DETACH, tid, 0, 0);
-    shared->holding = 0;
+    shared->stopped = 0;
     released = 1;
-    outcome->held_ns = (uint32_t)(clock_ns() - stopped_ns);
+    outcome->stopped_ns = (uint32_t)(clock_ns() - stopped_ns);
     if (detached < 0) { /* killed meanwhile, perhaps by an exec: whose memory did we read? */
         pages_settle();
         return skip(CS_BURST_SKIP_GONE, 0);
     }
-    if (paced)
-        pace_watch(tid);
+    if (timed)
+        timing_watch(tid);
     if (!code_unchanged()) {
         outcome->cause = CS_BURST_CODE_CHANGED;
         translations_flush();
@@ -215,9 +180,9 @@ static void do_burst(uint64_t stopped_ns, uint64_t stopped_ticks)
         pages_settle();
         return;
     }
-    digest(shared, &run, &registers);
-    if (paced)
-        pace_end(outcome, &run, &registers, xstate, vectors.iov_len);
+    trace_to_rows(shared, &run, &registers);
+    if (timed)
+        timing_end(outcome, &run, &registers, xstate, vectors.iov_len);
     pages_settle();
 }
 
@@ -229,7 +194,7 @@ static void wait_and_burst(void)
     for (;;) {
         int status;
         long got = 0;
-        /* Awake, while the stop is near: to wake up from sleep takes 0.1 ms, which the thread would be held
+        /* Awake, while the stop is near: to wake up from sleep takes 0.1 ms, which the thread would be stopped
          * longer. */
         while (got == 0 && clock_ns() < near)
             got = SYS(__NR_wait4, tid, &status, WALL | WNOHANG, NULL);
@@ -255,31 +220,31 @@ static void wait_and_burst(void)
             SYS(__NR_ptrace, CONT, tid, 0, number);
             continue;
         }
-        shared->holding = 1;
+        shared->stopped = 1;
         shared->outcome.skip = CS_BURST_SKIP_NONE;
         if (give_up)
             skip(CS_BURST_SKIP_ASLEEP, 0);
         else
             do_burst(stopped_ns, stopped_ticks);
-        awake_end();
-        if (shared->holding) {
+        idle_keeper_end();
+        if (shared->stopped) {
             SYS(__NR_ptrace, DETACH, tid, 0, 0);
-            shared->holding = 0;
+            shared->stopped = 0;
             released = 1;
-            shared->outcome.held_ns = (uint32_t)(clock_ns() - stopped_ns);
+            shared->outcome.stopped_ns = (uint32_t)(clock_ns() - stopped_ns);
         }
         return;
     }
 }
 
-static volatile int hunter_event;
+static volatile int stopper_event;
 
-static void hunt(void)
+static void stop_and_follow(void)
 {
     struct cs_burst_command *command = &shared->command;
     signals_thread(signal_stack, sizeof signal_stack);
-    if (command->pace_instructions)
-        pace_open(command->tid);
+    if (command->timed_instructions)
+        timing_open(command->tid);
     long seized = SYS(__NR_ptrace, SEIZE, command->tid, 0, 0);
     if (seized == -EPERM)
         return skip(CS_BURST_SKIP_TRACED, seized);
@@ -289,41 +254,17 @@ static void hunt(void)
     if (event < 0)
         return skip(event == -ESRCH ? CS_BURST_SKIP_GONE : CS_BURST_SKIP_NO_EVENT, event);
     long armed = SYS(__NR_ioctl, event, PERF_EVENT_IOC_REFRESH, 1);
-    hunter_event = event; /* only now: who switches it off must not come before */
+    stopper_event = event; /* only now: who switches it off must not come before */
     if (armed < 0)
         return skip(CS_BURST_SKIP_NO_EVENT, 0);
     wait_and_burst();
 }
 
-static int hunter(void)
+static int stopper(void)
 {
-    hunt();
-    pace_close();
+    stop_and_follow();
+    timing_close();
     return 0;
-}
-
-void start_thread(int (*entry)(void), void *top, volatile int32_t *tid)
-{
-    uint64_t flags = CLONE_VM | CLONE_FS | CLONE_FILES | CLONE_SIGHAND | CLONE_THREAD | CLONE_SYSVSEM |
-                     CLONE_SETTLS | CLONE_PARENT_SETTID | CLONE_CHILD_CLEARTID;
-    register void *tid_place __asm__("r10") = (void *)tid;
-    register void *tls __asm__("r8") = own_fs;
-    long result;
-    __asm__ volatile("syscall\n"
-                     "  test %%rax, %%rax\n"
-                     "  jnz 1f\n"
-                     "  xor %%ebp, %%ebp\n"
-                     "  call *%[entry]\n"
-                     "  xor %%edi, %%edi\n"
-                     "  mov $60, %%eax\n"
-                     "  syscall\n"
-                     "1:\n"
-                     : "=a"(result)
-                     : "a"(__NR_clone), "D"(flags), "S"(top), "d"(tid), "r"(tid_place),
-                       "r"(tls), [entry] "b"(entry)
-                     : "rcx", "r11", "memory");
-    if (result < 0)
-        die(77);
 }
 
 /* A number, so many fields on. */
@@ -363,12 +304,6 @@ static bool quiet(uint32_t tid)
     return !known || !pending;
 }
 
-void sleep_us(long us)
-{
-    struct timespec time = {0, us * 1000};
-    SYS(__NR_nanosleep, &time, NULL);
-}
-
 void burst(struct cs_burst_shared *with)
 {
     shared = with;
@@ -393,19 +328,19 @@ void burst(struct cs_burst_shared *with)
     bool known, blocked = status_bit(shared->command.tid, "\nSigBlk:", SIGTRAP - 1, &known);
     if (!known || blocked)
         return skip(known ? CS_BURST_SKIP_BLOCKED : CS_BURST_SKIP_GONE, 0);
-    if (shared->command.pace_instructions)
-        pace_warm();
+    if (shared->command.timed_instructions)
+        timing_prepare();
     bool disarmed = false;
     uint64_t user_ticks = 0, ticks_then = 0, cpu = 0;
     bool sleeps;
     if (!look(shared->command.tid, &sleeps, &user_ticks, &cpu))
         return skip(CS_BURST_SKIP_GONE, ESRCH);
-    awake_place((uint32_t)cpu, shared->command.keep_awake);
+    idle_keeper_place((uint32_t)cpu, shared->command.keep_out_of_idle);
     give_up = released = 0;
-    hunter_event = -1;
-    start_thread(hunter, hunter_stack + sizeof hunter_stack - 64, &hunter_tid);
+    stopper_event = -1;
+    start_thread(stopper, stopper_stack + sizeof stopper_stack - 64, &stopper_tid);
     uint64_t until = clock_ns() + (uint64_t)shared->command.timeout_ms * 1000000;
-    for (int32_t tid; (tid = hunter_tid) != 0;) {
+    for (int32_t tid; (tid = stopper_tid) != 0;) {
         uint64_t time = clock_ns();
         struct timespec rest = {0, 0};
         if (!give_up) {
@@ -415,23 +350,23 @@ void burst(struct cs_burst_shared *with)
         } else {
             rest.tv_nsec = 2000000;
         }
-        long woken = SYS(__NR_futex, &hunter_tid, FUTEX_WAIT, tid, &rest, NULL, 0);
+        long woken = SYS(__NR_futex, &stopper_tid, FUTEX_WAIT, tid, &rest, NULL, 0);
         if (released)
-            until = clock_ns() + 2000000; /* the hunter is at work on what it has seen */
-        if (woken != -ETIMEDOUT || shared->holding || released)
+            until = clock_ns() + 2000000; /* the stopper is at work on what it has seen */
+        if (woken != -ETIMEDOUT || shared->stopped || released)
             continue;
         if (!give_up) {
             /* An event that has fired becomes a signal on the way back to user code, and a thread on that way
              * is runnable, however long it waits for a CPU. So a thread is let go only when it was seen, the
-             * event being off, asleep or well on in its own code. Never switched on again: the hunter may
+             * event being off, asleep or well on in its own code. Never switched on again: the stopper may
              * have had its stop. */
             bool asleep = true, there = look(shared->command.tid, &asleep, &user_ticks, &cpu);
-            if (hunter_event < 0 || (there && !disarmed && !asleep)) {
+            if (stopper_event < 0 || (there && !disarmed && !asleep)) {
                 until = clock_ns() + 2000000;
                 continue; /* it will stop, or fall asleep */
             }
             if (!disarmed) {
-                SYS(__NR_ioctl, hunter_event, PERF_EVENT_IOC_DISABLE, 0);
+                SYS(__NR_ioctl, stopper_event, PERF_EVENT_IOC_DISABLE, 0);
                 ticks_then = user_ticks;
             }
             disarmed = true;
@@ -446,6 +381,6 @@ void burst(struct cs_burst_shared *with)
         if (quiet(shared->command.tid))
             SYS(__NR_tgkill, SYS(__NR_getpid, 0), tid, SIGUSR1);
     }
-    if (hunter_event >= 0)
-        SYS(__NR_close, hunter_event);
+    if (stopper_event >= 0)
+        SYS(__NR_close, stopper_event);
 }

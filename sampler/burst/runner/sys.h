@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* System calls of the burst runner, which has no libc: its address space must be empty but for itself. Each
- * returns what the kernel returns: negative errno on failure. Only for sampler/burst/. */
-#ifndef CS_BURST_SYS_H
-#define CS_BURST_SYS_H
+ * returns what the kernel returns: negative errno on failure. */
+#ifndef CS_SAMPLER_BURST_RUNNER_SYS_H
+#define CS_SAMPLER_BURST_RUNNER_SYS_H
 
 #include <stddef.h>
 #include <stdint.h>
@@ -36,10 +36,5 @@ static inline uint64_t tsc(void)
     __asm__ volatile("rdtsc" : "=a"(low), "=d"(high));
     return (uint64_t)high << 32 | low;
 }
-
-void *memcpy(void *to, const void *from, size_t n);
-void *memset(void *to, int byte, size_t n);
-int memcmp(const void *a, const void *b, size_t n);
-size_t strlen(const char *text);
 
 #endif

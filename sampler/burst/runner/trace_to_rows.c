@@ -1,14 +1,20 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* A trace to rows, when the thread runs again: edges here, memory in touch.c, branches in predict.c. */
-#include "sampler/burst/runner/runner.h"
-#include "sampler/burst/runner/sys.h"
+/* A trace to rows, when the thread runs again: edges here, memory in memory_profile.c, branches in
+ * branch_predictors.c. */
+#include "sampler/burst/runner/trace_to_rows.h"
+#include "sampler/burst/runner/branch_predictors.h"
+#include "sampler/burst/runner/libc.h"
+#include "sampler/burst/runner/match_registers.h"
+#include "sampler/burst/runner/memory_profile.h"
+#include "sampler/burst/runner/pages.h"
+#include "sampler/burst/runner/translate.h"
 
 #define SLOTS (CS_BURST_EDGES_MAX * 2)
 static uint16_t edge_slots[SLOTS]; /* 1 + row */
 #define EXECUTED_MAX 8192
 static uint32_t executed[EXECUTED_MAX]; /* distinct blocks of the burst */
 static unsigned n_executed;
-static uint32_t block_seen[65536], burst_number;
+static uint32_t block_seen[BLOCKS_MAX], burst_number;
 static uint64_t loaded_at[16]; /* 1 + number of the instruction whose load a register's value comes from */
 
 static void edge(struct cs_burst_shared *shared, uint64_t from, uint64_t to, unsigned kind, uint32_t position)
@@ -47,7 +53,7 @@ static bool follow_loads(const struct insn_note *note, bool loads, uint16_t addr
         if (address >> reg & 1 && loaded_at[reg] > newest_address)
             newest_address = loaded_at[reg];
     }
-    for (unsigned writes = note->writes & ~(1U << 4), reg = 0; writes; writes >>= 1, reg++)
+    for (unsigned writes = note->writes & ~(1U << RSP), reg = 0; writes; writes >>= 1, reg++)
         if (writes & 1)
             loaded_at[reg] = loads ? number + 1 : newest;
     return newest_address && number + 1 - newest_address < 16;
@@ -76,7 +82,7 @@ static void memory(const struct block *block, const loose64 *slots, const struct
                 if (size > 65536)
                     size = 65536;
             }
-            touch(block->pc + note->offset, k, op->flags, addr, size, pointer);
+            memory_profile_access(block->pc + note->offset, k, op->flags, addr, size, pointer);
         }
     }
 }
@@ -97,23 +103,23 @@ uint64_t trace_room(uint32_t instructions)
     return (bytes_1024 * instructions / 1024) * 5 / 4 + 512;
 }
 
-void digest(struct cs_burst_shared *shared, const struct run *run, const struct registers *registers)
+void trace_to_rows(struct cs_burst_shared *shared, const struct run *run, const struct registers *registers)
 {
     struct cs_burst_outcome *outcome = &shared->outcome;
     memset(edge_slots, 0, sizeof edge_slots);
     memset(loaded_at, 0, sizeof loaded_at);
     n_executed = 0;
     burst_number++;
-    touch_begin(shared);
-    predict_begin(shared);
+    memory_profile_begin(shared);
+    branch_predictors_begin(shared);
     uint32_t position = 0, wanted = shared->command.instructions;
-    bool paced = pages_many; /* a long burst is */
-    uint32_t followed = paced ? shared->command.pace_instructions : wanted;
+    bool timed = pages_many; /* a long burst is */
+    uint32_t followed = timed ? shared->command.timed_instructions : wanted;
     const uint8_t *p = run->start;
     while (p < run->end && position < followed) {
         struct block *block = record_block(p);
         const uint8_t *next = record_next(p);
-        if (next > run->end || (next == run->end && run->last_partial))
+        if (!record_whole(run, next))
             break;
         uint64_t to = next < run->end ? record_block(next)->pc : run->last_partial ? 0 : run->next;
         uint32_t number = (uint32_t)(block - blocks);
@@ -123,7 +129,7 @@ void digest(struct cs_burst_shared *shared, const struct run *run, const struct 
         }
         bool edges_only = position >= wanted;
         if (block->n_insns && !edges_only) {
-            touch_code(block->pc, block->pc + block->bytes);
+            memory_profile_code(block->pc, block->pc + block->bytes);
             memory(block, record_slots(p), registers, position);
         }
         position += block->n_insns;
@@ -134,7 +140,7 @@ void digest(struct cs_burst_shared *shared, const struct run *run, const struct 
         if (block->end < END_FALL && to) {
             edge(shared, block->branch, to, block->end, position);
             if (!edges_only)
-                predict(block->branch, block->end, to, block->branch + block->last_length);
+                branch_predictors_execute(block->branch, block->end, to, block->branch + block->last_length);
         }
         p = next;
     }
@@ -145,9 +151,9 @@ void digest(struct cs_burst_shared *shared, const struct run *run, const struct 
     if (position > 256)
         learn((uint64_t)(p - run->start), position);
     outcome->followed = position;
-    outcome->place = busiest_branch(run, 0, wanted);
-    if (!outcome->place)
-        outcome->place = outcome->start;
+    outcome->hot_branch = busiest_branch(run, 0, wanted);
+    if (!outcome->hot_branch)
+        outcome->hot_branch = outcome->start;
 }
 
 void after_answer(void)

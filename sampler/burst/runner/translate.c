@@ -1,27 +1,22 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Blocks of the target to blocks of the code cache; shape and reasons in runner.h. What is copied is copied
- * byte for byte, but for memory operands relative to the instruction pointer: those get a register that the
- * instruction doesn't use. Links between blocks are `jmp rel32` to a mark until the target is translated,
- * then to it. The cache is never partly freed: when it is full, or code changed, everything goes.
+/* Blocks of the target to blocks of the code cache; shape and reasons in runner.h, their code in
+ * block_code.c. Links between blocks are `jmp rel32` to an exit stub until the target is translated, then to
+ * it. The cache is never partly freed: when it is full, or code changed, everything goes.
  *
  * Invariant: translated code leaves registers and flags at each copied instruction as the original would,
  * reads and writes no memory but the target's copies, `hot` and the trace. */
+#include "sampler/burst/runner/translate.h"
+#include "sampler/burst/runner/block_code.h"
+#include "sampler/burst/runner/code_pages.h"
 #include "sampler/burst/runner/emit.h"
-#include "sampler/burst/runner/plan.h"
+#include "sampler/burst/runner/libc.h"
+#include "sampler/burst/runner/register_slots.h"
 #include "sampler/burst/runner/sys.h"
 
-#define OPS_MAX 262144
-#define NOTES_MAX 524288
 #define CACHE_BYTES (32 << 20)
 #define EXPAND_MAX 512
-#define BLOCK_INSNS_MAX 40
 #define BLOCK_CODE_MAX 8192 /* bytes of translated code, generously */
 
-struct block blocks[BLOCKS_MAX];
-struct memory_op memory_ops[OPS_MAX];
-struct insn_note insn_notes[NOTES_MAX];
-#define SLOT_NOTES_MAX 262144
-struct slot_note slot_notes[SLOT_NOTES_MAX];
 static struct link {
     uint8_t *patch; /* the rel32 */
     uint64_t target;
@@ -32,11 +27,9 @@ static uint32_t waiting[WAITING]; /* 1 + first link to a target that hashes here
 uint8_t code_cache[CACHE_BYTES] __attribute__((aligned(2 << 20)));
 const uint64_t code_cache_bytes = CACHE_BYTES;
 static uint32_t n_blocks, n_notes, n_links, n_slot_notes;
-uint32_t n_ops;
 /* Free space. The common code of indirect branches. */
 static uint8_t *code_end, *indirect;
-uint8_t marks[(MARKS + PAGE - 1) & ~(PAGE - 1)] __attribute__((aligned(4096)));
-struct hot hot;
+uint8_t exit_stubs[(EXIT_STUBS + PAGE - 1) & ~(PAGE - 1)] __attribute__((aligned(4096)));
 enum cs_burst_cause translate_cause;
 unsigned blocks_translated;
 
@@ -138,7 +131,7 @@ static void write_indirect(void)
     flags_from_rax();
     load(RAX, &hot.save[0]);
     load(RCX, &hot.save[1]);
-    jump_to(marks + MARK_INDIRECT);
+    jump_to(exit_stubs + STUB_INDIRECT);
 }
 
 void translations_flush(void)
@@ -152,59 +145,6 @@ void translations_flush(void)
     code_end = at;
 }
 
-/* ---- writing instructions ---- */
-
-static void copy_insn(const struct decoded *d)
-{
-    const ZydisDecodedInstruction *insn = &d->insn;
-    bool relative_operand = false;
-    unsigned used = 1 << RSP;
-    for (unsigned i = 0; i < insn->operand_count; i++) {
-        const ZydisDecodedOperand *o = &d->operands[i];
-        unsigned reg = o->type == ZYDIS_OPERAND_TYPE_REGISTER ? general(o->reg.value) : 16;
-        if (o->type == ZYDIS_OPERAND_TYPE_MEMORY && o->mem.base == ZYDIS_REGISTER_RIP)
-            relative_operand = true;
-        if (o->type == ZYDIS_OPERAND_TYPE_MEMORY && general(o->mem.base) < 16)
-            used |= 1U << general(o->mem.base); /* push [rip + x] uses rsp, too */
-        if (reg < 16)
-            used |= 1U << reg;
-    }
-    if (!relative_operand) {
-        memcpy(at, d->bytes, insn->length);
-        at += insn->length;
-        return;
-    }
-    unsigned scratch = 0;
-    while (used >> scratch & 1)
-        scratch++; /* no instruction uses all of the first eight */
-    uint64_t addr = d->addr + insn->length + (uint64_t)insn->raw.disp.value;
-    save(&hot.save[3], scratch);
-    move_imm64(scratch, addr);
-    uint8_t *start = at;
-    memcpy(at, d->bytes, insn->length);
-    at += insn->length;
-    uint8_t *modrm = start + insn->raw.modrm.offset;
-    *modrm = (uint8_t)(0x80 | (*modrm & 0x38) | scratch); /* [scratch + disp32] */
-    memset(start + insn->raw.disp.offset, 0, 4);
-    /* The extension bit of the base register must say "one of the first eight". */
-    switch (insn->encoding) {
-    case ZYDIS_INSTRUCTION_ENCODING_VEX:
-        if (insn->raw.vex.size == 3)
-            start[insn->raw.vex.offset + 1] |= 0x20;
-        break;
-    case ZYDIS_INSTRUCTION_ENCODING_XOP:
-        start[insn->raw.xop.offset + 1] |= 0x20;
-        break;
-    case ZYDIS_INSTRUCTION_ENCODING_EVEX:
-        start[insn->raw.evex.offset + 1] |= 0x60;
-        break;
-    default:
-        if (insn->attributes & ZYDIS_ATTRIB_HAS_REX)
-            start[insn->raw.rex.offset] &= 0xfe;
-    }
-    load(scratch, &hot.save[3]);
-}
-
 static uint32_t *waiting_for(uint64_t target)
 {
     return &waiting[(target * 0x9e3779b97f4a7c15ULL >> 40) % WAITING];
@@ -215,8 +155,8 @@ static void patch(uint8_t *rel32, const uint8_t *to)
     *(int32_t *)rel32 = (int32_t)(to - (rel32 + 4));
 }
 
-/* Who waits for this block jumps to it from now on: to find out by a mark takes 4 us, while a thread is
- * held. */
+/* Who waits for this block jumps to it from now on: to find out by an exit stub takes 4 us, while a thread is
+ * stopped. */
 static void answer_waiting(const struct block *block)
 {
     uint32_t *place = waiting_for(block->pc);
@@ -240,7 +180,7 @@ static void write_link(uint8_t *rel32, uint64_t target)
     }
     links[n_links].patch = rel32;
     links[n_links].target = target;
-    patch(rel32, marks + MARK_MISS + n_links);
+    patch(rel32, exit_stubs + STUB_MISS + n_links);
     uint32_t *place = waiting_for(target);
     links[n_links].next = *place;
     *place = ++n_links;
@@ -252,42 +192,6 @@ static uint8_t *write_jump(void)
     byte(0xe9);
     word32(0);
     return at - 4;
-}
-
-static void write_push_return(uint64_t addr)
-{
-    byte(0x68); /* push imm32, sign-extended */
-    word32((uint32_t)addr);
-    byte(0xc7); /* mov dword [rsp + 4], imm32 */
-    byte(0x44);
-    byte(0x24);
-    byte(4);
-    word32((uint32_t)(addr >> 32));
-}
-
-/* hot.target = operand of an indirect jump or call. */
-static void write_target(const struct decoded *d)
-{
-    const ZydisDecodedOperand *o = &d->operands[0];
-    save(&hot.save[0], RAX);
-    if (o->type == ZYDIS_OPERAND_TYPE_REGISTER) {
-        unsigned reg = general(o->reg.value);
-        rex_w(reg, RAX); /* mov rax, reg */
-        byte(0x89);
-        byte(0xc0 | (reg & 7) << 3);
-    } else if (o->mem.base == ZYDIS_REGISTER_RIP) {
-        byte(0x48); /* mov rax, [imm64] */
-        byte(0xa1);
-        word64(d->addr + d->insn.length + (uint64_t)d->insn.raw.disp.value);
-    } else {
-        if (o->mem.segment == ZYDIS_REGISTER_FS || o->mem.segment == ZYDIS_REGISTER_GS)
-            byte(o->mem.segment == ZYDIS_REGISTER_FS ? 0x64 : 0x65);
-        with_memory(0x8b, RAX, general(o->mem.base), general(o->mem.index), o->mem.scale,
-                    o->mem.disp.has_displacement ? (int32_t)o->mem.disp.value : 0,
-                    d->insn.address_width == 32);
-    }
-    save(&hot.target, RAX);
-    load(RAX, &hot.save[0]);
 }
 
 static void write_end(struct block *block, const struct decoded *d)
@@ -345,84 +249,6 @@ static void write_end(struct block *block, const struct decoded *d)
     }
 }
 
-static void write_slot(unsigned base, unsigned slot, int32_t from)
-{
-    with_base(0x89, slot_plan[slot].reg, base, 8 * (int32_t)slot + from, 1);
-}
-
-/* The record: number, slots that are known now, cursor behind it. */
-static void write_entry(const struct block *block, unsigned dead)
-{
-    unsigned needed = 1 << RSP, base = dead;
-    int32_t bytes = 4 + 8 * (int32_t)n_slots;
-    for (unsigned i = 0; i < n_slots; i++)
-        if (slot_plan[i].insn == AT_START)
-            needed |= 1U << slot_plan[i].reg;
-    if (dead == 16 || needed >> dead & 1)
-        for (base = 0, dead = 16; needed >> base & 1;)
-            base++;
-    if (dead == 16)
-        save(&hot.save[0], base);
-    load(base, &hot.cursor);
-    if (base > 7)
-        byte(0x41);
-    byte(0xc7); /* mov dword [base], number */
-    byte((base & 7) == RBP ? 0x45 : (base & 7) == RSP ? 0x04 : base & 7);
-    if ((base & 7) == RBP)
-        byte(0);
-    if ((base & 7) == RSP)
-        byte(0x24);
-    word32((uint32_t)(block - blocks));
-    for (unsigned i = 0; i < n_slots; i++)
-        if (slot_plan[i].insn == AT_START)
-            write_slot(base, i, 4);
-    with_base(0x8d, base, base, bytes, 1); /* lea */
-    save(&hot.cursor, base);
-    if (dead == 16)
-        load(base, &hot.save[0]);
-}
-
-/* Slots of words in memory, before the instruction that asks for them. */
-static void write_word_slots(unsigned number)
-{
-    bool any = false;
-    for (unsigned i = 0; i < n_slots; i++) {
-        if (slot_plan[i].insn != number || slot_plan[i].reg < 16)
-            continue;
-        if (!any) {
-            save(&hot.save[0], RAX);
-            save(&hot.save[1], RCX);
-            load(RAX, &hot.cursor);
-            any = true;
-        }
-        if (slot_plan[i].reg >= NOTED_WORD) {
-            move_imm64(RCX, watched.word[slot_plan[i].reg - NOTED_WORD].addr);
-            with_base(0x8b, RCX, RCX, 0, 1);
-        } else {
-            with_memory(0x8b, RCX, RSP, 16, 1, 8 * (slot_plan[i].reg - 16), 0);
-        }
-        with_base(0x89, RCX, RAX, 8 * (int32_t)i - 8 * (int32_t)n_slots, 1);
-    }
-    if (any) {
-        load(RAX, &hot.save[0]);
-        load(RCX, &hot.save[1]);
-    }
-}
-
-/* Slots of registers that had changed, before the instruction that needs them. */
-static void write_late_slots(unsigned number)
-{
-    for (unsigned i = 0; i < n_slots; i++) {
-        if (slot_plan[i].insn != number || slot_plan[i].reg >= 16)
-            continue;
-        unsigned base = slot_plan[i].reg == RAX ? RCX : RAX;
-        save(&hot.save[0], base);
-        load(base, &hot.cursor);
-        write_slot(base, i, -8 * (int32_t)n_slots);
-        load(base, &hot.save[0]);
-    }
-}
-
 static bool decode_one(struct decoded *d, uint64_t addr)
 {
     d->addr = addr;
@@ -475,31 +301,31 @@ struct block *translate(uint64_t pc)
         block->last_length = decoded[n - 1].insn.length;
     }
     at = block->code = (uint8_t *)(((uint64_t)code_end + 15) & ~15ULL);
-    plan_begin();
+    capture_begin();
     for (unsigned i = 0; i < n; i++) {
         note_operands(&decoded[i], i);
         for (unsigned k = 0; k < n_probes; k++)
-            if (probes[k].pc == decoded[i].addr && (!i || !probes[k].watched))
-                plan_probe(i, &probes[k]);
+            if (probes[k].pc == decoded[i].addr && (!i || !probes[k].polled))
+                capture_probe(i, &probes[k]);
         insn_notes[n_notes] = effects(&decoded[i]);
         insn_notes[n_notes++].offset = (uint16_t)(decoded[i].addr - pc);
     }
-    write_entry(block, dead_register(decoded, &insn_notes[block->first_note], n));
+    write_entry(n_blocks, dead_register(decoded, &insn_notes[block->first_note], n));
     for (unsigned i = 0; i < n; i++) {
         write_late_slots(i);
-        write_word_slots(i);
+        write_word_slots(i, n_probes ? probes->word_addrs : NULL);
         if (i + 1 < n || block->end == END_STOP)
             copy_insn(&decoded[i]);
         else
             write_end(block, &decoded[i]);
     }
     if (block->end == END_STOP)
-        jump_to(marks + MARK_STOP + (block - blocks));
+        jump_to(exit_stubs + STUB_STOP + (block - blocks));
     block->n_slots = (uint16_t)n_slots;
     block->n_ops = (uint16_t)(n_ops - block->first_op);
     block->first_slot = n_slot_notes;
     for (unsigned i = 0; i < n_slots; i++)
-        slot_notes[n_slot_notes++] = slot_plan[i];
+        slot_notes[n_slot_notes++] = capture_slots[i];
     code_end = at;
     by_pc[slot] = ++n_blocks;
     blocks_translated++;
@@ -519,7 +345,7 @@ void translations_probe(const uint32_t *numbers, unsigned n, const struct probe 
         if (r->number != numbers[i] + 1)
             continue;
         by_pc[r->slot] =
-            0; /* who looks for what comes behind it finds nothing, for a moment: it is found later */
+            0; /* who looks for what comes behind it finds nothing, for a snapshot: it is found later */
         const struct block *with_probes = translate(old->pc);
         if (!with_probes) {
             by_pc[r->slot] = r->number;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The proof: single-step the held thread over the instructions of the trace and compare where it goes. The
+/* The proof: single-step the stopped thread over the instructions of the trace and compare where it goes. The
  * thread really runs them, so the truth is the processor's own. For tests and `bench/run burst-exact`. */
-#include "sampler/burst/runner/runner.h"
+#include "sampler/burst/runner/verify.h"
 #include "sampler/burst/runner/sys.h"
 
 #include <signal.h>
@@ -40,7 +40,7 @@ void verify(struct cs_burst_outcome *outcome, int tid, const struct run *run, ui
     for (const uint8_t *p = run->start; p < run->end && position < wanted;) {
         const struct block *block = record_block(p);
         const uint8_t *next = record_next(p);
-        if (next > run->end || (next == run->end && run->last_partial))
+        if (!record_whole(run, next))
             break;
         position += block->n_insns;
         if (rip != block->pc) {

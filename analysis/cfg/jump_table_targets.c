@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* What both instruction sets' searches ask of the code, and the list of targets that they fill. */
+#include "analysis/cfg/jump_table_internal.h"
+#include "store/array.h"
+
+bool jump_decode(const struct jump_scan *s, uint32_t i, struct cs_isa_insn *insn)
+{
+    size_t n_bytes;
+    const uint8_t *bytes = cs_image_bytes_at(s->code, s->insns[i].offset, &n_bytes, NULL);
+    return bytes && cs_isa_decode(s->isa, bytes, n_bytes, s->insns[i].offset, insn) != 0;
+}
+
+bool jump_to_instruction(const struct jump_scan *s, uint64_t offset)
+{
+    uint32_t low = 0, high = s->n;
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+        if (s->insns[middle].offset < offset)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low < s->n && s->insns[low].offset == offset;
+}
+
+bool jump_to_code(const struct jump_scan *s, uint64_t offset)
+{
+    size_t n_bytes;
+    bool executable = false;
+    return cs_image_bytes_at(s->code, offset, &n_bytes, &executable) && executable;
+}
+
+int jump_add_target(struct jump_targets *targets, uint64_t offset)
+{
+    for (uint32_t i = 0; i < targets->n; i++)
+        if (targets->offset[i] == offset)
+            return 0;
+    if (cs_array_room(targets->offset, targets->n, targets->capacity) < 0)
+        return -ENOMEM;
+    targets->offset[targets->n++] = offset;
+    return 0;
+}

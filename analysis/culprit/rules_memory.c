@@ -1,0 +1,260 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The rules of the data side: caches, TLBs, stores. Each says in its comment why its cause can be cleared; rates
+ * are per execution. */
+#include "analysis/culprit/model.h"
+#include "analysis/culprit/rules_internal.h"
+
+#include <stdio.h>
+
+/* Which level answers a miss of the first, when `bytes` are visited over and over: as a chase of that size
+ * was measured, else the share that no smaller level can hold comes from further away. A footprint of which
+ * only a lower bound is known (had it been smaller, two bursts would have met) may lie anywhere beyond. */
+static struct memory_level level_of(const struct cs_machine *m, double bytes, bool least)
+{
+    double l1 = m->l1d.latency_cycles, l2 = m->l2.latency_cycles, l3 = m->l3.latency_cycles;
+    double memory = m->memory_cycles - l1;
+    if (bytes <= 0) /* seldom run: likely near, as most data is */
+        return (struct memory_level){"some level", l2 - l1};
+    if (least) {
+        struct memory_level nearest = level_of(m, bytes * CS_MODEL_FOOTPRINT_BEYOND, false);
+        bool sure = bytes * CS_MODEL_FOOTPRINT_BEYOND <= (double)m->l2.bytes || nearest.cycles >= memory;
+        return sure ? nearest : (struct memory_level){"beyond L2", (nearest.cycles + memory) / 2};
+    }
+    if (bytes <= (double)m->l1d.bytes)
+        return (struct memory_level){"L1", 0};
+    if (bytes <= (double)m->l2.bytes)
+        return (struct memory_level){"L2", l2 - l1};
+    bool third = m->l3.bytes && bytes <= (double)m->l3.bytes;
+    double in_l2 = (double)m->l2.bytes / bytes, in_l3 = m->l3.bytes ? (double)m->l3.bytes / bytes : in_l2;
+    double cycles = third ? in_l2 * (l2 - l1) + (1 - in_l2) * (l3 - l1)
+                          : in_l3 * ((m->l3.bytes ? l3 : l2) - l1) + (1 - in_l3) * memory;
+    double felt = cs_machine_ladder(m, bytes) - l1;
+    return (struct memory_level){third ? "L3" : "memory", felt > cycles ? felt : cycles};
+}
+
+/* The same for what a load touches: the lines it often comes back to, and those it seldom does. */
+struct memory_level rule_level(const struct cs_machine *m, const struct cs_culprit_memory *f)
+{
+    struct memory_level often = level_of(m, f->footprint_bytes, f->footprint_least);
+    if (f->cold_bytes <= 0)
+        return often;
+    struct memory_level seldom = level_of(m, f->cold_bytes, false);
+    return (struct memory_level){seldom.name, f->cold * seldom.cycles + (1 - f->cold) * often.cycles};
+}
+
+/* A footprint that isn't known or of which only a bound is, and the lines seldom used, may lie further out.
+ */
+static bool may_be_further(const struct cs_culprit_memory *f)
+{
+    return f->footprint_least || f->cold_bytes > 0 || f->footprint_bytes <= 0;
+}
+
+/* How much of its addresses comes out of loads that are of the same kind: a list. Where the loads that give
+ * the addresses step evenly (an array of indices, keys to be hashed) the core runs ahead. */
+static double chased(const struct cs_culprit_memory *f, const struct cs_culprit_memory *from)
+{
+    return from && from->seen && from->pointer < CS_MODEL_POINTER_SHARE ? 0 : f->pointer;
+}
+
+/* How much of a miss the core can't hide: a chase hides nothing, a prefetcher follows equal strides,
+ * independent misses share the wait with those that are in flight with them. */
+static double exposed(const struct cs_culprit_stall *s, const struct cs_culprit_memory *f,
+                      const struct cs_culprit_memory *from)
+{
+    double chase = chased(f, from), alone = s->in_flight > 0 ? 1 / s->in_flight : CS_MODEL_MISS_ALONE;
+    double stepping = alone < CS_MODEL_STEADY_EXPOSED ? alone : CS_MODEL_STEADY_EXPOSED;
+    return chase + (1 - chase) * (f->steady * stepping + (1 - f->steady) * alone);
+}
+
+/* The same of stores: their lines are asked for as soon as they have retired, so many at a time as elsewhere.
+ */
+static double stores_wait(const struct cs_culprit_stall *s)
+{
+    return s->in_flight > CS_MODEL_STORES_TOGETHER ? CS_MODEL_STORES_TOGETHER / s->in_flight : 1;
+}
+
+static const char *pattern(const struct cs_culprit_memory *f, const struct cs_culprit_memory *from)
+{
+    return chased(f, from) > CS_MODEL_POINTER_SHARE ? "chases pointers"
+           : f->pointer > CS_MODEL_POINTER_SHARE    ? "goes where indices point"
+           : f->steady > 0.8                        ? "steps evenly"
+                                                    : "jumps";
+}
+
+/* A load that stays in lines used less than 256 other lines ago hits a first level of 512; so does one whose
+ * lines, all together, fit it. A software prefetch, which bursts don't follow, is never cleared. */
+bool rule_d_cache(const struct cs_culprit_stall *s, const struct cs_machine *m,
+                  struct cs_culprit_suspect *out)
+{
+    const struct cs_isa_op *op = rule_is(s->op, CS_ISA_OP_LOAD | CS_ISA_OP_GATHER) ? s->op : NULL;
+    const struct cs_culprit_memory *f = &s->memory, *from = s->load_before ? &s->load_before_memory : NULL;
+    double weight = 1;
+    if (rule_is(s->op, CS_ISA_OP_PREFETCH)) {
+        out->high = m->memory_cycles + m->walk_cycles;
+        out->expected = CS_MODEL_PREFETCH_SHARE * rule_rest(s);
+        rule_say(out, "a prefetch waits for a free line buffer and for its page's translation");
+        return true;
+    }
+    if (!op ||
+        (f->seen &&
+         f->new_lines < CS_MODEL_RATE_NEGLIGIBLE)) { /* its operand's load may be the responsible one */
+        op = s->load_before;
+        f = &s->load_before_memory;
+        from = NULL;
+        weight =
+            CS_MODEL_OPERAND_WEIGHT; /* a load retires with its result: only what is left over reaches its user */
+        if (!op)
+            return false;
+        out->responsible = op->offset;
+    }
+    if (!f->seen) {
+        if (s->bursts && weight < 1)
+            return false;
+        out->high = rule_rest(s);
+        out->expected = (s->bursts ? CS_MODEL_LOAD_NOT_RUN : CS_MODEL_LOAD_UNSEEN) * out->high * weight;
+        rule_say(out, "a load; nothing observed clears it");
+        return weight == 1;
+    }
+    struct memory_level level = rule_level(m, f);
+    double cost = f->new_lines * level.cycles;
+    if (f->new_lines < CS_MODEL_RATE_NEGLIGIBLE || cost <= CS_MODEL_COST_MIN)
+        return false;
+    char size[32];
+    rule_say_bytes(size, sizeof size, f->cold_bytes > 0 ? f->cold_bytes : f->footprint_bytes);
+    out->observed = true;
+    out->expected = cost * exposed(s, f, from) * weight;
+    out->overlaps = chased(f, from) <= CS_MODEL_POINTER_SHARE;
+    out->high = cost * CS_MODEL_MISS_HIGH;
+    if (may_be_further(f) && f->new_lines * m->memory_cycles > out->high)
+        out->high = f->new_lines * m->memory_cycles;
+    if (f->footprint_bytes > 0)
+        rule_say(out, "%s through %s%s (%s), %.2f new lines each time", pattern(f, from),
+                 f->footprint_least ? "more than " : "", size, level.name, f->new_lines);
+    else
+        rule_say(out, "%s, %.2f new lines each time", pattern(f, from), f->new_lines);
+    return true;
+}
+
+/* Pages used less than 64 other pages ago are in a first-level TLB of 64 entries; a footprint that the last
+ * level holds costs its hit, some 7 cycles (SDM, SOG), not a walk. */
+bool rule_d_tlb(const struct cs_culprit_stall *s, const struct cs_machine *m, struct cs_culprit_suspect *out)
+{
+    const struct cs_culprit_memory *f = &s->memory;
+    if (!rule_is(s->op, CS_ISA_OP_LOAD | CS_ISA_OP_STORE | CS_ISA_OP_GATHER))
+        return false;
+    if (!f->seen) {
+        out->high = rule_rest(s);
+        out->expected = (s->bursts ? CS_MODEL_PAGE_NOT_RUN : CS_MODEL_PAGE_UNSEEN) * out->high;
+        rule_say(out, "accesses memory; nothing observed clears it");
+        return !s->bursts;
+    }
+    bool walks = f->footprint_pages == 0 || f->footprint_pages > m->stlb_entries;
+    if (f->new_pages < CS_MODEL_RATE_NEGLIGIBLE ||
+        (f->footprint_pages > 0 && f->footprint_pages <= m->dtlb_entries))
+        return false;
+    double resident = f->footprint_pages > 0 && walks ? m->stlb_entries / f->footprint_pages : 0;
+    double cost = f->new_pages * (walks ? (1 - resident) * m->walk_cycles + resident * CS_MODEL_STLB_HIT
+                                        : CS_MODEL_STLB_HIT);
+    out->observed = true;
+    /* One load a page misses the TLB and little else; many loads a page share the walk with the lines'
+     * misses, as stores do. */
+    const struct cs_culprit_memory *from = s->load_before ? &s->load_before_memory : NULL;
+    double together = exposed(s, f, from);
+    if (together < 1.0 / CS_MODEL_PAGE_WALKERS)
+        together = 1.0 / CS_MODEL_PAGE_WALKERS;
+    out->expected = cost * (rule_is(s->op, CS_ISA_OP_LOAD) ? CS_MODEL_WALK_LOAD * together
+                                                           : CS_MODEL_WALK_STORE * stores_wait(s));
+    out->high = cost * CS_MODEL_MISS_HIGH;
+    rule_say(out, "%.2f new pages each time%s", f->new_pages, walks ? ", more than the TLBs hold" : "");
+    return true;
+}
+
+/* Stores leave the core in order; a line that isn't there keeps those behind it waiting. It shows where a
+ * store can't be dispatched: at the store, or at what comes before it. */
+bool rule_store_buffer(const struct cs_culprit_stall *s, const struct cs_machine *m,
+                       struct cs_culprit_suspect *out)
+{
+    const struct cs_isa_op *store = s->missing_store;
+    const struct cs_culprit_memory *f = &s->missing_store_memory;
+    if (!rule_is(s->op, CS_ISA_OP_STORE) && !rule_is(s->next, CS_ISA_OP_STORE) && !(store && f->seen))
+        return false;
+    if (!s->bursts && !(store && f->seen)) {
+        if (!rule_is(s->op, CS_ISA_OP_STORE))
+            return false;
+        out->high = rule_rest(s);
+        out->expected = CS_MODEL_STORE_UNSEEN * out->high;
+        rule_say(out, "a store; nothing observed clears it");
+        return true;
+    }
+    if (!store || !f->seen || f->new_lines < CS_MODEL_RATE_NEGLIGIBLE)
+        return false;
+    struct memory_level level = rule_level(m, f);
+    double cost = f->new_lines * level.cycles;
+    if (cost <= CS_MODEL_COST_MIN)
+        return false;
+    char size[32];
+    rule_say_bytes(size, sizeof size, f->footprint_bytes);
+    bool near = rule_is(s->op, CS_ISA_OP_STORE) || rule_is(s->next, CS_ISA_OP_STORE);
+    out->responsible = store->offset;
+    out->observed = true;
+    out->expected = cost * stores_wait(s) * (near ? CS_MODEL_STORE_NEAR : CS_MODEL_STORE_FAR) *
+                    (1 - CS_MODEL_STORE_STEADY * f->steady);
+    out->high = may_be_further(f) ? f->new_lines * m->memory_cycles : cost;
+    rule_say(out, "stores to %s (%s), %.2f new lines each time", f->footprint_bytes > 0 ? size : "new lines",
+             level.name, f->new_lines);
+    return true;
+}
+
+/* A load that takes its bytes from two young stores, or from one and the cache, waits until they have left:
+ * 12 to 20 cycles (SDM, SOG), plus what hangs on it. */
+bool rule_store_forward(const struct cs_culprit_stall *s, const struct cs_machine *m,
+                        struct cs_culprit_suspect *out)
+{
+    (void)m;
+    if (!rule_is(s->op, CS_ISA_OP_LOAD) || !s->memory.seen || s->memory.blocked < CS_MODEL_BLOCKED_MIN)
+        return false;
+    out->observed = true;
+    out->expected = s->memory.blocked * CS_MODEL_FORWARD_FAIL;
+    out->high = s->memory.blocked * CS_MODEL_FORWARD_FAIL_MAX;
+    rule_say(out, "%.0f %% of its loads are covered in part only by a young store", s->memory.blocked * 100);
+    return true;
+}
+
+/* A load whose low twelve bits equal a young store's is taken for its reader: some 5 cycles on Intel (SDM);
+ * AMD's cores compare more bits (none was measured on a Zen 3). */
+bool rule_alias_4k(const struct cs_culprit_stall *s, const struct cs_machine *m,
+                   struct cs_culprit_suspect *out)
+{
+    if (!rule_is(s->op, CS_ISA_OP_LOAD) || !s->memory.seen || s->memory.aliased < CS_MODEL_ALIAS_MIN ||
+        m->vendor == CS_MACHINE_AMD)
+        return false;
+    out->observed = true;
+    out->expected = s->memory.aliased * CS_MODEL_ALIAS;
+    out->high = s->memory.aliased * CS_MODEL_ALIAS_MAX;
+    rule_say(out, "%.0f %% of its loads meet a young store a multiple of 4 KB away", s->memory.aliased * 100);
+    return true;
+}
+
+/* Twice the accesses, and for stores twice the store buffer's slots; a split page is far dearer on old cores.
+ */
+bool rule_split_line(const struct cs_culprit_stall *s, const struct cs_machine *m,
+                     struct cs_culprit_suspect *out)
+{
+    (void)m;
+    const struct cs_culprit_memory *f = &s->memory;
+    const struct cs_isa_op *op = s->op;
+    if (!rule_is(op, CS_ISA_OP_LOAD | CS_ISA_OP_STORE) || !f->seen || f->split < CS_MODEL_SPLIT_MIN) {
+        f = &s->next_memory;
+        op = s->next;
+        if (!rule_is(op, CS_ISA_OP_STORE) || !f->seen || f->split < CS_MODEL_SPLIT_MIN)
+            return false;
+        out->responsible = op->offset;
+    }
+    out->observed = true;
+    out->expected = f->split * CS_MODEL_SPLIT + f->page_split * CS_MODEL_PAGE_SPLIT;
+    out->high =
+        f->split * (rule_is(op, CS_ISA_OP_STORE) ? CS_MODEL_SPLIT_STORE_MAX : CS_MODEL_SPLIT_LOAD_MAX) +
+        f->page_split * CS_MODEL_PAGE_SPLIT_MAX;
+    rule_say(out, "%.0f %% of its accesses cross a line", f->split * 100);
+    return true;
+}

@@ -1,0 +1,179 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The list of edges: in order, each once, found by source and by target; bursts' edges tied to it. */
+#include "analysis/frequency/edge_flow_internal.h"
+#include "analysis/frequency/frequency.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+static int compare(const struct cs_counted_edge *x, const struct cs_counted_edge *y)
+{
+    if (x->image != y->image)
+        return x->image < y->image ? -1 : 1;
+    if (x->from != y->from)
+        return x->from < y->from ? -1 : 1;
+    if (x->to_image != y->to_image)
+        return x->to_image < y->to_image ? -1 : 1;
+    return (x->to > y->to) - (x->to < y->to);
+}
+
+static int by_source(const void *a, const void *b)
+{
+    return compare(a, b);
+}
+
+static int by_burst(const void *a, const void *b)
+{
+    const struct burst_edge *x = a, *y = b;
+    return (x->burst > y->burst) - (x->burst < y->burst);
+}
+
+void edge_list_merge(struct cs_edge_flow *t)
+{
+    size_t kept = 0, ordered = 1;
+    while (ordered < t->n && compare(&t->list[ordered - 1], &t->list[ordered]) <= 0)
+        ordered++;
+    if (ordered < t->n)
+        qsort(t->list, t->n, sizeof *t->list, by_source);
+    for (size_t i = 0; i < t->n; i++) {
+        if (kept && compare(&t->list[kept - 1], &t->list[i]) == 0) {
+            t->list[kept - 1].count += t->list[i].count;
+            t->list[kept - 1].bursts += t->list[i].bursts;
+            t->list[kept - 1].squares += t->list[i].squares;
+            t->list[kept - 1].ends += t->list[i].ends;
+        } else
+            t->list[kept++] = t->list[i];
+    }
+    t->n = kept;
+    for (size_t i = 0; i < kept; i++)
+        t->total_count += t->list[i].count;
+}
+
+/* Rows get the index of their edge and a small burst number; rows without an edge go. */
+int edge_list_tie(struct cs_edge_flow *t, struct burst_edges *w, uint32_t *n_bursts)
+{
+    size_t kept = 0;
+    uint64_t last = 0;
+    w->number = malloc((w->n + 1) * sizeof *w->number);
+    if (!w->number)
+        return -ENOMEM;
+    if (w->n)
+        qsort(w->rows, w->n, sizeof *w->rows, by_burst);
+    for (size_t i = 0; i < w->n; i++) {
+        struct burst_edge row = w->rows[i];
+        struct cs_counted_edge key = {
+            .image = row.image, .from = row.from, .to_image = row.to_image, .to = row.to};
+        const struct cs_counted_edge *found =
+            t->n ? bsearch(&key, t->list, t->n, sizeof key, by_source) : NULL;
+        if (i == 0 || row.burst != last)
+            w->number[(*n_bursts)++] = row.burst;
+        last = row.burst;
+        row.burst = *n_bursts - 1;
+        row.edge = found ? (uint32_t)(found - t->list) : 0;
+        if (found)
+            w->rows[kept++] = row;
+    }
+    w->n = kept;
+    return 0;
+}
+
+static int by_target(const void *a, const void *b, void *list)
+{
+    const struct cs_counted_edge *t = list, *x = &t[*(const uint32_t *)a], *y = &t[*(const uint32_t *)b];
+    if (x->to_image != y->to_image)
+        return x->to_image < y->to_image ? -1 : 1;
+    if (x->to != y->to)
+        return x->to < y->to ? -1 : 1;
+    return (x > y) - (x < y);
+}
+
+int edge_list_order_targets(struct cs_edge_flow *t)
+{
+    t->by_to = malloc((t->n + 1) * sizeof *t->by_to);
+    if (!t->by_to)
+        return -ENOMEM;
+    for (size_t i = 0; i < t->n; i++)
+        t->by_to[i] = (uint32_t)i;
+    qsort_r(t->by_to, t->n, sizeof *t->by_to, by_target, t->list);
+    return 0;
+}
+
+size_t cs_edge_flow_to(const struct cs_edge_flow *t, uint32_t image, uint64_t to)
+{
+    size_t low = 0, high = t->n;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        const struct cs_counted_edge *m = &t->list[t->by_to[middle]];
+        if (m->to_image < image || (m->to_image == image && m->to < to))
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+size_t edge_flow_next_branch(const struct cs_edge_flow *t, uint32_t image, uint64_t offset)
+{
+    size_t low = 0, high = t->n;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        const struct cs_counted_edge *m = &t->list[middle];
+        if (m->image < image || (m->image == image && m->from < offset))
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low < t->n && t->list[low].image == image ? low : SIZE_MAX;
+}
+
+int cs_edge_flow_profile(const struct cs_edge_flow *t, uint32_t image, struct cs_edge_profile **out,
+                         struct cs_error *err)
+{
+    size_t n = 0;
+    struct cs_seen_edge *edges = malloc((t->n + 1) * sizeof *edges);
+    if (!edges)
+        return cs_fail(err, ENOMEM, "no memory for an edge profile");
+    for (size_t i = 0; i < t->n; i++) {
+        const struct cs_counted_edge *one = &t->list[i];
+        if ((one->image != image && one->to_image != image) || one->count <= 0)
+            continue;
+        edges[n++] =
+            (struct cs_seen_edge){.from = one->from,
+                                  .to = one->to,
+                                  .count = one->count,
+                                  .bursts = one->bursts,
+                                  .squares = one->squares,
+                                  .to_image = one->to_image == image ? NULL : t->images[one->to_image],
+                                  .from_image = one->image == image ? NULL : t->images[one->image]};
+    }
+    int rc = cs_edge_profile_make(edges, n, out, err);
+    free(edges);
+    return rc;
+}
+
+void burst_edges_fini(struct burst_edges *w)
+{
+    free(w->samples);
+    free(w->rows);
+    free(w->number);
+    free(w->entries);
+}
+
+uint32_t cs_edge_flow_image(const struct cs_edge_flow *t, const char *id)
+{
+    for (uint32_t i = 0; i < t->n_images; i++)
+        if (strcmp(t->images[i], id) == 0)
+            return i;
+    return UINT32_MAX;
+}
+
+void cs_edge_flow_close(struct cs_edge_flow *t)
+{
+    if (!t)
+        return;
+    free(t->list);
+    free(t->by_to);
+    free(t->images);
+    free(t);
+}

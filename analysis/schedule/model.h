@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Constants of static cycles: how a time line becomes steps, and the generic core that stands in where llvm-mca isn't
+ * installed: latencies that cores of the last ten years share. Format and use as in analysis/culprit/model.h. */
+#ifndef CS_ANALYSIS_SCHEDULE_MODEL_H
+#define CS_ANALYSIS_SCHEDULE_MODEL_H
+
+/* A loop whose chains allow less than this of its cycles waits for ports; unit: share; source: trial; shows:
+ * culprits */
+#ifndef CS_MODEL_CHAIN_OF_LOOP
+#define CS_MODEL_CHAIN_OF_LOOP 0.8
+#endif
+
+/* ---- the generic core ---- */
+/* Instructions dispatched and retired a cycle; unit: instructions; source: SDM, SOG; shows: culprits */
+#ifndef CS_MODEL_GENERIC_WIDTH
+#define CS_MODEL_GENERIC_WIDTH 4
+#endif
+/* Instructions between dispatch and retirement; unit: instructions; source: SDM, SOG; shows: culprits */
+#ifndef CS_MODEL_GENERIC_WINDOW
+#define CS_MODEL_GENERIC_WINDOW 200
+#endif
+/* A load that hits the first level; unit: cycles; source: SDM, SOG; shows: culprits */
+#ifndef CS_MODEL_GENERIC_LOAD
+#define CS_MODEL_GENERIC_LOAD 5
+#endif
+/* A multiplication; unit: cycles; source: SDM, SOG; shows: culprits */
+#ifndef CS_MODEL_GENERIC_MULTIPLY
+#define CS_MODEL_GENERIC_MULTIPLY 3
+#endif
+/* A floating-point operation; unit: cycles; source: SDM, SOG; shows: culprits */
+#ifndef CS_MODEL_GENERIC_FLOAT
+#define CS_MODEL_GENERIC_FLOAT 4
+#endif
+/* A division, during which the divider takes no other; unit: cycles; source: SDM, SOG; shows: culprits */
+#ifndef CS_MODEL_GENERIC_DIVIDE
+#define CS_MODEL_GENERIC_DIVIDE 18
+#endif
+/* A locked instruction; unit: cycles; source: SDM, SOG; shows: culprits */
+#ifndef CS_MODEL_GENERIC_LOCK
+#define CS_MODEL_GENERIC_LOCK 18
+#endif
+
+#endif

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Stores and other tools: export, import, store.
+ *
+ * Files of this room:
+ *   export      the subcommand export
+ *   clickhouse  batches to a server
+ *   trace       a sample log as a trace
+ *   import      the subcommand import
+ *   store       the subcommand store
+ *
+ * Where `export` goes besides the formats of exchange/export. Both return an exit code and have said why. */
+#ifndef CS_CLI_EXCHANGE_EXPORT_H
+#define CS_CLI_EXCHANGE_EXPORT_H
+
+#include "cli/output/output.h"
+
+#include <stdio.h>
+
+/* export --to clickhouse URL. */
+int export_to_clickhouse(const struct parsed *args, const char *url);
+/* export --format trace --log FILE: a sample log as a trace for Perfetto and chrome://tracing. */
+int export_trace(const char *log, FILE *to);
+
+#endif

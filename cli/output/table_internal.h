@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The cells of a table, for its renderings. */
+#ifndef CS_CLI_OUTPUT_TABLE_INTERNAL_H
+#define CS_CLI_OUTPUT_TABLE_INTERNAL_H
+
+#include "cli/output/table.h"
+
+struct cell {
+    enum { NONE, TEXT, COUNT, NUMBER, JSON } is;
+    union {
+        char *text;
+        uint64_t count;
+        double number;
+        json_t *json;
+    };
+};
+
+struct table {
+    const char *name;
+    const struct column *columns;
+    unsigned n_columns;
+    struct cell *cells;
+    size_t n_cells, capacity;
+    uint64_t most, omitted;
+    char *hint;
+};
+
+#endif

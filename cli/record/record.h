@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Recording: record, daemon.
+ *
+ * Files of this room:
+ *   record         the subcommand record
+ *   record_bursts  its bursts
+ *   record_paths   its paths
+ *   follow_paths   joins noted register values with the interpreter
+ *   daemon         the subcommand daemon
+ *   daemon_status  the daemon's answer, for people and programs
+ *
+ * record's parts for bursts and for paths: when they are on, and what is reported at the end. */
+#ifndef CS_CLI_RECORD_RECORD_H
+#define CS_CLI_RECORD_RECORD_H
+
+#include "cli/output/output.h"
+#include "cli/record/follow_paths.h"
+#include "sampler/burst/burst.h"
+
+/* *out stays NULL, with a remark on stderr where one is due, when there are to be none. 0 or negative errno:
+ * only an explicit --bursts can fail. */
+int record_bursts_open(const struct parsed *args, const struct cs_sampler_config *config,
+                       struct cs_sampler *sampler, struct cs_burst **out, struct cs_error *err);
+void record_bursts_summary(struct cs_burst *burst);
+
+struct recorded_paths {
+    struct cs_paths *paths; /* NULL: there are none */
+    struct path_follower *follower;
+};
+
+/* `bursts`: there are bursts, so that paths must be asked for. 0 or negative errno: only an explicit --paths
+ * can fail. */
+int record_paths_open(const struct parsed *args, const struct cs_sampler_config *config,
+                      struct cs_sampler *sampler, bool bursts, struct recorded_paths *out,
+                      struct cs_error *err);
+void record_paths_summary(const struct recorded_paths *paths);
+void record_paths_close(struct recorded_paths *paths);
+
+#endif

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* One sample and what is summed of it.
+ *
+ * Files of this room:
+ *   sample         one sample, and the shape of all samples of a run
+ *   sink           judges the interval that a sample ends, and adds it to aggregates
+ *   tags           what was seen under each value of one tag
+ *   rule           which filtering fits what is read
+ *
+ * One sample as the loop takes it, and the shape of all samples of one run. Plain values. */
+#ifndef CS_OBSERVER_SAMPLE_SAMPLE_H
+#define CS_OBSERVER_SAMPLE_SAMPLE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#define CS_TAGS_MAX 2
+#define CS_COUNTERS_MAX 4             /* software counters and hardware counters together */
+#define CS_TAG_DESCHEDULED UINT64_MAX /* the value of every signal tag while the target doesn't run */
+
+/* In the order of shim-2015 figure 2: clock, counters, clock, tags; then whether the same thread runs. */
+struct cs_sample {
+    uint64_t start, end; /* TSC cycles */
+    uint64_t counters[CS_COUNTERS_MAX];
+    uint64_t thread_id; /* number of context switches of the CPU << 32 | thread id; 0 where nobody tells */
+    uint64_t tags[CS_TAGS_MAX];
+    bool complete;    /* every hardware counter could be read */
+    bool descheduled; /* what ran was not the target (only known when following) */
+};
+
+/* What a loop reads and where the samples go. Compile-time constant inside each variant of the loop. */
+enum cs_sink_kind { CS_SINK_AGGREGATE, CS_SINK_LOG };
+struct cs_shape {
+    unsigned tags, software, hardware; /* software + hardware <= CS_COUNTERS_MAX */
+    bool follow;                       /* an os line tells who runs; lines are switched with it */
+    bool throttled;
+    enum cs_sink_kind sink;
+};
+
+#endif

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The processes that bursts follow: a runner for each that was met twice. By one thread. */
+#ifndef CS_SAMPLER_BURST_FOLLOWED_H
+#define CS_SAMPLER_BURST_FOLLOWED_H
+
+#include "sampler/burst/burst_length.h"
+#include "sampler/burst/runner_process.h"
+#include "sampler/burst/timing_share.h"
+
+struct cs_burst_followed {
+    pid_t pid;
+    uint64_t first_ns, used_ns, denied_until_ns;
+    enum cs_burst_skip denied_why;
+    struct cs_burst_runner *runner;
+    struct cs_burst_length length;
+    struct cs_burst_timing_share timing;
+    double runner_cpu_us; /* charged up to here */
+};
+
+#define CS_BURST_FOLLOWED_MAX 32
+struct cs_burst_processes { /* {0} at first */
+    struct cs_burst_followed at[CS_BURST_FOLLOWED_MAX];
+};
+
+/* The process, with a runner; NULL when it has none yet, or can't have one, and *why says what to count it
+ * under (CS_BURST_SKIP_NONE: nothing). *started: its runner is new. One that is new takes the place of the
+ * process that was used longest ago. */
+struct cs_burst_followed *cs_burst_follow(struct cs_burst_processes *processes, pid_t pid,
+                                          enum cs_burst_skip *why, bool *started);
+/* No runner for this process for a while; its triggers meanwhile are counted under the same cause. */
+void cs_burst_followed_deny(struct cs_burst_followed *followed, enum cs_burst_skip why);
+void cs_burst_unfollow(struct cs_burst_followed *followed); /* ends its runner */
+/* CPU time that its runner took since the last call, us. */
+double cs_burst_followed_cpu_us(struct cs_burst_followed *followed);
+void cs_burst_processes_close(struct cs_burst_processes *processes);
+
+#endif

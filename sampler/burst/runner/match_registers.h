@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Where in a trace a thread was when it was seen with these registers. Pure. */
+#ifndef CS_SAMPLER_BURST_RUNNER_MATCH_REGISTERS_H
+#define CS_SAMPLER_BURST_RUNNER_MATCH_REGISTERS_H
+
+#include "sampler/burst/runner/trace.h"
+
+struct snapshot { /* in: a thread's registers at one time. out: where in the trace that may be */
+    uint64_t pc, time_ns;
+    uint64_t reg[16], word[STACK_WORDS]; /* words of the stack, from its top */
+    uint32_t n_words;
+    uint64_t first, last; /* instructions before it */
+    uint32_t n;           /* places; 0: none */
+    uint32_t visits;      /* of its PC */
+    uint32_t known;       /* registers compared at each of them, bit = number */
+};
+extern uint32_t match_blocks[], match_n_blocks; /* of the last call: blocks that hold a snapshot's PC */
+/* At most 32 snapshots. How many instructions the trace has. */
+uint64_t match(const struct run *run, const struct registers *registers, struct snapshot *snapshots,
+               unsigned n);
+/* The same by nothing but what the trace noted right before a snapshot's instruction: several times as fast.
+ * Of a trace that noted nothing there all visits fit. */
+uint64_t match_noted(const struct run *run, struct snapshot *snapshots, unsigned n);
+/* The branch that instructions [from, to) of the trace executed most; 0: none. */
+uint64_t busiest_branch(const struct run *run, uint64_t from, uint64_t to);
+
+#endif

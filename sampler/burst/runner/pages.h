@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Copies of the target's data pages, at their own addresses. */
+#ifndef CS_SAMPLER_BURST_RUNNER_PAGES_H
+#define CS_SAMPLER_BURST_RUNNER_PAGES_H
+
+#include "sampler/burst/runner/runner.h"
+
+/* Brings the data page of `addr` in. CS_BURST_FULL when done, else the cause that ends the burst. */
+enum cs_burst_cause page_in(uint64_t addr, bool write);
+unsigned pages_refresh(pid_t pid); /* copies the kept working set again; how many pages */
+void pages_rewind(void);           /* a long burst: to where it began; from now on no page is brought */
+void pages_prepare(void);          /* what a long burst needs room for, before anything is stopped */
+void pages_settle(void);           /* after a burst: drops what is not worth keeping */
+void pages_forget_changed(void);
+void page_touched(uint64_t addr);
+/* Of a long burst: a word as it was when the thread stood, and as the burst left it. False: not of a page
+ * that the target can write. */
+bool page_word(uint64_t addr, uint64_t *before, uint64_t *after);
+/* A word that it changed, on a page chosen by `random`; 0: none there. */
+uint64_t page_changed_word(uint64_t random);
+extern unsigned pages_faulted;
+extern bool pages_many; /* a long burst: a fault brings the pages around it, too */
+
+/* The runner's own clock pages, parked where start.c put them until the target's are touched. */
+#define CLOCK_PAGES_MAX 4
+struct clock_pages {
+    uint64_t at, bytes;
+};
+extern struct clock_pages clock_pages[CLOCK_PAGES_MAX]; /* in the order of the map */
+extern unsigned n_clock_pages;
+
+#endif

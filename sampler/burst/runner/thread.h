@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Threads: starting one of the runner's own, clocks, and what /proc tells of any. Times in ns. */
+#ifndef CS_SAMPLER_BURST_RUNNER_THREAD_H
+#define CS_SAMPLER_BURST_RUNNER_THREAD_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+extern void *own_fs; /* what %fs points to while the runner's own code runs */
+_Noreturn void die(int code);
+/* A thread of ours with a stack of its own; *tid becomes 0, with a futex wake, when it has ended. */
+void start_thread(int (*entry)(void), void *stack_top, volatile int32_t *tid);
+uint64_t clock_of(clockid_t which);
+void sleep_us(long us); /* less than a second */
+/* "/proc/TID" + file, at most ten characters, as text; false when the thread is gone. */
+bool read_thread_file(uint32_t tid, const char *file, char *text, size_t size);
+uint64_t waited_ns(uint32_t tid); /* time that a thread, able to run, has had no CPU; 0: unknown */
+
+#endif

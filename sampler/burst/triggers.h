@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Triggers, when and whom to follow: cpu-clock events that count time in user mode only and tell the thread. */
+#ifndef CS_SAMPLER_BURST_TRIGGERS_H
+#define CS_SAMPLER_BURST_TRIGGERS_H
+
+#include "sampler/sampler.h"
+
+struct cs_timer_rings;
+struct cs_burst_trigger {
+    pid_t pid, tid;
+};
+
+/* A trigger each `period_ns` of user time of what is chosen (threads and children that it starts included).
+ * Ended by cs_timer_rings_close. */
+int cs_burst_triggers_open(enum cs_sampler_target target, pid_t pid, uint64_t period_ns,
+                           struct cs_timer_rings **out, struct cs_error *err);
+/* Waits until there is one or `wake_fd` is readable or time is over. 1: *trigger is the latest; 0: none. */
+int cs_burst_triggers_wait(struct cs_timer_rings *triggers, int wake_fd, int timeout_ms,
+                           struct cs_burst_trigger *trigger);
+
+#endif

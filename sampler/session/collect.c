@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Brings samples in: draw the line, apply all sideband records up to it, then place every entry on (image,
+ * offset). dcpi-1997 section 4.3. An entry that can't be placed is counted by its cause in "[unknown]". */
+#include "sampler/perf/ring.h"
+#include "sampler/session/session.h"
+
+#include <errno.h>
+#include <time.h>
+
+static void place(void *arg, const struct cs_driver_entry *entry)
+{
+    struct cs_sampler *s = arg;
+    struct cs_maps_location found;
+    s->accounts.delivered_by_event[entry->event] += entry->count;
+    int rc = cs_session_resolve(&s->places, entry, &found);
+    if (rc < 0)
+        s->accounts.unknown[-rc - 1] += entry->count;
+    if (s->config.placed) {
+        struct cs_sampler_placed placed = {.image = &found.image->image,
+                                           .offset = found.offset,
+                                           .samples = entry->count,
+                                           .event = entry->event,
+                                           .pid = (pid_t)entry->pid,
+                                           .from_ns = entry->from_ns,
+                                           .to_ns = entry->to_ns,
+                                           .label = cs_maps_label(s->places.maps, found.label)};
+        s->config.placed(s->config.arg, &placed);
+    }
+    if (cs_session_profiles_add(s->profiles, found.image, entry->event, found.label, found.offset,
+                                entry->count) < 0)
+        s->accounts.dropped += entry->count;
+    const char *frames =
+        entry->chain ? cs_session_stack_text(&s->stacks, &s->places, s->profiles, entry, found.label) : NULL;
+    if (frames)
+        (void)cs_session_profiles_add_stack(s->profiles, found.image, entry->event, found.label, frames,
+                                            entry->count);
+}
+
+static void incarnation(void *arg, pid_t pid, uint64_t time_ns)
+{
+    struct cs_sampler *s = arg;
+    if (s->events.driver == &cs_driver_ring) /* the BPF driver counts them in the kernel */
+        (void)cs_generations_next(s->generations, (uint32_t)pid, time_ns);
+}
+
+static void kernel_changed(void *arg)
+{
+    cs_kernel_changed(((struct cs_sampler *)arg)->places.kernel);
+}
+
+/* What runs at the line is what /proc shows now, but for what began since: their records are still to come. */
+static void make_up_for_lost(struct cs_sampler *s, uint64_t line_ns)
+{
+    uint64_t lost = cs_sideband_lost(s->sideband);
+    if (lost == s->accounts.sideband_lost_told)
+        return;
+    cs_session_remark(&s->config,
+                      "%llu records of processes and mappings were lost: some samples may stay unplaced",
+                      (unsigned long long)(lost - s->accounts.sideband_lost_told));
+    s->accounts.sideband_lost_told = lost;
+    if (s->config.target == CS_TARGET_ALL)
+        (void)cs_maps_scan_all(s->places.maps, line_ns);
+}
+
+int cs_session_drain(struct cs_sampler *s, enum cs_driver_drain how, struct cs_error *err)
+{
+    struct cs_sideband_events events = {s, s->places.maps, incarnation, kernel_changed};
+    cs_session_places_refresh(&s->places);
+    uint64_t line = s->events.driver->begin_drain(s->events.state, how);
+    uint64_t settled = line + CS_RING_SETTLE_NS, now = cs_monotonic_ns();
+    if (how != CS_DRIVER_DRAIN_LAST && now < settled) { /* records before the line must have become visible */
+        struct timespec rest = {0, (long)(settled - now)};
+        nanosleep(&rest, NULL);
+    }
+    int rc = cs_sideband_drain(s->sideband, how == CS_DRIVER_DRAIN_LAST ? UINT64_MAX : line, &events);
+    if (rc < 0)
+        return cs_fail(err, ENOMEM, "out of memory for the kernel's sideband records");
+    make_up_for_lost(s, line);
+    rc = s->events.driver->drain(s->events.state, how, place, s, err);
+    cs_session_rate_amortise(&s->rate, s->places.kernel_read_seconds);
+    s->places.kernel_read_seconds = 0;
+    /* What ended before the previous drain's line can't be asked about any more. */
+    cs_maps_expire(s->places.maps, s->horizon_ns);
+    cs_generations_expire(s->generations, s->horizon_ns);
+    s->horizon_ns = s->events.driver->oldest(s->events.state);
+    return rc;
+}

@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Opens events on threads and CPUs and attaches each to the driver. Where the kernel may not be sampled, user
+ * code alone is, with one remark. */
+#include "sampler/session/open_events.h"
+#include "sampler/session/remarks.h"
+#include "store/array.h"
+
+#include <errno.h>
+#include <linux/perf_event.h>
+#include <stdlib.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+int cs_session_events_parse(struct cs_session_events *events, const struct cs_sampler_config *config,
+                            struct cs_error *err)
+{
+    if (config->n_events > CS_SAMPLER_EVENTS_MAX)
+        return cs_fail(err, EINVAL, "%u events are more than %d", config->n_events, CS_SAMPLER_EVENTS_MAX);
+    events->n_asked = config->n_events ? config->n_events : 1;
+    if (config->n_events == 0) {
+        char why[200];
+        int rc = cs_event_default(&events->asked[0], why, sizeof why, err);
+        if (why[0] && rc == 0)
+            cs_session_remark(config, "%s", why);
+        return rc;
+    }
+    for (unsigned e = 0; e < config->n_events; e++) {
+        int rc = cs_event_parse(config->events[e], &events->asked[e], err);
+        if (rc < 0)
+            return rc;
+    }
+    return 0;
+}
+
+void cs_session_events_prepare(struct cs_session_events *events, const struct cs_sampler_config *config)
+{
+    for (unsigned e = 0; e < events->n_asked; e++) {
+        struct perf_event_attr *attr = &events->asked[e].attr;
+        attr->read_format = PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING;
+        attr->inherit = config->target != CS_TARGET_ALL;
+        attr->enable_on_exec = config->target == CS_TARGET_COMMAND;
+        attr->exclude_guest = 1;
+        attr->exclude_hv = 1;
+        events->driver->prepare(events->state, attr);
+    }
+}
+
+static int open_one(struct cs_session_events *events, const struct cs_sampler_config *config, pid_t tid,
+                    unsigned e, unsigned c, struct cs_error *err)
+{
+    struct cs_event *event = &events->asked[e];
+    event->attr.exclude_kernel |= events->user_only;
+    int fd = cs_event_open(event, tid, events->cpus[c], err);
+    if (fd < 0 && (err->code == EACCES || err->code == EPERM) && !event->attr.exclude_kernel && tid != -1) {
+        events->user_only = true;
+        event->attr.exclude_kernel = 1;
+        fd = cs_event_open(event, tid, events->cpus[c], err);
+        if (fd >= 0)
+            cs_session_remark(config, "the kernel may not be sampled by you (perf_event_paranoid): user code "
+                                      "only");
+    }
+    if (fd < 0)
+        return fd;
+    if (cs_array_room(events->open, events->n_open, events->open_capacity) < 0) {
+        close(fd);
+        return cs_fail(err, ENOMEM, "out of memory for the events");
+    }
+    events->open[events->n_open++] = (struct cs_session_event){fd, (uint8_t)e, (uint8_t)c};
+    return events->driver->attach(events->state, fd, e, c, err);
+}
+
+int cs_session_events_open(struct cs_session_events *events, const struct cs_sampler_config *config,
+                           pid_t tid, struct cs_error *err)
+{
+    int rc = 0;
+    for (unsigned e = 0; rc >= 0 && e < events->n_asked; e++)
+        for (unsigned c = 0; rc >= 0 && c < events->n_cpus; c++)
+            rc = open_one(events, config, tid, e, c, err);
+    return rc < 0 ? rc : 0;
+}
+
+int cs_session_events_enable(const struct cs_session_events *events, size_t from, size_t to, bool on)
+{
+    int rc = 0;
+    for (size_t i = from; i < to; i++)
+        if (ioctl(events->open[i].fd, on ? PERF_EVENT_IOC_ENABLE : PERF_EVENT_IOC_DISABLE, 0) != 0 && !rc)
+            rc = -errno;
+    return rc;
+}
+
+void cs_session_events_period(const struct cs_session_events *events, unsigned event, uint64_t period)
+{
+    for (size_t i = 0; i < events->n_open; i++)
+        if (events->open[i].event == event)
+            (void)ioctl(events->open[i].fd, PERF_EVENT_IOC_PERIOD, &period);
+}
+
+void cs_session_events_read(const struct cs_session_event *one, struct cs_session_event_reading *sums)
+{
+    struct cs_session_event_reading r;
+    if (read(one->fd, &r, sizeof r) != (ssize_t)sizeof r)
+        return;
+    sums[one->event].value += r.value;
+    sums[one->event].enabled_ns += r.enabled_ns;
+    sums[one->event].running_ns += r.running_ns;
+}
+
+void cs_session_events_close(struct cs_session_events *events)
+{
+    for (size_t i = 0; i < events->n_open; i++)
+        close(events->open[i].fd);
+    if (events->state)
+        events->driver->close(events->state);
+    free(events->open);
+    free(events->opened_on);
+    free(events->cpus);
+}

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* What a session knows about images, and how an entry of the table is placed on (image, offset) by it.
+ * dcpi-1997 section 4.3. One owner; `maps` may be asked by other threads too. */
+#ifndef CS_SAMPLER_SESSION_RESOLVE_H
+#define CS_SAMPLER_SESSION_RESOLVE_H
+
+#include "sampler/driver/driver.h"
+#include "sampler/images/images.h"
+#include "sampler/images/jit.h"
+#include "sampler/images/kernel_image.h"
+#include "sampler/images/maps.h"
+
+struct cs_session_places {
+    struct cs_images *images;
+    struct cs_maps *maps;
+    struct cs_kernel *kernel;
+    struct cs_jit *jit;
+    struct cs_mapped_image *unknown_image;
+    pid_t scanned[64]; /* PIDs whose maps were read in this drain because something was missing */
+    unsigned n_scanned;
+    double kernel_read_seconds; /* CPU time of passes over all of the kernel's symbols, since it was taken */
+};
+
+int cs_session_places_open(struct cs_session_places *places, enum cs_label label, struct cs_error *err);
+void cs_session_places_close(struct cs_session_places *places);
+/* A drain begins. */
+void cs_session_places_refresh(struct cs_session_places *places);
+/* Places an entry; what can't be is at its cause in "[unknown]": then -(1 + cause). */
+int cs_session_resolve(struct cs_session_places *places, const struct cs_driver_entry *entry,
+                       struct cs_maps_location *found);
+
+#endif

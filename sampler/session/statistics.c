@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* What a session tells about itself, and what other threads may ask it. */
+#include "sampler/session/session.h"
+
+uint64_t cs_session_unknown_samples(const struct cs_session_accounts *accounts)
+{
+    uint64_t sum = 0;
+    for (unsigned c = 0; c < CS_UNKNOWN_N; c++)
+        sum += accounts->unknown[c];
+    return sum;
+}
+
+void cs_sampler_statistics(struct cs_sampler *s, struct cs_sampler_statistics *out)
+{
+    struct cs_driver_counts counts;
+    s->events.driver->counts(s->events.state, &counts);
+    *out = (struct cs_sampler_statistics){
+        .driver = s->events.driver->name,
+        .delivered = counts.delivered,
+        .unknown = cs_session_unknown_samples(&s->accounts),
+        .lost = counts.lost + s->accounts.dropped,
+        .entries = counts.entries,
+        .map_records_lost = cs_sideband_lost(s->sideband),
+        .merged = s->accounts.merged,
+        .pending = cs_session_profiles_pending(s->profiles),
+        .images = cs_images_count(s->places.images),
+        .processes = cs_maps_processes(s->places.maps),
+        .merges = s->accounts.merges,
+        .merge_failures = s->accounts.merge_failures,
+        .rate_hz = s->rate.rate_hz,
+        .sample_cost_us = cs_rate_cost_upper(&s->rate.cost) * 1e6,
+        .loss = s->rate.budget.loss,
+        .collector_cpu_seconds = cs_thread_cpu_seconds() - s->accounts.collector_seconds_at_start,
+        .held_ns = __atomic_load_n(&s->rate.held_ns, __ATOMIC_RELAXED),
+    };
+}
+
+uint64_t cs_sampler_unknown(const struct cs_sampler *s, enum cs_unknown cause)
+{
+    return s->accounts.unknown[cause];
+}
+unsigned cs_sampler_events(const struct cs_sampler *s)
+{
+    return s->events.n_asked;
+}
+const char *cs_sampler_event(const struct cs_sampler *s, unsigned event)
+{
+    return event < s->events.n_asked ? s->events.asked[event].name : "";
+}
+pid_t cs_sampler_child(const struct cs_sampler *s)
+{
+    return s->target.command.pid;
+}
+int cs_sampler_child_status(const struct cs_sampler *s)
+{
+    return s->target.command.status;
+}
+
+void cs_sampler_held(struct cs_sampler *s, uint64_t ns)
+{
+    __atomic_fetch_add(&s->rate.held_ns, ns, __ATOMIC_RELAXED);
+}
+
+double cs_sampler_sample_cost(const struct cs_sampler *s)
+{
+    double seconds;
+    __atomic_load(&s->rate.cost_seconds, &seconds, __ATOMIC_RELAXED);
+    return seconds;
+}
+
+double cs_sampler_burst_allowance(const struct cs_sampler *s)
+{
+    /* A command's bursts cost what they are charged; the whole machine's, more. */
+    double part = s->config.target == CS_TARGET_ALL ? CS_RATE_BUDGET_MARGIN * 2 / 3 : 0.75;
+    return s->config.budget > 0 ? s->config.budget * part : 0;
+}
+
+int cs_sampler_locate(struct cs_sampler *s, pid_t pid, uint64_t addr, uint64_t time_ns,
+                      const struct cs_store_image **image, uint64_t *offset)
+{
+    struct cs_maps_location found;
+    int rc = cs_maps_find(s->places.maps, pid, addr, time_ns, time_ns, &found);
+    if (rc == 0) {
+        *image = &found.image->image;
+        *offset = found.offset;
+    }
+    return rc;
+}

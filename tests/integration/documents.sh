@@ -1,0 +1,63 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+# What the manual says exists: its links, files, benchmarks, subcommands and options; its lines fit a page.
+# (Its blocks of commands run in tutorials.sh.)
+set -u
+python3 - "$CYCLESCOPE" <<'PY'
+import glob, os, re, subprocess, sys
+program, bad, options = sys.argv[1], 0, {}
+
+def complain(*what):
+    global bad
+    bad += 1
+    print("not ok:", *what)
+
+def told(sub):
+    """The options that --help tells of a subcommand; None: there is no such subcommand."""
+    if sub not in options:
+        p = subprocess.run([program, sub, "--help"], capture_output=True, text=True)
+        options[sub] = set(re.findall(r"(?<![\w-])--?[a-zA-Z][\w-]*", p.stdout)) if p.returncode == 0 else None
+    return options[sub]
+
+def command(page, words):
+    """words: what follows `cyclescope`, up to the command that it runs or a comment."""
+    words = re.split(r"(?:^| )-- |  +| [|>#;&(]|`", words + " ")[0].split()
+    if not words or not re.fullmatch("[a-z]+", words[0]):
+        return
+    known = told(words[0])
+    if known is None:
+        complain(page, "no subcommand", words[0])
+        return
+    for w in words[1:]:
+        if re.match(r"--?[a-zA-Z]", w) and w.split("=")[0].rstrip(",.)]") not in known:
+            complain(page, "cyclescope", words[0], "has no", w)
+
+benches = set(re.findall(r"^ *([a-z][\w-]+)", subprocess.run(["bench/run", "--list"], capture_output=True, text=True).stdout, re.M))
+benches |= {name[1:-3] for name in os.listdir("bench") if name.startswith("_")} # long ones that --list leaves out
+pages = ["README.md", "CONTRIBUTING.md", "CHANGES.md", "bench/RESULTS.md"] + glob.glob("docs/*.md") + glob.glob("docs/lab/*.md")
+for page in pages:
+    text = open(page, encoding="utf-8").read()
+    lab = page.startswith("docs/lab/") # of its day: commands and paths too
+    for link in re.findall(r"\]\(([^)#\s]+)", text):
+        if not link.startswith("http") and not os.path.exists(os.path.join(os.path.dirname(page), link)):
+            complain(page, "nothing at", link)
+    for name in re.findall(r"bench/run ([a-z][\w-]+)", text):
+        if name not in benches:
+            complain(page, "no benchmark", name)
+    fenced = False
+    for n, line in enumerate(text.split("\n"), 1):
+        fenced ^= line.startswith("```")
+        code = fenced or line.startswith("    ")
+        if not code and len(line) > 112 and line[0] not in "|!":
+            complain("%s:%d" % (page, n), "is %d characters long" % len(line))
+        if lab or page == "CHANGES.md":
+            continue
+        for path in re.findall(r"`((?:docs|bench|tests|sampler|analysis|image|observer|signals|store|cli|scripts|exchange)/[\w./-]+)`", line):
+            if not os.path.exists(path) and "NAME" not in path:
+                complain("%s:%d" % (page, n), "nothing at", path)
+        for words in re.findall(r"`(?:build/)?cyclescope ([^`]*)" if not code else r"^ *(?:\$ )?(?:build/)?cyclescope (.*)", line):
+            command("%s:%d" % (page, n), words)
+if len(benches) < 20 or sum(map(bool, options.values())) < 15:
+    complain("too little was looked at:", len(benches), "benchmarks,", len(options), "subcommands")
+sys.exit(bad > 0)
+PY

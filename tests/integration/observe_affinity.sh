@@ -1,0 +1,38 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+# Threads of an observed process may run where they could before, however the observer ends: threads that had one CPU of
+# their own and threads that had all.
+set -u
+[ "$(nproc)" -ge 2 ] || { echo "one CPU: nothing can observe from another"; exit 77; }
+work=$(mktemp -d)
+trap 'kill $(jobs -p) 2>/dev/null; rm -rf "$work"' EXIT
+bad=0
+for end in INT HUP TERM KILL guardian none; do
+    "$BUILD/tests/hostile/affinity" 3 >"$work/out" &
+    target=$!
+    sleep 0.5
+    if [ $end = none ]; then
+        "$CYCLESCOPE" observe -s os:thread -t 1 -p $target >"$work/err" 2>&1
+    else
+        "$CYCLESCOPE" observe -s os:thread -t 10 -p $target >"$work/err" 2>&1 &
+        observer=$!
+        sleep 1
+        masks=$(grep -h Cpus_allowed_list "/proc/$target/task/"*/status | sort -u | wc -l)
+        [ "$masks" = 1 ] || { echo "not ok: the threads were not moved: $(cat "$work/err")"; bad=1; }
+        if [ $end = guardian ]; then # killed alone, as for want of memory
+            pkill -KILL -P $observer -x cyclescope-aff || { echo "not ok: there is no guardian"; bad=1; }
+            kill -s INT $observer
+        else
+            kill -s $end $observer
+        fi
+        wait $observer 2>/dev/null
+    fi
+    wait $target || { echo "not ok: ended by $end: $(cat "$work/out")"; bad=1; }
+done
+sleep 0.2
+if pgrep -x cyclescope-aff >/dev/null; then
+    echo "not ok: a guardian is left"
+    bad=1
+fi
+[ $bad -eq 0 ] && echo "ok: affinities are as before after INT, HUP, TERM, KILL, a guardian's death and the ordinary end"
+exit $bad

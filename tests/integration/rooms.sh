@@ -1,0 +1,28 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-or-later
+# The rooms of ARCHITECTURE.md are those of the code; and a file or an include that breaks them is found.
+set -eu
+git rev-parse --git-dir >/dev/null 2>&1 || { echo "not a git checkout: no list of files"; exit 77; }
+python3 tests/rooms.py
+scratch=$(mktemp -d)
+trap 'rm -rf "$scratch"' EXIT
+git ls-files -co --exclude-standard '*.c' '*.h' ARCHITECTURE.md tests/rooms.py | xargs cp --parents -t "$scratch"
+cd "$scratch"
+git init -q . && git add -A
+breaks() { # what, file, line to add at its end
+    if [ -e "$2" ]; then cp "$2" "$2.was"; fi
+    echo "$3" >>"$2"
+    if python3 tests/rooms.py >out; then
+        echo "not ok: $1 was not found"
+        exit 1
+    fi
+    grep -q "$(basename "$2" .c)" out || { echo "not ok: $1: the file is not named: $(cat out)"; exit 1; }
+    rm "$2"
+    if [ -e "$2.was" ]; then mv "$2.was" "$2"; fi
+}
+breaks 'an include of the other mechanism' observer/observe.c '#include "sampler/sampler.h"'
+breaks 'an include upwards' analysis/cfg/cfg.c '#include "analysis/frequency/frequency.h"'
+breaks 'a file in no room' analysis/stray.c 'int stray;'
+breaks 'a file that no list has' store/stray.c 'int stray;'
+breaks 'a library that prints' store/store.c 'void f(void) { printf("x"); }'
+echo "ok: each of five breaks is found"

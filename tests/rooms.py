@@ -1,0 +1,112 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Holds the code against the table of rooms in ARCHITECTURE.md: every C file lies in a room, includes only what its
+room may include, and is named in the list at the top of its room's header. Prints what is wrong; exit 1 then."""
+import collections, os, re, subprocess, sys
+
+STEMS_MAX = 34  # of a room: some thirty; a .c and its .h are one
+NEVER = [  # first room or its sub-rooms → second, whatever the table says
+    ('store', ''), ('signals', ''), ('dte', ''), ('observer', 'sampler'), ('sampler', 'observer'), ('sampler', 'analysis'),
+    ('image/isa', 'image'), ('image', 'analysis'), ('analysis/cfg', 'analysis/frequency'), ('analysis/cfg', 'analysis/culprit'),
+    ('analysis/frequency', 'analysis/culprit'), ('analysis/schedule', 'analysis/frequency'), ('analysis/machine', 'analysis'),
+    ('analysis/frequency', 'analysis/validation'), ('analysis/culprit', 'analysis/validation'),
+    ('sampler/burst/runner', 'sampler'),
+]
+BELOW_CLI = ('store', 'signals', 'dte', 'image', 'observer', 'sampler', 'analysis', 'exchange')
+PRINTS = re.compile(r'(?<![\w.>])(exit|abort|printf|puts|putchar|perror|vprintf)\s*\(|\bf(?:printf|puts)\s*\(\s*std(?:out|err)|\bstderr\b|\bstdout\b')
+PRINTS_ALLOWED = {'signals/threads_static.c'}
+
+
+def rooms_of(text):
+    """{room: (header, [what it may include])}: rows `| room/ | purpose | header | may include |` of the first such table."""
+    rooms = {}
+    for line in text.splitlines():
+        cells = [c.strip() for c in line.strip().strip('|').split('|')]
+        if len(cells) == 4 and re.fullmatch(r'`[\w/]+/`', cells[0]):
+            header = cells[2].strip('`')
+            rooms[cells[0].strip('`/')] = (header, re.findall(r'`([^`]+)`', cells[3]))
+    return rooms
+
+
+def inside(room, folder):
+    return room == folder or room.startswith(folder + '/')
+
+
+def allowed(room, may, path):
+    folder = os.path.dirname(path)
+    return folder == room or any(path == m or folder == m.rstrip('/') and m.endswith('/') or
+                                 m.endswith('/*') and inside(folder, m[:-2]) for m in may)
+
+
+def listed(header):
+    """Names in the list that starts with "Files of this room:" in the header's first comment."""
+    text = open(header).read()
+    at = text.find('Files of this room:')
+    names = set()
+    for line in text[at:].splitlines()[1:] if at >= 0 else []:
+        found = re.match(r' \*\s{3}([\w.-]+(?:, [\w.-]+)*)(?:\s{2,}\S|$)', line)
+        if found:
+            names.update(found[1].split(', '))
+        elif not re.match(r' \*\s{5,}\S', line):  # a line that goes on
+            break
+    return names
+
+
+def stem(path):
+    return re.sub(r'\.[ch]$', '', os.path.basename(path))
+
+
+def without_comments(text):
+    text = re.sub(r'/\*.*?\*/', lambda m: '\n' * m[0].count('\n'), text, flags=re.S)
+    return re.sub(r'//[^\n]*', '', re.sub(r'"(?:\\.|[^"\\\n])*"', '""', text))
+
+
+def main():
+    os.chdir(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+    rooms = rooms_of(open('ARCHITECTURE.md').read())
+    tracked = subprocess.run(['git', 'ls-files', '-co', '--exclude-standard', '*.c', '*.h'], capture_output=True, text=True, check=True)
+    files = [f for f in tracked.stdout.split() if os.path.isfile(f) and not f.startswith(('tests/', 'bench/', 'docs/'))]
+    wrong, of_room = [], collections.defaultdict(list)
+    if len(rooms) < 20:
+        wrong.append(f'ARCHITECTURE.md: {len(rooms)} rooms read from its table: is it still one?')
+    for f in files:
+        room = os.path.dirname(f)
+        if room not in rooms:
+            wrong.append(f'{f}: in no room of ARCHITECTURE.md')
+            continue
+        of_room[room].append(f)
+        text = open(f).read()
+        for line, include in ((text[:m.start()].count('\n') + 1, m[1]) for m in re.finditer(r'^#include "([^"]+)"', text, re.M)):
+            path = include if '/' in include else f'{room}/{include}'
+            target = os.path.dirname(path)
+            if not allowed(room, rooms[room][1], path):
+                wrong.append(f'{f}:{line}: {room}/ may not include {include}')
+            for a, b in NEVER:
+                if inside(room, a) and not inside(target, a) and (inside(target, b) if b else True) and include != 'sampler/burst/wire.h':
+                    wrong.append(f'{f}:{line}: never {a} → {b or "anything of ours"}: {include}')
+            if inside(target, 'cli') and not inside(room, 'cli') or inside(target, 'tests') or inside(target, 'bench'):
+                wrong.append(f'{f}:{line}: never: {include}')
+        if f.startswith(BELOW_CLI) and '/examples/' not in f and '/plugin/' not in f and f not in PRINTS_ALLOWED:
+            for number, line in enumerate(without_comments(text).splitlines(), 1):
+                if PRINTS.search(line) and 'snprintf' not in line:
+                    wrong.append(f'{f}:{number}: a library prints or exits: {line.strip()}')
+    for room, (header, _) in rooms.items():
+        stems = {stem(f) for f in of_room[room]}
+        if not stems:
+            wrong.append(f'{room}/: no C file is in it')
+        elif not header:
+            continue  # a room of separate programs
+        elif not os.path.isfile(header):
+            wrong.append(f'{room}/: {header} is not there')
+        else:
+            names = listed(header)
+            wrong += [f'{header}: its list of files lacks {s}' for s in sorted(stems - names)]
+            wrong += [f'{header}: its list of files has {s}, which is not in {room}/' for s in sorted(names - stems)]
+        if len(stems) > STEMS_MAX:
+            wrong.append(f'{room}/: {len(stems)} files side by side, {STEMS_MAX} are the limit')
+    print('\n'.join(wrong) or f'{len(files)} files in {len(rooms)} rooms: every include is allowed, every list is complete')
+    return 1 if wrong else 0
+
+
+if __name__ == '__main__':
+    sys.exit(main())

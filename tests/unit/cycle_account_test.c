@@ -1,0 +1,157 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Samples put on the instructions of a small loop by hand: who is said to have taken the time? */
+#include "analysis/culprit/cycle_account.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#if defined(__x86_64__)
+__asm__(".text\n.globl t_chain\n.type t_chain, @function\n"
+        "t_chain: xor %eax, %eax\n"
+        "1: imul %esi, %eax\n"
+        "   add $3, %eax\n"
+        "   dec %edi\n"
+        "   jne 1b\n"
+        "   ret\n"
+        ".size t_chain, .-t_chain\n");
+enum { XOR, IMUL, ADD, DEC, JNE, RET, N_INSNS };
+#define AT_IMUL 100
+#define AT_ADD 300
+#define AT_DEC 60
+#define AT_JNE 7
+#define EXECUTIONS 10000.0
+#define CYCLES_A_SAMPLE 1000.0
+
+static struct cs_image_code *code;
+static struct cs_culprit_evidence evidence;
+static struct cs_scheduler *scheduler;
+static struct cs_cycle_account *account;
+
+static void put(struct cs_table *points, uint64_t offset, uint64_t samples)
+{
+    const uint64_t row[2] = {offset, samples};
+    assert_int_equal(cs_table_add(points, row), 0);
+}
+
+static int make_account(void **state)
+{
+    struct cs_error err = {0};
+    struct cs_cfg *cfg;
+    (void)state;
+    assert_int_equal(cs_image_open_file("/proc/self/exe", &code, &err), 0);
+    const struct cs_image_procedure *p = cs_image_procedure_named(code, "t_chain", 0, NULL);
+    assert_non_null(p);
+    assert_int_equal(cs_cfg_build(code, p, NULL, &cfg, &err), 0);
+    assert_int_equal(cfg->n_insns, N_INSNS);
+    struct cs_table *points = cs_table_open(&cs_schema_points);
+    put(points, cfg->insns[IMUL].offset, AT_IMUL);
+    put(points, cfg->insns[ADD].offset, AT_ADD);
+    put(points, cfg->insns[DEC].offset, AT_DEC);
+    put(points, cfg->insns[JNE].offset, AT_JNE);
+    assert_int_equal(cs_frequency_evidence_init(&evidence.flow, points, NULL, "x", &err), 0);
+    cs_table_close(points);
+    const struct cs_cycle_account_count counted = {cfg->insns[IMUL].offset, EXECUTIONS};
+    cs_cfg_close(cfg);
+    cs_machine_default(&evidence.machine);
+    evidence.machine.core_hz = 1e9;
+    evidence.cycles_a_sample = CYCLES_A_SAMPLE;
+    assert_int_equal(cs_scheduler_open(cs_image_isa(code), NULL, NULL, true, &scheduler, &err), 0);
+    return cs_cycle_account_open(code, p, &evidence, scheduler, &counted, &account, &err);
+}
+
+static int close_account(void **state)
+{
+    (void)state;
+    cs_cycle_account_close(account);
+    cs_scheduler_close(scheduler);
+    cs_frequency_evidence_fini(&evidence.flow);
+    cs_image_close(code);
+    return 0;
+}
+
+static void a_sample_is_attributed_to_the_instruction_before_it(void **state)
+{
+    (void)state;
+    assert_true(fabs(account->insns[IMUL].attributed - AT_ADD) < 1e-9);
+    assert_true(fabs(account->insns[ADD].attributed - AT_DEC) < 1e-9);
+}
+
+static void samples_at_the_head_of_a_loop_go_to_its_back_edge_for_the_most_part(void **state)
+{
+    (void)state;
+    assert_true(account->insns[JNE].fused);
+    assert_true(account->insns[JNE].attributed == 0); /* its pair answers for it */
+    assert_true(account->insns[DEC].attributed > AT_JNE);
+    double head = account->insns[XOR].attributed + account->insns[DEC].attributed - AT_JNE;
+    assert_true(fabs(head - AT_IMUL) < 1e-9);
+}
+
+static void nothing_is_lost_or_invented(void **state)
+{
+    (void)state;
+    double sum = 0, blocks = 0;
+    for (unsigned i = 0; i < N_INSNS; i++)
+        sum += account->insns[i].attributed;
+    for (uint32_t b = 0; b < account->cfg->n_blocks; b++)
+        blocks += account->blocks[b].attributed;
+    assert_int_equal(account->samples, AT_IMUL + AT_ADD + AT_DEC + AT_JNE);
+    assert_true(fabs(sum - (double)account->samples) < 1e-6);
+    assert_true(fabs(blocks - sum) < 1e-6);
+    assert_true(fabs(account->summary.total - sum) < 1e-6);
+}
+
+static void where_somebody_counted_cycles_an_execution_are_known(void **state)
+{
+    (void)state;
+    assert_false(account->scale_fitted);
+    assert_true(fabs(account->insns[IMUL].cycles - AT_ADD * CYCLES_A_SAMPLE / EXECUTIONS) < 1e-6);
+}
+
+static void the_rows_of_the_summary_add_up(void **state)
+{
+    (void)state;
+    const struct cs_cycle_account_summary *s = &account->summary;
+    double sum = s->execution + s->unexplained + s->unattributed - s->gain;
+    for (int c = 0; c < CS_N_CAUSES; c++) {
+        sum += s->share[c] + s->statics[c];
+        assert_true(s->low[c] <= s->share[c] + 1e-9 && s->share[c] <= s->high[c] + 1e-9);
+    }
+    assert_true(s->unattributed < 0.5 * s->total);
+    assert_true(fabs(sum - s->total) < 1e-6 * s->total);
+}
+
+static void a_classification_divides_its_stall(void **state)
+{
+    (void)state;
+    assert_true(account->insns[IMUL].classification->stall > 1);
+    for (unsigned i = 0; i < N_INSNS; i++) {
+        const struct cs_culprit_classification *c = account->insns[i].classification;
+        double sum = c->unexplained;
+        for (unsigned k = 0; k < c->n; k++)
+            sum += c->suspects[k].share;
+        assert_true(fabs(sum - c->stall) < 1e-6 * (1 + c->stall));
+    }
+}
+#endif
+
+int main(void)
+{
+#if defined(__x86_64__)
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_sample_is_attributed_to_the_instruction_before_it),
+        cmocka_unit_test(samples_at_the_head_of_a_loop_go_to_its_back_edge_for_the_most_part),
+        cmocka_unit_test(nothing_is_lost_or_invented),
+        cmocka_unit_test(where_somebody_counted_cycles_an_execution_are_known),
+        cmocka_unit_test(the_rows_of_the_summary_add_up),
+        cmocka_unit_test(a_classification_divides_its_stall),
+    };
+    return cmocka_run_group_tests(tests, make_account, close_account);
+#else
+    return 77; /* the loop is written in x86-64's assembler */
+#endif
+}

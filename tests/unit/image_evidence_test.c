@@ -1,0 +1,209 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* What the culprit analysis takes out of a store that was written here row by row. */
+#include "analysis/culprit/image_evidence.h"
+#include "store/burst_schemas.h"
+#include "store/merged.h"
+#include "tests/unit/tree.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+static char directory[64];
+static struct cs_store *store;
+static const struct cs_store_image image = {"x1111111111111111", CS_IMAGE_ELF, "/bin/none", ""};
+
+/* An epoch on a machine of that many cycles a second. */
+static void begin_epoch(double core_hz)
+{
+    char machine[4096], meta[4200];
+    struct cs_error err = {0};
+    struct cs_machine m;
+    cs_machine_default(&m);
+    m.core_hz = core_hz;
+    assert_true(cs_machine_to_json(&m, machine, sizeof machine) > 0);
+    snprintf(meta, sizeof meta, "{\"machine\": %s}", machine);
+    assert_int_equal(cs_store_epoch(store, core_hz > 0 ? meta : "{}", &err), 0);
+}
+
+static void put_samples(const char *event, const char *unit, uint64_t offset, uint64_t samples,
+                        uint64_t period)
+{
+    struct cs_error err = {0};
+    struct cs_store_profile_head head = {.period_sum = samples * period};
+    snprintf(head.event, sizeof head.event, "%s", event);
+    snprintf(head.unit, sizeof head.unit, "%s", unit);
+    struct cs_table *t = cs_table_open(&cs_schema_points);
+    const uint64_t row[2] = {offset, samples};
+    assert_int_equal(cs_table_add(t, row), 0);
+    assert_int_equal(cs_store_merge(store, &image, &head, t, &err), 0);
+    cs_table_close(t);
+}
+
+static struct cs_culprit_evidence *evidence(const char *event)
+{
+    struct cs_culprit_evidence *e;
+    struct cs_error err = {0};
+    assert_int_equal(cs_culprit_evidence_open(store, NULL, image.id, event, &e, &err), 0);
+    return e;
+}
+
+static int make_store(void **state)
+{
+    (void)state;
+    struct cs_error err = {0};
+    snprintf(directory, sizeof directory, "/tmp/image_evidence_test.%d", (int)getpid());
+    return cs_store_open(directory, CS_STORE_WRITE, &store, &err);
+}
+
+static int remove_store(void **state)
+{
+    (void)state;
+    cs_store_close(store);
+    return remove_tree(directory);
+}
+
+static void cycles_are_preferred_whatever_event_is_met_first(void **state)
+{
+    (void)state;
+    begin_epoch(1e9);
+    put_samples("task-clock", "ns", 0x10, 5, 1000);
+    begin_epoch(1e9);
+    put_samples("cycles", "cycles", 0x20, 3, 700);
+    struct cs_culprit_evidence *e = evidence(NULL);
+    assert_string_equal(e->event, "cycles");
+    assert_int_equal(cs_culprit_evidence_samples(e, 0x20), 3);
+    assert_int_equal(cs_culprit_evidence_samples(e, 0x10), 0);
+    assert_true(fabs(e->cycles_a_sample - 700) < 1e-6);
+    cs_culprit_evidence_close(e);
+}
+
+static void the_cpu_clock_is_preferred_to_the_task_clock(void **state)
+{
+    (void)state;
+    begin_epoch(2e9);
+    put_samples("task-clock", "ns", 0x10, 5, 1000);
+    begin_epoch(2e9);
+    put_samples("cpu-clock", "ns", 0x20, 3, 1000);
+    struct cs_culprit_evidence *e = evidence(NULL);
+    assert_string_equal(e->event, "cpu-clock");
+    assert_true(fabs(e->cycles_a_sample - 2000) < 1e-6); /* 1000 ns at 2 GHz */
+    cs_culprit_evidence_close(e);
+}
+
+static void names_that_only_begin_like_a_time_event_are_none(void **state)
+{
+    (void)state;
+    assert_true(cs_culprit_time_event("cycles:u") > cs_culprit_time_event("cpu-clock"));
+    assert_int_equal(cs_culprit_time_event("cpu-cycles"), cs_culprit_time_event("cycles"));
+    assert_true(cs_culprit_time_event("task-clock:u") > 0);
+    assert_int_equal(cs_culprit_time_event("cycles-ct"), 0);
+    assert_int_equal(cs_culprit_time_event("cache-misses"), 0);
+}
+
+static void epochs_add_up(void **state)
+{
+    (void)state;
+    begin_epoch(1e9);
+    put_samples("cycles", "cycles", 0x20, 3, 100);
+    put_samples("cycles", "cycles", 0x8, 1, 100);
+    begin_epoch(1e9);
+    put_samples("cycles", "cycles", 0x20, 4, 100);
+    struct cs_culprit_evidence *e = evidence(NULL);
+    assert_int_equal(e->flow.input.n_samples, 2);
+    assert_true(e->flow.samples == 8);
+    assert_int_equal(e->flow.offsets[0], 0x8);
+    assert_int_equal(cs_culprit_evidence_samples(e, 0x20), 7);
+    assert_false(e->bursts);
+    cs_culprit_evidence_close(e);
+}
+
+static void counted_events_are_told_by_their_period(void **state)
+{
+    (void)state;
+    begin_epoch(1e9);
+    put_samples("cycles", "cycles", 0x20, 3, 100);
+    put_samples("branch-misses", "events", 0x20, 2, 50);
+    struct cs_culprit_evidence *e = evidence("cycles");
+    assert_true(fabs(cs_culprit_evidence_events(e, CS_CAUSE_MISPREDICT, 0x20) - 100) < 1e-9);
+    assert_true(cs_culprit_evidence_events(e, CS_CAUSE_MISPREDICT, 0x30) == 0);
+    assert_true(cs_culprit_evidence_events(e, CS_CAUSE_DTLB, 0x20) < 0); /* nobody counted */
+    cs_culprit_evidence_close(e);
+}
+
+static void the_machine_is_that_of_the_newest_epoch_that_states_one(void **state)
+{
+    (void)state;
+    struct cs_machine m;
+    struct cs_error err = {0};
+    bool recorded = false;
+    begin_epoch(1e9);
+    begin_epoch(3e9);
+    begin_epoch(0); /* states none */
+    assert_int_equal(cs_culprit_evidence_machine(store, &m, &recorded, &err), 0);
+    assert_true(recorded);
+    assert_true(m.core_hz == 3e9);
+}
+
+static int count_epochs(const char *epoch, const char *json, void *names)
+{
+    char *last = names;
+    assert_non_null(json);
+    assert_true(!*last || strcmp(epoch, last) < 0);
+    snprintf(last, 128, "%s", epoch);
+    return 0;
+}
+
+static void epochs_are_visited_newest_first(void **state)
+{
+    (void)state;
+    char last[128] = "";
+    struct cs_error err = {0};
+    begin_epoch(1e9);
+    begin_epoch(1e9);
+    begin_epoch(1e9);
+    assert_int_equal(cs_store_each_meta(store, count_epochs, last, &err), 0);
+    assert_true(*last);
+}
+
+/* 300 random draws of 200 lines hit 200 (1 - exp(-1.5)) = 155.374 different ones. */
+static void repeats_tell_how_many_lines_there_are(void **state)
+{
+    (void)state;
+    assert_true(fabs(cs_culprit_evidence_population(300, 155.374) - 200) < 0.01);
+    assert_true(cs_culprit_evidence_population(300, 290) == 0); /* too few repeats */
+}
+
+/* Two bursts of 100 distinct draws each out of 1000 lines meet 100 * 100 / 1000 = 10 times. */
+static void meetings_of_bursts_tell_how_many_lines_there_are(void **state)
+{
+    (void)state;
+    double at_least;
+    assert_true(fabs(cs_culprit_evidence_meetings(200, 2, 10, &at_least) - 1000) < 1e-6);
+    assert_true(cs_culprit_evidence_meetings(200, 2, 1, &at_least) == 0);
+    assert_true(at_least > 1000);
+}
+
+#define WITH_STORE(test) cmocka_unit_test_setup_teardown(test, make_store, remove_store)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        WITH_STORE(cycles_are_preferred_whatever_event_is_met_first),
+        WITH_STORE(the_cpu_clock_is_preferred_to_the_task_clock),
+        cmocka_unit_test(names_that_only_begin_like_a_time_event_are_none),
+        WITH_STORE(epochs_add_up),
+        WITH_STORE(counted_events_are_told_by_their_period),
+        WITH_STORE(the_machine_is_that_of_the_newest_epoch_that_states_one),
+        WITH_STORE(epochs_are_visited_newest_first),
+        cmocka_unit_test(repeats_tell_how_many_lines_there_are),
+        cmocka_unit_test(meetings_of_bursts_tell_how_many_lines_there_are),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

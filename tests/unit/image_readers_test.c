@@ -1,0 +1,284 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The readers of image/ against binutils, on this test's own executable: build-id, segments, frame
+ * descriptions, stubs, lines, and its separate debug file. Nested ranges against a search through all. */
+#include "image/code.h"
+#include "image/eh_frame.h"
+#include "image/elf.h"
+#include "image/ranges.h"
+#include "image/segments.h"
+
+#include <fcntl.h>
+#include <inttypes.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+static char self[512], folder[64];
+
+static FILE *run(const char *command)
+{
+    char text[1200];
+    snprintf(text, sizeof text, command, self);
+    FILE *out = popen(text, "r");
+    assert_non_null(out);
+    return out;
+}
+
+static void build_id_and_segments_are_those_of_readelf(void **unused)
+{
+    (void)unused;
+    struct cs_image_segments ours;
+    char line[512], id[100] = "";
+    int fd = open(self, O_RDONLY | O_CLOEXEC);
+    assert_int_equal(cs_image_segments_of_file(&ours, fd), 0);
+    close(fd);
+    FILE *theirs = run("readelf -nW %s");
+    while (fgets(line, sizeof line, theirs))
+        if (strstr(line, "Build ID: "))
+            sscanf(strstr(line, "Build ID: "), "Build ID: %99s", id);
+    pclose(theirs);
+    assert_int_equal(strlen(id), 40);
+    assert_string_equal(ours.build_id, id);
+    theirs = run("readelf -lW %s");
+    unsigned n = 0;
+    uint64_t offset, vaddr, size;
+    while (fgets(line, sizeof line, theirs))
+        if (sscanf(line, " LOAD %" SCNx64 " %" SCNx64 " %*x %" SCNx64, &offset, &vaddr, &size) == 3) {
+            assert_true(n < ours.n_segments);
+            assert_int_equal(ours.segments[n].file_offset, offset);
+            assert_int_equal(ours.segments[n].vaddr, vaddr);
+            assert_int_equal(ours.segments[n].file_size, size);
+            assert_int_equal(cs_image_vaddr(&ours, offset + size - 1), vaddr + size - 1);
+            n++;
+        }
+    pclose(theirs);
+    assert_true(n >= 2);
+    assert_int_equal(ours.n_segments, n);
+}
+
+static void a_build_id_is_found_among_other_notes_and_only_whole(void **unused)
+{
+    (void)unused;
+    const uint8_t notes[] = {4,   0,   0,   0, 8, 0, 0,   0,   1,   0, 0,    0,    'G',  'N',  'U',  0, 1, 2,
+                             3,   4,   5,   6, 7, 8, 4,   0,   0,   0, 5,    0,    0,    0,    3,    0, 0, 0,
+                             'N', 'o', 't', 0, 9, 9, 9,   9,   9,   0, 0,    0,    4,    0,    0,    0, 5, 0,
+                             0,   0,   3,   0, 0, 0, 'G', 'N', 'U', 0, 0xab, 0xcd, 0xef, 0x01, 0x23, 0, 0, 0};
+    char hex[CS_IMAGE_BUILD_ID_MAX];
+    cs_image_build_id_of_notes(notes, sizeof notes, hex);
+    assert_string_equal(hex, "abcdef0123");
+    for (size_t n = 0; n < sizeof notes - 3; n++) {
+        uint8_t *cut = malloc(n + 1); /* so that reads beyond it are seen by a sanitizer */
+        memcpy(cut, notes, n);
+        cs_image_build_id_of_notes(cut, n, hex);
+        assert_string_equal(hex, "");
+        free(cut);
+    }
+    uint8_t bytes[21] = {0};
+    cs_image_build_id_text(bytes, 20, hex);
+    assert_int_equal(strlen(hex), 40);
+    cs_image_build_id_text(bytes, 21, hex);
+    assert_string_equal(hex, "");
+    cs_image_build_id_text(bytes, 3, hex);
+    assert_string_equal(hex, "");
+}
+
+struct described {
+    size_t n, capacity;
+    struct cs_image_part *list;
+};
+
+static int describe(uint64_t start, uint64_t size, bool continues, void *arg)
+{
+    struct described *d = arg;
+    (void)continues;
+    assert_true(d->n < d->capacity);
+    d->list[d->n++] = (struct cs_image_part){start, size};
+    return 0;
+}
+
+static void frame_descriptions_are_those_of_readelf(void **unused)
+{
+    (void)unused;
+    struct elf_file *file;
+    struct cs_error err = {0};
+    struct described ours = {.capacity = 100000, .list = malloc(100000 * sizeof *ours.list)};
+    assert_int_equal(elf_file_open(self, &file, &err), 0);
+    const struct elf_section *section = elf_file_section(file, ".eh_frame");
+    size_t bytes, n = 0;
+    const uint8_t *at = elf_file_contents(file, section, &bytes);
+    assert_int_equal(
+        cs_image_cfi_each(file->header.e_ident, at, bytes, section->header.sh_addr, describe, &ours), 0);
+    elf_file_close(file);
+    char line[512];
+    FILE *theirs = run("readelf --debug-dump=frames %s");
+    while (fgets(line, sizeof line, theirs)) {
+        uint64_t start, end;
+        const char *pc = strstr(line, " FDE ") ? strstr(line, "pc=") : NULL;
+        if (!pc || sscanf(pc, "pc=%" SCNx64 "..%" SCNx64, &start, &end) != 2)
+            continue;
+        assert_true(n < ours.n);
+        assert_int_equal(ours.list[n].start, start);
+        assert_int_equal(ours.list[n].size, end - start);
+        n++;
+    }
+    pclose(theirs);
+    assert_true(n > 20);
+    assert_int_equal(ours.n, n);
+    free(ours.list);
+}
+
+static void stubs_are_named_as_objdump_names_them(void **unused)
+{
+    (void)unused;
+    struct cs_image_code *code;
+    struct cs_error err = {0};
+    assert_int_equal(cs_image_open_file(self, &code, &err), 0);
+    char line[512], name[200];
+    unsigned n = 0;
+    FILE *theirs = run("objdump -d -j .plt -j .plt.sec -j .plt.got %s 2>/dev/null");
+    while (fgets(line, sizeof line, theirs)) {
+        uint64_t at;
+        char *end = strstr(line, "@plt>:");
+        if (!end || sscanf(line, "%" SCNx64 " <%199[^>]", &at, name) != 2)
+            continue;
+        const struct cs_image_procedure *p = cs_image_procedure_at(code, at);
+        assert_non_null(p);
+        assert_int_equal(p->source, CS_IMAGE_FROM_PLT);
+        assert_string_equal(p->name, name);
+        assert_int_equal(p->start, at);
+        n++;
+    }
+    pclose(theirs);
+    assert_true(n > 10);
+    cs_image_close(code);
+}
+
+/* Every so many of the procedures that have lines. */
+static void lines_are_those_of_addr2line(void **unused)
+{
+    (void)unused;
+    struct cs_image_code *code;
+    struct cs_error err = {0};
+    unsigned n = 0;
+    assert_int_equal(cs_image_open_file(self, &code, &err), 0);
+    for (size_t i = 0; i < cs_image_procedures(code) && n < 20; i += 3) {
+        const struct cs_image_procedure *p = cs_image_procedure_nth(code, i);
+        struct cs_image_frame frames[16], line;
+        unsigned depth = cs_image_frames_at(code, p->start + p->size / 2, frames, 16), their_line = 0;
+        if (depth != 1) /* addr2line numbers the files of inlined code by an older DWARF */
+            continue;
+        char command[700], function[300] = "", place[1000] = "";
+        snprintf(command, sizeof command, "addr2line -f -e %%s 0x%" PRIx64, p->start + p->size / 2);
+        FILE *theirs = run(command);
+        assert_int_equal(fscanf(theirs, "%299s %999s", function, place), 2);
+        pclose(theirs);
+        assert_true(strrchr(place, ':') && sscanf(strrchr(place, ':'), ":%u", &their_line) == 1);
+        *strrchr(place, ':') = '\0';
+        assert_string_equal(frames[0].function, function);
+        /* Of some lines in headers binutils 2.40 tells the unit's file; llvm-symbolizer says what we say. */
+        if (!strstr(frames[0].file, ".h"))
+            assert_string_equal(strrchr(frames[0].file, '/'), strrchr(place, '/'));
+        assert_int_equal(frames[0].line, their_line);
+        assert_true(cs_image_line_at(code, p->start + p->size / 2, &line));
+        assert_int_equal(line.line, their_line);
+        n++;
+    }
+    assert_true(n >= 10);
+    cs_image_close(code);
+}
+
+static unsigned depth_in(const char *path, uint64_t at)
+{
+    struct cs_image_code *code;
+    struct cs_error err = {0};
+    struct cs_image_frame frames[4];
+    assert_int_equal(cs_image_open_file(path, &code, &err), 0);
+    assert_string_equal(cs_image_build_id(code), "");
+    unsigned depth = cs_image_frames_at(code, at, frames, 4);
+    cs_image_close(code);
+    return depth;
+}
+
+static void a_debug_file_without_build_id_is_told_by_its_checksum(void **unused)
+{
+    (void)unused;
+    char command[1024], stripped[100];
+    struct cs_image_code *code;
+    struct cs_error err = {0};
+    assert_int_equal(cs_image_open_file(self, &code, &err), 0);
+    const struct cs_image_procedure *p = cs_image_procedure_named(code, "main", 0, NULL);
+    assert_non_null(p);
+    uint64_t at = p->start;
+    cs_image_close(code);
+    snprintf(stripped, sizeof stripped, "%s/stripped", folder);
+    snprintf(command, sizeof command,
+             "cd %s && objcopy -R .note.gnu.build-id %s whole 2>/dev/null && objcopy --only-keep-debug whole "
+             "whole.debug && objcopy -g --add-gnu-debuglink=whole.debug whole stripped",
+             folder, self);
+    assert_int_equal(system(command), 0);
+    assert_true(depth_in(stripped, at) > 0);
+    snprintf(command, sizeof command, "echo >> %s/whole.debug", folder);
+    assert_int_equal(system(command), 0);
+    assert_int_equal(depth_in(stripped, at), 0);
+}
+
+static void the_innermost_range_is_the_shortest_around_an_address(void **unused)
+{
+    (void)unused;
+    static const struct {
+        uint64_t low, high;
+    } nested[] = {{10, 90}, {20, 60}, {20, 40}, {45, 60}, {95, 99}, {30, 31}, {60, 90}, {50, 50}};
+    const size_t n = sizeof nested / sizeof *nested;
+    struct cs_image_ranges ranges = {.n = 0};
+    for (size_t i = 0; i < n; i++)
+        assert_int_equal(cs_image_ranges_add(&ranges, nested[i].low, nested[i].high, (uint32_t)i), 0);
+    cs_image_ranges_nest(&ranges);
+    for (uint64_t at = 0; at < 110; at++) {
+        uint32_t found = cs_image_ranges_find(&ranges, at), best = CS_IMAGE_RANGE_NONE;
+        for (uint32_t i = 0; i < n; i++)
+            if (at >= nested[i].low && at < nested[i].high &&
+                (best == CS_IMAGE_RANGE_NONE ||
+                 nested[i].high - nested[i].low < nested[best].high - nested[best].low))
+                best = i;
+        assert_int_equal(found == CS_IMAGE_RANGE_NONE ? found : ranges.range[found].id, best);
+    }
+    cs_image_ranges_fini(&ranges);
+}
+
+static int find_ourselves(void **unused)
+{
+    (void)unused;
+    snprintf(folder, sizeof folder, "/tmp/image_readers_test.XXXXXX");
+    return readlink("/proc/self/exe", self, sizeof self - 1) < 0 || !mkdtemp(folder);
+}
+
+static int remove_folder(void **unused)
+{
+    (void)unused;
+    char command[128];
+    snprintf(command, sizeof command, "rm -r %s", folder);
+    return system(command);
+}
+
+int main(void)
+{
+    if (system("readelf --version >/dev/null 2>&1 && objdump --version >/dev/null 2>&1") != 0) {
+        puts("skipped: needs readelf, objdump, objcopy and addr2line (binutils)");
+        return 77;
+    }
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(build_id_and_segments_are_those_of_readelf),
+        cmocka_unit_test(a_build_id_is_found_among_other_notes_and_only_whole),
+        cmocka_unit_test(frame_descriptions_are_those_of_readelf),
+        cmocka_unit_test(stubs_are_named_as_objdump_names_them),
+        cmocka_unit_test(lines_are_those_of_addr2line),
+        cmocka_unit_test(a_debug_file_without_build_id_is_told_by_its_checksum),
+        cmocka_unit_test(the_innermost_range_is_the_shortest_around_an_address),
+    };
+    return cmocka_run_group_tests(tests, find_ourselves, remove_folder);
+}

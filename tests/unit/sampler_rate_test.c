@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Period, cost and budget of a sample, and labels: small truths worked out by hand. */
+#include "sampler/images/labels.h"
+#include "sampler/rate/budget.h"
+#include "sampler/rate/cost.h"
+#include "sampler/rate/period.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+
+#include <cmocka.h> /* after the four above, which it needs */
+
+static void periods_are_odd_within_a_sixteenth_of_the_mean_and_average_to_it(void **state)
+{
+    (void)state;
+    struct cs_rate_period period;
+    double sum = 0;
+    cs_rate_period_init(&period, 1600, 7);
+    for (unsigned i = 0; i < 20000; i++) {
+        uint64_t drawn = cs_rate_period_draw(&period);
+        assert_in_range(drawn, 1500, 1701);
+        assert_int_equal(drawn & 1, 1);
+        sum += (double)drawn;
+    }
+    /* Uniform over 200: standard error of the mean is 58 / sqrt(20000) = 0.4. */
+    assert_true(fabs(sum / 20000 - 1600) < 2.5);
+}
+
+static void a_period_too_short_to_vary_stays_as_it_is(void **state)
+{
+    (void)state;
+    struct cs_rate_period period;
+    cs_rate_period_init(&period, 8, 7);
+    for (unsigned i = 0; i < 10; i++)
+        assert_int_equal(cs_rate_period_draw(&period), 8);
+}
+
+static void the_cost_is_unknown_until_there_are_four_measurements(void **state)
+{
+    (void)state;
+    struct cs_rate_cost cost = {0};
+    for (unsigned i = 0; i < 3; i++) {
+        cs_rate_cost_add(&cost, 1e-6);
+        assert_true(cs_rate_cost_upper(&cost) <= 0);
+    }
+    cs_rate_cost_add(&cost, 1e-6);
+    assert_true(fabs(cs_rate_cost_upper(&cost) - 1e-6) < 1e-12); /* no spread: the bound is the mean */
+}
+
+static void one_wild_measurement_counts_as_four_times_the_mean(void **state)
+{
+    (void)state;
+    struct cs_rate_cost wild = {0}, four = {0};
+    for (unsigned i = 0; i < 8; i++) {
+        cs_rate_cost_add(&wild, 1e-6);
+        cs_rate_cost_add(&four, 1e-6);
+    }
+    cs_rate_cost_add(&wild, 1);
+    cs_rate_cost_add(&four, 4e-6);
+    assert_true(fabs(cs_rate_cost_upper(&wild) - cs_rate_cost_upper(&four)) < 1e-12);
+}
+
+static void a_budget_of_half_a_percent_at_ten_microseconds_a_sample_is_350_hz(void **state)
+{
+    (void)state;
+    struct cs_rate_budget budget;
+    cs_rate_budget_init(&budget, 0.005, 1, 2, 10e-6);
+    assert_true(fabs(budget.rate_hz - 350) < 1e-6); /* 0.7 * 0.005 / 10e-6 */
+    assert_false(budget.over);
+}
+
+static void a_budget_that_bursts_alone_use_up_samples_at_the_lowest_rate(void **state)
+{
+    (void)state;
+    struct cs_rate_budget budget;
+    cs_rate_budget_init(&budget, 0.005, 1, 1, 10e-6);
+    for (unsigned i = 0; i < 60; i++) /* busy all the time, a tenth of it held by bursts */
+        (void)cs_rate_budget_update(
+            &budget,
+            &(struct cs_rate_budget_window){.seconds = 1, .samples = budget.rate_hz, .held_seconds = 0.1});
+    assert_true(budget.over);
+    assert_true(fabs(budget.rate_hz - 1) < 1e-9);
+}
+
+static void a_label_has_one_number_and_no_label_is_nought(void **state)
+{
+    (void)state;
+    struct cs_labels *labels = cs_labels_open();
+    assert_non_null(labels);
+    uint32_t a = cs_labels_number(labels, "make"), b = cs_labels_number(labels, "cc1");
+    assert_int_equal(cs_labels_number(labels, ""), 0);
+    assert_int_not_equal(a, 0);
+    assert_int_not_equal(a, b);
+    assert_int_equal(cs_labels_number(labels, "make"), a);
+    assert_string_equal(cs_labels_text(labels, b), "cc1");
+    assert_string_equal(cs_labels_text(labels, b + 1), "");
+    cs_labels_close(labels);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(periods_are_odd_within_a_sixteenth_of_the_mean_and_average_to_it),
+        cmocka_unit_test(a_period_too_short_to_vary_stays_as_it_is),
+        cmocka_unit_test(the_cost_is_unknown_until_there_are_four_measurements),
+        cmocka_unit_test(one_wild_measurement_counts_as_four_times_the_mean),
+        cmocka_unit_test(a_budget_of_half_a_percent_at_ten_microseconds_a_sample_is_350_hz),
+        cmocka_unit_test(a_budget_that_bursts_alone_use_up_samples_at_the_lowest_rate),
+        cmocka_unit_test(a_label_has_one_number_and_no_label_is_nought),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
