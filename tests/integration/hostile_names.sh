@@ -70,8 +70,8 @@ refused() {
 on_terminal() { # KIND ARGUMENT...: a terminal of 100 columns
     local kind=$1
     shift
-    TERM=xterm CYCLESCOPE_PAGER='' script -qec "stty cols 100 rows 50; $(printf '%q ' "$CYCLESCOPE" "$@")" /dev/null \
-        </dev/null >"$tmp/out" 2>&1 || fail "$1 on a terminal: failed"
+    SHELL=$BASH TERM=xterm CYCLESCOPE_PAGER='' script -qec "stty cols 100 rows 50; $(printf '%q ' "$CYCLESCOPE" "$@")" /dev/null \
+        </dev/null >"$tmp/out" 2>&1 || { cat -v "$tmp/out" | tail -n 20; fail "$* on a terminal: failed"; }
     keep "$kind" "$1" "$tmp/out"
 }
 csv() {
@@ -241,7 +241,7 @@ while IFS= read -r line; do
     n=$((n + 1))
 done <"$commands"
 # Where the hottest procedure's name can't be pasted there is no hint. Names of shell text alone can, and come back as they are.
-if grep -q 'owned.*onerror' "$commands"; then fail "a hint with control characters"; fi
+if grep -q 'onerror=alert' "$commands"; then cat -v "$commands"; fail "a hint with control characters"; fi
 PATH=$tmp/bin:$PATH sh -c "$(cat "$commands")"
 for word in "$shell" "${source##*/}" "$store"; do
     grep -qxF -e "$word" "$PASTED" || fail "doesn't come back from the shell: $(cat -v <<<"$word")"
