@@ -52,7 +52,7 @@ enum {
     X(ASLEEP, "asleep", "the thread went to sleep before it could be stopped")                               \
     X(TRACED, "traced", "a debugger is attached")                                                            \
     X(DENIED, "denied", "not permitted")                                                                     \
-    X(BLOCKED, "sigtrap-blocked", "the thread blocks SIGTRAP")                                               \
+    X(BLOCKED, "signals-taken", "the thread blocks or handles every signal that could stop it unseen")       \
     X(NOT_USER, "not-in-user-mode", "the thread was stopped on the way out of the kernel")                   \
     X(COMPAT, "32-bit", "the thread runs 32-bit code")                                                       \
     X(NO_EVENT, "no-event", "the kernel gave no event that can stop a thread")                               \

@@ -181,6 +181,23 @@ KEPT static void deaf(void)
     loops_of_ten();
 }
 
+static void ends(int number)
+{
+    _exit(number);
+}
+KEPT static void deaf_but_for_one(void)
+{
+    sigset_t all;
+    sigfillset(&all);
+    sigdelset(&all, SIGURG);
+    sigdelset(&all, SIGCHLD);
+    sigdelset(&all, SIGWINCH);
+    sigprocmask(SIG_BLOCK, &all, NULL);
+    signal(SIGURG, ends);
+    signal(SIGCHLD, ends);
+    loops_of_ten();
+}
+
 KEPT static void sleeping(void)
 {
     for (;;)
@@ -424,12 +441,44 @@ static void a_system_call_ends_a_burst(void **state)
     end(pid);
 }
 
-static void who_blocks_sigtrap_is_left_alone(void **state)
+/* Signals that it has pending. */
+static uint64_t pending(pid_t pid)
+{
+    char path[64], line[128];
+    unsigned long long mask = 0, all = 0;
+    snprintf(path, sizeof path, "/proc/%d/status", (int)pid);
+    FILE *file = fopen(path, "r");
+    assert_non_null(file);
+    while (fgets(line, sizeof line, file))
+        if (sscanf(line, "SigPnd: %llx", &mask) == 1 || sscanf(line, "ShdPnd: %llx", &mask) == 1)
+            all |= mask;
+    fclose(file);
+    return all;
+}
+
+static void who_blocks_every_signal_is_left_alone(void **state)
 {
     (void)state;
     pid_t pid = child(deaf);
     struct cs_burst_runner *runner = runner_of(pid);
     assert_int_equal(go(runner, pid, 1000, 0)->outcome.skip, CS_BURST_SKIP_BLOCKED);
+    assert_int_equal(pending(pid), 0);
+    cs_burst_runner_close(runner);
+    end(pid);
+}
+
+/* One of the three signals that do nothing is enough: a thread that leaves SIGTRAP to others, and handles SIGURG and SIGCHLD. */
+static void who_blocks_sigtrap_is_followed_and_has_none_pending(void **state)
+{
+    (void)state;
+    pid_t pid = child(deaf_but_for_one);
+    struct cs_burst_runner *runner = runner_of(pid);
+    unsigned followed = 0;
+    for (int i = 0; i < 20; i++) {
+        followed += go(runner, pid, 1000, 0)->outcome.skip == CS_BURST_SKIP_NONE;
+        assert_int_equal(pending(pid), 0);
+    }
+    assert_in_range(followed, 15, 20);
     cs_burst_runner_close(runner);
     end(pid);
 }
@@ -518,7 +567,8 @@ int main(void)
         cmocka_unit_test(a_walk_by_lines_touches_a_new_line_each_time),
         cmocka_unit_test(a_load_wider_than_the_store_before_it_is_blocked),
         cmocka_unit_test(a_system_call_ends_a_burst),
-        cmocka_unit_test(who_blocks_sigtrap_is_left_alone),
+        cmocka_unit_test(who_blocks_every_signal_is_left_alone),
+        cmocka_unit_test(who_blocks_sigtrap_is_followed_and_has_none_pending),
         cmocka_unit_test(who_sleeps_is_let_go_in_time),
         cmocka_unit_test(who_is_being_debugged_is_left_alone),
         cmocka_unit_test(who_has_ended_is_gone),

@@ -57,6 +57,7 @@
  *   timing           how fast it runs natively, once let go
  *   rights           may this thread be followed?
  *   verify           compares a trace with single-stepping
+ *   alarm            goes off while a thread runs its own code
  *   stop_thread      stops a thread without its noticing, and makes a burst
  *   start            entry, own stack, empty address space, the loop over commands
  *

@@ -1,17 +1,20 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Stopping a thread without its noticing. A one-shot cpu-clock event with attr.sigtrap and exclude_kernel
- * raises SIGTRAP while the thread runs its own code; we trace the thread just then (PTRACE_SEIZE doesn't stop
- * it), so the signal stops it for us and is thrown away on PTRACE_DETACH. No system call is ever interrupted:
- * the event can't fire in the kernel. The thread is traced for the fraction of a millisecond that this takes.
+/* Stopping a thread without its noticing. We trace the thread (PTRACE_SEIZE doesn't stop it) and set an alarm
+ * (alarm.h) that goes off while it runs its own code: a signal that does nothing, for which a traced thread
+ * stops all the same, and which is thrown away on PTRACE_DETACH. No system call is interrupted. The thread is
+ * traced for the fraction of a millisecond that this takes.
  *
- * A thread that goes to sleep before the event fires can't be detached (that needs a stop), but the kernel
- * detaches the threads of a tracer that ends: so each burst has a thread of its own, the stopper, which in
- * that case just ends.
+ * A thread that goes to sleep before the alarm can't be detached (that needs a stop), but the kernel detaches
+ * the threads of a tracer that ends: so each burst has a thread of its own, the stopper, which in that case
+ * just ends.
  *
- * The order that keeps the target alive: seize, then arm; disarm, then see that the thread sleeps and no
- * SIGTRAP is on its way, then end. If we die while the thread is stopped nothing happens to it: the kernel
- * forgets a signal whose stop was waited for. */
+ * Whoever dies, and whenever: the kernel lets the thread go on, and of the alarm nothing is left.
+ *
+ * Signals that come while we trace it, and that it ignores, stop it, too, perhaps in a system call. Some calls
+ * then return EINTR although no handler runs. Such a result becomes ERESTARTNOHAND, by which the kernel makes
+ * the call again unless a handler runs: what the thread would have seen without us. */
 #include "sampler/burst/runner/stop_thread.h"
+#include "sampler/burst/runner/alarm.h"
 #include "sampler/burst/runner/code_pages.h"
 #include "sampler/burst/runner/keep_cpu_awake.h"
 #include "sampler/burst/runner/libc.h"
@@ -27,28 +30,28 @@
 #include "sampler/burst/runner/verify.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <linux/elf.h>
 #include <linux/futex.h>
-#include <linux/perf_event.h>
 #include <sched.h>
 #include <signal.h>
 #include <sys/uio.h>
 #include <sys/wait.h>
 #include <time.h>
 
-enum { SEIZE = 0x4206, DETACH = 17, CONT = 7, LISTEN = 0x4208, GETREGSET = 0x4204, GETSIGINFO = 0x4202 };
+enum { SEIZE = 0x4206, DETACH = 17, CONT = 7, LISTEN = 0x4208, GETREGSET = 0x4204 };
+enum { POKE_REGISTER = 6 }; /* PTRACE_POKEUSER */
 #define WALL 0x40000000
 #define EVENT_STOP 128
-#define TRAP_PERF_CODE 6
+#define RESTART_NO_HANDLER 514 /* ERESTARTNOHAND, the kernel's own */
 #define FIRST_BURSTS 16
-#define LEAVE_US 50                  /* to end a burst that takes too long, and to let the thread go */
-#define COOKIE 0x6379636c6573636fULL /* "cyclesco": our SIGTRAP and not somebody's */
+#define WAITS_FOR_CPU 5 /* times as long we wait for a thread that could run */
+#define LEAVE_US 50     /* to end a burst that takes too long, and to let the thread go */
 
 static uint8_t stopper_stack[65536] __attribute__((aligned(4096)));
 static uint8_t signal_stack[131072] __attribute__((aligned(4096)));
 static uint8_t xstate[16384] __attribute__((aligned(64)));
 static volatile int32_t stopper_tid, give_up, released;
+static int quiet_signal; /* the alarm's */
 static struct cs_burst_shared *shared;
 static uint64_t asked_ns, asked_ticks; /* when the burst was asked for */
 
@@ -56,52 +59,6 @@ static uint64_t clock_ns(void)
 {
     return clock_of(CLOCK_MONOTONIC);
 }
-
-static int open_event(uint32_t tid, uint32_t lead_ns)
-{
-    struct perf_event_attr attr = {
-        .type = PERF_TYPE_SOFTWARE,
-        .size = sizeof attr,
-        .config = PERF_COUNT_SW_CPU_CLOCK,
-        .sample_period = lead_ns,
-        .disabled = 1,
-        .exclude_kernel = 1,
-        .exclude_hv = 1,
-        .sigtrap = 1,
-        .remove_on_exec = 1,
-        .sig_data = COOKIE,
-    };
-    return (int)SYS(__NR_perf_event_open, &attr, tid, -1, -1, PERF_FLAG_FD_CLOEXEC);
-}
-
-/* A word of /proc/self-like text: the value after `field` in the thread's status, in base 16. */
-static bool status_bit(uint32_t tid, const char *field, unsigned bit, bool *known)
-{
-    static char text[4096];
-    *known = false;
-    if (!read_thread_file(tid, "/status", text, sizeof text))
-        return false;
-    size_t size = strlen(field);
-    for (const char *p = text; *p; p++)
-        if (!memcmp(p, field, size)) {
-            uint64_t value = 0;
-            for (p += size; *p && *p != '\n'; p++)
-                if (*p >= '0' && *p <= '9')
-                    value = value << 4 | (uint64_t)(*p - '0');
-                else if (*p >= 'a' && *p <= 'f')
-                    value = value << 4 | (uint64_t)(*p - 'a' + 10);
-            *known = true;
-            return value >> bit & 1;
-        }
-    return false;
-}
-
-struct siginfo_head {
-    int32_t number, error, code, padding;
-    uint64_t addr, data;
-    uint32_t type, flags;
-    uint8_t rest[88];
-};
 
 static void skip(enum cs_burst_skip why, long error)
 {
@@ -186,7 +143,19 @@ static void do_burst(uint64_t stopped_ns, uint64_t stopped_ticks)
     pages_settle();
 }
 
-/* Waits for the event's stop; forwards whatever else happens to the thread. */
+/* The thread stands: a call that ended only because of that is made again. */
+static void mend_call(uint32_t tid)
+{
+    struct registers registers;
+    struct iovec general = {&registers, sizeof registers};
+    if (SYS(__NR_ptrace, GETREGSET, tid, NT_PRSTATUS, &general) < 0 || general.iov_len != sizeof registers ||
+        (int64_t)registers.orig_rax < 0 || (int64_t)registers.rax != -EINTR ||
+        registers.orig_rax == __NR_close) /* it has closed, whatever it returns */
+        return;
+    SYS(__NR_ptrace, POKE_REGISTER, tid, offsetof(struct registers, rax), -RESTART_NO_HANDLER);
+}
+
+/* Waits for the alarm's stop; forwards whatever else happens to the thread. */
 static void wait_and_burst(void)
 {
     uint32_t tid = shared->command.tid;
@@ -208,15 +177,13 @@ static void wait_and_burst(void)
         if (got < 0 || !WIFSTOPPED(status))
             return skip(CS_BURST_SKIP_GONE, 0);
         int number = WSTOPSIG(status);
+        mend_call(tid);
         if (status >> 16 == EVENT_STOP) {
             /* A job-control stop: leave it stopped. */
             SYS(__NR_ptrace, number == SIGTRAP ? CONT : LISTEN, tid, 0, 0);
             continue;
         }
-        struct siginfo_head signal = {0};
-        bool ours = number == SIGTRAP && SYS(__NR_ptrace, GETSIGINFO, tid, 0, &signal) >= 0 &&
-                    signal.code == TRAP_PERF_CODE && signal.data == COOKIE;
-        if (!ours) {
+        if (number != quiet_signal) {
             SYS(__NR_ptrace, CONT, tid, 0, number);
             continue;
         }
@@ -250,13 +217,10 @@ static void stop_and_follow(void)
         return skip(CS_BURST_SKIP_TRACED, seized);
     if (seized < 0)
         return skip(seized == -ESRCH ? CS_BURST_SKIP_GONE : CS_BURST_SKIP_DENIED, seized);
-    int event = open_event(command->tid, command->lead_ns);
+    int event = alarm_set(command->tid, command->lead_ns, quiet_signal);
     if (event < 0)
         return skip(event == -ESRCH ? CS_BURST_SKIP_GONE : CS_BURST_SKIP_NO_EVENT, event);
-    long armed = SYS(__NR_ioctl, event, PERF_EVENT_IOC_REFRESH, 1);
-    stopper_event = event; /* only now: who switches it off must not come before */
-    if (armed < 0)
-        return skip(CS_BURST_SKIP_NO_EVENT, 0);
+    stopper_event = event;
     wait_and_burst();
 }
 
@@ -278,10 +242,10 @@ static uint64_t field(const char *p, unsigned number)
     return value;
 }
 
-/* Where a thread is: asleep in the kernel or not, its user time and its CPU. False when it is gone. */
-static bool look(uint32_t tid, bool *asleep, uint64_t *user_ticks, uint64_t *cpu)
+/* Where a thread is: asleep in the kernel or not, and its CPU. False when it is gone. */
+static bool look(uint32_t tid, bool *asleep, uint64_t *cpu)
 {
-    enum { USER_TIME = 11, CPU = 36 }; /* fields after the state */
+    enum { CPU = 36 }; /* fields after the state */
     static char text[512];
     if (!read_thread_file(tid, "/stat", text, sizeof text))
         return false;
@@ -292,16 +256,8 @@ static bool look(uint32_t tid, bool *asleep, uint64_t *user_ticks, uint64_t *cpu
     if (!state)
         return false;
     *asleep = *state != 'R';
-    *user_ticks = field(state, USER_TIME);
     *cpu = field(state, CPU);
     return true;
-}
-
-/* Can no SIGTRAP of ours be on its way to the thread any more? */
-static bool quiet(uint32_t tid)
-{
-    bool known, pending = status_bit(tid, "\nSigPnd:", SIGTRAP - 1, &known);
-    return !known || !pending;
 }
 
 void burst(struct cs_burst_shared *with)
@@ -325,61 +281,35 @@ void burst(struct cs_burst_shared *with)
         translations_flush();
         code_forget();
     }
-    bool known, blocked = status_bit(shared->command.tid, "\nSigBlk:", SIGTRAP - 1, &known);
-    if (!known || blocked)
-        return skip(known ? CS_BURST_SKIP_BLOCKED : CS_BURST_SKIP_GONE, 0);
+    quiet_signal = alarm_quiet_signal(shared->command.tid);
+    bool asleep;
+    uint64_t cpu = 0;
+    if (quiet_signal < 0 || !look(shared->command.tid, &asleep, &cpu))
+        return skip(CS_BURST_SKIP_GONE, ESRCH);
+    if (!quiet_signal)
+        return skip(CS_BURST_SKIP_BLOCKED, 0);
     if (shared->command.timed_instructions)
         timing_prepare();
-    bool disarmed = false;
-    uint64_t user_ticks = 0, ticks_then = 0, cpu = 0;
-    bool sleeps;
-    if (!look(shared->command.tid, &sleeps, &user_ticks, &cpu))
-        return skip(CS_BURST_SKIP_GONE, ESRCH);
     idle_keeper_place((uint32_t)cpu, shared->command.keep_out_of_idle);
     give_up = released = 0;
     stopper_event = -1;
     start_thread(stopper, stopper_stack + sizeof stopper_stack - 64, &stopper_tid);
-    uint64_t until = clock_ns() + (uint64_t)shared->command.timeout_ms * 1000000;
+    uint64_t wait_ns = (uint64_t)shared->command.timeout_ms * 1000000, until = clock_ns() + wait_ns,
+             at_last = until + WAITS_FOR_CPU * wait_ns;
     for (int32_t tid; (tid = stopper_tid) != 0;) {
-        uint64_t time = clock_ns();
-        struct timespec rest = {0, 0};
-        if (!give_up) {
-            uint64_t ns = until > time ? until - time : 0;
-            rest.tv_sec = (long)(ns / 1000000000);
-            rest.tv_nsec = (long)(ns % 1000000000);
-        } else {
-            rest.tv_nsec = 2000000;
-        }
-        long woken = SYS(__NR_futex, &stopper_tid, FUTEX_WAIT, tid, &rest, NULL, 0);
-        if (released)
-            until = clock_ns() + 2000000; /* the stopper is at work on what it has seen */
-        if (woken != -ETIMEDOUT || shared->stopped || released)
+        uint64_t time = clock_ns(), ns = until > time ? until - time : 0;
+        struct timespec rest = {(long)(ns / 1000000000), (long)(ns % 1000000000)};
+        long slept = SYS(__NR_futex, &stopper_tid, FUTEX_WAIT, tid, &rest, NULL, 0);
+        if (slept != -ETIMEDOUT)
             continue;
-        if (!give_up) {
-            /* An event that has fired becomes a signal on the way back to user code, and a thread on that way
-             * is runnable, however long it waits for a CPU. So a thread is let go only when it was seen, the
-             * event being off, asleep or well on in its own code. Never switched on again: the stopper may
-             * have had its stop. */
-            bool asleep = true, there = look(shared->command.tid, &asleep, &user_ticks, &cpu);
-            if (stopper_event < 0 || (there && !disarmed && !asleep)) {
-                until = clock_ns() + 2000000;
-                continue; /* it will stop, or fall asleep */
-            }
-            if (!disarmed) {
-                SYS(__NR_ioctl, stopper_event, PERF_EVENT_IOC_DISABLE, 0);
-                ticks_then = user_ticks;
-            }
-            disarmed = true;
-            there = look(shared->command.tid, &asleep, &user_ticks, &cpu);
-            if (there && !asleep && user_ticks < ticks_then + 2) {
-                until = clock_ns() + 2000000;
-                continue;
-            }
-            give_up = 1;
-            sleep_us(200); /* a signal that was raised before the event was off is now a stop, or pending */
-        }
-        if (quiet(shared->command.tid))
-            SYS(__NR_tgkill, SYS(__NR_getpid, 0), tid, SIGUSR1);
+        until = clock_ns() + 2000000;
+        if (shared->stopped || released) /* the stopper is at work on what it has seen */
+            continue;
+        /* A thread that waits for a CPU will stop; one that sleeps may do so for long. */
+        if (!give_up && time < at_last && look(shared->command.tid, &asleep, &cpu) && !asleep)
+            continue;
+        give_up = 1;
+        SYS(__NR_tgkill, SYS(__NR_getpid, 0), tid, SIGUSR1);
     }
     if (stopper_event >= 0)
         SYS(__NR_close, stopper_event);
