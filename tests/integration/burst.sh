@@ -59,6 +59,20 @@ done
 "$CYCLESCOPE" store verify "$work/store" >/dev/null || not_ok "the store is damaged"
 "$CYCLESCOPE" store ls "$work/store" | grep -q burst-edges || not_ok "no edges in the store"
 
+# No system call of anybody's ends early: not of threads that work and wait, not while signals come that they ignore, not
+# where there is no signal that they would ignore (then nobody is followed).
+for how in "" ignores deaf handles; do
+    rm -rf "$work/calls"
+    timeout -s INT 60 "$CYCLESCOPE" record --burst-rate 1000 -o "$work/calls" -- "$BUILD/tests/programs/uninterrupted" $((seconds / 3 + 1)) $how \
+        >"$work/out" 2>"$work/err"
+    grep -q '^uninterrupted' "$work/out" || not_ok "calls, $how: $(cat "$work/out" "$work/err")"
+    bursts=$(bursts_of "$work/err")
+    case $how in
+    deaf | handles) [ "${bursts:-0}" = 0 ] || not_ok "calls, $how: $bursts bursts" ;;
+    *) [ "${bursts:-0}" -ge 5 ] || not_ok "calls, $how: only ${bursts:-no} bursts: $(cat "$work/err")" ;;
+    esac
+done
+
 # Nor one that may make no system call any more, nor return from a signal: whatever was done in its name would kill it.
 for how in strict filter; do
     for try in 1 2 3; do

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* A program none of whose system calls may end early, because nobody sends it a signal that it handles: no EINTR, no
  * short count, no signal that nobody sent. Its threads work for a moment, so that bursts find them, then wait.
- * usage: uninterrupted SECONDS [deaf|handles]
+ * usage: uninterrupted SECONDS [ignores|deaf|handles]
+ *   ignores  signals that do nothing are sent to its threads all the time; nothing is handed over, because a
+ *            thread that is traced just then returns a short count (docs/security.md, what isn't safe yet)
  *   deaf     its threads block every signal
  *   handles  it handles those that are else thrown away (SIGURG, SIGWINCH, SIGCHLD), and counts them
  * Exit 0 and "uninterrupted", or 1 and what was seen. */
@@ -71,7 +73,8 @@ static struct timespec after_ms(clockid_t clock, long ms)
 {
     struct timespec time;
     clock_gettime(clock, &time);
-    time.tv_nsec += ms * 1000000;
+    time.tv_sec += ms / 1000;
+    time.tv_nsec += ms % 1000 * 1000000;
     time.tv_sec += time.tv_nsec / 1000000000;
     time.tv_nsec %= 1000000000;
     return time;
@@ -228,7 +231,7 @@ int main(int argc, char **argv)
     if (!strcmp(how, "deaf"))
         sigfillset(&signals);
     pthread_sigmask(SIG_BLOCK, &signals, NULL);
-    bool handles = !strcmp(how, "handles");
+    bool handles = !strcmp(how, "handles"), ignores = !strcmp(how, "ignores");
     if (handles) {
         signal(SIGURG, count);
         signal(SIGWINCH, count);
@@ -240,14 +243,22 @@ int main(int argc, char **argv)
     if (pipe(ends.pipe) || socketpair(AF_UNIX, SOCK_STREAM, 0, ends.pair) || ends.semaphores < 0 ||
         ends.queue < 0 || ends.wake < 0)
         return 3;
-    void *(*const bodies[])(void *) = {times_out, gives, takes, times_out,
-                                       handles ? times_out : waits_for_children};
+    void *(*const bodies[])(void *) = {
+        times_out, ignores ? times_out : gives, ignores ? times_out : takes, times_out,
+        handles || ignores ? times_out : waits_for_children}; /* where SIGCHLD is sent, waiting ends early */
     pthread_t threads[sizeof bodies / sizeof *bodies];
     for (size_t i = 0; i < sizeof bodies / sizeof *bodies; i++)
         if (pthread_create(&threads[i], NULL, bodies[i], &ends))
             return 3;
     struct timespec rest = {argc > 1 ? atoi(argv[1]) : 5, 0};
-    nanosleep(&rest, NULL);
+    struct timespec end = after_ms(CLOCK_MONOTONIC, rest.tv_sec * 1000), now = {0};
+    const int nothing[] = {SIGURG, SIGWINCH, SIGCHLD};
+    for (unsigned i = 0; ignores && (now = after_ms(CLOCK_MONOTONIC, 0), now.tv_sec < end.tv_sec); i++) {
+        pthread_kill(threads[i % (sizeof bodies / sizeof *bodies)], nothing[i / 5 % 3]);
+        usleep(200);
+    }
+    if (!ignores)
+        nanosleep(&rest, NULL);
     over = true;
     sigset_t alarmed;
     sigemptyset(&alarmed);

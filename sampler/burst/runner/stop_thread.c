@@ -38,7 +38,7 @@
 #include <sys/wait.h>
 #include <time.h>
 
-enum { SEIZE = 0x4206, DETACH = 17, CONT = 7, LISTEN = 0x4208, GETREGSET = 0x4204 };
+enum { SEIZE = 0x4206, DETACH = 17, CONT = 7, LISTEN = 0x4208, GETREGSET = 0x4204, GETSIGINFO = 0x4202 };
 enum { POKE_REGISTER = 6 }; /* PTRACE_POKEUSER */
 #define WALL 0x40000000
 #define EVENT_STOP 128
@@ -155,6 +155,17 @@ static void mend_call(uint32_t tid)
     SYS(__NR_ptrace, POKE_REGISTER, tid, offsetof(struct registers, rax), -RESTART_NO_HANDLER);
 }
 
+/* Others may send the same signal, and find the thread in a system call. */
+static bool is_alarm(uint32_t tid, int number)
+{
+    struct {
+        int32_t number, error, code, rest[29];
+    } signal = {0};
+    if (number != quiet_signal || SYS(__NR_ptrace, GETSIGINFO, tid, 0, &signal) < 0)
+        return false;
+    return number == SIGCHLD ? signal.code == SI_SIGIO : signal.code > 0; /* POLL_IN, POLL_HUP */
+}
+
 /* Waits for the alarm's stop; forwards whatever else happens to the thread. */
 static void wait_and_burst(void)
 {
@@ -183,7 +194,7 @@ static void wait_and_burst(void)
             SYS(__NR_ptrace, number == SIGTRAP ? CONT : LISTEN, tid, 0, 0);
             continue;
         }
-        if (number != quiet_signal) {
+        if (!is_alarm(tid, number)) {
             SYS(__NR_ptrace, CONT, tid, 0, number);
             continue;
         }
