@@ -255,7 +255,7 @@ int main(int argc, char **argv)
     const int nothing[] = {SIGURG, SIGWINCH, SIGCHLD};
     for (unsigned i = 0; ignores && (now = after_ms(CLOCK_MONOTONIC, 0), now.tv_sec < end.tv_sec); i++) {
         pthread_kill(threads[i % (sizeof bodies / sizeof *bodies)], nothing[i / 5 % 3]);
-        usleep(200);
+        usleep(1000);
     }
     if (!ignores)
         nanosleep(&rest, NULL);

@@ -143,16 +143,18 @@ static void do_burst(uint64_t stopped_ns, uint64_t stopped_ticks)
     pages_settle();
 }
 
-/* The thread stands: a call that ended only because of that is made again. */
-static void mend_call(uint32_t tid)
+/* The thread stands. True: in a system call; one that ended only because of that is made again. */
+static bool in_call(uint32_t tid)
 {
     struct registers registers;
     struct iovec general = {&registers, sizeof registers};
     if (SYS(__NR_ptrace, GETREGSET, tid, NT_PRSTATUS, &general) < 0 || general.iov_len != sizeof registers ||
-        (int64_t)registers.orig_rax < 0 || (int64_t)registers.rax != -EINTR ||
-        registers.orig_rax == __NR_close) /* it has closed, whatever it returns */
-        return;
-    SYS(__NR_ptrace, POKE_REGISTER, tid, offsetof(struct registers, rax), -RESTART_NO_HANDLER);
+        (int64_t)registers.orig_rax < 0)
+        return false;
+    if ((int64_t)registers.rax == -EINTR &&
+        registers.orig_rax != __NR_close) /* that has closed all the same */
+        SYS(__NR_ptrace, POKE_REGISTER, tid, offsetof(struct registers, rax), -RESTART_NO_HANDLER);
+    return true;
 }
 
 /* Others may send the same signal, and find the thread in a system call. */
@@ -188,13 +190,17 @@ static void wait_and_burst(void)
         if (got < 0 || !WIFSTOPPED(status))
             return skip(CS_BURST_SKIP_GONE, 0);
         int number = WSTOPSIG(status);
-        mend_call(tid);
+        bool call = in_call(tid);
         if (status >> 16 == EVENT_STOP) {
             /* A job-control stop: leave it stopped. */
             SYS(__NR_ptrace, number == SIGTRAP ? CONT : LISTEN, tid, 0, 0);
             continue;
         }
         if (!is_alarm(tid, number)) {
+            if (call) { /* a chance to leave it that doesn't come again before it wakes up */
+                SYS(__NR_ptrace, DETACH, tid, 0, number);
+                return skip(CS_BURST_SKIP_NOT_USER, 0);
+            }
             SYS(__NR_ptrace, CONT, tid, 0, number);
             continue;
         }
