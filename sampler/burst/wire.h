@@ -57,6 +57,8 @@ enum {
     X(COMPAT, "32-bit", "the thread runs 32-bit code")                                                       \
     X(NO_EVENT, "no-event", "the kernel gave no event that can stop a thread")                               \
     X(RIGHTS, "other-rights", "the process has other rights than the profiler")                              \
+    X(REAL_TIME, "real-time", "the thread has a real-time policy (--burst-real-time follows those, too)")    \
+    X(CROWDED, "too-many-programs", "as many programs were followed as may be at once")                      \
     X(TAKEN, "address-taken", "the target uses the addresses where the runner lives")                        \
     X(BROKEN, "broken", "the runner failed")
 
@@ -115,6 +117,7 @@ struct cs_burst_command {
     uint32_t timed_instructions;   /* go on for so many and time how the thread runs them; 0: not timed */
     uint32_t keep_out_of_idle;     /* the CPU of the stopped thread: it has nothing else to do */
     uint32_t timed_stopped_max_us; /* of a timed burst, instead of stopped_max_us */
+    uint32_t real_time_too;        /* follow threads of the policies FIFO, RR and DEADLINE, too */
 };
 #define CS_BURST_INSTRUCTIONS_MAX 65536
 

@@ -42,6 +42,7 @@ enum { SEIZE = 0x4206, DETACH = 17, CONT = 7, LISTEN = 0x4208, GETREGSET = 0x420
 enum { POKE_REGISTER = 6 }; /* PTRACE_POKEUSER */
 #define WALL 0x40000000
 #define EVENT_STOP 128
+#define DEADLINE 6             /* SCHED_DEADLINE */
 #define RESTART_NO_HANDLER 514 /* ERESTARTNOHAND, the kernel's own */
 #define FIRST_BURSTS 16
 #define WAITS_FOR_CPU 5 /* times as long we wait for a thread that could run */
@@ -71,6 +72,14 @@ static uint64_t ticks_a_us(uint64_t ns, uint64_t ticks)
 {
     uint64_t passed_ns = ns - asked_ns, rate = passed_ns ? (ticks - asked_ticks) * 1000 / passed_ns : 0;
     return rate >= 100 && rate <= 10000 ? rate : 3000; /* else these are two CPUs' that don't agree */
+}
+
+/* While a thread is held, and before it is, nobody takes the CPU away from us, no quota either: its stop would
+ * last until we have it again. Where it isn't allowed, it isn't. */
+static void real_time(bool on)
+{
+    const struct sched_param priority = {.sched_priority = on};
+    SYS(__NR_sched_setscheduler, 0, (on ? SCHED_FIFO : SCHED_OTHER) | SCHED_RESET_ON_FORK, &priority);
 }
 
 /* The thread stands before us. */
@@ -124,6 +133,7 @@ static void do_burst(uint64_t stopped_ns, uint64_t stopped_ticks)
     shared->stopped = 0;
     released = 1;
     outcome->stopped_ns = (uint32_t)(clock_ns() - stopped_ns);
+    real_time(false);
     if (detached < 0) { /* killed meanwhile, perhaps by an exec: whose memory did we read? */
         pages_settle();
         return skip(CS_BURST_SKIP_GONE, 0);
@@ -177,8 +187,8 @@ static void wait_and_burst(void)
         int status;
         long got = 0;
         /* Awake, while the stop is near: to wake up from sleep takes 0.1 ms, which the thread would be stopped
-         * longer. */
-        while (got == 0 && clock_ns() < near)
+         * longer. But not on its own CPU. */
+        while (got == 0 && clock_ns() < near && idle_keeper_elsewhere())
             got = SYS(__NR_wait4, tid, &status, WALL | WNOHANG, NULL);
         if (got == 0)
             got = SYS(__NR_wait4, tid, &status, WALL, NULL);
@@ -229,6 +239,7 @@ static void stop_and_follow(void)
     signals_thread(signal_stack, sizeof signal_stack);
     if (command->timed_instructions)
         timing_open(command->tid);
+    real_time(true);
     long seized = SYS(__NR_ptrace, SEIZE, command->tid, 0, 0);
     if (seized == -EPERM)
         return skip(CS_BURST_SKIP_TRACED, seized);
@@ -259,10 +270,15 @@ static uint64_t field(const char *p, unsigned number)
     return value;
 }
 
-/* Where a thread is: asleep in the kernel or not, and its CPU. False when it is gone. */
-static bool look(uint32_t tid, bool *asleep, uint64_t *cpu)
+struct place {
+    bool asleep; /* in the kernel */
+    uint64_t cpu, policy;
+};
+
+/* Where a thread is. False when it is gone. */
+static bool look(uint32_t tid, struct place *place)
 {
-    enum { CPU = 36 }; /* fields after the state */
+    enum { CPU = 36, POLICY = 38 }; /* fields after the state */
     static char text[512];
     if (!read_thread_file(tid, "/stat", text, sizeof text))
         return false;
@@ -272,8 +288,7 @@ static bool look(uint32_t tid, bool *asleep, uint64_t *cpu)
             state = p + 2;
     if (!state)
         return false;
-    *asleep = *state != 'R';
-    *cpu = field(state, CPU);
+    *place = (struct place){*state != 'R', field(state, CPU), field(state, POLICY)};
     return true;
 }
 
@@ -299,15 +314,17 @@ void burst(struct cs_burst_shared *with)
         code_forget();
     }
     quiet_signal = alarm_quiet_signal(shared->command.tid);
-    bool asleep;
-    uint64_t cpu = 0;
-    if (quiet_signal < 0 || !look(shared->command.tid, &asleep, &cpu))
+    struct place place;
+    if (quiet_signal < 0 || !look(shared->command.tid, &place))
         return skip(CS_BURST_SKIP_GONE, ESRCH);
+    if (!shared->command.real_time_too &&
+        (place.policy == SCHED_FIFO || place.policy == SCHED_RR || place.policy == DEADLINE))
+        return skip(CS_BURST_SKIP_REAL_TIME, 0);
     if (!quiet_signal)
         return skip(CS_BURST_SKIP_BLOCKED, 0);
     if (shared->command.timed_instructions)
         timing_prepare();
-    idle_keeper_place((uint32_t)cpu, shared->command.keep_out_of_idle);
+    idle_keeper_place((uint32_t)place.cpu, shared->command.keep_out_of_idle);
     give_up = released = 0;
     stopper_event = -1;
     start_thread(stopper, stopper_stack + sizeof stopper_stack - 64, &stopper_tid);
@@ -323,7 +340,7 @@ void burst(struct cs_burst_shared *with)
         if (shared->stopped || released) /* the stopper is at work on what it has seen */
             continue;
         /* A thread that waits for a CPU will stop; one that sleeps may do so for long. */
-        if (!give_up && time < at_last && look(shared->command.tid, &asleep, &cpu) && !asleep)
+        if (!give_up && time < at_last && look(shared->command.tid, &place) && !place.asleep)
             continue;
         give_up = 1;
         SYS(__NR_tgkill, SYS(__NR_getpid, 0), tid, SIGUSR1);
