@@ -358,6 +358,7 @@ static const struct option_entry options[] = {
     OPTIONS_BURSTS,
     {"burst-rate", 0, "HZ", "bursts a second of each busy CPU (else by the budget)"},
     {"burst-length", 0, "N", "instructions of a burst (16000)"},
+    {"burst-real-time", 0, NULL, "follow threads of a real-time policy, too: they may miss their time"},
     OPTIONS_PATHS,
     {"path-rate", 0, "HZ", "such samples a second of each busy CPU (251, or by the budget)"},
     OPTIONS_INTERVALS,

@@ -17,6 +17,7 @@ int record_bursts_open(const struct parsed *args, const struct cs_sampler_config
         .sampler = sampler,
         .target = config->target,
         .pid = config->target == CS_TARGET_COMMAND ? cs_sampler_child(sampler) : config->pid,
+        .real_time_too = option_given(args, "burst-real-time"),
         .rate_hz = option_number(args, "burst-rate", 0, 0.01, 1000),
         .instructions = (uint32_t)option_number(args, "burst-length", 0, 1, CS_BURST_INSTRUCTIONS_MAX),
     };
@@ -37,8 +38,9 @@ void record_bursts_summary(struct cs_burst *burst)
     fprintf(stderr, "%llu bursts, %llu instructions followed", (unsigned long long)s.bursts,
             (unsigned long long)s.instructions);
     if (s.bursts)
-        fprintf(stderr, "; a thread was stopped for %.2f ms (median), %.2f ms (99th percentile)",
-                s.stopped_median_us / 1e3, s.stopped_p99_us / 1e3);
+        fprintf(stderr,
+                "; a thread was stopped for %.2f ms (median), %.2f ms (99th percentile), %.2f ms at most",
+                s.stopped_median_us / 1e3, s.stopped_p99_us / 1e3, s.stopped_max_us / 1e3);
     fputs("\n", stderr);
     for (unsigned i = 1; i < CS_BURST_CAUSE_N; i++)
         if (s.end[i] * 100 > s.bursts)

@@ -36,7 +36,8 @@
  *
  * The target doesn't notice but by time; what may be noticed all the same: for the fraction of a millisecond
  * before a burst it is traced (TracerPid, a debugger that attaches just then is refused). Threads that block
- * SIGTRAP, 32-bit programs and processes under a debugger are left alone, and counted.
+ * or handle every signal that else does nothing (runner/alarm.c), real-time threads, 32-bit programs and
+ * processes under a debugger are left alone, and counted.
  *
  * Threading: cs_burst_merge and cs_burst_statistics may be called from one thread beside the session's own;
  * the sampler given must outlive cs_burst_close. Nothing here prints. */
@@ -54,7 +55,9 @@ struct cs_burst_config {
     pid_t pid;
     double rate_hz; /* bursts a second of a busy CPU; 0: by the budget */
     double budget;  /* share of the target's time, 0.005 = 0.5 %; 0: what the sampler allows, else 0.5 % */
-    uint32_t instructions; /* of a burst; 0: 16,000 */
+    uint32_t instructions;  /* of a burst; 0: 16,000 */
+    bool real_time_too;     /* follow threads of a real-time policy, too, whose periods that may break */
+    uint64_t runners_bytes; /* what runners may take together; 0: 96 MB */
 };
 
 struct cs_burst_statistics {
@@ -64,7 +67,9 @@ struct cs_burst_statistics {
     uint64_t skip[CS_BURST_SKIP_N];           /* by enum cs_burst_skip: triggers without a burst */
     uint64_t unplaced;                        /* rows whose address is in no known image */
     uint64_t runners;                         /* processes followed */
+    uint64_t runners_now, runners_bytes;      /* how many there are, what they take */
     double stopped_median_us, stopped_p99_us; /* of the last 1,024 */
+    double stopped_max_us;                    /* of all */
     double cost_us;                           /* what a burst costs the target, estimated */
 };
 

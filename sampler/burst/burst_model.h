@@ -131,6 +131,23 @@
 #ifndef CS_MODEL_NEW_PROCESS_NS
 #define CS_MODEL_NEW_PROCESS_NS 100000000ULL
 #endif
+/* Runners at once, at most: each takes 6 MB at rest and up to 40 while it is busy; unit: runners; shows:
+ * tests/integration/burst_runners.sh */
+#ifndef CS_MODEL_RUNNERS_MAX
+#define CS_MODEL_RUNNERS_MAX 8
+#endif
+/* What they take together, at most, unless the caller says so; unit: bytes */
+#ifndef CS_MODEL_RUNNERS_BYTES
+#define CS_MODEL_RUNNERS_BYTES 96000000ULL
+#endif
+/* A runner used within this time doesn't give way to another program's: to start one takes some ms; unit: ns */
+#ifndef CS_MODEL_RUNNER_IDLE_NS
+#define CS_MODEL_RUNNER_IDLE_NS 1000000000ULL
+#endif
+/* How often what they take is counted; unit: ns */
+#ifndef CS_MODEL_RUNNERS_COUNTED_NS
+#define CS_MODEL_RUNNERS_COUNTED_NS 250000000ULL
+#endif
 /* For how long one that can't be followed isn't tried again; unit: ns; shows: burst-rate */
 #ifndef CS_MODEL_DENIED_NS
 #define CS_MODEL_DENIED_NS 60000000000ULL

@@ -1,11 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* A process gets its runner when it has lived for a while: one that lives for milliseconds isn't worth it. */
+/* A process gets its runner when it has lived for a while: one that lives for milliseconds isn't worth it.
+ * Invariant: at most CS_MODEL_RUNNERS_MAX have one; who has no runner has no ended_fd. */
 #include "sampler/burst/followed.h"
 #include "sampler/burst/burst_model.h"
 #include "sampler/burst/rights.h"
 
 #include <errno.h>
+#include <poll.h>
+#include <stdio.h>
+#include <sys/epoll.h>
+#include <sys/syscall.h>
 #include <time.h>
+#include <unistd.h>
 
 static uint64_t now_ns(void)
 {
@@ -18,6 +24,104 @@ void cs_burst_followed_deny(struct cs_burst_followed *followed, enum cs_burst_sk
 {
     followed->denied_until_ns = now_ns() + CS_MODEL_DENIED_NS;
     followed->denied_why = why;
+}
+
+/* What only this runner has in memory. */
+static uint64_t private_bytes(pid_t runner)
+{
+    char path[64];
+    unsigned long size, resident, shared, bytes = 0;
+    snprintf(path, sizeof path, "/proc/%d/statm", (int)runner);
+    FILE *file = fopen(path, "re");
+    if (!file)
+        return 0;
+    if (fscanf(file, "%lu %lu %lu", &size, &resident, &shared) == 3 && resident > shared)
+        bytes = (resident - shared) * (unsigned long)sysconf(_SC_PAGESIZE);
+    fclose(file);
+    return bytes;
+}
+
+static unsigned runners(const struct cs_burst_processes *processes)
+{
+    unsigned n = 0;
+    for (int i = 0; i < CS_BURST_FOLLOWED_MAX; i++)
+        n += processes->at[i].runner != NULL;
+    return n;
+}
+
+/* Of those that have a runner, whose was used longest ago. */
+static struct cs_burst_followed *idlest(struct cs_burst_processes *processes)
+{
+    struct cs_burst_followed *found = NULL;
+    for (int i = 0; i < CS_BURST_FOLLOWED_MAX; i++) {
+        struct cs_burst_followed *f = &processes->at[i];
+        if (f->runner && (!found || f->used_ns < found->used_ns))
+            found = f;
+    }
+    return found;
+}
+
+/* A place for one runner more; false while all are in use. */
+static bool make_place(struct cs_burst_processes *processes, uint64_t time)
+{
+    if (runners(processes) < CS_MODEL_RUNNERS_MAX)
+        return true;
+    struct cs_burst_followed *f = idlest(processes);
+    if (time - f->used_ns < CS_MODEL_RUNNER_IDLE_NS)
+        return false;
+    cs_burst_unfollow(f);
+    return true;
+}
+
+/* Before its runner: a process that ends in between is seen to have ended. */
+static void watch(struct cs_burst_processes *processes, struct cs_burst_followed *f)
+{
+    struct epoll_event event = {.events = EPOLLIN};
+    f->ended_fd = (int)syscall(SYS_pidfd_open, f->pid, 0);
+    if (f->ended_fd >= 0)
+        epoll_ctl(processes->watch_fd, EPOLL_CTL_ADD, f->ended_fd, &event);
+}
+
+int cs_burst_processes_open(struct cs_burst_processes *processes, int wake_fd, uint64_t bytes_max)
+{
+    struct epoll_event event = {.events = EPOLLIN};
+    *processes = (struct cs_burst_processes){.bytes_max = bytes_max};
+    for (int i = 0; i < CS_BURST_FOLLOWED_MAX; i++)
+        processes->at[i].ended_fd = -1;
+    processes->watch_fd = epoll_create1(EPOLL_CLOEXEC);
+    if (processes->watch_fd < 0 || epoll_ctl(processes->watch_fd, EPOLL_CTL_ADD, wake_fd, &event) < 0)
+        return -errno;
+    return 0;
+}
+
+static bool has_ended(const struct cs_burst_followed *f)
+{
+    struct pollfd fd = {.fd = f->ended_fd, .events = POLLIN};
+    return poll(&fd, 1, 0) > 0;
+}
+
+void cs_burst_processes_tidy(struct cs_burst_processes *processes)
+{
+    for (int i = 0; i < CS_BURST_FOLLOWED_MAX; i++)
+        if (processes->at[i].ended_fd >= 0 && has_ended(&processes->at[i])) {
+            cs_burst_unfollow(&processes->at[i]);
+            processes->at[i] = (struct cs_burst_followed){.ended_fd = -1};
+        }
+    processes->runners = runners(processes);
+    uint64_t time = now_ns();
+    if (processes->runners && time - processes->counted_ns < CS_MODEL_RUNNERS_COUNTED_NS)
+        return;
+    processes->counted_ns = time;
+    for (;;) {
+        processes->bytes = 0;
+        for (int i = 0; i < CS_BURST_FOLLOWED_MAX; i++)
+            if (processes->at[i].runner)
+                processes->bytes += private_bytes(cs_burst_runner_pid(processes->at[i].runner));
+        if (processes->bytes <= processes->bytes_max || processes->runners < 2)
+            return;
+        cs_burst_unfollow(idlest(processes));
+        processes->runners--;
+    }
 }
 
 struct cs_burst_followed *cs_burst_follow(struct cs_burst_processes *processes, pid_t pid,
@@ -35,8 +139,8 @@ struct cs_burst_followed *cs_burst_follow(struct cs_burst_processes *processes, 
             oldest = f;
     }
     if (!mine) {
-        cs_burst_runner_close(oldest->runner);
-        *oldest = (struct cs_burst_followed){.pid = pid, .first_ns = time, .used_ns = time};
+        cs_burst_unfollow(oldest);
+        *oldest = (struct cs_burst_followed){.pid = pid, .ended_fd = -1, .first_ns = time, .used_ns = time};
         return NULL;
     }
     mine->used_ns = time;
@@ -47,9 +151,15 @@ struct cs_burst_followed *cs_burst_follow(struct cs_burst_processes *processes, 
     if (time >= mine->denied_until_ns) {
         struct cs_error err;
         int rights = cs_burst_rights(pid, &err);
+        if (rights == 0 && !make_place(processes, time)) {
+            *why = CS_BURST_SKIP_CROWDED;
+            return NULL;
+        }
+        watch(processes, mine);
         *started = rights == 0 && cs_burst_runner_open(pid, &mine->runner, &err) == 0;
         if (*started)
             return mine;
+        cs_burst_unfollow(mine);
         cs_burst_followed_deny(mine, err.code == ESRCH  ? CS_BURST_SKIP_GONE
                                      : rights == -EPERM ? CS_BURST_SKIP_RIGHTS
                                                         : CS_BURST_SKIP_DENIED);
@@ -62,6 +172,9 @@ void cs_burst_unfollow(struct cs_burst_followed *followed)
 {
     cs_burst_runner_close(followed->runner);
     followed->runner = NULL;
+    if (followed->ended_fd >= 0)
+        close(followed->ended_fd);
+    followed->ended_fd = -1;
     followed->runner_cpu_us = 0;
 }
 
@@ -82,4 +195,7 @@ void cs_burst_processes_close(struct cs_burst_processes *processes)
 {
     for (int i = 0; i < CS_BURST_FOLLOWED_MAX; i++)
         cs_burst_unfollow(&processes->at[i]);
+    if (processes->watch_fd >= 0)
+        close(processes->watch_fd);
+    processes->watch_fd = -1;
 }

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The processes that bursts follow: a runner for each that was met twice. By one thread. */
+/* The processes that bursts follow: a runner for each that was met twice. By one thread.
+ *
+ * Runners are bounded: so many at once, so many bytes. Who was followed longest ago gives way; a process that
+ * ends takes its runner with it. */
 #ifndef CS_SAMPLER_BURST_FOLLOWED_H
 #define CS_SAMPLER_BURST_FOLLOWED_H
 
@@ -9,6 +12,7 @@
 
 struct cs_burst_followed {
     pid_t pid;
+    int ended_fd; /* readable when it has ended; -1: nobody tells (before Linux 5.3), or no runner */
     uint64_t first_ns, used_ns, denied_until_ns;
     enum cs_burst_skip denied_why;
     struct cs_burst_runner *runner;
@@ -18,9 +22,18 @@ struct cs_burst_followed {
 };
 
 #define CS_BURST_FOLLOWED_MAX 32
-struct cs_burst_processes { /* {0} at first */
+struct cs_burst_processes {
+    int watch_fd; /* readable when one of them has ended, or the caller's descriptor is readable */
+    uint64_t bytes_max, bytes, counted_ns;
+    unsigned runners;
     struct cs_burst_followed at[CS_BURST_FOLLOWED_MAX];
 };
+
+/* -errno when there are no descriptors. */
+int cs_burst_processes_open(struct cs_burst_processes *processes, int wake_fd, uint64_t bytes_max);
+/* Ends the runners of processes that have ended, counts the others and what they take, and ends those that
+ * are too much. To be called whenever watch_fd is readable, and now and then. */
+void cs_burst_processes_tidy(struct cs_burst_processes *processes);
 
 /* The process, with a runner; NULL when it has none yet, or can't have one, and *why says what to count it
  * under (CS_BURST_SKIP_NONE: nothing). *started: its runner is new. One that is new takes the place of the

@@ -23,6 +23,7 @@
 
 #define STOPPED_MAX_MS 100
 #define READY_MS 5000
+#define CLOSE_MS 200
 #define N_FDS (CS_BURST_FD_FIRST_FREE - CS_BURST_FD_CONTROL)
 
 struct cs_burst_runner {
@@ -114,8 +115,7 @@ static int spawn(int image, const int fds[N_FDS], pid_t *pid)
     posix_spawnattr_init(&attributes);
     posix_spawnattr_setsigmask(&attributes, &none);
     posix_spawnattr_setsigdefault(&attributes, &all);
-    /* A session of its own: what kills our terminal's group must not kill it while a thread is about to stop.
-     */
+    /* A session of its own: who ends our terminal's group means us, and we end it. */
     posix_spawnattr_setflags(&attributes,
                              POSIX_SPAWN_SETSID | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
     int code = posix_spawn(pid, path, &actions, &attributes, argv, envp);
@@ -259,6 +259,16 @@ pid_t cs_burst_runner_pid(const struct cs_burst_runner *runner)
     return runner->pid;
 }
 
+/* It ends by itself, or, stopped or frozen by somebody, by force, which nobody notices. */
+static void reap(pid_t pid)
+{
+    for (uint64_t until = now_ms() + CLOSE_MS; now_ms() < until; usleep(500))
+        if (waitpid(pid, NULL, WNOHANG) != 0)
+            return;
+    kill(pid, SIGKILL);
+    waitpid(pid, NULL, 0);
+}
+
 void cs_burst_runner_close(struct cs_burst_runner *runner)
 {
     if (!runner)
@@ -266,7 +276,7 @@ void cs_burst_runner_close(struct cs_burst_runner *runner)
     if (runner->control >= 0)
         close(runner->control); /* the runner reads the end and leaves */
     if (runner->pid > 0)
-        waitpid(runner->pid, NULL, 0);
+        reap(runner->pid);
     if (runner->shared != MAP_FAILED)
         munmap(runner->shared, sizeof *runner->shared);
     free(runner);

@@ -115,6 +115,8 @@ static double count(struct cs_burst *burst, struct cs_burst_followed *f, const s
     struct cs_burst_statistics *s = &burst->statistics;
     pthread_mutex_lock(&burst->lock);
     s->stopped_ns += o->stopped_ns;
+    if (s->stopped_max_us < stopped_us)
+        s->stopped_max_us = stopped_us;
     if (o->skip != CS_BURST_SKIP_NONE) {
         s->skip[o->skip]++;
     } else {
@@ -167,6 +169,7 @@ static void one_burst(struct cs_burst *burst, const struct cs_burst_trigger *tri
         .timeout_ms = CS_MODEL_TIMEOUT_MS,
         .stopped_max_us = CS_MODEL_STOPPED_MAX_US,
         .stopped_first_us = CS_MODEL_STOPPED_FIRST_US,
+        .real_time_too = burst->config.real_time_too,
         .keep_out_of_idle = burst->config.target != CS_TARGET_ALL, /* there somebody else may have the CPU */
     };
     bool timed = is_timed(burst, f);
@@ -190,6 +193,15 @@ static void one_burst(struct cs_burst *burst, const struct cs_burst_trigger *tri
         cs_burst_unfollow(f); /* unmaps the answer */
 }
 
+static void tidy(struct cs_burst *burst)
+{
+    cs_burst_processes_tidy(&burst->processes);
+    pthread_mutex_lock(&burst->lock);
+    burst->statistics.runners_now = burst->processes.runners;
+    burst->statistics.runners_bytes = burst->processes.bytes;
+    pthread_mutex_unlock(&burst->lock);
+}
+
 static void *session(void *argument)
 {
     struct cs_burst *burst = argument;
@@ -197,7 +209,8 @@ static void *session(void *argument)
     pid_t ourselves = getpid();
     while (read(burst->stop_fd, &stop, sizeof stop) < 0) {
         struct cs_burst_trigger trigger;
-        if (cs_burst_triggers_wait(burst->triggers, burst->stop_fd, 1000, &trigger) != 1 ||
+        tidy(burst);
+        if (cs_burst_triggers_wait(burst->triggers, burst->processes.watch_fd, 1000, &trigger) != 1 ||
             trigger.pid == ourselves)
             continue;
         if (burst->config.sampler)
@@ -210,7 +223,6 @@ static void *session(void *argument)
         pthread_mutex_unlock(&burst->lock);
         one_burst(burst, &trigger);
     }
-    cs_burst_processes_close(&burst->processes);
     return NULL;
 }
 
@@ -229,7 +241,7 @@ int cs_burst_open(const struct cs_burst_config *config, struct cs_burst **out, s
     if (!burst)
         return cs_fail(err, ENOMEM, "out of memory for bursts");
     burst->config = *config;
-    burst->stop_fd = -1;
+    burst->stop_fd = burst->processes.watch_fd = -1;
     pthread_mutex_init(&burst->lock, NULL);
     cs_burst_budget_begin(&burst->budget, allowed(config, CS_MODEL_BURST_BUDGET), config->rate_hz,
                           config->target == CS_TARGET_ALL);
@@ -239,7 +251,9 @@ int cs_burst_open(const struct cs_burst_config *config, struct cs_burst **out, s
     burst->rows = cs_burst_rows_open(config->sampler);
     burst->stop_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     int rc = 0;
-    if (!burst->rows || burst->stop_fd < 0)
+    uint64_t bytes = config->runners_bytes ? config->runners_bytes : CS_MODEL_RUNNERS_BYTES;
+    if (!burst->rows || burst->stop_fd < 0 ||
+        cs_burst_processes_open(&burst->processes, burst->stop_fd, bytes) < 0)
         rc = cs_fail(err, ENOMEM, "out of memory or descriptors for bursts");
     if (!rc)
         rc = cs_burst_triggers_open(config->target, config->pid, (uint64_t)(burst->budget.period_s * 1e9) | 1,
@@ -261,6 +275,7 @@ void cs_burst_stop(struct cs_burst *burst)
         return;
     (void)!write(burst->stop_fd, &one, sizeof one);
     pthread_join(burst->thread, NULL);
+    cs_burst_processes_close(&burst->processes);
     burst->started = false;
 }
 
@@ -302,6 +317,8 @@ void cs_burst_close(struct cs_burst *burst)
     if (!burst)
         return;
     cs_burst_stop(burst);
+    if (burst->processes.watch_fd >= 0)
+        close(burst->processes.watch_fd); /* the session never began */
     cs_timer_rings_close(burst->triggers);
     cs_burst_rows_close(burst->rows);
     if (burst->stop_fd >= 0)

@@ -44,8 +44,11 @@ static void split_events(struct cs_daemon *daemon)
 static void open_bursts(struct cs_daemon *daemon, const struct cs_sampler_config *config)
 {
     struct cs_error err;
-    struct cs_burst_config bursts = {
-        .sampler = daemon->sampler, .target = config->target, .pid = config->pid};
+    struct cs_burst_config bursts = {.sampler = daemon->sampler,
+                                     .target = config->target,
+                                     .pid = config->pid,
+                                     .real_time_too = daemon->settings.burst_real_time,
+                                     .runners_bytes = (uint64_t)daemon->settings.burst_bytes};
     if (daemon->settings.bursts && cs_burst_open(&bursts, &daemon->burst, &err) < 0) {
         daemon->burst = NULL;
         cs_daemon_notify(&daemon->log, "no bursts: %s", err.text);

@@ -101,6 +101,9 @@ void cs_daemon_status(struct cs_daemon *daemon, char text[CS_DAEMON_CONTROL_ANSW
         put(&lines, "bursts %" PRIu64 "\n", bursts.bursts);
         put(&lines, "burst_held_median_us %.1f\n", bursts.stopped_median_us);
         put(&lines, "burst_held_p99_us %.1f\n", bursts.stopped_p99_us);
+        put(&lines, "burst_held_max_us %.1f\n", bursts.stopped_max_us);
+        put(&lines, "burst_runners %" PRIu64 "\n", bursts.runners_now);
+        put(&lines, "burst_memory_bytes %" PRIu64 "\n", bursts.runners_bytes);
     }
     if (daemon->paths) {
         struct cs_paths_statistics paths;

@@ -268,6 +268,11 @@ void pages_prepare(void)
         *(volatile uint8_t *)originals[i] = 0;
 }
 
+void pages_rest(void)
+{
+    SYS(__NR_madvise, originals, sizeof originals, MADV_DONTNEED);
+}
+
 static void rebuild(void)
 {
     memset(slots, 0, sizeof slots);

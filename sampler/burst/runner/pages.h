@@ -10,6 +10,7 @@ enum cs_burst_cause page_in(uint64_t addr, bool write);
 unsigned pages_refresh(pid_t pid); /* copies the kept working set again; how many pages */
 void pages_rewind(void);           /* a long burst: to where it began; from now on no page is brought */
 void pages_prepare(void);          /* what a long burst needs room for, before anything is stopped */
+void pages_rest(void);             /* between bursts: gives back what that takes */
 void pages_settle(void);           /* after a burst: drops what is not worth keeping */
 void pages_forget_changed(void);
 void page_touched(uint64_t addr);

@@ -226,6 +226,11 @@ void trace_prepare(void)
         *(volatile uint8_t *)at = 0;
 }
 
+void trace_rest(void)
+{
+    SYS(__NR_madvise, trace, TRACE_BYTES, MADV_DONTNEED);
+}
+
 void signals_thread(void *stack, uint64_t bytes)
 {
     stack_t alternative = {.ss_sp = stack, .ss_size = bytes};

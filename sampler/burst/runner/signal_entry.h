@@ -8,6 +8,7 @@
 extern bool have_fsgsbase; /* start.c learns it */
 void signals_install(void);
 void trace_prepare(void); /* before a long burst */
+void trace_rest(void);    /* between bursts: gives its memory back */
 void signals_thread(void *stack, uint64_t bytes);
 /* Runs from these registers. `deadline` in TSC. */
 void run_burst(const struct registers *registers, const void *xstate, uint64_t xstate_bytes,

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Entry of the burst runner. The kernel has put a stack, the vDSO and its clock pages where the target may
  * have something: take a stack of our own, move the clock pages aside (a target that reads the time reads
- * them), unmap the rest. Then: a command, a burst, an answer, until the profiler closes the socket. The
- * runner must not die while an event that could stop the target is armed, so it does not die with the
- * profiler but by reading the end of the socket. */
+ * them), unmap the rest. Then: a command, a burst, an answer, until the profiler closes the socket. Between
+ * bursts it gives back what only they need. */
 #include "sampler/burst/runner/decoder.h"
 #include "sampler/burst/runner/fault_windows.h"
 #include "sampler/burst/runner/libc.h"
@@ -12,12 +11,14 @@
 #include "sampler/burst/runner/stop_thread.h"
 #include "sampler/burst/runner/sys.h"
 #include "sampler/burst/runner/thread.h"
+#include "sampler/burst/runner/timing.h"
 #include "sampler/burst/runner/trace_to_rows.h"
 
 #include <asm/prctl.h>
 #include <elf.h>
 #include <fcntl.h>
 #include <linux/prctl.h>
+#include <poll.h>
 #include <sys/mman.h>
 
 #define STACK_BYTES (256 * 1024)
@@ -78,6 +79,16 @@ static void leave_only_ourselves(void)
     }
 }
 
+#define REST_MS 2000
+static bool next_command(void)
+{
+    struct pollfd control = {.fd = CS_BURST_FD_CONTROL, .events = POLLIN};
+    char message;
+    if (SYS(__NR_poll, &control, 1, REST_MS) == 0)
+        timing_rest();
+    return SYS(__NR_read, CS_BURST_FD_CONTROL, &message, 1) == 1;
+}
+
 _Noreturn void start(uint64_t *initial);
 __attribute__((used)) _Noreturn void start(uint64_t *initial)
 {
@@ -103,7 +114,7 @@ __attribute__((used)) _Noreturn void start(uint64_t *initial)
     windows_open();
     char message = 'r';
     SYS(__NR_write, CS_BURST_FD_CONTROL, &message, 1);
-    while (SYS(__NR_read, CS_BURST_FD_CONTROL, &message, 1) == 1) {
+    while (next_command()) {
         burst(shared);
         message = 'd';
         if (SYS(__NR_write, CS_BURST_FD_CONTROL, &message, 1) != 1)

@@ -274,9 +274,18 @@ void timing_end(struct cs_burst_outcome *outcome, const struct run *run, const s
                    snapshot_own_ns(&clock, snapshots));
 }
 
+static bool warm;
+
+void timing_rest(void)
+{
+    pages_rest();
+    trace_rest();
+    history_rest();
+    warm = false;
+}
+
 void timing_prepare(void)
 {
-    static bool warm;
     if (!warm) {
         pages_prepare();
         trace_prepare();

@@ -5,7 +5,8 @@
 
 #include "sampler/burst/runner/trace.h"
 
-void timing_prepare(void);      /* once, nothing being stopped: touches what a timed burst needs */
+void timing_prepare(void);      /* nothing being stopped: touches what a timed burst needs */
+void timing_rest(void);         /* between bursts: gives that back */
 void timing_open(uint32_t tid); /* before the thread is seized; if it fails what writes nothing isn't timed */
 uint64_t timing_trace_room(uint64_t trace_bytes);
 /* The thread is about to go. */

@@ -11,6 +11,8 @@
 #include "sampler/burst/runner/sys.h"
 #include "sampler/burst/runner/translate.h"
 
+#include <sys/mman.h>
+
 #define FEW 8
 #define WRITERS_MAX 256 /* blocks; translations_probe takes as many */
 #define CHANGES_MAX 400000
@@ -100,6 +102,13 @@ uint64_t history_begin(const struct polled_words *polled, const struct run *run,
         histories[i].some = histories[i].known;
     }
     return position;
+}
+
+void history_rest(void)
+{
+    uint64_t from = ((uint64_t)changes + PAGE - 1) & ~(PAGE - 1),
+             to = (uint64_t)(changes + CHANGES_MAX) & ~(PAGE - 1);
+    SYS(__NR_madvise, from, to - from, MADV_DONTNEED);
 }
 
 /* Makes room for the words that are written often; which, bit = number. */

@@ -9,6 +9,7 @@ struct change {
     uint32_t position; /* instructions before the block that makes it */
     uint64_t value;    /* until then */
 };
+void history_rest(void); /* between bursts: gives memory back */
 struct history {
     const struct change *change;
     uint32_t n, room;
