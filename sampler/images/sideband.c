@@ -186,8 +186,10 @@ int cs_sideband_drain(struct cs_sideband *s, uint64_t horizon_ns, const struct c
     if (s->n)
         qsort(s->waiting, s->n, sizeof *s->waiting, by_time);
     size_t done = 0;
+    cs_maps_batch(events->maps, true);
     for (; done < s->n && s->waiting[done].time_ns <= horizon_ns; done++)
         hand_on((const void *)(s->arena + s->waiting[done].at), s->waiting[done].time_ns, events);
+    cs_maps_batch(events->maps, false);
     if (done == s->n) {
         s->n = s->used = 0;
         if (s->room > 1U << 20) { /* a storm is over: give the memory back */
