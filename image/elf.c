@@ -6,6 +6,7 @@
 #include "store/regular_file.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -70,14 +71,26 @@ out:
     return rc;
 }
 
-/* A copy, because a mapped file that somebody truncates ends its reader by SIGBUS, and one that changes while it is read makes
- * every check void. What was cut off meanwhile is zero. */
-static char *copy_of(int fd, size_t size)
+/* Root's files under /usr are replaced as a whole (by rename), never written in place: they may be mapped. */
+static bool stays_as_it_is(int fd, const struct stat *st)
 {
-    size_t done = 0;
-    char *map = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    if (map == MAP_FAILED)
-        return NULL;
+    char link[64], path[8] = "";
+    snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
+    return st->st_uid == 0 && !(st->st_mode & (S_IWGRP | S_IWOTH)) && readlink(link, path, 5) == 5 &&
+           memcmp(path, "/usr/", 5) == 0;
+}
+
+/* A copy, because a mapped file that somebody truncates ends its reader by SIGBUS, and one that changes while it is read makes
+ * every check void. What was cut off meanwhile is zero. Private and writable in either case, because libelf converts headers in
+ * place where the byte order differs. */
+static char *contents_of(int fd, const struct stat *st)
+{
+    size_t done = 0, size = (size_t)st->st_size;
+    bool map_it = stays_as_it_is(fd, st);
+    char *map = mmap(NULL, size, PROT_READ | PROT_WRITE,
+                     MAP_PRIVATE | MAP_NORESERVE | (map_it ? 0 : MAP_ANONYMOUS), map_it ? fd : -1, 0);
+    if (map == MAP_FAILED || map_it)
+        return map == MAP_FAILED ? NULL : map;
     (void)madvise(map, size, MADV_HUGEPAGE);
     for (ssize_t got = 1; done < size && got > 0; done += got > 0 ? (size_t)got : 0)
         got = pread(fd, map + done, size - done < PART ? size - done : PART, (off_t)done);
@@ -98,7 +111,7 @@ int elf_file_open(const char *path, struct elf_file **out, struct cs_error *err)
         close(fd);
         return cs_fail(err, ENOEXEC, "%s is no ELF file", path);
     }
-    char *map = copy_of(fd, (size_t)st.st_size);
+    char *map = contents_of(fd, &st);
     int saved = errno;
     close(fd);
     if (!map)

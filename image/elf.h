@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* An ELF file, copied; what the rest of image/ needs of libelf. Internal to image/. */
+/* An ELF file, copied or mapped; what the rest of image/ needs of libelf. Internal to image/. */
 #ifndef CS_IMAGE_ELF_H
 #define CS_IMAGE_ELF_H
 
