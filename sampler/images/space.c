@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "sampler/images/space.h"
 
-#include "sampler/images/labels_unknowns.h"
-
 #include <stdlib.h>
 #include <string.h>
 
@@ -21,20 +19,6 @@ size_t cs_space_bytes(const struct cs_space *space)
     return sizeof *space + space->room * sizeof *space->at;
 }
 
-/* The first that ends behind `addr`. */
-static unsigned first_behind(const struct cs_space *space, uint64_t addr)
-{
-    unsigned low = 0, high = space->n_live;
-    while (low < high) {
-        unsigned middle = (low + high) / 2;
-        if (space->at[middle].end <= addr)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
-}
-
 static unsigned covered(const struct cs_space *space, const struct cs_mapping *add, unsigned first)
 {
     unsigned last = first;
@@ -45,7 +29,8 @@ static unsigned covered(const struct cs_space *space, const struct cs_mapping *a
 
 unsigned cs_space_needs(const struct cs_space *space, const struct cs_mapping *add)
 {
-    return space->n_live + space->n_past + PIECES + 1 + covered(space, add, first_behind(space, add->start));
+    return space->n_live + space->n_past + PIECES + 1 +
+           covered(space, add, cs_space_first_behind(space, add->start));
 }
 
 static void forget(struct cs_space *space, uint64_t to_ns)
@@ -64,12 +49,6 @@ void cs_space_copy(struct cs_space *to, const struct cs_space *from, uint64_t ho
     for (unsigned i = from->room; i-- > from->room - from->n_past;) /* the oldest first */
         if (from->at[i].to_ns >= horizon_ns)
             to->at[to->room - ++to->n_past] = from->at[i];
-}
-
-const struct cs_mapping *cs_space_live_at(const struct cs_space *space, uint64_t addr)
-{
-    unsigned low = first_behind(space, addr);
-    return low < space->n_live && space->at[low].start <= addr ? &space->at[low] : NULL;
 }
 
 /* Makes place for one more among the past ones: what nobody can ask about goes, else the oldest quarter. */
@@ -102,7 +81,8 @@ static void remember(struct cs_space *space, const struct cs_mapping *m, uint64_
 
 bool cs_space_put(struct cs_space *space, const struct cs_mapping *add, uint64_t horizon_ns, bool full)
 {
-    unsigned first = first_behind(space, add->start), last = first + covered(space, add, first), pieces = 0;
+    unsigned first = cs_space_first_behind(space, add->start), last = first + covered(space, add, first),
+             pieces = 0;
     struct cs_mapping piece[PIECES + 1];
     if (first < last && space->at[first].start < add->start) {
         piece[pieces] = space->at[first];
@@ -124,24 +104,4 @@ bool cs_space_put(struct cs_space *space, const struct cs_mapping *add, uint64_t
     memcpy(&space->at[first], piece, pieces * sizeof *piece); // NOLINT: cs_space_needs
     space->n_live = space->n_live - (last - first) + pieces;
     return fits;
-}
-
-int cs_space_find(const struct cs_space *space, uint64_t addr, uint64_t from_ns, uint64_t to_ns,
-                  const struct cs_mapping **out)
-{
-    const struct cs_mapping *m = cs_space_live_at(space, addr);
-    if (m && m->from_ns > to_ns)
-        m = NULL;
-    for (unsigned i = space->room - space->n_past; i < space->room; i++) {
-        const struct cs_mapping *old = &space->at[i];
-        if (addr < old->start || addr >= old->end || old->to_ns < from_ns || old->from_ns > to_ns)
-            continue;
-        if (m && (m->image != old->image || m->start - m->pgoff != old->start - old->pgoff))
-            return -(1 + CS_UNKNOWN_REPLACED);
-        m = old;
-    }
-    if (from_ns <= space->known_since_ns && space->known_since_ns && (!m || m->from_ns > from_ns))
-        return -(1 + CS_UNKNOWN_CUT);
-    *out = m;
-    return m ? 0 : -(1 + (space->cut ? CS_UNKNOWN_CUT : CS_UNKNOWN_NO_MAPPING));
 }
