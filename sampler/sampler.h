@@ -36,6 +36,7 @@
 #include <sys/types.h>
 
 struct cs_sampler;
+struct cs_process_filter;
 
 enum cs_sampler_driver { CS_SAMPLER_DRIVER_AUTO, CS_SAMPLER_DRIVER_BPF, CS_SAMPLER_DRIVER_RING };
 
@@ -66,7 +67,8 @@ struct cs_sampler_config {
     struct cs_store
         *store; /* writable and with an epoch when cs_sampler_merge is called; NULL: never merged */
     enum cs_sampler_driver driver;
-    bool stacks; /* call chains too (frame pointers); implies the ring driver */
+    bool of_threads; /* events of threads even where we might open them on CPUs: for tests */
+    bool stacks;     /* call chains too (frame pointers); implies the ring driver */
     enum cs_label label;
     uint64_t resolve_ms; /* >0: counts leave the table as often, so that `placed` knows when they came */
     int wake_fd; /* >0: cs_sampler_poll returns early when it is readable (a control socket, a signalfd) */
@@ -144,6 +146,9 @@ double cs_sampler_sample_cost(const struct cs_sampler *sampler);
 /* Share of the budget (as a share of time, like config.budget) that bursts may use from now on; 0 when no
  * budget was asked. The sampling rate is chosen from the rest. */
 double cs_sampler_burst_allowance(const struct cs_sampler *sampler);
+
+/* Who is sampled, where events of CPUs serve for them (perf/process_filter.h); NULL: not so. */
+const struct cs_process_filter *cs_sampler_filter(const struct cs_sampler *sampler);
 
 /* Image and offset of an address in a process at a time (of CLOCK_MONOTONIC; UINT64_MAX: now, as far as it
  * lives). 0, or -(1 + enum cs_unknown). Any thread. The image is valid until cs_sampler_close. */

@@ -77,6 +77,11 @@ double cs_sampler_burst_allowance(const struct cs_sampler *s)
     return s->config.budget > 0 ? s->config.budget * part : 0;
 }
 
+const struct cs_process_filter *cs_sampler_filter(const struct cs_sampler *s)
+{
+    return s->events.filter;
+}
+
 int cs_sampler_locate(struct cs_sampler *s, pid_t pid, uint64_t addr, uint64_t time_ns,
                       const struct cs_store_image **image, uint64_t *offset)
 {
