@@ -96,20 +96,23 @@ static void find_image(struct cs_image_code *code, const struct cs_store_image *
     if (image->kind != CS_IMAGE_ELF)
         return;
     if (elf_file_open(image->path, &file, &err) == 0) {
-        if (cs_image_is_file(image, file->build_id)) {
+        if (cs_image_is_file(image, file->build_id, image->path)) {
             code->image = file;
             return;
         }
-        snprintf(err.text, sizeof err.text,
-                 "%s was replaced since it was profiled (build-id was %.12s, is %.12s)", image->path,
-                 image->build_id, file->build_id[0] ? file->build_id : "none");
+        if (!image->build_id[0])
+            snprintf(err.text, sizeof err.text,
+                     "%s holds something else than what was profiled, and has no build-id", image->path);
+        else
+            snprintf(err.text, sizeof err.text,
+                     "%s was replaced since it was profiled (build-id was %.12s, is %.12s)", image->path,
+                     image->build_id, file->build_id[0] ? file->build_id : "none");
         elf_file_close(file);
     }
     if ((code->image = elf_file_find_image(image->build_id)) == NULL)
-        snprintf(
-            code->trouble, sizeof code->trouble,
-            "%.400s: its procedures have no names; put the old file under CYCLESCOPE_DEBUG_PATH by build-id",
-            err.text);
+        snprintf(code->trouble, sizeof code->trouble,
+                 "%.400s: its procedures have no names; put the old file %s", err.text,
+                 image->build_id[0] ? "under CYCLESCOPE_DEBUG_PATH by build-id" : "back");
 }
 
 int cs_image_open(const struct cs_store_image *image, struct cs_store *store, struct cs_image_code **out,

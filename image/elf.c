@@ -3,8 +3,10 @@
  * trusted with headers and symbol entries only. */
 #include "image/elf.h"
 
+#include "store/regular_file.h"
+
 #include <errno.h>
-#include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -13,6 +15,8 @@
 
 #define SECTIONS_MAX 100000
 #define SEGMENTS_MAX 10000
+#define COPIED_MOST (4ULL << 30)
+#define PART ((size_t)16 << 20)
 
 static int read_headers(struct elf_file *file)
 {
@@ -67,22 +71,51 @@ out:
     return rc;
 }
 
+/* Root's files under /usr are replaced as a whole (by rename), never written in place: they may be mapped. */
+static bool stays_as_it_is(int fd, const struct stat *st)
+{
+    char link[64], path[8] = "";
+    snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
+    return st->st_uid == 0 && !(st->st_mode & (S_IWGRP | S_IWOTH)) && readlink(link, path, 5) == 5 &&
+           memcmp(path, "/usr/", 5) == 0;
+}
+
+/* A copy, because a mapped file that somebody truncates ends its reader by SIGBUS, and one that changes while it is read makes
+ * every check void. What was cut off meanwhile is zero. Private and writable in either case, because libelf converts headers in
+ * place where the byte order differs. */
+static char *contents_of(int fd, const struct stat *st)
+{
+    size_t done = 0, size = (size_t)st->st_size;
+    bool map_it = stays_as_it_is(fd, st);
+    char *map = mmap(NULL, size, PROT_READ | PROT_WRITE,
+                     MAP_PRIVATE | MAP_NORESERVE | (map_it ? 0 : MAP_ANONYMOUS), map_it ? fd : -1, 0);
+    if (map == MAP_FAILED || map_it)
+        return map == MAP_FAILED ? NULL : map;
+    (void)madvise(map, size, MADV_HUGEPAGE);
+    for (ssize_t got = 1; done < size && got > 0; done += got > 0 ? (size_t)got : 0)
+        got = pread(fd, map + done, size - done < PART ? size - done : PART, (off_t)done);
+    return map;
+}
+
 int elf_file_open(const char *path, struct elf_file **out, struct cs_error *err)
 {
     struct stat st;
-    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    int fd = cs_open_regular(NULL, path, COPIED_MOST, &st);
+    if (fd == -EFBIG)
+        return cs_fail(err, EFBIG, "%s is larger than %llu MB", path, COPIED_MOST >> 20);
+    if (fd == -EINVAL)
+        return cs_fail(err, ENOEXEC, "%s is no ELF file", path);
     if (fd < 0)
-        return cs_fail(err, errno, "can't open %s: %s", path, strerror(errno));
-    if (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode) || st.st_size < (off_t)sizeof(Elf32_Ehdr)) {
+        return cs_fail(err, -fd, "can't open %s: %s", path, strerror(-fd));
+    if (st.st_size < (off_t)sizeof(Elf32_Ehdr)) {
         close(fd);
         return cs_fail(err, ENOEXEC, "%s is no ELF file", path);
     }
-    /* Private and writable, because libelf converts headers in place where the byte order differs. */
-    char *map = mmap(NULL, (size_t)st.st_size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_NORESERVE, fd, 0);
+    char *map = contents_of(fd, &st);
     int saved = errno;
     close(fd);
-    if (map == MAP_FAILED)
-        return cs_fail(err, saved, "can't map %s: %s", path, strerror(saved));
+    if (!map)
+        return cs_fail(err, saved, "can't read %s: %s", path, strerror(saved));
     struct elf_file *file = calloc(1, sizeof *file);
     char *copy = strdup(path);
     if (!file || !copy) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* An ELF file, mapped; what the rest of image/ needs of libelf. Internal to image/. */
+/* An ELF file, copied or mapped; what the rest of image/ needs of libelf. Internal to image/. */
 #ifndef CS_IMAGE_ELF_H
 #define CS_IMAGE_ELF_H
 
@@ -22,7 +22,7 @@ struct elf_section {
 struct elf_file {
     Elf *elf;
     char *path;
-    char *map; /* the file, or a private copy of memory */
+    char *map; /* a copy of the file, or of memory */
     size_t size;
     int64_t changed_ns; /* when the file's contents last changed; 0 = memory */
     bool mapped;        /* by mmap, else malloc */

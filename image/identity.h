@@ -22,9 +22,10 @@ void cs_image_build_id_of_notes(const void *notes, size_t n, char hex[CS_IMAGE_B
 /* Of an id's bytes. */
 void cs_image_build_id_text(const uint8_t *bytes, size_t n, char hex[CS_IMAGE_BUILD_ID_MAX]);
 
-/* Is a file of this build-id the image that was profiled? An image without one takes any file of its name. */
-bool cs_image_is_file(const struct cs_store_image *image, const char *build_id);
-/* The store's id of a file without build-id: hash of its first 16 MB and its size. */
+/* Is the file at `path`, of this build-id, the image that was profiled? By build-id, else by what it holds; an image of
+ * which neither is known (imported) takes any file of its name. */
+bool cs_image_is_file(const struct cs_store_image *image, const char *build_id, const char *path);
+/* The store's id of a file without build-id: "c" and a hash of its first 16 MB, 256 pieces of the rest, and its size. */
 void cs_image_identity_of_file(int fd, char id[CS_IMAGE_ID_MAX]);
 
 #endif

@@ -358,6 +358,9 @@ int cs_observe_start(const struct cs_observe_options *options, struct cs_observa
         leave_target_cpu(o);
         o->seen.pid = cs_observe_target_pid(o->target);
         o->seen.program = cs_observe_target_program(o->target);
+        if (!options->argv && options->moved)
+            options->moved(options->arg, o->seen.program, cs_observe_target_moved(o->target),
+                           o->seen.placement.target);
         rc = connect_signals(o, err);
         look(o);
     }

@@ -70,7 +70,9 @@ struct cs_observe_options {
     void (*look)(void *arg, pid_t pid);
     /* What a value of an address tag means, for the end of a log; NULL = not known. May be NULL. */
     const char *(*address_name)(void *arg, uint64_t value);
-    void *arg; /* of both */
+    /* All threads of a running process have just been moved to this CPU. */
+    void (*moved)(void *arg, const char *program, unsigned threads, unsigned cpu);
+    void *arg; /* of all three */
 };
 
 struct cs_observed {

@@ -36,6 +36,7 @@
 #include <sys/types.h>
 
 struct cs_sampler;
+struct cs_process_filter;
 
 enum cs_sampler_driver { CS_SAMPLER_DRIVER_AUTO, CS_SAMPLER_DRIVER_BPF, CS_SAMPLER_DRIVER_RING };
 
@@ -66,7 +67,8 @@ struct cs_sampler_config {
     struct cs_store
         *store; /* writable and with an epoch when cs_sampler_merge is called; NULL: never merged */
     enum cs_sampler_driver driver;
-    bool stacks; /* call chains too (frame pointers); implies the ring driver */
+    bool of_threads; /* events of threads even where we might open them on CPUs: for tests */
+    bool stacks;     /* call chains too (frame pointers); implies the ring driver */
     enum cs_label label;
     uint64_t resolve_ms; /* >0: counts leave the table as often, so that `placed` knows when they came */
     int wake_fd; /* >0: cs_sampler_poll returns early when it is readable (a control socket, a signalfd) */
@@ -87,6 +89,8 @@ struct cs_sampler_statistics {
     uint64_t unknown;           /* of those, not placeable (by cause: cs_sampler_unknown) */
     uint64_t lost;              /* samples that the kernel or a full log dropped */
     uint64_t map_records_lost;  /* MMAP, FORK, ... records lost: some images may have been missed */
+    uint64_t mappings_cut;      /* more than are remembered: of one process, or of all */
+    uint64_t jit_cut;           /* processes that named more made code than is remembered */
     uint64_t entries;           /* table entries that were drained: delivered / entries = reduction */
     uint64_t merged;            /* samples in the store */
     uint64_t pending;           /* samples in memory, not merged yet */
@@ -142,6 +146,9 @@ double cs_sampler_sample_cost(const struct cs_sampler *sampler);
 /* Share of the budget (as a share of time, like config.budget) that bursts may use from now on; 0 when no
  * budget was asked. The sampling rate is chosen from the rest. */
 double cs_sampler_burst_allowance(const struct cs_sampler *sampler);
+
+/* Who is sampled, where events of CPUs serve for them (perf/process_filter.h); NULL: not so. */
+const struct cs_process_filter *cs_sampler_filter(const struct cs_sampler *sampler);
 
 /* Image and offset of an address in a process at a time (of CLOCK_MONOTONIC; UINT64_MAX: now, as far as it
  * lives). 0, or -(1 + enum cs_unknown). Any thread. The image is valid until cs_sampler_close. */

@@ -391,7 +391,7 @@ def check_image(image, folder):
     need("" not in meta.get("path", []), "a path is not empty: " + image)
     build_id, kind = meta.get("build-id", [""])[0], int(meta["kind"][0])
     need("build-id" not in meta or re.fullmatch("([0-9a-f][0-9a-f])+", build_id), "a build-id is in hex: " + image)
-    hashed = re.fullmatch("x[0-9a-f]{16}", image) is not None
+    hashed = re.fullmatch("[cx][0-9a-f]{16}", image) is not None
     if kind == 6:
         need(image == "unknown" or hashed, "an image of kind 6 is \"unknown\" or hashed: " + image)
     elif kind == 7 and build_id:

@@ -77,6 +77,16 @@ static void look(void *arg, pid_t pid)
     addresses_read_mappings(w->addresses, pid);
 }
 
+static void moved(void *arg, const char *program, unsigned threads, unsigned cpu)
+{
+    char all[32] = "the one thread";
+    (void)arg;
+    if (threads != 1)
+        snprintf(all, sizeof all, "all %u threads", threads);
+    remark("%s of %s run%s on CPU %u alone until the observer ends; then %s where it could before", all,
+           program, threads == 1 ? "s" : "", cpu, threads == 1 ? "it may run" : "each may run");
+}
+
 static const char *name_address(void *arg, uint64_t value)
 {
     struct watch *w = arg;
@@ -282,6 +292,7 @@ static int run(const struct parsed *args)
     struct watch watch = {addresses_open(), NULL};
     wish.look = look;
     wish.address_name = name_address;
+    wish.moved = moved;
     wish.arg = &watch;
     interrupt_catch(stop);
     if (cs_observe_start(&wish, &o, &err) < 0) {
@@ -348,7 +359,9 @@ const struct command command_observe = {
     "watch a program's signals from the CPU next door",
     "A thread of ours spins on one CPU and reads what the program on the other CPU publishes (see "
     "cyclescope.h),\n"
-    "every few cycles or at the period that you ask for. Nothing stops or interrupts the program. A cycle is "
+    "every few cycles or at the period that you ask for. Nothing stops or interrupts the program. With -p "
+    "PID all\n"
+    "threads of the process share one CPU meanwhile; each is put back where it could run before. A cycle is "
     "one\n"
     "tick of the clock: of the time-stamp counter, or of AArch64's virtual counter.\n\n"
     "Shares of tags use every sample. Rates of counters use only intervals whose two ends were read in the "

@@ -138,6 +138,8 @@ static void describe(struct output *out, const struct profile *p, const struct p
         output_line(out, "%" PRIu64 " further samples were lost by the kernel", lost);
     output_set(out, "lost", json_integer((json_int_t)lost));
     describe_sharing(out, p);
+    if (rows->trouble[0])
+        output_line(out, "%s", rows->trouble);
     output_line(out, "%s", "");
 }
 

@@ -117,6 +117,7 @@ struct profile_rows {
     uint64_t *total;  /* by event */
     uint64_t unknown; /* of main_event, in images of kind CS_IMAGE_UNKNOWN */
     unsigned n_events;
+    char trouble[512]; /* why an image of kind ELF has no names of its own file; "" = none */
 };
 
 /* Also fills events[].samples. */

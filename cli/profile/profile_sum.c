@@ -181,6 +181,9 @@ static int sum_image(struct job *job, const struct profile_image *image, struct 
     if (names) {
         pthread_mutex_lock(&job->lock); /* the store isn't ours alone */
         rc = cs_image_open(&image->image, job->profile->store, &p.code, err);
+        if (rc == 0 && image->image.kind == CS_IMAGE_ELF && !image->image.build_id[0] &&
+            !job->rows->trouble[0])
+            snprintf(job->rows->trouble, sizeof job->rows->trouble, "%s", cs_image_trouble(p.code));
         pthread_mutex_unlock(&job->lock);
     }
     if (rc == 0)

@@ -3,6 +3,8 @@
 #include "exchange/export/bolt_names.h"
 #include "exchange/export/export.h"
 
+#include "store/regular_file.h"
+
 #include <fcntl.h>
 #include <gelf.h>
 #include <stdlib.h>
@@ -76,9 +78,9 @@ struct cs_export_bolt_names *cs_export_bolt_names_open(const struct cs_image_cod
     struct cs_export_bolt_names *names = calloc(1, sizeof *names);
     if (!names)
         return NULL;
-    names->fd = open(cs_image_path(code), O_RDONLY | O_CLOEXEC);
+    names->fd = cs_open_regular(NULL, cs_image_path(code), INT64_MAX, NULL);
     if (names->fd >= 0 && elf_version(EV_CURRENT) != EV_NONE)
-        names->elf = elf_begin(names->fd, ELF_C_READ_MMAP, NULL);
+        names->elf = elf_begin(names->fd, ELF_C_READ, NULL);
     if (names->elf && !read_locals(names)) {
         cs_export_bolt_names_close(names);
         return NULL;

@@ -10,6 +10,7 @@
 #include "exchange/import/import.h"
 #include "image/segments.h"
 
+#include "store/regular_file.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -68,11 +69,9 @@ static int no_memory(const struct import *im, struct cs_error *err)
  * ELF virtual addresses. */
 static void find_segments(struct image *image)
 {
-    int fd = open(image->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-    struct stat st;
-    if (fd >= 0 && fstat(fd, &st) == 0 && S_ISREG(st.st_mode) &&
-        (cs_image_segments_of_file(&image->layout, fd) < 0 ||
-         strcmp(image->layout.build_id, image->build_id) != 0))
+    int fd = cs_open_regular(NULL, image->path, INT64_MAX, NULL);
+    if (fd >= 0 && (cs_image_segments_of_file(&image->layout, fd) < 0 ||
+                    strcmp(image->layout.build_id, image->build_id) != 0))
         image->layout = (struct cs_image_segments){.is_elf = false};
     if (fd >= 0)
         close(fd);

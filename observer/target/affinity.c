@@ -189,6 +189,11 @@ int cs_observe_affinity_move(struct cs_observe_affinity *a)
     return each_thread(a->pid, move, a);
 }
 
+unsigned cs_observe_affinity_moved(const struct cs_observe_affinity *a)
+{
+    return (unsigned)a->list->n;
+}
+
 void cs_observe_affinity_close(struct cs_observe_affinity *a)
 {
     if (!a)

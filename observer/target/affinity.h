@@ -20,6 +20,7 @@ struct cs_observe_affinity;
 int cs_observe_affinity_open(pid_t pid, unsigned cpu, struct cs_observe_affinity **out);
 /* Moves threads that aren't moved yet: how many, or negative errno. */
 int cs_observe_affinity_move(struct cs_observe_affinity *affinity);
+unsigned cs_observe_affinity_moved(const struct cs_observe_affinity *affinity); /* so many in all */
 /* Puts all back; also ends the guardian. NULL is fine. */
 void cs_observe_affinity_close(struct cs_observe_affinity *affinity);
 

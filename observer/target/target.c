@@ -121,6 +121,11 @@ int cs_observe_target_attach(pid_t pid, unsigned cpu, struct cs_observe_target *
     return 0;
 }
 
+unsigned cs_observe_target_moved(const struct cs_observe_target *t)
+{
+    return t->affinity ? cs_observe_affinity_moved(t->affinity) : 0;
+}
+
 void cs_observe_target_repin(struct cs_observe_target *t)
 {
     if (t->affinity)

@@ -37,6 +37,8 @@ bool cs_observe_target_ended(struct cs_observe_target *t);
 int cs_observe_target_wait(struct cs_observe_target *t);
 /* CPU time of a program that we started and that has ended (with its waited-for children). */
 double cs_observe_target_cpu_seconds(const struct cs_observe_target *t);
+/* How many threads of an attached program were moved. */
+unsigned cs_observe_target_moved(const struct cs_observe_target *t);
 /* Pins threads that appeared since (an attached program's new threads inherit, those of a thread that was
  * being born while we attached may not). */
 void cs_observe_target_repin(struct cs_observe_target *t);

@@ -244,8 +244,9 @@ static int open_moments(struct cs_paths *paths, unsigned pages, struct cs_error 
         .wakeup_watermark = pages * 4096 / 2,
     };
     const struct cs_paths_config *config = &paths->config;
-    return cs_timer_rings_open(config->target, config->pid, (uint64_t)(1e9 / rate_for(config)), &attr, pages,
-                               "paths", &paths->snapshots, err);
+    const struct cs_process_filter *filter = config->sampler ? cs_sampler_filter(config->sampler) : NULL;
+    return cs_timer_rings_open(config->target, config->pid, filter, (uint64_t)(1e9 / rate_for(config)), &attr,
+                               pages, "paths", &paths->snapshots, err);
 }
 
 int cs_paths_open(const struct cs_paths_config *config, struct cs_paths **out, struct cs_error *err)

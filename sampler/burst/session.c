@@ -256,8 +256,9 @@ int cs_burst_open(const struct cs_burst_config *config, struct cs_burst **out, s
         cs_burst_processes_open(&burst->processes, burst->stop_fd, bytes) < 0)
         rc = cs_fail(err, ENOMEM, "out of memory or descriptors for bursts");
     if (!rc)
-        rc = cs_burst_triggers_open(config->target, config->pid, (uint64_t)(burst->budget.period_s * 1e9) | 1,
-                                    &burst->triggers, err);
+        rc = cs_burst_triggers_open(config->target, config->pid,
+                                    config->sampler ? cs_sampler_filter(config->sampler) : NULL,
+                                    (uint64_t)(burst->budget.period_s * 1e9) | 1, &burst->triggers, err);
     if (!rc && pthread_create(&burst->thread, NULL, session, burst))
         rc = cs_fail(err, EAGAIN, "no thread for bursts");
     burst->started = !rc;

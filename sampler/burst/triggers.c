@@ -6,11 +6,11 @@
 #include <linux/perf_event.h>
 #include <string.h>
 
-int cs_burst_triggers_open(enum cs_sampler_target target, pid_t pid, uint64_t period_ns,
-                           struct cs_timer_rings **out, struct cs_error *err)
+int cs_burst_triggers_open(enum cs_sampler_target target, pid_t pid, const struct cs_process_filter *filter,
+                           uint64_t period_ns, struct cs_timer_rings **out, struct cs_error *err)
 {
     const struct perf_event_attr attr = {.sample_type = PERF_SAMPLE_TID, .wakeup_events = 1};
-    return cs_timer_rings_open(target, pid, period_ns, &attr, 2, "bursts", out, err);
+    return cs_timer_rings_open(target, pid, filter, period_ns, &attr, 2, "bursts", out, err);
 }
 
 int cs_burst_triggers_wait(struct cs_timer_rings *triggers, int wake_fd, int timeout_ms,

@@ -122,6 +122,8 @@ void cs_daemon_statistics(struct cs_daemon *daemon, struct cs_sampler_statistics
     out->unknown += before->unknown;
     out->lost += before->lost;
     out->map_records_lost += before->map_records_lost;
+    out->mappings_cut += before->mappings_cut;
+    out->jit_cut += before->jit_cut;
     out->entries += before->entries;
     out->merged += before->merged;
     out->merges += before->merges;

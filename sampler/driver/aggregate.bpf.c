@@ -3,6 +3,7 @@
  * dcpi-1997 section 4.2. One CPU alone writes its part, so nothing here synchronises; budget: 10 ns above the
  * bare event (bench sampler-handler). One program for each event, so that its number is a constant. */
 #include "sampler/driver/aggregate.h"
+#include "sampler/perf/process_bits.h"
 
 #include <linux/bpf.h>
 #include <linux/bpf_perf_event.h>
@@ -13,6 +14,7 @@
 #include <bpf/bpf_tracing.h>
 
 const volatile __u32 n_buckets; /* of a half, power of two */
+const volatile __u8 filtered;   /* only chosen processes count */
 
 struct cs_aggregate_cpu cpus[CS_AGGREGATE_CPUS];
 __u32 generation[CS_GENERATION_SLOTS];
@@ -42,10 +44,28 @@ struct {
     __uint(max_entries, 1);
 } begun SEC(".maps");
 
+/* sampler/perf/process_filter.h's */
+struct {
+    __uint(type, BPF_MAP_TYPE_ARRAY);
+    __uint(map_flags, BPF_F_MMAPABLE);
+    __type(key, __u32);
+    __type(value, __u64);
+    __uint(max_entries, 1);
+} chosen SEC(".maps");
+
+static __always_inline int is_chosen(__u32 pid)
+{
+    __u32 index = cs_process_word(pid);
+    const __u64 *word = bpf_map_lookup_elem(&chosen, &index);
+    return word && *word & cs_process_bit(pid);
+}
+
 static __always_inline int count(struct bpf_perf_event_data *ctx, __u32 event)
 {
     __u64 pc = PT_REGS_IP(&ctx->regs);
     __u32 pid = bpf_get_current_pid_tgid() >> 32;
+    if (filtered && !is_chosen(pid))
+        return 0;
     __u32 cpu = bpf_get_smp_processor_id() & (CS_AGGREGATE_CPUS - 1);
     struct cs_aggregate_cpu *state = &cpus[cpu];
     __u32 number = generation[pid & (CS_GENERATION_SLOTS - 1)] & CS_HOT_GENERATION_MASK;
@@ -57,6 +77,10 @@ static __always_inline int count(struct bpf_perf_event_data *ctx, __u32 event)
     if (!bucket)
         return 0;
     state->delivered++;
+    if (filtered) {
+        state->events[event].samples++;
+        state->events[event].periods += ctx->sample_period;
+    }
     if (!cs_hot_add(bucket, &state->turn, key, pid, &out))
         return 0;
     if (state->log_head - state->log_tail >= CS_AGGREGATE_LOG) {

@@ -6,7 +6,8 @@
 
 #include "sampler/driver/hot_table.h"
 
-#define CS_AGGREGATE_CPUS 512       /* power of two */
+#define CS_AGGREGATE_CPUS 512 /* power of two */
+#define CS_AGGREGATE_EVENTS 16
 #define CS_AGGREGATE_LOG 8192       /* evicted entries a CPU, power of two */
 #define CS_AGGREGATE_BEGUN_LOG 8192 /* forks and execs a CPU, power of two */
 
@@ -20,7 +21,9 @@ struct cs_aggregate_cpu {
     __u64 lost;      /* samples of entries that found the log full */
     __u64 begun_head;
     __u64 begun_lost;
-    __u64 line[2];
+    struct cs_aggregate_event {
+        __u64 samples, periods;              /* how many, and the sum of their periods */
+    } events[CS_AGGREGATE_EVENTS];           /* only with a filter */
     __u32 half __attribute__((aligned(64))); /* written by the reader */
     __u32 padding2;
     __u64 log_tail, begun_tail;

@@ -46,6 +46,7 @@ struct cs_driver_config {
     bool in_interrupts; /* no handler runs any more once its event is disabled: they run in interrupts */
     uint64_t keep_ns;   /* entries stay so long in the table to be counted up */
     struct cs_generations *generations;
+    const struct cs_process_filter *filter; /* only these processes count; NULL: all that the events see */
 };
 
 struct cs_driver_counts {
@@ -59,6 +60,7 @@ enum cs_driver_drain {
 };
 
 struct cs_driver_state;
+struct cs_process_filter;
 struct perf_event_attr;
 
 struct cs_driver {
@@ -78,6 +80,8 @@ struct cs_driver {
     /* No entry handed on from now on will have been taken before this. */
     uint64_t (*oldest)(const struct cs_driver_state *state);
     void (*counts)(const struct cs_driver_state *state, struct cs_driver_counts *out);
+    /* Mean period of an event's samples up to now; 0: not known. */
+    double (*mean_period)(const struct cs_driver_state *state, unsigned event);
     /* Descriptors that become readable when it is time to drain; -1 at the end. */
     int (*fd)(const struct cs_driver_state *state, unsigned i);
     void (*close)(struct cs_driver_state *state);

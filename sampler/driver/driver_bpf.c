@@ -8,6 +8,7 @@
 #include "sampler/driver/driver.h"
 #include "sampler/driver/entry.h"
 #include "sampler/perf/monotonic_clock.h"
+#include "sampler/perf/process_filter.h"
 
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wsign-conversion" /* generated code */
@@ -171,6 +172,17 @@ static void bpf_counts(const struct cs_driver_state *s, struct cs_driver_counts 
     out->delivered -= out->lost; /* what reaches us, as with the ring driver */
 }
 
+static double bpf_mean_period(const struct cs_driver_state *s, unsigned event)
+{
+    uint64_t samples = 0, periods = 0;
+    for (unsigned c = 0; c < s->n_slots; c++) {
+        const struct cs_aggregate_event *of = &s->bpf->bss->cpus[c].events[event];
+        samples += __atomic_load_n(&of->samples, __ATOMIC_RELAXED);
+        periods += __atomic_load_n(&of->periods, __ATOMIC_RELAXED);
+    }
+    return samples ? (double)periods / (double)samples : 0;
+}
+
 static int bpf_fd(const struct cs_driver_state *s, unsigned i)
 {
     (void)s;
@@ -235,7 +247,10 @@ static int load(struct cs_driver_state *s)
             bpf_program__set_autoload(program, false);
     }
     s->bpf->rodata->n_buckets = s->n_buckets;
-    if (bpf_map__set_max_entries(s->bpf->maps.table, s->n_slots * 2 * s->n_buckets) != 0 ||
+    s->bpf->rodata->filtered = s->config.filter != NULL;
+    if ((s->config.filter &&
+         bpf_map__reuse_fd(s->bpf->maps.chosen, cs_process_filter_map(s->config.filter)) != 0) ||
+        bpf_map__set_max_entries(s->bpf->maps.table, s->n_slots * 2 * s->n_buckets) != 0 ||
         bpf_map__set_max_entries(s->bpf->maps.evictions, s->n_slots * CS_AGGREGATE_LOG) != 0 ||
         bpf_map__set_max_entries(s->bpf->maps.begun, s->n_slots * CS_AGGREGATE_BEGUN_LOG) != 0)
         return -EINVAL;
@@ -283,6 +298,7 @@ static int bpf_open(const struct cs_driver_config *config, struct cs_driver_stat
 }
 
 const struct cs_driver cs_driver_bpf = {
-    "bpf",     bpf_open,   bpf_prepare, bpf_attach, bpf_begin_drain,
-    bpf_drain, bpf_oldest, bpf_counts,  bpf_fd,     bpf_close,
+    "bpf",     bpf_open,   bpf_prepare, bpf_attach,      bpf_begin_drain,
+    bpf_drain, bpf_oldest, bpf_counts,  bpf_mean_period, bpf_fd,
+    bpf_close,
 };

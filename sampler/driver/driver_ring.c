@@ -12,6 +12,7 @@
 #include "sampler/driver/entry.h"
 #include "sampler/driver/hot_table.h"
 #include "sampler/perf/monotonic_clock.h"
+#include "sampler/perf/process_filter.h"
 #include "sampler/perf/ring.h"
 
 #include <errno.h>
@@ -241,6 +242,9 @@ static int ring_attach(struct cs_driver_state *s, int fd, unsigned event, unsign
     }
     if (ioctl(fd, PERF_EVENT_IOC_ID, &id) != 0)
         return cs_fail(err, errno, "the kernel gives an event no number: %s", strerror(errno));
+    int filtered = s->config.filter ? cs_process_filter_attach(s->config.filter, fd) : 0;
+    if (filtered < 0)
+        return cs_fail(err, -filtered, "samples of others can't be kept out: %s", strerror(-filtered));
     s->ids[s->n_ids] = id;
     s->id_events[s->n_ids++] = event;
     if (s->rings[cpu_index].page) {
@@ -312,12 +316,19 @@ static void ring_counts(const struct cs_driver_state *s, struct cs_driver_counts
     *out = s->counts;
 }
 
+static double ring_mean_period(const struct cs_driver_state *s, unsigned event)
+{
+    (void)s;
+    (void)event;
+    return 0;
+}
+
 static int ring_fd(const struct cs_driver_state *s, unsigned i)
 {
     return i < s->config.n_cpus ? s->ring_fds[i] : -1;
 }
 
 const struct cs_driver cs_driver_ring = {
-    "ring",     ring_open,   ring_prepare, ring_attach, ring_begin_drain,
-    ring_drain, ring_oldest, ring_counts,  ring_fd,     ring_close,
+    "ring",      ring_open,   ring_prepare,     ring_attach, ring_begin_drain, ring_drain,
+    ring_oldest, ring_counts, ring_mean_period, ring_fd,     ring_close,
 };

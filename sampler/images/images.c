@@ -3,6 +3,7 @@
  * deleted files too) and believed only if build-id or inode are those that the kernel told: a file that
  * replaced it under the same name is another image. */
 #include "sampler/images/images.h"
+#include "store/regular_file.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -18,6 +19,7 @@
 
 #define BUCKETS 4096
 #define VDSO_BYTES_MAX (1UL << 20)
+#define FILE_BYTES_MOST (1ULL << 40)
 
 struct alias { /* one image may be met under several keys */
     struct alias *next;
@@ -118,26 +120,42 @@ static bool same_file(int fd, const struct cs_mapped_file *file)
 static int open_file(const struct cs_images *images, const struct cs_mapped_file *file,
                      struct cs_image_segments *layout)
 {
-    char through[3][4200];
-    snprintf(through[0], sizeof through[0], "%s/%d/map_files/%llx-%llx", images->proc, (int)file->pid,
+    char root[300], through[300];
+    snprintf(root, sizeof root, "%s/%d/root", images->proc, (int)file->pid);
+    snprintf(through, sizeof through, "%s/%d/map_files/%llx-%llx", images->proc, (int)file->pid,
              (unsigned long long)file->start, (unsigned long long)file->end);
-    snprintf(through[1], sizeof through[1], "%s/%d/root%s", images->proc, (int)file->pid, file->path);
-    snprintf(through[2], sizeof through[2], "%s", file->path);
     /* Paths first: the link through map_files is exact, but walks the process's maps. */
-    static const int order[] = {1, 0, 2};
     for (int i = 0; i < 3; i++) {
-        int fd = open(through[order[i]], O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+        int fd = cs_open_regular(i == 0 ? root : NULL, i == 1 ? through : file->path, FILE_BYTES_MOST, NULL);
         if (fd < 0)
             continue;
-        struct stat st;
-        if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && cs_image_segments_of_file(layout, fd) == 0) {
+        if (cs_image_segments_of_file(layout, fd) == 0) {
             bool told = file->build_id[0] != '\0';
-            if (told ? strcmp(layout->build_id, file->build_id) == 0 : order[i] == 0 || same_file(fd, file))
+            if (told ? strcmp(layout->build_id, file->build_id) == 0 : i == 1 || same_file(fd, file))
                 return fd;
         }
         close(fd);
     }
     return -1;
+}
+
+/* The path by which we see the file: another one than its process, where that has a root of its own. */
+static const char *own_path(int fd, const char *path, char *own, size_t size)
+{
+    char link[64];
+    struct stat ours, its;
+    if (stat(path, &ours) == 0 && fstat(fd, &its) == 0 && ours.st_ino == its.st_ino &&
+        ours.st_dev == its.st_dev)
+        return path;
+    snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
+    ssize_t n = readlink(link, own, size - 1);
+    if (n <= 0 || (size_t)n >= size - 1)
+        return path;
+    own[n] = '\0';
+    return stat(own, &ours) == 0 && fstat(fd, &its) == 0 && ours.st_ino == its.st_ino &&
+                   ours.st_dev == its.st_dev
+               ? own
+               : path;
 }
 
 /* ---- the vDSO: one of ours, perhaps another (32 bit) in other processes ---- */
@@ -209,12 +227,13 @@ struct cs_mapped_image *cs_images_of_file(struct cs_images *images, const struct
         snprintf(id, sizeof id, "%s", layout.build_id);
     else
         cs_image_identity_of_file(fd, id);
+    char known[64], own[4200];
+    const char *path = own_path(fd, file->path, own, sizeof own);
     close(fd);
-    char known[64];
     snprintf(known, sizeof known, "b%s", id);
     image = find(images, known); /* told with its build-id, without it, under another name */
     if (!image) {
-        image = add(images, known, CS_IMAGE_ELF, id, file->path, layout.build_id);
+        image = add(images, known, CS_IMAGE_ELF, id, path, layout.build_id);
         if (image)
             image->layout = layout;
     }

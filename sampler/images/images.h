@@ -11,6 +11,7 @@
  *   labels            what profiles are kept apart by besides image and event
  *   labels_unknowns   kinds of labels, and why a sample has no image
  *   maps              who had what mapped where, and when
+ *   space             the mappings of one process, bounded
  *   sideband          the kernel's records of processes and mappings
  *
  * Every image met in a session, once: by build-id where it has one, else by its file. An image lives as long

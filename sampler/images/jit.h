@@ -33,4 +33,7 @@ void cs_jit_refresh(struct cs_jit *jit);
 /* Puts the names met since the last call into the store. */
 int cs_jit_name(struct cs_jit *jit, struct cs_store *store, struct cs_error *err);
 
+/* Processes of whose methods only the first are known: names are kept up to a bound of bytes. */
+uint64_t cs_jit_cut(const struct cs_jit *jit);
+
 #endif

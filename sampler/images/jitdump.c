@@ -10,6 +10,7 @@
 #define MAGIC 0x4A695444U /* "JiTD" */
 #define NAME_MAX_BYTES 512
 #define HEADER_MAX 4096
+#define RECORDS_MOST 200000 /* a call: some 0.2 s */
 
 enum record_id { CODE_LOAD = 0, CODE_MOVE = 1 };
 
@@ -51,25 +52,25 @@ static int read_header(int fd, uint64_t *at)
     return 0;
 }
 
-static void hand_on(int fd, uint64_t at, const struct record *r,
-                    void (*each)(void *arg, const struct cs_jitdump_record *code), void *arg)
+static bool hand_on(int fd, uint64_t at, const struct record *r,
+                    bool (*each)(void *arg, const struct cs_jitdump_record *code), void *arg)
 {
     char name[NAME_MAX_BYTES];
     size_t head = sizeof r->prefix + sizeof r->load;
     if (r->prefix.id == CODE_MOVE && r->prefix.total_size >= sizeof r->prefix + sizeof r->move)
-        each(arg, &(struct cs_jitdump_record){r->move.new_code_addr, r->move.code_size, NULL,
-                                              r->move.old_code_addr});
+        return each(arg, &(struct cs_jitdump_record){r->move.new_code_addr, r->move.code_size, NULL,
+                                                     r->move.old_code_addr});
     if (r->prefix.id != CODE_LOAD || r->prefix.total_size <= head)
-        return;
+        return true;
     size_t most = r->prefix.total_size - head;
     if (most > sizeof name - 1)
         most = sizeof name - 1;
     ssize_t got = pread(fd, name, most, (off_t)(at + head));
     name[got > 0 ? got : 0] = '\0';
-    each(arg, &(struct cs_jitdump_record){r->load.code_addr, r->load.code_size, name, 0});
+    return each(arg, &(struct cs_jitdump_record){r->load.code_addr, r->load.code_size, name, 0});
 }
 
-int cs_jitdump_read(int fd, uint64_t *at, void (*each)(void *arg, const struct cs_jitdump_record *code),
+int cs_jitdump_read(int fd, uint64_t *at, bool (*each)(void *arg, const struct cs_jitdump_record *code),
                     void *arg)
 {
     struct stat st;
@@ -80,6 +81,7 @@ int cs_jitdump_read(int fd, uint64_t *at, void (*each)(void *arg, const struct c
         if (rc < 0)
             return rc == -EAGAIN ? 0 : rc;
     }
+    unsigned records = RECORDS_MOST;
     for (uint64_t size = (uint64_t)st.st_size;;) {
         struct record r = {.prefix = {.id = 0}};
         ssize_t got = pread(fd, &r, sizeof r, (off_t)*at);
@@ -91,7 +93,9 @@ int cs_jitdump_read(int fd, uint64_t *at, void (*each)(void *arg, const struct c
             return -EBADMSG;
         if (*at + r.prefix.total_size > size)
             return 0; /* still being written */
-        hand_on(fd, *at, &r, each, arg);
+        bool more = hand_on(fd, *at, &r, each, arg) && --records > 0;
         *at += r.prefix.total_size;
+        if (!more)
+            return 0;
     }
 }

@@ -5,6 +5,7 @@
 #ifndef CS_SAMPLER_IMAGES_JITDUMP_H
 #define CS_SAMPLER_IMAGES_JITDUMP_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 struct cs_jitdump_record {
@@ -13,9 +14,9 @@ struct cs_jitdump_record {
     uint64_t was_start; /* ... from here */
 };
 
-/* Hands on what was appended since `*at` (0 at first) and moves it on; what is incomplete waits for the next
- * call. 0, -EBADMSG for what is no jitdump file of this machine's byte order, or what read(2) says. */
-int cs_jitdump_read(int fd, uint64_t *at, void (*each)(void *arg, const struct cs_jitdump_record *code),
+/* Hands on what was appended since `*at` (0 at first) and moves it on; what is incomplete, or behind
+ * the first 200,000 records, waits for the next call, and so does all behind a record for which `each` says false. 0, -EBADMSG for what is no jitdump file of this machine's byte order, or what read(2) says. */
+int cs_jitdump_read(int fd, uint64_t *at, bool (*each)(void *arg, const struct cs_jitdump_record *code),
                     void *arg);
 
 #endif

@@ -13,6 +13,7 @@ static const struct {
     [CS_UNKNOWN_KERNEL] = {"unknown.kernel",
                            "a kernel address outside of its text and modules, or addresses are hidden"},
     [CS_UNKNOWN_GENERATION] = {"unknown.generation", "the kernel's record of a fork or exec was lost"},
+    [CS_UNKNOWN_CUT] = {"unknown.cut", "the process has more mappings than are remembered"},
 };
 
 const char *cs_unknown_counter(enum cs_unknown cause)

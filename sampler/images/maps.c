@@ -3,6 +3,7 @@
  * shared by forks. Readers go by RCU; what was unlinked is freed at the next expiry. */
 #include "sampler/images/maps.h"
 #include "sampler/images/labels.h"
+#include "sampler/images/space.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -25,25 +26,19 @@ static unsigned reads_seen;
 #define READS_ENDED() ((void)0)
 #endif
 
-struct mapping {
-    uint64_t start, end, pgoff;
-    struct cs_mapped_image *image;
-    uint64_t from_ns, to_ns; /* to_ns: UINT64_MAX while it is there */
-    bool jit;
-};
-
-struct space { /* live mappings ascending and disjoint, then the replaced ones */
-    unsigned references, n_live, n_past;
-    struct mapping at[];
-};
+#define GARBAGE_BYTES_MOST ((size_t)4 << 20) /* then readers are waited for at once */
+#define MAPPINGS_ALWAYS 256                  /* ... that a process may have even then */
+#define MAPPINGS_MOST 400000                 /* of all processes: 22 MB */
 
 struct incarnation {
     struct incarnation *next; /* of the bucket; of one PID the newest first */
     pid_t pid;
     uint32_t label;
     uint64_t start_ns;
-    struct space *space;
-    bool ending;
+    struct cs_space *space;
+    struct cs_space *draft; /* the writer's, until the batch of notices ends; NULL = none */
+    struct incarnation *next_drafted;
+    bool drafted, ending;
 };
 
 struct ending {
@@ -60,7 +55,11 @@ struct cs_maps {
     struct ending *endings; /* in the order of their times: a queue */
     size_t n_endings, first_ending, room_endings;
     void **garbage; /* unlinked, maybe still read */
-    size_t n_garbage, room_garbage;
+    size_t n_garbage, room_garbage, garbage_bytes;
+    struct incarnation *drafted;
+    bool batch;
+    unsigned n_mappings; /* of all spaces */
+    uint64_t cut;        /* notices of mappings that were too many to keep */
     unsigned processes;
     uint64_t horizon_ns; /* no sample from before it will be asked about */
 };
@@ -75,48 +74,17 @@ static struct incarnation *incarnation_at(struct cs_maps *maps, pid_t pid, uint6
     return i;
 }
 
-static const struct mapping *live_at(const struct space *space, uint64_t addr)
-{
-    unsigned low = 0, high = space->n_live;
-    while (low < high) {
-        unsigned middle = (low + high) / 2;
-        if (space->at[middle].end <= addr)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low < space->n_live && space->at[low].start <= addr ? &space->at[low] : NULL;
-}
-
-static int find_in(const struct space *space, uint64_t addr, uint64_t from_ns, uint64_t to_ns,
-                   const struct mapping **out)
-{
-    const struct mapping *m = live_at(space, addr);
-    if (m && m->from_ns > to_ns)
-        m = NULL;
-    for (unsigned i = space->n_live; i < space->n_live + space->n_past; i++) {
-        const struct mapping *old = &space->at[i];
-        if (addr < old->start || addr >= old->end || old->to_ns < from_ns || old->from_ns > to_ns)
-            continue;
-        if (m && (m->image != old->image || m->start - m->pgoff != old->start - old->pgoff))
-            return -(1 + CS_UNKNOWN_REPLACED);
-        m = old;
-    }
-    *out = m;
-    return m ? 0 : -(1 + CS_UNKNOWN_NO_MAPPING);
-}
-
 int cs_maps_find(struct cs_maps *maps, pid_t pid, uint64_t addr, uint64_t from_ns, uint64_t to_ns,
                  struct cs_maps_location *out)
 {
-    const struct mapping *m;
+    const struct cs_mapping *m;
     int rc = -(1 + CS_UNKNOWN_NO_PROCESS);
     rcu_read_lock();
     struct incarnation *i = incarnation_at(maps, pid, from_ns);
     if (i) {
-        const struct space *space = __atomic_load_n(&i->space, __ATOMIC_CONSUME);
+        const struct cs_space *space = __atomic_load_n(&i->space, __ATOMIC_CONSUME);
         out->label = __atomic_load_n(&i->label, __ATOMIC_RELAXED);
-        rc = find_in(space, addr, from_ns, to_ns, &m);
+        rc = cs_space_find(space, addr, from_ns, to_ns, &m);
         if (rc == 0) {
             uint64_t file_offset = addr - m->start + m->pgoff;
             out->image = m->image;
@@ -164,7 +132,7 @@ bool cs_maps_jitdump(struct cs_maps *maps, pid_t pid, uint64_t time_ns, char *pa
     bool found = false;
     rcu_read_lock();
     struct incarnation *i = incarnation_at(maps, pid, time_ns);
-    const struct space *space = i ? __atomic_load_n(&i->space, __ATOMIC_CONSUME) : NULL;
+    const struct cs_space *space = i ? __atomic_load_n(&i->space, __ATOMIC_CONSUME) : NULL;
     for (unsigned m = 0; space && !found && m < space->n_live; m++)
         if (is_jitdump(space->at[m].image->image.path))
             found = (size_t)snprintf(path, size, "%s", space->at[m].image->image.path) < size;
@@ -194,18 +162,66 @@ static int discard(struct cs_maps *maps, void *pointer)
     return 0;
 }
 
-static void drop_space(struct cs_maps *maps, struct space *space)
+static void drop_space(struct cs_maps *maps, struct cs_space *space)
 {
-    if (space && --space->references == 0)
-        (void)discard(maps, space);
+    if (!space || --space->references > 0)
+        return;
+    maps->n_mappings -= space->room;
+    maps->garbage_bytes += cs_space_bytes(space);
+    (void)discard(maps, space);
 }
 
-static struct space *space_new(unsigned room)
+static struct cs_space *space_new(struct cs_maps *maps, unsigned room)
 {
-    struct space *space = calloc(1, sizeof *space + room * sizeof(struct mapping));
-    if (space)
-        space->references = 1;
+    struct cs_space *space = cs_space_new(room);
+    maps->n_mappings += space ? space->room : 0;
     return space;
+}
+
+static void free_garbage(struct cs_maps *maps)
+{
+    if (maps->n_garbage == 0)
+        return;
+    synchronize_rcu();
+    READS_ENDED();
+    while (maps->n_garbage)
+        free(maps->garbage[--maps->n_garbage]);
+    maps->garbage_bytes = 0;
+}
+
+static struct cs_space *newest(const struct incarnation *i)
+{
+    return i->draft ? i->draft : i->space;
+}
+
+static void publish(struct cs_maps *maps, struct incarnation *i)
+{
+    struct cs_space *old = i->space;
+    if (!i->draft)
+        return;
+    __atomic_store_n(&i->space, i->draft, __ATOMIC_RELEASE);
+    i->draft = NULL;
+    drop_space(maps, old);
+}
+
+static void publish_all(struct cs_maps *maps)
+{
+    for (struct incarnation *i = maps->drafted, *next; i; i = next) {
+        next = i->next_drafted;
+        i->next_drafted = NULL;
+        i->drafted = false;
+        publish(maps, i);
+    }
+    maps->drafted = NULL;
+    if (maps->garbage_bytes > GARBAGE_BYTES_MOST)
+        free_garbage(maps);
+}
+
+void cs_maps_batch(struct cs_maps *maps, bool begins)
+{
+    maps->batch = begins;
+    if (!begins)
+        publish_all(maps);
 }
 
 static int end_incarnation(struct cs_maps *maps, struct incarnation *i, uint64_t time_ns)
@@ -231,7 +247,7 @@ static int end_incarnation(struct cs_maps *maps, struct incarnation *i, uint64_t
 }
 
 /* Takes the reference to `space`. */
-static struct incarnation *begin(struct cs_maps *maps, pid_t pid, struct space *space, uint32_t label,
+static struct incarnation *begin(struct cs_maps *maps, pid_t pid, struct cs_space *space, uint32_t label,
                                  uint64_t time_ns)
 {
     struct incarnation *i = space ? calloc(1, sizeof *i) : NULL;
@@ -274,7 +290,9 @@ int cs_maps_fork(struct cs_maps *maps, pid_t pid, pid_t parent, uint64_t time_ns
     if (pid == parent)
         return 0; /* a thread */
     struct incarnation *from = incarnation_at(maps, parent, UINT64_MAX);
-    struct space *space = from ? from->space : space_new(0);
+    if (from)
+        publish(maps, from);
+    struct cs_space *space = from ? from->space : space_new(maps, 0);
     uint32_t label = from ? from->label : 0;
     if (from) {
         space->references++;
@@ -293,7 +311,7 @@ int cs_maps_exec(struct cs_maps *maps, pid_t pid, const char *comm, uint64_t tim
 {
     struct incarnation *from = incarnation_at(maps, pid, UINT64_MAX);
     uint32_t label = label_for(maps, pid, comm, from ? from->label : 0);
-    return begin(maps, pid, space_new(0), label, time_ns) ? 0 : -ENOMEM;
+    return begin(maps, pid, space_new(maps, 0), label, time_ns) ? 0 : -ENOMEM;
 }
 
 int cs_maps_comm(struct cs_maps *maps, pid_t pid, const char *comm, uint64_t time_ns)
@@ -307,56 +325,6 @@ int cs_maps_comm(struct cs_maps *maps, pid_t pid, const char *comm, uint64_t tim
 int cs_maps_exit(struct cs_maps *maps, pid_t pid, uint64_t time_ns)
 {
     return end_incarnation(maps, incarnation_at(maps, pid, time_ns), time_ns);
-}
-
-static bool covers(const struct mapping *add, const struct mapping *m)
-{
-    return m->end > add->start && m->start < add->end;
-}
-
-/* A new space with `add` in it; what it covers is cut, and remembered while samples of its time may come. */
-static struct space *space_with(const struct space *old, const struct mapping *add, uint64_t horizon_ns)
-{
-    unsigned n = 0, n_past = 0;
-    for (unsigned i = 0; i < old->n_live; i++)
-        n_past += covers(add, &old->at[i]);
-    struct space *space = space_new(old->n_live + 2 + n_past + old->n_past);
-    if (!space)
-        return NULL;
-    struct mapping *live = space->at;
-    for (unsigned i = 0; i < old->n_live && old->at[i].start < add->end; i++) {
-        const struct mapping *m = &old->at[i];
-        if (!covers(add, m)) {
-            live[n++] = *m;
-        } else if (m->start < add->start) {
-            live[n] = *m;
-            live[n++].end = add->start;
-        }
-    }
-    live[n++] = *add;
-    for (unsigned i = 0; i < old->n_live; i++) {
-        const struct mapping *m = &old->at[i];
-        if (m->end <= add->end)
-            continue;
-        live[n] = *m;
-        if (m->start < add->end) {
-            live[n].start = add->end;
-            live[n].pgoff += add->end - m->start;
-        }
-        n++;
-    }
-    space->n_live = n;
-    n_past = 0;
-    for (unsigned i = 0; i < old->n_live; i++)
-        if (covers(add, &old->at[i])) {
-            live[n + n_past] = old->at[i];
-            live[n + n_past++].to_ns = add->from_ns;
-        }
-    for (unsigned i = old->n_live; i < old->n_live + old->n_past; i++)
-        if (old->at[i].to_ns >= horizon_ns)
-            live[n + n_past++] = old->at[i];
-    space->n_past = n_past;
-    return space;
 }
 
 static bool is_anonymous(const char *path)
@@ -375,7 +343,7 @@ static struct cs_mapped_image *image_of(struct cs_maps *maps, const struct cs_ma
     *jit = is_anonymous(file->path);
     if (*jit) { /* one image for all processes of a program: the names tell its parts apart */
         struct incarnation *i = incarnation_at(maps, file->pid, UINT64_MAX);
-        const struct space *space = i ? i->space : NULL;
+        const struct cs_space *space = i ? newest(i) : NULL;
         const char *program = space && space->n_live ? space->at[0].image->image.path : "[unknown]";
         snprintf(path, sizeof path, "[jit] %s", program);
         return cs_images_special(maps->images, CS_IMAGE_JIT, NULL,
@@ -388,31 +356,65 @@ static struct cs_mapped_image *image_of(struct cs_maps *maps, const struct cs_ma
     return cs_images_of_file(maps->images, &named);
 }
 
+/* A space of this incarnation alone, with room for `add`. */
+static struct cs_space *draft_of(struct cs_maps *maps, struct incarnation *i, const struct cs_mapping *add)
+{
+    const struct cs_space *old = newest(i);
+    unsigned needs = cs_space_needs(old, add);
+    if (i->draft && needs <= i->draft->room)
+        return i->draft;
+    struct cs_space *draft = space_new(maps, maps->batch ? needs + needs / 2 : needs);
+    if (!draft)
+        return NULL;
+    cs_space_copy(draft, old, maps->horizon_ns);
+    if (i->draft) { /* no reader has seen it */
+        maps->n_mappings -= i->draft->room;
+        free(i->draft);
+    }
+    i->draft = draft;
+    if (!i->drafted) {
+        i->drafted = true;
+        i->next_drafted = maps->drafted;
+        maps->drafted = i;
+    }
+    return draft;
+}
+
 int cs_maps_mmap(struct cs_maps *maps, const struct cs_mapped_file *file, uint64_t time_ns)
 {
     struct incarnation *i = incarnation_at(maps, file->pid, UINT64_MAX);
     bool jit;
-    if (!i && !(i = begin(maps, file->pid, space_new(0), 0, 0)))
+    if (maps->garbage_bytes > GARBAGE_BYTES_MOST)
+        free_garbage(maps);
+    if (!i && !(i = begin(maps, file->pid, space_new(maps, 0), 0, 0)))
         return -ENOMEM;
     struct cs_mapped_image *image = image_of(maps, file, &jit);
     if (!image)
         return -ENOMEM;
-    const struct mapping *same = live_at(i->space, file->start);
+    const struct cs_mapping *same = cs_space_live_at(newest(i), file->start);
     if (same && same->image == image && same->end >= file->end &&
         same->start - same->pgoff == file->start - file->pgoff)
         return 0; /* told again: mprotect, a scan beside the records */
-    struct mapping add = {file->start, file->end, file->pgoff, image, time_ns, UINT64_MAX, jit};
-    struct space *space = space_with(i->space, &add, maps->horizon_ns);
-    if (!space)
+    struct cs_mapping add = {file->start, file->end, file->pgoff, image, time_ns, UINT64_MAX, jit};
+    struct cs_space *draft = draft_of(maps, i, &add);
+    if (!draft)
         return -ENOMEM;
-    struct space *old = i->space;
-    __atomic_store_n(&i->space, space, __ATOMIC_RELEASE);
-    drop_space(maps, old);
+    bool full = maps->n_mappings > MAPPINGS_MOST && draft->n_live >= MAPPINGS_ALWAYS;
+    if (!cs_space_put(draft, &add, maps->horizon_ns, full))
+        maps->cut++;
+    if (!maps->batch)
+        publish_all(maps);
     return 0;
+}
+
+uint64_t cs_maps_cut(const struct cs_maps *maps)
+{
+    return maps->cut;
 }
 
 void cs_maps_expire(struct cs_maps *maps, uint64_t horizon_ns)
 {
+    publish_all(maps);
     maps->horizon_ns = horizon_ns;
     while (maps->first_ending < maps->n_endings && maps->endings[maps->first_ending].time_ns < horizon_ns) {
         struct incarnation *gone = maps->endings[maps->first_ending++].incarnation;
@@ -426,12 +428,7 @@ void cs_maps_expire(struct cs_maps *maps, uint64_t horizon_ns)
     }
     if (maps->first_ending == maps->n_endings)
         maps->first_ending = maps->n_endings = 0;
-    if (maps->n_garbage == 0)
-        return;
-    synchronize_rcu();
-    READS_ENDED();
-    while (maps->n_garbage)
-        free(maps->garbage[--maps->n_garbage]);
+    free_garbage(maps);
 }
 
 unsigned cs_maps_processes(const struct cs_maps *maps)
@@ -488,13 +485,17 @@ int cs_maps_scan(struct cs_maps *maps, pid_t pid, uint64_t since_ns)
         comm[strcspn(comm, "\n")] = '\0';
     fclose(f);
     if (!incarnation_at(maps, pid, UINT64_MAX) &&
-        !begin(maps, pid, space_new(0), label_for(maps, pid, comm, 0), since_ns))
+        !begin(maps, pid, space_new(maps, 0), label_for(maps, pid, comm, 0), since_ns))
         return -ENOMEM;
     snprintf(path, sizeof path, "%s/%d/maps", maps->proc, (int)pid);
     f = fopen(path, "re");
     if (!f)
         return -errno;
+    bool within = maps->batch;
+    cs_maps_batch(maps, true);
     int rc = scan_lines(maps, f, pid, since_ns);
+    if (!within)
+        cs_maps_batch(maps, false);
     fclose(f);
     return rc;
 }
@@ -555,10 +556,8 @@ void cs_maps_close(struct cs_maps *maps)
 {
     if (!maps)
         return;
-    synchronize_rcu();
-    READS_ENDED();
-    while (maps->n_garbage)
-        free(maps->garbage[--maps->n_garbage]);
+    publish_all(maps);
+    free_garbage(maps);
     for (unsigned b = 0; b < BUCKETS; b++)
         for (struct incarnation *i = maps->buckets[b], *next; i; i = next) {
             next = i->next;

@@ -43,6 +43,12 @@ int cs_maps_scan(struct cs_maps *maps, pid_t pid, uint64_t since_ns);
 /* All processes. Returns how many. */
 int cs_maps_scan_all(struct cs_maps *maps, uint64_t since_ns);
 
+/* Between begin and end of a batch of records, mappings are published to readers at its end alone: a storm of them
+ * costs one copy of a space, not one each. */
+void cs_maps_batch(struct cs_maps *maps, bool begins);
+/* Mappings that were too many to keep, by process (cs_space_put) or in all. */
+uint64_t cs_maps_cut(const struct cs_maps *maps);
+
 /* Forgets what ended before `horizon_ns`; frees what no reader can see any more. */
 void cs_maps_expire(struct cs_maps *maps, uint64_t horizon_ns);
 

@@ -2,6 +2,7 @@
 /* Records of processes and mappings, sorted over the CPUs' rings by time. */
 #include "sampler/images/sideband.h"
 #include "sampler/perf/events.h"
+#include "sampler/perf/process_bits.h"
 #include "sampler/perf/ring.h"
 
 #include <errno.h>
@@ -21,6 +22,7 @@ struct waiting_record {
 };
 
 struct cs_sideband {
+    uint64_t *only;        /* bits of the processes whose records count; NULL: all do */
     struct cs_ring *rings; /* one a CPU */
     int *ring_fds;
     const int *cpus;
@@ -89,6 +91,32 @@ static void hand_on_mmap(const struct record_mmap2 *r, uint64_t time_ns, struct 
         file.inode = r->inode;
     }
     (void)cs_maps_mmap(maps, &file, time_ns);
+}
+
+/* Does this record count? What a chosen process starts is chosen, what another one starts is not, whatever had its
+ * number before. */
+static bool is_wanted(struct cs_sideband *s, const struct perf_event_header *header)
+{
+    const struct record_task *task = (const void *)header;
+    if (!s->only || header->type == PERF_RECORD_KSYMBOL)
+        return true;
+    uint64_t *word = &s->only[cs_process_word(task->pid)], bit = cs_process_bit(task->pid);
+    if (header->type == PERF_RECORD_FORK && task->pid != task->parent) {
+        bool chosen = s->only[cs_process_word(task->parent)] & cs_process_bit(task->parent);
+        *word = chosen ? *word | bit : *word & ~bit;
+    }
+    return *word & bit;
+}
+
+void cs_sideband_choose(struct cs_sideband *s, pid_t pid)
+{
+    s->only[cs_process_word((uint32_t)pid)] |= cs_process_bit((uint32_t)pid);
+}
+
+int cs_sideband_only_chosen(struct cs_sideband *s)
+{
+    s->only = calloc(CS_PROCESS_WORDS, sizeof *s->only);
+    return s->only ? 0 : -ENOMEM;
 }
 
 static void hand_on(const struct perf_event_header *header, uint64_t time_ns,
@@ -186,8 +214,11 @@ int cs_sideband_drain(struct cs_sideband *s, uint64_t horizon_ns, const struct c
     if (s->n)
         qsort(s->waiting, s->n, sizeof *s->waiting, by_time);
     size_t done = 0;
+    cs_maps_batch(events->maps, true);
     for (; done < s->n && s->waiting[done].time_ns <= horizon_ns; done++)
-        hand_on((const void *)(s->arena + s->waiting[done].at), s->waiting[done].time_ns, events);
+        if (is_wanted(s, (const void *)(s->arena + s->waiting[done].at)))
+            hand_on((const void *)(s->arena + s->waiting[done].at), s->waiting[done].time_ns, events);
+    cs_maps_batch(events->maps, false);
     if (done == s->n) {
         s->n = s->used = 0;
         if (s->room > 1U << 20) { /* a storm is over: give the memory back */
@@ -320,6 +351,7 @@ void cs_sideband_close(struct cs_sideband *s)
     free(s->rings);
     free(s->ring_fds);
     free(s->fds);
+    free(s->only);
     free(s->arena);
     free(s->waiting);
     free(s);

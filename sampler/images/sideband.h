@@ -23,6 +23,9 @@ void cs_sideband_close(struct cs_sideband *sideband);
 /* Follows a process's thread (`pid` as in perf_event_open) on CPU number `cpu_index` of those given. */
 int cs_sideband_follow(struct cs_sideband *sideband, pid_t pid, unsigned cpu_index, unsigned ring_pages,
                        struct cs_error *err);
+/* For records of all (pid -1): only those of chosen processes and of what they start from then on count. -ENOMEM. */
+int cs_sideband_only_chosen(struct cs_sideband *sideband);
+void cs_sideband_choose(struct cs_sideband *sideband, pid_t pid);
 /* Hands on what happened up to `horizon_ns`; UINT64_MAX: all. 0 or -ENOMEM. */
 int cs_sideband_drain(struct cs_sideband *sideband, uint64_t horizon_ns,
                       const struct cs_sideband_events *events);

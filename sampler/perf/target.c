@@ -130,27 +130,27 @@ int cs_threads_of(pid_t pid, pid_t **threads, struct cs_error *err)
     return n > 0 ? n : cs_fail(err, ESRCH, "process %d has ended", (int)pid);
 }
 
-/* Grows *threads; returns how many there are now. */
-static int gather(pid_t pid, pid_t **threads, int n, int depth)
+/* Grows *list, by all threads of each process or by its PID alone; returns how many there are now. */
+static int gather(pid_t pid, bool each_thread, pid_t **list, int n, int depth)
 {
     struct cs_error ignored;
     pid_t *more = NULL;
-    int found = cs_threads_of(pid, &more, &ignored);
-    pid_t *all = found > 0 ? realloc(*threads, (size_t)(n + found) * sizeof *all) : NULL;
+    int found = cs_threads_of(pid, &more, &ignored), kept = each_thread ? found : 1;
+    pid_t *all = found > 0 ? realloc(*list, (size_t)(n + kept) * sizeof *all) : NULL;
     if (!all) {
         free(more);
         return n;
     }
-    *threads = all;
-    memcpy(all + n, more, (size_t)found * sizeof *all);
-    n += found;
+    *list = all;
+    memcpy(all + n, each_thread ? more : &pid, (size_t)kept * sizeof *all);
+    n += kept;
     for (int i = 0; i < found && depth < DEPTH_MOST; i++) {
         char path[64];
         int child;
         snprintf(path, sizeof path, "/proc/%d/task/%d/children", (int)pid, (int)more[i]);
         FILE *children = fopen(path, "re");
         while (children && fscanf(children, "%d", &child) == 1)
-            n = gather(child, threads, n, depth + 1);
+            n = gather(child, each_thread, list, n, depth + 1);
         if (children)
             fclose(children);
     }
@@ -160,7 +160,13 @@ static int gather(pid_t pid, pid_t **threads, int n, int depth)
 
 int cs_threads_below(pid_t pid, pid_t **threads, int n)
 {
-    return gather(pid, threads, n, 0);
+    return gather(pid, true, threads, n, 0);
+}
+
+int cs_processes_below(pid_t pid, pid_t **processes)
+{
+    *processes = NULL;
+    return gather(pid, false, processes, 0, 0);
 }
 
 int cs_online_cpus(int **cpus)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "sampler/perf/timer_rings.h"
+#include "sampler/perf/process_filter.h"
 #include "sampler/perf/target.h"
 
 #include <errno.h>
@@ -16,6 +17,7 @@ struct opening {
     int n_threads;
     unsigned pages;
     const char *what;
+    const struct cs_process_filter *filter;
 };
 
 static int open_on_cpu(struct cs_timer_rings *rings, int i, int cpu, struct opening *o, struct cs_error *err)
@@ -30,6 +32,10 @@ static int open_on_cpu(struct cs_timer_rings *rings, int i, int cpu, struct open
             return cs_fail(err, errno, "no timer for %s on thread %d: %s", o->what, (int)o->threads[t],
                            strerror(errno));
         rings->fds[rings->n_fds++] = fd;
+        int filtered = o->filter ? cs_process_filter_attach(o->filter, fd) : 0;
+        if (filtered < 0)
+            return cs_fail(err, -filtered, "the moments of %s can't be kept to some processes: %s", o->what,
+                           strerror(-filtered));
         if (first < 0) {
             int rc = cs_ring_open(&rings->rings[i], fd, o->pages);
             if (rc < 0)
@@ -47,12 +53,12 @@ static int open_on_cpu(struct cs_timer_rings *rings, int i, int cpu, struct open
     return 0;
 }
 
-int cs_timer_rings_open(enum cs_sampler_target target, pid_t pid, uint64_t period_ns,
-                        const struct perf_event_attr *attr, unsigned pages, const char *what,
-                        struct cs_timer_rings **out, struct cs_error *err)
+int cs_timer_rings_open(enum cs_sampler_target target, pid_t pid, const struct cs_process_filter *filter,
+                        uint64_t period_ns, const struct perf_event_attr *attr, unsigned pages,
+                        const char *what, struct cs_timer_rings **out, struct cs_error *err)
 {
     static const pid_t everybody = -1;
-    struct opening o = {.attr = *attr, .pages = pages, .what = what};
+    struct opening o = {.attr = *attr, .pages = pages, .what = what, .filter = filter};
     pid_t *threads = NULL;
     int *cpus = NULL, n = 1, rc = 0;
     struct cs_timer_rings *rings = calloc(1, sizeof *rings);
@@ -64,7 +70,7 @@ int cs_timer_rings_open(enum cs_sampler_target target, pid_t pid, uint64_t perio
     o.attr.exclude_kernel = 1;
     o.attr.exclude_hv = 1;
     /* What a shell started before we came isn't inherited. */
-    if (target != CS_TARGET_ALL && (n = cs_threads_below(pid, &threads, 0)) == 0) {
+    if (target != CS_TARGET_ALL && !filter && (n = cs_threads_below(pid, &threads, 0)) == 0) {
         free(rings);
         free(threads);
         return cs_fail(err, ESRCH, "there is no process %d to follow", (int)pid);

@@ -21,10 +21,12 @@ struct cs_timer_rings {
 };
 
 /* Of what is chosen: threads and children that it starts included. `attr` has what a record holds and when it
- * wakes the reader; the rest is set here. `what` names it in sentences ("bursts"). */
-int cs_timer_rings_open(enum cs_sampler_target target, pid_t pid, uint64_t period_ns,
-                        const struct perf_event_attr *attr, unsigned pages, const char *what,
-                        struct cs_timer_rings **out, struct cs_error *err);
+ * wakes the reader; the rest is set here. `filter`: who is chosen, where events of CPUs do (else NULL).
+ * `what` names it in sentences ("bursts"). */
+struct cs_process_filter;
+int cs_timer_rings_open(enum cs_sampler_target target, pid_t pid, const struct cs_process_filter *filter,
+                        uint64_t period_ns, const struct perf_event_attr *attr, unsigned pages,
+                        const char *what, struct cs_timer_rings **out, struct cs_error *err);
 /* Waits until there are records, the caller's descriptor is readable, or time is over. false: neither. */
 bool cs_timer_rings_wait(struct cs_timer_rings *rings, int wake_fd, int timeout_ms);
 void cs_timer_rings_close(struct cs_timer_rings *rings);

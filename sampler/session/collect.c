@@ -5,6 +5,7 @@
 #include "sampler/session/session.h"
 
 #include <errno.h>
+#include <stdlib.h>
 #include <time.h>
 
 static void place(void *arg, const struct cs_driver_entry *entry)
@@ -60,6 +61,14 @@ static void make_up_for_lost(struct cs_sampler *s, uint64_t line_ns)
     s->accounts.sideband_lost_told = lost;
     if (s->config.target == CS_TARGET_ALL)
         (void)cs_maps_scan_all(s->places.maps, line_ns);
+    pid_t *processes, root = s->config.target == CS_TARGET_COMMAND ? s->target.command.pid : s->config.pid;
+    int n = s->events.filter ? cs_processes_below(root, &processes) : 0;
+    for (int i = 0; i < n; i++) {
+        cs_sideband_choose(s->sideband, processes[i]);
+        (void)cs_maps_scan(s->places.maps, processes[i], line_ns);
+    }
+    if (n > 0)
+        free(processes);
 }
 
 int cs_session_drain(struct cs_sampler *s, enum cs_driver_drain how, struct cs_error *err)

@@ -16,7 +16,8 @@ static void read_times(const struct cs_sampler *s, struct cs_session_event_readi
     memcpy(now, events->closed, events->n_asked * sizeof *now);
     for (size_t i = 0; i < events->n_open; i++)
         cs_session_events_read(&events->open[i], now);
-    for (unsigned e = 0; e < events->n_asked && s->config.target != CS_TARGET_ALL; e++) {
+    bool of_threads = s->config.target != CS_TARGET_ALL && !events->filter;
+    for (unsigned e = 0; e < events->n_asked && of_threads; e++) {
         now[e].enabled_ns /= events->n_cpus ? events->n_cpus : 1;
         now[e].enabled_ns = now[e].enabled_ns < now[e].running_ns ? now[e].running_ns : now[e].enabled_ns;
     }
@@ -106,14 +107,17 @@ static int merge_names(struct cs_sampler *s, struct cs_error *err)
     return rc;
 }
 
-/* A mean: over the session by what was counted (a thread's clock counts its time, kernel and all), else by what
- * was asked. */
+/* A mean: over the session by what the driver saw, or by what was counted (a thread's clock counts its time, kernel
+ * and all), else by what was asked. */
 static double mean_period(const struct cs_sampler *s, unsigned e, uint64_t value, double clocks)
 {
     const struct cs_session_rate *rate = &s->rate;
     bool budget = s->config.budget > 0;
-    bool counted = rate->by_frequency[e] ||
-                   (budget && s->config.target != CS_TARGET_ALL && !s->events.asked[e].attr.exclude_kernel);
+    bool of_threads = s->config.target != CS_TARGET_ALL && !s->events.filter;
+    bool counted = rate->by_frequency[e] || (budget && of_threads && !s->events.asked[e].attr.exclude_kernel);
+    double seen = s->events.filter ? s->events.driver->mean_period(s->events.state, e) : 0;
+    if (seen > 0 && (budget || rate->by_frequency[e]))
+        return seen;
     if (counted && s->accounts.delivered_by_event[e])
         return (double)value / (double)s->accounts.delivered_by_event[e];
     return budget ? clocks : (double)rate->periods[e].mean;

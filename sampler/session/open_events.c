@@ -2,6 +2,7 @@
 /* Opens events on threads and CPUs and attaches each to the driver. Where the kernel may not be sampled, user
  * code alone is, with one remark. */
 #include "sampler/session/open_events.h"
+#include "sampler/perf/process_filter.h"
 #include "sampler/session/remarks.h"
 #include "store/array.h"
 
@@ -37,8 +38,9 @@ void cs_session_events_prepare(struct cs_session_events *events, const struct cs
     for (unsigned e = 0; e < events->n_asked; e++) {
         struct perf_event_attr *attr = &events->asked[e].attr;
         attr->read_format = PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING;
-        attr->inherit = config->target != CS_TARGET_ALL;
-        attr->enable_on_exec = config->target == CS_TARGET_COMMAND;
+        bool of_threads = config->target != CS_TARGET_ALL && !events->filter;
+        attr->inherit = of_threads;
+        attr->enable_on_exec = of_threads && config->target == CS_TARGET_COMMAND;
         attr->exclude_guest = 1;
         attr->exclude_hv = 1;
         events->driver->prepare(events->state, attr);
@@ -111,6 +113,7 @@ void cs_session_events_close(struct cs_session_events *events)
         close(events->open[i].fd);
     if (events->state)
         events->driver->close(events->state);
+    cs_process_filter_close(events->filter);
     free(events->open);
     free(events->opened_on);
     free(events->cpus);

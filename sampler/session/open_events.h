@@ -26,6 +26,9 @@ struct cs_session_events {
     int *cpus;
     unsigned n_cpus;
     bool user_only; /* the kernel may not be sampled by us */
+    struct cs_process_filter
+        *filter; /* events are of CPUs, these processes count; NULL: events are of threads, or of
+                                       * all */
 
     const struct cs_driver *driver;
     struct cs_driver_state *state;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* A session: opens the events on the target, lets it run, polls, ends. */
 #include "sampler/session/session.h"
+#include "sampler/perf/process_filter.h"
 #include "sampler/session/reopen.h"
 
 #include <errno.h>
@@ -78,8 +79,20 @@ static bool in_interrupts(const struct cs_sampler *s)
     return true;
 }
 
+/* The kernel chooses the period of such an event, and a ring's samples don't tell it. */
+static bool has_rates(const struct cs_sampler *s)
+{
+    for (unsigned e = 0; e < s->events.n_asked; e++)
+        if (!cs_event_is_clock(&s->events.asked[e]) && !(s->config.period && s->config.budget <= 0))
+            return true;
+    return false;
+}
+
 static int open_driver(struct cs_sampler *s, struct cs_error *err)
 {
+    struct cs_error refused; /* then events are of threads */
+    if (s->config.target != CS_TARGET_ALL && !s->config.of_threads)
+        (void)cs_process_filter_open(&s->events.filter, &refused);
     struct cs_driver_config config = {.n_cpus = s->events.n_cpus,
                                       .cpus = s->events.cpus,
                                       .n_events = s->events.n_asked,
@@ -87,7 +100,8 @@ static int open_driver(struct cs_sampler *s, struct cs_error *err)
                                       .in_interrupts = in_interrupts(s),
                                       .keep_ns =
                                           s->config.resolve_ms ? s->config.resolve_ms * 1000000ULL : KEEP_NS,
-                                      .generations = s->generations};
+                                      .generations = s->generations,
+                                      .filter = s->events.filter};
     if (s->config.stacks && s->config.driver == CS_SAMPLER_DRIVER_BPF)
         return cs_fail(err, EINVAL, "call chains come through the ring driver only");
     if (s->config.driver != CS_SAMPLER_DRIVER_RING && !s->config.stacks) {
@@ -99,7 +113,39 @@ static int open_driver(struct cs_sampler *s, struct cs_error *err)
             cs_session_remark(&s->config, "%s: samples come through rings instead", err->text);
     }
     s->events.driver = &cs_driver_ring;
+    if (has_rates(s)) {
+        cs_process_filter_close(s->events.filter);
+        s->events.filter = NULL;
+        config.filter = NULL;
+    }
     return s->events.driver->open(&config, &s->events.state, err);
+}
+
+/* On each CPU, for the chosen processes. */
+static int open_filtered(struct cs_sampler *s, struct cs_error *err)
+{
+    pid_t pid = s->config.target == CS_TARGET_COMMAND ? s->target.command.pid : s->config.pid,
+          *processes = NULL;
+    int rc = cs_sideband_only_chosen(s->sideband) < 0 ? cs_fail(err, ENOMEM, "out of memory") : 0;
+    if (rc >= 0)
+        rc = follow(s, -1, err);
+    if (rc >= 0)
+        rc = cs_session_events_open(&s->events, &s->config, -1, err);
+    if (rc < 0)
+        return rc;
+    if (s->config.target == CS_TARGET_COMMAND) {
+        cs_process_filter_choose_at_exec(s->events.filter, pid);
+        cs_sideband_choose(s->sideband, pid);
+        return 0;
+    }
+    (void)cs_process_filter_choose(s->events.filter, pid);
+    int n = cs_processes_below(pid, &processes);
+    for (int i = 0; i < n; i++) {
+        cs_sideband_choose(s->sideband, processes[i]);
+        (void)cs_maps_scan(s->places.maps, processes[i], 0);
+    }
+    free(processes);
+    return n > 0 ? 0 : cs_fail(err, ESRCH, "there is no process %d", (int)pid);
 }
 
 static int open_target(struct cs_sampler *s, struct cs_error *err)
@@ -117,12 +163,16 @@ static int open_target(struct cs_sampler *s, struct cs_error *err)
         s->target.pidfd = cs_pidfd(s->config.pid);
         if (s->target.pidfd < 0)
             return cs_fail(err, ESRCH, "there is no process %d", (int)s->config.pid);
+        if (s->events.filter)
+            return open_filtered(s, err);
         rc = open_process(s, err);
         if (rc >= 0)
             (void)cs_maps_scan(s->places.maps, s->config.pid, 0);
         return rc;
     case CS_TARGET_COMMAND:
         rc = cs_waiting_command_open(&s->target.command, s->config.command, err);
+        if (rc >= 0 && s->events.filter)
+            return open_filtered(s, err);
         if (rc >= 0)
             rc = follow(s, s->target.command.pid, err);
         if (rc >= 0)
@@ -136,10 +186,14 @@ static int open_target(struct cs_sampler *s, struct cs_error *err)
 
 static int start(struct cs_sampler *s, struct cs_error *err)
 {
-    if (s->config.target == CS_TARGET_COMMAND)
-        return cs_waiting_command_go(&s->target.command, s->config.command[0], err);
-    int rc = cs_session_events_enable(&s->events, 0, s->events.n_open, true);
-    return rc < 0 ? cs_fail(err, -rc, "an event can't be started: %s", strerror(-rc)) : 0;
+    int rc = 0;
+    if (s->config.target != CS_TARGET_COMMAND || s->events.filter) /* else they begin with its exec */
+        rc = cs_session_events_enable(&s->events, 0, s->events.n_open, true);
+    if (rc < 0)
+        return cs_fail(err, -rc, "an event can't be started: %s", strerror(-rc));
+    return s->config.target == CS_TARGET_COMMAND
+               ? cs_waiting_command_go(&s->target.command, s->config.command[0], err)
+               : 0;
 }
 
 /* Rarely, because each costs some 50 µs whatever it finds; often enough that no log fills up, even if every
@@ -264,7 +318,8 @@ int cs_sampler_poll(struct cs_sampler *s, int timeout_ms, struct cs_error *err)
     wait_for(s, timeout_ms, cs_monotonic_ns());
     uint64_t now = cs_monotonic_ns();
     if (now >= cs_session_rate_due(&s->rate))
-        if (cs_session_rate_tick(&s->rate, &s->events, &s->config, now) && s->config.target != CS_TARGET_ALL)
+        if (cs_session_rate_tick(&s->rate, &s->events, &s->config, now) &&
+            s->config.target != CS_TARGET_ALL && !s->events.filter)
             cs_session_events_reopen(&s->events, &s->config, s->places.maps,
                                      s->config.target == CS_TARGET_COMMAND ? s->target.command.pid
                                                                            : s->config.pid);

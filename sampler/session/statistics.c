@@ -21,6 +21,8 @@ void cs_sampler_statistics(struct cs_sampler *s, struct cs_sampler_statistics *o
         .lost = counts.lost + s->accounts.dropped,
         .entries = counts.entries,
         .map_records_lost = cs_sideband_lost(s->sideband),
+        .mappings_cut = cs_maps_cut(s->places.maps),
+        .jit_cut = s->places.jit ? cs_jit_cut(s->places.jit) : 0,
         .merged = s->accounts.merged,
         .pending = cs_session_profiles_pending(s->profiles),
         .images = cs_images_count(s->places.images),
@@ -73,6 +75,11 @@ double cs_sampler_burst_allowance(const struct cs_sampler *s)
     /* A command's bursts cost what they are charged; the whole machine's, more. */
     double part = s->config.target == CS_TARGET_ALL ? CS_RATE_BUDGET_MARGIN * 2 / 3 : 0.75;
     return s->config.budget > 0 ? s->config.budget * part : 0;
+}
+
+const struct cs_process_filter *cs_sampler_filter(const struct cs_sampler *s)
+{
+    return s->events.filter;
 }
 
 int cs_sampler_locate(struct cs_sampler *s, pid_t pid, uint64_t addr, uint64_t time_ns,

@@ -14,11 +14,12 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size);
 
-static void count(void *arg, const struct cs_jitdump_record *code)
+static bool count(void *arg, const struct cs_jitdump_record *code)
 {
     if (code->name)
         assert(strlen(code->name) < 4096);
     ++*(size_t *)arg;
+    return true;
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)

@@ -27,6 +27,8 @@ for end in INT HUP TERM KILL guardian none; do
         fi
         wait $observer 2>/dev/null
     fi
+    grep -q 'all [0-9]* threads of .* run on CPU [0-9]* alone until the observer ends' "$work/err" ||
+        { echo "not ok: it doesn't say that it moves threads: $(cat "$work/err")"; bad=1; }
     wait $target || { echo "not ok: ended by $end: $(cat "$work/out")"; bad=1; }
 done
 sleep 0.2

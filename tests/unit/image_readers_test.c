@@ -92,6 +92,30 @@ struct described {
     struct cs_image_part *list;
 };
 
+/* A reader of a mapping would end by SIGBUS here. */
+static void an_image_that_is_truncated_while_it_is_read_is_still_there(void **unused)
+{
+    (void)unused;
+    struct elf_file *file;
+    struct cs_error err = {0};
+    char path[128], command[1200];
+    size_t n;
+    snprintf(path, sizeof path, "%s/truncated", folder);
+    snprintf(command, sizeof command, "cp %s %s", self, path);
+    assert_int_equal(system(command), 0); // NOLINT: names of our own
+    assert_int_equal(elf_file_open(path, &file, &err), 0);
+    assert_int_equal(truncate(path, 0), 0);
+    const struct elf_section *section = elf_file_section(file, ".text");
+    assert_non_null(section);
+    const uint8_t *bytes = elf_file_contents(file, section, &n);
+    assert_non_null(bytes);
+    unsigned sum = 0;
+    for (size_t i = 0; i < n; i++)
+        sum += bytes[i];
+    assert_true(n > 0 && sum > 0);
+    elf_file_close(file);
+}
+
 static int describe(uint64_t start, uint64_t size, bool continues, void *arg)
 {
     struct described *d = arg;
@@ -274,6 +298,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(build_id_and_segments_are_those_of_readelf),
         cmocka_unit_test(a_build_id_is_found_among_other_notes_and_only_whole),
+        cmocka_unit_test(an_image_that_is_truncated_while_it_is_read_is_still_there),
         cmocka_unit_test(frame_descriptions_are_those_of_readelf),
         cmocka_unit_test(stubs_are_named_as_objdump_names_them),
         cmocka_unit_test(lines_are_those_of_addr2line),

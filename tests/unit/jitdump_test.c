@@ -65,7 +65,7 @@ static void put_move(struct file *f, uint64_t from, uint64_t to, uint64_t size)
 }
 
 static char seen[4096];
-static void note(void *arg, const struct cs_jitdump_record *code)
+static bool note(void *arg, const struct cs_jitdump_record *code)
 {
     (void)arg;
     size_t used = strlen(seen);
@@ -75,6 +75,7 @@ static void note(void *arg, const struct cs_jitdump_record *code)
     else
         snprintf(seen + used, sizeof seen - used, "%llx moved to %llx; ", (unsigned long long)code->was_start,
                  (unsigned long long)code->start);
+    return true;
 }
 
 /* A file with the first n bytes. */

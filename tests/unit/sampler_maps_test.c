@@ -158,6 +158,30 @@ static void nobody_is_credited_where_one_image_replaced_another(void **state)
     end(&f);
 }
 
+/* What is forgotten is said, and never credited to what came after; what is known stays. */
+static void a_storm_of_mappings_is_bounded_and_what_is_cut_is_said(void **state)
+{
+    (void)state;
+    enum { STORM = 20000 };
+    struct fixture f = begin(CS_LABEL_NONE);
+    cs_maps_fork(f.maps, 10, 1, 0);
+    cs_maps_batch(f.maps, true);
+    map(&f, 10, 0x1000, 0x1000, "aa", 1);
+    for (int t = 2; t < STORM; t++) /* one after the other at one place */
+        map(&f, 10, 0x2000, 0x1000, t % 2 ? "bb" : "cc", (uint64_t)t);
+    cs_maps_batch(f.maps, false);
+    assert_string_equal(image_at(&f, 10, 0x1800, 5, STORM), "aa");
+    assert_string_equal(image_at(&f, 10, 0x2800, 5, 5), "cut");
+    assert_string_equal(image_at(&f, 10, 0x2800, STORM, STORM), "bb");
+    assert_int_equal(cs_maps_cut(f.maps), 0); /* none that is there is missing */
+    for (int i = 0; i < STORM; i++)           /* one beside the other */
+        map(&f, 10, 0x100000 + (uint64_t)i * 0x2000, 0x1000, "dd", STORM + 1);
+    assert_true(cs_maps_cut(f.maps) > 0 && cs_maps_cut(f.maps) < STORM);
+    assert_string_equal(image_at(&f, 10, 0x100800, STORM + 2, STORM + 2), "dd");
+    assert_string_equal(image_at(&f, 10, 0x100800 + (STORM - 1) * 0x2000ULL, STORM + 2, STORM + 2), "cut");
+    end(&f);
+}
+
 /* The same, against a model: a page table with times. */
 static void lookups_agree_with_a_page_by_page_model(void **state)
 {
@@ -570,6 +594,7 @@ int main(void)
         cmocka_unit_test(a_reused_pid_is_another_process),
         cmocka_unit_test(a_fork_shares_its_parents_maps_until_one_of_them_changes),
         cmocka_unit_test(nobody_is_credited_where_one_image_replaced_another),
+        cmocka_unit_test(a_storm_of_mappings_is_bounded_and_what_is_cut_is_said),
         cmocka_unit_test(lookups_agree_with_a_page_by_page_model),
         cmocka_unit_test(a_real_file_gets_its_elf_addresses),
         cmocka_unit_test(processes_that_run_already_are_read_from_proc),

@@ -68,6 +68,7 @@ static bool sample(enum cs_sampler_driver driver, uint64_t period, bool fixed, c
                                        .period_exact = fixed,
                                        .target = CS_TARGET_COMMAND,
                                        .command = command,
+                                       .of_threads = true, /* counts are exact where nobody else is counted */
                                        .driver = driver,
                                        .arg = seen,
                                        .placed = placed};

@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "sampler/images/space.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define PIECES 2 /* a mapping in the middle of another adds two */
+
+struct cs_space *cs_space_new(unsigned room)
+{
+    struct cs_space *space = malloc(sizeof *space + room * sizeof *space->at);
+    if (space)
+        *space = (struct cs_space){.references = 1, .room = room};
+    return space;
+}
+
+size_t cs_space_bytes(const struct cs_space *space)
+{
+    return sizeof *space + space->room * sizeof *space->at;
+}
+
+static unsigned covered(const struct cs_space *space, const struct cs_mapping *add, unsigned first)
+{
+    unsigned last = first;
+    while (last < space->n_live && space->at[last].start < add->end)
+        last++;
+    return last - first;
+}
+
+unsigned cs_space_needs(const struct cs_space *space, const struct cs_mapping *add)
+{
+    return space->n_live + space->n_past + PIECES + 1 +
+           covered(space, add, cs_space_first_behind(space, add->start));
+}
+
+static void forget(struct cs_space *space, uint64_t to_ns)
+{
+    if (to_ns > space->known_since_ns)
+        space->known_since_ns = to_ns;
+}
+
+void cs_space_copy(struct cs_space *to, const struct cs_space *from, uint64_t horizon_ns)
+{
+    to->n_live = from->n_live;
+    to->known_since_ns = from->known_since_ns;
+    to->cut = from->cut;
+    if (from->n_live)
+        memcpy(to->at, from->at, from->n_live * sizeof *to->at);    // NOLINT: room is at least cs_space_needs
+    for (unsigned i = from->room; i-- > from->room - from->n_past;) /* the oldest first */
+        if (from->at[i].to_ns >= horizon_ns)
+            to->at[to->room - ++to->n_past] = from->at[i];
+}
+
+/* Makes place for one more among the past ones: what nobody can ask about goes, else the oldest quarter. */
+static void thin_past(struct cs_space *space, uint64_t horizon_ns)
+{
+    unsigned kept = 0, quarter = space->n_past / 4 + 1, first = space->room - space->n_past;
+    for (unsigned i = space->room; i-- > first;)
+        if (space->at[i].to_ns >= horizon_ns)
+            space->at[space->room - ++kept] = space->at[i];
+    if (kept == space->n_past) {
+        for (unsigned i = 0; i < quarter; i++)
+            forget(space, space->at[space->room - 1 - i].to_ns);
+        memmove(&space->at[first + quarter], &space->at[first], (kept - quarter) * sizeof *space->at);
+        kept -= quarter;
+    }
+    space->n_past = kept;
+}
+
+static void remember(struct cs_space *space, const struct cs_mapping *m, uint64_t to_ns, uint64_t horizon_ns)
+{
+    struct cs_mapping past = *m;
+    past.to_ns = to_ns;
+    if (space->n_past >= CS_SPACE_PAST_MOST)
+        thin_past(space, horizon_ns);
+    if (space->n_live + space->n_past + PIECES + 1 > space->room)
+        forget(space, to_ns);
+    else
+        space->at[space->room - ++space->n_past] = past;
+}
+
+bool cs_space_put(struct cs_space *space, const struct cs_mapping *add, uint64_t horizon_ns, bool full)
+{
+    unsigned first = cs_space_first_behind(space, add->start), last = first + covered(space, add, first),
+             pieces = 0;
+    struct cs_mapping piece[PIECES + 1];
+    if (first < last && space->at[first].start < add->start) {
+        piece[pieces] = space->at[first];
+        piece[pieces++].end = add->start;
+    }
+    bool fits = !full && space->n_live - (last - first) + PIECES < CS_SPACE_LIVE_MOST;
+    if (fits)
+        piece[pieces++] = *add;
+    else
+        space->cut = true;
+    if (first < last && space->at[last - 1].end > add->end) {
+        piece[pieces] = space->at[last - 1];
+        piece[pieces].pgoff += add->end - piece[pieces].start;
+        piece[pieces++].start = add->end;
+    }
+    for (unsigned i = first; i < last; i++)
+        remember(space, &space->at[i], add->from_ns, horizon_ns);
+    memmove(&space->at[first + pieces], &space->at[last], (space->n_live - last) * sizeof *space->at);
+    memcpy(&space->at[first], piece, pieces * sizeof *piece); // NOLINT: cs_space_needs
+    space->n_live = space->n_live - (last - first) + pieces;
+    return fits;
+}

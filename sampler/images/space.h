@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The executable mappings of one process, and those replaced lately. Bounded: at most CS_SPACE_LIVE_MOST and
+ * CS_SPACE_PAST_MOST; what doesn't fit is found as CS_UNKNOWN_CUT, never as another image. A space that readers see
+ * doesn't change. */
+#ifndef CS_SAMPLER_IMAGES_SPACE_H
+#define CS_SAMPLER_IMAGES_SPACE_H
+
+#include "sampler/images/images.h"
+#include "sampler/images/labels_unknowns.h"
+
+#define CS_SPACE_LIVE_MOST 8192
+#define CS_SPACE_PAST_MOST 4096
+
+struct cs_mapping {
+    uint64_t start, end, pgoff;
+    struct cs_mapped_image *image;
+    uint64_t from_ns, to_ns; /* to_ns: UINT64_MAX while it is there */
+    bool jit;
+};
+
+struct cs_space {
+    unsigned references, n_live, n_past, room;
+    uint64_t known_since_ns; /* what was replaced before is forgotten */
+    bool cut;                /* live ones are missing */
+    struct cs_mapping
+        at[]; /* live ones ascending and disjoint from the front, past ones from the back, oldest last */
+};
+
+struct cs_space *cs_space_new(unsigned room);
+size_t cs_space_bytes(const struct cs_space *space);
+/* The room that `space` must have before `add` is put into it. */
+unsigned cs_space_needs(const struct cs_space *space, const struct cs_mapping *add);
+void cs_space_copy(struct cs_space *to, const struct cs_space *from, uint64_t horizon_ns);
+/* What `add` covers is cut, and remembered while samples from after `horizon_ns` may come. False: `add` itself was one too
+ * many (`full`: whatever room there is). */
+bool cs_space_put(struct cs_space *space, const struct cs_mapping *add, uint64_t horizon_ns, bool full);
+/* The reader's side, inline: it is asked for each entry of a drain. */
+
+/* The first that ends behind `addr`. */
+static inline unsigned cs_space_first_behind(const struct cs_space *space, uint64_t addr)
+{
+    unsigned low = 0, high = space->n_live;
+    while (low < high) {
+        unsigned middle = (low + high) / 2;
+        if (space->at[middle].end <= addr)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+static inline const struct cs_mapping *cs_space_live_at(const struct cs_space *space, uint64_t addr)
+{
+    unsigned low = cs_space_first_behind(space, addr);
+    return low < space->n_live && space->at[low].start <= addr ? &space->at[low] : NULL;
+}
+
+/* The one mapping at `addr` throughout [from_ns, to_ns]. 0, or -(1 + enum cs_unknown). */
+static inline int cs_space_find(const struct cs_space *space, uint64_t addr, uint64_t from_ns, uint64_t to_ns,
+                                const struct cs_mapping **out)
+{
+    const struct cs_mapping *m = cs_space_live_at(space, addr);
+    if (m && m->from_ns > to_ns)
+        m = NULL;
+    for (unsigned i = space->room - space->n_past; i < space->room; i++) {
+        const struct cs_mapping *old = &space->at[i];
+        if (addr < old->start || addr >= old->end || old->to_ns < from_ns || old->from_ns > to_ns)
+            continue;
+        if (m && (m->image != old->image || m->start - m->pgoff != old->start - old->pgoff))
+            return -(1 + CS_UNKNOWN_REPLACED);
+        m = old;
+    }
+    if (from_ns <= space->known_since_ns && space->known_since_ns && (!m || m->from_ns > from_ns))
+        return -(1 + CS_UNKNOWN_CUT);
+    *out = m;
+    return m ? 0 : -(1 + (space->cut ? CS_UNKNOWN_CUT : CS_UNKNOWN_NO_MAPPING));
+}
+
+#endif
