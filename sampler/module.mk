@@ -4,11 +4,11 @@ sampler.bpf  := $(wildcard sampler/*/*.bpf.c)
 sampler.pkgs := liburcu-bp libbpf libxxhash
 sampler.libs := -lpfm -lZydis
 
-# The burst runner is a program without libc at an address of its own; burst/runner_image.c carries it along.
+# The burst runner is a program without libc; burst/runner_image.c carries it along, and moves it to an address of its own.
 # It is x86-64 code through and through; elsewhere burst/runner_image.c carries nothing and bursts say so.
 ifeq ($(firstword $(subst -, ,$(shell $(CC) -dumpmachine))),x86_64)
 BURST_RUNNER  := $(BUILD)/sampler/burst/runner/runner
-BURST_OBJECTS := $(patsubst %.c,$(BUILD)/%.o,$(wildcard sampler/burst/runner/*.c))
+BURST_OBJECTS := $(patsubst %.c,$(BUILD)/%.o,$(wildcard sampler/burst/runner/*.c sampler/burst/holder/*.c sampler/burst/replayer/*.c))
 BURST_CFLAGS  := -std=gnu11 $(WARN) -O2 -g -MMD -MP -ffreestanding -fPIE -fno-stack-protector -fcf-protection=none \
   -fno-asynchronous-unwind-tables -fno-tree-loop-distribute-patterns -mgeneral-regs-only -mno-red-zone -fvisibility=hidden \
   $(filter -D%,$(EXTRA_CFLAGS))
@@ -16,17 +16,18 @@ $(BURST_OBJECTS): $(BUILD)/%.o: %.c
 	@mkdir -p $(@D)
 	$(call say,CC,$<)$(CC) -I. -D_GNU_SOURCE $(BURST_CFLAGS) $(if $(filter 1,$(WERROR)),-Werror) -c -o $@ $<
 $(BURST_RUNNER): $(BURST_OBJECTS)
-	$(call say,LD,$@)$(CC) -nostdlib -static -no-pie -Wl,--no-relax,-Ttext-segment=0x3f0000000000,--build-id=none,-z,noexecstack,-z,norelro -o $@ $^
+	$(call say,LD,$@)$(CC) -nostdlib -static-pie -Wl,--no-relax,--build-id=none,-z,noexecstack,-z,norelro -o $@ $^
 $(BUILD)/sampler/burst/runner_image.o: $(BURST_RUNNER)
 sampler.cflags += -DCS_BURST_RUNNER='"$(BURST_RUNNER)"'
 
 # Files of the runner that a unit test links, beside what the test itself stands for.
-burst_objects = $(patsubst %,$(BUILD)/sampler/burst/runner/%.o,$(1))
-$(BUILD)/tests/unit/burst_keep_cpu_awake_test: $(call burst_objects,keep_cpu_awake)
-$(BUILD)/tests/unit/burst_match_registers_test: $(call burst_objects,match_registers blocks)
-$(BUILD)/tests/unit/burst_timing_samples_test: $(call burst_objects,timing_samples)
-$(BUILD)/tests/unit/burst_trace_position_test: $(call burst_objects,trace_position)
-$(BUILD)/tests/unit/burst_warm_caches_test: $(call burst_objects,warm_caches blocks)
+burst_objects = $(patsubst %,$(BUILD)/sampler/burst/%.o,$(1))
+$(BUILD)/tests/unit/burst_keep_cpu_awake_test: $(call burst_objects,holder/keep_cpu_awake)
+$(BUILD)/tests/unit/burst_match_registers_test: $(call burst_objects,replayer/match_registers replayer/blocks)
+$(BUILD)/tests/unit/burst_take_rows_test: $(call burst_objects,holder/take_rows)
+$(BUILD)/tests/unit/burst_timing_samples_test: $(call burst_objects,replayer/timing_samples)
+$(BUILD)/tests/unit/burst_trace_position_test: $(call burst_objects,replayer/trace_position)
+$(BUILD)/tests/unit/burst_warm_caches_test: $(call burst_objects,replayer/warm_caches replayer/blocks)
 endif
 
 INSTALL += sampler/cyclescope.service:lib/systemd/system/cyclescope.service \

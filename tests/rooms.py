@@ -10,7 +10,7 @@ NEVER = [  # first room or its sub-rooms → second, whatever the table says
     ('image/isa', 'image'), ('image', 'analysis'), ('analysis/cfg', 'analysis/frequency'), ('analysis/cfg', 'analysis/culprit'),
     ('analysis/frequency', 'analysis/culprit'), ('analysis/schedule', 'analysis/frequency'), ('analysis/machine', 'analysis'),
     ('analysis/frequency', 'analysis/validation'), ('analysis/culprit', 'analysis/validation'),
-    ('sampler/burst/runner', 'sampler'),
+    ('sampler/burst/runner', 'sampler'), ('sampler/burst/replayer', 'sampler/burst/holder'),
 ]
 BELOW_CLI = ('store', 'signals', 'dte', 'image', 'observer', 'sampler', 'analysis', 'exchange')
 PRINTS = re.compile(r'(?<![\w.>])(exit|abort|printf|puts|putchar|perror|vprintf)\s*\(|\bf(?:printf|puts)\s*\(\s*std(?:out|err)|\bstderr\b|\bstdout\b')

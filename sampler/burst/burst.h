@@ -14,7 +14,6 @@
  *   timing_share     which bursts are timed
  *   followed         the processes that have a runner
  *   triggers         when and whom to follow
- *   rights           whose programs may be followed
  *   runner_process   starts a runner and talks to it
  *   runner_image     the runner's program, as bytes
  *   wire             what profiler and runner share
@@ -73,8 +72,7 @@ struct cs_burst_statistics {
     double cost_us;                           /* what a burst costs the target, estimated */
 };
 
-/* -ENOSYS: not on this machine; -EPERM, -EACCES: no timer on that target, or a process that has fewer rights
- * than the profiler (rights.h). */
+/* -ENOSYS: not on this machine; -EPERM, -EACCES: no timer on that target. */
 int cs_burst_open(const struct cs_burst_config *config, struct cs_burst **out, struct cs_error *err);
 /* No burst after this; one that is under way is finished first. */
 void cs_burst_stop(struct cs_burst *burst);

@@ -3,9 +3,9 @@
  * Invariant: at most CS_MODEL_RUNNERS_MAX have one; who has no runner has no ended_fd. */
 #include "sampler/burst/followed.h"
 #include "sampler/burst/burst_model.h"
-#include "sampler/burst/rights.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <poll.h>
 #include <stdio.h>
 #include <sys/epoll.h>
@@ -26,19 +26,34 @@ void cs_burst_followed_deny(struct cs_burst_followed *followed, enum cs_burst_sk
     followed->denied_why = why;
 }
 
-/* What only this runner has in memory. */
-static uint64_t private_bytes(pid_t runner)
+struct memory {
+    uint64_t own, shared; /* kB, without files */
+};
+
+static struct memory memory_of(pid_t pid)
 {
-    char path[64];
-    unsigned long size, resident, shared, bytes = 0;
-    snprintf(path, sizeof path, "/proc/%d/statm", (int)runner);
+    struct memory memory = {0};
+    char path[64], line[256];
+    snprintf(path, sizeof path, "/proc/%d/status", (int)pid);
     FILE *file = fopen(path, "re");
     if (!file)
-        return 0;
-    if (fscanf(file, "%lu %lu %lu", &size, &resident, &shared) == 3 && resident > shared)
-        bytes = (resident - shared) * (unsigned long)sysconf(_SC_PAGESIZE);
+        return memory;
+    while (fgets(line, sizeof line, file)) {
+        (void)!sscanf(line, "RssAnon: %" SCNu64, &memory.own);
+        (void)!sscanf(line, "RssShmem: %" SCNu64, &memory.shared);
+    }
     fclose(file);
-    return bytes;
+    return memory;
+}
+
+/* What a runner's two processes have in memory. They share what they talk by; the second has its code mapped
+ * twice, which the kernel counts twice. */
+static uint64_t runner_bytes(const struct cs_burst_runner *runner)
+{
+    struct memory holder = memory_of(cs_burst_runner_pid(runner)),
+                  replayer = memory_of(cs_burst_runner_replayer(runner));
+    uint64_t code = replayer.shared > holder.shared ? (replayer.shared - holder.shared) / 2 : 0;
+    return (holder.own + replayer.own + holder.shared + code) * 1024;
 }
 
 static unsigned runners(const struct cs_burst_processes *processes)
@@ -116,11 +131,13 @@ void cs_burst_processes_tidy(struct cs_burst_processes *processes)
         processes->bytes = 0;
         for (int i = 0; i < CS_BURST_FOLLOWED_MAX; i++)
             if (processes->at[i].runner)
-                processes->bytes += private_bytes(cs_burst_runner_pid(processes->at[i].runner));
-        if (processes->bytes <= processes->bytes_max || processes->runners < 2)
+                processes->bytes += runner_bytes(processes->at[i].runner);
+        if (processes->bytes <= processes->bytes_max || !processes->runners)
             return;
-        cs_burst_unfollow(idlest(processes));
-        processes->runners--;
+        struct cs_burst_followed *f = idlest(processes);
+        cs_burst_unfollow(f);
+        if (!--processes->runners) /* more than it ever needs: what it follows has taken it over */
+            cs_burst_followed_deny(f, CS_BURST_SKIP_BROKEN);
     }
 }
 
@@ -150,22 +167,24 @@ struct cs_burst_followed *cs_burst_follow(struct cs_burst_processes *processes, 
         return NULL;
     if (time >= mine->denied_until_ns) {
         struct cs_error err;
-        int rights = cs_burst_rights(pid, &err);
-        if (rights == 0 && !make_place(processes, time)) {
+        if (!make_place(processes, time)) {
             *why = CS_BURST_SKIP_CROWDED;
             return NULL;
         }
         watch(processes, mine);
-        *started = rights == 0 && cs_burst_runner_open(pid, &mine->runner, &err) == 0;
+        *started = cs_burst_runner_open(pid, &mine->runner, &err) == 0;
         if (*started)
             return mine;
         cs_burst_unfollow(mine);
-        cs_burst_followed_deny(mine, err.code == ESRCH  ? CS_BURST_SKIP_GONE
-                                     : rights == -EPERM ? CS_BURST_SKIP_RIGHTS
-                                                        : CS_BURST_SKIP_DENIED);
+        cs_burst_followed_deny(mine, err.code == ESRCH ? CS_BURST_SKIP_GONE : CS_BURST_SKIP_DENIED);
     }
     *why = mine->denied_why;
     return NULL;
+}
+
+void cs_burst_followed_begin(struct cs_burst_followed *followed)
+{
+    followed->first_ns = now_ns();
 }
 
 void cs_burst_unfollow(struct cs_burst_followed *followed)
@@ -178,14 +197,19 @@ void cs_burst_unfollow(struct cs_burst_followed *followed)
     followed->runner_cpu_us = 0;
 }
 
-double cs_burst_followed_cpu_us(struct cs_burst_followed *followed)
+static double cpu_us(pid_t pid)
 {
     clockid_t clock;
     struct timespec time;
-    if (clock_getcpuclockid(cs_burst_runner_pid(followed->runner), &clock) != 0)
+    if (pid <= 0 || clock_getcpuclockid(pid, &clock) != 0 || clock_gettime(clock, &time) < 0)
         return 0;
+    return (double)time.tv_sec * 1e6 + (double)time.tv_nsec * 1e-3;
+}
+
+double cs_burst_followed_cpu_us(struct cs_burst_followed *followed)
+{
     double us =
-        clock_gettime(clock, &time) == 0 ? (double)time.tv_sec * 1e6 + (double)time.tv_nsec * 1e-3 : 0;
+        cpu_us(cs_burst_runner_pid(followed->runner)) + cpu_us(cs_burst_runner_replayer(followed->runner));
     double spent = us > followed->runner_cpu_us ? us - followed->runner_cpu_us : 0;
     followed->runner_cpu_us = us;
     return spent;

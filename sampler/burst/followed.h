@@ -42,6 +42,8 @@ struct cs_burst_followed *cs_burst_follow(struct cs_burst_processes *processes, 
                                           enum cs_burst_skip *why, bool *started);
 /* No runner for this process for a while; its triggers meanwhile are counted under the same cause. */
 void cs_burst_followed_deny(struct cs_burst_followed *followed, enum cs_burst_skip why);
+/* From now on it counts as one that was met for the first time. */
+void cs_burst_followed_begin(struct cs_burst_followed *followed);
 void cs_burst_unfollow(struct cs_burst_followed *followed); /* ends its runner */
 /* CPU time that its runner took since the last call, us. */
 double cs_burst_followed_cpu_us(struct cs_burst_followed *followed);

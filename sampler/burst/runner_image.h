@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The runner (runner/start.c) as the bytes of an ELF executable, which the profiler carries along. */
+/* The runner (runner/runner.h) as the bytes of an ELF executable, which the profiler carries along. */
 #ifndef CS_SAMPLER_BURST_RUNNER_IMAGE_H
 #define CS_SAMPLER_BURST_RUNNER_IMAGE_H
 
 #include <stddef.h>
+#include <sys/types.h>
 
-/* An ELF executable; NULL on architectures that have none. */
+/* A position-independent executable; NULL on architectures that have none. */
 const unsigned char *cs_burst_image(size_t *size);
+/* The same, made to run at an address drawn at random where this process has nothing: to be freed. NULL, errno. */
+unsigned char *cs_burst_image_for(pid_t pid, size_t *size);
 
 #endif

@@ -81,19 +81,16 @@ static int open_decoder(void)
     return high(open(found.dli_fname, O_RDONLY | O_CLOEXEC));
 }
 
-static int open_image(void)
+static int open_image(pid_t target)
 {
     size_t size;
-    const unsigned char *bytes = cs_burst_image(&size);
-    if (!bytes) {
-        errno = ENOSYS;
-        return -1;
-    }
-    int fd = high(memfd_create("cyclescope-burst", MFD_CLOEXEC));
+    unsigned char *bytes = cs_burst_image_for(target, &size);
+    int fd = bytes ? high(memfd_create("cyclescope-burst", MFD_CLOEXEC)) : -1;
     if (fd >= 0 && write(fd, bytes, size) != (ssize_t)size) {
         close(fd);
-        return -1;
+        fd = -1;
     }
+    free(bytes);
     return fd;
 }
 
@@ -158,7 +155,7 @@ static int await(struct cs_burst_runner *runner, char message, uint64_t limit_ms
 
 static int start(struct cs_burst_runner *runner, struct cs_error *err)
 {
-    int pair[2] = {-1, -1}, image = open_image(), code = 0;
+    int pair[2] = {-1, -1}, image = open_image(runner->target), code = 0;
     int fds[N_FDS];
     for (int i = 0; i < N_FDS; i++)
         fds[i] = -1;
@@ -182,7 +179,11 @@ static int start(struct cs_burst_runner *runner, struct cs_error *err)
         code = cs_fail(err, errno, "bursts: no descriptors or memory for a runner: %s", strerror(errno));
     if (!code) {
         runner->shared = mmap(NULL, sizeof *runner->shared, PROT_READ | PROT_WRITE, MAP_SHARED, shared, 0);
-        int failed = runner->shared == MAP_FAILED ? errno : spawn(image, fds, &runner->pid);
+        int failed = runner->shared == MAP_FAILED ? errno : 0;
+        if (!failed) {
+            runner->shared->command.tid = (uint32_t)runner->target; /* whose rights the replayer gets */
+            failed = spawn(image, fds, &runner->pid);
+        }
         if (failed) {
             runner->pid = 0;
             code = cs_fail(err, failed, "bursts: the runner can't be started: %s", strerror(failed));
@@ -257,6 +258,11 @@ const struct cs_burst_shared *cs_burst_runner_go(struct cs_burst_runner *runner,
 pid_t cs_burst_runner_pid(const struct cs_burst_runner *runner)
 {
     return runner->pid;
+}
+
+pid_t cs_burst_runner_replayer(const struct cs_burst_runner *runner)
+{
+    return (pid_t)runner->shared->replayer;
 }
 
 /* It ends by itself, or, stopped or frozen by somebody, by force, which nobody notices. */

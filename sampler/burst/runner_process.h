@@ -28,8 +28,10 @@ int cs_burst_runner_open(pid_t pid, struct cs_burst_runner **out, struct cs_erro
 const struct cs_burst_shared *cs_burst_runner_go(struct cs_burst_runner *runner,
                                                  const struct cs_burst_command *command,
                                                  struct cs_error *err);
-/* Process of the runner, to account for its CPU time. */
+/* Processes of the runner, the one that holds threads and the one that runs foreign code (0: none), to account
+ * for their time and memory. */
 pid_t cs_burst_runner_pid(const struct cs_burst_runner *runner);
+pid_t cs_burst_runner_replayer(const struct cs_burst_runner *runner);
 void cs_burst_runner_close(struct cs_burst_runner *runner);
 
 const char *cs_burst_cause_name(unsigned cause);

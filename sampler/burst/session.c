@@ -5,7 +5,6 @@
 #include "sampler/burst/burst_model.h"
 #include "sampler/burst/counters.h"
 #include "sampler/burst/followed.h"
-#include "sampler/burst/rights.h"
 #include "sampler/burst/rows.h"
 #include "sampler/burst/runner_image.h"
 #include "sampler/burst/triggers.h"
@@ -188,8 +187,14 @@ static void one_burst(struct cs_burst *burst, const struct cs_burst_trigger *tri
     learn_length(burst, f, &answer->outcome, timed, cost_us);
     if (answer->outcome.skip == CS_BURST_SKIP_TAKEN)
         cs_burst_followed_deny(f, CS_BURST_SKIP_TAKEN);
-    if (answer->outcome.error ==
-        ESRCH)                /* the program ended: after an exec there is another one under this PID */
+    if (answer->outcome.skip == CS_BURST_SKIP_RIGHTS) {
+        cs_burst_unfollow(f);
+        cs_burst_followed_begin(f);
+    } else if (answer->outcome.error == EPIPE) { /* what ran its code is dead */
+        cs_burst_unfollow(f);
+        cs_burst_followed_deny(f, CS_BURST_SKIP_BROKEN);
+    } else if (answer->outcome.error ==
+               ESRCH)         /* the program ended: after an exec there is another one under this PID */
         cs_burst_unfollow(f); /* unmaps the answer */
 }
 
@@ -232,11 +237,6 @@ int cs_burst_open(const struct cs_burst_config *config, struct cs_burst **out, s
     *out = NULL;
     if (!cs_burst_image(&size))
         return cs_fail(err, ENOTSUP, "bursts follow x86-64 code alone; on this machine there are none");
-    if (config->target == CS_TARGET_PID) {
-        int rights = cs_burst_rights(config->pid, err);
-        if (rights < 0)
-            return rights;
-    }
     struct cs_burst *burst = calloc(1, sizeof *burst);
     if (!burst)
         return cs_fail(err, ENOMEM, "out of memory for bursts");

@@ -11,9 +11,8 @@
 
 #include <stdint.h>
 
-/* Everything of the runner lies in [BASE, BASE + SPAN); the rest of its address space belongs to the target's
- * pages. */
-#define CS_BURST_BASE 0x3f0000000000ULL
+/* Everything of the runner lies in so many bytes from its image's start on, which is drawn at random; the rest of
+ * its address space belongs to the target's pages. */
 #define CS_BURST_SPAN 0x000040000000ULL
 
 /* Descriptors that the runner inherits. */
@@ -56,7 +55,7 @@ enum {
     X(NOT_USER, "not-in-user-mode", "the thread was stopped on the way out of the kernel")                   \
     X(COMPAT, "32-bit", "the thread runs 32-bit code")                                                       \
     X(NO_EVENT, "no-event", "the kernel gave no event that can stop a thread")                               \
-    X(RIGHTS, "other-rights", "the process has other rights than the profiler")                              \
+    X(RIGHTS, "other-rights", "the thread has other users than its program had at first")                    \
     X(REAL_TIME, "real-time", "the thread has a real-time policy (--burst-real-time follows those, too)")    \
     X(CROWDED, "too-many-programs", "as many programs were followed as may be at once")                      \
     X(TAKEN, "address-taken", "the target uses the addresses where the runner lives")                        \
@@ -153,7 +152,8 @@ struct cs_burst_outcome {
 };
 
 struct cs_burst_shared {
-    volatile uint32_t stopped; /* 1 while a thread is stopped: the profiler's watchdog looks at it */
+    volatile uint32_t stopped;  /* 1 while a thread is stopped: the profiler's watchdog looks at it */
+    volatile uint32_t replayer; /* PID of the process that runs foreign code, to account for its CPU time */
     struct cs_burst_command command;
     struct cs_burst_outcome outcome;
     struct cs_burst_edge_row edges[CS_BURST_EDGES_MAX];

@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Bursts of a process with fewer rights than the profiler are refused with a sentence: it could gain them.
+# Programs with fewer rights than the profiler are followed by bursts, and who repeats their code has the program's user, or
+# nobody; a program that changes its user is followed on by one that has the new one.
 set -u
 [ "$(id -u)" -eq 0 ] || { echo "needs root: a process of another user"; exit 77; }
 work=$(mktemp -d)
@@ -12,37 +13,72 @@ not_ok() {
     bad=1
 }
 spin='while true do end'
-nobody=(setpriv --reuid=65534 --clear-groups)
+other=(setpriv --reuid=65533 --regid=65533 --clear-groups)
+bursts() { grep -qE '^[1-9][0-9]* bursts' "$1"; }
+# Users of the processes that repeat code, of the recorder with this PID.
+users() {
+    local holders
+    holders=$(pgrep -P "$1" -x cyclescope-burs | paste -sd,)
+    [ -z "$holders" ] || pgrep -P "$holders" | sed 's,.*,/proc/&/status,' | xargs cat 2>/dev/null | awk '$1 == "Uid:" { print $2, $3, $4, $5 }'
+}
+watch() { # pid file: writes down whom it sees while the recorder lives
+    while kill -0 "$1" 2>/dev/null; do
+        users "$1" >>"$2"
+        sleep 0.05
+    done
+}
 
-# 1. By PID: a sentence, exit 1.
-for fewer in "${nobody[*]}" "setpriv --bounding-set=-sys_admin --inh-caps=-all" "unshare --user --map-root-user"; do
-    $fewer lua5.4 -e "$spin" &
+# 1. By PID.
+for fewer in "${other[*]}" "setpriv --bounding-set=-sys_admin --inh-caps=-all" "unshare --user --map-root-user"; do
+    $fewer lua5.4 -e "$spin" 2>"$work/why" &
     target=$!
     sleep 0.3
-    timeout 20 "$CYCLESCOPE" record --bursts --seconds 1 -o "$work/store" -p $target >/dev/null 2>"$work/err"
-    status=$?
+    kill -0 $target 2>/dev/null || { echo "not possible here: $fewer: $(cat "$work/why")"; continue; }
+    : >"$work/seen"
+    timeout 20 "$CYCLESCOPE" record --burst-rate 300 --seconds 2 -o "$work/store" -p $target >/dev/null 2>"$work/err" &
+    recorder=$!
+    sleep 0.1
+    watch "$(pgrep -P $recorder -x cyclescope || echo $recorder)" "$work/seen"
+    wait $recorder || not_ok "$fewer: exit $?: $(cat "$work/err")"
     kill $target
     wait $target 2>/dev/null
-    [ $status -eq 1 ] || not_ok "$fewer: exit $status: $(cat "$work/err")"
-    grep -qE 'bursts (follow only|of it)' "$work/err" || not_ok "$fewer: no sentence: $(cat "$work/err")"
+    bursts "$work/err" || not_ok "$fewer: no bursts: $(cat "$work/err")"
+    user=65534
+    [[ $fewer == *65533* ]] && user=65533
+    [ "$(sort -u "$work/seen")" = "$user $user $user $user" ] || not_ok "$fewer: repeated by $(sort -u "$work/seen")"
 done
 
-# 2. A command that gives its rights up before it becomes the program, and one that does while it runs.
-none() { # file: no burst but of the time before, and the cause said
-    grep -q 'triggers without a burst: the process has other rights than the profiler' "$1" || not_ok "no cause: $(cat "$1")"
-}
-"$CYCLESCOPE" record --burst-rate 300 -o "$work/setpriv" -- "${nobody[@]}" \
-    lua5.4 -e 'local t = os.clock() while os.clock() < t + 2 do end' >/dev/null 2>"$work/err" || not_ok "record: $(cat "$work/err")"
-grep -q '^0 bursts' "$work/err" || not_ok "bursts of another user's process: $(cat "$work/err")"
-none "$work/err"
+# 2. One that changes its user while it runs.
+: >"$work/seen"
 "$CYCLESCOPE" record --burst-rate 300 -o "$work/late" -- perl -e '
     sub spin { my $until = times() + shift; while (times() < $until) { my $n = 0; $n += $_ for 1 .. 200000 } }
-    spin(1); $( = $) = 65534; $< = $> = 65534; $> == 65534 or die; spin(2)' >/dev/null 2>"$work/err" || not_ok "record: $(cat "$work/err")"
-none "$work/err"
+    spin(1.5); $( = $) = 65533; $< = $> = 65533; $> == 65533 or die; spin(3)' >/dev/null 2>"$work/err" &
+recorder=$!
+watch $recorder "$work/seen"
+wait $recorder || not_ok "record: $(cat "$work/err")"
+grep -q '^65533 65533 65533 65533$' "$work/seen" || not_ok "after the change: repeated by $(sort -u "$work/seen")"
+grep -q '^0 ' "$work/seen" && not_ok "by root: $(sort "$work/seen" | uniq -c)"
 
-# 3. The same user's are followed as ever.
-"$CYCLESCOPE" record --burst-rate 300 -o "$work/own" -- lua5.4 -e 'local t = os.clock() while os.clock() < t + 2 do end' >/dev/null 2>"$work/err"
-grep -qE '^[1-9][0-9]* bursts' "$work/err" || { grep -q 'no bursts:' "$work/err" || not_ok "no bursts of one's own: $(cat "$work/err")"; }
+# 3. A profiler that has fewer rights itself: root that can't change its user, and somebody.
+lua='local t = os.clock() while os.clock() < t + 2 do end'
+setpriv --bounding-set=-setuid,-setgid,-kill,-sys_nice --inh-caps=-all "$CYCLESCOPE" record --burst-rate 300 -o "$work/cut" \
+    -- lua5.4 -e "$lua" >/dev/null 2>"$work/err"
+bursts "$work/err" || not_ok "without CAP_SETUID: no bursts: $(cat "$work/err")"
+mkdir -m 777 "$work/somebody"
+"${other[@]}" "$CYCLESCOPE" record --burst-rate 300 -o "$work/somebody/store" -- lua5.4 -e "$lua" >/dev/null 2>"$work/err"
+bursts "$work/err" || grep -q 'no bursts:\|perf_event_paranoid\|Permission' "$work/err" || not_ok "somebody: no bursts: $(cat "$work/err")"
 
-[ $bad -eq 0 ] && echo "ok: bursts are of processes with the profiler's own rights alone"
+
+# 4. Capabilities that trace everybody, but not root: the thread couldn't be stopped, so it isn't tried.
+capabilities=+perfmon,+bpf,+sys_ptrace,+dac_read_search,+syslog
+"${other[@]}" lua5.4 -e "$spin" &
+target=$!
+setpriv --reuid=65532 --regid=65532 --clear-groups --inh-caps=$capabilities --ambient-caps=$capabilities "$CYCLESCOPE" \
+    record --burst-rate 300 --seconds 1 -o "$work/somebody/service" -p $target >/dev/null 2>"$work/err"
+kill $target
+wait $target 2>/dev/null
+grep -q 'without a burst: not permitted' "$work/err" || grep -q 'no bursts:\|perf_event_paranoid\|Permission\|setpriv' "$work/err" ||
+    not_ok "a service: $(cat "$work/err")"
+
+[ $bad -eq 0 ] && echo "ok: bursts of programs with other rights are repeated with none"
 exit $bad

@@ -22,11 +22,11 @@ waits_until() { # within 10 s
     until "$@"; do [ $SECONDS -lt $end ] || return 1; sleep 0.05; done
 }
 none() { [ "$(live)" = 0 ]; }
-# Of programs that have ended. Whose a runner is is told by the memory that it has open.
+# Of programs that have ended. Whose a runner is is told by the map that it has open.
 left() {
     local n=0 pid target
     for pid in $(runners); do
-        target=$(readlink /proc/"$pid"/fd/* 2>/dev/null | sed -n 's,^/proc/\([0-9]*\)/mem$,\1,p' | head -n 1)
+        target=$(readlink /proc/"$pid"/fd/* 2>/dev/null | sed -n 's,^/proc/\([0-9]*\)/maps$,\1,p' | head -n 1)
         [ -z "$target" ] || [ -d "/proc/$target" ] || n=$((n + 1))
     done
     echo $n
@@ -70,12 +70,12 @@ for ((i = 0; i < 40; i++)); do
 done
 [ $highest -le $most ] || not_ok "$highest runners at once"
 agrees() { # status is at most 0.25 s old, runners come and go: so it is asked until both say the same
-    local said had=0 pid pss
+    local said had
+    # Each has a process that holds threads and one that repeats their code.
+    had=$(runners | paste -sd,)
+    had=$({ tr ',' '\n' <<<"$had"; pgrep -P "$had"; } | sed 's,.*,/proc/&/smaps_rollup,' | xargs cat 2>/dev/null |
+        awk '$1 == "Pss:" { sum += $2 } END { print sum * 1024 }')
     said=$(status burst_memory_bytes)
-    for pid in $(runners); do
-        pss=$(sed -n 's/^Pss: *\([0-9]*\) kB/\1/p' "/proc/$pid/smaps_rollup" 2>/dev/null)
-        had=$((had + ${pss:-0} * 1024))
-    done
     figures="status says ${said:-nothing}, /proc $had"
     [ "${said:-0}" -gt 0 ] && [ $((said * 10)) -ge $((had * 8)) ] && [ $((said * 10)) -le $((had * 12)) ] && [ "$said" -le 100000000 ]
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The thread on a stopped thread's CPU: what it reads, and when it stays away. */
-#include "sampler/burst/runner/keep_cpu_awake.h"
+#include "sampler/burst/holder/keep_cpu_awake.h"
 #include "sampler/burst/runner/runner.h"
 #include "sampler/burst/runner/thread.h"
 #include "sampler/burst/runner/timing_model.h"
@@ -18,6 +18,7 @@
 
 #include <cmocka.h>
 
+static struct warm_pages list;
 static uint64_t now_ns[CLOCK_THREAD_CPUTIME_ID + 1];
 
 uint64_t clock_of(clockid_t which)
@@ -48,21 +49,32 @@ static void a_page_that_cannot_be_read_is_passed_over(void **state)
     for (unsigned i = 0; i < PAGES; i += 1 + (unsigned)rand() % 9)
         mprotect(memory + i * PAGE, PAGE, PROT_NONE);
     idle_keeper.turning = true;
-    assert_true(idle_keeper_read_begin((int32_t)getpid()));
+    assert_true(warming_begin((uint32_t)getpid()));
     for (unsigned i = 0; i < PAGES; i++)
-        idle_keeper_read((uint64_t)memory + i * PAGE);
-    assert_int_equal(idle_keeper_unread(), PAGES);
-    for (unsigned calls = 0; idle_keeper_unread(); calls++) {
+        list.page[i] = (uint64_t)memory + i * PAGE;
+    list.asked = PAGES;
+    assert_false(warming_end(0)); /* there was no time */
+    for (unsigned calls = 0; !warming_end(0); calls++) {
         assert_true(calls < PAGES);
         idle_keeper_read_some();
+        if (idle_keeper.answered == PAGES)
+            break;
     }
+    assert_true(warming_end(UINT64_MAX));
     assert_int_equal(idle_keeper.answered, PAGES);
     idle_keeper_read_some(); /* nothing is left to read, */
     assert_int_equal(idle_keeper.answered, PAGES);
-    idle_keeper.asked = 3; /* and less is asked for by a burst that has begun meanwhile */
+    list.asked = 3; /* and less is asked for by a burst that has begun meanwhile */
     idle_keeper_read_some();
     assert_int_equal(idle_keeper.answered, PAGES);
+    idle_keeper.answered = 0;
+    list.asked = UINT32_MAX; /* and more than there can be, by whoever isn't trusted */
+    for (unsigned calls = 0; calls < 2 * WARM_PAGES_MAX; calls++)
+        idle_keeper_read_some();
+    assert_int_equal(idle_keeper.answered, WARM_PAGES_MAX);
     idle_keeper.turning = false;
+    assert_false(warming_begin((uint32_t)getpid()));
+    assert_false(warming_end(UINT64_MAX)); /* nobody reads */
     munmap(memory, PAGES * PAGE);
 }
 
@@ -157,6 +169,7 @@ static void the_runner_keeps_off_the_stopped_threads_cpu(void **state)
 
 int main(void)
 {
+    idle_keeper_pages = &list;
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_page_that_cannot_be_read_is_passed_over),
         cmocka_unit_test(who_wants_our_cpu_gets_the_stopped_threads),

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The burst runner: repeats natively, in an address space of its own, what a stopped thread is about to do.
  *
- * The runner is a process that contains nothing but itself, in [CS_BURST_BASE, + CS_BURST_SPAN). Copies of
+ * The replayer is a process that contains nothing but itself, in [CS_BURST_BASE, + CS_BURST_SPAN). Copies of
  * the target's pages appear *at their own addresses* on first touch, so that instructions run unchanged, with
  * any extension that the machine has; only control transfers are translated, into code that notes the block
  * and goes to the translation of the target. A block of the target becomes, in the code cache:
@@ -21,45 +21,18 @@
  * restores the whole vector state on the way. Page faults, because they are the one exception that a
  * hypervisor leaves alone: 3.5 us from there to the handler and back, where `ud2` takes 11.
  *
- * A file calls only files above it in this list: first what every process needs, then the *replayer*, which
- * runs the target's code over copies of its pages, then pure readers of the trace, then the *holder*, which
- * stops the thread, reads its memory and times it.
+ * Two processes share the work. The *holder* (sampler/burst/holder/) stops threads and reads their memory, with
+ * the profiler's rights, and never runs foreign code. The *replayer* (sampler/burst/replayer/) runs it, and has
+ * no rights. They talk by a piece of shared memory (boundary.h), in which all that the replayer writes is a
+ * stranger's word.
  *
  * Files of this room:
  *   runner           what all files share
+ *   boundary         the memory that both share, and who believes what
  *   sys              system calls
  *   libc             what the compiler calls by itself
  *   thread           threads of the runner's own, clocks, /proc
  *   timing_model     constants that measurement chose
- *   blocks           tables of translated blocks
- *   trace            the records of a burst and how to read them
- *   regions          the target's memory map
- *   fault_windows    regions whose pages come and go without changing mappings
- *   pages            copies of data pages
- *   code_pages       copies of code pages, for the translator
- *   decoder          loads libZydis's shared object into the runner
- *   instruction      what an instruction is to the translator
- *   register_slots   which registers a block notes, and when
- *   emit             the few instructions that the translator writes
- *   block_code       the parts of a block's translation
- *   translate        blocks of the target to blocks of the code cache
- *   signal_entry     into translated code and out of it, by signals
- *   memory_profile   what memory instructions and code touched
- *   branch_predictors  what branches did, by simulated predictors
- *   match_registers  where in the trace a register snapshot fits
- *   trace_to_rows    a trace to rows
- *   timing_samples   when to take snapshots, and from those to timed intervals
- *   polled_words     words of memory, read while the thread runs
- *   word_history     when the trace changes them
- *   trace_position   how far the thread was at each poll
- *   keep_cpu_awake   keeps the CPU of the stopped thread out of idle
- *   warm_caches      gives the thread its caches back
- *   timing           how fast it runs natively, once let go
- *   rights           may this thread be followed?
- *   verify           compares a trace with single-stepping
- *   alarm            goes off while a thread runs its own code
- *   stop_thread      stops a thread without its noticing, and makes a burst
- *   start            entry, own stack, empty address space, the loop over commands
  *
  * A *timed* burst goes on for some hundred thousand instructions, so that its trace covers what the thread
  * does in the next tenths of a millisecond. The thread is let go and polled from here while it runs what was
@@ -77,6 +50,9 @@
 #include <sys/types.h>
 
 #define PAGE 4096ULL
+
+extern const uint8_t image_start[] __asm__("__ehdr_start") __attribute__((visibility("hidden")));
+#define CS_BURST_BASE ((uint64_t)image_start)
 
 struct registers { /* as PTRACE_GETREGSET gives them */
     uint64_t r15, r14, r13, r12, rbp, rbx, r11, r10, r9, r8, rax, rcx, rdx, rsi, rdi, orig_rax, rip, cs,

@@ -10,6 +10,7 @@
 
 extern void *own_fs; /* what %fs points to while the runner's own code runs */
 _Noreturn void die(int code);
+void signal_return(void); /* what a signal handler returns to; never called */
 /* A thread of ours with a stack of its own; *tid becomes 0, with a futex wake, when it has ended. */
 void start_thread(int (*entry)(void), void *stack_top, volatile int32_t *tid);
 uint64_t clock_of(clockid_t which);

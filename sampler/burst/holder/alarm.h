@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The alarm that goes off while a thread runs its own code. */
+#ifndef CS_SAMPLER_BURST_HOLDER_ALARM_H
+#define CS_SAMPLER_BURST_HOLDER_ALARM_H
+
+#include <stdint.h>
+
+/* The number of a signal that does nothing to the thread; 0: there is none now; negative: the thread is gone. */
+int alarm_quiet_signal(uint32_t tid);
+/* Sets the alarm: the descriptor of an event, whose closing ends it, or negative errno. */
+int alarm_set(uint32_t tid, uint32_t lead_ns, int quiet_signal);
+
+#endif

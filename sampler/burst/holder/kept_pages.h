@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Copies of the pages that the replayer wants to have of a thread that stands. */
+#ifndef CS_SAMPLER_BURST_HOLDER_KEPT_PAGES_H
+#define CS_SAMPLER_BURST_HOLDER_KEPT_PAGES_H
+
+#include "sampler/burst/runner/boundary.h"
+
+void kept_pages_rest(void);         /* gives that back, and what else only bursts need of `boundary` */
+void kept_pages_prepare(bool many); /* room for them, nothing being stopped */
+/* Until the deadline (TSC). How many came. */
+uint32_t kept_pages_copy(pid_t pid, uint64_t deadline);
+
+#endif

@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Words of a thread's memory, read from another CPU while the thread runs what its burst has followed: each
+ * changes when the thread gets to where the trace changes it. They are to it what SHIM's software signals are
+ * to an observer (ISCA 2015, section 3), only that the program doesn't know that it sends them: nothing stops
+ * it, and a read costs it no more than a line that another core asks for. */
+#include "sampler/burst/holder/poll_words.h"
+#include "sampler/burst/runner/libc.h"
+#include "sampler/burst/runner/sys.h"
+#include "sampler/burst/runner/timing_model.h"
+
+#include <sys/uio.h>
+
+static uint32_t since_ns(const struct polled_words *polled, uint64_t ticks)
+{
+    return (uint32_t)((ticks - polled->released) * 1000 / polled->ticks_a_us);
+}
+
+/* Are all words as they were (as they will be at the trace's end)? */
+static bool all(const struct polled_words *polled, const uint64_t *values, bool after)
+{
+    for (unsigned i = 0; i < polled->n_words; i++)
+        if (values[i] != (after ? polled->word[i].after : polled->word[i].before))
+            return false;
+    return true;
+}
+
+void poll_words(struct polled_words *polled, pid_t pid)
+{
+    static struct iovec there[POLLED_WORDS_MAX];
+    static uint64_t values[POLLED_WORDS_MAX];
+    struct iovec here = {values, 8 * polled->n_words};
+    for (unsigned i = 0; i < polled->n_words; i++)
+        there[i] = (struct iovec){(void *)polled->word[i].addr, 8};
+    bool started = false;
+    unsigned over = 0;
+    uint64_t dense = CS_MODEL_POLLS_DENSE_NS / 1000 * polled->ticks_a_us, started_at = tsc();
+    polled->released = started_at;
+    for (uint64_t next = tsc(); polled->n_polls < POLLS_MAX && over < 2;) {
+        while (tsc() < next)
+            __asm__ volatile("pause");
+        uint64_t begin = tsc();
+        if (SYS(__NR_process_vm_readv, pid, &here, 1, there, polled->n_words, 0) != (long)here.iov_len)
+            return;
+        uint64_t end = tsc();
+        bool waits = !started && all(polled, values, false);
+        if (waits && since_ns(polled, end) > CS_MODEL_POLLED_START_NS)
+            return;
+        if (waits && polled->n_polls)
+            polled->n_polls--; /* only the last before the start is of use */
+        if (!started)
+            started_at = begin;
+        started = !waits;
+        over = all(polled, values, true) ? over + 1 : 0;
+        struct poll *poll = &polled->poll[polled->n_polls++];
+        *poll = (struct poll){.begin_ns = since_ns(polled, begin), .end_ns = since_ns(polled, end)};
+        memcpy(poll->value, values, sizeof values);
+        uint64_t sparse =
+            polled->n_polls < CS_MODEL_POLLS_DENSE ? 0 : (end - started_at) / CS_MODEL_POLLS_SPARSE;
+        next = begin + (sparse > dense ? sparse : dense);
+    }
+}

@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The target's memory map, read from /proc/PID/maps between bursts (never while a thread is stopped). A
+ * region's identity is a hash of what decides whether a copy of one of its pages can still be right: file,
+ * position in it, permissions. */
+#include "sampler/burst/holder/read_regions.h"
+#include "sampler/burst/runner/boundary.h"
+#include "sampler/burst/runner/sys.h"
+
+static char text[65536 + 1];
+static uint64_t text_hash;
+
+struct line {
+    const char *p;
+};
+
+static uint64_t hex(struct line *line)
+{
+    uint64_t value = 0;
+    for (;; line->p++) {
+        char c = *line->p;
+        if (c >= '0' && c <= '9')
+            value = value << 4 | (uint64_t)(c - '0');
+        else if (c >= 'a' && c <= 'f')
+            value = value << 4 | (uint64_t)(c - 'a' + 10);
+        else
+            return value;
+    }
+}
+
+/* "from-to rwxp offset device inode   name" */
+static struct region parse(struct line line)
+{
+    struct region region = {0};
+    region.start = hex(&line);
+    line.p++;
+    region.end = hex(&line);
+    line.p++;
+    region.r = line.p[0] == 'r';
+    region.w = line.p[1] == 'w';
+    region.x = line.p[2] == 'x';
+    region.shared = line.p[3] == 's';
+    line.p += 5;
+    uint64_t offset = hex(&line);
+    line.p++;
+    uint64_t device = hex(&line);
+    line.p++;
+    device = device << 20 | hex(&line);
+    line.p++;
+    uint64_t inode = hex(&line);
+    const char *name = line.p;
+    while (*name == ' ')
+        name++;
+    region.kind = inode ? REGION_FILE : REGION_ANONYMOUS;
+    if (name[0] == '[') {
+        if (name[1] == 's' && name[2] == 't')
+            region.kind = REGION_STACK;
+        else if (name[1] == 'v' && name[2] == 'v')
+            region.kind = REGION_CLOCK;
+        else if (name[1] == 'v' && name[2] == 'd')
+            region.kind = REGION_VDSO;
+    }
+    uint64_t permissions = (uint64_t)(region.r | region.w << 1 | region.x << 2 | region.shared << 3);
+    region.identity = region_mix(region_mix(region_mix(permissions, device), inode), offset - region.start);
+    return region;
+}
+
+int regions_refresh(void)
+{
+    unsigned n = 0;
+    uint64_t hash = 0;
+    long have = 0, at = 0;
+    for (;;) {
+        long got = SYS(__NR_pread64, CS_BURST_FD_MAPS, text + have, 65536 - have, at);
+        if (got < 0)
+            return -1;
+        at += got;
+        have += got;
+        text[have] = 0;
+        char *line = text;
+        for (;;) {
+            char *end = line;
+            while (*end && *end != '\n')
+                end++;
+            if (!*end)
+                break;
+            *end = 0;
+            struct region region = parse((struct line){line});
+            if (n < REGIONS_MAX)
+                boundary->regions[n++] = region;
+            hash = region_mix(region_mix(region_mix(hash, region.start), region.end), region.identity);
+            line = end + 1;
+        }
+        long rest = text + have - line;
+        if (!got || rest >= 65536)
+            break;
+        for (long i = 0; i < rest; i++)
+            text[i] = line[i];
+        have = rest;
+    }
+    boundary->ask.n_regions = n;
+    if (!n)
+        return -1;
+    bool changed = hash != text_hash;
+    text_hash = hash;
+    return changed;
+}

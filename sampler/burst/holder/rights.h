@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Whose rights the replayer gets. */
+#ifndef CS_SAMPLER_BURST_HOLDER_RIGHTS_H
+#define CS_SAMPLER_BURST_HOLDER_RIGHTS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct rights { /* of a thread: its real user and group */
+    uint32_t uid, gid;
+};
+bool rights_read(uint32_t tid, struct rights *rights);
+/* Has this thread the users that the first one had? One that gave up a user may not find its instructions
+ * repeated with it. */
+bool rights_unchanged(uint32_t tid);
+
+#endif

@@ -1,0 +1,367 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Stopping a thread without its noticing. We trace the thread (PTRACE_SEIZE doesn't stop it) and set an alarm
+ * (alarm.h) that goes off while it runs its own code: a signal that does nothing, for which a traced thread
+ * stops all the same, and which is thrown away on PTRACE_DETACH. No system call is interrupted. The thread is
+ * traced for the fraction of a millisecond that this takes.
+ *
+ * A thread that goes to sleep before the alarm can't be detached (that needs a stop), but the kernel detaches
+ * the threads of a tracer that ends: so each burst has a thread of its own, the stopper, which in that case
+ * just ends.
+ *
+ * Whoever dies, and whenever: the kernel lets the thread go on, and of the alarm nothing is left.
+ *
+ * Signals that come while we trace it, and that it ignores, stop it, too, perhaps in a system call. Some calls
+ * then return EINTR although no handler runs. Such a result becomes ERESTARTNOHAND, by which the kernel makes
+ * the call again unless a handler runs: what the thread would have seen without us. */
+#include "sampler/burst/holder/stop_thread.h"
+#include "sampler/burst/holder/alarm.h"
+#include "sampler/burst/holder/keep_cpu_awake.h"
+#include "sampler/burst/holder/kept_pages.h"
+#include "sampler/burst/holder/read_regions.h"
+#include "sampler/burst/holder/replayer_process.h"
+#include "sampler/burst/holder/rights.h"
+#include "sampler/burst/holder/take_rows.h"
+#include "sampler/burst/holder/verify.h"
+#include "sampler/burst/holder/watch_thread.h"
+#include "sampler/burst/runner/libc.h"
+#include "sampler/burst/runner/sys.h"
+#include "sampler/burst/runner/thread.h"
+
+#include <errno.h>
+#include <linux/elf.h>
+#include <linux/futex.h>
+#include <sched.h>
+#include <signal.h>
+#include <sys/uio.h>
+#include <sys/wait.h>
+#include <time.h>
+
+enum { SEIZE = 0x4206, DETACH = 17, CONT = 7, LISTEN = 0x4208, GETREGSET = 0x4204, GETSIGINFO = 0x4202 };
+enum { POKE_REGISTER = 6 }; /* PTRACE_POKEUSER */
+#define WALL 0x40000000
+#define EVENT_STOP 128
+#define DEADLINE 6             /* SCHED_DEADLINE */
+#define RESTART_NO_HANDLER 514 /* ERESTARTNOHAND, the kernel's own */
+#define FIRST_BURSTS 16
+#define WAITS_FOR_CPU 5 /* times as long we wait for a thread that could run */
+#define LEAVE_US 50     /* to end a burst that takes too long, and to let the thread go */
+
+static uint8_t stopper_stack[65536] __attribute__((aligned(4096)));
+static volatile int32_t stopper_tid, give_up, released;
+static int quiet_signal; /* the alarm's */
+static struct cs_burst_shared *shared;
+static uint64_t asked_ns, asked_ticks; /* when the burst was asked for */
+
+static uint64_t clock_ns(void)
+{
+    return clock_of(CLOCK_MONOTONIC);
+}
+
+static void skip(enum cs_burst_skip why, long error)
+{
+    shared->outcome.skip = why;
+    shared->outcome.error = (uint32_t)(error < 0 ? -error : error);
+}
+
+/* How fast the TSC is, by the time since the burst was asked for. */
+static uint64_t ticks_a_us(uint64_t ns, uint64_t ticks)
+{
+    uint64_t passed_ns = ns - asked_ns, rate = passed_ns ? (ticks - asked_ticks) * 1000 / passed_ns : 0;
+    return rate >= 100 && rate <= 10000 ? rate : 3000; /* else these are two CPUs' that don't agree */
+}
+
+#define STOPPED_US_MAX 60000
+#define PREPARE_MS 3000
+#define STUCK_MS 20 /* beyond its deadline: the replayer is killed, and the thread let go */
+#define FINISH_MS 5000
+
+/* How long the thread may stand. */
+static uint32_t stopped_us_max(const struct cs_burst_command *command, bool first, bool timed)
+{
+    uint32_t us = first   ? command->stopped_first_us
+                  : timed ? command->timed_stopped_max_us
+                          : command->stopped_max_us;
+    us = us < STOPPED_US_MAX ? us : STOPPED_US_MAX;
+    return us > LEAVE_US ? us - LEAVE_US : 0;
+}
+
+/* The registers of the thread, and those of its vector units, for the replayer. */
+static bool read_registers(uint32_t tid, struct registers *registers)
+{
+    struct iovec general = {registers, sizeof *registers},
+                 vectors = {boundary->xstate, sizeof boundary->xstate};
+    if (SYS(__NR_ptrace, GETREGSET, tid, NT_PRSTATUS, &general) < 0 ||
+        SYS(__NR_ptrace, GETREGSET, tid, NT_X86_XSTATE, &vectors) < 0) {
+        skip(CS_BURST_SKIP_GONE, 0);
+        return false;
+    }
+    if (registers->cs != 0x33 || (int64_t)registers->orig_rax >= 0) {
+        skip(registers->cs != 0x33 ? CS_BURST_SKIP_COMPAT : CS_BURST_SKIP_NOT_USER, 0);
+        return false;
+    }
+    boundary->ask.registers = *registers;
+    boundary->ask.xstate_bytes = vectors.iov_len;
+    return true;
+}
+
+/* The thread stands before us. */
+static void do_burst(uint64_t stopped_ns, uint64_t stopped_ticks)
+{
+    struct cs_burst_command *command = &shared->command;
+    struct cs_burst_outcome *outcome = &shared->outcome;
+    struct replay_ask *ask = &boundary->ask;
+    struct registers registers;
+    struct replay_told told;
+    uint32_t tid = command->tid;
+    if (command->keep_out_of_idle)
+        idle_keeper_begin();
+    if (!read_registers(tid, &registers))
+        return;
+    static unsigned met;
+    bool first = command->stopped_first_us && met < FIRST_BURSTS;
+    met++;
+    bool timed = command->timed_instructions > command->instructions && !first && !command->verify;
+    outcome->start = registers.rip;
+    uint32_t us = stopped_us_max(command, first, timed);
+    ask->deadline = stopped_ticks + us * ticks_a_us(stopped_ns, stopped_ticks);
+    outcome->pages_copied = kept_pages_copy((pid_t)tid, ask->deadline); /* any thread names the memory */
+    uint64_t copied_ns = clock_ns();
+    outcome->copy_ns = (uint32_t)(copied_ns - stopped_ns);
+    ask->timed = timed;
+    ask->verify = command->verify;
+    uint64_t a_us = ask->ticks_a_us = ticks_a_us(copied_ns, tsc());
+    ask->warming = timed && warming_begin(tid);
+    ask->elsewhere = timed && idle_keeper_elsewhere();
+    if (!replayer_ask(REPLAY_RUN, us / 1000 + STUCK_MS, &told))
+        return skip(CS_BURST_SKIP_BROKEN, EPIPE);
+    outcome->run_ns = (uint32_t)(clock_ns() - copied_ns);
+    outcome->cause = told.cause;
+    outcome->stop_at = told.next;
+    outcome->pages_faulted = told.pages_faulted;
+    outcome->blocks_translated = told.blocks_translated;
+    if (command->verify)
+        verify(outcome, (int)tid, told.n_steps);
+    if (timed)
+        watch_begin(&told, a_us);
+    idle_keeper_end();
+    long detached = SYS(__NR_ptrace, DETACH, tid, 0, 0);
+    shared->stopped = 0;
+    released = 1;
+    outcome->stopped_ns = (uint32_t)(clock_ns() - stopped_ns);
+    replayer_real_time(false);
+    if (detached < 0) { /* killed meanwhile, perhaps by an exec: whose memory did we read? */
+        replayer_ask(REPLAY_FORGET, FINISH_MS, &told);
+        return skip(CS_BURST_SKIP_GONE, 0);
+    }
+    if (timed)
+        watch_thread(tid);
+    uint64_t watched_ns = clock_ns() - stopped_ns;
+    if (!replayer_ask(REPLAY_FINISH, FINISH_MS, &told))
+        return skip(CS_BURST_SKIP_BROKEN, EPIPE);
+    take_rows(shared, &boundary->rows, timed, watched_ns);
+}
+
+/* The thread stands. True: in a system call; one that ended only because of that is made again. */
+static bool in_call(uint32_t tid)
+{
+    struct registers registers;
+    struct iovec general = {&registers, sizeof registers};
+    if (SYS(__NR_ptrace, GETREGSET, tid, NT_PRSTATUS, &general) < 0 || general.iov_len != sizeof registers ||
+        (int64_t)registers.orig_rax < 0)
+        return false;
+    if ((int64_t)registers.rax == -EINTR &&
+        registers.orig_rax != __NR_close) /* that has closed all the same */
+        SYS(__NR_ptrace, POKE_REGISTER, tid, offsetof(struct registers, rax), -RESTART_NO_HANDLER);
+    return true;
+}
+
+/* Others may send the same signal, and find the thread in a system call. */
+static bool is_alarm(uint32_t tid, int number)
+{
+    struct {
+        int32_t number, error, code, rest[29];
+    } signal = {0};
+    if (number != quiet_signal || SYS(__NR_ptrace, GETSIGINFO, tid, 0, &signal) < 0)
+        return false;
+    return number == SIGCHLD ? signal.code == SI_SIGIO : signal.code > 0; /* POLL_IN, POLL_HUP */
+}
+
+/* Waits for the alarm's stop; forwards whatever else happens to the thread. */
+static void wait_and_burst(void)
+{
+    uint32_t tid = shared->command.tid;
+    uint64_t near = clock_ns() + 2 * (uint64_t)shared->command.lead_ns + 100000;
+    for (;;) {
+        int status;
+        long got = 0;
+        /* Awake, while the stop is near: to wake up from sleep takes 0.1 ms, which the thread would be stopped
+         * longer. But not on its own CPU. */
+        while (got == 0 && clock_ns() < near && idle_keeper_elsewhere())
+            got = SYS(__NR_wait4, tid, &status, WALL | WNOHANG, NULL);
+        if (got == 0)
+            got = SYS(__NR_wait4, tid, &status, WALL, NULL);
+        uint64_t stopped_ns = clock_ns(), stopped_ticks = tsc();
+        if (got == -EINTR && give_up)
+            return skip(CS_BURST_SKIP_ASLEEP, 0);
+        if (got == -EINTR)
+            continue;
+        if (got < 0 || !WIFSTOPPED(status))
+            return skip(CS_BURST_SKIP_GONE, 0);
+        int number = WSTOPSIG(status);
+        bool call = in_call(tid);
+        if (status >> 16 == EVENT_STOP) {
+            /* A job-control stop: leave it stopped. */
+            SYS(__NR_ptrace, number == SIGTRAP ? CONT : LISTEN, tid, 0, 0);
+            continue;
+        }
+        if (!is_alarm(tid, number)) {
+            if (call) { /* a chance to leave it that doesn't come again before it wakes up */
+                SYS(__NR_ptrace, DETACH, tid, 0, number);
+                return skip(CS_BURST_SKIP_NOT_USER, 0);
+            }
+            SYS(__NR_ptrace, CONT, tid, 0, number);
+            continue;
+        }
+        shared->stopped = 1;
+        shared->outcome.skip = CS_BURST_SKIP_NONE;
+        if (give_up)
+            skip(CS_BURST_SKIP_ASLEEP, 0);
+        else
+            do_burst(stopped_ns, stopped_ticks);
+        idle_keeper_end();
+        if (shared->stopped) {
+            SYS(__NR_ptrace, DETACH, tid, 0, 0);
+            shared->stopped = 0;
+            released = 1;
+            shared->outcome.stopped_ns = (uint32_t)(clock_ns() - stopped_ns);
+        }
+        return;
+    }
+}
+
+static volatile int stopper_event;
+
+static void stop_and_follow(void)
+{
+    struct cs_burst_command *command = &shared->command;
+    replayer_beside_us();
+    if (command->timed_instructions)
+        watch_open(command->tid);
+    replayer_real_time(true);
+    long seized = SYS(__NR_ptrace, SEIZE, command->tid, 0, 0);
+    if (seized == -EPERM)
+        return skip(CS_BURST_SKIP_TRACED, seized);
+    if (seized < 0)
+        return skip(seized == -ESRCH ? CS_BURST_SKIP_GONE : CS_BURST_SKIP_DENIED, seized);
+    int event = alarm_set(command->tid, command->lead_ns, quiet_signal);
+    if (event < 0)
+        return skip(event == -ESRCH ? CS_BURST_SKIP_GONE : CS_BURST_SKIP_NO_EVENT, event);
+    stopper_event = event;
+    wait_and_burst();
+}
+
+static int stopper(void)
+{
+    stop_and_follow();
+    replayer_real_time(false);
+    watch_close();
+    return 0;
+}
+
+/* A number, so many fields on. */
+static uint64_t field(const char *p, unsigned number)
+{
+    uint64_t value = 0;
+    for (unsigned i = 0; *p && i < number; p++)
+        i += *p == ' ';
+    for (; *p >= '0' && *p <= '9'; p++)
+        value = value * 10 + (uint64_t)(*p - '0');
+    return value;
+}
+
+struct place {
+    bool asleep; /* in the kernel */
+    uint64_t cpu, policy;
+};
+
+/* Where a thread is. False when it is gone. */
+static bool look(uint32_t tid, struct place *place)
+{
+    enum { CPU = 36, POLICY = 38 }; /* fields after the state */
+    static char text[512];
+    if (!read_thread_file(tid, "/stat", text, sizeof text))
+        return false;
+    const char *state = NULL;
+    for (const char *p = text; *p; p++) /* the name before the state may hold anything: after the last ')' */
+        if (*p == ')' && p[1] == ' ')
+            state = p + 2;
+    if (!state)
+        return false;
+    *place = (struct place){*state != 'R', field(state, CPU), field(state, POLICY)};
+    return true;
+}
+
+/* Nothing is stopped yet: the replayer drops what has changed and says what it wants to have. */
+static bool prepare(bool map_changed)
+{
+    struct replay_told told;
+    boundary->rows.command = shared->command;
+    boundary->ask.map_changed = map_changed;
+    boundary->ask.timed = shared->command.timed_instructions > 0;
+    bool there = replayer_ask(REPLAY_PREPARE, PREPARE_MS, &told);
+    if (!there)
+        skip(CS_BURST_SKIP_BROKEN, EPIPE);
+    else if (told.taken)
+        skip(CS_BURST_SKIP_TAKEN, ESRCH);
+    else
+        kept_pages_prepare(shared->command.timed_instructions > 0);
+    return there && !told.taken;
+}
+
+void burst(struct cs_burst_shared *with)
+{
+    shared = with;
+    memset(&shared->outcome, 0, sizeof shared->outcome);
+    shared->outcome.skip = CS_BURST_SKIP_BROKEN;
+    asked_ns = clock_ns();
+    asked_ticks = tsc();
+    int map = regions_refresh();
+    if (map < 0)
+        return skip(CS_BURST_SKIP_GONE, ESRCH);
+    if (!rights_unchanged(shared->command.tid))
+        return skip(CS_BURST_SKIP_RIGHTS, 0);
+    quiet_signal = alarm_quiet_signal(shared->command.tid);
+    struct place place;
+    if (quiet_signal < 0 || !look(shared->command.tid, &place))
+        return skip(CS_BURST_SKIP_GONE, ESRCH);
+    if (!shared->command.real_time_too &&
+        (place.policy == SCHED_FIFO || place.policy == SCHED_RR || place.policy == DEADLINE))
+        return skip(CS_BURST_SKIP_REAL_TIME, 0);
+    if (!quiet_signal)
+        return skip(CS_BURST_SKIP_BLOCKED, 0);
+    if (!prepare(map == 1))
+        return;
+    idle_keeper_place((uint32_t)place.cpu, shared->command.keep_out_of_idle);
+    give_up = released = 0;
+    stopper_event = -1;
+    start_thread(stopper, stopper_stack + sizeof stopper_stack - 64, &stopper_tid);
+    uint64_t wait_ns = (uint64_t)shared->command.timeout_ms * 1000000, until = clock_ns() + wait_ns,
+             at_last = until + WAITS_FOR_CPU * wait_ns;
+    for (int32_t tid; (tid = stopper_tid) != 0;) {
+        uint64_t time = clock_ns(), ns = until > time ? until - time : 0;
+        struct timespec rest = {(long)(ns / 1000000000), (long)(ns % 1000000000)};
+        long slept = SYS(__NR_futex, &stopper_tid, FUTEX_WAIT, tid, &rest, NULL, 0);
+        if (slept != -ETIMEDOUT)
+            continue;
+        until = clock_ns() + 2000000;
+        if (shared->stopped || released) /* the stopper is at work on what it has seen */
+            continue;
+        /* A thread that waits for a CPU will stop; one that sleeps may do so for long. */
+        if (!give_up && time < at_last && look(shared->command.tid, &place) && !place.asleep)
+            continue;
+        give_up = 1;
+        SYS(__NR_tgkill, SYS(__NR_getpid, 0), tid, SIGUSR1);
+    }
+    if (stopper_event >= 0)
+        SYS(__NR_close, stopper_event);
+}
