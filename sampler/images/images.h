@@ -3,6 +3,7 @@
  *
  * Files of this room:
  *   images            every image met, once
+ *   incarnations      the processes behind PIDs, readable while they change
  *   jit               code without a file, by the names that runtimes write
  *   jitdump           reads jitdump files
  *   kernel_image      the kernel, its modules and BPF programs
@@ -11,6 +12,7 @@
  *   labels            what profiles are kept apart by besides image and event
  *   labels_unknowns   kinds of labels, and why a sample has no image
  *   maps              who had what mapped where, and when
+ *   proc_maps         what /proc tells of processes
  *   space             the mappings of one process, bounded
  *   sideband          the kernel's records of processes and mappings
  *

@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Line by line; a file of /proc is as long as the process makes it. */
+#include "sampler/images/proc_maps.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static FILE *open_of(const char *proc, pid_t pid, const char *name)
+{
+    char path[256];
+    snprintf(path, sizeof path, "%s/%d/%s", proc, (int)pid, name);
+    return fopen(path, "re");
+}
+
+int cs_proc_command(const char *proc, pid_t pid, char *name, size_t size)
+{
+    FILE *f = open_of(proc, pid, "comm");
+    if (!f)
+        return -errno;
+    name[0] = '\0';
+    if (fgets(name, (int)size, f))
+        name[strcspn(name, "\n")] = '\0';
+    fclose(f);
+    return 0;
+}
+
+int cs_proc_mappings(const char *proc, pid_t pid, int (*each)(void *arg, const struct cs_mapped_file *file),
+                     void *arg)
+{
+    char *line = NULL;
+    size_t room = 0;
+    int rc = 0;
+    FILE *f = open_of(proc, pid, "maps");
+    if (!f)
+        return -errno;
+    while (rc == 0 && getline(&line, &room, f) > 0) {
+        struct cs_mapped_file file = {.pid = pid, .build_id = ""};
+        char rights[8];
+        int at = 0;
+        if (sscanf(line, "%" SCNx64 "-%" SCNx64 " %7s %" SCNx64 " %x:%x %" SCNu64 " %n", &file.start,
+                   &file.end, rights, &file.pgoff, &file.major, &file.minor, &file.inode, &at) < 7 ||
+            rights[2] != 'x' || at == 0)
+            continue;
+        line[strcspn(line, "\n")] = '\0';
+        file.path = line + at;
+        if (strcmp(file.path, "[vsyscall]") != 0)
+            rc = each(arg, &file);
+    }
+    free(line);
+    fclose(f);
+    return rc;
+}
+
+int cs_proc_processes(const char *proc, void (*each)(void *arg, pid_t pid), void *arg)
+{
+    DIR *dir = opendir(proc);
+    if (!dir)
+        return -errno;
+    for (struct dirent *d; (d = readdir(dir)) != NULL;) {
+        char *end;
+        long pid = strtol(d->d_name, &end, 10);
+        if (*end == '\0' && pid > 0 && pid < CS_PROC_PID_MOST)
+            each(arg, (pid_t)pid);
+    }
+    closedir(dir);
+    return 0;
+}

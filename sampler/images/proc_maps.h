@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* What /proc tells of processes: who there is, its name, its executable mappings. Depends on no other part; `proc` is
+ * "/proc" but in tests. */
+#ifndef CS_SAMPLER_IMAGES_PROC_MAPS_H
+#define CS_SAMPLER_IMAGES_PROC_MAPS_H
+
+#include "sampler/images/images.h"
+
+#define CS_PROC_PID_MOST (1 << 22) /* the kernel's own limit */
+
+/* Name of `pid`; 0 or -errno. */
+int cs_proc_command(const char *proc, pid_t pid, char *name, size_t size);
+/* Calls `each` for each executable mapping of `pid` but [vsyscall], until one returns other than 0. That, or -errno. */
+int cs_proc_mappings(const char *proc, pid_t pid, int (*each)(void *arg, const struct cs_mapped_file *file),
+                     void *arg);
+/* Calls `each` for every process there is. 0 or -errno. */
+int cs_proc_processes(const char *proc, void (*each)(void *arg, pid_t pid), void *arg);
+
+#endif
