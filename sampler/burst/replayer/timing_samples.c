@@ -53,7 +53,7 @@ static uint64_t lateness(const struct snapshot_clock *clock, const struct snapsh
  * is the way of an interrupt to who notes it. The thread's way to its code is a part of that. */
 uint64_t snapshot_own_ns(const struct snapshot_clock *clock, const struct snapshot *snapshot)
 {
-    uint64_t late = lateness(clock, snapshot, 0), start = late * CS_MODEL_LATE_TO_START;
+    uint64_t late = lateness(clock, snapshot, 0), start = late * CS_MODEL_LATE_TO_START / 10;
     return late < CS_MODEL_LATE_MOST_NS && clock->period_ns > 2 * start ? clock->period_ns - start : 0;
 }
 
@@ -61,7 +61,7 @@ uint64_t snapshot_own_ns(const struct snapshot_clock *clock, const struct snapsh
  * lateness, and the thread was stopped twice at a distance of one period, to 0.2 us. */
 static uint64_t own_between_ns(const struct snapshot_clock *clock, const struct snapshot *snapshot)
 {
-    uint64_t late = lateness(clock, &snapshot[0], 0), taken = late * CS_MODEL_LATE_TO_TAKEN;
+    uint64_t late = lateness(clock, &snapshot[0], 0), taken = late * CS_MODEL_LATE_TO_TAKEN / 10;
     return late < CS_MODEL_LATE_MOST_NS && lateness(clock, &snapshot[1], 1) < CS_MODEL_LATE_MOST_NS &&
                    clock->period_ns > 2 * taken
                ? clock->period_ns - taken
@@ -72,7 +72,7 @@ uint32_t timing_cost_ns(const struct snapshot_clock *clock, const struct snapsho
 {
     uint64_t cost = 0;
     for (unsigned i = 0; i < n; i++)
-        cost += lateness(clock, &snapshot[i], i) * CS_MODEL_LATE_TO_TAKEN;
+        cost += lateness(clock, &snapshot[i], i) * CS_MODEL_LATE_TO_TAKEN / 10;
     return (uint32_t)cost;
 }
 

@@ -115,15 +115,15 @@
 #define CS_MODEL_LATE_MOST_NS 60000
 #endif
 /* The thread's way to its code, of the first snapshot's lateness: 13 us where snapshots were 13.5 us late,
- * 17 of 20, 9 of 11.5; source: two loops that log their turns, on a virtual machine; unit: ratio; shows:
+ * 17 of 20, 9 of 11.5; source: two loops that log their turns, on a virtual machine; unit: tenths; shows:
  * burst-pace */
 #ifndef CS_MODEL_LATE_TO_START
-#define CS_MODEL_LATE_TO_START 9 / 10
+#define CS_MODEL_LATE_TO_START 9
 #endif
 /* What a snapshot takes of the thread's time, of its lateness: 1.8, quartiles 1.73 and 1.87; source: a loop
- * that looks for gaps in its time, on a virtual machine; unit: ratio; shows: burst-loss */
+ * that looks for gaps in its time, on a virtual machine; unit: tenths; shows: burst-loss */
 #ifndef CS_MODEL_LATE_TO_TAKEN
-#define CS_MODEL_LATE_TO_TAKEN 9 / 5
+#define CS_MODEL_LATE_TO_TAKEN 18
 #endif
 /* What is known of a rate moves to a faster one by one part in so many; unit: part; shows: burst-pace */
 #ifndef CS_MODEL_FASTER_PART
