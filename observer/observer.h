@@ -4,6 +4,8 @@
  * Files of this room:
  *   observer       the observer's face (this header)
  *   observe        one run: place, start or attach, sample, end
+ *   connect        joins a run to signals, events and threads
+ *   observation    what these two share
  *   choose         which signals a run reads, and from which thread's line
  *
  * A thread that spins on the CPU next to the target's and reads signals and counters at a
