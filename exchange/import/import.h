@@ -3,11 +3,13 @@
  *
  * Files of this room:
  *   import             what the caller sees
- *   perfdata           framing, features, order by time
+ *   perfdata           header, features, order by time
+ *   perfdata_frames    bytes into records
  *   perfdata_event     attributes of events
  *   perfdata_record    one record
- *   perfdata_internal  what these three share
+ *   perfdata_internal  what these four share
  *   perfdata_import    records to samples of images
+ *   imported_images    images and their tables, until the store has them
  *   address_spaces     which file lies where in a process
  *
  * Brings recordings of other tools into the store: the same profiles that the sampler would have written.

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Framing of perf.data: header or pipe, features, compressed stretches, and the order by time.
+/* perf.data from its header or pipe on: features, what each record is for, and the order by time.
  *
  * Order: perf writes the buffers of all CPUs one after the other and a FINISHED_ROUND after each turn. What
  * is older than the newest record of the round before the last mark can't be preceded by anything still to
@@ -21,39 +21,9 @@ int(cs_perfdata_malformed)(const struct cs_perfdata *in, struct cs_error *err, c
                    in->name, what, in->position);
 }
 
-static int out_of_memory(const struct cs_perfdata *in, struct cs_error *err)
+int cs_perfdata_no_memory(const struct cs_perfdata *in, struct cs_error *err)
 {
     return cs_fail(err, ENOMEM, "%s: out of memory near byte %" PRIu64, in->name, in->position);
-}
-
-/* ---- bytes ---- */
-
-/* Reads exactly `bytes`: 1, 0 at the end of the input before the first byte, <0 cut short. */
-static int read_bytes(struct cs_perfdata *in, void *to, size_t bytes, struct cs_error *err)
-{
-    if (!in->piped) {
-        if (in->data_left == 0)
-            return 0;
-        if (in->data_left < bytes) {
-            in->counts.trailing_bytes += in->data_left;
-            in->data_left = 0;
-            return 0;
-        }
-        in->data_left -= bytes;
-    }
-    size_t got = fread(to, 1, bytes, in->file);
-    if (got == bytes) {
-        in->position += bytes;
-        return 1;
-    }
-    in->short_bytes = got;
-    if (ferror(in->file))
-        return cs_fail(err, EIO, "%s: could not be read: %s", in->name, strerror(errno));
-    if (in->piped && got < RECORD_HEADER) {
-        in->counts.trailing_bytes += got;
-        return 0;
-    }
-    return cs_perfdata_malformed(in, err, "the file ends in the middle of a record");
 }
 
 static int read_section(struct cs_perfdata *in, uint64_t offset, uint64_t size, uint8_t **out,
@@ -68,7 +38,7 @@ static int read_section(struct cs_perfdata *in, uint64_t offset, uint64_t size, 
         return cs_perfdata_malformed(in, err, "a section lies outside the file");
     uint8_t *bytes = malloc(size ? size : 1);
     if (!bytes)
-        return out_of_memory(in, err);
+        return cs_perfdata_no_memory(in, err);
     if (fseeko(in->file, (off_t)offset, SEEK_SET) != 0 || fread(bytes, 1, size, in->file) != size) {
         free(bytes);
         return cs_perfdata_malformed(in, err, "a section can't be read");
@@ -174,7 +144,7 @@ int cs_perfdata_open(FILE *file, const char *name, struct cs_perfdata **out, str
     in->branches = malloc(RECORD_MAX);
     int rc = 0;
     if (!in->frame || !in->chain || !in->branches) {
-        rc = out_of_memory(in, err);
+        rc = cs_perfdata_no_memory(in, err);
         goto out;
     }
     if (fread(header, 1, 16, file) != 16 ||
@@ -224,99 +194,6 @@ void cs_perfdata_close(struct cs_perfdata *in)
     free(in);
 }
 
-/* ---- compression: one zstd stream over the whole file, cut into records ---- */
-
-static int decompress(struct cs_perfdata *in, const uint8_t *bytes, size_t size, struct cs_error *err)
-{
-    enum { PLAIN_MAX = 256 << 20 };
-    if (!in->zstd && !(in->zstd = ZSTD_createDCtx()))
-        return out_of_memory(in, err);
-    if (in->plain_at)
-        memmove(in->plain, in->plain + in->plain_at, in->plain_used - in->plain_at);
-    in->plain_used -= in->plain_at;
-    in->plain_at = 0;
-    ZSTD_inBuffer from = {bytes, size, 0};
-    for (;;) {
-        if (in->plain_room - in->plain_used < 65536) {
-            size_t room = in->plain_room ? 2 * in->plain_room : 1 << 20;
-            uint8_t *grown = room <= PLAIN_MAX ? realloc(in->plain, room) : NULL;
-            if (!grown)
-                return out_of_memory(in, err);
-            in->plain = grown;
-            in->plain_room = room;
-        }
-        ZSTD_outBuffer to = {in->plain, in->plain_room, in->plain_used};
-        size_t rc = ZSTD_decompressStream(in->zstd, &to, &from);
-        bool full = to.pos == to.size;
-        in->plain_used = to.pos;
-        if (ZSTD_isError(rc))
-            return cs_perfdata_malformed(in, err, "a compressed part is damaged");
-        if (from.pos == from.size && !full)
-            return 0;
-    }
-}
-
-/* ---- frames ---- */
-
-/* The next record's bytes, from the decompressed stretch or from the input: 1, 0 at the end, <0. */
-static int next_frame(struct cs_perfdata *in, const uint8_t **frame, struct cs_error *err)
-{
-    size_t left = in->plain_used - in->plain_at;
-    if (left >= RECORD_HEADER) {
-        const uint8_t *record = in->plain + in->plain_at;
-        size_t size = load16(in, record + 6);
-        if (size < RECORD_HEADER)
-            return cs_perfdata_malformed(in, err, "a compressed record is shorter than its header");
-        if (size <= left) { /* else its rest is in the next compressed record */
-            in->plain_at += size;
-            *frame = record;
-            return 1;
-        }
-    }
-    int rc = read_bytes(in, in->frame, RECORD_HEADER, err);
-    if (rc <= 0)
-        return rc;
-    size_t size = load16(in, in->frame + 6);
-    if (size < RECORD_HEADER) {
-        if (size == 0 && load32(in, in->frame) == 0) { /* a hole that an interrupted writer left */
-            in->counts.skipped++;
-            in->counts.trailing_bytes += in->data_left;
-            in->data_left = 0;
-            return in->piped ? cs_perfdata_malformed(in, err, "a record has no size") : 0;
-        }
-        return cs_perfdata_malformed(in, err, "a record is shorter than its header");
-    }
-    if (size > RECORD_HEADER) {
-        rc = read_bytes(in, in->frame + RECORD_HEADER, size - RECORD_HEADER, err);
-        if (rc < 0 && in->piped && in->sequence > 0 && feof(in->file) &&
-            load32(in, in->frame) >= RECORD_TYPES_PLAUSIBLE) {
-            /* Not a record cut short: words that the recorder's shell wrote behind the last one. */
-            in->counts.trailing_bytes += RECORD_HEADER + in->short_bytes;
-            err->code = 0;
-            return 0;
-        }
-        if (rc < 0)
-            return rc;
-        if (rc == 0)
-            return cs_perfdata_malformed(in, err, "the data ends in the middle of a record");
-    }
-    *frame = in->frame;
-    return 1;
-}
-
-static int skip_bytes(struct cs_perfdata *in, uint64_t bytes, struct cs_error *err)
-{
-    uint8_t sink[4096];
-    while (bytes) {
-        size_t n = bytes < sizeof sink ? (size_t)bytes : sizeof sink;
-        int rc = read_bytes(in, sink, n, err);
-        if (rc <= 0)
-            return rc < 0 ? rc : cs_perfdata_malformed(in, err, "the data ends in the middle of a trace");
-        bytes -= n;
-    }
-    return 0;
-}
-
 static int piped_attr(struct cs_perfdata *in, const uint8_t *record, size_t size, struct cs_error *err)
 {
     unsigned event;
@@ -344,10 +221,10 @@ static int push(struct cs_perfdata *in, uint64_t time_ns, const uint8_t *record,
                 struct cs_error *err)
 {
     if (cs_array_room(in->heap, in->n_heap, in->heap_capacity) < 0)
-        return out_of_memory(in, err);
+        return cs_perfdata_no_memory(in, err);
     uint8_t *copy = malloc(size);
     if (!copy)
-        return out_of_memory(in, err);
+        return cs_perfdata_no_memory(in, err);
     memcpy(copy, record, size);
     struct queued item = {time_ns, in->sequence++, copy};
     size_t i = in->n_heap++;
@@ -381,7 +258,7 @@ static uint8_t *pop(struct cs_perfdata *in)
 static int take_frame(struct cs_perfdata *in, struct cs_error *err)
 {
     const uint8_t *record = NULL;
-    int rc = next_frame(in, &record, err);
+    int rc = cs_perfdata_frame(in, &record, err);
     if (rc <= 0)
         return rc;
     size_t size = load16(in, record + 6);
@@ -419,22 +296,22 @@ static int take_frame(struct cs_perfdata *in, struct cs_error *err)
         in->newest_at_mark_ns = in->newest_ns;
         break;
     case RECORD_COMPRESSED:
-        rc = decompress(in, record + RECORD_HEADER, size - RECORD_HEADER, err);
+        rc = cs_perfdata_decompress(in, record + RECORD_HEADER, size - RECORD_HEADER, err);
         break;
     case RECORD_COMPRESSED2: {
         uint64_t bytes = size >= 16 ? load64(in, record + 8) : UINT64_MAX;
         rc = bytes > size - 16 ? cs_perfdata_malformed(in, err, "a compressed record has an impossible size")
-                               : decompress(in, record + 16, bytes, err);
+                               : cs_perfdata_decompress(in, record + 16, bytes, err);
         break;
     }
     case RECORD_TRACING_DATA: /* its bytes follow the record */
         rc = size < 12 ? cs_perfdata_malformed(in, err, "a tracing record is too short")
-                       : skip_bytes(in, in->piped ? (load32(in, record + 8) + 7u) & ~7u : 0, err);
+                       : cs_perfdata_skip(in, in->piped ? (load32(in, record + 8) + 7u) & ~7u : 0, err);
         in->counts.skipped++;
         break;
     case RECORD_AUXTRACE:
         rc = size < 16 ? cs_perfdata_malformed(in, err, "a trace record is too short")
-                       : skip_bytes(in, load64(in, record + 8), err);
+                       : cs_perfdata_skip(in, load64(in, record + 8), err);
         in->counts.skipped++;
         break;
     default:

@@ -1,58 +1,29 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* perf.data into the store. Records are replayed in time order against the address spaces that they build;
- * samples are summed in tables, a table an (image, event, kind), and merged when the file has been read to
- * its end.
- *
- * Branch stacks (LBR) become two profiles: "lbr-edges" (taken branches) and "lbr-ranges" (straight runs
- * between the target of one branch and the next branch), from which edges that fall through follow once the
- * code is decoded. */
+/* Records are replayed in time order against the address spaces that they build; samples are summed in tables
+ * (imported_images.h) and merged when the file has been read to its end. */
 #include "exchange/import/address_spaces.h"
 #include "exchange/import/import.h"
-#include "image/segments.h"
+#include "exchange/import/imported_images.h"
+#include "store/array.h"
 
-#include "store/regular_file.h"
 #include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
-#include <xxhash.h>
-
-enum table_kind { POINTS, STACKS, TABLE_KINDS };
-enum branch_table { EDGES, RANGES, MISPREDICTS, BRANCH_TABLES };
 
 #define KERNEL_PID UINT32_MAX
 #define PROGRESS_EVERY 65536
 
-static const struct cs_schema schema_ranges = {
-    "ranges", 3, 2, {{"start", CS_KEY}, {"end", CS_KEY}, {"count", CS_SUM}}};
-
 enum unknown_cause { UNKNOWN_NO_MAPPING = 1, UNKNOWN_GUEST = 2, UNKNOWN_NO_ADDRESS = 3 };
-
-struct image {
-    struct cs_store_image image;
-    enum cs_store_image_kind asked; /* before the executable was looked for */
-    char *path, build_id[CS_IMAGE_BUILD_ID_MAX];
-    uint64_t base; /* of a kernel: address of _text */
-    struct cs_image_segments layout;
-    struct cs_table **tables; /* [event * TABLE_KINDS + kind] */
-    uint64_t *period_sums;    /* [event] */
-    unsigned n_events;
-    struct cs_table *branches[BRANCH_TABLES];
-};
 
 struct import {
     const char *name;
     struct cs_perfdata *in;
     struct cs_import_spaces *spaces;
-    struct image *images;
-    unsigned n_images, unknown_image;
+    struct cs_imported_images images;
+    unsigned unknown_image;
     struct cs_import_summary *summary;
-    struct {
-        uint64_t enabled_ns, running_ns;
-    } * times; /* [event], the longest seen */
+    struct cs_import_times *times; /* [event], the longest seen */
     unsigned n_times;
     char *text; /* a stack being written */
     size_t text_room;
@@ -63,72 +34,8 @@ static int no_memory(const struct import *im, struct cs_error *err)
     return cs_fail(err, ENOMEM, "%s: out of memory; nothing was imported", im->name);
 }
 
-/* ---- images ---- */
-
-/* Program headers of the executable, where it is here and is the one that ran: they turn file offsets into
- * ELF virtual addresses. */
-static void find_segments(struct image *image)
-{
-    int fd = cs_open_regular(NULL, image->path, INT64_MAX, NULL);
-    if (fd >= 0 && (cs_image_segments_of_file(&image->layout, fd) < 0 ||
-                    strcmp(image->layout.build_id, image->build_id) != 0))
-        image->layout = (struct cs_image_segments){.is_elf = false};
-    if (fd >= 0)
-        close(fd);
-}
-
-static bool begins(const char *text, const char *with)
-{
-    return strncmp(text, with, strlen(with)) == 0;
-}
-
-static enum cs_store_image_kind kind_of(const char *path, bool kernel)
-{
-    if (kernel)
-        return begins(path, "[kernel") || begins(path, "[guest.kernel") ? CS_IMAGE_KERNEL : CS_IMAGE_MODULE;
-    if (begins(path, "[vdso]"))
-        return CS_IMAGE_VDSO;
-    if (path[0] != '/' || begins(path, "//anon") || begins(path, "/dev/zero") || begins(path, "/memfd:") ||
-        begins(path, "/SYSV") || begins(path, "/anon_hugepage"))
-        return CS_IMAGE_JIT;
-    return CS_IMAGE_ELF;
-}
-
-static int add_image(struct import *im, const char *path, enum cs_store_image_kind kind, const char *build_id,
-                     uint64_t base, unsigned *index, struct cs_error *err)
-{
-    for (unsigned i = 0; i < im->n_images; i++)
-        if (strcmp(im->images[i].path, path) == 0 && strcmp(im->images[i].build_id, build_id) == 0 &&
-            im->images[i].asked == kind) {
-            *index = i;
-            return 0;
-        }
-    struct image *grown = realloc(im->images, (im->n_images + 1) * sizeof *grown);
-    if (!grown)
-        return no_memory(im, err);
-    im->images = grown;
-    struct image *image = &grown[im->n_images];
-    memset(image, 0, sizeof *image);
-    image->path = strdup(path);
-    if (!image->path)
-        return no_memory(im, err);
-    snprintf(image->build_id, sizeof image->build_id, "%s", build_id);
-    image->base = base;
-    image->image.kind = image->asked = kind;
-    if (kind == CS_IMAGE_ELF && *build_id)
-        find_segments(image);
-    if (kind == CS_IMAGE_ELF && !image->layout.is_elf)
-        image->image.kind = kind = CS_IMAGE_FILE;
-    if (*build_id)
-        snprintf(image->image.id, sizeof image->image.id, "%s%s", kind == CS_IMAGE_FILE ? "f" : "", build_id);
-    else
-        snprintf(image->image.id, sizeof image->image.id, "x%016" PRIx64,
-                 XXH3_64bits_withSeed(path, strlen(path), (XXH64_hash_t)kind));
-    *index = im->n_images++;
-    return 0;
-}
-
-static uint64_t offset_in(const struct image *image, const struct cs_import_mapping *mapping, uint64_t addr)
+static uint64_t offset_in(const struct cs_imported_image *image, const struct cs_import_mapping *mapping,
+                          uint64_t addr)
 {
     if (image->image.kind == CS_IMAGE_KERNEL)
         return addr - image->base;
@@ -149,16 +56,14 @@ static int take_mapping(struct import *im, const struct cs_perfdata_record *r, s
     if (id_bytes)
         memcpy(id, r->build_id, sizeof id);
     else
-        id_bytes =
-            cs_perfdata_build_id(im->in, begins(path, "[kernel.kallsyms]") ? "[kernel.kallsyms]" : path, id);
+        id_bytes = cs_perfdata_build_id(
+            im->in, strncmp(path, "[kernel.kallsyms]", 17) == 0 ? "[kernel.kallsyms]" : path, id);
     cs_image_build_id_text(id, id_bytes, build_id);
-    enum cs_store_image_kind kind = kind_of(path, kernel);
+    enum cs_store_image_kind kind = cs_imported_kind(path, kernel);
     struct cs_import_mapping mapping = {r->start, r->start + r->length, r->page_offset, 0};
-    int rc = add_image(im, kind == CS_IMAGE_KERNEL ? "[kernel]" : path, kind, build_id,
-                       r->page_offset ? r->page_offset : r->start, &mapping.image, err);
-    if (rc < 0)
-        return rc;
-    if (cs_import_spaces_map(im->spaces, kernel ? KERNEL_PID : r->pid, &mapping) < 0)
+    int rc = cs_imported_images_add(&im->images, kind == CS_IMAGE_KERNEL ? "[kernel]" : path, kind, build_id,
+                                    r->page_offset ? r->page_offset : r->start, &mapping.image);
+    if (rc < 0 || cs_import_spaces_map(im->spaces, kernel ? KERNEL_PID : r->pid, &mapping) < 0)
         return no_memory(im, err);
     return 0;
 }
@@ -185,32 +90,7 @@ static struct place place_of(const struct import *im, uint32_t pid, enum cs_perf
         m = cs_import_spaces_find(im->spaces, KERNEL_PID, addr);
     if (!m)
         return unknown;
-    return (struct place){m->image, offset_in(&im->images[m->image], m, addr), true};
-}
-
-static struct cs_table *table_of(struct import *im, unsigned image_index, unsigned event,
-                                 enum table_kind kind)
-{
-    struct image *image = &im->images[image_index];
-    if (event >= image->n_events) {
-        unsigned n = cs_perfdata_n_events(im->in);
-        struct cs_table **tables = realloc(image->tables, (size_t)n * TABLE_KINDS * sizeof *tables);
-        if (tables)
-            image->tables = tables;
-        uint64_t *sums = tables ? realloc(image->period_sums, n * sizeof *sums) : NULL;
-        if (!sums)
-            return NULL;
-        image->period_sums = sums;
-        for (unsigned i = image->n_events * TABLE_KINDS; i < n * TABLE_KINDS; i++)
-            tables[i] = NULL;
-        for (unsigned i = image->n_events; i < n; i++)
-            sums[i] = 0;
-        image->n_events = n;
-    }
-    struct cs_table **table = &image->tables[event * TABLE_KINDS + kind];
-    if (!*table)
-        *table = cs_table_open(kind == POINTS ? &cs_schema_points : &cs_schema_stacks);
-    return *table;
+    return (struct place){m->image, offset_in(&im->images.at[m->image], m, addr), true};
 }
 
 static int take_chain(struct import *im, const struct cs_perfdata_record *r, const struct place *leaf,
@@ -226,19 +106,15 @@ static int take_chain(struct import *im, const struct cs_perfdata_record *r, con
                                             : CS_PERFDATA_MODE_GUEST;
             continue;
         }
-        if (im->text_room - used < CS_IMAGE_ID_MAX + 32) {
-            size_t room = 2 * im->text_room + 4096;
-            char *grown = realloc(im->text, room);
-            if (!grown)
-                return no_memory(im, err);
-            im->text = grown;
-            im->text_room = room;
-        }
+        if (cs_array_reserve_in(im->text, used + CS_IMAGE_ID_MAX + 32, im->text_room) < 0)
+            return no_memory(im, err);
         struct place place = place_of(im, r->pid, mode, addr);
         used += (size_t)sprintf(im->text + used, "%s%s+%" PRIx64, used ? ";" : "",
-                                im->images[place.image].image.id, place.offset);
+                                im->images.at[place.image].image.id, place.offset);
     }
-    struct cs_table *table = used ? table_of(im, leaf->image, r->event, STACKS) : NULL;
+    struct cs_table *table = used ? cs_imported_table(&im->images.at[leaf->image], r->event,
+                                                      cs_perfdata_n_events(im->in), CS_IMPORT_STACKS)
+                                  : NULL;
     if (!used)
         return 0;
     int64_t text = table ? cs_table_text(table, im->text) : -1;
@@ -246,15 +122,6 @@ static int take_chain(struct import *im, const struct cs_perfdata_record *r, con
         return no_memory(im, err);
     im->summary->stacks++;
     return 0;
-}
-
-static struct cs_table *branch_table(struct import *im, unsigned image, enum branch_table which)
-{
-    static const struct cs_schema *const schemas[] = {&cs_schema_edges, &schema_ranges, &cs_schema_points};
-    struct cs_table **table = &im->images[image].branches[which];
-    if (!*table)
-        *table = cs_table_open(schemas[which]);
-    return *table;
 }
 
 /* How often entry i's branch stands in this stack before i (then it was counted) and in all. */
@@ -289,14 +156,14 @@ static int take_branches(struct import *im, const struct cs_perfdata_record *r, 
             continue;
         bool first;
         uint64_t n = times_in_stack(r, i, &first);
-        struct cs_table *edges = branch_table(im, from.image, EDGES);
+        struct cs_table *edges = cs_imported_branches(&im->images.at[from.image], CS_IMPORT_EDGES);
         int64_t text =
-            edges ? cs_table_text(edges, to.image == from.image ? "" : im->images[to.image].image.id) : -1;
+            edges ? cs_table_text(edges, to.image == from.image ? "" : im->images.at[to.image].image.id) : -1;
         if (text < 0 || (first && cs_table_add(edges, (uint64_t[]){from.offset, (uint64_t)text, to.offset, n,
                                                                    1, n * n}) < 0))
             return no_memory(im, err);
         if (b->flags & 1) {
-            struct cs_table *table = branch_table(im, from.image, MISPREDICTS);
+            struct cs_table *table = cs_imported_branches(&im->images.at[from.image], CS_IMPORT_MISPREDICTS);
             if (!table || cs_table_add(table, (uint64_t[]){from.offset, 1}) < 0)
                 return no_memory(im, err);
         }
@@ -309,7 +176,7 @@ static int take_branches(struct import *im, const struct cs_perfdata_record *r, 
             im->summary->branches_dropped += to.known && end.known && end.image == to.image;
             continue;
         }
-        struct cs_table *ranges = branch_table(im, to.image, RANGES);
+        struct cs_table *ranges = cs_imported_branches(&im->images.at[to.image], CS_IMPORT_RANGES);
         if (!ranges || cs_table_add(ranges, (uint64_t[]){to.offset, end.offset, 1}) < 0)
             return no_memory(im, err);
     }
@@ -319,10 +186,11 @@ static int take_branches(struct import *im, const struct cs_perfdata_record *r, 
 static int take_sample(struct import *im, const struct cs_perfdata_record *r, struct cs_error *err)
 {
     struct place place = place_of(im, r->pid, r->mode, r->ip);
-    struct cs_table *points = table_of(im, place.image, r->event, POINTS);
+    struct cs_table *points = cs_imported_table(&im->images.at[place.image], r->event,
+                                                cs_perfdata_n_events(im->in), CS_IMPORT_POINTS);
     if (!points || cs_table_add(points, (uint64_t[]){place.offset, 1}) < 0)
         return no_memory(im, err);
-    uint64_t *sum = &im->images[place.image].period_sums[r->event];
+    uint64_t *sum = &im->images.at[place.image].period_sums[r->event];
     *sum = *sum + r->period < *sum ? UINT64_MAX : *sum + r->period;
     if (place.known)
         im->summary->stored++;
@@ -368,48 +236,6 @@ static int take(struct import *im, const struct cs_perfdata_record *r, struct cs
 
 /* ---- into the store ---- */
 
-static void unit_of(const char *event, char unit[16])
-{
-    const char *name = begins(event, "cpu-clock") || begins(event, "task-clock") ? "ns"
-                       : begins(event, "cycles") || begins(event, "cpu-cycles") || strstr(event, "/cycles/")
-                           ? "cycles"
-                           : "events";
-    snprintf(unit, 16, "%s", name);
-}
-
-static int merge_image(struct import *im, struct cs_store *store, const struct image *image,
-                       struct cs_error *err)
-{
-    struct cs_store_image as_stored = image->image;
-    as_stored.path = image->path;
-    as_stored.build_id = image->build_id;
-    int rc = 0;
-    for (unsigned event = 0; rc == 0 && event < image->n_events; event++)
-        for (unsigned kind = 0; rc == 0 && kind < TABLE_KINDS; kind++) {
-            struct cs_table *table = image->tables[event * TABLE_KINDS + kind];
-            if (!table)
-                continue;
-            struct cs_store_profile_head head = {.period_sum = image->period_sums[event]};
-            const char *name = cs_perfdata_event(im->in, event)->name;
-            snprintf(head.event, sizeof head.event, "%.*s%s", (int)sizeof head.event - 8, name,
-                     kind == STACKS ? "-stacks" : "");
-            unit_of(name, head.unit);
-            if (event < im->n_times) {
-                head.enabled_ns = im->times[event].enabled_ns;
-                head.running_ns = im->times[event].running_ns;
-            }
-            rc = cs_store_merge(store, &as_stored, &head, table, err);
-        }
-    static const char *const names[] = {"lbr-edges", "lbr-ranges", "lbr-mispredicts"};
-    for (unsigned which = 0; rc == 0 && which < BRANCH_TABLES; which++) {
-        struct cs_store_profile_head head = {.unit = "events"};
-        snprintf(head.event, sizeof head.event, "%s", names[which]);
-        if (image->branches[which])
-            rc = cs_store_merge(store, &as_stored, &head, image->branches[which], err);
-    }
-    return rc;
-}
-
 /* A string of the file's without what could end a JSON string. */
 static void plain_words(const char *from, char *to, size_t room)
 {
@@ -427,8 +253,8 @@ static int merge_all(struct import *im, struct cs_store *store, struct cs_error 
     snprintf(meta, sizeof meta, "{\"imported\": \"perf.data\", \"host\": \"%s\", \"arch\": \"%s\"}", host,
              arch);
     int rc = cs_store_epoch(store, meta, err);
-    for (unsigned i = 0; rc == 0 && i < im->n_images; i++)
-        rc = merge_image(im, store, &im->images[i], err);
+    for (unsigned i = 0; rc == 0 && i < im->images.n; i++)
+        rc = cs_imported_image_merge(&im->images.at[i], im->in, im->times, im->n_times, store, err);
     const struct {
         const char *name;
         uint64_t n;
@@ -448,7 +274,9 @@ int cs_import_perfdata(FILE *file, const char *name, struct cs_store *store, cs_
     memset(summary, 0, sizeof *summary);
     int rc = im.spaces ? cs_perfdata_open(file, name, &im.in, err) : no_memory(&im, err);
     if (rc == 0)
-        rc = add_image(&im, "[unknown]", CS_IMAGE_UNKNOWN, "", 0, &im.unknown_image, err);
+        rc = cs_imported_images_add(&im.images, "[unknown]", CS_IMAGE_UNKNOWN, "", 0, &im.unknown_image) < 0
+                 ? no_memory(&im, err)
+                 : 0;
     while (rc == 0) {
         int got = cs_perfdata_next(im.in, &record, err);
         if (got <= 0) {
@@ -461,23 +289,13 @@ int cs_import_perfdata(FILE *file, const char *name, struct cs_store *store, cs_
     }
     if (rc == 0) {
         summary->read = *cs_perfdata_counts(im.in);
-        summary->images = im.n_images - 1;
+        summary->images = im.images.n - 1;
         summary->events = cs_perfdata_n_events(im.in);
         snprintf(summary->host, sizeof summary->host, "%s", cs_perfdata_host(im.in));
         if (store)
             rc = merge_all(&im, store, err);
     }
-    for (unsigned i = 0; i < im.n_images; i++) {
-        struct image *image = &im.images[i];
-        for (unsigned k = 0; k < image->n_events * TABLE_KINDS; k++)
-            cs_table_close(image->tables[k]);
-        for (unsigned k = 0; k < BRANCH_TABLES; k++)
-            cs_table_close(image->branches[k]);
-        free(image->tables);
-        free(image->period_sums);
-        free(image->path);
-    }
-    free(im.images);
+    cs_imported_images_fini(&im.images);
     free(im.times);
     free(im.text);
     cs_import_spaces_close(im.spaces);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What the three files of the perf.data reader share; nobody else includes it.
- *   perfdata.c         framing: header, pipe, compression, order by time
+/* What the four files of the perf.data reader share; nobody else includes it.
+ *   perfdata.c         header, pipe, order by time
+ *   perfdata_frames.c  bytes into records, compressed ones too
  *   perfdata_event.c   events and features: attributes, names, ids, build-ids
  *   perfdata_record.c  one record's bytes into a struct cs_perfdata_record */
 #ifndef CS_EXCHANGE_IMPORT_PERFDATA_INTERNAL_H
@@ -152,6 +153,13 @@ uint64_t cs_perfdata_record_time(struct cs_perfdata *in, const uint8_t *record);
 int cs_perfdata_parse(struct cs_perfdata *in, const uint8_t *record, struct cs_perfdata_record *out,
                       struct cs_error *err);
 
+/* perfdata_frames.c */
+/* The next record's bytes: 1, 0 at the end, <0. */
+int cs_perfdata_frame(struct cs_perfdata *in, const uint8_t **frame, struct cs_error *err);
+int cs_perfdata_skip(struct cs_perfdata *in, uint64_t bytes, struct cs_error *err);
+int cs_perfdata_decompress(struct cs_perfdata *in, const uint8_t *bytes, size_t size, struct cs_error *err);
+
+int cs_perfdata_no_memory(const struct cs_perfdata *in, struct cs_error *err);
 int cs_perfdata_malformed(const struct cs_perfdata *in, struct cs_error *err, const char *what);
 #ifdef __clang_analyzer__ /* which can't see that it returns less than 0 */
 #define cs_perfdata_malformed(...) ((cs_perfdata_malformed)(__VA_ARGS__), -1)
