@@ -1,23 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* What each fact means: one rule a row of doctor. Rules only read the machine, so that recorded ones test
- * them. */
-#include "cli/doctor/finding.h"
+ * them. Here those of the processor: CPU, counters, placement, time. */
+#include "cli/doctor/rules.h"
 
 #include <errno.h>
 #include <string.h>
 
-#define SAY(f, ...) snprintf((f)->value, sizeof(f)->value, __VA_ARGS__)
-
-static const char paranoid_help[] = "run as root, give the program CAP_PERFMON (and CAP_BPF), or: sysctl "
-                                    "kernel.perf_event_paranoid=1 (-1 for whole systems)";
 static const char vm_help[] =
     "ask the provider for a machine with a virtual PMU (KVM: -cpu host,pmu=on; many clouds: "
     "a whole-socket or metal instance), or measure on bare metal";
-
-static bool permission(uint64_t error)
-{
-    return error == EACCES || error == EPERM;
-}
 
 static bool x86(const struct machine *m)
 {
@@ -77,11 +68,11 @@ static void judge_pmu(const struct machine *m, struct finding *f)
     f->enable = "";
     if (task == 0) {
         SAY(f, "present (%s)%s", *m->pmu_devices ? m->pmu_devices : "generic cycles count",
-            permission(cpu) ? ", own processes only" : "");
-        if (permission(cpu)) {
+            doctor_refused(cpu) ? ", own processes only" : "");
+        if (doctor_refused(cpu)) {
             f->state = FINDING_LIMITED;
             f->production = "only your own processes: whole-system sampling is not permitted";
-            f->enable = paranoid_help;
+            f->enable = doctor_paranoid_help;
         }
         return;
     }
@@ -90,11 +81,11 @@ static void judge_pmu(const struct machine *m, struct finding *f)
     f->production =
         "the sampler uses cpu-clock (time) in place of cycles: where the time went, not why in events";
     f->state = FINDING_ABSENT;
-    if (permission(task)) {
+    if (doctor_refused(task)) {
         f->state = FINDING_LIMITED;
         SAY(f, "not permitted (%s, perf_event_paranoid %d)", task == EACCES ? "EACCES" : "EPERM",
             m->paranoid);
-        f->enable = paranoid_help;
+        f->enable = doctor_paranoid_help;
     } else if (task == EBUSY) {
         f->state = FINDING_LIMITED;
         SAY(f, "busy: others hold all counters%s", m->nmi_watchdog ? " (the NMI watchdog holds one)" : "");
@@ -172,7 +163,7 @@ static void judge_rdpmc(const struct machine *m, struct finding *f)
         f->enable =
             x86(m) ? "echo 1 > /sys/bus/event_source/devices/cpu/rdpmc" : "sysctl kernel.perf_user_access=1";
     } else {
-        SAY(f, permission(got) ? "not permitted (see PMU)" : "not usable: no counter to read (see PMU)");
+        SAY(f, doctor_refused(got) ? "not permitted (see PMU)" : "not usable: no counter to read (see PMU)");
     }
 }
 
@@ -262,157 +253,6 @@ static void judge_tsc(const struct machine *m, struct finding *f)
             "rates per TSC cycle are doubtful: the kernel or the CPU doesn't trust this clock";
         f->enable = "in a virtual machine ask for an invariant TSC (KVM: -cpu host,+invtsc); else keep the "
                     "frequency fixed";
-    }
-}
-
-/* ---- kernel ---- */
-
-static void judge_paranoid(const struct machine *m, struct finding *f)
-{
-    uint64_t task = m->probes[PROBE_CLOCK_TASK], kernel = m->probes[PROBE_CLOCK_KERNEL];
-    uint64_t cpu = m->probes[PROBE_CLOCK_CPU];
-    f->runtime = "the observer needs no permission for its own user's processes";
-    f->architect = "the same";
-    f->enable = "";
-    char level[48] = "unknown";
-    if (m->paranoid != INT_MIN)
-        snprintf(level, sizeof level, "%d", m->paranoid);
-    const char *may = cpu == 0      ? "whole system, kernel included"
-                      : kernel == 0 ? "own processes, kernel included"
-                      : task == 0   ? "own processes, user space only"
-                                    : "nothing";
-    SAY(f, "perf_event_paranoid %s; this user may sample: %s", level, may);
-    f->production = "record -a and the daemon see everything";
-    if (cpu != 0) {
-        f->state = task == 0 ? FINDING_LIMITED : FINDING_ABSENT;
-        f->production = kernel == 0 ? "record of your own processes; no -a, no whole-system daemon"
-                        : task == 0 ? "record of your own processes without their kernel side; no -a"
-                                    : "no sampling for this user";
-        f->enable = paranoid_help;
-    }
-}
-
-static void judge_rate(const struct machine *m, struct finding *f)
-{
-    f->runtime = "the observer is not limited by it";
-    f->architect = "the same";
-    f->production = "record -F above it is refused; the kernel lowers it by itself when handlers run long";
-    f->enable = "";
-    if (m->max_rate <= 0) {
-        f->state = FINDING_LIMITED;
-        SAY(f, "unknown");
-        return;
-    }
-    SAY(f, "%ld samples/s a CPU at most", m->max_rate);
-    if (m->max_rate < 10000) {
-        f->state = FINDING_LIMITED;
-        f->enable = "sysctl kernel.perf_event_max_sample_rate=100000";
-    }
-}
-
-static void judge_bpf(const struct machine *m, struct finding *f)
-{
-    uint64_t got = m->probes[PROBE_BPF];
-    f->runtime = "the os source (who runs on the target's CPU, in which system call) works";
-    f->architect = "the same: samples of a stranger are filtered out by thread identity";
-    f->production = "samples are counted inside the kernel: the cheapest driver";
-    f->enable = "";
-    if (got == 0) {
-        SAY(f, "usable");
-        return;
-    }
-    f->state = FINDING_LIMITED;
-    f->runtime = f->architect = "no os source: pin the target alone on its CPU instead";
-    f->production = "the ring driver is used: same results, more work for the collector";
-    if (permission(got)) {
-        SAY(f, "not permitted (%s)", got == EPERM ? "EPERM" : "EACCES");
-        f->enable = "run as root or give the program CAP_BPF and CAP_PERFMON";
-    } else {
-        SAY(f, "not usable (%s)", got == ENOSYS ? "ENOSYS" : strerror((int)got));
-        f->enable = "boot a kernel with CONFIG_BPF_SYSCALL; in a container allow bpf in the seccomp profile";
-    }
-}
-
-static void judge_btf(const struct machine *m, struct finding *f)
-{
-    f->runtime = f->architect = f->production = "the BPF programs fit themselves to this kernel's structures";
-    f->enable = "";
-    SAY(f, "%s", m->btf ? "present" : "absent");
-    if (!m->btf) {
-        f->state = FINDING_LIMITED;
-        f->runtime = f->architect = "no os source";
-        f->production = "the ring driver is used";
-        f->enable = "boot a kernel with CONFIG_DEBUG_INFO_BTF";
-    }
-}
-
-/* ---- what a sample may carry ---- */
-
-static void judge_regs(const struct machine *m, struct finding *f)
-{
-    uint64_t got = m->probes[PROBE_USER_REGS], trap = m->probes[PROBE_SIGTRAP];
-    f->runtime = "not needed";
-    f->architect = f->production = "bursts (record --bursts) and call chains by registers work";
-    f->enable = "";
-    if (got == 0 && trap == 0) {
-        SAY(f, "sampled user registers and synchronous traps work");
-        return;
-    }
-    f->state = FINDING_LIMITED;
-    SAY(f, "%s%s", got ? "no user registers in samples" : "user registers work",
-        trap ? ", no synchronous trap (sigtrap) events" : "");
-    f->architect = f->production = "bursts fall back to stopping threads by ptrace, or are off";
-    f->enable = trap == EINVAL                        ? "sigtrap events need Linux 5.13 or later"
-                : permission(got) || permission(trap) ? paranoid_help
-                                                      : "a newer kernel";
-}
-
-static void judge_lbr(const struct machine *m, struct finding *f)
-{
-    uint64_t got = m->probes[PROBE_LBR];
-    f->runtime = "not needed";
-    f->architect = f->production = "branch records feed the edge profile with each sample";
-    f->enable = "";
-    if (got == 0) {
-        SAY(f, "usable");
-        return;
-    }
-    f->state = FINDING_ABSENT;
-    SAY(f, permission(got) ? "not permitted" : "none (see PMU)");
-    f->architect = f->production =
-        "edge profiles come from bursts (record --bursts), which need no such hardware";
-    f->enable = permission(got) ? paranoid_help : "";
-}
-
-static void judge_precise(const struct machine *m, struct finding *f)
-{
-    f->runtime = "not needed";
-    f->architect = f->production = "the sampled PC is exact";
-    f->enable = "";
-    if (m->probes[PROBE_PRECISE] == 0) {
-        SAY(f, "PEBS or IBS usable");
-        return;
-    }
-    f->state = FINDING_ABSENT;
-    SAY(f, permission(m->probes[PROBE_PRECISE]) ? "not permitted (see PMU)" : "no PEBS, no IBS");
-    f->architect = f->production =
-        "the sampled PC is the successor of the instruction that took the time; calc attributes "
-        "it back to that one";
-}
-
-static void judge_breakpoints(const struct machine *m, struct finding *f)
-{
-    f->runtime = "not needed";
-    f->architect = "exact counts of a chosen address (mem:ADDR:x)";
-    f->production = "not needed";
-    f->enable = "";
-    if (m->probes[PROBE_BREAKPOINT] == 0) {
-        SAY(f, "usable without a PMU");
-    } else {
-        f->state = FINDING_LIMITED;
-        SAY(f, permission(m->probes[PROBE_BREAKPOINT]) ? "not permitted" : "not usable");
-        f->architect = "no exact counts of an address";
-        f->enable = permission(m->probes[PROBE_BREAKPOINT]) ? paranoid_help : "";
     }
 }
 

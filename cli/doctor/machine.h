@@ -3,7 +3,9 @@
  *
  * Files of this room:
  *   doctor            the subcommand doctor
- *   doctor_rules      findings from what the machine has
+ *   doctor_rules      findings from what the processor has
+ *   doctor_rules_kernel  findings from what the kernel permits
+ *   rules             what these two share
  *   finding           one row of the answer
  *   machine           what the machine has, or had when recorded
  *   machine_probes    what the kernel lets us open

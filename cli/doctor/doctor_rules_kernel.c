@@ -1,0 +1,159 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* What the kernel permits, and what a sample may carry: one rule a row of doctor. */
+#include "cli/doctor/rules.h"
+
+#include <string.h>
+
+const char doctor_paranoid_help[] = "run as root, give the program CAP_PERFMON (and CAP_BPF), or: sysctl "
+                                    "kernel.perf_event_paranoid=1 (-1 for whole systems)";
+
+/* ---- kernel ---- */
+
+void judge_paranoid(const struct machine *m, struct finding *f)
+{
+    uint64_t task = m->probes[PROBE_CLOCK_TASK], kernel = m->probes[PROBE_CLOCK_KERNEL];
+    uint64_t cpu = m->probes[PROBE_CLOCK_CPU];
+    f->runtime = "the observer needs no permission for its own user's processes";
+    f->architect = "the same";
+    f->enable = "";
+    char level[48] = "unknown";
+    if (m->paranoid != INT_MIN)
+        snprintf(level, sizeof level, "%d", m->paranoid);
+    const char *may = cpu == 0      ? "whole system, kernel included"
+                      : kernel == 0 ? "own processes, kernel included"
+                      : task == 0   ? "own processes, user space only"
+                                    : "nothing";
+    SAY(f, "perf_event_paranoid %s; this user may sample: %s", level, may);
+    f->production = "record -a and the daemon see everything";
+    if (cpu != 0) {
+        f->state = task == 0 ? FINDING_LIMITED : FINDING_ABSENT;
+        f->production = kernel == 0 ? "record of your own processes; no -a, no whole-system daemon"
+                        : task == 0 ? "record of your own processes without their kernel side; no -a"
+                                    : "no sampling for this user";
+        f->enable = doctor_paranoid_help;
+    }
+}
+
+void judge_rate(const struct machine *m, struct finding *f)
+{
+    f->runtime = "the observer is not limited by it";
+    f->architect = "the same";
+    f->production = "record -F above it is refused; the kernel lowers it by itself when handlers run long";
+    f->enable = "";
+    if (m->max_rate <= 0) {
+        f->state = FINDING_LIMITED;
+        SAY(f, "unknown");
+        return;
+    }
+    SAY(f, "%ld samples/s a CPU at most", m->max_rate);
+    if (m->max_rate < 10000) {
+        f->state = FINDING_LIMITED;
+        f->enable = "sysctl kernel.perf_event_max_sample_rate=100000";
+    }
+}
+
+void judge_bpf(const struct machine *m, struct finding *f)
+{
+    uint64_t got = m->probes[PROBE_BPF];
+    f->runtime = "the os source (who runs on the target's CPU, in which system call) works";
+    f->architect = "the same: samples of a stranger are filtered out by thread identity";
+    f->production = "samples are counted inside the kernel: the cheapest driver";
+    f->enable = "";
+    if (got == 0) {
+        SAY(f, "usable");
+        return;
+    }
+    f->state = FINDING_LIMITED;
+    f->runtime = f->architect = "no os source: pin the target alone on its CPU instead";
+    f->production = "the ring driver is used: same results, more work for the collector";
+    if (doctor_refused(got)) {
+        SAY(f, "not permitted (%s)", got == EPERM ? "EPERM" : "EACCES");
+        f->enable = "run as root or give the program CAP_BPF and CAP_PERFMON";
+    } else {
+        SAY(f, "not usable (%s)", got == ENOSYS ? "ENOSYS" : strerror((int)got));
+        f->enable = "boot a kernel with CONFIG_BPF_SYSCALL; in a container allow bpf in the seccomp profile";
+    }
+}
+
+void judge_btf(const struct machine *m, struct finding *f)
+{
+    f->runtime = f->architect = f->production = "the BPF programs fit themselves to this kernel's structures";
+    f->enable = "";
+    SAY(f, "%s", m->btf ? "present" : "absent");
+    if (!m->btf) {
+        f->state = FINDING_LIMITED;
+        f->runtime = f->architect = "no os source";
+        f->production = "the ring driver is used";
+        f->enable = "boot a kernel with CONFIG_DEBUG_INFO_BTF";
+    }
+}
+
+/* ---- what a sample may carry ---- */
+
+void judge_regs(const struct machine *m, struct finding *f)
+{
+    uint64_t got = m->probes[PROBE_USER_REGS], trap = m->probes[PROBE_SIGTRAP];
+    f->runtime = "not needed";
+    f->architect = f->production = "bursts (record --bursts) and call chains by registers work";
+    f->enable = "";
+    if (got == 0 && trap == 0) {
+        SAY(f, "sampled user registers and synchronous traps work");
+        return;
+    }
+    f->state = FINDING_LIMITED;
+    SAY(f, "%s%s", got ? "no user registers in samples" : "user registers work",
+        trap ? ", no synchronous trap (sigtrap) events" : "");
+    f->architect = f->production = "bursts fall back to stopping threads by ptrace, or are off";
+    f->enable = trap == EINVAL                                ? "sigtrap events need Linux 5.13 or later"
+                : doctor_refused(got) || doctor_refused(trap) ? doctor_paranoid_help
+                                                              : "a newer kernel";
+}
+
+void judge_lbr(const struct machine *m, struct finding *f)
+{
+    uint64_t got = m->probes[PROBE_LBR];
+    f->runtime = "not needed";
+    f->architect = f->production = "branch records feed the edge profile with each sample";
+    f->enable = "";
+    if (got == 0) {
+        SAY(f, "usable");
+        return;
+    }
+    f->state = FINDING_ABSENT;
+    SAY(f, doctor_refused(got) ? "not permitted" : "none (see PMU)");
+    f->architect = f->production =
+        "edge profiles come from bursts (record --bursts), which need no such hardware";
+    f->enable = doctor_refused(got) ? doctor_paranoid_help : "";
+}
+
+void judge_precise(const struct machine *m, struct finding *f)
+{
+    f->runtime = "not needed";
+    f->architect = f->production = "the sampled PC is exact";
+    f->enable = "";
+    if (m->probes[PROBE_PRECISE] == 0) {
+        SAY(f, "PEBS or IBS usable");
+        return;
+    }
+    f->state = FINDING_ABSENT;
+    SAY(f, doctor_refused(m->probes[PROBE_PRECISE]) ? "not permitted (see PMU)" : "no PEBS, no IBS");
+    f->architect = f->production =
+        "the sampled PC is the successor of the instruction that took the time; calc attributes "
+        "it back to that one";
+}
+
+void judge_breakpoints(const struct machine *m, struct finding *f)
+{
+    f->runtime = "not needed";
+    f->architect = "exact counts of a chosen address (mem:ADDR:x)";
+    f->production = "not needed";
+    f->enable = "";
+    if (m->probes[PROBE_BREAKPOINT] == 0) {
+        SAY(f, "usable without a PMU");
+    } else {
+        f->state = FINDING_LIMITED;
+        SAY(f, doctor_refused(m->probes[PROBE_BREAKPOINT]) ? "not permitted" : "not usable");
+        f->architect = "no exact counts of an address";
+        f->enable = doctor_refused(m->probes[PROBE_BREAKPOINT]) ? doctor_paranoid_help : "";
+    }
+}
