@@ -5,8 +5,10 @@
  * for an address that lies nowhere else. Names are asked of the kernel one by one (kernel_symbol.h) where
  * that is permitted. */
 #include "sampler/images/kernel_image.h"
+#include "sampler/images/kallsyms.h"
 #include "sampler/images/kernel_symbol.h"
 #include "sampler/images/labels_unknowns.h"
+#include "store/array.h"
 
 #include <elf.h>
 #include <errno.h>
@@ -20,17 +22,12 @@ struct region {
     struct cs_mapped_image *image;
 };
 
-struct wanted { /* an address that was sampled, and the procedure around it once known */
-    uint64_t addr, start, end;
-    char name[120];
-};
-
 struct cs_kernel {
     struct cs_images *images;
     const char *proc, *sys;
     struct region *regions; /* ascending */
     size_t n_regions, room_regions;
-    struct wanted *wanted; /* those not named yet */
+    struct cs_kallsyms_wanted *wanted; /* those not named yet */
     size_t n_wanted, room_wanted;
     struct region *named; /* procedures that the store knows by now, unsorted within a merge */
     size_t n_named, room_named;
@@ -40,7 +37,6 @@ struct cs_kernel {
 };
 
 #define TEXT_MOST (64UL << 20) /* of the kernel, while its end isn't known */
-#define LINES_BYTES 65536
 
 static int by_start(const void *a, const void *b)
 {
@@ -63,14 +59,8 @@ static const struct region *region_at(const struct region *regions, size_t n, ui
 
 static bool add_region(struct region **list, size_t *n, size_t *room, struct region add)
 {
-    if (*n == *room) {
-        size_t more_room = *room ? 2 * *room : 64;
-        struct region *more = realloc(*list, more_room * sizeof *more);
-        if (!more)
-            return false;
-        *list = more;
-        *room = more_room;
-    }
+    if (cs_array_room(*list, *n, *room) < 0)
+        return false;
     (*list)[(*n)++] = add;
     return true;
 }
@@ -88,42 +78,6 @@ static void read_build_id(const char *path, char hex[CS_IMAGE_BUILD_ID_MAX])
 static const char hidden_reason[] =
     "kernel addresses are hidden (/proc/sys/kernel/kptr_restrict, or not root): samples "
     "in the kernel are counted as unknown";
-
-struct symbol {
-    uint64_t addr;
-    char type, *name;
-    const char *module;
-};
-
-/* Cuts the line into pieces. */
-static bool parse_symbol(char *line, struct symbol *out)
-{
-    char *end;
-    out->addr = strtoull(line, &end, 16);
-    if (*end != ' ' || !end[1] || end[2] != ' ')
-        return false;
-    out->type = end[1];
-    out->name = end + 3;
-    out->module = "";
-    size_t n = strcspn(out->name, " \t\n");
-    char *bracket = strchr(out->name + n, '[');
-    out->name[n] = '\0';
-    if (bracket) {
-        out->module = bracket + 1;
-        bracket[1 + strcspn(bracket + 1, "]")] = '\0';
-    }
-    return true;
-}
-
-static FILE *open_symbols(const struct cs_kernel *k)
-{
-    char path[256];
-    snprintf(path, sizeof path, "%s/kallsyms", k->proc);
-    FILE *f = fopen(path, "re");
-    if (f)
-        setvbuf(f, NULL, _IOFBF, LINES_BYTES);
-    return f;
-}
 
 static struct cs_mapped_image *special(struct cs_kernel *k, enum cs_store_image_kind kind, const char *notes,
                                        const char *name)
@@ -159,13 +113,12 @@ static void read_modules(struct cs_kernel *k)
  * symbol's start. */
 static void read_symbols(struct cs_kernel *k, bool beginning)
 {
-    char line[1024];
-    struct symbol s;
+    struct cs_kallsyms_symbol s;
     uint64_t text = 0, etext = 0;
     bool hidden = true;
-    FILE *f = open_symbols(k);
-    while (f && !(beginning && text) && fgets(line, sizeof line, f)) {
-        if (!parse_symbol(line, &s) || s.addr == 0)
+    FILE *f = cs_kallsyms_open(k->proc);
+    while (f && !(beginning && text) && cs_kallsyms_next(f, &s)) {
+        if (s.addr == 0)
             continue;
         hidden = false;
         if (strcmp(s.name, "_text") == 0)
@@ -207,7 +160,7 @@ static void read_regions(struct cs_kernel *k, bool beginning)
 
 static int by_addr(const void *a, const void *b)
 {
-    const struct wanted *x = a, *y = b;
+    const struct cs_kallsyms_wanted *x = a, *y = b;
     return x->addr < y->addr ? -1 : x->addr > y->addr;
 }
 
@@ -226,14 +179,15 @@ static void want(struct cs_kernel *k, uint64_t addr)
         k->n_wanted = kept;
         if (kept >= k->room_wanted / 2) {
             size_t room = k->room_wanted ? 2 * k->room_wanted : 1024;
-            struct wanted *more = room <= 1U << 15 ? realloc(k->wanted, room * sizeof *more) : NULL;
+            struct cs_kallsyms_wanted *more =
+                room <= 1U << 15 ? realloc(k->wanted, room * sizeof *more) : NULL;
             if (!more)
                 return; /* this one stays without a name in this round */
             k->wanted = more;
             k->room_wanted = room;
         }
     }
-    k->wanted[k->n_wanted++] = (struct wanted){.addr = addr};
+    k->wanted[k->n_wanted++] = (struct cs_kallsyms_wanted){.addr = addr};
 }
 
 int cs_kernel_find(struct cs_kernel *k, uint64_t addr, struct cs_mapped_image **image, uint64_t *offset)
@@ -260,54 +214,14 @@ static bool ask_kernel(struct cs_kernel *k)
     if (!symbols)
         return false;
     for (size_t i = 0; i < k->n_wanted; i++) {
-        struct wanted *w = &k->wanted[i];
+        struct cs_kallsyms_wanted *w = &k->wanted[i];
         if (i && w->addr < w[-1].end && w->addr >= w[-1].start)
-            *w = (struct wanted){.addr = w->addr, .start = w[-1].start, .end = w[-1].end}; /* known by now */
+            *w = (struct cs_kallsyms_wanted){
+                .addr = w->addr, .start = w[-1].start, .end = w[-1].end}; /* known by now */
         else
             (void)cs_kernel_symbol_at(symbols, w->addr, &w->start, &w->end, w->name, sizeof w->name);
     }
     cs_kernel_symbols_close(symbols);
-    return true;
-}
-
-/* One pass. A symbol is a start for the first address at or above it, an end for the last one below it; the
- * addresses between two symbols then share what their neighbours found. */
-static bool look_up(struct cs_kernel *k)
-{
-    char line[1024];
-    struct symbol s;
-    struct wanted *w = k->wanted;
-    size_t n = k->n_wanted;
-    FILE *f = open_symbols(k);
-    if (!f)
-        return false;
-    while (fgets(line, sizeof line, f)) {
-        if (!parse_symbol(line, &s) || s.addr == 0 || !strchr("tTwW", s.type))
-            continue;
-        size_t low = 0, high = n;
-        while (low < high) {
-            size_t middle = (low + high) / 2;
-            if (w[middle].addr < s.addr)
-                low = middle + 1;
-            else
-                high = middle;
-        }
-        if (low < n && s.addr > w[low].start) {
-            w[low].start = s.addr;
-            snprintf(w[low].name, sizeof w[low].name, "%.119s", s.name);
-        }
-        if (low > 0 && (!w[low - 1].end || s.addr < w[low - 1].end))
-            w[low - 1].end = s.addr;
-    }
-    fclose(f);
-    for (size_t i = 1; i < n; i++)
-        if (!w[i].start) {
-            w[i].start = w[i - 1].start;
-            memcpy(w[i].name, w[i - 1].name, sizeof w[i].name);
-        }
-    for (size_t i = n; i-- > 1;)
-        if (!w[i - 1].end)
-            w[i - 1].end = w[i].end;
     return true;
 }
 
@@ -328,7 +242,7 @@ int cs_kernel_name(struct cs_kernel *k, struct cs_store *store, struct cs_error 
     if (k->n_wanted == 0)
         return 0;
     qsort(k->wanted, k->n_wanted, sizeof *k->wanted, by_addr);
-    if (!ask_kernel(k) && !look_up(k))
+    if (!ask_kernel(k) && !cs_kallsyms_look_up(k->proc, k->wanted, k->n_wanted))
         return 0;
     size_t n = 0;
     struct region *found = malloc(k->n_wanted * sizeof *found); /* of one image at a time */
@@ -337,7 +251,7 @@ int cs_kernel_name(struct cs_kernel *k, struct cs_store *store, struct cs_error 
         rc = cs_fail(err, ENOMEM, "out of memory for the kernel's names");
     uint64_t last = 0;
     for (size_t i = 0; rc == 0 && i < k->n_wanted; i++) {
-        const struct wanted *w = &k->wanted[i];
+        const struct cs_kallsyms_wanted *w = &k->wanted[i];
         const struct region *r = region_at(k->regions, k->n_regions, w->addr);
         if (!r || !w->name[0] || w->start < r->start || w->start == last)
             continue;
@@ -379,12 +293,10 @@ bool cs_kernel_must_read(const struct cs_kernel *k, uint64_t addr)
 /* Whether addresses are known: the first that isn't nought says so. */
 static void look_for_addresses(struct cs_kernel *k)
 {
-    char line[1024];
-    struct symbol s = {.addr = 0};
-    FILE *f = open_symbols(k);
-    while (f && s.addr == 0 && fgets(line, sizeof line, f))
-        if (!parse_symbol(line, &s))
-            s.addr = 0;
+    struct cs_kallsyms_symbol s = {.addr = 0};
+    FILE *f = cs_kallsyms_open(k->proc);
+    while (f && s.addr == 0 && cs_kallsyms_next(f, &s))
+        ;
     if (f)
         fclose(f);
     if (s.addr == 0)

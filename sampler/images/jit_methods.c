@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Methods in an array by start; names in one text. A lookup is a binary search, then a few steps back for an older
+ * method that reaches over a younger one. */
+#include "sampler/images/jit_methods.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define TEXT_MOST ((size_t)16 << 20)  /* of one process's lines or names */
+#define BYTES_MOST ((size_t)32 << 20) /* of all processes' text and methods */
+#define OVERLAP 16 /* older methods looked at that may reach over a younger one's address */
+
+static int by_start(const void *a, const void *b)
+{
+    const struct cs_jit_method *x = a, *y = b;
+    if (x->start != y->start)
+        return x->start < y->start ? -1 : 1;
+    return x->line < y->line ? -1 : x->line > y->line;
+}
+
+static int by_line(const void *a, const void *b)
+{
+    const struct cs_jit_method *x = a, *y = b;
+    return x->line < y->line ? -1 : x->line > y->line;
+}
+
+static void cut(struct cs_jit_methods *m, struct cs_jit_kept *kept)
+{
+    kept->cut += !m->cut;
+    m->cut = true;
+}
+
+/* Room for `more` bytes of what has `room` and uses `used`; doubles, within the bound of all. */
+static void *grown(struct cs_jit_methods *m, struct cs_jit_kept *kept, void *old, size_t used, size_t *room,
+                   size_t more)
+{
+    if (used + more <= *room)
+        return old;
+    size_t wanted = 2 * *room + more > 4096 ? 2 * *room + more : 4096;
+    if (kept->bytes + (wanted - *room) > BYTES_MOST)
+        wanted = used + more;
+    void *bytes = kept->bytes + (wanted - *room) > BYTES_MOST ? NULL : realloc(old, wanted);
+    if (!bytes) {
+        cut(m, kept);
+        return NULL;
+    }
+    kept->bytes += wanted - *room;
+    *room = wanted;
+    return bytes;
+}
+
+bool cs_jit_methods_add(struct cs_jit_methods *m, struct cs_jit_kept *kept, uint64_t start, uint64_t size,
+                        size_t name)
+{
+    if (size == 0 || size >= CS_JIT_METHOD_MAX)
+        return true;
+    struct cs_jit_method *more = grown(m, kept, m->at, m->n * sizeof *more, &m->room, sizeof *more);
+    if (!more)
+        return false;
+    m->at = more;
+    m->at[m->n] = (struct cs_jit_method){start, size, (uint32_t)name, (uint32_t)m->n};
+    m->n++;
+    return true;
+}
+
+long cs_jit_methods_text(struct cs_jit_methods *m, struct cs_jit_kept *kept, const char *text)
+{
+    size_t size = strlen(text) + 1;
+    char *more = NULL;
+    if (m->text_used + size > TEXT_MOST)
+        cut(m, kept);
+    else
+        more = grown(m, kept, m->text, m->text_used, &m->text_room, size);
+    if (!more)
+        return -1;
+    m->text = more;
+    memcpy(m->text + m->text_used, text, size);
+    m->text_used += size;
+    return (long)(m->text_used - size);
+}
+
+void cs_jit_methods_by_line(struct cs_jit_methods *m)
+{
+    if (m->n)
+        qsort(m->at, m->n, sizeof *m->at, by_line);
+}
+
+void cs_jit_methods_by_start(struct cs_jit_methods *m)
+{
+    if (m->n)
+        qsort(m->at, m->n, sizeof *m->at, by_start);
+}
+
+const struct cs_jit_method *cs_jit_methods_at(const struct cs_jit_methods *m, uint64_t addr)
+{
+    size_t low = 0, high = m->n;
+    while (low < high) { /* the last that starts at or below */
+        size_t middle = (low + high) / 2;
+        if (m->at[middle].start <= addr)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    const struct cs_jit_method *found = NULL;
+    for (size_t i = low; i > 0 && low - i < OVERLAP; i--) {
+        const struct cs_jit_method *method = &m->at[i - 1];
+        if (addr - method->start < method->size && (!found || method->line > found->line))
+            found = method;
+    }
+    return found;
+}
+
+void cs_jit_methods_fini(struct cs_jit_methods *m, struct cs_jit_kept *kept)
+{
+    kept->bytes -= m->text_room + m->room;
+    free(m->text);
+    free(m->at);
+}

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Named methods of one process: which of them holds an address. Of two for one address the later one holds.
+ * Bounded by process and in all; what doesn't fit is left out, and counted once a process. One owner. */
+#ifndef CS_SAMPLER_IMAGES_JIT_METHODS_H
+#define CS_SAMPLER_IMAGES_JIT_METHODS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define CS_JIT_METHOD_BITS 24
+#define CS_JIT_METHOD_MAX (1ULL << CS_JIT_METHOD_BITS) /* bytes of one method */
+
+struct cs_jit_method {
+    uint64_t start, size;
+    uint32_t name; /* offset in text */
+    uint32_t line; /* later ones win */
+};
+
+struct cs_jit_methods {
+    struct cs_jit_method *at; /* by start, or by line while they are added */
+    size_t n, room;           /* room: in bytes */
+    char *text;
+    size_t text_used, text_room;
+    bool cut; /* there was more than is kept */
+};
+
+/* Of all processes. */
+struct cs_jit_kept {
+    size_t bytes; /* text and methods */
+    uint64_t cut; /* processes of which only a part is kept */
+};
+
+/* Where the text lies; -1 = no room. */
+long cs_jit_methods_text(struct cs_jit_methods *m, struct cs_jit_kept *kept, const char *text);
+/* `name` is what cs_jit_methods_text gave. One of an impossible size is passed over. False = no room. */
+bool cs_jit_methods_add(struct cs_jit_methods *m, struct cs_jit_kept *kept, uint64_t start, uint64_t size,
+                        size_t name);
+/* Sorts: for adding, as they were added; for lookups, by start. */
+void cs_jit_methods_by_line(struct cs_jit_methods *m);
+void cs_jit_methods_by_start(struct cs_jit_methods *m);
+/* NULL = none. */
+const struct cs_jit_method *cs_jit_methods_at(const struct cs_jit_methods *m, uint64_t addr);
+void cs_jit_methods_fini(struct cs_jit_methods *m, struct cs_jit_kept *kept);
+
+#endif
