@@ -125,7 +125,8 @@ static json_t *tags_json(const struct observed *o, unsigned c)
             rows[n++] = &tags->rows[i];
     if (n)
         qsort(rows, n, sizeof(*rows), most_time);
-    unsigned first = cs_dte_rate_bin(axis.from), last = cs_dte_rate_bin(axis.to);
+    /* The bin that holds the end is drawn whole. Bin CS_DTE_RATE_BINS is the range's end. */
+    unsigned first = cs_dte_rate_bin(axis.from), last = cs_dte_rate_bin(axis.to) + 1;
     for (unsigned i = first; i <= last; i++)
         json_array_append_new(edges, json_real(1000 * cs_dte_rate_bin_least(i)));
     for (uint32_t r = 0; r < n && r < TAGS_DRAWN; r++) {
