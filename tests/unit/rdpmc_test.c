@@ -56,24 +56,31 @@ static void execute_rdpmc(int number, siginfo_t *info, void *context)
 /* ---- the kernel's side of perf mmap pages ---- */
 static struct perf_event_mmap_page pages[COUNTERS];
 
+/* Odd while the page changes. In order with the change, as the kernel's barriers see to: a reader on another
+ * processor must not see half of a change under an even number. */
+static void begin_or_end_change(unsigned page)
+{
+    __atomic_fetch_add(&pages[page].lock, 1, __ATOMIC_SEQ_CST);
+}
+
 /* The event counted `events` so far and now sits in hardware counter `index`, whose raw value is `raw`. The
  * kernel stores offset so that offset + sign-extended raw = events. */
 static void schedule(unsigned page, unsigned index, uint64_t raw, uint64_t events)
 {
     uint64_t mask = ~0ull >> (64 - pmu.width);
     unsigned unused = 64 - pmu.width;
-    pages[page].lock++;
-    pages[page].index = index + 1;
+    begin_or_end_change(page);
     pmu.raw[index] = raw & mask;
     pages[page].offset = (int64_t)(events - (uint64_t)((int64_t)((raw & mask) << unused) >> unused));
-    pages[page].lock++;
+    pages[page].index = index + 1;
+    begin_or_end_change(page);
 }
 
 static void deschedule(unsigned page)
 {
-    pages[page].lock++;
+    begin_or_end_change(page);
     pages[page].index = 0;
-    pages[page].lock++;
+    begin_or_end_change(page);
 }
 
 static int fresh_machine(void **state)
@@ -256,7 +263,8 @@ static void *bring_back(void *arg)
 {
     while (!__atomic_load_n(&((struct cs_loop *)arg)->stop, __ATOMIC_RELAXED)) {
         usleep(500);
-        if (pages[0].index == 0)
+        bool at_rest = __atomic_load_n(&pages[0].lock, __ATOMIC_ACQUIRE) % 2 == 0;
+        if (at_rest && __atomic_load_n(&pages[0].index, __ATOMIC_RELAXED) == 0)
             schedule(0, 2, 12345, 1u << 20);
     }
     return NULL;
