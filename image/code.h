@@ -18,6 +18,8 @@
  *   ranges             nested address ranges
  *   segments           file offsets to addresses, for a sampler
  *   tag_points         the compiler plugin's table of tags
+ *   unwind             from a frame to its caller: a table for an image
+ *   unwind_rows        that table, as the kernel's side reads it
  *
  *      struct cs_image_code *code;
  *      if (cs_image_open(ref->image, store, &code, &err) < 0) ...

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The table of unwind_rows.h for an image: from .eh_frame, where it says nothing from .debug_frame (also compressed, also of a
+ * debug file), and from what is known by rule: signal return code, Go's frame pointers. An image without any of these has a table
+ * whose rows say CS_UNWIND_NONE. Kept on disk between commands (store/cache.h). Any thread.
+ *
+ *     struct cs_unwind *unwind;
+ *     if (cs_unwind_open("/proc/42/root/usr/bin/python3", &unwind, &err) < 0) ...
+ *     size_t n;
+ *     const struct cs_unwind_header *table = cs_unwind_table(unwind, &n); // n bytes to copy as they are
+ *     cs_unwind_close(unwind);
+ */
+#ifndef CS_IMAGE_UNWIND_H
+#define CS_IMAGE_UNWIND_H
+
+#include "image/unwind_rows.h"
+#include "store/error.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct cs_unwind;
+
+/* Of a file ("/proc/self/fd/N" for one that is open). Fails when it can't be read, is no ELF file or is of another machine than
+ * x86-64 and AArch64; a damaged one has fewer rows. */
+int cs_unwind_open(const char *path, struct cs_unwind **out, struct cs_error *err);
+/* Of an image in memory, as the vDSO. Takes over `bytes` (malloc'ed), also on failure. */
+int cs_unwind_open_memory(char *bytes, size_t n, struct cs_unwind **out, struct cs_error *err);
+void cs_unwind_close(struct cs_unwind *unwind);
+
+const struct cs_unwind_header *cs_unwind_table(const struct cs_unwind *unwind, size_t *n);
+/* Parts of a table. */
+const __u32 *cs_unwind_first(const struct cs_unwind_header *table);
+const struct cs_unwind_row *cs_unwind_rows(const struct cs_unwind_header *table);
+const struct cs_unwind_rule *cs_unwind_rules(const struct cs_unwind_header *table);
+/* The rule at an ELF virtual address; never NULL. */
+const struct cs_unwind_rule *cs_unwind_rule_at(const struct cs_unwind_header *table, uint64_t vaddr);
+
+#endif
