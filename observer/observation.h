@@ -9,6 +9,7 @@
 #include "observer/observer.h"
 #include "observer/source/os.h"
 #include "observer/target/claims.h"
+#include "observer/target/fair_share.h"
 
 #include <pthread.h>
 #include <sched.h>
@@ -28,8 +29,10 @@ struct cs_observation {
     pthread_t thread;
     bool moved;
     cpu_set_t before; /* where the calling thread was allowed */
-    int stop, wake;   /* asked to stop; eventfd */
-    int failed;       /* of the observer's thread, with err */
+    struct cs_observe_cpu_wait
+        waiting[2]; /* the target's: at the beginning, and when it was last looked at */
+    int stop, wake; /* asked to stop; eventfd */
+    int failed;     /* of the observer's thread, with err */
     struct cs_error err;
 };
 

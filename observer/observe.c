@@ -103,6 +103,9 @@ static void describe_log(const struct cs_observation *o, struct cs_observe_log_h
 
 static void look(struct cs_observation *o)
 {
+    struct cs_observe_cpu_wait waiting;
+    if (cs_observe_cpu_wait(o->seen.pid, &waiting) == 0 && waiting.waited_ns >= o->waiting[1].waited_ns)
+        o->waiting[1] = waiting;
     if (o->options.look && !cs_observe_target_ended(o->target))
         o->options.look(o->options.arg, o->seen.pid);
 }
@@ -176,8 +179,11 @@ int cs_observe_start(const struct cs_observe_options *options, struct cs_observa
         if (!options->argv && options->moved)
             options->moved(options->arg, o->seen.program, cs_observe_target_moved(o->target),
                            o->seen.placement.target);
+        if (options->leave_session)
+            cs_observe_leave_session();
         rc = cs_observation_connect(o, err);
         look(o);
+        o->waiting[0] = o->waiting[1];
     }
     if (rc == 0)
         rc = prepare(o, err);
@@ -196,8 +202,10 @@ static void *observer_thread(void *argument)
     CPU_ZERO(&set);
     CPU_SET(o->seen.placement.observer, &set);
     sched_setaffinity(0, sizeof set, &set);
-    /* Nice rather than real time: a spinning real-time thread would starve its CPU's kernel threads. */
-    o->seen.raised = setpriority(PRIO_PROCESS, (id_t)syscall(SYS_gettid), -20) == 0;
+    /* Nice rather than real time: a spinning real-time thread would starve its CPU's kernel threads. Not where
+     * it would be at the target's cost. */
+    if (!cs_observe_same_group(o->seen.pid))
+        setpriority(PRIO_PROCESS, (id_t)syscall(SYS_gettid), -20);
     if (o->events)
         o->failed = cs_events_open_own(o->events, o->loop.hardware, &o->err);
     if (o->failed == 0)
@@ -268,6 +276,22 @@ static int finish_log(struct cs_observation *o, struct cs_error *err)
     return rc;
 }
 
+static void note_waiting(struct cs_observation *o)
+{
+    double ran = (double)(o->waiting[1].ran_ns - o->waiting[0].ran_ns);
+    double waited = (double)(o->waiting[1].waited_ns - o->waiting[0].waited_ns);
+    o->seen.waited = ran + waited > 0 ? waited / (ran + waited) : 0;
+    if (o->seen.waited < 0.1)
+        return;
+    char sentence[320];
+    snprintf(
+        sentence, sizeof sentence,
+        "the program waited for CPU %u %.0f %% of the time that it could have run: other programs want that "
+        "CPU, or its own threads share it; --target-cpu takes another",
+        o->seen.placement.target, 100 * o->seen.waited);
+    cs_observation_note(o, sentence);
+}
+
 int cs_observe_run(struct cs_observation *o, struct cs_error *err)
 {
     int rc = pthread_create(&o->thread, NULL, observer_thread, o);
@@ -281,6 +305,7 @@ int cs_observe_run(struct cs_observation *o, struct cs_error *err)
         *err = o->err;
         return o->failed;
     }
+    note_waiting(o);
     o->seen.switches = o->follow.switches;
     if (cs_observe_target_started(o->target) && cs_observe_target_ended(o->target))
         o->seen.exit_code = cs_observe_target_wait(o->target);

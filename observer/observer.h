@@ -60,6 +60,8 @@ struct cs_observe_options {
     enum cs_observe_follow follow; /* whoever has the target's CPU (os.h), else one thread's line */
     int target_cpu, observer_cpu;  /* or CS_ANY_CPU */
     bool smt;
+    bool
+        leave_session; /* the caller leads no process group: it may leave the target's session (fair_share.h) */
     uint64_t period_cycles, jitter_cycles; /* 0 = as fast as it goes */
     struct cs_dte_rule rule;
     bool paper_rule;      /* keep to `rule` also where counters are in memory only (observer/sample/rule.h) */
@@ -93,9 +95,10 @@ struct cs_observed {
     uint64_t switches;  /* seen while following */
     char notes[6][320]; /* sentences that a report should show */
     unsigned n_notes;
-    bool raised, throttled;    /* priority was raised */
-    bool timed_each;           /* the clock was read for each sample (not in the tag-only loop) */
-    struct cs_sink *sink;      /* complete after cs_observe_run */
+    bool throttled;
+    double waited;        /* of the time that the target wanted a CPU, the share that it waited for one */
+    bool timed_each;      /* the clock was read for each sample (not in the tag-only loop) */
+    struct cs_sink *sink; /* complete after cs_observe_run */
     struct cs_reader *signals; /* names of tags; NULL where the target publishes nothing */
     double target_cpu_seconds; /* of a program that we started and that ended */
     uint64_t logged;           /* samples in the log */

@@ -21,7 +21,8 @@ $(HOSTILE): $(BUILD)/%: %.c tests/hostile/hostile.h
 	$(call say,CC,$<)$(CC) -I. -D_GNU_SOURCE -std=gnu11 $(WARN) $(if $(filter 1,$(WERROR)),-Werror) -O2 -g -o $@ $< -lpthread -ldl
 
 .SECONDARY: $(UNIT:%=%.o)
-.PHONY: check check-quick check-unit check-integration
+.PHONY: check check-quick check-unit check-integration test-programs
+test-programs: $(TEST_PROGRAMS)
 check: all $(UNIT) $(TEST_PROGRAMS) $(BENCH_PROGRAMS) ## install, build, run all tests
 	@BUILD=$(BUILD) tests/run $(UNIT) $(INTEGRATION)
 check-quick: all $(UNIT) $(TEST_PROGRAMS) ## unit and integration tests without the long ones

@@ -3,12 +3,14 @@
 #include "cli/command/interrupt.h"
 #include "cli/observe/addresses.h"
 #include "cli/observe/observed.h"
+#include "cli/observe/own_session.h"
 #include "observer/log/save.h"
 #include "observer/observer.h"
 #include "observer/source/clock.h"
 #include "signals/reader.h"
 
 #include "observer/source/os.h"
+#include "observer/target/fair_share.h"
 #include "sampler/perf/events.h"
 
 #include <errno.h>
@@ -209,6 +211,7 @@ static void print_seen(struct output *out, const struct cs_observed *seen, const
     if (seen->followed)
         output_line(out, "the CPU was followed through %" PRIu64 " context switches", seen->switches);
     output_set(out, "target_cpu_seconds", json_real(seen->target_cpu_seconds));
+    output_set(out, "target_waited_percent", json_real(100 * seen->waited));
     output_set(out, "followed", json_boolean(seen->followed));
     output_set(out, "context_switches", json_integer((json_int_t)seen->switches));
     if (!seen->followed && seen->threads > 1)
@@ -288,6 +291,9 @@ static int run(const struct parsed *args)
     if (rc)
         return rc;
     uint64_t top = (uint64_t)option_number(args, "top", 10, 0, 1e9);
+    wish.leave_session = cs_observe_grouped_by_session();
+    if (wish.leave_session && own_session_parent(&rc))
+        return rc;
     struct cs_observation *o = NULL;
     struct watch watch = {addresses_open(), NULL};
     wish.look = look;

@@ -3,6 +3,7 @@
  *
  * Files of this room:
  *   observe            the subcommand observe
+ *   own_session        the observer in a session of its own
  *   observed           what was seen, printed
  *   observed_source    where it comes from: a log or a store
  *   histogram_rows     bins as rows and bars
