@@ -27,7 +27,7 @@
  * Where neither bursts nor branch records tell anything, paths interpreted from samples do ("path-edges",
  * path_flow.c).
  *
- * Constant after loading. Some seconds for a hundred thousand edges the first time; flow_cache.h keeps the
+ * Constant after loading. Half a second for a hundred thousand edges the first time; flow_cache.h keeps the
  * answer. */
 #ifndef CS_ANALYSIS_FREQUENCY_EDGE_FLOW_H
 #define CS_ANALYSIS_FREQUENCY_EDGE_FLOW_H

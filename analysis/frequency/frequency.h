@@ -15,6 +15,7 @@
  *   burst_boundaries     the branches at which bursts began and ended
  *   path_flow            edge counts from paths interpreted from samples
  *   markov_chain         visit frequencies of a sparse chain
+ *   elimination_order    in which order its states are eliminated
  *   flow_cache           solved counts kept beside the store
  *   model                every constant that measurement chose
  *

@@ -1,251 +1,48 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Invariant: after each elimination the rows of the states that are left are the chain watched only while it
- * is in one of them. On the way back a state's visits are what came to it from those eliminated later, over
- * its probability of leaving. Cost: sum over states of (ways in × ways out) at their elimination. */
+ * is in one of them. Row by row, each takes from those eliminated before (elimination_order.h) what went
+ * through them, and is then as it is when its turn comes. On the way back a state's visits are what came to it
+ * from those eliminated later, over its probability of leaving. Cost: sum over states of (ways in × ways out)
+ * at their elimination. */
 #include "analysis/frequency/markov_chain.h"
-#include "store/array.h"
+#include "analysis/frequency/elimination_order.h"
 
 #include <errno.h>
-#include <math.h>
-#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
-struct row { /* transitions out of a state: columns and their value slots */
-    uint32_t *column;
-    double *value;
-    uint32_t n, capacity;
-};
-
-struct pattern { /* states with a transition into a state; may name some twice */
-    uint32_t *state;
-    uint32_t n, capacity;
-};
-
-/* What one elimination works on. Kept between solves with the room that its rows have: every solve fills them
- * to about the same length. */
-struct solving {
-    struct cs_markov *chain;
-    struct row *out;
-    struct pattern *in;
-    uint32_t *mark; /* column → 1 + its index in the row at work */
-    bool *gone;
-};
+#define DEAD_END 1e-12 /* what leaves a state that leads nowhere */
 
 struct cs_markov {
     uint32_t n, n_transitions;
     uint32_t *from, *to;
-    uint32_t *order; /* of elimination, without state 0 */
-    struct solving work;
+    struct elimination_order order;
+    uint32_t *row_start, *row; /* transitions by the place of their source */
+    /* Of one solve: */
+    double *sum;                      /* by state: its weights */
+    double *later, *earlier;          /* probabilities, beside the order's lists */
+    double *leaving, *outside, *came; /* by place: probability of leaving at its turn; to the outside;
+                                         visits from those eliminated before and from outside */
+    double *width;                    /* by place, the row at work */
 };
 
-static int row_add(struct row *row, uint32_t column, double value)
+/* Transitions by the place of their source; those from outside are left out. */
+static int sort_rows(struct cs_markov *chain)
 {
-    uint32_t columns = row->capacity, values = row->capacity;
-    if (cs_array_room(row->column, row->n, columns) < 0 || cs_array_room(row->value, row->n, values) < 0)
+    uint32_t n = chain->order.n, *start = calloc((size_t)n + 2, sizeof *start);
+    chain->row_start = start;
+    chain->row = malloc(((size_t)chain->n_transitions + 1) * sizeof *chain->row);
+    if (!start || !chain->row)
         return -ENOMEM;
-    row->capacity = columns;
-    row->column[row->n] = column;
-    row->value[row->n++] = value;
+    for (uint32_t t = 0; t < chain->n_transitions; t++)
+        if (chain->from[t])
+            start[chain->order.place[chain->from[t]] + 2]++;
+    for (uint32_t p = 0; p < n; p++)
+        start[p + 1] += start[p];
+    for (uint32_t t = 0; t < chain->n_transitions; t++)
+        if (chain->from[t])
+            chain->row[start[chain->order.place[chain->from[t]] + 1]++] = t;
     return 0;
-}
-
-static int pattern_add(struct pattern *p, uint32_t state)
-{
-    if (cs_array_room(p->state, p->n, p->capacity) < 0)
-        return -ENOMEM;
-    p->state[p->n++] = state;
-    return 0;
-}
-
-static void solving_fini(struct solving *s)
-{
-    for (uint32_t i = 0; s->out && i < s->chain->n; i++) {
-        free(s->out[i].column);
-        free(s->out[i].value);
-    }
-    for (uint32_t i = 0; s->in && i < s->chain->n; i++)
-        free(s->in[i].state);
-    free(s->out);
-    free(s->in);
-    free(s->mark);
-    free(s->gone);
-}
-
-/* Rows of probabilities; without weights every transition counts as 1 (pattern only). */
-static int solving_reset(struct solving *s, struct cs_markov *chain, const double *weight)
-{
-    uint32_t n = chain->n;
-    if (!s->chain) {
-        s->chain = chain;
-        s->out = calloc(n, sizeof *s->out);
-        s->in = calloc(n, sizeof *s->in);
-        s->mark = calloc(n, sizeof *s->mark);
-        s->gone = calloc(n, sizeof *s->gone);
-    }
-    double *sum = calloc(n, sizeof *sum);
-    int rc = s->out && s->in && s->mark && s->gone && sum ? 0 : -ENOMEM;
-    for (uint32_t i = 0; rc == 0 && i < n; i++) {
-        s->out[i].n = s->in[i].n = 0;
-        s->mark[i] = 0;
-        s->gone[i] = false;
-    }
-    for (uint32_t t = 0; rc == 0 && weight && t < chain->n_transitions; t++)
-        sum[chain->from[t]] += weight[t];
-    for (uint32_t t = 0; rc == 0 && t < chain->n_transitions; t++) {
-        uint32_t i = chain->from[t], j = chain->to[t];
-        double p = weight ? weight[t] / sum[i] : 1;
-        if (i == j || !(p > 0)) /* a loop to oneself changes no ratio: it is added at the end */
-            continue;
-        rc = row_add(&s->out[i], j, p);
-        if (rc == 0)
-            rc = pattern_add(&s->in[j], i);
-    }
-    free(sum);
-    return rc;
-}
-
-/* Equal columns of a row become one. */
-static void merge_row(struct solving *s, uint32_t i)
-{
-    struct row *row = &s->out[i];
-    uint32_t kept = 0;
-    for (uint32_t k = 0; k < row->n; k++) {
-        uint32_t j = row->column[k];
-        if (s->gone[j])
-            continue;
-        if (s->mark[j]) {
-            row->value[s->mark[j] - 1] += row->value[k];
-            continue;
-        }
-        row->column[kept] = j;
-        row->value[kept] = row->value[k];
-        s->mark[j] = ++kept;
-    }
-    row->n = kept;
-    for (uint32_t k = 0; k < kept; k++)
-        s->mark[row->column[k]] = 0;
-}
-
-static void merge_in(struct solving *s, uint32_t j)
-{
-    struct pattern *p = &s->in[j];
-    uint32_t kept = 0;
-    for (uint32_t k = 0; k < p->n; k++)
-        if (!s->gone[p->state[k]] && !s->mark[p->state[k]]) {
-            s->mark[p->state[k]] = 1;
-            p->state[kept++] = p->state[k];
-        }
-    p->n = kept;
-    for (uint32_t k = 0; k < kept; k++)
-        s->mark[p->state[k]] = 0;
-}
-
-/* Bypasses state k: who came to it goes on to where it went. Returns k's probability of leaving, <0 on
- * failure. */
-static double eliminate(struct solving *s, uint32_t k)
-{
-    merge_row(s, k);
-    merge_in(s, k);
-    struct row *row = &s->out[k];
-    double leaving = 0;
-    uint32_t n_out = row->n;
-    for (uint32_t c = 0; c < n_out; c++)
-        leaving += row->value[c];
-    s->gone[k] = true;
-    for (uint32_t a = 0; a < s->in[k].n; a++) {
-        uint32_t i = s->in[k].state[a];
-        struct row *from = &s->out[i];
-        double through = 0;
-        uint32_t kept = 0;
-        for (uint32_t c = 0; c < from->n; c++) { /* takes k's column out, marks the others */
-            uint32_t j = from->column[c];
-            if (j == k) {
-                through += from->value[c];
-                continue;
-            }
-            if (s->gone[j])
-                continue;
-            if (s->mark[j]) {
-                from->value[s->mark[j] - 1] += from->value[c];
-                continue;
-            }
-            from->column[kept] = j;
-            from->value[kept] = from->value[c];
-            s->mark[j] = ++kept;
-        }
-        from->n = kept;
-        for (uint32_t c = 0; c < n_out; c++) {
-            uint32_t j = row->column[c];
-            double p = through * row->value[c] / leaving;
-            if (j == i)
-                continue;
-            if (s->mark[j])
-                from->value[s->mark[j] - 1] += p;
-            else if (row_add(from, j, p) < 0 || pattern_add(&s->in[j], i) < 0)
-                return -1;
-            else
-                s->mark[j] = from->n;
-        }
-        for (uint32_t c = 0; c < from->n; c++)
-            s->mark[from->column[c]] = 0;
-        if (row_add(row, i, through) < 0) /* for the way back: in [n_out, n) of the row */
-            return -1;
-    }
-    return leaving;
-}
-
-struct back {
-    uint32_t n_out;
-    double leaving;
-};
-
-static int order_states(struct cs_markov *chain)
-{
-    struct solving *s = &chain->work;
-    uint32_t n = chain->n, placed = 0;
-    uint32_t *next = malloc((n + 1) * sizeof *next), *head = NULL, *cost = calloc(n + 1, sizeof *cost);
-    enum { BUCKETS = 4096 };
-    head = malloc(BUCKETS * sizeof *head);
-    int rc = solving_reset(s, chain, NULL);
-    if (!next || !head || !cost)
-        rc = -ENOMEM;
-    for (uint32_t b = 0; rc == 0 && b < BUCKETS; b++)
-        head[b] = UINT32_MAX;
-    /* Lazy buckets: a state's place is checked again when it comes up. */
-    for (uint32_t i = 1; rc == 0 && i < n; i++) {
-        merge_row(s, i);
-        merge_in(s, i);
-        uint64_t fill = (uint64_t)s->out[i].n * s->in[i].n;
-        cost[i] = fill < BUCKETS - 1 ? (uint32_t)fill : BUCKETS - 1;
-        next[i] = head[cost[i]];
-        head[cost[i]] = i;
-    }
-    for (uint32_t b = 0; rc == 0 && b < BUCKETS;) {
-        uint32_t i = head[b];
-        if (i == UINT32_MAX) {
-            b++;
-            continue;
-        }
-        head[b] = next[i];
-        merge_row(s, i);
-        merge_in(s, i);
-        uint64_t fill = (uint64_t)s->out[i].n * s->in[i].n;
-        uint32_t now = fill < BUCKETS - 1 ? (uint32_t)fill : BUCKETS - 1;
-        if (now > b) {
-            next[i] = head[now];
-            head[now] = i;
-            continue;
-        }
-        chain->order[placed++] = i;
-        if (eliminate(s, i) < 0)
-            rc = -ENOMEM;
-        s->out[i].n = 0;
-    }
-    free(next);
-    free(head);
-    free(cost);
-    return rc;
 }
 
 struct cs_markov *cs_markov_open(uint32_t n, const uint32_t *from, const uint32_t *to, uint32_t n_transitions)
@@ -253,16 +50,26 @@ struct cs_markov *cs_markov_open(uint32_t n, const uint32_t *from, const uint32_
     struct cs_markov *chain = calloc(1, sizeof *chain);
     if (!chain)
         return NULL;
+    size_t bytes = ((size_t)n_transitions + 1) * sizeof *from, states = (size_t)n + 1;
     chain->n = n;
     chain->n_transitions = n_transitions;
-    chain->from = malloc((n_transitions + 1) * sizeof *from);
-    chain->to = malloc((n_transitions + 1) * sizeof *to);
-    chain->order = calloc(n + 1, sizeof *chain->order);
-    if (!chain->from || !chain->to || !chain->order)
+    chain->from = malloc(bytes);
+    chain->to = malloc(bytes);
+    chain->sum = calloc(states, sizeof *chain->sum);
+    chain->leaving = calloc(states, sizeof *chain->leaving);
+    chain->outside = calloc(states, sizeof *chain->outside);
+    chain->came = calloc(states, sizeof *chain->came);
+    chain->width = calloc(states, sizeof *chain->width);
+    if (!chain->from || !chain->to || !chain->sum || !chain->leaving || !chain->outside || !chain->came ||
+        !chain->width)
         goto fail;
     memcpy(chain->from, from, n_transitions * sizeof *from);
     memcpy(chain->to, to, n_transitions * sizeof *to);
-    if (order_states(chain) == 0)
+    if (elimination_order_init(&chain->order, n, from, to, n_transitions) < 0 || sort_rows(chain) < 0)
+        goto fail;
+    chain->later = malloc((chain->order.later_start[chain->order.n] + 1) * sizeof *chain->later);
+    chain->earlier = malloc((chain->order.earlier_start[chain->order.n] + 1) * sizeof *chain->earlier);
+    if (chain->later && chain->earlier)
         return chain;
 fail:
     cs_markov_close(chain);
@@ -273,43 +80,89 @@ void cs_markov_close(struct cs_markov *chain)
 {
     if (!chain)
         return;
-    solving_fini(&chain->work);
+    elimination_order_fini(&chain->order);
     free(chain->from);
     free(chain->to);
-    free(chain->order);
+    free(chain->row_start);
+    free(chain->row);
+    free(chain->sum);
+    free(chain->later);
+    free(chain->earlier);
+    free(chain->leaving);
+    free(chain->outside);
+    free(chain->came);
+    free(chain->width);
     free(chain);
+}
+
+/* Puts the row at place p into `width`: what goes on to each place that is left, through the others. */
+static void pass_through(struct cs_markov *chain, uint32_t p)
+{
+    const struct elimination_order *o = &chain->order;
+    double *width = chain->width;
+    for (size_t e = o->earlier_start[p]; e < o->earlier_start[p + 1]; e++) {
+        uint32_t k = o->earlier[e];
+        double through = width[k];
+        width[k] = 0;
+        chain->earlier[e] = through;
+        through /= chain->leaving[k];
+        chain->outside[p] += through * chain->outside[k];
+        for (size_t c = o->later_start[k]; c < o->later_start[k + 1]; c++)
+            width[o->later[c]] += through * chain->later[c];
+    }
+}
+
+static void eliminate(struct cs_markov *chain, const double *weight, uint32_t p)
+{
+    const struct elimination_order *o = &chain->order;
+    double sum = chain->sum[o->state[p]];
+    for (uint32_t r = chain->row_start[p]; r < chain->row_start[p + 1]; r++) {
+        uint32_t t = chain->row[r];
+        double part = weight[t] > 0 ? weight[t] / sum : 0;
+        if (!chain->to[t])
+            chain->outside[p] += part;
+        else
+            chain->width[o->place[chain->to[t]]] += part;
+    }
+    /* A loop to oneself changes no ratio: it is added at the end. */
+    chain->width[p] = 0;
+    pass_through(chain, p);
+    chain->width[p] = 0;
+    double leaving = chain->outside[p];
+    for (size_t c = o->later_start[p]; c < o->later_start[p + 1]; c++) {
+        uint32_t j = o->later[c];
+        chain->later[c] = chain->width[j];
+        leaving += chain->width[j];
+        chain->width[j] = 0;
+    }
+    if (!(leaving > 0))
+        leaving = chain->outside[p] = DEAD_END;
+    chain->leaving[p] = leaving;
+    double went = chain->came[p] / leaving;
+    for (size_t c = o->later_start[p]; c < o->later_start[p + 1]; c++)
+        chain->came[o->later[c]] += went * chain->later[c];
 }
 
 int cs_markov_solve(struct cs_markov *chain, const double *weight, double *visits)
 {
-    struct solving *s = &chain->work;
-    uint32_t n = chain->n;
-    struct back *back = calloc(n + 1, sizeof *back);
-    int rc = solving_reset(s, chain, weight);
-    if (!back)
-        rc = -ENOMEM;
-    for (uint32_t a = 0; rc == 0 && a + 1 < n; a++) {
-        uint32_t k = chain->order[a];
-        merge_row(s, k);
-        if (s->out[k].n == 0 && row_add(&s->out[k], 0, 1e-12) < 0) /* a dead end: leaves to the outside */
-            rc = -ENOMEM;
-        back[k].n_out = s->out[k].n;
-        back[k].leaving = eliminate(s, k);
-        if (back[k].leaving < 0)
-            rc = -ENOMEM;
+    const struct elimination_order *o = &chain->order;
+    memset(chain->sum, 0, chain->n * sizeof *chain->sum);
+    memset(chain->outside, 0, o->n * sizeof *chain->outside);
+    memset(chain->came, 0, o->n * sizeof *chain->came);
+    for (uint32_t t = 0; t < chain->n_transitions; t++)
+        chain->sum[chain->from[t]] += weight[t];
+    for (uint32_t t = 0; t < chain->n_transitions; t++)
+        if (!chain->from[t] && chain->to[t] && weight[t] > 0)
+            chain->came[o->place[chain->to[t]]] += weight[t] / chain->sum[0];
+    for (uint32_t p = 0; p < o->n; p++)
+        eliminate(chain, weight, p);
+    memset(visits, 0, chain->n * sizeof *visits);
+    visits[0] = 1;
+    for (uint32_t p = o->n; p-- > 0;) {
+        double here = chain->came[p] / chain->leaving[p];
+        visits[o->state[p]] = here;
+        for (size_t e = o->earlier_start[p]; e < o->earlier_start[p + 1]; e++)
+            chain->came[o->earlier[e]] += here * chain->earlier[e];
     }
-    if (rc == 0) {
-        memset(visits, 0, n * sizeof *visits);
-        visits[0] = 1;
-        for (uint32_t a = n - 1; a-- > 0;) {
-            uint32_t k = chain->order[a];
-            const struct row *row = &s->out[k];
-            double into = 0;
-            for (uint32_t c = back[k].n_out; c < row->n; c++)
-                into += visits[row->column[c]] * row->value[c];
-            visits[k] = into / back[k].leaving;
-        }
-    }
-    free(back);
-    return rc;
+    return 0;
 }

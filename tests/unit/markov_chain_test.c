@@ -8,11 +8,13 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include <cmocka.h>
 
 #define STATES 30
 #define MOST 200
+#define MANY 150
 
 static uint64_t state = 1;
 static uint32_t draw(uint32_t n)
@@ -54,6 +56,60 @@ static void counts_of_a_closed_walk_are_reproduced(void **unused)
     }
 }
 
+/* Dense elimination in the order of the states, after the paper: another order, no sparse rows. */
+static void eliminate_densely(uint32_t n, double *p, double *visits)
+{
+    double leaving[MANY];
+    for (uint32_t k = n - 1; k > 0; k--) {
+        leaving[k] = 0;
+        for (uint32_t j = 0; j < k; j++)
+            leaving[k] += p[k * n + j];
+        for (uint32_t i = 0; i < k; i++)
+            for (uint32_t j = 0; j < k; j++)
+                p[i * n + j] += p[i * n + k] * p[k * n + j] / leaving[k];
+    }
+    visits[0] = 1;
+    for (uint32_t k = 1; k < n; k++) {
+        visits[k] = 0;
+        for (uint32_t i = 0; i < k; i++)
+            visits[k] += visits[i] * p[i * n + k];
+        visits[k] /= leaving[k];
+    }
+}
+
+static void sparse_and_dense_elimination_agree_to_twelve_digits(void **unused)
+{
+    (void)unused;
+    static double p[MANY * MANY], weight[6 * MANY];
+    static uint32_t from[6 * MANY], to[6 * MANY];
+    for (int round = 0; round < 10; round++) {
+        uint32_t n = 0;
+        double sum[MANY] = {0}, visits[MANY], dense[MANY];
+        memset(p, 0, sizeof p);
+        for (uint32_t i = 1; i < MANY; i++)
+            for (int k = 0; k < 5; k++, n++) {
+                from[n] = k == 4 ? 0 : i;
+                to[n] = k == 0 ? i % (MANY - 1) + 1 : k == 1 ? 0 : k == 4 ? i : 1 + draw(MANY - 1);
+                /* From one in a billion, as of what is hardly ever left, to as often as not. */
+                weight[n] = k == 1 || k == 4 ? 1e-9 : pow(10, -(int)draw(7));
+            }
+        for (uint32_t t = 0; t < n; t++)
+            sum[from[t]] += weight[t];
+        for (uint32_t t = 0; t < n; t++)
+            if (from[t] != to[t])
+                p[from[t] * MANY + to[t]] += weight[t] / sum[from[t]];
+        struct cs_markov *chain = cs_markov_open(MANY, from, to, n);
+        assert_non_null(chain);
+        eliminate_densely(MANY, p, dense);
+        for (int again = 0; again < 2; again++) { /* nothing stays of the first */
+            assert_int_equal(cs_markov_solve(chain, weight, visits), 0);
+            for (uint32_t i = 0; i < MANY; i++)
+                assert_true(fabs(visits[i] / dense[i] - 1) < 1e-12);
+        }
+        cs_markov_close(chain);
+    }
+}
+
 static void loop_of_a_trillion_turns_keeps_its_digits(void **unused)
 {
     (void)unused;
@@ -83,6 +139,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(counts_of_a_closed_walk_are_reproduced),
+        cmocka_unit_test(sparse_and_dense_elimination_agree_to_twelve_digits),
         cmocka_unit_test(loop_of_a_trillion_turns_keeps_its_digits),
         cmocka_unit_test(what_is_never_reached_has_frequency_zero),
     };
