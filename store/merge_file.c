@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "store/merge_file.h"
+#include "store/contexts.h"
 
 #include <errno.h>
 #include <string.h>
@@ -50,6 +51,9 @@ int cs_store_file_merge(const char *path, const struct cs_store_profile_head *he
         if (rc == 0 && cs_table_merge(old, table) < 0)
             rc = cs_fail(err, ENOMEM, "not enough memory to merge into %s", path);
     }
+    if (rc == 0 && cs_schema_equal(cs_table_schema(table), &cs_schema_contexts) &&
+        cs_contexts_fold_table(old ? old : table, CS_CONTEXTS_NODES_MAX) < 0)
+        rc = cs_fail(err, ENOMEM, "not enough memory to fold the contexts of %s", path);
     if (rc == 0 && cs_store_profile_encode(&file.head, old ? old : table, &after) < 0)
         rc = cs_fail(err, ENOMEM, "not enough memory to write %s", path);
     bool same = after.used == before.used && after.used && memcmp(after.start, before.start, after.used) == 0;

@@ -13,6 +13,10 @@
  *   dictionary     the texts of a table, numbered
  *   schema         numbers of the schemas in files
  *   burst_schemas  columns of the profiles that bursts write
+ *   contexts       a tree of call chains with samples
+ *   contexts_table such trees from tables and into them
+ *   contexts_fold  such trees bounded
+ *   contexts_tree  what such a tree is, for these three
  *   layout         names of files and directories
  *   file           whole files, replaced atomically; locks; listings
  *   merge_file     one file of a store: read, add, replace
@@ -67,6 +71,7 @@ enum cs_store_image_kind {
     CS_IMAGE_TAG = 5, /* pseudo-image of a program's signal values: offset = the value; names in symbols */
     CS_IMAGE_UNKNOWN = 6, /* what couldn't be placed: offset = the cause (enum of whoever counts) */
     CS_IMAGE_FILE = 7,    /* an ELF file that wasn't at hand when it was imported: offset = file offset */
+    CS_IMAGE_CONTEXTS = 8, /* no image: what the profiles of contexts lie under (store/contexts.h) */
 };
 
 struct cs_store_image {
@@ -116,7 +121,7 @@ void cs_store_batch_begin(struct cs_store *store);
 void cs_store_batch_end(struct cs_store *store);
 
 /* Merges `table` into the current epoch's profile of (image, head->event, head->label). On failure the old
- * profile stays as it was. */
+ * profile stays as it was. Contexts are bounded: store/contexts.h. */
 int cs_store_merge(struct cs_store *store, const struct cs_store_image *image,
                    const struct cs_store_profile_head *head, struct cs_table *table, struct cs_error *err);
 /* Adds names to an image that has no symbol table of its own (JIT, TAG): value or start offset, size, name.

@@ -150,6 +150,7 @@ SPELLED = {
     "code-lines": spelled("offset", "visits, bursts, first, far, page_first, page_far"),
     "footprints": spelled("offset, line", "draws, bursts"),
     "ranges": spelled("start, end", "count"),
+    "contexts": spelled("parent, image (t), offset", "samples"),
 }
 BURST_EVENTS = {  # all with an empty unit and without sums
     "burst-edges": "edges", "burst-edges-512": "edges", "burst-edges-4096": "edges", "burst-starts": "points",
@@ -220,6 +221,18 @@ def check_observed(rows):
     need(bins.keys() <= numbers.keys(), "observed: what has bins has a rate")
 
 
+def check_contexts(rows):
+    need(len(rows) <= 65536, "a profile of contexts has at most 65,536 rows")
+    for row in rows:
+        other = not row["image"]
+        need(other or re.fullmatch(IMAGE_ID, plain(row["image"])), "a context's image is named by its id")
+        need(not other or not row["offset"], "other has offset 0")
+    if xxh3:
+        numbers = {xxh3(row["parent"].to_bytes(8, "little") + row["image"] + b"\0" + row["offset"].to_bytes(8, "little"))
+                   or 1 for row in rows}
+        need(all(not row["parent"] or row["parent"] in numbers for row in rows), "a context's parent is in the file")
+
+
 def check_meaning(out, columns):
     """What the page says of the rows of each kind and of the event's profiles, one file at a time."""
     kind, event, rows = out["kind"], plain(out["event"]), out["rows"]
@@ -267,6 +280,8 @@ def check_meaning(out, columns):
             need(row["kind"] <= 3, "a branch is conditional, a jump, a call or a return")
     if event == "observed":
         check_observed(rows)
+    if kind == "contexts":
+        check_contexts(rows)
 
 
 def read(data, meaning=True):
@@ -387,13 +402,15 @@ def check_image(image, folder):
     need(re.fullmatch(IMAGE_ID, image), "an image's id is 1 to 47 of [A-Za-z0-9_.-]: " + image)
     meta = facts(os.path.join(folder, "image.meta"), "image")
     need(meta.keys() <= {"kind", "path", "build-id"}, "an image's facts are kind, path and build-id: " + image)
-    need("kind" in meta and all(re.fullmatch("[0-7]", kind) for kind in meta["kind"]), "an image has a kind: " + image)
+    need("kind" in meta and all(re.fullmatch("[0-8]", kind) for kind in meta["kind"]), "an image has a kind: " + image)
     need("" not in meta.get("path", []), "a path is not empty: " + image)
     build_id, kind = meta.get("build-id", [""])[0], int(meta["kind"][0])
     need("build-id" not in meta or re.fullmatch("([0-9a-f][0-9a-f])+", build_id), "a build-id is in hex: " + image)
     hashed = re.fullmatch("[cx][0-9a-f]{16}", image) is not None
     if kind == 6:
         need(image == "unknown" or hashed, "an image of kind 6 is \"unknown\" or hashed: " + image)
+    elif kind == 8:
+        need(image == "contexts" and not build_id, "the image of kind 8 is \"contexts\": " + image)
     elif kind == 7 and build_id:
         need(image == "f" + build_id or hashed, "kind 7 has another id than the file itself: " + image)
     elif build_id:

@@ -59,6 +59,10 @@ def meta(*facts):
     return encode("facts", "image", facts)
 
 
+OUTERMOST = reader.xxh3(bytes(8) + BUILD_ID.encode() + b"\0" + (80).to_bytes(8, "little")) if reader.xxh3 else 1
+CHAIN = [(0, BUILD_ID, 80, 0), (OUTERMOST, JIT, MADE, 2), (OUTERMOST, "", 0, 1)]
+
+
 def good():
     epoch = "20261121T134135Z-host/"
     return {
@@ -86,6 +90,8 @@ def good():
         epoch + JIT + "/image.meta": meta(("kind", "4"), ("path", "[jit] /bin/a")),
         epoch + JIT + "/image.names": encode("names", "names", [(MADE, 1 << 24, METHOD)]),
         epoch + JIT + "/cycles.prof": encode("points", "cycles", [(64, 1), (MADE + 5, 2)], None, "cycles", (3, 3, 3)),
+        epoch + "contexts/image.meta": meta(("kind", "8"), ("path", "[contexts]")),
+        epoch + "contexts/cycles+contexts.prof": encode("contexts", "cycles", CHAIN, None, "cycles", (3, 3, 3)),
         epoch + MISSING + "/image.meta": meta(("kind", "7"), ("path", "/bin/b"), ("build-id", MISSING[1:])),
         epoch + TAG + "/image.meta": meta(("kind", "5"), ("path", "/bin/a")),
         epoch + TAG + "/observed-cycles.prof": encode("points", "observed-cycles", [(1, 50)], None, "cycles",
@@ -144,6 +150,10 @@ def broken():
     yield "ranges", BUILD_ID + "/lbr-ranges+ranges.prof", encode("ranges", "lbr-ranges", [(32, 16, 4)], unit="events")
     yield "intervals", BUILD_ID + "/cpu-clock+intervals.prof", encode("intervals", "cpu-clock", [(1000, 5001, 32, 1)])
     yield "stacks", BUILD_ID + "/cpu-clock+stacks.prof", encode("stacks", "cpu-clock", [("a+1;b", 1)])
+    if reader.xxh3:
+        yield "contexts: parent", "contexts/cycles+contexts.prof", encode("contexts", "cycles", CHAIN[1:])
+    yield "contexts: other", "contexts/cycles+contexts.prof", encode("contexts", "cycles", [(0, "", 1, 1)])
+    yield "contexts: id", "contexts/image.meta", meta(("kind", "8"), ("path", "[contexts]"), ("build-id", "ab"))
     yield "spelled out", BUILD_ID + "/cpu-clock.prof", encode("points", "cpu-clock", [(1, 1)], SCHEMAS[1][1])
     yield "path-starts", BUILD_ID + "/path-starts+edges.prof", encode("edges", "path-starts", [(16, "", 18, 1, 1, 1)])
     if reader.xxh3:
@@ -156,7 +166,7 @@ def broken():
     yield "kind 7: id", MISSING + "/image.meta", meta(("kind", "7"), ("build-id", BUILD_ID))
     yield "kind 0: id", MISSING + "/image.meta", meta(("kind", "0"), ("build-id", MISSING[1:]))
     yield "hashed id", BUILD_ID + "/image.meta", meta(("kind", "0"), ("path", "/bin/a"))
-    yield "image: kind 8", TAG + "/image.meta", meta(("kind", "8"))
+    yield "image: kind 9", TAG + "/image.meta", meta(("kind", "9"))
     yield "image: no kind", TAG + "/image.meta", meta(("path", "/bin/a"))
     yield "image: path", TAG + "/image.meta", meta(("kind", "5"), ("path", ""))
     yield "image: build-id", BUILD_ID + "/image.meta", meta(("kind", "0"), ("build-id", BUILD_ID.upper()))

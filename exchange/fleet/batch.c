@@ -72,7 +72,7 @@ static int take_part(struct cs_bytes_cursor *from, const char *path, struct cs_f
     part->time_s = cs_bytes_take_varint(from);
     uint64_t n = cs_bytes_take_varint(from);
     const uint8_t *bytes = cs_bytes_take_raw(from, n);
-    if (from->bad || !bytes || kind > CS_IMAGE_FILE)
+    if (from->bad || !bytes || kind > CS_IMAGE_CONTEXTS)
         return cs_fail(err, EBADMSG, "%s is damaged: remove it, its samples are lost", path);
     int rc = cs_store_profile_decode(bytes, (size_t)n, path, &file, &part->table, err);
     if (rc == 0 && !cs_schema_equal(cs_table_schema(part->table), &cs_schema_batch))

@@ -18,7 +18,7 @@ static void judge(const struct cs_fleet_batch *batch)
     for (unsigned i = 0; i < batch->n_parts; i++) {
         const struct cs_fleet_batch_part *part = &batch->parts[i];
         char host[256];
-        assert(part->image.kind <= CS_IMAGE_FILE &&
+        assert(part->image.kind <= CS_IMAGE_CONTEXTS &&
                cs_schema_equal(cs_table_schema(part->table), &cs_schema_batch));
         cs_fleet_epoch_host(part->epoch, host, sizeof host);
         (void)cs_fleet_epoch_time(part->epoch);

@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* What a tree of contexts is, for the files that make it, read it and fold it. */
+#ifndef CS_STORE_CONTEXTS_TREE_H
+#define CS_STORE_CONTEXTS_TREE_H
+
+#include "store/contexts.h"
+#include "store/dictionary.h"
+
+struct cs_contexts {
+    struct cs_context *nodes; /* a parent before its children */
+    uint32_t n, capacity;
+    uint32_t *slots, n_slots; /* open addressing by key: node, 0 = free; at most half are taken */
+    struct cs_dictionary images;
+};
+
+/* The number in files of the frame (image id, offset) below the node with the number `parent`. */
+uint64_t cs_contexts_key(uint64_t parent, const char *image_id, uint64_t offset);
+
+#endif
