@@ -13,10 +13,10 @@
  *   dictionary     the texts of a table, numbered
  *   schema         numbers of the schemas in files
  *   burst_schemas  columns of the profiles that bursts write
- *   contexts       a tree of call chains with samples
- *   contexts_table such trees from tables and into them
- *   contexts_fold  such trees bounded
- *   contexts_tree  what such a tree is, for these three
+ *   contexts        a tree of call chains with samples
+ *   contexts_table  such trees from tables and into them
+ *   contexts_fold   such trees bounded
+ *   contexts_tree   what such a tree is, for these three
  *   layout         names of files and directories
  *   file           whole files, replaced atomically; locks; listings
  *   merge_file     one file of a store: read, add, replace
