@@ -35,16 +35,26 @@ export CS_SANITIZED := $(SAN)
 export LSAN_OPTIONS ?= suppressions=$(CURDIR)/tests/leaks.supp:print_suppressions=0
 endif
 
-# Nothing can be built before the packages are there: the goals below install them first, the others
-# trust that one of these ran.
-SETUP_GOALS := all demo check sanitize asan ubsan tsan fuzz-quick chaos bench bench-quick lint
-ifneq ($(filter $(or $(MAKECMDGOALS),all),$(SETUP_GOALS)),)
+# Nothing can be built before the packages are there: the goals below install them first, by purpose (scripts/packages);
+# the others trust that one of these ran.
+SETUP_BUILD := all demo
+SETUP_TEST  := check check-quick sanitize asan ubsan tsan fuzz-quick chaos lint
+SETUP_BENCH := bench bench-quick
+GOALS := $(or $(MAKECMDGOALS),all)
+PURPOSES := $(if $(filter $(SETUP_BUILD),$(GOALS)),build) \
+  $(if $(filter $(SETUP_TEST) $(SETUP_BENCH),$(GOALS)),build languages page test browser) $(if $(filter $(SETUP_BENCH),$(GOALS)),bench)
+ifneq ($(strip $(PURPOSES)),)
 ifndef CS_DEPS_DONE
-ifneq ($(shell scripts/deps >&2 && echo ok),ok)
+ifneq ($(shell scripts/deps $(PURPOSES) >&2 && echo ok),ok)
 $(error the packages above are missing)
 endif
 export CS_DEPS_DONE := 1
 endif
+endif
+
+# All CPUs for one goal; a -j on the command line goes before it.
+ifeq ($(MAKELEVEL) $(words $(GOALS)),0 1)
+MAKEFLAGS += -j$(shell nproc)
 endif
 
 .PHONY: all
@@ -108,7 +118,7 @@ help: ## this list
 	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "make %-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST) | sort -u
 
 .PHONY: demo
-demo: all ## install, build, profile a real program with both mechanisms, show the result (about two minutes)
+demo: all ## install, build, profile a real program with both mechanisms, show the result (about a minute)
 	@BUILD=$(BUILD) scripts/demo
 
 .PHONY: sanitize asan ubsan tsan

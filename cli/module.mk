@@ -2,4 +2,3 @@
 MODULES += cli
 cli.src  := $(filter-out cli/doctor/arch_%.c,$(wildcard cli/*.c cli/*/*.c)) cli/doctor/arch_$(firstword $(subst -, ,$(shell $(CC) -dumpmachine))).c
 cli.pkgs := jansson
-cli.cflags += -DCS_BUILD='"$(BUILD)"'

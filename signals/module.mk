@@ -63,7 +63,7 @@ $(SIGNALS_TESTS:%=$(BUILD)/tests/programs/%): $(SIGNALS_A) $(BUILD)/libcyclescop
 # The GCC plugin; its headers are C++ and not clean under our warnings.
 SIGNALS_PLUGIN := $(BUILD)/plugin/cyclescope.so
 PLUGIN_HEADERS := $(shell gcc -print-file-name=plugin)/include
-ifneq ($(wildcard $(PLUGIN_HEADERS)/gcc-plugin.h),)
+ifneq ($(and $(wildcard $(PLUGIN_HEADERS)/gcc-plugin.h),$(shell command -v g++)),)
 PROGRAMS += $(SIGNALS_PLUGIN)
 INSTALL  += $(SIGNALS_PLUGIN):lib/cyclescope/cyclescope.so
 endif

@@ -7,22 +7,16 @@
             "_start: .incbin \"" path "\"\n" #name "_end: .byte 0\n.popsection\n");                          \
     extern const char name##_start[], name##_end[];
 
-#ifndef CS_BUILD
-#define CS_BUILD "build"
-#endif
-
 EMBED(page_html, "report/page.html")
 EMBED(page_css, "report/page.css")
 EMBED(page_js, "report/page.js")
 EMBED(page_charts, "report/charts.js")
-EMBED(page_uplot_js, CS_BUILD "/report/uplot.js")
-EMBED(page_uplot_css, CS_BUILD "/report/uplot.css")
+EMBED(page_plot, "report/plot.js")
 
 const struct page_part page_parts[] = {
     {"page", page_html_start, page_html_end},
-    {"uplot.css", page_uplot_css_start, page_uplot_css_end},
     {"page.css", page_css_start, page_css_end},
-    {"uplot.js", page_uplot_js_start, page_uplot_js_end},
+    {"plot.js", page_plot_start, page_plot_end},
     {"charts.js", page_charts_start, page_charts_end},
     {"page.js", page_js_start, page_js_end},
     {0, 0, 0},

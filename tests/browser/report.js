@@ -67,16 +67,33 @@ const [page_file, shots] = process.argv.slice(2);
     const title = await page.locator("#h-detail").textContent();
     assert(title.startsWith(await cell(columns - 1).nth(1).textContent()), "Enter opens the second row: " + title);
 
+    /* every chart is painted: more than its frame, some colour is there */
+    if (shots) await page.screenshot({ path: `${shots}-whole-${scheme}.png`, fullPage: true });
+    const dull = await page.evaluate(() => [...document.querySelectorAll(".chart canvas")].map((c) => {
+      const drawn = window.charts.find((k) => k.canvas === c);
+      if (drawn && !drawn.columns.slice(1).some((v) => v.some((y) => y))) return Infinity; /* nothing but zeros */
+      const d = c.getContext("2d").getImageData(0, 0, c.width, c.height).data;
+      let n = 0;
+      for (let i = 0; i < d.length; i += 4) n += d[i + 3] > 0 && Math.max(d[i], d[i + 1], d[i + 2]) - Math.min(d[i], d[i + 1], d[i + 2]) > 60;
+      return n;
+    }).filter((n) => n < 200));
+    assert.deepStrictEqual(dull, [], "charts without colour");
+    if (await page.locator("#timeline .key").count()) { /* the legend hides a series */
+      const key = page.locator("#timeline .key").first();
+      await key.click();
+      assert.strictEqual(await key.getAttribute("aria-pressed"), "false");
+      await key.click();
+    }
     /* zoom a histogram by dragging */
-    if (await page.evaluate(() => window.charts.length > 0 && window.charts[0].data[0].length > 10)) {
-      const before = await page.evaluate(() => window.charts[0].scales.x.max - window.charts[0].scales.x.min);
-      await page.locator("#histograms .u-over").first().scrollIntoViewIfNeeded();
-      const box = await page.locator("#histograms .u-over").first().boundingBox();
+    if (await page.evaluate(() => window.charts.length > 0 && window.charts[0].columns[0].length > 10)) {
+      const before = await page.evaluate(() => { const [a, b] = window.charts[0].view(); return b - a; });
+      await page.locator("#histograms .chart canvas").first().scrollIntoViewIfNeeded();
+      const box = await page.locator("#histograms .chart canvas").first().boundingBox();
       await page.mouse.move(box.x + box.width * 0.3, box.y + 80);
       await page.mouse.down();
       await page.mouse.move(box.x + box.width * 0.6, box.y + 80, { steps: 5 });
       await page.mouse.up();
-      const after = await page.evaluate(() => window.charts[0].scales.x.max - window.charts[0].scales.x.min);
+      const after = await page.evaluate(() => { const [a, b] = window.charts[0].view(); return b - a; });
       assert(after < 0.5 * before, `zoomed from ${before} to ${after}`);
       if (shots) await page.screenshot({ path: `${shots}-histogram-${scheme}.png` });
       await page.mouse.dblclick(box.x + 50, box.y + 50);
@@ -85,7 +102,7 @@ const [page_file, shots] = process.argv.slice(2);
     }
     /* zoom by keyboard: the time line */
     if (await page.locator("#timeline .chart").count() && await page.evaluate(() => window.charts.length > 0)) {
-      const width = () => page.evaluate(() => { const p = window.charts.find((c) => c.root.closest("#timeline")); return p.scales.x.max - p.scales.x.min; });
+      const width = () => page.evaluate(() => { const [a, b] = window.charts.find((c) => c.box.closest("#timeline")).view(); return b - a; });
       const before = await width();
       await page.locator("#timeline .chart").first().focus();
       await page.keyboard.press("+");

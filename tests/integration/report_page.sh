@@ -71,7 +71,7 @@ if ! (cd "$BUILD/tests/browser" && { [ -d node_modules/playwright-core ] || npm 
     exit 77
 fi
 charts=0
-[ -s "$BUILD/report/uplot.js" ] && grep -q '"histograms":\[{[^]]*"edges":\[[0-9]' "$tmp/page.html" && charts=1
+grep -q '"histograms":\[{[^]]*"edges":\[[0-9]' "$tmp/page.html" && charts=1
 graphs=0
 grep -q '"svg":' "$tmp/page.html" && graphs=1
-CHROMIUM=$chromium CHARTS=$charts GRAPHS=$graphs TIMELINE=$([ -s "$BUILD/report/uplot.js" ] && echo 1 || echo 0) node "$BUILD/tests/browser/report.js" "$tmp/page.html" ${SHOTS:+"$SHOTS"}
+CHROMIUM=$chromium CHARTS=$charts GRAPHS=$graphs TIMELINE=1 node "$BUILD/tests/browser/report.js" "$tmp/page.html" ${SHOTS:+"$SHOTS"}
