@@ -14,6 +14,9 @@ extern const struct command command_tags;
 extern const struct command command_prof;
 extern const struct command command_calc;
 extern const struct command command_list;
+extern const struct command command_callers;
+extern const struct command command_callees;
+extern const struct command command_tree;
 extern const struct command command_phases;
 extern const struct command command_sum;
 extern const struct command command_stats;
@@ -42,6 +45,9 @@ const struct command *const commands[] = {
     &command_prof,
     &command_calc,
     &command_list,
+    &command_callers,
+    &command_callees,
+    &command_tree,
     &command_phases,
     &command_sum,
     &command_stats,

@@ -132,6 +132,9 @@ bool cs_image_constant_at(struct cs_image_code *code, uint64_t offset, unsigned 
 /* Demangles a C++ or Rust name into `room` bytes; a name that isn't mangled is copied. Returns `text`. */
 char *cs_image_demangle(const char *name, char *text, size_t room);
 
+/* The same, shorter: of C++ without template arguments, parameters and the type that it returns. */
+char *cs_image_short_name(const char *name, char *text, size_t room);
+
 /* What a caller wants kept as long as the code is open, found again by `key` (an address of the caller's own).
  * Takes `pointer` over: `destroy` frees it when the code is closed, or at once when memory is out (-ENOMEM).
  */

@@ -3,6 +3,7 @@
  * v0 names stay as they are, its older names lose their hash. */
 #include "image/code.h"
 
+#include <ctype.h>
 #include <dlfcn.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -46,5 +47,72 @@ char *cs_image_demangle(const char *name, char *text, size_t room)
         snprintf(text, room, "%s%s", plain, name + mangled);
     }
     free(plain);
+    return text;
+}
+
+static const char anonymous[] = "(anonymous namespace)";
+
+/* Behind the parenthesis or bracket that closes the one at `at`. */
+static const char *behind(const char *at, char open, char close)
+{
+    for (int depth = 0; *at; at++) {
+        depth += *at == open;
+        if (*at == close && at[-1] != '-' && --depth == 0)
+            return at + 1;
+    }
+    return at;
+}
+
+/* The symbol of "operator<<", with what is no identifier but no parameter list either. */
+static const char *copy_operator(const char *from, char **to)
+{
+    static const char word[] = "operator";
+    memcpy(*to, word, sizeof word - 1);
+    *to += sizeof word - 1;
+    from += sizeof word - 1;
+    if (strncmp(from, "()", 2) == 0)
+        *(*to)++ = *from++;
+    while (*from && (*from != '(' || (*to)[-1] == '('))
+        *(*to)++ = *from++;
+    if ((*to)[-1] == '(')
+        *(*to)++ = *from++;
+    return from;
+}
+
+char *cs_image_short_name(const char *name, char *text, size_t room)
+{
+    char full[4096], out[sizeof full + 8], *to = out, *start = out;
+    cs_image_demangle(name, full, sizeof full);
+    if (strncmp(name, "_Z", 2) != 0 || strncmp(full, "_Z", 2) == 0) { /* no C++, or nobody could read it */
+        snprintf(text, room, "%s", full);
+        return text;
+    }
+    for (const char *from = full; *from;) {
+        bool begins = from == full || !(isalnum((unsigned char)from[-1]) || from[-1] == '_');
+        if (begins && strncmp(from, "operator", 8) == 0 && !isalnum((unsigned char)from[8]) &&
+            from[8] != '_') {
+            from = copy_operator(from, &to);
+        } else if (*from == '<') {
+            from = behind(from, '<', '>');
+            *to++ = '<';
+            *to++ = '>';
+        } else if (strncmp(from, anonymous, sizeof anonymous - 1) == 0) {
+            memcpy(to, anonymous, sizeof anonymous - 1);
+            to += sizeof anonymous - 1;
+            from += sizeof anonymous - 1;
+        } else if (*from == '(') {
+            from = behind(from, '(', ')');
+            if (strncmp(from, "::", 2) != 0 && *from != '#' && *from != '}')
+                break;
+        } else {
+            if (*from == ' ' && to > out)
+                start = to + 1; /* what stands before was the type that it returns */
+            *to++ = *from++;
+        }
+        if (to > out + sizeof out - 64)
+            break;
+    }
+    *to = '\0';
+    snprintf(text, room, "%s", start < to ? start : out);
     return text;
 }

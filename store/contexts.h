@@ -26,6 +26,7 @@
 
 #include "store/store.h"
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #define CS_CONTEXTS_ROOT 0u
@@ -73,6 +74,9 @@ uint32_t cs_contexts_next(const struct cs_contexts *tree, uint32_t top, uint32_t
  * become calls). Rows whose parent is missing go below a frame of image "" at the root: no sample is lost. 0, -ENOMEM
  * (the tree then holds a part), or -EINVAL where it is neither. */
 int cs_contexts_take(struct cs_contexts *tree, struct cs_table *table);
+/* Whether a profile that a walk found holds call chains, and then of which event: imports name the event of a profile of
+ * stacks with "-stacks" behind. */
+bool cs_contexts_of(const struct cs_store_profile_ref *ref, char event[64]);
 /* Adds the tree to a table of cs_schema_contexts. 0 or -ENOMEM. */
 int cs_contexts_put(const struct cs_contexts *tree, struct cs_table *table);
 

@@ -128,6 +128,21 @@ int cs_contexts_take(struct cs_contexts *tree, struct cs_table *table)
     return rc;
 }
 
+bool cs_contexts_of(const struct cs_store_profile_ref *ref, char event[64])
+{
+    static const char suffix[] = "-stacks";
+    bool stacks = strcmp(ref->kind, cs_schema_stacks.kind) == 0;
+    size_t n = strnlen(ref->head->event, sizeof ref->head->event - 1);
+    if (!stacks && strcmp(ref->kind, cs_schema_contexts.kind) != 0)
+        return false;
+    if (stacks && n > sizeof suffix &&
+        memcmp(ref->head->event + n - (sizeof suffix - 1), suffix, sizeof suffix - 1) == 0)
+        n -= sizeof suffix - 1;
+    memcpy(event, ref->head->event, n);
+    event[n] = '\0';
+    return true;
+}
+
 int cs_contexts_put(const struct cs_contexts *tree, struct cs_table *table)
 {
     for (uint32_t i = 1; i < tree->n; i++) {

@@ -69,8 +69,8 @@ enum cs_store_image_kind {
     CS_IMAGE_VDSO = 3,   /* offset as ELF */
     CS_IMAGE_JIT = 4, /* code without a file; offset from the mapping's start; names in the image's symbols */
     CS_IMAGE_TAG = 5, /* pseudo-image of a program's signal values: offset = the value; names in symbols */
-    CS_IMAGE_UNKNOWN = 6, /* what couldn't be placed: offset = the cause (enum of whoever counts) */
-    CS_IMAGE_FILE = 7,    /* an ELF file that wasn't at hand when it was imported: offset = file offset */
+    CS_IMAGE_UNKNOWN = 6,  /* what couldn't be placed: offset = the cause (enum of whoever counts) */
+    CS_IMAGE_FILE = 7,     /* an ELF file that wasn't at hand when it was imported: offset = file offset */
     CS_IMAGE_CONTEXTS = 8, /* no image: what the profiles of contexts lie under (store/contexts.h) */
 };
 
@@ -150,6 +150,10 @@ int cs_store_each(struct cs_store *store, int (*visit)(const struct cs_store_pro
 int cs_store_each_of(struct cs_store *store, const char *image_id,
                      int (*visit)(const struct cs_store_profile_ref *ref, void *arg), void *arg,
                      struct cs_error *err);
+/* Calls `visit` for each image of every epoch (once an epoch), those too that have no profile: contexts name them. */
+int cs_store_each_image(struct cs_store *store,
+                        int (*visit)(const char *epoch, const struct cs_store_image *image, void *arg),
+                        void *arg, struct cs_error *err);
 /* Reads a profile's table. The caller closes it. */
 int cs_store_load(const struct cs_store_profile_ref *ref, struct cs_table **out, struct cs_error *err);
 /* Names given with cs_store_name, over all epochs, ascending by offset. */

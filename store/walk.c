@@ -49,6 +49,7 @@ struct walk {
     const char *epoch, *only_image;
     int (*visit)(const struct cs_store_profile_ref *ref, void *arg);
     int (*visit_image)(struct walk *walk, const char *path, const char *id);
+    int (*visit_meta)(const char *epoch, const struct cs_store_image *image, void *arg);
     void *arg;
     struct cs_error *err;
 };
@@ -162,6 +163,26 @@ int cs_store_each(struct cs_store *store, int (*visit)(const struct cs_store_pro
                   void *arg, struct cs_error *err)
 {
     return cs_store_each_of(store, NULL, visit, arg, err);
+}
+
+static int visit_image_meta(struct walk *walk, const char *directory, const char *id)
+{
+    struct cs_store_image image;
+    struct cs_table *facts = NULL;
+    int rc = image_load(directory, id, &image, &facts, walk->err);
+    if (rc == 0)
+        rc = walk->visit_meta(walk->epoch, &image, walk->arg);
+    cs_table_close(facts);
+    return rc == -ENOENT ? 0 : rc;
+}
+
+int cs_store_each_image(struct cs_store *store,
+                        int (*visit)(const char *epoch, const struct cs_store_image *image, void *arg),
+                        void *arg, struct cs_error *err)
+{
+    struct walk walk = {
+        .store = store, .visit_image = visit_image_meta, .visit_meta = visit, .arg = arg, .err = err};
+    return walk_images(&walk);
 }
 
 int cs_store_load(const struct cs_store_profile_ref *ref, struct cs_table **out, struct cs_error *err)

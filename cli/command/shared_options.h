@@ -20,6 +20,8 @@
 #define OPTION_EPOCH {"epoch", 0, "EPOCH", "only this epoch (see store ls)"}
 #define OPTION_TAG {"tag", 0, "NAME", "which tag (else the first)"}
 
+#define OPTION_NO_INLINES {"no-inlines", 0, NULL, "functions that were inlined are no frames of their own"}
+
 /* How it is shown. */
 #define OPTION_BY {"by", 'b', "WHAT", "what a row is of (see above; else procedure)"}
 #define OPTION_TOP {"top", 'n', "N", "rows shown (10; 0 = all)"}

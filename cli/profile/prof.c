@@ -1,16 +1,20 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* prof: where the samples are, by image, procedure, line, process or tag. dcpi-1997 section 3.1 (dcpiprof).
  * One row holds what the sampler and the observer know of the same procedure. */
+#include "analysis/contexts/calls.h"
 #include "cli/output/output.h"
 #include "cli/profile/hottest_line.h"
 
+#include "store/array.h"
+
+#include <errno.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #define EVENTS_SHOWN 6 /* columns of events in text; JSON and CSV have all */
-#define FIXED_COLUMNS 9
+#define FIXED_COLUMNS 11
 #define ROWS_SHOWN 10
 
 struct layout {
@@ -26,7 +30,7 @@ static void push(struct layout *l, struct column c)
     l->columns[l->n++] = c;
 }
 
-static struct layout make_layout(const struct profile *p, enum profile_by by)
+static struct layout make_layout(const struct profile *p, enum profile_by by, bool totals)
 {
     struct layout l = {.n = 0};
     l.n_events = p->n_events < 64 ? p->n_events : 64;
@@ -41,7 +45,12 @@ static struct layout make_layout(const struct profile *p, enum profile_by by)
                                  .kind = COLUMN_COUNT});
         if (k == 0) {
             push(&l, (struct column){.key = "percent", .head = "%", .kind = COLUMN_SHARE});
-            push(&l, (struct column){.key = "running_percent", .head = "running %", .kind = COLUMN_SHARE});
+            push(&l, (struct column){.key = "running_percent",
+                                     .head = totals ? NULL : "running %",
+                                     .kind = COLUMN_SHARE});
+            push(&l, (struct column){.key = "total", .kind = COLUMN_COUNT});
+            push(&l, (struct column){
+                         .key = "total_percent", .head = totals ? "total %" : NULL, .kind = COLUMN_SHARE});
         }
     }
     bool procedures = by == BY_PROCEDURE || by == BY_LINE;
@@ -79,8 +88,22 @@ static void row_names(struct table *table, enum profile_by by, const struct prof
     table_text(table, r->image ? image_name(&r->image->image) : NULL);
 }
 
+/* With call chains: what was sampled in it and in all that it called. */
+static void total_cells(struct table *table, const struct cs_calls *calls, const struct profile_row *r)
+{
+    const struct cs_call_function *f =
+        calls && r->image && r->name ? cs_calls_of_procedure(calls, r->image->image.id, r->start) : NULL;
+    if (f) {
+        table_count(table, f->total);
+        table_number(table, 100.0 * (double)f->total / (double)calls->total);
+    } else {
+        table_none(table);
+        table_none(table);
+    }
+}
+
 static void fill(struct table *table, const struct layout *l, enum profile_by by,
-                 const struct profile_rows *rows, size_t most)
+                 const struct profile_rows *rows, size_t most, const struct cs_calls *calls)
 {
     double total = (double)rows->total[l->event_column[0]];
     uint64_t sum = 0;
@@ -93,6 +116,7 @@ static void fill(struct table *table, const struct layout *l, enum profile_by by
                 sum += n;
                 table_number(table, total > 0 ? 100.0 * (double)n / total : (double)NAN);
                 table_number(table, total > 0 ? 100.0 * (double)sum / total : (double)NAN);
+                total_cells(table, calls, r);
             }
         }
         row_names(table, by, r);
@@ -190,19 +214,107 @@ static void suggest(struct output *out, enum profile_by by, struct profile *p,
         output_hint(out, next, "calc", cs_image_demangle(r->name, name, sizeof name), "--store", where, "");
 }
 
+static const struct profile_image *image_of(const struct profile *p, const char *id)
+{
+    for (size_t i = 0; i < p->n_images; i++)
+        if (strcmp(p->images[i].image.id, id) == 0)
+            return &p->images[i];
+    return NULL;
+}
+
+struct ordering {
+    const struct cs_calls *calls;
+    unsigned main_event;
+};
+
+static uint64_t total_of(const struct profile_row *r, const struct ordering *o)
+{
+    const struct cs_call_function *f =
+        r->image && r->name ? cs_calls_of_procedure(o->calls, r->image->image.id, r->start) : NULL;
+    return f ? f->total : r->samples[o->main_event];
+}
+
+static int by_total(const void *left, const void *right, void *arg)
+{
+    uint64_t x = total_of(left, arg), y = total_of(right, arg);
+    return x != y
+               ? (x < y ? 1 : -1)
+               : strcmp(((const struct profile_row *)left)->name ? ((const struct profile_row *)left)->name
+                                                                 : "",
+                        ((const struct profile_row *)right)->name ? ((const struct profile_row *)right)->name
+                                                                  : "");
+}
+
+static int named(const void *left, const void *right)
+{
+    const struct profile_row *a = left, *b = right;
+    if (a->start != b->start)
+        return a->start > b->start ? 1 : -1;
+    return a->image == b->image ? 0 : a->image > b->image ? 1 : -1;
+}
+
+/* Procedures that only called have no samples: for an order by total they get rows, too. */
+static int sort_by_total(const struct profile *p, struct profile_rows *rows, const struct cs_calls *calls)
+{
+    size_t had = rows->n;
+    qsort(rows->row, had, sizeof *rows->row, named);
+    for (uint32_t i = 1; i < calls->n_functions; i++) {
+        const struct cs_call_function *f = &calls->functions[i];
+        struct profile_row row = {.image = f->image ? image_of(p, f->image->id) : NULL, .start = f->start};
+        if (!f->known || !f->start || !row.image || bsearch(&row, rows->row, had, sizeof row, named))
+            continue;
+        row.name = strdup(f->linkage);
+        row.samples = calloc(p->n_events, sizeof *row.samples);
+        if (!row.name || !row.samples || cs_array_room(rows->row, rows->n, rows->capacity) < 0) {
+            free(row.name);
+            free(row.samples);
+            return -ENOMEM;
+        }
+        rows->row[rows->n++] = row;
+    }
+    struct ordering o = {calls, p->main_event};
+    qsort_r(rows->row, rows->n, sizeof *rows->row, by_total, &o);
+    return 0;
+}
+
+static int open_calls(const struct parsed *args, struct profile *p, enum profile_by by,
+                      struct cs_calls *calls, struct cs_error *err)
+{
+    struct cs_calls_wanted wanted = {.event = p->events[p->main_event].name,
+                                     .label = option(args, "process"),
+                                     .epoch = option(args, "epoch")};
+    *calls = (struct cs_calls){.tree = NULL};
+    return by == BY_PROCEDURE ? cs_calls_open(calls, p->store, &wanted, err) : 0;
+}
+
 static int report(const struct parsed *args, struct profile *p, enum profile_by by, const char *store)
 {
+    static const char *const orders[] = {"samples", "total", NULL};
+    bool wants_total = option_choice(args, "sort", orders, 0) == 1;
+    struct cs_calls calls;
     struct profile_rows rows;
     struct cs_error err = {0};
     uint64_t top = (uint64_t)option_number(args, "top", ROWS_SHOWN, 0, 1e12);
     bool all = option_given(args, "json") || option_given(args, "csv");
-    if (profile_sum_top(p, by, all ? 0 : (size_t)top, &rows, &err) < 0)
+    if (open_calls(args, p, by, &calls, &err) < 0)
         return failed(&err);
+    if (wants_total && !calls.total) {
+        cs_calls_close(&calls);
+        return failed_with(
+            "the samples of %s in %s have no call chains, which totals need: cyclescope record -g",
+            p->events[p->main_event].name, store);
+    }
+    if (profile_sum_top(p, by, all || wants_total ? 0 : (size_t)top, &rows, &err) < 0 ||
+        (wants_total && sort_by_total(p, &rows, &calls) < 0)) {
+        cs_calls_close(&calls);
+        return *err.text ? failed(&err) : failed_with("out of memory for the rows of the report");
+    }
     struct output *out = output_open(args);
     describe(out, p, &rows);
-    struct layout layout = make_layout(p, by);
+    struct layout layout = make_layout(p, by, calls.total > 0);
     struct table *table = output_table(out, "rows", layout.columns, layout.n);
-    fill(table, &layout, by, &rows, output_form(out) == OUTPUT_TEXT && top ? (size_t)top : SIZE_MAX);
+    fill(table, &layout, by, &rows, output_form(out) == OUTPUT_TEXT && top ? (size_t)top : SIZE_MAX,
+         calls.total ? &calls : NULL);
     table_limit(table, top, "--top 0 shows all");
     output_set(out, "total", json_integer((json_int_t)rows.total[p->main_event]));
     output_set(out, "unknown", json_integer((json_int_t)rows.unknown));
@@ -213,8 +325,11 @@ static int report(const struct parsed *args, struct profile *p, enum profile_by 
                     "No tag with values of its own was observed in this store (cyclescope observe -o STORE); "
                     "tags that "
                     "are addresses, as the compiler's plugin writes them, are columns of cyclescope prof.");
+    if (calls.total)
+        output_set(out, "with_chains", json_integer((json_int_t)calls.total));
     suggest(out, by, p, &rows, store);
     profile_rows_fini(&rows);
+    cs_calls_close(&calls);
     return output_close(out);
 }
 
@@ -236,8 +351,15 @@ static int run(const struct parsed *args)
 }
 
 static const struct option_entry options[] = {
-    OPTION_BY,    OPTION_EVENT, OPTION_IMAGE, OPTION_PROCESS,
-    OPTION_EPOCH, OPTION_TOP,   OPTION_STORE, {NULL, 0, NULL, NULL},
+    {"sort", 0, "WHAT", "rows by samples (of their own) or total (with what they called)"},
+    OPTION_BY,
+    OPTION_EVENT,
+    OPTION_IMAGE,
+    OPTION_PROCESS,
+    OPTION_EPOCH,
+    OPTION_TOP,
+    OPTION_STORE,
+    {NULL, 0, NULL, NULL},
 };
 
 extern const struct command command_prof;
@@ -250,7 +372,10 @@ const struct command command_prof = {
     "store has several events, or the observer saw the same procedures, each has its column. Samples that "
     "could not\n"
     "be placed are the row [unknown]. running % adds up the shares so far.\n"
-    "--by takes image, procedure, line, process or tag.",
+    "--by takes image, procedure, line, process or tag.\n"
+    "With call chains (record -g) total % is the share of the samples that were taken in a procedure or in "
+    "what it\n"
+    "called: see also callers, callees and tree.",
     options,
     run,
 };

@@ -10,6 +10,7 @@ cd "$tmp"
 for i in 1 2; do
     "$CYCLESCOPE" record -F 2000 --intervals 0.1 --burst-rate 50 -o st -- "$P" 100 50 50 150 30 30 100 >/dev/null 2>&1
 done
+"$CYCLESCOPE" record -g -F 2000 --no-bursts -o chains -- "$P" 50 50 50 50 50 50 50 >/dev/null 2>&1
 observed=
 if [ "$(nproc)" -ge 2 ]; then
     "$CYCLESCOPE" observe -t 0.5 -s phase,work --period 2000 --log ph.log -- "$BUILD/signals/examples/phases" >/dev/null 2>&1
@@ -48,7 +49,8 @@ def on_terminal(command, columns):
 texts = ["doctor", "prof --store st", "prof --by image --store st", "prof --by line --store st", "prof --by process --store st",
          "list delta --store st", "list -d delta --store st", "list procedures.c --store st", "stats st", "diff st st",
          "calc delta --store st", "sum --store st", "edges delta --store st", "cfg delta --store st", "phases --store st",
-         "store ls st", "store verify st", "--help"]
+         "prof --sort total --store chains", "callers delta --store chains", "callees delta --store chains", "tree --store chains",
+         "tree delta --inverted --store chains", "store ls st", "store verify st", "--help"]
 logs = ["hist --log ph.log", "hist --log ph.log --subsample 1 --subsample 20", "tags --log ph.log", "timeline --log ph.log",
         "timeline --log ph.log -n 3", "hist --store obs", "tags --store obs"]
 helps = [s + " --help" for s in subprocess.run([cyclescope, "--subcommands"], capture_output=True, text=True, check=True).stdout.split()]

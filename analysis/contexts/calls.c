@@ -1,0 +1,258 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Profiles of chains added up, then every context put below its caller's innermost function. */
+#include "analysis/contexts/calls.h"
+#include "analysis/contexts/functions.h"
+
+#include "store/array.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define NODES_MOST (1u << 20) /* of a report: beyond, rare contexts fold (store/contexts.h) */
+
+struct one_label { /* a tree, and where its chains are put */
+    char label[64];
+    struct cs_contexts *contexts;
+};
+
+struct loading {
+    const struct cs_calls_wanted *wanted;
+    struct cs_calls *calls;
+    CS_ARRAY(struct one_label) labels;
+    struct cs_error *err;
+};
+
+static struct one_label *tree_of(struct loading *l, const char *label)
+{
+    const char *key = l->wanted->by_label ? label : "";
+    for (size_t i = 0; i < l->labels.n; i++)
+        if (strcmp(l->labels.at[i].label, key) == 0)
+            return &l->labels.at[i];
+    struct one_label *one = cs_array_add(&l->labels);
+    if (!one)
+        return NULL;
+    memcpy(one->label, key, strnlen(key, sizeof one->label - 1));
+    one->contexts = cs_contexts_open();
+    return one->contexts ? one : NULL;
+}
+
+static int take_profile(const struct cs_store_profile_ref *ref, void *arg)
+{
+    struct loading *l = arg;
+    char event[64];
+    if (!cs_contexts_of(ref, event) || strcmp(event, l->wanted->event) != 0 ||
+        (l->wanted->label && strcmp(l->wanted->label, ref->head->label) != 0) ||
+        (l->wanted->epoch && strcmp(l->wanted->epoch, ref->epoch) != 0))
+        return 0;
+    struct one_label *one = tree_of(l, ref->head->label);
+    struct cs_table *table = NULL;
+    int rc =
+        one ? cs_store_load(ref, &table, l->err) : cs_fail(l->err, ENOMEM, "out of memory for call contexts");
+    if (rc == 0 &&
+        (cs_contexts_take(one->contexts, table) < 0 || cs_contexts_fold(one->contexts, NODES_MOST) < 0))
+        rc = cs_fail(l->err, ENOMEM, "out of memory for the contexts of %s", ref->file);
+    cs_table_close(table);
+    return rc;
+}
+
+static int keep_image(const char *epoch, const struct cs_store_image *image, void *arg)
+{
+    struct loading *l = arg;
+    struct cs_call_images *images = l->calls->images;
+    (void)epoch;
+    if (image->kind == CS_IMAGE_CONTEXTS)
+        return 0;
+    for (size_t i = 0; i < images->n; i++)
+        if (strcmp(images->at[i].id, image->id) == 0)
+            return 0;
+    if (cs_array_room(images->at, images->n, images->capacity) < 0)
+        return cs_fail(l->err, ENOMEM, "out of memory for the images of a store");
+    struct cs_store_image *own = &images->at[images->n++];
+    *own = *image;
+    own->path = strdup(image->path);
+    own->build_id = strdup(image->build_id);
+    return own->path && own->build_id ? 0
+                                      : cs_fail(l->err, ENOMEM, "out of memory for the images of a store");
+}
+
+/* The contexts of one label as functions, below `top`. */
+static int add_functions(struct cs_calls *calls, struct cs_store *store, const struct cs_contexts *contexts,
+                         uint32_t top, bool inlines, struct cs_error *err)
+{
+    uint32_t n = cs_contexts_count(contexts), *pool = NULL;
+    struct cs_call_frames *frames = calloc(n, sizeof *frames);
+    uint32_t *node = calloc(n, sizeof *node);
+    int rc = frames && node ? cs_call_frames_of(calls, store, contexts, inlines, frames, &pool, err)
+                            : cs_fail(err, ENOMEM, "out of memory for call contexts");
+    for (uint32_t i = 0; rc == 0 && i < n; i++) {
+        const struct cs_context *c = cs_contexts_at(contexts, i);
+        int64_t at = i ? node[c->parent] : top;
+        for (unsigned k = 0; at >= 0 && k < frames[i].n; k++)
+            at =
+                cs_contexts_child(calls->tree, (uint32_t)at, k ? CS_CALL_INLINED : 0, frames[i].functions[k]);
+        if (at < 0)
+            rc = cs_fail(err, ENOMEM, "out of memory for call contexts");
+        else
+            cs_contexts_add(calls->tree, node[i] = (uint32_t)at, c->self);
+    }
+    free(pool);
+    free(frames);
+    free(node);
+    return rc;
+}
+
+/* Each function's self and total: on a path the outermost frame of a function counts, so that recursion counts once. */
+static int count_functions(struct cs_calls *calls, struct cs_error *err)
+{
+    uint32_t *on_path = calloc(calls->n_functions, sizeof *on_path), *stack = NULL;
+    size_t capacity = 0;
+    unsigned depth = 0, before = 0;
+    int rc = on_path ? 0 : -ENOMEM;
+    calls->total = cs_contexts_sum(calls->tree);
+    for (uint32_t i = 0; rc == 0 && (i = cs_contexts_next(calls->tree, 0, i, &depth)); before = depth) {
+        const struct cs_context *c = cs_contexts_at(calls->tree, i);
+        for (; before >= depth; before--)
+            on_path[stack[before]]--;
+        rc = cs_array_reserve_in(stack, (size_t)depth + 1, capacity);
+        if (rc < 0)
+            break;
+        struct cs_call_function *f = &calls->functions[c->offset];
+        stack[depth] = (uint32_t)c->offset;
+        f->self += c->self;
+        f->total += on_path[c->offset]++ ? 0 : c->total;
+    }
+    free(on_path);
+    free(stack);
+    return rc < 0 ? cs_fail(err, ENOMEM, "out of memory for %u functions", calls->n_functions) : 0;
+}
+
+static int by_start(const void *left, const void *right, void *arg)
+{
+    const struct cs_calls *calls = arg;
+    uint32_t a = *(const uint32_t *)left, b = *(const uint32_t *)right;
+    uint64_t x = calls->functions[a].start, y = calls->functions[b].start;
+    return x != y ? (x > y ? 1 : -1) : (a > b) - (a < b);
+}
+
+static int sort_by_start(struct cs_calls *calls, struct cs_error *err)
+{
+    calls->by_start = calloc(calls->n_functions, sizeof *calls->by_start);
+    if (!calls->by_start)
+        return cs_fail(err, ENOMEM, "out of memory for %u functions", calls->n_functions);
+    for (uint32_t i = 0; i < calls->n_functions; i++)
+        calls->by_start[i] = i;
+    qsort_r(calls->by_start, calls->n_functions, sizeof *calls->by_start, by_start, calls);
+    return 0;
+}
+
+int cs_calls_open(struct cs_calls *calls, struct cs_store *store, const struct cs_calls_wanted *wanted,
+                  struct cs_error *err)
+{
+    struct loading l = {.wanted = wanted, .calls = calls, .err = err};
+    *calls = (struct cs_calls){.tree = cs_contexts_open(),
+                               .images = calloc(1, sizeof *calls->images),
+                               .keys = cs_table_open(&cs_schema_stacks),
+                               .names = cs_table_open(&cs_schema_stacks)};
+    int rc = 0;
+    if (!calls->tree || !calls->images || !calls->keys || !calls->names ||
+        cs_contexts_image(calls->tree, "inlined") < 0 || cs_call_function_number(calls, NULL, "", 0) < 0)
+        rc = cs_fail(err, ENOMEM, "out of memory for call contexts");
+    rc = rc < 0 ? rc : cs_store_each(store, take_profile, &l, err);
+    if (rc == 0 && l.labels.n) /* the images may move while they are gathered: nothing points at them yet */
+        rc = cs_store_each_image(store, keep_image, &l, err);
+    for (size_t i = 0; rc == 0 && i < l.labels.n; i++) {
+        int64_t top = CS_CONTEXTS_ROOT;
+        if (wanted->by_label) {
+            int64_t f = cs_call_function_number(calls, NULL,
+                                                *l.labels.at[i].label ? l.labels.at[i].label : "[all]", 0);
+            top = f < 0 ? f : cs_contexts_child(calls->tree, CS_CONTEXTS_ROOT, 0, (uint64_t)f);
+        }
+        rc = top < 0
+                 ? cs_fail(err, ENOMEM, "out of memory for call contexts")
+                 : add_functions(calls, store, l.labels.at[i].contexts, (uint32_t)top, wanted->inlines, err);
+    }
+    rc = rc < 0 ? rc : count_functions(calls, err);
+    rc = rc < 0 ? rc : sort_by_start(calls, err);
+    for (size_t i = 0; i < l.labels.n; i++)
+        cs_contexts_close(l.labels.at[i].contexts);
+    cs_array_free(&l.labels);
+    if (rc < 0)
+        cs_calls_close(calls);
+    return rc;
+}
+
+void cs_calls_close(struct cs_calls *calls)
+{
+    for (size_t i = 0; calls->images && i < calls->images->n; i++) {
+        free((char *)(uintptr_t)calls->images->at[i].path);
+        free((char *)(uintptr_t)calls->images->at[i].build_id);
+    }
+    if (calls->images)
+        free(calls->images->at);
+    free(calls->images);
+    free(calls->functions);
+    free(calls->by_start);
+    cs_table_close(calls->keys);
+    cs_table_close(calls->names);
+    cs_contexts_close(calls->tree);
+    *calls = (struct cs_calls){0};
+}
+
+const struct cs_call_function *cs_calls_function(const struct cs_calls *calls, uint32_t node)
+{
+    return &calls->functions[cs_contexts_at(calls->tree, node)->offset];
+}
+
+/* How well a name fits: 3 whole, 2 brief, 1 brief without its namespaces. */
+static int fit(const struct cs_call_function *f, const char *name)
+{
+    size_t n = strlen(name), length = strlen(f->brief);
+    if (strcmp(f->name, name) == 0 || strcmp(f->linkage, name) == 0)
+        return 3;
+    if (strcmp(f->brief, name) == 0)
+        return 2;
+    return length > n + 2 && strcmp(f->brief + length - n, name) == 0 &&
+           strncmp(f->brief + length - n - 2, "::", 2) == 0;
+}
+
+uint32_t cs_calls_find(const struct cs_calls *calls, const char *name, unsigned *n_found)
+{
+    uint32_t best = 0;
+    int best_fit = 0;
+    unsigned n = 0;
+    for (uint32_t i = 1; i < calls->n_functions; i++) {
+        const struct cs_call_function *f = &calls->functions[i];
+        int it = fit(f, name);
+        if (it > best_fit)
+            n = 0;
+        if (it < best_fit || !it)
+            continue;
+        n++;
+        if (it > best_fit || f->total > calls->functions[best].total)
+            best = i;
+        best_fit = it;
+    }
+    if (n_found)
+        *n_found = n;
+    return best;
+}
+
+const struct cs_call_function *cs_calls_of_procedure(const struct cs_calls *calls, const char *image_id,
+                                                     uint64_t start)
+{
+    uint32_t low = 0, high = calls->n_functions;
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+        if (calls->functions[calls->by_start[middle]].start < start)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    for (; low < calls->n_functions && calls->functions[calls->by_start[low]].start == start; low++) {
+        const struct cs_call_function *f = &calls->functions[calls->by_start[low]];
+        if (f->image && *f->linkage && strcmp(f->image->id, image_id) == 0)
+            return f;
+    }
+    return NULL;
+}

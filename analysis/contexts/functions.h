@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* From (image, offset) to functions. For this room only. */
+#ifndef CS_ANALYSIS_CONTEXTS_FUNCTIONS_H
+#define CS_ANALYSIS_CONTEXTS_FUNCTIONS_H
+
+#include "analysis/contexts/calls.h"
+
+#include <stddef.h>
+
+struct cs_call_images { /* those that contexts name */
+    struct cs_store_image *at;
+    size_t n, capacity;
+};
+
+struct cs_call_frames {  /* of one (image, offset) */
+    uint32_t *functions; /* outermost first; the first is the procedure, the others were inlined */
+    unsigned n;
+};
+
+/* The number of a function, made if new. -ENOMEM. */
+int64_t cs_call_function_number(struct cs_calls *calls, const struct cs_store_image *image,
+                                const char *linkage, uint64_t start);
+/* Fills frames[node] for every node of `contexts`: functions of all are one allocation, *pool. */
+int cs_call_frames_of(struct cs_calls *calls, struct cs_store *store, const struct cs_contexts *contexts,
+                      bool inlines, struct cs_call_frames *frames, uint32_t **pool, struct cs_error *err);
+
+#endif

@@ -1,0 +1,165 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* callers and callees: of what a procedure took in all, which part came from whom, or was spent in whom. gprof's
+ * two tables, of samples instead of a guess. */
+#include "cli/contexts/contexts.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define ROWS_SHOWN 10
+
+struct row {
+    uint32_t function; /* 0: the outermost frame's caller, that is none */
+    uint64_t samples;
+    bool own;
+    const char *name;
+};
+
+static int greatest_first(const void *left, const void *right)
+{
+    const struct row *a = left, *b = right;
+    if (a->samples != b->samples)
+        return a->samples < b->samples ? 1 : -1;
+    return strcmp(a->name, b->name);
+}
+
+static double share(uint64_t part, uint64_t whole)
+{
+    return whole ? 100.0 * (double)part / (double)whole : (double)NAN;
+}
+
+/* The rows, sorted. NULL: out of memory. */
+static struct row *make_rows(const struct chains *c, uint32_t function, bool callers, bool brief, size_t *n)
+{
+    uint64_t *by = callers ? cs_calls_callers(&c->calls, function) : cs_calls_callees(&c->calls, function);
+    struct row *rows = by ? calloc(c->calls.n_functions, sizeof *rows) : NULL;
+    *n = 0;
+    for (uint32_t i = 0; rows && i < c->calls.n_functions; i++) {
+        bool own = !callers && i == function;
+        const char *name = own                 ? "[itself]"
+                           : callers && i == 0 ? "[nobody: outermost frame]"
+                           : brief             ? c->calls.functions[i].brief
+                                               : c->calls.functions[i].name;
+        if (by[i])
+            rows[(*n)++] = (struct row){i, by[i], own, name};
+    }
+    free(by);
+    if (rows)
+        qsort(rows, *n, sizeof *rows, greatest_first);
+    return rows;
+}
+
+static int report(const struct parsed *args, const struct chains *c, uint32_t function, bool callers)
+{
+    const struct cs_call_function *f = &c->calls.functions[function];
+    const char *store = strcmp(c->store, "cyclescope.store") == 0 ? NULL : c->store;
+    struct column columns[] = {
+        {.key = "samples", .head = "samples", .kind = COLUMN_COUNT},
+        {.key = "percent", .head = "%", .kind = COLUMN_SHARE},
+        {.key = "percent_of_all", .head = "% of all", .kind = COLUMN_SHARE},
+        {.key = "procedure", .head = callers ? "called from" : "calls", .elastic = true},
+        {.key = "image", .kind = COLUMN_TEXT},
+        {.key = "image_name", .head = "image", .elastic = true},
+    };
+    size_t n;
+    struct output *out = output_open(args);
+    struct row *rows = make_rows(c, function, callers, output_form(out) == OUTPUT_TEXT, &n);
+    if (!rows) {
+        output_drop(out);
+        return failed_with("out of memory for %" PRIu32 " functions", c->calls.n_functions);
+    }
+    output_line(out, "%s, %s: %" PRIu64 " samples of %s in all (%.1f %%), %" PRIu64 " in itself (%.1f %%)",
+                f->brief, f->image ? f->image->path : "", f->total, c->event, share(f->total, c->calls.total),
+                f->self, share(f->self, c->calls.total));
+    output_line(out, "%s", "");
+    output_set(out, "procedure", json_text(f->name));
+    output_set(out, "of_image", f->image ? json_text(f->image->path) : json_null());
+    output_set(out, "event", json_text(c->event));
+    output_set(out, "with_chains", json_integer((json_int_t)c->calls.total));
+    output_set(out, "total", json_integer((json_int_t)f->total));
+    output_set(out, "self", json_integer((json_int_t)f->self));
+    struct table *table = output_table(out, "rows", columns, sizeof columns / sizeof *columns);
+    for (size_t i = 0; i < n; i++) {
+        const struct cs_call_function *g = rows[i].function ? &c->calls.functions[rows[i].function] : NULL;
+        table_count(table, rows[i].samples);
+        table_number(table, share(rows[i].samples, f->total));
+        table_number(table, share(rows[i].samples, c->calls.total));
+        table_text(table, rows[i].name);
+        table_text(table, g && g->image ? g->image->path : NULL);
+        table_text(table, g ? chains_image(g) : NULL);
+    }
+    table_limit(table, (uint64_t)option_number(args, "top", ROWS_SHOWN, 0, 1e12), "--top 0 shows all");
+    if (*c->calls.trouble)
+        output_note(out, "%s", c->calls.trouble);
+    output_line(out, "%s", "");
+    output_hint(out, "next:", callers ? "callees" : "callers", f->brief, "--store", store, "");
+    output_hint(out, "     ", "tree", f->brief, "--store", store, callers ? " --inverted" : "");
+    free(rows);
+    return output_close(out);
+}
+
+static int run(const struct parsed *args, bool callers)
+{
+    struct chains c;
+    if (operand_count(args) > 1)
+        return usage_error("%s: expected one procedure", operand(args, 1));
+    int rc = chains_open(&c, args, false);
+    if (rc)
+        return rc;
+    uint32_t function = chains_function(&c, operand(args, 0));
+    rc = function ? report(args, &c, function, callers) : CS_EXIT_FAILED;
+    chains_close(&c);
+    return rc;
+}
+
+static int run_callers(const struct parsed *args)
+{
+    return run(args, true);
+}
+
+static int run_callees(const struct parsed *args)
+{
+    return run(args, false);
+}
+
+static const struct option_entry options[] = {
+    OPTION_EVENT, OPTION_PROCESS, OPTION_EPOCH,          OPTION_NO_INLINES,
+    OPTION_TOP,   OPTION_STORE,   {NULL, 0, NULL, NULL},
+};
+
+extern const struct command command_callers, command_callees;
+const struct command command_callers = {
+    "callers",
+    "[PROCEDURE]",
+    "who called a procedure, and how much of its time each caller caused",
+    "Without an operand: the procedure with most samples of its own. Rows add up to the procedure's total: "
+    "its own\n"
+    "samples, and those of what it called. Where it is several times on a chain (recursion) the outermost "
+    "counts, so\n"
+    "that each sample counts once.\n"
+    "\n"
+    "Example: who makes compress_block expensive, and through which path?\n"
+    "\n"
+    "    cyclescope record -g -- ./server\n"
+    "    cyclescope callers compress_block\n"
+    "    cyclescope tree compress_block --inverted",
+    options,
+    run_callers,
+};
+const struct command command_callees = {
+    "callees",
+    "[PROCEDURE]",
+    "what a procedure calls, and how much of its time goes there",
+    "Without an operand: the procedure with most samples of its own. Rows add up to the procedure's total; "
+    "[itself] is\n"
+    "what it spent in its own instructions. Where it is several times on a chain (recursion) the innermost "
+    "counts.\n"
+    "\n"
+    "Example: which of the calls in handle_request takes the time?\n"
+    "\n"
+    "    cyclescope callees handle_request",
+    options,
+    run_callees,
+};

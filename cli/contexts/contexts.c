@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "cli/contexts/contexts.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+int chains_open(struct chains *c, const struct parsed *args, bool by_label)
+{
+    struct cs_error err = {0};
+    struct profile_filter filter = {NULL, option(args, "process"), option(args, "epoch"),
+                                    option(args, "event")};
+    *c = (struct chains){.store = store_location(args)};
+    if (profile_open(&c->profile, c->store, &filter, &err) < 0)
+        return failed(&err);
+    c->event = c->profile.events[c->profile.main_event].name;
+    struct cs_calls_wanted wanted = {.event = c->event,
+                                     .label = filter.label,
+                                     .epoch = filter.epoch,
+                                     .inlines = !option_given(args, "no-inlines"),
+                                     .by_label = by_label};
+    int rc = cs_calls_open(&c->calls, c->profile.store, &wanted, &err);
+    if (rc < 0)
+        rc = failed(&err);
+    else if (!c->calls.total)
+        rc = failed_with("the samples of %s in %s have no call chains: record them with cyclescope record -g",
+                         c->event, c->store);
+    if (rc)
+        chains_close(c);
+    return rc;
+}
+
+void chains_close(struct chains *c)
+{
+    if (c->calls.tree)
+        cs_calls_close(&c->calls);
+    profile_close(&c->profile);
+}
+
+uint32_t chains_function(const struct chains *c, const char *name)
+{
+    uint32_t found = 0;
+    if (name) {
+        found = cs_calls_find(&c->calls, name, NULL);
+        if (!found)
+            failed_with("%s is in no call chain of %s (cyclescope tree shows what is)", name, c->event);
+        return found;
+    }
+    for (uint32_t i = 1; i < c->calls.n_functions; i++)
+        if (!found || c->calls.functions[i].self > c->calls.functions[found].self)
+            found = i;
+    return found;
+}
+
+const char *chains_frame(const struct chains *c, const struct cs_contexts *tree, uint32_t node, bool brief,
+                         char *text, size_t room)
+{
+    const struct cs_context *at = cs_contexts_at(tree, node);
+    const struct cs_call_function *f = &c->calls.functions[at->offset];
+    snprintf(text, room, "%s%s", brief ? f->brief : f->name,
+             at->image == CS_CALL_INLINED ? " (inlined)" : "");
+    return text;
+}
+
+const char *chains_image(const struct cs_call_function *function)
+{
+    return function->image ? image_name(function->image) : NULL;
+}
+
+void chains_describe(const struct chains *c, struct output *out)
+{
+    const struct profile_event *e = &c->profile.events[c->profile.main_event];
+    if (strcmp(e->unit, "ns") == 0 && e->period_sum)
+        output_line(out, "%s: %" PRIu64 " samples with call chains; %.3g s in all", e->name, c->calls.total,
+                    (double)e->period_sum / 1e9);
+    else
+        output_line(out, "%s: %" PRIu64 " samples with call chains", e->name, c->calls.total);
+    if (*c->calls.trouble)
+        output_note(out, "%s", c->calls.trouble);
+    output_set(out, "event", json_text(e->name));
+    output_set(out, "with_chains", json_integer((json_int_t)c->calls.total));
+}
