@@ -109,19 +109,19 @@ static int once(const char *command, struct neighbour *n)
 {
     char *argv[] = {"sh", "-c", NULL, NULL};
     char line[2048];
-    struct cs_observe_options wish;
+    struct cs_observe_options options;
     struct cs_observation *o = NULL;
     struct cs_error err;
     pthread_t thread;
     snprintf(line, sizeof line, "exec %s >/dev/null", command);
     argv[2] = line;
-    cs_observe_defaults(&wish);
-    wish.argv = argv;
-    wish.signals[0] = "code";
-    wish.n_signals = 1;
-    wish.follow = CS_FOLLOW_NEVER;
-    wish.period_cycles = (uint64_t)(cs_clock_hz() * 0.5);
-    int rc = cs_observe_start(&wish, &o, &err);
+    cs_observe_defaults(&options);
+    options.argv = argv;
+    options.signals[0] = "code";
+    options.n_signals = 1;
+    options.follow = CS_FOLLOW_NEVER;
+    options.period_cycles = (uint64_t)(cs_clock_hz() * 0.5);
+    int rc = cs_observe_start(&options, &o, &err);
     bool lives = rc == 0;
     if (lives) {
         struct cs_reader *reader = cs_observe_result(o)->signals;

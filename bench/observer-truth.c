@@ -165,13 +165,13 @@ static void try_delays(void *arg, const struct cs_sample *from, const struct cs_
 static double find_delay(const char *log, struct truth *truth)
 {
     struct delays d = {.truth = truth};
-    struct cs_observe_replay_options wish = {.rule = cs_dte_paper_rule(), .visit = try_delays, .arg = &d};
+    struct cs_observe_replay_options options = {.rule = cs_dte_paper_rule(), .visit = try_delays, .arg = &d};
     struct cs_sink *sink;
     struct cs_error err;
-    wish.rule.same_tag = true;
-    wish.rule.gap_cycles = 0;
+    options.rule.same_tag = true;
+    options.rule.gap_cycles = 0;
     truth->at = 0;
-    if (cs_observe_replay(log, &wish, &sink, NULL, &err) < 0) {
+    if (cs_observe_replay(log, &options, &sink, NULL, &err) < 0) {
         fprintf(stderr, "observer-truth: %s\n", err.text);
         return -1;
     }
@@ -214,18 +214,18 @@ enum filter { OURS, PAPER, NONE };
 
 static int replay(const char *log, struct truth *truth, enum filter filter, struct sums *sums)
 {
-    struct cs_observe_replay_options wish = {.rule = cs_dte_paper_rule(), .visit = visit, .arg = sums};
+    struct cs_observe_replay_options options = {.rule = cs_dte_paper_rule(), .visit = visit, .arg = sums};
     struct cs_sink *sink;
     struct cs_error err;
     memset(sums, 0, sizeof *sums);
     sums->truth = truth;
     truth->at = 0;
-    wish.paper = filter != OURS;
+    options.paper = filter != OURS;
     if (filter == NONE)
-        wish.rule.band_q32 = cs_dte_band(1);
-    wish.rule.same_tag = true;
-    wish.rule.gap_cycles = 0;
-    if (cs_observe_replay(log, &wish, &sink, NULL, &err) < 0) {
+        options.rule.band_q32 = cs_dte_band(1);
+    options.rule.same_tag = true;
+    options.rule.gap_cycles = 0;
+    if (cs_observe_replay(log, &options, &sink, NULL, &err) < 0) {
         fprintf(stderr, "observer-truth: %s\n", err.text);
         return -1;
     }
@@ -237,19 +237,19 @@ static int replay(const char *log, struct truth *truth, enum filter filter, stru
 
 static int observe(char *const argv[], uint64_t period, const char *log)
 {
-    struct cs_observe_options wish;
+    struct cs_observe_options options;
     struct cs_observation *o = NULL;
     struct cs_error err;
-    cs_observe_defaults(&wish);
-    wish.argv = argv;
-    wish.signals[0] = "phase";
-    wish.signals[1] = "steps";
-    wish.n_signals = 2;
-    wish.period_cycles = period;
-    wish.jitter_cycles = period / 8;
-    wish.log_path = log;
-    wish.log_chunk_bytes = (size_t)192 << 20;
-    if (cs_observe_start(&wish, &o, &err) < 0 || cs_observe_run(o, &err) < 0) {
+    cs_observe_defaults(&options);
+    options.argv = argv;
+    options.signals[0] = "phase";
+    options.signals[1] = "steps";
+    options.n_signals = 2;
+    options.period_cycles = period;
+    options.jitter_cycles = period / 8;
+    options.log_path = log;
+    options.log_chunk_bytes = (size_t)192 << 20;
+    if (cs_observe_start(&options, &o, &err) < 0 || cs_observe_run(o, &err) < 0) {
         fprintf(stderr, "observer-truth: %s\n", err.text);
         cs_observe_close(o);
         return -1;
@@ -462,7 +462,7 @@ static int threads(const char *dir, bool quick)
 {
     char truth_path[300], second_path[310], log_path[300], program[300];
     struct attribution a = {0};
-    struct cs_observe_replay_options wish = {.rule = cs_dte_paper_rule(), .visit = attribute, .arg = &a};
+    struct cs_observe_replay_options options = {.rule = cs_dte_paper_rule(), .visit = attribute, .arg = &a};
     struct cs_sink *sink;
     struct cs_observe_log_reader *reader;
     struct cs_error err;
@@ -472,12 +472,12 @@ static int threads(const char *dir, bool quick)
     snprintf(program, sizeof program, "%s/tests/programs/steps", getenv("BUILD") ? getenv("BUILD") : "build");
     char seconds[] = "3", brief[] = "1", n_threads[] = "2";
     char *argv[] = {program, quick ? brief : seconds, truth_path, n_threads, NULL};
-    wish.rule.same_tag = true;
-    wish.rule.gap_cycles = 0;
+    options.rule.same_tag = true;
+    options.rule.gap_cycles = 0;
     if (observe(argv, 0, log_path) < 0 || load(truth_path, &a.truth[0]) < 0 ||
         load(second_path, &a.truth[1]) < 0)
         return 1;
-    if (cs_observe_replay(log_path, &wish, &sink, &reader, &err) < 0) {
+    if (cs_observe_replay(log_path, &options, &sink, &reader, &err) < 0) {
         fprintf(stderr, "observer-truth: %s\n", err.text);
         return 1;
     }

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define NAMES_MOST 200
+#define NAMES_MAX 200
 
 static void bash_options(const struct option_entry *e)
 {
@@ -133,7 +133,7 @@ int print_procedures(const char *prefix, const char *store)
     if (profile_open(&p, store, &(struct profile_filter){.image = NULL}, &err) < 0)
         return failed(&err);
     int rc = profile_sum(&p, BY_PROCEDURE, &rows, &err);
-    for (size_t i = 0, shown = 0; rc == 0 && i < rows.n && shown < NAMES_MOST; i++) {
+    for (size_t i = 0, shown = 0; rc == 0 && i < rows.n && shown < NAMES_MAX; i++) {
         char name[1024];
         if (!rows.row[i].name)
             continue;

@@ -107,7 +107,7 @@ const struct cs_image_procedure *cs_image_procedure_named(struct cs_image_code *
 /* The chain of inlined functions at `offset`, innermost first; returns how many were written (≤ room), 0 = no
  * line information. */
 unsigned cs_image_frames_at(struct cs_image_code *code, uint64_t offset, struct cs_image_frame *frames,
-                            unsigned room);
+                            unsigned capacity);
 
 /* File and line of frames[0] alone, without its function: spares the walk through a unit's functions, which
  * takes most of the time where few addresses are asked. */
@@ -129,8 +129,8 @@ bool cs_image_relocated_at(struct cs_image_code *code, uint64_t offset, uint64_t
 bool cs_image_constant_at(struct cs_image_code *code, uint64_t offset, unsigned bytes, uint64_t delta,
                           uint64_t *value);
 
-/* Demangles a C++ or Rust name into `room` bytes; a name that isn't mangled is copied. Returns `text`. */
-char *cs_image_demangle(const char *name, char *text, size_t room);
+/* Demangles a C++ or Rust name into `capacity` bytes; a name that isn't mangled is copied. Returns `text`. */
+char *cs_image_demangle(const char *name, char *text, size_t capacity);
 
 /* The same, shorter: of C++ without template arguments, parameters and the type that it returns. */
 char *cs_image_short_name(const char *name, char *text, size_t room);

@@ -85,7 +85,7 @@ struct elf_file *elf_file_find_debug(const struct elf_file *file)
 struct elf_file *elf_file_open_mini(const struct elf_file *file)
 {
     const struct elf_section *section = elf_file_section(file, ".gnu_debugdata");
-    size_t n, room = 1 << 20;
+    size_t n, capacity = 1 << 20;
     const uint8_t *packed = section ? elf_file_contents(file, section, &n) : NULL;
     lzma_stream stream = LZMA_STREAM_INIT;
     struct cs_error ignored = {0};
@@ -96,15 +96,15 @@ struct elf_file *elf_file_open_mini(const struct elf_file *file)
     stream.next_in = packed;
     stream.avail_in = n;
     lzma_ret ret = LZMA_OK;
-    while (ret == LZMA_OK && room <= MINI_BYTES_MAX) {
-        char *grown = realloc(plain, room);
+    while (ret == LZMA_OK && capacity <= MINI_BYTES_MAX) {
+        char *grown = realloc(plain, capacity);
         if (!grown)
             break;
         plain = grown;
         stream.next_out = (uint8_t *)plain + stream.total_out;
-        stream.avail_out = room - stream.total_out;
+        stream.avail_out = capacity - stream.total_out;
         ret = lzma_code(&stream, LZMA_FINISH);
-        room *= 2;
+        capacity *= 2;
     }
     size_t size = stream.total_out;
     lzma_end(&stream);

@@ -26,12 +26,12 @@ static bool is_hash(const char *text)
     return strncmp(text, "::h", 3) == 0 && strspn(text + 3, "0123456789abcdef") == 16 && !text[19];
 }
 
-char *cs_image_demangle(const char *name, char *text, size_t room)
+char *cs_image_demangle(const char *name, char *text, size_t capacity)
 {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
     size_t mangled = strcspn(name, "@");
     char copy[4096];
-    snprintf(text, room, "%s", name);
+    snprintf(text, capacity, "%s", name);
     if (strncmp(name, "_Z", 2) != 0 || mangled >= sizeof copy)
         return text;
     pthread_once(&once, find_runtime);
@@ -44,7 +44,7 @@ char *cs_image_demangle(const char *name, char *text, size_t room)
         size_t n = strlen(plain);
         if (n > 19 && is_hash(plain + n - 19))
             plain[n - 19] = 0;
-        snprintf(text, room, "%s%s", plain, name + mangled);
+        snprintf(text, capacity, "%s%s", plain, name + mangled);
     }
     free(plain);
     return text;

@@ -15,7 +15,7 @@
 
 #define SECTIONS_MAX 100000
 #define SEGMENTS_MAX 10000
-#define COPIED_MOST (4ULL << 30)
+#define COPIED_MAX (4ULL << 30)
 #define PART ((size_t)16 << 20)
 
 static int read_headers(struct elf_file *file)
@@ -100,9 +100,9 @@ static char *contents_of(int fd, const struct stat *st)
 int elf_file_open(const char *path, struct elf_file **out, struct cs_error *err)
 {
     struct stat st;
-    int fd = cs_open_regular(NULL, path, COPIED_MOST, &st);
+    int fd = cs_open_regular(NULL, path, COPIED_MAX, &st);
     if (fd == -EFBIG)
-        return cs_fail(err, EFBIG, "%s is larger than %llu MB", path, COPIED_MOST >> 20);
+        return cs_fail(err, EFBIG, "%s is larger than %llu MB", path, COPIED_MAX >> 20);
     if (fd == -EINVAL)
         return cs_fail(err, ENOEXEC, "%s is no ELF file", path);
     if (fd < 0)

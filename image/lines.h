@@ -17,6 +17,6 @@ struct lines *lines_open(Elf *elf);
 void lines_close(struct lines *lines);
 /* The line table's answer alone: file and line of the innermost frame, no function. */
 bool lines_line(struct lines *lines, uint64_t offset, struct cs_image_frame *frame);
-unsigned lines_frames(struct lines *lines, uint64_t offset, struct cs_image_frame *frames, unsigned room);
+unsigned lines_frames(struct lines *lines, uint64_t offset, struct cs_image_frame *frames, unsigned capacity);
 
 #endif

@@ -116,7 +116,7 @@ static int read_rela(struct imports *im, const struct elf_file *file, const stru
  * address. The value stands in the slot itself. */
 static int read_relr(struct imports *im, const struct elf_file *file, const struct elf_section *section)
 {
-    size_t n, room;
+    size_t n, capacity;
     uint64_t where = 0;
     const uint8_t *bytes = elf_file_contents(file, section, &n);
     for (size_t i = 0; bytes && i < n / 8; i++) {
@@ -125,8 +125,8 @@ static int read_relr(struct imports *im, const struct elf_file *file, const stru
         uint64_t first = word & 1 ? where : word, bits = word & 1 ? word >> 1 : 1;
         where = word & 1 ? where + 63 * 8 : word + 8;
         for (uint64_t at = first; bits; bits >>= 1, at += 8) {
-            const uint8_t *slot = bits & 1 ? elf_file_at(file, at, &room, NULL) : NULL;
-            if (!slot || room < 8)
+            const uint8_t *slot = bits & 1 ? elf_file_at(file, at, &capacity, NULL) : NULL;
+            if (!slot || capacity < 8)
                 continue;
             memcpy(&value, slot, 8);
             if (add_relative(im, at, value) < 0)

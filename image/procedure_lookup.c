@@ -13,12 +13,12 @@
 /* Room for a string of ours: from a block of many, as a stripped library needs thousands. */
 static char *name_room(struct procedures *p, size_t n)
 {
-    if (!p->made || n > p->made->room - p->made->used) {
-        size_t room = n > MADE_BLOCK ? n : MADE_BLOCK;
-        struct made_names *block = malloc(sizeof *block + room);
+    if (!p->made || n > p->made->capacity - p->made->used) {
+        size_t capacity = n > MADE_BLOCK ? n : MADE_BLOCK;
+        struct made_names *block = malloc(sizeof *block + capacity);
         if (!block)
             return NULL;
-        *block = (struct made_names){p->made, 0, room};
+        *block = (struct made_names){p->made, 0, capacity};
         p->made = block;
     }
     char *at = p->made->text + p->made->used;

@@ -12,7 +12,7 @@
 
 struct made_names {
     struct made_names *next;
-    size_t used, room;
+    size_t used, capacity;
     char text[];
 };
 

@@ -4,7 +4,7 @@
  * addresses as everywhere.
  *
  *   event                schema         what
- *   burst-edges          edges          every control transfer of every burst
+ *   burst-edges          edges          every edge of every burst
  *   burst-edges-512      edges          the part of it from the first 512 instructions of each burst
  *   burst-edges-4096     edges          ... from the first 4096
  *   burst-windows        windows        the edges of each burst apart

@@ -21,16 +21,16 @@ uint8_t *cs_bytes_put_room(struct cs_bytes *bytes, size_t n)
         bytes->failed = true;
         return NULL;
     }
-    uint8_t *room = bytes->start + bytes->used;
+    uint8_t *to = bytes->start + bytes->used;
     bytes->used += n;
-    return room;
+    return to;
 }
 
 void cs_bytes_put_raw(struct cs_bytes *bytes, const void *from, size_t n)
 {
-    uint8_t *room = n ? cs_bytes_put_room(bytes, n) : NULL;
-    if (room)
-        memcpy(room, from, n);
+    uint8_t *to = n ? cs_bytes_put_room(bytes, n) : NULL;
+    if (to)
+        memcpy(to, from, n);
 }
 
 void cs_bytes_put_u8(struct cs_bytes *bytes, uint8_t value)
@@ -40,9 +40,9 @@ void cs_bytes_put_u8(struct cs_bytes *bytes, uint8_t value)
 
 static void put_little_endian(struct cs_bytes *bytes, uint64_t value, size_t n)
 {
-    uint8_t *room = cs_bytes_put_room(bytes, n);
-    for (size_t i = 0; room && i < n; i++)
-        room[i] = (uint8_t)(value >> (8 * i));
+    uint8_t *to = cs_bytes_put_room(bytes, n);
+    for (size_t i = 0; to && i < n; i++)
+        to[i] = (uint8_t)(value >> (8 * i));
 }
 
 void cs_bytes_put_u16(struct cs_bytes *bytes, uint16_t value)
@@ -83,9 +83,9 @@ void cs_bytes_put_format(struct cs_bytes *bytes, const char *format, ...)
     va_start(args, format);
     va_copy(again, args);
     const int n = vsnprintf(NULL, 0, format, args);
-    uint8_t *room = n >= 0 ? cs_bytes_put_room(bytes, (size_t)n + 1) : NULL;
-    if (room) {
-        vsnprintf((char *)room, (size_t)n + 1, format, again);
+    uint8_t *to = n >= 0 ? cs_bytes_put_room(bytes, (size_t)n + 1) : NULL;
+    if (to) {
+        vsnprintf((char *)to, (size_t)n + 1, format, again);
         bytes->used--; /* the NUL */
     } else {
         bytes->failed = true;

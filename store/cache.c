@@ -45,20 +45,20 @@ static int make_folders(char *path, mode_t mode)
     }
 }
 
-static int users_folder(char *path, size_t room)
+static int users_folder(char *path, size_t capacity)
 {
     const char *own = getenv("CYCLESCOPE_CACHE"), *caches = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
-    int n = own                               ? snprintf(path, room, "%s", own)
-            : caches && *caches == '/'        ? snprintf(path, room, "%s/cyclescope", caches)
-            : home && *home == '/' && home[1] ? snprintf(path, room, "%s/.cache/cyclescope", home)
+    int n = own                               ? snprintf(path, capacity, "%s", own)
+            : caches && *caches == '/'        ? snprintf(path, capacity, "%s/cyclescope", caches)
+            : home && *home == '/' && home[1] ? snprintf(path, capacity, "%s/.cache/cyclescope", home)
                                               : 0;
-    return n <= 0 ? -ENOENT : (size_t)n >= room ? -ENAMETOOLONG : 0;
+    return n <= 0 ? -ENOENT : (size_t)n >= capacity ? -ENAMETOOLONG : 0;
 }
 
-int cs_cache_folder(char *path, size_t room)
+int cs_cache_folder(char *path, size_t capacity)
 {
     struct stat st;
-    int rc = users_folder(path, room);
+    int rc = users_folder(path, capacity);
     return rc < 0 || stat(path, &st) == 0 ? rc : make_folders(path, 0700);
 }
 

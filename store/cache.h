@@ -48,7 +48,7 @@ bool cs_cache_save(const struct cs_cache *cache, const char *key, const struct i
 
 /* The user's folder, made if need be; -ENOENT when there is to be none. For those that have not moved to
  * keyed entries yet, as is cs_cache_put: it writes the file of these parts, for all to read where `others`. */
-int cs_cache_folder(char *path, size_t room);
+int cs_cache_folder(char *path, size_t capacity);
 bool cs_cache_put(const char *path, const struct iovec *parts, unsigned n, bool others);
 
 #endif

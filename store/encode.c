@@ -76,9 +76,9 @@ static bool compress(struct cs_bytes *body)
     if (body->failed || body->used < COMPRESS_MIN)
         return false;
     int level = body->used <= COMPRESS_WELL_MAX ? COMPRESS_LEVEL : COMPRESS_LEVEL_FAST;
-    size_t room = ZSTD_compressBound(body->used);
-    uint8_t *packed = malloc(room);
-    size_t n = packed ? ZSTD_compress(packed, room, body->start, body->used, level) : room;
+    size_t capacity = ZSTD_compressBound(body->used);
+    uint8_t *packed = malloc(capacity);
+    size_t n = packed ? ZSTD_compress(packed, capacity, body->start, body->used, level) : capacity;
     bool pays = packed && !ZSTD_isError(n) && n < body->used && !unpacks_too_far(body->used, n);
     if (pays) {
         memcpy(body->start, packed, n);

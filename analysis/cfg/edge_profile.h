@@ -12,7 +12,7 @@
 
 struct cs_seen_edge {
     uint64_t from, to;      /* offsets in this image; `from` is the transferring instruction's first byte */
-    double count;           /* transfers */
+    double count;           /* times it was taken */
     double bursts;          /* how many bursts saw it */
     double squares;         /* sum over bursts of count² */
     const char *to_image;   /* id of the image it goes to, NULL = this one */

@@ -146,9 +146,8 @@ int cs_culprit_evidence_machine(struct cs_store *store, struct cs_machine *out, 
     return cs_machine_measure(out, err);
 }
 
-int cs_culprit_evidence_open(struct cs_store *store, const struct cs_edge_flow *transfers,
-                             const char *image_id, const char *event, struct cs_culprit_evidence **out,
-                             struct cs_error *err)
+int cs_culprit_evidence_open(struct cs_store *store, const struct cs_edge_flow *flow, const char *image_id,
+                             const char *event, struct cs_culprit_evidence **out, struct cs_error *err)
 {
     struct cs_culprit_evidence *e = calloc(1, sizeof *e);
     *out = e;
@@ -161,7 +160,7 @@ int cs_culprit_evidence_open(struct cs_store *store, const struct cs_edge_flow *
     if (rc == 0)
         rc = cs_store_each_of(store, image_id, visit, &l, err);
     if (rc == 0)
-        rc = cs_frequency_evidence_init(&e->flow, l.points, transfers, image_id, err);
+        rc = cs_frequency_evidence_init(&e->flow, l.points, flow, image_id, err);
     cs_table_close(l.points);
     if (rc == 0)
         rc = cs_culprit_evidence_machine(store, &e->machine, &e->machine_recorded, err);

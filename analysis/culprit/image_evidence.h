@@ -22,11 +22,10 @@ struct cs_culprit_evidence {
     double code_bytes, code_pages; /* that bursts saw run, 0 = none */
 };
 
-/* `transfers` must outlive it. `event` NULL: the best time event that was sampled (cs_culprit_time_event). An
+/* `flow` must outlive it. `event` NULL: the best time event that was sampled (cs_culprit_time_event). An
  * image without samples is no error. */
-int cs_culprit_evidence_open(struct cs_store *store, const struct cs_edge_flow *transfers,
-                             const char *image_id, const char *event, struct cs_culprit_evidence **out,
-                             struct cs_error *err);
+int cs_culprit_evidence_open(struct cs_store *store, const struct cs_edge_flow *flow, const char *image_id,
+                             const char *event, struct cs_culprit_evidence **out, struct cs_error *err);
 void cs_culprit_evidence_close(struct cs_culprit_evidence *evidence);
 
 /* The machine of the store's newest epoch that says it; detected and, for what is missing, measured here

@@ -6,7 +6,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 
-void rule_say(struct cs_culprit_suspect *out, const char *format, ...)
+void rule_report(struct cs_culprit_suspect *out, const char *format, ...)
 {
     va_list args;
     va_start(args, format);

@@ -6,7 +6,8 @@
 #include "analysis/culprit/rules.h"
 
 /* Writes the reason. */
-__attribute__((format(printf, 2, 3))) void rule_say(struct cs_culprit_suspect *out, const char *format, ...);
+__attribute__((format(printf, 2, 3))) void rule_report(struct cs_culprit_suspect *out, const char *format,
+                                                       ...);
 /* "12 KB", "3.1 MB". */
 void rule_say_bytes(char *text, size_t size, double bytes);
 /* Cycles an execution beyond M, not below 0. */

@@ -193,7 +193,7 @@ static bool accountable(const struct cs_cycle_account *a, const struct cs_cycle_
 static void fit_scale(const struct accounting *x, struct cs_culprit_stall *const *stalls)
 {
     struct cs_cycle_account *a = x->a;
-    double cycles = 0, least = 0, model = 0, dearest = 0;
+    double cycles = 0, least = 0, model = 0, worst_cycles = 0;
     for (uint32_t i = 0; i < a->cfg->n_insns; i++) {
         const struct cs_cycle_account_insn *insn = &a->insns[i];
         double expected, most;
@@ -203,11 +203,11 @@ static void fit_scale(const struct accounting *x, struct cs_culprit_stall *const
         cycles += insn->attributed * x->e->cycles_a_sample;
         least += insn->visits * insn->step.m;
         model += insn->visits * (insn->step.m + expected);
-        dearest += insn->visits * (insn->step.m + most);
+        worst_cycles += insn->visits * (insn->step.m + most);
     }
     a->scale = model > 0 && cycles > 0 ? cycles / model : 0;
     a->scale_high = least > 0 ? cycles / least : a->scale;
-    a->scale_low = dearest > 0 ? cycles / dearest : a->scale;
+    a->scale_low = worst_cycles > 0 ? cycles / worst_cycles : a->scale;
     a->scale_fitted = true;
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Every edge (a transfer of control from a branch) that a store has seen, of all images together, and how often
+/* Every edge (control going from a branch to its target) that a store has seen, of all images together, and how often
  * it really ran.
  *
  * Example: a program spends nine tenths of its time in a slow loop and one in a fast one, which turns ten times

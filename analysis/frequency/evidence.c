@@ -6,11 +6,10 @@
 #include <stdlib.h>
 
 int cs_frequency_evidence_init(struct cs_frequency_evidence *e, struct cs_table *points,
-                               const struct cs_edge_flow *transfers, const char *image_id,
-                               struct cs_error *err)
+                               const struct cs_edge_flow *flow, const char *image_id, struct cs_error *err)
 {
     size_t n = points ? cs_table_rows(points) : 0;
-    uint32_t image = transfers ? cs_edge_flow_image(transfers, image_id) : UINT32_MAX;
+    uint32_t image = flow ? cs_edge_flow_image(flow, image_id) : UINT32_MAX;
     *e = (struct cs_frequency_evidence){.offsets = malloc((n + 1) * sizeof *e->offsets),
                                         .counts = malloc((n + 1) * sizeof *e->counts)};
     int rc = e->offsets && e->counts ? 0 : cs_fail(err, ENOMEM, "no memory for %zu sampled places", n);
@@ -20,14 +19,11 @@ int cs_frequency_evidence_init(struct cs_frequency_evidence *e, struct cs_table 
         e->counts[i] = (double)row[1];
         e->samples += e->counts[i];
     }
-    e->input = (struct cs_frequency_input){.flow = transfers,
-                                           .image = image,
-                                           .sample_offset = e->offsets,
-                                           .sample_count = e->counts,
-                                           .n_samples = n};
+    e->input = (struct cs_frequency_input){
+        .flow = flow, .image = image, .sample_offset = e->offsets, .sample_count = e->counts, .n_samples = n};
     if (rc == 0)
         rc = image == UINT32_MAX ? cs_edge_profile_make(NULL, 0, &e->edges, err)
-                                 : cs_edge_flow_profile(transfers, image, &e->edges, err);
+                                 : cs_edge_flow_profile(flow, image, &e->edges, err);
     if (rc < 0)
         cs_frequency_evidence_fini(e);
     return rc;

@@ -3,7 +3,7 @@
  * from a table of samples into cs_frequency_estimate and cs_cfg_build.
  *
  *     struct cs_frequency_evidence evidence;
- *     cs_frequency_evidence_init(&evidence, points, transfers, image_id, &err);
+ *     cs_frequency_evidence_init(&evidence, points, flow, image_id, &err);
  *     cs_cfg_build(code, procedure, evidence.edges, &cfg, &err);
  *     cs_frequency_estimate(cfg, &evidence.input, CS_FREQUENCY_BURSTS, &f, &err);
  *     cs_frequency_evidence_fini(&evidence);
@@ -23,10 +23,9 @@ struct cs_frequency_evidence {
     double samples; /* their sum */
 };
 
-/* `points` (offset, samples; ascending; NULL = none) is only read; `transfers` (NULL = none) must outlive it. */
+/* `points` (offset, samples; ascending; NULL = none) is only read; `flow` (NULL = none) must outlive it. */
 int cs_frequency_evidence_init(struct cs_frequency_evidence *evidence, struct cs_table *points,
-                               const struct cs_edge_flow *transfers, const char *image_id,
-                               struct cs_error *err);
+                               const struct cs_edge_flow *flow, const char *image_id, struct cs_error *err);
 void cs_frequency_evidence_fini(struct cs_frequency_evidence *evidence);
 
 #endif

@@ -159,9 +159,9 @@ static int read_ranges(struct loading *l, const struct cs_store_profile_ref *ref
         uint64_t at = row[0], end = row[1];
         while (rc == 0 && at < end && end - row[0] < RUN_BYTES_MAX) {
             struct cs_isa_insn insn;
-            size_t room;
-            const uint8_t *bytes = cs_image_bytes_at(code, at, &room, NULL);
-            if (!bytes || !cs_isa_decode_flow(isa, bytes, room, at, &insn))
+            size_t capacity;
+            const uint8_t *bytes = cs_image_bytes_at(code, at, &capacity, NULL);
+            if (!bytes || !cs_isa_decode_flow(isa, bytes, capacity, at, &insn))
                 break;
             at += insn.length;
             double count = (double)row[2];

@@ -196,14 +196,14 @@ int cs_truth_load(const char *path, const char *image_path, struct cs_truth **ou
     struct cs_truth *t = calloc(1, sizeof *t);
     struct reading r = {.truth = t, .image = image_path};
     char *line = NULL;
-    size_t room = 0;
+    size_t capacity = 0;
     int rc = 0;
     FILE *file = fopen(path, "re");
     if (!file) {
         free(t);
         return cs_fail(err, errno, "can't open %s: %s", path, strerror(errno));
     }
-    while (t && rc == 0 && getline(&line, &room, file) > 0) {
+    while (t && rc == 0 && getline(&line, &capacity, file) > 0) {
         line[strcspn(line, "\n")] = 0;
         rc = one_line(&r, line);
     }

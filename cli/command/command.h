@@ -73,7 +73,7 @@ int failed_with(const char *format, ...) __attribute__((format(printf, 1, 2)));
 int usage_error(const char *format, ...) __attribute__((format(printf, 1, 2)));
 void remark(const char *format, ...) __attribute__((format(printf, 1, 2)));
 /* A line without a name in front, cleaned too: for what isn't worth a document (output.h). */
-void say_line(FILE *to, const char *format, ...) __attribute__((format(printf, 2, 3)));
+void report_line(FILE *to, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 extern const struct command *const commands[]; /* NULL-terminated */
 

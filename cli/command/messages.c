@@ -25,7 +25,7 @@ static void put(FILE *to, const char *before, const char *format, va_list args, 
     free(text);
 }
 
-void say_line(FILE *to, const char *format, ...)
+void report_line(FILE *to, const char *format, ...)
 {
     va_list args;
     va_start(args, format);

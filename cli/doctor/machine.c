@@ -27,14 +27,14 @@ static const char *const recorded_files[] = {
 };
 
 /* First bytes of ROOT/path, trailing blanks cut; false when it can't be read. */
-static bool read_file(const struct machine *m, const char *path, char *text, size_t room)
+static bool read_file(const struct machine *m, const char *path, char *text, size_t capacity)
 {
     char full[PATH_MAX];
     snprintf(full, sizeof full, "%s%s", m->root, path);
     FILE *f = fopen(full, "r");
     if (!f)
         return false;
-    size_t n = fread(text, 1, room - 1, f);
+    size_t n = fread(text, 1, capacity - 1, f);
     fclose(f);
     while (n && isspace((unsigned char)text[n - 1]))
         n--;

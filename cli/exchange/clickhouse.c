@@ -82,7 +82,7 @@ static int begin(struct exporting *e, struct cs_error *err)
     if (!cs_fleet_spool_is_new(e->spool))
         return 0;
     rc = make_tables(e, err);
-    while (rc == 0 && (rc = cs_fleet_server_tell(e->server, e->store, e->host, e->spool, err)) < 0)
+    while (rc == 0 && (rc = cs_fleet_server_notify(e->server, e->store, e->host, e->spool, err)) < 0)
         if (!again(e))
             break;
         else
@@ -107,9 +107,9 @@ static int collect_and_send(struct exporting *e, uint64_t most_bytes, struct cs_
     return rc;
 }
 
-static void default_spool(const char *store, const char *server, char *path, size_t room)
+static void default_spool(const char *store, const char *server, char *path, size_t capacity)
 {
-    snprintf(path, room, "%s/.fleet/%016" PRIx64, store, (uint64_t)XXH64(server, strlen(server), 0));
+    snprintf(path, capacity, "%s/.fleet/%016" PRIx64, store, (uint64_t)XXH64(server, strlen(server), 0));
 }
 
 static int report(const struct exporting *e, int rc, const struct cs_error *err)
@@ -123,8 +123,8 @@ static int report(const struct exporting *e, int rc, const struct cs_error *err)
                            (double)bytes / 1e6);
     if (rc < 0)
         return failed(err);
-    say_line(stdout, "%s: %" PRIu64 " samples in %" PRIu64 " rows, %" PRIu64 " batches",
-             cs_fleet_server_name(e->server), e->sent_samples, e->sent_rows, e->sent_batches);
+    report_line(stdout, "%s: %" PRIu64 " samples in %" PRIu64 " rows, %" PRIu64 " batches",
+                cs_fleet_server_name(e->server), e->sent_samples, e->sent_rows, e->sent_batches);
     return CS_EXIT_OK;
 }
 

@@ -52,7 +52,7 @@ static int write_to(const struct cs_exporter *exporter, struct cs_export *from, 
     if (lost)
         return failed_with("%s: not written in full: %s", path ? path : "standard output", strerror(errno));
     if (path && *from->note)
-        say_line(stdout, "%s", from->note);
+        report_line(stdout, "%s", from->note);
     return CS_EXIT_OK;
 }
 

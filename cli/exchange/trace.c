@@ -59,15 +59,15 @@ static int by_value_and_order(const void *left, const void *right)
     return by ? by : (a->order > b->order) - (a->order < b->order);
 }
 
-static void value_name(const struct tracing *t, unsigned tag, uint64_t value, char *text, size_t room)
+static void value_name(const struct tracing *t, unsigned tag, uint64_t value, char *text, size_t capacity)
 {
-    snprintf(text, room, "%" PRIu64, value);
+    snprintf(text, capacity, "%" PRIu64, value);
     if (value >= 1ull << 32)
-        snprintf(text, room, "0x%" PRIx64, value);
+        snprintf(text, capacity, "0x%" PRIx64, value);
     const struct named wanted = {.tag = tag, .value = value},
                        *found = bsearch(&wanted, t->named, t->n_named, sizeof wanted, by_value);
     if (found)
-        snprintf(text, room, "%s", found->name);
+        snprintf(text, capacity, "%s", found->name);
 }
 
 /* A later name of a value holds: it comes last, and is the only one kept. */

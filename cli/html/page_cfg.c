@@ -11,8 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define BLOCKS_MOST 120 /* more make neither a picture nor a page */
-#define BLOCKS_HOT 50   /* what is drawn of those that have more */
+#define BLOCKS_MAX 120 /* more make neither a picture nor a page */
+#define BLOCKS_HOT 50  /* what is drawn of those that have more */
 #define CLASSES 5
 
 struct drawn {
@@ -66,7 +66,7 @@ static bool shown(const struct drawn *d, uint32_t block)
 {
     if (d->least > 0)
         return d->f.samples[block] >= d->least;
-    return d->cfg->n_blocks <= BLOCKS_MOST || d->f.samples[block] > 0 || d->f.block[block] > 0;
+    return d->cfg->n_blocks <= BLOCKS_MAX || d->f.samples[block] > 0 || d->f.block[block] > 0;
 }
 
 static void put_edge(FILE *to, const struct drawn *d, uint32_t e)
@@ -139,7 +139,7 @@ static void choose_hottest(struct drawn *d)
 {
     uint32_t n = d->cfg->n_blocks;
     double *samples = malloc((n + 1) * sizeof *samples);
-    if (drawn_blocks(d) > BLOCKS_MOST && samples) {
+    if (drawn_blocks(d) > BLOCKS_MAX && samples) {
         memcpy(samples, d->f.samples, n * sizeof *samples);
         qsort(samples, n, sizeof *samples, descending);
         d->least = samples[BLOCKS_HOT - 1] > 1 ? samples[BLOCKS_HOT - 1] : 1;
@@ -147,12 +147,12 @@ static void choose_hottest(struct drawn *d)
     free(samples);
 }
 
-json_t *page_cfg(struct profile *profile, const struct profile_row *row, const struct cs_edge_flow *transfers)
+json_t *page_cfg(struct profile *profile, const struct profile_row *row, const struct cs_edge_flow *flow)
 {
     struct drawn d = {.samples = 0};
     struct cs_error ignored = {0};
     json_t *picture = NULL;
-    if (analysed_image_open(&d.ev, profile, row->image, transfers, &ignored) < 0)
+    if (analysed_image_open(&d.ev, profile, row->image, flow, &ignored) < 0)
         return json_null();
     d.procedure = cs_image_procedure_at(d.ev.code, row->start);
     if (d.procedure && cs_cfg_build(d.ev.code, d.procedure, d.ev.found.edges, &d.cfg, &ignored) == 0 &&
@@ -163,7 +163,7 @@ json_t *page_cfg(struct profile *profile, const struct profile_row *row, const s
         }
         choose_hottest(&d);
         size_t n = drawn_blocks(&d); /* one block alone shows no flow */
-        char *svg = n > 1 && n <= BLOCKS_MOST ? render(&d) : NULL;
+        char *svg = n > 1 && n <= BLOCKS_MAX ? render(&d) : NULL;
         const char *body = svg ? strstr(svg, "<svg") : NULL; /* without the XML head */
         if (body)
             picture = json_pack("{s:o, s:i, s:i}", "svg", json_string(body), "shown", (int)n, "blocks",

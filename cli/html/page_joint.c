@@ -80,16 +80,16 @@ static json_t *cells_json(const struct counting *k)
 static json_t *rates_json(const struct observed *o, const char *log, unsigned b)
 {
     struct counting *k = calloc(1, sizeof *k);
-    struct cs_observe_replay_options wish = {.rule = cs_dte_paper_rule(), .visit = count, .arg = k};
+    struct cs_observe_replay_options options = {.rule = cs_dte_paper_rule(), .visit = count, .arg = k};
     struct cs_sink *sink = NULL;
     struct cs_error ignored = {0};
     json_t *joint = NULL;
-    wish.rule.same_tag = true;
-    wish.rule.gap_cycles = 0;
+    options.rule.same_tag = true;
+    options.rule.gap_cycles = 0;
     if (!k)
         return NULL;
     *k = (struct counting){.x = axis_of(o->sink->rates[0]), .y = axis_of(o->sink->rates[b]), .b = b};
-    if (cs_observe_replay(log, &wish, &sink, NULL, &ignored) == 0 && k->total) {
+    if (cs_observe_replay(log, &options, &sink, NULL, &ignored) == 0 && k->total) {
         char title[300];
         snprintf(title, sizeof title,
                  "%.80s and %.80s of the same intervals: %" PRIu64 " kept, %" PRIu64 " outside",

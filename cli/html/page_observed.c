@@ -11,8 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define STACKS_MOST 50000
-#define TAGS_MOST 2000
+#define STACKS_MAX 50000
+#define TAGS_MAX 2000
 #define HISTOGRAM_BARS 60
 
 /* ---- stacks ---- */
@@ -22,7 +22,7 @@ static int add_stack(const char *event, const struct cs_export_frame *frames, si
 {
     json_t *stacks = arg;
     (void)event;
-    if (n < 2 || json_array_size(stacks) >= STACKS_MOST)
+    if (n < 2 || json_array_size(stacks) >= STACKS_MAX)
         return 0; /* single points are no call chains */
     json_t *names = json_array();
     for (size_t i = n; i-- > 0;) {
@@ -97,7 +97,7 @@ static void tag_rows(const struct observed *o, json_t *rows, double *cycles)
     }
     if (order)
         qsort(order, tags->n_rows, sizeof(*order), by_cycles);
-    for (uint32_t i = 0; order && i < tags->n_rows && i < TAGS_MOST; i++) {
+    for (uint32_t i = 0; order && i < tags->n_rows && i < TAGS_MAX; i++) {
         const struct cs_tag_row *r = order[i];
         char name[256];
         observed_value(o, 0, r->tag, name, sizeof name);

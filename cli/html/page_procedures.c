@@ -10,8 +10,8 @@
 #include <string.h>
 #include <time.h>
 
-#define LINES_MOST 3000
-#define INSNS_MOST 4000
+#define LINES_MAX 3000
+#define INSNS_MAX 4000
 #define CONTEXT 4
 #define EXPLAIN_SECONDS                                                                                      \
     5.0 /* then the remaining procedures get no culprits: a page is built in under ten                       \
@@ -22,7 +22,7 @@
 struct subject {
     struct profile *profile;
     const struct profile_row *row;
-    const struct cs_edge_flow *transfers; /* NULL = could not be read: no culprits */
+    const struct cs_edge_flow *flow; /* NULL = could not be read: no culprits */
     struct cs_image_code *code;
     const struct annotation *a;
     unsigned event;
@@ -38,7 +38,7 @@ static json_t *lines_json(const struct subject *s)
     json_t *lines = json_array();
     const struct annotation *a = s->a;
     unsigned first = a->first > CONTEXT ? a->first - CONTEXT : 1;
-    for (unsigned i = first; a->source.n_lines && i <= a->last && i - first < LINES_MOST; i++) {
+    for (unsigned i = first; a->source.n_lines && i <= a->last && i - first < LINES_MAX; i++) {
         uint64_t n = i < a->n_line ? of_event(a->line[i].samples, s->event) : 0;
         json_array_append_new(
             lines, json_pack("[i, I, o]", (int)i, (json_int_t)n, json_text(source_line(&a->source, i))));
@@ -66,7 +66,7 @@ static json_t *instructions_json(const struct subject *s, const struct cs_cycle_
     json_t *list = json_array();
     const struct annotation *a = s->a;
     uint32_t k = 0;
-    for (size_t i = 0; i < a->n_insns && i < INSNS_MOST; i++) {
+    for (size_t i = 0; i < a->n_insns && i < INSNS_MAX; i++) {
         const struct annotated_insn *insn = &a->insn[i];
         const struct cs_cycle_account_insn *more = NULL;
         while (account && k < account->cfg->n_insns && account->insns[k].op.offset < insn->offset)
@@ -132,9 +132,8 @@ static struct cs_cycle_account *explain(const struct parsed *args, const struct 
     struct cs_cycle_account *account = NULL;
     const struct cs_store_image *image = &s->row->image->image;
     const struct cs_image_procedure *procedure = cs_image_procedure_at(s->code, s->row->start);
-    if (procedure && s->transfers && cs_image_isa(s->code) != CS_ISA_NONE &&
-        cs_culprit_evidence_open(s->profile->store, s->transfers, image->id, NULL, &evidence, &ignored) ==
-            0 &&
+    if (procedure && s->flow && cs_image_isa(s->code) != CS_ISA_NONE &&
+        cs_culprit_evidence_open(s->profile->store, s->flow, image->id, NULL, &evidence, &ignored) == 0 &&
         calc_scheduler(args, cs_image_isa(s->code), &evidence->machine, image->id, &scheduler, &ignored) ==
             0 &&
         cs_cycle_account_open(s->code, procedure, evidence, scheduler, NULL, &account, &ignored) == 0) {
@@ -159,11 +158,11 @@ static double now_s(void)
 }
 
 static json_t *detail_json(const struct parsed *args, struct profile *p, const struct profile_row *row,
-                           const struct cs_edge_flow *transfers, double until, double *draw_s)
+                           const struct cs_edge_flow *flow, double until, double *draw_s)
 {
     struct cs_error ignored = {0};
     struct annotation a;
-    struct subject s = {.profile = p, .row = row, .transfers = transfers, .a = &a, .event = p->main_event};
+    struct subject s = {.profile = p, .row = row, .flow = flow, .a = &a, .event = p->main_event};
     if (cs_image_open(&row->image->image, p->store, &s.code, &ignored) < 0)
         return NULL;
     if (annotate_procedure(p, row, s.code, option(args, "source"), &a, &ignored) < 0) {
@@ -175,7 +174,7 @@ static json_t *detail_json(const struct parsed *args, struct profile *p, const s
     json_object_set_new(detail, "samples", json_integer((json_int_t)a.total[p->main_event]));
     double began = now_s();
     json_object_set_new(detail, "cfg",
-                        *draw_s > 0 && cs_image_isa(s.code) != CS_ISA_NONE ? page_cfg(p, row, transfers)
+                        *draw_s > 0 && cs_image_isa(s.code) != CS_ISA_NONE ? page_cfg(p, row, flow)
                                                                            : json_null());
     *draw_s -= now_s() - began;
     json_object_set_new(detail, "file", a.file ? json_text(a.file) : json_null());
@@ -192,9 +191,9 @@ int page_procedures(json_t *page, const struct parsed *args, struct profile *p, 
                     unsigned n_details, struct cs_error *err)
 {
     struct cs_error ignored = {0};
-    struct cs_edge_flow *transfers = NULL;
+    struct cs_edge_flow *flow = NULL;
     (void)err;
-    (void)profile_transfers(p, &transfers, &ignored);
+    (void)profile_edge_flow(p, &flow, &ignored);
     json_t *events = json_array(), *totals = json_array(), *images = json_array(), *table = json_array();
     json_t *details = json_array();
     unsigned main_event = 0;
@@ -223,7 +222,7 @@ int page_procedures(json_t *page, const struct parsed *args, struct profile *p, 
                 json_array_append_new(row, json_integer((json_int_t)r->samples[e]));
         json_t *detail = NULL;
         if (json_array_size(details) < n_details && r->name && r->image->image.kind == CS_IMAGE_ELF)
-            detail = detail_json(args, p, r, transfers, until, &draw_s);
+            detail = detail_json(args, p, r, flow, until, &draw_s);
         json_array_append_new(row, json_integer(detail ? (json_int_t)json_array_size(details) : -1));
         if (detail)
             json_array_append_new(details, detail);
@@ -231,8 +230,8 @@ int page_procedures(json_t *page, const struct parsed *args, struct profile *p, 
         progress_step(&bar, i);
     }
     progress_fini(&bar);
-    if (transfers)
-        cs_edge_flow_close(transfers);
+    if (flow)
+        cs_edge_flow_close(flow);
     json_object_set_new(page, "events", events);
     json_object_set_new(page, "totals", totals);
     json_object_set_new(page, "main_event", json_integer((json_int_t)main_event));

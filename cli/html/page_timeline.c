@@ -9,8 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define CURVES_MOST 6
-#define PHASES_MOST 500
+#define CURVES_MAX 6
+#define PHASES_MAX 500
 
 static json_t *heads_of(const struct interval_matrix *m, size_t n)
 {
@@ -37,7 +37,7 @@ static double samples_of(const struct interval_matrix *m, size_t interval)
 /* Percent of each interval's samples; an interval without any has gaps. */
 static json_t *shares_chart(const struct interval_matrix *m)
 {
-    size_t n = m->n_procedures < CURVES_MOST ? m->n_procedures : CURVES_MOST;
+    size_t n = m->n_procedures < CURVES_MAX ? m->n_procedures : CURVES_MAX;
     json_t *columns = json_array();
     for (size_t c = 0; c <= n + (m->n_procedures > n); c++)
         json_array_append_new(columns, json_array());
@@ -109,7 +109,7 @@ void page_timeline(json_t *page, const char *store, const char *epoch)
             found ? cs_phases_find(m.counts, m.n_intervals, m.n_procedures, CS_PHASE_DISTANCE, found) : 0;
         json_array_append_new(charts, shares_chart(&m));
         json_array_append_new(charts, samples_chart(&m));
-        for (int64_t i = 0; i < n && i < PHASES_MOST; i++)
+        for (int64_t i = 0; i < n && i < PHASES_MAX; i++)
             json_array_append_new(phases, phase_json(&m, &found[i]));
         free(found);
         interval_matrix_close(&m);

@@ -184,7 +184,7 @@ static int run(const struct parsed *args)
     if (rc < 0)
         return failed(&err);
     if (strcmp(path, "-") != 0)
-        say_line(stdout, "%s: open it in a browser; it needs nothing else", path);
+        report_line(stdout, "%s: open it in a browser; it needs nothing else", path);
     return CS_EXIT_OK;
 }
 

@@ -95,11 +95,11 @@ static int coarser(const struct parsed *args, struct output *out, const char *co
 {
     struct table *table = NULL;
     for (unsigned i = 0; i < n; i++) {
-        struct cs_observe_replay_options wish = {.rule = cs_dte_paper_rule(), .subsample = periods[i]};
+        struct cs_observe_replay_options options = {.rule = cs_dte_paper_rule(), .subsample = periods[i]};
         struct observed_source source;
-        wish.rule.same_tag = true;
-        wish.rule.gap_cycles = 0;
-        int rc = observed_open(args, &wish, &source);
+        options.rule.same_tag = true;
+        options.rule.gap_cycles = 0;
+        int rc = observed_open(args, &options, &source);
         if (rc)
             return rc;
         int c = observed_counter(&source.view, counter);

@@ -126,38 +126,38 @@ static void join_addresses(const struct watch *w)
             cs_tags_rename(w->seen->sink->tags[t], standing, &(struct renaming){w, t});
 }
 
-static int split_signals(const char *list, struct cs_observe_options *wish, char *room, size_t size)
+static int split_signals(const char *list, struct cs_observe_options *options, char *buffer, size_t size)
 {
     if (strlen(list) >= size)
         return -1;
-    strcpy(room, list);
-    char *rest = room, *one;
+    strcpy(buffer, list);
+    char *rest = buffer, *one;
     while ((one = strsep(&rest, ","))) {
         if (!*one)
             continue;
-        if (wish->n_signals == CS_TAGS_MAX + CS_COUNTERS_MAX)
+        if (options->n_signals == CS_TAGS_MAX + CS_COUNTERS_MAX)
             return -1;
-        wish->signals[wish->n_signals++] = one;
+        options->signals[options->n_signals++] = one;
     }
     return 0;
 }
 
 /* Names as `record -e` takes them. What `:t` needs of the processor is asked before the name is looked up. */
-static int parse_events(const char *list, struct cs_observe_options *wish, char *room, size_t size)
+static int parse_events(const char *list, struct cs_observe_options *options, char *buffer, size_t size)
 {
     struct cs_error err;
     if (strlen(list) >= size)
         return usage_error("--event: the list is too long");
-    strcpy(room, list);
-    char *rest = room, *one;
+    strcpy(buffer, list);
+    char *rest = buffer, *one;
     while ((one = strsep(&rest, ","))) {
         const char *modifiers = strrchr(one, ':'), *why;
         struct cs_event parsed;
         if (!*one)
             continue;
-        if (wish->n_events == CS_COUNTERS_MAX)
+        if (options->n_events == CS_COUNTERS_MAX)
             return usage_error("--event %s: at most %d events", list, CS_COUNTERS_MAX);
-        struct cs_observe_event *event = &wish->events[wish->n_events++];
+        struct cs_observe_event *event = &options->events[options->n_events++];
         event->name = one;
         event->any_thread = modifiers && modifiers[1] &&
                             strspn(modifiers + 1, "uktp") == strlen(modifiers + 1) && strchr(modifiers, 't');
@@ -240,54 +240,54 @@ static void print_seen(struct output *out, const struct cs_observed *seen, const
         output_note(out, "%s ended with exit code %d", seen->program, seen->exit_code);
 }
 
-static int read_options(const struct parsed *args, struct cs_observe_options *wish, char *room, size_t size,
-                        char *events_room)
+static int read_options(const struct parsed *args, struct cs_observe_options *options, char *buffer,
+                        size_t size, char *events_buffer)
 {
-    cs_observe_defaults(wish);
+    cs_observe_defaults(options);
     char joined[1024];
     const char *events = option_joined(args, "event", joined, sizeof joined);
     if (option_given(args, "event") && !events)
         return usage_error("--event: the list is too long");
-    int rc = events ? parse_events(events, wish, events_room, size) : CS_EXIT_OK;
+    int rc = events ? parse_events(events, options, events_buffer, size) : CS_EXIT_OK;
     if (rc)
         return rc;
-    wish->observer_effect = option_given(args, "observer-effect");
-    if (wish->observer_effect && !wish->n_events)
+    options->observer_effect = option_given(args, "observer-effect");
+    if (options->observer_effect && !options->n_events)
         return usage_error("--observer-effect counts the observer's own share of events: give -e EVENT");
     const char *list = option(args, "signals");
-    if (list && split_signals(list, wish, room, size) < 0)
+    if (list && split_signals(list, options, buffer, size) < 0)
         return usage_error("--signals %s: at most %d tags and %d counters, names separated by commas", list,
                            CS_TAGS_MAX, CS_COUNTERS_MAX);
-    wish->pid = (pid_t)option_number(args, "pid", 0, 1, 1 << 30);
-    wish->thread = (pid_t)option_number(args, "thread", 0, 1, 1 << 30);
-    wish->target_cpu = (int)option_number(args, "target-cpu", CS_ANY_CPU, 0, 100000);
-    wish->observer_cpu = (int)option_number(args, "observer-cpu", CS_ANY_CPU, 0, 100000);
-    wish->smt = option_given(args, "smt");
-    wish->period_cycles = (uint64_t)option_number(args, "period", 0, 0, 1e12);
-    wish->jitter_cycles = (uint64_t)option_number(args, "jitter", 0, 0, 1e12);
-    wish->seconds = option_number(args, "seconds", 0, 0, 1e9);
-    wish->patience = option_number(args, "wait", wish->patience, 0, 1e6);
-    wish->follow = option_given(args, "no-follow") ? CS_FOLLOW_NEVER : CS_FOLLOW_IF_POSSIBLE;
-    wish->rule.band_q32 = cs_dte_band(option_number(args, "band", 1, 0, 100) / 100);
-    wish->paper_rule = option_given(args, "band");
-    wish->rule.same_tag = !option_given(args, "any-tag");
-    wish->log_path = option(args, "log");
+    options->pid = (pid_t)option_number(args, "pid", 0, 1, 1 << 30);
+    options->thread = (pid_t)option_number(args, "thread", 0, 1, 1 << 30);
+    options->target_cpu = (int)option_number(args, "target-cpu", CS_ANY_CPU, 0, 100000);
+    options->observer_cpu = (int)option_number(args, "observer-cpu", CS_ANY_CPU, 0, 100000);
+    options->smt = option_given(args, "smt");
+    options->period_cycles = (uint64_t)option_number(args, "period", 0, 0, 1e12);
+    options->jitter_cycles = (uint64_t)option_number(args, "jitter", 0, 0, 1e12);
+    options->seconds = option_number(args, "seconds", 0, 0, 1e9);
+    options->patience = option_number(args, "wait", options->patience, 0, 1e6);
+    options->follow = option_given(args, "no-follow") ? CS_FOLLOW_NEVER : CS_FOLLOW_IF_POSSIBLE;
+    options->rule.band_q32 = cs_dte_band(option_number(args, "band", 1, 0, 100) / 100);
+    options->paper_rule = option_given(args, "band");
+    options->rule.same_tag = !option_given(args, "any-tag");
+    options->log_path = option(args, "log");
     if (operand_count(args) > 0)
-        wish->argv = operand_vector(args);
-    if (wish->log_path && option_given(args, "store"))
+        options->argv = operand_vector(args);
+    if (options->log_path && option_given(args, "store"))
         return usage_error("--log keeps samples and --store keeps sums: give one of them");
-    if (!wish->argv == !wish->pid)
-        return usage_error(wish->argv ? "give either -p PID or a command, not both"
-                                      : "nothing to observe: give -p PID, or -- COMMAND");
+    if (!options->argv == !options->pid)
+        return usage_error(options->argv ? "give either -p PID or a command, not both"
+                                         : "nothing to observe: give -p PID, or -- COMMAND");
     return CS_EXIT_OK;
 }
 
 static int run(const struct parsed *args)
 {
-    struct cs_observe_options wish;
+    struct cs_observe_options options;
     struct cs_error err;
     char names[512], events[512];
-    int rc = read_options(args, &wish, names, sizeof names, events);
+    int rc = read_options(args, &options, names, sizeof names, events);
     if (rc)
         return rc;
     uint64_t top = (uint64_t)option_number(args, "top", 10, 0, 1e9);
@@ -296,12 +296,12 @@ static int run(const struct parsed *args)
         return rc;
     struct cs_observation *o = NULL;
     struct watch watch = {addresses_open(), NULL};
-    wish.look = look;
-    wish.address_name = name_address;
-    wish.moved = moved;
-    wish.arg = &watch;
+    options.look = look;
+    options.address_name = name_address;
+    options.moved = moved;
+    options.arg = &watch;
     interrupt_catch(stop);
-    if (cs_observe_start(&wish, &o, &err) < 0) {
+    if (cs_observe_start(&options, &o, &err) < 0) {
         addresses_close(watch.addresses);
         return failed(&err);
     }
@@ -323,7 +323,7 @@ static int run(const struct parsed *args)
     for (unsigned c = 0; c < seen->n_counters; c++)
         view.counters[c] = seen->counters[c];
     struct output *out = output_open(args);
-    print_seen(out, seen, &view, top, wish.log_path);
+    print_seen(out, seen, &view, top, options.log_path);
     int printed = output_close(out);
     if (rc == CS_EXIT_OK && option_given(args, "store"))
         rc = keep(args, seen, &view);

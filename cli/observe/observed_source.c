@@ -66,14 +66,15 @@ static uint64_t first_named(void *arg, uint64_t value)
     return value;
 }
 
-static int open_log(const char *path, const struct cs_observe_replay_options *wish, struct observed_source *s)
+static int open_log(const char *path, const struct cs_observe_replay_options *options,
+                    struct observed_source *s)
 {
     struct cs_error err = {0};
     struct cs_observe_replay_options usual = {.rule = cs_dte_paper_rule()};
     usual.rule.same_tag = true;
     usual.rule.gap_cycles = 0;
     struct progress bar;
-    struct cs_observe_replay_options shown = wish ? *wish : usual;
+    struct cs_observe_replay_options shown = options ? *options : usual;
     progress_init(&bar, "reading", "B", 0);
     shown.progress = progress_of;
     shown.progress_arg = &bar;
@@ -117,12 +118,12 @@ static int open_store(const struct parsed *args, struct observed_source *s)
     return CS_EXIT_OK;
 }
 
-int observed_open(const struct parsed *args, const struct cs_observe_replay_options *wish,
+int observed_open(const struct parsed *args, const struct cs_observe_replay_options *options,
                   struct observed_source *source)
 {
     memset(source, 0, sizeof *source);
     const char *log = option(args, "log");
-    int rc = log ? open_log(log, wish, source) : open_store(args, source);
+    int rc = log ? open_log(log, options, source) : open_store(args, source);
     if (rc)
         observed_close(source);
     return rc;

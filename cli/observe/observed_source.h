@@ -18,9 +18,9 @@ struct observed_source {
     char *name; /* the last one looked up */
 };
 
-/* `wish` is for logs (NULL: the paper's rule, tag-consistent rates). Returns an exit code; it has printed
+/* `options` is for logs (NULL: the paper's rule, tag-consistent rates). Returns an exit code; it has printed
  * why. */
-int observed_open(const struct parsed *args, const struct cs_observe_replay_options *wish,
+int observed_open(const struct parsed *args, const struct cs_observe_replay_options *options,
                   struct observed_source *source);
 void observed_close(struct observed_source *source);
 /* Index of the counter or tag of that name, -1 none. NULL = the first. */

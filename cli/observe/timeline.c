@@ -34,7 +34,7 @@ static const char *name_of(void *arg, unsigned tag, uint64_t value)
 }
 
 /* "0.5..2" in seconds; either may be left out. */
-static bool parse_range(const char *text, struct cs_observe_timeline_options *wish)
+static bool parse_range(const char *text, struct cs_observe_timeline_options *options)
 {
     const char *dots = strstr(text, "..");
     char left[32], *end;
@@ -42,11 +42,11 @@ static bool parse_range(const char *text, struct cs_observe_timeline_options *wi
         return false;
     memcpy(left, text, (size_t)(dots - text)); /* "5..6" is not 5. and .6 */
     left[dots - text] = '\0';
-    wish->from_seconds = strtod(left, &end);
-    if (*end != '\0' || !(wish->from_seconds >= 0))
+    options->from_seconds = strtod(left, &end);
+    if (*end != '\0' || !(options->from_seconds >= 0))
         return false;
-    wish->to_seconds = strtod(dots + 2, &end);
-    return *end == '\0' && (dots[2] == '\0' || wish->to_seconds > wish->from_seconds);
+    options->to_seconds = strtod(dots + 2, &end);
+    return *end == '\0' && (dots[2] == '\0' || options->to_seconds > options->from_seconds);
 }
 
 /* Columns and their keys must outlive the output. */
@@ -135,27 +135,27 @@ static void put_bucket(struct table *table, const struct cs_observe_timeline *t,
 }
 
 static int print(const struct parsed *args, const struct cs_observe_timeline *t,
-                 const struct cs_observe_log_reader *log, const struct cs_observe_timeline_options *wish)
+                 const struct cs_observe_log_reader *log, const struct cs_observe_timeline_options *options)
 {
     struct layout *l = calloc(1, sizeof *l);
     if (!l)
         return failed_with("no memory");
-    struct names names = {log, wish->tag};
+    struct names names = {log, options->tag};
     struct observed view = {.name = name_of, .arg = &names};
     for (unsigned i = 0; i < t->n_tags; i++)
-        observed_value(&view, wish->tag, t->tag_values[i], l->names[i], sizeof l->names[i]);
+        observed_value(&view, options->tag, t->tag_values[i], l->names[i], sizeof l->names[i]);
     lay_out(l, t);
     struct output *out = output_open(args);
     double ms = t->bucket_cycles * 1e3 / t->cycles_per_second;
     output_line(out, "%s: %u buckets of %.4g ms (%.4g cycles) of %.4g s%s%s", t->head.program, t->n_buckets,
                 ms, t->bucket_cycles, t->whole_cycles / t->cycles_per_second,
-                t->has_tag ? "; shares of tag " : "", t->has_tag ? t->head.tags[wish->tag] : "");
+                t->has_tag ? "; shares of tag " : "", t->has_tag ? t->head.tags[options->tag] : "");
     output_set(out, "program", json_text(t->head.program));
     output_set(out, "bucket_ms", json_real(ms));
     output_set(out, "bucket_cycles", json_real(t->bucket_cycles));
     output_set(out, "log_seconds", json_real(t->whole_cycles / t->cycles_per_second));
     if (t->has_tag)
-        output_set(out, "tag", json_text(t->head.tags[wish->tag]));
+        output_set(out, "tag", json_text(t->head.tags[options->tag]));
     struct table *table = output_table(out, "timeline", l->columns, l->n);
     double most = highest_mean(t);
     for (unsigned b = 0; b < t->n_buckets; b++)
@@ -171,7 +171,7 @@ static int run(const struct parsed *args)
 {
     const char *path = option(args, "log"), *range = option(args, "time"), *tag = option(args, "tag");
     bool machine = option_given(args, "json") || option_given(args, "csv");
-    struct cs_observe_timeline_options wish = {
+    struct cs_observe_timeline_options options = {
         .buckets =
             (unsigned)option_number(args, "buckets", machine ? ROWS_MACHINE : ROWS, 1, CS_TIMELINE_BUCKETS)};
     struct cs_observe_timeline *t;
@@ -179,7 +179,7 @@ static int run(const struct parsed *args)
     struct cs_error err;
     if (!path)
         return usage_error("nothing to show: give --log FILE, written by observe --log");
-    if (range && !parse_range(range, &wish))
+    if (range && !parse_range(range, &options))
         return usage_error(
             "--time %s: expected FROM..TO in seconds since the first sample, such as 0.5..0.75", range);
     if (tag) {
@@ -187,20 +187,20 @@ static int run(const struct parsed *args)
             return failed(&err);
         struct cs_observe_log_head head = *cs_observe_log_reader_head(log);
         cs_observe_log_reader_close(log);
-        while (wish.tag < head.n_tags && strcmp(head.tags[wish.tag], tag) != 0)
-            wish.tag++;
-        if (wish.tag == head.n_tags)
+        while (options.tag < head.n_tags && strcmp(head.tags[options.tag], tag) != 0)
+            options.tag++;
+        if (options.tag == head.n_tags)
             return failed_with("%s has no tag %s", path, tag);
     }
     struct progress bar;
     progress_init(&bar, "reading twice", "B", 0);
-    wish.progress = progress_of;
-    wish.arg = &bar;
-    int rc = cs_observe_timeline_fold(path, &wish, &t, &log, &err);
+    options.progress = progress_of;
+    options.arg = &bar;
+    int rc = cs_observe_timeline_fold(path, &options, &t, &log, &err);
     progress_fini(&bar);
     if (rc < 0)
         return failed(&err);
-    rc = print(args, t, log, &wish);
+    rc = print(args, t, log, &options);
     cs_observe_log_reader_close(log);
     cs_observe_timeline_close(t);
     return rc;

@@ -11,7 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#define SOURCE_BYTES_MOST (64u << 20)
+#define SOURCE_BYTES_MAX (64u << 20)
 
 static FILE *stream(int fd)
 {
@@ -29,14 +29,14 @@ static FILE *stream(int fd)
 static FILE *find(const char *path, const char *root)
 {
     bool everybody = cs_everybody_may_read(path);
-    FILE *f = everybody ? stream(cs_open_regular(NULL, path, SOURCE_BYTES_MOST, NULL)) : NULL;
+    FILE *f = everybody ? stream(cs_open_regular(NULL, path, SOURCE_BYTES_MAX, NULL)) : NULL;
     int why = everybody ? errno : access(path, F_OK) == 0 ? EACCES : ENOENT;
     char here[PATH_MAX];
     if (!root && (!getcwd(here, sizeof here) || !strcmp(here, "/")))
         return errno = why, f;
     for (const char *tail = path; !f && (tail = strchr(tail, '/')) != NULL;) {
         tail++; /* ever shorter: a/b/c.c, b/c.c, c.c */
-        f = stream(cs_open_regular(root ? root : ".", tail, SOURCE_BYTES_MOST, NULL));
+        f = stream(cs_open_regular(root ? root : ".", tail, SOURCE_BYTES_MAX, NULL));
     }
     if (!f)
         errno = why;
@@ -63,11 +63,11 @@ static void cut(struct source *s)
 /* Tabs are made blanks up to the next multiple of eight. */
 static char *expand(FILE *f)
 {
-    size_t room = 4096, n = 0, column = 0;
-    char *text = malloc(room);
-    for (int c; text && (c = getc(f)) != EOF && n < SOURCE_BYTES_MOST;) {
-        if (n + 16 > room) {
-            char *more = realloc(text, room *= 2);
+    size_t capacity = 4096, n = 0, column = 0;
+    char *text = malloc(capacity);
+    for (int c; text && (c = getc(f)) != EOF && n < SOURCE_BYTES_MAX;) {
+        if (n + 16 > capacity) {
+            char *more = realloc(text, capacity *= 2);
             if (!more) {
                 free(text);
                 return NULL;

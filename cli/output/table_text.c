@@ -10,10 +10,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define GAP 2            /* blanks between two columns; one where the terminal is too narrow */
-#define ELASTIC_LEAST 16 /* an elastic column isn't cut shorter while there is another way */
+#define GAP 2          /* blanks between two columns; one where the terminal is too narrow */
+#define ELASTIC_MIN 16 /* an elastic column isn't cut shorter while there is another way */
 #define ELASTIC_NARROWEST 8
-#define WRAPS_LEAST 20 /* a last column that goes on below is never narrower */
+#define WRAPS_MIN 20   /* a last column that goes on below is never narrower */
 #define SHARE_HOT 10.0 /* percent from which a share stands out */
 
 static void group_thousands(char *to, size_t size, uint64_t n)
@@ -34,8 +34,8 @@ static int digits_of(const struct column *k)
     return k->kind == COLUMN_SHARE ? 1 : k->digits == 0 ? 2 : k->digits < 0 ? 0 : k->digits;
 }
 
-/* The cell as text for people, the head where `c` is NULL; `room` of 64 bytes is used unless it is text. */
-static const char *cell_text(const struct column *k, const struct cell *c, char *room, char **to_free)
+/* The cell as text for people, the head where `c` is NULL; `buffer` of 64 bytes is used unless it is text. */
+static const char *cell_text(const struct column *k, const struct cell *c, char *buffer, char **to_free)
 {
     if (!c)
         return *to_free = text_clean(k->head); /* an event's name, maybe */
@@ -44,13 +44,13 @@ static const char *cell_text(const struct column *k, const struct cell *c, char 
         return *to_free = text_clean(c->text);
     case COUNT:
         if (k->kind == COLUMN_HEX)
-            snprintf(room, 64, "%" PRIx64, c->count);
+            snprintf(buffer, 64, "%" PRIx64, c->count);
         else
-            group_thousands(room, 64, c->count);
-        return room;
+            group_thousands(buffer, 64, c->count);
+        return buffer;
     case NUMBER:
-        snprintf(room, 64, "%.*f", digits_of(k), c->number);
-        return room;
+        snprintf(buffer, 64, "%.*f", digits_of(k), c->number);
+        return buffer;
     case JSON:
     case NONE:
         break;
@@ -129,12 +129,12 @@ static void fit(const struct table *s, struct widths *w, unsigned width)
     total_up(s, w);
     if (!width || w->total <= width)
         return;
-    if (s->columns[w->last].wraps && w->last_from + WRAPS_LEAST <= width) {
+    if (s->columns[w->last].wraps && w->last_from + WRAPS_MIN <= width) {
         w->of[w->last] = width - w->last_from;
         total_up(s, w);
         return;
     }
-    shrink(s, w, width, ELASTIC_LEAST);
+    shrink(s, w, width, ELASTIC_MIN);
     for (unsigned k = s->n_columns; k-- > 0 && w->total > width;)
         if (w->of[k] && s->columns[k].spare) {
             w->of[k] = 0;
@@ -156,13 +156,13 @@ static struct widths natural_widths(const struct table *s, size_t shown)
         if (!col->head)
             continue;
         any = !col->spare;
-        char room[64], *to_free = NULL;
-        w.of[k] = text_width(cell_text(col, NULL, room, &to_free));
+        char buffer[64], *to_free = NULL;
+        w.of[k] = text_width(cell_text(col, NULL, buffer, &to_free));
         w.of[k] = w.of[k] ? w.of[k] : 1;
         free(to_free);
         for (size_t r = 0; r < shown; r++) {
             to_free = NULL;
-            unsigned have = text_width(cell_text(col, &s->cells[r * s->n_columns + k], room, &to_free));
+            unsigned have = text_width(cell_text(col, &s->cells[r * s->n_columns + k], buffer, &to_free));
             free(to_free);
             w.of[k] = have > w.of[k] ? have : w.of[k];
             any |= have > 0;
@@ -187,8 +187,8 @@ static size_t print_row(const struct table *s, const struct cell *row, const str
         if (!first)
             fprintf(to, "%*s", (int)w->gap, "");
         first = false;
-        char room[64], *to_free = NULL;
-        const char *text = cell_text(col, row ? &row[k] : NULL, room, &to_free);
+        char buffer[64], *to_free = NULL;
+        const char *text = cell_text(col, row ? &row[k] : NULL, buffer, &to_free);
         bool hot = colour && row && col->kind == COLUMN_SHARE && row[k].is == NUMBER &&
                    fabs(row[k].number) >= SHARE_HOT;
         if (hot)

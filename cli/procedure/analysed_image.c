@@ -5,13 +5,13 @@
 #include <string.h>
 
 int analysed_image_open(struct analysed_image *ev, struct profile *profile, const struct profile_image *image,
-                        const struct cs_edge_flow *transfers, struct cs_error *err)
+                        const struct cs_edge_flow *flow, struct cs_error *err)
 {
     struct cs_table *points = NULL;
     *ev = (struct analysed_image){.image = image};
     int rc = profile_merged(image, profile->main_event, &points, err);
     if (rc == 0)
-        rc = cs_frequency_evidence_init(&ev->found, points, transfers, image->image.id, err);
+        rc = cs_frequency_evidence_init(&ev->found, points, flow, image->image.id, err);
     cs_table_close(points);
     if (rc == 0)
         rc = cs_image_open(&image->image, profile->store, &ev->code, err);
@@ -47,7 +47,7 @@ static double best_of(struct analysed_image *ev, const char *name, const struct 
 }
 
 int analysed_procedure_open(struct analysed_image *ev, struct profile *profile, const char *name,
-                            const struct cs_edge_flow *transfers, const struct cs_image_procedure **procedure,
+                            const struct cs_edge_flow *flow, const struct cs_image_procedure **procedure,
                             struct cs_error *err)
 {
     const char *colon = strchr(name, ':');
@@ -60,7 +60,7 @@ int analysed_procedure_open(struct analysed_image *ev, struct profile *profile, 
         const char *base = image_name(&image->image);
         if (with_image && (strlen(base) != (size_t)(colon - name) || strncmp(base, name, strlen(base)) != 0))
             continue;
-        int rc = analysed_image_open(ev, profile, image, transfers, err);
+        int rc = analysed_image_open(ev, profile, image, flow, err);
         if (rc < 0) {
             analysed_image_close(&found);
             return rc;

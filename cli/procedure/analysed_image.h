@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What a store knows of one image, ready for the analysis: its code, its samples, all control transfers seen.
+/* What a store knows of one image, ready for the analysis: its code, its samples, all edges seen.
  * Shared by the subcommands that look into procedures. */
 #ifndef CS_CLI_PROCEDURE_ANALYSED_IMAGE_H
 #define CS_CLI_PROCEDURE_ANALYSED_IMAGE_H
@@ -13,15 +13,15 @@ struct analysed_image {
     struct cs_frequency_evidence found;
 };
 
-/* Samples of the profile's main event. `transfers` must outlive it. */
+/* Samples of the profile's main event. `flow` must outlive it. */
 int analysed_image_open(struct analysed_image *ev, struct profile *profile, const struct profile_image *image,
-                        const struct cs_edge_flow *transfers, struct cs_error *err);
+                        const struct cs_edge_flow *flow, struct cs_error *err);
 void analysed_image_close(struct analysed_image *ev);
 
 /* The procedure that a user names (NAME, 0xADDRESS or IMAGE:NAME): in the image that has most samples in
  * procedures of that name. Opens that image's evidence. */
 int analysed_procedure_open(struct analysed_image *ev, struct profile *profile, const char *name,
-                            const struct cs_edge_flow *transfers, const struct cs_image_procedure **procedure,
+                            const struct cs_edge_flow *flow, const struct cs_image_procedure **procedure,
                             struct cs_error *err);
 
 #endif

@@ -14,7 +14,7 @@ struct subject {
     struct profile profile;
     struct profile_rows rows;
     const struct profile_row *row;
-    struct cs_edge_flow *transfers;
+    struct cs_edge_flow *flow;
     struct cs_image_code *code;
     struct cs_culprit_evidence *evidence;
     struct cs_scheduler *scheduler;
@@ -99,11 +99,11 @@ static int open_subject(const struct parsed *args, struct subject *s, struct cs_
     if (cs_image_isa(s->code) == CS_ISA_NONE)
         return cs_fail(err, 95, "%s is no x86-64 or AArch64 code: only that can be explained so far",
                        image->path);
-    rc = profile_transfers(&s->profile, &s->transfers, err);
+    rc = profile_edge_flow(&s->profile, &s->flow, err);
     if (rc)
         return rc;
-    rc = cs_culprit_evidence_open(s->profile.store, s->transfers, image->id, option(args, "event"),
-                                  &s->evidence, err);
+    rc = cs_culprit_evidence_open(s->profile.store, s->flow, image->id, option(args, "event"), &s->evidence,
+                                  err);
     if (rc)
         return rc;
     rc = calc_scheduler(args, cs_image_isa(s->code), &s->evidence->machine, image->id, &s->scheduler, err);
@@ -132,8 +132,8 @@ static void close_subject(struct subject *s)
     cs_cycle_account_close(s->account);
     cs_scheduler_close(s->scheduler);
     cs_culprit_evidence_close(s->evidence);
-    if (s->transfers)
-        cs_edge_flow_close(s->transfers);
+    if (s->flow)
+        cs_edge_flow_close(s->flow);
     if (s->code)
         cs_image_close(s->code);
     if (s->opened) {

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define BUBBLE_LEAST 0.5 /* cycles */
+#define BUBBLE_MIN 0.5 /* cycles */
 
 struct source {
     char path[1024];
@@ -44,14 +44,14 @@ static void print_source(struct output *out, struct source *s, struct cs_image_c
     output_line(out, "%s:%u  %s", slash ? slash + 1 : s->path, s->line, text);
 }
 
-static void instruction_text(struct cs_image_code *code, uint64_t offset, char *text, size_t room)
+static void instruction_text(struct cs_image_code *code, uint64_t offset, char *text, size_t capacity)
 {
     size_t n = 0;
     const uint8_t *bytes = cs_image_bytes_at(code, offset, &n, NULL);
     if (bytes)
-        cs_isa_decode_text(cs_image_isa(code), bytes, n, offset, text, room);
+        cs_isa_decode_text(cs_image_isa(code), bytes, n, offset, text, capacity);
     else
-        snprintf(text, room, "?");
+        snprintf(text, capacity, "?");
 }
 
 /* Letters of those who share the stall, the heaviest first, then what each means where it first stands. */
@@ -60,7 +60,7 @@ static void print_bubbles(struct output *out, const struct cs_cycle_account_insn
     const struct cs_culprit_classification *v = insn->classification;
     char letters[CS_CULPRIT_SUSPECTS_MAX + 3];
     unsigned n = 0;
-    if (v->stall < BUBBLE_LEAST)
+    if (v->stall < BUBBLE_MIN)
         return;
     for (unsigned k = 0; k < v->n; k++)
         letters[n++] = cs_culprit_cause_names[v->suspects[k].cause].letter;

@@ -23,24 +23,25 @@ struct view {
 };
 
 static void successors(const struct cs_cfg *cfg, const struct cs_frequency *f, uint32_t block, char *text,
-                       size_t room)
+                       size_t capacity)
 {
     const struct cs_basic_block *b = &cfg->blocks[block];
     size_t n = 0;
     text[0] = 0;
-    for (uint32_t k = 0; k < b->n_out && n + 40 < room; k++) {
+    for (uint32_t k = 0; k < b->n_out && n + 40 < capacity; k++) {
         const struct cs_cfg_edge *e = &cfg->edges[b->first_out + k];
         double share = f->block[block] > 0 ? 100 * f->edge[b->first_out + k] / f->block[block] : 0;
         if (e->to < cfg->n_blocks)
-            n += (size_t)snprintf(text + n, room - n, "%s%" PRIx64, k ? " " : "", cfg->blocks[e->to].start);
+            n += (size_t)snprintf(text + n, capacity - n, "%s%" PRIx64, k ? " " : "",
+                                  cfg->blocks[e->to].start);
         else
-            n += (size_t)snprintf(text + n, room - n, "%s%s", k ? " " : "",
+            n += (size_t)snprintf(text + n, capacity - n, "%s%s", k ? " " : "",
                                   e->kind == CS_CFG_EDGE_RETURN      ? "return"
                                   : e->kind == CS_CFG_EDGE_TAIL      ? "tail"
                                   : e->kind == CS_CFG_EDGE_NO_RETURN ? "never"
                                                                      : "?");
         if (b->n_out > 1 && f->block[block] > 0)
-            n += (size_t)snprintf(text + n, room - n, " (%.0f %%)", share);
+            n += (size_t)snprintf(text + n, capacity - n, " (%.0f %%)", share);
     }
 }
 
@@ -118,8 +119,8 @@ static void draw_block(FILE *to, struct view *v, uint32_t i, double hottest)
             cs_confidence_name(v->f.block_confidence[i]), v->f.samples[i]);
     for (uint32_t k = 0; k < b->n_insns; k++) {
         const struct cs_cfg_instruction *insn = &cfg->insns[b->first_insn + k];
-        size_t room;
-        const uint8_t *bytes = cs_image_bytes_at(v->ev.code, insn->offset, &room, NULL);
+        size_t capacity;
+        const uint8_t *bytes = cs_image_bytes_at(v->ev.code, insn->offset, &capacity, NULL);
         if (b->n_insns > 14 && k == 6) { /* the middle of a long block says little */
             fprintf(to, "  ... %u more\\l", b->n_insns - 12);
             k = b->n_insns - 7;
@@ -128,7 +129,8 @@ static void draw_block(FILE *to, struct view *v, uint32_t i, double hottest)
         if (!bytes)
             continue;
         fprintf(to, "%" PRIx64 "  ", insn->offset);
-        quote(to, cs_isa_decode_text(cs_image_isa(v->ev.code), bytes, room, insn->offset, text, sizeof text));
+        quote(to,
+              cs_isa_decode_text(cs_image_isa(v->ev.code), bytes, capacity, insn->offset, text, sizeof text));
         fputs("\\l", to);
     }
     fprintf(to, "\",fillcolor=\"0.05 %.2f 1.0\"];\n", 0.6 * sqrt(heat));
@@ -262,7 +264,7 @@ static int run(const struct parsed *args)
 {
     struct cs_error err = {0};
     struct profile profile = {0};
-    struct cs_edge_flow *transfers = NULL;
+    struct cs_edge_flow *flow = NULL;
     struct view v = {0};
     const char *file = option(args, "file");
     int rc;
@@ -274,8 +276,8 @@ static int run(const struct parsed *args)
     if (file)
         rc = open_in_file(&v, file, operand(args, 0), &err);
     else if ((rc = profile_open(&profile, store_location(args), &filter, &err)) == 0 &&
-             (rc = profile_transfers(&profile, &transfers, &err)) == 0)
-        rc = analysed_procedure_open(&v.ev, &profile, operand(args, 0), transfers, &v.procedure, &err);
+             (rc = profile_edge_flow(&profile, &flow, &err)) == 0)
+        rc = analysed_procedure_open(&v.ev, &profile, operand(args, 0), flow, &v.procedure, &err);
     if (rc < 0 || cs_cfg_build(v.ev.code, v.procedure, v.ev.found.edges, &v.cfg, &err) < 0 ||
         cs_frequency_estimate(v.cfg, &v.ev.found.input, CS_FREQUENCY_BURSTS, &v.f, &err) < 0)
         rc = failed(&err);
@@ -286,7 +288,7 @@ static int run(const struct parsed *args)
     cs_frequency_fini(&v.f);
     cs_cfg_close(v.cfg);
     analysed_image_close(&v.ev);
-    cs_edge_flow_close(transfers);
+    cs_edge_flow_close(flow);
     profile_close(&profile);
     return rc;
 }

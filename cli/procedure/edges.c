@@ -39,7 +39,7 @@ static struct place place_of(struct cs_image_code *code, uint64_t offset)
     return p;
 }
 
-/* Counts of an edge as seen: transfers from the block's last instruction to the edge's target. */
+/* Counts of an edge as seen: from the block's last instruction to the edge's target. */
 static double seen(const struct cs_edge_profile *profile, const struct cs_cfg *cfg,
                    const struct cs_cfg_edge *edge)
 {
@@ -144,7 +144,7 @@ static int run(const struct parsed *args)
 {
     struct cs_error err = {0};
     struct profile profile = {0};
-    struct cs_edge_flow *transfers = NULL;
+    struct cs_edge_flow *flow = NULL;
     struct analysed_image ev = {0};
     const struct cs_image_procedure *procedure = NULL;
     struct cs_cfg *cfg = NULL;
@@ -155,8 +155,8 @@ static int run(const struct parsed *args)
     int rc = profile_open(&profile, store_location(args), &filter, &err);
     if (rc < 0)
         return failed(&err);
-    if (profile_transfers(&profile, &transfers, &err) < 0 ||
-        analysed_procedure_open(&ev, &profile, operand(args, 0), transfers, &procedure, &err) < 0 ||
+    if (profile_edge_flow(&profile, &flow, &err) < 0 ||
+        analysed_procedure_open(&ev, &profile, operand(args, 0), flow, &procedure, &err) < 0 ||
         cs_cfg_build(ev.code, procedure, ev.found.edges, &cfg, &err) < 0 ||
         cs_frequency_estimate(cfg, &ev.found.input, CS_FREQUENCY_BURSTS, &f, &err) < 0)
         rc = failed(&err);
@@ -165,7 +165,7 @@ static int run(const struct parsed *args)
     cs_frequency_fini(&f);
     cs_cfg_close(cfg);
     analysed_image_close(&ev);
-    cs_edge_flow_close(transfers);
+    cs_edge_flow_close(flow);
     profile_close(&profile);
     return rc;
 }

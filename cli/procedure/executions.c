@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define FRAMES_MOST 16
+#define FRAMES_MAX 16
 
 static void take(struct execution *e, double times, bool own, uint8_t sureness)
 {
@@ -22,8 +22,8 @@ static void take(struct execution *e, double times, bool own, uint8_t sureness)
  * that where the instruction came from. */
 static unsigned line_of(const struct annotation *a, struct cs_image_code *code, uint64_t offset, bool *own)
 {
-    struct cs_image_frame frames[FRAMES_MOST];
-    unsigned n = cs_image_frames_at(code, offset, frames, FRAMES_MOST);
+    struct cs_image_frame frames[FRAMES_MAX];
+    unsigned n = cs_image_frames_at(code, offset, frames, FRAMES_MAX);
     const struct cs_image_frame *at = n == 0 ? NULL : a->name ? &frames[n - 1] : &frames[0];
     *own = !a->name || n == 1;
     return at && a->file && strcmp(at->file, a->file) == 0 && at->line < a->n_line ? at->line : 0;
@@ -65,7 +65,7 @@ static int add_procedure(struct executions *e, struct analysed_image *ev,
 int executions_open(struct executions *e, struct profile *profile, const struct profile_rows *rows,
                     const struct profile_row *row, const struct annotation *a, struct cs_error *err)
 {
-    struct cs_edge_flow *transfers = NULL;
+    struct cs_edge_flow *flow = NULL;
     struct analysed_image ev = {.image = NULL};
     *e = (struct executions){.line = malloc((a->n_line + 1) * sizeof *e->line),
                              .insn = malloc((a->n_insns + 1) * sizeof *e->insn)};
@@ -77,10 +77,10 @@ int executions_open(struct executions *e, struct profile *profile, const struct 
         e->line[i] = (struct execution){.times = (double)NAN};
     for (size_t i = 0; i <= a->n_insns; i++)
         e->insn[i] = (struct execution){.times = (double)NAN};
-    int rc = profile_transfers(profile, &transfers, err);
-    if (rc == 0 && transfers->n && cs_edge_flow_image(transfers, a->image->image.id) != UINT32_MAX) {
-        e->transfers = transfers->total_count;
-        rc = analysed_image_open(&ev, profile, a->image, transfers, err);
+    int rc = profile_edge_flow(profile, &flow, err);
+    if (rc == 0 && flow->n && cs_edge_flow_image(flow, a->image->image.id) != UINT32_MAX) {
+        e->edges_seen = flow->total_count;
+        rc = analysed_image_open(&ev, profile, a->image, flow, err);
         for (size_t i = 0; rc == 0 && i < rows->n; i++) {
             const struct profile_row *r = &rows->row[i];
             const struct cs_image_procedure *p = r->image == a->image && r->name && (!row || row == r)
@@ -92,7 +92,7 @@ int executions_open(struct executions *e, struct profile *profile, const struct 
         }
         analysed_image_close(&ev);
     }
-    cs_edge_flow_close(transfers);
+    cs_edge_flow_close(flow);
     if (rc < 0)
         executions_fini(e);
     return rc;

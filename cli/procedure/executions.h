@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Estimated execution counts of a listing's lines and instructions (analysis/frequency/frequency.h): relative numbers,
- * from the control transfers that bursts or branch records saw. Samples alone tell where time goes, not how
+ * from the edges that bursts or branch records saw. Samples alone tell where time goes, not how
  * often. */
 #ifndef CS_CLI_PROCEDURE_EXECUTIONS_H
 #define CS_CLI_PROCEDURE_EXECUTIONS_H
@@ -16,7 +16,7 @@ struct execution {
 
 struct executions {
     struct execution *line, *insn; /* as the annotation's lines and instructions */
-    double transfers;              /* seen in the store: 0 = nothing is known */
+    double edges_seen;             /* seen in the store: 0 = nothing is known */
 };
 
 /* `row` is the listed procedure; NULL for a file: then all procedures of the annotation's image in `rows`. */

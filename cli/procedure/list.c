@@ -65,7 +65,7 @@ static void counts(struct table *table, const struct annotation *a, const uint64
 /* Both cells: how often, and how sure that is. */
 static void times(struct table *table, const struct listing *l, const struct execution *e)
 {
-    if (l->e.transfers > 0 && !isnan(e->times)) {
+    if (l->e.edges_seen > 0 && !isnan(e->times)) {
         table_number(table, e->times);
         table_text(table, cs_confidence_name(e->sureness));
     } else {
@@ -79,7 +79,7 @@ static void choose_columns(const struct listing *l, const struct column *from, s
 {
     memcpy(to, from, n * sizeof *to);
     for (unsigned i = 0; i < n; i++)
-        if (!(l->e.transfers > 0) &&
+        if (!(l->e.edges_seen > 0) &&
             (strcmp(to[i].key, "executions") == 0 || strcmp(to[i].key, "confidence") == 0))
             to[i].head = NULL;
 }
@@ -173,8 +173,8 @@ static void summarise(struct output *out, const struct listing *l)
     size_t n_top = 0, n_code = 0, n_ran = 0;
     double executions = 0;
     for (unsigned i = 1; top && i < a->n_line; i++) {
-        n_code += a->line[i].code || (l->e.transfers > 0 && !isnan(l->e.line[i].times));
-        if (l->e.transfers > 0 && l->e.line[i].times > 0) { /* NAN is not */
+        n_code += a->line[i].code || (l->e.edges_seen > 0 && !isnan(l->e.line[i].times));
+        if (l->e.edges_seen > 0 && l->e.line[i].times > 0) { /* NAN is not */
             n_ran++;
             executions += l->e.line[i].times;
         }
@@ -195,20 +195,20 @@ static void summarise(struct output *out, const struct listing *l)
                 "%zu lines with code, %zu of them with samples (%.1f %%); %" PRIu64 " samples, %.1f a line",
                 n_code, n_top, n_code ? 100.0 * (double)n_top / (double)n_code : 0.0, a->total[event],
                 n_code ? (double)a->total[event] / (double)n_code : 0.0);
-    if (l->e.transfers > 0)
+    if (l->e.edges_seen > 0)
         output_line(
             out,
             "%zu lines ran (%.1f %%), %.0f executions, %.1f a line: relative numbers, estimated from %.0f "
             "edges that were followed",
             n_ran, n_code ? 100.0 * (double)n_ran / (double)n_code : 0.0, executions,
-            n_code ? executions / (double)n_code : 0.0, l->e.transfers);
+            n_code ? executions / (double)n_code : 0.0, l->e.edges_seen);
     else
         output_line(out, "how often lines ran is not known: record without --no-bursts follows the program");
     output_set(out, "summary",
                json_pack("{s:I, s:I, s:I, s:I, s:f}", "lines_with_code", (json_int_t)n_code,
                          "lines_with_samples", (json_int_t)n_top, "samples", (json_int_t)a->total[event],
                          "lines_that_ran", (json_int_t)n_ran, "executions", executions));
-    output_set(out, "edges_seen", json_real(l->e.transfers));
+    output_set(out, "edges_seen", json_real(l->e.edges_seen));
 }
 
 static int report(const struct parsed *args, struct listing *l)

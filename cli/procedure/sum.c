@@ -10,10 +10,10 @@
 #include <string.h>
 
 /* Procedures with fewer samples than this have too little to divide among causes. */
-#define SAMPLES_LEAST 10
+#define SAMPLES_MIN 10
 
 struct open_image {
-    const struct cs_edge_flow *transfers;
+    const struct cs_edge_flow *flow;
     const struct profile_image *image; /* NULL = nothing open */
     struct cs_image_code *code;
     struct cs_culprit_evidence *evidence;
@@ -42,7 +42,7 @@ static void close_image(struct open_image *o)
     cs_culprit_evidence_close(o->evidence);
     if (o->code)
         cs_image_close(o->code);
-    *o = (struct open_image){.transfers = o->transfers};
+    *o = (struct open_image){.flow = o->flow};
 }
 
 static int open_image(const struct parsed *args, struct profile *p, const struct profile_image *image,
@@ -58,8 +58,8 @@ static int open_image(const struct parsed *args, struct profile *p, const struct
     o->usable = !*cs_image_trouble(o->code) && cs_image_isa(o->code) != CS_ISA_NONE;
     if (!o->usable)
         return 0;
-    rc = cs_culprit_evidence_open(p->store, o->transfers, image->image.id, option(args, "event"),
-                                  &o->evidence, err);
+    rc = cs_culprit_evidence_open(p->store, o->flow, image->image.id, option(args, "event"), &o->evidence,
+                                  err);
     return rc ? rc
               : calc_scheduler(args, cs_image_isa(o->code), &o->evidence->machine, image->image.id,
                                &o->scheduler, err);
@@ -105,7 +105,7 @@ static int take_row(const struct parsed *args, struct profile *p, const struct p
         *(kind == CS_IMAGE_UNKNOWN ? &t->unknown : &t->opaque) += samples;
         return 0;
     }
-    if (samples < SAMPLES_LEAST) {
+    if (samples < SAMPLES_MIN) {
         t->small += samples;
         return 0;
     }
@@ -134,13 +134,13 @@ static int take_all(const struct parsed *args, struct profile *p, struct profile
                     struct cs_error *err)
 {
     struct open_image o = {0};
-    struct cs_edge_flow *transfers = NULL;
+    struct cs_edge_flow *flow = NULL;
     struct progress bar;
     uint64_t done = 0;
-    int rc = profile_transfers(p, &transfers, err);
+    int rc = profile_edge_flow(p, &flow, err);
     if (rc)
         return rc;
-    o.transfers = transfers;
+    o.flow = flow;
     bool *taken = calloc(rows->n + 1, sizeof *taken);
     if (!taken)
         return cs_fail(err, 12, "no memory");
@@ -157,7 +157,7 @@ static int take_all(const struct parsed *args, struct profile *p, struct profile
     }
     progress_fini(&bar);
     close_image(&o);
-    cs_edge_flow_close(transfers);
+    cs_edge_flow_close(flow);
     free(taken);
     return rc;
 }

@@ -12,9 +12,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define FRAMES_MOST 32
-#define INSNS_MOST 200000
-#define LINES_MOST 2000000
+#define FRAMES_MAX 32
+#define INSNS_MAX 200000
+#define LINES_MAX 2000000
 
 static bool is_named(const struct profile_row *row, const char *name)
 {
@@ -40,7 +40,7 @@ const struct profile_row *find_procedure(const struct profile_rows *rows, const 
 
 static struct annotated_line *line_at(struct annotation *a, unsigned line)
 {
-    if (line >= LINES_MOST)
+    if (line >= LINES_MAX)
         return NULL;
     if (line >= a->n_line) {
         size_t n = line + 64 > 2 * a->n_line ? line + 64 : 2 * a->n_line;
@@ -71,8 +71,8 @@ static int count(uint64_t **samples, unsigned n_events, unsigned event, uint64_t
 /* The line of the procedure's own source at `offset`, 0 unknown; the file is that of the first one found. */
 static unsigned own_line(struct annotation *a, struct cs_image_code *code, uint64_t offset)
 {
-    struct cs_image_frame frames[FRAMES_MOST];
-    unsigned n = cs_image_frames_at(code, offset, frames, FRAMES_MOST);
+    struct cs_image_frame frames[FRAMES_MAX];
+    unsigned n = cs_image_frames_at(code, offset, frames, FRAMES_MAX);
     if (n == 0 || frames[n - 1].line == 0)
         return 0;
     const struct cs_image_frame *own = &frames[n - 1];
@@ -91,7 +91,7 @@ static int disassemble(struct annotation *a, struct cs_image_code *code, const s
     if (!bytes || isa == CS_ISA_NONE)
         return 0;
     n = n < part->size ? n : part->size;
-    while (offset < end && n && a->n_insns < INSNS_MOST) {
+    while (offset < end && n && a->n_insns < INSNS_MAX) {
         struct cs_isa_insn decoded;
         struct annotated_insn insn = {.offset = offset};
         insn.length = cs_isa_decode_flow(isa, bytes, n, offset, &decoded);

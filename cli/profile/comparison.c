@@ -9,8 +9,8 @@
 #include <math.h>
 #include <stdlib.h>
 
-#define COMMON_FACTOR_MOST 1.15 /* beyond, it is the program that changed */
-#define COMPARABLE_LEAST 5
+#define COMMON_FACTOR_MAX 1.15 /* beyond, it is the program that changed */
+#define COMPARABLE_MIN 5
 
 static void sum_sides(const struct runs *runs, struct comparison *c)
 {
@@ -59,9 +59,9 @@ static double find_common_factor(const struct comparison *c)
         if (c->change[i].a + c->change[i].b > 0.01 * (c->side[0].total + c->side[1].total) &&
             c->change[i].a > 0)
             ratios[n++] = c->change[i].cost_b / c->change[i].cost_a;
-    double median = n >= COMPARABLE_LEAST ? cs_median(ratios, n) : 1;
+    double median = n >= COMPARABLE_MIN ? cs_median(ratios, n) : 1;
     free(ratios);
-    return median > 1 / COMMON_FACTOR_MOST && median < COMMON_FACTOR_MOST ? median : 1;
+    return median > 1 / COMMON_FACTOR_MAX && median < COMMON_FACTOR_MAX ? median : 1;
 }
 
 static int by_change(const void *left, const void *right)

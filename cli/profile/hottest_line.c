@@ -8,9 +8,9 @@
 #include <unistd.h>
 
 #define ROWS_TRIED 10
-#define CALLERS_MOST 8 /* up the chain */
-#define FRAMES_MOST 16
-#define LINES_MOST 1024
+#define CALLERS_MAX 8 /* up the chain */
+#define FRAMES_MAX 16
+#define LINES_MAX 1024
 
 struct line_of {
     char *file;
@@ -22,7 +22,7 @@ struct line_of {
 struct tally {
     struct cs_image_code *code;
     const struct cs_image_procedure *procedure;
-    struct line_of line[LINES_MOST];
+    struct line_of line[LINES_MAX];
     unsigned n, event;
     double whole;
 };
@@ -37,8 +37,8 @@ static bool is_readers(const char *file)
 /* The innermost frame at `offset` whose source is at hand. */
 static bool find_frame(struct cs_image_code *code, uint64_t offset, struct cs_image_frame *found)
 {
-    struct cs_image_frame frames[FRAMES_MOST];
-    unsigned n = cs_image_frames_at(code, offset, frames, FRAMES_MOST);
+    struct cs_image_frame frames[FRAMES_MAX];
+    unsigned n = cs_image_frames_at(code, offset, frames, FRAMES_MAX);
     for (unsigned i = 0; i < n; i++)
         if (frames[i].line && is_readers(frames[i].file)) {
             *found = frames[i];
@@ -60,7 +60,7 @@ static void add_line(unsigned event, const char *label, uint64_t offset, uint64_
     unsigned i = 0;
     while (i < t->n && (t->line[i].line != frame.line || strcmp(t->line[i].file, frame.file) != 0))
         i++;
-    if (i == LINES_MOST)
+    if (i == LINES_MAX)
         return;
     if (i == t->n) {
         t->line[i] = (struct line_of){.file = strdup(frame.file), .line = frame.line};
@@ -230,7 +230,7 @@ static bool look_at_callers(const struct profile *profile, const struct profile_
     uint64_t start = rows->row[0].start;
     struct cs_image_code *code = profile->n_edges ? open_code(profile, image) : NULL;
     bool found = false;
-    for (unsigned level = 0; code && !found && level < CALLERS_MOST; level++) {
+    for (unsigned level = 0; code && !found && level < CALLERS_MAX; level++) {
         struct site site;
         double all;
         struct cs_image_frame frame;
@@ -279,20 +279,20 @@ const char *hottest_line_file(const struct hottest_line *hottest)
 }
 
 void hottest_line_sentence(const struct hottest_line *hottest, const struct profile_row *top, char *text,
-                           size_t room)
+                           size_t capacity)
 {
     char name[256];
     cs_image_demangle(top->name ? top->name : "[no symbol]", name, sizeof name);
     const char *file = hottest_line_file(hottest);
     *text = 0;
     if (hottest->how == HOTTEST_OWN)
-        snprintf(text, room, "%s: most of it at %s:%u (%.0f of %.0f samples).", name, file, hottest->line,
+        snprintf(text, capacity, "%s: most of it at %s:%u (%.0f of %.0f samples).", name, file, hottest->line,
                  hottest->samples, hottest->of);
     else if (hottest->how == HOTTEST_CALLER)
-        snprintf(text, room, "%s has no source here. %s calls it: %s:%u (%.0f of %.0f returns followed).",
+        snprintf(text, capacity, "%s has no source here. %s calls it: %s:%u (%.0f of %.0f returns followed).",
                  name, hottest->function, file, hottest->line, hottest->samples, hottest->of);
     else if (hottest->how == HOTTEST_LATER)
-        snprintf(text, room,
+        snprintf(text, capacity,
                  "%s has no source here. The first with source is %s: %s:%u (%.0f of %.0f samples).", name,
                  hottest->function, file, hottest->line, hottest->samples, hottest->of);
 }

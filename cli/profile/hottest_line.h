@@ -27,7 +27,7 @@ struct hottest_line {
 void hottest_line_find(struct profile *profile, const struct profile_rows *rows, struct hottest_line *out);
 /* In words; `top` is the row with most samples. Empty for HOTTEST_NOWHERE. */
 void hottest_line_sentence(const struct hottest_line *hottest, const struct profile_row *top, char *text,
-                           size_t room);
+                           size_t capacity);
 /* The file's name alone: enough for `list`. */
 const char *hottest_line_file(const struct hottest_line *hottest);
 

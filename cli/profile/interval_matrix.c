@@ -178,7 +178,7 @@ static int fill(struct gathering *g)
         last = g->rows[i].start_ms > last ? g->rows[i].start_ms : last;
         m->length_ms = g->rows[i].length_ms > m->length_ms ? g->rows[i].length_ms : m->length_ms;
     }
-    while ((last - first) / m->length_ms + 2 > INTERVALS_MOST)
+    while ((last - first) / m->length_ms + 2 > INTERVALS_MAX)
         m->length_ms *= 2;
     m->start_ms = first - first % m->length_ms;
     m->n_intervals = (size_t)((last - m->start_ms) / m->length_ms) + 1;

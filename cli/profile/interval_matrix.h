@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The interval profiles of a store as one matrix: samples by procedure and interval. For cli/profile/phases.c.
  *
- * All rows are brought to the longest interval met; when that makes more than INTERVALS_MOST, to a multiple
+ * All rows are brought to the longest interval met; when that makes more than INTERVALS_MAX, to a multiple
  * of it. A block of code belongs to the procedure that its first byte, else its last byte, lies in. */
 #ifndef CS_CLI_PROFILE_INTERVAL_MATRIX_H
 #define CS_CLI_PROFILE_INTERVAL_MATRIX_H
@@ -11,7 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define INTERVALS_MOST 2000
+#define INTERVALS_MAX 2000
 #define INTERVAL_EVENTS_MAX 16
 
 struct interval_filter { /* NULL = all */

@@ -14,7 +14,7 @@
 
 #define TOP_OF_A_PHASE 3
 #define CURVE_COLUMNS 60 /* on a terminal what the names leave, but */
-#define CURVE_LEAST 24
+#define CURVE_MIN 24
 #define BESIDE_CURVE 52 /* columns */
 
 /* A curve of eighth blocks: mean share over the intervals of each column, 1 = full height. */
@@ -65,8 +65,7 @@ static int put_procedures(struct output *out, const struct interval_matrix *m, s
         return -1;
     size_t width = CURVE_COLUMNS;
     if (isatty(STDOUT_FILENO) && terminal_columns() < CURVE_COLUMNS + BESIDE_CURVE)
-        width =
-            terminal_columns() < CURVE_LEAST + BESIDE_CURVE ? CURVE_LEAST : terminal_columns() - BESIDE_CURVE;
+        width = terminal_columns() < CURVE_MIN + BESIDE_CURVE ? CURVE_MIN : terminal_columns() - BESIDE_CURVE;
     struct table *table = output_table(out, "procedures", columns, 6);
     for (size_t p = 0; p < m->n_procedures; p++)
         total += m->totals[p];
@@ -91,7 +90,8 @@ static int put_procedures(struct output *out, const struct interval_matrix *m, s
 }
 
 /* The procedures that took most of a stretch, as "a 60 %, b 20 %". */
-static void describe(char *text, size_t room, const struct interval_matrix *m, const struct cs_phase *phase)
+static void describe(char *text, size_t capacity, const struct interval_matrix *m,
+                     const struct cs_phase *phase)
 {
     uint64_t *sums = calloc(m->n_procedures, sizeof *sums);
     size_t used = 0;
@@ -107,9 +107,9 @@ static void describe(char *text, size_t room, const struct interval_matrix *m, c
         if (percent < 1)
             break;
         const char *name = m->procedures[best];
-        int n = snprintf(text + used, room - used, "%s%.*s %.0f %%", k ? ", " : "",
+        int n = snprintf(text + used, capacity - used, "%s%.*s %.0f %%", k ? ", " : "",
                          (int)strcspn(name, "\t") > 60 ? 60 : (int)strcspn(name, "\t"), name, percent);
-        if (n < 0 || used + (size_t)n >= room)
+        if (n < 0 || used + (size_t)n >= capacity)
             break;
         used += (size_t)n;
         sums[best] = 0;

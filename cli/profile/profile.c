@@ -310,7 +310,7 @@ static void solved(unsigned done, unsigned total, void *bar)
     progress_of(bar, done, total);
 }
 
-int profile_transfers(const struct profile *profile, struct cs_edge_flow **out, struct cs_error *err)
+int profile_edge_flow(const struct profile *profile, struct cs_edge_flow **out, struct cs_error *err)
 {
     struct progress bar;
     progress_init(&bar, "solving for executions", "equations", 0);

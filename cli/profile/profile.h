@@ -56,7 +56,7 @@ struct profile_part { /* one file of the store */
     struct cs_store_profile_head head;
 };
 
-struct profile_edges { /* a profile of control transfers */
+struct profile_edges { /* a profile of edges */
     char image_id[CS_IMAGE_ID_MAX];
     struct profile_part part; /* its event is no index */
 };
@@ -92,9 +92,9 @@ int profile_points(const struct profile_image *image, int event,
 int profile_merged(const struct profile_image *image, unsigned event, struct cs_table **out,
                    struct cs_error *err);
 struct cs_edge_flow;
-/* All control transfers of the store, solved: on a terminal with a bar, because the first time takes seconds.
+/* All edges of the store, solved: on a terminal with a bar, because the first time takes seconds.
  */
-int profile_transfers(const struct profile *profile, struct cs_edge_flow **out, struct cs_error *err);
+int profile_edge_flow(const struct profile *profile, struct cs_edge_flow **out, struct cs_error *err);
 /* Index of an event, -1 when there is none. */
 int profile_event_index(const struct profile *profile, const char *name);
 /* Events that other reports need and a table of samples doesn't: where bursts began. */

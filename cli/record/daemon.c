@@ -203,7 +203,7 @@ static int run_flush(const struct parsed *args)
     char text[CS_DAEMON_CONTROL_ANSWER_MAX];
     int rc = ask(args, "flush", text);
     if (rc == CS_EXIT_OK)
-        say_line(stdout, "merged into the epoch %s", text);
+        report_line(stdout, "merged into the epoch %s", text);
     return rc;
 }
 
@@ -212,7 +212,7 @@ static int run_epoch(const struct parsed *args)
     char text[CS_DAEMON_CONTROL_ANSWER_MAX];
     int rc = ask(args, "epoch", text);
     if (rc == CS_EXIT_OK)
-        say_line(stdout, "the epoch %s begins", text);
+        report_line(stdout, "the epoch %s begins", text);
     return rc;
 }
 

@@ -33,7 +33,7 @@ static const struct shown {
     {"lost", "lost", "", 1, 0},
     {"map_records_lost", "map records lost", "", 1, 0},
     {"mappings_cut", "mappings too many to keep", "", 1, 0},
-    {"jit_cut", "processes with too many names of made code", "", 1, 0},
+    {"jit_cut", "processes with too many names of JIT code", "", 1, 0},
     {"merged", "merged to disk", "", 1, 0},
     {"pending", "waiting in memory", "", 1, 0},
     {"images", "images", "", 1, 0},

@@ -117,7 +117,7 @@ void follow_path(void *arg, struct cs_sampler *sampler, const struct cs_thread_s
     cs_abstract_runner_run(f->runner, &start, &path);
     out->n = path.n;
     for (unsigned i = 0; i < path.n; i++)
-        out->transfer[i] = (struct cs_path_transfer){path.step[i].from, path.step[i].to};
+        out->edge[i] = (struct cs_path_edge){path.step[i].from, path.step[i].to};
     out->open = path.open;
     out->n_ways = path.n_ways;
     memcpy(out->way, path.way, sizeof out->way);

@@ -194,9 +194,9 @@ static void print_summary(struct cs_sampler *sampler, const struct cs_sampler_co
         size_t n = strlen(names);
         snprintf(names + n, sizeof names - n, "%s%s", e ? ", " : "", cs_sampler_event(sampler, e));
     }
-    say_line(stderr, "%llu samples of %s%s in %s: %llu lost, %llu unknown (%.2f %%)",
-             (unsigned long long)s.delivered, names, rate_text(config, sampler, s.rate_hz, rate), store,
-             (unsigned long long)s.lost, (unsigned long long)s.unknown, share);
+    report_line(stderr, "%llu samples of %s%s in %s: %llu lost, %llu unknown (%.2f %%)",
+                (unsigned long long)s.delivered, names, rate_text(config, sampler, s.rate_hz, rate), store,
+                (unsigned long long)s.lost, (unsigned long long)s.unknown, share);
     for (unsigned c = 0; c < CS_UNKNOWN_N && share >= 1; c++)
         if (cs_sampler_unknown(sampler, c))
             fprintf(stderr, "  %llu unknown: %s\n", (unsigned long long)cs_sampler_unknown(sampler, c),
@@ -205,7 +205,7 @@ static void print_summary(struct cs_sampler *sampler, const struct cs_sampler_co
         fprintf(stderr, "  nothing ran long enough to be sampled: a busier program, a longer run or a higher "
                         "-F\n");
     else if ((next = hint_command("prof", NULL, "--store", store)) != NULL)
-        say_line(stderr, "next: %s", next);
+        report_line(stderr, "next: %s", next);
     free(next);
 }
 

@@ -45,7 +45,7 @@ void record_paths_summary(const struct recorded_paths *paths)
         return;
     cs_paths_statistics(paths->paths, &s);
     fprintf(stderr, "%llu paths of %llu register snapshots, %.1f branches each", (unsigned long long)s.paths,
-            (unsigned long long)s.snapshots, s.paths ? (double)s.transfers / (double)s.paths : 0);
+            (unsigned long long)s.snapshots, s.paths ? (double)s.edges / (double)s.paths : 0);
     if (s.lost)
         fprintf(stderr, "; %llu snapshots found no room", (unsigned long long)s.lost);
     fputs("\n", stderr);

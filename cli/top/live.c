@@ -10,7 +10,7 @@
 #include <string.h>
 
 #define NO_PROCEDURE UINT32_MAX
-#define POINTS_LEAST 4096 /* fewer are never swept */
+#define POINTS_MIN 4096 /* fewer are never swept */
 
 struct point {
     const struct cs_store_image *image;
@@ -163,7 +163,7 @@ static uint32_t name_point(struct live *l, const struct point *p)
     return image->nameless;
 }
 
-/* Kernel and made code get names in the store when it is merged: after the samples. */
+/* Kernel and JIT code get names in the store when it is merged: after the samples. */
 static bool learns(const struct cs_store_image *image)
 {
     return image->kind == CS_IMAGE_KERNEL || image->kind == CS_IMAGE_MODULE || image->kind == CS_IMAGE_JIT ||
@@ -289,7 +289,7 @@ void live_round(struct live *l)
     oldest->n = 0;
     for (size_t i = 0; i < l->n_points; i++)
         empty += l->points[i].samples == 0;
-    if (l->n_points > POINTS_LEAST && empty > l->n_points / 2)
+    if (l->n_points > POINTS_MIN && empty > l->n_points / 2)
         (void)sweep(l); /* no memory: it stays larger */
 }
 

@@ -63,7 +63,7 @@ struct live_insns {
     char name[512], file[512], trouble[256];
 };
 
-/* `store` is where the names of kernel and made code are found (may be NULL); -ENOMEM. */
+/* `store` is where the names of kernel and JIT code are found (may be NULL); -ENOMEM. */
 int live_open(struct live **out, struct cs_store *store, unsigned rounds);
 void live_close(struct live *live);
 int live_add(struct live *live, const struct cs_sampler_placed *placed);

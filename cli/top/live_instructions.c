@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The instructions of one procedure with their live samples. Where its bytes are not known (the kernel's,
- * made code) the sampled offsets stand alone. */
+ * JIT code) the sampled offsets stand alone. */
 #include "cli/top/live.h"
 #include "image/isa/decode.h"
 #include "store/array.h"
@@ -10,8 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define INSNS_MOST 20000
-#define FRAMES_MOST 16
+#define INSNS_MAX 20000
+#define FRAMES_MAX 16
 
 struct collecting {
     struct live_insns *insns;
@@ -36,9 +36,9 @@ static void decode_part(struct collecting *c, struct cs_image_code *code, const 
     enum cs_isa isa = cs_image_isa(code);
     const uint8_t *bytes = isa != CS_ISA_NONE ? cs_image_bytes_at(code, part->start, &n, NULL) : NULL;
     n = bytes && n < part->size ? n : bytes ? (size_t)part->size : 0;
-    for (uint64_t offset = part->start; n && c->insns->n < INSNS_MOST;) {
+    for (uint64_t offset = part->start; n && c->insns->n < INSNS_MAX;) {
         struct cs_isa_insn decoded;
-        struct cs_image_frame frames[FRAMES_MOST];
+        struct cs_image_frame frames[FRAMES_MAX];
         struct live_insn *insn = add(c, offset);
         if (!insn)
             return;
@@ -50,7 +50,7 @@ static void decode_part(struct collecting *c, struct cs_image_code *code, const 
         if (!length)
             length = n < cs_isa_step(isa) ? (unsigned)n : cs_isa_step(isa);
         /* The line where it came from, inlined or not: that is where to look. */
-        if (cs_image_frames_at(code, offset, frames, FRAMES_MOST)) {
+        if (cs_image_frames_at(code, offset, frames, FRAMES_MAX)) {
             if (!*c->insns->file)
                 snprintf(c->insns->file, sizeof c->insns->file, "%s", frames[0].file);
             insn->line = strcmp(frames[0].file, c->insns->file) == 0 ? frames[0].line : 0;

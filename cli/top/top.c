@@ -28,7 +28,7 @@ struct top {
     const struct parsed *args;
     struct cs_sampler_config config;
     struct cs_sampler *sampler;
-    struct cs_store *store; /* temporary: names of kernel and made code are learned through it */
+    struct cs_store *store; /* temporary: names of kernel and JIT code are learned through it */
     char where[64];
     struct live *live;
     struct top_head head;
@@ -167,7 +167,7 @@ static double window(const struct top *t)
     return rounds < 1 ? 1 : ceil(rounds);
 }
 
-static void say_window(struct top *t)
+static void report_window(struct top *t)
 {
     double most = window(t) * t->interval_s;
     double since = now_s() - t->begun_s;
@@ -181,7 +181,7 @@ static int run_text(struct top *t, enum live_by by, struct cs_error *err)
         going = poll_until(t, now_s() + t->interval_s, err);
         if (going < 0 || end_round(t, err) < 0)
             return failed(err);
-        say_window(t);
+        report_window(t);
         int rc = print_round(t, by);
         if (rc != CS_EXIT_OK)
             return rc;
@@ -238,7 +238,7 @@ static int run_screen(struct top *t, enum live_by by, struct screen *screen, str
             rc = failed(err);
             break;
         }
-        say_window(t);
+        report_window(t);
         t->head.ended = going == 0;
         if (t->rounds_most && t->rounds >= t->rounds_most)
             view.quit = true;
@@ -306,7 +306,7 @@ static int run(const struct parsed *args)
         t.head.event = cs_sampler_event(t.sampler, 0);
         t.head.rate_hz = t.config.frequency_hz;
         t.begun_s = now_s();
-        say_window(&t);
+        report_window(&t);
         rc = screen ? run_screen(&t, by, screen, &err) : run_text(&t, by, &err);
     } else {
         screen_close(screen);

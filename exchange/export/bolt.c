@@ -28,13 +28,13 @@ struct bolt_loss {
 };
 
 static unsigned branches_of(FILE *to, struct cs_exported_image *image,
-                            const struct cs_export_bolt_names *names, const struct cs_edge_flow *transfers,
+                            const struct cs_export_bolt_names *names, const struct cs_edge_flow *flow,
                             struct bolt_loss *loss)
 {
-    uint32_t index = cs_edge_flow_image(transfers, image->image.id);
+    uint32_t index = cs_edge_flow_image(flow, image->image.id);
     unsigned written = 0;
-    for (size_t i = 0; index != UINT32_MAX && i < transfers->n; i++) {
-        const struct cs_counted_edge *t = &transfers->list[i];
+    for (size_t i = 0; index != UINT32_MAX && i < flow->n; i++) {
+        const struct cs_counted_edge *t = &flow->list[i];
         struct cs_export_bolt_place place, target;
         if (t->image != index)
             continue;
@@ -78,25 +78,25 @@ static unsigned points_of(FILE *to, struct cs_exported_image *image, const struc
 
 static int write_bolt(struct cs_export *from, FILE *to, struct cs_error *err)
 {
-    struct cs_edge_flow *transfers = NULL;
+    struct cs_edge_flow *flow = NULL;
     struct bolt_loss loss = {0};
     unsigned written = 0;
-    int rc = cs_export_transfers(from, &transfers, err);
+    int rc = cs_export_edge_flow(from, &flow, err);
     if (rc < 0)
         return rc;
-    bool edges = transfers->n > 0;
+    bool edges = flow->n > 0;
     if (!edges)
         fputs("no_lbr cpu-clock:\n", to);
     for (unsigned i = 0; rc == 0 && i < from->n_images; i++) {
         struct cs_exported_image *image = &from->images[i];
         struct cs_export_bolt_names *names = cs_export_bolt_names_open(image->code);
         if (names)
-            written += edges ? branches_of(to, image, names, transfers, &loss) : points_of(to, image, names);
+            written += edges ? branches_of(to, image, names, flow, &loss) : points_of(to, image, names);
         else
             rc = cs_fail(err, ENOMEM, "out of memory while reading the symbols of %s", image->image.path);
         cs_export_bolt_names_close(names);
     }
-    cs_edge_flow_close(transfers);
+    cs_edge_flow_close(flow);
     if (rc < 0)
         return rc;
     if (loss.all > 0)

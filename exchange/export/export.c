@@ -105,7 +105,7 @@ int cs_export_open(struct cs_store *store, const char *event, const char *image,
         const struct cs_exported_image *added = &out->images[i];
         for (unsigned k = 0; k < added->n_profiles; k++)
             out->rows_total += cs_table_rows(added->profiles[k].table);
-        cs_export_tell(out, "images", i, out->n_images);
+        cs_export_report_progress(out, "images", i, out->n_images);
         rc = cs_image_open(&out->images[i].image, store, &out->images[i].code, err);
     }
     if (rc == 0 && out->n_images == 0)
@@ -133,7 +133,7 @@ void cs_export_close(struct cs_export *from)
     *from = (struct cs_export){0};
 }
 
-void cs_export_tell(const struct cs_export *from, const char *unit, uint64_t done, uint64_t total)
+void cs_export_report_progress(const struct cs_export *from, const char *unit, uint64_t done, uint64_t total)
 {
     if (from->watch.tell)
         from->watch.tell(unit, done, total, from->watch.arg);
@@ -142,17 +142,17 @@ void cs_export_tell(const struct cs_export *from, const char *unit, uint64_t don
 void cs_export_row_done(struct cs_export *from)
 {
     if ((++from->rows_done & 0xff) == 0)
-        cs_export_tell(from, "rows", from->rows_done, from->rows_total);
+        cs_export_report_progress(from, "rows", from->rows_done, from->rows_total);
 }
 
-static void tell_solved(unsigned done, unsigned total, void *from)
+static void report_solved(unsigned done, unsigned total, void *from)
 {
-    cs_export_tell(from, "solutions", done, total);
+    cs_export_report_progress(from, "solutions", done, total);
 }
 
-int cs_export_transfers(struct cs_export *from, struct cs_edge_flow **out, struct cs_error *err)
+int cs_export_edge_flow(struct cs_export *from, struct cs_edge_flow **out, struct cs_error *err)
 {
-    return cs_edge_flow_load_reporting(from->store, CS_EDGE_FLOW_CHAIN, tell_solved, from, out, err);
+    return cs_edge_flow_load_reporting(from->store, CS_EDGE_FLOW_CHAIN, report_solved, from, out, err);
 }
 
 bool cs_export_name_is_word(const char *name)
@@ -160,13 +160,13 @@ bool cs_export_name_is_word(const char *name)
     return *name && !strchr(name, ' ') && cs_text_is_clean(name);
 }
 
-const char *cs_export_name(struct cs_exported_image *image, uint64_t offset, char *text, size_t room)
+const char *cs_export_name(struct cs_exported_image *image, uint64_t offset, char *text, size_t capacity)
 {
     const struct cs_image_procedure *p = cs_image_procedure_at(image->code, offset);
     if (p)
-        return cs_image_demangle(p->name, text, room);
+        return cs_image_demangle(p->name, text, capacity);
     const char *base = strrchr(image->image.path, '/');
-    snprintf(text, room, "%s+0x%" PRIx64, base ? base + 1 : image->image.path, offset);
+    snprintf(text, capacity, "%s+0x%" PRIx64, base ? base + 1 : image->image.path, offset);
     return text;
 }
 
@@ -180,10 +180,10 @@ static const struct cs_exported_image *find_image(const struct cs_export *from, 
 
 /* "id+hex;id+hex", leaf first. Returns the number of frames written. */
 static size_t split_stack(const struct cs_export *from, const char *text, struct cs_export_frame *frames,
-                          size_t room)
+                          size_t capacity)
 {
     size_t n = 0;
-    while (*text && n < room) {
+    while (*text && n < capacity) {
         size_t length = strcspn(text, ";");
         char id[CS_IMAGE_ID_MAX] = "";
         const char *plus = memchr(text, '+', length);

@@ -58,7 +58,7 @@ struct cs_export_watch {
 };
 
 struct cs_export {
-    struct cs_store *store; /* for what spans images: control transfers */
+    struct cs_store *store; /* for what spans images: edges */
     struct cs_exported_image *images;
     unsigned n_images;
     struct cs_export_watch watch;
@@ -85,15 +85,15 @@ extern const struct cs_exporter *const cs_exporters[]; /* NULL-terminated */
 int cs_export_open(struct cs_store *store, const char *event, const char *image,
                    const struct cs_export_watch *watch, struct cs_export *out, struct cs_error *err);
 void cs_export_close(struct cs_export *from);
-void cs_export_tell(const struct cs_export *from, const char *unit, uint64_t done, uint64_t total);
+void cs_export_report_progress(const struct cs_export *from, const char *unit, uint64_t done, uint64_t total);
 /* For who walks through the rows of profiles by itself: once for each row, whether it is written or not.
  * cs_export_each_stack does so already. Tells every 256th. */
 void cs_export_row_done(struct cs_export *from);
-/* The solved transfers of the store. */
-int cs_export_transfers(struct cs_export *from, struct cs_edge_flow **out, struct cs_error *err);
+/* The edges of the store, solved. */
+int cs_export_edge_flow(struct cs_export *from, struct cs_edge_flow **out, struct cs_error *err);
 
 /* Name of the procedure at an offset for people; "libc.so.6+0x1234" where there is none. */
-const char *cs_export_name(struct cs_exported_image *image, uint64_t offset, char *text, size_t room);
+const char *cs_export_name(struct cs_exported_image *image, uint64_t offset, char *text, size_t capacity);
 /* Whether a symbol can stand in a format that is lines of words without escapes: clean text without blanks.
  * Another one (no compiler makes it) would forge a line, or act on a terminal: leave out what bears it. To be
  * asked for each name that goes into such a format; formats that escape or count bytes needn't. */

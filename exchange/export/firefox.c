@@ -47,19 +47,19 @@ static uint32_t slot_of(const struct thread *t, struct node node)
 
 static int grow(struct thread *t)
 {
-    uint32_t room = t->nodes_room ? 2 * t->nodes_room : 1024;
-    struct node *nodes = realloc(t->nodes, room * sizeof *nodes);
+    uint32_t capacity = t->nodes_room ? 2 * t->nodes_room : 1024;
+    struct node *nodes = realloc(t->nodes, capacity * sizeof *nodes);
     if (nodes)
         t->nodes = nodes;
-    uint32_t *slots = calloc(4 * (size_t)room, sizeof *slots);
+    uint32_t *slots = calloc(4 * (size_t)capacity, sizeof *slots);
     if (!nodes || !slots) {
         free(slots);
         return -ENOMEM;
     }
     free(t->slots);
     t->slots = slots;
-    t->n_slots = 4 * room;
-    t->nodes_room = room;
+    t->n_slots = 4 * capacity;
+    t->nodes_room = capacity;
     for (uint32_t i = 0; i < t->n_nodes; i++)
         t->slots[slot_of(t, t->nodes[i])] = i + 1;
     return 0;

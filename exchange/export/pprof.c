@@ -55,7 +55,7 @@ struct pprof {
     int64_t n_strings;
     struct cs_export_events events;
     struct slot *slots; /* locations by (image, offset), open addressing */
-    size_t n_slots, room;
+    size_t n_slots, capacity;
     struct cs_table *functions; /* dictionary numbers functions by "name\nfile" */
     int64_t n_functions;
 };
@@ -91,32 +91,32 @@ static uint64_t function(struct pprof *p, const char *linkage, const char *file)
     return (uint64_t)index + 1;
 }
 
-static struct slot *slot_of(struct slot *slots, size_t room, uint64_t image, uint64_t offset)
+static struct slot *slot_of(struct slot *slots, size_t capacity, uint64_t image, uint64_t offset)
 {
-    size_t i = (size_t)((offset * 0x9e3779b97f4a7c15ull) ^ (image * 0xc2b2ae3d27d4eb4full)) & (room - 1);
+    size_t i = (size_t)((offset * 0x9e3779b97f4a7c15ull) ^ (image * 0xc2b2ae3d27d4eb4full)) & (capacity - 1);
     while (slots[i].id && (slots[i].image != image || slots[i].offset != offset))
-        i = (i + 1) & (room - 1);
+        i = (i + 1) & (capacity - 1);
     return &slots[i];
 }
 
 static uint64_t location(struct pprof *p, const struct cs_export_frame *frame)
 {
     uint64_t image = frame->image ? (uint64_t)(frame->image - p->from->images) + 1 : 0;
-    if (2 * (p->n_slots + 1) > p->room) {
-        size_t room = p->room ? 2 * p->room : 1024;
-        struct slot *grown = calloc(room, sizeof *grown);
+    if (2 * (p->n_slots + 1) > p->capacity) {
+        size_t capacity = p->capacity ? 2 * p->capacity : 1024;
+        struct slot *grown = calloc(capacity, sizeof *grown);
         if (!grown) {
             p->out.failed = true;
             return 1;
         }
-        for (size_t i = 0; i < p->room; i++)
+        for (size_t i = 0; i < p->capacity; i++)
             if (p->slots[i].id)
-                *slot_of(grown, room, p->slots[i].image, p->slots[i].offset) = p->slots[i];
+                *slot_of(grown, capacity, p->slots[i].image, p->slots[i].offset) = p->slots[i];
         free(p->slots);
         p->slots = grown;
-        p->room = room;
+        p->capacity = capacity;
     }
-    struct slot *slot = slot_of(p->slots, p->room, image, frame->offset);
+    struct slot *slot = slot_of(p->slots, p->capacity, image, frame->offset);
     if (slot->id)
         return slot->id;
     *slot = (struct slot){image, frame->offset, ++p->n_slots};

@@ -78,9 +78,9 @@ int cs_export_source_loss_sum(const struct cs_export_source_loss_notes *notes, c
             loss->blurred += weight;
     }
     for (size_t i = 0; i < notes->n_flows; i++) {
-        loss->transfers += notes->flows[i].count;
+        loss->edges += notes->flows[i].count;
         if (lost[notes->flows[i].from] || lost[notes->flows[i].to])
-            loss->transfers_lost += notes->flows[i].count;
+            loss->edges_lost += notes->flows[i].count;
     }
     free(lost);
     return 0;
@@ -99,16 +99,16 @@ static double percent(double part, double of)
     return of > 0 ? 100 * part / of : 0;
 }
 
-void cs_export_source_loss_text(const struct cs_export_source_loss *loss, char *text, size_t room)
+void cs_export_source_loss_text(const struct cs_export_source_loss *loss, char *text, size_t capacity)
 {
     double n = loss->instructions;
-    snprintf(text, room,
+    snprintf(text, capacity,
              "%.1f %% of the instructions that ran keep their count in this format (within 10 %%): %.1f %% "
              "share a "
              "line with code that runs at another rate, %.1f %% have no line; edges: %.1f %%; calls: %.1f %% "
              "have a name; %.1f %% of the samples were in code that can't be read",
              percent(n - loss->unlined - loss->blurred, n), percent(loss->blurred, n),
-             percent(loss->unlined, n), percent(loss->transfers - loss->transfers_lost, loss->transfers),
+             percent(loss->unlined, n), percent(loss->edges - loss->edges_lost, loss->edges),
              percent(loss->calls - loss->calls_unnamed, loss->calls),
              percent(loss->samples_elsewhere, loss->samples));
 }

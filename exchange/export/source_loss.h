@@ -24,8 +24,8 @@ struct cs_export_source_loss {
     double instructions;               /* executed, by the solved frequencies */
     double unlined;                    /* of them: in blocks without any line */
     double blurred;                    /* in blocks whose count doesn't come back within 10 % */
-    double transfers, transfers_lost; /* between blocks of a procedure; of them with an end in such a block */
-    double calls, calls_unnamed;      /* of them to another file, or to nowhere that has a name */
+    double edges, edges_lost;    /* between blocks of a procedure; of them with an end in such a block */
+    double calls, calls_unnamed; /* of them to another file, or to nowhere that has a name */
 };
 
 struct cs_export_source_loss_notes {
@@ -42,12 +42,12 @@ uint32_t cs_export_source_loss_block(struct cs_export_source_loss_notes *notes, 
 void cs_export_source_loss_place(struct cs_export_source_loss_notes *notes, uint32_t site, uint32_t copies);
 void cs_export_source_loss_flow(struct cs_export_source_loss_notes *notes, uint32_t from, uint32_t to,
                                 double count);
-/* Fills instructions, unlined, blurred and transfers; 0 or -ENOMEM. */
+/* Fills instructions, unlined, blurred and edges; 0 or -ENOMEM. */
 int cs_export_source_loss_sum(const struct cs_export_source_loss_notes *notes, const double *site_count,
                               struct cs_export_source_loss *loss);
 void cs_export_source_loss_fini(struct cs_export_source_loss_notes *notes);
 
 /* One sentence for people. */
-void cs_export_source_loss_text(const struct cs_export_source_loss *loss, char *text, size_t room);
+void cs_export_source_loss_text(const struct cs_export_source_loss *loss, char *text, size_t capacity);
 
 #endif

@@ -17,7 +17,7 @@ struct building {
     struct cs_export *from;
     uint64_t procedures, procedures_done;
     struct cs_export_source_profile *to;
-    struct cs_edge_flow *transfers;
+    struct cs_edge_flow *flow;
     struct cs_exported_image *image;
     struct cs_error *err;
     enum cs_export_discriminators discriminators;
@@ -172,7 +172,7 @@ static struct cs_export_source_site *site_of(struct building *b, uint64_t offset
     return site;
 }
 
-/* Where the transfers of a call instruction went: observed targets, each with its share; else the direct
+/* Where a call instruction went: observed targets, each with its share; else the direct
  * target. */
 static int add_calls(struct building *b, struct cs_export_source_site *site,
                      const struct cs_cfg_instruction *insn, const struct cs_edge_profile *seen, double count)
@@ -266,8 +266,8 @@ static int add_image(struct building *b)
 {
     const struct cs_exported_profile *points = points_of(b->image);
     struct cs_frequency_evidence evidence;
-    int rc = cs_frequency_evidence_init(&evidence, points ? points->table : NULL, b->transfers,
-                                        b->image->image.id, b->err);
+    int rc = cs_frequency_evidence_init(&evidence, points ? points->table : NULL, b->flow, b->image->image.id,
+                                        b->err);
     if (rc < 0)
         return rc;
     const uint64_t *offsets = evidence.offsets;
@@ -277,8 +277,8 @@ static int add_image(struct building *b)
     size_t sample = 0;
     for (size_t i = 0; rc == 0 && i < cs_image_procedures(b->image->code); i++) {
         const struct cs_image_procedure *p = cs_image_procedure_nth(b->image->code, i);
-        cs_export_tell(b->from, "procedures", b->procedures_done++, b->procedures);
-        /* Only what ran: its samples or its transfers tell. */
+        cs_export_report_progress(b->from, "procedures", b->procedures_done++, b->procedures);
+        /* Only what ran: its samples or its edges tell. */
         while (sample < n && offsets[sample] < p->start)
             sample++;
         size_t edge = cs_edge_profile_from(evidence.edges, p->start);
@@ -354,7 +354,7 @@ int cs_export_source_profile_open(struct cs_export *from, enum cs_export_discrim
 {
     struct building b = {.from = from, .to = out, .err = err, .discriminators = discriminators};
     *out = (struct cs_export_source_profile){0};
-    int rc = cs_export_transfers(from, &b.transfers, err);
+    int rc = cs_export_edge_flow(from, &b.flow, err);
     for (unsigned i = 0; rc == 0 && i < from->n_images; i++)
         b.procedures += cs_image_procedures(from->images[i].code);
     for (unsigned i = 0; rc == 0 && i < from->n_images; i++) {
@@ -371,8 +371,8 @@ int cs_export_source_profile_open(struct cs_export *from, enum cs_export_discrim
     cs_export_source_loss_fini(&b.notes);
     for (unsigned i = 0; rc == 0 && i < out->n_functions; i++)
         scale(&out->functions[i], LARGEST / b.largest);
-    if (b.transfers)
-        cs_edge_flow_close(b.transfers);
+    if (b.flow)
+        cs_edge_flow_close(b.flow);
     if (rc < 0)
         cs_export_source_profile_close(out);
     return rc;

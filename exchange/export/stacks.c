@@ -8,11 +8,11 @@
 #include <inttypes.h>
 #include <string.h>
 
-static const char *frame_name(const struct cs_export_frame *frame, char *text, size_t room)
+static const char *frame_name(const struct cs_export_frame *frame, char *text, size_t capacity)
 {
     if (!frame->image)
         return "[unknown]";
-    return cs_export_name(frame->image, frame->offset, text, room);
+    return cs_export_name(frame->image, frame->offset, text, capacity);
 }
 
 /* ---- folded: "root;...;leaf samples" ---- */

@@ -129,10 +129,10 @@ uint64_t cs_fleet_epoch_time(const char *epoch)
     return at > 0 ? (uint64_t)at : 0;
 }
 
-void cs_fleet_epoch_host(const char *epoch, char *host, size_t room)
+void cs_fleet_epoch_host(const char *epoch, char *host, size_t capacity)
 {
     bool timed = cs_fleet_epoch_time(epoch) && epoch[TIME_LENGTH] == '-' && epoch[TIME_LENGTH + 1];
-    snprintf(host, room, "%s", timed ? epoch + TIME_LENGTH + 1 : epoch);
+    snprintf(host, capacity, "%s", timed ? epoch + TIME_LENGTH + 1 : epoch);
     /* A second epoch of the same second ends in "-2". */
     char *dash = timed ? strrchr(host, '-') : NULL;
     if (dash && dash > host && dash[1] > '1' && dash[1] <= '9' && !dash[2])

@@ -105,7 +105,7 @@ int cs_fleet_spool_waiting(const struct cs_fleet_spool *spool, uint64_t *batches
 
 /* The parts of an epoch's name, <UTC time>-<host>: the host (whole name where it has none), and the time (0
  * where it has none). */
-void cs_fleet_epoch_host(const char *epoch, char *host, size_t room);
+void cs_fleet_epoch_host(const char *epoch, char *host, size_t capacity);
 uint64_t cs_fleet_epoch_time(const char *epoch);
 
 #endif

@@ -220,8 +220,8 @@ static void unescape(char *text)
     *to = '\0';
 }
 
-static int tell_rows(struct cs_fleet_server *server, char *text, const char *epoch,
-                     struct cs_fleet_spool *spool, struct cs_error *err)
+static int notify_rows(struct cs_fleet_server *server, char *text, const char *epoch,
+                       struct cs_fleet_spool *spool, struct cs_error *err)
 {
     int rc = 0;
     char *line_end;
@@ -243,8 +243,8 @@ static int tell_rows(struct cs_fleet_server *server, char *text, const char *epo
     return rc;
 }
 
-static int tell_epoch(struct cs_fleet_server *server, const char *epoch, const char *host,
-                      struct cs_fleet_spool *spool, struct cs_error *err)
+static int notify_epoch(struct cs_fleet_server *server, const char *epoch, const char *host,
+                        struct cs_fleet_spool *spool, struct cs_error *err)
 {
     char own_host[256], *sql = NULL, *quoted_epoch = cs_fleet_server_quote(epoch), *quoted_host = NULL;
     struct cs_fleet_http_answer answer;
@@ -263,7 +263,7 @@ static int tell_epoch(struct cs_fleet_server *server, const char *epoch, const c
     if (rc == 0)
         rc = request(server, server->database, sql, NULL, &answer, err);
     if (rc == 0) {
-        rc = tell_rows(server, answer.text, epoch, spool, err);
+        rc = notify_rows(server, answer.text, epoch, spool, err);
         free(answer.text);
     }
     free(sql);
@@ -272,15 +272,15 @@ static int tell_epoch(struct cs_fleet_server *server, const char *epoch, const c
     return rc;
 }
 
-int cs_fleet_server_tell(struct cs_fleet_server *server, struct cs_store *store, const char *host,
-                         struct cs_fleet_spool *spool, struct cs_error *err)
+int cs_fleet_server_notify(struct cs_fleet_server *server, struct cs_store *store, const char *host,
+                           struct cs_fleet_spool *spool, struct cs_error *err)
 {
     struct epochs epochs = {0};
     int rc = cs_store_each(store, add_epoch, &epochs, err);
     if (epochs.failed)
         rc = cs_fleet_server_no_memory(err);
     for (size_t i = 0; rc == 0 && i < epochs.n; i++)
-        rc = tell_epoch(server, epochs.names[i], host, spool, err);
+        rc = notify_epoch(server, epochs.names[i], host, spool, err);
     for (size_t i = 0; i < epochs.n; i++)
         free(epochs.names[i]);
     free(epochs.names);

@@ -34,8 +34,8 @@ bool cs_fleet_server_may_recover(const struct cs_fleet_server *server);
 
 int cs_fleet_server_make_tables(struct cs_fleet_server *server, struct cs_error *err);
 /* Tells a new spool what the server has of the store's epochs. */
-int cs_fleet_server_tell(struct cs_fleet_server *server, struct cs_store *store, const char *host,
-                         struct cs_fleet_spool *spool, struct cs_error *err);
+int cs_fleet_server_notify(struct cs_fleet_server *server, struct cs_store *store, const char *host,
+                           struct cs_fleet_spool *spool, struct cs_error *err);
 /* Inserts a batch, or finds that it is there. */
 int cs_fleet_server_send(struct cs_fleet_server *server, const struct cs_fleet_batch *batch,
                          struct cs_error *err);

@@ -8,7 +8,7 @@
 
 struct list {
     unsigned owners;
-    size_t n, room;
+    size_t n, capacity;
     struct cs_import_mapping mappings[]; /* ascending, disjoint */
 };
 
@@ -20,7 +20,7 @@ struct process {
 struct cs_import_spaces {
     struct process
         *slots; /* open addressing; processes are never removed, an ended one costs a slot and its list */
-    size_t n, room;
+    size_t n, capacity;
 };
 
 static void release(struct list *list)
@@ -31,19 +31,19 @@ static void release(struct list *list)
 
 static struct process *slot_of(const struct cs_import_spaces *spaces, uint32_t pid)
 {
-    size_t i = (pid * 2654435761u) & (spaces->room - 1);
+    size_t i = (pid * 2654435761u) & (spaces->capacity - 1);
     while (spaces->slots[i].list && spaces->slots[i].pid != pid)
-        i = (i + 1) & (spaces->room - 1);
+        i = (i + 1) & (spaces->capacity - 1);
     return &spaces->slots[i];
 }
 
 static int grow(struct cs_import_spaces *spaces)
 {
-    struct cs_import_spaces larger = {calloc(2 * spaces->room, sizeof(struct process)), spaces->n,
-                                      2 * spaces->room};
+    struct cs_import_spaces larger = {calloc(2 * spaces->capacity, sizeof(struct process)), spaces->n,
+                                      2 * spaces->capacity};
     if (!larger.slots)
         return -ENOMEM;
-    for (size_t i = 0; i < spaces->room; i++)
+    for (size_t i = 0; i < spaces->capacity; i++)
         if (spaces->slots[i].list)
             *slot_of(&larger, spaces->slots[i].pid) = spaces->slots[i];
     free(spaces->slots);
@@ -56,8 +56,8 @@ struct cs_import_spaces *cs_import_spaces_open(void)
     struct cs_import_spaces *spaces = calloc(1, sizeof *spaces);
     if (!spaces)
         return NULL;
-    spaces->room = 64;
-    spaces->slots = calloc(spaces->room, sizeof *spaces->slots);
+    spaces->capacity = 64;
+    spaces->slots = calloc(spaces->capacity, sizeof *spaces->slots);
     if (!spaces->slots) {
         free(spaces);
         return NULL;
@@ -69,7 +69,7 @@ void cs_import_spaces_close(struct cs_import_spaces *spaces)
 {
     if (!spaces)
         return;
-    for (size_t i = 0; i < spaces->room; i++)
+    for (size_t i = 0; i < spaces->capacity; i++)
         release(spaces->slots[i].list);
     free(spaces->slots);
     free(spaces);
@@ -80,7 +80,7 @@ static int replace(struct cs_import_spaces *spaces, uint32_t pid, struct list *l
 {
     struct process *process = slot_of(spaces, pid);
     if (!process->list) {
-        if (2 * (spaces->n + 1) > spaces->room) {
+        if (2 * (spaces->n + 1) > spaces->capacity) {
             if (grow(spaces) < 0) {
                 release(list);
                 return -ENOMEM;
@@ -94,13 +94,13 @@ static int replace(struct cs_import_spaces *spaces, uint32_t pid, struct list *l
     return 0;
 }
 
-static struct list *copy_of(const struct list *old, size_t room)
+static struct list *copy_of(const struct list *old, size_t capacity)
 {
-    struct list *list = malloc(sizeof *list + room * sizeof list->mappings[0]);
+    struct list *list = malloc(sizeof *list + capacity * sizeof list->mappings[0]);
     if (!list)
         return NULL;
     list->owners = 1;
-    list->room = room;
+    list->capacity = capacity;
     list->n = old ? old->n : 0;
     if (old)
         memcpy(list->mappings, old->mappings, old->n * sizeof old->mappings[0]);
@@ -125,7 +125,7 @@ int cs_import_spaces_map(struct cs_import_spaces *spaces, uint32_t pid,
                          const struct cs_import_mapping *mapping)
 {
     struct list *list = slot_of(spaces, pid)->list;
-    if (!list || list->owners > 1 || list->n + 2 > list->room) {
+    if (!list || list->owners > 1 || list->n + 2 > list->capacity) {
         list = copy_of(list, list ? 2 * list->n + 8 : 8);
         if (!list)
             return -ENOMEM;

@@ -140,14 +140,14 @@ static int build_ids(struct cs_perfdata *in, const uint8_t *bytes, size_t size, 
 
 /* A string of a feature: its length, then its bytes with NULs to a multiple of 64. */
 static size_t feature_string(const struct cs_perfdata *in, const uint8_t *bytes, size_t size, char *to,
-                             size_t room)
+                             size_t capacity)
 {
     if (size < 4)
         return 0;
     size_t length = load32(in, bytes);
     if (length > size - 4)
         return 0;
-    snprintf(to, room, "%.*s", (int)strnlen((const char *)bytes + 4, length), (const char *)bytes + 4);
+    snprintf(to, capacity, "%.*s", (int)strnlen((const char *)bytes + 4, length), (const char *)bytes + 4);
     return 4 + length;
 }
 

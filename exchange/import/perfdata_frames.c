@@ -49,12 +49,12 @@ int cs_perfdata_decompress(struct cs_perfdata *in, const uint8_t *bytes, size_t 
     ZSTD_inBuffer from = {bytes, size, 0};
     for (;;) {
         if (in->plain_room - in->plain_used < 65536) {
-            size_t room = in->plain_room ? 2 * in->plain_room : 1 << 20;
-            uint8_t *grown = room <= PLAIN_MAX ? realloc(in->plain, room) : NULL;
+            size_t capacity = in->plain_room ? 2 * in->plain_room : 1 << 20;
+            uint8_t *grown = capacity <= PLAIN_MAX ? realloc(in->plain, capacity) : NULL;
             if (!grown)
                 return cs_perfdata_no_memory(in, err);
             in->plain = grown;
-            in->plain_room = room;
+            in->plain_room = capacity;
         }
         ZSTD_outBuffer to = {in->plain, in->plain_room, in->plain_used};
         size_t rc = ZSTD_decompressStream(in->zstd, &to, &from);

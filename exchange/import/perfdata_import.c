@@ -237,10 +237,10 @@ static int take(struct import *im, const struct cs_perfdata_record *r, struct cs
 /* ---- into the store ---- */
 
 /* A string of the file's without what could end a JSON string. */
-static void plain_words(const char *from, char *to, size_t room)
+static void plain_words(const char *from, char *to, size_t capacity)
 {
     size_t n = 0;
-    for (; *from && n + 1 < room; from++)
+    for (; *from && n + 1 < capacity; from++)
         to[n++] = (unsigned char)*from < 0x20 || *from == '\\' || *from == '"' ? '?' : *from;
     to[n] = '\0';
 }

@@ -44,11 +44,11 @@ const char *cs_isa_name(enum cs_isa isa)
 }
 
 char *cs_isa_decode_text(enum cs_isa isa, const uint8_t *bytes, size_t n, uint64_t offset, char *text,
-                         size_t room)
+                         size_t capacity)
 {
     if (isas[isa].text)
-        return isas[isa].text(bytes, n, offset, text, room);
-    if (room)
-        snprintf(text, room, "(bad)");
+        return isas[isa].text(bytes, n, offset, text, capacity);
+    if (capacity)
+        snprintf(text, capacity, "(bad)");
     return text;
 }

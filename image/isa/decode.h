@@ -89,6 +89,6 @@ const char *cs_isa_name(enum cs_isa isa);
 /* Writes it as its assembler takes it (AT&T on x86-64), with the absolute address of branch targets as 0x…;
  * returns `text`. */
 char *cs_isa_decode_text(enum cs_isa isa, const uint8_t *bytes, size_t n, uint64_t offset, char *text,
-                         size_t room);
+                         size_t capacity);
 
 #endif

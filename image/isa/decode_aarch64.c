@@ -230,23 +230,23 @@ unsigned decode_aarch64(const uint8_t *bytes, size_t n, uint64_t offset, struct 
     return insn->length;
 }
 
-char *decode_text_aarch64(const uint8_t *bytes, size_t n, uint64_t offset, char *text, size_t room)
+char *decode_text_aarch64(const uint8_t *bytes, size_t n, uint64_t offset, char *text, size_t capacity)
 {
     struct cs_isa_insn flow;
     csh handle;
     cs_insn *in = NULL;
-    if (room == 0)
+    if (capacity == 0)
         return text;
-    snprintf(text, room, "(bad)");
+    snprintf(text, capacity, "(bad)");
     if (!decode_flow_aarch64(bytes, n, offset, &flow))
         return text;
     uint32_t word;
     memcpy(&word, bytes, sizeof word);
-    snprintf(text, room, ".inst 0x%08x", word);
+    snprintf(text, capacity, ".inst 0x%08x", word);
     if (cs_open(CS_ARCH_ARM64, CS_MODE_LITTLE_ENDIAN, &handle) != CS_ERR_OK)
         return text;
     if (cs_disasm(handle, bytes, 4, offset, 1, &in) == 1) {
-        snprintf(text, room, "%s%s%s", in->mnemonic, *in->op_str ? " " : "", in->op_str);
+        snprintf(text, capacity, "%s%s%s", in->mnemonic, *in->op_str ? " " : "", in->op_str);
         char *target = flow.target ? strstr(text, "#0x") : NULL;
         for (char *next; target && (next = strstr(target + 1, "#0x"));) /* tbz has its bit first */
             target = next;

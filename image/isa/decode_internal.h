@@ -7,10 +7,10 @@
 
 unsigned decode_x86_64(const uint8_t *bytes, size_t n, uint64_t offset, struct cs_isa_insn *insn);
 unsigned decode_flow_x86_64(const uint8_t *bytes, size_t n, uint64_t offset, struct cs_isa_insn *insn);
-char *decode_text_x86_64(const uint8_t *bytes, size_t n, uint64_t offset, char *text, size_t room);
+char *decode_text_x86_64(const uint8_t *bytes, size_t n, uint64_t offset, char *text, size_t capacity);
 
 unsigned decode_aarch64(const uint8_t *bytes, size_t n, uint64_t offset, struct cs_isa_insn *insn);
 unsigned decode_flow_aarch64(const uint8_t *bytes, size_t n, uint64_t offset, struct cs_isa_insn *insn);
-char *decode_text_aarch64(const uint8_t *bytes, size_t n, uint64_t offset, char *text, size_t room);
+char *decode_text_aarch64(const uint8_t *bytes, size_t n, uint64_t offset, char *text, size_t capacity);
 
 #endif

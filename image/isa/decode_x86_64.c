@@ -222,7 +222,7 @@ unsigned decode_x86_64(const uint8_t *bytes, size_t n, uint64_t offset, struct c
     return z.length;
 }
 
-char *decode_text_x86_64(const uint8_t *bytes, size_t n, uint64_t offset, char *text, size_t room)
+char *decode_text_x86_64(const uint8_t *bytes, size_t n, uint64_t offset, char *text, size_t capacity)
 {
     ZydisDecoder d = decoder();
     ZydisFormatter f;
@@ -233,9 +233,9 @@ char *decode_text_x86_64(const uint8_t *bytes, size_t n, uint64_t offset, char *
     ZydisFormatterSetProperty(&f, ZYDIS_FORMATTER_PROP_DISP_PADDING, ZYDIS_PADDING_DISABLED);
     ZydisFormatterSetProperty(&f, ZYDIS_FORMATTER_PROP_IMM_PADDING, ZYDIS_PADDING_DISABLED);
     ZydisFormatterSetProperty(&f, ZYDIS_FORMATTER_PROP_HEX_UPPERCASE, ZYAN_FALSE);
-    if (n == 0 || room == 0 || !ZYAN_SUCCESS(ZydisDecoderDecodeFull(&d, bytes, n, &z, o)) ||
-        !ZYAN_SUCCESS(
-            ZydisFormatterFormatInstruction(&f, &z, o, z.operand_count_visible, text, room, offset, NULL)))
-        snprintf(text, room, "(bad)");
+    if (n == 0 || capacity == 0 || !ZYAN_SUCCESS(ZydisDecoderDecodeFull(&d, bytes, n, &z, o)) ||
+        !ZYAN_SUCCESS(ZydisFormatterFormatInstruction(&f, &z, o, z.operand_count_visible, text, capacity,
+                                                      offset, NULL)))
+        snprintf(text, capacity, "(bad)");
     return text;
 }

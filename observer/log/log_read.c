@@ -90,7 +90,7 @@ int cs_observe_log_open(const char *path, struct cs_observe_log_reader **out, st
     return 0;
 }
 
-static int room(void **at, size_t *have, uint64_t wanted)
+static int capacity(void **at, size_t *have, uint64_t wanted)
 {
     if (wanted <= *have)
         return 0;
@@ -107,8 +107,8 @@ static int unpack(struct cs_observe_log_reader *r, const struct cs_observe_log_c
 {
     if (c->raw_bytes > CHUNK_MAX || c->packed_bytes > ZSTD_compressBound(c->raw_bytes) + 64)
         return damaged(r, "impossible chunk size", err);
-    if (room(&r->packed, &r->packed_bytes, c->packed_bytes) < 0 ||
-        room((void **)&r->columns, &r->columns_bytes, c->raw_bytes) < 0)
+    if (capacity(&r->packed, &r->packed_bytes, c->packed_bytes) < 0 ||
+        capacity((void **)&r->columns, &r->columns_bytes, c->raw_bytes) < 0)
         return cs_fail(err, ENOMEM, "no memory to read the log %s", r->path);
     if (fread(r->packed, 1, c->packed_bytes, r->file) != c->packed_bytes)
         return 1;

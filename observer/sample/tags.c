@@ -84,7 +84,7 @@ struct cs_edges {
     double together, late;
 };
 
-#define LATE_MOST 500
+#define LATE_MAX 500
 
 static struct cs_edges edges_of(const struct cs_tags *tags, unsigned c)
 {
@@ -104,7 +104,7 @@ static struct cs_edges edges_of(const struct cs_tags *tags, unsigned c)
         zx += faster * more / row->exits;
     }
     double det = mm * zz - mz * mz, late = det > 1e-9 * mm * zz ? (mm * zx - mz * mx) / det : 0;
-    late = late < 0 ? 0 : late > LATE_MOST ? LATE_MOST : late;
+    late = late < 0 ? 0 : late > LATE_MAX ? LATE_MAX : late;
     double share = mm > 0 ? (mx - late * mz) / mm : 0;
     return (struct cs_edges){share < 0 ? 0 : share > 1 ? 1 : share, late};
 }

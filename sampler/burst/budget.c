@@ -18,5 +18,5 @@ void cs_burst_budget_learn(struct cs_burst_budget *budget, double cost_us, doubl
     if (budget->rate_hz > 0)
         return;
     double chance = (share * budget->period_s - trigger_s) / (budget->cost_us * 1e-6);
-    budget->chance = chance > 1 ? 1 : chance < CS_MODEL_CHANCE_LEAST ? CS_MODEL_CHANCE_LEAST : chance;
+    budget->chance = chance > 1 ? 1 : chance < CS_MODEL_CHANCE_MIN ? CS_MODEL_CHANCE_MIN : chance;
 }

@@ -12,7 +12,7 @@ uint32_t cs_burst_length_next(const struct cs_burst_length *its, const struct cs
     double length = by->stopped_us > 0 ? CS_MODEL_STOPPED_WANTED_US * by->instructions / by->stopped_us
                                        : CS_MODEL_BURST_INSTRUCTIONS;
     double most = known ? CS_MODEL_BURST_INSTRUCTIONS : CS_MODEL_FIRST_INSTRUCTIONS;
-    double least = CS_MODEL_BURST_INSTRUCTIONS_LEAST;
+    double least = CS_MODEL_BURST_INSTRUCTIONS_MIN;
     return (uint32_t)(length > most ? most : length < least ? least : length);
 }
 

@@ -11,8 +11,8 @@
 #define CS_MODEL_BURST_INSTRUCTIONS 16000
 #endif
 /* Its length, at least; unit: instructions; shows: burst-hold */
-#ifndef CS_MODEL_BURST_INSTRUCTIONS_LEAST
-#define CS_MODEL_BURST_INSTRUCTIONS_LEAST 4000
+#ifndef CS_MODEL_BURST_INSTRUCTIONS_MIN
+#define CS_MODEL_BURST_INSTRUCTIONS_MIN 4000
 #endif
 /* From asking for it to stopping the thread, at least, in the thread's own time; unit: ns; shows: burst-hold */
 #ifndef CS_MODEL_LEAD_NS
@@ -70,8 +70,8 @@
 #define CS_MODEL_TIMED_PART 0.75
 #endif
 /* Of a process's bursts at least this share is timed; unit: share; shows: accuracy */
-#ifndef CS_MODEL_TIMED_LEAST
-#define CS_MODEL_TIMED_LEAST 0.1
+#ifndef CS_MODEL_TIMED_MIN
+#define CS_MODEL_TIMED_MIN 0.1
 #endif
 /* Programs that touch new pages all the time (zstd) use up the time for which a timed burst may stop them
  * before there is anything to time, and its edges are cut off at a page: fewer than this share of timed ones
@@ -122,8 +122,8 @@
 #define CS_MODEL_THINNING 0.5
 #endif
 /* And this share at least; unit: share; shows: burst-rate */
-#ifndef CS_MODEL_CHANCE_LEAST
-#define CS_MODEL_CHANCE_LEAST 0.02
+#ifndef CS_MODEL_CHANCE_MIN
+#define CS_MODEL_CHANCE_MIN 0.02
 #endif
 
 /* ---- processes (followed.c) ---- */

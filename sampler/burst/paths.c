@@ -92,13 +92,11 @@ static bool state_of(const struct perf_event_header *header, struct cs_thread_st
     return true;
 }
 
-static int add_transfer(struct cs_paths *paths, const struct cs_path_transfer *transfer, uint64_t count,
-                        uint64_t group)
+static int add_edge(struct cs_paths *paths, const struct cs_path_edge *edge, uint64_t count, uint64_t group)
 {
     uint64_t from_offset, to_offset;
-    struct cs_placed_rows_image *from = cs_placed_rows_place(paths->rows, transfer->from, &from_offset);
-    struct cs_placed_rows_image *to =
-        from ? cs_placed_rows_place(paths->rows, transfer->to, &to_offset) : NULL;
+    struct cs_placed_rows_image *from = cs_placed_rows_place(paths->rows, edge->from, &from_offset);
+    struct cs_placed_rows_image *to = from ? cs_placed_rows_place(paths->rows, edge->to, &to_offset) : NULL;
     if (!to)
         return 0;
     int rc = cs_placed_rows_add_edge(from, EDGES, from_offset, to, to_offset, count);
@@ -109,10 +107,10 @@ static int add_transfer(struct cs_paths *paths, const struct cs_path_transfer *t
     return name < 0 ? -ENOMEM : cs_placed_rows_add(from, WINDOWS, window);
 }
 
-/* A transfer is one row of a path, however often the path takes it. */
-static int add_transfers(struct cs_paths *paths, const struct cs_followed_path *path, uint64_t group)
+/* An edge is one row of a path, however often the path takes it. */
+static int add_edges(struct cs_paths *paths, const struct cs_followed_path *path, uint64_t group)
 {
-    const struct cs_path_transfer *t = path->transfer;
+    const struct cs_path_edge *t = path->edge;
     int rc = 0;
     for (unsigned i = 0; rc == 0 && i < path->n; i++) {
         uint64_t count = 0;
@@ -123,7 +121,7 @@ static int add_transfers(struct cs_paths *paths, const struct cs_followed_path *
                 count++;
             }
         if (first)
-            rc = add_transfer(paths, &t[i], count, group);
+            rc = add_edge(paths, &t[i], count, group);
     }
     return rc;
 }
@@ -143,13 +141,13 @@ static int add_end(struct cs_paths *paths, const struct cs_followed_path *path)
 
 static int add_path(struct cs_paths *paths, const struct cs_followed_path *path)
 {
-    uint64_t first = path->n ? path->transfer[0].from : path->open, offset;
+    uint64_t first = path->n ? path->edge[0].from : path->open, offset;
     struct cs_placed_rows_image *image = first ? cs_placed_rows_place(paths->rows, first, &offset) : NULL;
     if (!image)
         return 0;
     int rc = cs_placed_rows_add_edge(image, STARTS, offset, image, offset, 1);
     if (rc == 0)
-        rc = add_transfers(paths, path, cs_path_group(image->image->id, offset));
+        rc = add_edges(paths, path, cs_path_group(image->image->id, offset));
     return rc == 0 && path->open ? add_end(paths, path) : rc;
 }
 
@@ -165,7 +163,7 @@ static void follow(struct cs_paths *paths, const struct cs_thread_state *state)
         s->lost++;
     } else {
         s->paths += path.n > 0;
-        s->transfers += path.n;
+        s->edges += path.n;
         s->unplaced += cs_placed_rows_unplaced(paths->rows);
     }
     pthread_mutex_unlock(&paths->lock);
@@ -232,7 +230,7 @@ static double rate_for(const struct cs_paths_config *config)
     return allowed <= 0 ? RATE_HZ : affordable < MOST_HZ ? affordable : MOST_HZ;
 }
 
-static int open_moments(struct cs_paths *paths, unsigned pages, struct cs_error *err)
+static int open_snapshots(struct cs_paths *paths, unsigned pages, struct cs_error *err)
 {
     const struct perf_event_attr attr = {
         .sample_type = PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_REGS_USER | PERF_SAMPLE_STACK_USER,
@@ -264,9 +262,9 @@ int cs_paths_open(const struct cs_paths_config *config, struct cs_paths **out, s
     paths->stop_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     int rc = paths->rows && paths->stop_fd >= 0 ? 0 : cs_fail(err, ENOMEM, "out of memory for paths");
     if (rc == 0)
-        rc = open_moments(paths, RING_PAGES, err);
+        rc = open_snapshots(paths, RING_PAGES, err);
     if (rc == -EPERM) /* over the locked-memory limit */
-        rc = open_moments(paths, RING_PAGES_SMALL, err);
+        rc = open_snapshots(paths, RING_PAGES_SMALL, err);
     if (rc == 0) {
         int code = pthread_create(&paths->thread, NULL, reader, paths);
         paths->started = code == 0;

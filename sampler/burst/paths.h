@@ -2,9 +2,9 @@
 /* Paths: where bursts aren't permitted, what registers and the top of the stack tell of where a thread goes
  * next. A timer notes both (the kernel copies them, the thread isn't stopped and nothing needs ptrace);
  * somebody above interprets the code ahead of that trigger (analysis/interpret/abstract_run.h) and says which
- * transfers follow for certain. They become an edge profile:
+ * edges follow for certain. They become an edge profile:
  *
- *   "path-edges"   (kind "edges")    transfers, their count and in how many paths
+ *   "path-edges"   (kind "edges")    edges, their count and in how many paths
  *   "path-windows" (kind "windows")  the same by the first branch that a path came to
  *   "path-starts"  (kind "edges")    that branch, from itself to itself: how many paths came to it first
  *   "path-ends"    (kind "edges")    where paths may have gone on from a branch whose direction wasn't known
@@ -35,13 +35,13 @@ struct cs_thread_state {
     size_t stack_bytes;
 };
 
-struct cs_path_transfer {
+struct cs_path_edge {
     uint64_t from, to; /* addresses */
 };
 
 struct cs_followed_path {
     unsigned n;
-    struct cs_path_transfer transfer[CS_PATHS_STEPS_MAX];
+    struct cs_path_edge edge[CS_PATHS_STEPS_MAX];
     uint64_t open; /* the branch at which the rest isn't known; 0: another end */
     unsigned n_ways;
     uint64_t way[2]; /* where it may go from there; none: anywhere */
@@ -63,9 +63,9 @@ struct cs_paths_config {
 
 struct cs_paths_statistics {
     uint64_t snapshots, lost; /* noted; that found no room */
-    uint64_t paths;           /* with at least one transfer */
-    uint64_t transfers;
-    uint64_t unplaced; /* transfers from or to no known image */
+    uint64_t paths;           /* with at least one edge */
+    uint64_t edges;
+    uint64_t unplaced; /* edges from or to no known image */
 };
 
 struct cs_paths;

@@ -18,7 +18,7 @@ struct cs_placed_rows {
     const struct cs_placed_rows_kind *kinds;
     unsigned n_kinds;
     struct cs_placed_rows_image **images;
-    unsigned n_images, room;
+    unsigned n_images, capacity;
     struct placed_page pages[PAGES]; /* of the process at hand */
     pid_t pid;
     uint64_t time_ns;
@@ -62,13 +62,13 @@ static struct cs_placed_rows_image *tables_of(struct cs_placed_rows *rows, const
     for (unsigned i = 0; i < rows->n_images; i++)
         if (rows->images[i]->image == image)
             return rows->images[i];
-    if (rows->n_images == rows->room) {
-        unsigned room = rows->room ? 2 * rows->room : 32;
-        struct cs_placed_rows_image **more = realloc(rows->images, room * sizeof *more);
+    if (rows->n_images == rows->capacity) {
+        unsigned capacity = rows->capacity ? 2 * rows->capacity : 32;
+        struct cs_placed_rows_image **more = realloc(rows->images, capacity * sizeof *more);
         if (!more)
             return NULL;
         rows->images = more;
-        rows->room = room;
+        rows->capacity = capacity;
     }
     struct cs_placed_rows_image *tables = calloc(1, sizeof *tables);
     if (tables) {

@@ -11,7 +11,7 @@ double cs_burst_timing_share_next(const struct cs_burst_timing_share *timing)
     double plain = CS_MODEL_TIMED_PART * timing->plain_us,
            timed = (1 - CS_MODEL_TIMED_PART) * timing->timed_us;
     double share = plain > 0 && timed > 0 ? plain / (plain + timed) : 0.5;
-    return share < CS_MODEL_TIMED_LEAST ? CS_MODEL_TIMED_LEAST : share;
+    return share < CS_MODEL_TIMED_MIN ? CS_MODEL_TIMED_MIN : share;
 }
 
 void cs_burst_timing_share_learn(struct cs_burst_timing_share *timing, bool timed, bool told, double cost_us)

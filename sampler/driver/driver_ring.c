@@ -192,7 +192,7 @@ static int ring_drain(struct cs_driver_state *s, enum cs_driver_drain how, cs_dr
                       struct cs_error *err)
 {
     (void)err;
-    s->span.to_ns = 0; /* notices have come */
+    s->span.to_ns = 0; /* records have come */
     for (unsigned c = 0; c < s->config.n_cpus; c++) {
         struct cs_ring *ring = &s->rings[c];
         unsigned n;
@@ -229,16 +229,16 @@ static int ring_attach(struct cs_driver_state *s, int fd, unsigned event, unsign
 {
     uint64_t id;
     if (s->n_ids == s->room_ids) {
-        unsigned room = s->room_ids ? 2 * s->room_ids : 64;
-        uint64_t *ids = realloc(s->ids, room * sizeof *ids);
+        unsigned capacity = s->room_ids ? 2 * s->room_ids : 64;
+        uint64_t *ids = realloc(s->ids, capacity * sizeof *ids);
         if (ids)
             s->ids = ids;
-        unsigned *events = realloc(s->id_events, room * sizeof *events);
+        unsigned *events = realloc(s->id_events, capacity * sizeof *events);
         if (events)
             s->id_events = events;
         if (!ids || !events)
             return cs_fail(err, ENOMEM, "out of memory for the events");
-        s->room_ids = room;
+        s->room_ids = capacity;
     }
     if (ioctl(fd, PERF_EVENT_IOC_ID, &id) != 0)
         return cs_fail(err, errno, "the kernel gives an event no number: %s", strerror(errno));

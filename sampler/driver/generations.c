@@ -16,7 +16,7 @@ struct begun {
 struct cs_generations {
     uint16_t now[CS_GENERATION_SLOTS];
     struct begun *begun;
-    size_t n, room;
+    size_t n, capacity;
     bool sorted;
 };
 
@@ -34,13 +34,13 @@ void cs_generations_close(struct cs_generations *g)
 
 static int add(struct cs_generations *g, struct begun begun)
 {
-    if (g->n == g->room) {
-        size_t room = g->room ? 2 * g->room : 256;
-        struct begun *more = realloc(g->begun, room * sizeof *more);
+    if (g->n == g->capacity) {
+        size_t capacity = g->capacity ? 2 * g->capacity : 256;
+        struct begun *more = realloc(g->begun, capacity * sizeof *more);
         if (!more)
             return -ENOMEM;
         g->begun = more;
-        g->room = room;
+        g->capacity = capacity;
     }
     /* Fork on one CPU, exec on another: their records are read in any order. */
     if (((begun.number - (unsigned)g->now[begun.slot]) & CS_HOT_GENERATION_MASK) <=

@@ -19,7 +19,7 @@
 
 #define BUCKETS 4096
 #define VDSO_BYTES_MAX (1UL << 20)
-#define FILE_BYTES_MOST (1ULL << 40)
+#define FILE_BYTES_MAX (1ULL << 40)
 
 struct alias { /* one image may be met under several keys */
     struct alias *next;
@@ -31,7 +31,7 @@ struct cs_images {
     const char *proc;
     struct alias *buckets[BUCKETS];
     struct cs_mapped_image **all;
-    unsigned n, room;
+    unsigned n, capacity;
 };
 
 static struct alias **bucket_of(struct cs_images *images, const char *key)
@@ -83,13 +83,13 @@ static struct cs_mapped_image *add(struct cs_images *images, const char *key, en
     image->image.build_id = strdup(build_id);
     snprintf(image->image.id, sizeof image->image.id, "%s", id);
     image->placeable = true;
-    if (images->n == images->room) {
-        unsigned room = images->room ? 2 * images->room : 64;
-        struct cs_mapped_image **more = realloc(images->all, room * sizeof *more);
+    if (images->n == images->capacity) {
+        unsigned capacity = images->capacity ? 2 * images->capacity : 64;
+        struct cs_mapped_image **more = realloc(images->all, capacity * sizeof *more);
         if (!more)
             goto out;
         images->all = more;
-        images->room = room;
+        images->capacity = capacity;
     }
     if (!image->image.path || !image->image.build_id || !remember(images, key, image))
         goto out;
@@ -126,7 +126,7 @@ static int open_file(const struct cs_images *images, const struct cs_mapped_file
              (unsigned long long)file->start, (unsigned long long)file->end);
     /* Paths first: the link through map_files is exact, but walks the process's maps. */
     for (int i = 0; i < 3; i++) {
-        int fd = cs_open_regular(i == 0 ? root : NULL, i == 1 ? through : file->path, FILE_BYTES_MOST, NULL);
+        int fd = cs_open_regular(i == 0 ? root : NULL, i == 1 ? through : file->path, FILE_BYTES_MAX, NULL);
         if (fd < 0)
             continue;
         if (cs_image_segments_of_file(layout, fd) == 0) {

@@ -12,7 +12,7 @@ unsigned cs_incarnation_reads;
 #define READS_ENDED() ((void)0)
 #endif
 
-#define GARBAGE_BYTES_MOST ((size_t)4 << 20) /* then readers are waited for at once */
+#define GARBAGE_BYTES_MAX ((size_t)4 << 20) /* then readers are waited for at once */
 
 /* Without memory for the list it leaks a few bytes rather than free what is being read. */
 static void discard(struct cs_incarnations *all, void *pointer)
@@ -25,15 +25,15 @@ static void drop_space(struct cs_incarnations *all, struct cs_space *space)
 {
     if (!space || --space->references > 0)
         return;
-    all->n_mappings -= space->room;
+    all->n_mappings -= space->capacity;
     all->garbage_bytes += cs_space_bytes(space);
     discard(all, space);
 }
 
-struct cs_space *cs_incarnations_space(struct cs_incarnations *all, unsigned room)
+struct cs_space *cs_incarnations_space(struct cs_incarnations *all, unsigned capacity)
 {
-    struct cs_space *space = cs_space_new(room);
-    all->n_mappings += space ? space->room : 0;
+    struct cs_space *space = cs_space_new(capacity);
+    all->n_mappings += space ? space->capacity : 0;
     return space;
 }
 
@@ -50,7 +50,7 @@ static void free_garbage(struct cs_incarnations *all)
 
 void cs_incarnations_relieve(struct cs_incarnations *all)
 {
-    if (all->garbage_bytes > GARBAGE_BYTES_MOST)
+    if (all->garbage_bytes > GARBAGE_BYTES_MAX)
         free_garbage(all);
 }
 
@@ -81,14 +81,14 @@ struct cs_space *cs_incarnation_draft(struct cs_incarnations *all, struct cs_inc
 {
     const struct cs_space *old = cs_incarnation_newest(i);
     unsigned needs = cs_space_needs(old, add);
-    if (i->draft && needs <= i->draft->room)
+    if (i->draft && needs <= i->draft->capacity)
         return i->draft;
     struct cs_space *draft = cs_incarnations_space(all, more ? needs + needs / 2 : needs);
     if (!draft)
         return NULL;
     cs_space_copy(draft, old, horizon_ns);
     if (i->draft) { /* no reader has seen it */
-        all->n_mappings -= i->draft->room;
+        all->n_mappings -= i->draft->capacity;
         free(i->draft);
     }
     i->draft = draft;

@@ -20,7 +20,7 @@ struct cs_incarnation {
     uint32_t label;
     uint64_t start_ns;
     struct cs_space *space;
-    struct cs_space *draft; /* the writer's, until the batch of notices ends; NULL = none */
+    struct cs_space *draft; /* the writer's, until the batch of records ends; NULL = none */
     struct cs_incarnation *next_drafted;
     bool drafted, ending;
 };
@@ -67,7 +67,7 @@ struct cs_incarnation *cs_incarnation_begin(struct cs_incarnations *all, pid_t p
 /* It stays for samples from before; NULL is nothing to do. 0 or -ENOMEM. */
 int cs_incarnation_end(struct cs_incarnations *all, struct cs_incarnation *i, uint64_t time_ns);
 
-struct cs_space *cs_incarnations_space(struct cs_incarnations *all, unsigned room);
+struct cs_space *cs_incarnations_space(struct cs_incarnations *all, unsigned capacity);
 /* What the writer knows by now, and readers maybe not yet. */
 static inline struct cs_space *cs_incarnation_newest(const struct cs_incarnation *i)
 {

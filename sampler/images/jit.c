@@ -19,7 +19,7 @@
 
 #define NAMED (1ULL << 63)
 #define HASH_SHIFT CS_JIT_METHOD_BITS
-#define FILE_MOST (1ULL << 40) /* a jitdump holds the code too; only heads and names are read */
+#define FILE_MAX (1ULL << 40) /* a jitdump holds the code too; only heads and names are read */
 #define PART 65536
 #define IDLE_DRAINS 60
 #define REST_DRAINS 20 /* where there is no file */
@@ -117,8 +117,8 @@ static int open_dump(const struct cs_jit *jit, pid_t pid, uint64_t time_ns)
     if (!jit->all_maps || !cs_maps_jitdump(jit->all_maps, pid, time_ns, path, sizeof path))
         return -1;
     snprintf(root, sizeof root, "%s/%d/root", jit->proc, (int)pid);
-    int fd = cs_open_regular(root, path, FILE_MOST, NULL);
-    return fd >= 0 ? fd : cs_open_regular(NULL, path, FILE_MOST, NULL);
+    int fd = cs_open_regular(root, path, FILE_MAX, NULL);
+    return fd >= 0 ? fd : cs_open_regular(NULL, path, FILE_MAX, NULL);
 }
 
 /* Names by the method's start, while a file is read: open addressing, the newest wins. */

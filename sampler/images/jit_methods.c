@@ -6,9 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define TEXT_MOST ((size_t)16 << 20)  /* of one process's lines or names */
-#define BYTES_MOST ((size_t)32 << 20) /* of all processes' text and methods */
-#define OVERLAP 16 /* older methods looked at that may reach over a younger one's address */
+#define TEXT_MAX ((size_t)16 << 20)  /* of one process's lines or names */
+#define BYTES_MAX ((size_t)32 << 20) /* of all processes' text and methods */
+#define OVERLAP 16                   /* older methods looked at that may reach over a younger one's address */
 
 static int by_start(const void *a, const void *b)
 {
@@ -30,22 +30,22 @@ static void cut(struct cs_jit_methods *m, struct cs_jit_kept *kept)
     m->cut = true;
 }
 
-/* Room for `more` bytes of what has `room` and uses `used`; doubles, within the bound of all. */
-static void *grown(struct cs_jit_methods *m, struct cs_jit_kept *kept, void *old, size_t used, size_t *room,
-                   size_t more)
+/* Room for `more` bytes of what has `capacity` and uses `used`; doubles, within the bound of all. */
+static void *grown(struct cs_jit_methods *m, struct cs_jit_kept *kept, void *old, size_t used,
+                   size_t *capacity, size_t more)
 {
-    if (used + more <= *room)
+    if (used + more <= *capacity)
         return old;
-    size_t wanted = 2 * *room + more > 4096 ? 2 * *room + more : 4096;
-    if (kept->bytes + (wanted - *room) > BYTES_MOST)
+    size_t wanted = 2 * *capacity + more > 4096 ? 2 * *capacity + more : 4096;
+    if (kept->bytes + (wanted - *capacity) > BYTES_MAX)
         wanted = used + more;
-    void *bytes = kept->bytes + (wanted - *room) > BYTES_MOST ? NULL : realloc(old, wanted);
+    void *bytes = kept->bytes + (wanted - *capacity) > BYTES_MAX ? NULL : realloc(old, wanted);
     if (!bytes) {
         cut(m, kept);
         return NULL;
     }
-    kept->bytes += wanted - *room;
-    *room = wanted;
+    kept->bytes += wanted - *capacity;
+    *capacity = wanted;
     return bytes;
 }
 
@@ -54,7 +54,7 @@ bool cs_jit_methods_add(struct cs_jit_methods *m, struct cs_jit_kept *kept, uint
 {
     if (size == 0 || size >= CS_JIT_METHOD_MAX)
         return true;
-    struct cs_jit_method *more = grown(m, kept, m->at, m->n * sizeof *more, &m->room, sizeof *more);
+    struct cs_jit_method *more = grown(m, kept, m->at, m->n * sizeof *more, &m->capacity, sizeof *more);
     if (!more)
         return false;
     m->at = more;
@@ -67,7 +67,7 @@ long cs_jit_methods_text(struct cs_jit_methods *m, struct cs_jit_kept *kept, con
 {
     size_t size = strlen(text) + 1;
     char *more = NULL;
-    if (m->text_used + size > TEXT_MOST)
+    if (m->text_used + size > TEXT_MAX)
         cut(m, kept);
     else
         more = grown(m, kept, m->text, m->text_used, &m->text_room, size);
@@ -112,7 +112,7 @@ const struct cs_jit_method *cs_jit_methods_at(const struct cs_jit_methods *m, ui
 
 void cs_jit_methods_fini(struct cs_jit_methods *m, struct cs_jit_kept *kept)
 {
-    kept->bytes -= m->text_room + m->room;
+    kept->bytes -= m->text_room + m->capacity;
     free(m->text);
     free(m->at);
 }

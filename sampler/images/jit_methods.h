@@ -19,7 +19,7 @@ struct cs_jit_method {
 
 struct cs_jit_methods {
     struct cs_jit_method *at; /* by start, or by line while they are added */
-    size_t n, room;           /* room: in bytes */
+    size_t n, capacity;       /* room: in bytes */
     char *text;
     size_t text_used, text_room;
     bool cut; /* there was more than is kept */

@@ -10,7 +10,7 @@
 #define MAGIC 0x4A695444U /* "JiTD" */
 #define NAME_MAX_BYTES 512
 #define HEADER_MAX 4096
-#define RECORDS_MOST 200000 /* a call: some 0.2 s */
+#define RECORDS_MAX 200000 /* a call: some 0.2 s */
 
 enum record_id { CODE_LOAD = 0, CODE_MOVE = 1 };
 
@@ -81,7 +81,7 @@ int cs_jitdump_read(int fd, uint64_t *at, bool (*each)(void *arg, const struct c
         if (rc < 0)
             return rc == -EAGAIN ? 0 : rc;
     }
-    unsigned records = RECORDS_MOST;
+    unsigned records = RECORDS_MAX;
     for (uint64_t size = (uint64_t)st.st_size;;) {
         struct record r = {.prefix = {.id = 0}};
         ssize_t got = pread(fd, &r, sizeof r, (off_t)*at);

@@ -36,7 +36,7 @@ struct cs_kernel {
     bool stale; /* all of /proc/kallsyms is worth reading for an address that lies nowhere */
 };
 
-#define TEXT_MOST (64UL << 20) /* of the kernel, while its end isn't known */
+#define TEXT_MAX (64UL << 20) /* of the kernel, while its end isn't known */
 
 static int by_start(const void *a, const void *b)
 {
@@ -57,9 +57,9 @@ static const struct region *region_at(const struct region *regions, size_t n, ui
     return low < n && regions[low].start <= addr ? &regions[low] : NULL;
 }
 
-static bool add_region(struct region **list, size_t *n, size_t *room, struct region add)
+static bool add_region(struct region **list, size_t *n, size_t *capacity, struct region add)
 {
-    if (cs_array_room(*list, *n, *room) < 0)
+    if (cs_array_room(*list, *n, *capacity) < 0)
         return false;
     (*list)[(*n)++] = add;
     return true;
@@ -138,7 +138,7 @@ static void read_symbols(struct cs_kernel *k, bool beginning)
         snprintf(k->reason, sizeof k->reason, "%s", hidden_reason);
     else
         add_region(&k->regions, &k->n_regions, &k->room_regions,
-                   (struct region){text, etext ? etext : text + TEXT_MOST,
+                   (struct region){text, etext ? etext : text + TEXT_MAX,
                                    special(k, CS_IMAGE_KERNEL, "kernel/notes", "kernel")});
 }
 
@@ -178,13 +178,13 @@ static void want(struct cs_kernel *k, uint64_t addr)
                 k->wanted[kept++] = k->wanted[i];
         k->n_wanted = kept;
         if (kept >= k->room_wanted / 2) {
-            size_t room = k->room_wanted ? 2 * k->room_wanted : 1024;
+            size_t capacity = k->room_wanted ? 2 * k->room_wanted : 1024;
             struct cs_kallsyms_wanted *more =
-                room <= 1U << 15 ? realloc(k->wanted, room * sizeof *more) : NULL;
+                capacity <= 1U << 15 ? realloc(k->wanted, capacity * sizeof *more) : NULL;
             if (!more)
                 return; /* this one stays without a name in this round */
             k->wanted = more;
-            k->room_wanted = room;
+            k->room_wanted = capacity;
         }
     }
     k->wanted[k->n_wanted++] = (struct cs_kallsyms_wanted){.addr = addr};

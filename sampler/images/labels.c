@@ -22,7 +22,7 @@ struct label {
 struct cs_labels {
     struct label *buckets[BUCKETS];
     struct label **all; /* all[number - 1] */
-    uint32_t n, room;
+    uint32_t n, capacity;
 };
 
 struct cs_labels *cs_labels_open(void)
@@ -41,7 +41,7 @@ void cs_labels_close(struct cs_labels *labels)
 }
 
 /* `text` as a profile's head has room for it. */
-static const char *fitting(const char *text, char room[LABEL_BYTES])
+static const char *fitting(const char *text, char buffer[LABEL_BYTES])
 {
     const size_t n = strlen(text), kept = LABEL_BYTES - sizeof "…~12345678";
     if (n < LABEL_BYTES)
@@ -49,8 +49,8 @@ static const char *fitting(const char *text, char room[LABEL_BYTES])
     const char *tail = text + n - kept;
     while ((*tail & 0xc0) == 0x80) /* in the middle of a character */
         tail++;
-    snprintf(room, LABEL_BYTES, "…%s~%08x", tail, (unsigned)XXH3_64bits(text, n));
-    return room;
+    snprintf(buffer, LABEL_BYTES, "…%s~%08x", tail, (unsigned)XXH3_64bits(text, n));
+    return buffer;
 }
 
 uint32_t cs_labels_number(struct cs_labels *labels, const char *text)
@@ -64,13 +64,13 @@ uint32_t cs_labels_number(struct cs_labels *labels, const char *text)
     for (struct label *l = *bucket; l; l = l->next)
         if (strcmp(l->text, text) == 0)
             return l->number;
-    if (labels->n == labels->room) {
-        uint32_t room = labels->room ? 2 * labels->room : 64;
-        struct label **more = realloc(labels->all, room * sizeof(struct label *));
+    if (labels->n == labels->capacity) {
+        uint32_t capacity = labels->capacity ? 2 * labels->capacity : 64;
+        struct label **more = realloc(labels->all, capacity * sizeof(struct label *));
         if (!more)
             return 0;
         labels->all = more;
-        labels->room = room;
+        labels->capacity = capacity;
     }
     struct label *l = malloc(sizeof *l + size);
     if (!l)

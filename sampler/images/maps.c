@@ -11,8 +11,8 @@
 #include <string.h>
 #include <urcu-bp.h>
 
-#define MAPPINGS_MOST 400000 /* of all processes: 22 MB */
-#define MAPPINGS_ALWAYS 256  /* that a process may have even then */
+#define MAPPINGS_MAX 400000 /* of all processes: 22 MB */
+#define MAPPINGS_ALWAYS 256 /* that a process may have even then */
 
 struct cs_maps {
     struct cs_images *images;
@@ -21,7 +21,7 @@ struct cs_maps {
     struct cs_labels *labels;
     struct cs_incarnations all;
     bool batch;
-    uint64_t cut;        /* notices of mappings that were too many to keep */
+    uint64_t cut;        /* records of mappings that were too many to keep */
     uint64_t horizon_ns; /* no sample from before it will be asked about */
 };
 
@@ -224,7 +224,7 @@ int cs_maps_mmap(struct cs_maps *maps, const struct cs_mapped_file *file, uint64
     struct cs_space *draft = cs_incarnation_draft(&maps->all, i, &add, maps->horizon_ns, maps->batch);
     if (!draft)
         return -ENOMEM;
-    bool full = maps->all.n_mappings > MAPPINGS_MOST && draft->n_live >= MAPPINGS_ALWAYS;
+    bool full = maps->all.n_mappings > MAPPINGS_MAX && draft->n_live >= MAPPINGS_ALWAYS;
     if (!cs_space_put(draft, &add, maps->horizon_ns, full))
         maps->cut++;
     if (!maps->batch)
@@ -249,14 +249,14 @@ unsigned cs_maps_processes(const struct cs_maps *maps)
     return maps->all.n;
 }
 
-unsigned cs_maps_running(const struct cs_maps *maps, pid_t *pids, unsigned room)
+unsigned cs_maps_running(const struct cs_maps *maps, pid_t *pids, unsigned capacity)
 {
     unsigned n = 0;
     for (unsigned b = 0; b < CS_INCARNATION_BUCKETS; b++)
         for (const struct cs_incarnation *i = maps->all.buckets[b]; i; i = i->next) {
             if (i->ending)
                 continue;
-            if (n < room)
+            if (n < capacity)
                 pids[n] = i->pid;
             n++;
         }
@@ -302,13 +302,13 @@ static void end_unseen(struct cs_maps *maps, const unsigned char *seen, uint64_t
 {
     for (unsigned b = 0; b < CS_INCARNATION_BUCKETS; b++)
         for (struct cs_incarnation *i = maps->all.buckets[b]; i; i = i->next)
-            if (i->pid > 0 && i->pid < CS_PROC_PID_MOST && !(seen[i->pid / 8] & 1 << i->pid % 8))
+            if (i->pid > 0 && i->pid < CS_PROC_PID_MAX && !(seen[i->pid / 8] & 1 << i->pid % 8))
                 (void)cs_incarnation_end(&maps->all, i, time_ns);
 }
 
 int cs_maps_scan_all(struct cs_maps *maps, uint64_t since_ns)
 {
-    struct scan scan = {maps, since_ns, calloc(CS_PROC_PID_MOST / 8, 1), 0};
+    struct scan scan = {maps, since_ns, calloc(CS_PROC_PID_MAX / 8, 1), 0};
     int rc = scan.seen ? cs_proc_processes(maps->proc, seen_process, &scan) : -ENOMEM;
     if (rc == 0 && since_ns > 0)
         end_unseen(maps, scan.seen, since_ns);

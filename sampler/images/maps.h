@@ -61,7 +61,7 @@ uint32_t cs_maps_label_of(struct cs_maps *maps, pid_t pid, uint64_t time_ns);
 bool cs_maps_jitdump(struct cs_maps *maps, pid_t pid, uint64_t time_ns, char *path, size_t size);
 const char *cs_maps_label(const struct cs_maps *maps, uint32_t label);
 unsigned cs_maps_processes(const struct cs_maps *maps);
-/* PIDs of those that haven't ended, as far as notices tell: at most `room`; returns how many there are. */
-unsigned cs_maps_running(const struct cs_maps *maps, pid_t *pids, unsigned room);
+/* PIDs of those that haven't ended, as far as the records tell: at most `capacity`; returns how many there are. */
+unsigned cs_maps_running(const struct cs_maps *maps, pid_t *pids, unsigned capacity);
 
 #endif

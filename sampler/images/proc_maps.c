@@ -32,12 +32,12 @@ int cs_proc_mappings(const char *proc, pid_t pid, int (*each)(void *arg, const s
                      void *arg)
 {
     char *line = NULL;
-    size_t room = 0;
+    size_t capacity = 0;
     int rc = 0;
     FILE *f = open_of(proc, pid, "maps");
     if (!f)
         return -errno;
-    while (rc == 0 && getline(&line, &room, f) > 0) {
+    while (rc == 0 && getline(&line, &capacity, f) > 0) {
         struct cs_mapped_file file = {.pid = pid, .build_id = ""};
         char rights[8];
         int at = 0;
@@ -63,7 +63,7 @@ int cs_proc_processes(const char *proc, void (*each)(void *arg, pid_t pid), void
     for (struct dirent *d; (d = readdir(dir)) != NULL;) {
         char *end;
         long pid = strtol(d->d_name, &end, 10);
-        if (*end == '\0' && pid > 0 && pid < CS_PROC_PID_MOST)
+        if (*end == '\0' && pid > 0 && pid < CS_PROC_PID_MAX)
             each(arg, (pid_t)pid);
     }
     closedir(dir);

@@ -6,7 +6,7 @@
 
 #include "sampler/images/images.h"
 
-#define CS_PROC_PID_MOST (1 << 22) /* the kernel's own limit */
+#define CS_PROC_PID_MAX (1 << 22) /* the kernel's own limit */
 
 /* Name of `pid`; 0 or -errno. */
 int cs_proc_command(const char *proc, pid_t pid, char *name, size_t size);

@@ -30,7 +30,7 @@ struct cs_sideband {
     int *fds;
     size_t n_fds, room_fds;
     unsigned char *arena; /* copies of the records that wait */
-    size_t used, room;
+    size_t used, capacity;
     struct waiting_record *waiting;
     size_t n, waiting_capacity;
     uint64_t order, lost;
@@ -161,23 +161,23 @@ static void hand_on(const struct perf_event_header *header, uint64_t time_ns,
 
 static int keep(struct cs_sideband *s, const struct perf_event_header *header)
 {
-    if (s->used + header->size > s->room) {
-        size_t room = s->room ? 2 * s->room : 65536;
-        while (room < s->used + header->size)
-            room *= 2;
-        unsigned char *more = realloc(s->arena, room);
+    if (s->used + header->size > s->capacity) {
+        size_t capacity = s->capacity ? 2 * s->capacity : 65536;
+        while (capacity < s->used + header->size)
+            capacity *= 2;
+        unsigned char *more = realloc(s->arena, capacity);
         if (!more)
             return -ENOMEM;
         s->arena = more;
-        s->room = room;
+        s->capacity = capacity;
     }
     if (s->n == s->waiting_capacity) {
-        size_t room = s->waiting_capacity ? 2 * s->waiting_capacity : 512;
-        struct waiting_record *more = realloc(s->waiting, room * sizeof *more);
+        size_t capacity = s->waiting_capacity ? 2 * s->waiting_capacity : 512;
+        struct waiting_record *more = realloc(s->waiting, capacity * sizeof *more);
         if (!more)
             return -ENOMEM;
         s->waiting = more;
-        s->waiting_capacity = room;
+        s->waiting_capacity = capacity;
     }
     memcpy(s->arena + s->used, header, header->size); // NOLINT: room was made above
     uint64_t time_ns;                                 /* sample_id_all with TIME alone: the last word */
@@ -221,10 +221,10 @@ int cs_sideband_drain(struct cs_sideband *s, uint64_t horizon_ns, const struct c
     cs_maps_batch(events->maps, false);
     if (done == s->n) {
         s->n = s->used = 0;
-        if (s->room > 1U << 20) { /* a storm is over: give the memory back */
+        if (s->capacity > 1U << 20) { /* a storm is over: give the memory back */
             free(s->arena);
             s->arena = NULL;
-            s->room = 0;
+            s->capacity = 0;
         }
         return rc;
     }
@@ -236,7 +236,7 @@ int cs_sideband_drain(struct cs_sideband *s, uint64_t horizon_ns, const struct c
         return -ENOMEM;
     memcpy(waiting, s->waiting + done, (n - done) * sizeof *waiting);
     s->arena = NULL;
-    s->room = s->used = s->n = 0;
+    s->capacity = s->used = s->n = 0;
     for (size_t i = 0; i < n - done; i++)
         if (keep(s, (const void *)(old + waiting[i].at)) < 0)
             rc = -ENOMEM, s->lost++;
@@ -260,12 +260,12 @@ int cs_sideband_fd(const struct cs_sideband *s, unsigned i)
 static int remember(struct cs_sideband *s, int fd)
 {
     if (s->n_fds == s->room_fds) {
-        size_t room = s->room_fds ? 2 * s->room_fds : 64;
-        int *more = realloc(s->fds, room * sizeof *more);
+        size_t capacity = s->room_fds ? 2 * s->room_fds : 64;
+        int *more = realloc(s->fds, capacity * sizeof *more);
         if (!more)
             return -ENOMEM;
         s->fds = more;
-        s->room_fds = room;
+        s->room_fds = capacity;
     }
     s->fds[s->n_fds++] = fd;
     return 0;

@@ -6,17 +6,17 @@
 
 #define PIECES 2 /* a mapping in the middle of another adds two */
 
-struct cs_space *cs_space_new(unsigned room)
+struct cs_space *cs_space_new(unsigned capacity)
 {
-    struct cs_space *space = malloc(sizeof *space + room * sizeof *space->at);
+    struct cs_space *space = malloc(sizeof *space + capacity * sizeof *space->at);
     if (space)
-        *space = (struct cs_space){.references = 1, .room = room};
+        *space = (struct cs_space){.references = 1, .capacity = capacity};
     return space;
 }
 
 size_t cs_space_bytes(const struct cs_space *space)
 {
-    return sizeof *space + space->room * sizeof *space->at;
+    return sizeof *space + space->capacity * sizeof *space->at;
 }
 
 static unsigned covered(const struct cs_space *space, const struct cs_mapping *add, unsigned first)
@@ -45,22 +45,22 @@ void cs_space_copy(struct cs_space *to, const struct cs_space *from, uint64_t ho
     to->known_since_ns = from->known_since_ns;
     to->cut = from->cut;
     if (from->n_live)
-        memcpy(to->at, from->at, from->n_live * sizeof *to->at);    // NOLINT: room is at least cs_space_needs
-    for (unsigned i = from->room; i-- > from->room - from->n_past;) /* the oldest first */
+        memcpy(to->at, from->at, from->n_live * sizeof *to->at); // NOLINT: room is at least cs_space_needs
+    for (unsigned i = from->capacity; i-- > from->capacity - from->n_past;) /* the oldest first */
         if (from->at[i].to_ns >= horizon_ns)
-            to->at[to->room - ++to->n_past] = from->at[i];
+            to->at[to->capacity - ++to->n_past] = from->at[i];
 }
 
 /* Makes place for one more among the past ones: what nobody can ask about goes, else the oldest quarter. */
 static void thin_past(struct cs_space *space, uint64_t horizon_ns)
 {
-    unsigned kept = 0, quarter = space->n_past / 4 + 1, first = space->room - space->n_past;
-    for (unsigned i = space->room; i-- > first;)
+    unsigned kept = 0, quarter = space->n_past / 4 + 1, first = space->capacity - space->n_past;
+    for (unsigned i = space->capacity; i-- > first;)
         if (space->at[i].to_ns >= horizon_ns)
-            space->at[space->room - ++kept] = space->at[i];
+            space->at[space->capacity - ++kept] = space->at[i];
     if (kept == space->n_past) {
         for (unsigned i = 0; i < quarter; i++)
-            forget(space, space->at[space->room - 1 - i].to_ns);
+            forget(space, space->at[space->capacity - 1 - i].to_ns);
         memmove(&space->at[first + quarter], &space->at[first], (kept - quarter) * sizeof *space->at);
         kept -= quarter;
     }
@@ -71,12 +71,12 @@ static void remember(struct cs_space *space, const struct cs_mapping *m, uint64_
 {
     struct cs_mapping past = *m;
     past.to_ns = to_ns;
-    if (space->n_past >= CS_SPACE_PAST_MOST)
+    if (space->n_past >= CS_SPACE_PAST_MAX)
         thin_past(space, horizon_ns);
-    if (space->n_live + space->n_past + PIECES + 1 > space->room)
+    if (space->n_live + space->n_past + PIECES + 1 > space->capacity)
         forget(space, to_ns);
     else
-        space->at[space->room - ++space->n_past] = past;
+        space->at[space->capacity - ++space->n_past] = past;
 }
 
 bool cs_space_put(struct cs_space *space, const struct cs_mapping *add, uint64_t horizon_ns, bool full)
@@ -88,7 +88,7 @@ bool cs_space_put(struct cs_space *space, const struct cs_mapping *add, uint64_t
         piece[pieces] = space->at[first];
         piece[pieces++].end = add->start;
     }
-    bool fits = !full && space->n_live - (last - first) + PIECES < CS_SPACE_LIVE_MOST;
+    bool fits = !full && space->n_live - (last - first) + PIECES < CS_SPACE_LIVE_MAX;
     if (fits)
         piece[pieces++] = *add;
     else

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The executable mappings of one process, and those replaced lately. Bounded: at most CS_SPACE_LIVE_MOST and
- * CS_SPACE_PAST_MOST; what doesn't fit is found as CS_UNKNOWN_CUT, never as another image. A space that readers see
+/* The executable mappings of one process, and those replaced lately. Bounded: at most CS_SPACE_LIVE_MAX and
+ * CS_SPACE_PAST_MAX; what doesn't fit is found as CS_UNKNOWN_CUT, never as another image. A space that readers see
  * doesn't change. */
 #ifndef CS_SAMPLER_IMAGES_SPACE_H
 #define CS_SAMPLER_IMAGES_SPACE_H
@@ -8,8 +8,8 @@
 #include "sampler/images/images.h"
 #include "sampler/images/labels_unknowns.h"
 
-#define CS_SPACE_LIVE_MOST 8192
-#define CS_SPACE_PAST_MOST 4096
+#define CS_SPACE_LIVE_MAX 8192
+#define CS_SPACE_PAST_MAX 4096
 
 struct cs_mapping {
     uint64_t start, end, pgoff;
@@ -19,14 +19,14 @@ struct cs_mapping {
 };
 
 struct cs_space {
-    unsigned references, n_live, n_past, room;
+    unsigned references, n_live, n_past, capacity;
     uint64_t known_since_ns; /* what was replaced before is forgotten */
     bool cut;                /* live ones are missing */
     struct cs_mapping
         at[]; /* live ones ascending and disjoint from the front, past ones from the back, oldest last */
 };
 
-struct cs_space *cs_space_new(unsigned room);
+struct cs_space *cs_space_new(unsigned capacity);
 size_t cs_space_bytes(const struct cs_space *space);
 /* The room that `space` must have before `add` is put into it. */
 unsigned cs_space_needs(const struct cs_space *space, const struct cs_mapping *add);
@@ -63,7 +63,7 @@ static inline int cs_space_find(const struct cs_space *space, uint64_t addr, uin
     const struct cs_mapping *m = cs_space_live_at(space, addr);
     if (m && m->from_ns > to_ns)
         m = NULL;
-    for (unsigned i = space->room - space->n_past; i < space->room; i++) {
+    for (unsigned i = space->capacity - space->n_past; i < space->capacity; i++) {
         const struct cs_mapping *old = &space->at[i];
         if (addr < old->start || addr >= old->end || old->to_ns < from_ns || old->from_ns > to_ns)
             continue;

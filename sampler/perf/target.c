@@ -13,7 +13,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define DEPTH_MOST 32 /* of processes that start processes */
+#define DEPTH_MAX 32 /* of processes that start processes */
 
 int cs_pidfd(pid_t pid)
 {
@@ -103,7 +103,7 @@ void cs_waiting_command_close(struct cs_waiting_command *c)
 int cs_threads_of(pid_t pid, pid_t **threads, struct cs_error *err)
 {
     char path[64];
-    int n = 0, room = 0;
+    int n = 0, capacity = 0;
     *threads = NULL;
     snprintf(path, sizeof path, "/proc/%d/task", (int)pid);
     DIR *dir = opendir(path);
@@ -113,9 +113,9 @@ int cs_threads_of(pid_t pid, pid_t **threads, struct cs_error *err)
         long tid = strtol(d->d_name, NULL, 10);
         if (tid <= 0)
             continue;
-        if (n == room) {
-            room = room ? 2 * room : 16;
-            pid_t *more = realloc(*threads, (size_t)room * sizeof *more);
+        if (n == capacity) {
+            capacity = capacity ? 2 * capacity : 16;
+            pid_t *more = realloc(*threads, (size_t)capacity * sizeof *more);
             if (!more) {
                 free(*threads);
                 *threads = NULL;
@@ -144,7 +144,7 @@ static int gather(pid_t pid, bool each_thread, pid_t **list, int n, int depth)
     *list = all;
     memcpy(all + n, each_thread ? more : &pid, (size_t)kept * sizeof *all);
     n += kept;
-    for (int i = 0; i < found && depth < DEPTH_MOST; i++) {
+    for (int i = 0; i < found && depth < DEPTH_MAX; i++) {
         char path[64];
         int child;
         snprintf(path, sizeof path, "/proc/%d/task/%d/children", (int)pid, (int)more[i]);

@@ -34,17 +34,17 @@ static int open_on_cpu(struct cs_timer_rings *rings, int i, int cpu, struct open
         rings->fds[rings->n_fds++] = fd;
         int filtered = o->filter ? cs_process_filter_attach(o->filter, fd) : 0;
         if (filtered < 0)
-            return cs_fail(err, -filtered, "the moments of %s can't be kept to some processes: %s", o->what,
-                           strerror(-filtered));
+            return cs_fail(err, -filtered, "the timer ticks of %s can't be kept to some processes: %s",
+                           o->what, strerror(-filtered));
         if (first < 0) {
             int rc = cs_ring_open(&rings->rings[i], fd, o->pages);
             if (rc < 0)
-                return cs_fail(err, -rc, "no buffer of %u KB for the moments of %s: %s%s", o->pages * 4,
+                return cs_fail(err, -rc, "no buffer of %u KB for the timer ticks of %s: %s%s", o->pages * 4,
                                o->what, strerror(-rc),
                                rc == -EPERM ? " (raise /proc/sys/kernel/perf_event_mlock_kb)" : "");
             first = fd;
         } else if (ioctl(fd, PERF_EVENT_IOC_SET_OUTPUT, first)) {
-            return cs_fail(err, errno, "the moments of %s can't share a buffer: %s", o->what,
+            return cs_fail(err, errno, "the timer ticks of %s can't share a buffer: %s", o->what,
                            strerror(errno));
         }
     }
@@ -84,7 +84,7 @@ int cs_timer_rings_open(enum cs_sampler_target target, pid_t pid, const struct c
         rings->fds = calloc((size_t)n_cpus * (size_t)n, sizeof *rings->fds);
     }
     if (!rings || n_cpus <= 0 || !rings->rings || !rings->polled || !rings->fds)
-        rc = cs_fail(err, ENOMEM, "out of memory for the moments of %s", what);
+        rc = cs_fail(err, ENOMEM, "out of memory for the timer ticks of %s", what);
     for (int i = 0; !rc && i < n_cpus; i++) {
         rings->n_cpus = i + 1;
         rc = open_on_cpu(rings, i, cpus[i], &o, err);

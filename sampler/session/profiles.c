@@ -20,7 +20,7 @@ struct cs_session_profiles {
     struct cs_event *events;
     unsigned n_events;
     struct profile *slots;
-    size_t n, room; /* room: power of two */
+    size_t n, capacity; /* room: power of two */
     struct profile *last;
     uint64_t pending;
 };
@@ -29,7 +29,7 @@ static size_t home(const struct cs_session_profiles *p, const struct profile *li
 {
     uint64_t h =
         (uint64_t)like->image->index << 24 ^ (uint64_t)like->label << 5 ^ like->event << 1 ^ like->stacks;
-    return (size_t)(h * 0x9E3779B97F4A7C15ULL >> 20) & (p->room - 1);
+    return (size_t)(h * 0x9E3779B97F4A7C15ULL >> 20) & (p->capacity - 1);
 }
 
 static bool same(const struct profile *a, const struct profile *b)
@@ -41,19 +41,19 @@ static struct profile *slot_of(struct cs_session_profiles *p, const struct profi
 {
     size_t i = home(p, like);
     while (p->slots[i].image && !same(&p->slots[i], like))
-        i = (i + 1) & (p->room - 1);
+        i = (i + 1) & (p->capacity - 1);
     return &p->slots[i];
 }
 
 static bool grow(struct cs_session_profiles *p)
 {
     struct profile *old = p->slots;
-    size_t n = p->room;
-    p->room = n ? 2 * n : 256;
-    p->slots = calloc(p->room, sizeof *p->slots);
+    size_t n = p->capacity;
+    p->capacity = n ? 2 * n : 256;
+    p->slots = calloc(p->capacity, sizeof *p->slots);
     if (!p->slots) {
         p->slots = old;
-        p->room = n;
+        p->capacity = n;
         return false;
     }
     for (size_t i = 0; i < n; i++)
@@ -68,7 +68,7 @@ static struct profile *profile_of(struct cs_session_profiles *p, const struct pr
 {
     if (p->last && same(p->last, like) && p->last->table)
         return p->last;
-    if (2 * (p->n + 1) > p->room && !grow(p))
+    if (2 * (p->n + 1) > p->capacity && !grow(p))
         return NULL;
     struct profile *found = slot_of(p, like);
     if (!found->image) {
@@ -124,10 +124,10 @@ int cs_session_profiles_merge(struct cs_session_profiles *p, struct cs_store *st
                               const struct cs_session_profiles_merging *with, uint64_t *merged,
                               struct cs_error *err)
 {
-    size_t room = p->room;
-    for (size_t i = 0; i < p->room; i++) {
-        if (room != p->room) { /* grown meanwhile: all have moved */
-            room = p->room;
+    size_t capacity = p->capacity;
+    for (size_t i = 0; i < p->capacity; i++) {
+        if (capacity != p->capacity) { /* grown meanwhile: all have moved */
+            capacity = p->capacity;
             i = 0;
         }
         struct profile *profile = &p->slots[i];
@@ -174,7 +174,7 @@ void cs_session_profiles_close(struct cs_session_profiles *p)
 {
     if (!p)
         return;
-    for (size_t i = 0; i < p->room; i++)
+    for (size_t i = 0; i < p->capacity; i++)
         cs_table_close(p->slots[i].table);
     free(p->slots);
     free(p->events);

@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Names that act: escape sequences, shell text, formulas and HTML as symbols, as names of threads, of made code, of the
+# Names that act: escape sequences, shell text, formulas and HTML as symbols, as names of threads, of JIT code, of the
 # executable, of its folder and its source, in its source lines, as a store's and an epoch's name. Nothing of them acts: not on
 # the terminal, not in CSV, JSON or the page, and not when a command that was shown is pasted into a shell.
 set -eu

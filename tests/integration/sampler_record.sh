@@ -1,6 +1,6 @@
 #!/bin/bash
 # record on programs whose truth is known, through both drivers: every sample accounted for, the right image
-# and procedure for threads, deleted files, made code, the vDSO, 32-bit programs, containers; refusals in words.
+# and procedure for threads, deleted files, JIT code, the vDSO, 32-bit programs, containers; refusals in words.
 set -u
 work=$(mktemp -d); trap 'rm -rf "$work"; rm -f /tmp/perf-*.map /tmp/jit-*.dump' EXIT
 target=$(realpath "$BUILD/tests/programs/sampler_target")

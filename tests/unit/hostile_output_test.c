@@ -106,7 +106,7 @@ static void fail_in_all_ways(const void *unused)
     (void)failed_with("%s", EVIL);
     (void)usage_error("%s", EVIL);
     remark("%s", EVIL);
-    say_line(stderr, "%s", EVIL);
+    report_line(stderr, "%s", EVIL);
 }
 
 static void sentences_on_standard_error_are_clean(void **state)

@@ -31,8 +31,8 @@ static void a_block_takes_the_largest_count_of_its_lines(void **state)
     EXACTLY(loss.instructions, 3050);
     EXACTLY(loss.blurred, 50);
     EXACTLY(loss.unlined, 0);
-    EXACTLY(loss.transfers, 1000);
-    EXACTLY(loss.transfers_lost, 10);
+    EXACTLY(loss.edges, 1000);
+    EXACTLY(loss.edges_lost, 10);
     cs_export_source_loss_fini(&notes);
 }
 
@@ -47,7 +47,7 @@ static void a_block_without_lines_is_lost_and_so_are_its_edges(void **state)
     assert_int_equal(cs_export_source_loss_sum(&notes, (double[]){7}, &loss), 0);
     EXACTLY(loss.unlined, 14);
     EXACTLY(loss.blurred, 0);
-    EXACTLY(loss.transfers_lost, 7);
+    EXACTLY(loss.edges_lost, 7);
     cs_export_source_loss_fini(&notes);
 }
 
@@ -91,7 +91,7 @@ static void many_blocks_grow_the_notes(void **state)
     }
     assert_int_equal(cs_export_source_loss_sum(&notes, (double[]){1}, &loss), 0);
     EXACTLY(loss.instructions, 5000);
-    EXACTLY(loss.transfers_lost, 0);
+    EXACTLY(loss.edges_lost, 0);
     cs_export_source_loss_fini(&notes);
 }
 

@@ -143,11 +143,11 @@ static bool others_want_ours(void)
 /* Who wants our CPU should have had the stopped thread's. */
 static void leave_alone(bool wanted_ours)
 {
-    static unsigned next = CS_MODEL_ALONE_LEAST;
+    static unsigned next = CS_MODEL_ALONE_MIN;
     if (wanted_ours) {
         idle_keeper.alone = next;
-        next = next * 4 < CS_MODEL_ALONE_MOST ? next * 4 : CS_MODEL_ALONE_MOST;
-    } else if (next > CS_MODEL_ALONE_LEAST) {
+        next = next * 4 < CS_MODEL_ALONE_MAX ? next * 4 : CS_MODEL_ALONE_MAX;
+    } else if (next > CS_MODEL_ALONE_MIN) {
         next /= 2;
     }
 }

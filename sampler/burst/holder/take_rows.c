@@ -5,10 +5,10 @@
 #include "sampler/burst/runner/libc.h"
 #include "store/burst_schemas.h"
 
-#define BLOCK_MOST 40 /* instructions that a burst may go on after its last one */
+#define BLOCK_MAX 40 /* instructions that a burst may go on after its last one */
 #define INSTRUCTIONS_A_NS 64
-#define ACCESSES_MOST 16      /* of an instruction: a gather's */
-#define BYTES_MOST (64 << 10) /* of an instruction, on average: a repeated one's */
+#define ACCESSES_MAX 16      /* of an instruction: a gather's */
+#define BYTES_MAX (64 << 10) /* of an instruction, on average: a repeated one's */
 
 static uint32_t least(uint64_t a, uint64_t b)
 {
@@ -52,8 +52,8 @@ static void bound_rows(struct cs_burst_shared *to)
     }
     for (uint32_t i = 0; i < outcome->n_memory; i++) {
         uint32_t *column = to->memory[i].column, bytes = column[CS_MEMORY_BYTES - 1];
-        bound_columns(column, CS_BURST_MEMORY_COLUMNS, ACCESSES_MOST * followed);
-        column[CS_MEMORY_BYTES - 1] = least(bytes, BYTES_MOST * followed);
+        bound_columns(column, CS_BURST_MEMORY_COLUMNS, ACCESSES_MAX * followed);
+        column[CS_MEMORY_BYTES - 1] = least(bytes, BYTES_MAX * followed);
     }
     for (uint32_t i = 0; i < outcome->n_branches; i++) {
         uint32_t *column = to->branches[i].column;
@@ -61,7 +61,7 @@ static void bound_rows(struct cs_burst_shared *to)
         column[CS_BRANCH_KIND - 1] = least(column[CS_BRANCH_KIND - 1], 3);
     }
     for (uint32_t i = 0; i < outcome->n_lines; i++)
-        bound_columns(to->lines[i].column, CS_BURST_LINE_COLUMNS, ACCESSES_MOST * followed);
+        bound_columns(to->lines[i].column, CS_BURST_LINE_COLUMNS, ACCESSES_MAX * followed);
 }
 
 void take_rows(struct cs_burst_shared *to, const struct cs_burst_shared *rows, bool timed,
@@ -72,7 +72,7 @@ void take_rows(struct cs_burst_shared *to, const struct cs_burst_shared *rows, b
     memcpy(&from, &rows->outcome, sizeof from);
     outcome->cause = from.cause < CS_BURST_CAUSE_N ? from.cause : CS_BURST_UNSUPPORTED;
     uint64_t wanted = timed ? to->command.timed_instructions : to->command.instructions;
-    outcome->followed = least(from.followed, wanted + BLOCK_MOST);
+    outcome->followed = least(from.followed, wanted + BLOCK_MAX);
     outcome->instructions = least(from.instructions, outcome->followed);
     outcome->blocks = least(from.blocks, outcome->followed);
     outcome->hot_branch = from.hot_branch;

@@ -20,7 +20,7 @@
 #define NEIGHBOURS                                                                                           \
     (WINDOW_BRING_MAX / PAGE) /* power of two: pages that a fault of a long burst brings, at most */
 #define KEEP_START 28         /* a new page is kept for two bursts more */
-#define KEEP_LEAST 45
+#define KEEP_MIN 45
 
 struct page {
     uint64_t addr, identity;
@@ -289,7 +289,7 @@ void pages_settle(void)
         unsigned keep = page->keep - page->keep / 8U + (page->touched ? 31U : 0U);
         page->keep = (uint8_t)(keep > 255 ? 255 : keep);
         page->touched = false;
-        if (page->writable ? page->keep < KEEP_LEAST
+        if (page->writable ? page->keep < KEEP_MIN
                            : page->fleeting || !page->identity || n_pages > PAGES_MAX / 2)
             drop(i);
         else

@@ -55,9 +55,9 @@ static void follow(const struct replay_ask *ask, struct replay_told *told)
     pages_many = ask->timed;
     pages_refresh();
     blocks_translated = 0;
-    uint64_t room = trace_room(ask->timed ? command->timed_instructions : command->instructions);
-    run_burst(&registers, boundary->xstate, ask->xstate_bytes, ask->timed ? timed_trace_room(room) : room,
-              ask->deadline, &run);
+    uint64_t capacity = trace_room(ask->timed ? command->timed_instructions : command->instructions);
+    run_burst(&registers, boundary->xstate, ask->xstate_bytes,
+              ask->timed ? timed_trace_room(capacity) : capacity, ask->deadline, &run);
     outcome->cause = told->cause = run.cause;
     outcome->start = registers.rip;
     told->next = run.next;

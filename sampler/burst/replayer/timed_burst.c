@@ -24,7 +24,7 @@
 #include "sampler/burst/runner/timing_model.h"
 
 #define REGISTERS 16
-#define REGISTERS_LEAST 2
+#define REGISTERS_MIN 2
 #define STACK_WORDS_MANY 600000 /* in a trace, of one snapshot's: 5 MB */
 #define AGAIN_MAX_TICKS 120000000
 
@@ -62,24 +62,24 @@ static bool again(const struct run *run, const struct registers *registers, cons
                   struct run *second)
 {
     static struct probe probes[SNAPSHOTS_MAX];
-    uint64_t room = (uint64_t)(run->end - run->start) + 4096, visits = 0;
+    uint64_t capacity = (uint64_t)(run->end - run->start) + 4096, visits = 0;
     unsigned n_probes = n > 1 && snapshots[0].pc == snapshots[1].pc ? 1 : n;
     for (unsigned i = 0; i < n_probes && snapshots[0].n; i++)
         visits += snapshots[i].visits;
-    uint64_t most = visits ? (TRACE_BYTES - room) / 8 / visits : 0; /* words a visit */
-    if (most < REGISTERS_LEAST)
+    uint64_t most = visits ? (TRACE_BYTES - capacity) / 8 / visits : 0; /* words a visit */
+    if (most < REGISTERS_MIN)
         return false;
     uint64_t several = most < REGISTERS ? most : REGISTERS, words = STACK_WORDS_MANY / visits;
     words = words < most - several ? words : most - several;
     words = words < STACK_WORDS ? words : STACK_WORDS;
-    room += 8 * visits * (several + words);
+    capacity += 8 * visits * (several + words);
     for (unsigned i = 0; i < n_probes; i++)
         probes[i] = (struct probe){.pc = snapshots[i].pc,
                                    .registers = telling_registers(registers, &snapshots[i], several),
                                    .words = (uint32_t)words};
     pages_rewind();
     translations_probe(match_blocks, match_n_blocks, probes, n_probes);
-    run_burst(registers, vectors, vectors_bytes, room, tsc() + AGAIN_MAX_TICKS, second);
+    run_burst(registers, vectors, vectors_bytes, capacity, tsc() + AGAIN_MAX_TICKS, second);
     uint64_t found = match_noted(second, snapshots, n);
     translations_unprobe();
     return found >= length - length / 64;

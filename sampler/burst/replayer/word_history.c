@@ -112,7 +112,7 @@ void history_rest(void)
 }
 
 /* Makes room for the words that are written often; which, bit = number. */
-static uint32_t plan_notes(const struct polled_words *polled, uint64_t *room)
+static uint32_t plan_notes(const struct polled_words *polled, uint64_t *capacity)
 {
     uint32_t which = 0;
     n_changes = 0;
@@ -123,14 +123,14 @@ static uint32_t plan_notes(const struct polled_words *polled, uint64_t *room)
             continue;
         for (unsigned k = 0; k < n_writers; k++)
             n += writes[writers[k]] >> i & 1 ? visits[writers[k]] : 0;
-        if (n > VISITS_MAX || n > CHANGES_MAX - n_changes || *room + 8ULL * n > TRACE_BYTES)
+        if (n > VISITS_MAX || n > CHANGES_MAX - n_changes || *capacity + 8ULL * n > TRACE_BYTES)
             continue;
         h->change = &changes[n_changes];
-        h->room = n;
+        h->capacity = n;
         h->n = 0;
         h->some = false;
         n_changes += n;
-        *room += 8ULL * n;
+        *capacity += 8ULL * n;
         which |= 1U << i;
     }
     return which;
@@ -149,7 +149,7 @@ static uint64_t read_notes(const struct run *run)
             if (note[i].reg < NOTED_WORD)
                 continue;
             struct history *h = &histories[note[i].reg - NOTED_WORD];
-            if (h->n < h->room)
+            if (h->n < h->capacity)
                 changes[(h->change - changes) + h->n++] =
                     (struct change){(uint32_t)position, record_slots(p)[i]};
         }
@@ -167,8 +167,8 @@ bool history_again(const struct polled_words *polled, const struct run *run, uin
     uint64_t addrs[POLLED_WORDS_MAX];
     unsigned n = 0;
     *second = *run;
-    uint64_t room = (uint64_t)(run->end - run->start) + PAGE;
-    uint32_t which = plan_notes(polled, &room);
+    uint64_t capacity = (uint64_t)(run->end - run->start) + PAGE;
+    uint32_t which = plan_notes(polled, &capacity);
     for (unsigned i = 0; i < polled->n_words; i++)
         addrs[i] = polled->word[i].addr;
     for (unsigned k = 0; k < n_writers; k++)
@@ -181,11 +181,11 @@ bool history_again(const struct polled_words *polled, const struct run *run, uin
         return false;
     pages_rewind();
     translations_probe(numbers, n, probes, n);
-    run_burst(registers, vectors, vectors_bytes, room, tsc() + AGAIN_MAX_TICKS, second);
+    run_burst(registers, vectors, vectors_bytes, capacity, tsc() + AGAIN_MAX_TICKS, second);
     uint64_t found = read_notes(second);
     translations_unprobe();
     for (unsigned i = 0; i < polled->n_words; i++) /* a visit that noted nothing may have changed it */
         if (which >> i & 1)
-            histories[i].known = histories[i].n == histories[i].room;
+            histories[i].known = histories[i].n == histories[i].capacity;
     return found >= length - length / 64;
 }

@@ -12,7 +12,7 @@ struct change {
 void history_rest(void); /* between bursts: gives memory back */
 struct history {
     const struct change *change;
-    uint32_t n, room;
+    uint32_t n, capacity;
     uint64_t before, after;
     bool known; /* else the word tells nothing */
     bool some;  /* values between the first change and the last are not known */

@@ -3,7 +3,7 @@
  *
  * The replayer is a process that contains nothing but itself, in [CS_BURST_BASE, + CS_BURST_SPAN). Copies of
  * the target's pages appear *at their own addresses* on first touch, so that instructions run unchanged, with
- * any extension that the machine has; only control transfers are translated, into code that notes the block
+ * any extension that the machine has; only branches are translated, into code that notes the block
  * and goes to the translation of the target. A block of the target becomes, in the code cache:
  *
  *     note the block's number and, in slots, those registers that its memory operands need

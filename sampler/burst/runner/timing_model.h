@@ -152,12 +152,12 @@
 #define CS_MODEL_DISPLACED_NS 500000
 #endif
 /* That the CPU is left alone for, after one in which others took ours; unit: bursts; shows: burst-loss */
-#ifndef CS_MODEL_ALONE_LEAST
-#define CS_MODEL_ALONE_LEAST 2
+#ifndef CS_MODEL_ALONE_MIN
+#define CS_MODEL_ALONE_MIN 2
 #endif
 /* The same where they do again and again; unit: bursts; shows: burst-loss */
-#ifndef CS_MODEL_ALONE_MOST
-#define CS_MODEL_ALONE_MOST 64
+#ifndef CS_MODEL_ALONE_MAX
+#define CS_MODEL_ALONE_MAX 64
 #endif
 
 #endif
