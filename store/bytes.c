@@ -2,7 +2,6 @@
 #include "store/bytes.h"
 #include "store/array.h"
 
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -77,23 +76,6 @@ void cs_bytes_put_text(struct cs_bytes *bytes, const char *text)
     cs_bytes_put_raw(bytes, text, n);
 }
 
-void cs_bytes_put_format(struct cs_bytes *bytes, const char *format, ...)
-{
-    va_list args, again;
-    va_start(args, format);
-    va_copy(again, args);
-    const int n = vsnprintf(NULL, 0, format, args);
-    uint8_t *to = n >= 0 ? cs_bytes_put_room(bytes, (size_t)n + 1) : NULL;
-    if (to) {
-        vsnprintf((char *)to, (size_t)n + 1, format, again);
-        bytes->used--; /* the NUL */
-    } else {
-        bytes->failed = true;
-    }
-    va_end(again);
-    va_end(args);
-}
-
 const uint8_t *cs_bytes_take_raw(struct cs_bytes_cursor *cursor, uint64_t n)
 {
     if (cursor->bad || n > (uint64_t)(cursor->end - cursor->at)) {
@@ -122,11 +104,6 @@ uint8_t cs_bytes_take_u8(struct cs_bytes_cursor *cursor)
 uint16_t cs_bytes_take_u16(struct cs_bytes_cursor *cursor)
 {
     return (uint16_t)take_little_endian(cursor, 2);
-}
-
-uint32_t cs_bytes_take_u32(struct cs_bytes_cursor *cursor)
-{
-    return (uint32_t)take_little_endian(cursor, 4);
 }
 
 uint64_t cs_bytes_take_u64(struct cs_bytes_cursor *cursor)

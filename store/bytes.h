@@ -5,9 +5,9 @@
  * buffer. Specified in FORMAT.md "Numbers and texts".
  *
  *     struct cs_bytes out = {0};
- *     cs_bytes_put_u32(&out, 7), cs_bytes_put_text(&out, "seven");
+ *     cs_bytes_put_u64(&out, 7), cs_bytes_put_text(&out, "seven");
  *     struct cs_bytes_cursor in = {out.start, out.start + out.used, false};
- *     uint32_t seven = cs_bytes_take_u32(&in);    0 and in.bad when there are no four bytes
+ *     uint64_t seven = cs_bytes_take_u64(&in);    0 and in.bad when there are no eight bytes
  *     if (out.failed || in.bad) ...
  */
 #ifndef CS_STORE_BYTES_H
@@ -33,9 +33,6 @@ void cs_bytes_put_u32(struct cs_bytes *bytes, uint32_t value);
 void cs_bytes_put_u64(struct cs_bytes *bytes, uint64_t value);
 void cs_bytes_put_varint(struct cs_bytes *bytes, uint64_t value);
 void cs_bytes_put_text(struct cs_bytes *bytes, const char *text);
-/* Text without length and without NUL. */
-void cs_bytes_put_format(struct cs_bytes *bytes, const char *format, ...)
-    __attribute__((format(printf, 2, 3)));
 
 struct cs_bytes_cursor {
     const uint8_t *at, *end;
@@ -44,7 +41,6 @@ struct cs_bytes_cursor {
 
 uint8_t cs_bytes_take_u8(struct cs_bytes_cursor *cursor);
 uint16_t cs_bytes_take_u16(struct cs_bytes_cursor *cursor);
-uint32_t cs_bytes_take_u32(struct cs_bytes_cursor *cursor);
 uint64_t cs_bytes_take_u64(struct cs_bytes_cursor *cursor);
 /* The shortest form only: a number has one encoding. */
 uint64_t cs_bytes_take_varint(struct cs_bytes_cursor *cursor);

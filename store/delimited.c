@@ -5,61 +5,25 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Where text goes: one of the two. */
-struct sink {
-    FILE *stream;
-    struct cs_bytes *bytes;
-};
-
-static void put(struct sink to, const char *text, size_t n)
+void cs_json_string(FILE *to, const char *text)
 {
-    if (to.stream)
-        (void)fwrite(text, 1, n, to.stream);
-    else
-        cs_bytes_put_raw(to.bytes, text, n);
-}
-
-static void csv_field(struct sink to, const char *text)
-{
-    if (!strpbrk(text, ",\"\r\n")) {
-        put(to, text, strlen(text));
-        return;
-    }
-    put(to, "\"", 1);
-    for (size_t n; *text; text += n) {
-        n = *text == '"' ? 1 : strcspn(text, "\"");
-        if (*text == '"')
-            put(to, "\"", 1);
-        put(to, text, n);
-    }
-    put(to, "\"", 1);
-}
-
-static void json_string(struct sink to, const char *text)
-{
-    put(to, "\"", 1);
+    fputc('"', to);
     for (size_t n, left = strlen(text); left; text += n, left -= n) {
         uint32_t c;
-        char escape[8];
         n = cs_text_character(text, left, &c);
         if (n == 0) {
             n = 1;
-            put(to, "\xef\xbf\xbd", 3);
+            fputs("\xef\xbf\xbd", to);
         } else if (c == '"' || c == '\\') {
-            put(to, "\\", 1);
-            put(to, text, 1);
+            fputc('\\', to);
+            fputc(*text, to);
         } else if (cs_text_misleads(c)) { /* all in the basic plane: one escape each */
-            put(to, escape, (size_t)snprintf(escape, sizeof escape, "\\u%04x", (unsigned)c));
+            fprintf(to, "\\u%04x", (unsigned)c);
         } else {
-            put(to, text, n);
+            (void)fwrite(text, 1, n, to);
         }
     }
-    put(to, "\"", 1);
-}
-
-void cs_csv_field(FILE *to, const char *text)
-{
-    csv_field((struct sink){.stream = to}, text);
+    fputc('"', to);
 }
 
 static bool is_number(const char *text)
@@ -102,19 +66,4 @@ void cs_json_harmless(FILE *to, const char *text, size_t n)
         if (escaped)
             fprintf(to, "\\u%04x", (unsigned)c);
     }
-}
-
-void cs_json_string(FILE *to, const char *text)
-{
-    json_string((struct sink){.stream = to}, text);
-}
-
-void cs_bytes_put_csv_field(struct cs_bytes *to, const char *text)
-{
-    csv_field((struct sink){.bytes = to}, text);
-}
-
-void cs_bytes_put_json_string(struct cs_bytes *to, const char *text)
-{
-    json_string((struct sink){.bytes = to}, text);
 }

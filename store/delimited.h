@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Texts inside CSV (RFC 4180) and JSON (RFC 8259), written to a stream or to bytes. A CSV field is quoted only
- * where it must be. A JSON string gets its quotes always, and U+FFFD for what is no UTF-8; what could mislead
+/* Texts inside CSV (RFC 4180) and JSON (RFC 8259). A field of CSV is quoted only where it must be. A JSON string gets its quotes always, and U+FFFD for what is no UTF-8; what could mislead
  * (store/text.h) is escaped, so that it is exact and yet harmless on a terminal. Nothing is cut.
  *
  * A CSV name is a text from outside. CSV has no escapes, so it is cleaned; and where a spreadsheet would take
@@ -8,18 +7,13 @@
 #ifndef CS_STORE_DELIMITED_H
 #define CS_STORE_DELIMITED_H
 
-#include "store/bytes.h"
-
 #include <stdio.h>
 
-/* Failures of the stream are found by ferror(), of the bytes by their flag. */
-void cs_csv_field(FILE *to, const char *text);
+/* Failures are found by ferror(). */
 void cs_csv_name(FILE *to, const char *text);
 void cs_json_string(FILE *to, const char *text);
 /* `n` bytes of a JSON text that is valid already, its misleading characters escaped: they are only found in
  * strings. */
 void cs_json_harmless(FILE *to, const char *text, size_t n);
-void cs_bytes_put_csv_field(struct cs_bytes *to, const char *text);
-void cs_bytes_put_json_string(struct cs_bytes *to, const char *text);
 
 #endif

@@ -130,12 +130,3 @@ void cs_dictionary_fini(struct cs_dictionary *dictionary)
     free(dictionary->slots);
     *dictionary = (struct cs_dictionary){0};
 }
-
-size_t cs_dictionary_bytes(const struct cs_dictionary *dictionary)
-{
-    size_t bytes = dictionary->capacity * (sizeof *dictionary->strings + sizeof *dictionary->ranks) +
-                   dictionary->n_slots * sizeof *dictionary->slots;
-    for (const struct cs_dictionary_chunk *chunk = dictionary->chunks; chunk; chunk = chunk->next)
-        bytes += sizeof *chunk + chunk->size;
-    return bytes;
-}

@@ -25,6 +25,5 @@ int64_t cs_dictionary_add(struct cs_dictionary *dictionary, const char *text, si
 /* Brings `ranks` up to date. Never fails: the space was taken when strings were added. */
 void cs_dictionary_rank(struct cs_dictionary *dictionary);
 void cs_dictionary_fini(struct cs_dictionary *dictionary);
-size_t cs_dictionary_bytes(const struct cs_dictionary *dictionary);
 
 #endif

@@ -160,10 +160,6 @@ int cs_store_load(const struct cs_store_profile_ref *ref, struct cs_table **out,
 int cs_store_names(struct cs_store *store, const char *image_id,
                    int (*visit)(uint64_t offset, uint64_t size, const char *name, void *arg), void *arg,
                    struct cs_error *err);
-/* What the writer of the newest epoch wanted kept: the text that cs_store_epoch was given. The caller frees
- * it. NULL, and 0 returned, where there is no epoch or nothing was to be kept. Epochs' names begin with their
- * time. */
-int cs_store_newest_meta(struct cs_store *store, char **meta, struct cs_error *err);
 /* Sum of an epoch counter over all epochs; 0 when never counted. */
 int cs_store_counter(struct cs_store *store, const char *counter, uint64_t *sum, struct cs_error *err);
 

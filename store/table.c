@@ -162,13 +162,6 @@ void cs_table_clear(struct cs_table *table)
     *table = emptied;
 }
 
-size_t cs_table_bytes(const struct cs_table *table)
-{
-    return sizeof *table +
-           table->capacity * (table->schema.n_columns * sizeof *table->rows + sizeof *table->order) +
-           table->n_slots * sizeof *table->slots + cs_dictionary_bytes(&table->texts);
-}
-
 const struct cs_schema *cs_table_schema(const struct cs_table *table)
 {
     return &table->schema;

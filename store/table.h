@@ -59,8 +59,6 @@ struct cs_table *cs_table_open(const struct cs_schema *schema);
 void cs_table_close(struct cs_table *table);
 /* Back to no rows and no texts, memory given back. */
 void cs_table_clear(struct cs_table *table);
-/* Bytes of memory it holds. */
-size_t cs_table_bytes(const struct cs_table *table);
 const struct cs_schema *cs_table_schema(const struct cs_table *table);
 
 /* Makes `rows` (n_rows times n_columns values of malloc, for at least one row, ascending by their keys) those

@@ -274,28 +274,3 @@ int cs_store_counter(struct cs_store *store, const char *counter, uint64_t *sum,
     cs_table_close(counting.counters);
     return rc;
 }
-
-int cs_store_newest_meta(struct cs_store *store, char **meta, struct cs_error *err)
-{
-    struct cs_store_listing listing;
-    struct cs_table *facts = NULL;
-    int rc = cs_store_directory_list(store->path, &listing, err);
-    *meta = NULL;
-    /* From the newest back to the first that is an epoch. */
-    for (size_t i = rc == 0 ? listing.n : 0; i > 0 && rc == 0 && !facts; i--) {
-        struct cs_store_pathname path;
-        struct cs_store_profile_file file;
-        rc = cs_store_pathname_join(&path, err, "%s/%s/" CS_EPOCH_META, store->path, listing.names[i - 1]);
-        if (rc == 0)
-            rc = cs_store_file_load(path.text, &file, &facts, err);
-        if (rc == 0 && !cs_schema_equal(&file.schema, &cs_schema_facts))
-            rc = cs_fail(err, EBADMSG, "%s is damaged (it holds no facts about an epoch)", path.text);
-        rc = rc == -ENOENT || rc == -ENOTDIR ? 0 : rc;
-    }
-    const char *text = rc == 0 && facts ? cs_store_fact(facts, "meta") : "";
-    if (*text && !(*meta = strdup(text)))
-        rc = cs_fail(err, ENOMEM, "not enough memory to read %s", store->path);
-    cs_table_close(facts);
-    cs_store_listing_fini(&listing);
-    return rc;
-}

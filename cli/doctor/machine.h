@@ -82,7 +82,6 @@ struct machine {
     unsigned n_cpus, n_cores, n_packages, n_pairs;
     bool smt;
     struct cpu_pair *pairs; /* one a CPU that may run us, as far as a partner exists */
-    char topology_trouble[128];
 };
 
 int machine_gather(struct machine *machine, const char *root, struct cs_error *err);

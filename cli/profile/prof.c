@@ -20,7 +20,7 @@
 struct layout {
     struct column columns[FIXED_COLUMNS + 64];
     unsigned n, event_column[64], n_events;
-    unsigned share, cumulative;
+    unsigned share;
 };
 
 static const char *const by_names[] = {"image", "procedure", "line", "process", "tag", NULL};

@@ -124,11 +124,6 @@ struct cs_generation_span cs_generations_span(struct cs_generations *g, uint32_t
     return span;
 }
 
-uint32_t cs_generations_at(struct cs_generations *g, uint32_t slot, uint64_t time_ns)
-{
-    return cs_generations_span(g, slot, time_ns).number;
-}
-
 uint64_t cs_generations_start(struct cs_generations *g, uint32_t slot, uint32_t number)
 {
     slot &= CS_GENERATION_SLOTS - 1;

@@ -26,9 +26,7 @@ uint32_t cs_generations_now(const struct cs_generations *generations, uint32_t s
 int cs_generations_resume(struct cs_generations *generations, uint32_t slot, uint32_t number,
                           uint64_t time_ns);
 
-/* The slot's generation at a time. */
-uint32_t cs_generations_at(struct cs_generations *generations, uint32_t slot, uint64_t time_ns);
-/* The same, and from when to when (exclusive) it is so, as far as is known now. */
+/* The slot's generation at a time, and from when to when (exclusive) it is so, as far as is known now. */
 struct cs_generation_span {
     uint64_t from_ns, to_ns;
     uint32_t number;

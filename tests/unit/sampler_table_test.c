@@ -97,18 +97,18 @@ static void a_generation_is_found_by_its_time(void **state)
 {
     (void)state;
     struct cs_generations *g = cs_generations_open();
-    assert_int_equal(cs_generations_at(g, 42, 1000), 0);
+    assert_int_equal(cs_generations_span(g, 42, 1000).number, 0);
     assert_int_equal(cs_generations_next(g, 42, 1000), 1);
     assert_int_equal(cs_generations_next(g, 42, 2000), 2);
-    assert_int_equal(cs_generations_at(g, 42, 999), 0);
-    assert_int_equal(cs_generations_at(g, 42, 1500), 1);
-    assert_int_equal(cs_generations_at(g, 42, 2500), 2);
+    assert_int_equal(cs_generations_span(g, 42, 999).number, 0);
+    assert_int_equal(cs_generations_span(g, 42, 1500).number, 1);
+    assert_int_equal(cs_generations_span(g, 42, 2500).number, 2);
     assert_int_equal(cs_generations_start(g, 42, 0), 0);
     assert_int_equal(cs_generations_start(g, 42, 1), 1000);
     assert_int_equal(cs_generations_start(g, 42, 2), 2000);
     cs_generations_expire(g, 1500);
     assert_int_equal(cs_generations_start(g, 42, 2), 2000);
-    assert_int_equal(cs_generations_at(g, 42, 5000), 2);
+    assert_int_equal(cs_generations_span(g, 42, 5000).number, 2);
     cs_generations_close(g);
 }
 
@@ -178,7 +178,7 @@ static void generations_wrap_around(void **state)
         assert_int_equal(cs_generations_next(g, 3, i * 10), i & CS_HOT_GENERATION_MASK);
         cs_generations_expire(g, i > 10 ? i * 10 - 100 : 0);
         assert_int_equal(cs_generations_start(g, 3, i & CS_HOT_GENERATION_MASK), i * 10);
-        assert_int_equal(cs_generations_at(g, 3, i * 10 - 1), (i - 1) & CS_HOT_GENERATION_MASK);
+        assert_int_equal(cs_generations_span(g, 3, i * 10 - 1).number, (i - 1) & CS_HOT_GENERATION_MASK);
     }
     cs_generations_close(g);
 }

