@@ -4,6 +4,7 @@
 #include "image/code.h"
 #include "image/eh_frame.h"
 #include "image/elf.h"
+#include "image/identity.h"
 #include "image/ranges.h"
 #include "image/segments.h"
 
@@ -85,6 +86,40 @@ static void a_build_id_is_found_among_other_notes_and_only_whole(void **unused)
     assert_string_equal(hex, "");
     cs_image_build_id_text(bytes, 3, hex);
     assert_string_equal(hex, "");
+}
+
+/* A file of `size` bytes, all `fill` but for the one at `odd`. */
+static const char *file_of(const char *name, size_t size, int fill, size_t odd)
+{
+    static char path[128];
+    snprintf(path, sizeof path, "%s/%s", folder, name);
+    char *bytes = malloc(size);
+    memset(bytes, fill, size);
+    bytes[odd] = 'x';
+    FILE *f = fopen(path, "w");
+    assert_int_equal(fwrite(bytes, 1, size, f), size);
+    fclose(f);
+    free(bytes);
+    return path;
+}
+
+static void a_file_is_the_image_by_its_build_id_else_by_what_it_holds(void **unused)
+{
+    (void)unused;
+    const char *path = file_of("contents", 100000, 'a', 5);
+    struct cs_store_image image = {.path = "/bin/it", .build_id = ""};
+    int fd = open(path, O_RDONLY);
+    cs_image_identity_of_file(fd, image.id);
+    close(fd);
+    assert_true(cs_image_is_file(&image, "", path));
+    assert_false(cs_image_is_file(&image, "", file_of("contents", 100000, 'a', 6)));
+    assert_false(
+        cs_image_is_file(&image, "", file_of("contents", 100001, 'a', 5))); /* its size is part of it */
+    assert_false(cs_image_is_file(&image, "", "/nowhere/at/all"));
+    image.build_id = "abcdef01";
+    assert_true(cs_image_is_file(&image, "abcdef01", path));
+    assert_false(cs_image_is_file(&image, "abcdef02", path));
+    assert_false(cs_image_is_file(&image, "", path));
 }
 
 struct described {
@@ -298,6 +333,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(build_id_and_segments_are_those_of_readelf),
         cmocka_unit_test(a_build_id_is_found_among_other_notes_and_only_whole),
+        cmocka_unit_test(a_file_is_the_image_by_its_build_id_else_by_what_it_holds),
         cmocka_unit_test(an_image_that_is_truncated_while_it_is_read_is_still_there),
         cmocka_unit_test(frame_descriptions_are_those_of_readelf),
         cmocka_unit_test(stubs_are_named_as_objdump_names_them),
