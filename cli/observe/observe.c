@@ -291,8 +291,8 @@ static int run(const struct parsed *args)
     if (rc)
         return rc;
     uint64_t top = (uint64_t)option_number(args, "top", 10, 0, 1e9);
-    wish.leave_session = cs_observe_grouped_by_session();
-    if (wish.leave_session && own_session_parent(&rc))
+    options.leave_session = cs_observe_grouped_by_session();
+    if (options.leave_session && own_session_parent(&rc))
         return rc;
     struct cs_observation *o = NULL;
     struct watch watch = {addresses_open(), NULL};

@@ -52,8 +52,8 @@ static struct cs_observe_timeline *fold(double from, double to, unsigned buckets
 {
     struct cs_observe_timeline *t = NULL;
     struct cs_error err;
-    struct cs_observe_timeline_options wish = {.from_seconds = from, .to_seconds = to, .buckets = buckets};
-    assert_int_equal(cs_observe_timeline_fold(path, &wish, &t, NULL, &err), 0);
+    struct cs_observe_timeline_options options = {.from_seconds = from, .to_seconds = to, .buckets = buckets};
+    assert_int_equal(cs_observe_timeline_fold(path, &options, &t, NULL, &err), 0);
     return t;
 }
 
