@@ -209,7 +209,7 @@ static int run(const struct parsed *args)
 static const struct option_entry options[] = {
     OPTION_TAG,
     {"time", 0, "FROM..TO", "only this part, in seconds since the first sample (either may be left out)"},
-    {"buckets", 0, "N", "cut it into N equal intervals (24; 500 in JSON and CSV)"},
+    {"buckets", 0, "N", "cut it into N equal buckets (24; 500 in JSON and CSV)"},
     OPTION_LOG,
     {NULL, 0, NULL, NULL},
 };
@@ -223,7 +223,7 @@ const struct command command_timeline = {
     "most\n"
     "frequent values of a tag in what was seen, and the rates of all counters in events per 1000 TSC cycles: "
     "mean,\n"
-    "least and most of the intervals that filtering kept. -t zooms in, down to single intervals.",
+    "least and most of the intervals that filtering kept. --time zooms in, down to single intervals.",
     options,
     run,
 };
