@@ -368,6 +368,17 @@ out:
     return rc;
 }
 
+static int end(struct gathering *g, int rc)
+{
+    if (rc == 0)
+        rc = finish(g);
+    free(g->list);
+    cs_image_ranges_fini(&g->covered);
+    if (rc < 0)
+        procedures_fini(g->p);
+    return rc;
+}
+
 int procedures_init(struct procedures *p, const struct elf_file *image, const struct elf_file *debug,
                     const struct elf_file *mini, const struct imports *imports)
 {
@@ -389,13 +400,7 @@ int procedures_init(struct procedures *p, const struct elf_file *image, const st
         rc = add_descriptions(&g);
     if (rc == 0)
         rc = add_sections(&g);
-    if (rc == 0)
-        rc = finish(&g);
-    free(g.list);
-    cs_image_ranges_fini(&g.covered);
-    if (rc < 0)
-        procedures_fini(p);
-    return rc;
+    return end(&g, rc);
 }
 
 int procedures_init_names(struct procedures *p, const struct named_range *names, size_t n)
@@ -413,11 +418,5 @@ int procedures_init_names(struct procedures *p, const struct named_range *names,
     }
     if (rc == 0)
         rc = settle(&g);
-    if (rc == 0)
-        rc = finish(&g);
-    free(g.list);
-    cs_image_ranges_fini(&g.covered);
-    if (rc < 0)
-        procedures_fini(p);
-    return rc;
+    return end(&g, rc);
 }
