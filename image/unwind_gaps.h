@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* What is known of code that no description speaks of: stubs of a linker that doesn't describe them, a signal's return code, the
+ * program's entry, Go's frame pointers. Internal to image/. */
+#ifndef CS_IMAGE_UNWIND_GAPS_H
+#define CS_IMAGE_UNWIND_GAPS_H
+
+#include "image/elf.h"
+#include "image/unwind_build.h"
+
+#define UNWIND_CODE_PIECES_MAX 16
+
+struct unwind_gaps {
+    const struct elf_file *file;
+    struct unwind_piece {
+        uint64_t start, end;
+    } code[UNWIND_CODE_PIECES_MAX]; /* ascending */
+    unsigned n_code;                /* at least 1, which may be empty */
+    struct unwind_stubs {
+        uint64_t start, end;
+        struct cs_unwind_rule rule, first; /* first: of the first entry, where it differs */
+        uint64_t first_end;
+    } stubs[4];
+    unsigned n_stubs;
+    bool is_go;
+};
+
+void unwind_gaps_init(struct unwind_gaps *gaps, const struct elf_file *file);
+/* Fills the table from where it ends up to `to`. */
+void unwind_gaps_fill(const struct unwind_gaps *gaps, struct unwind_build *build, uint64_t to);
+
+#endif
