@@ -52,7 +52,7 @@ static bool take_number(struct reader *e, int64_t *number)
     else if (op == DW_OP_const1u)
         *number = (int64_t)take(e, 1);
     else if (op == DW_OP_const1s)
-        *number = (int8_t)take(e, 1);
+        *number = (int64_t)(take(e, 1) ^ 0x80) - 0x80;
     else
         return false;
     return !e->bad;

@@ -47,7 +47,7 @@ static bool key_of(const char *path, char key[KEY_MAX])
     close(fd);
     snprintf(key, KEY_MAX, "unwind %d of %s, %lld bytes of %lld ns", VERSION,
              layout.build_id[0] ? layout.build_id : id, (long long)st.st_size,
-             (long long)(st.st_mtim.tv_sec * INT64_C(1000000000) + st.st_mtim.tv_nsec));
+             st.st_mtim.tv_sec * 1000000000LL + st.st_mtim.tv_nsec);
     return read;
 }
 

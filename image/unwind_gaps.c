@@ -79,7 +79,7 @@ static void fill_code(const struct unwind_gaps *gaps, struct unwind_build *build
     static const uint8_t arm_return[] = {0x68, 0x11, 0x80, 0xd2, 0x01, 0, 0, 0xd4}; /* mov x8, #139; svc #0 */
     bool arm = gaps->file->header.e_machine == EM_AARCH64;
     const uint8_t *wanted = arm ? arm_return : x86_return;
-    size_t n, n_wanted = arm ? sizeof arm_return : sizeof x86_return;
+    size_t n = 0, n_wanted = arm ? sizeof arm_return : sizeof x86_return;
     const struct cs_unwind_rule *rule = gaps->is_go ? &rule_frame_pointer : &rule_none;
     uint64_t entry = gaps->file->header.e_entry;
     for (unsigned i = 0; i < gaps->n_stubs; i++) {
