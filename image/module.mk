@@ -6,3 +6,7 @@ image.libs := -lZydis -lcapstone -ldl
 # Tests compare what it prints with other disassemblers.
 $(BUILD)/tests/programs/code_listing: $(LIB)
 programs.code_listing.libs = $(LIB) $(ALL_LIBS)
+
+# The same, for frame tables and libdwfl's unwinding.
+$(BUILD)/tests/programs/chain_compare: $(LIB)
+programs.chain_compare.libs = $(LIB) $(ALL_LIBS)

@@ -2,6 +2,7 @@
 /* Linear in the bytes of code that the file holds; only what lies between descriptions is looked at. */
 #include "image/unwind_gaps.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #define ENTRY_BYTES 32 /* of _start, where nothing describes it */
@@ -9,6 +10,12 @@
 static const struct cs_unwind_rule rule_none = {0}, rule_signal = {.cfa = CS_UNWIND_SIGNAL},
                                    rule_outermost = {.cfa = CS_UNWIND_OUTERMOST},
                                    rule_frame_pointer = {.cfa = CS_UNWIND_FRAME_POINTER};
+
+static int by_address(const void *a, const void *b)
+{
+    const struct unwind_stubs *x = a, *y = b;
+    return (x->start > y->start) - (x->start < y->start);
+}
 
 /* The stubs of a linker that doesn't describe them (lld). */
 static void find_stubs(struct unwind_gaps *gaps)
@@ -46,6 +53,7 @@ static void find_stubs(struct unwind_gaps *gaps)
             stubs->first_end = stubs->start + 16;
         }
     }
+    qsort(gaps->stubs, gaps->n_stubs, sizeof *gaps->stubs, by_address);
 }
 
 /* Pieces of code, merged to a bounded number; false when there is none. */
