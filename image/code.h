@@ -23,6 +23,7 @@
  *   unwind_build       such a table, row after row
  *   unwind_frames      from frame descriptions to such a table
  *   unwind_gaps        what is known of code without a description
+ *   unwind_go          Go's own table of frames
  *   unwind_rows        that table, as the kernel's side reads it
  *   unwind_step        a step from a frame to its caller, whole chains
  *

@@ -168,7 +168,9 @@ struct cs_unwind_header *unwind_of_elf(const struct elf_file *file, size_t *n, b
     bool eh = frames_of(file, ".eh_frame", NULL, &sections[0]);
     if (!eh)
         sections[0].n = 0;
-    if (!frames_of(file, ".debug_frame", ".zdebug_frame", &sections[1])) {
+    if (gaps.has_go_table) { /* which says more than the .debug_frame made from it */
+        sections[1].n = 0;
+    } else if (!frames_of(file, ".debug_frame", ".zdebug_frame", &sections[1])) {
         debug = eh ? NULL : elf_file_find_debug(file);
         *other_debug = debug && frames_of(debug, ".debug_frame", ".zdebug_frame", &sections[1]);
         if (!*other_debug)

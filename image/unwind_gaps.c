@@ -79,6 +79,14 @@ static bool find_code(struct unwind_gaps *gaps)
     return gaps->n_code > 0;
 }
 
+static void plain(const struct unwind_gaps *gaps, struct unwind_build *build, uint64_t to)
+{
+    if (gaps->has_go_table)
+        unwind_go_fill(&gaps->go, build, to, &rule_none);
+    else
+        unwind_build_up_to(build, to, gaps->is_go ? &rule_frame_pointer : &rule_none);
+}
+
 /* From `from` to `to` nothing is described; within one piece of code. */
 static void fill_code(const struct unwind_gaps *gaps, struct unwind_build *build, uint64_t from, uint64_t to)
 {
@@ -88,7 +96,6 @@ static void fill_code(const struct unwind_gaps *gaps, struct unwind_build *build
     bool arm = gaps->file->header.e_machine == EM_AARCH64;
     const uint8_t *wanted = arm ? arm_return : x86_return;
     size_t n = 0, n_wanted = arm ? sizeof arm_return : sizeof x86_return;
-    const struct cs_unwind_rule *rule = gaps->is_go ? &rule_frame_pointer : &rule_none;
     uint64_t entry = gaps->file->header.e_entry;
     for (unsigned i = 0; i < gaps->n_stubs; i++) {
         const struct unwind_stubs *s = &gaps->stubs[i];
@@ -100,7 +107,7 @@ static void fill_code(const struct unwind_gaps *gaps, struct unwind_build *build
         from = s->end;
     }
     if (entry >= from && entry < to && !gaps->is_go) {
-        unwind_build_up_to(build, entry, rule);
+        plain(gaps, build, entry);
         unwind_build_up_to(build, entry + ENTRY_BYTES < to ? entry + ENTRY_BYTES : to, &rule_outermost);
     }
     const uint8_t *bytes =
@@ -112,11 +119,11 @@ static void fill_code(const struct unwind_gaps *gaps, struct unwind_build *build
             break;
         at = (size_t)(found - bytes);
         /* it is looked up by what is a return address for all one knows: the byte before belongs to it */
-        unwind_build_up_to(build, from + at - (at > 0), rule);
+        plain(gaps, build, from + at - (at > 0));
         at += n_wanted;
         unwind_build_up_to(build, from + at, &rule_signal);
     }
-    unwind_build_up_to(build, to, rule);
+    plain(gaps, build, to);
 }
 
 void unwind_gaps_fill(const struct unwind_gaps *gaps, struct unwind_build *build, uint64_t to)
@@ -140,5 +147,6 @@ void unwind_gaps_init(struct unwind_gaps *gaps, const struct elf_file *file)
         gaps->n_code = 1;
     gaps->is_go = elf_file_section(file, ".gopclntab") || elf_file_section(file, ".data.rel.ro.gopclntab") ||
                   elf_file_section(file, ".note.go.buildid");
+    gaps->has_go_table = gaps->is_go && unwind_go_init(&gaps->go, file);
     find_stubs(gaps);
 }

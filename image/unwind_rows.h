@@ -19,6 +19,8 @@
  *  1. by rule.cfa
  *     CS_UNWIND_NONE           nothing is said here (no CFI). Guess by frame pointer: F = FP; F % 8 == 0, F >= SP; PC' = *(F + 8),
  *                              FP' = *(F), SP' = F + 16; PC' must be code, else the end: CS_UNWIND_END_NO_ROWS
+ *                              AArch64: SP' isn't known after this (a frame record lies at its frame's lower end): a later rule
+ *                              that needs SP is replaced by this one, without F >= SP
  *     CS_UNWIND_FRAME_POINTER  the image keeps frame pointers by its ABI (Go): the same, but F may lie on another stack than SP,
  *                              and F == 0 is CS_UNWIND_END_COMPLETE
  *     CS_UNWIND_SIGNAL         a signal's return code: SP points at what the kernel pushed. All registers come from there (offsets

@@ -57,8 +57,8 @@ static enum cs_unwind_end by_frame_pointer(struct cs_unwind_frame *f, const stru
         return otherwise;
     if (by_abi && at == 0)
         return CS_UNWIND_END_COMPLETE;
-    if (at % 8 || (!by_abi && at < f->registers[r.sp]) || !space->read(space->arg, at, &fp) ||
-        !space->read(space->arg, at + 8, &pc) || fp == at)
+    if (at % 8 || (!by_abi && knows(f, r.sp) && at < f->registers[r.sp]) ||
+        !space->read(space->arg, at, &fp) || !space->read(space->arg, at + 8, &pc) || fp == at)
         return otherwise;
     if (by_abi && pc == 0)
         return CS_UNWIND_END_COMPLETE;
@@ -69,7 +69,8 @@ static enum cs_unwind_end by_frame_pointer(struct cs_unwind_frame *f, const stru
         return otherwise;
     f->known = 0;
     put(f, r.fp, fp);
-    put(f, r.sp, at + 16);
+    if (space->machine != EM_AARCH64)
+        put(f, r.sp, at + 16);
     f->pc = pc;
     f->leaf = false;
     return CS_UNWIND_GOES_ON;
@@ -106,15 +107,17 @@ enum cs_unwind_end cs_unwind_step(struct cs_unwind_frame *f, const struct cs_unw
     if (rule->cfa == CS_UNWIND_NONE || rule->cfa == CS_UNWIND_FRAME_POINTER)
         return by_frame_pointer(f, space, rule->cfa == CS_UNWIND_FRAME_POINTER, CS_UNWIND_END_NO_ROWS);
     if (rule->cfa == CS_UNWIND_SIGNAL)
-        return from_signal(f, space);
+        return knows(f, r.sp) ? from_signal(f, space) : CS_UNWIND_END_REGISTER;
     if (rule->cfa == CS_UNWIND_OUTERMOST)
         return CS_UNWIND_END_COMPLETE;
     if (rule->cfa == CS_UNWIND_UNSUPPORTED)
         return CS_UNWIND_END_UNSUPPORTED;
+    if (!knows(f, r.sp) && rule->cfa != CS_UNWIND_FP && rule->cfa != CS_UNWIND_AT_FP)
+        return by_frame_pointer(f, space, false, CS_UNWIND_END_REGISTER);
     enum cs_unwind_end end = cfa_of(f, rule, space, &cfa);
     if (end != CS_UNWIND_GOES_ON)
         return end;
-    if (cfa < f->registers[r.sp] || (cfa == f->registers[r.sp] && !f->leaf))
+    if (knows(f, r.sp) && (cfa < f->registers[r.sp] || (cfa == f->registers[r.sp] && !f->leaf)))
         return CS_UNWIND_END_STUCK;
 
     if ((rule->ra & ~CS_UNWIND_SIGNED) == CS_UNWIND_SAVED) {

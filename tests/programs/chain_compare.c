@@ -188,7 +188,8 @@ static void compare(Dwfl *dwfl, pid_t tid)
     frames += both;
     equal += same;
     beyond += rc != 0 && n > t.n ? n - t.n : 0;
-    if ((same != both || end != CS_UNWIND_END_COMPLETE) && shown < (getenv("CS_CHAIN_SHOW") ? 20 : 1)) {
+    if (((same != both && !getenv("CS_CHAIN_ENDS")) || end != CS_UNWIND_END_COMPLETE) &&
+        shown < (getenv("CS_CHAIN_SHOW") ? 20 : 1)) {
         shown++;
         printf("thread %d: ours %zu frames, %s; theirs %zu, %s\n", tid, n, cs_unwind_end_name(end), t.n,
                rc == 0 ? "complete" : dwfl_errmsg(-1));
