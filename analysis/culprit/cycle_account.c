@@ -34,46 +34,64 @@ static void decode(struct accounting *x, struct cs_image_code *code)
     }
 }
 
+/* Up to what each instruction is to answer for. */
+static int prepare(struct accounting *x, struct cs_image_code *code,
+                   const struct cs_image_procedure *procedure, struct cs_error *err)
+{
+    struct cs_cycle_account *a = x->a = calloc(1, sizeof *a);
+    if (!a)
+        return cs_fail(err, ENOMEM, "no memory for the cycle accounting of %s", procedure->name);
+    a->procedure = procedure;
+    a->cycles_a_sample = x->e->cycles_a_sample;
+    int rc = cs_cfg_build(code, procedure, x->e->flow.edges, &a->cfg, err);
+    if (rc)
+        return rc;
+    a->insns = calloc(a->cfg->n_insns + 1, sizeof *a->insns);
+    a->blocks = calloc(a->cfg->n_blocks + 1, sizeof *a->blocks);
+    x->edge_visits = calloc(a->cfg->n_edges + 1, sizeof *x->edge_visits);
+    if (!a->insns || !a->blocks || !x->edge_visits)
+        return cs_fail(err, ENOMEM, "no memory for the cycle accounting of %s", procedure->name);
+    for (uint32_t i = 0; i < a->cfg->n_insns; i++)
+        a->insns[i].classification = &no_stall;
+    rc = account_visits(x, err);
+    if (rc)
+        return rc;
+    decode(x, code);
+    account_attribute(x);
+    return 0;
+}
+
 int cs_cycle_account_open(struct cs_image_code *code, const struct cs_image_procedure *procedure,
                           const struct cs_culprit_evidence *evidence, struct cs_scheduler *scheduler,
                           const struct cs_cycle_account_count *known, struct cs_cycle_account **out,
                           struct cs_error *err)
 {
-    struct cs_cycle_account *a = calloc(1, sizeof *a);
-    struct accounting x = {.a = a, .e = evidence, .scheduler = scheduler, .known = known};
-    int rc = -ENOMEM;
+    struct accounting x = {.e = evidence, .scheduler = scheduler, .known = known};
     *out = NULL;
-    if (!a)
-        return cs_fail(err, ENOMEM, "no memory for the cycle accounting of %s", procedure->name);
-    a->procedure = procedure;
-    a->cycles_a_sample = evidence->cycles_a_sample;
-    rc = cs_cfg_build(code, procedure, evidence->flow.edges, &a->cfg, err);
-    if (rc)
-        goto out;
-    a->insns = calloc(a->cfg->n_insns + 1, sizeof *a->insns);
-    a->blocks = calloc(a->cfg->n_blocks + 1, sizeof *a->blocks);
-    x.edge_visits = calloc(a->cfg->n_edges + 1, sizeof *x.edge_visits);
-    if (!a->insns || !a->blocks || !x.edge_visits) {
-        rc = cs_fail(err, ENOMEM, "no memory for the cycle accounting of %s", procedure->name);
-        goto out;
+    int rc = prepare(&x, code, procedure, err);
+    if (rc == 0)
+        rc = account_paths(&x, err);
+    if (rc == 0) {
+        account_stalls(&x);
+        account_summary(x.a);
+        *out = x.a;
+    } else {
+        cs_cycle_account_close(x.a);
     }
-    for (uint32_t i = 0; i < a->cfg->n_insns; i++)
-        a->insns[i].classification = &no_stall;
-    rc = account_visits(&x, err);
-    if (rc)
-        goto out;
-    decode(&x, code);
-    account_attribute(&x);
-    rc = account_paths(&x, err);
-    if (rc)
-        goto out;
-    account_stalls(&x);
-    account_summary(a);
-    *out = a;
-out:
     free(x.edge_visits);
-    if (rc)
-        cs_cycle_account_close(a);
+    return rc;
+}
+
+int cs_cycle_account_ahead(struct cs_image_code *code, const struct cs_image_procedure *procedure,
+                           const struct cs_culprit_evidence *evidence, struct cs_scheduler *scheduler,
+                           struct cs_error *err)
+{
+    struct accounting x = {.e = evidence, .scheduler = scheduler};
+    int rc = prepare(&x, code, procedure, err);
+    if (rc == 0)
+        rc = account_paths_ahead(&x, err);
+    cs_cycle_account_close(x.a);
+    free(x.edge_visits);
     return rc;
 }
 

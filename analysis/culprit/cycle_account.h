@@ -87,6 +87,10 @@ int cs_cycle_account_open(struct cs_image_code *code, const struct cs_image_proc
                           const struct cs_culprit_evidence *evidence, struct cs_scheduler *scheduler,
                           const struct cs_cycle_account_count *known, struct cs_cycle_account **out,
                           struct cs_error *err);
+/* Who opens many: tells the scheduler what each will ask for. cs_scheduler_ahead_run after the last. */
+int cs_cycle_account_ahead(struct cs_image_code *code, const struct cs_image_procedure *procedure,
+                           const struct cs_culprit_evidence *evidence, struct cs_scheduler *scheduler,
+                           struct cs_error *err);
 void cs_cycle_account_close(struct cs_cycle_account *account);
 
 #endif

@@ -17,6 +17,7 @@ struct accounting {
 int account_visits(struct accounting *x, struct cs_error *err);
 void account_attribute(struct accounting *x);
 int account_paths(struct accounting *x, struct cs_error *err);
+int account_paths_ahead(struct accounting *x, struct cs_error *err); /* in place of it, and of what follows */
 void account_stalls(struct accounting *x);
 void account_summary(struct cs_cycle_account *a);
 

@@ -243,28 +243,51 @@ static void finish_blocks(struct cs_cycle_account *a, const bool *have)
     }
 }
 
-int account_paths(struct accounting *x, struct cs_error *err)
+static void plan_fini(struct plan *p)
+{
+    for (uint32_t i = 0; i < p->n; i++) {
+        free(p->routes[i].blocks);
+        free(p->ops[i]);
+        free(p->steps[i]);
+    }
+    free(p->routes);
+    free(p->paths);
+    free(p->steps);
+    free(p->ops);
+    free(p->done);
+}
+
+/* To be freed in any case. */
+static int plan_init(struct plan *p, const struct accounting *x, struct cs_error *err)
 {
     struct cs_cycle_account *a = x->a;
     uint32_t n_blocks = a->cfg->n_blocks;
     uint32_t most = n_blocks < PATHS_MAX ? n_blocks : PATHS_MAX;
-    struct plan p = {calloc(most + 1, sizeof *p.routes),   calloc(most + 1, sizeof *p.paths),
-                     calloc(most + 1, sizeof(*p.steps)),   calloc(most + 1, sizeof(*p.ops)),
-                     calloc(n_blocks + 1, sizeof *p.done), 0};
+    *p = (struct plan){calloc(most + 1, sizeof *p->routes),   calloc(most + 1, sizeof *p->paths),
+                       calloc(most + 1, sizeof(*p->steps)),   calloc(most + 1, sizeof(*p->ops)),
+                       calloc(n_blocks + 1, sizeof *p->done), 0};
     uint32_t *order = calloc(n_blocks + 1, sizeof *order);
-    bool *have = calloc(n_blocks + 1, sizeof *have);
-    int rc = 0;
-    bool ok = p.routes && p.paths && p.steps && p.ops && p.done && order && have;
+    bool ok = p->routes && p->paths && p->steps && p->ops && p->done && order;
     for (uint32_t b = 0; ok && b < n_blocks; b++)
         order[b] = b;
     if (ok)
         qsort_r(order, n_blocks, sizeof *order, by_charge, a);
-    for (uint32_t k = 0; ok && k < n_blocks && p.n < most; k++)
-        if (!p.done[order[k]] && a->blocks[order[k]].attributed > 0)
-            ok = plan_one(x, &p, order[k]);
-    if (!ok)
+    for (uint32_t k = 0; ok && k < n_blocks && p->n < most; k++)
+        if (!p->done[order[k]] && a->blocks[order[k]].attributed > 0)
+            ok = plan_one(x, p, order[k]);
+    free(order);
+    return ok ? 0 : cs_fail(err, ENOMEM, "no memory for the paths of %s", a->procedure->name);
+}
+
+int account_paths(struct accounting *x, struct cs_error *err)
+{
+    struct cs_cycle_account *a = x->a;
+    struct plan p;
+    bool *have = calloc(a->cfg->n_blocks + 1, sizeof *have);
+    int rc = plan_init(&p, x, err);
+    if (rc == 0 && !have)
         rc = cs_fail(err, ENOMEM, "no memory for the paths of %s", a->procedure->name);
-    else
+    if (rc == 0)
         rc = cs_scheduler_run(x->scheduler, p.paths, p.n, p.steps, &a->n_generic, err);
     for (uint32_t i = 0; rc == 0 && i < p.n; i++) {
         bound_divisions(&p, i, &x->e->machine);
@@ -275,17 +298,17 @@ int account_paths(struct accounting *x, struct cs_error *err)
     if (rc == 0)
         finish_blocks(a, have);
     a->n_paths = p.n;
-    for (uint32_t i = 0; i < p.n; i++) {
-        free(p.routes[i].blocks);
-        free(p.ops[i]);
-        free(p.steps[i]);
-    }
-    free(p.routes);
-    free(p.paths);
-    free(p.steps);
-    free(p.ops);
-    free(p.done);
-    free(order);
+    plan_fini(&p);
     free(have);
+    return rc;
+}
+
+int account_paths_ahead(struct accounting *x, struct cs_error *err)
+{
+    struct plan p;
+    int rc = plan_init(&p, x, err);
+    if (rc == 0)
+        rc = cs_scheduler_ahead(x->scheduler, p.paths, p.n, err);
+    plan_fini(&p);
     return rc;
 }

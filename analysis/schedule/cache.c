@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "analysis/schedule/cache.h"
+#include "store/array.h"
 
 #include <fcntl.h>
 #include <stdint.h>
@@ -19,14 +20,21 @@ struct record {
     uint64_t n;
 };
 
+struct entry {
+    uint64_t key;
+    size_t at; /* in steps */
+    uint32_t n;
+    bool own, saved;
+};
+
 struct schedule_cache {
     char *file;
     uint64_t seed;
-    char *bytes; /* the whole file as it was */
-    size_t length;
-    char *fresh; /* what will be appended */
-    size_t fresh_length;
-    FILE *out; /* memory stream over `fresh` */
+    bool damaged; /* the file is to be written anew */
+    CS_ARRAY(struct entry) entries;
+    CS_ARRAY(struct cs_schedule_step) steps;
+    uint32_t *table; /* open addressing: 1 + index of an entry */
+    size_t slots;    /* a power of two, at least twice the entries */
 };
 
 static uint64_t key_of(const struct schedule_cache *cache, const struct cs_schedule_path *path)
@@ -37,77 +45,141 @@ static uint64_t key_of(const struct schedule_cache *cache, const struct cs_sched
     return key;
 }
 
+/* The slot of that path, or a free one. */
+static size_t slot_of(const struct schedule_cache *cache, uint64_t key, size_t n)
+{
+    size_t slot = key & (cache->slots - 1);
+    for (; cache->table[slot]; slot = (slot + 1) & (cache->slots - 1)) {
+        const struct entry *one = &cache->entries.at[cache->table[slot] - 1];
+        if (one->key == key && one->n == n)
+            break;
+    }
+    return slot;
+}
+
+static bool grow(struct schedule_cache *cache)
+{
+    size_t slots = cache->slots ? 2 * cache->slots : 1024;
+    uint32_t *fresh = calloc(slots, sizeof *fresh);
+    if (!fresh)
+        return false;
+    free(cache->table);
+    cache->table = fresh;
+    cache->slots = slots;
+    for (size_t i = 0; i < cache->entries.n; i++)
+        cache->table[slot_of(cache, cache->entries.at[i].key, cache->entries.at[i].n)] = (uint32_t)i + 1;
+    return true;
+}
+
+/* What is there already stays. */
+static void add(struct schedule_cache *cache, uint64_t key, const void *steps, size_t n, bool own, bool saved)
+{
+    if (2 * (cache->entries.n + 1) > cache->slots && !grow(cache))
+        return;
+    size_t slot = slot_of(cache, key, n);
+    if (cache->table[slot] || cs_array_reserve(&cache->steps, cache->steps.n + n) < 0)
+        return;
+    struct entry *one = cs_array_add(&cache->entries);
+    if (!one)
+        return;
+    *one = (struct entry){key, cache->steps.n, (uint32_t)n, own, saved};
+    memcpy(cache->steps.at + cache->steps.n, steps, n * sizeof *cache->steps.at);
+    cache->steps.n += n;
+    cache->table[slot] = (uint32_t)cache->entries.n;
+}
+
+/* Up to the first record that is none of ours. */
+static void read_records(struct schedule_cache *cache, const char *bytes, size_t length)
+{
+    struct record r;
+    size_t at = 0;
+    while (at + sizeof r <= length) {
+        memcpy(&r, bytes + at, sizeof r);
+        size_t size = r.n * sizeof(struct cs_schedule_step);
+        if (r.magic != MAGIC || r.n > CS_SCHEDULE_PATH_MAX || at + sizeof r + size > length ||
+            XXH3_64bits(bytes + at + sizeof r, size) != r.sum)
+            break;
+        add(cache, r.key, bytes + at + sizeof r, r.n, true, true);
+        at += sizeof r + size;
+    }
+    cache->damaged = at < length;
+}
+
+static void load(struct schedule_cache *cache)
+{
+    int fd = open(cache->file, O_RDONLY | O_CLOEXEC);
+    struct stat st;
+    char *bytes = NULL;
+    if (fd < 0)
+        return;
+    if (fstat(fd, &st) == 0 && st.st_size > 0 && st.st_size < BYTES_MAX &&
+        (bytes = malloc((size_t)st.st_size))) {
+        ssize_t n = read(fd, bytes, (size_t)st.st_size);
+        read_records(cache, bytes, n > 0 ? (size_t)n : 0);
+    }
+    free(bytes);
+    close(fd);
+}
+
 struct schedule_cache *schedule_cache_open(const char *file, const char *model)
 {
-    struct schedule_cache *cache = file ? calloc(1, sizeof *cache) : NULL;
+    struct schedule_cache *cache = calloc(1, sizeof *cache);
     if (!cache)
         return NULL;
-    cache->file = strdup(file);
     cache->seed = XXH3_64bits(model, strlen(model)) + STEPS_VERSION;
-    int fd = open(file, O_RDONLY | O_CLOEXEC);
-    struct stat st;
-    if (fd >= 0 && fstat(fd, &st) == 0 && st.st_size > 0 && st.st_size < BYTES_MAX &&
-        (cache->bytes = malloc((size_t)st.st_size))) {
-        ssize_t n = read(fd, cache->bytes, (size_t)st.st_size);
-        cache->length = n > 0 ? (size_t)n : 0;
-    }
-    if (fd >= 0)
-        close(fd);
-    cache->out = open_memstream(&cache->fresh, &cache->fresh_length);
+    cache->file = file ? strdup(file) : NULL;
+    if (cache->file)
+        load(cache);
     return cache;
 }
 
 bool schedule_cache_get(struct schedule_cache *cache, const struct cs_schedule_path *path,
-                        struct cs_schedule_step *steps)
+                        struct cs_schedule_step *steps, bool *own)
 {
-    if (!cache)
+    uint32_t found = cache && cache->slots ? cache->table[slot_of(cache, key_of(cache, path), path->n)] : 0;
+    if (!found)
         return false;
-    uint64_t key = key_of(cache, path);
-    struct record r;
-    for (size_t at = 0; at + sizeof r <= cache->length; at += sizeof r + r.n * sizeof *steps) {
-        memcpy(&r, cache->bytes + at, sizeof r);
-        if (r.magic != MAGIC || r.n > CS_SCHEDULE_PATH_MAX ||
-            at + sizeof r + r.n * sizeof *steps > cache->length)
-            return false;
-        if (r.key != key || r.n != path->n)
-            continue;
-        const char *body = cache->bytes + at + sizeof r;
-        if (XXH3_64bits(body, r.n * sizeof *steps) != r.sum)
-            return false;
-        memcpy(steps, body, r.n * sizeof *steps);
-        return true;
-    }
-    return false;
+    const struct entry *one = &cache->entries.at[found - 1];
+    memcpy(steps, cache->steps.at + one->at, one->n * sizeof *steps);
+    *own = one->own;
+    return true;
 }
 
 void schedule_cache_put(struct schedule_cache *cache, const struct cs_schedule_path *path,
-                        const struct cs_schedule_step *steps)
+                        const struct cs_schedule_step *steps, bool own)
 {
-    if (!cache || !cache->out)
-        return;
-    struct record r = {MAGIC, key_of(cache, path), XXH3_64bits(steps, path->n * sizeof *steps), path->n};
-    fwrite(&r, sizeof r, 1, cache->out);
-    fwrite(steps, sizeof *steps, path->n, cache->out);
+    if (cache)
+        add(cache, key_of(cache, path), steps, path->n, own, false);
 }
 
-/* A file that doesn't begin as ours is replaced; one append is one write, so that two writers don't mix. */
+/* A damaged file is replaced; one append is one write, so that two writers don't mix. */
 void schedule_cache_flush(struct schedule_cache *cache)
 {
-    if (!cache || !cache->out || fflush(cache->out) || cache->fresh_length == 0)
+    char *text = NULL;
+    size_t length = 0;
+    FILE *out = cache && cache->file ? open_memstream(&text, &length) : NULL;
+    if (!out)
         return;
-    uint64_t magic = 0;
-    if (cache->length >= sizeof magic)
-        memcpy(&magic, cache->bytes, sizeof magic);
-    int fd = open(cache->file, O_WRONLY | O_CREAT | O_CLOEXEC | (magic == MAGIC ? O_APPEND : O_TRUNC), 0600);
-    if (fd < 0)
-        return;
-    (void)!write(fd, cache->fresh, cache->fresh_length);
-    close(fd);
-    fclose(cache->out);
-    free(cache->fresh);
-    cache->fresh = NULL;
-    cache->fresh_length = 0;
-    cache->out = open_memstream(&cache->fresh, &cache->fresh_length);
+    for (size_t i = 0; i < cache->entries.n; i++) {
+        struct entry *one = &cache->entries.at[i];
+        const struct cs_schedule_step *steps = cache->steps.at + one->at;
+        if (!one->own || (one->saved && !cache->damaged))
+            continue;
+        struct record r = {MAGIC, one->key, XXH3_64bits(steps, one->n * sizeof *steps), one->n};
+        fwrite(&r, sizeof r, 1, out);
+        fwrite(steps, sizeof *steps, one->n, out);
+        one->saved = true;
+    }
+    int fd =
+        fclose(out) == 0 && length
+            ? open(cache->file, O_WRONLY | O_CREAT | O_CLOEXEC | (cache->damaged ? O_TRUNC : O_APPEND), 0600)
+            : -1;
+    if (fd >= 0) {
+        (void)!write(fd, text, length);
+        close(fd);
+        cache->damaged = false;
+    }
+    free(text);
 }
 
 void schedule_cache_close(struct schedule_cache *cache)
@@ -115,10 +187,9 @@ void schedule_cache_close(struct schedule_cache *cache)
     if (!cache)
         return;
     schedule_cache_flush(cache);
-    if (cache->out)
-        fclose(cache->out);
-    free(cache->fresh);
-    free(cache->bytes);
+    cs_array_free(&cache->entries);
+    cs_array_free(&cache->steps);
+    free(cache->table);
     free(cache->file);
     free(cache);
 }

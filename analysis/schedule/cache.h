@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Steps kept between calls in one file: records of (key, n, steps, checksum), appended. The key hashes the
- * model's name and the path's texts. A damaged or foreign file is replaced; a cache that can't be written is
- * no error. Internal to this room. */
+/* Steps kept, in memory and between calls in one file: records of (key, n, steps, checksum), appended. The key
+ * hashes the model's name and the path's texts. A damaged or foreign file is replaced; a cache that can't be
+ * written is no error. Internal to this room. */
 #ifndef CS_ANALYSIS_SCHEDULE_CACHE_H
 #define CS_ANALYSIS_SCHEDULE_CACHE_H
 
@@ -9,13 +9,15 @@
 
 struct schedule_cache;
 
-/* NULL when `file` is NULL or memory is short; the calls below take NULL. */
+/* `file` NULL: in memory alone. NULL when memory is short; the calls below take NULL. */
 struct schedule_cache *schedule_cache_open(const char *file, const char *model);
 void schedule_cache_close(struct schedule_cache *cache);
+/* *own: by the model, not by the generic core in its place. */
 bool schedule_cache_get(struct schedule_cache *cache, const struct cs_schedule_path *path,
-                        struct cs_schedule_step *steps);
+                        struct cs_schedule_step *steps, bool *own);
+/* Those that aren't the model's own are kept in memory alone. */
 void schedule_cache_put(struct schedule_cache *cache, const struct cs_schedule_path *path,
-                        const struct cs_schedule_step *steps);
+                        const struct cs_schedule_step *steps, bool own);
 void schedule_cache_flush(struct schedule_cache *cache);
 
 #endif

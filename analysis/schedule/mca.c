@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* llvm-mca as a subprocess: all paths in one call, each a region. Lines that its assembler refuses become
- * nops and it is asked again. */
+ * nops and it is asked again. Starting it takes longer than most procedures' paths: who asks for many
+ * procedures says so ahead. */
 #include "analysis/schedule/cache.h"
 #include "analysis/schedule/mca_call.h"
 #include "analysis/schedule/mca_models.h"
 #include "analysis/schedule/schedule.h"
+#include "store/array.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -14,8 +16,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* JOBS_MAX: two for each of the three numbers of turns. */
-enum { ATTEMPTS = 4, JOBS_MAX = 6, WORTH_HALVING = 8 };
+enum { ATTEMPTS = 4, WORKERS_MAX = 4, WORTH_HALVING = 8 };
+/* Instructions that one call simulates: the model takes 6 KB each for its answer, and 15 ms to start. */
+#define JOB_STEPS 12000
+#define AHEAD_STEPS 1000000 /* told ahead, before they are asked for */
 
 struct cs_scheduler {
     enum cs_isa isa;
@@ -23,6 +27,8 @@ struct cs_scheduler {
     struct mca_model model;
     char name[128];
     struct schedule_cache *cache;
+    CS_ARRAY(struct cs_schedule_path) ahead; /* own copies of their instructions */
+    size_t ahead_steps;
 };
 
 int cs_scheduler_open(enum cs_isa isa, const char *const *cpus, const char *cache, bool generic_only,
@@ -45,10 +51,20 @@ int cs_scheduler_open(enum cs_isa isa, const char *const *cpus, const char *cach
     return 0;
 }
 
+static void forget_ahead(struct cs_scheduler *s)
+{
+    for (size_t i = 0; i < s->ahead.n; i++)
+        free((void *)s->ahead.at[i].ops);
+    s->ahead.n = 0;
+    s->ahead_steps = 0;
+}
+
 void cs_scheduler_close(struct cs_scheduler *s)
 {
     if (!s)
         return;
+    forget_ahead(s);
+    cs_array_free(&s->ahead);
     schedule_cache_close(s->cache);
     free(s);
 }
@@ -107,9 +123,16 @@ static size_t mark_refused(struct batch *b, const char *errors, const size_t *li
         const char *colon = strchr(at, ':');
         if (!colon || sscanf(colon, ":%lu:%lu: %5s", &line, &column, word) != 3 || strcmp(word, "error"))
             continue;
-        for (size_t i = 0; i < b->n_lines; i++)
-            if (line_of[i] == line && !b->refused[i])
-                b->refused[i] = true, n++;
+        size_t low = 0, high = b->n_lines; /* lines ascend */
+        while (low < high) {
+            size_t middle = low + (high - low) / 2;
+            if (line_of[middle] < line)
+                low = middle + 1;
+            else
+                high = middle;
+        }
+        if (low < b->n_lines && line_of[low] == line && !b->refused[low])
+            b->refused[low] = true, n++;
     }
     return n;
 }
@@ -201,8 +224,6 @@ struct job {
     struct batch batch;
     double width; /* negative: the model failed or isn't there */
     int rc;
-    pthread_t thread;
-    bool threaded;
 };
 
 /* Touches nothing but the job: several run at a time. */
@@ -216,21 +237,23 @@ static void *ask_model(void *argument)
     return NULL;
 }
 
-/* Takes the answer. What the model refuses together is asked one by one, then goes to the generic core. */
+/* Takes the answer. What the model refuses together is asked for by halves; what it refuses alone goes to the
+ * generic core. */
 static int finish(struct job *job, size_t *n_generic)
 {
     struct cs_scheduler *s = job->scheduler;
     int rc = job->rc;
     if (rc == 0 && job->width < 0 && !s->generic && job->n > 1) {
         batch_fini(&job->batch);
-        for (size_t p = 0; p < job->n && rc == 0; p++) {
-            struct job one = {.scheduler = s,
-                              .paths = &job->paths[p],
-                              .steps = &job->steps[p],
-                              .n = 1,
-                              .turns = job->turns};
-            ask_model(&one);
-            rc = finish(&one, n_generic);
+        size_t half = job->n / 2;
+        for (size_t from = 0; from < job->n && rc == 0; from += half, half = job->n - half) {
+            struct job part = {.scheduler = s,
+                               .paths = &job->paths[from],
+                               .steps = &job->steps[from],
+                               .n = half,
+                               .turns = job->turns};
+            ask_model(&part);
+            rc = finish(&part, n_generic);
         }
         return rc;
     }
@@ -240,80 +263,152 @@ static int finish(struct job *job, size_t *n_generic)
         double w = own ? job->width : cs_schedule_generic(job->paths[p], job->turns, lines);
         *n_generic += !own;
         cs_schedule_steps(job->paths[p], lines, job->turns, w, job->steps[p]);
-        if (own)
-            schedule_cache_put(s->cache, job->paths[p], job->steps[p]);
+        schedule_cache_put(s->cache, job->paths[p], job->steps[p], own);
     }
     batch_fini(&job->batch);
     return rc;
 }
 
-/* All jobs at a time: the model is a program of one thread, and starting it takes longer than most paths. */
-static int run_jobs(struct job *jobs, size_t n, size_t *n_generic)
+struct jobs {
+    CS_ARRAY(struct job) list;
+    size_t next; /* to be done; atomic */
+};
+
+static void *work(void *argument)
 {
+    struct jobs *jobs = argument;
+    for (size_t i; (i = __atomic_fetch_add(&jobs->next, 1, __ATOMIC_RELAXED)) < jobs->list.n;)
+        ask_model(&jobs->list.at[i]);
+    return NULL;
+}
+
+/* Some at a time: the model is a program of one thread, and starting it takes longer than most paths. */
+static int run_jobs(struct jobs *jobs, size_t *n_generic)
+{
+    pthread_t thread[WORKERS_MAX];
+    size_t n = jobs->list.n < WORKERS_MAX ? jobs->list.n : WORKERS_MAX, started = 0;
     int rc = 0;
-    for (size_t i = 1; i < n; i++)
-        jobs[i].threaded = pthread_create(&jobs[i].thread, NULL, ask_model, &jobs[i]) == 0;
-    for (size_t i = 0; i < n; i++)
-        if (jobs[i].threaded)
-            pthread_join(jobs[i].thread, NULL);
-        else
-            ask_model(&jobs[i]);
-    for (size_t i = 0; i < n; i++) {
-        int failed = finish(&jobs[i], n_generic);
+    while (started + 1 < n && pthread_create(&thread[started], NULL, work, jobs) == 0)
+        started++;
+    work(jobs);
+    while (started > 0)
+        pthread_join(thread[--started], NULL);
+    for (size_t i = 0; i < jobs->list.n; i++) {
+        int failed = finish(&jobs->list.at[i], n_generic);
         rc = rc ? rc : failed;
     }
     return rc;
 }
 
+/* One of three numbers, so that calls are few. */
+static size_t coarse_turns(const struct cs_schedule_path *path)
+{
+    size_t turns = cs_schedule_turns(path);
+    return turns > 30 ? 40 : turns > 1 ? 12 : 1;
+}
+
+/* Jobs for n paths of one number of turns. The longest first (40 turns) end together with the others. */
+static int add_jobs(struct cs_scheduler *s, struct jobs *jobs, const struct cs_schedule_path **some,
+                    struct cs_schedule_step **into, size_t n, size_t turns)
+{
+    size_t total = 0, done = 0;
+    for (size_t i = 0; i < n; i++)
+        total += some[i]->n * turns;
+    size_t most = total < 2 * JOB_STEPS && n >= WORTH_HALVING ? total / 2 + 1 : JOB_STEPS;
+    while (done < n) {
+        size_t steps = 0, first = done;
+        while (done < n && (done == first || steps + some[done]->n * turns <= most))
+            steps += some[done++]->n * turns;
+        struct job *job = cs_array_add(&jobs->list);
+        if (!job)
+            return -ENOMEM;
+        *job = (struct job){
+            .scheduler = s, .paths = some + first, .steps = into + first, .n = done - first, .turns = turns};
+    }
+    return 0;
+}
+
 int cs_scheduler_run(struct cs_scheduler *s, const struct cs_schedule_path *paths, size_t n_paths,
                      struct cs_schedule_step *const *steps, size_t *n_generic, struct cs_error *err)
 {
-    size_t generic = 0, done = 0;
+    static const size_t turns[] = {40, 12, 1};
+    size_t generic = 0, at = 0;
     const struct cs_schedule_path **some = calloc(n_paths + 1, sizeof(*some));
     struct cs_schedule_step **into = calloc(n_paths + 1, sizeof(*into));
     bool *have = calloc(n_paths + 1, sizeof *have);
+    struct jobs jobs = {0};
     int rc = some && into && have ? 0 : -ENOMEM;
     for (size_t p = 0; p < n_paths && rc == 0; p++) {
+        bool own = true;
         if (paths[p].n > CS_SCHEDULE_PATH_MAX)
             rc = cs_fail(err, E2BIG, "a path of %zu instructions is too long to be scheduled (at most %d)",
                          paths[p].n, CS_SCHEDULE_PATH_MAX);
         else
-            have[p] = paths[p].n == 0 || schedule_cache_get(s->cache, &paths[p], steps[p]);
-        done += have[p];
+            have[p] = paths[p].n == 0 || schedule_cache_get(s->cache, &paths[p], steps[p], &own);
+        generic += rc == 0 && have[p] && !own;
     }
-    struct job jobs[JOBS_MAX];
-    size_t n_jobs = 0, at = 0;
-    while (rc == 0 && done < n_paths) { /* a job for each number of turns, coarse so that they are few */
-        size_t n = 0, turns = 0, first = at;
+    for (unsigned k = 0; k < sizeof turns / sizeof turns[0] && rc == 0; k++) {
+        size_t first = at;
         for (size_t p = 0; p < n_paths; p++) {
-            size_t t = cs_schedule_turns(&paths[p]);
-            t = t > 30 ? 40 : t > 1 ? 12 : 1;
-            if (have[p] || (turns && t != turns))
+            if (have[p] || coarse_turns(&paths[p]) != turns[k])
                 continue;
-            turns = t;
             some[at] = &paths[p];
             into[at++] = steps[p];
-            have[p] = true;
-            n++;
         }
-        size_t half = n >= WORTH_HALVING ? n / 2 : n;
-        for (size_t from = 0; from < n; from += half, half = n - half)
-            jobs[n_jobs++] = (struct job){.scheduler = s,
-                                          .paths = some + first + from,
-                                          .steps = into + first + from,
-                                          .n = half,
-                                          .turns = turns};
-        done += n;
+        rc = add_jobs(s, &jobs, some + first, into + first, at - first, turns[k]);
     }
     if (rc == 0)
-        rc = run_jobs(jobs, n_jobs, &generic);
+        rc = run_jobs(&jobs, &generic);
     if (rc == -ENOMEM)
         cs_fail(err, ENOMEM, "no memory to schedule %zu paths", n_paths);
     schedule_cache_flush(s->cache);
+    cs_array_free(&jobs.list);
     free(some);
     free(into);
     free(have);
     if (n_generic)
         *n_generic = generic;
     return rc;
+}
+
+/* ---- many procedures ---- */
+
+int cs_scheduler_ahead_run(struct cs_scheduler *s, struct cs_error *err)
+{
+    size_t n = s->ahead.n, total = 0;
+    for (size_t i = 0; i < n; i++)
+        total += s->ahead.at[i].n;
+    struct cs_schedule_step *steps = calloc(total + 1, sizeof *steps);
+    struct cs_schedule_step **into = calloc(n + 1, sizeof(*into));
+    int rc = steps && into ? 0 : cs_fail(err, ENOMEM, "no memory to schedule %zu paths", n);
+    for (size_t i = 0, at = 0; rc == 0 && i < n; at += s->ahead.at[i++].n)
+        into[i] = steps + at;
+    if (rc == 0)
+        rc = cs_scheduler_run(s, s->ahead.at, n, into, NULL, err); /* the cache keeps the answers */
+    free(steps);
+    free(into);
+    forget_ahead(s);
+    return rc;
+}
+
+int cs_scheduler_ahead(struct cs_scheduler *s, const struct cs_schedule_path *paths, size_t n_paths,
+                       struct cs_error *err)
+{
+    struct cs_schedule_step known[CS_SCHEDULE_PATH_MAX];
+    bool own;
+    for (size_t p = 0; p < n_paths && !s->generic; p++) {
+        const struct cs_schedule_path *path = &paths[p];
+        if (!path->n || path->n > CS_SCHEDULE_PATH_MAX || schedule_cache_get(s->cache, path, known, &own))
+            continue;
+        struct cs_isa_op *ops = malloc(path->n * sizeof *ops);
+        struct cs_schedule_path *copy = ops ? cs_array_add(&s->ahead) : NULL;
+        if (!copy) {
+            free(ops);
+            return cs_fail(err, ENOMEM, "no memory to schedule %zu paths", n_paths);
+        }
+        memcpy(ops, path->ops, path->n * sizeof *ops);
+        *copy = (struct cs_schedule_path){ops, path->n, path->closed};
+        s->ahead_steps += path->n * coarse_turns(path);
+    }
+    return s->ahead_steps < AHEAD_STEPS ? 0 : cs_scheduler_ahead_run(s, err);
 }

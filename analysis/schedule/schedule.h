@@ -85,5 +85,11 @@ const char *cs_scheduler_name(const struct cs_scheduler *scheduler);
  * to the generic core; *n_generic (may be NULL) counts those. */
 int cs_scheduler_run(struct cs_scheduler *scheduler, const struct cs_schedule_path *paths, size_t n_paths,
                      struct cs_schedule_step *const *steps, size_t *n_generic, struct cs_error *err);
+/* Starting the model takes longer than most procedures' paths. Who will run those of many procedures tells
+ * them ahead (they are copied) and then calls ..._ahead_run: both ask in a few large calls, of bounded size, and
+ * cs_scheduler_run then has the answers. */
+int cs_scheduler_ahead(struct cs_scheduler *scheduler, const struct cs_schedule_path *paths, size_t n_paths,
+                       struct cs_error *err);
+int cs_scheduler_ahead_run(struct cs_scheduler *scheduler, struct cs_error *err);
 
 #endif

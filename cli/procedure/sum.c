@@ -92,21 +92,23 @@ static void remember(struct tally *t, const struct cs_cycle_account *a, const st
     h->first = summary_first(&a->summary, &h->first_share);
 }
 
+/* What is done with a row: NULL where it is explained, else the samples that it is counted among. */
+static double *unexplained(struct tally *t, const struct profile_row *row, double samples)
+{
+    enum cs_store_image_kind kind = row->image->image.kind;
+    if (kind == CS_IMAGE_KERNEL || kind == CS_IMAGE_MODULE)
+        return &t->kernel;
+    if (kind != CS_IMAGE_ELF || !row->name)
+        return kind == CS_IMAGE_UNKNOWN ? &t->unknown : &t->opaque;
+    return samples < SAMPLES_MIN ? &t->small : NULL;
+}
+
 static int take_row(const struct parsed *args, struct profile *p, const struct profile_row *row,
                     struct open_image *o, struct tally *t, struct cs_error *err)
 {
-    double samples = (double)row->samples[p->main_event];
-    enum cs_store_image_kind kind = row->image->image.kind;
-    if (kind == CS_IMAGE_KERNEL || kind == CS_IMAGE_MODULE) {
-        t->kernel += samples;
-        return 0;
-    }
-    if (kind != CS_IMAGE_ELF || !row->name) {
-        *(kind == CS_IMAGE_UNKNOWN ? &t->unknown : &t->opaque) += samples;
-        return 0;
-    }
-    if (samples < SAMPLES_MIN) {
-        t->small += samples;
+    double samples = (double)row->samples[p->main_event], *among = unexplained(t, row, samples);
+    if (among) {
+        *among += samples;
         return 0;
     }
     int rc = open_image(args, p, row->image, o, err);
@@ -129,6 +131,26 @@ static int take_row(const struct parsed *args, struct profile *p, const struct p
     return 0;
 }
 
+/* The static cycles that its procedures will ask for, in a few large questions. */
+static int look_ahead(const struct parsed *args, struct profile *p, const struct profile_rows *rows,
+                      size_t first, struct open_image *o, struct tally *t, struct cs_error *err)
+{
+    const struct profile_image *image = rows->row[first].image;
+    struct cs_error ignored = {0};
+    for (size_t k = first; k < rows->n; k++) {
+        const struct profile_row *row = &rows->row[k];
+        if (row->image != image || unexplained(t, row, (double)row->samples[p->main_event]))
+            continue;
+        int rc = open_image(args, p, image, o, err);
+        if (rc || !o->usable)
+            return rc;
+        const struct cs_image_procedure *procedure = cs_image_procedure_at(o->code, row->start);
+        if (procedure)
+            (void)cs_cycle_account_ahead(o->code, procedure, o->evidence, o->scheduler, &ignored);
+    }
+    return o->image == image && o->usable ? cs_scheduler_ahead_run(o->scheduler, err) : 0;
+}
+
 /* Rows come hottest first, images mixed: go image by image, so that each is opened once. */
 static int take_all(const struct parsed *args, struct profile *p, struct profile_rows *rows, struct tally *t,
                     struct cs_error *err)
@@ -146,6 +168,8 @@ static int take_all(const struct parsed *args, struct profile *p, struct profile
         return cs_fail(err, 12, "no memory");
     progress_init(&bar, "explaining", "procedures", rows->n);
     for (size_t i = 0; i < rows->n && rc == 0; i++) {
+        if (!taken[i] && rows->row[i].image)
+            rc = look_ahead(args, p, rows, i, &o, t, err);
         for (size_t k = i; k < rows->n && rc == 0; k++) {
             if (taken[k] || rows->row[k].image != rows->row[i].image)
                 continue;
