@@ -135,9 +135,13 @@ static bool plan_one(const struct accounting *x, struct plan *p, uint32_t block)
         p->n++; /* freed with the rest */
         return false;
     }
-    p->paths[p->n] = (struct cs_schedule_path){p->ops[p->n], fill(x, r, p->ops[p->n]), r->closed};
-    for (uint32_t k = r->n_lead; k < r->n; k++)
+    double samples = 0;
+    for (uint32_t k = r->n_lead; k < r->n; k++) {
+        samples += p->done[r->blocks[k]] ? 0 : x->a->blocks[r->blocks[k]].attributed;
         p->done[r->blocks[k]] = true;
+    }
+    p->paths[p->n] = (struct cs_schedule_path){p->ops[p->n], fill(x, r, p->ops[p->n]), r->closed,
+                                               samples < CS_MODEL_PATH_SAMPLES};
     p->n++;
     return true;
 }

@@ -400,6 +400,12 @@
 #ifndef CS_MODEL_GROUP_SAMPLES
 #define CS_MODEL_GROUP_SAMPLES 60
 #endif
+/* Paths that fewer samples hang on have their static cycles from the generic core: asking llvm-mca for all
+ * paths of a large program takes three times as long, and three samples are one give or take 0.6; unit: samples;
+ * source: trial; shows: reports-large */
+#ifndef CS_MODEL_PATH_SAMPLES
+#define CS_MODEL_PATH_SAMPLES 3
+#endif
 /* A path closes when one in so many visits of its last block leads back to its first; unit: factor;
  * source: trial; shows: culprits */
 #ifndef CS_MODEL_LOOP_SHARE

@@ -56,7 +56,7 @@ static int add_block(struct asking *a, struct cs_image_code *code, struct cs_cfg
         const uint8_t *bytes = cs_image_bytes_at(code, offset, &n_bytes, NULL);
         cs_isa_op_decode(cs_image_isa(code), bytes, bytes ? n_bytes : 0, offset, &ops[i]);
     }
-    a->paths[a->n] = (struct cs_schedule_path){ops, n, false};
+    a->paths[a->n] = (struct cs_schedule_path){ops, n, false, false};
     a->steps[a->n] = steps;
     a->whose[a->n++] = whose;
     return 0;

@@ -12,7 +12,7 @@
 #include <xxhash.h>
 
 enum { BYTES_MAX = 64 << 20 };
-#define STEPS_VERSION 2 /* of what schedule.c makes of a time line: older answers are of no use */
+#define STEPS_VERSION 3 /* of what schedule.c makes of a time line: older answers are of no use */
 #define MAGIC UINT64_C(0x3164656863737363) /* version 1 of this layout */
 
 struct record {

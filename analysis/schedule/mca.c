@@ -17,8 +17,8 @@
 #include <unistd.h>
 
 enum { ATTEMPTS = 4, WORKERS_MAX = 4, WORTH_HALVING = 8 };
-/* Instructions that one call simulates: the model takes 6 KB each for its answer, and 15 ms to start. */
-#define JOB_STEPS 12000
+/* Instructions that one call simulates: the model takes 6 KB each for its answer, and 25 ms to start. */
+#define JOB_STEPS 30000
 #define AHEAD_STEPS 1000000 /* told ahead, before they are asked for */
 
 struct cs_scheduler {
@@ -221,6 +221,7 @@ struct job {
     const struct cs_schedule_path **paths;
     struct cs_schedule_step **steps;
     size_t n, turns;
+    bool generic; /* not to be asked of the model */
     struct batch batch;
     double width; /* negative: the model failed or isn't there */
     int rc;
@@ -232,7 +233,7 @@ static void *ask_model(void *argument)
     struct job *job = argument;
     job->width = -1;
     job->rc = batch_init(&job->batch, job->paths, job->n, job->turns);
-    if (job->rc == 0 && !job->scheduler->generic)
+    if (job->rc == 0 && !job->generic)
         job->width = run_mca(job->scheduler, &job->batch);
     return NULL;
 }
@@ -243,7 +244,7 @@ static int finish(struct job *job, size_t *n_generic)
 {
     struct cs_scheduler *s = job->scheduler;
     int rc = job->rc;
-    if (rc == 0 && job->width < 0 && !s->generic && job->n > 1) {
+    if (rc == 0 && job->width < 0 && !job->generic && job->n > 1) {
         batch_fini(&job->batch);
         size_t half = job->n / 2;
         for (size_t from = 0; from < job->n && rc == 0; from += half, half = job->n - half) {
@@ -263,7 +264,8 @@ static int finish(struct job *job, size_t *n_generic)
         double w = own ? job->width : cs_schedule_generic(job->paths[p], job->turns, lines);
         *n_generic += !own;
         cs_schedule_steps(job->paths[p], lines, job->turns, w, job->steps[p]);
-        schedule_cache_put(s->cache, job->paths[p], job->steps[p], own);
+        if (!job->generic)
+            schedule_cache_put(s->cache, job->paths[p], job->steps[p], own);
     }
     batch_fini(&job->batch);
     return rc;
@@ -286,7 +288,9 @@ static void *work(void *argument)
 static int run_jobs(struct jobs *jobs, size_t *n_generic)
 {
     pthread_t thread[WORKERS_MAX];
-    size_t n = jobs->list.n < WORKERS_MAX ? jobs->list.n : WORKERS_MAX, started = 0;
+    long cpus = sysconf(_SC_NPROCESSORS_ONLN);
+    size_t n = cpus > 1 && cpus < WORKERS_MAX ? (size_t)cpus : WORKERS_MAX, started = 0;
+    n = jobs->list.n < n ? jobs->list.n : n;
     int rc = 0;
     while (started + 1 < n && pthread_create(&thread[started], NULL, work, jobs) == 0)
         started++;
@@ -300,16 +304,17 @@ static int run_jobs(struct jobs *jobs, size_t *n_generic)
     return rc;
 }
 
-/* One of three numbers, so that calls are few. */
+/* One of four numbers, so that calls are few. Its later half, which counts, begins when the window of a large
+ * core (256 instructions) has been filled: so a path of twenty needs no forty turns. */
 static size_t coarse_turns(const struct cs_schedule_path *path)
 {
     size_t turns = cs_schedule_turns(path);
-    return turns > 30 ? 40 : turns > 1 ? 12 : 1;
+    return turns <= 1 ? 1 : path->n < 20 ? 40 : path->n < 40 ? 24 : 12;
 }
 
 /* Jobs for n paths of one number of turns. The longest first (40 turns) end together with the others. */
 static int add_jobs(struct cs_scheduler *s, struct jobs *jobs, const struct cs_schedule_path **some,
-                    struct cs_schedule_step **into, size_t n, size_t turns)
+                    struct cs_schedule_step **into, size_t n, size_t turns, bool generic)
 {
     size_t total = 0, done = 0;
     for (size_t i = 0; i < n; i++)
@@ -322,8 +327,12 @@ static int add_jobs(struct cs_scheduler *s, struct jobs *jobs, const struct cs_s
         struct job *job = cs_array_add(&jobs->list);
         if (!job)
             return -ENOMEM;
-        *job = (struct job){
-            .scheduler = s, .paths = some + first, .steps = into + first, .n = done - first, .turns = turns};
+        *job = (struct job){.scheduler = s,
+                            .paths = some + first,
+                            .steps = into + first,
+                            .n = done - first,
+                            .turns = turns,
+                            .generic = generic};
     }
     return 0;
 }
@@ -331,7 +340,8 @@ static int add_jobs(struct cs_scheduler *s, struct jobs *jobs, const struct cs_s
 int cs_scheduler_run(struct cs_scheduler *s, const struct cs_schedule_path *paths, size_t n_paths,
                      struct cs_schedule_step *const *steps, size_t *n_generic, struct cs_error *err)
 {
-    static const size_t turns[] = {40, 12, 1};
+    static const size_t turns[] = {40, 24, 12, 1};
+    const unsigned n_turns = sizeof turns / sizeof turns[0];
     size_t generic = 0, at = 0;
     const struct cs_schedule_path **some = calloc(n_paths + 1, sizeof(*some));
     struct cs_schedule_step **into = calloc(n_paths + 1, sizeof(*into));
@@ -347,15 +357,17 @@ int cs_scheduler_run(struct cs_scheduler *s, const struct cs_schedule_path *path
             have[p] = paths[p].n == 0 || schedule_cache_get(s->cache, &paths[p], steps[p], &own);
         generic += rc == 0 && have[p] && !own;
     }
-    for (unsigned k = 0; k < sizeof turns / sizeof turns[0] && rc == 0; k++) {
+    for (unsigned k = 0; k < 2 * n_turns && rc == 0; k++) {
+        bool rough = k >= n_turns;
         size_t first = at;
         for (size_t p = 0; p < n_paths; p++) {
-            if (have[p] || coarse_turns(&paths[p]) != turns[k])
+            if (have[p] || paths[p].rough != rough || coarse_turns(&paths[p]) != turns[k % n_turns])
                 continue;
             some[at] = &paths[p];
             into[at++] = steps[p];
         }
-        rc = add_jobs(s, &jobs, some + first, into + first, at - first, turns[k]);
+        rc = add_jobs(s, &jobs, some + first, into + first, at - first, turns[k % n_turns],
+                      rough || s->generic);
     }
     if (rc == 0)
         rc = run_jobs(&jobs, &generic);
@@ -398,7 +410,8 @@ int cs_scheduler_ahead(struct cs_scheduler *s, const struct cs_schedule_path *pa
     bool own;
     for (size_t p = 0; p < n_paths && !s->generic; p++) {
         const struct cs_schedule_path *path = &paths[p];
-        if (!path->n || path->n > CS_SCHEDULE_PATH_MAX || schedule_cache_get(s->cache, path, known, &own))
+        if (!path->n || path->rough || path->n > CS_SCHEDULE_PATH_MAX ||
+            schedule_cache_get(s->cache, path, known, &own))
             continue;
         struct cs_isa_op *ops = malloc(path->n * sizeof *ops);
         struct cs_schedule_path *copy = ops ? cs_array_add(&s->ahead) : NULL;
@@ -407,7 +420,7 @@ int cs_scheduler_ahead(struct cs_scheduler *s, const struct cs_schedule_path *pa
             return cs_fail(err, ENOMEM, "no memory to schedule %zu paths", n_paths);
         }
         memcpy(ops, path->ops, path->n * sizeof *ops);
-        *copy = (struct cs_schedule_path){ops, path->n, path->closed};
+        *copy = (struct cs_schedule_path){ops, path->n, path->closed, false};
         s->ahead_steps += path->n * coarse_turns(path);
     }
     return s->ahead_steps < AHEAD_STEPS ? 0 : cs_scheduler_ahead_run(s, err);

@@ -34,6 +34,7 @@ struct cs_schedule_path {
     const struct cs_isa_op *ops;
     size_t n;
     bool closed; /* the last is followed by the first */
+    bool rough;  /* the generic core will do: too little hangs on it to ask the model */
 };
 
 /* Cycle numbers of one instruction of one turn. */

@@ -166,7 +166,7 @@ static void schedules_a_chain_of_loads(void **state)
     struct cs_isa_op ops[3];
     for (unsigned i = 0; i < 3; i++)
         cs_isa_op_decode(CS_ISA_AARCH64, (const uint8_t *)&words[i], 4, 0x1000 + 4 * i, &ops[i]);
-    const struct cs_schedule_path path = {ops, 3, true};
+    const struct cs_schedule_path path = {ops, 3, true, false};
     for (int generic = 0; generic < 2; generic++) {
         struct cs_scheduler *s;
         struct cs_error err = {0};

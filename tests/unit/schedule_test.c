@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -69,7 +70,7 @@ static void check_known_paths(bool generic)
     struct cs_scheduler *s = open_scheduler(generic, NULL);
     struct cs_isa_op ops[8];
     struct cs_schedule_step steps[8];
-    struct cs_schedule_path path = {ops, decode(multiply_chain, sizeof multiply_chain, ops), true};
+    struct cs_schedule_path path = {ops, decode(multiply_chain, sizeof multiply_chain, ops), true, false};
     assert_int_equal(path.n, 5);
     run_one(s, &path, steps, NULL);
     assert_true(fabs(sum_m(steps, path.n) - 4) < 0.3); /* multiply 3, add 1 */
@@ -77,11 +78,11 @@ static void check_known_paths(bool generic)
     assert_int_equal(steps[0].producer, 1); /* the add of the turn before */
     assert_true(steps[4].fused && steps[4].m == 0);
 
-    path = (struct cs_schedule_path){ops, decode(pointer_chase, sizeof pointer_chase, ops), true};
+    path = (struct cs_schedule_path){ops, decode(pointer_chase, sizeof pointer_chase, ops), true, false};
     run_one(s, &path, steps, NULL);
     assert_true(sum_m(steps, path.n) >= 3.5 && sum_m(steps, path.n) <= 6.5); /* first-level load to use */
 
-    path = (struct cs_schedule_path){ops, decode(divide_chain, sizeof divide_chain, ops), true};
+    path = (struct cs_schedule_path){ops, decode(divide_chain, sizeof divide_chain, ops), true, false};
     run_one(s, &path, steps, NULL);
     assert_true(steps[0].divider > 8);
     assert_true(steps[0].divider > 0.7 * sum_m(steps, path.n));
@@ -110,7 +111,7 @@ static void a_path_that_does_not_close_has_no_chain_through_its_end(void **state
     (void)state;
     struct cs_isa_op ops[8];
     struct cs_schedule_step steps[8];
-    struct cs_schedule_path path = {ops, decode(multiply_chain, sizeof multiply_chain, ops), false};
+    struct cs_schedule_path path = {ops, decode(multiply_chain, sizeof multiply_chain, ops), false, false};
     struct cs_scheduler *s = open_scheduler(true, NULL);
     run_one(s, &path, steps, NULL);
     assert_int_equal(steps[0].producer, -1);
@@ -125,7 +126,7 @@ static void what_the_assembler_refuses_costs_one_line_and_not_the_path(void **st
     struct cs_isa_op ops[8];
     struct cs_schedule_step steps[8];
     size_t generic = 99;
-    struct cs_schedule_path path = {ops, decode(bytes, sizeof bytes, ops), true};
+    struct cs_schedule_path path = {ops, decode(bytes, sizeof bytes, ops), true, false};
     struct cs_scheduler *s = open_scheduler(false, NULL);
     bool absent = strncmp(cs_scheduler_name(s), "llvm-mca", 8) != 0;
     run_one(s, &path, steps, &generic);
@@ -142,7 +143,7 @@ static void the_cache_answers_the_same_and_survives_damage(void **state)
     assert_true(fd >= 0);
     struct cs_isa_op ops[8];
     struct cs_schedule_step first[8], second[8], third[8];
-    struct cs_schedule_path path = {ops, decode(multiply_chain, sizeof multiply_chain, ops), true};
+    struct cs_schedule_path path = {ops, decode(multiply_chain, sizeof multiply_chain, ops), true, false};
     struct cs_scheduler *s = open_scheduler(false, name);
     run_one(s, &path, first, NULL);
     cs_scheduler_close(s);
@@ -157,6 +158,39 @@ static void the_cache_answers_the_same_and_survives_damage(void **state)
     assert_memory_equal(first, third, path.n * sizeof *first);
     close(fd);
     unlink(name);
+}
+
+/* Without descriptors the model can't be asked. */
+static void what_was_told_ahead_is_not_asked_again_and_has_the_same_answer(void **state)
+{
+    (void)state;
+    struct cs_error err = {0};
+    struct cs_isa_op ops[8];
+    struct cs_schedule_step alone[2][8], ahead[2][8];
+    struct cs_schedule_path paths[2] = {
+        {ops, decode(multiply_chain, sizeof multiply_chain, ops), true, false},
+        {ops, 3, false, false},
+    };
+    struct cs_scheduler *s = open_scheduler(false, NULL);
+    bool absent = strncmp(cs_scheduler_name(s), "llvm-mca", 8) != 0;
+    run_one(s, &paths[0], alone[0], NULL);
+    run_one(s, &paths[1], alone[1], NULL);
+    cs_scheduler_close(s);
+    s = open_scheduler(false, NULL);
+    assert_int_equal(cs_scheduler_ahead(s, paths, 2, &err), 0);
+    assert_int_equal(cs_scheduler_ahead_run(s, &err), 0);
+    struct rlimit limit, none = {0, 0};
+    assert_int_equal(getrlimit(RLIMIT_NOFILE, &limit), 0);
+    none.rlim_max = limit.rlim_max;
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &none), 0);
+    for (int i = 0; i < 2; i++) {
+        size_t generic = 99;
+        run_one(s, &paths[i], ahead[i], &generic);
+        assert_int_equal(generic, absent);
+        assert_memory_equal(alone[i], ahead[i], paths[i].n * sizeof *alone[i]);
+    }
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &limit), 0);
+    cs_scheduler_close(s);
 }
 
 static void a_truncated_or_foreign_answer_is_refused(void **state)
@@ -187,6 +221,7 @@ int main(void)
         cmocka_unit_test(a_path_that_does_not_close_has_no_chain_through_its_end),
         cmocka_unit_test(what_the_assembler_refuses_costs_one_line_and_not_the_path),
         cmocka_unit_test(the_cache_answers_the_same_and_survives_damage),
+        cmocka_unit_test(what_was_told_ahead_is_not_asked_again_and_has_the_same_answer),
         cmocka_unit_test(a_truncated_or_foreign_answer_is_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
