@@ -25,6 +25,8 @@ static int report(const struct parsed *args, const char *file, const struct cs_i
         {"without_event", "of no described event", s->read.without_event},
         {"lost", "lost, as its recorder says", s->read.lost},
         {"stacks", "call chains", s->stacks},
+        {"unwound", "of them unwound from copies of stacks", s->unwound},
+        {"complete", "of these to the beginning", s->complete},
         {"branches", "branch-stack entries", s->branches},
         {"branches_dropped", "impossible branch entries, dropped", s->branches_dropped},
         {"records", "records", s->read.records},

@@ -10,6 +10,7 @@
  *   perfdata_internal  what these four share
  *   perfdata_import    records to samples of images
  *   imported_images    images and their tables, until the store has them
+ *   recorded_stacks    copies of stacks to call chains
  *   address_spaces     which file lies where in a process
  *
  * Brings recordings of other tools into the store: the same profiles that the sampler would have written.
@@ -25,8 +26,9 @@
 struct cs_import_summary {
     struct cs_perfdata_counts read;
     uint64_t stored, unknown;
-    uint64_t stacks, branches; /* call chains and branch-stack entries taken over */
-    uint64_t branches_dropped; /* duplicated or impossible entries (from > to of a straight run) */
+    uint64_t stacks, branches;  /* call chains and branch-stack entries taken over */
+    uint64_t unwound, complete; /* stacks copied by the recorder: unwound here, and to the beginning */
+    uint64_t branches_dropped;  /* duplicated or impossible entries (from > to of a straight run) */
     unsigned images, events;
     char host[256];
 };

@@ -65,6 +65,10 @@ struct cs_perfdata_record {
     size_t n_chain;
     const struct cs_perfdata_branch *branches; /* newest first */
     size_t n_branches;
+    uint64_t registers_mask;   /* of the user's registers, by the kernel's numbers */
+    const uint64_t *registers; /* one a bit; NULL: none, or of a 32-bit program */
+    const uint8_t *stack;      /* a copy from the user's stack pointer on; NULL: none */
+    size_t stack_bytes;
     /* mappings (executable ones only) and names */
     uint64_t start, length, page_offset;
     const char *name; /* file of a mapping, command of a CS_PERFDATA_COMM */
@@ -77,7 +81,7 @@ struct cs_perfdata_record {
 struct cs_perfdata_attr {
     char name[64];
     uint32_t type;
-    uint64_t config, sample_type, branch_type, read_format, flags;
+    uint64_t config, sample_type, branch_type, read_format, flags, registers_user;
     uint64_t period; /* 0 in frequency mode */
 };
 

@@ -66,6 +66,7 @@ int cs_perfdata_add_attr(struct cs_perfdata *in, const uint8_t *attr, size_t byt
         .read_format = load64(in, attr + 32),
         .flags = load_flags(in, attr + 40),
         .branch_type = bytes >= 80 ? load64(in, attr + 72) : 0,
+        .registers_user = bytes >= 88 ? load64(in, attr + 80) : 0,
     };
     if (event->flags & ATTR_FREQUENCY)
         event->period = 0;

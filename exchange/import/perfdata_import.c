@@ -4,6 +4,7 @@
 #include "exchange/import/address_spaces.h"
 #include "exchange/import/import.h"
 #include "exchange/import/imported_images.h"
+#include "exchange/import/recorded_stacks.h"
 #include "store/array.h"
 
 #include <errno.h>
@@ -21,6 +22,7 @@ struct import {
     struct cs_perfdata *in;
     struct cs_import_spaces *spaces;
     struct cs_imported_images images;
+    struct cs_recorded_stacks *stacks;
     unsigned unknown_image;
     struct cs_import_summary *summary;
     struct cs_import_times *times; /* [event], the longest seen */
@@ -209,7 +211,12 @@ static int take_sample(struct import *im, const struct cs_perfdata_record *r, st
         im->times[r->event].enabled_ns = r->enabled_ns;
         im->times[r->event].running_ns = r->running_ns;
     }
-    int rc = r->n_chain ? take_chain(im, r, &place, err) : 0;
+    struct cs_perfdata_record whole = *r;
+    if (r->stack && r->registers) {
+        whole.n_chain = cs_recorded_stacks_chain(im->stacks, r, cs_perfdata_arch(im->in), &whole.chain);
+        im->summary->unwound += whole.n_chain > 0;
+    }
+    int rc = whole.n_chain ? take_chain(im, &whole, &place, err) : 0;
     return rc == 0 && r->n_branches ? take_branches(im, r, err) : rc;
 }
 
@@ -272,7 +279,8 @@ int cs_import_perfdata(FILE *file, const char *name, struct cs_store *store, cs_
     struct import im = {.name = name, .summary = summary, .spaces = cs_import_spaces_open()};
     struct cs_perfdata_record record;
     memset(summary, 0, sizeof *summary);
-    int rc = im.spaces ? cs_perfdata_open(file, name, &im.in, err) : no_memory(&im, err);
+    im.stacks = im.spaces ? cs_recorded_stacks_open(im.spaces, &im.images) : NULL;
+    int rc = im.stacks ? cs_perfdata_open(file, name, &im.in, err) : no_memory(&im, err);
     if (rc == 0)
         rc = cs_imported_images_add(&im.images, "[unknown]", CS_IMAGE_UNKNOWN, "", 0, &im.unknown_image) < 0
                  ? no_memory(&im, err)
@@ -291,10 +299,12 @@ int cs_import_perfdata(FILE *file, const char *name, struct cs_store *store, cs_
         summary->read = *cs_perfdata_counts(im.in);
         summary->images = im.images.n - 1;
         summary->events = cs_perfdata_n_events(im.in);
+        summary->complete = cs_recorded_stacks_ended(im.stacks, CS_UNWIND_END_COMPLETE);
         snprintf(summary->host, sizeof summary->host, "%s", cs_perfdata_host(im.in));
         if (store)
             rc = merge_all(&im, store, err);
     }
+    cs_recorded_stacks_close(im.stacks);
     cs_imported_images_fini(&im.images);
     free(im.times);
     free(im.text);

@@ -49,6 +49,8 @@ enum {
     SAMPLE_STREAM_ID = 1 << 9,
     SAMPLE_RAW = 1 << 10,
     SAMPLE_BRANCHES = 1 << 11,
+    SAMPLE_REGISTERS = 1 << 12,
+    SAMPLE_STACK = 1 << 13,
     SAMPLE_IDENTIFIER = 1 << 16,
 };
 
@@ -111,6 +113,7 @@ struct cs_perfdata {
     uint8_t *delivered; /* the record handed out last */
     struct cs_perfdata_branch *branches;
     uint64_t *chain;
+    uint64_t registers[64];
 };
 
 /* Loads in the file's byte order. */

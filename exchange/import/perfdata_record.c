@@ -181,6 +181,31 @@ static void take_branches(struct cs_perfdata *in, struct cursor *c, uint64_t bra
     out->n_branches = n;
 }
 
+static void take_registers(struct cs_perfdata *in, struct cursor *c, uint64_t mask,
+                           struct cs_perfdata_record *out)
+{
+    enum { ABI_NONE, ABI_32, ABI_64 };
+    uint64_t abi = take64(c);
+    const uint8_t *p = abi != ABI_NONE ? take(c, 8 * (uint64_t)__builtin_popcountll(mask)) : NULL;
+    for (int i = 0; p && i < __builtin_popcountll(mask); i++)
+        in->registers[i] = load64(in, p + 8 * i);
+    if (p && abi == ABI_64) {
+        out->registers = in->registers;
+        out->registers_mask = mask;
+    }
+}
+
+static void take_stack(struct cursor *c, struct cs_perfdata_record *out)
+{
+    uint64_t bytes = take64(c);
+    const uint8_t *p = bytes ? take(c, bytes) : NULL;
+    uint64_t written = p ? take64(c) : 0;
+    if (p && written && written <= bytes && !c->in->swapped) { /* whose words would be in another order */
+        out->stack = p;
+        out->stack_bytes = written;
+    }
+}
+
 static int parse_sample(struct cs_perfdata *in, const uint8_t *record, struct cs_perfdata_record *out,
                         struct cs_error *err)
 {
@@ -221,6 +246,10 @@ static int parse_sample(struct cs_perfdata *in, const uint8_t *record, struct cs
         take(&c, take32(&c));
     if (type & SAMPLE_BRANCHES)
         take_branches(in, &c, event->branch_type, out);
+    if (type & SAMPLE_REGISTERS)
+        take_registers(in, &c, event->registers_user, out);
+    if (type & SAMPLE_STACK)
+        take_stack(&c, out);
     if (!c.ok)
         return cs_perfdata_malformed(in, err, "a sample is shorter than its fields");
     return 1;
