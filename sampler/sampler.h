@@ -68,7 +68,7 @@ struct cs_sampler_config {
         *store; /* writable and with an epoch when cs_sampler_merge is called; NULL: never merged */
     enum cs_sampler_driver driver;
     bool of_threads; /* events of threads even where we might open them on CPUs: for tests */
-    bool stacks;     /* call chains too (frame pointers); implies the ring driver */
+    bool chains;     /* call chains too */
     enum cs_label label;
     uint64_t resolve_ms; /* >0: counts leave the table as often, so that `placed` knows when they came */
     int wake_fd; /* >0: cs_sampler_poll returns early when it is readable (a control socket, a signalfd) */
@@ -83,6 +83,7 @@ struct cs_sampler_config {
                    const struct cs_sampler_placed *placed); /* every count, before it goes into a profile */
 };
 
+#define CS_SAMPLER_CHAIN_ENDS 11
 struct cs_sampler_statistics {
     const char *driver;         /* "bpf" or "ring" */
     uint64_t delivered;         /* samples that reached us */
@@ -101,7 +102,15 @@ struct cs_sampler_statistics {
     double loss;                  /* share of the work's time that sampling takes now, by the controller */
     double collector_cpu_seconds; /* used by this session in user and system mode */
     uint64_t held_ns;             /* reported through cs_sampler_held */
+    bool chains;                  /* call chains are taken; by the BPF driver these tell how they ended */
+    uint64_t chain_ends[CS_SAMPLER_CHAIN_ENDS]; /* samples */
+    uint64_t chain_frames;        /* of users, in all */
+    uint64_t chain_tables, chain_bytes; /* unwind tables in the kernel, and what they take there */
 };
+
+/* What the ends of chains are called, and what they mean: "complete", "no-rows", ... */
+const char *cs_sampler_chain_end(unsigned end);
+const char *cs_sampler_chain_end_sentence(unsigned end);
 
 /* Opens the events; a command is started, stopped before its exec until everything is ready, then let go.
  * Sampling runs from here on. Errors: -EINVAL unknown event, -ESRCH no such process, -EACCES/-EPERM not ours,

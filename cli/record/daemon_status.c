@@ -31,6 +31,8 @@ static const struct shown {
     {"unknown", "unknown", "", 1, 0},
     {"unknown_percent", "... share", " %", 1, 3},
     {"lost", "lost", "", 1, 0},
+    {"chains.complete", "call chains, complete", "", 1, 0},
+    {"chain_bytes", "... their unwind tables in the kernel", " MB", 1e-6, 1},
     {"map_records_lost", "map records lost", "", 1, 0},
     {"mappings_cut", "mappings too many to keep", "", 1, 0},
     {"jit_cut", "processes with too many names of JIT code", "", 1, 0},
@@ -90,7 +92,7 @@ static json_t *json_value(const char *value, bool is_text)
 int daemon_status_print(const struct parsed *args, char *text)
 {
     struct output *out = output_open(args);
-    json_t *events = json_array(), *causes = json_object();
+    json_t *events = json_array(), *causes = json_object(), *chains = json_object();
     for (char *line = text, *next; line && *line; line = next) {
         next = strchr(line, '\n');
         if (next)
@@ -105,10 +107,13 @@ int daemon_status_print(const struct parsed *args, char *text)
             json_array_append_new(events, json_text(value));
         else if (strncmp(line, "unknown.", 8) == 0)
             json_object_set_new(causes, line + 8, json_value(value, false));
+        else if (strncmp(line, "chains.", 7) == 0)
+            json_object_set_new(chains, line + 7, json_value(value, false));
         else
             output_set(out, line, json_value(value, known && known->factor == 0));
     }
     output_set(out, "events", events);
     output_set(out, "unknown_causes", causes);
+    output_set(out, "chain_ends", chains);
     return output_close(out);
 }

@@ -162,6 +162,42 @@ static const char *rate_text(const struct cs_sampler_config *config, const struc
     return text;
 }
 
+/* How far chains reach, and where not, why: the three commonest causes. */
+static void print_chains(const struct cs_sampler_statistics *s)
+{
+    uint64_t all = 0, left;
+    for (unsigned e = 0; e < CS_SAMPLER_CHAIN_ENDS; e++)
+        all += s->chain_ends[e];
+    if (!all)
+        return;
+    double complete = 100.0 * (double)s->chain_ends[0] / (double)all;
+    fprintf(stderr, "call chains: %.1f %% complete, %.1f frames a sample\n", complete,
+            (double)s->chain_frames / (double)all);
+    left = UINT64_MAX;
+    for (unsigned shown = 0; shown < 3 && complete < 99; shown++) {
+        unsigned most = 0;
+        for (unsigned e = 1; e < CS_SAMPLER_CHAIN_ENDS; e++)
+            if (s->chain_ends[e] < left && (!most || s->chain_ends[e] > s->chain_ends[most]))
+                most = e;
+        if (!most || (double)s->chain_ends[most] < 0.002 * (double)all)
+            break;
+        left = s->chain_ends[most];
+        fprintf(stderr, "  %.1f %% ended early: %s (%s)\n", 100.0 * (double)left / (double)all,
+                cs_sampler_chain_end_sentence(most), cs_sampler_chain_end(most));
+    }
+}
+
+static json_t *chains_json(const struct cs_sampler_statistics *s)
+{
+    json_t *ends = json_object();
+    for (unsigned e = 0; e < CS_SAMPLER_CHAIN_ENDS; e++)
+        if (s->chain_ends[e])
+            json_object_set_new(ends, cs_sampler_chain_end(e), json_integer((json_int_t)s->chain_ends[e]));
+    return json_pack("{s:b, s:o, s:I, s:I, s:I}", "taken", s->chains, "ends", ends, "frames",
+                     (json_int_t)s->chain_frames, "tables", (json_int_t)s->chain_tables, "table_bytes",
+                     (json_int_t)s->chain_bytes);
+}
+
 static void print_summary(struct cs_sampler *sampler, const struct cs_sampler_config *config,
                           const char *store, bool json)
 {
@@ -177,13 +213,14 @@ static void print_summary(struct cs_sampler *sampler, const struct cs_sampler_co
                                     json_integer((json_int_t)cs_sampler_unknown(sampler, c)));
         for (unsigned e = 0; e < cs_sampler_events(sampler); e++)
             json_array_append_new(events, json_text(cs_sampler_event(sampler, e)));
-        json_t *root = json_pack(
-            "{s:o, s:s, s:o, s:I, s:I, s:I, s:I, s:o, s:I, s:I, s:I, s:f, s:f, s:f, s:f}", "store",
-            json_text(store), "driver", s.driver, "events", events, "delivered", (json_int_t)s.delivered,
-            "stored", (json_int_t)s.merged, "lost", (json_int_t)s.lost, "unknown", (json_int_t)s.unknown,
-            "causes", unknown, "entries", (json_int_t)s.entries, "images", (json_int_t)s.images,
-            "map_records_lost", (json_int_t)s.map_records_lost, "rate_hz", s.rate_hz, "collector_cpu_seconds",
-            s.collector_cpu_seconds, "sample_cost_us", s.sample_cost_us, "loss", s.loss);
+        json_t *root =
+            json_pack("{s:o, s:s, s:o, s:I, s:I, s:I, s:I, s:o, s:I, s:I, s:I, s:f, s:f, s:f, s:f, s:o}",
+                      "store", json_text(store), "driver", s.driver, "events", events, "delivered",
+                      (json_int_t)s.delivered, "stored", (json_int_t)s.merged, "lost", (json_int_t)s.lost,
+                      "unknown", (json_int_t)s.unknown, "causes", unknown, "entries", (json_int_t)s.entries,
+                      "images", (json_int_t)s.images, "map_records_lost", (json_int_t)s.map_records_lost,
+                      "rate_hz", s.rate_hz, "collector_cpu_seconds", s.collector_cpu_seconds,
+                      "sample_cost_us", s.sample_cost_us, "loss", s.loss, "chains", chains_json(&s));
         json_print(root, stdout, JSON_INDENT(2) | JSON_PRESERVE_ORDER);
         putchar('\n');
         json_decref(root);
@@ -201,6 +238,7 @@ static void print_summary(struct cs_sampler *sampler, const struct cs_sampler_co
         if (cs_sampler_unknown(sampler, c))
             fprintf(stderr, "  %llu unknown: %s\n", (unsigned long long)cs_sampler_unknown(sampler, c),
                     cs_unknown_sentence(c));
+    print_chains(&s);
     if (s.delivered == 0)
         fprintf(stderr, "  nothing ran long enough to be sampled: a busier program, a longer run or a higher "
                         "-F\n");
@@ -297,7 +335,7 @@ static int record(struct recording *r, const struct parsed *args, struct cs_samp
 static int run(const struct parsed *args)
 {
     struct cs_sampler_config config = {.notify = say,
-                                       .stacks = option_given(args, "stacks"),
+                                       .chains = option_given(args, "stacks"),
                                        .period_exact = option_given(args, "exact-period")};
     const char *events[CS_SAMPLER_EVENTS_MAX + 1], *event;
     struct recording recording = {.sampler = NULL};
@@ -354,7 +392,7 @@ static const struct option_entry options[] = {
     OPTION_BUDGET,
     OPTION_LABEL,
     OPTION_DRIVER,
-    {"stacks", 'g', NULL, "call chains too, by frame pointers (samples then come through the ring driver)"},
+    {"stacks", 'g', NULL, "call chains too, by frame pointers"},
     OPTIONS_BURSTS,
     {"burst-rate", 0, "HZ", "bursts a second of each busy CPU (else by the budget)"},
     {"burst-length", 0, "N", "instructions of a burst (16000)"},

@@ -28,6 +28,7 @@ struct cs_daemon_settings {
     double export_s;                            /* least time between two exports */
     double pid;                                 /* only this process and what it starts; 0 = everything */
     bool bursts, paths;                         /* burst.h, paths.h */
+    bool chains;                                /* call chains of all samples */
     double burst_bytes;                         /* bound of the runners of bursts */
     bool burst_real_time;                       /* follow real-time threads, too */
     enum cs_label label;

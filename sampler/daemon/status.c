@@ -81,6 +81,10 @@ void cs_daemon_status(struct cs_daemon *daemon, char text[CS_DAEMON_CONTROL_ANSW
     for (unsigned cause = 0; daemon->sampler && cause < CS_UNKNOWN_N; cause++)
         put(&lines, "unknown.%s %" PRIu64 "\n", cs_unknown_name((enum cs_unknown)cause),
             cs_sampler_unknown(daemon->sampler, (enum cs_unknown)cause));
+    put(&lines, "chain_frames %" PRIu64 "\n", s.chain_frames);
+    put(&lines, "chain_bytes %" PRIu64 "\n", s.chain_bytes);
+    for (unsigned end = 0; end < CS_SAMPLER_CHAIN_ENDS; end++)
+        put(&lines, "chains.%s %" PRIu64 "\n", cs_sampler_chain_end(end), s.chain_ends[end]);
     put(&lines, "lost %" PRIu64 "\n", s.lost + daemon->dropped);
     put(&lines, "map_records_lost %" PRIu64 "\n", s.map_records_lost);
     put(&lines, "mappings_cut %" PRIu64 "\n", s.mappings_cut);

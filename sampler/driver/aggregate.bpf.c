@@ -15,6 +15,7 @@
 
 const volatile __u32 n_buckets; /* of a half, power of two */
 const volatile __u8 filtered;   /* only chosen processes count */
+const volatile __u8 chains;     /* the table's halves are calling-context trees */
 
 struct cs_aggregate_cpu cpus[CS_AGGREGATE_CPUS];
 __u32 generation[CS_GENERATION_SLOTS];
@@ -60,6 +61,40 @@ static __always_inline int is_chosen(__u32 pid)
     return word && *word & cs_process_bit(pid);
 }
 
+/* Two fields of the kernel's own, and two more for chains; CO-RE finds where they are. */
+struct task_struct {
+    int pid, tgid;
+    unsigned int flags;
+} __attribute__((preserve_access_index));
+
+/* A line of the tree is a bucket of the table. */
+#define CS_TREE_HALF __u32
+static __always_inline void *tree_line(__u32 first, __u32 number)
+{
+    __u32 index = first + number;
+    return bpf_map_lookup_elem(&table, &index);
+}
+#define CS_TREE_LINE tree_line
+#include "sampler/chains/context_tree.h"
+
+#include "sampler/chains/unwind.bpf.h"
+
+static __always_inline int log_entry(struct cs_aggregate_cpu *state, __u32 cpu,
+                                     const struct cs_hot_entry *out)
+{
+    if (state->log_head - state->log_tail >= CS_AGGREGATE_LOG) {
+        state->lost += out->count;
+        return 0;
+    }
+    __u32 index = cpu * CS_AGGREGATE_LOG + (state->log_head & (CS_AGGREGATE_LOG - 1));
+    struct cs_hot_entry *entry = bpf_map_lookup_elem(&evictions, &index);
+    if (entry) {
+        *entry = *out;
+        state->log_head++;
+    }
+    return 0;
+}
+
 static __always_inline int count(struct bpf_perf_event_data *ctx, __u32 event)
 {
     __u64 pc = PT_REGS_IP(&ctx->regs);
@@ -70,30 +105,24 @@ static __always_inline int count(struct bpf_perf_event_data *ctx, __u32 event)
     struct cs_aggregate_cpu *state = &cpus[cpu];
     __u32 number = generation[pid & (CS_GENERATION_SLOTS - 1)] & CS_HOT_GENERATION_MASK;
     __u64 key = cs_hot_key(pc, pc >> 63, event, number);
-    __u32 index = (cpu * 2 + (state->half & 1)) * n_buckets + (cs_hot_hash(key, pid) & (n_buckets - 1));
     struct cs_hot_entry out;
 
-    struct cs_hot_bucket *bucket = bpf_map_lookup_elem(&table, &index);
-    if (!bucket)
-        return 0;
     state->delivered++;
     if (filtered) {
         state->events[event].samples++;
         state->events[event].periods += ctx->sample_period;
     }
-    if (!cs_hot_add(bucket, &state->turn, key, pid, &out))
-        return 0;
-    if (state->log_head - state->log_tail >= CS_AGGREGATE_LOG) {
-        state->lost += out.count;
-        return 0;
+    if (chains) {
+        if (count_chain(ctx, event, pc, pid, number, cpu, state->half, n_buckets))
+            return 0;
+        out = (struct cs_hot_entry){key, pid, 1};
+        return log_entry(state, cpu, &out);
     }
-    index = cpu * CS_AGGREGATE_LOG + (state->log_head & (CS_AGGREGATE_LOG - 1));
-    struct cs_hot_entry *entry = bpf_map_lookup_elem(&evictions, &index);
-    if (entry) {
-        *entry = out;
-        state->log_head++;
-    }
-    return 0;
+    __u32 index = (cpu * 2 + (state->half & 1)) * n_buckets + (cs_hot_hash(key, pid) & (n_buckets - 1));
+    struct cs_hot_bucket *bucket = bpf_map_lookup_elem(&table, &index);
+    if (!bucket || !cs_hot_add(bucket, &state->turn, key, pid, &out))
+        return 0;
+    return log_entry(state, cpu, &out);
 }
 
 #define COUNT(n)                                                                                             \
@@ -130,16 +159,17 @@ COUNT(12) COUNT(13) COUNT(14) COUNT(15)
     return 0;
 }
 
-/* Two fields of the kernel's own; CO-RE finds where they are. */
-struct task_struct {
-    int pid, tgid;
-} __attribute__((preserve_access_index));
-
 SEC("tp_btf/sched_process_fork")
 int BPF_PROG(on_fork, struct task_struct *parent, struct task_struct *child)
 {
-    int tgid = child->tgid;
-    return child->pid == tgid ? begin(tgid) : 0;
+    int tgid = child->tgid, parents = parent->tgid;
+    if (child->pid != tgid)
+        return 0;
+    begin(tgid);
+    if (chains)
+        inherit_list(parents, generation[parents & (CS_GENERATION_SLOTS - 1)] & CS_HOT_GENERATION_MASK, tgid,
+                     generation[tgid & (CS_GENERATION_SLOTS - 1)] & CS_HOT_GENERATION_MASK);
+    return 0;
 }
 
 SEC("tp_btf/sched_process_exec")

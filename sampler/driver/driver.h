@@ -4,6 +4,7 @@
  * Files of this room:
  *   aggregate         what the BPF program and its reader share
  *   aggregate.bpf     the BPF program: counts a sample in the kernel
+ *   chain_maps        BPF maps that the handler unwinds by
  *   driver            what a driver is
  *   driver_bpf        reads the table that the BPF program fills
  *   driver_ring       fills a table of ours from mmap rings
@@ -17,6 +18,7 @@
 #ifndef CS_SAMPLER_DRIVER_DRIVER_H
 #define CS_SAMPLER_DRIVER_DRIVER_H
 
+#include "sampler/chains/chains.h"
 #include "sampler/driver/generations.h"
 #include "store/error.h"
 
@@ -31,10 +33,13 @@ struct cs_driver_entry {
     uint32_t pid;
     uint8_t event;
     bool kernel;
-    bool uncertain;        /* the incarnation is not known: a fork or exec record was lost */
-    bool latest;           /* the PID's last incarnation up to `to_ns` */
-    const uint64_t *chain; /* callers, innermost first, NULL = none asked */
-    unsigned n_chain;
+    bool uncertain; /* the incarnation is not known: a fork or exec record was lost */
+    bool latest;    /* the PID's last incarnation up to `to_ns` */
+    /* The call chain, innermost first: chain[0] is pc, the others lie within the calls that were under way. The first
+     * `n_kernel` are the kernel's. NULL: none asked, or it had no room. */
+    const uint64_t *chain;
+    unsigned n_chain, n_kernel;
+    uint8_t chain_end; /* enum cs_unwind_end, enum cs_chain_end: why it goes no further */
 };
 typedef void (*cs_driver_entry_fn)(void *arg, const struct cs_driver_entry *entry);
 
@@ -42,7 +47,7 @@ struct cs_driver_config {
     unsigned n_cpus;
     const int *cpus;
     unsigned n_events;
-    bool stacks;
+    bool chains;
     bool in_interrupts; /* no handler runs any more once its event is disabled: they run in interrupts */
     uint64_t keep_ns;   /* entries stay so long in the table to be counted up */
     struct cs_generations *generations;
@@ -84,6 +89,8 @@ struct cs_driver {
     double (*mean_period)(const struct cs_driver_state *state, unsigned event);
     /* Descriptors that become readable when it is time to drain; -1 at the end. */
     int (*fd)(const struct cs_driver_state *state, unsigned i);
+    /* What the kernel unwinds by, to be filled; NULL: nothing is needed. */
+    struct cs_chain_kernel *(*chains)(struct cs_driver_state *state);
     void (*close)(struct cs_driver_state *state);
 };
 

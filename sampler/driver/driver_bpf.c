@@ -4,7 +4,11 @@
  * Invariant: no sample is lost by reading. The handler counts in one half of its table; we let it turn to the
  * other, wait until no handler that began before can still be running (a grace period, membarrier(2): DCPI
  * sent an interrupt for it, section 4.2.3), then empty the first at leisure. */
+#define CS_TREE_HALF struct cs_tree_line *
+#define CS_TREE_LINE(half, number) (&(half)[number])
+#include "sampler/chains/context_tree.h"
 #include "sampler/driver/aggregate.h"
+#include "sampler/driver/chain_maps.h"
 #include "sampler/driver/driver.h"
 #include "sampler/driver/entry.h"
 #include "sampler/perf/monotonic_clock.h"
@@ -47,6 +51,8 @@ struct cs_driver_state {
     uint64_t line_ns, since_ns, next_since_ns, turned_ns;
     uint64_t begun_lost; /* as of the last drain */
     uint64_t entries;
+    struct cs_chain_maps chains; /* with config.chains */
+    uint64_t chain[CS_CHAIN_FRAMES];
 };
 
 static void emit_entry(struct cs_driver_state *s, const struct cs_hot_entry *e, cs_driver_entry_fn emit,
@@ -66,13 +72,34 @@ static void grace_period(void)
     }
 }
 
+/* A tree that fills up turns early. */
+static bool is_filling(const struct cs_driver_state *s)
+{
+    for (unsigned c = 0; s->config.chains && c < s->n_slots; c++)
+        if (__atomic_load_n(&s->chains.kernel.cpus[c].filling, __ATOMIC_RELAXED))
+            return true;
+    return false;
+}
+
+static void turn_trees(struct cs_driver_state *s)
+{
+    s->chains.kernel.turns++;
+    for (unsigned c = 0; c < s->n_slots; c++) {
+        __atomic_store_n(&s->chains.kernel.cpus[c].filling, 0, __ATOMIC_RELAXED);
+        __atomic_store_n(&s->chains.kernel.cpus[c].turn, s->chains.kernel.turns, __ATOMIC_RELAXED);
+    }
+}
+
 static uint64_t bpf_begin_drain(struct cs_driver_state *s, enum cs_driver_drain how)
 {
-    s->turned = how != CS_DRIVER_DRAIN_SOME || cs_monotonic_ns() - s->turned_ns >= s->config.keep_ns;
+    s->turned =
+        how != CS_DRIVER_DRAIN_SOME || cs_monotonic_ns() - s->turned_ns >= s->config.keep_ns || is_filling(s);
     for (unsigned c = 0; s->turned && c < s->n_slots; c++) {
         struct cs_aggregate_cpu *cpu = &s->bpf->bss->cpus[c];
         __atomic_store_n(&cpu->half, cpu->half ^ 1, __ATOMIC_RELEASE);
     }
+    if (s->turned && s->config.chains)
+        turn_trees(s);
     if (s->turned && !(how == CS_DRIVER_DRAIN_LAST && s->config.in_interrupts))
         grace_period();
     for (unsigned c = 0; c < s->n_slots; c++)
@@ -136,6 +163,45 @@ static void empty_half(struct cs_driver_state *s, unsigned c, cs_driver_entry_fn
         }
 }
 
+/* A leaf's chain, innermost first. The half's other cells are as they were when the handler left it. */
+static void emit_leaf(struct cs_driver_state *s, const struct cs_tree_cell *cells,
+                      const struct cs_tree_cell *leaf, cs_driver_entry_fn emit, void *arg)
+{
+    const uint32_t n_cells = s->n_buckets * CS_TREE_WAYS;
+    const struct cs_tree_cell *cell = leaf;
+    unsigned n = 0, n_kernel = 0;
+    while (!(cell->key & CS_TREE_ROOT) && cell->parent < n_cells && n < CS_CHAIN_FRAMES) {
+        n_kernel += (cell->key & CS_TREE_KERNEL) != 0;
+        s->chain[n++] = cs_tree_addr(cell->key);
+        cell = &cells[cell->parent];
+    }
+    struct cs_hot_entry e = {cs_hot_key(cs_tree_addr(leaf->key), (leaf->key & CS_TREE_KERNEL) != 0,
+                                        cs_tree_event(leaf->key), cs_tree_generation(cell->key)),
+                             (uint32_t)cell->key, leaf->count};
+    struct cs_driver_entry out = cs_driver_entry_of(s->config.generations, &e, s->since_ns, s->line_ns);
+    out.chain = s->chain;
+    out.n_chain = n;
+    out.n_kernel = n_kernel;
+    out.chain_end = (uint8_t)cs_tree_end(cell->key);
+    s->entries++;
+    emit(arg, &out);
+}
+
+static void empty_tree(struct cs_driver_state *s, unsigned c, cs_driver_entry_fn emit, void *arg)
+{
+    unsigned half = (s->bpf->bss->cpus[c].half ^ 1) & 1;
+    struct cs_tree_cell *cells = (void *)(s->table + (size_t)(c * 2 + half) * s->n_buckets);
+    uint32_t n = s->n_buckets * CS_TREE_WAYS;
+    struct cs_chain_cpu *cpu = &s->chains.kernel.cpus[c];
+    if (cpu->room[half] == CS_TREE_ROOM(n))
+        return;
+    for (uint32_t i = 0; i < n; i++)
+        if ((cells[i].key & CS_TREE_LEAF) && cells[i].count)
+            emit_leaf(s, cells, &cells[i], emit, arg);
+    memset(cells, 0, n * sizeof *cells);
+    cpu->room[half] = CS_TREE_ROOM(n);
+}
+
 static int bpf_drain(struct cs_driver_state *s, enum cs_driver_drain how, cs_driver_entry_fn emit, void *arg,
                      struct cs_error *err)
 {
@@ -147,7 +213,9 @@ static int bpf_drain(struct cs_driver_state *s, enum cs_driver_drain how, cs_dri
         for (uint64_t i = cpu->log_tail; i < s->log_until[c]; i++)
             emit_entry(s, &s->log[c * CS_AGGREGATE_LOG + (i & (CS_AGGREGATE_LOG - 1))], emit, arg);
         __atomic_store_n(&cpu->log_tail, s->log_until[c], __ATOMIC_RELEASE);
-        if (s->turned)
+        if (s->turned && s->config.chains)
+            empty_tree(s, c, emit, arg);
+        else if (s->turned)
             empty_half(s, c, emit, arg);
     }
     if (s->turned) { /* what is in the other half was taken after the turn */
@@ -185,9 +253,12 @@ static double bpf_mean_period(const struct cs_driver_state *s, unsigned event)
 
 static int bpf_fd(const struct cs_driver_state *s, unsigned i)
 {
-    (void)s;
-    (void)i;
-    return -1;
+    return s->config.chains && i == 0 ? cs_chain_maps_fd(&s->chains) : -1;
+}
+
+static struct cs_chain_kernel *bpf_chains(struct cs_driver_state *s)
+{
+    return s->config.chains ? &s->chains.kernel : NULL;
 }
 
 /* ---- setting up ---- */
@@ -223,6 +294,8 @@ static void bpf_close(struct cs_driver_state *s)
     unmap(s->table, s->table_bytes);
     unmap(s->log, s->log_bytes);
     unmap(s->begun, s->begun_bytes);
+    if (s->config.chains && s->bpf)
+        cs_chain_maps_close(&s->chains);
     aggregate_bpf__destroy(s->bpf);
     free(s->log_until);
     free(s);
@@ -248,6 +321,16 @@ static int load(struct cs_driver_state *s)
     }
     s->bpf->rodata->n_buckets = s->n_buckets;
     s->bpf->rodata->filtered = s->config.filter != NULL;
+    s->bpf->rodata->chains = s->config.chains;
+    s->chains.scratch = s->bpf->maps.chain_scratch;
+    s->chains.cpus = s->bpf->maps.chain_cpus;
+    s->chains.words = s->bpf->maps.chain_words;
+    s->chains.mappings = s->bpf->maps.chain_mappings;
+    s->chains.images = s->bpf->maps.chain_images;
+    s->chains.segments = s->bpf->maps.chain_segments;
+    s->chains.wants = s->bpf->maps.chain_wants;
+    if (s->config.chains && cs_chain_maps_size(&s->chains, s->n_slots) < 0)
+        return -EINVAL;
     if ((s->config.filter &&
          bpf_map__reuse_fd(s->bpf->maps.chosen, cs_process_filter_map(s->config.filter)) != 0) ||
         bpf_map__set_max_entries(s->bpf->maps.table, s->n_slots * 2 * s->n_buckets) != 0 ||
@@ -265,7 +348,9 @@ static int load(struct cs_driver_state *s)
     s->table = map_whole(s->bpf->maps.table, s->table_bytes);
     s->log = map_whole(s->bpf->maps.evictions, s->log_bytes);
     s->begun = map_whole(s->bpf->maps.begun, s->begun_bytes);
-    return s->table == MAP_FAILED || s->log == MAP_FAILED || s->begun == MAP_FAILED ? -errno : 0;
+    if (s->table == MAP_FAILED || s->log == MAP_FAILED || s->begun == MAP_FAILED)
+        return -errno;
+    return s->config.chains ? cs_chain_maps_open(&s->chains, CS_TREE_ROOM(s->n_buckets * CS_TREE_WAYS)) : 0;
 }
 
 static int bpf_open(const struct cs_driver_config *config, struct cs_driver_state **out, struct cs_error *err)
@@ -299,5 +384,5 @@ static int bpf_open(const struct cs_driver_config *config, struct cs_driver_stat
 
 const struct cs_driver cs_driver_bpf = {
     "bpf",      bpf_open,   bpf_prepare,     bpf_attach, bpf_begin_drain, bpf_drain,
-    bpf_oldest, bpf_counts, bpf_mean_period, bpf_fd,     bpf_close,
+    bpf_oldest, bpf_counts, bpf_mean_period, bpf_fd,     bpf_chains,      bpf_close,
 };

@@ -51,13 +51,14 @@ struct cs_driver_state {
     struct cs_generation_span span; /* of the last sample's process; for one drain */
     uint32_t span_pid;
     struct cs_driver_counts counts;
+    uint64_t chain[CS_CHAIN_FRAMES];
 };
 
 struct record_sample { /* what follows the header and, with several events, the IDENTIFIER */
     uint64_t ip;
     uint32_t pid, tid;
     uint64_t time;
-    uint64_t n_chain, chain[]; /* with stacks */
+    uint64_t n_chain, chain[]; /* with chains */
 };
 
 static void emit_entry(struct cs_driver_state *s, const struct cs_hot_entry *e, cs_driver_entry_fn emit,
@@ -108,6 +109,27 @@ static uint32_t generation_of(struct cs_driver_state *s, uint32_t pid, uint64_t 
     return s->span.number;
 }
 
+#define CONTEXT_FIRST ((uint64_t)-4095) /* marks among the addresses: what follows is kernel, user, ... */
+#define CONTEXT_KERNEL ((uint64_t)-128)
+
+/* perf's frames, which are returns, as a driver hands them on. */
+static void take_chain(struct cs_driver_state *s, const struct record_sample *r, struct cs_driver_entry *out)
+{
+    bool kernel = out->kernel, called = false;
+    for (uint64_t i = 0; i < r->n_chain && out->n_chain < CS_CHAIN_FRAMES; i++) {
+        if (r->chain[i] >= CONTEXT_FIRST) {
+            kernel = r->chain[i] == CONTEXT_KERNEL;
+            called = false; /* what follows a mark was interrupted, or called into the kernel */
+            continue;
+        }
+        s->chain[out->n_chain++] = r->chain[i] - called;
+        out->n_kernel += kernel;
+        called = true;
+    }
+    out->chain = s->chain;
+    out->chain_end = CS_UNWIND_END_COMPLETE; /* perf doesn't tell */
+}
+
 static void emit_chain(struct cs_driver_state *s, const struct perf_event_header *header,
                        const struct record_sample *r, cs_driver_entry_fn emit, void *arg)
 {
@@ -117,15 +139,14 @@ static void emit_chain(struct cs_driver_state *s, const struct perf_event_header
                                   .to_ns = r->time,
                                   .pid = r->pid,
                                   .event = (uint8_t)event_of(s, *(const uint64_t *)(header + 1)),
-                                  .kernel = in_kernel(header),
-                                  .chain = r->chain,
-                                  .n_chain = (unsigned)r->n_chain};
+                                  .kernel = in_kernel(header)};
+    take_chain(s, r, &out);
     s->counts.delivered++;
     s->counts.entries++;
     emit(arg, &out);
 }
 
-/* Reads samples up to `line_ns` and calls for their buckets; with stacks, hands them on. How many are coming:
+/* Reads samples up to `line_ns` and calls for their buckets; with chains, hands them on. How many are coming:
  * COMING when there may be more. */
 static unsigned read_samples(struct cs_driver_state *s, struct cs_ring *from, uint64_t line_ns,
                              cs_driver_entry_fn emit, void *arg)
@@ -144,7 +165,7 @@ static unsigned read_samples(struct cs_driver_state *s, struct cs_ring *from, ui
             ring.tail = before; /* the next drain's */
             break;
         }
-        if (s->config.stacks) {
+        if (s->config.chains) {
             emit_chain(s, header, r, emit, arg);
             continue;
         }
@@ -216,7 +237,7 @@ static void ring_prepare(const struct cs_driver_state *s, struct perf_event_attr
 {
     attr->sample_type = PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME |
                         (s->config.n_events > 1 ? PERF_SAMPLE_IDENTIFIER : 0) |
-                        (s->config.stacks ? PERF_SAMPLE_CALLCHAIN : 0);
+                        (s->config.chains ? PERF_SAMPLE_CALLCHAIN : 0);
     attr->use_clockid = 1;
     attr->clockid = CLOCK_MONOTONIC;
     attr->watermark = 1;
@@ -328,7 +349,13 @@ static int ring_fd(const struct cs_driver_state *s, unsigned i)
     return i < s->config.n_cpus ? s->ring_fds[i] : -1;
 }
 
+static struct cs_chain_kernel *ring_chains(struct cs_driver_state *s)
+{
+    (void)s;
+    return NULL;
+}
+
 const struct cs_driver cs_driver_ring = {
     "ring",      ring_open,   ring_prepare,     ring_attach, ring_begin_drain, ring_drain,
-    ring_oldest, ring_counts, ring_mean_period, ring_fd,     ring_close,
+    ring_oldest, ring_counts, ring_mean_period, ring_fd,     ring_chains,      ring_close,
 };

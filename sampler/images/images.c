@@ -139,6 +139,18 @@ static int open_file(const struct cs_images *images, const struct cs_mapped_file
     return -1;
 }
 
+int cs_images_reopen(const struct cs_images *images, const struct cs_mapped_image *image, pid_t pid,
+                     uint64_t start, uint64_t end)
+{
+    struct cs_image_segments layout;
+    struct cs_mapped_file file = {.pid = pid,
+                                  .start = start,
+                                  .end = end,
+                                  .path = image->image.path,
+                                  .build_id = image->layout.build_id};
+    return image->placeable && image->layout.is_elf ? open_file(images, &file, &layout) : -1;
+}
+
 /* The path by which we see the file: another one than its process, where that has a root of its own. */
 static const char *own_path(int fd, const char *path, char *own, size_t size)
 {

@@ -62,6 +62,8 @@ void cs_incarnation_publish(struct cs_incarnations *all, struct cs_incarnation *
     __atomic_store_n(&i->space, i->draft, __ATOMIC_RELEASE);
     i->draft = NULL;
     drop_space(all, old);
+    if (all->changed)
+        all->changed(all->changed_arg, i->pid);
 }
 
 void cs_incarnations_publish(struct cs_incarnations *all)

@@ -40,6 +40,8 @@ struct cs_incarnations {
     struct cs_incarnation *drafted;
     unsigned n_mappings; /* of all spaces */
     unsigned n;
+    void (*changed)(void *arg, pid_t pid); /* readers see other mappings of this PID; NULL = nobody asks */
+    void *changed_arg;
 };
 
 /* ThreadSanitizer does not see what liburcu orders: its builds say so by a count. Before rcu_read_unlock. */

@@ -244,6 +244,33 @@ void cs_maps_expire(struct cs_maps *maps, uint64_t horizon_ns)
     cs_incarnations_expire(&maps->all, horizon_ns);
 }
 
+void cs_maps_tell_changes(struct cs_maps *maps, void (*changed)(void *arg, pid_t pid), void *arg)
+{
+    maps->all.changed = changed;
+    maps->all.changed_arg = arg;
+}
+
+bool cs_maps_each(struct cs_maps *maps, pid_t pid,
+                  void (*each)(void *arg, const struct cs_mapped_piece *piece), void *arg)
+{
+    struct cs_incarnation *i = cs_incarnation_at(&maps->all, pid, UINT64_MAX);
+    if (!i || i->ending)
+        return false;
+    const struct cs_space *space = cs_incarnation_newest(i);
+    for (unsigned m = 0; m < space->n_live; m++) {
+        const struct cs_mapping *from = &space->at[m];
+        struct cs_mapped_piece piece = {from->start, from->end, from->pgoff, from->image, from->jit};
+        each(arg, &piece);
+    }
+    return true;
+}
+
+bool cs_maps_is_running(struct cs_maps *maps, pid_t pid)
+{
+    const struct cs_incarnation *i = cs_incarnation_at(&maps->all, pid, UINT64_MAX);
+    return i && !i->ending;
+}
+
 unsigned cs_maps_processes(const struct cs_maps *maps)
 {
     return maps->all.n;

@@ -27,6 +27,12 @@ struct cs_maps_location {
     bool jit;           /* anonymous or memfd code: names come from the process */
 };
 
+struct cs_mapped_piece {
+    uint64_t start, end, pgoff;
+    struct cs_mapped_image *image;
+    bool jit;
+};
+
 struct cs_maps *cs_maps_open(struct cs_images *images, const char *proc, enum cs_label label);
 void cs_maps_close(struct cs_maps *maps);
 
@@ -60,6 +66,13 @@ uint32_t cs_maps_label_of(struct cs_maps *maps, pid_t pid, uint64_t time_ns);
 /* Path of the jitdump file that the process had mapped, as it saw it; false = none. Any thread. */
 bool cs_maps_jitdump(struct cs_maps *maps, pid_t pid, uint64_t time_ns, char *path, size_t size);
 const char *cs_maps_label(const struct cs_maps *maps, uint32_t label);
+/* Calls `changed` for each process whose mappings are others now than before. */
+void cs_maps_tell_changes(struct cs_maps *maps, void (*changed)(void *arg, pid_t pid), void *arg);
+/* The executable mappings that a process has now, ascending: calls `each`. False: it isn't known, or has ended. */
+bool cs_maps_each(struct cs_maps *maps, pid_t pid, void (*each)(void *arg, const struct cs_mapped_piece *piece),
+                  void *arg);
+/* Is it known, and as far as notices tell not ended? */
+bool cs_maps_is_running(struct cs_maps *maps, pid_t pid);
 unsigned cs_maps_processes(const struct cs_maps *maps);
 /* PIDs of those that haven't ended, as far as the records tell: at most `capacity`; returns how many there are. */
 unsigned cs_maps_running(const struct cs_maps *maps, pid_t *pids, unsigned capacity);

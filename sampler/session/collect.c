@@ -75,6 +75,8 @@ int cs_session_drain(struct cs_sampler *s, enum cs_driver_drain how, struct cs_e
 {
     struct cs_sideband_events events = {s, s->places.maps, incarnation, kernel_changed};
     cs_session_places_refresh(&s->places);
+    if (s->chains)
+        cs_session_chains_wants(s->chains);
     uint64_t line = s->events.driver->begin_drain(s->events.state, how);
     uint64_t settled = line + CS_RING_SETTLE_NS, now = cs_monotonic_ns();
     if (how != CS_DRIVER_DRAIN_LAST && now < settled) { /* records before the line must have become visible */
@@ -86,6 +88,9 @@ int cs_session_drain(struct cs_sampler *s, enum cs_driver_drain how, struct cs_e
         return cs_fail(err, ENOMEM, "out of memory for the kernel's sideband records");
     make_up_for_lost(s, line);
     rc = s->events.driver->drain(s->events.state, how, place, s, err);
+    if (s->chains)
+        cs_session_chains_feed(s->chains, line);
+    s->drained_ns = cs_monotonic_ns();
     cs_session_rate_amortise(&s->rate, s->places.kernel_read_seconds);
     s->places.kernel_read_seconds = 0;
     /* What ended before the previous drain's line can't be asked about any more. */

@@ -16,6 +16,7 @@
 #define DRAIN_SAMPLES 2000.0 /* a quarter of a log */
 #define DRAIN_SECONDS_MIN 0.05
 #define DRAIN_SECONDS_MAX 1.0
+#define ANSWER_NS 10000000ULL /* what the handler asks for is answered no more often */
 
 static int follow(struct cs_sampler *s, pid_t tid, struct cs_error *err)
 {
@@ -96,15 +97,13 @@ static int open_driver(struct cs_sampler *s, struct cs_error *err)
     struct cs_driver_config config = {.n_cpus = s->events.n_cpus,
                                       .cpus = s->events.cpus,
                                       .n_events = s->events.n_asked,
-                                      .stacks = s->config.stacks,
+                                      .chains = s->config.chains,
                                       .in_interrupts = in_interrupts(s),
                                       .keep_ns =
                                           s->config.resolve_ms ? s->config.resolve_ms * 1000000ULL : KEEP_NS,
                                       .generations = s->generations,
                                       .filter = s->events.filter};
-    if (s->config.stacks && s->config.driver == CS_SAMPLER_DRIVER_BPF)
-        return cs_fail(err, EINVAL, "call chains come through the ring driver only");
-    if (s->config.driver != CS_SAMPLER_DRIVER_RING && !s->config.stacks) {
+    if (s->config.driver != CS_SAMPLER_DRIVER_RING) {
         s->events.driver = &cs_driver_bpf;
         int rc = s->events.driver->open(&config, &s->events.state, err);
         if (rc == 0 || s->config.driver == CS_SAMPLER_DRIVER_BPF)
@@ -247,8 +246,15 @@ int cs_sampler_open(const struct cs_sampler_config *config, struct cs_sampler **
         rc = cs_session_places_open(&s->places, s->config.label, err);
     if (rc >= 0 && !(s->profiles = cs_session_profiles_open(s->events.asked, s->events.n_asked)))
         rc = cs_fail(err, ENOMEM, "out of memory for the profiles");
+    struct cs_chain_kernel *chains = rc >= 0 ? s->events.driver->chains(s->events.state) : NULL;
+    if (chains && !(s->chains = cs_session_chains_open(chains, &s->places, s->generations)))
+        rc = cs_fail(err, ENOMEM, "out of memory for call chains");
     if (rc >= 0)
         rc = open_target(s, err);
+    if (rc >= 0 && s->chains && s->config.target == CS_TARGET_PID)
+        cs_session_chains_expect(s->chains, s->config.pid);
+    if (rc >= 0 && s->chains)
+        cs_session_chains_feed(s->chains, cs_monotonic_ns());
     if (rc >= 0 && !s->events.user_only && !s->events.asked[0].attr.exclude_kernel &&
         cs_kernel_reason(s->places.kernel)[0])
         cs_session_remark(&s->config, "%s", cs_kernel_reason(s->places.kernel));
@@ -288,8 +294,11 @@ static void wait_for(struct cs_sampler *s, int timeout_ms, uint64_t now)
                                                    : (int)((due - now) / 1000000 + 1);
     if (!fds)
         return;
+    bool answers = !s->chains || now - s->drained_ns >= ANSWER_NS;
+    if (!answers && until_due > (int)(ANSWER_NS / 1000000))
+        until_due = (int)(ANSWER_NS / 1000000); /* then look whether something was asked for */
     for (unsigned i = 0; i < s->events.n_cpus; i++) {
-        int ring = s->events.driver->fd(s->events.state, i);
+        int ring = answers ? s->events.driver->fd(s->events.state, i) : -1;
         if (cs_sideband_fd(s->sideband, i) >= 0)
             fds[n++] = (struct pollfd){.fd = cs_sideband_fd(s->sideband, i), .events = POLLIN};
         if (ring >= 0)
@@ -358,6 +367,7 @@ void cs_sampler_close(struct cs_sampler *s)
     cs_session_events_close(&s->events);
     cs_sideband_close(s->sideband);
     cs_session_profiles_close(s->profiles);
+    cs_session_chains_close(s->chains);
     free(s->stacks.text);
     cs_session_places_close(&s->places);
     cs_generations_close(s->generations);

@@ -8,6 +8,7 @@
  *   rate_control    the period, drawn anew from time to time, and the budget
  *   resolve         from an entry of the table to (image, offset)
  *   profiles        counts in memory on their way to the store
+ *   chains          answers what the handler asks for to unwind
  *   stacks          call chains as text
  *   collect         a drain: records applied, entries placed and counted
  *   session         opens, polls, stops and closes
@@ -20,6 +21,7 @@
 #include "sampler/images/sideband.h"
 #include "sampler/perf/monotonic_clock.h"
 #include "sampler/perf/target.h"
+#include "sampler/session/chains.h"
 #include "sampler/session/open_events.h"
 #include "sampler/session/profiles.h"
 #include "sampler/session/rate_control.h"
@@ -54,9 +56,10 @@ struct cs_sampler {
     struct cs_session_accounts accounts;
     struct cs_session_profiles *profiles;
     struct cs_session_stacks stacks;
+    struct cs_session_chains *chains; /* NULL: none, or the driver needs no help */
     struct cs_generations *generations;
     struct cs_sideband *sideband;
-    uint64_t next_drain_ns, horizon_ns;
+    uint64_t next_drain_ns, drained_ns, horizon_ns;
     unsigned early_drains; /* of a session's first second */
 };
 

@@ -2,6 +2,8 @@
 /* What a session tells about itself, and what other threads may ask it. */
 #include "sampler/session/session.h"
 
+#include <string.h>
+
 uint64_t cs_session_unknown_samples(const struct cs_session_accounts *accounts)
 {
     uint64_t sum = 0;
@@ -34,7 +36,29 @@ void cs_sampler_statistics(struct cs_sampler *s, struct cs_sampler_statistics *o
         .loss = s->rate.budget.loss,
         .collector_cpu_seconds = cs_thread_cpu_seconds() - s->accounts.collector_seconds_at_start,
         .held_ns = __atomic_load_n(&s->rate.held_ns, __ATOMIC_RELAXED),
+        .chains = s->config.chains,
     };
+    const struct cs_chain_kernel *kernel = s->events.driver->chains(s->events.state);
+    if (kernel) {
+        struct cs_chain_counts chains;
+        cs_chain_counts(kernel, &chains);
+        memcpy(out->chain_ends, chains.ends, sizeof out->chain_ends);
+        out->chain_frames = chains.frames;
+        out->chain_tables = kernel->tables.loaded;
+        out->chain_bytes = (uint64_t)kernel->tables.n_segments * sizeof(struct cs_chain_segment);
+    }
+}
+
+_Static_assert(CS_SAMPLER_CHAIN_ENDS == CS_CHAIN_ENDS, "the public count");
+
+const char *cs_sampler_chain_end(unsigned end)
+{
+    return cs_chain_end_name(end);
+}
+
+const char *cs_sampler_chain_end_sentence(unsigned end)
+{
+    return cs_chain_end_sentence(end);
 }
 
 uint64_t cs_sampler_unknown(const struct cs_sampler *s, enum cs_unknown cause)

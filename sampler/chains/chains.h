@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Call chains, from the caller's side: what a session and a driver exchange so that the handler can unwind.
+ *
+ * Files of this room:
+ *   chains            this header, and the names of ends
+ *   context_tree      the calling-context tree that a handler grows
+ *   extents           which of so many numbers are taken
+ *   kernel_tables     what the handler unwinds by, and what it tells
+ *   mapping_lists     which process has what mapped, for the handler
+ *   row_tables        unwind tables of images, for the handler
+ *   unwind.bpf        the handler's part: frames, and the walk down the tree
+ *
+ * The handler unwinds with what it has: what it misses it asks for (a want), and the chain ends there by name. The session
+ * answers wants in its next drain (session/chains.c). Nothing waits for anything. One owner. */
+#ifndef CS_SAMPLER_CHAINS_CHAINS_H
+#define CS_SAMPLER_CHAINS_CHAINS_H
+
+#include "sampler/chains/mapping_lists.h"
+#include "sampler/chains/row_tables.h"
+
+/* The kernel's side of it, as a driver offers it. */
+struct cs_chain_kernel {
+    struct cs_chain_lists lists;
+    struct cs_chain_tables tables;
+    struct cs_chain_cpu *cpus;
+    unsigned n_cpus;
+    uint32_t turns; /* of the trees; after each a grace period has passed */
+    void *arg;
+    /* Hands on what was asked for since the last call. */
+    void (*wants)(void *arg, void (*each)(void *arg, const struct cs_chain_want *want), void *each_arg);
+};
+
+/* Asked for again if it is still missing, once more after this. */
+void cs_chain_answered(struct cs_chain_kernel *kernel, uint32_t pid);
+void cs_chain_ask_again(struct cs_chain_kernel *kernel);
+
+struct cs_chain_counts {
+    uint64_t ends[CS_CHAIN_ENDS]; /* samples */
+    uint64_t frames;              /* of users, in all */
+};
+void cs_chain_counts(const struct cs_chain_kernel *kernel, struct cs_chain_counts *out);
+
+/* "complete", "no-rows", ...: stable, for files. And what it means. */
+const char *cs_chain_end_name(unsigned end);
+const char *cs_chain_end_sentence(unsigned end);
+
+#endif

@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* What the handler unwinds by, and what it tells: shared by the BPF program, which reads, and mapping_lists.c and
+ * row_tables.c, which write. All of it is mmapped arrays.
+ *
+ *     words[PID & mask …]  →  list: its mappings, sorted  →  images[mapping.image]  →  words of row segments
+ *
+ * What the handler may reach never changes but by one store: a word of a process, the state of an image. What it
+ * could reach before is used again only after a grace period.
+ *
+ *   a process's word      63       42 41        31 30            0
+ *                        +-----------+------------+---------------+
+ *                        | PID       | generation | list          |     0: free
+ *                        +-----------+------------+---------------+
+ *   so an exec makes a word void at once, and a fork's child gets its parent's list in the kernel. */
+#ifndef CS_SAMPLER_CHAINS_KERNEL_TABLES_H
+#define CS_SAMPLER_CHAINS_KERNEL_TABLES_H
+
+#include "image/unwind_rows.h"
+
+#define CS_CHAIN_USER_FRAMES 127
+#define CS_CHAIN_KERNEL_FRAMES 64
+#define CS_CHAIN_FRAMES 256 /* room for both, power of two */
+
+/* Why a chain ended, beyond enum cs_unwind_end. At most 16 in all (context_tree.h). */
+enum cs_chain_end {
+    CS_CHAIN_END_NO_PROCESS = CS_UNWIND_ENDS, /* its mappings are not known (yet) */
+    CS_CHAIN_END_TREE_FULL, /* counted without its chain: the tree has no room till the next drain */
+    CS_CHAIN_ENDS,
+};
+
+#define CS_CHAIN_WORDS 65536U /* of processes, power of two */
+#define CS_CHAIN_WORD_PROBES 8
+#define CS_CHAIN_PID_SHIFT 42
+#define CS_CHAIN_PID_MASK 0x3FFFFFU
+#define CS_CHAIN_LIST_MASK 0x7FFFFFFFU
+
+static inline __u64 cs_chain_word(__u32 pid, __u32 generation, __u32 list)
+{
+    return (__u64)(pid & CS_CHAIN_PID_MASK) << CS_CHAIN_PID_SHIFT | (__u64)(generation & 0x7FF) << 31 |
+           (list & CS_CHAIN_LIST_MASK);
+}
+
+/* One executable mapping. A list is a head, whose `pages` is the number of mappings behind it, then those, ascending. */
+struct cs_chain_mapping {
+    __u64 start;
+    __u64 bias; /* address - bias = ELF virtual address */
+    __u32 pages;
+    __u32 image; /* CS_CHAIN_NO_IMAGE: code without a file */
+};
+#define CS_CHAIN_PAGE_SHIFT 12
+#define CS_CHAIN_MAPPINGS_MOST 8191U /* of a process: 13 steps of a search */
+#define CS_CHAIN_NO_IMAGE 0xFFFFFFFFU
+
+enum cs_chain_image_state {
+    CS_CHAIN_IMAGE_ABSENT, /* not in the kernel: the handler asks for it */
+    CS_CHAIN_IMAGE_LOADED,
+    CS_CHAIN_IMAGE_NO_ROWS, /* it has none: by frame pointers */
+};
+
+/* A table of unwind_rows.h in the row segments: where its parts begin, as numbers of 4-byte words. */
+struct cs_chain_image {
+    __u64 base, end;
+    __u32 first, rows, rules;
+    __u32 n_blocks, n_rules;
+    __u32 state;
+    __u32 asked; /* written by the handler: it has told that it wants this image */
+    __u32 used;  /* written by the handler: the turn in which it was used last */
+};
+
+#define CS_CHAIN_SEGMENT_WORDS 65536U /* 256 KB */
+#define CS_CHAIN_SEGMENTS 1024U
+struct cs_chain_segment {
+    __u32 word[CS_CHAIN_SEGMENT_WORDS];
+};
+
+/* One CPU's. The handler writes; the reader sets `room` of the half that isn't counted in, and clears `asked`. */
+#define CS_CHAIN_ASKED 64
+struct cs_chain_cpu {
+    __u64 ends[16];
+    __u64 frames;                /* of users' chains */
+    __u32 room[2];               /* cells that each half may still take */
+    __u32 filling, turn;         /* told that this half is half full; the number of the turn, by the reader */
+    __u32 asked[CS_CHAIN_ASKED]; /* PIDs told as wanted, by PID modulo */
+};
+
+/* What the handler asks for. */
+struct cs_chain_want {
+    __u32 pid, image; /* a process's mappings; or an image's rows; or neither: a tree fills up */
+};
+
+#endif

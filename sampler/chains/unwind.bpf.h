@@ -1,0 +1,564 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The handler's part of call chains: frames by rows and frame pointers (image/unwind_rows.h says how), then a walk down the
+ * calling-context tree. Included by aggregate.bpf.c alone.
+ *
+ * Everything read from the stack is hostile: it is an address to look up or to read at by a helper that may fail, never an
+ * index. The loops have fixed bounds: 127 frames, 13 steps to a mapping, 13 to a row. */
+#ifndef CS_SAMPLER_CHAINS_UNWIND_BPF_H
+#define CS_SAMPLER_CHAINS_UNWIND_BPF_H
+
+#include "sampler/chains/kernel_tables.h"
+
+#define WINDOW 512U      /* bytes of stack read at once: some eight frames */
+#define WINDOW_BELOW 64U /* of them below the return address that is looked for: registers are saved there */
+#define MAPPING_STEPS 13
+#define ROW_STEPS 13
+
+struct chain_scratch {
+    __u64 pc, sp, fp, bx;
+    __u64 start, bytes, bias; /* the mapping found last */
+    __u64 window_at;
+    __u32 image, list, n, end;
+    __u32 leaf, fp_lost, bx_lost, registers; /* the last: `reg` is this frame's */
+    __u64 reg[32];                           /* by DWARF number */
+    __u64 window[WINDOW / 8];
+    __u64 frames[CS_CHAIN_FRAMES]; /* innermost first: the kernel's, then the user's */
+};
+
+#define ARRAY(name, type_, flags_)                                                                           \
+    struct {                                                                                                 \
+        __uint(type, BPF_MAP_TYPE_ARRAY);                                                                    \
+        __uint(map_flags, flags_);                                                                           \
+        __type(key, __u32);                                                                                  \
+        __type(value, type_);                                                                                \
+        __uint(max_entries, 1);                                                                              \
+    } name SEC(".maps")
+
+ARRAY(chain_scratch, struct chain_scratch, 0);
+ARRAY(chain_cpus, struct cs_chain_cpu, BPF_F_MMAPABLE);
+ARRAY(chain_words, __u64, BPF_F_MMAPABLE);
+ARRAY(chain_mappings, struct cs_chain_mapping, BPF_F_MMAPABLE);
+ARRAY(chain_images, struct cs_chain_image, BPF_F_MMAPABLE);
+
+struct chain_segment_map {
+    __uint(type, BPF_MAP_TYPE_ARRAY);
+    __uint(map_flags, BPF_F_MMAPABLE);
+    __uint(key_size, sizeof(__u32));
+    __uint(value_size, sizeof(struct cs_chain_segment)); /* no type: the maps made later have none */
+    __uint(max_entries, 1);
+};
+struct {
+    __uint(type, BPF_MAP_TYPE_ARRAY_OF_MAPS);
+    __type(key, __u32);
+    __uint(max_entries, CS_CHAIN_SEGMENTS);
+    __array(values, struct chain_segment_map);
+} chain_segments SEC(".maps");
+
+struct {
+    __uint(type, BPF_MAP_TYPE_RINGBUF);
+    __uint(max_entries, 4096);
+} chain_wants SEC(".maps");
+
+/* ---- asking ---- */
+
+static __always_inline void want(__u32 pid, __u32 image)
+{
+    struct cs_chain_want message = {pid, image};
+    bpf_ringbuf_output(&chain_wants, &message, sizeof message, 0);
+}
+
+static __always_inline void want_process(struct cs_chain_cpu *cpu, __u32 pid)
+{
+    __u32 *asked = &cpu->asked[pid & (CS_CHAIN_ASKED - 1)];
+    if (*asked != pid) {
+        *asked = pid;
+        want(pid, CS_CHAIN_NO_IMAGE);
+    }
+}
+
+/* ---- where an address lies ---- */
+
+static __always_inline __u64 list_of(__u32 pid, __u32 generation)
+{
+    __u64 wanted = cs_chain_word(pid, generation, 0);
+    for (__u32 probe = 0; probe < CS_CHAIN_WORD_PROBES; probe++) {
+        __u32 at = (pid + probe) & (CS_CHAIN_WORDS - 1);
+        __u64 *word = bpf_map_lookup_elem(&chain_words, &at);
+        if (!word)
+            break;
+        __u64 is = *word;
+        if ((is & ~(__u64)CS_CHAIN_LIST_MASK) == wanted)
+            return is & CS_CHAIN_LIST_MASK;
+    }
+    return 0;
+}
+
+/* A child has what its parent has, until it asks for more. */
+static __always_inline void inherit_list(__u32 parent, __u32 parents, __u32 child, __u32 generation)
+{
+    __u64 list = list_of(parent, parents);
+    for (__u32 probe = 0; list && probe < CS_CHAIN_WORD_PROBES; probe++) {
+        __u32 at = (child + probe) & (CS_CHAIN_WORDS - 1);
+        __u64 *word = bpf_map_lookup_elem(&chain_words, &at);
+        if (!word)
+            break;
+        __u64 is = *word, fresh = cs_chain_word(child, generation, list);
+        if ((!is || is >> CS_CHAIN_PID_SHIFT == child) && __sync_val_compare_and_swap(word, is, fresh) == is)
+            break;
+    }
+}
+
+/* Makes the mapping at `addr` the scratch's. */
+static __always_inline int find_mapping(struct chain_scratch *s, __u64 addr)
+{
+    __u32 list = s->list, at = list, low = 0, high;
+    struct cs_chain_mapping *m = bpf_map_lookup_elem(&chain_mappings, &at);
+    if (!m || !list)
+        return 0;
+    high = m->pages;
+    for (int i = 0; i < MAPPING_STEPS; i++) { /* the first that begins behind it */
+        if (low >= high)
+            break;
+        __u32 middle = (low + high) / 2;
+        at = list + 1 + middle;
+        m = bpf_map_lookup_elem(&chain_mappings, &at);
+        if (!m)
+            return 0;
+        if (m->start > addr)
+            high = middle;
+        else
+            low = middle + 1;
+    }
+    at = list + low; /* the one before: index low - 1 */
+    m = bpf_map_lookup_elem(&chain_mappings, &at);
+    if (!low || !m)
+        return 0;
+    __u64 start = m->start, bytes = (__u64)m->pages << CS_CHAIN_PAGE_SHIFT;
+    if (addr - start >= bytes)
+        return 0;
+    s->start = start;
+    s->bytes = bytes;
+    s->bias = m->bias;
+    s->image = m->image;
+    return 1;
+}
+
+static __always_inline int is_mapped(struct chain_scratch *s, __u64 addr)
+{
+    return addr - s->start < s->bytes || find_mapping(s, addr);
+}
+
+/* ---- which rule holds there ---- */
+
+static __always_inline struct cs_chain_segment *segment_of(__u32 word)
+{
+    __u32 number = word / CS_CHAIN_SEGMENT_WORDS, zero = 0;
+    void *segment = bpf_map_lookup_elem(&chain_segments, &number);
+    return segment ? bpf_map_lookup_elem(segment, &zero) : 0;
+}
+
+static __always_inline __u32 word_of(const struct cs_chain_segment *segment, __u32 word)
+{
+    return segment->word[word & (CS_CHAIN_SEGMENT_WORDS - 1)];
+}
+
+/* The rule at a virtual address, 16 bytes as two words; 0 all over: none. */
+static __always_inline int find_rule(const struct cs_chain_image *image, __u64 vaddr, __u64 rule[2])
+{
+    __u64 offset = vaddr - image->base;
+    rule[0] = rule[1] = 0;
+    if (offset >= image->end)
+        return 0;
+    __u32 block = image->first + (__u32)(offset >> CS_UNWIND_BLOCK_BITS);
+    struct cs_chain_segment *segment = segment_of(block);
+    if (!segment)
+        return -1;
+    __u32 low = word_of(segment, block);
+    if ((block & (CS_CHAIN_SEGMENT_WORDS - 1)) == CS_CHAIN_SEGMENT_WORDS - 1 &&
+        !(segment = segment_of(block + 1)))
+        return -1;
+    __u32 high = word_of(segment, block + 1), within = offset & (CS_UNWIND_BLOCK - 1);
+    low += image->rows;
+    high += image->rows;
+    if (!(segment = segment_of(low)))
+        return -1;
+    if ((low ^ (high - 1)) / CS_CHAIN_SEGMENT_WORDS) { /* rows lie in two segments: in which? */
+        __u32 border = high & ~(CS_CHAIN_SEGMENT_WORDS - 1);
+        struct cs_chain_segment *behind = segment_of(border);
+        if (!behind)
+            return -1;
+        if ((__u16)behind->word[0] <= within) {
+            segment = behind;
+            low = border;
+        } else {
+            high = border;
+        }
+    }
+    for (int i = 0; i < ROW_STEPS; i++) { /* the last one at or before it: it is at `low` in the end */
+        if (high - low <= 1)
+            break;
+        __u32 middle = low + (high - low) / 2;
+        if ((__u16)word_of(segment, middle) <= within)
+            low = middle;
+        else
+            high = middle;
+    }
+    __u32 number = word_of(segment, low) >> 16;
+    if (number >= image->n_rules)
+        return -1;
+    __u32 at = image->rules + number * 4;
+    if (!(segment = segment_of(at)))
+        return -1;
+    const __u64 *words = (const __u64 *)&segment->word[at & (CS_CHAIN_SEGMENT_WORDS - 4)];
+    rule[0] = words[0];
+    rule[1] = words[1];
+    return 0;
+}
+
+/* ---- the stack ---- */
+
+static __always_inline int read_stack(struct chain_scratch *s, __u64 addr, __u64 *value)
+{
+    __u64 within = addr - s->window_at;
+    if (within > WINDOW - 8 || addr % 8) {
+        if (addr % 8)
+            return bpf_probe_read_user(value, 8, (const void *)addr) == 0;
+        s->window_at = addr - WINDOW_BELOW;
+        within = WINDOW_BELOW;
+        if (bpf_probe_read_user(s->window, WINDOW, (const void *)s->window_at) != 0) {
+            s->window_at = ~0ULL;
+            return bpf_probe_read_user(value, 8, (const void *)addr) == 0;
+        }
+    }
+    *value = s->window[(within / 8) & (WINDOW / 8 - 1)];
+    return 1;
+}
+
+/* ---- one frame ---- */
+
+static __always_inline int end_chain(struct chain_scratch *s, __u32 end)
+{
+    s->end = end;
+    return 1;
+}
+
+/* By frame pointer, where nothing better is known: believed if it leads to code further up. `otherwise`: the end, if not. */
+static __always_inline int step_by_frame_pointer(struct chain_scratch *s, __u32 otherwise, int by_abi)
+{
+    __u64 fp = s->fp, next_fp, pc;
+    if (s->fp_lost)
+        return end_chain(s, otherwise);
+    if (by_abi && !fp)
+        return end_chain(s, CS_UNWIND_END_COMPLETE);
+    if (fp % 8 || (fp < s->sp && !by_abi) || !read_stack(s, fp + 8, &pc) || !read_stack(s, fp, &next_fp))
+        return end_chain(s, otherwise);
+    if (!pc)
+        return end_chain(s, CS_UNWIND_END_COMPLETE);
+    if (!is_mapped(s, pc - 1))
+        return end_chain(s, otherwise);
+    s->pc = pc;
+    s->sp = fp + 16;
+    s->fp = next_fp;
+    s->leaf = 0;
+    return 0;
+}
+
+/* What lay on the stack when a signal came. */
+static __always_inline int step_over_signal(struct chain_scratch *s)
+{
+    __u64 sp = s->sp, pc;
+#ifdef __TARGET_ARCH_arm64
+    int ok = read_stack(s, sp + CS_UNWIND_ARM_SIGNAL_PC, &pc) &&
+             read_stack(s, sp + CS_UNWIND_ARM_SIGNAL_FP, &s->fp) &&
+             read_stack(s, sp + CS_UNWIND_ARM_SIGNAL_LR, &s->reg[30]) &&
+             read_stack(s, sp + CS_UNWIND_ARM_SIGNAL_SP, &s->sp);
+#else
+    int ok = read_stack(s, sp + CS_UNWIND_X86_SIGNAL_FP, &s->fp) &&
+             read_stack(s, sp + CS_UNWIND_X86_SIGNAL_BX, &s->bx) &&
+             read_stack(s, sp + CS_UNWIND_X86_SIGNAL_PC, &pc) &&
+             read_stack(s, sp + CS_UNWIND_X86_SIGNAL_SP, &s->sp);
+#endif
+    if (!ok)
+        return end_chain(s, CS_UNWIND_END_MEMORY);
+    s->pc = pc;
+    s->leaf = 1;
+    s->fp_lost = s->bx_lost = 0;
+#ifdef __TARGET_ARCH_arm64
+    s->registers = 1; /* x30, the one that rules name */
+#endif
+    return 0;
+}
+
+static __always_inline int cfa_of(struct chain_scratch *s, __u32 kind, __u32 reg, __s64 offset, __s64 second,
+                                  __u64 *cfa)
+{
+    switch (kind) {
+    case CS_UNWIND_BX:
+        *cfa = s->bx + offset;
+        return s->bx_lost ? CS_UNWIND_END_REGISTER : 0;
+    case CS_UNWIND_AT_SP:
+    case CS_UNWIND_AT_FP:
+        if (kind == CS_UNWIND_AT_FP && s->fp_lost)
+            return CS_UNWIND_END_REGISTER;
+        if (!read_stack(s, (kind == CS_UNWIND_AT_SP ? s->sp : s->fp) + offset, cfa))
+            return CS_UNWIND_END_MEMORY;
+        *cfa += second;
+        return 0;
+    case CS_UNWIND_PLT:
+        *cfa = s->sp + offset + ((s->pc & 15) >= (__u64)second ? 8 : 0);
+        return 0;
+    case CS_UNWIND_REGISTER:
+        *cfa = s->reg[reg & 31] + offset;
+        return s->registers ? 0 : CS_UNWIND_END_REGISTER;
+    default:
+        return CS_UNWIND_END_UNSUPPORTED;
+    }
+}
+
+/* To the caller's registers: 0; 1 at the chain's end. */
+static __always_inline int step_by_rule(struct chain_scratch *s, const __u64 rule[2])
+{
+    __u32 kind = rule[0] & 0xff, ra = (rule[0] >> 16) & 0x7f, fp_rule = (rule[0] >> 24) & 0xff;
+    __s64 offset = (__s64)rule[0] >> 32;
+    __s64 second = (__s16)rule[1], ra_at = (__s16)(rule[1] >> 16), fp_at = (__s16)(rule[1] >> 32),
+          bx_at = (__s16)(rule[1] >> 48);
+    __u64 cfa, pc;
+    if (kind == CS_UNWIND_SP) {
+        cfa = s->sp + offset;
+    } else if (kind == CS_UNWIND_FP) {
+        if (s->fp_lost)
+            return end_chain(s, CS_UNWIND_END_REGISTER);
+        cfa = s->fp + offset;
+    } else if (kind == CS_UNWIND_NONE) {
+        return step_by_frame_pointer(s, CS_UNWIND_END_NO_ROWS, 0);
+    } else if (kind == CS_UNWIND_FRAME_POINTER) {
+        return step_by_frame_pointer(s, CS_UNWIND_END_NO_ROWS, 1);
+    } else if (kind == CS_UNWIND_SIGNAL) {
+        return step_over_signal(s);
+    } else if (kind == CS_UNWIND_OUTERMOST) {
+        return end_chain(s, CS_UNWIND_END_COMPLETE);
+    } else {
+        int end = cfa_of(s, kind, (rule[0] >> 8) & 0xff, offset, second, &cfa);
+        if (end)
+            return end_chain(s, end);
+    }
+    if (cfa < s->sp || (cfa == s->sp && !s->leaf))
+        return end_chain(s, CS_UNWIND_END_STUCK);
+
+    if (ra == CS_UNWIND_SAVED) {
+        if (!read_stack(s, cfa + ra_at, &pc))
+            return end_chain(s, CS_UNWIND_END_MEMORY);
+    } else {
+        if (!s->registers)
+            return end_chain(s, CS_UNWIND_END_REGISTER);
+        pc = s->reg[ra_at & 31];
+    }
+#ifdef __TARGET_ARCH_arm64
+    pc &= CS_TREE_ADDR_MASK; /* what authentication signs with */
+#endif
+    if (!pc)
+        return end_chain(s, CS_UNWIND_END_COMPLETE);
+
+    if (fp_rule != CS_UNWIND_KEPT) {
+        __u64 fp_from = (fp_rule == CS_UNWIND_SAVED_AT_FP ? s->fp : cfa) + fp_at;
+        s->fp_lost = fp_rule == CS_UNWIND_LOST || (fp_rule == CS_UNWIND_SAVED_AT_FP && s->fp_lost);
+        if (!s->fp_lost && !read_stack(s, fp_from, &s->fp))
+            s->fp_lost = 1;
+    }
+    if (bx_at) {
+        s->bx_lost = bx_at == CS_UNWIND_BX_LOST;
+        if (!s->bx_lost && !read_stack(s, cfa + bx_at, &s->bx))
+            s->bx_lost = 1;
+    }
+    s->pc = pc;
+    s->sp = cfa;
+    s->leaf = s->registers = 0;
+    return 0;
+}
+
+struct chain_walk {
+    struct chain_scratch *s;
+    struct cs_chain_cpu *cpu;
+};
+
+/* Notes the frame at hand and goes to its caller. bpf_loop's: 1 ends it. */
+static long unwind_frame(__u32 i, void *context)
+{
+    struct chain_walk *walk = context;
+    struct chain_scratch *s = walk->s;
+    __u64 at = s->leaf ? s->pc : s->pc - 1, rule[2];
+    (void)i;
+    s->frames[s->n & (CS_CHAIN_FRAMES - 1)] = at;
+    s->n++;
+    if (!is_mapped(s, at)) {
+        want_process(walk->cpu, bpf_get_current_pid_tgid() >> 32);
+        return s->leaf ? step_by_frame_pointer(s, CS_UNWIND_END_NO_IMAGE, 0)
+                       : end_chain(s, CS_UNWIND_END_NO_IMAGE);
+    }
+    __u32 number = s->image;
+    if (number == CS_CHAIN_NO_IMAGE)
+        return step_by_frame_pointer(s, CS_UNWIND_END_NO_IMAGE, 0);
+    struct cs_chain_image *image = bpf_map_lookup_elem(&chain_images, &number);
+    if (!image)
+        return end_chain(s, CS_UNWIND_END_NOT_LOADED);
+    if (image->state == CS_CHAIN_IMAGE_NO_ROWS)
+        return step_by_frame_pointer(s, CS_UNWIND_END_NO_ROWS, 0);
+    if (image->state != CS_CHAIN_IMAGE_LOADED) {
+        if (!image->asked) {
+            image->asked = 1;
+            want(bpf_get_current_pid_tgid() >> 32, number);
+        }
+        return end_chain(s, CS_UNWIND_END_NOT_LOADED);
+    }
+    if (image->used != walk->cpu->turn)
+        image->used = walk->cpu->turn;
+    if (find_rule(image, at - s->bias, rule) < 0)
+        return end_chain(s, CS_UNWIND_END_NO_ROWS);
+    return step_by_rule(s, rule);
+}
+
+/* ---- a sample's whole chain ---- */
+
+#ifdef __TARGET_ARCH_arm64
+#define TAKE_REGISTERS(s, r)                                                                                 \
+    ({                                                                                                       \
+        (s)->pc = (r)->pc;                                                                                   \
+        (s)->sp = (r)->sp;                                                                                   \
+        (s)->fp = (r)->regs[29];                                                                             \
+        (s)->reg[30] = (r)->regs[30];                                                                        \
+    })
+#define MODE(r) ((r)->pstate & 0x10)
+#define IS_NARROW(mode) ((mode) != 0) /* AArch32 */
+#else
+#define TAKE_REGISTERS(s, r)                                                                                 \
+    ({                                                                                                       \
+        (s)->pc = (r)->rip;                                                                                  \
+        (s)->sp = (r)->rsp;                                                                                  \
+        (s)->fp = (r)->rbp;                                                                                  \
+        (s)->bx = (r)->rbx;                                                                                  \
+        (s)->reg[0] = (r)->rax, (s)->reg[1] = (r)->rdx, (s)->reg[2] = (r)->rcx, (s)->reg[3] = (r)->rbx;      \
+        (s)->reg[4] = (r)->rsi, (s)->reg[5] = (r)->rdi, (s)->reg[6] = (r)->rbp, (s)->reg[7] = (r)->rsp;      \
+        (s)->reg[8] = (r)->r8, (s)->reg[9] = (r)->r9, (s)->reg[10] = (r)->r10, (s)->reg[11] = (r)->r11;      \
+        (s)->reg[12] = (r)->r12, (s)->reg[13] = (r)->r13, (s)->reg[14] = (r)->r14, (s)->reg[15] = (r)->r15;  \
+    })
+#define MODE(r) ((r)->cs)
+#define IS_NARROW(mode) ((mode) == 0x23) /* 32-bit code */
+#endif
+
+#define PF_KTHREAD 0x00200000 /* linux/sched.h */
+#define PF_IO_WORKER 0x00000010
+#define PF_USER_WORKER 0x00004000
+
+/* Fills the scratch's frames; returns how many are the kernel's. */
+static __always_inline __u32 take_chain(struct bpf_perf_event_data *ctx, struct chain_walk *walk, __u64 pc,
+                                        __u32 pid, __u32 generation)
+{
+    struct chain_scratch *s = walk->s;
+    __u32 n_kernel = 0;
+    __u64 mode;
+    s->n = 0;
+    s->end = CS_UNWIND_END_DEPTH;
+    s->leaf = s->registers = 1;
+    s->fp_lost = s->bx_lost = 0;
+    s->bytes = 0;
+    s->window_at = ~0ULL;
+    if (pc >> 63) {
+        long bytes = bpf_get_stack(ctx, s->frames, CS_CHAIN_KERNEL_FRAMES * 8, 0);
+        if (bytes >= 8)
+            n_kernel = ((__u32)bytes / 8) & (2 * CS_CHAIN_KERNEL_FRAMES - 1);
+        s->frames[0] = pc;
+        if (!n_kernel)
+            n_kernel = 1;
+        s->n = n_kernel;
+        struct task_struct *task = bpf_get_current_task_btf();
+        if (!pid || task->flags & (PF_KTHREAD | PF_IO_WORKER | PF_USER_WORKER)) {
+            s->end = CS_UNWIND_END_COMPLETE;
+            return n_kernel;
+        }
+        struct pt_regs *regs = (struct pt_regs *)bpf_task_pt_regs(task);
+        TAKE_REGISTERS(s, regs);
+        mode = MODE(regs);
+    } else {
+        TAKE_REGISTERS(s, &ctx->regs);
+        mode = MODE(&ctx->regs);
+        asm volatile("" : "+r"(mode)); /* else both loads become one, through a pointer that isn't `ctx` */
+    }
+    __u32 narrow = IS_NARROW(mode);
+    s->list = list_of(pid, generation);
+    if (narrow || !s->list) {
+        s->frames[s->n & (CS_CHAIN_FRAMES - 1)] = s->pc;
+        s->n++;
+        s->end = narrow ? CS_UNWIND_END_UNSUPPORTED : CS_CHAIN_END_NO_PROCESS;
+        if (!narrow)
+            want_process(walk->cpu, pid);
+        return n_kernel;
+    }
+    bpf_loop(CS_CHAIN_USER_FRAMES, unwind_frame, walk, 0);
+    return n_kernel;
+}
+
+/* ---- down the tree ---- */
+
+struct tree_walk {
+    struct chain_scratch *s;
+    __u32 *room;
+    __u32 line, lines; /* of the half */
+    __u32 at, n, n_kernel, event;
+};
+
+static long tree_frame(__u32 i, void *context)
+{
+    struct tree_walk *walk = context;
+    __u32 left = walk->n - 1 - i; /* 0: the leaf */
+    __u64 addr = walk->s->frames[left & (CS_CHAIN_FRAMES - 1)];
+    if (left && left < walk->n_kernel)
+        addr--; /* of a return: within the call */
+    __u64 key = left ? cs_tree_frame(addr) : cs_tree_leaf(addr, walk->event);
+    walk->at = cs_tree_child(walk->line, walk->lines, key, walk->at, walk->room);
+    return walk->at == CS_TREE_NONE;
+}
+
+/* Counts a sample with its chain. False: the tree is full, so the sample isn't counted. */
+static __always_inline int count_chain(struct bpf_perf_event_data *ctx, __u32 event, __u64 pc, __u32 pid,
+                                       __u32 generation, __u32 cpu, __u32 half, __u32 lines)
+{
+    __u32 zero = cpu;
+    struct chain_walk walk = {bpf_map_lookup_elem(&chain_scratch, &zero),
+                              bpf_map_lookup_elem(&chain_cpus, &zero)};
+    struct chain_scratch *s = walk.s;
+    struct cs_chain_cpu *state = walk.cpu;
+    if (!s || !state)
+        return 0;
+    half &= 1;
+    __u32 n_kernel = take_chain(ctx, &walk, pc, pid, generation);
+    struct tree_walk down = {.s = s,
+                             .room = &state->room[half],
+                             .line = (cpu * 2 + half) * lines,
+                             .lines = lines,
+                             .n = s->n,
+                             .n_kernel = n_kernel,
+                             .event = event};
+    __u64 root = cs_tree_root(pid, generation, s->end);
+    down.at = cs_tree_child(down.line, lines, root, CS_TREE_NONE, down.room);
+    if (down.at != CS_TREE_NONE)
+        bpf_loop(down.n, tree_frame, &down, 0);
+    if (state->room[half] < lines &&
+        state->filling != half + 1) { /* a quarter is left, of all but what may be filled */
+        state->filling = half + 1;
+        want(0, CS_CHAIN_NO_IMAGE);
+    }
+    if (down.at == CS_TREE_NONE) {
+        state->ends[CS_CHAIN_END_TREE_FULL]++;
+        return 0;
+    }
+    state->ends[s->end & 15]++;
+    state->frames += s->n - n_kernel;
+    __u32 number = down.line + down.at / CS_TREE_WAYS;
+    struct cs_tree_line *line = bpf_map_lookup_elem(&table, &number);
+    if (!line)
+        return 0;
+    line->way[down.at & (CS_TREE_WAYS - 1)].count++;
+    return 1;
+}
+
+#endif

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The BPF maps behind struct cs_chain_kernel: their sizes, their memory, the segments of rows, what is asked for. Internal to
+ * the room. */
+#ifndef CS_SAMPLER_DRIVER_CHAIN_MAPS_H
+#define CS_SAMPLER_DRIVER_CHAIN_MAPS_H
+
+#include "sampler/chains/chains.h"
+
+struct bpf_map;
+struct ring_buffer;
+
+struct cs_chain_maps {
+    struct bpf_map *scratch, *cpus, *words, *mappings, *images, *segments, *wants; /* of the skeleton */
+    struct cs_chain_kernel kernel;
+    struct ring_buffer *asked;
+    void (*each)(void *arg, const struct cs_chain_want *want);
+    void *each_arg;
+    unsigned n_cpus;
+    int *segment_fds; /* -1: not there */
+};
+
+/* Before the program is loaded: `n_cpus` are tabled. 0 or -errno. */
+int cs_chain_maps_size(struct cs_chain_maps *maps, unsigned n_cpus);
+/* After it: maps memory, makes the kernel's side ready; each half of a tree may take `cells`. 0 or -errno. */
+int cs_chain_maps_open(struct cs_chain_maps *maps, uint32_t cells);
+/* Readable when something was asked for; -1: none. */
+int cs_chain_maps_fd(const struct cs_chain_maps *maps);
+void cs_chain_maps_close(struct cs_chain_maps *maps);
+
+#endif

@@ -1,0 +1,167 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Wants to answers. A process's list is made when one of its samples found none, and again whenever its mappings change; tables
+ * of images come with the process that is asked for while there is much room, then one by one. */
+#include "sampler/session/chains.h"
+#include "sampler/perf/monotonic_clock.h"
+#include "store/array.h"
+
+#define ASK_AGAIN_NS 1000000000ULL
+
+struct mapped { /* an image, and where to have it from */
+    struct cs_mapped_image *image;
+    uint64_t start, end;
+};
+
+struct cs_session_chains {
+    struct cs_chain_kernel *kernel;
+    struct cs_session_places *places;
+    struct cs_generations *generations;
+    CS_ARRAY(pid_t) changed;
+    CS_ARRAY(struct cs_chain_want) wants;
+    CS_ARRAY(struct cs_chain_mapping) list; /* of the process at hand */
+    CS_ARRAY(struct mapped) images;         /* the same one's */
+    uint64_t next_asking_ns;
+    uint32_t swept; /* at this turn */
+};
+
+static void note_change(void *arg, pid_t pid)
+{
+    struct cs_session_chains *c = arg;
+    pid_t *last = c->changed.n ? &c->changed.at[c->changed.n - 1] : NULL;
+    if (!(last && *last == pid) && (last = cs_array_add(&c->changed)) != NULL)
+        *last = pid;
+}
+
+static void note_want(void *arg, const struct cs_chain_want *want)
+{
+    struct cs_session_chains *c = arg;
+    struct cs_chain_want *more = cs_array_add(&c->wants);
+    if (more)
+        *more = *want;
+}
+
+/* ---- a process's mappings ---- */
+
+static void add_mapping(void *arg, const struct cs_mapped_piece *piece)
+{
+    struct cs_session_chains *c = arg;
+    const struct cs_mapped_image *image = piece->image;
+    bool rows = !piece->jit && image->index < c->kernel->tables.n_images &&
+                (image->image.kind == CS_IMAGE_VDSO || (image->placeable && image->layout.is_elf));
+    uint64_t vaddr = rows ? cs_image_vaddr(&image->layout, piece->pgoff) : UINT64_MAX;
+    if (image->image.kind == CS_IMAGE_VDSO)
+        vaddr = piece->pgoff;
+    struct cs_chain_mapping *m = cs_array_add(&c->list);
+    struct mapped *of = rows && vaddr != UINT64_MAX ? cs_array_add(&c->images) : NULL;
+    if (m)
+        *m =
+            (struct cs_chain_mapping){.start = piece->start,
+                                      .bias = piece->start - vaddr,
+                                      .pages = (uint32_t)((piece->end - piece->start) >> CS_CHAIN_PAGE_SHIFT),
+                                      .image = of ? image->index : CS_CHAIN_NO_IMAGE};
+    if (of)
+        *of = (struct mapped){piece->image, piece->start, piece->end};
+}
+
+static bool tell_mappings(struct cs_session_chains *c, pid_t pid, uint64_t line_ns)
+{
+    c->list.n = c->images.n = 0;
+    if (!cs_maps_each(c->places->maps, pid, add_mapping, c) || c->list.n == 0)
+        return false;
+    uint32_t generation = cs_generations_span(c->generations, (uint32_t)pid, line_ns).number;
+    bool told = cs_chain_lists_put(&c->kernel->lists, (uint32_t)pid, generation, c->list.at,
+                                   (uint32_t)c->list.n) == 0;
+    if (told)
+        cs_chain_answered(c->kernel, (uint32_t)pid);
+    return told;
+}
+
+/* ---- an image's table ---- */
+
+static void tell_table(struct cs_session_chains *c, const struct mapped *of)
+{
+    cs_chain_tables_none(&c->kernel->tables, of->image->index); /* by frame pointers, until rows come */
+}
+
+static void tell_tables(struct cs_session_chains *c, uint32_t wanted)
+{
+    const struct cs_chain_tables *tables = &c->kernel->tables;
+    for (size_t i = 0; i < c->images.n; i++)
+        if (c->images.at[i].image->index == wanted || tables->n_segments < tables->most_segments / 2)
+            tell_table(c, &c->images.at[i]);
+}
+
+/* ---- a feed ---- */
+
+static bool lives(void *arg, uint32_t pid)
+{
+    struct cs_session_chains *c = arg;
+    return cs_maps_is_running(c->places->maps, (pid_t)pid);
+}
+
+static void ask_for_absent(struct cs_session_chains *c)
+{
+    for (uint32_t i = 0; i < c->kernel->tables.n_images; i++)
+        if (c->kernel->tables.images[i].asked && c->kernel->tables.images[i].state == CS_CHAIN_IMAGE_ABSENT)
+            __atomic_store_n(&c->kernel->tables.images[i].asked, 0, __ATOMIC_RELAXED);
+    cs_chain_ask_again(c->kernel);
+}
+
+void cs_session_chains_expect(struct cs_session_chains *c, pid_t pid)
+{
+    note_want(c, &(struct cs_chain_want){(uint32_t)pid, CS_CHAIN_NO_IMAGE});
+}
+
+void cs_session_chains_wants(struct cs_session_chains *c)
+{
+    c->kernel->wants(c->kernel->arg, note_want, c);
+}
+
+void cs_session_chains_feed(struct cs_session_chains *c, uint64_t line_ns)
+{
+    uint64_t now = cs_monotonic_ns();
+    c->kernel->tables.turn = c->kernel->turns;
+    if (c->swept !=
+        c->kernel->turns) { /* since the last feed a grace period has passed: what went then is nobody's */
+        cs_chain_lists_sweep(&c->kernel->lists, lives, c);
+        cs_chain_tables_sweep(&c->kernel->tables);
+        c->swept = c->kernel->turns;
+    }
+    for (size_t i = 0; i < c->changed.n; i++)
+        if (cs_chain_lists_has(&c->kernel->lists, (uint32_t)c->changed.at[i]))
+            (void)tell_mappings(c, c->changed.at[i], line_ns);
+    for (size_t i = 0; i < c->wants.n; i++)
+        if (c->wants.at[i].pid && tell_mappings(c, (pid_t)c->wants.at[i].pid, line_ns))
+            tell_tables(c, c->wants.at[i].image);
+    c->changed.n = c->wants.n = 0;
+    if (now >= c->next_asking_ns) {
+        ask_for_absent(c);
+        c->next_asking_ns = now + ASK_AGAIN_NS;
+    }
+}
+
+struct cs_session_chains *cs_session_chains_open(struct cs_chain_kernel *kernel,
+                                                 struct cs_session_places *places,
+                                                 struct cs_generations *generations)
+{
+    struct cs_session_chains *c = calloc(1, sizeof *c);
+    if (!c)
+        return NULL;
+    c->kernel = kernel;
+    c->places = places;
+    c->generations = generations;
+    cs_maps_tell_changes(places->maps, note_change, c);
+    return c;
+}
+
+void cs_session_chains_close(struct cs_session_chains *c)
+{
+    if (!c)
+        return;
+    cs_maps_tell_changes(c->places->maps, NULL, NULL);
+    cs_array_free(&c->changed);
+    cs_array_free(&c->wants);
+    cs_array_free(&c->list);
+    cs_array_free(&c->images);
+    free(c);
+}

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Answers what the handler asks for to unwind: mappings of processes, unwind tables of images. One owner. */
+#ifndef CS_SAMPLER_SESSION_CHAINS_H
+#define CS_SAMPLER_SESSION_CHAINS_H
+
+#include "sampler/chains/chains.h"
+#include "sampler/driver/driver.h"
+#include "sampler/session/resolve.h"
+
+struct cs_session_chains;
+
+/* `kernel` is the driver's. NULL when memory is short. */
+struct cs_session_chains *cs_session_chains_open(struct cs_chain_kernel *kernel,
+                                                 struct cs_session_places *places,
+                                                 struct cs_generations *generations);
+void cs_session_chains_close(struct cs_session_chains *chains);
+
+/* These processes will be sampled: their mappings and tables go to the kernel with the next feed, unasked. */
+void cs_session_chains_expect(struct cs_session_chains *chains, pid_t pid);
+/* Before a drain's line is drawn: takes what was asked for, so that its records are there when it is answered. */
+void cs_session_chains_wants(struct cs_session_chains *chains);
+/* After the drain: answers. All records up to `line_ns` have been applied. */
+void cs_session_chains_feed(struct cs_session_chains *chains, uint64_t line_ns);
+
+#endif
