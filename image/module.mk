@@ -8,5 +8,6 @@ $(BUILD)/tests/programs/code_listing: $(LIB)
 programs.code_listing.libs = $(LIB) $(ALL_LIBS)
 
 # The same, for frame tables and libdwfl's unwinding.
-$(BUILD)/tests/programs/chain_compare: $(LIB)
+$(BUILD)/tests/programs/chain_compare $(BUILD)/tests/programs/interpreted_frames: $(LIB)
 programs.chain_compare.libs = $(LIB) $(ALL_LIBS)
+programs.interpreted_frames.libs = $(LIB) $(ALL_LIBS)

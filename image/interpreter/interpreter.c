@@ -1,0 +1,147 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "image/interpreter/interpreter.h"
+#include "image/elf.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const struct cs_interpreter_kind *const kinds[] = {&cs_interpreter_python};
+
+struct cs_interpreter {
+    const struct cs_interpreter_kind *kind;
+    const void *offsets;
+    struct cs_interpreter_memory memory;
+    uint64_t root, loop, loop_end; /* addresses of the process */
+    char version[32];
+};
+
+struct symbol {
+    const char *name;
+    GElf_Sym found;
+    bool some;
+};
+
+/* Those of `wanted` that a table of symbols defines. */
+static void find_symbols(const struct elf_file *file, uint32_t type, struct symbol *wanted, size_t n_wanted)
+{
+    const struct elf_section *section = elf_file_section_of_type(file, type);
+    Elf_Data *data = section ? elf_getdata(section->section, NULL) : NULL;
+    size_t n = data && section->header.sh_entsize ? data->d_size / section->header.sh_entsize : 0;
+    for (size_t i = 0; i < n && i < INT32_MAX; i++) {
+        GElf_Sym symbol;
+        if (!gelf_getsym(data, (int)i, &symbol) || symbol.st_shndx == SHN_UNDEF)
+            continue;
+        const char *name = elf_strptr(file->elf, section->header.sh_link, symbol.st_name);
+        for (size_t k = 0; name && k < n_wanted; k++)
+            if (!wanted[k].some && strcmp(name, wanted[k].name) == 0) {
+                wanted[k].found = symbol;
+                wanted[k].some = true;
+            }
+    }
+}
+
+static int open_kind(const struct cs_interpreter_kind *kind, const struct elf_file *file, uint64_t bias,
+                     const struct cs_interpreter_memory *memory, struct cs_interpreter **out,
+                     struct cs_error *err)
+{
+    struct symbol symbols[] = {{.name = kind->root}, {.name = kind->loop}, {.name = kind->version}};
+    uint64_t version = 0;
+    find_symbols(file, SHT_DYNSYM, symbols, 3);
+    if (!symbols[0].some)
+        find_symbols(file, SHT_SYMTAB, symbols, 3);
+    if (!symbols[0].some || !symbols[1].some)
+        return -ENOENT;
+    size_t n = 0;
+    const uint8_t *bytes = symbols[2].some ? elf_file_at(file, symbols[2].found.st_value, &n, NULL) : NULL;
+    if (bytes && n >= sizeof version)
+        memcpy(&version, bytes, sizeof version);
+    struct cs_interpreter *it = calloc(1, sizeof *it);
+    if (!it)
+        return cs_fail(err, ENOMEM, "no memory for the interpreter in %s", file->path);
+    *it = (struct cs_interpreter){.kind = kind,
+                                  .memory = *memory,
+                                  .root = symbols[0].found.st_value + bias,
+                                  .loop = symbols[1].found.st_value + bias,
+                                  .loop_end = symbols[1].found.st_value + symbols[1].found.st_size + bias};
+    if (!kind->open(memory, it->root, version, it->version, &it->offsets)) {
+        int rc = cs_fail(err, ENOTSUP, "%s: frames of %s aren't known here", file->path,
+                         it->version[0] ? it->version : "that interpreter");
+        free(it);
+        return rc;
+    }
+    *out = it;
+    return 0;
+}
+
+int cs_interpreter_open(const char *path, uint64_t bias, const struct cs_interpreter_memory *memory,
+                        struct cs_interpreter **out, struct cs_error *err)
+{
+    struct elf_file *file;
+    int rc = elf_file_open(path, &file, err);
+    if (rc < 0)
+        return rc;
+    rc = -ENOENT;
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds && rc == -ENOENT; i++)
+        rc = open_kind(kinds[i], file, bias, memory, out, err);
+    elf_file_close(file);
+    return rc;
+}
+
+void cs_interpreter_close(struct cs_interpreter *it)
+{
+    free(it);
+}
+
+const char *cs_interpreter_version(const struct cs_interpreter *it)
+{
+    return it->version;
+}
+
+bool cs_interpreter_is_loop(const struct cs_interpreter *it, uint64_t pc)
+{
+    return pc >= it->loop && pc < it->loop_end;
+}
+
+size_t cs_interpreter_frames(const struct cs_interpreter *it, int tid, struct cs_interpreted_frame *frames,
+                             size_t room)
+{
+    return it->kind->frames(&it->memory, it->root, it->offsets, tid, frames, room);
+}
+
+void cs_interpreter_name(const struct cs_interpreter *it, const struct cs_interpreted_frame *frame,
+                         struct cs_interpreted_name *name)
+{
+    it->kind->name(&it->memory, it->offsets, frame, name);
+}
+
+/* Aligned at the outer end: a run of the loop that has just begun or is about to end has no frame of its own, and it is the
+ * innermost. */
+size_t cs_interpreter_merge(const struct cs_interpreter *it, const uint64_t *pcs, size_t n_pcs,
+                            const struct cs_interpreted_frame *frames, size_t n_frames,
+                            struct cs_merged_frame *merged, size_t room, bool *fits)
+{
+    size_t n = 0, next = 0, runs = 0, groups = 0;
+    for (size_t i = 0; i < n_pcs; i++)
+        runs += cs_interpreter_is_loop(it, i == 0 ? pcs[0] : pcs[i] - 1);
+    for (size_t i = 0; i < n_frames; i++)
+        groups += frames[i].entry || i + 1 == n_frames;
+    *fits = runs == groups || runs == groups + 1;
+    for (; groups > runs && next < n_frames && n < room;
+         next++) { /* in no run that is seen: in front of all */
+        merged[n++] = (struct cs_merged_frame){0, &frames[next]};
+        groups -= frames[next].entry;
+    }
+    for (size_t i = 0; i < n_pcs && n < room; i++) {
+        if (!cs_interpreter_is_loop(it, i == 0 ? pcs[0] : pcs[i] - 1) || runs-- > groups) {
+            merged[n++] = (struct cs_merged_frame){pcs[i], NULL};
+            continue;
+        }
+        groups--;
+        for (bool entry = false; next < n_frames && !entry && n < room; next++) {
+            merged[n++] = (struct cs_merged_frame){0, &frames[next]};
+            entry = frames[next].entry;
+        }
+    }
+    return n;
+}

@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Frames of interpreted programs, read from the interpreter's own structures in a process's memory, and merged with native chains.
+ *
+ * Files of this room:
+ *   interpreter        finds the interpreter of an image; merges
+ *   python             CPython's frames and names
+ *   python_offsets     where CPython keeps what: a table by version
+ *
+ *     struct cs_interpreter *python;
+ *     if (cs_interpreter_open("/proc/42/root/usr/bin/python3.11", load_bias, &memory, &python, &err) == 0) {
+ *         n = cs_interpreter_frames(python, tid, frames, 256);     // innermost first
+ *         cs_interpreter_name(python, &frames[0], &name);          // "Store.get", "store.py", 17
+ *     }
+ *
+ * An interpreter is one file with a struct cs_interpreter_kind, and a table of offsets by version. What is read is hostile: every
+ * loop has a bound, every pointer is an address to ask for, nothing else. The process may run meanwhile; who wants a chain that
+ * fits together stops the thread. Any thread, one owner a cs_interpreter. */
+#ifndef CS_IMAGE_INTERPRETER_INTERPRETER_H
+#define CS_IMAGE_INTERPRETER_INTERPRETER_H
+
+#include "store/error.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct cs_interpreter_memory {
+    bool (*read)(void *arg, uint64_t addr, void *to, size_t n); /* all of it, or false */
+    void *arg;
+};
+
+struct cs_interpreted_frame {
+    uint64_t code; /* address of what is run (a code object) */
+    uint64_t at;   /* how far in it, in bytes */
+    bool entry;    /* the native frame of the interpreter's loop began with this one */
+};
+
+struct cs_interpreted_name {
+    char function[256], file[256]; /* "" unknown; UTF-8, cut where too long */
+    unsigned line;                 /* 0 unknown */
+};
+
+struct cs_interpreter;
+
+/* `bias`: what is added to an ELF virtual address for one of the process. -ENOENT and no sentence: there is no interpreter in that
+ * image. Else fails when it is of a version that isn't known here. `memory` is copied. */
+int cs_interpreter_open(const char *path, uint64_t bias, const struct cs_interpreter_memory *memory,
+                        struct cs_interpreter **out, struct cs_error *err);
+void cs_interpreter_close(struct cs_interpreter *interpreter);
+
+/* "CPython 3.11" */
+const char *cs_interpreter_version(const struct cs_interpreter *interpreter);
+/* Is this address of the process in the interpreter's loop? */
+bool cs_interpreter_is_loop(const struct cs_interpreter *interpreter, uint64_t pc);
+/* Of one thread, by its kernel id; 0: it runs nothing interpreted. */
+size_t cs_interpreter_frames(const struct cs_interpreter *interpreter, int tid,
+                             struct cs_interpreted_frame *frames, size_t room);
+void cs_interpreter_name(const struct cs_interpreter *interpreter, const struct cs_interpreted_frame *frame,
+                         struct cs_interpreted_name *name);
+
+/* A native chain with interpreted frames in the places of the loop's, innermost first. Each of the loop's native frames is replaced
+ * by those frames up to the next entry. `pcs[i]` as cs_unwind_chain gives them. Returns how many; `*fits` says that there are as many
+ * entries as runs of the loop, or one less: a run that has just begun or is about to end. */
+struct cs_merged_frame {
+    uint64_t pc;                                    /* native, where `interpreted` is NULL */
+    const struct cs_interpreted_frame *interpreted; /* into `frames` */
+};
+size_t cs_interpreter_merge(const struct cs_interpreter *interpreter, const uint64_t *pcs, size_t n_pcs,
+                            const struct cs_interpreted_frame *frames, size_t n_frames,
+                            struct cs_merged_frame *merged, size_t room, bool *fits);
+
+/* What a file of an interpreter gives. */
+struct cs_interpreter_kind {
+    const char *root;    /* symbol of its state, which tells that it is one */
+    const char *version; /* symbol of a constant that holds its version, 8 bytes */
+    const char *loop;    /* procedure that stands for interpreted frames */
+    /* The version's name, and `offsets` for the calls below; false: not known. */
+    bool (*open)(const struct cs_interpreter_memory *memory, uint64_t root, uint64_t version, char name[32],
+                 const void **offsets);
+    size_t (*frames)(const struct cs_interpreter_memory *memory, uint64_t root, const void *offsets, int tid,
+                     struct cs_interpreted_frame *frames, size_t room);
+    void (*name)(const struct cs_interpreter_memory *memory, const void *offsets,
+                 const struct cs_interpreted_frame *frame, struct cs_interpreted_name *name);
+};
+extern const struct cs_interpreter_kind cs_interpreter_python;
+
+#endif

@@ -1,0 +1,203 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* CPython 3.11 to 3.13. A thread's frames are a list of _PyInterpreterFrame, innermost first. One run of the native loop serves
+ * several of them: it began with the one that says so (3.11: is_entry), or in front of a frame without code that lies on the C
+ * stack (from 3.12 on). Lines are in co_linetable: CPython's Objects/locations.md (PEP 626, PEP 657). */
+#include "image/interpreter/interpreter.h"
+#include "image/interpreter/python_offsets.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define INTERPRETERS_MOST 64
+#define THREADS_MOST 4096
+#define LINES_BYTES_MOST 65536
+#define NO CS_PYTHON_NO_OFFSET
+
+static const struct cs_python_offsets versions[] = {
+    {0x030b, 40, 0, 16, 8, 160, 56, 8, 32, 48, 56, 69, 68, NO, 128, 112, 72, 136, 184, 48, 72},
+    {0x030c, 40, 0, 72, 8, 144, 56, 0, 0, 8, 56, 70, NO, 3, 128, 112, 68, 136, 192, 40, 56},
+    {0x030d, 632, 7264, 7344, 8, 160, NO, 72, 0, 8, 56, 70, NO, 3, 128, 112, 68, 136, 200, 40, 56},
+};
+
+static uint64_t word(const struct cs_interpreter_memory *memory, uint64_t addr)
+{
+    uint64_t value;
+    return addr && memory->read(memory->arg, addr, &value, sizeof value) ? value : 0;
+}
+
+static uint8_t byte(const struct cs_interpreter_memory *memory, uint64_t addr)
+{
+    uint8_t value;
+    return addr && memory->read(memory->arg, addr, &value, sizeof value) ? value : 0;
+}
+
+static bool open_python(const struct cs_interpreter_memory *memory, uint64_t root, uint64_t version,
+                        char name[32], const void **offsets)
+{
+    (void)memory, (void)root;
+    snprintf(name, 32, "CPython %u.%u", (unsigned)(version >> 24 & 0xff), (unsigned)(version >> 16 & 0xff));
+    for (size_t i = 0; i < sizeof versions / sizeof *versions; i++)
+        if (versions[i].version == (version >> 16 & 0xffff)) {
+            *offsets = &versions[i];
+            return true;
+        }
+    return false;
+}
+
+static uint64_t thread_of(const struct cs_interpreter_memory *memory, uint64_t root,
+                          const struct cs_python_offsets *o, int tid)
+{
+    unsigned left = THREADS_MOST;
+    uint64_t interpreter = word(memory, root + o->interpreters);
+    for (unsigned i = 0; interpreter && i < INTERPRETERS_MOST; i++) {
+        for (uint64_t thread = word(memory, interpreter + o->threads); thread && left > 0; left--) {
+            if (word(memory, thread + o->native_thread_id) == (uint64_t)tid)
+                return thread;
+            thread = word(memory, thread + o->thread_next);
+        }
+        interpreter = word(memory, interpreter + o->interpreter_next);
+    }
+    return 0;
+}
+
+static size_t frames_of(const struct cs_interpreter_memory *memory, uint64_t root, const void *offsets,
+                        int tid, struct cs_interpreted_frame *frames, size_t room)
+{
+    const struct cs_python_offsets *o = offsets;
+    uint64_t thread = thread_of(memory, root, o, tid), frame = 0;
+    size_t n = 0;
+    if (thread && o->c_frame != NO)
+        thread = word(memory, thread + o->c_frame);
+    if (thread)
+        frame = word(memory, thread + o->current_frame);
+    /* shims don't count as frames: twice the room bounds the walk */
+    for (size_t steps = 0; frame && n < room && steps < 2 * room; steps++) {
+        uint64_t previous = word(memory, frame + o->frame_previous);
+        if (o->frame_is_entry == NO && byte(memory, frame + o->frame_owner) == o->owner_of_shims) {
+            if (n > 0)
+                frames[n - 1].entry = true;
+        } else {
+            uint64_t code = word(memory, frame + o->frame_code),
+                     instruction = word(memory, frame + o->frame_instruction);
+            frames[n++] = (struct cs_interpreted_frame){code, instruction - (code + o->code_instructions),
+                                                        o->frame_is_entry != NO &&
+                                                            byte(memory, frame + o->frame_is_entry)};
+        }
+        frame = previous;
+    }
+    return n;
+}
+
+static char *put_utf8(char *to, uint32_t c)
+{
+    if (c < 0x80) {
+        *to++ = (char)c;
+    } else if (c < 0x800) {
+        *to++ = (char)(0xc0 | c >> 6);
+        *to++ = (char)(0x80 | (c & 0x3f));
+    } else if (c < 0x10000) {
+        *to++ = (char)(0xe0 | c >> 12);
+        *to++ = (char)(0x80 | (c >> 6 & 0x3f));
+        *to++ = (char)(0x80 | (c & 0x3f));
+    } else {
+        *to++ = (char)(0xf0 | (c >> 18 & 7));
+        *to++ = (char)(0x80 | (c >> 12 & 0x3f));
+        *to++ = (char)(0x80 | (c >> 6 & 0x3f));
+        *to++ = (char)(0x80 | (c & 0x3f));
+    }
+    return to;
+}
+
+/* PyASCIIObject: length at 16; at 32 bits: interned 2, kind 3 (bytes a character), compact 1, ascii 1. */
+static void text_at(const struct cs_interpreter_memory *memory, const struct cs_python_offsets *o,
+                    uint64_t string, char text[256])
+{
+    uint64_t length = word(memory, string + 16);
+    uint8_t state = byte(memory, string + 32), characters[63 * 4];
+    unsigned kind = state >> 2 & 7, ascii = state >> 6 & 1;
+    char *to = text;
+    *text = '\0';
+    if (!string || !(state >> 5 & 1) || (kind != 1 && kind != 2 && kind != 4))
+        return;
+    uint64_t n = ascii ? 255 : 63; /* so many fit whatever they are */
+    n = length < n ? length : n;
+    if (ascii) {
+        if (memory->read(memory->arg, string + o->string_ascii, text, n))
+            text[n] = '\0';
+        else
+            *text = '\0';
+        return;
+    }
+    if (!memory->read(memory->arg, string + o->string_other, characters, n * kind))
+        return;
+    for (uint64_t i = 0; i < n; i++) {
+        uint32_t c = 0;
+        memcpy(&c, characters + i * kind, kind);
+        to = put_utf8(to, c);
+    }
+    *to = '\0';
+}
+
+static uint32_t take_number(const uint8_t **at, const uint8_t *end)
+{
+    uint32_t value = 0;
+    for (unsigned shift = 0; *at < end && shift < 30; shift += 6) {
+        uint8_t b = *(*at)++;
+        value |= (uint32_t)(b & 0x3f) << shift;
+        if (!(b & 0x40))
+            break;
+    }
+    return value;
+}
+
+static int take_difference(const uint8_t **at, const uint8_t *end)
+{
+    uint32_t value = take_number(at, end);
+    return value & 1 ? -(int)(value >> 1) : (int)(value >> 1);
+}
+
+/* Each entry: a byte (1, kind: 4 bits, code units - 1: 3 bits), and by kind differences of lines and columns. */
+static unsigned line_in(const uint8_t *at, const uint8_t *end, int first_line, uint64_t wanted)
+{
+    uint64_t code = 0;
+    int line = first_line;
+    while (at < end) {
+        uint8_t head = *at++, kind = head >> 3 & 15;
+        uint64_t next = code + 2 * ((head & 7) + 1U);
+        if (kind == 14 || kind == 13)
+            line += take_difference(&at, end);
+        else if (kind >= 10 && kind <= 12)
+            line += kind - 10;
+        if (kind == 14)
+            for (int i = 0; i < 3; i++)
+                take_number(&at, end);
+        else if (kind < 10)
+            at += 1;
+        else if (kind < 13)
+            at += 2;
+        if (wanted < next)
+            return kind == 15 || line < 0 ? 0 : (unsigned)line;
+        code = next;
+    }
+    return 0;
+}
+
+static void name_of(const struct cs_interpreter_memory *memory, const void *offsets,
+                    const struct cs_interpreted_frame *frame, struct cs_interpreted_name *name)
+{
+    const struct cs_python_offsets *o = offsets;
+    *name = (struct cs_interpreted_name){.line = 0};
+    text_at(memory, o, word(memory, frame->code + o->code_qualname), name->function);
+    text_at(memory, o, word(memory, frame->code + o->code_filename), name->file);
+    uint64_t lines = word(memory, frame->code + o->code_lines), n = word(memory, lines + 16);
+    int32_t first = 0;
+    uint8_t *bytes = lines && n <= LINES_BYTES_MOST ? malloc(n + 1) : NULL;
+    if (bytes && memory->read(memory->arg, lines + 32, bytes, n) &&
+        memory->read(memory->arg, frame->code + o->code_first_line, &first, sizeof first))
+        name->line = line_in(bytes, bytes + n, first, frame->at);
+    free(bytes);
+}
+
+const struct cs_interpreter_kind cs_interpreter_python = {
+    "_PyRuntime", "Py_Version", "_PyEval_EvalFrameDefault", open_python, frames_of, name_of};

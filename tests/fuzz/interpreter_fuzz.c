@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Fuzz target: any bytes as the memory of an interpreted program; the first one says which version.
+ * Sources: image/interpreter/python.c */
+#include "image/interpreter/interpreter.h"
+
+#include <assert.h>
+#include <string.h>
+
+int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size);
+
+struct bytes_of {
+    const uint8_t *at;
+    size_t n;
+};
+
+static bool read_memory(void *arg, uint64_t addr, void *to, size_t n)
+{
+    const struct bytes_of *memory = arg;
+    if (addr > memory->n || n > memory->n - addr)
+        return false;
+    memcpy(to, memory->at + addr, n);
+    return true;
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
+{
+    struct bytes_of all = {bytes, size};
+    const struct cs_interpreter_memory memory = {read_memory, &all};
+    struct cs_interpreted_frame frames[64];
+    struct cs_interpreted_name name;
+    const void *offsets;
+    char version[32];
+    if (size < 1 ||
+        !cs_interpreter_python.open(&memory, 1, (uint64_t)(0x030b + bytes[0] % 3) << 16, version, &offsets))
+        return 0;
+    size_t n = cs_interpreter_python.frames(&memory, 1, offsets, 0, frames, 64);
+    assert(n <= 64);
+    for (size_t i = 0; i <= n && i < 64; i++) {
+        if (i == n)
+            frames[i] = (struct cs_interpreted_frame){.code = bytes[size / 2], .at = bytes[size - 1]};
+        cs_interpreter_python.name(&memory, offsets, &frames[i], &name);
+        assert(memchr(name.function, 0, sizeof name.function) && memchr(name.file, 0, sizeof name.file));
+    }
+    return 0;
+}
