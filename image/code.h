@@ -10,6 +10,7 @@
  *   eh_frame           the records of frame descriptions
  *   elf                an ELF file, mapped
  *   identity           which image a file is: build-id, else a hash
+ *   kallsyms           a list of kernel symbols
  *   line_program       the line of one address, without the whole table
  *   lines              source lines and inlined calls
  *   plt                dynamic relocations: stubs, slots, pointers

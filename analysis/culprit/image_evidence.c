@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 /* ---- loading ---- */
 
@@ -131,6 +132,14 @@ static int machine_of(const char *epoch, const char *json, void *machine)
     bool found =
         text && cs_machine_from_json(text, machine) == 0 && ((struct cs_machine *)machine)->core_hz > 0;
     free(text);
+    /* Imported from perf.data, and of another machine than this one, which can be measured. */
+    const char *cpuid = json_string_value(json_object_get(meta, "cpuid"));
+    const char *cpu = json_string_value(json_object_get(meta, "cpu"));
+    const char *host = json_string_value(json_object_get(meta, "host"));
+    char ours[256] = "";
+    gethostname(ours, sizeof ours - 1);
+    if (!found && cpuid && *cpuid && host && strcmp(host, ours) != 0)
+        found = cs_machine_from_stated(cpuid, cpu ? cpu : "", machine) == 0;
     json_decref(meta);
     return found;
 }

@@ -11,6 +11,7 @@
  *   latency         what a miss, a lock, a division cost, measured
  *   machine         defaults, scheduling models, the JSON text
  *   measured_cache  one measurement an hour, kept for the user
+ *   stated          a machine of which only family and model are known
  *   time_base       cycles of the core in a nanosecond, measured
  *
  * Stated family and model numbers aren't believed (virtual machines state false ones): the scheduling model
@@ -103,6 +104,11 @@ const char *const *cs_machine_models(enum cs_machine_vendor vendor, uint32_t fea
  * -ENOSPC. A field that is missing or of a wrong type keeps its default; -EINVAL when `text` is no object. */
 int cs_machine_to_json(const struct cs_machine *machine, char *text, unsigned size);
 int cs_machine_from_json(const char *text, struct cs_machine *out);
+
+/* Pure: the machine of a recording that only states its processor ("GenuineIntel,6,60,3", and its name or ""). Latencies stay
+ * unknown; core_hz is the name's, else 3 GHz. -EINVAL: no such text, -ENOENT: a core that isn't known; `out` then has
+ * the defaults. */
+int cs_machine_from_stated(const char *cpuid, const char *name, struct cs_machine *out);
 
 /* Pure: load to use of a chase through so many bytes, by the ladder; 0 where it wasn't measured. */
 double cs_machine_ladder(const struct cs_machine *machine, double bytes);

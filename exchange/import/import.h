@@ -11,6 +11,7 @@
  *   perfdata_import    records to samples of images
  *   imported_images    images and their tables, until the store has them
  *   recorded_stacks    copies of stacks to call chains
+ *   kernel_names       names of the recorded kernel's procedures
  *   address_spaces     which file lies where in a process
  *
  * Brings recordings of other tools into the store: the same profiles that the sampler would have written.

@@ -20,13 +20,17 @@ static bool begins(const char *text, const char *with)
 }
 
 /* Program headers of the executable, where it is here and is the one that ran: they turn file offsets into
- * ELF virtual addresses. */
+ * ELF virtual addresses. A file without a build-id gets an id by what it holds, as the sampler gives it. */
 static void find_segments(struct cs_imported_image *image)
 {
     int fd = cs_open_regular(NULL, image->path, INT64_MAX, NULL);
-    if (fd >= 0 && (cs_image_segments_of_file(&image->layout, fd) < 0 ||
-                    strcmp(image->layout.build_id, image->build_id) != 0))
+    bool read = fd >= 0 && cs_image_segments_of_file(&image->layout, fd) == 0 && image->layout.is_elf;
+    if (read && image->same_file && !*image->build_id)
+        memcpy(image->build_id, image->layout.build_id, sizeof image->build_id);
+    if (!read || strcmp(image->layout.build_id, image->build_id) != 0)
         image->layout = (struct cs_image_segments){.is_elf = false};
+    else if (!*image->build_id)
+        cs_image_identity_of_file(fd, image->image.id);
     if (fd >= 0)
         close(fd);
 }
@@ -44,11 +48,11 @@ enum cs_store_image_kind cs_imported_kind(const char *path, bool kernel)
 }
 
 int cs_imported_images_add(struct cs_imported_images *images, const char *path, enum cs_store_image_kind kind,
-                           const char *build_id, uint64_t base, unsigned *index)
+                           const char *build_id, bool same_file, uint64_t base, unsigned *index)
 {
     for (unsigned i = 0; i < images->n; i++)
-        if (strcmp(images->at[i].path, path) == 0 && strcmp(images->at[i].build_id, build_id) == 0 &&
-            images->at[i].asked == kind) {
+        if (strcmp(images->at[i].path, path) == 0 && strcmp(images->at[i].told, build_id) == 0 &&
+            images->at[i].asked == kind && images->at[i].same_file == same_file) {
             *index = i;
             return 0;
         }
@@ -59,16 +63,19 @@ int cs_imported_images_add(struct cs_imported_images *images, const char *path, 
     image->path = strdup(path);
     if (!image->path)
         return -ENOMEM;
+    snprintf(image->told, sizeof image->told, "%s", build_id);
     snprintf(image->build_id, sizeof image->build_id, "%s", build_id);
+    image->same_file = same_file;
     image->base = base;
     image->image.kind = image->asked = kind;
-    if (kind == CS_IMAGE_ELF && *build_id)
+    if (kind == CS_IMAGE_ELF && (*build_id || same_file))
         find_segments(image);
     if (kind == CS_IMAGE_ELF && !image->layout.is_elf)
         image->image.kind = kind = CS_IMAGE_FILE;
-    if (*build_id)
-        snprintf(image->image.id, sizeof image->image.id, "%s%s", kind == CS_IMAGE_FILE ? "f" : "", build_id);
-    else
+    if (*image->build_id)
+        snprintf(image->image.id, sizeof image->image.id, "%s%s", kind == CS_IMAGE_FILE ? "f" : "",
+                 image->build_id);
+    else if (!*image->image.id)
         snprintf(image->image.id, sizeof image->image.id, "x%016" PRIx64,
                  XXH3_64bits_withSeed(path, strlen(path), (XXH64_hash_t)kind));
     *index = images->n++;

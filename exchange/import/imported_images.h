@@ -16,7 +16,8 @@ enum cs_import_branches { CS_IMPORT_EDGES, CS_IMPORT_RANGES, CS_IMPORT_MISPREDIC
 struct cs_imported_image {
     struct cs_store_image image;
     enum cs_store_image_kind asked; /* before the executable was looked for */
-    char *path, build_id[CS_IMAGE_BUILD_ID_MAX];
+    bool same_file;
+    char *path, build_id[CS_IMAGE_BUILD_ID_MAX], told[CS_IMAGE_BUILD_ID_MAX]; /* told: by the recording */
     uint64_t base; /* of a kernel: address of _text */
     struct cs_image_segments layout;
     struct cs_table **tables; /* [event * CS_IMPORT_TABLES + kind] */
@@ -35,9 +36,10 @@ struct cs_import_times { /* of a counter */
 };
 
 enum cs_store_image_kind cs_imported_kind(const char *path, bool kernel);
-/* The one of this path, kind and build-id ("" = not told): 0, and its index; or -ENOMEM. */
+/* The one of this path, kind and build-id ("" = not told): 0, and its index; or -ENOMEM. `same_file`: the file that is at the
+ * path now is known to be the one that ran, whatever its build-id. */
 int cs_imported_images_add(struct cs_imported_images *images, const char *path, enum cs_store_image_kind kind,
-                           const char *build_id, uint64_t base, unsigned *index);
+                           const char *build_id, bool same_file, uint64_t base, unsigned *index);
 void cs_imported_images_fini(struct cs_imported_images *images);
 /* Where samples of `event`, one of `n`, are summed; NULL when memory is short. */
 struct cs_table *cs_imported_table(struct cs_imported_image *image, unsigned event, unsigned n,

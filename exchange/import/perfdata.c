@@ -90,7 +90,8 @@ static int read_features(struct cs_perfdata *in, const uint8_t *header, uint64_t
         uint8_t *where = NULL, *bytes = NULL;
         int rc = read_section(in, table_at + 16 * (uint64_t)n++, 16, &where, err);
         bool wanted = feature == FEATURE_BUILD_ID || feature == FEATURE_HOSTNAME || feature == FEATURE_ARCH ||
-                      feature == FEATURE_EVENT_DESC;
+                      feature == FEATURE_EVENT_DESC || feature == FEATURE_RELEASE ||
+                      feature == FEATURE_CPUID || feature == FEATURE_CPU_DESCRIPTION;
         uint64_t size = 0;
         if (rc == 0 && wanted) {
             size = load64(in, where + 8);
@@ -365,4 +366,19 @@ const char *cs_perfdata_host(const struct cs_perfdata *in)
 const char *cs_perfdata_arch(const struct cs_perfdata *in)
 {
     return in->arch;
+}
+
+const char *cs_perfdata_release(const struct cs_perfdata *in)
+{
+    return in->release;
+}
+
+const char *cs_perfdata_cpu(const struct cs_perfdata *in)
+{
+    return in->cpu;
+}
+
+const char *cs_perfdata_cpuid(const struct cs_perfdata *in)
+{
+    return in->cpuid;
 }

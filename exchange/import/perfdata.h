@@ -74,6 +74,8 @@ struct cs_perfdata_record {
     const char *name; /* file of a mapping, command of a CS_PERFDATA_COMM */
     uint8_t build_id[CS_PERFDATA_BUILD_ID_BYTES];
     unsigned build_id_bytes;
+    uint32_t device_major, device_minor; /* of that file, where its inode isn't 0 */
+    uint64_t inode;
     bool exec; /* CS_PERFDATA_COMM that comes from an exec */
     uint64_t lost;
 };
@@ -108,5 +110,8 @@ unsigned cs_perfdata_build_id(const struct cs_perfdata *in, const char *path,
 /* "" where the file doesn't say. */
 const char *cs_perfdata_host(const struct cs_perfdata *in);
 const char *cs_perfdata_arch(const struct cs_perfdata *in);
+const char *cs_perfdata_release(const struct cs_perfdata *in); /* of the kernel: "6.1.0-18-amd64" */
+const char *cs_perfdata_cpu(const struct cs_perfdata *in);     /* its name */
+const char *cs_perfdata_cpuid(const struct cs_perfdata *in);   /* "GenuineIntel,6,60,3" */
 
 #endif

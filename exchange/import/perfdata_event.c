@@ -194,6 +194,15 @@ int cs_perfdata_feature(struct cs_perfdata *in, unsigned feature, const uint8_t 
     case FEATURE_ARCH:
         feature_string(in, bytes, size, in->arch, sizeof in->arch);
         return 0;
+    case FEATURE_RELEASE:
+        feature_string(in, bytes, size, in->release, sizeof in->release);
+        return 0;
+    case FEATURE_CPU_DESCRIPTION:
+        feature_string(in, bytes, size, in->cpu, sizeof in->cpu);
+        return 0;
+    case FEATURE_CPUID:
+        feature_string(in, bytes, size, in->cpuid, sizeof in->cpuid);
+        return 0;
     case FEATURE_EVENT_DESC:
         return event_descriptions(in, bytes, size, err);
     default:

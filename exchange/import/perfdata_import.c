@@ -4,6 +4,7 @@
 #include "exchange/import/address_spaces.h"
 #include "exchange/import/import.h"
 #include "exchange/import/imported_images.h"
+#include "exchange/import/kernel_names.h"
 #include "exchange/import/recorded_stacks.h"
 #include "store/array.h"
 
@@ -11,6 +12,9 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <unistd.h>
 
 #define KERNEL_PID UINT32_MAX
 #define PROGRESS_EVERY 65536
@@ -27,7 +31,9 @@ struct import {
     struct cs_import_summary *summary;
     struct cs_import_times *times; /* [event], the longest seen */
     unsigned n_times;
-    char *text; /* a stack being written */
+    char *text;          /* a stack being written */
+    char host[256];      /* ours */
+    int64_t recorded_at; /* when the recording was written last, seconds since 1970; 0 = not known (a pipe) */
     size_t text_room;
 };
 
@@ -48,6 +54,20 @@ static uint64_t offset_in(const struct cs_imported_image *image, const struct cs
 
 /* ---- records ---- */
 
+/* Is the file that is at the path now the one that was mapped? A recording without build-ids tells its inode, older ones
+ * only the host; in both cases it must not have changed since. */
+static bool same_file(const struct import *im, const struct cs_perfdata_record *r)
+{
+    struct stat st;
+    if (r->name[0] != '/' || stat(r->name, &st) < 0 || !S_ISREG(st.st_mode) ||
+        (im->recorded_at && st.st_mtime > im->recorded_at))
+        return false;
+    if (r->inode)
+        return st.st_ino == r->inode && major(st.st_dev) == r->device_major &&
+               minor(st.st_dev) == r->device_minor;
+    return *im->host && strcmp(cs_perfdata_host(im->in), im->host) == 0;
+}
+
 static int take_mapping(struct import *im, const struct cs_perfdata_record *r, struct cs_error *err)
 {
     char build_id[CS_IMAGE_BUILD_ID_MAX];
@@ -64,6 +84,7 @@ static int take_mapping(struct import *im, const struct cs_perfdata_record *r, s
     enum cs_store_image_kind kind = cs_imported_kind(path, kernel);
     struct cs_import_mapping mapping = {r->start, r->start + r->length, r->page_offset, 0};
     int rc = cs_imported_images_add(&im->images, kind == CS_IMAGE_KERNEL ? "[kernel]" : path, kind, build_id,
+                                    kind == CS_IMAGE_ELF && !*build_id && same_file(im, r),
                                     r->page_offset ? r->page_offset : r->start, &mapping.image);
     if (rc < 0 || cs_import_spaces_map(im->spaces, kernel ? KERNEL_PID : r->pid, &mapping) < 0)
         return no_memory(im, err);
@@ -254,14 +275,22 @@ static void plain_words(const char *from, char *to, size_t capacity)
 
 static int merge_all(struct import *im, struct cs_store *store, struct cs_error *err)
 {
-    char meta[1024], host[256], arch[64];
+    char meta[1024], host[256], arch[64], cpu[128], cpuid[64], release[128];
     plain_words(cs_perfdata_host(im->in), host, sizeof host);
     plain_words(cs_perfdata_arch(im->in), arch, sizeof arch);
-    snprintf(meta, sizeof meta, "{\"imported\": \"perf.data\", \"host\": \"%s\", \"arch\": \"%s\"}", host,
-             arch);
+    plain_words(cs_perfdata_cpu(im->in), cpu, sizeof cpu);
+    plain_words(cs_perfdata_cpuid(im->in), cpuid, sizeof cpuid);
+    plain_words(cs_perfdata_release(im->in), release, sizeof release);
+    snprintf(meta, sizeof meta,
+             "{\"imported\": \"perf.data\", \"host\": \"%s\", \"arch\": \"%s\", \"release\": \"%s\", "
+             "\"cpu\": \"%s\", "
+             "\"cpuid\": \"%s\"}",
+             host, arch, release, cpu, cpuid);
     int rc = cs_store_epoch(store, meta, err);
     for (unsigned i = 0; rc == 0 && i < im->images.n; i++)
         rc = cs_imported_image_merge(&im->images.at[i], im->in, im->times, im->n_times, store, err);
+    if (rc == 0)
+        rc = cs_import_name_kernel(&im->images, im->in, store, err);
     const struct {
         const char *name;
         uint64_t n;
@@ -278,11 +307,16 @@ int cs_import_perfdata(FILE *file, const char *name, struct cs_store *store, cs_
 {
     struct import im = {.name = name, .summary = summary, .spaces = cs_import_spaces_open()};
     struct cs_perfdata_record record;
+    struct stat st;
     memset(summary, 0, sizeof *summary);
+    gethostname(im.host, sizeof im.host - 1);
+    if (fstat(fileno(file), &st) == 0 && S_ISREG(st.st_mode))
+        im.recorded_at = st.st_mtime;
     im.stacks = im.spaces ? cs_recorded_stacks_open(im.spaces, &im.images) : NULL;
     int rc = im.stacks ? cs_perfdata_open(file, name, &im.in, err) : no_memory(&im, err);
     if (rc == 0)
-        rc = cs_imported_images_add(&im.images, "[unknown]", CS_IMAGE_UNKNOWN, "", 0, &im.unknown_image) < 0
+        rc = cs_imported_images_add(&im.images, "[unknown]", CS_IMAGE_UNKNOWN, "", false, 0,
+                                    &im.unknown_image) < 0
                  ? no_memory(&im, err)
                  : 0;
     while (rc == 0) {

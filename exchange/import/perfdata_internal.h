@@ -57,7 +57,10 @@ enum {
 enum {
     FEATURE_BUILD_ID = 2,
     FEATURE_HOSTNAME = 3,
+    FEATURE_RELEASE = 4,
     FEATURE_ARCH = 6,
+    FEATURE_CPU_DESCRIPTION = 8,
+    FEATURE_CPUID = 9,
     FEATURE_EVENT_DESC = 12,
     FEATURES = 256
 };
@@ -98,7 +101,7 @@ struct cs_perfdata {
     bool ids_sorted;
     struct build_id_entry *build_ids;
     size_t n_build_ids;
-    char host[256], arch[64];
+    char host[256], arch[64], release[128], cpu[128], cpuid[64];
     struct cs_perfdata_counts counts;
     /* decompression */
     void *zstd; /* ZSTD_DCtx */

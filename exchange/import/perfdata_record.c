@@ -268,12 +268,14 @@ static int parse_mapping(struct cs_perfdata *in, const uint8_t *record, bool sec
     out->start = take64(&c);
     out->length = take64(&c);
     out->page_offset = take64(&c);
-    uint32_t executable = 4;
     if (second) {
         const uint8_t *identity = take(&c, 24);
-        executable = take32(&c);
-        take(&c, 4);
-        if (c.ok && (misc & MISC_BUILD_ID) && identity[0] <= CS_PERFDATA_BUILD_ID_BYTES) {
+        take(&c, 8); /* protection, flags: what isn't data may have been made executable later */
+        if (c.ok && !(misc & MISC_BUILD_ID)) {
+            out->device_major = load32(in, identity);
+            out->device_minor = load32(in, identity + 4);
+            out->inode = load64(in, identity + 8);
+        } else if (c.ok && identity[0] <= CS_PERFDATA_BUILD_ID_BYTES) {
             out->build_id_bytes = identity[0];
             memcpy(out->build_id, identity + 4, CS_PERFDATA_BUILD_ID_BYTES);
         }
@@ -281,7 +283,7 @@ static int parse_mapping(struct cs_perfdata *in, const uint8_t *record, bool sec
     if (!c.ok || memchr(c.at, 0, (size_t)(c.end - c.at)) == NULL)
         return cs_perfdata_malformed(in, err, "a mapping's file name doesn't end");
     out->name = (const char *)c.at;
-    if ((misc & MISC_DATA) || !(executable & 4) || out->length == 0)
+    if ((misc & MISC_DATA) || out->length == 0)
         return 0;
     if (out->start + out->length < out->start)
         out->length = UINT64_MAX - out->start;

@@ -7,7 +7,6 @@
  *   jit               code without a file, by the names that runtimes write
  *   jit_methods       named methods of one process
  *   jitdump           reads jitdump files
- *   kallsyms          symbols of the running kernel, from its list
  *   kernel_image      the kernel, its modules and BPF programs
  *   kernel_symbol     the symbol around an address of the running kernel
  *   kernel_symbol.bpf  the BPF program that asks for it

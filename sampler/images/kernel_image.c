@@ -5,7 +5,7 @@
  * for an address that lies nowhere else. Names are asked of the kernel one by one (kernel_symbol.h) where
  * that is permitted. */
 #include "sampler/images/kernel_image.h"
-#include "sampler/images/kallsyms.h"
+#include "image/kallsyms.h"
 #include "sampler/images/kernel_symbol.h"
 #include "sampler/images/labels_unknowns.h"
 #include "store/array.h"
@@ -25,6 +25,7 @@ struct region {
 struct cs_kernel {
     struct cs_images *images;
     const char *proc, *sys;
+    char symbols[256]; /* path of the list of symbols */
     struct region *regions; /* ascending */
     size_t n_regions, room_regions;
     struct cs_kallsyms_wanted *wanted; /* those not named yet */
@@ -116,7 +117,7 @@ static void read_symbols(struct cs_kernel *k, bool beginning)
     struct cs_kallsyms_symbol s;
     uint64_t text = 0, etext = 0;
     bool hidden = true;
-    FILE *f = cs_kallsyms_open(k->proc);
+    FILE *f = cs_kallsyms_open(k->symbols);
     while (f && !(beginning && text) && cs_kallsyms_next(f, &s)) {
         if (s.addr == 0)
             continue;
@@ -242,7 +243,7 @@ int cs_kernel_name(struct cs_kernel *k, struct cs_store *store, struct cs_error 
     if (k->n_wanted == 0)
         return 0;
     qsort(k->wanted, k->n_wanted, sizeof *k->wanted, by_addr);
-    if (!ask_kernel(k) && !cs_kallsyms_look_up(k->proc, k->wanted, k->n_wanted))
+    if (!ask_kernel(k) && !cs_kallsyms_look_up(k->symbols, k->wanted, k->n_wanted))
         return 0;
     size_t n = 0;
     struct region *found = malloc(k->n_wanted * sizeof *found); /* of one image at a time */
@@ -294,7 +295,7 @@ bool cs_kernel_must_read(const struct cs_kernel *k, uint64_t addr)
 static void look_for_addresses(struct cs_kernel *k)
 {
     struct cs_kallsyms_symbol s = {.addr = 0};
-    FILE *f = cs_kallsyms_open(k->proc);
+    FILE *f = cs_kallsyms_open(k->symbols);
     while (f && s.addr == 0 && cs_kallsyms_next(f, &s))
         ;
     if (f)
@@ -311,6 +312,7 @@ struct cs_kernel *cs_kernel_open(struct cs_images *images, const char *proc, con
     k->images = images;
     k->proc = proc;
     k->sys = sys;
+    snprintf(k->symbols, sizeof k->symbols, "%s/kallsyms", proc);
     look_for_addresses(k);
     k->stale = true;
     return k;

@@ -31,6 +31,26 @@ static void the_model_follows_the_instruction_sets_and_not_the_stated_number(voi
     assert_string_equal(cs_machine_models(CS_MACHINE_OTHER, 0)[0], "x86-64-v2");
 }
 
+static void a_recorded_machine_is_what_it_stated(void **state)
+{
+    (void)state;
+    struct cs_machine m;
+    assert_int_equal(
+        cs_machine_from_stated("GenuineIntel,6,60,3", "Intel(R) Core(TM) i7-4790 CPU @ 3.60GHz", &m), 0);
+    assert_string_equal(m.cpu, "haswell");
+    assert_true(fabs(m.core_hz - 3.6e9) < 1);
+    assert_int_equal(m.l2.bytes, 256 * 1024);
+    assert_int_equal(cs_machine_from_stated("AuthenticAMD,25,33,0", "AMD Ryzen 9 5950X", &m), 0);
+    assert_string_equal(m.cpu, "znver3");
+    assert_int_equal(cs_machine_from_stated("AuthenticAMD,25,17,1", "", &m), 0);
+    assert_string_equal(m.cpu, "znver4");
+    assert_int_equal(cs_machine_from_stated("GenuineIntel,6,85,4", "", &m), 0);
+    assert_string_equal(m.cpu, "skylake-avx512");
+    assert_int_equal(cs_machine_from_stated("GenuineIntel,6,999,1", "", &m), -ENOENT);
+    assert_int_equal(cs_machine_from_stated("0x00000000410fd070", "", &m), -EINVAL);
+    assert_true(m.l1d.bytes > 0);
+}
+
 static void every_list_of_models_ends(void **state)
 {
     (void)state;
@@ -175,6 +195,7 @@ int main(void)
         cmocka_unit_test(every_list_of_models_ends),
         cmocka_unit_test(a_machine_survives_json),
         cmocka_unit_test(a_field_of_a_wrong_type_keeps_its_default),
+        cmocka_unit_test(a_recorded_machine_is_what_it_stated),
         cmocka_unit_test(the_ladder_is_read_between_its_steps_and_beyond_them),
         cmocka_unit_test(a_deeper_level_is_measured_slower),
         cmocka_unit_test_setup_teardown(a_machine_is_measured_once_an_hour_and_boot, make_folder,

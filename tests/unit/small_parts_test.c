@@ -2,7 +2,7 @@
 /* Methods of a process, symbols of a made-up kernel, and a program that is called: against truths worked out by hand. */
 #include "analysis/schedule/mca_call.h"
 #include "sampler/images/jit_methods.h"
-#include "sampler/images/kallsyms.h"
+#include "image/kallsyms.h"
 #include "tests/unit/tree.h"
 
 #include <errno.h>
@@ -95,7 +95,7 @@ static void procedures_around_addresses_come_from_an_unsorted_list(void **state)
           f);
     fclose(f);
     struct cs_kallsyms_wanted w[4] = {{.addr = 0x1004}, {.addr = 0x1900}, {.addr = 0x2000}, {.addr = 0x9000}};
-    assert_true(cs_kallsyms_look_up(top, w, 4));
+    assert_true(cs_kallsyms_look_up(path, w, 4));
     static const struct cs_kallsyms_wanted truth[] = {{0, 0x1000, 0x2000, "first"},
                                                       {0, 0x1000, 0x2000, "first"},
                                                       {0, 0x2000, 0x3000, "second"},
@@ -106,7 +106,7 @@ static void procedures_around_addresses_come_from_an_unsorted_list(void **state)
         assert_string_equal(w[i].name, truth[i].name);
     }
     struct cs_kallsyms_symbol s;
-    f = cs_kallsyms_open(top);
+    f = cs_kallsyms_open(path);
     unsigned n = 0;
     while (cs_kallsyms_next(f, &s))
         if (++n == 4) {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Symbols of the running kernel, its modules and BPF programs from /proc/kallsyms, line by line. */
-#ifndef CS_SAMPLER_IMAGES_KALLSYMS_H
-#define CS_SAMPLER_IMAGES_KALLSYMS_H
+/* A list of kernel symbols, line by line: /proc/kallsyms of the running kernel with its modules and BPF programs,
+ * a copy that perf kept, or a System.map. Any thread. */
+#ifndef CS_IMAGE_KALLSYMS_H
+#define CS_IMAGE_KALLSYMS_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -20,10 +21,10 @@ struct cs_kallsyms_wanted { /* an address that was sampled, and the procedure ar
     char name[120];
 };
 
-FILE *cs_kallsyms_open(const char *proc);
+FILE *cs_kallsyms_open(const char *path);
 /* False = the end. Lines that are none of a symbol are passed over. */
 bool cs_kallsyms_next(FILE *f, struct cs_kallsyms_symbol *out);
 /* Procedures around `n` addresses, ascending, in one pass. False = the file can't be opened. */
-bool cs_kallsyms_look_up(const char *proc, struct cs_kallsyms_wanted *wanted, size_t n);
+bool cs_kallsyms_look_up(const char *path, struct cs_kallsyms_wanted *wanted, size_t n);
 
 #endif

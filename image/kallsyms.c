@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The file isn't sorted and has 200,000 lines: it is read, never held. */
-#include "sampler/images/kallsyms.h"
+#include "image/kallsyms.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -26,10 +26,8 @@ static bool parse(struct cs_kallsyms_symbol *out)
     return true;
 }
 
-FILE *cs_kallsyms_open(const char *proc)
+FILE *cs_kallsyms_open(const char *path)
 {
-    char path[256];
-    snprintf(path, sizeof path, "%s/kallsyms", proc);
     FILE *f = fopen(path, "re");
     if (f)
         setvbuf(f, NULL, _IOFBF, LINES_BYTES);
@@ -47,10 +45,10 @@ bool cs_kallsyms_next(FILE *f, struct cs_kallsyms_symbol *out)
 
 /* A symbol is a start for the first address at or above it, an end for the last one below it; the addresses between
  * two symbols then share what their neighbours found. */
-bool cs_kallsyms_look_up(const char *proc, struct cs_kallsyms_wanted *w, size_t n)
+bool cs_kallsyms_look_up(const char *path, struct cs_kallsyms_wanted *w, size_t n)
 {
     struct cs_kallsyms_symbol s;
-    FILE *f = cs_kallsyms_open(proc);
+    FILE *f = cs_kallsyms_open(path);
     if (!f)
         return false;
     while (cs_kallsyms_next(f, &s)) {
