@@ -2,7 +2,7 @@
 """Recordings by perf of real programs, imported: share of the samples that perf names that we name, too, worst recording.
 With build-ids, without, by a pipe, with data mappings and call chains. Per image, so that a name here doesn't make up for
 one that is missing there."""
-import collections, json, os, shutil, subprocess, sys, tempfile
+import collections, json, os, shutil, subprocess, sys, tempfile, time
 from libsampler import CYCLESCOPE, QUICK, row
 
 WORK = "python3 -c 'print(sum(i*i for i in range(1500000)))'; gzip -c /usr/bin/gcc | wc -c; find /usr/share/doc | wc -l; " \
@@ -37,14 +37,22 @@ def by_us(file, store):
     return count((r["image_name"], sum(r["samples"].values())) for r in prof["rows"] if r["procedure"] not in (None, "[no symbol]"))
 
 
+def record(file, way, options):
+    where = [] if way == "pipe" else ["-o", file]
+    for _ in range(3):  # perf 6.1 aborts at times where programs have long build-ids
+        out = open(file, "wb") if way == "pipe" else subprocess.DEVNULL
+        if subprocess.run(["perf", "record", "-q", "-F", "997", *options, *where, "--", "sh", "-c", f"({WORK}) >/dev/null"],
+                          stdout=out, stderr=subprocess.DEVNULL).returncode == 0:
+            return
+        time.sleep(2)
+    sys.exit("perf itself fails to record here")
+
+
 shares = {}
 with tempfile.TemporaryDirectory() as work:
     for way, options in list(WAYS.items())[:3 if QUICK else None]:
         file = f"{work}/{way}.data"
-        out = open(file, "wb") if way == "pipe" else subprocess.DEVNULL
-        where = [] if way == "pipe" else ["-o", file]
-        subprocess.run(["perf", "record", "-q", "-F", "997", *options, *where, "--", "sh", "-c", f"({WORK}) >/dev/null"],
-                       stdout=out, stderr=subprocess.DEVNULL, check=True)
+        record(file, way, options)
         perf, ours = by_perf(file), by_us(file, f"{work}/{way}.store")
         missing = {d: n - ours[d] for d, n in perf.items() if ours[d] < n}
         shares[way] = 100 * (1 - sum(missing.values()) / sum(perf.values()))
