@@ -3,6 +3,7 @@
  * another. shim-2015 figures 1, 4, 14 to 17. */
 #include "cli/observe/measured_sections.h"
 #include "cli/observe/observed_source.h"
+#include "cli/observe/overlay.h"
 #include "observer/source/events.h"
 
 #include <inttypes.h>
@@ -18,8 +19,28 @@ static double rate_edge(unsigned bin)
                                    : cs_dte_rate_bin_least(bin);
 }
 
-/* Mean rate of `b` in intervals of each rate of the first counter. */
-static void against(struct output *out, const struct observed *o, unsigned b)
+struct pairing { /* of two counters of a log */
+    unsigned x, b;
+    bool hardware;
+    struct cs_joint joint[CS_DTE_RATE_BINS];
+};
+
+static void pair_interval(void *arg, const struct cs_sample *from, const struct cs_sample *to,
+                          enum cs_dte_verdict verdict)
+{
+    struct pairing *p = arg;
+    uint64_t cycles = p->hardware ? to->start - from->start : to->end - from->end; /* as the sink has it */
+    uint64_t x = to->counters[p->x] - from->counters[p->x], b = to->counters[p->b] - from->counters[p->b];
+    if ((verdict != CS_DTE_KEPT && verdict != CS_DTE_TAG) || !cycles || (int64_t)(x | b) < 0)
+        return;
+    struct cs_joint *joint = &p->joint[cs_dte_rate_bin((double)x / (double)cycles)];
+    joint->cycles += cycles;
+    joint->events[p->b] += b;
+}
+
+/* Mean rate of `b` in intervals of each rate of `x`, as `joint` has them. */
+static void against(struct output *out, const struct observed *o, const struct cs_joint *joint, unsigned x,
+                    unsigned b)
 {
     static const struct column columns[] = {
         {.key = "from", .head = "from", .kind = COLUMN_NUMBER, .digits = 3},
@@ -30,7 +51,7 @@ static void against(struct output *out, const struct observed *o, unsigned b)
     };
     double cycles[CS_DTE_RATE_BINS], most = 0, outside;
     for (unsigned i = 0; i < CS_DTE_RATE_BINS; i++)
-        cycles[i] = (double)o->sink->joint[i].cycles;
+        cycles[i] = (double)joint[i].cycles;
     struct histogram_row rows[24];
     double means[24] = {0};
     unsigned n = histogram_rows(cycles, CS_DTE_RATE_BINS, rate_edge, 24, rows, &outside);
@@ -40,13 +61,13 @@ static void against(struct output *out, const struct observed *o, unsigned b)
             if (rows[r].most == 0 ? i == 0
                                   : i && rate_edge(i) >= rows[r].least && rate_edge(i) < rows[r].most) {
                 sum += cycles[i];
-                events += (double)o->sink->joint[i].events[b];
+                events += (double)joint[i].events[b];
             }
         means[r] = sum > 0 ? events / sum : 0;
         most = fmax(most, means[r]);
     }
     output_line(out, "%s per 1000 cycles in intervals by their %s per 1000 cycles", o->counters[b],
-                o->counters[0]);
+                o->counters[x]);
     struct table *table = output_table(out, "joint", columns, 5);
     for (unsigned r = 0; r < n; r++) {
         char bar[3 * 30 + 1];
@@ -174,6 +195,46 @@ static int observer_effect(struct output *out, const struct observed *o)
     return CS_EXIT_OK;
 }
 
+/* Of a log any two counters; a store has sums by the first one's rate alone. */
+static int counters_against(const struct parsed *args, struct output *out, const struct observed *o,
+                            unsigned x, unsigned b)
+{
+    const char *log = option(args, "log");
+    if (!log && x != 0)
+        return failed_with(
+            "a store has rates by the first counter's, %s, alone: give --log FILE, written by observe "
+            "--log",
+            o->counters[0]);
+    if (!log) {
+        against(out, o, o->sink->joint, 0, b);
+        return CS_EXIT_OK;
+    }
+    struct pairing *pairing = calloc(1, sizeof *pairing);
+    struct cs_error err = {0};
+    struct cs_observe_log_reader *reader;
+    if (!pairing)
+        return failed_with("out of memory");
+    int rc = cs_observe_log_open(log, &reader, &err);
+    if (rc < 0) {
+        free(pairing);
+        return failed(&err);
+    }
+    *pairing =
+        (struct pairing){.x = x, .b = b, .hardware = cs_observe_log_reader_head(reader)->n_hardware > 0};
+    cs_observe_log_reader_close(reader);
+    struct cs_observe_replay_options replay = {
+        .rule = cs_dte_paper_rule(), .visit = pair_interval, .arg = pairing};
+    replay.rule.gap_cycles = 0;
+    struct observed_source source;
+    rc = observed_open_log(log, &replay, &source);
+    if (rc == CS_EXIT_OK) {
+        against(out, o, pairing->joint, x, b);
+        observed_close(&source);
+    }
+    free(pairing);
+    return rc;
+}
+
 static int one_histogram(const struct parsed *args, struct output *out)
 {
     struct observed_source source;
@@ -188,9 +249,11 @@ static int one_histogram(const struct parsed *args, struct output *out)
     if (c < 0)
         rc = failed_with("%s was observed without a counter%s%s", o->program, counter ? " " : "",
                          counter ? counter : "");
-    else if (other && (b < 1 || (counter && c != 0)))
-        rc = failed_with("--against takes a counter other than the first, %s, whose rate the rows are by",
-                         o->counters[0]);
+    else if (other && (b < 0 || b == c))
+        rc = failed_with("--against takes another counter than %s, whose rate the rows are by",
+                         o->counters[c]);
+    else if (other && under)
+        rc = failed_with("--against is of all intervals: give it without --under");
     else if (under && (o->sink->n_tags == 0 || !observed_named(o, 0, under, &value)))
         rc = failed_with("%s was never seen as a value of the first tag", under);
     if (rc == CS_EXIT_OK) {
@@ -199,12 +262,98 @@ static int one_histogram(const struct parsed *args, struct output *out)
         if (option_given(args, "observer-effect"))
             rc = observer_effect(out, o);
         else if (other)
-            against(out, o, (unsigned)b);
+            rc = counters_against(args, out, o, (unsigned)c, (unsigned)b);
         else
             observed_histogram(out, o, (unsigned)c, under ? &value : NULL);
     }
     observed_close(&source);
     return rc;
+}
+
+/* --range A..B, --bins N: 0 bins = those of a store. */
+static int read_bins(const struct parsed *args, double *least, double *most, unsigned *n)
+{
+    const char *range = option(args, "range");
+    char *end;
+    *n = (unsigned)option_number(args, "bins", range ? 500 : 0, 1, OVERLAY_BINS_MAX);
+    if (!range)
+        return *n ? usage_error("--bins needs --range A..B, events per 1000 cycles") : CS_EXIT_OK;
+    const char *dots = strstr(range, "..");
+    char first[32] = "";
+    if (dots && dots - range < (int)sizeof first)
+        memcpy(first, range, (size_t)(dots - range));
+    *least = strtod(first, &end);
+    bool bad = !*first || *end;
+    *most = bad ? 0 : strtod(dots + 2, &end);
+    if (bad || *end || !(*most > *least) || *least < 0)
+        return usage_error("--range %s: expected A..B, events per 1000 cycles, A below B", range);
+    return CS_EXIT_OK;
+}
+
+/* Several logs, before and after filtering, or bins of one width. */
+static int beside(const struct parsed *args, struct output *out)
+{
+    struct overlay o;
+    double least = 0, most = 0;
+    unsigned bins, logs = 0;
+    int rc = read_bins(args, &least, &most, &bins);
+    if (rc)
+        return rc;
+    if (overlay_init(&o, least, most, bins) < 0)
+        return failed_with("out of memory for the bins");
+    const char *counter = option(args, "counter"), *log;
+    while (rc == CS_EXIT_OK && (log = option_nth(args, "log", logs++))) {
+        bool filter = option_given(args, "filter");
+        for (int unfiltered = filter; rc == CS_EXIT_OK && unfiltered >= 0; unfiltered--) {
+            char name[64];
+            const char *base = strrchr(log, '/');
+            snprintf(name, sizeof name, "%.45s%s", base ? base + 1 : log,
+                     !filter      ? ""
+                     : unfiltered ? ", before"
+                                  : ", filtered");
+            struct overlay_series *s = overlay_add(&o, name);
+            rc = s ? overlay_count_log(&o, s, log, counter, unfiltered)
+                   : usage_error("--log: at most %d%s", filter ? OVERLAY_MAX / 2 : OVERLAY_MAX,
+                                 filter ? " with --filter" : "");
+        }
+    }
+    snprintf(o.what, sizeof o.what, "%.100s per 1000 cycles", counter ? counter : "the first counter");
+    if (rc == CS_EXIT_OK)
+        overlay_print(out, &o);
+    overlay_fini(&o);
+    return rc;
+}
+
+/* How long it was from sample to sample, and from the end of one to the next (shim-2015 figure 5). */
+static int periods_and_gaps(const struct parsed *args, struct output *out)
+{
+    struct observed_source source;
+    struct overlay o;
+    int rc = observed_open(args, NULL, &source);
+    if (rc)
+        return rc;
+    if (overlay_init_cycles(&o) < 0) {
+        observed_close(&source);
+        return failed_with("out of memory for the bins");
+    }
+    const uint64_t *counts[2] = {source.view.sink->periods, source.view.sink->gaps};
+    static const char *const names[2] = {"period", "gap"};
+    snprintf(o.what, sizeof o.what,
+             "cycles from sample to sample (period), and from its end to the next (gap)");
+    for (unsigned i = 0; i < 2; i++) {
+        struct overlay_series *s = overlay_add(&o, names[i]);
+        for (unsigned b = 0; s && b < CS_DTE_CYCLE_BINS; b++) {
+            double n = (double)counts[i][b], value = cs_dte_cycle_bin_middle(b);
+            s->bins[b] = n;
+            s->intervals += n;
+            s->sum += n * value;
+            s->squares += n * value * value;
+        }
+    }
+    overlay_print(out, &o);
+    overlay_fini(&o);
+    observed_close(&source);
+    return CS_EXIT_OK;
 }
 
 static int run(const struct parsed *args)
@@ -221,11 +370,23 @@ static int run(const struct parsed *args)
     }
     if (n && !option_given(args, "log"))
         return usage_error("--subsample needs all samples: give --log FILE, written by observe --log");
+    bool several = option_nth(args, "log", 1) || option_given(args, "filter") ||
+                   option_given(args, "range") || option_given(args, "bins");
+    if (several && !option_given(args, "log"))
+        return usage_error(
+            "--filter, --range and --bins need all samples: give --log FILE, written by observe --log");
+    if (several &&
+        (n || option_given(args, "under") || option_given(args, "against") || option_given(args, "periods")))
+        return usage_error(
+            "several logs, --filter, --range and --bins are for the whole run's rates: without --subsample, "
+            "--under, --against and --periods");
     struct output *out = output_open(args);
     const char *sections = option(args, "sections");
-    int rc = sections ? measured_sections_print(out, sections, option(args, "counter"))
-             : n      ? coarser(args, out, option(args, "counter"), periods, n)
-                      : one_histogram(args, out);
+    int rc = sections                        ? measured_sections_print(out, sections, option(args, "counter"))
+             : several                       ? beside(args, out)
+             : option_given(args, "periods") ? periods_and_gaps(args, out)
+             : n                             ? coarser(args, out, option(args, "counter"), periods, n)
+                                             : one_histogram(args, out);
     if (rc == CS_EXIT_OK)
         return output_close(out);
     output_drop(out);
@@ -235,9 +396,13 @@ static int run(const struct parsed *args)
 static const struct option_entry options[] = {
     {"counter", 0, "NAME", "whose rate (else the first counter's); with --sections, which section"},
     {"under", 'u', "VALUE", "only intervals with this value of the first tag, by name or number"},
-    {"against", 0, "NAME", "mean rate of this counter by the rate of the first"},
+    {"against", 0, "NAME", "mean rate of this counter by the rate of --counter (of a log any two)"},
     OPTION_OBSERVER_EFFECT,
     {"subsample", 0, "N", "with --log: as if only every N-th sample had been taken; again for more rows"},
+    {"filter", 0, NULL, "with --log: the rates before double-time-error filtering beside those after it"},
+    {"range", 0, "A..B", "with --log: bins of one width between these rates"},
+    {"bins", 0, "N", "how many of them (500)"},
+    {"periods", 0, NULL, "not rates, but how long it was from sample to sample, and the gaps between them"},
     {"sections", 0, "FILE", "what a program measured of itself (cyclescope_measure.h, cs_sites_write)"},
     OPTIONS_OBSERVED,
     {NULL, 0, NULL, NULL},
@@ -250,7 +415,9 @@ const struct command command_hist = {
     "how a rate was distributed over the intervals between two samples",
     "Rates are events per 1000 TSC cycles, of intervals that double-time-error filtering kept. With "
     "--subsample the\n"
-    "same samples show what a coarser sampler would have seen: its distribution narrows towards the mean.",
+    "same samples show what a coarser sampler would have seen: its distribution narrows towards the mean. "
+    "Several\n"
+    "--log show several runs beside each other.",
     options,
     run,
 };

@@ -7,6 +7,7 @@
  *   observed           what was seen, printed
  *   observed_source    where it comes from: a log or a store
  *   histogram_rows     bins as rows and bars
+ *   overlay            distributions beside each other
  *   hist               the subcommand hist
  *   measured_sections  what a program measured of itself
  *   tags               the subcommand tags

@@ -118,6 +118,16 @@ static int open_store(const struct parsed *args, struct observed_source *s)
     return CS_EXIT_OK;
 }
 
+int observed_open_log(const char *log, const struct cs_observe_replay_options *options,
+                      struct observed_source *source)
+{
+    memset(source, 0, sizeof *source);
+    int rc = open_log(log, options, source);
+    if (rc)
+        observed_close(source);
+    return rc;
+}
+
 int observed_open(const struct parsed *args, const struct cs_observe_replay_options *options,
                   struct observed_source *source)
 {

@@ -22,6 +22,9 @@ struct observed_source {
  * why. */
 int observed_open(const struct parsed *args, const struct cs_observe_replay_options *options,
                   struct observed_source *source);
+/* The same of one log, whatever the options say. */
+int observed_open_log(const char *log, const struct cs_observe_replay_options *wish,
+                      struct observed_source *source);
 void observed_close(struct observed_source *source);
 /* Index of the counter or tag of that name, -1 none. NULL = the first. */
 int observed_counter(const struct observed *o, const char *name);

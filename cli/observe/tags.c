@@ -2,8 +2,126 @@
 /* tags: the table of what ran under each value of a tag. shim-2015 figure 1c, 6.1. */
 #include "cli/observe/observed_source.h"
 
+#include <stdlib.h>
+#include <string.h>
+
+#define PERIODS_MAX 16
+
+static const struct column coarser_columns[] = {
+    {.key = "subsample", .head = "every", .kind = COLUMN_COUNT},
+    {.key = "name", .head = "value", .kind = COLUMN_TEXT, .elastic = true},
+    {.key = "samples", .head = "samples", .kind = COLUMN_COUNT},
+    {.key = "percent", .head = "%", .kind = COLUMN_SHARE},
+    {.key = "visits", .head = "visits", .kind = COLUMN_COUNT},
+    {.key = "rate", .head = "rate/1000", .kind = COLUMN_NUMBER, .digits = 3},
+};
+
+/* Shares and means of the values that all samples see most of, as the period grows (shim-2015 figures 1a, 1c). */
+static void coarser_rows(struct table *table, unsigned every, const struct observed *o, unsigned tag,
+                         const uint64_t *values, size_t n)
+{
+    const struct cs_tags *tags = o->sink->tags[tag];
+    double total = 0;
+    for (uint32_t r = 0; r < tags->n_rows; r++)
+        total += tags->rows[r].tag == CS_TAG_DESCHEDULED ? 0 : (double)tags->rows[r].half_cycles;
+    for (size_t i = 0; i < n; i++)
+        for (uint32_t r = 0; r < tags->n_rows; r++) {
+            const struct cs_tag_row *row = &tags->rows[r];
+            char name[256];
+            if (row->tag != values[i])
+                continue;
+            observed_value(o, tag, row->tag, name, sizeof name);
+            table_count(table, every);
+            table_text(table, name);
+            table_count(table, row->samples);
+            table_number(table, total > 0 ? 100 * (double)row->half_cycles / total : 0);
+            table_count(table, row->visits);
+            if (o->sink->n_counters && row->kept)
+                table_number(table, 1000 * cs_tag_mean(row, 0));
+            else
+                table_none(table);
+        }
+}
+
+static int by_half_cycles(const void *a, const void *b)
+{
+    const struct cs_tag_row *x = a, *y = b;
+    return x->half_cycles < y->half_cycles ? 1 : x->half_cycles > y->half_cycles ? -1 : 0;
+}
+
+/* The `top` values by time of the log as it is. */
+static size_t main_values(const struct observed *o, unsigned tag, uint64_t top, uint64_t *values)
+{
+    const struct cs_tags *tags = o->sink->tags[tag];
+    struct cs_tag_row *rows = malloc((tags->n_rows + 1) * sizeof *rows);
+    size_t n = 0;
+    if (!rows)
+        return 0;
+    memcpy(rows, tags->rows, tags->n_rows * sizeof *rows);
+    qsort(rows, tags->n_rows, sizeof *rows, by_half_cycles);
+    for (uint32_t r = 0; r < tags->n_rows && n < top; r++)
+        if (rows[r].tag != CS_TAG_DESCHEDULED)
+            values[n++] = rows[r].tag;
+    free(rows);
+    return n;
+}
+
+static int coarser(const struct parsed *args, const unsigned *periods, unsigned n)
+{
+    enum { VALUES_MAX = 64 };
+    uint64_t values[VALUES_MAX], top = (uint64_t)option_number(args, "top", 5, 1, VALUES_MAX);
+    size_t n_values = 0;
+    struct output *out = output_open(args);
+    struct table *table = NULL;
+    int rc = CS_EXIT_OK;
+    for (unsigned i = 0; rc == CS_EXIT_OK && i <= n;
+         i++) { /* first the log as it is, for what matters in it */
+        struct cs_observe_replay_options replay = {.rule = cs_dte_paper_rule(),
+                                                 .subsample = i ? periods[i - 1] : 1};
+        struct observed_source source;
+        replay.rule.same_tag = true;
+        replay.rule.gap_cycles = 0;
+        rc = observed_open(args, &replay, &source);
+        if (rc)
+            break;
+        int tag = observed_tag(&source.view, option(args, "tag"));
+        if (tag < 0)
+            rc = failed_with("%s has no tag %s here", source.view.program,
+                             option_given(args, "tag") ? option(args, "tag") : "at all");
+        else if (i == 0)
+            n_values = main_values(&source.view, (unsigned)tag, top, values);
+        else {
+            if (!table) {
+                output_line(out, "%s: every n-th sample of the log alone", source.view.tags[tag]);
+                table = output_table(out, "coarser", coarser_columns,
+                                     sizeof coarser_columns / sizeof coarser_columns[0]);
+            }
+            coarser_rows(table, periods[i - 1], &source.view, (unsigned)tag, values, n_values);
+        }
+        observed_close(&source);
+    }
+    if (rc == CS_EXIT_OK)
+        return output_close(out);
+    output_drop(out);
+    return rc;
+}
+
 static int run(const struct parsed *args)
 {
+    unsigned periods[PERIODS_MAX], n = 0;
+    const char *text;
+    while ((text = option_nth(args, "subsample", n))) {
+        char *end;
+        unsigned long every = strtoul(text, &end, 10);
+        if (n == PERIODS_MAX || *end || every < 1 || every > 1000000000)
+            return usage_error("--subsample %s: expected a whole number from 1 on, at most %d times", text,
+                               PERIODS_MAX);
+        periods[n++] = (unsigned)every;
+    }
+    if (n && !option_given(args, "log"))
+        return usage_error("--subsample needs all samples: give --log FILE, written by observe --log");
+    if (n)
+        return coarser(args, periods, n);
     struct observed_source source;
     int rc = observed_open(args, NULL, &source);
     if (rc)
@@ -28,6 +146,7 @@ static int run(const struct parsed *args)
 
 static const struct option_entry options[] = {
     OPTION_TAG,
+    {"subsample", 0, "N", "with --log: as if only every N-th sample had been taken; again for more rows"},
     OPTION_TOP,
     OPTIONS_OBSERVED,
     {NULL, 0, NULL, NULL},

@@ -25,6 +25,47 @@ assert rows == second["values"], (rows, second["values"])
 assert all(second["names"].get("0 " + str(r["value"] % 2**64), r["name"]) == r["name"] for r in shipped["tags"])
 print("ok both readers see", second["samples"], "samples in", second["chunks"], "chunks")
 P
+# ---- distributions beside each other: periods by the second reader's own arithmetic, rates as the sums have them ----
+"$CYCLESCOPE" hist --log "$dir/log" --periods --json >"$dir/periods.json"
+"$CYCLESCOPE" hist --log "$dir/log" --counter work --json >"$dir/hist.json"
+"$CYCLESCOPE" hist --log "$dir/log" --log "$dir/log" --counter work --json >"$dir/overlay.json"
+"$CYCLESCOPE" hist --log "$dir/log" --range 0..1000 --bins 500 --json >"$dir/linear.json"
+"$CYCLESCOPE" tags --log "$dir/log" --subsample 1 --subsample 7 --top 4 --json >"$dir/coarser.json"
+python3 - "$dir" <<'P'
+import collections, json, sys
+sys.path.insert(0, "tests")
+import log_reader
+work = sys.argv[1]
+load = lambda name: json.load(open(f"{work}/{name}.json"))
+starts = []
+log_reader.columns_of, columns_of = (lambda *a: starts.append(columns_of(*a)) or starts[-1]), log_reader.columns_of
+log_reader.read(open(f"{work}/log", "rb").read())
+starts = [s for columns in starts for s in columns[0]]
+shipped = load("periods")
+edges = sorted((b[0], b[1]) for b in shipped["bins"])
+truth = collections.Counter()
+for a, b in zip(starts, starts[1:]):
+    truth[next((e for e in edges if e[0] <= b - a < e[1]), None)] += 1
+said = {(b[0], b[1]): b[2][0] for b in shipped["bins"] if b[2][0]}
+marked = sum(truth.values()) - sum(said.values())  # what stands before a gap that the log marks is no interval
+assert 0 <= marked < 0.01 * len(starts) and truth[None] <= marked, (marked, truth[None])
+assert all(0 <= truth[e] - n <= marked for e, n in said.items()), (truth, said)
+hist = {(round(b[0], 9), b[2]) for b in load("hist")["histogram0"]["bins"]}
+overlay = load("overlay")
+assert {(round(b[0], 9), b[2][0]) for b in overlay["bins"]} == hist, "overlaid bins are the sums' bins"
+assert all(b[2][0] == b[2][1] for b in overlay["bins"]) and overlay["series"][1]["distance"] == 0
+linear = load("linear")
+assert linear["series"][0]["intervals"] == overlay["series"][0]["intervals"]
+assert abs(linear["series"][0]["mean"] - overlay["series"][0]["mean"]) < 1e-9
+assert sum(b[2][0] for b in linear["bins"]) == linear["series"][0]["intervals"], "no rate is beyond 1 a cycle"
+widths = {round(b[1] - b[0], 6) for b in linear["bins"]}
+assert widths == {2.0}, widths
+rows = load("coarser")["coarser"]
+tags = {r["name"]: r for r in load("tags")["tags"]}
+assert len(rows) == 8 and all(tags[r["name"]]["samples"] == r["samples"] for r in rows if r["subsample"] == 1)
+assert all(abs(r["samples"] - tags[r["name"]]["samples"] / 7) < 0.2 * r["samples"] + 20 for r in rows if r["subsample"] == 7)
+print("ok distributions of", len(starts), "samples")
+P
 head -c "$(($(stat -c %s "$dir/log") / 2))" "$dir/log" >"$dir/half"
 if python3 tests/log_reader.py "$dir/half" >/dev/null 2>&1; then
     echo "not ok the second reader took half a log for a whole one"
