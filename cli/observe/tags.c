@@ -77,7 +77,7 @@ static int coarser(const struct parsed *args, const unsigned *periods, unsigned 
     for (unsigned i = 0; rc == CS_EXIT_OK && i <= n;
          i++) { /* first the log as it is, for what matters in it */
         struct cs_observe_replay_options replay = {.rule = cs_dte_paper_rule(),
-                                                 .subsample = i ? periods[i - 1] : 1};
+                                                   .subsample = i ? periods[i - 1] : 1};
         struct observed_source source;
         replay.rule.same_tag = true;
         replay.rule.gap_cycles = 0;
