@@ -10,6 +10,8 @@
 BUILD    ?= build
 PREFIX   ?= /usr/local
 DESTDIR  ?=
+LIBDIR   ?= lib
+PLUGIN_DIR ?= lib/cyclescope
 CC       ?= gcc
 CLANG    ?= clang
 BPF_ARCH ?= x86
@@ -23,6 +25,8 @@ VERSION  := 0.1.0
 WARN     := -Wall -Wextra -Wshadow -Wconversion -Wstrict-prototypes -Wmissing-prototypes
 CFLAGS   ?= -O2 -g
 CPPFLAGS += -I. -I$(BUILD) -D_GNU_SOURCE -DCS_VERSION='"$(VERSION)"'
+# Of CFLAGS, what keeps the build's own path out of debug information; for what has flags of its own.
+SAME_PATHS = $(filter -ffile-prefix-map=%,$(CFLAGS))
 ALL_CFLAGS = -std=gnu11 $(WARN) $(CFLAGS) -fno-omit-frame-pointer -MMD -MP $(EXTRA_CFLAGS)
 ifeq ($(WERROR),1)
 ALL_CFLAGS += -Werror
@@ -95,7 +99,7 @@ $(BUILD)/%.o: %.c
 # BPF: compile, then print the program's size in instructions so that growth is seen (it is budgeted).
 $(BUILD)/%.bpf.o: %.bpf.c
 	@mkdir -p $(@D)
-	$(call say,BPF,$<)$(CLANG) -target bpf -D__TARGET_ARCH_$(BPF_ARCH) -I. -I$(BPF_SYSTEM) -O2 -g -Wall -MMD -MP -c -o $@ $<
+	$(call say,BPF,$<)$(CLANG) -target bpf -D__TARGET_ARCH_$(BPF_ARCH) -I. -I$(BPF_SYSTEM) -O2 -g $(BPF_CFLAGS) -Wall -MMD -MP -c -o $@ $<
 	@llvm-objdump -d $@ 2>/dev/null | awk -v f=$< '/^ +[0-9]+:/{n++} END{printf "  SIZE    %s: %d BPF instructions\n", f, n}'
 $(BUILD)/%.skel.h: $(BUILD)/%.bpf.o
 	$(call say,SKEL,$<)$(BPFTOOL) gen skeleton $< name $(subst .,_,$(notdir $*))_bpf > $@.tmp && mv $@.tmp $@
@@ -161,16 +165,21 @@ man: $(GENERATED) ## man pages and shell completion, in build/man
 SHARE = $(DESTDIR)$(PREFIX)/share
 install: all $(GENERATED) ## install under DESTDIR and PREFIX: program, headers, man pages, completion
 	install -D -m 755 $(PROGRAM) $(DESTDIR)$(PREFIX)/bin/cyclescope
-	$(foreach f,$(INSTALL),install -D -m 644 $(firstword $(subst :, ,$(f))) $(DESTDIR)$(PREFIX)/$(lastword $(subst :, ,$(f)));)
+	$(foreach f,$(INSTALLED),install -D -m 644 $(firstword $(subst :, ,$(f))) $(DESTDIR)$(PREFIX)/$(lastword $(subst :, ,$(f)));)
+	ln -sf libcyclescope.so.1 $(DESTDIR)$(PREFIX)/$(LIBDIR)/libcyclescope.so
 	install -d $(SHARE)/man/man1 $(SHARE)/man/man5
 	install -m 644 $(BUILD)/man/man1/* $(SHARE)/man/man1
 	install -m 644 $(BUILD)/man/man5/* $(SHARE)/man/man5
 	install -D -m 644 $(BUILD)/man/completion/cyclescope $(SHARE)/bash-completion/completions/cyclescope
 	install -D -m 644 $(BUILD)/man/completion/_cyclescope $(SHARE)/zsh/site-functions/_cyclescope
 uninstall: ## remove what install put there
-	rm -f $(DESTDIR)$(PREFIX)/bin/cyclescope $(SHARE)/man/man1/cyclescope*.1 $(SHARE)/man/man5/cyclescope-*.5 \
+	rm -f $(DESTDIR)$(PREFIX)/bin/cyclescope $(DESTDIR)$(PREFIX)/$(LIBDIR)/libcyclescope.so $(SHARE)/man/man1/cyclescope*.1 $(SHARE)/man/man5/cyclescope-*.5 \
 	  $(SHARE)/bash-completion/completions/cyclescope $(SHARE)/zsh/site-functions/_cyclescope \
-	  $(foreach f,$(INSTALL),$(DESTDIR)$(PREFIX)/$(lastword $(subst :, ,$(f))))
+	  $(foreach f,$(INSTALLED),$(DESTDIR)$(PREFIX)/$(lastword $(subst :, ,$(f))))
+
+.PHONY: deb
+deb: ## Debian packages from the committed files, in build/deb (needs debhelper, dh-python, dpkg-dev)
+	@scripts/deb $(BUILD)/deb
 
 .PHONY: clean
 clean: ## remove what was built

@@ -4,12 +4,15 @@ sampler.bpf  := $(wildcard sampler/*/*.bpf.c)
 sampler.pkgs := liburcu-bp libbpf libxxhash
 sampler.libs := -lpfm -lZydis
 
+$(BUILD)/sampler/timers/preloaded.o: $(BUILD)/signals/timers/timers.so
+sampler.cflags += -DCS_TIMERS_LIBRARY='"$(BUILD)/signals/timers/timers.so"'
+
 # The burst runner is a program without libc; burst/runner_image.c carries it along, and moves it to an address of its own.
 # It is x86-64 code through and through; elsewhere burst/runner_image.c carries nothing and bursts say so.
 ifeq ($(firstword $(subst -, ,$(shell $(CC) -dumpmachine))),x86_64)
 BURST_RUNNER  := $(BUILD)/sampler/burst/runner/runner
 BURST_OBJECTS := $(patsubst %.c,$(BUILD)/%.o,$(wildcard sampler/burst/runner/*.c sampler/burst/holder/*.c sampler/burst/replayer/*.c))
-BURST_CFLAGS  := -std=gnu11 $(WARN) -O2 -g -MMD -MP -ffreestanding -fPIE -fno-stack-protector -fcf-protection=none \
+BURST_CFLAGS  := -std=gnu11 $(WARN) -O2 -g $(SAME_PATHS) -MMD -MP -ffreestanding -fPIE -fno-stack-protector -fcf-protection=none \
   -fno-asynchronous-unwind-tables -fno-tree-loop-distribute-patterns -mgeneral-regs-only -mno-red-zone -fvisibility=hidden \
   $(filter -D%,$(EXTRA_CFLAGS))
 $(BURST_OBJECTS): $(BUILD)/%.o: %.c
@@ -30,7 +33,14 @@ $(BUILD)/tests/unit/burst_trace_position_test: $(call burst_objects,replayer/tra
 $(BUILD)/tests/unit/burst_warm_caches_test: $(call burst_objects,replayer/warm_caches replayer/blocks)
 endif
 
-INSTALL += sampler/cyclescope.service:lib/systemd/system/cyclescope.service \
+# The unit names the program where it is installed.
+SERVICE := $(BUILD)/sampler/cyclescope.service
+GENERATED += $(SERVICE)
+$(SERVICE): sampler/cyclescope.service
+	@mkdir -p $(@D)
+	@sed 's,/usr/local/,$(PREFIX)/,' $< > $@
+INSTALLED += $(SERVICE):lib/systemd/system/cyclescope.service \
+           sampler/cyclescope.sysusers:lib/sysusers.d/cyclescope.conf sampler/cyclescope.tmpfiles:lib/tmpfiles.d/cyclescope.conf \
            sampler/cyclescope.conf:share/doc/cyclescope/cyclescope.conf
 
 # A program of the tests and benchmarks that has bursts made without a session.

@@ -38,7 +38,12 @@
 struct cs_sampler;
 struct cs_process_filter;
 
-enum cs_sampler_driver { CS_SAMPLER_DRIVER_AUTO, CS_SAMPLER_DRIVER_BPF, CS_SAMPLER_DRIVER_RING };
+enum cs_sampler_driver {
+    CS_SAMPLER_DRIVER_AUTO,
+    CS_SAMPLER_DRIVER_BPF,
+    CS_SAMPLER_DRIVER_RING,
+    CS_SAMPLER_DRIVER_TIMERS, /* of a command's own threads, without perf_event_open (sampler/timers) */
+};
 
 /* Counts that were placed, as `placed` sees them. */
 struct cs_sampler_placed {
@@ -85,7 +90,7 @@ struct cs_sampler_config {
 
 #define CS_SAMPLER_CHAIN_ENDS 11
 struct cs_sampler_statistics {
-    const char *driver;         /* "bpf" or "ring" */
+    const char *driver;         /* "bpf", "ring" or "timers" */
     uint64_t delivered;         /* samples that reached us */
     uint64_t unknown;           /* of those, not placeable (by cause: cs_sampler_unknown) */
     uint64_t lost;              /* samples that the kernel or a full log dropped */

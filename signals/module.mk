@@ -34,8 +34,8 @@ $(SIGNALS_SO): $(SIGNALS_SO).1
 	@ln -sf libcyclescope.so.1 $@
 $(SIGNALS_PC): signals/module.mk
 	@mkdir -p $(@D)
-	@printf '%s\n' 'prefix=$${pcfiledir}/../..' 'Name: cyclescope' 'Description: software signals for cyclescope' \
-	  'Version: $(VERSION)' 'Cflags: -I$${prefix}/include' 'Libs: -L$${prefix}/lib -lcyclescope' > $@
+	@printf '%s\n' 'prefix=$${pcfiledir}/..$(subst $(eval) ,,$(patsubst %,/..,$(subst /, ,$(LIBDIR))))' 'Name: cyclescope' 'Description: software signals for cyclescope' \
+	  'Version: $(VERSION)' 'Cflags: -I$${prefix}/include' 'Libs: -L$${prefix}/$(LIBDIR) -lcyclescope' > $@
 
 # Examples: signals/examples/x.c -> build/signals/examples/x
 SIGNALS_EXAMPLES := $(patsubst %.c,$(BUILD)/%,$(wildcard signals/examples/*.c))
@@ -44,10 +44,10 @@ $(BUILD)/signals/examples/%: signals/examples/%.c $(SIGNALS_A)
 	$(call say,CC,$<)$(CC) -I. -D_GNU_SOURCE -std=gnu11 $(WARN) -O2 -g -MMD -MP -o $@ $< $(SIGNALS_A)
 
 PROGRAMS += $(SIGNALS_A) $(SIGNALS_STATIC) $(SIGNALS_SO) $(SIGNALS_PC) $(SIGNALS_EXAMPLES)
-INSTALL  += signals/cyclescope.h:include/cyclescope.h signals/cyclescope_measure.h:include/cyclescope_measure.h $(SIGNALS_A):lib/libcyclescope.a \
-            $(SIGNALS_STATIC):lib/libcyclescope-static.a \
-            $(SIGNALS_SO).1:lib/libcyclescope.so.1 $(SIGNALS_SO):lib/libcyclescope.so \
-            $(SIGNALS_PC):lib/pkgconfig/cyclescope.pc signals/python/cyclescope.py:lib/python3/dist-packages/cyclescope.py
+INSTALLED  += signals/timers/cyclescope_timers.h:include/cyclescope_timers.h signals/cyclescope.h:include/cyclescope.h signals/cyclescope_measure.h:include/cyclescope_measure.h $(SIGNALS_A):$(LIBDIR)/libcyclescope.a \
+            $(SIGNALS_STATIC):$(LIBDIR)/libcyclescope-static.a \
+            $(SIGNALS_SO).1:$(LIBDIR)/libcyclescope.so.1 \
+            $(SIGNALS_PC):$(LIBDIR)/pkgconfig/cyclescope.pc signals/python/cyclescope.py:lib/python3/dist-packages/cyclescope.py
 
 # Test programs that link the runtime (and the reader, to judge it).
 SIGNALS_TESTS := signals_life signals_set
@@ -65,31 +65,38 @@ SIGNALS_PLUGIN := $(BUILD)/plugin/cyclescope.so
 PLUGIN_HEADERS := $(shell gcc -print-file-name=plugin)/include
 ifneq ($(and $(wildcard $(PLUGIN_HEADERS)/gcc-plugin.h),$(shell command -v g++)),)
 PROGRAMS += $(SIGNALS_PLUGIN)
-INSTALL  += $(SIGNALS_PLUGIN):lib/cyclescope/cyclescope.so
+INSTALLED  += $(SIGNALS_PLUGIN):$(PLUGIN_DIR)/cyclescope.so
 endif
 $(SIGNALS_PLUGIN): signals/plugin/plugin.cc signals/plugin/point.c signals/plugin/point.h
 	@mkdir -p $(@D)
-	$(call say,PLUGIN,$@)gcc -std=gnu11 -D_GNU_SOURCE -I. $(WARN) -O2 -fPIC -c -o $(@D)/point.o signals/plugin/point.c && \
-	  g++ -std=gnu++14 -I. -isystem $(PLUGIN_HEADERS) -fno-rtti -fno-exceptions -O2 -Wall -Wextra -fPIC -shared \
+	$(call say,PLUGIN,$@)gcc -std=gnu11 -D_GNU_SOURCE -I. $(WARN) -O2 -g $(SAME_PATHS) -fPIC -c -o $(@D)/point.o signals/plugin/point.c && \
+	  g++ -std=gnu++14 -I. -isystem $(PLUGIN_HEADERS) -fno-rtti -fno-exceptions -O2 -g $(SAME_PATHS) -Wall -Wextra -fPIC -shared $(LDFLAGS) \
 	  -o $@.new signals/plugin/plugin.cc $(@D)/point.o && mv $@.new $@
+
+# Preloaded where perf_event_open is out of reach; sampler/timers/ carries it in the program.
+TIMERS_LIBRARY := $(BUILD)/signals/timers/timers.so
+$(TIMERS_LIBRARY): signals/timers/timers.c signals/timers/timer_segment.h signals/timers/stack_frames.h
+	@mkdir -p $(@D)
+	$(call say,LD,$@)$(CC) -I. -std=gnu11 $(WARN) -O2 -fPIC -fno-plt -fvisibility=hidden -shared -Wl,-z,nodelete -Wl,-z,defs \
+	  -Wl,--build-id=none -s -o $@ signals/timers/timers.c
 
 # Programs built with -fsanitize-coverage=trace-pc.
 SIGNALS_TRACE := $(BUILD)/libcyclescope-trace.a
 $(SIGNALS_TRACE): $(BUILD)/signals/trace_pc.o
 	$(call say,AR,$@)rm -f $@ && $(AR) rcs $@ $^
 PROGRAMS += $(SIGNALS_TRACE)
-INSTALL  += $(SIGNALS_TRACE):lib/libcyclescope-trace.a
+INSTALLED  += $(SIGNALS_TRACE):$(LIBDIR)/libcyclescope-trace.a
 
 # require "cyclescope" for lua5.4; carries its own copy of the runtime, which joins another one's segment.
 LUA_CFLAGS := $(shell pkg-config --cflags lua5.4 2>/dev/null)
 SIGNALS_LUA := $(BUILD)/lua/cyclescope.so
 ifneq ($(LUA_CFLAGS),)
 PROGRAMS += $(SIGNALS_LUA)
-INSTALL  += $(SIGNALS_LUA):lib/lua/5.4/cyclescope.so
+INSTALLED  += $(SIGNALS_LUA):$(LIBDIR)/lua/5.4/cyclescope.so
 endif
 $(SIGNALS_LUA): signals/lua/cyclescope_lua.c signals/cyclescope.h $(SIGNALS_RUNTIME)
 	@mkdir -p $(@D)
-	$(call say,LD,$@)$(CC) -I. -D_GNU_SOURCE $(LUA_CFLAGS) -std=gnu11 $(WARN) -O2 -g -fPIC -fvisibility=hidden -shared \
+	$(call say,LD,$@)$(CC) -I. -D_GNU_SOURCE $(LUA_CFLAGS) -std=gnu11 $(WARN) -O2 -g $(SAME_PATHS) -fPIC -fvisibility=hidden -shared $(LDFLAGS) \
 	  -Wl,-z,nodelete -Wl,--version-script,signals/lua/exports.map -o $@ signals/lua/cyclescope_lua.c $(SIGNALS_RUNTIME)
 bench.signals-set.libs = $(SIGNALS_A)
 $(BUILD)/bench/signals-set: $(SIGNALS_A)

@@ -13,6 +13,8 @@ $(BUILD)/tests/programs/%: tests/programs/%.c
 	@mkdir -p $(@D)
 	$(call say,CC,$<)$(CC) $(CPPFLAGS) -std=gnu11 $(WARN) -O2 -g -fno-omit-frame-pointer -MMD -MP -o $@ $< $(if $(filter %.a,$(programs.$*.libs)),$(if $(SAN),-fsanitize=$(SAN))) $(programs.$*.libs)
 
+programs.without_rights.libs = -lseccomp
+
 # Programs that attack who profiles them: tests/hostile/x.c -> build/tests/hostile/x
 HOSTILE := $(patsubst %.c,$(BUILD)/%,$(wildcard tests/hostile/*.c))
 TEST_PROGRAMS += $(HOSTILE)

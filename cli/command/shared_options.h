@@ -39,7 +39,8 @@
 #define OPTION_BUDGET {"budget", 0, "PERCENT", "what the profiled work may lose, as 0.5%; the rate follows"}
 #define OPTION_SECONDS {"seconds", 't', "SECONDS", "end after so long (else with the program, or at Ctrl-C)"}
 #define OPTION_LABEL {"label", 0, "BY", "keep profiles apart by process, command or cgroup"}
-#define OPTION_DRIVER {"driver", 0, "NAME", "bpf (counts in the kernel), ring (works without rights) or auto"}
+#define OPTION_DRIVER \
+    {"driver", 0, "NAME", "bpf (counts in the kernel), ring (works without rights), timers (a command's own) or auto"}
 #define OPTIONS_INTERVALS \
     {"intervals", 0, "TIME", "also keep what happened in each interval of this length (see phases)"}, \
     {"intervals-size", 0, "BYTES", "bound of an epoch's intervals: beyond, they get longer (4M)"}

@@ -106,6 +106,7 @@ static void parse_choices(const struct parsed *args, struct cs_sampler_config *c
     static const char *const drivers[] = {[CS_SAMPLER_DRIVER_AUTO] = "auto",
                                           [CS_SAMPLER_DRIVER_BPF] = "bpf",
                                           [CS_SAMPLER_DRIVER_RING] = "ring",
+                                          [CS_SAMPLER_DRIVER_TIMERS] = "timers",
                                           NULL};
     static const char *const labels[] = {"process", "command", "cgroup", NULL};
     config->driver = option_choice(args, "driver", drivers, CS_SAMPLER_DRIVER_AUTO);
@@ -302,6 +303,12 @@ static int exit_code_of(const struct cs_sampler *sampler, const struct cs_sample
 static int open_flow(void *arg, struct cs_sampler *sampler, struct cs_error *err)
 {
     struct recording *r = arg;
+    struct cs_sampler_statistics now;
+    cs_sampler_statistics(sampler, &now);
+    bool asked = option_given(r->args, "bursts") || option_given(r->args, "burst-rate") ||
+                 option_given(r->args, "paths") || option_given(r->args, "path-rate");
+    if (strcmp(now.driver, "timers") == 0 && !asked) /* both begin with an event of the kernel's */
+        return 0;
     int rc = record_bursts_open(r->args, r->config, sampler, &r->burst, err);
     return rc < 0 ? rc : record_paths_open(r->args, r->config, sampler, r->burst != NULL, &r->paths, err);
 }

@@ -20,7 +20,7 @@ int cs_pidfd(pid_t pid)
     return (int)syscall(SYS_pidfd_open, pid, 0);
 }
 
-static _Noreturn void child(int go, int failed, char *const *argv)
+static _Noreturn void child(int go, int failed, char *const *argv, char *const *environment)
 {
     char word;
     ssize_t got;
@@ -29,13 +29,16 @@ static _Noreturn void child(int go, int failed, char *const *argv)
     while (got < 0 && errno == EINTR);
     if (got != 1)
         _exit(127); /* the profiler gave up */
+    for (; environment && *environment; environment++)
+        (void)putenv(*environment);
     execvp(argv[0], argv);
     int code = errno;
     (void)!write(failed, &code, sizeof code);
     _exit(127);
 }
 
-int cs_waiting_command_open(struct cs_waiting_command *c, char *const *argv, struct cs_error *err)
+int cs_waiting_command_open(struct cs_waiting_command *c, char *const *argv, char *const *environment,
+                            struct cs_error *err)
 {
     int go[2], failed[2];
     *c = (struct cs_waiting_command){.pid = -1, .go = -1, .failed = -1, .pidfd = -1, .status = -1};
@@ -49,7 +52,7 @@ int cs_waiting_command_open(struct cs_waiting_command *c, char *const *argv, str
     pid_t pid = fork();
     if (pid == 0) {
         close(go[1]);
-        child(go[0], failed[1], argv);
+        child(go[0], failed[1], argv, environment);
     }
     int code = errno;
     close(go[0]);

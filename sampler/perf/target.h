@@ -17,7 +17,9 @@ struct cs_waiting_command {
     int status; /* of wait, -1 = still running */
 };
 
-int cs_waiting_command_open(struct cs_waiting_command *command, char *const *argv, struct cs_error *err);
+/* `environment`: variables that it gets beside ours, NAME=VALUE, NULL at the end; NULL: none. */
+int cs_waiting_command_open(struct cs_waiting_command *command, char *const *argv, char *const *environment,
+                            struct cs_error *err);
 /* Lets it exec; -ENOENT, -EACCES ... with a sentence when that fails. */
 int cs_waiting_command_go(struct cs_waiting_command *command, const char *name, struct cs_error *err);
 /* True once it has ended (then it has been waited for). */

@@ -2,6 +2,7 @@
 /* Puts what is in memory into the store: profiles, names that the store's reader can't find later, counters.
  * What fails stays in memory for the next call. dcpi-1997 section 4.3.3. */
 #include "sampler/session/session.h"
+#include "sampler/timers/timers.h"
 
 #include <errno.h>
 #include <string.h>
@@ -115,8 +116,9 @@ static double mean_period(const struct cs_sampler *s, unsigned e, uint64_t value
     bool budget = s->config.budget > 0;
     bool of_threads = s->config.target != CS_TARGET_ALL && !s->events.filter;
     bool counted = rate->by_frequency[e] || (budget && of_threads && !s->events.asked[e].attr.exclude_kernel);
-    double seen = s->events.filter ? s->events.driver->mean_period(s->events.state, e) : 0;
-    if (seen > 0 && (budget || rate->by_frequency[e]))
+    bool timers = s->events.driver == &cs_driver_timers;
+    double seen = s->events.filter || timers ? s->events.driver->mean_period(s->events.state, e) : 0;
+    if (seen > 0 && (budget || timers || rate->by_frequency[e]))
         return seen;
     if (counted && s->accounts.delivered_by_event[e])
         return (double)value / (double)s->accounts.delivered_by_event[e];

@@ -2,7 +2,9 @@
 /* A session: opens the events on the target, lets it run, polls, ends. */
 #include "sampler/session/session.h"
 #include "sampler/perf/process_filter.h"
+#include "sampler/session/by_timers.h"
 #include "sampler/session/reopen.h"
+#include "sampler/timers/timers.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -92,7 +94,8 @@ static bool has_rates(const struct cs_sampler *s)
 static int open_driver(struct cs_sampler *s, struct cs_error *err)
 {
     struct cs_error refused; /* then events are of threads */
-    if (s->config.target != CS_TARGET_ALL && !s->config.of_threads)
+    bool timers = s->events.driver == &cs_driver_timers;
+    if (s->config.target != CS_TARGET_ALL && !s->config.of_threads && !timers)
         (void)cs_process_filter_open(&s->events.filter, &refused);
     struct cs_driver_config config = {.n_cpus = s->events.n_cpus,
                                       .cpus = s->events.cpus,
@@ -103,6 +106,8 @@ static int open_driver(struct cs_sampler *s, struct cs_error *err)
                                           s->config.resolve_ms ? s->config.resolve_ms * 1000000ULL : KEEP_NS,
                                       .generations = s->generations,
                                       .filter = s->events.filter};
+    if (timers)
+        return s->events.driver->open(&config, &s->events.state, err);
     if (s->config.driver != CS_SAMPLER_DRIVER_RING) {
         s->events.driver = &cs_driver_bpf;
         int rc = s->events.driver->open(&config, &s->events.state, err);
@@ -169,7 +174,9 @@ static int open_target(struct cs_sampler *s, struct cs_error *err)
             (void)cs_maps_scan(s->places.maps, s->config.pid, 0);
         return rc;
     case CS_TARGET_COMMAND:
-        rc = cs_waiting_command_open(&s->target.command, s->config.command, err);
+        if (s->events.driver == &cs_driver_timers)
+            return cs_session_by_timers_open(s, err);
+        rc = cs_waiting_command_open(&s->target.command, s->config.command, NULL, err);
         if (rc >= 0 && s->events.filter)
             return open_filtered(s, err);
         if (rc >= 0)
@@ -228,7 +235,10 @@ int cs_sampler_open(const struct cs_sampler_config *config, struct cs_sampler **
     s->target.command =
         (struct cs_waiting_command){.pid = -1, .go = -1, .failed = -1, .pidfd = -1, .status = -1};
     s->accounts.collector_seconds_at_start = cs_thread_cpu_seconds();
-    int rc = cs_session_events_parse(&s->events, &s->config, err);
+    char why[160];
+    int rc = cs_session_by_timers(&s->config, why, sizeof why)
+                 ? cs_session_by_timers_parse(&s->events, &s->config, why, err)
+                 : cs_session_events_parse(&s->events, &s->config, err);
     if (rc >= 0) {
         int n = cs_online_cpus(&s->events.cpus);
         s->events.n_cpus = n > 0 ? (unsigned)n : 0;

@@ -4,6 +4,7 @@
  * Lower files first; nothing calls upwards. Files of this room:
  *   remarks         sentences for the session's user
  *   open_events     the events and their descriptors
+ *   by_timers       a session without perf_event_open
  *   reopen          new periods for threads that inherited their events
  *   rate_control    the period, drawn anew from time to time, and the budget
  *   resolve         from an entry of the table to (image, offset)

@@ -1,0 +1,261 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The session's driver that reads what timers wrote. Records of mappings come in the same ring, before the
+ * samples that need them, so a process that has ended since is named, too. */
+#include "sampler/perf/monotonic_clock.h"
+#include "sampler/timers/timers.h"
+#include "signals/timers/timer_segment.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#define STUCK_NS 1000000000ULL /* a slot that is reserved and not written: its writer was killed */
+#define LATE_NS 1000000000ULL  /* a writer that was off the CPU between its clock and its turn */
+
+struct cs_driver_state {
+    struct cs_timer_segment *segment;
+    struct cs_maps *maps;
+    bool chains;
+    uint64_t tail; /* ours: the segment's is for writers */
+    uint64_t stuck_since_ns;
+    uint64_t lost, delivered, cpu_ns, last_ns;
+    char folder[64], library[96], path[96];
+    char preload[4096], variable[128];
+    char *environment[3];
+};
+
+static int write_file(const char *path, const void *bytes, size_t size)
+{
+    int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0700);
+    if (fd < 0)
+        return -errno;
+    int rc = write(fd, bytes, size) == (ssize_t)size ? 0 : -EIO;
+    close(fd);
+    return rc;
+}
+
+static int make_segment(struct cs_driver_state *s)
+{
+    int fd = open(s->path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+    if (fd < 0)
+        return -errno;
+    int rc = ftruncate(fd, sizeof *s->segment) == 0 ? 0 : -errno;
+    void *at =
+        rc == 0 ? mmap(NULL, sizeof *s->segment, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0) : MAP_FAILED;
+    rc = rc == 0 && at == MAP_FAILED ? -errno : rc;
+    close(fd);
+    if (rc == 0)
+        s->segment = at;
+    return rc;
+}
+
+static void close_timers(struct cs_driver_state *s)
+{
+    if (!s)
+        return;
+    if (s->segment)
+        munmap(s->segment, sizeof *s->segment);
+    if (s->folder[0]) {
+        unlink(s->path);
+        unlink(s->library);
+        rmdir(s->folder);
+    }
+    free(s);
+}
+
+static int open_timers(const struct cs_driver_config *config, struct cs_driver_state **out,
+                       struct cs_error *err)
+{
+    struct cs_driver_state *s = calloc(1, sizeof *s);
+    const char *before = getenv("LD_PRELOAD"), *where = getenv("TMPDIR");
+    size_t size;
+    if (!s)
+        return cs_fail(err, ENOMEM, "out of memory for the timers");
+    s->chains = config->chains;
+    int n = snprintf(s->folder, sizeof s->folder, "%s/cyclescope-XXXXXX",
+                     where && *where == '/' ? where : "/tmp");
+    if (n >= (int)sizeof s->folder || !mkdtemp(s->folder)) {
+        int code = n >= (int)sizeof s->folder ? ENAMETOOLONG : errno;
+        s->folder[0] = '\0';
+        close_timers(s);
+        return cs_fail(err, code, "no folder for the timers' samples: %s; set TMPDIR to one that is writable",
+                       strerror(code));
+    }
+    snprintf(s->library, sizeof s->library, "%s/timers.so", s->folder);
+    snprintf(s->path, sizeof s->path, "%s/samples", s->folder);
+    const unsigned char *bytes = cs_timers_preloaded(&size);
+    int rc = write_file(s->library, bytes, size);
+    rc = rc == 0 ? make_segment(s) : rc;
+    if (rc == 0 && snprintf(s->preload, sizeof s->preload, "LD_PRELOAD=%s%s%s", s->library,
+                            before && *before ? ":" : "", before ? before : "") >= (int)sizeof s->preload)
+        rc = -ENAMETOOLONG;
+    if (rc < 0) {
+        close_timers(s);
+        return cs_fail(err, -rc, "the timers' samples have no place in %s: %s",
+                       where && *where == '/' ? where : "/tmp", strerror(-rc));
+    }
+    snprintf(s->variable, sizeof s->variable, CS_TIMER_VARIABLE "=%s", s->path);
+    s->environment[0] = s->preload;
+    s->environment[1] = s->variable;
+    s->last_ns = cs_monotonic_ns();
+    *out = s;
+    return 0;
+}
+
+void cs_timers_connect(struct cs_driver_state *s, struct cs_maps *maps, uint64_t period_ns)
+{
+    s->maps = maps;
+    s->segment->with_frames = s->chains;
+    s->segment->period_ns = period_ns < 1000 ? 1000 : period_ns;
+    __atomic_store_n(&s->segment->magic, CS_TIMER_MAGIC, __ATOMIC_RELEASE);
+}
+
+char *const *cs_timers_environment(const struct cs_driver_state *s)
+{
+    return s->environment;
+}
+
+static void prepare(const struct cs_driver_state *s, struct perf_event_attr *attr)
+{
+    (void)s;
+    (void)attr;
+}
+
+static int attach(struct cs_driver_state *s, int fd, unsigned event, unsigned cpu_index, struct cs_error *err)
+{
+    (void)s;
+    (void)fd;
+    (void)event;
+    (void)cpu_index;
+    return cs_fail(err, EINVAL, "timers have no events");
+}
+
+static uint64_t begin_drain(struct cs_driver_state *s, enum cs_driver_drain how)
+{
+    (void)s;
+    (void)how;
+    return cs_monotonic_ns();
+}
+
+/* Who writes the segment may have written anything: times lie between the last drain's and now. */
+static uint64_t bounded_time(const struct cs_driver_state *s, uint64_t time_ns, uint64_t now)
+{
+    uint64_t from = s->last_ns > LATE_NS ? s->last_ns - LATE_NS : 0;
+    return time_ns < from ? from : time_ns > now ? now : time_ns;
+}
+
+static void apply(struct cs_driver_state *s, struct cs_timer_slot *slot, uint64_t time,
+                  cs_driver_entry_fn emit, void *arg)
+{
+    if (slot->kind != CS_TIMER_SAMPLE)
+        slot->more.map.path[CS_TIMER_PATH - 1] = '\0';
+    pid_t pid = (pid_t)(slot->pid & 0x3fffffff);
+    switch (slot->kind) {
+    case CS_TIMER_SAMPLE: {
+        unsigned n = slot->n_frames < CS_TIMER_FRAMES ? slot->n_frames : CS_TIMER_FRAMES;
+        for (unsigned i = 1; i < n; i++)
+            slot->more.frames[i]--; /* into the call that it returns from */
+        struct cs_driver_entry entry = {.pc = slot->pc,
+                                        .count = 1,
+                                        .from_ns = time,
+                                        .to_ns = time,
+                                        .pid = (uint32_t)pid,
+                                        .latest = true,
+                                        .chain = s->chains ? slot->more.frames : NULL,
+                                        .n_chain = slot->n_frames < CS_TIMER_FRAMES ? slot->n_frames
+                                                                                    : CS_TIMER_FRAMES};
+        s->delivered++;
+        s->cpu_ns += slot->cpu_ns < 3600000000000ULL ? slot->cpu_ns : 0;
+        emit(arg, &entry);
+        return;
+    }
+    case CS_TIMER_BEGIN:
+        (void)cs_maps_exec(s->maps, pid, slot->more.map.path, time);
+        return;
+    case CS_TIMER_FORK:
+        (void)cs_maps_fork(s->maps, pid, (pid_t)(slot->tid & 0x3fffffff), time);
+        return;
+    case CS_TIMER_MAP: {
+        const struct cs_mapped_file file = {.pid = pid,
+                                            .start = slot->pc,
+                                            .end = slot->more.map.end,
+                                            .pgoff = slot->more.map.pgoff,
+                                            .path = slot->more.map.path,
+                                            .build_id = "",
+                                            .major = slot->more.map.major,
+                                            .minor = slot->more.map.minor,
+                                            .inode = slot->more.map.inode};
+        if (file.end > file.start)
+            (void)cs_maps_mmap(s->maps, &file, time);
+        return;
+    }
+    default:
+        return;
+    }
+}
+
+static int drain(struct cs_driver_state *s, enum cs_driver_drain how, cs_driver_entry_fn emit, void *arg,
+                 struct cs_error *err)
+{
+    (void)err;
+    const uint64_t head = __atomic_load_n(&s->segment->head, __ATOMIC_ACQUIRE), now = cs_monotonic_ns();
+    uint64_t most = CS_TIMER_SLOTS; /* however fast they write */
+    while (s->tail != head && most-- > 0) {
+        struct cs_timer_slot *at = &s->segment->slots[s->tail % CS_TIMER_SLOTS], slot;
+        if (__atomic_load_n(&at->sequence, __ATOMIC_ACQUIRE) != s->tail + 1) {
+            if (!s->stuck_since_ns)
+                s->stuck_since_ns = now;
+            if (how != CS_DRIVER_DRAIN_LAST && now - s->stuck_since_ns < STUCK_NS)
+                break;
+            s->lost++;
+        } else {
+            memcpy(&slot, at, sizeof slot);
+            apply(s, &slot, bounded_time(s, slot.time_ns, now), emit, arg);
+        }
+        s->stuck_since_ns = 0;
+        s->tail++;
+        __atomic_store_n(&s->segment->tail, s->tail, __ATOMIC_RELEASE);
+    }
+    s->last_ns = now;
+    return 0;
+}
+
+static uint64_t oldest(const struct cs_driver_state *s)
+{
+    return s->last_ns > LATE_NS ? s->last_ns - LATE_NS : 0;
+}
+
+static void counts(const struct cs_driver_state *s, struct cs_driver_counts *out)
+{
+    uint64_t dropped = s->segment ? __atomic_load_n(&s->segment->dropped, __ATOMIC_RELAXED) : 0;
+    *out = (struct cs_driver_counts){
+        .delivered = s->delivered, .lost = s->lost + dropped, .entries = s->delivered};
+}
+
+static double mean_period(const struct cs_driver_state *s, unsigned event)
+{
+    (void)event;
+    return s->delivered ? (double)s->cpu_ns / (double)s->delivered : 0;
+}
+
+static struct cs_chain_kernel *no_chains(struct cs_driver_state *s)
+{
+    (void)s;
+    return NULL;
+}
+
+static int no_fd(const struct cs_driver_state *s, unsigned i)
+{
+    (void)s;
+    (void)i;
+    return -1;
+}
+
+const struct cs_driver cs_driver_timers = {
+    "timers", open_timers, prepare,     attach, begin_drain, drain,
+    oldest,   counts,      mean_period, no_fd,  no_chains,   close_timers,
+};

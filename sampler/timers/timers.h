@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Sampling without perf_event_open: where a container's seccomp profile, or a level of paranoia, takes it away.
+ *
+ * Files of this room:
+ *   timers            this header, and what a command's environment needs
+ *   driver_timers     a driver of the session that reads the segment
+ *   preloaded         the library's bytes, carried in our program
+ *
+ * A command is started with a library of ours preloaded (signals/timers/timers.c), which gives each thread a timer
+ * of its CPU time. Its samples and mappings come through a shared file. What it can't do: the kernel's side of a
+ * program, statically linked programs and set-user-id ones, processes that run already. Samples come at the
+ * kernel's ticks (100 to 1000 a second), whatever rate is asked.
+ *
+ * The profiled program may write anything into the segment: it is bounded here, and hurts its own profile only.
+ *
+ * One thread, the session's. */
+#ifndef CS_SAMPLER_TIMERS_TIMERS_H
+#define CS_SAMPLER_TIMERS_TIMERS_H
+
+#include "sampler/driver/driver.h"
+#include "sampler/images/maps.h"
+
+extern const struct cs_driver cs_driver_timers;
+
+/* May this process open no event at all, not even of its own user code? Then `why` is the reason, a clause. */
+bool cs_timers_needed(char *why, size_t size);
+
+/* Hz at which the kernel looks at such timers. */
+double cs_timers_ticks(void);
+
+/* What comes next in a session: where mappings go, how often to sample, and the variables that the command's environment gets
+ * (NULL at the end; valid until close). */
+void cs_timers_connect(struct cs_driver_state *state, struct cs_maps *maps, uint64_t period_ns);
+char *const *cs_timers_environment(const struct cs_driver_state *state);
+
+/* preloaded.c */
+const unsigned char *cs_timers_preloaded(size_t *size);
+
+#endif

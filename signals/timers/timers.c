@@ -1,0 +1,323 @@
+/* SPDX-License-Identifier: MIT */
+/* Profiles the program that it is preloaded into, where the kernel's perf_event_open is out of reach: each
+ * thread has a timer of its own CPU time, whose signal notes where the thread is.
+ *
+ * The signal is SIGURG: its default is to be ignored, so that one which comes late (after an exec, or once the
+ * program has set its own handler) ends nothing. Timers come at the kernel's ticks, whatever they were set to;
+ * a slot says how much CPU time it stands for. Periods are drawn anew each time, from half to one and a half
+ * of the mean.
+ *
+ * In the handler: no lock, no allocation, no library call but clock_gettime and timer_settime. errno stays.
+ * Without its variable in the environment, or with a segment that isn't one, the library does nothing.
+ *
+ * cyclescope_timers.h is for a program that chooses what of it is profiled. */
+#define _GNU_SOURCE
+#include "signals/timers/cyclescope_timers.h"
+#include "signals/timers/stack_frames.h"
+#include "signals/timers/timer_segment.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <link.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/sysmacros.h>
+#include <time.h>
+#include <ucontext.h>
+#include <unistd.h>
+
+#define API __attribute__((visibility("default")))
+#ifndef sigev_notify_thread_id
+#define sigev_notify_thread_id _sigev_un._tid
+#endif
+
+struct own {
+    timer_t timer;
+    bool armed;
+    uint32_t pid, tid;
+    uint64_t stack_top, random;
+    uint64_t deadline_ns, last_ns; /* CPU time of the thread */
+};
+
+static struct cs_timer_segment *segment; /* NULL: nobody profiles */
+static pthread_key_t at_end;
+static __thread struct own own __attribute__((tls_model("initial-exec")));
+
+static uint64_t now(clockid_t clock)
+{
+    struct timespec t = {0, 0};
+    clock_gettime(clock, &t);
+    return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
+}
+
+/* ---- the ring ---- */
+
+static struct cs_timer_slot *reserve(uint64_t *number)
+{
+    uint64_t head = __atomic_load_n(&segment->head, __ATOMIC_RELAXED);
+    do
+        if (head - __atomic_load_n(&segment->tail, __ATOMIC_ACQUIRE) >= CS_TIMER_SLOTS) {
+            __atomic_fetch_add(&segment->dropped, 1, __ATOMIC_RELAXED);
+            return NULL;
+        }
+    while (!__atomic_compare_exchange_n(&segment->head, &head, head + 1, true, __ATOMIC_RELAXED,
+                                        __ATOMIC_RELAXED));
+    *number = head;
+    struct cs_timer_slot *slot = &segment->slots[head % CS_TIMER_SLOTS];
+    slot->time_ns = now(CLOCK_MONOTONIC);
+    slot->pid = own.pid;
+    slot->tid = own.tid;
+    slot->n_frames = 0;
+    slot->cpu_ns = 0;
+    return slot;
+}
+
+static void publish(struct cs_timer_slot *slot, uint64_t number)
+{
+    __atomic_store_n(&slot->sequence, number + 1, __ATOMIC_RELEASE);
+}
+
+static void copy_path(char *to, const char *from)
+{
+    size_t n = 0;
+    while (n + 1 < CS_TIMER_PATH && from[n]) {
+        to[n] = from[n];
+        n++;
+    }
+    to[n] = '\0';
+}
+
+static void tell(enum cs_timer_kind kind, const char *path)
+{
+    uint64_t number;
+    struct cs_timer_slot *slot = reserve(&number);
+    if (!slot)
+        return;
+    slot->kind = kind;
+    copy_path(slot->more.map.path, path);
+    publish(slot, number);
+}
+
+static void tell_map(uint64_t start, uint64_t end, uint64_t pgoff, const char *path)
+{
+    struct stat is;
+    uint64_t number;
+    struct cs_timer_slot *slot = reserve(&number);
+    if (!slot)
+        return;
+    const bool known = path[0] == '/' && stat(path, &is) == 0;
+    slot->kind = CS_TIMER_MAP;
+    slot->pc = start;
+    slot->more.map.end = end;
+    slot->more.map.pgoff = pgoff;
+    slot->more.map.inode = known ? is.st_ino : 0;
+    slot->more.map.major = known ? major(is.st_dev) : 0;
+    slot->more.map.minor = known ? minor(is.st_dev) : 0;
+    copy_path(slot->more.map.path, path);
+    publish(slot, number);
+}
+
+/* ---- a thread's timer ---- */
+
+static void arm(uint64_t used_ns)
+{
+    uint64_t mean = segment->period_ns, x = own.random;
+    do { /* xorshift64; from half to one and a half of the mean */
+        x ^= x << 13;
+        x ^= x >> 7;
+        x ^= x << 17;
+        own.deadline_ns += mean / 2 + x % (mean + 1);
+    } while (own.deadline_ns <= used_ns);
+    own.random = x;
+    const struct itimerspec when = {
+        .it_value = {(time_t)(own.deadline_ns / 1000000000), (long)(own.deadline_ns % 1000000000)}};
+    timer_settime(own.timer, TIMER_ABSTIME, &when, NULL);
+}
+
+static void sample(int signal, siginfo_t *info, void *context)
+{
+    (void)signal;
+    if (info->si_code != SI_TIMER || info->si_value.sival_ptr != &own || !own.armed)
+        return;
+    const int saved = errno;
+    const mcontext_t *m = &((const ucontext_t *)context)->uc_mcontext;
+#if defined(__x86_64__)
+    const uint64_t pc = (uint64_t)m->gregs[REG_RIP], fp = (uint64_t)m->gregs[REG_RBP],
+                   sp = (uint64_t)m->gregs[REG_RSP];
+#elif defined(__aarch64__)
+    const uint64_t pc = m->pc, fp = m->regs[29], sp = m->sp;
+#else
+#error "where does this architecture keep pc, fp and sp?"
+#endif
+    const uint64_t used = now(CLOCK_THREAD_CPUTIME_ID);
+    uint64_t number;
+    struct cs_timer_slot *slot = reserve(&number);
+    if (slot) {
+        slot->kind = CS_TIMER_SAMPLE;
+        slot->pc = pc;
+        slot->cpu_ns = used - own.last_ns;
+        own.last_ns = used;
+        slot->more.frames[0] = pc;
+        if (segment->with_frames)
+            slot->n_frames =
+                1 + cs_stack_frames(fp, sp, own.stack_top, slot->more.frames + 1, CS_TIMER_FRAMES - 1);
+        publish(slot, number);
+    }
+    arm(used);
+    errno = saved;
+}
+
+static void thread_ends(void *unused)
+{
+    (void)unused;
+    if (own.armed)
+        timer_delete(own.timer);
+    own.armed = false;
+}
+
+static void thread_begins(void)
+{
+    struct sigevent event = {
+        .sigev_notify = SIGEV_THREAD_ID, .sigev_signo = SIGURG, .sigev_value.sival_ptr = &own};
+    pthread_attr_t attributes;
+    void *stack = NULL;
+    size_t size = 0;
+    if (!segment || own.armed)
+        return;
+    own.pid = (uint32_t)getpid();
+    own.tid = (uint32_t)syscall(SYS_gettid);
+    event.sigev_notify_thread_id = (pid_t)own.tid;
+    if (pthread_getattr_np(pthread_self(), &attributes) == 0) {
+        pthread_attr_getstack(&attributes, &stack, &size);
+        pthread_attr_destroy(&attributes);
+    }
+    own.stack_top = (uint64_t)(uintptr_t)stack + size;
+    own.random = (now(CLOCK_MONOTONIC) ^ ((uint64_t)own.tid << 32)) * 0x9E3779B97F4A7C15ULL | 1;
+    own.deadline_ns = own.last_ns = now(CLOCK_THREAD_CPUTIME_ID);
+    if (timer_create(CLOCK_THREAD_CPUTIME_ID, &event, &own.timer) != 0)
+        return;
+    own.armed = true;
+    pthread_setspecific(at_end, &own);
+    arm(own.last_ns);
+}
+
+/* ---- threads, forks ---- */
+
+struct start {
+    void *(*run)(void *);
+    void *argument;
+};
+
+static void *begin(void *p)
+{
+    const struct start s = *(struct start *)p;
+    free(p);
+    thread_begins();
+    return s.run(s.argument);
+}
+
+API int pthread_create(pthread_t *restrict thread, const pthread_attr_t *restrict attributes,
+                       void *(*run)(void *), void *restrict argument)
+{
+    int (*next)(pthread_t *, const pthread_attr_t *, void *(*)(void *), void *);
+    *(void **)&next = dlsym(RTLD_NEXT, "pthread_create");
+    if (!next)
+        return EAGAIN;
+    struct start *s = segment ? malloc(sizeof *s) : NULL;
+    if (!s)
+        return next(thread, attributes, run, argument);
+    *s = (struct start){run, argument};
+    const int rc = next(thread, attributes, begin, s);
+    if (rc != 0)
+        free(s);
+    return rc;
+}
+
+static void forked(void)
+{
+    const uint32_t parent = own.pid;
+    own.armed = false; /* a child has none of its parent's timers */
+    own.pid = (uint32_t)getpid();
+    own.tid = parent;
+    tell(CS_TIMER_FORK, "");
+    thread_begins();
+}
+
+API void cs_timers_pause_thread(void)
+{
+    thread_ends(NULL);
+}
+
+API void cs_timers_resume_thread(void)
+{
+    thread_begins();
+}
+
+/* ---- the program ---- */
+
+static int tell_object(struct dl_phdr_info *object, size_t size, void *p)
+{
+    char *program = p;
+    (void)size;
+    const char *name = object->dlpi_name && object->dlpi_name[0] ? object->dlpi_name : program;
+    program[0] = name == program ? program[0] : '\0'; /* the first alone is the program */
+    if (strncmp(name, "linux-vdso", 10) == 0)
+        name = "[vdso]";
+    char real[PATH_MAX]; /* as /proc would name it */
+    if (name[0] == '/' && realpath(name, real))
+        name = real;
+    for (int i = 0; i < object->dlpi_phnum && name[0]; i++) {
+        const ElfW(Phdr) *ph = &object->dlpi_phdr[i];
+        if (ph->p_type != PT_LOAD || !(ph->p_flags & PF_X))
+            continue;
+        const uint64_t page = 4096, start = (object->dlpi_addr + ph->p_vaddr) & ~(page - 1);
+        const uint64_t end = (object->dlpi_addr + ph->p_vaddr + ph->p_memsz + page - 1) & ~(page - 1);
+        tell_map(start, end, ph->p_offset & ~(page - 1), name);
+    }
+    return 0;
+}
+
+static struct cs_timer_segment *map_segment(const char *path)
+{
+    struct stat is;
+    void *at = MAP_FAILED;
+    const int fd = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
+    if (fd < 0)
+        return NULL;
+    if (fstat(fd, &is) == 0 && S_ISREG(is.st_mode) && (uint64_t)is.st_size == sizeof *segment)
+        at = mmap(NULL, sizeof *segment, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    close(fd);
+    struct cs_timer_segment *s = at == MAP_FAILED ? NULL : at;
+    return s && s->magic == CS_TIMER_MAGIC && s->period_ns >= 1000 ? s : NULL;
+}
+
+__attribute__((constructor)) static void program_begins(void)
+{
+    const char *path = secure_getenv(CS_TIMER_VARIABLE);
+    char program[CS_TIMER_PATH] = "", name[16] = "";
+    const struct sigaction action = {.sa_sigaction = sample,
+                                     .sa_flags = SA_SIGINFO | SA_RESTART | SA_ONSTACK};
+    if (!path || pthread_key_create(&at_end, thread_ends) != 0)
+        return;
+    segment = map_segment(path);
+    if (!segment)
+        return;
+    own.pid = own.tid = (uint32_t)getpid();
+    prctl(PR_GET_NAME, name);
+    tell(CS_TIMER_BEGIN, name);
+    const ssize_t n = readlink("/proc/self/exe", program, sizeof program - 1);
+    program[n > 0 ? n : 0] = '\0';
+    dl_iterate_phdr(tell_object, program);
+    pthread_atfork(NULL, NULL, forked);
+    if (sigaction(SIGURG, &action, NULL) == 0)
+        thread_begins();
+}
