@@ -198,45 +198,6 @@ function controlFlow(body, d) {
   });
 }
 
-/* ---- flame graph ---- */
-function flame() {
-  const root = { name: "all", n: 0, kids: new Map() };
-  for (const [stack, n] of P.stacks) {
-    let at = root;
-    at.n += n;
-    for (const name of stack) {
-      if (!at.kids.has(name)) at.kids.set(name, { name, n: 0, kids: new Map(), up: at });
-      at = at.kids.get(name);
-      at.n += n;
-    }
-  }
-  const host = $("flame-body");
-  let top = root;
-  const hue = (s) => { let h = 0; for (const c of s) h = (h * 31 + c.charCodeAt(0)) % 60; return h; };
-  function draw() {
-    const out = [];
-    let deepest = 0;
-    const place = (node, left, width, depth) => {
-      if (width < 0.1) return;
-      deepest = Math.max(deepest, depth);
-      out.push(element("button", { class: "frame", style: `left:${left}%;width:${width}%;top:${depth * 20}px;background:hsl(${hue(node.name)} 80% 68%)`,
-        title: `${node.name}: ${number(node.n)} samples, ${share(100 * node.n / root.n)} %`, onclick: () => { top = node; draw(); } }, node.name));
-      let x = left;
-      for (const kid of [...node.kids.values()].sort((a, b) => b.n - a.n)) {
-        const w = width * kid.n / node.n;
-        place(kid, x, w, depth + 1);
-        x += w;
-      }
-    };
-    place(top, 0, 100, 0);
-    host.style.height = (deepest + 1) * 20 + "px";
-    host.replaceChildren(...out);
-  }
-  host.addEventListener("keydown", (e) => { if (e.key === "Escape" && top.up) { top = top.up; draw(); } });
-  draw();
-}
-if (P.stacks.length) { show("flame", "Flame graph"); flame(); }
-
 /* ---- observed ---- */
 if (P.observed) {
   const o = P.observed;

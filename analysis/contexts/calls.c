@@ -88,9 +88,12 @@ static int add_functions(struct cs_calls *calls, struct cs_store *store, const s
     for (uint32_t i = 0; rc == 0 && i < n; i++) {
         const struct cs_context *c = cs_contexts_at(contexts, i);
         int64_t at = i ? node[c->parent] : top;
-        for (unsigned k = 0; at >= 0 && k < frames[i].n; k++)
-            at =
-                cs_contexts_child(calls->tree, (uint32_t)at, k ? CS_CALL_INLINED : 0, frames[i].functions[k]);
+        for (unsigned k = 0; at >= 0 && k < frames[i].n; k++) {
+            uint32_t f = frames[i].functions[k];
+            /* Frames of an image without names, one below the other, would be a wall: they are one. */
+            if (calls->functions[f].known || !at || cs_contexts_at(calls->tree, (uint32_t)at)->offset != f)
+                at = cs_contexts_child(calls->tree, (uint32_t)at, k ? CS_CALL_INLINED : 0, f);
+        }
         if (at < 0)
             rc = cs_fail(err, ENOMEM, "out of memory for call contexts");
         else
@@ -164,8 +167,8 @@ int cs_calls_open(struct cs_calls *calls, struct cs_store *store, const struct c
     for (size_t i = 0; rc == 0 && i < l.labels.n; i++) {
         int64_t top = CS_CONTEXTS_ROOT;
         if (wanted->by_label) {
-            int64_t f = cs_call_function_number(calls, NULL,
-                                                *l.labels.at[i].label ? l.labels.at[i].label : "[all]", 0);
+            int64_t f = cs_call_function_number(
+                calls, NULL, *l.labels.at[i].label ? l.labels.at[i].label : CS_CALLS_UNLABELLED, 0);
             top = f < 0 ? f : cs_contexts_child(calls->tree, CS_CONTEXTS_ROOT, 0, (uint64_t)f);
         }
         rc = top < 0

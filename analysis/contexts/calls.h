@@ -45,7 +45,8 @@ struct cs_calls_wanted { /* NULL = all */
     const char *event;   /* never NULL */
     const char *label, *epoch;
     bool inlines;  /* inlined functions are frames: reads debug information */
-    bool by_label; /* the outermost frames are the labels ("process") */
+    bool by_label; /* the outermost frames are the labels ("process"), or this where there is none */
+#define CS_CALLS_UNLABELLED "[not told apart]"
 };
 
 struct cs_calls {

@@ -8,7 +8,8 @@
  *   page_procedures  rows, sources, instructions, culprits
  *   page_cfg         graphs
  *   page_timeline    intervals and phases
- *   page_observed    histograms, call chains, comparison
+ *   page_chains      call chains, for the flame graph
+ *   page_observed    histograms, comparison
  *   page_joint       two rates against each other
  *   page_log         rates over time
  *
@@ -18,6 +19,7 @@
 #ifndef CS_CLI_HTML_PAGE_H
 #define CS_CLI_HTML_PAGE_H
 
+#include "analysis/contexts/calls.h"
 #include "analysis/frequency/edge_flow.h"
 #include "cli/observe/observed.h"
 #include "cli/output/output.h"
@@ -33,8 +35,11 @@ json_t *page_cfg(struct profile *profile, const struct profile_row *row, const s
 void page_timeline(json_t *page, const char *store, const char *epoch);
 /* Adds the charts of a sample log to "timeline". */
 void page_log(json_t *page, const char *file);
-/* "stacks": [[[frames, root first], samples], ...] */
-int page_stacks(json_t *page, struct profile *profile, struct cs_error *err);
+/* `member` ("chains"): the call chains of a store, a tree a process; null where it has none. The second opens it. */
+int page_chains(json_t *page, const char *member, struct cs_store *store,
+                const struct cs_calls_wanted *wanted, struct cs_error *err);
+int page_chains_of(json_t *page, const char *member, const char *store, const struct cs_calls_wanted *wanted,
+                   struct cs_error *err);
 /* "observed": tags, histograms; null when nothing was observed. */
 int page_observed(json_t *page, const struct parsed *args, const struct profile *profile);
 /* "observed"'s "joint": histograms in two dimensions; those of two rates only from a sample log (else NULL).

@@ -1,53 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The page's stacks, what the observer saw, and the comparison. */
+/* What the observer saw, and the comparison. */
 #include "cli/html/page.h"
 #include "cli/observe/observed_source.h"
 #include "cli/profile/comparison.h"
 #include "dte/bins.h"
-#include "exchange/export/export.h"
 
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define STACKS_MAX 50000
 #define TAGS_MAX 2000
 #define HISTOGRAM_BARS 60
-
-/* ---- stacks ---- */
-
-static int add_stack(const char *event, const struct cs_export_frame *frames, size_t n, uint64_t samples,
-                     void *arg)
-{
-    json_t *stacks = arg;
-    (void)event;
-    if (n < 2 || json_array_size(stacks) >= STACKS_MAX)
-        return 0; /* single points are no call chains */
-    json_t *names = json_array();
-    for (size_t i = n; i-- > 0;) {
-        char text[512];
-        json_array_append_new(
-            names,
-            json_text(frames[i].image ? cs_export_name(frames[i].image, frames[i].offset, text, sizeof text)
-                                      : "[unknown]"));
-    }
-    json_array_append_new(stacks, json_pack("[o, I]", names, (json_int_t)samples));
-    return 0;
-}
-
-int page_stacks(json_t *page, struct profile *p, struct cs_error *err)
-{
-    json_t *stacks = json_array();
-    struct cs_export from;
-    int rc = cs_export_open(p->store, p->events[p->main_event].name, NULL, NULL, &from, err);
-    if (rc == 0) {
-        rc = cs_export_each_stack(&from, add_stack, stacks);
-        cs_export_close(&from);
-    }
-    json_object_set_new(page, "stacks", stacks);
-    return rc;
-}
 
 /* ---- observed ---- */
 

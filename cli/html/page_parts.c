@@ -10,6 +10,7 @@
 EMBED(page_html, "report/page.html")
 EMBED(page_css, "report/page.css")
 EMBED(page_js, "report/page.js")
+EMBED(page_flame, "report/flame.js")
 EMBED(page_charts, "report/charts.js")
 EMBED(page_plot, "report/plot.js")
 
@@ -18,6 +19,7 @@ const struct page_part page_parts[] = {
     {"page.css", page_css_start, page_css_end},
     {"plot.js", page_plot_start, page_plot_end},
     {"charts.js", page_charts_start, page_charts_end},
+    {"flame.js", page_flame_start, page_flame_end},
     {"page.js", page_js_start, page_js_end},
     {0, 0, 0},
 };

@@ -149,15 +149,23 @@ static int build(const struct parsed *args, const char *store, struct profile *p
     if (rc == 0)
         summarise(page, p, &rows);
     profile_rows_fini(&rows);
-    rc = rc < 0 ? rc : page_stacks(page, p, err);
+    struct cs_calls_wanted chains = {.event = p->events[p->main_event].name,
+                                     .label = option(args, "process"),
+                                     .epoch = option(args, "epoch"),
+                                     .inlines = true,
+                                     .by_label = true};
+    rc = rc < 0 ? rc : page_chains(page, "chains", p->store, &chains, err);
     if (rc == 0) {
         page_timeline(page, store, option(args, "epoch"));
         if (option_given(args, "log"))
             page_log(page, option(args, "log"));
         page_observed(page, args, p);
     }
-    if (rc == 0 && option_given(args, "compare"))
+    if (rc == 0 && option_given(args, "compare")) {
+        chains.label = chains.epoch = NULL;
         rc = page_compare(page, store, option(args, "compare"), err);
+        rc = rc < 0 ? rc : page_chains_of(page, "chains_other", option(args, "compare"), &chains, err);
+    }
     return rc;
 }
 
@@ -209,8 +217,8 @@ const struct command command_report = {
     "one self-contained HTML page with everything that the store knows",
     "Summary in words, procedures with search and sort, annotated source and instructions with their "
     "culprits,\n"
-    "control-flow graphs (where graphviz's library is installed), flame graph where there are call chains, "
-    "time\n"
+    "control-flow graphs (where graphviz's library is installed), flame graph where there are call chains\n"
+    "(of two stores with --compare: their difference), time\n"
     "line and phases where there are intervals, histograms of observed rates, comparison with another "
     "store.\n"
     "The page makes no request; it opens from a file.",

@@ -5,7 +5,7 @@ set -eu
 tmp=$(mktemp -d)
 trap 'rm -rf "$tmp"' EXIT
 "$CYCLESCOPE" record -g -F 2000 --intervals 0.1 --burst-rate 200 -o "$tmp/s" -- "$BUILD/tests/programs/procedures" >/dev/null 2>&1
-"$CYCLESCOPE" record -F 2000 -o "$tmp/b" -- "$BUILD/tests/programs/procedures" 100 100 100 100 100 300 100 >/dev/null 2>&1
+"$CYCLESCOPE" record -g -F 2000 -o "$tmp/b" -- "$BUILD/tests/programs/procedures" 100 100 100 100 100 300 100 >/dev/null 2>&1
 log=
 if [ "$(nproc)" -gt 1 ] && "$CYCLESCOPE" observe -t 3 --period 5000 --log "$tmp/log" -- "$BUILD/signals/examples/phases" >/dev/null 2>&1; then
     log="--log $tmp/log"
@@ -20,6 +20,11 @@ data = re.search(r'<script type="application/json" id="profile">(.*?)</script>',
 d = json.loads(data)
 assert d["rows"] and d["details"] and d["advice"] and d["compare"]["rows"]
 assert not any(e.startswith("burst-") for e in d["events"]), d["events"]
+for chains in (d["chains"], d["chains_other"]):
+    nodes = [t["nodes"] for t in chains["trees"]]
+    assert all(p < i // 4 + 1 for n in nodes for i, p in enumerate(n) if i % 4 == 0), "a parent comes first"
+    assert all(0 <= f < len(chains["functions"]) for n in nodes for f in n[1::4])
+assert sum(sum(t["nodes"][3::4]) for t in d["chains"]["trees"]) == d["totals"][d["main_event"]], "every sample has its chain"
 assert all(len(r) == 3 + len(d["events"]) for r in d["rows"])
 shares, busy = d["timeline"][:2]
 if len(sys.argv) > 2: # of the log: the phases' shares of time add up, rates lie between their extremes
@@ -65,7 +70,7 @@ if [ -z "$chromium" ] || ! command -v npm >/dev/null; then
     exit 77
 fi
 mkdir -p "$BUILD/tests/browser"
-cp tests/browser/package.json tests/browser/package-lock.json tests/browser/report.js "$BUILD/tests/browser/"
+cp tests/browser/package.json tests/browser/package-lock.json tests/browser/report.js tests/browser/flame.js "$BUILD/tests/browser/"
 if ! (cd "$BUILD/tests/browser" && { [ -d node_modules/playwright-core ] || npm ci --ignore-scripts --no-audit --no-fund >npm.log 2>&1; }); then
     echo "the page was built and checked, but npm could not fetch playwright-core to drive a browser"
     exit 77
@@ -75,3 +80,4 @@ grep -q '"histograms":\[{[^]]*"edges":\[[0-9]' "$tmp/page.html" && charts=1
 graphs=0
 grep -q '"svg":' "$tmp/page.html" && graphs=1
 CHROMIUM=$chromium CHARTS=$charts GRAPHS=$graphs TIMELINE=1 node "$BUILD/tests/browser/report.js" "$tmp/page.html" ${SHOTS:+"$SHOTS"}
+CHROMIUM=$chromium node "$BUILD/tests/browser/flame.js" "$tmp/page.html" ${SHOTS:+"$SHOTS-flame"}
