@@ -11,7 +11,7 @@
 #include <xxhash.h>
 
 #define SLOTS_FIRST 256u
-#define NODES_MOST (1u << 30) /* of a tree: numbers and twice as many slots stay within 32 bits */
+#define NODES_MAX (1u << 30) /* of a tree: numbers and twice as many slots stay within 32 bits */
 
 const struct cs_schema cs_schema_contexts = {
     "contexts", 4, 3, {{"parent", CS_KEY}, {"image", CS_KEY_TEXT}, {"offset", CS_KEY}, {"samples", CS_SUM}}};
@@ -96,7 +96,7 @@ static int grow_slots(struct cs_contexts *t)
 int64_t cs_contexts_child(struct cs_contexts *t, uint32_t parent, uint32_t image, uint64_t offset)
 {
     uint64_t key = cs_contexts_key(t->nodes[parent].key, t->images.strings[image], offset);
-    if (2 * t->n >= t->n_slots && (t->n >= NODES_MOST || grow_slots(t) < 0))
+    if (2 * t->n >= t->n_slots && (t->n >= NODES_MAX || grow_slots(t) < 0))
         return -ENOMEM;
     uint32_t s = (uint32_t)key & (t->n_slots - 1);
     for (; t->slots[s]; s = (s + 1) & (t->n_slots - 1)) {

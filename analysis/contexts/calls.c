@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define NODES_MOST (1u << 20) /* of a report: beyond, rare contexts fold (store/contexts.h) */
+#define NODES_MAX (1u << 20) /* of a report: beyond, rare contexts fold (store/contexts.h) */
 
 struct one_label { /* a tree, and where its chains are put */
     char label[64];
@@ -50,7 +50,7 @@ static int take_profile(const struct cs_store_profile_ref *ref, void *arg)
     int rc =
         one ? cs_store_load(ref, &table, l->err) : cs_fail(l->err, ENOMEM, "out of memory for call contexts");
     if (rc == 0 &&
-        (cs_contexts_take(one->contexts, table) < 0 || cs_contexts_fold(one->contexts, NODES_MOST) < 0))
+        (cs_contexts_take(one->contexts, table) < 0 || cs_contexts_fold(one->contexts, NODES_MAX) < 0))
         rc = cs_fail(l->err, ENOMEM, "out of memory for the contexts of %s", ref->file);
     cs_table_close(table);
     return rc;

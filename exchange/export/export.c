@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Profiles of one image, event and kind are merged over epochs and labels before any exporter sees them. */
 #include "exchange/export/export.h"
+#include "exchange/export/chains.h"
 #include "store/merged.h"
 #include "store/text.h"
 
@@ -46,7 +47,7 @@ static bool event_wanted(const char *event, const char *wanted)
     return !wanted || (strncmp(event, wanted, n) == 0 && (!event[n] || strcmp(event + n, "-stacks") == 0));
 }
 
-static struct cs_exported_image *image_of(struct cs_export *to, const struct cs_store_image *image)
+struct cs_exported_image *cs_export_image_of(struct cs_export *to, const struct cs_store_image *image)
 {
     for (unsigned i = 0; i < to->n_images; i++)
         if (strcmp(to->images[i].image.id, image->id) == 0)
@@ -85,22 +86,35 @@ static struct cs_exported_profile *profile_of(struct cs_exported_image *image,
 static int collect(const struct cs_store_profile_ref *ref, void *arg)
 {
     struct collecting *c = arg;
-    if (!image_wanted(ref->image, c->image) || !event_wanted(ref->head->event, c->event))
+    bool contexts = ref->image->kind == CS_IMAGE_CONTEXTS;
+    if (!(contexts || image_wanted(ref->image, c->image)) || !event_wanted(ref->head->event, c->event))
         return 0;
-    struct cs_exported_image *image = image_of(c->to, ref->image);
+    struct cs_exported_image *image = contexts ? &c->to->contexts : cs_export_image_of(c->to, ref->image);
     struct cs_exported_profile *profile = image ? profile_of(image, ref) : NULL;
     if (!profile)
         return cs_fail(c->err, ENOMEM, "out of memory while reading the store");
+    image->wanted = true;
     profile->period_sum += ref->head->period_sum;
-    return cs_store_load_into(ref, &profile->table, c->err);
+    int rc = cs_store_load_into(ref, &profile->table, c->err);
+    if (rc < 0 || strcmp(ref->kind, "points") != 0 || !cs_export_event_is_chained(c->to, ref->head->event))
+        return rc;
+    profile->chained = true;
+    return cs_export_is_chained(c->to, ref, ref->head->event)
+               ? 0
+               : cs_store_load_into(ref, &profile->bare, c->err);
 }
 
 int cs_export_open(struct cs_store *store, const char *event, const char *image,
                    const struct cs_export_watch *watch, struct cs_export *out, struct cs_error *err)
 {
     struct collecting c = {out, event, image, err};
-    *out = (struct cs_export){.store = store, .watch = watch ? *watch : (struct cs_export_watch){NULL, NULL}};
-    int rc = cs_store_each(store, collect, &c, err);
+    *out = (struct cs_export){.store = store,
+                              .filtered = image != NULL,
+                              .watch = watch ? *watch : (struct cs_export_watch){NULL, NULL}};
+    int rc = cs_export_chains_note(out, store, err);
+    rc = rc < 0 ? rc : cs_store_each(store, collect, &c, err);
+    bool any = out->n_images > 0;
+    rc = rc < 0 ? rc : cs_export_chains_open(out, store, err);
     for (unsigned i = 0; rc == 0 && i < out->n_images; i++) {
         const struct cs_exported_image *added = &out->images[i];
         for (unsigned k = 0; k < added->n_profiles; k++)
@@ -108,7 +122,7 @@ int cs_export_open(struct cs_store *store, const char *event, const char *image,
         cs_export_report_progress(out, "images", i, out->n_images);
         rc = cs_image_open(&out->images[i].image, store, &out->images[i].code, err);
     }
-    if (rc == 0 && out->n_images == 0)
+    if (rc == 0 && !any)
         rc = cs_fail(err, ENOENT, "%s: no profile%s%s%s%s; `cyclescope store ls` shows what there is",
                      cs_store_path(store), event ? " of event " : "", event ? event : "",
                      image ? " of image " : "", image ? image : "");
@@ -117,13 +131,22 @@ int cs_export_open(struct cs_store *store, const char *event, const char *image,
     return rc;
 }
 
+static void close_profiles(struct cs_exported_image *image)
+{
+    for (unsigned k = 0; k < image->n_profiles; k++) {
+        cs_table_close(image->profiles[k].table);
+        cs_table_close(image->profiles[k].bare);
+    }
+    free(image->profiles);
+}
+
 void cs_export_close(struct cs_export *from)
 {
+    cs_export_chains_close(from);
+    close_profiles(&from->contexts);
     for (unsigned i = 0; i < from->n_images; i++) {
         struct cs_exported_image *image = &from->images[i];
-        for (unsigned k = 0; k < image->n_profiles; k++)
-            cs_table_close(image->profiles[k].table);
-        free(image->profiles);
+        close_profiles(image);
         free((char *)(uintptr_t)image->image.path);
         free((char *)(uintptr_t)image->image.build_id);
         if (image->code)
@@ -168,82 +191,6 @@ const char *cs_export_name(struct cs_exported_image *image, uint64_t offset, cha
     const char *base = strrchr(image->image.path, '/');
     snprintf(text, capacity, "%s+0x%" PRIx64, base ? base + 1 : image->image.path, offset);
     return text;
-}
-
-static const struct cs_exported_image *find_image(const struct cs_export *from, const char *id)
-{
-    for (unsigned i = 0; i < from->n_images; i++)
-        if (strcmp(from->images[i].image.id, id) == 0)
-            return &from->images[i];
-    return NULL;
-}
-
-/* "id+hex;id+hex", leaf first. Returns the number of frames written. */
-static size_t split_stack(const struct cs_export *from, const char *text, struct cs_export_frame *frames,
-                          size_t capacity)
-{
-    size_t n = 0;
-    while (*text && n < capacity) {
-        size_t length = strcspn(text, ";");
-        char id[CS_IMAGE_ID_MAX] = "";
-        const char *plus = memchr(text, '+', length);
-        size_t id_length = plus ? (size_t)(plus - text) : 0;
-        if (id_length < sizeof id) {
-            memcpy(id, text, id_length);
-            frames[n].image = (struct cs_exported_image *)(uintptr_t)find_image(from, id);
-            frames[n++].offset = plus ? strtoull(plus + 1, NULL, 16) : 0;
-        }
-        text += length;
-        text += *text == ';';
-    }
-    return n;
-}
-
-static bool has_stacks(const struct cs_exported_image *image, const char *event)
-{
-    size_t n = strlen(event);
-    for (unsigned i = 0; i < image->n_profiles; i++)
-        if (strcmp(image->profiles[i].kind, "stacks") == 0 &&
-            strncmp(image->profiles[i].event, event, n) == 0 &&
-            (!image->profiles[i].event[n] || strcmp(image->profiles[i].event + n, "-stacks") == 0))
-            return true;
-    return false;
-}
-
-int cs_export_each_stack(struct cs_export *from,
-                         int (*visit)(const char *event, const struct cs_export_frame *frames, size_t n,
-                                      uint64_t samples, void *arg),
-                         void *arg)
-{
-    enum { FRAMES_MAX = 1024 };
-    static const char suffix[] = "-stacks";
-    struct cs_export_frame *frames = malloc(FRAMES_MAX * sizeof *frames);
-    int rc = frames ? 0 : -ENOMEM;
-    for (unsigned i = 0; i < from->n_images; i++)
-        for (unsigned k = 0; k < from->images[i].n_profiles; k++) {
-            struct cs_exported_image *image = &from->images[i];
-            const struct cs_exported_profile *profile = &image->profiles[k];
-            bool stacks = strcmp(profile->kind, "stacks") == 0;
-            char event[64];
-            snprintf(event, sizeof event, "%s", profile->event);
-            size_t length = strlen(event);
-            if (stacks && length > sizeof suffix && strcmp(event + length - (sizeof suffix - 1), suffix) == 0)
-                event[length - (sizeof suffix - 1)] = '\0';
-            if (!stacks && (strcmp(profile->kind, "points") != 0 || has_stacks(image, event)))
-                continue;
-            for (size_t r = 0; rc == 0 && r < cs_table_rows(profile->table); r++) {
-                const uint64_t *row = cs_table_row(profile->table, r);
-                frames[0] = (struct cs_export_frame){image, row[0]};
-                cs_export_row_done(from);
-                size_t n =
-                    stacks ? split_stack(from, cs_table_string(profile->table, row[0]), frames, FRAMES_MAX)
-                           : 1;
-                if (n)
-                    rc = visit(event, frames, n, row[1], arg);
-            }
-        }
-    free(frames);
-    return rc;
 }
 
 static int note_event(const char *event, const struct cs_export_frame *frames, size_t n, uint64_t samples,

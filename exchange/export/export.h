@@ -3,6 +3,7 @@
  *
  * Files of this room:
  *   export          what all exporters see
+ *   chains          call chains of a store, for those that write samples
  *   table           csv, json
  *   stacks          folded, speedscope
  *   firefox         the Firefox Profiler's format
@@ -33,6 +34,7 @@
 
 #include "analysis/frequency/edge_flow.h"
 #include "image/code.h"
+#include "store/contexts.h"
 #include "store/store.h"
 
 #include <stdio.h>
@@ -41,6 +43,9 @@ struct cs_exported_profile {
     char event[64], unit[16], kind[16];
     uint64_t period_sum;    /* of all its samples, in `unit` ("ns", "cycles", "events"): store.h */
     struct cs_table *table; /* merged over epochs and labels */
+    struct cs_table
+        *bare; /* of points, where some epochs or labels have call chains: those of the others; else NULL */
+    bool chained; /* of points: some have chains, so that `bare` counts instead */
 };
 
 struct cs_exported_image {
@@ -48,6 +53,12 @@ struct cs_exported_image {
     struct cs_image_code *code;
     struct cs_exported_profile *profiles;
     unsigned n_profiles;
+    bool wanted; /* passed the filter; others are only called from */
+};
+
+struct cs_export_chains { /* of one event */
+    char event[64];
+    struct cs_contexts *tree;
 };
 
 /* Who wants to know how far it is: `unit` is "images", "solutions", "procedures", "branches" or "rows", in
@@ -61,6 +72,12 @@ struct cs_export {
     struct cs_store *store; /* for what spans images: edges */
     struct cs_exported_image *images;
     unsigned n_images;
+    struct cs_exported_image contexts; /* the pseudo-image of profiles of contexts */
+    struct cs_export_chains *chains;   /* call chains by event, also of older stores and imports */
+    unsigned n_chains;
+    struct cs_table *chained; /* its first n_noted texts: the epochs, labels and events that have chains */
+    size_t n_noted;
+    bool filtered; /* by image */
     struct cs_export_watch watch;
     uint64_t rows_done, rows_total; /* of all profiles; an exporter that passes twice doubles the total */
     /* What an exporter has to say of its work: what the format couldn't hold; "" nothing. `write` fills it,
@@ -99,11 +116,11 @@ const char *cs_export_name(struct cs_exported_image *image, uint64_t offset, cha
  * asked for each name that goes into such a format; formats that escape or count bytes needn't. */
 bool cs_export_name_is_word(const char *name);
 
-/* Calls `visit` for each stack of every "stacks" profile, and for each point of the "points" profiles of
- * events that have no stacks in that image (a stack of one frame). frames[0] is the leaf. Non-zero stops and
- * is returned. */
+/* Calls `visit` for each call chain of a wanted image's samples, and for the points of what has no chains (a stack of
+ * one frame). frames[0] is the leaf; offsets of callers lie within their calls. Non-zero stops and is
+ * returned. */
 struct cs_export_frame {
-    struct cs_exported_image *image; /* NULL: not in the store */
+    struct cs_exported_image *image; /* NULL: not in the store; with offset 0: contexts too rare to be kept */
     uint64_t offset;
 };
 int cs_export_each_stack(struct cs_export *from,

@@ -11,7 +11,7 @@
 static const char *frame_name(const struct cs_export_frame *frame, char *text, size_t capacity)
 {
     if (!frame->image)
-        return "[unknown]";
+        return frame->offset ? "[unknown]" : "[other]"; /* rare contexts, folded */
     return cs_export_name(frame->image, frame->offset, text, capacity);
 }
 

@@ -15,6 +15,16 @@ struct cells {
     const char *image, *path, *event, *kind, *to_image, *file;
 };
 
+static void name_place(struct cells *c, struct cs_exported_image *image, uint64_t place)
+{
+    struct cs_image_frame frame;
+    cs_export_name(image, place, c->procedure, sizeof c->procedure);
+    if (cs_image_frames_at(image->code, place, &frame, 1) == 1) {
+        c->file = frame.file;
+        snprintf(c->line, sizeof c->line, "%u", frame.line);
+    }
+}
+
 /* One row of any schema: keys named offset, from or start are the place, to and end its partner, the first
  * sum its count; the other columns are the store's own affair (`store dump`). */
 static void fill(struct cells *c, struct cs_exported_image *image, const struct cs_exported_profile *profile,
@@ -47,12 +57,52 @@ static void fill(struct cells *c, struct cs_exported_image *image, const struct 
     }
     if (!placed)
         return;
-    struct cs_image_frame frame;
-    cs_export_name(image, place, c->procedure, sizeof c->procedure);
-    if (cs_image_frames_at(image->code, place, &frame, 1) == 1) {
-        c->file = frame.file;
-        snprintf(c->line, sizeof c->line, "%u", frame.line);
-    }
+    name_place(c, image, place);
+}
+
+static struct cs_exported_image *image_with(struct cs_export *from, const char *id)
+{
+    for (unsigned i = 0; i < from->n_images; i++)
+        if (strcmp(from->images[i].image.id, id) == 0)
+            return &from->images[i];
+    return NULL;
+}
+
+/* A row of contexts: the frame, and `to` is the number of the one that called it (store/FORMAT.md). */
+static bool fill_context(struct cells *c, struct cs_export *from, const struct cs_exported_profile *profile,
+                         const uint64_t *row)
+{
+    const char *id = cs_table_string(profile->table, row[1]);
+    struct cs_exported_image *image = image_with(from, id);
+    *c = (struct cells){.image = id,
+                        .path = image ? image->image.path : "",
+                        .event = profile->event,
+                        .kind = profile->kind,
+                        .to_image = "",
+                        .file = ""};
+    snprintf(c->to, sizeof c->to, "0x%" PRIx64, row[0]);
+    snprintf(c->offset, sizeof c->offset, "0x%" PRIx64, row[2]);
+    snprintf(c->count, sizeof c->count, "%" PRIu64, row[3]);
+    if (image)
+        name_place(c, image, row[2]);
+    return !from->filtered || (image && image->wanted);
+}
+
+static void print_contexts(struct cs_export *from, FILE *to,
+                           void (*print)(FILE *to, const char *const *cells, bool first), bool first)
+{
+    for (unsigned k = 0; k < from->contexts.n_profiles; k++)
+        for (size_t r = 0; r < cs_table_rows(from->contexts.profiles[k].table); r++) {
+            const struct cs_exported_profile *p = &from->contexts.profiles[k];
+            struct cells c;
+            cs_export_row_done(from);
+            if (!fill_context(&c, from, p, cs_table_row(p->table, r)))
+                continue;
+            const char *const all[] = {c.image, c.path,  c.event,     c.kind, c.offset, c.to_image,
+                                       c.to,    c.count, c.procedure, c.file, c.line};
+            print(to, all, first);
+            first = false;
+        }
 }
 
 static void each_row(struct cs_export *from, FILE *to,
@@ -71,6 +121,7 @@ static void each_row(struct cs_export *from, FILE *to,
                 print(to, all, first);
                 first = false;
             }
+    print_contexts(from, to, print, first);
 }
 
 static void print_csv(FILE *to, const char *const *cells, bool first)

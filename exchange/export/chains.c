@@ -1,0 +1,200 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Samples with their call chains: the trees of contexts of each event, and points where an epoch has none. */
+#include "exchange/export/chains.h"
+
+#include "store/array.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Texts that no two differ in by chance: names hold no newline that isn't escaped in a store's file names, and a wrong
+ * match would only choose points where there are chains. */
+static int64_t text_of(const struct cs_export *from, const char *epoch, const char *label, const char *event)
+{
+    char key[512];
+    snprintf(key, sizeof key, "%s\n%s\n%s", event, label, epoch);
+    return cs_table_text(from->chained, key);
+}
+
+struct noting {
+    struct cs_export *from;
+    struct cs_error *err;
+};
+
+static int note(const struct cs_store_profile_ref *ref, void *arg)
+{
+    struct noting *n = arg;
+    char event[64];
+    if (!cs_contexts_of(ref, event))
+        return 0;
+    if (text_of(n->from, ref->epoch, ref->head->label, event) < 0 || text_of(n->from, "", "", event) < 0)
+        return cs_fail(n->err, ENOMEM, "out of memory while reading the store");
+    return 0;
+}
+
+int cs_export_chains_note(struct cs_export *from, struct cs_store *store, struct cs_error *err)
+{
+    struct noting n = {from, err};
+    from->chained = cs_table_open(&cs_schema_stacks);
+    int rc = from->chained ? cs_store_each(store, note, &n, err)
+                           : cs_fail(err, ENOMEM, "out of memory while reading the store");
+    from->n_noted = rc == 0 ? cs_table_texts(from->chained) : 0;
+    return rc;
+}
+
+static bool is_noted(const struct cs_export *from, const char *epoch, const char *label, const char *event)
+{
+    int64_t at = from->n_noted ? text_of(from, epoch, label, event) : -1; /* one that is new comes behind */
+    return at >= 0 && (size_t)at < from->n_noted;
+}
+
+bool cs_export_event_is_chained(const struct cs_export *from, const char *event)
+{
+    return is_noted(from, "", "", event);
+}
+
+bool cs_export_is_chained(const struct cs_export *from, const struct cs_store_profile_ref *ref,
+                          const char *event)
+{
+    return is_noted(from, ref->epoch, ref->head->label, event);
+}
+
+static struct cs_export_chains *chains_of(struct cs_export *from, const char *event)
+{
+    for (unsigned i = 0; i < from->n_chains; i++)
+        if (strcmp(from->chains[i].event, event) == 0)
+            return &from->chains[i];
+    struct cs_export_chains *grown = realloc(from->chains, (from->n_chains + 1) * sizeof *grown);
+    if (!grown)
+        return NULL;
+    from->chains = grown;
+    struct cs_export_chains *c = &grown[from->n_chains];
+    snprintf(c->event, sizeof c->event, "%s", event);
+    c->tree = cs_contexts_open();
+    from->n_chains += c->tree != NULL;
+    return c->tree ? c : NULL;
+}
+
+static int take_profiles(struct cs_export *from, const struct cs_exported_image *image)
+{
+    for (unsigned k = 0; k < image->n_profiles; k++) {
+        struct cs_store_profile_head head = {.event = ""};
+        struct cs_store_profile_ref ref = {.head = &head, .kind = image->profiles[k].kind};
+        char event[64];
+        snprintf(head.event, sizeof head.event, "%s", image->profiles[k].event);
+        if (!cs_contexts_of(&ref, event))
+            continue;
+        struct cs_export_chains *c = chains_of(from, event);
+        if (!c || cs_contexts_take(c->tree, image->profiles[k].table) == -ENOMEM)
+            return -ENOMEM;
+    }
+    return 0;
+}
+
+/* An image that chains name, by number; those that the store lacks stay NULL in the end. */
+static int add_image(const char *epoch, const struct cs_store_image *image, void *arg)
+{
+    struct noting *n = arg;
+    (void)epoch;
+    for (unsigned i = 0; i < n->from->n_chains; i++) {
+        const struct cs_contexts *tree = n->from->chains[i].tree;
+        for (uint32_t k = 1; k < cs_contexts_images(tree); k++)
+            if (strcmp(cs_contexts_image_id(tree, k), image->id) == 0)
+                return cs_export_image_of(n->from, image)
+                           ? 0
+                           : cs_fail(n->err, ENOMEM, "out of memory while reading the store");
+    }
+    return 0;
+}
+
+int cs_export_chains_open(struct cs_export *from, struct cs_store *store, struct cs_error *err)
+{
+    struct noting n = {from, err};
+    int rc = take_profiles(from, &from->contexts);
+    for (unsigned i = 0; rc == 0 && i < from->n_images; i++)
+        rc = take_profiles(from, &from->images[i]);
+    if (rc < 0)
+        return cs_fail(err, ENOMEM, "out of memory for the call chains of the store");
+    for (unsigned i = 0; i < from->n_chains; i++)
+        from->rows_total += cs_contexts_count(from->chains[i].tree);
+    return from->n_chains ? cs_store_each_image(store, add_image, &n, err) : 0;
+}
+
+void cs_export_chains_close(struct cs_export *from)
+{
+    for (unsigned i = 0; i < from->n_chains; i++)
+        cs_contexts_close(from->chains[i].tree);
+    free(from->chains);
+    cs_table_close(from->chained);
+}
+
+typedef int visitor(const char *event, const struct cs_export_frame *frames, size_t n, uint64_t samples,
+                    void *arg);
+
+static struct cs_exported_image *find_image(const struct cs_export *from, const char *id)
+{
+    for (unsigned i = 0; i < from->n_images; i++)
+        if (strcmp(from->images[i].image.id, id) == 0)
+            return &from->images[i];
+    return NULL;
+}
+
+/* A chain from each frame that has samples of its own. */
+static int visit_tree(struct cs_export *from, const struct cs_export_chains *chains, bool all, visitor *visit,
+                      void *arg)
+{
+    struct cs_contexts *tree = chains->tree;
+    uint32_t n_images = cs_contexts_images(tree), count = cs_contexts_count(tree);
+    struct cs_exported_image **images = calloc(n_images, sizeof *images);
+    struct cs_export_frame *frames = NULL;
+    size_t capacity = 0;
+    int rc = images ? 0 : -ENOMEM;
+    for (uint32_t i = 1; rc == 0 && i < n_images; i++)
+        images[i] = find_image(from, cs_contexts_image_id(tree, i));
+    for (uint32_t i = 1; rc == 0 && i < count; i++) {
+        const struct cs_context *leaf = cs_contexts_at(tree, i);
+        size_t n = 0;
+        cs_export_row_done(from);
+        if (!leaf->self || !(all || (images[leaf->image] && images[leaf->image]->wanted)))
+            continue;
+        for (uint32_t at = i; rc == 0 && at; at = cs_contexts_at(tree, at)->parent) {
+            const struct cs_context *c = cs_contexts_at(tree, at);
+            rc = cs_array_room(frames, n, capacity);
+            if (rc == 0)
+                frames[n++] = (struct cs_export_frame){images[c->image], c->offset};
+        }
+        rc = rc < 0 ? rc : visit(chains->event, frames, n, leaf->self, arg);
+    }
+    free(images);
+    free(frames);
+    return rc;
+}
+
+static int visit_points(struct cs_export *from, struct cs_exported_image *image, visitor *visit, void *arg)
+{
+    int rc = 0;
+    for (unsigned k = 0; rc == 0 && k < image->n_profiles; k++) {
+        const struct cs_exported_profile *p = &image->profiles[k];
+        struct cs_table *table = p->chained ? p->bare : p->table;
+        for (size_t r = 0; table && strcmp(p->kind, "points") == 0 && rc == 0 && r < cs_table_rows(table);
+             r++) {
+            const uint64_t *row = cs_table_row(table, r);
+            struct cs_export_frame frame = {image, row[0]};
+            cs_export_row_done(from);
+            rc = visit(p->event, &frame, 1, row[1], arg);
+        }
+    }
+    return rc;
+}
+
+int cs_export_each_stack(struct cs_export *from, visitor *visit, void *arg)
+{
+    int rc = 0;
+    for (unsigned i = 0; rc == 0 && i < from->n_chains; i++)
+        rc = visit_tree(from, &from->chains[i], !from->filtered, visit, arg);
+    for (unsigned i = 0; rc == 0 && i < from->n_images; i++)
+        rc = visit_points(from, &from->images[i], visit, arg);
+    return rc;
+}
