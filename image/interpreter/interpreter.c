@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const struct cs_interpreter_kind *const kinds[] = {&cs_interpreter_python};
+static const struct cs_interpreter_kind *const kinds[] = {&cs_interpreter_python, &cs_interpreter_php};
 
 struct cs_interpreter {
     const struct cs_interpreter_kind *kind;
@@ -41,21 +41,41 @@ static void find_symbols(const struct elf_file *file, uint32_t type, struct symb
     }
 }
 
+/* major << 24 | minor << 16; 0 unknown. */
+static uint64_t version_of(const struct cs_interpreter_kind *kind, const struct elf_file *file,
+                           const struct symbol *constant)
+{
+    size_t n = 0;
+    uint64_t version = 0;
+    if (kind->version_text) {
+        const char *found = memmem(file->map, file->size, kind->version_text, strlen(kind->version_text));
+        const char *end = file->map + file->size;
+        uint64_t part[2] = {0};
+        found = found ? found + strlen(kind->version_text) : end;
+        for (int i = 0; i < 2; i++, found += found < end)
+            for (; found < end && *found >= '0' && *found <= '9' && part[i] < 100; found++)
+                part[i] = 10 * part[i] + (uint64_t)(*found - '0');
+        return part[0] << 24 | part[1] << 16;
+    }
+    const uint8_t *bytes = constant->some ? elf_file_at(file, constant->found.st_value, &n, NULL) : NULL;
+    if (bytes && n >= sizeof version)
+        memcpy(&version, bytes, sizeof version);
+    return version;
+}
+
 static int open_kind(const struct cs_interpreter_kind *kind, const struct elf_file *file, uint64_t bias,
                      const struct cs_interpreter_memory *memory, struct cs_interpreter **out,
                      struct cs_error *err)
 {
-    struct symbol symbols[] = {{.name = kind->root}, {.name = kind->loop}, {.name = kind->version}};
-    uint64_t version = 0;
+    struct symbol symbols[] = {
+        {.name = kind->root}, {.name = kind->loop}, {.name = kind->version ? kind->version : ""}};
+    uint64_t version;
     find_symbols(file, SHT_DYNSYM, symbols, 3);
     if (!symbols[0].some)
         find_symbols(file, SHT_SYMTAB, symbols, 3);
     if (!symbols[0].some || !symbols[1].some)
         return -ENOENT;
-    size_t n = 0;
-    const uint8_t *bytes = symbols[2].some ? elf_file_at(file, symbols[2].found.st_value, &n, NULL) : NULL;
-    if (bytes && n >= sizeof version)
-        memcpy(&version, bytes, sizeof version);
+    version = version_of(kind, file, &symbols[2]);
     struct cs_interpreter *it = calloc(1, sizeof *it);
     if (!it)
         return cs_fail(err, ENOMEM, "no memory for the interpreter in %s", file->path);

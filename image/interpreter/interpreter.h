@@ -4,6 +4,7 @@
  * Files of this room:
  *   interpreter        finds the interpreter of an image; merges
  *   python             CPython's frames and names
+ *   php                PHP's
  *   python_offsets     where CPython keeps what: a table by version
  *
  *     struct cs_interpreter *python;
@@ -71,9 +72,11 @@ size_t cs_interpreter_merge(const struct cs_interpreter *interpreter, const uint
 
 /* What a file of an interpreter gives. */
 struct cs_interpreter_kind {
-    const char *root;    /* symbol of its state, which tells that it is one */
-    const char *version; /* symbol of a constant that holds its version, 8 bytes */
-    const char *loop;    /* procedure that stands for interpreted frames */
+    const char *root; /* symbol of its state, which tells that it is one */
+    const char
+        *version; /* symbol of a constant that holds its version (8 bytes: major << 24 | minor << 16), or: */
+    const char *version_text; /* what stands in the file before "major.minor" */
+    const char *loop;         /* procedure that stands for interpreted frames */
     /* The version's name, and `offsets` for the calls below; false: not known. */
     bool (*open)(const struct cs_interpreter_memory *memory, uint64_t root, uint64_t version, char name[32],
                  const void **offsets);
@@ -82,6 +85,6 @@ struct cs_interpreter_kind {
     void (*name)(const struct cs_interpreter_memory *memory, const void *offsets,
                  const struct cs_interpreted_frame *frame, struct cs_interpreted_name *name);
 };
-extern const struct cs_interpreter_kind cs_interpreter_python;
+extern const struct cs_interpreter_kind cs_interpreter_python, cs_interpreter_php;
 
 #endif

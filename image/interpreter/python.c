@@ -200,4 +200,10 @@ static void name_of(const struct cs_interpreter_memory *memory, const void *offs
 }
 
 const struct cs_interpreter_kind cs_interpreter_python = {
-    "_PyRuntime", "Py_Version", "_PyEval_EvalFrameDefault", open_python, frames_of, name_of};
+    .root = "_PyRuntime",
+    .version = "Py_Version",
+    .loop = "_PyEval_EvalFrameDefault",
+    .open = open_python,
+    .frames = frames_of,
+    .name = name_of,
+};
