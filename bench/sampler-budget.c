@@ -306,7 +306,7 @@ struct workers {
 
 static void start_workers(const struct cs_sampler *s, struct workers *w)
 {
-    w->n = s->events.n_cpus < CPUS_MAX ? s->events.n_cpus : CPUS_MAX;
+    w->n = s->events.cpus.n_online < CPUS_MAX ? s->events.cpus.n_online : CPUS_MAX;
     for (unsigned c = 0; c < w->n; c++)
         if ((w->pids[c] = fork()) == 0)
             work(s, c);
@@ -388,13 +388,13 @@ static int measure(double budget, bool idle, double seconds, bool quick, bool wi
     cs_sampler_statistics(s, &now);
     if (bursts.burst)
         cs_burst_statistics(bursts.burst, &made);
-    *out = (struct loss){.collector = collector / on_seconds / s->events.n_cpus,
+    *out = (struct loss){.collector = collector / on_seconds / s->events.cpus.n_online,
                          .rate_hz = now.rate_hz,
                          .cost_us = now.sample_cost_us,
                          .said = now.loss,
                          .bursts = (double)(made.bursts - early.bursts),
                          .burst_us = made.cost_us};
-    compare(s->events.n_cpus, pairs, idle, out);
+    compare(s->events.cpus.n_online, pairs, idle, out);
     stop_workers(&workers);
     cs_burst_close(bursts.burst);
     cs_sampler_stop(s, &err);

@@ -134,6 +134,11 @@ int cs_image_open(const struct cs_store_image *image, struct cs_store *store, st
     return 0;
 }
 
+uint64_t cs_image_bytes_to_copy(const char *path)
+{
+    return elf_file_bytes_to_copy(path);
+}
+
 int cs_image_open_file(const char *path, struct cs_image_code **out, struct cs_error *err)
 {
     struct cs_image_code *code = calloc(1, sizeof *code);

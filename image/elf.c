@@ -15,7 +15,7 @@
 
 #define SECTIONS_MAX 100000
 #define SEGMENTS_MAX 10000
-#define COPIED_MAX (4ULL << 30)
+#define COPIED_MAX (4ULL << 30) /* and a quarter of the machine's memory */
 #define PART ((size_t)16 << 20)
 
 static int read_headers(struct elf_file *file)
@@ -91,18 +91,49 @@ static char *contents_of(int fd, const struct stat *st)
                      MAP_PRIVATE | MAP_NORESERVE | (map_it ? 0 : MAP_ANONYMOUS), map_it ? fd : -1, 0);
     if (map == MAP_FAILED || map_it)
         return map == MAP_FAILED ? NULL : map;
-    (void)madvise(map, size, MADV_HUGEPAGE);
-    for (ssize_t got = 1; done < size && got > 0; done += got > 0 ? (size_t)got : 0)
-        got = pread(fd, map + done, size - done < PART ? size - done : PART, (off_t)done);
+    if ((uint64_t)st->st_blocks * 512 >= (uint64_t)st->st_size)
+        (void)madvise(map, size, MADV_HUGEPAGE);
+    while (done < size) {
+        off_t begin = lseek(fd, (off_t)done, SEEK_DATA), end = begin < 0 ? -1 : lseek(fd, begin, SEEK_HOLE);
+        if (begin < 0 && errno == ENXIO) /* holes take no memory here either */
+            break;
+        size_t until = end < 0 || (size_t)end > size ? size : (size_t)end;
+        done = begin < 0 ? done : (size_t)begin;
+        ssize_t got = 1;
+        for (; done < until && got > 0; done += got > 0 ? (size_t)got : 0)
+            got = pread(fd, map + done, until - done < PART ? until - done : PART, (off_t)done);
+        if (got <= 0)
+            break;
+    }
     return map;
+}
+
+static uint64_t copied_most(void)
+{
+    uint64_t quarter = (uint64_t)sysconf(_SC_PHYS_PAGES) * (uint64_t)sysconf(_SC_PAGESIZE) / 4;
+    return quarter && quarter < COPIED_MAX ? quarter : COPIED_MAX;
+}
+
+uint64_t elf_file_bytes_to_copy(const char *path)
+{
+    struct stat st;
+    int fd = cs_open_regular(NULL, path, UINT64_MAX, &st);
+    if (fd < 0)
+        return 0;
+    uint64_t bytes = stays_as_it_is(fd, &st) ? 0 : (uint64_t)st.st_size;
+    close(fd);
+    return bytes;
 }
 
 int elf_file_open(const char *path, struct elf_file **out, struct cs_error *err)
 {
     struct stat st;
-    int fd = cs_open_regular(NULL, path, COPIED_MAX, &st);
-    if (fd == -EFBIG)
-        return cs_fail(err, EFBIG, "%s is larger than %llu MB", path, COPIED_MAX >> 20);
+    int fd = cs_open_regular(NULL, path, UINT64_MAX, &st);
+    if (fd >= 0 && !stays_as_it_is(fd, &st) && (uint64_t)st.st_size > copied_most()) {
+        close(fd);
+        return cs_fail(err, EFBIG, "%s is too large to be copied: more than %llu MB", path,
+                       (unsigned long long)copied_most() >> 20);
+    }
     if (fd == -EINVAL)
         return cs_fail(err, ENOEXEC, "%s is no ELF file", path);
     if (fd < 0)

@@ -35,6 +35,8 @@ struct elf_file {
 };
 
 int elf_file_open(const char *path, struct elf_file **out, struct cs_error *err);
+/* How many bytes that would copy; 0: none, it is mapped, or can't be opened. */
+uint64_t elf_file_bytes_to_copy(const char *path);
 /* Takes over `bytes` (malloc'ed), also on failure. */
 int elf_file_from_memory(char *bytes, size_t size, const char *name, struct elf_file **out,
                          struct cs_error *err);

@@ -35,6 +35,7 @@ static const struct shown {
     {"chain_bytes", "... their unwind tables in the kernel", " MB", 1e-6, 1},
     {"map_records_lost", "map records lost", "", 1, 0},
     {"mappings_cut", "mappings too many to keep", "", 1, 0},
+    {"images_cut", "mappings of files too many to keep", "", 1, 0},
     {"jit_cut", "processes with too many names of JIT code", "", 1, 0},
     {"merged", "merged to disk", "", 1, 0},
     {"pending", "waiting in memory", "", 1, 0},

@@ -12,11 +12,13 @@
 #define CODES_MAX 64
 #define CODES_FULL 48 /* a path may meet some more */
 #define CODES_KEPT 24
+#define COPIED_MAX (UINT64_C(128) << 20) /* of all images that are copied to be read: those outside of /usr */
 
 struct known_code {
     char id[CS_IMAGE_ID_MAX];
     struct cs_image_code *code; /* NULL: none that can be read */
     uint64_t used;              /* by this path, at last */
+    uint64_t copied;            /* bytes */
 };
 
 struct path_follower {
@@ -26,6 +28,7 @@ struct path_follower {
     uint64_t time_ns, paths;
     struct known_code codes[CODES_MAX];
     unsigned n_codes;
+    uint64_t copied; /* bytes, of all */
 };
 
 static struct cs_image_code *code_of(struct path_follower *f, const struct cs_store_image *image)
@@ -46,9 +49,12 @@ static struct cs_image_code *code_of(struct path_follower *f, const struct cs_st
     struct known_code *new = &f->codes[f->n_codes++];
     memcpy(new->id, image->id, sizeof new->id);
     new->used = f->paths;
+    new->copied = image->kind == CS_IMAGE_ELF ? cs_image_bytes_to_copy(image->path) : 0;
     if ((image->kind != CS_IMAGE_ELF && image->kind != CS_IMAGE_VDSO) ||
-        cs_image_open(image, NULL, &new->code, &ignored) < 0)
+        f->copied + new->copied > COPIED_MAX || cs_image_open(image, NULL, &new->code, &ignored) < 0)
         new->code = NULL;
+    new->copied = new->code ? new->copied : 0;
+    f->copied += new->copied;
     return new->code;
 }
 
@@ -61,12 +67,14 @@ static int by_use(const void *a, const void *b)
 /* Between two paths. */
 static void close_unused(struct path_follower *f)
 {
-    if (f->n_codes < CODES_FULL)
+    if (f->n_codes < CODES_FULL && f->copied < COPIED_MAX / 4 * 3)
         return;
     cs_abstract_runner_forget(f->runner);
     qsort(f->codes, f->n_codes, sizeof *f->codes, by_use);
-    while (f->n_codes > CODES_KEPT)
-        cs_image_close(f->codes[--f->n_codes].code);
+    while (f->n_codes > CODES_KEPT || (f->n_codes && f->copied > COPIED_MAX / 2)) {
+        f->copied -= f->codes[--f->n_codes].copied;
+        cs_image_close(f->codes[f->n_codes].code);
+    }
 }
 
 static struct cs_image_code *code_at(void *arg, uint64_t address, uint64_t *offset)

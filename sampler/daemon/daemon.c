@@ -18,6 +18,7 @@
 
 #define SECOND_NS 1000000000ull
 #define POLL_MS 1000 /* memory and own CPU share are looked at as often */
+#define FORGET_EVERY_NS (60 * SECOND_NS)
 #define GC_EVERY_NS (3600 * SECOND_NS)
 #define CONFIG_BYTES_MAX 65536
 
@@ -190,6 +191,21 @@ static void relieve(struct cs_daemon *daemon)
     cs_daemon_session_close(daemon);
 }
 
+/* A session remembers all images that it met, up to a bound; the next one begins without. */
+static void forget_images(struct cs_daemon *daemon, uint64_t now)
+{
+    struct cs_sampler_statistics s;
+    if (!daemon->sampler || now - daemon->session_began_ns < FORGET_EVERY_NS)
+        return;
+    cs_sampler_statistics(daemon->sampler, &s);
+    if (s.images_cut == 0)
+        return;
+    cs_daemon_notify(&daemon->log,
+                     "more executable files than are remembered (%llu mappings): the session starts anew",
+                     (unsigned long long)s.images_cut);
+    cs_daemon_session_close(daemon);
+}
+
 static void keep_session(struct cs_daemon *daemon, uint64_t now)
 {
     struct cs_error err;
@@ -245,6 +261,8 @@ static void do_what_is_due(struct cs_daemon *daemon)
     }
     if (is_pressed)
         relieve(daemon);
+    if (due & CS_DAEMON_DUE_MERGE)
+        forget_images(daemon, now);
     if (due && now - daemon->last_gc_ns > GC_EVERY_NS)
         clean_up(daemon, now);
 }

@@ -108,6 +108,7 @@ int cs_daemon_session_open(struct cs_daemon *daemon, struct cs_error *err)
         return rc;
     }
     daemon->sessions++;
+    daemon->session_began_ns = cs_daemon_now_ns();
     open_bursts(daemon, &config);
     open_paths(daemon, &config);
     return 0;
@@ -124,6 +125,7 @@ void cs_daemon_statistics(struct cs_daemon *daemon, struct cs_sampler_statistics
     out->lost += before->lost;
     out->map_records_lost += before->map_records_lost;
     out->mappings_cut += before->mappings_cut;
+    out->images_cut += before->images_cut;
     out->jit_cut += before->jit_cut;
     out->entries += before->entries;
     out->merged += before->merged;

@@ -34,7 +34,7 @@ struct cs_daemon {
     uint64_t dropped;                            /* samples given up because memory and disk were both full */
     struct cs_counter owed[CS_SAMPLER_COUNTERS]; /* of closed sessions, not in the store yet */
     unsigned n_owed;
-    uint64_t sessions, session_failures, next_session_ns;
+    uint64_t sessions, session_failures, next_session_ns, session_began_ns;
     uint64_t started_ns, last_merge_ns, last_merge_took_ns, last_gc_ns, epochs_removed;
     uint64_t pressed_ns;            /* last merge for want of memory */
     uint64_t resident_peak;         /* bytes, as sampled once a second */

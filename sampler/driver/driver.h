@@ -20,6 +20,7 @@
 
 #include "sampler/chains/chains.h"
 #include "sampler/driver/generations.h"
+#include "sampler/perf/cpus.h"
 #include "store/error.h"
 
 #include <stdbool.h>
@@ -44,8 +45,7 @@ struct cs_driver_entry {
 typedef void (*cs_driver_entry_fn)(void *arg, const struct cs_driver_entry *entry);
 
 struct cs_driver_config {
-    unsigned n_cpus;
-    const int *cpus;
+    const struct cs_cpus *cpus;
     unsigned n_events;
     bool chains;
     bool in_interrupts; /* no handler runs any more once its event is disabled: they run in interrupts */
@@ -76,6 +76,8 @@ struct cs_driver {
     /* Wires an opened event; it isn't enabled yet. The driver does not own `fd`. */
     int (*attach)(struct cs_driver_state *state, int fd, unsigned event, unsigned cpu_index,
                   struct cs_error *err);
+    /* The events of this CPU will be closed: it has gone. Its samples have been drained. */
+    void (*detach)(struct cs_driver_state *state, unsigned cpu_index);
     /* Draws the line between this drain and the next: samples taken after the time returned belong to the
      * next one. */
     uint64_t (*begin_drain)(struct cs_driver_state *state, enum cs_driver_drain how);

@@ -281,6 +281,12 @@ static int bpf_attach(struct cs_driver_state *s, int fd, unsigned event, unsigne
     return 0;
 }
 
+static void bpf_detach(struct cs_driver_state *s, unsigned cpu_index)
+{
+    (void)s; /* its table stays, by the CPU's number */
+    (void)cpu_index;
+}
+
 static void unmap(void *at, size_t size)
 {
     if (at && at != MAP_FAILED)
@@ -363,9 +369,9 @@ static int bpf_open(const struct cs_driver_config *config, struct cs_driver_stat
     if (!s)
         return cs_fail(err, ENOMEM, "out of memory for the BPF driver");
     s->config = *config;
-    for (unsigned c = 0; c < config->n_cpus; c++)
-        if ((unsigned)config->cpus[c] >= s->n_slots)
-            s->n_slots = (unsigned)config->cpus[c] + 1;
+    for (unsigned c = 0; c < config->cpus->n; c++)
+        if ((unsigned)config->cpus->cpu[c].number >= s->n_slots)
+            s->n_slots = (unsigned)config->cpus->cpu[c].number + 1;
     s->n_buckets = BUCKETS_MAX;
     while (s->n_buckets > BUCKETS_MIN && 2UL * s->n_slots * s->n_buckets * sizeof *s->table > TABLES_BYTES)
         s->n_buckets /= 2;
@@ -383,6 +389,6 @@ static int bpf_open(const struct cs_driver_config *config, struct cs_driver_stat
 }
 
 const struct cs_driver cs_driver_bpf = {
-    "bpf",      bpf_open,   bpf_prepare,     bpf_attach, bpf_begin_drain, bpf_drain,
-    bpf_oldest, bpf_counts, bpf_mean_period, bpf_fd,     bpf_chains,      bpf_close,
+    "bpf",      bpf_open,   bpf_prepare,     bpf_attach, bpf_detach, bpf_begin_drain, bpf_drain,
+    bpf_oldest, bpf_counts, bpf_mean_period, bpf_fd,     bpf_chains, bpf_close,
 };

@@ -214,7 +214,7 @@ static int ring_drain(struct cs_driver_state *s, enum cs_driver_drain how, cs_dr
 {
     (void)err;
     s->span.to_ns = 0; /* records have come */
-    for (unsigned c = 0; c < s->config.n_cpus; c++) {
+    for (unsigned c = 0; c < s->config.cpus->n; c++) {
         struct cs_ring *ring = &s->rings[c];
         unsigned n;
         if (!ring->page)
@@ -281,11 +281,18 @@ static int ring_attach(struct cs_driver_state *s, int fd, unsigned event, unsign
     return 0;
 }
 
+static void ring_detach(struct cs_driver_state *s, unsigned cpu_index)
+{
+    if (s->rings[cpu_index].page)
+        cs_ring_close(&s->rings[cpu_index]);
+    s->ring_fds[cpu_index] = -1;
+}
+
 static void ring_close(struct cs_driver_state *s)
 {
     if (!s)
         return;
-    for (unsigned c = 0; s->rings && c < s->config.n_cpus; c++)
+    for (unsigned c = 0; s->rings && c < s->config.cpus->n; c++)
         cs_ring_close(&s->rings[c]);
     free(s->rings);
     free(s->ring_fds);
@@ -314,9 +321,11 @@ static int ring_open(const struct cs_driver_config *config, struct cs_driver_sta
     struct cs_driver_state *s = calloc(1, sizeof *s);
     if (s) {
         s->config = *config;
-        s->rings = calloc(config->n_cpus, sizeof *s->rings);
-        s->ring_fds = calloc(config->n_cpus, sizeof *s->ring_fds);
+        s->rings = calloc(config->cpus->n, sizeof *s->rings);
+        s->ring_fds = calloc(config->cpus->n, sizeof *s->ring_fds);
         map_table(s);
+        for (unsigned c = 0; s->ring_fds && c < config->cpus->n; c++)
+            s->ring_fds[c] = -1;
     }
     if (!s || !s->rings || !s->ring_fds || !s->table) {
         ring_close(s);
@@ -346,7 +355,7 @@ static double ring_mean_period(const struct cs_driver_state *s, unsigned event)
 
 static int ring_fd(const struct cs_driver_state *s, unsigned i)
 {
-    return i < s->config.n_cpus ? s->ring_fds[i] : -1;
+    return i < s->config.cpus->n ? s->ring_fds[i] : -1;
 }
 
 static struct cs_chain_kernel *ring_chains(struct cs_driver_state *s)
@@ -356,6 +365,6 @@ static struct cs_chain_kernel *ring_chains(struct cs_driver_state *s)
 }
 
 const struct cs_driver cs_driver_ring = {
-    "ring",      ring_open,   ring_prepare,     ring_attach, ring_begin_drain, ring_drain,
-    ring_oldest, ring_counts, ring_mean_period, ring_fd,     ring_chains,      ring_close,
+    "ring",      ring_open,   ring_prepare,     ring_attach, ring_detach, ring_begin_drain, ring_drain,
+    ring_oldest, ring_counts, ring_mean_period, ring_fd,     ring_chains, ring_close,
 };

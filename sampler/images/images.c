@@ -20,6 +20,7 @@
 #define BUCKETS 4096
 #define VDSO_BYTES_MAX (1UL << 20)
 #define FILE_BYTES_MAX (1ULL << 40)
+#define KEPT_BYTES_MAX (8UL << 20) /* some 10,000 images */
 
 struct alias { /* one image may be met under several keys */
     struct alias *next;
@@ -32,6 +33,9 @@ struct cs_images {
     struct alias *buckets[BUCKETS];
     struct cs_mapped_image **all;
     unsigned n, capacity;
+    size_t bytes;                     /* of images and keys */
+    uint64_t cut;                     /* mappings of files that were one too many */
+    struct cs_mapped_image *too_many; /* stands for them */
 };
 
 static struct alias **bucket_of(struct cs_images *images, const char *key)
@@ -57,6 +61,7 @@ static struct cs_mapped_image *remember(struct cs_images *images, const char *ke
         return NULL;
     }
     memcpy(a->key, key, size);
+    images->bytes += sizeof *a + size;
     a->image = image;
     a->next = *bucket;
     *bucket = a;
@@ -93,6 +98,7 @@ static struct cs_mapped_image *add(struct cs_images *images, const char *key, en
     }
     if (!image->image.path || !image->image.build_id || !remember(images, key, image))
         goto out;
+    images->bytes += sizeof *image + strlen(path) + strlen(build_id);
     image->index = images->n;
     images->all[images->n++] = image;
     return image;
@@ -204,6 +210,19 @@ static struct cs_mapped_image *vdso(struct cs_images *images, const struct cs_ma
     return image; /* linked at 0 and mapped whole: layout stays "offset = vaddr" */
 }
 
+/* A program may map ever new files. Those that are known go on. */
+static struct cs_mapped_image *too_many(struct cs_images *images)
+{
+    images->cut++;
+    if (!images->too_many)
+        images->too_many = cs_images_special(images, CS_IMAGE_UNKNOWN, NULL, "[too many images]", "");
+    if (images->too_many) {
+        images->too_many->placeable = false;
+        images->too_many->cut = true;
+    }
+    return images->too_many;
+}
+
 struct cs_mapped_image *cs_images_of_file(struct cs_images *images, const struct cs_mapped_file *file)
 {
     char key[4300], id[CS_IMAGE_ID_MAX];
@@ -220,6 +239,8 @@ struct cs_mapped_image *cs_images_of_file(struct cs_images *images, const struct
     struct cs_mapped_image *image = find(images, key);
     if (image)
         return image;
+    if (images->bytes > KEPT_BYTES_MAX)
+        return too_many(images);
 
     int fd = open_file(images, file, &layout);
     if (fd < 0) { /* its build-id still says what it is; without one nothing does */
@@ -287,6 +308,11 @@ void cs_images_close(struct cs_images *images)
         }
     free(images->all);
     free(images);
+}
+
+uint64_t cs_images_cut(const struct cs_images *images)
+{
+    return images->cut;
 }
 
 unsigned cs_images_count(const struct cs_images *images)

@@ -36,6 +36,7 @@ struct cs_mapped_image {
     struct cs_store_image image;
     struct cs_image_segments layout;
     bool placeable; /* false: the file was gone before its layout could be read */
+    bool cut;       /* stands for those that are more than are remembered; not placeable */
     bool named;     /* names for it have been put into the store (vDSO, unknown) */
     unsigned index; /* 0, 1, 2, ... in the order met */
 };
@@ -56,6 +57,8 @@ struct cs_images;
 struct cs_images *cs_images_open(const char *proc);
 void cs_images_close(struct cs_images *images);
 unsigned cs_images_count(const struct cs_images *images);
+/* Mappings of files that were more than are remembered (8 MB of them): their samples are unknown. */
+uint64_t cs_images_cut(const struct cs_images *images);
 
 /* The image of a mapped file, [vdso], anonymous code. NULL when memory is short. */
 struct cs_mapped_image *cs_images_of_file(struct cs_images *images, const struct cs_mapped_file *file);

@@ -13,7 +13,7 @@ enum cs_unknown {
     CS_UNKNOWN_NO_FILE,    /* the image's file was gone and its layout with it */
     CS_UNKNOWN_KERNEL,     /* a kernel address outside of text and modules, or kernel addresses are hidden */
     CS_UNKNOWN_GENERATION, /* an exec or fork record was lost, so the incarnation is not certain */
-    CS_UNKNOWN_CUT,        /* the process had more mappings, or changed them faster, than are remembered */
+    CS_UNKNOWN_CUT,        /* more mappings, changes of them or files than are remembered */
     CS_UNKNOWN_N
 };
 

@@ -55,7 +55,7 @@ int cs_maps_find(struct cs_maps *maps, pid_t pid, uint64_t addr, uint64_t from_n
             else if (m->image->image.kind == CS_IMAGE_FILE)
                 out->offset = file_offset;
             else if (!m->image->placeable)
-                rc = -(1 + CS_UNKNOWN_NO_FILE);
+                rc = -(1 + (m->image->cut ? CS_UNKNOWN_CUT : CS_UNKNOWN_NO_FILE));
             else
                 out->offset = cs_image_vaddr(&m->image->layout, file_offset);
             if (rc == 0 && out->offset == UINT64_MAX)

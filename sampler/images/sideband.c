@@ -25,9 +25,11 @@ struct cs_sideband {
     uint64_t *only;        /* bits of the processes whose records count; NULL: all do */
     struct cs_ring *rings; /* one a CPU */
     int *ring_fds;
-    const int *cpus;
-    unsigned n_cpus;
-    int *fds;
+    const struct cs_cpus *cpus;
+    struct sideband_event { /* on a CPU by its place */
+        int fd;
+        unsigned cpu_index;
+    } * fds;
     size_t n_fds, room_fds;
     unsigned char *arena; /* copies of the records that wait */
     size_t used, capacity;
@@ -198,7 +200,7 @@ static int by_time(const void *a, const void *b)
 int cs_sideband_drain(struct cs_sideband *s, uint64_t horizon_ns, const struct cs_sideband_events *events)
 {
     int rc = 0;
-    for (unsigned c = 0; c < s->n_cpus; c++) {
+    for (unsigned c = 0; c < s->cpus->n; c++) {
         const struct perf_event_header *header;
         if (!s->rings[c].page)
             continue;
@@ -252,22 +254,22 @@ uint64_t cs_sideband_lost(const struct cs_sideband *s)
 
 int cs_sideband_fd(const struct cs_sideband *s, unsigned i)
 {
-    return i < s->n_cpus ? s->ring_fds[i] : -1;
+    return i < s->cpus->n ? s->ring_fds[i] : -1;
 }
 
 /* ---- opening ---- */
 
-static int remember(struct cs_sideband *s, int fd)
+static int remember(struct cs_sideband *s, int fd, unsigned cpu_index)
 {
     if (s->n_fds == s->room_fds) {
         size_t capacity = s->room_fds ? 2 * s->room_fds : 64;
-        int *more = realloc(s->fds, capacity * sizeof *more);
+        struct sideband_event *more = realloc(s->fds, capacity * sizeof *more);
         if (!more)
             return -ENOMEM;
         s->fds = more;
         s->room_fds = capacity;
     }
-    s->fds[s->n_fds++] = fd;
+    s->fds[s->n_fds++] = (struct sideband_event){fd, cpu_index};
     return 0;
 }
 
@@ -295,14 +297,14 @@ int cs_sideband_follow(struct cs_sideband *s, pid_t pid, unsigned cpu_index, uns
                                         .ksymbol = pid == -1,
                                         .watermark = 1,
                                         .wakeup_watermark = WAKE_BYTES}};
-    int fd = cs_event_open(&records, pid, s->cpus[cpu_index], err);
+    int fd = cs_event_open(&records, pid, s->cpus->cpu[cpu_index].number, err);
     if (fd < 0 && err->code == EINVAL) { /* kernels before 5.12 */
         records.attr.build_id = 0;
-        fd = cs_event_open(&records, pid, s->cpus[cpu_index], err);
+        fd = cs_event_open(&records, pid, s->cpus->cpu[cpu_index].number, err);
     }
     if (fd < 0)
         return fd;
-    if (remember(s, fd) < 0) {
+    if (remember(s, fd, cpu_index) < 0) {
         close(fd);
         return cs_fail(err, ENOMEM, "out of memory while opening the sideband records of process %d",
                        (int)pid);
@@ -321,22 +323,35 @@ int cs_sideband_follow(struct cs_sideband *s, pid_t pid, unsigned cpu_index, uns
     return 0;
 }
 
-struct cs_sideband *cs_sideband_open(unsigned n_cpus, const int *cpus)
+void cs_sideband_unfollow(struct cs_sideband *s, unsigned cpu_index)
+{
+    size_t kept = 0;
+    if (s->rings[cpu_index].page)
+        cs_ring_close(&s->rings[cpu_index]);
+    s->ring_fds[cpu_index] = -1;
+    for (size_t i = 0; i < s->n_fds; i++)
+        if (s->fds[i].cpu_index == cpu_index)
+            close(s->fds[i].fd);
+        else
+            s->fds[kept++] = s->fds[i];
+    s->n_fds = kept;
+}
+
+struct cs_sideband *cs_sideband_open(const struct cs_cpus *cpus)
 {
     struct cs_sideband *s = calloc(1, sizeof *s);
     if (!s)
         return NULL;
-    s->n_cpus = n_cpus;
     s->cpus = cpus;
-    s->rings = calloc(n_cpus, sizeof *s->rings);
-    s->ring_fds = malloc(n_cpus * sizeof *s->ring_fds);
+    s->rings = calloc(cpus->n, sizeof *s->rings);
+    s->ring_fds = malloc(cpus->n * sizeof *s->ring_fds);
     if (!s->rings || !s->ring_fds) {
         free(s->rings);
         free(s->ring_fds);
         free(s);
         return NULL;
     }
-    memset(s->ring_fds, 0xff, n_cpus * sizeof *s->ring_fds);
+    memset(s->ring_fds, 0xff, cpus->n * sizeof *s->ring_fds);
     return s;
 }
 
@@ -344,10 +359,10 @@ void cs_sideband_close(struct cs_sideband *s)
 {
     if (!s)
         return;
-    for (unsigned c = 0; c < s->n_cpus; c++)
+    for (unsigned c = 0; c < s->cpus->n; c++)
         cs_ring_close(&s->rings[c]);
     for (size_t i = 0; i < s->n_fds; i++)
-        close(s->fds[i]);
+        close(s->fds[i].fd);
     free(s->rings);
     free(s->ring_fds);
     free(s->fds);

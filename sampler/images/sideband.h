@@ -8,6 +8,7 @@
 #define CS_SAMPLER_IMAGES_SIDEBAND_H
 
 #include "sampler/images/maps.h"
+#include "sampler/perf/cpus.h"
 
 struct cs_sideband;
 
@@ -18,11 +19,13 @@ struct cs_sideband_events {
     void (*kernel_changed)(void *arg); /* code of the kernel came or went; may be NULL */
 };
 
-struct cs_sideband *cs_sideband_open(unsigned n_cpus, const int *cpus);
+struct cs_sideband *cs_sideband_open(const struct cs_cpus *cpus); /* theirs as long as it is open */
 void cs_sideband_close(struct cs_sideband *sideband);
 /* Follows a process's thread (`pid` as in perf_event_open) on CPU number `cpu_index` of those given. */
 int cs_sideband_follow(struct cs_sideband *sideband, pid_t pid, unsigned cpu_index, unsigned ring_pages,
                        struct cs_error *err);
+/* That CPU has gone; its records have been drained. */
+void cs_sideband_unfollow(struct cs_sideband *sideband, unsigned cpu_index);
 /* For records of all (pid -1): only those of chosen processes and of what they start from then on count. -ENOMEM. */
 int cs_sideband_only_chosen(struct cs_sideband *sideband);
 void cs_sideband_choose(struct cs_sideband *sideband, pid_t pid);

@@ -2,13 +2,14 @@
 /* The kernel's events, as perf_event_open gives them.
  *
  * Files of this room:
+ *   cpus              which CPUs there are, and which came or went
  *   events            events by name, and how they are opened
  *   monotonic_clock   the time of all records, and CPU time of a thread
  *   process_bits      a bit a process, as BPF programs and their reader share it
  *   process_filter    chosen processes and what they start, known in the kernel
  *   process_filter.bpf  the BPF programs that keep those bits
  *   ring              an mmap ring, read side
- *   target            commands held before their exec, threads of a process, online CPUs
+ *   target            commands held before their exec, threads of a process
  *   target_kind       what can be sampled
  *   timer_rings       a user-mode timer on every thread, its samples in a ring a CPU
  *

@@ -3,6 +3,7 @@
  * there before are looked for. One that is being started at that moment may be seen by neither, hence a second look
  * once the handlers that ran have ended. */
 #include "sampler/perf/process_filter.h"
+#include "sampler/perf/cpus.h"
 #include "sampler/perf/process_bits.h"
 #include "sampler/perf/target.h"
 
@@ -38,11 +39,13 @@ static int may_watch_cpus(void)
                                    .config = PERF_COUNT_SW_CPU_CLOCK,
                                    .disabled = 1,
                                    .sample_period = 1000000000};
-    int *cpus, n = cs_online_cpus(&cpus);
-    int fd = n > 0 ? (int)syscall(SYS_perf_event_open, &attr, -1, cpus[0], -1, PERF_FLAG_FD_CLOEXEC) : -1;
-    int code = fd < 0 ? -errno : 0;
-    if (n > 0)
-        free(cpus);
+    struct cs_cpus cpus;
+    int code = cs_cpus_open(&cpus), fd = -1;
+    if (code == 0) {
+        fd = (int)syscall(SYS_perf_event_open, &attr, -1, cpus.cpu[0].number, -1, PERF_FLAG_FD_CLOEXEC);
+        code = fd < 0 ? -errno : 0;
+        cs_cpus_close(&cpus);
+    }
     if (fd >= 0)
         close(fd);
     return code;

@@ -171,32 +171,3 @@ int cs_processes_below(pid_t pid, pid_t **processes)
     *processes = NULL;
     return gather(pid, false, processes, 0, 0);
 }
-
-int cs_online_cpus(int **cpus)
-{
-    char list[4096] = "0";
-    int n = 0;
-    FILE *f = fopen("/sys/devices/system/cpu/online", "re");
-    if (f) {
-        if (!fgets(list, sizeof list, f))
-            strcpy(list, "0");
-        fclose(f);
-    }
-    *cpus = NULL;
-    for (char *at = list; *at && *at != '\n';) { /* "0-3,8" */
-        long first = strtol(at, &at, 10), end = first;
-        if (*at == '-')
-            end = strtol(at + 1, &at, 10);
-        int *more = realloc(*cpus, (size_t)(n + end - first + 1) * sizeof *more);
-        if (!more) {
-            free(*cpus);
-            return -ENOMEM;
-        }
-        *cpus = more;
-        for (; first <= end; first++)
-            (*cpus)[n++] = (int)first;
-        if (*at == ',')
-            at++;
-    }
-    return n;
-}

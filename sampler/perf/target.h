@@ -33,8 +33,6 @@ int cs_threads_of(pid_t pid, pid_t **threads, struct cs_error *err);
 int cs_threads_below(pid_t pid, pid_t **threads, int n);
 /* A process and all that it has started and they have. Allocated where it returns more than 0. Returns how many. */
 int cs_processes_below(pid_t pid, pid_t **processes);
-/* CPUs that are online. Allocated. Returns their number or -ENOMEM. */
-int cs_online_cpus(int **cpus);
 /* pidfd_open; -1 when it can't be had. */
 int cs_pidfd(pid_t pid);
 

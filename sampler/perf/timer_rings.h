@@ -5,19 +5,30 @@
 #ifndef CS_SAMPLER_PERF_TIMER_RINGS_H
 #define CS_SAMPLER_PERF_TIMER_RINGS_H
 
+#include "sampler/perf/cpus.h"
 #include "sampler/perf/ring.h"
 #include "sampler/perf/target_kind.h"
 #include "store/error.h"
 
+#include <linux/perf_event.h>
 #include <poll.h>
 #include <stdbool.h>
 #include <sys/types.h>
 
 struct cs_timer_rings {
-    int n_cpus, n_fds;
+    int n_cpus;            /* places */
     struct cs_ring *rings; /* of CPUs on which there are threads: page != NULL */
     struct pollfd *polled; /* a ring each, then one that is the caller's */
-    int *fds;              /* all events */
+    int *fds;              /* all events, n_threads a place, -1 = none */
+    int n_threads;
+
+    /* for CPUs that come later */
+    struct cs_cpus cpus;
+    uint64_t next_look_ns;
+    struct perf_event_attr attr;
+    unsigned pages;
+    const struct cs_process_filter *filter;
+    const char *what;
 };
 
 /* Of what is chosen: threads and children that it starts included. `attr` has what a record holds and when it
@@ -27,7 +38,8 @@ struct cs_process_filter;
 int cs_timer_rings_open(enum cs_sampler_target target, pid_t pid, const struct cs_process_filter *filter,
                         uint64_t period_ns, const struct perf_event_attr *attr, unsigned pages,
                         const char *what, struct cs_timer_rings **out, struct cs_error *err);
-/* Waits until there are records, the caller's descriptor is readable, or time is over. false: neither. */
+/* Waits until there are records, the caller's descriptor is readable, or time is over. false: neither. Once a second it
+ * looks for CPUs that came or went, where events are of CPUs. */
 bool cs_timer_rings_wait(struct cs_timer_rings *rings, int wake_fd, int timeout_ms);
 void cs_timer_rings_close(struct cs_timer_rings *rings);
 

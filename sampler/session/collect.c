@@ -50,15 +50,8 @@ static void kernel_changed(void *arg)
 }
 
 /* What runs at the line is what /proc shows now, but for what began since: their records are still to come. */
-static void make_up_for_lost(struct cs_sampler *s, uint64_t line_ns)
+void cs_session_look_anew(struct cs_sampler *s, uint64_t line_ns)
 {
-    uint64_t lost = cs_sideband_lost(s->sideband);
-    if (lost == s->accounts.sideband_lost_told)
-        return;
-    cs_session_remark(&s->config,
-                      "%llu records of processes and mappings were lost: some samples may stay unplaced",
-                      (unsigned long long)(lost - s->accounts.sideband_lost_told));
-    s->accounts.sideband_lost_told = lost;
     if (s->config.target == CS_TARGET_ALL)
         (void)cs_maps_scan_all(s->places.maps, line_ns);
     pid_t *processes, root = s->config.target == CS_TARGET_COMMAND ? s->target.command.pid : s->config.pid;
@@ -69,6 +62,18 @@ static void make_up_for_lost(struct cs_sampler *s, uint64_t line_ns)
     }
     if (n > 0)
         free(processes);
+}
+
+static void make_up_for_lost(struct cs_sampler *s, uint64_t line_ns)
+{
+    uint64_t lost = cs_sideband_lost(s->sideband);
+    if (lost == s->accounts.sideband_lost_told)
+        return;
+    cs_session_remark(&s->config,
+                      "%llu records of processes and mappings were lost: some samples may stay unplaced",
+                      (unsigned long long)(lost - s->accounts.sideband_lost_told));
+    s->accounts.sideband_lost_told = lost;
+    cs_session_look_anew(s, line_ns);
 }
 
 int cs_session_drain(struct cs_sampler *s, enum cs_driver_drain how, struct cs_error *err)

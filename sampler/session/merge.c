@@ -19,7 +19,7 @@ static void read_times(const struct cs_sampler *s, struct cs_session_event_readi
         cs_session_events_read(&events->open[i], now);
     bool of_threads = s->config.target != CS_TARGET_ALL && !events->filter;
     for (unsigned e = 0; e < events->n_asked && of_threads; e++) {
-        now[e].enabled_ns /= events->n_cpus ? events->n_cpus : 1;
+        now[e].enabled_ns /= events->cpus.n_online;
         now[e].enabled_ns = now[e].enabled_ns < now[e].running_ns ? now[e].running_ns : now[e].enabled_ns;
     }
 }

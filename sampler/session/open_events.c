@@ -52,11 +52,11 @@ static int open_one(struct cs_session_events *events, const struct cs_sampler_co
 {
     struct cs_event *event = &events->asked[e];
     event->attr.exclude_kernel |= events->user_only;
-    int fd = cs_event_open(event, tid, events->cpus[c], err);
+    int fd = cs_event_open(event, tid, events->cpus.cpu[c].number, err);
     if (fd < 0 && (err->code == EACCES || err->code == EPERM) && !event->attr.exclude_kernel && tid != -1) {
         events->user_only = true;
         event->attr.exclude_kernel = 1;
-        fd = cs_event_open(event, tid, events->cpus[c], err);
+        fd = cs_event_open(event, tid, events->cpus.cpu[c].number, err);
         if (fd >= 0)
             cs_session_remark(config, "the kernel may not be sampled by you (perf_event_paranoid): user code "
                                       "only");
@@ -67,7 +67,7 @@ static int open_one(struct cs_session_events *events, const struct cs_sampler_co
         close(fd);
         return cs_fail(err, ENOMEM, "out of memory for the events");
     }
-    events->open[events->n_open++] = (struct cs_session_event){fd, (uint8_t)e, (uint8_t)c};
+    events->open[events->n_open++] = (struct cs_session_event){fd, (uint16_t)e, (uint16_t)c};
     return events->driver->attach(events->state, fd, e, c, err);
 }
 
@@ -76,9 +76,34 @@ int cs_session_events_open(struct cs_session_events *events, const struct cs_sam
 {
     int rc = 0;
     for (unsigned e = 0; rc >= 0 && e < events->n_asked; e++)
-        for (unsigned c = 0; rc >= 0 && c < events->n_cpus; c++)
-            rc = open_one(events, config, tid, e, c, err);
+        for (unsigned c = 0; rc >= 0 && c < events->cpus.n; c++)
+            if (events->cpus.cpu[c].online)
+                rc = open_one(events, config, tid, e, c, err);
     return rc < 0 ? rc : 0;
+}
+
+int cs_session_events_open_on(struct cs_session_events *events, const struct cs_sampler_config *config,
+                              unsigned cpu_index, struct cs_error *err)
+{
+    int rc = 0;
+    for (unsigned e = 0; rc >= 0 && e < events->n_asked; e++)
+        rc = open_one(events, config, -1, e, cpu_index, err);
+    return rc < 0 ? rc : 0;
+}
+
+void cs_session_events_close_on(struct cs_session_events *events, unsigned cpu_index)
+{
+    size_t kept = 0;
+    events->driver->detach(events->state, cpu_index);
+    for (size_t i = 0; i < events->n_open; i++) {
+        if (events->open[i].cpu_index != cpu_index) {
+            events->open[kept++] = events->open[i];
+            continue;
+        }
+        cs_session_events_read(&events->open[i], events->closed);
+        close(events->open[i].fd);
+    }
+    events->n_open = kept;
 }
 
 int cs_session_events_enable(const struct cs_session_events *events, size_t from, size_t to, bool on)
@@ -116,5 +141,5 @@ void cs_session_events_close(struct cs_session_events *events)
     cs_process_filter_close(events->filter);
     free(events->open);
     free(events->opened_on);
-    free(events->cpus);
+    cs_cpus_close(&events->cpus);
 }

@@ -13,7 +13,7 @@
 
 struct cs_session_event { /* one descriptor: an event on a CPU, of a thread or of all */
     int fd;
-    uint8_t event, cpu_index;
+    uint16_t event, cpu_index;
 };
 
 struct cs_session_event_reading { /* TOTAL_TIME_ENABLED | TOTAL_TIME_RUNNING */
@@ -23,8 +23,7 @@ struct cs_session_event_reading { /* TOTAL_TIME_ENABLED | TOTAL_TIME_RUNNING */
 struct cs_session_events {
     struct cs_event asked[CS_SAMPLER_EVENTS_MAX];
     unsigned n_asked;
-    int *cpus;
-    unsigned n_cpus;
+    struct cs_cpus cpus;
     bool user_only; /* the kernel may not be sampled by us */
     struct cs_process_filter
         *filter; /* events are of CPUs, these processes count; NULL: events are of threads, or of
@@ -52,6 +51,10 @@ void cs_session_events_prepare(struct cs_session_events *events, const struct cs
 /* All events of one thread (or of all processes, -1) on all CPUs, not enabled yet. */
 int cs_session_events_open(struct cs_session_events *events, const struct cs_sampler_config *config,
                            pid_t tid, struct cs_error *err);
+/* Those of all processes, on a CPU that came online, not enabled yet; and those of a CPU that has gone. */
+int cs_session_events_open_on(struct cs_session_events *events, const struct cs_sampler_config *config,
+                              unsigned cpu_index, struct cs_error *err);
+void cs_session_events_close_on(struct cs_session_events *events, unsigned cpu_index);
 /* Of descriptors `from` up to `to` (exclusive). 0 or -errno of the first failure. */
 int cs_session_events_enable(const struct cs_session_events *events, size_t from, size_t to, bool on);
 /* PERF_EVENT_IOC_PERIOD: a period, or a rate where the kernel keeps the rate. */

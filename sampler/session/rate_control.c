@@ -46,7 +46,8 @@ int cs_session_rate_init(struct cs_session_rate *r, struct cs_session_events *ev
     if (config->budget > 0) {
         cs_rate_cost_measure(&r->cost, &events->asked[0], CALIBRATE_ROUNDS);
         publish_cost(r);
-        cs_rate_budget_init(&r->budget, config->budget, events->n_asked, events->n_cpus, r->cost_seconds);
+        cs_rate_budget_init(&r->budget, config->budget, events->n_asked, events->cpus.n_online,
+                            r->cost_seconds);
         if (config->target != CS_TARGET_ALL)
             r->budget.held_weight = CS_RATE_BUDGET_MARGIN; /* as cs_sampler_burst_allowance plans them */
         r->rate_hz = r->budget.rate_hz;
@@ -102,7 +103,7 @@ static void calibrate_again(struct cs_session_rate *r, const struct cs_session_e
     publish_cost(r);
     cs_rate_budget_cost(&r->budget, r->cost_seconds);
     cs_session_rate_amortise(r, cs_thread_cpu_seconds() - before);
-    r->next_calibration_ns = now_ns + calibration_interval_ns(r, events->n_cpus);
+    r->next_calibration_ns = now_ns + calibration_interval_ns(r, events->cpus.n_online);
 }
 
 static void keep_budget(struct cs_session_rate *r, struct cs_session_events *events, uint64_t now_ns)
@@ -153,7 +154,7 @@ void cs_session_rate_start(struct cs_session_rate *r, const struct cs_session_ev
 {
     if (config->budget <= 0)
         return;
-    r->next_calibration_ns = cs_monotonic_ns() + calibration_interval_ns(r, events->n_cpus);
+    r->next_calibration_ns = cs_monotonic_ns() + calibration_interval_ns(r, events->cpus.n_online);
     open_window(r, events, cs_monotonic_ns());
 }
 

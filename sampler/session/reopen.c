@@ -103,7 +103,8 @@ void cs_session_events_reopen(struct cs_session_events *s, const struct cs_sampl
     pid_t *threads = NULL;
     size_t before = s->n_open;
     int n = config->target == CS_TARGET_ALL ? 0 : all_threads(maps, root, &threads);
-    bool asked = n > 0 && !is_known(s, threads, n) && (size_t)n * s->n_cpus * s->n_asked <= DESCRIPTORS_MAX;
+    bool asked =
+        n > 0 && !is_known(s, threads, n) && (size_t)n * s->cpus.n_online * s->n_asked <= DESCRIPTORS_MAX;
     if (!asked) {
         free(threads);
         return;

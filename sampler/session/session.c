@@ -22,7 +22,9 @@
 
 static int follow(struct cs_sampler *s, pid_t tid, struct cs_error *err)
 {
-    for (unsigned c = 0; c < s->events.n_cpus; c++) {
+    for (unsigned c = 0; c < s->events.cpus.n; c++) {
+        if (!s->events.cpus.cpu[c].online)
+            continue;
         int rc = cs_sideband_follow(s->sideband, tid, c, SIDEBAND_PAGES, err);
         if (rc == -EPERM && c == 0 && s->config.target != CS_TARGET_ALL) /* over the locked-memory limit */
             rc = cs_sideband_follow(s->sideband, tid, c, SIDEBAND_PAGES_SMALL, err);
@@ -97,8 +99,7 @@ static int open_driver(struct cs_sampler *s, struct cs_error *err)
     bool timers = s->events.driver == &cs_driver_timers;
     if (s->config.target != CS_TARGET_ALL && !s->config.of_threads && !timers)
         (void)cs_process_filter_open(&s->events.filter, &refused);
-    struct cs_driver_config config = {.n_cpus = s->events.n_cpus,
-                                      .cpus = s->events.cpus,
+    struct cs_driver_config config = {.cpus = &s->events.cpus,
                                       .n_events = s->events.n_asked,
                                       .chains = s->config.chains,
                                       .in_interrupts = in_interrupts(s),
@@ -240,10 +241,8 @@ int cs_sampler_open(const struct cs_sampler_config *config, struct cs_sampler **
                  ? cs_session_by_timers_parse(&s->events, &s->config, why, err)
                  : cs_session_events_parse(&s->events, &s->config, err);
     if (rc >= 0) {
-        int n = cs_online_cpus(&s->events.cpus);
-        s->events.n_cpus = n > 0 ? (unsigned)n : 0;
         s->generations = cs_generations_open();
-        s->sideband = n > 0 ? cs_sideband_open(s->events.n_cpus, s->events.cpus) : NULL;
+        s->sideband = cs_cpus_open(&s->events.cpus) == 0 ? cs_sideband_open(&s->events.cpus) : NULL;
         rc = s->generations && s->sideband ? 0 : cs_fail(err, ENOMEM, "out of memory for the sampler");
     }
     if (rc >= 0)
@@ -295,7 +294,7 @@ static bool target_ended(struct cs_sampler *s)
 /* Waits for: a ring half full, the target's end, the caller's descriptor, the next thing due. */
 static void wait_for(struct cs_sampler *s, int timeout_ms, uint64_t now)
 {
-    struct pollfd *fds = malloc((2UL * s->events.n_cpus + 3) * sizeof *fds);
+    struct pollfd *fds = malloc((2UL * s->events.cpus.n + 3) * sizeof *fds);
     nfds_t n = 0;
     uint64_t due =
         s->next_drain_ns < cs_session_rate_due(&s->rate) ? s->next_drain_ns : cs_session_rate_due(&s->rate);
@@ -307,7 +306,7 @@ static void wait_for(struct cs_sampler *s, int timeout_ms, uint64_t now)
     bool answers = !s->chains || now - s->drained_ns >= ANSWER_NS;
     if (!answers && until_due > (int)(ANSWER_NS / 1000000))
         until_due = (int)(ANSWER_NS / 1000000); /* then look whether something was asked for */
-    for (unsigned i = 0; i < s->events.n_cpus; i++) {
+    for (unsigned i = 0; i < s->events.cpus.n; i++) {
         int ring = answers ? s->events.driver->fd(s->events.state, i) : -1;
         if (cs_sideband_fd(s->sideband, i) >= 0)
             fds[n++] = (struct pollfd){.fd = cs_sideband_fd(s->sideband, i), .events = POLLIN};
@@ -343,9 +342,12 @@ int cs_sampler_poll(struct cs_sampler *s, int timeout_ms, struct cs_error *err)
                                      s->config.target == CS_TARGET_COMMAND ? s->target.command.pid
                                                                            : s->config.pid);
     if (now >= s->next_drain_ns) {
-        int rc = cs_session_drain(s, CS_DRIVER_DRAIN_SOME, err);
+        bool changed = cs_cpus_look(&s->events.cpus);
+        int rc = cs_session_drain(s, changed ? CS_DRIVER_DRAIN_FLUSH : CS_DRIVER_DRAIN_SOME, err);
         if (rc < 0)
             return rc;
+        if (changed)
+            cs_session_hotplug(s);
         s->next_drain_ns = next_drain_ns(s);
     }
     s->target.ended = s->config.target != CS_TARGET_ALL && target_ended(s);

@@ -11,6 +11,7 @@
  *   profiles        counts in memory on their way to the store
  *   chains          answers what the handler asks for to unwind
  *   stacks          call chains as text
+ *   hotplug         CPUs that come and go
  *   collect         a drain: records applied, entries placed and counted
  *   session         opens, polls, stops and closes
  *   merge           puts what is in memory into the store
@@ -61,11 +62,19 @@ struct cs_sampler {
     struct cs_generations *generations;
     struct cs_sideband *sideband;
     uint64_t next_drain_ns, drained_ns, horizon_ns;
+    bool hotplug_told;     /* that a CPU can't be sampled */
     unsigned early_drains; /* of a session's first second */
 };
 
 /* collect.c: hands on what the driver has, and moves the horizon. */
 int cs_session_drain(struct cs_sampler *s, enum cs_driver_drain how, struct cs_error *err);
+
+/* collect.c: what runs is looked for in /proc: records of it are missing. */
+void cs_session_look_anew(struct cs_sampler *s, uint64_t line_ns);
+
+/* hotplug.c: after cs_cpus_look() and a drain: events of CPUs that have gone are closed, those of CPUs that came are
+ * opened. */
+void cs_session_hotplug(struct cs_sampler *s);
 
 /* statistics.c: samples that could not be placed, all causes. */
 uint64_t cs_session_unknown_samples(const struct cs_session_accounts *accounts);

@@ -24,6 +24,7 @@ void cs_sampler_statistics(struct cs_sampler *s, struct cs_sampler_statistics *o
         .entries = counts.entries,
         .map_records_lost = cs_sideband_lost(s->sideband),
         .mappings_cut = cs_maps_cut(s->places.maps),
+        .images_cut = cs_images_cut(s->places.images),
         .jit_cut = s->places.jit ? cs_jit_cut(s->places.jit) : 0,
         .merged = s->accounts.merged,
         .pending = cs_session_profiles_pending(s->profiles),

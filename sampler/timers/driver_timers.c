@@ -255,7 +255,13 @@ static int no_fd(const struct cs_driver_state *s, unsigned i)
     return -1;
 }
 
+static void no_detach(struct cs_driver_state *s, unsigned cpu_index)
+{
+    (void)s; /* timers are of threads */
+    (void)cpu_index;
+}
+
 const struct cs_driver cs_driver_timers = {
-    "timers", open_timers, prepare,     attach, begin_drain, drain,
-    oldest,   counts,      mean_period, no_fd,  no_chains,   close_timers,
+    "timers", open_timers, prepare,     attach, no_detach, begin_drain,  drain,
+    oldest,   counts,      mean_period, no_fd,  no_chains, close_timers,
 };

@@ -8,6 +8,7 @@
 #include "image/ranges.h"
 #include "image/segments.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
 #include <setjmp.h>
@@ -158,6 +159,40 @@ static int describe(uint64_t start, uint64_t size, bool continues, void *arg)
     assert_true(d->n < d->capacity);
     d->list[d->n++] = (struct cs_image_part){start, size};
     return 0;
+}
+
+static long resident_pages(void)
+{
+    long size, pages = -1;
+    FILE *f = fopen("/proc/self/statm", "re");
+    if (f && fscanf(f, "%ld %ld", &size, &pages) != 2)
+        pages = -1;
+    if (f)
+        fclose(f);
+    return pages;
+}
+
+static void a_file_of_holes_takes_no_memory_and_one_beyond_the_bound_is_refused(void **unused)
+{
+    (void)unused;
+    struct cs_error err;
+    struct elf_file *file;
+    char path[64] = "/tmp/cyclescope-holes.XXXXXX", bytes[4096];
+    int from = open(self, O_RDONLY | O_CLOEXEC), to = mkstemp(path);
+    for (ssize_t got; (got = read(from, bytes, sizeof bytes)) > 0;)
+        assert_int_equal(write(to, bytes, (size_t)got), got);
+    assert_int_equal(ftruncate(to, 400L << 20), 0);
+    long before = resident_pages();
+    assert_int_equal(elf_file_bytes_to_copy(path), 400L << 20);
+    assert_int_equal(elf_file_open(path, &file, &err), 0);
+    assert_true(elf_file_isa(file) != CS_ISA_NONE);
+    assert_true(resident_pages() - before < (100L << 20) / sysconf(_SC_PAGESIZE));
+    elf_file_close(file);
+    assert_int_equal(ftruncate(to, 5L << 30), 0);
+    assert_int_equal(elf_file_open(path, &file, &err), -EFBIG);
+    unlink(path);
+    close(from);
+    close(to);
 }
 
 static void frame_descriptions_are_those_of_readelf(void **unused)
@@ -335,6 +370,7 @@ int main(void)
         cmocka_unit_test(a_build_id_is_found_among_other_notes_and_only_whole),
         cmocka_unit_test(a_file_is_the_image_by_its_build_id_else_by_what_it_holds),
         cmocka_unit_test(an_image_that_is_truncated_while_it_is_read_is_still_there),
+        cmocka_unit_test(a_file_of_holes_takes_no_memory_and_one_beyond_the_bound_is_refused),
         cmocka_unit_test(frame_descriptions_are_those_of_readelf),
         cmocka_unit_test(stubs_are_named_as_objdump_names_them),
         cmocka_unit_test(lines_are_those_of_addr2line),

@@ -59,6 +59,29 @@ static int drop_root(void **state)
     return system(command);
 }
 
+static void ever_new_files_are_remembered_up_to_a_bound_and_the_rest_is_counted(void **state)
+{
+    (void)state;
+    struct cs_images *images = cs_images_open(proc);
+    char path[3000] = "/gone/";
+    struct cs_mapped_file file = {
+        .pid = 1, .start = 0x1000, .end = 0x2000, .path = path, .build_id = "", .inode = 1};
+    memset(path + 6, 'x', sizeof path - 16);
+    struct cs_mapped_image *first = cs_images_of_file(images, &file), *last = NULL;
+    for (unsigned i = 0; i < 20000; i++) { /* 120 MB if all were kept */
+        file.inode = i + 2;
+        last = cs_images_of_file(images, &file);
+    }
+    assert_true(cs_images_count(images) > 1000);
+    assert_true(cs_images_count(images) < 3000);
+    assert_int_equal(cs_images_count(images) + cs_images_cut(images), 20002); /* and the one for all others */
+    assert_true(last->cut);
+    assert_false(last->placeable);
+    file.inode = 1;
+    assert_ptr_equal(cs_images_of_file(images, &file), first);
+    cs_images_close(images);
+}
+
 struct fixture {
     struct cs_images *images;
     struct cs_maps *maps;
@@ -608,6 +631,7 @@ int main(void)
         cmocka_unit_test(the_kernels_answer_is_taken_apart),
         cmocka_unit_test(the_running_kernel_names_its_addresses_as_kallsyms_does),
         cmocka_unit_test(hidden_kernel_addresses_are_said_and_never_placed),
+        cmocka_unit_test(ever_new_files_are_remembered_up_to_a_bound_and_the_rest_is_counted),
         cmocka_unit_test(a_method_has_one_offset_in_every_process_that_made_it),
     };
     return cmocka_run_group_tests(tests, make_root, drop_root);
