@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Many events a second that a profiler of everything must follow: mappings, processes, execs, threads, libraries. Bounded in
- * count, and ends by itself.   Usage: storm SECONDS mmap|fork|exec|thread|dlopen|maps [HOW-MANY] */
+ * count, and ends by itself.   Usage: storm SECONDS mmap|fork|exec|thread|dlopen|files|maps [HOW-MANY] */
 #include "hostile.h"
 
 #include <dlfcn.h>
@@ -72,6 +72,24 @@ static void libraries(void)
     }
 }
 
+/* Ever new files, each mapped once for execution. */
+static void files(void)
+{
+    for (int i = 0; i < 1000; i++) {
+        char name[200];
+        memset(name, 'x', sizeof name);
+        name[sizeof name - 1] = '\0';
+        int fd = memfd_create(name, MFD_CLOEXEC);
+        void *at = fd < 0 || ftruncate(fd, 4096)
+                       ? MAP_FAILED
+                       : mmap(NULL, 4096, PROT_READ | PROT_EXEC, MAP_PRIVATE, fd, 0);
+        if (at == MAP_FAILED)
+            harmed("a file's mapping");
+        munmap(at, 4096);
+        close(fd);
+    }
+}
+
 /* Mappings that stay. */
 static void many(int most)
 {
@@ -100,6 +118,8 @@ int main(int argc, char **argv)
             threads();
         else if (!strcmp(how, "dlopen"))
             libraries();
+        else if (!strcmp(how, "files"))
+            files();
         else
             many(argc > 3 ? atoi(argv[3]) : 60000);
         burn(0.001);

@@ -242,6 +242,7 @@ storm storm-exec storm exec
 long storm-thread storm thread
 storm storm-dlopen storm dlopen
 storm storm-maps storm maps $maps
+storm storm-files storm files
 for what in fifo tty; do
     seconds=2 storm special-$what special_files "$work/special-$what/a" $what # a drain comes every second
 done
