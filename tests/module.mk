@@ -36,10 +36,13 @@ check-integration: all $(TEST_PROGRAMS) ## integration tests alone
 
 # What has threads: unit tests of sampler/ and observer/, and two programs that run them all.
 THREADS := $(patsubst %.c,$(BUILD)/%,$(shell grep -lE '^.include "(sampler|observer)/' $(UNIT_SRC)))
-.PHONY: check-threads fuzz-quick chaos
+.PHONY: check-threads fuzz-quick chaos check-real
 check-threads: all $(THREADS) $(TEST_PROGRAMS) ## tests of what has threads
 	@BUILD=$(BUILD) CS_QUICK=1 tests/run $(THREADS) tests/integration/paths.sh tests/integration/observe.sh
 fuzz-quick: ## each fuzz target for 20 seconds
 	@BUILD=$(BUILD) tests/fuzz/all
 chaos: all $(TEST_PROGRAMS) ## kill, stop and freeze our processes 2,000 times: nothing of the profiled changes
 	@BUILD=$(BUILD) tests/chaos 2000
+REAL_SECONDS ?= 600
+check-real: all ## ten minutes (REAL_SECONDS) of each real program that is installed, under bursts: redis, PostgreSQL, javac, ...
+	@BUILD=$(BUILD) tests/real/run $(REAL_SECONDS)

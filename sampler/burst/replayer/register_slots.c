@@ -101,6 +101,13 @@ void note_operands(const struct decoded *d, unsigned number)
     }
 }
 
+/* What it writes it may leave as it was: of a source of 0 a bit scan does (found by tests/fuzz/translate_fuzz.py). */
+static bool may_not_write(const struct decoded *d)
+{
+    return d->insn.mnemonic == ZYDIS_MNEMONIC_BSF || d->insn.mnemonic == ZYDIS_MNEMONIC_BSR ||
+           d->insn.mnemonic == ZYDIS_MNEMONIC_LAR || d->insn.mnemonic == ZYDIS_MNEMONIC_LSL;
+}
+
 /* A register whose value nobody needs at the block's start: written as a whole before it is read. 16: there
  * is none. */
 unsigned dead_register(const struct decoded *decoded, const struct insn_note *notes, unsigned n)
@@ -108,7 +115,7 @@ unsigned dead_register(const struct decoded *decoded, const struct insn_note *no
     unsigned seen = 1 << RSP;
     for (unsigned i = 0; i < n; i++) {
         seen |= notes[i].reads;
-        unsigned fresh = notes[i].writes & ~seen;
+        unsigned fresh = may_not_write(&decoded[i]) ? 0 : notes[i].writes & ~seen;
         for (unsigned k = 0; fresh && k < decoded[i].insn.operand_count; k++) {
             const ZydisDecodedOperand *o = &decoded[i].operands[k];
             if (o->type == ZYDIS_OPERAND_TYPE_REGISTER && o->size >= 32 &&
