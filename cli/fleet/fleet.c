@@ -161,7 +161,8 @@ static void print_prof(const struct parsed *args, const struct asking *a, const 
     (void)args;
     name_columns(a, &columns[3]);
     output_set(out, "total", json_integer((json_int_t)total));
-    output_line(out, "%s: %.0f samples of %s", cs_fleet_server_name(a->server), total, a->event);
+    output_line(out, "%s: %.0f sample%s of %s", cs_fleet_server_name(a->server), total, plural(total),
+                a->event);
     output_line(out, "%s", "");
     struct table *table = output_table(out, "rows", columns, 5);
     for (size_t i = 0; i < n; i++) {
@@ -249,7 +250,7 @@ static int print_diff(const struct parsed *args, const struct asking *a, const j
     struct output *out = output_open(args);
     name_columns(a, &columns[4]);
     for (int s = 0; s < 2; s++)
-        output_line(out, "%c: %.0f samples of %s", s ? 'B' : 'A', total[s], a->event);
+        output_line(out, "%c: %.0f sample%s of %s", s ? 'B' : 'A', total[s], plural(total[s]), a->event);
     output_line(out, "%s", "");
     output_set(out, "samples_a", json_integer((json_int_t)total[0]));
     output_set(out, "samples_b", json_integer((json_int_t)total[1]));

@@ -140,9 +140,10 @@ static int build(const struct parsed *args, const char *store, struct profile *p
     json_object_set_new(page, "store", json_text(store));
     char subtitle[200];
     snprintf(subtitle, sizeof subtitle,
-             "%" PRIu64 " samples of %s, %zu images, %zu procedures, %u epoch%s; cyclescope %s",
-             rows.total[p->main_event], p->events[p->main_event].name, p->n_images, rows.n, p->n_epochs,
-             p->n_epochs == 1 ? "" : "s", CS_VERSION);
+             "%" PRIu64 " sample%s of %s, %zu image%s, %zu procedure%s, %u epoch%s; cyclescope %s",
+             rows.total[p->main_event], plural((double)rows.total[p->main_event]),
+             p->events[p->main_event].name, p->n_images, plural((double)p->n_images), rows.n,
+             plural((double)rows.n), p->n_epochs, p->n_epochs == 1 ? "" : "s", CS_VERSION);
     json_object_set_new(page, "subtitle", json_text(subtitle));
     unsigned details = (unsigned)option_number(args, "details", DETAILS_SHOWN, 0, 1000);
     rc = page_procedures(page, args, p, &rows, details, err);

@@ -63,8 +63,8 @@ void observed_summary(struct output *out, const struct observed *o)
     const char *unit, *gap_unit;
     double mean_ns = in_time(mean, o->hz, &unit), longest = in_time((double)s->longest_gap, o->hz, &gap_unit);
     output_line(out, "%s", "");
-    output_line(out, "%" PRIu64 " samples in %.3f s, one every %.4g cycles (%.3g %s)%s", s->samples,
-                (double)total / o->hz, mean, mean_ns, unit,
+    output_line(out, "%" PRIu64 " sample%s in %.3f s, one every %.4g cycles (%.3g %s)%s", s->samples,
+                plural((double)s->samples), (double)total / o->hz, mean, mean_ns, unit,
                 o->timed_each ? "" : "; tag alone, the clock is read when it changes");
     if (o->asked_cycles)
         output_line(out, "asked for: one every %" PRIu64 " cycles", o->asked_cycles);
@@ -251,8 +251,8 @@ void observed_histogram(struct output *out, const struct observed *o, unsigned c
         n += bins[b];
     histogram_json(out, o, counter, bins, n, &moments);
     output_line(out, "%s", "");
-    output_line(out, "%s per 1000 cycles%s: %.0f intervals, mean %.4g, deviation %.3g", o->counters[counter],
-                under, n, moments.mean * PER, cs_dte_moments_deviation(&moments) * PER);
+    output_line(out, "%s per 1000 cycles%s: %.0f interval%s, mean %.4g, deviation %.3g", o->counters[counter],
+                under, n, plural(n), moments.mean * PER, cs_dte_moments_deviation(&moments) * PER);
     struct histogram_row rows[24];
     unsigned n_rows = histogram_rows(bins, CS_DTE_RATE_BINS, rate_edge, 24, rows, &outside);
     double most = 0;

@@ -92,10 +92,11 @@ static int show(const struct parsed *args, struct cs_reader *reader)
     show_threads(out, reader, addresses, signals, n, option_given(args, "all"));
     addresses_close(addresses);
     if (cs_reader_lines_lost(reader) > 0)
-        output_note(out, "%" PRIu64 " threads found no free line and are not here",
-                    cs_reader_lines_lost(reader));
+        output_note(out, "%" PRIu64 " thread%s found no free line: not shown here",
+                    cs_reader_lines_lost(reader), plural((double)cs_reader_lines_lost(reader)));
     if (cs_reader_names_lost(reader) > 0)
-        output_note(out, "%" PRIu64 " names found no room", cs_reader_names_lost(reader));
+        output_note(out, "%" PRIu64 " name%s found no room", cs_reader_names_lost(reader),
+                    plural((double)cs_reader_names_lost(reader)));
     output_set(out, "pid", json_integer(cs_reader_pid(reader)));
     return output_close(out);
 }

@@ -248,8 +248,8 @@ static int print_all(const struct parsed *args, const struct profile_image *imag
                      const struct cs_edge_flow *t, double samples, const char *model, const double noise[3])
 {
     struct output *out = output_open(args);
-    output_line(out, "%s: %.0f samples, %.0f edges seen in %u bursts", image_name(&image->image), samples,
-                t->total_count, t->n_bursts);
+    output_line(out, "%s: %.0f sample%s, %.0f edge%s seen in %u burst%s", image_name(&image->image), samples,
+                plural(samples), t->total_count, plural(t->total_count), t->n_bursts, plural(t->n_bursts));
     output_line(out, "%s", "");
     print_methods(out);
     output_line(out, "%s", "");

@@ -192,16 +192,18 @@ static void summarise(struct output *out, const struct listing *l)
     free(top);
     output_line(out, "%s", "");
     output_line(out,
-                "%zu lines with code, %zu of them with samples (%.1f %%); %" PRIu64 " samples, %.1f a line",
-                n_code, n_top, n_code ? 100.0 * (double)n_top / (double)n_code : 0.0, a->total[event],
+                "%zu line%s with code, %zu of them with samples (%.1f %%); %" PRIu64 " sample%s, %.1f a line",
+                n_code, plural((double)n_code), n_top, n_code ? 100.0 * (double)n_top / (double)n_code : 0.0,
+                a->total[event], plural((double)a->total[event]),
                 n_code ? (double)a->total[event] / (double)n_code : 0.0);
     if (l->e.edges_seen > 0)
         output_line(
             out,
-            "%zu lines ran (%.1f %%), %.0f executions, %.1f a line: relative numbers, estimated from %.0f "
-            "edges that were followed",
-            n_ran, n_code ? 100.0 * (double)n_ran / (double)n_code : 0.0, executions,
-            n_code ? executions / (double)n_code : 0.0, l->e.edges_seen);
+            "%zu line%s ran (%.1f %%), %.0f execution%s, %.1f a line: relative numbers, estimated from %.0f "
+            "edge%s that we followed",
+            n_ran, plural((double)n_ran), n_code ? 100.0 * (double)n_ran / (double)n_code : 0.0, executions,
+            plural(executions), n_code ? executions / (double)n_code : 0.0, l->e.edges_seen,
+            plural(l->e.edges_seen));
     else
         output_line(out, "how often lines ran is not known: record without --no-bursts follows the program");
     output_set(out, "summary",
@@ -219,8 +221,9 @@ static int report(const struct parsed *args, struct listing *l)
     if (a->name)
         cs_image_demangle(a->name, name, sizeof name);
     const char *event = l->profile.events[l->profile.main_event].name;
-    output_line(out, "%s%s%s, %s: %" PRIu64 " samples of %s", name, a->name && a->file ? ", " : "",
-                a->file ? a->file : "", a->image->image.path, a->total[l->profile.main_event], event);
+    output_line(out, "%s%s%s, %s: %" PRIu64 " sample%s of %s", name, a->name && a->file ? ", " : "",
+                a->file ? a->file : "", a->image->image.path, a->total[l->profile.main_event],
+                plural((double)a->total[l->profile.main_event]), event);
     output_set(out, "procedure", a->name ? json_text(name) : json_null());
     output_set(out, "image", json_text(a->image->image.path));
     output_set(out, "file", a->file ? json_text(a->file) : json_null());

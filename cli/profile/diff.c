@@ -38,9 +38,9 @@ static void describe(struct output *out, const struct runs *runs, const struct c
         for (size_t r = 0; r < runs->n_runs; r++)
             if (runs->run[r].set == s)
                 name = runs->run[r].name;
-        output_line(out, "%c: %s%s, %.0f run%s, %.0f samples of %s", s ? 'B' : 'A', name,
+        output_line(out, "%c: %s%s, %.0f run%s, %.0f sample%s of %s", s ? 'B' : 'A', name,
                     c->side[s].runs > 1 ? " (and before)" : "", c->side[s].runs,
-                    c->side[s].runs > 1 ? "s" : "", c->side[s].total, runs->event);
+                    c->side[s].runs > 1 ? "s" : "", c->side[s].total, plural(c->side[s].total), runs->event);
     }
     output_line(out, "%s", "");
     json_t *sides = json_array();

@@ -153,13 +153,15 @@ static void describe(struct output *out, const struct profile *p, const struct p
         else
             snprintf(period, sizeof period, ", one each %.6g %s", mean, *e->unit ? e->unit : "events");
     }
-    output_line(out, "%s: %" PRIu64 " samples%s; %.2f %% unknown; %zu images, %u epoch%s", e->name,
-                e->samples, period, e->samples ? 100.0 * (double)rows->unknown / (double)e->samples : 0.0,
-                p->n_images, p->n_epochs, p->n_epochs == 1 ? "" : "s");
+    output_line(out, "%s: %" PRIu64 " sample%s%s; %.2f %% unknown; %zu image%s, %u epoch%s", e->name,
+                e->samples, plural((double)e->samples), period,
+                e->samples ? 100.0 * (double)rows->unknown / (double)e->samples : 0.0, p->n_images,
+                plural((double)p->n_images), p->n_epochs, p->n_epochs == 1 ? "" : "s");
     uint64_t lost = 0;
     struct cs_error err = {0};
     if (cs_store_counter(p->store, "lost", &lost, &err) == 0 && lost)
-        output_line(out, "%" PRIu64 " further samples were lost by the kernel", lost);
+        output_line(out, "%" PRIu64 " further sample%s lost by the kernel", lost,
+                    lost == 1 ? " was" : "s were");
     output_set(out, "lost", json_integer((json_int_t)lost));
     describe_sharing(out, p);
     if (rows->trouble[0])

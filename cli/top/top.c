@@ -121,8 +121,9 @@ static int print_round(struct top *t, enum live_by by)
     shown[3].head = names[by];
     shown[4].head = by == LIVE_PROCEDURES ? "image" : NULL;
     struct output *out = output_open(t->args);
-    output_line(out, "round %u: %" PRIu64 " samples of %s in the last %.3g s, %s at %.0f Hz", t->rounds,
-                rows.total, t->target, t->head.window_s, t->head.event, t->head.rate_hz);
+    output_line(out, "round %u: %" PRIu64 " sample%s of %s in the last %.3g s, %s at %.0f Hz", t->rounds,
+                rows.total, plural((double)rows.total), t->target, t->head.window_s, t->head.event,
+                t->head.rate_hz);
     output_set(out, "round", json_integer(t->rounds));
     output_set(out, "total", json_integer((json_int_t)rows.total));
     output_set(out, "unknown", json_integer((json_int_t)rows.unknown));
