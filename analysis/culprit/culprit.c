@@ -67,6 +67,25 @@ static void bound_by_events(const struct cs_culprit_stall *stall, const struct c
     s->observed = true;
 }
 
+/* Two rules may find one cause, each a part of it: the heavier one speaks for both. */
+static void append(struct cs_culprit_classification *v, const struct cs_culprit_suspect *s)
+{
+    for (unsigned i = 0; i < v->n; i++)
+        if (v->suspects[i].cause == s->cause) {
+            struct cs_culprit_suspect *both = &v->suspects[i], less = *both;
+            if (s->high > both->high) {
+                *both = *s;
+            } else {
+                less = *s;
+            }
+            both->high += less.high;
+            both->expected += less.expected;
+            return;
+        }
+    if (v->n < CS_CULPRIT_SUSPECTS_MAX)
+        v->suspects[v->n++] = *s;
+}
+
 /* Asks the rules of one kind; appends those that stay. */
 static void ask(const struct cs_culprit_stall *stall, const struct cs_machine *machine, bool residual,
                 struct cs_culprit_classification *v)
@@ -74,15 +93,14 @@ static void ask(const struct cs_culprit_stall *stall, const struct cs_machine *m
     for (size_t i = 0; i < n_culprit_rules; i++) {
         const struct culprit_rule *rule = &culprit_rules[i];
         struct cs_culprit_suspect s = {.cause = rule->cause};
-        if (rule->residual != residual || v->n == CS_CULPRIT_SUSPECTS_MAX ||
-            !rule->suspect(stall, machine, &s))
+        if (rule->residual != residual || !rule->suspect(stall, machine, &s))
             continue;
         bound_by_events(stall, machine, &s);
         if (!(s.high > 0))
             continue;
         if (s.expected > s.high)
             s.expected = s.high;
-        v->suspects[v->n++] = s;
+        append(v, &s);
     }
 }
 

@@ -44,6 +44,7 @@ struct cs_cycle_account_block {
     double visits, visits_error; /* error: of the logarithm */
     uint8_t confidence;          /* enum cs_confidence */
     double best, actual;         /* cycles a visit; NAN unknown */
+    unsigned operations;         /* instructions, a fused pair counted as one */
     double attributed;           /* samples */
     bool on_path;                /* scheduled on a path that bursts saw close on itself */
 };
@@ -52,10 +53,11 @@ struct cs_cycle_account_block {
 struct cs_cycle_account_summary {
     double low[CS_N_CAUSES], high[CS_N_CAUSES], share[CS_N_CAUSES]; /* dynamic stalls by cause */
     double statics[CS_N_CAUSES];                                    /* static stalls by cause */
-    double unexplained, gain;                                       /* gain is negative time */
+    double unexplained;
+    double gain; /* in no row: what M expects beyond the samples, where code ran faster than it says */
     double execution, total;
     double unattributed;               /* samples where neither frequency nor M is known */
-    double best_cycles, actual_cycles; /* over all, in samples' unit: for the best-case line */
+    double best_cycles, actual_cycles; /* without and with dynamic stalls: for the best-case line */
 };
 
 struct cs_cycle_account {

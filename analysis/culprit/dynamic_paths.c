@@ -3,9 +3,11 @@
  * repeated, so that its carried dependencies are real); if it doesn't, the most frequent way that leads to
  * it. All are scheduled in one call; a block takes its M from the first path that holds it. */
 #include "analysis/culprit/cycle_account_internal.h"
+
 #include "analysis/culprit/model.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -242,8 +244,13 @@ static void finish_blocks(struct cs_cycle_account *a, const bool *have)
     for (uint32_t b = 0; b < a->cfg->n_blocks; b++) {
         a->blocks[b].best = have[b] ? 0 : -1;
         const struct cs_basic_block *block = &a->cfg->blocks[b];
-        for (uint32_t i = block->first_insn; have[b] && i < block->first_insn + block->n_insns; i++)
-            a->blocks[b].best += a->insns[i].step.m;
+        for (uint32_t i = block->first_insn; i < block->first_insn + block->n_insns; i++) {
+            a->blocks[b].operations += !a->insns[i].fused;
+            a->blocks[b].best += have[b] ? a->insns[i].step.m : 0;
+        }
+        /* M may be all its neighbours', but nothing retires in no time. */
+        if (have[b])
+            a->blocks[b].best = fmax(a->blocks[b].best, a->blocks[b].operations / CS_SCHEDULE_WIDTH_MAX);
     }
 }
 

@@ -151,6 +151,21 @@ static void event_rates(const struct accounting *x, const struct cs_cycle_accoun
     }
 }
 
+/* Does the most frequent way from here come back here soon, without a call? Then its lines and pages of code
+ * stay where they are. */
+static bool in_short_loop(const struct accounting *x, uint32_t i)
+{
+    uint32_t at = i;
+    for (unsigned n = 0; n < WINDOW && at != CS_CFG_EXIT; n++) {
+        if (x->a->insns[at].op.flags & (CS_ISA_OP_CALL | CS_ISA_OP_SYSCALL))
+            return false;
+        at = after(x, at);
+        if (at == i)
+            return true;
+    }
+    return false;
+}
+
 static void gather(const struct accounting *x, uint32_t i, struct cs_culprit_stall *s)
 {
     struct cs_cycle_account_insn *insn = &x->a->insns[i];
@@ -179,6 +194,8 @@ static void gather(const struct accounting *x, uint32_t i, struct cs_culprit_sta
         s->begins_line = tail / 64 != s->next->offset / 64 || tail / 64 != reach / 64;
         s->begins_page = tail / 4096 != reach / 4096;
         s->fetch = cs_culprit_evidence_fetch(x->e, reach);
+        if (!s->fetch.seen && in_short_loop(x, i))
+            s->begins_line = s->begins_page = false;
     }
     struct trail trail = look_back(x, i, s);
     s->in_flight = in_flight(&trail);
@@ -268,38 +285,77 @@ static void net(const struct accounting *x, struct cs_culprit_stall *const *stal
     free(less);
 }
 
-/* An instruction of few samples can't be told from its neighbours of few: from where they lie they share
- * their samples as the model says. Neighbours are taken until they have GROUP_SAMPLES together; sums stay
- * what they are. */
+/* Shares a group's cycles among its instructions as the model says, but what nobody sampled takes no more than
+ * M: a stall there would be blamed without a witness. */
+static void share(struct accounting *x, struct cs_culprit_stall *const *stalls, const double *expected,
+                  uint32_t first, uint32_t last, double cycles)
+{
+    struct cs_cycle_account *a = x->a;
+    double left = cycles, model = 0, all = 0;
+    for (uint32_t k = first; k <= last; k++) {
+        const struct cs_cycle_account_insn *low = &a->insns[k];
+        if (accountable(a, low) && low->attributed < CS_MODEL_OWN_SAMPLES) {
+            all += low->visits * (low->step.m + expected[k]);
+            model += low->attributed > 0 ? low->visits * (low->step.m + expected[k]) : 0;
+        }
+    }
+    for (uint32_t k = first; k <= last && model > 0; k++) {
+        struct cs_cycle_account_insn *low = &a->insns[k];
+        if (!accountable(a, low) || low->attributed > 0)
+            continue;
+        low->cycles = fmin(cycles / all * (low->step.m + expected[k]) / a->scale, low->step.m);
+        stalls[k]->cycles = low->cycles;
+        left -= low->cycles * low->visits * a->scale;
+    }
+    for (uint32_t k = first; k <= last && model > 0; k++) {
+        struct cs_cycle_account_insn *low = &a->insns[k];
+        if (!accountable(a, low) || low->attributed >= CS_MODEL_OWN_SAMPLES || low->attributed <= 0)
+            continue;
+        low->cycles = left / model * (low->step.m + expected[k]) / a->scale;
+        stalls[k]->cycles = low->cycles;
+    }
+}
+
+/* An instruction of few samples can't be told from its neighbours of few: they share their samples. Neighbours
+ * are taken until they have GROUP_SAMPLES together; sums stay what they are. */
 static void pool(struct accounting *x, struct cs_culprit_stall *const *stalls)
 {
-    enum { OWN_SAMPLES = CS_MODEL_OWN_SAMPLES, GROUP_SAMPLES = CS_MODEL_GROUP_SAMPLES };
     struct cs_cycle_account *a = x->a;
-    double attributed = 0, model = 0;
+    double attributed = 0;
     double *expected = calloc(a->cfg->n_insns + 1, sizeof *expected);
     uint32_t first = 0;
     for (uint32_t i = 0; expected && i < a->cfg->n_insns; i++) {
         const struct cs_cycle_account_insn *insn = &a->insns[i];
         double most;
-        if (accountable(a, insn) && insn->attributed < OWN_SAMPLES) {
+        if (accountable(a, insn) && insn->attributed < CS_MODEL_OWN_SAMPLES) {
             cs_culprit_expect(stalls[i], &x->e->machine, &expected[i], &most);
             attributed += insn->attributed;
-            model += insn->visits * (insn->step.m + expected[i]);
         }
-        if (attributed < GROUP_SAMPLES && i + 1 < a->cfg->n_insns)
+        if (attributed < CS_MODEL_GROUP_SAMPLES && i + 1 < a->cfg->n_insns)
             continue;
-        for (uint32_t k = first; k <= i && model > 0; k++) {
-            struct cs_cycle_account_insn *low = &a->insns[k];
-            if (!accountable(a, low) || low->attributed >= OWN_SAMPLES)
-                continue;
-            /* attributed samples in cycles, by the share of the model, an execution */
-            low->cycles = attributed * x->e->cycles_a_sample / model * (low->step.m + expected[k]) / a->scale;
-            stalls[k]->cycles = low->cycles;
-        }
-        attributed = model = 0;
+        share(x, stalls, expected, first, i, attributed * x->e->cycles_a_sample);
+        attributed = 0;
         first = i + 1;
     }
     free(expected);
+}
+
+/* A branch that fused stands with the instruction before it: what is guessed is the branch. */
+static void name_branches(const struct cs_cycle_account *a, const struct cs_cycle_account_insn *insn,
+                          struct cs_culprit_classification *v)
+{
+    for (unsigned k = 0; k < v->n; k++) {
+        struct cs_culprit_suspect *s = &v->suspects[k];
+        if (s->cause != CS_CAUSE_MISPREDICT)
+            continue;
+        if (s->responsible && s->responsible != insn->op.offset) {
+            uint32_t other = cs_cfg_insn(a->cfg, s->responsible);
+            if (other < a->cfg->n_insns && a->insns[other].branch)
+                s->responsible = a->insns[other].branch;
+        } else if (insn->branch) {
+            s->responsible = insn->branch;
+        }
+    }
 }
 
 static void blocks_actual(struct accounting *x)
@@ -374,6 +430,7 @@ void account_stalls(struct accounting *x)
         if (!stalls[i])
             continue;
         cs_culprit_classify(stalls[i], &x->e->machine, v);
+        name_branches(a, &a->insns[i], v);
         if (v->stall > 0 || v->gain > 0)
             a->insns[i].classification = v++;
     }

@@ -19,7 +19,8 @@ void account_summary(struct cs_cycle_account *a)
             continue;
         }
         const struct cs_culprit_classification *v = insn->classification;
-        double stall = v->stall - v->gain, m = insn->cycles - stall; /* after netting within the block */
+        /* After netting within the block. What ran faster than M took what it took: M was too long there. */
+        double m = insn->cycles - v->stall;
         double static_share = insn->step.m > 0 ? m / insn->step.m : 0;
         if (insn->step.m <= 0)
             s->execution += m * worth;
@@ -36,7 +37,7 @@ void account_summary(struct cs_cycle_account *a)
         }
         s->unexplained += v->unexplained * worth;
         s->gain += v->gain * worth;
-        model += insn->step.m * worth;
+        model += m * worth;
         actual += insn->attributed;
     }
     s->best_cycles = model;

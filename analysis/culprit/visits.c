@@ -5,6 +5,8 @@
 
 #include "analysis/frequency/frequency.h"
 
+#define VISITS_MIN 1e-3 /* of one edge that was seen */
+
 int account_visits(struct accounting *x, struct cs_error *err)
 {
     struct cs_cycle_account *a = x->a;
@@ -14,7 +16,8 @@ int account_visits(struct accounting *x, struct cs_error *err)
         return rc;
     a->frequencies = !f.from_samples && f.observed > 0;
     for (uint32_t b = 0; b < a->cfg->n_blocks; b++) {
-        a->blocks[b].visits = f.block[b];
+        /* The estimate leaves traces of flow where nothing was seen: not an execution, but what it takes for a number. */
+        a->blocks[b].visits = f.block[b] < VISITS_MIN ? 0 : f.block[b];
         a->blocks[b].visits_error = (double)f.block_error[b];
         a->blocks[b].confidence = f.block_confidence[b];
     }

@@ -310,3 +310,12 @@ const char *cs_confidence_name(enum cs_confidence c)
 {
     return c == CS_CONFIDENCE_HIGH ? "high" : c == CS_CONFIDENCE_MEDIUM ? "medium" : "low";
 }
+
+double cs_frequency_left(const struct cs_cfg *cfg, const struct cs_frequency *frequency, uint32_t block)
+{
+    const struct cs_basic_block *b = &cfg->blocks[block];
+    double sum = 0;
+    for (uint32_t k = b->first_out; k < b->first_out + b->n_out; k++)
+        sum += frequency->edge[k];
+    return sum > frequency->block[block] ? sum : frequency->block[block];
+}

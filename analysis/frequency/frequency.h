@@ -76,6 +76,9 @@ double cs_frequency_samples(const struct cs_frequency_input *evidence, uint64_t 
 int cs_frequency_estimate(const struct cs_cfg *cfg, const struct cs_frequency_input *evidence,
                           enum cs_frequency_method method, struct cs_frequency *f, struct cs_error *err);
 void cs_frequency_fini(struct cs_frequency *f);
+/* How often control left a block: its own frequency, or the sum over its edges where they were estimated to be
+ * more, so that no edge is more than all of its block. */
+double cs_frequency_left(const struct cs_cfg *cfg, const struct cs_frequency *frequency, uint32_t block);
 const char *cs_confidence_name(enum cs_confidence confidence); /* "low", "medium", "high" */
 
 /* The image's edges as the edge profile that cs_cfg_build takes. */

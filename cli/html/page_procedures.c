@@ -139,7 +139,7 @@ static struct cs_cycle_account *explain(const struct parsed *args, const struct 
         cs_cycle_account_open(s->code, procedure, evidence, scheduler, NULL, &account, &ignored) == 0) {
         struct worst_cause worst = worst_cause(account);
         char sentence[1200];
-        const char *advice = cause_advice(worst.cause);
+        const char *advice = cause_advice(&worst, account);
         cause_sentence(&worst, s->code, sentence, sizeof sentence);
         json_object_set_new(detail, "sentence", json_text(sentence));
         json_object_set_new(detail, "advice", advice ? json_string(advice) : json_null());

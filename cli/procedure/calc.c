@@ -148,9 +148,10 @@ static void print_head(struct output *out, const struct subject *s)
     const struct cs_cycle_account *a = s->account;
     char name[1024];
     uint64_t total = s->rows.total[s->profile.main_event];
-    output_line(out, "*** %s in %s: %" PRIu64 " samples of %s, %.1f %% of all",
+    output_line(out, "*** %s in %s: %" PRIu64 " sample%s of %s, %.1f %% of all",
                 cs_image_demangle(a->procedure->name, name, sizeof name), image_name(&s->row->image->image),
-                a->samples, s->evidence->event, total ? 100.0 * (double)a->samples / (double)total : 0.0);
+                a->samples, plural((double)a->samples), s->evidence->event,
+                total ? 100.0 * (double)a->samples / (double)total : 0.0);
     output_line(out, "*** core at %.2f GHz%s, %.0f cycles a sample; static cycles M: %s", m->core_hz / 1e9,
                 s->evidence->machine_recorded ? "" : " (measured now, not when it was recorded)",
                 s->evidence->cycles_a_sample, cs_scheduler_name(s->scheduler));
@@ -170,7 +171,7 @@ static void print_tail(struct output *out, const struct subject *s)
 {
     struct worst_cause worst = worst_cause(s->account);
     char sentence[1200];
-    const char *advice = cause_advice(worst.cause);
+    const char *advice = cause_advice(&worst, s->account);
     cause_sentence(&worst, s->code, sentence, sizeof sentence);
     output_line(out, "%s", "");
     output_line(out, "%s.", sentence);
@@ -218,6 +219,7 @@ static int run(const struct parsed *args)
         output_set(out, "executions_a_visit_high", json_real(s.account->scale_high));
         output_set(out, "scale_fitted", json_boolean(s.account->scale_fitted));
         output_set(out, "summary", summary_json(&s.account->summary));
+        output_set(out, "blocks", blocks_json(s.account));
         output_set(out, "instructions", listing_json(s.account, s.code));
     }
     close_subject(&s);

@@ -49,12 +49,13 @@ struct worst_cause worst_cause(const struct cs_cycle_account *account);
  */
 void cause_sentence(const struct worst_cause *worst, struct cs_image_code *code, char *text, size_t size);
 /* What usually helps; NULL when there is nothing to say. */
-const char *cause_advice(enum cs_culprit_cause cause);
+const char *cause_advice(const struct worst_cause *worst, const struct cs_cycle_account *account);
 /* The share of the procedure's time that this usually takes away: blame less what the remedy itself costs. */
 double cause_saves(const struct worst_cause *worst, const struct cs_machine *machine);
 
 void listing_print(struct output *out, const struct cs_cycle_account *account, struct cs_image_code *code,
                    bool source, bool all);
+json_t *blocks_json(const struct cs_cycle_account *account);
 json_t *listing_json(const struct cs_cycle_account *account, struct cs_image_code *code);
 
 #endif

@@ -54,6 +54,13 @@ static void instruction_text(struct cs_image_code *code, uint64_t offset, char *
         snprintf(text, capacity, "?");
 }
 
+/* Cycles a visit. A block that takes fewer than the core needs to retire its instructions was visited less often
+ * than estimated: NAN. */
+static double possible_cycles(const struct cs_cycle_account_block *block)
+{
+    return block->actual >= block->operations / CS_SCHEDULE_WIDTH_MAX ? block->actual : (double)NAN;
+}
+
 /* Letters of those who share the stall, the heaviest first, then what each means where it first stands. */
 static void print_bubbles(struct output *out, const struct cs_cycle_account_insn *insn, bool *explained)
 {
@@ -123,14 +130,15 @@ void listing_print(struct output *out, const struct cs_cycle_account *a, struct 
         }
         double n = block->n_insns;
         output_line(out, "%s", "");
-        if (isfinite(acc->best) && isfinite(acc->actual))
-            output_line(out,
-                        "*** Best-case %.1f/%.0f = %.2fCPI   Actual %.1f/%.0f = %.2fCPI   visits %.3g "
-                        "%s(%.1f %% of samples)",
-                        acc->best, n, acc->best / n, acc->actual, n, acc->actual / n,
-                        most_visits > 0 ? acc->visits / most_visits : 0, acc->on_path ? "in a loop " : "",
-                        100 * acc->attributed / fmax(1, (double)a->samples));
-        else
+        if (isfinite(acc->best) && isfinite(acc->actual)) {
+            char actual[64] = "unknown (fewer visits than estimated)";
+            if (isfinite(possible_cycles(acc)))
+                snprintf(actual, sizeof actual, "%.1f/%.0f = %.2fCPI", acc->actual, n, acc->actual / n);
+            output_line(
+                out, "*** Best-case %.1f/%.0f = %.2fCPI   Actual %s   visits %.3g %s(%.1f %% of samples)",
+                acc->best, n, acc->best / n, actual, most_visits > 0 ? acc->visits / most_visits : 0,
+                acc->on_path ? "in a loop " : "", 100 * acc->attributed / fmax(1, (double)a->samples));
+        } else
             output_line(out, "*** not seen by bursts: no frequency (%.1f %% of samples)",
                         100 * acc->attributed / fmax(1, (double)a->samples));
         output_line(out, "%8s  %-44s %9s %9s %5s  %s", "Addr", "Instruction", "Samples", "Cycles", "M",
@@ -143,7 +151,8 @@ void listing_print(struct output *out, const struct cs_cycle_account *a, struct 
         }
     }
     if (hidden)
-        output_line(out, "(%u blocks with less than 1 %% of the samples each: --all shows them)", hidden);
+        output_line(out, "(%u block%s with less than 1 %% of the samples each: --all shows them)", hidden,
+                    plural(hidden));
     if (s.file)
         fclose(s.file);
 }
@@ -166,6 +175,24 @@ static json_t *suspects_json(const struct cs_culprit_classification *v, uint64_t
 static json_t *real_or_null(double number)
 {
     return isfinite(number) ? json_real(number) : json_null();
+}
+
+json_t *blocks_json(const struct cs_cycle_account *a)
+{
+    json_t *list = json_array();
+    for (uint32_t b = 0; b < a->cfg->n_blocks; b++) {
+        const struct cs_cycle_account_block *block = &a->blocks[b];
+        double n = a->cfg->blocks[b].n_insns;
+        char offset[24];
+        snprintf(offset, sizeof offset, "0x%" PRIx64, a->cfg->blocks[b].start);
+        json_array_append_new(
+            list,
+            json_pack("{s:s, s:I, s:I, s:f, s:f, s:o, s:o}", "offset", offset, "instructions", (json_int_t)n,
+                      "operations", (json_int_t)block->operations, "samples", block->attributed, "percent",
+                      100 * block->attributed / fmax(1, (double)a->samples), "best_cpi",
+                      real_or_null(block->best / n), "actual_cpi", real_or_null(possible_cycles(block) / n)));
+    }
+    return list;
 }
 
 json_t *listing_json(const struct cs_cycle_account *a, struct cs_image_code *code)

@@ -37,6 +37,8 @@ enum cs_culprit_cause summary_first(const struct cs_cycle_account_summary *s, do
     return best;
 }
 
+#define GAIN_TOLD 5 /* percent */
+
 static double percent(const struct cs_cycle_account_summary *s, double samples)
 {
     return s->total > 0 ? 100 * samples / s->total : 0;
@@ -49,10 +51,11 @@ static void print_row(struct output *out, const char *name, double value)
 
 void summary_print(struct output *out, const struct cs_cycle_account_summary *s, bool all)
 {
-    double dynamic = s->unexplained - s->gain, statics = 0;
+    double dynamic = s->unexplained, statics = 0;
     if (s->actual_cycles > 0)
-        output_line(out, "*** Best case %.0f of %.0f samples (the rest is stall)", s->best_cycles,
-                    s->actual_cycles);
+        output_line(out, "*** Best case %.0f of %.0f sample%s%s", s->best_cycles, s->actual_cycles,
+                    plural(s->actual_cycles),
+                    s->best_cycles < 0.995 * s->actual_cycles ? " (the rest is dynamic stall)" : "");
     output_line(out, "***");
     for (int c = 0; c < CS_N_CAUSES; c++) {
         dynamic += s->share[c];
@@ -61,7 +64,6 @@ void summary_print(struct output *out, const struct cs_cycle_account_summary *s,
                         percent(s, s->low[c]), percent(s, s->high[c]), percent(s, s->share[c]));
     }
     print_row(out, "Unexplained stall", percent(s, s->unexplained));
-    print_row(out, "Unexplained gain", -percent(s, s->gain));
     output_line(out, "*** ----------------------------------------------------");
     print_row(out, "Subtotal dynamic", percent(s, dynamic));
     output_line(out, "***");
@@ -79,6 +81,12 @@ void summary_print(struct output *out, const struct cs_cycle_account_summary *s,
         print_row(out, "No frequency known", percent(s, s->unattributed));
     output_line(out, "*** ----------------------------------------------------");
     print_row(out, "Total tallied", percent(s, dynamic + statics + s->execution + s->unattributed));
+    if (percent(s, s->gain) >= GAIN_TOLD)
+        output_note(
+            out,
+            "Elsewhere code ran faster than the model says, by %.1f %% of these samples: frequencies or "
+            "static cycles are off, and causes by as much.",
+            percent(s, s->gain));
 }
 
 json_t *summary_json(const struct cs_cycle_account_summary *s)
@@ -250,8 +258,16 @@ void cause_sentence(const struct worst_cause *c, struct cs_image_code *code, cha
              c->reason);
 }
 
-const char *cause_advice(enum cs_culprit_cause cause)
+/* Does the branch at `offset` take its target from a register or from memory? */
+static bool is_indirect(const struct cs_cycle_account *a, uint64_t offset)
 {
+    uint32_t i = cs_cfg_insn(a->cfg, offset);
+    return i < a->cfg->n_insns && a->insns[i].op.flags & (CS_ISA_OP_INDIRECT | CS_ISA_OP_RETURN);
+}
+
+const char *cause_advice(const struct worst_cause *worst, const struct cs_cycle_account *account)
+{
+    enum cs_culprit_cause cause = worst->cause;
     static const char *const advice[CS_N_CAUSES] = {
         [CS_CAUSE_DCACHE] =
             "smaller or denser data, an order that follows memory, or a prefetch some iterations ahead",
@@ -276,6 +292,9 @@ const char *cause_advice(enum cs_culprit_cause cause)
         [CS_CAUSE_PORT] = "fewer operations of that kind, or vector ones",
         [CS_CAUSE_FRONT] = "shorter code in the loop",
     };
+    if (cause == CS_CAUSE_MISPREDICT && is_indirect(account, worst->responsible))
+        return "fewer targets here (the likeliest one tested for and called first), or calls sorted by "
+               "target";
     return cause < CS_N_CAUSES ? advice[cause] : NULL;
 }
 

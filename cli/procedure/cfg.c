@@ -30,7 +30,8 @@ static void successors(const struct cs_cfg *cfg, const struct cs_frequency *f, u
     text[0] = 0;
     for (uint32_t k = 0; k < b->n_out && n + 40 < capacity; k++) {
         const struct cs_cfg_edge *e = &cfg->edges[b->first_out + k];
-        double share = f->block[block] > 0 ? 100 * f->edge[b->first_out + k] / f->block[block] : 0;
+        double left = cs_frequency_left(cfg, f, block),
+               share = left > 0 ? 100 * f->edge[b->first_out + k] / left : 0;
         if (e->to < cfg->n_blocks)
             n += (size_t)snprintf(text + n, capacity - n, "%s%" PRIx64, k ? " " : "",
                                   cfg->blocks[e->to].start);
@@ -40,7 +41,7 @@ static void successors(const struct cs_cfg *cfg, const struct cs_frequency *f, u
                                   : e->kind == CS_CFG_EDGE_TAIL      ? "tail"
                                   : e->kind == CS_CFG_EDGE_NO_RETURN ? "never"
                                                                      : "?");
-        if (b->n_out > 1 && f->block[block] > 0)
+        if (b->n_out > 1 && left > 0)
             n += (size_t)snprintf(text + n, capacity - n, " (%.0f %%)", share);
     }
 }
@@ -63,13 +64,15 @@ static int print_text(const struct parsed *args, struct view *v)
     if (cs_cfg_classes(cfg, &classes) < 0)
         return failed_with("no memory for the classes of %s", v->procedure->name);
     struct output *out = output_open(args);
-    output_line(out, "%s in %s: %u instructions, %u blocks, %u edges, %u classes that run equally often",
+    output_line(out, "%s in %s: %u instruction%s, %u block%s, %u edge%s, %u class%s that run equally often",
                 cs_image_demangle(v->procedure->name, name, sizeof name), cs_image_path(v->ev.code),
-                cfg->n_insns, cfg->n_blocks, cfg->n_edges, classes.n_classes);
+                cfg->n_insns, plural(cfg->n_insns), cfg->n_blocks, plural(cfg->n_blocks), cfg->n_edges,
+                plural(cfg->n_edges), classes.n_classes, classes.n_classes == 1 ? "" : "es");
     if (cfg->n_jumps)
-        output_line(out, "%u indirect jumps, %u resolved by a jump table", cfg->n_jumps, cfg->n_tables);
+        output_line(out, "%u indirect jump%s, %u resolved by a jump table", cfg->n_jumps,
+                    plural(cfg->n_jumps), cfg->n_tables);
     if (cfg->n_bad)
-        output_note(out, "%u bytes are no instruction that the decoder knows", cfg->n_bad);
+        output_note(out, "The decoder knows no instruction in %u byte%s", cfg->n_bad, plural(cfg->n_bad));
     if (cfg->missing)
         output_note(out, "Edges are missing: an indirect jump's targets are known by observation only.");
     output_line(out, "%s", "");

@@ -93,10 +93,10 @@ static int print_edges(const struct parsed *args, struct analysed_image *ev, con
         lines[e] = (struct line){e, f->edge[e]};
     qsort(lines, cfg->n_edges, sizeof *lines, hottest_first);
     struct output *out = output_open(args);
-    output_line(out, "%s in %s: %u blocks, %u edges, %.0f edges seen%s",
+    output_line(out, "%s in %s: %u block%s, %u edge%s, %.0f edge%s seen%s",
                 cs_image_demangle(cfg->procedure->name, name, sizeof name),
                 ev->image ? image_name(&ev->image->image) : cs_image_path(ev->code), cfg->n_blocks,
-                cfg->n_edges, f->observed,
+                plural(cfg->n_blocks), cfg->n_edges, plural(cfg->n_edges), f->observed, plural(f->observed),
                 cfg->missing ? "; an indirect jump is known by observation only" : "");
     if (f->from_samples)
         output_note(
@@ -117,8 +117,8 @@ static int print_edges(const struct parsed *args, struct analysed_image *ev, con
         const struct cs_cfg_edge *edge = &cfg->edges[e];
         bool inside = edge->from < cfg->n_blocks;
         table_number(table, f->edge[e]);
-        table_number(table, inside && f->block[edge->from] > 0 ? 100 * f->edge[e] / f->block[edge->from]
-                                                               : (double)NAN);
+        double left = inside ? cs_frequency_left(cfg, f, edge->from) : 0;
+        table_number(table, left > 0 ? 100 * f->edge[e] / left : (double)NAN);
         table_number(table,
                      f->from_samples || f->edge[e] <= 0 ? (double)NAN : 100 * (double)f->edge_error[e]);
         table_text(table, cs_confidence_name(f->edge_confidence[e]));

@@ -199,7 +199,8 @@ static void print_rest(struct output *out, const struct tally *t)
     };
     for (size_t i = 0; i < sizeof rest / sizeof rest[0]; i++) {
         if (rest[i].samples > 0)
-            output_line(out, "*** and %.0f samples %s", rest[i].samples, rest[i].what);
+            output_line(out, "*** and %.0f sample%s %s", rest[i].samples, plural(rest[i].samples),
+                        rest[i].what);
         output_set(out, rest[i].key, json_real(rest[i].samples));
     }
 }
@@ -256,14 +257,14 @@ static int run(const struct parsed *args)
     if (rc == 0) {
         qsort(t.hot, t.n_hot, sizeof t.hot[0], by_samples);
         struct output *out = output_open(args);
-        output_line(out, "*** %u procedures, %.0f samples explained", t.n_procedures, t.all.total);
+        output_line(out, "*** %u procedure%s, %.0f sample%s explained", t.n_procedures,
+                    plural(t.n_procedures), t.all.total, plural(t.all.total));
         print_rest(out, &t);
         if (t.n_blind)
-            output_note(
-                out,
-                "%u of %u procedures were seen by no burst: their suspects are cleared by the program's text "
-                "alone (record --bursts)",
-                t.n_blind, t.n_procedures);
+            output_note(out,
+                        "No burst saw %u of %u procedure%s: their suspects are cleared by the program's text "
+                        "alone (record --bursts)",
+                        t.n_blind, t.n_procedures, plural(t.n_procedures));
         summary_print(out, &t.all, option_given(args, "all"));
         output_line(out, "%s", "");
         print_hot(out, &t);

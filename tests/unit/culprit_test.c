@@ -492,6 +492,8 @@ static void verdicts_keep_their_invariants(void **state)
             const struct cs_culprit_suspect *p = &v.suspects[k];
             assert_true(p->low >= 0 && p->low <= p->high + 1e-9 && p->share <= p->high + 1e-9);
             assert_true(k == 0 || p->share <= v.suspects[k - 1].share);
+            for (unsigned l = 0; l < k; l++)
+                assert_int_not_equal(v.suspects[l].cause, p->cause); /* one letter, one culprit */
             share += p->share;
             low += p->low;
         }

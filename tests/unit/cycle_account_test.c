@@ -112,17 +112,57 @@ static void where_somebody_counted_cycles_an_execution_are_known(void **state)
     assert_true(fabs(account->insns[IMUL].cycles - AT_ADD * CYCLES_A_SAMPLE / EXECUTIONS) < 1e-6);
 }
 
+static void adds_up(const struct cs_cycle_account_summary *s)
+{
+    double sum = s->execution + s->unexplained + s->unattributed;
+    assert_true(s->execution >= 0 && s->unexplained >= 0 && s->unattributed >= 0 && s->gain >= 0);
+    for (int c = 0; c < CS_N_CAUSES; c++) {
+        sum += s->share[c] + s->statics[c];
+        assert_true(s->share[c] >= 0 && s->statics[c] >= 0);
+        assert_true(s->low[c] <= s->share[c] + 1e-9 && s->share[c] <= s->high[c] + 1e-9);
+    }
+    assert_true(fabs(sum - s->total) < 1e-6 * s->total);
+}
+
 static void the_rows_of_the_summary_add_up(void **state)
 {
     (void)state;
-    const struct cs_cycle_account_summary *s = &account->summary;
-    double sum = s->execution + s->unexplained + s->unattributed - s->gain;
-    for (int c = 0; c < CS_N_CAUSES; c++) {
-        sum += s->share[c] + s->statics[c];
-        assert_true(s->low[c] <= s->share[c] + 1e-9 && s->share[c] <= s->high[c] + 1e-9);
+    adds_up(&account->summary);
+    assert_true(account->summary.unattributed < 0.5 * account->summary.total);
+}
+
+/* A hundred times as many executions share the same samples: every instruction takes less than M. */
+static void code_that_runs_faster_than_the_model_has_no_negative_rows(void **state)
+{
+    (void)state;
+    struct cs_error err = {0};
+    struct cs_cycle_account *fast;
+    const struct cs_cycle_account_count counted = {account->insns[IMUL].op.offset, 100 * EXECUTIONS};
+    assert_int_equal(
+        cs_cycle_account_open(code, account->procedure, &evidence, scheduler, &counted, &fast, &err), 0);
+    assert_true(fast->summary.gain > 0);
+    adds_up(&fast->summary);
+    assert_true(fast->summary.best_cycles <= fast->summary.actual_cycles + 1e-6);
+    cs_cycle_account_close(fast);
+}
+
+static void nothing_stalls_where_nobody_sampled(void **state)
+{
+    (void)state;
+    unsigned silent = 0;
+    for (unsigned i = 0; i < N_INSNS; i++) {
+        const struct cs_cycle_account_insn *insn = &account->insns[i];
+        silent += insn->attributed <= 0;
+        assert_true(insn->attributed > 0 || insn->classification->stall <= 1e-9);
     }
-    assert_true(s->unattributed < 0.5 * s->total);
-    assert_true(fabs(sum - s->total) < 1e-6 * s->total);
+    assert_true(silent > 0);
+}
+
+static void no_block_takes_less_than_the_core_needs_to_retire_it(void **state)
+{
+    (void)state;
+    for (uint32_t b = 0; b < account->cfg->n_blocks; b++)
+        assert_true(!(account->blocks[b].best < account->blocks[b].operations / CS_SCHEDULE_WIDTH_MAX));
 }
 
 static void a_classification_divides_its_stall(void **state)
@@ -148,6 +188,9 @@ int main(void)
         cmocka_unit_test(nothing_is_lost_or_invented),
         cmocka_unit_test(where_somebody_counted_cycles_an_execution_are_known),
         cmocka_unit_test(the_rows_of_the_summary_add_up),
+        cmocka_unit_test(code_that_runs_faster_than_the_model_has_no_negative_rows),
+        cmocka_unit_test(nothing_stalls_where_nobody_sampled),
+        cmocka_unit_test(no_block_takes_less_than_the_core_needs_to_retire_it),
         cmocka_unit_test(a_classification_divides_its_stall),
     };
     return cmocka_run_group_tests(tests, make_account, close_account);
