@@ -5,10 +5,10 @@ cycles than the core needs, a cause where nothing was sampled, "-0.0", "1 bursts
 line for each statement that can't be true.
 
 Usage: report_rules.py CYCLESCOPE STORE...     exit 1 when there was one"""
-import collections, html, json, math, re, subprocess, sys
+import collections, html, json, math, os, re, subprocess, sys
 
 WIDTH = 8  # instructions that no x86-64 or AArch64 core of today retires more of in a cycle, fused ones apart
-PROCEDURES = 4  # of each store that calc, list, edges and cfg are asked about
+PROCEDURES = int(os.environ.get('CS_PROCEDURES', 4))  # of each store that calc, list, edges and cfg are asked about
 MAY_EXCEED = re.compile(r'ratio|change|times|error|least|deviation|period|until|of_it_to')  # keys of no share
 UNITS = r'(?:bursts|samples|procedures|edges|instructions|blocks|rows|images|epochs|threads|intervals|lines|triggers|paths|returns|runs|processes|branches|values|counters|stores)'
 

@@ -21,7 +21,7 @@ python3 - "$dir/json" <<'P' || exit 1
 import json, sys
 d = json.load(open(sys.argv[1]))
 s = d["summary"]
-total = (sum(v["share"] for v in s["dynamic"].values()) + sum(s["static"].values()) + s["unexplained"] - s["gain"]
+total = (sum(v["share"] for v in s["dynamic"].values()) + sum(s["static"].values()) + s["unexplained"]
          + s["execution"] + s["no_frequency"])
 attributed = sum(i["attributed"] for i in d["instructions"])
 checks = {
