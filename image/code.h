@@ -20,6 +20,7 @@
  *   ranges             nested address ranges
  *   segments           file offsets to addresses, for a sampler
  *   tag_points         the compiler plugin's table of tags
+ *   variable           where a variable of static storage lies
  *   unwind             from a frame to its caller: a table for an image
  *   unwind_build       such a table, row after row
  *   unwind_frames      from frame descriptions to such a table

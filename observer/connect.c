@@ -4,7 +4,9 @@
 #include "observer/observation.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
+#include <time.h>
 
 /* The os source, where it is wanted and possible. */
 int cs_observation_open_os(struct cs_observation *o, bool syscalls, struct cs_error *err)
@@ -69,6 +71,11 @@ static const volatile uint64_t *os_word(const struct cs_observation *o, unsigned
     return (const volatile uint64_t *)(word == CS_WORD_OS_THREAD ? &line->thread : &line->syscall);
 }
 
+static const volatile uint64_t *variable_word(const struct cs_observation *o, unsigned word)
+{
+    return &o->variables.words[word - CS_WORD_VARIABLE];
+}
+
 static void follow(struct cs_observation *o)
 {
     struct cs_follow *f = &o->follow;
@@ -82,12 +89,17 @@ static void follow(struct cs_observation *o)
         f->descheduled_line[i] = CS_TAG_DESCHEDULED;
     for (unsigned t = 0; t < f->n_tags; t++) {
         const struct cs_seen_signal *s = &o->choice.tags[t];
-        f->tags[t] = cs_observe_choose_is_os(s)
+        f->tags[t] = s->word >= CS_WORD_VARIABLE
+                         ? (struct cs_follow_word){variable_word(o, s->word), 0, false}
+                     : cs_observe_choose_is_os(s)
                          ? (struct cs_follow_word){os_word(o, s->word), 0, s->word == CS_WORD_OS_THREAD}
                          : (struct cs_follow_word){NULL, s->word, false};
     }
-    for (unsigned c = 0; c < f->n_software; c++)
-        f->software[c] = (struct cs_follow_word){NULL, o->choice.counters[c].word, false};
+    for (unsigned c = 0; c < f->n_software; c++) {
+        unsigned word = o->choice.counters[c].word;
+        f->software[c] = word >= CS_WORD_VARIABLE ? (struct cs_follow_word){variable_word(o, word), 0, false}
+                                                  : (struct cs_follow_word){NULL, word, false};
+    }
     o->loop.thread_id = (const volatile uint64_t *)&f->os->thread_id;
     o->loop.following = f;
     o->seen.followed = true;
@@ -143,9 +155,41 @@ static int connect_events(struct cs_observation *o, struct cs_error *err)
     return rc;
 }
 
+/* Variables take the place of signals: one tag or counter each. A program that was just started may not have loaded the
+ * library with the variable yet: that is waited for. */
+static int find_variables(struct cs_observation *o, struct cs_error *err)
+{
+    const struct timespec pause = {0, 20000000};
+    double left = o->options.patience < 0 ? 1 : o->options.patience;
+    struct cs_variables *v = &o->variables;
+    for (unsigned i = 0; i < o->options.n_variables; i++) {
+        struct cs_observe_variable *one = &o->options.variables[i];
+        int rc;
+        while ((rc = o->options.locate(o->options.arg, o->seen.pid, one, err)) == -ENOENT && left > 0 &&
+               !cs_observe_target_ended(o->target)) {
+            nanosleep(&pause, NULL);
+            left -= 0.02;
+        }
+        if (rc < 0)
+            return rc;
+        unsigned *n = one->counter ? &o->choice.n_counters : &o->choice.n_tags;
+        struct cs_seen_signal *signal = one->counter ? &o->choice.counters[*n] : &o->choice.tags[*n];
+        if (*n == (one->counter ? CS_COUNTERS_MAX : CS_TAGS_MAX))
+            return cs_fail(err, E2BIG, "at most %d variables as tags and %d as counters fit in a sample",
+                           CS_TAGS_MAX, CS_COUNTERS_MAX);
+        *signal = (struct cs_seen_signal){.word = CS_WORD_VARIABLE + i};
+        snprintf(signal->name, sizeof signal->name, "%.*s", (int)sizeof signal->name - 1, one->name);
+        v->at[v->n].addr = one->addr;
+        v->at[v->n++].bytes = one->bytes;
+        ++*n;
+    }
+    return cs_variables_open(v, o->seen.pid, err);
+}
+
 int cs_observation_connect(struct cs_observation *o, struct cs_error *err)
 {
-    int rc = find_signals(o, err);
+    bool variables = o->options.n_variables > 0;
+    int rc = variables ? find_variables(o, err) : find_signals(o, err);
     if (rc < 0)
         return rc;
     const struct cs_observe_choice *c = &o->choice;
@@ -169,6 +213,13 @@ int cs_observation_connect(struct cs_observation *o, struct cs_error *err)
         cs_observation_note(
             o, "the program runs in a PID namespace of its own: its threads cannot be told apart, so one "
                "thread's line is read");
+    }
+    if (variables) { /* whoever runs */
+        for (unsigned t = 0; t < c->n_tags; t++)
+            o->loop.tags[t] = variable_word(o, c->tags[t].word);
+        for (unsigned i = 0; i < c->n_counters; i++)
+            o->loop.software[i] = variable_word(o, c->counters[i].word);
+        return 0;
     }
     return o->seen.signals || c->n_tags ? one_line(o, err) : 0;
 }

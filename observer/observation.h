@@ -23,6 +23,7 @@ struct cs_observation {
     struct cs_loop loop;
     struct cs_os *os;
     struct cs_events *events; /* NULL where none was asked for */
+    struct cs_variables variables;
     struct cs_follow follow;
     cs_loop_run *run;
     struct cs_observe_log *log;

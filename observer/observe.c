@@ -110,12 +110,25 @@ static void look(struct cs_observation *o)
         o->options.look(o->options.arg, o->seen.pid);
 }
 
+/* Of variables, each read by a system call; the words of signals are read in no time. */
+static uint64_t usual_reading(struct cs_observation *o)
+{
+    uint64_t least = o->options.n_variables ? UINT64_MAX : 0;
+    for (unsigned i = 0; o->options.n_variables && i < 64; i++) {
+        uint64_t begin = cs_clock_ordered();
+        cs_variables_read(&o->variables);
+        uint64_t took = cs_clock_ordered() - begin;
+        least = took < least ? took : least;
+    }
+    return least;
+}
+
 static int prepare(struct cs_observation *o, struct cs_error *err)
 {
     struct cs_dte_rule rule = o->options.rule;
     rule.gap_cycles = gap_limit(&o->options);
     if (!o->options.paper_rule && o->seen.n_counters == o->seen.n_software)
-        cs_observe_memory_rule(&rule, o->seen.cycles_per_second);
+        cs_observe_memory_rule(&rule, o->seen.cycles_per_second, usual_reading(o));
     struct cs_shape shape = {
         .tags = o->seen.n_tags,
         .software = o->seen.n_software,
@@ -124,9 +137,11 @@ static int prepare(struct cs_observation *o, struct cs_error *err)
         .throttled = o->options.period_cycles != 0,
         .sink = o->options.log_path ? CS_SINK_LOG : CS_SINK_AGGREGATE,
     };
-    o->run = o->events && cs_events_by_read(o->events) ? cs_loop_read : cs_loop_variant(&shape);
+    bool by_read = o->options.n_variables || (o->events && cs_events_by_read(o->events));
+    o->run = by_read ? cs_loop_read : cs_loop_variant(&shape);
     o->loop.shape = shape;
     o->loop.events = o->events;
+    o->loop.variables = o->options.n_variables ? &o->variables : NULL;
     if (!o->run)
         return cs_fail(err, E2BIG, "no loop for %u tags and %u counters", shape.tags, shape.software);
     o->seen.timed_each = o->run != cs_loop_tag_only;
@@ -156,6 +171,7 @@ int cs_observe_start(const struct cs_observe_options *options, struct cs_observa
         return cs_fail(err, ENOMEM, "no memory for the observer");
     memset(o, 0, sizeof *o);
     o->options = *options;
+    o->variables.memory = -1;
     o->wake = o->claims.target = o->claims.observer = -1;
     o->seen.exit_code = -1;
     o->seen.cycles_per_second = cs_clock_hz();
@@ -339,6 +355,7 @@ void cs_observe_close(struct cs_observation *o)
     cs_observe_log_close(o->log);
     cs_sink_close(o->seen.sink);
     cs_events_close(o->events);
+    cs_variables_close(&o->variables);
     cs_os_close(o->os);
     cs_reader_close(o->seen.signals);
     if (o->wake >= 0)

@@ -29,6 +29,7 @@
 #include "observer/loop/loop.h"
 #include "observer/sample/sink.h"
 #include "observer/source/events.h"
+#include "observer/source/variables.h"
 #include "observer/target/placement.h"
 #include "observer/target/target.h"
 #include "signals/segment.h"
@@ -44,8 +45,17 @@ struct cs_reader;
 #define CS_SIGNAL_OS_SYSCALL "os:syscall"
 #define CS_WORD_OS_THREAD 1000u /* as cs_observed.tag_signals has them */
 #define CS_WORD_OS_SYSCALL 1001u
+#define CS_WORD_VARIABLE 2000u /* + the variable's number */
 
 enum cs_observe_follow { CS_FOLLOW_IF_POSSIBLE, CS_FOLLOW_ALWAYS, CS_FOLLOW_NEVER };
+
+/* A plain variable of the target, read as a tag or as a counter. */
+struct cs_observe_variable {
+    char name[128]; /* as asked */
+    bool counter;
+    uint64_t addr; /* from `locate` */
+    unsigned bytes;
+};
 
 struct cs_observe_options {
     char *const *argv; /* program to start; NULL = attach to pid */
@@ -55,6 +65,10 @@ struct cs_observe_options {
     struct cs_observe_event
         events[CS_COUNTERS_MAX]; /* beside the signals; names live as long as the options */
     unsigned n_events;
+    struct cs_observe_variable variables[CS_VARIABLES_MAX]; /* in place of the program's signals */
+    unsigned n_variables;
+    /* Finds one in the target, which has just been started or attached to: addr and bytes. With n_variables. */
+    int (*locate)(void *arg, pid_t pid, struct cs_observe_variable *variable, struct cs_error *err);
     bool observer_effect;          /* count the observer's own share of each event too */
     pid_t thread;                  /* observe this thread only; 0 = choose or follow */
     enum cs_observe_follow follow; /* whoever has the target's CPU (os.h), else one thread's line */
@@ -76,7 +90,7 @@ struct cs_observe_options {
     const char *(*address_name)(void *arg, uint64_t value);
     /* All threads of a running process have just been moved to this CPU. */
     void (*moved)(void *arg, const char *program, unsigned threads, unsigned cpu);
-    void *arg; /* of all three */
+    void *arg; /* of all these */
 };
 
 struct cs_observed {

@@ -4,6 +4,7 @@
 #include "cli/observe/addresses.h"
 #include "cli/observe/observed.h"
 #include "cli/observe/own_session.h"
+#include "cli/observe/variables.h"
 #include "observer/log/save.h"
 #include "observer/observer.h"
 #include "observer/source/clock.h"
@@ -258,6 +259,12 @@ static int read_options(const struct parsed *args, struct cs_observe_options *op
     if (list && split_signals(list, options, buffer, size) < 0)
         return usage_error("--signals %s: at most %d tags and %d counters, names separated by commas", list,
                            CS_TAGS_MAX, CS_COUNTERS_MAX);
+    rc = variables_options(args, options);
+    if (rc)
+        return rc;
+    if (options->n_variables && options->n_signals)
+        return usage_error(
+            "--variable reads the program's memory and --signals what it publishes: give one of them");
     options->pid = (pid_t)option_number(args, "pid", 0, 1, 1 << 30);
     options->thread = (pid_t)option_number(args, "thread", 0, 1, 1 << 30);
     options->target_cpu = (int)option_number(args, "target-cpu", CS_ANY_CPU, 0, 100000);
@@ -337,6 +344,10 @@ static const struct option_entry options[] = {
     {"signals", 's', "NAMES",
      "signals to read, separated by commas (else all of the program); os:thread, os:syscall"},
     OPTION_EVENT,
+    {"variable", 0, "NAME",
+     "a plain variable of the program, by name or address: NAME[+OFFSET][/BYTES][:counter]; a tag, or a "
+     "counter; "
+     "again for more"},
     OPTION_OBSERVER_EFFECT,
     OPTION_PID,
     {"thread", 0, "TID", "read the signals of this thread only"},

@@ -13,6 +13,7 @@
  *   tags               the subcommand tags
  *   timeline           the subcommand timeline
  *   signals            the subcommand signals
+ *   variables          plain variables of a program, where they lie
  *   addresses          what address tags mean
  *
  * What an observer saw, in the form that `observe`, `hist` and `tags` print, wherever it came from: a run

@@ -2,19 +2,23 @@
 #include "observer/log/replay.h"
 
 /* Subsampling lengthens periods, and what counts as a gap with them; the loop's own period is the log's
- * median of the first samples. */
-static uint64_t usual_period(const char *path, struct cs_error *err)
+ * median of the first samples, and so is the time that reading one usually takes. */
+static uint64_t usual_period(const char *path, uint64_t *reading, struct cs_error *err)
 {
     struct cs_observe_log_reader *r;
-    uint64_t counts[CS_DTE_CYCLE_BINS] = {0};
+    uint64_t counts[CS_DTE_CYCLE_BINS] = {0}, readings[CS_DTE_CYCLE_BINS] = {0};
+    *reading = 0;
     if (cs_observe_log_open(path, &r, err) < 0)
         return 0;
     struct cs_sample from = {0}, to;
     bool gap;
-    for (int i = 0; i < 20000 && cs_observe_log_next(r, &to, &gap, err) > 0; i++, from = to)
+    for (int i = 0; i < 20000 && cs_observe_log_next(r, &to, &gap, err) > 0; i++, from = to) {
+        readings[cs_dte_cycle_bin(to.end - to.start)]++;
         if (!gap)
             counts[cs_dte_cycle_bin(to.start - from.start)]++;
+    }
     cs_observe_log_reader_close(r);
+    *reading = (uint64_t)cs_dte_cycle_quantile(readings, 0.5);
     return (uint64_t)cs_dte_cycle_quantile(counts, 0.5);
 }
 
@@ -68,12 +72,13 @@ int cs_observe_replay(const char *path, const struct cs_observe_replay_options *
         return rc;
     const struct cs_observe_log_head *head = cs_observe_log_reader_head(r);
     struct cs_dte_rule rule = options->rule;
-    const uint64_t usual = usual_period(path, err),
+    uint64_t reading;
+    const uint64_t usual = usual_period(path, &reading, err),
                    period = usual * (options->subsample > 1 ? options->subsample : 1);
     if (rule.gap_cycles == 0)
         rule.gap_cycles = 2 * period + head->cycles_per_second / 100000;
     if (!options->paper && head->n_hardware == 0)
-        cs_observe_memory_rule(&rule, (double)head->cycles_per_second);
+        cs_observe_memory_rule(&rule, (double)head->cycles_per_second, reading);
     rc = cs_sink_open(head->n_tags, head->n_software + head->n_hardware, &rule, sink, err);
     if (rc == 0) {
         cs_sink_period(*sink, period, (double)head->cycles_per_second);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The loop where counters come by read(): a system call a sample takes microseconds, so that one function for
+/* The loop where counters come by read() and variables by pread(): a system call a sample takes microseconds, so that one function for
  * all shapes costs nothing that shows. Order and sums are those of loop/body.h. */
 #include "observer/log/log.h"
 #include "observer/loop/follow.h"
@@ -7,6 +7,7 @@
 #include "observer/loop/throttle.h"
 #include "observer/source/clock.h"
 #include "observer/source/events.h"
+#include "observer/source/variables.h"
 
 static void take(struct cs_loop *l, struct cs_sample *to)
 {
@@ -15,9 +16,10 @@ static void take(struct cs_loop *l, struct cs_sample *to)
     for (;;) {
         uint64_t read[CS_COUNTERS_MAX] = {0};
         to->start = cs_clock_ordered();
+        bool whole = !l->variables || cs_variables_read(l->variables);
         for (unsigned c = 0; c < software; c++)
             to->counters[c] = *l->software[c];
-        to->complete = cs_events_read(l->events, read);
+        to->complete = (!l->events || cs_events_read(l->events, read)) && whole;
         to->end = cs_clock_ordered();
         for (unsigned c = software; c < software + k->hardware && c < CS_COUNTERS_MAX; c++)
             to->counters[c] = read[c - software];

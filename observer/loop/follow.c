@@ -38,7 +38,7 @@ bool cs_follow_switch(struct cs_loop *l, uint64_t thread_id)
         l->tags[t] = w->fixed && (!descheduled || w->always) ? w->fixed : line + w->word;
     }
     for (unsigned c = 0; c < f->n_software; c++)
-        l->software[c] = line + f->software[c].word;
+        l->software[c] = f->software[c].fixed ? f->software[c].fixed : line + f->software[c].word;
     f->switches++;
     return descheduled;
 }

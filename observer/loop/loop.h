@@ -29,19 +29,21 @@
 struct cs_observe_log;
 struct cs_follow;
 struct cs_events;
+struct cs_variables;
 
 struct cs_loop {
     const volatile uint64_t *tags[CS_TAGS_MAX], *software[CS_COUNTERS_MAX];
     const volatile uint64_t *thread_id; /* shape.follow: the os line's first word */
     struct cs_pmc hardware[CS_COUNTERS_MAX];
-    struct cs_shape shape;                  /* for cs_loop_read, which isn't specialised */
-    struct cs_events *events;               /* cs_loop_read alone */
-    struct cs_sink *sink;                   /* CS_SINK_AGGREGATE */
-    struct cs_observe_log *log;             /* CS_SINK_LOG */
-    struct cs_follow *following;            /* shape.follow: what cs_follow_switch needs */
-    uint64_t period_cycles;                 /* shape.throttled */
-    uint64_t jitter_cycles;                 /* added to each period: uniform in 0 .. jitter */
-    uint64_t random;                        /* state of the jitter, not 0 */
+    struct cs_shape shape;          /* for cs_loop_read, which isn't specialised */
+    struct cs_events *events;       /* cs_loop_read alone */
+    struct cs_variables *variables; /* the same; tags and software counters then point into its words */
+    struct cs_sink *sink;           /* CS_SINK_AGGREGATE */
+    struct cs_observe_log *log;     /* CS_SINK_LOG */
+    struct cs_follow *following;    /* shape.follow: what cs_follow_switch needs */
+    uint64_t period_cycles;         /* shape.throttled */
+    uint64_t jitter_cycles;         /* added to each period: uniform in 0 .. jitter */
+    uint64_t random;                /* state of the jitter, not 0 */
     int stop __attribute__((aligned(128))); /* set by anyone, relaxed */
     char apart[124];
 };

@@ -9,6 +9,7 @@
  *   rdpmc          a hardware counter read from user space
  *   readable       may a counter be read from user space?
  *   events         events of the processor and the kernel, by rdpmc or read()
+ *   variables      plain variables of the target, by its memory file
  *   os             who runs on the target's CPU: loading the BPF program
  *   os.bpf         the BPF program that keeps the line
  *   os_line        that line
