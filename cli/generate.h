@@ -4,6 +4,7 @@
  * Files of this room:
  *   main        finds the subcommand, prints help
  *   commands    the table of subcommands
+ *   tasks       what each subcommand is for, and examples
  *   man         man pages from the table
  *   completion  shell completion from the table
  *   generate    what main asks of the two

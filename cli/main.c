@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* main: finds the subcommand, prints help. */
 #include "cli/command/parsed.h"
+#include "cli/command/resembling.h"
 #include "cli/generate.h"
 #include "cli/output/wrap.h"
+#include "cli/tasks.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -39,19 +41,50 @@ static void print_command_help(const struct command *c)
     printf("\noptions:\n");
     print_options(c->options);
     print_options(common_options);
+    if (examples_of(c->name))
+        printf("\nexamples:\n");
+    for (const char *line = examples_of(c->name); line && *line;) {
+        int n = (int)strcspn(line, "\n");
+        printf("  %.*s\n", n, line);
+        line += n + (line[n] == '\n');
+    }
+}
+
+static void print_task(const char *name, const char *what)
+{
+    bool first = true;
+    for (const struct command *const *c = commands; *c; c++) {
+        const char *task = task_of((*c)->name);
+        if (name ? !task || strcmp(task, name) != 0 : task != NULL)
+            continue;
+        if (first)
+            printf("\n%s:\n", what);
+        first = false;
+        printf("  %-10s ", (*c)->name);
+        text_wrap(stdout, (*c)->summary, HELP_COLUMNS, 13, 13);
+        putchar('\n');
+    }
 }
 
 static void print_help(void)
 {
     printf("cyclescope %s: a performance microscope for Linux\n\n"
-           "usage: cyclescope SUBCOMMAND [OPTION...] [OPERAND...]\n\n",
+           "usage: cyclescope SUBCOMMAND [OPTION...] [OPERAND...]\n",
            CS_VERSION);
-    for (const struct command *const *c = commands; *c; c++) {
-        printf("  %-10s ", (*c)->name);
-        text_wrap(stdout, (*c)->summary, HELP_COLUMNS, 13, 13);
-        putchar('\n');
-    }
-    printf("\n`cyclescope SUBCOMMAND --help` tells the rest. New here? Run `cyclescope doctor`\n");
+    for (const struct task *t = tasks; t->name; t++)
+        print_task(t->name, t->what);
+    print_task(NULL, "other");
+    printf("\nThe first minute: cyclescope record -- ./program, then cyclescope prof.\n"
+           "`cyclescope SUBCOMMAND --help` tells the rest. What this machine can do: `cyclescope doctor`\n");
+}
+
+static int unknown_subcommand(const char *word)
+{
+    struct resembling r = {.word = word};
+    for (const struct command *const *c = commands; *c; c++)
+        resembling_try(&r, (*c)->name);
+    return r.nearest ? usage_error("there is no subcommand %s; did you mean %s?", word, r.nearest)
+                     : usage_error("there is no subcommand %s", word);
 }
 
 /* `ps` shows everybody our arguments: the password of a URL is taken out of them, and kept for ourselves. */
@@ -95,7 +128,7 @@ int main(int argc, char **argv)
     while (*c && strcmp((*c)->name, argv[1]) != 0)
         c++;
     if (!*c)
-        return usage_error("there is no subcommand %s", argv[1]);
+        return unknown_subcommand(argv[1]);
     messages_name((*c)->name);
 
     struct parsed args = {.n_given = 0};

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Man pages from the same entries as --help: `cyclescope --man NAME`, NAME a subcommand or "cyclescope". */
 #include "cli/generate.h"
+#include "cli/tasks.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -65,6 +66,24 @@ static void put_options(const struct option_entry *e)
     }
 }
 
+/* Commands, each with the lines below that say what it does. */
+static void put_examples(const char *text)
+{
+    puts(".SH EXAMPLES");
+    while (*text) {
+        size_t n = strcspn(text, "\n"), blanks = strspn(text, " ");
+        char line[256];
+        snprintf(line, sizeof line, "%.*s", (int)(n - (blanks < n ? blanks : n)),
+                 text + (blanks < n ? blanks : n));
+        puts(blanks ? ".RS" : ".PP\n.nf");
+        if (!blanks)
+            fputs(".B ", stdout);
+        put(line);
+        puts(blanks ? "\n.RE" : "\n.fi");
+        text += n + (text[n] == '\n');
+    }
+}
+
 static void head(const char *title, const char *name, const char *summary)
 {
     printf(".TH \"%s\" 1 \"\" \"cyclescope %s\" \"cyclescope\"\n.SH NAME\n", title, CS_VERSION);
@@ -117,6 +136,8 @@ int print_man(const char *name)
         puts(".SH OPTIONS");
         put_options((*c)->options);
         put_options(common_options);
+        if (examples_of(name))
+            put_examples(examples_of(name));
         foot();
         puts(".SH SEE ALSO\n.BR cyclescope (1)");
         return CS_EXIT_OK;

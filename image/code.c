@@ -7,6 +7,7 @@
 #include "image/procedure_cache.h"
 #include "image/procedures.h"
 #include "store/array.h"
+#include "store/kept_code.h"
 
 #include <errno.h>
 #include <link.h>
@@ -83,7 +84,23 @@ static struct elf_file *own_vdso(const char *build_id)
     return NULL;
 }
 
-static void find_image(struct cs_image_code *code, const struct cs_store_image *image)
+/* The copy that was kept with the recording. An id without a build-id is trusted: the store is ours. */
+static struct elf_file *kept_copy(struct cs_store *store, const struct cs_store_image *image)
+{
+    struct cs_error ignored = {0};
+    struct elf_file *file;
+    char *bytes;
+    size_t n;
+    if (!store || cs_kept_code_load(cs_store_path(store), image->id, &bytes, &n, &ignored) < 0 ||
+        elf_file_from_memory(bytes, n, image->path, &file, &ignored) < 0)
+        return NULL;
+    if (strcmp(file->build_id, image->build_id) == 0)
+        return file;
+    elf_file_close(file);
+    return NULL;
+}
+
+static void find_image(struct cs_image_code *code, const struct cs_store_image *image, struct cs_store *store)
 {
     struct cs_error err = {0};
     struct elf_file *file = NULL;
@@ -109,7 +126,8 @@ static void find_image(struct cs_image_code *code, const struct cs_store_image *
                      image->build_id, file->build_id[0] ? file->build_id : "none");
         elf_file_close(file);
     }
-    if ((code->image = elf_file_find_image(image->build_id)) == NULL)
+    if ((code->image = kept_copy(store, image)) == NULL &&
+        (code->image = elf_file_find_image(image->build_id)) == NULL)
         snprintf(code->trouble, sizeof code->trouble,
                  "%.400s: its procedures have no names; put the old file %s", err.text,
                  image->build_id[0] ? "under CYCLESCOPE_DEBUG_PATH by build-id" : "back");
@@ -122,7 +140,7 @@ int cs_image_open(const struct cs_store_image *image, struct cs_store *store, st
     if (!code)
         return cs_fail(err, ENOMEM, "no memory to open %s", image->path);
     code->profiled = true;
-    find_image(code, image);
+    find_image(code, image, store);
     struct cs_error names_err = {0};
     if (!code->image && store && cs_store_names(store, image->id, keep_name, &code->names, &names_err) < 0 &&
         !code->trouble[0])

@@ -88,7 +88,7 @@ struct cs_image_frame {
     unsigned first_line;    /* where the function is declared; 0 unknown */
 };
 
-/* `store` (for names, may be NULL) is only used during the call. Fails for lack of memory only; all else is
+/* `store` (for names and kept copies of code, may be NULL) is only used during the call. Fails for lack of memory only; all else is
  * cs_image_trouble(). */
 int cs_image_open(const struct cs_store_image *image, struct cs_store *store, struct cs_image_code **out,
                   struct cs_error *err);

@@ -66,7 +66,9 @@ struct cs_sampler_config {
     bool period_exact;   /* do not randomise: for experiments on aliasing only */
 
     enum cs_sampler_target target;
-    pid_t pid;      /* CS_TARGET_PID */
+    pid_t pid;              /* CS_TARGET_PID: it ends the session by its end */
+    const pid_t *more_pids; /* beside it, with all that they start; needs events of CPUs (root) */
+    unsigned n_more_pids;
     char **command; /* CS_TARGET_COMMAND: argv */
 
     struct cs_store
@@ -74,6 +76,8 @@ struct cs_sampler_config {
     enum cs_sampler_driver driver;
     bool of_threads; /* events of threads even where we might open them on CPUs: for tests */
     bool chains;     /* call chains too */
+    uint64_t
+        keep_code_max; /* bytes: copies of the sampled files are kept in the store, up to this; 0: none */
     enum cs_label label;
     uint64_t resolve_ms; /* >0: counts leave the table as often, so that `placed` knows when they came */
     int wake_fd; /* >0: cs_sampler_poll returns early when it is readable (a control socket, a signalfd) */

@@ -2,6 +2,7 @@
 /* Removing whole epochs. An epoch is first renamed to a name with a dot (readers pass those over), then taken
  * apart: nobody ever sees half of one, and a crash leaves only what the next gc removes. */
 #include "store/file.h"
+#include "store/kept_code.h"
 #include "store/layout.h"
 #include "store/retention.h"
 #include "store/store.h"
@@ -127,6 +128,8 @@ int cs_store_gc(const char *path, const struct cs_store_retention *retention, co
                 removed(epochs[i].name, epochs[i].bytes, arg);
         }
     }
+    if (n_removed)
+        cs_kept_code_sweep(path);
     free(epochs);
     cs_store_listing_fini(&listing);
     return rc < 0 ? rc : n_removed;

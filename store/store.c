@@ -47,6 +47,9 @@ void cs_store_close(struct cs_store *store)
     if (!store)
         return;
     cs_store_batch_end(store);
+    for (size_t i = 0; i < store->n_only; i++)
+        free(store->only[i]);
+    free(store->only);
     free(store->path);
     free(store);
 }

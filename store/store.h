@@ -22,9 +22,11 @@
  *   merge_file     one file of a store: read, add, replace
  *   merged         profiles of many files as one table
  *   combine        one store into another
+ *   epochs         which epochs there are, and which of them readings see
  *   coarsen        interval profiles with longer intervals
  *   gc             removing whole epochs
  *   retention      which epochs have to go
+ *   kept_code      copies of the files behind images
  *   verify         every file read to its last byte
  *   cache          what can be worked out again, by a key
  *   error          one error, one sentence
@@ -132,6 +134,15 @@ int cs_store_name(struct cs_store *store, const struct cs_store_image *image, ui
 /* The same for many names at once: a table of cs_schema_names. */
 int cs_store_merge_names(struct cs_store *store, const struct cs_store_image *image, struct cs_table *names,
                          struct cs_error *err);
+
+/* Names of the epochs, newest first, each with the text that cs_store_epoch was given ("" where there is none, or
+ * none that can be read). Stops at the first non-zero return of `visit`, and returns that. */
+int cs_store_each_epoch(struct cs_store *store, int (*visit)(const char *epoch, const char *meta, void *arg),
+                        void *arg, struct cs_error *err);
+/* From now on what is read through this handle is of these epochs only: walks, names, counters, meta. n = 0:
+ * of all again. */
+int cs_store_see_only(struct cs_store *store, const char *const *epochs, size_t n, struct cs_error *err);
+bool cs_store_sees(const struct cs_store *store, const char *epoch);
 
 /* A profile as found while walking; pointers are valid during the callback. */
 struct cs_store_profile_ref {

@@ -10,6 +10,8 @@ struct cs_store {
     char *path;
     enum cs_store_mode mode;
     char epoch[128]; /* "" = none started */
+    char **only;     /* epochs that readings see; NULL = all */
+    size_t n_only;
     bool batch;
     struct cs_store_unsynced unsynced; /* directories of this batch */
 };

@@ -128,6 +128,8 @@ static int visit_image(const char *path, const char *name, void *arg)
 static int visit_epoch(const char *path, const char *name, void *arg)
 {
     struct walk *walk = arg;
+    if (!cs_store_sees(walk->store, name))
+        return 0;
     walk->epoch = name;
     return each_directory(path, visit_image, walk, walk->err);
 }
@@ -236,6 +238,7 @@ int cs_store_names(struct cs_store *store, const char *image_id,
 }
 
 struct counting {
+    const struct cs_store *store;
     const char *counter;
     struct cs_table *counters;
     struct cs_error *err;
@@ -243,8 +246,9 @@ struct counting {
 
 static int gather_counters(const char *epoch, const char *name, void *arg)
 {
-    (void)name;
     struct counting *counting = arg;
+    if (!cs_store_sees(counting->store, name))
+        return 0;
     struct cs_store_pathname path;
     struct cs_store_profile_file file;
     struct cs_table *counters = NULL;
@@ -261,7 +265,7 @@ static int gather_counters(const char *epoch, const char *name, void *arg)
 
 int cs_store_counter(struct cs_store *store, const char *counter, uint64_t *sum, struct cs_error *err)
 {
-    struct counting counting = {counter, cs_table_open(&cs_schema_counters), err};
+    struct counting counting = {store, counter, cs_table_open(&cs_schema_counters), err};
     *sum = 0;
     if (!counting.counters)
         return cs_fail(err, ENOMEM, "not enough memory to count %s", counter);

@@ -7,6 +7,9 @@
  *   options         parsing by the entries
  *   old_spellings   options by the names they once had
  *   parsed          what main shares with the parser
+ *   recordings      which epochs of a store a report reads
+ *   figures         numbers for people
+ *   resembling      the word that was meant
  *   messages        errors, on standard error
  *   interrupt       signals that end a subcommand that runs for long
  *

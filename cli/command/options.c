@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Options of a subcommand, parsed by its entry, and how the subcommand reads them. */
+#include "cli/command/figures.h"
 #include "cli/command/parsed.h"
+#include "cli/command/resembling.h"
 
 #include <errno.h>
 #include <getopt.h>
@@ -70,7 +72,9 @@ double option_number(const struct parsed *args, const char *name, double fallbac
     if (suffix)
         end++;
     if (end == text || *end || errno || !(value >= least && value <= most)) {
-        usage_error("--%s %s: expected a number from %g to %g", name, text, least, most);
+        char from[48], to[48];
+        usage_error("--%s %s: expected a number from %s to %s", name, text, figures(least, 6, from),
+                    figures(most, 6, to));
         exit(CS_EXIT_USAGE);
     }
     return value;
@@ -164,6 +168,25 @@ static const char *switched(const struct known *known, int n, const struct known
     return optarg ? NULL : k->keep_as;
 }
 
+static void unknown_option(const char *what, const struct known *known, int n)
+{
+    char word[64];
+    struct resembling r = {.word = word};
+    snprintf(word, sizeof word, "%.*s", (int)strcspn(what, "="), what);
+    for (int i = 0; i < n && strncmp(what, "--", 2) == 0; i++) {
+        struct resembling one = {.word = word + 2};
+        resembling_try(&one, known[i].keep_as);
+        if (one.nearest && (!r.nearest || one.distance < r.distance)) {
+            r.nearest = one.nearest;
+            r.distance = one.distance;
+        }
+    }
+    if (r.nearest)
+        usage_error("unknown option %s; did you mean --%s?", what, r.nearest);
+    else
+        usage_error("unknown option %s", what);
+}
+
 int parse_options(const struct command *c, int argc, char **argv, struct parsed *args)
 {
     struct known known[OPTIONS_MAX + OLD_SPELLINGS_MAX];
@@ -202,7 +225,10 @@ int parse_options(const struct command *c, int argc, char **argv, struct parsed 
         }
         if (got == '?' || got == ':') {
             const char *what = argv[optind - 1];
-            usage_error(got == ':' ? "%s needs a value" : "unknown option %s", what);
+            if (got == ':')
+                usage_error("%s needs a value", what);
+            else
+                unknown_option(what, known, n);
             return -EINVAL;
         }
         const struct known *k = known;

@@ -16,8 +16,8 @@
 /* Which part of it. */
 #define OPTION_EVENT {"event", 'e', "EVENT", "event, by libpfm4's name (else cycles, cpu-clock); recorders take several"}
 #define OPTION_IMAGE {"image", 'i', "IMAGE", "only this image: path, base name, or six digits of its build-id"}
-#define OPTION_PROCESS {"process", 0, "NAME", "only this process (see prof --by process)"}
-#define OPTION_EPOCH {"epoch", 0, "EPOCH", "only this epoch (see store ls)"}
+#define OPTION_PROCESS {"process", 0, "NAME", "only this process, thread or container (see prof --by)"}
+#define OPTION_EPOCH {"epoch", 0, "EPOCH", "this recording: its name, -2 (the one before the newest), or all (else the newest)"}
 #define OPTION_TAG {"tag", 0, "NAME", "which tag (else the first)"}
 
 #define OPTION_NO_INLINES {"no-inlines", 0, NULL, "functions that were inlined are no frames of their own"}
@@ -32,13 +32,13 @@
 #define OPTION_CPU {"cpu", 0, "MODEL", "scheduling model by llvm-mca's name, or \"generic\" (else the recorded machine's)"}
 
 /* What is recorded, and how often. */
-#define OPTION_PID {"pid", 'p', "PID", "a process that runs already"}
+#define OPTION_PID {"pid", 'p', "PID", "a process that runs already (record: several, as 12,34)"}
 #define OPTION_WHOLE_MACHINE {"whole-machine", 'a', NULL, "everything that runs (root or CAP_PERFMON)"}
 #define OPTION_FREQUENCY {"frequency", 'F', "HZ", "samples a second of each busy CPU (1000; the daemon has a budget)"}
 #define OPTION_PERIOD {"period", 'c', "N", "from sample to sample: events, ns of cpu-clock, or the observer's TSC cycles"}
 #define OPTION_BUDGET {"budget", 0, "PERCENT", "what the profiled work may lose, as 0.5%; the rate follows"}
 #define OPTION_SECONDS {"seconds", 't', "SECONDS", "end after so long (else with the program, or at Ctrl-C)"}
-#define OPTION_LABEL {"label", 0, "BY", "keep profiles apart by process, command or cgroup"}
+#define OPTION_LABEL {"label", 0, "BY", "keep profiles apart by process, command, thread, container or cgroup"}
 #define OPTION_DRIVER \
     {"driver", 0, "NAME", "bpf (counts in the kernel), ring (works without rights), timers (a command's own) or auto"}
 #define OPTIONS_INTERVALS \

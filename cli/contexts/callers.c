@@ -58,7 +58,7 @@ static int report(const struct parsed *args, const struct chains *c, uint32_t fu
     struct column columns[] = {
         {.key = "samples", .head = "samples", .kind = COLUMN_COUNT},
         {.key = "percent", .head = "%", .kind = COLUMN_SHARE},
-        {.key = "percent_of_all", .head = "% of all", .kind = COLUMN_SHARE},
+        {.key = "percent_of_all", .head = "% of all", .kind = COLUMN_SHARE, .plain = true},
         {.key = "procedure", .head = callers ? "called from" : "calls", .elastic = true},
         {.key = "image", .kind = COLUMN_TEXT},
         {.key = "image_name", .head = "image", .elastic = true},

@@ -15,7 +15,6 @@ int chains_open(struct chains *c, const struct parsed *args, bool by_label)
     c->event = c->profile.events[c->profile.main_event].name;
     struct cs_calls_wanted wanted = {.event = c->event,
                                      .label = filter.label,
-                                     .epoch = filter.epoch,
                                      .inlines = !option_given(args, "no-inlines"),
                                      .by_label = by_label};
     int rc = cs_calls_open(&c->calls, c->profile.store, &wanted, &err);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* export: a store's profiles in the formats of other tools. */
 #include "exchange/export/export.h"
+#include "cli/command/recordings.h"
 #include "cli/exchange/export.h"
 #include "cli/output/output.h"
 
@@ -94,7 +95,8 @@ static int run(const struct parsed *args)
     /* A bar in the middle of what goes to the same terminal would spoil it. */
     bool beside = path || !isatty(STDOUT_FILENO);
     const struct cs_export_watch watch = {beside ? show : NULL, &bar};
-    int rc = cs_store_open(store_location(args), CS_STORE_READ, &store, &err);
+    int rc = recordings_open(store_location(args), option(args, "epoch"), RECORDINGS_OF_SAMPLES, &store, NULL,
+                             &err);
     if (rc == 0)
         rc = cs_export_open(store, option(args, "event"), option(args, "image"), &watch, &from, &err);
     if (rc < 0)
@@ -112,6 +114,7 @@ static const struct option_entry options[] = {
     {"to", 0, "FILE", "write to FILE instead of standard output; --to clickhouse URL sends to a server"},
     OPTION_EVENT,
     OPTION_IMAGE,
+    OPTION_EPOCH,
     {"host", 0, "NAME", "clickhouse: whose samples these are (else each epoch's own host)"},
     {"retry", 0, "SECONDS", "clickhouse: how long to try a server that doesn't answer (60)"},
     {"spool", 0, "DIR", "clickhouse: where batches wait (else in the store)"},

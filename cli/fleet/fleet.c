@@ -147,11 +147,12 @@ static void name_columns(const struct asking *a, struct column columns[2])
 static void print_prof(const struct parsed *args, const struct asking *a, const json_t *answer,
                        struct output *out)
 {
-    static struct column columns[] = {{.key = "samples", .head = "samples", .kind = COLUMN_COUNT},
-                                      {.key = "percent", .head = "%", .kind = COLUMN_SHARE},
-                                      {.key = "running_percent", .head = "running %", .kind = COLUMN_SHARE},
-                                      {.kind = COLUMN_TEXT},
-                                      {.kind = COLUMN_TEXT}};
+    static struct column columns[] = {
+        {.key = "samples", .head = "samples", .kind = COLUMN_COUNT},
+        {.key = "percent", .head = "%", .kind = COLUMN_SHARE},
+        {.key = "running_percent", .head = "running %", .kind = COLUMN_SHARE, .plain = true},
+        {.kind = COLUMN_TEXT},
+        {.kind = COLUMN_TEXT}};
     const json_t *rows = json_object_get(answer, "data");
     const json_t *totals = json_object_get(answer, "totals");
     const json_t *groups = json_object_get(answer, "rows_before_limit_at_least");

@@ -31,7 +31,7 @@ int page_procedures(json_t *page, const struct parsed *args, struct profile *pro
 /* A procedure's control-flow graph: "svg", how many blocks are "shown" of "blocks"; null where there is none.
  */
 json_t *page_cfg(struct profile *profile, const struct profile_row *row, const struct cs_edge_flow *flow);
-/* "timeline": charts of the interval profiles, newest epoch unless one is named; "phases". */
+/* "timeline": charts of the interval profiles, newest recording unless another is named; "phases". */
 void page_timeline(json_t *page, const char *store, const char *epoch);
 /* Adds the charts of a sample log to "timeline". */
 void page_log(json_t *page, const char *file);

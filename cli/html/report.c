@@ -140,7 +140,7 @@ static int build(const struct parsed *args, const char *store, struct profile *p
     json_object_set_new(page, "store", json_text(store));
     char subtitle[200];
     snprintf(subtitle, sizeof subtitle,
-             "%" PRIu64 " sample%s of %s, %zu image%s, %zu procedure%s, %u epoch%s; cyclescope %s",
+             "%" PRIu64 " sample%s of %s, %zu image%s, %zu procedure%s, %u recording%s; cyclescope %s",
              rows.total[p->main_event], plural((double)rows.total[p->main_event]),
              p->events[p->main_event].name, p->n_images, plural((double)p->n_images), rows.n,
              plural((double)rows.n), p->n_epochs, p->n_epochs == 1 ? "" : "s", CS_VERSION);
@@ -172,9 +172,7 @@ static int build(const struct parsed *args, const char *store, struct profile *p
 
 static int run(const struct parsed *args)
 {
-    const char *path = option(args, "html");
-    if (!path)
-        return usage_error("say where the page goes: --html FILE (- = standard output)");
+    const char *path = option_given(args, "html") ? option(args, "html") : "report.html";
     if (operand_count(args) > 1)
         return usage_error("%s: expected at most one store", operand(args, 1));
     const char *store = operand_count(args) ? operand(args, 0) : store_location(args);
@@ -198,7 +196,7 @@ static int run(const struct parsed *args)
 }
 
 static const struct option_entry options[] = {
-    {"html", 0, "FILE", "write the page here (- = standard output)"},
+    {"html", 0, "FILE", "write the page here (report.html; - = standard output)"},
     {"compare", 0, "DIR", "with what changed from this store to that one"},
     {"details", 0, "N", "procedures with source, instructions and culprits (25)"},
     OPTION_EVENT,

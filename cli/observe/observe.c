@@ -187,8 +187,8 @@ static int keep(const struct parsed *args, const struct cs_observed *seen, const
                                           .arg = view->arg};
     memcpy(names.tags, view->tags, sizeof names.tags);
     memcpy(names.counters, view->counters, sizeof names.counters);
-    json_t *meta = json_pack("{s:s, s:o, s:f}", "by", "observe", "command", json_text(seen->program),
-                             "cycles_per_second", seen->cycles_per_second);
+    json_t *meta = json_pack("{s:s, s:s, s:o, s:f}", "writer", "observe", "by", "observe", "command",
+                             json_text(seen->program), "cycles_per_second", seen->cycles_per_second);
     char *text = json_dumps(meta, JSON_COMPACT);
     int rc = cs_store_open(store_location(args), CS_STORE_WRITE, &store, &err);
     if (rc == 0)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Rates are events per 1000 TSC cycles; shares are of TSC cycles. */
 #include "cli/observe/observed.h"
+#include "cli/command/figures.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -28,8 +29,8 @@ void observed_value(const struct observed *o, unsigned tag, uint64_t value, char
 static double in_time(double cycles, double hz, const char **unit)
 {
     double ns = cycles * 1e9 / hz;
-    *unit = ns < 1e4 ? "ns" : ns < 1e7 ? "µs" : "ms";
-    return ns < 1e4 ? ns : ns < 1e7 ? ns / 1e3 : ns / 1e6;
+    *unit = ns < 1e3 ? "ns" : ns < 1e6 ? "µs" : ns < 1e9 ? "ms" : "s";
+    return ns < 1e3 ? ns : ns < 1e6 ? ns / 1e3 : ns < 1e9 ? ns / 1e6 : ns / 1e9;
 }
 
 static const double shown_quantiles[] = {0.01, 0.5, 0.9, 0.99, 0.999};
@@ -61,20 +62,22 @@ void observed_summary(struct output *out, const struct observed *o)
     uint64_t total = cs_dte_tally_cycles(&s->tally), intervals = cs_dte_tally_intervals(&s->tally);
     double mean = intervals ? (double)total / (double)intervals : 0, unseen = (double)s->unseen_cycles;
     const char *unit, *gap_unit;
+    char of_mean[48], of_time[48], of_gap[48];
     double mean_ns = in_time(mean, o->hz, &unit), longest = in_time((double)s->longest_gap, o->hz, &gap_unit);
     output_line(out, "%s", "");
-    output_line(out, "%" PRIu64 " sample%s in %.3f s, one every %.4g cycles (%.3g %s)%s", s->samples,
-                plural((double)s->samples), (double)total / o->hz, mean, mean_ns, unit,
+    output_line(out, "%" PRIu64 " sample%s in %.3f s, one every %s cycles (%s %s)%s", s->samples,
+                plural((double)s->samples), (double)total / o->hz, figures(mean, 4, of_mean),
+                figures(mean_ns, 3, of_time), unit,
                 o->timed_each ? "" : "; tag alone, the clock is read when it changes");
     if (o->asked_cycles)
         output_line(out, "asked for: one every %" PRIu64 " cycles", o->asked_cycles);
     output_line(out, "%-7s %11s %11s %11s %11s %11s", "cycles", "1 %", "median", "90 %", "99 %", "99.9 %");
     quantiles_line(out, "period", s->periods);
     quantiles_line(out, "gap", s->gaps);
-    output_line(out,
-                "%.3g %% of the time was not seen (%" PRIu64
-                " times descheduled or delayed, the longest %.3g %s)",
-                total ? 100 * unseen / (double)total : 0, s->tally.intervals[CS_DTE_GAP], longest, gap_unit);
+    output_line(
+        out, "%.3g %% of the time was not seen (%" PRIu64 " times descheduled or delayed, the longest %s %s)",
+        total ? 100 * unseen / (double)total : 0, s->tally.intervals[CS_DTE_GAP], figures(longest, 3, of_gap),
+        gap_unit);
 
     output_set(out, "program", json_text(o->program));
     output_set(out, "cycles_per_second", json_real(o->hz));

@@ -2,6 +2,8 @@
 /* A log is replayed through the filter of the observer; a store has the sums already. */
 #include "cli/observe/observed_source.h"
 
+#include "cli/command/recordings.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -102,7 +104,8 @@ static int open_log(const char *path, const struct cs_observe_replay_options *op
 static int open_store(const struct parsed *args, struct observed_source *s)
 {
     struct cs_error err = {0};
-    if (cs_store_open(store_location(args), CS_STORE_READ, &s->store, &err) < 0 ||
+    if (recordings_open(store_location(args), option(args, "epoch"), RECORDINGS_OF_OBSERVER, &s->store, NULL,
+                        &err) < 0 ||
         cs_observe_load(s->store, option(args, "program"), &s->kept, &err) < 0)
         return failed(&err);
     s->view = (struct observed){.sink = s->kept.sink,

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* timeline: what an observed program did over time, from a sample log. shim-2015 figure 19. */
 #include "observer/log/timeline.h"
+#include "cli/command/figures.h"
 #include "cli/observe/observed.h"
 #include "cli/output/output.h"
 
@@ -146,9 +147,11 @@ static int print(const struct parsed *args, const struct cs_observe_timeline *t,
         observed_value(&view, options->tag, t->tag_values[i], l->names[i], sizeof l->names[i]);
     lay_out(l, t);
     struct output *out = output_open(args);
+    char text[3][48];
     double ms = t->bucket_cycles * 1e3 / t->cycles_per_second;
-    output_line(out, "%s: %u buckets of %.4g ms (%.4g cycles) of %.4g s%s%s", t->head.program, t->n_buckets,
-                ms, t->bucket_cycles, t->whole_cycles / t->cycles_per_second,
+    output_line(out, "%s: %u buckets of %s ms (%s cycles) of %s s%s%s", t->head.program, t->n_buckets,
+                figures(ms, 4, text[0]), figures(t->bucket_cycles, 4, text[1]),
+                figures(t->whole_cycles / t->cycles_per_second, 4, text[2]),
                 t->has_tag ? "; shares of tag " : "", t->has_tag ? t->head.tags[options->tag] : "");
     output_set(out, "program", json_text(t->head.program));
     output_set(out, "bucket_ms", json_real(ms));

@@ -65,6 +65,7 @@ struct column {
     const char *group; /* JSON: the member goes into the object of this name; NULL = none */
     enum column_kind kind;
     int digits;
+    bool plain; /* of COLUMN_SHARE: a large one is nothing special (a running sum, a confidence) */
     /* Where the terminal is too narrow: */
     bool elastic;  /* may be cut */
     bool keep_end; /* ... at its beginning: paths */

@@ -13,8 +13,12 @@
 #define GAP 2          /* blanks between two columns; one where the terminal is too narrow */
 #define ELASTIC_MIN 16 /* an elastic column isn't cut shorter while there is another way */
 #define ELASTIC_NARROWEST 8
-#define WRAPS_MIN 20   /* a last column that goes on below is never narrower */
-#define SHARE_HOT 10.0 /* percent from which a share stands out */
+#define WRAPS_MIN 20 /* a last column that goes on below is never narrower */
+/* Percent from which a share stands out, and how: bold, too, where colours are all alike. */
+#define SHARE_HOTTEST 25.0
+#define SHARE_HOT 5.0
+#define COLOUR_HOTTEST "\033[1;31m"
+#define COLOUR_HOT "\033[33m"
 
 static void group_thousands(char *to, size_t size, uint64_t n)
 {
@@ -189,10 +193,11 @@ static size_t print_row(const struct table *s, const struct cell *row, const str
         first = false;
         char buffer[64], *to_free = NULL;
         const char *text = cell_text(col, row ? &row[k] : NULL, buffer, &to_free);
-        bool hot = colour && row && col->kind == COLUMN_SHARE && row[k].is == NUMBER &&
-                   fabs(row[k].number) >= SHARE_HOT;
+        double share =
+            row && col->kind == COLUMN_SHARE && !col->plain && row[k].is == NUMBER ? fabs(row[k].number) : 0;
+        bool hot = colour && share >= SHARE_HOT;
         if (hot)
-            fputs("\033[1;31m", to);
+            fputs(share >= SHARE_HOTTEST ? COLOUR_HOTTEST : COLOUR_HOT, to);
         if (k == w->last && col->wraps)
             lines = text_wrap(to, text, w->last_from + w->of[k], w->last_from, w->last_from);
         else

@@ -57,16 +57,16 @@ static void print_methods(struct output *out)
 {
     static const struct column columns[] = {
         {.key = "method", .head = "method"},
-        {.key = "within_5", .head = "instr. 5 %", .kind = COLUMN_SHARE},
-        {.key = "within_10", .head = "10 %", .kind = COLUMN_SHARE},
-        {.key = "within_15", .head = "15 %", .kind = COLUMN_SHARE},
-        {.key = "program_5", .head = "program 5 %", .kind = COLUMN_SHARE},
-        {.key = "program_10", .head = "10 %", .kind = COLUMN_SHARE},
-        {.key = "program_15", .head = "15 %", .kind = COLUMN_SHARE},
-        {.key = "edges_5", .head = "edges 5 %", .kind = COLUMN_SHARE},
-        {.key = "edges_10", .head = "10 %", .kind = COLUMN_SHARE},
-        {.key = "edges_15", .head = "15 %", .kind = COLUMN_SHARE},
-        {.key = "program_edges_10", .head = "program 10 %", .kind = COLUMN_SHARE},
+        {.key = "within_5", .head = "instr. 5 %", .kind = COLUMN_SHARE, .plain = true},
+        {.key = "within_10", .head = "10 %", .kind = COLUMN_SHARE, .plain = true},
+        {.key = "within_15", .head = "15 %", .kind = COLUMN_SHARE, .plain = true},
+        {.key = "program_5", .head = "program 5 %", .kind = COLUMN_SHARE, .plain = true},
+        {.key = "program_10", .head = "10 %", .kind = COLUMN_SHARE, .plain = true},
+        {.key = "program_15", .head = "15 %", .kind = COLUMN_SHARE, .plain = true},
+        {.key = "edges_5", .head = "edges 5 %", .kind = COLUMN_SHARE, .plain = true},
+        {.key = "edges_10", .head = "10 %", .kind = COLUMN_SHARE, .plain = true},
+        {.key = "edges_15", .head = "15 %", .kind = COLUMN_SHARE, .plain = true},
+        {.key = "program_edges_10", .head = "program 10 %", .kind = COLUMN_SHARE, .plain = true},
         {.key = "what", .head = "what it takes for true", .elastic = true, .wraps = true},
     };
     struct table *table = output_table(out, "methods", columns, sizeof columns / sizeof *columns);
@@ -102,9 +102,9 @@ static void print_causes(struct output *out, const double noise[3])
 {
     static const struct column columns[] = {
         {.key = "cause", .head = "samples off by more than"},
-        {.key = "over_5", .head = "5 %", .kind = COLUMN_SHARE},
-        {.key = "over_10", .head = "10 %", .kind = COLUMN_SHARE},
-        {.key = "over_15", .head = "15 %", .kind = COLUMN_SHARE},
+        {.key = "over_5", .head = "5 %", .kind = COLUMN_SHARE, .plain = true},
+        {.key = "over_10", .head = "10 %", .kind = COLUMN_SHARE, .plain = true},
+        {.key = "over_15", .head = "15 %", .kind = COLUMN_SHARE, .plain = true},
         {.key = "what", .head = "because", .elastic = true, .wraps = true},
     };
     enum { MISSING, NOISE, BIAS, RELATIVE, SCALE, N_CAUSES };
@@ -139,8 +139,8 @@ static void print_histogram(struct output *out)
 {
     static const struct column columns[] = {
         {.key = "error", .head = "error %"},
-        {.key = "instructions", .head = "samples %", .kind = COLUMN_SHARE},
-        {.key = "edges", .head = "edge executions %", .kind = COLUMN_SHARE},
+        {.key = "instructions", .head = "samples %", .kind = COLUMN_SHARE, .plain = true},
+        {.key = "edges", .head = "edge executions %", .kind = COLUMN_SHARE, .plain = true},
     };
     const struct score *s = &scores[FINAL];
     struct table *table = output_table(out, "histogram", columns, sizeof columns / sizeof *columns);
@@ -161,11 +161,11 @@ static void print_confidence(struct output *out)
 {
     static const struct column columns[] = {
         {.key = "confidence", .head = "confidence"},
-        {.key = "share", .head = "samples %", .kind = COLUMN_SHARE},
-        {.key = "within_5", .head = "within 5 %", .kind = COLUMN_SHARE},
-        {.key = "within_10", .head = "10 %", .kind = COLUMN_SHARE},
-        {.key = "within_15", .head = "15 %", .kind = COLUMN_SHARE},
-        {.key = "of_bad", .head = "of those off by > 15 %", .kind = COLUMN_SHARE},
+        {.key = "share", .head = "samples %", .kind = COLUMN_SHARE, .plain = true},
+        {.key = "within_5", .head = "within 5 %", .kind = COLUMN_SHARE, .plain = true},
+        {.key = "within_10", .head = "10 %", .kind = COLUMN_SHARE, .plain = true},
+        {.key = "within_15", .head = "15 %", .kind = COLUMN_SHARE, .plain = true},
+        {.key = "of_bad", .head = "of those off by > 15 %", .kind = COLUMN_SHARE, .plain = true},
     };
     const struct cs_accuracy_errors *e = &scores[FINAL].insns;
     struct table *table = output_table(out, "confidence", columns, sizeof columns / sizeof *columns);
@@ -371,7 +371,9 @@ static int run(const struct parsed *args)
     struct cs_truth *truth = NULL;
     if (operand_count(args) != 2)
         return usage_error("needs a STORE and a file of callgrind's");
-    struct profile_filter filter = {.image = option(args, "image"), .main_event = option(args, "event")};
+    struct profile_filter filter = {.image = option(args, "image"),
+                                    .epoch = option_given(args, "epoch") ? option(args, "epoch") : "all",
+                                    .main_event = option(args, "event")};
     int rc = profile_open(&profile, operand(args, 0), &filter, &err);
     if (rc < 0)
         return failed(&err);
@@ -399,10 +401,7 @@ static int run(const struct parsed *args)
 }
 
 static const struct option_entry options[] = {
-    OPTION_EVENT,
-    OPTION_IMAGE,
-    OPTION_CPU,
-    {NULL, 0, NULL, NULL},
+    OPTION_EVENT, OPTION_IMAGE, OPTION_EPOCH, OPTION_CPU, {NULL, 0, NULL, NULL},
 };
 
 const struct command command_accuracy = {

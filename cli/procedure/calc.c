@@ -75,8 +75,8 @@ int calc_scheduler(const struct parsed *args, enum cs_isa isa, const struct cs_m
 static int open_subject(const struct parsed *args, struct subject *s, struct cs_error *err)
 {
     const char *name = operand(args, 0);
-    const struct profile_filter filter = {.image = option(args, "image"),
-                                          .main_event = option(args, "event")};
+    const struct profile_filter filter = {
+        .image = option(args, "image"), .epoch = option(args, "epoch"), .main_event = option(args, "event")};
     int rc = profile_open(&s->profile, store_location(args), &filter, err);
     if (rc)
         return rc;
@@ -229,6 +229,7 @@ static int run(const struct parsed *args)
 static const struct option_entry options[] = {
     OPTION_EVENT,
     OPTION_IMAGE,
+    OPTION_EPOCH,
     {"lines", 'l', NULL, "source lines between the instructions"},
     OPTION_ALL,
     OPTION_CPU,

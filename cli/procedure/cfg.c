@@ -275,7 +275,8 @@ static int run(const struct parsed *args)
         return operand_count(args) ? audit(args) : usage_error("--audit needs FILES");
     if (operand_count(args) != 1)
         return usage_error("needs a PROCEDURE");
-    struct profile_filter filter = {.image = option(args, "image"), .main_event = option(args, "event")};
+    struct profile_filter filter = {
+        .image = option(args, "image"), .epoch = option(args, "epoch"), .main_event = option(args, "event")};
     if (file)
         rc = open_in_file(&v, file, operand(args, 0), &err);
     else if ((rc = profile_open(&profile, store_location(args), &filter, &err)) == 0 &&
@@ -299,6 +300,7 @@ static int run(const struct parsed *args)
 static const struct option_entry options[] = {
     OPTION_EVENT,
     OPTION_IMAGE,
+    OPTION_EPOCH,
     {"svg", 0, NULL, "a picture (needs graphviz's library)"},
     {"dot", 0, NULL, "the picture's description for graphviz"},
     {"ps", 0, NULL, "the picture as PostScript"},

@@ -151,7 +151,8 @@ static int run(const struct parsed *args)
     struct cs_frequency f = {0};
     if (operand_count(args) != 1)
         return usage_error("needs a PROCEDURE");
-    struct profile_filter filter = {.image = option(args, "image"), .main_event = option(args, "event")};
+    struct profile_filter filter = {
+        .image = option(args, "image"), .epoch = option(args, "epoch"), .main_event = option(args, "event")};
     int rc = profile_open(&profile, store_location(args), &filter, &err);
     if (rc < 0)
         return failed(&err);
@@ -171,7 +172,7 @@ static int run(const struct parsed *args)
 }
 
 static const struct option_entry options[] = {
-    OPTION_EVENT, OPTION_IMAGE, OPTION_ALL, OPTION_STORE, {NULL, 0, NULL, NULL},
+    OPTION_EVENT, OPTION_IMAGE, OPTION_EPOCH, OPTION_ALL, OPTION_STORE, {NULL, 0, NULL, NULL},
 };
 
 const struct command command_edges = {

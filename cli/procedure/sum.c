@@ -242,8 +242,8 @@ static int run(const struct parsed *args)
     struct profile p;
     struct profile_rows rows;
     struct tally t = {0};
-    const struct profile_filter filter = {.image = option(args, "image"),
-                                          .main_event = option(args, "event")};
+    const struct profile_filter filter = {
+        .image = option(args, "image"), .epoch = option(args, "epoch"), .main_event = option(args, "event")};
     if (operand_count(args) > 0)
         return usage_error("sum takes no operand; calc explains one procedure");
     if (profile_open(&p, store_location(args), &filter, &err))
@@ -284,7 +284,7 @@ static int run(const struct parsed *args)
 }
 
 static const struct option_entry options[] = {
-    OPTION_EVENT, OPTION_IMAGE, OPTION_ALL, OPTION_CPU, OPTION_STORE, {NULL, 0, NULL, NULL},
+    OPTION_EVENT, OPTION_IMAGE, OPTION_EPOCH, OPTION_ALL, OPTION_CPU, OPTION_STORE, {NULL, 0, NULL, NULL},
 };
 
 extern const struct command command_sum;

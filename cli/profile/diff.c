@@ -4,13 +4,14 @@
 #include "cli/output/output.h"
 #include "cli/profile/comparison.h"
 
+#include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #define ROWS_SHOWN 10
 
-static const struct column *columns_for(const struct comparison *c, bool lines)
+static const struct column *columns_for(const struct comparison *c, bool lines, bool threads)
 {
     static struct column columns[] = {
         {.key = "a", .head = "A", .kind = COLUMN_NUMBER, .digits = 3},
@@ -27,6 +28,8 @@ static const struct column *columns_for(const struct comparison *c, bool lines)
     };
     columns[0].head = c->shares ? "A %" : c->time ? "A s" : "A";
     columns[1].head = c->shares ? "B %" : c->time ? "B s" : "B";
+    columns[5].head = threads ? "thread" : "procedure";
+    columns[7].head = threads ? NULL : "image";
     columns[6].head = lines ? "source line" : NULL;
     return columns;
 }
@@ -63,10 +66,12 @@ static int report(const struct parsed *args, const struct runs *runs, struct com
     double scale = c->time && strcmp(runs->unit, "ns") == 0 ? 1e-9 : 1;
     if (c->time && scale == 1 && text)
         output_line(out, "costs in %s", *runs->unit ? runs->unit : "events");
-    bool lines = option_given(args, "by") && strcmp(option(args, "by"), "line") == 0;
+    const char *by_text = option(args, "by");
+    bool lines = by_text && strcmp(by_text, "line") == 0;
     struct table *table = NULL;
     if (!text || all || c->n_significant) {
-        table = output_table(out, "rows", columns_for(c, lines), 11);
+        table =
+            output_table(out, "rows", columns_for(c, lines, by_text && strcmp(by_text, "thread") == 0), 11);
         table_limit(table, (uint64_t)option_number(args, "top", ROWS_SHOWN, 0, 1e12), "--top 0 shows all");
     }
     char name[1024];
@@ -104,18 +109,29 @@ static int report(const struct parsed *args, const struct runs *runs, struct com
 
 static int run(const struct parsed *args)
 {
-    static const char *const names[] = {
-        [BY_IMAGE] = "image", [BY_PROCEDURE] = "procedure", [BY_LINE] = "line", NULL};
+    static const char *const names[] = {[BY_IMAGE] = "image",
+                                        [BY_PROCEDURE] = "procedure",
+                                        [BY_LINE] = "line",
+                                        [BY_PROCESS] = "thread",
+                                        NULL};
     enum profile_by by = option_choice(args, "by", names, BY_PROCEDURE);
-    if (operand_count(args) != 2)
-        return usage_error("expected two stores, before and after");
+    int n = operand_count(args);
+    if (n != 0 && n != 2)
+        return usage_error(
+            "expected two stores, before and after, or none: then the last two recordings of one store");
+    const char *store = store_location(args), *before = option(args, "epoch-a"),
+               *after = option(args, "epoch-b");
     struct runs runs = {.n_runs = 0};
     struct comparison c = {.least = option_number(args, "least-change", COMPARISON_LEAST_CHANGE, 0, 1000),
                            .shares = option_given(args, "shares")};
     struct cs_error err = {0};
-    int rc = runs_add(&runs, operand(args, 0), option(args, "epoch-a"), option(args, "event"), by, &err);
+    int rc = runs_add(&runs, n ? operand(args, 0) : store, n || before ? before : "-2", option(args, "event"),
+                      by, &err);
+    if (rc == -ENOENT && !n && !before)
+        cs_fail(&err, ENOENT, "%s has no two recordings to compare: record again, or name two stores", store);
     if (rc == 0)
-        rc = runs_add(&runs, operand(args, 1), option(args, "epoch-b"), option(args, "event"), by, &err);
+        rc = runs_add(&runs, n ? operand(args, 1) : store, n || after ? after : "-1", option(args, "event"),
+                      by, &err);
     if (rc < 0)
         rc = failed(&err);
     else if (runs_compare(&runs, &c) < 0)
@@ -135,22 +151,26 @@ static const struct option_entry options[] = {
     {"shares", 0, NULL,
      "compare shares of the samples (for recordings of different lengths), not cost a run"},
     {"least-change", 0, "PERCENT", "smaller changes are never called significant (5)"},
-    {"epoch-a", 0, "EPOCH", "only this epoch of A"},
-    {"epoch-b", 0, "EPOCH", "only this epoch of B"},
+    {"epoch-a", 0, "EPOCH",
+     "this recording of A (a name, -1 the newest, -2, ...; else all; without A and B: -2)"},
+    {"epoch-b", 0, "EPOCH", "this recording of B (else all; without A and B: -1)"},
+    OPTION_STORE,
     {NULL, 0, NULL, NULL},
 };
 
 extern const struct command command_diff;
 const struct command command_diff = {
     "diff",
-    "A B",
+    "[A B]",
     "two profiles of the same program: what changed, and what is only noise",
-    "A and B are stores; every epoch in them is a run. Procedures match by image name and symbol, also "
+    "Without operands: the last two recordings of the store. A and B are stores; every recording in them is "
+    "a run. Procedures match by image name and symbol, also "
     "across rebuilt\n"
     "binaries. Costs are per run: seconds or cycles. A change is real when its false discovery rate is below "
     "1 % (counting\n"
     "noise, widened by how much the runs of one side differ) and it is larger than --least-change.\n"
-    "--by takes procedure, image or line; --all shows the rows that did not change, too.",
+    "--by takes procedure, image, line or thread (or what else record --label kept apart); --all shows the "
+    "rows that did not change, too.",
     options,
     run,
 };

@@ -42,8 +42,7 @@ static bool matches(const struct gathering *g, const struct cs_store_profile_ref
 {
     const struct interval_filter *f = g->filter;
     const char *base = strrchr(ref->image->path, '/');
-    return (!f->epoch || strcmp(f->epoch, ref->epoch) == 0) &&
-           (!f->event || strcmp(f->event, ref->head->event) == 0) &&
+    return (!f->event || strcmp(f->event, ref->head->event) == 0) &&
            (!f->image || strcmp(f->image, ref->image->path) == 0 ||
             (base && strcmp(f->image, base + 1) == 0) ||
             strncmp(f->image, ref->image->id, strlen(f->image)) == 0);
@@ -211,7 +210,8 @@ int interval_matrix_open(struct interval_matrix *matrix, const char *path,
     *matrix = (struct interval_matrix){.names = cs_table_open(&cs_schema_stacks)};
     struct gathering g = {.matrix = matrix, .filter = filter, .err = err};
     struct periods periods = {.g = &g};
-    int rc = matrix->names ? cs_store_open(path, CS_STORE_READ, &g.store, err) : out_of_memory(err);
+    int rc = matrix->names ? recordings_open(path, filter->epoch, RECORDINGS_OF_SAMPLES, &g.store, NULL, err)
+                           : out_of_memory(err);
     progress_init(&g.bar, "reading", "profiles", 0);
     if (rc == 0 && g.bar.possible)
         rc = cs_store_each(g.store, count, &g, err);

@@ -14,8 +14,8 @@
 #define INTERVALS_MAX 2000
 #define INTERVAL_EVENTS_MAX 16
 
-struct interval_filter { /* NULL = all */
-    const char *epoch, *image, *event;
+struct interval_filter {               /* NULL = all */
+    const char *epoch, *image, *event; /* epoch: as recordings_open takes it */
 };
 
 struct interval_matrix {

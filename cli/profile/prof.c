@@ -2,8 +2,10 @@
 /* prof: where the samples are, by image, procedure, line, process or tag. dcpi-1997 section 3.1 (dcpiprof).
  * One row holds what the sampler and the observer know of the same procedure. */
 #include "analysis/contexts/calls.h"
+#include "cli/command/figures.h"
 #include "cli/output/output.h"
 #include "cli/profile/hottest_line.h"
+#include "cli/profile/nameless.h"
 
 #include "store/array.h"
 
@@ -16,6 +18,7 @@
 #define EVENTS_SHOWN 6 /* columns of events in text; JSON and CSV have all */
 #define FIXED_COLUMNS 11
 #define ROWS_SHOWN 10
+#define EXPLAINED_MIN 0.02 /* of the samples: calc of less explains little */
 
 struct layout {
     struct column columns[FIXED_COLUMNS + 64];
@@ -23,14 +26,16 @@ struct layout {
     unsigned share;
 };
 
-static const char *const by_names[] = {"image", "procedure", "line", "process", "tag", NULL};
+static const char *const by_names[] = {"image",  "procedure", "line",  "process", "tag",
+                                       "thread", "container", "label", NULL};
+#define BY_LABELS 5 /* from here on in by_names: what --label keeps apart, as processes are */
 
 static void push(struct layout *l, struct column c)
 {
     l->columns[l->n++] = c;
 }
 
-static struct layout make_layout(const struct profile *p, enum profile_by by, bool totals)
+static struct layout make_layout(const struct profile *p, enum profile_by by, bool totals, const char *label)
 {
     struct layout l = {.n = 0};
     l.n_events = p->n_events < 64 ? p->n_events : 64;
@@ -47,6 +52,7 @@ static struct layout make_layout(const struct profile *p, enum profile_by by, bo
             push(&l, (struct column){.key = "percent", .head = "%", .kind = COLUMN_SHARE});
             push(&l, (struct column){.key = "running_percent",
                                      .head = totals ? NULL : "running %",
+                                     .plain = true,
                                      .kind = COLUMN_SHARE});
             push(&l, (struct column){.key = "total", .kind = COLUMN_COUNT});
             push(&l, (struct column){
@@ -58,7 +64,7 @@ static struct layout make_layout(const struct profile *p, enum profile_by by, bo
     push(&l,
          (struct column){
              .key = "line", .head = by == BY_LINE ? "source line" : NULL, .elastic = true, .keep_end = true});
-    push(&l, (struct column){.key = "process", .head = by == BY_PROCESS ? "process" : NULL, .elastic = true});
+    push(&l, (struct column){.key = "process", .head = by == BY_PROCESS ? label : NULL, .elastic = true});
     push(&l, (struct column){.key = "tag", .head = by == BY_TAG ? "tag" : NULL, .elastic = true});
     push(&l, (struct column){.key = "image", .kind = COLUMN_TEXT});
     push(&l, (struct column){.key = "build_id", .kind = COLUMN_TEXT});
@@ -140,23 +146,45 @@ static void describe_sharing(struct output *out, const struct profile *p)
     }
 }
 
+/* Which of several recordings this is. */
+static void describe_recording(struct output *out, const struct profile *p)
+{
+    const struct recordings *r = &p->recordings;
+    if (r->all && p->n_epochs > 1)
+        output_line(out, "%u epochs together%s", p->n_epochs,
+                    r->daemon ? ", a daemon's; --epoch NAME shows one (cyclescope store ls)" : "");
+    else if (r->n > 1 && *r->name)
+        output_line(out, "recording %s%s", r->name,
+                    *r->before ? ", the newest; --epoch -2 shows the one before, --epoch all adds them up"
+                               : "");
+    output_set(out, "recording", *r->name ? json_text(r->name) : json_null());
+}
+
 /* "cpu-clock: 10,234 samples, one each 1.00 ms, ..." */
-static void describe(struct output *out, const struct profile *p, const struct profile_rows *rows)
+static void describe(struct output *out, const struct profile *p, enum profile_by by,
+                     const struct profile_rows *rows)
 {
     const struct profile_event *e = &p->events[p->main_event];
-    char period[80] = "";
+    char period[160] = "", text[2][48];
     if (e->samples && e->period_sum) {
         double mean = (double)e->period_sum / (double)e->samples;
         if (strcmp(e->unit, "ns") == 0)
-            snprintf(period, sizeof period, ", one each %.3g ms, %.3g s in all", mean / 1e6,
-                     (double)e->period_sum / 1e9);
+            snprintf(period, sizeof period, ", one each %s ms, %s s in all", figures(mean / 1e6, 3, text[0]),
+                     figures((double)e->period_sum / 1e9, 3, text[1]));
         else
-            snprintf(period, sizeof period, ", one each %.6g %s", mean, *e->unit ? e->unit : "events");
+            snprintf(period, sizeof period, ", one each %s %s", figures(mean, 6, text[0]),
+                     *e->unit ? e->unit : "events");
     }
-    output_line(out, "%s: %" PRIu64 " sample%s%s; %.2f %% unknown; %zu image%s, %u epoch%s", e->name,
-                e->samples, plural((double)e->samples), period,
-                e->samples ? 100.0 * (double)rows->unknown / (double)e->samples : 0.0, p->n_images,
-                plural((double)p->n_images), p->n_epochs, p->n_epochs == 1 ? "" : "s");
+    char nameless[48] = "";
+    uint64_t without = by == BY_PROCEDURE ? nameless_samples(p, rows) : 0;
+    if (without && e->samples)
+        snprintf(nameless, sizeof nameless, ", %.2f %% without a name",
+                 100.0 * (double)without / (double)e->samples);
+    output_line(out, "%s: %" PRIu64 " sample%s%s; %.2f %% unknown%s; %zu image%s", e->name, e->samples,
+                plural((double)e->samples), period,
+                e->samples ? 100.0 * (double)rows->unknown / (double)e->samples : 0.0, nameless, p->n_images,
+                plural((double)p->n_images));
+    describe_recording(out, p);
     uint64_t lost = 0;
     struct cs_error err = {0};
     if (cs_store_counter(p->store, "lost", &lost, &err) == 0 && lost)
@@ -186,6 +214,13 @@ static void describe_events(struct output *out, const struct profile *p)
 
 static const char *const hottest_how[] = {NULL, "own", "caller", "later"};
 
+/* calc needs the instructions: the kernel's and made code's are in no file. */
+static bool can_be_explained(const struct profile_row *r, const struct profile *p, double total)
+{
+    return (double)r->samples[p->main_event] >= EXPLAINED_MIN * total && r->name && r->image &&
+           r->image->image.kind == CS_IMAGE_ELF && !r->image->fileless;
+}
+
 static void suggest(struct output *out, enum profile_by by, struct profile *p,
                     const struct profile_rows *rows, const char *store)
 {
@@ -209,10 +244,13 @@ static void suggest(struct output *out, enum profile_by by, struct profile *p,
     }
     if (hottest.row)
         r = hottest.row;
+    for (size_t i = 0; r && !can_be_explained(r, p, (double)rows->total[p->main_event]);
+         i++) /* the hottest that calc can read */
+        r = i < rows->n && i < ROWS_SHOWN ? &rows->row[i] : NULL;
     const char *next = hottest.how == HOTTEST_NOWHERE ? "next:" : "     ";
     if (by == BY_IMAGE)
         output_hint(out, "next:", "prof", NULL, "--store", where, "      (by procedure)");
-    else if (r && r->name && (by == BY_PROCEDURE || by == BY_LINE))
+    else if (r && (by == BY_PROCEDURE || by == BY_LINE))
         output_hint(out, next, "calc", cs_image_demangle(r->name, name, sizeof name), "--store", where, "");
 }
 
@@ -283,13 +321,27 @@ static int open_calls(const struct parsed *args, struct profile *p, enum profile
                       struct cs_calls *calls, struct cs_error *err)
 {
     struct cs_calls_wanted wanted = {.event = p->events[p->main_event].name,
-                                     .label = option(args, "process"),
-                                     .epoch = option(args, "epoch")};
+                                     .label = option(args, "process")};
     *calls = (struct cs_calls){.tree = NULL};
     return by == BY_PROCEDURE ? cs_calls_open(calls, p->store, &wanted, err) : 0;
 }
 
-static int report(const struct parsed *args, struct profile *p, enum profile_by by, const char *store)
+/* What was asked for must have been kept apart when it was recorded. */
+static void suggest_label(struct output *out, const struct profile *p, const struct profile_rows *rows,
+                          const char *asked)
+{
+    const char *kept = p->recordings.label;
+    bool apart = rows->n > 1 || (rows->n && rows->row[0].name && *rows->row[0].name);
+    if (strcmp(asked, "label") == 0 ? apart : *kept ? strcmp(asked, kept) == 0 : apart)
+        return;
+    output_line(out, "%s", "");
+    output_note(out,
+                "This recording was kept apart by %s, not by %s: cyclescope record --label %s does that.",
+                *kept ? kept : "nothing", asked, strcmp(asked, "label") == 0 ? "thread" : asked);
+}
+
+static int report(const struct parsed *args, struct profile *p, enum profile_by by, const char *asked,
+                  const char *store)
 {
     static const char *const orders[] = {"samples", "total", NULL};
     bool wants_total = option_choice(args, "sort", orders, 0) == 1;
@@ -312,15 +364,15 @@ static int report(const struct parsed *args, struct profile *p, enum profile_by 
         return *err.text ? failed(&err) : failed_with("out of memory for the rows of the report");
     }
     struct output *out = output_open(args);
-    describe(out, p, &rows);
-    struct layout layout = make_layout(p, by, calls.total > 0);
+    describe(out, p, by, &rows);
+    struct layout layout = make_layout(p, by, calls.total > 0, asked);
     struct table *table = output_table(out, "rows", layout.columns, layout.n);
     fill(table, &layout, by, &rows, output_form(out) == OUTPUT_TEXT && top ? (size_t)top : SIZE_MAX,
          calls.total ? &calls : NULL);
     table_limit(table, top, "--top 0 shows all");
     output_set(out, "total", json_integer((json_int_t)rows.total[p->main_event]));
     output_set(out, "unknown", json_integer((json_int_t)rows.unknown));
-    output_set(out, "by", json_string(by_names[by]));
+    output_set(out, "by", json_string(asked));
     describe_events(out, p);
     if (by == BY_TAG && rows.n == 0)
         output_note(out,
@@ -329,6 +381,12 @@ static int report(const struct parsed *args, struct profile *p, enum profile_by 
                     "are addresses, as the compiler's plugin writes them, are columns of cyclescope prof.");
     if (calls.total)
         output_set(out, "with_chains", json_integer((json_int_t)calls.total));
+    if (by == BY_PROCEDURE) {
+        output_set(out, "nameless", json_integer((json_int_t)nameless_samples(p, &rows)));
+        nameless_explain(out, p, &rows);
+    }
+    if (by == BY_PROCESS)
+        suggest_label(out, p, &rows, asked);
     suggest(out, by, p, &rows, store);
     profile_rows_fini(&rows);
     cs_calls_close(&calls);
@@ -337,7 +395,8 @@ static int report(const struct parsed *args, struct profile *p, enum profile_by 
 
 static int run(const struct parsed *args)
 {
-    enum profile_by by = option_choice(args, "by", by_names, BY_PROCEDURE);
+    unsigned asked = option_choice(args, "by", by_names, BY_PROCEDURE);
+    enum profile_by by = asked < BY_LABELS ? (enum profile_by)asked : BY_PROCESS;
     if (operand_count(args) > 1)
         return usage_error("%s: expected at most one store", operand(args, 1));
     const char *store = operand_count(args) ? operand(args, 0) : store_location(args);
@@ -347,7 +406,7 @@ static int run(const struct parsed *args)
     struct cs_error err = {0};
     if (profile_open(&p, store, &filter, &err) < 0)
         return failed(&err);
-    int rc = report(args, &p, by, store);
+    int rc = report(args, &p, by, by_names[asked], store);
     profile_close(&p);
     return rc;
 }
@@ -368,13 +427,14 @@ extern const struct command command_prof;
 const struct command command_prof = {
     "prof",
     "",
-    "where the samples are: by image, procedure, line, process or tag",
+    "where the samples are: by procedure, line, image, thread, process, container or tag",
     "Rows are ordered by the samples of the main event (cycles, else cpu-clock), which the shares are of. "
     "Where the\n"
     "store has several events, or the observer saw the same procedures, each has its column. Samples that "
     "could not\n"
     "be placed are the row [unknown]. running % adds up the shares so far.\n"
-    "--by takes image, procedure, line, process or tag.\n"
+    "--by takes procedure, line, image, tag, and what record --label kept apart: thread, process, "
+    "container.\n"
     "With call chains (record -g) total % is the share of the samples that were taken in a procedure or in "
     "what it\n"
     "called: see also callers, callees and tree.",

@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 struct walk {
     struct profile *profile;
@@ -20,11 +21,16 @@ struct walk {
     size_t n_slots;
 };
 
+/* A thread also by its name alone: "worker" is each "worker (TID)". */
+static bool is_labelled(const char *label, const char *asked)
+{
+    size_t n = strlen(asked);
+    return strcmp(label, asked) == 0 || (strncmp(label, asked, n) == 0 && strncmp(label + n, " (", 2) == 0);
+}
+
 static bool wanted(const struct profile_filter *f, const struct cs_store_profile_ref *ref)
 {
-    if (f->label && strcmp(f->label, ref->head->label) != 0)
-        return false;
-    if (f->epoch && strcmp(f->epoch, ref->epoch) != 0)
+    if (f->label && !is_labelled(ref->head->label, f->label))
         return false;
     return !f->image || strcmp(f->image, ref->image->path) == 0 ||
            strcmp(f->image, image_name(ref->image)) == 0 ||
@@ -211,8 +217,8 @@ int profile_open(struct profile *p, const char *path, const struct profile_filte
                  struct cs_error *err)
 {
     memset(p, 0, sizeof *p);
-    int rc = cs_store_open(path, CS_STORE_READ, &p->store, err);
-    if (rc == -ENOENT)
+    int rc = recordings_open(path, filter->epoch, RECORDINGS_OF_SAMPLES, &p->store, &p->recordings, err);
+    if (rc == -ENOENT && access(path, F_OK) < 0)
         nothing_there(err, "there is no store at", path, "");
     if (rc < 0)
         return rc;
@@ -224,6 +230,10 @@ int profile_open(struct profile *p, const char *path, const struct profile_filte
     else if (rc == 0 && p->n_images == 0)
         rc = w.n_points
                  ? cs_fail(err, ENOENT, "the store %s has no profile of that image, process or epoch", path)
+             : *p->recordings.before
+                 ? cs_fail(err, ENOENT,
+                           "the newest recording of %s (%s) has no samples; --epoch -2 shows the one before",
+                           path, p->recordings.name)
                  : nothing_there(err, "the store", path, " has no samples yet");
     if (rc == 0)
         rc = choose_main(p, filter->main_event, err);

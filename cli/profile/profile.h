@@ -5,6 +5,7 @@
  *   profile          the point profiles of a store, by event and image
  *   profile_sum      samples by image, procedure, line, process or tag
  *   prof             the subcommand prof
+ *   nameless         samples without a name, and what would name them
  *   hottest_line     from the hottest row to a line of source
  *   annotate         samples of lines and instructions
  *   runs             several runs side by side
@@ -28,6 +29,7 @@
 #ifndef CS_CLI_PROFILE_PROFILE_H
 #define CS_CLI_PROFILE_PROFILE_H
 
+#include "cli/command/recordings.h"
 #include "cli/output/image_name.h"
 #include "image/code.h"
 #include "store/store.h"
@@ -36,10 +38,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
-struct profile_filter { /* NULL = all */
-    const char *image;  /* path, base name or build-id prefix */
-    const char *label;  /* process */
-    const char *epoch;
+struct profile_filter {     /* NULL = all */
+    const char *image;      /* path, base name or build-id prefix */
+    const char *label;      /* process */
+    const char *epoch;      /* as recordings_open takes it: NULL = the newest recording */
     const char *main_event; /* what shares are of, else cycles, cpu-clock, or the one with most profiles */
 };
 
@@ -65,10 +67,12 @@ struct profile_image {
     struct cs_store_image image; /* strings are ours */
     struct profile_part *parts;
     unsigned n_parts, room;
+    bool fileless; /* filled by profile_sum: neither its file nor a copy was found */
 };
 
 struct profile {
     struct cs_store *store;
+    struct recordings recordings; /* what of the store is read */
     struct profile_event *events;
     unsigned n_events, main_event;
     struct profile_image *images;

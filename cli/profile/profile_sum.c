@@ -172,8 +172,7 @@ static void add_point(unsigned event, const char *label, uint64_t offset, uint64
     p->last_samples = row->samples;
 }
 
-static int sum_image(struct job *job, const struct profile_image *image, struct bag *bag,
-                     struct cs_error *err)
+static int sum_image(struct job *job, struct profile_image *image, struct bag *bag, struct cs_error *err)
 {
     struct point p = {.job = job, .image = image, .bag = bag};
     bool names = job->by == BY_PROCEDURE || job->by == BY_LINE || job->by == BY_TAG;
@@ -184,6 +183,7 @@ static int sum_image(struct job *job, const struct profile_image *image, struct 
         if (rc == 0 && image->image.kind == CS_IMAGE_ELF && !image->image.build_id[0] &&
             !job->rows->trouble[0])
             snprintf(job->rows->trouble, sizeof job->rows->trouble, "%s", cs_image_trouble(p.code));
+        image->fileless = rc == 0 && image->image.kind == CS_IMAGE_ELF && cs_image_trouble(p.code)[0];
         pthread_mutex_unlock(&job->lock);
     }
     if (rc == 0)
@@ -223,7 +223,7 @@ static void take_images(struct job *job, bool drawing)
     while ((i = atomic_fetch_add(&job->next, 1)) < job->profile->n_images) {
         if (drawing)
             progress_step(&job->bar, i);
-        const struct profile_image *image = &job->profile->images[i];
+        struct profile_image *image = &job->profile->images[i];
         if (job->by == BY_TAG && image->image.kind != CS_IMAGE_TAG)
             continue;
         struct bag bag = {0};

@@ -108,6 +108,9 @@ static int add_run(struct runs *runs, const char *store, const char *epoch, enum
     }
     for (size_t i = 0; i < rows.n && rc == 0; i++) {
         const struct profile_row *from = &rows.row[i];
+        char *number = by == BY_PROCESS && from->name ? strrchr(from->name, '(') : NULL;
+        if (number && number > from->name && number[-1] == ' ') /* another number in each run */
+            number[-1] = '\0';
         struct run_row *to = &runs->row[runs->n_rows++];
         *to =
             (struct run_row){.name = copy(from->name), .samples = calloc(runs->n_runs, sizeof *to->samples)};
@@ -135,7 +138,8 @@ int runs_add(struct runs *runs, const char *store, const char *epoch, const char
              struct cs_error *err)
 {
     struct profile p;
-    struct profile_filter filter = {.epoch = epoch, .main_event = *runs->event ? runs->event : event};
+    struct profile_filter filter = {.epoch = epoch ? epoch : "all",
+                                    .main_event = *runs->event ? runs->event : event};
     int rc = profile_open(&p, store, &filter, err);
     if (rc < 0)
         return rc;

@@ -29,7 +29,7 @@ struct runs {
     unsigned n_sets;
 };
 
-/* Adds every epoch of a store (or only `epoch`); the first store chooses the event unless it is given. */
+/* Adds every epoch of a store (or only `epoch`, as recordings_open takes it); the first store chooses the event unless it is given. */
 int runs_add(struct runs *runs, const char *store, const char *epoch, const char *event, enum profile_by by,
              struct cs_error *err);
 void runs_fini(struct runs *runs);

@@ -3,14 +3,17 @@
 #include "cli/record/record.h"
 #include "analysis/machine/machine.h"
 #include "cli/command/interrupt.h"
-#include "cli/output/hint.h"
 #include "cli/output/output.h"
 #include "sampler/daemon/settings.h"
 #include "sampler/sampler.h"
 #include "sampler/session/intervals.h"
+#include "store/cache.h"
+#include "store/kept_code.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <jansson.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,7 +22,12 @@
 #include <time.h>
 #include <unistd.h>
 
-#define MERGE_SECONDS 60 /* what a power cut may cost */
+#define MERGE_SECONDS 60                 /* what a power cut may cost */
+#define NO_PMU "no hardware cycles here" /* as sampler/perf/events.c begins */
+#define STATUS_SECONDS 0.25
+
+/* From CS_LABEL_PROCESS on. */
+static const char *const label_names[] = {"process", "command", "cgroup", "thread", "container", NULL};
 
 struct recording {
     struct cs_sampler *sampler;
@@ -29,12 +37,37 @@ struct recording {
     struct cs_intervals *intervals; /* NULL = none */
     const struct parsed *args;
     const struct cs_sampler_config *config;
+    pid_t pids[RECORD_PIDS_MAX]; /* beside the first */
+    double began, seconds;       /* when it was let go; how long it took */
 };
+
+static double seconds_now(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
+}
+
+/* That a machine has no PMU is news once. A marker in the user's cache remembers; without one it is told each time. */
+static bool was_told(void)
+{
+    char folder[PATH_MAX], path[PATH_MAX + 32];
+    if (cs_cache_folder(folder, sizeof folder) < 0)
+        return false;
+    snprintf(path, sizeof path, "%s/told.no-pmu", folder);
+    if (access(path, F_OK) == 0)
+        return true;
+    int fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+    if (fd >= 0)
+        close(fd);
+    return false;
+}
 
 static void say(void *arg, const char *sentence)
 {
     (void)arg;
-    remark("%s", sentence);
+    if (strncmp(sentence, NO_PMU, strlen(NO_PMU)) != 0 || !was_told())
+        remark("%s", sentence);
 }
 
 static void placed(void *arg, const struct cs_sampler_placed *placed)
@@ -67,23 +100,6 @@ static int parse_intervals(const struct parsed *args, struct cs_sampler_config *
     return CS_EXIT_OK;
 }
 
-static int parse_target(const struct parsed *args, struct cs_sampler_config *config)
-{
-    int n = option_given(args, "whole-machine") + option_given(args, "pid") + (operand_count(args) > 0);
-    if (n != 1)
-        return usage_error("give one of -a (everything), -p PID, or -- COMMAND");
-    if (option_given(args, "whole-machine")) {
-        config->target = CS_TARGET_ALL;
-    } else if (option_given(args, "pid")) {
-        config->target = CS_TARGET_PID;
-        config->pid = (pid_t)option_number(args, "pid", 0, 1, 4194304);
-    } else {
-        config->target = CS_TARGET_COMMAND;
-        config->command = operand_vector(args);
-    }
-    return CS_EXIT_OK;
-}
-
 static int parse_rate(const struct parsed *args, struct cs_sampler_config *config)
 {
     if (option_given(args, "frequency") + option_given(args, "period") + option_given(args, "budget") > 1)
@@ -108,10 +124,9 @@ static void parse_choices(const struct parsed *args, struct cs_sampler_config *c
                                           [CS_SAMPLER_DRIVER_RING] = "ring",
                                           [CS_SAMPLER_DRIVER_TIMERS] = "timers",
                                           NULL};
-    static const char *const labels[] = {"process", "command", "cgroup", NULL};
     config->driver = option_choice(args, "driver", drivers, CS_SAMPLER_DRIVER_AUTO);
     if (option_given(args, "label"))
-        config->label = CS_LABEL_PROCESS + option_choice(args, "label", labels, 0);
+        config->label = CS_LABEL_PROCESS + option_choice(args, "label", label_names, 0);
 }
 
 /* Caches, latencies and the core's clock, measured now or within the last hour: what the culprit analysis
@@ -140,112 +155,14 @@ static char *epoch_meta(const struct cs_sampler_config *config)
     json_t *meta = json_pack("{s:s, s:o, s:s, s:o}", "writer", "record", "host", json_text(host.nodename),
                              "kernel", host.release, "command", json_text(command));
     double age_s = 0;
+    if (config->label)
+        json_object_set_new(meta, "label", json_string(label_names[config->label - CS_LABEL_PROCESS]));
     json_object_set_new(meta, "machine", machine_meta(&age_s));
     json_object_set_new(meta, "machine_age_s", json_integer((json_int_t)age_s));
     char *text = meta ? json_dumps(meta, JSON_COMPACT) : NULL;
     json_decref(meta);
     free(command);
     return text;
-}
-
-/* " at 1000 Hz", or ", one each 2 ms" where a period was asked for. */
-static const char *rate_text(const struct cs_sampler_config *config, const struct cs_sampler *sampler,
-                             double rate_hz, char text[64])
-{
-    const char *event = cs_sampler_event(sampler, 0);
-    bool ns = strcmp(event, "cpu-clock") == 0 || strcmp(event, "task-clock") == 0;
-    if (!config->period)
-        snprintf(text, 64, " at %.0f Hz", rate_hz);
-    else if (ns)
-        snprintf(text, 64, ", one each %.4g ms", (double)config->period / 1e6);
-    else
-        snprintf(text, 64, ", one each %llu events", (unsigned long long)config->period);
-    return text;
-}
-
-/* How far chains reach, and where not, why: the three commonest causes. */
-static void print_chains(const struct cs_sampler_statistics *s)
-{
-    uint64_t all = 0, left;
-    for (unsigned e = 0; e < CS_SAMPLER_CHAIN_ENDS; e++)
-        all += s->chain_ends[e];
-    if (!all)
-        return;
-    double complete = 100.0 * (double)s->chain_ends[0] / (double)all;
-    fprintf(stderr, "call chains: %.1f %% complete, %.1f frames a sample\n", complete,
-            (double)s->chain_frames / (double)all);
-    left = UINT64_MAX;
-    for (unsigned shown = 0; shown < 3 && complete < 99; shown++) {
-        unsigned most = 0;
-        for (unsigned e = 1; e < CS_SAMPLER_CHAIN_ENDS; e++)
-            if (s->chain_ends[e] < left && (!most || s->chain_ends[e] > s->chain_ends[most]))
-                most = e;
-        if (!most || (double)s->chain_ends[most] < 0.002 * (double)all)
-            break;
-        left = s->chain_ends[most];
-        fprintf(stderr, "  %.1f %% ended early: %s (%s)\n", 100.0 * (double)left / (double)all,
-                cs_sampler_chain_end_sentence(most), cs_sampler_chain_end(most));
-    }
-}
-
-static json_t *chains_json(const struct cs_sampler_statistics *s)
-{
-    json_t *ends = json_object();
-    for (unsigned e = 0; e < CS_SAMPLER_CHAIN_ENDS; e++)
-        if (s->chain_ends[e])
-            json_object_set_new(ends, cs_sampler_chain_end(e), json_integer((json_int_t)s->chain_ends[e]));
-    return json_pack("{s:b, s:o, s:I, s:I, s:I}", "taken", s->chains, "ends", ends, "frames",
-                     (json_int_t)s->chain_frames, "tables", (json_int_t)s->chain_tables, "table_bytes",
-                     (json_int_t)s->chain_bytes);
-}
-
-static void print_summary(struct cs_sampler *sampler, const struct cs_sampler_config *config,
-                          const char *store, bool json)
-{
-    struct cs_sampler_statistics s;
-    char *next = NULL;
-    cs_sampler_statistics(sampler, &s);
-    double share = s.delivered ? 100.0 * (double)s.unknown / (double)s.delivered : 0;
-    if (json) {
-        json_t *unknown = json_object(), *events = json_array();
-        for (unsigned c = 0; c < CS_UNKNOWN_N; c++)
-            if (cs_sampler_unknown(sampler, c))
-                json_object_set_new(unknown, cs_unknown_name(c),
-                                    json_integer((json_int_t)cs_sampler_unknown(sampler, c)));
-        for (unsigned e = 0; e < cs_sampler_events(sampler); e++)
-            json_array_append_new(events, json_text(cs_sampler_event(sampler, e)));
-        json_t *root =
-            json_pack("{s:o, s:s, s:o, s:I, s:I, s:I, s:I, s:o, s:I, s:I, s:I, s:f, s:f, s:f, s:f, s:o}",
-                      "store", json_text(store), "driver", s.driver, "events", events, "delivered",
-                      (json_int_t)s.delivered, "stored", (json_int_t)s.merged, "lost", (json_int_t)s.lost,
-                      "unknown", (json_int_t)s.unknown, "causes", unknown, "entries", (json_int_t)s.entries,
-                      "images", (json_int_t)s.images, "map_records_lost", (json_int_t)s.map_records_lost,
-                      "rate_hz", s.rate_hz, "collector_cpu_seconds", s.collector_cpu_seconds,
-                      "sample_cost_us", s.sample_cost_us, "loss", s.loss, "chains", chains_json(&s));
-        json_print(root, stdout, JSON_INDENT(2) | JSON_PRESERVE_ORDER);
-        putchar('\n');
-        json_decref(root);
-        return;
-    }
-    char names[1024] = "", rate[64];
-    for (unsigned e = 0; e < cs_sampler_events(sampler); e++) {
-        size_t n = strlen(names);
-        snprintf(names + n, sizeof names - n, "%s%s", e ? ", " : "", cs_sampler_event(sampler, e));
-    }
-    report_line(stderr, "%llu samples of %s%s in %s: %llu lost, %llu unknown (%.2f %%)",
-                (unsigned long long)s.delivered, names, rate_text(config, sampler, s.rate_hz, rate), store,
-                (unsigned long long)s.lost, (unsigned long long)s.unknown, share);
-    for (unsigned c = 0; c < CS_UNKNOWN_N && share >= 1; c++)
-        if (cs_sampler_unknown(sampler, c))
-            fprintf(stderr, "  %llu unknown: %s\n", (unsigned long long)cs_sampler_unknown(sampler, c),
-                    cs_unknown_sentence(c));
-    print_chains(&s);
-    if (s.delivered == 0)
-        fprintf(stderr, "  nothing ran long enough to be sampled: a busier program, a longer run or a higher "
-                        "-F\n");
-    else if ((next = hint_command("prof", NULL, "--store", store)) != NULL)
-        report_line(stderr, "next: %s", next);
-    free(next);
 }
 
 static int merge(struct recording *r, struct cs_error *err)
@@ -263,28 +180,35 @@ static int merge(struct recording *r, struct cs_error *err)
 /* Lets it run: until the target ends, the time is over, or somebody interrupts. */
 static int run_session(struct recording *r, double seconds, struct cs_error *err)
 {
-    time_t started = time(NULL), merged = started;
-    struct timespec begin, now;
+    double merged = seconds_now(), told = 0;
+    bool shown = record_status_wanted(r->config);
     int rc;
-    clock_gettime(CLOCK_MONOTONIC, &begin);
     for (;;) {
-        clock_gettime(CLOCK_MONOTONIC, &now);
-        double left =
-            seconds - (double)(now.tv_sec - begin.tv_sec) - (double)(now.tv_nsec - begin.tv_nsec) * 1e-9;
+        double now = seconds_now(), left = seconds - (now - r->began);
+        if (shown && now - told >= STATUS_SECONDS) {
+            record_status(r->sampler, r->burst, now - r->began, seconds);
+            told = now;
+        }
+        rc = 0;
         if (interrupt_number() || (seconds > 0 && left <= 0))
-            return 0;
+            break;
         rc = cs_sampler_poll(r->sampler, seconds > 0 && left < 1 ? (int)(left * 1000) + 1 : 1000, err);
         if (rc <= 0)
-            return rc;
-        if (time(NULL) - merged >= MERGE_SECONDS) {
+            break;
+        if (now - merged >= MERGE_SECONDS) {
             rc = merge(r, err);
             if (rc < 0)
-                return rc;
-            merged = time(NULL);
+                break;
+            merged = now;
         }
     }
+    r->seconds = seconds_now() - r->began;
+    if (shown)
+        record_status_end();
+    return rc;
 }
 
+/* The command's own, as a shell gives it; 0 where the recording ended first. */
 static int exit_code_of(const struct cs_sampler *sampler, const struct cs_sampler_config *config)
 {
     int status = cs_sampler_child_status(sampler);
@@ -295,7 +219,7 @@ static int exit_code_of(const struct cs_sampler *sampler, const struct cs_sample
                strsignal(WTERMSIG(status)));
     else if (WEXITSTATUS(status))
         remark("%s ended with exit code %d", config->command[0], WEXITSTATUS(status));
-    return CS_EXIT_OK;
+    return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
 }
 
 /* Bursts and paths are opened before the command runs: of a shell's child that was started between, nothing
@@ -310,7 +234,10 @@ static int open_flow(void *arg, struct cs_sampler *sampler, struct cs_error *err
     if (strcmp(now.driver, "timers") == 0 && !asked) /* both begin with an event of the kernel's */
         return 0;
     int rc = record_bursts_open(r->args, r->config, sampler, &r->burst, err);
-    return rc < 0 ? rc : record_paths_open(r->args, r->config, sampler, r->burst != NULL, &r->paths, err);
+    if (rc == 0)
+        rc = record_paths_open(r->args, r->config, sampler, r->burst != NULL, &r->paths, err);
+    r->began = seconds_now();
+    return rc;
 }
 
 /* One after the other; what fails ends it with its sentence. */
@@ -348,8 +275,9 @@ static int run(const struct parsed *args)
     struct recording recording = {.sampler = NULL};
     struct cs_error err = {0};
     const char *where = store_location(args);
+    config.keep_code_max = option_given(args, "no-keep-code") ? 0 : CS_KEPT_CODE_STORE_MAX;
 
-    int rc = parse_target(args, &config);
+    int rc = record_target(args, &config, recording.pids);
     if (rc == CS_EXIT_OK)
         rc = parse_rate(args, &config);
     if (rc != CS_EXIT_OK)
@@ -371,12 +299,19 @@ static int run(const struct parsed *args)
     if (rc == 0)
         rc = record(&recording, args, &config, &err);
     if (rc >= 0) {
-        print_summary(recording.sampler, &config, where, option_given(args, "json"));
-        if (recording.burst && !option_given(args, "json"))
-            record_bursts_summary(recording.burst);
-        if (!option_given(args, "json"))
-            record_paths_summary(&recording.paths);
         rc = exit_code_of(recording.sampler, &config);
+        const struct recorded done = {.sampler = recording.sampler,
+                                      .config = &config,
+                                      .burst = recording.burst,
+                                      .paths = &recording.paths,
+                                      .store = where,
+                                      .epoch = cs_store_epoch_name(recording.store),
+                                      .seconds = recording.seconds,
+                                      .exit_code = rc};
+        if (option_given(args, "json"))
+            record_summary_json(&done);
+        else
+            record_summary(&done);
     } else {
         rc = failed(&err);
     }
@@ -407,6 +342,7 @@ static const struct option_entry options[] = {
     OPTIONS_PATHS,
     {"path-rate", 0, "HZ", "such samples a second of each busy CPU (251, or by the budget)"},
     OPTIONS_INTERVALS,
+    {"no-keep-code", 0, NULL, "don't copy the sampled binaries into the store (at most 512 MB of them)"},
     OPTION_STORE,
     {NULL, 0, NULL, NULL},
 };

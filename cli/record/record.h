@@ -4,6 +4,8 @@
  * Files of this room:
  *   record         the subcommand record
  *   record_bursts  its bursts
+ *   record_target  whom to record
+ *   record_summary  what a recording saw, and the line while it runs
  *   record_paths   its paths
  *   follow_paths   joins noted register values with the interpreter
  *   daemon         the subcommand daemon
@@ -23,6 +25,10 @@ int record_bursts_open(const struct parsed *args, const struct cs_sampler_config
                        struct cs_sampler *sampler, struct cs_burst **out, struct cs_error *err);
 void record_bursts_summary(struct cs_burst *burst);
 
+#define RECORD_PIDS_MAX 63 /* beside the first */
+/* Reads -a, -p and the command into `config`, which then points into `pids`. An exit code; it has said why. */
+int record_target(const struct parsed *args, struct cs_sampler_config *config, pid_t pids[RECORD_PIDS_MAX]);
+
 struct recorded_paths {
     struct cs_paths *paths; /* NULL: there are none */
     struct path_follower *follower;
@@ -35,5 +41,23 @@ int record_paths_open(const struct parsed *args, const struct cs_sampler_config 
                       struct cs_error *err);
 void record_paths_summary(const struct recorded_paths *paths);
 void record_paths_close(struct recorded_paths *paths);
+
+/* A recording that is over and in the store. */
+struct recorded {
+    struct cs_sampler *sampler;
+    const struct cs_sampler_config *config;
+    struct cs_burst *burst; /* NULL = none */
+    const struct recorded_paths *paths;
+    const char *store, *epoch;
+    double seconds; /* it took */
+    int exit_code;
+};
+void record_summary(const struct recorded *recorded);
+void record_summary_json(const struct recorded *recorded);
+
+/* The line while it runs: `of` seconds, 0 = until the target ends. */
+bool record_status_wanted(const struct cs_sampler_config *config);
+void record_status(struct cs_sampler *sampler, struct cs_burst *burst, double seconds, double of);
+void record_status_end(void);
 
 #endif

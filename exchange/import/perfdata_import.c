@@ -282,7 +282,8 @@ static int merge_all(struct import *im, struct cs_store *store, struct cs_error 
     plain_words(cs_perfdata_cpuid(im->in), cpuid, sizeof cpuid);
     plain_words(cs_perfdata_release(im->in), release, sizeof release);
     snprintf(meta, sizeof meta,
-             "{\"imported\": \"perf.data\", \"host\": \"%s\", \"arch\": \"%s\", \"release\": \"%s\", "
+             "{\"writer\": \"import\", \"imported\": \"perf.data\", \"host\": \"%s\", \"arch\": \"%s\", "
+             "\"release\": \"%s\", "
              "\"cpu\": \"%s\", "
              "\"cpuid\": \"%s\"}",
              host, arch, release, cpu, cpuid);

@@ -16,6 +16,7 @@
 const volatile __u32 n_buckets; /* of a half, power of two */
 const volatile __u8 filtered;   /* only chosen processes count */
 const volatile __u8 chains;     /* the table's halves are calling-context trees */
+const volatile __u8 by_thread;  /* rows are by thread, of the generation of its process */
 
 struct cs_aggregate_cpu cpus[CS_AGGREGATE_CPUS];
 __u32 generation[CS_GENERATION_SLOTS];
@@ -98,13 +99,16 @@ static __always_inline int log_entry(struct cs_aggregate_cpu *state, __u32 cpu,
 static __always_inline int count(struct bpf_perf_event_data *ctx, __u32 event)
 {
     __u64 pc = PT_REGS_IP(&ctx->regs);
-    __u32 pid = bpf_get_current_pid_tgid() >> 32;
+    __u64 both = bpf_get_current_pid_tgid();
+    __u32 pid = both >> 32;
     if (filtered && !is_chosen(pid))
         return 0;
     __u32 cpu = bpf_get_smp_processor_id() & (CS_AGGREGATE_CPUS - 1);
     struct cs_aggregate_cpu *state = &cpus[cpu];
     __u32 number = generation[pid & (CS_GENERATION_SLOTS - 1)] & CS_HOT_GENERATION_MASK;
     __u64 key = cs_hot_key(pc, pc >> 63, event, number);
+    if (by_thread) /* never with chains */
+        pid = (__u32)both;
     struct cs_hot_entry out;
 
     state->delivered++;

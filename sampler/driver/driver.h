@@ -32,6 +32,7 @@ struct cs_driver_entry {
     uint64_t count;
     uint64_t from_ns, to_ns; /* taken within; of one incarnation of the PID */
     uint32_t pid;
+    uint32_t tid; /* where rows are by thread, else the PID */
     uint8_t event;
     bool kernel;
     bool uncertain; /* the incarnation is not known: a fork or exec record was lost */
@@ -51,6 +52,9 @@ struct cs_driver_config {
     bool in_interrupts; /* no handler runs any more once its event is disabled: they run in interrupts */
     uint64_t keep_ns;   /* entries stay so long in the table to be counted up */
     struct cs_generations *generations;
+    /* Rows by thread, not by process: says whose a thread is, 0 = nobody knows. NULL: by process. */
+    uint32_t (*process_of)(void *arg, uint32_t tid);
+    void *process_of_arg;
     const struct cs_process_filter *filter; /* only these processes count; NULL: all that the events see */
 };
 

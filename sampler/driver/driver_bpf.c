@@ -58,7 +58,7 @@ struct cs_driver_state {
 static void emit_entry(struct cs_driver_state *s, const struct cs_hot_entry *e, cs_driver_entry_fn emit,
                        void *arg)
 {
-    struct cs_driver_entry out = cs_driver_entry_of(s->config.generations, e, s->since_ns, s->line_ns);
+    struct cs_driver_entry out = cs_driver_entry_of(&s->config, e, s->since_ns, s->line_ns);
     s->entries++;
     emit(arg, &out);
 }
@@ -178,7 +178,7 @@ static void emit_leaf(struct cs_driver_state *s, const struct cs_tree_cell *cell
     struct cs_hot_entry e = {cs_hot_key(cs_tree_addr(leaf->key), (leaf->key & CS_TREE_KERNEL) != 0,
                                         cs_tree_event(leaf->key), cs_tree_generation(cell->key)),
                              (uint32_t)cell->key, leaf->count};
-    struct cs_driver_entry out = cs_driver_entry_of(s->config.generations, &e, s->since_ns, s->line_ns);
+    struct cs_driver_entry out = cs_driver_entry_of(&s->config, &e, s->since_ns, s->line_ns);
     out.chain = s->chain;
     out.n_chain = n;
     out.n_kernel = n_kernel;
@@ -337,6 +337,7 @@ static int load(struct cs_driver_state *s)
     s->chains.wants = s->bpf->maps.chain_wants;
     if (s->config.chains && cs_chain_maps_size(&s->chains, s->n_slots) < 0)
         return -EINVAL;
+    s->bpf->rodata->by_thread = s->config.process_of != NULL;
     if ((s->config.filter &&
          bpf_map__reuse_fd(s->bpf->maps.chosen, cs_process_filter_map(s->config.filter)) != 0) ||
         bpf_map__set_max_entries(s->bpf->maps.table, s->n_slots * 2 * s->n_buckets) != 0 ||

@@ -64,7 +64,7 @@ struct record_sample { /* what follows the header and, with several events, the 
 static void emit_entry(struct cs_driver_state *s, const struct cs_hot_entry *e, cs_driver_entry_fn emit,
                        void *arg)
 {
-    struct cs_driver_entry out = cs_driver_entry_of(s->config.generations, e, s->since_ns, s->line_ns);
+    struct cs_driver_entry out = cs_driver_entry_of(&s->config, e, s->since_ns, s->line_ns);
     s->counts.entries++;
     emit(arg, &out);
 }
@@ -138,6 +138,7 @@ static void emit_chain(struct cs_driver_state *s, const struct perf_event_header
                                   .from_ns = r->time,
                                   .to_ns = r->time,
                                   .pid = r->pid,
+                                  .tid = r->tid,
                                   .event = (uint8_t)event_of(s, *(const uint64_t *)(header + 1)),
                                   .kernel = in_kernel(header)};
     take_chain(s, r, &out);
@@ -170,7 +171,7 @@ static unsigned read_samples(struct cs_driver_state *s, struct cs_ring *from, ui
             continue;
         }
         struct coming *c = &s->coming[n++];
-        c->pid = r->pid;
+        c->pid = s->config.process_of ? r->tid : r->pid;
         c->key = cs_hot_key(r->ip, in_kernel(header), event_of(s, *(const uint64_t *)(header + 1)),
                             generation_of(s, r->pid, r->time));
         c->bucket = &s->table[cs_hot_hash(c->key, c->pid) & (BUCKETS - 1)];

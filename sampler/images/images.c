@@ -36,6 +36,7 @@ struct cs_images {
     size_t bytes;                     /* of images and keys */
     uint64_t cut;                     /* mappings of files that were one too many */
     struct cs_mapped_image *too_many; /* stands for them */
+    unsigned keep; /* so many more files may stay open */
 };
 
 static struct alias **bucket_of(struct cs_images *images, const char *key)
@@ -72,6 +73,8 @@ static void free_image(struct cs_mapped_image *image)
 {
     if (!image)
         return;
+    if (image->fd >= 0)
+        close(image->fd);
     free((char *)image->image.path);
     free((char *)image->image.build_id);
     free(image);
@@ -83,6 +86,7 @@ static struct cs_mapped_image *add(struct cs_images *images, const char *key, en
     struct cs_mapped_image *image = calloc(1, sizeof *image);
     if (!image)
         return NULL;
+    image->fd = -1;
     image->image.kind = kind;
     image->image.path = strdup(path);
     image->image.build_id = strdup(build_id);
@@ -262,14 +266,20 @@ struct cs_mapped_image *cs_images_of_file(struct cs_images *images, const struct
         cs_image_identity_of_file(fd, id);
     char known[64], own[4200];
     const char *path = own_path(fd, file->path, own, sizeof own);
-    close(fd);
     snprintf(known, sizeof known, "b%s", id);
     image = find(images, known); /* told with its build-id, without it, under another name */
     if (!image) {
         image = add(images, known, CS_IMAGE_ELF, id, path, layout.build_id);
         if (image)
             image->layout = layout;
+        if (image && images->keep) {
+            images->keep--;
+            image->fd = fd;
+            fd = -1;
+        }
     }
+    if (fd >= 0)
+        close(fd);
     if (strcmp(key, known) != 0)
         image = remember(images, key, image);
     return image;
@@ -318,4 +328,14 @@ uint64_t cs_images_cut(const struct cs_images *images)
 unsigned cs_images_count(const struct cs_images *images)
 {
     return images->n;
+}
+
+struct cs_mapped_image *cs_images_nth(const struct cs_images *images, unsigned i)
+{
+    return i < images->n ? images->all[i] : NULL;
+}
+
+void cs_images_keep(struct cs_images *images, unsigned most)
+{
+    images->keep = most;
 }

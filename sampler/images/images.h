@@ -14,6 +14,7 @@
  *   labels_unknowns   kinds of labels, and why a sample has no image
  *   maps              who had what mapped where, and when
  *   proc_maps         what /proc tells of processes
+ *   threads           whose a thread is, and its name
  *   space             the mappings of one process, bounded
  *   sideband          the kernel's records of processes and mappings
  *
@@ -37,6 +38,8 @@ struct cs_mapped_image {
     struct cs_image_segments layout;
     bool placeable; /* false: the file was gone before its layout could be read */
     bool cut;       /* stands for those that are more than are remembered; not placeable */
+    int fd;         /* the file, open while it is to be kept (cs_images_keep); -1 */
+    bool sampled;   /* the writer's: it has samples, so it is worth keeping */
     bool named;     /* names for it have been put into the store (vDSO, unknown) */
     unsigned index; /* 0, 1, 2, ... in the order met */
 };
@@ -59,6 +62,9 @@ void cs_images_close(struct cs_images *images);
 unsigned cs_images_count(const struct cs_images *images);
 /* Mappings of files that were more than are remembered (8 MB of them): their samples are unknown. */
 uint64_t cs_images_cut(const struct cs_images *images);
+struct cs_mapped_image *cs_images_nth(const struct cs_images *images, unsigned i);
+/* From now on the files of up to `most` images stay open, so that they can be copied when they are gone by name. */
+void cs_images_keep(struct cs_images *images, unsigned most);
 
 /* The image of a mapped file, [vdso], anonymous code. NULL when memory is short. */
 struct cs_mapped_image *cs_images_of_file(struct cs_images *images, const struct cs_mapped_file *file);

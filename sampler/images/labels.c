@@ -110,3 +110,60 @@ void cs_labels_cgroup_of(const char *proc, pid_t pid, char *out, size_t size)
     }
     fclose(f);
 }
+
+static size_t hex_digits(const char *text)
+{
+    return strspn(text, "0123456789abcdef");
+}
+
+/* "kubepods-burstable-pod1234abcd_....slice", "pod1234abcd-...": the first eight digits of a pod's uid. */
+static const char *pod_in(const char *path, size_t n)
+{
+    for (const char *at = path; at + 11 <= path + n; at++)
+        if (strncmp(at, "pod", 3) == 0 && (at == path || at[-1] == '-' || at[-1] == '/') &&
+            hex_digits(at + 3) >= 8)
+            return at + 3;
+    return NULL;
+}
+
+/* Within a component of a path: RUNTIME-ID.scope, or the bare ID. NULL: there is none. */
+static const char *id_in(const char *component, size_t n)
+{
+    for (const char *id = component; id && id + 64 <= component + n; id = id ? id + 1 : NULL) {
+        if (hex_digits(id) >= 64)
+            return id;
+        id = memchr(id, '-', (size_t)(component + n - id));
+    }
+    return NULL;
+}
+
+void cs_labels_container_of(char *path)
+{
+    static const char *const units[] = {".service", ".scope"};
+    char short_form[64];
+    const char *end = path + strlen(path), *slash = strrchr(path, '/'), *last = slash ? slash + 1 : path;
+    /* Below a container's group there may be more: libpod-ID.scope/container. */
+    for (const char *to = end; to > path; to--) {
+        const char *from = to;
+        while (from > path && from[-1] != '/')
+            from--;
+        const char *id = id_in(from, (size_t)(to - from)),
+                   *pod = id ? pod_in(path, (size_t)(from - path)) : NULL;
+        int runtime = id > from ? (int)(id - 1 - from) : 0;
+        bool named = runtime > 0 && runtime < 20;
+        if (id) {
+            snprintf(short_form, sizeof short_form, "%s%.8s%s%.*s %.12s", pod ? "pod " : "", pod ? pod : "",
+                     pod ? " " : "", named ? runtime : 9, named ? from : "container", id);
+            strcpy(path, short_form); /* a path with 64 digits is longer */
+            return;
+        }
+        to = from;
+        if (to == path)
+            break;
+    }
+    for (unsigned i = 0; i < sizeof units / sizeof *units; i++) {
+        size_t n = strlen(last), k = strlen(units[i]);
+        if (n > k && strcmp(last + n - k, units[i]) == 0)
+            memmove(path, last, n + 1);
+    }
+}

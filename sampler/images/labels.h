@@ -19,5 +19,8 @@ const char *cs_labels_text(const struct cs_labels *labels, uint32_t number);
 
 /* Path of a process's cgroup (unified hierarchy, else the first named one), "" when it can't be read. */
 void cs_labels_cgroup_of(const char *proc, pid_t pid, char *out, size_t size);
+/* Makes of such a path, in place, what a person calls it by: "docker 0123456789ab", "pod 01234567 cri-containerd
+ * 0123456789ab" (the first twelve digits of the container's id, as its runtime shows it), "nginx.service"; other paths stay. */
+void cs_labels_container_of(char *path);
 
 #endif

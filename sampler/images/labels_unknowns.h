@@ -3,7 +3,14 @@
 #ifndef CS_SAMPLER_IMAGES_LABELS_UNKNOWNS_H
 #define CS_SAMPLER_IMAGES_LABELS_UNKNOWNS_H
 
-enum cs_label { CS_LABEL_NONE, CS_LABEL_PROCESS, CS_LABEL_COMMAND, CS_LABEL_CGROUP };
+enum cs_label {
+    CS_LABEL_NONE,
+    CS_LABEL_PROCESS,
+    CS_LABEL_COMMAND,
+    CS_LABEL_CGROUP,
+    CS_LABEL_THREAD,
+    CS_LABEL_CONTAINER
+};
 
 /* Offsets in the image "[unknown]". A lookup that fails returns -(1 + cause). */
 enum cs_unknown {

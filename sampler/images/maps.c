@@ -4,6 +4,7 @@
 #include "sampler/images/incarnations.h"
 #include "sampler/images/labels.h"
 #include "sampler/images/proc_maps.h"
+#include "sampler/images/threads.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -19,6 +20,7 @@ struct cs_maps {
     const char *proc;
     enum cs_label label;
     struct cs_labels *labels;
+    struct cs_threads *threads; /* NULL unless the label is of threads */
     struct cs_incarnations all;
     bool batch;
     uint64_t cut;        /* records of mappings that were too many to keep */
@@ -127,10 +129,45 @@ static uint32_t label_for(struct cs_maps *maps, pid_t pid, const char *comm, uin
     case CS_LABEL_CGROUP:
         cs_labels_cgroup_of(maps->proc, pid, text, sizeof text);
         return text[0] ? cs_labels_number(maps->labels, text) : inherited;
+    case CS_LABEL_CONTAINER:
+        cs_labels_cgroup_of(maps->proc, pid, text, sizeof text);
+        cs_labels_container_of(text);
+        return text[0] ? cs_labels_number(maps->labels, text) : inherited;
+    case CS_LABEL_THREAD: /* cs_maps_thread_label */
     case CS_LABEL_NONE:
         break;
     }
     return 0;
+}
+
+void cs_maps_thread_born(struct cs_maps *maps, pid_t tid, pid_t pid, pid_t parent_tid)
+{
+    if (maps->threads)
+        cs_threads_born(maps->threads, tid, pid, parent_tid);
+}
+
+void cs_maps_thread_named(struct cs_maps *maps, pid_t tid, pid_t pid, const char *name)
+{
+    if (maps->threads)
+        cs_threads_named(maps->threads, tid, pid, name);
+}
+
+void cs_maps_thread_ended(struct cs_maps *maps, pid_t tid)
+{
+    if (maps->threads)
+        cs_threads_ended(maps->threads, tid);
+}
+
+pid_t cs_maps_process_of(struct cs_maps *maps, pid_t tid)
+{
+    return cs_threads_process(maps->threads, tid);
+}
+
+uint32_t cs_maps_thread_label(struct cs_maps *maps, pid_t tid)
+{
+    char text[48];
+    cs_threads_text(maps->threads, tid, text, sizeof text);
+    return cs_labels_number(maps->labels, text);
 }
 
 int cs_maps_fork(struct cs_maps *maps, pid_t pid, pid_t parent, uint64_t time_ns)
@@ -167,7 +204,7 @@ int cs_maps_exec(struct cs_maps *maps, pid_t pid, const char *comm, uint64_t tim
 int cs_maps_comm(struct cs_maps *maps, pid_t pid, const char *comm, uint64_t time_ns)
 {
     struct cs_incarnation *i = cs_incarnation_at(&maps->all, pid, time_ns);
-    if (i && maps->label != CS_LABEL_CGROUP)
+    if (i && maps->label != CS_LABEL_CGROUP && maps->label != CS_LABEL_CONTAINER)
         __atomic_store_n(&i->label, label_for(maps, pid, comm, i->label), __ATOMIC_RELAXED);
     return 0;
 }
@@ -195,7 +232,8 @@ static struct cs_mapped_image *image_of(struct cs_maps *maps, const struct cs_ma
         struct cs_incarnation *i = cs_incarnation_at(&maps->all, file->pid, UINT64_MAX);
         const struct cs_space *space = i ? cs_incarnation_newest(i) : NULL;
         const char *program = space && space->n_live ? space->at[0].image->image.path : "[unknown]";
-        snprintf(path, sizeof path, "[jit] %s", program);
+        const char *slash = strrchr(program, '/');
+        snprintf(path, sizeof path, "[jit] %s", slash && slash[1] ? slash + 1 : program);
         return cs_images_special(maps->images, CS_IMAGE_JIT, NULL,
                                  strncmp(program, "[jit] ", 6) == 0 ? program : path, "");
     }
@@ -347,7 +385,9 @@ struct cs_maps *cs_maps_open(struct cs_images *images, const char *proc, enum cs
 {
     struct cs_maps *maps = calloc(1, sizeof *maps);
     struct cs_labels *labels = cs_labels_open();
-    if (!maps || !labels) {
+    struct cs_threads *threads = label == CS_LABEL_THREAD ? cs_threads_open(proc) : NULL;
+    if (!maps || !labels || (label == CS_LABEL_THREAD && !threads)) {
+        cs_threads_close(threads);
         free(maps);
         cs_labels_close(labels);
         return NULL;
@@ -356,6 +396,7 @@ struct cs_maps *cs_maps_open(struct cs_images *images, const char *proc, enum cs
     maps->proc = proc;
     maps->label = label;
     maps->labels = labels;
+    maps->threads = threads;
     return maps;
 }
 
@@ -365,5 +406,6 @@ void cs_maps_close(struct cs_maps *maps)
         return;
     cs_incarnations_fini(&maps->all);
     cs_labels_close(maps->labels);
+    cs_threads_close(maps->threads);
     free(maps);
 }

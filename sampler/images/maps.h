@@ -42,6 +42,13 @@ int cs_maps_exec(struct cs_maps *maps, pid_t pid, const char *comm, uint64_t tim
 int cs_maps_comm(struct cs_maps *maps, pid_t pid, const char *comm, uint64_t time_ns);
 int cs_maps_mmap(struct cs_maps *maps, const struct cs_mapped_file *file, uint64_t time_ns);
 int cs_maps_exit(struct cs_maps *maps, pid_t pid, uint64_t time_ns);
+/* Of threads, with CS_LABEL_THREAD only. */
+void cs_maps_thread_born(struct cs_maps *maps, pid_t tid, pid_t pid, pid_t parent_tid);
+void cs_maps_thread_named(struct cs_maps *maps, pid_t tid, pid_t pid, const char *name);
+void cs_maps_thread_ended(struct cs_maps *maps, pid_t tid);
+/* Whose a thread is, 0 = nobody knows; its label. */
+pid_t cs_maps_process_of(struct cs_maps *maps, pid_t tid);
+uint32_t cs_maps_thread_label(struct cs_maps *maps, pid_t tid);
 
 /* Reads /proc/PID/maps: what was there before we came, or what a lost record would have told. `since_ns` is
  * when it counts from. 0, -ESRCH, -EACCES, -ENOMEM. */

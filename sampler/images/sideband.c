@@ -131,6 +131,7 @@ static void hand_on(const struct perf_event_header *header, uint64_t time_ns,
         hand_on_mmap((const void *)header, time_ns, events->maps);
         break;
     case PERF_RECORD_FORK:
+        cs_maps_thread_born(events->maps, (pid_t)task->tid, (pid_t)task->pid, (pid_t)task->parent_tid);
         if (task->pid == task->parent)
             break;
         (void)cs_maps_fork(events->maps, (pid_t)task->pid, (pid_t)task->parent, time_ns);
@@ -138,10 +139,12 @@ static void hand_on(const struct perf_event_header *header, uint64_t time_ns,
             events->incarnation(events->arg, (pid_t)task->pid, time_ns);
         break;
     case PERF_RECORD_EXIT:
+        cs_maps_thread_ended(events->maps, (pid_t)task->tid);
         if (task->pid == task->tid)
             (void)cs_maps_exit(events->maps, (pid_t)task->pid, time_ns);
         break;
     case PERF_RECORD_COMM:
+        cs_maps_thread_named(events->maps, (pid_t)comm->tid, (pid_t)comm->pid, comm->comm);
         if (header->misc & PERF_RECORD_MISC_COMM_EXEC) {
             (void)cs_maps_exec(events->maps, (pid_t)comm->pid, comm->comm, time_ns);
             if (events->incarnation)

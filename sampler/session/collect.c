@@ -16,6 +16,9 @@ static void place(void *arg, const struct cs_driver_entry *entry)
     int rc = cs_session_resolve(&s->places, entry, &found);
     if (rc < 0)
         s->accounts.unknown[-rc - 1] += entry->count;
+    found.image->sampled = true;
+    if (s->config.label == CS_LABEL_THREAD)
+        found.label = cs_maps_thread_label(s->places.maps, (pid_t)entry->tid);
     if (s->config.placed) {
         struct cs_sampler_placed placed = {.image = &found.image->image,
                                            .offset = found.offset,
@@ -55,13 +58,15 @@ void cs_session_look_anew(struct cs_sampler *s, uint64_t line_ns)
     if (s->config.target == CS_TARGET_ALL)
         (void)cs_maps_scan_all(s->places.maps, line_ns);
     pid_t *processes, root = s->config.target == CS_TARGET_COMMAND ? s->target.command.pid : s->config.pid;
-    int n = s->events.filter ? cs_processes_below(root, &processes) : 0;
-    for (int i = 0; i < n; i++) {
-        cs_sideband_choose(s->sideband, processes[i]);
-        (void)cs_maps_scan(s->places.maps, processes[i], line_ns);
+    for (unsigned r = 0; s->events.filter && r <= s->config.n_more_pids; r++) {
+        int n = cs_processes_below(r ? s->config.more_pids[r - 1] : root, &processes);
+        for (int i = 0; i < n; i++) {
+            cs_sideband_choose(s->sideband, processes[i]);
+            (void)cs_maps_scan(s->places.maps, processes[i], line_ns);
+        }
+        if (n > 0)
+            free(processes);
     }
-    if (n > 0)
-        free(processes);
 }
 
 static void make_up_for_lost(struct cs_sampler *s, uint64_t line_ns)

@@ -3,6 +3,7 @@
  * What fails stays in memory for the next call. dcpi-1997 section 4.3.3. */
 #include "sampler/session/session.h"
 #include "sampler/timers/timers.h"
+#include "store/kept_code.h"
 
 #include <errno.h>
 #include <string.h>
@@ -125,6 +126,23 @@ static double mean_period(const struct cs_sampler *s, unsigned e, uint64_t value
     return budget ? clocks : (double)rate->periods[e].mean;
 }
 
+/* The code that the reports will need. That it can't be kept loses no sample: it is told and no more. */
+static void keep_code(struct cs_sampler *s)
+{
+    for (unsigned i = 0; s->config.keep_code_max && i < cs_images_count(s->places.images); i++) {
+        struct cs_mapped_image *image = cs_images_nth(s->places.images, i);
+        struct cs_error err = {0};
+        if (image->fd < 0 || !image->sampled)
+            continue;
+        if (cs_kept_code_save(cs_store_path(s->config.store), image->image.id, image->fd,
+                              s->config.keep_code_max, &err) < 0)
+            cs_session_remark(&s->config, "the code of %s isn't kept: %s", image->image.path, err.text);
+        close(image->fd);
+        image->fd = -1;
+        cs_sampler_keep_up(s);
+    }
+}
+
 static int merge(struct cs_sampler *s, struct cs_error *err)
 {
     struct cs_session_accounts *accounts = &s->accounts;
@@ -157,6 +175,7 @@ static int merge(struct cs_sampler *s, struct cs_error *err)
     }
     memcpy(accounts->merged_reading, now, s->events.n_asked * sizeof *now);
     accounts->merges++;
+    keep_code(s);
     return 0;
 }
 

@@ -12,7 +12,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#define SIDEBAND_PAGES 64 /* 256 KB a CPU */
+#define FILES_KEPT_OPEN 256 /* to be copied into the store: more files than most programs map */
+#define SIDEBAND_PAGES 64   /* 256 KB a CPU */
 #define SIDEBAND_PAGES_SMALL 16
 #define KEEP_NS (10 * 1000000000ULL)
 #define DRAIN_SAMPLES 2000.0 /* a quarter of a log */
@@ -84,6 +85,11 @@ static bool in_interrupts(const struct cs_sampler *s)
     return true;
 }
 
+static uint32_t process_of(void *places, uint32_t tid)
+{
+    return (uint32_t)cs_maps_process_of(((struct cs_session_places *)places)->maps, (pid_t)tid);
+}
+
 /* The kernel chooses the period of such an event, and a ring's samples don't tell it. */
 static bool has_rates(const struct cs_sampler *s)
 {
@@ -106,10 +112,15 @@ static int open_driver(struct cs_sampler *s, struct cs_error *err)
                                       .keep_ns =
                                           s->config.resolve_ms ? s->config.resolve_ms * 1000000ULL : KEEP_NS,
                                       .generations = s->generations,
+                                      .process_of = s->config.label == CS_LABEL_THREAD ? process_of : NULL,
+                                      .process_of_arg = &s->places,
                                       .filter = s->events.filter};
     if (timers)
         return s->events.driver->open(&config, &s->events.state, err);
-    if (s->config.driver != CS_SAMPLER_DRIVER_RING) {
+    bool by_thread = s->config.chains && s->config.label == CS_LABEL_THREAD;
+    if (by_thread && s->config.driver == CS_SAMPLER_DRIVER_BPF)
+        return cs_fail(err, EINVAL, "call chains by thread come through the ring driver only");
+    if (s->config.driver != CS_SAMPLER_DRIVER_RING && !by_thread) {
         s->events.driver = &cs_driver_bpf;
         int rc = s->events.driver->open(&config, &s->events.state, err);
         if (rc == 0 || s->config.driver == CS_SAMPLER_DRIVER_BPF)
@@ -126,11 +137,24 @@ static int open_driver(struct cs_sampler *s, struct cs_error *err)
     return s->events.driver->open(&config, &s->events.state, err);
 }
 
+/* A process that runs, and all below it. */
+static int choose(struct cs_sampler *s, pid_t pid, struct cs_error *err)
+{
+    pid_t *processes = NULL;
+    (void)cs_process_filter_choose(s->events.filter, pid);
+    int n = cs_processes_below(pid, &processes);
+    for (int i = 0; i < n; i++) {
+        cs_sideband_choose(s->sideband, processes[i]);
+        (void)cs_maps_scan(s->places.maps, processes[i], 0);
+    }
+    free(processes);
+    return n > 0 ? 0 : cs_fail(err, ESRCH, "there is no process %d", (int)pid);
+}
+
 /* On each CPU, for the chosen processes. */
 static int open_filtered(struct cs_sampler *s, struct cs_error *err)
 {
-    pid_t pid = s->config.target == CS_TARGET_COMMAND ? s->target.command.pid : s->config.pid,
-          *processes = NULL;
+    pid_t pid = s->config.target == CS_TARGET_COMMAND ? s->target.command.pid : s->config.pid;
     int rc = cs_sideband_only_chosen(s->sideband) < 0 ? cs_fail(err, ENOMEM, "out of memory") : 0;
     if (rc >= 0)
         rc = follow(s, -1, err);
@@ -143,14 +167,10 @@ static int open_filtered(struct cs_sampler *s, struct cs_error *err)
         cs_sideband_choose(s->sideband, pid);
         return 0;
     }
-    (void)cs_process_filter_choose(s->events.filter, pid);
-    int n = cs_processes_below(pid, &processes);
-    for (int i = 0; i < n; i++) {
-        cs_sideband_choose(s->sideband, processes[i]);
-        (void)cs_maps_scan(s->places.maps, processes[i], 0);
-    }
-    free(processes);
-    return n > 0 ? 0 : cs_fail(err, ESRCH, "there is no process %d", (int)pid);
+    rc = choose(s, pid, err);
+    for (unsigned i = 0; i < s->config.n_more_pids && rc == 0; i++)
+        rc = choose(s, s->config.more_pids[i], err);
+    return rc;
 }
 
 static int open_target(struct cs_sampler *s, struct cs_error *err)
@@ -170,6 +190,10 @@ static int open_target(struct cs_sampler *s, struct cs_error *err)
             return cs_fail(err, ESRCH, "there is no process %d", (int)s->config.pid);
         if (s->events.filter)
             return open_filtered(s, err);
+        if (s->config.n_more_pids)
+            return cs_fail(err, EPERM,
+                           "several processes at once need the events of CPUs (root or CAP_PERFMON and "
+                           "CAP_BPF): give one PID");
         rc = open_process(s, err);
         if (rc >= 0)
             (void)cs_maps_scan(s->places.maps, s->config.pid, 0);
@@ -253,6 +277,8 @@ int cs_sampler_open(const struct cs_sampler_config *config, struct cs_sampler **
     }
     if (rc >= 0)
         rc = cs_session_places_open(&s->places, s->config.label, err);
+    if (rc >= 0 && s->config.keep_code_max)
+        cs_images_keep(s->places.images, FILES_KEPT_OPEN);
     if (rc >= 0 && !(s->profiles = cs_session_profiles_open(s->events.asked, s->events.n_asked)))
         rc = cs_fail(err, ENOMEM, "out of memory for the profiles");
     struct cs_chain_kernel *chains = rc >= 0 ? s->events.driver->chains(s->events.state) : NULL;

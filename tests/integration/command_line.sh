@@ -18,6 +18,16 @@ for s in $("$CYCLESCOPE" --subcommands); do
     sed -n 's/^  [ -].*--\([a-z0-9-]*\).*/\1/p' "$tmp/$s.help" | while read -r option; do
         grep -q -- "--$option" "$tmp/$s.txt" || fail "$s --$option is not in its man page"
     done
+    # Examples: in --help and in the man page alike, and each is understood (--help before its operands prints help).
+    sed -n '/^\.SH EXAMPLES/,/^\.SH EXIT/p' "$tmp/$s.txt" | sed -n 's/^\.B \(cyclescope .*\)/\1/p' >"$tmp/examples"
+    grep -q "^cyclescope $s" "$tmp/examples" || fail "$s has no example in its man page: cli/tasks.c"
+    while read -r _ sub rest; do
+        grep -qF "cyclescope $sub${rest:+ $rest}" "$tmp/$s.help" || fail "an example of $s isn't in its --help: $sub $rest"
+        rest=${rest%% > *}
+        # shellcheck disable=SC2086
+        (set -f; "$CYCLESCOPE" "$sub" --help $rest </dev/null >"$tmp/out" 2>&1) && grep -q "^usage: cyclescope $sub" "$tmp/out" ||
+            fail "an example of $s isn't understood: $sub $rest: $(cat "$tmp/out")"
+    done <"$tmp/examples"
     if command -v man >/dev/null; then
         trouble=$(MANWIDTH=80 man --warnings -l "$tmp/$s.1" 2>&1 >/dev/null) || true
         [ -z "$trouble" ] || fail "man page of $s: $trouble"
@@ -26,6 +36,29 @@ for s in $("$CYCLESCOPE" --subcommands); do
     [ $rc = 2 ] || fail "$s --no-such-option gives $rc"
     [ "$(wc -l <"$tmp/err")" = 1 ] || fail "$s --no-such-option says more than one sentence"
 done
+# Grouped by task, every subcommand in one group.
+for task in 'record what runs' 'look where the time went' 'explain why it is slow' 'observe within' 'exchange with' 'keep recordings'; do
+    grep -q "^$task.*:$" "$tmp/help" || fail "--help has no group: $task"
+done
+! grep -q '^other:' "$tmp/help" || fail "a subcommand is in no group: cli/tasks.c"
+
+# What was meant.
+meant() { # WANTED COMMAND...
+    local wanted=$1
+    shift
+    "$CYCLESCOPE" "$@" >/dev/null 2>"$tmp/err" || true
+    grep -q "did you mean $wanted?" "$tmp/err" || fail "$*: $(cat "$tmp/err")"
+}
+meant record recrod
+meant prof porf
+meant diff dif
+meant --image prof --imgae x
+meant --frequency record --frequencey=5
+"$CYCLESCOPE" xyzzy 2>"$tmp/err" || true
+! grep -q "did you mean" "$tmp/err" || fail "a guess at xyzzy"
+"$CYCLESCOPE" record -p 99999999 2>"$tmp/err" || true
+grep -q "4194304" "$tmp/err" || fail "a limit as $(cat "$tmp/err")"
+
 rc=0; "$CYCLESCOPE" nonsense 2>"$tmp/err" || rc=$?; [ $rc = 2 ] && [ "$(wc -l <"$tmp/err")" = 1 ] || fail nonsense
 
 # An output that can't be written is a failure that is said.

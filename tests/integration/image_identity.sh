@@ -20,7 +20,7 @@ build() { # FILE FIRST SECOND
 }
 build "$work/p" busy idle
 cp -p "$work/p" "$work/old"
-"$CYCLESCOPE" record --no-bursts -F 1000 -o "$work/s" -- "$work/p" >"$work/said" 2>&1 || fails "record: $(cat "$work/said")"
+"$CYCLESCOPE" record --no-keep-code --no-bursts -F 1000 -o "$work/s" -- "$work/p" >"$work/said" 2>&1 || fails "record: $(cat "$work/said")"
 "$CYCLESCOPE" prof --store "$work/s" >"$work/before" 2>&1
 grep -q busy "$work/before" || fails "no names: $(cat "$work/before")"
 build "$work/p" idle busy
@@ -33,7 +33,7 @@ cp -p "$work/old" "$work/p"
 if [ "$(id -u)" = 0 ]; then
     mkdir -p "$work/root/bin"
     cp "$work/old" "$work/root/bin/p"
-    "$CYCLESCOPE" record --no-bursts -F 1000 -o "$work/c" -- chroot "$work/root" /bin/p >"$work/said" 2>&1 || fails "record in a chroot: $(cat "$work/said")"
+    "$CYCLESCOPE" record --no-keep-code --no-bursts -F 1000 -o "$work/c" -- chroot "$work/root" /bin/p >"$work/said" 2>&1 || fails "record in a chroot: $(cat "$work/said")"
     "$CYCLESCOPE" prof --store "$work/c" >"$work/chroot" 2>&1
     grep -q busy "$work/chroot" || fails "in a chroot: $(cat "$work/chroot")"
 fi

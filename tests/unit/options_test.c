@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The command line speaks one language, and understands what it once said. */
+#include "cli/command/figures.h"
 #include "cli/command/parsed.h"
+#include "cli/command/resembling.h"
 
+#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -224,6 +227,48 @@ static void the_store_is_the_option_s_then_the_environment_s(void **state)
     parsed_fini(&args);
 }
 
+static void numbers_for_people_have_no_exponent(void **state)
+{
+    (void)state;
+    static const struct {
+        double number;
+        int digits;
+        const char *text;
+    } cases[] = {{1150, 3, "1150"},
+                 {1.1549, 3, "1.15"},
+                 {4194304, 6, "4194304"},
+                 {0.00042, 2, "0.00042"},
+                 {0, 3, "0"},
+                 {-2.5, 3, "-2.5"},
+                 {1e18, 6, "1000000000000000000"},
+                 {0.01, 6, "0.01"},
+                 {99.96, 3, "100"},
+                 {1e-20, 3, "0"},
+                 {1.0 / 3, 3, "0.333"},
+                 {(double)INFINITY, 3, "inf"},
+                 {100000, 2, "100000"}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char text[48];
+        assert_string_equal(figures(cases[i].number, cases[i].digits, text), cases[i].text);
+    }
+}
+
+static void a_word_that_is_meant_is_near(void **state)
+{
+    (void)state;
+    assert_int_equal(word_distance("", ""), 0);
+    assert_int_equal(word_distance("record", "recrod"), 1);
+    assert_int_equal(word_distance("prof", "calc"), 4);
+    assert_int_equal(word_distance("abc", ""), 3);
+    assert_int_equal(word_distance("kitten", "sitting"), 3);
+    struct resembling r = {.word = "imgae"};
+    resembling_try(&r, "epoch");
+    assert_null(r.nearest);
+    resembling_try(&r, "image");
+    resembling_try(&r, "images");
+    assert_string_equal(r.nearest, "image");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -235,6 +280,8 @@ int main(void)
         cmocka_unit_test(the_last_value_counts_and_all_can_be_joined),
         cmocka_unit_test(numbers_have_suffixes_and_times_have_units),
         cmocka_unit_test(a_choice_is_one_of_its_words),
+        cmocka_unit_test(numbers_for_people_have_no_exponent),
+        cmocka_unit_test(a_word_that_is_meant_is_near),
         cmocka_unit_test(the_store_is_the_option_s_then_the_environment_s),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

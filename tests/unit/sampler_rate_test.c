@@ -9,6 +9,7 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
+#include <stdio.h>
 
 #include <cmocka.h> /* after the four above, which it needs */
 
@@ -99,9 +100,41 @@ static void a_label_has_one_number_and_no_label_is_nought(void **state)
     cs_labels_close(labels);
 }
 
+static void a_container_is_called_as_its_runtime_shows_it(void **state)
+{
+    (void)state;
+#define ID "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
+    static const struct {
+        const char *path, *name;
+    } cases[] = {
+        {"/system.slice/docker-" ID ".scope", "docker 0123456789ab"},
+        {"/docker/" ID, "container 0123456789ab"},
+        {"/machine.slice/libpod-" ID ".scope/container", "libpod 0123456789ab"},
+        {"/machine.slice/libpod-" ID ".scope", "libpod 0123456789ab"},
+        {"/kubepods.slice/kubepods-burstable.slice/"
+         "kubepods-burstable-pod8a1b2c3d_4e5f_6071_8293_a4b5c6d7e8f9.slice/"
+         "cri-containerd-" ID ".scope",
+         "pod 8a1b2c3d cri-containerd 0123456789ab"},
+        {"/kubepods/besteffort/pod8a1b2c3d-4e5f-6071-8293-a4b5c6d7e8f9/" ID,
+         "pod 8a1b2c3d container 0123456789ab"},
+        {"/system.slice/nginx.service", "nginx.service"},
+        {"/user.slice/user-1000.slice/session-3.scope", "session-3.scope"},
+        {"/", "/"},
+        {"", ""},
+        {"/docker-0123.scope-/-", "/docker-0123.scope-/-"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char path[4200];
+        snprintf(path, sizeof path, "%s", cases[i].path);
+        cs_labels_container_of(path);
+        assert_string_equal(path, cases[i].name);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_container_is_called_as_its_runtime_shows_it),
         cmocka_unit_test(periods_are_odd_within_a_sixteenth_of_the_mean_and_average_to_it),
         cmocka_unit_test(a_period_too_short_to_vary_stays_as_it_is),
         cmocka_unit_test(the_cost_is_unknown_until_there_are_four_measurements),

@@ -1,0 +1,10 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Numbers for people: so many significant digits, never an exponent. */
+#ifndef CS_CLI_COMMAND_FIGURES_H
+#define CS_CLI_COMMAND_FIGURES_H
+
+/* "1.15", "1150", "0.00042", "4194304": at least `digits` significant ones, those before the point all. Returns
+ * `text`. */
+const char *figures(double number, int digits, char text[48]);
+
+#endif

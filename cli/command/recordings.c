@@ -1,0 +1,157 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* A recording is an epoch, so that edit, build, record, prof is never a mixture. A daemon's epochs are pieces of one
+ * recording. */
+#include "cli/command/recordings.h"
+
+#include "store/array.h"
+
+#include <errno.h>
+#include <jansson.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum writer { WRITER_RECORD, WRITER_DAEMON, WRITER_OBSERVE };
+
+struct found {
+    char *name;
+    char label[24];
+    enum writer writer;
+};
+
+struct finding {
+    struct found *at; /* newest first */
+    size_t n, capacity;
+};
+
+/* Epochs of earlier versions tell in other words. */
+static enum writer writer_of(const char *meta, char label[24])
+{
+    json_t *root = json_loads(meta, 0, NULL);
+    const char *writer = json_string_value(json_object_get(root, "writer"));
+    const char *by = json_string_value(json_object_get(root, "by"));
+    const char *command = json_string_value(json_object_get(root, "command"));
+    enum writer is = WRITER_RECORD;
+    if ((writer && strcmp(writer, "observe") == 0) || (by && strcmp(by, "observe") == 0))
+        is = WRITER_OBSERVE;
+    else if (writer ? strcmp(writer, "daemon") == 0 : command && strcmp(command, "daemon") == 0)
+        is = WRITER_DAEMON;
+    const char *apart = json_string_value(json_object_get(root, "label"));
+    snprintf(label, 24, "%s", apart ? apart : "");
+    json_decref(root);
+    return is;
+}
+
+static int note(const char *epoch, const char *meta, void *arg)
+{
+    struct finding *f = arg;
+    if (cs_array_room(f->at, f->n, f->capacity) < 0)
+        return -ENOMEM;
+    f->at[f->n] = (struct found){.name = strdup(epoch)};
+    f->at[f->n].writer = writer_of(meta, f->at[f->n].label);
+    return f->at[f->n].name ? (f->n++, 0) : -ENOMEM;
+}
+
+/* Index of the nth (from 1) epoch of what is asked for; -1 = there are fewer. */
+static long nth(const struct finding *f, enum recordings_of of, unsigned long n)
+{
+    for (size_t i = 0; i < f->n; i++)
+        if ((f->at[i].writer == WRITER_OBSERVE) == (of == RECORDINGS_OF_OBSERVER) && --n == 0)
+            return (long)i;
+    return -1;
+}
+
+static int no_such(const char *epoch, const char *path, struct cs_error *err)
+{
+    return cs_fail(
+        err, ENOENT,
+        "%s has no epoch %.80s: cyclescope store ls lists them; -1 is the newest, -2 the one before", path,
+        epoch);
+}
+
+static int select_named(struct cs_store *store, const struct finding *f, const char *epoch,
+                        enum recordings_of of, struct recordings *which, struct cs_error *err)
+{
+    long chosen = -1;
+    char *end;
+    unsigned long number = *epoch == '-' ? strtoul(epoch + 1, &end, 10) : 0;
+    if (number && !*end) {
+        chosen = nth(f, of, number);
+    } else {
+        unsigned begin_so = 0;
+        for (size_t i = 0; i < f->n; i++) {
+            if (strcmp(f->at[i].name, epoch) == 0) {
+                begin_so = 1;
+                chosen = (long)i;
+                break;
+            }
+            if (*epoch && strncmp(f->at[i].name, epoch, strlen(epoch)) == 0) {
+                begin_so++;
+                chosen = (long)i;
+            }
+        }
+        if (begin_so > 1)
+            return cs_fail(err, EINVAL, "%u epochs of %s begin with %.80s: give more of the name", begin_so,
+                           cs_store_path(store), epoch);
+    }
+    if (chosen < 0)
+        return no_such(epoch, cs_store_path(store), err);
+    snprintf(which->name, sizeof which->name, "%s", f->at[chosen].name);
+    return cs_store_see_only(store, (const char *const[]){f->at[chosen].name}, 1, err);
+}
+
+static int select_newest(struct cs_store *store, const struct finding *f, enum recordings_of of,
+                         struct recordings *which, struct cs_error *err)
+{
+    long recorded = nth(f, RECORDINGS_OF_SAMPLES, 1), observed = nth(f, RECORDINGS_OF_OBSERVER, 1);
+    long first = of == RECORDINGS_OF_OBSERVER ? observed : recorded;
+    long second = of == RECORDINGS_OF_OBSERVER ? recorded : observed;
+    which->daemon = recorded >= 0 && f->at[recorded].writer == WRITER_DAEMON;
+    which->all = which->daemon || (recorded < 0 && observed < 0);
+    if (which->all)
+        return 0;
+    const char *only[2];
+    size_t n = 0;
+    if (first >= 0)
+        only[n++] = f->at[first].name;
+    if (second >= 0)
+        only[n++] = f->at[second].name;
+    snprintf(which->name, sizeof which->name, "%s", only[0]);
+    long before = nth(f, of, 2);
+    if (before >= 0)
+        snprintf(which->before, sizeof which->before, "%s", f->at[before].name);
+    return cs_store_see_only(store, only, n, err);
+}
+
+int recordings_open(const char *path, const char *epoch, enum recordings_of of, struct cs_store **out,
+                    struct recordings *out_which, struct cs_error *err)
+{
+    struct finding f = {0};
+    struct recordings which = {0};
+    int rc = cs_store_open(path, CS_STORE_READ, out, err);
+    if (rc < 0)
+        return rc;
+    rc = cs_store_each_epoch(*out, note, &f, err);
+    if (rc == -ENOMEM)
+        cs_fail(err, ENOMEM, "not enough memory for the epochs of %s", path);
+    for (size_t i = 0; i < f.n; i++)
+        which.n += (f.at[i].writer == WRITER_OBSERVE) == (of == RECORDINGS_OF_OBSERVER);
+    if (rc == 0 && epoch && strcmp(epoch, "all") == 0)
+        which.all = true;
+    else if (rc == 0 && epoch && strcmp(epoch, "newest") != 0)
+        rc = select_named(*out, &f, epoch, of, &which, err);
+    else if (rc == 0)
+        rc = select_newest(*out, &f, of, &which, err);
+    for (size_t i = 0; i < f.n; i++) {
+        if (*which.name && strcmp(which.name, f.at[i].name) == 0)
+            snprintf(which.label, sizeof which.label, "%s", f.at[i].label);
+        free(f.at[i].name);
+    }
+    free(f.at);
+    if (rc < 0) {
+        cs_store_close(*out);
+        *out = NULL;
+    }
+    if (out_which)
+        *out_which = which;
+    return rc;
+}

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Which epochs of a store a report reads: --epoch, else the newest recording. */
+#ifndef CS_CLI_COMMAND_RECORDINGS_H
+#define CS_CLI_COMMAND_RECORDINGS_H
+
+#include "store/store.h"
+
+/* What the report is about: -1, -2, ... count epochs with samples, or those that `observe` wrote. */
+enum recordings_of { RECORDINGS_OF_SAMPLES, RECORDINGS_OF_OBSERVER };
+
+struct recordings {
+    unsigned n;       /* there are, of what the report is about */
+    bool all, daemon; /* all are read; because a daemon wrote them */
+    char name[128];   /* of the one that is read, "" where all are */
+    char before[128]; /* the one before it, "" = none */
+    char label[24];   /* by what it was kept apart: "thread", ...; "" = not, or several recordings */
+};
+
+/* Opens the store for reading. `epoch`: NULL or "newest" the newest recording and the newest observation, all
+ * of a store whose newest recording is a daemon's; "all"; "-1" the newest, "-2" the one before, ...; a name, or
+ * what only one name begins with. -ENOENT, with a sentence, where there is no such epoch. `out_which` may be
+ * NULL. */
+int recordings_open(const char *path, const char *epoch, enum recordings_of of, struct cs_store **out,
+                    struct recordings *out_which, struct cs_error *err);
+
+#endif

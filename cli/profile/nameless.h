@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Samples whose procedure has no name: how many, of which images, why, and what would name them. */
+#ifndef CS_CLI_PROFILE_NAMELESS_H
+#define CS_CLI_PROFILE_NAMELESS_H
+
+#include "cli/output/output.h"
+#include "cli/profile/profile.h"
+
+/* Of rows by procedure: samples of the main event without a name. */
+uint64_t nameless_samples(const struct profile *profile, const struct profile_rows *rows);
+/* A note for each image that matters. */
+void nameless_explain(struct output *out, const struct profile *profile, const struct profile_rows *rows);
+
+#endif

@@ -1,0 +1,230 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* What a recording saw, in one glance, on standard error: how much ran, the hottest procedures, whether that is enough,
+ * what to type next. The profile is read back from the store, so that the glance and `prof` can't differ. */
+#include "cli/command/figures.h"
+#include "cli/output/hint.h"
+#include "cli/profile/profile.h"
+#include "cli/record/record.h"
+
+#include <jansson.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#define PROCEDURES_SHOWN 3
+#define BURSTS_FEW 20   /* below, calc seldom has what a cause needs: bench/run calc-default */
+#define SAMPLES_FEW 100 /* of the hottest procedure: its share is known within a fifth of itself */
+
+/* " at 1000 Hz", or ", one each 2 ms" where a period was asked for. */
+static const char *rate_text(const struct recorded *r, double rate_hz, char text[64])
+{
+    const char *event = cs_sampler_event(r->sampler, 0);
+    bool ns = strcmp(event, "cpu-clock") == 0 || strcmp(event, "task-clock") == 0;
+    if (!r->config->period)
+        snprintf(text, 64, " at %.0f Hz", rate_hz);
+    else if (ns)
+        snprintf(text, 64, ", one each %.4g ms", (double)r->config->period / 1e6);
+    else
+        snprintf(text, 64, ", one each %llu events", (unsigned long long)r->config->period);
+    return text;
+}
+
+/* How far chains reach, and where not, why: the three commonest causes. */
+static void print_chains(const struct cs_sampler_statistics *s)
+{
+    uint64_t all = 0, left;
+    for (unsigned e = 0; e < CS_SAMPLER_CHAIN_ENDS; e++)
+        all += s->chain_ends[e];
+    if (!all)
+        return;
+    double complete = 100.0 * (double)s->chain_ends[0] / (double)all;
+    fprintf(stderr, "call chains: %.1f %% complete, %.1f frames a sample\n", complete,
+            (double)s->chain_frames / (double)all);
+    left = UINT64_MAX;
+    for (unsigned shown = 0; shown < 3 && complete < 99; shown++) {
+        unsigned most = 0;
+        for (unsigned e = 1; e < CS_SAMPLER_CHAIN_ENDS; e++)
+            if (s->chain_ends[e] < left && (!most || s->chain_ends[e] > s->chain_ends[most]))
+                most = e;
+        if (!most || (double)s->chain_ends[most] < 0.002 * (double)all)
+            break;
+        left = s->chain_ends[most];
+        fprintf(stderr, "  %.1f %% ended early: %s (%s)\n", 100.0 * (double)left / (double)all,
+                cs_sampler_chain_end_sentence(most), cs_sampler_chain_end(most));
+    }
+}
+
+static json_t *chains_json(const struct cs_sampler_statistics *s)
+{
+    json_t *ends = json_object();
+    for (unsigned e = 0; e < CS_SAMPLER_CHAIN_ENDS; e++)
+        if (s->chain_ends[e])
+            json_object_set_new(ends, cs_sampler_chain_end(e), json_integer((json_int_t)s->chain_ends[e]));
+    return json_pack("{s:b, s:o, s:I, s:I, s:I}", "taken", s->chains, "ends", ends, "frames",
+                     (json_int_t)s->chain_frames, "tables", (json_int_t)s->chain_tables, "table_bytes",
+                     (json_int_t)s->chain_bytes);
+}
+
+void record_summary_json(const struct recorded *r)
+{
+    struct cs_sampler_statistics s;
+    cs_sampler_statistics(r->sampler, &s);
+    json_t *unknown = json_object(), *events = json_array();
+    for (unsigned c = 0; c < CS_UNKNOWN_N; c++)
+        if (cs_sampler_unknown(r->sampler, c))
+            json_object_set_new(unknown, cs_unknown_name(c),
+                                json_integer((json_int_t)cs_sampler_unknown(r->sampler, c)));
+    for (unsigned e = 0; e < cs_sampler_events(r->sampler); e++)
+        json_array_append_new(events, json_text(cs_sampler_event(r->sampler, e)));
+    json_t *root = json_pack(
+        "{s:o, s:o, s:s, s:o, s:I, s:I, s:I, s:I, s:o, s:I, s:I, s:I, s:f, s:f, s:f, s:f, s:f, s:i, s:o}",
+        "store", json_text(r->store), "recording", json_text(r->epoch), "driver", s.driver, "events", events,
+        "delivered", (json_int_t)s.delivered, "stored", (json_int_t)s.merged, "lost", (json_int_t)s.lost,
+        "unknown", (json_int_t)s.unknown, "causes", unknown, "entries", (json_int_t)s.entries, "images",
+        (json_int_t)s.images, "map_records_lost", (json_int_t)s.map_records_lost, "rate_hz", s.rate_hz,
+        "collector_cpu_seconds", s.collector_cpu_seconds, "sample_cost_us", s.sample_cost_us, "loss", s.loss,
+        "seconds", r->seconds, "exit_code", r->exit_code, "chains", chains_json(&s));
+    json_print(root, stdout, JSON_INDENT(2) | JSON_PRESERVE_ORDER);
+    putchar('\n');
+    json_decref(root);
+}
+
+/* Of the command and all that it waited for; of a timer's samples where there is no command. */
+static double cpu_seconds(const struct recorded *r, const struct profile *p)
+{
+    const struct profile_event *e = &p->events[p->main_event];
+    struct rusage used;
+    if (strcmp(e->unit, "ns") == 0 && e->period_sum)
+        return (double)e->period_sum / 1e9;
+    if (r->config->target != CS_TARGET_COMMAND || getrusage(RUSAGE_CHILDREN, &used) != 0)
+        return 0;
+    return (double)(used.ru_utime.tv_sec + used.ru_stime.tv_sec) +
+           (double)(used.ru_utime.tv_usec + used.ru_stime.tv_usec) / 1e6;
+}
+
+static void say_running(const struct recorded *r, const struct profile *p)
+{
+    double ran = cpu_seconds(r, p);
+    if (ran <= 0 || r->seconds < 0.05)
+        return;
+    double percent = 100 * ran / r->seconds;
+    bool all = r->config->target == CS_TARGET_ALL;
+    char text[2][48];
+    report_line(stderr, "ran %s s in %s s: %.0f %% of one CPU%s", figures(ran, 3, text[0]),
+                figures(r->seconds, 3, text[1]), percent,
+                !all && percent < 50 ? "; the rest it waited, or others had the CPUs: that has no samples"
+                                     : "");
+}
+
+static void say_hottest(const struct profile *p, const struct profile_rows *rows)
+{
+    double total = (double)rows->total[p->main_event];
+    for (size_t i = 0; i < rows->n && i < PROCEDURES_SHOWN && total > 0; i++) {
+        const struct profile_row *row = &rows->row[i];
+        char name[1024];
+        double share = (double)row->samples[p->main_event] / total;
+        char within[24] = "";
+        if (total >= SAMPLES_FEW)
+            snprintf(within, sizeof within, " ± %.1f", 200 * sqrt(share * (1 - share) / total));
+        if (row->samples[p->main_event])
+            report_line(stderr, "  %5.1f %%%s  %.60s  %s", 100 * share, within,
+                        row->name ? cs_image_demangle(row->name, name, sizeof name) : "[no symbol]",
+                        row->image ? image_name(&row->image->image) : "");
+    }
+}
+
+/* What follows from too little of it. */
+static void say_evidence(const struct recorded *r, const struct profile *p, const struct profile_rows *rows)
+{
+    struct cs_burst_statistics s = {.bursts = 0};
+    uint64_t hottest = rows->n ? rows->row[0].samples[p->main_event] : 0;
+    if (r->burst)
+        cs_burst_statistics(r->burst, &s);
+    if (hottest < SAMPLES_FEW)
+        report_line(stderr, "few samples: a longer run or a higher -F says more");
+    else if (r->burst && s.bursts < BURSTS_FEW)
+        report_line(stderr,
+                    "few bursts (%llu): calc may not find the cause; run longer, or with --burst-rate 30",
+                    (unsigned long long)s.bursts);
+}
+
+static void say_profile(const struct recorded *r)
+{
+    struct profile p;
+    struct profile_rows rows;
+    struct cs_error ignored = {0};
+    const struct profile_filter filter = {.epoch = r->epoch};
+    if (profile_open(&p, r->store, &filter, &ignored) < 0)
+        return;
+    if (profile_sum_top(&p, BY_PROCEDURE, PROCEDURES_SHOWN, &rows, &ignored) == 0) {
+        say_running(r, &p);
+        say_hottest(&p, &rows);
+        say_evidence(r, &p, &rows);
+        profile_rows_fini(&rows);
+    }
+    profile_close(&p);
+}
+
+void record_summary(const struct recorded *r)
+{
+    struct cs_sampler_statistics s;
+    char names[1024] = "", rate[64], *next = NULL;
+    cs_sampler_statistics(r->sampler, &s);
+    double share = s.delivered ? 100.0 * (double)s.unknown / (double)s.delivered : 0;
+    for (unsigned e = 0; e < cs_sampler_events(r->sampler); e++) {
+        size_t n = strlen(names);
+        snprintf(names + n, sizeof names - n, "%s%s", e ? ", " : "", cs_sampler_event(r->sampler, e));
+    }
+    report_line(stderr, "%llu samples of %s%s in %s: %llu lost, %llu unknown (%.2f %%)",
+                (unsigned long long)s.delivered, names, rate_text(r, s.rate_hz, rate), r->store,
+                (unsigned long long)s.lost, (unsigned long long)s.unknown, share);
+    for (unsigned c = 0; c < CS_UNKNOWN_N && share >= 1; c++)
+        if (cs_sampler_unknown(r->sampler, c))
+            fprintf(stderr, "  %llu unknown: %s\n", (unsigned long long)cs_sampler_unknown(r->sampler, c),
+                    cs_unknown_sentence(c));
+    print_chains(&s);
+    if (r->burst)
+        record_bursts_summary(r->burst);
+    record_paths_summary(r->paths);
+    if (s.delivered == 0) {
+        fprintf(stderr, "  nothing ran long enough to be sampled: a busier program, a longer run or a higher "
+                        "-F\n");
+        return;
+    }
+    say_profile(r);
+    const char *where = strcmp(r->store, "cyclescope.store") == 0 ? NULL : r->store;
+    if ((next = hint_command("prof", NULL, "--store", where)) != NULL)
+        report_line(stderr, "next: %s", next);
+    free(next);
+}
+
+/* A command has the terminal for itself. */
+bool record_status_wanted(const struct cs_sampler_config *config)
+{
+    return isatty(STDERR_FILENO) && (config->target != CS_TARGET_COMMAND || !isatty(STDOUT_FILENO));
+}
+
+void record_status(struct cs_sampler *sampler, struct cs_burst *burst, double seconds, double of)
+{
+    struct cs_sampler_statistics s;
+    struct cs_burst_statistics b;
+    char end[48] = "; Ctrl-C ends it", bursts[48] = "";
+    cs_sampler_statistics(sampler, &s);
+    if (of > 0)
+        snprintf(end, sizeof end, " of %.0f s", of);
+    if (burst) {
+        cs_burst_statistics(burst, &b);
+        snprintf(bursts, sizeof bursts, ", %llu bursts", (unsigned long long)b.bursts);
+    }
+    fprintf(stderr, "\r\033[Krecording: %llu samples%s in %.0f s%s", (unsigned long long)s.delivered, bursts,
+            seconds, end);
+    fflush(stderr);
+}
+
+void record_status_end(void)
+{
+    fputs("\r\033[K", stderr);
+    fflush(stderr);
+}

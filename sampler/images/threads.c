@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* A hash of chains by thread number. */
+#include "sampler/images/threads.h"
+
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define BUCKETS 4096
+#define THREADS_MOST 100000 /* 5 MB */
+
+struct thread {
+    struct thread *next;
+    pid_t tid, pid;
+    bool ended;
+    char name[16]; /* the kernel's TASK_COMM_LEN */
+};
+
+struct cs_threads {
+    const char *proc;
+    struct thread *buckets[BUCKETS];
+    unsigned n;
+};
+
+struct cs_threads *cs_threads_open(const char *proc)
+{
+    struct cs_threads *threads = calloc(1, sizeof *threads);
+    if (threads)
+        threads->proc = proc;
+    return threads;
+}
+
+static void drop(struct cs_threads *threads, bool ended_only)
+{
+    for (unsigned b = 0; b < BUCKETS; b++)
+        for (struct thread **at = &threads->buckets[b], *t; (t = *at) != NULL;) {
+            if (ended_only && !t->ended) {
+                at = &t->next;
+                continue;
+            }
+            *at = t->next;
+            free(t);
+            threads->n--;
+        }
+}
+
+void cs_threads_close(struct cs_threads *threads)
+{
+    if (threads)
+        drop(threads, false);
+    free(threads);
+}
+
+static struct thread *find(struct cs_threads *threads, pid_t tid)
+{
+    struct thread *t = threads->buckets[(unsigned)tid % BUCKETS];
+    while (t && t->tid != tid)
+        t = t->next;
+    return t;
+}
+
+static struct thread *find_or_add(struct cs_threads *threads, pid_t tid)
+{
+    struct thread *t = find(threads, tid);
+    if (t)
+        return t;
+    if (threads->n >= THREADS_MOST)
+        drop(threads, true);
+    t = threads->n < THREADS_MOST ? calloc(1, sizeof *t) : NULL;
+    if (!t)
+        return NULL;
+    t->tid = tid;
+    t->next = threads->buckets[(unsigned)tid % BUCKETS];
+    threads->buckets[(unsigned)tid % BUCKETS] = t;
+    threads->n++;
+    return t;
+}
+
+void cs_threads_born(struct cs_threads *threads, pid_t tid, pid_t pid, pid_t parent_tid)
+{
+    const struct thread *parent = find(threads, parent_tid);
+    struct thread *t = find_or_add(threads, tid);
+    if (!t)
+        return;
+    t->pid = pid;
+    t->ended = false;
+    snprintf(t->name, sizeof t->name, "%s", parent ? parent->name : "");
+}
+
+void cs_threads_named(struct cs_threads *threads, pid_t tid, pid_t pid, const char *name)
+{
+    struct thread *t = find_or_add(threads, tid);
+    if (!t)
+        return;
+    t->pid = pid;
+    t->ended = false;
+    snprintf(t->name, sizeof t->name, "%s", name);
+}
+
+void cs_threads_ended(struct cs_threads *threads, pid_t tid)
+{
+    struct thread *t = find(threads, tid);
+    if (t)
+        t->ended = true;
+}
+
+/* /proc/TID is there for every thread, though it isn't listed. */
+static struct thread *look_up(struct cs_threads *threads, pid_t tid)
+{
+    char path[256], line[256], name[16] = "";
+    int pid = 0;
+    snprintf(path, sizeof path, "%s/%d/status", threads->proc, (int)tid);
+    FILE *f = fopen(path, "re");
+    while (f && fgets(line, sizeof line, f))
+        if (sscanf(line, "Name: %15[^\n]", name) != 1 && sscanf(line, "Tgid: %d", &pid) == 1)
+            break;
+    if (f)
+        fclose(f);
+    if (pid <= 0)
+        return NULL;
+    cs_threads_named(threads, tid, pid, name);
+    return find(threads, tid);
+}
+
+static struct thread *known(struct cs_threads *threads, pid_t tid)
+{
+    struct thread *t = find(threads, tid);
+    return t && t->name[0] ? t : tid > 0 ? look_up(threads, tid) : NULL;
+}
+
+pid_t cs_threads_process(struct cs_threads *threads, pid_t tid)
+{
+    const struct thread *t = find(threads, tid);
+    t = t && t->pid ? t : known(threads, tid);
+    return t ? t->pid : 0;
+}
+
+void cs_threads_text(struct cs_threads *threads, pid_t tid, char *text, size_t size)
+{
+    const struct thread *t = known(threads, tid);
+    snprintf(text, size, "%s (%d)", t ? t->name : "thread", (int)tid);
+}

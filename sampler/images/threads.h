@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Threads by their number: whose they are and how they are called now. Filled from the kernel's records, and from
+ * /proc for those that were there before. Bounded: threads that ended go when there are too many. One owner. */
+#ifndef CS_SAMPLER_IMAGES_THREADS_H
+#define CS_SAMPLER_IMAGES_THREADS_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+struct cs_threads;
+struct cs_threads *cs_threads_open(const char *proc);
+void cs_threads_close(struct cs_threads *threads);
+
+void cs_threads_born(struct cs_threads *threads, pid_t tid, pid_t pid,
+                     pid_t parent_tid); /* its name: the parent's */
+void cs_threads_named(struct cs_threads *threads, pid_t tid, pid_t pid, const char *name);
+void cs_threads_ended(struct cs_threads *threads, pid_t tid);
+
+/* Whose it is; 0 = nobody knows. */
+pid_t cs_threads_process(struct cs_threads *threads, pid_t tid);
+/* "name (tid)". */
+void cs_threads_text(struct cs_threads *threads, pid_t tid, char *text, size_t size);
+
+#endif

@@ -1,0 +1,198 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "store/kept_code.h"
+
+#include "store/array.h"
+#include "store/file.h"
+#include "store/layout.h"
+#include "store/regular_file.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <zstd.h>
+
+#define FOLDER ".images"
+#define SUFFIX ".zst"
+#define LEVEL 1 /* 30 MB of code in 0.1 s, to a third; higher levels save little of code */
+
+static int path_of(struct cs_store_pathname *path, const char *store, const char *image_id,
+                   struct cs_error *err)
+{
+    if (!cs_store_image_id_valid(image_id))
+        return cs_fail(err, EINVAL, "%.60s can't be an image's id", image_id);
+    return cs_store_pathname_join(path, err, "%s/" FOLDER "/%s" SUFFIX, store, image_id);
+}
+
+struct copy {
+    char name[CS_IMAGE_ID_MAX + sizeof SUFFIX];
+    struct timespec written;
+    uint64_t bytes;
+};
+
+static int oldest_first(const void *a, const void *b)
+{
+    const struct copy *x = a, *y = b;
+    if (x->written.tv_sec != y->written.tv_sec)
+        return x->written.tv_sec < y->written.tv_sec ? -1 : 1;
+    return (x->written.tv_nsec > y->written.tv_nsec) - (x->written.tv_nsec < y->written.tv_nsec);
+}
+
+/* Makes space for `more` bytes. */
+static void make_room(const char *store, uint64_t more, uint64_t most)
+{
+    CS_ARRAY(struct copy) copies = {0};
+    struct cs_store_pathname folder;
+    struct cs_error ignored = {0};
+    uint64_t sum = more;
+    DIR *dir =
+        cs_store_pathname_join(&folder, &ignored, "%s/" FOLDER, store) == 0 ? opendir(folder.text) : NULL;
+    for (struct dirent *e; dir && (e = readdir(dir)) != NULL;) {
+        struct stat st;
+        if (e->d_name[0] == '.' || strlen(e->d_name) >= sizeof copies.at->name ||
+            fstatat(dirfd(dir), e->d_name, &st, AT_SYMLINK_NOFOLLOW) < 0 || !S_ISREG(st.st_mode))
+            continue;
+        struct copy *c = cs_array_add(&copies);
+        if (!c)
+            break;
+        memcpy(c->name, e->d_name, strlen(e->d_name) + 1);
+        c->written = st.st_mtim;
+        c->bytes = (uint64_t)st.st_size;
+        sum += c->bytes;
+    }
+    if (copies.n)
+        qsort(copies.at, copies.n, sizeof *copies.at, oldest_first);
+    for (size_t i = 0; i < copies.n && sum > most; i++)
+        if (unlinkat(dirfd(dir), copies.at[i].name, 0) == 0)
+            sum -= copies.at[i].bytes;
+    if (dir)
+        closedir(dir);
+    cs_array_free(&copies);
+}
+
+static int write_whole(const char *path, const void *bytes, size_t n, struct cs_error *err)
+{
+    char tmp[CS_STORE_PATHNAME_MAX + 32];
+    snprintf(tmp, sizeof tmp, "%s.%d" CS_STORE_FILE_TEMPORARY, path, (int)getpid());
+    int fd = open(tmp, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
+    if (fd < 0)
+        return cs_fail(err, errno, "can't write %s: %s", tmp, strerror(errno));
+    size_t done = 0;
+    for (ssize_t got = 1; done < n && got > 0; done += got > 0 ? (size_t)got : 0)
+        got = write(fd, (const char *)bytes + done, n - done);
+    int saved = done < n ? (errno ? errno : EIO) : 0;
+    if (close(fd) < 0 && !saved)
+        saved = errno;
+    if (!saved && rename(tmp, path) < 0)
+        saved = errno;
+    if (saved)
+        unlink(tmp);
+    return saved ? cs_fail(err, saved, "can't write %s: %s", path, strerror(saved)) : 0;
+}
+
+/* A copy of the file in memory of ours: one that is mapped may be truncated under us. */
+static char *contents_of(int fd, size_t n)
+{
+    char *bytes = malloc(n);
+    size_t done = 0;
+    for (ssize_t got = 1; bytes && done < n && got > 0; done += got > 0 ? (size_t)got : 0)
+        got = pread(fd, bytes + done, n - done, (off_t)done);
+    if (bytes && done < n) {
+        free(bytes);
+        return NULL;
+    }
+    return bytes;
+}
+
+int cs_kept_code_save(const char *store, const char *image_id, int fd, uint64_t store_max,
+                      struct cs_error *err)
+{
+    struct cs_store_pathname path, folder;
+    struct stat st;
+    int rc = path_of(&path, store, image_id, err);
+    if (rc == 0)
+        rc = cs_store_pathname_join(&folder, err, "%s/" FOLDER, store);
+    if (rc < 0)
+        return rc;
+    if (access(path.text, F_OK) == 0 || fstat(fd, &st) < 0 || !S_ISREG(st.st_mode) || st.st_size == 0 ||
+        (uint64_t)st.st_size > CS_KEPT_CODE_FILE_MAX)
+        return 0;
+    size_t n = (size_t)st.st_size, room = ZSTD_compressBound(n), packed = 0;
+    char *bytes = contents_of(fd, n), *out = bytes ? malloc(room) : NULL;
+    if (out)
+        packed = ZSTD_compress(out, room, bytes, n, LEVEL);
+    free(bytes);
+    if (!out || ZSTD_isError(packed))
+        rc = cs_fail(err, ENOMEM, "not enough memory to keep the code of %s", image_id);
+    else if (packed > store_max)
+        rc = 0;
+    else if ((rc = cs_store_directory_make(folder.text, NULL, err)) == 0) {
+        make_room(store, packed, store_max);
+        rc = write_whole(path.text, out, packed, err);
+        rc = rc == 0 ? 1 : rc;
+    }
+    free(out);
+    return rc;
+}
+
+int cs_kept_code_load(const char *store, const char *image_id, char **bytes, size_t *n, struct cs_error *err)
+{
+    struct cs_store_pathname path;
+    struct stat st;
+    int rc = path_of(&path, store, image_id, err);
+    if (rc < 0)
+        return rc;
+    int fd = cs_open_regular(NULL, path.text, CS_KEPT_CODE_FILE_MAX, &st);
+    if (fd < 0)
+        return cs_fail(err, -fd, "%s: %s", path.text, strerror(-fd));
+    char *packed = st.st_size ? contents_of(fd, (size_t)st.st_size) : NULL;
+    close(fd);
+    unsigned long long size = packed ? ZSTD_getFrameContentSize(packed, (size_t)st.st_size) : 0;
+    bool whole = size && size <= CS_KEPT_CODE_FILE_MAX && (*bytes = malloc((size_t)size)) != NULL;
+    if (whole && ZSTD_decompress(*bytes, (size_t)size, packed, (size_t)st.st_size) != size) {
+        free(*bytes);
+        whole = false;
+    }
+    free(packed);
+    if (!whole)
+        return cs_fail(err, EBADMSG, "%s is damaged; it may be removed", path.text);
+    *n = (size_t)size;
+    return 0;
+}
+
+static bool is_profiled(const char *store, const struct cs_store_listing *epochs, const char *id)
+{
+    struct cs_error ignored = {0};
+    struct cs_store_pathname path;
+    for (size_t i = 0; i < epochs->n; i++)
+        if (cs_store_pathname_join(&path, &ignored, "%s/%s/%s", store, epochs->names[i], id) == 0 &&
+            access(path.text, F_OK) == 0)
+            return true;
+    return false;
+}
+
+void cs_kept_code_sweep(const char *store)
+{
+    struct cs_store_listing epochs = {0}, copies = {0};
+    struct cs_store_pathname folder, path;
+    struct cs_error ignored = {0};
+    if (cs_store_pathname_join(&folder, &ignored, "%s/" FOLDER, store) == 0 &&
+        cs_store_directory_list(folder.text, &copies, &ignored) == 0 &&
+        cs_store_directory_list(store, &epochs, &ignored) == 0)
+        for (size_t i = 0; i < copies.n; i++) {
+            char id[CS_IMAGE_ID_MAX];
+            size_t n = strlen(copies.names[i]);
+            if (!cs_store_name_ends(copies.names[i], SUFFIX) || n - strlen(SUFFIX) >= sizeof id)
+                continue;
+            snprintf(id, sizeof id, "%.*s", (int)(n - strlen(SUFFIX)), copies.names[i]);
+            if (!is_profiled(store, &epochs, id) && path_of(&path, store, id, &ignored) == 0)
+                unlink(path.text);
+        }
+    cs_store_listing_fini(&copies);
+    cs_store_listing_fini(&epochs);
+}
