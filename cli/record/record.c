@@ -228,6 +228,7 @@ static int open_flow(void *arg, struct cs_sampler *sampler, struct cs_error *err
 {
     struct recording *r = arg;
     struct cs_sampler_statistics now;
+    r->began = seconds_now();
     cs_sampler_statistics(sampler, &now);
     bool asked = option_given(r->args, "bursts") || option_given(r->args, "burst-rate") ||
                  option_given(r->args, "paths") || option_given(r->args, "path-rate");

@@ -32,6 +32,8 @@ int cs_session_by_timers_parse(struct cs_session_events *events, struct cs_sampl
                        "no process that runs can be sampled here (%s); a command can, by its own timers: "
                        "record -- COMMAND",
                        why);
+    if (config->label == CS_LABEL_THREAD)
+        return cs_fail(err, ENOTSUP, "threads can't be told apart here (%s)", why);
     if (config->budget > 0)
         config->frequency_hz = config->budget / SAMPLE_SECONDS;
     else if (config->period)
