@@ -41,6 +41,9 @@
 #define OPTION_LABEL {"label", 0, "BY", "keep profiles apart by process, command, thread, container or cgroup"}
 #define OPTION_DRIVER \
     {"driver", 0, "NAME", "bpf (counts in the kernel), ring (works without rights), timers (a command's own) or auto"}
+#define OPTIONS_CHAINS \
+    {"chains", 'g', NULL, "call chains of all samples (the default)"}, \
+    {"no-chains", 0, NULL, "don't"}
 #define OPTIONS_INTERVALS \
     {"intervals", 0, "TIME", "also keep what happened in each interval of this length (see phases)"}, \
     {"intervals-size", 0, "BYTES", "bound of an epoch's intervals: beyond, they get longer (4M)"}

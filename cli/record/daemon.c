@@ -43,7 +43,7 @@ static const char *setting_value(const struct parsed *args, const char *name, ch
 {
     if (strcmp(name, "events") == 0)
         return option_joined(args, "event", joined, VALUE_MAX);
-    if (strcmp(name, "bursts") == 0 || strcmp(name, "paths") == 0) {
+    if (strcmp(name, "bursts") == 0 || strcmp(name, "paths") == 0 || strcmp(name, "chains") == 0) {
         char no[16];
         snprintf(no, sizeof no, "no-%s", name);
         return option_given(args, no) ? "off" : option_given(args, name) ? "on" : NULL;
@@ -267,6 +267,7 @@ static const struct option_entry options[] = {
     OPTION_PID,
     OPTION_LABEL,
     OPTION_DRIVER,
+    OPTIONS_CHAINS,
     OPTIONS_BURSTS,
     OPTIONS_PATHS,
     OPTIONS_INTERVALS,
@@ -288,10 +289,10 @@ const struct command command_daemon = {
     "start begins sampling into a store and merges every ten minutes; status tells what it does and what\n"
     "it costs; flush merges now; epoch merges and begins a new epoch; stop merges and ends.\n"
     "The configuration file has lines \"name = value\" with the names of the long options, but for events\n"
-    "(--event), log (--remarks), and bursts and paths, which are on or off. SIGHUP reads it again and "
+    "(--event), log (--remarks), and chains, bursts and paths, which are on or off. SIGHUP reads it again and "
     "reopens\n"
     "the log. Unless told otherwise: a budget of 0.5 %, epochs kept for 90 days and up to 1 GB, the default\n"
-    "event, neither bursts nor paths.",
+    "event, call chains, neither bursts nor paths.",
     options,
     run,
 };

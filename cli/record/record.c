@@ -270,7 +270,7 @@ static int record(struct recording *r, const struct parsed *args, struct cs_samp
 static int run(const struct parsed *args)
 {
     struct cs_sampler_config config = {.notify = say,
-                                       .chains = option_given(args, "stacks"),
+                                       .chains = !option_given(args, "no-chains"),
                                        .period_exact = option_given(args, "exact-period")};
     const char *events[CS_SAMPLER_EVENTS_MAX + 1], *event;
     struct recording recording = {.sampler = NULL};
@@ -335,7 +335,7 @@ static const struct option_entry options[] = {
     OPTION_BUDGET,
     OPTION_LABEL,
     OPTION_DRIVER,
-    {"stacks", 'g', NULL, "call chains too, by frame pointers"},
+    OPTIONS_CHAINS,
     OPTIONS_BURSTS,
     {"burst-rate", 0, "HZ", "bursts a second of each busy CPU (else by the budget)"},
     {"burst-length", 0, "N", "instructions of a burst (16000)"},

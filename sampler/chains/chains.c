@@ -31,12 +31,16 @@ const char *cs_chain_end_sentence(unsigned end)
 
 void cs_chain_counts(const struct cs_chain_kernel *kernel, struct cs_chain_counts *out)
 {
+    uint64_t ns = 0, timed = 0;
     memset(out, 0, sizeof *out);
     for (unsigned c = 0; c < kernel->n_cpus; c++) {
         for (unsigned e = 0; e < CS_CHAIN_ENDS; e++)
             out->ends[e] += __atomic_load_n(&kernel->cpus[c].ends[e], __ATOMIC_RELAXED);
         out->frames += __atomic_load_n(&kernel->cpus[c].frames, __ATOMIC_RELAXED);
+        ns += __atomic_load_n(&kernel->cpus[c].timed_ns, __ATOMIC_RELAXED);
+        timed += __atomic_load_n(&kernel->cpus[c].timed, __ATOMIC_RELAXED);
     }
+    out->seconds = timed ? (double)ns * 1e-9 / (double)timed : 0;
 }
 
 void cs_chain_answered(struct cs_chain_kernel *kernel, uint32_t pid)

@@ -37,6 +37,7 @@ void cs_chain_ask_again(struct cs_chain_kernel *kernel);
 struct cs_chain_counts {
     uint64_t ends[CS_CHAIN_ENDS]; /* samples */
     uint64_t frames;              /* of users, in all */
+    double seconds;               /* what a chain takes, mean; 0: not known */
 };
 void cs_chain_counts(const struct cs_chain_kernel *kernel, struct cs_chain_counts *out);
 

@@ -78,6 +78,8 @@ struct cs_chain_segment {
 struct cs_chain_cpu {
     __u64 ends[16];
     __u64 frames;                /* of users' chains */
+    __u64 samples;               /* with a chain, also where the tree was full */
+    __u64 timed_ns, timed;       /* what the chains of some samples took, and how many those are */
     __u32 room[2];               /* cells that each half may still take */
     __u32 filling, turn;         /* told that this half is half full; the number of the turn, by the reader */
     __u32 asked[CS_CHAIN_ASKED]; /* PIDs told as wanted, by PID modulo */

@@ -11,16 +11,23 @@
 
 #define WINDOW 512U      /* bytes of stack read at once: some eight frames */
 #define WINDOW_BELOW 64U /* of them below the return address that is looked for: registers are saved there */
+#define TIMED 32         /* of so many samples one is timed */
 #define MAPPING_STEPS 13
 #define ROW_STEPS 13
 
 struct chain_scratch {
     __u64 pc, sp, fp, bx;
     __u64 start, bytes, bias; /* the mapping found last */
-    __u64 window_at;
+    __u64 window_at, word;
     __u32 image, list, n, end;
     __u32 leaf, fp_lost, bx_lost, registers; /* the last: `reg` is this frame's */
     __u64 reg[32];                           /* by DWARF number */
+    __u32 cpu, padding;
+    /* The last chain's cells, outermost first: most chains begin as the one before did. */
+    __u64 known_root;
+    __u32 known_turn, known_half, n_known, known_at;
+    __u64 known_key[CS_CHAIN_FRAMES];
+    __u32 known_cell[CS_CHAIN_FRAMES];
     __u64 window[WINDOW / 8];
     __u64 frames[CS_CHAIN_FRAMES]; /* innermost first: the kernel's, then the user's */
 };
@@ -34,6 +41,15 @@ struct chain_scratch {
         __uint(max_entries, 1);                                                                              \
     } name SEC(".maps")
 
+/* Rules found lately, by place. */
+#define RULES 1024U /* of a CPU: 32 KB */
+struct chain_rule {
+    __u64 at;
+    __u32 list, turn;
+    __u64 rule[2]; /* as find_rule has it */
+};
+
+ARRAY(chain_rules, struct chain_rule, 0);
 ARRAY(chain_scratch, struct chain_scratch, 0);
 ARRAY(chain_cpus, struct cs_chain_cpu, BPF_F_MMAPABLE);
 ARRAY(chain_words, __u64, BPF_F_MMAPABLE);
@@ -217,21 +233,32 @@ static __always_inline int find_rule(const struct cs_chain_image *image, __u64 v
 
 /* ---- the stack ---- */
 
+/* What isn't in the window: into s->word, 1; 0: can't be read. Not static, as others here: verified once, not at each call. */
+__noinline int chain_read_window(struct chain_scratch *s, __u64 addr)
+{
+    if (!s)
+        return 0;
+    if (addr % 8)
+        return bpf_probe_read_user(&s->word, 8, (const void *)addr) == 0;
+    s->window_at = addr - WINDOW_BELOW;
+    if (bpf_probe_read_user(s->window, WINDOW, (const void *)s->window_at) != 0) {
+        s->window_at = ~0ULL;
+        return bpf_probe_read_user(&s->word, 8, (const void *)addr) == 0;
+    }
+    s->word = s->window[WINDOW_BELOW / 8];
+    return 1;
+}
+
 static __always_inline int read_stack(struct chain_scratch *s, __u64 addr, __u64 *value)
 {
     __u64 within = addr - s->window_at;
-    if (within > WINDOW - 8 || addr % 8) {
-        if (addr % 8)
-            return bpf_probe_read_user(value, 8, (const void *)addr) == 0;
-        s->window_at = addr - WINDOW_BELOW;
-        within = WINDOW_BELOW;
-        if (bpf_probe_read_user(s->window, WINDOW, (const void *)s->window_at) != 0) {
-            s->window_at = ~0ULL;
-            return bpf_probe_read_user(value, 8, (const void *)addr) == 0;
-        }
+    if (within <= WINDOW - 8 && addr % 8 == 0) {
+        *value = s->window[(within / 8) & (WINDOW / 8 - 1)];
+        return 1;
     }
-    *value = s->window[(within / 8) & (WINDOW / 8 - 1)];
-    return 1;
+    int ok = chain_read_window(s, addr);
+    *value = s->word;
+    return ok;
 }
 
 /* ---- one frame ---- */
@@ -330,7 +357,8 @@ static __always_inline int step_by_rule(struct chain_scratch *s, const __u64 rul
             return end_chain(s, CS_UNWIND_END_REGISTER);
         cfa = s->fp + offset;
     } else if (kind == CS_UNWIND_NONE) {
-        return step_by_frame_pointer(s, CS_UNWIND_END_NO_ROWS, 0);
+        return step_by_frame_pointer(
+            s, (__u32)rule[1] == CS_UNWIND_END_NO_IMAGE ? CS_UNWIND_END_NO_IMAGE : CS_UNWIND_END_NO_ROWS, 0);
     } else if (kind == CS_UNWIND_FRAME_POINTER) {
         return step_by_frame_pointer(s, CS_UNWIND_END_NO_ROWS, 1);
     } else if (kind == CS_UNWIND_SIGNAL) {
@@ -381,40 +409,61 @@ struct chain_walk {
     struct cs_chain_cpu *cpu;
 };
 
+/* The rule at `at` into `found`, by the tables: 0; 1 at the chain's end. */
+__noinline int chain_look_up_rule(struct chain_scratch *s, struct chain_rule *found, __u64 at)
+{
+    __u32 zero = s ? s->cpu : 0;
+    struct cs_chain_cpu *cpu = bpf_map_lookup_elem(&chain_cpus, &zero);
+    if (!s || !found || !cpu)
+        return 1;
+    found->at = 0;
+    if (!is_mapped(s, at)) {
+        want_process(cpu, bpf_get_current_pid_tgid() >> 32);
+        if (!s->leaf)
+            return end_chain(s, CS_UNWIND_END_NO_IMAGE);
+        found->rule[0] = CS_UNWIND_NONE;
+        found->rule[1] = CS_UNWIND_END_NO_IMAGE;
+        return 0;
+    }
+    __u32 number = s->image;
+    struct cs_chain_image *image = bpf_map_lookup_elem(&chain_images, &number);
+    if (number == CS_CHAIN_NO_IMAGE || (image && image->state == CS_CHAIN_IMAGE_NO_ROWS)) {
+        found->rule[0] = CS_UNWIND_NONE;
+        found->rule[1] = number == CS_CHAIN_NO_IMAGE ? CS_UNWIND_END_NO_IMAGE : CS_UNWIND_END_NO_ROWS;
+    } else if (!image || image->state != CS_CHAIN_IMAGE_LOADED) {
+        if (image && !image->asked) {
+            image->asked = 1;
+            want(bpf_get_current_pid_tgid() >> 32, number);
+        }
+        return end_chain(s, CS_UNWIND_END_NOT_LOADED);
+    } else {
+        image->used = cpu->turn;
+        if (find_rule(image, at - s->bias, found->rule) < 0)
+            return end_chain(s, CS_UNWIND_END_NO_ROWS);
+    }
+    found->list = s->list;
+    found->turn = cpu->turn;
+    found->at = at;
+    return 0;
+}
+
 /* Notes the frame at hand and goes to its caller. bpf_loop's: 1 ends it. */
 static long unwind_frame(__u32 i, void *context)
 {
     struct chain_walk *walk = context;
     struct chain_scratch *s = walk->s;
-    __u64 at = s->leaf ? s->pc : s->pc - 1, rule[2];
+    __u64 at = s->leaf ? s->pc : s->pc - 1;
     (void)i;
     s->frames[s->n & (CS_CHAIN_FRAMES - 1)] = at;
     s->n++;
-    if (!is_mapped(s, at)) {
-        want_process(walk->cpu, bpf_get_current_pid_tgid() >> 32);
-        return s->leaf ? step_by_frame_pointer(s, CS_UNWIND_END_NO_IMAGE, 0)
-                       : end_chain(s, CS_UNWIND_END_NO_IMAGE);
-    }
-    __u32 number = s->image;
-    if (number == CS_CHAIN_NO_IMAGE)
-        return step_by_frame_pointer(s, CS_UNWIND_END_NO_IMAGE, 0);
-    struct cs_chain_image *image = bpf_map_lookup_elem(&chain_images, &number);
-    if (!image)
-        return end_chain(s, CS_UNWIND_END_NOT_LOADED);
-    if (image->state == CS_CHAIN_IMAGE_NO_ROWS)
-        return step_by_frame_pointer(s, CS_UNWIND_END_NO_ROWS, 0);
-    if (image->state != CS_CHAIN_IMAGE_LOADED) {
-        if (!image->asked) {
-            image->asked = 1;
-            want(bpf_get_current_pid_tgid() >> 32, number);
-        }
-        return end_chain(s, CS_UNWIND_END_NOT_LOADED);
-    }
-    if (image->used != walk->cpu->turn)
-        image->used = walk->cpu->turn;
-    if (find_rule(image, at - s->bias, rule) < 0)
-        return end_chain(s, CS_UNWIND_END_NO_ROWS);
-    return step_by_rule(s, rule);
+    __u32 place = s->cpu * RULES + (__u32)((at * 0x9E3779B97F4A7C15ULL) >> 54);
+    struct chain_rule *found = bpf_map_lookup_elem(&chain_rules, &place);
+    if (!found)
+        return 1;
+    if ((found->at != at || found->list != s->list || found->turn != walk->cpu->turn) &&
+        chain_look_up_rule(s, found, at))
+        return 1;
+    return step_by_rule(s, found->rule);
 }
 
 /* ---- a sample's whole chain ---- */
@@ -451,12 +500,13 @@ static long unwind_frame(__u32 i, void *context)
 
 /* Fills the scratch's frames; returns how many are the kernel's. */
 static __always_inline __u32 take_chain(struct bpf_perf_event_data *ctx, struct chain_walk *walk, __u64 pc,
-                                        __u32 pid, __u32 generation)
+                                        __u32 pid, __u32 generation, __u32 cpu)
 {
     struct chain_scratch *s = walk->s;
     __u32 n_kernel = 0;
     __u64 mode;
     s->n = 0;
+    s->cpu = cpu;
     s->end = CS_UNWIND_END_DEPTH;
     s->leaf = s->registers = 1;
     s->fp_lost = s->bx_lost = 0;
@@ -502,9 +552,15 @@ static __always_inline __u32 take_chain(struct bpf_perf_event_data *ctx, struct 
 struct tree_walk {
     struct chain_scratch *s;
     __u32 *room;
-    __u32 line, lines; /* of the half */
+    __u32 line; /* the half's first */
     __u32 at, n, n_kernel, event;
+    __u32 known; /* so far it goes as the last chain did */
 };
+
+__noinline __u32 chain_tree_child(__u32 line, __u64 key, __u32 parent, __u32 *room)
+{
+    return room ? cs_tree_child(line, n_buckets, key, parent, room) : CS_TREE_NONE;
+}
 
 static long tree_frame(__u32 i, void *context)
 {
@@ -514,7 +570,15 @@ static long tree_frame(__u32 i, void *context)
     if (left && left < walk->n_kernel)
         addr--; /* of a return: within the call */
     __u64 key = left ? cs_tree_frame(addr) : cs_tree_leaf(addr, walk->event);
-    walk->at = cs_tree_child(walk->line, walk->lines, key, walk->at, walk->room);
+    __u32 depth = i & (CS_CHAIN_FRAMES - 1);
+    if (walk->known && i < walk->s->n_known && walk->s->known_key[depth] == key) {
+        walk->at = walk->s->known_cell[depth];
+        return 0;
+    }
+    walk->known = 0;
+    walk->at = chain_tree_child(walk->line, key, walk->at, walk->room);
+    walk->s->known_key[depth] = key;
+    walk->s->known_cell[depth] = walk->at;
     return walk->at == CS_TREE_NONE;
 }
 
@@ -530,18 +594,32 @@ static __always_inline int count_chain(struct bpf_perf_event_data *ctx, __u32 ev
     if (!s || !state)
         return 0;
     half &= 1;
-    __u32 n_kernel = take_chain(ctx, &walk, pc, pid, generation);
+    __u64 begin = state->samples++ % TIMED ? 0 : bpf_ktime_get_ns();
+    __u32 n_kernel = take_chain(ctx, &walk, pc, pid, generation, cpu);
     struct tree_walk down = {.s = s,
                              .room = &state->room[half],
                              .line = (cpu * 2 + half) * lines,
-                             .lines = lines,
                              .n = s->n,
                              .n_kernel = n_kernel,
                              .event = event};
     __u64 root = cs_tree_root(pid, generation, s->end);
-    down.at = cs_tree_child(down.line, lines, root, CS_TREE_NONE, down.room);
+    if (s->known_root == root && s->known_half == half && s->known_turn == state->turn) {
+        down.known = 1;
+        down.at = s->known_at;
+    } else {
+        down.at = chain_tree_child(down.line, root, CS_TREE_NONE, down.room);
+        s->known_at = down.at;
+    }
     if (down.at != CS_TREE_NONE)
         bpf_loop(down.n, tree_frame, &down, 0);
+    s->known_root = down.at != CS_TREE_NONE ? root : 0;
+    s->known_half = half;
+    s->known_turn = state->turn;
+    s->n_known = down.n;
+    if (begin) {
+        state->timed_ns += bpf_ktime_get_ns() - begin;
+        state->timed++;
+    }
     if (state->room[half] < lines &&
         state->filling != half + 1) { /* a quarter is left, of all but what may be filled */
         state->filling = half + 1;

@@ -30,7 +30,7 @@ const struct cs_daemon_setting cs_daemon_setting_list[] = {
     {"burst-memory", "BYTES", "bound of the runners that bursts need, beside the daemon's own (default 96M)"},
     {"burst-real-time", "on|off", "follow threads of a real-time policy, too (default off)"},
     {"paths", "on|off", "interpret short paths from registers at timer samples (default off)"},
-    {"chains", "on|off", "call chains of all samples (default off)"},
+    {"chains", "on|off", "call chains of all samples (default on)"},
     {"label", "NAME", "keep profiles apart by process, command or cgroup (default none)"},
     {"driver", "NAME", "auto, bpf or ring (default auto)"},
     {"export-to", "URL", "send what is new to this ClickHouse server (see export, fleet)"},
@@ -81,6 +81,7 @@ void cs_daemon_settings_init(struct cs_daemon_settings *settings)
         .memory_bytes = 32e6,
         .burst_bytes = 96e6,
         .export_s = 600,
+        .chains = true,
         .label = CS_LABEL_NONE,
         .driver = CS_SAMPLER_DRIVER_AUTO,
     };

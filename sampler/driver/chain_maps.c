@@ -10,6 +10,7 @@
 
 #define MAPPINGS 65536U  /* 1.5 MB: of all processes that were sampled lately */
 #define IMAGES 16384U    /* 0.8 MB; a session's later ones are unwound by frame pointers */
+#define RULES 1024U      /* of a CPU, as unwind.bpf.h has it */
 #define SEGMENTS_MOST 96 /* 24 MB of rows: some 6 million */
 
 static size_t bytes_of(const struct bpf_map *map)
@@ -33,6 +34,7 @@ int cs_chain_maps_size(struct cs_chain_maps *m, unsigned n_cpus)
 {
     m->n_cpus = n_cpus;
     return bpf_map__set_max_entries(m->scratch, n_cpus) != 0 ||
+                   bpf_map__set_max_entries(m->rules, n_cpus * RULES) != 0 ||
                    bpf_map__set_max_entries(m->cpus, n_cpus) != 0 ||
                    bpf_map__set_max_entries(m->words, CS_CHAIN_WORDS) != 0 ||
                    bpf_map__set_max_entries(m->mappings, MAPPINGS) != 0 ||

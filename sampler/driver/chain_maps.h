@@ -10,7 +10,8 @@ struct bpf_map;
 struct ring_buffer;
 
 struct cs_chain_maps {
-    struct bpf_map *scratch, *cpus, *words, *mappings, *images, *segments, *wants; /* of the skeleton */
+    struct bpf_map *scratch, *rules, *cpus, *words, *mappings, *images, *segments,
+        *wants; /* of the skeleton */
     struct cs_chain_kernel kernel;
     struct ring_buffer *asked;
     void (*each)(void *arg, const struct cs_chain_want *want);

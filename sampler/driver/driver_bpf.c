@@ -329,6 +329,7 @@ static int load(struct cs_driver_state *s)
     s->bpf->rodata->filtered = s->config.filter != NULL;
     s->bpf->rodata->chains = s->config.chains;
     s->chains.scratch = s->bpf->maps.chain_scratch;
+    s->chains.rules = s->bpf->maps.chain_rules;
     s->chains.cpus = s->bpf->maps.chain_cpus;
     s->chains.words = s->bpf->maps.chain_words;
     s->chains.mappings = s->bpf->maps.chain_mappings;

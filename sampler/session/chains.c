@@ -3,9 +3,18 @@
  * of images come with the process that is asked for while there is much room, then one by one. */
 #include "sampler/session/chains.h"
 #include "sampler/perf/monotonic_clock.h"
+#include "sampler/session/table_builder.h"
 #include "store/array.h"
 
+#include <fcntl.h>
+#include <stdio.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
 #define ASK_AGAIN_NS 1000000000ULL
+#define TURNS_UNUSED 6 /* a table goes if it wasn't used for a minute, where there is no room */
+#define VDSO_BYTES_MAX (64U << 10)
+#define LARGE_BYTES (4 << 20) /* a file whose table is made by a child */
 
 struct mapped { /* an image, and where to have it from */
     struct cs_mapped_image *image;
@@ -22,6 +31,8 @@ struct cs_session_chains {
     CS_ARRAY(struct mapped) images;         /* the same one's */
     uint64_t next_asking_ns;
     uint32_t swept; /* at this turn */
+    struct cs_table_builder builder;
+    uint32_t building; /* the image it is at work for */
 };
 
 static void note_change(void *arg, pid_t pid)
@@ -78,17 +89,102 @@ static bool tell_mappings(struct cs_session_chains *c, pid_t pid, uint64_t line_
 
 /* ---- an image's table ---- */
 
-static void tell_table(struct cs_session_chains *c, const struct mapped *of)
+static struct cs_unwind *open_vdso(pid_t pid, const struct mapped *of)
 {
-    cs_chain_tables_none(&c->kernel->tables, of->image->index); /* by frame pointers, until rows come */
+    char path[64];
+    struct cs_unwind *unwind = NULL;
+    struct cs_error ignored;
+    size_t n = of->end - of->start < VDSO_BYTES_MAX ? of->end - of->start : VDSO_BYTES_MAX;
+    snprintf(path, sizeof path, "/proc/%d/mem", (int)pid);
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    char *bytes = fd >= 0 ? malloc(n) : NULL;
+    if (bytes && pread(fd, bytes, n, (off_t)of->start) == (ssize_t)n)
+        (void)cs_unwind_open_memory(bytes, n, &unwind, &ignored); /* takes over the bytes */
+    else
+        free(bytes);
+    if (fd >= 0)
+        close(fd);
+    return unwind;
 }
 
-static void tell_tables(struct cs_session_chains *c, uint32_t wanted)
+static void load(struct cs_session_chains *c, uint32_t number, const struct cs_unwind_header *table, size_t n)
+{
+    struct cs_chain_tables *tables = &c->kernel->tables;
+    int rc = cs_chain_tables_load(tables, number, table, n);
+    if (rc == -ENOSPC) /* room comes with the next sweep; then it is asked for again */
+        cs_chain_tables_evict(tables, TURNS_UNUSED, (uint32_t)(n / 4));
+    else if (rc == -EINVAL)
+        cs_chain_tables_none(tables, number);
+}
+
+/* A large one's table comes later. */
+static void begin_large(struct cs_session_chains *c, uint32_t number, int fd)
+{
+    if (c->builder.child)
+        return; /* it is asked for again */
+    if (cs_table_builder_start(&c->builder, fd) < 0)
+        cs_chain_tables_none(&c->kernel->tables, number);
+    else
+        c->building = number;
+}
+
+static void take_built(struct cs_session_chains *c)
+{
+    const struct cs_unwind_header *table;
+    size_t n;
+    int rc = c->builder.child ? cs_table_builder_done(&c->builder, &table, &n) : 0;
+    if (rc > 0) {
+        load(c, c->building, table, n);
+        cs_table_builder_end(&c->builder, table, n);
+    } else if (rc < 0) {
+        cs_chain_tables_none(&c->kernel->tables, c->building);
+    }
+    if (rc != 0)
+        c->next_asking_ns = 0; /* another one may wait */
+}
+
+static void tell_table(struct cs_session_chains *c, pid_t pid, const struct mapped *of)
+{
+    const struct cs_chain_tables *tables = &c->kernel->tables;
+    uint32_t number = of->image->index;
+    char path[64];
+    struct cs_unwind *unwind = NULL;
+    struct cs_error ignored;
+    struct stat file;
+    size_t n;
+    if (number >= tables->n_images || tables->images[number].state != CS_CHAIN_IMAGE_ABSENT ||
+        (c->builder.child && c->building == number))
+        return;
+    if (of->image->image.kind == CS_IMAGE_VDSO) {
+        unwind = open_vdso(pid, of);
+    } else {
+        int fd = cs_images_reopen(c->places->images, of->image, pid, of->start, of->end);
+        snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
+        if (fd >= 0 && fstat(fd, &file) == 0 && file.st_size > LARGE_BYTES) {
+            begin_large(c, number, fd);
+            close(fd);
+            return;
+        }
+        if (fd < 0 || cs_unwind_open(path, &unwind, &ignored) < 0)
+            unwind = NULL;
+        if (fd >= 0)
+            close(fd);
+    }
+    if (!unwind) {
+        cs_chain_tables_none(&c->kernel->tables, number);
+        return;
+    }
+    const struct cs_unwind_header *table = cs_unwind_table(unwind, &n);
+    load(c, number, table, n);
+    cs_unwind_close(unwind);
+}
+
+static void tell_tables(struct cs_session_chains *c, pid_t pid, uint32_t wanted)
 {
     const struct cs_chain_tables *tables = &c->kernel->tables;
     for (size_t i = 0; i < c->images.n; i++)
         if (c->images.at[i].image->index == wanted || tables->n_segments < tables->most_segments / 2)
-            tell_table(c, &c->images.at[i]);
+            tell_table(c, pid, &c->images.at[i]);
 }
 
 /* ---- a feed ---- */
@@ -112,6 +208,11 @@ void cs_session_chains_expect(struct cs_session_chains *c, pid_t pid)
     note_want(c, &(struct cs_chain_want){(uint32_t)pid, CS_CHAIN_NO_IMAGE});
 }
 
+bool cs_session_chains_busy(const struct cs_session_chains *c)
+{
+    return c && c->builder.child;
+}
+
 void cs_session_chains_wants(struct cs_session_chains *c)
 {
     c->kernel->wants(c->kernel->arg, note_want, c);
@@ -127,12 +228,13 @@ void cs_session_chains_feed(struct cs_session_chains *c, uint64_t line_ns)
         cs_chain_tables_sweep(&c->kernel->tables);
         c->swept = c->kernel->turns;
     }
+    take_built(c);
     for (size_t i = 0; i < c->changed.n; i++)
         if (cs_chain_lists_has(&c->kernel->lists, (uint32_t)c->changed.at[i]))
             (void)tell_mappings(c, c->changed.at[i], line_ns);
     for (size_t i = 0; i < c->wants.n; i++)
         if (c->wants.at[i].pid && tell_mappings(c, (pid_t)c->wants.at[i].pid, line_ns))
-            tell_tables(c, c->wants.at[i].image);
+            tell_tables(c, (pid_t)c->wants.at[i].pid, c->wants.at[i].image);
     c->changed.n = c->wants.n = 0;
     if (now >= c->next_asking_ns) {
         ask_for_absent(c);
@@ -158,6 +260,7 @@ void cs_session_chains_close(struct cs_session_chains *c)
 {
     if (!c)
         return;
+    cs_table_builder_close(&c->builder);
     cs_maps_tell_changes(c->places->maps, NULL, NULL);
     cs_array_free(&c->changed);
     cs_array_free(&c->wants);

@@ -21,5 +21,7 @@ void cs_session_chains_expect(struct cs_session_chains *chains, pid_t pid);
 void cs_session_chains_wants(struct cs_session_chains *chains);
 /* After the drain: answers. All records up to `line_ns` have been applied. */
 void cs_session_chains_feed(struct cs_session_chains *chains, uint64_t line_ns);
+/* A table is being made: feed soon. NULL: no. */
+bool cs_session_chains_busy(const struct cs_session_chains *chains);
 
 #endif

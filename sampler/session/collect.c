@@ -33,11 +33,8 @@ static void place(void *arg, const struct cs_driver_entry *entry)
     if (cs_session_profiles_add(s->profiles, found.image, entry->event, found.label, found.offset,
                                 entry->count) < 0)
         s->accounts.dropped += entry->count;
-    const char *frames =
-        entry->chain ? cs_session_stack_text(&s->stacks, &s->places, s->profiles, entry, found.label) : NULL;
-    if (frames)
-        (void)cs_session_profiles_add_stack(s->profiles, found.image, entry->event, found.label, frames,
-                                            entry->count);
+    if (entry->chain && s->contexts)
+        (void)cs_session_contexts_add(s->contexts, &s->places, s->profiles, entry, &found);
 }
 
 static void incarnation(void *arg, pid_t pid, uint64_t time_ns)
@@ -85,6 +82,8 @@ int cs_session_drain(struct cs_sampler *s, enum cs_driver_drain how, struct cs_e
 {
     struct cs_sideband_events events = {s, s->places.maps, incarnation, kernel_changed};
     cs_session_places_refresh(&s->places);
+    if (s->contexts)
+        cs_session_contexts_refresh(s->contexts);
     if (s->chains)
         cs_session_chains_wants(s->chains);
     uint64_t line = s->events.driver->begin_drain(s->events.state, how);

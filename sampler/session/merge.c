@@ -103,8 +103,7 @@ static int merge_names(struct cs_sampler *s, struct cs_error *err)
     int rc = cs_kernel_name(s->places.kernel, s->config.store, err);
     if (rc == 0)
         rc = cs_jit_name(s->places.jit, s->config.store, err);
-    if (rc == 0 && !s->places.unknown_image->named &&
-        s->accounts.counted[UNKNOWN] < cs_session_unknown_samples(&s->accounts))
+    if (rc == 0 && !s->places.unknown_image->named && s->places.unknown_met)
         rc = name_causes(s, err);
     return rc;
 }
@@ -161,9 +160,10 @@ static int merge(struct cs_sampler *s, struct cs_error *err)
                                                now[e].running_ns - accounts->merged_reading[e].running_ns,
                                                mean_period(s, e, now[e].value, clocks)};
     cs_store_batch_begin(s->config.store);
-    rc = cs_session_profiles_merge(s->profiles, s->config.store, times,
-                                   &(struct cs_session_profiles_merging){label_text, between, s},
-                                   &accounts->merged, err);
+    struct cs_session_profiles_merging with = {label_text, between, s};
+    rc = cs_session_profiles_merge(s->profiles, s->config.store, times, &with, &accounts->merged, err);
+    if (rc == 0 && s->contexts)
+        rc = cs_session_contexts_merge(s->contexts, s->config.store, times, &with, err);
     if (rc == 0)
         rc = merge_names(s, err);
     cs_store_batch_end(s->config.store); /* counters come last: never more counted than stored */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Counts in memory, in open-addressed slots by (image, event, label, points or stacks). */
+/* Counts in memory, in open-addressed slots by (image, event, label). */
 #include "sampler/session/profiles.h"
 
 #include <errno.h>
@@ -11,7 +11,6 @@ struct profile {
     const struct cs_mapped_image *image; /* NULL = free slot */
     unsigned event;
     uint32_t label;
-    bool stacks;
     struct cs_table *table; /* NULL = nothing since the last merge */
     uint64_t samples;
 };
@@ -27,14 +26,13 @@ struct cs_session_profiles {
 
 static size_t home(const struct cs_session_profiles *p, const struct profile *like)
 {
-    uint64_t h =
-        (uint64_t)like->image->index << 24 ^ (uint64_t)like->label << 5 ^ like->event << 1 ^ like->stacks;
+    uint64_t h = (uint64_t)like->image->index << 24 ^ (uint64_t)like->label << 5 ^ like->event;
     return (size_t)(h * 0x9E3779B97F4A7C15ULL >> 20) & (p->capacity - 1);
 }
 
 static bool same(const struct profile *a, const struct profile *b)
 {
-    return a->image == b->image && a->event == b->event && a->label == b->label && a->stacks == b->stacks;
+    return a->image == b->image && a->event == b->event && a->label == b->label;
 }
 
 static struct profile *slot_of(struct cs_session_profiles *p, const struct profile *like)
@@ -76,7 +74,7 @@ static struct profile *profile_of(struct cs_session_profiles *p, const struct pr
         p->n++;
     }
     if (!found->table)
-        found->table = cs_table_open(like->stacks ? &cs_schema_stacks : &cs_schema_points);
+        found->table = cs_table_open(&cs_schema_points);
     if (!found->table)
         return NULL;
     p->last = found;
@@ -92,18 +90,6 @@ int cs_session_profiles_add(struct cs_session_profiles *p, const struct cs_mappe
         return -ENOMEM;
     profile->samples += samples;
     p->pending += samples;
-    return 0;
-}
-
-int cs_session_profiles_add_stack(struct cs_session_profiles *p, const struct cs_mapped_image *image,
-                                  unsigned event, uint32_t label, const char *frames, uint64_t samples)
-{
-    struct profile like = {.image = image, .event = event, .label = label, .stacks = true};
-    struct profile *profile = profile_of(p, &like);
-    int64_t text = profile ? cs_table_text(profile->table, frames) : -ENOMEM;
-    if (text < 0 || cs_table_add(profile->table, (uint64_t[]){(uint64_t)text, samples}) < 0)
-        return -ENOMEM;
-    profile->samples += samples;
     return 0;
 }
 
@@ -136,7 +122,7 @@ int cs_session_profiles_merge(struct cs_session_profiles *p, struct cs_store *st
         const struct cs_event *event = &p->events[profile->event];
         const struct cs_session_profiles_times *t = &times[profile->event];
         struct cs_store_profile_head head = {.enabled_ns = t->enabled_ns, .running_ns = t->running_ns};
-        snprintf(head.event, sizeof head.event, "%s%s", event->name, profile->stacks ? "-stacks" : "");
+        snprintf(head.event, sizeof head.event, "%s", event->name);
         snprintf(head.label, sizeof head.label, "%s", with->label(with->arg, profile->label));
         snprintf(head.unit, sizeof head.unit, "%s", event->unit);
         head.period_sum = (uint64_t)((double)profile->samples * t->period);
@@ -145,10 +131,8 @@ int cs_session_profiles_merge(struct cs_session_profiles *p, struct cs_store *st
             return rc;
         cs_table_close(profile->table);
         profile->table = NULL;
-        if (!profile->stacks) {
-            *merged += profile->samples;
-            p->pending -= profile->samples;
-        }
+        *merged += profile->samples;
+        p->pending -= profile->samples;
         profile->samples = 0;
         with->between(with->arg);
     }

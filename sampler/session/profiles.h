@@ -24,10 +24,6 @@ void cs_session_profiles_close(struct cs_session_profiles *profiles);
 /* 0 or -ENOMEM: then nothing was added. */
 int cs_session_profiles_add(struct cs_session_profiles *profiles, const struct cs_mapped_image *image,
                             unsigned event, uint32_t label, uint64_t offset, uint64_t samples);
-/* The same for a call chain, `frames` as cs_schema_stacks has it. */
-int cs_session_profiles_add_stack(struct cs_session_profiles *profiles, const struct cs_mapped_image *image,
-                                  unsigned event, uint32_t label, const char *frames, uint64_t samples);
-
 /* The image will be in the store, even if nothing is counted for it. */
 int cs_session_profiles_touch(struct cs_session_profiles *profiles, const struct cs_mapped_image *image,
                               unsigned event, uint32_t label);

@@ -30,9 +30,16 @@ static void schedule_redraw(struct cs_session_rate *r, const struct cs_sampler_c
         r->next_redraw_ns = now_ns + cs_rate_period_redraw_ns((uint64_t)llround(1e9 / r->rate_hz));
 }
 
-static void publish_cost(struct cs_session_rate *r)
+/* A sample's cost: the event's by measurement, and its chain's as the driver timed it. */
+static void publish_cost(struct cs_session_rate *r, const struct cs_session_events *events)
 {
     double seconds = cs_rate_cost_upper(&r->cost);
+    const struct cs_chain_kernel *kernel = events->driver->chains(events->state);
+    if (kernel && seconds > 0) {
+        struct cs_chain_counts chains;
+        cs_chain_counts(kernel, &chains);
+        seconds += chains.seconds;
+    }
     __atomic_store(&r->cost_seconds, &seconds, __ATOMIC_RELAXED);
 }
 
@@ -45,7 +52,7 @@ int cs_session_rate_init(struct cs_session_rate *r, struct cs_session_events *ev
     r->next_budget_ns = UINT64_MAX;
     if (config->budget > 0) {
         cs_rate_cost_measure(&r->cost, &events->asked[0], CALIBRATE_ROUNDS);
-        publish_cost(r);
+        publish_cost(r, events);
         cs_rate_budget_init(&r->budget, config->budget, events->n_asked, events->cpus.n_online,
                             r->cost_seconds);
         if (config->target != CS_TARGET_ALL)
@@ -100,8 +107,6 @@ static void calibrate_again(struct cs_session_rate *r, const struct cs_session_e
 {
     double before = cs_thread_cpu_seconds();
     cs_rate_cost_measure(&r->cost, &events->asked[0], 1);
-    publish_cost(r);
-    cs_rate_budget_cost(&r->budget, r->cost_seconds);
     cs_session_rate_amortise(r, cs_thread_cpu_seconds() - before);
     r->next_calibration_ns = now_ns + calibration_interval_ns(r, events->cpus.n_online);
 }
@@ -111,6 +116,8 @@ static void keep_budget(struct cs_session_rate *r, struct cs_session_events *eve
     struct cs_driver_counts counts;
     if (now_ns >= r->next_calibration_ns)
         calibrate_again(r, events, now_ns);
+    publish_cost(r, events);
+    cs_rate_budget_cost(&r->budget, r->cost_seconds);
     double amortised = r->amortised_seconds * AMORTISED_SHARE;
     r->amortised_seconds -= amortised;
     events->driver->counts(events->state, &counts);

@@ -57,6 +57,7 @@ int cs_session_resolve(struct cs_session_places *s, const struct cs_driver_entry
         found->offset = cs_jit_offset(s->jit, &found->image->image, (pid_t)entry->pid, entry->to_ns,
                                       entry->pc, found->offset);
     if (rc < 0) {
+        s->unknown_met = true;
         found->image = s->unknown_image;
         found->offset = (uint64_t)(-rc - 1);
     }

@@ -18,6 +18,7 @@ struct cs_session_places {
     struct cs_mapped_image *unknown_image;
     pid_t scanned[64]; /* PIDs whose maps were read in this drain because something was missing */
     unsigned n_scanned;
+    bool unknown_met;           /* something was not to be placed */
     double kernel_read_seconds; /* CPU time of passes over all of the kernel's symbols, since it was taken */
 };
 

@@ -281,6 +281,9 @@ int cs_sampler_open(const struct cs_sampler_config *config, struct cs_sampler **
         cs_images_keep(s->places.images, FILES_KEPT_OPEN);
     if (rc >= 0 && !(s->profiles = cs_session_profiles_open(s->events.asked, s->events.n_asked)))
         rc = cs_fail(err, ENOMEM, "out of memory for the profiles");
+    if (rc >= 0 && s->config.chains &&
+        !(s->contexts = cs_session_contexts_open(s->events.asked, s->events.n_asked)))
+        rc = cs_fail(err, ENOMEM, "out of memory for call chains");
     struct cs_chain_kernel *chains = rc >= 0 ? s->events.driver->chains(s->events.state) : NULL;
     if (chains && !(s->chains = cs_session_chains_open(chains, &s->places, s->generations)))
         rc = cs_fail(err, ENOMEM, "out of memory for call chains");
@@ -330,7 +333,7 @@ static void wait_for(struct cs_sampler *s, int timeout_ms, uint64_t now)
     if (!fds)
         return;
     bool answers = !s->chains || now - s->drained_ns >= ANSWER_NS;
-    if (!answers && until_due > (int)(ANSWER_NS / 1000000))
+    if ((!answers || cs_session_chains_busy(s->chains)) && until_due > (int)(ANSWER_NS / 1000000))
         until_due = (int)(ANSWER_NS / 1000000); /* then look whether something was asked for */
     for (unsigned i = 0; i < s->events.cpus.n; i++) {
         int ring = answers ? s->events.driver->fd(s->events.state, i) : -1;
@@ -367,6 +370,8 @@ int cs_sampler_poll(struct cs_sampler *s, int timeout_ms, struct cs_error *err)
             cs_session_events_reopen(&s->events, &s->config, s->places.maps,
                                      s->config.target == CS_TARGET_COMMAND ? s->target.command.pid
                                                                            : s->config.pid);
+    if (cs_session_chains_busy(s->chains) && now - s->drained_ns >= ANSWER_NS)
+        s->next_drain_ns = now;
     if (now >= s->next_drain_ns) {
         bool changed = cs_cpus_look(&s->events.cpus);
         int rc = cs_session_drain(s, changed ? CS_DRIVER_DRAIN_FLUSH : CS_DRIVER_DRAIN_SOME, err);
@@ -406,7 +411,7 @@ void cs_sampler_close(struct cs_sampler *s)
     cs_sideband_close(s->sideband);
     cs_session_profiles_close(s->profiles);
     cs_session_chains_close(s->chains);
-    free(s->stacks.text);
+    cs_session_contexts_close(s->contexts);
     cs_session_places_close(&s->places);
     cs_generations_close(s->generations);
     cs_waiting_command_close(&s->target.command);

@@ -10,10 +10,11 @@
  *   resolve         from an entry of the table to (image, offset)
  *   profiles        counts in memory on their way to the store
  *   chains          answers what the handler asks for to unwind
- *   stacks          call chains as text
+ *   contexts        call chains in memory on their way to the store
  *   hotplug         CPUs that come and go
  *   collect         a drain: records applied, entries placed and counted
  *   session         opens, polls, stops and closes
+ *   table_builder   unwind tables of large images, by a child process
  *   merge           puts what is in memory into the store
  *   statistics      what a session tells about itself
  *   intervals       the time-resolved mode, beside a session */
@@ -24,12 +25,12 @@
 #include "sampler/perf/monotonic_clock.h"
 #include "sampler/perf/target.h"
 #include "sampler/session/chains.h"
+#include "sampler/session/contexts.h"
 #include "sampler/session/open_events.h"
 #include "sampler/session/profiles.h"
 #include "sampler/session/rate_control.h"
 #include "sampler/session/remarks.h"
 #include "sampler/session/resolve.h"
-#include "sampler/session/stacks.h"
 
 struct cs_session_target { /* who is sampled, as config.target says */
     struct cs_waiting_command command;
@@ -57,8 +58,8 @@ struct cs_sampler {
     struct cs_session_places places;
     struct cs_session_accounts accounts;
     struct cs_session_profiles *profiles;
-    struct cs_session_stacks stacks;
-    struct cs_session_chains *chains; /* NULL: none, or the driver needs no help */
+    struct cs_session_contexts *contexts; /* NULL: no chains were asked for */
+    struct cs_session_chains *chains;     /* NULL: none, or the driver needs no help */
     struct cs_generations *generations;
     struct cs_sideband *sideband;
     uint64_t next_drain_ns, drained_ns, horizon_ns;

@@ -45,6 +45,8 @@ void cs_sampler_statistics(struct cs_sampler *s, struct cs_sampler_statistics *o
         cs_chain_counts(kernel, &chains);
         memcpy(out->chain_ends, chains.ends, sizeof out->chain_ends);
         out->chain_frames = chains.frames;
+        if (out->sample_cost_us > 0)
+            out->sample_cost_us += chains.seconds * 1e6;
         out->chain_tables = kernel->tables.loaded;
         out->chain_bytes = (uint64_t)kernel->tables.n_segments * sizeof(struct cs_chain_segment);
     }

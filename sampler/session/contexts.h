@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Call chains in memory on their way to the store: one tree of contexts an event and label (store/contexts.h). Each frame is placed
+ * as a sample is, at the sample's own time; what can't be placed is its cause's frame in "unknown".
+ *
+ * Invariant: a chain that was added is in memory or in the store, never in both or neither: a tree is dropped by its own
+ * successful merge only. Bounded: a tree that grows beyond CS_SESSION_CONTEXTS_NODES is folded. One owner. */
+#ifndef CS_SAMPLER_SESSION_CONTEXTS_H
+#define CS_SAMPLER_SESSION_CONTEXTS_H
+
+#include "sampler/session/profiles.h"
+#include "sampler/session/resolve.h"
+#include "store/contexts.h"
+
+#define CS_SESSION_CONTEXTS_NODES (2 * CS_CONTEXTS_NODES_MAX)
+
+struct cs_session_contexts;
+
+struct cs_session_contexts *cs_session_contexts_open(const struct cs_event *events, unsigned n_events);
+void cs_session_contexts_close(struct cs_session_contexts *contexts);
+
+/* A drain begins: what was placed before may lie elsewhere now. */
+void cs_session_contexts_refresh(struct cs_session_contexts *contexts);
+/* The entry's chain; the entry itself lies at `found`. Images met get a profile in `profiles`, for their names. 0 or -ENOMEM: then
+ * nothing was added. */
+int cs_session_contexts_add(struct cs_session_contexts *contexts, struct cs_session_places *places,
+                            struct cs_session_profiles *profiles, const struct cs_driver_entry *entry,
+                            const struct cs_maps_location *found);
+
+/* As cs_session_profiles_merge. */
+int cs_session_contexts_merge(struct cs_session_contexts *contexts, struct cs_store *store,
+                              const struct cs_session_profiles_times *times,
+                              const struct cs_session_profiles_merging *with, struct cs_error *err);
+
+#endif
