@@ -9,11 +9,9 @@
 static const struct cs_interpreter_kind *const kinds[] = {&cs_interpreter_python, &cs_interpreter_php};
 
 struct cs_interpreter {
-    const struct cs_interpreter_kind *kind;
-    const void *offsets;
+    struct cs_interpreter_place place;
     struct cs_interpreter_memory memory;
-    uint64_t root, loop, loop_end; /* addresses of the process */
-    char version[32];
+    uint64_t bias;
 };
 
 struct symbol {
@@ -63,39 +61,26 @@ static uint64_t version_of(const struct cs_interpreter_kind *kind, const struct 
     return version;
 }
 
-static int open_kind(const struct cs_interpreter_kind *kind, const struct elf_file *file, uint64_t bias,
-                     const struct cs_interpreter_memory *memory, struct cs_interpreter **out,
-                     struct cs_error *err)
+static int find_kind(const struct cs_interpreter_kind *kind, const struct elf_file *file,
+                     struct cs_interpreter_place *place, struct cs_error *err)
 {
     struct symbol symbols[] = {
         {.name = kind->root}, {.name = kind->loop}, {.name = kind->version ? kind->version : ""}};
-    uint64_t version;
     find_symbols(file, SHT_DYNSYM, symbols, 3);
     if (!symbols[0].some)
         find_symbols(file, SHT_SYMTAB, symbols, 3);
     if (!symbols[0].some || !symbols[1].some)
         return -ENOENT;
-    version = version_of(kind, file, &symbols[2]);
-    struct cs_interpreter *it = calloc(1, sizeof *it);
-    if (!it)
-        return cs_fail(err, ENOMEM, "no memory for the interpreter in %s", file->path);
-    *it = (struct cs_interpreter){.kind = kind,
-                                  .memory = *memory,
-                                  .root = symbols[0].found.st_value + bias,
-                                  .loop = symbols[1].found.st_value + bias,
-                                  .loop_end = symbols[1].found.st_value + symbols[1].found.st_size + bias};
-    if (!kind->open(memory, it->root, version, it->version, &it->offsets)) {
-        int rc = cs_fail(err, ENOTSUP, "%s: frames of %s aren't known here", file->path,
-                         it->version[0] ? it->version : "that interpreter");
-        free(it);
-        return rc;
-    }
-    *out = it;
+    *place = (struct cs_interpreter_place){.kind = kind,
+                                           .root = symbols[0].found.st_value,
+                                           .loop = symbols[1].found.st_value,
+                                           .loop_bytes = symbols[1].found.st_size};
+    if (!kind->open(version_of(kind, file, &symbols[2]), place->version, &place->offsets))
+        return cs_fail(err, ENOTSUP, "%s: frames of %s aren't known here", file->path, place->version);
     return 0;
 }
 
-int cs_interpreter_open(const char *path, uint64_t bias, const struct cs_interpreter_memory *memory,
-                        struct cs_interpreter **out, struct cs_error *err)
+int cs_interpreter_find(const char *path, struct cs_interpreter_place *place, struct cs_error *err)
 {
     struct elf_file *file;
     int rc = elf_file_open(path, &file, err);
@@ -103,9 +88,34 @@ int cs_interpreter_open(const char *path, uint64_t bias, const struct cs_interpr
         return rc;
     rc = -ENOENT;
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds && rc == -ENOENT; i++)
-        rc = open_kind(kinds[i], file, bias, memory, out, err);
+        rc = find_kind(kinds[i], file, place, err);
     elf_file_close(file);
     return rc;
+}
+
+bool cs_interpreter_may_be(const char *path)
+{
+    const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
+        for (const char *const *begins = kinds[i]->names; *begins; begins++)
+            if (strncmp(name, *begins, strlen(*begins)) == 0)
+                return true;
+    return false;
+}
+
+int cs_interpreter_open(const char *path, uint64_t bias, const struct cs_interpreter_memory *memory,
+                        struct cs_interpreter **out, struct cs_error *err)
+{
+    struct cs_interpreter_place place;
+    int rc = cs_interpreter_find(path, &place, err);
+    if (rc < 0)
+        return rc;
+    struct cs_interpreter *it = calloc(1, sizeof *it);
+    if (!it)
+        return cs_fail(err, ENOMEM, "no memory for the interpreter in %s", path);
+    *it = (struct cs_interpreter){.place = place, .memory = *memory, .bias = bias};
+    *out = it;
+    return 0;
 }
 
 void cs_interpreter_close(struct cs_interpreter *it)
@@ -115,24 +125,25 @@ void cs_interpreter_close(struct cs_interpreter *it)
 
 const char *cs_interpreter_version(const struct cs_interpreter *it)
 {
-    return it->version;
+    return it->place.version;
 }
 
 bool cs_interpreter_is_loop(const struct cs_interpreter *it, uint64_t pc)
 {
-    return pc >= it->loop && pc < it->loop_end;
+    return pc - it->bias - it->place.loop < it->place.loop_bytes;
 }
 
 size_t cs_interpreter_frames(const struct cs_interpreter *it, int tid, struct cs_interpreted_frame *frames,
                              size_t room)
 {
-    return it->kind->frames(&it->memory, it->root, it->offsets, tid, frames, room);
+    return it->place.kind->frames(&it->memory, it->place.root + it->bias, it->place.offsets, tid, frames,
+                                  room);
 }
 
 void cs_interpreter_name(const struct cs_interpreter *it, const struct cs_interpreted_frame *frame,
                          struct cs_interpreted_name *name)
 {
-    it->kind->name(&it->memory, it->offsets, frame, name);
+    it->place.kind->name(&it->memory, it->place.offsets, frame, name);
 }
 
 /* Aligned at the outer end: a run of the loop that has just begun or is about to end has no frame of its own, and it is the

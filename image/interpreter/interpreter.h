@@ -38,10 +38,23 @@ struct cs_interpreted_frame {
 
 struct cs_interpreted_name {
     char function[256], file[256]; /* "" unknown; UTF-8, cut where too long */
-    unsigned line;                 /* 0 unknown */
+    unsigned line, first_line;     /* of the frame, of the function; 0 unknown */
 };
 
 struct cs_interpreter;
+struct cs_interpreter_kind;
+
+/* What an interpreter's file tells: ELF virtual addresses. */
+struct cs_interpreter_place {
+    const struct cs_interpreter_kind *kind;
+    const void *offsets; /* the kind's own: struct cs_python_offsets */
+    uint64_t root, loop, loop_bytes;
+    char version[32]; /* "CPython 3.11" */
+};
+/* By its name alone: may a file be an interpreter? */
+bool cs_interpreter_may_be(const char *path);
+/* -ENOENT and no sentence: it isn't. Else fails when it is of a version that isn't known here. */
+int cs_interpreter_find(const char *path, struct cs_interpreter_place *place, struct cs_error *err);
 
 /* `bias`: what is added to an ELF virtual address for one of the process. -ENOENT and no sentence: there is no interpreter in that
  * image. Else fails when it is of a version that isn't known here. `memory` is copied. */
@@ -77,9 +90,9 @@ struct cs_interpreter_kind {
         *version; /* symbol of a constant that holds its version (8 bytes: major << 24 | minor << 16), or: */
     const char *version_text; /* what stands in the file before "major.minor" */
     const char *loop;         /* procedure that stands for interpreted frames */
+    const char *const *names; /* of files, how they begin; NULL ends them */
     /* The version's name, and `offsets` for the calls below; false: not known. */
-    bool (*open)(const struct cs_interpreter_memory *memory, uint64_t root, uint64_t version, char name[32],
-                 const void **offsets);
+    bool (*open)(uint64_t version, char name[32], const void **offsets);
     size_t (*frames)(const struct cs_interpreter_memory *memory, uint64_t root, const void *offsets, int tid,
                      struct cs_interpreted_frame *frames, size_t room);
     void (*name)(const struct cs_interpreter_memory *memory, const void *offsets,

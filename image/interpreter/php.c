@@ -31,10 +31,8 @@ static uint64_t word(const struct cs_interpreter_memory *memory, uint64_t addr)
     return addr && memory->read(memory->arg, addr, &value, sizeof value) ? value : 0;
 }
 
-static bool open_php(const struct cs_interpreter_memory *memory, uint64_t root, uint64_t version,
-                     char name[32], const void **offsets)
+static bool open_php(uint64_t version, char name[32], const void **offsets)
 {
-    (void)memory, (void)root;
     snprintf(name, 32, "PHP %u.%u", (unsigned)(version >> 24 & 0xff), (unsigned)(version >> 16 & 0xff));
     for (size_t i = 0; i < sizeof versions / sizeof *versions; i++)
         if (versions[i].version == (version >> 16 & 0xffff)) {
@@ -109,10 +107,13 @@ static void name_of(const struct cs_interpreter_memory *memory, const void *offs
         name->line = line;
 }
 
+static const char *const files[] = {"php", "libphp", NULL};
+
 const struct cs_interpreter_kind cs_interpreter_php = {
     .root = "executor_globals",
     .version_text = "X-Powered-By: PHP/",
     .loop = "execute_ex",
+    .names = files,
     .open = open_php,
     .frames = frames_of,
     .name = name_of,

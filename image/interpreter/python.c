@@ -15,9 +15,9 @@
 #define NO CS_PYTHON_NO_OFFSET
 
 static const struct cs_python_offsets versions[] = {
-    {0x030b, 40, 0, 16, 8, 160, 56, 8, 32, 48, 56, 69, 68, NO, 128, 112, 72, 136, 184, 48, 72},
-    {0x030c, 40, 0, 72, 8, 144, 56, 0, 0, 8, 56, 70, NO, 3, 128, 112, 68, 136, 192, 40, 56},
-    {0x030d, 632, 7264, 7344, 8, 160, NO, 72, 0, 8, 56, 70, NO, 3, 128, 112, 68, 136, 200, 40, 56},
+    {0x030b, 40, 0, 16, 8, 160, 152, 56, 8, 32, 48, 56, 69, 68, NO, 128, 112, 72, 136, 184, 48, 72},
+    {0x030c, 40, 0, 72, 8, 144, 136, 56, 0, 0, 8, 56, 70, NO, 3, 128, 112, 68, 136, 192, 40, 56},
+    {0x030d, 632, 7264, 7344, 8, 160, 152, NO, 72, 0, 8, 56, 70, NO, 3, 128, 112, 68, 136, 200, 40, 56},
 };
 
 static uint64_t word(const struct cs_interpreter_memory *memory, uint64_t addr)
@@ -32,10 +32,8 @@ static uint8_t byte(const struct cs_interpreter_memory *memory, uint64_t addr)
     return addr && memory->read(memory->arg, addr, &value, sizeof value) ? value : 0;
 }
 
-static bool open_python(const struct cs_interpreter_memory *memory, uint64_t root, uint64_t version,
-                        char name[32], const void **offsets)
+static bool open_python(uint64_t version, char name[32], const void **offsets)
 {
-    (void)memory, (void)root;
     snprintf(name, 32, "CPython %u.%u", (unsigned)(version >> 24 & 0xff), (unsigned)(version >> 16 & 0xff));
     for (size_t i = 0; i < sizeof versions / sizeof *versions; i++)
         if (versions[i].version == (version >> 16 & 0xffff)) {
@@ -194,15 +192,20 @@ static void name_of(const struct cs_interpreter_memory *memory, const void *offs
     int32_t first = 0;
     uint8_t *bytes = lines && n <= LINES_BYTES_MOST ? malloc(n + 1) : NULL;
     if (bytes && memory->read(memory->arg, lines + 32, bytes, n) &&
-        memory->read(memory->arg, frame->code + o->code_first_line, &first, sizeof first))
+        memory->read(memory->arg, frame->code + o->code_first_line, &first, sizeof first)) {
         name->line = line_in(bytes, bytes + n, first, frame->at);
+        name->first_line = first > 0 ? (unsigned)first : 0;
+    }
     free(bytes);
 }
+
+static const char *const files[] = {"python3", "libpython3", NULL};
 
 const struct cs_interpreter_kind cs_interpreter_python = {
     .root = "_PyRuntime",
     .version = "Py_Version",
     .loop = "_PyEval_EvalFrameDefault",
+    .names = files,
     .open = open_python,
     .frames = frames_of,
     .name = name_of,

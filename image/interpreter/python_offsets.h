@@ -12,7 +12,7 @@
 struct cs_python_offsets {
     __u32 version; /* major << 8 | minor */
     /* _PyRuntime → interpreters → threads */
-    __u16 interpreters, interpreter_next, threads, thread_next, native_thread_id;
+    __u16 interpreters, interpreter_next, threads, thread_next, native_thread_id, thread_id;
     __u16
         c_frame; /* 3.11, 3.12: the thread's C frame, which has the current frame; else CS_PYTHON_NO_OFFSET */
     __u16 current_frame; /* in the C frame, or in the thread */

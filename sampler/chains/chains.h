@@ -7,6 +7,7 @@
  *   extents           which of so many numbers are taken
  *   kernel_tables     what the handler unwinds by, and what it tells
  *   mapping_lists     which process has what mapped, for the handler
+ *   python.bpf        the handler's part of Python's frames
  *   row_tables        unwind tables of images, for the handler
  *   unwind.bpf        the handler's part: frames, and the walk down the tree
  *
@@ -22,6 +23,7 @@
 struct cs_chain_kernel {
     struct cs_chain_lists lists;
     struct cs_chain_tables tables;
+    struct cs_chain_interpreter *interpreters; /* CS_CHAIN_INTERPRETERS; written before an image names one */
     struct cs_chain_cpu *cpus;
     unsigned n_cpus;
     uint32_t turns; /* of the trees; after each a grace period has passed */

@@ -8,6 +8,7 @@
  *  +--+--+--+--------+------+--+-----------------------------+  +---------+ +---------+
  *  |in|rt|lf|  event |      |k | address                     |  | parent  | | count   |
  *  +--+--+--+--------+------+--+-----------------------------+  +---------+ +---------+
+ *    an interpreted frame: bit 49, the interpreter's number in the four above, and the address of what it runs
  *    a leaf is where samples of `event` were taken; a root's low 48 bits are end (4) | generation (11) | PID (32)
  *
  * Invariant: a cell in use never moves and never changes but for its count, until its reader empties the whole half.
@@ -26,6 +27,10 @@
 
 #define CS_TREE_ADDR_MASK ((1ULL << 48) - 1)
 #define CS_TREE_KERNEL (1ULL << 48)
+#define CS_TREE_INTERPRETED (1ULL << 49) /* of a user's frame; in addresses handed out, too */
+#define CS_TREE_INTERPRETER_SHIFT 50
+#define CS_TREE_INTERPRETED_BITS (31ULL << 49)
+#define CS_TREE_RUN (1ULL << 55) /* the handler's own mark, never in a cell */
 #define CS_TREE_EVENT_SHIFT 57
 #define CS_TREE_EVENT_MASK 15U
 #define CS_TREE_LEAF (1ULL << 61)
@@ -55,7 +60,8 @@ static inline __u64 cs_tree_root(__u32 pid, __u32 generation, __u32 end)
 /* Bits 48 and up of a kernel's address are ones: one of them is enough. */
 static inline __u64 cs_tree_frame(__u64 addr)
 {
-    return CS_TREE_USED | (addr >> 63) << 48 | (addr & CS_TREE_ADDR_MASK);
+    return CS_TREE_USED | (addr >> 63) << 48 |
+           (addr & (addr >> 63 ? CS_TREE_ADDR_MASK : CS_TREE_ADDR_MASK | CS_TREE_INTERPRETED_BITS));
 }
 static inline __u64 cs_tree_leaf(__u64 addr, __u32 event)
 {
@@ -63,7 +69,8 @@ static inline __u64 cs_tree_leaf(__u64 addr, __u32 event)
 }
 static inline __u64 cs_tree_addr(__u64 key)
 {
-    return (key & CS_TREE_KERNEL) ? key | ~CS_TREE_ADDR_MASK : key & CS_TREE_ADDR_MASK;
+    return (key & CS_TREE_KERNEL) ? key | ~CS_TREE_ADDR_MASK
+                                  : key & (CS_TREE_ADDR_MASK | CS_TREE_INTERPRETED_BITS);
 }
 static inline __u32 cs_tree_event(__u64 key)
 {

@@ -15,6 +15,7 @@
 #ifndef CS_SAMPLER_CHAINS_KERNEL_TABLES_H
 #define CS_SAMPLER_CHAINS_KERNEL_TABLES_H
 
+#include "image/interpreter/python_offsets.h"
 #include "image/unwind_rows.h"
 
 #define CS_CHAIN_USER_FRAMES 127
@@ -65,6 +66,15 @@ struct cs_chain_image {
     __u32 state;
     __u32 asked; /* written by the handler: it has told that it wants this image */
     __u32 used;  /* written by the handler: the turn in which it was used last */
+    __u32 interpreter; /* 1 + its number; 0: none */
+};
+
+/* An image that interprets: where its loop and its state are (ELF virtual addresses). */
+#define CS_CHAIN_INTERPRETERS 16
+#define CS_CHAIN_PYTHON_FRAMES 128 /* power of two */
+struct cs_chain_interpreter {
+    __u64 loop, loop_bytes, root;
+    struct cs_python_offsets offsets;
 };
 
 #define CS_CHAIN_SEGMENT_WORDS 65536U /* 256 KB */
@@ -88,6 +98,8 @@ struct cs_chain_cpu {
 /* What the handler asks for. */
 struct cs_chain_want {
     __u32 pid, image; /* a process's mappings; or an image's rows; or neither: a tree fills up */
+    __u64 code;       /* or, if not 0, the name of what is interpreted there (CS_TREE_INTERPRETED), while the process lives */
 };
+#define CS_CHAIN_CODES 8192U /* of all processes, power of two: those that were told of, by hash */
 
 #endif

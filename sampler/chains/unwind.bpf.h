@@ -21,6 +21,8 @@ struct chain_scratch {
     __u64 window_at, word;
     __u32 image, list, n, end;
     __u32 leaf, fp_lost, bx_lost, registers; /* the last: `reg` is this frame's */
+    __u32 runs, python_number, n_python, n_joined; /* frames in an interpreter's loop; which; its frames; both joined */
+    __u64 run_at;                                  /* one of the first */
     __u64 reg[32];                           /* by DWARF number */
     __u32 cpu, padding;
     /* The last chain's cells, outermost first: most chains begin as the one before did. */
@@ -30,6 +32,8 @@ struct chain_scratch {
     __u32 known_cell[CS_CHAIN_FRAMES];
     __u64 window[WINDOW / 8];
     __u64 frames[CS_CHAIN_FRAMES]; /* innermost first: the kernel's, then the user's */
+    __u64 python[CS_CHAIN_PYTHON_FRAMES], python_frame[16];
+    __u64 joined[CS_CHAIN_FRAMES]; /* outermost first */
 };
 
 #define ARRAY(name, type_, flags_)                                                                           \
@@ -46,7 +50,7 @@ struct chain_scratch {
 struct chain_rule {
     __u64 at;
     __u32 list, turn;
-    __u64 rule[2]; /* as find_rule has it */
+    __u64 rule[2]; /* as find_rule has it; in an interpreter's loop, bits 8 … 15 are 1 + its number */
 };
 
 ARRAY(chain_rules, struct chain_rule, 0);
@@ -55,6 +59,21 @@ ARRAY(chain_cpus, struct cs_chain_cpu, BPF_F_MMAPABLE);
 ARRAY(chain_words, __u64, BPF_F_MMAPABLE);
 ARRAY(chain_mappings, struct cs_chain_mapping, BPF_F_MMAPABLE);
 ARRAY(chain_images, struct cs_chain_image, BPF_F_MMAPABLE);
+
+struct {
+    __uint(type, BPF_MAP_TYPE_ARRAY);
+    __uint(map_flags, BPF_F_MMAPABLE);
+    __type(key, __u32);
+    __type(value, struct cs_chain_interpreter);
+    __uint(max_entries, CS_CHAIN_INTERPRETERS);
+} chain_interpreters SEC(".maps");
+
+struct {
+    __uint(type, BPF_MAP_TYPE_ARRAY);
+    __type(key, __u32);
+    __type(value, __u64);
+    __uint(max_entries, CS_CHAIN_CODES);
+} chain_codes SEC(".maps");
 
 struct chain_segment_map {
     __uint(type, BPF_MAP_TYPE_ARRAY);
@@ -72,14 +91,14 @@ struct {
 
 struct {
     __uint(type, BPF_MAP_TYPE_RINGBUF);
-    __uint(max_entries, 4096);
+    __uint(max_entries, 65536);
 } chain_wants SEC(".maps");
 
 /* ---- asking ---- */
 
 static __always_inline void want(__u32 pid, __u32 image)
 {
-    struct cs_chain_want message = {pid, image};
+    struct cs_chain_want message = {pid, image, 0};
     bpf_ringbuf_output(&chain_wants, &message, sizeof message, 0);
 }
 
@@ -409,6 +428,8 @@ struct chain_walk {
     struct cs_chain_cpu *cpu;
 };
 
+#include "sampler/chains/python.bpf.h"
+
 /* The rule at `at` into `found`, by the tables: 0; 1 at the chain's end. */
 __noinline int chain_look_up_rule(struct chain_scratch *s, struct chain_rule *found, __u64 at)
 {
@@ -440,6 +461,8 @@ __noinline int chain_look_up_rule(struct chain_scratch *s, struct chain_rule *fo
         image->used = cpu->turn;
         if (find_rule(image, at - s->bias, found->rule) < 0)
             return end_chain(s, CS_UNWIND_END_NO_ROWS);
+        if (image->interpreter && is_run(image, at - s->bias) && (found->rule[0] & 0xff) != CS_UNWIND_REGISTER)
+            found->rule[0] |= (__u64)(image->interpreter & 0xff) << 8;
     }
     found->list = s->list;
     found->turn = cpu->turn;
@@ -463,6 +486,13 @@ static long unwind_frame(__u32 i, void *context)
     if ((found->at != at || found->list != s->list || found->turn != walk->cpu->turn) &&
         chain_look_up_rule(s, found, at))
         return 1;
+    __u32 interpreter = (found->rule[0] >> 8) & 0xff;
+    if (interpreter && (found->rule[0] & 0xff) != CS_UNWIND_REGISTER) {
+        s->frames[(s->n - 1) & (CS_CHAIN_FRAMES - 1)] |= CS_TREE_RUN;
+        s->python_number = interpreter - 1;
+        s->run_at = at;
+        s->runs++;
+    }
     return step_by_rule(s, found->rule);
 }
 
@@ -476,6 +506,7 @@ static long unwind_frame(__u32 i, void *context)
         (s)->fp = (r)->regs[29];                                                                             \
         (s)->reg[30] = (r)->regs[30];                                                                        \
     })
+#define THREAD_SELF 0 /* not known there */
 #define MODE(r) ((r)->pstate & 0x10)
 #define IS_NARROW(mode) ((mode) != 0) /* AArch32 */
 #else
@@ -490,6 +521,7 @@ static long unwind_frame(__u32 i, void *context)
         (s)->reg[8] = (r)->r8, (s)->reg[9] = (r)->r9, (s)->reg[10] = (r)->r10, (s)->reg[11] = (r)->r11;      \
         (s)->reg[12] = (r)->r12, (s)->reg[13] = (r)->r13, (s)->reg[14] = (r)->r14, (s)->reg[15] = (r)->r15;  \
     })
+#define THREAD_SELF bpf_get_current_task_btf()->thread.fsbase /* what pthread_self() is */
 #define MODE(r) ((r)->cs)
 #define IS_NARROW(mode) ((mode) == 0x23) /* 32-bit code */
 #endif
@@ -510,6 +542,7 @@ static __always_inline __u32 take_chain(struct bpf_perf_event_data *ctx, struct 
     s->end = CS_UNWIND_END_DEPTH;
     s->leaf = s->registers = 1;
     s->fp_lost = s->bx_lost = 0;
+    s->runs = s->n_joined = 0;
     s->bytes = 0;
     s->window_at = ~0ULL;
     if (pc >> 63) {
@@ -544,6 +577,8 @@ static __always_inline __u32 take_chain(struct bpf_perf_event_data *ctx, struct 
         return n_kernel;
     }
     bpf_loop(CS_CHAIN_USER_FRAMES, unwind_frame, walk, 0);
+    if (s->runs)
+        join_python(s, THREAD_SELF, n_kernel);
     return n_kernel;
 }
 
@@ -566,7 +601,7 @@ static long tree_frame(__u32 i, void *context)
 {
     struct tree_walk *walk = context;
     __u32 left = walk->n - 1 - i; /* 0: the leaf */
-    __u64 addr = walk->s->frames[left & (CS_CHAIN_FRAMES - 1)];
+    __u64 addr = walk->s->n_joined ? walk->s->joined[i & (CS_CHAIN_FRAMES - 1)] : walk->s->frames[left & (CS_CHAIN_FRAMES - 1)];
     if (left && left < walk->n_kernel)
         addr--; /* of a return: within the call */
     __u64 key = left ? cs_tree_frame(addr) : cs_tree_leaf(addr, walk->event);
@@ -599,7 +634,7 @@ static __always_inline int count_chain(struct bpf_perf_event_data *ctx, __u32 ev
     struct tree_walk down = {.s = s,
                              .room = &state->room[half],
                              .line = (cpu * 2 + half) * lines,
-                             .n = s->n,
+                             .n = s->n_joined ? s->n_joined : s->n,
                              .n_kernel = n_kernel,
                              .event = event};
     __u64 root = cs_tree_root(pid, generation, s->end);

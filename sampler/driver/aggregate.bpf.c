@@ -63,9 +63,13 @@ static __always_inline int is_chosen(__u32 pid)
 }
 
 /* Two fields of the kernel's own, and two more for chains; CO-RE finds where they are. */
+struct thread_struct {
+    unsigned long fsbase;
+} __attribute__((preserve_access_index));
 struct task_struct {
     int pid, tgid;
     unsigned int flags;
+    struct thread_struct thread;
 } __attribute__((preserve_access_index));
 
 /* A line of the tree is a bucket of the table. */

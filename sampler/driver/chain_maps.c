@@ -113,9 +113,10 @@ int cs_chain_maps_open(struct cs_chain_maps *m, uint32_t cells)
     k->lists.words = map_whole(m->words);
     k->lists.mappings = map_whole(m->mappings);
     k->tables.images = map_whole(m->images);
+    k->interpreters = map_whole(m->interpreters);
     m->asked = ring_buffer__new(bpf_map__fd(m->wants), one_want, m, NULL);
     m->segment_fds = malloc(SEGMENTS_MOST * sizeof *m->segment_fds);
-    if (!k->cpus || !k->lists.words || !k->lists.mappings || !k->tables.images || !m->asked ||
+    if (!k->cpus || !k->lists.words || !k->lists.mappings || !k->tables.images || !k->interpreters || !m->asked ||
         !m->segment_fds)
         return -ENOMEM;
     for (unsigned s = 0; s < SEGMENTS_MOST; s++)
@@ -145,6 +146,7 @@ void cs_chain_maps_close(struct cs_chain_maps *m)
     unmap(m->words, k->lists.words);
     unmap(m->mappings, k->lists.mappings);
     unmap(m->images, k->tables.images);
+    unmap(m->interpreters, k->interpreters);
     cs_chain_lists_fini(&k->lists);
     cs_chain_tables_fini(&k->tables);
 }

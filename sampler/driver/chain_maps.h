@@ -10,7 +10,7 @@ struct bpf_map;
 struct ring_buffer;
 
 struct cs_chain_maps {
-    struct bpf_map *scratch, *rules, *cpus, *words, *mappings, *images, *segments,
+    struct bpf_map *scratch, *rules, *cpus, *words, *mappings, *images, *interpreters, *segments,
         *wants; /* of the skeleton */
     struct cs_chain_kernel kernel;
     struct ring_buffer *asked;

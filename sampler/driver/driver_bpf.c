@@ -334,6 +334,7 @@ static int load(struct cs_driver_state *s)
     s->chains.words = s->bpf->maps.chain_words;
     s->chains.mappings = s->bpf->maps.chain_mappings;
     s->chains.images = s->bpf->maps.chain_images;
+    s->chains.interpreters = s->bpf->maps.chain_interpreters;
     s->chains.segments = s->bpf->maps.chain_segments;
     s->chains.wants = s->bpf->maps.chain_wants;
     if (s->config.chains && cs_chain_maps_size(&s->chains, s->n_slots) < 0)

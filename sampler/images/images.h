@@ -4,6 +4,7 @@
  * Files of this room:
  *   images            every image met, once
  *   incarnations      the processes behind PIDs, readable while they change
+ *   interpreted       frames of interpreted programs, by names in their memory
  *   jit               code without a file, by the names that runtimes write
  *   jit_methods       named methods of one process
  *   jitdump           reads jitdump files

@@ -2,6 +2,8 @@
 /* Wants to answers. A process's list is made when one of its samples found none, and again whenever its mappings change; tables
  * of images come with the process that is asked for while there is much room, then one by one. */
 #include "sampler/session/chains.h"
+#include "image/interpreter/python_offsets.h"
+#include "sampler/chains/context_tree.h"
 #include "sampler/perf/monotonic_clock.h"
 #include "sampler/session/table_builder.h"
 #include "store/array.h"
@@ -46,6 +48,13 @@ static void note_change(void *arg, pid_t pid)
 static void note_want(void *arg, const struct cs_chain_want *want)
 {
     struct cs_session_chains *c = arg;
+    struct cs_mapped_image *image;
+    uint64_t offset;
+    if (want->code) { /* at once: a process may end, and its frames are placed much later */
+        (void)cs_interpreted_find(c->places->interpreted, want->code >> CS_TREE_INTERPRETER_SHIFT & 15,
+                                  (pid_t)want->pid, want->code & CS_TREE_ADDR_MASK, &image, &offset);
+        return;
+    }
     struct cs_chain_want *more = cs_array_add(&c->wants);
     if (more)
         *more = *want;
@@ -143,6 +152,24 @@ static void take_built(struct cs_session_chains *c)
         c->next_asking_ns = 0; /* another one may wait */
 }
 
+/* Before its table, because the handler keeps what it found. */
+static void tell_interpreter(struct cs_session_chains *c, uint32_t number, const char *name, const char *path)
+{
+    struct cs_interpreter_place place;
+    struct cs_error ignored;
+    struct cs_chain_image *image = &c->kernel->tables.images[number];
+    if (image->interpreter || !cs_interpreter_may_be(name) ||
+        cs_interpreter_find(path, &place, &ignored) < 0 || place.kind != &cs_interpreter_python)
+        return;
+    int which = cs_interpreted_add(c->places->interpreted, &place);
+    if (which < 0)
+        return;
+    const struct cs_python_offsets *offsets = place.offsets;
+    c->kernel->interpreters[which] =
+        (struct cs_chain_interpreter){place.loop, place.loop_bytes, place.root, *offsets};
+    __atomic_store_n(&image->interpreter, (uint32_t)which + 1, __ATOMIC_RELEASE);
+}
+
 static void tell_table(struct cs_session_chains *c, pid_t pid, const struct mapped *of)
 {
     const struct cs_chain_tables *tables = &c->kernel->tables;
@@ -160,6 +187,8 @@ static void tell_table(struct cs_session_chains *c, pid_t pid, const struct mapp
     } else {
         int fd = cs_images_reopen(c->places->images, of->image, pid, of->start, of->end);
         snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
+        if (fd >= 0)
+            tell_interpreter(c, number, of->image->image.path, path);
         if (fd >= 0 && fstat(fd, &file) == 0 && file.st_size > LARGE_BYTES) {
             begin_large(c, number, fd);
             close(fd);
@@ -205,7 +234,7 @@ static void ask_for_absent(struct cs_session_chains *c)
 
 void cs_session_chains_expect(struct cs_session_chains *c, pid_t pid)
 {
-    note_want(c, &(struct cs_chain_want){(uint32_t)pid, CS_CHAIN_NO_IMAGE});
+    note_want(c, &(struct cs_chain_want){(uint32_t)pid, CS_CHAIN_NO_IMAGE, 0});
 }
 
 bool cs_session_chains_busy(const struct cs_session_chains *c)

@@ -103,6 +103,8 @@ static int merge_names(struct cs_sampler *s, struct cs_error *err)
     int rc = cs_kernel_name(s->places.kernel, s->config.store, err);
     if (rc == 0)
         rc = cs_jit_name(s->places.jit, s->config.store, err);
+    if (rc == 0)
+        rc = cs_interpreted_name(s->places.interpreted, s->config.store, err);
     if (rc == 0 && !s->places.unknown_image->named && s->places.unknown_met)
         rc = name_causes(s, err);
     return rc;

@@ -2,6 +2,7 @@
 /* Entries to images: user addresses by the maps of their process, the kernel's by its symbols, JIT code by
  * its names. A process whose records seem to be missing is looked up in /proc, once a drain. */
 #include "sampler/session/resolve.h"
+#include "sampler/chains/context_tree.h"
 #include "sampler/perf/monotonic_clock.h"
 
 #include <errno.h>
@@ -42,6 +43,16 @@ int cs_session_resolve(struct cs_session_places *s, const struct cs_driver_entry
 {
     int rc;
     *found = (struct cs_maps_location){.image = NULL};
+    if (!entry->kernel && (entry->pc & CS_TREE_INTERPRETED)) {
+        /* what is run lies at a multiple of 16; who says "a return" adds 1 */
+        uint64_t code = entry->pc & CS_TREE_ADDR_MASK & ~15ULL;
+        if (cs_interpreted_find(s->interpreted, entry->pc >> CS_TREE_INTERPRETER_SHIFT & 15,
+                                (pid_t)entry->pid, code, &found->image, &found->offset))
+            return 0;
+        found->image = s->unknown_image;
+        found->offset = CS_UNKNOWN_NO_MAPPING;
+        return -(1 + CS_UNKNOWN_NO_MAPPING);
+    }
     if (entry->kernel) {
         double before = cs_kernel_must_read(s->kernel, entry->pc) ? cs_thread_cpu_seconds() : 0;
         rc = cs_kernel_find(s->kernel, entry->pc, &found->image, &found->offset);
@@ -72,7 +83,8 @@ int cs_session_places_open(struct cs_session_places *s, enum cs_label label, str
     s->unknown_image =
         s->images ? cs_images_special(s->images, CS_IMAGE_UNKNOWN, "unknown", "[unknown]", "") : NULL;
     s->jit = cs_jit_open("/proc", "/tmp", s->maps);
-    if (!s->maps || !s->kernel || !s->unknown_image || !s->jit)
+    s->interpreted = s->images ? cs_interpreted_open(s->images) : NULL;
+    if (!s->interpreted || !s->maps || !s->kernel || !s->unknown_image || !s->jit)
         return cs_fail(err, ENOMEM, "out of memory for the image maps");
     return 0;
 }
@@ -81,6 +93,7 @@ void cs_session_places_close(struct cs_session_places *s)
 {
     cs_kernel_close(s->kernel);
     cs_jit_close(s->jit);
+    cs_interpreted_close(s->interpreted);
     cs_maps_close(s->maps);
     cs_images_close(s->images);
 }
@@ -89,4 +102,5 @@ void cs_session_places_refresh(struct cs_session_places *s)
 {
     s->n_scanned = 0;
     cs_jit_refresh(s->jit);
+    cs_interpreted_refresh(s->interpreted);
 }

@@ -6,6 +6,7 @@
 
 #include "sampler/driver/driver.h"
 #include "sampler/images/images.h"
+#include "sampler/images/interpreted.h"
 #include "sampler/images/jit.h"
 #include "sampler/images/kernel_image.h"
 #include "sampler/images/maps.h"
@@ -15,6 +16,7 @@ struct cs_session_places {
     struct cs_maps *maps;
     struct cs_kernel *kernel;
     struct cs_jit *jit;
+    struct cs_interpreted *interpreted;
     struct cs_mapped_image *unknown_image;
     pid_t scanned[64]; /* PIDs whose maps were read in this drain because something was missing */
     unsigned n_scanned;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Fuzz target: any bytes as the memory of an interpreted program; the first one says which version.
- * Sources: image/interpreter/python.c */
+ * Sources: image/interpreter/python.c image/interpreter/php.c */
 #include "image/interpreter/interpreter.h"
 
 #include <assert.h>
@@ -30,15 +30,17 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
     struct cs_interpreted_name name;
     const void *offsets;
     char version[32];
-    if (size < 1 ||
-        !cs_interpreter_python.open(&memory, 1, (uint64_t)(0x030b + bytes[0] % 3) << 16, version, &offsets))
+    const struct cs_interpreter_kind *kind =
+        size && bytes[0] & 4 ? &cs_interpreter_php : &cs_interpreter_python;
+    if (size < 1 || !kind->open((kind == &cs_interpreter_php ? 0x0802U : 0x030b + bytes[0] % 3U) << 16,
+                                version, &offsets))
         return 0;
-    size_t n = cs_interpreter_python.frames(&memory, 1, offsets, 0, frames, 64);
+    size_t n = kind->frames(&memory, 1, offsets, 0, frames, 64);
     assert(n <= 64);
     for (size_t i = 0; i <= n && i < 64; i++) {
         if (i == n)
             frames[i] = (struct cs_interpreted_frame){.code = bytes[size / 2], .at = bytes[size - 1]};
-        cs_interpreter_python.name(&memory, offsets, &frames[i], &name);
+        kind->name(&memory, offsets, &frames[i], &name);
         assert(memchr(name.function, 0, sizeof name.function) && memchr(name.file, 0, sizeof name.file));
     }
     return 0;

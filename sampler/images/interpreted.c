@@ -1,0 +1,179 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "sampler/images/interpreted.h"
+#include "sampler/images/jit_methods.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/uio.h>
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+#define NAMED (1ULL << 63)
+#define SLOTS 16384U    /* of code seen; power of two. When three quarters are taken it starts anew */
+#define FRESH_DRAINS 64 /* then a name is read again, where it still can be */
+#define INTERPRETERS 16
+
+struct seen {
+    uint64_t code; /* 0: free */
+    uint64_t offset;
+    uint32_t pid;
+    uint32_t number;
+};
+
+struct cs_interpreted {
+    struct cs_images *images;
+    struct cs_interpreter_place places[INTERPRETERS];
+    struct cs_mapped_image *image_of[INTERPRETERS];
+    struct cs_table *names[INTERPRETERS]; /* waiting for the store */
+    unsigned n, drains;
+    struct seen *seen, *before; /* before: what was seen before that, for processes that have ended */
+    uint32_t n_seen;
+};
+
+struct cs_interpreted *cs_interpreted_open(struct cs_images *images)
+{
+    struct cs_interpreted *it = calloc(1, sizeof *it);
+    if (!it)
+        return NULL;
+    it->images = images;
+    it->seen = calloc(SLOTS, sizeof *it->seen);
+    it->before = calloc(SLOTS, sizeof *it->before);
+    if (it->seen && it->before)
+        return it;
+    cs_interpreted_close(it);
+    return NULL;
+}
+
+void cs_interpreted_close(struct cs_interpreted *it)
+{
+    if (!it)
+        return;
+    for (unsigned i = 0; i < it->n; i++)
+        cs_table_close(it->names[i]);
+    free(it->seen);
+    free(it->before);
+    free(it);
+}
+
+int cs_interpreted_add(struct cs_interpreted *it, const struct cs_interpreter_place *place)
+{
+    char path[64];
+    for (unsigned i = 0; i < it->n; i++)
+        if (it->places[i].kind == place->kind && it->places[i].offsets == place->offsets &&
+            it->places[i].loop == place->loop && it->places[i].root == place->root)
+            return (int)i;
+    if (it->n == INTERPRETERS)
+        return -1;
+    snprintf(path, sizeof path, "[%.*s]", (int)strcspn(place->version, " "), place->version);
+    it->image_of[it->n] = cs_images_special(it->images, CS_IMAGE_JIT, NULL, path, "");
+    if (!it->image_of[it->n])
+        return -1;
+    it->places[it->n] = *place;
+    return (int)it->n++;
+}
+
+static bool read_memory(void *arg, uint64_t addr, void *to, size_t n)
+{
+    struct iovec ours = {to, n}, theirs = {(void *)(uintptr_t)addr, n};
+    return process_vm_readv(*(const pid_t *)arg, &ours, 1, &theirs, 1, 0) == (ssize_t)n;
+}
+
+/* The last two parts of a path tell files apart well enough for people; the hash is made of the whole. */
+static const char *end_of_path(const char *path)
+{
+    const char *last = strrchr(path, '/'), *at = last;
+    while (at && at > path && at[-1] != '/')
+        at--;
+    return at ? at : path;
+}
+
+/* Reads its name from the process. */
+static bool read_name(struct cs_interpreted *it, unsigned number, pid_t pid, uint64_t code, uint64_t *offset)
+{
+    const struct cs_interpreter_memory memory = {read_memory, &pid};
+    const struct cs_interpreted_frame frame = {.code = code};
+    struct cs_interpreted_name name;
+    char whole[600], text[600];
+    it->places[number].kind->name(&memory, it->places[number].offsets, &frame, &name);
+    if (!name.function[0])
+        return false;
+    for (char *c = name.function; *c;
+         c++) /* the process's own text: no line of a listing may end within it */
+        *c = (unsigned char)*c < ' ' ? '?' : *c;
+    for (char *c = name.file; *c; c++)
+        *c = (unsigned char)*c < ' ' ? '?' : *c;
+    int n = snprintf(whole, sizeof whole, "%s %s:%u", name.function, name.file, name.first_line);
+    if (name.file[0])
+        snprintf(text, sizeof text, "%s (%s:%u)", name.function, end_of_path(name.file), name.first_line);
+    else
+        snprintf(text, sizeof text, "%s", name.function);
+    *offset = NAMED | XXH3_64bits(whole, (size_t)n) >> (1 + CS_JIT_METHOD_BITS) << CS_JIT_METHOD_BITS;
+    if (!it->names[number])
+        it->names[number] = cs_table_open(&cs_schema_names);
+    int64_t at = it->names[number] ? cs_table_text(it->names[number], text) : -1;
+    return at >= 0 &&
+           cs_table_add(it->names[number], (uint64_t[]){*offset, CS_JIT_METHOD_MAX, (uint64_t)at}) == 0;
+}
+
+static struct seen *slot_of(struct seen *table, unsigned number, pid_t pid, uint64_t code)
+{
+    uint64_t key[2] = {code, (uint64_t)number << 32 | (uint32_t)pid};
+    for (uint64_t at = XXH3_64bits(key, sizeof key);; at++) {
+        struct seen *seen = &table[at & (SLOTS - 1)];
+        if (!seen->code || (seen->code == code && seen->pid == (uint32_t)pid && seen->number == number))
+            return seen;
+    }
+}
+
+static void begin_anew(struct cs_interpreted *it)
+{
+    struct seen *empty = it->before;
+    memset(empty, 0, SLOTS * sizeof *empty);
+    it->before = it->seen;
+    it->seen = empty;
+    it->n_seen = 0;
+}
+
+bool cs_interpreted_find(struct cs_interpreted *it, unsigned number, pid_t pid, uint64_t code,
+                         struct cs_mapped_image **image, uint64_t *offset)
+{
+    if (number >= it->n || !code)
+        return false;
+    struct seen *seen = slot_of(it->seen, number, pid, code);
+    *image = it->image_of[number];
+    if (!seen->code) {
+        if (!read_name(it, number, pid, code, offset)) {
+            const struct seen *was = slot_of(it->before, number, pid, code);
+            if (!was->code)
+                return false;
+            *offset = was->offset;
+        }
+        if (it->n_seen >= SLOTS / 4 * 3) {
+            begin_anew(it);
+            seen = slot_of(it->seen, number, pid, code);
+        }
+        *seen = (struct seen){code, *offset, (uint32_t)pid, number};
+        it->n_seen++;
+    }
+    *offset = seen->offset;
+    return true;
+}
+
+void cs_interpreted_refresh(struct cs_interpreted *it)
+{
+    if (++it->drains % FRESH_DRAINS == 0)
+        begin_anew(it);
+}
+
+int cs_interpreted_name(struct cs_interpreted *it, struct cs_store *store, struct cs_error *err)
+{
+    for (unsigned i = 0; i < it->n; i++) {
+        int rc = it->names[i] ? cs_store_merge_names(store, &it->image_of[i]->image, it->names[i], err) : 0;
+        if (rc < 0)
+            return rc;
+        cs_table_close(it->names[i]);
+        it->names[i] = NULL;
+    }
+    return 0;
+}

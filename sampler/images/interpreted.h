@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Interpreted frames of chains, as the handler of samples takes them: an interpreter's number and the address of what it runs, which is
+ * read from the process while it lives. All functions of a kind of interpreter are in one image ("[CPython]"); an offset is made of the
+ * name, as that of a named JIT method is (jit.h), so that processes, runs and machines merge. One owner. */
+#ifndef CS_SAMPLER_IMAGES_INTERPRETED_H
+#define CS_SAMPLER_IMAGES_INTERPRETED_H
+
+#include "image/interpreter/interpreter.h"
+#include "sampler/images/images.h"
+
+struct cs_interpreted;
+
+struct cs_interpreted *cs_interpreted_open(struct cs_images *images); /* NULL when memory is short */
+void cs_interpreted_close(struct cs_interpreted *interpreted);
+/* The number of an interpreter; -1: no more are taken. */
+int cs_interpreted_add(struct cs_interpreted *interpreted, const struct cs_interpreter_place *place);
+/* What interpreter `number` runs at `code` in a process. False: it can't be read any more. */
+bool cs_interpreted_find(struct cs_interpreted *interpreted, unsigned number, pid_t pid, uint64_t code,
+                         struct cs_mapped_image **image, uint64_t *offset);
+/* A drain begins: what was read long ago is read again, for code is freed and its memory used again. */
+void cs_interpreted_refresh(struct cs_interpreted *interpreted);
+/* Puts the names met since the last call into the store. */
+int cs_interpreted_name(struct cs_interpreted *interpreted, struct cs_store *store, struct cs_error *err);
+
+#endif

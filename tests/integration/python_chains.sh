@@ -1,0 +1,84 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+# Chains of a Python program, taken in the kernel, have its functions where the interpreter's loop would stand: with names of all of
+# them although the program has ended, and with totals that are those of the program's own clock (CPU time by caller, noted by itself).
+set -eu
+cd "$(dirname "$0")/../.."
+export CYCLESCOPE=${CYCLESCOPE:-$(realpath "${BUILD:-build}/cyclescope")}
+scratch=$(mktemp -d)
+trap 'rm -rf "$scratch"' EXIT
+export CYCLESCOPE_CACHE=$scratch/cache
+cat >"$scratch/work.py" <<'END'
+import json, sys, threading, time
+spent = {'heavy': 0.0, 'light': 0.0, 'callback': 0.0}
+def leaf(n):
+    total = 0
+    for i in range(n):
+        total += i * i
+    return total
+def heavy():
+    return leaf(30000)
+def light():
+    return leaf(10000)
+def by_key(x):
+    return leaf(400) - x
+def callback():
+    return sorted(range(25), key=by_key)
+def timed(what):
+    start = time.thread_time()
+    what()
+    spent[what.__name__] += time.thread_time() - start
+def main():
+    while sum(spent.values()) < float(sys.argv[2]):
+        timed(heavy); timed(light); timed(callback)
+    json.dump(spent, open(sys.argv[1], 'w'))
+thread = threading.Thread(target=main)
+thread.start(); thread.join()
+END
+cat >"$scratch/judge.py" <<'END'
+import collections, json, sys
+spent = json.load(open(sys.argv[1]))
+all_spent = sum(spent.values())
+total, samples, unknown, of_main = collections.Counter(), 0, 0, 0
+for line in open(sys.argv[2]):
+    chain, _, count = line.rpartition(' ')
+    names, count = [f.split(' (')[0].split('`')[-1] for f in chain.split(';')], int(count)
+    samples += count
+    if 'main' in names and 'timed' in names and any(n in names for n in spent):
+        of_main += count
+        for name in spent:
+            total[name] += count * (name in names)
+        if 'callback' in names and 'leaf' in names: # called back from C: callback, C code, by_key, leaf
+            assert names.index('callback') < names.index('by_key') < names.index('leaf'), chain
+        elif 'leaf' in names and len(set(names) & set(spent)) == 1:
+            at = names.index('leaf')
+            assert names[at - 1] in spent, chain
+    unknown += count * any('unknown' in n for n in names)
+print(f'{samples} samples, {of_main} within main, {unknown} with a frame that has no name')
+if of_main < 150:
+    print('too few samples on this machine'); sys.exit(77)
+worst = 0
+for name, seconds in spent.items():
+    share, seen = 100 * seconds / all_spent, 100 * total[name] / of_main
+    worst = max(worst, abs(share - seen))
+    print(f'  {name}: {share:.1f} % by its own clock, {seen:.1f} % of the samples')
+assert worst < 100 * 4 * (0.25 / of_main) ** 0.5, 'more than four standard deviations off'
+assert of_main >= 0.7 * samples, 'most samples lie outside of main'
+assert unknown <= 0.02 * samples, 'names are missing'
+END
+ran=0
+for python in ${CS_PYTHONS:-/usr/bin/python3 $(ls "$HOME"/.pyenv/versions/3.1[1-9]*/bin/python3 2>/dev/null || true)}; do
+    version=$($python -c 'import sys; print("%d.%d" % sys.version_info[:2])' 2>/dev/null) || continue
+    case $version in 3.11 | 3.12 | 3.13) ;; *) continue ;; esac
+    rm -rf "$scratch/store"
+    "$CYCLESCOPE" record --driver bpf -F 500 -o "$scratch/store" -- "$python" "$scratch/work.py" "$scratch/spent" "${CS_SECONDS:-3}" >/dev/null 2>"$scratch/said" ||
+        { grep -qi 'permi\|not allowed\|bpf' "$scratch/said" && { tail -n 1 "$scratch/said"; exit 77; }; cat "$scratch/said"; exit 1; }
+    "$CYCLESCOPE" export --store "$scratch/store" --format folded --to "$scratch/folded"
+    echo "Python $version:"
+    rc=0
+    python3 "$scratch/judge.py" "$scratch/spent" "$scratch/folded" || rc=$?
+    [ $rc -eq 0 ] || [ $rc -eq 77 ] || { head -n 3 "$scratch/folded"; exit 1; }
+    [ $rc -eq 77 ] || ran=$((ran + 1))
+done
+[ $ran -gt 0 ] || { echo "no CPython of 3.11 to 3.13 was judged"; exit 77; }
+echo ok
