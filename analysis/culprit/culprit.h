@@ -16,6 +16,7 @@
  *   rules_memory            rules of caches, TLBs and stores
  *   stalls                  facts of each stall, the scale, the classifications
  *   summary                 the sums of dcpi-1997 figure 4
+ *   verdict                 whether the evidence carries a first cause
  *   visits                  how often blocks and edges ran
  *
  * A rule is a pure function of one stall. It clears its cause, or says how many cycles an execution the cause

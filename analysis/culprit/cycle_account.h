@@ -43,6 +43,7 @@ struct cs_cycle_account_insn {
 struct cs_cycle_account_block {
     double visits, visits_error; /* error: of the logarithm */
     uint8_t confidence;          /* enum cs_confidence */
+    double bursts;               /* that saw it run */
     double best, actual;         /* cycles a visit; NAN unknown */
     unsigned operations;         /* instructions, a fused pair counted as one */
     double attributed;           /* samples */

@@ -400,6 +400,16 @@
 #ifndef CS_MODEL_GROUP_SAMPLES
 #define CS_MODEL_GROUP_SAMPLES 60
 #endif
+/* The first cause leads the second by so many standard deviations, or none is named: one verdict in twenty is by
+ * chance; unit: standard deviations; source: normal distribution; shows: calc-default */
+#ifndef CS_MODEL_VERDICT_SD
+#define CS_MODEL_VERDICT_SD 1.645
+#endif
+/* Causes that more bursts don't tell apart are alike: the bounds beside them say so; unit: bursts; source: some
+ * minutes of recording; shows: calc-default */
+#ifndef CS_MODEL_VERDICT_BURSTS_MAX
+#define CS_MODEL_VERDICT_BURSTS_MAX 100
+#endif
 /* Paths that fewer samples hang on have their static cycles from the generic core: asking llvm-mca for all
  * paths of a large program takes three times as long, and three samples are one give or take 0.6; unit: samples;
  * source: trial; shows: reports-large */

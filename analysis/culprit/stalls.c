@@ -166,6 +166,23 @@ static bool in_short_loop(const struct accounting *x, uint32_t i)
     return false;
 }
 
+/* How many of a block's executions come into its line from elsewhere: a loop within one line fetches it once. */
+static double enters_line(const struct accounting *x, uint32_t block)
+{
+    const struct cs_cycle_account *a = x->a;
+    const struct cs_basic_block *b = &a->cfg->blocks[block];
+    double enters = 0;
+    for (uint32_t k = b->first_in; k < b->first_in + b->n_in; k++) {
+        uint32_t edge = a->cfg->in[k], from = a->cfg->edges[edge].from;
+        const struct cs_basic_block *before = from < a->cfg->n_blocks ? &a->cfg->blocks[from] : NULL;
+        bool stays = before && before->n_insns > 0 && (before->end - 1) / 64 == b->start / 64 &&
+                     !(a->insns[before->first_insn + before->n_insns - 1].op.flags &
+                       (CS_ISA_OP_CALL | CS_ISA_OP_SYSCALL));
+        enters += stays ? 0 : x->edge_visits[edge];
+    }
+    return a->frequencies && a->blocks[block].visits > 0 ? fmin(1, enters / a->blocks[block].visits) : 1;
+}
+
 static void gather(const struct accounting *x, uint32_t i, struct cs_culprit_stall *s)
 {
     struct cs_cycle_account_insn *insn = &x->a->insns[i];
@@ -196,6 +213,9 @@ static void gather(const struct accounting *x, uint32_t i, struct cs_culprit_sta
         s->fetch = cs_culprit_evidence_fetch(x->e, reach);
         if (!s->fetch.seen && in_short_loop(x, i))
             s->begins_line = s->begins_page = false;
+        /* New lines a visit of the line, from here on an execution of the instruction. */
+        if (!s->begins_line && x->a->cfg->blocks[insn->block].start / 64 == reach / 64)
+            s->fetch.new_lines *= enters_line(x, insn->block);
     }
     struct trail trail = look_back(x, i, s);
     s->in_flight = in_flight(&trail);

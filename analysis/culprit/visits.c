@@ -7,6 +7,13 @@
 
 #define VISITS_MIN 1e-3 /* of one edge that was seen */
 
+/* Those that saw the branch that it ends in, or, where it ends in none, the next one. */
+static double bursts_of(const struct accounting *x, uint32_t b)
+{
+    const struct cs_frequency_input *input = &x->e->flow.input;
+    return input->flow ? cs_edge_flow_bursts(input->flow, input->image, x->a->cfg->blocks[b].start) : 0;
+}
+
 int account_visits(struct accounting *x, struct cs_error *err)
 {
     struct cs_cycle_account *a = x->a;
@@ -20,6 +27,7 @@ int account_visits(struct accounting *x, struct cs_error *err)
         a->blocks[b].visits = f.block[b] < VISITS_MIN ? 0 : f.block[b];
         a->blocks[b].visits_error = (double)f.block_error[b];
         a->blocks[b].confidence = f.block_confidence[b];
+        a->blocks[b].bursts = bursts_of(x, b);
     }
     for (uint32_t i = 0; i < a->cfg->n_edges; i++)
         x->edge_visits[i] = f.edge[i];

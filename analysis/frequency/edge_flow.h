@@ -96,6 +96,9 @@ int cs_edge_flow_load_weighted(struct cs_store *store, cs_group_weigher *weigher
                                struct cs_edge_flow **out, struct cs_error *err);
 
 void cs_edge_flow_close(struct cs_edge_flow *flow);
+/* How many bursts saw the first branch of the image at or after `offset`: at least, where its ways were taken in
+ * different ones. */
+double cs_edge_flow_bursts(const struct cs_edge_flow *flow, uint32_t image, uint64_t offset);
 /* Place in by_to of the first edge to that image at or after `to`. */
 size_t cs_edge_flow_to(const struct cs_edge_flow *flow, uint32_t image, uint64_t to);
 /* Index of the image with that id, or UINT32_MAX. */

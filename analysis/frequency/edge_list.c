@@ -127,6 +127,16 @@ size_t edge_flow_next_branch(const struct cs_edge_flow *t, uint32_t image, uint6
     return low < t->n && t->list[low].image == image ? low : SIZE_MAX;
 }
 
+double cs_edge_flow_bursts(const struct cs_edge_flow *t, uint32_t image, uint64_t offset)
+{
+    double most = 0;
+    size_t first = edge_flow_next_branch(t, image, offset);
+    for (size_t i = first; i < t->n && t->list[i].image == image && t->list[i].from == t->list[first].from;
+         i++)
+        most = t->list[i].bursts > most ? t->list[i].bursts : most;
+    return most;
+}
+
 int cs_edge_flow_profile(const struct cs_edge_flow *t, uint32_t image, struct cs_edge_profile **out,
                          struct cs_error *err)
 {

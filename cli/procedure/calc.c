@@ -172,10 +172,21 @@ static void print_tail(struct output *out, const struct subject *s)
     struct worst_cause worst = worst_cause(s->account);
     char sentence[1200];
     const char *advice = cause_advice(&worst, s->account);
-    cause_sentence(&worst, s->code, sentence, sizeof sentence);
+    struct cs_culprit_verdict verdict = procedure_verdict(s->account, s->code);
+    if (!verdict.enough) {
+        double total = (double)s->rows.total[s->profile.main_event];
+        double hz = s->evidence->machine.core_hz;
+        worst = (struct worst_cause){.cause = CS_N_CAUSES};
+        advice = NULL;
+        verdict_sentence(&verdict, hz > 0 ? total * s->evidence->cycles_a_sample / hz : 0, sentence,
+                         sizeof sentence);
+    } else {
+        cause_sentence(&worst, s->code, sentence, sizeof sentence);
+    }
     output_line(out, "%s", "");
     output_line(out, "%s.", sentence);
-    if (worst.low < 0.7 * worst.share && worst.cause < CS_N_CAUSES)
+    output_set(out, "evidence", verdict_json(&verdict));
+    if (verdict.enough && worst.low < 0.7 * worst.share && worst.cause < CS_N_CAUSES)
         output_line(out, "(between %.1f and %.1f %%: other suspects remain)", 100 * worst.low,
                     100 * (worst.high < 1 ? worst.high : 1));
     double saves = cause_saves(&worst, &s->evidence->machine);

@@ -5,6 +5,7 @@
  *   calc             the subcommand calc
  *   calc_listing     its blocks and instructions
  *   calc_summary     its table of causes, and where time went in words
+ *   verdict_words    what is said where the evidence is too thin
  *   sum              the subcommand sum
  *   list             the subcommand list
  *   executions       how often lines and instructions ran
@@ -20,6 +21,7 @@
 #define CS_CLI_PROCEDURE_CALC_H
 
 #include "analysis/culprit/cycle_account.h"
+#include "analysis/culprit/verdict.h"
 #include "cli/output/output.h"
 
 /* The model that --cpu names, else the machine's own; its answers are cached per image. */
@@ -48,6 +50,13 @@ struct worst_cause worst_cause(const struct cs_cycle_account *account);
 /* "41.0 % of this procedure waits for the load at 0x11c0 (list.c:20), which chases pointers through 3.1 MB".
  */
 void cause_sentence(const struct worst_cause *worst, struct cs_image_code *code, char *text, size_t size);
+/* Where the verdict isn't carried: what is missing, and how to get it. `cpu_seconds`: of the program, recorded. */
+void verdict_sentence(const struct cs_culprit_verdict *verdict, double cpu_seconds, char *text, size_t size);
+json_t *verdict_json(const struct cs_culprit_verdict *verdict);
+/* The verdict on an account of that code. Code of which there are no bursts on any machine is judged by its text, as
+ * the report says. */
+struct cs_culprit_verdict procedure_verdict(const struct cs_cycle_account *account,
+                                            struct cs_image_code *code);
 /* What usually helps; NULL when there is nothing to say. */
 const char *cause_advice(const struct worst_cause *worst, const struct cs_cycle_account *account);
 /* The share of the procedure's time that this usually takes away: blame less what the remedy itself costs. */

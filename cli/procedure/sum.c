@@ -5,6 +5,7 @@
 #include "cli/profile/profile.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,17 +24,19 @@ struct open_image {
 
 struct hot {
     char *name, *image, *sentence;
-    double samples;
+    double samples, bursts;
+    bool enough; /* evidence for the first cause */
     enum cs_culprit_cause first;
     double first_share;
 };
 
 struct tally {
     struct cs_cycle_account_summary all;
+    double samples;                        /* of all rows */
     double kernel, unknown, small, opaque; /* samples that are not explained, by why */
     struct hot hot[10];
     unsigned n_hot;
-    unsigned n_procedures, n_fitted, n_blind;
+    unsigned n_procedures, n_fitted, n_blind, n_thin;
 };
 
 static void close_image(struct open_image *o)
@@ -66,7 +69,7 @@ static int open_image(const struct parsed *args, struct profile *p, const struct
 }
 
 static void remember(struct tally *t, const struct cs_cycle_account *a, const struct profile_row *row,
-                     struct cs_image_code *code)
+                     struct cs_image_code *code, double cpu_seconds)
 {
     struct hot *h = &t->hot[t->n_hot];
     if (t->n_hot < sizeof t->hot / sizeof t->hot[0]) {
@@ -84,11 +87,18 @@ static void remember(struct tally *t, const struct cs_cycle_account *a, const st
     }
     char text[1200];
     struct worst_cause worst = worst_cause(a);
-    cause_sentence(&worst, code, text, sizeof text);
+    struct cs_culprit_verdict verdict = procedure_verdict(a, code);
+    if (verdict.enough)
+        cause_sentence(&worst, code, text, sizeof text);
+    else
+        verdict_sentence(&verdict, cpu_seconds, text, sizeof text);
+    t->n_thin += !verdict.enough;
     h->name = strdup(row->name);
     h->image = strdup(image_name(&row->image->image));
     h->sentence = strdup(text);
     h->samples = a->summary.total;
+    h->enough = verdict.enough;
+    h->bursts = verdict.bursts;
     h->first = summary_first(&a->summary, &h->first_share);
 }
 
@@ -123,7 +133,8 @@ static int take_row(const struct parsed *args, struct profile *p, const struct p
         return 0;
     }
     summary_add(&t->all, &a->summary);
-    remember(t, a, row, o->code);
+    double hz = o->evidence->machine.core_hz;
+    remember(t, a, row, o->code, hz > 0 ? t->samples * o->evidence->cycles_a_sample / hz : 0);
     t->n_procedures++;
     t->n_fitted += a->scale_fitted;
     t->n_blind += !a->frequencies;
@@ -222,8 +233,10 @@ static void print_hot(struct output *out, const struct tally *t)
         char name[1024];
         table_count(table, (uint64_t)h->samples);
         table_number(table, t->all.total > 0 ? 100 * h->samples / t->all.total : 0);
-        table_text(table, h->first < CS_N_CAUSES ? cs_culprit_cause_names[h->first].words : "none");
-        table_number(table, 100 * h->first_share);
+        table_text(table, !h->enough               ? "too few bursts"
+                          : h->first < CS_N_CAUSES ? cs_culprit_cause_names[h->first].words
+                                                   : "none");
+        table_number(table, h->enough ? 100 * h->first_share : (double)NAN);
         table_text(table, cs_image_demangle(h->name, name, sizeof name));
         table_text(table, h->image);
         table_text(table, h->sentence);
@@ -250,6 +263,7 @@ static int run(const struct parsed *args)
         return failed(&err);
     int rc = profile_sum(&p, BY_PROCEDURE, &rows, &err);
     if (rc == 0) {
+        t.samples = (double)rows.total[p.main_event];
         rc = take_all(args, &p, &rows, &t, &err);
         profile_rows_fini(&rows);
     }
@@ -265,6 +279,11 @@ static int run(const struct parsed *args)
                         "No burst saw %u of %u procedure%s: their suspects are cleared by the program's text "
                         "alone (record --bursts)",
                         t.n_blind, t.n_procedures, plural(t.n_procedures));
+        if (t.n_thin)
+            output_note(out,
+                        "Too few bursts saw %u of %u procedure%s to name a cause (record longer, or with "
+                        "a higher --burst-rate; calc PROCEDURE says how much)",
+                        t.n_thin, t.n_procedures, plural(t.n_procedures));
         summary_print(out, &t.all, option_given(args, "all"));
         output_line(out, "%s", "");
         print_hot(out, &t);

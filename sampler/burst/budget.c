@@ -15,6 +15,10 @@ void cs_burst_budget_learn(struct cs_burst_budget *budget, double cost_us, doubl
     if (budget->n < CS_MODEL_COST_MEMORY)
         budget->n++;
     budget->cost_us += (cost_us - budget->cost_us) / budget->n;
+    if (budget->eager > 0) {
+        budget->eager--;
+        share = share < CS_MODEL_EVIDENCE_BUDGET ? CS_MODEL_EVIDENCE_BUDGET : share;
+    }
     if (budget->rate_hz > 0)
         return;
     double chance = (share * budget->period_s - trigger_s) / (budget->cost_us * 1e-6);

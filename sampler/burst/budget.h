@@ -13,6 +13,7 @@ struct cs_burst_budget {
     double chance;   /* that a trigger becomes a burst */
     double cost_us;  /* what a burst costs lately */
     unsigned n;      /* bursts, up to CS_MODEL_COST_MEMORY */
+    unsigned eager;  /* bursts that may yet cost CS_MODEL_EVIDENCE_BUDGET */
 };
 
 /* `all`: all that runs is the target. */

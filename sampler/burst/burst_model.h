@@ -93,6 +93,16 @@
 #ifndef CS_MODEL_BURST_BUDGET
 #define CS_MODEL_BURST_BUDGET 0.005
 #endif
+/* A command's first bursts may cost more of its time, unless a budget or a rate was asked: or a program whose bursts
+ * take 4 ms gets five in its first 4 s, where causes take some twenty to be told apart (culprit/verdict.h); unit:
+ * bursts; shows: calc-default */
+#ifndef CS_MODEL_EVIDENCE_BURSTS
+#define CS_MODEL_EVIDENCE_BURSTS 30
+#endif
+/* How much; unit: share; shows: calc-default */
+#ifndef CS_MODEL_EVIDENCE_BUDGET
+#define CS_MODEL_EVIDENCE_BUDGET 0.04
+#endif
 /* What a burst costs beside the time that we see the thread stopped: stop and go, timers, caches cold
  * afterwards. A command also pays, by what they share, for the runner's work on another CPU, which isn't
  * charged; source: burst-rate, burst-loss; unit: us; shows: burst-rate */

@@ -245,6 +245,8 @@ int cs_burst_open(const struct cs_burst_config *config, struct cs_burst **out, s
     pthread_mutex_init(&burst->lock, NULL);
     cs_burst_budget_begin(&burst->budget, allowed(config, CS_MODEL_BURST_BUDGET), config->rate_hz,
                           config->target == CS_TARGET_ALL);
+    if (config->target == CS_TARGET_COMMAND && allowed(config, 0) <= 0)
+        burst->budget.eager = CS_MODEL_EVIDENCE_BURSTS;
     struct timespec time;
     clock_gettime(CLOCK_MONOTONIC, &time);
     burst->random = ((uint64_t)time.tv_sec * 1000000000 + (uint64_t)time.tv_nsec) | 1;

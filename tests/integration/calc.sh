@@ -42,4 +42,12 @@ P
 "$CYCLESCOPE" calc --store "$dir/s" --cpu no-such-cpu pack 2>"$dir/err" && fail "an unknown model was taken"
 "$CYCLESCOPE" calc a b 2>/dev/null
 [ $? -eq 2 ] || fail "two operands are a usage error"
+# Without bursts nothing is known of how often code ran: no cause is named, and which option gives evidence is said.
+"$CYCLESCOPE" record -o "$dir/t" -F 1000 --no-bursts --no-paths -- "$dir/k" 1 >"$dir/out" 2>&1 || { cat "$dir/out"; fail "record"; }
+"$CYCLESCOPE" calc --store "$dir/t" --json pack | python3 -c '
+import json, sys
+d = json.load(sys.stdin)
+good = not d["evidence"]["enough"] and d["worst"]["cause"] == "none" and d["advice"] is None and "--burst-rate" in d["sentence"]
+sys.exit(not good)' || fail "a cause was named without evidence"
+"$CYCLESCOPE" sum --store "$dir/t" | grep -q "too few bursts" || fail "sum named a cause without evidence"
 echo "ok"

@@ -64,6 +64,23 @@ static void the_cost_follows_the_last_bursts(void **state)
     assert_true(fabs(budget.cost_us - 700) <= 1);
 }
 
+static void first_bursts_of_a_command_may_cost_more_and_no_later_ones(void **state)
+{
+    (void)state;
+    struct cs_burst_budget budget, plain;
+    cs_burst_budget_begin(&budget, 0.005, 0, false);
+    cs_burst_budget_begin(&plain, 0.005, 0, false);
+    budget.eager = 20;
+    for (unsigned i = 0; i < 20; i++) {
+        cs_burst_budget_learn(&budget, 4000, 0.005, 0);
+        cs_burst_budget_learn(&plain, 4000, 0.005, 0);
+    }
+    assert_true(budget.chance > 5 * plain.chance);
+    cs_burst_budget_learn(&budget, 4000, 0.005, 0);
+    cs_burst_budget_learn(&plain, 4000, 0.005, 0);
+    assert_true(fabs(budget.chance - plain.chance) < 1e-9);
+}
+
 static void a_process_that_is_stopped_for_long_gets_shorter_bursts(void **state)
 {
     (void)state;
@@ -86,6 +103,7 @@ int main(void)
         cmocka_unit_test(cheap_bursts_are_made_at_every_trigger_and_dear_ones_now_and_then),
         cmocka_unit_test(a_rate_that_was_asked_for_stays),
         cmocka_unit_test(the_cost_follows_the_last_bursts),
+        cmocka_unit_test(first_bursts_of_a_command_may_cost_more_and_no_later_ones),
         cmocka_unit_test(a_process_that_is_stopped_for_long_gets_shorter_bursts),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "analysis/culprit/culprit.h"
+#include "analysis/culprit/verdict.h"
 
 #include <math.h>
 #include <setjmp.h>
@@ -502,9 +503,39 @@ static void verdicts_keep_their_invariants(void **state)
     }
 }
 
+/* Draws bursts, each of the first cause, the second or another one, and counts how often the second leads: so many
+ * bursts as are said to be needed make that one verdict in twenty, and a quarter of them more. */
+static void so_many_bursts_as_needed_name_the_wrong_one_of_two_causes_seldom(void **state)
+{
+    (void)state;
+    static const double shares[][2] = {{0.7, 0.3}, {0.6, 0.25}, {0.5, 0.3}, {0.4, 0.2}};
+    uint64_t random = 88172645463325252ULL;
+    for (size_t k = 0; k < sizeof shares / sizeof shares[0]; k++) {
+        int needed = (int)cs_culprit_bursts_needed(shares[k][0], shares[k][1]);
+        int wrong = 0, wrong_of_few = 0, rounds = 4000;
+        for (int r = 0; r < rounds; r++)
+            for (int few = 0; few < 2; few++) {
+                int lead = 0, n = few ? (needed + 3) / 4 : needed;
+                for (int b = 0; b < n; b++) {
+                    random ^= random << 13;
+                    random ^= random >> 7;
+                    random ^= random << 17;
+                    double u = (double)(random >> 11) * 0x1p-53;
+                    lead += u < shares[k][0] ? 1 : u < shares[k][0] + shares[k][1] ? -1 : 0;
+                }
+                *(few ? &wrong_of_few : &wrong) += lead < 0;
+            }
+        assert_true(wrong < rounds * 0.07);
+        assert_true(wrong_of_few > wrong);
+    }
+    assert_true(cs_culprit_bursts_needed(0.95, 0.02) == 2);
+    assert_true(cs_culprit_bursts_needed(0.3, 0.3) >= 100 && cs_culprit_bursts_needed(0.2, 0.3) >= 100);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(so_many_bursts_as_needed_name_the_wrong_one_of_two_causes_seldom),
         cmocka_unit_test(a_load_that_stays_in_near_lines_is_cleared_of_misses),
         cmocka_unit_test(a_chase_is_convicted_by_the_level_its_footprint_exceeds),
         cmocka_unit_test(a_footprint_that_fits_the_first_level_clears_the_cache),

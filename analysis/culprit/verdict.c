@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* A burst's thousand turns of a loop are of one moment, so each burst is one draw of the time's causes. Of n
+ * draws with shares p and q of two causes, p - q has the variance (p + q - (p - q)²) / n. The first is first with
+ * some confidence where p - q is so many standard deviations: that gives n. Two bursts are the least that can
+ * disagree.
+ *
+ * Bursts are those that saw the instructions on which the first cause lies: their harmonic mean, weighted by the
+ * time there, so that time where none has been counts most. */
+#include "analysis/culprit/verdict.h"
+#include "analysis/culprit/model.h"
+
+#include <math.h>
+
+double cs_culprit_bursts_needed(double p, double q)
+{
+    double d = p - q, sd = CS_MODEL_VERDICT_SD;
+    double n = d > 0 ? sd * sd * (p + q - d * d) / (d * d) : (double)INFINITY;
+    return n < 2 ? 2 : n > CS_MODEL_VERDICT_BURSTS_MAX ? CS_MODEL_VERDICT_BURSTS_MAX : ceil(n);
+}
+
+static void find_first(const struct cs_cycle_account_summary *s, struct cs_culprit_verdict *v)
+{
+    v->first = v->second = CS_N_CAUSES;
+    v->first_share = v->second_share = 0;
+    for (int c = 0; c <= CS_N_CAUSES; c++) {
+        double share = c < CS_N_CAUSES ? s->share[c] + s->statics[c] : s->unexplained;
+        share /= s->total;
+        if (share > v->first_share) {
+            v->second = v->first;
+            v->second_share = v->first_share;
+            v->first = (enum cs_culprit_cause)c;
+            v->first_share = share;
+        } else if (share > v->second_share) {
+            v->second = (enum cs_culprit_cause)c;
+            v->second_share = share;
+        }
+    }
+}
+
+/* Samples' worth of a cause at one instruction. */
+static double part_of(const struct cs_cycle_account *a, const struct cs_cycle_account_insn *insn,
+                      enum cs_culprit_cause cause)
+{
+    double cycles = cause == CS_CAUSE_DIVIDER      ? insn->step.divider
+                    : cause == CS_CAUSE_DEPENDENCY ? insn->step.dependency
+                    : cause == CS_CAUSE_PORT       ? insn->step.port
+                    : cause == CS_CAUSE_FRONT      ? insn->step.front
+                    : cause == CS_N_CAUSES         ? insn->classification->unexplained
+                                                   : 0;
+    for (unsigned k = 0; k < insn->classification->n; k++)
+        if (insn->classification->suspects[k].cause == cause)
+            cycles += insn->classification->suspects[k].share;
+    double worth = a->cycles_a_sample > 0 ? insn->visits * a->scale / a->cycles_a_sample : 0;
+    return insn->fused || !(worth > 0) ? 0 : cycles * worth;
+}
+
+struct cs_culprit_verdict cs_culprit_verdict(const struct cs_cycle_account *a)
+{
+    struct cs_culprit_verdict v = {.first = CS_N_CAUSES, .second = CS_N_CAUSES, .needed = 2};
+    if (!(a->summary.total > 0))
+        return v;
+    find_first(&a->summary, &v);
+    double time = 0, inverse = 0;
+    for (uint32_t i = 0; i < a->cfg->n_insns; i++) {
+        double part = part_of(a, &a->insns[i], v.first), bursts = a->blocks[a->insns[i].block].bursts;
+        time += part;
+        inverse += part / (bursts > 0.1 ? bursts : 0.1);
+    }
+    v.bursts = a->frequencies && inverse > 0 ? time / inverse : 0;
+    v.needed = cs_culprit_bursts_needed(v.first_share, v.second_share);
+    v.enough = v.bursts >= v.needed;
+    return v;
+}

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Whether what bursts saw of a procedure carries a verdict: that the cause with the largest share is first, and
+ * not by the chance of which moments bursts met. */
+#ifndef CS_ANALYSIS_CULPRIT_VERDICT_H
+#define CS_ANALYSIS_CULPRIT_VERDICT_H
+
+#include "analysis/culprit/cycle_account.h"
+
+struct cs_culprit_verdict {
+    enum cs_culprit_cause first, second; /* by share, static and dynamic together; CS_N_CAUSES: none, or what
+                                            nothing explains */
+    double first_share, second_share;    /* of the procedure's time */
+    double bursts;                       /* that saw the code whose time this is; weighted by that time */
+    double needed;                       /* to tell the first from the second */
+    bool enough;
+};
+
+/* Pure: bursts that it takes to tell two shares of the same time apart, each burst being one draw. */
+double cs_culprit_bursts_needed(double first_share, double second_share);
+
+struct cs_culprit_verdict cs_culprit_verdict(const struct cs_cycle_account *account);
+
+#endif
