@@ -192,6 +192,10 @@ static void describe(struct output *out, const struct profile *p, enum profile_b
                     lost == 1 ? " was" : "s were");
     output_set(out, "lost", json_integer((json_int_t)lost));
     describe_sharing(out, p);
+    if (rows->idle)
+        output_line(out, "%.1f %% of them are of idle CPUs: they are in no row and no share below",
+                    100.0 * (double)rows->idle / (double)e->samples);
+    output_set(out, "idle", json_integer((json_int_t)rows->idle));
     if (rows->trouble[0])
         output_line(out, "%s", rows->trouble);
     output_line(out, "%s", "");

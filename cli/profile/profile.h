@@ -120,6 +120,7 @@ struct profile_rows {
     size_t n, capacity;
     uint64_t *total;  /* by event */
     uint64_t unknown; /* of main_event, in images of kind CS_IMAGE_UNKNOWN */
+    uint64_t idle;    /* of main_event, in the kernel's idle loop: in no row and no total (BY_PROCEDURE) */
     unsigned n_events;
     char trouble[512]; /* why an image of kind ELF has no names of its own file; "" = none */
 };

@@ -319,6 +319,43 @@ int profile_sum(struct profile *profile, enum profile_by by, struct profile_rows
     return profile_sum_top(profile, by, 0, rows, err);
 }
 
+/* Where the kernel's idle task waits for an interrupt, on x86-64 and AArch64 (arch/x86/kernel/process.c,
+ * drivers/idle, drivers/acpi/processor_idle.c, drivers/cpuidle). A timer counts there, but nobody works. */
+static bool is_idle(const struct profile_row *row)
+{
+    static const char *const waits[] = {
+        "pv_native_safe_halt", "native_safe_halt",   "acpi_safe_halt",         "default_idle",
+        "mwait_idle",          "intel_idle",         "intel_idle_irq",         "intel_idle_ibrs",
+        "intel_idle_xstate",   "acpi_idle_do_entry", "acpi_idle_enter",        "poll_idle",
+        "cpu_idle_poll",       "cpu_do_idle",        "psci_cpu_suspend_enter", "native_halt",
+        "arch_cpu_idle",
+    };
+    bool kernel = row->image && row->image->image.kind == CS_IMAGE_KERNEL;
+    for (size_t i = 0; kernel && row->name && i < sizeof waits / sizeof waits[0]; i++)
+        if (strcmp(row->name, waits[i]) == 0)
+            return true;
+    return false;
+}
+
+static void leave_out_idle(const struct profile *profile, struct profile_rows *rows)
+{
+    size_t kept = 0;
+    for (size_t r = 0; r < rows->n; r++) {
+        struct profile_row *row = &rows->row[r];
+        if (!is_idle(row)) {
+            rows->row[kept++] = *row;
+            continue;
+        }
+        rows->idle += row->samples[profile->main_event];
+        for (unsigned e = 0; e < rows->n_events; e++)
+            rows->total[e] -= row->samples[e];
+        free(row->name);
+        free(row->file);
+        free(row->samples);
+    }
+    rows->n = kept;
+}
+
 int profile_sum_top(struct profile *profile, enum profile_by by, size_t most, struct profile_rows *rows,
                     struct cs_error *err)
 {
@@ -356,6 +393,8 @@ int profile_sum_top(struct profile *profile, enum profile_by by, size_t most, st
             rows->total[e] += rows->row[r].samples[e];
     for (unsigned e = 0; e < rows->n_events; e++)
         profile->events[e].samples = rows->total[e];
+    if (by == BY_PROCEDURE)
+        leave_out_idle(profile, rows);
     struct order order = {profile->main_event, profile->n_events};
     if (most && most <= TOP_BY_INSERTION)
         sort_top(rows, most, &order);
