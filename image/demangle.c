@@ -100,6 +100,9 @@ char *cs_image_short_name(const char *name, char *text, size_t room)
             memcpy(to, anonymous, sizeof anonymous - 1);
             to += sizeof anonymous - 1;
             from += sizeof anonymous - 1;
+        } else if (*from == '(' && ((to - out >= 8 && memcmp(to - 8, "decltype", 8) == 0) ||
+                                    (to - out >= 9 && memcmp(to - 9, "decltype ", 9) == 0))) {
+            from = behind(from, '(', ')'); /* a type that it returns */
         } else if (*from == '(') {
             from = behind(from, '(', ')');
             if (strncmp(from, "::", 2) != 0 && *from != '#' && *from != '}')

@@ -56,6 +56,23 @@ static int take_profile(const struct cs_store_profile_ref *ref, void *arg)
     return rc;
 }
 
+int cs_calls_contexts(struct cs_store *store, const struct cs_calls_wanted *wanted, struct cs_contexts **out,
+                      struct cs_error *err)
+{
+    struct cs_calls_wanted all = *wanted;
+    all.by_label = false;
+    struct loading l = {.wanted = &all, .err = err};
+    int rc = tree_of(&l, "") ? cs_store_each(store, take_profile, &l, err)
+                             : cs_fail(err, ENOMEM, "out of memory for call contexts");
+    *out = rc == 0 ? l.labels.at[0].contexts : NULL;
+    if (*out)
+        cs_contexts_sum(*out);
+    else if (l.labels.n)
+        cs_contexts_close(l.labels.at[0].contexts);
+    cs_array_free(&l.labels);
+    return rc;
+}
+
 static int keep_image(const char *epoch, const struct cs_store_image *image, void *arg)
 {
     struct loading *l = arg;
@@ -138,8 +155,9 @@ static int by_start(const void *left, const void *right, void *arg)
     return x != y ? (x > y ? 1 : -1) : (a > b) - (a < b);
 }
 
-static int sort_by_start(struct cs_calls *calls, struct cs_error *err)
+int cs_calls_sort(struct cs_calls *calls, struct cs_error *err)
 {
+    free(calls->by_start);
     calls->by_start = calloc(calls->n_functions, sizeof *calls->by_start);
     if (!calls->by_start)
         return cs_fail(err, ENOMEM, "out of memory for %u functions", calls->n_functions);
@@ -162,7 +180,9 @@ int cs_calls_open(struct cs_calls *calls, struct cs_store *store, const struct c
         cs_contexts_image(calls->tree, "inlined") < 0 || cs_call_function_number(calls, NULL, "", 0) < 0)
         rc = cs_fail(err, ENOMEM, "out of memory for call contexts");
     rc = rc < 0 ? rc : cs_store_each(store, take_profile, &l, err);
-    if (rc == 0 && l.labels.n) /* the images may move while they are gathered: nothing points at them yet */
+    if (rc == 0 &&
+        (l.labels.n ||
+         wanted->images)) /* the images may move while they are gathered: nothing points at them yet */
         rc = cs_store_each_image(store, keep_image, &l, err);
     for (size_t i = 0; rc == 0 && i < l.labels.n; i++) {
         int64_t top = CS_CONTEXTS_ROOT;
@@ -176,7 +196,7 @@ int cs_calls_open(struct cs_calls *calls, struct cs_store *store, const struct c
                  : add_functions(calls, store, l.labels.at[i].contexts, (uint32_t)top, wanted->inlines, err);
     }
     rc = rc < 0 ? rc : count_functions(calls, err);
-    rc = rc < 0 ? rc : sort_by_start(calls, err);
+    rc = rc < 0 ? rc : cs_calls_sort(calls, err);
     for (size_t i = 0; i < l.labels.n; i++)
         cs_contexts_close(l.labels.at[i].contexts);
     cs_array_free(&l.labels);

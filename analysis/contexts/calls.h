@@ -5,6 +5,7 @@
  *   calls      the tree of functions of a store
  *   functions  from (image, offset) to functions, inlined ones too
  *   views      total time, callers, callees, the inverted tree
+ *   call_counts  how often functions called one another
  *
  *     struct cs_calls calls;
  *     if (cs_calls_open(&calls, store, &(struct cs_calls_wanted){.event = "cpu-clock", .inlines = true}, &err) < 0) ...
@@ -44,6 +45,7 @@ struct cs_call_function {
 struct cs_calls_wanted { /* NULL = all */
     const char *event;   /* never NULL */
     const char *label, *epoch;
+    bool images;   /* also where there are no chains: for call_counts.h */
     bool inlines;  /* inlined functions are frames: reads debug information */
     bool by_label; /* the outermost frames are the labels ("process"), or this where there is none */
 #define CS_CALLS_UNLABELLED "[not told apart]"
@@ -59,6 +61,11 @@ struct cs_calls {
     struct cs_table *keys, *names; /* for their texts: a key's number is its function's */
     char trouble[512];             /* why an image has no names of its own file; "" = none */
 };
+
+/* The contexts themselves, with their offsets, as one tree (`label`, `epoch` and `event` of `wanted` choose), summed. The
+ * caller closes it. */
+int cs_calls_contexts(struct cs_store *store, const struct cs_calls_wanted *wanted, struct cs_contexts **out,
+                      struct cs_error *err);
 
 int cs_calls_open(struct cs_calls *calls, struct cs_store *store, const struct cs_calls_wanted *wanted,
                   struct cs_error *err);

@@ -24,4 +24,7 @@ int64_t cs_call_function_number(struct cs_calls *calls, const struct cs_store_im
 int cs_call_frames_of(struct cs_calls *calls, struct cs_store *store, const struct cs_contexts *contexts,
                       bool inlines, struct cs_call_frames *frames, uint32_t **pool, struct cs_error *err);
 
+/* For cs_calls_of_procedure, after functions were added. */
+int cs_calls_sort(struct cs_calls *calls, struct cs_error *err);
+
 #endif

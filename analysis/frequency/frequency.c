@@ -165,11 +165,16 @@ static double spread(const float *sides, const double *centres)
     return sqrt(sum / CS_EDGE_FLOW_REPLICATES);
 }
 
+enum cs_confidence cs_confidence_of(double error)
+{
+    return !(error <= CS_MODEL_MEDIUM_ERROR) ? CS_CONFIDENCE_LOW
+           : error > CS_MODEL_HIGH_ERROR     ? CS_CONFIDENCE_MEDIUM
+                                             : CS_CONFIDENCE_HIGH;
+}
+
 static uint8_t confidence(double error)
 {
-    return error > CS_MODEL_MEDIUM_ERROR ? CS_CONFIDENCE_LOW
-           : error > CS_MODEL_HIGH_ERROR ? CS_CONFIDENCE_MEDIUM
-                                         : CS_CONFIDENCE_HIGH;
+    return (uint8_t)cs_confidence_of(error);
 }
 
 static void judge(struct laying *l, struct cs_frequency *f)

@@ -80,6 +80,8 @@ void cs_frequency_fini(struct cs_frequency *f);
  * more, so that no edge is more than all of its block. */
 double cs_frequency_left(const struct cs_cfg *cfg, const struct cs_frequency *frequency, uint32_t block);
 const char *cs_confidence_name(enum cs_confidence confidence); /* "low", "medium", "high" */
+/* Of a standard deviation of the natural logarithm; NAN is low. */
+enum cs_confidence cs_confidence_of(double error);
 
 /* The image's edges as the edge profile that cs_cfg_build takes. */
 int cs_edge_flow_profile(const struct cs_edge_flow *flow, uint32_t image, struct cs_edge_profile **out,

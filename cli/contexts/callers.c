@@ -2,6 +2,7 @@
 /* callers and callees: of what a procedure took in all, which part came from whom, or was spent in whom. gprof's
  * two tables, of samples instead of a guess. */
 #include "cli/contexts/contexts.h"
+#include "cli/profile/call_columns.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -13,7 +14,7 @@
 struct row {
     uint32_t function; /* 0: the outermost frame's caller, that is none */
     uint64_t samples;
-    bool own;
+    const struct cs_call_count *count; /* of calls; NULL: not known, or none */
     const char *name;
 };
 
@@ -22,6 +23,9 @@ static int greatest_first(const void *left, const void *right)
     const struct row *a = left, *b = right;
     if (a->samples != b->samples)
         return a->samples < b->samples ? 1 : -1;
+    double x = a->count ? a->count->calls : 0, y = b->count ? b->count->calls : 0;
+    if (x != y)
+        return x < y ? 1 : -1;
     return strcmp(a->name, b->name);
 }
 
@@ -34,7 +38,8 @@ static double share(uint64_t part, uint64_t whole)
 static struct row *make_rows(const struct chains *c, uint32_t function, bool callers, bool brief, size_t *n)
 {
     uint64_t *by = callers ? cs_calls_callers(&c->calls, function) : cs_calls_callees(&c->calls, function);
-    struct row *rows = by ? calloc(c->calls.n_functions, sizeof *rows) : NULL;
+    struct row *rows = by ? calloc(c->calls.n_functions + 1, sizeof *rows) : NULL;
+    const struct cs_call_function *f = &c->calls.functions[function];
     *n = 0;
     for (uint32_t i = 0; rows && i < c->calls.n_functions; i++) {
         bool own = !callers && i == function;
@@ -42,13 +47,35 @@ static struct row *make_rows(const struct chains *c, uint32_t function, bool cal
                            : callers && i == 0 ? "[nobody: outermost frame]"
                            : brief             ? c->calls.functions[i].brief
                                                : c->calls.functions[i].name;
-        if (by[i])
-            rows[(*n)++] = (struct row){i, by[i], own, name};
+        const struct cs_call_count *count =
+            callers ? cs_call_count_of(&c->counts, i, function) : cs_call_count_of(&c->counts, function, i);
+        if (by[i] || (count && !own))
+            rows[(*n)++] = (struct row){i, by[i], own ? NULL : count, name};
+        if (own && count) /* calls of itself: their time is in the other rows already */
+            rows[(*n)++] = (struct row){i, 0, count, brief ? f->brief : f->name};
     }
     free(by);
     if (rows)
         qsort(rows, *n, sizeof *rows, greatest_first);
     return rows;
+}
+
+static void describe_calls(struct output *out, const struct chains *c, uint32_t function)
+{
+    struct cs_call_count all = cs_call_count_to(&c->counts, function);
+    bool absolute = c->counts.executions > 0;
+    output_line(out, "%s", "");
+    if (!absolute)
+        output_note(
+            out,
+            "Calls are relative numbers, from bursts that timed nothing: compare them with one another.");
+    else if (all.calls > 0)
+        output_line(out, "Called %.3g times (± %.0f %%), estimated from %.0f calls that bursts saw.",
+                    all.calls * c->counts.executions, 100 * all.error, all.seen);
+    output_set(out, "calls",
+               all.calls > 0 ? json_real(all.calls * (absolute ? c->counts.executions : 1)) : json_null());
+    output_set(out, "calls_are", json_string(absolute ? "estimated" : "relative"));
+    output_set(out, "cost_unit", json_text(c->profile.events[c->profile.main_event].unit));
 }
 
 static int report(const struct parsed *args, const struct chains *c, uint32_t function, bool callers)
@@ -59,20 +86,32 @@ static int report(const struct parsed *args, const struct chains *c, uint32_t fu
         {.key = "samples", .head = "samples", .kind = COLUMN_COUNT},
         {.key = "percent", .head = "%", .kind = COLUMN_SHARE},
         {.key = "percent_of_all", .head = "% of all", .kind = COLUMN_SHARE, .plain = true},
+        {.key = NULL},
+        {.key = NULL},
+        {.key = NULL},
+        {.key = NULL},
+        {.key = NULL},
         {.key = "procedure", .head = callers ? "called from" : "calls", .elastic = true},
         {.key = "image", .kind = COLUMN_TEXT},
         {.key = "image_name", .head = "image", .elastic = true},
     };
+    call_columns(&c->counts, columns + 3);
     size_t n;
+    const char *unit = c->profile.events[c->profile.main_event].unit;
     struct output *out = output_open(args);
     struct row *rows = make_rows(c, function, callers, output_form(out) == OUTPUT_TEXT, &n);
     if (!rows) {
         output_drop(out);
         return failed_with("out of memory for %" PRIu32 " functions", c->calls.n_functions);
     }
-    output_line(out, "%s, %s: %" PRIu64 " samples of %s in all (%.1f %%), %" PRIu64 " in itself (%.1f %%)",
-                f->brief, f->image ? f->image->path : "", f->total, c->event, share(f->total, c->calls.total),
-                f->self, share(f->self, c->calls.total));
+    if (c->calls.total)
+        output_line(out,
+                    "%s, %s: %" PRIu64 " samples of %s in all (%.1f %%), %" PRIu64 " in itself (%.1f %%)",
+                    f->brief, f->image ? f->image->path : "", f->total, c->event,
+                    share(f->total, c->calls.total), f->self, share(f->self, c->calls.total));
+    else
+        output_line(out, "%s, %s: no samples of %s have call chains (record -g takes them)", f->brief,
+                    f->image ? f->image->path : "", c->event);
     output_line(out, "%s", "");
     output_set(out, "procedure", json_text(f->name));
     output_set(out, "of_image", f->image ? json_text(f->image->path) : json_null());
@@ -86,11 +125,14 @@ static int report(const struct parsed *args, const struct chains *c, uint32_t fu
         table_count(table, rows[i].samples);
         table_number(table, share(rows[i].samples, f->total));
         table_number(table, share(rows[i].samples, c->calls.total));
+        call_cells(table, &c->counts, rows[i].count, rows[i].samples, c->period, unit);
         table_text(table, rows[i].name);
         table_text(table, g && g->image ? g->image->path : NULL);
         table_text(table, g ? chains_image(g) : NULL);
     }
     table_limit(table, (uint64_t)option_number(args, "top", ROWS_SHOWN, 0, 1e12), "--top 0 shows all");
+    if (c->counted)
+        describe_calls(out, c, function);
     if (*c->calls.trouble)
         output_note(out, "%s", c->calls.trouble);
     output_line(out, "%s", "");
@@ -105,9 +147,14 @@ static int run(const struct parsed *args, bool callers)
     struct chains c;
     if (operand_count(args) > 1)
         return usage_error("%s: expected one procedure", operand(args, 1));
-    int rc = chains_open(&c, args, false);
+    struct cs_error err = {0};
+    int rc = chains_open(&c, args, false, false);
     if (rc)
         return rc;
+    if (chains_count(&c, args, &err) < 0) {
+        chains_close(&c);
+        return failed(&err);
+    }
     uint32_t function = chains_function(&c, operand(args, 0));
     rc = function ? report(args, &c, function, callers) : CS_EXIT_FAILED;
     chains_close(&c);

@@ -4,7 +4,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-int chains_open(struct chains *c, const struct parsed *args, bool by_label)
+int chains_open(struct chains *c, const struct parsed *args, bool needs_chains, bool by_label)
 {
     struct cs_error err = {0};
     struct profile_filter filter = {NULL, option(args, "process"), option(args, "epoch"),
@@ -16,11 +16,12 @@ int chains_open(struct chains *c, const struct parsed *args, bool by_label)
     struct cs_calls_wanted wanted = {.event = c->event,
                                      .label = filter.label,
                                      .inlines = !option_given(args, "no-inlines"),
-                                     .by_label = by_label};
+                                     .by_label = by_label,
+                                     .images = !needs_chains};
     int rc = cs_calls_open(&c->calls, c->profile.store, &wanted, &err);
     if (rc < 0)
         rc = failed(&err);
-    else if (!c->calls.total)
+    else if (!c->calls.total && (needs_chains || !c->profile.n_edges))
         rc = failed_with("the samples of %s in %s have no call chains: record them with cyclescope record -g",
                          c->event, c->store);
     if (rc)
@@ -28,8 +29,30 @@ int chains_open(struct chains *c, const struct parsed *args, bool by_label)
     return rc;
 }
 
+int chains_count(struct chains *c, const struct parsed *args, struct cs_error *err)
+{
+    struct cs_edge_flow *flow = NULL;
+    if (!c->profile.n_edges)
+        return 0;
+    struct profile_rows rows;
+    int rc = profile_sum(&c->profile, BY_IMAGE, &rows, err);
+    if (rc < 0)
+        return rc;
+    const struct profile_event *e = &c->profile.events[c->profile.main_event];
+    c->period = e->samples ? (double)e->period_sum / (double)e->samples : 0;
+    profile_rows_fini(&rows);
+    rc = profile_edge_flow(&c->profile, &flow, err);
+    if (rc == 0)
+        rc = cs_call_counts_open(&c->counts, &c->calls, c->profile.store, flow,
+                                 !option_given(args, "no-inlines"), err);
+    c->counted = rc == 0 && c->counts.n;
+    cs_edge_flow_close(flow);
+    return rc;
+}
+
 void chains_close(struct chains *c)
 {
+    cs_call_counts_close(&c->counts);
     if (c->calls.tree)
         cs_calls_close(&c->calls);
     profile_close(&c->profile);

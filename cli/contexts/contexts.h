@@ -9,6 +9,7 @@
 #ifndef CS_CLI_CONTEXTS_CONTEXTS_H
 #define CS_CLI_CONTEXTS_CONTEXTS_H
 
+#include "analysis/contexts/call_counts.h"
 #include "analysis/contexts/calls.h"
 #include "cli/output/output.h"
 #include "cli/profile/profile.h"
@@ -16,11 +17,17 @@
 struct chains {
     struct profile profile;
     struct cs_calls calls;
+    struct cs_call_counts counts; /* after chains_count */
+    bool counted;
+    double period; /* mean, of a sample: after chains_count */
     const char *event, *store;
 };
 
-/* From the options store, event, process, epoch and no-inlines. Says what is wrong and returns an exit code; 0 = open. */
-int chains_open(struct chains *chains, const struct parsed *args, bool by_label);
+/* From the options store, event, process, epoch and no-inlines. Says what is wrong and returns an exit code; 0 = open. Without
+ * `needs_chains` a store with edges alone will do. */
+int chains_open(struct chains *chains, const struct parsed *args, bool needs_chains, bool by_label);
+/* How often functions called one another, where bursts or branch records tell. */
+int chains_count(struct chains *chains, const struct parsed *args, struct cs_error *err);
 void chains_close(struct chains *chains);
 /* The number of the function with that name; NULL is the one with most samples of its own. 0: said that there is none. */
 uint32_t chains_function(const struct chains *chains, const char *name);

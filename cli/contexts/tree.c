@@ -152,7 +152,7 @@ static int run(const struct parsed *args)
     struct chains c;
     if (operand_count(args) > 1)
         return usage_error("%s: expected at most one procedure", operand(args, 1));
-    int rc = chains_open(&c, args, by_label);
+    int rc = chains_open(&c, args, true, by_label);
     if (rc)
         return rc;
     uint32_t function = operand_count(args) ? chains_function(&c, operand(args, 0)) : 0;

@@ -12,7 +12,7 @@
 #define CONTEXT 3 /* lines shown around one with samples */
 #define TOP_LINES 10
 
-#define LINE_COLUMNS 6
+#define LINE_COLUMNS 8
 #define INSN_COLUMNS 7
 
 struct listing {
@@ -21,6 +21,7 @@ struct listing {
     struct cs_image_code *code;
     struct annotation a;
     const struct profile_row *row; /* NULL: a file */
+    struct profile_row caller;     /* of one without samples */
     struct executions e;
     struct column line_columns[LINE_COLUMNS], insn_columns[INSN_COLUMNS];
 };
@@ -28,6 +29,8 @@ struct listing {
 static const struct column line_columns[] = {
     {.key = "samples", .head = "samples", .kind = COLUMN_COUNT},
     {.key = "percent", .head = "%", .kind = COLUMN_SHARE},
+    {.key = "total", .kind = COLUMN_COUNT},
+    {.key = "total_percent", .head = "total %", .kind = COLUMN_SHARE},
     {.key = "executions", .head = "executions", .kind = COLUMN_NUMBER, .digits = -1},
     {.key = "confidence", .head = "confidence", .kind = COLUMN_TEXT},
     {.key = "line", .head = "line", .kind = COLUMN_COUNT},
@@ -82,6 +85,21 @@ static void choose_columns(const struct listing *l, const struct column *from, s
         if (!(l->e.edges_seen > 0) &&
             (strcmp(to[i].key, "executions") == 0 || strcmp(to[i].key, "confidence") == 0))
             to[i].head = NULL;
+    for (unsigned i = 0; i < n && !l->a.in_all; i++)
+        if (strcmp(to[i].key, "total_percent") == 0)
+            to[i].head = NULL;
+}
+
+/* With call chains: what was sampled in the line and in what it called. */
+static void total_cells(struct table *table, const struct annotation *a, const struct annotated_line *at)
+{
+    if (!at || !at->total || !a->in_all) {
+        table_none(table);
+        table_none(table);
+        return;
+    }
+    table_count(table, at->total);
+    table_number(table, 100.0 * (double)at->total / (double)a->in_all);
 }
 
 static void line_row(struct table *table, const struct listing *l, unsigned line)
@@ -89,6 +107,7 @@ static void line_row(struct table *table, const struct listing *l, unsigned line
     const struct annotation *a = &l->a;
     const struct annotated_line *at = line < a->n_line ? &a->line[line] : NULL;
     counts(table, a, at ? at->samples : NULL, l->profile.main_event, at && at->code);
+    total_cells(table, a, at);
     times(table, l, at ? &l->e.line[line] : &(struct execution){.times = (double)NAN});
     table_count(table, line);
     table_text(table, source_line(&a->source, line));
@@ -98,7 +117,7 @@ static bool near_samples(const struct annotation *a, unsigned line, unsigned con
 {
     unsigned from = line > context ? line - context : 1;
     for (unsigned i = from; i <= line + context && i < a->n_line; i++)
-        if (a->line[i].samples)
+        if (a->line[i].samples || a->line[i].total)
             return true;
     return false;
 }
@@ -224,6 +243,9 @@ static int report(const struct parsed *args, struct listing *l)
     output_line(out, "%s%s%s, %s: %" PRIu64 " sample%s of %s", name, a->name && a->file ? ", " : "",
                 a->file ? a->file : "", a->image->image.path, a->total[l->profile.main_event],
                 plural((double)a->total[l->profile.main_event]), event);
+    if (a->in_all)
+        output_line(out, "%" PRIu64 " with what it called, which total %% is of", a->in_all);
+    output_set(out, "total", a->in_all ? json_integer((json_int_t)a->in_all) : json_null());
     output_set(out, "procedure", a->name ? json_text(name) : json_null());
     output_set(out, "image", json_text(a->image->image.path));
     output_set(out, "file", a->file ? json_text(a->file) : json_null());
@@ -246,17 +268,45 @@ static int report(const struct parsed *args, struct listing *l)
     return output_close(out);
 }
 
+/* A procedure that has no samples of its own, but called what has: the call chains know it. */
+static int find_caller(struct listing *l, const struct cs_calls_wanted *wanted, const char *name,
+                       struct cs_error *err)
+{
+    struct cs_calls calls;
+    int rc = cs_calls_open(&calls, l->profile.store, wanted, err);
+    if (rc < 0)
+        return rc;
+    const struct cs_call_function *f = &calls.functions[cs_calls_find(&calls, name, NULL)];
+    const struct profile_image *image = NULL;
+    for (size_t i = 0; f->known && f->start && i < l->profile.n_images && !image; i++)
+        if (strcmp(l->profile.images[i].image.id, f->image->id) == 0)
+            image = &l->profile.images[i];
+    l->caller = (struct profile_row){.image = image, .start = f->start};
+    l->row = image ? &l->caller : NULL;
+    cs_calls_close(&calls);
+    return 0;
+}
+
 static int find(const struct parsed *args, struct listing *l, const char *name, struct cs_error *err)
 {
     int rc = profile_sum(&l->profile, BY_PROCEDURE, &l->rows, err);
     if (rc < 0)
         return rc;
     const char *root = option(args, "source");
+    struct cs_calls_wanted wanted = {.event = l->profile.events[l->profile.main_event].name,
+                                     .label = option(args, "process"),
+                                     .epoch = option(args, "epoch")};
     l->row = find_procedure(&l->rows, name);
+    if (!l->row && name && !strchr(name, '.'))
+        rc = find_caller(l, &wanted, name, err);
+    if (rc < 0)
+        return rc;
     if (!l->row)
         rc = annotate_file(&l->profile, name, root, &l->a, err);
     else if ((rc = cs_image_open(&l->row->image->image, l->profile.store, &l->code, err)) == 0)
         rc = annotate_procedure(&l->profile, l->row, l->code, root, &l->a, err);
+    if (rc == 0 && l->row)
+        rc = annotate_totals(&l->profile, &wanted, &l->a, err);
     return rc < 0 ? rc : executions_open(&l->e, &l->profile, &l->rows, l->row, &l->a, err);
 }
 

@@ -4,12 +4,14 @@
 #ifndef CS_CLI_PROFILE_ANNOTATE_H
 #define CS_CLI_PROFILE_ANNOTATE_H
 
+#include "analysis/contexts/calls.h"
 #include "cli/output/source.h"
 #include "cli/profile/profile.h"
 
 struct annotated_line {
     bool code;         /* an instruction belongs to it */
     uint64_t *samples; /* by event; NULL = none */
+    uint64_t total;    /* of the main event, in it and in what it called: after annotate_totals */
 };
 
 struct annotated_insn {
@@ -31,6 +33,7 @@ struct annotation {
     struct annotated_insn *insn; /* none for a file */
     size_t n_insns;
     uint64_t *total;   /* samples by event */
+    uint64_t in_all;   /* samples of the main event with what was called, each once; 0: no call chains */
     char trouble[256]; /* a sentence for the reader, "" = none */
 };
 
@@ -46,6 +49,9 @@ int annotate_procedure(const struct profile *profile, const struct profile_row *
  * it. */
 int annotate_file(struct profile *profile, const char *name, const char *source_root, struct annotation *out,
                   struct cs_error *err);
+/* Fills in_all and the lines' totals of a procedure from the store's call chains, if there are any. */
+int annotate_totals(const struct profile *profile, const struct cs_calls_wanted *wanted,
+                    struct annotation *annotation, struct cs_error *err);
 void annotation_fini(struct annotation *annotation);
 
 #endif

@@ -121,7 +121,9 @@ static int run(const struct parsed *args)
             "expected two stores, before and after, or none: then the last two recordings of one store");
     const char *store = store_location(args), *before = option(args, "epoch-a"),
                *after = option(args, "epoch-b");
-    struct runs runs = {.n_runs = 0};
+    struct runs runs = {.totals = option_given(args, "total")};
+    if (runs.totals && by != BY_PROCEDURE)
+        return usage_error("--total is of procedures: it doesn't go with --by %s", option(args, "by"));
     struct comparison c = {.least = option_number(args, "least-change", COMPARISON_LEAST_CHANGE, 0, 1000),
                            .shares = option_given(args, "shares")};
     struct cs_error err = {0};
@@ -148,6 +150,7 @@ static const struct option_entry options[] = {
     OPTION_EVENT,
     OPTION_TOP,
     OPTION_ALL,
+    {"total", 0, NULL, "compare what procedures cost with what they called (needs call chains: record -g)"},
     {"shares", 0, NULL,
      "compare shares of the samples (for recordings of different lengths), not cost a run"},
     {"least-change", 0, "PERCENT", "smaller changes are never called significant (5)"},

@@ -4,19 +4,18 @@
 #include "analysis/contexts/calls.h"
 #include "cli/command/figures.h"
 #include "cli/output/output.h"
+#include "cli/profile/call_columns.h"
 #include "cli/profile/hottest_line.h"
 #include "cli/profile/nameless.h"
+#include "cli/profile/totals.h"
 
-#include "store/array.h"
-
-#include <errno.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #define EVENTS_SHOWN 6 /* columns of events in text; JSON and CSV have all */
-#define FIXED_COLUMNS 11
+#define FIXED_COLUMNS 16
 #define ROWS_SHOWN 10
 #define EXPLAINED_MIN 0.02 /* of the samples: calc of less explains little */
 
@@ -24,6 +23,12 @@ struct layout {
     struct column columns[FIXED_COLUMNS + 64];
     unsigned n, event_column[64], n_events;
     unsigned share;
+};
+
+struct counted { /* what call chains and edges tell, of procedures */
+    struct cs_calls calls;
+    struct cs_call_counts counts; /* none unless --calls */
+    bool wanted;
 };
 
 static const char *const by_names[] = {"image",  "procedure", "line",  "process", "tag",
@@ -35,8 +40,10 @@ static void push(struct layout *l, struct column c)
     l->columns[l->n++] = c;
 }
 
-static struct layout make_layout(const struct profile *p, enum profile_by by, bool totals, const char *label)
+static struct layout make_layout(const struct profile *p, enum profile_by by, const struct counted *counted,
+                                 const char *label)
 {
+    bool totals = counted->calls.total > 0;
     struct layout l = {.n = 0};
     l.n_events = p->n_events < 64 ? p->n_events : 64;
     for (unsigned k = 0; k < l.n_events; k++) { /* the main event first, its shares beside it */
@@ -58,6 +65,10 @@ static struct layout make_layout(const struct profile *p, enum profile_by by, bo
             push(&l, (struct column){
                          .key = "total_percent", .head = totals ? "total %" : NULL, .kind = COLUMN_SHARE});
         }
+    }
+    if (counted->wanted) {
+        call_columns(&counted->counts, l.columns + l.n);
+        l.n += CALL_COLUMNS;
     }
     bool procedures = by == BY_PROCEDURE || by == BY_LINE;
     push(&l, (struct column){.key = "procedure", .head = procedures ? "procedure" : NULL, .elastic = true});
@@ -108,8 +119,23 @@ static void total_cells(struct table *table, const struct cs_calls *calls, const
     }
 }
 
-static void fill(struct table *table, const struct layout *l, enum profile_by by,
-                 const struct profile_rows *rows, size_t most, const struct cs_calls *calls)
+/* A call's cost is the procedure's total, where there are chains, else what it took itself. */
+static void counted_cells(struct table *table, const struct counted *counted, const struct profile *p,
+                          const struct profile_row *r)
+{
+    const struct profile_event *e = &p->events[p->main_event];
+    const struct cs_call_function *f =
+        r->image && r->name ? cs_calls_of_procedure(&counted->calls, r->image->image.id, r->start) : NULL;
+    struct cs_call_count count = {.calls = 0};
+    if (f)
+        count = cs_call_count_to(&counted->counts, (uint32_t)(f - counted->calls.functions));
+    call_cells(table, &counted->counts, f ? &count : NULL,
+               f && f->total ? f->total : r->samples[p->main_event],
+               e->samples ? (double)e->period_sum / (double)e->samples : 0, e->unit);
+}
+
+static void fill(struct table *table, const struct layout *l, const struct profile *p, enum profile_by by,
+                 const struct profile_rows *rows, size_t most, const struct counted *counted)
 {
     double total = (double)rows->total[l->event_column[0]];
     uint64_t sum = 0;
@@ -122,9 +148,11 @@ static void fill(struct table *table, const struct layout *l, enum profile_by by
                 sum += n;
                 table_number(table, total > 0 ? 100.0 * (double)n / total : (double)NAN);
                 table_number(table, total > 0 ? 100.0 * (double)sum / total : (double)NAN);
-                total_cells(table, calls, r);
+                total_cells(table, counted->calls.total ? &counted->calls : NULL, r);
             }
         }
+        if (counted->wanted)
+            counted_cells(table, counted, p, r);
         row_names(table, by, r);
     }
     table_omitted(table, rows->n > most ? rows->n - most : 0);
@@ -258,76 +286,29 @@ static void suggest(struct output *out, enum profile_by by, struct profile *p,
         output_hint(out, next, "calc", cs_image_demangle(r->name, name, sizeof name), "--store", where, "");
 }
 
-static const struct profile_image *image_of(const struct profile *p, const char *id)
+static int open_counted(const struct parsed *args, struct profile *p, enum profile_by by, struct counted *c,
+                        struct cs_error *err)
 {
-    for (size_t i = 0; i < p->n_images; i++)
-        if (strcmp(p->images[i].image.id, id) == 0)
-            return &p->images[i];
-    return NULL;
-}
-
-struct ordering {
-    const struct cs_calls *calls;
-    unsigned main_event;
-};
-
-static uint64_t total_of(const struct profile_row *r, const struct ordering *o)
-{
-    const struct cs_call_function *f =
-        r->image && r->name ? cs_calls_of_procedure(o->calls, r->image->image.id, r->start) : NULL;
-    return f ? f->total : r->samples[o->main_event];
-}
-
-static int by_total(const void *left, const void *right, void *arg)
-{
-    uint64_t x = total_of(left, arg), y = total_of(right, arg);
-    return x != y
-               ? (x < y ? 1 : -1)
-               : strcmp(((const struct profile_row *)left)->name ? ((const struct profile_row *)left)->name
-                                                                 : "",
-                        ((const struct profile_row *)right)->name ? ((const struct profile_row *)right)->name
-                                                                  : "");
-}
-
-static int named(const void *left, const void *right)
-{
-    const struct profile_row *a = left, *b = right;
-    if (a->start != b->start)
-        return a->start > b->start ? 1 : -1;
-    return a->image == b->image ? 0 : a->image > b->image ? 1 : -1;
-}
-
-/* Procedures that only called have no samples: for an order by total they get rows, too. */
-static int sort_by_total(const struct profile *p, struct profile_rows *rows, const struct cs_calls *calls)
-{
-    size_t had = rows->n;
-    qsort(rows->row, had, sizeof *rows->row, named);
-    for (uint32_t i = 1; i < calls->n_functions; i++) {
-        const struct cs_call_function *f = &calls->functions[i];
-        struct profile_row row = {.image = f->image ? image_of(p, f->image->id) : NULL, .start = f->start};
-        if (!f->known || !f->start || !row.image || bsearch(&row, rows->row, had, sizeof row, named))
-            continue;
-        row.name = strdup(f->linkage);
-        row.samples = calloc(p->n_events, sizeof *row.samples);
-        if (!row.name || !row.samples || cs_array_room(rows->row, rows->n, rows->capacity) < 0) {
-            free(row.name);
-            free(row.samples);
-            return -ENOMEM;
-        }
-        rows->row[rows->n++] = row;
-    }
-    struct ordering o = {calls, p->main_event};
-    qsort_r(rows->row, rows->n, sizeof *rows->row, by_total, &o);
-    return 0;
-}
-
-static int open_calls(const struct parsed *args, struct profile *p, enum profile_by by,
-                      struct cs_calls *calls, struct cs_error *err)
-{
+    struct cs_edge_flow *flow = NULL;
     struct cs_calls_wanted wanted = {.event = p->events[p->main_event].name,
                                      .label = option(args, "process")};
-    *calls = (struct cs_calls){.tree = NULL};
-    return by == BY_PROCEDURE ? cs_calls_open(calls, p->store, &wanted, err) : 0;
+    *c = (struct counted){.wanted = by == BY_PROCEDURE && option_given(args, "calls")};
+    wanted.images = c->wanted;
+    int rc = by == BY_PROCEDURE ? cs_calls_open(&c->calls, p->store, &wanted, err) : 0;
+    if (rc < 0 || !c->wanted)
+        return rc;
+    rc = profile_edge_flow(p, &flow, err);
+    rc = rc < 0 ? rc : cs_call_counts_open(&c->counts, &c->calls, p->store, flow, false, err);
+    cs_edge_flow_close(flow);
+    if (rc < 0)
+        cs_calls_close(&c->calls);
+    return rc;
+}
+
+static void close_counted(struct counted *c)
+{
+    cs_call_counts_close(&c->counts);
+    cs_calls_close(&c->calls);
 }
 
 /* What was asked for must have been kept apart when it was recorded. */
@@ -349,30 +330,30 @@ static int report(const struct parsed *args, struct profile *p, enum profile_by 
 {
     static const char *const orders[] = {"samples", "total", NULL};
     bool wants_total = option_choice(args, "sort", orders, 0) == 1;
-    struct cs_calls calls;
+    struct counted counted;
     struct profile_rows rows;
     struct cs_error err = {0};
     uint64_t top = (uint64_t)option_number(args, "top", ROWS_SHOWN, 0, 1e12);
     bool all = option_given(args, "json") || option_given(args, "csv");
-    if (open_calls(args, p, by, &calls, &err) < 0)
+    if (open_counted(args, p, by, &counted, &err) < 0)
         return failed(&err);
-    if (wants_total && !calls.total) {
-        cs_calls_close(&calls);
+    if (wants_total && !counted.calls.total) {
+        close_counted(&counted);
         return failed_with(
             "the samples of %s in %s have no call chains, which totals need: cyclescope record -g",
             p->events[p->main_event].name, store);
     }
     if (profile_sum_top(p, by, all || wants_total ? 0 : (size_t)top, &rows, &err) < 0 ||
-        (wants_total && sort_by_total(p, &rows, &calls) < 0)) {
-        cs_calls_close(&calls);
+        (wants_total && profile_rows_sort_by_total(&rows, p, &counted.calls) < 0)) {
+        close_counted(&counted);
         return *err.text ? failed(&err) : failed_with("out of memory for the rows of the report");
     }
     struct output *out = output_open(args);
     describe(out, p, by, &rows);
-    struct layout layout = make_layout(p, by, calls.total > 0, asked);
+    struct layout layout = make_layout(p, by, &counted, asked);
     struct table *table = output_table(out, "rows", layout.columns, layout.n);
-    fill(table, &layout, by, &rows, output_form(out) == OUTPUT_TEXT && top ? (size_t)top : SIZE_MAX,
-         calls.total ? &calls : NULL);
+    fill(table, &layout, p, by, &rows, output_form(out) == OUTPUT_TEXT && top ? (size_t)top : SIZE_MAX,
+         &counted);
     table_limit(table, top, "--top 0 shows all");
     output_set(out, "total", json_integer((json_int_t)rows.total[p->main_event]));
     output_set(out, "unknown", json_integer((json_int_t)rows.unknown));
@@ -383,17 +364,26 @@ static int report(const struct parsed *args, struct profile *p, enum profile_by 
                     "No tag with values of its own was observed in this store (cyclescope observe -o STORE); "
                     "tags that "
                     "are addresses, as the compiler's plugin writes them, are columns of cyclescope prof.");
-    if (calls.total)
-        output_set(out, "with_chains", json_integer((json_int_t)calls.total));
+    if (counted.calls.total)
+        output_set(out, "with_chains", json_integer((json_int_t)counted.calls.total));
     if (by == BY_PROCEDURE) {
         output_set(out, "nameless", json_integer((json_int_t)nameless_samples(p, &rows)));
         nameless_explain(out, p, &rows);
     }
     if (by == BY_PROCESS)
         suggest_label(out, p, &rows, asked);
+    if (counted.wanted && !counted.counts.n)
+        output_note(
+            out,
+            "No call was seen: bursts or branch records tell how often procedures are called (record without "
+            "--no-bursts).");
+    else if (counted.wanted && !(counted.counts.executions > 0))
+        output_note(out, "Calls are relative numbers: no burst was timed. Compare them with one another.");
+    if (counted.wanted)
+        output_set(out, "calls_are", json_string(counted.counts.executions > 0 ? "estimated" : "relative"));
     suggest(out, by, p, &rows, store);
     profile_rows_fini(&rows);
-    cs_calls_close(&calls);
+    close_counted(&counted);
     return output_close(out);
 }
 
@@ -416,6 +406,7 @@ static int run(const struct parsed *args)
 }
 
 static const struct option_entry options[] = {
+    {"calls", 0, NULL, "how often each procedure was called, and what a call cost (needs bursts)"},
     {"sort", 0, "WHAT", "rows by samples (of their own) or total (with what they called)"},
     OPTION_BY,
     OPTION_EVENT,

@@ -8,6 +8,9 @@
  *   nameless         samples without a name, and what would name them
  *   hottest_line     from the hottest row to a line of source
  *   annotate         samples of lines and instructions
+ *   line_totals      samples of lines with what they called
+ *   call_columns     calls that were counted, as columns
+ *   totals           rows with what procedures called
  *   runs             several runs side by side
  *   comparison       two sides of runs compared
  *   diff             the subcommand diff

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Collects runs; the rows are found again by binary search in an order kept beside them. */
 #include "cli/profile/runs.h"
+#include "cli/profile/totals.h"
 
 #include <errno.h>
 #include <math.h>
@@ -72,6 +73,23 @@ static int fold(struct runs *runs)
     return 0;
 }
 
+/* Instead of its own samples each procedure has those of its calls, too; what only called gets a row. */
+static int take_totals(struct profile *p, struct profile_rows *rows, const char *epoch, struct cs_error *err)
+{
+    struct cs_calls calls;
+    struct cs_calls_wanted wanted = {.event = p->events[p->main_event].name, .epoch = epoch};
+    int rc = cs_calls_open(&calls, p->store, &wanted, err);
+    if (rc < 0)
+        return rc;
+    if (!calls.total)
+        rc = cs_fail(err, EINVAL, "the samples of %s in %s have no call chains, which totals need",
+                     wanted.event, cs_store_path(p->store));
+    else if (profile_rows_take_totals(rows, p, &calls) < 0)
+        rc = cs_fail(err, ENOMEM, "out of memory for the totals of %s", cs_store_path(p->store));
+    cs_calls_close(&calls);
+    return rc;
+}
+
 static int add_run(struct runs *runs, const char *store, const char *epoch, enum profile_by by,
                    struct cs_error *err)
 {
@@ -82,6 +100,8 @@ static int add_run(struct runs *runs, const char *store, const char *epoch, enum
     if (rc < 0)
         return rc;
     rc = profile_sum(&p, by, &rows, err);
+    if (rc == 0 && runs->totals && (rc = take_totals(&p, &rows, epoch, err)) < 0)
+        profile_rows_fini(&rows);
     if (rc < 0)
         goto out;
     size_t at = runs->n_runs, main_event = p.main_event;

@@ -27,6 +27,8 @@ struct runs {
     struct run_row *row;
     size_t n_rows;
     unsigned n_sets;
+    bool
+        totals; /* BY_PROCEDURE: samples are those of a procedure and of what it called; set before the first */
 };
 
 /* Adds every epoch of a store (or only `epoch`, as recordings_open takes it); the first store chooses the event unless it is given. */

@@ -49,7 +49,7 @@ def on_terminal(command, columns):
 texts = ["doctor", "prof --store st", "prof --by image --store st", "prof --by line --store st", "prof --by process --store st",
          "list delta --store st", "list -d delta --store st", "list procedures.c --store st", "stats st", "diff st st",
          "calc delta --store st", "sum --store st", "edges delta --store st", "cfg delta --store st", "phases --store st",
-         "prof --sort total --store chains", "callers delta --store chains", "callees delta --store chains", "tree --store chains",
+         "prof --sort total --store chains", "prof --calls --store st", "callees main --store st", "callers delta --store chains", "callees delta --store chains", "tree --store chains",
          "tree delta --inverted --store chains", "store ls st", "store verify st", "--help"]
 logs = ["hist --log ph.log", "hist --log ph.log --subsample 1 --subsample 20", "tags --log ph.log", "timeline --log ph.log",
         "timeline --log ph.log -n 3", "hist --store obs", "tags --store obs"]

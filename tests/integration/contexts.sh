@@ -5,6 +5,7 @@
 set -eu
 command -v valgrind >/dev/null || { echo "no valgrind here to say what calls cost"; exit 77; }
 work=$(mktemp -d)
+chmod 755 "$work" # what others can't read isn't shown
 trap 'rm -rf "$work"' EXIT
 cat >"$work/chain.c" <<'C'
 #include <stdlib.h>
@@ -26,6 +27,7 @@ C
 gcc -O2 -g -fno-omit-frame-pointer -fno-shrink-wrap -fno-optimize-sibling-calls -o "$work/chain" "$work/chain.c"
 valgrind --tool=callgrind --callgrind-out-file="$work/truth" "$work/chain" 300 >/dev/null 2>&1
 "$CYCLESCOPE" record -g -F 4000 --no-bursts -o "$work/store" -- "$work/chain" 250000 >/dev/null 2>&1
+"$CYCLESCOPE" record -g -F 1000 --burst-rate 100 -o "$work/bursts" -- "$work/chain" 60000 >/dev/null 2>"$work/err" || cat "$work/err"
 for f in folded pprof speedscope; do "$CYCLESCOPE" export --store "$work/store" --event cpu-clock --format $f --to "$work/out.$f"; done
 if command -v protoc >/dev/null; then
     cat >"$work/p.proto" <<'P'
@@ -53,7 +55,7 @@ def ours(*words):
     return json.loads(subprocess.run([tool, words[0], "--json", "--store", work + "/store", *words[1:]], check=True, capture_output=True, text=True).stdout)
 
 # callgrind's file: the cost lines of each function, and what its calls cost in all.
-self_cost, edge, fn, names, callee, cost_follows = collections.Counter(), collections.Counter(), None, {}, None, False
+self_cost, edge, calls, fn, names, callee, cost_follows = collections.Counter(), collections.Counter(), collections.Counter(), None, {}, None, False
 def named(text):
     number, name = re.match(r"\((\d+)\)(?: (.*))?", text).groups()
     if name:
@@ -66,6 +68,7 @@ for line in open(work + "/truth"):
         callee = named(line[4:].strip())
     elif line.startswith("calls="):
         cost_follows = True
+        calls[fn, callee] += int(line[6:].split()[0])
     elif re.match(r"[+\-*\d]", line) and fn:
         cost = int(line.split()[-1])
         if cost_follows:
@@ -132,6 +135,32 @@ for r in ours("tree", "--inverted", "--min", "0", "--no-inlines")["rows"]:
 for f in NAMES:
     if inverted[f] != rows[f]["samples"]["cpu-clock"]:
         complain(f"{f} has {inverted[f]} samples of its own inside out, prof says {rows[f]['samples']['cpu-clock']}")
+
+# Lines with what they called: all of main's time is in its loop, and in the line that calls.
+listed = ours("list", "main", "--image", "chain")
+best = max(listed["lines"], key=lambda l: l["total"] or 0)
+if "both(1000)" not in best["source"] or best["total"] < 0.95 * listed["total"] or listed["total"] != seen["main"]:
+    complain("list main: its totals", best, listed["total"], seen["main"])
+
+# Calls counted by bursts: the same pairs as callgrind's, and roughly as often. How near they come is bench/calls-truth's to say:
+# few bursts on a busy machine tell little.
+counted = {}
+for f in NAMES:
+    answer = subprocess.run([tool, "callees", f, "--json", "--no-inlines", "--store", work + "/bursts"], capture_output=True, text=True)
+    for r in json.loads(answer.stdout)["rows"] if answer.returncode == 0 else []:
+        if r["calls"] and r["procedure"] in NAMES:
+            counted[f, r["procedure"]] = r["calls"]
+want = {pair: n for pair, n in calls.items() if set(pair) <= set(NAMES)}
+if len(want) != 11:
+    complain("callgrind's calls", want)
+if not counted:
+    print("no bursts here: calls aren't compared:", open(work + "/err").read().strip())
+else:
+    scale = sum(want.values()) / sum(counted.values())
+    off = {pair: round(counted.get(pair, 0) * scale / n, 3) for pair, n in want.items()}
+    if set(counted) != set(want) or any(not 0.5 < v < 2 for v in off.values()):
+        complain("calls over callgrind's:", off)
+    print("calls over callgrind's:", ", ".join(f"{a}-{b} {v:.2f}" for (a, b), v in sorted(off.items())))
 
 # Exports, read by others.
 def totals_of(chains):

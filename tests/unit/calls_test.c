@@ -225,6 +225,7 @@ static void short_names_leave_out_templates_parameters_and_types(void **unused)
         {"_ZSt3maxIiERKT_S2_S2_", "std::max<>"},
         {"_ZN12_GLOBAL__N_13runEv", "(anonymous namespace)::run"},
         {"_Znwm", "operator new"},
+        {"_Z3addIiiEDTplfp_fp0_ET_T0_", "add<>"},
         {"_ZlsRSoi", "operator<<"},
         {"_ZZ4mainENKUliE_clEi", "main::{lambda#1}::operator()"},
         {"_ZN9__gnu_cxx3fooIiEET_S1_", "__gnu_cxx::foo<>"},

@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "cli/profile/call_columns.h"
+#include "analysis/frequency/frequency.h"
+
+#include <stdio.h>
+#include <string.h>
+
+void call_columns(const struct cs_call_counts *counts, struct column *columns)
+{
+    bool absolute = counts->executions > 0;
+    const struct column own[CALL_COLUMNS] = {
+        {.key = "calls", .head = absolute ? "calls" : "calls (rel.)", .kind = COLUMN_NUMBER, .digits = -1},
+        {.key = "calls_error_percent", .head = "± %", .kind = COLUMN_NUMBER, .digits = 1, .spare = true},
+        {.key = "calls_confidence", .kind = COLUMN_TEXT},
+        {.key = "cost_a_call", .kind = COLUMN_NUMBER},
+        {.key = "a_call", .head = absolute ? "a call" : NULL, .kind = COLUMN_TEXT},
+    };
+    memcpy(columns, own, sizeof own);
+    for (unsigned i = 0; !counts->n && i < CALL_COLUMNS; i++)
+        columns[i].head = NULL;
+}
+
+static void short_time(double ns, char *text, size_t capacity)
+{
+    static const char *const units[] = {"ns", "µs", "ms", "s"};
+    unsigned unit = 0;
+    for (; ns >= 1000 && unit < 3; unit++)
+        ns /= 1000;
+    snprintf(text, capacity, "%.3g %s", ns, units[unit]);
+}
+
+void call_cells(struct table *table, const struct cs_call_counts *counts, const struct cs_call_count *count,
+                uint64_t samples, double period, const char *unit)
+{
+    bool absolute = counts->executions > 0;
+    if (!count || !(count->calls > 0)) {
+        for (unsigned i = 0; i < CALL_COLUMNS; i++)
+            table_none(table);
+        return;
+    }
+    double calls = count->calls * (absolute ? counts->executions : 1);
+    table_number(table, calls);
+    table_number(table, 100 * count->error);
+    table_text(table, cs_confidence_name(cs_confidence_of(count->error)));
+    if (!absolute || !samples || !(period > 0)) {
+        table_none(table);
+        table_none(table);
+        return;
+    }
+    char text[40];
+    double cost = (double)samples * period / calls;
+    table_number(table, cost);
+    if (strcmp(unit, "ns") == 0)
+        short_time(cost, text, sizeof text);
+    else
+        snprintf(text, sizeof text, "%.3g %s", cost, unit);
+    table_text(table, text);
+}
