@@ -77,7 +77,7 @@ $(SIGNALS_PLUGIN): signals/plugin/plugin.cc signals/plugin/point.c signals/plugi
 TIMERS_LIBRARY := $(BUILD)/signals/timers/timers.so
 $(TIMERS_LIBRARY): signals/timers/timers.c signals/timers/timer_segment.h signals/timers/stack_frames.h
 	@mkdir -p $(@D)
-	$(call say,LD,$@)$(CC) -I. -std=gnu11 $(WARN) -O2 -fPIC -fno-plt -fvisibility=hidden -shared -Wl,-z,nodelete -Wl,-z,defs \
+	$(call say,LD,$@)$(CC) -I. -std=gnu11 $(WARN) -O2 -fPIC -fno-plt -fno-stack-protector -U_FORTIFY_SOURCE -fvisibility=hidden -shared -nostdlib -Wl,-z,nodelete \
 	  -Wl,--build-id=none -s -o $@ signals/timers/timers.c
 
 # Programs built with -fsanitize-coverage=trace-pc.

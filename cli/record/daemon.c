@@ -101,7 +101,8 @@ static pid_t send_to_server(const char *store, const char *url, int log)
     if (null < 0 || dup2(null, STDIN_FILENO) < 0 || dup2(null, STDOUT_FILENO) < 0 ||
         (log >= 0 && dup2(log, STDERR_FILENO) < 0) || setpriority(PRIO_PROCESS, 0, 19) < 0)
         _exit(CS_EXIT_FAILED);
-    execl("/proc/self/exe", "cyclescope", "export", "--store", store, "--to", "clickhouse", url,
+    const char *self = getenv("CYCLESCOPE_SELF"); /* of a tarball: there /proc/self/exe is a loader */
+    execl(self ? self : "/proc/self/exe", "cyclescope", "export", "--store", store, "--to", "clickhouse", url,
           (char *)NULL);
     _exit(CS_EXIT_FAILED);
 }

@@ -7,6 +7,9 @@
  * a slot says how much CPU time it stands for. Periods are drawn anew each time, from half to one and a half
  * of the mean.
  *
+ * It is linked with no C library, so that its symbols have no versions, and what an old or another libc lacks is weak:
+ * one library for programs of glibc 2.17 and later, and of musl.
+ *
  * In the handler: no lock, no allocation, no library call but clock_gettime and timer_settime. errno stays.
  * Without its variable in the environment, or with a segment that isn't one, the library does nothing.
  *
@@ -40,8 +43,19 @@
 #define sigev_notify_thread_id _sigev_un._tid
 #endif
 
+#pragma weak dlsym
+#pragma weak pthread_key_create
+#pragma weak pthread_setspecific
+#pragma weak pthread_getattr_np
+#pragma weak pthread_attr_getstack
+#pragma weak pthread_attr_destroy
+#pragma weak pthread_self
+extern int __register_atfork(void (*prepare)(void), void (*parent)(void), void (*child)(void), void *handle)
+    __attribute__((weak));                           /* pthread_atfork is a static part of its libraries */
+extern void *__libc_stack_end __attribute__((weak)); /* of the main thread; glibc's */
+
 struct own {
-    timer_t timer;
+    int timer; /* the kernel's number */
     bool armed;
     uint32_t pid, tid;
     uint64_t stack_top, random;
@@ -50,6 +64,7 @@ struct own {
 
 static struct cs_timer_segment *segment; /* NULL: nobody profiles */
 static pthread_key_t at_end;
+static bool at_end_is;
 static __thread struct own own __attribute__((tls_model("initial-exec")));
 
 static uint64_t now(clockid_t clock)
@@ -114,7 +129,7 @@ static void tell_map(uint64_t start, uint64_t end, uint64_t pgoff, const char *p
     struct cs_timer_slot *slot = reserve(&number);
     if (!slot)
         return;
-    const bool known = path[0] == '/' && stat(path, &is) == 0;
+    const bool known = path[0] == '/' && syscall(SYS_newfstatat, AT_FDCWD, path, &is, 0) == 0;
     slot->kind = CS_TIMER_MAP;
     slot->pc = start;
     slot->more.map.end = end;
@@ -140,7 +155,7 @@ static void arm(uint64_t used_ns)
     own.random = x;
     const struct itimerspec when = {
         .it_value = {(time_t)(own.deadline_ns / 1000000000), (long)(own.deadline_ns % 1000000000)}};
-    timer_settime(own.timer, TIMER_ABSTIME, &when, NULL);
+    syscall(SYS_timer_settime, own.timer, TIMER_ABSTIME, &when, NULL);
 }
 
 static void sample(int signal, siginfo_t *info, void *context)
@@ -180,7 +195,7 @@ static void thread_ends(void *unused)
 {
     (void)unused;
     if (own.armed)
-        timer_delete(own.timer);
+        syscall(SYS_timer_delete, own.timer);
     own.armed = false;
 }
 
@@ -196,17 +211,21 @@ static void thread_begins(void)
     own.pid = (uint32_t)getpid();
     own.tid = (uint32_t)syscall(SYS_gettid);
     event.sigev_notify_thread_id = (pid_t)own.tid;
-    if (pthread_getattr_np(pthread_self(), &attributes) == 0) {
+    if (pthread_getattr_np && pthread_attr_getstack && pthread_attr_destroy && pthread_self &&
+        pthread_getattr_np(pthread_self(), &attributes) == 0) {
         pthread_attr_getstack(&attributes, &stack, &size);
         pthread_attr_destroy(&attributes);
     }
     own.stack_top = (uint64_t)(uintptr_t)stack + size;
+    if (!stack && own.tid == own.pid && &__libc_stack_end)
+        own.stack_top = (uint64_t)(uintptr_t)__libc_stack_end;
     own.random = (now(CLOCK_MONOTONIC) ^ ((uint64_t)own.tid << 32)) * 0x9E3779B97F4A7C15ULL | 1;
     own.deadline_ns = own.last_ns = now(CLOCK_THREAD_CPUTIME_ID);
-    if (timer_create(CLOCK_THREAD_CPUTIME_ID, &event, &own.timer) != 0)
+    if (syscall(SYS_timer_create, CLOCK_THREAD_CPUTIME_ID, &event, &own.timer) != 0)
         return;
     own.armed = true;
-    pthread_setspecific(at_end, &own);
+    if (at_end_is)
+        pthread_setspecific(at_end, &own);
     arm(own.last_ns);
 }
 
@@ -229,7 +248,7 @@ API int pthread_create(pthread_t *restrict thread, const pthread_attr_t *restric
                        void *(*run)(void *), void *restrict argument)
 {
     int (*next)(pthread_t *, const pthread_attr_t *, void *(*)(void *), void *);
-    *(void **)&next = dlsym(RTLD_NEXT, "pthread_create");
+    *(void **)&next = dlsym ? dlsym(RTLD_NEXT, "pthread_create") : NULL;
     if (!next)
         return EAGAIN;
     struct start *s = segment ? malloc(sizeof *s) : NULL;
@@ -293,7 +312,8 @@ static struct cs_timer_segment *map_segment(const char *path)
     const int fd = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
     if (fd < 0)
         return NULL;
-    if (fstat(fd, &is) == 0 && S_ISREG(is.st_mode) && (uint64_t)is.st_size == sizeof *segment)
+    if (syscall(SYS_newfstatat, fd, "", &is, AT_EMPTY_PATH) == 0 && S_ISREG(is.st_mode) &&
+        (uint64_t)is.st_size == sizeof *segment)
         at = mmap(NULL, sizeof *segment, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
     close(fd);
     struct cs_timer_segment *s = at == MAP_FAILED ? NULL : at;
@@ -306,8 +326,9 @@ __attribute__((constructor)) static void program_begins(void)
     char program[CS_TIMER_PATH] = "", name[16] = "";
     const struct sigaction action = {.sa_sigaction = sample,
                                      .sa_flags = SA_SIGINFO | SA_RESTART | SA_ONSTACK};
-    if (!path || pthread_key_create(&at_end, thread_ends) != 0)
+    if (!path)
         return;
+    at_end_is = pthread_key_create && pthread_setspecific && pthread_key_create(&at_end, thread_ends) == 0;
     segment = map_segment(path);
     if (!segment)
         return;
@@ -317,7 +338,8 @@ __attribute__((constructor)) static void program_begins(void)
     const ssize_t n = readlink("/proc/self/exe", program, sizeof program - 1);
     program[n > 0 ? n : 0] = '\0';
     dl_iterate_phdr(tell_object, program);
-    pthread_atfork(NULL, NULL, forked);
+    if (__register_atfork)
+        __register_atfork(NULL, NULL, forked, NULL);
     if (sigaction(SIGURG, &action, NULL) == 0)
         thread_begins();
 }
