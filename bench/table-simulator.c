@@ -135,7 +135,7 @@ static bool record_trace(struct trace *trace, const char *command, int seconds)
                                        .target = CS_TARGET_COMMAND,
                                        .command = argv,
                                        .driver = CS_SAMPLER_DRIVER_RING,
-                                       .stacks = true,
+                                       .chains = true,
                                        .arg = trace,
                                        .placed = note};
     struct cs_sampler *sampler = NULL;
