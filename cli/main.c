@@ -75,7 +75,8 @@ static void print_help(void)
         print_task(t->name, t->what);
     print_task(NULL, "other");
     printf("\nThe first minute: cyclescope record -- ./program, then cyclescope prof.\n"
-           "`cyclescope SUBCOMMAND --help` tells the rest. What this machine can do: `cyclescope doctor`\n");
+           "`cyclescope SUBCOMMAND --help` tells the rest.\n"
+           "What this machine can do: `cyclescope doctor`\n");
 }
 
 static int unknown_subcommand(const char *word)

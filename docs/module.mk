@@ -1,7 +1,7 @@
 # docs/: the public structs and functions of all rooms as one page. Tested by tests/integration/api_docs.sh.
 API_PAGE    := $(BUILD)/docs/api.html
 API_HEADERS := $(shell git ls-files '*.h' 2>/dev/null | grep -E '^(signals|store|dte|image|observer|sampler|analysis|exchange)/' | \
-                 grep -vE '_internal\.h$$|/(runner|examples|plugin)/')
+                 grep -vE '_internal\.h$$|\.bpf\.h$$|/(runner|examples|plugin)/')
 
 .PHONY: docs-api
 docs-api: $(API_PAGE) ## public structs and functions as one page, build/docs/api.html (needs doxygen)

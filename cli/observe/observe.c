@@ -345,9 +345,7 @@ static const struct option_entry options[] = {
      "signals to read, separated by commas (else all of the program); os:thread, os:syscall"},
     OPTION_EVENT,
     {"variable", 0, "NAME",
-     "a plain variable of the program, by name or address: NAME[+OFFSET][/BYTES][:counter]; a tag, or a "
-     "counter; "
-     "again for more"},
+     "a plain variable of the program: NAME or address, then [+OFFSET][/BYTES][:counter]; again for more"},
     OPTION_OBSERVER_EFFECT,
     OPTION_PID,
     {"thread", 0, "TID", "read the signals of this thread only"},

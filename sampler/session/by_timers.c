@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#define SAMPLE_SECONDS 10e-6 /* of a signal, its handler and the new timer: docs/lab/sampling.md */
+#define SAMPLE_SECONDS 10e-6 /* of a signal, its handler and the new timer: assumed, not measured yet */
 
 bool cs_session_by_timers(const struct cs_sampler_config *config, char *why, size_t size)
 {

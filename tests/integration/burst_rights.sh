@@ -19,7 +19,7 @@ bursts() { grep -qE '^[1-9][0-9]* bursts' "$1"; }
 users() {
     local holders
     holders=$(pgrep -P "$1" -x cyclescope-burs | paste -sd,)
-    [ -z "$holders" ] || pgrep -P "$holders" | sed 's,.*,/proc/&/status,' | xargs cat 2>/dev/null | awk '$1 == "Uid:" { print $2, $3, $4, $5 }'
+    [ -z "$holders" ] || pgrep -P "$holders" | sed 's,.*,/proc/&/status,' | xargs cat 2>/dev/null | awk '$1 == "Uid:" { users = $2 " " $3 " " $4 " " $5 } $1 == "Seccomp:" && $2 == 2 { print users } # not those that begin'
 }
 watch() { # pid file: writes down whom it sees while the recorder lives
     while kill -0 "$1" 2>/dev/null; do

@@ -17,7 +17,7 @@ finish() {
 trap finish EXIT
 fail() { echo "FAILED: $*"; exit 1; }
 bound=${CS_SANITIZED:+1000} # MB
-bound=${bound:-32}
+bound=${bound:-64} # with call chains; bench daemon-soak has the figure without
 d() {
     local verb=$1; shift
     [ "$verb" != start ] || set -- "$@" --memory "${bound}M"

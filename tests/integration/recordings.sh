@@ -142,8 +142,10 @@ if [ "$(id -u)" = 0 ]; then
 import json, sys
 names = {r["image_name"] for r in json.load(sys.stdin)["rows"]}
 assert {"work", "threads"} <= names, names' || fail "-p A,B leaves one out"
-    record -p "$one" -p 4194303 -t 0.5 -o "$dir/several" 2>"$dir/err" && fail "a process that isn't there"
+    sleep 30 & lives=$!
+    record -p "$lives" -p 4194303 -t 0.5 -o "$dir/several" 2>"$dir/err" && fail "a process that isn't there"
     grep -q "no process 4194303" "$dir/err" || fail "which process isn't there: $(cat "$dir/err")"
+    kill $lives
 fi
 record -p 12,x 2>"$dir/err"
 [ $? = 2 ] || fail "-p 12,x: $(cat "$dir/err")"
