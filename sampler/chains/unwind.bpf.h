@@ -499,6 +499,9 @@ static long unwind_frame(__u32 i, void *context)
 /* ---- a sample's whole chain ---- */
 
 #ifdef __TARGET_ARCH_arm64
+struct pt_regs { /* the kernel's own, of which user space's headers have no part here */
+    __u64 regs[31], sp, pc, pstate;
+} __attribute__((preserve_access_index));
 #define TAKE_REGISTERS(s, r)                                                                                 \
     ({                                                                                                       \
         (s)->pc = (r)->pc;                                                                                   \

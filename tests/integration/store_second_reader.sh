@@ -18,7 +18,8 @@ import store_reader
 meaning, n = sys.argv[1] == "meaning", 0
 for store in sys.argv[2:]:
     (store_reader.check_store if meaning else store_reader.check_names)(store)
-    for folder, _, files in os.walk(store):
+    for folder, folders, files in os.walk(store):
+        folders[:] = [f for f in folders if not f.startswith(".")]  # no part of the store
         for name in files:
             if name == "lock":
                 continue
