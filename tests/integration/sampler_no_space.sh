@@ -8,7 +8,7 @@ trap 'umount "$work"; rmdir "$work"; rm -f "$said"' EXIT
 target=$BUILD/tests/programs/sampler_target
 bad=0
 record() { "$CYCLESCOPE" record --no-bursts -F 2000 -o "$work/s" -- "$target" spin "$1"; }
-samples() { "$CYCLESCOPE" prof --store "$work/s" --json --top 0 | python3 -c '
+samples() { "$CYCLESCOPE" prof --epoch all --store "$work/s" --json --top 0 | python3 -c '
 import json, sys
 print(sum(sum(r["samples"].values()) for r in json.load(sys.stdin)["rows"]))'; }
 
