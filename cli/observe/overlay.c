@@ -209,7 +209,7 @@ static void bins_json(struct output *out, const struct overlay *o)
 void overlay_print(struct output *out, const struct overlay *o)
 {
     static struct column columns[2 + 2 * OVERLAY_MAX]; /* kept until the output is closed */
-    static char keys[OVERLAY_MAX][16], heads[OVERLAY_MAX][64];
+    static char keys[OVERLAY_MAX][24], heads[OVERLAY_MAX][64];
     unsigned n = 0, first, last, width = BAR_CELLS_ALL / (o->n_series ? o->n_series : 1);
     output_line(out, "%s", o->what);
     print_series(out, o);
