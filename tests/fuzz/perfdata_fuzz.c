@@ -2,6 +2,7 @@
 /* Fuzz target: any bytes as a perf.data file are read to the end or refused in a sentence.
  * Sources: exchange/import/perfdata_import.c exchange/import/address_spaces.c exchange/import/perfdata.c
  * Sources: exchange/import/perfdata_frames.c exchange/import/imported_images.c
+ * Sources: exchange/import/kernel_names.c image/kallsyms.c
  * Sources: exchange/import/perfdata_event.c exchange/import/perfdata_record.c image/identity.c
  * Sources: exchange/import/recorded_stacks.c image/unwind*.c
  * Sources: image/cfi_rows.c image/eh_frame.c image/elf.c image/debug_file.c
