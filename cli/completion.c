@@ -35,7 +35,8 @@ static void print_bash(void)
            "    done\n"
            "    case $prev in\n"
            "    --store|-o|--root|--record) COMPREPLY=($(compgen -d -- \"$cur\")); return ;;\n"
-           "    --by) COMPREPLY=($(compgen -W 'procedure line image thread process container tag' -- \"$cur\")); return ;;\n"
+           "    --by) COMPREPLY=($(compgen -W 'procedure line image thread process container tag' -- "
+           "\"$cur\")); return ;;\n"
            "    esac\n"
            "    case $sub in\n");
     for (const struct command *const *c = commands; *c; c++) {

@@ -114,8 +114,8 @@ struct cs_sampler_statistics {
     uint64_t held_ns;             /* reported through cs_sampler_held */
     bool chains;                  /* call chains are taken; by the BPF driver these tell how they ended */
     uint64_t chain_ends[CS_SAMPLER_CHAIN_ENDS]; /* samples */
-    uint64_t chain_frames;        /* of users, in all */
-    uint64_t chain_tables, chain_bytes; /* unwind tables in the kernel, and what they take there */
+    uint64_t chain_frames;                      /* of users, in all */
+    uint64_t chain_tables, chain_bytes;         /* unwind tables in the kernel, and what they take there */
 };
 
 /* What the ends of chains are called, and what they mean: "complete", "no-rows", ... */

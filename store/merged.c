@@ -52,7 +52,8 @@ int cs_store_each_meta(struct cs_store *store, int (*visit)(const char *epoch, c
         struct cs_error ignored = {0};
         int length =
             snprintf(path, sizeof path, "%s/%s/" CS_EPOCH_META, cs_store_path(store), epochs[i]->d_name);
-        if (rc == 0 && length < (int)sizeof path && cs_store_sees(store, epochs[i]->d_name) && cs_store_load_file(path, &head, &facts, &ignored) == 0) {
+        if (rc == 0 && length < (int)sizeof path && cs_store_sees(store, epochs[i]->d_name) &&
+            cs_store_load_file(path, &head, &facts, &ignored) == 0) {
             const char *json =
                 cs_schema_equal(cs_table_schema(facts), &cs_schema_facts) ? cs_store_fact(facts, "meta") : "";
             rc = *json ? visit(epochs[i]->d_name, json, arg) : 0;

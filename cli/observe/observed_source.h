@@ -8,7 +8,8 @@
 #include "observer/log/save.h"
 
 #define OPTIONS_OBSERVED                                                                                     \
-    {"program", 0, "NAME", "which program, where the store has several"}, OPTION_LOG, OPTION_EPOCH, OPTION_STORE
+    {"program", 0, "NAME", "which program, where the store has several"}, OPTION_LOG, OPTION_EPOCH,          \
+        OPTION_STORE
 
 struct observed_source {
     struct observed view;

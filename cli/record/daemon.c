@@ -290,7 +290,8 @@ const struct command command_daemon = {
     "start begins sampling into a store and merges every ten minutes; status tells what it does and what\n"
     "it costs; flush merges now; epoch merges and begins a new epoch; stop merges and ends.\n"
     "The configuration file has lines \"name = value\" with the names of the long options, but for events\n"
-    "(--event), log (--remarks), and chains, bursts and paths, which are on or off. SIGHUP reads it again and "
+    "(--event), log (--remarks), and chains, bursts and paths, which are on or off. SIGHUP reads it again "
+    "and "
     "reopens\n"
     "the log. Unless told otherwise: a budget of 0.5 %, epochs kept for 90 days and up to 1 GB, the default\n"
     "event, call chains, neither bursts nor paths.",

@@ -64,8 +64,8 @@ struct cs_chain_image {
     __u32 first, rows, rules;
     __u32 n_blocks, n_rules;
     __u32 state;
-    __u32 asked; /* written by the handler: it has told that it wants this image */
-    __u32 used;  /* written by the handler: the turn in which it was used last */
+    __u32 asked;       /* written by the handler: it has told that it wants this image */
+    __u32 used;        /* written by the handler: the turn in which it was used last */
     __u32 interpreter; /* 1 + its number; 0: none */
 };
 
@@ -98,7 +98,8 @@ struct cs_chain_cpu {
 /* What the handler asks for. */
 struct cs_chain_want {
     __u32 pid, image; /* a process's mappings; or an image's rows; or neither: a tree fills up */
-    __u64 code;       /* or, if not 0, the name of what is interpreted there (CS_TREE_INTERPRETED), while the process lives */
+    __u64
+        code; /* or, if not 0, the name of what is interpreted there (CS_TREE_INTERPRETED), while the process lives */
 };
 #define CS_CHAIN_CODES 8192U /* of all processes, power of two: those that were told of, by hash */
 

@@ -21,9 +21,10 @@ struct chain_scratch {
     __u64 window_at, word;
     __u32 image, list, n, end;
     __u32 leaf, fp_lost, bx_lost, registers; /* the last: `reg` is this frame's */
-    __u32 runs, python_number, n_python, n_joined; /* frames in an interpreter's loop; which; its frames; both joined */
-    __u64 run_at;                                  /* one of the first */
-    __u64 reg[32];                           /* by DWARF number */
+    __u32 runs, python_number, n_python,
+        n_joined;  /* frames in an interpreter's loop; which; its frames; both joined */
+    __u64 run_at;  /* one of the first */
+    __u64 reg[32]; /* by DWARF number */
     __u32 cpu, padding;
     /* The last chain's cells, outermost first: most chains begin as the one before did. */
     __u64 known_root;
@@ -461,7 +462,8 @@ __noinline int chain_look_up_rule(struct chain_scratch *s, struct chain_rule *fo
         image->used = cpu->turn;
         if (find_rule(image, at - s->bias, found->rule) < 0)
             return end_chain(s, CS_UNWIND_END_NO_ROWS);
-        if (image->interpreter && is_run(image, at - s->bias) && (found->rule[0] & 0xff) != CS_UNWIND_REGISTER)
+        if (image->interpreter && is_run(image, at - s->bias) &&
+            (found->rule[0] & 0xff) != CS_UNWIND_REGISTER)
             found->rule[0] |= (__u64)(image->interpreter & 0xff) << 8;
     }
     found->list = s->list;
@@ -604,7 +606,8 @@ static long tree_frame(__u32 i, void *context)
 {
     struct tree_walk *walk = context;
     __u32 left = walk->n - 1 - i; /* 0: the leaf */
-    __u64 addr = walk->s->n_joined ? walk->s->joined[i & (CS_CHAIN_FRAMES - 1)] : walk->s->frames[left & (CS_CHAIN_FRAMES - 1)];
+    __u64 addr = walk->s->n_joined ? walk->s->joined[i & (CS_CHAIN_FRAMES - 1)]
+                                   : walk->s->frames[left & (CS_CHAIN_FRAMES - 1)];
     if (left && left < walk->n_kernel)
         addr--; /* of a return: within the call */
     __u64 key = left ? cs_tree_frame(addr) : cs_tree_leaf(addr, walk->event);

@@ -201,7 +201,8 @@ int cs_daemon_epoch(struct cs_daemon *daemon, struct cs_error *err)
         if (*c == '"' || *c == '\\' || (unsigned char)*c < ' ')
             *c = '_';
     snprintf(meta, sizeof meta,
-             "{\"writer\":\"daemon\",\"command\":\"daemon\",\"events\":\"%s\",\"budget\":%g,\"kernel\":\"%s\",\"machine\":\"%s\"}",
+             "{\"writer\":\"daemon\",\"command\":\"daemon\",\"events\":\"%s\",\"budget\":%g,\"kernel\":\"%"
+             "s\",\"machine\":\"%s\"}",
              events, daemon->settings.budget, host.release, host.machine);
     int rc = cs_store_epoch(daemon->store, meta, err);
     if (rc == 0 && daemon->intervals)

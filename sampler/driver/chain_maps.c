@@ -116,8 +116,8 @@ int cs_chain_maps_open(struct cs_chain_maps *m, uint32_t cells)
     k->interpreters = map_whole(m->interpreters);
     m->asked = ring_buffer__new(bpf_map__fd(m->wants), one_want, m, NULL);
     m->segment_fds = malloc(SEGMENTS_MOST * sizeof *m->segment_fds);
-    if (!k->cpus || !k->lists.words || !k->lists.mappings || !k->tables.images || !k->interpreters || !m->asked ||
-        !m->segment_fds)
+    if (!k->cpus || !k->lists.words || !k->lists.mappings || !k->tables.images || !k->interpreters ||
+        !m->asked || !m->segment_fds)
         return -ENOMEM;
     for (unsigned s = 0; s < SEGMENTS_MOST; s++)
         m->segment_fds[s] = -1;

@@ -36,7 +36,7 @@ struct cs_images {
     size_t bytes;                     /* of images and keys */
     uint64_t cut;                     /* mappings of files that were one too many */
     struct cs_mapped_image *too_many; /* stands for them */
-    unsigned keep; /* so many more files may stay open */
+    unsigned keep;                    /* so many more files may stay open */
 };
 
 static struct alias **bucket_of(struct cs_images *images, const char *key)

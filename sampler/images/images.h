@@ -71,8 +71,8 @@ void cs_images_keep(struct cs_images *images, unsigned most);
 struct cs_mapped_image *cs_images_of_file(struct cs_images *images, const struct cs_mapped_file *file);
 /* A descriptor of an image's file, by way of a process that has it mapped from `start` to `end` (deleted files too); -1: it
  * can't be had. What is opened is that image: by its build-id, where it has one. */
-int cs_images_reopen(const struct cs_images *images, const struct cs_mapped_image *image, pid_t pid, uint64_t start,
-                     uint64_t end);
+int cs_images_reopen(const struct cs_images *images, const struct cs_mapped_image *image, pid_t pid,
+                     uint64_t start, uint64_t end);
 /* An image that is no file: kernel, module, unknown, JIT. `id` NULL: hashed from the path. */
 struct cs_mapped_image *cs_images_special(struct cs_images *images, enum cs_store_image_kind kind,
                                           const char *id, const char *path, const char *build_id);

@@ -25,7 +25,7 @@ struct region {
 struct cs_kernel {
     struct cs_images *images;
     const char *proc, *sys;
-    char symbols[256]; /* path of the list of symbols */
+    char symbols[256];      /* path of the list of symbols */
     struct region *regions; /* ascending */
     size_t n_regions, room_regions;
     struct cs_kallsyms_wanted *wanted; /* those not named yet */

@@ -76,8 +76,8 @@ const char *cs_maps_label(const struct cs_maps *maps, uint32_t label);
 /* Calls `changed` for each process whose mappings are others now than before. */
 void cs_maps_tell_changes(struct cs_maps *maps, void (*changed)(void *arg, pid_t pid), void *arg);
 /* The executable mappings that a process has now, ascending: calls `each`. False: it isn't known, or has ended. */
-bool cs_maps_each(struct cs_maps *maps, pid_t pid, void (*each)(void *arg, const struct cs_mapped_piece *piece),
-                  void *arg);
+bool cs_maps_each(struct cs_maps *maps, pid_t pid,
+                  void (*each)(void *arg, const struct cs_mapped_piece *piece), void *arg);
 /* Is it known, and as far as notices tell not ended? */
 bool cs_maps_is_running(struct cs_maps *maps, pid_t pid);
 unsigned cs_maps_processes(const struct cs_maps *maps);
