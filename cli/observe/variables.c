@@ -78,7 +78,7 @@ static int in_file(pid_t pid, const struct mapped *m, const char *name, uint64_t
     char path[4200], root[64];
     struct cs_image_segments layout;
     struct cs_error ignored;
-    uint64_t vaddr;
+    uint64_t vaddr = 0;
     snprintf(root, sizeof root, "/proc/%d/root", (int)pid);
     int fd = cs_open_regular(root, m->path, INT64_MAX, NULL);
     if (fd < 0)
