@@ -145,6 +145,10 @@ char *cs_image_demangle(const char *name, char *text, size_t capacity);
 /* The same, shorter: of C++ without template arguments, parameters and the type that it returns. */
 char *cs_image_short_name(const char *name, char *text, size_t room);
 
+/* How well `wanted`, what somebody typed, names the symbol `name`: 3 whole (mangled or not), 2 in short or but for
+ * its parameters, 1 in short without its namespaces; 0 not at all. */
+int cs_image_name_fits(const char *name, const char *wanted);
+
 /* What a caller wants kept as long as the code is open, found again by `key` (an address of the caller's own).
  * Takes `pointer` over: `destroy` frees it when the code is closed, or at once when memory is out (-ENOMEM).
  */

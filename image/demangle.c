@@ -119,3 +119,20 @@ char *cs_image_short_name(const char *name, char *text, size_t room)
     snprintf(text, room, "%s", start < to ? start : out);
     return text;
 }
+
+int cs_image_name_fits(const char *name, const char *wanted)
+{
+    char text[4096];
+    size_t n = strlen(wanted);
+    cs_image_demangle(name, text, sizeof text);
+    if (strcmp(name, wanted) == 0 || strcmp(text, wanted) == 0)
+        return 3;
+    if (strncmp(text, wanted, n) == 0 && text[n] == '(')
+        return 2;
+    cs_image_short_name(name, text, sizeof text);
+    size_t length = strlen(text);
+    if (strcmp(text, wanted) == 0)
+        return 2;
+    return n && length > n + 2 && strcmp(text + length - n, wanted) == 0 &&
+           strncmp(text + length - n - 2, "::", 2) == 0;
+}

@@ -108,6 +108,9 @@ void output_drop(struct output *out);
 
 /* Cells are given from left to right; the row is complete with its last one. */
 void table_text(struct table *table, const char *text); /* copied; NULL = empty and null */
+/* A name that may be long (C++): text shows `brief`, unless two shown rows of this column would look the same and
+ * aren't; JSON and CSV have `name`. Both are copied. */
+void table_names(struct table *table, const char *name, const char *brief);
 void table_textf(struct table *table, const char *format, ...) __attribute__((format(printf, 2, 3)));
 void table_count(struct table *table, uint64_t count); /* also for COLUMN_HEX */
 void table_number(struct table *table, double number); /* also for COLUMN_SHARE */

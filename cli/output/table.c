@@ -21,6 +21,7 @@ struct table *table_open(const char *name, const struct column *columns, unsigne
 void table_close(struct table *s)
 {
     for (size_t i = 0; i < s->n_cells; i++) {
+        free(s->cells[i].brief);
         if (s->cells[i].is == TEXT)
             free(s->cells[i].text);
         else if (s->cells[i].is == JSON)
@@ -49,7 +50,7 @@ static struct cell *add(struct table *s)
     if (cs_array_room(s->cells, s->n_cells, s->capacity) < 0)
         need(NULL);
     struct cell *c = &s->cells[s->n_cells++];
-    c->is = NONE;
+    *c = (struct cell){.is = NONE};
     return c;
 }
 
@@ -64,6 +65,12 @@ void table_text(struct table *s, const char *text)
         c->text = need(strdup(text));
         c->is = TEXT;
     }
+}
+void table_names(struct table *s, const char *name, const char *brief)
+{
+    table_text(s, name);
+    if (name && brief && strcmp(name, brief) != 0)
+        s->cells[s->n_cells - 1].brief = need(strdup(brief));
 }
 void table_textf(struct table *s, const char *format, ...)
 {

@@ -11,7 +11,7 @@ struct table *table_open(const char *name, const struct column *columns, unsigne
 void table_close(struct table *table);
 const char *table_name(const struct table *table);
 /* width 0 = as wide as it gets. Returns the number of lines. */
-size_t table_print_text(const struct table *table, FILE *to, unsigned width, bool colour);
+size_t table_print_text(struct table *table, FILE *to, unsigned width, bool colour);
 void table_print_csv(const struct table *table, FILE *to);
 json_t *table_to_json(const struct table *table);
 

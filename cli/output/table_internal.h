@@ -13,6 +13,7 @@ struct cell {
         double number;
         json_t *json;
     };
+    char *brief; /* of TEXT: what text shows instead; NULL = the same */
 };
 
 struct table {

@@ -45,7 +45,7 @@ static const char *cell_text(const struct column *k, const struct cell *c, char 
         return *to_free = text_clean(k->head); /* an event's name, maybe */
     switch (c->is) {
     case TEXT:
-        return *to_free = text_clean(c->text);
+        return *to_free = text_clean(c->brief ? c->brief : c->text);
     case COUNT:
         if (k->kind == COLUMN_HEX)
             snprintf(buffer, 64, "%" PRIx64, c->count);
@@ -210,9 +210,39 @@ static size_t print_row(const struct table *s, const struct cell *row, const str
     return lines;
 }
 
-size_t table_print_text(const struct table *s, FILE *to, unsigned width, bool colour)
+static int by_brief(const void *left, const void *right)
+{
+    const struct cell *a = *(struct cell *const *)left, *b = *(struct cell *const *)right;
+    int order = strcmp(a->brief, b->brief);
+    return order ? order : strcmp(a->text, b->text);
+}
+
+/* Brief names that two different ones share aren't brief but wrong: they are shown whole. */
+static void tell_apart(struct table *s, unsigned column, size_t shown)
+{
+    struct cell **cells = need(calloc(shown + 1, sizeof *cells));
+    size_t n = 0;
+    for (size_t r = 0; r < shown; r++)
+        if (s->cells[r * s->n_columns + column].brief)
+            cells[n++] = &s->cells[r * s->n_columns + column];
+    qsort(cells, n, sizeof *cells, by_brief);
+    for (size_t first = 0, end; first < n; first = end) {
+        for (end = first + 1; end < n && strcmp(cells[first]->brief, cells[end]->brief) == 0;)
+            end++;
+        bool differ = strcmp(cells[first]->text, cells[end - 1]->text) != 0; /* sorted by it, too */
+        for (size_t i = first; differ && i < end; i++) {
+            free(cells[i]->brief);
+            cells[i]->brief = NULL;
+        }
+    }
+    free(cells);
+}
+
+size_t table_print_text(struct table *s, FILE *to, unsigned width, bool colour)
 {
     size_t rows = table_rows(s), shown = s->most && rows > s->most ? s->most : rows;
+    for (unsigned k = 0; k < s->n_columns; k++)
+        tell_apart(s, k, shown);
     struct widths w = natural_widths(s, shown);
     fit(s, &w, width);
     if (!w.total) { /* a table for programs alone */

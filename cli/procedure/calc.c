@@ -3,6 +3,7 @@
 #include "cli/procedure/calc.h"
 #include "store/cache.h"
 
+#include "cli/profile/annotate.h"
 #include "cli/profile/profile.h"
 
 #include <inttypes.h>
@@ -21,29 +22,6 @@ struct subject {
     struct cs_cycle_account *account;
     bool opened;
 };
-
-static bool is_named(const struct profile_row *row, const char *name)
-{
-    char demangled[1024];
-    if (!row->name)
-        return false;
-    if (!strcmp(row->name, name) || !strcmp(cs_image_demangle(row->name, demangled, sizeof demangled), name))
-        return true;
-    /* "f" also finds "f(int)" */
-    size_t n = strlen(name);
-    return !strncmp(demangled, name, n) && demangled[n] == '(';
-}
-
-/* The row of most samples with that name; the hottest of all when no name was given. */
-static const struct profile_row *find_row(const struct profile_rows *rows, const char *name)
-{
-    for (size_t i = 0; i < rows->n; i++)
-        if (rows->row[i].image &&
-            (name ? is_named(&rows->row[i], name)
-                  : rows->row[i].image->image.kind == CS_IMAGE_ELF && rows->row[i].name))
-            return &rows->row[i];
-    return NULL;
-}
 
 static bool cache_file(char *path, size_t size, const char *image_id)
 {
@@ -84,7 +62,7 @@ static int open_subject(const struct parsed *args, struct subject *s, struct cs_
     rc = profile_sum(&s->profile, BY_PROCEDURE, &s->rows, err);
     if (rc)
         return rc;
-    s->row = find_row(&s->rows, name);
+    s->row = find_procedure(&s->rows, name);
     if (!s->row && name)
         return cs_fail(err, 2, "no samples in a procedure \"%s\": cyclescope prof lists those that have some",
                        name);

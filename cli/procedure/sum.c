@@ -230,14 +230,15 @@ static void print_hot(struct output *out, const struct tally *t)
     struct table *table = output_table(out, "procedures", columns, 7);
     for (unsigned i = 0; i < t->n_hot; i++) {
         const struct hot *h = &t->hot[i];
-        char name[1024];
+        char name[1024], brief[1024];
         table_count(table, (uint64_t)h->samples);
         table_number(table, t->all.total > 0 ? 100 * h->samples / t->all.total : 0);
         table_text(table, !h->enough               ? "too few bursts"
                           : h->first < CS_N_CAUSES ? cs_culprit_cause_names[h->first].words
                                                    : "none");
         table_number(table, h->enough ? 100 * h->first_share : (double)NAN);
-        table_text(table, cs_image_demangle(h->name, name, sizeof name));
+        table_names(table, cs_image_demangle(h->name, name, sizeof name),
+                    cs_image_short_name(h->name, brief, sizeof brief));
         table_text(table, h->image);
         table_text(table, h->sentence);
     }

@@ -16,26 +16,28 @@
 #define INSNS_MAX 200000
 #define LINES_MAX 2000000
 
-static bool is_named(const struct profile_row *row, const char *name)
-{
-    if (!row->name)
-        return false;
-    if (strcmp(row->name, name) == 0)
-        return true;
-    char plain[1024];
-    cs_image_demangle(row->name, plain, sizeof plain);
-    size_t n = strlen(name);
-    return strcmp(plain, name) == 0 || (strncmp(plain, name, n) == 0 && plain[n] == '(');
-}
-
 const struct profile_row *find_procedure(const struct profile_rows *rows, const char *name)
 {
+    const struct profile_row *best = NULL;
+    int best_fit = 0;
     for (size_t i = 0; i < rows->n; i++) {
         const struct profile_row *r = &rows->row[i];
-        if (r->image && (name ? is_named(r, name) : r->name && r->image->image.kind == CS_IMAGE_ELF))
-            return r;
+        if (!r->image || !r->name || (!name && r->image->image.kind != CS_IMAGE_ELF))
+            continue;
+        int fits = name ? cs_image_name_fits(r->name, name) : 1;
+        if (fits > best_fit) {
+            best = r;
+            best_fit = fits;
+        }
     }
-    return NULL;
+    return best;
+}
+
+const char *typed_name(const struct profile_rows *rows, const struct profile_row *row, char *text,
+                       size_t capacity)
+{
+    cs_image_short_name(row->name, text, capacity);
+    return find_procedure(rows, text) == row ? text : cs_image_demangle(row->name, text, capacity);
 }
 
 static struct annotated_line *line_at(struct annotation *a, unsigned line)

@@ -37,9 +37,13 @@ struct annotation {
     char trouble[256]; /* a sentence for the reader, "" = none */
 };
 
-/* The row of `rows` (BY_PROCEDURE) with that name, mangled or not; the hottest one of an ELF image for NULL.
- */
+/* The row of `rows` (BY_PROCEDURE) that the name fits best (cs_image_name_fits), the hottest of such; the hottest one of
+ * an ELF image for NULL. */
 const struct profile_row *find_procedure(const struct profile_rows *rows, const char *name);
+
+/* What to type for it: its short name where find_procedure() finds the row by that, else the whole one. */
+const char *typed_name(const struct profile_rows *rows, const struct profile_row *row, char *text,
+                       size_t capacity);
 
 /* `code` may be shared by many calls for one image. */
 int annotate_procedure(const struct profile *profile, const struct profile_row *row,

@@ -74,7 +74,7 @@ static int report(const struct parsed *args, const struct runs *runs, struct com
             output_table(out, "rows", columns_for(c, lines, by_text && strcmp(by_text, "thread") == 0), 11);
         table_limit(table, (uint64_t)option_number(args, "top", ROWS_SHOWN, 0, 1e12), "--top 0 shows all");
     }
-    char name[1024];
+    char name[1024], brief[1024];
     for (size_t i = 0; table && i < c->n; i++) {
         const struct change *x = &c->change[i];
         if (text && !all && !x->significant)
@@ -84,7 +84,8 @@ static int report(const struct parsed *args, const struct runs *runs, struct com
         table_number(table, (x->cost_b - x->cost_a) * scale);
         table_number(table, x->ratio);
         table_text(table, x->significant ? "yes" : "no");
-        table_text(table, x->row->name ? cs_image_demangle(x->row->name, name, sizeof name) : NULL);
+        table_names(table, x->row->name ? cs_image_demangle(x->row->name, name, sizeof name) : NULL,
+                    x->row->name ? cs_image_short_name(x->row->name, brief, sizeof brief) : NULL);
         table_text(table, x->row->where);
         table_text(table, x->row->image);
         table_number(table, x->a);

@@ -66,7 +66,7 @@ static void add_line(unsigned event, const char *label, uint64_t offset, uint64_
         t->line[i] = (struct line_of){.file = strdup(frame.file), .line = frame.line};
         if (!t->line[i].file)
             return;
-        cs_image_demangle(frame.function, t->line[i].function, sizeof t->line[i].function);
+        cs_image_short_name(frame.function, t->line[i].function, sizeof t->line[i].function);
         t->n++;
     }
     t->line[i].samples += (double)samples;
@@ -250,8 +250,8 @@ static bool look_at_callers(const struct profile *profile, const struct profile_
             out->samples = site.returns;
             out->of = all;
             snprintf(out->file, sizeof out->file, "%s", frame.file);
-            cs_image_demangle(*frame.function ? frame.function : caller->name, out->function,
-                              sizeof out->function);
+            cs_image_short_name(*frame.function ? frame.function : caller->name, out->function,
+                                sizeof out->function);
         }
     }
     cs_image_close(code);
@@ -282,7 +282,7 @@ void hottest_line_sentence(const struct hottest_line *hottest, const struct prof
                            size_t capacity)
 {
     char name[256];
-    cs_image_demangle(top->name ? top->name : "[no symbol]", name, sizeof name);
+    cs_image_short_name(top->name ? top->name : "[no symbol]", name, sizeof name);
     const char *file = hottest_line_file(hottest);
     *text = 0;
     if (hottest->how == HOTTEST_OWN)

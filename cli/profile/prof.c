@@ -4,6 +4,7 @@
 #include "analysis/contexts/calls.h"
 #include "cli/command/figures.h"
 #include "cli/output/output.h"
+#include "cli/profile/annotate.h"
 #include "cli/profile/call_columns.h"
 #include "cli/profile/hottest_line.h"
 #include "cli/profile/nameless.h"
@@ -86,9 +87,10 @@ static struct layout make_layout(const struct profile *p, enum profile_by by, co
 
 static void row_names(struct table *table, enum profile_by by, const struct profile_row *r)
 {
-    char name[1024], where[1200], hex[24];
+    char name[1024], brief[1024], where[1200], hex[24];
     if (r->name && by != BY_PROCESS && by != BY_TAG)
-        table_text(table, cs_image_demangle(r->name, name, sizeof name));
+        table_names(table, cs_image_demangle(r->name, name, sizeof name),
+                    cs_image_short_name(r->name, brief, sizeof brief));
     else
         table_text(table, by == BY_IMAGE || by == BY_PROCESS || by == BY_TAG ? NULL : "[no symbol]");
     if (r->file && *r->file) {
@@ -283,7 +285,7 @@ static void suggest(struct output *out, enum profile_by by, struct profile *p,
     if (by == BY_IMAGE)
         output_hint(out, "next:", "prof", NULL, "--store", where, "      (by procedure)");
     else if (r && (by == BY_PROCEDURE || by == BY_LINE))
-        output_hint(out, next, "calc", cs_image_demangle(r->name, name, sizeof name), "--store", where, "");
+        output_hint(out, next, "calc", typed_name(rows, r, name, sizeof name), "--store", where, "");
 }
 
 static int open_counted(const struct parsed *args, struct profile *p, enum profile_by by, struct counted *c,

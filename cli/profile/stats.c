@@ -86,7 +86,7 @@ static int rate(struct statistic *all, size_t n)
 
 static void fill(struct table *table, const struct statistic *s, const struct runs *runs, double total)
 {
-    char name[1024];
+    char name[1024], brief[1024];
     table_number(table, s->range);
     table_number(table, s->sum);
     table_number(table, 100 * s->sum / total);
@@ -96,7 +96,8 @@ static void fill(struct table *table, const struct statistic *s, const struct ru
     table_number(table, s->least);
     table_number(table, s->most);
     table_text(table, s->discovery < SIGNIFICANT ? "yes" : "noise");
-    table_text(table, s->row->name ? cs_image_demangle(s->row->name, name, sizeof name) : NULL);
+    table_names(table, s->row->name ? cs_image_demangle(s->row->name, name, sizeof name) : NULL,
+                s->row->name ? cs_image_short_name(s->row->name, brief, sizeof brief) : NULL);
     table_text(table, s->row->image);
     table_number(table, s->discovery);
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Bursts are on with a command; elsewhere they are asked for. */
+#include "cli/output/output.h"
 #include "cli/record/record.h"
 #include "sampler/burst/runner_process.h"
 
@@ -44,10 +45,10 @@ void record_bursts_summary(struct cs_burst *burst)
     fputs("\n", stderr);
     for (unsigned i = 1; i < CS_BURST_CAUSE_N; i++)
         if (s.end[i] * 100 > s.bursts)
-            fprintf(stderr, "  %llu bursts ended early: %s\n", (unsigned long long)s.end[i],
-                    cs_burst_cause_sentence(i));
+            fprintf(stderr, "  %llu burst%s ended early: %s\n", (unsigned long long)s.end[i],
+                    plural((double)s.end[i]), cs_burst_cause_sentence(i));
     for (unsigned i = 1; i < CS_BURST_SKIP_N; i++)
         if (s.skip[i] * 100 > s.triggers)
-            fprintf(stderr, "  %llu triggers without a burst: %s\n", (unsigned long long)s.skip[i],
-                    cs_burst_skip_sentence(i));
+            fprintf(stderr, "  %llu trigger%s without a burst: %s\n", (unsigned long long)s.skip[i],
+                    plural((double)s.skip[i]), cs_burst_skip_sentence(i));
 }

@@ -130,7 +130,7 @@ static void say_hottest(const struct profile *p, const struct profile_rows *rows
             snprintf(within, sizeof within, " ± %.1f", 200 * sqrt(share * (1 - share) / total));
         if (row->samples[p->main_event])
             report_line(stderr, "  %5.1f %%%s  %.60s  %s", 100 * share, within,
-                        row->name ? cs_image_demangle(row->name, name, sizeof name) : "[no symbol]",
+                        row->name ? cs_image_short_name(row->name, name, sizeof name) : "[no symbol]",
                         row->image ? image_name(&row->image->image) : "");
     }
 }

@@ -243,6 +243,32 @@ static void short_names_leave_out_templates_parameters_and_types(void **unused)
     }
 }
 
+static void a_name_fits_whole_or_in_short_or_without_its_namespaces(void **unused)
+{
+    (void)unused;
+    static const struct {
+        const char *symbol, *wanted;
+        int fits;
+    } cases[] = {
+        {"main", "main", 3},
+        {"main", "mai", 0},
+        {"main", "", 0},
+        {"_Z3addii", "_Z3addii", 3},
+        {"_Z3addii", "add(int, int)", 3},
+        {"_Z3addii", "add", 2},
+        {"_Z3addii", "ad", 0},
+        {"_ZNSt6vectorImSaImEE9push_backEOm", "std::vector<>::push_back", 2},
+        {"_ZNSt6vectorImSaImEE9push_backEOm", "vector<>::push_back", 1},
+        {"_ZNSt6vectorImSaImEE9push_backEOm", "push_back", 1},
+        {"_ZNSt6vectorImSaImEE9push_backEOm", "back", 0},
+    };
+    char text[200];
+    bool runtime = strcmp(cs_image_demangle("_Z3addii", text, sizeof text), "_Z3addii") != 0;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        if (runtime || cases[i].symbol[0] != '_')
+            assert_int_equal(cs_image_name_fits(cases[i].symbol, cases[i].wanted), cases[i].fits);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -251,6 +277,7 @@ int main(void)
         cmocka_unit_test(trees_from_a_function_hold_its_total_inverted_or_not),
         cmocka_unit_test(a_label_chooses_its_chains_and_labels_part_the_tree),
         cmocka_unit_test(short_names_leave_out_templates_parameters_and_types),
+        cmocka_unit_test(a_name_fits_whole_or_in_short_or_without_its_namespaces),
     };
     return cmocka_run_group_tests(tests, fill_store, remove_store);
 }

@@ -30,7 +30,7 @@ static struct table *filled(void)
     return s;
 }
 
-static char *as_text(const struct table *s, unsigned width)
+static char *as_text(struct table *s, unsigned width)
 {
     char *text = NULL;
     size_t size = 0;
@@ -48,6 +48,25 @@ static void numbers_stand_right_and_names_left(void **state)
     assert_string_equal(text, "cpu-clock      %  procedure\n"
                               "1,234,567  100.0  main\n"
                               "        7         a,\"b\"\n");
+    free(text);
+    table_close(s);
+}
+
+static void long_names_are_brief_unless_two_would_look_alike(void **state)
+{
+    (void)state;
+    static const struct column one[] = {{.key = "procedure", .head = "procedure", .kind = COLUMN_TEXT}};
+    struct table *s = table_open("rows", one, 1);
+    table_names(s, "f(int)", "f");
+    table_names(s, "g(int)", "g");
+    table_names(s, "f(long)", "f");
+    table_names(s, "g(int)", "g"); /* of another image */
+    table_names(s, NULL, NULL);
+    json_t *rows = table_to_json(s);
+    assert_string_equal(json_string_value(json_object_get(json_array_get(rows, 1), "procedure")), "g(int)");
+    json_decref(rows);
+    char *text = as_text(s, 0);
+    assert_string_equal(text, "procedure\nf(int)\ng\nf(long)\ng\n\n");
     free(text);
     table_close(s);
 }
@@ -141,6 +160,7 @@ static void numbers_that_need_the_room_take_it_from_the_gaps(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(long_names_are_brief_unless_two_would_look_alike),
         cmocka_unit_test(numbers_stand_right_and_names_left),
         cmocka_unit_test(json_nests_groups_and_keeps_hidden_columns),
         cmocka_unit_test(csv_quotes_what_needs_it),
