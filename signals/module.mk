@@ -98,6 +98,17 @@ $(SIGNALS_LUA): signals/lua/cyclescope_lua.c signals/cyclescope.h $(SIGNALS_RUNT
 	@mkdir -p $(@D)
 	$(call say,LD,$@)$(CC) -I. -D_GNU_SOURCE $(LUA_CFLAGS) -std=gnu11 $(WARN) -O2 -g $(SAME_PATHS) -fPIC -fvisibility=hidden -shared $(LDFLAGS) \
 	  -Wl,-z,nodelete -Wl,--version-script,signals/lua/exports.map -o $@ signals/lua/cyclescope_lua.c $(SIGNALS_RUNTIME)
+
+# The ITT collector carries its own copy of the runtime, which joins another one's segment.
+SIGNALS_ITT := $(BUILD)/libcyclescope-itt.so.1
+ITT_SOURCES := $(wildcard signals/itt/*.c)
+PROGRAMS += $(SIGNALS_ITT)
+INSTALLED  += $(SIGNALS_ITT):$(LIBDIR)/libcyclescope-itt.so.1
+$(SIGNALS_ITT): $(ITT_SOURCES) signals/itt/itt.h signals/itt/exports.map signals/cyclescope.h $(SIGNALS_RUNTIME)
+	@mkdir -p $(@D)
+	$(call say,LD,$@)$(CC) -I. -D_GNU_SOURCE -std=gnu11 $(WARN) -O2 -g $(SAME_PATHS) -fPIC -fno-plt -fvisibility=hidden -shared $(LDFLAGS) \
+	  -Wl,-soname,libcyclescope-itt.so.1 -Wl,-z,nodelete -Wl,-z,defs -Wl,--version-script,signals/itt/exports.map -o $@ $(ITT_SOURCES) $(SIGNALS_RUNTIME)
+
 bench.signals-set.libs = $(SIGNALS_A)
 $(BUILD)/bench/signals-set: $(SIGNALS_A)
 
