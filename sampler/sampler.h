@@ -63,6 +63,7 @@ struct cs_sampler_config {
     double budget;       /* share of the profiled work's time that may be lost, 0.005 = 0.5 % */
     uint64_t period;     /* events (cpu-clock: ns) a sample, mean */
     double frequency_hz; /* samples a second of a busy CPU */
+    bool bursts;         /* there will be some: a part of the budget is theirs from the start */
     bool period_exact;   /* do not randomise: for experiments on aliasing only */
 
     enum cs_sampler_target target;
@@ -165,6 +166,9 @@ double cs_sampler_sample_cost(const struct cs_sampler *sampler);
 /* Share of the budget (as a share of time, like config.budget) that bursts may use from now on; 0 when no
  * budget was asked. The sampling rate is chosen from the rest. */
 double cs_sampler_burst_allowance(const struct cs_sampler *sampler);
+/* CPUs that what is sampled keeps busy, by the samples of the last windows; all of them before the first one ends, and
+ * where no budget was asked. Any thread. */
+double cs_sampler_busy_cpus(const struct cs_sampler *sampler);
 
 /* Who is sampled, where events of CPUs serve for them (perf/process_filter.h); NULL: not so. */
 const struct cs_process_filter *cs_sampler_filter(const struct cs_sampler *sampler);

@@ -249,6 +249,7 @@ static int record(struct recording *r, const struct parsed *args, struct cs_samp
     r->args = args;
     r->config = config;
     config->arg = r;
+    config->bursts = record_bursts_wanted(args, config);
     config->ready = open_flow;
     int rc = cs_sampler_open(config, &r->sampler, err);
     if (rc == 0)

@@ -23,7 +23,10 @@
  * only an explicit --bursts can fail. */
 int record_bursts_open(const struct parsed *args, const struct cs_sampler_config *config,
                        struct cs_sampler *sampler, struct cs_burst **out, struct cs_error *err);
+/* There are to be some. */
+bool record_bursts_wanted(const struct parsed *args, const struct cs_sampler_config *config);
 void record_bursts_summary(struct cs_burst *burst);
+struct json_t *record_bursts_json(struct cs_burst *burst); /* NULL = none: null */
 
 #define RECORD_PIDS_MAX 63 /* beside the first */
 /* Reads -a, -p and the command into `config`, which then points into `pids`. An exit code; it has said why. */

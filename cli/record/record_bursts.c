@@ -5,14 +5,21 @@
 #include "sampler/burst/runner_process.h"
 
 #include <errno.h>
+#include <jansson.h>
 #include <stdio.h>
+
+bool record_bursts_wanted(const struct parsed *args, const struct cs_sampler_config *config)
+{
+    bool asked = option_given(args, "bursts") || option_given(args, "burst-rate");
+    return !option_given(args, "no-bursts") && (asked || config->target == CS_TARGET_COMMAND);
+}
 
 int record_bursts_open(const struct parsed *args, const struct cs_sampler_config *config,
                        struct cs_sampler *sampler, struct cs_burst **out, struct cs_error *err)
 {
     bool asked = option_given(args, "bursts") || option_given(args, "burst-rate");
     *out = NULL;
-    if (option_given(args, "no-bursts") || (!asked && config->target != CS_TARGET_COMMAND))
+    if (!record_bursts_wanted(args, config))
         return 0;
     struct cs_burst_config bursts = {
         .sampler = sampler,
@@ -51,4 +58,20 @@ void record_bursts_summary(struct cs_burst *burst)
         if (s.skip[i] * 100 > s.triggers)
             fprintf(stderr, "  %llu trigger%s without a burst: %s\n", (unsigned long long)s.skip[i],
                     plural((double)s.skip[i]), cs_burst_skip_sentence(i));
+}
+
+json_t *record_bursts_json(struct cs_burst *burst)
+{
+    struct cs_burst_statistics s;
+    if (!burst)
+        return json_null();
+    cs_burst_statistics(burst, &s);
+    json_t *skipped = json_object();
+    for (unsigned i = 1; i < CS_BURST_SKIP_N; i++)
+        if (s.skip[i])
+            json_object_set_new(skipped, cs_burst_skip_name(i), json_integer((json_int_t)s.skip[i]));
+    return json_pack("{s:I, s:I, s:I, s:I, s:f, s:f, s:f, s:o}", "made", (json_int_t)s.bursts, "triggers",
+                     (json_int_t)s.triggers, "instructions", (json_int_t)s.instructions, "runners",
+                     (json_int_t)s.runners, "stopped_seconds", (double)s.stopped_ns * 1e-9, "longest_stop_us",
+                     s.stopped_max_us, "cpu_seconds", s.cpu_us * 1e-6, "skipped", skipped);
 }

@@ -70,6 +70,7 @@ struct cs_burst_statistics {
     double stopped_median_us, stopped_p99_us; /* of the last 1,024 */
     double stopped_max_us;                    /* of all */
     double cost_us;                           /* what a burst costs the target, estimated */
+    double cpu_us;                            /* CPU time of runners and of our thread */
 };
 
 /* -ENOSYS: not on this machine; -EPERM, -EACCES: no timer on that target. */

@@ -136,6 +136,16 @@
 #define CS_MODEL_CHANCE_MIN 0.02
 #endif
 
+/* What the start of a runner is taken to cost before the first; unit: us; shows: budget-trees */
+#ifndef CS_MODEL_START_US
+#define CS_MODEL_START_US 8000.0
+#endif
+/* So much of the target's time may be saved up: a second's share pays for a runner's start, and no storm of bursts
+ * follows an idle hour; unit: s; shows: budget-trees */
+#ifndef CS_MODEL_SAVED_S
+#define CS_MODEL_SAVED_S 1.0
+#endif
+
 /* ---- processes (followed.c) ---- */
 /* A process that lives for less isn't worth a runner; unit: ns; shows: burst-rate */
 #ifndef CS_MODEL_NEW_PROCESS_NS

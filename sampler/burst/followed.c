@@ -84,7 +84,7 @@ static bool make_place(struct cs_burst_processes *processes, uint64_t time)
     struct cs_burst_followed *f = idlest(processes);
     if (time - f->used_ns < CS_MODEL_RUNNER_IDLE_NS)
         return false;
-    cs_burst_unfollow(f);
+    cs_burst_unfollow(processes, f);
     return true;
 }
 
@@ -119,7 +119,7 @@ void cs_burst_processes_tidy(struct cs_burst_processes *processes)
 {
     for (int i = 0; i < CS_BURST_FOLLOWED_MAX; i++)
         if (processes->at[i].ended_fd >= 0 && has_ended(&processes->at[i])) {
-            cs_burst_unfollow(&processes->at[i]);
+            cs_burst_unfollow(processes, &processes->at[i]);
             processes->at[i] = (struct cs_burst_followed){.ended_fd = -1};
         }
     processes->runners = runners(processes);
@@ -135,13 +135,13 @@ void cs_burst_processes_tidy(struct cs_burst_processes *processes)
         if (processes->bytes <= processes->bytes_max || !processes->runners)
             return;
         struct cs_burst_followed *f = idlest(processes);
-        cs_burst_unfollow(f);
+        cs_burst_unfollow(processes, f);
         if (!--processes->runners) /* more than it ever needs: what it follows has taken it over */
             cs_burst_followed_deny(f, CS_BURST_SKIP_BROKEN);
     }
 }
 
-struct cs_burst_followed *cs_burst_follow(struct cs_burst_processes *processes, pid_t pid,
+struct cs_burst_followed *cs_burst_follow(struct cs_burst_processes *processes, pid_t pid, bool may_start,
                                           enum cs_burst_skip *why, bool *started)
 {
     uint64_t time = now_ns();
@@ -156,16 +156,23 @@ struct cs_burst_followed *cs_burst_follow(struct cs_burst_processes *processes, 
             oldest = f;
     }
     if (!mine) {
-        cs_burst_unfollow(oldest);
+        cs_burst_unfollow(processes, oldest);
         *oldest = (struct cs_burst_followed){.pid = pid, .ended_fd = -1, .first_ns = time, .used_ns = time};
+        *why = CS_BURST_SKIP_NEW;
         return NULL;
     }
     mine->used_ns = time;
     if (mine->runner)
         return mine;
-    if (time - mine->first_ns < CS_MODEL_NEW_PROCESS_NS)
+    if (time - mine->first_ns < CS_MODEL_NEW_PROCESS_NS) {
+        *why = CS_BURST_SKIP_NEW;
         return NULL;
+    }
     if (time >= mine->denied_until_ns) {
+        if (!may_start) {
+            *why = CS_BURST_SKIP_BUDGET;
+            return NULL;
+        }
         struct cs_error err;
         if (!make_place(processes, time)) {
             *why = CS_BURST_SKIP_CROWDED;
@@ -175,7 +182,7 @@ struct cs_burst_followed *cs_burst_follow(struct cs_burst_processes *processes, 
         *started = cs_burst_runner_open(pid, &mine->runner, &err) == 0;
         if (*started)
             return mine;
-        cs_burst_unfollow(mine);
+        cs_burst_unfollow(processes, mine);
         cs_burst_followed_deny(mine, err.code == ESRCH ? CS_BURST_SKIP_GONE : CS_BURST_SKIP_DENIED);
     }
     *why = mine->denied_why;
@@ -187,16 +194,6 @@ void cs_burst_followed_begin(struct cs_burst_followed *followed)
     followed->first_ns = now_ns();
 }
 
-void cs_burst_unfollow(struct cs_burst_followed *followed)
-{
-    cs_burst_runner_close(followed->runner);
-    followed->runner = NULL;
-    if (followed->ended_fd >= 0)
-        close(followed->ended_fd);
-    followed->ended_fd = -1;
-    followed->runner_cpu_us = 0;
-}
-
 static double cpu_us(pid_t pid)
 {
     clockid_t clock;
@@ -206,8 +203,11 @@ static double cpu_us(pid_t pid)
     return (double)time.tv_sec * 1e6 + (double)time.tv_nsec * 1e-3;
 }
 
-double cs_burst_followed_cpu_us(struct cs_burst_followed *followed)
+/* Since the last time. */
+static double spent_us(struct cs_burst_followed *followed)
 {
+    if (!followed->runner)
+        return 0;
     double us =
         cpu_us(cs_burst_runner_pid(followed->runner)) + cpu_us(cs_burst_runner_replayer(followed->runner));
     double spent = us > followed->runner_cpu_us ? us - followed->runner_cpu_us : 0;
@@ -215,10 +215,30 @@ double cs_burst_followed_cpu_us(struct cs_burst_followed *followed)
     return spent;
 }
 
+double cs_burst_processes_cpu_us(struct cs_burst_processes *processes)
+{
+    double us = processes->ended_cpu_us;
+    processes->ended_cpu_us = 0;
+    for (int i = 0; i < CS_BURST_FOLLOWED_MAX; i++)
+        us += spent_us(&processes->at[i]);
+    return us;
+}
+
+void cs_burst_unfollow(struct cs_burst_processes *processes, struct cs_burst_followed *followed)
+{
+    processes->ended_cpu_us += spent_us(followed);
+    cs_burst_runner_close(followed->runner);
+    followed->runner = NULL;
+    if (followed->ended_fd >= 0)
+        close(followed->ended_fd);
+    followed->ended_fd = -1;
+    followed->runner_cpu_us = 0;
+}
+
 void cs_burst_processes_close(struct cs_burst_processes *processes)
 {
     for (int i = 0; i < CS_BURST_FOLLOWED_MAX; i++)
-        cs_burst_unfollow(&processes->at[i]);
+        cs_burst_unfollow(processes, &processes->at[i]);
     if (processes->watch_fd >= 0)
         close(processes->watch_fd);
     processes->watch_fd = -1;

@@ -26,6 +26,7 @@ struct cs_burst_processes {
     int watch_fd; /* readable when one of them has ended, or the caller's descriptor is readable */
     uint64_t bytes_max, bytes, counted_ns;
     unsigned runners;
+    double ended_cpu_us; /* of runners that were ended, not charged yet */
     struct cs_burst_followed at[CS_BURST_FOLLOWED_MAX];
 };
 
@@ -36,17 +37,18 @@ int cs_burst_processes_open(struct cs_burst_processes *processes, int wake_fd, u
 void cs_burst_processes_tidy(struct cs_burst_processes *processes);
 
 /* The process, with a runner; NULL when it has none yet, or can't have one, and *why says what to count it
- * under (CS_BURST_SKIP_NONE: nothing). *started: its runner is new. One that is new takes the place of the
- * process that was used longest ago. */
-struct cs_burst_followed *cs_burst_follow(struct cs_burst_processes *processes, pid_t pid,
+ * under. `may_start`: the budget allows for a runner's start. *started: its runner is new. One that is new takes the
+ * place of the process that was used longest ago. */
+struct cs_burst_followed *cs_burst_follow(struct cs_burst_processes *processes, pid_t pid, bool may_start,
                                           enum cs_burst_skip *why, bool *started);
 /* No runner for this process for a while; its triggers meanwhile are counted under the same cause. */
 void cs_burst_followed_deny(struct cs_burst_followed *followed, enum cs_burst_skip why);
 /* From now on it counts as one that was met for the first time. */
 void cs_burst_followed_begin(struct cs_burst_followed *followed);
-void cs_burst_unfollow(struct cs_burst_followed *followed); /* ends its runner */
-/* CPU time that its runner took since the last call, us. */
-double cs_burst_followed_cpu_us(struct cs_burst_followed *followed);
+void cs_burst_unfollow(struct cs_burst_processes *processes,
+                       struct cs_burst_followed *followed); /* ends its runner */
+/* CPU time that all runners took since the last call, us, those that have ended included. */
+double cs_burst_processes_cpu_us(struct cs_burst_processes *processes);
 void cs_burst_processes_close(struct cs_burst_processes *processes);
 
 #endif

@@ -48,14 +48,32 @@ static double random_share(struct cs_burst *burst)
     return (double)(burst->random >> 11) * 0x1p-53;
 }
 
-/* CPU time that was taken by the session and this runner since the last time. */
-static double cpu_spent_us(struct cs_burst *burst, struct cs_burst_followed *f)
+/* CPU time that was taken by the session and its runners since the last time. */
+static double cpu_spent_us(struct cs_burst *burst)
 {
     struct timespec time;
     clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
-    double own = (double)time.tv_sec * 1e6 + (double)time.tv_nsec * 1e-3, spent = own - burst->own_cpu_us;
+    double own = (double)time.tv_sec * 1e6 + (double)time.tv_nsec * 1e-3,
+           spent = own - burst->own_cpu_us + cs_burst_processes_cpu_us(&burst->processes);
     burst->own_cpu_us = own;
-    return spent + cs_burst_followed_cpu_us(f);
+    pthread_mutex_lock(&burst->lock);
+    burst->statistics.cpu_us += spent;
+    pthread_mutex_unlock(&burst->lock);
+    return spent;
+}
+
+/* Against the account and the budget of all. */
+static void charge(struct cs_burst *burst, double cost_us)
+{
+    cs_burst_budget_spend(&burst->budget, cost_us);
+    if (burst->config.sampler)
+        cs_sampler_held(burst->config.sampler, (uint64_t)(cost_us * 1e3));
+}
+
+/* Does CPU time of our own count? By default a command's bursts cost what they take from the thread that stands. */
+static bool counts_cpu(const struct cs_burst *burst)
+{
+    return burst->config.target == CS_TARGET_ALL || burst->budget.accounted;
 }
 
 static void count_skip(struct cs_burst *burst, enum cs_burst_skip why)
@@ -63,25 +81,6 @@ static void count_skip(struct cs_burst *burst, enum cs_burst_skip why)
     pthread_mutex_lock(&burst->lock);
     burst->statistics.skip[why]++;
     pthread_mutex_unlock(&burst->lock);
-}
-
-/* The process with its runner; NULL when it has none. */
-static struct cs_burst_followed *follow(struct cs_burst *burst, pid_t pid)
-{
-    enum cs_burst_skip why;
-    bool started;
-    struct cs_burst_followed *f = cs_burst_follow(&burst->processes, pid, &why, &started);
-    if (why != CS_BURST_SKIP_NONE)
-        count_skip(burst, why);
-    if (!started)
-        return f;
-    /* Its start counts against the budget, but tells nothing of what a burst costs. */
-    if (burst->config.sampler && burst->config.target == CS_TARGET_ALL)
-        cs_sampler_held(burst->config.sampler, (uint64_t)(cpu_spent_us(burst, f) * 1e3));
-    pthread_mutex_lock(&burst->lock);
-    burst->statistics.runners++;
-    pthread_mutex_unlock(&burst->lock);
-    return f;
 }
 
 /* What is allowed now, as a share of the target's time. */
@@ -93,6 +92,29 @@ static double allowed(const struct cs_burst_config *config, double otherwise)
     return share > 0 ? share : otherwise;
 }
 
+/* The process with its runner; NULL when it has none. */
+static struct cs_burst_followed *follow(struct cs_burst *burst, pid_t pid)
+{
+    enum cs_burst_skip why;
+    bool started;
+    bool may = cs_burst_budget_may_start(&burst->budget, allowed(&burst->config, burst->budget.share));
+    struct cs_burst_followed *f = cs_burst_follow(&burst->processes, pid, may, &why, &started);
+    if (why != CS_BURST_SKIP_NONE)
+        count_skip(burst, why);
+    if (!started)
+        return f;
+    /* Its start counts against the budget, but tells nothing of what a burst costs. */
+    double us = cpu_spent_us(burst);
+    if (counts_cpu(burst)) {
+        cs_burst_budget_started(&burst->budget, us);
+        charge(burst, us);
+    }
+    pthread_mutex_lock(&burst->lock);
+    burst->statistics.runners++;
+    pthread_mutex_unlock(&burst->lock);
+    return f;
+}
+
 static void adapt(struct cs_burst *burst, double cost_us)
 {
     struct cs_sampler *sampler = burst->config.sampler;
@@ -101,26 +123,37 @@ static void adapt(struct cs_burst *burst, double cost_us)
     burst->statistics.cost_us = burst->budget.cost_us;
 }
 
-/* What it cost, in us. */
+/* What an attempt cost, in us. */
+static double cost_of(struct cs_burst *burst, const struct cs_burst_outcome *o)
+{
+    bool all = burst->config.target == CS_TARGET_ALL;
+    double stopped_us = o->stopped_ns / 1e3, cpu_us = cpu_spent_us(burst),
+           beside_us = all ? CS_MODEL_BESIDE_ALL_US : CS_MODEL_BESIDE_US;
+    double beside = (stopped_us > 0 ? beside_us : 0) + o->timing_tried * o->timing_cost_ns / 1e3;
+    if (all)
+        return stopped_us + cpu_us + beside;
+    if (!burst->budget.accounted)
+        return stopped_us + beside;
+    return cs_burst_budget_cost(stopped_us, cpu_us, cs_sampler_busy_cpus(burst->config.sampler)) + beside;
+}
+
+/* Returns what it cost, in us. */
 static double count(struct cs_burst *burst, struct cs_burst_followed *f, const struct cs_burst_shared *answer)
 {
     const struct cs_burst_outcome *o = &answer->outcome;
     double stopped_us = o->stopped_ns / 1e3;
-    bool all = burst->config.target == CS_TARGET_ALL;
-    double spent_us = all ? cpu_spent_us(burst, f) : 0,
-           beside_us = all ? CS_MODEL_BESIDE_ALL_US : CS_MODEL_BESIDE_US;
-    double cost_us =
-        stopped_us + spent_us + (stopped_us > 0 ? beside_us : 0) + o->timing_tried * o->timing_cost_ns / 1e3;
+    double cost_us = cost_of(burst, o);
     struct cs_burst_statistics *s = &burst->statistics;
     pthread_mutex_lock(&burst->lock);
     s->stopped_ns += o->stopped_ns;
     if (s->stopped_max_us < stopped_us)
         s->stopped_max_us = stopped_us;
+    if (o->skip == CS_BURST_SKIP_NONE || burst->budget.accounted)
+        adapt(burst, cost_us);
     if (o->skip != CS_BURST_SKIP_NONE) {
         s->skip[o->skip]++;
     } else {
         s->end[o->cause]++;
-        adapt(burst, cost_us);
         s->bursts++;
         s->instructions += o->followed;
         burst->stopped_us[burst->n_stopped++ % STOPPED_KEPT] = (float)(o->stopped_ns / 1e3);
@@ -130,8 +163,7 @@ static double count(struct cs_burst *burst, struct cs_burst_followed *f, const s
         }
     }
     pthread_mutex_unlock(&burst->lock);
-    if (burst->config.sampler)
-        cs_sampler_held(burst->config.sampler, (uint64_t)(cost_us * 1e3));
+    charge(burst, cost_us);
     return cost_us;
 }
 
@@ -178,7 +210,7 @@ static void one_burst(struct cs_burst *burst, const struct cs_burst_trigger *tri
     }
     const struct cs_burst_shared *answer = cs_burst_runner_go(f->runner, &command, &err);
     if (!answer) {
-        cs_burst_unfollow(f);
+        cs_burst_unfollow(&burst->processes, f);
         cs_burst_followed_deny(f, CS_BURST_SKIP_BROKEN);
         count_skip(burst, CS_BURST_SKIP_BROKEN);
         return;
@@ -188,14 +220,14 @@ static void one_burst(struct cs_burst *burst, const struct cs_burst_trigger *tri
     if (answer->outcome.skip == CS_BURST_SKIP_TAKEN)
         cs_burst_followed_deny(f, CS_BURST_SKIP_TAKEN);
     if (answer->outcome.skip == CS_BURST_SKIP_RIGHTS) {
-        cs_burst_unfollow(f);
+        cs_burst_unfollow(&burst->processes, f);
         cs_burst_followed_begin(f);
     } else if (answer->outcome.error == EPIPE) { /* what ran its code is dead */
-        cs_burst_unfollow(f);
+        cs_burst_unfollow(&burst->processes, f);
         cs_burst_followed_deny(f, CS_BURST_SKIP_BROKEN);
     } else if (answer->outcome.error ==
-               ESRCH)         /* the program ended: after an exec there is another one under this PID */
-        cs_burst_unfollow(f); /* unmaps the answer */
+               ESRCH) /* the program ended: after an exec there is another one under this PID */
+        cs_burst_unfollow(&burst->processes, f); /* unmaps the answer */
 }
 
 static void tidy(struct cs_burst *burst)
@@ -215,17 +247,21 @@ static void *session(void *argument)
     while (read(burst->stop_fd, &stop, sizeof stop) < 0) {
         struct cs_burst_trigger trigger;
         tidy(burst);
-        if (cs_burst_triggers_wait(burst->triggers, burst->processes.watch_fd, 1000, &trigger) != 1 ||
-            trigger.pid == ourselves)
+        int n = cs_burst_triggers_wait(burst->triggers, burst->processes.watch_fd, 1000, &trigger);
+        if (n <= 0 || trigger.pid == ourselves)
             continue;
+        cs_burst_budget_earn(&burst->budget, allowed(&burst->config, burst->budget.share), (unsigned)n);
         if (burst->config.sampler)
-            cs_sampler_held(burst->config.sampler,
-                            (uint64_t)(cs_sampler_sample_cost(burst->config.sampler) * 1e9));
+            charge(burst, n * cs_sampler_sample_cost(burst->config.sampler) * 1e6);
         if (random_share(burst) >= burst->budget.chance)
             continue;
         pthread_mutex_lock(&burst->lock);
         burst->statistics.triggers++;
         pthread_mutex_unlock(&burst->lock);
+        if (!cs_burst_budget_may(&burst->budget)) {
+            count_skip(burst, CS_BURST_SKIP_BUDGET);
+            continue;
+        }
         one_burst(burst, &trigger);
     }
     return NULL;
@@ -245,6 +281,7 @@ int cs_burst_open(const struct cs_burst_config *config, struct cs_burst **out, s
     pthread_mutex_init(&burst->lock, NULL);
     cs_burst_budget_begin(&burst->budget, allowed(config, CS_MODEL_BURST_BUDGET), config->rate_hz,
                           config->target == CS_TARGET_ALL);
+    burst->budget.accounted = config->sampler && allowed(config, 0) > 0 && config->rate_hz <= 0;
     if (config->target == CS_TARGET_COMMAND && allowed(config, 0) <= 0)
         burst->budget.eager = CS_MODEL_EVIDENCE_BURSTS;
     struct timespec time;

@@ -31,7 +31,7 @@ int cs_burst_triggers_wait(struct cs_timer_rings *triggers, int wake_fd, int tim
                 memcpy(ids, header + 1, sizeof ids);
                 trigger->pid = (pid_t)ids[0];
                 trigger->tid = (pid_t)ids[1];
-                found = 1;
+                found++;
             }
         cs_ring_release(ring);
     }

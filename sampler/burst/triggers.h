@@ -15,7 +15,7 @@ struct cs_burst_trigger {
 struct cs_process_filter;
 int cs_burst_triggers_open(enum cs_sampler_target target, pid_t pid, const struct cs_process_filter *filter,
                            uint64_t period_ns, struct cs_timer_rings **out, struct cs_error *err);
-/* Waits until there is one or `wake_fd` is readable or time is over. 1: *trigger is the latest; 0: none. */
+/* Waits until there is one or `wake_fd` is readable or time is over. Returns how many came, *trigger is the latest. */
 int cs_burst_triggers_wait(struct cs_timer_rings *triggers, int wake_fd, int timeout_ms,
                            struct cs_burst_trigger *trigger);
 

@@ -58,6 +58,8 @@ enum {
     X(RIGHTS, "other-rights", "the thread has other users than its program had at first")                    \
     X(REAL_TIME, "real-time", "the thread has a real-time policy (--burst-real-time follows those, too)")    \
     X(CROWDED, "too-many-programs", "as many programs were followed as may be at once")                      \
+    X(NEW, "too-new", "the program had just begun (a tenth of a second, and a second trigger)")              \
+    X(BUDGET, "over-budget", "bursts had used up their share of the budget (--budget)")                      \
     X(TAKEN, "address-taken", "the target uses the addresses where the runner lives")                        \
     X(BROKEN, "broken", "the runner failed")
 

@@ -84,6 +84,7 @@ int cs_daemon_session_open(struct cs_daemon *daemon, struct cs_error *err)
         .pid = (pid_t)settings->pid,
         .store = daemon->store,
         .driver = settings->driver,
+        .bursts = settings->bursts,
         .chains = settings->chains,
         .label = settings->label,
         .resolve_ms = settings->intervals_s > 0 ? (uint64_t)(settings->intervals_s * 250) + 1 : 0,

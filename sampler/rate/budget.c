@@ -39,6 +39,12 @@ void cs_rate_budget_cost(struct cs_rate_budget *b, double cost_seconds)
     b->cost_seconds = cost_seconds > 0 ? cost_seconds : COST_UNKNOWN;
 }
 
+void cs_rate_budget_reserve(struct cs_rate_budget *b, double held_share)
+{
+    b->fixed = b->held_weight * held_share;
+    b->rate_hz = solve(b);
+}
+
 double cs_rate_budget_update(struct cs_rate_budget *b, const struct cs_rate_budget_window *w)
 {
     if (w->seconds <= 0)
@@ -49,9 +55,10 @@ double cs_rate_budget_update(struct cs_rate_budget *b, const struct cs_rate_budg
     double busy = clamp(b->samples / b->asked * w->seconds, 0.01 * w->seconds, wall);
 
     /* The collector's time goes up with the samples only where there are many. */
-    double collector = w->collector_seconds / wall;
+    double collector = w->collector_seconds / (b->of_busy ? clamp(busy, 0.1 * w->seconds, wall) : wall);
     double with_rate = w->samples > 1000 ? collector / 2 : 0;
     double held = w->held_seconds / busy;
+    b->busy_cpus = busy / w->seconds;
     b->per_hz += SMOOTH * (with_rate / b->rate_hz - b->per_hz);
     b->fixed += SMOOTH * (collector - with_rate + b->held_weight * held - b->fixed);
     b->loss = b->rate_hz * b->n_events * b->cost_seconds + collector + held;

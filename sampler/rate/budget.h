@@ -12,7 +12,9 @@
  * measured (calibrate.h) and fed in here with what the collector used and what bursts held. Pure.
  *
  *   loss = rate · events · cost          interrupts: every busy CPU pays them
- *        + collector / (CPUs · time)     its CPU time displaces work as far as CPUs are busy
+ *        + collector / (CPUs · time)     its CPU time displaces work as far as CPUs are busy; of some processes
+ *                                        it is a share of their own time (of a tenth of a CPU at least: who
+ *                                        nearly sleeps is not harmed by what another CPU does)
  *        + held / busy                   threads that bursts stopped
  *
  * Busy is what the samples of some windows say together, not of one: at one sample a second a window that had
@@ -39,6 +41,8 @@ struct cs_rate_budget {
     double held_weight;    /* of what bursts held in the plan: 1, until it is set; MARGIN: they cost what is
                             * charged, and no more */
     double samples, asked; /* of the last windows, older ones fading: delivered, and of one CPU always busy */
+    bool of_busy;          /* the collector's time counts as a share of the time of what is sampled */
+    double busy_cpus;      /* that it keeps busy, as of the last update */
     double loss;           /* as of the last update */
     bool over;
 };
@@ -55,6 +59,8 @@ void cs_rate_budget_init(struct cs_rate_budget *budget, double share, unsigned n
                          double cost_seconds);
 /* A new measurement of the cost. */
 void cs_rate_budget_cost(struct cs_rate_budget *budget, double cost_seconds);
+/* So much will be held: planned before the first window tells. */
+void cs_rate_budget_reserve(struct cs_rate_budget *budget, double held_share);
 /* Returns the rate for the next window; it moves in steps of more than 5 % only, because setting it costs. */
 double cs_rate_budget_update(struct cs_rate_budget *budget, const struct cs_rate_budget_window *window);
 

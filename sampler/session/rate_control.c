@@ -43,6 +43,13 @@ static void publish_cost(struct cs_session_rate *r, const struct cs_session_even
     __atomic_store(&r->cost_seconds, &seconds, __ATOMIC_RELAXED);
 }
 
+double cs_session_rate_bursts(const struct cs_sampler_config *config)
+{
+    /* Those of the whole machine cost more than they are charged. */
+    double part = config->target == CS_TARGET_ALL ? CS_RATE_BUDGET_MARGIN * 2 / 3 : 0.5;
+    return config->budget > 0 ? config->budget * part : 0;
+}
+
 int cs_session_rate_init(struct cs_session_rate *r, struct cs_session_events *events,
                          const struct cs_sampler_config *config, struct cs_error *err)
 {
@@ -57,6 +64,9 @@ int cs_session_rate_init(struct cs_session_rate *r, struct cs_session_events *ev
                             r->cost_seconds);
         if (config->target != CS_TARGET_ALL)
             r->budget.held_weight = CS_RATE_BUDGET_MARGIN; /* as cs_sampler_burst_allowance plans them */
+        r->budget.of_busy = config->target != CS_TARGET_ALL;
+        if (config->bursts)
+            cs_rate_budget_reserve(&r->budget, cs_session_rate_bursts(config));
         r->rate_hz = r->budget.rate_hz;
         r->next_budget_ns = 0; /* set when sampling starts */
     }
@@ -130,6 +140,7 @@ static void keep_budget(struct cs_session_rate *r, struct cs_session_events *eve
     r->asked_seconds += window.seconds;
     r->asked_samples += window.seconds * r->rate_hz;
     double rate = cs_rate_budget_update(&r->budget, &window);
+    __atomic_store(&r->busy_cpus, &r->budget.busy_cpus, __ATOMIC_RELAXED);
     if (rate != r->rate_hz) { /* NOLINT(clang-diagnostic-float-equal): it moves in steps */
         r->rate_hz = rate;
         r->changed = true;

@@ -27,7 +27,11 @@ struct cs_session_rate {
     } window;
     double asked_seconds, asked_samples; /* since the last merge; samples: of a CPU that is always busy */
     uint64_t held_ns;                    /* of threads that bursts stopped, in all */
+    double busy_cpus; /* that what is sampled keeps busy; 0: not known. Read by other threads */
 };
+
+/* Bursts' share of the target's time, of the budget asked for; 0: none was. */
+double cs_session_rate_bursts(const struct cs_sampler_config *config);
 
 /* Before events are opened: their first period. */
 int cs_session_rate_init(struct cs_session_rate *rate, struct cs_session_events *events,

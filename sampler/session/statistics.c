@@ -99,9 +99,14 @@ double cs_sampler_sample_cost(const struct cs_sampler *s)
 
 double cs_sampler_burst_allowance(const struct cs_sampler *s)
 {
-    /* A command's bursts cost what they are charged; the whole machine's, more. */
-    double part = s->config.target == CS_TARGET_ALL ? CS_RATE_BUDGET_MARGIN * 2 / 3 : 0.75;
-    return s->config.budget > 0 ? s->config.budget * part : 0;
+    return cs_session_rate_bursts(&s->config);
+}
+
+double cs_sampler_busy_cpus(const struct cs_sampler *s)
+{
+    double busy;
+    __atomic_load(&s->rate.busy_cpus, &busy, __ATOMIC_RELAXED);
+    return busy > 0 ? busy : s->events.cpus.n_online;
 }
 
 const struct cs_process_filter *cs_sampler_filter(const struct cs_sampler *s)

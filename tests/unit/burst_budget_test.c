@@ -81,6 +81,73 @@ static void first_bursts_of_a_command_may_cost_more_and_no_later_ones(void **sta
     assert_true(fabs(budget.chance - plain.chance) < 1e-9);
 }
 
+/* Attempts whose cost is ours to say, against an account; what they took of so many periods of the target's time. */
+static double spent_of(double share, double cost_us, unsigned periods)
+{
+    struct cs_burst_budget budget;
+    double spent = 0;
+    cs_burst_budget_begin(&budget, share, 0, false);
+    budget.accounted = true;
+    for (unsigned i = 0; i < periods; i++) {
+        cs_burst_budget_earn(&budget, share, 1);
+        if (!cs_burst_budget_may(&budget))
+            continue;
+        cs_burst_budget_spend(&budget, cost_us);
+        spent += cost_us;
+    }
+    return spent / (periods * budget.period_s * 1e6);
+}
+
+static void an_account_holds_its_share_however_dear_and_frequent_attempts_are(void **state)
+{
+    (void)state;
+    assert_true(spent_of(0.025, 100, 10000) <= 0.025);
+    assert_true(spent_of(0.025, 5000, 10000) <= 0.0251 && spent_of(0.025, 5000, 10000) >= 0.024);
+    assert_true(spent_of(0.025, 400000, 10000) <= 0.0275); /* the debt of the last one */
+    assert_true(spent_of(0.0025, 20000, 20000) <= 0.00252);
+}
+
+static void no_storm_of_bursts_follows_a_long_rest(void **state)
+{
+    (void)state;
+    struct cs_burst_budget budget;
+    cs_burst_budget_begin(&budget, 0.02, 0, false);
+    budget.accounted = true;
+    cs_burst_budget_earn(&budget, 0.02, 1000000);
+    unsigned n = 0;
+    for (; cs_burst_budget_may(&budget); n++)
+        cs_burst_budget_spend(&budget, 1000);
+    assert_in_range(n, 20, 21); /* a second's share is 20 ms */
+}
+
+static void a_runner_is_started_when_its_start_is_saved_up(void **state)
+{
+    (void)state;
+    struct cs_burst_budget budget;
+    cs_burst_budget_begin(&budget, 0.02, 0, false);
+    assert_true(cs_burst_budget_may_start(&budget, 0.02)); /* no budget was asked for: no account */
+    budget.accounted = true;
+    assert_true(cs_burst_budget_may(&budget));
+    assert_false(cs_burst_budget_may_start(&budget, 0.02));
+    double period_us = 0.02 * budget.period_s * 1e6;
+    for (unsigned i = 0; i * period_us < budget.start_us + 1; i++)
+        cs_burst_budget_earn(&budget, 0.02, 1);
+    assert_true(cs_burst_budget_may_start(&budget, 0.02));
+    for (unsigned i = 0; i < 100; i++)
+        cs_burst_budget_started(&budget, 1e9); /* dearer than may ever be saved: half of that is asked for */
+    cs_burst_budget_earn(&budget, 0.02, 1000000);
+    assert_true(cs_burst_budget_may_start(&budget, 0.02));
+}
+
+static void a_stop_holds_up_all_that_the_target_keeps_busy(void **state)
+{
+    (void)state;
+    assert_true(fabs(cs_burst_budget_cost(1000, 300, 0.4) - 1000) < 1e-9);
+    assert_true(fabs(cs_burst_budget_cost(1000, 300, 2) - 2000) < 1e-9);
+    assert_true(fabs(cs_burst_budget_cost(1000, 5000, 2) - 5000) < 1e-9);
+    assert_true(fabs(cs_burst_budget_cost(0, 700, 2) - 700) < 1e-9); /* an attempt in vain */
+}
+
 static void a_process_that_is_stopped_for_long_gets_shorter_bursts(void **state)
 {
     (void)state;
@@ -104,6 +171,10 @@ int main(void)
         cmocka_unit_test(a_rate_that_was_asked_for_stays),
         cmocka_unit_test(the_cost_follows_the_last_bursts),
         cmocka_unit_test(first_bursts_of_a_command_may_cost_more_and_no_later_ones),
+        cmocka_unit_test(an_account_holds_its_share_however_dear_and_frequent_attempts_are),
+        cmocka_unit_test(no_storm_of_bursts_follows_a_long_rest),
+        cmocka_unit_test(a_runner_is_started_when_its_start_is_saved_up),
+        cmocka_unit_test(a_stop_holds_up_all_that_the_target_keeps_busy),
         cmocka_unit_test(a_process_that_is_stopped_for_long_gets_shorter_bursts),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
