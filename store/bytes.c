@@ -113,14 +113,17 @@ uint64_t cs_bytes_take_u64(struct cs_bytes_cursor *cursor)
 
 uint64_t cs_bytes_take_varint(struct cs_bytes_cursor *cursor)
 {
+    const uint8_t *at = cursor->at, *end = cursor->bad ? at : cursor->end;
     uint64_t value = 0;
-    for (unsigned shift = 0; shift < 64 && !cursor->bad; shift += 7) {
-        uint8_t byte = cs_bytes_take_u8(cursor);
+    for (unsigned shift = 0; shift < 64 && at < end; shift += 7) {
+        uint8_t byte = *at++;
         if ((shift == 63 && byte > 1) || (shift && !byte))
             break;
         value |= (uint64_t)(byte & 0x7f) << shift;
-        if (!(byte & 0x80))
-            return cursor->bad ? 0 : value;
+        if (!(byte & 0x80)) {
+            cursor->at = at;
+            return value;
+        }
     }
     cursor->bad = true;
     return 0;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Rows stand one after the other in the order of their first appearance; an open-addressing hash of the key
  * columns finds them; a permutation, brought up to date when somebody iterates, gives them in key order.
- * Invariant: no two rows have equal keys; at most half of the slots are taken. */
+ * Invariant: no two rows have equal keys; at most half of the slots are taken. Rows that were adopted get slots
+ * when another is added: most tables are only read. */
 #include "store/table.h"
 
 #include "store/dictionary.h"
@@ -70,6 +71,25 @@ static void merge_values(const struct cs_schema *schema, uint64_t *into, const u
     }
 }
 
+/* Slots for so many rows; those that are there are put in. */
+static int make_slots(struct cs_table *table, size_t capacity)
+{
+    size_t n_slots = table->n_slots ? table->n_slots : 32;
+    while (n_slots < 2 * capacity)
+        n_slots *= 2;
+    if (n_slots == table->n_slots)
+        return 0;
+    uint32_t *slots = calloc(n_slots, sizeof *slots);
+    if (!slots)
+        return -ENOMEM;
+    free(table->slots);
+    table->slots = slots;
+    table->n_slots = n_slots;
+    for (size_t i = 0; i < table->n_rows; i++)
+        slots[slot_of(table, table->rows + i * table->schema.n_columns)] = (uint32_t)i + 1;
+    return 0;
+}
+
 /* Also takes the space that sorting needs, so that reading rows never fails. */
 static int make_room(struct cs_table *table, size_t capacity)
 {
@@ -81,19 +101,6 @@ static int make_room(struct cs_table *table, size_t capacity)
     if (!order)
         return -ENOMEM;
     table->order = order;
-    size_t n_slots = table->n_slots ? table->n_slots : 32;
-    while (n_slots < 2 * capacity)
-        n_slots *= 2;
-    if (n_slots > table->n_slots) {
-        uint32_t *slots = calloc(n_slots, sizeof *slots);
-        if (!slots)
-            return -ENOMEM;
-        free(table->slots);
-        table->slots = slots;
-        table->n_slots = n_slots;
-        for (size_t i = 0; i < table->n_rows; i++)
-            slots[slot_of(table, rows + i * table->schema.n_columns)] = (uint32_t)i + 1;
-    }
     table->capacity = capacity;
     return 0;
 }
@@ -102,9 +109,8 @@ static int make_room(struct cs_table *table, size_t capacity)
 static int grow(struct cs_table *table)
 {
     size_t capacity = table->capacity;
-    return make_room(table, capacity < 16          ? 16
-                            : capacity < MANY_ROWS ? 2 * capacity
-                                                   : capacity + capacity / 4);
+    capacity = capacity < 16 ? 16 : capacity < MANY_ROWS ? 2 * capacity : capacity + capacity / 4;
+    return make_room(table, capacity);
 }
 
 int cs_table_adopt(struct cs_table *table, uint64_t *rows, size_t n_rows)
@@ -121,6 +127,8 @@ int cs_table_adopt(struct cs_table *table, uint64_t *rows, size_t n_rows)
 int cs_table_add(struct cs_table *table, const uint64_t *row)
 {
     if (table->n_rows == table->capacity && (table->n_rows >= UINT32_MAX / 4 || grow(table) < 0))
+        return -ENOMEM;
+    if (table->n_slots < 2 * table->capacity && make_slots(table, table->capacity) < 0)
         return -ENOMEM;
     size_t slot = slot_of(table, row), n_columns = table->schema.n_columns;
     if (table->slots[slot]) {

@@ -45,14 +45,16 @@ uint32_t burst_edges_index(const struct burst_edges *w, uint32_t n_bursts, uint6
  *
  * And what an edge counts: where control goes from a branch depends on the phase, so a long burst's
  * thousand edges from it are neither a thousand draws nor one. */
-static void find_groups(struct burst_weights *b, struct burst_edges *w, double *best)
+static void find_groups(struct burst_weights *b, const struct cs_edge_flow *t, struct burst_edges *w,
+                        double *best)
 {
     for (size_t i = 0; i < w->n; i++) {
         const struct burst_edge *row = &w->rows[i];
         b->edges[row->burst] += row->count;
         if (row->count > best[row->burst]) {
             best[row->burst] = row->count;
-            b->group[row->burst] = hot_branch_group(row->image, row->from);
+            const struct cs_counted_edge *edge = &t->list[row->edge];
+            b->group[row->burst] = hot_branch_group(edge->image, edge->from);
         }
     }
     if (w->n_entries)
@@ -123,7 +125,7 @@ int burst_weights_open(struct burst_weights *b, const struct cs_edge_flow *t, st
                  ? 0
                  : -ENOMEM;
     if (rc == 0)
-        find_groups(b, w, best);
+        find_groups(b, t, w, best);
     free(best);
     if (rc == 0)
         rc = strata_open(b->entry, n, w, &b->strata);

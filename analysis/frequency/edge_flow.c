@@ -22,11 +22,12 @@ struct solving {
     uint32_t n_states;
     uint32_t *from, *to; /* states of each edge, then of the restarts: 0 → s, s → 0 */
     struct cs_markov *chain;
-    double *weight, *visits, *in, *out;
-    double *counts;        /* by edge, of the current weights */
-    uint32_t *start, *end; /* states, by burst; 0: unknown */
-    double *starts, *ends; /* by state, of the current weights */
-    bool known_bias;       /* replicates vary by the bursts drawn alone */
+    cs_lanes *weight, *visits, *in, *out;
+    cs_lanes *burst_weight;  /* of each burst */
+    cs_lanes *counts;        /* by edge, of the current weights */
+    uint32_t *start, *end;   /* states, by burst; 0: unknown */
+    cs_lanes *starts, *ends; /* by state, of the current weights */
+    bool known_bias;         /* replicates vary by the bursts drawn alone */
     struct cs_random random;
     void (*report)(unsigned done, unsigned total, void *arg);
     void *report_arg;
@@ -77,7 +78,8 @@ static int find_boundaries(struct solving *s)
     const struct burst_entry *const *entry = s->bursts.entry;
     s->start = calloc(t->n_bursts + 1, sizeof *s->start);
     s->end = calloc(t->n_bursts + 1, sizeof *s->end);
-    if (!s->start || !s->end)
+    s->burst_weight = calloc(t->n_bursts + 1, sizeof *s->burst_weight);
+    if (!s->start || !s->end || !s->burst_weight)
         return -ENOMEM;
     for (uint32_t b = 0; b < t->n_bursts; b++) {
         bool known = entry[b] && entry[b]->image != UINT32_MAX;
@@ -87,27 +89,36 @@ static int find_boundaries(struct solving *s)
     return burst_boundaries_find(&s->w, s->from, s->to, s->n_states, s->start, s->end);
 }
 
+/* Of one lane the weights of the bursts are as they were last set. */
+static void take_burst_weights(struct solving *s, unsigned lane)
+{
+    for (uint32_t b = 0; b < s->t->n_bursts; b++)
+        s->burst_weight[b][lane] = s->bursts.weight[b];
+}
+
 /* Counts of the edges under the burst weights. What isn't kept by burst (bursts beyond their number,
  * LBR) keeps weight 1. */
 static void weigh(struct solving *s)
 {
     for (size_t i = 0; i < s->t->n; i++)
-        s->counts[i] = s->t->list[i].count;
-    for (size_t i = 0; i < s->w.n; i++)
-        s->counts[s->w.rows[i].edge] += (s->bursts.weight[s->w.rows[i].burst] - 1) * s->w.rows[i].count;
-    for (size_t i = 0; i < s->t->n; i++)
-        if (s->counts[i] < 0) /* per-burst edges whose profile of edges was lost */
-            s->counts[i] = 0;
+        s->counts[i] = (cs_lanes){0} + s->t->list[i].count;
+    for (size_t i = 0; i < s->w.n; i++) {
+        const struct burst_edge *row = &s->w.rows[i];
+        s->counts[row->edge] += (s->burst_weight[row->burst] - 1) * row->count;
+    }
+    for (size_t i = 0; i < s->t->n; i++) /* negative: per-burst edges whose profile of edges was lost */
+        cs_lanes_where_positive(&s->counts[i], &s->counts[i]);
 }
 
 /* Without per-burst edges: a gamma-like factor with the relative variance that the squares tell. */
-static void vary_edges(struct solving *s)
+static void vary_edges(struct solving *s, unsigned lane)
 {
     for (size_t i = 0; i < s->t->n; i++) {
         const struct cs_counted_edge *one = &s->t->list[i];
         double relative = one->count > 0 ? fmax(one->squares, one->count) / (one->count * one->count) : 0;
         double spread = sqrt(log1p(relative));
-        s->counts[i] = one->count * exp(spread * burst_weights_normal(&s->random) - spread * spread / 2);
+        s->counts[i][lane] =
+            one->count * exp(spread * burst_weights_normal(&s->random) - spread * spread / 2);
     }
 }
 
@@ -117,53 +128,65 @@ static void count_ends(struct solving *s)
     memset(s->starts, 0, s->n_states * sizeof *s->starts);
     memset(s->ends, 0, s->n_states * sizeof *s->ends);
     for (uint32_t b = 0; b < s->t->n_bursts; b++) {
-        s->starts[s->start[b]] += s->bursts.weight[b];
-        s->ends[s->end[b]] += s->bursts.weight[b];
+        s->starts[s->start[b]] += s->burst_weight[b];
+        s->ends[s->end[b]] += s->burst_weight[b];
     }
 }
 
-/* Flow of each edge from s->counts. With restarts of weight 1 all states would be visited as often as
+/* Weights of the restarts: 0 → k, k → 0. With restarts of weight 1 all states would be visited as often as
  * they were seen: regions that few edges link are to one another nearly as their bursts are, which
  * outnumber these, whatever that weight; regions that many link are as these say. */
-static int solve(struct solving *s, int replicate)
+static void weigh_restarts(struct solving *s)
+{
+    uint32_t n = (uint32_t)s->t->n;
+    count_ends(s);
+    for (uint32_t k = 1; k < s->n_states; k++) {
+        /* Of bursts that aren't known apart only what doesn't cancel is seen. */
+        cs_lanes others = s->out[k] - s->in[k] - (s->starts[k] - s->ends[k]), less = -others;
+        cs_lanes_where_positive(&others, &others);
+        cs_lanes_where_positive(&less, &less);
+        s->weight[n + 2 * (k - 1)] =
+            CS_MODEL_BOUNDARY_WEIGHT * (s->starts[k] + others) + WEIGHT_MIN * s->out[k];
+        s->weight[n + 2 * (k - 1) + 1] =
+            CS_MODEL_BOUNDARY_WEIGHT * (s->ends[k] + less) + WEIGHT_MIN * s->out[k];
+    }
+}
+
+/* Flows of each edge from s->counts: of lane i that of replicate first + i, -1: the estimate. */
+static int solve(struct solving *s, int first)
 {
     struct cs_edge_flow *t = s->t;
     uint32_t n = (uint32_t)t->n;
-    double total = 0, sum = 0;
+    cs_lanes sum = {0};
     memset(s->in, 0, s->n_states * sizeof *s->in);
     memset(s->out, 0, s->n_states * sizeof *s->out);
     for (uint32_t i = 0; i < n; i++) {
         s->weight[i] = s->counts[i];
         s->out[s->from[i]] += s->counts[i];
         s->in[s->to[i]] += s->counts[i];
-        total += s->counts[i];
     }
-    count_ends(s);
-    for (uint32_t k = 1; k < s->n_states; k++) {
-        /* Of bursts that aren't known apart only what doesn't cancel is seen. */
-        double others = s->out[k] - s->in[k] - (s->starts[k] - s->ends[k]);
-        s->weight[n + 2 * (k - 1)] =
-            CS_MODEL_BOUNDARY_WEIGHT * (s->starts[k] + fmax(others, 0)) + WEIGHT_MIN * s->out[k];
-        s->weight[n + 2 * (k - 1) + 1] =
-            CS_MODEL_BOUNDARY_WEIGHT * (s->ends[k] + fmax(-others, 0)) + WEIGHT_MIN * s->out[k];
-    }
-    if (cs_markov_solve(s->chain, s->weight, s->visits) < 0)
+    weigh_restarts(s);
+    if (cs_markov_solve_lanes(s->chain, s->weight, s->visits) < 0)
         return -ENOMEM;
     for (uint32_t k = 1; k < s->n_states; k++)
         s->out[k] += s->weight[n + 2 * (k - 1) + 1];
     for (uint32_t i = 0; i < n; i++) {
-        double out = s->out[s->from[i]];
-        s->counts[i] = out > 0 ? s->visits[s->from[i]] * s->weight[i] / out : 0;
+        uint32_t from = s->from[i];
+        s->counts[i] = s->visits[from] * s->weight[i] / s->out[from];
+        cs_lanes_where_positive(&s->counts[i], &s->out[from]);
         sum += s->counts[i];
     }
     for (uint32_t i = 0; i < n; i++) {
-        double flow = sum > 0 ? s->counts[i] / sum * t->total_count : 0;
-        if (replicate < 0)
-            t->list[i].flow = flow;
-        else
-            t->list[i].replicate[replicate] = (float)flow;
+        cs_lanes flow = s->counts[i] / sum * t->total_count;
+        cs_lanes_where_positive(&flow, &sum);
+        for (int lane = 0; lane < CS_MARKOV_LANES && first + lane < CS_EDGE_FLOW_REPLICATES; lane++) {
+            if (first + lane < 0)
+                t->list[i].flow = flow[lane];
+            else
+                t->list[i].replicate[first + lane] = (float)flow[lane];
+        }
     }
-    return total >= 0 ? 0 : -EINVAL;
+    return 0;
 }
 
 static int estimate_paths(struct solving *s, struct cs_store *store, struct cs_error *err)
@@ -190,26 +213,36 @@ static int prepare(struct solving *s)
     return rc == 0 ? find_boundaries(s) : rc;
 }
 
+/* The bursts' weights of a replicate, or the edges' where none are known apart. -1: of the estimate. */
+static void draw(struct solving *s, int replicate, unsigned lane)
+{
+    if (replicate < 0) {
+        burst_weights_even(&s->bursts);
+        s->t->executions_a_flow_ns = burst_weights_scale(&s->bursts) / s->t->total_count;
+    } else if (s->t->n_bursts) {
+        burst_weights_draw(&s->bursts, &s->random, (unsigned)replicate, s->known_bias);
+    } else {
+        vary_edges(s, lane);
+        return;
+    }
+    take_burst_weights(s, lane);
+}
+
 static int estimate(struct solving *s)
 {
+    const unsigned total = (CS_EDGE_FLOW_REPLICATES + CS_MARKOV_LANES) / CS_MARKOV_LANES;
     int rc = prepare(s);
-    if (rc < 0)
-        return rc;
-    burst_weights_even(&s->bursts);
-    s->t->executions_a_flow_ns = burst_weights_scale(&s->bursts) / s->t->total_count;
-    weigh(s);
-    if (s->report)
-        s->report(0, CS_EDGE_FLOW_REPLICATES + 1, s->report_arg);
-    rc = solve(s, -1);
-    for (int k = 0; rc == 0 && k < CS_EDGE_FLOW_REPLICATES; k++) {
-        if (s->t->n_bursts) {
-            burst_weights_draw(&s->bursts, &s->random, (unsigned)k, s->known_bias);
-            weigh(s);
-        } else
-            vary_edges(s);
+    for (int first = -1; rc == 0 && first < CS_EDGE_FLOW_REPLICATES; first += CS_MARKOV_LANES) {
         if (s->report)
-            s->report((unsigned)k + 1, CS_EDGE_FLOW_REPLICATES + 1, s->report_arg);
-        rc = solve(s, k);
+            s->report((unsigned)(first + 1) / CS_MARKOV_LANES, total, s->report_arg);
+        unsigned n = 0;
+        if (s->t->n_bursts == 0)
+            weigh(s); /* as they were counted; the replicates' lanes are varied */
+        for (; n < CS_MARKOV_LANES && first + (int)n < CS_EDGE_FLOW_REPLICATES; n++)
+            draw(s, first + (int)n, n);
+        if (s->t->n_bursts)
+            weigh(s);
+        rc = solve(s, first);
     }
     return rc;
 }
@@ -234,7 +267,7 @@ static int weigh_groups(struct solving *s, cs_group_weigher *weigher, void *arg)
     const struct cs_group_counts counts = {group, branch, count, n, (uint32_t)n_groups, s->n_states};
     int rc = n_groups < 0 ? -ENOMEM : weigher(t, s->from, &counts, weight, arg);
     for (uint32_t b = 0; rc == 0 && b < t->n_bursts; b++)
-        s->bursts.weight[b] = weight[of_burst[b]] * s->bursts.share[b];
+        s->burst_weight[b] = (cs_lanes){0} + weight[of_burst[b]] * s->bursts.share[b];
     free(of_burst);
     free(group);
     free(branch);
@@ -253,6 +286,7 @@ static void solving_fini(struct solving *s)
     free(s->in);
     free(s->out);
     free(s->counts);
+    free(s->burst_weight);
     free(s->start);
     free(s->end);
     free(s->starts);
@@ -338,7 +372,7 @@ int cs_edge_flow_load_weighted(struct cs_store *store, cs_group_weigher *weigher
         if (rc == 0)
             weigh(&s);
         for (size_t i = 0; rc == 0 && i < t->n; i++)
-            t->list[i].flow = s.counts[i];
+            t->list[i].flow = s.counts[i][0];
         if (rc < 0)
             cs_fail(err, -rc, "no memory to weigh %zu edges", t->n);
     }

@@ -10,10 +10,15 @@
 #include "store/random.h"
 
 struct burst_edge {
-    uint64_t burst; /* the store's number; 0…n_bursts-1 after loading */
-    uint64_t from, to;
-    uint32_t image, to_image, edge;
+    uint32_t burst; /* 0…n_bursts-1, after loading */
+    uint32_t edge;  /* of the list */
     double count;
+};
+
+/* Rows of one burst as they were read, one after the other. */
+struct burst_run {
+    uint64_t burst; /* the store's number */
+    size_t first, n;
 };
 
 struct burst_entry {
@@ -33,6 +38,8 @@ struct sampled_time { /* user time, by the clock that samples it */
 struct burst_edges {
     struct burst_edge *rows; /* ascending by burst */
     size_t n;
+    struct burst_run *runs; /* while loading */
+    size_t n_runs;
     uint64_t *number;            /* the store's, of each burst: ascending */
     struct burst_entry *entries; /* of the bursts, in any order; of some, or of none in an older store */
     size_t n_entries;
@@ -94,8 +101,17 @@ int group_rates(struct timed_intervals *intervals, const uint64_t *group, size_t
 /* Orders the list by source and adds up what is equal; orders by_to (0 or -ENOMEM). */
 void edge_list_merge(struct cs_edge_flow *t);
 int edge_list_order_targets(struct cs_edge_flow *t);
-/* Rows get the index of their edge and a small burst number; rows without an edge go. 0 or -ENOMEM. */
-int edge_list_tie(struct cs_edge_flow *t, struct burst_edges *w, uint32_t *n_bursts);
+/* Finds edges of a list that doesn't change meanwhile. */
+struct edge_finder {
+    const struct cs_edge_flow *t;
+    uint32_t *slots, mask; /* 1 + index, 0: free */
+};
+int edge_finder_init(struct edge_finder *finder, const struct cs_edge_flow *t); /* 0 or -ENOMEM */
+/* UINT32_MAX: no such edge. */
+uint32_t edge_finder_find(const struct edge_finder *finder, const struct cs_counted_edge *key);
+void edge_finder_fini(struct edge_finder *finder);
+/* Runs to rows in the order of their bursts, which get small numbers. 0 or -ENOMEM. */
+int edge_list_order_bursts(struct burst_edges *w, uint32_t *n_bursts);
 /* Its index of a burst's, or group's, number in the store; UINT32_MAX: none of them. */
 uint32_t burst_edges_index(const struct burst_edges *w, uint32_t n_bursts, uint64_t number);
 /* The first edge of `image` whose source is at or after `offset`, or SIZE_MAX. */

@@ -25,8 +25,10 @@ static int by_source(const void *a, const void *b)
 
 static int by_burst(const void *a, const void *b)
 {
-    const struct burst_edge *x = a, *y = b;
-    return (x->burst > y->burst) - (x->burst < y->burst);
+    const struct burst_run *x = a, *y = b;
+    if (x->burst != y->burst)
+        return x->burst < y->burst ? -1 : 1;
+    return (x->first > y->first) - (x->first < y->first);
 }
 
 void edge_list_merge(struct cs_edge_flow *t)
@@ -50,31 +52,65 @@ void edge_list_merge(struct cs_edge_flow *t)
         t->total_count += t->list[i].count;
 }
 
-/* Rows get the index of their edge and a small burst number; rows without an edge go. */
-int edge_list_tie(struct cs_edge_flow *t, struct burst_edges *w, uint32_t *n_bursts)
+static uint32_t slot_of(const struct edge_finder *finder, const struct cs_counted_edge *key)
 {
-    size_t kept = 0;
-    uint64_t last = 0;
-    w->number = malloc((w->n + 1) * sizeof *w->number);
-    if (!w->number)
+    uint64_t h = (key->from + ((uint64_t)key->image << 48)) * 0x9e3779b97f4a7c15u;
+    h = (h ^ (h >> 32) ^ key->to ^ ((uint64_t)key->to_image << 48)) * 0xd6e8feb86659fd93u;
+    uint32_t slot = (uint32_t)(h >> 32) & finder->mask;
+    while (finder->slots[slot] && compare(&finder->t->list[finder->slots[slot] - 1], key) != 0)
+        slot = (slot + 1) & finder->mask;
+    return slot;
+}
+
+int edge_finder_init(struct edge_finder *finder, const struct cs_edge_flow *t)
+{
+    uint32_t slots = 64; /* the list has less than a quarter of what 32 bits count */
+    while (slots < 2 * t->n)
+        slots *= 2;
+    *finder = (struct edge_finder){t, calloc(slots, sizeof *finder->slots), slots - 1};
+    if (!finder->slots)
         return -ENOMEM;
-    if (w->n)
-        qsort(w->rows, w->n, sizeof *w->rows, by_burst);
-    for (size_t i = 0; i < w->n; i++) {
-        struct burst_edge row = w->rows[i];
-        struct cs_counted_edge key = {
-            .image = row.image, .from = row.from, .to_image = row.to_image, .to = row.to};
-        const struct cs_counted_edge *found =
-            t->n ? bsearch(&key, t->list, t->n, sizeof key, by_source) : NULL;
-        if (i == 0 || row.burst != last)
-            w->number[(*n_bursts)++] = row.burst;
-        last = row.burst;
-        row.burst = *n_bursts - 1;
-        row.edge = found ? (uint32_t)(found - t->list) : 0;
-        if (found)
-            w->rows[kept++] = row;
+    for (uint32_t i = 0; i < t->n; i++)
+        finder->slots[slot_of(finder, &t->list[i])] = i + 1;
+    return 0;
+}
+
+uint32_t edge_finder_find(const struct edge_finder *finder, const struct cs_counted_edge *key)
+{
+    return finder->slots[slot_of(finder, key)] - 1;
+}
+
+void edge_finder_fini(struct edge_finder *finder)
+{
+    free(finder->slots);
+}
+
+int edge_list_order_bursts(struct burst_edges *w, uint32_t *n_bursts)
+{
+    struct burst_edge *rows = malloc((w->n + 1) * sizeof *rows);
+    size_t n = 0;
+    w->number = malloc((w->n_runs + 1) * sizeof *w->number);
+    if (!w->number || !rows) {
+        free(rows);
+        return -ENOMEM;
     }
-    w->n = kept;
+    if (w->n_runs)
+        qsort(w->runs, w->n_runs, sizeof *w->runs, by_burst);
+    for (size_t i = 0; i < w->n_runs; i++) {
+        const struct burst_run *run = &w->runs[i];
+        if (i == 0 || run->burst != w->runs[i - 1].burst)
+            w->number[(*n_bursts)++] = run->burst;
+        for (size_t k = run->first; k < run->first + run->n; k++) {
+            rows[n] = w->rows[k];
+            rows[n++].burst = *n_bursts - 1;
+        }
+    }
+    free(w->rows);
+    free(w->runs);
+    w->rows = rows;
+    w->n = n;
+    w->runs = NULL;
+    w->n_runs = 0;
     return 0;
 }
 
@@ -166,6 +202,7 @@ void burst_edges_fini(struct burst_edges *w)
 {
     free(w->samples);
     free(w->rows);
+    free(w->runs);
     free(w->number);
     free(w->entries);
 }

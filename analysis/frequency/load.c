@@ -18,7 +18,8 @@ struct loading {
     struct cs_edge_flow *t;
     struct burst_edges *w;
     struct timed_intervals *intervals;
-    size_t edges_capacity, rows_capacity;
+    struct edge_finder finder; /* of the edges of bursts */
+    size_t edges_capacity, rows_capacity, runs_capacity;
     uint32_t images_capacity;
     uint64_t bursts; /* hash of the checksums of all profiles of bursts and intervals */
     enum evidence { WHOLE, SHORT_BURSTS, PATHS } evidence;
@@ -46,14 +47,6 @@ static int add_edge(struct loading *l, const struct cs_counted_edge *one)
     return 0;
 }
 
-static int add_row(struct loading *l, const struct burst_edge *row)
-{
-    if (cs_array_room(l->w->rows, l->w->n, l->rows_capacity) < 0)
-        return -ENOMEM;
-    l->w->rows[l->w->n++] = *row;
-    return 0;
-}
-
 static int read_edges(struct loading *l, const struct cs_store_profile_ref *ref, struct cs_table *table)
 {
     int64_t image = image_index(l, ref->image->id);
@@ -78,21 +71,33 @@ static int read_edges(struct loading *l, const struct cs_store_profile_ref *ref,
     return image < 0 ? -ENOMEM : 0;
 }
 
-/* Images that no edge knows get UINT32_MAX: tie_bursts drops their rows. */
+/* A table's rows ascend by burst. Those without an edge in the list go, their bursts stay. */
 static int read_burst_edges(struct loading *l, const struct cs_store_profile_ref *ref, struct cs_table *table)
 {
+    struct burst_edges *w = l->w;
     uint32_t image = cs_edge_flow_image(l->t, ref->image->id);
-    for (size_t i = 0; i < cs_table_rows(table); i++) {
+    size_t n = cs_table_rows(table);
+    struct burst_run *run = NULL;
+    if (cs_array_reserve_in(w->rows, w->n + n, l->rows_capacity) < 0)
+        return -ENOMEM;
+    for (size_t i = 0; i < n; i++) {
         const uint64_t *row = cs_table_row(table, i);
         const char *to = cs_table_string(table, row[2]);
-        struct burst_edge one = {.burst = row[0],
-                                 .image = image,
-                                 .to_image = *to ? cs_edge_flow_image(l->t, to) : image,
-                                 .from = row[1],
-                                 .to = row[3],
-                                 .count = (double)row[4]};
-        if (add_row(l, &one) < 0)
-            return -ENOMEM;
+        struct cs_counted_edge key = {.image = image,
+                                      .to_image = *to ? cs_edge_flow_image(l->t, to) : image,
+                                      .from = row[1],
+                                      .to = row[3]};
+        if (!run || run->burst != row[0]) {
+            if (cs_array_room(w->runs, w->n_runs, l->runs_capacity) < 0)
+                return -ENOMEM;
+            run = &w->runs[w->n_runs++];
+            *run = (struct burst_run){row[0], w->n, 0};
+        }
+        uint32_t edge = edge_finder_find(&l->finder, &key);
+        if (edge != UINT32_MAX) {
+            w->rows[w->n++] = (struct burst_edge){.edge = edge, .count = (double)row[4]};
+            run->n++;
+        }
     }
     return 0;
 }
@@ -331,24 +336,31 @@ int edge_flow_read(struct cs_store *store, bool paths, struct cs_edge_flow *t, u
     return 0;
 }
 
+static int read_by_burst(struct cs_store *store, struct cs_edge_flow *t, struct burst_edges *w,
+                         uint32_t *n_bursts, int (*visit)(const struct cs_store_profile_ref *ref, void *arg),
+                         struct cs_error *err)
+{
+    struct loading l = {.t = t, .w = w, .err = err};
+    int rc = edge_finder_init(&l.finder, t);
+    if (rc < 0)
+        return cs_fail(err, ENOMEM, "no memory to find %zu edges", t->n);
+    rc = cs_store_each(store, visit, &l, err);
+    edge_finder_fini(&l.finder);
+    if (rc == 0 && edge_list_order_bursts(w, n_bursts) < 0)
+        rc = cs_fail(err, ENOMEM, "no memory for %zu edges of bursts", w->n);
+    return rc;
+}
+
 int edge_flow_read_bursts(struct cs_store *store, struct cs_edge_flow *t, struct burst_edges *w,
                           struct cs_error *err)
 {
-    struct loading l = {.t = t, .w = w, .err = err};
-    int rc = cs_store_each(store, visit_bursts, &l, err);
-    if (rc == 0 && edge_list_tie(t, w, &t->n_bursts) < 0)
-        rc = cs_fail(err, ENOMEM, "no memory for %zu edges of bursts", w->n);
-    return rc;
+    return read_by_burst(store, t, w, &t->n_bursts, visit_bursts, err);
 }
 
 int edge_flow_read_path_groups(struct cs_store *store, struct cs_edge_flow *t, struct path_groups *groups,
                                struct cs_error *err)
 {
-    struct loading l = {.t = t, .w = &groups->rows, .err = err};
-    int rc = cs_store_each(store, visit_groups, &l, err);
-    if (rc == 0 && edge_list_tie(t, &groups->rows, &groups->n) < 0)
-        rc = cs_fail(err, ENOMEM, "no memory for %zu edges of paths", groups->rows.n);
-    return rc;
+    return read_by_burst(store, t, &groups->rows, &groups->n, visit_groups, err);
 }
 
 int edge_flow_read_intervals(struct cs_store *store, struct cs_edge_flow *t,

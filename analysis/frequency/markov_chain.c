@@ -19,11 +19,11 @@ struct cs_markov {
     struct elimination_order order;
     uint32_t *row_start, *row; /* transitions by the place of their source */
     /* Of one solve: */
-    double *sum;                      /* by state: its weights */
-    double *later, *earlier;          /* probabilities, beside the order's lists */
-    double *leaving, *outside, *came; /* by place: probability of leaving at its turn; to the outside;
-                                         visits from those eliminated before and from outside */
-    double *width;                    /* by place, the row at work */
+    cs_lanes *sum;                      /* by state: its weights */
+    cs_lanes *later, *earlier;          /* probabilities, beside the order's lists */
+    cs_lanes *leaving, *outside, *came; /* by place: probability of leaving at its turn; to the outside;
+                                           visits from those eliminated before and from outside */
+    cs_lanes *width;                    /* by place, the row at work */
 };
 
 /* Transitions by the place of their source; those from outside are left out. */
@@ -99,11 +99,11 @@ void cs_markov_close(struct cs_markov *chain)
 static void pass_through(struct cs_markov *chain, uint32_t p)
 {
     const struct elimination_order *o = &chain->order;
-    double *width = chain->width;
+    cs_lanes *width = chain->width;
     for (size_t e = o->earlier_start[p]; e < o->earlier_start[p + 1]; e++) {
         uint32_t k = o->earlier[e];
-        double through = width[k];
-        width[k] = 0;
+        cs_lanes through = width[k];
+        width[k] = (cs_lanes){0};
         chain->earlier[e] = through;
         through /= chain->leaving[k];
         chain->outside[p] += through * chain->outside[k];
@@ -112,38 +112,40 @@ static void pass_through(struct cs_markov *chain, uint32_t p)
     }
 }
 
-static void eliminate(struct cs_markov *chain, const double *weight, uint32_t p)
+static void eliminate(struct cs_markov *chain, const cs_lanes *weight, uint32_t p)
 {
     const struct elimination_order *o = &chain->order;
-    double sum = chain->sum[o->state[p]];
+    cs_lanes sum = chain->sum[o->state[p]];
     for (uint32_t r = chain->row_start[p]; r < chain->row_start[p + 1]; r++) {
         uint32_t t = chain->row[r];
-        double part = weight[t] > 0 ? weight[t] / sum : 0;
+        cs_lanes part = weight[t] / sum;
+        cs_lanes_where_positive(&part, &weight[t]);
         if (!chain->to[t])
             chain->outside[p] += part;
         else
             chain->width[o->place[chain->to[t]]] += part;
     }
     /* A loop to oneself changes no ratio: it is added at the end. */
-    chain->width[p] = 0;
+    chain->width[p] = (cs_lanes){0};
     pass_through(chain, p);
-    chain->width[p] = 0;
-    double leaving = chain->outside[p];
+    chain->width[p] = (cs_lanes){0};
+    cs_lanes leaving = chain->outside[p];
     for (size_t c = o->later_start[p]; c < o->later_start[p + 1]; c++) {
         uint32_t j = o->later[c];
         chain->later[c] = chain->width[j];
         leaving += chain->width[j];
-        chain->width[j] = 0;
+        chain->width[j] = (cs_lanes){0};
     }
-    if (!(leaving > 0))
-        leaving = chain->outside[p] = DEAD_END;
+    for (unsigned lane = 0; lane < CS_MARKOV_LANES; lane++)
+        if (!(leaving[lane] > 0))
+            leaving[lane] = chain->outside[p][lane] = DEAD_END;
     chain->leaving[p] = leaving;
-    double went = chain->came[p] / leaving;
+    cs_lanes went = chain->came[p] / leaving;
     for (size_t c = o->later_start[p]; c < o->later_start[p + 1]; c++)
         chain->came[o->later[c]] += went * chain->later[c];
 }
 
-int cs_markov_solve(struct cs_markov *chain, const double *weight, double *visits)
+int cs_markov_solve_lanes(struct cs_markov *chain, const cs_lanes *weight, cs_lanes *visits)
 {
     const struct elimination_order *o = &chain->order;
     memset(chain->sum, 0, chain->n * sizeof *chain->sum);
@@ -151,18 +153,38 @@ int cs_markov_solve(struct cs_markov *chain, const double *weight, double *visit
     memset(chain->came, 0, o->n * sizeof *chain->came);
     for (uint32_t t = 0; t < chain->n_transitions; t++)
         chain->sum[chain->from[t]] += weight[t];
-    for (uint32_t t = 0; t < chain->n_transitions; t++)
-        if (!chain->from[t] && chain->to[t] && weight[t] > 0)
-            chain->came[o->place[chain->to[t]]] += weight[t] / chain->sum[0];
+    for (uint32_t t = 0; t < chain->n_transitions; t++) {
+        if (chain->from[t] || !chain->to[t])
+            continue;
+        cs_lanes part = weight[t] / chain->sum[0];
+        cs_lanes_where_positive(&part, &weight[t]);
+        chain->came[o->place[chain->to[t]]] += part;
+    }
     for (uint32_t p = 0; p < o->n; p++)
         eliminate(chain, weight, p);
     memset(visits, 0, chain->n * sizeof *visits);
-    visits[0] = 1;
+    visits[0] = (cs_lanes){0} + 1;
     for (uint32_t p = o->n; p-- > 0;) {
-        double here = chain->came[p] / chain->leaving[p];
+        cs_lanes here = chain->came[p] / chain->leaving[p];
         visits[o->state[p]] = here;
         for (size_t e = o->earlier_start[p]; e < o->earlier_start[p + 1]; e++)
             chain->came[o->earlier[e]] += here * chain->earlier[e];
     }
     return 0;
+}
+
+int cs_markov_solve(struct cs_markov *chain, const double *weight, double *visits)
+{
+    cs_lanes *weights = malloc(((size_t)chain->n_transitions + 1) * sizeof *weights),
+             *all = malloc(((size_t)chain->n + 1) * sizeof *all);
+    int rc = weights && all ? 0 : -ENOMEM;
+    for (uint32_t t = 0; rc == 0 && t < chain->n_transitions; t++)
+        weights[t] = (cs_lanes){0} + weight[t];
+    if (rc == 0)
+        rc = cs_markov_solve_lanes(chain, weights, all);
+    for (uint32_t i = 0; rc == 0 && i < chain->n; i++)
+        visits[i] = all[i][0];
+    free(weights);
+    free(all);
+    return rc;
 }

@@ -77,6 +77,34 @@ static void eliminate_densely(uint32_t n, double *p, double *visits)
     }
 }
 
+/* With a state that can't be left, one that isn't reached, and a transition that wasn't taken in one lane alone. */
+static void four_solves_at_a_time_are_equal_to_four(void **unused)
+{
+    (void)unused;
+    static double weight[CS_MARKOV_LANES][4 * STATES];
+    static cs_lanes weights[4 * STATES];
+    static uint32_t from[4 * STATES], to[4 * STATES];
+    cs_lanes all[STATES];
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < STATES; i++)
+        for (int k = 0; k < 3; k++, n++) {
+            from[n] = i;
+            to[n] = i == 7 ? 7 : k == 0 ? (i + 1) % (STATES - 1) : draw(STATES - 1);
+            for (unsigned lane = 0; lane < CS_MARKOV_LANES; lane++)
+                weights[n][lane] = weight[lane][n] = draw(4) ? 1 + draw(1000) : 0;
+        }
+    struct cs_markov *chain = cs_markov_open(STATES, from, to, n);
+    assert_non_null(chain);
+    assert_int_equal(cs_markov_solve_lanes(chain, weights, all), 0);
+    for (unsigned lane = 0; lane < CS_MARKOV_LANES; lane++) {
+        double visits[STATES];
+        assert_int_equal(cs_markov_solve(chain, weight[lane], visits), 0);
+        for (uint32_t i = 0; i < STATES; i++)
+            assert_true(visits[i] == all[i][lane] && visits[i] >= 0);
+    }
+    cs_markov_close(chain);
+}
+
 static void sparse_and_dense_elimination_agree_to_twelve_digits(void **unused)
 {
     (void)unused;
@@ -139,6 +167,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(counts_of_a_closed_walk_are_reproduced),
+        cmocka_unit_test(four_solves_at_a_time_are_equal_to_four),
         cmocka_unit_test(sparse_and_dense_elimination_agree_to_twelve_digits),
         cmocka_unit_test(loop_of_a_trillion_turns_keeps_its_digits),
         cmocka_unit_test(what_is_never_reached_has_frequency_zero),
