@@ -1,10 +1,13 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Statements in reports that can't be true (tests/report_rules.py) over stores of real programs: short and long runs, recorded in
-several ways; recordings of perf, imported; observed programs; stores of random rows. 200 stores and more, --quick: some 40.
+several ways; running programs attached to; several recordings in one store, and merged; recordings of perf, imported; observed
+programs; stores of random rows. 200 stores and more, --quick: some 40.
 
-report-sane [--quick] [--keep DIR]"""
-import glob, json, os, shutil, subprocess, sys, tempfile
+report-sane [--quick]
+report-sane --make DIR [K/N]     makes the stores only: every N-th, from the K-th
+report-sane --check DIR [K/N]    asks the reports of those that DIR has"""
+import glob, json, os, re, shutil, subprocess, sys, tempfile
 
 os.chdir(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 sys.path.insert(0, 'tests')
@@ -47,81 +50,131 @@ def make_inputs(d):
     sh(['git', 'init', '-q'], d)
 
 
-def make_recorded(d, quick):
-    """(name of a store, its path): every program in each of some ways."""
-    n = 0
+def target(d, name, command):
+    """Where it runs, and its words."""
+    return os.getcwd() if name == 'git' else d, ['sh', '-c', 'exec ' + command.replace('include.c', f'{d}/include.c')]
+
+
+def recorded(d, quick):
+    """Every program in each of some ways."""
     for k, (name, command) in enumerate(PROGRAMS):
         if not shutil.which(command.split()[0]):
             continue
+        cwd, words = target(d, name, command)
         for w, way in enumerate(WAYS):
-            if (k + w) % (12 if quick else 2):
-                continue
-            store = f'{d}/rec-{name}-{w}'
-            cwd = d if name != 'git' else os.getcwd()
-            if sh([TOOL, 'record', '-o', store, *way, '--', 'sh', '-c', 'exec ' + command.replace('include.c', f'{d}/include.c')], cwd) == 0 and os.path.isdir(store):
-                n += 1
-                yield store
+            if (k + w) % (12 if quick else 2) == 0:
+                yield f'recorded-{name}-{w}', lambda store, way=way, cwd=cwd, words=words: sh([TOOL, 'record', '-o', store, *way, '--', *words], cwd)
 
 
-def make_imported(d, quick):
+def attached(d, quick):
+    """Programs that run already, for part of their life."""
+    for name, command in PROGRAMS[:12:6] if quick else PROGRAMS[:24]:
+        cwd, words = target(d, name, command)
+
+        def make(store, cwd=cwd, words=words):
+            with subprocess.Popen(words, cwd=cwd, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, stdin=subprocess.DEVNULL) as p:
+                code = sh([TOOL, 'record', '-o', store, '-t', '0.4', '--burst-rate', '200', '-p', str(p.pid)], d)
+                p.kill()
+            return code
+        if shutil.which(command.split()[0]):
+            yield f'attached-{name}', make
+
+
+def together(d, quick):
+    """Two recordings in one store, as its epochs; and the same merged into another."""
+    for name, command in PROGRAMS[:12:6] if quick else PROGRAMS[:36:3]:
+        cwd, words = target(d, name, command)
+
+        def twice(store, cwd=cwd, words=words):
+            return sh([TOOL, 'record', '-o', store, '--burst-rate', '200', '--', *words], cwd) or sh([TOOL, 'record', '-o', store, '-F', '700', '--no-bursts', '--', *words], cwd)
+
+        def merged(store, name=name):
+            return sh([TOOL, 'store', 'merge', '--into', 'both', store, f'{d}/epochs-{name}'], d)
+        if shutil.which(command.split()[0]):
+            yield f'epochs-{name}', twice
+            yield f'merged-{name}', merged
+
+
+def imported(d, quick):
     files = sorted(f for pattern in ('*/*.perf', '*/*.data', '*/perf.data*', 'lbr-autofdo-test/test.lbr') for f in glob.glob(f'{CORPUS}/{pattern}'))
-    files = [f for f in files if os.path.isfile(f) and not f.endswith(('.pb_text', '.buildids', '.txt')) and 'fuzz' not in f]
+    files = [os.path.abspath(f) for f in files if os.path.isfile(f) and not f.endswith(('.pb_text', '.buildids', '.txt')) and 'fuzz' not in f]
     for i, f in enumerate(files[:6] if quick else files):
-        store = f'{d}/imported-{i}'
-        if sh([TOOL, 'import', '-o', store, os.path.abspath(f)], d) == 0 and os.path.isdir(store):
-            yield store
-    if shutil.which('perf'):
-        for name, command in PROGRAMS[:3 if quick else 30]:
-            data, store = f'{d}/{name}.data', f'{d}/perf-{name}'
-            if shutil.which(command.split()[0]) and sh(['perf', 'record', '-B', '-q', '-e', 'cpu-clock', '-F', '2000', '-o', data, '--', 'sh', '-c', 'exec ' + command], d) == 0 and \
-                    sh([TOOL, 'import', '-o', store, data], d) == 0 and os.path.isdir(store):
-                yield store
+        yield f'imported-{i}', lambda store, f=f: sh([TOOL, 'import', '-o', store, f], d)
+    for name, command in PROGRAMS[:3 if quick else 30]:
+        cwd, words = target(d, name, command)
+
+        def perf(store, name=name, cwd=cwd, words=words):
+            data = f'{d}/{name}.data'
+            return sh(['perf', 'record', '-B', '-q', '-e', 'cpu-clock', '-F', '2000', '-o', data, '--', *words], cwd) or sh([TOOL, 'import', '-o', store, data], d)
+        if shutil.which('perf') and shutil.which(command.split()[0]):
+            yield f'perf-{name}', perf
 
 
-def make_observed(d, quick):
+def observed(d, quick):
     phases = os.path.abspath(f'{BUILD}/signals/examples/phases')
     calls = ['--wait', '0', '-s', 'os:thread,os:syscall', '--', 'sh', '-c']
     ways = [['--', phases], [*calls, 'gzip -9 -c tool.bin'], [*calls, 'sort text.txt'], [*calls, 'find /usr/share'], ['-e', 'task-clock,page-faults', '--', phases],
             ['--any-tag', '--', phases], ['--period', '100k', '--', phases], [*calls, 'xz -c tool.bin']]
     for i, way in enumerate(ways[:3] if quick else ways * 2):
-        store = f'{d}/observed-{i}'
-        if sh([TOOL, 'observe', '--seconds', str(0.1 + 0.2 * (i // 4)), '-o', store, *way], d) == 0 and os.path.isdir(store):
-            yield store
+        yield f'observed-{i}', lambda store, i=i, way=way: sh([TOOL, 'observe', '--seconds', str(0.1 + 0.2 * (i // 4)), '-o', store, *way], d)
 
 
-def make_random(d, quick):
+def random(d, quick):
     filler = os.path.abspath(f'{BUILD}/tests/programs/store_filler')
     for seed in range(4 if quick else 20):
-        store = f'{d}/random-{seed}'
-        if sh([filler, store, 'random', str(seed + 1), str(3 + 7 * seed)], d) == 0:
-            yield store
+        yield f'random-{seed}', lambda store, seed=seed: sh([filler, store, 'random', str(seed + 1), str(3 + 7 * seed)], d)
+
+
+def all_stores(d, quick):
+    for kind in (recorded, attached, together, imported, observed, random):
+        yield from kind(d, quick)
+
+
+def part(rows, words):
+    """Those of rows that the last of words, K/N, asks for."""
+    k, n = (int(x) for x in (words[-1] if re.fullmatch(r'\d+/\d+', words[-1]) else '1/1').split('/'))
+    return list(rows)[k - 1::n]
+
+
+def check(d, store, samples):
+    found = report_rules.check_store(TOOL, f'{d}/{store}', f'{d}/{store}.html')
+    for path in glob.glob(f'{d}/{store}.html'):
+        os.unlink(path)
+    for line in found:
+        print(line.replace(d + '/', ''), flush=True)
+    kind = store.split('-')[0]
+    samples[kind] = samples.get(kind, 0) + 1
+    return len(found)
 
 
 def main():
-    quick = '--quick' in sys.argv
-    keep = sys.argv[sys.argv.index('--keep') + 1] if '--keep' in sys.argv else None
-    subprocess.run(['make', '-s', f'BUILD={BUILD}', f'{BUILD}/signals/examples/phases', f'{BUILD}/tests/programs/store_filler'], stdout=sys.stderr, check=True)
-    d = os.path.abspath(keep) if keep else tempfile.mkdtemp(prefix='report-sane.')
+    words = sys.argv[1:]
+    quick, making, checking = ('--quick' in words), ('--make' in words), ('--check' in words)
+    d = os.path.abspath(words[1]) if making or checking else tempfile.mkdtemp(prefix='report-sane.')
     os.makedirs(d, exist_ok=True)
     os.environ['CYCLESCOPE_CACHE'] = f'{d}/cache'
-    make_inputs(d)
-    kinds, wrong, samples = {}, [], []
+    kinds, wrong = {}, 0
     try:
-        for make in (make_recorded, make_imported, make_observed, make_random):
-            for store in make(d, quick):
-                kinds[make.__name__] = kinds.get(make.__name__, 0) + 1
-                found = report_rules.check_store(TOOL, store, f'{d}/page.html')
-                wrong += found
-                for line in found:
-                    print(line.replace(d + '/', ''), flush=True)
-                if not keep:
-                    shutil.rmtree(store, ignore_errors=True)
+        if not checking:
+            subprocess.run(['make', '-s', f'BUILD={BUILD}', f'{BUILD}/signals/examples/phases', f'{BUILD}/tests/programs/store_filler'], stdout=sys.stderr, check=True)
+            if not os.path.exists(f'{d}/include.c'):
+                make_inputs(d)
+            for name, make in part(all_stores(d, quick), words):
+                store = f'{d}/{name}'
+                if os.path.isdir(store) or make(store) or not os.path.isdir(store):
+                    continue
+                if not making:
+                    wrong += check(d, name, kinds)
+                    if not name.startswith('epochs-'):
+                        shutil.rmtree(store, ignore_errors=True)
+        else:
+            for name in part(sorted(n for n in os.listdir(d) if os.path.isdir(f'{d}/{n}') and '-' in n), words):
+                wrong += check(d, name, kinds)
     finally:
-        if not keep:
+        if not making and not checking:
             shutil.rmtree(d, ignore_errors=True)
-    stores = sum(kinds.values())
-    print(json.dumps({'name': 'report-sane', 'value': len(wrong), 'unit': f'statements that can\'t be true, in the reports of {stores} stores', 'target': 0,
-                      'noise': None, 'detail': {k.removeprefix('make_'): n for k, n in kinds.items()}}))
+    print(json.dumps({'name': 'report-sane', 'value': wrong, 'unit': f'statements that can\'t be true, in the reports of {sum(kinds.values())} stores', 'target': 0,
+                      'noise': None, 'detail': kinds}))
 
 
 main()

@@ -5,9 +5,10 @@ cycles than the core needs, a cause where nothing was sampled, "-0.0", "1 bursts
 line for each statement that can't be true.
 
 Usage: report_rules.py CYCLESCOPE STORE...     exit 1 when there was one"""
-import collections, html, json, math, os, re, subprocess, sys
+import collections, html, json, math, os, re, shlex, subprocess, sys
 
 WIDTH = 8  # instructions that no x86-64 or AArch64 core of today retires more of in a cycle, fused ones apart
+WIDTHS = {'znver3': 6, 'znver2': 6, 'znver4': 6, 'haswell': 4, 'skylake': 6, 'icelake': 6}  # operations dispatched in a cycle, by the vendors' manuals
 PROCEDURES = int(os.environ.get('CS_PROCEDURES', 4))  # of each store that calc, list, edges and cfg are asked about
 MAY_EXCEED = re.compile(r'ratio|change|times|error|least|deviation|period|until|of_it_to')  # keys of no share
 UNITS = r'(?:bursts|samples|procedures|edges|instructions|blocks|rows|images|epochs|threads|intervals|lines|triggers|paths|returns|runs|processes|branches|values|counters|stores)'
@@ -52,6 +53,35 @@ def check_text(wrong, text):
                 wrong(float(n) <= 100.05, 'more than all:', line.strip())
         if re.search(rf'(?<![\w.,/-])1 {UNITS}\b(?! of|:)', line):
             wrong(False, 'one of many:', line.strip())
+
+
+def check_figure_4(wrong, text):
+    """The table of causes as people read it: its subtotals are what stands above them."""
+    rows = {name.strip(): float(n) for name, n in re.findall(r'^\*\*\* (\S[^%\n]*?)\s+(-?[0-9.]+)%$', text, re.M)}
+    if 'Total tallied' not in rows:
+        return
+    wrong(abs(rows['Total tallied'] - 100) < 0.11, 'tallied:', rows['Total tallied'])
+    wrong(abs(rows['Subtotal dynamic'] + rows['Subtotal static'] - rows['Total stall']) < 0.16, 'stalls do not add up:', rows)
+    wrong(rows['Unexplained stall'] <= rows['Subtotal dynamic'] + 0.06, 'more unexplained than stalled:', rows)
+    best = re.search(r'Best case (\d+) of (\d+) samples?', text)
+    wrong(not best or int(best[1]) <= int(best[2]), 'best case beyond all:', best and best[0])
+
+
+def check_listing(wrong, text):
+    """calc's blocks as people read them."""
+    for best, n, actual, words in re.findall(r'Best-case ([0-9.]+)/(\d+) = \S+CPI +Actual (\S+)/\d+ = \S+CPI(.*)', text):
+        wrong(float(actual) >= 0.99 * float(best) - 0.11 or 'faster than the model' in words, f'{n} instructions took {actual} cycles, at best {best}')
+    causes = collections.defaultdict(set)
+    for letter, cause in re.findall(r'^ {3}\S+ .* (\S) = ([^,?]+)\??, [0-9.]+ to', text, re.M):
+        causes[letter].add(cause)
+    wrong(all(len(c) == 1 for c in causes.values()), 'one letter for two causes:', dict(causes))
+
+
+def check_next(wrong, tool, text):
+    """What a report says to type next works on that store."""
+    for line in re.findall(r'^(?:next:|     ) (cyclescope .*?)(?: {2,}.*)?$', text, re.M):
+        code, out, errors = run([tool, *shlex.split(line)[1:]])
+        wrong(code == 0 and out.strip(), 'advises', line, 'which says', (errors + out)[-200:])
 
 
 def check_summary(wrong, s):
@@ -102,9 +132,10 @@ def check_calc(wrong, c):
                       s['responsible'] == i['offset'], where, 'a misprediction of', blamed)
         total = sum(s['share'] for s in suspects) + i['unexplained']
         wrong(not suspects or abs(total - stall) < 1e-3 * max(1, stall), where, f'shares {total} of stall {stall}')
+    width = min([WIDTH] + [w for model, w in WIDTHS.items() if model in c['model']])
     for b in c.get('blocks', []):
         for key in ('best_cpi', 'actual_cpi'):
-            wrong(b[key] is None or b[key] * b['instructions'] >= b['operations'] / WIDTH - 1e-9, f'block {b["offset"]}: {key} {b[key]}')
+            wrong(b[key] is None or b[key] * b['instructions'] >= b['operations'] / width - 1e-9, f'block {b["offset"]}: {key} {b[key]}')
         wrong(b['percent'] <= 100 + 1e-6, f'block {b["offset"]}: {b["percent"]} %')
     w = c['worst']
     wrong(-1e-6 <= w['low'] <= w['share'] + 1e-6 <= 100 + 2e-6 and w['share'] <= w['high'] + 1e-6 or w['cause'] == 'none',
@@ -114,6 +145,7 @@ def check_calc(wrong, c):
         blamed = text[w['responsible']]
         conditional = CONDITIONAL.match(blamed)
         wrong(bool(conditional) or 'branchless' not in c['advice'], f'branchless advice for {blamed}')
+    wrong(c['evidence']['enough'] or (w['cause'] == 'none' and not c['advice']), 'a cause without evidence:', w['cause'])
     if w['cause'] == 'i-cache':
         code = [int(i['offset'], 16) for i in c['instructions']]
         wrong(max(code) // 64 != min(code) // 64, 'code in one line waits for its fetch')
@@ -152,6 +184,12 @@ def check_edges(wrong, e):
         wrong(not block or percent <= 100.1, f'edges out of {block} are {percent:.1f} % of its block')
 
 
+def check_diff(wrong, d):
+    for side in 'ab':
+        seen = sum(r[f'samples_{side}'] or 0 for r in d['rows'])
+        wrong(seen <= d['sides'][side]['samples'] if isinstance(d.get('sides'), dict) else True, f'rows of {side} have {seen} samples')
+
+
 def check_tags(wrong, t):
     for tag in t.get('tags', [t]):
         shares = [r.get('percent') for r in tag.get('rows', tag.get('values', [])) if isinstance(r, dict) and r.get('percent') is not None]
@@ -169,6 +207,10 @@ def ask(tool, store, words, wrong, check=None):
     code, text, errors = run([tool, *words, '--store', store])
     wrong(code in (0, 1), f'exit {code}: {errors[-300:]}')
     check_text(wrong, text + errors)
+    check_figure_4(wrong, text)
+    if words[0] == 'calc':
+        check_listing(wrong, text)
+    check_next(wrong, tool, text)
     if code:
         wrong(len(errors.strip().splitlines()) == 1, 'refused in', errors.strip().splitlines()[:3])
         return None
@@ -190,7 +232,12 @@ def check_store(tool, store, page=None):
     """All that the reports of one store say that can't be true."""
     wrong = Wrong(store)
     prof = ask(tool, store, ['prof', '-n', '0'], wrong, check_prof)
-    ask(tool, store, ['prof', '--by', 'image', '-n', '0'], wrong, check_prof)
+    for by in 'image', 'line', 'process', 'tag':
+        ask(tool, store, ['prof', '--by', by, '-n', '0'], wrong, check_prof if by != 'tag' else None)
+    ask(tool, store, ['prof', '--epoch', 'all'], wrong)
+    ask(tool, store, ['sum', '--epoch', 'all'], wrong, lambda w, d: check_summary(w, d['summary']))
+    ask(tool, store, ['tree'], wrong)
+    ask(tool, store, ['diff'], wrong, check_diff)
     ask(tool, store, ['sum'], wrong, lambda w, d: check_summary(w, d['summary']))
     ask(tool, store, ['stats'], wrong)
     ask(tool, store, ['phases'], wrong)
@@ -202,6 +249,8 @@ def check_store(tool, store, page=None):
         ask(tool, store, ['list', name], wrong, check_list)
         ask(tool, store, ['edges', '--all', name], wrong, check_edges)
         ask(tool, store, ['cfg', name], wrong)
+        ask(tool, store, ['callers', name], wrong)
+        ask(tool, store, ['callees', name], wrong)
     if page:
         code, text, errors = run([tool, 'report', '--html', page, '--store', store])
         wrong.where = f'{store}: report'

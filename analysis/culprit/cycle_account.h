@@ -73,8 +73,9 @@ struct cs_cycle_account {
     /* Bounds of a fitted scale: all time is M and nothing stalls; every suspect that was observed costs its
      * most. */
     double scale_low, scale_high;
-    bool scale_fitted; /* else counted */
-    bool frequencies;  /* from bursts; else all blocks are taken to run equally often */
+    bool scale_fitted;       /* else counted */
+    bool frequencies;        /* from bursts; else all blocks are taken to run equally often */
+    double operation_cycles; /* that an operation takes at least: 1 / the width of the model */
     size_t n_paths, n_generic;
     struct cs_cycle_account_summary summary;
 };

@@ -239,8 +239,20 @@ static void take_steps(struct accounting *x, const struct plan *p, uint32_t path
     }
 }
 
+/* Of a cycle, what one operation takes at least: its share of the model's width, which a step has in full where M
+ * leaves room for it. */
+static double least_cycles(const struct cs_cycle_account *a, const bool *have)
+{
+    double least = 0;
+    for (uint32_t i = 0; i < a->cfg->n_insns; i++)
+        if (have[a->insns[i].block] && !a->insns[i].branch)
+            least = fmax(least, a->insns[i].step.execution);
+    return fmax(least, 1 / CS_SCHEDULE_WIDTH_MAX);
+}
+
 static void finish_blocks(struct cs_cycle_account *a, const bool *have)
 {
+    a->operation_cycles = least_cycles(a, have);
     for (uint32_t b = 0; b < a->cfg->n_blocks; b++) {
         a->blocks[b].best = have[b] ? 0 : -1;
         const struct cs_basic_block *block = &a->cfg->blocks[b];
@@ -250,7 +262,7 @@ static void finish_blocks(struct cs_cycle_account *a, const bool *have)
         }
         /* M may be all its neighbours', but nothing retires in no time. */
         if (have[b])
-            a->blocks[b].best = fmax(a->blocks[b].best, a->blocks[b].operations / CS_SCHEDULE_WIDTH_MAX);
+            a->blocks[b].best = fmax(a->blocks[b].best, a->blocks[b].operations * a->operation_cycles);
     }
 }
 

@@ -81,7 +81,6 @@ static void describe_calls(struct output *out, const struct chains *c, uint32_t 
 static int report(const struct parsed *args, const struct chains *c, uint32_t function, bool callers)
 {
     const struct cs_call_function *f = &c->calls.functions[function];
-    const char *store = strcmp(c->store, "cyclescope.store") == 0 ? NULL : c->store;
     struct column columns[] = {
         {.key = "samples", .head = "samples", .kind = COLUMN_COUNT},
         {.key = "percent", .head = "%", .kind = COLUMN_SHARE},
@@ -106,8 +105,8 @@ static int report(const struct parsed *args, const struct chains *c, uint32_t fu
     }
     if (c->calls.total)
         output_line(out,
-                    "%s, %s: %" PRIu64 " samples of %s in all (%.1f %%), %" PRIu64 " in itself (%.1f %%)",
-                    f->brief, f->image ? f->image->path : "", f->total, c->event,
+                    "%s, %s: %" PRIu64 " sample%s of %s in all (%.1f %%), %" PRIu64 " in itself (%.1f %%)",
+                    f->brief, f->image ? f->image->path : "", f->total, plural((double)f->total), c->event,
                     share(f->total, c->calls.total), f->self, share(f->self, c->calls.total));
     else
         output_line(out, "%s, %s: no samples of %s have call chains (record -g takes them)", f->brief,
@@ -136,8 +135,9 @@ static int report(const struct parsed *args, const struct chains *c, uint32_t fu
     if (*c->calls.trouble)
         output_note(out, "%s", c->calls.trouble);
     output_line(out, "%s", "");
-    output_hint(out, "next:", callers ? "callees" : "callers", f->brief, "--store", store, "");
-    output_hint(out, "     ", "tree", f->brief, "--store", store, callers ? " --inverted" : "");
+    output_next(out, args, "next:", callers ? "callees" : "callers", f->brief, "");
+    if (f->total)
+        output_next(out, args, "     ", "tree", f->brief, callers ? " --inverted" : "");
     free(rows);
     return output_close(out);
 }

@@ -92,10 +92,11 @@ void chains_describe(const struct chains *c, struct output *out)
 {
     const struct profile_event *e = &c->profile.events[c->profile.main_event];
     if (strcmp(e->unit, "ns") == 0 && e->period_sum)
-        output_line(out, "%s: %" PRIu64 " samples with call chains; %.3g s in all", e->name, c->calls.total,
-                    (double)e->period_sum / 1e9);
+        output_line(out, "%s: %" PRIu64 " sample%s with call chains; %.3g s in all", e->name, c->calls.total,
+                    plural((double)c->calls.total), (double)e->period_sum / 1e9);
     else
-        output_line(out, "%s: %" PRIu64 " samples with call chains", e->name, c->calls.total);
+        output_line(out, "%s: %" PRIu64 " sample%s with call chains", e->name, c->calls.total,
+                    plural((double)c->calls.total));
     if (*c->calls.trouble)
         output_note(out, "%s", c->calls.trouble);
     output_set(out, "event", json_text(e->name));

@@ -11,8 +11,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define PERIODS_MAX 16
-
 static double rate_edge(unsigned bin)
 {
     return bin >= CS_DTE_RATE_BINS ? 2 * cs_dte_rate_bin_least(CS_DTE_RATE_BINS - 1)
@@ -94,20 +92,32 @@ static const struct column period_columns[] = {
     {.key = "p99", .head = "99 %", .kind = COLUMN_NUMBER, .digits = 3},
 };
 
-static void period_row(struct table *table, unsigned every, const struct observed *o, unsigned c)
+/* `under` NULL: of the whole run, else of that value of the first tag. */
+static void period_row(struct table *table, unsigned every, const struct observed *o, unsigned c,
+                       const uint64_t *under)
 {
-    const struct cs_sink *s = o->sink;
+    static const uint64_t nothing[CS_DTE_RATE_BINS];
     static const double shares[] = {0.01, 0.1, 0.5, 0.9, 0.99};
-    uint64_t intervals = cs_dte_tally_intervals(&s->tally);
-    struct cs_dte_moments m = cs_tag_rate(&s->whole_run, c);
+    const struct cs_sink *s = o->sink;
+    const struct cs_tag_row *row = under ? cs_tags_find(s->tags[0], *under) : &s->whole_run;
+    const uint64_t *bins = !under             ? s->rates[c]
+                           : row && row->bins ? &row->bins[c * CS_DTE_RATE_BINS]
+                                              : nothing;
+    uint64_t intervals = cs_dte_tally_intervals(&s->tally), kept = row ? row->kept : 0;
     table_count(table, every);
     table_number(table, cs_dte_cycle_quantile(s->periods, 0.5));
-    table_count(table, s->whole_run.kept);
-    table_number(table, intervals ? 100 * (double)s->whole_run.kept / (double)intervals : 0);
+    table_count(table, kept);
+    table_number(table, intervals ? 100 * (double)kept / (double)intervals : 0);
+    if (!kept) { /* a coarse sampler never had two samples of it together */
+        for (unsigned i = 0; i < 2 + sizeof shares / sizeof shares[0]; i++)
+            table_none(table);
+        return;
+    }
+    struct cs_dte_moments m = cs_tag_rate(row, c);
     table_number(table, m.mean * 1000);
     table_number(table, cs_dte_moments_deviation(&m) * 1000);
     for (unsigned i = 0; i < sizeof shares / sizeof shares[0]; i++)
-        table_number(table, cs_dte_rate_quantile(s->rates[c], shares[i]) * 1000);
+        table_number(table, cs_dte_rate_quantile(bins, shares[i]) * 1000);
 }
 
 /* The same log at several periods, one row each. */
@@ -115,6 +125,8 @@ static int coarser(const struct parsed *args, struct output *out, const char *co
                    unsigned n)
 {
     struct table *table = NULL;
+    const char *under = option(args, "under");
+    uint64_t value = 0;
     for (unsigned i = 0; i < n; i++) {
         struct cs_observe_replay_options options = {.rule = cs_dte_paper_rule(), .subsample = periods[i]};
         struct observed_source source;
@@ -124,14 +136,19 @@ static int coarser(const struct parsed *args, struct output *out, const char *co
         if (rc)
             return rc;
         int c = observed_counter(&source.view, counter);
+        if (!table && under &&
+            (source.view.sink->n_tags == 0 || !observed_named(&source.view, 0, under, &value))) {
+            observed_close(&source);
+            return failed_with("%s was never seen as a value of the first tag", under);
+        }
         if (!table && c >= 0) {
-            output_line(out, "%s per 1000 cycles, every n-th sample of the log alone",
-                        source.view.counters[c]);
+            output_line(out, "%s per 1000 cycles%s%s, every n-th sample of the log alone",
+                        source.view.counters[c], under ? " under " : "", under ? under : "");
             table = output_table(out, "periods", period_columns,
                                  sizeof period_columns / sizeof period_columns[0]);
         }
         if (c >= 0)
-            period_row(table, periods[i], &source.view, (unsigned)c);
+            period_row(table, periods[i], &source.view, (unsigned)c, under ? &value : NULL);
         observed_close(&source);
         if (c < 0)
             return failed_with("no counter %s was observed", counter ? counter : "at all");
@@ -197,7 +214,7 @@ static int observer_effect(struct output *out, const struct observed *o)
 
 /* Of a log any two counters; a store has sums by the first one's rate alone. */
 static int counters_against(const struct parsed *args, struct output *out, const struct observed *o,
-                            unsigned x, unsigned b)
+                            unsigned x, unsigned b, unsigned subsample)
 {
     const char *log = option(args, "log");
     if (!log && x != 0)
@@ -223,7 +240,7 @@ static int counters_against(const struct parsed *args, struct output *out, const
         (struct pairing){.x = x, .b = b, .hardware = cs_observe_log_reader_head(reader)->n_hardware > 0};
     cs_observe_log_reader_close(reader);
     struct cs_observe_replay_options replay = {
-        .rule = cs_dte_paper_rule(), .visit = pair_interval, .arg = pairing};
+        .rule = cs_dte_paper_rule(), .subsample = subsample, .visit = pair_interval, .arg = pairing};
     replay.rule.gap_cycles = 0;
     struct observed_source source;
     rc = observed_open_log(log, &replay, &source);
@@ -235,7 +252,7 @@ static int counters_against(const struct parsed *args, struct output *out, const
     return rc;
 }
 
-static int one_histogram(const struct parsed *args, struct output *out)
+static int one_histogram(const struct parsed *args, struct output *out, unsigned subsample)
 {
     struct observed_source source;
     int rc = observed_open(args, NULL, &source);
@@ -262,7 +279,7 @@ static int one_histogram(const struct parsed *args, struct output *out)
         if (option_given(args, "observer-effect"))
             rc = observer_effect(out, o);
         else if (other)
-            rc = counters_against(args, out, o, (unsigned)c, (unsigned)b);
+            rc = counters_against(args, out, o, (unsigned)c, (unsigned)b, subsample);
         else
             observed_histogram(out, o, (unsigned)c, under ? &value : NULL);
     }
@@ -358,18 +375,10 @@ static int periods_and_gaps(const struct parsed *args, struct output *out)
 
 static int run(const struct parsed *args)
 {
-    unsigned periods[PERIODS_MAX], n = 0;
-    const char *text;
-    while ((text = option_nth(args, "subsample", n))) {
-        char *end;
-        unsigned long every = strtoul(text, &end, 10);
-        if (n == PERIODS_MAX || *end || every < 1 || every > 1000000000)
-            return usage_error("--subsample %s: expected a whole number from 1 on, at most %d times", text,
-                               PERIODS_MAX);
-        periods[n++] = (unsigned)every;
-    }
-    if (n && !option_given(args, "log"))
-        return usage_error("--subsample needs all samples: give --log FILE, written by observe --log");
+    unsigned periods[SUBSAMPLES_MAX], n;
+    int wrong = observed_subsamples(args, periods, &n);
+    if (wrong)
+        return wrong;
     bool several = option_nth(args, "log", 1) || option_given(args, "filter") ||
                    option_given(args, "range") || option_given(args, "bins");
     if (several && !option_given(args, "log"))
@@ -380,13 +389,16 @@ static int run(const struct parsed *args)
         return usage_error(
             "several logs, --filter, --range and --bins are for the whole run's rates: without --subsample, "
             "--under, --against and --periods");
+    const bool pair = option_given(args, "against");
+    if (pair && n > 1)
+        return usage_error("--against takes one --subsample: each is a table of its own");
     struct output *out = output_open(args);
     const char *sections = option(args, "sections");
     int rc = sections                        ? measured_sections_print(out, sections, option(args, "counter"))
              : several                       ? beside(args, out)
              : option_given(args, "periods") ? periods_and_gaps(args, out)
-             : n                             ? coarser(args, out, option(args, "counter"), periods, n)
-                                             : one_histogram(args, out);
+             : n && !pair                    ? coarser(args, out, option(args, "counter"), periods, n)
+                                             : one_histogram(args, out, n ? periods[0] : 1);
     if (rc == CS_EXIT_OK)
         return output_close(out);
     output_drop(out);
@@ -398,7 +410,7 @@ static const struct option_entry options[] = {
     {"under", 'u', "VALUE", "only intervals with this value of the first tag, by name or number"},
     {"against", 0, "NAME", "mean rate of this counter by the rate of --counter (of a log any two)"},
     OPTION_OBSERVER_EFFECT,
-    {"subsample", 0, "N", "with --log: as if only every N-th sample had been taken; again for more rows"},
+    OPTION_SUBSAMPLE,
     {"filter", 0, NULL, "with --log: the rates before double-time-error filtering beside those after it"},
     {"range", 0, "A..B", "with --log: bins of one width between these rates"},
     {"bins", 0, "N", "how many of them (500)"},

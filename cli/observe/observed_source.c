@@ -142,6 +142,22 @@ int observed_open(const struct parsed *args, const struct cs_observe_replay_opti
     return rc;
 }
 
+int observed_subsamples(const struct parsed *args, unsigned *periods, unsigned *n)
+{
+    const char *text;
+    for (*n = 0; (text = option_nth(args, "subsample", *n)); ++*n) {
+        char *end;
+        unsigned long every = strtoul(text, &end, 10);
+        if (*n == SUBSAMPLES_MAX || *end || every < 1 || every > 1000000000)
+            return usage_error("--subsample %s: expected a whole number from 1 on, at most %d times", text,
+                               SUBSAMPLES_MAX);
+        periods[*n] = (unsigned)every;
+    }
+    if (*n && !option_given(args, "log"))
+        return usage_error("--subsample needs all samples: give --log FILE, written by observe --log");
+    return CS_EXIT_OK;
+}
+
 void observed_close(struct observed_source *source)
 {
     cs_observe_saved_fini(&source->kept);

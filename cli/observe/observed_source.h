@@ -11,6 +11,15 @@
     {"program", 0, "NAME", "which program, where the store has several"}, OPTION_LOG, OPTION_EPOCH,          \
         OPTION_STORE
 
+#define OPTION_SUBSAMPLE                                                                                     \
+    {                                                                                                        \
+        "subsample", 0, "N", "with --log: as if only every N-th sample had been taken; again for more rows"  \
+    }
+
+enum { SUBSAMPLES_MAX = 16 };
+/* Those of --subsample. CS_EXIT_OK, or the exit code when they are wrong: it has printed why. */
+int observed_subsamples(const struct parsed *args, unsigned *periods, unsigned *n);
+
 struct observed_source {
     struct observed view;
     struct cs_observe_saved kept; /* its sink is the view's, also when it came from a log */

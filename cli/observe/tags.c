@@ -5,8 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define PERIODS_MAX 16
-
 static const struct column coarser_columns[] = {
     {.key = "subsample", .head = "every", .kind = COLUMN_COUNT},
     {.key = "name", .head = "value", .kind = COLUMN_TEXT, .elastic = true},
@@ -108,18 +106,10 @@ static int coarser(const struct parsed *args, const unsigned *periods, unsigned 
 
 static int run(const struct parsed *args)
 {
-    unsigned periods[PERIODS_MAX], n = 0;
-    const char *text;
-    while ((text = option_nth(args, "subsample", n))) {
-        char *end;
-        unsigned long every = strtoul(text, &end, 10);
-        if (n == PERIODS_MAX || *end || every < 1 || every > 1000000000)
-            return usage_error("--subsample %s: expected a whole number from 1 on, at most %d times", text,
-                               PERIODS_MAX);
-        periods[n++] = (unsigned)every;
-    }
-    if (n && !option_given(args, "log"))
-        return usage_error("--subsample needs all samples: give --log FILE, written by observe --log");
+    unsigned periods[SUBSAMPLES_MAX], n;
+    int wrong = observed_subsamples(args, periods, &n);
+    if (wrong)
+        return wrong;
     if (n)
         return coarser(args, periods, n);
     struct observed_source source;
@@ -145,11 +135,7 @@ static int run(const struct parsed *args)
 }
 
 static const struct option_entry options[] = {
-    OPTION_TAG,
-    {"subsample", 0, "N", "with --log: as if only every N-th sample had been taken; again for more rows"},
-    OPTION_TOP,
-    OPTIONS_OBSERVED,
-    {NULL, 0, NULL, NULL},
+    OPTION_TAG, OPTION_SUBSAMPLE, OPTION_TOP, OPTIONS_OBSERVED, {NULL, 0, NULL, NULL},
 };
 
 extern const struct command command_tags;

@@ -118,6 +118,20 @@ void output_hint(struct output *out, const char *lead, const char *subcommand, c
     free(command);
 }
 
+void output_next(struct output *out, const struct parsed *args, const char *lead, const char *subcommand,
+                 const char *operand, const char *tail)
+{
+    const char *epoch = option(args, "epoch");
+    char *word = epoch ? *epoch == '-' ? need(strdup(epoch)) : hint_word(epoch) : NULL, *all = NULL;
+    if (epoch && (!word || (*epoch == '-' && epoch[1 + strspn(epoch + 1, "0123456789")])))
+        return free(word);
+    if (asprintf(&all, "%s%s%s", word ? " --epoch " : "", word ? word : "", tail) < 0)
+        need(NULL);
+    output_hint(out, lead, subcommand, operand, "--store", option(args, "store"), all);
+    free(word);
+    free(all);
+}
+
 void output_note(struct output *out, const char *format, ...)
 {
     va_list args;

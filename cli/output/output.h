@@ -94,6 +94,9 @@ void output_coloured_line(struct output *out, const char *before, const char *co
  * word can't be pasted harmlessly. */
 void output_hint(struct output *out, const char *lead, const char *subcommand, const char *operand,
                  const char *option, const char *value, const char *tail);
+/* The same for a report of the recording that `args` name: by their --store and --epoch, where they are given. */
+void output_next(struct output *out, const struct parsed *args, const char *lead, const char *subcommand,
+                 const char *operand, const char *tail);
 /* A sentence that every reader should get: a text line, and a member of "notes" in JSON. */
 void output_note(struct output *out, const char *format, ...) __attribute__((format(printf, 2, 3)));
 /* JSON alone; takes the reference. */

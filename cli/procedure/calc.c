@@ -203,6 +203,8 @@ static int run(const struct parsed *args)
         output_set(out, "core_hz", json_real(s.evidence->machine.core_hz));
         output_set(out, "cycles_a_sample", json_real(s.evidence->cycles_a_sample));
         output_set(out, "model", json_string(cs_scheduler_name(s.scheduler)));
+        output_set(out, "width",
+                   json_real(s.account->operation_cycles > 0 ? 1 / s.account->operation_cycles : 0));
         output_set(out, "executions_a_visit", json_real(s.account->scale));
         output_set(out, "executions_a_visit_low", json_real(s.account->scale_low));
         output_set(out, "executions_a_visit_high", json_real(s.account->scale_high));

@@ -56,9 +56,9 @@ static void instruction_text(struct cs_image_code *code, uint64_t offset, char *
 
 /* Cycles a visit. A block that takes fewer than the core needs to retire its instructions was visited less often
  * than estimated: NAN. */
-static double possible_cycles(const struct cs_cycle_account_block *block)
+static double possible_cycles(const struct cs_cycle_account *a, const struct cs_cycle_account_block *block)
 {
-    return block->actual >= block->operations / CS_SCHEDULE_WIDTH_MAX ? block->actual : (double)NAN;
+    return block->actual >= block->operations * a->operation_cycles ? block->actual : (double)NAN;
 }
 
 /* Letters of those who share the stall, the heaviest first, then what each means where it first stands. */
@@ -131,9 +131,10 @@ void listing_print(struct output *out, const struct cs_cycle_account *a, struct 
         double n = block->n_insns;
         output_line(out, "%s", "");
         if (isfinite(acc->best) && isfinite(acc->actual)) {
-            char actual[64] = "unknown (fewer visits than estimated)";
-            if (isfinite(possible_cycles(acc)))
-                snprintf(actual, sizeof actual, "%.1f/%.0f = %.2fCPI", acc->actual, n, acc->actual / n);
+            char actual[80] = "unknown (fewer visits than estimated)";
+            if (isfinite(possible_cycles(a, acc)))
+                snprintf(actual, sizeof actual, "%.1f/%.0f = %.2fCPI%s", acc->actual, n, acc->actual / n,
+                         acc->actual < 0.995 * acc->best ? " (faster than the model says)" : "");
             output_line(
                 out, "*** Best-case %.1f/%.0f = %.2fCPI   Actual %s   visits %.3g %s(%.1f %% of samples)",
                 acc->best, n, acc->best / n, actual, most_visits > 0 ? acc->visits / most_visits : 0,
@@ -185,12 +186,13 @@ json_t *blocks_json(const struct cs_cycle_account *a)
         double n = a->cfg->blocks[b].n_insns;
         char offset[24];
         snprintf(offset, sizeof offset, "0x%" PRIx64, a->cfg->blocks[b].start);
-        json_array_append_new(
-            list,
-            json_pack("{s:s, s:I, s:I, s:f, s:f, s:o, s:o}", "offset", offset, "instructions", (json_int_t)n,
-                      "operations", (json_int_t)block->operations, "samples", block->attributed, "percent",
-                      100 * block->attributed / fmax(1, (double)a->samples), "best_cpi",
-                      real_or_null(block->best / n), "actual_cpi", real_or_null(possible_cycles(block) / n)));
+        json_array_append_new(list,
+                              json_pack("{s:s, s:I, s:I, s:f, s:f, s:o, s:o}", "offset", offset,
+                                        "instructions", (json_int_t)n, "operations",
+                                        (json_int_t)block->operations, "samples", block->attributed,
+                                        "percent", 100 * block->attributed / fmax(1, (double)a->samples),
+                                        "best_cpi", real_or_null(block->best / n), "actual_cpi",
+                                        real_or_null(possible_cycles(a, block) / n)));
     }
     return list;
 }

@@ -52,6 +52,8 @@ static void print_row(struct output *out, const char *name, double value)
 void summary_print(struct output *out, const struct cs_cycle_account_summary *s, bool all)
 {
     double dynamic = s->unexplained, statics = 0;
+    if (!(s->total > 0))
+        return;
     if (s->actual_cycles > 0)
         output_line(out, "*** Best case %.0f of %.0f sample%s%s", s->best_cycles, s->actual_cycles,
                     plural(s->actual_cycles),

@@ -287,9 +287,14 @@ static int run(const struct parsed *args)
                         t.n_thin, t.n_procedures, plural(t.n_procedures));
         summary_print(out, &t.all, option_given(args, "all"));
         output_line(out, "%s", "");
-        print_hot(out, &t);
+        if (t.n_hot || output_form(out) != OUTPUT_TEXT)
+            print_hot(out, &t);
+        else
+            output_note(
+                out, "No procedure has samples enough and code that can be read: there is nothing to add up "
+                     "(cyclescope prof shows what there is)");
         if (t.n_hot)
-            output_hint(out, "next:", "calc", t.hot[0].name, NULL, NULL, "");
+            output_next(out, args, "next:", "calc", t.hot[0].name, "");
         output_set(out, "summary", summary_json(&t.all));
         rc = output_close(out);
     } else {

@@ -256,11 +256,10 @@ static bool can_be_explained(const struct profile_row *r, const struct profile *
 }
 
 static void suggest(struct output *out, enum profile_by by, struct profile *p,
-                    const struct profile_rows *rows, const char *store)
+                    const struct profile_rows *rows, const struct parsed *args)
 {
     char name[256];
     const struct profile_row *r = rows->n ? &rows->row[0] : NULL;
-    const char *where = strcmp(store, "cyclescope.store") == 0 ? NULL : store;
     struct hottest_line hottest = {.how = HOTTEST_NOWHERE};
     if (by == BY_PROCEDURE)
         hottest_line_find(p, rows, &hottest);
@@ -274,7 +273,7 @@ static void suggest(struct output *out, enum profile_by by, struct profile *p,
         char sentence[2048];
         hottest_line_sentence(&hottest, r, sentence, sizeof sentence);
         output_note(out, "%s", sentence);
-        output_hint(out, "next:", "list", hottest_line_file(&hottest), "--store", where, "");
+        output_next(out, args, "next:", "list", hottest_line_file(&hottest), "");
     }
     if (hottest.row)
         r = hottest.row;
@@ -283,9 +282,9 @@ static void suggest(struct output *out, enum profile_by by, struct profile *p,
         r = i < rows->n && i < ROWS_SHOWN ? &rows->row[i] : NULL;
     const char *next = hottest.how == HOTTEST_NOWHERE ? "next:" : "     ";
     if (by == BY_IMAGE)
-        output_hint(out, "next:", "prof", NULL, "--store", where, "      (by procedure)");
+        output_next(out, args, "next:", "prof", NULL, "      (by procedure)");
     else if (r && (by == BY_PROCEDURE || by == BY_LINE))
-        output_hint(out, next, "calc", typed_name(rows, r, name, sizeof name), "--store", where, "");
+        output_next(out, args, next, "calc", typed_name(rows, r, name, sizeof name), "");
 }
 
 static int open_counted(const struct parsed *args, struct profile *p, enum profile_by by, struct counted *c,
@@ -383,7 +382,7 @@ static int report(const struct parsed *args, struct profile *p, enum profile_by 
         output_note(out, "Calls are relative numbers: no burst was timed. Compare them with one another.");
     if (counted.wanted)
         output_set(out, "calls_are", json_string(counted.counts.executions > 0 ? "estimated" : "relative"));
-    suggest(out, by, p, &rows, store);
+    suggest(out, by, p, &rows, args);
     profile_rows_fini(&rows);
     close_counted(&counted);
     return output_close(out);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* State in, lines out: keys change the state, drawing reads it. */
 #include "cli/top/top_view.h"
+#include "cli/output/output.h"
 
 #include <ctype.h>
 #include <inttypes.h>
@@ -280,12 +281,13 @@ static void draw_head(const struct top_view *v, struct screen *s, const struct t
                 h->ended ? " [it has ended]" : "", v->paused ? " [paused]" : "", h->target, h->event,
                 h->rate_hz, h->window_s);
     if (v->inside)
-        screen_line(s, STYLE_PLAIN, "%s: %" PRIu64 " samples%s%s", v->insns.name, total,
-                    *v->part ? " in " : "", v->part);
+        screen_line(s, STYLE_PLAIN, "%s: %" PRIu64 " sample%s%s%s", v->insns.name, total,
+                    plural((double)total), *v->part ? " in " : "", v->part);
     else
-        screen_line(s, STYLE_PLAIN, "%s: %" PRIu64 " samples, %.1f %% of one CPU%s%s; %.2f %% unknown",
-                    by_names[v->by], total, 100 * (double)total / (h->rate_hz * h->window_s),
-                    *v->part ? ", " : "", v->part, share(v->rows.unknown, v->rows.total));
+        screen_line(s, STYLE_PLAIN, "%s: %" PRIu64 " sample%s, %.1f %% of one CPU%s%s; %.2f %% unknown",
+                    by_names[v->by], total, plural((double)total),
+                    100 * (double)total / (h->rate_hz * h->window_s), *v->part ? ", " : "", v->part,
+                    share(v->rows.unknown, v->rows.total));
     screen_line(s, STYLE_DIM, "%s", h->trouble);
 }
 

@@ -31,6 +31,7 @@ P
 "$CYCLESCOPE" hist --log "$dir/log" --log "$dir/log" --counter work --json >"$dir/overlay.json"
 "$CYCLESCOPE" hist --log "$dir/log" --range 0..1000 --bins 500 --json >"$dir/linear.json"
 "$CYCLESCOPE" tags --log "$dir/log" --subsample 1 --subsample 7 --top 4 --json >"$dir/coarser.json"
+"$CYCLESCOPE" hist --log "$dir/log" --counter work --under hash --subsample 1 --subsample 7 --json >"$dir/under.json"
 python3 - "$dir" <<'P'
 import collections, json, sys
 sys.path.insert(0, "tests")
@@ -64,6 +65,8 @@ rows = load("coarser")["coarser"]
 tags = {r["name"]: r for r in load("tags")["tags"]}
 assert len(rows) == 8 and all(tags[r["name"]]["samples"] == r["samples"] for r in rows if r["subsample"] == 1)
 assert all(abs(r["samples"] - tags[r["name"]]["samples"] / 7) < 0.2 * r["samples"] + 20 for r in rows if r["subsample"] == 7)
+under = {r["subsample"]: r for r in load("under")["periods"]}
+assert under[1]["intervals"] == tags["hash"]["kept"] and under[7]["intervals"] < under[1]["intervals"] / 5, under
 print("ok distributions of", len(starts), "samples")
 P
 head -c "$(($(stat -c %s "$dir/log") / 2))" "$dir/log" >"$dir/half"
