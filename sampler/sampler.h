@@ -43,6 +43,7 @@ enum cs_sampler_driver {
     CS_SAMPLER_DRIVER_BPF,
     CS_SAMPLER_DRIVER_RING,
     CS_SAMPLER_DRIVER_TIMERS, /* of a command's own threads, without perf_event_open (sampler/timers) */
+    CS_SAMPLER_DRIVER_STOPS,  /* by ptrace, also of what runs already (the same room) */
 };
 
 /* Counts that were placed, as `placed` sees them. */
@@ -95,7 +96,7 @@ struct cs_sampler_config {
 
 #define CS_SAMPLER_CHAIN_ENDS 11
 struct cs_sampler_statistics {
-    const char *driver;         /* "bpf", "ring" or "timers" */
+    const char *driver;         /* "bpf", "ring", "timers" or "stops" */
     uint64_t delivered;         /* samples that reached us */
     uint64_t unknown;           /* of those, not placeable (by cause: cs_sampler_unknown) */
     uint64_t lost;              /* samples that the kernel or a full log dropped */

@@ -40,7 +40,7 @@
 #define OPTION_SECONDS {"seconds", 't', "SECONDS", "end after so long (else with the program, or at Ctrl-C)"}
 #define OPTION_LABEL {"label", 0, "BY", "keep profiles apart by process, command, thread, container or cgroup"}
 #define OPTION_DRIVER \
-    {"driver", 0, "NAME", "bpf (counts in the kernel), ring (works without rights), timers (a command's own) or auto"}
+    {"driver", 0, "NAME", "bpf (counts in the kernel), ring (without rights), timers (a command's own), stops (ptrace) or auto"}
 #define OPTIONS_CHAINS \
     {"chains", 'g', NULL, "call chains of all samples (the default)"}, \
     {"no-chains", 0, NULL, "don't"}

@@ -119,11 +119,10 @@ static int parse_rate(const struct parsed *args, struct cs_sampler_config *confi
 
 static void parse_choices(const struct parsed *args, struct cs_sampler_config *config)
 {
-    static const char *const drivers[] = {[CS_SAMPLER_DRIVER_AUTO] = "auto",
-                                          [CS_SAMPLER_DRIVER_BPF] = "bpf",
-                                          [CS_SAMPLER_DRIVER_RING] = "ring",
-                                          [CS_SAMPLER_DRIVER_TIMERS] = "timers",
-                                          NULL};
+    static const char *const drivers[] = {
+        [CS_SAMPLER_DRIVER_AUTO] = "auto",   [CS_SAMPLER_DRIVER_BPF] = "bpf",
+        [CS_SAMPLER_DRIVER_RING] = "ring",   [CS_SAMPLER_DRIVER_TIMERS] = "timers",
+        [CS_SAMPLER_DRIVER_STOPS] = "stops", NULL};
     config->driver = option_choice(args, "driver", drivers, CS_SAMPLER_DRIVER_AUTO);
     if (option_given(args, "label"))
         config->label = CS_LABEL_PROCESS + option_choice(args, "label", label_names, 0);
@@ -232,7 +231,8 @@ static int open_flow(void *arg, struct cs_sampler *sampler, struct cs_error *err
     cs_sampler_statistics(sampler, &now);
     bool asked = option_given(r->args, "bursts") || option_given(r->args, "burst-rate") ||
                  option_given(r->args, "paths") || option_given(r->args, "path-rate");
-    if (strcmp(now.driver, "timers") == 0 && !asked) /* both begin with an event of the kernel's */
+    if ((strcmp(now.driver, "timers") == 0 || strcmp(now.driver, "stops") == 0) &&
+        !asked) /* both begin with an event of the kernel's */
         return 0;
     int rc = record_bursts_open(r->args, r->config, sampler, &r->burst, err);
     if (rc == 0)

@@ -118,7 +118,7 @@ static double mean_period(const struct cs_sampler *s, unsigned e, uint64_t value
     bool budget = s->config.budget > 0;
     bool of_threads = s->config.target != CS_TARGET_ALL && !s->events.filter;
     bool counted = rate->by_frequency[e] || (budget && of_threads && !s->events.asked[e].attr.exclude_kernel);
-    bool timers = s->events.driver == &cs_driver_timers;
+    bool timers = cs_timers_are(s->events.driver);
     double seen = s->events.filter || timers ? s->events.driver->mean_period(s->events.state, e) : 0;
     if (seen > 0 && (budget || timers || rate->by_frequency[e]))
         return seen;

@@ -102,7 +102,7 @@ static bool has_rates(const struct cs_sampler *s)
 static int open_driver(struct cs_sampler *s, struct cs_error *err)
 {
     struct cs_error refused; /* then events are of threads */
-    bool timers = s->events.driver == &cs_driver_timers;
+    bool timers = cs_timers_are(s->events.driver);
     if (s->config.target != CS_TARGET_ALL && !s->config.of_threads && !timers)
         (void)cs_process_filter_open(&s->events.filter, &refused);
     struct cs_driver_config config = {.cpus = &s->events.cpus,
@@ -188,6 +188,8 @@ static int open_target(struct cs_sampler *s, struct cs_error *err)
         s->target.pidfd = cs_pidfd(s->config.pid);
         if (s->target.pidfd < 0)
             return cs_fail(err, ESRCH, "there is no process %d", (int)s->config.pid);
+        if (cs_timers_are(s->events.driver))
+            return cs_session_by_timers_open(s, err);
         if (s->events.filter)
             return open_filtered(s, err);
         if (s->config.n_more_pids)
@@ -199,7 +201,7 @@ static int open_target(struct cs_sampler *s, struct cs_error *err)
             (void)cs_maps_scan(s->places.maps, s->config.pid, 0);
         return rc;
     case CS_TARGET_COMMAND:
-        if (s->events.driver == &cs_driver_timers)
+        if (cs_timers_are(s->events.driver))
             return cs_session_by_timers_open(s, err);
         rc = cs_waiting_command_open(&s->target.command, s->config.command, NULL, err);
         if (rc >= 0 && s->events.filter)

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The session's driver that reads what timers wrote. Records of mappings come in the same ring, before the
+/* The session's drivers that read what timers, or who stops threads, wrote. Records of mappings come in the same ring, before the
  * samples that need them, so a process that has ended since is named, too. */
 #include "sampler/perf/monotonic_clock.h"
+#include "sampler/timers/stopper.h"
 #include "sampler/timers/timers.h"
 #include "signals/timers/timer_segment.h"
 
@@ -14,7 +15,8 @@
 #include <unistd.h>
 
 #define STUCK_NS 1000000000ULL /* a slot that is reserved and not written: its writer was killed */
-#define LATE_NS 1000000000ULL  /* a writer that was off the CPU between its clock and its turn */
+#define WEIGHT_MAX 1024
+#define LATE_NS 1000000000ULL /* a writer that was off the CPU between its clock and its turn */
 
 struct cs_driver_state {
     struct cs_timer_segment *segment;
@@ -22,7 +24,8 @@ struct cs_driver_state {
     bool chains;
     uint64_t tail; /* ours: the segment's is for writers */
     uint64_t stuck_since_ns;
-    uint64_t lost, delivered, cpu_ns, last_ns;
+    uint64_t lost, delivered, entries, cpu_ns, last_ns;
+    pid_t stopper; /* 0: preloaded timers write */
     char folder[64], library[96], path[96];
     char preload[4096], variable[128];
     char *environment[3];
@@ -57,6 +60,8 @@ static void close_timers(struct cs_driver_state *s)
 {
     if (!s)
         return;
+    if (s->stopper > 0)
+        cs_stopper_end(s->stopper);
     if (s->segment)
         munmap(s->segment, sizeof *s->segment);
     if (s->folder[0]) {
@@ -106,6 +111,31 @@ static int open_timers(const struct cs_driver_config *config, struct cs_driver_s
     return 0;
 }
 
+static int open_stops(const struct cs_driver_config *config, struct cs_driver_state **out,
+                      struct cs_error *err)
+{
+    struct cs_driver_state *s = calloc(1, sizeof *s);
+    void *at =
+        s ? mmap(NULL, sizeof *s->segment, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0) : NULL;
+    if (!s || at == MAP_FAILED) {
+        free(s);
+        return cs_fail(err, ENOMEM, "out of memory for samples");
+    }
+    s->segment = at;
+    s->chains = config->chains;
+    s->last_ns = cs_monotonic_ns();
+    *out = s;
+    return 0;
+}
+
+int cs_timers_follow(struct cs_driver_state *s, const pid_t *pids, size_t n, double budget,
+                     struct cs_error *err)
+{
+    pid_t stopper = cs_stopper_start(s->segment, pids, n, budget, err);
+    s->stopper = stopper > 0 ? stopper : 0;
+    return stopper > 0 ? 0 : (int)stopper;
+}
+
 void cs_timers_connect(struct cs_driver_state *s, struct cs_maps *maps, uint64_t period_ns)
 {
     s->maps = maps;
@@ -136,8 +166,10 @@ static int attach(struct cs_driver_state *s, int fd, unsigned event, unsigned cp
 
 static uint64_t begin_drain(struct cs_driver_state *s, enum cs_driver_drain how)
 {
-    (void)s;
-    (void)how;
+    if (how == CS_DRIVER_DRAIN_LAST && s->stopper > 0) {
+        cs_stopper_end(s->stopper);
+        s->stopper = 0;
+    }
     return cs_monotonic_ns();
 }
 
@@ -156,19 +188,23 @@ static void apply(struct cs_driver_state *s, struct cs_timer_slot *slot, uint64_
     pid_t pid = (pid_t)(slot->pid & 0x3fffffff);
     switch (slot->kind) {
     case CS_TIMER_SAMPLE: {
+        const unsigned weight = slot->weight == 0 ? 1 : slot->weight < WEIGHT_MAX ? slot->weight : WEIGHT_MAX;
         unsigned n = slot->n_frames < CS_TIMER_FRAMES ? slot->n_frames : CS_TIMER_FRAMES;
         for (unsigned i = 1; i < n; i++)
             slot->more.frames[i]--; /* into the call that it returns from */
         struct cs_driver_entry entry = {.pc = slot->pc,
-                                        .count = 1,
+                                        .count = weight,
                                         .from_ns = time,
                                         .to_ns = time,
                                         .pid = (uint32_t)pid,
+                                        .tid = slot->tid & 0x3fffffff,
                                         .latest = true,
                                         .chain = s->chains ? slot->more.frames : NULL,
                                         .n_chain = slot->n_frames < CS_TIMER_FRAMES ? slot->n_frames
-                                                                                    : CS_TIMER_FRAMES};
-        s->delivered++;
+                                                                                    : CS_TIMER_FRAMES,
+                                        .chain_end = (uint8_t)slot->chain_end};
+        s->entries++;
+        s->delivered += weight;
         s->cpu_ns += slot->cpu_ns < 3600000000000ULL ? slot->cpu_ns : 0;
         emit(arg, &entry);
         return;
@@ -232,8 +268,11 @@ static uint64_t oldest(const struct cs_driver_state *s)
 static void counts(const struct cs_driver_state *s, struct cs_driver_counts *out)
 {
     uint64_t dropped = s->segment ? __atomic_load_n(&s->segment->dropped, __ATOMIC_RELAXED) : 0;
-    *out = (struct cs_driver_counts){
-        .delivered = s->delivered, .lost = s->lost + dropped, .entries = s->delivered};
+    uint64_t sample_ns = s->segment ? __atomic_load_n(&s->segment->sample_ns, __ATOMIC_RELAXED) : 0;
+    *out = (struct cs_driver_counts){.delivered = s->delivered,
+                                     .lost = s->lost + dropped,
+                                     .entries = s->entries,
+                                     .sample_seconds = sample_ns < 1000000000 ? (double)sample_ns * 1e-9 : 0};
 }
 
 static double mean_period(const struct cs_driver_state *s, unsigned event)
@@ -265,3 +304,13 @@ const struct cs_driver cs_driver_timers = {
     "timers", open_timers, prepare,     attach, no_detach, begin_drain,  drain,
     oldest,   counts,      mean_period, no_fd,  no_chains, close_timers,
 };
+
+const struct cs_driver cs_driver_stops = {
+    "stops", open_stops, prepare,     attach, no_detach, begin_drain,  drain,
+    oldest,  counts,     mean_period, no_fd,  no_chains, close_timers,
+};
+
+bool cs_timers_are(const struct cs_driver *driver)
+{
+    return driver == &cs_driver_timers || driver == &cs_driver_stops;
+}

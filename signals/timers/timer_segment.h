@@ -27,7 +27,7 @@
 #define CS_TIMER_FRAMES 56u
 #define CS_TIMER_PATH 416u
 
-/* The two variables that a program started under `record` finds in its environment. */
+/* What a program started under `record` finds in its environment. */
 #define CS_TIMER_VARIABLE "CYCLESCOPE_TIMERS" /* path of the segment */
 
 enum cs_timer_kind {
@@ -53,14 +53,18 @@ struct cs_timer_slot {
             char path[CS_TIMER_PATH];
         } map;
     } more;
-    uint64_t unused[2];
+    uint32_t chain_end; /* enum cs_unwind_end */
+    uint32_t weight;    /* the sample stands for so many; 0 is 1 */
+    uint64_t unused;
 };
 
 struct cs_timer_segment {
     uint64_t magic;
     uint64_t period_ns; /* mean CPU time between two samples of a thread */
     uint32_t with_frames;
-    uint32_t unused[11];
+    uint32_t unused;
+    uint64_t sample_ns; /* that a sample takes of the program's time, measured by who writes; 0: not */
+    uint32_t unused_one[8];
     uint64_t head; /* a line of its own: writers */
     uint64_t dropped;
     uint64_t unused_too[6];

@@ -61,11 +61,11 @@ assert int(n) > 20 and int(unknown) <= 0.03 * int(n), (n, unknown)
 PY
 
 # 4. What can't be done is one sentence.
-for wrong in "-a --seconds 1" "-p $$ --seconds 1"; do
+for wrong in "-a --seconds 1" "--driver timers -p $$ --seconds 1"; do
     # shellcheck disable=SC2086
     if denied "$cs" record -o "$work/free/x" $wrong 2>"$work/err"; then echo "record $wrong should fail"; exit 1; fi
     cat "$work/err"
-    grep -q 'by its own timers: record -- COMMAND' "$work/err"
+    grep -qE 'record -- COMMAND, by its own timers|timers are of a command' "$work/err"
     [ "$(grep -c . "$work/err")" -le 2 ]
 done
 [ -z "$(find "$work/free" -name 'cyclescope-*')" ] || { echo "a folder of the timers was left"; exit 1; }

@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "sampler/timers/process_tables.h"
+#include "image/segments.h"
+
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <unistd.h>
+
+#define MAPPINGS_MAX 4096 /* of one process */
+#define VDSO_BYTES_MAX 65536
+
+struct reading {
+    struct process_tables *tables;
+    pid_t pid;
+    int memory;
+    bool unwind;
+    void (*tell)(void *arg, const struct cs_mapped_file *file);
+    void *arg;
+};
+
+static void of_vdso(const struct reading *r, struct process_table *t)
+{
+    struct cs_error ignored;
+    size_t n = t->end - t->start;
+    char *bytes = n <= VDSO_BYTES_MAX ? malloc(n) : NULL;
+    if (!bytes)
+        return;
+    if (pread(r->memory, bytes, n, (off_t)t->start) != (ssize_t)n) {
+        free(bytes);
+        return;
+    }
+    if (cs_unwind_open_memory(bytes, n, &t->unwind, &ignored) < 0)
+        t->unwind = NULL;
+    t->to_vaddr = -t->start;
+}
+
+static void of_file(const struct reading *r, const struct cs_mapped_file *file, struct process_table *t)
+{
+    struct cs_image_segments layout;
+    struct cs_error ignored;
+    char path[PATH_MAX];
+    if (snprintf(path, sizeof path, "/proc/%d/root%s", (int)r->pid, file->path) >= (int)sizeof path)
+        return;
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    if (fd < 0)
+        return;
+    bool is_image = cs_image_segments_of_file(&layout, fd) == 0 && layout.is_elf;
+    close(fd);
+    uint64_t vaddr = is_image ? cs_image_vaddr(&layout, file->pgoff) : UINT64_MAX;
+    if (vaddr == UINT64_MAX || cs_unwind_open(path, &t->unwind, &ignored) < 0)
+        return;
+    t->to_vaddr = vaddr - file->start;
+}
+
+static int mapping(void *arg, const struct cs_mapped_file *file)
+{
+    struct reading *r = arg;
+    struct process_table *t = r->tables->at.n < MAPPINGS_MAX ? cs_array_add(&r->tables->at) : NULL;
+    if (!t)
+        return 1;
+    t->start = file->start;
+    t->end = file->end;
+    r->tell(r->arg, file);
+    if (r->unwind && strcmp(file->path, "[vdso]") == 0)
+        of_vdso(r, t);
+    else if (r->unwind && file->path[0] == '/' && file->inode)
+        of_file(r, file, t);
+    return 0;
+}
+
+void process_tables_read(struct process_tables *tables, pid_t pid, int memory, bool unwind,
+                         void (*tell)(void *arg, const struct cs_mapped_file *file), void *arg)
+{
+    struct reading r = {tables, pid, memory, unwind, tell, arg};
+    process_tables_fini(tables);
+    (void)cs_proc_mappings("/proc", pid, mapping, &r);
+}
+
+const struct process_table *process_tables_find(const struct process_tables *tables, uint64_t addr)
+{
+    size_t low = 0, high = tables->at.n; /* /proc lists them ascending */
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (tables->at.at[middle].end <= addr)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low < tables->at.n && addr >= tables->at.at[low].start ? &tables->at.at[low] : NULL;
+}
+
+void process_tables_fini(struct process_tables *tables)
+{
+    for (size_t i = 0; i < tables->at.n; i++)
+        cs_unwind_close(tables->at.at[i].unwind);
+    cs_array_free(&tables->at);
+}
