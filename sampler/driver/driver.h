@@ -60,7 +60,8 @@ struct cs_driver_config {
 
 struct cs_driver_counts {
     uint64_t delivered, lost, entries;
-    double sample_seconds; /* that a sample takes of the program's time, where the driver measures it; else 0 */
+    double
+        sample_seconds; /* that a sample takes of the program's time, where the driver measures it; else 0 */
 };
 
 enum cs_driver_drain {

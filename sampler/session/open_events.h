@@ -24,7 +24,7 @@ struct cs_session_events {
     struct cs_event asked[CS_SAMPLER_EVENTS_MAX];
     unsigned n_asked;
     struct cs_cpus cpus;
-    bool user_only; /* the kernel may not be sampled by us */
+    bool user_only;         /* the kernel may not be sampled by us */
     double budget_of_stops; /* of the driver "stops": share of the time of what is sampled; 0: none asked */
     struct cs_process_filter
         *filter; /* events are of CPUs, these processes count; NULL: events are of threads, or of
