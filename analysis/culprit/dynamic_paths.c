@@ -143,7 +143,7 @@ static bool plan_one(const struct accounting *x, struct plan *p, uint32_t block)
         p->done[r->blocks[k]] = true;
     }
     p->paths[p->n] = (struct cs_schedule_path){p->ops[p->n], fill(x, r, p->ops[p->n]), r->closed,
-                                               samples < CS_MODEL_PATH_SAMPLES};
+                                               samples < fmax(CS_MODEL_PATH_SAMPLES, x->e->path_samples)};
     p->n++;
     return true;
 }

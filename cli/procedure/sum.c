@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* sum: where all cycles of a program went, by cause: figure 4 over every procedure. dcpi-1997 section 3. */
+#include "analysis/culprit/model.h"
 #include "cli/procedure/calc.h"
 
 #include "cli/profile/profile.h"
@@ -15,6 +16,7 @@
 
 struct open_image {
     const struct cs_edge_flow *flow;
+    double path_samples;               /* see cs_culprit_evidence */
     const struct profile_image *image; /* NULL = nothing open */
     struct cs_image_code *code;
     struct cs_culprit_evidence *evidence;
@@ -45,7 +47,7 @@ static void close_image(struct open_image *o)
     cs_culprit_evidence_close(o->evidence);
     if (o->code)
         cs_image_close(o->code);
-    *o = (struct open_image){.flow = o->flow};
+    *o = (struct open_image){.flow = o->flow, .path_samples = o->path_samples};
 }
 
 static int open_image(const struct parsed *args, struct profile *p, const struct profile_image *image,
@@ -63,6 +65,8 @@ static int open_image(const struct parsed *args, struct profile *p, const struct
         return 0;
     rc = cs_culprit_evidence_open(p->store, o->flow, image->image.id, option(args, "event"), &o->evidence,
                                   err);
+    if (rc == 0)
+        o->evidence->path_samples = o->path_samples;
     return rc ? rc
               : calc_scheduler(args, cs_image_isa(o->code), &o->evidence->machine, image->image.id,
                                &o->scheduler, err);
@@ -166,7 +170,7 @@ static int look_ahead(const struct parsed *args, struct profile *p, const struct
 static int take_all(const struct parsed *args, struct profile *p, struct profile_rows *rows, struct tally *t,
                     struct cs_error *err)
 {
-    struct open_image o = {0};
+    struct open_image o = {.path_samples = CS_MODEL_PATH_SHARE * t->samples};
     struct cs_edge_flow *flow = NULL;
     struct progress bar;
     uint64_t done = 0;

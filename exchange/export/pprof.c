@@ -12,6 +12,7 @@
 #include <string.h>
 #include <zlib.h>
 
+#define PART_BYTES (1u << 20) /* packed and written when so much is there */
 #define FRAMES_MAX 1024
 #define INLINE_MAX 16
 
@@ -50,6 +51,8 @@ struct slot {
 
 struct pprof {
     struct cs_export *from;
+    FILE *to;
+    z_stream z;
     struct cs_bytes out, message, line, value;
     struct cs_table *strings;
     int64_t n_strings;
@@ -143,6 +146,21 @@ static uint64_t location(struct pprof *p, const struct cs_export_frame *frame)
     return id;
 }
 
+/* Packs what is there; Z_FINISH: and ends. Fields may come in any order, so nothing waits for the rest. */
+static void pack(struct pprof *p, int how)
+{
+    uint8_t chunk[65536];
+    p->z.next_in = p->out.start;
+    p->z.avail_in = (uInt)p->out.used;
+    do {
+        p->z.next_out = chunk;
+        p->z.avail_out = sizeof chunk;
+        (void)deflate(&p->z, how);
+        fwrite(chunk, 1, sizeof chunk - p->z.avail_out, p->to);
+    } while (p->z.avail_out == 0);
+    p->out.used = 0;
+}
+
 static int add_sample(const char *event, const struct cs_export_frame *frames, size_t n, uint64_t samples,
                       void *arg)
 {
@@ -157,37 +175,24 @@ static int add_sample(const char *event, const struct cs_export_frame *frames, s
     put_message(&p->out, 2, &p->message);
     cs_bytes_fini(&ids);
     cs_bytes_fini(&values);
-    return p->out.failed ? -ENOMEM : 0;
-}
-
-static int deflate_to(FILE *to, const struct cs_bytes *out, struct cs_error *err)
-{
-    z_stream z = {0};
-    uint8_t chunk[65536];
-    if (deflateInit2(&z, Z_DEFAULT_COMPRESSION, Z_DEFLATED, 15 + 16, 8, Z_DEFAULT_STRATEGY) != Z_OK)
-        return cs_fail(err, ENOMEM, "out of memory while compressing the pprof profile");
-    size_t at = 0;
-    int rc;
-    do {
-        size_t n = out->used - at < 1u << 20 ? out->used - at : 1u << 20;
-        z.next_in = out->start + at;
-        z.avail_in = (uInt)n;
-        at += n;
-        do {
-            z.next_out = chunk;
-            z.avail_out = sizeof chunk;
-            rc = deflate(&z, at == out->used ? Z_FINISH : Z_NO_FLUSH);
-            fwrite(chunk, 1, sizeof chunk - z.avail_out, to);
-        } while (z.avail_out == 0);
-    } while (rc != Z_STREAM_END);
-    deflateEnd(&z);
+    if (p->out.failed)
+        return -ENOMEM;
+    if (p->out.used >= PART_BYTES)
+        pack(p, Z_NO_FLUSH);
     return 0;
 }
 
 static int write_pprof(struct cs_export *from, FILE *to, struct cs_error *err)
 {
-    struct pprof p = {
-        .from = from, .strings = cs_table_open(&schema_strings), .functions = cs_table_open(&schema_strings)};
+    struct pprof p = {.from = from,
+                      .to = to,
+                      .strings = cs_table_open(&schema_strings),
+                      .functions = cs_table_open(&schema_strings)};
+    if (deflateInit2(&p.z, Z_DEFAULT_COMPRESSION, Z_DEFLATED, 15 + 16, 8, Z_DEFAULT_STRATEGY) != Z_OK) {
+        cs_table_close(p.strings);
+        cs_table_close(p.functions);
+        return cs_fail(err, ENOMEM, "out of memory for the pprof profile");
+    }
     int rc = p.strings && p.functions ? 0 : -ENOMEM;
     if (rc == 0) {
         string(&p, ""); /* the format wants it first */
@@ -221,8 +226,11 @@ static int write_pprof(struct cs_export *from, FILE *to, struct cs_error *err)
     }
     if (rc == 0 && p.out.failed)
         rc = -ENOMEM;
-    rc = rc < 0 ? cs_fail(err, -rc, "out of memory while building the pprof profile")
-                : deflate_to(to, &p.out, err);
+    if (rc < 0)
+        cs_fail(err, -rc, "out of memory while building the pprof profile");
+    else
+        pack(&p, Z_FINISH);
+    deflateEnd(&p.z);
     cs_table_close(p.strings);
     cs_table_close(p.functions);
     free(p.slots);
