@@ -80,7 +80,7 @@ def measure(store, folder):
     result = {}
     for command, arguments in (("prof", ["prof"]), ("calc", ["calc"]), ("sum", ["sum"]), ("list", ["list", name]),
                                ("edges", ["edges", name]), ("report", ["report", "--html", folder + "/page.html"]),
-                               ("pprof", ["export", "--to", "pprof", folder + "/x.pb.gz"])):
+                               ("pprof", ["export", "--to", folder + "/x.pb.gz"])):
         copy = folder + "/copy"
         shutil.rmtree(copy, ignore_errors=True)
         shutil.rmtree(folder + "/cache", ignore_errors=True)
