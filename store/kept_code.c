@@ -196,3 +196,53 @@ void cs_kept_code_sweep(const char *store)
     cs_store_listing_fini(&copies);
     cs_store_listing_fini(&epochs);
 }
+
+static int copy_one(int from, const char *store, const struct cs_store_pathname *to, uint64_t store_max,
+                    struct cs_error *err)
+{
+    struct stat st;
+    if (fstat(from, &st) < 0 || st.st_size == 0 || (uint64_t)st.st_size > store_max)
+        return 0;
+    char *packed = contents_of(from, (size_t)st.st_size);
+    if (!packed)
+        return 0; /* cut off meanwhile */
+    make_room(store, (uint64_t)st.st_size, store_max);
+    int rc = write_whole(to->text, packed, (size_t)st.st_size, err);
+    free(packed);
+    return rc;
+}
+
+int cs_kept_code_combine(const char *to_store, const char *from_store, uint64_t store_max,
+                         struct cs_error *err)
+{
+    struct cs_store_listing copies = {0};
+    struct cs_store_pathname folder, path;
+    struct stat st;
+    int rc = cs_store_pathname_join(&folder, err, "%s/" FOLDER, from_store);
+    if (rc < 0 || lstat(folder.text, &st) < 0 || !S_ISDIR(st.st_mode))
+        return rc;
+    rc = cs_store_directory_list(folder.text, &copies, err);
+    if (rc == 0 && copies.n)
+        rc = cs_store_pathname_join(&folder, err, "%s/" FOLDER, to_store);
+    if (rc == 0 && copies.n)
+        rc = cs_store_directory_make(folder.text, NULL, err);
+    for (size_t i = 0; i < copies.n && rc == 0; i++) {
+        char id[CS_IMAGE_ID_MAX];
+        struct cs_error ignored = {0};
+        size_t n = strlen(copies.names[i]);
+        if (!cs_store_name_ends(copies.names[i], SUFFIX) || n - strlen(SUFFIX) >= sizeof id)
+            continue;
+        snprintf(id, sizeof id, "%.*s", (int)(n - strlen(SUFFIX)), copies.names[i]);
+        if (path_of(&path, from_store, id, &ignored) < 0)
+            continue;
+        int fd = cs_open_regular(NULL, path.text, CS_KEPT_CODE_FILE_MAX, NULL);
+        if (fd < 0)
+            continue;
+        rc = path_of(&path, to_store, id, err);
+        if (rc == 0 && access(path.text, F_OK) < 0)
+            rc = copy_one(fd, to_store, &path, store_max, err);
+        close(fd);
+    }
+    cs_store_listing_fini(&copies);
+    return rc;
+}

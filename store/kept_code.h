@@ -18,6 +18,10 @@ int cs_kept_code_save(const char *store, const char *image_id, int fd, uint64_t 
                       struct cs_error *err);
 /* The bytes (malloc'ed; the caller frees them). -ENOENT: not kept; -EBADMSG: damaged. */
 int cs_kept_code_load(const char *store, const char *image_id, char **bytes, size_t *n, struct cs_error *err);
+/* Copies what another store keeps and this one doesn't. 0, or what couldn't be written; what can't be read there is
+ * left out. */
+int cs_kept_code_combine(const char *to_store, const char *from_store, uint64_t store_max,
+                         struct cs_error *err);
 /* Removes the copies of images of which no epoch has a profile. */
 void cs_kept_code_sweep(const char *store);
 

@@ -2,6 +2,7 @@
 /* store: what a profile store holds, whether it is complete; merging stores, removing old epochs. */
 #include "store/store.h"
 #include "cli/output/output.h"
+#include "store/kept_code.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -170,9 +171,11 @@ static int run_merge(const struct parsed *args)
         int rc = cs_store_combine(operand(args, 1), operand(args, i), option(args, "into"),
                                   option_given(args, "add"), step, &bar, &err);
         progress_fini(&bar);
+        n += rc > 0 ? rc : 0;
+        if (rc >= 0)
+            rc = cs_kept_code_combine(operand(args, 1), operand(args, i), CS_KEPT_CODE_STORE_MAX, &err);
         if (rc < 0)
             return failed(&err);
-        n += rc;
     }
     struct output *out = output_open(args);
     output_set(out, "epochs", json_integer(n));
@@ -243,7 +246,8 @@ const struct command command_store = {
     "what a profile store holds, whether it is complete; merge stores, remove old epochs",
     "ls lists every profile: the sum of its first value column (samples, counts), its rows and bytes.\n"
     "verify reads every file to its last byte and names the damaged ones (exit 1).\n"
-    "merge adds the epochs of other stores; an epoch that is there already is refused, because it would\n"
+    "merge adds the epochs of other stores, and their copies of binaries; an epoch that is there already is "
+    "refused, because it would\n"
     "count twice, unless --add says that this is wanted. --into folds them all into one epoch.\n"
     "gc removes whole epochs by age and size, never the newest one.\n"
     "dump prints the rows of one file.",

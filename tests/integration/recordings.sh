@@ -57,6 +57,8 @@ rm "$dir/gone"
 [ ! -e "$dir/n/.images" ] || fail "--no-keep-code keeps code"
 "$CYCLESCOPE" prof -o "$dir/n" | grep -q after_it && fail "names from nowhere"
 "$CYCLESCOPE" store verify "$dir/g" >/dev/null || fail "the store with copies"
+"$CYCLESCOPE" store merge "$dir/merged" "$dir/g" >/dev/null || fail "merge of a store with copies"
+"$CYCLESCOPE" prof -o "$dir/merged" | grep -q 'after_it: most of it at work.c:3' || fail "a merged store keeps no code"
 # A damaged copy is no copy.
 for f in "$dir"/g/.images/*; do printf x | dd of="$f" bs=1 seek=9 conv=notrunc 2>/dev/null; done
 "$CYCLESCOPE" prof -o "$dir/g" >"$dir/out" || fail "a damaged copy ends prof"
