@@ -36,6 +36,21 @@ for s in $("$CYCLESCOPE" --subcommands); do
     [ $rc = 2 ] || fail "$s --no-such-option gives $rc"
     [ "$(wc -l <"$tmp/err")" = 1 ] || fail "$s --no-such-option says more than one sentence"
 done
+# One language: a letter is one option everywhere, an option has one letter, one operand and one meaning.
+python3 - "$tmp" >"$tmp/differ" <<'PYTHON' || fail "options differ between subcommands: $(cat "$tmp/differ")"
+import collections, pathlib, re, sys
+names, meanings = collections.defaultdict(set), collections.defaultdict(lambda: collections.defaultdict(list))
+for help in sorted(pathlib.Path(sys.argv[1]).glob("*.help")):
+    options = help.read_text().split("\noptions:\n")[1].split("\n\nexamples")[0]
+    for letter, name, rest in re.findall(r"^  (-\w,|   ) --([a-z0-9-]+)(.*(?:\n {20,}.*)*)", options, re.M):
+        names[letter.strip(" ,")].add(name)
+        meanings[name][letter + re.sub(r"\s+", " ", rest)].append(help.stem)
+assert len(meanings) > 100, "no options were read"
+wrong = [f"{letter}: {' '.join(sorted(n))}" for letter, n in names.items() if letter and len(n) > 1]
+wrong += [f"--{name}: {dict(m)}" for name, m in meanings.items() if len(m) > 1]
+print("\n".join(wrong))
+sys.exit(bool(wrong))
+PYTHON
 # Grouped by task, every subcommand in one group.
 for task in 'record what runs' 'look where the time went' 'explain why it is slow' 'observe within' 'exchange with' 'keep recordings'; do
     grep -q "^$task.*:$" "$tmp/help" || fail "--help has no group: $task"
