@@ -94,9 +94,18 @@ ifneq ($(LUA_CFLAGS),)
 PROGRAMS += $(SIGNALS_LUA)
 INSTALLED  += $(SIGNALS_LUA):$(LIBDIR)/lua/5.4/cyclescope.so
 endif
-$(SIGNALS_LUA): signals/lua/cyclescope_lua.c signals/cyclescope.h $(SIGNALS_RUNTIME)
+# The same for LuaJIT, whose structures are others.
+LUAJIT_CFLAGS := $(shell pkg-config --cflags luajit 2>/dev/null)
+SIGNALS_LUAJIT := $(BUILD)/luajit/cyclescope.so
+ifneq ($(LUAJIT_CFLAGS),)
+PROGRAMS += $(SIGNALS_LUAJIT)
+INSTALLED  += $(SIGNALS_LUAJIT):$(LIBDIR)/lua/5.1/cyclescope.so
+endif
+$(SIGNALS_LUA): LUA_OF := $(LUA_CFLAGS)
+$(SIGNALS_LUAJIT): LUA_OF := $(LUAJIT_CFLAGS)
+$(SIGNALS_LUA) $(SIGNALS_LUAJIT): signals/lua/cyclescope_lua.c signals/cyclescope.h $(SIGNALS_RUNTIME)
 	@mkdir -p $(@D)
-	$(call say,LD,$@)$(CC) -I. -D_GNU_SOURCE $(LUA_CFLAGS) -std=gnu11 $(WARN) -O2 -g $(SAME_PATHS) -fPIC -fvisibility=hidden -shared $(LDFLAGS) \
+	$(call say,LD,$@)$(CC) -I. -D_GNU_SOURCE $(LUA_OF) -std=gnu11 $(WARN) -O2 -g $(SAME_PATHS) -fPIC -fvisibility=hidden -shared $(LDFLAGS) \
 	  -Wl,-z,nodelete -Wl,--version-script,signals/lua/exports.map -o $@ signals/lua/cyclescope_lua.c $(SIGNALS_RUNTIME)
 
 # The ITT collector carries its own copy of the runtime, which joins another one's segment.

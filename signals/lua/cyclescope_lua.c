@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* require "cyclescope": tags the Lua function that runs, for Debian's unmodified lua5.4 (and any Lua 5.4).
+/* require "cyclescope": tags the Lua function that runs, for Debian's unmodified lua5.4 (and any Lua 5.4), and
+ * compiled with its headers for LuaJIT, which interprets while a hook is set. cyclescope.stop() takes the hook away;
+ * the program's own tags and counters stay.
  *
  *      local cyclescope = require "cyclescope"      -- or: lua5.4 -l cyclescope program.lua
  *      cyclescope.start()                           -- require does it already
@@ -19,6 +21,25 @@
 #include <lualib.h>
 #include <stdio.h>
 #include <string.h>
+
+#if LUA_VERSION_NUM < 502 /* LuaJIT: the interface of 5.1 */
+#define lua_newuserdatauv(L, size, values) lua_newuserdata(L, size)
+#define lua_rawlen lua_objlen
+static void lua_rawgetp(lua_State *L, int table, const void *key)
+{
+    lua_pushlightuserdata(L, (void *)(size_t)key);
+    lua_rawget(L, table); /* a pseudo-index */
+}
+static void lua_rawsetp(lua_State *L, int table, const void *key)
+{
+    lua_pushlightuserdata(L, (void *)(size_t)key);
+    lua_insert(L, -2);
+    lua_rawset(L, table);
+}
+#define HOOK_IS_RETURN(event) ((event) == LUA_HOOKRET || (event) == LUA_HOOKTAILRET)
+#else
+#define HOOK_IS_RETURN(event) ((event) == LUA_HOOKRET)
+#endif
 
 #define FUNCTIONS_MAX 65536u /* slots of the cache, a power of two */
 
@@ -57,7 +78,10 @@ static void name(lua_State *L, lua_Debug *ar, cs_signal signal, uint64_t tag)
     cs_name(signal, tag, text);
 }
 
-/* The tag of the function that `ar` is about; named when it is new. */
+#define TAG_UNCHANGED UINT64_MAX
+
+/* The tag of the function that `ar` is about; named when it is new. LuaJIT's own functions (math.sin) have no address
+ * and no returns: they are their caller's. */
 static uint64_t tag_of(lua_State *L, lua_Debug *ar, struct tags *t)
 {
     if (!lua_getinfo(L, "S", ar))
@@ -67,6 +91,8 @@ static uint64_t tag_of(lua_State *L, lua_Debug *ar, struct tags *t)
         lua_getinfo(L, "f", ar);
         key = (const void *)lua_tocfunction(L, -1);
         lua_pop(L, 1);
+        if (!key)
+            return TAG_UNCHANGED;
     }
     size_t i = (((size_t)key >> 3) * 31 + (size_t)ar->linedefined) * 0x9e3779b97f4a7c15ull >> 20;
     for (i &= FUNCTIONS_MAX - 1; t->slot[i].tag != 0; i = (i + 1) & (FUNCTIONS_MAX - 1))
@@ -87,10 +113,11 @@ static void hook(lua_State *L, lua_Debug *ar)
     lua_Debug caller;
     if (!t)
         return;
-    if (ar->event != LUA_HOOKRET)
-        cs_set(t->signal, tag_of(L, ar, t));
-    else
-        cs_set(t->signal, lua_getstack(L, 1, &caller) ? tag_of(L, &caller, t) : 0);
+    uint64_t tag = !HOOK_IS_RETURN(ar->event)    ? tag_of(L, ar, t)
+                   : lua_getstack(L, 1, &caller) ? tag_of(L, &caller, t)
+                                                 : 0;
+    if (tag != TAG_UNCHANGED)
+        cs_set(t->signal, tag);
 }
 
 static int start(lua_State *L)
@@ -120,10 +147,11 @@ static int set(lua_State *L)
     const char *signal_name = luaL_checkstring(L, 1), *value = luaL_checkstring(L, 2);
     const cs_signal signal = cs_define(CS_ANY_WORD, signal_name, CS_TAG);
     lua_pushfstring(L, "%s\n%s", signal_name, value);
-    if (lua_rawget(L, lua_upvalueindex(1)) == LUA_TNIL) {
+    lua_rawget(L, lua_upvalueindex(1));
+    if (lua_isnil(L, -1)) {
         const lua_Integer n = (lua_Integer)lua_rawlen(L, lua_upvalueindex(1)) + 1;
         lua_pushboolean(L, 1);
-        lua_rawseti(L, lua_upvalueindex(1), n);
+        lua_rawseti(L, lua_upvalueindex(1), (int)n);
         lua_pushfstring(L, "%s\n%s", signal_name, value);
         lua_pushinteger(L, n);
         lua_rawset(L, lua_upvalueindex(1));

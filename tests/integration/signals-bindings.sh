@@ -43,8 +43,10 @@ if [ "$(nproc)" -ge 2 ] && [ -x "$work/t" ]; then
     grep -q '"name": "spin (t.c:2)"' "$work/json" || fail "the log has no names: $(head -c 300 "$work/json")"
 fi
 
-# ---- Lua ----
-if command -v lua5.4 >/dev/null && [ -e "$BUILD/lua/cyclescope.so" ]; then
+# ---- Lua, LuaJIT ----
+for lua in lua5.4:lua luajit:luajit; do
+    module=$(realpath "$BUILD")/${lua#*:}/cyclescope.so lua=${lua%:*}
+    command -v "$lua" >/dev/null && [ -e "$module" ] || continue
     cat >"$work/w.lua" <<'END'
 local cyclescope = require "cyclescope"
 local function inner(n) local s = 0 for i = 1, n do s = s + i % 7 end return s end
@@ -62,7 +64,7 @@ while os.time() < until_ do
 end
 END
     for want in inner outer anonymous; do
-        LUA_CPATH="$(realpath "$BUILD")/lua/?.so" lua5.4 "$work/w.lua" $want >"$work/ready" 2>&1 &
+        LUA_CPATH="${module%/*}/?.so" "$lua" "$work/w.lua" $want >"$work/ready" 2>&1 &
         pid=$!
         started+=($pid)
         for _ in $(seq 100); do grep -q ready "$work/ready" && break; sleep 0.02; done
@@ -76,11 +78,11 @@ END
             *) grep -qE 'lua +\? .*w.lua:13\)' "$work/out" && hits=$((hits + 1)) ;;
             esac
         done
-        [ $hits -ge 16 ] || fail "lua $want: only $hits of 20 looks saw it: $(cat "$work/out")"
-        grep -qE 'phase +run$' "$work/out" && grep -qE 'rows +42$' "$work/out" || fail "lua's own signals: $(cat "$work/out")"
+        [ $hits -ge 16 ] || fail "$lua $want: only $hits of 20 looks saw it: $(cat "$work/out")"
+        grep -qE 'phase +run$' "$work/out" && grep -qE 'rows +42$' "$work/out" || fail "$lua's own signals: $(cat "$work/out")"
         kill -9 $pid
     done
-fi
+done
 # ---- Python: functions, threads, its own signals ----
 cat >"$work/w.py" <<'END'
 import threading, time

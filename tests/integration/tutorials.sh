@@ -10,6 +10,7 @@ export PATH=$tmp/bin:$PATH
 for page in production runtime-developer architect; do
     if [ "$page" != production ] && [ "$(nproc)" -lt 2 ]; then continue; fi
     mkdir "$tmp/$page"
+    ln -s "$(realpath "$BUILD")" "$tmp/$page/build"
     awk '/^```sh$/ { on = 1; next } /^```/ { on = 0 } on' "$docs/$page.md" >"$tmp/$page.sh"
     [ -s "$tmp/$page.sh" ] || { echo "not ok: no commands in $page"; bad=1; }
     (cd "$tmp/$page" && bash -e "$tmp/$page.sh") >"$tmp/$page.out" 2>&1 || { echo "not ok: $page"; tail -n 20 "$tmp/$page.out"; bad=1; }
