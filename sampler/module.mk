@@ -27,6 +27,7 @@ sampler.cflags += -DCS_BURST_RUNNER='"$(BURST_RUNNER)"'
 burst_objects = $(patsubst %,$(BUILD)/sampler/burst/%.o,$(1))
 $(BUILD)/tests/unit/burst_keep_cpu_awake_test: $(call burst_objects,holder/keep_cpu_awake)
 $(BUILD)/tests/unit/burst_match_registers_test: $(call burst_objects,replayer/match_registers replayer/blocks)
+$(BUILD)/tests/unit/burst_read_regions_test: $(call burst_objects,holder/read_regions)
 $(BUILD)/tests/unit/burst_take_rows_test: $(call burst_objects,holder/take_rows)
 $(BUILD)/tests/unit/burst_timing_samples_test: $(call burst_objects,replayer/timing_samples)
 $(BUILD)/tests/unit/burst_trace_position_test: $(call burst_objects,replayer/trace_position)

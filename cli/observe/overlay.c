@@ -222,7 +222,7 @@ void overlay_print(struct output *out, const struct overlay *o)
     columns[n++] = (struct column){.key = "to", .head = "to", .kind = COLUMN_NUMBER, .digits = digits};
     for (unsigned i = 0; i < o->n_series; i++) {
         snprintf(keys[i], sizeof keys[i], "percent%u", i + 1);
-        snprintf(heads[i], sizeof heads[i], "%s", o->series[i].name);
+        snprintf(heads[i], sizeof heads[i], "%.63s", o->series[i].name);
         columns[n++] = (struct column){.key = keys[i], .head = "%", .kind = COLUMN_SHARE};
         columns[n++] = (struct column){.head = heads[i], .kind = COLUMN_TEXT};
     }

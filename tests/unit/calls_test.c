@@ -210,7 +210,9 @@ static void a_label_chooses_its_chains_and_labels_part_the_tree(void **unused)
     assert_true(process > 0);
     assert_int_equal(both.functions[process].total, half);
     uint32_t f = cs_calls_find(&both, "f3", NULL);
-    assert_int_equal(cs_calls_callers(&both, f)[0], 0); /* a process called what was outermost */
+    uint64_t *callers = cs_calls_callers(&both, f);
+    assert_int_equal(callers[0], 0); /* a process called what was outermost */
+    free(callers);
     cs_calls_close(&one);
     cs_calls_close(&both);
 }

@@ -256,6 +256,8 @@ static void stubs_are_named_as_objdump_names_them(void **unused)
 static void lines_are_those_of_addr2line(void **unused)
 {
     (void)unused;
+    if (getenv("CS_SANITIZED")) /* such code has checks within lines, of which binutils tells others */
+        skip();
     struct cs_image_code *code;
     struct cs_error err = {0};
     unsigned n = 0;

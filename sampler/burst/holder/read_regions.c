@@ -27,6 +27,30 @@ static uint64_t hex(struct line *line)
     }
 }
 
+static bool begins(const char *name, const char *with)
+{
+    while (*with)
+        if (*name++ != *with++)
+            return false;
+    return true;
+}
+
+/* Reading a device's memory can do something (a queue loses an entry), so it is never copied. The map names it by
+ * its file; flags are in smaps alone, which walks all pages. What begins like one and is plain memory comes first. */
+static bool is_device(const char *name)
+{
+    static const char *const plain[] = {"/dev/shm/", "/dev/zero", "/dev/hugepages/", "/dev/mqueue/",
+                                        "anon_inode:[io_uring]"};
+    static const char *const device[] = {"/dev/", "/sys/", "/proc/", "/dmabuf:", "anon_inode:"};
+    for (unsigned i = 0; i < sizeof plain / sizeof *plain; i++)
+        if (begins(name, plain[i]))
+            return false;
+    for (unsigned i = 0; i < sizeof device / sizeof *device; i++)
+        if (begins(name, device[i]))
+            return true;
+    return false;
+}
+
 /* "from-to rwxp offset device inode   name" */
 static struct region parse(struct line line)
 {
@@ -51,6 +75,8 @@ static struct region parse(struct line line)
     while (*name == ' ')
         name++;
     region.kind = inode ? REGION_FILE : REGION_ANONYMOUS;
+    if (is_device(name))
+        region.kind = REGION_DEVICE;
     if (name[0] == '[') {
         if (name[1] == 's' && name[2] == 't')
             region.kind = REGION_STACK;

@@ -15,7 +15,7 @@
 
 #include "sampler/burst/runner/runner.h"
 
-enum region_kind { REGION_FILE, REGION_ANONYMOUS, REGION_STACK, REGION_CLOCK, REGION_VDSO };
+enum region_kind { REGION_FILE, REGION_ANONYMOUS, REGION_STACK, REGION_CLOCK, REGION_VDSO, REGION_DEVICE };
 struct region { /* of the target's memory map */
     uint64_t start, end;
     uint64_t identity; /* changes with file, position in the file and permissions */

@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* What the holder makes of a program's memory map, above all: memory of devices is known as such. */
+#include "sampler/burst/holder/read_regions.h"
+#include "sampler/burst/runner/boundary.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+static void read_map(const char *text)
+{
+    int fd = memfd_create("maps", 0);
+    assert_true(fd >= 0 && write(fd, text, strlen(text)) == (ssize_t)strlen(text));
+    assert_int_equal(dup2(fd, CS_BURST_FD_MAPS), CS_BURST_FD_MAPS);
+    if (fd != CS_BURST_FD_MAPS)
+        close(fd);
+}
+
+/* The kind of a shared mapping of a file of this name. */
+static unsigned kind_of(const char *name)
+{
+    char line[300];
+    snprintf(line, sizeof line,
+             "7f0000000000-7f0000004000 rw-s 00001000 00:05 1041                       %s\n", name);
+    read_map(line);
+    assert_true(regions_refresh() >= 0);
+    assert_int_equal(boundary->ask.n_regions, 1);
+    assert_true(boundary->regions[0].start == 0x7f0000000000 && boundary->regions[0].end == 0x7f0000004000);
+    assert_true(boundary->regions[0].r && boundary->regions[0].w && !boundary->regions[0].x);
+    assert_true(boundary->regions[0].shared);
+    return boundary->regions[0].kind;
+}
+
+static void memory_of_devices_is_known(void **state)
+{
+    (void)state;
+    static const char *const names[] = {"/dev/mem",
+                                        "/dev/uio0",
+                                        "/dev/dri/card0",
+                                        "/dev/nvidia0",
+                                        "/dev/infiniband/uverbs0",
+                                        "/sys/devices/pci0000:00/0000:00:03.0/resource0",
+                                        "/proc/bus/pci/00/03.0",
+                                        "/dmabuf:",
+                                        "anon_inode:[vfio-device]",
+                                        "anon_inode:[perf_event]"};
+    for (unsigned i = 0; i < sizeof names / sizeof *names; i++)
+        assert_int_equal(kind_of(names[i]), REGION_DEVICE);
+}
+
+static void plain_memory_is_no_device(void **state)
+{
+    (void)state;
+    static const char *const names[] = {"/dev/shm/PostgreSQL.123", "/dev/zero (deleted)",
+                                        "/usr/lib/libc.so.6",      "/home/dev/mem",
+                                        "/memfd:jit (deleted)",    "/device",
+                                        "anon_inode:[io_uring]",   "/SYSV00000000 (deleted)"};
+    for (unsigned i = 0; i < sizeof names / sizeof *names; i++)
+        assert_int_equal(kind_of(names[i]), REGION_FILE);
+}
+
+static void the_kernels_regions_are_told_apart(void **state)
+{
+    (void)state;
+    read_map("555500000000-555500001000 r-xp 00000000 08:01 77                         /bin/x\n"
+             "555500002000-555500003000 rw-p 00000000 00:00 0 \n"
+             "7ffc00000000-7ffc00021000 rw-p 00000000 00:00 0                          [stack]\n"
+             "7ffc00100000-7ffc00104000 r--p 00000000 00:00 0                          [vvar]\n"
+             "7ffc00104000-7ffc00106000 r-xp 00000000 00:00 0                          [vdso]\n");
+    assert_int_equal(regions_refresh(), 1);
+    assert_int_equal(boundary->ask.n_regions, 5);
+    static const unsigned kinds[] = {REGION_FILE, REGION_ANONYMOUS, REGION_STACK, REGION_CLOCK, REGION_VDSO};
+    for (unsigned i = 0; i < 5; i++)
+        assert_int_equal(boundary->regions[i].kind, kinds[i]);
+    assert_int_equal(regions_refresh(), 0); /* the same map */
+}
+
+static int room(void **state) /* where the runner has what holder and replayer share */
+{
+    (void)state;
+    return mmap(boundary, BOUNDARY_BYTES_MAX, PROT_READ | PROT_WRITE,
+                MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE | MAP_NORESERVE, -1, 0) == MAP_FAILED;
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(memory_of_devices_is_known),
+        cmocka_unit_test(plain_memory_is_no_device),
+        cmocka_unit_test(the_kernels_regions_are_told_apart),
+    };
+    return cmocka_run_group_tests(tests, room, NULL);
+}
