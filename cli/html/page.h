@@ -6,6 +6,7 @@
  *   page             what its parts share
  *   page_parts       the page's fixed files, linked in
  *   page_procedures  rows, sources, instructions, culprits
+ *   page_images      the images of those, each opened once
  *   page_cfg         graphs
  *   page_timeline    intervals and phases
  *   page_chains      call chains, for the flame graph

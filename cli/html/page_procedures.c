@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The page's table of procedures, and the annotated source, instructions and culprits of the hottest ones. */
 #include "cli/html/page.h"
+#include "cli/html/page_images.h"
 #include "cli/procedure/calc.h"
 #include "cli/profile/annotate.h"
 
@@ -17,12 +18,11 @@
     5.0 /* then the remaining procedures get no culprits: a page is built in under ten                       \
          */
 
-#define DRAW_SECONDS 2.5 /* spent on graphs: the others get none */
+#define DRAW_SECONDS 1.0 /* spent on graphs: the others get none */
 
 struct subject {
     struct profile *profile;
     const struct profile_row *row;
-    const struct cs_edge_flow *flow; /* NULL = could not be read: no culprits */
     struct cs_image_code *code;
     const struct annotation *a;
     unsigned event;
@@ -124,19 +124,16 @@ static json_t *causes_json(const struct cs_cycle_account_summary *s)
 }
 
 /* Culprits of one procedure; without them the page still has its samples. */
-static struct cs_cycle_account *explain(const struct parsed *args, const struct subject *s, json_t *detail)
+static struct cs_cycle_account *explain(const struct subject *s, const struct page_image *image,
+                                        json_t *detail)
 {
     struct cs_error ignored = {0};
-    struct cs_culprit_evidence *evidence = NULL;
-    struct cs_scheduler *scheduler = NULL;
+    const struct cs_culprit_evidence *evidence = image->evidence;
     struct cs_cycle_account *account = NULL;
-    const struct cs_store_image *image = &s->row->image->image;
     const struct cs_image_procedure *procedure = cs_image_procedure_at(s->code, s->row->start);
-    if (procedure && s->flow && cs_image_isa(s->code) != CS_ISA_NONE &&
-        cs_culprit_evidence_open(s->profile->store, s->flow, image->id, NULL, &evidence, &ignored) == 0 &&
-        calc_scheduler(args, cs_image_isa(s->code), &evidence->machine, image->id, &scheduler, &ignored) ==
-            0 &&
-        cs_cycle_account_open(s->code, procedure, evidence, scheduler, NULL, &account, &ignored) == 0) {
+    if (procedure && evidence &&
+        cs_cycle_account_open(s->code, procedure, evidence, image->scheduler, NULL, &account, &ignored) ==
+            0) {
         struct worst_cause worst = worst_cause(account);
         char sentence[1200];
         struct cs_culprit_verdict verdict = procedure_verdict(account, s->code);
@@ -151,8 +148,6 @@ static struct cs_cycle_account *explain(const struct parsed *args, const struct 
         json_object_set_new(detail, "advice", advice ? json_string(advice) : json_null());
         json_object_set_new(detail, "causes", causes_json(&account->summary));
     }
-    cs_scheduler_close(scheduler);
-    cs_culprit_evidence_close(evidence);
     return account;
 }
 
@@ -164,19 +159,17 @@ static double now_s(void)
 }
 
 static json_t *detail_json(const struct parsed *args, struct profile *p, const struct profile_row *row,
-                           const struct cs_edge_flow *flow, double until, double *draw_s)
+                           const struct cs_edge_flow *flow, struct page_images *images, double until,
+                           double *draw_s)
 {
     struct cs_error ignored = {0};
     struct annotation a;
-    struct subject s = {.profile = p, .row = row, .flow = flow, .a = &a, .event = p->main_event};
-    if (cs_image_open(&row->image->image, p->store, &s.code, &ignored) < 0)
+    struct page_image *image = page_images_open(images, args, p, row->image, flow);
+    struct subject s = {.profile = p, .row = row, .code = image->code, .a = &a, .event = p->main_event};
+    if (!s.code || annotate_procedure(p, row, s.code, option(args, "source"), &a, &ignored) < 0)
         return NULL;
-    if (annotate_procedure(p, row, s.code, option(args, "source"), &a, &ignored) < 0) {
-        cs_image_close(s.code);
-        return NULL;
-    }
     json_t *detail = json_object();
-    struct cs_cycle_account *account = now_s() < until ? explain(args, &s, detail) : NULL;
+    struct cs_cycle_account *account = now_s() < until ? explain(&s, image, detail) : NULL;
     json_object_set_new(detail, "samples", json_integer((json_int_t)a.total[p->main_event]));
     double began = now_s();
     json_object_set_new(detail, "cfg",
@@ -189,7 +182,6 @@ static json_t *detail_json(const struct parsed *args, struct profile *p, const s
     json_object_set_new(detail, "instructions", instructions_json(&s, account));
     cs_cycle_account_close(account);
     annotation_fini(&a);
-    cs_image_close(s.code);
     return detail;
 }
 
@@ -214,6 +206,8 @@ int page_procedures(json_t *page, const struct parsed *args, struct profile *p, 
     for (size_t i = 0; i < p->n_images; i++)
         json_array_append_new(images, json_text(image_name(&p->images[i].image)));
     double until = now_s() + EXPLAIN_SECONDS, draw_s = DRAW_SECONDS;
+    struct page_images opened = {.n = 0};
+    page_images_ahead(&opened, args, p, rows, n_details, flow);
     struct progress bar;
     progress_init(&bar, "procedures", "rows", rows->n);
     for (size_t i = 0; i < rows->n; i++) {
@@ -227,8 +221,8 @@ int page_procedures(json_t *page, const struct parsed *args, struct profile *p, 
             if (e == p->main_event || !profile_is_inner(p->events[e].name))
                 json_array_append_new(row, json_integer((json_int_t)r->samples[e]));
         json_t *detail = NULL;
-        if (json_array_size(details) < n_details && r->name && r->image->image.kind == CS_IMAGE_ELF)
-            detail = detail_json(args, p, r, flow, until, &draw_s);
+        if (json_array_size(details) < n_details && page_row_explained(r))
+            detail = detail_json(args, p, r, flow, &opened, until, &draw_s);
         json_array_append_new(row, json_integer(detail ? (json_int_t)json_array_size(details) : -1));
         if (detail)
             json_array_append_new(details, detail);
@@ -236,6 +230,7 @@ int page_procedures(json_t *page, const struct parsed *args, struct profile *p, 
         progress_step(&bar, i);
     }
     progress_fini(&bar);
+    page_images_close(&opened);
     if (flow)
         cs_edge_flow_close(flow);
     json_object_set_new(page, "events", events);

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The images whose procedures the page explains, each opened once, and the static cycles of all of them asked for
+ * together: starting the scheduling model and unpacking debug information take longer than most procedures. */
+#ifndef CS_CLI_HTML_PAGE_IMAGES_H
+#define CS_CLI_HTML_PAGE_IMAGES_H
+
+#include "cli/procedure/calc.h"
+#include "cli/profile/profile.h"
+
+#define PAGE_IMAGES_MAX 8 /* kept open: later ones take the place of the last */
+
+struct page_image {
+    const struct profile_image *image;
+    struct cs_image_code *code;           /* NULL: can't be read */
+    struct cs_culprit_evidence *evidence; /* NULL, with the scheduler: no culprits */
+    struct cs_scheduler *scheduler;
+};
+
+struct page_images {
+    struct page_image at[PAGE_IMAGES_MAX];
+    unsigned n;
+};
+
+/* `flow` NULL: no culprits. The answer is good until the next call. */
+struct page_image *page_images_open(struct page_images *images, const struct parsed *args, struct profile *p,
+                                    const struct profile_image *image, const struct cs_edge_flow *flow);
+/* For the first `n` rows that page_row_explained says: what explaining them will ask the model. */
+void page_images_ahead(struct page_images *images, const struct parsed *args, struct profile *p,
+                       const struct profile_rows *rows, unsigned n, const struct cs_edge_flow *flow);
+bool page_row_explained(const struct profile_row *row);
+void page_images_close(struct page_images *images);
+
+#endif
