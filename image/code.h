@@ -23,6 +23,7 @@
  *   variable           where a variable of static storage lies
  *   unwind             from a frame to its caller: a table for an image
  *   unwind_build       such a table, row after row
+ *   unwind_code        the same from code alone
  *   unwind_frames      from frame descriptions to such a table
  *   unwind_gaps        what is known of code without a description
  *   unwind_go          Go's own table of frames

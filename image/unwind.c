@@ -12,7 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define VERSION 2 /* changes with what unwind_rows.h and the makers of rows say */
+#define VERSION 3 /* changes with what unwind_rows.h and the makers of rows say */
 #define KEY_MAX 256
 #define CACHE_BYTES_MAX ((uint64_t)512 << 20)
 #define FILE_BYTES_MAX ((off_t)4 << 30)
@@ -65,6 +65,34 @@ static bool is_whole(const struct cs_unwind_header *h, size_t n)
     return first[h->n_blocks] == h->n_rows;
 }
 
+static bool load_cached(const struct cs_cache *cache, const char *key, struct cs_unwind *unwind)
+{
+    if (!cs_cache_load(cache, key, &unwind->entry))
+        return false;
+    unwind->table = unwind->entry.bytes;
+    unwind->n = unwind->entry.n;
+    if (is_whole(unwind->table, unwind->n))
+        return true;
+    cs_cache_entry_fini(&unwind->entry);
+    return false;
+}
+
+int cs_unwind_open_cached(const char *path, struct cs_unwind **out)
+{
+    struct cs_unwind *unwind = calloc(1, sizeof *unwind);
+    struct cs_cache cache;
+    char key[KEY_MAX];
+    if (!unwind)
+        return -ENOMEM;
+    cs_cache_init(&cache, NULL, "unwind", CACHE_BYTES_MAX);
+    if (!key_of(path, key) || !load_cached(&cache, key, unwind)) {
+        free(unwind);
+        return -ENOENT;
+    }
+    *out = unwind;
+    return 0;
+}
+
 int cs_unwind_open(const char *path, struct cs_unwind **out, struct cs_error *err)
 {
     struct cs_unwind *unwind = calloc(1, sizeof *unwind);
@@ -76,14 +104,9 @@ int cs_unwind_open(const char *path, struct cs_unwind **out, struct cs_error *er
         return cs_fail(err, ENOMEM, "no memory for the frame table of %s", path);
     cs_cache_init(&cache, NULL, "unwind", CACHE_BYTES_MAX);
     bool keep = key_of(path, key);
-    if (keep && cs_cache_load(&cache, key, &unwind->entry)) {
-        unwind->table = unwind->entry.bytes;
-        unwind->n = unwind->entry.n;
-        if (is_whole(unwind->table, unwind->n)) {
-            *out = unwind;
-            return 0;
-        }
-        cs_cache_entry_fini(&unwind->entry);
+    if (keep && load_cached(&cache, key, unwind)) {
+        *out = unwind;
+        return 0;
     }
     int rc = elf_file_open(path, &file, err);
     if (rc == 0)

@@ -23,6 +23,8 @@ struct cs_unwind;
 /* Of a file ("/proc/self/fd/N" for one that is open). Fails when it can't be read, is no ELF file or is of another machine than
  * x86-64 and AArch64; a damaged one has fewer rows. */
 int cs_unwind_open(const char *path, struct cs_unwind **out, struct cs_error *err);
+/* Only from the cache: -ENOENT where it isn't. Reads the file's headers, not its code. */
+int cs_unwind_open_cached(const char *path, struct cs_unwind **out);
 /* Of an image in memory, as the vDSO. Takes over `bytes` (malloc'ed), also on failure. */
 int cs_unwind_open_memory(char *bytes, size_t n, struct cs_unwind **out, struct cs_error *err);
 void cs_unwind_close(struct cs_unwind *unwind);

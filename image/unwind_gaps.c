@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Linear in the bytes of code that the file holds; only what lies between descriptions is looked at. */
 #include "image/unwind_gaps.h"
+#include "image/isa/decode.h"
+#include "image/unwind_code.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#define ENTRY_BYTES 32 /* of _start, where nothing describes it */
+#define ENTRY_BYTES 32 /* of _start, where nothing describes it and its end can't be seen */
+#define ENTRY_BYTES_MAX 128
 
 static const struct cs_unwind_rule rule_none = {0}, rule_signal = {.cfa = CS_UNWIND_SIGNAL},
                                    rule_outermost = {.cfa = CS_UNWIND_OUTERMOST},
@@ -81,10 +84,36 @@ static bool find_code(struct unwind_gaps *gaps)
 
 static void plain(const struct unwind_gaps *gaps, struct unwind_build *build, uint64_t to)
 {
-    if (gaps->has_go_table)
+    uint64_t from = build->header.base + build->next;
+    size_t n = 0;
+    if (gaps->has_go_table) {
         unwind_go_fill(&gaps->go, build, to, &rule_none);
-    else
-        unwind_build_up_to(build, to, gaps->is_go ? &rule_frame_pointer : &rule_none);
+    } else if (gaps->is_go) {
+        unwind_build_up_to(build, to, &rule_frame_pointer);
+    } else {
+        const uint8_t *bytes = to > from && gaps->file->header.e_machine == EM_X86_64
+                                   ? elf_file_at(gaps->file, from, &n, NULL)
+                                   : NULL;
+        if (bytes)
+            unwind_code_fill(build, bytes, n < to - from ? n : to - from, from);
+        unwind_build_up_to(build, to, &rule_none);
+    }
+}
+
+/* _start: straight on to what it calls or jumps to for good. */
+static uint64_t entry_end(const struct unwind_gaps *gaps, uint64_t entry)
+{
+    struct cs_isa_insn insn;
+    size_t n = 0, at = 0;
+    const uint8_t *bytes =
+        gaps->file->header.e_machine == EM_X86_64 ? elf_file_at(gaps->file, entry, &n, NULL) : NULL;
+    while (bytes && at < n && at < ENTRY_BYTES_MAX &&
+           cs_isa_decode_flow(CS_ISA_X86_64, bytes + at, n - at, entry + at, &insn)) {
+        at += insn.length;
+        if (insn.flow != CS_ISA_FLOW_NEXT && insn.flow != CS_ISA_FLOW_CALL)
+            return entry + at;
+    }
+    return entry + ENTRY_BYTES;
 }
 
 /* From `from` to `to` nothing is described; within one piece of code. */
@@ -108,7 +137,8 @@ static void fill_code(const struct unwind_gaps *gaps, struct unwind_build *build
     }
     if (entry >= from && entry < to && !gaps->is_go) {
         plain(gaps, build, entry);
-        unwind_build_up_to(build, entry + ENTRY_BYTES < to ? entry + ENTRY_BYTES : to, &rule_outermost);
+        uint64_t end = entry_end(gaps, entry);
+        unwind_build_up_to(build, end < to ? end : to, &rule_outermost);
     }
     const uint8_t *bytes =
         to > from && to - from >= n_wanted ? elf_file_at(gaps->file, from, &n, NULL) : NULL;

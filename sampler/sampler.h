@@ -94,7 +94,7 @@ struct cs_sampler_config {
                    const struct cs_sampler_placed *placed); /* every count, before it goes into a profile */
 };
 
-#define CS_SAMPLER_CHAIN_ENDS 11
+#define CS_SAMPLER_CHAIN_ENDS 12
 struct cs_sampler_statistics {
     const char *driver;         /* "bpf", "ring", "timers" or "stops" */
     uint64_t delivered;         /* samples that reached us */

@@ -17,6 +17,8 @@ static const struct {
     [CS_UNWIND_END_NOT_LOADED] = {"not-loaded", "unwind information that wasn't in the kernel yet"},
     [CS_CHAIN_END_NO_PROCESS] = {"new-process", "a process whose mappings weren't in the kernel yet"},
     [CS_CHAIN_END_TREE_FULL] = {"tree-full", "counted without a chain: the tree was full"},
+    [CS_CHAIN_END_COPY] = {"beyond-copy",
+                           "further up than the stack was copied, in a program's first moments"},
 };
 
 const char *cs_chain_end_name(unsigned end)
@@ -32,7 +34,7 @@ const char *cs_chain_end_sentence(unsigned end)
 void cs_chain_counts(const struct cs_chain_kernel *kernel, struct cs_chain_counts *out)
 {
     uint64_t ns = 0, timed = 0;
-    memset(out, 0, sizeof *out);
+    *out = kernel->copied;
     for (unsigned c = 0; c < kernel->n_cpus; c++) {
         for (unsigned e = 0; e < CS_CHAIN_ENDS; e++)
             out->ends[e] += __atomic_load_n(&kernel->cpus[c].ends[e], __ATOMIC_RELAXED);

@@ -12,13 +12,19 @@
  *   unwind.bpf        the handler's part: frames, and the walk down the tree
  *
  * The handler unwinds with what it has: what it misses it asks for (a want), and the chain ends there by name. The session
- * answers wants in its next drain (session/chains.c). Nothing waits for anything. One owner. */
+ * answers wants in its next drain (session/chains.c); what was missed came with a copy of its stack, while there was room, and
+ * is unwound there (session/stack_copies.c). Nothing waits for anything. One owner. */
 #ifndef CS_SAMPLER_CHAINS_CHAINS_H
 #define CS_SAMPLER_CHAINS_CHAINS_H
 
 #include "sampler/chains/mapping_lists.h"
 #include "sampler/chains/row_tables.h"
 
+struct cs_chain_counts {
+    uint64_t ends[CS_CHAIN_ENDS]; /* samples */
+    uint64_t frames;              /* of users, in all */
+    double seconds;               /* what a chain takes, mean; 0: not known */
+};
 /* The kernel's side of it, as a driver offers it. */
 struct cs_chain_kernel {
     struct cs_chain_lists lists;
@@ -26,7 +32,8 @@ struct cs_chain_kernel {
     struct cs_chain_interpreter *interpreters; /* CS_CHAIN_INTERPRETERS; written before an image names one */
     struct cs_chain_cpu *cpus;
     unsigned n_cpus;
-    uint32_t turns; /* of the trees; after each a grace period has passed */
+    struct cs_chain_counts copied; /* of samples that came as copies of stacks: the reader's */
+    uint32_t turns;                /* of the trees; after each a grace period has passed */
     void *arg;
     /* Hands on what was asked for since the last call. */
     void (*wants)(void *arg, void (*each)(void *arg, const struct cs_chain_want *want), void *each_arg);
@@ -36,11 +43,6 @@ struct cs_chain_kernel {
 void cs_chain_answered(struct cs_chain_kernel *kernel, uint32_t pid);
 void cs_chain_ask_again(struct cs_chain_kernel *kernel);
 
-struct cs_chain_counts {
-    uint64_t ends[CS_CHAIN_ENDS]; /* samples */
-    uint64_t frames;              /* of users, in all */
-    double seconds;               /* what a chain takes, mean; 0: not known */
-};
 void cs_chain_counts(const struct cs_chain_kernel *kernel, struct cs_chain_counts *out);
 
 /* "complete", "no-rows", ...: stable, for files. And what it means. */

@@ -26,6 +26,7 @@
 enum cs_chain_end {
     CS_CHAIN_END_NO_PROCESS = CS_UNWIND_ENDS, /* its mappings are not known (yet) */
     CS_CHAIN_END_TREE_FULL, /* counted without its chain: the tree has no room till the next drain */
+    CS_CHAIN_END_COPY,      /* the copy of its stack goes no further */
     CS_CHAIN_ENDS,
 };
 
@@ -93,6 +94,21 @@ struct cs_chain_cpu {
     __u32 room[2];               /* cells that each half may still take */
     __u32 filling, turn;         /* told that this half is half full; the number of the turn, by the reader */
     __u32 asked[CS_CHAIN_ASKED]; /* PIDs told as wanted, by PID modulo */
+    __u32 copy_room, padding;    /* bytes that may still be copied; the reader fills it up */
+};
+
+/* A sample whose chain could not be had in the kernel yet, because mappings or rows weren't there: its registers and the
+ * top of its stack, to be unwound by the same rows later. What the reader gets is cut after `n_stack` bytes. */
+#define CS_CHAIN_COPY_PAGES 8U
+#define CS_CHAIN_COPY_STACK (CS_CHAIN_COPY_PAGES << 12)
+#define CS_CHAIN_COPY_ROOM (1U << 20) /* of a CPU, between two drains */
+struct cs_chain_copy {
+    __u64 time_ns, pc; /* where the user's code goes on */
+    __u64 reg[32];     /* of it, by DWARF number */
+    __u64 kernel[CS_CHAIN_KERNEL_FRAMES];
+    __u32 pid, tid, generation, event, end; /* `end`: why there was no chain */
+    __u32 n_kernel, n_stack, padding;
+    __u8 stack[CS_CHAIN_COPY_STACK + 4096]; /* from SP up */
 };
 
 /* What the handler asks for. */

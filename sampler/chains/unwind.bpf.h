@@ -22,9 +22,10 @@ struct chain_scratch {
     __u32 image, list, n, end;
     __u32 leaf, fp_lost, bx_lost, registers; /* the last: `reg` is this frame's */
     __u32 runs, python_number, n_python,
-        n_joined;  /* frames in an interpreter's loop; which; its frames; both joined */
-    __u64 run_at;  /* one of the first */
-    __u64 reg[32]; /* by DWARF number */
+        n_joined;   /* frames in an interpreter's loop; which; its frames; both joined */
+    __u64 run_at;   /* one of the first */
+    __u64 reg[32];  /* by DWARF number */
+    __u64 first_pc; /* the user's own */
     __u32 cpu, padding;
     /* The last chain's cells, outermost first: most chains begin as the one before did. */
     __u64 known_root;
@@ -94,6 +95,12 @@ struct {
     __uint(type, BPF_MAP_TYPE_RINGBUF);
     __uint(max_entries, 65536);
 } chain_wants SEC(".maps");
+
+ARRAY(chain_copy, struct cs_chain_copy, 0); /* of a CPU: the one in the making */
+struct {
+    __uint(type, BPF_MAP_TYPE_RINGBUF);
+    __uint(max_entries, 4096); /* set before loading */
+} chain_copies SEC(".maps");
 
 /* ---- asking ---- */
 
@@ -510,7 +517,10 @@ struct pt_regs { /* the kernel's own, of which user space's headers have no part
         (s)->sp = (r)->sp;                                                                                   \
         (s)->fp = (r)->regs[29];                                                                             \
         (s)->reg[30] = (r)->regs[30];                                                                        \
+        (s)->reg[29] = (s)->fp;                                                                              \
+        (s)->reg[31] = (s)->sp;                                                                              \
     })
+#define SP_NUMBER 31
 #define THREAD_SELF 0 /* not known there */
 #define MODE(r) ((r)->pstate & 0x10)
 #define IS_NARROW(mode) ((mode) != 0) /* AArch32 */
@@ -526,6 +536,7 @@ struct pt_regs { /* the kernel's own, of which user space's headers have no part
         (s)->reg[8] = (r)->r8, (s)->reg[9] = (r)->r9, (s)->reg[10] = (r)->r10, (s)->reg[11] = (r)->r11;      \
         (s)->reg[12] = (r)->r12, (s)->reg[13] = (r)->r13, (s)->reg[14] = (r)->r14, (s)->reg[15] = (r)->r15;  \
     })
+#define SP_NUMBER 7
 #define THREAD_SELF bpf_get_current_task_btf()->thread.fsbase /* what pthread_self() is */
 #define MODE(r) ((r)->cs)
 #define IS_NARROW(mode) ((mode) == 0x23) /* 32-bit code */
@@ -535,12 +546,20 @@ struct pt_regs { /* the kernel's own, of which user space's headers have no part
 #define PF_IO_WORKER 0x00000010
 #define PF_USER_WORKER 0x00004000
 
+/* In the midst of an exec: the program that called it is gone, the new one hasn't begun. */
+static __always_inline __u32 without_program(struct chain_scratch *s, __u32 n_kernel)
+{
+    s->n = n_kernel;
+    s->end = CS_UNWIND_END_COMPLETE;
+    return n_kernel;
+}
+
 /* Fills the scratch's frames; returns how many are the kernel's. */
 static __always_inline __u32 take_chain(struct bpf_perf_event_data *ctx, struct chain_walk *walk, __u64 pc,
                                         __u32 pid, __u32 generation, __u32 cpu)
 {
     struct chain_scratch *s = walk->s;
-    __u32 n_kernel = 0;
+    __u32 n_kernel = 0, in_exec = 0;
     __u64 mode;
     s->n = 0;
     s->cpu = cpu;
@@ -559,10 +578,12 @@ static __always_inline __u32 take_chain(struct bpf_perf_event_data *ctx, struct 
             n_kernel = 1;
         s->n = n_kernel;
         struct task_struct *task = bpf_get_current_task_btf();
-        if (!pid || task->flags & (PF_KTHREAD | PF_IO_WORKER | PF_USER_WORKER)) {
-            s->end = CS_UNWIND_END_COMPLETE;
+        if (!pid || !task->mm || task->flags & (PF_KTHREAD | PF_IO_WORKER | PF_USER_WORKER)) {
+            s->end =
+                CS_UNWIND_END_COMPLETE; /* no user's code called this; or it has ended, and its stack is gone */
             return n_kernel;
         }
+        in_exec = bpf_core_field_exists(task->in_execve) && BPF_CORE_READ_BITFIELD(task, in_execve);
         struct pt_regs *regs = (struct pt_regs *)bpf_task_pt_regs(task);
         TAKE_REGISTERS(s, regs);
         mode = MODE(regs);
@@ -572,7 +593,10 @@ static __always_inline __u32 take_chain(struct bpf_perf_event_data *ctx, struct 
         asm volatile("" : "+r"(mode)); /* else both loads become one, through a pointer that isn't `ctx` */
     }
     __u32 narrow = IS_NARROW(mode);
+    s->first_pc = s->pc;
     s->list = list_of(pid, generation);
+    if (in_exec && !s->list)
+        return without_program(s, n_kernel);
     if (narrow || !s->list) {
         s->frames[s->n & (CS_CHAIN_FRAMES - 1)] = s->pc;
         s->n++;
@@ -582,9 +606,69 @@ static __always_inline __u32 take_chain(struct bpf_perf_event_data *ctx, struct 
         return n_kernel;
     }
     bpf_loop(CS_CHAIN_USER_FRAMES, unwind_frame, walk, 0);
+    if (in_exec && s->end != CS_UNWIND_END_COMPLETE)
+        return without_program(s, n_kernel);
     if (s->runs)
         join_python(s, THREAD_SELF, n_kernel);
     return n_kernel;
+}
+
+/* ---- for later ---- */
+
+#define COPY_HEAD __builtin_offsetof(struct cs_chain_copy, stack)
+
+/* Up to the first byte that can't be read: the top of the stack's memory, or a page that isn't there. */
+static __always_inline __u32 copy_stack(struct cs_chain_copy *copy, __u64 sp)
+{
+    __u32 n = 0;
+    for (int i = 0; i <= CS_CHAIN_COPY_PAGES; i++) {
+        __u32 part = 4096 - ((sp + n) & 4095);
+        if (n >= CS_CHAIN_COPY_STACK)
+            break;
+        if (bpf_probe_read_user(&copy->stack[n & (CS_CHAIN_COPY_STACK - 1)], part, (const void *)(sp + n)))
+            break;
+        n += part;
+    }
+    return n < CS_CHAIN_COPY_STACK ? n : CS_CHAIN_COPY_STACK;
+}
+
+/* Hands the sample on as it is. False: it has to be counted as it is. */
+__noinline int chain_copy_sample(struct chain_scratch *s, __u32 generation, __u32 event, __u32 n_kernel)
+{
+    __u32 at = s ? s->cpu : 0;
+    struct cs_chain_cpu *cpu = bpf_map_lookup_elem(&chain_cpus, &at);
+    struct cs_chain_copy *copy = bpf_map_lookup_elem(&chain_copy, &at);
+    if (!s || !cpu || !copy || cpu->copy_room < sizeof *copy)
+        return 0;
+    __u64 both = bpf_get_current_pid_tgid();
+    copy->time_ns = bpf_ktime_get_ns();
+    copy->pc = s->first_pc;
+    __builtin_memcpy(copy->reg, s->reg, sizeof copy->reg);
+    __builtin_memcpy(copy->kernel, s->frames, sizeof copy->kernel);
+    copy->pid = both >> 32;
+    copy->tid = (__u32)both;
+    copy->generation = generation;
+    copy->event = event;
+    copy->end = s->end;
+    copy->n_kernel = n_kernel;
+    __u32 n = copy_stack(copy, s->reg[SP_NUMBER]);
+    copy->n_stack = n;
+    if (n > CS_CHAIN_COPY_STACK)
+        return 0;
+    if (bpf_ringbuf_output(&chain_copies, copy, COPY_HEAD + n, BPF_RB_NO_WAKEUP))
+        return 0;
+    cpu->copy_room -= COPY_HEAD + n;
+    if (bpf_ringbuf_query(&chain_copies, BPF_RB_AVAIL_DATA) * 2 >
+        bpf_ringbuf_query(&chain_copies, BPF_RB_RING_SIZE))
+        want(0, CS_CHAIN_NO_IMAGE);
+    return 1;
+}
+
+/* What the kernel lacks now and may have soon. */
+static __always_inline int is_early(const struct chain_scratch *s)
+{
+    return s->end == CS_UNWIND_END_NOT_LOADED || s->end == CS_CHAIN_END_NO_PROCESS ||
+           s->end == CS_UNWIND_END_NO_IMAGE;
 }
 
 /* ---- down the tree ---- */
@@ -637,6 +721,8 @@ static __always_inline int count_chain(struct bpf_perf_event_data *ctx, __u32 ev
     half &= 1;
     __u64 begin = state->samples++ % TIMED ? 0 : bpf_ktime_get_ns();
     __u32 n_kernel = take_chain(ctx, &walk, pc, pid, generation, cpu);
+    if (is_early(s) && chain_copy_sample(s, generation, event, n_kernel))
+        return 1;
     struct tree_walk down = {.s = s,
                              .room = &state->room[half],
                              .line = (cpu * 2 + half) * lines,

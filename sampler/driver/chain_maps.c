@@ -4,6 +4,7 @@
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 #include <errno.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -12,6 +13,9 @@
 #define IMAGES 16384U    /* 0.8 MB; a session's later ones are unwound by frame pointers */
 #define RULES 1024U      /* of a CPU, as unwind.bpf.h has it */
 #define SEGMENTS_MOST 96 /* 24 MB of rows: some 6 million */
+#define COPIES_A_CPU                                                                                         \
+    (512U << 10) /* of the ring of copied stacks: 64 of 8 KB, a tenth of a second's at 1 kHz */
+#define COPIES_BYTES_MAX (4U << 20)
 
 static size_t bytes_of(const struct bpf_map *map)
 {
@@ -32,8 +36,12 @@ static void unmap(const struct bpf_map *map, void *at)
 
 int cs_chain_maps_size(struct cs_chain_maps *m, unsigned n_cpus)
 {
+    uint32_t ring = COPIES_A_CPU;
     m->n_cpus = n_cpus;
-    return bpf_map__set_max_entries(m->scratch, n_cpus) != 0 ||
+    while (ring < n_cpus * COPIES_A_CPU && ring < COPIES_BYTES_MAX)
+        ring *= 2;
+    return bpf_map__set_max_entries(m->copy, n_cpus) != 0 || bpf_map__set_max_entries(m->copies, ring) != 0 ||
+                   bpf_map__set_max_entries(m->scratch, n_cpus) != 0 ||
                    bpf_map__set_max_entries(m->rules, n_cpus * RULES) != 0 ||
                    bpf_map__set_max_entries(m->cpus, n_cpus) != 0 ||
                    bpf_map__set_max_entries(m->words, CS_CHAIN_WORDS) != 0 ||
@@ -102,6 +110,29 @@ static void wants(void *arg, void (*each)(void *arg, const struct cs_chain_want 
     (void)ring_buffer__consume(m->asked);
 }
 
+/* ---- samples for later ---- */
+
+static int one_copy(void *arg, void *at, size_t n)
+{
+    struct cs_chain_maps *m = arg;
+    const struct cs_chain_copy *copy = at;
+    if (n >= offsetof(struct cs_chain_copy, stack) &&
+        n - offsetof(struct cs_chain_copy, stack) >= copy->n_stack &&
+        copy->n_kernel <= CS_CHAIN_KERNEL_FRAMES && m->each_copy)
+        m->each_copy(m->each_copy_arg, copy);
+    return 0;
+}
+
+void cs_chain_maps_copies(struct cs_chain_maps *m, void (*each)(void *arg, const struct cs_chain_copy *copy),
+                          void *arg)
+{
+    m->each_copy = each;
+    m->each_copy_arg = arg;
+    (void)ring_buffer__consume(m->copied);
+    for (unsigned c = 0; c < m->n_cpus; c++)
+        __atomic_store_n(&m->kernel.cpus[c].copy_room, CS_CHAIN_COPY_ROOM, __ATOMIC_RELAXED);
+}
+
 int cs_chain_maps_open(struct cs_chain_maps *m, uint32_t cells)
 {
     struct cs_chain_segments segments = {m, make_segment, drop_segment, open_segment, close_segment};
@@ -115,14 +146,15 @@ int cs_chain_maps_open(struct cs_chain_maps *m, uint32_t cells)
     k->tables.images = map_whole(m->images);
     k->interpreters = map_whole(m->interpreters);
     m->asked = ring_buffer__new(bpf_map__fd(m->wants), one_want, m, NULL);
+    m->copied = ring_buffer__new(bpf_map__fd(m->copies), one_copy, m, NULL);
     m->segment_fds = malloc(SEGMENTS_MOST * sizeof *m->segment_fds);
     if (!k->cpus || !k->lists.words || !k->lists.mappings || !k->tables.images || !k->interpreters ||
-        !m->asked || !m->segment_fds)
+        !m->asked || !m->copied || !m->segment_fds)
         return -ENOMEM;
     for (unsigned s = 0; s < SEGMENTS_MOST; s++)
         m->segment_fds[s] = -1;
     for (unsigned c = 0; c < m->n_cpus; c++)
-        k->cpus[c].room[0] = k->cpus[c].room[1] = cells;
+        k->cpus[c].room[0] = k->cpus[c].room[1] = cells, k->cpus[c].copy_room = CS_CHAIN_COPY_ROOM;
     if (cs_chain_lists_init(&k->lists, k->lists.words, k->lists.mappings, MAPPINGS) < 0 ||
         cs_chain_tables_init(&k->tables, k->tables.images, IMAGES, SEGMENTS_MOST, &segments) < 0)
         return -ENOMEM;
@@ -138,6 +170,7 @@ void cs_chain_maps_close(struct cs_chain_maps *m)
 {
     struct cs_chain_kernel *k = &m->kernel;
     ring_buffer__free(m->asked);
+    ring_buffer__free(m->copied);
     for (unsigned s = 0; m->segment_fds && s < SEGMENTS_MOST; s++)
         if (m->segment_fds[s] >= 0)
             close(m->segment_fds[s]);

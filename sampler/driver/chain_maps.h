@@ -10,12 +10,14 @@ struct bpf_map;
 struct ring_buffer;
 
 struct cs_chain_maps {
-    struct bpf_map *scratch, *rules, *cpus, *words, *mappings, *images, *interpreters, *segments,
-        *wants; /* of the skeleton */
+    struct bpf_map *scratch, *rules, *cpus, *words, *mappings, *images, *interpreters, *segments, *wants,
+        *copy, *copies; /* of the skeleton */
     struct cs_chain_kernel kernel;
-    struct ring_buffer *asked;
+    struct ring_buffer *asked, *copied;
     void (*each)(void *arg, const struct cs_chain_want *want);
     void *each_arg;
+    void (*each_copy)(void *arg, const struct cs_chain_copy *copy);
+    void *each_copy_arg;
     unsigned n_cpus;
     int *segment_fds; /* -1: not there */
 };
@@ -26,6 +28,9 @@ int cs_chain_maps_size(struct cs_chain_maps *maps, unsigned n_cpus);
 int cs_chain_maps_open(struct cs_chain_maps *maps, uint32_t cells);
 /* Readable when something was asked for; -1: none. */
 int cs_chain_maps_fd(const struct cs_chain_maps *maps);
+/* Hands on what was copied since the last call; room for more is made. */
+void cs_chain_maps_copies(struct cs_chain_maps *maps,
+                          void (*each)(void *arg, const struct cs_chain_copy *copy), void *arg);
 void cs_chain_maps_close(struct cs_chain_maps *maps);
 
 #endif

@@ -42,6 +42,8 @@ struct cs_driver_entry {
     const uint64_t *chain;
     unsigned n_chain, n_kernel;
     uint8_t chain_end; /* enum cs_unwind_end, enum cs_chain_end: why it goes no further */
+    /* Or what a chain is to be made of, once mappings and rows are known; taken at from_ns = to_ns. NULL: nothing. */
+    const struct cs_chain_copy *copy;
 };
 typedef void (*cs_driver_entry_fn)(void *arg, const struct cs_driver_entry *entry);
 

@@ -202,6 +202,29 @@ static void empty_tree(struct cs_driver_state *s, unsigned c, cs_driver_entry_fn
     cpu->room[half] = CS_TREE_ROOM(n);
 }
 
+struct copies_to {
+    struct cs_driver_state *state;
+    cs_driver_entry_fn emit;
+    void *arg;
+};
+
+static void emit_copy(void *arg, const struct cs_chain_copy *copy)
+{
+    const struct copies_to *to = arg;
+    struct cs_driver_state *s = to->state;
+    bool kernel = copy->n_kernel > 0;
+    uint64_t pc = kernel ? copy->kernel[0] : copy->pc;
+    struct cs_hot_entry e = {cs_hot_key(pc, kernel, copy->event & CS_TREE_EVENT_MASK, copy->generation),
+                             copy->pid, 1};
+    if (copy->event >= s->config.n_events)
+        return;
+    struct cs_driver_entry out = cs_driver_entry_of(&s->config, &e, 0, s->line_ns);
+    out.from_ns = out.to_ns = copy->time_ns;
+    out.copy = copy;
+    s->entries++;
+    to->emit(to->arg, &out);
+}
+
 static int bpf_drain(struct cs_driver_state *s, enum cs_driver_drain how, cs_driver_entry_fn emit, void *arg,
                      struct cs_error *err)
 {
@@ -217,6 +240,10 @@ static int bpf_drain(struct cs_driver_state *s, enum cs_driver_drain how, cs_dri
             empty_tree(s, c, emit, arg);
         else if (s->turned)
             empty_half(s, c, emit, arg);
+    }
+    if (s->config.chains) {
+        struct copies_to to = {s, emit, arg};
+        cs_chain_maps_copies(&s->chains, emit_copy, &to);
     }
     if (s->turned) { /* what is in the other half was taken after the turn */
         s->since_ns = s->next_since_ns;
@@ -337,6 +364,8 @@ static int load(struct cs_driver_state *s)
     s->chains.interpreters = s->bpf->maps.chain_interpreters;
     s->chains.segments = s->bpf->maps.chain_segments;
     s->chains.wants = s->bpf->maps.chain_wants;
+    s->chains.copy = s->bpf->maps.chain_copy;
+    s->chains.copies = s->bpf->maps.chain_copies;
     if (s->config.chains && cs_chain_maps_size(&s->chains, s->n_slots) < 0)
         return -EINVAL;
     s->bpf->rodata->by_thread = s->config.process_of != NULL;

@@ -51,6 +51,7 @@ int cs_maps_find(struct cs_maps *maps, pid_t pid, uint64_t addr, uint64_t from_n
             uint64_t file_offset = addr - m->start + m->pgoff;
             out->image = m->image;
             out->map_start = m->start;
+            out->map_end = m->end;
             out->jit = m->jit;
             if (m->jit)
                 out->offset = addr - m->start;

@@ -5,18 +5,13 @@
 #include "image/interpreter/python_offsets.h"
 #include "sampler/chains/context_tree.h"
 #include "sampler/perf/monotonic_clock.h"
-#include "sampler/session/table_builder.h"
 #include "store/array.h"
 
-#include <fcntl.h>
 #include <stdio.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #define ASK_AGAIN_NS 1000000000ULL
 #define TURNS_UNUSED 6 /* a table goes if it wasn't used for a minute, where there is no room */
-#define VDSO_BYTES_MAX (64U << 10)
-#define LARGE_BYTES (4 << 20) /* a file whose table is made by a child */
 
 struct mapped { /* an image, and where to have it from */
     struct cs_mapped_image *image;
@@ -33,8 +28,7 @@ struct cs_session_chains {
     CS_ARRAY(struct mapped) images;         /* the same one's */
     uint64_t next_asking_ns;
     uint32_t swept; /* at this turn */
-    struct cs_table_builder builder;
-    uint32_t building; /* the image it is at work for */
+    struct cs_image_tables *tables;
 };
 
 static void note_change(void *arg, pid_t pid)
@@ -98,24 +92,6 @@ static bool tell_mappings(struct cs_session_chains *c, pid_t pid, uint64_t line_
 
 /* ---- an image's table ---- */
 
-static struct cs_unwind *open_vdso(pid_t pid, const struct mapped *of)
-{
-    char path[64];
-    struct cs_unwind *unwind = NULL;
-    struct cs_error ignored;
-    size_t n = of->end - of->start < VDSO_BYTES_MAX ? of->end - of->start : VDSO_BYTES_MAX;
-    snprintf(path, sizeof path, "/proc/%d/mem", (int)pid);
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
-    char *bytes = fd >= 0 ? malloc(n) : NULL;
-    if (bytes && pread(fd, bytes, n, (off_t)of->start) == (ssize_t)n)
-        (void)cs_unwind_open_memory(bytes, n, &unwind, &ignored); /* takes over the bytes */
-    else
-        free(bytes);
-    if (fd >= 0)
-        close(fd);
-    return unwind;
-}
-
 static void load(struct cs_session_chains *c, uint32_t number, const struct cs_unwind_header *table, size_t n)
 {
     struct cs_chain_tables *tables = &c->kernel->tables;
@@ -126,40 +102,40 @@ static void load(struct cs_session_chains *c, uint32_t number, const struct cs_u
         cs_chain_tables_none(tables, number);
 }
 
-/* A large one's table comes later. */
-static void begin_large(struct cs_session_chains *c, uint32_t number, int fd)
-{
-    if (c->builder.child)
-        return; /* it is asked for again */
-    if (cs_table_builder_start(&c->builder, fd) < 0)
-        cs_chain_tables_none(&c->kernel->tables, number);
-    else
-        c->building = number;
-}
-
 static void take_built(struct cs_session_chains *c)
 {
     const struct cs_unwind_header *table;
+    unsigned number;
     size_t n;
-    int rc = c->builder.child ? cs_table_builder_done(&c->builder, &table, &n) : 0;
-    if (rc > 0) {
-        load(c, c->building, table, n);
-        cs_table_builder_end(&c->builder, table, n);
-    } else if (rc < 0) {
-        cs_chain_tables_none(&c->kernel->tables, c->building);
-    }
-    if (rc != 0)
-        c->next_asking_ns = 0; /* another one may wait */
+    int rc = cs_image_tables_poll(c->tables, &number, &table, &n);
+    if (rc == 0)
+        return;
+    c->next_asking_ns = 0; /* another one may wait */
+    if (number >= c->kernel->tables.n_images ||
+        c->kernel->tables.images[number].state != CS_CHAIN_IMAGE_ABSENT)
+        return;
+    if (rc > 0)
+        load(c, number, table, n);
+    else
+        cs_chain_tables_none(&c->kernel->tables, number);
 }
 
 /* Before its table, because the handler keeps what it found. */
-static void tell_interpreter(struct cs_session_chains *c, uint32_t number, const char *name, const char *path)
+static void tell_interpreter(struct cs_session_chains *c, pid_t pid, const struct mapped *of)
 {
     struct cs_interpreter_place place;
     struct cs_error ignored;
-    struct cs_chain_image *image = &c->kernel->tables.images[number];
-    if (image->interpreter || !cs_interpreter_may_be(name) ||
-        cs_interpreter_find(path, &place, &ignored) < 0 || place.kind != &cs_interpreter_python)
+    struct cs_chain_image *image = &c->kernel->tables.images[of->image->index];
+    char path[64];
+    if (image->interpreter || !cs_interpreter_may_be(of->image->image.path))
+        return;
+    int fd = cs_images_reopen(c->places->images, of->image, pid, of->start, of->end);
+    snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
+    bool found =
+        fd >= 0 && cs_interpreter_find(path, &place, &ignored) == 0 && place.kind == &cs_interpreter_python;
+    if (fd >= 0)
+        close(fd);
+    if (!found)
         return;
     int which = cs_interpreted_add(c->places->interpreted, &place);
     if (which < 0)
@@ -173,39 +149,18 @@ static void tell_interpreter(struct cs_session_chains *c, uint32_t number, const
 static void tell_table(struct cs_session_chains *c, pid_t pid, const struct mapped *of)
 {
     const struct cs_chain_tables *tables = &c->kernel->tables;
+    const struct cs_unwind_header *table;
     uint32_t number = of->image->index;
-    char path[64];
-    struct cs_unwind *unwind = NULL;
-    struct cs_error ignored;
-    struct stat file;
     size_t n;
-    if (number >= tables->n_images || tables->images[number].state != CS_CHAIN_IMAGE_ABSENT ||
-        (c->builder.child && c->building == number))
+    if (number >= tables->n_images || tables->images[number].state != CS_CHAIN_IMAGE_ABSENT)
         return;
-    if (of->image->image.kind == CS_IMAGE_VDSO) {
-        unwind = open_vdso(pid, of);
-    } else {
-        int fd = cs_images_reopen(c->places->images, of->image, pid, of->start, of->end);
-        snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
-        if (fd >= 0)
-            tell_interpreter(c, number, of->image->image.path, path);
-        if (fd >= 0 && fstat(fd, &file) == 0 && file.st_size > LARGE_BYTES) {
-            begin_large(c, number, fd);
-            close(fd);
-            return;
-        }
-        if (fd < 0 || cs_unwind_open(path, &unwind, &ignored) < 0)
-            unwind = NULL;
-        if (fd >= 0)
-            close(fd);
-    }
-    if (!unwind) {
+    if (of->image->image.kind != CS_IMAGE_VDSO)
+        tell_interpreter(c, pid, of);
+    int rc = cs_image_tables_get(c->tables, of->image, pid, of->start, of->end, &table, &n);
+    if (rc > 0)
+        load(c, number, table, n);
+    else if (rc < 0)
         cs_chain_tables_none(&c->kernel->tables, number);
-        return;
-    }
-    const struct cs_unwind_header *table = cs_unwind_table(unwind, &n);
-    load(c, number, table, n);
-    cs_unwind_close(unwind);
 }
 
 static void tell_tables(struct cs_session_chains *c, pid_t pid, uint32_t wanted)
@@ -239,7 +194,7 @@ void cs_session_chains_expect(struct cs_session_chains *c, pid_t pid)
 
 bool cs_session_chains_busy(const struct cs_session_chains *c)
 {
-    return c && c->builder.child;
+    return c && cs_image_tables_busy(c->tables);
 }
 
 void cs_session_chains_wants(struct cs_session_chains *c)
@@ -273,6 +228,7 @@ void cs_session_chains_feed(struct cs_session_chains *c, uint64_t line_ns)
 
 struct cs_session_chains *cs_session_chains_open(struct cs_chain_kernel *kernel,
                                                  struct cs_session_places *places,
+                                                 struct cs_image_tables *tables,
                                                  struct cs_generations *generations)
 {
     struct cs_session_chains *c = calloc(1, sizeof *c);
@@ -280,6 +236,7 @@ struct cs_session_chains *cs_session_chains_open(struct cs_chain_kernel *kernel,
         return NULL;
     c->kernel = kernel;
     c->places = places;
+    c->tables = tables;
     c->generations = generations;
     cs_maps_tell_changes(places->maps, note_change, c);
     return c;
@@ -289,7 +246,6 @@ void cs_session_chains_close(struct cs_session_chains *c)
 {
     if (!c)
         return;
-    cs_table_builder_close(&c->builder);
     cs_maps_tell_changes(c->places->maps, NULL, NULL);
     cs_array_free(&c->changed);
     cs_array_free(&c->wants);

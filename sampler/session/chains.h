@@ -5,6 +5,7 @@
 
 #include "sampler/chains/chains.h"
 #include "sampler/driver/driver.h"
+#include "sampler/session/image_tables.h"
 #include "sampler/session/resolve.h"
 
 struct cs_session_chains;
@@ -12,6 +13,7 @@ struct cs_session_chains;
 /* `kernel` is the driver's. NULL when memory is short. */
 struct cs_session_chains *cs_session_chains_open(struct cs_chain_kernel *kernel,
                                                  struct cs_session_places *places,
+                                                 struct cs_image_tables *tables,
                                                  struct cs_generations *generations);
 void cs_session_chains_close(struct cs_session_chains *chains);
 

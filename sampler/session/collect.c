@@ -8,10 +8,17 @@
 #include <stdlib.h>
 #include <time.h>
 
+#define LAST_TABLES_NS 2000000000ULL /* for tables that are being made when a recording ends */
+
 static void place(void *arg, const struct cs_driver_entry *entry)
 {
     struct cs_sampler *s = arg;
     struct cs_maps_location found;
+    if (entry->copy && s->copies) {
+        if (cs_stack_copies_add(s->copies, entry) == 0)
+            return; /* comes back with its chain */
+        s->events.driver->chains(s->events.state)->copied.ends[entry->copy->end]++;
+    }
     s->accounts.delivered_by_event[entry->event] += entry->count;
     int rc = cs_session_resolve(&s->places, entry, &found);
     if (rc < 0)
@@ -42,6 +49,24 @@ static void incarnation(void *arg, pid_t pid, uint64_t time_ns)
     struct cs_sampler *s = arg;
     if (s->events.driver == &cs_driver_ring) /* the BPF driver counts them in the kernel */
         (void)cs_generations_next(s->generations, (uint32_t)pid, time_ns);
+}
+
+/* A recording's end is worth some time for what is nearly there. */
+static void emit_copies(struct cs_sampler *s, enum cs_driver_drain how, uint64_t line_ns)
+{
+    struct cs_chain_counts *counts = &s->events.driver->chains(s->events.state)->copied;
+    uint64_t until = cs_monotonic_ns() + LAST_TABLES_NS;
+    bool last = how == CS_DRIVER_DRAIN_LAST;
+    cs_stack_copies_emit(s->copies, line_ns, false, counts, place, s);
+    while (last && cs_stack_copies_wait(s->copies) && cs_monotonic_ns() < until) {
+        struct timespec rest = {0, 2000000};
+        nanosleep(&rest, NULL);
+        cs_session_chains_feed(s->chains, line_ns);
+        cs_stack_copies_emit(s->copies, line_ns, false, counts, place, s);
+    }
+    if (last)
+        cs_stack_copies_emit(s->copies, line_ns, true, counts, place, s);
+    cs_image_tables_trim(s->tables);
 }
 
 static void kernel_changed(void *arg)
@@ -99,6 +124,8 @@ int cs_session_drain(struct cs_sampler *s, enum cs_driver_drain how, struct cs_e
     rc = s->events.driver->drain(s->events.state, how, place, s, err);
     if (s->chains)
         cs_session_chains_feed(s->chains, line);
+    if (s->copies)
+        emit_copies(s, how, line);
     s->drained_ns = cs_monotonic_ns();
     cs_session_rate_amortise(&s->rate, s->places.kernel_read_seconds);
     s->places.kernel_read_seconds = 0;
@@ -106,5 +133,7 @@ int cs_session_drain(struct cs_sampler *s, enum cs_driver_drain how, struct cs_e
     cs_maps_expire(s->places.maps, s->horizon_ns);
     cs_generations_expire(s->generations, s->horizon_ns);
     s->horizon_ns = s->events.driver->oldest(s->events.state);
+    if (s->copies && cs_stack_copies_oldest(s->copies) < s->horizon_ns)
+        s->horizon_ns = cs_stack_copies_oldest(s->copies);
     return rc;
 }

@@ -287,7 +287,9 @@ int cs_sampler_open(const struct cs_sampler_config *config, struct cs_sampler **
         !(s->contexts = cs_session_contexts_open(s->events.asked, s->events.n_asked)))
         rc = cs_fail(err, ENOMEM, "out of memory for call chains");
     struct cs_chain_kernel *chains = rc >= 0 ? s->events.driver->chains(s->events.state) : NULL;
-    if (chains && !(s->chains = cs_session_chains_open(chains, &s->places, s->generations)))
+    if (chains && (!(s->tables = cs_image_tables_open(s->places.images)) ||
+                   !(s->copies = cs_stack_copies_open(&s->places, s->tables)) ||
+                   !(s->chains = cs_session_chains_open(chains, &s->places, s->tables, s->generations))))
         rc = cs_fail(err, ENOMEM, "out of memory for call chains");
     if (rc >= 0)
         rc = open_target(s, err);
@@ -413,6 +415,8 @@ void cs_sampler_close(struct cs_sampler *s)
     cs_sideband_close(s->sideband);
     cs_session_profiles_close(s->profiles);
     cs_session_chains_close(s->chains);
+    cs_stack_copies_close(s->copies);
+    cs_image_tables_close(s->tables);
     cs_session_contexts_close(s->contexts);
     cs_session_places_close(&s->places);
     cs_generations_close(s->generations);

@@ -9,7 +9,9 @@
  *   rate_control    the period, drawn anew from time to time, and the budget
  *   resolve         from an entry of the table to (image, offset)
  *   profiles        counts in memory on their way to the store
+ *   image_tables    unwind tables of mapped images
  *   chains          answers what the handler asks for to unwind
+ *   stack_copies    chains that are made of copies of stacks
  *   contexts        call chains in memory on their way to the store
  *   hotplug         CPUs that come and go
  *   collect         a drain: records applied, entries placed and counted
@@ -31,6 +33,7 @@
 #include "sampler/session/rate_control.h"
 #include "sampler/session/remarks.h"
 #include "sampler/session/resolve.h"
+#include "sampler/session/stack_copies.h"
 
 struct cs_session_target { /* who is sampled, as config.target says */
     struct cs_waiting_command command;
@@ -59,7 +62,9 @@ struct cs_sampler {
     struct cs_session_accounts accounts;
     struct cs_session_profiles *profiles;
     struct cs_session_contexts *contexts; /* NULL: no chains were asked for */
-    struct cs_session_chains *chains;     /* NULL: none, or the driver needs no help */
+    struct cs_session_chains *chains;     /* NULL: none, or the driver needs no help; so are the two below */
+    struct cs_image_tables *tables;
+    struct cs_stack_copies *copies;
     struct cs_generations *generations;
     struct cs_sideband *sideband;
     uint64_t next_drain_ns, drained_ns, horizon_ns;

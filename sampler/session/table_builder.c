@@ -69,6 +69,7 @@ int cs_table_builder_done(struct cs_table_builder *b, const struct cs_unwind_hea
         made.st_size > 0 && (size_t)made.st_size <= CS_TABLE_BUILDER_BYTES) {
         void *at = mmap(NULL, (size_t)made.st_size, PROT_READ, MAP_SHARED, b->memory, 0);
         if (at != MAP_FAILED) {
+            close(b->memory);
             *table = at;
             *n = (size_t)made.st_size;
             return 1;
@@ -78,10 +79,9 @@ int cs_table_builder_done(struct cs_table_builder *b, const struct cs_unwind_hea
     return -ENOEXEC;
 }
 
-void cs_table_builder_end(struct cs_table_builder *b, const struct cs_unwind_header *table, size_t n)
+void cs_table_builder_end(const struct cs_unwind_header *table, size_t n)
 {
     munmap((void *)(uintptr_t)table, n);
-    close(b->memory);
 }
 
 void cs_table_builder_close(struct cs_table_builder *b)

@@ -20,7 +20,7 @@ struct cs_table_builder {
 int cs_table_builder_start(struct cs_table_builder *builder, int fd);
 /* 0: still at work. 1: done; *table is there until cs_table_builder_end. <0: it has none. */
 int cs_table_builder_done(struct cs_table_builder *builder, const struct cs_unwind_header **table, size_t *n);
-void cs_table_builder_end(struct cs_table_builder *builder, const struct cs_unwind_header *table, size_t n);
+void cs_table_builder_end(const struct cs_unwind_header *table, size_t n);
 /* Stops one that is at work. */
 void cs_table_builder_close(struct cs_table_builder *builder);
 

@@ -1,0 +1,188 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "sampler/session/image_tables.h"
+#include "sampler/session/table_builder.h"
+#include "store/array.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <sys/auxv.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define VDSO_BYTES_MAX (64U << 10)
+#define LARGE_BYTES (4 << 20)      /* a file whose table is made by a child */
+#define KEPT_BYTES_MAX (4UL << 20) /* of tables, between two drains */
+
+struct kept {
+    const struct cs_unwind_header *table;
+    size_t n;
+    struct cs_unwind *unwind; /* whose table it is; else the builder's memory */
+    uint64_t used;
+    bool none;
+};
+
+struct cs_image_tables {
+    struct cs_images *images;
+    struct kept *kept; /* by the image's index */
+    size_t n_kept, bytes;
+    uint64_t turn;
+    struct cs_table_builder builder;
+    unsigned building; /* the image it is at work for */
+};
+
+struct cs_image_tables *cs_image_tables_open(struct cs_images *images)
+{
+    struct cs_image_tables *t = calloc(1, sizeof *t);
+    if (t)
+        t->images = images;
+    return t;
+}
+
+static void drop(struct cs_image_tables *t, struct kept *k)
+{
+    t->bytes -= k->n;
+    if (k->unwind)
+        cs_unwind_close(k->unwind);
+    else if (k->table)
+        cs_table_builder_end(k->table, k->n);
+    *k = (struct kept){.none = false};
+}
+
+void cs_image_tables_close(struct cs_image_tables *t)
+{
+    if (!t)
+        return;
+    cs_table_builder_close(&t->builder);
+    for (size_t i = 0; i < t->n_kept; i++)
+        drop(t, &t->kept[i]);
+    free(t->kept);
+    free(t);
+}
+
+static struct kept *of_image(struct cs_image_tables *t, unsigned index)
+{
+    size_t n = t->n_kept;
+    if (index >= n) {
+        if (cs_array_reserve_in(t->kept, index + 1, t->n_kept) < 0)
+            return NULL;
+        memset(t->kept + n, 0, (t->n_kept - n) * sizeof *t->kept);
+    }
+    return &t->kept[index];
+}
+
+/* The process's; of one that has ended ours, which is the same for all of 64 bits. */
+static struct cs_unwind *open_vdso(pid_t pid, uint64_t start, uint64_t end)
+{
+    char path[64];
+    struct cs_unwind *unwind = NULL;
+    struct cs_error ignored;
+    size_t n = end - start < VDSO_BYTES_MAX ? end - start : VDSO_BYTES_MAX;
+    snprintf(path, sizeof path, "/proc/%d/mem", (int)pid);
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    char *bytes = malloc(n);
+    bool read = bytes && fd >= 0 && pread(fd, bytes, n, (off_t)start) == (ssize_t)n;
+    if (fd >= 0)
+        close(fd);
+    unsigned long own = read || start <= UINT32_MAX ? 0 : getauxval(AT_SYSINFO_EHDR);
+    fd = own ? open("/proc/self/mem", O_RDONLY | O_CLOEXEC) : -1;
+    if (fd >= 0) {
+        read = bytes && pread(fd, bytes, n, (off_t)own) == (ssize_t)n;
+        close(fd);
+    }
+    if (read)
+        (void)cs_unwind_open_memory(bytes, n, &unwind, &ignored); /* takes over the bytes */
+    else
+        free(bytes);
+    return unwind;
+}
+
+static int keep(struct cs_image_tables *t, struct kept *k, struct cs_unwind *unwind,
+                const struct cs_unwind_header *table, size_t n)
+{
+    *k = (struct kept){table, n, unwind, t->turn, false};
+    t->bytes += n;
+    return 1;
+}
+
+/* From the cache, or made now if the file is small; else a child begins. */
+static int open_file(struct cs_image_tables *t, struct kept *k, unsigned index, int fd)
+{
+    char path[64];
+    struct cs_unwind *unwind;
+    struct cs_error ignored;
+    struct stat file;
+    size_t n;
+    snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
+    bool large = fstat(fd, &file) == 0 && file.st_size > LARGE_BYTES;
+    int rc = large ? cs_unwind_open_cached(path, &unwind) : cs_unwind_open(path, &unwind, &ignored);
+    if (rc == 0) {
+        const struct cs_unwind_header *table = cs_unwind_table(unwind, &n);
+        return keep(t, k, unwind, table, n);
+    }
+    if (!large)
+        return -ENOENT;
+    if (t->builder.child)
+        return 0;
+    t->building = index;
+    return cs_table_builder_start(&t->builder, fd) < 0 ? -ENOENT : 0;
+}
+
+int cs_image_tables_get(struct cs_image_tables *t, const struct cs_mapped_image *image, pid_t pid,
+                        uint64_t start, uint64_t end, const struct cs_unwind_header **table, size_t *n)
+{
+    struct kept *k = of_image(t, image->index);
+    struct cs_unwind *unwind;
+    int rc = k && !k->none ? 0 : -ENOENT;
+    if (rc < 0 || (t->builder.child && t->building == image->index))
+        return rc;
+    if (k->table) {
+        rc = 1;
+    } else if (image->image.kind == CS_IMAGE_VDSO) {
+        unwind = open_vdso(pid, start, end);
+        const struct cs_unwind_header *made = unwind ? cs_unwind_table(unwind, n) : NULL;
+        rc = made ? keep(t, k, unwind, made, *n) : -ENOENT;
+    } else {
+        int fd = cs_images_reopen(t->images, image, pid, start, end);
+        rc = fd < 0 ? -ENOENT : open_file(t, k, image->index, fd);
+        if (fd >= 0)
+            close(fd);
+    }
+    k->none = rc < 0;
+    k->used = t->turn;
+    *table = k->table;
+    *n = k->n;
+    return rc;
+}
+
+bool cs_image_tables_busy(const struct cs_image_tables *t)
+{
+    return t->builder.child != 0;
+}
+
+int cs_image_tables_poll(struct cs_image_tables *t, unsigned *index, const struct cs_unwind_header **table,
+                         size_t *n)
+{
+    int rc = t->builder.child ? cs_table_builder_done(&t->builder, table, n) : 0;
+    if (rc == 0)
+        return 0;
+    struct kept *k = of_image(t, t->building); /* was there when it began */
+    *index = t->building;
+    if (rc > 0)
+        return keep(t, k, NULL, *table, *n);
+    k->none = true;
+    return -ENOENT;
+}
+
+void cs_image_tables_trim(struct cs_image_tables *t)
+{
+    while (t->bytes > KEPT_BYTES_MAX) {
+        struct kept *oldest = NULL;
+        for (size_t i = 0; i < t->n_kept; i++)
+            if (t->kept[i].table && t->kept[i].used < t->turn && (!oldest || t->kept[i].used < oldest->used))
+                oldest = &t->kept[i];
+        if (!oldest) /* all were used since the last trim */
+            break;
+        drop(t, oldest);
+    }
+    t->turn++;
+}

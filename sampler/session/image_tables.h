@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Unwind tables of mapped images, in user space: for the kernel to be given (chains.c) and for copies of stacks (stack_copies.c).
+ * A small file's table is made at once, a large one's comes from the cache or from a child process later. What wasn't used for
+ * longest goes, when they take more than some megabytes. One owner. */
+#ifndef CS_SAMPLER_SESSION_IMAGE_TABLES_H
+#define CS_SAMPLER_SESSION_IMAGE_TABLES_H
+
+#include "image/unwind.h"
+#include "sampler/images/images.h"
+
+#include <stdbool.h>
+
+struct cs_image_tables;
+
+struct cs_image_tables *cs_image_tables_open(struct cs_images *images);
+void cs_image_tables_close(struct cs_image_tables *tables);
+
+/* Of an image that `pid` has, or had, mapped from `start` to `end`. 1: *table is there until the next trim. 0: it is being made;
+ * ask again. -ENOENT: it has none that can be had. */
+int cs_image_tables_get(struct cs_image_tables *tables, const struct cs_mapped_image *image, pid_t pid,
+                        uint64_t start, uint64_t end, const struct cs_unwind_header **table, size_t *n);
+/* A child is at work; true again and again until what it made has been taken. */
+bool cs_image_tables_busy(const struct cs_image_tables *tables);
+/* What the child has made since the last look: 1 and the image's index and table; -ENOENT: it has none; 0: nothing yet. */
+int cs_image_tables_poll(struct cs_image_tables *tables, unsigned *index,
+                         const struct cs_unwind_header **table, size_t *n);
+/* Nobody holds a table now: frees what is too much. */
+void cs_image_tables_trim(struct cs_image_tables *tables);
+
+#endif

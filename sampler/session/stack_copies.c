@@ -1,0 +1,220 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "sampler/session/stack_copies.h"
+#include "image/unwind_step.h"
+#include "store/array.h"
+
+#include <elf.h>
+
+#define BYTES_MAX (8UL << 20)     /* of all that wait */
+#define WAIT_NS_MAX 5000000000ULL /* for a table: a large one takes half a second to make, ten at once five */
+
+#ifdef __aarch64__
+#define MACHINE EM_AARCH64
+#define SP_NUMBER 31
+#define KNOWN (7U << 29)
+#else
+#define MACHINE EM_X86_64
+#define SP_NUMBER 7
+#define KNOWN 0xffffU
+#endif
+
+struct kept {
+    struct cs_driver_entry entry;
+    struct cs_chain_copy *copy;
+};
+
+struct cs_stack_copies {
+    struct cs_session_places *places;
+    struct cs_image_tables *tables;
+    CS_ARRAY(struct kept) kept;
+    size_t bytes;
+    bool waits;
+    /* of the one at hand */
+    const struct kept *at;
+    bool absent;                   /* a table is being made */
+    bool cut;                      /* asked for what lies above the copy */
+    struct cs_maps_location found; /* the mapping met last */
+    const struct cs_unwind_header *table;
+    uint64_t chain[CS_CHAIN_FRAMES];
+};
+
+struct cs_stack_copies *cs_stack_copies_open(struct cs_session_places *places, struct cs_image_tables *tables)
+{
+    struct cs_stack_copies *c = calloc(1, sizeof *c);
+    if (c)
+        *c = (struct cs_stack_copies){.places = places, .tables = tables};
+    return c;
+}
+
+void cs_stack_copies_close(struct cs_stack_copies *c)
+{
+    if (!c)
+        return;
+    for (size_t i = 0; i < c->kept.n; i++)
+        free(c->kept.at[i].copy);
+    cs_array_free(&c->kept);
+    free(c);
+}
+
+static size_t bytes_of(const struct cs_chain_copy *copy)
+{
+    return offsetof(struct cs_chain_copy, stack) + copy->n_stack;
+}
+
+int cs_stack_copies_add(struct cs_stack_copies *c, const struct cs_driver_entry *entry)
+{
+    size_t n = bytes_of(entry->copy);
+    struct kept *kept = c->bytes + n <= BYTES_MAX ? cs_array_add(&c->kept) : NULL;
+    if (!kept)
+        return c->bytes + n <= BYTES_MAX ? -ENOMEM : -ENOSPC;
+    kept->entry = *entry;
+    kept->copy = malloc(n);
+    if (!kept->copy) {
+        c->kept.n--;
+        return -ENOMEM;
+    }
+    memcpy(kept->copy, entry->copy, n);
+    c->bytes += n;
+    return 0;
+}
+
+/* ---- one chain ---- */
+
+static bool read_copy(void *arg, uint64_t addr, uint64_t *value)
+{
+    struct cs_stack_copies *c = arg;
+    const struct cs_chain_copy *copy = c->at->copy;
+    uint64_t within = addr - copy->reg[SP_NUMBER];
+    if (copy->n_stack < 8 || within > copy->n_stack - 8) {
+        c->cut |= copy->n_stack == CS_CHAIN_COPY_STACK && addr >= copy->reg[SP_NUMBER];
+        return false;
+    }
+    memcpy(value, copy->stack + within, 8);
+    return true;
+}
+
+static const struct cs_unwind_header *table_at(void *arg, uint64_t pc, uint64_t *to_vaddr, bool *code)
+{
+    struct cs_stack_copies *c = arg;
+    struct cs_driver_entry frame = c->at->entry;
+    const struct cs_mapped_image *image = c->found.image;
+    size_t n;
+    if (!image || pc - c->found.map_start >= c->found.map_end - c->found.map_start) {
+        frame.pc = pc;
+        frame.kernel = false;
+        c->table = NULL;
+        if (cs_session_resolve(c->places, &frame, &c->found) < 0) {
+            c->found.image = NULL;
+            return NULL;
+        }
+        image = c->found.image;
+        c->found.offset -= pc; /* what makes a place of an address */
+        if (!c->found.jit && cs_image_tables_get(c->tables, image, (pid_t)frame.pid, c->found.map_start,
+                                                 c->found.map_end, &c->table, &n) == 0)
+            c->absent = true;
+    }
+    *code = true;
+    *to_vaddr = c->found.offset;
+    return c->table;
+}
+
+static void take_kernel_frames(struct cs_stack_copies *c, struct cs_driver_entry *out)
+{
+    for (unsigned i = 0; i < c->at->copy->n_kernel; i++)
+        c->chain[i] = c->at->copy->kernel[i] - (i > 0);
+    out->n_chain = out->n_kernel = c->at->copy->n_kernel;
+}
+
+/* Where one tells more than the other: that nothing was there yet, or what came of it. */
+static unsigned end_of(const struct cs_stack_copies *c, unsigned end, unsigned n)
+{
+    if (end == CS_UNWIND_END_MEMORY && c->cut)
+        return CS_CHAIN_END_COPY;
+    return end == CS_UNWIND_END_NO_IMAGE && n <= 1 ? c->at->copy->end : end;
+}
+
+/* False: it has to wait for a table. */
+static bool unwind(struct cs_stack_copies *c, struct cs_driver_entry *out)
+{
+    const struct cs_chain_copy *copy = c->at->copy;
+    struct cs_unwind_space space = {read_copy, table_at, c, MACHINE};
+    struct cs_unwind_frame frame = {.pc = copy->pc, .known = KNOWN, .leaf = true};
+    unsigned end = CS_UNWIND_END_DEPTH, first;
+    memcpy(frame.registers, copy->reg, sizeof frame.registers);
+    c->absent = c->cut = false;
+    c->found.image = NULL;
+    take_kernel_frames(c, out);
+    first = out->n_chain;
+    while (out->n_chain < first + CS_CHAIN_USER_FRAMES) {
+        uint64_t at = frame.pc - !frame.leaf, to_vaddr = 0;
+        bool code = false;
+        const struct cs_unwind_header *table = table_at(c, at, &to_vaddr, &code);
+        c->chain[out->n_chain++] = at;
+        if (c->absent)
+            return false;
+        unsigned step =
+            cs_unwind_step(&frame, table ? cs_unwind_rule_at(table, at + to_vaddr) : NULL, &space);
+        if (c->absent)
+            return false;
+        if (step != CS_UNWIND_GOES_ON) {
+            end = step;
+            break;
+        }
+    }
+    out->chain_end = (uint8_t)end_of(c, end, out->n_chain - first);
+    return true;
+}
+
+/* As it would have been counted without a copy. */
+static void without_chain(struct cs_stack_copies *c, struct cs_driver_entry *out)
+{
+    take_kernel_frames(c, out);
+    c->chain[out->n_chain++] = c->at->copy->pc;
+    out->chain_end = (uint8_t)c->at->copy->end;
+}
+
+/* ---- all ---- */
+
+void cs_stack_copies_emit(struct cs_stack_copies *c, uint64_t line_ns, bool all,
+                          struct cs_chain_counts *counts, cs_driver_entry_fn emit, void *arg)
+{
+    size_t left = 0;
+    c->waits = false;
+    for (size_t i = 0; i < c->kept.n; i++) {
+        struct kept kept = c->kept.at[i];
+        struct cs_driver_entry out = kept.entry;
+        bool known = kept.copy->time_ns <= line_ns || all;
+        c->at = &kept;
+        if (!known || !unwind(c, &out)) {
+            if (!all && (!known || line_ns - kept.copy->time_ns < WAIT_NS_MAX)) {
+                c->waits |= known;
+                c->kept.at[left++] = kept;
+                continue;
+            }
+            without_chain(c, &out);
+        }
+        out.copy = NULL;
+        out.chain = c->chain;
+        counts->ends[out.chain_end]++;
+        counts->frames += out.n_chain - out.n_kernel;
+        emit(arg, &out);
+        c->bytes -= bytes_of(kept.copy);
+        free(kept.copy);
+    }
+    c->kept.n = left;
+    c->at = NULL;
+}
+
+bool cs_stack_copies_wait(const struct cs_stack_copies *c)
+{
+    return c->waits;
+}
+
+uint64_t cs_stack_copies_oldest(const struct cs_stack_copies *c)
+{
+    uint64_t oldest = UINT64_MAX;
+    for (size_t i = 0; i < c->kept.n; i++)
+        if (c->kept.at[i].copy->time_ns < oldest)
+            oldest = c->kept.at[i].copy->time_ns;
+    return oldest;
+}

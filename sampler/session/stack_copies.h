@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Samples that came with a copy of their stack instead of a chain: unwound here by the rows that the kernel unwinds by, as soon
+ * as those are known. Most are of a program's first moments, of which the kernel knows nothing yet. Waits for tables that are
+ * being made; bounded in bytes and time. One owner. */
+#ifndef CS_SAMPLER_SESSION_STACK_COPIES_H
+#define CS_SAMPLER_SESSION_STACK_COPIES_H
+
+#include "sampler/driver/driver.h"
+#include "sampler/session/image_tables.h"
+#include "sampler/session/resolve.h"
+
+struct cs_stack_copies;
+
+struct cs_stack_copies *cs_stack_copies_open(struct cs_session_places *places,
+                                             struct cs_image_tables *tables);
+void cs_stack_copies_close(struct cs_stack_copies *copies);
+
+/* Keeps an entry with a copy. -ENOMEM, -ENOSPC: it isn't kept. */
+int cs_stack_copies_add(struct cs_stack_copies *copies, const struct cs_driver_entry *entry);
+/* Hands on, with their chains, those taken up to `line_ns`; with `all` every one, chain or not. How their chains ended is added
+ * to `counts`. */
+void cs_stack_copies_emit(struct cs_stack_copies *copies, uint64_t line_ns, bool all,
+                          struct cs_chain_counts *counts, cs_driver_entry_fn emit, void *arg);
+/* Some wait for a table that is being made. */
+bool cs_stack_copies_wait(const struct cs_stack_copies *copies);
+/* None was taken before this. */
+uint64_t cs_stack_copies_oldest(const struct cs_stack_copies *copies);
+
+#endif
