@@ -658,8 +658,8 @@ __noinline int chain_copy_sample(struct chain_scratch *s, __u32 generation, __u3
     if (bpf_ringbuf_output(&chain_copies, copy, COPY_HEAD + n, BPF_RB_NO_WAKEUP))
         return 0;
     cpu->copy_room -= COPY_HEAD + n;
-    if (bpf_ringbuf_query(&chain_copies, BPF_RB_AVAIL_DATA) * 2 >
-        bpf_ringbuf_query(&chain_copies, BPF_RB_RING_SIZE))
+    if (cpu->copy_room < CS_CHAIN_COPY_ROOM / 2 || bpf_ringbuf_query(&chain_copies, BPF_RB_AVAIL_DATA) * 2 >
+                                                       bpf_ringbuf_query(&chain_copies, BPF_RB_RING_SIZE))
         want(0, CS_CHAIN_NO_IMAGE);
     return 1;
 }
