@@ -21,10 +21,10 @@ struct cs_maps;
 
 struct cs_maps_location {
     struct cs_mapped_image *image;
-    uint64_t offset;    /* in the image's own terms (ELF: vaddr) */
+    uint64_t offset;             /* in the image's own terms (ELF: vaddr) */
     uint64_t map_start, map_end; /* of the mapping it lies in */
-    uint32_t label;     /* index, see cs_maps_label; 0 = "" */
-    bool jit;           /* anonymous or memfd code: names come from the process */
+    uint32_t label;              /* index, see cs_maps_label; 0 = "" */
+    bool jit;                    /* anonymous or memfd code: names come from the process */
 };
 
 struct cs_mapped_piece {
