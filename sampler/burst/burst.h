@@ -14,6 +14,7 @@
  *   timing_share     which bursts are timed
  *   followed         the processes that have a runner
  *   triggers         when and whom to follow
+ *   go_program       whether a process runs a Go program
  *   runner_process   starts a runner and talks to it
  *   runner_image     the runner's program, as bytes
  *   wire             what profiler and runner share
@@ -35,7 +36,7 @@
  *
  * The target doesn't notice but by time; what may be noticed all the same: for the fraction of a millisecond
  * before a burst it is traced (TracerPid, a debugger that attaches just then is refused). Threads that block
- * or handle every signal that else does nothing (runner/alarm.c), real-time threads, 32-bit programs and
+ * or handle every signal that else does nothing (holder/alarm.c; Go's runtime gets one that it takes for its own), real-time threads, 32-bit programs and
  * processes under a debugger are left alone, and counted.
  *
  * Threading: cs_burst_merge and cs_burst_statistics may be called from one thread beside the session's own;

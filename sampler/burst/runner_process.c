@@ -3,6 +3,7 @@
  * one for more than STOPPED_MAX_MS (it may wait for a page of a dead network file system) is killed, which
  * lets the thread go on. */
 #include "sampler/burst/runner_process.h"
+#include "sampler/burst/go_program.h"
 #include "sampler/burst/runner_image.h"
 
 #include <Zydis/Zydis.h>
@@ -28,6 +29,7 @@
 
 struct cs_burst_runner {
     pid_t target, pid;
+    bool is_go;
     int control;
     struct cs_burst_shared *shared;
 };
@@ -204,6 +206,7 @@ int cs_burst_runner_open(pid_t pid, struct cs_burst_runner **out, struct cs_erro
     if (!runner)
         return cs_fail(err, ENOMEM, "no memory for a burst runner");
     runner->target = pid;
+    runner->is_go = cs_burst_is_go(pid);
     runner->control = -1;
     runner->shared = MAP_FAILED;
     int code = start(runner, err);
@@ -243,6 +246,7 @@ const struct cs_burst_shared *cs_burst_runner_go(struct cs_burst_runner *runner,
 {
     char go = 'b';
     runner->shared->command = *command;
+    runner->shared->command.urgent_is_quiet = runner->is_go;
     if (write(runner->control, &go, 1) != 1 || await(runner, 'd', command->timeout_ms + 10000ULL) < 0) {
         int status = 0;
         waitpid(runner->pid, &status, 0);

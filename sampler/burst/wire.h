@@ -118,6 +118,7 @@ struct cs_burst_command {
     uint32_t timed_instructions;   /* go on for so many and time how the thread runs them; 0: not timed */
     uint32_t keep_out_of_idle;     /* the CPU of the stopped thread: it has nothing else to do */
     uint32_t timed_stopped_max_us; /* of a timed burst, instead of stopped_max_us */
+    uint32_t urgent_is_quiet;      /* a SIGURG that nobody sent does nothing to it (holder/alarm.c) */
     uint32_t real_time_too;        /* follow threads of the policies FIFO, RR and DEADLINE, too */
 };
 #define CS_BURST_INSTRUCTIONS_MAX 65536

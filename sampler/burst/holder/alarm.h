@@ -3,10 +3,12 @@
 #ifndef CS_SAMPLER_BURST_HOLDER_ALARM_H
 #define CS_SAMPLER_BURST_HOLDER_ALARM_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
-/* The number of a signal that does nothing to the thread; 0: there is none now; negative: the thread is gone. */
-int alarm_quiet_signal(uint32_t tid);
+/* The number of a signal that does nothing to the thread; 0: there is none now; negative: the thread is gone.
+ * `urgent_is_quiet`: so is SIGURG where it is handled; then *deliver says that it must reach the thread. */
+int alarm_quiet_signal(uint32_t tid, bool urgent_is_quiet, bool *deliver);
 /* Sets the alarm: the descriptor of an event, whose closing ends it, or negative errno. */
 int alarm_set(uint32_t tid, uint32_t lead_ns, int quiet_signal);
 

@@ -49,6 +49,7 @@ enum { POKE_REGISTER = 6 }; /* PTRACE_POKEUSER */
 static uint8_t stopper_stack[65536] __attribute__((aligned(4096)));
 static volatile int32_t stopper_tid, give_up, released;
 static int quiet_signal; /* the alarm's */
+static bool deliver;     /* it must reach the thread, too */
 static struct cs_burst_shared *shared;
 static uint64_t asked_ns, asked_ticks; /* when the burst was asked for */
 
@@ -144,7 +145,7 @@ static void do_burst(uint64_t stopped_ns, uint64_t stopped_ticks)
     if (timed)
         watch_begin(&told, a_us);
     idle_keeper_end();
-    long detached = SYS(__NR_ptrace, DETACH, tid, 0, 0);
+    long detached = SYS(__NR_ptrace, DETACH, tid, 0, deliver ? quiet_signal : 0);
     shared->stopped = 0;
     released = 1;
     outcome->stopped_ns = (uint32_t)(clock_ns() - stopped_ns);
@@ -230,7 +231,7 @@ static void wait_and_burst(void)
             do_burst(stopped_ns, stopped_ticks);
         idle_keeper_end();
         if (shared->stopped) {
-            SYS(__NR_ptrace, DETACH, tid, 0, 0);
+            SYS(__NR_ptrace, DETACH, tid, 0, deliver ? quiet_signal : 0);
             shared->stopped = 0;
             released = 1;
             shared->outcome.stopped_ns = (uint32_t)(clock_ns() - stopped_ns);
@@ -330,7 +331,9 @@ void burst(struct cs_burst_shared *with)
         return skip(CS_BURST_SKIP_GONE, ESRCH);
     if (!rights_unchanged(shared->command.tid))
         return skip(CS_BURST_SKIP_RIGHTS, 0);
-    quiet_signal = alarm_quiet_signal(shared->command.tid);
+    quiet_signal = alarm_quiet_signal(shared->command.tid, shared->command.urgent_is_quiet, &deliver);
+    if (deliver) /* its handler runs before what was followed does */
+        shared->command.timed_instructions = 0;
     struct place place;
     if (quiet_signal < 0 || !look(shared->command.tid, &place))
         return skip(CS_BURST_SKIP_GONE, ESRCH);
