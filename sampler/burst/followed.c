@@ -26,6 +26,15 @@ void cs_burst_followed_deny(struct cs_burst_followed *followed, enum cs_burst_sk
     followed->denied_why = why;
 }
 
+void cs_burst_followed_failed(struct cs_burst_followed *followed)
+{
+    uint64_t ns = CS_MODEL_FAILED_NS << (followed->failures < 10 ? followed->failures : 10);
+    followed->failures++;
+    cs_burst_followed_deny(followed, CS_BURST_SKIP_BROKEN);
+    if (ns < CS_MODEL_DENIED_NS)
+        followed->denied_until_ns += ns - CS_MODEL_DENIED_NS;
+}
+
 struct memory {
     uint64_t own, shared; /* kB, without files */
 };

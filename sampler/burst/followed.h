@@ -15,6 +15,7 @@ struct cs_burst_followed {
     int ended_fd; /* readable when it has ended; -1: nobody tells (before Linux 5.3), or no runner */
     uint64_t first_ns, used_ns, denied_until_ns;
     enum cs_burst_skip denied_why;
+    unsigned failures; /* of its runners, one after the other */
     struct cs_burst_runner *runner;
     struct cs_burst_length length;
     struct cs_burst_timing_share timing;
@@ -43,6 +44,9 @@ struct cs_burst_followed *cs_burst_follow(struct cs_burst_processes *processes, 
                                           enum cs_burst_skip *why, bool *started);
 /* No runner for this process for a while; its triggers meanwhile are counted under the same cause. */
 void cs_burst_followed_deny(struct cs_burst_followed *followed, enum cs_burst_skip why);
+/* The same because its runner failed: on a machine whose CPUs are taken away for long that happens to good ones, so
+ * the while is a second after the first failure, twice as long after each more. */
+void cs_burst_followed_failed(struct cs_burst_followed *followed);
 /* From now on it counts as one that was met for the first time. */
 void cs_burst_followed_begin(struct cs_burst_followed *followed);
 void cs_burst_unfollow(struct cs_burst_processes *processes,

@@ -211,11 +211,13 @@ static void one_burst(struct cs_burst *burst, const struct cs_burst_trigger *tri
     const struct cs_burst_shared *answer = cs_burst_runner_go(f->runner, &command, &err);
     if (!answer) {
         cs_burst_unfollow(&burst->processes, f);
-        cs_burst_followed_deny(f, CS_BURST_SKIP_BROKEN);
+        cs_burst_followed_failed(f);
         count_skip(burst, CS_BURST_SKIP_BROKEN);
         return;
     }
     double cost_us = count(burst, f, answer);
+    if (answer->outcome.skip == CS_BURST_SKIP_NONE)
+        f->failures = 0;
     learn_length(burst, f, &answer->outcome, timed, cost_us);
     if (answer->outcome.skip == CS_BURST_SKIP_TAKEN)
         cs_burst_followed_deny(f, CS_BURST_SKIP_TAKEN);
@@ -224,7 +226,7 @@ static void one_burst(struct cs_burst *burst, const struct cs_burst_trigger *tri
         cs_burst_followed_begin(f);
     } else if (answer->outcome.error == EPIPE) { /* what ran its code is dead */
         cs_burst_unfollow(&burst->processes, f);
-        cs_burst_followed_deny(f, CS_BURST_SKIP_BROKEN);
+        cs_burst_followed_failed(f);
     } else if (answer->outcome.error ==
                ESRCH) /* the program ended: after an exec there is another one under this PID */
         cs_burst_unfollow(&burst->processes, f); /* unmaps the answer */

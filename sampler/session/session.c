@@ -3,6 +3,7 @@
 #include "sampler/session/session.h"
 #include "sampler/perf/process_filter.h"
 #include "sampler/session/by_timers.h"
+#include "sampler/session/other_rights.h"
 #include "sampler/session/reopen.h"
 #include "sampler/timers/timers.h"
 
@@ -374,6 +375,7 @@ int cs_sampler_poll(struct cs_sampler *s, int timeout_ms, struct cs_error *err)
             cs_session_events_reopen(&s->events, &s->config, s->places.maps,
                                      s->config.target == CS_TARGET_COMMAND ? s->target.command.pid
                                                                            : s->config.pid);
+    cs_session_look_for_other_rights(s);
     if (cs_session_chains_busy(s->chains) && now - s->drained_ns >= ANSWER_NS)
         s->next_drain_ns = now;
     if (now >= s->next_drain_ns) {

@@ -13,6 +13,7 @@
  *   chains          answers what the handler asks for to unwind
  *   stack_copies    chains that are made of copies of stacks
  *   contexts        call chains in memory on their way to the store
+ *   other_rights    processes that became somebody else's
  *   hotplug         CPUs that come and go
  *   collect         a drain: records applied, entries placed and counted
  *   session         opens, polls, stops and closes
@@ -69,6 +70,8 @@ struct cs_sampler {
     struct cs_sideband *sideband;
     uint64_t next_drain_ns, drained_ns, horizon_ns;
     bool hotplug_told;     /* that a CPU can't be sampled */
+    bool other_rights_told;
+    uint64_t next_rights_ns;
     unsigned early_drains; /* of a session's first second */
 };
 

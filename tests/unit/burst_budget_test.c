@@ -2,6 +2,8 @@
 /* How often bursts are made, and how long: against programs whose bursts cost what is ours to say. */
 #include "sampler/burst/budget.h"
 #include "sampler/burst/burst_length.h"
+#include "sampler/burst/burst_model.h"
+#include "sampler/burst/followed.h"
 
 #include <math.h>
 #include <setjmp.h>
@@ -148,6 +150,23 @@ static void a_stop_holds_up_all_that_the_target_keeps_busy(void **state)
     assert_true(fabs(cs_burst_budget_cost(0, 700, 2) - 700) < 1e-9); /* an attempt in vain */
 }
 
+static void a_process_whose_runner_failed_is_tried_again_soon_and_ever_later(void **state)
+{
+    (void)state;
+    struct cs_burst_followed denied = {.ended_fd = -1}, failed = {.ended_fd = -1};
+    cs_burst_followed_deny(&denied, CS_BURST_SKIP_BROKEN);
+    uint64_t last = 0;
+    for (unsigned i = 0; i < 20; i++) {
+        cs_burst_followed_failed(&failed);
+        uint64_t ns = failed.denied_until_ns + CS_MODEL_DENIED_NS - denied.denied_until_ns;
+        assert_true(i > 0 || ns < 2 * CS_MODEL_FAILED_NS);
+        assert_true(i > 5 || ns > last * 3 / 2);
+        assert_true(ns <= CS_MODEL_DENIED_NS + CS_MODEL_FAILED_NS);
+        last = ns;
+    }
+    assert_int_equal(failed.denied_why, CS_BURST_SKIP_BROKEN);
+}
+
 static void a_process_that_is_stopped_for_long_gets_shorter_bursts(void **state)
 {
     (void)state;
@@ -175,6 +194,7 @@ int main(void)
         cmocka_unit_test(no_storm_of_bursts_follows_a_long_rest),
         cmocka_unit_test(a_runner_is_started_when_its_start_is_saved_up),
         cmocka_unit_test(a_stop_holds_up_all_that_the_target_keeps_busy),
+        cmocka_unit_test(a_process_whose_runner_failed_is_tried_again_soon_and_ever_later),
         cmocka_unit_test(a_process_that_is_stopped_for_long_gets_shorter_bursts),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
