@@ -69,7 +69,7 @@ struct cs_sampler {
     struct cs_generations *generations;
     struct cs_sideband *sideband;
     uint64_t next_drain_ns, drained_ns, horizon_ns;
-    bool hotplug_told;     /* that a CPU can't be sampled */
+    bool hotplug_told; /* that a CPU can't be sampled */
     bool other_rights_told;
     uint64_t next_rights_ns;
     unsigned early_drains; /* of a session's first second */
