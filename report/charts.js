@@ -2,7 +2,6 @@
 /* Charts: bars and lines (plot.js) and histograms in two dimensions. Each has a table of its values for those who can't see it. */
 "use strict";
 window.charts = [];
-const cssColour = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
 
 function element(tag, attributes, ...children) {
   const e = document.createElement(tag);
@@ -29,6 +28,14 @@ function chart(host, title, heads, columns, kind) {
   plot(box, heads, columns, kind);
 }
 
+/* As much of a text as has room. */
+function fitted(g, text, room) {
+  if (g.measureText(text).width <= room) return text;
+  let n = text.length;
+  while (n > 1 && g.measureText(text.slice(0, n) + "…").width > room) n--;
+  return text.slice(0, n) + "…";
+}
+
 /* A histogram in two dimensions. h.x: label, from, to, and bins of one width or edges; h.y the same, or names; h.cells: x, y, n, and again. Colour is the
  * logarithm of n (under names: of its share there), with a scale beside it; every cell can be read out below by pointer or
  * keyboard, and stands in the table. */
@@ -47,11 +54,11 @@ function heatmap(host, h) {
   const sorted = cells.slice().sort((a, b) => b.n - a.n).slice(0, 2000);
   host.append(element("h3", {}, h.title), box, said, valuesTable([h.x.label, h.y.label, "intervals"],
     [sorted.map((c) => (edge(h.x, c.x) + edge(h.x, c.x + 1)) / 2), sorted.map((c) => (named ? h.y.names[c.y] : (edge(h.y, c.y) + edge(h.y, c.y + 1)) / 2)), sorted.map((c) => c.n)]));
-  const left = named ? 150 : 80, top = 8, bottom = 44, right = 85;
+  const left = named ? Math.min(150, 0.28 * chartWidth()) : 66, top = 8, bottom = 44, right = 64;
   let view = { x0: h.x.from, x1: h.x.to, y0: rows.from, y1: rows.to }, size = [0, 0], drag = null;
   const room = () => [size[0] - left - right, size[1] - top - bottom];
   const px = (x) => left + (x - view.x0) / (view.x1 - view.x0) * room()[0], py = (y) => top + (view.y1 - y) / (view.y1 - view.y0) * room()[1];
-  const colour = (v) => { const s = most > least ? Math.log(v / least) / Math.log(most / least) : 1; return `hsl(${205 - 175 * s} 85% ${darkNow() ? 22 + 40 * s : 88 - 42 * s}%)`; };
+  const colour = (v) => { const s = most > least ? Math.log(v / least) / Math.log(most / least) : 1; return partColour(s); };
   function draw() {
     size = [chartWidth(), named ? 70 + 30 * rows.bins : 420];
     const scale = window.devicePixelRatio || 1, g = canvas.getContext("2d"), [w, high] = room();
@@ -70,11 +77,11 @@ function heatmap(host, h) {
     g.restore();
     g.fillStyle = cssColour("--fg"); g.strokeStyle = cssColour("--dim"); g.strokeRect(left, top, w, high);
     g.textAlign = "center";
-    for (let i = 0; i <= 8; i++) { const x = view.x0 + (view.x1 - view.x0) * i / 8; g.fillText(short(x), px(x), top + high + 15); }
+    for (const x of roundTicks(view.x0, view.x1, Math.max(2, Math.min(8, w / 80)))) g.fillText(short(x), px(x), top + high + 15);
     g.fillText(h.x.label, left + w / 2, top + high + 34);
     g.textAlign = "right";
-    if (named) h.y.names.forEach((n, i) => { if (i + 0.5 > view.y0 && i + 0.5 < view.y1) g.fillText(n.length > 22 ? n.slice(0, 21) + "…" : n, left - 6, py(i + 0.5) + 4); });
-    else for (let i = 0; i <= 6; i++) { const y = view.y0 + (view.y1 - view.y0) * i / 6; g.fillText(short(y), left - 6, py(y) + 4); }
+    if (named) h.y.names.forEach((n, i) => { if (i + 0.5 > view.y0 && i + 0.5 < view.y1) g.fillText(fitted(g, n, left - 10), left - 6, py(i + 0.5) + 4); });
+    else for (const y of roundTicks(view.y0, view.y1, 6)) g.fillText(short(y), left - 6, py(y) + 4);
     if (!named) { g.save(); g.translate(14, top + high / 2); g.rotate(-Math.PI / 2); g.textAlign = "center"; g.fillText(h.y.label, 0, 0); g.restore(); }
     g.textAlign = "left";
     const parts = Math.min(60, high);
@@ -85,11 +92,15 @@ function heatmap(host, h) {
   }
   const at = (e) => { const r = canvas.getBoundingClientRect(); return [e.clientX - r.left, e.clientY - r.top]; };
   const toX = (p) => view.x0 + (p - left) / room()[0] * (view.x1 - view.x0), toY = (p) => view.y1 - (p - top) / room()[1] * (view.y1 - view.y0);
+  const key = "h" + window.heatmaps.length, near = (a) => String(+a.toPrecision(6));
+  let shown = "";
   function look(x0, x1, y0, y1) {
     const fit = (a, b, axis) => { const all = axis.to - axis.from, wide = Math.min(all, Math.max(all / 25, b - a)), from = Math.max(axis.from, Math.min(axis.to - wide, a)); return [from, from + wide]; };
     [view.x0, view.x1] = fit(x0, x1, h.x);
     [view.y0, view.y1] = named ? [rows.from, rows.to] : fit(y0, y1, rows);
+    shown = view.x1 - view.x0 >= 0.9999 * (h.x.to - h.x.from) && view.y1 - view.y0 >= 0.9999 * (rows.to - rows.from) ? "" : [view.x0, view.x1, view.y0, view.y1].map(near).join("~");
     draw();
+    State.set({ [key]: shown }, true);
   }
   canvas.addEventListener("mousedown", (e) => { const [x, y] = at(e); drag = { x, y, to: null }; e.preventDefault(); box.focus(); });
   canvas.addEventListener("mousemove", (e) => {
@@ -119,10 +130,14 @@ function heatmap(host, h) {
     e.preventDefault();
   });
   draw();
+  State.watch(() => {
+    const asked = State.get(key), at = asked.split("~").map(Number);
+    if (asked === shown) return;
+    if (asked === "") whole(); else if (at.length === 4 && at.every(isFinite)) look(...at);
+  });
   window.heatmaps.push({ box, draw, view: () => view });
 }
 window.heatmaps = [];
-const darkNow = () => matchMedia("(prefers-color-scheme: dark)").matches;
-const chartWidth = () => Math.min(1160, Math.max(300, document.body.clientWidth - 40));
+const chartWidth = () => (printNow() ? 680 : Math.max(280, $("summary").clientWidth));
 window.addEventListener("resize", () => { for (const c of [...window.charts, ...window.heatmaps]) c.draw(); });
-matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => { for (const c of [...window.charts, ...window.heatmaps]) c.draw(); });
+for (const query of ["print", "(prefers-color-scheme: dark)"]) matchMedia(query).addEventListener("change", () => { for (const c of [...window.charts, ...window.heatmaps]) c.draw(); });

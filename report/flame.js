@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The flame graph: call chains as boxes, as wide as their samples. Data: docs/json.md, "report", chains. One tree of boxes is
- * grown for what is chosen (label, direction, one recording or the difference of two), and drawn from the box zoomed into. */
+ * grown for what the address chooses (label, direction, one recording or the difference of two), and drawn from the box zoomed into. */
 "use strict";
-const FLAME_ROW = 20, FLAME_LEAST_PX = 1.5;
+const FLAME_LEAST_PX = 1, FLAME_TEXT_PX = 28;
 
 /* Adds the chains of one recording (side 0 or 1) below `root`. */
 function growFlame(root, all, chains, side, label, inverted) {
@@ -35,31 +35,46 @@ function growFlame(root, all, chains, side, label, inverted) {
 
 class Flame {
   constructor(host, before, after) {
-    Object.assign(this, { host, before, after, label: null, inverted: false, words: "", difference: false, by: 0 });
+    Object.assign(this, { host, before, after, words: "", difference: false, by: 0, follow: null });
     const labels = [...new Set([...before.trees, ...(after ? after.trees : [])].map((t) => t.label))].sort();
-    const box = (text, set) => element("label", {}, element("input", { type: "checkbox", onchange: (e) => { set(e.target.checked); this.grow(); } }), " " + text);
-    const search = element("input", { type: "search", placeholder: "function or image", autocomplete: "off", "aria-label": "Search in the flame graph",
-      oninput: (e) => { this.words = e.target.value.toLowerCase(); this.draw(); } });
-    const tools = [element("label", {}, "Search ", search), box("from inside out", (on) => { this.inverted = on; })];
-    if (labels.length > 1) {
-      const choose = element("select", { "aria-label": "Which process", onchange: (e) => { this.label = e.target.value === "" ? null : e.target.value.slice(1); this.grow(); } },
-        element("option", { value: "" }, "all"), ...labels.map((l) => element("option", { value: "=" + l }, l || "[not told apart]")));
-      tools.push(element("label", {}, "Only ", choose));
-    }
-    if (after) {
-      tools.push(box("difference B − A", (on) => { this.difference = on; this.key.hidden = !on; }));
-      tools.push(box("widths of B", (on) => { this.by = on ? 1 : 0; }));
-      this.key = element("span", { class: "hint", hidden: "" }, element("i", { class: "swatch grew" }), " B has more ", element("i", { class: "swatch shrank" }), " B has less");
-      tools.push(this.key);
-    }
-    tools.push(element("button", { class: "tool", onclick: () => this.zoom(this.root) }, "reset"));
-    this.says = element("p", { class: "hint flame-says", role: "status" });
-    this.boxes = element("div", { class: "flame", role: "group", "aria-label": "Flame graph: arrows move, Enter zooms, Escape zooms out" });
+    const box = (text, key, on) => { const field = element("input", { type: "checkbox", onchange: (e) => State.set({ [key]: e.target.checked ? on : "", z: key === "v" ? "" : State.get("z") }) }); this.fields.push([field, key, on]); return element("label", {}, field, " " + text); };
+    const choice = (text, key, options) => { const field = element("select", { onchange: (e) => State.set({ [key]: e.target.value, z: key === "t" ? "" : State.get("z") }) }, ...options.map(([v, name]) => element("option", { value: v }, name))); this.fields.push([field, key, null]); return element("label", {}, text + " ", field); };
+    this.fields = [];
+    this.search = element("input", { type: "search", placeholder: "function or image", autocomplete: "off", "aria-label": "Search in the flame graph", oninput: (e) => State.set({ s: e.target.value }, true) });
+    const tools = [element("label", {}, "Search ", this.search), box("from inside out", "v", "inside")];
+    if (labels.length > 1) tools.push(choice("Only", "t", [["", "all"], ...labels.map((l) => [labelName(l), labelName(l)])]));
+    tools.push(choice("Colour", "c", [["", "image"], ["own", "own samples"]]));
+    if (after) tools.push(box("difference B − A", "d", "1"), box("widths of B", "w", "b"));
+    tools.push(element("button", { class: "tool", onclick: () => this.zoom(this.root) }, "reset zoom"));
+    this.says = element("p", { class: "flame-says", role: "status" });
+    this.key = element("p", { class: "hint keyline" });
+    this.boxes = element("div", { class: "flame", role: "group", "aria-label": "Flame graph: arrows move, Enter zooms, Escape zooms out, o opens the procedure" });
     this.boxes.addEventListener("keydown", (e) => this.press(e));
     this.boxes.addEventListener("pointerover", (e) => { if (e.target.flame) this.say(e.target.flame); });
-    host.replaceChildren(element("div", { class: "bar" }, ...tools), this.says, this.boxes);
+    this.scroll = element("div", { class: "flame-scroll" }, this.boxes);
+    this.note = element("p", { class: "hint" });
+    host.replaceChildren(element("div", { class: "bar" }, ...tools), this.says, this.scroll, this.key, this.note);
     new ResizeObserver(() => { if (this.boxes.clientWidth !== this.width) this.draw(); }).observe(this.boxes);
-    this.grow();
+    for (const query of ["print", "(prefers-color-scheme: dark)"]) matchMedia(query).addEventListener("change", () => this.draw());
+    this.names = new Set([...before.functions, ...(after ? after.functions : [])].map((f) => f[1]));
+    State.watch(() => this.read());
+  }
+  has(name) { return this.names.has(name); }
+  /* The address says what is shown. */
+  read() {
+    const t = State.get("t"), kept = [...this.before.trees, ...(this.after ? this.after.trees : [])].some((tree) => labelName(tree.label) === t);
+    const grown = [kept ? t : "", State.get("v")].join("\0"), [z, words, c, d, w] = ["z", "s", "c", "d", "w"].map((k) => State.get(k));
+    const now = [grown, z, words, c, d, w].join("\0");
+    if (now === this.shows) return;
+    this.shows = now;
+    for (const [field, key, on] of this.fields) if (on) field.checked = State.get(key) === on; else field.value = key === "t" && !kept ? "" : State.get(key);
+    if (this.search.value !== words) this.search.value = words;
+    Object.assign(this, { words: words.toLowerCase(), mode: c, difference: !!this.after && d === "1", by: this.after && w === "b" ? 1 : 0, inverted: State.get("v") === "inside", label: kept ? (t === "[not told apart]" ? "" : t) : null });
+    this.note.textContent = t && !kept ? `Call chains weren't kept apart for ${t} (record -g --label ${labelKind}): the graph is of all.` : "";
+    if (grown !== this.grown) this.grown = grown, this.grow();
+    this.top = this.at = this.boxOf(z);
+    this.draw();
+    if (this.follow) this.follow();
   }
   grow() {
     this.root = { brief: "all", name: "all", image: "", known: 1, total: [0, 0], self: [0, 0], kids: new Map(), depth: 0 };
@@ -73,40 +88,76 @@ class Flame {
         if (box.up) box.up.total[s] += box.total[s];
       }
     }
-    this.greatest = Math.max(1e-9, ...this.all.slice(1).map((b) => Math.abs(this.change(b))).slice(0, 100000));
-    this.zoom(this.root);
+    this.greatest = this.mostOwn = 1e-9;
+    const own = new Map();
+    for (const b of this.all.slice(1)) {
+      this.greatest = Math.max(this.greatest, Math.abs(this.change(b)));
+      this.mostOwn = Math.max(this.mostOwn, b.self[0], b.self[1]);
+      own.set(b.image, (own.get(b.image) || 0) + b.self[0] + b.self[1]);
+    }
+    this.images = [...own].sort((a, b) => b[1] - a[1]).map((x) => x[0]);
+    this.rank = new Map(this.images.filter((i) => i && i !== "[kernel]").map((image, i) => [image, i]));
   }
   size(box) { return box.total[this.by]; }
   part(box, side) { return this.root.total[side] ? 100 * box.total[side] / this.root.total[side] : 0; }
   change(box) { return this.part(box, 1) - this.part(box, 0); }
   found(box) { return this.words !== "" && (box.name + "\n" + box.image).toLowerCase().includes(this.words); }
-  zoom(box) { this.top = box; this.at = box; this.draw(); }
-  colour(box) {
-    if (!this.difference) {
-      const kernel = box.image === "[kernel]";
-      let h = 0;
-      for (const c of box.image) h = (h * 31 + c.charCodeAt(0)) % 360;
-      let tone = 0;
-      for (const c of box.name) tone = (tone * 31 + c.charCodeAt(0)) % 15;
-      return `hsl(${kernel ? 0 : 25 + h % 190} ${box.known ? 62 : 8}% calc(var(--flame-light) + ${tone - 7}%))`;
+  sorted(box) { return [...box.kids.values()].sort((a, b) => this.size(b) - this.size(a) || (a.name < b.name ? -1 : 1)); }
+  /* A box in the address: which child of which child, in the order they were met. */
+  place(box) {
+    const way = [];
+    for (; box.up; box = box.up) way.unshift([...box.up.kids.values()].indexOf(box).toString(36));
+    return way.join(".");
+  }
+  boxOf(place) {
+    let box = this.root;
+    for (const step of place ? place.split(".") : []) {
+      const kid = [...box.kids.values()][parseInt(step, 36)];
+      if (!kid) break;
+      box = kid;
     }
-    const d = this.change(box), strength = Math.sqrt(Math.abs(d) / this.greatest);
-    return Math.abs(d) < 0.01 ? "hsl(0 0% var(--flame-light))" : `hsl(${d > 0 ? 8 : 215} ${Math.round(15 + 75 * strength)}% calc(var(--flame-light) - ${Math.round(8 * strength)}%))`;
+    return box;
+  }
+  zoom(box) {
+    const had = this.boxes.contains(document.activeElement);
+    State.set({ z: this.place(box) });
+    if (had) this.focus();
+  }
+  colour(box) {
+    if (this.difference) {
+      const d = this.change(box);
+      return changeColour(Math.abs(d) < 0.01 ? 0 : Math.sign(d) * Math.sqrt(Math.abs(d) / this.greatest));
+    }
+    if (this.mode === "own") return partColour(Math.sqrt(box.self[this.by] / this.mostOwn));
+    let tone = 0;
+    for (const c of box.name) tone = (tone * 31 + c.charCodeAt(0)) % 15;
+    return imageColour(this.rank.get(box.image) ?? -1, box.known && box !== this.root, (tone - 7) / 7);
+  }
+  drawKey() {
+    const swatch = (colour) => element("i", { class: "swatch", style: "background:" + colour });
+    if (this.difference) this.key.replaceChildren(swatch(changeColour(1)), " ▲ B has a greater share  ", swatch(changeColour(-1)), " ▼ a smaller one  ", swatch(changeColour(0)), " the same");
+    else if (this.mode === "own") this.key.replaceChildren("samples of its own: ", ...[0, 0.25, 0.5, 0.75, 1].map((s) => swatch(partColour(s))), ` 0 to ${number(this.mostOwn)}, by square root`);
+    else this.key.replaceChildren(...this.images.filter((i) => i).slice(0, 7).flatMap((image) => [element("button", { class: "key", title: `search ${image}`, onclick: () => State.set({ s: State.get("s") === image ? "" : image }) }, swatch(imageColour(this.rank.get(image) ?? -1, 1, 0)), image), " "]),
+      swatch(imageColour(0, 0, 0)), "no name  ", element("i", { class: "swatch inlined" }), "inlined");
   }
   say(box) {
     const of = (side) => `${number(box.total[side])} samples (${this.part(box, side).toFixed(1)} %), ${number(box.self[side])} in itself`;
-    this.says.textContent = `${box.name}${box.inlined ? " (inlined)" : ""}${box.image ? " in " + box.image : ""}: ` +
-      (this.after ? `A ${of(0)}; B ${of(1)}; ${this.change(box) >= 0 ? "+" : "−"}${Math.abs(this.change(box)).toFixed(1)} points` : of(0));
+    const row = box === this.root ? null : this.rowOf(box);
+    this.says.replaceChildren(element("strong", {}, box.name), (box.inlined ? " (inlined)" : "") + (box.image ? " in " + box.image : "") + ": " +
+      (this.after ? `A ${of(0)}; B ${of(1)}; ${this.change(box) >= 0 ? "+" : "−"}${Math.abs(this.change(box)).toFixed(1)} points` : of(0)),
+      ...(row ? [" ", element("button", { class: "open", tabindex: "-1", onclick: () => open(row) }, "open")] : []));
   }
-  matched() { /* samples below a found box, each once */
-    let n = 0;
-    const stack = [this.top];
+  rowOf(box) { return (rowsByName.get(box.name) || []).find((r) => P.images[r[1]] === box.image) || null; }
+  matched() { /* below the frame zoomed into: samples of found boxes, each once, and how many boxes are found */
+    let n = 0, boxes = 0;
+    const stack = [[this.top, false]];
     while (stack.length) {
-      const box = stack.pop();
-      if (this.found(box)) n += this.size(box);
-      else stack.push(...box.kids.values());
+      const [box, inside] = stack.pop(), found = this.found(box);
+      if (found) boxes++;
+      if (found && !inside) n += this.size(box);
+      for (const kid of box.kids.values()) stack.push([kid, inside || found]);
     }
-    return n;
+    return [n, boxes];
   }
   draw() {
     this.width = this.boxes.clientWidth;
@@ -115,12 +166,12 @@ class Flame {
     for (let up = this.top.up; up; up = up.up) path.unshift(up);
     let deepest = path.length;
     const put = (box, left, width, depth, above) => {
-      const px = this.width * width / 100, found = this.found(box), d = this.change(box);
-      let text = px > 24 ? box.brief : "";
+      const px = this.width * width / 100, d = this.change(box);
+      let text = px > FLAME_TEXT_PX ? box.brief : "";
       if (text && this.difference && box !== this.root && Math.abs(d) >= 0.1) text = `${d > 0 ? "▲" : "▼"}${Math.abs(d).toFixed(1)} ${text}`;
-      const b = element("button", { class: "frame" + (above ? " above" : "") + (found ? " found" : "") + (box.inlined ? " inlined" : ""),
+      const b = element("button", { class: "frame" + (above ? " above" : "") + (this.words ? (this.found(box) ? " found" : " other") : "") + (box.inlined ? " inlined" : "") + (px < 8 ? " thin" : ""),
         tabindex: box === this.at ? "0" : "-1", "aria-label": `${box.name}, ${this.part(box, this.by).toFixed(1)} %`,
-        style: `left:${left}%;width:${width}%;top:${depth * FLAME_ROW}px;background-color:${this.colour(box)}`,
+        style: `left:${left}%;width:${width}%;top:calc(var(--row) * ${depth});background-color:${this.colour(box)}`,
         onclick: () => this.zoom(box), onfocus: () => this.say(box) }, text);
       b.flame = box;
       out.push(b);
@@ -133,19 +184,22 @@ class Flame {
       const [box, left, width, depth] = stack.pop();
       put(box, left, width, depth, false);
       let x = left;
-      for (const kid of [...box.kids.values()].sort((a, b) => this.size(b) - this.size(a) || (a.name < b.name ? -1 : 1))) {
+      for (const kid of this.sorted(box)) {
         const w = this.size(box) ? width * this.size(kid) / this.size(box) : 0;
         if (this.width * w / 100 < FLAME_LEAST_PX && this.width) break; /* the others are narrower still */
         stack.push([kid, x, w, depth + 1]);
         x += w;
       }
     }
-    this.boxes.style.height = (deepest + 1) * FLAME_ROW + "px";
+    this.boxes.style.height = `calc(var(--row) * ${deepest + 1})`;
     const had = this.boxes.contains(document.activeElement);
     this.boxes.replaceChildren(...out);
+    this.drawKey();
     if (had) this.focus();
-    else if (this.words) this.says.textContent = `“${this.words}”: ${number(this.matched())} samples, ${share(100 * this.matched() / (this.size(this.root) || 1))} %`;
-    else this.say(this.top);
+    else if (this.words) {
+      const [n, boxes] = this.matched();
+      this.says.textContent = `“${State.get("s")}”: ${number(boxes)} frame${boxes === 1 ? "" : "s"}, ${number(n)} samples, ${share(100 * n / (this.size(this.top) || 1))} % of what is shown`;
+    } else this.say(this.top);
   }
   focus() {
     const here = this.drawn.find((d) => d.box === this.at) || this.drawn.find((d) => d.box === this.top);
@@ -161,7 +215,8 @@ class Flame {
     const below = this.drawn.filter((d) => d.box.up === here.box).sort((a, b) => b.width - a.width);
     const to = { ArrowLeft: level[i - 1], ArrowRight: level[i + 1], ArrowDown: below[0], ArrowUp: this.drawn.find((d) => d.box === here.box.up) }[e.key];
     if (to) { this.at = to.box; this.focus(); }
-    else if (e.key === "Escape" && this.top.up) { this.zoom(this.top.up); this.focus(); }
+    else if (e.key === "Escape") { if (this.top.up) this.zoom(this.top.up); }
+    else if (e.key === "o") { const row = this.rowOf(here.box); if (row) open(row); }
     else if (!e.key.startsWith("Arrow")) return;
     e.preventDefault();
   }
@@ -169,4 +224,5 @@ class Flame {
 if (P.chains && P.chains.trees.length) {
   show("flame", "Flame graph");
   window.flame = new Flame($("flame-body"), P.chains, P.chains_other);
+  window.flame.read();
 }

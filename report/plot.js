@@ -69,7 +69,7 @@ function plot(box, heads, columns, kind) {
       if (!s.on) continue;
       g.strokeStyle = s.colour; g.lineWidth = 1.5;
       if (kind === "bars") {
-        g.fillStyle = s.colour + "aa";
+        g.fillStyle = s.colour; g.globalAlpha = 0.75;
         for (let i = 0; i < n; i++)
           if (s.values[i] != null) g.fillRect(px(xs[i] - half), py(Math.max(0, s.values[i])), Math.max(1, px(xs[i] + half) - px(xs[i] - half) - 0.5), Math.abs(py(s.values[i]) - py(0)));
         continue;
@@ -87,10 +87,14 @@ function plot(box, heads, columns, kind) {
     g.restore();
     g.strokeStyle = cssColour("--dim"); g.lineWidth = 1; g.strokeRect(left, top, width - left - right, base - top);
   }
+  const key = "v" + window.charts.length, near = (a) => String(+a.toPrecision(6));
+  let shown = "";
   function look(from, to) {
     const wide = Math.max(to - from, (whole[1] - whole[0]) / 10000), start = Math.max(whole[0], Math.min(whole[1] - wide, from));
     view = [start, start + wide];
+    shown = wide >= 0.9999 * (whole[1] - whole[0]) ? "" : view.map(near).join("~");
     draw();
+    State.set({ [key]: shown }, true);
   }
   const at = (e) => e.clientX - canvas.getBoundingClientRect().left;
   canvas.addEventListener("mousedown", (e) => { drag = { from: at(e), to: null }; e.preventDefault(); box.focus(); });
@@ -117,6 +121,10 @@ function plot(box, heads, columns, kind) {
     e.preventDefault();
   });
   draw();
+  State.watch(() => {
+    const asked = State.get(key), [from, to] = asked.split("~").map(Number);
+    if (asked === shown) return;
+    if (asked === "") look(whole[0], whole[1]); else if (to > from) look(from, to);
+  });
   window.charts.push({ box, canvas, draw, columns, view: () => view.slice() });
 }
-const seriesColours = ["#d4761f", "#3a7bd5", "#2c9a5b", "#a05bc4", "#c0392b", "#1aa5a5", "#7f8c8d"];

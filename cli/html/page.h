@@ -8,6 +8,7 @@
  *   page_procedures  rows, sources, instructions, culprits
  *   page_images      the images of those, each opened once
  *   page_cfg         graphs
+ *   page_labels      samples by thread, or what else was kept apart
  *   page_timeline    intervals and phases
  *   page_chains      call chains, for the flame graph
  *   page_observed    histograms, comparison
@@ -36,9 +37,12 @@ json_t *page_cfg(struct profile *profile, const struct profile_row *row, const s
 void page_timeline(json_t *page, const char *store, const char *epoch);
 /* Adds the charts of a sample log to "timeline". */
 void page_log(json_t *page, const char *file);
-/* `member` ("chains"): the call chains of a store, a tree a process; null where it has none. The second opens it. */
-int page_chains(json_t *page, const char *member, struct cs_store *store,
-                const struct cs_calls_wanted *wanted, struct cs_error *err);
+/* "labels": samples of the page's rows by thread, process, ...; null where nothing was kept apart. After page_procedures. */
+int page_labels(json_t *page, struct profile *profile, const struct profile_rows *rows, struct cs_error *err);
+/* `member` ("chains"): the call chains of a store, a tree a process; null where it has none. `rows` (NULL: none): those
+ * of "rows", which get samples of `event` (its index) with what they called. The second opens the store. */
+int page_chains(json_t *page, const char *member, struct cs_store *store, const struct profile_rows *rows,
+                unsigned event, const struct cs_calls_wanted *wanted, struct cs_error *err);
 int page_chains_of(json_t *page, const char *member, const char *store, const struct cs_calls_wanted *wanted,
                    struct cs_error *err);
 /* "observed": tags, histograms; null when nothing was observed. */

@@ -84,13 +84,33 @@ static json_t *chains_json(struct cs_calls *calls)
     return json_pack("{s:o, s:o, s:o}", "functions", n.functions, "images", n.images, "trees", trees);
 }
 
-int page_chains(json_t *page, const char *member, struct cs_store *store,
-                const struct cs_calls_wanted *wanted, struct cs_error *err)
+/* Of each row: samples in it and in what it called, null where it is on no chain. Rare chains are kept without their inner
+ * frames: a procedure has at least its own. */
+static void rows_with_calls(json_t *page, const struct cs_calls *calls, const struct profile_rows *rows,
+                            unsigned event)
+{
+    json_t *list = json_object_get(page, "rows");
+    for (size_t i = 0; i < json_array_size(list); i++) {
+        const struct profile_row *r = &rows->row[i];
+        json_t *row = json_array_get(list, i);
+        const struct cs_call_function *f =
+            r->image && r->name ? cs_calls_of_procedure(calls, r->image->image.id, r->start) : NULL;
+        uint64_t total = f && f->total > r->samples[event] ? f->total : r->samples[event];
+        if (f)
+            json_array_set_new(row, json_array_size(row) - 2, json_integer((json_int_t)total));
+    }
+    json_object_set_new(page, "with_chains", json_integer((json_int_t)calls->total));
+}
+
+int page_chains(json_t *page, const char *member, struct cs_store *store, const struct profile_rows *rows,
+                unsigned event, const struct cs_calls_wanted *wanted, struct cs_error *err)
 {
     struct cs_calls calls;
     int rc = cs_calls_open(&calls, store, wanted, err);
     if (rc < 0)
         return rc;
+    if (rows && calls.total)
+        rows_with_calls(page, &calls, rows, event);
     if (cs_contexts_fold(calls.tree, NODES_MAX) < 0)
         rc = cs_fail(err, 12, "out of memory for call contexts");
     cs_contexts_sum(calls.tree);
@@ -105,7 +125,7 @@ int page_chains_of(json_t *page, const char *member, const char *path, const str
 {
     struct cs_store *store = NULL;
     int rc = cs_store_open(path, CS_STORE_READ, &store, err);
-    rc = rc < 0 ? rc : page_chains(page, member, store, wanted, err);
+    rc = rc < 0 ? rc : page_chains(page, member, store, NULL, 0, wanted, err);
     cs_store_close(store);
     return rc;
 }

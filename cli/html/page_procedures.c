@@ -13,6 +13,8 @@
 
 #define LINES_MAX 3000
 #define INSNS_MAX 4000
+#define ROWS_MAX 20000u     /* of the table: the rest is counted */
+#define TEXT_ROWS_MAX 60000 /* lines and instructions of all details: some 6 MB */
 #define CONTEXT 4
 #define EXPLAIN_SECONDS                                                                                      \
     5.0 /* then the remaining procedures get no culprits: a page is built in under ten                       \
@@ -185,6 +187,29 @@ static json_t *detail_json(const struct parsed *args, struct profile *p, const s
     return detail;
 }
 
+/* What the page has no room for, in words. */
+static json_t *cut_json(const struct profile_rows *rows, unsigned event, size_t undetailed)
+{
+    json_t *cut = json_array();
+    char text[200];
+    uint64_t left = 0;
+    for (size_t i = ROWS_MAX; i < rows->n; i++)
+        left += rows->row[i].samples[event];
+    if (rows->n > ROWS_MAX) {
+        snprintf(
+            text, sizeof text,
+            "%zu more procedures, with %.2f %% of the samples, have no room here: cyclescope prof --top 0.",
+            rows->n - ROWS_MAX, rows->total[event] ? 100 * (double)left / (double)rows->total[event] : 0);
+        json_array_append_new(cut, json_text(text));
+    }
+    if (undetailed) {
+        snprintf(text, sizeof text, "%zu more would have details, but the page has %d lines of code already.",
+                 undetailed, TEXT_ROWS_MAX);
+        json_array_append_new(cut, json_text(text));
+    }
+    return cut;
+}
+
 int page_procedures(json_t *page, const struct parsed *args, struct profile *p, struct profile_rows *rows,
                     unsigned n_details, struct cs_error *err)
 {
@@ -210,9 +235,10 @@ int page_procedures(json_t *page, const struct parsed *args, struct profile *p, 
     page_images_ahead(&opened, args, p, rows, n_details, flow);
     struct progress bar;
     progress_init(&bar, "procedures", "rows", rows->n);
-    for (size_t i = 0; i < rows->n; i++) {
+    size_t text_rows = 0, undetailed = 0;
+    for (size_t i = 0; i < rows->n && i < ROWS_MAX; i++) {
         const struct profile_row *r = &rows->row[i];
-        char name[1024];
+        char name[1024] = "", brief[1024];
         json_t *row = json_array();
         json_array_append_new(row, r->name ? json_text(cs_image_demangle(r->name, name, sizeof name))
                                            : json_null());
@@ -221,9 +247,17 @@ int page_procedures(json_t *page, const struct parsed *args, struct profile *p, 
             if (e == p->main_event || !profile_is_inner(p->events[e].name))
                 json_array_append_new(row, json_integer((json_int_t)r->samples[e]));
         json_t *detail = NULL;
-        if (json_array_size(details) < n_details && page_row_explained(r))
+        bool wanted = json_array_size(details) + undetailed < n_details && page_row_explained(r);
+        if (wanted && text_rows < TEXT_ROWS_MAX)
             detail = detail_json(args, p, r, flow, &opened, until, &draw_s);
+        else if (wanted)
+            undetailed++;
+        text_rows += json_array_size(json_object_get(detail, "lines")) +
+                     json_array_size(json_object_get(detail, "instructions"));
         json_array_append_new(row, json_integer(detail ? (json_int_t)json_array_size(details) : -1));
+        json_array_append_new(row, json_null()); /* page_chains knows it */
+        cs_image_short_name(r->name ? r->name : "", brief, sizeof brief);
+        json_array_append_new(row, r->name && strcmp(brief, name) != 0 ? json_text(brief) : json_null());
         if (detail)
             json_array_append_new(details, detail);
         json_array_append_new(table, row);
@@ -233,6 +267,7 @@ int page_procedures(json_t *page, const struct parsed *args, struct profile *p, 
     page_images_close(&opened);
     if (flow)
         cs_edge_flow_close(flow);
+    json_object_set_new(page, "cut", cut_json(rows, p->main_event, undetailed));
     json_object_set_new(page, "events", events);
     json_object_set_new(page, "totals", totals);
     json_object_set_new(page, "main_event", json_integer((json_int_t)main_event));

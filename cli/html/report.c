@@ -111,7 +111,7 @@ static void summarise(json_t *page, struct profile *p, const struct profile_rows
     for (size_t i = 0; i < rows->n && said < 3; i++) {
         json_t *row = json_array_get(json_object_get(page, "rows"), i);
         const json_t *detail = json_array_get(
-            details, (size_t)json_integer_value(json_array_get(row, json_array_size(row) - 1)));
+            details, (size_t)json_integer_value(json_array_get(row, json_array_size(row) - 3)));
         const char *sentence = json_string_value(json_object_get(detail, "sentence"));
         if (sentence && ++said)
             advise(advice, "%s: %s.", json_string_value(json_array_get(row, 0)), sentence);
@@ -149,13 +149,14 @@ static int build(const struct parsed *args, const char *store, struct profile *p
     rc = page_procedures(page, args, p, &rows, details, err);
     if (rc == 0)
         summarise(page, p, &rows);
-    profile_rows_fini(&rows);
+    rc = rc < 0 ? rc : page_labels(page, p, &rows, err);
     struct cs_calls_wanted chains = {.event = p->events[p->main_event].name,
                                      .label = option(args, "process"),
                                      .epoch = option(args, "epoch"),
                                      .inlines = true,
                                      .by_label = true};
-    rc = rc < 0 ? rc : page_chains(page, "chains", p->store, &chains, err);
+    rc = rc < 0 ? rc : page_chains(page, "chains", p->store, &rows, p->main_event, &chains, err);
+    profile_rows_fini(&rows);
     if (rc == 0) {
         page_timeline(page, store, option(args, "epoch"));
         if (option_given(args, "log"))

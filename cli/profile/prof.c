@@ -108,13 +108,16 @@ static void row_names(struct table *table, enum profile_by by, const struct prof
 }
 
 /* With call chains: what was sampled in it and in all that it called. */
-static void total_cells(struct table *table, const struct cs_calls *calls, const struct profile_row *r)
+static void total_cells(struct table *table, const struct cs_calls *calls, const struct profile_row *r,
+                        uint64_t own)
 {
     const struct cs_call_function *f =
         calls && r->image && r->name ? cs_calls_of_procedure(calls, r->image->image.id, r->start) : NULL;
     if (f) {
-        table_count(table, f->total);
-        table_number(table, 100.0 * (double)f->total / (double)calls->total);
+        /* rare chains are kept without their inner frames: a procedure has at least its own samples */
+        uint64_t total = f->total > own ? f->total : own;
+        table_count(table, total);
+        table_number(table, 100.0 * fmin(1, (double)total / (double)calls->total));
     } else {
         table_none(table);
         table_none(table);
@@ -150,7 +153,7 @@ static void fill(struct table *table, const struct layout *l, const struct profi
                 sum += n;
                 table_number(table, total > 0 ? 100.0 * (double)n / total : (double)NAN);
                 table_number(table, total > 0 ? 100.0 * (double)sum / total : (double)NAN);
-                total_cells(table, counted->calls.total ? &counted->calls : NULL, r);
+                total_cells(table, counted->calls.total ? &counted->calls : NULL, r, n);
             }
         }
         if (counted->wanted)
@@ -255,6 +258,21 @@ static bool can_be_explained(const struct profile_row *r, const struct profile *
            r->image->image.kind == CS_IMAGE_ELF && !r->image->fileless;
 }
 
+/* The page at one procedure: nothing of a name but letters, digits, '.', '_' and '-' goes into an address as it is. */
+static void suggest_page(struct output *out, const char *name, const struct parsed *args)
+{
+    char link[900], tail[1000];
+    size_t n = (size_t)snprintf(link, sizeof link, "report.html#p=");
+    for (const char *p = name; *p && n + 4 < sizeof link; p++) {
+        bool plain = (*p >= '0' && *p <= '9') || (*p >= 'A' && *p <= 'Z') || (*p >= 'a' && *p <= 'z') ||
+                     strchr("._-", *p);
+        n += (size_t)snprintf(link + n, sizeof link - n, plain ? "%c" : "%%%02X", (unsigned char)*p);
+    }
+    output_set(out, "page", json_text(link));
+    snprintf(tail, sizeof tail, "      (then open %s)", link);
+    output_next(out, args, "     ", "report", NULL, tail);
+}
+
 static void suggest(struct output *out, enum profile_by by, struct profile *p,
                     const struct profile_rows *rows, const struct parsed *args)
 {
@@ -285,6 +303,8 @@ static void suggest(struct output *out, enum profile_by by, struct profile *p,
         output_next(out, args, "next:", "prof", NULL, "      (by procedure)");
     else if (r && (by == BY_PROCEDURE || by == BY_LINE))
         output_next(out, args, next, "calc", typed_name(rows, r, name, sizeof name), "");
+    if (r && by == BY_PROCEDURE)
+        suggest_page(out, typed_name(rows, r, name, sizeof name), args);
 }
 
 static int open_counted(const struct parsed *args, struct profile *p, enum profile_by by, struct counted *c,

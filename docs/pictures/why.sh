@@ -11,7 +11,7 @@ gcc -O2 -g -o "$tmp/join" bench/fixes/join.c
 # Opens the first procedure and leaves only that section standing.
 sed -i "s|$PWD/||g; s|</body>|<script>addEventListener('load', () => setTimeout(() => {\
 document.querySelector('#grid button.open').click(); setTimeout(() => { document.activeElement.blur();\
-const d = document.querySelector('#detail'); for (const e of document.querySelectorAll('section, header, main > *'))\
+const d = document.querySelector('#detail'); for (const e of document.querySelectorAll('section, header, nav, main > *'))\
 if (!e.contains(d) \&\& !d.contains(e)) e.style.display = 'none'; }, 100); }, 100));</script></body>|" "$tmp/page.html"
-chromium --headless=new --no-sandbox --disable-gpu --hide-scrollbars --virtual-time-budget=3000 --window-size=1000,750 \
+chromium --headless=new --no-sandbox --disable-gpu --hide-scrollbars --virtual-time-budget=3000 --window-size=1000,760 \
     --screenshot=docs/pictures/why.png "file://$tmp/page.html"

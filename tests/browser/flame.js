@@ -49,7 +49,7 @@ function sums(chains) {
     await page.evaluate(() => window.flame.focus());
     await page.keyboard.press("Escape");
     assert((await page.evaluate(() => window.flame.top.name)) !== name, "Escape zooms out");
-    await page.locator("#flame button.tool").click();
+    await page.locator("#flame button", { hasText: "reset zoom" }).click();
     await page.evaluate(() => window.flame.focus());
     await page.keyboard.press("ArrowDown");
     const under = await page.evaluate(() => document.activeElement.flame.depth);
@@ -57,13 +57,13 @@ function sums(chains) {
     await page.keyboard.press("Enter");
     assert.strictEqual(await page.evaluate(() => window.flame.top.depth), 1, "Enter zooms");
     assert(/samples/.test(await page.locator(".flame-says").textContent()), "the box is read out");
-    await page.locator("#flame button.tool").click();
+    await page.locator("#flame button", { hasText: "reset zoom" }).click();
 
     /* search: what matches is marked, and how much it is, each sample once */
     const word = [...a.total.keys()].filter((n) => /^[a-z_]{4,}$/.test(n)).sort((x, y) => a.self.get(y) - a.self.get(x) || 0)[0];
     await page.locator("#flame input[type=search]").fill(word);
     assert((await page.locator(".frame.found").count()) >= 1, "found: " + word);
-    const matching = await page.evaluate(() => window.flame.matched());
+    const [matching] = await page.evaluate(() => window.flame.matched());
     assert(matching >= a.total.get(word), `search finds ${matching} samples, ${word} has ${a.total.get(word)}`);
     await page.locator("#flame input[type=search]").fill("");
 

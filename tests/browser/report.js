@@ -32,6 +32,7 @@ const [page_file, shots] = process.argv.slice(2);
     await page.keyboard.press("/");
     await page.keyboard.type(process.env.SEARCH || "alph");
     await page.waitForFunction(() => window.grid.rows.length < window.grid.all.length);
+    assert(/#.*q=/.test(page.url()), "the filter is in the address: " + page.url());
     const found = await cell(columns - 1).allTextContents();
     assert(found.length >= 1 && found.every((t) => t.includes(process.env.SEARCH || "alph")), "search finds: " + found);
 
@@ -55,7 +56,7 @@ const [page_file, shots] = process.argv.slice(2);
     /* a procedure named in the summary opens */
     if (await page.locator("#advice button.open").count()) {
       await page.locator("#advice button.open").first().click();
-      assert((await page.locator("#h-detail").textContent()).startsWith(await page.locator("#advice button.open").first().textContent()), "the summary's link opens it");
+      assert((await page.locator("#h-detail").textContent()).startsWith(await page.locator("#advice button.open").first().getAttribute("title")), "the summary's link opens it");
     }
     await page.fill("#search", "");
 
@@ -65,7 +66,7 @@ const [page_file, shots] = process.argv.slice(2);
     await page.keyboard.press("ArrowDown");
     await page.keyboard.press("Enter");
     const title = await page.locator("#h-detail").textContent();
-    assert(title.startsWith(await cell(columns - 1).nth(1).textContent()), "Enter opens the second row: " + title);
+    assert(title.startsWith(await cell(columns - 1).nth(1).getAttribute("title")), "Enter opens the second row: " + title);
 
     /* every chart is painted: more than its frame, some colour is there */
     if (shots) await page.screenshot({ path: `${shots}-whole-${scheme}.png`, fullPage: true });

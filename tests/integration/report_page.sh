@@ -25,7 +25,7 @@ for chains in (d["chains"], d["chains_other"]):
     assert all(p < i // 4 + 1 for n in nodes for i, p in enumerate(n) if i % 4 == 0), "a parent comes first"
     assert all(0 <= f < len(chains["functions"]) for n in nodes for f in n[1::4])
 assert sum(sum(t["nodes"][3::4]) for t in d["chains"]["trees"]) == d["totals"][d["main_event"]], "every sample has its chain"
-assert all(len(r) == 3 + len(d["events"]) for r in d["rows"])
+assert all(len(r) == 5 + len(d["events"]) for r in d["rows"])
 shares, busy = d["timeline"][:2]
 if len(sys.argv) > 2: # of the log: the phases' shares of time add up, rates lie between their extremes
     tags, work = d["timeline"][2:4]
@@ -70,7 +70,7 @@ if [ -z "$chromium" ] || ! command -v npm >/dev/null; then
     exit 77
 fi
 mkdir -p "$BUILD/tests/browser"
-cp tests/browser/package.json tests/browser/package-lock.json tests/browser/report.js tests/browser/flame.js "$BUILD/tests/browser/"
+cp tests/browser/package.json tests/browser/package-lock.json tests/browser/{report,flame,state}.js "$BUILD/tests/browser/"
 if ! (cd "$BUILD/tests/browser" && { [ -d node_modules/playwright-core ] || npm ci --ignore-scripts --no-audit --no-fund >npm.log 2>&1; }); then
     echo "the page was built and checked, but npm could not fetch playwright-core to drive a browser"
     exit 77
@@ -81,3 +81,7 @@ graphs=0
 grep -q '"svg":' "$tmp/page.html" && graphs=1
 CHROMIUM=$chromium CHARTS=$charts GRAPHS=$graphs TIMELINE=1 node "$BUILD/tests/browser/report.js" "$tmp/page.html" ${SHOTS:+"$SHOTS"}
 CHROMIUM=$chromium node "$BUILD/tests/browser/flame.js" "$tmp/page.html" ${SHOTS:+"$SHOTS-flame"}
+"$CYCLESCOPE" record -g -F 400 --label thread --intervals 0.2 -o "$tmp/threads" -- "$BUILD/tests/programs/hot_thread" 1.5 >/dev/null 2>&1
+"$CYCLESCOPE" record -g -F 400 --label thread -o "$tmp/threads2" -- "$BUILD/tests/programs/hot_thread" 1 >/dev/null 2>&1
+"$CYCLESCOPE" report --html "$tmp/threads.html" --compare "$tmp/threads2" "$tmp/threads" >/dev/null
+CHROMIUM=$chromium node "$BUILD/tests/browser/state.js" "$tmp/threads.html" ${SHOTS:+"$SHOTS"}

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Pictures of pages, for scripts/screenshots: node screenshots.js FOLDER-OF-PAGES FOLDER. A picture is a part of a page at an
+ * address, wide or narrow, light, dark or printed. */
+"use strict";
+const { chromium } = require("playwright-core");
+const [pages, to] = process.argv.slice(2);
+const name = "checksum";
+const list = [
+  ["page-wide-light", "index", "", 1400, "light", null], ["page-wide-dark", "index", `#p=${name}`, 1400, "dark", null],
+  ["page-narrow-light", "index", "", 400, "light", null], ["page-narrow-dark", "index", "", 400, "dark", null],
+  ["page-print", "index", `#p=${name}`, 794, "light", "print"],
+  ["page-flame", "gcc", "", 1400, "light", "#flame"], ["page-flame-own", "gcc", "#c=own", 1400, "dark", "#flame"], ["page-flame-search", "gcc", "#s=alloc", 1400, "light", "#flame"],
+  ["page-difference", "gcc", "#d=1", 1400, "light", "#flame"], ["page-difference-narrow", "gcc", "#d=1", 400, "dark", "#flame"], ["page-tree", "gcc", "", 1400, "light", "#tree"],
+  ["page-threads", "index", "", 1400, "light", "#threads"], ["page-keys", "index", "keys", 1400, "light", "#keys"],
+  ["page-procedure-narrow", "join", "#p=join_orders", 400, "light", "#detail"],
+];
+(async () => {
+  const browser = await chromium.launch({ executablePath: process.env.CHROMIUM || "/usr/bin/chromium", args: ["--no-sandbox", "--hide-scrollbars"] });
+  for (const [file, page_name, address, width, colorScheme, part] of list) {
+    const page = await browser.newPage({ viewport: { width, height: 900 }, colorScheme });
+    page.on("pageerror", (e) => { console.error(file, String(e)); process.exitCode = 1; });
+    await page.goto(`file://${pages}/${page_name}.html${address === "keys" ? "" : address}`);
+    if (address === "keys") await page.keyboard.press("?");
+    if (part === "print") await page.emulateMedia({ media: "print" });
+    await page.evaluate(() => document.activeElement.blur());
+    await page.waitForTimeout(300);
+    await page.addStyleTag({ content: "nav { position: static !important; } section:not(#summary) { padding: 4px 12px 12px; } #keys { box-shadow: none; }" });
+    const path = `${to}/${file}.png`;
+    if (part && part !== "print") await page.locator(part).screenshot({ path });
+    else await page.screenshot({ path, fullPage: part === "print", clip: part === "print" ? undefined : { x: 0, y: 0, width, height: 900 } });
+    await page.close();
+  }
+  await browser.close();
+})().catch((e) => { console.error(e); process.exit(1); });
