@@ -11,7 +11,7 @@ static uint32_t pid_of(uint64_t word)
 int cs_chain_lists_init(struct cs_chain_lists *l, uint64_t *words, struct cs_chain_mapping *mappings,
                         uint32_t n_mappings)
 {
-    *l = (struct cs_chain_lists){.words = words, .mappings = mappings};
+    *l = (struct cs_chain_lists){.words = words, .mappings = mappings, .n_cells = n_mappings};
     int rc = cs_extents_init(&l->cells, n_mappings);
     return rc < 0 ? rc : cs_extents_take(&l->cells, 1, 1) < 0 ? -ENOMEM : 0;
 }
@@ -113,4 +113,9 @@ void cs_chain_lists_sweep(struct cs_chain_lists *l, bool (*lives)(void *arg, uin
         l->lists[kept++] = list;
     }
     l->n = kept;
+}
+
+bool cs_chain_lists_are_short(const struct cs_chain_lists *l)
+{
+    return l->cells.left < l->n_cells / 2;
 }

@@ -23,6 +23,7 @@ struct cs_chain_lists {
     struct cs_extents cells;
     struct cs_chain_list *lists;
     size_t n, capacity;
+    uint32_t n_cells;
     uint64_t refused; /* lists that found no room */
 };
 
@@ -38,5 +39,7 @@ int cs_chain_lists_put(struct cs_chain_lists *lists, uint32_t pid, uint32_t gene
 bool cs_chain_lists_has(const struct cs_chain_lists *lists, uint32_t pid);
 /* Drops words of processes that `lives` denies, frees what no word named twice. Call after a grace period. */
 void cs_chain_lists_sweep(struct cs_chain_lists *lists, bool (*lives)(void *arg, uint32_t pid), void *arg);
+/* Less than half of the room is left: sweep soon. */
+bool cs_chain_lists_are_short(const struct cs_chain_lists *lists);
 
 #endif

@@ -151,12 +151,12 @@ static __always_inline void inherit_list(__u32 parent, __u32 parents, __u32 chil
     }
 }
 
-/* Makes the mapping at `addr` the scratch's. */
-static __always_inline int find_mapping(struct chain_scratch *s, __u64 addr)
+/* Makes the mapping at `addr` the scratch's. Not static, as others here: verified once, not at each call. */
+__noinline int chain_find_mapping(struct chain_scratch *s, __u64 addr)
 {
-    __u32 list = s->list, at = list, low = 0, high;
+    __u32 list = s ? s->list : 0, at = list, low = 0, high;
     struct cs_chain_mapping *m = bpf_map_lookup_elem(&chain_mappings, &at);
-    if (!m || !list)
+    if (!s || !m || !list)
         return 0;
     high = m->pages;
     for (int i = 0; i < MAPPING_STEPS; i++) { /* the first that begins behind it */
@@ -188,7 +188,7 @@ static __always_inline int find_mapping(struct chain_scratch *s, __u64 addr)
 
 static __always_inline int is_mapped(struct chain_scratch *s, __u64 addr)
 {
-    return addr - s->start < s->bytes || find_mapping(s, addr);
+    return addr - s->start < s->bytes || chain_find_mapping(s, addr);
 }
 
 /* ---- which rule holds there ---- */
@@ -260,7 +260,7 @@ static __always_inline int find_rule(const struct cs_chain_image *image, __u64 v
 
 /* ---- the stack ---- */
 
-/* What isn't in the window: into s->word, 1; 0: can't be read. Not static, as others here: verified once, not at each call. */
+/* What isn't in the window: into s->word, 1; 0: can't be read. */
 __noinline int chain_read_window(struct chain_scratch *s, __u64 addr)
 {
     if (!s)

@@ -72,9 +72,11 @@ static void grace_period(void)
     }
 }
 
-/* A tree that fills up turns early. */
+/* Trees that fill up turn early; so they do when lists of mappings are short of room, which comes with a turn. */
 static bool is_filling(const struct cs_driver_state *s)
 {
+    if (s->config.chains && cs_chain_lists_are_short(&s->chains.kernel.lists))
+        return true;
     for (unsigned c = 0; s->config.chains && c < s->n_slots; c++)
         if (__atomic_load_n(&s->chains.kernel.cpus[c].filling, __ATOMIC_RELAXED))
             return true;

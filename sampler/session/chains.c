@@ -161,6 +161,7 @@ static void tell_table(struct cs_session_chains *c, pid_t pid, const struct mapp
         load(c, number, table, n);
     else if (rc < 0)
         cs_chain_tables_none(&c->kernel->tables, number);
+    cs_image_tables_trim(c->tables);
 }
 
 static void tell_tables(struct cs_session_chains *c, pid_t pid, uint32_t wanted)

@@ -10,8 +10,8 @@
 #include <unistd.h>
 
 #define VDSO_BYTES_MAX (64U << 10)
-#define LARGE_BYTES (4 << 20)      /* a file whose table is made by a child */
-#define KEPT_BYTES_MAX (4UL << 20) /* of tables, between two drains */
+#define LARGE_BYTES (1 << 20)      /* a file whose table is made by a child */
+#define KEPT_BYTES_MAX (4UL << 20) /* of tables that nobody holds */
 
 struct kept {
     const struct cs_unwind_header *table;
@@ -148,7 +148,7 @@ int cs_image_tables_get(struct cs_image_tables *t, const struct cs_mapped_image 
             close(fd);
     }
     k->none = rc < 0;
-    k->used = t->turn;
+    k->used = ++t->turn;
     *table = k->table;
     *n = k->n;
     return rc;
@@ -178,11 +178,8 @@ void cs_image_tables_trim(struct cs_image_tables *t)
     while (t->bytes > KEPT_BYTES_MAX) {
         struct kept *oldest = NULL;
         for (size_t i = 0; i < t->n_kept; i++)
-            if (t->kept[i].table && t->kept[i].used < t->turn && (!oldest || t->kept[i].used < oldest->used))
+            if (t->kept[i].table && (!oldest || t->kept[i].used < oldest->used))
                 oldest = &t->kept[i];
-        if (!oldest) /* all were used since the last trim */
-            break;
-        drop(t, oldest);
+        drop(t, oldest); /* there is one, for their bytes are counted */
     }
-    t->turn++;
 }
