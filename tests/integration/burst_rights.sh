@@ -80,5 +80,18 @@ wait $target 2>/dev/null
 grep -q 'without a burst: not permitted' "$work/err" || grep -q 'no bursts:\|perf_event_paranoid\|Permission\|setpriv' "$work/err" ||
     not_ok "a service: $(cat "$work/err")"
 
+# 5. A set-uid program keeps its rights: each of these works for long enough to have bursts, then becomes one.
+if command -v perl >/dev/null && [ -z "$(findmnt -nT "$work" -o OPTIONS | grep nosuid)" ]; then
+    printf '#include <unistd.h>\nint main(void) { return geteuid() != 0; }\n' >"$work/rights.c"
+    gcc -O1 -o "$work/rights" "$work/rights.c" && chmod 4755 "$work/rights"
+    "$CYCLESCOPE" record --burst-rate 1000 -o "$work/set-uid" -- "${other[@]}" perl -e 'my $lost = 0;
+        for (1 .. 3) { my @pids = map { my $pid = fork(); if (!$pid) {
+                my $n = 0; while ((times)[0] < 0.6) { $n += $_ for 1 .. 1000 } exec $ARGV[0]; exit 9; } $pid } 1 .. 4;
+            for (@pids) { waitpid($_, 0); $lost += $? != 0 } }
+        print "lost: $lost\n"' "$work/rights" >"$work/out" 2>"$work/err"
+    bursts "$work/err" || not_ok "set-uid: no bursts: $(cat "$work/err")"
+    grep -q '^lost: 0$' "$work/out" || not_ok "set-uid programs lost their rights: $(cat "$work/out")"
+fi
+
 [ $bad -eq 0 ] && echo "ok: bursts of programs with other rights are repeated with none"
 exit $bad
