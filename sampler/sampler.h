@@ -108,6 +108,7 @@ struct cs_sampler_statistics {
     uint64_t merged;            /* samples in the store */
     uint64_t pending;           /* samples in memory, not merged yet */
     uint64_t images, processes; /* known now */
+    uint64_t born, forks;       /* threads and processes that began since */
     uint64_t merges, merge_failures;
     double rate_hz;               /* asked of each busy CPU, now */
     double sample_cost_us;        /* what a sample costs the profiled work, measured; 0 = not measured */

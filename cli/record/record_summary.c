@@ -106,6 +106,20 @@ static double cpu_seconds(const struct recorded *r, const struct profile *p)
            (double)(used.ru_utime.tv_usec + used.ru_stime.tv_usec) / 1e6;
 }
 
+/* Of a command: ", in 5 threads of 2 processes". Where nothing was told of them (timers) nothing. */
+static const char *threads_text(const struct recorded *r, char text[80])
+{
+    struct cs_sampler_statistics s;
+    cs_sampler_statistics(r->sampler, &s);
+    text[0] = '\0';
+    if (r->config->target != CS_TARGET_COMMAND || s.born == 0)
+        return text;
+    int n = snprintf(text, 80, ", in %llu threads", (unsigned long long)s.born + 1);
+    if (s.forks > 0)
+        snprintf(text + n, 80 - (size_t)n, " of %llu processes", (unsigned long long)s.forks + 1);
+    return text;
+}
+
 static void say_running(const struct recorded *r, const struct profile *p)
 {
     double ran = cpu_seconds(r, p);
@@ -113,9 +127,9 @@ static void say_running(const struct recorded *r, const struct profile *p)
         return;
     double percent = 100 * ran / r->seconds;
     bool all = r->config->target == CS_TARGET_ALL;
-    char text[2][48];
-    report_line(stderr, "ran %s s in %s s: %.0f %% of one CPU%s", figures(ran, 3, text[0]),
-                figures(r->seconds, 3, text[1]), percent,
+    char text[2][48], threads[80];
+    report_line(stderr, "ran %s s in %s s%s: %.0f %% of one CPU%s", figures(ran, 3, text[0]),
+                figures(r->seconds, 3, text[1]), threads_text(r, threads), percent,
                 !all && percent < 50 ? "; the rest it waited, or others had the CPUs: that has no samples"
                                      : "");
 }

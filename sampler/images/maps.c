@@ -23,8 +23,9 @@ struct cs_maps {
     struct cs_threads *threads; /* NULL unless the label is of threads */
     struct cs_incarnations all;
     bool batch;
-    uint64_t cut;        /* records of mappings that were too many to keep */
-    uint64_t horizon_ns; /* no sample from before it will be asked about */
+    uint64_t born, forks; /* threads and processes that began, by the records */
+    uint64_t cut;         /* records of mappings that were too many to keep */
+    uint64_t horizon_ns;  /* no sample from before it will be asked about */
 };
 
 struct scan {
@@ -143,6 +144,7 @@ static uint32_t label_for(struct cs_maps *maps, pid_t pid, const char *comm, uin
 
 void cs_maps_thread_born(struct cs_maps *maps, pid_t tid, pid_t pid, pid_t parent_tid)
 {
+    maps->born++;
     if (maps->threads)
         cs_threads_born(maps->threads, tid, pid, parent_tid);
 }
@@ -175,6 +177,7 @@ int cs_maps_fork(struct cs_maps *maps, pid_t pid, pid_t parent, uint64_t time_ns
 {
     if (pid == parent)
         return 0; /* a thread */
+    maps->forks++;
     struct cs_incarnation *from = cs_incarnation_at(&maps->all, parent, UINT64_MAX);
     if (from)
         cs_incarnation_publish(&maps->all, from);
@@ -308,6 +311,12 @@ bool cs_maps_is_running(struct cs_maps *maps, pid_t pid)
 {
     const struct cs_incarnation *i = cs_incarnation_at(&maps->all, pid, UINT64_MAX);
     return i && !i->ending;
+}
+
+uint64_t cs_maps_born(const struct cs_maps *maps, uint64_t *forks)
+{
+    *forks = maps->forks;
+    return maps->born;
 }
 
 unsigned cs_maps_processes(const struct cs_maps *maps)

@@ -81,6 +81,9 @@ bool cs_maps_each(struct cs_maps *maps, pid_t pid,
 /* Is it known, and as far as notices tell not ended? */
 bool cs_maps_is_running(struct cs_maps *maps, pid_t pid);
 unsigned cs_maps_processes(const struct cs_maps *maps);
+/* Threads that began since the session did, by the kernel's records; *forks: processes, whose first threads are among
+ * them. */
+uint64_t cs_maps_born(const struct cs_maps *maps, uint64_t *forks);
 /* PIDs of those that haven't ended, as far as the records tell: at most `capacity`; returns how many there are. */
 unsigned cs_maps_running(const struct cs_maps *maps, pid_t *pids, unsigned capacity);
 

@@ -39,6 +39,7 @@ void cs_sampler_statistics(struct cs_sampler *s, struct cs_sampler_statistics *o
         .held_ns = __atomic_load_n(&s->rate.held_ns, __ATOMIC_RELAXED),
         .chains = s->config.chains,
     };
+    out->born = cs_maps_born(s->places.maps, &out->forks);
     if (counts.sample_seconds > 0 && s->events.driver->mean_period(s->events.state, 0) > 0) {
         out->sample_cost_us = counts.sample_seconds * 1e6;
         out->rate_hz = 1e9 / s->events.driver->mean_period(s->events.state, 0);
