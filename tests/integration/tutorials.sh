@@ -7,7 +7,7 @@ trap 'rm -rf "$tmp"' EXIT
 mkdir "$tmp/bin"
 ln -s "$CYCLESCOPE" "$tmp/bin/cyclescope"
 export PATH=$tmp/bin:$PATH
-for page in production runtime-developer architect; do
+for page in production runtime-developer architect chains; do
     if [ "$page" != production ] && [ "$(nproc)" -lt 2 ]; then continue; fi
     mkdir "$tmp/$page"
     ln -s "$(realpath "$BUILD")" "$tmp/$page/build"
@@ -17,4 +17,7 @@ for page in production runtime-developer architect; do
 done
 grep -q -E 'find|main|strcmp' "$tmp/production.out" || { echo "not ok: the responsible procedure isn't named"; bad=1; }
 grep -q 'w = w->next' "$tmp/production.out" || { echo "not ok: the responsible line isn't shown"; bad=1; }
+if [ -e "$tmp/chains.out" ]; then
+    grep -q 'cheapest_price' "$tmp/chains.out" || { echo "not ok: the culprit above the hot function isn't named"; bad=1; }
+fi
 exit $bad
