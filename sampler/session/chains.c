@@ -11,7 +11,8 @@
 #include <unistd.h>
 
 #define ASK_AGAIN_NS 1000000000ULL
-#define TURNS_UNUSED 6 /* a table goes if it wasn't used for a minute, where there is no room */
+#define UNASKED_NS 10000000ULL /* of a drain, for tables that nobody has asked for */
+#define TURNS_UNUSED 6         /* a table goes if it wasn't used for a minute, where there is no room */
 
 struct mapped { /* an image, and where to have it from */
     struct cs_mapped_image *image;
@@ -26,7 +27,7 @@ struct cs_session_chains {
     CS_ARRAY(struct cs_chain_want) wants;
     CS_ARRAY(struct cs_chain_mapping) list; /* of the process at hand */
     CS_ARRAY(struct mapped) images;         /* the same one's */
-    uint64_t next_asking_ns;
+    uint64_t next_asking_ns, unasked_until_ns;
     uint32_t swept; /* at this turn */
     struct cs_image_tables *tables;
 };
@@ -164,11 +165,14 @@ static void tell_table(struct cs_session_chains *c, pid_t pid, const struct mapp
     cs_image_tables_trim(c->tables);
 }
 
+/* The image that was asked for, and others that the process has while there is room and time: who waits gets copies of stacks,
+ * and those have no room for long. */
 static void tell_tables(struct cs_session_chains *c, pid_t pid, uint32_t wanted)
 {
     const struct cs_chain_tables *tables = &c->kernel->tables;
     for (size_t i = 0; i < c->images.n; i++)
-        if (c->images.at[i].image->index == wanted || tables->n_segments < tables->most_segments / 2)
+        if (c->images.at[i].image->index == wanted ||
+            (tables->n_segments < tables->most_segments / 2 && cs_monotonic_ns() < c->unasked_until_ns))
             tell_table(c, pid, &c->images.at[i]);
 }
 
@@ -206,6 +210,7 @@ void cs_session_chains_wants(struct cs_session_chains *c)
 void cs_session_chains_feed(struct cs_session_chains *c, uint64_t line_ns)
 {
     uint64_t now = cs_monotonic_ns();
+    c->unasked_until_ns = now + UNASKED_NS;
     c->kernel->tables.turn = c->kernel->turns;
     if (c->swept !=
         c->kernel->turns) { /* since the last feed a grace period has passed: what went then is nobody's */
