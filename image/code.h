@@ -61,6 +61,7 @@ enum cs_image_procedure_source {
     CS_IMAGE_FROM_SYMBOL,  /* .symtab of the image or of its debug file */
     CS_IMAGE_FROM_DYNSYM,  /* .dynsym: exported names only */
     CS_IMAGE_FROM_MINI,    /* .gnu_debugdata */
+    CS_IMAGE_FROM_GO,      /* .gopclntab, which Go's programs have though they are stripped */
     CS_IMAGE_FROM_PLT,     /* a stub; named after what it calls: "puts@plt" */
     CS_IMAGE_FROM_CFI,     /* an .eh_frame entry without a name: "sub_<hex start>" */
     CS_IMAGE_FROM_SECTION, /* a section without any of these: ".init" */

@@ -6,6 +6,7 @@
 #include "image/procedures.h"
 #include "image/eh_frame.h"
 #include "image/isa/decode.h"
+#include "image/unwind_go.h"
 #include "store/array.h"
 
 #include <errno.h>
@@ -19,6 +20,7 @@ struct candidate {
     const char *name;
     uint32_t file; /* which STT_FILE a local symbol follows, 0 = global */
     uint8_t source, rank;
+    bool label;      /* of hand-written code (STT_NOTYPE) */
     bool continues;  /* its frame description says that it is a piece of another */
     uint32_t parent; /* of a cold part: index of its procedure */
 };
@@ -29,6 +31,10 @@ struct gathering {
     struct candidate *list;
     size_t n, capacity, n_settled; /* the first n_settled are in order, one a start */
     struct cs_image_ranges covered;
+    bool described; /* frame descriptions are in the list */
+    size_t
+        n_open; /* labels without a size: they end where the next thing begins, frame descriptions included,
+                       or a compiler's code that has no names would be theirs */
 };
 
 static int add(struct gathering *g, struct candidate c)
@@ -94,7 +100,8 @@ static int add_symbols(struct gathering *g, const struct elf_file *file, uint32_
                               .file = binding == STB_LOCAL ? file_number : 0,
                               .source = (uint8_t)source,
                               .rank = rank(name, binding)};
-        if (kind == STT_NOTYPE)
+        c.label = kind == STT_NOTYPE;
+        if (c.label)
             c.rank |= 128;
         if (add(g, c) < 0)
             return -ENOMEM;
@@ -149,18 +156,41 @@ static int merge_new(struct gathering *g)
     return 0;
 }
 
+static int add_go_functions(struct gathering *g)
+{
+    struct unwind_go go;
+    if (!unwind_go_init(&go, g->image))
+        return 0;
+    for (uint64_t i = 0; i < go.n_functions; i++) {
+        struct candidate c = {.source = CS_IMAGE_FROM_GO};
+        uint64_t end;
+        if (!unwind_go_function(&go, i, &c.start, &end, &c.name) || !code_section_at(g->image, c.start))
+            continue;
+        c.size = end - c.start;
+        c.rank = rank(c.name, STB_LOCAL);
+        if (add(g, c) < 0)
+            return -ENOMEM;
+    }
+    return 0;
+}
+
 /* Sorts, keeps one a start, gives the sizeless their size, and notes what is covered. */
 static int settle(struct gathering *g)
 {
-    if (g->n == g->n_settled)
+    if (g->n == g->n_settled && !(g->described && g->n_open))
         return 0;
     if (merge_new(g) < 0)
         return -ENOMEM;
     g->covered.n = 0;
+    g->n_open = 0;
     for (size_t i = 0; i < g->n; i++) {
         struct candidate *c = &g->list[i];
         const struct elf_section *s = g->image ? code_section_at(g->image, c->start) : NULL;
         uint64_t end = s ? s->header.sh_addr + s->header.sh_size : UINT64_MAX;
+        if (c->size == 0 && c->label && g->image && !g->described) {
+            g->n_open++;
+            continue;
+        }
         if (c->size == 0) {
             uint64_t next = i + 1 < g->n && g->list[i + 1].start < end ? g->list[i + 1].start : end;
             if (next != UINT64_MAX)
@@ -216,6 +246,7 @@ static int add_descriptions(struct gathering *g)
     if (bytes && cs_image_cfi_each(g->image->header.e_ident, bytes, n, section->header.sh_addr,
                                    add_description, g) < 0)
         return -ENOMEM;
+    g->described = true;
     return settle(g);
 }
 
@@ -391,6 +422,8 @@ int procedures_init(struct procedures *p, const struct elf_file *image, const st
         rc = add_symbols(&g, image, SHT_DYNSYM, CS_IMAGE_FROM_DYNSYM);
         if (rc == 0 && mini)
             rc = add_symbols(&g, mini, SHT_SYMTAB, CS_IMAGE_FROM_MINI);
+        if (rc == 0)
+            rc = add_go_functions(&g);
     }
     if (rc == 0)
         rc = settle(&g);

@@ -57,6 +57,20 @@ static uint64_t entry_of(const struct unwind_go *go, uint64_t i)
     return go->text + word(go, go->functions + 8 * i, 4);
 }
 
+bool unwind_go_function(const struct unwind_go *go, uint64_t i, uint64_t *start, uint64_t *end,
+                        const char **name)
+{
+    uint64_t head = go->functions + word(go, go->functions + 8 * i + 4, 4);
+    uint64_t at = word(go, 32, 8) + word(go, head + 4, 4);
+    *start = entry_of(go, i);
+    *end = entry_of(go, i + 1);
+    if (i >= go->n_functions || head >= go->n || go->n - head < HEAD_BYTES || at >= go->n || *end <= *start ||
+        !go->table[at] || !memchr(go->table + at, 0, go->n - at))
+        return false;
+    *name = (const char *)go->table + at;
+    return true;
+}
+
 /* Where SP lies `distance` below its place at the function's entry. */
 static struct cs_unwind_rule rule_of(const struct unwind_go *go, int64_t distance)
 {

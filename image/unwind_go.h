@@ -18,6 +18,9 @@ struct unwind_go {
 
 /* False where the file has no such table or one of another version. */
 bool unwind_go_init(struct unwind_go *go, const struct elf_file *file);
+/* Function i of n_functions and its name, which is text of the table. False where the table makes no sense there. */
+bool unwind_go_function(const struct unwind_go *go, uint64_t i, uint64_t *start, uint64_t *end,
+                        const char **name);
 /* Fills `build` from where it ends up to `to`; `between` is the rule where no function lies. */
 void unwind_go_fill(const struct unwind_go *go, struct unwind_build *build, uint64_t to,
                     const struct cs_unwind_rule *between);
