@@ -3,6 +3,16 @@
 """How long a recording stops a thread: what the recording states at its end, and beside it all gaps of 0.1 ms or more that
 the thread itself sees in its clock, with bursts and without, on a quiet machine and with a busy loop on each CPU (then the
 scheduler has its share). PAUSE_MINUTES (2): of each of the four recordings; 15 for an hour."""
+import json
+import os
+import re
+import subprocess
+import sys
+import tempfile
+
+CYCLESCOPE = os.environ.get("CYCLESCOPE", os.path.abspath(os.environ.get("BUILD", "build") + "/cyclescope"))
+MINUTES = float(os.environ.get("PAUSE_MINUTES", 0.25 if "--quick" in sys.argv else 2))
+PROGRAM = r"""
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
