@@ -15,6 +15,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define GO_FUNCTIONS_MAX 1000000 /* a large program has a fifth of them; the table is anybody's */
+
 struct candidate {
     uint64_t start, size;
     const char *name;
@@ -161,7 +163,7 @@ static int add_go_functions(struct gathering *g)
     struct unwind_go go;
     if (!unwind_go_init(&go, g->image))
         return 0;
-    for (uint64_t i = 0; i < go.n_functions; i++) {
+    for (uint64_t i = 0; i < go.n_functions && i < GO_FUNCTIONS_MAX; i++) {
         struct candidate c = {.source = CS_IMAGE_FROM_GO};
         uint64_t end;
         if (!unwind_go_function(&go, i, &c.start, &end, &c.name) || !code_section_at(g->image, c.start))
