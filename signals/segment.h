@@ -4,6 +4,8 @@
  * Files of this room:
  *   cyclescope          the installed header: setting signals
  *   cyclescope_measure  the installed header: sections measured in the program itself
+ *   cyclescope_profile  the installed header: a program that profiles a part of itself
+ *   profile             starts and ends its recorder
  *   segment             the shared segment's layout (this header)
  *   runtime             inside of the runtime that targets link
  *   segment_map         making the segment, and a forked child's

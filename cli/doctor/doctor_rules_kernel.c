@@ -28,9 +28,11 @@ void judge_paranoid(const struct machine *m, struct finding *f)
     if (cpu != 0) {
         f->state = task == 0 ? FINDING_LIMITED : FINDING_ABSENT;
         f->production = kernel == 0 ? "record of your own processes; no -a, no whole-system daemon"
-                        : task == 0 ? "record of your own processes without their kernel side; no -a"
-                                    : "no sampling for this user";
-        f->enable = doctor_paranoid_help;
+                        : task == 0
+                            ? "record of your own processes without their kernel side; no -a"
+                            : "no events for this user: record works by timers or by ptrace, user code only";
+        f->enable =
+            task != 0 && m->seccomp > 0 && m->paranoid <= 2 ? doctor_seccomp_help : doctor_paranoid_help;
     }
 }
 

@@ -24,10 +24,14 @@ static const char *const recorded_files[] = {
     "/sys/devices/system/cpu/offline",
     "/sys/bus/event_source/devices/cpu/rdpmc",
     "/sys/bus/event_source/devices/cpu_core/rdpmc",
+    "/proc/self/status",
+    "/proc/self/mounts",
+    "/proc/sys/kernel/yama/ptrace_scope",
+    "/sys/kernel/security/lockdown",
+    "/sys/fs/cgroup/cgroup.controllers",
 };
 
-/* First bytes of ROOT/path, trailing blanks cut; false when it can't be read. */
-static bool read_file(const struct machine *m, const char *path, char *text, size_t capacity)
+bool machine_read_file(const struct machine *m, const char *path, char *text, size_t capacity)
 {
     char full[PATH_MAX];
     snprintf(full, sizeof full, "%s%s", m->root, path);
@@ -45,7 +49,7 @@ static bool read_file(const struct machine *m, const char *path, char *text, siz
 static long read_number(const struct machine *m, const char *path, long fallback)
 {
     char text[64], *end;
-    if (!read_file(m, path, text, sizeof text))
+    if (!machine_read_file(m, path, text, sizeof text))
         return fallback;
     long n = strtol(text, &end, 10);
     return end == text ? fallback : n;
@@ -125,7 +129,7 @@ static void gather_model(struct machine *m)
 {
     char text[160];
     if (*m->root) {
-        if (read_file(m, "/pfm", text, sizeof text) &&
+        if (machine_read_file(m, "/pfm", text, sizeof text) &&
             sscanf(text, "%47s %u %u %63[^\n]", m->pfm_name, &m->pfm_counters, &m->pfm_fixed,
                    m->pfm_description) < 1)
             m->pfm_name[0] = '\0';
@@ -153,22 +157,23 @@ int machine_gather(struct machine *m, const char *root, struct cs_error *err)
     gather_cpuinfo(m);
     gather_pmu_devices(m);
     gather_model(m);
-    read_file(m, "/proc/sys/kernel/osrelease", m->release, sizeof m->release);
+    machine_read_file(m, "/proc/sys/kernel/osrelease", m->release, sizeof m->release);
     m->paranoid = (int)read_number(m, "/proc/sys/kernel/perf_event_paranoid", INT_MIN);
     m->max_rate = read_number(m, "/proc/sys/kernel/perf_event_max_sample_rate", 0);
     m->nmi_watchdog = read_number(m, "/proc/sys/kernel/nmi_watchdog", 0) == 1;
     m->rdpmc_file = (int)read_number(m, "/sys/bus/event_source/devices/cpu/rdpmc", -1);
     if (m->rdpmc_file < 0)
         m->rdpmc_file = (int)read_number(m, "/sys/bus/event_source/devices/cpu_core/rdpmc", -1);
-    read_file(m, "/sys/devices/system/clocksource/clocksource0/current_clocksource", m->clocksource,
-              sizeof m->clocksource);
-    read_file(m, "/sys/devices/system/cpu/offline", m->offline, sizeof m->offline);
+    machine_read_file(m, "/sys/devices/system/clocksource/clocksource0/current_clocksource", m->clocksource,
+                      sizeof m->clocksource);
+    machine_read_file(m, "/sys/devices/system/cpu/offline", m->offline, sizeof m->offline);
     char path[PATH_MAX];
     snprintf(path, sizeof path, "%s/sys/kernel/btf/vmlinux", root);
     m->btf = access(path, F_OK) == 0;
     if (!*root)
         m->tsc_mhz = arch_tsc_mhz();
     machine_gather_probes(m);
+    machine_gather_blocks(m);
     return machine_gather_topology(m, err);
 }
 
@@ -211,7 +216,7 @@ int machine_record(const char *directory, struct cs_error *err)
         return rc;
     static char text[65536];
     for (size_t i = 0; i < sizeof recorded_files / sizeof *recorded_files && rc == 0; i++) {
-        if (!read_file(&m, recorded_files[i], text, sizeof text))
+        if (!machine_read_file(&m, recorded_files[i], text, sizeof text))
             continue;
         char *second = strstr(text, "\n\n"); /* of /proc/cpuinfo the first CPU is enough */
         if (second)

@@ -5,6 +5,8 @@
  *   doctor            the subcommand doctor
  *   doctor_rules      findings from what the processor has
  *   doctor_rules_kernel  findings from what the kernel permits
+ *   doctor_rules_blocks  findings from what containers and security modules take away
+ *   machine_blocks    seccomp, Yama, lockdown, hidden processes, cgroups
  *   rules             what these two share
  *   finding           one row of the answer
  *   machine           what the machine has, or had when recorded
@@ -79,6 +81,12 @@ struct machine {
     bool btf, nmi_watchdog;
     char offline[64];
 
+    int seccomp;        /* 0 no filter, 1 strict, 2 a filter; -1 unknown */
+    int ptrace_scope;   /* Yama's, 0 also where there is none */
+    char lockdown[32];  /* "none", "integrity", "confidentiality"; "" no such thing */
+    int hidepid;        /* of /proc: 0, 1, 2 or 4; -1 unknown */
+    bool cgroup2, proc; /* unified cgroups; /proc told anything at all */
+
     unsigned n_cpus, n_cores, n_packages, n_pairs;
     bool smt;
     struct cpu_pair *pairs; /* one a CPU that may run us, as far as a partner exists */
@@ -93,6 +101,9 @@ bool machine_flag(const struct machine *machine, const char *flag);
 const char *probe_name(enum probe probe);
 
 /* The parts of machine_gather. */
+void machine_gather_blocks(struct machine *machine);
+/* First bytes of ROOT/path, trailing blanks cut; false when it can't be read. */
+bool machine_read_file(const struct machine *machine, const char *path, char *text, size_t capacity);
 void machine_gather_probes(struct machine *machine);
 int machine_gather_topology(struct machine *machine, struct cs_error *err);
 int machine_save_topology(const char *file, struct cs_error *err);

@@ -9,7 +9,7 @@
 
 #define SAY(f, ...) snprintf((f)->value, sizeof(f)->value, __VA_ARGS__)
 
-extern const char doctor_paranoid_help[];
+extern const char doctor_paranoid_help[], doctor_seccomp_help[];
 
 static inline bool doctor_refused(uint64_t error)
 {
@@ -24,5 +24,10 @@ void judge_regs(const struct machine *m, struct finding *f);
 void judge_lbr(const struct machine *m, struct finding *f);
 void judge_precise(const struct machine *m, struct finding *f);
 void judge_breakpoints(const struct machine *m, struct finding *f);
+void judge_seccomp(const struct machine *m, struct finding *f);
+void judge_ptrace_scope(const struct machine *m, struct finding *f);
+void judge_lockdown(const struct machine *m, struct finding *f);
+void judge_hidden(const struct machine *m, struct finding *f);
+void judge_cgroups(const struct machine *m, struct finding *f);
 
 #endif

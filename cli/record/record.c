@@ -241,6 +241,14 @@ static int open_flow(void *arg, struct cs_sampler *sampler, struct cs_error *err
     return rc;
 }
 
+/* For who waits until samples are taken: a script, or a program that profiles itself (signals/profile.c). */
+static void tell_ready(int fd)
+{
+    static const char ready[] = "ready\n";
+    if (fd >= 0 && write(fd, ready, sizeof ready - 1) < 0)
+        remark("--ready-fd %d: %s", fd, strerror(errno));
+}
+
 /* One after the other; what fails ends it with its sentence. */
 static int record(struct recording *r, const struct parsed *args, struct cs_sampler_config *config,
                   struct cs_error *err)
@@ -255,6 +263,8 @@ static int record(struct recording *r, const struct parsed *args, struct cs_samp
     if (rc == 0)
         rc = cs_store_epoch(r->store, meta, err);
     free(meta);
+    if (rc == 0)
+        tell_ready((int)option_number(args, "ready-fd", -1, 0, 1 << 20));
     if (rc == 0)
         rc = run_session(r, option_number(args, "seconds", 0, 0.001, 1e9), err);
     if (r->burst)
@@ -346,6 +356,7 @@ static const struct option_entry options[] = {
     OPTIONS_PATHS,
     {"path-rate", 0, "HZ", "such samples a second of each busy CPU (251, or by the budget)"},
     OPTIONS_INTERVALS,
+    {"ready-fd", 0, "FD", "write a line to this descriptor when samples are taken"},
     {"no-keep-code", 0, NULL, "don't copy the sampled binaries into the store (at most 512 MB of them)"},
     OPTION_STORE,
     {NULL, 0, NULL, NULL},

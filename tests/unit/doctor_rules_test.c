@@ -44,6 +44,7 @@ static struct machine perfect(void)
                         .rdpmc_file = 2,
                         .pmu_devices = "cpu",
                         .btf = true,
+                        .cgroup2 = true,
                         .n_cpus = 2,
                         .n_cores = 1,
                         .n_packages = 1,
