@@ -42,7 +42,7 @@ int cs_store_each_epoch(struct cs_store *store, int (*visit)(const char *epoch, 
 {
     struct cs_store_listing listing;
     int rc = cs_store_directory_list(store->path, &listing, err);
-    if (rc == 0)
+    if (rc == 0 && listing.n)
         qsort(listing.names, listing.n, sizeof *listing.names, newest_first);
     for (size_t i = 0; rc == 0 && i < listing.n; i++)
         rc = visit_epoch(store, listing.names[i], visit, arg, err);

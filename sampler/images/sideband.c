@@ -24,6 +24,7 @@ struct waiting_record {
 struct cs_sideband {
     uint64_t *only;        /* bits of the processes whose records count; NULL: all do */
     struct cs_ring *rings; /* one a CPU */
+    unsigned n_rings;      /* when we end, the CPUs may be forgotten */
     int *ring_fds;
     const struct cs_cpus *cpus;
     struct sideband_event { /* on a CPU by its place */
@@ -347,6 +348,7 @@ struct cs_sideband *cs_sideband_open(const struct cs_cpus *cpus)
         return NULL;
     s->cpus = cpus;
     s->rings = calloc(cpus->n, sizeof *s->rings);
+    s->n_rings = cpus->n;
     s->ring_fds = malloc(cpus->n * sizeof *s->ring_fds);
     if (!s->rings || !s->ring_fds) {
         free(s->rings);
@@ -362,7 +364,7 @@ void cs_sideband_close(struct cs_sideband *s)
 {
     if (!s)
         return;
-    for (unsigned c = 0; c < s->cpus->n; c++)
+    for (unsigned c = 0; c < s->n_rings; c++)
         cs_ring_close(&s->rings[c]);
     for (size_t i = 0; i < s->n_fds; i++)
         close(s->fds[i].fd);

@@ -3,7 +3,7 @@
 # Bursts of real programs: branches equal single-stepping; nobody notices; profilers and targets die at any moment.
 set -u
 work=$(mktemp -d)
-trap 'kill $(jobs -p) 2>/dev/null; rm -rf "$work"' EXIT
+trap 'kill $(jobs -pr) 2>/dev/null; rm -rf "$work"' EXIT
 driver=$BUILD/tests/programs/burst_driver
 notice=$BUILD/tests/programs/burst_notice
 bad=0

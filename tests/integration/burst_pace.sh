@@ -5,7 +5,7 @@
 # doesn't find us while it is timed, and the rates reach the store.
 set -u
 work=$(mktemp -d)
-trap 'kill $(jobs -p) 2>/dev/null; rm -rf "$work"' EXIT
+trap 'kill $(jobs -pr) 2>/dev/null; rm -rf "$work"' EXIT
 driver=$BUILD/tests/programs/burst_driver
 pace=$BUILD/tests/programs/burst_pace
 notice=$BUILD/tests/programs/burst_notice

@@ -5,7 +5,7 @@
 set -u
 [ "$(id -u)" -eq 0 ] || { echo "needs root: a process of another user"; exit 77; }
 work=$(mktemp -d)
-trap 'kill $(jobs -p) 2>/dev/null; rm -rf "$work"' EXIT
+trap 'kill $(jobs -pr) 2>/dev/null; rm -rf "$work"' EXIT
 chmod 755 "$work"
 bad=0
 not_ok() {

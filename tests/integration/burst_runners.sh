@@ -5,7 +5,7 @@
 set -u
 work=$(mktemp -d)
 socket=$work/control daemon=
-trap '[ -z "$daemon" ] || kill "$daemon" 2>/dev/null; kill $(jobs -p) 2>/dev/null; rm -rf "$work"' EXIT
+trap '[ -z "$daemon" ] || kill "$daemon" 2>/dev/null; kill $(jobs -pr) 2>/dev/null; rm -rf "$work"' EXIT
 bad=0
 not_ok() {
     echo "not ok: $*"

@@ -10,7 +10,7 @@ done
 runner=$BUILD/sampler/burst/runner/runner
 [ -e "$runner" ] || { echo "no bursts on this machine"; exit 77; }
 work=$(mktemp -d)
-trap 'kill $(jobs -p) 2>/dev/null; rm -rf "$work"' EXIT
+trap 'kill $(jobs -pr) 2>/dev/null; rm -rf "$work"' EXIT
 chmod 755 "$work"
 mkdir -m 700 "$work/roots"
 cp "$BUILD/tests/hostile/burst_takeover" "$work/hostile" # where everybody may read it

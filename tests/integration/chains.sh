@@ -6,7 +6,7 @@
 set -u
 [ "$(id -u)" = 0 ] || { echo "unwinding in the kernel needs root"; exit 77; }
 work=$(mktemp -d)
-trap 'kill $(jobs -p) 2>/dev/null; rm -rf "$work"' EXIT
+trap 'kill $(jobs -pr) 2>/dev/null; rm -rf "$work"' EXIT
 "$CYCLESCOPE" record --driver bpf --no-bursts -o "$work/try" -- true >/dev/null 2>&1 || { echo "no BPF here"; exit 77; }
 bad=0
 fail() { echo "not ok: $*"; bad=1; }

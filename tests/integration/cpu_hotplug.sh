@@ -10,7 +10,7 @@ cpu=${switch%/online} cpu=${cpu##*cpu}
 [ "$cpu" != 0 ] || { echo "one CPU"; exit 77; }
 work=$(mktemp -d)
 recorders=() bad=0
-trap 'echo 1 >"$switch" 2>/dev/null; kill "${recorders[@]}" $(jobs -p) 2>/dev/null; d stop >/dev/null 2>&1; rm -rf "$work"' EXIT
+trap 'echo 1 >"$switch" 2>/dev/null; kill "${recorders[@]}" $(jobs -pr) 2>/dev/null; d stop >/dev/null 2>&1; rm -rf "$work"' EXIT
 not_ok() {
     echo "not ok: $*"
     bad=1

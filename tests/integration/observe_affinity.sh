@@ -5,7 +5,7 @@
 set -u
 [ "$(nproc)" -ge 2 ] || { echo "one CPU: nothing can observe from another"; exit 77; }
 work=$(mktemp -d)
-trap 'kill $(jobs -p) 2>/dev/null; rm -rf "$work"' EXIT
+trap 'kill $(jobs -pr) 2>/dev/null; rm -rf "$work"' EXIT
 bad=0
 for end in INT HUP TERM KILL guardian none; do
     "$BUILD/tests/hostile/affinity" 3 >"$work/out" &

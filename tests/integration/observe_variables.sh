@@ -5,7 +5,7 @@
 set -u
 [ "$(nproc)" -ge 2 ] || { echo "one CPU: an observer needs one of its own"; exit 77; }
 dir=$(mktemp -d)
-trap 'kill $(jobs -p) 2>/dev/null; rm -rf "$dir"' EXIT
+trap 'kill $(jobs -pr) 2>/dev/null; rm -rf "$dir"' EXIT
 program=$BUILD/tests/programs/plain_variables
 bad=0
 "$CYCLESCOPE" observe --variable phase --variable work_done:counter --period 5000 --json -- "$program" 3 >"$dir/all" 2>"$dir/err" ||

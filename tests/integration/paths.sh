@@ -4,7 +4,7 @@
 # bursts; frequencies come from them alone where nothing better is there, and say so.
 set -u
 work=$(mktemp -d)
-trap 'kill $(jobs -p) 2>/dev/null; rm -rf "$work"' EXIT
+trap 'kill $(jobs -pr) 2>/dev/null; rm -rf "$work"' EXIT
 fail() { echo "not ok: $*"; exit 1; }
 [ "$(uname -m)" = x86_64 ] || { echo "skipped: paths are interpreted from x86-64 code alone"; exit 77; }
 driver=$BUILD/tests/programs/path_driver

@@ -5,7 +5,7 @@
 set -u
 [ "$(id -u)" = 0 ] || { echo "events of CPUs need root"; exit 77; }
 work=$(mktemp -d)
-trap 'kill $(jobs -p) 2>/dev/null; rm -rf "$work"' EXIT
+trap 'kill $(jobs -pr) 2>/dev/null; rm -rf "$work"' EXIT
 programs=$(realpath "$BUILD/tests/programs")
 "$CYCLESCOPE" record --driver bpf --no-bursts -o "$work/try" -- true >/dev/null 2>&1 || { echo "no BPF here"; exit 77; }
 bad=0

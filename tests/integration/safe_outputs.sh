@@ -4,7 +4,7 @@
 # names without everybody's leave; passwords are in no process list.
 set -u
 work=$(mktemp -d)
-trap 'kill $(jobs -p) 2>/dev/null; rm -rf "$work"' EXIT
+trap 'kill $(jobs -pr) 2>/dev/null; rm -rf "$work"' EXIT
 bad=0
 not_ok() {
     echo "not ok: $*"
