@@ -78,7 +78,7 @@ static void advise(json_t *advice, const char *format, ...)
 }
 
 /* In words, with numbers: where most time goes, why, what was not seen. */
-static void summarise(json_t *page, struct profile *p, const struct profile_rows *rows)
+static void summarise(json_t *page, struct profile *p, const struct profile_rows *rows, const char *label)
 {
     json_t *advice = json_array();
     double total = (double)rows->total[p->main_event];
@@ -94,7 +94,7 @@ static void summarise(json_t *page, struct profile *p, const struct profile_rows
                image_name(&r->image->image), 100 * (double)r->samples[p->main_event] / total, half, rows->n);
         struct hottest_line hottest;
         char sentence[1300];
-        hottest_line_find(p, rows, &hottest);
+        hottest_line_find(p, rows, label, &hottest);
         hottest_line_sentence(&hottest, r, sentence, sizeof sentence);
         if (*sentence)
             advise(advice, "%s", sentence);
@@ -148,7 +148,7 @@ static int build(const struct parsed *args, const char *store, struct profile *p
     unsigned details = (unsigned)option_number(args, "details", DETAILS_SHOWN, 0, 1000);
     rc = page_procedures(page, args, p, &rows, details, err);
     if (rc == 0)
-        summarise(page, p, &rows);
+        summarise(page, p, &rows, option(args, "process"));
     rc = rc < 0 ? rc : page_labels(page, p, &rows, err);
     struct cs_calls_wanted chains = {.event = p->events[p->main_event].name,
                                      .label = option(args, "process"),

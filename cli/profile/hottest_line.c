@@ -11,6 +11,9 @@
 #define CALLERS_MAX 8 /* up the chain */
 #define FRAMES_MAX 16
 #define LINES_MAX 1024
+#define CHAINS_SAMPLES_MIN 20 /* fewer tell little */
+#define CHAINS_SHARE_MIN 0.05
+#define CHAINS_MORE 1.2 /* times the samples of the top row's line */
 
 struct line_of {
     char *file;
@@ -34,8 +37,7 @@ static bool is_readers(const char *file)
            access(file, R_OK) == 0;
 }
 
-/* The innermost frame at `offset` whose source is at hand. */
-static bool find_frame(struct cs_image_code *code, uint64_t offset, struct cs_image_frame *found)
+bool hottest_line_frame(struct cs_image_code *code, uint64_t offset, struct cs_image_frame *found)
 {
     struct cs_image_frame frames[FRAMES_MAX];
     unsigned n = cs_image_frames_at(code, offset, frames, FRAMES_MAX);
@@ -55,7 +57,7 @@ static void add_line(unsigned event, const char *label, uint64_t offset, uint64_
     if (event != t->event || cs_image_procedure_at(t->code, offset) != t->procedure)
         return;
     t->whole += (double)samples;
-    if (!find_frame(t->code, offset, &frame))
+    if (!hottest_line_frame(t->code, offset, &frame))
         return;
     unsigned i = 0;
     while (i < t->n && (t->line[i].line != frame.line || strcmp(t->line[i].file, frame.file) != 0))
@@ -91,7 +93,7 @@ static bool look_at_row(const struct profile *profile, const struct profile_row 
     struct cs_image_frame frame;
     struct cs_error ignored = {0};
     if (!t || !(t->procedure = cs_image_procedure_at(code, row->start)) ||
-        !find_frame(code, row->start, &frame)) /* cheaply: nearly all rows without source end here */
+        !hottest_line_frame(code, row->start, &frame)) /* cheaply: nearly all rows without source end here */
         goto out;
     t->code = code;
     t->event = profile->main_event;
@@ -244,7 +246,7 @@ static bool look_at_callers(const struct profile *profile, const struct profile_
         if (!caller)
             break;
         start = caller->start;
-        if ((found = find_frame(code, site.offset, &frame))) {
+        if ((found = hottest_line_frame(code, site.offset, &frame))) {
             out->row = row_of(rows, image, start);
             out->line = frame.line;
             out->samples = site.returns;
@@ -258,7 +260,8 @@ static bool look_at_callers(const struct profile *profile, const struct profile_
     return found;
 }
 
-void hottest_line_find(struct profile *profile, const struct profile_rows *rows, struct hottest_line *out)
+void hottest_line_find(struct profile *profile, const struct profile_rows *rows, const char *label,
+                       struct hottest_line *out)
 {
     *out = (struct hottest_line){.how = HOTTEST_NOWHERE};
     if (rows->n == 0 || !rows->row[0].samples[profile->main_event])
@@ -270,6 +273,12 @@ void hottest_line_find(struct profile *profile, const struct profile_rows *rows,
     for (size_t i = 1; out->how == HOTTEST_NOWHERE && i < rows->n && i < ROWS_TRIED; i++)
         if (rows->row[i].samples[profile->main_event] && look_at_row(profile, &rows->row[i], out))
             out->how = HOTTEST_LATER;
+    /* Libraries and runtimes work for a line of the program: it is guilty where that is clearly more than the top row's. */
+    struct hottest_line chains;
+    if (hottest_line_of_chains(profile, label, &chains) && chains.samples >= CHAINS_SAMPLES_MIN &&
+        chains.samples >= CHAINS_SHARE_MIN * chains.of &&
+        (out->how != HOTTEST_OWN || chains.samples > CHAINS_MORE * out->samples))
+        *out = chains;
 }
 
 const char *hottest_line_file(const struct hottest_line *hottest)
@@ -285,6 +294,14 @@ void hottest_line_sentence(const struct hottest_line *hottest, const struct prof
     cs_image_short_name(top->name ? top->name : "[no symbol]", name, sizeof name);
     const char *file = hottest_line_file(hottest);
     *text = 0;
+    double share = hottest->of > 0 ? 100 * hottest->samples / hottest->of : 0;
+    if (hottest->how == HOTTEST_CHAINS && hottest->begins)
+        snprintf(text, capacity,
+                 "%.1f %% of the samples are in %s, which begins at %s:%u, or in what it calls.", share,
+                 hottest->function, file, hottest->line);
+    else if (hottest->how == HOTTEST_CHAINS)
+        snprintf(text, capacity, "%.1f %% of the samples are at %s:%u (%s), or in what that line calls.",
+                 share, file, hottest->line, hottest->function);
     if (hottest->how == HOTTEST_OWN)
         snprintf(text, capacity, "%s: most of it at %s:%u (%.0f of %.0f samples).", name, file, hottest->line,
                  hottest->samples, hottest->of);

@@ -15,16 +15,24 @@ struct hottest_line {
         HOTTEST_OWN,     /* the top row's hottest line */
         HOTTEST_CALLER,  /* the line that calls the top row, through others perhaps */
         HOTTEST_LATER,   /* the hottest line of a later row */
+        HOTTEST_CHAINS, /* the line that has most samples with what it calls, library code and runtimes too */
     } how;
     const struct profile_row *row; /* the row that has the line, NULL when it has no samples itself */
     char function[256];            /* innermost function at the line */
     char file[1024];               /* as the debug information has it */
     unsigned line;
-    double samples, of; /* samples on the line, of its row; HOTTEST_CALLER: returns there, of all followed */
+    bool begins; /* HOTTEST_CHAINS: the function begins there: a runtime's code, of which no more is known */
+    double samples,
+        of; /* HOTTEST_CHAINS: on the line or below it, of all that have call chains; samples on the line, of its row; HOTTEST_CALLER: returns there, of all followed */
 };
 
-/* Best effort: what can't be read is as if it weren't there. */
-void hottest_line_find(struct profile *profile, const struct profile_rows *rows, struct hottest_line *out);
+/* Best effort: what can't be read is as if it weren't there. `label` as in struct profile_filter. */
+void hottest_line_find(struct profile *profile, const struct profile_rows *rows, const char *label,
+                       struct hottest_line *out);
+/* The line that call chains blame; false: none have source. */
+bool hottest_line_of_chains(const struct profile *profile, const char *label, struct hottest_line *out);
+/* The innermost frame at `offset` whose source is the reader's own and at hand. */
+bool hottest_line_frame(struct cs_image_code *code, uint64_t offset, struct cs_image_frame *found);
 /* In words; `top` is the row with most samples. Empty for HOTTEST_NOWHERE. */
 void hottest_line_sentence(const struct hottest_line *hottest, const struct profile_row *top, char *text,
                            size_t capacity);

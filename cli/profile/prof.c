@@ -249,7 +249,7 @@ static void describe_events(struct output *out, const struct profile *p)
     output_set(out, "event", json_text(p->events[p->main_event].name));
 }
 
-static const char *const hottest_how[] = {NULL, "own", "caller", "later"};
+static const char *const hottest_how[] = {NULL, "own", "caller", "later", "chains"};
 
 /* calc needs the instructions: the kernel's and made code's are in no file. */
 static bool can_be_explained(const struct profile_row *r, const struct profile *p, double total)
@@ -277,10 +277,11 @@ static void suggest(struct output *out, enum profile_by by, struct profile *p,
                     const struct profile_rows *rows, const struct parsed *args)
 {
     char name[256];
+    const char *next = "next:";
     const struct profile_row *r = rows->n ? &rows->row[0] : NULL;
     struct hottest_line hottest = {.how = HOTTEST_NOWHERE};
     if (by == BY_PROCEDURE)
-        hottest_line_find(p, rows, &hottest);
+        hottest_line_find(p, rows, option(args, "process"), &hottest);
     if (hottest.how != HOTTEST_NOWHERE)
         output_set(out, "hottest_line",
                    json_pack("{s:s, s:o, s:o, s:i, s:f, s:f}", "how", hottest_how[hottest.how], "function",
@@ -291,14 +292,16 @@ static void suggest(struct output *out, enum profile_by by, struct profile *p,
         char sentence[2048];
         hottest_line_sentence(&hottest, r, sentence, sizeof sentence);
         output_note(out, "%s", sentence);
-        output_next(out, args, "next:", "list", hottest_line_file(&hottest), "");
+        if (!hottest.begins) { /* list knows no more of a runtime's code */
+            output_next(out, args, next, "list", hottest_line_file(&hottest), "");
+            next = "     ";
+        }
     }
     if (hottest.row)
         r = hottest.row;
     for (size_t i = 0; r && !can_be_explained(r, p, (double)rows->total[p->main_event]);
          i++) /* the hottest that calc can read */
         r = i < rows->n && i < ROWS_SHOWN ? &rows->row[i] : NULL;
-    const char *next = hottest.how == HOTTEST_NOWHERE ? "next:" : "     ";
     if (by == BY_IMAGE)
         output_next(out, args, "next:", "prof", NULL, "      (by procedure)");
     else if (r && (by == BY_PROCEDURE || by == BY_LINE))

@@ -7,6 +7,7 @@
  *   prof             the subcommand prof
  *   nameless         samples without a name, and what would name them
  *   hottest_line     from the hottest row to a line of source
+ *   chain_line       the line that call chains blame
  *   annotate         samples of lines and instructions
  *   line_totals      samples of lines with what they called
  *   call_columns     calls that were counted, as columns

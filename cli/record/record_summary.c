@@ -3,6 +3,7 @@
  * what to type next. The profile is read back from the store, so that the glance and `prof` can't differ. */
 #include "cli/command/figures.h"
 #include "cli/output/hint.h"
+#include "cli/profile/hottest_line.h"
 #include "cli/profile/profile.h"
 #include "cli/record/record.h"
 
@@ -151,6 +152,18 @@ static void say_hottest(const struct profile *p, const struct profile_rows *rows
     }
 }
 
+/* The line to look at first, where one has source. */
+static void say_line(struct profile *p, const struct profile_rows *rows)
+{
+    struct hottest_line hottest;
+    char sentence[2048] = "";
+    hottest_line_find(p, rows, NULL, &hottest);
+    if (hottest.how != HOTTEST_NOWHERE)
+        hottest_line_sentence(&hottest, &rows->row[0], sentence, sizeof sentence);
+    if (*sentence)
+        report_line(stderr, "%s", sentence);
+}
+
 /* What follows from too little of it. */
 static void say_evidence(const struct recorded *r, const struct profile *p, const struct profile_rows *rows)
 {
@@ -177,6 +190,7 @@ static void say_profile(const struct recorded *r)
     if (profile_sum_top(&p, BY_PROCEDURE, PROCEDURES_SHOWN, &rows, &ignored) == 0) {
         say_running(r, &p);
         say_hottest(&p, &rows);
+        say_line(&p, &rows);
         say_evidence(r, &p, &rows);
         profile_rows_fini(&rows);
     }

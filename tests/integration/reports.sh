@@ -60,12 +60,12 @@ int main(void)
 C
 gcc -O1 -g -fno-builtin-strcmp -o "$tmp/words" "$tmp/words.c"
 here=$(grep -n HERE "$tmp/words.c" | cut -d: -f1)
-"$CYCLESCOPE" record --no-bursts --no-paths -o "$tmp/plain.store" -- "$tmp/words" >/dev/null 2>&1
+"$CYCLESCOPE" record --no-chains --no-bursts --no-paths -o "$tmp/plain.store" -- "$tmp/words" >/dev/null 2>&1
 look='import json,sys
 d=json.load(sys.stdin); l=d["hottest_line"]; assert d["rows"][0]["image_name"] != "words", d["rows"][0]
 assert l["how"] == sys.argv[1] and l["function"] == "find" and abs(l["line"] - int(sys.argv[2])) <= 1 and l["samples"] <= l["of"], l'
 # Some 300 bursts in a second, each some 20 calls long: that none sees a return, hasn't been met in 60 recordings.
-"$CYCLESCOPE" record --burst-rate 300 -o "$tmp/words.store" -- "$tmp/words" >/dev/null 2>&1
+"$CYCLESCOPE" record --no-chains --burst-rate 300 -o "$tmp/words.store" -- "$tmp/words" >/dev/null 2>&1
 "$CYCLESCOPE" prof --store "$tmp/words.store" --json | python3 -c "$look" caller "$here" || fail "look: the caller of a library's procedure"
 "$CYCLESCOPE" prof --store "$tmp/plain.store" --json | python3 -c "$look" later "$here" || fail "look: without bursts"
 "$CYCLESCOPE" prof --store "$tmp/words.store" | grep -q "next: cyclescope list words.c" || fail "look: what to type next"

@@ -1,0 +1,206 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Call chains blame a line that the reader can change: each sample is given to the innermost frame of its chain that has
+ * source at hand. So what a library does for a line counts for that line, as gprof meant it (Graham, Kessler, McKusick,
+ * 1982), but nothing is guessed. */
+#include "analysis/contexts/calls.h"
+#include "cli/profile/hottest_line.h"
+#include "store/array.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define LINES_MAX 2048u /* different lines: the rest are left out */
+
+struct blamed {
+    char *file;
+    unsigned line;
+    char function[256];
+    uint64_t samples;
+    bool begins; /* the line is where the function begins */
+};
+
+struct frame_place {
+    uint32_t image, node;
+    uint64_t offset;
+};
+
+struct blame {
+    struct cs_store *store;
+    struct cs_store_image *images; /* strings are ours */
+    size_t n_images, capacity;
+    const struct cs_contexts *tree;
+    struct blamed *lines;
+    uint32_t n_lines;
+    uint32_t *of_node; /* the number of its line and 1; 0: no source */
+};
+
+static int keep_image(const char *epoch, const struct cs_store_image *image, void *arg)
+{
+    struct blame *b = arg;
+    (void)epoch;
+    for (size_t i = 0; i < b->n_images; i++)
+        if (strcmp(b->images[i].id, image->id) == 0)
+            return 0;
+    if (cs_array_room(b->images, b->n_images, b->capacity) < 0)
+        return -ENOMEM;
+    struct cs_store_image *own = &b->images[b->n_images++];
+    *own = *image;
+    own->path = strdup(image->path);
+    own->build_id = strdup(image->build_id);
+    return own->path && own->build_id ? 0 : -ENOMEM;
+}
+
+static struct cs_image_code *open_code(struct blame *b, const char *id)
+{
+    struct cs_image_code *code = NULL;
+    struct cs_error ignored = {0};
+    for (size_t i = 0; *id && i < b->n_images; i++)
+        if (strcmp(b->images[i].id, id) == 0 && b->images[i].kind != CS_IMAGE_KERNEL)
+            (void)cs_image_open(&b->images[i], b->store, &code, &ignored);
+    return code;
+}
+
+/* Code that a runtime made or interprets: its name says where the function begins, "total (shop/basket.py:17)" or
+ * "JS:*addUp /srv/report.js:13:15". */
+static bool named_place(struct cs_image_code *code, uint64_t offset, struct blamed *found)
+{
+    const struct cs_image_procedure *p = cs_image_procedure_at(code, offset);
+    const char *name = p ? p->name : "", *space = strrchr(name, ' ');
+    size_t n = strlen(name);
+    char file[1024];
+    unsigned line = 0;
+    if (!space || n < 4 || n >= sizeof file)
+        return false;
+    bool brackets = space[1] == '(' && name[n - 1] == ')';
+    if (!brackets && space[1] != '/')
+        return false;
+    snprintf(file, sizeof file, "%s", space + 1 + brackets);
+    char *colon = strchr(file, ':');
+    if (!colon || sscanf(colon, ":%u", &line) != 1 || !line)
+        return false;
+    *colon = 0;
+    const char *from = strncmp(name, "JS:", 3) == 0 ? name + 3 + strspn(name + 3, "*~^+") : name;
+    *found = (struct blamed){.file = strdup(file), .line = line, .begins = true};
+    snprintf(found->function, sizeof found->function, "%.*s", (int)(space - from), from);
+    return found->file != NULL;
+}
+
+static int by_place(const void *left, const void *right)
+{
+    const struct frame_place *a = left, *b = right;
+    if (a->image != b->image)
+        return a->image > b->image ? 1 : -1;
+    return (a->offset > b->offset) - (a->offset < b->offset);
+}
+
+/* Takes over `line`, or frees it. */
+static uint32_t line_number(struct blame *b, struct blamed line)
+{
+    uint32_t i = 0;
+    while (i < b->n_lines && (b->lines[i].line != line.line || strcmp(b->lines[i].file, line.file) != 0))
+        i++;
+    if (i < b->n_lines || i == LINES_MAX)
+        free(line.file);
+    else
+        b->lines[b->n_lines++] = line;
+    return i == LINES_MAX ? 0 : i + 1;
+}
+
+static uint32_t line_at(struct blame *b, struct cs_image_code *code, uint64_t offset)
+{
+    struct cs_image_frame frame;
+    struct blamed line;
+    if (hottest_line_frame(code, offset, &frame)) {
+        line = (struct blamed){.file = strdup(frame.file), .line = frame.line};
+        cs_image_short_name(frame.function, line.function, sizeof line.function);
+        return line.file ? line_number(b, line) : 0;
+    }
+    return named_place(code, offset, &line) ? line_number(b, line) : 0;
+}
+
+/* The lines of all frames, image after image: debug information is read once. */
+static bool place_lines(struct blame *b)
+{
+    uint32_t n = cs_contexts_count(b->tree), open = 0;
+    struct frame_place *places = malloc((n + 1) * sizeof *places);
+    struct cs_image_code *code = NULL;
+    for (uint32_t i = 1; places && i < n; i++) {
+        const struct cs_context *c = cs_contexts_at(b->tree, i);
+        places[i - 1] = (struct frame_place){c->image, i, c->offset};
+    }
+    if (places && n > 1)
+        qsort(places, n - 1, sizeof *places, by_place);
+    for (uint32_t i = 0; places && i + 1 < n; i++) {
+        const struct frame_place *at = &places[i];
+        if (!i || at->image != open) {
+            cs_image_close(code);
+            code = open_code(b, cs_contexts_image_id(b->tree, open = at->image));
+        }
+        if (i && at->image == at[-1].image && at->offset == at[-1].offset)
+            b->of_node[at->node] = b->of_node[at[-1].node];
+        else if (code)
+            b->of_node[at->node] = line_at(b, code, at->offset);
+    }
+    cs_image_close(code);
+    free(places);
+    return places != NULL;
+}
+
+static const struct blamed *most_blamed(struct blame *b)
+{
+    const struct blamed *most = NULL;
+    for (uint32_t i = 1; i < cs_contexts_count(b->tree); i++) { /* parents have smaller numbers */
+        const struct cs_context *c = cs_contexts_at(b->tree, i);
+        if (!b->of_node[i])
+            b->of_node[i] = b->of_node[c->parent];
+        if (b->of_node[i])
+            b->lines[b->of_node[i] - 1].samples += c->self;
+    }
+    for (uint32_t i = 0; i < b->n_lines; i++)
+        if (!most || b->lines[i].samples > most->samples)
+            most = &b->lines[i];
+    return most;
+}
+
+bool hottest_line_of_chains(const struct profile *profile, const char *label, struct hottest_line *out)
+{
+    struct cs_contexts *tree = NULL;
+    struct cs_error ignored = {0};
+    struct cs_calls_wanted wanted = {.event = profile->events[profile->main_event].name, .label = label};
+    bool found = false;
+    if (cs_calls_contexts(profile->store, &wanted, &tree, &ignored) < 0 || !tree)
+        return false;
+    struct blame b = {.store = profile->store,
+                      .tree = tree,
+                      .lines = calloc(LINES_MAX, sizeof *b.lines),
+                      .of_node = calloc(cs_contexts_count(tree) + 1, sizeof *b.of_node)};
+    double all = (double)cs_contexts_sum(tree);
+    const struct blamed *most = b.lines && b.of_node &&
+                                        cs_store_each_image(profile->store, keep_image, &b, &ignored) == 0 &&
+                                        place_lines(&b)
+                                    ? most_blamed(&b)
+                                    : NULL;
+    if (most && (double)most->samples > 0) {
+        found = true;
+        *out = (struct hottest_line){.how = HOTTEST_CHAINS,
+                                     .line = most->line,
+                                     .begins = most->begins,
+                                     .samples = (double)most->samples,
+                                     .of = all};
+        snprintf(out->file, sizeof out->file, "%s", most->file);
+        snprintf(out->function, sizeof out->function, "%s", most->function);
+    }
+    for (uint32_t i = 0; i < b.n_lines; i++)
+        free(b.lines[i].file);
+    for (size_t i = 0; i < b.n_images; i++) {
+        free((char *)(uintptr_t)b.images[i].path);
+        free((char *)(uintptr_t)b.images[i].build_id);
+    }
+    free(b.images);
+    free(b.lines);
+    free(b.of_node);
+    cs_contexts_close(tree);
+    return found;
+}
