@@ -162,7 +162,7 @@ static void the_hottest_line_is_the_hot_procedures(void **state)
     char sentence[1024];
     assert_int_equal(profile_open(&p, directory, &(struct profile_filter){.image = NULL}, &err), 0);
     assert_int_equal(profile_sum(&p, BY_PROCEDURE, &rows, &err), 0);
-    hottest_line_find(&p, &rows, &hottest);
+    hottest_line_find(&p, &rows, NULL, &hottest);
     assert_int_equal(hottest.how, HOTTEST_OWN);
     assert_string_equal(hottest_line_file(&hottest), "profile_sum_test.c");
     assert_in_range(hottest.line, HOT_LINE, HOT_LINE + 3);
