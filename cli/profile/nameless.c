@@ -67,7 +67,7 @@ static void explain(struct output *out, const struct of_image *of, double total)
     const struct cs_store_image *image = &of->image->image;
     const char *name = image_name(image);
     double share = 100 * (double)of->nameless / total;
-    if (of->nameless < SHARE_MIN * total)
+    if ((double)of->nameless < SHARE_MIN * total)
         output_note(out,
                     "%.1f %% is in %s, whose procedures are called after their addresses (sub_...): it has "
                     "no symbols. Its debug package (-dbgsym, -debuginfo) or an unstripped build names them.",

@@ -8,6 +8,12 @@
 #include <stdlib.h>
 #include <time.h>
 
+#ifdef __clang__
+#define ALONE __attribute__((noinline))
+#else
+#define ALONE __attribute__((noipa)) /* keeps its name, too */
+#endif
+
 static volatile uint64_t sink;
 
 static double now(void)
@@ -18,7 +24,7 @@ static double now(void)
 }
 
 #define WORK(name, factor)                                                                                   \
-    __attribute__((noipa)) static double name(int rounds)                                                    \
+    ALONE static double name(int rounds)                                                                     \
     {                                                                                                        \
         double from = now();                                                                                 \
         for (uint64_t i = 0; i < (uint64_t)rounds * 1000; i++)                                               \
