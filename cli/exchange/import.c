@@ -29,6 +29,7 @@ static int report(const struct parsed *args, const char *file, const struct cs_i
         {"complete", "of these to the beginning", s->complete},
         {"branches", "branch-stack entries", s->branches},
         {"branches_dropped", "impossible branch entries, dropped", s->branches_dropped},
+        {"accesses", "with the latency or the source of a memory access", s->accesses},
         {"records", "records", s->read.records},
         {"mappings", "executable mappings", s->read.mappings},
         {"throttled", "throttle marks", s->read.throttled},

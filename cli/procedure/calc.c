@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* calc: why a procedure was slow, instruction by instruction. dcpi-1997 sections 3.2 and 6.3 (dcpicalc). */
 #include "cli/procedure/calc.h"
+#include "cli/procedure/accesses.h"
 #include "store/cache.h"
 
 #include "cli/profile/annotate.h"
@@ -195,6 +196,9 @@ static int run(const struct parsed *args)
     listing_print(out, s.account, s.code, option_given(args, "lines"), option_given(args, "all"));
     output_line(out, "%s", "");
     summary_print(out, &s.account->summary, option_given(args, "all"));
+    if (accesses_print(out, s.profile.store, s.row->image->image.id, s.code, s.account->procedure,
+                       option_given(args, "all") ? 0 : ACCESSES_SHOWN, &err) < 0)
+        output_note(out, "%s", err.text);
     print_tail(out, &s);
     if (output_form(out) == OUTPUT_JSON) {
         output_set(out, "procedure", json_text(s.account->procedure->name));

@@ -9,6 +9,7 @@
  *   sum              the subcommand sum
  *   list             the subcommand list
  *   executions       how often lines and instructions ran
+ *   accesses         memory accesses that a recording's processor timed
  *   edges            the subcommand edges
  *   cfg              the subcommand cfg
  *   graph            pictures by graphviz's library

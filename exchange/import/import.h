@@ -28,6 +28,7 @@ struct cs_import_summary {
     struct cs_perfdata_counts read;
     uint64_t stored, unknown;
     uint64_t stacks, branches;  /* call chains and branch-stack entries taken over */
+    uint64_t accesses;          /* samples that tell how long an access took, or which memory answered */
     uint64_t unwound, complete; /* stacks copied by the recorder: unwound here, and to the beginning */
     uint64_t branches_dropped;  /* duplicated or impossible entries (from > to of a straight run) */
     unsigned images, events;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* A table an (image, event, kind). */
 #include "exchange/import/imported_images.h"
+#include "store/access_schema.h"
 #include "store/array.h"
 #include "store/regular_file.h"
 
@@ -85,6 +86,7 @@ int cs_imported_images_add(struct cs_imported_images *images, const char *path, 
 struct cs_table *cs_imported_table(struct cs_imported_image *image, unsigned event, unsigned n,
                                    enum cs_import_table kind)
 {
+    static const struct cs_schema *const schemas[] = {&cs_schema_points, &cs_schema_stacks, &cs_schema_accesses};
     if (event >= image->n_events) {
         struct cs_table **tables = realloc(image->tables, (size_t)n * CS_IMPORT_TABLES * sizeof *tables);
         if (tables)
@@ -101,7 +103,7 @@ struct cs_table *cs_imported_table(struct cs_imported_image *image, unsigned eve
     }
     struct cs_table **table = &image->tables[event * CS_IMPORT_TABLES + kind];
     if (!*table)
-        *table = cs_table_open(kind == CS_IMPORT_POINTS ? &cs_schema_points : &cs_schema_stacks);
+        *table = cs_table_open(schemas[kind]);
     return *table;
 }
 
@@ -136,7 +138,7 @@ int cs_imported_image_merge(const struct cs_imported_image *image, const struct 
             struct cs_table *table = image->tables[event * CS_IMPORT_TABLES + kind];
             if (!table)
                 continue;
-            struct cs_store_profile_head head = {.period_sum = image->period_sums[event]};
+            struct cs_store_profile_head head = {.period_sum = kind == CS_IMPORT_ACCESSES ? 0 : image->period_sums[event]};
             const char *name = cs_perfdata_event(in, event)->name;
             snprintf(head.event, sizeof head.event, "%.*s%s", (int)sizeof head.event - 8, name,
                      kind == CS_IMPORT_STACKS ? "-stacks" : "");

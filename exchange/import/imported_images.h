@@ -10,7 +10,7 @@
 #include "image/segments.h"
 #include "store/store.h"
 
-enum cs_import_table { CS_IMPORT_POINTS, CS_IMPORT_STACKS, CS_IMPORT_TABLES };
+enum cs_import_table { CS_IMPORT_POINTS, CS_IMPORT_STACKS, CS_IMPORT_ACCESSES, CS_IMPORT_TABLES };
 enum cs_import_branches { CS_IMPORT_EDGES, CS_IMPORT_RANGES, CS_IMPORT_MISPREDICTS, CS_IMPORT_BRANCH_TABLES };
 
 struct cs_imported_image {

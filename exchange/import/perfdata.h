@@ -69,6 +69,8 @@ struct cs_perfdata_record {
     const uint64_t *registers; /* one a bit; NULL: none, or of a 32-bit program */
     const uint8_t *stack;      /* a copy from the user's stack pointer on; NULL: none */
     size_t stack_bytes;
+    uint64_t weight;      /* of PEBS, IBS or SPE: cycles from dispatch to data; 0 = not told */
+    uint64_t data_source; /* of the access, as union perf_mem_data_src has it; 0 = not told */
     /* mappings (executable ones only) and names */
     uint64_t start, length, page_offset;
     const char *name; /* file of a mapping, command of a CS_PERFDATA_COMM */

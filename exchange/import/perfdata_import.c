@@ -6,6 +6,7 @@
 #include "exchange/import/imported_images.h"
 #include "exchange/import/kernel_names.h"
 #include "exchange/import/recorded_stacks.h"
+#include "store/access_schema.h"
 #include "store/array.h"
 
 #include <errno.h>
@@ -206,6 +207,28 @@ static int take_branches(struct import *im, const struct cs_perfdata_record *r, 
     return 0;
 }
 
+/* What the processor told of the access that this sample is of. */
+static int take_access(struct import *im, const struct cs_perfdata_record *r, const struct place *place,
+                       struct cs_error *err)
+{
+    struct cs_table *table = cs_imported_table(&im->images.at[place->image], r->event,
+                                               cs_perfdata_n_events(im->in), CS_IMPORT_ACCESSES);
+    int64_t op = table ? cs_table_text(table, cs_access_op(r->data_source)) : -1,
+            level = table ? cs_table_text(table, cs_access_level(r->data_source)) : -1;
+    const uint64_t row[CS_ACCESS_N] = {[CS_ACCESS_OFFSET] = place->offset,
+                                       [CS_ACCESS_OP] = (uint64_t)op,
+                                       [CS_ACCESS_LEVEL] = (uint64_t)level,
+                                       [CS_ACCESS_SAMPLES] = 1,
+                                       [CS_ACCESS_TIMED] = r->weight > 0,
+                                       [CS_ACCESS_CYCLES] = r->weight,
+                                       [CS_ACCESS_TLB_MISSES] = cs_access_missed_tlb(r->data_source),
+                                       [CS_ACCESS_CYCLES_MAX] = r->weight};
+    if (op < 0 || level < 0 || cs_table_add(table, row) < 0)
+        return no_memory(im, err);
+    im->summary->accesses++;
+    return 0;
+}
+
 static int take_sample(struct import *im, const struct cs_perfdata_record *r, struct cs_error *err)
 {
     struct place place = place_of(im, r->pid, r->mode, r->ip);
@@ -238,6 +261,8 @@ static int take_sample(struct import *im, const struct cs_perfdata_record *r, st
         im->summary->unwound += whole.n_chain > 0;
     }
     int rc = whole.n_chain ? take_chain(im, &whole, &place, err) : 0;
+    if (rc == 0 && place.known && (r->weight || r->data_source))
+        rc = take_access(im, r, &place, err);
     return rc == 0 && r->n_branches ? take_branches(im, r, err) : rc;
 }
 

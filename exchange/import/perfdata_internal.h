@@ -51,7 +51,10 @@ enum {
     SAMPLE_BRANCHES = 1 << 11,
     SAMPLE_REGISTERS = 1 << 12,
     SAMPLE_STACK = 1 << 13,
+    SAMPLE_WEIGHT = 1 << 14,
+    SAMPLE_DATA_SOURCE = 1 << 15,
     SAMPLE_IDENTIFIER = 1 << 16,
+    SAMPLE_WEIGHT_STRUCT = 1 << 24,
 };
 
 enum {

@@ -250,6 +250,12 @@ static int parse_sample(struct cs_perfdata *in, const uint8_t *record, struct cs
         take_registers(in, &c, event->registers_user, out);
     if (type & SAMPLE_STACK)
         take_stack(&c, out);
+    if (type & SAMPLE_WEIGHT)
+        out->weight = take64(&c);
+    else if (type & SAMPLE_WEIGHT_STRUCT) /* in three parts, of which the lowest is the latency */
+        out->weight = take64(&c) & UINT32_MAX;
+    if (type & SAMPLE_DATA_SOURCE)
+        out->data_source = take64(&c);
     if (!c.ok)
         return cs_perfdata_malformed(in, err, "a sample is shorter than its fields");
     return 1;

@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* What a recording's processor told of the memory accesses of a procedure (store/access_schema.h): how long they took and
+ * which memory answered, instruction by instruction. */
+#ifndef CS_CLI_PROCEDURE_ACCESSES_H
+#define CS_CLI_PROCEDURE_ACCESSES_H
+
+#include "cli/output/output.h"
+#include "image/code.h"
+#include "store/store.h"
+
+enum { ACCESSES_SHOWN = 10 };
+
+/* A table "accesses" of up to `top` instructions, those first whose accesses took longest together; nothing where the
+ * recording has none. 0, or negative: it couldn't be read. */
+int accesses_print(struct output *out, struct cs_store *store, const char *image_id, struct cs_image_code *code,
+                   const struct cs_image_procedure *procedure, uint64_t top, struct cs_error *err);
+
+#endif

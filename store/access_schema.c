@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* union perf_mem_data_src, from bit 0: operation (5 bits), level as a set (14), snoop (5), lock (2), TLB (7), level as a
+ * number (4), remote (1). Newer kernels fill the number, older ones the set alone. */
+#include "store/access_schema.h"
+
+const struct cs_schema cs_schema_accesses = {"accesses",
+                                             CS_ACCESS_N,
+                                             3,
+                                             {{"offset", CS_KEY},
+                                              {"op", CS_KEY_TEXT},
+                                              {"level", CS_KEY_TEXT},
+                                              {"samples", CS_SUM},
+                                              {"timed", CS_SUM},
+                                              {"cycles", CS_SUM},
+                                              {"tlb_misses", CS_SUM},
+                                              {"cycles_max", CS_MAX}}};
+
+const char *cs_access_op(uint64_t source)
+{
+    return source & 2 ? "load" : source & 4 ? "store" : source & 8 ? "prefetch" : "";
+}
+
+static const char *level_of_number(uint64_t source)
+{
+    static const char *const names[16] = {"",   "L1",       "L2",  "L3",  "L4", "LFB", "memory", "", /* 5, 6: miss buffer, side cache */
+                                          "uncached", "memory", "I/O", "", "LFB", "memory", "memory", ""};
+    return names[source >> 33 & 15];
+}
+
+/* The highest level of the set answered, where it says "hit"; a miss names the level that was missed. */
+static const char *level_of_set(uint64_t source)
+{
+    static const struct {
+        unsigned bit;
+        const char *name;
+    } levels[] = {{3, "L1"},     {4, "LFB"},           {5, "L2"},            {6, "L3"},           {7, "memory"},
+                  {8, "remote memory"}, {9, "remote memory"}, {10, "remote cache"}, {11, "remote cache"}, {12, "I/O"},
+                  {13, "uncached"}};
+    uint64_t set = source >> 5 & 0x3fff;
+    const char *name = "";
+    for (unsigned i = 0; i < sizeof levels / sizeof *levels; i++)
+        if (set & 2 && set >> levels[i].bit & 1)
+            name = levels[i].name;
+    return name;
+}
+
+const char *cs_access_level(uint64_t source)
+{
+    enum { REMOTE = 37 };
+    const char *name = level_of_number(source);
+    if (!*name)
+        return level_of_set(source);
+    if (source >> REMOTE & 1)
+        return *name == 'm' ? "remote memory" : "remote cache";
+    return name;
+}
+
+bool cs_access_missed_tlb(uint64_t source)
+{
+    enum { MISS = 4, FIRST = 8, BEYOND = 16 | 32 | 64 }; /* Intel says first or second, where it can't tell */
+    uint64_t tlb = source >> 26 & 0x7f;
+    return tlb & MISS || (tlb & BEYOND && !(tlb & FIRST));
+}
