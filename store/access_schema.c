@@ -22,8 +22,9 @@ const char *cs_access_op(uint64_t source)
 
 static const char *level_of_number(uint64_t source)
 {
-    static const char *const names[16] = {"",   "L1",       "L2",  "L3",  "L4", "LFB", "memory", "", /* 5, 6: miss buffer, side cache */
-                                          "uncached", "memory", "I/O", "", "LFB", "memory", "memory", ""};
+    static const char *const names[16] = {
+        "",         "L1",     "L2",  "L3", "L4",  "LFB",    "memory", "", /* 5, 6: miss buffer, side cache */
+        "uncached", "memory", "I/O", "",   "LFB", "memory", "memory", ""};
     return names[source >> 33 & 15];
 }
 
@@ -33,8 +34,16 @@ static const char *level_of_set(uint64_t source)
     static const struct {
         unsigned bit;
         const char *name;
-    } levels[] = {{3, "L1"},     {4, "LFB"},           {5, "L2"},            {6, "L3"},           {7, "memory"},
-                  {8, "remote memory"}, {9, "remote memory"}, {10, "remote cache"}, {11, "remote cache"}, {12, "I/O"},
+    } levels[] = {{3, "L1"},
+                  {4, "LFB"},
+                  {5, "L2"},
+                  {6, "L3"},
+                  {7, "memory"},
+                  {8, "remote memory"},
+                  {9, "remote memory"},
+                  {10, "remote cache"},
+                  {11, "remote cache"},
+                  {12, "I/O"},
                   {13, "uncached"}};
     uint64_t set = source >> 5 & 0x3fff;
     const char *name = "";

@@ -58,7 +58,8 @@ static int by_cycles(const void *p, const void *q)
     const struct accesses_of *a = p, *b = q;
     if (a->cycles != b->cycles)
         return a->cycles < b->cycles ? 1 : -1;
-    return a->samples != b->samples ? (a->samples < b->samples ? 1 : -1) : (a->offset > b->offset) - (a->offset < b->offset);
+    return a->samples != b->samples ? (a->samples < b->samples ? 1 : -1)
+                                    : (a->offset > b->offset) - (a->offset < b->offset);
 }
 
 /* "memory 61 %, L1 39 %" */
@@ -78,7 +79,8 @@ static void level_words(struct accesses_of *a, char *text, size_t room)
     }
 }
 
-static void print(struct output *out, struct accesses_of *rows, size_t n, struct cs_image_code *code, uint64_t top)
+static void print(struct output *out, struct accesses_of *rows, size_t n, struct cs_image_code *code,
+                  uint64_t top)
 {
     static const struct column columns[] = {
         {.key = "samples", .head = "samples", .kind = COLUMN_COUNT},
@@ -116,8 +118,9 @@ static void print(struct output *out, struct accesses_of *rows, size_t n, struct
     table_limit(table, top, "--all shows them");
 }
 
-int accesses_print(struct output *out, struct cs_store *store, const char *image_id, struct cs_image_code *code,
-                   const struct cs_image_procedure *procedure, uint64_t top, struct cs_error *err)
+int accesses_print(struct output *out, struct cs_store *store, const char *image_id,
+                   struct cs_image_code *code, const struct cs_image_procedure *procedure, uint64_t top,
+                   struct cs_error *err)
 {
     struct loading l = {.err = err};
     int rc = cs_store_each_of(store, image_id, visit, &l, err);

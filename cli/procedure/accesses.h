@@ -12,7 +12,8 @@ enum { ACCESSES_SHOWN = 10 };
 
 /* A table "accesses" of up to `top` instructions, those first whose accesses took longest together; nothing where the
  * recording has none. 0, or negative: it couldn't be read. */
-int accesses_print(struct output *out, struct cs_store *store, const char *image_id, struct cs_image_code *code,
-                   const struct cs_image_procedure *procedure, uint64_t top, struct cs_error *err);
+int accesses_print(struct output *out, struct cs_store *store, const char *image_id,
+                   struct cs_image_code *code, const struct cs_image_procedure *procedure, uint64_t top,
+                   struct cs_error *err);
 
 #endif

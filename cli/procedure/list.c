@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* list: source with samples, or instructions where there is no source. After dcpilist and gprof's annotated
  * listing (sprof-1998 section 3): the lines, then the top lines, then a summary. */
-#include "cli/procedure/accesses.h"
 #include "cli/output/output.h"
+#include "cli/procedure/accesses.h"
 #include "cli/procedure/executions.h"
 
 #include <inttypes.h>
@@ -266,10 +266,11 @@ static int report(const struct parsed *args, struct listing *l)
         list_instructions(out, l, all);
     if (a->file)
         summarise(out, l);
-    const struct cs_image_procedure *p = l->row && l->code ? cs_image_procedure_at(l->code, l->row->start) : NULL;
+    const struct cs_image_procedure *p =
+        l->row && l->code ? cs_image_procedure_at(l->code, l->row->start) : NULL;
     struct cs_error err = {0};
-    if (p && accesses_print(out, l->profile.store, l->row->image->image.id, l->code, p, all ? 0 : ACCESSES_SHOWN,
-                            &err) < 0)
+    if (p && accesses_print(out, l->profile.store, l->row->image->image.id, l->code, p,
+                            all ? 0 : ACCESSES_SHOWN, &err) < 0)
         output_note(out, "%s", err.text);
     return output_close(out);
 }

@@ -86,7 +86,8 @@ int cs_imported_images_add(struct cs_imported_images *images, const char *path, 
 struct cs_table *cs_imported_table(struct cs_imported_image *image, unsigned event, unsigned n,
                                    enum cs_import_table kind)
 {
-    static const struct cs_schema *const schemas[] = {&cs_schema_points, &cs_schema_stacks, &cs_schema_accesses};
+    static const struct cs_schema *const schemas[] = {&cs_schema_points, &cs_schema_stacks,
+                                                      &cs_schema_accesses};
     if (event >= image->n_events) {
         struct cs_table **tables = realloc(image->tables, (size_t)n * CS_IMPORT_TABLES * sizeof *tables);
         if (tables)
@@ -138,7 +139,8 @@ int cs_imported_image_merge(const struct cs_imported_image *image, const struct 
             struct cs_table *table = image->tables[event * CS_IMPORT_TABLES + kind];
             if (!table)
                 continue;
-            struct cs_store_profile_head head = {.period_sum = kind == CS_IMPORT_ACCESSES ? 0 : image->period_sums[event]};
+            struct cs_store_profile_head head = {
+                .period_sum = kind == CS_IMPORT_ACCESSES ? 0 : image->period_sums[event]};
             const char *name = cs_perfdata_event(in, event)->name;
             snprintf(head.event, sizeof head.event, "%.*s%s", (int)sizeof head.event - 8, name,
                      kind == CS_IMPORT_STACKS ? "-stacks" : "");
