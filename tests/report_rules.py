@@ -63,6 +63,7 @@ def check_figure_4(wrong, text):
     wrong(abs(rows['Total tallied'] - 100) < 0.11, 'tallied:', rows['Total tallied'])
     wrong(abs(rows['Subtotal dynamic'] + rows['Subtotal static'] - rows['Total stall']) < 0.16, 'stalls do not add up:', rows)
     wrong(rows['Unexplained stall'] <= rows['Subtotal dynamic'] + 0.06, 'more unexplained than stalled:', rows)
+    wrong(abs(rows.get('Net sampling error', 0)) < 0.11, 'sampling error:', rows)
     best = re.search(r'Best case (\d+) of (\d+) samples?', text)
     wrong(not best or int(best[1]) <= int(best[2]), 'best case beyond all:', best and best[0])
 
@@ -72,7 +73,7 @@ def check_listing(wrong, text):
     for best, n, actual, words in re.findall(r'Best-case ([0-9.]+)/(\d+) = \S+CPI +Actual (\S+)/\d+ = \S+CPI(.*)', text):
         wrong(float(actual) >= 0.99 * float(best) - 0.11 or 'faster than the model' in words, f'{n} instructions took {actual} cycles, at best {best}')
     causes = collections.defaultdict(set)
-    for letter, cause in re.findall(r'^ {3}\S+ .* (\S) = ([^,?]+)\??, [0-9.]+ to', text, re.M):
+    for letter, cause in re.findall(r'^ {3}\S+ .* (\S) = (.+?)\?? at [0-9a-f]+, [0-9.]+ to', text, re.M):
         causes[letter].add(cause)
     wrong(all(len(c) == 1 for c in causes.values()), 'one letter for two causes:', dict(causes))
 
@@ -133,6 +134,12 @@ def check_calc(wrong, c):
         total = sum(s['share'] for s in suspects) + i['unexplained']
         wrong(not suspects or abs(total - stall) < 1e-3 * max(1, stall), where, f'shares {total} of stall {stall}')
     width = min([WIDTH] + [w for model, w in WIDTHS.items() if model in c['model']])
+    took = collections.Counter()
+    for i in c['instructions']:
+        took[i['block']] += 0 if i['fused'] else i['cycles'] or 0
+    for n, b in enumerate(c.get('blocks', [])):
+        actual = b['actual_cpi'] and b['actual_cpi'] * b['instructions']
+        wrong(actual is None or abs(actual - took[n]) < 0.01 + 0.001 * actual, f'block {b["offset"]} took {actual} cycles, its instructions {took[n]}')
     for b in c.get('blocks', []):
         for key in ('best_cpi', 'actual_cpi'):
             wrong(b[key] is None or b[key] * b['instructions'] >= b['operations'] / width - 1e-9, f'block {b["offset"]}: {key} {b[key]}')

@@ -59,6 +59,9 @@ struct cs_cycle_account_summary {
     double execution, total;
     double unattributed;               /* samples where neither frequency nor M is known */
     double best_cycles, actual_cycles; /* without and with dynamic stalls: for the best-case line */
+    /* Of the blocks whose frequency and M are known, in cycles and executions: dcpi-1997 section 3.2's best-case and actual
+     * CPI of a procedure, and of a program by their sums. */
+    double instructions, instruction_cycles, instruction_best;
 };
 
 struct cs_cycle_account {

@@ -378,13 +378,17 @@ static void name_branches(const struct cs_cycle_account *a, const struct cs_cycl
     }
 }
 
+/* A block takes what its instructions do, after those of few samples have shared them. */
 static void blocks_actual(struct accounting *x)
 {
     struct cs_cycle_account *a = x->a;
     for (uint32_t b = 0; b < a->cfg->n_blocks; b++) {
         struct cs_cycle_account_block *block = &a->blocks[b];
         double executions = block->visits * a->scale;
-        block->actual = executions > 0 ? block->attributed * x->e->cycles_a_sample / executions : NAN;
+        const struct cs_basic_block *code = &a->cfg->blocks[b];
+        block->actual = executions > 0 ? 0 : NAN;
+        for (uint32_t i = code->first_insn; executions > 0 && i < code->first_insn + code->n_insns; i++)
+            block->actual += a->insns[i].fused || !isfinite(a->insns[i].cycles) ? 0 : a->insns[i].cycles;
         if (block->best < 0)
             block->best = NAN;
     }

@@ -42,4 +42,13 @@ void account_summary(struct cs_cycle_account *a)
     }
     s->best_cycles = model;
     s->actual_cycles = actual;
+    for (uint32_t b = 0; b < a->cfg->n_blocks; b++) {
+        const struct cs_cycle_account_block *block = &a->blocks[b];
+        double executions = block->visits * a->scale;
+        if (!(executions > 0 && block->best >= 0))
+            continue;
+        s->instructions += executions * a->cfg->blocks[b].n_insns;
+        s->instruction_best += executions * block->best;
+        s->instruction_cycles += block->attributed * a->cycles_a_sample;
+    }
 }

@@ -5,6 +5,7 @@
 #include "store/cache.h"
 
 #include "cli/profile/annotate.h"
+#include "cli/profile/more_evidence.h"
 #include "cli/profile/profile.h"
 
 #include <inttypes.h>
@@ -135,8 +136,10 @@ static void print_head(struct output *out, const struct subject *s)
                 s->evidence->machine_recorded ? "" : " (measured now, not when it was recorded)",
                 s->evidence->cycles_a_sample, cs_scheduler_name(s->scheduler));
     if (!a->frequencies)
-        output_note(out, "nothing was seen of which way control goes here: blocks are taken to run equally "
-                         "often, and only the program's text clears suspects (record --bursts)");
+        output_note(out,
+                    "nothing was seen of which way control goes here: blocks are taken to run equally "
+                    "often, and only the program's text clears suspects (%s)",
+                    more_evidence(s->profile.store));
     else if (a->scale_fitted && a->scale > 0)
         output_note(
             out,

@@ -5,6 +5,7 @@
  *   calc             the subcommand calc
  *   calc_listing     its blocks and instructions
  *   calc_summary     its table of causes, and where time went in words
+ *   summary_compare  such tables of two recordings beside each other
  *   verdict_words    what is said where the evidence is too thin
  *   sum              the subcommand sum
  *   list             the subcommand list
@@ -33,6 +34,12 @@ int calc_scheduler(const struct parsed *args, enum cs_isa isa, const struct cs_m
 void summary_add(struct cs_cycle_account_summary *into, const struct cs_cycle_account_summary *from);
 /* dcpi-1997 figure 4: rows that add up to 100 %. */
 void summary_print(struct output *out, const struct cs_cycle_account_summary *summary, bool all);
+/* What two recordings' time was made of, and the difference, in ms of CPU time: dcpi-1997 section 3.3 has the fastest run beside
+ * the slowest one. `ms`: of one sample; 0 = samples are compared. */
+void summary_compare(struct output *out, const struct cs_cycle_account_summary *a, double ms_a,
+                     const struct cs_cycle_account_summary *b, double ms_b);
+/* Cycles an instruction, as sampled; *best: as the model has them at best. NAN: not known. */
+double summary_cpi(const struct cs_cycle_account_summary *summary, double *best);
 json_t *summary_json(const struct cs_cycle_account_summary *summary);
 /* The cause with the largest share, static and dynamic together; CS_N_CAUSES when there is none. */
 enum cs_culprit_cause summary_first(const struct cs_cycle_account_summary *summary, double *share);

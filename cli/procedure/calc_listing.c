@@ -61,8 +61,8 @@ static double possible_cycles(const struct cs_cycle_account *a, const struct cs_
     return block->actual >= block->operations * a->operation_cycles ? block->actual : (double)NAN;
 }
 
-/* Letters of those who share the stall, the heaviest first, then what each means where it first stands. */
-static void print_bubbles(struct output *out, const struct cs_cycle_account_insn *insn, bool *explained)
+/* Letters of those who share the stall, the heaviest first, then what each means, and where its culprit is. */
+static void print_bubbles(struct output *out, const struct cs_cycle_account_insn *insn)
 {
     const struct cs_culprit_classification *v = insn->classification;
     char letters[CS_CULPRIT_SUSPECTS_MAX + 3];
@@ -79,13 +79,10 @@ static void print_bubbles(struct output *out, const struct cs_cycle_account_insn
         char size[40] = "";
         if (k == 0)
             snprintf(size, sizeof size, "... %.1fcy", v->stall);
-        output_line(out, "   %-6s %-12s %c = %s%s, %.1f to %.1f: %s", letters, size,
+        output_line(out, "   %-6s %-12s %c = %s%s at %" PRIx64 ", %.1f to %.1f: %s", letters, size,
                     cs_culprit_cause_names[s->cause].letter, cs_culprit_cause_names[s->cause].words,
-                    explained[s->cause] && s->observed ? ""
-                    : s->observed                      ? ""
-                                                       : "?",
-                    s->low, s->high, s->reason);
-        explained[s->cause] = true;
+                    s->observed ? "" : "?", s->responsible ? s->responsible : insn->op.offset, s->low,
+                    s->high, s->reason);
     }
     if (v->unexplained > 0.1 * v->stall)
         output_line(out, "   %-6s %-12s ? = unexplained, %.1f", letters, v->n ? "" : "...", v->unexplained);
@@ -116,7 +113,6 @@ void listing_print(struct output *out, const struct cs_cycle_account *a, struct 
                    bool source, bool all)
 {
     struct source s = {.path = ""};
-    bool explained[CS_N_CAUSES] = {false};
     double most_visits = 0;
     unsigned hidden = 0;
     for (uint32_t b = 0; b < a->cfg->n_blocks; b++)
@@ -131,7 +127,7 @@ void listing_print(struct output *out, const struct cs_cycle_account *a, struct 
         double n = block->n_insns;
         output_line(out, "%s", "");
         if (isfinite(acc->best) && isfinite(acc->actual)) {
-            char actual[80] = "unknown (fewer visits than estimated)";
+            char actual[96] = "unknown (too few samples, or fewer visits than estimated)";
             if (isfinite(possible_cycles(a, acc)))
                 snprintf(actual, sizeof actual, "%.1f/%.0f = %.2fCPI%s", acc->actual, n, acc->actual / n,
                          acc->actual < 0.995 * acc->best ? " (faster than the model says)" : "");
@@ -147,7 +143,7 @@ void listing_print(struct output *out, const struct cs_cycle_account *a, struct 
         for (uint32_t i = block->first_insn; i < block->first_insn + block->n_insns; i++) {
             if (source)
                 print_source(out, &s, code, a->insns[i].op.offset);
-            print_bubbles(out, &a->insns[i], explained);
+            print_bubbles(out, &a->insns[i]);
             print_instruction(out, a, i, code);
         }
     }

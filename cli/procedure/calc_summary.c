@@ -22,6 +22,9 @@ void summary_add(struct cs_cycle_account_summary *into, const struct cs_cycle_ac
     into->unattributed += from->unattributed;
     into->best_cycles += from->best_cycles;
     into->actual_cycles += from->actual_cycles;
+    into->instructions += from->instructions;
+    into->instruction_cycles += from->instruction_cycles;
+    into->instruction_best += from->instruction_best;
 }
 
 enum cs_culprit_cause summary_first(const struct cs_cycle_account_summary *s, double *share)
@@ -35,6 +38,12 @@ enum cs_culprit_cause summary_first(const struct cs_cycle_account_summary *s, do
         }
     *share = s->total > 0 ? most / s->total : 0;
     return best;
+}
+
+double summary_cpi(const struct cs_cycle_account_summary *s, double *best)
+{
+    *best = s->instructions > 0 ? s->instruction_best / s->instructions : (double)NAN;
+    return s->instructions > 0 ? s->instruction_cycles / s->instructions : (double)NAN;
 }
 
 #define GAIN_TOLD 5 /* percent */
@@ -58,6 +67,10 @@ void summary_print(struct output *out, const struct cs_cycle_account_summary *s,
         output_line(out, "*** Best case %.0f of %.0f sample%s%s", s->best_cycles, s->actual_cycles,
                     plural(s->actual_cycles),
                     s->best_cycles < 0.995 * s->actual_cycles ? " (the rest is dynamic stall)" : "");
+    double best, actual = summary_cpi(s, &best);
+    if (isfinite(actual))
+        output_line(out, "*** Best-case %.2fCPI   Actual %.2fCPI%s", best, actual,
+                    actual < 0.995 * best ? " (faster than the model says)" : "");
     output_line(out, "***");
     for (int c = 0; c < CS_N_CAUSES; c++) {
         dynamic += s->share[c];
@@ -81,6 +94,8 @@ void summary_print(struct output *out, const struct cs_cycle_account_summary *s,
     print_row(out, "Execution", percent(s, s->execution));
     if (s->unattributed > 0)
         print_row(out, "No frequency known", percent(s, s->unattributed));
+    double net = 100 - percent(s, dynamic + statics + s->execution + s->unattributed);
+    print_row(out, "Net sampling error", fabs(net) < 0.05 ? 0 : net);
     output_line(out, "*** ----------------------------------------------------");
     print_row(out, "Total tallied", percent(s, dynamic + statics + s->execution + s->unattributed));
     if (percent(s, s->gain) >= GAIN_TOLD)
@@ -102,11 +117,14 @@ json_t *summary_json(const struct cs_cycle_account_summary *s)
     }
     double share;
     enum cs_culprit_cause first = summary_first(s, &share);
-    return json_pack("{s:o, s:o, s:f, s:f, s:f, s:f, s:f, s:s, s:f}", "dynamic", dynamic, "static", statics,
-                     "unexplained", percent(s, s->unexplained), "gain", percent(s, s->gain), "execution",
-                     percent(s, s->execution), "no_frequency", percent(s, s->unattributed), "samples",
-                     s->total, "first", first < CS_N_CAUSES ? cs_culprit_cause_names[first].name : "none",
-                     "first_share", 100 * share);
+    double best, actual = summary_cpi(s, &best);
+    return json_pack(
+        "{s:o, s:o, s:o, s:o, s:f, s:f, s:f, s:f, s:f, s:s, s:f}", "best_cpi",
+        isfinite(best) ? json_real(best) : json_null(), "actual_cpi",
+        isfinite(actual) ? json_real(actual) : json_null(), "dynamic", dynamic, "static", statics,
+        "unexplained", percent(s, s->unexplained), "gain", percent(s, s->gain), "execution",
+        percent(s, s->execution), "no_frequency", percent(s, s->unattributed), "samples", s->total, "first",
+        first < CS_N_CAUSES ? cs_culprit_cause_names[first].name : "none", "first_share", 100 * share);
 }
 
 /* ---- words ---- */

@@ -4,6 +4,7 @@
 #include "cli/output/output.h"
 #include "cli/procedure/accesses.h"
 #include "cli/procedure/executions.h"
+#include "cli/profile/more_evidence.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -225,7 +226,7 @@ static void summarise(struct output *out, const struct listing *l)
             plural(executions), n_code ? executions / (double)n_code : 0.0, l->e.edges_seen,
             plural(l->e.edges_seen));
     else
-        output_line(out, "how often lines ran is not known: record without --no-bursts follows the program");
+        output_line(out, "how often lines ran is not known: %s", more_evidence(l->profile.store));
     output_set(out, "summary",
                json_pack("{s:I, s:I, s:I, s:I, s:f}", "lines_with_code", (json_int_t)n_code,
                          "lines_with_samples", (json_int_t)n_top, "samples", (json_int_t)a->total[event],

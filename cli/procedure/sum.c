@@ -3,6 +3,7 @@
 #include "analysis/culprit/model.h"
 #include "cli/procedure/calc.h"
 
+#include "cli/profile/more_evidence.h"
 #include "cli/profile/profile.h"
 
 #include <inttypes.h>
@@ -25,6 +26,7 @@ struct open_image {
 };
 
 struct hot {
+    double best_cpi, actual_cpi; /* NAN: not known */
     char *name, *image, *sentence;
     double samples, bursts;
     bool enough; /* evidence for the first cause */
@@ -39,6 +41,8 @@ struct tally {
     struct hot hot[10];
     unsigned n_hot;
     unsigned n_procedures, n_fitted, n_blind, n_thin;
+    double ms_a_sample; /* 0: not known */
+    const char *remedy; /* where no burst saw a procedure */
 };
 
 static void close_image(struct open_image *o)
@@ -101,6 +105,7 @@ static void remember(struct tally *t, const struct cs_cycle_account *a, const st
     h->image = strdup(image_name(&row->image->image));
     h->sentence = strdup(text);
     h->samples = a->summary.total;
+    h->actual_cpi = summary_cpi(&a->summary, &h->best_cpi);
     h->enough = verdict.enough;
     h->bursts = verdict.bursts;
     h->first = summary_first(&a->summary, &h->first_share);
@@ -138,6 +143,8 @@ static int take_row(const struct parsed *args, struct profile *p, const struct p
     }
     summary_add(&t->all, &a->summary);
     double hz = o->evidence->machine.core_hz;
+    if (hz > 0)
+        t->ms_a_sample = 1e3 * o->evidence->cycles_a_sample / hz;
     remember(t, a, row, o->code, hz > 0 ? t->samples * o->evidence->cycles_a_sample / hz : 0);
     t->n_procedures++;
     t->n_fitted += a->scale_fitted;
@@ -225,18 +232,22 @@ static void print_hot(struct output *out, const struct tally *t)
     static const struct column columns[] = {
         {.key = "samples", .head = "samples", .kind = COLUMN_COUNT},
         {.key = "percent", .head = "%", .kind = COLUMN_SHARE},
+        {.key = "best_cpi", .head = "best CPI", .kind = COLUMN_NUMBER, .digits = 2},
+        {.key = "actual_cpi", .head = "CPI", .kind = COLUMN_NUMBER, .digits = 2},
         {.key = "first", .head = "first cause", .kind = COLUMN_TEXT},
         {.key = "first_percent", .head = "% of it", .kind = COLUMN_SHARE},
         {.key = "procedure", .head = "procedure", .kind = COLUMN_TEXT, .elastic = true},
         {.key = "image", .head = "image", .kind = COLUMN_TEXT, .elastic = true},
         {.key = "sentence", .kind = COLUMN_TEXT},
     };
-    struct table *table = output_table(out, "procedures", columns, 7);
+    struct table *table = output_table(out, "procedures", columns, sizeof columns / sizeof *columns);
     for (unsigned i = 0; i < t->n_hot; i++) {
         const struct hot *h = &t->hot[i];
         char name[1024], brief[1024];
         table_count(table, (uint64_t)h->samples);
         table_number(table, t->all.total > 0 ? 100 * h->samples / t->all.total : 0);
+        table_number(table, h->best_cpi);
+        table_number(table, h->actual_cpi);
         table_text(table, !h->enough               ? "too few bursts"
                           : h->first < CS_N_CAUSES ? cs_culprit_cause_names[h->first].words
                                                    : "none");
@@ -254,66 +265,111 @@ static int by_samples(const void *p, const void *q)
     return (x < y) - (x > y);
 }
 
+/* Explains all of one recording. */
+static int tally(const struct parsed *args, const char *epoch, struct tally *t, struct cs_error *err)
+{
+    struct profile p;
+    struct profile_rows rows;
+    const struct profile_filter filter = {
+        .image = option(args, "image"), .epoch = epoch, .main_event = option(args, "event")};
+    int rc = profile_open(&p, store_location(args), &filter, err);
+    if (rc)
+        return rc;
+    rc = profile_sum(&p, BY_PROCEDURE, &rows, err);
+    if (rc == 0) {
+        t->samples = (double)rows.total[p.main_event];
+        rc = take_all(args, &p, &rows, t, err);
+        profile_rows_fini(&rows);
+    }
+    t->remedy = more_evidence(p.store);
+    profile_close(&p);
+    qsort(t->hot, t->n_hot, sizeof t->hot[0], by_samples);
+    return rc;
+}
+
+static void tally_fini(struct tally *t)
+{
+    for (unsigned i = 0; i < t->n_hot; i++) {
+        free(t->hot[i].name);
+        free(t->hot[i].image);
+        free(t->hot[i].sentence);
+    }
+}
+
+static void print_notes(struct output *out, const struct tally *t)
+{
+    if (t->n_blind)
+        output_note(out,
+                    "No burst saw %u of %u procedure%s: their suspects are cleared by the program's text "
+                    "alone (%s)",
+                    t->n_blind, t->n_procedures, plural(t->n_procedures), t->remedy);
+    if (t->n_thin)
+        output_note(out,
+                    "Too few bursts saw %u of %u procedure%s to name a cause (record longer, or with "
+                    "a higher --burst-rate; calc PROCEDURE says how much)",
+                    t->n_thin, t->n_procedures, plural(t->n_procedures));
+}
+
+static void print_tally(const struct parsed *args, struct output *out, const struct tally *t)
+{
+    output_line(out, "*** %u procedure%s, %.0f sample%s explained", t->n_procedures, plural(t->n_procedures),
+                t->all.total, plural(t->all.total));
+    print_rest(out, t);
+    print_notes(out, t);
+    summary_print(out, &t->all, option_given(args, "all"));
+    output_line(out, "%s", "");
+    if (t->n_hot || output_form(out) != OUTPUT_TEXT)
+        print_hot(out, t);
+    else
+        output_note(out,
+                    "No procedure has samples enough and code that can be read: there is nothing to add up "
+                    "(cyclescope prof shows what there is)");
+    if (t->n_hot)
+        output_next(out, args, "next:", "calc", t->hot[0].name, "");
+    output_set(out, "summary", summary_json(&t->all));
+}
+
 static int run(const struct parsed *args)
 {
     struct cs_error err = {0};
-    struct profile p;
-    struct profile_rows rows;
-    struct tally t = {0};
-    const struct profile_filter filter = {
-        .image = option(args, "image"), .epoch = option(args, "epoch"), .main_event = option(args, "event")};
+    struct tally t = {0}, other = {0};
+    const char *against = option(args, "against");
     if (operand_count(args) > 0)
         return usage_error("sum takes no operand; calc explains one procedure");
-    if (profile_open(&p, store_location(args), &filter, &err))
-        return failed(&err);
-    int rc = profile_sum(&p, BY_PROCEDURE, &rows, &err);
+    int rc = tally(args, option(args, "epoch"), &t, &err);
+    if (rc == 0 && against)
+        rc = tally(args, against, &other, &err);
     if (rc == 0) {
-        t.samples = (double)rows.total[p.main_event];
-        rc = take_all(args, &p, &rows, &t, &err);
-        profile_rows_fini(&rows);
-    }
-    profile_close(&p);
-    if (rc == 0) {
-        qsort(t.hot, t.n_hot, sizeof t.hot[0], by_samples);
         struct output *out = output_open(args);
-        output_line(out, "*** %u procedure%s, %.0f sample%s explained", t.n_procedures,
-                    plural(t.n_procedures), t.all.total, plural(t.all.total));
-        print_rest(out, &t);
-        if (t.n_blind)
-            output_note(out,
-                        "No burst saw %u of %u procedure%s: their suspects are cleared by the program's text "
-                        "alone (record --bursts)",
-                        t.n_blind, t.n_procedures, plural(t.n_procedures));
-        if (t.n_thin)
-            output_note(out,
-                        "Too few bursts saw %u of %u procedure%s to name a cause (record longer, or with "
-                        "a higher --burst-rate; calc PROCEDURE says how much)",
-                        t.n_thin, t.n_procedures, plural(t.n_procedures));
-        summary_print(out, &t.all, option_given(args, "all"));
-        output_line(out, "%s", "");
-        if (t.n_hot || output_form(out) != OUTPUT_TEXT)
-            print_hot(out, &t);
-        else
+        if (against && (t.n_blind || other.n_blind))
             output_note(
-                out, "No procedure has samples enough and code that can be read: there is nothing to add up "
-                     "(cyclescope prof shows what there is)");
-        if (t.n_hot)
-            output_next(out, args, "next:", "calc", t.hot[0].name, "");
-        output_set(out, "summary", summary_json(&t.all));
+                out,
+                "No burst saw %u procedure%s of this recording and %u of the other: where only one was seen "
+                "causes differ by that, too.",
+                t.n_blind, plural(t.n_blind), other.n_blind);
+        if (against)
+            summary_compare(out, &t.all, t.ms_a_sample, &other.all, other.ms_a_sample);
+        else
+            print_tally(args, out, &t);
         rc = output_close(out);
     } else {
         rc = failed(&err);
     }
-    for (unsigned i = 0; i < t.n_hot; i++) {
-        free(t.hot[i].name);
-        free(t.hot[i].image);
-        free(t.hot[i].sentence);
-    }
+    tally_fini(&t);
+    tally_fini(&other);
     return rc;
 }
 
 static const struct option_entry options[] = {
-    OPTION_EVENT, OPTION_IMAGE, OPTION_EPOCH, OPTION_ALL, OPTION_CPU, OPTION_STORE, {NULL, 0, NULL, NULL},
+    OPTION_EVENT,
+    OPTION_IMAGE,
+    OPTION_EPOCH,
+    {"against", 0, "EPOCH",
+     "beside that recording (a name, -2, ...): which causes the difference in time is made of"},
+    OPTION_ALL,
+    OPTION_CPU,
+    OPTION_STORE,
+    {NULL, 0, NULL, NULL},
 };
 
 extern const struct command command_sum;

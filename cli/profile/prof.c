@@ -7,6 +7,7 @@
 #include "cli/profile/annotate.h"
 #include "cli/profile/call_columns.h"
 #include "cli/profile/hottest_line.h"
+#include "cli/profile/more_evidence.h"
 #include "cli/profile/nameless.h"
 #include "cli/profile/totals.h"
 
@@ -397,10 +398,9 @@ static int report(const struct parsed *args, struct profile *p, enum profile_by 
     if (by == BY_PROCESS)
         suggest_label(out, p, &rows, asked);
     if (counted.wanted && !counted.counts.n)
-        output_note(
-            out,
-            "No call was seen: bursts or branch records tell how often procedures are called (record without "
-            "--no-bursts).");
+        output_note(out,
+                    "No call was seen: bursts or branch records tell how often procedures are called (%s).",
+                    more_evidence(p->store));
     else if (counted.wanted && !(counted.counts.executions > 0))
         output_note(out, "Calls are relative numbers: no burst was timed. Compare them with one another.");
     if (counted.wanted)

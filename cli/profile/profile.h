@@ -18,6 +18,7 @@
  *   stats            the subcommand stats
  *   interval_matrix  samples by procedure and interval
  *   phases           the subcommand phases
+ *   more_evidence    what a user can do where nobody followed the code
  *
  * The point profiles of a store, gathered for a report: which events, which images, and their samples summed
  * by image, procedure, line, process or tag.

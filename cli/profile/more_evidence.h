@@ -1,0 +1,11 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* What a user can do where nobody followed the code that a report is about. */
+#ifndef CS_CLI_PROFILE_MORE_EVIDENCE_H
+#define CS_CLI_PROFILE_MORE_EVIDENCE_H
+
+#include "store/store.h"
+
+/* Of what the store's recording did: "record longer, or with a higher --burst-rate". Fits after "how often is not known: ". */
+const char *more_evidence(struct cs_store *store);
+
+#endif
