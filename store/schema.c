@@ -66,3 +66,15 @@ bool cs_schema_valid(const struct cs_schema *schema)
     }
     return true;
 }
+
+const struct cs_schema cs_schema_accesses = {"accesses",
+                                             CS_ACCESS_N,
+                                             3,
+                                             {{"offset", CS_KEY},
+                                              {"op", CS_KEY_TEXT},
+                                              {"level", CS_KEY_TEXT},
+                                              {"samples", CS_SUM},
+                                              {"timed", CS_SUM},
+                                              {"cycles", CS_SUM},
+                                              {"tlb_misses", CS_SUM},
+                                              {"cycles_max", CS_MAX}}};

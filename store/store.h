@@ -13,7 +13,6 @@
  *   dictionary     the texts of a table, numbered
  *   schema         numbers of the schemas in files
  *   burst_schemas  columns of the profiles that bursts write
- *   access_schema  columns of memory accesses that a processor told of
  *   contexts        a tree of call chains with samples
  *   contexts_table  such trees from tables and into them
  *   contexts_fold   such trees bounded

@@ -50,6 +50,22 @@ extern const struct cs_schema
 extern const struct cs_schema cs_schema_intervals;
 extern const struct cs_schema cs_schema_names; /* offset, size, name (text): a set of names, no values */
 
+/* What a processor told of single accesses to memory: the operation ("load", "store", "prefetch"), and which memory answered
+ * ("L1", "LFB", "L2", "L3", "L4", "memory", "remote memory", "remote cache", "I/O", "uncached"); "" = not told. It picks the accesses,
+ * some of them only above a latency that was asked for: means are of those, not of all accesses of an instruction. */
+extern const struct cs_schema cs_schema_accesses;
+enum cs_access_column {
+    CS_ACCESS_OFFSET,
+    CS_ACCESS_OP,
+    CS_ACCESS_LEVEL,
+    CS_ACCESS_SAMPLES,
+    CS_ACCESS_TIMED,      /* of the samples, those with a latency */
+    CS_ACCESS_CYCLES,     /* sum of their latencies */
+    CS_ACCESS_TLB_MISSES, /* samples whose translation was not in the first TLB */
+    CS_ACCESS_CYCLES_MAX,
+    CS_ACCESS_N,
+};
+
 bool cs_schema_equal(const struct cs_schema *a, const struct cs_schema *b);
 
 struct cs_table;

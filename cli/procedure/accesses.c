@@ -3,7 +3,6 @@
 #include "cli/procedure/accesses.h"
 
 #include "image/isa/decode.h"
-#include "store/access_schema.h"
 #include "store/merged.h"
 
 #include <errno.h>

@@ -7,6 +7,7 @@
  *   perfdata_frames    bytes into records
  *   perfdata_event     attributes of events
  *   perfdata_record    one record
+ *   data_source        which memory answered an access
  *   perfdata_internal  what these four share
  *   perfdata_import    records to samples of images
  *   imported_images    images and their tables, until the store has them

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* A table an (image, event, kind). */
 #include "exchange/import/imported_images.h"
-#include "store/access_schema.h"
 #include "store/array.h"
 #include "store/regular_file.h"
 

@@ -2,11 +2,11 @@
 /* Records are replayed in time order against the address spaces that they build; samples are summed in tables
  * (imported_images.h) and merged when the file has been read to its end. */
 #include "exchange/import/address_spaces.h"
+#include "exchange/import/data_source.h"
 #include "exchange/import/import.h"
 #include "exchange/import/imported_images.h"
 #include "exchange/import/kernel_names.h"
 #include "exchange/import/recorded_stacks.h"
-#include "store/access_schema.h"
 #include "store/array.h"
 
 #include <errno.h>
@@ -213,15 +213,15 @@ static int take_access(struct import *im, const struct cs_perfdata_record *r, co
 {
     struct cs_table *table = cs_imported_table(&im->images.at[place->image], r->event,
                                                cs_perfdata_n_events(im->in), CS_IMPORT_ACCESSES);
-    int64_t op = table ? cs_table_text(table, cs_access_op(r->data_source)) : -1,
-            level = table ? cs_table_text(table, cs_access_level(r->data_source)) : -1;
+    int64_t op = table ? cs_table_text(table, cs_data_source_op(r->data_source)) : -1,
+            level = table ? cs_table_text(table, cs_data_source_level(r->data_source)) : -1;
     const uint64_t row[CS_ACCESS_N] = {[CS_ACCESS_OFFSET] = place->offset,
                                        [CS_ACCESS_OP] = (uint64_t)op,
                                        [CS_ACCESS_LEVEL] = (uint64_t)level,
                                        [CS_ACCESS_SAMPLES] = 1,
                                        [CS_ACCESS_TIMED] = r->weight > 0,
                                        [CS_ACCESS_CYCLES] = r->weight,
-                                       [CS_ACCESS_TLB_MISSES] = cs_access_missed_tlb(r->data_source),
+                                       [CS_ACCESS_TLB_MISSES] = cs_data_source_missed_tlb(r->data_source),
                                        [CS_ACCESS_CYCLES_MAX] = r->weight};
     if (op < 0 || level < 0 || cs_table_add(table, row) < 0)
         return no_memory(im, err);

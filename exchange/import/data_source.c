@@ -1,21 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* union perf_mem_data_src, from bit 0: operation (5 bits), level as a set (14), snoop (5), lock (2), TLB (7), level as a
  * number (4), remote (1). Newer kernels fill the number, older ones the set alone. */
-#include "store/access_schema.h"
+#include "exchange/import/data_source.h"
 
-const struct cs_schema cs_schema_accesses = {"accesses",
-                                             CS_ACCESS_N,
-                                             3,
-                                             {{"offset", CS_KEY},
-                                              {"op", CS_KEY_TEXT},
-                                              {"level", CS_KEY_TEXT},
-                                              {"samples", CS_SUM},
-                                              {"timed", CS_SUM},
-                                              {"cycles", CS_SUM},
-                                              {"tlb_misses", CS_SUM},
-                                              {"cycles_max", CS_MAX}}};
-
-const char *cs_access_op(uint64_t source)
+const char *cs_data_source_op(uint64_t source)
 {
     return source & 2 ? "load" : source & 4 ? "store" : source & 8 ? "prefetch" : "";
 }
@@ -53,7 +41,7 @@ static const char *level_of_set(uint64_t source)
     return name;
 }
 
-const char *cs_access_level(uint64_t source)
+const char *cs_data_source_level(uint64_t source)
 {
     enum { REMOTE = 37 };
     const char *name = level_of_number(source);
@@ -64,7 +52,7 @@ const char *cs_access_level(uint64_t source)
     return name;
 }
 
-bool cs_access_missed_tlb(uint64_t source)
+bool cs_data_source_missed_tlb(uint64_t source)
 {
     enum { MISS = 4, FIRST = 8, BEYOND = 16 | 32 | 64 }; /* Intel says first or second, where it can't tell */
     uint64_t tlb = source >> 26 & 0x7f;

@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* What a processor told of one access to memory (Intel's PEBS with load latency, AMD's IBS, Arm's SPE), from the bits of union
+ * perf_mem_data_src (linux/perf_event.h) to the words of cs_schema_accesses. Pure. */
+#ifndef CS_EXCHANGE_IMPORT_DATA_SOURCE_H
+#define CS_EXCHANGE_IMPORT_DATA_SOURCE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* "" where they don't say. */
+const char *cs_data_source_op(uint64_t data_source);
+const char *cs_data_source_level(uint64_t data_source);
+bool cs_data_source_missed_tlb(uint64_t data_source);
+
+#endif
