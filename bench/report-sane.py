@@ -142,6 +142,7 @@ def check(d, store, samples):
         os.unlink(path)
     for line in found:
         print(line.replace(d + '/', ''), flush=True)
+    print(f'{store}: {len(found)}', file=sys.stderr, flush=True)
     kind = store.split('-')[0]
     samples[kind] = samples.get(kind, 0) + 1
     return len(found)

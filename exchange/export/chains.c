@@ -172,12 +172,21 @@ static int visit_tree(struct cs_export *from, const struct cs_export_chains *cha
     return rc;
 }
 
+/* Points that count something else than samples: where bursts began, which branches were guessed wrong. */
+static bool is_sampled(const char *event)
+{
+    return strncmp(event, "burst-", 6) != 0 && strncmp(event, "lbr-", 4) != 0 &&
+           strncmp(event, "path-", 5) != 0;
+}
+
 static int visit_points(struct cs_export *from, struct cs_exported_image *image, visitor *visit, void *arg)
 {
     int rc = 0;
     for (unsigned k = 0; rc == 0 && k < image->n_profiles; k++) {
         const struct cs_exported_profile *p = &image->profiles[k];
         struct cs_table *table = p->chained ? p->bare : p->table;
+        if (!from->chosen && !is_sampled(p->event))
+            continue;
         for (size_t r = 0; table && strcmp(p->kind, "points") == 0 && rc == 0 && r < cs_table_rows(table);
              r++) {
             const uint64_t *row = cs_table_row(table, r);

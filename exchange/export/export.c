@@ -9,6 +9,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 extern const struct cs_exporter cs_export_pprof, cs_export_folded, cs_export_speedscope, cs_export_firefox,
     cs_export_csv, cs_export_json, cs_export_llvm, cs_export_gcov, cs_export_gcov11, cs_export_bolt;
@@ -29,7 +30,32 @@ struct collecting {
     struct cs_export *to;
     const char *event, *image;
     struct cs_error *err;
+    char epoch[256];
+    uint64_t epoch_ns; /* how long that one was */
 };
+
+/* When an epoch began, from its name: 20261121T134135Z-host. */
+static int64_t beginning(const char *epoch)
+{
+    struct tm tm = {0};
+    const char *end = strptime(epoch, "%Y%m%dT%H%M%SZ", &tm);
+    return end ? (int64_t)timegm(&tm) : 0;
+}
+
+/* An event was wanted for as long as the recording took, whatever the image. */
+static void note_time(struct collecting *c, const struct cs_store_profile_ref *ref)
+{
+    if (strcmp(c->epoch, ref->epoch) != 0) {
+        int64_t began = beginning(ref->epoch);
+        snprintf(c->epoch, sizeof c->epoch, "%s", ref->epoch);
+        c->to->began = c->to->began && c->to->began < began ? c->to->began : began;
+        c->epoch_ns = 0;
+    }
+    if (ref->head->enabled_ns > c->epoch_ns) {
+        c->to->duration_ns += ref->head->enabled_ns - c->epoch_ns;
+        c->epoch_ns = ref->head->enabled_ns;
+    }
+}
 
 static bool image_wanted(const struct cs_store_image *image, const char *wanted)
 {
@@ -94,6 +120,7 @@ static int collect(const struct cs_store_profile_ref *ref, void *arg)
     if (!profile)
         return cs_fail(c->err, ENOMEM, "out of memory while reading the store");
     image->wanted = true;
+    note_time(c, ref);
     profile->period_sum += ref->head->period_sum;
     int rc = cs_store_load_into(ref, &profile->table, c->err);
     if (rc < 0 || strcmp(ref->kind, "points") != 0 || !cs_export_event_is_chained(c->to, ref->head->event))
@@ -107,9 +134,10 @@ static int collect(const struct cs_store_profile_ref *ref, void *arg)
 int cs_export_open(struct cs_store *store, const char *event, const char *image,
                    const struct cs_export_watch *watch, struct cs_export *out, struct cs_error *err)
 {
-    struct collecting c = {out, event, image, err};
+    struct collecting c = {.to = out, .event = event, .image = image, .err = err};
     *out = (struct cs_export){.store = store,
                               .filtered = image != NULL,
+                              .chosen = event != NULL,
                               .watch = watch ? *watch : (struct cs_export_watch){NULL, NULL}};
     int rc = cs_export_chains_note(out, store, err);
     rc = rc < 0 ? rc : cs_store_each(store, collect, &c, err);

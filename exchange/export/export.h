@@ -77,7 +77,10 @@ struct cs_export {
     unsigned n_chains;
     struct cs_table *chained; /* its first n_noted texts: the epochs, labels and events that have chains */
     size_t n_noted;
-    bool filtered; /* by image */
+    bool filtered;        /* by image */
+    bool chosen;          /* an event was asked for: also one that is no sample, as "burst-starts" */
+    int64_t began;        /* the oldest recording, seconds since 1970; 0 = not known */
+    uint64_t duration_ns; /* of all recordings together; 0 = not known */
     struct cs_export_watch watch;
     uint64_t rows_done, rows_total; /* of all profiles; an exporter that passes twice doubles the total */
     /* What an exporter has to say of its work: what the format couldn't hold; "" nothing. `write` fills it,
@@ -117,7 +120,7 @@ const char *cs_export_name(struct cs_exported_image *image, uint64_t offset, cha
 bool cs_export_name_is_word(const char *name);
 
 /* Calls `visit` for each call chain of a wanted image's samples, and for the points of what has no chains (a stack of
- * one frame). frames[0] is the leaf; offsets of callers lie within their calls. Non-zero stops and is
+ * one frame); for counts that are no samples ("burst-starts") only where that event was asked for. frames[0] is the leaf; offsets of callers lie within their calls. Non-zero stops and is
  * returned. */
 struct cs_export_frame {
     struct cs_exported_image *image; /* NULL: not in the store; with offset 0: contexts too rare to be kept */

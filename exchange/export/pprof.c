@@ -182,6 +182,31 @@ static int add_sample(const char *event, const struct cs_export_frame *frames, s
     return 0;
 }
 
+/* period_type, period and when: of the event with most samples. */
+static void put_times(struct pprof *p)
+{
+    const char *event = p->events.names[0], *unit = "events";
+    double periods = 0, samples = 0;
+    for (unsigned i = 0; i < p->from->n_images; i++)
+        for (unsigned k = 0; k < p->from->images[i].n_profiles; k++) {
+            const struct cs_exported_profile *one = &p->from->images[i].profiles[k];
+            if (strcmp(one->event, event) != 0 || strcmp(one->kind, "points") != 0)
+                continue;
+            periods += (double)one->period_sum;
+            samples += (double)cs_table_sum(one->table, 1);
+            unit = strcmp(one->unit, "ns") == 0 ? "nanoseconds" : *one->unit ? one->unit : unit;
+        }
+    if (p->from->began > 0)
+        put_number(&p->out, 9, (uint64_t)p->from->began * 1000000000);
+    put_number(&p->out, 10, p->from->duration_ns);
+    if (!(samples > 0 && periods > 0))
+        return;
+    put_number(&p->value, 1, (uint64_t)string(p, strcmp(unit, "nanoseconds") == 0 ? "cpu" : event));
+    put_number(&p->value, 2, (uint64_t)string(p, unit));
+    put_message(&p->out, 11, &p->value);
+    put_number(&p->out, 12, (uint64_t)(periods / samples + 0.5));
+}
+
 static int write_pprof(struct cs_export *from, FILE *to, struct cs_error *err)
 {
     struct pprof p = {.from = from,
@@ -214,6 +239,8 @@ static int write_pprof(struct cs_export *from, FILE *to, struct cs_error *err)
     }
     if (rc == 0)
         rc = cs_export_each_stack(from, add_sample, &p);
+    if (rc == 0 && p.events.n)
+        put_times(&p);
     if (rc == 0 && p.events.n) /* default_sample_type: readers take the last one without it */
         put_number(&p.out, 14, (uint64_t)string(&p, p.events.names[0]));
     for (int64_t i = 0; rc == 0 && i < p.n_strings; i++) {

@@ -69,7 +69,19 @@ int main(void)
 }
 C
 gcc -O2 -g -Wl,--emit-relocs "$work/hot.c" -o "$work/hot" || exit 1
+before=$(date +%s)
 "$CYCLESCOPE" record --burst-rate 50 --seconds 4 -o "$work/bursts" -- "$work/hot" >"$work/said" 2>&1
+"$CYCLESCOPE" export --store "$work/bursts" --format pprof --to "$work/timed.pprof" || bad=1
+zcat "$work/timed.pprof" | protoc --decode_raw | python3 -c '
+import re, sys
+text = sys.stdin.read()
+top = dict(re.findall(r"^(\d+): (\d+)$", text, re.M))
+strings = re.findall(r"^6: \"(.*)\"$", text, re.M)
+kind, unit = (strings[int(n)] for n in re.search(r"^11 \{\n  1: (\d+)\n  2: (\d+)\n\}", text, re.M).groups())
+assert (kind, unit) == ("cpu", "nanoseconds") and top["12"] == "1000000", (kind, unit, top)
+assert 3.5e9 < int(top["10"]) < 20e9, top          # it ran for four seconds
+assert abs(int(top["9"]) / 1e9 - '"$before"') < 60, top
+assert len(re.findall(r"^1 \{", text, re.M)) == 1 and "burst-starts" not in strings, "samples alone are samples"' || bad=1
 if grep -q '^0 bursts' "$work/said" || ! grep -q ' bursts, ' "$work/said"; then
     echo "no bursts here: $(grep -i burst "$work/said" | head -n 1)"
 else
