@@ -333,7 +333,7 @@ static int run(const struct parsed *args)
 {
     struct cs_error err = {0};
     struct tally t = {0}, other = {0};
-    const char *against = option(args, "against");
+    const char *against = option(args, "beside");
     if (operand_count(args) > 0)
         return usage_error("sum takes no operand; calc explains one procedure");
     int rc = tally(args, option(args, "epoch"), &t, &err);
@@ -364,8 +364,8 @@ static const struct option_entry options[] = {
     OPTION_EVENT,
     OPTION_IMAGE,
     OPTION_EPOCH,
-    {"against", 0, "EPOCH",
-     "beside that recording (a name, -2, ...): which causes the difference in time is made of"},
+    {"beside", 0, "EPOCH",
+     "a second recording (a name, -2, ...): which causes the difference in time is made of"},
     OPTION_ALL,
     OPTION_CPU,
     OPTION_STORE,

@@ -3,6 +3,7 @@
  * sprof-1998 section 4.4. */
 #include "analysis/statistics/phase.h"
 #include "cli/output/output.h"
+#include "cli/profile/event_rates.h"
 #include "cli/profile/interval_matrix.h"
 
 #include <inttypes.h>
@@ -16,25 +17,6 @@
 #define CURVE_COLUMNS 60 /* on a terminal what the names leave, but */
 #define CURVE_MIN 24
 #define BESIDE_CURVE 52 /* columns */
-
-/* A curve of eighth blocks: mean share over the intervals of each column, 1 = full height. */
-static void draw_curve(char *to, const double *shares, size_t n, size_t most)
-{
-    static const char *const heights[] = {" ", "▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"};
-    size_t columns = n < most ? n : most;
-    *to = '\0';
-    for (size_t c = 0; c < columns; c++) {
-        size_t from = c * n / columns, end = (c + 1) * n / columns;
-        double sum = 0;
-        for (size_t i = from; i < end; i++)
-            sum += shares[i];
-        double share = sum / (double)(end - from);
-        int height = (int)(share * 8 + 0.5);
-        if (height == 0 && share > 0.005)
-            height = 1;
-        to = stpcpy(to, heights[height > 8 ? 8 : height]);
-    }
-}
 
 static uint64_t interval_samples(const struct interval_matrix *m, size_t interval)
 {
@@ -77,7 +59,7 @@ static int put_procedures(struct output *out, const struct interval_matrix *m, s
             if (output_form(out) == OUTPUT_JSON)
                 json_array_append_new(series, json_integer((json_int_t)samples));
         }
-        draw_curve(curve, shares, m->n_intervals, width);
+        curve_draw(curve, shares, m->n_intervals, width);
         table_number(table, 100 * (double)m->totals[p] / (double)total);
         table_count(table, m->totals[p]);
         table_text(table, curve);
@@ -176,8 +158,34 @@ static void put_phases(struct output *out, const struct interval_matrix *m, cons
     table_limit(table, 40, "--json has all");
 }
 
+/* --per EVENT: rates of the main event over that one. */
+static int rates(const struct parsed *args, const char *per)
+{
+    struct interval_filter filter = {
+        .epoch = option(args, "epoch"), .image = option(args, "image"), .event = option(args, "event")};
+    struct interval_matrix above, below;
+    struct cs_error err;
+    if (interval_matrix_open(&above, store_location(args), &filter, &err) < 0)
+        return failed(&err);
+    filter.event = per;
+    if (interval_matrix_open(&below, store_location(args), &filter, &err) < 0) {
+        interval_matrix_close(&above);
+        return failed(&err);
+    }
+    struct output *out = output_open(args);
+    int rc = event_rates_print(out, &above, &below, (size_t)option_number(args, "top", 5, 0, 1e6));
+    if (rc < 0)
+        output_drop(out);
+    interval_matrix_close(&above);
+    interval_matrix_close(&below);
+    return rc < 0 ? failed_with("not enough memory") : output_close(out);
+}
+
 static int run(const struct parsed *args)
 {
+    if (option_given(args, "per"))
+        return option_given(args, "event") ? rates(args, option(args, "per"))
+                                           : usage_error("--per needs --event, whose rate it is");
     struct interval_filter filter = {
         .epoch = option(args, "epoch"), .image = option(args, "image"), .event = option(args, "event")};
     struct interval_matrix m;
@@ -224,6 +232,8 @@ static const struct option_entry options[] = {
     OPTION_IMAGE,
     OPTION_EPOCH,
     OPTION_TOP,
+    {"per", 0, "EVENT",
+     "not phases, but rates of --event for each of this event, of the whole program and by procedure"},
     {"distance", 0, "D", "how far apart two phases are, 0 to 1 (0.15)"},
     OPTION_STORE,
     {NULL, 0, NULL, NULL},

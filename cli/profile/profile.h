@@ -17,6 +17,7 @@
  *   diff             the subcommand diff
  *   stats            the subcommand stats
  *   interval_matrix  samples by procedure and interval
+ *   event_rates      rates of one event over another by procedure and over time
  *   phases           the subcommand phases
  *   more_evidence    what a user can do where nobody followed the code
  *

@@ -39,7 +39,7 @@ assert len(said["procedures"]) >= 4 and instructions > 0
 s = said["summary"]
 assert abs(s["actual_cpi"] - cycles / instructions) < 1e-3 * s["actual_cpi"], (s, cycles / instructions)
 assert abs(s["best_cpi"] - best / instructions) < 1e-3 * s["best_cpi"], (s, best / instructions)
-compared = ask("sum", "--against", "-2")
+compared = ask("sum", "--beside", "-2")
 assert compared["unit"] == "ms"
 *rows, last = compared["causes"]
 for key in "this", "that", "difference":
