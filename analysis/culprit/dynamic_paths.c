@@ -247,7 +247,7 @@ static double least_cycles(const struct cs_cycle_account *a, const bool *have)
     for (uint32_t i = 0; i < a->cfg->n_insns; i++)
         if (have[a->insns[i].block] && !a->insns[i].branch)
             least = fmax(least, a->insns[i].step.execution);
-    return fmax(least, 1 / CS_SCHEDULE_WIDTH_MAX);
+    return least > 0 && least >= 1 / CS_SCHEDULE_WIDTH_MAX ? least : 1 / CS_SCHEDULE_DISPATCH_MAX;
 }
 
 static void finish_blocks(struct cs_cycle_account *a, const bool *have)

@@ -53,8 +53,9 @@ struct cs_schedule_step {
     bool fused;        /* one operation with its predecessor */
 };
 
-#define CS_SCHEDULE_WIDTH_MAX 8.0 /* operations that no core so far retires more of in a cycle */
-#define CS_SCHEDULE_PATH_MAX 512  /* longer paths are refused with -E2BIG */
+#define CS_SCHEDULE_DISPATCH_MAX 6.0 /* the widest of today's models, where a path doesn't show its own */
+#define CS_SCHEDULE_WIDTH_MAX 8.0    /* operations that no core so far retires more of in a cycle */
+#define CS_SCHEDULE_PATH_MAX 512     /* longer paths are refused with -E2BIG */
 
 /* Turns that a path of n instructions is repeated. */
 size_t cs_schedule_turns(const struct cs_schedule_path *path);
