@@ -17,6 +17,7 @@ extern const struct command command_list;
 extern const struct command command_callers;
 extern const struct command command_callees;
 extern const struct command command_tree;
+extern const struct command command_waits;
 extern const struct command command_phases;
 extern const struct command command_sum;
 extern const struct command command_stats;
@@ -48,6 +49,7 @@ const struct command *const commands[] = {
     &command_callers,
     &command_callees,
     &command_tree,
+    &command_waits,
     &command_phases,
     &command_sum,
     &command_stats,

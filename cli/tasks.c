@@ -43,6 +43,8 @@ static const struct {
      "cyclescope callers malloc\n    who called malloc, and for how much of the time\n"},
     {"callees", "look",
      "cyclescope callees main\n    what main called\n"},
+    {"waits", "look",
+     "cyclescope record --waits -- ./program\ncyclescope waits\n    what its threads waited for, and who ended it\n"},
     {"list", "look",
      "cyclescope list\n    the hottest procedure, line by line\n"
      "cyclescope list parser.c --source ~/src\n    a whole source file\n"

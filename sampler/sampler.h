@@ -78,6 +78,7 @@ struct cs_sampler_config {
     enum cs_sampler_driver driver;
     bool of_threads; /* events of threads even where we might open them on CPUs: for tests */
     bool chains;     /* call chains too */
+    bool waits;      /* and time off the CPU, where it can be had; with chains alone */
     uint64_t
         keep_code_max; /* bytes: copies of the sampled files are kept in the store, up to this; 0: none */
     enum cs_label label;

@@ -13,6 +13,7 @@
  *   dictionary     the texts of a table, numbered
  *   schema         numbers of the schemas in files
  *   burst_schemas  columns of the profiles that bursts write
+ *   wait_schemas   columns of what a recording of waits leaves
  *   contexts        a tree of call chains with samples
  *   contexts_table  such trees from tables and into them
  *   contexts_fold   such trees bounded

@@ -14,6 +14,7 @@ $(BUILD)/tests/programs/%: tests/programs/%.c
 	$(call say,CC,$<)$(CC) $(CPPFLAGS) -std=gnu11 $(WARN) -O2 -g -fno-omit-frame-pointer -MMD -MP -o $@ $< $(if $(filter %.a,$(programs.$*.libs)),$(if $(SAN),-fsanitize=$(SAN))) $(programs.$*.libs)
 
 programs.without_rights.libs = -lseccomp
+programs.waiting.libs = -lpthread
 
 # Programs that attack who profiles them: tests/hostile/x.c -> build/tests/hostile/x
 HOSTILE := $(patsubst %.c,$(BUILD)/%,$(wildcard tests/hostile/*.c))

@@ -4,7 +4,7 @@
 room may include, and is named in the list at the top of its room's header. Prints what is wrong; exit 1 then."""
 import collections, os, re, subprocess, sys
 
-STEMS_MAX = 34  # of a room: some thirty; a .c and its .h are one
+STEMS_MAX = 35  # of a room: some thirty; a .c and its .h are one
 NEVER = [  # first room or its sub-rooms → second, whatever the table says
     ('store', ''), ('signals', ''), ('dte', ''), ('observer', 'sampler'), ('sampler', 'observer'), ('sampler', 'analysis'),
     ('image/isa', 'image'), ('image', 'analysis'), ('analysis/cfg', 'analysis/frequency'), ('analysis/cfg', 'analysis/culprit'),

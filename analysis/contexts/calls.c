@@ -95,8 +95,9 @@ static int keep_image(const char *epoch, const struct cs_store_image *image, voi
 
 /* The contexts of one label as functions, below `top`. */
 static int add_functions(struct cs_calls *calls, struct cs_store *store, const struct cs_contexts *contexts,
-                         uint32_t top, bool inlines, struct cs_error *err)
+                         uint32_t top, const struct cs_calls_wanted *wanted, struct cs_error *err)
 {
+    const bool inlines = wanted->inlines;
     uint32_t n = cs_contexts_count(contexts), *pool = NULL;
     struct cs_call_frames *frames = calloc(n, sizeof *frames);
     uint32_t *node = calloc(n, sizeof *node);
@@ -115,6 +116,12 @@ static int add_functions(struct cs_calls *calls, struct cs_store *store, const s
             rc = cs_fail(err, ENOMEM, "out of memory for call contexts");
         else
             cs_contexts_add(calls->tree, node[i] = (uint32_t)at, c->self);
+        if (rc == 0 && i && wanted->keys) {
+            if (cs_array_room(calls->by_key, calls->n_keys, calls->keys_capacity) < 0)
+                rc = cs_fail(err, ENOMEM, "out of memory for call contexts");
+            else
+                calls->by_key[calls->n_keys++] = (struct cs_call_key){c->key, node[i]};
+        }
     }
     free(pool);
     free(frames);
@@ -167,6 +174,12 @@ int cs_calls_sort(struct cs_calls *calls, struct cs_error *err)
     return 0;
 }
 
+static int ascending(const void *left, const void *right)
+{
+    uint64_t a = ((const struct cs_call_key *)left)->key, b = ((const struct cs_call_key *)right)->key;
+    return (a > b) - (a < b);
+}
+
 int cs_calls_open(struct cs_calls *calls, struct cs_store *store, const struct cs_calls_wanted *wanted,
                   struct cs_error *err)
 {
@@ -191,10 +204,11 @@ int cs_calls_open(struct cs_calls *calls, struct cs_store *store, const struct c
                 calls, NULL, *l.labels.at[i].label ? l.labels.at[i].label : CS_CALLS_UNLABELLED, 0);
             top = f < 0 ? f : cs_contexts_child(calls->tree, CS_CONTEXTS_ROOT, 0, (uint64_t)f);
         }
-        rc = top < 0
-                 ? cs_fail(err, ENOMEM, "out of memory for call contexts")
-                 : add_functions(calls, store, l.labels.at[i].contexts, (uint32_t)top, wanted->inlines, err);
+        rc = top < 0 ? cs_fail(err, ENOMEM, "out of memory for call contexts")
+                     : add_functions(calls, store, l.labels.at[i].contexts, (uint32_t)top, wanted, err);
     }
+    if (calls->n_keys)
+        qsort(calls->by_key, calls->n_keys, sizeof *calls->by_key, ascending);
     rc = rc < 0 ? rc : count_functions(calls, err);
     rc = rc < 0 ? rc : cs_calls_sort(calls, err);
     for (size_t i = 0; i < l.labels.n; i++)
@@ -216,6 +230,7 @@ void cs_calls_close(struct cs_calls *calls)
     free(calls->images);
     free(calls->functions);
     free(calls->by_start);
+    free(calls->by_key);
     cs_table_close(calls->keys);
     cs_table_close(calls->names);
     cs_contexts_close(calls->tree);
@@ -225,6 +240,15 @@ void cs_calls_close(struct cs_calls *calls)
 const struct cs_call_function *cs_calls_function(const struct cs_calls *calls, uint32_t node)
 {
     return &calls->functions[cs_contexts_at(calls->tree, node)->offset];
+}
+
+uint32_t cs_calls_node(const struct cs_calls *calls, uint64_t key)
+{
+    const struct cs_call_key wanted = {key, 0}, *found = calls->n_keys
+                                                             ? bsearch(&wanted, calls->by_key, calls->n_keys,
+                                                                       sizeof wanted, ascending)
+                                                             : NULL;
+    return found ? found->node : 0;
 }
 
 /* How well a name fits: 3 whole, 2 brief, 1 brief without its namespaces. */

@@ -46,9 +46,15 @@ struct cs_calls_wanted { /* NULL = all */
     const char *event;   /* never NULL */
     const char *label, *epoch;
     bool images;   /* also where there are no chains: for call_counts.h */
+    bool keys;     /* for cs_calls_node */
     bool inlines;  /* inlined functions are frames: reads debug information */
     bool by_label; /* the outermost frames are the labels ("process"), or this where there is none */
 #define CS_CALLS_UNLABELLED "[not told apart]"
+};
+
+struct cs_call_key { /* a stored context, and its node */
+    uint64_t key;
+    uint32_t node;
 };
 
 struct cs_calls {
@@ -58,6 +64,8 @@ struct cs_calls {
     uint32_t *by_start; /* functions by start: for cs_calls_of_procedure */
     uint64_t total;     /* samples that have a chain */
     struct cs_call_images *images;
+    struct cs_call_key *by_key; /* ascending, with wanted.keys */
+    size_t n_keys, keys_capacity;
     struct cs_table *keys, *names; /* for their texts: a key's number is its function's */
     char trouble[512];             /* why an image has no names of its own file; "" = none */
 };
@@ -73,6 +81,8 @@ void cs_calls_close(struct cs_calls *calls);
 
 /* Whose frame a node of the tree is (not the root). */
 const struct cs_call_function *cs_calls_function(const struct cs_calls *calls, uint32_t node);
+/* The node of a stored context by its key; 0: there is none. */
+uint32_t cs_calls_node(const struct cs_calls *calls, uint64_t key);
 /* By name (whole, brief, or the linker's; a brief one without its namespaces, if it must be): its number. 0 = none. `*n_found` (may be NULL): how many bear it. */
 uint32_t cs_calls_find(const struct cs_calls *calls, const char *name, unsigned *n_found);
 /* The function of an image's procedure, NULL where it is on no chain. */

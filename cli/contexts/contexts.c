@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "cli/contexts/contexts.h"
 
+#include "store/wait_schemas.h"
+
 #include <inttypes.h>
 #include <string.h>
 
@@ -12,7 +14,8 @@ int chains_open(struct chains *c, const struct parsed *args, bool needs_chains, 
     *c = (struct chains){.store = store_location(args)};
     if (profile_open(&c->profile, c->store, &filter, &err) < 0)
         return failed(&err);
-    c->event = c->profile.events[c->profile.main_event].name;
+    c->waits = option_given(args, "waits");
+    c->event = c->waits ? CS_WAITS_EVENT : c->profile.events[c->profile.main_event].name;
     struct cs_calls_wanted wanted = {.event = c->event,
                                      .label = filter.label,
                                      .inlines = !option_given(args, "no-inlines"),
@@ -21,6 +24,9 @@ int chains_open(struct chains *c, const struct parsed *args, bool needs_chains, 
     int rc = cs_calls_open(&c->calls, c->profile.store, &wanted, &err);
     if (rc < 0)
         rc = failed(&err);
+    else if (!c->calls.total && c->waits)
+        rc =
+            failed_with("the recording in %s has no waits: cyclescope record --waits records them", c->store);
     else if (!c->calls.total && (needs_chains || !c->profile.n_edges))
         rc = failed_with("the samples of %s in %s have no call chains: record them with cyclescope record -g",
                          c->event, c->store);
@@ -91,7 +97,9 @@ const char *chains_image(const struct cs_call_function *function)
 void chains_describe(const struct chains *c, struct output *out)
 {
     const struct profile_event *e = &c->profile.events[c->profile.main_event];
-    if (strcmp(e->unit, "ns") == 0 && e->period_sum)
+    if (c->waits)
+        output_line(out, "%.3g s of waiting, in ns", (double)c->calls.total * 1e-9);
+    else if (strcmp(e->unit, "ns") == 0 && e->period_sum)
         output_line(out, "%s: %" PRIu64 " sample%s with call chains; %.3g s in all", e->name, c->calls.total,
                     plural((double)c->calls.total), (double)e->period_sum / 1e9);
     else
@@ -99,6 +107,6 @@ void chains_describe(const struct chains *c, struct output *out)
                     plural((double)c->calls.total));
     if (*c->calls.trouble)
         output_note(out, "%s", c->calls.trouble);
-    output_set(out, "event", json_text(e->name));
+    output_set(out, "event", json_text(c->event));
     output_set(out, "with_chains", json_integer((json_int_t)c->calls.total));
 }

@@ -5,6 +5,8 @@
  *   contexts   the chains of a store's main event, as the options say
  *   callers    the subcommands callers and callees
  *   tree       the subcommand tree
+ *   wait_groups  a recording's waits, by what was waited for and where
+ *   waits      the subcommand waits
  */
 #ifndef CS_CLI_CONTEXTS_CONTEXTS_H
 #define CS_CLI_CONTEXTS_CONTEXTS_H
@@ -21,6 +23,7 @@ struct chains {
     bool counted;
     double period; /* mean, of a sample: after chains_count */
     const char *event, *store;
+    bool waits; /* the chains are of waits: counts are ns */
 };
 
 /* From the options store, event, process, epoch and no-inlines. Says what is wrong and returns an exit code; 0 = open. Without

@@ -175,6 +175,7 @@ static int run(const struct parsed *args)
 static const struct option_entry options[] = {
     {"inverted", 0, NULL, "from the innermost frames to their callers"},
     {"min", 0, "PERCENT", "frames with less of the total are left out (1)"},
+    OPTION_WAITS,
     OPTION_BY,
     OPTION_EVENT,
     OPTION_PROCESS,

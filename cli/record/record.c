@@ -282,6 +282,7 @@ static int run(const struct parsed *args)
 {
     struct cs_sampler_config config = {.notify = say,
                                        .chains = !option_given(args, "no-chains"),
+                                       .waits = option_given(args, "waits"),
                                        .period_exact = option_given(args, "exact-period")};
     const char *events[CS_SAMPLER_EVENTS_MAX + 1], *event;
     struct recording recording = {.sampler = NULL};
@@ -349,6 +350,7 @@ static const struct option_entry options[] = {
     OPTION_LABEL,
     OPTION_DRIVER,
     OPTIONS_CHAINS,
+    OPTION_WAITS,
     OPTIONS_BURSTS,
     {"burst-rate", 0, "HZ", "bursts a second of each busy CPU (else by the budget)"},
     {"burst-length", 0, "N", "instructions of a burst (16000)"},

@@ -85,6 +85,8 @@ static __always_inline void *tree_line(__u32 first, __u32 number)
 
 #include "sampler/chains/unwind.bpf.h"
 
+#include "sampler/waits/waits.bpf.h"
+
 static __always_inline int log_entry(struct cs_aggregate_cpu *state, __u32 cpu,
                                      const struct cs_hot_entry *out)
 {

@@ -34,16 +34,16 @@ static void unmap(const struct bpf_map *map, void *at)
         munmap(at, bytes_of(map));
 }
 
-int cs_chain_maps_size(struct cs_chain_maps *m, unsigned n_cpus)
+int cs_chain_maps_size(struct cs_chain_maps *m, unsigned n_cpus, unsigned users)
 {
     uint32_t ring = COPIES_A_CPU;
-    m->n_cpus = n_cpus;
+    m->n_cpus = users * n_cpus;
     while (ring < n_cpus * COPIES_A_CPU && ring < COPIES_BYTES_MAX)
         ring *= 2;
     return bpf_map__set_max_entries(m->copy, n_cpus) != 0 || bpf_map__set_max_entries(m->copies, ring) != 0 ||
-                   bpf_map__set_max_entries(m->scratch, n_cpus) != 0 ||
-                   bpf_map__set_max_entries(m->rules, n_cpus * RULES) != 0 ||
-                   bpf_map__set_max_entries(m->cpus, n_cpus) != 0 ||
+                   bpf_map__set_max_entries(m->scratch, m->n_cpus) != 0 ||
+                   bpf_map__set_max_entries(m->rules, m->n_cpus * RULES) != 0 ||
+                   bpf_map__set_max_entries(m->cpus, m->n_cpus) != 0 ||
                    bpf_map__set_max_entries(m->words, CS_CHAIN_WORDS) != 0 ||
                    bpf_map__set_max_entries(m->mappings, MAPPINGS) != 0 ||
                    bpf_map__set_max_entries(m->images, IMAGES) != 0

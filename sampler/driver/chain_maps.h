@@ -22,8 +22,9 @@ struct cs_chain_maps {
     int *segment_fds; /* -1: not there */
 };
 
-/* Before the program is loaded: `n_cpus` are tabled. 0 or -errno. */
-int cs_chain_maps_size(struct cs_chain_maps *maps, unsigned n_cpus);
+/* Before the program is loaded: `n_cpus` are tabled, each `users` times: programs that may interrupt one another have
+ * scratch of their own. 0 or -errno. */
+int cs_chain_maps_size(struct cs_chain_maps *maps, unsigned n_cpus, unsigned users);
 /* After it: maps memory, makes the kernel's side ready; each half of a tree may take `cells`. 0 or -errno. */
 int cs_chain_maps_open(struct cs_chain_maps *maps, uint32_t cells);
 /* Readable when something was asked for; -1: none. */

@@ -11,6 +11,7 @@
  *   entry             what a row of the table means
  *   generations       tells programs apart that ran under one PID
  *   hot_table         the table: one cache line a bucket, four ways
+ *   wait_maps         BPF maps of waits
  *
  * A driver brings counted (PID, PC, EVENT) entries out of the kernel. Two exist, with one result:
  * driver_bpf.c (the table is in the kernel) and driver_ring.c (the table is ours, fed by mmap rings).
@@ -57,6 +58,7 @@ struct cs_driver_config {
     /* Rows by thread, not by process: says whose a thread is, 0 = nobody knows. NULL: by process. */
     uint32_t (*process_of)(void *arg, uint32_t tid);
     void *process_of_arg;
+    struct cs_wait_kernel *waits; /* waits too, beside chains: filled where the driver can; NULL: not asked */
     const struct cs_process_filter *filter; /* only these processes count; NULL: all that the events see */
 };
 
@@ -73,6 +75,7 @@ enum cs_driver_drain {
 };
 
 struct cs_driver_state;
+struct cs_wait_kernel;
 struct cs_process_filter;
 struct perf_event_attr;
 

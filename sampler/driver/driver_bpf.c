@@ -11,6 +11,7 @@
 #include "sampler/driver/chain_maps.h"
 #include "sampler/driver/driver.h"
 #include "sampler/driver/entry.h"
+#include "sampler/driver/wait_maps.h"
 #include "sampler/perf/monotonic_clock.h"
 #include "sampler/perf/process_filter.h"
 
@@ -52,6 +53,7 @@ struct cs_driver_state {
     uint64_t begun_lost; /* as of the last drain */
     uint64_t entries;
     struct cs_chain_maps chains; /* with config.chains */
+    struct cs_wait_maps waits;   /* with config.waits */
     uint64_t chain[CS_CHAIN_FRAMES];
 };
 
@@ -86,7 +88,7 @@ static bool is_filling(const struct cs_driver_state *s)
 static void turn_trees(struct cs_driver_state *s)
 {
     s->chains.kernel.turns++;
-    for (unsigned c = 0; c < s->n_slots; c++) {
+    for (unsigned c = 0; c < s->chains.kernel.n_cpus; c++) {
         __atomic_store_n(&s->chains.kernel.cpus[c].filling, 0, __ATOMIC_RELAXED);
         __atomic_store_n(&s->chains.kernel.cpus[c].turn, s->chains.kernel.turns, __ATOMIC_RELAXED);
     }
@@ -331,6 +333,8 @@ static void bpf_close(struct cs_driver_state *s)
     unmap(s->begun, s->begun_bytes);
     if (s->config.chains && s->bpf)
         cs_chain_maps_close(&s->chains);
+    if (s->config.waits && s->bpf)
+        cs_wait_maps_close(&s->waits);
     aggregate_bpf__destroy(s->bpf);
     free(s->log_until);
     free(s);
@@ -368,7 +372,21 @@ static int load(struct cs_driver_state *s)
     s->chains.wants = s->bpf->maps.chain_wants;
     s->chains.copy = s->bpf->maps.chain_copy;
     s->chains.copies = s->bpf->maps.chain_copies;
-    if (s->config.chains && cs_chain_maps_size(&s->chains, s->n_slots) < 0)
+    if (s->config.chains && cs_chain_maps_size(&s->chains, s->n_slots, s->config.waits ? 2 : 1) < 0)
+        return -EINVAL;
+    s->waits = (struct cs_wait_maps){
+        .rows = s->bpf->maps.wait_rows,
+        .threads = s->bpf->maps.wait_threads,
+        .scratch = s->bpf->maps.wait_scratch,
+        .records = s->bpf->maps.wait_records,
+        .programs = {s->bpf->progs.wait_leaves, s->bpf->progs.wait_woken, s->bpf->progs.wait_is_back},
+        .kernel = s->config.waits};
+    if (s->config.waits) {
+        s->bpf->rodata->wait_cpus = s->n_slots;
+        for (unsigned i = 0; i < CS_WAIT_CALLS; i++)
+            s->bpf->rodata->wait_reason_of[i] = (__u8)cs_wait_reason_of_call((int)i);
+    }
+    if (cs_wait_maps_size(&s->waits, s->n_slots) < 0)
         return -EINVAL;
     s->bpf->rodata->by_thread = s->config.process_of != NULL;
     if ((s->config.filter &&
@@ -390,7 +408,31 @@ static int load(struct cs_driver_state *s)
     s->begun = map_whole(s->bpf->maps.begun, s->begun_bytes);
     if (s->table == MAP_FAILED || s->log == MAP_FAILED || s->begun == MAP_FAILED)
         return -errno;
+    if (s->config.waits) {
+        struct aggregate_bpf__bss *bss = s->bpf->bss;
+        *s->config.waits = (struct cs_wait_kernel){.free = &bss->wait_free,
+                                                   .interval_ns = &bss->wait_interval_ns,
+                                                   .began_ns = &bss->wait_began_ns,
+                                                   .lost = &bss->wait_lost,
+                                                   .no_row = &bss->wait_no_row};
+        rc = cs_wait_maps_open(&s->waits);
+        if (rc < 0)
+            return rc;
+    }
     return s->config.chains ? cs_chain_maps_open(&s->chains, CS_TREE_ROOM(s->n_buckets * CS_TREE_WAYS)) : 0;
+}
+
+/* Where the kernel has not what waits need, they are left out. */
+static int load_what_can_be(struct cs_driver_state *s)
+{
+    int rc = load(s);
+    if (rc < 0 && rc != -EPERM && rc != -EACCES && s->config.waits) {
+        aggregate_bpf__destroy(s->bpf);
+        s->bpf = NULL;
+        s->config.waits = NULL;
+        rc = load(s);
+    }
+    return rc;
 }
 
 static int bpf_open(const struct cs_driver_config *config, struct cs_driver_state **out, struct cs_error *err)
@@ -410,7 +452,7 @@ static int bpf_open(const struct cs_driver_config *config, struct cs_driver_stat
     while (s->n_buckets > BUCKETS_MIN && 2UL * s->n_slots * s->n_buckets * sizeof *s->table > TABLES_BYTES)
         s->n_buckets /= 2;
     s->log_until = calloc(s->n_slots, sizeof *s->log_until);
-    int rc = s->n_slots > CS_AGGREGATE_CPUS ? -E2BIG : s->log_until ? load(s) : -ENOMEM;
+    int rc = s->n_slots > CS_AGGREGATE_CPUS ? -E2BIG : s->log_until ? load_what_can_be(s) : -ENOMEM;
     if (rc < 0) {
         bpf_close(s);
         return cs_fail(err, -rc, "BPF programs can't be used (%s)",

@@ -111,6 +111,8 @@ int cs_session_drain(struct cs_sampler *s, enum cs_driver_drain how, struct cs_e
         cs_session_contexts_refresh(s->contexts);
     if (s->chains)
         cs_session_chains_wants(s->chains);
+    if (s->waits)
+        cs_session_waits_take(s->waits);
     uint64_t line = s->events.driver->begin_drain(s->events.state, how);
     uint64_t settled = line + CS_RING_SETTLE_NS, now = cs_monotonic_ns();
     if (how != CS_DRIVER_DRAIN_LAST && now < settled) { /* records before the line must have become visible */
@@ -122,6 +124,8 @@ int cs_session_drain(struct cs_sampler *s, enum cs_driver_drain how, struct cs_e
         return cs_fail(err, ENOMEM, "out of memory for the kernel's sideband records");
     make_up_for_lost(s, line);
     rc = s->events.driver->drain(s->events.state, how, place, s, err);
+    if (s->waits)
+        cs_session_waits_place(s->waits);
     if (s->chains)
         cs_session_chains_feed(s->chains, line);
     if (s->copies)

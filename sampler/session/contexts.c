@@ -28,6 +28,8 @@ struct cs_session_contexts {
     unsigned n_events;
     CS_ARRAY(struct tree) trees;
     uint32_t drain;
+    bool of_others; /* its events aren't those of the profiles */
+    uint64_t last;
     struct placed placed[PLACED];
 };
 
@@ -97,7 +99,8 @@ int cs_session_contexts_add(struct cs_session_contexts *c, struct cs_session_pla
         const struct placed *at = place(c, places, &frame);
         bool met = at->image->index < tree->n_numbers && tree->numbers[at->image->index];
         if (!met) /* an image that is only called from needs to be in the store, too, to be named by */
-            (void)cs_session_profiles_touch(profiles, at->image, entry->event, found->label);
+            (void)cs_session_profiles_touch(profiles, at->image, c->of_others ? 0 : entry->event,
+                                            found->label);
         node = child(tree, node, at->image, at->offset);
     }
     if (node >= 0)
@@ -105,11 +108,22 @@ int cs_session_contexts_add(struct cs_session_contexts *c, struct cs_session_pla
     if (node < 0)
         return -ENOMEM;
     cs_contexts_add(tree->nodes, (uint32_t)node, entry->count);
+    c->last = cs_contexts_at(tree->nodes, (uint32_t)node)->key;
     tree->samples += entry->count;
     if (cs_contexts_count(tree->nodes) > CS_SESSION_CONTEXTS_NODES &&
         cs_contexts_fold(tree->nodes, CS_CONTEXTS_NODES_MAX) == 0 && tree->n_numbers)
         memset(tree->numbers, 0, tree->n_numbers * sizeof *tree->numbers); /* images may have gone */
     return 0;
+}
+
+void cs_session_contexts_of_others(struct cs_session_contexts *c)
+{
+    c->of_others = true;
+}
+
+uint64_t cs_session_contexts_last(const struct cs_session_contexts *c)
+{
+    return c->last;
 }
 
 void cs_session_contexts_refresh(struct cs_session_contexts *c)

@@ -26,6 +26,11 @@ int cs_session_contexts_add(struct cs_session_contexts *contexts, struct cs_sess
                             struct cs_session_profiles *profiles, const struct cs_driver_entry *entry,
                             const struct cs_maps_location *found);
 
+/* The events are none of the profiles'. */
+void cs_session_contexts_of_others(struct cs_session_contexts *contexts);
+/* The key of the context that was added last. */
+uint64_t cs_session_contexts_last(const struct cs_session_contexts *contexts);
+
 /* As cs_session_profiles_merge. */
 int cs_session_contexts_merge(struct cs_session_contexts *contexts, struct cs_store *store,
                               const struct cs_session_profiles_times *times,

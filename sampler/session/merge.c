@@ -166,6 +166,8 @@ static int merge(struct cs_sampler *s, struct cs_error *err)
     rc = cs_session_profiles_merge(s->profiles, s->config.store, times, &with, &accounts->merged, err);
     if (rc == 0 && s->contexts)
         rc = cs_session_contexts_merge(s->contexts, s->config.store, times, &with, err);
+    if (rc == 0 && s->waits)
+        rc = cs_session_waits_merge(s->waits, s->config.store, &with, err);
     if (rc == 0)
         rc = merge_names(s, err);
     cs_store_batch_end(s->config.store); /* counters come last: never more counted than stored */

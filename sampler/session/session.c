@@ -113,6 +113,7 @@ static int open_driver(struct cs_sampler *s, struct cs_error *err)
                                       .keep_ns =
                                           s->config.resolve_ms ? s->config.resolve_ms * 1000000ULL : KEEP_NS,
                                       .generations = s->generations,
+                                      .waits = s->config.waits && s->config.chains ? &s->wait_kernel : NULL,
                                       .process_of = s->config.label == CS_LABEL_THREAD ? process_of : NULL,
                                       .process_of_arg = &s->places,
                                       .filter = s->events.filter};
@@ -292,6 +293,11 @@ int cs_sampler_open(const struct cs_sampler_config *config, struct cs_sampler **
                    !(s->copies = cs_stack_copies_open(&s->places, s->tables)) ||
                    !(s->chains = cs_session_chains_open(chains, &s->places, s->tables, s->generations))))
         rc = cs_fail(err, ENOMEM, "out of memory for call chains");
+    if (rc >= 0 && s->wait_kernel.rows &&
+        !(s->waits = cs_session_waits_open(&s->wait_kernel, &s->places, s->profiles)))
+        rc = cs_fail(err, ENOMEM, "out of memory for waits");
+    if (rc >= 0 && s->config.waits && !s->waits)
+        cs_session_remark(&s->config, "waits can't be recorded: they need root, call chains and Linux 6.16");
     if (rc >= 0)
         rc = open_target(s, err);
     if (rc >= 0 && s->chains && s->config.target == CS_TARGET_PID)
@@ -303,6 +309,8 @@ int cs_sampler_open(const struct cs_sampler_config *config, struct cs_sampler **
         cs_session_remark(&s->config, "%s", cs_kernel_reason(s->places.kernel));
     if (rc >= 0 && s->config.ready)
         rc = s->config.ready(s->config.arg, s, err);
+    if (rc >= 0 && s->waits)
+        cs_session_waits_begin(s->waits);
     if (rc >= 0)
         rc = start(s, err);
     if (rc < 0) {
@@ -420,6 +428,7 @@ void cs_sampler_close(struct cs_sampler *s)
     cs_stack_copies_close(s->copies);
     cs_image_tables_close(s->tables);
     cs_session_contexts_close(s->contexts);
+    cs_session_waits_close(s->waits);
     cs_session_places_close(&s->places);
     cs_generations_close(s->generations);
     cs_waiting_command_close(&s->target.command);

@@ -14,6 +14,7 @@
  *   stack_copies    chains that are made of copies of stacks
  *   contexts        call chains in memory on their way to the store
  *   other_rights    processes that became somebody else's
+ *   waits           waits in memory on their way to the store
  *   hotplug         CPUs that come and go
  *   collect         a drain: records applied, entries placed and counted
  *   session         opens, polls, stops and closes
@@ -35,6 +36,7 @@
 #include "sampler/session/remarks.h"
 #include "sampler/session/resolve.h"
 #include "sampler/session/stack_copies.h"
+#include "sampler/session/waits.h"
 
 struct cs_session_target { /* who is sampled, as config.target says */
     struct cs_waiting_command command;
@@ -66,6 +68,8 @@ struct cs_sampler {
     struct cs_session_chains *chains;     /* NULL: none, or the driver needs no help; so are the two below */
     struct cs_image_tables *tables;
     struct cs_stack_copies *copies;
+    struct cs_wait_kernel wait_kernel;
+    struct cs_session_waits *waits; /* NULL: not asked, or not to be had */
     struct cs_generations *generations;
     struct cs_sideband *sideband;
     uint64_t next_drain_ns, drained_ns, horizon_ns;

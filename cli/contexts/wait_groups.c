@@ -1,0 +1,445 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "cli/contexts/wait_groups.h"
+
+#include "store/array.h"
+#include "store/wait_schemas.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define TEXT_MAX 512
+
+struct tally { /* ns of a text in a group */
+    size_t group;
+    unsigned which;
+    const char *text;
+    uint64_t ns;
+};
+
+struct gathering {
+    struct wait_groups *groups;
+    struct cs_dictionary keys, tally_keys, threads, totals;
+    CS_ARRAY(struct tally) tallies;
+    bool blaming; /* the second pass */
+    struct cs_error *err;
+};
+
+static const char *keep(struct wait_groups *g, const char *text)
+{
+    int64_t n = cs_dictionary_add(&g->texts, text, strlen(text));
+    return n < 0 ? "" : g->texts.strings[n];
+}
+
+/* ---- where ---- */
+
+static const char *base_name(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return slash && slash[1] ? slash + 1 : path;
+}
+
+static bool is_kernel(const struct cs_call_function *f)
+{
+    return f->image && (f->image->kind == CS_IMAGE_KERNEL || f->image->kind == CS_IMAGE_MODULE);
+}
+
+static bool is_c_library(const struct cs_call_function *f)
+{
+    static const char *const names[] = {"libc.so", "libc-", "libpthread", "ld-linux", "ld-musl", "libc.musl"};
+    const char *base = f->image ? base_name(f->image->path) : "";
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (strncmp(base, names[i], strlen(names[i])) == 0)
+            return true;
+    return f->image && f->image->kind == CS_IMAGE_VDSO;
+}
+
+struct site {
+    const struct cs_call_function *function, *via; /* NULL: none */
+};
+
+static struct site site_of(const struct cs_calls *calls, uint64_t key)
+{
+    struct site site = {NULL, NULL};
+    for (uint32_t node = cs_calls_node(calls, key); node; node = cs_contexts_at(calls->tree, node)->parent) {
+        const struct cs_call_function *f = cs_calls_function(calls, node);
+        if (!f->image || is_kernel(f))
+            continue;
+        if (!is_c_library(f)) {
+            site.function = f;
+            break;
+        }
+        if (f->known)
+            site.via = f; /* the outermost: the one that was called */
+    }
+    return site;
+}
+
+static bool begins(const char *text, const char *with)
+{
+    return strncmp(text, with, strlen(with)) == 0;
+}
+
+/* Of a lock: what the C library calls it. */
+static const char *kind_of(const char *reason, const struct site *site, const char *object)
+{
+    static const struct {
+        const char *begins, *kind;
+    } names[] = {{"pthread_mutex_", "mutex"},    {"__lll_", "mutex"},
+                 {"pthread_cond_", "condition"}, {"pthread_rwlock_", "rwlock"},
+                 {"pthread_join", "join"},       {"pthread_timedjoin", "join"},
+                 {"pthread_clockjoin", "join"},  {"__pthread_clockjoin", "join"},
+                 {"sem_", "semaphore"},          {"pthread_barrier", "barrier"},
+                 {"pthread_spin", "mutex"},      {"flockfile", "mutex"}};
+    if (strcmp(reason, "lock") != 0)
+        return reason;
+    if (begins(object, "pi "))
+        return "pi-mutex";
+    for (size_t i = 0; site->via && i < sizeof names / sizeof *names; i++)
+        if (begins(site->via->brief, names[i].begins))
+            return names[i].kind;
+    return "lock";
+}
+
+bool wait_is_idle(const char *kind)
+{
+    static const char *const idle[] = {"poll", "child", "signal", "join", "stopped"};
+    for (size_t i = 0; i < sizeof idle / sizeof *idle; i++)
+        if (strcmp(kind, idle[i]) == 0)
+            return true;
+    return false;
+}
+
+static void place_text(const struct cs_calls *calls, uint64_t key, char *text, size_t size)
+{
+    struct site site = site_of(calls, key);
+    const struct cs_call_function *f = site.function ? site.function : site.via;
+    snprintf(text, size, "%s", f ? f->brief : "");
+}
+
+static int64_t group_of(struct gathering *g, const char *reason, const char *call, const char *object,
+                        uint64_t context)
+{
+    struct site site = site_of(&g->groups->waits, context);
+    const char *kind = kind_of(reason, &site, object), *via = site.via ? site.via->brief : call;
+    char key[TEXT_MAX * 2];
+    if (strcmp(kind, "run-queue") == 0 || strcmp(kind, "page-fault") == 0)
+        via = "";
+    snprintf(key, sizeof key, "%s\n%s\n%p", kind, strcmp(kind, reason) == 0 ? "" : via,
+             (const void *)site.function);
+    int64_t n = cs_dictionary_add(&g->keys, key, strlen(key));
+    if (n < 0 || (size_t)n < g->groups->n)
+        return n;
+    if (cs_array_room(g->groups->at, g->groups->n, g->groups->capacity) < 0)
+        return -ENOMEM;
+    g->groups->at[g->groups->n++] = (struct wait_group){.kind = keep(g->groups, kind),
+                                                        .where = site.function ? site.function->brief : "",
+                                                        .function = site.function,
+                                                        .via = keep(g->groups, via)};
+    return n;
+}
+
+enum { THREAD, OBJECT, WAKER, BLAME };
+
+static void tally(struct gathering *g, size_t group, unsigned which, const char *text, uint64_t ns)
+{
+    char key[TEXT_MAX + 64];
+    snprintf(key, sizeof key, "%zu %u %s", group, which, text);
+    int64_t n = cs_dictionary_add(&g->tally_keys, key, strlen(key));
+    if (n < 0)
+        return;
+    if ((size_t)n == g->tallies.n) {
+        struct tally *more = cs_array_add(&g->tallies);
+        if (!more)
+            return;
+        *more = (struct tally){group, which, keep(g->groups, text), 0};
+    }
+    g->tallies.at[n].ns += ns;
+}
+
+static struct wait_top *top_of(struct wait_group *group, unsigned which)
+{
+    struct wait_top *const tops[] = {&group->thread, &group->object, &group->waker, &group->blame};
+    return tops[which];
+}
+
+/* ---- tables ---- */
+
+static int add_total(struct gathering *g, const char *what, uint64_t ns, uint64_t count)
+{
+    struct wait_groups *w = g->groups;
+    int64_t n = cs_dictionary_add(&g->totals, what, strlen(what));
+    if (n < 0 || ((size_t)n == w->n_totals && cs_array_room(w->totals, w->n_totals, w->totals_capacity) < 0))
+        return -ENOMEM;
+    if ((size_t)n == w->n_totals)
+        w->totals[w->n_totals++] = (struct wait_total){keep(w, what), 0, 0};
+    w->totals[n].ns += ns;
+    w->totals[n].count += count;
+    w->all_ns += ns;
+    return 0;
+}
+
+/* A thread may have changed its name: the last one met is it. */
+static int add_thread(struct gathering *g, const uint64_t *row, const char *name, const char *what)
+{
+    struct wait_groups *w = g->groups;
+    char key[64];
+    snprintf(key, sizeof key, "%" PRIu64 " %" PRIu64, row[CS_THREADS_PID], row[CS_THREADS_TID]);
+    int64_t n = cs_dictionary_add(&g->threads, key, strlen(key));
+    if (n < 0 ||
+        ((size_t)n == w->n_threads && cs_array_room(w->threads, w->n_threads, w->threads_capacity) < 0))
+        return -ENOMEM;
+    if ((size_t)n == w->n_threads)
+        w->threads[w->n_threads++] =
+            (struct wait_thread){.pid = row[CS_THREADS_PID], .tid = row[CS_THREADS_TID]};
+    struct wait_thread *t = &w->threads[n];
+    if (cs_array_room(t->totals, t->n, t->capacity) < 0)
+        return -ENOMEM;
+    t->totals[t->n++] = (struct wait_total){keep(w, what), row[CS_THREADS_NS], row[CS_THREADS_COUNT]};
+    t->name = keep(w, name);
+    t->all_ns += row[CS_THREADS_NS];
+    t->on_ns += strcmp(what, "on-cpu") == 0 ? row[CS_THREADS_NS] : 0;
+    t->stolen_ns += strcmp(what, "stolen") == 0 ? row[CS_THREADS_NS] : 0;
+    t->run_queue_ns += strcmp(what, "run-queue") == 0 ? row[CS_THREADS_NS] : 0;
+    return 0;
+}
+
+static int take_threads(struct gathering *g, struct cs_table *table)
+{
+    int rc = 0;
+    for (size_t i = 0; rc == 0 && i < cs_table_rows(table); i++) {
+        const uint64_t *row = cs_table_row(table, i);
+        rc = add_thread(g, row, cs_table_string(table, row[CS_THREADS_NAME]),
+                        cs_table_string(table, row[CS_THREADS_WHAT]));
+        if (rc == 0)
+            rc = add_total(g, cs_table_string(table, row[CS_THREADS_WHAT]), row[CS_THREADS_NS],
+                           row[CS_THREADS_COUNT]);
+    }
+    return rc;
+}
+
+/* Those whose reason the descriptor tells. */
+static bool is_descriptor_call(const char *call)
+{
+    static const char *const calls[] = {"read",     "readv",   "pread64",  "preadv", "write", "writev",
+                                        "pwrite64", "pwritev", "sendfile", "splice", "ioctl"};
+    for (size_t i = 0; i < sizeof calls / sizeof *calls; i++)
+        if (strcmp(call, calls[i]) == 0)
+            return true;
+    return false;
+}
+
+static int take_waits(struct gathering *g, struct cs_table *table)
+{
+    for (size_t i = 0; i < cs_table_rows(table); i++) {
+        const uint64_t *row = cs_table_row(table, i);
+        const char *object = cs_table_string(table, row[CS_WAITS_OBJECT]),
+                   *waker = cs_table_string(table, row[CS_WAITS_WAKER]);
+        int64_t n = group_of(g, cs_table_string(table, row[CS_WAITS_REASON]),
+                             cs_table_string(table, row[CS_WAITS_CALL]), object, row[CS_WAITS_CONTEXT]);
+        if (n < 0)
+            return -ENOMEM;
+        struct wait_group *group = &g->groups->at[n];
+        group->of_lock |= strcmp(cs_table_string(table, row[CS_WAITS_REASON]), "lock") == 0;
+        group->of_descriptor |= is_descriptor_call(cs_table_string(table, row[CS_WAITS_CALL]));
+        group->ns += row[CS_WAITS_NS];
+        group->count += row[CS_WAITS_COUNT];
+        if (row[CS_WAITS_LONGEST] > group->longest_ns)
+            group->longest_ns = row[CS_WAITS_LONGEST];
+        group->bins[row[CS_WAITS_LOG2] & (WAIT_BINS - 1)] += row[CS_WAITS_COUNT];
+        g->groups->waits_ns += row[CS_WAITS_NS];
+        tally(g, (size_t)n, THREAD, cs_table_string(table, row[CS_WAITS_THREAD]), row[CS_WAITS_NS]);
+        if (*object)
+            tally(g, (size_t)n, OBJECT, object, row[CS_WAITS_NS]);
+        char place[TEXT_MAX / 2], text[TEXT_MAX];
+        place_text(&g->groups->wakers, row[CS_WAITS_WAKER_CONTEXT], place, sizeof place);
+        snprintf(text, sizeof text, *place ? "%s: %s" : "%s", waker, place);
+        if (*waker)
+            tally(g, (size_t)n, WAKER, text, row[CS_WAITS_NS]);
+    }
+    return 0;
+}
+
+static int take_blame(struct gathering *g, struct cs_table *table)
+{
+    for (size_t i = 0; i < cs_table_rows(table); i++) {
+        const uint64_t *row = cs_table_row(table, i);
+        const char *what = cs_table_string(table, row[CS_BLAME_WHAT]);
+        bool running = strcmp(what, "running") == 0;
+        int64_t n = group_of(g, cs_table_string(table, row[CS_BLAME_REASON]), "",
+                             cs_table_string(table, row[CS_BLAME_OBJECT]), row[CS_BLAME_CONTEXT]);
+        if (n < 0)
+            return -ENOMEM;
+        char place[TEXT_MAX / 2], text[TEXT_MAX];
+        place_text(running ? &g->groups->wakers : &g->groups->waits, row[CS_BLAME_HOLDER_CONTEXT], place,
+                   sizeof place);
+        snprintf(text, sizeof text, *place ? "%s: %s in %s" : "%s: %s",
+                 cs_table_string(table, row[CS_BLAME_HOLDER]), what, place);
+        g->groups->at[n].blamed_ns += row[CS_BLAME_NS];
+        tally(g, (size_t)n, BLAME, text, row[CS_BLAME_NS]);
+    }
+    return 0;
+}
+
+static int take_profile(const struct cs_store_profile_ref *ref, void *arg)
+{
+    struct gathering *g = arg;
+    struct cs_table *table = NULL;
+    if (strcmp(ref->head->event, CS_WAITS_EVENT) != 0 || strcmp(ref->kind, "contexts") == 0 ||
+        (strcmp(ref->kind, "blame") == 0) != g->blaming)
+        return 0;
+    int rc = cs_store_load(ref, &table, g->err);
+    if (rc < 0)
+        return rc;
+    const struct cs_schema *schema = cs_table_schema(table);
+    if (cs_schema_equal(schema, &cs_schema_threads))
+        rc = take_threads(g, table);
+    else if (cs_schema_equal(schema, &cs_schema_waits))
+        rc = take_waits(g, table);
+    else if (cs_schema_equal(schema, &cs_schema_blame))
+        rc = take_blame(g, table);
+    cs_table_close(table);
+    return rc < 0 ? cs_fail(g->err, ENOMEM, "out of memory for the waits of %s", ref->file) : 0;
+}
+
+/* ---- */
+
+static int most_first(const void *left, const void *right)
+{
+    const struct wait_group *a = left, *b = right;
+    bool x = wait_is_idle(a->kind), y = wait_is_idle(b->kind);
+    if (x != y)
+        return x ? 1 : -1;
+    return (a->ns < b->ns) - (a->ns > b->ns);
+}
+
+static int most_time_first(const void *left, const void *right)
+{
+    const struct wait_total *a = left, *b = right;
+    return (a->ns < b->ns) - (a->ns > b->ns);
+}
+
+static int longest_first(const void *left, const void *right)
+{
+    const struct wait_thread *a = left, *b = right;
+    return (a->all_ns < b->all_ns) - (a->all_ns > b->all_ns);
+}
+
+static struct wait_total *total_of(struct wait_groups *w, const char *what)
+{
+    for (size_t i = 0; i < w->n_totals; i++)
+        if (strcmp(w->totals[i].what, what) == 0)
+            return &w->totals[i];
+    return NULL;
+}
+
+/* Whether the kernel's part counts a wait of that kind under `reason`, among other kinds. */
+static bool is_kind_of(const struct wait_group *g, const char *reason)
+{
+    if (strcmp(reason, "read-write") == 0)
+        return g->of_descriptor;
+    return g->of_lock;
+}
+
+/* A total of several kinds of waits is divided as the waits that were kept are: their sum stays exact. */
+static void refine(struct wait_groups *w, const char *reason)
+{
+    struct wait_total *total = total_of(w, reason);
+    double whole = 0, left = total ? (double)total->ns : 0, times = total ? (double)total->count : 0;
+    for (size_t i = 0; i < w->n; i++)
+        whole += is_kind_of(&w->at[i], reason) ? (double)w->at[i].ns : 0;
+    if (!total || whole <= 0)
+        return;
+    total->ns = total->count = 0;
+    for (size_t i = 0; i < w->n; i++) {
+        const struct wait_group *g = &w->at[i];
+        if (!is_kind_of(g, reason))
+            continue;
+        struct wait_total *part = total_of(w, g->kind);
+        if (!part) {
+            if (cs_array_room(w->totals, w->n_totals, w->totals_capacity) < 0)
+                continue;
+            part = &w->totals[w->n_totals++];
+            *part = (struct wait_total){g->kind, 0, 0};
+        }
+        part->ns += (uint64_t)(left * (double)g->ns / whole);
+        part->count += (uint64_t)(times * (double)g->ns / whole);
+    }
+}
+
+int wait_groups_open(struct wait_groups *w, struct cs_store *store, const struct cs_calls_wanted *wanted,
+                     struct cs_error *err)
+{
+    struct gathering g = {.groups = w, .err = err};
+    struct cs_calls_wanted of = *wanted;
+    *w = (struct wait_groups){0};
+    of.keys = true;
+    of.event = CS_WAITS_EVENT;
+    int rc = cs_calls_open(&w->waits, store, &of, err);
+    of.event = CS_WAKERS_EVENT;
+    if (rc == 0)
+        rc = cs_calls_open(&w->wakers, store, &of, err);
+    for (unsigned pass = 0; rc == 0 && pass < 2; pass++) {
+        g.blaming = pass == 1;
+        rc = cs_store_each(store, take_profile, &g, err);
+    }
+    for (size_t i = 0; i < g.tallies.n; i++) {
+        const struct tally *t = &g.tallies.at[i];
+        struct wait_top *top = top_of(&w->at[t->group], t->which);
+        top->n++;
+        if (t->ns > top->ns) {
+            top->ns = t->ns;
+            top->text = t->text;
+        }
+    }
+    refine(w, "lock");
+    refine(w, "read-write");
+    if (w->n)
+        qsort(w->at, w->n, sizeof *w->at, most_first);
+    if (w->n_threads)
+        qsort(w->threads, w->n_threads, sizeof *w->threads, longest_first);
+    if (w->n_totals)
+        qsort(w->totals, w->n_totals, sizeof *w->totals, most_time_first);
+    cs_dictionary_fini(&g.keys);
+    cs_dictionary_fini(&g.tally_keys);
+    cs_dictionary_fini(&g.threads);
+    cs_dictionary_fini(&g.totals);
+    cs_array_free(&g.tallies);
+    if (rc == 0 && !w->n_totals)
+        rc = cs_fail(err, ENOENT, "the recording has no waits: cyclescope record --waits records them");
+    if (rc < 0)
+        wait_groups_close(w);
+    return rc;
+}
+
+void wait_groups_close(struct wait_groups *w)
+{
+    if (w->waits.tree)
+        cs_calls_close(&w->waits);
+    if (w->wakers.tree)
+        cs_calls_close(&w->wakers);
+    cs_dictionary_fini(&w->texts);
+    for (size_t i = 0; i < w->n_threads; i++)
+        free(w->threads[i].totals);
+    free(w->threads);
+    free(w->at);
+    free(w->totals);
+    *w = (struct wait_groups){0};
+}
+
+double wait_median_ns(const struct wait_group *group)
+{
+    uint64_t below = 0;
+    for (unsigned b = 0; b < WAIT_BINS; b++) {
+        uint64_t here = group->bins[b];
+        if (here && 2 * (below + here) >= group->count) { /* evenly within its bin, by the logarithm */
+            double ns = exp2((double)b + ((double)group->count / 2 - (double)below) / (double)here);
+            return ns < (double)group->longest_ns ? ns : (double)group->longest_ns;
+        }
+        below += here;
+    }
+    return 0;
+}

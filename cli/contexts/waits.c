@@ -1,0 +1,210 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* waits: where threads' time went off the CPU: for what, where, and who ended it. */
+#include "cli/command/recordings.h"
+#include "cli/contexts/contexts.h"
+#include "cli/contexts/wait_groups.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <string.h>
+
+#define ROWS_SHOWN 10
+
+static double percent(uint64_t part, uint64_t whole)
+{
+    return whole ? 100.0 * (double)part / (double)whole : (double)NAN;
+}
+
+static void put_totals(struct output *out, const struct wait_groups *w)
+{
+    static const struct column columns[] = {
+        {.key = "what", .head = "all threads' time", .kind = COLUMN_TEXT},
+        {.key = "seconds", .head = "s", .kind = COLUMN_NUMBER, .digits = 3},
+        {.key = "percent", .head = "%", .kind = COLUMN_SHARE},
+        {.key = "times", .head = "times", .kind = COLUMN_COUNT},
+    };
+    struct table *table = output_table(out, "time", columns, sizeof columns / sizeof *columns);
+    for (size_t i = 0; i < w->n_totals; i++) {
+        const struct wait_total *t = &w->totals[i];
+        if (t->ns < 1000 && !t->count) /* what is left of a total that was divided */
+            continue;
+        table_text(table, t->what);
+        table_number(table, (double)t->ns * 1e-9);
+        table_number(table, percent(t->ns, w->all_ns));
+        if (t->count)
+            table_count(table, t->count);
+        else
+            table_none(table);
+    }
+}
+
+static void put_threads(struct output *out, const struct parsed *args, const struct wait_groups *w)
+{
+    static const struct column columns[] = {
+        {.key = "thread", .head = "thread", .kind = COLUMN_TEXT, .elastic = true},
+        {.key = "pid", .head = "PID", .kind = COLUMN_NUMBER, .digits = -1},
+        {.key = "tid", .head = "TID", .kind = COLUMN_NUMBER, .digits = -1},
+        {.key = "seconds", .head = "s", .kind = COLUMN_NUMBER, .digits = 3},
+        {.key = "on_cpu_percent", .head = "on CPU %", .kind = COLUMN_SHARE},
+        {.key = "stolen_percent", .head = "stolen %", .kind = COLUMN_SHARE, .plain = true},
+        {.key = "run_queue_percent", .head = "run queue %", .kind = COLUMN_SHARE},
+        {.key = "waiting_percent", .head = "waiting %", .kind = COLUMN_SHARE, .plain = true},
+        {.key = "mostly", .head = "mostly", .kind = COLUMN_TEXT},
+        {.key = "time", .kind = COLUMN_JSON},
+    };
+    struct table *table = output_table(out, "threads", columns, sizeof columns / sizeof *columns);
+    for (size_t i = 0; i < w->n_threads; i++) {
+        const struct wait_thread *t = &w->threads[i];
+        const struct wait_total *most = NULL;
+        json_t *time = json_object();
+        for (size_t k = 0; k < t->n; k++) {
+            json_object_set_new(time, t->totals[k].what, json_real((double)t->totals[k].ns * 1e-9));
+            if (!most || t->totals[k].ns > most->ns)
+                most = &t->totals[k];
+        }
+        table_text(table, t->name);
+        table_number(table, (double)t->pid);
+        table_number(table, (double)t->tid);
+        table_number(table, (double)t->all_ns * 1e-9);
+        table_number(table, percent(t->on_ns, t->all_ns));
+        table_number(table, percent(t->stolen_ns, t->all_ns));
+        table_number(table, percent(t->run_queue_ns, t->all_ns));
+        table_number(table, percent(t->all_ns - t->on_ns - t->stolen_ns - t->run_queue_ns, t->all_ns));
+        table_text(table, most ? most->what : NULL);
+        table_json(table, time);
+    }
+    table_limit(table, (uint64_t)option_number(args, "top", ROWS_SHOWN, 0, 1e12), "--top 0 shows all");
+}
+
+static json_t *distribution(const struct wait_group *group)
+{
+    json_t *bins = json_array();
+    for (unsigned b = 0; b < WAIT_BINS; b++)
+        if (group->bins[b])
+            json_array_append_new(bins, json_pack("{s:f, s:I}", "from_us", exp2(b) * 1e-3, "waits",
+                                                  (json_int_t)group->bins[b]));
+    return bins;
+}
+
+static void put_top(struct table *table, const struct wait_top *top)
+{
+    if (top->n > 1)
+        table_textf(table, "%s (+%u)", top->text, top->n - 1);
+    else
+        table_text(table, top->text);
+}
+
+static void put_rows(struct output *out, const struct parsed *args, const struct wait_groups *w)
+{
+    static const struct column columns[] = {
+        {.key = "seconds", .head = "s", .kind = COLUMN_NUMBER, .digits = 3},
+        {.key = "percent", .head = "%", .kind = COLUMN_SHARE},
+        {.key = "waits", .head = "waits", .kind = COLUMN_COUNT},
+        {.key = "median_ms", .head = "median ms", .kind = COLUMN_NUMBER, .digits = 3, .spare = true},
+        {.key = "longest_ms", .head = "longest ms", .kind = COLUMN_NUMBER, .digits = 1},
+        {.key = "kind", .head = "for", .kind = COLUMN_TEXT},
+        {.key = "where", .head = "in", .kind = COLUMN_TEXT, .elastic = true},
+        {.key = "via", .kind = COLUMN_TEXT},
+        {.key = "image", .kind = COLUMN_TEXT},
+        {.key = "thread", .head = "thread", .kind = COLUMN_TEXT, .elastic = true},
+        {.key = "object", .head = "object", .kind = COLUMN_TEXT, .elastic = true, .spare = true},
+        {.key = "ended_by", .head = "ended by", .kind = COLUMN_TEXT, .elastic = true},
+        {.key = "meanwhile", .head = "who meanwhile was", .kind = COLUMN_TEXT, .elastic = true},
+        {.key = "meanwhile_percent", .kind = COLUMN_SHARE},
+        {.key = "idle", .kind = COLUMN_JSON},
+        {.key = "distribution", .kind = COLUMN_JSON},
+    };
+    struct table *table = output_table(out, "rows", columns, sizeof columns / sizeof *columns);
+    for (size_t i = 0; i < w->n; i++) {
+        const struct wait_group *g = &w->at[i];
+        table_number(table, (double)g->ns * 1e-9);
+        table_number(table, percent(g->ns, w->all_ns));
+        table_count(table, g->count);
+        table_number(table, wait_median_ns(g) * 1e-6);
+        table_number(table, (double)g->longest_ns * 1e-6);
+        table_text(table, g->kind);
+        table_text(table, *g->where ? g->where : *g->via ? g->via : NULL);
+        table_text(table, *g->via ? g->via : NULL);
+        table_text(table, g->function ? g->function->image->path : NULL);
+        put_top(table, &g->thread);
+        put_top(table, &g->object);
+        put_top(table, &g->waker);
+        if (g->blame.text)
+            table_textf(table, "%s (%.0f %%)", g->blame.text, percent(g->blame.ns, g->blamed_ns));
+        else
+            table_none(table);
+        table_number(table, g->blame.text ? percent(g->blame.ns, g->blamed_ns) : (double)NAN);
+        table_json(table, json_boolean(wait_is_idle(g->kind)));
+        table_json(table, distribution(g));
+    }
+    table_limit(table, (uint64_t)option_number(args, "top", ROWS_SHOWN, 0, 1e12), "--top 0 shows all");
+}
+
+static int run(const struct parsed *args)
+{
+    struct cs_error err = {0};
+    struct cs_store *store = NULL;
+    struct recordings which;
+    struct wait_groups w;
+    const char *where = store_location(args);
+    static const char *const by_names[] = {"place", "thread", NULL};
+    const bool by_thread = option_choice(args, "by", by_names, 0) == 1;
+    if (operand_count(args))
+        return usage_error("%s: waits takes no operand", operand(args, 0));
+    int rc = recordings_open(where, option(args, "epoch"), RECORDINGS_OF_SAMPLES, &store, &which, &err);
+    if (rc < 0)
+        return failed(&err);
+    struct cs_calls_wanted wanted = {.label = option(args, "process"),
+                                     .inlines = !option_given(args, "no-inlines")};
+    rc = wait_groups_open(&w, store, &wanted, &err);
+    cs_store_close(store);
+    if (rc < 0)
+        return failed(&err);
+    struct output *out = output_open(args);
+    output_line(out, "%zu thread%s, %.3g s of their time in all", w.n_threads, plural((double)w.n_threads),
+                (double)w.all_ns * 1e-9);
+    output_line(out, "%s", "");
+    output_set(out, "n_threads", json_integer((json_int_t)w.n_threads));
+    output_set(out, "seconds", json_real((double)w.all_ns * 1e-9));
+    put_totals(out, &w);
+    output_line(out, "%s", "");
+    if (by_thread || output_form(out) != OUTPUT_TEXT)
+        put_threads(out, args, &w);
+    if (!by_thread || output_form(out) != OUTPUT_TEXT)
+        put_rows(out, args, &w);
+    output_line(out, "%s", "");
+    if (!by_thread)
+        output_note(
+            out, "The first table is exact. The second is estimated from the waits that were kept; waits for "
+                 "work (poll, child, signal, join) come last.");
+    wait_groups_close(&w);
+    return output_close(out);
+}
+
+static const struct option_entry options[] = {
+    OPTION_BY,  OPTION_PROCESS, OPTION_EPOCH,          OPTION_NO_INLINES,
+    OPTION_TOP, OPTION_STORE,   {NULL, 0, NULL, NULL},
+};
+
+extern const struct command command_waits;
+const struct command command_waits = {
+    "waits",
+    "",
+    "where threads wait: for what, how long, and who ended it",
+    "All of each thread's time: on a CPU, stolen by the hypervisor or interrupts, and waiting by reason. "
+    "Then\n"
+    "the waits by what was waited for and where: a mutex, a file, a pipe, a CPU (run-queue). \"Ended by\" is "
+    "the\n"
+    "thread that woke it; of a lock, who released it. \"Who meanwhile was\" is what that thread did most of "
+    "the\n"
+    "time while it was waited for, followed through those that it waited for itself. --by thread: each "
+    "thread's\n"
+    "time.\n"
+    "\n"
+    "Example: why does it take 10 s, if it computes for 2?\n"
+    "\n"
+    "    cyclescope record --waits -- ./server\n"
+    "    cyclescope waits",
+    options,
+    run,
+};

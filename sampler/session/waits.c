@@ -1,0 +1,404 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "sampler/session/waits.h"
+
+#include "sampler/chains/context_tree.h"
+#include "sampler/perf/monotonic_clock.h"
+#include "sampler/waits/blame.h"
+#include "sampler/waits/objects.h"
+#include "sampler/waits/thread_rows.h"
+#include "store/array.h"
+#include "store/text.h"
+#include "store/wait_schemas.h"
+
+#include <stdio.h>
+
+#define INTERVAL_NS 4000000U /* T at first: 250 records a second of waiting at most, of a thread */
+#define INTERVAL_NS_MAX 1000000000U
+#define RECORDS_A_SECOND 4000.0  /* more: T is doubled; less than an eighth: halved */
+#define BUFFER_BYTES (16U << 20) /* of records taken and not yet placed */
+#define TABLE_ROWS 65536
+#define WOKEN 4096 /* wake-ups remembered until their wait comes, power of two */
+
+enum { WAITS, WAKERS, EVENTS };
+_Static_assert(CS_WAIT_HEAD % 8 == 0, "records lie one behind the other");
+
+struct tables { /* of a label */
+    uint32_t label;
+    struct cs_table *waits, *threads, *blame;
+};
+
+struct woken { /* what is known of a wake-up */
+    uint32_t tid;
+    uint64_t wake_ns, context;
+    char waker[17];
+};
+
+struct cs_session_waits {
+    struct cs_wait_kernel *kernel;
+    struct cs_session_places *places;
+    struct cs_session_profiles *profiles;
+    struct cs_session_contexts *contexts;
+    struct cs_wait_rows *rows;
+    struct cs_wait_objects *objects;
+    struct cs_blame *blame;
+    CS_ARRAY(struct tables) labels;
+    uint8_t *buffer;
+    size_t used, capacity;
+    struct woken woken[WOKEN];
+    uint64_t random, placed_ns;
+    struct cs_session_waits_counts counts;
+    uint64_t dropped;
+    uint64_t chain[CS_WAIT_FRAMES];
+    uint32_t records; /* since placed_ns */
+};
+
+struct cs_session_waits *cs_session_waits_open(struct cs_wait_kernel *kernel,
+                                               struct cs_session_places *places,
+                                               struct cs_session_profiles *profiles)
+{
+    static const struct cs_event events[EVENTS] = {{.name = CS_WAITS_EVENT, .unit = "ns"},
+                                                   {.name = CS_WAKERS_EVENT, .unit = "ns"}};
+    struct cs_session_waits *w = calloc(1, sizeof *w);
+    if (!w)
+        return NULL;
+    w->kernel = kernel;
+    w->places = places;
+    w->profiles = profiles;
+    w->random = cs_monotonic_ns() | 1;
+    w->contexts = cs_session_contexts_open(events, EVENTS);
+    w->rows = cs_wait_rows_open(kernel);
+    w->objects = cs_wait_objects_open("/proc");
+    w->blame = cs_blame_open();
+    if (!w->contexts || !w->rows || !w->objects || !w->blame) {
+        cs_session_waits_close(w);
+        return NULL;
+    }
+    cs_session_contexts_of_others(w->contexts);
+    *kernel->interval_ns = INTERVAL_NS;
+    return w;
+}
+
+static void close_tables(struct tables *t)
+{
+    cs_table_close(t->waits);
+    cs_table_close(t->threads);
+    cs_table_close(t->blame);
+}
+
+void cs_session_waits_close(struct cs_session_waits *w)
+{
+    if (!w)
+        return;
+    for (size_t i = 0; i < w->labels.n; i++)
+        close_tables(&w->labels.at[i]);
+    cs_array_free(&w->labels);
+    cs_session_contexts_close(w->contexts);
+    cs_wait_rows_close(w->rows);
+    cs_wait_objects_close(w->objects);
+    cs_blame_close(w->blame);
+    free(w->buffer);
+    free(w);
+}
+
+void cs_session_waits_begin(struct cs_session_waits *w)
+{
+    w->placed_ns = cs_monotonic_ns();
+    __atomic_store_n(w->kernel->began_ns, w->placed_ns, __ATOMIC_RELEASE);
+}
+
+/* ---- taking ---- */
+
+static void take(void *arg, const struct cs_wait_record *record, size_t n)
+{
+    struct cs_session_waits *w = arg;
+    size_t room = CS_WAIT_HEAD + CS_WAIT_FRAMES * 8;
+    if (n < CS_WAIT_HEAD || record->n >= CS_WAIT_FRAMES || n < CS_WAIT_HEAD + record->n * 8UL)
+        return;
+    if (w->used + room > BUFFER_BYTES || cs_array_reserve_in(w->buffer, w->used + room, w->capacity) < 0) {
+        w->dropped++;
+        return;
+    }
+    memcpy(w->buffer + w->used, record, CS_WAIT_HEAD + record->n * 8UL);
+    w->used += CS_WAIT_HEAD + record->n * 8UL;
+}
+
+void cs_session_waits_take(struct cs_session_waits *w)
+{
+    w->kernel->records(w->kernel->arg, take, w);
+}
+
+/* ---- placing ---- */
+
+static struct tables *tables_of(struct cs_session_waits *w, uint32_t label)
+{
+    struct tables *found = NULL;
+    for (size_t i = 0; i < w->labels.n && !found; i++)
+        if (w->labels.at[i].label == label)
+            found = &w->labels.at[i];
+    if (!found && (found = cs_array_add(&w->labels)) != NULL)
+        found->label = label;
+    if (!found)
+        return NULL;
+    found->waits = found->waits ? found->waits : cs_table_open(&cs_schema_waits);
+    found->threads = found->threads ? found->threads : cs_table_open(&cs_schema_threads);
+    found->blame = found->blame ? found->blame : cs_table_open(&cs_schema_blame);
+    return found->waits && found->threads && found->blame ? found : NULL;
+}
+
+/* xorshift64 */
+static uint64_t draw(struct cs_session_waits *w)
+{
+    w->random ^= w->random << 13;
+    w->random ^= w->random >> 7;
+    return w->random ^= w->random << 17;
+}
+
+/* A whole number, right in the mean. */
+static uint64_t rounded(struct cs_session_waits *w, double value)
+{
+    uint64_t whole = (uint64_t)value;
+    return whole + ((double)(draw(w) >> 11) / 0x1p53 < value - (double)whole);
+}
+
+/* The chain into a tree; *key is its context's. False: no memory. */
+static bool add_chain(struct cs_session_waits *w, const struct cs_wait_record *r, unsigned event, uint64_t ns,
+                      uint64_t *key, uint32_t *label)
+{
+    unsigned n = r->n;
+    for (unsigned i = 0; i < n; i++)
+        w->chain[i] = r->frames[r->joined ? n - 1 - i : i];
+    unsigned n_kernel = r->n_kernel < n ? r->n_kernel : n;
+    for (unsigned i = 0; i < n_kernel; i++) /* of returns: within the calls */
+        w->chain[i]--;
+    struct cs_driver_entry entry = {.pc = n ? w->chain[0] : 0,
+                                    .count = ns,
+                                    .from_ns = r->in_ns,
+                                    .to_ns = r->in_ns,
+                                    .pid = r->pid,
+                                    .tid = r->tid,
+                                    .event = (uint8_t)event,
+                                    .kernel = n_kernel > 0,
+                                    .latest = true,
+                                    .chain = w->chain,
+                                    .n_chain = n,
+                                    .n_kernel = n_kernel};
+    struct cs_maps_location found;
+    (void)cs_session_resolve(w->places, &entry, &found);
+    *label = found.label;
+    (void)cs_session_profiles_touch(w->profiles, found.image, 0, found.label);
+    return cs_session_contexts_add(w->contexts, w->places, w->profiles, &entry, &found) == 0 &&
+           (*key = cs_session_contexts_last(w->contexts)) != 0;
+}
+
+static int64_t text(struct cs_table *table, const char *string)
+{
+    return cs_table_text(table, string);
+}
+
+static void place_woken(struct cs_session_waits *w, const struct cs_wait_record *r)
+{
+    struct woken *at = &w->woken[r->tid & (WOKEN - 1)];
+    uint32_t label;
+    *at = (struct woken){.tid = r->tid, .wake_ns = r->wake_ns};
+    cs_text_clean(at->waker, sizeof at->waker, r->comm, sizeof r->comm);
+    if (r->n &&
+        !add_chain(w, r, WAKERS, r->wake_ns > r->out_ns ? r->wake_ns - r->out_ns : 1, &at->context, &label))
+        at->context = 0;
+}
+
+struct blaming {
+    struct cs_session_waits *w;
+    struct cs_table *table;
+    uint64_t context;
+    const char *reason, *object;
+    double factor;
+};
+
+static void add_blame(void *arg, const struct cs_blame_part *part)
+{
+    struct blaming *b = arg;
+    bool full = cs_table_rows(b->table) >= TABLE_ROWS;
+    int64_t reason = text(b->table, b->reason), object = text(b->table, full ? "" : b->object),
+            holder = text(b->table, part->thread),
+            what = text(b->table, part->reason == -1 ? "running"
+                                  : part->reason < 0 ? "not followed"
+                                                     : cs_wait_reason_name((unsigned)part->reason));
+    if (reason >= 0 && object >= 0 && holder >= 0 && what >= 0)
+        (void)cs_table_add(b->table, (uint64_t[]){full ? 0 : b->context, (uint64_t)reason, (uint64_t)object,
+                                                  (uint64_t)holder, (uint64_t)what, full ? 0 : part->context,
+                                                  rounded(b->w, b->factor * (double)part->ns)});
+}
+
+struct row { /* of waits */
+    uint64_t context, waker_context, ns, length_ns;
+    const char *reason, *call, *object, *thread, *waker;
+    double factor;
+};
+
+static void add_row(struct cs_session_waits *w, struct cs_table *table, const struct row *row)
+{
+    bool full = cs_table_rows(table) >= TABLE_ROWS;
+    int64_t reason = text(table, row->reason), call = text(table, row->call),
+            object = text(table, full ? "" : row->object), thread = text(table, row->thread),
+            waker = text(table, full ? "" : row->waker);
+    unsigned log2 = row->length_ns ? 63 - (unsigned)__builtin_clzll(row->length_ns) : 0;
+    if (reason >= 0 && call >= 0 && object >= 0 && thread >= 0 && waker >= 0)
+        (void)cs_table_add(table, (uint64_t[]){row->context, (uint64_t)reason, (uint64_t)call,
+                                               (uint64_t)object, (uint64_t)thread, (uint64_t)waker,
+                                               full ? 0 : row->waker_context, log2, rounded(w, row->factor),
+                                               rounded(w, row->factor * (double)row->ns), row->ns});
+}
+
+static void place_ended(struct cs_session_waits *w, const struct cs_wait_record *r)
+{
+    if (r->in_ns <= r->out_ns || !r->interval_ns)
+        return;
+    uint64_t away = r->in_ns - r->out_ns, context = 0;
+    bool queued = r->reason == CS_WAIT_RUN_QUEUE || r->reason == CS_WAIT_THROTTLED;
+    uint64_t waited =
+        queued || r->wake_ns <= r->out_ns || r->wake_ns > r->in_ns ? away : r->wake_ns - r->out_ns;
+    double factor = away < r->interval_ns ? (double)r->interval_ns / (double)away : 1;
+    enum cs_wait_reason reason = cs_wait_reason_by_mode(r->reason, r->mode);
+    const struct woken *woken = &w->woken[r->tid & (WOKEN - 1)];
+    char object[CS_WAIT_OBJECT_MAX] = "", thread[17];
+    uint32_t label;
+    cs_text_clean(thread, sizeof thread, r->comm, sizeof r->comm);
+    if (!queued)
+        cs_wait_object(w->objects, r, object);
+    w->counts.kept++;
+    w->counts.seconds += factor * (double)away * 1e-9;
+    w->records++;
+    bool by_thread = r->waker_kind == CS_WAKER_THREAD && woken->tid == r->tid && woken->wake_ns == r->wake_ns;
+    struct tables *t = add_chain(w, r, WAITS, rounded(w, factor * (double)away), &context, &label)
+                           ? tables_of(w, label)
+                           : NULL;
+    if (!t)
+        return;
+    struct row row = {.context = context,
+                      .waker_context = by_thread ? woken->context : 0,
+                      .ns = waited,
+                      .length_ns = waited,
+                      .reason = cs_wait_reason_name(reason),
+                      .call = cs_wait_call_name(r->call),
+                      .object = object,
+                      .thread = thread,
+                      .waker = by_thread                             ? woken->waker
+                               : r->waker_kind == CS_WAKER_INTERRUPT ? "[interrupt]"
+                                                                     : "",
+                      .factor = factor};
+    if (waited)
+        add_row(w, t->waits, &row);
+    if (away > waited) {
+        struct row queue = {.context = context,
+                            .ns = away - waited,
+                            .length_ns = away - waited,
+                            .reason = cs_wait_reason_name(CS_WAIT_RUN_QUEUE),
+                            .call = "",
+                            .object = "",
+                            .thread = thread,
+                            .waker = "",
+                            .factor = factor};
+        add_row(w, t->waits, &queue);
+    }
+    struct cs_blame_wait wait = {r->tid,    by_thread ? r->waker_tid : 0,
+                                 r->out_ns, r->wake_ns,
+                                 r->in_ns,  (uint8_t)reason,
+                                 context,   row.waker_context,
+                                 ""};
+    memcpy(wait.thread, thread, sizeof wait.thread - 1);
+    struct blaming blaming = {w, t->blame, context, row.reason, object, factor};
+    cs_blame_each(w->blame, &wait, row.waker, add_blame, &blaming);
+    cs_blame_note(w->blame, &wait);
+}
+
+/* So many records a second as may be. */
+static void adapt(struct cs_session_waits *w)
+{
+    uint64_t now = cs_monotonic_ns(), span = now - w->placed_ns;
+    uint32_t interval = *w->kernel->interval_ns;
+    if (span < 100000000)
+        return;
+    double rate = (double)w->records * 1e9 / (double)span;
+    if (rate > RECORDS_A_SECOND && interval < INTERVAL_NS_MAX)
+        interval *= 2;
+    else if (rate < RECORDS_A_SECOND / 8 && interval > INTERVAL_NS)
+        interval /= 2;
+    __atomic_store_n(w->kernel->interval_ns, interval, __ATOMIC_RELAXED);
+    w->records = 0;
+    w->placed_ns = now;
+}
+
+void cs_session_waits_place(struct cs_session_waits *w)
+{
+    cs_session_contexts_refresh(w->contexts);
+    for (size_t at = 0; at < w->used;) {
+        const struct cs_wait_record *r = (const void *)(w->buffer + at);
+        if (r->kind == CS_WAIT_WOKEN)
+            place_woken(w, r);
+        else
+            place_ended(w, r);
+        at += CS_WAIT_HEAD + r->n * 8UL;
+    }
+    w->used = 0;
+    adapt(w);
+}
+
+void cs_session_waits_counts(const struct cs_session_waits *w, struct cs_session_waits_counts *out)
+{
+    *out = w->counts;
+    out->lost = *w->kernel->lost + w->dropped;
+    out->no_row = *w->kernel->no_row;
+    out->interval_ns = *w->kernel->interval_ns;
+}
+
+/* ---- merging ---- */
+
+struct adding {
+    struct cs_session_waits *w;
+    uint64_t now_ns;
+};
+
+static void add_thread(void *arg, const struct cs_wait_added *added)
+{
+    struct adding *a = arg;
+    struct tables *t = tables_of(a->w, cs_maps_label_of(a->w->places->maps, (pid_t)added->pid, a->now_ns));
+    if (!t)
+        return;
+    int64_t thread = text(t->threads, added->thread), what = text(t->threads, added->what);
+    if (thread >= 0 && what >= 0)
+        (void)cs_table_add(t->threads, (uint64_t[]){added->pid, added->tid, (uint64_t)thread, (uint64_t)what,
+                                                    added->ns, added->times});
+}
+
+static int merge_table(struct cs_store *store, struct cs_table *table, const char *label, unsigned ns,
+                       struct cs_error *err)
+{
+    struct cs_store_profile_head head = {.event = CS_WAITS_EVENT, .unit = "ns"};
+    if (!table || !cs_table_rows(table))
+        return 0;
+    snprintf(head.label, sizeof head.label, "%s", label);
+    head.period_sum = cs_table_sum(table, ns);
+    int rc = cs_store_merge(store, &cs_contexts_profile, &head, table, err);
+    if (rc == 0)
+        cs_table_clear(table);
+    return rc;
+}
+
+int cs_session_waits_merge(struct cs_session_waits *w, struct cs_store *store,
+                           const struct cs_session_profiles_merging *with, struct cs_error *err)
+{
+    static const struct cs_session_profiles_times times[EVENTS] = {{0, 0, 1.0}, {0, 0, 1.0}};
+    struct adding adding = {w, cs_monotonic_ns()};
+    cs_wait_rows_each(w->rows, adding.now_ns, add_thread, &adding);
+    int rc = cs_session_contexts_merge(w->contexts, store, times, with, err);
+    for (size_t i = 0; i < w->labels.n && rc == 0; i++) {
+        char label[64];
+        snprintf(label, sizeof label, "%s", with->label(with->arg, w->labels.at[i].label));
+        rc = merge_table(store, w->labels.at[i].waits, label, CS_WAITS_NS, err);
+        if (rc == 0)
+            rc = merge_table(store, w->labels.at[i].threads, label, CS_THREADS_NS, err);
+        if (rc == 0)
+            rc = merge_table(store, w->labels.at[i].blame, label, CS_BLAME_NS, err);
+    }
+    return rc;
+}

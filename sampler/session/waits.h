@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Waits in memory on their way to the store: records placed, summed by context and object, threads' totals, blame.
+ *
+ * Invariant: what was taken is in memory or in the store, as with profiles. Bounded: rows of a table beyond TABLE_ROWS lose
+ * their object and waker first (their time stays). One owner. */
+#ifndef CS_SAMPLER_SESSION_WAITS_H
+#define CS_SAMPLER_SESSION_WAITS_H
+
+#include "sampler/session/contexts.h"
+#include "sampler/waits/waits.h"
+
+struct cs_session_waits;
+
+/* `kernel` is the driver's. NULL when memory is short. */
+struct cs_session_waits *cs_session_waits_open(struct cs_wait_kernel *kernel,
+                                               struct cs_session_places *places,
+                                               struct cs_session_profiles *profiles);
+void cs_session_waits_close(struct cs_session_waits *waits);
+
+/* From now on. */
+void cs_session_waits_begin(struct cs_session_waits *waits);
+/* Before a drain's line is drawn: takes the records that there are. */
+void cs_session_waits_take(struct cs_session_waits *waits);
+/* All sideband records up to the line have been applied: places what was taken. */
+void cs_session_waits_place(struct cs_session_waits *waits);
+
+int cs_session_waits_merge(struct cs_session_waits *waits, struct cs_store *store,
+                           const struct cs_session_profiles_merging *with, struct cs_error *err);
+
+struct cs_session_waits_counts {
+    uint64_t kept, lost; /* waits */
+    uint64_t no_row;     /* times that a thread had none */
+    double seconds;      /* their time, estimated */
+    uint32_t interval_ns;
+};
+void cs_session_waits_counts(const struct cs_session_waits *waits, struct cs_session_waits_counts *out);
+
+#endif

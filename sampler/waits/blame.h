@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* What those who ended a wait did while it lasted. A thread's last waits are remembered. The wait is walked back from its
+ * end: while its waker ran, it is the waker's running; while the waker waited and was woken in turn, that one's doing; else
+ * it is the waker's own wait. That is the path through threads that the wait took (Alexander, Kim et al., wPerf, OSDI 2018,
+ * section 3, for one wait). Waits that weren't kept count as running: they are short. Bounded. One owner. */
+#ifndef CS_SAMPLER_WAITS_BLAME_H
+#define CS_SAMPLER_WAITS_BLAME_H
+
+#include <stdint.h>
+
+struct cs_blame;
+struct cs_blame *cs_blame_open(void);
+void cs_blame_close(struct cs_blame *blame);
+
+struct cs_blame_wait {
+    uint32_t tid, waker_tid; /* 0: no thread */
+    uint64_t out_ns, wake_ns, in_ns;
+    uint8_t reason;
+    uint64_t context, waker_context; /* the latter 0: the waker isn't followed */
+    char thread[16];
+};
+void cs_blame_note(struct cs_blame *blame, const struct cs_blame_wait *wait);
+
+struct cs_blame_part {
+    const char *thread;
+    int reason; /* of its wait; -1: it ran; -2: nothing is known of it */
+    uint64_t context;
+    uint64_t ns;
+};
+/* The parts of a wait, which add up to wake_ns - out_ns. `name` is the waker's. */
+void cs_blame_each(struct cs_blame *blame, const struct cs_blame_wait *wait, const char *name,
+                   void (*each)(void *arg, const struct cs_blame_part *part), void *arg);
+
+#endif

@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The kernel's part tells a descriptor's inode at the time of the wait. /proc/PID/fd gives the path, believed only if it is
+ * that inode; it is asked once an inode. */
+#include "sampler/waits/objects.h"
+
+#include "store/text.h"
+
+#include <arpa/inet.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#define PATHS 1024 /* remembered, power of two */
+
+struct known {
+    uint64_t inode;
+    uint32_t device, pid;
+    char text[CS_WAIT_OBJECT_MAX];
+};
+
+struct cs_wait_objects {
+    char proc[64];
+    struct known paths[PATHS];
+};
+
+struct cs_wait_objects *cs_wait_objects_open(const char *proc)
+{
+    struct cs_wait_objects *o = calloc(1, sizeof *o);
+    if (o)
+        snprintf(o->proc, sizeof o->proc, "%s", proc);
+    return o;
+}
+
+void cs_wait_objects_close(struct cs_wait_objects *o)
+{
+    free(o);
+}
+
+static void read_path(const struct cs_wait_objects *o, const struct cs_wait_record *r, char *out)
+{
+    char link[128], path[PATH_MAX];
+    struct stat is;
+    snprintf(link, sizeof link, "%s/%" PRIu32 "/fd/%" PRIu32, o->proc, r->pid, (uint32_t)r->args[0]);
+    ssize_t n = stat(link, &is) == 0 && is.st_ino == r->inode ? readlink(link, path, sizeof path - 1) : -1;
+    if (n > 0)
+        cs_text_clean(out, CS_WAIT_OBJECT_MAX, path, (size_t)n);
+    else
+        cs_text_clean(out, CS_WAIT_OBJECT_MAX, r->name, sizeof r->name);
+}
+
+static void path_of(struct cs_wait_objects *o, const struct cs_wait_record *r, char *out)
+{
+    uint64_t hash = (r->inode ^ (uint64_t)r->device << 32 ^ r->pid) * 0x9E3779B97F4A7C15ULL;
+    struct known *k = &o->paths[hash >> 54 & (PATHS - 1)];
+    if (k->inode != r->inode || k->device != r->device || k->pid != r->pid || !*k->text) {
+        k->inode = r->inode;
+        k->device = r->device;
+        k->pid = r->pid;
+        read_path(o, r, k->text);
+    }
+    memcpy(out, k->text, CS_WAIT_OBJECT_MAX);
+}
+
+static void socket_of(const struct cs_wait_record *r, char *out)
+{
+    char peer[INET6_ADDRSTRLEN] = "";
+    if (r->family == AF_UNIX)
+        snprintf(out, CS_WAIT_OBJECT_MAX, "unix socket");
+    else if (r->family != AF_INET && r->family != AF_INET6)
+        snprintf(out, CS_WAIT_OBJECT_MAX, "socket of family %u", r->family);
+    else if (!r->peer_port)
+        snprintf(out, CS_WAIT_OBJECT_MAX, "port %u", r->local_port);
+    else if (inet_ntop(r->family, r->peer, peer,
+                       sizeof peer)) /* many clients are one object: by the server's port */
+        snprintf(out, CS_WAIT_OBJECT_MAX, r->peer_port < r->local_port ? "peer %s:%u" : "peer %s of port %u",
+                 peer, r->peer_port < r->local_port ? r->peer_port : r->local_port);
+}
+
+void cs_wait_object(struct cs_wait_objects *o, const struct cs_wait_record *r, char out[CS_WAIT_OBJECT_MAX])
+{
+    memset(out, 0, CS_WAIT_OBJECT_MAX);
+    if (r->reason == CS_WAIT_LOCK && r->call == __NR_futex) {
+        bool pi = (r->args[1] & 127) == 6 || (r->args[1] & 127) == 13; /* LOCK_PI, LOCK_PI2 */
+        snprintf(out, CS_WAIT_OBJECT_MAX, "%s 0x%" PRIx64, pi ? "pi futex" : "futex", (uint64_t)r->args[0]);
+    } else if (S_ISSOCK(r->mode)) {
+        socket_of(r, out);
+    } else if (S_ISFIFO(r->mode) && !*r->name) {
+        snprintf(out, CS_WAIT_OBJECT_MAX, "pipe %" PRIu64, (uint64_t)r->inode);
+    } else if (r->mode) {
+        path_of(o, r, out);
+    }
+}

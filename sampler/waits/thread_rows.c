@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* A row that the kernel writes meanwhile may be read half old: its totals never fall, so what is missed now comes with the
+ * next call. A thread that has ended is written no more. */
+#include "sampler/waits/thread_rows.h"
+
+#include "store/text.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { ON_CPU = CS_WAIT_REASONS, STOLEN, WHATS };
+
+struct told {
+    uint64_t ns[WHATS];
+    uint32_t times[WHATS];
+};
+
+struct cs_wait_rows {
+    struct cs_wait_kernel *kernel;
+    struct told *told; /* CS_WAIT_THREADS */
+};
+
+struct cs_wait_rows *cs_wait_rows_open(struct cs_wait_kernel *kernel)
+{
+    struct cs_wait_rows *r = calloc(1, sizeof *r);
+    if (!r || !(r->told = calloc(CS_WAIT_THREADS, sizeof *r->told))) {
+        free(r);
+        return NULL;
+    }
+    r->kernel = kernel;
+    for (uint32_t i = 0; i < CS_WAIT_THREADS; i++)
+        kernel->free->number[i] = i;
+    __atomic_store_n(&kernel->free->given, CS_WAIT_THREADS, __ATOMIC_RELEASE);
+    return r;
+}
+
+void cs_wait_rows_close(struct cs_wait_rows *r)
+{
+    if (r)
+        free(r->told);
+    free(r);
+}
+
+/* Its totals with what is under way. */
+static void totals_at(const struct cs_wait_thread *row, uint64_t now_ns, struct told *out)
+{
+    uint64_t on = row->on_ns, exec = row->exec_ns, since = row->since_ns;
+    memset(out, 0, sizeof *out);
+    for (unsigned i = 0; i < CS_WAIT_REASONS; i++) {
+        out->ns[i] = row->ns[i];
+        out->times[i] = row->times[i];
+    }
+    out->ns[STOLEN] = on > exec ? on - exec : 0;
+    out->ns[ON_CPU] = on - out->ns[STOLEN];
+    if (row->end_ns || !since || now_ns <= since)
+        return;
+    if (!row->out) {
+        out->ns[ON_CPU] += now_ns - since;
+        return;
+    }
+    uint64_t until = row->wake_ns > since && row->wake_ns < now_ns ? row->wake_ns : now_ns;
+    out->ns[row->reason & 15] += until - since;
+    out->ns[CS_WAIT_RUN_QUEUE] += now_ns - until;
+}
+
+static void free_row(struct cs_wait_rows *r, uint32_t number)
+{
+    struct cs_wait_free *f = r->kernel->free;
+    r->kernel->rows[number].tid = 0;
+    memset(&r->told[number], 0, sizeof *r->told);
+    f->number[f->given & (CS_WAIT_THREADS - 1)] = number;
+    __atomic_store_n(&f->given, f->given + 1, __ATOMIC_RELEASE);
+}
+
+static const char *name_of(unsigned what)
+{
+    return what == ON_CPU ? "on-cpu" : what == STOLEN ? "stolen" : cs_wait_reason_name(what);
+}
+
+void cs_wait_rows_each(struct cs_wait_rows *r, uint64_t now_ns,
+                       void (*each)(void *arg, const struct cs_wait_added *added), void *arg)
+{
+    for (uint32_t i = 0; i < CS_WAIT_THREADS; i++) {
+        const struct cs_wait_thread *row = &r->kernel->rows[i];
+        if (!row->tid || !row->since_ns)
+            continue;
+        bool ended = __atomic_load_n(&row->end_ns, __ATOMIC_ACQUIRE) != 0;
+        struct told now, *told = &r->told[i];
+        char name[17];
+        cs_text_clean(name, sizeof name, row->comm, sizeof row->comm);
+        totals_at(row, now_ns, &now);
+        for (unsigned w = 0; w < WHATS; w++) {
+            struct cs_wait_added added = {row->pid, row->tid, name, name_of(w), 0, 0};
+            if (now.ns[w] > told->ns[w])
+                added.ns = now.ns[w] - told->ns[w];
+            added.times = (uint32_t)(now.times[w] - told->times[w]);
+            if (!added.ns && !added.times)
+                continue;
+            each(arg, &added);
+            told->ns[w] += added.ns;
+            told->times[w] = now.times[w];
+        }
+        if (ended)
+            free_row(r, i);
+    }
+}

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The threads' rows of totals: read while the kernel writes them, and freed when their threads have ended. One owner. */
+#ifndef CS_SAMPLER_WAITS_THREAD_ROWS_H
+#define CS_SAMPLER_WAITS_THREAD_ROWS_H
+
+#include "sampler/waits/waits.h"
+
+struct cs_wait_rows;
+
+/* All rows are free from here on. NULL when memory is short. */
+struct cs_wait_rows *cs_wait_rows_open(struct cs_wait_kernel *kernel);
+void cs_wait_rows_close(struct cs_wait_rows *rows);
+
+/* What was added to a thread's total since the last call. `what`: as in store/wait_schemas.h. */
+struct cs_wait_added {
+    uint32_t pid, tid;
+    const char *thread, *what;
+    uint64_t ns, times;
+};
+/* Up to `now_ns`. */
+void cs_wait_rows_each(struct cs_wait_rows *rows, uint64_t now_ns,
+                       void (*each)(void *arg, const struct cs_wait_added *added), void *arg);
+
+#endif

@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* What the BPF program and its reader share: plain structs. Times are CLOCK_MONOTONIC, ns.
+ *
+ * Each thread has a row of totals that are exact. Of single waits a record is kept with a probability that
+ * grows with their length D: min(1, D / T). Such a record stands for max(D, T) / D waits like it, so that sums
+ * of times and of counts have no bias (a threshold sample: Duffield, Lund, Thorup, 2005), and each wait of at
+ * least T is there. */
+#ifndef CS_SAMPLER_WAITS_WAIT_RECORDS_H
+#define CS_SAMPLER_WAITS_WAIT_RECORDS_H
+
+#include <linux/types.h>
+
+/* What a thread waits for, as the kernel part can tell it at once. */
+enum cs_wait_reason {
+    CS_WAIT_RUN_QUEUE, /* for a CPU: it could run */
+    CS_WAIT_LOCK,      /* futex, semaphore, file lock */
+    CS_WAIT_FILE,      /* calls on files: read, write, fsync, open, ... */
+    CS_WAIT_SOCKET,
+    CS_WAIT_PIPE,
+    CS_WAIT_POLL, /* poll, select, epoll: for any of several things */
+    CS_WAIT_SLEEP,
+    CS_WAIT_CHILD,
+    CS_WAIT_SIGNAL,
+    CS_WAIT_FAULT, /* a page that has to be brought, or the lock of the address space */
+    CS_WAIT_STOPPED,
+    CS_WAIT_THROTTLED, /* its cgroup has used up its time */
+    CS_WAIT_OTHER,
+    CS_WAIT_DESCRIPTOR, /* read or write of a descriptor: file, pipe or socket, told by the record alone */
+    CS_WAIT_REASONS,
+};
+
+#define CS_WAIT_CALLS 512       /* system calls whose reason is tabled */
+#define CS_WAIT_THREADS 8192U   /* rows; power of two */
+#define CS_WAIT_FRAMES 256U     /* power of two */
+#define CS_WAIT_RING (2U << 20) /* bytes */
+
+/* A thread's row. The kernel writes all but `number`s of free rows; the reader frees a row whose end_ns is set. */
+struct cs_wait_thread {
+    __u32 tid, pid;
+    __u64 start_ns, end_ns; /* seen from, to; 0: it lives */
+    __u64 since_ns;         /* it left the CPU, or came back */
+    __u64 wake_ns;          /* of this absence; 0: not woken */
+    __u64 on_ns;            /* on a CPU by the clock */
+    __u64 exec_ns; /* of that, what the kernel charged it: the rest went to interrupts and the hypervisor */
+    __u64 exec_at_start_ns;
+    __u64 ns[16]; /* by reason */
+    __u32 times[16];
+    __u32 interval_ns, draw_ns; /* T, and the length from which this absence is kept */
+    __u32 waker_tid, waker_pid;
+    __u8 reason, out, kept, waker_kind;
+    __u8 padding[4];
+    char comm[16];
+};
+
+enum cs_wait_waker {
+    CS_WAKER_UNKNOWN,
+    CS_WAKER_THREAD,
+    CS_WAKER_INTERRUPT, /* a timer or a device */
+};
+
+enum cs_wait_record_kind {
+    CS_WAIT_ENDED, /* a wait, with the chain of who waited */
+    CS_WAIT_WOKEN, /* comes before it: the chain of who woke it; `tid` is who was woken, at wake_ns */
+};
+
+/* Cut behind `n` frames, innermost first; outermost first where `joined`. */
+struct cs_wait_record {
+    __u32 kind, n, n_kernel, joined;
+    __u32 tid, pid; /* of a WOKEN, `pid` is the waker's process: its addresses */
+    __u32 chain_end, interval_ns;
+    __u64 out_ns, wake_ns, in_ns;
+    __u32 waker_tid, waker_pid;
+    __s32 call; /* the system call; -1: none */
+    __u8 reason, waker_kind;
+    __u16 family; /* of a socket */
+    __u64 args[4];
+    __u64 inode;
+    __u32 device, mode; /* of the descriptor; mode 0: there is none */
+    __u16 local_port, peer_port;
+    __u8 peer[16]; /* as the family has it */
+    char comm[16]; /* of a WOKEN: the waker's */
+    char name[44]; /* last part of the file's path */
+    __u64 frames[CS_WAIT_FRAMES];
+};
+#define CS_WAIT_HEAD (sizeof(struct cs_wait_record) - CS_WAIT_FRAMES * 8)
+
+/* Numbers of free rows: the kernel takes at `taken`, the reader gives at `given`. */
+struct cs_wait_free {
+    __u64 given, taken;
+    __u32 number[CS_WAIT_THREADS];
+};
+
+#endif

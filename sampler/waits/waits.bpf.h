@@ -1,0 +1,457 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The kernel's part: what a thread does off the CPU. Included by aggregate.bpf.c alone, whose tables it unwinds by.
+ *
+ * A thread leaves the CPU (sched_switch), is woken (sched_waking, in the waker's context), is back (sched_exit_tp, in its own
+ * context: its stack is as it was when it left, so a chain is taken only of what turned out to be worth it). All three find
+ * the thread's row by its task, add up, and compare one number with another; budget: 200 ns for the three. */
+#ifndef CS_SAMPLER_WAITS_WAITS_BPF_H
+#define CS_SAMPLER_WAITS_WAITS_BPF_H
+
+#include "sampler/waits/wait_records.h"
+
+const volatile __u32 wait_cpus;                    /* CPU numbers: the scratch behind them is ours */
+const volatile __u8 wait_reason_of[CS_WAIT_CALLS]; /* by number of system call */
+__u32 wait_interval_ns;                            /* T; the reader's */
+__u64 wait_began_ns;                               /* 0: not yet */
+__u64 wait_lost, wait_no_row; /* records that found the ring full; threads without a row */
+struct cs_wait_free wait_free;
+
+struct {
+    __uint(type, BPF_MAP_TYPE_TASK_STORAGE);
+    __uint(map_flags, BPF_F_NO_PREALLOC);
+    __type(key, int);
+    __type(value, __u32); /* 1 + number of the row */
+} wait_rows SEC(".maps");
+
+ARRAY(wait_threads, struct cs_wait_thread, BPF_F_MMAPABLE);
+ARRAY(wait_scratch, struct cs_wait_record,
+      0); /* of who is back; behind them those of wakers, who may interrupt */
+
+struct {
+    __uint(type, BPF_MAP_TYPE_RINGBUF);
+    __uint(max_entries, 4096);
+} wait_records SEC(".maps");
+
+#define TASK_RUNNING 0
+#define TASK_UNINTERRUPTIBLE 2
+#define TASK_STOPPED_OR_TRACED 12
+#define TASK_DEAD_STATE 0x80
+
+/* The kernel's own structures: CO-RE finds where the fields are, and whether they are. */
+struct sched_entity {
+    __u64 sum_exec_runtime;
+} __attribute__((preserve_access_index));
+struct qstr {
+    const unsigned char *name;
+} __attribute__((preserve_access_index));
+struct dentry {
+    struct qstr d_name;
+} __attribute__((preserve_access_index));
+struct super_block {
+    __u32 s_dev;
+} __attribute__((preserve_access_index));
+struct inode {
+    unsigned short i_mode;
+    struct super_block *i_sb;
+    unsigned long i_ino;
+} __attribute__((preserve_access_index));
+struct path {
+    struct dentry *dentry;
+} __attribute__((preserve_access_index));
+struct file {
+    struct inode *f_inode;
+    void *private_data;
+    struct path f_path;
+} __attribute__((preserve_access_index));
+struct fdtable {
+    unsigned int max_fds;
+    struct file **fd;
+} __attribute__((preserve_access_index));
+struct files_struct {
+    struct fdtable *fdt;
+} __attribute__((preserve_access_index));
+struct in6_addr {
+    unsigned char bytes[16];
+};
+struct sock_common {
+    unsigned short skc_family;
+    __u32 skc_daddr;
+    __u16 skc_dport, skc_num;
+    struct in6_addr skc_v6_daddr;
+} __attribute__((preserve_access_index));
+struct sock {
+    struct sock_common __sk_common;
+} __attribute__((preserve_access_index));
+struct socket {
+    struct sock *sk;
+} __attribute__((preserve_access_index));
+struct task_struct___waits {
+    int pid, tgid;
+    unsigned int flags;
+    __u64 start_time;
+    struct sched_entity se;
+    struct files_struct *files;
+    void *stack;
+    char comm[16];
+} __attribute__((preserve_access_index));
+struct task_struct___throttled {
+    char throttled;
+} __attribute__((preserve_access_index));
+
+#ifdef __TARGET_ARCH_arm64
+struct pt_regs___call {
+    __u64 regs[31], orig_x0;
+    __s32 syscallno;
+} __attribute__((preserve_access_index));
+#define CALL_OF(regs) ((regs)->syscallno)
+#define CALL_ARGS(out, r)                                                                                    \
+    ((out)[0] = (r)->orig_x0, (out)[1] = (r)->regs[1], (out)[2] = (r)->regs[2], (out)[3] = (r)->regs[3])
+#else
+struct pt_regs___call {
+    unsigned long r10, dx, si, di, orig_ax;
+} __attribute__((preserve_access_index));
+#define CALL_OF(regs) ((__s32)(regs)->orig_ax)
+#define CALL_ARGS(out, r) ((out)[0] = (r)->di, (out)[1] = (r)->si, (out)[2] = (r)->dx, (out)[3] = (r)->r10)
+#endif
+
+/* ---- a thread's row ---- */
+
+static __always_inline __u32 take_row(void)
+{
+    for (int i = 0; i < 4; i++) {
+        __u64 taken = wait_free.taken;
+        if (taken == wait_free.given)
+            break;
+        __u32 number = wait_free.number[taken & (CS_WAIT_THREADS - 1)];
+        if (__sync_val_compare_and_swap(&wait_free.taken, taken, taken + 1) == taken)
+            return number + 1;
+    }
+    __sync_fetch_and_add(&wait_no_row, 1);
+    return 0;
+}
+
+static __always_inline struct cs_wait_thread *row_of(struct task_struct *task, int make)
+{
+    __u32 *number = bpf_task_storage_get(&wait_rows, task, 0, make ? BPF_LOCAL_STORAGE_GET_F_CREATE : 0);
+    if (!number)
+        return 0;
+    if (!*number) {
+        if (!make || !(*number = take_row()))
+            return 0;
+        __u32 fresh = *number - 1;
+        struct cs_wait_thread *row = bpf_map_lookup_elem(&wait_threads, &fresh);
+        if (!row)
+            return 0;
+        __builtin_memset(row, 0, sizeof *row);
+        row->tid = task->pid;
+        row->pid = task->tgid;
+    }
+    __u32 at = *number - 1;
+    return bpf_map_lookup_elem(&wait_threads, &at);
+}
+
+static __always_inline int is_followed(struct task_struct *task)
+{
+    __u32 pid = task->tgid;
+    return wait_began_ns && pid && !(task->flags & PF_KTHREAD) && (!filtered || is_chosen(pid));
+}
+
+/* ---- leaving the CPU ---- */
+
+static __always_inline __u8 reason_of(struct task_struct *task, int preempted, __u32 state)
+{
+    if (preempted || state == TASK_RUNNING) {
+        struct task_struct___throttled *t = (void *)task;
+        if (bpf_core_field_exists(t->throttled) && BPF_CORE_READ(t, throttled))
+            return CS_WAIT_THROTTLED;
+        return CS_WAIT_RUN_QUEUE;
+    }
+    if (state & TASK_STOPPED_OR_TRACED)
+        return CS_WAIT_STOPPED;
+    struct pt_regs___call *regs = (struct pt_regs___call *)bpf_task_pt_regs(task);
+    __s32 call = CALL_OF(regs);
+    if (call < 0)
+        return CS_WAIT_FAULT;
+    return call < CS_WAIT_CALLS ? wait_reason_of[call & (CS_WAIT_CALLS - 1)] : CS_WAIT_OTHER;
+}
+
+/* Its first row, and it was never seen to come: it has run since it was there, or since all this began. */
+static __always_inline void begin_running(struct cs_wait_thread *row, struct task_struct___waits *task,
+                                          __u64 now, __u64 exec)
+{
+    __u64 started = task->start_time;
+    if (started >= wait_began_ns) {
+        row->start_ns = started;
+        row->on_ns = row->exec_ns = exec;
+        row->exec_at_start_ns = 0;
+        if (now - started > exec)
+            row->ns[CS_WAIT_RUN_QUEUE] = now - started - exec;
+    } else {
+        __u64 ran = now - wait_began_ns;
+        row->on_ns = row->exec_ns = ran < exec ? ran : exec;
+        row->exec_at_start_ns = exec - row->on_ns;
+        row->start_ns = now - row->on_ns;
+    }
+}
+
+SEC("tp_btf/sched_switch")
+int BPF_PROG(wait_leaves, _Bool preempt, struct task_struct *prev, struct task_struct *next,
+             unsigned int prev_state)
+{
+    struct task_struct___waits *task = (void *)prev;
+    if (!is_followed(prev))
+        return 0;
+    struct cs_wait_thread *row = row_of(prev, 1);
+    if (!row)
+        return 0;
+    __u64 now = bpf_ktime_get_ns(), exec = task->se.sum_exec_runtime;
+    if (!row->since_ns) {
+        begin_running(row, task, now, exec);
+        bpf_probe_read_kernel(row->comm, sizeof row->comm, task->comm);
+    } else if (!row->out) {
+        row->on_ns += now - row->since_ns;
+        row->exec_ns = exec - row->exec_at_start_ns;
+    }
+    row->since_ns = now;
+    if (prev_state & TASK_DEAD_STATE) {
+        bpf_probe_read_kernel(row->comm, sizeof row->comm, task->comm);
+        row->out = 0;
+        row->end_ns = now;
+        return 0;
+    }
+    row->reason = reason_of(prev, preempt, prev_state);
+    row->interval_ns = wait_interval_ns;
+    row->draw_ns = ((__u64)bpf_get_prandom_u32() * wait_interval_ns) >> 32;
+    row->wake_ns = 0;
+    row->waker_kind = CS_WAKER_UNKNOWN;
+    row->kept = 0;
+    row->out = 1;
+    return 0;
+}
+
+/* ---- a record ---- */
+
+#define OWN_FRAMES 2 /* the program itself, and what the kernel runs it by */
+
+/* The chain of what runs here, into the record; `ctx` is a tracepoint's. */
+static __always_inline void take_wait_chain(void *ctx, struct cs_wait_record *r, struct task_struct *task,
+                                            __u32 pid)
+{
+    __u32 cpu = (bpf_get_smp_processor_id() & (CS_AGGREGATE_CPUS - 1)) + wait_cpus;
+    struct chain_walk walk = {bpf_map_lookup_elem(&chain_scratch, &cpu),
+                              bpf_map_lookup_elem(&chain_cpus, &cpu)};
+    struct chain_scratch *s = walk.s;
+    if (!s || !walk.cpu)
+        return;
+    s->n = 0;
+    s->cpu = cpu;
+    s->end = CS_UNWIND_END_DEPTH;
+    s->leaf = s->registers = 1;
+    s->fp_lost = s->bx_lost = 0;
+    s->runs = s->n_joined = 0;
+    s->bytes = 0;
+    s->window_at = ~0ULL;
+    long bytes = bpf_get_stack(ctx, s->frames, CS_CHAIN_KERNEL_FRAMES * 8, OWN_FRAMES);
+    if (bytes >= 8)
+        s->n = ((__u32)bytes / 8) & (2 * CS_CHAIN_KERNEL_FRAMES - 1);
+    r->n_kernel = s->n;
+    if (task->flags & (PF_KTHREAD | PF_IO_WORKER | PF_USER_WORKER)) {
+        s->end = CS_UNWIND_END_COMPLETE;
+    } else {
+        struct pt_regs *regs = (struct pt_regs *)bpf_task_pt_regs(task);
+        TAKE_REGISTERS(s, regs);
+        s->first_pc = s->pc;
+        __u32 narrow = IS_NARROW(MODE(regs));
+        s->list = list_of(pid, generation[pid & (CS_GENERATION_SLOTS - 1)] & CS_HOT_GENERATION_MASK);
+        if (narrow || !s->list) {
+            s->frames[s->n & (CS_CHAIN_FRAMES - 1)] = s->pc;
+            s->n++;
+            s->end = narrow ? CS_UNWIND_END_UNSUPPORTED : CS_CHAIN_END_NO_PROCESS;
+            if (!narrow)
+                want_process(walk.cpu, pid);
+        } else {
+            bpf_loop(CS_CHAIN_USER_FRAMES, unwind_frame, &walk, 0);
+            if (s->runs)
+                join_python(s, THREAD_SELF, r->n_kernel);
+        }
+    }
+    r->joined = s->n_joined != 0;
+    r->n = (r->joined ? s->n_joined : s->n) & (CS_WAIT_FRAMES - 1);
+    r->chain_end = s->end;
+    bpf_probe_read_kernel(r->frames, (r->n & (CS_WAIT_FRAMES - 1)) * 8, r->joined ? s->joined : s->frames);
+}
+
+static __always_inline void send_record(struct cs_wait_record *r)
+{
+    if (bpf_ringbuf_output(&wait_records, r, CS_WAIT_HEAD + (r->n & (CS_WAIT_FRAMES - 1)) * 8,
+                           BPF_RB_NO_WAKEUP) < 0)
+        __sync_fetch_and_add(&wait_lost, 1);
+}
+
+/* ---- being woken ---- */
+
+#define KERNEL_STACK 16384 /* THREAD_SIZE */
+
+/* An interrupt runs on a stack of its own, or on the thread's where that was empty: then the thread is in no call. `ctx`
+ * lies on the stack that is in use. One on whose way out a call of this thread's sent something (to the loopback) is the
+ * thread's doing all the same. */
+static __always_inline __u8 waker_kind(void *ctx, struct cs_wait_record *r, struct task_struct *current_task,
+                                       __u8 waits_for)
+{
+    struct task_struct___waits *waker = (void *)current_task;
+    if (!waker->pid)
+        return CS_WAKER_INTERRUPT;
+    *(void *volatile *)&r->frames[0] = ctx; /* through memory, that it be a number */
+    int own = *(volatile __u64 *)&r->frames[0] - (__u64)BPF_CORE_READ(waker, stack) < KERNEL_STACK;
+    if (waker->flags & (PF_KTHREAD | PF_IO_WORKER | PF_USER_WORKER))
+        return own ? CS_WAKER_THREAD : CS_WAKER_INTERRUPT;
+    struct pt_regs___call *regs = (struct pt_regs___call *)bpf_task_pt_regs(current_task);
+    __s32 call = CALL_OF(regs);
+    if (call < 0)
+        return CS_WAKER_INTERRUPT;
+    __u8 reason = call < CS_WAIT_CALLS ? wait_reason_of[call & (CS_WAIT_CALLS - 1)] : CS_WAIT_OTHER;
+    int sends = reason == CS_WAIT_SOCKET || reason == CS_WAIT_DESCRIPTOR;
+    int receives =
+        waits_for == CS_WAIT_SOCKET || waits_for == CS_WAIT_DESCRIPTOR || waits_for == CS_WAIT_POLL;
+    return own || (sends && receives) ? CS_WAKER_THREAD : CS_WAKER_INTERRUPT;
+}
+
+SEC("tp_btf/sched_waking")
+int BPF_PROG(wait_woken, struct task_struct *woken)
+{
+    if (!is_followed(woken))
+        return 0;
+    struct cs_wait_thread *row = row_of(woken, 0);
+    if (!row || !row->out || row->wake_ns)
+        return 0;
+    __u64 now = bpf_ktime_get_ns(), both = bpf_get_current_pid_tgid();
+    row->wake_ns = now;
+    if (now - row->since_ns < row->draw_ns)
+        return 0;
+    struct task_struct *waker = bpf_get_current_task_btf();
+    __u32 cpu = (bpf_get_smp_processor_id() & (CS_AGGREGATE_CPUS - 1)) + wait_cpus;
+    struct cs_wait_record *r = bpf_map_lookup_elem(&wait_scratch, &cpu);
+    if (!r)
+        return 0;
+    __u8 kind = waker_kind(ctx, r, waker, row->reason);
+    row->kept = 1;
+    row->waker_kind = kind;
+    row->waker_tid = kind == CS_WAKER_THREAD ? (__u32)both : 0;
+    row->waker_pid = kind == CS_WAKER_THREAD ? both >> 32 : 0;
+    if (kind != CS_WAKER_THREAD)
+        return 0;
+    __builtin_memset(r, 0, CS_WAIT_HEAD);
+    r->kind = CS_WAIT_WOKEN;
+    r->tid = row->tid;
+    r->pid = both >> 32;
+    r->waker_tid = (__u32)both;
+    r->waker_pid = both >> 32;
+    r->wake_ns = r->in_ns = now;
+    r->out_ns = row->since_ns;
+    bpf_get_current_comm(r->comm, sizeof r->comm);
+    if (is_followed(waker))
+        take_wait_chain(ctx, r, waker, both >> 32);
+    send_record(r);
+    return 0;
+}
+
+/* ---- being back ---- */
+
+/* What lies behind a descriptor of the task at hand. */
+static __always_inline void describe_descriptor(struct cs_wait_record *r, struct task_struct___waits *task,
+                                                __u32 fd)
+{
+    struct fdtable *table = BPF_CORE_READ(task, files, fdt);
+    struct file **files = BPF_CORE_READ(table, fd), *file = 0;
+    if (fd >= BPF_CORE_READ(table, max_fds) || bpf_probe_read_kernel(&file, sizeof file, files + fd) != 0 ||
+        !file)
+        return;
+    struct inode *inode = BPF_CORE_READ(file, f_inode);
+    r->mode = BPF_CORE_READ(inode, i_mode);
+    r->inode = BPF_CORE_READ(inode, i_ino);
+    r->device = BPF_CORE_READ(inode, i_sb, s_dev);
+    if ((r->mode & 0170000) == 0140000) {
+        struct socket *socket = BPF_CORE_READ(file, private_data);
+        struct sock *sock = BPF_CORE_READ(socket, sk);
+        r->family = BPF_CORE_READ(sock, __sk_common.skc_family);
+        r->local_port = BPF_CORE_READ(sock, __sk_common.skc_num);
+        r->peer_port = __builtin_bswap16(BPF_CORE_READ(sock, __sk_common.skc_dport));
+        if (r->family == 2)
+            *(__u32 *)r->peer = BPF_CORE_READ(sock, __sk_common.skc_daddr);
+        else if (r->family == 10)
+            BPF_CORE_READ_INTO((struct in6_addr *)r->peer, sock, __sk_common.skc_v6_daddr);
+        return;
+    }
+    const unsigned char *name = BPF_CORE_READ(file, f_path.dentry, d_name.name);
+    bpf_probe_read_kernel_str(r->name, sizeof r->name, name);
+}
+
+static __always_inline void keep_wait(void *ctx, struct cs_wait_thread *row, struct task_struct *current_task,
+                                      __u64 now)
+{
+    __u32 cpu = bpf_get_smp_processor_id() & (CS_AGGREGATE_CPUS - 1);
+    struct cs_wait_record *r = bpf_map_lookup_elem(&wait_scratch, &cpu);
+    struct task_struct___waits *task = (void *)current_task;
+    if (!r)
+        return;
+    __builtin_memset(r, 0, CS_WAIT_HEAD);
+    r->kind = CS_WAIT_ENDED;
+    r->tid = row->tid;
+    r->pid = row->pid;
+    r->interval_ns = row->interval_ns;
+    r->out_ns = row->since_ns;
+    r->wake_ns = row->wake_ns;
+    r->in_ns = now;
+    r->waker_tid = row->waker_tid;
+    r->waker_pid = row->waker_pid;
+    r->waker_kind = row->waker_kind;
+    r->reason = row->reason;
+    r->call = -1;
+    bpf_probe_read_kernel(r->comm, sizeof r->comm, task->comm);
+    bpf_probe_read_kernel(row->comm, sizeof row->comm, task->comm);
+    if (!(task->flags & (PF_IO_WORKER | PF_USER_WORKER))) {
+        struct pt_regs___call *regs = (struct pt_regs___call *)bpf_task_pt_regs(current_task);
+        r->call = CALL_OF(regs);
+        CALL_ARGS(r->args, regs);
+        if (r->reason == CS_WAIT_DESCRIPTOR || r->reason == CS_WAIT_SOCKET || r->reason == CS_WAIT_FILE)
+            describe_descriptor(r, task, (__u32)r->args[0]);
+    }
+    take_wait_chain(ctx, r, current_task, row->pid);
+    send_record(r);
+}
+
+SEC("tp_btf/sched_exit_tp")
+int BPF_PROG(wait_is_back, _Bool is_switch)
+{
+    struct task_struct *task = bpf_get_current_task_btf();
+    if (!is_switch || !is_followed(task)) /* it went on at once */
+        return 0;
+    struct cs_wait_thread *row = row_of(task, 1);
+    if (!row || (row->since_ns && !row->out))
+        return 0;
+    __u64 now = bpf_ktime_get_ns();
+    if (!row->since_ns) { /* it was away when all this began */
+        struct task_struct___waits *t = (void *)task;
+        __u64 started = t->start_time;
+        int is_new = started >= wait_began_ns; /* its first time on a CPU */
+        row->start_ns = is_new ? started : wait_began_ns;
+        row->exec_at_start_ns = t->se.sum_exec_runtime;
+        row->reason = is_new ? CS_WAIT_RUN_QUEUE : reason_of(task, 0, TASK_UNINTERRUPTIBLE);
+        row->ns[row->reason & 15] = now - row->start_ns;
+        bpf_probe_read_kernel(row->comm, sizeof row->comm, t->comm);
+    } else {
+        __u64 away = now - row->since_ns;
+        __u64 waited =
+            row->reason == CS_WAIT_RUN_QUEUE || !row->wake_ns ? away : row->wake_ns - row->since_ns;
+        row->ns[row->reason & 15] += waited;
+        row->ns[CS_WAIT_RUN_QUEUE] += away - waited;
+        row->times[row->reason & 15]++;
+        if (row->kept || away >= row->draw_ns)
+            keep_wait(ctx, row, task, now);
+    }
+    row->since_ns = now;
+    row->out = 0;
+    return 0;
+}
+
+#endif

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Time off the CPU: what threads wait for, and who ends it.
+ *
+ * Files of this room:
+ *   waits          this header: what a driver offers
+ *   blame          what those who ended a wait did meanwhile
+ *   objects        what a wait was for, in words
+ *   reasons        system calls and the reasons of waits; their names
+ *   thread_rows    the threads' rows of totals, read and freed
+ *   wait_records   what the BPF program and its reader share
+ *   waits.bpf      the kernel's part
+ *
+ * Exact are the totals of each thread, by reason; single waits are a sample (wait_records.h). One owner. */
+#ifndef CS_SAMPLER_WAITS_WAITS_H
+#define CS_SAMPLER_WAITS_WAITS_H
+
+#include "sampler/waits/reasons.h"
+#include "sampler/waits/wait_records.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* The kernel's side, as a driver offers it; `rows` NULL: it can't. */
+struct cs_wait_kernel {
+    struct cs_wait_thread *rows; /* CS_WAIT_THREADS */
+    struct cs_wait_free *free;
+    __u32 *interval_ns; /* T: the reader sets it */
+    __u64 *began_ns;    /* the reader sets it: from then on */
+    const __u64 *lost, *no_row;
+    void *arg;
+    /* Hands on what came since the last call; `n` bytes. */
+    void (*records)(void *arg, void (*each)(void *arg, const struct cs_wait_record *record, size_t n),
+                    void *each_arg);
+};
+
+#endif

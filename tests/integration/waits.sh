@@ -1,0 +1,59 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+# Waits against the programs' own log of them: reason, place and guilty thread first, time within 3 %; each thread's time whole.
+set -u
+[ "$(id -u)" = 0 ] || { echo "waits need root"; exit 77; }
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+"$CYCLESCOPE" record --waits --no-bursts -o "$work/try" -- sleep 0.1 >/dev/null 2>"$work/said"
+grep -q "can't be recorded" "$work/said" && { echo "no waits here: $(grep "can't be" "$work/said")"; exit 77; }
+waiting=$BUILD/tests/programs/waiting
+for case in sleeping-lock convoy pipe run-queue; do
+    "$CYCLESCOPE" record --waits --no-bursts -o "$work/$case" -- "$waiting" $case 2 >"$work/$case.log" 2>"$work/$case.err" ||
+        { echo "not ok: record of $case: $(cat "$work/$case.err")"; exit 1; }
+    "$CYCLESCOPE" waits --json --store "$work/$case" >"$work/$case.json" || { echo "not ok: waits of $case"; exit 1; }
+    "$CYCLESCOPE" tree --waits --store "$work/$case" >"$work/$case.tree" || { echo "not ok: tree --waits of $case"; exit 1; }
+done
+"$CYCLESCOPE" record --no-bursts -o "$work/none" -- true >/dev/null 2>&1
+"$CYCLESCOPE" waits --store "$work/none" >/dev/null 2>"$work/said" && { echo "not ok: waits of a recording without"; exit 1; }
+grep -q "record --waits" "$work/said" || { echo "not ok: $(cat "$work/said")"; exit 1; }
+python3 - "$work" <<'PY'
+import json, re, sys
+work, bad = sys.argv[1], 0
+def fail(*what):
+    global bad
+    print("not ok:", *what); bad = 1
+first = {"sleeping-lock": ("mutex", "take_lock", "hold_and_sleep", "guilty: sleep in"), "convoy": ("mutex", "take_lock", "compute_under_lock", "waiting: "),
+         "pipe": ("pipe", "consume", "produce_slowly", "guilty: "), "run-queue": ("run-queue", None, None, None)}
+for case, (kind, where, ender, meanwhile) in first.items():
+    d = json.load(open(f"{work}/{case}.json"))
+    said = re.search(r"^waited (\S+) ([\d.]+)", open(f"{work}/{case}.log").read(), re.M)
+    truth, row = float(said[2]), d["rows"][0]
+    if row["kind"] != kind or (where and row["where"] != where):
+        fail(case, "first is", row["kind"], "in", row["where"])
+    if ender and ender not in (row["ended_by"] or ""):
+        fail(case, "was ended by", row["ended_by"])
+    if meanwhile and meanwhile not in (row["meanwhile"] or ""):
+        fail(case, "meanwhile:", row["meanwhile"])
+    # The program's clock runs until it is on a CPU again, and sees what it does in between.
+    mine = sum(r["seconds"] for r in d["rows"] if r["kind"] in (kind, "run-queue") and (where is None or r["where"] in (where, "", r["via"])))
+    exact = {t["what"]: t["seconds"] for t in d["time"]}
+    if kind == "run-queue":
+        mine = exact["run-queue"]
+    if abs(mine - truth) > 0.03 * truth + 0.02:
+        fail(case, "waited", truth, "and is said to have waited", mine)
+    # Estimated and exact agree: all waits together.
+    estimated, whole = sum(r["seconds"] for r in d["rows"]), sum(s for w, s in exact.items() if w not in ("on-cpu", "stolen"))
+    if abs(estimated - whole) > 0.03 * whole + 0.02:
+        fail(case, "waits add up to", estimated, "exactly they are", whole)
+    main = [t for t in d["threads"] if t["pid"] == t["tid"]]
+    for t in d["threads"]:
+        if abs(sum(t["time"].values()) - t["seconds"]) > 1e-6:
+            fail(case, "parts of a thread don't add up", t)
+        if abs(t["seconds"] - 2) > 0.15:
+            fail(case, "a thread that ran for 2 s is said to have lived for", t["seconds"])
+    if not re.search(r"^ *\d+\.\d.* (take_lock|consume|now_ns|compute_ms)", open(f"{work}/{case}.tree").read(), re.M):
+        fail(case, "tree --waits shows none of its functions")
+print("ok" if not bad else "")
+sys.exit(bad)
+PY
