@@ -408,13 +408,30 @@ void cs_sampler_keep_up(struct cs_sampler *s)
     s->next_drain_ns = next_drain_ns(s);
 }
 
+static void tell_lost_waits(const struct cs_sampler *s)
+{
+    struct cs_session_waits_counts counts;
+    cs_session_waits_counts(s->waits, &counts);
+    if (counts.lost)
+        cs_session_remark(&s->config, "%llu kept waits were lost: they came faster than they could be read",
+                          (unsigned long long)counts.lost);
+    if (counts.no_row)
+        cs_session_remark(&s->config, "more than %u threads at once: the time of some isn't counted as waits",
+                          CS_WAIT_THREADS);
+}
+
 int cs_sampler_stop(struct cs_sampler *s, struct cs_error *err)
 {
     if (s->target.stopped)
         return 0;
     (void)cs_session_events_enable(&s->events, 0, s->events.n_open, false);
     s->target.stopped = true;
-    return cs_session_drain(s, CS_DRIVER_DRAIN_LAST, err);
+    if (s->waits)
+        cs_session_waits_end(s->waits);
+    int rc = cs_session_drain(s, CS_DRIVER_DRAIN_LAST, err);
+    if (s->waits)
+        tell_lost_waits(s);
+    return rc;
 }
 
 void cs_sampler_close(struct cs_sampler *s)

@@ -45,7 +45,7 @@ struct cs_session_waits {
     uint8_t *buffer;
     size_t used, capacity;
     struct woken woken[WOKEN];
-    uint64_t random, placed_ns;
+    uint64_t random, placed_ns, ended_ns; /* the last 0: it goes on */
     struct cs_session_waits_counts counts;
     uint64_t dropped;
     uint64_t chain[CS_WAIT_FRAMES];
@@ -104,6 +104,12 @@ void cs_session_waits_begin(struct cs_session_waits *w)
 {
     w->placed_ns = cs_monotonic_ns();
     __atomic_store_n(w->kernel->began_ns, w->placed_ns, __ATOMIC_RELEASE);
+}
+
+void cs_session_waits_end(struct cs_session_waits *w)
+{
+    __atomic_store_n(w->kernel->began_ns, 0, __ATOMIC_RELEASE);
+    w->ended_ns = cs_monotonic_ns();
 }
 
 /* ---- taking ---- */
@@ -388,7 +394,7 @@ int cs_session_waits_merge(struct cs_session_waits *w, struct cs_store *store,
                            const struct cs_session_profiles_merging *with, struct cs_error *err)
 {
     static const struct cs_session_profiles_times times[EVENTS] = {{0, 0, 1.0}, {0, 0, 1.0}};
-    struct adding adding = {w, cs_monotonic_ns()};
+    struct adding adding = {w, w->ended_ns ? w->ended_ns : cs_monotonic_ns()};
     cs_wait_rows_each(w->rows, adding.now_ns, add_thread, &adding);
     int rc = cs_session_contexts_merge(w->contexts, store, times, with, err);
     for (size_t i = 0; i < w->labels.n && rc == 0; i++) {

@@ -19,6 +19,8 @@ void cs_session_waits_close(struct cs_session_waits *waits);
 
 /* From now on. */
 void cs_session_waits_begin(struct cs_session_waits *waits);
+/* Up to now: what threads do from here on is in no total. */
+void cs_session_waits_end(struct cs_session_waits *waits);
 /* Before a drain's line is drawn: takes the records that there are. */
 void cs_session_waits_take(struct cs_session_waits *waits);
 /* All sideband records up to the line have been applied: places what was taken. */

@@ -6,6 +6,7 @@
 #include "store/text.h"
 
 #include <arpa/inet.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <limits.h>
 #include <stdio.h>
@@ -42,12 +43,26 @@ void cs_wait_objects_close(struct cs_wait_objects *o)
     free(o);
 }
 
+/* The inode of a process's descriptor, by its fdinfo: stat would ask the file's file system, which may never answer. 0: not
+ * known. */
+static uint64_t inode_of(const struct cs_wait_objects *o, const struct cs_wait_record *r)
+{
+    char path[128], text[512];
+    snprintf(path, sizeof path, "%s/%" PRIu32 "/fdinfo/%" PRIu32, o->proc, r->pid, (uint32_t)r->args[0]);
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    ssize_t n = fd >= 0 ? read(fd, text, sizeof text - 1) : -1;
+    if (fd >= 0)
+        close(fd);
+    text[n > 0 ? n : 0] = '\0';
+    const char *at = strstr(text, "ino:");
+    return at ? strtoull(at + 4, NULL, 10) : 0;
+}
+
 static void read_path(const struct cs_wait_objects *o, const struct cs_wait_record *r, char *out)
 {
     char link[128], path[PATH_MAX];
-    struct stat is;
     snprintf(link, sizeof link, "%s/%" PRIu32 "/fd/%" PRIu32, o->proc, r->pid, (uint32_t)r->args[0]);
-    ssize_t n = stat(link, &is) == 0 && is.st_ino == r->inode ? readlink(link, path, sizeof path - 1) : -1;
+    ssize_t n = inode_of(o, r) == r->inode ? readlink(link, path, sizeof path - 1) : -1;
     if (n > 0)
         cs_text_clean(out, CS_WAIT_OBJECT_MAX, path, (size_t)n);
     else
