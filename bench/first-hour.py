@@ -92,7 +92,7 @@ TASKS = [
     Task("threads, one of them hot", "workers.c", "./workers {s}", C, record="--label thread ",
          perf=["perf record -q --buildid-mmap -o p.data -- {c}; perf report -i p.data --stdio --sort comm,symbol,srcline"]),
     Task("slower than the version before", "prices.c", "./prices {s}", "gcc -O2 -g -DBEFORE -o prices {1}/hour/prices.c", wanted=lambda text, _: bool(
-        re.search(r"^ *\+?[\d.,]+ .*\bround_all\b", text, re.M)) and "diff" in text[:10],
+        re.search(r"^ *[+-]?[\d.,]+%? .*\bround_all\b", text, re.M)) and "diff" in text[:10],
          before=["{record}", "gcc -O2 -g -o prices {1}/hour/prices.c"],
          perf=["perf record -q --buildid-mmap -o p.data -- {c}; perf diff p.old p.data"]),
     Task("a container's binary", "workers.c", "chroot root /workers {s}", "mkdir -p root/proc && gcc -O2 -g -static -o root/workers {1}/hour/workers.c -pthread"),
@@ -118,9 +118,10 @@ def follow(task, folder, command):
             return steps, said, ""
         elif sentences:
             return None, said, f"named {sentences[0]} instead of {place}"
-        following = re.findall(r"^next: (cyclescope .*?)(?:  +\(.*)?$", text, re.M)
-        said = following[0] if following and following[0] not in seen else \
-            "cyclescope diff" if "version" in task.name and "cyclescope diff" not in seen else None
+        following = re.findall(r"^(?:next:|     ) (cyclescope .*?)(?:  +\(.*)?$", text, re.M)
+        if "version" in task.name: # what changed is the question
+            following.sort(key=lambda hint: not hint.startswith("cyclescope diff"))
+        said = following[0] if following and following[0] not in seen else None
     return None, said, "not found: " + "; ".join(seen)
 
 

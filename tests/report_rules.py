@@ -5,7 +5,7 @@ cycles than the core needs, a cause where nothing was sampled, "-0.0", "1 bursts
 line for each statement that can't be true.
 
 Usage: report_rules.py CYCLESCOPE STORE...     exit 1 when there was one"""
-import collections, html, json, math, os, re, shlex, subprocess, sys
+import collections, html, json, math, os, re, shlex, subprocess, sys, tempfile
 
 WIDTH = 8  # instructions that no x86-64 or AArch64 core of today retires more of in a cycle, fused ones apart
 WIDTHS = {'znver3': 6, 'znver2': 6, 'znver4': 6, 'haswell': 4, 'skylake': 6, 'icelake': 6}  # operations dispatched in a cycle, by the vendors' manuals
@@ -81,7 +81,9 @@ def check_listing(wrong, text):
 def check_next(wrong, tool, text):
     """What a report says to type next works on that store."""
     for line in re.findall(r'^(?:next:|     ) (cyclescope .*?)(?: {2,}.*)?$', text, re.M):
-        code, out, errors = run([tool, *shlex.split(line)[1:]])
+        words = shlex.split(line)[1:]
+        with tempfile.TemporaryDirectory() as work: # a page goes there, not where we are
+            code, out, errors = run([tool, *words, *(['--html', os.path.join(work, 'page.html')] if words[0] == 'report' else [])])
         wrong(code == 0 and out.strip(), 'advises', line, 'which says', (errors + out)[-200:])
 
 

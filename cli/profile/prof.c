@@ -307,6 +307,8 @@ static void suggest(struct output *out, enum profile_by by, struct profile *p,
         output_next(out, args, "next:", "prof", NULL, "      (by procedure)");
     else if (r && by == BY_PROCEDURE)
         output_next(out, args, next, "calc", typed_name(rows, r, name, sizeof name), "");
+    if (*p->recordings.before)
+        output_next(out, args, "     ", "diff", NULL, "      (against the recording before)");
     if (r && by == BY_PROCEDURE)
         suggest_page(out, typed_name(rows, r, name, sizeof name), args);
 }

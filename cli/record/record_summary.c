@@ -179,14 +179,17 @@ static void say_evidence(const struct recorded *r, const struct profile *p, cons
                     (unsigned long long)s.bursts);
 }
 
-static void say_profile(const struct recorded *r)
+/* Whether an earlier recording is in the store. */
+static bool say_profile(const struct recorded *r)
 {
+    bool earlier = false;
     struct profile p;
     struct profile_rows rows;
     struct cs_error ignored = {0};
     const struct profile_filter filter = {.epoch = r->epoch};
     if (profile_open(&p, r->store, &filter, &ignored) < 0)
-        return;
+        return false;
+    earlier = p.recordings.n > 1;
     if (profile_sum_top(&p, BY_PROCEDURE, PROCEDURES_SHOWN, &rows, &ignored) == 0) {
         say_running(r, &p);
         say_hottest(&p, &rows);
@@ -195,12 +198,21 @@ static void say_profile(const struct recorded *r)
         profile_rows_fini(&rows);
     }
     profile_close(&p);
+    return earlier;
+}
+
+static void say_next(const char *lead, const char *subcommand, const char *where, const char *tail)
+{
+    char *next = hint_command(subcommand, NULL, "--store", where);
+    if (next)
+        report_line(stderr, "%s %s%s", lead, next, tail);
+    free(next);
 }
 
 void record_summary(const struct recorded *r)
 {
     struct cs_sampler_statistics s;
-    char names[1024] = "", rate[64], *next = NULL;
+    char names[1024] = "", rate[64];
     cs_sampler_statistics(r->sampler, &s);
     double share = s.delivered ? 100.0 * (double)s.unknown / (double)s.delivered : 0;
     for (unsigned e = 0; e < cs_sampler_events(r->sampler); e++) {
@@ -223,11 +235,11 @@ void record_summary(const struct recorded *r)
                         "-F\n");
         return;
     }
-    say_profile(r);
+    bool earlier = say_profile(r);
     const char *where = strcmp(r->store, "cyclescope.store") == 0 ? NULL : r->store;
-    if ((next = hint_command("prof", NULL, "--store", where)) != NULL)
-        report_line(stderr, "next: %s", next);
-    free(next);
+    say_next("next:", "prof", where, "");
+    if (earlier)
+        say_next("     ", "diff", where, "      (against the recording before)");
 }
 
 /* A command has the terminal for itself. */
