@@ -50,6 +50,11 @@ void record_bursts_summary(struct cs_burst *burst)
                 "; a thread was stopped for %.2f ms (median), %.2f ms (99th percentile), %.2f ms at most",
                 s.stopped_median_us / 1e3, s.stopped_p99_us / 1e3, s.stopped_max_us / 1e3);
     fputs("\n", stderr);
+    if (!s.bursts && !s.triggers)
+        fputs("  no triggers: nothing spent enough time in its own code, or it ended first; run longer, or "
+              "with a higher "
+              "--burst-rate\n",
+              stderr);
     for (unsigned i = 1; i < CS_BURST_CAUSE_N; i++)
         if (s.end[i] * 100 > s.bursts)
             fprintf(stderr, "  %llu burst%s ended early: %s\n", (unsigned long long)s.end[i],

@@ -42,5 +42,9 @@ grep -q '^0 bursts' "$work/err" && not_ok "no burst at all: $(cat "$work/err")"
 awk -v its="$its" -v ours="$ours" 'BEGIN { exit !(ours <= 0.05 * its + 0.06) }' || not_ok "we took more than 5 %"
 longest=$(sed -n 's/.* \([0-9.]*\) ms at most.*/\1/p' "$work/err")
 [ -z "$longest" ] || awk -v ms="$longest" 'BEGIN { exit !(ms < 24) }' || not_ok "a stop of $longest ms" # 4 ms, and STUCK_MS
+
+# No burst is never without a cause.
+"$CYCLESCOPE" record --bursts --budget 1% -o "$work/none" -- sleep 0.3 2>"$work/err"
+grep -q '^0 bursts' "$work/err" && ! grep -q '  no triggers: \|without a burst: ' "$work/err" && not_ok "no cause: $(cat "$work/err")"
 [ $bad = 0 ] && echo ok
 exit $bad
