@@ -254,6 +254,12 @@ static uint64_t next_drain_ns(struct cs_sampler *s)
     return cs_monotonic_ns() + ns;
 }
 
+/* Of copies of stacks that wait for tables: a command's first moments are many samples a second, the whole machine's few. */
+static size_t copies_max(const struct cs_sampler_config *config)
+{
+    return config->target == CS_TARGET_ALL ? 2UL << 20 : 8UL << 20;
+}
+
 int cs_sampler_open(const struct cs_sampler_config *config, struct cs_sampler **out, struct cs_error *err)
 {
     struct cs_sampler *s = calloc(1, sizeof *s);
@@ -290,7 +296,7 @@ int cs_sampler_open(const struct cs_sampler_config *config, struct cs_sampler **
         rc = cs_fail(err, ENOMEM, "out of memory for call chains");
     struct cs_chain_kernel *chains = rc >= 0 ? s->events.driver->chains(s->events.state) : NULL;
     if (chains && (!(s->tables = cs_image_tables_open(s->places.images)) ||
-                   !(s->copies = cs_stack_copies_open(&s->places, s->tables)) ||
+                   !(s->copies = cs_stack_copies_open(&s->places, s->tables, copies_max(&s->config))) ||
                    !(s->chains = cs_session_chains_open(chains, &s->places, s->tables, s->generations))))
         rc = cs_fail(err, ENOMEM, "out of memory for call chains");
     if (rc >= 0 && s->wait_kernel.rows &&

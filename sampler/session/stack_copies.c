@@ -5,7 +5,6 @@
 
 #include <elf.h>
 
-#define BYTES_MAX (8UL << 20)     /* of all that wait */
 #define WAIT_NS_MAX 5000000000ULL /* for a table: a large one takes half a second to make, ten at once five */
 
 #ifdef __aarch64__
@@ -27,7 +26,7 @@ struct cs_stack_copies {
     struct cs_session_places *places;
     struct cs_image_tables *tables;
     CS_ARRAY(struct kept) kept;
-    size_t bytes;
+    size_t bytes, bytes_max;
     bool waits;
     /* of the one at hand */
     const struct kept *at;
@@ -38,11 +37,12 @@ struct cs_stack_copies {
     uint64_t chain[CS_CHAIN_FRAMES];
 };
 
-struct cs_stack_copies *cs_stack_copies_open(struct cs_session_places *places, struct cs_image_tables *tables)
+struct cs_stack_copies *cs_stack_copies_open(struct cs_session_places *places, struct cs_image_tables *tables,
+                                             size_t bytes_max)
 {
     struct cs_stack_copies *c = calloc(1, sizeof *c);
     if (c)
-        *c = (struct cs_stack_copies){.places = places, .tables = tables};
+        *c = (struct cs_stack_copies){.places = places, .tables = tables, .bytes_max = bytes_max};
     return c;
 }
 
@@ -64,9 +64,9 @@ static size_t bytes_of(const struct cs_chain_copy *copy)
 int cs_stack_copies_add(struct cs_stack_copies *c, const struct cs_driver_entry *entry)
 {
     size_t n = bytes_of(entry->copy);
-    struct kept *kept = c->bytes + n <= BYTES_MAX ? cs_array_add(&c->kept) : NULL;
+    struct kept *kept = c->bytes + n <= c->bytes_max ? cs_array_add(&c->kept) : NULL;
     if (!kept)
-        return c->bytes + n <= BYTES_MAX ? -ENOMEM : -ENOSPC;
+        return c->bytes + n <= c->bytes_max ? -ENOMEM : -ENOSPC;
     kept->entry = *entry;
     kept->copy = malloc(n);
     if (!kept->copy) {

@@ -11,8 +11,9 @@
 
 struct cs_stack_copies;
 
-struct cs_stack_copies *cs_stack_copies_open(struct cs_session_places *places,
-                                             struct cs_image_tables *tables);
+/* `bytes_max`: of all copies that wait. NULL when memory is short. */
+struct cs_stack_copies *cs_stack_copies_open(struct cs_session_places *places, struct cs_image_tables *tables,
+                                             size_t bytes_max);
 void cs_stack_copies_close(struct cs_stack_copies *copies);
 
 /* Keeps an entry with a copy. -ENOMEM, -ENOSPC: it isn't kept. */
