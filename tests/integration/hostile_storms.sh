@@ -11,7 +11,7 @@ if [ -z "${CS_REAPER:-}" ]; then # who loses its parent becomes our child (PR_SE
 fi
 [ -n "${CS_QUICK:-}" ] && seconds=0.5 megabytes=8 maps=4000 || seconds=1.5 megabytes=25 maps=20000
 seconds=${CS_STORM_SECONDS:-$seconds}
-most_bytes=64000000 # of the daemon
+most_bytes=$((64 << 20)) # of the daemon, what it shares with the kernel for call chains included
 others=--no-bursts  # bursts of another user's process are refused
 takeover_from=3f0000000000 takeover_to=3f0000400000 # where a runner lives: sampler/burst/wire.h
 work=$(mktemp -d)
