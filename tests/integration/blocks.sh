@@ -81,7 +81,7 @@ row() { # HEAD RUNNER...
 }
 five="perfmon bpf sys_ptrace dac_read_search syslog"
 rows() {
-    echo "| who | \`record -- COMMAND\` | \`-p\` of one's own | \`-p\` of another user's | \`-a\`, daemon, top | bursts | \`observe\` of signals |"
+    echo "| who | \`record -- COMMAND\` | \`-p\` of one's own | \`-p\` of another user's | \`record -a\` | bursts | \`observe\` of signals |"
     echo "|---|---|---|---|---|---|---|"
     # shellcheck disable=SC2046,SC2086
     {
