@@ -184,8 +184,9 @@ static bool is_padding(const uint8_t *b, size_t n, unsigned *length)
     if (!cs_isa_decode_flow(CS_ISA_X86_64, b, n, 0, &insn))
         return false;
     *length = insn.length;
-    bool is_lea = b[0] == 0x8d || b[1] == 0x8d;   /* which the decoder takes for padding, for it may be */
-    return insn.padding && *b != 0xf3 && !is_lea; /* nor is endbr64 */
+    /* Not lea, which the decoder takes for padding, for it may be; nor endbr64. */
+    bool is_lea = b[0] == 0x8d || (n > 1 && b[1] == 0x8d);
+    return insn.padding && *b != 0xf3 && !is_lea;
 }
 
 static struct callee *callee_of(const struct code *c, uint64_t target)
@@ -291,7 +292,8 @@ static void follow_rest(struct code *c)
             struct cs_isa_insn insn = {.length = c->length[at]};
             if (c->called[at])
                 switches = false;
-            if ((b[0] == 0xff || (b[0] == 0x3e && b[1] == 0xff) || (b[0] == 0x41 && b[1] == 0xff)) &&
+            bool prefixed = at + 1 < c->n && (b[0] == 0x3e || b[0] == 0x41) && b[1] == 0xff;
+            if ((b[0] == 0xff || prefixed) &&
                 cs_isa_decode_flow(CS_ISA_X86_64, b, c->n - at, c->from + at, &insn) &&
                 insn.flow == CS_ISA_FLOW_JUMP) {
                 in_switch = c->states.at[c->state_at[at] - 1];

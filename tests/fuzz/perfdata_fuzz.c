@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Fuzz target: any bytes as a perf.data file are read to the end or refused in a sentence.
- * Sources: exchange/import/perfdata_import.c exchange/import/address_spaces.c exchange/import/perfdata.c
+ * Sources: exchange/import/perfdata_import.c exchange/import/data_source.c image/isa/decode*.c exchange/import/address_spaces.c exchange/import/perfdata.c
  * Sources: exchange/import/perfdata_frames.c exchange/import/imported_images.c
  * Sources: exchange/import/kernel_names.c image/kallsyms.c
  * Sources: exchange/import/perfdata_event.c exchange/import/perfdata_record.c image/identity.c
