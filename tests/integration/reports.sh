@@ -97,7 +97,7 @@ d=json.load(sys.stdin); assert len(d["runs"]) == 8
 r=d["rows"][0]; assert r["procedure"] == "wobbly" and r["varies"] == "yes", d["rows"][:3]' || fail stats
 
 # diff: identical runs show nothing; a procedure that takes twice as long is found, and alone.
-for i in 1 2 3; do run "$tmp/a" 100 80 80 100 60 60 50; run "$tmp/b" 100 80 80 100 60 60 50; run "$tmp/c" 100 80 80 100 60 120 50; done
+for i in 1 2 3 4 5; do run "$tmp/a" 100 80 80 100 60 60 50; run "$tmp/b" 100 80 80 100 60 60 50; run "$tmp/c" 100 80 80 100 60 120 50; done
 "$CYCLESCOPE" diff "$tmp/a" "$tmp/b" --json | python3 -c 'import json,sys
 d=json.load(sys.stdin); assert d["significant"] == 0, d' || fail "diff of identical runs"
 "$CYCLESCOPE" diff "$tmp/a" "$tmp/c" --json | python3 -c 'import json,sys
