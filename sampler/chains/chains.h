@@ -9,7 +9,8 @@
  *   mapping_lists     which process has what mapped, for the handler
  *   python.bpf        the handler's part of Python's frames
  *   row_tables        unwind tables of images, for the handler
- *   unwind.bpf        the handler's part: frames, and the walk down the tree
+ *   sample_chain.bpf  the handler's part: a sample's chain, down the tree or copied
+ *   unwind.bpf        ... its frames, one by one
  *
  * The handler unwinds with what it has: what it misses it asks for (a want), and the chain ends there by name. The session
  * answers wants in its next drain (session/chains.c); what was missed came with a copy of its stack, while there was room, and

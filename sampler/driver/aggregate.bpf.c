@@ -83,7 +83,7 @@ static __always_inline void *tree_line(__u32 first, __u32 number)
 #define CS_TREE_LINE tree_line
 #include "sampler/chains/context_tree.h"
 
-#include "sampler/chains/unwind.bpf.h"
+#include "sampler/chains/sample_chain.bpf.h"
 
 #include "sampler/waits/waits.bpf.h"
 

@@ -7,6 +7,7 @@
 #ifndef CS_SAMPLER_WAITS_WAITS_BPF_H
 #define CS_SAMPLER_WAITS_WAITS_BPF_H
 
+#include "sampler/chains/unwind.bpf.h"
 #include "sampler/waits/wait_records.h"
 
 const volatile __u32 wait_cpus;                    /* CPU numbers: the scratch behind them is ours */
@@ -243,14 +244,7 @@ static __always_inline void take_wait_chain(void *ctx, struct cs_wait_record *r,
     struct chain_scratch *s = walk.s;
     if (!s || !walk.cpu)
         return;
-    s->n = 0;
-    s->cpu = cpu;
-    s->end = CS_UNWIND_END_DEPTH;
-    s->leaf = s->registers = 1;
-    s->fp_lost = s->bx_lost = 0;
-    s->runs = s->n_joined = 0;
-    s->bytes = 0;
-    s->window_at = ~0ULL;
+    begin_chain(s, cpu);
     long bytes = bpf_get_stack(ctx, s->frames, CS_CHAIN_KERNEL_FRAMES * 8, OWN_FRAMES);
     if (bytes >= 8)
         s->n = ((__u32)bytes / 8) & (2 * CS_CHAIN_KERNEL_FRAMES - 1);
