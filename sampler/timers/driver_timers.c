@@ -15,8 +15,7 @@
 #include <unistd.h>
 
 #define STUCK_NS 1000000000ULL /* a slot that is reserved and not written: its writer was killed */
-#define WEIGHT_MAX 1024
-#define LATE_NS 1000000000ULL /* a writer that was off the CPU between its clock and its turn */
+#define LATE_NS 1000000000ULL  /* a writer that was off the CPU between its clock and its turn */
 
 struct cs_driver_state {
     struct cs_timer_segment *segment;
@@ -188,7 +187,9 @@ static void apply(struct cs_driver_state *s, struct cs_timer_slot *slot, uint64_
     pid_t pid = (pid_t)(slot->pid & 0x3fffffff);
     switch (slot->kind) {
     case CS_TIMER_SAMPLE: {
-        const unsigned weight = slot->weight == 0 ? 1 : slot->weight < WEIGHT_MAX ? slot->weight : WEIGHT_MAX;
+        const unsigned weight = slot->weight == 0                    ? 1
+                                : slot->weight < CS_TIMER_WEIGHT_MAX ? slot->weight
+                                                                     : CS_TIMER_WEIGHT_MAX;
         unsigned n = slot->n_frames < CS_TIMER_FRAMES ? slot->n_frames : CS_TIMER_FRAMES;
         for (unsigned i = 1; i < n; i++)
             slot->more.frames[i]--; /* into the call that it returns from */

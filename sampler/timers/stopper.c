@@ -142,7 +142,7 @@ static void look(struct stopper *s, unsigned process)
     p->tries = 0;
     if (chosen) {
         unsigned stands_for = (unsigned)((uint64_t)running * of_process / looked);
-        chosen->weight = stands_for < WEIGHT_MAX ? stands_for : WEIGHT_MAX;
+        chosen->weight = stands_for < CS_TIMER_WEIGHT_MAX ? stands_for : CS_TIMER_WEIGHT_MAX;
     }
     stopper_arm(s, p, stopper_cpu_ns(p->pid), chosen ? chosen->weight : 1);
     if (chosen)

@@ -13,7 +13,6 @@
 #define PROCESSES_MAX 256
 #define TIMER_SIGNAL SIGRTMIN
 #define STOPS_KEPT 15
-#define WEIGHT_MAX 1024
 #define TABLES_NS 50000000ULL /* mappings are read no more often */
 struct process {
     pid_t pid; /* 0: free */

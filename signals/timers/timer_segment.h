@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Where a program's own CPU-time timers write their samples, and who profiles it reads them.
+/* Where a program's own CPU-time timers, or who stops its threads, write samples, and who profiles it reads them.
  *
  * Files of this room:
  *   timer_segment     this layout
@@ -26,6 +26,7 @@
     16384u /* 8 MB, of which only what is used has pages; a second of 64 busy CPUs at 250 Hz */
 #define CS_TIMER_FRAMES 56u
 #define CS_TIMER_PATH 416u
+#define CS_TIMER_WEIGHT_MAX 1024u
 
 /* What a program started under `record` finds in its environment. */
 #define CS_TIMER_VARIABLE "CYCLESCOPE_TIMERS" /* path of the segment */
@@ -54,7 +55,7 @@ struct cs_timer_slot {
         } map;
     } more;
     uint32_t chain_end; /* enum cs_unwind_end */
-    uint32_t weight;    /* the sample stands for so many; 0 is 1 */
+    uint32_t weight;    /* the sample stands for so many, CS_TIMER_WEIGHT_MAX at most; 0 is 1 */
     uint64_t unused;
 };
 
