@@ -132,7 +132,8 @@ def all_stores(d, quick):
 
 def part(rows, words):
     """Those of rows that the last of words, K/N, asks for."""
-    k, n = (int(x) for x in (words[-1] if re.fullmatch(r'\d+/\d+', words[-1]) else '1/1').split('/'))
+    last = words[-1] if words else ''
+    k, n = (int(x) for x in (last if re.fullmatch(r'\d+/\d+', last) else '1/1').split('/'))
     return list(rows)[k - 1::n]
 
 
