@@ -275,8 +275,9 @@ void hottest_line_find(struct profile *profile, const struct profile_rows *rows,
             out->how = HOTTEST_LATER;
     /* Libraries and runtimes work for a line of the program: it is guilty where that is clearly more than the top row's. */
     struct hottest_line chains;
-    if (hottest_line_of_chains(profile, label, &chains) && chains.samples >= CHAINS_SAMPLES_MIN &&
-        chains.samples >= CHAINS_SHARE_MIN * chains.of &&
+    if (!profile->one_image && hottest_line_of_chains(profile, label, &chains) &&
+        chains.samples >= CHAINS_SAMPLES_MIN &&
+        chains.samples >= CHAINS_SHARE_MIN * (chains.of = (double)rows->total[profile->main_event]) &&
         (out->how != HOTTEST_OWN || chains.samples > CHAINS_MORE * out->samples))
         *out = chains;
 }

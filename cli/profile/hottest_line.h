@@ -23,13 +23,14 @@ struct hottest_line {
     unsigned line;
     bool begins; /* HOTTEST_CHAINS: the function begins there: a runtime's code, of which no more is known */
     double samples,
-        of; /* HOTTEST_CHAINS: on the line or below it, of all that have call chains; samples on the line, of its row; HOTTEST_CALLER: returns there, of all followed */
+        of; /* samples on the line, of its row; HOTTEST_CHAINS: on the line or below it, of all; HOTTEST_CALLER: returns there, of all followed */
 };
 
-/* Best effort: what can't be read is as if it weren't there. `label` as in struct profile_filter. */
+/* Best effort: what can't be read is as if it weren't there. `label` as in struct profile_filter. Of a profile of one
+ * image (which call chains don't keep to) chains aren't asked. */
 void hottest_line_find(struct profile *profile, const struct profile_rows *rows, const char *label,
                        struct hottest_line *out);
-/* The line that call chains blame; false: none have source. */
+/* The line that call chains blame, `of` being all that have one; false: none have source. */
 bool hottest_line_of_chains(const struct profile *profile, const char *label, struct hottest_line *out);
 /* The innermost frame at `offset` whose source is the reader's own and at hand. */
 bool hottest_line_frame(struct cs_image_code *code, uint64_t offset, struct cs_image_frame *found);

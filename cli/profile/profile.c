@@ -216,7 +216,7 @@ static int nothing_there(struct cs_error *err, const char *before, const char *p
 int profile_open(struct profile *p, const char *path, const struct profile_filter *filter,
                  struct cs_error *err)
 {
-    memset(p, 0, sizeof *p);
+    *p = (struct profile){.one_image = filter->image != NULL};
     int rc = recordings_open(path, filter->epoch, RECORDINGS_OF_SAMPLES, &p->store, &p->recordings, err);
     if (rc == -ENOENT && access(path, F_OK) < 0)
         nothing_there(err, "there is no store at", path, "");

@@ -79,6 +79,7 @@ struct profile_image {
 struct profile {
     struct cs_store *store;
     struct recordings recordings; /* what of the store is read */
+    bool one_image;               /* the filter asked for an image */
     struct profile_event *events;
     unsigned n_events, main_event;
     struct profile_image *images;
