@@ -152,7 +152,6 @@ static int build(const struct parsed *args, const char *store, struct profile *p
     rc = rc < 0 ? rc : page_labels(page, p, &rows, err);
     struct cs_calls_wanted chains = {.event = p->events[p->main_event].name,
                                      .label = option(args, "process"),
-                                     .epoch = option(args, "epoch"),
                                      .inlines = true,
                                      .by_label = true};
     rc = rc < 0 ? rc : page_chains(page, "chains", p->store, &rows, p->main_event, &chains, err);
@@ -164,7 +163,7 @@ static int build(const struct parsed *args, const char *store, struct profile *p
         page_observed(page, args, p);
     }
     if (rc == 0 && option_given(args, "compare")) {
-        chains.label = chains.epoch = NULL;
+        chains.label = NULL;
         rc = page_compare(page, store, option(args, "compare"), err);
         rc = rc < 0 ? rc : page_chains_of(page, "chains_other", option(args, "compare"), &chains, err);
     }

@@ -302,8 +302,7 @@ static int find(const struct parsed *args, struct listing *l, const char *name, 
         return rc;
     const char *root = option(args, "source");
     struct cs_calls_wanted wanted = {.event = l->profile.events[l->profile.main_event].name,
-                                     .label = option(args, "process"),
-                                     .epoch = option(args, "epoch")};
+                                     .label = option(args, "process")};
     l->row = find_procedure(&l->rows, name);
     if (!l->row && name && !strchr(name, '.'))
         rc = find_caller(l, &wanted, name, err);
