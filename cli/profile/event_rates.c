@@ -124,11 +124,15 @@ int event_rates_print(struct output *out, const struct interval_matrix *above,
     struct table *table = output_table(out, "rates", columns, sizeof columns / sizeof *columns);
     collect(&s, above, above->n_procedures, below, below->n_procedures, scale);
     put(out, table, &s, below->n_intervals, scale, "[the whole program]");
+    size_t most = output_form(out) == OUTPUT_TEXT && top ? top : SIZE_MAX, told = 0;
     for (size_t p = 0; p < below->n_procedures && below->totals[p]; p++) {
+        if (++told > most)
+            continue;
         collect(&s, above, same_procedure(above, below->procedures[p]), below, p, scale);
         put(out, table, &s, below->n_intervals, scale, below->procedures[p]);
     }
     table_limit(table, top ? top + 1 : 0, "--top 0 shows all");
+    table_omitted(table, told > most ? told - most : 0);
     free(s.rates);
     return 0;
 }

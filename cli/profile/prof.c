@@ -303,12 +303,15 @@ static void suggest(struct output *out, enum profile_by by, struct profile *p,
     for (size_t i = 0; r && !can_be_explained(r, p, (double)rows->total[p->main_event]);
          i++) /* the hottest that calc can read */
         r = i < rows->n && i < ROWS_SHOWN ? &rows->row[i] : NULL;
-    if (by == BY_IMAGE || by == BY_LINE) /* a line's function may be inlined: calc knows procedures */
-        output_next(out, args, "next:", "prof", NULL, "      (by procedure)");
-    else if (r && by == BY_PROCEDURE)
+    if (by == BY_IMAGE || by == BY_LINE) { /* a line's function may be inlined: calc knows procedures */
+        output_next(out, args, next, "prof", NULL, "      (by procedure)");
+        next = "     ";
+    } else if (r && by == BY_PROCEDURE) {
         output_next(out, args, next, "calc", typed_name(rows, r, name, sizeof name), "");
+        next = "     ";
+    }
     if (*p->recordings.before)
-        output_next(out, args, "     ", "diff", NULL, "      (against the recording before)");
+        output_next(out, args, next, "diff", NULL, "      (against the recording before)");
     if (r && by == BY_PROCEDURE)
         suggest_page(out, typed_name(rows, r, name, sizeof name), args);
 }
