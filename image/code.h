@@ -95,9 +95,9 @@ struct cs_image_frame {
 int cs_image_open(const struct cs_store_image *image, struct cs_store *store, struct cs_image_code **out,
                   struct cs_error *err);
 /* The same for a file of which no profile speaks: fails when it can't be read or is no ELF file. */
+int cs_image_open_file(const char *path, struct cs_image_code **out, struct cs_error *err);
 /* Memory that opening this file takes for a copy of it; 0: it is mapped, or can't be opened. */
 uint64_t cs_image_bytes_to_copy(const char *path);
-int cs_image_open_file(const char *path, struct cs_image_code **out, struct cs_error *err);
 void cs_image_close(struct cs_image_code *code);
 
 const char *cs_image_trouble(const struct cs_image_code *code);  /* one sentence, "" = none */

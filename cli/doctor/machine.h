@@ -81,11 +81,11 @@ struct machine {
     bool btf, nmi_watchdog;
     char offline[64];
 
-    int seccomp;        /* 0 no filter, 1 strict, 2 a filter; -1 unknown */
-    int ptrace_scope;   /* Yama's, 0 also where there is none */
-    char lockdown[32];  /* "none", "integrity", "confidentiality"; "" no such thing */
-    int hidepid;        /* of /proc: 0, 1, 2 or 4; -1 unknown */
-    bool cgroup2, proc; /* unified cgroups; /proc told anything at all */
+    int seccomp;       /* 0 no filter, 1 strict, 2 a filter; -1 unknown */
+    int ptrace_scope;  /* Yama's, 0 also where there is none */
+    char lockdown[32]; /* "none", "integrity", "confidentiality"; "" no such thing */
+    int hidepid;       /* of /proc: 0, 1, 2 or 4; -1 unknown */
+    bool cgroup2;      /* unified cgroups */
 
     unsigned n_cpus, n_cores, n_packages, n_pairs;
     bool smt;

@@ -29,8 +29,7 @@ void machine_gather_blocks(struct machine *m)
     char text[65536];
     const char *at;
     m->seccomp = m->hidepid = -1;
-    m->proc = machine_read_file(m, "/proc/self/status", text, sizeof text);
-    if (m->proc && (at = strstr(text, seccomp)) != NULL)
+    if (machine_read_file(m, "/proc/self/status", text, sizeof text) && (at = strstr(text, seccomp)) != NULL)
         m->seccomp = atoi(at + sizeof seccomp - 1);
     if (machine_read_file(m, "/proc/self/mounts", text, sizeof text))
         m->hidepid = hidepid_of(text);
