@@ -49,6 +49,8 @@ case $(names --epoch "$newest") in *"after_it"*"$newest") ;; *) fail "by name: $
 # A rebuilt or removed binary keeps its names and lines; without the copy it has none.
 "$CYCLESCOPE" prof --epoch -2 | grep -q 'before_it: most of it at work.c:3' || fail "the old lines: $("$CYCLESCOPE" prof --epoch -2)"
 "$CYCLESCOPE" calc before_it --epoch -2 >/dev/null || fail "calc of the old binary"
+"$CYCLESCOPE" report --epoch -2 --html "$dir/old.html" >/dev/null || fail "the page of the old recording"
+grep -q '"chains":{' "$dir/old.html" && grep -q before_it "$dir/old.html" || fail "the old recording's page has no call chains"
 cp work "$dir/gone" && record -o "$dir/g" -- "$dir/gone" >/dev/null 2>&1
 rm "$dir/gone"
 "$CYCLESCOPE" prof -o "$dir/g" | grep -q 'after_it: most of it at work.c:3' || fail "a removed binary"
