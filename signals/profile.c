@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/auxv.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
@@ -69,6 +70,7 @@ static _Noreturn void become_recorder(const struct command *c, int theirs)
     const pid_t pid = getpid();
     sigset_t none;
     char go;
+    close(words); /* else nobody's end of it would be the last, and we would wait for a dead program */
     sigemptyset(&none);
     signal(SIGINT, SIG_DFL);
     signal(SIGPIPE, SIG_IGN); /* the program may end first, and the store shall be whole all the same */
@@ -116,12 +118,15 @@ static int start_recorder(const struct command *c, int theirs)
         return fail(code, strerror(code));
     while (waitpid(child, NULL, 0) < 0 && errno == EINTR) {
     }
-    if (read(words, &recorder, sizeof recorder) != (ssize_t)sizeof recorder)
+    ssize_t got;
+    while ((got = read(words, &recorder, sizeof recorder)) < 0 && errno == EINTR) {
+    }
+    if (got != (ssize_t)sizeof recorder)
         return fail(ECANCELED, "the recorder can't be started");
 #ifdef PR_SET_PTRACER
     (void)prctl(PR_SET_PTRACER, (unsigned long)recorder, 0, 0, 0); /* it may trace us, whatever Yama says */
 #endif
-    if (write(words, "g", 1) != 1)
+    if (send(words, "g", 1, MSG_NOSIGNAL) != 1)
         return fail(ECANCELED, "the recorder can't be started");
     for (char line[sizeof why]; read_line(line, sizeof line);) {
         if (strcmp(line, "ready") == 0)
@@ -137,9 +142,8 @@ int cs_profile_start(const char *store, const char *options)
     int free_one = 0, ends[2], rc;
     if (!__atomic_compare_exchange_n(&busy, &free_one, 1, false, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
         return -EBUSY;
-    rc = secure_getenv("PATH") || !getenv("PATH")
-             ? prepare(&c, store, options)
-             : fail(EPERM, "a set-user-id program doesn't start a recorder");
+    rc = getauxval(AT_SECURE) ? fail(EPERM, "a set-user-id program doesn't start a recorder")
+                              : prepare(&c, store, options);
     if (rc == 0 && socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0)
         rc = fail(errno, "no socket for the recorder");
     if (rc == 0) {
@@ -161,9 +165,15 @@ int cs_profile_stop(void)
     char line[128];
     if (!__atomic_compare_exchange_n(&busy, &running, 1, false, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
         return -ESRCH;
-    (void)kill(recorder, SIGINT);
+    while (recv(words, line, sizeof line, MSG_DONTWAIT) > 0) { /* what it said meanwhile */
+    }
+    if (recv(words, line, 1, MSG_DONTWAIT) != 0) /* it lives, so its number is its own */
+        (void)kill(recorder, SIGINT);
     while (read_line(line, sizeof line)) {
     }
+#ifdef PR_SET_PTRACER
+    (void)prctl(PR_SET_PTRACER, 0, 0, 0, 0);
+#endif
     close(words);
     words = -1;
     __atomic_store_n(&busy, 0, __ATOMIC_RELEASE);

@@ -26,6 +26,12 @@ static __attribute__((noinline, cold)) void attach(void)
     attached = true;
 }
 
+void itt_attach(void)
+{
+    if (!attached)
+        attach();
+}
+
 static inline void begin(struct nest *nest, enum itt_tag tag, uint64_t value)
 {
     if (!attached)
@@ -192,7 +198,7 @@ static void *const gone = &objects; /* a key that was removed: probing goes on b
 
 static struct object *find_object(void *key, bool for_writing)
 {
-    uint32_t at = (uint32_t)((uintptr_t)key >> 4) * 2654435761u;
+    uint32_t at = (uint32_t)((uintptr_t)key >> 4) * 2654435761u >> 20; /* the high bits are the mixed ones */
     struct object *free_one = NULL;
     for (unsigned i = 0; i < 16; i++) {
         struct object *o = &objects[(at + i) % OBJECTS_MAX];
@@ -244,7 +250,7 @@ void itt_sync_rename(void *object, const char *name)
 void itt_sync_destroy(void *object)
 {
     pthread_mutex_lock(&lock);
-    struct object *o = find_object(object, false);
+    struct object *o = object ? find_object(object, false) : NULL;
     if (o)
         __atomic_store_n(&o->key, gone, __ATOMIC_RELEASE);
     pthread_mutex_unlock(&lock);

@@ -45,8 +45,10 @@ void *itt_counter_create_typed(const char *name, const char *domain, int type)
 void itt_counter_inc_delta(void *counter, unsigned long long n)
 {
     const struct counter *c = counter;
-    if (c)
-        cs_add(c->word, n);
+    if (!c)
+        return;
+    itt_attach();
+    cs_add(c->word, n);
 }
 void itt_counter_inc(void *counter)
 {
@@ -54,9 +56,7 @@ void itt_counter_inc(void *counter)
 }
 void itt_counter_dec_delta(void *counter, unsigned long long n)
 {
-    const struct counter *c = counter;
-    if (c)
-        cs_set(c->word, cs_get(c->word) - n);
+    itt_counter_inc_delta(counter, -n);
 }
 void itt_counter_dec(void *counter)
 {
@@ -70,6 +70,7 @@ void itt_counter_set_value(void *counter, const void *value)
     if (!c || !value)
         return;
     memcpy(&n, value, sizeof n);
+    itt_attach();
     cs_set(c->word, n);
 }
 

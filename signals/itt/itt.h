@@ -85,6 +85,8 @@ uint32_t itt_name(const char *text, enum itt_tag tag);
 extern cs_signal itt_word[ITT_TAGS];
 /* Defines the tags, once. */
 void itt_open(void);
+/* Before a thread writes to its line: makes sure that it has one. */
+void itt_attach(void);
 
 /* ---- counters.c: see itt.c's table ---- */
 void *itt_counter_create(const char *name, const char *domain);

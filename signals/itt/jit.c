@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #define EXPORT __attribute__((visibility("default")))
@@ -33,6 +34,19 @@ unsigned Initialize(void)
     return PROFILING_ON;
 }
 
+/* A file of our own: never through somebody's link, nor into what somebody put there. */
+static int open_map(const char *path)
+{
+    struct stat is;
+    int fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0600);
+    if (fd >= 0 &&
+        (fstat(fd, &is) != 0 || !S_ISREG(is.st_mode) || is.st_uid != geteuid() || is.st_nlink != 1)) {
+        close(fd);
+        fd = -1;
+    }
+    return fd;
+}
+
 int NotifyEvent(int event, const void *data)
 {
     const struct method *m = data;
@@ -46,11 +60,12 @@ int NotifyEvent(int event, const void *data)
     int n = snprintf(line, sizeof line, "%lx %x %s\n", (unsigned long)(uintptr_t)m->code, m->size, name);
     pthread_mutex_lock(&lock);
     if (map < 0 || owner != getpid()) {
+        if (map >= 0)
+            close(map);
         char path[64];
         owner = getpid();
         snprintf(path, sizeof path, "/tmp/perf-%d.map", (int)owner);
-        /* Never through somebody's link, and only readable by its owner and whoever may trace it. */
-        map = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0600);
+        map = open_map(path);
     }
     bool written = map >= 0 && write(map, line, (size_t)n) == n;
     pthread_mutex_unlock(&lock);
