@@ -22,7 +22,7 @@ struct cells {
     size_t n_places, n;
     const char *last_label;
     size_t label, row;
-    uint64_t samples;
+    uint64_t samples, cut; /* of the cell at hand; of those beyond CELLS_MAX */
     json_t *list;
 };
 
@@ -35,8 +35,12 @@ static int by_start(const void *a, const void *b)
 
 static void put_cell(struct cells *c)
 {
-    if (!c->samples || c->label >= c->n_labels || c->row == SIZE_MAX || c->n >= CELLS_MAX)
+    if (!c->samples || c->label >= c->n_labels || c->row == SIZE_MAX)
         return;
+    if (c->n >= CELLS_MAX) {
+        c->cut += c->samples;
+        return;
+    }
     c->n++;
     json_array_append_new(c->list, json_integer((json_int_t)c->row));
     json_array_append_new(c->list, json_integer((json_int_t)c->label));
@@ -123,6 +127,13 @@ int page_labels(json_t *page, struct profile *p, const struct profile_rows *rows
     struct cells c = {.labels = &labels, .n_labels = n, .list = json_array()};
     for (size_t i = 0; rc == 0 && i < p->n_images; i++)
         rc = image_cells(p, &p->images[i], rows, n_rows, &c, err);
+    if (c.cut)
+        json_array_append_new(
+            json_object_get(page, "cut"),
+            json_sprintf("%llu samples of rare procedures aren't told apart by %s: the page has %u such "
+                         "pairs already.",
+                         (unsigned long long)c.cut, *p->recordings.label ? p->recordings.label : "thread",
+                         CELLS_MAX));
     json_object_set_new(page, "labels",
                         json_pack("{s:o, s:o, s:o, s:o, s:I, s:I}", "kind", json_text(p->recordings.label),
                                   "names", names, "totals", totals, "cells", c.list, "left",

@@ -33,14 +33,6 @@ static int visit(const struct cs_store_profile_ref *ref, void *arg)
     return strcmp(ref->kind, cs_schema_accesses.kind) ? 0 : cs_store_load_into(ref, &l->table, l->err);
 }
 
-static bool within(const struct cs_image_procedure *p, uint64_t offset)
-{
-    for (unsigned i = 0; i < p->n_parts; i++)
-        if (offset - p->parts[i].start < p->parts[i].size)
-            return true;
-    return false;
-}
-
 static void add_level(struct accesses_of *a, const char *name, uint64_t samples)
 {
     unsigned i = 0;
@@ -129,7 +121,7 @@ int accesses_print(struct output *out, struct cs_store *store, const char *image
         rc = cs_fail(err, ENOMEM, "no memory for %zu accesses", n_rows);
     for (size_t i = 0; rc == 0 && i < n_rows; i++) {
         const uint64_t *r = cs_table_row(l.table, i);
-        if (!within(procedure, r[CS_ACCESS_OFFSET]))
+        if (cs_image_procedure_at(code, r[CS_ACCESS_OFFSET]) != procedure) /* not one that nests in it */
             continue;
         if (n == 0 || rows[n - 1].offset != r[CS_ACCESS_OFFSET]) /* rows ascend by it */
             rows[n++].offset = r[CS_ACCESS_OFFSET];
