@@ -26,7 +26,8 @@ struct callee { /* what is seen behind calls to it: does it return? */
     uint64_t target;
     uint32_t sites, ends;
 };
-#define CALLEES 4096 /* by hash, power of two */
+#define CALLEES_MAX 4096  /* by hash, power of two */
+#define CFA_MAX (1 << 28) /* no stack is deeper: what says so is no code */
 
 struct code {
     const uint8_t *bytes;
@@ -34,7 +35,8 @@ struct code {
     uint64_t from;
     uint32_t *state_at; /* of each byte: 1 + a number in `states`, 0: no instruction known to begin here */
     uint8_t *length, *called;
-    struct callee *callees;
+    struct callee *callees; /* n_callees of them, a power of two */
+    size_t n_callees;
     CS_ARRAY(struct state) states;
     CS_ARRAY(struct pending) pending;
 };
@@ -54,10 +56,20 @@ static int32_t number32(const uint8_t *b)
     return value;
 }
 
+/* SP moves down by so much. */
+static void down(struct state *s, int64_t by)
+{
+    int64_t to = s->cfa + by;
+    if (to < -CFA_MAX || to > CFA_MAX)
+        s->known = NOTHING;
+    else
+        s->cfa = (int32_t)to;
+}
+
 static void pushed(struct state *s, int reg)
 {
     if (s->known == STACK)
-        s->cfa += 8;
+        down(s, 8);
     int at = -s->cfa;
     if (s->known != STACK || at < INT16_MIN)
         return;
@@ -80,7 +92,7 @@ static void popped(struct state *s, int reg)
         s->bx_at = 0;
     }
     if (s->known == STACK)
-        s->cfa -= 8;
+        down(s, -8);
 }
 
 /* An instruction that changes SP, FP or BX, as compilers write them. */
@@ -99,17 +111,17 @@ static void changed(struct state *s, const struct cs_isa_insn *insn, const uint8
     } else if (op == 0x9d) {
         popped(s, 8);
     } else if (STARTS("\x48\x83\xec") && s->known == STACK) {
-        s->cfa += (int8_t)b[3];
+        down(s, (int8_t)b[3]);
     } else if (STARTS("\x48\x81\xec") && s->known == STACK) {
-        s->cfa += number32(b + 3);
+        down(s, number32(b + 3));
     } else if (STARTS("\x48\x83\xc4") && s->known == STACK) {
-        s->cfa -= (int8_t)b[3];
+        down(s, -(int8_t)b[3]);
     } else if (STARTS("\x48\x81\xc4") && s->known == STACK) {
-        s->cfa -= number32(b + 3);
+        down(s, -(int64_t)number32(b + 3));
     } else if (STARTS("\x48\x8d\x64\x24") && s->known == STACK) { /* lea d(%rsp), %rsp */
-        s->cfa -= (int8_t)b[4];
+        down(s, -(int8_t)b[4]);
     } else if (STARTS("\x48\x8d\xa4\x24") && s->known == STACK) {
-        s->cfa -= number32(b + 4);
+        down(s, -(int64_t)number32(b + 4));
     } else if ((STARTS("\x48\x89\xe5") || STARTS("\x48\x8b\xec")) && s->known == STACK &&
                s->fp == CS_UNWIND_SAVED) {
         s->known = FRAME; /* CFA = SP + cfa still, for FP is SP now */
@@ -120,7 +132,7 @@ static void changed(struct state *s, const struct cs_isa_insn *insn, const uint8
         popped(s, FP);
     } else if (STARTS("\x48\x8d\x65") && s->known == FRAME) { /* lea -d(%rbp), %rsp, before pops */
         s->known = STACK;
-        s->cfa -= (int8_t)b[3];
+        down(s, -(int8_t)b[3]);
     } else if (clears_fp && s->fp == CS_UNWIND_KEPT) {
         s->known = OUTERMOST;
     } else {
@@ -191,7 +203,7 @@ static bool is_padding(const uint8_t *b, size_t n, unsigned *length)
 
 static struct callee *callee_of(const struct code *c, uint64_t target)
 {
-    return &c->callees[target * 0x9E3779B97F4A7C15ULL >> 52 & (CALLEES - 1)];
+    return &c->callees[target * 0x9E3779B97F4A7C15ULL >> 52 & (c->n_callees - 1)];
 }
 
 /* Does a call to `target` that ends at `at` come back? Not if most calls of it stand before other functions and padding. */
@@ -339,14 +351,26 @@ static void fill_rows(const struct code *c, struct unwind_build *build)
     unwind_build_up_to(build, c->from + c->n, &rule);
 }
 
+/* Between two functions there is mostly nothing else. */
+static bool all_padding(const uint8_t *bytes, size_t n)
+{
+    unsigned length;
+    for (size_t at = 0; at < n; at += length ? length : 1)
+        if (!is_padding(bytes + at, n - at, &length))
+            return false;
+    return true;
+}
+
 void unwind_code_fill(struct unwind_build *build, const uint8_t *bytes, size_t n, uint64_t from)
 {
     static const struct cs_unwind_rule none = {0};
-    struct code c = {.bytes = bytes, .n = n, .from = from};
-    c.state_at = n <= BYTES_MAX ? calloc(n + 1, sizeof *c.state_at) : NULL;
+    struct code c = {.bytes = bytes, .n = n, .from = from, .n_callees = 8};
+    while (c.n_callees < CALLEES_MAX && c.n_callees < n / 8)
+        c.n_callees *= 2;
+    c.state_at = n <= BYTES_MAX && !all_padding(bytes, n) ? calloc(n + 1, sizeof *c.state_at) : NULL;
     c.length = c.state_at ? calloc(n + 1, 1) : NULL;
     c.called = c.length ? calloc(n + 1, 1) : NULL;
-    c.callees = c.called ? calloc(CALLEES, sizeof *c.callees) : NULL;
+    c.callees = c.called ? calloc(c.n_callees, sizeof *c.callees) : NULL;
     if (c.callees) {
         find_called(&c);
         for (uint32_t at = 0; at < n; at++)

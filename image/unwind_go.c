@@ -14,6 +14,7 @@
 
 #include "image/dwarf_reader.h"
 
+#define NAME_MAX_READ 4096u /* bytes of a name, its end included */
 #define MAGIC_1_18 0xfffffff0U
 #define MAGIC_1_20 0xfffffff1U
 #define HEAD_BYTES 44
@@ -65,7 +66,7 @@ bool unwind_go_function(const struct unwind_go *go, uint64_t i, uint64_t *start,
     *start = entry_of(go, i);
     *end = entry_of(go, i + 1);
     if (i >= go->n_functions || head >= go->n || go->n - head < HEAD_BYTES || at >= go->n || *end <= *start ||
-        !go->table[at] || !memchr(go->table + at, 0, go->n - at))
+        !go->table[at] || !memchr(go->table + at, 0, go->n - at < NAME_MAX_READ ? go->n - at : NAME_MAX_READ))
         return false;
     *name = (const char *)go->table + at;
     return true;
