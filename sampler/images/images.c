@@ -126,13 +126,12 @@ static bool same_file(int fd, const struct cs_mapped_file *file)
            major(st.st_dev) == file->major && minor(st.st_dev) == file->minor;
 }
 
-/* Opens candidates until one is the file that was mapped; -1 when none is. */
-static int open_file(const struct cs_images *images, const struct cs_mapped_file *file,
-                     struct cs_image_segments *layout)
+int cs_images_open_mapped(const char *proc, const struct cs_mapped_file *file,
+                          struct cs_image_segments *layout)
 {
     char root[300], through[300];
-    snprintf(root, sizeof root, "%s/%d/root", images->proc, (int)file->pid);
-    snprintf(through, sizeof through, "%s/%d/map_files/%llx-%llx", images->proc, (int)file->pid,
+    snprintf(root, sizeof root, "%s/%d/root", proc, (int)file->pid);
+    snprintf(through, sizeof through, "%s/%d/map_files/%llx-%llx", proc, (int)file->pid,
              (unsigned long long)file->start, (unsigned long long)file->end);
     /* Paths first: the link through map_files is exact, but walks the process's maps. */
     for (int i = 0; i < 3; i++) {
@@ -158,7 +157,8 @@ int cs_images_reopen(const struct cs_images *images, const struct cs_mapped_imag
                                   .end = end,
                                   .path = image->image.path,
                                   .build_id = image->layout.build_id};
-    return image->placeable && image->layout.is_elf ? open_file(images, &file, &layout) : -1;
+    return image->placeable && image->layout.is_elf ? cs_images_open_mapped(images->proc, &file, &layout)
+                                                    : -1;
 }
 
 /* The path by which we see the file: another one than its process, where that has a root of its own. */
@@ -246,7 +246,7 @@ struct cs_mapped_image *cs_images_of_file(struct cs_images *images, const struct
     if (images->bytes > KEPT_BYTES_MAX)
         return too_many(images);
 
-    int fd = open_file(images, file, &layout);
+    int fd = cs_images_open_mapped(images->proc, file, &layout);
     if (fd < 0) { /* its build-id still says what it is; without one nothing does */
         if (file->build_id[0]) {
             snprintf(key, sizeof key, "F%s", file->build_id);

@@ -69,6 +69,11 @@ void cs_images_keep(struct cs_images *images, unsigned most);
 
 /* The image of a mapped file, [vdso], anonymous code. NULL when memory is short. */
 struct cs_mapped_image *cs_images_of_file(struct cs_images *images, const struct cs_mapped_file *file);
+/* Opens the regular file that a process has mapped so: beneath the process's root, by the link of its mapping, or at the same
+ * path here, whichever is that file by build-id or by device and inode. `proc` as in cs_images_open; `layout` is filled. A
+ * descriptor, or -1 when none is. */
+int cs_images_open_mapped(const char *proc, const struct cs_mapped_file *file,
+                          struct cs_image_segments *layout);
 /* A descriptor of an image's file, by way of a process that has it mapped from `start` to `end` (deleted files too); -1: it
  * can't be had. What is opened is that image: by its build-id, where it has one. */
 int cs_images_reopen(const struct cs_images *images, const struct cs_mapped_image *image, pid_t pid,

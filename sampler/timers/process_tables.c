@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "sampler/timers/process_tables.h"
-#include "image/segments.h"
+#include "sampler/images/images.h"
 
-#include <fcntl.h>
-#include <limits.h>
 #include <stdio.h>
 #include <unistd.h>
 
@@ -35,22 +33,21 @@ static void of_vdso(const struct reading *r, struct process_table *t)
     t->to_vaddr = -t->start;
 }
 
-static void of_file(const struct reading *r, const struct cs_mapped_file *file, struct process_table *t)
+static void of_file(const struct cs_mapped_file *file, struct process_table *t)
 {
     struct cs_image_segments layout;
     struct cs_error ignored;
-    char path[PATH_MAX];
-    if (snprintf(path, sizeof path, "/proc/%d/root%s", (int)r->pid, file->path) >= (int)sizeof path)
-        return;
-    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    char path[40];
+    int fd = cs_images_open_mapped("/proc", file, &layout);
     if (fd < 0)
         return;
-    bool is_image = cs_image_segments_of_file(&layout, fd) == 0 && layout.is_elf;
-    close(fd);
-    uint64_t vaddr = is_image ? cs_image_vaddr(&layout, file->pgoff) : UINT64_MAX;
+    uint64_t vaddr = layout.is_elf ? cs_image_vaddr(&layout, file->pgoff) : UINT64_MAX;
+    snprintf(path, sizeof path, "/proc/self/fd/%d", fd); /* this file, whatever its path means by now */
     if (vaddr == UINT64_MAX || cs_unwind_open(path, &t->unwind, &ignored) < 0)
-        return;
-    t->to_vaddr = vaddr - file->start;
+        t->unwind = NULL;
+    else
+        t->to_vaddr = vaddr - file->start;
+    close(fd);
 }
 
 static int mapping(void *arg, const struct cs_mapped_file *file)
@@ -65,7 +62,7 @@ static int mapping(void *arg, const struct cs_mapped_file *file)
     if (r->unwind && strcmp(file->path, "[vdso]") == 0)
         of_vdso(r, t);
     else if (r->unwind && file->path[0] == '/' && file->inode)
-        of_file(r, file, t);
+        of_file(file, t);
     return 0;
 }
 

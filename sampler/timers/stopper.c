@@ -214,6 +214,8 @@ static void began_anew(struct stopper *s, pid_t pid)
     for (size_t i = s->n_threads; i-- > 0;)
         if (s->threads[i].process == process && s->threads[i].tid != pid)
             forget(s, &s->threads[i]);
+    if (find(s, pid))
+        find(s, pid)->asked_ns = 0; /* another thread's exec took what it was asked for */
     if (process == PROCESSES_MAX)
         return;
     stopper_open_memory(&s->processes[process]);
