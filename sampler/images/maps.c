@@ -258,11 +258,13 @@ int cs_maps_mmap(struct cs_maps *maps, const struct cs_mapped_file *file, uint64
     struct cs_mapped_image *image = image_of(maps, file, &jit);
     if (!image)
         return -ENOMEM;
+    /* Code without a file has no offset in one: a record and /proc tell different ones. */
+    const uint64_t pgoff = jit ? file->start : file->pgoff;
     const struct cs_mapping *same = cs_space_live_at(cs_incarnation_newest(i), file->start);
     if (same && same->image == image && same->end >= file->end &&
-        same->start - same->pgoff == file->start - file->pgoff)
+        same->start - same->pgoff == file->start - pgoff)
         return 0; /* told again: mprotect, a scan beside the records */
-    struct cs_mapping add = {file->start, file->end, file->pgoff, image, time_ns, UINT64_MAX, jit};
+    struct cs_mapping add = {file->start, file->end, pgoff, image, time_ns, UINT64_MAX, jit};
     struct cs_space *draft = cs_incarnation_draft(&maps->all, i, &add, maps->horizon_ns, maps->batch);
     if (!draft)
         return -ENOMEM;

@@ -84,6 +84,9 @@ bool cs_space_put(struct cs_space *space, const struct cs_mapping *add, uint64_t
     unsigned first = cs_space_first_behind(space, add->start), last = first + covered(space, add, first),
              pieces = 0;
     struct cs_mapping piece[PIECES + 1];
+    for (unsigned i = first; i < last; i++)
+        if (space->at[i].from_ns > add->from_ns)
+            return true;
     if (first < last && space->at[first].start < add->start) {
         piece[pieces] = space->at[first];
         piece[pieces++].end = add->start;

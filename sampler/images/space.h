@@ -32,7 +32,8 @@ size_t cs_space_bytes(const struct cs_space *space);
 unsigned cs_space_needs(const struct cs_space *space, const struct cs_mapping *add);
 void cs_space_copy(struct cs_space *to, const struct cs_space *from, uint64_t horizon_ns);
 /* What `add` covers is cut, and remembered while samples from after `horizon_ns` may come. False: `add` itself was one too
- * many (`full`: whatever room there is). */
+ * many (`full`: whatever room there is). Where something is that began later nothing happens: a look at /proc for an old
+ * sample's sake tells what is there now, and records told that better. */
 bool cs_space_put(struct cs_space *space, const struct cs_mapping *add, uint64_t horizon_ns, bool full);
 /* The reader's side, inline: it is asked for each entry of a drain. */
 

@@ -163,6 +163,38 @@ static void a_fork_shares_its_parents_maps_until_one_of_them_changes(void **stat
     end(&f);
 }
 
+static void a_look_for_an_old_sample_replaces_nothing_that_began_later(void **state)
+{
+    struct fixture f = begin(CS_LABEL_NONE);
+    struct cs_maps_location at;
+    (void)state;
+    map(&f, 7, 0x1000, 0x1000, "aa", 100);
+    map(&f, 7, 0x1000, 0x1000, "bb", 60); /* as /proc shows it, for a sample of then */
+    map(&f, 7, 0x5000, 0x1000, "cc", 60);
+    assert_int_equal(cs_maps_find(f.maps, 7, 0x1800, 70, 300, &at), 0);
+    assert_string_equal(at.image->image.build_id, "aa");
+    assert_int_equal(cs_maps_find(f.maps, 7, 0x5800, 70, 300, &at), 0);
+    assert_string_equal(at.image->image.build_id, "cc");
+    end(&f);
+}
+
+static void code_without_a_file_is_the_same_whatever_offset_is_told(void **state)
+{
+    struct fixture f = begin(CS_LABEL_NONE);
+    struct cs_maps_location at;
+    struct cs_mapped_file anonymous = {
+        .pid = 8, .start = 0x7000, .end = 0x9000, .pgoff = 0x7000, .path = "//anon", .build_id = ""};
+    (void)state;
+    map(&f, 8, 0x1000, 0x1000, "aa", 50);
+    assert_int_equal(cs_maps_mmap(f.maps, &anonymous, 100), 0); /* the kernel's record */
+    anonymous.pgoff = 0;
+    anonymous.path = "";
+    assert_int_equal(cs_maps_mmap(f.maps, &anonymous, 150), 0); /* /proc */
+    assert_int_equal(cs_maps_find(f.maps, 8, 0x8000, 110, 300, &at), 0);
+    assert_int_equal(at.offset, 0x1000);
+    end(&f);
+}
+
 static void nobody_is_credited_where_one_image_replaced_another(void **state)
 {
     (void)state;
@@ -617,6 +649,8 @@ int main(void)
         cmocka_unit_test(a_reused_pid_is_another_process),
         cmocka_unit_test(a_fork_shares_its_parents_maps_until_one_of_them_changes),
         cmocka_unit_test(nobody_is_credited_where_one_image_replaced_another),
+        cmocka_unit_test(a_look_for_an_old_sample_replaces_nothing_that_began_later),
+        cmocka_unit_test(code_without_a_file_is_the_same_whatever_offset_is_told),
         cmocka_unit_test(a_storm_of_mappings_is_bounded_and_what_is_cut_is_said),
         cmocka_unit_test(lookups_agree_with_a_page_by_page_model),
         cmocka_unit_test(a_real_file_gets_its_elf_addresses),
