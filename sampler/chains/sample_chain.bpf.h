@@ -119,11 +119,11 @@ __noinline int chain_copy_sample(struct chain_scratch *s, __u32 generation, __u3
     return 1;
 }
 
-/* What the kernel lacks now and may have soon. */
+/* What the kernel lacks now and may have soon: not so rows of code without a file, which end there whenever they are asked. */
 static __always_inline int is_early(const struct chain_scratch *s)
 {
     return s->end == CS_UNWIND_END_NOT_LOADED || s->end == CS_CHAIN_END_NO_PROCESS ||
-           s->end == CS_UNWIND_END_NO_IMAGE;
+           (s->end == CS_UNWIND_END_NO_IMAGE && s->unmapped);
 }
 
 /* ---- down the tree ---- */

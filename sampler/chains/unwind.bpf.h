@@ -21,11 +21,11 @@ struct chain_scratch {
     __u32 image, list, n, end;
     __u32 leaf, fp_lost, bx_lost, registers; /* the last: `reg` is this frame's */
     __u32 runs, python_number, n_python,
-        n_joined;   /* frames in an interpreter's loop; which; its frames; both joined */
-    __u64 run_at;   /* one of the first */
-    __u64 reg[32];  /* by DWARF number */
-    __u64 first_pc; /* the user's own */
-    __u32 cpu, padding;
+        n_joined;        /* frames in an interpreter's loop; which; its frames; both joined */
+    __u64 run_at;        /* one of the first */
+    __u64 reg[32];       /* by DWARF number */
+    __u64 first_pc;      /* the user's own */
+    __u32 cpu, unmapped; /* 1: an address was in no mapping that is known yet */
     /* The last chain's cells, outermost first: most chains begin as the one before did. */
     __u64 known_root;
     __u32 known_turn, known_half, n_known, known_at;
@@ -447,6 +447,7 @@ __noinline int chain_look_up_rule(struct chain_scratch *s, struct chain_rule *fo
     found->at = 0;
     if (!is_mapped(s, at)) {
         want_process(cpu, bpf_get_current_pid_tgid() >> 32);
+        s->unmapped = 1;
         if (!s->leaf)
             return end_chain(s, CS_UNWIND_END_NO_IMAGE);
         found->rule[0] = CS_UNWIND_NONE;
@@ -553,7 +554,7 @@ static __always_inline void begin_chain(struct chain_scratch *s, __u32 cpu)
     s->end = CS_UNWIND_END_DEPTH;
     s->leaf = s->registers = 1;
     s->fp_lost = s->bx_lost = 0;
-    s->runs = s->n_joined = 0;
+    s->runs = s->n_joined = s->unmapped = 0;
     s->bytes = 0;
     s->window_at = ~0ULL;
 }
