@@ -73,9 +73,11 @@ def measure(name, work, command, load=None):
         if tid not in before:
             continue # born or gone meanwhile: its own life is another than the window
         mine = threads.get(tid)
-        if not mine:
+        if not mine and run == before[tid][0]:
             silent += 1 # it never ran: it waited throughout
             continue
+        if not mine:
+            raise SystemExit(f"{name}: thread {tid} ran for {run - before[tid][0]:.3f} s and isn't among the waits")
         time_ = mine["time"]
         errors = (abs(mine["seconds"] - window), abs(time_.get("on-cpu", 0) - (run - before[tid][0])),
                   abs(time_.get("run-queue", 0) - (runnable - before[tid][1])))

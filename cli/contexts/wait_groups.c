@@ -22,6 +22,7 @@ struct tally { /* ns of a text in a group */
 
 struct gathering {
     struct wait_groups *groups;
+    const char *label; /* of these alone; NULL: all */
     struct cs_dictionary keys, tally_keys, threads, totals;
     CS_ARRAY(struct tally) tallies;
     bool blaming; /* the second pass */
@@ -151,6 +152,8 @@ static void tally(struct gathering *g, size_t group, unsigned which, const char 
     int64_t n = cs_dictionary_add(&g->tally_keys, key, strlen(key));
     if (n < 0)
         return;
+    if ((size_t)n > g->tallies.n) /* memory was short before */
+        return;
     if ((size_t)n == g->tallies.n) {
         struct tally *more = cs_array_add(&g->tallies);
         if (!more)
@@ -250,7 +253,6 @@ static int take_waits(struct gathering *g, struct cs_table *table)
         if (row[CS_WAITS_LONGEST] > group->longest_ns)
             group->longest_ns = row[CS_WAITS_LONGEST];
         group->bins[row[CS_WAITS_LOG2] & (WAIT_BINS - 1)] += row[CS_WAITS_COUNT];
-        g->groups->waits_ns += row[CS_WAITS_NS];
         tally(g, (size_t)n, THREAD, cs_table_string(table, row[CS_WAITS_THREAD]), row[CS_WAITS_NS]);
         if (*object)
             tally(g, (size_t)n, OBJECT, object, row[CS_WAITS_NS]);
@@ -288,6 +290,8 @@ static int take_profile(const struct cs_store_profile_ref *ref, void *arg)
 {
     struct gathering *g = arg;
     struct cs_table *table = NULL;
+    if (g->label && strcmp(ref->head->label, g->label) != 0)
+        return 0;
     if (strcmp(ref->head->event, CS_WAITS_EVENT) != 0 || strcmp(ref->kind, "contexts") == 0 ||
         (strcmp(ref->kind, "blame") == 0) != g->blaming)
         return 0;
@@ -373,7 +377,7 @@ static void refine(struct wait_groups *w, const char *reason)
 int wait_groups_open(struct wait_groups *w, struct cs_store *store, const struct cs_calls_wanted *wanted,
                      struct cs_error *err)
 {
-    struct gathering g = {.groups = w, .err = err};
+    struct gathering g = {.groups = w, .label = wanted->label, .err = err};
     struct cs_calls_wanted of = *wanted;
     *w = (struct wait_groups){0};
     of.keys = true;

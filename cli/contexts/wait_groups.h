@@ -45,7 +45,7 @@ struct wait_groups {
     size_t n_totals, totals_capacity;
     struct wait_thread *threads; /* longest first */
     size_t n_threads, threads_capacity;
-    uint64_t all_ns, waits_ns;
+    uint64_t all_ns;
     /* The rest is internal. */
     struct cs_calls waits, wakers;
     struct cs_dictionary texts;

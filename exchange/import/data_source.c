@@ -16,7 +16,7 @@ static const char *level_of_number(uint64_t source)
     return names[source >> 33 & 15];
 }
 
-/* The highest level of the set answered, where it says "hit"; a miss names the level that was missed. */
+/* The highest level of the set answered, where it says "hit"; "" of a miss: where it was found isn't said. */
 static const char *level_of_set(uint64_t source)
 {
     static const struct {

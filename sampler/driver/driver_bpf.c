@@ -324,18 +324,27 @@ static void unmap(void *at, size_t size)
         munmap(at, size);
 }
 
-static void bpf_close(struct cs_driver_state *s)
+static void close_maps(struct cs_driver_state *s)
 {
-    if (!s)
-        return;
     unmap(s->table, s->table_bytes);
     unmap(s->log, s->log_bytes);
     unmap(s->begun, s->begun_bytes);
+    s->table = NULL;
+    s->log = NULL;
+    s->begun = NULL;
     if (s->config.chains && s->bpf)
         cs_chain_maps_close(&s->chains);
     if (s->config.waits && s->bpf)
         cs_wait_maps_close(&s->waits);
     aggregate_bpf__destroy(s->bpf);
+    s->bpf = NULL;
+}
+
+static void bpf_close(struct cs_driver_state *s)
+{
+    if (!s)
+        return;
+    close_maps(s);
     free(s->log_until);
     free(s);
 }
@@ -372,7 +381,7 @@ static int load(struct cs_driver_state *s)
     s->chains.wants = s->bpf->maps.chain_wants;
     s->chains.copy = s->bpf->maps.chain_copy;
     s->chains.copies = s->bpf->maps.chain_copies;
-    if (s->config.chains && cs_chain_maps_size(&s->chains, s->n_slots, s->config.waits ? 2 : 1) < 0)
+    if (s->config.chains && cs_chain_maps_size(&s->chains, s->n_slots, s->config.waits ? 3 : 1) < 0)
         return -EINVAL;
     s->waits = (struct cs_wait_maps){
         .rows = s->bpf->maps.wait_rows,
@@ -397,7 +406,7 @@ static int load(struct cs_driver_state *s)
         return -EINVAL;
     int rc = aggregate_bpf__load(s->bpf);
     if (rc == 0)
-        rc = aggregate_bpf__attach(s->bpf); /* the two tracepoints; the others wait for their events */
+        rc = aggregate_bpf__attach(s->bpf); /* the tracepoints; the others wait for their events */
     if (rc != 0)
         return rc;
     s->table_bytes = (size_t)s->n_slots * 2 * s->n_buckets * sizeof *s->table;
@@ -426,9 +435,9 @@ static int load(struct cs_driver_state *s)
 static int load_what_can_be(struct cs_driver_state *s)
 {
     int rc = load(s);
-    if (rc < 0 && rc != -EPERM && rc != -EACCES && s->config.waits) {
-        aggregate_bpf__destroy(s->bpf);
-        s->bpf = NULL;
+    if (rc < 0 && rc != -EPERM && s->config.waits) { /* -EACCES: the verifier's no, or a lack of rights */
+        close_maps(s);
+        *s->config.waits = (struct cs_wait_kernel){0};
         s->config.waits = NULL;
         rc = load(s);
     }

@@ -106,17 +106,21 @@ static int open_driver(struct cs_sampler *s, struct cs_error *err)
     bool timers = cs_timers_are(s->events.driver);
     if (s->config.target != CS_TARGET_ALL && !s->config.of_threads && !timers)
         (void)cs_process_filter_open(&s->events.filter, &refused);
-    struct cs_driver_config config = {.cpus = &s->events.cpus,
-                                      .n_events = s->events.n_asked,
-                                      .chains = s->config.chains,
-                                      .in_interrupts = in_interrupts(s),
-                                      .keep_ns =
-                                          s->config.resolve_ms ? s->config.resolve_ms * 1000000ULL : KEEP_NS,
-                                      .generations = s->generations,
-                                      .waits = s->config.waits && s->config.chains ? &s->wait_kernel : NULL,
-                                      .process_of = s->config.label == CS_LABEL_THREAD ? process_of : NULL,
-                                      .process_of_arg = &s->places,
-                                      .filter = s->events.filter};
+    struct cs_driver_config config = {
+        .cpus = &s->events.cpus,
+        .n_events = s->events.n_asked,
+        .chains = s->config.chains,
+        .in_interrupts = in_interrupts(s),
+        .keep_ns = s->config.resolve_ms ? s->config.resolve_ms * 1000000ULL : KEEP_NS,
+        .generations = s->generations,
+        /* of whom, the filter says: without one nobody but all could be followed */
+        .waits =
+            s->config.waits && s->config.chains && (s->config.target == CS_TARGET_ALL || s->events.filter)
+                ? &s->wait_kernel
+                : NULL,
+        .process_of = s->config.label == CS_LABEL_THREAD ? process_of : NULL,
+        .process_of_arg = &s->places,
+        .filter = s->events.filter};
     if (timers)
         return s->events.driver->open(&config, &s->events.state, err);
     bool by_thread = s->config.chains && s->config.label == CS_LABEL_THREAD;

@@ -334,31 +334,6 @@ static void adapt(struct cs_session_waits *w)
     w->placed_ns = now;
 }
 
-void cs_session_waits_place(struct cs_session_waits *w)
-{
-    cs_session_contexts_refresh(w->contexts);
-    for (size_t at = 0; at < w->used;) {
-        const struct cs_wait_record *r = (const void *)(w->buffer + at);
-        if (r->kind == CS_WAIT_WOKEN)
-            place_woken(w, r);
-        else
-            place_ended(w, r);
-        at += CS_WAIT_HEAD + r->n * 8UL;
-    }
-    w->used = 0;
-    adapt(w);
-}
-
-void cs_session_waits_counts(const struct cs_session_waits *w, struct cs_session_waits_counts *out)
-{
-    *out = w->counts;
-    out->lost = *w->kernel->lost + w->dropped;
-    out->no_row = *w->kernel->no_row;
-    out->interval_ns = *w->kernel->interval_ns;
-}
-
-/* ---- merging ---- */
-
 struct adding {
     struct cs_session_waits *w;
     uint64_t now_ns;
@@ -375,6 +350,40 @@ static void add_thread(void *arg, const struct cs_wait_added *added)
         (void)cs_table_add(t->threads, (uint64_t[]){added->pid, added->tid, (uint64_t)thread, (uint64_t)what,
                                                     added->ns, added->times});
 }
+
+/* What threads' totals have gained since the last call; rows of those that have ended come back. */
+static void add_threads(struct cs_session_waits *w)
+{
+    struct adding adding = {w, w->ended_ns ? w->ended_ns : cs_monotonic_ns()};
+    cs_wait_rows_each(w->rows, adding.now_ns, add_thread, &adding);
+}
+
+void cs_session_waits_place(struct cs_session_waits *w)
+{
+    cs_session_contexts_refresh(w->contexts);
+    for (size_t at = 0; at < w->used;) {
+        const struct cs_wait_record *r = (const void *)(w->buffer + at);
+        if (r->kind == CS_WAIT_WOKEN)
+            place_woken(w, r);
+        else
+            place_ended(w, r);
+        at += CS_WAIT_HEAD + r->n * 8UL;
+    }
+    w->used = 0;
+    if (cs_wait_rows_are_short(w->rows))
+        add_threads(w);
+    adapt(w);
+}
+
+void cs_session_waits_counts(const struct cs_session_waits *w, struct cs_session_waits_counts *out)
+{
+    *out = w->counts;
+    out->lost = *w->kernel->lost + w->dropped;
+    out->no_row = *w->kernel->no_row;
+    out->interval_ns = *w->kernel->interval_ns;
+}
+
+/* ---- merging ---- */
 
 static int merge_table(struct cs_store *store, struct cs_table *table, const char *label, unsigned ns,
                        struct cs_error *err)
@@ -394,8 +403,7 @@ int cs_session_waits_merge(struct cs_session_waits *w, struct cs_store *store,
                            const struct cs_session_profiles_merging *with, struct cs_error *err)
 {
     static const struct cs_session_profiles_times times[EVENTS] = {{0, 0, 1.0}, {0, 0, 1.0}};
-    struct adding adding = {w, w->ended_ns ? w->ended_ns : cs_monotonic_ns()};
-    cs_wait_rows_each(w->rows, adding.now_ns, add_thread, &adding);
+    add_threads(w);
     int rc = cs_session_contexts_merge(w->contexts, store, times, with, err);
     for (size_t i = 0; i < w->labels.n && rc == 0; i++) {
         char label[64];

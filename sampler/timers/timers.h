@@ -44,7 +44,7 @@ char *const *cs_timers_environment(const struct cs_driver_state *state);
 int cs_timers_follow(struct cs_driver_state *state, const pid_t *pids, size_t n, double budget,
                      struct cs_error *err);
 
-/* sample_cost.c: seconds that such a timer's sample takes of its thread's time, measured on a process of ours within some 20 ms of CPU time; never 0. */
+/* sample_cost.c: seconds that such a timer's sample takes of its thread's time, measured on a process of ours within a few ticks of CPU time (15 of them: 60 ms at 250 Hz); never 0. */
 double cs_timers_sample_seconds(void);
 
 /* preloaded.c */

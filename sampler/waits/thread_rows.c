@@ -72,6 +72,12 @@ static void free_row(struct cs_wait_rows *r, uint32_t number)
     __atomic_store_n(&f->given, f->given + 1, __ATOMIC_RELEASE);
 }
 
+bool cs_wait_rows_are_short(const struct cs_wait_rows *r)
+{
+    const struct cs_wait_free *f = r->kernel->free;
+    return f->given - __atomic_load_n(&f->taken, __ATOMIC_RELAXED) < CS_WAIT_THREADS / 2;
+}
+
 static const char *name_of(unsigned what)
 {
     return what == ON_CPU ? "on-cpu" : what == STOLEN ? "stolen" : cs_wait_reason_name(what);

@@ -5,6 +5,8 @@
 
 #include "sampler/waits/waits.h"
 
+#include <stdbool.h>
+
 struct cs_wait_rows;
 
 /* All rows are free from here on. NULL when memory is short. */
@@ -17,6 +19,8 @@ struct cs_wait_added {
     const char *thread, *what;
     uint64_t ns, times;
 };
+/* Less than half of the rows are free: those of threads that have ended come back with the next cs_wait_rows_each. */
+bool cs_wait_rows_are_short(const struct cs_wait_rows *rows);
 /* Up to `now_ns`. */
 void cs_wait_rows_each(struct cs_wait_rows *rows, uint64_t now_ns,
                        void (*each)(void *arg, const struct cs_wait_added *added), void *arg);

@@ -3,18 +3,19 @@
  *
  * A thread leaves the CPU (sched_switch), is woken (sched_waking, in the waker's context), is back (sched_exit_tp, in its own
  * context: its stack is as it was when it left, so a chain is taken only of what turned out to be worth it). All three find
- * the thread's row by its task, add up, and compare one number with another; budget: 200 ns for the three. */
+ * the thread's row by its task, add up, and compare one number with another (docs/lab/waits.md: what they cost). */
 #ifndef CS_SAMPLER_WAITS_WAITS_BPF_H
 #define CS_SAMPLER_WAITS_WAITS_BPF_H
 
 #include "sampler/chains/unwind.bpf.h"
 #include "sampler/waits/wait_records.h"
 
-const volatile __u32 wait_cpus;                    /* CPU numbers: the scratch behind them is ours */
+/* CPU numbers: the scratch behind them is ours, once for who comes back, once for wakers. */
+const volatile __u32 wait_cpus;
 const volatile __u8 wait_reason_of[CS_WAIT_CALLS]; /* by number of system call */
 __u32 wait_interval_ns;                            /* T; the reader's */
 __u64 wait_began_ns;                               /* 0: not yet */
-__u64 wait_lost, wait_no_row; /* records that found the ring full; threads without a row */
+__u64 wait_lost, wait_no_row; /* records that found the ring full; times that a thread found no row */
 struct cs_wait_free wait_free;
 
 struct {
@@ -236,9 +237,9 @@ int BPF_PROG(wait_leaves, _Bool preempt, struct task_struct *prev, struct task_s
 
 /* The chain of what runs here, into the record; `ctx` is a tracepoint's. */
 static __always_inline void take_wait_chain(void *ctx, struct cs_wait_record *r, struct task_struct *task,
-                                            __u32 pid)
+                                            __u32 pid, __u32 scratch)
 {
-    __u32 cpu = (bpf_get_smp_processor_id() & (CS_AGGREGATE_CPUS - 1)) + wait_cpus;
+    __u32 cpu = (bpf_get_smp_processor_id() & (CS_AGGREGATE_CPUS - 1)) + scratch;
     struct chain_walk walk = {bpf_map_lookup_elem(&chain_scratch, &cpu),
                               bpf_map_lookup_elem(&chain_cpus, &cpu)};
     struct chain_scratch *s = walk.s;
@@ -344,7 +345,8 @@ int BPF_PROG(wait_woken, struct task_struct *woken)
     r->out_ns = row->since_ns;
     bpf_get_current_comm(r->comm, sizeof r->comm);
     if (is_followed(waker))
-        take_wait_chain(ctx, r, waker, both >> 32);
+        take_wait_chain(ctx, r, waker, both >> 32,
+                        2 * wait_cpus); /* an interrupt may wake while a chain is taken */
     send_record(r);
     return 0;
 }
@@ -410,7 +412,7 @@ static __always_inline void keep_wait(void *ctx, struct cs_wait_thread *row, str
         if (r->reason == CS_WAIT_DESCRIPTOR || r->reason == CS_WAIT_SOCKET || r->reason == CS_WAIT_FILE)
             describe_descriptor(r, task, (__u32)r->args[0]);
     }
-    take_wait_chain(ctx, r, current_task, row->pid);
+    take_wait_chain(ctx, r, current_task, row->pid, wait_cpus);
     send_record(r);
 }
 

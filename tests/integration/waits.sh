@@ -17,6 +17,18 @@ done
 "$CYCLESCOPE" record --no-bursts -o "$work/none" -- true >/dev/null 2>&1
 "$CYCLESCOPE" waits --store "$work/none" >/dev/null 2>"$work/said" && { echo "not ok: waits of a recording without"; exit 1; }
 grep -q "record --waits" "$work/said" || { echo "not ok: $(cat "$work/said")"; exit 1; }
+# Threads that end give their rows back while the recording lasts: more than there are rows, one after the other.
+"$CYCLESCOPE" record --waits --no-bursts -o "$work/many" -- python3 -c '
+import threading, time
+for _ in range(9000):
+    t = threading.Thread(target=time.sleep, args=(0,))
+    t.start()
+    t.join()' 2>"$work/said" || { echo "not ok: record of many threads"; exit 1; }
+! grep -q 'threads at once' "$work/said" || { echo "not ok: $(cat "$work/said")"; exit 1; }
+"$CYCLESCOPE" waits --json --store "$work/many" | python3 -c '
+import json, sys
+n = len(json.load(sys.stdin)["threads"])
+sys.exit(0 if n > 8990 else f"not ok: {n} of 9001 threads have waits")' || exit 1
 python3 - "$work" <<'PY'
 import json, re, sys
 work, bad = sys.argv[1], 0
