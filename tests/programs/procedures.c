@@ -34,18 +34,20 @@ static double cpu_s(void)
 int main(int argc, char **argv)
 {
     static void (*const all[])(uint64_t) = {alpha, beta, gamma_ray, delta, epsilon, wobbly, zeta};
-    const uint64_t slice = 200000; /* iterations; a fraction of a millisecond */
+    uint64_t random = 1;
     double left[7] = {0};
     for (int i = 0; i < 7; i++)
         left[i] = i + 1 < argc ? strtod(argv[i + 1], NULL) / 1000 : 0.1;
-    /* Round robin by what is left, so that a slow moment of the machine hits all alike. */
+    /* Round robin by what is left, so that a slow moment of the machine hits all alike; a fraction of a millisecond each,
+     * never the same, so that no round keeps step with a sampler's period. */
     for (int busy = 1; busy;) {
         busy = 0;
         for (int i = 0; i < 7; i++) {
             if (left[i] <= 0)
                 continue;
             double from = cpu_s();
-            all[i](slice);
+            random = random * 6364136223846793005 + 1442695040888963407;
+            all[i](100000 + (random >> 33) % 200000);
             left[i] -= cpu_s() - from;
             busy = 1;
         }
