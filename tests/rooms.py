@@ -13,6 +13,7 @@ NEVER = [  # first room or its sub-rooms → second, whatever the table says
     ('sampler/burst/runner', 'sampler'), ('sampler/burst/replayer', 'sampler/burst/holder'),
 ]
 BELOW_CLI = ('store', 'signals', 'dte', 'image', 'observer', 'sampler', 'analysis', 'exchange')
+AT_THE_TOP = {'.clang-format', '.clang-tidy', '.gitignore', 'ARCHITECTURE.md', 'CHANGES.md', 'CONTRIBUTING.md', 'LICENSE', 'Makefile', 'README.md'}
 PRINTS = re.compile(r'(?<![\w.>])(exit|abort|printf|puts|putchar|perror|vprintf)\s*\(|\bf(?:printf|puts)\s*\(\s*std(?:out|err)|\bstderr\b|\bstdout\b')
 PRINTS_ALLOWED = {'signals/threads_static.c'}
 
@@ -67,6 +68,8 @@ def main():
     tracked = subprocess.run(['git', 'ls-files', '-co', '--exclude-standard', '*.c', '*.h'], capture_output=True, text=True, check=True)
     files = [f for f in tracked.stdout.split() if os.path.isfile(f) and not f.startswith(('tests/', 'bench/', 'docs/', 'scripts/'))]
     wrong, of_room = [], collections.defaultdict(list)
+    tracked = subprocess.run(['git', 'ls-files'], capture_output=True, text=True, check=True)
+    wrong += [f'{f}: what is it at the top of the project for?' for f in tracked.stdout.split() if '/' not in f and f not in AT_THE_TOP]
     if len(rooms) < 20:
         wrong.append(f'ARCHITECTURE.md: {len(rooms)} rooms read from its table: is it still one?')
     for f in files:
