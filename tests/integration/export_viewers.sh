@@ -25,6 +25,11 @@ compare() { # STORE NAME
 compare "$work/live" live
 CHROMIUM=$(command -v chromium) node "$place/speedscope.js" "$work/live.folded" "$work/live.speedscope" "$work/live.pprof" || bad=1
 
+# Starts of a program: the loader has clones (f.constprop.0), whose name in its DWARF is another.
+"$CYCLESCOPE" record -g -F 5000 --no-bursts -o "$work/starts" -- sh -c 'i=0; while [ $i -lt 100 ]; do /bin/true; i=$((i + 1)); done' >/dev/null 2>&1 || exit 1
+compare "$work/starts" starts
+CHROMIUM=$(command -v chromium) node "$place/speedscope.js" "$work/starts.folded" "$work/starts.pprof" || bad=1
+
 # Several events at once: sample types.
 corpus=../shared/corpus/quipper-events
 if [ -d "$corpus" ]; then
