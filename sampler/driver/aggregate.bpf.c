@@ -19,6 +19,7 @@ const volatile __u8 chains;     /* the table's halves are calling-context trees 
 const volatile __u8 by_thread;  /* rows are by thread, of the generation of its process */
 
 struct cs_aggregate_cpu cpus[CS_AGGREGATE_CPUS];
+__u64 clock_period[CS_AGGREGATE_EVENTS]; /* of a clock whose period was changed; else 0 */
 __u32 generation[CS_GENERATION_SLOTS];
 
 /* Sizes are set before loading. */
@@ -121,7 +122,8 @@ static __always_inline int count(struct bpf_perf_event_data *ctx, __u32 event)
     state->delivered++;
     if (filtered) {
         state->events[event].samples++;
-        state->events[event].periods += ctx->sample_period;
+        __u64 period = clock_period[event];
+        state->events[event].periods += period ? period : ctx->sample_period;
     }
     if (chains) {
         if (count_chain(ctx, event, pc, pid, number, cpu, state->half, n_buckets))

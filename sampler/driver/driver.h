@@ -100,6 +100,8 @@ struct cs_driver {
     void (*counts)(const struct cs_driver_state *state, struct cs_driver_counts *out);
     /* Mean period of an event's samples up to now; 0: not known. */
     double (*mean_period)(const struct cs_driver_state *state, unsigned event);
+    /* A clock's period from now on, for mean_period: the kernel's samples of a clock name the first one for ever. NULL: not needed. */
+    void (*clock_period)(struct cs_driver_state *state, unsigned event, uint64_t period);
     /* Descriptors that become readable when it is time to drain; -1 at the end. */
     int (*fd)(const struct cs_driver_state *state, unsigned i);
     /* What the kernel unwinds by, to be filled; NULL: nothing is needed. */

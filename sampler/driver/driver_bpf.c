@@ -282,6 +282,11 @@ static double bpf_mean_period(const struct cs_driver_state *s, unsigned event)
     return samples ? (double)periods / (double)samples : 0;
 }
 
+static void bpf_clock_period(struct cs_driver_state *s, unsigned event, uint64_t period)
+{
+    __atomic_store_n(&s->bpf->bss->clock_period[event], period, __ATOMIC_RELAXED);
+}
+
 static int bpf_fd(const struct cs_driver_state *s, unsigned i)
 {
     return s->config.chains && i == 0 ? cs_chain_maps_fd(&s->chains) : -1;
@@ -474,6 +479,6 @@ static int bpf_open(const struct cs_driver_config *config, struct cs_driver_stat
 }
 
 const struct cs_driver cs_driver_bpf = {
-    "bpf",      bpf_open,   bpf_prepare,     bpf_attach, bpf_detach, bpf_begin_drain, bpf_drain,
-    bpf_oldest, bpf_counts, bpf_mean_period, bpf_fd,     bpf_chains, bpf_close,
+    "bpf",      bpf_open,   bpf_prepare,     bpf_attach,       bpf_detach, bpf_begin_drain, bpf_drain,
+    bpf_oldest, bpf_counts, bpf_mean_period, bpf_clock_period, bpf_fd,     bpf_chains,      bpf_close,
 };

@@ -120,6 +120,8 @@ void cs_session_events_period(const struct cs_session_events *events, unsigned e
     for (size_t i = 0; i < events->n_open; i++)
         if (events->open[i].event == event)
             (void)ioctl(events->open[i].fd, PERF_EVENT_IOC_PERIOD, &period);
+    if (cs_event_is_clock(&events->asked[event]) && events->driver->clock_period)
+        events->driver->clock_period(events->state, event, period);
 }
 
 void cs_session_events_read(const struct cs_session_event *one, struct cs_session_event_reading *sums)
