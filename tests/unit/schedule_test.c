@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -135,6 +136,62 @@ static void what_the_assembler_refuses_costs_one_line_and_not_the_path(void **st
     cs_scheduler_close(s);
 }
 
+/* A program of this name is asked before any other: it counts its calls. */
+static void counting_model(char *folder, size_t size)
+{
+    char script[300];
+    snprintf(folder, size, "/tmp/schedule_test.XXXXXX");
+    assert_non_null(mkdtemp(folder));
+    snprintf(script, sizeof script, "%s/llvm-mca-30", folder);
+    FILE *f = fopen(script, "w");
+    assert_non_null(f);
+    fprintf(f,
+            "#!/bin/sh\necho >> %s/calls\nfor p in llvm-mca-19 llvm-mca-16 llvm-mca-14 llvm-mca; do\n"
+            "command -v $p >/dev/null && exec $p \"$@\"\ndone\nexit 1\n",
+            folder);
+    assert_int_equal(fclose(f), 0);
+    assert_int_equal(chmod(script, 0755), 0);
+}
+
+static long calls_of(const char *folder)
+{
+    char name[300];
+    struct stat st = {0};
+    snprintf(name, sizeof name, "%s/calls", folder);
+    return stat(name, &st) ? 0 : (long)st.st_size;
+}
+
+/* nop dword ptr [rax+rax*1]; imul rax,rax; add rcx,rax; jne */
+static void padding_does_not_cost_a_second_call(void **state)
+{
+    (void)state;
+    static const uint8_t bytes[] = {0x0f, 0x1f, 0x04, 0x00, 0x48, 0x0f, 0xaf,
+                                    0xc0, 0x48, 0x01, 0xc8, 0x75, 0xf3};
+    char folder[200], path_variable[4096], *before = strdup(getenv("PATH"));
+    struct cs_isa_op ops[8];
+    struct cs_schedule_step steps[8];
+    struct cs_schedule_path path = {ops, decode(bytes, sizeof bytes, ops), true, false};
+    assert_int_equal(path.n, 4);
+    counting_model(folder, sizeof folder);
+    snprintf(path_variable, sizeof path_variable, "%s:%s", folder, before);
+    setenv("PATH", path_variable, 1);
+    struct cs_scheduler *s = open_scheduler(false, NULL);
+    bool absent = strncmp(cs_scheduler_name(s), "llvm-mca", 8) != 0;
+    long opened = calls_of(folder);
+    size_t generic = 99;
+    run_one(s, &path, steps, &generic);
+    long calls = calls_of(folder) - opened;
+    cs_scheduler_close(s);
+    setenv("PATH", before, 1);
+    free(before);
+    snprintf(path_variable, sizeof path_variable, "rm -r %s", folder);
+    assert_int_equal(system(path_variable), 0);
+    if (absent)
+        skip();
+    assert_int_equal(calls, 1);
+    assert_int_equal(generic, 0);
+}
+
 static void the_cache_answers_the_same_and_survives_damage(void **state)
 {
     (void)state;
@@ -220,6 +277,7 @@ int main(void)
         cmocka_unit_test(llvm_mca_knows_chains),
         cmocka_unit_test(a_path_that_does_not_close_has_no_chain_through_its_end),
         cmocka_unit_test(what_the_assembler_refuses_costs_one_line_and_not_the_path),
+        cmocka_unit_test(padding_does_not_cost_a_second_call),
         cmocka_unit_test(the_cache_answers_the_same_and_survives_damage),
         cmocka_unit_test(what_was_told_ahead_is_not_asked_again_and_has_the_same_answer),
         cmocka_unit_test(a_truncated_or_foreign_answer_is_refused),
