@@ -9,8 +9,10 @@
  *   block_cycles  M of each block by itself
  *   cache         steps kept between calls in one file
  *   generic       the generic core, where llvm-mca is not installed: pure
- *   mca           the scheduler: llvm-mca as a subprocess, its batches and its cache
+ *   mca           the scheduler: llvm-mca as a subprocess, its jobs and its cache
+ *   mca_ahead     questions that are asked while their owner goes on
  *   mca_call      one run of a program that can't block
+ *   mca_job       one question: paths as text, the answer as steps
  *   mca_models    which llvm-mca is installed, and which models it has
  *   mca_parse     llvm-mca's JSON to time lines: pure
  *   model         constants of the steps and of the generic core
@@ -89,8 +91,8 @@ const char *cs_scheduler_name(const struct cs_scheduler *scheduler);
 int cs_scheduler_run(struct cs_scheduler *scheduler, const struct cs_schedule_path *paths, size_t n_paths,
                      struct cs_schedule_step *const *steps, size_t *n_generic, struct cs_error *err);
 /* Starting the model takes longer than most procedures' paths. Who will run those of many procedures tells
- * them ahead (they are copied) and then calls ..._ahead_run: both ask in a few large calls, of bounded size, and
- * cs_scheduler_run then has the answers. */
+ * them ahead (they are copied) and then calls ..._ahead_run. The model is asked in large calls of bounded size,
+ * in threads beside the caller, from when a call is full; cs_scheduler_run waits for what it needs. */
 int cs_scheduler_ahead(struct cs_scheduler *scheduler, const struct cs_schedule_path *paths, size_t n_paths,
                        struct cs_error *err);
 int cs_scheduler_ahead_run(struct cs_scheduler *scheduler, struct cs_error *err);

@@ -1,0 +1,218 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Paths gather by their number of turns until they fill a call. Jobs are done in the order in which they came; only the
+ * owner takes answers, so the cache needs no lock. */
+#include "analysis/schedule/mca_ahead.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct told {
+    struct mca_job job;
+    struct told *next;
+    size_t room, steps; /* paths that fit; instructions to simulate */
+};
+
+enum { CLASSES = 4 };
+
+struct mca_ahead {
+    const struct mca_target *target;
+    struct schedule_cache *cache;
+    struct told *gathering[CLASSES];
+    size_t n_outstanding; /* asked for, not taken */
+    pthread_mutex_t lock;
+    pthread_cond_t asked, answered;
+    struct told *first, **last, *done; /* under the lock */
+    bool closing;
+    pthread_t thread[MCA_WORKERS_MAX];
+    size_t n_threads, idle;
+};
+
+static void told_free(struct told *t)
+{
+    for (size_t p = 0; p < t->job.n; p++) {
+        free((void *)t->job.paths[p]->ops);
+        free((void *)t->job.paths[p]);
+        free(t->job.steps[p]);
+    }
+    free(t->job.paths);
+    free(t->job.steps);
+    free(t);
+}
+
+static void *work(void *argument)
+{
+    struct mca_ahead *a = argument;
+    pthread_mutex_lock(&a->lock);
+    for (;;) {
+        a->idle++;
+        while (!a->first && !a->closing)
+            pthread_cond_wait(&a->asked, &a->lock);
+        a->idle--;
+        if (a->closing)
+            break;
+        struct told *t = a->first;
+        a->first = t->next;
+        a->last = a->first ? a->last : &a->first;
+        pthread_mutex_unlock(&a->lock);
+        mca_job_ask(&t->job);
+        pthread_mutex_lock(&a->lock);
+        t->next = a->done;
+        a->done = t;
+        pthread_cond_signal(&a->answered);
+    }
+    pthread_mutex_unlock(&a->lock);
+    return NULL;
+}
+
+struct mca_ahead *mca_ahead_open(const struct mca_target *target, struct schedule_cache *cache)
+{
+    struct mca_ahead *a = calloc(1, sizeof *a);
+    if (!a)
+        return NULL;
+    a->target = target;
+    a->cache = cache;
+    a->last = &a->first;
+    pthread_mutex_init(&a->lock, NULL);
+    pthread_cond_init(&a->asked, NULL);
+    pthread_cond_init(&a->answered, NULL);
+    return a;
+}
+
+/* The class's paths to the workers; without any, they are asked for here. */
+static void ask(struct mca_ahead *a, struct told **gathering)
+{
+    struct told *t = *gathering;
+    *gathering = NULL;
+    if (!t)
+        return;
+    a->n_outstanding++;
+    pthread_mutex_lock(&a->lock);
+    bool more = a->idle == 0 && a->n_threads < mca_workers();
+    pthread_mutex_unlock(&a->lock);
+    if (more && pthread_create(&a->thread[a->n_threads], NULL, work, a) == 0)
+        a->n_threads++;
+    if (a->n_threads == 0)
+        mca_job_ask(&t->job);
+    pthread_mutex_lock(&a->lock);
+    if (a->n_threads == 0) {
+        t->next = a->done;
+        a->done = t;
+    } else {
+        *a->last = t;
+        a->last = &t->next;
+        pthread_cond_signal(&a->asked);
+    }
+    pthread_mutex_unlock(&a->lock);
+}
+
+static struct told *gathered(struct mca_ahead *a, size_t turns)
+{
+    unsigned class = turns >= 40 ? 0 : turns >= 24 ? 1 : turns >= 12 ? 2 : 3;
+    if (!a->gathering[class]) {
+        struct told *t = calloc(1, sizeof *t);
+        if (!t)
+            return NULL;
+        t->job = (struct mca_job){.target = a->target, .turns = turns};
+        a->gathering[class] = t;
+    }
+    return a->gathering[class];
+}
+
+static bool make_room(struct told *t)
+{
+    if (t->job.n < t->room)
+        return true;
+    size_t room = t->room ? 2 * t->room : 16;
+    const struct cs_schedule_path **paths = realloc(t->job.paths, room * sizeof(*paths));
+    t->job.paths = paths ? paths : t->job.paths;
+    struct cs_schedule_step **steps = paths ? realloc(t->job.steps, room * sizeof(*steps)) : NULL;
+    t->job.steps = steps ? steps : t->job.steps;
+    t->room = steps ? room : t->room;
+    return steps;
+}
+
+int mca_ahead_tell(struct mca_ahead *a, const struct cs_schedule_path *path)
+{
+    size_t turns = mca_coarse_turns(path);
+    struct told *t = gathered(a, turns);
+    if (!t || !make_room(t))
+        return -ENOMEM;
+    struct cs_isa_op *ops = malloc(path->n * sizeof *ops);
+    struct cs_schedule_path *copy = malloc(sizeof *copy);
+    struct cs_schedule_step *steps = calloc(path->n, sizeof *steps);
+    if (!ops || !copy || !steps) {
+        free(ops);
+        free(copy);
+        free(steps);
+        return -ENOMEM;
+    }
+    memcpy(ops, path->ops, path->n * sizeof *ops);
+    *copy = (struct cs_schedule_path){ops, path->n, path->closed, false};
+    t->job.paths[t->job.n] = copy;
+    t->job.steps[t->job.n++] = steps;
+    t->steps += path->n * turns;
+    if (t->steps >= MCA_JOB_STEPS)
+        for (unsigned class = 0; class < CLASSES; class ++)
+            if (a->gathering[class] == t)
+                ask(a, &a->gathering[class]);
+    return 0;
+}
+
+int mca_ahead_start(struct mca_ahead *a)
+{
+    for (unsigned class = 0; class < CLASSES; class ++)
+        ask(a, &a->gathering[class]);
+    return 0;
+}
+
+bool mca_ahead_wait(struct mca_ahead *a)
+{
+    if (a->n_outstanding == 0)
+        return false;
+    pthread_mutex_lock(&a->lock);
+    while (!a->done)
+        pthread_cond_wait(&a->answered, &a->lock);
+    struct told *done = a->done;
+    a->done = NULL;
+    pthread_mutex_unlock(&a->lock);
+    while (done) {
+        struct told *t = done;
+        size_t generic = 0;
+        done = t->next;
+        (void)mca_job_finish(&t->job, a->cache,
+                             &generic); /* failed: it isn't in the cache, and is asked again */
+        told_free(t);
+        a->n_outstanding--;
+    }
+    return true;
+}
+
+void mca_ahead_close(struct mca_ahead *a)
+{
+    if (!a)
+        return;
+    pthread_mutex_lock(&a->lock);
+    a->closing = true;
+    pthread_cond_broadcast(&a->asked);
+    pthread_mutex_unlock(&a->lock);
+    while (a->n_threads > 0)
+        pthread_join(a->thread[--a->n_threads], NULL);
+    for (struct told *t = a->done, *next; t; t = next) {
+        next = t->next;
+        mca_job_drop(&t->job);
+        told_free(t);
+    }
+    for (struct told *t = a->first, *next; t; t = next) {
+        next = t->next;
+        told_free(t);
+    }
+    for (unsigned class = 0; class < CLASSES; class ++)
+        if (a->gathering[class])
+            told_free(a->gathering[class]);
+    pthread_cond_destroy(&a->asked);
+    pthread_cond_destroy(&a->answered);
+    pthread_mutex_destroy(&a->lock);
+    free(a);
+}
