@@ -9,6 +9,8 @@
 
 #include <errno.h>
 #include <math.h>
+#include <pthread.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -207,7 +209,7 @@ static int estimate_paths(struct solving *s, struct cs_store *store, struct cs_e
 
 static int prepare(struct solving *s)
 {
-    int rc = make_chain(s);
+    int rc = s->chain ? 0 : make_chain(s);
     if (rc == 0)
         rc = burst_weights_open(&s->bursts, s->t, &s->w, &s->intervals);
     return rc == 0 ? find_boundaries(s) : rc;
@@ -296,15 +298,33 @@ static void solving_fini(struct solving *s)
     free(s->intervals.rows);
 }
 
+/* The order of elimination takes as long as reading the bursts, and neither needs the other. */
+static void *make_chain_beside(void *argument)
+{
+    return (void *)(intptr_t)make_chain(argument);
+}
+
+static int read_bursts(struct solving *s, struct cs_store *store, enum cs_edge_flow_method method,
+                       struct cs_error *err)
+{
+    pthread_t thread;
+    void *made = NULL;
+    bool beside = pthread_create(&thread, NULL, make_chain_beside, s) == 0;
+    int rc = edge_flow_read_bursts(store, s->t, &s->w, err);
+    if (rc == 0 && method != CS_EDGE_FLOW_UNTIMED)
+        rc = edge_flow_read_intervals(store, s->t, &s->intervals, err);
+    if (beside)
+        pthread_join(thread, &made);
+    return rc || !made ? rc : cs_fail(err, ENOMEM, "no memory to solve for %zu edges", s->t->n);
+}
+
 static int estimate_by(struct solving *s, struct cs_store *store, enum cs_edge_flow_method method,
                        struct cs_error *err)
 {
     if (s->t->from_paths)
         return estimate_paths(s, store, err);
     bool short_ones = method == CS_EDGE_FLOW_PATHS;
-    int rc = short_ones ? 0 : edge_flow_read_bursts(store, s->t, &s->w, err);
-    if (rc == 0 && !short_ones && method != CS_EDGE_FLOW_UNTIMED)
-        rc = edge_flow_read_intervals(store, s->t, &s->intervals, err);
+    int rc = short_ones ? 0 : read_bursts(s, store, method, err);
     if (rc == 0 && estimate(s) < 0)
         rc = cs_fail(err, ENOMEM, "no memory to solve for %zu edges", s->t->n);
     return rc;
