@@ -80,7 +80,7 @@ CHAINS = "perf record -q --buildid-mmap --call-graph dwarf,8192 -F 300 -o p.data
 ANNOTATE = "perf record -q --buildid-mmap -o p.data -- {c}; perf report -i p.data --stdio --sort symbol; perf annotate -i p.data --stdio -l"
 TASKS = [
     Task("regex compiled for each request (C++)", "router.cc", "./router {s}", "g++ -O2 -g -o router {1}/hour/router.cc", perf=[CHAINS, SYMBOLS]),
-    Task("fsync under a lock", "journal.c", "./journal 2 file", C, needs="where it waits"),
+    Task("fsync under a lock", "journal.c", "./journal 2 file", C, record="--waits "),
     Task("Python service", "basket.py", "python3 basket.py {s}", "cp {1}/hour/basket.py .", place="price_of"),
     Task("node", "report.js", "node --perf-basic-prof report.js {s}", "cp {1}/hour/report.js .", perf=[
         "perf record -q --buildid-mmap -o p.data -- {c}; perf report -i p.data --stdio --sort symbol"]),

@@ -251,7 +251,13 @@ uint32_t cs_calls_node(const struct cs_calls *calls, uint64_t key)
     return found ? found->node : 0;
 }
 
-/* How well a name fits: 3 whole, 2 brief, 1 brief without its namespaces. */
+/* "total (shop/basket.py:17)": a runtime's function with its place. */
+static bool before_place(const char *brief, const char *name, size_t n)
+{
+    return strncmp(brief, name, n) == 0 && strncmp(brief + n, " (", 2) == 0 && strchr(brief + n, ':');
+}
+
+/* How well a name fits: 3 whole, 2 brief, 1 brief without its namespaces or place. */
 static int fit(const struct cs_call_function *f, const char *name)
 {
     size_t n = strlen(name), length = strlen(f->brief);
@@ -259,8 +265,9 @@ static int fit(const struct cs_call_function *f, const char *name)
         return 3;
     if (strcmp(f->brief, name) == 0)
         return 2;
-    return length > n + 2 && strcmp(f->brief + length - n, name) == 0 &&
-           strncmp(f->brief + length - n - 2, "::", 2) == 0;
+    return length > n + 2 &&
+           ((strcmp(f->brief + length - n, name) == 0 && strncmp(f->brief + length - n - 2, "::", 2) == 0) ||
+            before_place(f->brief, name, n));
 }
 
 uint32_t cs_calls_find(const struct cs_calls *calls, const char *name, unsigned *n_found)

@@ -83,7 +83,8 @@ void cs_calls_close(struct cs_calls *calls);
 const struct cs_call_function *cs_calls_function(const struct cs_calls *calls, uint32_t node);
 /* The node of a stored context by its key; 0: there is none. */
 uint32_t cs_calls_node(const struct cs_calls *calls, uint64_t key);
-/* By name (whole, brief, or the linker's; a brief one without its namespaces, if it must be): its number. 0 = none. `*n_found` (may be NULL): how many bear it. */
+/* By name (whole, brief, or the linker's; a brief one without its namespaces or
+ * the place that a runtime gave it, if it must be): its number. 0 = none. `*n_found` (may be NULL): how many bear it. */
 uint32_t cs_calls_find(const struct cs_calls *calls, const char *name, unsigned *n_found);
 /* The function of an image's procedure, NULL where it is on no chain. */
 const struct cs_call_function *cs_calls_of_procedure(const struct cs_calls *calls, const char *image_id,

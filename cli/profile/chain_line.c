@@ -62,6 +62,14 @@ static struct cs_image_code *open_code(struct blame *b, const char *id)
     return code;
 }
 
+/* A file of an interpreter's library, as sampler/images/interpreted.c calls it: nothing for the reader to change. */
+static bool is_library(const char *file)
+{
+    return strncmp(file, "site-packages/", 14) == 0 || strncmp(file, "dist-packages/", 14) == 0 ||
+           strncmp(file, "<frozen ", 8) == 0 ||
+           (strncmp(file, "python3.", 8) == 0 && file[8 + strspn(file + 8, "0123456789")] == '/');
+}
+
 /* Code that a runtime made or interprets: its name says where the function begins, "total (shop/basket.py:17)" or
  * "JS:*addUp /srv/report.js:13:15". */
 static bool named_place(struct cs_image_code *code, uint64_t offset, struct blamed *found)
@@ -81,6 +89,8 @@ static bool named_place(struct cs_image_code *code, uint64_t offset, struct blam
     if (!colon || sscanf(colon, ":%u", &line) != 1 || !line)
         return false;
     *colon = 0;
+    if (is_library(file))
+        return false;
     const char *from = strncmp(name, "JS:", 3) == 0 ? name + 3 + strspn(name + 3, "*~^+") : name;
     *found = (struct blamed){.file = strdup(file), .line = line, .begins = true};
     snprintf(found->function, sizeof found->function, "%.*s", (int)(space - from), from);

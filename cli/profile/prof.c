@@ -293,10 +293,11 @@ static void suggest(struct output *out, enum profile_by by, struct profile *p,
         char sentence[2048];
         hottest_line_sentence(&hottest, r, sentence, sizeof sentence);
         output_note(out, "%s", sentence);
-        if (!hottest.begins) { /* list knows no more of a runtime's code */
+        if (hottest.begins) /* list knows no more of a runtime's code */
+            output_next(out, args, next, "callees", hottest.function, "");
+        else
             output_next(out, args, next, "list", hottest_line_file(&hottest), "");
-            next = "     ";
-        }
+        next = "     ";
     }
     if (hottest.row)
         r = hottest.row;

@@ -238,6 +238,8 @@ void record_summary(const struct recorded *r)
     bool earlier = say_profile(r);
     const char *where = strcmp(r->store, "cyclescope.store") == 0 ? NULL : r->store;
     say_next("next:", "prof", where, "");
+    if (r->config->waits)
+        say_next("     ", "waits", where, "      (where it waited)");
     if (earlier)
         say_next("     ", "diff", where, "      (against the recording before)");
 }

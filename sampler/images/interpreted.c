@@ -79,9 +79,31 @@ static bool read_memory(void *arg, uint64_t addr, void *to, size_t n)
     return process_vm_readv(*(const pid_t *)arg, &ours, 1, &theirs, 1, 0) == (ssize_t)n;
 }
 
-/* The last two parts of a path tell files apart well enough for people; the hash is made of the whole. */
+/* Where in `path` the folder of Python's own library begins ("python3.11/"), NULL: nowhere. */
+static const char *library_of(const char *path)
+{
+    const char *const folders[] = {"/site-packages/", "/dist-packages/"};
+    for (unsigned i = 0; i < sizeof folders / sizeof *folders; i++) {
+        const char *at = strstr(path, folders[i]);
+        if (at)
+            return at + 1;
+    }
+    for (const char *at = path; (at = strstr(at, "/python3."));) {
+        at += strlen("/python3.");
+        size_t digits = strspn(at, "0123456789");
+        if (digits && at[digits] == '/')
+            return at - strlen("python3.");
+    }
+    return NULL;
+}
+
+/* The last two parts of a path tell files apart well enough for people; the hash is made of the whole. Of a library
+ * all that is below its folder, so that it is told from a program's own code. */
 static const char *end_of_path(const char *path)
 {
+    const char *library = library_of(path);
+    if (library)
+        return library;
     const char *last = strrchr(path, '/'), *at = last;
     while (at && at > path && at[-1] != '/')
         at--;

@@ -80,5 +80,23 @@ for python in ${CS_PYTHONS:-/usr/bin/python3 $(ls "$HOME"/.pyenv/versions/3.1[1-
     [ $rc -eq 0 ] || [ $rc -eq 77 ] || { head -n 3 "$scratch/folded"; exit 1; }
     [ $rc -eq 77 ] || ran=$((ran + 1))
 done
+
+# The program's own function is to blame for what it has the library do, and `callees` knows it by its bare name.
+cat >"$scratch/dump.py" <<'END'
+import json, time
+def report():
+    return json.dumps(list(range(2000)), indent=1)
+end = time.process_time() + 1.2
+while time.process_time() < end:
+    report()
+END
+rm -rf "$scratch/store"
+"$CYCLESCOPE" record --driver bpf -F 500 --no-bursts -o "$scratch/store" -- python3 "$scratch/dump.py" >/dev/null 2>&1
+"$CYCLESCOPE" prof --store "$scratch/store" >"$scratch/said"
+if [ $ran -gt 0 ]; then
+    tr '\n' ' ' <"$scratch/said" | grep -q 'samples are in report, which begins at dump.py:2' || { cat "$scratch/said"; echo "not ok: the library is blamed"; exit 1; }
+    grep -q "callees report" "$scratch/said" || { cat "$scratch/said"; echo "not ok: callees isn't offered"; exit 1; }
+    "$CYCLESCOPE" callees report --store "$scratch/store" | grep -q 'dumps (python3.[0-9]*/json/__init__.py' || { echo "not ok: callees report"; exit 1; }
+fi
 [ $ran -gt 0 ] || { echo "no CPython of 3.11 to 3.13 was judged"; exit 77; }
 echo ok
