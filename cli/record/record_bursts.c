@@ -71,12 +71,17 @@ json_t *record_bursts_json(struct cs_burst *burst)
     if (!burst)
         return json_null();
     cs_burst_statistics(burst, &s);
-    json_t *skipped = json_object();
+    json_t *skipped = json_object(), *stops = json_array();
+    for (unsigned i = 0; i < CS_BURST_STOP_CLASSES; i++)
+        if (s.stops[i])
+            json_array_append_new(stops,
+                                  json_pack("[i, i]", (int)(i * CS_BURST_STOP_CLASS_US), (int)s.stops[i]));
     for (unsigned i = 1; i < CS_BURST_SKIP_N; i++)
         if (s.skip[i])
             json_object_set_new(skipped, cs_burst_skip_name(i), json_integer((json_int_t)s.skip[i]));
-    return json_pack("{s:I, s:I, s:I, s:I, s:f, s:f, s:f, s:o}", "made", (json_int_t)s.bursts, "triggers",
-                     (json_int_t)s.triggers, "instructions", (json_int_t)s.instructions, "runners",
-                     (json_int_t)s.runners, "stopped_seconds", (double)s.stopped_ns * 1e-9, "longest_stop_us",
-                     s.stopped_max_us, "cpu_seconds", s.cpu_us * 1e-6, "skipped", skipped);
+    return json_pack("{s:I, s:I, s:I, s:I, s:f, s:f, s:f, s:o, s:o}", "made", (json_int_t)s.bursts,
+                     "triggers", (json_int_t)s.triggers, "instructions", (json_int_t)s.instructions,
+                     "runners", (json_int_t)s.runners, "stopped_seconds", (double)s.stopped_ns * 1e-9,
+                     "longest_stop_us", s.stopped_max_us, "cpu_seconds", s.cpu_us * 1e-6, "skipped", skipped,
+                     "stops_us", stops);
 }

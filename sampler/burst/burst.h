@@ -60,6 +60,10 @@ struct cs_burst_config {
     uint64_t runners_bytes; /* what runners may take together; 0: 96 MB */
 };
 
+/* Stops by how long they were: of class i from i to i + 1 times this, in us; the last class has all longer ones. */
+#define CS_BURST_STOP_CLASS_US 100
+#define CS_BURST_STOP_CLASSES 200
+
 struct cs_burst_statistics {
     uint64_t bursts, instructions, stopped_ns;
     uint64_t triggers;                        /* when a burst was due */
@@ -70,6 +74,7 @@ struct cs_burst_statistics {
     uint64_t runners_now, runners_bytes;      /* how many there are, what they take */
     double stopped_median_us, stopped_p99_us; /* of the last 1,024 */
     double stopped_max_us;                    /* of all */
+    uint32_t stops[CS_BURST_STOP_CLASSES];    /* of all, triggers without a burst too */
     double cost_us;                           /* what a burst costs the target, estimated */
     double cpu_us;                            /* CPU time of runners and of our thread */
 };

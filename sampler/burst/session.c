@@ -148,6 +148,10 @@ static double count(struct cs_burst *burst, struct cs_burst_followed *f, const s
     s->stopped_ns += o->stopped_ns;
     if (s->stopped_max_us < stopped_us)
         s->stopped_max_us = stopped_us;
+    if (o->stopped_ns) {
+        unsigned class = o->stopped_ns / (1000 * CS_BURST_STOP_CLASS_US);
+        s->stops[class < CS_BURST_STOP_CLASSES ? class : CS_BURST_STOP_CLASSES - 1]++;
+    }
     if (o->skip == CS_BURST_SKIP_NONE || burst->budget.accounted)
         adapt(burst, cost_us);
     if (o->skip != CS_BURST_SKIP_NONE) {
