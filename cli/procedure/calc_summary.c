@@ -129,39 +129,55 @@ json_t *summary_json(const struct cs_cycle_account_summary *s)
 
 /* ---- words ---- */
 
-static bool same_cause(const struct worst_cause *c, enum cs_culprit_cause cause, uint64_t responsible)
+/* By cause and place, in the order of the instructions. */
+static int by_place(const void *p, const void *q)
 {
-    return c->cause == cause && c->responsible == responsible;
+    const struct worst_cause *x = p, *y = q;
+    if (x->cause != y->cause)
+        return x->cause < y->cause ? -1 : 1;
+    if (x->responsible != y->responsible)
+        return x->responsible < y->responsible ? -1 : 1;
+    return (x->stalled > y->stalled) - (x->stalled < y->stalled);
 }
 
-enum { CAUSES_MAX = 512 };
-
-/* Adds a suspect's share to the sum of the same cause. */
-static void add_cause(struct worst_cause *causes, unsigned *n, const struct worst_cause *c)
+/* Makes one of all that have cause and place in common; the heaviest tells where it stalls. Returns how many there are. */
+static size_t add_up(struct worst_cause *causes, size_t n)
 {
-    for (unsigned i = 0; i < *n; i++) {
-        if (!same_cause(&causes[i], c->cause, c->responsible))
+    size_t kept = 0;
+    if (n)
+        qsort(causes, n, sizeof *causes, by_place);
+    for (size_t i = 0; i < n; i++) {
+        struct worst_cause *c = &causes[i], *sum = kept ? &causes[kept - 1] : NULL;
+        c->heaviest = c->share;
+        if (!sum || sum->cause != c->cause || sum->responsible != c->responsible) {
+            causes[kept++] = *c;
             continue;
-        if (c->share > causes[i].heaviest) {
-            causes[i].heaviest = c->share;
-            causes[i].stalled = c->stalled;
-            causes[i].reason = c->reason;
-            causes[i].overlaps = c->overlaps;
         }
-        causes[i].share += c->share;
-        causes[i].low += c->low;
-        causes[i].high += c->high;
-        causes[i].observed |= c->observed;
-        return;
+        if (c->share > sum->heaviest) {
+            sum->heaviest = c->share;
+            sum->stalled = c->stalled;
+            sum->reason = c->reason;
+            sum->overlaps = c->overlaps;
+        }
+        sum->share += c->share;
+        sum->low += c->low;
+        sum->high += c->high;
+        sum->observed |= c->observed;
     }
-    if (*n < CAUSES_MAX) {
-        causes[*n] = *c;
-        causes[(*n)++].heaviest = c->share;
-    }
+    return kept;
+}
+
+/* Room for the causes of all instructions and the static ones: an interpreter's loop has thousands. */
+static struct worst_cause *causes_room(const struct cs_cycle_account *a)
+{
+    size_t n = CS_N_CAUSES;
+    for (uint32_t i = 0; i < a->cfg->n_insns; i++)
+        n += 1 + a->insns[i].classification->n;
+    return calloc(n, sizeof(struct worst_cause));
 }
 
 /* Static stalls of one cause count over the whole chain; its heaviest instruction stands for it. */
-static void add_static_causes(const struct cs_cycle_account *a, struct worst_cause *causes, unsigned *n)
+static void add_static_causes(const struct cs_cycle_account *a, struct worst_cause *causes, size_t *n)
 {
     for (int c = CS_CAUSE_DIVIDER; c < CS_N_CAUSES; c++) {
         double share = (a->summary.statics[c] + a->summary.share[c]) / a->summary.total, most = 0;
@@ -178,15 +194,18 @@ static void add_static_causes(const struct cs_cycle_account *a, struct worst_cau
                 most = part, s.stalled = s.responsible = a->insns[i].op.offset;
         }
         s.reason = "";
-        if (most > 0 && *n < CAUSES_MAX)
+        s.heaviest = share;
+        if (most > 0)
             causes[(*n)++] = s;
     }
 }
 
 struct worst_cause worst_cause(const struct cs_cycle_account *a)
 {
-    struct worst_cause causes[CAUSES_MAX], best = {.cause = CS_N_CAUSES, .reason = ""};
-    unsigned n = 0;
+    struct worst_cause *causes = causes_room(a), best = {.cause = CS_N_CAUSES, .reason = ""};
+    size_t n = 0;
+    if (!causes)
+        return best;
     double total = a->summary.total;
     for (uint32_t i = 0; i < a->cfg->n_insns && total > 0; i++) {
         const struct cs_cycle_account_insn *insn = &a->insns[i];
@@ -205,18 +224,19 @@ struct worst_cause worst_cause(const struct cs_cycle_account *a)
                                     .overlaps = s->overlaps,
                                     .reason = s->reason};
             if (s->cause < CS_CAUSE_DIVIDER)
-                add_cause(causes, &n, &c);
+                causes[n++] = c;
         }
         struct worst_cause u = {.cause = CS_N_CAUSES,
                                 .stalled = insn->op.offset,
                                 .responsible = insn->op.offset,
                                 .share = insn->classification->unexplained * worth,
                                 .reason = ""};
-        add_cause(causes, &n, &u);
+        causes[n++] = u;
     }
+    n = add_up(causes, n);
     if (total > 0)
         add_static_causes(a, causes, &n);
-    for (unsigned i = 0; i < n; i++)
+    for (size_t i = 0; i < n; i++)
         if (causes[i].share > best.share)
             best = causes[i];
     /* A cause that is spread over many places outweighs the worst single place of another. */
@@ -224,7 +244,7 @@ struct worst_cause worst_cause(const struct cs_cycle_account *a)
     enum cs_culprit_cause first = summary_first(&a->summary, &share);
     if (first < CS_N_CAUSES && share > 2 * best.share) {
         const struct worst_cause *heaviest = NULL;
-        for (unsigned i = 0; i < n; i++)
+        for (size_t i = 0; i < n; i++)
             if (causes[i].cause == first && (!heaviest || causes[i].share > heaviest->share))
                 heaviest = &causes[i];
         if (heaviest) {
@@ -235,6 +255,7 @@ struct worst_cause worst_cause(const struct cs_cycle_account *a)
             best.high = (a->summary.high[first] + a->summary.statics[first]) / total;
         }
     }
+    free(causes);
     return best;
 }
 

@@ -25,7 +25,8 @@ void verdict_sentence(const struct cs_culprit_verdict *v, double cpu_seconds, ch
     double missing = v->needed / fmax(v->bursts, 0.5);
     /* Bursts see this code now and then: so many of all as are needed, and as many times more. */
     double rate = v->needed / fmax(cpu_seconds, 0.1);
-    double seconds = ceil(cpu_seconds * missing * 1.2); /* a fifth more, as luck may have it */
+    /* A fifth more, as luck may have it; told in whole seconds, of which there must be more than now. */
+    double seconds = fmax(ceil(cpu_seconds * missing * 1.2), ceil(cpu_seconds) + 1);
     int n = snprintf(text, size, "Not enough evidence to name a cause: ");
     if (v->bursts < 0.5)
         n += snprintf(text + n, size - (size_t)n, "no burst saw this code run");
