@@ -5,7 +5,8 @@ that bursts never saw is off. An edge with less than a thousandth of all calls i
 
 Each program does rounds of its small workload in one process for some SECONDS under `record --bursts --budget 3%`; callgrind
 counts one round of the same binary and input. CS_CALLS_SECONDS changes the length (30), CS_CALLS_PROGRAMS the programs,
-CS_CALLS_RATE fixes the rate of bursts instead of the budget."""
+CS_CALLS_RATE fixes the rate of bursts instead of the budget, CS_CALLS_BUDGET the budget (3%): a fixed rate that costs more than
+the budget leaves one sample a second, and the time of phases is known by samples."""
 import collections, json, os, re, statistics, subprocess, sys
 
 from libaccuracy import FOLDER, TOOL, has_truth, make_truths, program, say, truth_path
@@ -74,7 +75,7 @@ def one(name, seconds):
     store = f'{FOLDER}/{name}.calls.store'
     subprocess.run(['rm', '-rf', store], check=True)
     rate = os.environ.get('CS_CALLS_RATE')
-    done = subprocess.run([TOOL, 'record', '--bursts', '--budget', '3%', *(['--burst-rate', rate] if rate else []), '-o', store, '--',
+    done = subprocess.run([TOOL, 'record', '--bursts', '--budget', os.environ.get('CS_CALLS_BUDGET', '3%'), *(['--burst-rate', rate] if rate else []), '-o', store, '--',
                            'bash', '-c', program(name, 'small', max(2, int(seconds / 0.1)))[1] + ' >/dev/null'], capture_output=True, text=True)
     say(f'{name}: ' + ' '.join(l for l in done.stderr.splitlines() + done.stdout.splitlines() if 'bursts,' in l))
     want, spelled = true_calls(truth, image), names_in(truth, image)
