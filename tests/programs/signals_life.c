@@ -9,6 +9,7 @@
 #include <fcntl.h>
 #include <pthread.h>
 #include <sched.h>
+#include <semaphore.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -240,6 +241,7 @@ static void forked_child(cs_signal phase, const volatile uint64_t *line)
 }
 static void *idle(void *argument)
 {
+    sem_post(argument); /* its line is there */
     pause();
     return argument;
 }
@@ -249,8 +251,11 @@ static void forks(void)
     cs_name(phase, 1, "one");
     cs_set(phase, 1);
     pthread_t other;
-    pthread_create(&other, NULL, idle, NULL);
-    usleep(2000);
+    sem_t begun;
+    sem_init(&begun, 0, 0);
+    pthread_create(&other, NULL, idle, &begun);
+    while (sem_wait(&begun) != 0)
+        ;
     const volatile uint64_t *line = cs_line;
     struct cs_reader *reader = look(getpid());
     for (unsigned i = 0; i < 20; i++) {
