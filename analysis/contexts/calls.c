@@ -139,7 +139,7 @@ static int count_functions(struct cs_calls *calls, struct cs_error *err)
     calls->total = cs_contexts_sum(calls->tree);
     for (uint32_t i = 0; rc == 0 && (i = cs_contexts_next(calls->tree, 0, i, &depth)); before = depth) {
         const struct cs_context *c = cs_contexts_at(calls->tree, i);
-        for (; before >= depth; before--)
+        for (; stack && before >= depth; before--)
             on_path[stack[before]]--;
         rc = cs_array_reserve_in(stack, (size_t)depth + 1, capacity);
         if (rc < 0)

@@ -122,7 +122,7 @@ static struct told *gathered(struct mca_ahead *a, size_t turns)
 
 static bool make_room(struct told *t)
 {
-    if (t->job.n < t->room)
+    if (t->job.paths && t->job.n < t->room)
         return true;
     size_t room = t->room ? 2 * t->room : 16;
     const struct cs_schedule_path **paths = realloc(t->job.paths, room * sizeof(*paths));

@@ -90,7 +90,7 @@ static double run_mca(const struct mca_target *target, struct mca_batch *b)
                     (char *)"-instruction-info=0",
                     NULL};
     double width = -EIO;
-    size_t *line_of = calloc(b->n_lines, sizeof *line_of);
+    size_t *line_of = calloc(b->n_lines + 1, sizeof *line_of);
     for (int attempt = 0; line_of && attempt < ATTEMPTS && width < 0; attempt++) {
         size_t length = 0;
         char *input = write_input(target->isa, b, &length, line_of);
@@ -132,10 +132,10 @@ static int batch_init(struct mca_batch *b, const struct cs_schedule_path *const 
     for (size_t p = 0; p < n_paths; p++)
         b->n_lines += paths[p]->n;
     b->refused = calloc(b->n_lines + 1, sizeof *b->refused);
-    b->n = calloc(n_paths, sizeof *b->n);
-    b->turns = calloc(n_paths, sizeof *b->turns);
-    b->ok = calloc(n_paths, sizeof *b->ok);
-    b->lines = calloc(n_paths, sizeof *b->lines);
+    b->n = calloc(n_paths + 1, sizeof *b->n);
+    b->turns = calloc(n_paths + 1, sizeof *b->turns);
+    b->ok = calloc(n_paths + 1, sizeof *b->ok);
+    b->lines = calloc(n_paths + 1, sizeof *b->lines);
     if (!b->refused || !b->n || !b->turns || !b->ok || !b->lines)
         return -ENOMEM;
     for (size_t p = 0; p < n_paths; p++) {

@@ -202,7 +202,7 @@ bool hottest_line_of_chains(const struct profile *profile, const char *label, st
         snprintf(out->file, sizeof out->file, "%s", most->file);
         snprintf(out->function, sizeof out->function, "%s", most->function);
     }
-    for (uint32_t i = 0; i < b.n_lines; i++)
+    for (uint32_t i = 0; b.lines && i < b.n_lines; i++)
         free(b.lines[i].file);
     for (size_t i = 0; i < b.n_images; i++) {
         free((char *)(uintptr_t)b.images[i].path);
