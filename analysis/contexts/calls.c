@@ -251,16 +251,21 @@ uint32_t cs_calls_node(const struct cs_calls *calls, uint64_t key)
     return found ? found->node : 0;
 }
 
-/* "total (shop/basket.py:17)": a runtime's function with its place. */
+/* A runtime's function with its place: "total (shop/basket.py:17)", "JS:*addUp /srv/report.js:13:15". */
 static bool before_place(const char *brief, const char *name, size_t n)
 {
-    return strncmp(brief, name, n) == 0 && strncmp(brief + n, " (", 2) == 0 && strchr(brief + n, ':');
+    bool script = strncmp(brief, "JS:", 3) == 0;
+    const char *begins = script ? brief + 3 + strspn(brief + 3, "*~^+") : brief, *gap = script ? " " : " (";
+    return strncmp(begins, name, n) == 0 && strncmp(begins + n, gap, strlen(gap)) == 0 &&
+           strchr(begins + n, ':');
 }
 
 /* How well a name fits: 3 whole, 2 brief, 1 brief without its namespaces or place. */
 static int fit(const struct cs_call_function *f, const char *name)
 {
     size_t n = strlen(name), length = strlen(f->brief);
+    if (!n)
+        return 0;
     if (strcmp(f->name, name) == 0 || strcmp(f->linkage, name) == 0)
         return 3;
     if (strcmp(f->brief, name) == 0)

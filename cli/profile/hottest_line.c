@@ -299,7 +299,7 @@ void hottest_line_sentence(const struct hottest_line *hottest, const struct prof
     if (hottest->how == HOTTEST_CHAINS && hottest->begins)
         snprintf(text, capacity,
                  "%.1f %% of the samples are in %s, which begins at %s:%u, or in what it calls.", share,
-                 hottest->function, file, hottest->line);
+                 *hottest->function ? hottest->function : "a function without a name", file, hottest->line);
     else if (hottest->how == HOTTEST_CHAINS)
         snprintf(text, capacity, "%.1f %% of the samples are at %s:%u (%s), or in what that line calls.",
                  share, file, hottest->line, hottest->function);

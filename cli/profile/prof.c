@@ -293,11 +293,12 @@ static void suggest(struct output *out, enum profile_by by, struct profile *p,
         char sentence[2048];
         hottest_line_sentence(&hottest, r, sentence, sizeof sentence);
         output_note(out, "%s", sentence);
-        if (hottest.begins) /* list knows no more of a runtime's code */
-            output_next(out, args, next, "callees", hottest.function, "");
-        else
-            output_next(out, args, next, "list", hottest_line_file(&hottest), "");
-        next = "     ";
+        const char *verb = hottest.begins ? "callees" : "list"; /* which knows no more of a runtime's code */
+        const char *what = hottest.begins ? hottest.function : hottest_line_file(&hottest);
+        if (*what) {
+            output_next(out, args, next, verb, what, "");
+            next = "     ";
+        }
     }
     if (hottest.row)
         r = hottest.row;
