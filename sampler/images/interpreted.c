@@ -79,20 +79,15 @@ static bool read_memory(void *arg, uint64_t addr, void *to, size_t n)
     return process_vm_readv(*(const pid_t *)arg, &ours, 1, &theirs, 1, 0) == (ssize_t)n;
 }
 
-/* Where in `path` the folder of Python's own library begins ("python3.11/"), NULL: nowhere. */
+/* Where in `path` the folder of Python's own library begins ("/usr/lib/python3.11/": at "python3.11/"), NULL: nowhere. */
 static const char *library_of(const char *path)
 {
-    const char *const folders[] = {"/site-packages/", "/dist-packages/"};
+    static const char *const folders[] = {"/site-packages/", "/dist-packages/", "/lib/python3.",
+                                          "/lib64/python3."};
     for (unsigned i = 0; i < sizeof folders / sizeof *folders; i++) {
         const char *at = strstr(path, folders[i]);
         if (at)
-            return at + 1;
-    }
-    for (const char *at = path; (at = strstr(at, "/python3."));) {
-        at += strlen("/python3.");
-        size_t digits = strspn(at, "0123456789");
-        if (digits && at[digits] == '/')
-            return at - strlen("python3.");
+            return i < 2 ? at + 1 : strstr(at, "python3.");
     }
     return NULL;
 }
