@@ -135,10 +135,9 @@ static uint64_t location(struct pprof *p, const struct cs_export_frame *frame)
     put_number(&message, 3, frame->offset);
     for (unsigned i = 0; i < (n ? n : 1); i++) {
         /* The outermost is the procedure as every report names it (f.constprop.0), what is inlined by its source's name. */
-        bool outermost = i + 1 >= n;
-        const char *name = outermost && procedure     ? procedure->name
-                           : n && *frames[i].function ? frames[i].function
-                                                      : NULL;
+        const char *name = n && *frames[i].function ? frames[i].function : NULL;
+        if (i + 1 >= n && procedure)
+            name = procedure->name;
         if (!name)
             continue;
         put_number(&p->line, 1, function(p, name, n ? frames[i].file : ""));
