@@ -129,8 +129,6 @@ static bool known(struct cs_scheduler *s, const struct cs_schedule_path *path, s
 int cs_scheduler_run(struct cs_scheduler *s, const struct cs_schedule_path *paths, size_t n_paths,
                      struct cs_schedule_step *const *steps, size_t *n_generic, struct cs_error *err)
 {
-    static const size_t turns[] = {40, 24, 12, 1};
-    const unsigned n_turns = sizeof turns / sizeof turns[0];
     size_t generic = 0, at = 0;
     const struct cs_schedule_path **some = calloc(n_paths + 1, sizeof(*some));
     struct cs_schedule_step **into = calloc(n_paths + 1, sizeof(*into));
@@ -146,16 +144,17 @@ int cs_scheduler_run(struct cs_scheduler *s, const struct cs_schedule_path *path
             have[p] = paths[p].n == 0 || known(s, &paths[p], steps[p], &own);
         generic += rc == 0 && have[p] && !own;
     }
-    for (unsigned k = 0; k < 2 * n_turns && rc == 0; k++) {
-        bool rough = k >= n_turns;
+    for (unsigned k = 0; k < 2 * MCA_TURN_CLASSES && rc == 0; k++) {
+        bool rough = k >= MCA_TURN_CLASSES;
+        unsigned turn_class = k % MCA_TURN_CLASSES;
         size_t first = at;
         for (size_t p = 0; p < n_paths; p++) {
-            if (have[p] || paths[p].rough != rough || mca_coarse_turns(&paths[p]) != turns[k % n_turns])
+            if (have[p] || paths[p].rough != rough || mca_turn_class(&paths[p]) != turn_class)
                 continue;
             some[at] = &paths[p];
             into[at++] = steps[p];
         }
-        rc = add_jobs(s, &jobs, some + first, into + first, at - first, turns[k % n_turns],
+        rc = add_jobs(s, &jobs, some + first, into + first, at - first, mca_turns[turn_class],
                       rough || s->generic);
     }
     if (rc == 0)
@@ -172,10 +171,10 @@ int cs_scheduler_run(struct cs_scheduler *s, const struct cs_schedule_path *path
     return rc;
 }
 
-int cs_scheduler_ahead_run(struct cs_scheduler *s, struct cs_error *err)
+void cs_scheduler_ahead_run(struct cs_scheduler *s)
 {
-    (void)err;
-    return s->ahead ? mca_ahead_start(s->ahead) : 0;
+    if (s->ahead)
+        mca_ahead_start(s->ahead);
 }
 
 int cs_scheduler_ahead(struct cs_scheduler *s, const struct cs_schedule_path *paths, size_t n_paths,

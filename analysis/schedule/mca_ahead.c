@@ -14,12 +14,10 @@ struct told {
     size_t room, steps; /* paths that fit; instructions to simulate */
 };
 
-enum { CLASSES = 4 };
-
 struct mca_ahead {
     const struct mca_target *target;
     struct schedule_cache *cache;
-    struct told *gathering[CLASSES];
+    struct told *gathering[MCA_TURN_CLASSES];
     size_t n_outstanding; /* asked for, not taken */
     pthread_mutex_t lock;
     pthread_cond_t asked, answered;
@@ -107,17 +105,16 @@ static void ask(struct mca_ahead *a, struct told **gathering)
     pthread_mutex_unlock(&a->lock);
 }
 
-static struct told *gathered(struct mca_ahead *a, size_t turns)
+static struct told *gathered(struct mca_ahead *a, unsigned turn_class)
 {
-    unsigned class = turns >= 40 ? 0 : turns >= 24 ? 1 : turns >= 12 ? 2 : 3;
-    if (!a->gathering[class]) {
+    if (!a->gathering[turn_class]) {
         struct told *t = calloc(1, sizeof *t);
         if (!t)
             return NULL;
-        t->job = (struct mca_job){.target = a->target, .turns = turns};
-        a->gathering[class] = t;
+        t->job = (struct mca_job){.target = a->target, .turns = mca_turns[turn_class]};
+        a->gathering[turn_class] = t;
     }
-    return a->gathering[class];
+    return a->gathering[turn_class];
 }
 
 static bool make_room(struct told *t)
@@ -135,8 +132,8 @@ static bool make_room(struct told *t)
 
 int mca_ahead_tell(struct mca_ahead *a, const struct cs_schedule_path *path)
 {
-    size_t turns = mca_coarse_turns(path);
-    struct told *t = gathered(a, turns);
+    unsigned turn_class = mca_turn_class(path);
+    struct told *t = gathered(a, turn_class);
     if (!t || !make_room(t))
         return -ENOMEM;
     struct cs_isa_op *ops = malloc(path->n * sizeof *ops);
@@ -152,19 +149,16 @@ int mca_ahead_tell(struct mca_ahead *a, const struct cs_schedule_path *path)
     *copy = (struct cs_schedule_path){ops, path->n, path->closed, false};
     t->job.paths[t->job.n] = copy;
     t->job.steps[t->job.n++] = steps;
-    t->steps += path->n * turns;
+    t->steps += path->n * mca_turns[turn_class];
     if (t->steps >= MCA_JOB_STEPS)
-        for (unsigned class = 0; class < CLASSES; class ++)
-            if (a->gathering[class] == t)
-                ask(a, &a->gathering[class]);
+        ask(a, &a->gathering[turn_class]);
     return 0;
 }
 
-int mca_ahead_start(struct mca_ahead *a)
+void mca_ahead_start(struct mca_ahead *a)
 {
-    for (unsigned class = 0; class < CLASSES; class ++)
-        ask(a, &a->gathering[class]);
-    return 0;
+    for (unsigned turn_class = 0; turn_class < MCA_TURN_CLASSES; turn_class++)
+        ask(a, &a->gathering[turn_class]);
 }
 
 bool mca_ahead_wait(struct mca_ahead *a)
@@ -208,9 +202,9 @@ void mca_ahead_close(struct mca_ahead *a)
         next = t->next;
         told_free(t);
     }
-    for (unsigned class = 0; class < CLASSES; class ++)
-        if (a->gathering[class])
-            told_free(a->gathering[class]);
+    for (unsigned turn_class = 0; turn_class < MCA_TURN_CLASSES; turn_class++)
+        if (a->gathering[turn_class])
+            told_free(a->gathering[turn_class]);
     pthread_cond_destroy(&a->asked);
     pthread_cond_destroy(&a->answered);
     pthread_mutex_destroy(&a->lock);

@@ -15,7 +15,7 @@ void mca_ahead_close(struct mca_ahead *ahead);
 /* Copies the path. Asks when there are enough for a call. 0 or -ENOMEM. */
 int mca_ahead_tell(struct mca_ahead *ahead, const struct cs_schedule_path *path);
 /* Asks for what was told and is not yet asked for; doesn't wait. */
-int mca_ahead_start(struct mca_ahead *ahead);
+void mca_ahead_start(struct mca_ahead *ahead);
 /* Takes answers into the cache; where there is none yet, waits for one. False: nothing is outstanding. */
 bool mca_ahead_wait(struct mca_ahead *ahead);
 

@@ -197,8 +197,9 @@ size_t mca_workers(void)
     return cpus > 1 && cpus < MCA_WORKERS_MAX ? (size_t)cpus : MCA_WORKERS_MAX;
 }
 
-size_t mca_coarse_turns(const struct cs_schedule_path *path)
+const size_t mca_turns[MCA_TURN_CLASSES] = {40, 24, 12, 1};
+
+unsigned mca_turn_class(const struct cs_schedule_path *path)
 {
-    size_t turns = cs_schedule_turns(path);
-    return turns <= 1 ? 1 : path->n < 20 ? 40 : path->n < 40 ? 24 : 12;
+    return cs_schedule_turns(path) <= 1 ? 3 : path->n < 20 ? 0 : path->n < 40 ? 1 : 2;
 }

@@ -46,8 +46,10 @@ int mca_job_finish(struct mca_job *job, struct schedule_cache *cache, size_t *n_
 void mca_job_drop(struct mca_job *job);
 /* Calls of the model at a time. */
 size_t mca_workers(void);
-/* One of four numbers, so that calls are few. Its later half, which counts, begins when the window of a large
- * core (256 instructions) has been filled: so a path of twenty needs no forty turns. */
-size_t mca_coarse_turns(const struct cs_schedule_path *path);
+/* Paths take one of four numbers of turns, so that calls are few. The later half, which counts, begins when the window
+ * of a large core (256 instructions) has been filled: so a path of twenty needs no forty turns. */
+enum { MCA_TURN_CLASSES = 4 };
+extern const size_t mca_turns[MCA_TURN_CLASSES];
+unsigned mca_turn_class(const struct cs_schedule_path *path);
 
 #endif

@@ -95,6 +95,6 @@ int cs_scheduler_run(struct cs_scheduler *scheduler, const struct cs_schedule_pa
  * in threads beside the caller, from when a call is full; cs_scheduler_run waits for what it needs. */
 int cs_scheduler_ahead(struct cs_scheduler *scheduler, const struct cs_schedule_path *paths, size_t n_paths,
                        struct cs_error *err);
-int cs_scheduler_ahead_run(struct cs_scheduler *scheduler, struct cs_error *err);
+void cs_scheduler_ahead_run(struct cs_scheduler *scheduler);
 
 #endif

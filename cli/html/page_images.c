@@ -62,7 +62,7 @@ void page_images_ahead(struct page_images *images, const struct parsed *args, st
     }
     for (unsigned i = 0; i < images->n; i++)
         if (images->at[i].scheduler)
-            (void)cs_scheduler_ahead_run(images->at[i].scheduler, &ignored);
+            cs_scheduler_ahead_run(images->at[i].scheduler);
 }
 
 void page_images_close(struct page_images *images)

@@ -170,7 +170,9 @@ static int look_ahead(const struct parsed *args, struct profile *p, const struct
         if (procedure)
             (void)cs_cycle_account_ahead(o->code, procedure, o->evidence, o->scheduler, &ignored);
     }
-    return o->image == image && o->usable ? cs_scheduler_ahead_run(o->scheduler, err) : 0;
+    if (o->image == image && o->usable)
+        cs_scheduler_ahead_run(o->scheduler);
+    return 0;
 }
 
 /* Rows come hottest first, images mixed: go image by image, so that each is opened once. */
