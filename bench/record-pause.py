@@ -2,9 +2,13 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """How long a recording stops a thread: the stops that it counts itself, by classes of 0.1 ms over all pieces, and beside it all
 gaps of 0.1 ms or more that the thread sees in its clock, with bursts and without; on the machine as it is and with a busy loop
-on each CPU (then the scheduler has its share). PAUSE_MINUTES (2): of each of the four recordings; 15 for an hour.
-PAUSE_PIECES (1): recordings of that length each. PAUSE_RATE: bursts a second (else as record chooses: some 9,000 an hour). PAUSE_MACHINES=quiet or busy: one of them. The value is the 99.99th percentile
-of the stops, the worse of the two machines; below 10,000 stops the longest."""
+on each CPU (then the scheduler has its share). The value is the 99.99th percentile of the stops, the worse of the two machines;
+below 10,000 stops the longest.
+
+PAUSE_MINUTES (2)       of each of the four recordings; 15 for an hour
+PAUSE_PIECES (1)        recordings of that length each
+PAUSE_RATE              bursts a second; else as record chooses: some 9,000 an hour
+PAUSE_MACHINES          quiet or busy: one of them"""
 import json
 import math
 import os
@@ -44,8 +48,9 @@ def record(program, folder, bursts):
     gaps, stops, longest = [], {}, 0
     for _ in range(int(os.environ.get("PAUSE_PIECES", 1))):
         store = tempfile.mkdtemp(dir=folder) + "/store"
-        run = subprocess.run([CYCLESCOPE, "record", "-o", store, "--json", *((["--burst-rate", os.environ["PAUSE_RATE"]] if "PAUSE_RATE" in os.environ else ["--bursts"]) if bursts else ["--no-bursts"]),
-                              "--", "sh", "-c",
+        rate = os.environ.get("PAUSE_RATE")
+        how = ["--no-bursts"] if not bursts else ["--burst-rate", rate] if rate else ["--bursts"]
+        run = subprocess.run([CYCLESCOPE, "record", "-o", store, "--json", *how, "--", "sh", "-c",
                               f"exec {program} {MINUTES * 60} >{folder}/gaps"], capture_output=True, text=True)
         told = json.loads(run.stdout)["bursts"] if bursts else None
         gaps += [float(line) for line in open(folder + "/gaps")]

@@ -35,8 +35,8 @@ check-unit: $(UNIT) ## unit tests alone
 check-integration: all $(TEST_PROGRAMS) ## integration tests alone
 	@BUILD=$(BUILD) tests/run $(INTEGRATION)
 
-# What has threads: unit tests of sampler/ and observer/, and two programs that run them all.
-THREADS := $(patsubst %.c,$(BUILD)/%,$(shell grep -lE '^.include "(sampler|observer)/' $(UNIT_SRC)))
+# What has threads: unit tests of sampler/, observer/ and analysis/schedule/, and two programs that run them all.
+THREADS := $(patsubst %.c,$(BUILD)/%,$(shell grep -lE '^.include "(sampler|observer|analysis/schedule)/' $(UNIT_SRC)))
 .PHONY: check-threads fuzz-quick chaos check-real
 check-threads: all $(THREADS) $(TEST_PROGRAMS) ## tests of what has threads
 	@BUILD=$(BUILD) CS_QUICK=1 tests/run $(THREADS) tests/integration/paths.sh tests/integration/observe.sh
