@@ -5,6 +5,7 @@ corpus=$(cd "$(dirname "$0")/../.." && pwd)/../shared/corpus
 [ -d "$corpus" ] || { echo "no corpus of recordings beside this checkout"; exit 77; }
 work=$(mktemp -d); trap 'rm -rf "$work"' EXIT
 bad=0
+pprof_text() { protoc -I "$(dirname "$0")/.." --decode=Profile profile.proto; }
 check() { [ "$2" = "$3" ] || { echo "$1: got $2, expected $3"; bad=1; }; }
 
 "$CYCLESCOPE" import -o "$work/store" "$corpus/quipper-events/perf.data.callgraph-3.8" >/dev/null || exit 1
@@ -21,20 +22,8 @@ check "csv total" "$(python3 -c '
 import csv; print(sum(int(r["count"]) for r in csv.DictReader(open("'"$work"'/out.csv")) if r["kind"] == "points"))')" 1768
 check "json rows" "$(python3 -c 'import json; print(len(json.load(open("'"$work"'/out.json"))["rows"]))')" \
     "$(($(wc -l <"$work/out.csv") - 1))"
-# field 2 of the profile is a sample, its packed field 2 the values: one value a sample type, here one event
-check "pprof total" "$(zcat "$work/out.pprof" | protoc --decode_raw | python3 -c '
-import re, sys
-total = 0; depth = 0; inside = False
-for line in sys.stdin:
-    if re.match(r"2 \{", line): inside = True
-    elif inside and re.match(r"  2: ", line):
-        value = line.split(": ", 1)[1].strip().strip("\"")
-        raw = value.encode().decode("unicode_escape").encode("latin-1")
-        n = shift = 0
-        for b in raw: n |= (b & 127) << shift; shift += 7
-        total += n
-    elif line.startswith("}"): inside = False
-print(total)')" 1768
+check "pprof total" "$(zcat "$work/out.pprof" | pprof_text | awk '/^sample /{inside = 1} /^}/{inside = 0}
+    inside && $1 == "value:" {n += $2} END {print n}')" 1768
 "$CYCLESCOPE" export --store "$work/store" --format pdf >/dev/null 2>&1; check "unknown format" $? 2
 "$CYCLESCOPE" export --store "$work/store" --event nonesuch >/dev/null 2>&1; check "unknown event" $? 1
 
@@ -72,16 +61,16 @@ gcc -O2 -g -Wl,--emit-relocs "$work/hot.c" -o "$work/hot" || exit 1
 before=$(date +%s)
 "$CYCLESCOPE" record --burst-rate 50 --seconds 4 -o "$work/bursts" -- "$work/hot" >"$work/said" 2>&1
 "$CYCLESCOPE" export --store "$work/bursts" --format pprof --to "$work/timed.pprof" || bad=1
-zcat "$work/timed.pprof" | protoc --decode_raw | python3 -c '
+zcat "$work/timed.pprof" | pprof_text | python3 -c '
 import re, sys
 text = sys.stdin.read()
-top = dict(re.findall(r"^(\d+): (\d+)$", text, re.M))
-strings = re.findall(r"^6: \"(.*)\"$", text, re.M)
-kind, unit = (strings[int(n)] for n in re.search(r"^11 \{\n  1: (\d+)\n  2: (\d+)\n\}", text, re.M).groups())
-assert (kind, unit) == ("cpu", "nanoseconds") and top["12"] == "1000000", (kind, unit, top)
-assert 3.5e9 < int(top["10"]) < 20e9, top          # it ran for four seconds
-assert abs(int(top["9"]) / 1e9 - '"$before"') < 60, top
-assert len(re.findall(r"^1 \{", text, re.M)) == 1 and "burst-starts" not in strings, "samples alone are samples"' || bad=1
+top = dict(re.findall(r"^(\w+): (-?\d+)$", text, re.M))
+strings = re.findall(r"^string_table: \"(.*)\"$", text, re.M)
+kind, unit = (strings[int(n)] for n in re.search(r"^period_type \{\n  type: (\d+)\n  unit: (\d+)\n\}", text, re.M).groups())
+assert (kind, unit) == ("cpu", "nanoseconds") and top["period"] == "1000000", (kind, unit, top)
+assert 3.5e9 < int(top["duration_nanos"]) < 20e9, top          # it ran for four seconds
+assert abs(int(top["time_nanos"]) / 1e9 - '"$before"') < 60, top
+assert len(re.findall(r"^sample_type \{", text, re.M)) == 1 and "burst-starts" not in strings, "samples alone are samples"' || bad=1
 if grep -q '^0 bursts' "$work/said" || ! grep -q ' bursts, ' "$work/said"; then
     echo "no bursts here: $(grep -i burst "$work/said" | head -n 1)"
 else
