@@ -30,6 +30,7 @@ struct tables { /* of a label */
 struct woken { /* what is known of a wake-up */
     uint32_t tid;
     uint64_t wake_ns, context;
+    struct cs_blame_ran ran; /* the waker */
     char waker[17];
 };
 
@@ -201,11 +202,16 @@ static int64_t text(struct cs_table *table, const char *string)
     return cs_table_text(table, string);
 }
 
+static struct cs_blame_ran ran_until(const struct cs_wait_record *r, uint64_t at_ns)
+{
+    return r->start_ns ? (struct cs_blame_ran){r->start_ns, at_ns, r->on_ns} : (struct cs_blame_ran){0};
+}
+
 static void place_woken(struct cs_session_waits *w, const struct cs_wait_record *r)
 {
     struct woken *at = &w->woken[r->tid & (WOKEN - 1)];
     uint32_t label;
-    *at = (struct woken){.tid = r->tid, .wake_ns = r->wake_ns};
+    *at = (struct woken){.tid = r->tid, .wake_ns = r->wake_ns, .ran = ran_until(r, r->wake_ns)};
     cs_text_clean(at->waker, sizeof at->waker, r->comm, sizeof r->comm);
     if (r->n &&
         !add_chain(w, r, WAKERS, r->wake_ns > r->out_ns ? r->wake_ns - r->out_ns : 1, &at->context, &label))
@@ -226,9 +232,10 @@ static void add_blame(void *arg, const struct cs_blame_part *part)
     bool full = cs_table_rows(b->table) >= TABLE_ROWS;
     int64_t reason = text(b->table, b->reason), object = text(b->table, full ? "" : b->object),
             holder = text(b->table, part->thread),
-            what = text(b->table, part->reason == -1 ? "running"
-                                  : part->reason < 0 ? "not followed"
-                                                     : cs_wait_reason_name((unsigned)part->reason));
+            what = text(b->table, part->reason == -1   ? "running"
+                                  : part->reason == -2 ? "not followed"
+                                  : part->reason < 0   ? "waiting"
+                                                       : cs_wait_reason_name((unsigned)part->reason));
     if (reason >= 0 && object >= 0 && holder >= 0 && what >= 0)
         (void)cs_table_add(b->table, (uint64_t[]){full ? 0 : b->context, (uint64_t)reason, (uint64_t)object,
                                                   (uint64_t)holder, (uint64_t)what, full ? 0 : part->context,
@@ -306,11 +313,18 @@ static void place_ended(struct cs_session_waits *w, const struct cs_wait_record 
                             .factor = factor};
         add_row(w, t->waits, &queue);
     }
-    struct cs_blame_wait wait = {r->tid,    by_thread ? r->waker_tid : 0,
-                                 r->out_ns, r->wake_ns,
-                                 r->in_ns,  (uint8_t)reason,
-                                 context,   row.waker_context,
-                                 ""};
+    struct cs_blame_wait wait = {.tid = r->tid,
+                                 .waker_tid = by_thread ? r->waker_tid : 0,
+                                 .out_ns = r->out_ns,
+                                 .wake_ns = r->wake_ns,
+                                 .in_ns = r->in_ns,
+                                 .reason = (uint8_t)reason,
+                                 .is_short = factor > 1,
+                                 .ran = ran_until(r, r->out_ns),
+                                 .context = context,
+                                 .waker_context = row.waker_context};
+    if (by_thread)
+        wait.waker = woken->ran;
     memcpy(wait.thread, thread, sizeof wait.thread - 1);
     struct blaming blaming = {w, t->blame, context, row.reason, object, factor};
     cs_blame_each(w->blame, &wait, row.waker, add_blame, &blaming);

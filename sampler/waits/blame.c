@@ -47,27 +47,70 @@ struct walk {
     unsigned steps;
 };
 
-static void part(struct walk *w, const char *thread, int reason, uint64_t context, uint64_t from_ns,
-                 uint64_t to_ns)
+static void part(struct walk *w, const char *thread, int reason, uint64_t context, uint64_t ns)
 {
-    if (to_ns > from_ns)
-        w->each(w->arg, &(struct cs_blame_part){thread, reason, context, to_ns - from_ns});
+    if (ns)
+        w->each(w->arg, &(struct cs_blame_part){thread, reason, context, ns});
+}
+
+static const struct cs_blame_wait *last_wait(const struct thread *t, uint32_t back)
+{
+    return &t->waits[(t->n - back) & (WAITS - 1)];
 }
 
 static const char *name_of(const struct cs_blame *b, uint32_t tid)
 {
     const struct thread *t = &b->threads[tid & (THREADS - 1)];
-    return t->tid == tid && t->n ? t->waits[(t->n - 1) & (WAITS - 1)].thread : "";
+    return t->tid == tid && t->n ? last_wait(t, 1)->thread : "";
 }
 
-/* Thread `tid`'s doing in [from, to). `ended` is where it ended the wait above. */
-static void walk_back(struct walk *w, uint32_t tid, const char *name, uint64_t ended, uint64_t from,
-                      uint64_t to, unsigned depth)
+/* A short wait of the thread, the nearest before its wait `back`, else the nearest after it; NULL: none was kept. */
+static const struct cs_blame_wait *short_wait(const struct thread *t, uint32_t back)
+{
+    uint32_t n = t->n < WAITS ? t->n : WAITS;
+    for (uint32_t i = back ? back : 1; i <= n; i++)
+        if (last_wait(t, i)->is_short)
+            return last_wait(t, i);
+    for (uint32_t i = back; i >= 1 && i <= n; i--)
+        if (last_wait(t, i)->is_short)
+            return last_wait(t, i);
+    return NULL;
+}
+
+struct doing {                   /* of a thread whose waits are walked */
+    const struct thread *thread; /* NULL: none of them is known */
+    const char *name;
+    uint64_t ended;            /* where it ended the wait above */
+    struct cs_blame_ran until; /* the earliest moment that was met */
+};
+
+/* [from, to), in which no wait was kept: it lies behind wait `back` of the thread (0: none is older) and before `until`. */
+static void between(struct walk *w, const struct doing *d, uint32_t back, uint64_t from, uint64_t to)
+{
+    const struct cs_blame_wait *before = back ? last_wait(d->thread, back) : NULL;
+    uint64_t since = before ? before->in_ns : d->until.began_ns, ran_before = before ? before->ran.ran_ns : 0,
+             ns = to - from, ran = ns;
+    if (d->until.at_ns > since && d->until.ran_ns >= ran_before && (!before || before->ran.at_ns)) {
+        double share = (double)(d->until.ran_ns - ran_before) / (double)(d->until.at_ns - since);
+        ran = share < 1 ? (uint64_t)(share * (double)ns) : ns;
+    }
+    part(w, d->name, -1, d->ended, ran);
+    if (ran == ns)
+        return;
+    const struct cs_blame_wait *like = d->thread ? short_wait(d->thread, back) : NULL;
+    part(w, d->name, like ? like->reason : -3, like ? like->context : 0, ns - ran);
+}
+
+/* What thread `tid` did in [from, to). */
+static void walk_back(struct walk *w, uint32_t tid, struct doing d, uint64_t from, uint64_t to,
+                      unsigned depth)
 {
     const struct thread *t = &w->blame->threads[tid & (THREADS - 1)];
+    uint32_t n = t->tid != tid ? 0 : t->n < WAITS ? t->n : WAITS, back = 1;
     uint64_t until = to;
-    for (uint32_t back = 1; t->tid == tid && back <= WAITS && back <= t->n && until > from; back++) {
-        const struct cs_blame_wait *wait = &t->waits[(t->n - back) & (WAITS - 1)];
+    d.thread = n ? t : NULL;
+    for (; back <= n && until > from; back++) {
+        const struct cs_blame_wait *wait = last_wait(t, back);
         if (wait->in_ns <= from || ++w->steps > STEPS)
             break;
         if (wait->out_ns >= until)
@@ -76,19 +119,25 @@ static void walk_back(struct walk *w, uint32_t tid, const char *name, uint64_t e
                  begin = wait->out_ns > from ? wait->out_ns : from,
                  woken = wait->wake_ns && wait->wake_ns < end ? wait->wake_ns : end;
         woken = woken < begin ? begin : woken;
-        part(w, name, -1, ended, end, until);
+        between(w, &d, back, end, until);
         if (wait->reason != CS_WAIT_RUN_QUEUE)
-            part(w, name, CS_WAIT_RUN_QUEUE, wait->context, woken, end);
+            part(w, d.name, CS_WAIT_RUN_QUEUE, wait->context, end - woken);
         else
             woken = end;
         if (wait->waker_tid && wait->waker_context && wait->waker_tid != tid && depth < DEPTH)
-            walk_back(w, wait->waker_tid, name_of(w->blame, wait->waker_tid), wait->waker_context, begin,
-                      woken, depth + 1);
+            walk_back(w, wait->waker_tid,
+                      (struct doing){.name = name_of(w->blame, wait->waker_tid),
+                                     .ended = wait->waker_context,
+                                     .until = wait->waker},
+                      begin, woken, depth + 1);
         else
-            part(w, name, wait->reason, wait->context, begin, woken);
+            part(w, d.name, wait->reason, wait->context, woken - begin);
         until = begin;
+        d.until = wait->ran;
     }
-    part(w, name, -1, ended, from, until);
+    bool is_older = back <= n && last_wait(t, back)->in_ns <= from;
+    if (until > from)
+        between(w, &d, is_older ? back : 0, from, until);
 }
 
 void cs_blame_each(struct cs_blame *b, const struct cs_blame_wait *wait, const char *name,
@@ -96,8 +145,12 @@ void cs_blame_each(struct cs_blame *b, const struct cs_blame_wait *wait, const c
 {
     struct walk w = {b, each, arg, 0};
     uint64_t end = wait->wake_ns ? wait->wake_ns : wait->in_ns;
+    if (end <= wait->out_ns)
+        return;
     if (wait->waker_tid && !wait->waker_context)
-        part(&w, name, -2, 0, wait->out_ns, end);
+        part(&w, name, -2, 0, end - wait->out_ns);
     else if (wait->waker_tid)
-        walk_back(&w, wait->waker_tid, name, wait->waker_context, wait->out_ns, end, 0);
+        walk_back(&w, wait->waker_tid,
+                  (struct doing){.name = name, .ended = wait->waker_context, .until = wait->waker},
+                  wait->out_ns, end, 0);
 }

@@ -2,20 +2,29 @@
 /* What those who ended a wait did while it lasted. A thread's last waits are remembered. The wait is walked back from its
  * end: while its waker ran, it is the waker's running; while the waker waited and was woken in turn, that one's doing; else
  * it is the waker's own wait. That is the path through threads that the wait took (Alexander, Kim et al., wPerf, OSDI 2018,
- * section 3, for one wait). Waits that weren't kept count as running: they are short. Bounded. One owner. */
+ * section 3, for one wait). Between two waits that were kept the thread's own totals say how long it ran; the rest of that
+ * time it spent in waits like those of its short ones that were kept. Bounded. One owner. */
 #ifndef CS_SAMPLER_WAITS_BLAME_H
 #define CS_SAMPLER_WAITS_BLAME_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 struct cs_blame;
 struct cs_blame *cs_blame_open(void);
 void cs_blame_close(struct cs_blame *blame);
 
+/* How long a thread had run, `ran_ns`, at `at_ns`; it began at `began_ns`. at_ns 0: not known. */
+struct cs_blame_ran {
+    uint64_t began_ns, at_ns, ran_ns;
+};
+
 struct cs_blame_wait {
     uint32_t tid, waker_tid; /* 0: no thread */
     uint64_t out_ns, wake_ns, in_ns;
     uint8_t reason;
+    bool is_short;                   /* others like it weren't kept */
+    struct cs_blame_ran ran, waker;  /* at out_ns; the waker at wake_ns */
     uint64_t context, waker_context; /* the latter 0: the waker isn't followed */
     char thread[16];
 };
@@ -23,7 +32,7 @@ void cs_blame_note(struct cs_blame *blame, const struct cs_blame_wait *wait);
 
 struct cs_blame_part {
     const char *thread;
-    int reason; /* of its wait; -1: it ran; -2: nothing is known of it */
+    int reason; /* of its wait; -1: it ran; -2: nothing is known of it; -3: it waited, nobody knows for what */
     uint64_t context;
     uint64_t ns;
 };

@@ -69,6 +69,7 @@ struct cs_wait_record {
     __u32 tid, pid; /* of a WOKEN, `pid` is the waker's process: its addresses */
     __u32 chain_end, interval_ns;
     __u64 out_ns, wake_ns, in_ns;
+    __u64 start_ns, on_ns; /* of its row, at out_ns; of a WOKEN the waker's, at wake_ns; start_ns 0: it has no row */
     __u32 waker_tid, waker_pid;
     __s32 call; /* the system call; -1: none */
     __u8 reason, waker_kind;

@@ -344,9 +344,15 @@ int BPF_PROG(wait_woken, struct task_struct *woken)
     r->wake_ns = r->in_ns = now;
     r->out_ns = row->since_ns;
     bpf_get_current_comm(r->comm, sizeof r->comm);
-    if (is_followed(waker))
+    if (is_followed(waker)) {
+        struct cs_wait_thread *ran = row_of(waker, 0);
+        if (ran && ran->since_ns) {
+            r->start_ns = ran->start_ns;
+            r->on_ns = ran->on_ns + (ran->out ? 0 : now - ran->since_ns);
+        }
         take_wait_chain(ctx, r, waker, both >> 32,
                         2 * wait_cpus); /* an interrupt may wake while a chain is taken */
+    }
     send_record(r);
     return 0;
 }
@@ -398,6 +404,8 @@ static __always_inline void keep_wait(void *ctx, struct cs_wait_thread *row, str
     r->out_ns = row->since_ns;
     r->wake_ns = row->wake_ns;
     r->in_ns = now;
+    r->start_ns = row->start_ns;
+    r->on_ns = row->on_ns;
     r->waker_tid = row->waker_tid;
     r->waker_pid = row->waker_pid;
     r->waker_kind = row->waker_kind;

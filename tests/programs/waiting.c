@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Waits of known kinds, by name of the case, for SECONDS; logs what its threads waited by their own clocks:
- * "waited REASON SECONDS" at the end.
+ * "lived SECONDS" and "waited REASON SECONDS" at the end.
  *
  *   sleeping-lock    a thread sleeps with the lock held that others want
+ *   short-sleeps     the same, by many sleeps that are each too short to be kept
  *   convoy           all want a lock, each computes with it held
  *   pipe             a stage that reads what a slow one writes
  *   run-queue        more threads that compute than CPUs
@@ -56,6 +57,15 @@ __attribute__((noinline)) static void hold_and_sleep(void)
     __asm__ volatile(""); /* no tail call: the chain is to have this function */
 }
 
+__attribute__((noinline)) static void hold_and_doze(void)
+{
+    pthread_mutex_lock(&lock);
+    for (unsigned i = 0; i < 100; i++)
+        nanosleep(&(struct timespec){0, 50000}, NULL);
+    pthread_mutex_unlock(&lock);
+    __asm__ volatile("");
+}
+
 __attribute__((noinline)) static void take_lock(void)
 {
     uint64_t before = now_ns(CLOCK_MONOTONIC);
@@ -69,6 +79,17 @@ static void *sleeper(void *arg)
     pthread_setname_np(pthread_self(), "guilty");
     while (!is_over()) {
         hold_and_sleep();
+        compute_ms(1);
+    }
+    return NULL;
+}
+
+static void *dozer(void *arg)
+{
+    (void)arg;
+    pthread_setname_np(pthread_self(), "guilty");
+    while (!is_over()) {
+        hold_and_doze();
         compute_ms(1);
     }
     return NULL;
@@ -199,11 +220,14 @@ int main(int argc, char **argv)
     if (argc < 3)
         return 2;
     const char *reason = "lock";
-    until = (double)now_ns(CLOCK_MONOTONIC) * 1e-9 + atof(argv[2]);
+    const double began = (double)now_ns(CLOCK_MONOTONIC) * 1e-9;
+    until = began + atof(argv[2]);
     if (pipe(ends) != 0 || pipe(back) != 0)
         return 1;
     if (strcmp(argv[1], "sleeping-lock") == 0) {
         run(3, (void *(*[])(void *)){sleeper, wanter, wanter}, NULL);
+    } else if (strcmp(argv[1], "short-sleeps") == 0) {
+        run(3, (void *(*[])(void *)){dozer, wanter, wanter}, NULL);
     } else if (strcmp(argv[1], "convoy") == 0) {
         run(6, (void *(*[])(void *)){member, member, member, member, member, member}, NULL);
     } else if (strcmp(argv[1], "pipe") == 0) {
@@ -222,6 +246,7 @@ int main(int argc, char **argv)
     } else {
         return 2;
     }
+    printf("lived %.6f\n", (double)now_ns(CLOCK_MONOTONIC) * 1e-9 - began);
     printf("waited %s %.6f\n", reason, (double)waited_ns * 1e-9);
     return 0;
 }

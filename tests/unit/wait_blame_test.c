@@ -27,10 +27,32 @@ static void add(void *arg, const struct cs_blame_part *part)
     s->far_running += part->reason == -1 && strcmp(part->thread, "far") == 0 ? part->ns : 0;
 }
 
+static struct cs_blame_wait lock_wait(uint32_t tid, uint32_t waker, uint64_t out, uint64_t wake,
+                                      uint64_t waker_context)
+{
+    return (struct cs_blame_wait){.tid = tid,
+                                  .waker_tid = waker,
+                                  .out_ns = out,
+                                  .wake_ns = wake,
+                                  .in_ns = wake + 10,
+                                  .reason = CS_WAIT_LOCK,
+                                  .context = 1,
+                                  .waker_context = waker_context};
+}
+
+static struct cs_blame_wait sleep_wait(uint32_t tid, const char *name, uint64_t out, uint64_t wake,
+                                       uint64_t in)
+{
+    struct cs_blame_wait wait = {
+        .tid = tid, .out_ns = out, .wake_ns = wake, .in_ns = in, .reason = CS_WAIT_SLEEP, .context = 2};
+    memcpy(wait.thread, name, strlen(name));
+    return wait;
+}
+
 static struct sums blame(struct cs_blame *b, uint64_t waker_context)
 {
     struct sums s = {0};
-    struct cs_blame_wait wait = {VICTIM, HOLDER, 1000, 2000, 2010, CS_WAIT_LOCK, 1, waker_context, "victim"};
+    struct cs_blame_wait wait = lock_wait(VICTIM, HOLDER, 1000, 2000, waker_context);
     cs_blame_each(b, &wait, "holder", add, &s);
     return s;
 }
@@ -39,7 +61,8 @@ static void a_holder_that_slept_is_blamed_for_its_sleep(void **state)
 {
     struct cs_blame *b = cs_blame_open();
     (void)state;
-    cs_blame_note(b, &(struct cs_blame_wait){HOLDER, 0, 1100, 1800, 1850, CS_WAIT_SLEEP, 2, 0, "holder"});
+    struct cs_blame_wait slept = sleep_wait(HOLDER, "holder", 1100, 1800, 1850);
+    cs_blame_note(b, &slept);
     struct sums s = blame(b, 5);
     assert_int_equal(s.sleeping, 700);
     assert_int_equal(s.queued, 50);
@@ -52,8 +75,11 @@ static void a_holder_that_waited_for_another_passes_the_blame_on(void **state)
 {
     struct cs_blame *b = cs_blame_open();
     (void)state;
-    cs_blame_note(b, &(struct cs_blame_wait){FAR, 0, 100, 200, 200, CS_WAIT_SLEEP, 3, 0, "far"});
-    cs_blame_note(b, &(struct cs_blame_wait){HOLDER, FAR, 900, 1900, 1900, CS_WAIT_LOCK, 2, 6, "holder"});
+    struct cs_blame_wait slept = sleep_wait(FAR, "far", 100, 200, 200),
+                         waited = lock_wait(HOLDER, FAR, 900, 1900, 6);
+    waited.in_ns = 1900;
+    cs_blame_note(b, &slept);
+    cs_blame_note(b, &waited);
     struct sums s = blame(b, 5);
     assert_int_equal(s.far_running, 900); /* from 1000, not from 900 */
     assert_int_equal(s.running, 1000);
@@ -66,11 +92,52 @@ static void two_that_wait_for_each_other_end(void **state)
     struct cs_blame *b = cs_blame_open();
     (void)state;
     for (unsigned i = 0; i < 40; i++) {
-        cs_blame_note(b, &(struct cs_blame_wait){FAR, HOLDER, 1000, 1990, 2000, CS_WAIT_LOCK, 3, 6, "far"});
-        cs_blame_note(b,
-                      &(struct cs_blame_wait){HOLDER, FAR, 1000, 1990, 2000, CS_WAIT_LOCK, 2, 6, "holder"});
+        struct cs_blame_wait far = lock_wait(FAR, HOLDER, 1000, 1990, 6),
+                             holder = lock_wait(HOLDER, FAR, 1000, 1990, 6);
+        cs_blame_note(b, &far);
+        cs_blame_note(b, &holder);
     }
     assert_int_equal(blame(b, 5).whole, 1000);
+    cs_blame_close(b);
+}
+
+/* It slept a hundred times for 8 ns of each 10, and one such wait in ten was kept: it ran for a fifth of the time. */
+static void waits_that_were_not_kept_are_no_running(void **state)
+{
+    struct cs_blame *b = cs_blame_open();
+    (void)state;
+    for (uint64_t i = 0; i < 10; i++) {
+        struct cs_blame_wait slept =
+            sleep_wait(HOLDER, "holder", 1002 + 100 * i, 1010 + 100 * i, 1010 + 100 * i);
+        slept.is_short = true;
+        slept.ran = (struct cs_blame_ran){500, slept.out_ns, 2 + 20 * i};
+        cs_blame_note(b, &slept);
+    }
+    struct cs_blame_wait wait = lock_wait(VICTIM, HOLDER, 1000, 2000, 5);
+    wait.waker = (struct cs_blame_ran){500, 2000, 200};
+    struct sums s = {0};
+    cs_blame_each(b, &wait, "holder", add, &s);
+    assert_int_equal(s.whole, 1000);
+    assert_in_range(s.running, 180, 220);
+    assert_in_range(s.sleeping, 780, 820);
+    cs_blame_close(b);
+}
+
+/* More waits than are remembered: the thread's own totals say what it did before. */
+static void what_is_not_remembered_is_divided_by_totals(void **state)
+{
+    struct cs_blame *b = cs_blame_open();
+    (void)state;
+    for (uint64_t i = 0; i < 100; i++) {
+        struct cs_blame_wait slept =
+            sleep_wait(HOLDER, "holder", 1001 + 10 * i, 1010 + 10 * i, 1010 + 10 * i);
+        slept.is_short = true;
+        slept.ran = (struct cs_blame_ran){1000, slept.out_ns, 1 + i};
+        cs_blame_note(b, &slept);
+    }
+    struct sums s = blame(b, 5);
+    assert_int_equal(s.whole, 1000);
+    assert_in_range(s.running, 90, 110);
     cs_blame_close(b);
 }
 
@@ -90,6 +157,8 @@ int main(void)
         cmocka_unit_test(a_holder_that_slept_is_blamed_for_its_sleep),
         cmocka_unit_test(a_holder_that_waited_for_another_passes_the_blame_on),
         cmocka_unit_test(two_that_wait_for_each_other_end),
+        cmocka_unit_test(waits_that_were_not_kept_are_no_running),
+        cmocka_unit_test(what_is_not_remembered_is_divided_by_totals),
         cmocka_unit_test(a_waker_that_isnt_followed_is_not_said_to_run),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
