@@ -56,7 +56,7 @@ for case, (kind, where, ender, meanwhile) in first.items():
     if case == "short-sleeps" and "running" in (row["meanwhile"] or ""): # on a busy machine it waits for a CPU, too
         fail(case, "meanwhile:", row["meanwhile"])
     # The program's clock runs until it is on a CPU again, and sees what it does in between.
-    mine = sum(r["seconds"] for r in d["rows"] if r["kind"] in (kind, "run-queue") and (where is None or r["where"] in (where, "", r["via"])))
+    mine = sum(r["seconds"] for r in d["rows"] if r["kind"] in (kind, "run-queue") and not (r["thread"] or "").startswith("guilty") and (where is None or r["where"] in (where, "", r["via"])))
     exact = {t["what"]: t["seconds"] for t in d["time"]}
     if kind == "run-queue":
         mine = exact["run-queue"]
