@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* main: finds the subcommand, prints help. */
 #include "cli/command/parsed.h"
-#include "cli/command/resembling.h"
 #include "cli/generate.h"
 #include "cli/output/wrap.h"
 #include "cli/tasks.h"
+#include "store/text.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -81,11 +81,10 @@ static void print_help(void)
 
 static int unknown_subcommand(const char *word)
 {
-    struct resembling r = {.word = word};
+    struct cs_resembling r = {.word = word};
     for (const struct command *const *c = commands; *c; c++)
-        resembling_try(&r, (*c)->name);
-    return r.nearest ? usage_error("there is no subcommand %s; did you mean %s?", word, r.nearest)
-                     : usage_error("there is no subcommand %s", word);
+        cs_resembling_try(&r, (*c)->name);
+    return usage_error("there is no subcommand %s%s", word, cs_did_you_mean(&r).text);
 }
 
 /* `ps` shows everybody our arguments: the password of a URL is taken out of them, and kept for ourselves. */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "observer/choose.h"
 #include "observer/source/clock.h"
+#include "store/text.h"
 
 #include <errno.h>
 #include <string.h>
@@ -105,6 +106,18 @@ static const struct cs_seen_signal *named(const struct cs_seen_signal *all, unsi
     return NULL;
 }
 
+static int no_signal(struct cs_observe_target *target, const struct cs_seen_signal *all, unsigned n,
+                     const char *name, struct cs_error *err)
+{
+    struct cs_resembling r = {.word = name};
+    for (unsigned i = 0; i < n; i++)
+        cs_resembling_try(&r, all[i].name);
+    for (unsigned i = 0; i < 2; i++)
+        cs_resembling_try(&r, os_tags[i].name);
+    return cs_fail(err, ENOENT, "%s defines no signal %s%s", cs_observe_target_program(target), name,
+                   cs_did_you_mean(&r).text);
+}
+
 /* Those wished by name; NULL, or the first that isn't defined. */
 static const char *take_named(const struct cs_observe_options *options, const struct cs_seen_signal *all,
                               unsigned n, struct cs_observe_choice *choice)
@@ -161,7 +174,7 @@ int cs_observe_choose_signals(const struct cs_observe_options *options, struct c
             break;
     }
     if (missing)
-        return cs_fail(err, ENOENT, "%s defines no signal %s", cs_observe_target_program(target), missing);
+        return no_signal(target, all, n, missing, err);
     if (n == 0)
         return cs_fail(err, ENOENT, "%s defines no signals", cs_observe_target_program(target));
     if (!options->n_signals) {

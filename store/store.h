@@ -33,7 +33,7 @@
  *   error          one error, one sentence
  *   array          growing arrays
  *   bytes          little-endian numbers, varints and texts, written and read
- *   text           foreign text made harmless
+ *   text           foreign text made harmless; the name that was meant
  *   delimited      CSV fields and JSON strings
  *   random         pseudo-random numbers
  *   regular_file   the one opener for paths that somebody else chose

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "store/text.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -88,4 +89,74 @@ char *cs_text_valid(const char *text)
     if (out)
         out[used] = '\0';
     return out;
+}
+
+/* ---- the name that was meant ---- */
+
+/* Damerau's distance in its simple form (no letter is touched twice), by dynamic programming over three rows. */
+#define LETTERS_MAX 40
+
+static unsigned least(unsigned a, unsigned b)
+{
+    return a < b ? a : b;
+}
+
+unsigned cs_word_distance(const char *a, const char *b)
+{
+    unsigned rows[3][LETTERS_MAX + 1];
+    size_t n = strlen(a), m = strlen(b);
+    if (n > LETTERS_MAX || m > LETTERS_MAX)
+        return LETTERS_MAX;
+    for (unsigned j = 0; j <= m; j++)
+        rows[0][j] = j;
+    for (unsigned i = 1; i <= n; i++) {
+        unsigned *row = rows[i % 3], *above = rows[(i + 2) % 3], *before = rows[(i + 1) % 3];
+        row[0] = i;
+        for (unsigned j = 1; j <= m; j++) {
+            row[j] = least(least(above[j] + 1, row[j - 1] + 1), above[j - 1] + (a[i - 1] != b[j - 1]));
+            if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1])
+                row[j] = least(row[j], before[j - 2] + 1);
+        }
+    }
+    return rows[n % 3][m];
+}
+
+void cs_resembling_try_as(struct cs_resembling *r, const char *known, const char *typed)
+{
+    size_t n = strlen(r->word);
+    unsigned distance = cs_word_distance(r->word, known);
+    /* The beginning of a word counts as one letter off. */
+    if (n >= 2 && strncmp(r->word, known, n) == 0)
+        distance = least(distance, 1);
+    if (distance <= (n > 4 ? 2u : 1u) && strlen(typed) < sizeof r->nearest &&
+        (!*r->nearest || distance < r->distance)) {
+        snprintf(r->nearest, sizeof r->nearest, "%s", typed);
+        r->distance = distance;
+    }
+}
+
+void cs_resembling_try(struct cs_resembling *r, const char *known)
+{
+    cs_resembling_try_as(r, known, known);
+}
+
+void cs_resembling_try_function(struct cs_resembling *r, const char *typed)
+{
+    char plain[LETTERS_MAX + 1];
+    size_t end = strcspn(typed, ".(<"), begin = end;
+    while (begin > 0 && typed[begin - 1] != ':')
+        begin--;
+    cs_resembling_try(r, typed);
+    if (end - begin < sizeof plain && (begin > 0 || typed[end])) {
+        snprintf(plain, sizeof plain, "%.*s", (int)(end - begin), typed + begin);
+        cs_resembling_try_as(r, plain, typed);
+    }
+}
+
+struct cs_did_you_mean cs_did_you_mean(const struct cs_resembling *r)
+{
+    struct cs_did_you_mean end = {""};
+    if (*r->nearest)
+        snprintf(end.text, sizeof end.text, "; did you mean %s?", r->nearest);
+    return end;
 }

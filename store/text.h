@@ -5,6 +5,12 @@
  *           what is invisible or turns the writing direction becomes '?'
  *   valid   for formats with escapes of their own (JSON): only broken UTF-8 is replaced, by U+FFFD
  *
+ * And which name was meant by one that isn't known:
+ *
+ *     struct cs_resembling r = {.word = asked};
+ *     for (each known name) cs_resembling_try(&r, name);
+ *     cs_fail(err, ENOENT, "there is no image %s%s", asked, cs_did_you_mean(&r).text);
+ *
  * signals/reader_names.c cleans by the same rule, in code of its own licence; a test compares the two. */
 #ifndef CS_STORE_TEXT_H
 #define CS_STORE_TEXT_H
@@ -30,5 +36,27 @@ size_t cs_text_clean(char *out, size_t size, const char *text, size_t length);
 /* The whole of `text`, cleaned or made valid; the caller frees it. NULL when memory is short. */
 char *cs_text_cleaned(const char *text);
 char *cs_text_valid(const char *text);
+
+/* How many letters must be changed, added, left out or swapped with their neighbour to make `b` of `a`. */
+unsigned cs_word_distance(const char *a, const char *b);
+
+/* Keeps the nearest of the names shown to it, a copy. */
+struct cs_resembling {
+    const char *word;
+    char nearest[128]; /* "": none is near enough */
+    unsigned distance;
+};
+
+void cs_resembling_try(struct cs_resembling *r, const char *known);
+/* The same where `known` is compared and `typed` is what to type for it. */
+void cs_resembling_try_as(struct cs_resembling *r, const char *known, const char *typed);
+/* The same of a function, typed as it is told: f of "f.constprop.0", "n::f(int)" and "f<int>" is compared, too. */
+void cs_resembling_try_function(struct cs_resembling *r, const char *typed);
+
+/* "; did you mean NAME?" for the end of a sentence; "" where no name is near enough. */
+struct cs_did_you_mean {
+    char text[160];
+};
+struct cs_did_you_mean cs_did_you_mean(const struct cs_resembling *r);
 
 #endif

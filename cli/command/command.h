@@ -9,7 +9,6 @@
  *   parsed          what main shares with the parser
  *   recordings      which epochs of a store a report reads
  *   figures         numbers for people
- *   resembling      the word that was meant
  *   messages        errors, on standard error
  *   interrupt       signals that end a subcommand that runs for long
  *

@@ -2,7 +2,7 @@
 /* Options of a subcommand, parsed by its entry, and how the subcommand reads them. */
 #include "cli/command/figures.h"
 #include "cli/command/parsed.h"
-#include "cli/command/resembling.h"
+#include "store/text.h"
 
 #include <errno.h>
 #include <getopt.h>
@@ -109,7 +109,10 @@ unsigned option_choice(const struct parsed *args, const char *name, const char *
                                  choices[i]);
     }
     if (text) {
-        usage_error("--%s %s: expected %s", name, text, all);
+        struct cs_resembling r = {.word = text};
+        for (unsigned i = 0; choices[i]; i++)
+            cs_resembling_try(&r, choices[i]);
+        usage_error("--%s %s: expected %s%s", name, text, all, cs_did_you_mean(&r).text);
         exit(CS_EXIT_USAGE);
     }
     return fallback;
@@ -171,20 +174,14 @@ static const char *switched(const struct known *known, int n, const struct known
 static void unknown_option(const char *what, const struct known *known, int n)
 {
     char word[64];
-    struct resembling r = {.word = word};
+    struct cs_resembling r = {.word = word + 2};
     snprintf(word, sizeof word, "%.*s", (int)strcspn(what, "="), what);
     for (int i = 0; i < n && strncmp(what, "--", 2) == 0; i++) {
-        struct resembling one = {.word = word + 2};
-        resembling_try(&one, known[i].keep_as);
-        if (one.nearest && (!r.nearest || one.distance < r.distance)) {
-            r.nearest = one.nearest;
-            r.distance = one.distance;
-        }
+        char typed[64];
+        snprintf(typed, sizeof typed, "--%s", known[i].keep_as);
+        cs_resembling_try_as(&r, known[i].keep_as, typed);
     }
-    if (r.nearest)
-        usage_error("unknown option %s; did you mean --%s?", what, r.nearest);
-    else
-        usage_error("unknown option %s", what);
+    usage_error("unknown option %s%s", what, cs_did_you_mean(&r).text);
 }
 
 int parse_options(const struct command *c, int argc, char **argv, struct parsed *args)

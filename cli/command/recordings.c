@@ -4,6 +4,7 @@
 #include "cli/command/recordings.h"
 
 #include "store/array.h"
+#include "store/text.h"
 
 #include <errno.h>
 #include <jansson.h>
@@ -60,12 +61,15 @@ static long nth(const struct finding *f, enum recordings_of of, unsigned long n)
     return -1;
 }
 
-static int no_such(const char *epoch, const char *path, struct cs_error *err)
+static int no_such(const struct finding *f, const char *epoch, const char *path, struct cs_error *err)
 {
+    struct cs_resembling r = {.word = epoch};
+    for (size_t i = 0; i < f->n; i++)
+        cs_resembling_try(&r, f->at[i].name);
     return cs_fail(
         err, ENOENT,
-        "%s has no epoch %.80s: cyclescope store ls lists them; -1 is the newest, -2 the one before", path,
-        epoch);
+        "%s has no epoch %.80s: cyclescope store ls lists them; -1 is the newest, -2 the one before%s", path,
+        epoch, cs_did_you_mean(&r).text);
 }
 
 static int select_named(struct cs_store *store, const struct finding *f, const char *epoch,
@@ -94,7 +98,7 @@ static int select_named(struct cs_store *store, const struct finding *f, const c
                            cs_store_path(store), epoch);
     }
     if (chosen < 0)
-        return no_such(epoch, cs_store_path(store), err);
+        return no_such(f, epoch, cs_store_path(store), err);
     snprintf(which->name, sizeof which->name, "%s", f->at[chosen].name);
     return cs_store_see_only(store, (const char *const[]){f->at[chosen].name}, 1, err);
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "cli/contexts/contexts.h"
 
+#include "store/text.h"
 #include "store/wait_schemas.h"
 
 #include <inttypes.h>
@@ -14,6 +15,10 @@ int chains_open(struct chains *c, const struct parsed *args, bool needs_chains, 
     *c = (struct chains){.store = store_location(args)};
     if (profile_open(&c->profile, c->store, &filter, &err) < 0)
         return failed(&err);
+    if (profile_needs_code(&c->profile, &err) < 0) {
+        profile_close(&c->profile);
+        return failed(&err);
+    }
     c->waits = option_given(args, "waits");
     c->event = c->waits ? CS_WAITS_EVENT : c->profile.events[c->profile.main_event].name;
     struct cs_calls_wanted wanted = {.event = c->event,
@@ -64,13 +69,23 @@ void chains_close(struct chains *c)
     profile_close(&c->profile);
 }
 
+static void not_there(const struct chains *c, const char *name)
+{
+    struct cs_resembling r = {.word = name};
+    for (uint32_t i = 1; i < c->calls.n_functions; i++)
+        if (c->calls.functions[i].known)
+            cs_resembling_try_function(&r, c->calls.functions[i].brief);
+    failed_with("%s is in no call chain of %s (cyclescope tree shows what is)%s", name, c->event,
+                cs_did_you_mean(&r).text);
+}
+
 uint32_t chains_function(const struct chains *c, const char *name)
 {
     uint32_t found = 0;
     if (name) {
         found = cs_calls_find(&c->calls, name, NULL);
         if (!found)
-            failed_with("%s is in no call chain of %s (cyclescope tree shows what is)", name, c->event);
+            not_there(c, name);
         return found;
     }
     for (uint32_t i = 1; i < c->calls.n_functions; i++)

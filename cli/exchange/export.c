@@ -4,6 +4,7 @@
 #include "cli/command/recordings.h"
 #include "cli/exchange/export.h"
 #include "cli/output/output.h"
+#include "store/text.h"
 
 #include <errno.h>
 #include <string.h>
@@ -20,11 +21,14 @@ static const struct cs_exporter *find(const char *name)
 static int unknown_format(const char *name)
 {
     char names[256] = "";
+    struct cs_resembling r = {.word = name};
+    cs_resembling_try(&r, "trace");
     for (const struct cs_exporter *const *e = cs_exporters; *e; e++) {
         size_t n = strlen(names);
         snprintf(names + n, sizeof names - n, "%s%s", n ? ", " : "trace, ", (*e)->name);
+        cs_resembling_try(&r, (*e)->name);
     }
-    return usage_error("--format %s: there are %s", name, names);
+    return usage_error("--format %s: there are %s%s", name, names, cs_did_you_mean(&r).text);
 }
 
 /* One stage after another, each with a bar of its own. */

@@ -3,6 +3,7 @@
 #include "store/store.h"
 #include "cli/output/output.h"
 #include "store/kept_code.h"
+#include "store/text.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -228,7 +229,10 @@ static int run(const struct parsed *args)
                        : usage_error("%s needs a %s", name, verbs[i].operand);
     if (!name)
         return usage_error("expected ls, verify, dump, merge or gc");
-    return usage_error("there is no store %s: expected ls, verify, dump, merge or gc", name);
+    struct cs_resembling r = {.word = name};
+    for (size_t i = 0; i < sizeof verbs / sizeof *verbs; i++)
+        cs_resembling_try(&r, verbs[i].name);
+    return usage_error("%s: expected ls, verify, dump, merge or gc%s", name, cs_did_you_mean(&r).text);
 }
 
 static const struct option_entry options[] = {

@@ -120,6 +120,20 @@ static void period_row(struct table *table, unsigned every, const struct observe
         table_number(table, cs_dte_rate_quantile(bins, shares[i]) * 1000);
 }
 
+static int no_counter(const struct observed *o, const char *name)
+{
+    return name ? failed_with("%s was observed without a counter %s%s", o->program, name,
+                              observed_counter_meant(o, name).text)
+                : failed_with("%s was observed without a counter", o->program);
+}
+
+static int no_value(const struct observed *o, const char *name)
+{
+    return o->sink->n_tags ? failed_with("%s was never seen as a value of the first tag, %s%s", name,
+                                         o->tags[0], observed_value_meant(o, 0, name).text)
+                           : failed_with("%s was observed without a tag", o->program);
+}
+
 /* The same log at several periods, one row each. */
 static int coarser(const struct parsed *args, struct output *out, const char *counter, unsigned *periods,
                    unsigned n)
@@ -138,8 +152,9 @@ static int coarser(const struct parsed *args, struct output *out, const char *co
         int c = observed_counter(&source.view, counter);
         if (!table && under &&
             (source.view.sink->n_tags == 0 || !observed_named(&source.view, 0, under, &value))) {
+            rc = no_value(&source.view, under);
             observed_close(&source);
-            return failed_with("%s was never seen as a value of the first tag", under);
+            return rc;
         }
         if (!table && c >= 0) {
             output_line(out, "%s per 1000 cycles%s%s, every n-th sample of the log alone",
@@ -149,9 +164,11 @@ static int coarser(const struct parsed *args, struct output *out, const char *co
         }
         if (c >= 0)
             period_row(table, periods[i], &source.view, (unsigned)c, under ? &value : NULL);
+        else
+            rc = no_counter(&source.view, counter);
         observed_close(&source);
-        if (c < 0)
-            return failed_with("no counter %s was observed", counter ? counter : "at all");
+        if (rc)
+            return rc;
     }
     return CS_EXIT_OK;
 }
@@ -264,15 +281,16 @@ static int one_histogram(const struct parsed *args, struct output *out, unsigned
     int c = observed_counter(o, counter), b = other ? observed_counter(o, other) : -1;
     uint64_t value;
     if (c < 0)
-        rc = failed_with("%s was observed without a counter%s%s", o->program, counter ? " " : "",
-                         counter ? counter : "");
-    else if (other && (b < 0 || b == c))
+        rc = no_counter(o, counter);
+    else if (other && b < 0)
+        rc = no_counter(o, other);
+    else if (other && b == c)
         rc = failed_with("--against takes another counter than %s, whose rate the rows are by",
                          o->counters[c]);
     else if (other && under)
         rc = failed_with("--against is of all intervals: give it without --under");
     else if (under && (o->sink->n_tags == 0 || !observed_named(o, 0, under, &value)))
-        rc = failed_with("%s was never seen as a value of the first tag", under);
+        rc = no_value(o, under);
     if (rc == CS_EXIT_OK) {
         output_line(out, "%s", o->program);
         output_set(out, "program", json_text(o->program));

@@ -4,6 +4,7 @@
 #include "cli/observe/measured_sections.h"
 #include "cli/observe/observed.h"
 #include "dte/bins.h"
+#include "store/text.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -135,18 +136,20 @@ int measured_sections_print(struct output *out, const char *path, const char *on
     int rc = read_sections(path, &all, &n);
     if (rc == CS_EXIT_OK) {
         struct table *table = output_table(out, "sections", columns, sizeof columns / sizeof columns[0]);
+        struct cs_resembling meant = {.word = only ? only : ""};
         for (size_t i = 0; i < n; i++)
             if (!only || strcmp(only, all[i].name) == 0) {
                 put_section(table, &all[i]);
                 shown++;
-            }
+            } else
+                cs_resembling_try(&meant, all[i].name);
         for (size_t i = 0; i < n && shown; i++)
             if (all[i].runs && (!only || strcmp(only, all[i].name) == 0))
                 draw(out, &all[i]);
         if (all && !all[0].told)
             output_note(out, "runs that lost their CPU could not be told from others there");
         if (shown == 0)
-            rc = failed_with("%s has no section %s", path, only);
+            rc = failed_with("%s has no section %s%s", path, only, cs_did_you_mean(&meant).text);
     }
     free(all);
     return rc;

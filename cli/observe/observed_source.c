@@ -185,6 +185,36 @@ int observed_tag(const struct observed *o, const char *name)
     return index_of(o->tags, o->sink->n_tags, name);
 }
 
+static struct cs_did_you_mean meant(const char *const *names, unsigned n, const char *name)
+{
+    struct cs_resembling r = {.word = name};
+    for (unsigned i = 0; i < n; i++)
+        cs_resembling_try(&r, names[i]);
+    return cs_did_you_mean(&r);
+}
+
+struct cs_did_you_mean observed_counter_meant(const struct observed *o, const char *name)
+{
+    return meant(o->counters, o->sink->n_counters, name);
+}
+
+struct cs_did_you_mean observed_tag_meant(const struct observed *o, const char *name)
+{
+    return meant(o->tags, o->sink->n_tags, name);
+}
+
+struct cs_did_you_mean observed_value_meant(const struct observed *o, unsigned tag, const char *name)
+{
+    struct cs_resembling r = {.word = name};
+    const struct cs_tags *tags = o->sink->tags[tag];
+    for (uint32_t i = 0; i < tags->n_rows; i++) {
+        char known[256];
+        observed_value(o, tag, tags->rows[i].tag, known, sizeof known);
+        cs_resembling_try(&r, known);
+    }
+    return cs_did_you_mean(&r);
+}
+
 bool observed_named(const struct observed *o, unsigned tag, const char *text, uint64_t *value)
 {
     const struct cs_tags *tags = o->sink->tags[tag];

@@ -6,6 +6,7 @@
 #include "cli/observe/observed.h"
 #include "observer/log/replay.h"
 #include "observer/log/save.h"
+#include "store/text.h"
 
 #define OPTIONS_OBSERVED                                                                                     \
     {"program", 0, "NAME", "which program, where the store has several"}, OPTION_LOG, OPTION_EPOCH,          \
@@ -39,6 +40,10 @@ void observed_close(struct observed_source *source);
 /* Index of the counter or tag of that name, -1 none. NULL = the first. */
 int observed_counter(const struct observed *o, const char *name);
 int observed_tag(const struct observed *o, const char *name);
+/* What may have been meant by a counter's, a tag's or a value's name that isn't there. */
+struct cs_did_you_mean observed_counter_meant(const struct observed *o, const char *name);
+struct cs_did_you_mean observed_tag_meant(const struct observed *o, const char *name);
+struct cs_did_you_mean observed_value_meant(const struct observed *o, unsigned tag, const char *name);
 /* The tag value that `text` names or writes; false when there is none. */
 bool observed_named(const struct observed *o, unsigned tag, const char *text, uint64_t *value);
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "cli/observe/overlay.h"
+#include "store/text.h"
 
 #include <errno.h>
 #include <math.h>
@@ -99,12 +100,14 @@ int overlay_count_log(const struct overlay *o, struct overlay_series *s, const c
         return failed(&err);
     const struct cs_observe_log_head *head = cs_observe_log_reader_head(reader);
     unsigned n = head->n_software + head->n_hardware, index = 0;
-    while (counter && index < n && strcmp(head->counters[index], counter) != 0)
-        index++;
+    struct cs_resembling meant = {.word = counter ? counter : ""};
+    for (; counter && index < n && strcmp(head->counters[index], counter) != 0; index++)
+        cs_resembling_try(&meant, head->counters[index]);
     bool hardware = head->n_hardware > 0;
     cs_observe_log_reader_close(reader);
     if (index >= n)
-        return failed_with("%s has no counter %s", log, counter ? counter : "at all");
+        return failed_with("%s has no counter %s%s", log, counter ? counter : "at all",
+                           cs_did_you_mean(&meant).text);
     struct counting counting = {o, s, index, unfiltered, hardware};
     struct cs_observe_replay_options replay = {
         .rule = cs_dte_paper_rule(), .visit = count_interval, .arg = &counting};

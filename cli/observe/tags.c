@@ -64,6 +64,14 @@ static size_t main_values(const struct observed *o, unsigned tag, uint64_t top, 
     return n;
 }
 
+static int no_tag(const struct parsed *args, const struct observed *o)
+{
+    const char *asked = option(args, "tag");
+    return asked
+               ? failed_with("%s has no tag %s here%s", o->program, asked, observed_tag_meant(o, asked).text)
+               : failed_with("%s was observed without a tag", o->program);
+}
+
 static int coarser(const struct parsed *args, const unsigned *periods, unsigned n)
 {
     enum { VALUES_MAX = 64 };
@@ -84,8 +92,7 @@ static int coarser(const struct parsed *args, const unsigned *periods, unsigned 
             break;
         int tag = observed_tag(&source.view, option(args, "tag"));
         if (tag < 0)
-            rc = failed_with("%s has no tag %s here", source.view.program,
-                             option_given(args, "tag") ? option(args, "tag") : "at all");
+            rc = no_tag(args, &source.view);
         else if (i == 0)
             n_values = main_values(&source.view, (unsigned)tag, top, values);
         else {
@@ -119,8 +126,7 @@ static int run(const struct parsed *args)
     const struct observed *o = &source.view;
     int tag = observed_tag(o, option(args, "tag"));
     if (tag < 0) {
-        rc = option_given(args, "tag") ? failed_with("%s has no tag %s here", o->program, option(args, "tag"))
-                                       : failed_with("%s was observed without a tag", o->program);
+        rc = no_tag(args, o);
         observed_close(&source);
         return rc;
     }

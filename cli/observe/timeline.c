@@ -4,6 +4,7 @@
 #include "cli/command/figures.h"
 #include "cli/observe/observed.h"
 #include "cli/output/output.h"
+#include "store/text.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -190,10 +191,11 @@ static int run(const struct parsed *args)
             return failed(&err);
         struct cs_observe_log_head head = *cs_observe_log_reader_head(log);
         cs_observe_log_reader_close(log);
-        while (options.tag < head.n_tags && strcmp(head.tags[options.tag], tag) != 0)
-            options.tag++;
+        struct cs_resembling meant = {.word = tag};
+        for (; options.tag < head.n_tags && strcmp(head.tags[options.tag], tag) != 0; options.tag++)
+            cs_resembling_try(&meant, head.tags[options.tag]);
         if (options.tag == head.n_tags)
-            return failed_with("%s has no tag %s", path, tag);
+            return failed_with("%s has no tag %s%s", path, tag, cs_did_you_mean(&meant).text);
     }
     struct progress bar;
     progress_init(&bar, "reading twice", "B", 0);

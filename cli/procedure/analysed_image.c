@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "cli/procedure/analysed_image.h"
 
+#include "cli/profile/annotate.h"
+
 #include <errno.h>
 #include <string.h>
 
@@ -46,6 +48,18 @@ static double best_of(struct analysed_image *ev, const char *name, const struct 
     return most;
 }
 
+static int no_such(struct profile *profile, const char *name, struct cs_error *err)
+{
+    struct profile_rows rows;
+    int rc = profile_sum(profile, BY_PROCEDURE, &rows, err);
+    if (rc < 0)
+        return rc;
+    rc = cs_fail(err, ENOENT, "no image of this store has a procedure %s: cyclescope prof lists them%s", name,
+                 procedure_meant(&rows, name).text);
+    profile_rows_fini(&rows);
+    return rc;
+}
+
 int analysed_procedure_open(struct analysed_image *ev, struct profile *profile, const char *name,
                             const struct cs_edge_flow *flow, const struct cs_image_procedure **procedure,
                             struct cs_error *err)
@@ -54,6 +68,9 @@ int analysed_procedure_open(struct analysed_image *ev, struct profile *profile, 
     bool with_image = colon && colon[1] != ':' && colon != name;
     double most = -1;
     struct analysed_image found = {0};
+    int without = profile_needs_code(profile, err);
+    if (without < 0)
+        return without;
     for (size_t i = 0; i < profile->n_images; i++) {
         const struct profile_image *image = &profile->images[i];
         const struct cs_image_procedure *p = NULL;
@@ -75,7 +92,5 @@ int analysed_procedure_open(struct analysed_image *ev, struct profile *profile, 
             analysed_image_close(ev);
     }
     *ev = found;
-    if (most < 0)
-        return cs_fail(err, ENOENT, "no image of this store has a procedure %s; see cyclescope prof", name);
-    return 0;
+    return most < 0 ? no_such(profile, with_image ? colon + 1 : name, err) : 0;
 }

@@ -61,13 +61,17 @@ static int open_subject(const struct parsed *args, struct subject *s, struct cs_
     if (rc)
         return rc;
     s->opened = true;
+    rc = profile_needs_code(&s->profile, err);
+    if (rc)
+        return rc;
     rc = profile_sum(&s->profile, BY_PROCEDURE, &s->rows, err);
     if (rc)
         return rc;
     s->row = find_procedure(&s->rows, name);
     if (!s->row && name)
-        return cs_fail(err, 2, "no samples in a procedure \"%s\": cyclescope prof lists those that have some",
-                       name);
+        return cs_fail(err, 2,
+                       "no samples in a procedure \"%s\": cyclescope prof lists those that have some%s", name,
+                       procedure_meant(&s->rows, name).text);
     if (!s->row)
         return cs_fail(err, 2, "no samples in any procedure of an ELF file: there is nothing to explain");
     const struct cs_store_image *image = &s->row->image->image;

@@ -6,6 +6,7 @@
 #include "cli/procedure/executions.h"
 #include "cli/profile/more_evidence.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
@@ -297,8 +298,8 @@ static int find_caller(struct listing *l, const struct cs_calls_wanted *wanted, 
 
 static int find(const struct parsed *args, struct listing *l, const char *name, struct cs_error *err)
 {
-    int rc = profile_sum(&l->profile, BY_PROCEDURE, &l->rows, err);
-    if (rc < 0)
+    int rc = profile_needs_code(&l->profile, err);
+    if (rc < 0 || (rc = profile_sum(&l->profile, BY_PROCEDURE, &l->rows, err)) < 0)
         return rc;
     const char *root = option(args, "source");
     struct cs_calls_wanted wanted = {.event = l->profile.events[l->profile.main_event].name,
@@ -308,12 +309,16 @@ static int find(const struct parsed *args, struct listing *l, const char *name, 
         rc = find_caller(l, &wanted, name, err);
     if (rc < 0)
         return rc;
+    if (!l->row && !name)
+        return cs_fail(err, ENOENT, "no samples in any procedure of an ELF file: there is nothing to list");
     if (!l->row)
         rc = annotate_file(&l->profile, name, root, &l->a, err);
     else if ((rc = cs_image_open(&l->row->image->image, l->profile.store, &l->code, err)) == 0)
         rc = annotate_procedure(&l->profile, l->row, l->code, root, &l->a, err);
     if (rc == 0 && l->row)
         rc = annotate_totals(&l->profile, &wanted, &l->a, err);
+    if (rc == -ENOENT && !l->row && !strstr(err->text, "did you mean"))
+        strncat(err->text, procedure_meant(&l->rows, name).text, sizeof err->text - strlen(err->text) - 1);
     return rc < 0 ? rc : executions_open(&l->e, &l->profile, &l->rows, l->row, &l->a, err);
 }
 

@@ -277,7 +277,9 @@ static int tally(const struct parsed *args, const char *epoch, struct tally *t, 
     int rc = profile_open(&p, store_location(args), &filter, err);
     if (rc)
         return rc;
-    rc = profile_sum(&p, BY_PROCEDURE, &rows, err);
+    rc = profile_needs_code(&p, err);
+    if (rc == 0)
+        rc = profile_sum(&p, BY_PROCEDURE, &rows, err);
     if (rc == 0) {
         t->samples = (double)rows.total[p.main_event];
         rc = take_all(args, &p, &rows, t, err);

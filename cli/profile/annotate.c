@@ -40,6 +40,18 @@ const char *typed_name(const struct profile_rows *rows, const struct profile_row
     return find_procedure(rows, text) == row ? text : cs_image_demangle(row->name, text, capacity);
 }
 
+struct cs_did_you_mean procedure_meant(const struct profile_rows *rows, const char *name)
+{
+    struct cs_resembling r = {.word = name};
+    for (size_t i = 0; i < rows->n; i++) {
+        const struct profile_row *row = &rows->row[i];
+        char typed[1024];
+        if (row->image && row->name)
+            cs_resembling_try_function(&r, cs_image_short_name(row->name, typed, sizeof typed));
+    }
+    return cs_did_you_mean(&r);
+}
+
 static struct annotated_line *line_at(struct annotation *a, unsigned line)
 {
     if (line >= LINES_MAX)
@@ -205,10 +217,17 @@ static bool ends_with_path(const char *path, const char *end)
     return n >= m && strcmp(path + n - m, end) == 0 && (n == m || end[0] == '/' || path[n - m - 1] == '/');
 }
 
+static const char *base_of(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return slash ? slash + 1 : path;
+}
+
 int annotate_file(struct profile *profile, const char *name, const char *source_root, struct annotation *out,
                   struct cs_error *err)
 {
     struct profile_rows rows;
+    struct cs_resembling meant = {.word = name};
     int rc = profile_sum(profile, BY_LINE, &rows, err);
     if (rc < 0)
         return rc;
@@ -217,8 +236,12 @@ int annotate_file(struct profile *profile, const char *name, const char *source_
     rc = out->total ? 0 : -ENOMEM;
     for (size_t i = 0; i < rows.n && rc == 0; i++) {
         const struct profile_row *r = &rows.row[i];
-        if (!r->file || !r->line || !ends_with_path(r->file, name))
+        if (!r->file || !r->line)
             continue;
+        if (!ends_with_path(r->file, name)) {
+            cs_resembling_try(&meant, base_of(r->file));
+            continue;
+        }
         if (!out->file) { /* the hottest file of that name; samples of others stay out */
             out->file = strdup(r->file);
             out->image = r->image;
@@ -238,8 +261,8 @@ int annotate_file(struct profile *profile, const char *name, const char *source_
         rc = cs_fail(err, ENOMEM, "out of memory while annotating %s", name);
     else if (!out->file)
         rc = cs_fail(err, ENOENT,
-                     "no samples fell on %s: it is neither a procedure nor a source file of this profile",
-                     name);
+                     "no samples fell on %s: it is neither a procedure nor a source file of this profile%s",
+                     name, cs_did_you_mean(&meant).text);
     else
         source_read(&out->source, out->file, source_root);
     if (rc < 0)

@@ -7,6 +7,7 @@
 #include "analysis/contexts/calls.h"
 #include "cli/output/source.h"
 #include "cli/profile/profile.h"
+#include "store/text.h"
 
 struct annotated_line {
     bool code;         /* an instruction belongs to it */
@@ -44,6 +45,9 @@ const struct profile_row *find_procedure(const struct profile_rows *rows, const 
 /* What to type for it: its short name where find_procedure() finds the row by that, else the whole one. */
 const char *typed_name(const struct profile_rows *rows, const struct profile_row *row, char *text,
                        size_t capacity);
+
+/* What may have been meant by a name that no row bears. */
+struct cs_did_you_mean procedure_meant(const struct profile_rows *rows, const char *name);
 
 /* `code` may be shared by many calls for one image. */
 int annotate_procedure(const struct profile *profile, const struct profile_row *row,

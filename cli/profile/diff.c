@@ -8,6 +8,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #define ROWS_SHOWN 10
 
@@ -130,7 +131,7 @@ static int run(const struct parsed *args)
     struct cs_error err = {0};
     int rc = runs_add(&runs, n ? operand(args, 0) : store, n || before ? before : "-2", option(args, "event"),
                       by, &err);
-    if (rc == -ENOENT && !n && !before)
+    if (rc == -ENOENT && !n && !before && access(store, F_OK) == 0)
         cs_fail(&err, ENOENT, "%s has no two recordings to compare: record again, or name two stores", store);
     if (rc == 0)
         rc = runs_add(&runs, n ? operand(args, 1) : store, n || after ? after : "-1", option(args, "event"),

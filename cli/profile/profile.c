@@ -6,6 +6,7 @@
 #include "cli/output/output.h"
 #include "store/burst_schemas.h"
 #include "store/merged.h"
+#include "store/text.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -17,7 +18,9 @@ struct walk {
     struct profile *profile;
     const struct profile_filter *filter;
     unsigned n_points; /* profiles of points met, filtered out or not */
-    size_t *slots;     /* hash of image ids: index + 1 */
+    unsigned n_of_image, n_of_label;
+    struct cs_resembling image, label; /* what was asked for, where nothing is of that name */
+    size_t *slots;                     /* hash of image ids: index + 1 */
     size_t n_slots;
 };
 
@@ -28,13 +31,30 @@ static bool is_labelled(const char *label, const char *asked)
     return strcmp(label, asked) == 0 || (strncmp(label, asked, n) == 0 && strncmp(label + n, " (", 2) == 0);
 }
 
-static bool wanted(const struct profile_filter *f, const struct cs_store_profile_ref *ref)
+/* "worker" for "worker (12)": what may be typed for all of that name. */
+static void try_label(struct cs_resembling *r, const char *label)
 {
-    if (f->label && !is_labelled(ref->head->label, f->label))
-        return false;
+    char name[128];
+    snprintf(name, sizeof name, "%.*s", (int)(strstr(label, " (") ? strcspn(label, "(") - 1 : strlen(label)),
+             label);
+    cs_resembling_try(r, name);
+}
+
+static bool is_of_label(const struct profile_filter *f, const struct cs_store_profile_ref *ref)
+{
+    return !f->label || is_labelled(ref->head->label, f->label);
+}
+
+static bool is_of_image(const struct profile_filter *f, const struct cs_store_profile_ref *ref)
+{
     return !f->image || strcmp(f->image, ref->image->path) == 0 ||
            strcmp(f->image, image_name(ref->image)) == 0 ||
            (strlen(f->image) >= 6 && strncmp(f->image, ref->image->id, strlen(f->image)) == 0);
+}
+
+static bool wanted(const struct profile_filter *f, const struct cs_store_profile_ref *ref)
+{
+    return is_of_label(f, ref) && is_of_image(f, ref);
 }
 
 static void *grown(void *array, size_t n, size_t size)
@@ -137,6 +157,33 @@ static int note_edges(struct profile *p, const struct cs_store_profile_ref *ref)
     return e->part.label && e->part.epoch && e->part.file ? 0 : -ENOMEM;
 }
 
+/* Which part of the filter lets nothing pass, and what it may have meant. */
+static void note_names(struct walk *w, const struct cs_store_profile_ref *ref)
+{
+    const struct profile_filter *f = w->filter;
+    if (is_of_image(f, ref))
+        w->n_of_image++;
+    else
+        cs_resembling_try(&w->image, image_name(ref->image));
+    if (is_of_label(f, ref))
+        w->n_of_label++;
+    else
+        try_label(&w->label, ref->head->label);
+}
+
+static int nothing_passed(const struct walk *w, const char *path, struct cs_error *err)
+{
+    const struct profile_filter *f = w->filter;
+    if (f->image && !w->n_of_image)
+        return cs_fail(err, ENOENT, "%s has no image %s: cyclescope prof --by image lists them%s", path,
+                       f->image, cs_did_you_mean(&w->image).text);
+    if (f->label && !w->n_of_label)
+        return cs_fail(err, ENOENT, "%s has no process, thread or container %s of its own%s", path, f->label,
+                       cs_did_you_mean(&w->label).text);
+    return cs_fail(err, ENOENT, "%s has no samples of the image %s in %s", path, f->image ? f->image : "",
+                   f->label ? f->label : "");
+}
+
 static int visit(const struct cs_store_profile_ref *ref, void *arg)
 {
     struct walk *w = arg;
@@ -145,6 +192,7 @@ static int visit(const struct cs_store_profile_ref *ref, void *arg)
     if (strcmp(ref->kind, cs_schema_points.kind) != 0)
         return 0;
     w->n_points++;
+    note_names(w, ref);
     if (!wanted(w->filter, ref))
         return 0;
     int event = find_event(w->profile, ref->head);
@@ -184,10 +232,14 @@ static int choose_main(struct profile *p, const char *asked, struct cs_error *er
             return 0;
         }
         char have[256] = "";
+        struct cs_resembling r = {.word = asked};
+        for (unsigned k = 0; k < p->n_events; k++)
+            cs_resembling_try(&r, p->events[k].name);
         for (unsigned k = 0; k < p->n_events; k++)
             snprintf(have + strlen(have), sizeof have - strlen(have), "%s%s", k ? ", " : "",
                      p->events[k].name);
-        return cs_fail(err, ENOENT, "the store has no event %s; it has %s", asked, have);
+        return cs_fail(err, ENOENT, "the store has no event %s; it has %s%s", asked, have,
+                       cs_did_you_mean(&r).text);
     }
     for (size_t k = 0; k < sizeof preferred / sizeof *preferred; k++) {
         int i = profile_event_index(p, preferred[k]);
@@ -222,14 +274,16 @@ int profile_open(struct profile *p, const char *path, const struct profile_filte
         nothing_there(err, "there is no store at", path, "");
     if (rc < 0)
         return rc;
-    struct walk w = {.profile = p, .filter = filter};
+    struct walk w = {.profile = p,
+                     .filter = filter,
+                     .image.word = filter->image ? filter->image : "",
+                     .label.word = filter->label ? filter->label : ""};
     rc = cs_store_each(p->store, visit, &w, err);
     free(w.slots);
     if (rc == -ENOMEM && !err->code)
         cs_fail(err, ENOMEM, "out of memory while reading the store %s", path);
     else if (rc == 0 && p->n_images == 0)
-        rc = w.n_points
-                 ? cs_fail(err, ENOENT, "the store %s has no profile of that image, process or epoch", path)
+        rc = w.n_points ? nothing_passed(&w, path, err)
              : *p->recordings.before
                  ? cs_fail(err, ENOENT,
                            "the newest recording of %s (%s) has no samples; --epoch -2 shows the one before",
@@ -240,6 +294,17 @@ int profile_open(struct profile *p, const char *path, const struct profile_filte
     if (rc != 0)
         profile_close(p);
     return rc;
+}
+
+int profile_needs_code(const struct profile *p, struct cs_error *err)
+{
+    for (size_t i = 0; i < p->n_images; i++)
+        if (p->images[i].image.kind != CS_IMAGE_TAG)
+            return 0;
+    return p->n_images ? cs_fail(err, ENOENT,
+                                 "this recording has what the observer saw under each tag, not under each "
+                                 "procedure: cyclescope tags and cyclescope hist show it")
+                       : 0;
 }
 
 void profile_close(struct profile *p)

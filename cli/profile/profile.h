@@ -93,6 +93,8 @@ struct profile {
 int profile_open(struct profile *profile, const char *path, const struct profile_filter *filter,
                  struct cs_error *err);
 void profile_close(struct profile *profile);
+/* Fails with a sentence where the recording has no code at all, only what the observer saw under tags. */
+int profile_needs_code(const struct profile *profile, struct cs_error *err);
 /* Calls visit(offset, samples) for the points of one event of an image (event < 0: all events), part by part,
  * each ascending. */
 int profile_points(const struct profile_image *image, int event,

@@ -6,6 +6,7 @@
 #include "cli/record/follow_paths.h"
 #include "sampler/daemon/control.h"
 #include "sampler/daemon/settings.h"
+#include "store/text.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -253,7 +254,11 @@ static int run(const struct parsed *args)
     for (size_t i = 0; name && i < sizeof verbs / sizeof *verbs; i++)
         if (strcmp(verbs[i].name, name) == 0)
             return verbs[i].run(args);
-    return usage_error("expected start, status, flush, epoch or stop");
+    struct cs_resembling r = {.word = name ? name : ""};
+    for (size_t i = 0; name && i < sizeof verbs / sizeof *verbs; i++)
+        cs_resembling_try(&r, verbs[i].name);
+    return usage_error("%s%sexpected start, status, flush, epoch or stop%s", name ? name : "",
+                       name ? ": " : "", cs_did_you_mean(&r).text);
 }
 
 static const struct option_entry options[] = {

@@ -32,6 +32,7 @@ struct collecting {
     struct cs_error *err;
     char epoch[256];
     uint64_t epoch_ns; /* how long that one was */
+    struct cs_resembling meant_image, meant_event;
 };
 
 /* When an epoch began, from its name: 20261121T134135Z-host. */
@@ -57,13 +58,16 @@ static void note_time(struct collecting *c, const struct cs_store_profile_ref *r
     }
 }
 
+static const char *base_of(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return slash ? slash + 1 : path;
+}
+
 static bool image_wanted(const struct cs_store_image *image, const char *wanted)
 {
-    if (!wanted)
-        return true;
-    const char *base = strrchr(image->path, '/');
-    return strcmp(image->path, wanted) == 0 || strcmp(image->id, wanted) == 0 ||
-           (base && strcmp(base + 1, wanted) == 0);
+    return !wanted || strcmp(image->path, wanted) == 0 || strcmp(base_of(image->path), wanted) == 0 ||
+           (strlen(wanted) >= 6 && strncmp(image->id, wanted, strlen(wanted)) == 0);
 }
 
 /* "cycles" chooses its stacks too. */
@@ -113,7 +117,13 @@ static int collect(const struct cs_store_profile_ref *ref, void *arg)
 {
     struct collecting *c = arg;
     bool contexts = ref->image->kind == CS_IMAGE_CONTEXTS;
-    if (!(contexts || image_wanted(ref->image, c->image)) || !event_wanted(ref->head->event, c->event))
+    bool of_image = contexts || image_wanted(ref->image, c->image),
+         of_event = event_wanted(ref->head->event, c->event);
+    if (!of_image)
+        cs_resembling_try(&c->meant_image, base_of(ref->image->path));
+    if (!of_event)
+        cs_resembling_try(&c->meant_event, ref->head->event);
+    if (!of_image || !of_event)
         return 0;
     struct cs_exported_image *image = contexts ? &c->to->contexts : cs_export_image_of(c->to, ref->image);
     struct cs_exported_profile *profile = image ? profile_of(image, ref) : NULL;
@@ -134,7 +144,12 @@ static int collect(const struct cs_store_profile_ref *ref, void *arg)
 int cs_export_open(struct cs_store *store, const char *event, const char *image,
                    const struct cs_export_watch *watch, struct cs_export *out, struct cs_error *err)
 {
-    struct collecting c = {.to = out, .event = event, .image = image, .err = err};
+    struct collecting c = {.to = out,
+                           .event = event,
+                           .image = image,
+                           .err = err,
+                           .meant_image.word = image ? image : "",
+                           .meant_event.word = event ? event : ""};
     *out = (struct cs_export){.store = store,
                               .filtered = image != NULL,
                               .chosen = event != NULL,
@@ -151,9 +166,10 @@ int cs_export_open(struct cs_store *store, const char *event, const char *image,
         rc = cs_image_open(&out->images[i].image, store, &out->images[i].code, err);
     }
     if (rc == 0 && !any)
-        rc = cs_fail(err, ENOENT, "%s: no profile%s%s%s%s; `cyclescope store ls` shows what there is",
+        rc = cs_fail(err, ENOENT, "%s: no profile%s%s%s%s; `cyclescope store ls` shows what there is%s%s",
                      cs_store_path(store), event ? " of event " : "", event ? event : "",
-                     image ? " of image " : "", image ? image : "");
+                     image ? " of image " : "", image ? image : "", cs_did_you_mean(&c.meant_image).text,
+                     cs_did_you_mean(&c.meant_event).text);
     if (rc < 0)
         cs_export_close(out);
     return rc;

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Events by libpfm4 name, and perf_event_open with its many refusals told apart. */
 #include "sampler/perf/events.h"
+#include "store/text.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <perfmon/pfmlib_perf_event.h>
 #include <stdio.h>
@@ -20,6 +22,29 @@ bool cs_event_is_clock(const struct cs_event *event)
 {
     return event->attr.type == PERF_TYPE_SOFTWARE &&
            (event->attr.config == PERF_COUNT_SW_CPU_CLOCK || event->attr.config == PERF_COUNT_SW_TASK_CLOCK);
+}
+
+/* Of those of the kernel and of this machine's processors, as libpfm4 lists them. */
+static struct cs_did_you_mean event_meant(const char *name)
+{
+    struct cs_resembling r = {.word = name};
+    for (pfm_pmu_t unit = PFM_PMU_NONE; unit < PFM_PMU_MAX; unit++) {
+        pfm_pmu_info_t about = {.size = sizeof about};
+        if (pfm_get_pmu_info(unit, &about) != PFM_SUCCESS || !about.is_present)
+            continue;
+        for (int i = about.first_event; i != -1; i = pfm_get_event_next(i)) {
+            pfm_event_info_t event = {.size = sizeof event};
+            char lower[64];
+            size_t n = 0;
+            if (pfm_get_event_info(i, PFM_OS_PERF_EVENT, &event) != PFM_SUCCESS)
+                continue;
+            for (; event.name[n] && n + 1 < sizeof lower; n++) /* any case does */
+                lower[n] = (char)tolower((unsigned char)event.name[n]);
+            lower[n] = '\0';
+            cs_resembling_try(&r, lower);
+        }
+    }
+    return cs_did_you_mean(&r);
 }
 
 int cs_event_parse(const char *name, struct cs_event *out, struct cs_error *err)
@@ -41,9 +66,10 @@ int cs_event_parse(const char *name, struct cs_event *out, struct cs_error *err)
         snprintf(generic, sizeof generic, "perf::%s", name);
         if (pfm_get_os_event_encoding(generic, PFM_PLM0 | PFM_PLM3, PFM_OS_PERF_EVENT_EXT, &arg) !=
             PFM_SUCCESS)
-            return cs_fail(err, EINVAL, "event %s: %s; `cyclescope doctor` tells what there is", name,
+            return cs_fail(err, EINVAL, "event %s: %s; `cyclescope doctor` tells what there is%s", name,
                            rc == PFM_ERR_NOTFOUND ? "not known to libpfm4 for this machine"
-                                                  : pfm_strerror(rc));
+                                                  : pfm_strerror(rc),
+                           event_meant(name).text);
     }
     out->attr.size = sizeof out->attr;
     out->attr.sample_period = 0;

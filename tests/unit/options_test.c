@@ -2,7 +2,7 @@
 /* The command line speaks one language, and understands what it once said. */
 #include "cli/command/figures.h"
 #include "cli/command/parsed.h"
-#include "cli/command/resembling.h"
+#include "store/text.h"
 
 #include <math.h>
 #include <setjmp.h>
@@ -256,17 +256,17 @@ static void numbers_for_people_have_no_exponent(void **state)
 static void a_word_that_is_meant_is_near(void **state)
 {
     (void)state;
-    assert_int_equal(word_distance("", ""), 0);
-    assert_int_equal(word_distance("record", "recrod"), 1);
-    assert_int_equal(word_distance("prof", "calc"), 4);
-    assert_int_equal(word_distance("abc", ""), 3);
-    assert_int_equal(word_distance("kitten", "sitting"), 3);
-    struct resembling r = {.word = "imgae"};
-    resembling_try(&r, "epoch");
-    assert_null(r.nearest);
-    resembling_try(&r, "image");
-    resembling_try(&r, "images");
-    assert_string_equal(r.nearest, "image");
+    assert_int_equal(cs_word_distance("", ""), 0);
+    assert_int_equal(cs_word_distance("record", "recrod"), 1);
+    assert_int_equal(cs_word_distance("prof", "calc"), 4);
+    assert_int_equal(cs_word_distance("abc", ""), 3);
+    assert_int_equal(cs_word_distance("kitten", "sitting"), 3);
+    struct cs_resembling r = {.word = "imgae"};
+    cs_resembling_try(&r, "epoch");
+    assert_string_equal(cs_did_you_mean(&r).text, "");
+    cs_resembling_try(&r, "image");
+    cs_resembling_try(&r, "images");
+    assert_string_equal(cs_did_you_mean(&r).text, "; did you mean image?");
 }
 
 int main(void)

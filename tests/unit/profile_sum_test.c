@@ -149,7 +149,7 @@ static void an_absent_event_or_image_gets_a_sentence(void **state)
     assert_non_null(strstr(err.text, "cpu-clock"));
     err = (struct cs_error){0};
     assert_true(profile_open(&p, directory, &(struct profile_filter){.image = "nothing"}, &err) < 0);
-    assert_non_null(strstr(err.text, "no profile of that image"));
+    assert_non_null(strstr(err.text, "has no image nothing"));
 }
 
 static void the_hottest_line_is_the_hot_procedures(void **state)
