@@ -52,11 +52,13 @@
  *      cs_set cs_add cs_get     own line      yes                   never
  *      cs_attach                yes           no                    another attach, define or name
  *      cs_define cs_name        yes           no                    another attach, define or name
+ *      cs_name_code             yes           no                    another attach, define or name
  *
  * CYCLESCOPE_SIGNALS=off in the environment: publish nothing. */
 #ifndef CYCLESCOPE_H
 #define CYCLESCOPE_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 #ifdef __cplusplus
@@ -160,6 +162,12 @@ CS_API cs_signal cs_define(cs_signal word, const char *name, unsigned kind);
 /* Names a value of a tag; any time, any thread, as often as wanted (the last one holds). `name` is copied.
  * 0, -EINVAL, -ENOSPC when 16 MiB of names are there, or why nothing is published. About 0.1 us. */
 CS_API int cs_name(cs_signal signal, uint64_t value, const char *name);
+
+/* The same for a value that stands for machine code made at run time: `cyclescope record` calls samples in the
+ * `bytes` from `code` on (less than 16 MiB) by this name, too. A value may have several pieces of code. Where
+ * pieces overlap the one named last holds, so what is moved, or reuses freed memory, is named again. Name it
+ * before it runs. Also -EINVAL without code. */
+CS_API int cs_name_code(cs_signal signal, uint64_t value, const char *name, const void *code, size_t bytes);
 
 /* Attaches this thread, if it isn't. Returns its line: stays valid, also in a forked child, until the thread
  * ends. What a JIT compiler stores into: the address may be a constant of code that one thread runs. */

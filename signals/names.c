@@ -58,7 +58,8 @@ static size_t cut(const char *text, size_t limit)
     return n;
 }
 
-int cs_name(cs_signal signal, uint64_t value, const char *name)
+/* `code` NULL: there is none. */
+static int add_name(cs_signal signal, uint64_t value, const char *name, const struct cs_segment_code *code)
 {
     if (signal >= CS_WORD_SCRAP || !name || *name == '\0')
         return -EINVAL;
@@ -68,7 +69,7 @@ int cs_name(cs_signal signal, uint64_t value, const char *name)
         return rc != 0 ? rc : -ENOMEM;
     cs_attach();
     const size_t length = cut(name, UINT16_MAX);
-    const size_t bytes = (sizeof(struct cs_segment_name) + length + 1 + 7) & ~(size_t)7;
+    const size_t bytes = CS_SEGMENT_NAME_BYTES(length) + (code ? sizeof *code : 0);
     const bool taken = cs_segment_lock();
     const bool fits = bytes <= h->names_size - h->names_used;
     if (fits) {
@@ -79,10 +80,23 @@ int cs_name(cs_signal signal, uint64_t value, const char *name)
         entry->value = value;
         memcpy(entry->text, name, length);
         entry->text[length] = '\0';
+        if (code)
+            memcpy((char *)entry + bytes - sizeof *code, code, sizeof *code);
         __atomic_store_n(&h->names_used, h->names_used + bytes, __ATOMIC_RELEASE);
     } else {
         h->names_lost++;
     }
     cs_segment_unlock(taken);
     return fits ? 0 : -ENOSPC;
+}
+
+int cs_name(cs_signal signal, uint64_t value, const char *name)
+{
+    return add_name(signal, value, name, NULL);
+}
+
+int cs_name_code(cs_signal signal, uint64_t value, const char *name, const void *code, size_t bytes)
+{
+    const struct cs_segment_code where = {(uintptr_t)code, bytes};
+    return code && bytes > 0 ? add_name(signal, value, name, &where) : -EINVAL;
 }

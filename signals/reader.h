@@ -89,6 +89,21 @@ const char *cs_reader_name(struct cs_reader *reader, unsigned signal, uint64_t v
  * non-zero return and returns it. -EBADMSG if the heap is damaged; those before the damage were visited. */
 int cs_reader_names(struct cs_reader *reader,
                     int (*visit)(unsigned signal, uint64_t value, const char *name, void *arg), void *arg);
+
+/* ---- names of machine code (cs_name_code), for whoever asks many processes: one descriptor each, no mapping ---- */
+
+struct cs_code_names;
+/* The PID's segment, if it is among the first 1,024 descriptors; 0 or a negative errno. What was opened can be read when
+ * the process has ended. */
+int cs_code_names_open(pid_t pid, struct cs_code_names **out);
+/* Both are of one segment (a process has another one after an exec). */
+bool cs_code_names_same(const struct cs_code_names *one, const struct cs_code_names *other);
+/* Hands on what was registered since the last call, in order, until `each` says false: at most 16 MiB in all of the process's
+ * life. -EBADMSG where it makes no sense; nothing behind that is read. */
+int cs_code_names_read(struct cs_code_names *names,
+                       bool (*each)(void *arg, uint64_t start, uint64_t size, const char *name), void *arg);
+void cs_code_names_close(struct cs_code_names *names);
+
 /* Threads and names for which the target found no room. */
 uint64_t cs_reader_lines_lost(const struct cs_reader *reader);
 uint64_t cs_reader_names_lost(const struct cs_reader *reader);

@@ -8,13 +8,17 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/sysmacros.h>
 #include <unistd.h>
 
+#define QUICK_LINKS 1024
 #define LINK "/memfd:" CS_SEGMENT_NAME " (deleted)"
 
 __attribute__((format(printf, 3, 4))) static int refuse(char why[CS_WHY_MAX], int code, const char *format,
@@ -57,19 +61,39 @@ static int number_inside(pid_t pid, uint32_t *inside, bool *nested, char why[CS_
 
 static bool is_segment(int fd)
 {
-    struct stat st;
     const int seals = fcntl(fd, F_GET_SEALS);
-    return seals >= 0 && (seals & F_SEAL_SHRINK) != 0 && fstat(fd, &st) == 0 && S_ISREG(st.st_mode);
+    return seals >= 0 && (seals & F_SEAL_SHRINK) != 0;
+}
+
+/* A regular file on the kernel's own file system of memory files. Asks no other file system for anything: a hostile one
+ * (FUSE) may give such a name, and answer never. */
+static bool is_in_memory(int looked)
+{
+    struct statx st;
+    struct stat ours;
+    const int memory = memfd_create("", MFD_CLOEXEC);
+    const bool is = memory >= 0 && fstat(memory, &ours) == 0 &&
+                    statx(looked, "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC, STATX_TYPE, &st) == 0 &&
+                    S_ISREG(st.stx_mode) && makedev(st.stx_dev_major, st.stx_dev_minor) == ours.st_dev;
+    if (memory >= 0)
+        close(memory);
+    return is;
 }
 
 /* Tries one link of /proc/PID/fd or map_files; a descriptor, or -1. */
 static int try_link(int directory, const char *name)
 {
-    char target[sizeof LINK + 1];
+    char target[sizeof LINK + 1], self[64];
     const ssize_t n = readlinkat(directory, name, target, sizeof target);
     if (n != (ssize_t)sizeof LINK - 1 || memcmp(target, LINK, sizeof LINK - 1) != 0)
         return -1;
-    const int fd = openat(directory, name, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    const int looked = openat(directory, name, O_PATH | O_CLOEXEC);
+    if (looked < 0)
+        return -1;
+    snprintf(self, sizeof self, "/proc/self/fd/%d",
+             looked); /* what was looked at, whatever the link says now */
+    const int fd = is_in_memory(looked) ? open(self, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY) : -1;
+    close(looked);
     if (fd >= 0 && !is_segment(fd)) {
         close(fd);
         return -1;
@@ -84,8 +108,9 @@ static bool belongs_to(int fd, uint32_t pid_inside)
     return pread(fd, &header, sizeof header, 0) == (ssize_t)sizeof header && header.pid == pid_inside;
 }
 
-/* Looks through /proc/PID/fd or map_files. Several that fit: the first one whose header names the process. */
-static int search(pid_t pid, const char *directory, uint32_t pid_inside, bool *foreign)
+/* Looks through at most `most` links of /proc/PID/fd or map_files. Several that fit: the first one whose header names the
+ * process. */
+static int search(pid_t pid, const char *directory, unsigned most, uint32_t pid_inside, bool *foreign)
 {
     char path[64];
     snprintf(path, sizeof path, "/proc/%d/%s", (int)pid, directory);
@@ -93,7 +118,7 @@ static int search(pid_t pid, const char *directory, uint32_t pid_inside, bool *f
     if (!dir)
         return -errno;
     int fd = -ENOENT;
-    for (const struct dirent *e; fd < 0 && (e = readdir(dir)) != NULL;) {
+    for (const struct dirent *e; fd < 0 && most > 0 && (e = readdir(dir)) != NULL; most--) {
         fd = try_link(dirfd(dir), e->d_name);
         if (fd >= 0 && !belongs_to(fd, pid_inside)) {
             *foreign = true;
@@ -127,11 +152,11 @@ int cs_locate(pid_t pid, uint32_t *pid_inside, bool *nested, char why[CS_WHY_MAX
     if (rc < 0)
         return rc;
     bool foreign = false;
-    const int fd = search(pid, "fd", *pid_inside, &foreign);
+    const int fd = search(pid, "fd", UINT_MAX, *pid_inside, &foreign);
     if (fd >= 0)
         return fd;
     const bool mapped = maps_one(pid);
-    const int fd2 = mapped ? search(pid, "map_files", *pid_inside, &foreign) : -ENOENT;
+    const int fd2 = mapped ? search(pid, "map_files", UINT_MAX, *pid_inside, &foreign) : -ENOENT;
     if (fd2 >= 0)
         return fd2;
     if (fd == -EACCES || fd == -EPERM)
@@ -153,6 +178,15 @@ int cs_locate(pid_t pid, uint32_t *pid_inside, bool *nested, char why[CS_WHY_MAX
         why, ENOENT,
         "process %d publishes no signals: link it with libcyclescope or build it with the compiler plugin",
         (int)pid);
+}
+
+int cs_locate_quickly(pid_t pid)
+{
+    char why[CS_WHY_MAX];
+    uint32_t pid_inside = 0;
+    bool nested, foreign = false;
+    const int rc = number_inside(pid, &pid_inside, &nested, why);
+    return rc < 0 ? rc : search(pid, "fd", QUICK_LINKS, pid_inside, &foreign);
 }
 
 static bool directory_has(pid_t pid, const char *directory, unsigned long long device,

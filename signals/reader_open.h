@@ -41,6 +41,8 @@ struct cs_reader {
  * with `why`. `nested` says whether the process lives in an inner PID namespace, `pid_inside` its number
  * there. */
 int cs_locate(pid_t pid, uint32_t *pid_inside, bool *nested, char why[CS_WHY_MAX]);
+/* The same for whoever asks often and of many: only the first descriptors are looked at. A descriptor or -errno. */
+int cs_locate_quickly(pid_t pid);
 /* Whether the process still has that segment open or mapped. */
 bool cs_located_still(pid_t pid, unsigned long long device, unsigned long long inode);
 

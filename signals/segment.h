@@ -21,6 +21,7 @@
  *   reader_open         inside of the reader
  *   reader_locate       from a process to its segment
  *   reader_names        names of values
+ *   reader_code         names of machine code, read from outside the segment
  *   reader_tids         thread numbers of an inner PID namespace
  *
  * The shared segment's layout is the contract between a target (signals/) and whoever reads it (observer/,
@@ -112,5 +113,10 @@ struct cs_segment_name {
     uint64_t value;
     char text[]; /* UTF-8 */
 };
+/* Where the value stands for machine code, a record is longer than its text needs by these bytes, its last. */
+struct cs_segment_code {
+    uint64_t start, size; /* in the process */
+};
+#define CS_SEGMENT_NAME_BYTES(length) ((sizeof(struct cs_segment_name) + (length) + 1u + 7u) & ~(size_t)7)
 
 #endif

@@ -32,7 +32,7 @@ static const char *made_code_remedy(const struct cs_store_image *image)
     for (size_t i = 0; i < sizeof runtimes / sizeof *runtimes; i++)
         if (strstr(image_name(image), runtimes[i].program))
             return runtimes[i].remedy;
-    return "its runtime names it in /tmp/perf-PID.map or in a jitdump file";
+    return "its runtime names it by cs_name_code, in /tmp/perf-PID.map or in a jitdump file";
 }
 
 /* "sub_1a2b": after an address, from unwind tables. */

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* perf maps: lines of "START SIZE NAME" in hex, appended while the program runs; or a jitdump file, which the
- * program has mapped so that it is found. */
+ * program has mapped so that it is found; and what it registered by cs_name_code, in its segment of signals. */
 #include "sampler/images/jit.h"
 
 #include "sampler/images/jit_methods.h"
+#include "sampler/images/jit_registered.h"
 #include "sampler/images/jitdump.h"
+#include "sampler/perf/monotonic_clock.h"
 #include "store/regular_file.h"
 
 #include <errno.h>
@@ -22,16 +24,20 @@
 #define FILE_MAX (1ULL << 40) /* a jitdump holds the code too; only heads and names are read */
 #define PART 65536
 #define IDLE_DRAINS 60
-#define REST_DRAINS 20 /* where there is no file */
+#define HELD_NS (25 * 1000000000ULL) /* samples may wait in the kernel's table for ten seconds */
+#define REST_DRAINS 20               /* where there is no file */
 struct perf_map {
     struct perf_map *next;
     pid_t pid;
+    uint64_t since_ns; /* of one PID's the newest comes first; the last one has 0 */
     struct cs_jit_methods methods;
     long read;        /* bytes of the perf map, up to the end of its last whole line */
     long seen;        /* its size when it was read */
     uint64_t dump_at; /* the jitdump file was read up to here */
     unsigned idle;
+    uint64_t used_ns;
     unsigned rest; /* drains until its file may be looked at again */
+    struct cs_jit_registered registered;
 };
 
 struct named { /* waiting for the store */
@@ -201,6 +207,7 @@ static void look(struct cs_jit *jit, struct perf_map *m, uint64_t time_ns)
         if (st.st_size < m->seen) { /* another file */
             m->methods.n = m->methods.text_used = 0;
             m->read = 0;
+            cs_jit_registered_drop(&m->registered, &jit->kept);
         }
         m->seen = st.st_size;
         cs_jit_methods_by_line(&m->methods);
@@ -210,17 +217,44 @@ static void look(struct cs_jit *jit, struct perf_map *m, uint64_t time_ns)
     close(fd);
 }
 
-static struct perf_map *map_of(struct cs_jit *jit, pid_t pid)
+static struct perf_map *add_map(struct cs_jit *jit, pid_t pid, uint64_t since_ns)
 {
-    struct perf_map *m = jit->maps;
-    while (m && m->pid != pid)
-        m = m->next;
-    if (!m && (m = calloc(1, sizeof *m)) != NULL) {
-        m->pid = pid;
-        m->next = jit->maps;
+    struct perf_map *m = calloc(1, sizeof *m);
+    if (m) {
+        *m = (struct perf_map){
+            .next = jit->maps, .pid = pid, .since_ns = since_ns, .used_ns = cs_monotonic_ns()};
         jit->maps = m;
     }
     return m;
+}
+
+static struct perf_map *map_of(struct cs_jit *jit, pid_t pid, uint64_t time_ns)
+{
+    struct perf_map *m = jit->maps;
+    while (m && (m->pid != pid || m->since_ns > time_ns))
+        m = m->next;
+    return m ? m : add_map(jit, pid, 0);
+}
+
+/* What the process registers; after an exec it is another program, with names of its own. */
+static struct perf_map *meet(struct cs_jit *jit, struct perf_map *m, uint64_t since_ns)
+{
+    if (cs_jit_registered_meet(&m->registered, &jit->kept, m->pid)) {
+        struct perf_map *now = add_map(jit, m->pid, since_ns);
+        if (!now)
+            return m;
+        m = now;
+        (void)cs_jit_registered_meet(&m->registered, &jit->kept, m->pid);
+    }
+    cs_jit_registered_read(&m->registered, &m->methods, &jit->kept);
+    return m;
+}
+
+void cs_jit_meet(struct cs_jit *jit, pid_t pid, uint64_t since_ns)
+{
+    struct perf_map *m = map_of(jit, pid, since_ns);
+    if (m)
+        (void)meet(jit, m, since_ns);
 }
 
 static void remember(struct cs_jit *jit, const struct cs_store_image *image, uint64_t offset, uint64_t size,
@@ -244,16 +278,22 @@ static void remember(struct cs_jit *jit, const struct cs_store_image *image, uin
         (void)cs_table_add(n->names, (uint64_t[]){offset, size, (uint64_t)text});
 }
 
-uint64_t cs_jit_offset(struct cs_jit *jit, const struct cs_store_image *image, pid_t pid, uint64_t time_ns,
-                       uint64_t addr, uint64_t fallback)
+uint64_t cs_jit_offset(struct cs_jit *jit, const struct cs_store_image *image, pid_t pid, uint64_t from_ns,
+                       uint64_t to_ns, uint64_t addr, uint64_t fallback)
 {
-    struct perf_map *m = map_of(jit, pid);
+    struct perf_map *m = map_of(jit, pid, from_ns);
     if (!m)
         return fallback;
     m->idle = 0;
+    m->used_ns = cs_monotonic_ns();
+    cs_jit_registered_read(&m->registered, &m->methods, &jit->kept);
     const struct cs_jit_method *method = cs_jit_methods_at(&m->methods, addr);
     if (!method && !m->rest) {
-        look(jit, m, time_ns);
+        look(jit, m, to_ns);
+        method = cs_jit_methods_at(&m->methods, addr);
+    }
+    if (!method && !m->registered.rest) {
+        m = meet(jit, m, from_ns);
         method = cs_jit_methods_at(&m->methods, addr);
     }
     if (!method || !m->methods.text)
@@ -267,16 +307,19 @@ uint64_t cs_jit_offset(struct cs_jit *jit, const struct cs_store_image *image, p
 
 static void free_map(struct cs_jit *jit, struct perf_map *m)
 {
+    cs_jit_registered_drop(&m->registered, &jit->kept);
     cs_jit_methods_fini(&m->methods, &jit->kept);
     free(m);
 }
 
 void cs_jit_refresh(struct cs_jit *jit)
 {
+    const uint64_t now = cs_monotonic_ns();
     for (struct perf_map **link = &jit->maps; *link;) {
         struct perf_map *m = *link;
         m->rest -= m->rest > 0;
-        if (++m->idle > IDLE_DRAINS) {
+        cs_jit_registered_refresh(&m->registered);
+        if (++m->idle > IDLE_DRAINS && (!m->registered.names || now - m->used_ns > HELD_NS)) {
             *link = m->next;
             free_map(jit, m);
         } else {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Code without a file: names from the perf maps that runtimes write (/tmp/perf-PID.map, in the process's own
- * root), else from the jitdump file that the process has mapped (jit-PID.dump, anywhere). Addresses of such
- * code differ from run to run, so a named method gets an offset made of its name:
+ * root), else from the jitdump file that the process has mapped (jit-PID.dump, anywhere), and from what it
+ * registered by signals' cs_name_code. Addresses of such code differ from run to run, so a named method gets an offset made of its name:
  *
  *   63  62            24 23                   0
  *  +---+----------------+----------------------+
@@ -25,9 +25,13 @@ struct cs_jit;
 struct cs_jit *cs_jit_open(const char *proc, const char *tmp, struct cs_maps *maps);
 void cs_jit_close(struct cs_jit *jit);
 
-/* The offset for an address in code that process `pid` made by then; `fallback` where no name is known. */
-uint64_t cs_jit_offset(struct cs_jit *jit, const struct cs_store_image *image, pid_t pid, uint64_t time_ns,
-                       uint64_t addr, uint64_t fallback);
+/* The offset for an address in code that process `pid` had made by to_ns, and that ran from from_ns on; `fallback` where no
+ * name is known. */
+uint64_t cs_jit_offset(struct cs_jit *jit, const struct cs_store_image *image, pid_t pid, uint64_t from_ns,
+                       uint64_t to_ns, uint64_t addr, uint64_t fallback);
+/* A process, which began or did an exec at since_ns, has made code: looks whether it registers names. They can't be had any
+ * more when it has ended. */
+void cs_jit_meet(struct cs_jit *jit, pid_t pid, uint64_t since_ns);
 /* A drain begins: maps that have grown may be read again, those not used for long are forgotten. */
 void cs_jit_refresh(struct cs_jit *jit);
 /* Puts the names met since the last call into the store. */

@@ -27,8 +27,9 @@ struct cs_jit_methods {
 
 /* Of all processes. */
 struct cs_jit_kept {
-    size_t bytes; /* text and methods */
-    uint64_t cut; /* processes of which only a part is kept */
+    size_t bytes;        /* text and methods */
+    uint64_t cut;        /* processes of which only a part is kept */
+    unsigned n_segments; /* of signals, that are held open */
 };
 
 /* Where the text lies; -1 = no room. */

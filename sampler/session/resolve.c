@@ -65,8 +65,8 @@ int cs_session_resolve(struct cs_session_places *s, const struct cs_driver_entry
         rc = place_user(s, entry, found);
     }
     if (rc == 0 && found->jit)
-        found->offset = cs_jit_offset(s->jit, &found->image->image, (pid_t)entry->pid, entry->to_ns,
-                                      entry->pc, found->offset);
+        found->offset = cs_jit_offset(s->jit, &found->image->image, (pid_t)entry->pid, entry->from_ns,
+                                      entry->to_ns, entry->pc, found->offset);
     if (rc < 0) {
         s->unknown_met = true;
         found->image = s->unknown_image;
@@ -103,4 +103,12 @@ void cs_session_places_refresh(struct cs_session_places *s)
     s->n_scanned = 0;
     cs_jit_refresh(s->jit);
     cs_interpreted_refresh(s->interpreted);
+}
+
+void cs_session_places_meet(struct cs_session_places *s)
+{
+    const struct cs_made_code *made;
+    const unsigned n = cs_maps_made_code(s->maps, &made);
+    for (unsigned i = 0; i < n; i++)
+        cs_jit_meet(s->jit, made[i].pid, made[i].since_ns);
 }

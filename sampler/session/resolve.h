@@ -28,6 +28,8 @@ int cs_session_places_open(struct cs_session_places *places, enum cs_label label
 void cs_session_places_close(struct cs_session_places *places);
 /* A drain begins. */
 void cs_session_places_refresh(struct cs_session_places *places);
+/* The drain's records have been applied: looks at processes that may have ended when their samples come. */
+void cs_session_places_meet(struct cs_session_places *places);
 /* Places an entry; what can't be is at its cause in "[unknown]": then -(1 + cause). */
 int cs_session_resolve(struct cs_session_places *places, const struct cs_driver_entry *entry,
                        struct cs_maps_location *found);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Fuzz target: any bytes as the perf map or (odd first byte) the jitdump file of a process whose code is asked for, while the
  * file grows. Offsets are either the fallback or a named method's.
- * Sources: sampler/images/jit.c sampler/images/jit_methods.c sampler/images/jitdump.c store/[a-z]*.c */
+ * Sources: sampler/images/jit.c sampler/images/jit_methods.c sampler/images/jitdump.c signals/reader*.c store/[a-z]*.c */
 #include "sampler/images/jit.h"
 
 #include <assert.h>
@@ -67,7 +67,7 @@ static void ask(struct cs_jit *jit, const uint8_t *bytes, size_t size)
         memcpy(text, bytes + i, size - i < 16 ? size - i : 16);
         uint64_t asked[] = {addr, raw, strtoull(text, NULL, 16)};
         for (int k = 0; k < 3; k++) {
-            uint64_t offset = cs_jit_offset(jit, &image, PID, 1, asked[k], FALLBACK);
+            uint64_t offset = cs_jit_offset(jit, &image, PID, 1, 1, asked[k], FALLBACK);
             assert(offset == FALLBACK || (offset & NAMED));
         }
         addr = addr * 31 + bytes[i];

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Any bytes as a segment of signals: every function of the reader, on a file of them. With -fsanitize=fuzzer
  * a fuzz target; tests/unit/signals_reader_test.c calls it with mutations of a good segment.
- * Sources: signals/reader.c signals/reader_locate.c signals/reader_names.c signals/reader_tids.c */
+ * Sources: signals/reader*.c */
 #include "signals/reader.h"
 
 #include <fcntl.h>
@@ -56,6 +56,33 @@ static void read_all(struct cs_reader *reader)
     (void)(cs_reader_lines_lost(reader) + cs_reader_names_lost(reader));
 }
 
+static bool named_code(void *arg, uint64_t start, uint64_t code_bytes, const char *name)
+{
+    (void)start, (void)code_bytes;
+    judge(name);
+    return ++*(unsigned *)arg < 1000;
+}
+
+/* The same bytes as this process's own segment, by a descriptor. */
+static void read_code(const uint8_t *bytes, size_t size)
+{
+    struct cs_code_names *names;
+    const uint32_t pid = (uint32_t)getpid();
+    const int fd = memfd_create(CS_SEGMENT_NAME, MFD_CLOEXEC | MFD_ALLOW_SEALING);
+    if (fd < 0 || write(fd, bytes, size) != (ssize_t)size)
+        abort();
+    (void)!pwrite(fd, &pid, sizeof pid, offsetof(struct cs_segment_header, pid));
+    if (fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK) != 0)
+        abort();
+    if (cs_code_names_open((pid_t)pid, &names) == 0) {
+        unsigned n = 0;
+        for (unsigned i = 0; i < 3; i++)
+            (void)cs_code_names_read(names, named_code, &n);
+        cs_code_names_close(names);
+    }
+    close(fd);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 {
     char path[64], why[CS_WHY_MAX];
@@ -71,5 +98,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
         judge(why);
     }
     close(fd);
+    read_code(bytes, size);
     return 0;
 }

@@ -33,6 +33,17 @@ static void name(uint8_t *s, unsigned signal, uint64_t value, const char *text, 
     h->names_used += n->bytes;
 }
 
+static void name_code(uint8_t *s, uint64_t value, const char *text, uint64_t start, uint64_t size)
+{
+    struct cs_segment_header *h = header(s);
+    struct cs_segment_name *n = (void *)(s + NAMES_AT + h->names_used);
+    const struct cs_segment_code code = {start, size};
+    name(s, 4, value, text, strlen(text));
+    memcpy((uint8_t *)n + n->bytes, &code, sizeof code);
+    n->bytes += (uint32_t)sizeof code;
+    h->names_used += sizeof code;
+}
+
 static void good(uint8_t *s)
 {
     memset(s, 0, SIZE);
@@ -59,6 +70,7 @@ static void good(uint8_t *s)
     ((uint64_t *)(void *)(s + LINES_AT + CS_LINE_BYTES))[4] = 2;
     name(s, 4, 1, "one", 3);
     name(s, 4, 2, "two", 3);
+    name_code(s, 9, "made", 0x7000, 0x40);
 }
 
 static struct cs_reader *open_bytes(const uint8_t *s, size_t size, int expected)
@@ -136,8 +148,8 @@ static void wrong_counts_are_clamped(void **state)
     struct cs_reader *r = open_bytes(segment, SIZE, 0);
     unsigned n = 0;
     assert_int_equal(cs_reader_lines(r), N_LINES);
-    assert_int_equal(cs_reader_names(r, visit, &n), -EBADMSG); /* zeroes behind the two good ones */
-    assert_int_equal(n, 2);
+    assert_int_equal(cs_reader_names(r, visit, &n), -EBADMSG); /* zeroes behind the good ones */
+    assert_int_equal(n, 3);
     assert_string_equal(cs_reader_name(r, 4, 1), "one");
     cs_reader_close(r);
 }
@@ -256,6 +268,103 @@ static void unsealed_segment_is_not_mapped(void **state)
     close(fd);
 }
 
+struct heard {
+    char text[256];
+    unsigned n, most;
+};
+
+static bool hear(void *arg, uint64_t start, uint64_t size, const char *text)
+{
+    struct heard *h = arg;
+    const size_t used = strlen(h->text);
+    snprintf(h->text + used, sizeof h->text - used, "%s@%lx+%lx ", text, (unsigned long)start,
+             (unsigned long)size);
+    return ++h->n < h->most;
+}
+
+/* This process's own segment, sealed. */
+static uint8_t *publish(int *fd)
+{
+    *fd = memfd_create(CS_SEGMENT_NAME, MFD_CLOEXEC | MFD_ALLOW_SEALING);
+    assert_int_equal(ftruncate(*fd, SIZE), 0);
+    assert_int_equal(fcntl(*fd, F_ADD_SEALS, F_SEAL_SHRINK), 0);
+    uint8_t *s = mmap(NULL, SIZE, PROT_READ | PROT_WRITE, MAP_SHARED, *fd, 0);
+    good(s);
+    header(s)->pid = (uint32_t)getpid();
+    return s;
+}
+
+static void code_is_named_once_and_in_order_and_is_a_name_of_its_value_too(void **state)
+{
+    (void)state;
+    int fd;
+    uint8_t *s = publish(&fd);
+    struct cs_code_names *names;
+    struct heard heard = {.most = 100}, two = {.n = 1, .most = 2};
+    assert_int_equal(cs_code_names_open(getpid(), &names), 0);
+    assert_int_equal(cs_code_names_read(names, hear, &heard), 0);
+    name(s, 4, 3, "a name alone", 12);
+    name_code(s, 9, "moved", 0x8000, 0x50);
+    name_code(s, 10, "a\033[2Jb", 0x9000, 1);
+    close(fd);
+    memset(s, 0, 8);                                            /* a reader has what it opened */
+    assert_int_equal(cs_code_names_read(names, hear, &two), 0); /* as much as is asked for */
+    assert_int_equal(cs_code_names_read(names, hear, &heard), 0);
+    assert_string_equal(two.text, "moved@8000+50 ");
+    assert_string_equal(heard.text, "made@7000+40 a?[2Jb@9000+1 ");
+    cs_code_names_close(names);
+    struct cs_reader *r;
+    good(s);
+    r = open_bytes(s, SIZE, 0);
+    assert_string_equal(cs_reader_name(r, 4, 9), "made");
+    cs_reader_close(r);
+    munmap(s, SIZE);
+}
+
+static void records_of_code_that_lie_are_the_last_that_is_read(void **state)
+{
+    (void)state;
+    static const struct {
+        uint32_t bytes;
+        uint16_t length;
+    } lies[] = {{0, 4}, {7, 4}, {48, 60000}, {UINT32_MAX - 7, 4}, {1u << 20, 4}, {24, 4}};
+    for (unsigned i = 0; i < sizeof lies / sizeof *lies; i++) {
+        int fd;
+        uint8_t *s = publish(&fd);
+        struct cs_code_names *names;
+        struct heard heard = {.most = 100};
+        struct cs_segment_name *n = (void *)(s + NAMES_AT + header(s)->names_used);
+        name_code(s, 9, "lies", 0x8000, 0x50);
+        n->bytes = lies[i].bytes;
+        n->length = lies[i].length;
+        name_code(s, 9, "behind", 0x8000, 0x50);
+        header(s)->names_used = UINT64_MAX;
+        assert_int_equal(cs_code_names_open(getpid(), &names), 0);
+        assert_int_equal(cs_code_names_read(names, hear, &heard), -EBADMSG);
+        assert_string_equal(heard.text, "made@7000+40 ");
+        cs_code_names_close(names);
+        munmap(s, SIZE);
+        close(fd);
+    }
+}
+
+static void a_heap_larger_than_any_runtime_makes_is_not_read(void **state)
+{
+    (void)state;
+    int fd;
+    struct cs_code_names *names;
+    uint8_t *s = publish(&fd);
+    assert_int_equal(ftruncate(fd, 64 << 20), 0);
+    header(s)->size = 64 << 20;
+    header(s)->names_size = (16 << 20) + 8;
+    assert_int_equal(cs_code_names_open(getpid(), &names), -EBADMSG);
+    header(s)->names_size = 16 << 20;
+    assert_int_equal(cs_code_names_open(getpid(), &names), 0);
+    cs_code_names_close(names);
+    munmap(s, SIZE);
+    close(fd);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -267,6 +376,9 @@ int main(void)
         cmocka_unit_test(mutated_segments_never_crash_or_mislead),
         cmocka_unit_test(segment_that_changes_meanwhile_does_no_harm),
         cmocka_unit_test(unsealed_segment_is_not_mapped),
+        cmocka_unit_test(code_is_named_once_and_in_order_and_is_a_name_of_its_value_too),
+        cmocka_unit_test(records_of_code_that_lie_are_the_last_that_is_read),
+        cmocka_unit_test(a_heap_larger_than_any_runtime_makes_is_not_read),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
