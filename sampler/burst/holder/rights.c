@@ -25,6 +25,12 @@ static uint32_t number(const char *p)
     return value;
 }
 
+uint32_t status_number(const char *text, const char *field)
+{
+    const char *line = line_of(text, field);
+    return line ? number(line) : 0;
+}
+
 static bool read_users(uint32_t tid, char users[sizeof first], struct rights *rights)
 {
     static char text[4096];

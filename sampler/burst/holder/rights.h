@@ -13,5 +13,7 @@ bool rights_read(uint32_t tid, struct rights *rights);
 /* Has this thread the users that the first one had? One that gave up a user may not find its instructions
  * repeated with it. */
 bool rights_unchanged(uint32_t tid);
+/* The number of a field, "NoNewPrivs:", in the text of /proc/TID/status; 0 when it isn't there. */
+uint32_t status_number(const char *text, const char *field);
 
 #endif

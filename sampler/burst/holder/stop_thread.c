@@ -8,6 +8,8 @@
  * the threads of a tracer that ends: so each burst has a thread of its own, the stopper, which in that case
  * just ends.
  *
+ * A thread may become another program meanwhile: exec_again.c.
+ *
  * Whoever dies, and whenever: the kernel lets the thread go on, and of the alarm nothing is left.
  *
  * Signals that come while we trace it, and that it ignores, stop it, too, perhaps in a system call. Some calls
@@ -15,6 +17,7 @@
  * the call again unless a handler runs: what the thread would have seen without us. */
 #include "sampler/burst/holder/stop_thread.h"
 #include "sampler/burst/holder/alarm.h"
+#include "sampler/burst/holder/exec_again.h"
 #include "sampler/burst/holder/keep_cpu_awake.h"
 #include "sampler/burst/holder/kept_pages.h"
 #include "sampler/burst/holder/read_regions.h"
@@ -37,17 +40,20 @@
 #include <time.h>
 
 enum { SEIZE = 0x4206, DETACH = 17, CONT = 7, LISTEN = 0x4208, GETREGSET = 0x4204, GETSIGINFO = 0x4202 };
-enum { POKE_REGISTER = 6 }; /* PTRACE_POKEUSER */
-#define WALL 0x40000000
+enum { POKE_REGISTER = 6 };                   /* PTRACE_POKEUSER */
+#define ANY_OF_MINE (0x40000000 | 0x20000000) /* __WALL, __WNOTHREAD */
+#define EVENT_EXEC 4
 #define EVENT_STOP 128
-#define DEADLINE 6             /* SCHED_DEADLINE */
-#define RESTART_NO_HANDLER 514 /* ERESTARTNOHAND, the kernel's own */
+#define OPTIONS (1 << EVENT_EXEC | 1) /* to stop at exec; system calls stop it as such */
+#define DEADLINE 6                    /* SCHED_DEADLINE */
+#define RESTART_NO_HANDLER 514        /* ERESTARTNOHAND, the kernel's own */
 #define FIRST_BURSTS 16
 #define WAITS_FOR_CPU 5 /* times as long we wait for a thread that could run */
+#define EXEC_MS 5000    /* more for one that becomes another program */
 #define LEAVE_US 50     /* to end a burst that takes too long, and to let the thread go */
 
 static uint8_t stopper_stack[65536] __attribute__((aligned(4096)));
-static volatile int32_t stopper_tid, give_up, released;
+static volatile int32_t stopper_tid, give_up, released, at_exec;
 static int quiet_signal; /* the alarm's */
 static bool deliver;     /* it must reach the thread, too */
 static struct cs_burst_shared *shared;
@@ -198,9 +204,9 @@ static void wait_and_burst(void)
         /* Awake, while the stop is near: to wake up from sleep takes 0.1 ms, which the thread would be stopped
          * longer. But not on its own CPU. */
         while (got == 0 && clock_ns() < near && idle_keeper_elsewhere())
-            got = SYS(__NR_wait4, tid, &status, WALL | WNOHANG, NULL);
-        if (got == 0)
-            got = SYS(__NR_wait4, tid, &status, WALL, NULL);
+            got = SYS(__NR_wait4, -1, &status, ANY_OF_MINE | WNOHANG, NULL);
+        if (got == 0) /* of any: exec changes a thread's number to its process's */
+            got = SYS(__NR_wait4, -1, &status, ANY_OF_MINE, NULL);
         uint64_t stopped_ns = clock_ns(), stopped_ticks = tsc();
         if (got == -EINTR && give_up)
             return skip(CS_BURST_SKIP_ASLEEP, 0);
@@ -208,6 +214,11 @@ static void wait_and_burst(void)
             continue;
         if (got < 0 || !WIFSTOPPED(status))
             return skip(CS_BURST_SKIP_GONE, 0);
+        if (status >> 16 == EVENT_EXEC) {
+            at_exec = 1;
+            exec_detach((uint32_t)got);
+            return skip(CS_BURST_SKIP_GONE, ESRCH);
+        }
         int number = WSTOPSIG(status);
         bool call = in_call(tid);
         if (status >> 16 == EVENT_STOP) {
@@ -249,7 +260,7 @@ static void stop_and_follow(void)
     if (command->timed_instructions)
         watch_open(command->tid);
     replayer_real_time(true);
-    long seized = SYS(__NR_ptrace, SEIZE, command->tid, 0, 0);
+    long seized = SYS(__NR_ptrace, SEIZE, command->tid, 0, OPTIONS);
     if (seized == -EPERM)
         return skip(CS_BURST_SKIP_TRACED, seized);
     if (seized < 0)
@@ -319,6 +330,17 @@ static bool prepare(bool map_changed)
     return there && !told.taken;
 }
 
+/* A thread that waits for a CPU will stop; one that sleeps may do so for long. One on its way into another program
+ * stops at the end of that, with its process's number. */
+static bool is_worth_waiting(uint64_t time, uint64_t at_last)
+{
+    uint32_t tid = shared->command.tid;
+    struct place place;
+    if (at_exec || exec_under_way(tid))
+        return time < at_last + EXEC_MS * 1000000ULL;
+    return time < at_last && look(tid, &place) && !place.asleep;
+}
+
 void burst(struct cs_burst_shared *with)
 {
     shared = with;
@@ -345,7 +367,7 @@ void burst(struct cs_burst_shared *with)
     if (!prepare(map == 1))
         return;
     idle_keeper_place((uint32_t)place.cpu, shared->command.keep_out_of_idle);
-    give_up = released = 0;
+    give_up = released = at_exec = 0;
     stopper_event = -1;
     start_thread(stopper, stopper_stack + sizeof stopper_stack - 64, &stopper_tid);
     uint64_t wait_ns = (uint64_t)shared->command.timeout_ms * 1000000, until = clock_ns() + wait_ns,
@@ -359,8 +381,7 @@ void burst(struct cs_burst_shared *with)
         until = clock_ns() + 2000000;
         if (shared->stopped || released) /* the stopper is at work on what it has seen */
             continue;
-        /* A thread that waits for a CPU will stop; one that sleeps may do so for long. */
-        if (!give_up && time < at_last && look(shared->command.tid, &place) && !place.asleep)
+        if (!give_up && is_worth_waiting(time, at_last))
             continue;
         give_up = 1;
         SYS(__NR_tgkill, SYS(__NR_getpid, 0), tid, SIGUSR1);

@@ -16,6 +16,7 @@
  *   poll_words         words of the thread's memory, read while it runs
  *   watch_thread       looks at the thread that was let go
  *   take_rows          what the replayer found, bounded
+ *   exec_again         an exec that would lose rights because we trace, made again
  *   stop_thread        stops a thread without its noticing, and makes a burst
  *   start              entry, own stack, the loop over commands
  */

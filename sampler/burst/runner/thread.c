@@ -56,8 +56,7 @@ void start_thread(int (*entry)(void), void *top, volatile int32_t *tid)
         die(77);
 }
 
-/* "/proc/TID" and `file`, which is at most ten characters. */
-static void thread_path(uint32_t tid, const char *file, char path[32])
+void thread_path(uint32_t tid, const char *file, char path[32])
 {
     char digits[12];
     unsigned n = 0, length = 6;

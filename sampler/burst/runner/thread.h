@@ -15,7 +15,9 @@ void signal_return(void); /* what a signal handler returns to; never called */
 void start_thread(int (*entry)(void), void *stack_top, volatile int32_t *tid);
 uint64_t clock_of(clockid_t which);
 void sleep_us(long us); /* less than a second */
-/* "/proc/TID" + file, at most ten characters, as text; false when the thread is gone. */
+/* "/proc/TID" + file, which is at most ten characters. */
+void thread_path(uint32_t tid, const char *file, char path[32]);
+/* That file as text; false when the thread is gone. */
 bool read_thread_file(uint32_t tid, const char *file, char *text, size_t size);
 uint64_t waited_ns(uint32_t tid); /* time that a thread, able to run, has had no CPU; 0: unknown */
 

@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* A thread that becomes another program while we trace it. */
+#ifndef CS_SAMPLER_BURST_HOLDER_EXEC_AGAIN_H
+#define CS_SAMPLER_BURST_HOLDER_EXEC_AGAIN_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* Is the thread, which sleeps, on its way into another program? */
+bool exec_under_way(uint32_t tid);
+/* It stands before the first instruction of its new program. Detaches it, with the rights that the program's file
+ * gives. */
+void exec_detach(uint32_t tid);
+
+#endif
