@@ -9,6 +9,7 @@
  *   dwarf_reader       numbers of DWARF sections, within their bounds
  *   eh_frame           the records of frame descriptions
  *   elf                an ELF file, mapped
+ *   give_up_rights     for a child that reads what strangers wrote
  *   identity           which image a file is: build-id, else a hash
  *   kallsyms           a list of kernel symbols
  *   line_program       the line of one address, without the whole table
@@ -23,6 +24,7 @@
  *   variable           where a variable of static storage lies
  *   unwind             from a frame to its caller: a table for an image
  *   unwind_build       such a table, row after row
+ *   unwind_child       such a table, made by a child without rights
  *   unwind_code        the same from code alone
  *   unwind_frames      from frame descriptions to such a table
  *   unwind_gaps        what is known of code without a description

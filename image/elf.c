@@ -163,6 +163,25 @@ int elf_file_open(const char *path, struct elf_file **out, struct cs_error *err)
     return start(file, out, err);
 }
 
+int elf_file_from_descriptor(int fd, struct elf_file **out, struct cs_error *err)
+{
+    struct stat st;
+    if (fstat(fd, &st) != 0 || !S_ISREG(st.st_mode) || st.st_size < (off_t)sizeof(Elf32_Ehdr))
+        return cs_fail(err, ENOEXEC, "no ELF file");
+    size_t size = (size_t)st.st_size;
+    char *map = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_NORESERVE, fd, 0);
+    struct elf_file *file = map == MAP_FAILED ? NULL : calloc(1, sizeof *file);
+    char *copy = file ? strdup("an open file") : NULL;
+    if (!copy) {
+        if (map != MAP_FAILED)
+            munmap(map, size);
+        free(file);
+        return cs_fail(err, ENOMEM, "no memory for an ELF file");
+    }
+    *file = (struct elf_file){.path = copy, .map = map, .size = size, .mapped = true};
+    return start(file, out, err);
+}
+
 int elf_file_from_memory(char *bytes, size_t size, const char *name, struct elf_file **out,
                          struct cs_error *err)
 {

@@ -35,6 +35,8 @@ struct elf_file {
 };
 
 int elf_file_open(const char *path, struct elf_file **out, struct cs_error *err);
+/* Of an open file, mapped: for a process that may die when somebody cuts it short. */
+int elf_file_from_descriptor(int fd, struct elf_file **out, struct cs_error *err);
 /* How many bytes that would copy; 0: none, it is mapped, or can't be opened. */
 uint64_t elf_file_bytes_to_copy(const char *path);
 /* Takes over `bytes` (malloc'ed), also on failure. */

@@ -9,6 +9,7 @@
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -21,6 +22,7 @@ struct cs_unwind {
     const struct cs_unwind_header *table;
     size_t n;
     struct cs_unwind_header *own;
+    void *map; /* n bytes */
     struct cs_cache_entry entry;
 };
 
@@ -51,7 +53,8 @@ static bool key_of(const char *path, char key[KEY_MAX])
     return read;
 }
 
-/* An entry was written by us and has a checksum; still, what its sizes say is held against its bytes. */
+/* What a table's sizes and places say is held against its bytes: a cache's entry was written by us and has a checksum, what a
+ * child made has neither. */
 static bool is_whole(const struct cs_unwind_header *h, size_t n)
 {
     if (n < sizeof *h || h->n_blocks > (1U << (32 - CS_UNWIND_BLOCK_BITS)) ||
@@ -62,7 +65,13 @@ static bool is_whole(const struct cs_unwind_header *h, size_t n)
     for (uint32_t i = 0; i < h->n_blocks; i++)
         if (first[i] >= first[i + 1])
             return false;
-    return first[h->n_blocks] == h->n_rows;
+    if (first[h->n_blocks] != h->n_rows)
+        return false;
+    const struct cs_unwind_row *rows = cs_unwind_rows(h);
+    for (uint32_t i = 0; i < h->n_rows; i++)
+        if (rows[i].rule >= h->n_rules)
+            return false;
+    return true;
 }
 
 static bool load_cached(const struct cs_cache *cache, const char *key, struct cs_unwind *unwind)
@@ -122,6 +131,24 @@ int cs_unwind_open(const char *path, struct cs_unwind **out, struct cs_error *er
     return 0;
 }
 
+int unwind_of_map(void *map, size_t n, const char *path, struct cs_unwind **out)
+{
+    struct cs_unwind *unwind = is_whole(map, n) ? calloc(1, sizeof *unwind) : NULL;
+    struct cs_cache cache;
+    char key[KEY_MAX];
+    if (!unwind) {
+        munmap(map, n);
+        return -ENOEXEC;
+    }
+    unwind->table = unwind->map = map;
+    unwind->n = n;
+    *out = unwind;
+    cs_cache_init(&cache, NULL, "unwind", CACHE_BYTES_MAX);
+    if (path && key_of(path, key))
+        cs_cache_save(&cache, key, &(struct iovec){map, n}, 1);
+    return 0;
+}
+
 int cs_unwind_open_memory(char *bytes, size_t n, struct cs_unwind **out, struct cs_error *err)
 {
     struct cs_unwind *unwind = calloc(1, sizeof *unwind);
@@ -147,6 +174,8 @@ void cs_unwind_close(struct cs_unwind *unwind)
     if (!unwind)
         return;
     cs_cache_entry_fini(&unwind->entry);
+    if (unwind->map)
+        munmap(unwind->map, unwind->n);
     free(unwind->own);
     free(unwind);
 }

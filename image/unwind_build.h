@@ -4,6 +4,7 @@
 #define CS_IMAGE_UNWIND_BUILD_H
 
 #include "image/elf.h"
+#include "image/unwind.h"
 #include "image/unwind_rows.h"
 
 #include <stddef.h>
@@ -35,5 +36,9 @@ size_t unwind_table_size(const struct cs_unwind_header *header);
  * part. */
 struct cs_unwind_header *unwind_of_elf(const struct elf_file *file, size_t *n, bool *other_debug,
                                        struct cs_error *err);
+
+/* unwind.c: of a table that somebody else made in n bytes that are mapped, which go with it, also on failure. Kept on disk as
+ * that of the file `path` (NULL: not kept). -ENOEXEC: it isn't whole. */
+int unwind_of_map(void *map, size_t n, const char *path, struct cs_unwind **out);
 
 #endif

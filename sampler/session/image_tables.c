@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "sampler/session/image_tables.h"
-#include "sampler/session/table_builder.h"
+#include "image/unwind_child.h"
 #include "store/array.h"
 
 #include <fcntl.h>
@@ -16,7 +16,7 @@
 struct kept {
     const struct cs_unwind_header *table;
     size_t n;
-    struct cs_unwind *unwind; /* whose table it is; else the builder's memory */
+    struct cs_unwind *unwind; /* whose table it is */
     uint64_t used;
     bool none;
 };
@@ -26,7 +26,7 @@ struct cs_image_tables {
     struct kept *kept; /* by the image's index */
     size_t n_kept, bytes;
     uint64_t turn;
-    struct cs_table_builder builder;
+    struct cs_unwind_child builder;
     unsigned building; /* the image it is at work for */
 };
 
@@ -41,10 +41,7 @@ struct cs_image_tables *cs_image_tables_open(struct cs_images *images)
 static void drop(struct cs_image_tables *t, struct kept *k)
 {
     t->bytes -= k->n;
-    if (k->unwind)
-        cs_unwind_close(k->unwind);
-    else if (k->table)
-        cs_table_builder_end(k->table, k->n);
+    cs_unwind_close(k->unwind);
     *k = (struct kept){.none = false};
 }
 
@@ -52,7 +49,7 @@ void cs_image_tables_close(struct cs_image_tables *t)
 {
     if (!t)
         return;
-    cs_table_builder_close(&t->builder);
+    cs_unwind_child_close(&t->builder);
     for (size_t i = 0; i < t->n_kept; i++)
         drop(t, &t->kept[i]);
     free(t->kept);
@@ -121,10 +118,10 @@ static int open_file(struct cs_image_tables *t, struct kept *k, unsigned index, 
     }
     if (!large)
         return -ENOENT;
-    if (t->builder.child)
+    if (t->builder.pid)
         return 0;
     t->building = index;
-    return cs_table_builder_start(&t->builder, fd) < 0 ? -ENOENT : 0;
+    return cs_unwind_child_start(&t->builder, fd) < 0 ? -ENOENT : 0;
 }
 
 int cs_image_tables_get(struct cs_image_tables *t, const struct cs_mapped_image *image, pid_t pid,
@@ -133,7 +130,7 @@ int cs_image_tables_get(struct cs_image_tables *t, const struct cs_mapped_image 
     struct kept *k = of_image(t, image->index);
     struct cs_unwind *unwind;
     int rc = k && !k->none ? 0 : -ENOENT;
-    if (rc < 0 || (t->builder.child && t->building == image->index))
+    if (rc < 0 || (t->builder.pid && t->building == image->index))
         return rc;
     if (k->table) {
         rc = 1;
@@ -156,19 +153,22 @@ int cs_image_tables_get(struct cs_image_tables *t, const struct cs_mapped_image 
 
 bool cs_image_tables_busy(const struct cs_image_tables *t)
 {
-    return t->builder.child != 0;
+    return t->builder.pid != 0;
 }
 
 int cs_image_tables_poll(struct cs_image_tables *t, unsigned *index, const struct cs_unwind_header **table,
                          size_t *n)
 {
-    int rc = t->builder.child ? cs_table_builder_done(&t->builder, table, n) : 0;
+    struct cs_unwind *unwind;
+    int rc = t->builder.pid ? cs_unwind_child_done(&t->builder, &unwind) : 0;
     if (rc == 0)
         return 0;
     struct kept *k = of_image(t, t->building); /* was there when it began */
     *index = t->building;
-    if (rc > 0)
-        return keep(t, k, NULL, *table, *n);
+    if (rc > 0) {
+        *table = cs_unwind_table(unwind, n);
+        return keep(t, k, unwind, *table, *n);
+    }
     k->none = true;
     return -ENOENT;
 }

@@ -18,7 +18,6 @@
  *   hotplug         CPUs that come and go
  *   collect         a drain: records applied, entries placed and counted
  *   session         opens, polls, stops and closes
- *   table_builder   unwind tables of large images, by a child process
  *   merge           puts what is in memory into the store
  *   statistics      what a session tells about itself
  *   intervals       the time-resolved mode, beside a session */

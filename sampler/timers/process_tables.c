@@ -1,15 +1,22 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "sampler/timers/process_tables.h"
+#include "image/unwind_child.h"
 #include "sampler/images/images.h"
+#include "sampler/perf/monotonic_clock.h"
 
 #include <stdio.h>
+#include <time.h>
 #include <unistd.h>
 
 #define MAPPINGS_MAX 4096 /* of one process */
 #define VDSO_BYTES_MAX 65536
+#define TIME_MAX_NS 5000000000ULL
+#define TIME_SHARE 20
+#define LOOK_NS 500000
 
 struct reading {
     struct process_tables *tables;
+    struct process_tables_time *time;
     pid_t pid;
     int memory;
     bool unwind;
@@ -33,19 +40,45 @@ static void of_vdso(const struct reading *r, struct process_table *t)
     t->to_vaddr = -t->start;
 }
 
-static void of_file(const struct cs_mapped_file *file, struct process_table *t)
+static void earn(struct process_tables_time *time)
+{
+    uint64_t now = cs_monotonic_ns();
+    time->left_ns += time->counted_ns ? (now - time->counted_ns) / TIME_SHARE : TIME_MAX_NS;
+    if (time->left_ns > TIME_MAX_NS)
+        time->left_ns = TIME_MAX_NS;
+    time->counted_ns = now;
+}
+
+static struct cs_unwind *make(struct process_tables_time *time, int fd)
+{
+    struct cs_unwind_child child = {0};
+    struct cs_unwind *unwind = NULL;
+    uint64_t begin = cs_monotonic_ns(), waited = 0;
+    if (time->left_ns < LOOK_NS || cs_unwind_child_start(&child, fd) < 0)
+        return NULL;
+    int rc;
+    while ((rc = cs_unwind_child_done(&child, &unwind)) == 0 && waited < time->left_ns) {
+        (void)nanosleep(&(struct timespec){0, LOOK_NS}, NULL);
+        waited = cs_monotonic_ns() - begin;
+    }
+    cs_unwind_child_close(&child);
+    time->left_ns -= waited < time->left_ns ? waited : time->left_ns;
+    return rc > 0 ? unwind : NULL;
+}
+
+static void of_file(struct process_tables_time *time, const struct cs_mapped_file *file,
+                    struct process_table *t)
 {
     struct cs_image_segments layout;
-    struct cs_error ignored;
     char path[40];
     int fd = cs_images_open_mapped("/proc", file, &layout);
     if (fd < 0)
         return;
     uint64_t vaddr = layout.is_elf ? cs_image_vaddr(&layout, file->pgoff) : UINT64_MAX;
     snprintf(path, sizeof path, "/proc/self/fd/%d", fd); /* this file, whatever its path means by now */
-    if (vaddr == UINT64_MAX || cs_unwind_open(path, &t->unwind, &ignored) < 0)
-        t->unwind = NULL;
-    else
+    if (vaddr != UINT64_MAX && cs_unwind_open_cached(path, &t->unwind) < 0)
+        t->unwind = make(time, fd);
+    if (t->unwind)
         t->to_vaddr = vaddr - file->start;
     close(fd);
 }
@@ -62,14 +95,16 @@ static int mapping(void *arg, const struct cs_mapped_file *file)
     if (r->unwind && strcmp(file->path, "[vdso]") == 0)
         of_vdso(r, t);
     else if (r->unwind && file->path[0] == '/' && file->inode)
-        of_file(file, t);
+        of_file(r->time, file, t);
     return 0;
 }
 
-void process_tables_read(struct process_tables *tables, pid_t pid, int memory, bool unwind,
-                         void (*tell)(void *arg, const struct cs_mapped_file *file), void *arg)
+void process_tables_read(struct process_tables *tables, struct process_tables_time *time, pid_t pid,
+                         int memory, bool unwind, void (*tell)(void *arg, const struct cs_mapped_file *file),
+                         void *arg)
 {
-    struct reading r = {tables, pid, memory, unwind, tell, arg};
+    struct reading r = {tables, time, pid, memory, unwind, tell, arg};
+    earn(time);
     process_tables_fini(tables);
     (void)cs_proc_mappings("/proc", pid, mapping, &r);
 }

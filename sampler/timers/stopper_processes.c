@@ -95,7 +95,8 @@ void stopper_arm(struct stopper *s, struct process *p, uint64_t used_ns, unsigne
 void stopper_read_tables(struct stopper *s, struct process *p)
 {
     p->tables_ns = cs_monotonic_ns();
-    process_tables_read(&p->tables, p->pid, p->memory, s->segment->with_frames, tell_mapping, s);
+    process_tables_read(&p->tables, &s->tables_time, p->pid, p->memory, s->segment->with_frames, tell_mapping,
+                        s);
 }
 
 void stopper_open_memory(struct process *p)

@@ -38,6 +38,7 @@ struct stopper {
     uint64_t random, mean_ns, tick_ns;
     uint64_t held_ns[STOPS_KEPT]; /* of the last stops */
     size_t n_held;
+    struct process_tables_time tables_time;
     struct process processes[PROCESSES_MAX];
     struct thread threads[THREADS_MAX];
     size_t n_threads;

@@ -1,0 +1,200 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "image/unwind_build.h"
+#include "image/unwind_child.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#define TRIES 100
+
+static int without_cache(void **state)
+{
+    (void)state;
+    return setenv("CYCLESCOPE_CACHE", "", 1);
+}
+
+static void rest(void)
+{
+    nanosleep(&(struct timespec){0, 200000}, NULL);
+}
+
+static int finish(struct cs_unwind_child *child, struct cs_unwind **unwind)
+{
+    int rc;
+    while ((rc = cs_unwind_child_done(child, unwind)) == 0)
+        rest();
+    return rc;
+}
+
+static void the_child_makes_the_table_that_is_made_here(void **state)
+{
+    struct cs_unwind_child child = {0};
+    struct cs_unwind *here, *there;
+    struct cs_error err;
+    size_t n, m;
+    (void)state;
+    int fd = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
+    assert_int_equal(cs_unwind_open("/proc/self/exe", &here, &err), 0);
+    assert_int_equal(cs_unwind_child_start(&child, fd), 0);
+    close(fd);
+    assert_int_equal(finish(&child, &there), 1);
+    const struct cs_unwind_header *a = cs_unwind_table(here, &n), *b = cs_unwind_table(there, &m);
+    assert_int_equal(n, m);
+    assert_memory_equal(a, b, n);
+    cs_unwind_close(here);
+    cs_unwind_close(there);
+}
+
+static bool read_status(pid_t pid, char text[4096])
+{
+    char path[64];
+    snprintf(path, sizeof path, "/proc/%d/status", (int)pid);
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    ssize_t n = fd < 0 ? -1 : read(fd, text, 4095);
+    if (fd >= 0)
+        close(fd);
+    text[n > 0 ? n : 0] = 0;
+    return n > 0;
+}
+
+static unsigned descriptors(pid_t pid)
+{
+    char path[64];
+    unsigned n = 0;
+    snprintf(path, sizeof path, "/proc/%d/fd", (int)pid);
+    DIR *folder = opendir(path);
+    for (struct dirent *entry; folder && (entry = readdir(folder)) != NULL;)
+        n += entry->d_name[0] != '.';
+    if (folder)
+        closedir(folder);
+    return n;
+}
+
+/* Stopped while it is at work. */
+static bool look_at(pid_t pid, char text[4096], unsigned *open_ones)
+{
+    int status;
+    while (read_status(pid, text) && strstr(text, "\nSeccomp:\t0"))
+        ;
+    kill(pid, SIGSTOP);
+    siginfo_t what = {0};
+    if (waitid(P_PID, (id_t)pid, &what, WSTOPPED | WEXITED | WNOWAIT) != 0 || what.si_code != CLD_STOPPED)
+        return false;
+    (void)waitpid(pid, &status, WUNTRACED | WNOHANG);
+    bool seen = read_status(pid, text) && strstr(text, "\nSeccomp:\t2");
+    *open_ones = descriptors(pid);
+    kill(pid, SIGCONT);
+    return seen;
+}
+
+static void the_child_has_no_rights_while_it_reads(void **state)
+{
+    static const char *const lines[] = {"CapInh:\t0000000000000000\n", "CapPrm:\t0000000000000000\n",
+                                        "CapEff:\t0000000000000000\n", "CapAmb:\t0000000000000000\n",
+                                        "NoNewPrivs:\t1\n"},
+                             *const of_root[] = {"Uid:\t65534\t65534\t65534\t65534\n", "Groups:\t \n",
+                                                 "Gid:\t65534\t65534\t65534\t65534\n",
+                                                 "CapBnd:\t0000000000000000\n"};
+    char text[4096] = "";
+    unsigned open_ones = 0;
+    bool seen = false;
+    (void)state;
+    int fd = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
+    for (int i = 0; i < TRIES && !seen; i++) {
+        struct cs_unwind_child child = {0};
+        struct cs_unwind *unwind;
+        assert_int_equal(cs_unwind_child_start(&child, fd), 0);
+        seen = look_at(child.pid, text, &open_ones);
+        if (finish(&child, &unwind) == 1)
+            cs_unwind_close(unwind);
+    }
+    close(fd);
+    assert_true(seen);
+    for (size_t i = 0; i < sizeof lines / sizeof *lines; i++)
+        if (!strstr(text, lines[i]))
+            fail_msg("no %s in %s", lines[i], text);
+    for (size_t i = 0; geteuid() == 0 && i < sizeof of_root / sizeof *of_root; i++)
+        if (!strstr(text, of_root[i]))
+            fail_msg("no %s in %s", of_root[i], text);
+    if (geteuid() == 0)
+        assert_int_equal(open_ones, 2);
+}
+
+static void what_is_no_image_has_no_table(void **state)
+{
+    struct cs_unwind_child child = {0};
+    struct cs_unwind *unwind;
+    char bytes[8192] = "\177ELF\2\1\1";
+    (void)state;
+    memset(bytes + 7, 0x7f, sizeof bytes - 7);
+    int fd = memfd_create("bad", MFD_CLOEXEC);
+    assert_int_equal(write(fd, bytes, sizeof bytes), sizeof bytes);
+    assert_int_equal(cs_unwind_child_start(&child, fd), 0);
+    close(fd);
+    assert_int_equal(finish(&child, &unwind), -ENOEXEC);
+    assert_int_equal(child.pid, 0);
+}
+
+/* What a child that was taken over might write. */
+static void a_table_that_leads_outside_is_refused(void **state)
+{
+    struct cs_unwind *good, *bad;
+    struct cs_error err;
+    size_t n;
+    (void)state;
+    assert_int_equal(cs_unwind_open("/proc/self/exe", &good, &err), 0);
+    const struct cs_unwind_header *table = cs_unwind_table(good, &n);
+    for (int how = 0; how < 4; how++) {
+        struct cs_unwind_header *copy =
+            mmap(NULL, n, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+        memcpy(copy, table, n);
+        if (how == 1)
+            ((struct cs_unwind_row *)(uintptr_t)cs_unwind_rows(copy))[copy->n_rows / 2].rule =
+                (__typeof__(cs_unwind_rows(copy)->rule))copy->n_rules;
+        if (how == 2)
+            ((__u32 *)(uintptr_t)cs_unwind_first(copy))[1] = copy->n_rows + 1;
+        if (how == 3)
+            copy->n_rows++;
+        assert_int_equal(unwind_of_map(copy, n, NULL, &bad), how ? -ENOEXEC : 0);
+        if (!how)
+            cs_unwind_close(bad);
+    }
+    cs_unwind_close(good);
+}
+
+static void one_that_is_at_work_can_be_ended(void **state)
+{
+    struct cs_unwind_child child = {0};
+    (void)state;
+    int fd = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
+    assert_int_equal(cs_unwind_child_start(&child, fd), 0);
+    close(fd);
+    cs_unwind_child_close(&child);
+    assert_int_equal(child.pid, 0);
+    assert_int_equal(waitpid(-1, NULL, WNOHANG), -1); /* none is left */
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_child_makes_the_table_that_is_made_here),
+        cmocka_unit_test(the_child_has_no_rights_while_it_reads),
+        cmocka_unit_test(what_is_no_image_has_no_table),
+        cmocka_unit_test(a_table_that_leads_outside_is_refused),
+        cmocka_unit_test(one_that_is_at_work_can_be_ended),
+    };
+    return cmocka_run_group_tests(tests, without_cache, NULL);
+}
