@@ -6,7 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const struct cs_interpreter_kind *const kinds[] = {&cs_interpreter_python, &cs_interpreter_php};
+static const struct cs_interpreter_kind *const kinds[] = {&cs_interpreter_python, &cs_interpreter_php,
+                                                          &cs_interpreter_lua};
 
 struct cs_interpreter {
     struct cs_interpreter_place place;
@@ -39,7 +40,7 @@ static void find_symbols(const struct elf_file *file, uint32_t type, struct symb
     }
 }
 
-/* major << 24 | minor << 16; 0 unknown. */
+/* major << 24 | minor << 16 | patch << 8; 0 unknown. */
 static uint64_t version_of(const struct cs_interpreter_kind *kind, const struct elf_file *file,
                            const struct symbol *constant)
 {
@@ -48,12 +49,12 @@ static uint64_t version_of(const struct cs_interpreter_kind *kind, const struct 
     if (kind->version_text) {
         const char *found = memmem(file->map, file->size, kind->version_text, strlen(kind->version_text));
         const char *end = file->map + file->size;
-        uint64_t part[2] = {0};
+        uint64_t part[3] = {0};
         found = found ? found + strlen(kind->version_text) : end;
-        for (int i = 0; i < 2; i++, found += found < end)
+        for (int i = 0; i < 3; i++, found += found < end)
             for (; found < end && *found >= '0' && *found <= '9' && part[i] < 100; found++)
                 part[i] = 10 * part[i] + (uint64_t)(*found - '0');
-        return part[0] << 24 | part[1] << 16;
+        return part[0] << 24 | part[1] << 16 | part[2] << 8;
     }
     const uint8_t *bytes = constant->some ? elf_file_at(file, constant->found.st_value, &n, NULL) : NULL;
     if (bytes && n >= sizeof version)
@@ -67,8 +68,11 @@ static int find_kind(const struct cs_interpreter_kind *kind, const struct elf_fi
     struct symbol symbols[] = {
         {.name = kind->root}, {.name = kind->loop}, {.name = kind->version ? kind->version : ""}};
     find_symbols(file, SHT_DYNSYM, symbols, 3);
-    if (!symbols[0].some)
+    if (!symbols[0].some || !symbols[1].some)
         find_symbols(file, SHT_SYMTAB, symbols, 3);
+    if (symbols[0].some && !symbols[1].some && kind->find_loop)
+        symbols[1].some = kind->find_loop(file, symbols[0].found.st_value, &symbols[1].found.st_value,
+                                          &symbols[1].found.st_size);
     if (!symbols[0].some || !symbols[1].some)
         return -ENOENT;
     *place = (struct cs_interpreter_place){.kind = kind,
@@ -136,8 +140,10 @@ bool cs_interpreter_is_loop(const struct cs_interpreter *it, uint64_t pc)
 size_t cs_interpreter_frames(const struct cs_interpreter *it, int tid, struct cs_interpreted_frame *frames,
                              size_t room)
 {
-    return it->place.kind->frames(&it->memory, it->place.root + it->bias, it->place.offsets, tid, frames,
-                                  room);
+    const struct cs_interpreter_kind *kind = it->place.kind;
+    return kind->frames
+               ? kind->frames(&it->memory, it->place.root + it->bias, it->place.offsets, tid, frames, room)
+               : 0;
 }
 
 void cs_interpreter_name(const struct cs_interpreter *it, const struct cs_interpreted_frame *frame,

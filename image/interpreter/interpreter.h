@@ -3,6 +3,8 @@
  *
  * Files of this room:
  *   interpreter        finds the interpreter of an image; merges
+ *   lua                Lua's loop and names; its frames are taken by the handler of samples alone
+ *   lua_offsets        where Lua keeps what
  *   python             CPython's frames and names
  *   php                PHP's
  *   python_offsets     where CPython keeps what: a table by version
@@ -34,6 +36,8 @@ struct cs_interpreted_frame {
     uint64_t code; /* address of what is run (a code object) */
     uint64_t at;   /* how far in it, in bytes */
     bool entry;    /* the native frame of the interpreter's loop began with this one */
+    /* Of kinds that are `named_by_caller`: the code that called it, and the address where it goes on; 0: unknown. */
+    uint64_t caller, caller_at;
 };
 
 struct cs_interpreted_name {
@@ -43,11 +47,12 @@ struct cs_interpreted_name {
 
 struct cs_interpreter;
 struct cs_interpreter_kind;
+struct elf_file;
 
 /* What an interpreter's file tells: ELF virtual addresses. */
 struct cs_interpreter_place {
     const struct cs_interpreter_kind *kind;
-    const void *offsets; /* the kind's own: struct cs_python_offsets */
+    const void *offsets; /* the kind's own: struct cs_python_offsets, cs_lua_offsets */
     uint64_t root, loop, loop_bytes;
     char version[32]; /* "CPython 3.11" */
 };
@@ -66,7 +71,7 @@ void cs_interpreter_close(struct cs_interpreter *interpreter);
 const char *cs_interpreter_version(const struct cs_interpreter *interpreter);
 /* Is this address of the process in the interpreter's loop? */
 bool cs_interpreter_is_loop(const struct cs_interpreter *interpreter, uint64_t pc);
-/* Of one thread, by its kernel id; 0: it runs nothing interpreted. */
+/* Of one thread, by its kernel id; 0: it runs nothing interpreted, or the kind's frames can't be found so. */
 size_t cs_interpreter_frames(const struct cs_interpreter *interpreter, int tid,
                              struct cs_interpreted_frame *frames, size_t room);
 void cs_interpreter_name(const struct cs_interpreter *interpreter, const struct cs_interpreted_frame *frame,
@@ -86,18 +91,22 @@ size_t cs_interpreter_merge(const struct cs_interpreter *interpreter, const uint
 /* What a file of an interpreter gives. */
 struct cs_interpreter_kind {
     const char *root; /* symbol of its state, which tells that it is one */
-    const char
-        *version; /* symbol of a constant that holds its version (8 bytes: major << 24 | minor << 16), or: */
-    const char *version_text; /* what stands in the file before "major.minor" */
+    const char *
+        version; /* symbol of a constant that holds its version (8 bytes: major << 24 | minor << 16 | patch << 8), or: */
+    const char *version_text; /* what stands in the file before "major.minor.patch" */
     const char *loop;         /* procedure that stands for interpreted frames */
     const char *const *names; /* of files, how they begin; NULL ends them */
+    bool named_by_caller;     /* a function's name isn't its own: what tells two apart is where they begin */
     /* The version's name, and `offsets` for the calls below; false: not known. */
     bool (*open)(uint64_t version, char name[32], const void **offsets);
+    /* Where `loop` is if no symbol says so; may be NULL. */
+    bool (*find_loop)(const struct elf_file *file, uint64_t root, uint64_t *start, uint64_t *bytes);
+    /* NULL: only a native chain leads to them. */
     size_t (*frames)(const struct cs_interpreter_memory *memory, uint64_t root, const void *offsets, int tid,
                      struct cs_interpreted_frame *frames, size_t room);
     void (*name)(const struct cs_interpreter_memory *memory, const void *offsets,
                  const struct cs_interpreted_frame *frame, struct cs_interpreted_name *name);
 };
-extern const struct cs_interpreter_kind cs_interpreter_python, cs_interpreter_php;
+extern const struct cs_interpreter_kind cs_interpreter_python, cs_interpreter_php, cs_interpreter_lua;
 
 #endif

@@ -63,7 +63,8 @@ static size_t frames_of(const struct cs_interpreter_memory *memory, uint64_t roo
         if (function && !internal)
             at = word(memory, call + o->instruction) - word(memory, function + o->instructions);
         if (function)
-            frames[n++] = (struct cs_interpreted_frame){function, at, !internal && (flags & o->flag_top)};
+            frames[n++] = (struct cs_interpreted_frame){
+                .code = function, .at = at, .entry = !internal && (flags & o->flag_top)};
         call = word(memory, call + o->previous);
     }
     return n;

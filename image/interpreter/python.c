@@ -78,9 +78,10 @@ static size_t frames_of(const struct cs_interpreter_memory *memory, uint64_t roo
         } else {
             uint64_t code = word(memory, frame + o->frame_code),
                      instruction = word(memory, frame + o->frame_instruction);
-            frames[n++] = (struct cs_interpreted_frame){code, instruction - (code + o->code_instructions),
-                                                        o->frame_is_entry != NO &&
-                                                            byte(memory, frame + o->frame_is_entry)};
+            frames[n++] = (struct cs_interpreted_frame){.code = code,
+                                                        .at = instruction - (code + o->code_instructions),
+                                                        .entry = o->frame_is_entry != NO &&
+                                                                 byte(memory, frame + o->frame_is_entry)};
         }
         frame = previous;
     }

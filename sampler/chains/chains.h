@@ -5,9 +5,11 @@
  *   chains            this header, and the names of ends
  *   context_tree      the calling-context tree that a handler grows
  *   extents           which of so many numbers are taken
+ *   interpreted.bpf   the handler's part of interpreted frames
  *   kernel_tables     what the handler unwinds by, and what it tells
+ *   lua.bpf           ... Lua's
  *   mapping_lists     which process has what mapped, for the handler
- *   python.bpf        the handler's part of Python's frames
+ *   python.bpf        ... Python's
  *   row_tables        unwind tables of images, for the handler
  *   sample_chain.bpf  the handler's part: a sample's chain, down the tree or copied
  *   unwind.bpf        ... its frames, one by one

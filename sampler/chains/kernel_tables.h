@@ -15,6 +15,7 @@
 #ifndef CS_SAMPLER_CHAINS_KERNEL_TABLES_H
 #define CS_SAMPLER_CHAINS_KERNEL_TABLES_H
 
+#include "image/interpreter/lua_offsets.h"
 #include "image/interpreter/python_offsets.h"
 #include "image/unwind_rows.h"
 
@@ -72,10 +73,16 @@ struct cs_chain_image {
 
 /* An image that interprets: where its loop and its state are (ELF virtual addresses). */
 #define CS_CHAIN_INTERPRETERS 16
-#define CS_CHAIN_PYTHON_FRAMES 128 /* power of two */
+#define CS_CHAIN_OWN_FRAMES 128 /* of interpreters, power of two */
+#define CS_CHAIN_RUNS 128       /* of an interpreter's loop, power of two: more than a chain has frames */
+enum cs_chain_interpreter_kind { CS_CHAIN_PYTHON, CS_CHAIN_LUA };
 struct cs_chain_interpreter {
     __u64 loop, loop_bytes, root;
-    struct cs_python_offsets offsets;
+    __u32 kind, padding;
+    union {
+        struct cs_python_offsets python;
+        struct cs_lua_offsets lua;
+    };
 };
 
 #define CS_CHAIN_SEGMENT_WORDS 65536U /* 256 KB */
@@ -116,6 +123,7 @@ struct cs_chain_want {
     __u32 pid, image; /* a process's mappings; or an image's rows; or neither: a tree fills up */
     __u64
         code; /* or, if not 0, the name of what is interpreted there (CS_TREE_INTERPRETED), while the process lives */
+    __u64 caller, caller_at; /* what called it, and the address where that goes on; 0: not known */
 };
 #define CS_CHAIN_CODES 8192U /* of all processes, power of two: those that were told of, by hash */
 

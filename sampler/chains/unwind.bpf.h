@@ -20,9 +20,13 @@ struct chain_scratch {
     __u64 window_at, word;
     __u32 image, list, n, end;
     __u32 leaf, fp_lost, bx_lost, registers; /* the last: `reg` is this frame's */
-    __u32 runs, python_number, n_python,
-        n_joined;        /* frames in an interpreter's loop; which; its frames; both joined */
-    __u64 run_at;        /* one of the first */
+    __u32 runs, interpreter, n_own,
+        n_joined; /* frames in an interpreter's loop; which; its own frames; both joined */
+    __u64 run_at; /* one of the first */
+    /* Of a run, innermost first: its caller's stack pointer (0: unknown), the number of its frame, what runs in it, and how many
+     * runs from here on outwards are that one's. */
+    __u64 run_sp[CS_CHAIN_RUNS], run_state[CS_CHAIN_RUNS];
+    __u32 run_frame[CS_CHAIN_RUNS], run_same[CS_CHAIN_RUNS];
     __u64 reg[32];       /* by DWARF number */
     __u64 first_pc;      /* the user's own */
     __u32 cpu, unmapped; /* 1: an address was in no mapping that is known yet */
@@ -33,7 +37,7 @@ struct chain_scratch {
     __u32 known_cell[CS_CHAIN_FRAMES];
     __u64 window[WINDOW / 8];
     __u64 frames[CS_CHAIN_FRAMES]; /* innermost first: the kernel's, then the user's */
-    __u64 python[CS_CHAIN_PYTHON_FRAMES], python_frame[16];
+    __u64 own[CS_CHAIN_OWN_FRAMES], own_frame[16];
     __u64 joined[CS_CHAIN_FRAMES]; /* outermost first */
 };
 
@@ -105,7 +109,7 @@ struct {
 
 static __always_inline void want(__u32 pid, __u32 image)
 {
-    struct cs_chain_want message = {pid, image, 0};
+    struct cs_chain_want message = {pid, image, 0, 0, 0};
     bpf_ringbuf_output(&chain_wants, &message, sizeof message, 0);
 }
 
@@ -435,7 +439,7 @@ struct chain_walk {
     struct cs_chain_cpu *cpu;
 };
 
-#include "sampler/chains/python.bpf.h"
+#include "sampler/chains/interpreted.bpf.h"
 
 /* The rule at `at` into `found`, by the tables: 0; 1 at the chain's end. */
 __noinline int chain_look_up_rule(struct chain_scratch *s, struct chain_rule *found, __u64 at)
@@ -498,9 +502,13 @@ static long unwind_frame(__u32 i, void *context)
     __u32 interpreter = (found->rule[0] >> 8) & 0xff;
     if (interpreter && (found->rule[0] & 0xff) != CS_UNWIND_REGISTER) {
         s->frames[(s->n - 1) & (CS_CHAIN_FRAMES - 1)] |= CS_TREE_RUN;
-        s->python_number = interpreter - 1;
+        s->interpreter = interpreter - 1;
         s->run_at = at;
-        s->runs++;
+        __u32 run = s->runs++ & (CS_CHAIN_RUNS - 1);
+        s->run_frame[run] = s->n - 1;
+        int ends = step_by_rule(s, found->rule);
+        s->run_sp[run] = ends ? 0 : s->sp;
+        return ends;
     }
     return step_by_rule(s, found->rule);
 }

@@ -106,13 +106,14 @@ static const char *end_of_path(const char *path)
 }
 
 /* Reads its name from the process. */
-static bool read_name(struct cs_interpreted *it, unsigned number, pid_t pid, uint64_t code, uint64_t *offset)
+static bool read_name(struct cs_interpreted *it, unsigned number, pid_t pid,
+                      const struct cs_interpreted_frame *frame, const struct seen *before, uint64_t *offset)
 {
     const struct cs_interpreter_memory memory = {read_memory, &pid};
-    const struct cs_interpreted_frame frame = {.code = code};
     struct cs_interpreted_name name;
     char whole[600], text[600];
-    it->places[number].kind->name(&memory, it->places[number].offsets, &frame, &name);
+    const struct cs_interpreter_kind *kind = it->places[number].kind;
+    kind->name(&memory, it->places[number].offsets, frame, &name);
     if (!name.function[0])
         return false;
     for (char *c = name.function; *c;
@@ -120,12 +121,17 @@ static bool read_name(struct cs_interpreted *it, unsigned number, pid_t pid, uin
         *c = (unsigned char)*c < ' ' ? '?' : *c;
     for (char *c = name.file; *c; c++)
         *c = (unsigned char)*c < ' ' ? '?' : *c;
-    int n = snprintf(whole, sizeof whole, "%s %s:%u", name.function, name.file, name.first_line);
-    if (name.file[0])
+    int n = snprintf(whole, sizeof whole, "%s %s:%u", kind->named_by_caller ? "" : name.function, name.file,
+                     name.first_line);
+    if (name.file[0] && name.first_line)
         snprintf(text, sizeof text, "%s (%s:%u)", name.function, end_of_path(name.file), name.first_line);
+    else if (name.file[0])
+        snprintf(text, sizeof text, "%s (%s)", name.function, end_of_path(name.file));
     else
         snprintf(text, sizeof text, "%s", name.function);
     *offset = NAMED | XXH3_64bits(whole, (size_t)n) >> (1 + CS_JIT_METHOD_BITS) << CS_JIT_METHOD_BITS;
+    if (kind->named_by_caller && before->code && before->offset == *offset)
+        return true; /* it has a name, and then its caller was known */
     if (!it->names[number])
         it->names[number] = cs_table_open(&cs_schema_names);
     int64_t at = it->names[number] ? cs_table_text(it->names[number], text) : -1;
@@ -152,16 +158,18 @@ static void begin_anew(struct cs_interpreted *it)
     it->n_seen = 0;
 }
 
-bool cs_interpreted_find(struct cs_interpreted *it, unsigned number, pid_t pid, uint64_t code,
-                         struct cs_mapped_image **image, uint64_t *offset)
+bool cs_interpreted_find(struct cs_interpreted *it, unsigned number, pid_t pid,
+                         const struct cs_interpreted_frame *frame, struct cs_mapped_image **image,
+                         uint64_t *offset)
 {
+    uint64_t code = frame->code;
     if (number >= it->n || !code)
         return false;
     struct seen *seen = slot_of(it->seen, number, pid, code);
     *image = it->image_of[number];
     if (!seen->code) {
-        if (!read_name(it, number, pid, code, offset)) {
-            const struct seen *was = slot_of(it->before, number, pid, code);
+        const struct seen *was = slot_of(it->before, number, pid, code);
+        if (!read_name(it, number, pid, frame, was, offset)) {
             if (!was->code)
                 return false;
             *offset = was->offset;

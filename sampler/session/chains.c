@@ -2,12 +2,12 @@
 /* Wants to answers. A process's list is made when one of its samples found none, and again whenever its mappings change; tables
  * of images come with the process that is asked for while there is much room, then one by one. */
 #include "sampler/session/chains.h"
-#include "image/interpreter/python_offsets.h"
 #include "sampler/chains/context_tree.h"
 #include "sampler/perf/monotonic_clock.h"
 #include "store/array.h"
 
 #include <stdio.h>
+#include <string.h>
 #include <unistd.h>
 
 #define ASK_AGAIN_NS 1000000000ULL
@@ -46,8 +46,10 @@ static void note_want(void *arg, const struct cs_chain_want *want)
     struct cs_mapped_image *image;
     uint64_t offset;
     if (want->code) { /* at once: a process may end, and its frames are placed much later */
+        const struct cs_interpreted_frame frame = {
+            .code = want->code & CS_TREE_ADDR_MASK, .caller = want->caller, .caller_at = want->caller_at};
         (void)cs_interpreted_find(c->places->interpreted, want->code >> CS_TREE_INTERPRETER_SHIFT & 15,
-                                  (pid_t)want->pid, want->code & CS_TREE_ADDR_MASK, &image, &offset);
+                                  (pid_t)want->pid, &frame, &image, &offset);
         return;
     }
     struct cs_chain_want *more = cs_array_add(&c->wants);
@@ -132,18 +134,24 @@ static void tell_interpreter(struct cs_session_chains *c, pid_t pid, const struc
         return;
     int fd = cs_images_reopen(c->places->images, of->image, pid, of->start, of->end);
     snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
-    bool found =
-        fd >= 0 && cs_interpreter_find(path, &place, &ignored) == 0 && place.kind == &cs_interpreter_python;
+    bool found = fd >= 0 && cs_interpreter_find(path, &place, &ignored) == 0;
     if (fd >= 0)
         close(fd);
-    if (!found)
+    if (!found || (place.kind != &cs_interpreter_python && place.kind != &cs_interpreter_lua))
         return;
     int which = cs_interpreted_add(c->places->interpreted, &place);
     if (which < 0)
         return;
-    const struct cs_python_offsets *offsets = place.offsets;
-    c->kernel->interpreters[which] =
-        (struct cs_chain_interpreter){place.loop, place.loop_bytes, place.root, *offsets};
+    struct cs_chain_interpreter it = {.loop = place.loop,
+                                      .loop_bytes = place.loop_bytes,
+                                      .root = place.root,
+                                      .kind =
+                                          place.kind == &cs_interpreter_lua ? CS_CHAIN_LUA : CS_CHAIN_PYTHON};
+    if (it.kind == CS_CHAIN_LUA)
+        memcpy(&it.lua, place.offsets, sizeof it.lua);
+    else
+        memcpy(&it.python, place.offsets, sizeof it.python);
+    c->kernel->interpreters[which] = it;
     __atomic_store_n(&image->interpreter, (uint32_t)which + 1, __ATOMIC_RELEASE);
 }
 
@@ -194,7 +202,7 @@ static void ask_for_absent(struct cs_session_chains *c)
 
 void cs_session_chains_expect(struct cs_session_chains *c, pid_t pid)
 {
-    note_want(c, &(struct cs_chain_want){(uint32_t)pid, CS_CHAIN_NO_IMAGE, 0});
+    note_want(c, &(struct cs_chain_want){(uint32_t)pid, CS_CHAIN_NO_IMAGE, 0, 0, 0});
 }
 
 bool cs_session_chains_busy(const struct cs_session_chains *c)

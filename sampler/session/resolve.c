@@ -44,10 +44,10 @@ int cs_session_resolve(struct cs_session_places *s, const struct cs_driver_entry
     int rc;
     *found = (struct cs_maps_location){.image = NULL};
     if (!entry->kernel && (entry->pc & CS_TREE_INTERPRETED)) {
-        /* what is run lies at a multiple of 16; who says "a return" adds 1 */
-        uint64_t code = entry->pc & CS_TREE_ADDR_MASK & ~15ULL;
+        /* what is run lies at a multiple of 8; who says "a return" adds 1 */
+        const struct cs_interpreted_frame frame = {.code = entry->pc & CS_TREE_ADDR_MASK & ~7ULL};
         if (cs_interpreted_find(s->interpreted, entry->pc >> CS_TREE_INTERPRETER_SHIFT & 15,
-                                (pid_t)entry->pid, code, &found->image, &found->offset))
+                                (pid_t)entry->pid, &frame, &found->image, &found->offset))
             return 0;
         found->image = s->unknown_image;
         found->offset = CS_UNKNOWN_NO_MAPPING;

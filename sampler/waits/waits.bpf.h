@@ -267,7 +267,7 @@ static __always_inline void take_wait_chain(void *ctx, struct cs_wait_record *r,
         } else {
             bpf_loop(CS_CHAIN_USER_FRAMES, unwind_frame, &walk, 0);
             if (s->runs)
-                join_python(s, THREAD_SELF, r->n_kernel);
+                join_interpreted(s, THREAD_SELF, r->n_kernel);
         }
     }
     r->joined = s->n_joined != 0;

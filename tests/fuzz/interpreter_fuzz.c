@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Fuzz target: any bytes as the memory of an interpreted program; the first one says which version.
- * Sources: image/interpreter/python.c image/interpreter/php.c */
+ * Sources: image/interpreter/python.c image/interpreter/php.c image/interpreter/lua.c image/elf.c image/eh_frame.c image/identity.c image/debug_file.c store/error.c store/text.c store/regular_file.c */
 #include "image/interpreter/interpreter.h"
 
 #include <assert.h>
@@ -30,16 +30,22 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
     struct cs_interpreted_name name;
     const void *offsets;
     char version[32];
-    const struct cs_interpreter_kind *kind =
-        size && bytes[0] & 4 ? &cs_interpreter_php : &cs_interpreter_python;
-    if (size < 1 || !kind->open((kind == &cs_interpreter_php ? 0x0802U : 0x030b + bytes[0] % 3U) << 16,
-                                version, &offsets))
+    const struct cs_interpreter_kind *kind = size && bytes[0] & 8   ? &cs_interpreter_lua
+                                             : size && bytes[0] & 4 ? &cs_interpreter_php
+                                                                    : &cs_interpreter_python;
+    uint64_t known = kind == &cs_interpreter_lua
+                         ? 0x050404
+                         : (kind == &cs_interpreter_php ? 0x0802 : 0x030b + bytes[0] % 3U) << 8;
+    if (size < 1 || !kind->open(known << 8, version, &offsets))
         return 0;
-    size_t n = kind->frames(&memory, 1, offsets, 0, frames, 64);
+    size_t n = kind->frames ? kind->frames(&memory, 1, offsets, 0, frames, 64) : 0;
     assert(n <= 64);
     for (size_t i = 0; i <= n && i < 64; i++) {
         if (i == n)
-            frames[i] = (struct cs_interpreted_frame){.code = bytes[size / 2], .at = bytes[size - 1]};
+            frames[i] = (struct cs_interpreted_frame){.code = bytes[size / 2],
+                                                      .at = bytes[size - 1],
+                                                      .caller = bytes[size / 3],
+                                                      .caller_at = bytes[size / 4]};
         kind->name(&memory, offsets, &frames[i], &name);
         assert(memchr(name.function, 0, sizeof name.function) && memchr(name.file, 0, sizeof name.file));
     }
