@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "sampler/images/interpreted.h"
 #include "sampler/images/jit_methods.h"
+#include "sampler/perf/monotonic_clock.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,8 +11,9 @@
 #include <xxhash.h>
 
 #define NAMED (1ULL << 63)
-#define SLOTS 16384U    /* of code seen; power of two. When three quarters are taken it starts anew */
-#define FRESH_DRAINS 64 /* then a name is read again, where it still can be */
+#define SLOTS 16384U /* of code seen; power of two. When three quarters are taken it starts anew */
+#define FRESH_NS                                                                                             \
+    600000000000ULL /* then a name is read again, where it still can be: much longer than a chain waits for its drain */
 #define INTERPRETERS 16
 
 struct seen {
@@ -26,9 +28,12 @@ struct cs_interpreted {
     struct cs_interpreter_place places[INTERPRETERS];
     struct cs_mapped_image *image_of[INTERPRETERS];
     struct cs_table *names[INTERPRETERS]; /* waiting for the store */
-    unsigned n, drains;
+    unsigned n;
+    uint64_t fresh_until_ns;
     struct seen *seen, *before; /* before: what was seen before that, for processes that have ended */
     uint32_t n_seen;
+    uint64_t *named; /* offsets of functions that callers name, by hash; 0: free */
+    uint32_t n_named;
 };
 
 struct cs_interpreted *cs_interpreted_open(struct cs_images *images)
@@ -39,7 +44,8 @@ struct cs_interpreted *cs_interpreted_open(struct cs_images *images)
     it->images = images;
     it->seen = calloc(SLOTS, sizeof *it->seen);
     it->before = calloc(SLOTS, sizeof *it->before);
-    if (it->seen && it->before)
+    it->named = calloc(SLOTS, sizeof *it->named);
+    if (it->seen && it->before && it->named)
         return it;
     cs_interpreted_close(it);
     return NULL;
@@ -53,6 +59,7 @@ void cs_interpreted_close(struct cs_interpreted *it)
         cs_table_close(it->names[i]);
     free(it->seen);
     free(it->before);
+    free(it->named);
     free(it);
 }
 
@@ -105,9 +112,27 @@ static const char *end_of_path(const char *path)
     return at ? at : path;
 }
 
+static bool is_new(struct cs_interpreted *it, uint64_t offset)
+{
+    if (it->n_named >= SLOTS / 4 * 3) {
+        memset(it->named, 0, SLOTS * sizeof *it->named);
+        it->n_named = 0;
+    }
+    for (uint64_t at = offset >> CS_JIT_METHOD_BITS;; at++) {
+        uint64_t *named = &it->named[at & (SLOTS - 1)];
+        if (*named == offset)
+            return false;
+        if (!*named) {
+            *named = offset;
+            it->n_named++;
+            return true;
+        }
+    }
+}
+
 /* Reads its name from the process. */
 static bool read_name(struct cs_interpreted *it, unsigned number, pid_t pid,
-                      const struct cs_interpreted_frame *frame, const struct seen *before, uint64_t *offset)
+                      const struct cs_interpreted_frame *frame, uint64_t *offset)
 {
     const struct cs_interpreter_memory memory = {read_memory, &pid};
     struct cs_interpreted_name name;
@@ -130,8 +155,8 @@ static bool read_name(struct cs_interpreted *it, unsigned number, pid_t pid,
     else
         snprintf(text, sizeof text, "%s", name.function);
     *offset = NAMED | XXH3_64bits(whole, (size_t)n) >> (1 + CS_JIT_METHOD_BITS) << CS_JIT_METHOD_BITS;
-    if (kind->named_by_caller && before->code && before->offset == *offset)
-        return true; /* it has a name, and then its caller was known */
+    if (kind->named_by_caller && !is_new(it, *offset))
+        return true; /* what its first caller called it */
     if (!it->names[number])
         it->names[number] = cs_table_open(&cs_schema_names);
     int64_t at = it->names[number] ? cs_table_text(it->names[number], text) : -1;
@@ -169,7 +194,7 @@ bool cs_interpreted_find(struct cs_interpreted *it, unsigned number, pid_t pid,
     *image = it->image_of[number];
     if (!seen->code) {
         const struct seen *was = slot_of(it->before, number, pid, code);
-        if (!read_name(it, number, pid, frame, was, offset)) {
+        if (!read_name(it, number, pid, frame, offset)) {
             if (!was->code)
                 return false;
             *offset = was->offset;
@@ -187,8 +212,11 @@ bool cs_interpreted_find(struct cs_interpreted *it, unsigned number, pid_t pid,
 
 void cs_interpreted_refresh(struct cs_interpreted *it)
 {
-    if (++it->drains % FRESH_DRAINS == 0)
+    uint64_t now = cs_monotonic_ns();
+    if (it->fresh_until_ns && now >= it->fresh_until_ns)
         begin_anew(it);
+    if (now >= it->fresh_until_ns)
+        it->fresh_until_ns = now + FRESH_NS;
 }
 
 int cs_interpreted_name(struct cs_interpreted *it, struct cs_store *store, struct cs_error *err)

@@ -124,6 +124,8 @@ int cs_session_drain(struct cs_sampler *s, enum cs_driver_drain how, struct cs_e
         return cs_fail(err, ENOMEM, "out of memory for the kernel's sideband records");
     make_up_for_lost(s, line);
     cs_session_places_meet(&s->places);
+    if (s->chains) /* again, up to the line: the name of a function comes before it is placed, with who called it */
+        cs_session_chains_wants(s->chains);
     rc = s->events.driver->drain(s->events.state, how, place, s, err);
     if (s->waits)
         cs_session_waits_place(s->waits);
