@@ -79,7 +79,10 @@ static int find_kind(const struct cs_interpreter_kind *kind, const struct elf_fi
                                            .root = symbols[0].found.st_value,
                                            .loop = symbols[1].found.st_value,
                                            .loop_bytes = symbols[1].found.st_size};
-    if (!kind->open(version_of(kind, file, &symbols[2]), place->version, &place->offsets))
+    size_t n = 0;
+    const uint8_t *state = elf_file_at(file, place->root, &n, NULL);
+    if (!kind->open(version_of(kind, file, &symbols[2]), state, state ? n : 0, place->version,
+                    &place->offsets))
         return cs_fail(err, ENOTSUP, "%s: frames of %s aren't known here", file->path, place->version);
     return 0;
 }
@@ -142,14 +145,14 @@ size_t cs_interpreter_frames(const struct cs_interpreter *it, int tid, struct cs
 {
     const struct cs_interpreter_kind *kind = it->place.kind;
     return kind->frames
-               ? kind->frames(&it->memory, it->place.root + it->bias, it->place.offsets, tid, frames, room)
+               ? kind->frames(&it->memory, it->place.root + it->bias, &it->place.offsets, tid, frames, room)
                : 0;
 }
 
 void cs_interpreter_name(const struct cs_interpreter *it, const struct cs_interpreted_frame *frame,
                          struct cs_interpreted_name *name)
 {
-    it->place.kind->name(&it->memory, it->place.offsets, frame, name);
+    it->place.kind->name(&it->memory, &it->place.offsets, frame, name);
 }
 
 /* Aligned at the outer end: a run of the loop that has just begun or is about to end has no frame of its own, and it is the

@@ -21,6 +21,8 @@
 #ifndef CS_IMAGE_INTERPRETER_INTERPRETER_H
 #define CS_IMAGE_INTERPRETER_INTERPRETER_H
 
+#include "image/interpreter/lua_offsets.h"
+#include "image/interpreter/python_offsets.h"
 #include "store/error.h"
 
 #include <stdbool.h>
@@ -49,10 +51,19 @@ struct cs_interpreter;
 struct cs_interpreter_kind;
 struct elf_file;
 
+/* Where a version keeps what: the kind's own, plain bytes. */
+struct cs_interpreter_offsets {
+    union {
+        struct cs_python_offsets python;
+        struct cs_lua_offsets lua;
+        unsigned char bytes[64];
+    };
+};
+
 /* What an interpreter's file tells: ELF virtual addresses. */
 struct cs_interpreter_place {
     const struct cs_interpreter_kind *kind;
-    const void *offsets; /* the kind's own: struct cs_python_offsets, cs_lua_offsets */
+    struct cs_interpreter_offsets offsets;
     uint64_t root, loop, loop_bytes;
     char version[32]; /* "CPython 3.11" */
 };
@@ -97,14 +108,16 @@ struct cs_interpreter_kind {
     const char *loop;         /* procedure that stands for interpreted frames */
     const char *const *names; /* of files, how they begin; NULL ends them */
     bool named_by_caller;     /* a function's name isn't its own: what tells two apart is where they begin */
-    /* The version's name, and `offsets` for the calls below; false: not known. */
-    bool (*open)(uint64_t version, char name[32], const void **offsets);
+    /* The version's name, and `offsets` for the calls below; false: not known. `state`: `n` bytes of the file at the root. */
+    bool (*open)(uint64_t version, const uint8_t *state, size_t n, char name[32],
+                 struct cs_interpreter_offsets *offsets);
     /* Where `loop` is if no symbol says so; may be NULL. */
     bool (*find_loop)(const struct elf_file *file, uint64_t root, uint64_t *start, uint64_t *bytes);
     /* NULL: only a native chain leads to them. */
-    size_t (*frames)(const struct cs_interpreter_memory *memory, uint64_t root, const void *offsets, int tid,
+    size_t (*frames)(const struct cs_interpreter_memory *memory, uint64_t root,
+                     const struct cs_interpreter_offsets *offsets, int tid,
                      struct cs_interpreted_frame *frames, size_t room);
-    void (*name)(const struct cs_interpreter_memory *memory, const void *offsets,
+    void (*name)(const struct cs_interpreter_memory *memory, const struct cs_interpreter_offsets *offsets,
                  const struct cs_interpreted_frame *frame, struct cs_interpreted_name *name);
 };
 extern const struct cs_interpreter_kind cs_interpreter_python, cs_interpreter_php, cs_interpreter_lua;

@@ -102,13 +102,15 @@ static bool find_loop(const struct elf_file *file, uint64_t root, uint64_t *star
     return found;
 }
 
-static bool open_lua(uint64_t version, char name[32], const void **offsets)
+static bool open_lua(uint64_t version, const uint8_t *state, size_t n, char name[32],
+                     struct cs_interpreter_offsets *offsets)
 {
     unsigned is = (unsigned)(version >> 8 & 0xffffff);
+    (void)state, (void)n;
     snprintf(name, 32, "Lua %u.%u.%u", is >> 16, is >> 8 & 0xff, is & 0xff);
     for (size_t i = 0; i < sizeof versions / sizeof *versions; i++)
         if (versions[i].version >> 8 == is >> 8 && versions[i].version <= is) {
-            *offsets = &versions[i];
+            offsets->lua = versions[i];
             return true;
         }
     return false;
@@ -315,7 +317,7 @@ static void file_of(const char *source, char file[256])
         snprintf(file, 256, "[string \"%.*s\"]", (int)(strcspn(source, "\n") % 200), source);
 }
 
-static void name_of(const struct cs_interpreter_memory *memory, const void *offsets,
+static void name_of(const struct cs_interpreter_memory *memory, const struct cs_interpreter_offsets *offsets,
                     const struct cs_interpreted_frame *frame, struct cs_interpreted_name *name)
 {
     uint8_t proto[PROTO_BYTES];

@@ -31,12 +31,15 @@ static uint64_t word(const struct cs_interpreter_memory *memory, uint64_t addr)
     return addr && memory->read(memory->arg, addr, &value, sizeof value) ? value : 0;
 }
 
-static bool open_php(uint64_t version, char name[32], const void **offsets)
+static bool open_php(uint64_t version, const uint8_t *state, size_t n, char name[32],
+                     struct cs_interpreter_offsets *offsets)
 {
+    _Static_assert(sizeof(struct offsets) <= sizeof offsets->bytes, "room for PHP's");
+    (void)state, (void)n;
     snprintf(name, 32, "PHP %u.%u", (unsigned)(version >> 24 & 0xff), (unsigned)(version >> 16 & 0xff));
     for (size_t i = 0; i < sizeof versions / sizeof *versions; i++)
         if (versions[i].version == (version >> 16 & 0xffff)) {
-            *offsets = &versions[i];
+            memcpy(offsets->bytes, &versions[i], sizeof versions[i]);
             return true;
         }
     return false;
@@ -48,10 +51,12 @@ static uint8_t type_of(const struct cs_interpreter_memory *memory, const struct 
     return memory->read(memory->arg, function + o->type, &type, sizeof type) ? type : INTERNAL;
 }
 
-static size_t frames_of(const struct cs_interpreter_memory *memory, uint64_t root, const void *offsets,
-                        int tid, struct cs_interpreted_frame *frames, size_t room)
+static size_t frames_of(const struct cs_interpreter_memory *memory, uint64_t root,
+                        const struct cs_interpreter_offsets *offsets, int tid,
+                        struct cs_interpreted_frame *frames, size_t room)
 {
-    const struct offsets *o = offsets;
+    struct offsets own;
+    const struct offsets *o = memcpy(&own, offsets->bytes, sizeof own);
     uint64_t call = word(memory, root + o->current);
     size_t n = 0;
     (void)tid;
@@ -82,10 +87,11 @@ static void text_at(const struct cs_interpreter_memory *memory, const struct off
         text[0] = '\0';
 }
 
-static void name_of(const struct cs_interpreter_memory *memory, const void *offsets,
+static void name_of(const struct cs_interpreter_memory *memory, const struct cs_interpreter_offsets *offsets,
                     const struct cs_interpreted_frame *frame, struct cs_interpreted_name *name)
 {
-    const struct offsets *o = offsets;
+    struct offsets own;
+    const struct offsets *o = memcpy(&own, offsets->bytes, sizeof own);
     uint64_t function = word(memory, frame->code + o->name), scope = word(memory, frame->code + o->scope);
     uint32_t line = 0;
     size_t n = 0;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* CPython 3.11 to 3.13. A thread's frames are a list of _PyInterpreterFrame, innermost first. One run of the native loop serves
+/* CPython 3.11 and later. From 3.13 on an interpreter tells where it keeps what (_Py_DebugOffsets, at the beginning of _PyRuntime, also
+ * in the file), and what is told is believed if it fits together. A thread's frames are a list of _PyInterpreterFrame, innermost first. One run of the native loop serves
  * several of them: it began with the one that says so (3.11: is_entry), or in front of a frame without code that lies on the C
  * stack (from 3.12 on). Lines are in co_linetable: CPython's Objects/locations.md (PEP 626, PEP 657). */
 #include "image/interpreter/interpreter.h"
@@ -13,11 +14,32 @@
 #define THREADS_MOST 4096
 #define LINES_BYTES_MOST 65536
 #define NO CS_PYTHON_NO_OFFSET
+#define TAGS UINT64_C(7) /* of references, from 3.14 on: they point to multiples of 8 */
 
 static const struct cs_python_offsets versions[] = {
     {0x030b, 40, 0, 16, 8, 160, 152, 56, 8, 32, 48, 56, 69, 68, NO, 128, 112, 72, 136, 184, 48, 72},
     {0x030c, 40, 0, 72, 8, 144, 136, 56, 0, 0, 8, 56, 70, NO, 3, 128, 112, 68, 136, 192, 40, 56},
-    {0x030d, 632, 7264, 7344, 8, 160, 152, NO, 72, 0, 8, 56, 70, NO, 3, 128, 112, 68, 136, 200, 40, 56},
+};
+
+/* Where in the list that is told (8 bytes each) what is wanted stands. Include/internal/pycore_debug_offsets.h. */
+struct told_at {
+    uint32_t since; /* major << 8 | minor */
+    uint8_t interpreters, interpreter_next, threads;
+    uint8_t thread_bytes, thread_next, current_frame, thread_id, native_thread_id;
+    uint8_t frame_bytes, frame_previous, frame_code, frame_instruction, frame_owner;
+    uint8_t code_bytes, filename, qualname, lines, first_line, instructions;
+    uint8_t object_bytes, object_type, string_bytes, string_state, string_length, string_ascii;
+};
+static const struct told_at told[] = {
+    {0x030e, 5, 8, 9, 20, 22, 24, 25, 26, 29, 30, 31, 32, 34, 36, 37, 39, 40, 41, 45, 46, 47, 73, 74, 75, 76},
+    {0x030d, 5, 8, 9, 19, 21, 23, 24, 25, 28, 29, 30, 31, 33, 34, 35, 37, 38, 39, 43, 44, 45, 67, 68, 69, 70},
+};
+enum {
+    TOLD_BYTES = 77 * 8,
+    TOLD_VERSION = 1,
+    TOLD_FREE_THREADED = 2,
+    OWNER_OF_SHIMS = 3,    /* FRAME_OWNED_BY_CSTACK in 3.13, _BY_INTERPRETER since */
+    FRAME_BYTES_READ = 80, /* of a frame, by the handler of samples */
 };
 
 static uint64_t word(const struct cs_interpreter_memory *memory, uint64_t addr)
@@ -32,15 +54,73 @@ static uint8_t byte(const struct cs_interpreter_memory *memory, uint64_t addr)
     return addr && memory->read(memory->arg, addr, &value, sizeof value) ? value : 0;
 }
 
-static bool open_python(uint64_t version, char name[32], const void **offsets)
+struct told_list {
+    const uint8_t *bytes;
+    bool fits;
+};
+
+/* An offset below `end`, else it doesn't fit. */
+static uint16_t take(struct told_list *list, unsigned at, uint64_t end)
+{
+    uint64_t value = 0;
+    memcpy(&value, list->bytes + (size_t)8 * at, sizeof value);
+    list->fits = list->fits && value < end && value < NO;
+    return (uint16_t)value;
+}
+
+static bool open_told(uint64_t version, const uint8_t *state, size_t n, struct cs_python_offsets *o)
+{
+    const struct told_at *t = told, *end = told + sizeof told / sizeof *told;
+    struct told_list list = {state, true};
+    uint64_t is;
+    while (t < end && t->since > (version >> 16 & 0xffff))
+        t++;
+    if (t == end || !state || n < TOLD_BYTES || memcmp(state, "xdebugpy", 8) != 0)
+        return false;
+    memcpy(&is, state + (size_t)8 * TOLD_VERSION, sizeof is);
+    uint64_t thread = take(&list, t->thread_bytes, NO), frame = take(&list, t->frame_bytes, NO),
+             code = take(&list, t->code_bytes, NO);
+    frame = frame < FRAME_BYTES_READ ? frame : FRAME_BYTES_READ;
+    *o = (struct cs_python_offsets){
+        .version = (uint32_t)(version >> 16 & 0xffff),
+        .interpreters = take(&list, t->interpreters, NO),
+        .interpreter_next = take(&list, t->interpreter_next, NO),
+        .threads = take(&list, t->threads, NO),
+        .thread_next = take(&list, t->thread_next, thread),
+        .native_thread_id = take(&list, t->native_thread_id, thread),
+        .thread_id = take(&list, t->thread_id, thread),
+        .c_frame = NO,
+        .current_frame = take(&list, t->current_frame, thread),
+        .frame_code = take(&list, t->frame_code, frame - 7),
+        .frame_previous = take(&list, t->frame_previous, frame - 7),
+        .frame_instruction = take(&list, t->frame_instruction, frame - 7),
+        .frame_owner = take(&list, t->frame_owner, frame),
+        .frame_is_entry = NO,
+        .owner_of_shims = OWNER_OF_SHIMS,
+        .code_qualname = take(&list, t->qualname, code),
+        .code_filename = take(&list, t->filename, code),
+        .code_first_line = take(&list, t->first_line, code),
+        .code_lines = take(&list, t->lines, code),
+        .code_instructions = take(&list, t->instructions, code),
+        .string_ascii = take(&list, t->string_ascii, 64),
+    };
+    o->string_other = o->string_ascii + 16;
+    return list.fits && is == version && take(&list, TOLD_FREE_THREADED, 1) == 0 && list.fits &&
+           take(&list, t->object_bytes, NO) == 16 && take(&list, t->object_type, NO) == 8 &&
+           take(&list, t->string_length, NO) == 16 && take(&list, t->string_state, NO) == 32 &&
+           o->string_ascii == 40 && take(&list, t->string_bytes, NO) > o->string_other;
+}
+
+static bool open_python(uint64_t version, const uint8_t *state, size_t n, char name[32],
+                        struct cs_interpreter_offsets *offsets)
 {
     snprintf(name, 32, "CPython %u.%u", (unsigned)(version >> 24 & 0xff), (unsigned)(version >> 16 & 0xff));
     for (size_t i = 0; i < sizeof versions / sizeof *versions; i++)
         if (versions[i].version == (version >> 16 & 0xffff)) {
-            *offsets = &versions[i];
+            offsets->python = versions[i];
             return true;
         }
-    return false;
+    return open_told(version, state, n, &offsets->python);
 }
 
 static uint64_t thread_of(const struct cs_interpreter_memory *memory, uint64_t root,
@@ -59,10 +139,11 @@ static uint64_t thread_of(const struct cs_interpreter_memory *memory, uint64_t r
     return 0;
 }
 
-static size_t frames_of(const struct cs_interpreter_memory *memory, uint64_t root, const void *offsets,
-                        int tid, struct cs_interpreted_frame *frames, size_t room)
+static size_t frames_of(const struct cs_interpreter_memory *memory, uint64_t root,
+                        const struct cs_interpreter_offsets *offsets, int tid,
+                        struct cs_interpreted_frame *frames, size_t room)
 {
-    const struct cs_python_offsets *o = offsets;
+    const struct cs_python_offsets *o = &offsets->python;
     uint64_t thread = thread_of(memory, root, o, tid), frame = 0;
     size_t n = 0;
     if (thread && o->c_frame != NO)
@@ -72,11 +153,12 @@ static size_t frames_of(const struct cs_interpreter_memory *memory, uint64_t roo
     /* shims don't count as frames: twice the room bounds the walk */
     for (size_t steps = 0; frame && n < room && steps < 2 * room; steps++) {
         uint64_t previous = word(memory, frame + o->frame_previous);
-        if (o->frame_is_entry == NO && byte(memory, frame + o->frame_owner) == o->owner_of_shims) {
-            if (n > 0)
+        uint8_t owner = byte(memory, frame + o->frame_owner);
+        if (o->frame_is_entry == NO && owner >= o->owner_of_shims) {
+            if (n > 0 && owner == o->owner_of_shims)
                 frames[n - 1].entry = true;
         } else {
-            uint64_t code = word(memory, frame + o->frame_code),
+            uint64_t code = word(memory, frame + o->frame_code) & ~TAGS,
                      instruction = word(memory, frame + o->frame_instruction);
             frames[n++] = (struct cs_interpreted_frame){.code = code,
                                                         .at = instruction - (code + o->code_instructions),
@@ -108,13 +190,15 @@ static char *put_utf8(char *to, uint32_t c)
     return to;
 }
 
-/* PyASCIIObject: length at 16; at 32 bits: interned 2, kind 3 (bytes a character), compact 1, ascii 1. */
+/* PyASCIIObject: length at 16; at 32 bits: interned 2, kind 3 (bytes a character), compact 1, ascii 1. Some builds have 16 bits for
+ * the first: then the byte is at most 3, which it can't be otherwise, for each string has a kind. */
 static void text_at(const struct cs_interpreter_memory *memory, const struct cs_python_offsets *o,
                     uint64_t string, char text[256])
 {
     uint64_t length = word(memory, string + 16);
-    uint8_t state = byte(memory, string + 32), characters[63 * 4];
-    unsigned kind = state >> 2 & 7, ascii = state >> 6 & 1;
+    uint8_t first = byte(memory, string + 32), characters[63 * 4];
+    unsigned state = first > 3 ? first : (unsigned)byte(memory, string + 34) << 2, kind = state >> 2 & 7,
+             ascii = state >> 6 & 1;
     char *to = text;
     *text = '\0';
     if (!string || !(state >> 5 & 1) || (kind != 1 && kind != 2 && kind != 4))
@@ -182,10 +266,10 @@ static unsigned line_in(const uint8_t *at, const uint8_t *end, int first_line, u
     return 0;
 }
 
-static void name_of(const struct cs_interpreter_memory *memory, const void *offsets,
+static void name_of(const struct cs_interpreter_memory *memory, const struct cs_interpreter_offsets *offsets,
                     const struct cs_interpreted_frame *frame, struct cs_interpreted_name *name)
 {
-    const struct cs_python_offsets *o = offsets;
+    const struct cs_python_offsets *o = &offsets->python;
     *name = (struct cs_interpreted_name){.line = 0};
     text_at(memory, o, word(memory, frame->code + o->code_qualname), name->function);
     text_at(memory, o, word(memory, frame->code + o->code_filename), name->file);

@@ -44,12 +44,12 @@ static long python_frame(__u32 i, void *context)
     __u8 owner = *(const __u8 *)(frame + (w->o->frame_owner & 0x7f)),
          is_entry = *(const __u8 *)(frame + (w->o->frame_is_entry & 0x7f));
     w->at = previous;
-    if (!w->is_3_11 && owner == w->o->owner_of_shims) { /* in front of the one that the loop began with */
-        if (s->n_own)
+    if (!w->is_3_11 && owner >= w->o->owner_of_shims) { /* in front of the one that the loop began with */
+        if (s->n_own && owner == w->o->owner_of_shims)
             s->own[(s->n_own - 1) & (CS_CHAIN_OWN_FRAMES - 1)] |= CS_TREE_RUN;
         return 0;
     }
-    __u64 key = own_key(s, code);
+    __u64 key = own_key(s, code & ~7ULL);
     tell_code(key, 0, 0);
     s->own[s->n_own & (CS_CHAIN_OWN_FRAMES - 1)] = key | (w->is_3_11 && is_entry ? CS_TREE_RUN : 0);
     s->n_own++;

@@ -67,7 +67,8 @@ int cs_interpreted_add(struct cs_interpreted *it, const struct cs_interpreter_pl
 {
     char path[64];
     for (unsigned i = 0; i < it->n; i++)
-        if (it->places[i].kind == place->kind && it->places[i].offsets == place->offsets &&
+        if (it->places[i].kind == place->kind &&
+            memcmp(&it->places[i].offsets, &place->offsets, sizeof place->offsets) == 0 &&
             it->places[i].loop == place->loop && it->places[i].root == place->root)
             return (int)i;
     if (it->n == INTERPRETERS)
@@ -138,7 +139,7 @@ static bool read_name(struct cs_interpreted *it, unsigned number, pid_t pid,
     struct cs_interpreted_name name;
     char whole[600], text[600];
     const struct cs_interpreter_kind *kind = it->places[number].kind;
-    kind->name(&memory, it->places[number].offsets, frame, &name);
+    kind->name(&memory, &it->places[number].offsets, frame, &name);
     if (!name.function[0])
         return false;
     for (char *c = name.function; *c;

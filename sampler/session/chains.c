@@ -7,7 +7,6 @@
 #include "store/array.h"
 
 #include <stdio.h>
-#include <string.h>
 #include <unistd.h>
 
 #define ASK_AGAIN_NS 1000000000ULL
@@ -148,9 +147,9 @@ static void tell_interpreter(struct cs_session_chains *c, pid_t pid, const struc
                                       .kind =
                                           place.kind == &cs_interpreter_lua ? CS_CHAIN_LUA : CS_CHAIN_PYTHON};
     if (it.kind == CS_CHAIN_LUA)
-        memcpy(&it.lua, place.offsets, sizeof it.lua);
+        it.lua = place.offsets.lua;
     else
-        memcpy(&it.python, place.offsets, sizeof it.python);
+        it.python = place.offsets.python;
     c->kernel->interpreters[which] = it;
     __atomic_store_n(&image->interpreter, (uint32_t)which + 1, __ATOMIC_RELEASE);
 }

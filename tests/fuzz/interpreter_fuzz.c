@@ -28,7 +28,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
     const struct cs_interpreter_memory memory = {read_memory, &all};
     struct cs_interpreted_frame frames[64];
     struct cs_interpreted_name name;
-    const void *offsets;
+    struct cs_interpreter_offsets offsets = {0};
     char version[32];
     const struct cs_interpreter_kind *kind = size && bytes[0] & 8   ? &cs_interpreter_lua
                                              : size && bytes[0] & 4 ? &cs_interpreter_php
@@ -36,9 +36,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
     uint64_t known = kind == &cs_interpreter_lua
                          ? 0x050404
                          : (kind == &cs_interpreter_php ? 0x0802 : 0x030b + bytes[0] % 3U) << 8;
-    if (size < 1 || !kind->open(known << 8, version, &offsets))
+    if (size < 1 || !kind->open(known << 8, bytes, size, version, &offsets))
         return 0;
-    size_t n = kind->frames ? kind->frames(&memory, 1, offsets, 0, frames, 64) : 0;
+    size_t n = kind->frames ? kind->frames(&memory, 1, &offsets, 0, frames, 64) : 0;
     assert(n <= 64);
     for (size_t i = 0; i <= n && i < 64; i++) {
         if (i == n)
@@ -46,7 +46,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
                                                       .at = bytes[size - 1],
                                                       .caller = bytes[size / 3],
                                                       .caller_at = bytes[size / 4]};
-        kind->name(&memory, offsets, &frames[i], &name);
+        kind->name(&memory, &offsets, &frames[i], &name);
         assert(memchr(name.function, 0, sizeof name.function) && memchr(name.file, 0, sizeof name.file));
     }
     return 0;

@@ -67,9 +67,9 @@ assert of_main >= 0.7 * samples, 'most samples lie outside of main'
 assert unknown <= 0.02 * samples, 'names are missing'
 END
 ran=0
-for python in ${CS_PYTHONS:-/usr/bin/python3 $(ls "$HOME"/.pyenv/versions/3.1[1-9]*/bin/python3 2>/dev/null || true)}; do
+for python in ${CS_PYTHONS:-/usr/bin/python3 $(command -v python3.14 || true) $(ls "$HOME"/.pyenv/versions/3.1[1-9]*/bin/python3 2>/dev/null || true)}; do
     version=$($python -c 'import sys; print("%d.%d" % sys.version_info[:2])' 2>/dev/null) || continue
-    case $version in 3.11 | 3.12 | 3.13) ;; *) continue ;; esac
+    case $version in 3.11 | 3.12 | 3.13 | 3.14) ;; *) continue ;; esac
     rm -rf "$scratch/store"
     "$CYCLESCOPE" record --driver bpf -F 500 -o "$scratch/store" -- "$python" "$scratch/work.py" "$scratch/spent" "${CS_SECONDS:-3}" >/dev/null 2>"$scratch/said" ||
         { grep -qi 'permi\|not allowed\|bpf' "$scratch/said" && { tail -n 1 "$scratch/said"; exit 77; }; cat "$scratch/said"; exit 1; }
@@ -98,5 +98,5 @@ if [ $ran -gt 0 ]; then
     grep -q "callees report" "$scratch/said" || { cat "$scratch/said"; echo "not ok: callees isn't offered"; exit 1; }
     "$CYCLESCOPE" callees report --store "$scratch/store" | grep -q 'dumps (python3.[0-9]*/json/__init__.py' || { echo "not ok: callees report"; exit 1; }
 fi
-[ $ran -gt 0 ] || { echo "no CPython of 3.11 to 3.13 was judged"; exit 77; }
+[ $ran -gt 0 ] || { echo "no CPython of 3.11 to 3.14 was judged"; exit 77; }
 echo ok

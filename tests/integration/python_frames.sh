@@ -104,10 +104,11 @@ target.wait()
 print(f'{stops} stops, {equal} of {frames} frames equal')
 sys.exit(0 if stops >= 30 and equal >= 0.995 * frames else 1)
 END
-failed=0 ran=0
-for python in ${CS_PYTHONS:-/usr/bin/python3 $(ls "$HOME"/.pyenv/versions/3.1[1-9]*/bin/python3 2>/dev/null || true)}; do
+failed=0 ran=0 has_3_14=
+for python in ${CS_PYTHONS:-/usr/bin/python3 $(command -v python3.14 || true) $(ls "$HOME"/.pyenv/versions/3.1[1-9]*/bin/python3 2>/dev/null || true)}; do
     version=$($python -c 'import sys; print("%d.%d" % sys.version_info[:2])' 2>/dev/null) || continue
-    case $version in 3.11 | 3.12 | 3.13) ;; *) continue ;; esac
+    case $version in 3.11 | 3.12 | 3.13 | 3.14) ;; *) continue ;; esac
+    [ "$version" != 3.14 ] || has_3_14=1
     if line=$(python3 "$scratch/judge.py" "$tool" "$python" "$scratch/work.py" "$scratch/log" | tail -n 3); then
         echo "ok: $version: $line"
         ran=$((ran + 1))
@@ -128,5 +129,6 @@ for python in ${CS_PYTHONS:-/usr/bin/python3 $(ls "$HOME"/.pyenv/versions/3.1[1-
         failed=1
     fi
 done
-[ $ran -gt 0 ] || [ $failed -gt 0 ] || { echo "no CPython of 3.11 to 3.13 here"; exit 77; }
+[ -n "$has_3_14" ] || echo "# no CPython 3.14 here: it is not tried"
+[ $ran -gt 0 ] || [ $failed -gt 0 ] || { echo "no CPython of 3.11 to 3.14 here"; exit 77; }
 exit $failed
