@@ -111,9 +111,9 @@ struct cs_sampler_statistics {
     uint64_t images, processes; /* known now */
     uint64_t born, forks;       /* threads and processes that began since */
     uint64_t merges, merge_failures;
-    double rate_hz;               /* asked of each busy CPU, now */
-    double sample_cost_us;        /* what a sample costs the profiled work, measured; 0 = not measured */
-    double loss;                  /* share of the work's time that sampling takes now, by the controller */
+    double rate_hz;        /* asked of each busy CPU, now */
+    double sample_cost_us; /* what a sample costs the profiled work, measured; 0 = not measured */
+    double loss; /* share of the work's time that sampling takes now; NAN: not known, nothing measures it */
     double collector_cpu_seconds; /* used by this session in user and system mode */
     uint64_t held_ns;             /* reported through cs_sampler_held */
     bool chains;                  /* call chains are taken; by the BPF driver these tell how they ended */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* callers and callees: of what a procedure took in all, which part came from whom, or was spent in whom. gprof's
  * two tables, of samples instead of a guess. */
+#include "cli/command/figures.h"
 #include "cli/contexts/contexts.h"
 #include "cli/profile/call_columns.h"
 
@@ -64,14 +65,18 @@ static void describe_calls(struct output *out, const struct chains *c, uint32_t 
 {
     struct cs_call_count all = cs_call_count_to(&c->counts, function);
     bool absolute = c->counts.executions > 0;
+    char times[48], error[48] = "it may as well be twice as many, or hardly any";
+    if (all.error < 1)
+        snprintf(error, sizeof error, "± %.0f %%", 100 * all.error);
     output_line(out, "%s", "");
     if (!absolute)
         output_note(
             out,
             "Calls are relative numbers, from bursts that timed nothing: compare them with one another.");
     else if (all.calls > 0)
-        output_line(out, "Called %.3g times (± %.0f %%), estimated from %.0f calls that bursts saw.",
-                    all.calls * c->counts.executions, 100 * all.error, all.seen);
+        output_line(out, "Called %s time%s (%s), estimated from %.0f call%s that bursts saw.",
+                    figures(all.calls * c->counts.executions, 3, times),
+                    plural(all.calls * c->counts.executions), error, all.seen, plural(all.seen));
     output_set(out, "calls",
                all.calls > 0 ? json_real(all.calls * (absolute ? c->counts.executions : 1)) : json_null());
     output_set(out, "calls_are", json_string(absolute ? "estimated" : "relative"));

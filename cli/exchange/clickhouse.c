@@ -119,12 +119,14 @@ static int report(const struct exporting *e, int rc, const struct cs_error *err)
     if (e->spool && cs_fleet_spool_waiting(e->spool, &batches, &bytes, &ignored) < 0)
         batches = 0;
     if (rc < 0 && batches)
-        return failed_with("%s; %" PRIu64 " batches (%.1f MB) wait for the next export", err->text, batches,
-                           (double)bytes / 1e6);
+        return failed_with("%s; %" PRIu64 " batch%s (%.1f MB) wait%s for the next export", err->text, batches,
+                           batches == 1 ? "" : "es", (double)bytes / 1e6, batches == 1 ? "s" : "");
     if (rc < 0)
         return failed(err);
-    report_line(stdout, "%s: %" PRIu64 " samples in %" PRIu64 " rows, %" PRIu64 " batches",
-                cs_fleet_server_name(e->server), e->sent_samples, e->sent_rows, e->sent_batches);
+    report_line(stdout, "%s: %" PRIu64 " sample%s in %" PRIu64 " row%s, %" PRIu64 " batch%s",
+                cs_fleet_server_name(e->server), e->sent_samples, plural((double)e->sent_samples),
+                e->sent_rows, plural((double)e->sent_rows), e->sent_batches,
+                e->sent_batches == 1 ? "" : "es");
     return CS_EXIT_OK;
 }
 

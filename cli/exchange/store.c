@@ -102,7 +102,13 @@ static int run_dump(const struct parsed *args)
     struct cs_table *loaded;
     struct cs_error err;
     struct column columns[CS_TABLE_COLUMNS_MAX];
-    if (cs_store_load_file(operand(args, 1), &head, &loaded, &err) < 0)
+    const char *path = operand(args, 1);
+    struct stat st;
+    if (stat(path, &st) == 0 && S_ISDIR(st.st_mode))
+        return failed_with(
+            "%s is a directory: dump takes one file of a store, such as %s/EPOCH/IMAGE/cpu-clock.prof", path,
+            path);
+    if (cs_store_load_file(path, &head, &loaded, &err) < 0)
         return failed(&err);
     const struct cs_schema *schema = cs_table_schema(loaded);
     for (unsigned c = 0; c < schema->n_columns; c++) {

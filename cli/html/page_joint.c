@@ -146,8 +146,8 @@ static json_t *tags_json(const struct observed *o, unsigned c)
     }
     free(rows);
     char title[300];
-    snprintf(title, sizeof title, "%.80s under each %.64s: %" PRIu64 " intervals kept, %" PRIu64 " outside",
-             o->counters[c], o->tags[0], total, outside);
+    snprintf(title, sizeof title, "%.80s under each %.64s: %" PRIu64 " interval%s kept, %" PRIu64 " outside",
+             o->counters[c], o->tags[0], total, plural((double)total), outside);
     json_t *x =
         axis_json(o->counters[c], 1000 * cs_dte_rate_bin_least(first), 1000 * cs_dte_rate_bin_least(last));
     json_object_set_new(x, "bins", json_integer((json_int_t)(last - first)));

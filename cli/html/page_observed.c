@@ -37,7 +37,7 @@ static json_t *histogram_json(const struct observed *o, unsigned c)
         json_array_append_new(shares, json_real(100 * joined[i] / sum));
     }
     char title[200], x[120];
-    snprintf(title, sizeof title, "%s: %.0f intervals kept", o->counters[c], sum);
+    snprintf(title, sizeof title, "%s: %.0f interval%s kept", o->counters[c], sum, plural(sum));
     snprintf(x, sizeof x, "%s per 1000 cycles", o->counters[c]);
     return json_pack("{s:o, s:o, s:s, s:o, s:o}", "title", json_text(title), "x", json_text(x), "y",
                      "% of intervals", "edges", edges, "shares", shares);
@@ -97,8 +97,9 @@ int page_observed(json_t *page, const struct parsed *args, const struct profile 
     uint64_t all = cs_dte_tally_intervals(&o->sink->tally);
     char sentence[300];
     snprintf(sentence, sizeof sentence,
-             "%.200s: %" PRIu64 " samples; %.1f %% of the intervals passed double-time-error filtering.",
-             o->program, o->sink->samples, all ? 100 * (double)o->sink->whole_run.kept / (double)all : 0.0);
+             "%.200s: %" PRIu64 " sample%s; %.1f %% of the intervals passed double-time-error filtering.",
+             o->program, o->sink->samples, plural((double)o->sink->samples),
+             all ? 100 * (double)o->sink->whole_run.kept / (double)all : 0.0);
     json_object_set_new(page, "observed",
                         json_pack("{s:o, s:o, s:o, s:f, s:o, s:o, s:o}", "sentence", json_text(sentence),
                                   "tag", json_text(o->sink->n_tags ? o->tags[0] : ""), "counters", counters,

@@ -89,9 +89,10 @@ static void summarise(json_t *page, struct profile *p, const struct profile_rows
         double sum = 0;
         while (half < rows->n && sum < total / 2)
             sum += (double)rows->row[half++].samples[p->main_event];
-        advise(advice, "%s in %s has %.1f %% of the samples; %zu of %zu procedures have half of them.",
+        advise(advice, "%s in %s has %.1f %% of the samples; %zu of %zu procedure%s %s half of them.",
                r->name ? cs_image_demangle(r->name, name, sizeof name) : "Code without a symbol",
-               image_name(&r->image->image), 100 * (double)r->samples[p->main_event] / total, half, rows->n);
+               image_name(&r->image->image), 100 * (double)r->samples[p->main_event] / total, half, rows->n,
+               plural((double)rows->n), half == 1 ? "has" : "have");
         struct hottest_line hottest;
         char sentence[1300];
         hottest_line_find(p, rows, label, &hottest);
@@ -122,12 +123,13 @@ static void summarise(json_t *page, struct profile *p, const struct profile_rows
     uint64_t lost = 0;
     struct cs_error ignored = {0};
     if (cs_store_counter(p->store, "lost", &lost, &ignored) == 0 && lost)
-        advise(advice, "%" PRIu64 " further samples were lost by the kernel.", lost);
+        advise(advice, "%" PRIu64 " further sample%s lost by the kernel.", lost,
+               lost == 1 ? " was" : "s were");
     json_object_set_new(page, "advice", advice);
     advise(advice,
-           "Shares have a sampling error: of %.0f samples, a procedure with 1 %% of them is known within "
+           "Shares have a sampling error: of %.0f sample%s, a procedure with 1 %% of them is known within "
            "%.2f points.",
-           total, total > 0 ? 100 * 2 * 0.0995 / __builtin_sqrt(total) : 0.0);
+           total, plural(total), total > 0 ? 100 * 2 * 0.0995 / __builtin_sqrt(total) : 0.0);
 }
 
 static int build(const struct parsed *args, const char *store, struct profile *p, json_t *page,

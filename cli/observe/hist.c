@@ -20,6 +20,7 @@ static double rate_edge(unsigned bin)
 struct pairing { /* of two counters of a log */
     unsigned x, b;
     bool hardware;
+    const uint64_t *under; /* only intervals that begin and end with it as the first tag; NULL: all */
     struct cs_joint joint[CS_DTE_RATE_BINS];
 };
 
@@ -30,6 +31,8 @@ static void pair_interval(void *arg, const struct cs_sample *from, const struct 
     uint64_t cycles = p->hardware ? to->start - from->start : to->end - from->end; /* as the sink has it */
     uint64_t x = to->counters[p->x] - from->counters[p->x], b = to->counters[p->b] - from->counters[p->b];
     if ((verdict != CS_DTE_KEPT && verdict != CS_DTE_TAG) || !cycles || (int64_t)(x | b) < 0)
+        return;
+    if (p->under && (from->tags[0] != *p->under || to->tags[0] != *p->under))
         return;
     struct cs_joint *joint = &p->joint[cs_dte_rate_bin((double)x / (double)cycles)];
     joint->cycles += cycles;
@@ -231,9 +234,12 @@ static int observer_effect(struct output *out, const struct observed *o)
 
 /* Of a log any two counters; a store has sums by the first one's rate alone. */
 static int counters_against(const struct parsed *args, struct output *out, const struct observed *o,
-                            unsigned x, unsigned b, unsigned subsample)
+                            unsigned x, unsigned b, const uint64_t *under, unsigned subsample)
 {
     const char *log = option(args, "log");
+    if (!log && under)
+        return failed_with("a store has the rates of two counters of all intervals alone: give --log FILE, "
+                           "written by observe --log, or no --under");
     if (!log && x != 0)
         return failed_with(
             "a store has rates by the first counter's, %s, alone: give --log FILE, written by observe "
@@ -253,8 +259,8 @@ static int counters_against(const struct parsed *args, struct output *out, const
         free(pairing);
         return failed(&err);
     }
-    *pairing =
-        (struct pairing){.x = x, .b = b, .hardware = cs_observe_log_reader_head(reader)->n_hardware > 0};
+    *pairing = (struct pairing){
+        .x = x, .b = b, .under = under, .hardware = cs_observe_log_reader_head(reader)->n_hardware > 0};
     cs_observe_log_reader_close(reader);
     struct cs_observe_replay_options replay = {
         .rule = cs_dte_paper_rule(), .subsample = subsample, .visit = pair_interval, .arg = pairing};
@@ -287,8 +293,6 @@ static int one_histogram(const struct parsed *args, struct output *out, unsigned
     else if (other && b == c)
         rc = failed_with("--against takes another counter than %s, whose rate the rows are by",
                          o->counters[c]);
-    else if (other && under)
-        rc = failed_with("--against is of all intervals: give it without --under");
     else if (under && (o->sink->n_tags == 0 || !observed_named(o, 0, under, &value)))
         rc = no_value(o, under);
     if (rc == CS_EXIT_OK) {
@@ -297,7 +301,7 @@ static int one_histogram(const struct parsed *args, struct output *out, unsigned
         if (option_given(args, "observer-effect"))
             rc = observer_effect(out, o);
         else if (other)
-            rc = counters_against(args, out, o, (unsigned)c, (unsigned)b, subsample);
+            rc = counters_against(args, out, o, (unsigned)c, (unsigned)b, under ? &value : NULL, subsample);
         else
             observed_histogram(out, o, (unsigned)c, under ? &value : NULL);
     }

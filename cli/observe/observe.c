@@ -225,7 +225,7 @@ static void print_seen(struct output *out, const struct cs_observed *seen, const
                              "relation", p->relation);
     output_set(out, "cpus", cpus);
     if (log) {
-        output_line(out, "%" PRIu64 " samples in %s", seen->logged, log);
+        output_line(out, "%" PRIu64 " sample%s in %s", seen->logged, plural((double)seen->logged), log);
         output_hint(out, "next:", "tags", NULL, "--log", log, "");
         output_set(out, "logged", json_integer((json_int_t)seen->logged));
         return;

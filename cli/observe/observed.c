@@ -74,10 +74,11 @@ void observed_summary(struct output *out, const struct observed *o)
     output_line(out, "%-7s %11s %11s %11s %11s %11s", "cycles", "1 %", "median", "90 %", "99 %", "99.9 %");
     quantiles_line(out, "period", s->periods);
     quantiles_line(out, "gap", s->gaps);
-    output_line(
-        out, "%.3g %% of the time was not seen (%" PRIu64 " times descheduled or delayed, the longest %s %s)",
-        total ? 100 * unseen / (double)total : 0, s->tally.intervals[CS_DTE_GAP], figures(longest, 3, of_gap),
-        gap_unit);
+    output_line(out,
+                "%.3g %% of the time was not seen (%" PRIu64
+                " time%s descheduled or delayed, the longest %s %s)",
+                total ? 100 * unseen / (double)total : 0, s->tally.intervals[CS_DTE_GAP],
+                plural((double)s->tally.intervals[CS_DTE_GAP]), figures(longest, 3, of_gap), gap_unit);
 
     output_set(out, "program", json_text(o->program));
     output_set(out, "cycles_per_second", json_real(o->hz));

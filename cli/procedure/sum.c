@@ -353,9 +353,9 @@ static int run(const struct parsed *args)
                 t.n_blind, plural(t.n_blind), other.n_blind);
         if (against && (t.n_thin || other.n_thin))
             output_note(out,
-                        "Too few bursts saw %u of %u procedures of this recording and %u of %u of the other "
+                        "Too few bursts saw %u of %u procedure%s of this recording and %u of %u of the other "
                         "to name a cause: a difference in causes may be theirs.",
-                        t.n_thin, t.n_procedures, other.n_thin, other.n_procedures);
+                        t.n_thin, t.n_procedures, plural(t.n_procedures), other.n_thin, other.n_procedures);
         if (against)
             summary_compare(out, &t.all, t.ms_a_sample, &other.all, other.ms_a_sample);
         else

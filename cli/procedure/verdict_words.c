@@ -36,7 +36,10 @@ void verdict_sentence(const struct cs_culprit_verdict *v, double cpu_seconds, ch
                       floor(v->bursts), v->bursts < 2 ? "" : "s", words_of(v->first), 100 * v->first_share,
                       words_of(v->second), 100 * v->second_share, v->needed);
     rate = fmax(10, 10 * ceil(rate * fmax(missing / 10, 1.2)));
-    if (v->bursts < 0.5)
+    if (v->bursts < 0.5 && cpu_seconds < 1) /* a thread must have run for a while before it is followed */
+        snprintf(text + n, size - (size_t)n, ". Record two seconds of its CPU time and more; it had %.2g s",
+                 fmax(cpu_seconds, 0));
+    else if (v->bursts < 0.5)
         snprintf(text + n, size - (size_t)n, ". Record with --burst-rate %.0f",
                  fmin(fmax(rate, 30), BURST_RATE_MAX));
     else

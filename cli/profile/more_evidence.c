@@ -1,22 +1,43 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "cli/profile/more_evidence.h"
 
+#include <jansson.h>
+#include <stdbool.h>
 #include <string.h>
 
-static int is_imported(const char *epoch, const char *meta, void *arg)
+/* What the newest of the recordings that are read says of itself. */
+struct said {
+    bool imported, told, bursts, command;
+};
+
+static int read_meta(const char *epoch, const char *meta, void *arg)
 {
-    (void)epoch, (void)arg;
-    return strstr(meta, "\"imported\"") != NULL;
+    struct said *said = arg;
+    json_t *root = json_loads(meta, 0, NULL), *bursts = json_object_get(root, "bursts");
+    const char *command = json_string_value(json_object_get(root, "command"));
+    (void)epoch;
+    *said = (struct said){.imported = strstr(meta, "\"imported\"") != NULL,
+                          .told = json_is_boolean(bursts),
+                          .bursts = json_is_true(bursts),
+                          .command = command && *command};
+    json_decref(root);
+    return 1;
 }
 
 const char *more_evidence(struct cs_store *store)
 {
     struct cs_error ignored = {0};
     uint64_t bursts = 0;
-    if (cs_store_each_epoch(store, is_imported, NULL, &ignored) > 0)
+    struct said said = {.told = false};
+    cs_store_each_epoch(store, read_meta, &said, &ignored);
+    if (said.imported)
         return "an imported recording has that from branch records alone (perf record -b), cyclescope record "
                "from bursts";
     if (cs_store_counter(store, "bursts", &bursts, &ignored) < 0 || bursts == 0)
-        return "record without --no-bursts, and for a second at least";
+        return said.bursts    ? "no burst was made: the program must run for two seconds at least, or with "
+                                "--burst-rate 30 for one"
+               : !said.told   ? "record with --bursts, and for two seconds at least"
+               : said.command ? "record without --no-bursts, and for two seconds at least"
+                              : "record with --bursts: without a command they are off";
     return "bursts saw other code: record longer, or with a higher --burst-rate";
 }

@@ -22,8 +22,9 @@
 #define EXPLAINED_MIN 0.02 /* of the samples: calc of less explains little */
 
 struct layout {
-    struct column columns[FIXED_COLUMNS + 64];
+    struct column columns[FIXED_COLUMNS + 128];
     unsigned n, event_column[64], n_events;
+    bool text; /* for people */
     unsigned share;
 };
 
@@ -42,19 +43,24 @@ static void push(struct layout *l, struct column c)
     l->columns[l->n++] = c;
 }
 
+/* The k-th column of events is event `e`. */
+static bool is_shown(const struct profile *p, unsigned k, unsigned e)
+{
+    return k < EVENTS_SHOWN && (k == 0 || !profile_is_inner(p->events[e].name));
+}
+
 static struct layout make_layout(const struct profile *p, enum profile_by by, const struct counted *counted,
                                  const char *label)
 {
     bool totals = counted->calls.total > 0;
     struct layout l = {.n = 0};
     l.n_events = p->n_events < 64 ? p->n_events : 64;
-    for (unsigned k = 0; k < l.n_events; k++) { /* the main event first, its shares beside it */
+    for (unsigned k = 0; k < l.n_events; k++) { /* the main event first; each has its shares beside it */
         unsigned e = k == 0 ? p->main_event : k <= p->main_event ? k - 1 : k;
+        bool shown = is_shown(p, k, e);
         l.event_column[k] = e;
         push(&l, (struct column){.key = p->events[e].name,
-                                 .head = k < EVENTS_SHOWN && (k == 0 || !profile_is_inner(p->events[e].name))
-                                             ? p->events[e].name
-                                             : NULL,
+                                 .head = shown ? p->events[e].name : NULL,
                                  .group = "samples",
                                  .kind = COLUMN_COUNT});
         if (k == 0) {
@@ -66,6 +72,11 @@ static struct layout make_layout(const struct profile *p, enum profile_by by, co
             push(&l, (struct column){.key = "total", .kind = COLUMN_COUNT});
             push(&l, (struct column){
                          .key = "total_percent", .head = totals ? "total %" : NULL, .kind = COLUMN_SHARE});
+        } else {
+            push(&l, (struct column){.key = p->events[e].name,
+                                     .head = shown ? "%" : NULL,
+                                     .group = "percents",
+                                     .kind = COLUMN_SHARE});
         }
     }
     if (counted->wanted) {
@@ -86,7 +97,7 @@ static struct layout make_layout(const struct profile *p, enum profile_by by, co
     return l;
 }
 
-static void row_names(struct table *table, enum profile_by by, const struct profile_row *r)
+static void row_names(struct table *table, enum profile_by by, const struct profile_row *r, bool text)
 {
     char name[1024], brief[1024], where[1200], hex[24];
     if (r->name && by != BY_PROCESS && by != BY_TAG)
@@ -105,7 +116,12 @@ static void row_names(struct table *table, enum profile_by by, const struct prof
     table_text(table, by == BY_TAG ? (r->name ? r->name : hex) : NULL);
     table_text(table, r->image ? r->image->image.path : NULL);
     table_text(table, r->image && *r->image->image.build_id ? r->image->image.build_id : NULL);
-    table_text(table, r->image ? image_name(&r->image->image) : NULL);
+    if (r->image && text) { /* builds of one program, which --image knows by these six letters */
+        snprintf(where, sizeof where, "%.1000s %.6s", image_name(&r->image->image), r->image->image.id);
+        table_names(table, where, image_name(&r->image->image));
+    } else {
+        table_text(table, r->image ? image_name(&r->image->image) : NULL);
+    }
 }
 
 /* With call chains: what was sampled in it and in all that it called. */
@@ -155,11 +171,14 @@ static void fill(struct table *table, const struct layout *l, const struct profi
                 table_number(table, total > 0 ? 100.0 * (double)n / total : (double)NAN);
                 table_number(table, total > 0 ? 100.0 * (double)sum / total : (double)NAN);
                 total_cells(table, counted->calls.total ? &counted->calls : NULL, r, n);
+            } else {
+                double all = (double)rows->total[l->event_column[k]];
+                table_number(table, all > 0 ? 100.0 * (double)n / all : (double)NAN);
             }
         }
         if (counted->wanted)
             counted_cells(table, counted, p, r);
-        row_names(table, by, r);
+        row_names(table, by, r, l->text);
     }
     table_omitted(table, rows->n > most ? rows->n - most : 0);
 }
@@ -194,21 +213,30 @@ static void describe_recording(struct output *out, const struct profile *p)
     output_set(out, "recording", *r->name ? json_text(r->name) : json_null());
 }
 
+/* ", one each 1.00 ms, 10.2 s in all" */
+static const char *each(const struct profile_event *e, char *to, size_t size)
+{
+    char text[2][48];
+    double mean = e->samples ? (double)e->period_sum / (double)e->samples : 0;
+    *to = '\0';
+    if (mean > 0 && strcmp(e->unit, "ns") == 0)
+        snprintf(to, size, ", one each %s ms, %s s in all", figures(mean / 1e6, 3, text[0]),
+                 figures((double)e->period_sum / 1e9, 3, text[1]));
+    else if (mean > 0)
+        snprintf(to, size, ", one each %s %s", figures(mean, 6, text[0]),
+                 mean == 1 && (!*e->unit || strcmp(e->unit, "events") == 0) ? "event"
+                 : *e->unit                                                 ? e->unit
+                                                                            : "events");
+    return to;
+}
+
 /* "cpu-clock: 10,234 samples, one each 1.00 ms, ..." */
 static void describe(struct output *out, const struct profile *p, enum profile_by by,
                      const struct profile_rows *rows)
 {
     const struct profile_event *e = &p->events[p->main_event];
-    char period[160] = "", text[2][48];
-    if (e->samples && e->period_sum) {
-        double mean = (double)e->period_sum / (double)e->samples;
-        if (strcmp(e->unit, "ns") == 0)
-            snprintf(period, sizeof period, ", one each %s ms, %s s in all", figures(mean / 1e6, 3, text[0]),
-                     figures((double)e->period_sum / 1e9, 3, text[1]));
-        else
-            snprintf(period, sizeof period, ", one each %s %s", figures(mean, 6, text[0]),
-                     *e->unit ? e->unit : "events");
-    }
+    char period[160], each_text[160];
+    each(e, period, sizeof period);
     char nameless[48] = "";
     uint64_t without = by == BY_PROCEDURE ? nameless_samples(p, rows) : 0;
     if (without && e->samples)
@@ -218,6 +246,12 @@ static void describe(struct output *out, const struct profile *p, enum profile_b
                 plural((double)e->samples), period,
                 e->samples ? 100.0 * (double)rows->unknown / (double)e->samples : 0.0, nameless, p->n_images,
                 plural((double)p->n_images));
+    for (unsigned k = 1; k < p->n_events; k++) {
+        const struct profile_event *other = &p->events[k <= p->main_event ? k - 1 : k];
+        if (is_shown(p, k, k <= p->main_event ? k - 1 : k) && other->samples)
+            output_line(out, "%s: %" PRIu64 " sample%s%s", other->name, other->samples,
+                        plural((double)other->samples), each(other, each_text, sizeof each_text));
+    }
     describe_recording(out, p);
     uint64_t lost = 0;
     struct cs_error err = {0};
@@ -383,6 +417,7 @@ static int report(const struct parsed *args, struct profile *p, enum profile_by 
     struct output *out = output_open(args);
     describe(out, p, by, &rows);
     struct layout layout = make_layout(p, by, &counted, asked);
+    layout.text = output_form(out) == OUTPUT_TEXT;
     struct table *table = output_table(out, "rows", layout.columns, layout.n);
     fill(table, &layout, p, by, &rows, output_form(out) == OUTPUT_TEXT && top ? (size_t)top : SIZE_MAX,
          &counted);

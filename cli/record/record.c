@@ -156,6 +156,7 @@ static char *epoch_meta(const struct cs_sampler_config *config)
     double age_s = 0;
     if (config->label)
         json_object_set_new(meta, "label", json_string(label_names[config->label - CS_LABEL_PROCESS]));
+    json_object_set_new(meta, "bursts", json_boolean(config->bursts));
     json_object_set_new(meta, "machine", machine_meta(&age_s));
     json_object_set_new(meta, "machine_age_s", json_integer((json_int_t)age_s));
     char *text = meta ? json_dumps(meta, JSON_COMPACT) : NULL;
@@ -253,11 +254,11 @@ static void tell_ready(int fd)
 static int record(struct recording *r, const struct parsed *args, struct cs_sampler_config *config,
                   struct cs_error *err)
 {
+    config->bursts = record_bursts_wanted(args, config);
     char *meta = epoch_meta(config);
     r->args = args;
     r->config = config;
     config->arg = r;
-    config->bursts = record_bursts_wanted(args, config);
     config->ready = open_flow;
     int rc = cs_sampler_open(config, &r->sampler, err);
     if (rc == 0)
@@ -308,6 +309,9 @@ static int run(const struct parsed *args)
     if (rc != CS_EXIT_OK)
         return rc;
 
+    FILE *json = NULL;
+    if (option_given(args, "json-to") && !(json = fopen(option(args, "json-to"), "we")))
+        return failed_with("--json-to %s: %s", option(args, "json-to"), strerror(errno));
     rc = cs_store_open(where, CS_STORE_WRITE, &recording.store, &err);
     config.store = recording.store;
     interrupt_catch(NULL);
@@ -324,11 +328,18 @@ static int run(const struct parsed *args)
                                       .seconds = recording.seconds,
                                       .exit_code = rc};
         if (option_given(args, "json"))
-            record_summary_json(&done);
+            record_summary_json(&done, stdout);
         else
             record_summary(&done);
+        if (json)
+            record_summary_json(&done, json);
+        if (json && (ferror(json) || fclose(json) != 0))
+            rc = failed_with("--json-to %s: not written in full: %s", option(args, "json-to"),
+                             strerror(errno));
     } else {
         rc = failed(&err);
+        if (json)
+            fclose(json);
     }
     cs_burst_close(recording.burst);
     record_paths_close(&recording.paths);
@@ -359,6 +370,8 @@ static const struct option_entry options[] = {
     {"path-rate", 0, "HZ", "such samples a second of each busy CPU (251, or by the budget)"},
     OPTIONS_INTERVALS,
     {"ready-fd", 0, "FD", "write a line to this descriptor when samples are taken"},
+    {"json-to", 0, "FILE",
+     "what --json has into this file (/dev/fd/3: a descriptor), apart from the command's output"},
     {"no-keep-code", 0, NULL, "don't copy the sampled binaries into the store (at most 512 MB of them)"},
     OPTION_STORE,
     {NULL, 0, NULL, NULL},

@@ -56,7 +56,7 @@ struct recorded {
     int exit_code;
 };
 void record_summary(const struct recorded *recorded);
-void record_summary_json(const struct recorded *recorded);
+void record_summary_json(const struct recorded *recorded, FILE *to);
 
 /* The line while it runs: `of` seconds, 0 = until the target ends. */
 bool record_status_wanted(const struct cs_sampler_config *config);

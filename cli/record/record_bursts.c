@@ -43,15 +43,16 @@ void record_bursts_summary(struct cs_burst *burst)
 {
     struct cs_burst_statistics s;
     cs_burst_statistics(burst, &s);
-    fprintf(stderr, "%llu bursts, %llu instructions followed", (unsigned long long)s.bursts,
-            (unsigned long long)s.instructions);
+    fprintf(stderr, "%llu burst%s, %llu instruction%s followed", (unsigned long long)s.bursts,
+            plural((double)s.bursts), (unsigned long long)s.instructions, plural((double)s.instructions));
     if (s.bursts)
         fprintf(stderr,
                 "; a thread was stopped for %.2f ms (median), %.2f ms (99th percentile), %.2f ms at most",
                 s.stopped_median_us / 1e3, s.stopped_p99_us / 1e3, s.stopped_max_us / 1e3);
     fputs("\n", stderr);
     if (!s.bursts && !s.triggers)
-        fputs("  no triggers: nothing spent enough time in its own code, or it ended first; run longer, or "
+        fputs("  no triggers: nothing spent enough time in its own code, or it ended first; run for two "
+              "seconds, or "
               "with a higher "
               "--burst-rate\n",
               stderr);

@@ -44,10 +44,12 @@ void record_paths_summary(const struct recorded_paths *paths)
     if (!paths->paths)
         return;
     cs_paths_statistics(paths->paths, &s);
-    fprintf(stderr, "%llu paths of %llu register snapshots, %.1f branches each", (unsigned long long)s.paths,
-            (unsigned long long)s.snapshots, s.paths ? (double)s.edges / (double)s.paths : 0);
+    fprintf(stderr, "%llu path%s of %llu register snapshot%s, %.1f branches each",
+            (unsigned long long)s.paths, plural((double)s.paths), (unsigned long long)s.snapshots,
+            plural((double)s.snapshots), s.paths ? (double)s.edges / (double)s.paths : 0);
     if (s.lost)
-        fprintf(stderr, "; %llu snapshots found no room", (unsigned long long)s.lost);
+        fprintf(stderr, "; %llu snapshot%s found no room", (unsigned long long)s.lost,
+                plural((double)s.lost));
     fputs("\n", stderr);
 }
 

@@ -28,7 +28,8 @@ static const char *rate_text(const struct recorded *r, double rate_hz, char text
     else if (ns)
         snprintf(text, 64, ", one each %.4g ms", (double)r->config->period / 1e6);
     else
-        snprintf(text, 64, ", one each %llu events", (unsigned long long)r->config->period);
+        snprintf(text, 64, ", one each %llu event%s", (unsigned long long)r->config->period,
+                 plural((double)r->config->period));
     return text;
 }
 
@@ -68,7 +69,7 @@ static json_t *chains_json(const struct cs_sampler_statistics *s)
                      (json_int_t)s->chain_bytes);
 }
 
-void record_summary_json(const struct recorded *r)
+void record_summary_json(const struct recorded *r, FILE *to)
 {
     struct cs_sampler_statistics s;
     cs_sampler_statistics(r->sampler, &s);
@@ -80,17 +81,17 @@ void record_summary_json(const struct recorded *r)
     for (unsigned e = 0; e < cs_sampler_events(r->sampler); e++)
         json_array_append_new(events, json_text(cs_sampler_event(r->sampler, e)));
     json_t *root = json_pack(
-        "{s:o, s:o, s:s, s:o, s:I, s:I, s:I, s:I, s:o, s:I, s:I, s:I, s:f, s:f, s:f, s:f, s:f, s:i, s:o, "
+        "{s:o, s:o, s:s, s:o, s:I, s:I, s:I, s:I, s:o, s:I, s:I, s:I, s:f, s:f, s:f, s:o, s:f, s:i, s:o, "
         "s:o}",
         "store", json_text(r->store), "recording", json_text(r->epoch), "driver", s.driver, "events", events,
         "delivered", (json_int_t)s.delivered, "stored", (json_int_t)s.merged, "lost", (json_int_t)s.lost,
         "unknown", (json_int_t)s.unknown, "causes", unknown, "entries", (json_int_t)s.entries, "images",
         (json_int_t)s.images, "map_records_lost", (json_int_t)s.map_records_lost, "rate_hz", s.rate_hz,
-        "collector_cpu_seconds", s.collector_cpu_seconds, "sample_cost_us", s.sample_cost_us, "loss", s.loss,
-        "seconds", r->seconds, "exit_code", r->exit_code, "chains", chains_json(&s), "bursts",
-        record_bursts_json(r->burst));
-    json_print(root, stdout, JSON_INDENT(2) | JSON_PRESERVE_ORDER);
-    putchar('\n');
+        "collector_cpu_seconds", s.collector_cpu_seconds, "sample_cost_us", s.sample_cost_us, "loss",
+        isnan(s.loss) ? json_null() : json_real(s.loss), "seconds", r->seconds, "exit_code", r->exit_code,
+        "chains", chains_json(&s), "bursts", record_bursts_json(r->burst));
+    json_print(root, to, JSON_INDENT(2) | JSON_PRESERVE_ORDER);
+    fputc('\n', to);
     json_decref(root);
 }
 
@@ -115,7 +116,7 @@ static const char *threads_text(const struct recorded *r, char text[80])
     text[0] = '\0';
     if (r->config->target != CS_TARGET_COMMAND || s.born == 0)
         return text;
-    int n = snprintf(text, 80, ", in %llu threads", (unsigned long long)s.born + 1);
+    int n = snprintf(text, 80, ", in %llu threads", (unsigned long long)s.born + 1); /* two at least */
     if (s.forks > 0)
         snprintf(text + n, 80 - (size_t)n, " of %llu processes", (unsigned long long)s.forks + 1);
     return text;
@@ -219,9 +220,10 @@ void record_summary(const struct recorded *r)
         size_t n = strlen(names);
         snprintf(names + n, sizeof names - n, "%s%s", e ? ", " : "", cs_sampler_event(r->sampler, e));
     }
-    report_line(stderr, "%llu samples of %s%s in %s: %llu lost, %llu unknown (%.2f %%)",
-                (unsigned long long)s.delivered, names, rate_text(r, s.rate_hz, rate), r->store,
-                (unsigned long long)s.lost, (unsigned long long)s.unknown, share);
+    report_line(stderr, "%llu sample%s of %s%s in %s: %llu lost, %llu unknown (%.2f %%)",
+                (unsigned long long)s.delivered, plural((double)s.delivered), names,
+                rate_text(r, s.rate_hz, rate), r->store, (unsigned long long)s.lost,
+                (unsigned long long)s.unknown, share);
     for (unsigned c = 0; c < CS_UNKNOWN_N && share >= 1; c++)
         if (cs_sampler_unknown(r->sampler, c))
             fprintf(stderr, "  %llu unknown: %s\n", (unsigned long long)cs_sampler_unknown(r->sampler, c),
@@ -260,10 +262,11 @@ void record_status(struct cs_sampler *sampler, struct cs_burst *burst, double se
         snprintf(end, sizeof end, " of %.0f s", of);
     if (burst) {
         cs_burst_statistics(burst, &b);
-        snprintf(bursts, sizeof bursts, ", %llu bursts", (unsigned long long)b.bursts);
+        snprintf(bursts, sizeof bursts, ", %llu burst%s", (unsigned long long)b.bursts,
+                 plural((double)b.bursts));
     }
-    fprintf(stderr, "\r\033[Krecording: %llu samples%s in %.0f s%s", (unsigned long long)s.delivered, bursts,
-            seconds, end);
+    fprintf(stderr, "\r\033[Krecording: %llu sample%s%s in %.0f s%s", (unsigned long long)s.delivered,
+            plural((double)s.delivered), bursts, seconds, end);
     fflush(stderr);
 }
 

@@ -75,7 +75,7 @@ void cs_daemon_log_write(struct cs_daemon_log *log, const char *sentence)
     if (!cs_daemon_log_admits(&log->memory, sentence, cs_daemon_now_ns(), &repeated))
         return;
     if (repeated)
-        snprintf(again, sizeof again, " (%u times more since)", repeated);
+        snprintf(again, sizeof again, " (%u time%s more since)", repeated, repeated == 1 ? "" : "s");
     time_t wall = time(NULL);
     gmtime_r(&wall, &utc);
     strftime(when, sizeof when, "%Y-%m-%dT%H:%M:%SZ", &utc);

@@ -3,6 +3,7 @@
 #include "sampler/daemon/state.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -70,7 +71,8 @@ void cs_daemon_status(struct cs_daemon *daemon, char text[CS_DAEMON_CONTROL_ANSW
     put(&lines, "rate_hz %.2f\n", s.rate_hz);
     put(&lines, "budget_percent %.3f\n",
         daemon->settings.frequency_hz > 0 || daemon->settings.period > 0 ? 0 : 100 * daemon->settings.budget);
-    put(&lines, "loss_percent %.4f\n", 100 * s.loss);
+    if (!isnan(s.loss))
+        put(&lines, "loss_percent %.4f\n", 100 * s.loss);
     put(&lines, "sample_cost_us %.3f\n", s.sample_cost_us);
     put(&lines, "samples %" PRIu64 "\n", s.delivered);
     put(&lines, "samples_per_s %.2f\n", uptime_s > 0 ? (double)s.delivered / uptime_s : 0);

@@ -2,6 +2,7 @@
 /* What a session tells about itself, and what other threads may ask it. */
 #include "sampler/session/session.h"
 
+#include <math.h>
 #include <string.h>
 
 uint64_t cs_session_unknown_samples(const struct cs_session_accounts *accounts)
@@ -34,7 +35,7 @@ void cs_sampler_statistics(struct cs_sampler *s, struct cs_sampler_statistics *o
         .merge_failures = s->accounts.merge_failures,
         .rate_hz = s->rate.rate_hz,
         .sample_cost_us = cs_rate_cost_upper(&s->rate.cost) * 1e6,
-        .loss = s->rate.budget.loss,
+        .loss = s->config.budget > 0 ? s->rate.budget.loss : (double)NAN,
         .collector_cpu_seconds = cs_thread_cpu_seconds() - s->accounts.collector_seconds_at_start,
         .held_ns = __atomic_load_n(&s->rate.held_ns, __ATOMIC_RELAXED),
         .chains = s->config.chains,

@@ -70,7 +70,7 @@ fi
 
 # A disk that fills up during a merge: the old profile stays.
 mkdir "$tmp/small"
-if mount -t tmpfs -o size=256k none "$tmp/small" 2>/dev/null; then
+if mount -t tmpfs -o size=$(($(du -sk "$tmp/s" | cut -f1) + 64))k none "$tmp/small" 2>/dev/null; then
     cp -r "$tmp/s" "$tmp/small/s"
     before=$("$CYCLESCOPE" prof "$tmp/small/s" --json)
     dd if=/dev/zero of="$tmp/small/filler" bs=1k status=none 2>/dev/null

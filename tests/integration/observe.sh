@@ -79,6 +79,17 @@ END
 rc=$?
 [ $rc -eq 77 ] && busy=1 || check "a coarser period has fewer intervals and the same mean" test $rc -eq 0
 check "one rate against another" "$CYCLESCOPE" hist --log "$dir/log" --against changes >/dev/null
+"$CYCLESCOPE" hist --log "$dir/log" --against changes --under hash --json >"$dir/pairs.json"
+"$CYCLESCOPE" tags --log "$dir/log" --json >"$dir/tags.json"
+[ -n "$busy" ] || check "one rate against another under one value: its mean is that value's" python3 - "$dir/pairs.json" "$dir/tags.json" <<'END'
+import json, sys
+rows = json.load(open(sys.argv[1]))["joint"]
+mean = sum(r["percent"] * (r["from"] + r["to"]) / 2 for r in rows) / sum(r["percent"] for r in rows)
+tags = json.load(open(sys.argv[2]))
+of = next(r for r in tags["tags"] if r["name"] == "hash")
+true = of["per_1000_cycles"]["work"]
+assert abs(mean - true) < 0.1 * true, (mean, of)
+END
 check "a time line" "$CYCLESCOPE" timeline --log "$dir/log" -n 7 --json >"$dir/timeline"
 check "its stretches add up to the log" python3 - "$dir/timeline" <<'END'
 import json, sys
