@@ -74,6 +74,8 @@ int failed(const struct cs_error *err);
 int failed_with(const char *format, ...) __attribute__((format(printf, 1, 2)));
 int usage_error(const char *format, ...) __attribute__((format(printf, 1, 2)));
 void remark(const char *format, ...) __attribute__((format(printf, 1, 2)));
+/* A line of progress stands on the terminal, where what is said next replaces it; or none does any more. Any thread. */
+void messages_over_line(bool stands);
 /* A line without a name in front, cleaned too: for what isn't worth a document (output.h). */
 void report_line(FILE *to, const char *format, ...) __attribute__((format(printf, 2, 3)));
 

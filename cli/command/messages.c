@@ -5,14 +5,21 @@
 #include "store/text.h"
 
 #include <stdarg.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
 static const char *current = "";
+static atomic_bool line_stands;
 
 void messages_name(const char *subcommand)
 {
     current = subcommand;
+}
+
+void messages_over_line(bool stands)
+{
+    atomic_store(&line_stands, stands);
 }
 
 static void put(FILE *to, const char *before, const char *format, va_list args, const char *after)
@@ -20,7 +27,8 @@ static void put(FILE *to, const char *before, const char *format, va_list args, 
     char *text = NULL, *clean = NULL;
     if (vasprintf(&text, format, args) >= 0)
         clean = cs_text_cleaned(text);
-    fprintf(to, "%s%s%s\n", before, clean ? clean : "out of memory", after);
+    fprintf(to, "%s%s%s%s\n", to == stderr && atomic_exchange(&line_stands, false) ? "\r\033[K" : "", before,
+            clean ? clean : "out of memory", after);
     free(clean);
     free(text);
 }

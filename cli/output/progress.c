@@ -64,6 +64,7 @@ static void draw(const struct progress *bar, uint64_t done, uint64_t now)
     }
     fputs(tail, stderr);
     fflush(stderr);
+    messages_over_line(true);
 }
 
 void progress_step(struct progress *bar, uint64_t done)
@@ -88,5 +89,6 @@ void progress_fini(struct progress *bar)
 {
     if (bar->shown)
         fputs("\r\033[K", stderr);
+    messages_over_line(false);
     bar->shown = false;
 }

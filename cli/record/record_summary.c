@@ -268,10 +268,12 @@ void record_status(struct cs_sampler *sampler, struct cs_burst *burst, double se
     fprintf(stderr, "\r\033[Krecording: %llu sample%s%s in %.0f s%s", (unsigned long long)s.delivered,
             plural((double)s.delivered), bursts, seconds, end);
     fflush(stderr);
+    messages_over_line(true);
 }
 
 void record_status_end(void)
 {
     fputs("\r\033[K", stderr);
     fflush(stderr);
+    messages_over_line(false);
 }

@@ -96,12 +96,35 @@ static void a_pipe_gets_nothing(void **state)
     close(ends[1]);
 }
 
+static void a_remark_stands_alone_in_its_line(void **state)
+{
+    (void)state;
+    int master, slave, kept = dup(STDERR_FILENO);
+    char seen[1024];
+    assert_int_equal(openpty(&master, &slave, NULL, NULL, NULL), 0);
+    draw_once(slave, master, 2, 300, 1000, "images", seen, sizeof seen);
+    assert_non_null(strstr(seen, "reading"));
+    dup2(slave, STDERR_FILENO);
+    remark("records were lost");
+    remark("and more");
+    fflush(stderr);
+    dup2(kept, STDERR_FILENO);
+    close(kept);
+    ssize_t n = read(master, seen, sizeof seen - 1);
+    assert_true(n > 0);
+    seen[n] = 0;
+    assert_string_equal(seen, "\r\033[Kcyclescope: records were lost\r\ncyclescope: and more\r\n");
+    close(master);
+    close(slave);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_terminal_shows_share_rate_and_what_is_left_within_its_width),
         cmocka_unit_test(the_first_second_shows_nothing),
         cmocka_unit_test(a_pipe_gets_nothing),
+        cmocka_unit_test(a_remark_stands_alone_in_its_line),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
