@@ -248,6 +248,12 @@ int cs_store_merge(struct cs_store *store, const struct cs_store_image *image,
     return rc;
 }
 
+bool cs_store_label_is(const char *label, const char *asked)
+{
+    size_t n = strlen(asked);
+    return strcmp(label, asked) == 0 || (strncmp(label, asked, n) == 0 && strncmp(label + n, " (", 2) == 0);
+}
+
 int cs_store_merge_names(struct cs_store *store, const struct cs_store_image *image, struct cs_table *names,
                          struct cs_error *err)
 {

@@ -127,6 +127,9 @@ void cs_store_batch_end(struct cs_store *store);
  * profile stays as it was. Contexts are bounded: store/contexts.h. */
 int cs_store_merge(struct cs_store *store, const struct cs_store_image *image,
                    const struct cs_store_profile_head *head, struct cs_table *table, struct cs_error *err);
+/* Is that what was asked for? A thread also by its name alone: "worker" is each "worker (TID)". */
+bool cs_store_label_is(const char *label, const char *asked);
+
 /* Adds names to an image that has no symbol table of its own (JIT, TAG): value or start offset, size, name.
  */
 int cs_store_name(struct cs_store *store, const struct cs_store_image *image, uint64_t offset, uint64_t size,

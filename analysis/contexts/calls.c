@@ -42,7 +42,7 @@ static int take_profile(const struct cs_store_profile_ref *ref, void *arg)
     struct loading *l = arg;
     char event[64];
     if (!cs_contexts_of(ref, event) || strcmp(event, l->wanted->event) != 0 ||
-        (l->wanted->label && strcmp(l->wanted->label, ref->head->label) != 0) ||
+        (l->wanted->label && !cs_store_label_is(ref->head->label, l->wanted->label)) ||
         (l->wanted->epoch && strcmp(l->wanted->epoch, ref->epoch) != 0))
         return 0;
     struct one_label *one = tree_of(l, ref->head->label);

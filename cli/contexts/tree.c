@@ -147,8 +147,8 @@ static int report(const struct parsed *args, const struct chains *c, const struc
 
 static int run(const struct parsed *args)
 {
-    static const char *const by_names[] = {"procedure", "process", NULL};
-    bool by_label = option_choice(args, "by", by_names, 0) == 1, inverted = option_given(args, "inverted");
+    static const char *const by_names[] = {"procedure", "process", "thread", "container", "label", NULL};
+    bool by_label = option_choice(args, "by", by_names, 0) >= 1, inverted = option_given(args, "inverted");
     struct chains c;
     if (operand_count(args) > 1)
         return usage_error("%s: expected at most one procedure", operand(args, 1));
@@ -195,7 +195,8 @@ const struct command command_tree = {
     "below it, all its callers together; with --inverted, its callers. A chain without branches isn't "
     "indented. "
     "--by process\n"
-    "makes each process a tree of its own (record --label process).\n"
+    "makes each process a tree of its own, --by thread each thread (record --label process,\n"
+    "--label thread).\n"
     "\n"
     "Example: where does the time go, and who is to blame for memcpy?\n"
     "\n"

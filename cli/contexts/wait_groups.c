@@ -290,7 +290,7 @@ static int take_profile(const struct cs_store_profile_ref *ref, void *arg)
 {
     struct gathering *g = arg;
     struct cs_table *table = NULL;
-    if (g->label && strcmp(ref->head->label, g->label) != 0)
+    if (g->label && !cs_store_label_is(ref->head->label, g->label))
         return 0;
     if (strcmp(ref->head->event, CS_WAITS_EVENT) != 0 || strcmp(ref->kind, "contexts") == 0 ||
         (strcmp(ref->kind, "blame") == 0) != g->blaming)

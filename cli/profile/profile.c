@@ -24,13 +24,6 @@ struct walk {
     size_t n_slots;
 };
 
-/* A thread also by its name alone: "worker" is each "worker (TID)". */
-static bool is_labelled(const char *label, const char *asked)
-{
-    size_t n = strlen(asked);
-    return strcmp(label, asked) == 0 || (strncmp(label, asked, n) == 0 && strncmp(label + n, " (", 2) == 0);
-}
-
 /* "worker" for "worker (12)": what may be typed for all of that name. */
 static void try_label(struct cs_resembling *r, const char *label)
 {
@@ -42,7 +35,7 @@ static void try_label(struct cs_resembling *r, const char *label)
 
 static bool is_of_label(const struct profile_filter *f, const struct cs_store_profile_ref *ref)
 {
-    return !f->label || is_labelled(ref->head->label, f->label);
+    return !f->label || cs_store_label_is(ref->head->label, f->label);
 }
 
 static bool is_of_image(const struct profile_filter *f, const struct cs_store_profile_ref *ref)

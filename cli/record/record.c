@@ -297,8 +297,6 @@ static int run(const struct parsed *args)
     if (rc != CS_EXIT_OK)
         return rc;
     parse_choices(args, &config);
-    if (config.label == CS_LABEL_THREAD && !option_given(args, "chains"))
-        config.chains = false; /* by thread they need the ring driver, which costs more */
     for (; (event = option_nth(args, "event", config.n_events)) != NULL; config.n_events++) {
         if (config.n_events == CS_SAMPLER_EVENTS_MAX)
             return usage_error("at most %d events at once", CS_SAMPLER_EVENTS_MAX);

@@ -9,7 +9,7 @@
  *  |in|rt|lf|  event |      |k | address                     |  | parent  | | count   |
  *  +--+--+--+--------+------+--+-----------------------------+  +---------+ +---------+
  *    an interpreted frame: bit 49, the interpreter's number in the four above, and the address of what it runs
- *    a leaf is where samples of `event` were taken; a root's low 48 bits are end (4) | generation (11) | PID (32)
+ *    a leaf is where samples of `event` were taken; a root's low 48 bits are end (4) | generation (11) | PID, or TID (32)
  *
  * Invariant: a cell in use never moves and never changes but for its count, until its reader empties the whole half.
  * Exact: a frame is another frame's cell only if parent, address and kind are equal. A tree that is full takes no new

@@ -171,9 +171,9 @@ static __always_inline void end_timing(struct cs_chain_cpu *state, __u64 begin)
     }
 }
 
-/* Counts a sample with its chain. False: the tree is full, so the sample isn't counted. */
+/* Counts a sample with its chain below a root of `row`, a process or a thread. False: the tree is full, so the sample isn't counted. */
 static __always_inline int count_chain(struct bpf_perf_event_data *ctx, __u32 event, __u64 pc, __u32 pid,
-                                       __u32 generation, __u32 cpu, __u32 half, __u32 lines)
+                                       __u32 row, __u32 generation, __u32 cpu, __u32 half, __u32 lines)
 {
     struct chain_walk walk = {bpf_map_lookup_elem(&chain_scratch, &cpu),
                               bpf_map_lookup_elem(&chain_cpus, &cpu)};
@@ -194,7 +194,7 @@ static __always_inline int count_chain(struct bpf_perf_event_data *ctx, __u32 ev
                              .n = s->n_joined ? s->n_joined : s->n,
                              .n_kernel = n_kernel,
                              .event = event};
-    __u64 root = cs_tree_root(pid, generation, s->end);
+    __u64 root = cs_tree_root(row, generation, s->end);
     if (s->known_root == root && s->known_half == half && s->known_turn == state->turn) {
         down.known = 1;
         down.at = s->known_at;

@@ -115,8 +115,7 @@ static __always_inline int count(struct bpf_perf_event_data *ctx, __u32 event)
     struct cs_aggregate_cpu *state = &cpus[cpu];
     __u32 number = generation[pid & (CS_GENERATION_SLOTS - 1)] & CS_HOT_GENERATION_MASK;
     __u64 key = cs_hot_key(pc, pc >> 63, event, number);
-    if (by_thread) /* never with chains */
-        pid = (__u32)both;
+    __u32 row = by_thread ? (__u32)both : pid;
     struct cs_hot_entry out;
 
     state->delivered++;
@@ -126,14 +125,14 @@ static __always_inline int count(struct bpf_perf_event_data *ctx, __u32 event)
         state->events[event].periods += period ? period : ctx->sample_period;
     }
     if (chains) {
-        if (count_chain(ctx, event, pc, pid, number, cpu, state->half, n_buckets))
+        if (count_chain(ctx, event, pc, pid, row, number, cpu, state->half, n_buckets))
             return 0;
-        out = (struct cs_hot_entry){key, pid, 1};
+        out = (struct cs_hot_entry){key, row, 1};
         return log_entry(state, cpu, &out);
     }
-    __u32 index = (cpu * 2 + (state->half & 1)) * n_buckets + (cs_hot_hash(key, pid) & (n_buckets - 1));
+    __u32 index = (cpu * 2 + (state->half & 1)) * n_buckets + (cs_hot_hash(key, row) & (n_buckets - 1));
     struct cs_hot_bucket *bucket = bpf_map_lookup_elem(&table, &index);
-    if (!bucket || !cs_hot_add(bucket, &state->turn, key, pid, &out))
+    if (!bucket || !cs_hot_add(bucket, &state->turn, key, row, &out))
         return 0;
     return log_entry(state, cpu, &out);
 }

@@ -219,7 +219,7 @@ static void emit_copy(void *arg, const struct cs_chain_copy *copy)
     bool kernel = copy->n_kernel > 0;
     uint64_t pc = kernel ? copy->kernel[0] : copy->pc;
     struct cs_hot_entry e = {cs_hot_key(pc, kernel, copy->event & CS_TREE_EVENT_MASK, copy->generation),
-                             copy->pid, 1};
+                             s->config.process_of ? copy->tid : copy->pid, 1};
     if (copy->event >= s->config.n_events)
         return;
     struct cs_driver_entry out = cs_driver_entry_of(&s->config, &e, 0, s->line_ns);

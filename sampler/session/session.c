@@ -114,19 +114,16 @@ static int open_driver(struct cs_sampler *s, struct cs_error *err)
         .keep_ns = s->config.resolve_ms ? s->config.resolve_ms * 1000000ULL : KEEP_NS,
         .generations = s->generations,
         /* of whom, the filter says: without one nobody but all could be followed */
-        .waits =
-            s->config.waits && s->config.chains && (s->config.target == CS_TARGET_ALL || s->events.filter)
-                ? &s->wait_kernel
-                : NULL,
+        .waits = s->config.waits && s->config.chains && s->config.label != CS_LABEL_THREAD &&
+                         (s->config.target == CS_TARGET_ALL || s->events.filter)
+                     ? &s->wait_kernel
+                     : NULL,
         .process_of = s->config.label == CS_LABEL_THREAD ? process_of : NULL,
         .process_of_arg = &s->places,
         .filter = s->events.filter};
     if (timers)
         return s->events.driver->open(&config, &s->events.state, err);
-    bool by_thread = s->config.chains && s->config.label == CS_LABEL_THREAD;
-    if (by_thread && s->config.driver == CS_SAMPLER_DRIVER_BPF)
-        return cs_fail(err, EINVAL, "call chains by thread come through the ring driver only");
-    if (s->config.driver != CS_SAMPLER_DRIVER_RING && !by_thread) {
+    if (s->config.driver != CS_SAMPLER_DRIVER_RING) {
         s->events.driver = &cs_driver_bpf;
         int rc = s->events.driver->open(&config, &s->events.state, err);
         if (rc == 0 || s->config.driver == CS_SAMPLER_DRIVER_BPF)
