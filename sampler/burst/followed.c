@@ -188,7 +188,9 @@ struct cs_burst_followed *cs_burst_follow(struct cs_burst_processes *processes, 
             return NULL;
         }
         watch(processes, mine);
-        *started = cs_burst_runner_open(pid, &mine->runner, &err) == 0;
+        double failed_us;
+        *started = cs_burst_runner_open(pid, &mine->runner, &failed_us, &err) == 0;
+        processes->ended_cpu_us += failed_us;
         if (*started)
             return mine;
         cs_burst_unfollow(processes, mine);
@@ -203,23 +205,12 @@ void cs_burst_followed_begin(struct cs_burst_followed *followed)
     followed->first_ns = now_ns();
 }
 
-static double cpu_us(pid_t pid)
-{
-    clockid_t clock;
-    struct timespec time;
-    if (pid <= 0 || clock_getcpuclockid(pid, &clock) != 0 || clock_gettime(clock, &time) < 0)
-        return 0;
-    return (double)time.tv_sec * 1e6 + (double)time.tv_nsec * 1e-3;
-}
-
 /* Since the last time. */
 static double spent_us(struct cs_burst_followed *followed)
 {
     if (!followed->runner)
         return 0;
-    double us =
-        cpu_us(cs_burst_runner_pid(followed->runner)) + cpu_us(cs_burst_runner_replayer(followed->runner));
-    double spent = us > followed->runner_cpu_us ? us - followed->runner_cpu_us : 0;
+    double us = cs_burst_runner_cpu_us(followed->runner), spent = us - followed->runner_cpu_us;
     followed->runner_cpu_us = us;
     return spent;
 }
@@ -235,8 +226,8 @@ double cs_burst_processes_cpu_us(struct cs_burst_processes *processes)
 
 void cs_burst_unfollow(struct cs_burst_processes *processes, struct cs_burst_followed *followed)
 {
-    processes->ended_cpu_us += spent_us(followed);
-    cs_burst_runner_close(followed->runner);
+    if (followed->runner)
+        processes->ended_cpu_us += cs_burst_runner_close(followed->runner) - followed->runner_cpu_us;
     followed->runner = NULL;
     if (followed->ended_fd >= 0)
         close(followed->ended_fd);

@@ -17,6 +17,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -25,6 +26,7 @@
 #define STOPPED_MAX_MS 100
 #define READY_MS 5000
 #define CLOSE_MS 200
+#define REPLAYER_ENDS_MS 20 /* that of a runner that was killed */
 #define N_FDS (CS_BURST_FD_FIRST_FREE - CS_BURST_FD_CONTROL)
 
 struct cs_burst_runner {
@@ -32,6 +34,7 @@ struct cs_burst_runner {
     bool is_go;
     int control;
     struct cs_burst_shared *shared;
+    double holder_us, replayer_us; /* CPU time, as far as it was seen */
 };
 
 #define NAME(id, name, sentence) name,
@@ -130,6 +133,55 @@ static uint64_t now_ms(void)
     return (uint64_t)time.tv_sec * 1000 + (uint64_t)time.tv_nsec / 1000000;
 }
 
+static double clock_us(clockid_t clock)
+{
+    struct timespec time;
+    return clock_gettime(clock, &time) < 0 ? 0 : (double)time.tv_sec * 1e6 + (double)time.tv_nsec * 1e-3;
+}
+
+/* False: there is no such process any more. */
+static bool see_time(pid_t pid, double *us)
+{
+    clockid_t clock;
+    if (pid <= 0 || clock_getcpuclockid(pid, &clock) != 0)
+        return false;
+    double now = clock_us(clock);
+    if (now > *us)
+        *us = now;
+    return true;
+}
+
+double cs_burst_runner_cpu_us(struct cs_burst_runner *runner)
+{
+    (void)see_time(runner->pid, &runner->holder_us);
+    if (runner->shared != MAP_FAILED)
+        (void)see_time((pid_t)runner->shared->replayer, &runner->replayer_us);
+    return runner->holder_us + runner->replayer_us;
+}
+
+/* The holder's end. Its time counts what it reaped; a replayer that it didn't dies just after it. */
+static int reap(struct cs_burst_runner *runner, int how)
+{
+    struct rusage used;
+    int status = 0;
+    (void)cs_burst_runner_cpu_us(runner);
+    pid_t pid = wait4(runner->pid, &status, how, &used);
+    if (pid == 0)
+        return -EAGAIN;
+    runner->pid = 0;
+    if (pid < 0)
+        return status;
+    runner->holder_us = (double)(used.ru_utime.tv_sec + used.ru_stime.tv_sec) * 1e6 +
+                        (double)(used.ru_utime.tv_usec + used.ru_stime.tv_usec);
+    pid_t replayer = runner->shared == MAP_FAILED ? 0 : (pid_t)runner->shared->replayer;
+    if (!replayer)
+        runner->replayer_us = 0;
+    for (uint64_t until = now_ms() + REPLAYER_ENDS_MS;
+         see_time(replayer, &runner->replayer_us) && now_ms() < until;)
+        usleep(200);
+    return status;
+}
+
 /* Waits for a message of the runner. 0, -EPIPE, or -ETIMEDOUT after killing it. */
 static int await(struct cs_burst_runner *runner, char message, uint64_t limit_ms)
 {
@@ -199,9 +251,10 @@ static int start(struct cs_burst_runner *runner, struct cs_error *err)
     return code;
 }
 
-int cs_burst_runner_open(pid_t pid, struct cs_burst_runner **out, struct cs_error *err)
+int cs_burst_runner_open(pid_t pid, struct cs_burst_runner **out, double *cpu_us, struct cs_error *err)
 {
     *out = NULL;
+    *cpu_us = 0;
     struct cs_burst_runner *runner = calloc(1, sizeof *runner);
     if (!runner)
         return cs_fail(err, ENOMEM, "no memory for a burst runner");
@@ -211,14 +264,12 @@ int cs_burst_runner_open(pid_t pid, struct cs_burst_runner **out, struct cs_erro
     runner->shared = MAP_FAILED;
     int code = start(runner, err);
     if (!code && await(runner, 'r', READY_MS) < 0) {
-        int status = 0;
-        waitpid(runner->pid, &status, 0);
-        runner->pid = 0;
+        int status = reap(runner, 0);
         code = cs_fail(err, EIO, "the burst runner for process %d did not start (status 0x%x)", (int)pid,
                        (unsigned)status);
     }
     if (code)
-        cs_burst_runner_close(runner);
+        *cpu_us = cs_burst_runner_close(runner);
     else
         *out = runner;
     return code;
@@ -248,9 +299,7 @@ const struct cs_burst_shared *cs_burst_runner_go(struct cs_burst_runner *runner,
     runner->shared->command = *command;
     runner->shared->command.urgent_is_quiet = runner->is_go;
     if (write(runner->control, &go, 1) != 1 || await(runner, 'd', command->timeout_ms + 10000ULL) < 0) {
-        int status = 0;
-        waitpid(runner->pid, &status, 0);
-        runner->pid = 0;
+        int status = reap(runner, 0);
         cs_fail(err, EIO, "the burst runner of process %d ended (status 0x%x)", (int)runner->target,
                 (unsigned)status);
         return NULL;
@@ -270,24 +319,26 @@ pid_t cs_burst_runner_replayer(const struct cs_burst_runner *runner)
 }
 
 /* It ends by itself, or, stopped or frozen by somebody, by force, which nobody notices. */
-static void reap(pid_t pid)
+static void end(struct cs_burst_runner *runner)
 {
     for (uint64_t until = now_ms() + CLOSE_MS; now_ms() < until; usleep(500))
-        if (waitpid(pid, NULL, WNOHANG) != 0)
+        if (reap(runner, WNOHANG) != -EAGAIN)
             return;
-    kill(pid, SIGKILL);
-    waitpid(pid, NULL, 0);
+    kill(runner->pid, SIGKILL);
+    reap(runner, 0);
 }
 
-void cs_burst_runner_close(struct cs_burst_runner *runner)
+double cs_burst_runner_close(struct cs_burst_runner *runner)
 {
     if (!runner)
-        return;
+        return 0;
     if (runner->control >= 0)
         close(runner->control); /* the runner reads the end and leaves */
     if (runner->pid > 0)
-        reap(runner->pid);
+        end(runner);
+    double us = runner->holder_us + runner->replayer_us;
     if (runner->shared != MAP_FAILED)
         munmap(runner->shared, sizeof *runner->shared);
     free(runner);
+    return us;
 }

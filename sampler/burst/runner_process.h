@@ -19,9 +19,9 @@
 
 struct cs_burst_runner;
 
-/* Starts the runner for a process. -ESRCH: no such process; -EACCES, -EPERM: not permitted to read its
+/* Starts the runner for a process; *cpu_us is CPU time that was spent on one that failed. -ESRCH: no such process; -EACCES, -EPERM: not permitted to read its
  * memory; -ENOSYS: not on this machine. */
-int cs_burst_runner_open(pid_t pid, struct cs_burst_runner **out, struct cs_error *err);
+int cs_burst_runner_open(pid_t pid, struct cs_burst_runner **out, double *cpu_us, struct cs_error *err);
 /* Asks for one burst and waits for it. NULL, with a sentence, when the runner is broken (it is then useless:
  * close it); a burst that there couldn't be is an answer with its `skip`. Rows are valid until the next call.
  */
@@ -29,10 +29,13 @@ const struct cs_burst_shared *cs_burst_runner_go(struct cs_burst_runner *runner,
                                                  const struct cs_burst_command *command,
                                                  struct cs_error *err);
 /* Processes of the runner, the one that holds threads and the one that runs foreign code (0: none), to account
- * for their time and memory. */
+ * for their memory. */
 pid_t cs_burst_runner_pid(const struct cs_burst_runner *runner);
 pid_t cs_burst_runner_replayer(const struct cs_burst_runner *runner);
-void cs_burst_runner_close(struct cs_burst_runner *runner);
+/* CPU time of both so far, in us. */
+double cs_burst_runner_cpu_us(struct cs_burst_runner *runner);
+/* Returns that time when both have ended. */
+double cs_burst_runner_close(struct cs_burst_runner *runner);
 
 const char *cs_burst_cause_name(unsigned cause);
 const char *cs_burst_cause_sentence(unsigned cause);

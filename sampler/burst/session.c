@@ -76,6 +76,14 @@ static bool counts_cpu(const struct cs_burst *burst)
     return burst->config.target == CS_TARGET_ALL || burst->budget.accounted;
 }
 
+/* What was spent on no burst. */
+static void charge_cpu(struct cs_burst *burst)
+{
+    double us = cpu_spent_us(burst);
+    if (counts_cpu(burst))
+        charge(burst, us);
+}
+
 static void count_skip(struct cs_burst *burst, enum cs_burst_skip why)
 {
     pthread_mutex_lock(&burst->lock);
@@ -96,7 +104,7 @@ static double allowed(const struct cs_burst_config *config, double otherwise)
 static struct cs_burst_followed *follow(struct cs_burst *burst, pid_t pid)
 {
     enum cs_burst_skip why;
-    bool started;
+    bool started = false;
     bool may = cs_burst_budget_may_start(&burst->budget, allowed(&burst->config, burst->budget.share));
     struct cs_burst_followed *f = cs_burst_follow(&burst->processes, pid, may, &why, &started);
     if (why != CS_BURST_SKIP_NONE)
@@ -217,6 +225,7 @@ static void one_burst(struct cs_burst *burst, const struct cs_burst_trigger *tri
         cs_burst_unfollow(&burst->processes, f);
         cs_burst_followed_failed(f);
         count_skip(burst, CS_BURST_SKIP_BROKEN);
+        charge_cpu(burst);
         return;
     }
     double cost_us = count(burst, f, answer);

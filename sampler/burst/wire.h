@@ -156,7 +156,7 @@ struct cs_burst_outcome {
 
 struct cs_burst_shared {
     volatile uint32_t stopped;  /* 1 while a thread is stopped: the profiler's watchdog looks at it */
-    volatile uint32_t replayer; /* PID of the process that runs foreign code, to account for its CPU time */
+    volatile uint32_t replayer; /* PID of the process that runs foreign code, to account for its CPU time; 0 when the runner has reaped it */
     struct cs_burst_command command;
     struct cs_burst_outcome outcome;
     struct cs_burst_edge_row edges[CS_BURST_EDGES_MAX];

@@ -99,7 +99,8 @@ int main(int argc, char **argv)
     usleep(200000);
     struct cs_error err = {0};
     struct cs_burst_runner *runner = NULL;
-    if (cs_burst_runner_open(pid, &runner, &err) < 0) {
+    double spent_us;
+    if (cs_burst_runner_open(pid, &runner, &spent_us, &err) < 0) {
         fprintf(stderr, "%s\n", err.text);
         return 1;
     }

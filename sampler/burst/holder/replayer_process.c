@@ -27,20 +27,30 @@
 static int32_t replayer; /* 0: none */
 static uint32_t asked;
 
+static volatile uint32_t
+    *replayer_told; /* its PID, to the profiler; 0: its time counts as ours from now on */
+
+static void reaped(void)
+{
+    replayer = 0;
+    if (replayer_told)
+        *replayer_told = 0;
+}
+
 static bool dead(void)
 {
     if (replayer && SYS(__NR_wait4, replayer, NULL, WNOHANG, NULL) == replayer)
-        replayer = 0;
+        reaped();
     return !replayer;
 }
 
-static void end_it(void)
+void replayer_end(void)
 {
     if (!replayer)
         return;
     SYS(__NR_kill, replayer, SIGKILL);
     SYS(__NR_wait4, replayer, NULL, 0, NULL);
-    replayer = 0;
+    reaped();
 }
 
 static void bound(struct replay_told *told)
@@ -67,7 +77,7 @@ bool replayer_ask(enum replay_kind kind, uint32_t limit_ms, struct replay_told *
         if (slept && dead())
             return false;
         if (clock_of(CLOCK_MONOTONIC) > until) { /* it may wake us as often as it likes */
-            end_it();
+            replayer_end();
             return false;
         }
     }
@@ -99,7 +109,8 @@ int replayer_start(struct cs_burst_shared *shared)
     if (pid < 0)
         return 81;
     replayer = (int32_t)pid;
-    shared->replayer = (uint32_t)pid;
+    replayer_told = &shared->replayer;
+    *replayer_told = (uint32_t)pid;
     return replayer_ask(REPLAY_START, START_MS, &told) ? 0 : 82;
 }
 
