@@ -194,7 +194,12 @@ struct cs_burst_followed *cs_burst_follow(struct cs_burst_processes *processes, 
         if (*started)
             return mine;
         cs_burst_unfollow(processes, mine);
-        cs_burst_followed_deny(mine, err.code == ESRCH ? CS_BURST_SKIP_GONE : CS_BURST_SKIP_DENIED);
+        if (err.code == ESRCH) { /* perhaps by an exec: then there is another program */
+            cs_burst_followed_begin(mine);
+            *why = CS_BURST_SKIP_GONE;
+            return NULL;
+        }
+        cs_burst_followed_deny(mine, CS_BURST_SKIP_DENIED);
     }
     *why = mine->denied_why;
     return NULL;

@@ -109,8 +109,11 @@ static struct cs_burst_followed *follow(struct cs_burst *burst, pid_t pid)
     struct cs_burst_followed *f = cs_burst_follow(&burst->processes, pid, may, &why, &started);
     if (why != CS_BURST_SKIP_NONE)
         count_skip(burst, why);
-    if (!started)
+    if (!started) {
+        if (why == CS_BURST_SKIP_GONE || why == CS_BURST_SKIP_DENIED) /* a start in vain, perhaps */
+            charge_cpu(burst);
         return f;
+    }
     /* Its start counts against the budget, but tells nothing of what a burst costs. */
     double us = cpu_spent_us(burst);
     if (counts_cpu(burst)) {

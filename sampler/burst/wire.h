@@ -25,6 +25,9 @@ enum {
     CS_BURST_FD_FIRST_FREE = 8,
 };
 
+/* With this the runner ends when its program ended, or became another one, before it could begin. */
+#define CS_BURST_EXIT_GONE 79
+
 /* How a burst ended (name for counters, sentence for people). FULL is the only one that ran its whole length.
  */
 #define CS_BURST_CAUSES(X)                                                                                   \

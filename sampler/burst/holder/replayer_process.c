@@ -91,7 +91,7 @@ int replayer_start(struct cs_burst_shared *shared)
     struct rights rights;
     struct replay_told told;
     if (!rights_read(shared->command.tid, &rights))
-        return 79;
+        return CS_BURST_EXIT_GONE;
     /* The kernel brings an event's signal (alarm.c) to threads of root's or of one's own alone. */
     long own_uid = SYS(__NR_geteuid, 0);
     if (own_uid && (uint32_t)own_uid != rights.uid)
@@ -101,7 +101,7 @@ int replayer_start(struct cs_burst_shared *shared)
     if (at != (long)boundary)
         return 80;
     if (regions_refresh() < 0) /* among which the replayer looks for places of its own */
-        return 79;
+        return CS_BURST_EXIT_GONE;
     int32_t parent = (int32_t)SYS(__NR_getpid, 0);
     long pid = SYS(__NR_clone, SIGCHLD, 0, 0, 0, 0);
     if (pid == 0)
