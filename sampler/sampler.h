@@ -47,6 +47,11 @@ enum cs_sampler_driver {
 };
 
 /* Counts that were placed, as `placed` sees them. */
+struct cs_sampler_frame {
+    const struct cs_store_image *image; /* valid until cs_sampler_close */
+    uint64_t offset;
+};
+
 struct cs_sampler_placed {
     const struct cs_store_image *image; /* valid until cs_sampler_close */
     uint64_t offset;
@@ -55,6 +60,9 @@ struct cs_sampler_placed {
     pid_t pid;               /* process, not thread; 0 = idle */
     uint64_t from_ns, to_ns; /* the samples were taken in this interval, CLOCK_MONOTONIC */
     const char *label;       /* "" = none */
+    const struct cs_sampler_frame
+        *callers; /* where chains are taken, innermost first; valid during the call */
+    unsigned n_callers;
 };
 
 struct cs_sampler_config {

@@ -15,6 +15,7 @@
 struct point {
     const struct cs_store_image *image;
     uint64_t offset, samples; /* samples within the window */
+    uint64_t total; /* those whose chain has the point's procedure, noted at the first such point of each */
     pid_t pid;
     uint32_t procedure;
 };
@@ -24,6 +25,7 @@ struct procedure {
     uint64_t start;
     char *name; /* as people read it; "[no symbol]" for what an image has no names for */
     bool named;
+    uint64_t chain; /* the last one that it was met in */
 };
 
 struct image {
@@ -35,7 +37,7 @@ struct image {
 
 struct added {
     uint32_t point;
-    uint64_t samples;
+    uint64_t samples, total;
 };
 
 struct round {
@@ -61,6 +63,7 @@ struct live {
     size_t n_processes;
     struct round *rounds;
     unsigned n_rounds, now;
+    uint64_t chains;
 };
 
 /* Room for one more; doubles at powers of two. */
@@ -144,7 +147,7 @@ static uint32_t procedure_of(struct live *l, const struct cs_store_image *image,
     if (more(&l->procedures, l->n_procedures, sizeof *l->procedures) < 0)
         return NO_PROCEDURE;
     struct procedure *p = &l->procedures[l->n_procedures];
-    *p = (struct procedure){image, start, strdup(cs_image_demangle(name, text, sizeof text)), named};
+    *p = (struct procedure){image, start, strdup(cs_image_demangle(name, text, sizeof text)), named, 0};
     return p->name ? (uint32_t)l->n_procedures++ : NO_PROCEDURE;
 }
 
@@ -247,7 +250,7 @@ static int sweep(struct live *l)
         return -ENOMEM;
     for (size_t i = 0; i < l->n_points; i++) {
         moved[i] = (uint32_t)kept;
-        if (l->points[i].samples)
+        if (l->points[i].samples || l->points[i].total)
             l->points[kept++] = l->points[i];
     }
     l->n_points = kept;
@@ -258,25 +261,59 @@ static int sweep(struct live *l)
     return rehash(l, l->n_slots);
 }
 
-int live_add(struct live *l, const struct cs_sampler_placed *placed)
+/* The index of a point in *at, which is made if it is new. */
+static int point_of(struct live *l, struct point p, uint32_t *at)
 {
-    struct point p = {.image = placed->image, .offset = placed->offset, .pid = placed->pid};
-    struct round *round = &l->rounds[l->now];
     if (2 * l->n_points >= l->n_slots && rehash(l, l->n_slots ? 2 * l->n_slots : 1024) < 0)
         return -ENOMEM;
-    size_t at = slot_of(l, &p);
-    if (!l->slots[at]) {
+    size_t slot = slot_of(l, &p);
+    if (!l->slots[slot]) {
         if (more(&l->points, l->n_points, sizeof *l->points) < 0)
             return -ENOMEM;
         p.procedure = name_point(l, &p);
         l->points[l->n_points] = p;
-        l->slots[at] = (uint32_t)++l->n_points;
+        l->slots[slot] = (uint32_t)++l->n_points;
     }
+    *at = l->slots[slot] - 1;
+    return 0;
+}
+
+/* A procedure counts once in a chain, however often it stands there. */
+static bool is_first(struct live *l, uint32_t procedure)
+{
+    if (procedure == NO_PROCEDURE || l->procedures[procedure].chain == l->chains)
+        return false;
+    l->procedures[procedure].chain = l->chains;
+    return true;
+}
+
+static int add(struct live *l, uint32_t point, uint64_t samples, uint64_t total)
+{
+    struct round *round = &l->rounds[l->now];
     if (cs_array_room(round->added, round->n, round->capacity) < 0)
         return -ENOMEM;
-    round->added[round->n++] = (struct added){l->slots[at] - 1, placed->samples};
-    l->points[l->slots[at] - 1].samples += placed->samples;
+    round->added[round->n++] = (struct added){point, samples, total};
+    l->points[point].samples += samples;
+    l->points[point].total += total;
     return 0;
+}
+
+int live_add(struct live *l, const struct cs_sampler_placed *placed)
+{
+    struct point p = {.image = placed->image, .offset = placed->offset, .pid = placed->pid};
+    uint32_t at;
+    int rc = point_of(l, p, &at);
+    l->chains++;
+    if (rc == 0)
+        rc = add(l, at, placed->samples, is_first(l, l->points[at].procedure) ? placed->samples : 0);
+    for (unsigned i = 0; i < placed->n_callers && rc == 0; i++) {
+        p.image = placed->callers[i].image;
+        p.offset = placed->callers[i].offset;
+        rc = point_of(l, p, &at);
+        if (rc == 0 && is_first(l, l->points[at].procedure))
+            rc = add(l, at, 0, placed->samples);
+    }
+    return rc;
 }
 
 void live_round(struct live *l)
@@ -284,11 +321,13 @@ void live_round(struct live *l)
     l->now = (l->now + 1) % l->n_rounds;
     struct round *oldest = &l->rounds[l->now];
     size_t empty = 0;
-    for (size_t i = 0; i < oldest->n; i++)
+    for (size_t i = 0; i < oldest->n; i++) {
         l->points[oldest->added[i].point].samples -= oldest->added[i].samples;
+        l->points[oldest->added[i].point].total -= oldest->added[i].total;
+    }
     oldest->n = 0;
     for (size_t i = 0; i < l->n_points; i++)
-        empty += l->points[i].samples == 0;
+        empty += l->points[i].samples == 0 && l->points[i].total == 0;
     if (l->n_points > POINTS_MIN && empty > l->n_points / 2)
         (void)sweep(l); /* no memory: it stays larger */
 }
@@ -300,6 +339,8 @@ static int by_samples(const void *left, const void *right)
     const struct live_row *a = left, *b = right;
     if (a->samples != b->samples)
         return a->samples < b->samples ? 1 : -1;
+    if (a->total != b->total)
+        return a->total < b->total ? 1 : -1;
     int order = strcmp(a->name, b->name);
     return order ? order : (a->pid > b->pid) - (a->pid < b->pid);
 }
@@ -327,9 +368,9 @@ static uint64_t key_of(const struct point *p, enum live_by by)
                                   : (uintptr_t)p->image;
 }
 
-static bool part_of(const struct point *p, const struct live_only *only)
+static bool part_of(const struct point *p, enum live_by by, const struct live_only *only)
 {
-    return p->samples && (!only->pid || p->pid == only->pid) &&
+    return (p->samples || (by == LIVE_PROCEDURES && p->total)) && (!only->pid || p->pid == only->pid) &&
            (!only->image || strcmp(only->image, image_name(p->image)) == 0);
 }
 
@@ -357,7 +398,7 @@ int live_rows(struct live *l, enum live_by by, const struct live_only *only, str
     size_t n = 0;
     for (size_t i = 0; i < l->n_points; i++) {
         const struct point *p = &l->points[i];
-        if (!part_of(p, only))
+        if (!part_of(p, by, only))
             continue;
         rows->total += p->samples;
         rows->unknown += p->image->kind == CS_IMAGE_UNKNOWN ? p->samples : 0;
@@ -368,6 +409,7 @@ int live_rows(struct live *l, enum live_by by, const struct live_only *only, str
         if (i == 0 || keyed[i].key != keyed[i - 1].key)
             row[rows->n++] = row_of(l, keyed[i].point, by);
         row[rows->n - 1].samples += keyed[i].point->samples;
+        row[rows->n - 1].total += keyed[i].point->total;
     }
     free(keyed);
     size_t kept = 0;

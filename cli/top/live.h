@@ -37,6 +37,7 @@ struct live_only {
 
 struct live_row {
     uint64_t samples;
+    uint64_t total;    /* procedures only: in what it called, too */
     const char *name;  /* procedure, command or image; never NULL, valid until the next live_rows */
     const char *image; /* base name; NULL for processes */
     pid_t pid;         /* processes only */

@@ -103,6 +103,7 @@ static int end_round(struct top *t, struct cs_error *err)
 static const struct column columns[] = {
     {.key = "samples", .head = "samples", .kind = COLUMN_COUNT},
     {.key = "percent", .head = "%", .kind = COLUMN_SHARE},
+    {.key = "total_percent", .head = "total %", .kind = COLUMN_SHARE},
     {.key = "pid", .kind = COLUMN_COUNT},
     {.key = "name", .head = "procedure", .elastic = true},
     {.key = "image", .head = "image", .elastic = true},
@@ -117,9 +118,10 @@ static int print_round(struct top *t, enum live_by by)
     if (live_rows(t->live, by, &all, &rows) < 0)
         return failed_with("no memory for the rows");
     memcpy(shown, columns, sizeof columns);
-    shown[2].head = by == LIVE_PROCESSES ? "PID" : NULL;
-    shown[3].head = names[by];
-    shown[4].head = by == LIVE_PROCEDURES ? "image" : NULL;
+    shown[2].head = by == LIVE_PROCEDURES ? "total %" : NULL;
+    shown[3].head = by == LIVE_PROCESSES ? "PID" : NULL;
+    shown[4].head = names[by];
+    shown[5].head = by == LIVE_PROCEDURES ? "image" : NULL;
     struct output *out = output_open(t->args);
     output_line(out, "round %u: %" PRIu64 " sample%s of %s in the last %.3g s, %s at %.0f Hz", t->rounds,
                 rows.total, plural((double)rows.total), t->target, t->head.window_s, t->head.event,
@@ -136,6 +138,9 @@ static int print_round(struct top *t, enum live_by by)
         const struct live_row *r = &rows.row[i];
         table_count(table, r->samples);
         table_number(table, rows.total ? 100.0 * (double)r->samples / (double)rows.total : (double)NAN);
+        table_number(table, by == LIVE_PROCEDURES && rows.total
+                                ? 100.0 * (double)r->total / (double)rows.total
+                                : (double)NAN);
         if (by == LIVE_PROCESSES)
             table_count(table, (uint64_t)r->pid);
         else
@@ -279,6 +284,7 @@ static int run(const struct parsed *args)
     t.config = (struct cs_sampler_config){.frequency_hz = option_number(args, "frequency", 1000, 1, 100000),
                                           .resolve_ms = (uint64_t)(t.interval_s * 500),
                                           .target = CS_TARGET_ALL,
+                                          .chains = !option_given(args, "no-chains"),
                                           .arg = &t,
                                           .notify = say,
                                           .placed = placed};
@@ -333,6 +339,7 @@ static const struct option_entry options[] = {
     {"interval", 0, "SECONDS", "how often it is drawn (1)"},
     {"window", 'w', "SECONDS", "samples of the last so many seconds are shown (10)"},
     {"rounds", 'r', "N", "end after so many rounds"},
+    {"no-chains", 0, NULL, "no call chains, so no totals"},
     {NULL, 0, NULL, NULL},
 };
 
@@ -341,7 +348,8 @@ const struct command command_top = {
     "top",
     "[-p PID]",
     "what runs now: procedures, processes or images, and their hottest instructions",
-    "Samples the whole machine or one process and shows the last seconds, most samples first. --by "
+    "Samples the whole machine or one process and shows the last seconds, most samples first. total % is "
+    "what was sampled in a procedure and in what it called. --by "
     "takes procedure, process or image; --top counts where there is no terminal. Keys on a terminal:\n"
     "\n"
     "    up, down, page up, page down, home, end   move\n"

@@ -297,10 +297,10 @@ static void draw_row(const struct top_view *v, struct screen *s, size_t i)
     double percent = share(r->samples, v->rows.total);
     enum screen_style style = i == v->at ? STYLE_SELECTED : percent >= 10 ? STYLE_HOT : STYLE_PLAIN;
     unsigned columns = screen_columns(s);
-    unsigned room = columns > 60 ? columns - 40 : 20; /* what the name gets; the image has the rest */
+    unsigned room = columns > 68 ? columns - 48 : 20; /* what the name gets; the image has the rest */
     if (v->by == LIVE_PROCEDURES)
-        screen_line(s, style, "%8" PRIu64 "  %5.1f  %-*.*s  %s", r->samples, percent, (int)room, (int)room,
-                    r->name, r->image);
+        screen_line(s, style, "%8" PRIu64 "  %5.1f  %7.1f  %-*.*s  %s", r->samples, percent,
+                    share(r->total, v->rows.total), (int)room, (int)room, r->name, r->image);
     else if (v->by == LIVE_PROCESSES)
         screen_line(s, style, "%8" PRIu64 "  %5.1f  %8d  %s", r->samples, percent, (int)r->pid, r->name);
     else
@@ -328,7 +328,7 @@ static void draw_table(struct top_view *v, struct screen *s)
 {
     unsigned rows = screen_rows(s),
              room = rows > HEAD_LINES + FOOT_LINES ? rows - HEAD_LINES - FOOT_LINES : 1;
-    static const char *const heads[LIVE_BYS] = {"procedure", "     PID  process", "image"};
+    static const char *const heads[LIVE_BYS] = {"total %  procedure", "     PID  process", "image"};
     size_t n = count(v);
     if (v->inside)
         screen_line(s, STYLE_HEAD, "%8s  %5s  %6s  %8s  %s", "samples", "%", "line", "offset", "instruction");

@@ -27,6 +27,7 @@ static void place(void *arg, const struct cs_driver_entry *entry)
     if (s->config.label == CS_LABEL_THREAD)
         found.label = cs_maps_thread_label(s->places.maps, (pid_t)entry->tid);
     if (s->config.placed) {
+        struct cs_sampler_frame callers[CS_CHAIN_FRAMES];
         struct cs_sampler_placed placed = {.image = &found.image->image,
                                            .offset = found.offset,
                                            .samples = entry->count,
@@ -34,7 +35,11 @@ static void place(void *arg, const struct cs_driver_entry *entry)
                                            .pid = (pid_t)entry->pid,
                                            .from_ns = entry->from_ns,
                                            .to_ns = entry->to_ns,
-                                           .label = cs_maps_label(s->places.maps, found.label)};
+                                           .label = cs_maps_label(s->places.maps, found.label),
+                                           .callers = callers};
+        if (entry->chain && s->contexts)
+            placed.n_callers =
+                cs_session_contexts_callers(s->contexts, &s->places, entry, callers, CS_CHAIN_FRAMES);
         s->config.placed(s->config.arg, &placed);
     }
     if (cs_session_profiles_add(s->profiles, found.image, entry->event, found.label, found.offset,

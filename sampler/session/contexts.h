@@ -7,6 +7,7 @@
 #ifndef CS_SAMPLER_SESSION_CONTEXTS_H
 #define CS_SAMPLER_SESSION_CONTEXTS_H
 
+#include "sampler/sampler.h"
 #include "sampler/session/profiles.h"
 #include "sampler/session/resolve.h"
 #include "store/contexts.h"
@@ -25,6 +26,11 @@ void cs_session_contexts_refresh(struct cs_session_contexts *contexts);
 int cs_session_contexts_add(struct cs_session_contexts *contexts, struct cs_session_places *places,
                             struct cs_session_profiles *profiles, const struct cs_driver_entry *entry,
                             const struct cs_maps_location *found);
+
+/* Where the entry's callers lie, innermost first. Returns how many. */
+unsigned cs_session_contexts_callers(struct cs_session_contexts *contexts, struct cs_session_places *places,
+                                     const struct cs_driver_entry *entry, struct cs_sampler_frame *callers,
+                                     unsigned room);
 
 /* The events are none of the profiles'. */
 void cs_session_contexts_of_others(struct cs_session_contexts *contexts);
