@@ -395,7 +395,7 @@ int live_rows(struct live *l, enum live_by by, const struct live_only *only, str
         live_rows_fini(rows);
         return -ENOMEM;
     }
-    size_t n = 0;
+    size_t n = 0, n_rows = 0, kept = 0;
     for (size_t i = 0; i < l->n_points; i++) {
         const struct point *p = &l->points[i];
         if (!part_of(p, by, only))
@@ -407,13 +407,12 @@ int live_rows(struct live *l, enum live_by by, const struct live_only *only, str
     qsort(keyed, n, sizeof *keyed, by_key);
     for (size_t i = 0; i < n; i++) {
         if (i == 0 || keyed[i].key != keyed[i - 1].key)
-            row[rows->n++] = row_of(l, keyed[i].point, by);
-        row[rows->n - 1].samples += keyed[i].point->samples;
-        row[rows->n - 1].total += keyed[i].point->total;
+            row[n_rows++] = row_of(l, keyed[i].point, by);
+        row[n_rows - 1].samples += keyed[i].point->samples;
+        row[n_rows - 1].total += keyed[i].point->total;
     }
     free(keyed);
-    size_t kept = 0;
-    for (size_t i = 0; i < rows->n; i++)
+    for (size_t i = 0; i < n_rows; i++)
         if (!only->words || !*only->words || strcasestr(row[i].name, only->words))
             row[kept++] = row[i];
     rows->n = kept;

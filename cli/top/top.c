@@ -284,7 +284,7 @@ static int run(const struct parsed *args)
     t.config = (struct cs_sampler_config){.frequency_hz = option_number(args, "frequency", 1000, 1, 100000),
                                           .resolve_ms = (uint64_t)(t.interval_s * 500),
                                           .target = CS_TARGET_ALL,
-                                          .chains = !option_given(args, "no-chains"),
+                                          .chains = true,
                                           .arg = &t,
                                           .notify = say,
                                           .placed = placed};
@@ -339,7 +339,6 @@ static const struct option_entry options[] = {
     {"interval", 0, "SECONDS", "how often it is drawn (1)"},
     {"window", 'w', "SECONDS", "samples of the last so many seconds are shown (10)"},
     {"rounds", 'r', "N", "end after so many rounds"},
-    {"no-chains", 0, NULL, "no call chains, so no totals"},
     {NULL, 0, NULL, NULL},
 };
 
