@@ -145,11 +145,8 @@ static int coarser(const struct parsed *args, struct output *out, const char *co
     const char *under = option(args, "under");
     uint64_t value = 0;
     for (unsigned i = 0; i < n; i++) {
-        struct cs_observe_replay_options options = {.rule = cs_dte_paper_rule(), .subsample = periods[i]};
         struct observed_source source;
-        options.rule.same_tag = true;
-        options.rule.gap_cycles = 0;
-        int rc = observed_open(args, &options, &source);
+        int rc = observed_open_every(args, periods[i], &source);
         if (rc)
             return rc;
         int c = observed_counter(&source.view, counter);

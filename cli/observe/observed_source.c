@@ -142,6 +142,14 @@ int observed_open(const struct parsed *args, const struct cs_observe_replay_opti
     return rc;
 }
 
+int observed_open_every(const struct parsed *args, unsigned every, struct observed_source *source)
+{
+    struct cs_observe_replay_options options = {.rule = cs_dte_paper_rule(), .subsample = every};
+    options.rule.same_tag = true;
+    options.rule.gap_cycles = 0;
+    return observed_open(args, &options, source);
+}
+
 int observed_subsamples(const struct parsed *args, unsigned *periods, unsigned *n)
 {
     const char *text;

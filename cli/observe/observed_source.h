@@ -36,6 +36,8 @@ int observed_open(const struct parsed *args, const struct cs_observe_replay_opti
 /* The same of one log, whatever the options say. */
 int observed_open_log(const char *log, const struct cs_observe_replay_options *wish,
                       struct observed_source *source);
+/* As if only every N-th sample had been taken: rates within a tag, however long the gaps. */
+int observed_open_every(const struct parsed *args, unsigned every, struct observed_source *source);
 void observed_close(struct observed_source *source);
 /* Index of the counter or tag of that name, -1 none. NULL = the first. */
 int observed_counter(const struct observed *o, const char *name);

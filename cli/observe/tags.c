@@ -82,12 +82,8 @@ static int coarser(const struct parsed *args, const unsigned *periods, unsigned 
     int rc = CS_EXIT_OK;
     for (unsigned i = 0; rc == CS_EXIT_OK && i <= n;
          i++) { /* first the log as it is, for what matters in it */
-        struct cs_observe_replay_options replay = {.rule = cs_dte_paper_rule(),
-                                                   .subsample = i ? periods[i - 1] : 1};
         struct observed_source source;
-        replay.rule.same_tag = true;
-        replay.rule.gap_cycles = 0;
-        rc = observed_open(args, &replay, &source);
+        rc = observed_open_every(args, i ? periods[i - 1] : 1, &source);
         if (rc)
             break;
         int tag = observed_tag(&source.view, option(args, "tag"));
