@@ -11,6 +11,56 @@
 
 #define NAMES_MAX 200
 
+/* Words that an option takes; NULL: the first operand. tests/integration/command_line.sh holds them against what the subcommands
+ * say that they expect. */
+static const struct {
+    const char *subcommand, *option, *words;
+} choices[] = {
+    {"store", NULL, "ls verify dump merge gc"},
+    {"daemon", NULL, "start status flush epoch stop"},
+    {"fleet", NULL, "prof diff"},
+    {"export", "format", "trace pprof folded speedscope firefox csv json llvm gcov gcov11 bolt"},
+    {"prof", "by", "image procedure line process tag thread container label"},
+    {"prof", "sort", "samples total"},
+    {"diff", "by", "image procedure line thread"},
+    {"stats", "by", "image procedure line"},
+    {"waits", "by", "place thread"},
+    {"tree", "by", "procedure process"},
+    {"top", "by", "procedure process image"},
+    {"fleet", "by", "procedure image host label day"},
+    {"record", "label", "process command cgroup thread container"},
+    {"record", "driver", "auto bpf ring timers stops"},
+};
+#define N_CHOICES (sizeof choices / sizeof *choices)
+
+static const char *words_of(const char *subcommand, const char *option)
+{
+    for (size_t i = 0; i < N_CHOICES; i++)
+        if (strcmp(choices[i].subcommand, subcommand) == 0 &&
+            (option ? choices[i].option && strcmp(choices[i].option, option) == 0 : !choices[i].option))
+            return choices[i].words;
+    return NULL;
+}
+
+static void bash_choices(const struct command *c)
+{
+    const char *verbs = words_of(c->name, NULL);
+    for (const struct option_entry *e = c->options; e->name; e++) {
+        const char *words = words_of(c->name, e->name);
+        char letter[8] = "";
+        if (e->letter)
+            snprintf(letter, sizeof letter, "|-%c", e->letter);
+        if (words)
+            printf(
+                "        case $prev in --%s%s) COMPREPLY=($(compgen -W '%s' -- \"$cur\")); return ;; esac\n",
+                e->name, letter, words);
+    }
+    if (verbs)
+        printf(
+            "        [ \"$COMP_CWORD\" -eq 2 ] && { COMPREPLY=($(compgen -W '%s' -- \"$cur\")); return; }\n",
+            verbs);
+}
+
 static void bash_options(const struct option_entry *e)
 {
     for (; e->name; e++)
@@ -35,8 +85,6 @@ static void print_bash(void)
            "    done\n"
            "    case $prev in\n"
            "    --store|-o|--root|--record) COMPREPLY=($(compgen -d -- \"$cur\")); return ;;\n"
-           "    --by) COMPREPLY=($(compgen -W 'procedure line image thread process container tag' -- "
-           "\"$cur\")); return ;;\n"
            "    esac\n"
            "    case $sub in\n");
     for (const struct command *const *c = commands; *c; c++) {
@@ -44,6 +92,7 @@ static void print_bash(void)
         bash_options((*c)->options);
         bash_options(common_options);
         printf("' -- \"$cur\")); return; }\n");
+        bash_choices(*c);
         if (strstr((*c)->operands, "PROCEDURE"))
             printf("        mapfile -t COMPREPLY < <(\"$1\" --procedures \"$cur\" \"$store\" 2>/dev/null); "
                    "return ;;\n");
@@ -69,7 +118,7 @@ static void zsh_text(const char *text)
     }
 }
 
-static void zsh_options(const struct option_entry *e)
+static void zsh_options(const char *subcommand, const struct option_entry *e)
 {
     for (; e->name; e++) {
         printf(" \\\n            '*--%s[", e->name);
@@ -78,7 +127,11 @@ static void zsh_options(const struct option_entry *e)
         if (e->argument) {
             fputc(':', stdout);
             zsh_text(e->argument);
-            fputs(strcmp(e->argument, "DIR") == 0 ? ":_files -/" : ":_files", stdout);
+            const char *words = words_of(subcommand, e->name);
+            if (words)
+                printf(":(%s)", words);
+            else
+                fputs(strcmp(e->argument, "DIR") == 0 ? ":_files -/" : ":_files", stdout);
         }
         fputc('\'', stdout);
     }
@@ -105,8 +158,10 @@ static void print_zsh(void)
     printf(")\n        _describe subcommand subs ;;\n    args)\n        case $line[1] in\n");
     for (const struct command *const *c = commands; *c; c++) {
         printf("        %s) _arguments", (*c)->name);
-        zsh_options((*c)->options);
-        zsh_options(common_options);
+        zsh_options((*c)->name, (*c)->options);
+        zsh_options((*c)->name, common_options);
+        if (words_of((*c)->name, NULL))
+            printf(" \\\n            '1:verb:(%s)'", words_of((*c)->name, NULL));
         printf(" \\\n            '*:operand:%s' ;;\n",
                strstr((*c)->operands, "PROCEDURE") ? "_cyclescope_procedures" : "_files");
     }

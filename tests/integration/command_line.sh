@@ -86,6 +86,22 @@ got=$(bash -c 'source "$1"; COMP_WORDS=(cyclescope do); COMP_CWORD=1; _cyclescop
 [ "$got" = doctor ] || fail "bash completes do to: $got"
 got=$(bash -c 'source "$1"; COMP_WORDS=(cyclescope prof --imag); COMP_CWORD=2; _cyclescope cyclescope; echo "${COMPREPLY[*]}"' - "$tmp/bash")
 [ "$got" = --image ] || fail "bash completes --imag to: $got"
+# Words of options and verbs: those that the subcommand says it expects.
+tab() { # WORD...: what bash makes of the last one
+    bash -c 'source "$1"; shift; COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _cyclescope cyclescope; printf "%s\n" "${COMPREPLY[@]}"' - "$tmp/bash" "$@" | sort
+}
+declare -A commands=([record]="-- true")
+"$CYCLESCOPE" record --no-bursts -o "$tmp/forwords" -- "$BUILD/tests/programs/procedures" 30 >/dev/null 2>&1
+for typed in 'prof --by' 'prof --sort' 'diff --by' 'stats --by' 'waits --by' 'tree --by' 'top --by' 'fleet prof --by' 'record --label' 'record --driver' \
+    'export --format' 'prof -b' 'export -f' store daemon; do
+    # shellcheck disable=SC2086
+    expected=$(CYCLESCOPE_SERVER=http://localhost:1/x CYCLESCOPE_STORE=$tmp/forwords "$CYCLESCOPE" $typed no-such-word ${commands[${typed%% *}]-} 2>&1 | tail -n 1)
+    sed -E 's/.*(expected|there are) //; s/; (see|did you).*//; s/,? or /, /g; s/, /\n/g' <<<"$expected" | sort >"$tmp/expected"
+    # shellcheck disable=SC2086
+    tab cyclescope $typed '' >"$tmp/offered"
+    cmp -s "$tmp/expected" "$tmp/offered" || fail "bash offers for $typed: $(tr '\n' ' ' <"$tmp/offered"), not $expected"
+done
+[ "$(tab cyclescope store ver)" = verify ] && [ "$(tab cyclescope export -f fol)" = folded ] || fail "bash completes no verb or format"
 mkdir "$tmp/zsh"
 "$CYCLESCOPE" --completion zsh >"$tmp/zsh/_cyclescope"
 if command -v zsh >/dev/null && "$CYCLESCOPE" record -F 2000 -o "$tmp/store" -- "$BUILD/tests/programs/procedures" 50 50 50 50 50 50 50 >/dev/null 2>&1; then
@@ -98,7 +114,7 @@ zpty shell zsh -f -i
 zpty -w shell "PS1='% '; cd $1; path=($1/zsh \$path); fpath=($1/zsh \$fpath); autoload -Uz compinit; compinit -u -D; setopt no_beep"
 zpty -w shell "print rea''dy"
 zpty -r shell answer '*ready*'
-for typed in 'cyclescope docto' 'cyclescope prof --cs' 'cyclescope list --store store gamm'; do
+for typed in 'cyclescope docto' 'cyclescope prof --cs' 'cyclescope list --store store gamm' 'cyclescope store veri' 'cyclescope export --format speeds'; do
     zpty -w -n shell "$typed"$'\t'
     zpty -w -n shell $'\C-x\C-x'
     sleep 1.5
@@ -109,7 +125,7 @@ done
 zpty -d shell
 ZSH
     timeout 30 zsh -f "$tmp/tab.zsh" "$tmp" >"$tmp/tab.out" </dev/null || fail "zsh in a pseudo-terminal"
-    for whole in 'cyclescope doctor' 'prof --csv' 'gamma_ray'; do
+    for whole in 'cyclescope doctor' 'prof --csv' 'gamma_ray' 'store verify' 'format speedscope'; do
         grep -q -- "$whole" "$tmp/tab.out" || { cat "$tmp/tab.out"; fail "zsh doesn't complete to: $whole"; }
     done
     got=$(bash -c 'source "$1"; COMP_WORDS=("$2" list --store "$3" gamm); COMP_CWORD=4; _cyclescope "$2"; echo "${COMPREPLY[*]}"' - "$tmp/bash" "$CYCLESCOPE" "$tmp/store")
