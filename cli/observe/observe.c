@@ -202,7 +202,7 @@ static int keep(const struct parsed *args, const struct cs_observed *seen, const
 }
 
 static void print_seen(struct output *out, const struct cs_observed *seen, const struct observed *o,
-                       uint64_t top, const char *log)
+                       uint64_t top, const char *log, const char *store)
 {
     const struct cs_placement *p = &seen->placement;
     output_line(out, "%s (process %d) on CPU %u, observed from CPU %u; they %s", seen->program,
@@ -237,6 +237,10 @@ static void print_seen(struct output *out, const struct cs_observed *seen, const
         observed_tags(out, o, t, top);
     for (unsigned c = 0; c < seen->n_counters; c++)
         observed_histogram(out, o, c, NULL);
+    if (seen->n_tags && store) {
+        output_line(out, "%s", "");
+        output_hint(out, "next:", "tags", NULL, "--store", store, "");
+    }
     if (seen->exit_code > 0)
         output_note(out, "%s ended with exit code %d", seen->program, seen->exit_code);
 }
@@ -330,7 +334,7 @@ static int run(const struct parsed *args)
     for (unsigned c = 0; c < seen->n_counters; c++)
         view.counters[c] = seen->counters[c];
     struct output *out = output_open(args);
-    print_seen(out, seen, &view, top, options.log_path);
+    print_seen(out, seen, &view, top, options.log_path, option(args, "store"));
     int printed = output_close(out);
     if (rc == CS_EXIT_OK && option_given(args, "store"))
         rc = keep(args, seen, &view);

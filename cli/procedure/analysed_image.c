@@ -2,6 +2,7 @@
 #include "cli/procedure/analysed_image.h"
 
 #include "cli/profile/annotate.h"
+#include "cli/profile/inlined.h"
 
 #include <errno.h>
 #include <string.h>
@@ -51,6 +52,9 @@ static double best_of(struct analysed_image *ev, const char *name, const struct 
 static int no_such(struct profile *profile, const char *name, struct cs_error *err)
 {
     struct profile_rows rows;
+    struct inlined_into into = inlined_into(profile, name);
+    if (*into.sentence)
+        return cs_fail(err, ENOENT, "%s", into.sentence);
     int rc = profile_sum(profile, BY_PROCEDURE, &rows, err);
     if (rc < 0)
         return rc;

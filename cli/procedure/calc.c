@@ -5,9 +5,11 @@
 #include "store/cache.h"
 
 #include "cli/profile/annotate.h"
+#include "cli/profile/inlined.h"
 #include "cli/profile/more_evidence.h"
 #include "cli/profile/profile.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -68,6 +70,9 @@ static int open_subject(const struct parsed *args, struct subject *s, struct cs_
     if (rc)
         return rc;
     s->row = find_procedure(&s->rows, name);
+    struct inlined_into into = s->row || !name ? (struct inlined_into){""} : inlined_into(&s->profile, name);
+    if (*into.sentence)
+        return cs_fail(err, ENOENT, "%s", into.sentence);
     if (!s->row && name)
         return cs_fail(err, 2,
                        "no samples in a procedure \"%s\": cyclescope prof lists those that have some%s", name,

@@ -4,6 +4,7 @@
 #include "cli/output/output.h"
 #include "cli/procedure/accesses.h"
 #include "cli/procedure/executions.h"
+#include "cli/profile/inlined.h"
 #include "cli/profile/more_evidence.h"
 
 #include <errno.h>
@@ -317,6 +318,9 @@ static int find(const struct parsed *args, struct listing *l, const char *name, 
         rc = annotate_procedure(&l->profile, l->row, l->code, root, &l->a, err);
     if (rc == 0 && l->row)
         rc = annotate_totals(&l->profile, &wanted, &l->a, err);
+    struct inlined_into into = rc == -ENOENT ? inlined_into(&l->profile, name) : (struct inlined_into){""};
+    if (*into.sentence)
+        return cs_fail(err, ENOENT, "%s", into.sentence);
     if (rc == -ENOENT && !l->row && !strstr(err->text, "did you mean"))
         strncat(err->text, procedure_meant(&l->rows, name).text, sizeof err->text - strlen(err->text) - 1);
     return rc < 0 ? rc : executions_open(&l->e, &l->profile, &l->rows, l->row, &l->a, err);

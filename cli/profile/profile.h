@@ -11,6 +11,7 @@
  *   annotate         samples of lines and instructions
  *   line_totals      samples of lines with what they called
  *   call_columns     calls that were counted, as columns
+ *   inlined          functions without code of their own
  *   totals           rows with what procedures called
  *   runs             several runs side by side
  *   comparison       two sides of runs compared

@@ -31,10 +31,19 @@ while time.process_time() < end:
 END
 bad=0 ran=0
 try() { # NAME, how it is recorded
-    local name=$1 command
+    local name=$1
     shift
     (cd "$work" && cyclescope record -o "$name" "$@") >"$work/said" 2>&1 || { cat "$work/said"; bad=1; return; }
-    (cd "$work" && cyclescope prof --store "$name") >>"$work/said" 2>&1 || { echo "$name: prof failed"; bad=1; }
+    offered "$name"
+}
+offered() { # what the recording and its reports offer
+    local name=$1 command
+    (cd "$work" && cyclescope prof --store "$name" && { cyclescope prof --by image --store "$name"; cyclescope prof --by line --store "$name"; }) \
+        >>"$work/said" 2>&1 || { echo "$name: prof failed"; bad=1; }
+    for command in sum "callers ${2:-main}" "callees ${2:-main}"; do # where there are chains, code, that procedure
+        # shellcheck disable=SC2086
+        (cd "$work" && cyclescope $command --store "$name") >>"$work/said" 2>/dev/null
+    done
     sed -nE 's/^(next: |      )(cyclescope .*)/\2/p' "$work/said" | sed 's/   *(.*//' | sort -u >"$work/commands"
     ! grep -q ' in , ' "$work/said" || { grep ' in , ' "$work/said"; bad=1; }
     [ -s "$work/commands" ] || { cat "$work/said"; echo "$name: no command was offered"; bad=1; }
@@ -44,6 +53,24 @@ try() { # NAME, how it is recorded
             { echo "$name: $command"; tail -n 2 "$work/out"; bad=1; }
     done <"$work/commands"
 }
+cat >"$work/inlined.c" <<'END'
+#include <time.h>
+static volatile unsigned long sink;
+static inline __attribute__((always_inline)) unsigned long hot(unsigned long x) { for (int i = 0; i < 64; i++) x = x * 6364136223846793005ul + (x >> 9); return x; }
+__attribute__((noinline)) void outer(int n) { for (int i = 0; i < n; i++) sink += hot((unsigned long)i); }
+int main(void) { while (clock() < CLOCKS_PER_SEC) outer(2000); return 0; }
+END
+gcc -O2 -g -o "$work/inlined" "$work/inlined.c"
+try inline -F 1000 -g -- "$work/inlined"
+offered inline hot
+for report in calc list edges cfg; do # an inlined function has no code of its own: they say whose it is
+    (cd "$work" && cyclescope $report hot --store inline) >"$work/out" 2>&1
+    [ $? -eq 1 ] && grep -q 'inlined, most of it into outer' "$work/out" || { echo "$report of an inlined function: $(tail -n 1 "$work/out")"; bad=1; }
+done
+(cd "$work" && cyclescope observe -t 0.5 -o observed -- "$BUILD/signals/examples/phases") >"$work/said" 2>&1 && offered observed
+(cd "$work" && cyclescope observe -t 0.5 --log log -- "$BUILD/signals/examples/phases") >"$work/said" 2>&1 && (cd "$work" && cyclescope tags --log log) >>"$work/said" && offered observed
+"$BUILD/tests/programs/perfdata_filler" 20000 5 "$work/perf.data" >/dev/null 2>&1
+(cd "$work" && cyclescope import -o imported perf.data) >"$work/said" 2>&1 && offered imported
 try known -F 1000 -- "$BUILD/tests/programs/procedures" 300 100 100 100 100 100 100
 try without-bursts --no-bursts --no-chains -- "$BUILD/tests/programs/procedures" 300 100 100 100 100 100 100
 try waits --waits -- "$BUILD/tests/programs/procedures" 200 100 100 100 100 100 100

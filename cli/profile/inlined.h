@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Functions that the compiler inlined have no code of their own: what to ask for instead. */
+#ifndef CS_CLI_PROFILE_INLINED_H
+#define CS_CLI_PROFILE_INLINED_H
+
+#include "cli/profile/profile.h"
+
+struct inlined_into {
+    char sentence
+        [400]; /* "hot has no code of its own: it was inlined into outer; explain that"; "": it wasn't */
+};
+
+/* The procedure that has most samples of a function of this name inlined, by the recording's call chains. */
+struct inlined_into inlined_into(const struct profile *profile, const char *name);
+
+#endif
