@@ -25,7 +25,7 @@ static const struct {
     {"diff", "by", "image procedure line thread"},
     {"stats", "by", "image procedure line"},
     {"waits", "by", "place thread"},
-    {"tree", "by", "procedure process"},
+    {"tree", "by", "procedure process thread container label"},
     {"top", "by", "procedure process image"},
     {"fleet", "by", "procedure image host label day"},
     {"record", "label", "process command cgroup thread container"},

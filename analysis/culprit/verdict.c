@@ -60,6 +60,7 @@ struct cs_culprit_verdict cs_culprit_verdict(const struct cs_cycle_account *a)
     if (!(a->summary.total > 0))
         return v;
     find_first(&a->summary, &v);
+    v.misfit = a->summary.gain / a->summary.total;
     double time = 0, inverse = 0;
     for (uint32_t i = 0; i < a->cfg->n_insns; i++) {
         double part = part_of(a, &a->insns[i], v.first), bursts = a->blocks[a->insns[i].block].bursts;

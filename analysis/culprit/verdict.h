@@ -12,6 +12,7 @@ struct cs_culprit_verdict {
     double first_share, second_share;    /* of the procedure's time */
     double bursts;                       /* that saw the code whose time this is; weighted by that time */
     double needed;                       /* to tell the first from the second */
+    double misfit; /* samples that code would need more than it has by the model, of the procedure's */
     bool enough;
 };
 

@@ -30,6 +30,7 @@ struct hot {
     char *name, *image, *sentence;
     double samples, bursts;
     bool enough; /* evidence for the first cause */
+    double misfit;
     enum cs_culprit_cause first;
     double first_share;
 };
@@ -100,7 +101,7 @@ static void remember(struct tally *t, const struct cs_cycle_account *a, const st
         cause_sentence(&worst, code, text, sizeof text);
     else
         verdict_sentence(&verdict, cpu_seconds, text, sizeof text);
-    t->n_thin += !verdict.enough;
+    t->n_thin += !verdict.enough && verdict.misfit <= MISFIT_MOST;
     h->name = strdup(row->name);
     h->image = strdup(image_name(&row->image->image));
     h->sentence = strdup(text);
@@ -108,7 +109,9 @@ static void remember(struct tally *t, const struct cs_cycle_account *a, const st
     h->actual_cpi = summary_cpi(&a->summary, &h->best_cpi);
     h->enough = verdict.enough;
     h->bursts = verdict.bursts;
-    h->first = summary_first(&a->summary, &h->first_share);
+    h->first = verdict.first; /* what nothing explains included, as calc's sentence has it */
+    h->first_share = verdict.first_share;
+    h->misfit = verdict.misfit;
 }
 
 /* What is done with a row: NULL where it is explained, else the samples that it is counted among. */
@@ -250,8 +253,10 @@ static void print_hot(struct output *out, const struct tally *t)
         table_number(table, t->all.total > 0 ? 100 * h->samples / t->all.total : 0);
         table_number(table, h->best_cpi);
         table_number(table, h->actual_cpi);
-        table_text(table, !h->enough               ? "too few bursts"
+        table_text(table, h->misfit > MISFIT_MOST  ? "the model doesn't fit"
+                          : !h->enough             ? "too few bursts"
                           : h->first < CS_N_CAUSES ? cs_culprit_cause_names[h->first].words
+                          : h->first_share > 0     ? "unexplained stall"
                                                    : "none");
         table_number(table, h->enough ? 100 * h->first_share : (double)NAN);
         table_names(table, cs_image_demangle(h->name, name, sizeof name),

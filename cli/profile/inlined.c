@@ -23,7 +23,6 @@ struct inlined_into inlined_into(const struct profile *profile, const char *name
     struct cs_error ignored = {0};
     const struct cs_calls_wanted wanted = {.event = profile->events[profile->main_event].name,
                                            .inlines = true};
-    const struct cs_call_function *best = NULL;
     uint64_t most = 0;
     if (cs_calls_open(&calls, profile->store, &wanted, &ignored) < 0)
         return out;
@@ -33,15 +32,13 @@ struct inlined_into inlined_into(const struct profile *profile, const char *name
         if (at->offset != function || at->image != CS_CALL_INLINED || at->total <= most)
             continue;
         const struct cs_call_function *of = procedure_of(&calls, n);
-        if (of && of->known) {
-            best = of;
-            most = at->total;
-        }
-    }
-    if (best)
+        if (!of || !of->known)
+            continue;
+        most = at->total;
         snprintf(out.sentence, sizeof out.sentence,
-                 "%.150s has no code of its own: it was inlined, most of it into %.150s; ask for that",
-                 calls.functions[function].brief, best->brief);
+                 "%.150s has no code of its own: it was inlined, most of it into %.150s; ask for that", name,
+                 of->brief);
+    }
     cs_calls_close(&calls);
     return out;
 }

@@ -324,6 +324,7 @@ static int run(const struct parsed *args)
                                       .store = where,
                                       .epoch = cs_store_epoch_name(recording.store),
                                       .seconds = recording.seconds,
+                                      .burst_rate_hz = option_number(args, "burst-rate", 0, 0.01, 1000),
                                       .exit_code = rc};
         if (option_given(args, "json"))
             record_summary_json(&done, stdout);

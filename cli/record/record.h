@@ -52,7 +52,8 @@ struct recorded {
     struct cs_burst *burst; /* NULL = none */
     const struct recorded_paths *paths;
     const char *store, *epoch;
-    double seconds; /* it took */
+    double seconds;       /* it took */
+    double burst_rate_hz; /* that was asked for; 0: none */
     int exit_code;
 };
 void record_summary(const struct recorded *recorded);

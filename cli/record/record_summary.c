@@ -165,6 +165,13 @@ static void say_line(struct profile *p, const struct profile_rows *rows)
         report_line(stderr, "%s", sentence);
 }
 
+/* A rate that would have given enough: 30 a second, or as many times more than was asked for as are missing. */
+static double more_bursts(const struct recorded *r, double bursts)
+{
+    double rate = r->burst_rate_hz > 0 ? r->burst_rate_hz * fmin(10, BURSTS_FEW / fmax(bursts, 1)) : 30;
+    return fmin(300, fmax(30, 10 * ceil(rate / 10)));
+}
+
 /* What follows from too little of it. */
 static void say_evidence(const struct recorded *r, const struct profile *p, const struct profile_rows *rows)
 {
@@ -176,8 +183,8 @@ static void say_evidence(const struct recorded *r, const struct profile *p, cons
         report_line(stderr, "few samples: a longer run or a higher -F says more");
     else if (r->burst && s.bursts < BURSTS_FEW)
         report_line(stderr,
-                    "few bursts (%llu): calc may not find the cause; run longer, or with --burst-rate 30",
-                    (unsigned long long)s.bursts);
+                    "few bursts (%llu): calc may not find the cause; run longer, or with --burst-rate %.0f",
+                    (unsigned long long)s.bursts, more_bursts(r, (double)s.bursts));
 }
 
 /* Whether an earlier recording is in the store. */
