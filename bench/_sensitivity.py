@@ -4,19 +4,23 @@
 
 usage: bench/run sensitivity [--only PART-OF-A-NAME] [--out FILE]
 
+With --only the rest of FILE stays as it is.
+
 For each constant the program is built with 0.75 and 1.25 of its value and judges the same recordings again:
   accuracy        recordings of bench/accuracy-* with bursts: the estimate that reports use
   accuracy-dcpi   the same recordings: DCPI's rule
   accuracy-paths  recordings with CS_ACCURACY_PATHS=1: paths interpreted from samples
   culprits        recordings of bench/culprit-kernels: first causes
+  guilty          recordings of bench/guilty-line: the line that is named
   recording: ...  not run here: it takes new recordings, by the command that is named
-Recordings are those that the bench keeps under $BUILD/accuracy and $BUILD/bench/kernels; they are not made here. The same recording
+Recordings are those that the bench keeps under $BUILD/accuracy, $BUILD/bench/kernels and $BUILD/bench/guilty; they are not made here. The same recording
 gives the same answer, so that there is no noise: what reads 0.0 moves less than 0.05."""
 import concurrent.futures, glob, json, os, re, shutil, statistics, subprocess, sys, textwrap
 
 os.chdir(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 sys.path.insert(0, 'bench')
 import lib_culprits
+import lib_guilty
 from libaccuracy import BUILD, FOLDER, truth_path
 
 OWN = f'{BUILD}/sensitivity'
@@ -141,7 +145,14 @@ def culprits():
 
 
 RESULTS = {'accuracy': lambda: accuracy('bursts'), 'accuracy-dcpi': lambda: accuracy('dcpi'),
-           'accuracy-paths': lambda: accuracy('paths', True), 'culprits': culprits}
+           'accuracy-paths': lambda: accuracy('paths', True), 'culprits': culprits,
+           'guilty': lambda: lib_guilty.figures(TOOL, lib_guilty.JUDGED)}
+
+
+RECORDINGS = {'accuracy': lambda: len(list(accuracy_stores(False))), 'accuracy-paths': lambda: len(list(accuracy_stores(True))),
+              'culprits': lambda: len(glob.glob(f'{lib_culprits.FOLDER}/*.store')),
+              'guilty': lambda: sum(os.path.exists(f'{lib_guilty.FOLDER}/{s}.truth') for s in lib_guilty.JUDGED)}
+RECORDINGS['accuracy-dcpi'] = RECORDINGS['accuracy']
 
 
 def told(base, moved):
@@ -153,41 +164,57 @@ def told(base, moved):
     return ', '.join(some) or '0.0'
 
 
+TABLE = '| constant | value | unit | what it is | source | -25 % | +25 % | shown by |\n|---|---|---|---|---|---|---|---|\n'
+
+
+def row_of(line):
+    return '| ' + ' | '.join(c.replace('|', '\\|') for c in line[:-1]) + ' |\n'
+
+
+def beside(text, judged, rows):
+    """What a table has, with these figures and rows instead of its own."""
+    first = {m.group(1): paragraph(' '.join(m.group(0).split())) for m in re.finditer(r'^\* `([\w-]+)` as it is[^:]*:.*\n(?:[^*#\n].*\n)*', text, re.M)}
+    parts = dict(re.findall(r'^## (\S+)\n\|.*\n\|.*\n((?:\|.*\n)*)', text, re.M))
+    old = {path: part.splitlines(keepends=True) for path, part in parts.items()}
+    for path, new in rows.items():
+        names = {row.split(' | ')[0] for row in new}
+        old[path] = [row for row in old.get(path, []) if row.split(' | ')[0] not in names] + new
+    return dict(first, **judged), old
+
+
 def main():
     only, out = argument('--only', ''), argument('--out', 'docs/lab/sensitivity.md')
+    chosen = [m for m in models() if only in m['name']]
+    results = {k: f for k, f in RESULTS.items() if k in {m['shows'] for m in chosen}}
     builder, lines = Builder(), []
     builder.build()
-    base = {k: f() for k, f in RESULTS.items()}
+    base = {k: f() for k, f in results.items()}
     for name, figures in base.items():
         print(name, figures and {k: round(v, 1) for k, v in figures.items()}, file=sys.stderr, flush=True)
-    for m in models():
-        if only not in m['name']:
-            continue
+    for m in chosen:
         cells = ['', '']
-        if m['shows'] in RESULTS and number(m['value']) is not None and base[m['shows']]:
+        if m['shows'] in results and number(m['value']) is not None and base[m['shows']]:
             for i, factor in enumerate((0.75, 1.25)):
                 builder.build(m['name'], scaled(m, factor))
-                cells[i] = told(base[m['shows']], RESULTS[m['shows']]())
+                cells[i] = told(base[m['shows']], results[m['shows']]())
         lines.append([m['name'].removeprefix('CS_MODEL_').lower(), m['value'], m['unit'], m['what'], m['source'], *cells, m['shows'], m['file']])
         print(' | '.join(lines[-1]), file=sys.stderr, flush=True)
     builder.build()
     os.makedirs(os.path.dirname(out) or '.', exist_ok=True)
-    stores = {k: len(list(accuracy_stores(k == 'accuracy-paths'))) for k in ('accuracy', 'accuracy-paths')}
+    judged = {k: paragraph(f'* `{k}` as it is, {RECORDINGS[k]()} recordings: ' + ', '.join(f'{v:.1f} {what}' for what, v in figures.items())) for k, figures in base.items() if figures}
+    rows = {path: [row_of(l) for l in lines if l[-1] == path] for path in dict.fromkeys(l[-1] for l in lines)}
+    if only and os.path.exists(out):
+        judged, rows = beside(open(out).read(), judged, rows)
     with open(out, 'w') as f:
         f.write('# How much a result moves when a constant is off by a quarter\n\n')
         f.write(paragraph(
             'Made by `bench/run sensitivity`; not edited by hand. Each `CS_MODEL_` constant of the code is built with 0.75 and 1.25 of its '
             'value, and the same recordings are judged again. Moves are in points (of 100), the two figures that move most, a mean over '
-            f'all recordings: {stores["accuracy"]} with bursts, {stores["accuracy-paths"]} with paths interpreted from samples. The same '
-            'recording gives the same answer: 0.0 is less than 0.05. `recording: COMMAND` takes new recordings, which this table does without.') + '\n')
-        for name, figures in base.items():
-            if figures:
-                f.write(paragraph(f'* `{name}` as it is: ' + ', '.join(f'{v:.1f} {k}' for k, v in figures.items())))
-        for path in dict.fromkeys(l[-1] for l in lines):
-            f.write(f'\n## {path}\n| constant | value | unit | what it is | source | -25 % | +25 % | shown by |\n|---|---|---|---|---|---|---|---|\n')
-            for l in lines:
-                if l[-1] == path:
-                    f.write('| ' + ' | '.join(c.replace('|', '\\|') for c in l[:-1]) + ' |\n')
+            'all recordings. The same recording gives the same answer: 0.0 is less than 0.05. `recording: COMMAND` takes new recordings, '
+            'which this table does without. `guilty` is judged by programs on which nothing was chosen (`bench/run guilty-line`).') + '\n')
+        f.write(''.join(judged.values()))
+        for path in sorted(rows):
+            f.write(f'\n## {path}\n{TABLE}' + ''.join(rows[path]))
     idle = [l[0] for l in lines if l[5:7] == ['0.0', '0.0']]
     print(json.dumps({'name': 'sensitivity', 'value': len(idle), 'unit': 'constants that move nothing', 'target': 0, 'noise': 0,
                       'detail': {'constants': len(lines), 'move nothing': idle}}))

@@ -12,9 +12,19 @@
 #define CALLERS_MAX 8 /* up the chain */
 #define FRAMES_MAX 16
 #define LINES_MAX 1024
-#define CHAINS_SAMPLES_MIN 20 /* fewer tell little */
-#define CHAINS_SHARE_MIN 0.05
-#define CHAINS_MORE 1.2 /* times the samples of the top row's line */
+
+/* Samples at the line that chains blame, or it isn't named; unit: samples; source: trial; shows: guilty */
+#ifndef CS_MODEL_GUILTY_SAMPLES_MIN
+#define CS_MODEL_GUILTY_SAMPLES_MIN 20
+#endif
+/* The same as a share of all; unit: 1; source: trial; shows: guilty */
+#ifndef CS_MODEL_GUILTY_SHARE_MIN
+#define CS_MODEL_GUILTY_SHARE_MIN 0.05
+#endif
+/* It has so many times the samples of the top row's own line, or that is named; unit: 1; source: trial; shows: guilty */
+#ifndef CS_MODEL_GUILTY_MORE
+#define CS_MODEL_GUILTY_MORE 1.2
+#endif
 
 struct line_of {
     char *file;
@@ -277,9 +287,10 @@ void hottest_line_find(struct profile *profile, const struct profile_rows *rows,
     /* Libraries and runtimes work for a line of the program: it is guilty where that is clearly more than the top row's. */
     struct hottest_line chains;
     if (!profile->one_image && hottest_line_of_chains(profile, label, &chains) &&
-        chains.samples >= CHAINS_SAMPLES_MIN &&
-        chains.samples >= CHAINS_SHARE_MIN * (chains.of = (double)rows->total[profile->main_event]) &&
-        (out->how != HOTTEST_OWN || chains.samples > CHAINS_MORE * out->samples))
+        chains.samples >= CS_MODEL_GUILTY_SAMPLES_MIN &&
+        chains.samples >=
+            CS_MODEL_GUILTY_SHARE_MIN * (chains.of = (double)rows->total[profile->main_event]) &&
+        (out->how != HOTTEST_OWN || chains.samples > CS_MODEL_GUILTY_MORE * out->samples))
         *out = chains;
 }
 
