@@ -3,15 +3,21 @@
  * grown for what the address chooses (label, direction, one recording or the difference of two), and drawn from the box zoomed into. */
 "use strict";
 const FLAME_LEAST_PX = 1, FLAME_TEXT_PX = 28;
+const NO_KIDS = new Map(); /* most boxes have none: the page opens sooner */
 
-/* Adds the chains of one recording (side 0 or 1) below `root`. */
-function growFlame(root, all, chains, side, label, inverted) {
+/* Adds the chains of one recording (side 0 or 1) below `root`. `numbers`: of functions by name and image, of both sides. */
+function growFlame(root, all, chains, side, label, inverted, numbers) {
+  const number_of = chains.functions.map(([, name, image]) => {
+    const key = name + "\0" + (image < 0 ? "" : chains.images[image]);
+    return numbers.get(key) ?? numbers.set(key, numbers.size).size - 1;
+  });
   const child = (at, f, inlined) => {
-    const [brief, name, image, known] = chains.functions[f], of = image < 0 ? "" : chains.images[image];
-    const key = name + "\0" + of + (inlined ? "\0i" : "");
+    const key = 2 * number_of[f] + (inlined ? 1 : 0);
     let kid = at.kids.get(key);
     if (!kid) {
-      kid = { brief, name, image: of, known, inlined, total: [0, 0], self: [0, 0], kids: new Map(), up: at, depth: at.depth + 1 };
+      const [brief, name, image, known] = chains.functions[f];
+      kid = { brief, name, image: image < 0 ? "" : chains.images[image], known, inlined, total: [0, 0], self: [0, 0], kids: NO_KIDS, up: at, depth: at.depth + 1 };
+      if (at.kids === NO_KIDS) at.kids = new Map();
       at.kids.set(key, kid);
       all.push(kid);
     }
@@ -77,10 +83,11 @@ class Flame {
     if (this.follow) this.follow();
   }
   grow() {
-    this.root = { brief: "all", name: "all", image: "", known: 1, total: [0, 0], self: [0, 0], kids: new Map(), depth: 0 };
+    this.root = { brief: "all", name: "all", image: "", known: 1, total: [0, 0], self: [0, 0], kids: NO_KIDS, depth: 0 };
     this.all = [this.root];
-    growFlame(this.root, this.all, this.before, 0, this.label, this.inverted);
-    if (this.after) growFlame(this.root, this.all, this.after, 1, this.label, this.inverted);
+    const numbers = new Map();
+    growFlame(this.root, this.all, this.before, 0, this.label, this.inverted, numbers);
+    if (this.after) growFlame(this.root, this.all, this.after, 1, this.label, this.inverted, numbers);
     for (let i = this.all.length; i-- > 0;) {
       const box = this.all[i];
       for (const s of [0, 1]) {
@@ -135,10 +142,11 @@ class Flame {
   }
   drawKey() {
     const swatch = (colour) => element("i", { class: "swatch", style: "background:" + colour });
-    if (this.difference) this.key.replaceChildren(swatch(changeColour(1)), " ▲ B has a greater share  ", swatch(changeColour(-1)), " ▼ a smaller one  ", swatch(changeColour(0)), " the same");
+    const pair = (colour, text) => [element("span", { class: "pair" }, typeof colour === "string" ? swatch(colour) : colour, text), " "];
+    if (this.difference) this.key.replaceChildren(...pair(changeColour(1), "▲ B has a greater share"), ...pair(changeColour(-1), "▼ a smaller one"), ...pair(changeColour(0), "the same"));
     else if (this.mode === "own") this.key.replaceChildren("samples of its own: ", ...[0, 0.25, 0.5, 0.75, 1].map((s) => swatch(partColour(s))), ` 0 to ${number(this.mostOwn)}, by square root`);
     else this.key.replaceChildren(...this.images.filter((i) => i).slice(0, 7).flatMap((image) => [element("button", { class: "key", title: `search ${image}`, onclick: () => State.set({ s: State.get("s") === image ? "" : image }) }, swatch(imageColour(this.rank.get(image) ?? -1, 1, 0)), image), " "]),
-      swatch(imageColour(0, 0, 0)), "no name  ", element("i", { class: "swatch inlined" }), "inlined");
+      ...pair(imageColour(0, 0, 0), "no name"), ...pair(element("i", { class: "swatch inlined" }), "inlined"));
   }
   say(box) {
     const of = (side) => `${number(box.total[side])} samples (${this.part(box, side).toFixed(1)} %), ${number(box.self[side])} in itself`;

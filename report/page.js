@@ -29,10 +29,11 @@ $("title").textContent = P.store;
 $("subtitle").textContent = P.subtitle;
 const rowsByName = new Map();
 for (const r of P.rows) if (r[0]) (rowsByName.get(r[0]) || rowsByName.set(r[0], []).get(r[0])).push(r);
+const together = (s) => s.replace(/(\d) (?=%|s\b|MB\b|points\b)/g, "$1\u00a0"); /* a number and its unit, in one line */
 P.advice.forEach((s, i) => {
   /* "NAME: why": the name opens its details */
   const colon = s.indexOf(": "), row = colon > 0 && rowsByName.get(s.slice(0, colon))?.[0];
-  const said = row ? [element("button", { class: "open", onclick: () => open(row), title: row[0] }, shortName(row)), s.slice(colon)] : [s];
+  const said = row ? [element("button", { class: "open", onclick: () => open(row), title: row[0] }, shortName(row)), together(s.slice(colon))] : [together(s)];
   if (i === 0) $("lead").append(...said); else $("advice").append(element("li", {}, ...said));
 });
 show("summary", "Summary");

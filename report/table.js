@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Tables: one of very many rows that draws those in view, and a plain one. */
 "use strict";
-const number = (n) => n == null ? "" : Number(n).toLocaleString("en-US", { maximumFractionDigits: 2 });
+const numbers = new Intl.NumberFormat("en-US", { maximumFractionDigits: 2 }), number = (n) => n == null ? "" : numbers.format(n);
 const fine = (n) => n == null ? "" : Math.abs(n) < 0.0005 ? "0" : n.toFixed(3);
 const share = (n) => n == null || !isFinite(n) ? "" : n.toFixed(1);
 const ROW = 26, PRINTED_ROWS = 40;

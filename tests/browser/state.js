@@ -51,6 +51,50 @@ const seen = (page) => page.evaluate(() => JSON.stringify({
   flame: window.flame.drawn.map((d) => [d.box.name, d.left, d.width, d.b.className, d.b.style.backgroundColor, d.b.textContent]), tree: $("tree-body").textContent, only: document.querySelector(".only").textContent,
   charts: window.charts.map((c) => c.view().map((v) => +v.toPrecision(4))) }));
 
+/* Every control is met by Tab, or by arrows from one that is; each shows that it has the focus. */
+async function tabEverywhere(page, what) {
+  const all = 'a[href], button, input, select, summary, [tabindex]';
+  const reached = await page.evaluate((all) => [...document.querySelectorAll(all)].filter((e) => e.checkVisibility() && !e.closest("dialog") && e.tabIndex >= 0).length, all);
+  await page.evaluate(() => { document.activeElement.blur(); window.met = new Set(); window.dull = []; scrollTo(0, 0); });
+  await page.mouse.click(2, 2); /* Tab begins at the top */
+  for (let i = 0; i < reached + 5; i++) {
+    await page.keyboard.press("Tab");
+    await page.evaluate(() => {
+      const e = document.activeElement, s = getComputedStyle(e);
+      if (e === document.body || window.met.has(e)) return;
+      window.met.add(e);
+      if (!(s.outlineStyle !== "none" && parseFloat(s.outlineWidth) >= 1) && !/polygon/.test(e.innerHTML)) window.dull.push(e.outerHTML.slice(0, 80));
+    });
+  }
+  const missed = await page.evaluate((all) => [...document.querySelectorAll(all)].filter((e) => e.checkVisibility() && !e.closest("dialog") && e.tabIndex >= 0 && !window.met.has(e)).map((e) => e.outerHTML.slice(0, 80)), all);
+  assert.deepStrictEqual(missed, [], what + ": not reached by Tab");
+  assert.deepStrictEqual(await page.evaluate(() => window.dull), [], what + ": focus without an outline");
+  const behind = await page.evaluate(() => [...document.querySelectorAll("main button, main [tabindex='-1']")].filter((e) => e.checkVisibility() && e.tabIndex < 0 && !e.closest(".frame, #grid, #threads-grid, #compare-body, #tree-body, .flame-says") && e.tagName !== "H2").map((e) => e.outerHTML.slice(0, 80)));
+  assert.deepStrictEqual(behind, [], what + ": out of reach: no Tab, no arrows");
+}
+/* Every frame that is drawn is met by arrows from the first, level by level. */
+async function arrowsInFlame(page) {
+  await page.evaluate(() => { window.flame.at = window.flame.root; window.flame.focus(); window.met = new Set(); });
+  const press = (key) => page.keyboard.press(key), here = () => page.evaluate(() => { const d = window.flame.drawn.find((d) => d.b === document.activeElement); window.met.add(d.box); return { left: d.left, depth: d.depth, kids: window.flame.drawn.some((k) => k.box.up === d.box) }; });
+  for (let at = await here(), down = true; down;) {
+    for (let last = null; !last || at.left < last.left; at = await here()) { last = at; await press("ArrowLeft"); if ((await here()).left === last.left) break; }
+    let way = 0, kids = -1;
+    for (let steps = 0; ; steps++) {
+      at = await here();
+      if (at.kids) kids = way = steps;
+      await press("ArrowRight");
+      const next = await here();
+      if (next.left === at.left) { for (let back = steps; kids >= 0 && back > way; back--) await press("ArrowLeft"); break; }
+    }
+    down = kids >= 0;
+    if (down) await press("ArrowDown");
+    const deeper = await here();
+    assert(!down || deeper.depth > at.depth, "↓ goes to a frame below");
+    at = deeper;
+  }
+  assert.deepStrictEqual(await page.evaluate(() => window.flame.drawn.filter((d) => !window.met.has(d.box)).map((d) => d.box.name)), [], "frames that arrows don't reach");
+}
+
 (async () => {
   const browser = await chromium.launch({ executablePath: process.env.CHROMIUM || "/usr/bin/chromium", args: ["--no-sandbox"] });
   const errors = [], url = "file://" + page_file;
@@ -134,22 +178,7 @@ const seen = (page) => page.evaluate(() => JSON.stringify({
   assert(await page.evaluate(() => window.callTree.rows.length > 2 && window.callTree.rows.every((r) => r.children[2].textContent === number(r.box.total[0]))), "the call tree is the flame graph");
 
   /* ---- the keyboard alone: every control is met by Tab, or by arrows from one that is; each shows that it has the focus ---- */
-  const reached = await page.evaluate(() => [...document.querySelectorAll("a[href], button, input, select, summary, [tabindex]")].filter((e) => e.checkVisibility() && !e.closest("dialog") && e.tabIndex >= 0).length);
-  await page.evaluate(() => { document.activeElement.blur(); window.met = new Set(); window.dull = []; scrollTo(0, 0); });
-  for (let i = 0; i < reached + 5; i++) {
-    await page.keyboard.press("Tab");
-    await page.evaluate(() => {
-      const e = document.activeElement, s = getComputedStyle(e);
-      if (e === document.body || window.met.has(e)) return;
-      window.met.add(e);
-      if (!(s.outlineStyle !== "none" && parseFloat(s.outlineWidth) >= 1) && !/polygon/.test(e.innerHTML)) window.dull.push(e.outerHTML.slice(0, 80));
-    });
-  }
-  const missed = await page.evaluate(() => [...document.querySelectorAll("a[href], button, input, select, summary, [tabindex]")].filter((e) => e.checkVisibility() && !e.closest("dialog") && e.tabIndex >= 0 && !window.met.has(e)).map((e) => e.outerHTML.slice(0, 80)));
-  assert.deepStrictEqual(missed, [], "not reached by Tab");
-  assert.deepStrictEqual(await page.evaluate(() => window.dull), [], "focus without an outline");
-  const behind = await page.evaluate(() => [...document.querySelectorAll("main button, main [tabindex='-1']")].filter((e) => e.checkVisibility() && e.tabIndex < 0 && !e.closest(".frame, #grid, #threads-grid, #compare-body, #tree-body, .flame-says") && e.tagName !== "H2").map((e) => e.outerHTML.slice(0, 80)));
-  assert.deepStrictEqual(behind, [], "out of reach: no Tab, no arrows");
+  await tabEverywhere(page, "as it opens");
   await page.locator("#threads-grid").focus();
   for (const key of ["ArrowDown", "Enter"]) await page.keyboard.press(key);
   assert(/t=/.test(page.url()), "Enter chooses a thread");
@@ -161,6 +190,34 @@ const seen = (page) => page.evaluate(() => JSON.stringify({
   await page.keyboard.press("ArrowDown");
   await page.keyboard.press("Enter");
   assert(/z=/.test(page.url()), "Enter in the call tree zooms");
+  await page.keyboard.press("0"); /* no section: nothing happens */
+  const address = () => page.evaluate(() => location.href);
+  /* with a procedure open, a thread chosen, a difference shown: the controls that these bring, too, and their use */
+  await page.locator("#grid").focus();
+  await page.keyboard.press("End");
+  assert.strictEqual(await page.evaluate(() => window.grid.at), await page.evaluate(() => window.grid.rows.length - 1), "End goes to the last row");
+  await page.keyboard.press("Home");
+  await page.keyboard.press("Enter");
+  assert(!(await page.evaluate(() => $("detail").hidden)), "Enter opens a procedure");
+  await page.locator("#flame label", { hasText: "difference" }).locator("input").focus();
+  await page.keyboard.press("Space");
+  assert(/d=1/.test(await address()), "Space shows the difference");
+  await tabEverywhere(page, "with all open");
+  await page.locator("#grid th button").last().focus();
+  await page.keyboard.press("Enter");
+  assert(/o=/.test(await address()), "Enter on a head sorts");
+  await page.locator("button.chip").first().focus();
+  await page.keyboard.press("Enter");
+  assert(!/t=/.test(await address()), "Enter shows all threads again");
+  await page.locator("#compare-body").focus();
+  const openedBefore = await page.locator("#h-detail").textContent();
+  const another = await page.evaluate(() => window.compareGrid.rows.findIndex((r) => rowsByName.has(r[0]) && !$("h-detail").textContent.startsWith(r[0])));
+  for (const key of ["Home", ...Array(another).fill("ArrowDown"), "Enter"]) await page.keyboard.press(key);
+  assert.notStrictEqual(await page.locator("#h-detail").textContent(), openedBefore, "Enter in the comparison opens a procedure");
+  await page.locator("#flame button", { hasText: "reset zoom" }).focus();
+  await page.keyboard.press("Enter");
+  await arrowsInFlame(page);
+  await page.evaluate(() => document.activeElement.blur());
   await page.keyboard.press("?");
   assert(await page.evaluate(() => $("keys").open), "? lists the keys");
   await page.keyboard.press("Escape");
@@ -188,6 +245,29 @@ const seen = (page) => page.evaluate(() => JSON.stringify({
     assert(found.n > 50, "texts were looked at: " + found.n);
     assert.deepStrictEqual(found.bad, [], `text over text at ${width} ${colorScheme}`);
     assert.deepStrictEqual(found.beyond, [], `text beyond the edge at ${width} ${colorScheme}`);
+    const parted = await page.evaluate(async () => {
+      const bad = [], line = (node, from, to) => { const r = document.createRange(); r.setStart(node, from); r.setEnd(node, to); return r.getBoundingClientRect(); };
+      for (let wide = 220; wide < 360; wide += 10) { /* at each width some line ends differently */
+        for (const p of document.querySelectorAll("#lead, #advice li")) {
+          p.style.width = wide + "px";
+          for (const node of [...p.childNodes].filter((n) => n.nodeType === 3))
+            for (const m of node.data.matchAll(/\d\s(%|s\b|MB\b)/g)) if (Math.abs(line(node, m.index, m.index + 1).top - line(node, m.index + 2, m.index + 3).top) > 4) bad.push(node.data.slice(Math.max(0, m.index - 12), m.index + 4));
+          p.style.width = "";
+        }
+        for (const d of ["", "1"]) {
+          State.set({ d });
+          document.querySelector(".keyline").style.width = wide + "px";
+          for (const i of document.querySelectorAll(".keyline .swatch")) {
+            const next = i.nextSibling, c = next?.nodeType === 3 ? next.data.search(/\S/) : -1;
+            if (c >= 0 && Math.abs(line(next, c, c + 1).top - i.getBoundingClientRect().top) > 12) bad.push("key of " + next.data);
+          }
+          document.querySelector(".keyline").style.width = "";
+        }
+      }
+      State.set({ d: "" });
+      return bad;
+    });
+    assert.deepStrictEqual(parted, [], `at ${width}: numbers and their units, colours and their names, in two lines`);
     assert(await page.evaluate(() => document.documentElement.scrollWidth <= document.documentElement.clientWidth), "the page is no wider than its window");
     const out = await page.evaluate(() => { const of = document.querySelector(".flame").getBoundingClientRect(); return window.flame.drawn.filter((d) => { const r = d.b.getBoundingClientRect(); return r.right > of.right + 0.6 || r.left < of.left - 0.6 || Math.abs(r.width - d.width * of.width / 100) > 0.6; }).map((d) => d.box.name); });
     assert.deepStrictEqual(out, [], "frames beyond the edge, or wider than their samples");

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Writes a recording of perf (perf.data) with as many samples as wanted over real images of this system, so
- * that readers can be timed: perfdata_filler SAMPLES IMAGES FILE. Samples are skewed as profiles are: a few
- * hot addresses in each image, images themselves of very different weight. */
+ * that readers can be timed: perfdata_filler SAMPLES IMAGES FILE [FOLDER-OF-IMAGES [DEPTH]]. Samples are skewed as
+ * profiles are: a few hot addresses in each image, images themselves of very different weight. With a DEPTH they
+ * have call chains of up to so many callers, which branch as they go inwards: 131,072 different ones. */
 #include <dirent.h>
 #include <elf.h>
 #include <fcntl.h>
@@ -16,6 +17,8 @@
 #include <unistd.h>
 
 #define HOT_ADDRESSES 2000 /* an image */
+#define PLACE_BITS 17      /* of a place that a chain leads to */
+#define DEPTH_MAX 120
 
 struct image {
     char path[256];
@@ -140,14 +143,44 @@ static void put_maps(FILE *to, const struct image *images, size_t n)
     }
 }
 
+/* Squares of uniform numbers: the first images and addresses have most. */
+static uint64_t address(const struct image *images, size_t n, uint64_t r)
+{
+    uint64_t u = r >> 44, v = (r >> 24) & 0xfffff;
+    const struct image *im = &images[(u * u >> 20) * n >> 20];
+    uint64_t hot = (v * v >> 20) * HOT_ADDRESSES >> 20;
+    return im->addr + hot * 2654435761u % im->size;
+}
+
+static uint64_t mixed(uint64_t x)
+{
+    x = (x ^ x >> 31) * 0x9e3779b97f4a7c15ull;
+    x = (x ^ x >> 29) * 0xbf58476d1ce4e5b9ull;
+    return x ^ x >> 32;
+}
+
+/* The chain to a place in the program: callers are those of its neighbours, too, the farther out the more. Where it begins
+ * with the kernel's mark for user code; how many words. */
+static size_t chain_to(const struct image *images, size_t n, uint64_t place, unsigned depth, uint64_t *chain)
+{
+    size_t used = 0;
+    unsigned callers = 1 + (unsigned)(mixed(place) % depth);
+    chain[used++] = PERF_CONTEXT_USER;
+    for (unsigned level = 0; level <= callers; level++)
+        chain[used++] = address(images, n, mixed(level << 20 | place >> level * PLACE_BITS / callers));
+    return used;
+}
+
 int main(int argc, char **argv)
 {
-    if (argc != 4 && argc != 5)
-        return fprintf(stderr, "usage: perfdata_filler SAMPLES IMAGES FILE [FOLDER-OF-IMAGES]\n"), 2;
+    if (argc < 4 || argc > 6)
+        return fprintf(stderr, "usage: perfdata_filler SAMPLES IMAGES FILE [FOLDER-OF-IMAGES [DEPTH]]\n"), 2;
+    unsigned depth = argc == 6 ? (unsigned)strtoul(argv[5], NULL, 10) : 0;
+    depth = depth < DEPTH_MAX ? depth : DEPTH_MAX;
     uint64_t n_samples = strtoull(argv[1], NULL, 10);
     size_t most = strtoul(argv[2], NULL, 10);
     struct image *images = calloc(most, sizeof *images);
-    size_t n = images ? collect(images, most, argc == 5 ? argv[4] : NULL) : 0;
+    size_t n = images ? collect(images, most, argc >= 5 && *argv[4] ? argv[4] : NULL) : 0;
     FILE *to = fopen(argv[3], "w");
     if (!n || !to) {
         free(images);
@@ -160,7 +193,7 @@ int main(int argc, char **argv)
                                    .sample_period = 1000000,
                                    .mmap = 1,
                                    .sample_type = PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME |
-                                                  PERF_SAMPLE_PERIOD};
+                                                  PERF_SAMPLE_PERIOD | (depth ? PERF_SAMPLE_CALLCHAIN : 0)};
     struct {
         uint64_t offset, size;
     } ids = {0, 0};
@@ -178,22 +211,24 @@ int main(int argc, char **argv)
     put(to, &ids, sizeof ids);
     put_maps(to, images, n);
     for (uint64_t i = 0; i < n_samples; i++) {
-        /* Squares of uniform numbers: the first images and addresses have most. */
-        uint64_t r = random_next(), u = r >> 44, v = (r >> 24) & 0xfffff;
-        const struct image *im = &images[(u * u >> 20) * n >> 20];
-        uint64_t hot = (v * v >> 20) * HOT_ADDRESSES >> 20, spread = hot * 2654435761u % im->size;
         struct {
             struct perf_event_header head;
             uint64_t ip;
             uint32_t pid, tid;
-            uint64_t time, period;
-        } sample = {{PERF_RECORD_SAMPLE, PERF_RECORD_MISC_USER, sizeof sample},
-                    im->addr + spread,
-                    100,
-                    100,
-                    1000000 + i * 1000,
-                    1000000};
-        put(to, &sample, sizeof sample);
+            uint64_t time, period, n_chain, chain[DEPTH_MAX + 2];
+        } sample = {
+            {PERF_RECORD_SAMPLE, PERF_RECORD_MISC_USER, 0}, 0, 100, 100, 1000000 + i * 1000, 1000000, 0, {0}};
+        uint64_t r = random_next();
+        size_t size = offsetof(__typeof__(sample), n_chain);
+        sample.ip = address(images, n, r);
+        if (depth) {
+            uint64_t u = r >> 44;
+            sample.n_chain = chain_to(images, n, u * u >> (40 - PLACE_BITS), depth, sample.chain);
+            sample.ip = sample.chain[1];
+            size += (1 + sample.n_chain) * 8;
+        }
+        sample.head.size = (uint16_t)size;
+        put(to, &sample, size);
     }
     head.data_size = (uint64_t)ftell(to) - head.data_at;
     if (fseek(to, 0, SEEK_SET) != 0)
