@@ -3,6 +3,7 @@
  * offset). dcpi-1997 section 4.3. An entry that can't be placed is counted by its cause in "[unknown]". */
 #include "sampler/perf/ring.h"
 #include "sampler/session/session.h"
+#include "sampler/timers/timers.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -20,6 +21,10 @@ static void place(void *arg, const struct cs_driver_entry *entry)
         s->events.driver->chains(s->events.state)->copied.ends[entry->copy->end]++;
     }
     s->accounts.delivered_by_event[entry->event] += entry->count;
+    if (entry->chain && s->events.driver == &cs_driver_stops && entry->chain_end < CS_CHAIN_ENDS) {
+        s->accounts.chain_ends[entry->chain_end] += entry->count;
+        s->accounts.chain_frames += entry->count * entry->n_chain;
+    }
     int rc = cs_session_resolve(&s->places, entry, &found);
     if (rc < 0)
         s->accounts.unknown[-rc - 1] += entry->count;

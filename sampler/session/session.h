@@ -47,6 +47,8 @@ struct cs_session_target { /* who is sampled, as config.target says */
 struct cs_session_accounts {
     uint64_t unknown[CS_UNKNOWN_N];
     uint64_t delivered_by_event[CS_SAMPLER_EVENTS_MAX];
+    uint64_t chain_ends[CS_CHAIN_ENDS],
+        chain_frames; /* of samples by stops: other drivers count, or can't tell */
     uint64_t dropped; /* placed, but no memory to keep them: counted as lost */
     uint64_t merged, merges, merge_failures;
     uint64_t counted[CS_SAMPLER_COUNTERS];                                 /* already in the store */

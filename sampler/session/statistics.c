@@ -39,7 +39,9 @@ void cs_sampler_statistics(struct cs_sampler *s, struct cs_sampler_statistics *o
         .collector_cpu_seconds = cs_thread_cpu_seconds() - s->accounts.collector_seconds_at_start,
         .held_ns = __atomic_load_n(&s->rate.held_ns, __ATOMIC_RELAXED),
         .chains = s->config.chains,
+        .chain_frames = s->accounts.chain_frames,
     };
+    memcpy(out->chain_ends, s->accounts.chain_ends, sizeof out->chain_ends);
     out->born = cs_maps_born(s->places.maps, &out->forks);
     if (counts.sample_seconds > 0 && s->events.driver->mean_period(s->events.state, 0) > 0) {
         out->sample_cost_us = counts.sample_seconds * 1e6;

@@ -25,6 +25,7 @@ start "$work/procedures" 500 500 500 1000 1000 500 500
 denied "$cs" record -F 250 -o "$work/free/s" -p $pid --seconds 40 2>"$work/said" || { cat "$work/said"; exit 1; }
 cat "$work/said"
 wait $pid
+grep -qE '^call chains: (9[5-9]|100)[.0-9]* % complete' "$work/said"
 grep -q 'stopping a running thread for a moment (ptrace), user code only.*perf_event_open is refused' "$work/said"
 python3 - "$cs" "$work/free/s" <<'PY'
 import json, subprocess, sys
