@@ -8,7 +8,8 @@ processes), 500 threads, a program that serves its own page faults, two processe
 
 `--account` runs with us alone, and sums up what the kernel tells of each run: CPU time of our processes (what is below: /proc, at the
 run's begin and end) and the time that threads stood for us (lib_stops.py), over the tree's CPU time. Nothing else of the machine
-is in there, and no noise of wall times. What interrupts take from the tree isn't either (`sampler-budget` has that).
+is in there, and no noise of wall times; but a few wake-ups a second are ours by the clock, so a tree that gets a tenth of a CPU
+beside others' work pays ten times as much for them. What interrupts take from the tree isn't either (`sampler-budget` has that).
 
 Our start and end are not among them. A loss is the median of the pairs; beside it stands the half width of that median's 90 %
 confidence interval. The value is the highest loss over the budget, CPU or wall; one whose interval is wider than the budget
@@ -24,6 +25,7 @@ ONLY = [a for a in sys.argv[1:] if not a.startswith("-")]  # of the programs; no
 CYCLESCOPE = os.path.realpath(os.environ.get("CYCLESCOPE", lib.BUILD + "/cyclescope"))
 WORK, PING = lib.BUILD + "/bench/_budget_trees", lib.BUILD + "/tests/programs/ping_pong"
 RECORD = [CYCLESCOPE, "record", "--budget", f"{BUDGET}%", "--bursts"]
+os.environ["CCACHE_DISABLE"] = "1"  # what a compiler's cache answers is no build
 BUILD_GCC = """mkdir -p {0}; for r in {1}; do rm -f {0}/*; ls dte/*.c store/text.c store/error.c analysis/statistics/*.c | \
 xargs -P 2 -I F sh -c 'gcc -O2 -std=gnu11 -D_GNU_SOURCE -I. -w -c -o {0}/$(echo F | tr / _).o F'; done"""
 
@@ -60,7 +62,7 @@ def recorded(command, store):
 
 def account(name, command, folder, seconds, server, stops):
     """Sums over all runs: what we took of what the tree did."""
-    tree = cpu = stood = 0.0
+    tree = cpu = stood = wall = 0.0
     runs, of_runs, end = 0, [], time.monotonic() + seconds
     while runs < 3 or (time.monotonic() < end and runs < PAIRS_MOST):
         shutil.rmtree(folder + "/store", ignore_errors=True)
@@ -70,12 +72,12 @@ def account(name, command, folder, seconds, server, stops):
             took, said = around(command, [*stops.before(), *RECORD, "-o", folder + "/store", "--"])
         stopped = stops.seconds() or 0.0
         of_runs.append(100 * (took[2] + stopped) / took[1])
-        tree, cpu, stood, runs = tree + took[1], cpu + took[2], stood + stopped, runs + 1
+        tree, cpu, stood, wall, runs = tree + took[1], cpu + took[2], stood + stopped, wall + took[0], runs + 1
     share, (_, noise) = 100 * (cpu + stood) / tree, median_of(of_runs) if runs > 4 else (0, None)
     burst_line = next((line for line in said.splitlines() if " bursts, " in line), "no bursts")
     print(f"{name:12} {share:5.2f} % of {tree:.2f} s of CPU time in {runs} runs: our processes {100 * cpu / tree:.2f} %, stops "
-          f"{100 * stood / tree:.2f} %; single runs {min(of_runs):.1f} to {max(of_runs):.1f} %\n             the last: {burst_line}", flush=True)
-    return {"runs": runs, "account": round(share, 2), "processes": round(100 * cpu / tree, 2), "stops": round(100 * stood / tree, 2),
+          f"{100 * stood / tree:.2f} %; it had {tree / wall:.2f} CPUs; single runs {min(of_runs):.1f} to {max(of_runs):.1f} %\n             the last: {burst_line}", flush=True)
+    return {"runs": runs, "account": round(share, 2), "processes": round(100 * cpu / tree, 2), "stops": round(100 * stood / tree, 2), "cpus": round(tree / wall, 2),
             "noise": round(noise, 2) if noise is not None else None}
 
 
