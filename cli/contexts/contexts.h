@@ -5,7 +5,6 @@
  *   contexts   the chains of a store's main event, as the options say
  *   callers    the subcommands callers and callees
  *   tree       the subcommand tree
- *   wait_groups  a recording's waits, by what was waited for and where
  *   waits      the subcommand waits
  */
 #ifndef CS_CLI_CONTEXTS_CONTEXTS_H

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* waits: where threads' time went off the CPU: for what, where, and who ended it. */
+#include "analysis/waits/wait_groups.h"
 #include "cli/command/recordings.h"
 #include "cli/contexts/contexts.h"
-#include "cli/contexts/wait_groups.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -15,7 +15,7 @@ static double percent(uint64_t part, uint64_t whole)
     return whole ? 100.0 * (double)part / (double)whole : (double)NAN;
 }
 
-static void put_totals(struct output *out, const struct wait_groups *w)
+static void put_totals(struct output *out, const struct cs_wait_groups *w)
 {
     static const struct column columns[] = {
         {.key = "what", .head = "all threads' time", .kind = COLUMN_TEXT},
@@ -25,7 +25,7 @@ static void put_totals(struct output *out, const struct wait_groups *w)
     };
     struct table *table = output_table(out, "time", columns, sizeof columns / sizeof *columns);
     for (size_t i = 0; i < w->n_totals; i++) {
-        const struct wait_total *t = &w->totals[i];
+        const struct cs_wait_total *t = &w->totals[i];
         if (t->ns < 1000 && !t->count) /* what is left of a total that was divided */
             continue;
         table_text(table, t->what);
@@ -38,7 +38,7 @@ static void put_totals(struct output *out, const struct wait_groups *w)
     }
 }
 
-static void put_threads(struct output *out, const struct parsed *args, const struct wait_groups *w)
+static void put_threads(struct output *out, const struct parsed *args, const struct cs_wait_groups *w)
 {
     static const struct column columns[] = {
         {.key = "thread", .head = "thread", .kind = COLUMN_TEXT, .elastic = true},
@@ -54,8 +54,8 @@ static void put_threads(struct output *out, const struct parsed *args, const str
     };
     struct table *table = output_table(out, "threads", columns, sizeof columns / sizeof *columns);
     for (size_t i = 0; i < w->n_threads; i++) {
-        const struct wait_thread *t = &w->threads[i];
-        const struct wait_total *most = NULL;
+        const struct cs_waiting_thread *t = &w->threads[i];
+        const struct cs_wait_total *most = NULL;
         json_t *time = json_object();
         for (size_t k = 0; k < t->n; k++) {
             json_object_set_new(time, t->totals[k].what, json_real((double)t->totals[k].ns * 1e-9));
@@ -76,17 +76,17 @@ static void put_threads(struct output *out, const struct parsed *args, const str
     table_limit(table, (uint64_t)option_number(args, "top", ROWS_SHOWN, 0, 1e12), "--top 0 shows all");
 }
 
-static json_t *distribution(const struct wait_group *group)
+static json_t *distribution(const struct cs_wait_group *group)
 {
     json_t *bins = json_array();
-    for (unsigned b = 0; b < WAIT_BINS; b++)
+    for (unsigned b = 0; b < CS_WAIT_BINS; b++)
         if (group->bins[b])
             json_array_append_new(bins, json_pack("{s:f, s:I}", "from_us", exp2(b) * 1e-3, "waits",
                                                   (json_int_t)group->bins[b]));
     return bins;
 }
 
-static void put_top(struct table *table, const struct wait_top *top)
+static void put_top(struct table *table, const struct cs_wait_top *top)
 {
     if (top->n > 1)
         table_textf(table, "%s (+%u)", top->text, top->n - 1);
@@ -94,7 +94,7 @@ static void put_top(struct table *table, const struct wait_top *top)
         table_text(table, top->text);
 }
 
-static void put_rows(struct output *out, const struct parsed *args, const struct wait_groups *w)
+static void put_rows(struct output *out, const struct parsed *args, const struct cs_wait_groups *w)
 {
     static const struct column columns[] = {
         {.key = "seconds", .head = "s", .kind = COLUMN_NUMBER, .digits = 3},
@@ -116,11 +116,11 @@ static void put_rows(struct output *out, const struct parsed *args, const struct
     };
     struct table *table = output_table(out, "rows", columns, sizeof columns / sizeof *columns);
     for (size_t i = 0; i < w->n; i++) {
-        const struct wait_group *g = &w->at[i];
+        const struct cs_wait_group *g = &w->at[i];
         table_number(table, (double)g->ns * 1e-9);
         table_number(table, percent(g->ns, w->all_ns));
         table_count(table, g->count);
-        table_number(table, wait_median_ns(g) * 1e-6);
+        table_number(table, cs_wait_median_ns(g) * 1e-6);
         table_number(table, (double)g->longest_ns * 1e-6);
         table_text(table, g->kind);
         table_text(table, *g->where ? g->where : *g->via ? g->via : NULL);
@@ -134,7 +134,7 @@ static void put_rows(struct output *out, const struct parsed *args, const struct
         else
             table_none(table);
         table_number(table, g->blame.text ? percent(g->blame.ns, g->blamed_ns) : (double)NAN);
-        table_json(table, json_boolean(wait_is_idle(g->kind)));
+        table_json(table, json_boolean(cs_wait_is_idle(g->kind)));
         table_json(table, distribution(g));
     }
     table_limit(table, (uint64_t)option_number(args, "top", ROWS_SHOWN, 0, 1e12), "--top 0 shows all");
@@ -145,7 +145,7 @@ static int run(const struct parsed *args)
     struct cs_error err = {0};
     struct cs_store *store = NULL;
     struct recordings which;
-    struct wait_groups w;
+    struct cs_wait_groups w;
     const char *where = store_location(args);
     static const char *const by_names[] = {"place", "thread", NULL};
     const bool by_thread = option_choice(args, "by", by_names, 0) == 1;
@@ -156,7 +156,7 @@ static int run(const struct parsed *args)
         return failed(&err);
     struct cs_calls_wanted wanted = {.label = option(args, "process"),
                                      .inlines = !option_given(args, "no-inlines")};
-    rc = wait_groups_open(&w, store, &wanted, &err);
+    rc = cs_wait_groups_open(&w, store, &wanted, &err);
     cs_store_close(store);
     if (rc < 0)
         return failed(&err);
@@ -177,7 +177,7 @@ static int run(const struct parsed *args)
         output_note(
             out, "The first table is exact. The second is estimated from the waits that were kept; waits for "
                  "work (poll, child, signal, join) come last.");
-    wait_groups_close(&w);
+    cs_wait_groups_close(&w);
     return output_close(out);
 }
 

@@ -10,6 +10,7 @@
 #include "cli/profile/more_evidence.h"
 #include "cli/profile/nameless.h"
 #include "cli/profile/totals.h"
+#include "cli/profile/wall.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -460,13 +461,19 @@ static int run(const struct parsed *args)
     if (operand_count(args) > 1)
         return usage_error("%s: expected at most one store", operand(args, 1));
     const char *store = operand_count(args) ? operand(args, 0) : store_location(args);
+    if (option_given(args, "wall") &&
+        (by != BY_PROCEDURE || option_given(args, "image") || option_given(args, "calls")))
+        return usage_error(
+            "--wall is a table of its own, by procedure: it can't be combined with --by, --image or --calls");
     struct profile_filter filter = {option(args, "image"), option(args, "process"), option(args, "epoch"),
                                     option(args, "event")};
     struct profile p;
     struct cs_error err = {0};
     if (profile_open(&p, store, &filter, &err) < 0)
         return failed(&err);
-    int rc = report(args, &p, by, by_names[asked], store);
+    int rc = option_given(args, "wall")
+                 ? wall_report(args, &p, store, (size_t)option_number(args, "top", ROWS_SHOWN, 0, 1e12))
+                 : report(args, &p, by, by_names[asked], store);
     profile_close(&p);
     return rc;
 }
@@ -474,6 +481,7 @@ static int run(const struct parsed *args)
 static const struct option_entry options[] = {
     {"calls", 0, NULL, "how often each procedure was called, and what a call cost (needs bursts)"},
     {"sort", 0, "WHAT", "rows by samples (of their own) or total (with what they called)"},
+    {"wall", 0, NULL, "threads' time whole, on and off the CPU, in one table (record --waits)"},
     OPTION_BY,
     OPTION_EVENT,
     OPTION_IMAGE,

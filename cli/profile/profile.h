@@ -12,6 +12,7 @@
  *   line_totals      samples of lines with what they called
  *   call_columns     calls that were counted, as columns
  *   inlined          functions without code of their own
+ *   wall             threads' time on and off the CPU
  *   totals           rows with what procedures called
  *   runs             several runs side by side
  *   comparison       two sides of runs compared

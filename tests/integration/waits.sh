@@ -12,9 +12,12 @@ for case in sleeping-lock short-sleeps convoy pipe run-queue; do
     "$CYCLESCOPE" record --waits --no-bursts -o "$work/$case" -- "$waiting" $case 2 >"$work/$case.log" 2>"$work/$case.err" ||
         { echo "not ok: record of $case: $(cat "$work/$case.err")"; exit 1; }
     "$CYCLESCOPE" waits --json --store "$work/$case" >"$work/$case.json" || { echo "not ok: waits of $case"; exit 1; }
+    "$CYCLESCOPE" prof --wall --json --top 0 --store "$work/$case" >"$work/$case.wall" || { echo "not ok: prof --wall of $case"; exit 1; }
     "$CYCLESCOPE" tree --waits --store "$work/$case" >"$work/$case.tree" || { echo "not ok: tree --waits of $case"; exit 1; }
 done
-"$CYCLESCOPE" record --no-bursts -o "$work/none" -- true >/dev/null 2>&1
+"$CYCLESCOPE" record --no-bursts -o "$work/none" -- sh -c 'i=0; while [ $i -lt 300000 ]; do i=$((i + 1)); done' >/dev/null 2>&1
+"$CYCLESCOPE" prof --wall --store "$work/none" >/dev/null 2>"$work/said" && { echo "not ok: prof --wall of a recording without waits"; exit 1; }
+grep -q "record --waits" "$work/said" || { echo "not ok: $(cat "$work/said")"; exit 1; }
 "$CYCLESCOPE" waits --store "$work/none" >/dev/null 2>"$work/said" && { echo "not ok: waits of a recording without"; exit 1; }
 grep -q "record --waits" "$work/said" || { echo "not ok: $(cat "$work/said")"; exit 1; }
 # Threads that end give their rows back while the recording lasts: more than there are rows, one after the other. On a busy
@@ -66,6 +69,16 @@ for case, (kind, where, ender, meanwhile) in first.items():
     estimated, whole = sum(r["seconds"] for r in d["rows"]), sum(s for w, s in exact.items() if w not in ("on-cpu", "stolen"))
     if abs(estimated - whole) > 0.03 * whole + 0.02:
         fail(case, "waits add up to", estimated, "exactly they are", whole)
+    # On and off the CPU in one table: it adds up to all threads' time, and has the same place first as the program says.
+    wall = json.load(open(f"{work}/{case}.wall"))
+    sums = {k: sum(r[k] or 0 for r in wall["rows"]) for k in ("on_cpu_seconds", "waiting_seconds", "idle_seconds")}
+    if abs(sum(sums.values()) + wall["stolen_seconds"] - wall["seconds"]) > 0.01 * wall["seconds"]:
+        fail(case, "prof --wall has", sums, "and", wall["stolen_seconds"], "s stolen of", wall["seconds"])
+    if abs(sums["on_cpu_seconds"] - exact["on-cpu"]) > 0.01 * exact["on-cpu"] + 0.001:
+        fail(case, "prof --wall has", sums["on_cpu_seconds"], "s on a CPU,", exact["on-cpu"], "are exact")
+    top = wall["rows"][0]
+    if where and (top["procedure"] != where or top["mostly"] != kind):
+        fail(case, "prof --wall has first", top["procedure"], "for", top["mostly"])
     main = [t for t in d["threads"] if t["pid"] == t["tid"]]
     for t in d["threads"]:
         if abs(sum(t["time"].values()) - t["seconds"]) > 1e-6:

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "cli/contexts/wait_groups.h"
+#include "analysis/waits/wait_groups.h"
 
 #include "store/array.h"
 #include "store/wait_schemas.h"
@@ -21,7 +21,7 @@ struct tally { /* ns of a text in a group */
 };
 
 struct gathering {
-    struct wait_groups *groups;
+    struct cs_wait_groups *groups;
     const char *label; /* of these alone; NULL: all */
     struct cs_dictionary keys, tally_keys, threads, totals;
     CS_ARRAY(struct tally) tallies;
@@ -29,7 +29,7 @@ struct gathering {
     struct cs_error *err;
 };
 
-static const char *keep(struct wait_groups *g, const char *text)
+static const char *keep(struct cs_wait_groups *g, const char *text)
 {
     int64_t n = cs_dictionary_add(&g->texts, text, strlen(text));
     return n < 0 ? "" : g->texts.strings[n];
@@ -45,7 +45,8 @@ static const char *base_name(const char *path)
 
 static bool is_kernel(const struct cs_call_function *f)
 {
-    return f->image && (f->image->kind == CS_IMAGE_KERNEL || f->image->kind == CS_IMAGE_MODULE);
+    return f->image && (f->image->kind == CS_IMAGE_KERNEL || f->image->kind == CS_IMAGE_MODULE ||
+                        strncmp(f->image->path, "bpf_prog_", 9) == 0);
 }
 
 static bool is_c_library(const struct cs_call_function *f)
@@ -62,20 +63,27 @@ struct site {
     const struct cs_call_function *function, *via; /* NULL: none */
 };
 
-static struct site site_of(const struct cs_calls *calls, uint64_t key)
+const struct cs_call_function *cs_wait_place(const struct cs_calls *calls, uint32_t node,
+                                             const struct cs_call_function **via)
 {
-    struct site site = {NULL, NULL};
-    for (uint32_t node = cs_calls_node(calls, key); node; node = cs_contexts_at(calls->tree, node)->parent) {
+    if (via)
+        *via = NULL;
+    for (; node; node = cs_contexts_at(calls->tree, node)->parent) {
         const struct cs_call_function *f = cs_calls_function(calls, node);
         if (!f->image || is_kernel(f))
             continue;
-        if (!is_c_library(f)) {
-            site.function = f;
-            break;
-        }
-        if (f->known)
-            site.via = f; /* the outermost: the one that was called */
+        if (!is_c_library(f))
+            return f;
+        if (f->known && via)
+            *via = f; /* the outermost: the one that was called */
     }
+    return NULL;
+}
+
+static struct site site_of(const struct cs_calls *calls, uint64_t key)
+{
+    struct site site;
+    site.function = cs_wait_place(calls, cs_calls_node(calls, key), &site.via);
     return site;
 }
 
@@ -105,7 +113,7 @@ static const char *kind_of(const char *reason, const struct site *site, const ch
     return "lock";
 }
 
-bool wait_is_idle(const char *kind)
+bool cs_wait_is_idle(const char *kind)
 {
     static const char *const idle[] = {"poll", "child", "signal", "join", "stopped"};
     for (size_t i = 0; i < sizeof idle / sizeof *idle; i++)
@@ -136,10 +144,10 @@ static int64_t group_of(struct gathering *g, const char *reason, const char *cal
         return n;
     if (cs_array_room(g->groups->at, g->groups->n, g->groups->capacity) < 0)
         return -ENOMEM;
-    g->groups->at[g->groups->n++] = (struct wait_group){.kind = keep(g->groups, kind),
-                                                        .where = site.function ? site.function->brief : "",
-                                                        .function = site.function,
-                                                        .via = keep(g->groups, via)};
+    g->groups->at[g->groups->n++] = (struct cs_wait_group){.kind = keep(g->groups, kind),
+                                                           .where = site.function ? site.function->brief : "",
+                                                           .function = site.function,
+                                                           .via = keep(g->groups, via)};
     return n;
 }
 
@@ -163,9 +171,9 @@ static void tally(struct gathering *g, size_t group, unsigned which, const char 
     g->tallies.at[n].ns += ns;
 }
 
-static struct wait_top *top_of(struct wait_group *group, unsigned which)
+static struct cs_wait_top *top_of(struct cs_wait_group *group, unsigned which)
 {
-    struct wait_top *const tops[] = {&group->thread, &group->object, &group->waker, &group->blame};
+    struct cs_wait_top *const tops[] = {&group->thread, &group->object, &group->waker, &group->blame};
     return tops[which];
 }
 
@@ -173,12 +181,12 @@ static struct wait_top *top_of(struct wait_group *group, unsigned which)
 
 static int add_total(struct gathering *g, const char *what, uint64_t ns, uint64_t count)
 {
-    struct wait_groups *w = g->groups;
+    struct cs_wait_groups *w = g->groups;
     int64_t n = cs_dictionary_add(&g->totals, what, strlen(what));
     if (n < 0 || ((size_t)n == w->n_totals && cs_array_room(w->totals, w->n_totals, w->totals_capacity) < 0))
         return -ENOMEM;
     if ((size_t)n == w->n_totals)
-        w->totals[w->n_totals++] = (struct wait_total){keep(w, what), 0, 0};
+        w->totals[w->n_totals++] = (struct cs_wait_total){keep(w, what), 0, 0};
     w->totals[n].ns += ns;
     w->totals[n].count += count;
     w->all_ns += ns;
@@ -188,7 +196,7 @@ static int add_total(struct gathering *g, const char *what, uint64_t ns, uint64_
 /* A thread may have changed its name: the last one met is it. */
 static int add_thread(struct gathering *g, const uint64_t *row, const char *name, const char *what)
 {
-    struct wait_groups *w = g->groups;
+    struct cs_wait_groups *w = g->groups;
     char key[64];
     snprintf(key, sizeof key, "%" PRIu64 " %" PRIu64, row[CS_THREADS_PID], row[CS_THREADS_TID]);
     int64_t n = cs_dictionary_add(&g->threads, key, strlen(key));
@@ -197,11 +205,11 @@ static int add_thread(struct gathering *g, const uint64_t *row, const char *name
         return -ENOMEM;
     if ((size_t)n == w->n_threads)
         w->threads[w->n_threads++] =
-            (struct wait_thread){.pid = row[CS_THREADS_PID], .tid = row[CS_THREADS_TID]};
-    struct wait_thread *t = &w->threads[n];
+            (struct cs_waiting_thread){.pid = row[CS_THREADS_PID], .tid = row[CS_THREADS_TID]};
+    struct cs_waiting_thread *t = &w->threads[n];
     if (cs_array_room(t->totals, t->n, t->capacity) < 0)
         return -ENOMEM;
-    t->totals[t->n++] = (struct wait_total){keep(w, what), row[CS_THREADS_NS], row[CS_THREADS_COUNT]};
+    t->totals[t->n++] = (struct cs_wait_total){keep(w, what), row[CS_THREADS_NS], row[CS_THREADS_COUNT]};
     t->name = keep(w, name);
     t->all_ns += row[CS_THREADS_NS];
     t->on_ns += strcmp(what, "on-cpu") == 0 ? row[CS_THREADS_NS] : 0;
@@ -245,14 +253,14 @@ static int take_waits(struct gathering *g, struct cs_table *table)
                              cs_table_string(table, row[CS_WAITS_CALL]), object, row[CS_WAITS_CONTEXT]);
         if (n < 0)
             return -ENOMEM;
-        struct wait_group *group = &g->groups->at[n];
+        struct cs_wait_group *group = &g->groups->at[n];
         group->of_lock |= strcmp(cs_table_string(table, row[CS_WAITS_REASON]), "lock") == 0;
         group->of_descriptor |= is_descriptor_call(cs_table_string(table, row[CS_WAITS_CALL]));
         group->ns += row[CS_WAITS_NS];
         group->count += row[CS_WAITS_COUNT];
         if (row[CS_WAITS_LONGEST] > group->longest_ns)
             group->longest_ns = row[CS_WAITS_LONGEST];
-        group->bins[row[CS_WAITS_LOG2] & (WAIT_BINS - 1)] += row[CS_WAITS_COUNT];
+        group->bins[row[CS_WAITS_LOG2] & (CS_WAIT_BINS - 1)] += row[CS_WAITS_COUNT];
         tally(g, (size_t)n, THREAD, cs_table_string(table, row[CS_WAITS_THREAD]), row[CS_WAITS_NS]);
         if (*object)
             tally(g, (size_t)n, OBJECT, object, row[CS_WAITS_NS]);
@@ -313,8 +321,8 @@ static int take_profile(const struct cs_store_profile_ref *ref, void *arg)
 
 static int most_first(const void *left, const void *right)
 {
-    const struct wait_group *a = left, *b = right;
-    bool x = wait_is_idle(a->kind), y = wait_is_idle(b->kind);
+    const struct cs_wait_group *a = left, *b = right;
+    bool x = cs_wait_is_idle(a->kind), y = cs_wait_is_idle(b->kind);
     if (x != y)
         return x ? 1 : -1;
     return (a->ns < b->ns) - (a->ns > b->ns);
@@ -322,17 +330,17 @@ static int most_first(const void *left, const void *right)
 
 static int most_time_first(const void *left, const void *right)
 {
-    const struct wait_total *a = left, *b = right;
+    const struct cs_wait_total *a = left, *b = right;
     return (a->ns < b->ns) - (a->ns > b->ns);
 }
 
 static int longest_first(const void *left, const void *right)
 {
-    const struct wait_thread *a = left, *b = right;
+    const struct cs_waiting_thread *a = left, *b = right;
     return (a->all_ns < b->all_ns) - (a->all_ns > b->all_ns);
 }
 
-static struct wait_total *total_of(struct wait_groups *w, const char *what)
+static struct cs_wait_total *total_of(struct cs_wait_groups *w, const char *what)
 {
     for (size_t i = 0; i < w->n_totals; i++)
         if (strcmp(w->totals[i].what, what) == 0)
@@ -341,7 +349,7 @@ static struct wait_total *total_of(struct wait_groups *w, const char *what)
 }
 
 /* Whether the kernel's part counts a wait of that kind under `reason`, among other kinds. */
-static bool is_kind_of(const struct wait_group *g, const char *reason)
+static bool is_kind_of(const struct cs_wait_group *g, const char *reason)
 {
     if (strcmp(reason, "read-write") == 0)
         return g->of_descriptor;
@@ -349,9 +357,9 @@ static bool is_kind_of(const struct wait_group *g, const char *reason)
 }
 
 /* A total of several kinds of waits is divided as the waits that were kept are: their sum stays exact. */
-static void refine(struct wait_groups *w, const char *reason)
+static void refine(struct cs_wait_groups *w, const char *reason)
 {
-    struct wait_total *total = total_of(w, reason);
+    struct cs_wait_total *total = total_of(w, reason);
     double whole = 0, left = total ? (double)total->ns : 0, times = total ? (double)total->count : 0;
     for (size_t i = 0; i < w->n; i++)
         whole += is_kind_of(&w->at[i], reason) ? (double)w->at[i].ns : 0;
@@ -359,27 +367,27 @@ static void refine(struct wait_groups *w, const char *reason)
         return;
     total->ns = total->count = 0;
     for (size_t i = 0; i < w->n; i++) {
-        const struct wait_group *g = &w->at[i];
+        const struct cs_wait_group *g = &w->at[i];
         if (!is_kind_of(g, reason))
             continue;
-        struct wait_total *part = total_of(w, g->kind);
+        struct cs_wait_total *part = total_of(w, g->kind);
         if (!part) {
             if (cs_array_room(w->totals, w->n_totals, w->totals_capacity) < 0)
                 continue;
             part = &w->totals[w->n_totals++];
-            *part = (struct wait_total){g->kind, 0, 0};
+            *part = (struct cs_wait_total){g->kind, 0, 0};
         }
         part->ns += (uint64_t)(left * (double)g->ns / whole);
         part->count += (uint64_t)(times * (double)g->ns / whole);
     }
 }
 
-int wait_groups_open(struct wait_groups *w, struct cs_store *store, const struct cs_calls_wanted *wanted,
-                     struct cs_error *err)
+int cs_wait_groups_open(struct cs_wait_groups *w, struct cs_store *store,
+                        const struct cs_calls_wanted *wanted, struct cs_error *err)
 {
     struct gathering g = {.groups = w, .label = wanted->label, .err = err};
     struct cs_calls_wanted of = *wanted;
-    *w = (struct wait_groups){0};
+    *w = (struct cs_wait_groups){0};
     of.keys = true;
     of.event = CS_WAITS_EVENT;
     int rc = cs_calls_open(&w->waits, store, &of, err);
@@ -392,7 +400,7 @@ int wait_groups_open(struct wait_groups *w, struct cs_store *store, const struct
     }
     for (size_t i = 0; i < g.tallies.n; i++) {
         const struct tally *t = &g.tallies.at[i];
-        struct wait_top *top = top_of(&w->at[t->group], t->which);
+        struct cs_wait_top *top = top_of(&w->at[t->group], t->which);
         top->n++;
         if (t->ns > top->ns) {
             top->ns = t->ns;
@@ -415,11 +423,11 @@ int wait_groups_open(struct wait_groups *w, struct cs_store *store, const struct
     if (rc == 0 && !w->n_totals)
         rc = cs_fail(err, ENOENT, "the recording has no waits: cyclescope record --waits records them");
     if (rc < 0)
-        wait_groups_close(w);
+        cs_wait_groups_close(w);
     return rc;
 }
 
-void wait_groups_close(struct wait_groups *w)
+void cs_wait_groups_close(struct cs_wait_groups *w)
 {
     if (w->waits.tree)
         cs_calls_close(&w->waits);
@@ -431,13 +439,13 @@ void wait_groups_close(struct wait_groups *w)
     free(w->threads);
     free(w->at);
     free(w->totals);
-    *w = (struct wait_groups){0};
+    *w = (struct cs_wait_groups){0};
 }
 
-double wait_median_ns(const struct wait_group *group)
+double cs_wait_median_ns(const struct cs_wait_group *group)
 {
     uint64_t below = 0;
-    for (unsigned b = 0; b < WAIT_BINS; b++) {
+    for (unsigned b = 0; b < CS_WAIT_BINS; b++) {
         uint64_t here = group->bins[b];
         if (here && 2 * (below + here) >= group->count) { /* evenly within its bin, by the logarithm */
             double ns = exp2((double)b + ((double)group->count / 2 - (double)below) / (double)here);

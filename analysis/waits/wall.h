@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Threads' time whole, by function: on a CPU by samples, off it by waits. Both are scaled to the exact totals that the kernel
+ * added up, so the rows add up to all threads' time. */
+#ifndef CS_ANALYSIS_WAITS_WALL_H
+#define CS_ANALYSIS_WAITS_WALL_H
+
+#include "analysis/waits/wait_groups.h"
+
+struct cs_wall_row {
+    const char *name;                   /* cs_wait_place's function, brief; "" where a chain has none */
+    const struct cs_store_image *image; /* NULL: none */
+    uint64_t on_ns, waiting_ns;
+    uint64_t idle_ns;   /* waits for something to do (cs_wait_is_idle), beside waiting_ns */
+    const char *mostly; /* the kind of most of its waiting, else of its idling; NULL: it never waited */
+    uint64_t mostly_ns;
+};
+
+struct cs_wall {
+    struct cs_wall_row *rows; /* most time on CPU and waiting first; idling alone last */
+    size_t n, capacity;
+    uint64_t all_ns, on_ns, stolen_ns; /* stolen is in no row */
+    uint64_t samples;                  /* that have a chain */
+};
+
+/* Names live as long as both inputs: `running` are the call chains of samples. -ENOMEM. */
+int cs_wall_make(struct cs_wall *wall, const struct cs_wait_groups *waits, const struct cs_calls *running);
+void cs_wall_fini(struct cs_wall *wall);
+
+#endif
