@@ -84,9 +84,10 @@ struct cs_sampler_config {
     struct cs_store
         *store; /* writable and with an epoch when cs_sampler_merge is called; NULL: never merged */
     enum cs_sampler_driver driver;
-    bool of_threads; /* events of threads even where we might open them on CPUs: for tests */
-    bool chains;     /* call chains too */
-    bool waits;      /* and time off the CPU, where it can be had; with chains alone */
+    bool of_threads;    /* events of threads even where we might open them on CPUs: for tests */
+    bool chains;        /* call chains too */
+    bool waits;         /* and time off the CPU, where it can be had; with chains alone */
+    bool waits_by_name; /* threads of one name are one: for who never ends */
     uint64_t
         keep_code_max; /* bytes: copies of the sampled files are kept in the store, up to this; 0: none */
     enum cs_label label;
@@ -128,6 +129,10 @@ struct cs_sampler_statistics {
     uint64_t chain_ends[CS_SAMPLER_CHAIN_ENDS]; /* samples */
     uint64_t chain_frames;                      /* of users, in all */
     uint64_t chain_tables, chain_bytes;         /* unwind tables in the kernel, and what they take there */
+    bool waits;                                 /* time off the CPU is recorded */
+    double wait_seconds;                        /* of it, estimated */
+    uint64_t waits_kept, waits_lost;            /* lost: they came faster than they could be read */
+    uint64_t waits_uncounted;                   /* times that a thread was one too many at once */
 };
 
 /* What the ends of chains are called, and what they mean: "complete", "no-rows", ... */

@@ -193,12 +193,13 @@ static int add_total(struct gathering *g, const char *what, uint64_t ns, uint64_
     return 0;
 }
 
-/* A thread may have changed its name: the last one met is it. */
+/* A thread may have changed its name: the last one met is it. Of the daemon's threads the name is all that is known. */
 static int add_thread(struct gathering *g, const uint64_t *row, const char *name, const char *what)
 {
     struct cs_wait_groups *w = g->groups;
     char key[64];
-    snprintf(key, sizeof key, "%" PRIu64 " %" PRIu64, row[CS_THREADS_PID], row[CS_THREADS_TID]);
+    snprintf(key, sizeof key, "%" PRIu64 " %" PRIu64 " %.20s", row[CS_THREADS_PID], row[CS_THREADS_TID],
+             row[CS_THREADS_TID] ? "" : name);
     int64_t n = cs_dictionary_add(&g->threads, key, strlen(key));
     if (n < 0 ||
         ((size_t)n == w->n_threads && cs_array_room(w->threads, w->n_threads, w->threads_capacity) < 0))

@@ -63,8 +63,9 @@ static void put_threads(struct output *out, const struct parsed *args, const str
                 most = &t->totals[k];
         }
         table_text(table, t->name);
-        table_number(table, (double)t->pid);
-        table_number(table, (double)t->tid);
+        table_number(table,
+                     t->tid ? (double)t->pid : (double)NAN); /* the daemon's: all threads of that name */
+        table_number(table, t->tid ? (double)t->tid : (double)NAN);
         table_number(table, (double)t->all_ns * 1e-9);
         table_number(table, percent(t->on_ns, t->all_ns));
         table_number(table, percent(t->stolen_ns, t->all_ns));

@@ -49,6 +49,8 @@ static const char *setting_value(const struct parsed *args, const char *name, ch
         snprintf(no, sizeof no, "no-%s", name);
         return option_given(args, no) ? "off" : option_given(args, name) ? "on" : NULL;
     }
+    if (strcmp(name, "waits") == 0)
+        return option_given(args, name) ? "on" : NULL;
     return option(args, strcmp(name, "log") == 0 ? "remarks" : name);
 }
 
@@ -274,13 +276,14 @@ static const struct option_entry options[] = {
     OPTION_LABEL,
     OPTION_DRIVER,
     OPTIONS_CHAINS,
+    {"waits", 0, NULL, "record time off the CPU, too (root, Linux 6.16)"},
     OPTIONS_BURSTS,
     OPTIONS_PATHS,
     OPTIONS_INTERVALS,
     {"merge-interval", 0, "TIME", "between merges to disk: s, m, h, d (10m)"},
     {"epoch-length", 0, "TIME", "after which a new epoch begins; 0 = never (24h)"},
     OPTIONS_KEEP,
-    {"memory", 0, "BYTES", "the daemon's own bound (32M)"},
+    {"memory", 0, "BYTES", "the daemon's own bound (32M); waits take up to 32M more"},
     {"export-to", 0, "URL", "send what is new to this ClickHouse server after merges (see export)"},
     {"export-interval", 0, "TIME", "between two such exports at least (10m)"},
     OPTION_STORE,
@@ -295,11 +298,12 @@ const struct command command_daemon = {
     "start begins sampling into a store and merges every ten minutes; status tells what it does and what\n"
     "it costs; flush merges now; epoch merges and begins a new epoch; stop merges and ends.\n"
     "The configuration file has lines \"name = value\" with the names of the long options, but for events\n"
-    "(--event), log (--remarks), and chains, bursts and paths, which are on or off. SIGHUP reads it again "
+    "(--event), log (--remarks), and chains, waits, bursts and paths, which are on or off. SIGHUP reads it "
+    "again "
     "and "
     "reopens\n"
     "the log. Unless told otherwise: a budget of 0.5 %, epochs kept for 90 days and up to 1 GB, the default\n"
-    "event, call chains, neither bursts nor paths.",
+    "event, call chains, neither waits, bursts nor paths.",
     options,
     run,
 };

@@ -175,7 +175,8 @@ static bool pressed(struct cs_daemon *daemon, uint64_t now)
     uint64_t resident = cs_daemon_resident_bytes();
     if (resident > daemon->resident_peak)
         daemon->resident_peak = resident;
-    if ((double)resident < 0.75 * daemon->settings.memory_bytes || now - daemon->pressed_ns < 10 * SECOND_NS)
+    if ((double)resident < 0.75 * cs_daemon_memory_bytes(&daemon->settings) ||
+        now - daemon->pressed_ns < 10 * SECOND_NS)
         return false;
     daemon->pressed_ns = now;
     return true;
@@ -184,10 +185,11 @@ static bool pressed(struct cs_daemon *daemon, uint64_t now)
 static void relieve(struct cs_daemon *daemon)
 {
     malloc_trim(0);
-    if ((double)cs_daemon_resident_bytes() < 0.9 * daemon->settings.memory_bytes || !daemon->sampler)
+    if ((double)cs_daemon_resident_bytes() < 0.9 * cs_daemon_memory_bytes(&daemon->settings) ||
+        !daemon->sampler)
         return;
     cs_daemon_notify(&daemon->log, "memory is near its bound of %.0f MB: the session starts anew",
-                     daemon->settings.memory_bytes / 1e6);
+                     cs_daemon_memory_bytes(&daemon->settings) / 1e6);
     cs_daemon_session_close(daemon);
 }
 

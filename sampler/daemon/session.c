@@ -86,6 +86,8 @@ int cs_daemon_session_open(struct cs_daemon *daemon, struct cs_error *err)
         .driver = settings->driver,
         .bursts = settings->bursts,
         .chains = settings->chains,
+        .waits = settings->waits,
+        .waits_by_name = true,
         .label = settings->label,
         .resolve_ms = settings->intervals_s > 0 ? (uint64_t)(settings->intervals_s * 250) + 1 : 0,
         .wake_fd = daemon->epoll,

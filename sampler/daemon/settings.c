@@ -9,6 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define WAITS_BYTES 32e6
+
 enum form { TEXT, SECONDS, BYTES, PERCENT, NUMBER, SWITCH, LABEL, DRIVER };
 
 const struct cs_daemon_setting cs_daemon_setting_list[] = {
@@ -24,13 +26,14 @@ const struct cs_daemon_setting cs_daemon_setting_list[] = {
     {"keep-size", "BYTES", "oldest epochs are removed until the rest fits: k, M, G; 0 = any (default 1G)"},
     {"intervals", "TIME", "also keep what happened in each interval of this length; 0 = off (default)"},
     {"intervals-size", "BYTES", "bound of an epoch's intervals: beyond, they become longer (default 4M)"},
-    {"memory", "BYTES", "the daemon's own bound (default 32M)"},
+    {"memory", "BYTES", "the daemon's own bound (default 32M; waits take up to 32M more)"},
     {"pid", "PID", "profile this process and what it starts only; the daemon ends with it"},
     {"bursts", "on|off", "follow threads through bursts of instructions, within the budget (default off)"},
     {"burst-memory", "BYTES", "bound of the runners that bursts need, beside the daemon's own (default 96M)"},
     {"burst-real-time", "on|off", "follow threads of a real-time policy, too (default off)"},
     {"paths", "on|off", "interpret short paths from registers at timer samples (default off)"},
     {"chains", "on|off", "call chains of all samples (default on)"},
+    {"waits", "on|off", "time off the CPU: where threads wait, and for what (default off)"},
     {"label", "NAME", "keep profiles apart by process, command or cgroup (default none)"},
     {"driver", "NAME", "auto, bpf or ring (default auto)"},
     {"export-to", "URL", "send what is new to this ClickHouse server (see export, fleet)"},
@@ -63,6 +66,7 @@ static const struct field {
     {SWITCH, offsetof(struct cs_daemon_settings, burst_real_time), 0, 0},
     {SWITCH, offsetof(struct cs_daemon_settings, paths), 0, 0},
     {SWITCH, offsetof(struct cs_daemon_settings, chains), 0, 0},
+    {SWITCH, offsetof(struct cs_daemon_settings, waits), 0, 0},
     {LABEL, offsetof(struct cs_daemon_settings, label), 0, 0},
     {DRIVER, offsetof(struct cs_daemon_settings, driver), 0, 0},
     {TEXT, offsetof(struct cs_daemon_settings, export_to), 0, 0},
@@ -85,6 +89,11 @@ void cs_daemon_settings_init(struct cs_daemon_settings *settings)
         .label = CS_LABEL_NONE,
         .driver = CS_SAMPLER_DRIVER_AUTO,
     };
+}
+
+double cs_daemon_memory_bytes(const struct cs_daemon_settings *settings)
+{
+    return settings->memory_bytes + (settings->waits ? WAITS_BYTES : 0);
 }
 
 static const struct unit {

@@ -23,12 +23,13 @@ struct cs_daemon_settings {
     double keep_age_s, keep_bytes;              /* 0 = no bound */
     double intervals_s;                         /* length of an interval of the time-resolved mode, 0 = off */
     double intervals_bytes;                     /* bound of an epoch's interval profiles */
-    double memory_bytes;                        /* the daemon's own bound */
+    double memory_bytes;                        /* the daemon's own bound, without waits */
     char export_to[CS_DAEMON_SETTING_TEXT_MAX]; /* a server's URL, "" = none */
     double export_s;                            /* least time between two exports */
     double pid;                                 /* only this process and what it starts; 0 = everything */
     bool bursts, paths;                         /* burst.h, paths.h */
     bool chains;                                /* call chains of all samples */
+    bool waits;                                 /* time off the CPU */
     double burst_bytes;                         /* bound of the runners of bursts */
     bool burst_real_time;                       /* follow real-time threads, too */
     enum cs_label label;
@@ -43,6 +44,8 @@ extern const struct cs_daemon_setting cs_daemon_setting_list[];
 
 /* Budget 0.5 %, merges every 10 minutes (dcpi-1997 section 4.3.3), a new epoch every day, 90 days, 1 GB. */
 void cs_daemon_settings_init(struct cs_daemon_settings *settings);
+/* The daemon's own bound: rows of 8,192 threads, their last waits and what they waited for are beside what was asked. */
+double cs_daemon_memory_bytes(const struct cs_daemon_settings *settings);
 /* -ENOENT: no such setting; -EINVAL: no such value. */
 int cs_daemon_settings_set(struct cs_daemon_settings *settings, const char *name, const char *value,
                            struct cs_error *err);

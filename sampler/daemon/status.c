@@ -87,6 +87,12 @@ void cs_daemon_status(struct cs_daemon *daemon, char text[CS_DAEMON_CONTROL_ANSW
     put(&lines, "chain_bytes %" PRIu64 "\n", s.chain_bytes);
     for (unsigned end = 0; end < CS_SAMPLER_CHAIN_ENDS; end++)
         put(&lines, "chains.%s %" PRIu64 "\n", cs_sampler_chain_end(end), s.chain_ends[end]);
+    if (s.waits) {
+        put(&lines, "wait_seconds %.1f\n", s.wait_seconds);
+        put(&lines, "waits_kept %" PRIu64 "\n", s.waits_kept);
+        put(&lines, "waits_lost %" PRIu64 "\n", s.waits_lost);
+        put(&lines, "waits_uncounted %" PRIu64 "\n", s.waits_uncounted);
+    }
     put(&lines, "lost %" PRIu64 "\n", s.lost + daemon->dropped);
     put(&lines, "map_records_lost %" PRIu64 "\n", s.map_records_lost);
     put(&lines, "mappings_cut %" PRIu64 "\n", s.mappings_cut);

@@ -48,6 +48,15 @@ void cs_sampler_statistics(struct cs_sampler *s, struct cs_sampler_statistics *o
         out->rate_hz = 1e9 / s->events.driver->mean_period(s->events.state, 0);
         out->loss = counts.sample_seconds * out->rate_hz;
     }
+    if (s->waits) {
+        struct cs_session_waits_counts waits;
+        cs_session_waits_counts(s->waits, &waits);
+        out->waits = true;
+        out->wait_seconds = waits.seconds;
+        out->waits_kept = waits.kept;
+        out->waits_lost = waits.lost;
+        out->waits_uncounted = waits.no_row;
+    }
     const struct cs_chain_kernel *kernel = s->events.driver->chains(s->events.state);
     if (kernel) {
         struct cs_chain_counts chains;

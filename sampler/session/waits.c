@@ -36,6 +36,7 @@ struct woken { /* what is known of a wake-up */
 
 struct cs_session_waits {
     struct cs_wait_kernel *kernel;
+    bool by_name; /* rows of threads */
     struct cs_session_places *places;
     struct cs_session_profiles *profiles;
     struct cs_session_contexts *contexts;
@@ -55,7 +56,7 @@ struct cs_session_waits {
 
 struct cs_session_waits *cs_session_waits_open(struct cs_wait_kernel *kernel,
                                                struct cs_session_places *places,
-                                               struct cs_session_profiles *profiles)
+                                               struct cs_session_profiles *profiles, bool by_name)
 {
     static const struct cs_event events[EVENTS] = {{.name = CS_WAITS_EVENT, .unit = "ns"},
                                                    {.name = CS_WAKERS_EVENT, .unit = "ns"}};
@@ -65,6 +66,7 @@ struct cs_session_waits *cs_session_waits_open(struct cs_wait_kernel *kernel,
     w->kernel = kernel;
     w->places = places;
     w->profiles = profiles;
+    w->by_name = by_name;
     w->random = cs_monotonic_ns() | 1;
     w->contexts = cs_session_contexts_open(events, EVENTS);
     w->rows = cs_wait_rows_open(kernel);
@@ -359,10 +361,13 @@ static void add_thread(void *arg, const struct cs_wait_added *added)
     struct tables *t = tables_of(a->w, cs_maps_label_of(a->w->places->maps, (pid_t)added->pid, a->now_ns));
     if (!t)
         return;
-    int64_t thread = text(t->threads, added->thread), what = text(t->threads, added->what);
+    bool full = cs_table_rows(t->threads) >= TABLE_ROWS, nameless = full || a->w->by_name;
+    int64_t thread = text(t->threads, full ? "[others]" : added->thread),
+            what = text(t->threads, added->what);
     if (thread >= 0 && what >= 0)
-        (void)cs_table_add(t->threads, (uint64_t[]){added->pid, added->tid, (uint64_t)thread, (uint64_t)what,
-                                                    added->ns, added->times});
+        (void)cs_table_add(t->threads,
+                           (uint64_t[]){nameless ? 0 : added->pid, nameless ? 0 : added->tid,
+                                        (uint64_t)thread, (uint64_t)what, added->ns, added->times});
 }
 
 /* What threads' totals have gained since the last call; rows of those that have ended come back. */

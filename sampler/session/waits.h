@@ -14,7 +14,7 @@ struct cs_session_waits;
 /* `kernel` is the driver's. NULL when memory is short. */
 struct cs_session_waits *cs_session_waits_open(struct cs_wait_kernel *kernel,
                                                struct cs_session_places *places,
-                                               struct cs_session_profiles *profiles);
+                                               struct cs_session_profiles *profiles, bool by_name);
 void cs_session_waits_close(struct cs_session_waits *waits);
 
 /* From now on. */

@@ -1,0 +1,46 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+# The daemon records waits of the whole machine: a program's sleeping lock holder is named, in the program's own label; many
+# short threads are one row by name; status counts what was kept and lost.
+set -u
+[ "$(id -u)" = 0 ] || { echo "waits need root"; exit 77; }
+work=$(mktemp -d -p /dev/shm)
+d() { local verb=$1; shift; "$CYCLESCOPE" daemon "$verb" --socket "$work/control" "$@"; }
+trap 'd stop >/dev/null 2>&1; rm -rf "$work"' EXIT
+"$CYCLESCOPE" record --waits --no-bursts -o "$work/try" -- sleep 0.1 >/dev/null 2>"$work/said"
+grep -q "can't be recorded" "$work/said" && { echo "no waits here: $(grep "can't be" "$work/said")"; exit 77; }
+d start --waits --memory 64M --label command -o "$work/store" --remarks "$work/log" || { echo "not ok: the daemon doesn't start: $(cat "$work/log")"; exit 1; }
+"$BUILD/tests/programs/waiting" sleeping-lock 4 >"$work/truth" &
+waiting=$!
+python3 -c '
+import threading
+def work(): threading.Event().wait(0.001)
+for _ in range(300):
+    t = threading.Thread(target=work); t.start(); t.join()'
+wait $waiting
+d flush >/dev/null || { echo "not ok: flush"; exit 1; }
+d status --json >"$work/status"
+d stop >/dev/null
+"$CYCLESCOPE" waits --process waiting --json --top 0 --store "$work/store" >"$work/waits" || exit 1
+"$CYCLESCOPE" waits --json --top 0 --store "$work/store" >"$work/all" || exit 1
+python3 - "$work" <<'PY'
+import json, re, sys
+work = sys.argv[1]
+status, mine, everybody = (json.load(open(f"{work}/{name}")) for name in ("status", "waits", "all"))
+truth = float(re.search(r"^waited \S+ ([\d.]+)", open(work + "/truth").read(), re.M)[1])
+bad = []
+row = next((r for r in mine["rows"] if r["kind"] == "mutex" and r["where"] == "take_lock"), None)
+if not row or "guilty: sleep in " not in (row["meanwhile"] or ""):
+    bad.append(f"the sleeping holder isn't named: {row}")
+elif not 0.5 * truth < row["seconds"] < 1.05 * truth + 0.05:  # in its first moments a process has no chains
+    bad.append(f"{row['seconds']} s of waits for the lock, the program says {truth}")
+names = {t["thread"]: t for t in mine["threads"]}
+if not {"guilty", "victim"} <= set(names) or len(mine["threads"]) > 4:
+    bad.append(f"threads of the program: {sorted(names)}")
+if any(t["tid"] for t in everybody["threads"]):
+    bad.append("a thread's number is kept: a service has too many")
+if not float(status.get("waits_kept", 0)) > 50 or float(status.get("wait_seconds", 0)) < truth:
+    bad.append(f"status: {[(k, v) for k, v in status.items() if 'wait' in k]}")
+print("\n".join("not ok: " + b for b in bad) or "ok")
+sys.exit(bool(bad))
+PY
