@@ -276,7 +276,7 @@ static const struct option_entry options[] = {
     OPTION_LABEL,
     OPTION_DRIVER,
     OPTIONS_CHAINS,
-    {"waits", 0, NULL, "record time off the CPU, too (root, Linux 6.16)"},
+    OPTION_WAITS,
     OPTIONS_BURSTS,
     OPTIONS_PATHS,
     OPTIONS_INTERVALS,
