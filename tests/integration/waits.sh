@@ -83,7 +83,7 @@ for case, (kind, where, ender, meanwhile) in first.items():
     for t in d["threads"]:
         if abs(sum(t["time"].values()) - t["seconds"]) > 1e-6:
             fail(case, "parts of a thread don't add up", t)
-        if abs(t["seconds"] - lived) > 0.15:
+        if not 2 - 0.15 < t["seconds"] < lived + 0.15: # they work for 2 s, and on a busy machine end later
             fail(case, f"a thread that ran for {lived} s is said to have lived for", t["seconds"])
     if not re.search(r"^ *\d+\.\d.* (take_lock|consume|now_ns|compute_ms)", open(f"{work}/{case}.tree").read(), re.M):
         fail(case, "tree --waits shows none of its functions")
