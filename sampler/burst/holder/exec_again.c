@@ -58,13 +58,23 @@ struct caller {
     unsigned asked;
 };
 
+static bool read_call(uint32_t tid, char text[8])
+{
+    return read_thread_file(tid, "/syscall", text, 8);
+}
+
+bool exec_can_be_seen(uint32_t tid)
+{
+    char text[8];
+    return read_call(tid, text);
+}
+
 bool exec_under_way(uint32_t tid)
 {
     char text[8];
-    return !read_thread_file(tid, "/syscall", text,
-                             sizeof text) || /* may no longer be read, or another number */
-           !memcmp(text, "59 ", 3) ||
-           !memcmp(text, "322 ", 4); /* execve, execveat */
+    if (!read_call(tid, text)) /* may no longer be read, or the thread has another number: the exec's work */
+        return true;
+    return !memcmp(text, "59 ", 3) || !memcmp(text, "322 ", 4); /* execve, execveat */
 }
 
 /* Who may trace everybody takes no rights away. */

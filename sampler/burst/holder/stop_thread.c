@@ -56,6 +56,7 @@ static uint8_t stopper_stack[65536] __attribute__((aligned(4096)));
 static volatile int32_t stopper_tid, give_up, released, at_exec;
 static int quiet_signal; /* the alarm's */
 static bool deliver;     /* it must reach the thread, too */
+static bool exec_is_seen;
 static struct cs_burst_shared *shared;
 static uint64_t asked_ns, asked_ticks; /* when the burst was asked for */
 
@@ -336,7 +337,7 @@ static bool is_worth_waiting(uint64_t time, uint64_t at_last)
 {
     uint32_t tid = shared->command.tid;
     struct place place;
-    if (at_exec || exec_under_way(tid))
+    if (at_exec || (exec_is_seen && exec_under_way(tid)))
         return time < at_last + EXEC_MS * 1000000ULL;
     return time < at_last && look(tid, &place) && !place.asleep;
 }
@@ -368,6 +369,7 @@ void burst(struct cs_burst_shared *with)
         return;
     idle_keeper_place((uint32_t)place.cpu, shared->command.keep_out_of_idle);
     give_up = released = at_exec = 0;
+    exec_is_seen = exec_can_be_seen(shared->command.tid);
     stopper_event = -1;
     start_thread(stopper, stopper_stack + sizeof stopper_stack - 64, &stopper_tid);
     uint64_t wait_ns = (uint64_t)shared->command.timeout_ms * 1000000, until = clock_ns() + wait_ns,
