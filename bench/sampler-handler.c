@@ -11,25 +11,15 @@
  *
  *     sampler-handler [--quick]      value: ns in the handler above the bare event, BPF driver, 24,000 PCs
  *     sampler-handler --collector    value: ns of collector CPU a sample, the same */
+#include "bench/faults.h"
 #include "sampler/perf/monotonic_clock.h"
 #include "sampler/perf/ring.h"
-#include "sampler/session/session.h"
 
 #include <bpf/bpf.h>
-#include <fcntl.h>
 #include <linux/bpf.h>
-#include <math.h>
-#include <poll.h>
-#include <sched.h>
-#include <signal.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
-#include <sys/wait.h>
 #include <time.h>
-#include <unistd.h>
 
 #define PAGE 4096UL
 #define BURST 2048U
@@ -106,21 +96,10 @@ static double burst(const struct code *code, unsigned turn, unsigned char *pages
     return (cs_thread_cpu_seconds() - begin) * 1e9 / BURST;
 }
 
-static int ascending(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-    return x < y ? -1 : x > y;
-}
 static double median(double *values, unsigned n)
 {
     qsort(values, n, sizeof *values, ascending);
     return n ? values[n / 2] : 0;
-}
-
-static void turn_on(struct cs_sampler *s, bool on)
-{
-    if (s)
-        (void)cs_session_events_enable(&s->events, 0, s->events.n_open, on);
 }
 
 static struct cs_sampler *open_session(enum cs_sampler_driver driver)
@@ -140,17 +119,6 @@ static struct cs_sampler *open_session(enum cs_sampler_driver driver)
     }
     turn_on(s, false);
     return s;
-}
-
-static int open_bare(void)
-{
-    struct cs_event event;
-    struct cs_error err;
-    if (cs_event_parse("page-faults", &event, &err) < 0)
-        return -1;
-    event.attr.sample_period = 1;
-    event.attr.sample_type = PERF_SAMPLE_IP;
-    return cs_event_open(&event, 0, -1, &err);
 }
 
 /* A ring of its own for an event of ours, disabled. */
@@ -209,68 +177,6 @@ struct figures {
     double run_ns, empty_run_ns; /* by the kernel's account; 0 = not told */
     uint64_t lost[VARIANTS];
 };
-
-/* ---- perf record, on this process, sampling while it is told to ---- */
-
-struct perf {
-    pid_t pid;
-    int control, answers;
-    char file[32];
-};
-
-static bool tell_perf(struct perf *p, const char *order)
-{
-    char answer[16];
-    struct pollfd ready = {.fd = p->answers, .events = POLLIN};
-    return p->pid > 0 && write(p->control, order, strlen(order)) > 0 && poll(&ready, 1, 5000) == 1 &&
-           read(p->answers, answer, sizeof answer) > 0;
-}
-
-static void open_perf(struct perf *p)
-{
-    int control[2], answers[2];
-    char self[16], option[48];
-    *p = (struct perf){.pid = -1, .file = "/tmp/cyclescope-perf-XXXXXX"};
-    int fd = mkstemp(p->file);
-    if (fd < 0 || pipe(control) != 0 || pipe(answers) != 0)
-        exit(1);
-    close(fd);
-    snprintf(self, sizeof self, "%d", (int)getpid());
-    snprintf(option, sizeof option, "--control=fd:%d,%d", control[0], answers[1]);
-    p->pid = fork();
-    if (p->pid == 0) {
-        cpu_set_t all;
-        CPU_ZERO(&all);
-        for (unsigned c = 1; c < CPU_SETSIZE; c++)
-            CPU_SET(c, &all);
-        sched_setaffinity(0, sizeof all, &all);
-        dup2(open("/dev/null", O_WRONLY), 1);
-        dup2(1, 2);
-        execlp("perf", "perf", "record", "-q", "-B", "-N", "-D", "-1", "-e", "page-faults", "-c", "1", "-p",
-               self, "-o", p->file, option, (char *)NULL);
-        _exit(127);
-    }
-    close(control[0]);
-    close(answers[1]);
-    p->control = control[1];
-    p->answers = answers[0];
-    if (!tell_perf(p, "disable\n")) {
-        kill(p->pid, SIGKILL);
-        waitpid(p->pid, NULL, 0);
-        p->pid = -1;
-    }
-}
-
-static void close_perf(struct perf *p)
-{
-    if (p->pid > 0) {
-        kill(p->pid, SIGINT);
-        waitpid(p->pid, NULL, 0);
-    }
-    close(p->control);
-    close(p->answers);
-    remove(p->file);
-}
 
 /* ---- the kernel's account of our program ---- */
 
@@ -346,24 +252,6 @@ out:
     close(event);
 }
 
-/* Mean without a fifth on either side, and its standard error (what was cut off, as if it were at the edge).
- */
-static double trimmed(double *values, unsigned n, double *error)
-{
-    unsigned cut = n / 5;
-    double sum = 0, squares = 0;
-    qsort(values, n, sizeof *values, ascending);
-    for (unsigned i = cut; i < n - cut; i++)
-        sum += values[i];
-    double mean = sum / (n - 2 * cut);
-    for (unsigned i = 0; i < n; i++) {
-        double v = values[i < cut ? cut : i >= n - cut ? n - cut - 1 : i];
-        squares += (v - mean) * (v - mean);
-    }
-    *error = sqrt(squares / n) / (1 - 2.0 * cut / n) / sqrt(n);
-    return mean;
-}
-
 static void drain(struct cs_sampler *session, double *collected)
 {
     struct cs_error err;
@@ -395,7 +283,7 @@ static int measure(unsigned pcs, unsigned rounds, struct figures *out)
             return 1;
     ioctl(bare, PERF_EVENT_IOC_DISABLE, 0);
     madvise(pages, BURST * PAGE, MADV_NOHUGEPAGE);
-    open_perf(&perf);
+    open_perf(&perf, NULL);
     for (unsigned r = 0; r < rounds; r++)
         for (unsigned k = 0; k < VARIANTS; k++) {
             unsigned v = (k + r) % VARIANTS;
