@@ -147,15 +147,18 @@ static long make_call(struct caller *caller, long number, const uint64_t argumen
 static bool make_room(struct caller *caller)
 {
     caller->pid = make_call(caller, __NR_getpid, (const uint64_t[6]){0}); /* by its own numbers */
-    long id = SYS(__NR_shmget, IPC_PRIVATE, sizeof *caller->room, IPC_CREAT | 0600),
-         at = id < 0 ? id : SYS(__NR_shmat, id, 0, 0);
-    long theirs =
-        at < 0 && at > -4096 ? at : make_call(caller, __NR_shmat, (const uint64_t[6]){(uint64_t)id, 0, 0});
-    if (id >= 0)
-        SYS(__NR_shmctl, id, IPC_RMID, 0);
-    caller->room = at < 0 && at > -4096 ? NULL : (struct room *)at;
+    long id = SYS(__NR_shmget, IPC_PRIVATE, sizeof *caller->room, IPC_CREAT | 0600);
+    if (id < 0)
+        return false;
+    long at = SYS(__NR_shmat, id, 0, 0);
+    SYS(__NR_shmctl, id, IPC_RMID,
+        0); /* goes with the last who has it mapped, whoever dies; may be mapped until then */
+    if (at < 0 && at > -4096)
+        return false;
+    caller->room = (struct room *)at;
+    long theirs = make_call(caller, __NR_shmat, (const uint64_t[6]){(uint64_t)id, 0, 0});
     caller->room_at = (uint64_t)theirs;
-    return caller->room && !(theirs < 0 && theirs > -4096);
+    return theirs > 0 || theirs <= -4096;
 }
 
 /* The thread reads a page of its own. */
