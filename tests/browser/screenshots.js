@@ -25,6 +25,7 @@ const list = [
     await page.evaluate(() => document.activeElement.blur());
     await page.waitForTimeout(300);
     await page.addStyleTag({ content: "nav { position: static !important; } section:not(#summary) { padding: 4px 12px 12px; } #keys { box-shadow: none; }" });
+    if (part === "print") await page.setViewportSize({ width, height: await page.evaluate(() => document.documentElement.scrollHeight) }); /* in one piece: no seam */
     const path = `${to}/${file}.png`;
     if (part && part !== "print") await page.locator(part).screenshot({ path });
     else await page.screenshot({ path, fullPage: part === "print", clip: part === "print" ? undefined : { x: 0, y: 0, width, height: 900 } });
