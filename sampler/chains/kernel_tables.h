@@ -106,7 +106,7 @@ struct cs_chain_cpu {
 
 /* A sample whose chain could not be had in the kernel yet, because mappings or rows weren't there: its registers and the
  * top of its stack, to be unwound by the same rows later. What the reader gets is cut after `n_stack` bytes. */
-#define CS_CHAIN_COPY_PAGES 8U
+#define CS_CHAIN_COPY_PAGES 16U /* power of two */
 #define CS_CHAIN_COPY_STACK (CS_CHAIN_COPY_PAGES << 12)
 #define CS_CHAIN_COPY_ROOM (2U << 20) /* of a CPU, between two drains */
 struct cs_chain_copy {
