@@ -14,7 +14,7 @@ beside others' work pays ten times as much for them. What interrupts take from t
 Our start and end are not among them. A loss is the median of the pairs; beside it stands the half width of that median's 90 %
 confidence interval. The value is the highest loss over the budget, CPU or wall; one whose interval is wider than the budget
 tells nothing, is said to, and left out. A virtual machine's wall times differ by tens of per cent from run to run."""
-import glob, os, shutil, signal, statistics, subprocess, sys, tempfile, time
+import glob, os, re, shutil, signal, statistics, subprocess, sys, tempfile, time
 import lib_bursts as lib
 import lib_stops
 
@@ -74,7 +74,7 @@ def account(name, command, folder, seconds, server, stops):
         of_runs.append(100 * (took[2] + stopped) / took[1])
         tree, cpu, stood, wall, runs = tree + took[1], cpu + took[2], stood + stopped, wall + took[0], runs + 1
     share, (_, noise) = 100 * (cpu + stood) / tree, median_of(of_runs) if runs > 4 else (0, None)
-    burst_line = next((line for line in said.splitlines() if " bursts, " in line), "no bursts")
+    burst_line = next((line for line in said.splitlines() if re.search(r" bursts?, ", line)), "no bursts")
     print(f"{name:12} {share:5.2f} % of {tree:.2f} s of CPU time in {runs} runs: our processes {100 * cpu / tree:.2f} %, stops "
           f"{100 * stood / tree:.2f} %; it had {tree / wall:.2f} CPUs; single runs {min(of_runs):.1f} to {max(of_runs):.1f} %\n             the last: {burst_line}", flush=True)
     return {"runs": runs, "account": round(share, 2), "processes": round(100 * cpu / tree, 2), "stops": round(100 * stood / tree, 2), "cpus": round(tree / wall, 2),
@@ -144,7 +144,7 @@ def measure(name, command, folder, seconds, server):
         loss, noise = median_of([p[which] for p in pairs])
         result[which], result[which + " noise"] = round(loss, 1), round(noise, 1)
     seconds = statistics.median(p["seconds"] for p in pairs)
-    stops = next((line for line in said.splitlines() if " bursts, " in line), "no bursts")
+    stops = next((line for line in said.splitlines() if re.search(r" bursts?, ", line)), "no bursts")
     print(f"{name:12} CPU {result['CPU']:5.1f} +- {result['CPU noise']:.1f} %{' (tells nothing)' if result['CPU noise'] > BUDGET else ''}, of it our processes {result['ours']:.1f} %; wall {result['wall']:5.1f} +- "
           f"{result['wall noise']:.1f} %{' (tells nothing)' if result['wall noise'] > BUDGET else ''}; {len(pairs)} pairs of {seconds:.2f} s of CPU time\n"
           f"             the last: {stops}", flush=True)

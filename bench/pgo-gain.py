@@ -109,7 +109,7 @@ def profile(program, plain, name, formats):
         bursts = 0
         for _ in range(RECORDINGS):  # a loaded machine gives few at a time; a store adds up
             _, said = run([TOOL, "record", "--bursts", "--burst-rate", "60", "-o", store, "--", "bash", "-c", loop])
-            bursts += sum(int(l.split()[0]) for l in said.splitlines() if " bursts, " in l)
+            bursts += sum(int(l.split()[0]) for l in said.splitlines() if re.search(r" bursts?, ", l))
             if bursts >= BURSTS:
                 break
         with open(store + ".done", "w") as f:

@@ -55,7 +55,7 @@ feature() { # NAME RUNNER...
     esac >"$work/out" 2>"$work/err" </dev/null && rc=0 || rc=$?
     [ -z "$spin" ] || { kill "$spin" 2>/dev/null; wait "$spin" 2>/dev/null; spin=; } || true
     case $name in
-    bursts) if [ $rc -eq 0 ] && grep -qE '^[1-9][0-9]* bursts' "$work/err"; then echo yes; else echo no; fi ;;
+    bursts) if [ $rc -eq 0 ] && grep -qE '^[1-9][0-9]* bursts?' "$work/err"; then echo yes; else echo no; fi ;;
     observe) if [ $rc -eq 0 ] && grep -q chase "$work/out"; then echo yes; else echo no; fi ;;
     *) if [ $rc -eq 0 ]; then verdict "$work/out" "$work/err"; else echo no; fi ;;
     esac

@@ -14,7 +14,7 @@ not_ok() {
 }
 spin='while true do end'
 other=(setpriv --reuid=65533 --regid=65533 --clear-groups)
-bursts() { grep -qE '^[1-9][0-9]* bursts' "$1"; }
+bursts() { grep -qE '^[1-9][0-9]* bursts?' "$1"; }
 # Users of the processes that repeat code, of the recorder with this PID.
 users() {
     local holders

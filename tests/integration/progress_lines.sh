@@ -104,7 +104,7 @@ for what, command in {"record -p": [program, *own, "-o", store(4), "-p", pid, "-
     said = open(work + "/stderr", "rb").read()
     if b"\x1b" in said or b"\r" in said or b"recording: " in said or b"explaining" in said:
         fails(what + ": a status line went into a file", said.decode(errors="replace"))
-for n, (what, command, pattern) in enumerate([("sum", ["sum"], r"explaining.* (\d+) %"), ("report --html", ["report", "--html", work + "/page.html"], r"procedures.* (\d+) %")]):
+for n, (what, command, pattern) in enumerate([("sum", ["sum"], r"explaining.* (\d+) %"), ("report --html", ["report", "--html", work + "/page.html"], r"procedures.*? (\d+) (?:%|rows)")]):
     screen = run(what, [program, *command, "--store", work + "/store"], True, environment={"CYCLESCOPE_CACHE": f"{work}/cache{n}"})
     shown(what, screen, pattern, 1)
 sys.exit(bad > 0)
