@@ -50,10 +50,11 @@ cat >"$scratch/work.cc" <<'END'
 static volatile unsigned long sink;
 static void handler(int)
 {
-    std::string s;
-    for (int i = 0; i < 20000; i++)
-        s += "x";
-    sink += s.size();
+    unsigned char here[4096]; // nothing that takes a lock: what is interrupted may hold it
+    for (unsigned i = 0; i < 20000; i++)
+        here[i % sizeof here] = (unsigned char)(i * 7);
+    std::sort(here, here + sizeof here);
+    sink += here[17];
 }
 static void work(int k)
 {
