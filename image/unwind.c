@@ -47,9 +47,14 @@ static bool key_of(const char *path, char key[KEY_MAX])
     if (read && !layout.build_id[0])
         cs_image_identity_of_file(fd, id);
     close(fd);
-    snprintf(key, KEY_MAX, "unwind %d of %s, %lld bytes of %lld ns", VERSION,
-             layout.build_id[0] ? layout.build_id : id, (long long)st.st_size,
-             st.st_mtim.tv_sec * 1000000000LL + st.st_mtim.tv_nsec);
+    int used = snprintf(key, KEY_MAX, "unwind %d of %s, %lld bytes of %lld ns", VERSION,
+                        layout.build_id[0] ? layout.build_id : id, (long long)st.st_size,
+                        st.st_mtim.tv_sec * 1000000000LL + st.st_mtim.tv_nsec);
+    /* Whoever owns a file chooses all of that: not what others have of root's. */
+    if (used > 0 && used < KEY_MAX && (st.st_uid != 0 || st.st_mode & (S_IWGRP | S_IWOTH)))
+        snprintf(key + used, KEY_MAX - (size_t)used, ", file %llu of %llu, changed %lld ns",
+                 (unsigned long long)st.st_ino, (unsigned long long)st.st_dev,
+                 st.st_ctim.tv_sec * 1000000000LL + st.st_ctim.tv_nsec);
     return read;
 }
 

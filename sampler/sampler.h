@@ -46,12 +46,12 @@ enum cs_sampler_driver {
     CS_SAMPLER_DRIVER_STOPS,  /* by ptrace, also of what runs already (the same room) */
 };
 
-/* Counts that were placed, as `placed` sees them. */
 struct cs_sampler_frame {
     const struct cs_store_image *image; /* valid until cs_sampler_close */
     uint64_t offset;
 };
 
+/* Counts that were placed, as `placed` sees them. */
 struct cs_sampler_placed {
     const struct cs_store_image *image; /* valid until cs_sampler_close */
     uint64_t offset;

@@ -95,8 +95,10 @@ int cs_name(cs_signal signal, uint64_t value, const char *name)
     return add_name(signal, value, name, NULL);
 }
 
+#define CODE_BYTES_MAX (16u << 20) /* what readers take for one piece of code */
+
 int cs_name_code(cs_signal signal, uint64_t value, const char *name, const void *code, size_t bytes)
 {
     const struct cs_segment_code where = {(uintptr_t)code, bytes};
-    return code && bytes > 0 ? add_name(signal, value, name, &where) : -EINVAL;
+    return code && bytes > 0 && bytes < CODE_BYTES_MAX ? add_name(signal, value, name, &where) : -EINVAL;
 }

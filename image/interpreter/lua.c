@@ -11,6 +11,7 @@
 #include "image/interpreter/lua_offsets.h"
 #include "store/array.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -20,7 +21,13 @@ static const struct cs_lua_offsets versions[] = {
 
 /* ---- the loop ---- */
 
-enum { LOOP_LEAST = 4096, CALLS_DEEP = 3, REACHED_MOST = 4096 };
+enum {
+    LOOP_BYTES_MIN = 4096,
+    CALLS_DEEP = 3,
+    REACHED_MAX = 4096,
+    PIECES_MAX = 65536,    /* a file that says it is Lua can be anything: its own has a thousand, */
+    SCANNED_MAX = 2 << 20, /* and 300 KB of code */
+};
 
 struct piece {
     uint64_t start, size;
@@ -29,11 +36,14 @@ struct piece {
 
 struct pieces {
     CS_ARRAY(struct piece) list;
+    size_t scanned; /* bytes */
 };
 
 static int keep_piece(uint64_t start, uint64_t size, bool continues, void *arg)
 {
     struct pieces *p = arg;
+    if (p->list.n >= PIECES_MAX)
+        return -E2BIG;
     struct piece *piece = continues ? NULL : cs_array_add(&p->list);
     if (piece)
         *piece = (struct piece){start, size, false};
@@ -54,13 +64,15 @@ static struct piece *piece_at(struct pieces *p, uint64_t start)
 
 /* Calls and jumps by a 32-bit distance, wherever their bytes stand: what leads to a beginning is believed. */
 static size_t reach(const struct elf_file *file, struct pieces *p, const struct piece *from,
-                    struct piece **to, size_t room)
+                    struct piece **to, size_t capacity)
 {
     size_t n = 0, left = 0;
     bool executable;
     const uint8_t *code = elf_file_at(file, from->start, &n, &executable);
     n = code && executable ? (n < from->size ? n : from->size) : 0;
-    for (size_t i = 0; i + 5 <= n && left < room; i++) {
+    n = n < SCANNED_MAX - p->scanned ? n : SCANNED_MAX - p->scanned;
+    p->scanned += n;
+    for (size_t i = 0; i + 5 <= n && left < capacity; i++) {
         int32_t distance;
         if (code[i] != 0xe8 && code[i] != 0xe9)
             continue;
@@ -80,7 +92,7 @@ static bool find_loop(const struct elf_file *file, uint64_t root, uint64_t *star
     size_t n = 0, first = 0, n_reached = 1;
     const uint8_t *frames = section ? elf_file_contents(file, section, &n) : NULL;
     struct pieces p = {.list = {0}};
-    struct piece *reached[REACHED_MOST], *largest = NULL;
+    struct piece *reached[REACHED_MAX], *largest = NULL;
     if (!frames || elf_file_isa(file) != CS_ISA_X86_64)
         return false;
     (void)cs_image_cfi_each(file->header.e_ident, frames, n, section->header.sh_addr, keep_piece, &p);
@@ -89,11 +101,11 @@ static bool find_loop(const struct elf_file *file, uint64_t root, uint64_t *star
     reached[0] = piece_at(&p, root);
     for (unsigned deep = 0; reached[0] && deep < CALLS_DEEP; deep++)
         for (size_t end = n_reached; first < end; first++)
-            n_reached += reach(file, &p, reached[first], reached + n_reached, REACHED_MOST - n_reached);
+            n_reached += reach(file, &p, reached[first], reached + n_reached, REACHED_MAX - n_reached);
     for (size_t i = 0; reached[0] && i < n_reached; i++)
         if (!largest || reached[i]->size > largest->size)
             largest = reached[i];
-    bool found = largest && largest->size >= LOOP_LEAST;
+    bool found = largest && largest->size >= LOOP_BYTES_MIN;
     if (found) {
         *start = largest->start;
         *bytes = largest->size;
@@ -138,8 +150,8 @@ enum {
     STRING_TEXT = 24,
     IS_SHORT = 4,
     IS_LONG = 0x14,
-    INSTRUCTIONS_MOST = 4096, /* in front of a call that are looked at */
-    VARIABLES_MOST = 200,
+    INSTRUCTIONS_MAX = 4096, /* in front of a call that are looked at */
+    VARIABLES_MAX = 200,
 };
 
 /* Lists of one instruction set: 5.4's. */
@@ -230,7 +242,7 @@ static void variable(const struct cs_interpreter_memory *memory, const uint8_t *
                      size_t at, char text[256])
 {
     uint32_t n = half_of(proto, PROTO_VARIABLES_N);
-    for (uint32_t i = 0; i < n && i < VARIABLES_MOST; i++) {
+    for (uint32_t i = 0; i < n && i < VARIABLES_MAX; i++) {
         uint8_t entry[16];
         if (!memory->read(memory->arg, word_of(proto, PROTO_VARIABLES) + 16 * (uint64_t)i, entry,
                           sizeof entry) ||
@@ -301,9 +313,9 @@ static void name_by_caller(const struct cs_interpreter_memory *memory,
         return;
     uint64_t n = half_of(proto, PROTO_CODE_N), begin = word_of(proto, PROTO_CODE),
              at = (frame->caller_at - begin) / instruction - 1;
-    if (frame->caller_at <= begin || at >= n || at >= INSTRUCTIONS_MOST)
+    if (frame->caller_at <= begin || at >= n || at >= INSTRUCTIONS_MAX)
         return;
-    uint32_t code[INSTRUCTIONS_MOST];
+    uint32_t code[INSTRUCTIONS_MAX];
     if (memory->read(memory->arg, begin, code, (at + 1) * instruction))
         name_of_call(memory, proto, code, at, text);
 }
@@ -311,10 +323,11 @@ static void name_by_caller(const struct cs_interpreter_memory *memory,
 /* As luaO_chunkid shows it: a file, what the program chose, or text that was compiled. */
 static void file_of(const char *source, char file[256])
 {
+    size_t length = strcspn(source, "\n");
     if (*source == '@' || *source == '=')
         snprintf(file, 256, "%s", source + 1);
     else
-        snprintf(file, 256, "[string \"%.*s\"]", (int)(strcspn(source, "\n") % 200), source);
+        snprintf(file, 256, "[string \"%.*s\"]", length < 200 ? (int)length : 200, source);
 }
 
 static void name_of(const struct cs_interpreter_memory *memory, const struct cs_interpreter_offsets *offsets,

@@ -500,7 +500,9 @@ static long unwind_frame(__u32 i, void *context)
         chain_look_up_rule(s, found, at))
         return 1;
     __u32 interpreter = (found->rule[0] >> 8) & 0xff;
-    if (interpreter && (found->rule[0] & 0xff) != CS_UNWIND_REGISTER) {
+    /* Of two interpreters in one chain the innermost one's runs are told. */
+    if (interpreter && (!s->runs || s->interpreter == interpreter - 1) &&
+        (found->rule[0] & 0xff) != CS_UNWIND_REGISTER) {
         s->frames[(s->n - 1) & (CS_CHAIN_FRAMES - 1)] |= CS_TREE_RUN;
         s->interpreter = interpreter - 1;
         s->run_at = at;

@@ -7,7 +7,7 @@
  *   interpreted       frames of interpreted programs, by names in their memory
  *   jit               code without a file, by the names that runtimes write
  *   jit_methods       named methods of one process
- *   jit_registered     named methods that a process registered in its segment of signals
+ *   jit_registered    named methods that a process registered in its segment of signals
  *   jitdump           reads jitdump files
  *   kernel_image      the kernel, its modules and BPF programs
  *   kernel_symbol     the symbol around an address of the running kernel

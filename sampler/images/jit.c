@@ -292,7 +292,8 @@ uint64_t cs_jit_offset(struct cs_jit *jit, const struct cs_store_image *image, p
         look(jit, m, to_ns);
         method = cs_jit_methods_at(&m->methods, addr);
     }
-    if (!method && !m->registered.rest) {
+    /* One that it was before an exec registers no more. */
+    if (!method && !m->registered.rest && m == map_of(jit, pid, UINT64_MAX)) {
         m = meet(jit, m, from_ns);
         method = cs_jit_methods_at(&m->methods, addr);
     }

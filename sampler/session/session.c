@@ -301,10 +301,15 @@ int cs_sampler_open(const struct cs_sampler_config *config, struct cs_sampler **
                    !(s->chains = cs_session_chains_open(chains, &s->places, s->tables, s->generations))))
         rc = cs_fail(err, ENOMEM, "out of memory for call chains");
     if (rc >= 0 && s->wait_kernel.rows &&
-        !(s->waits = cs_session_waits_open(&s->wait_kernel, &s->places, s->profiles, s->config.waits_by_name)))
+        !(s->waits =
+              cs_session_waits_open(&s->wait_kernel, &s->places, s->profiles, s->config.waits_by_name)))
         rc = cs_fail(err, ENOMEM, "out of memory for waits");
     if (rc >= 0 && s->config.waits && !s->waits)
-        cs_session_remark(&s->config, "waits can't be recorded: they need root, call chains and Linux 6.16");
+        cs_session_remark(&s->config,
+                          s->config.label == CS_LABEL_THREAD
+                              ? "waits aren't recorded beside call chains by thread: leave the label out, "
+                                "waits --by thread tells threads apart all the same"
+                              : "waits can't be recorded: they need root, call chains and Linux 6.16");
     if (rc >= 0)
         rc = open_target(s, err);
     if (rc >= 0 && s->chains && s->config.target == CS_TARGET_PID)

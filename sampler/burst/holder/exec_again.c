@@ -158,7 +158,14 @@ static bool make_room(struct caller *caller)
     caller->room = (struct room *)at;
     long theirs = make_call(caller, __NR_shmat, (const uint64_t[6]){(uint64_t)id, 0, 0});
     caller->room_at = (uint64_t)theirs;
-    return theirs > 0 || theirs <= -4096;
+    if (theirs < 0 && theirs > -4096)
+        return false;
+    /* In a namespace of its own that number is another segment, which it has now: it gives that back. */
+    struct shmid_ds ours;
+    if (SYS(__NR_shmctl, id, IPC_STAT, &ours) >= 0 && ours.shm_nattch == 2)
+        return true;
+    (void)make_call(caller, __NR_shmdt, (const uint64_t[6]){(uint64_t)theirs});
+    return false;
 }
 
 /* The thread reads a page of its own. */
