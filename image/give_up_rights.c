@@ -102,6 +102,13 @@ static bool filter_calls(void)
         ANY(SYS_clock_gettime),
         ANY(SYS_rt_sigreturn),
         ANY(SYS_exit_group),
+#if defined __SANITIZE_ADDRESS__ || defined __SANITIZE_THREAD__
+        ANY(SYS_sigaltstack),
+        ANY(SYS_gettid),
+        ANY(SYS_sched_yield),
+        ANY(SYS_rt_sigprocmask),
+        ANY(SYS_rt_sigaction),
+#endif
         REFUSE,
     };
     const struct sock_fprog program = {sizeof filter / sizeof *filter,
