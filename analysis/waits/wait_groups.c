@@ -80,6 +80,16 @@ const struct cs_call_function *cs_wait_place(const struct cs_calls *calls, uint3
     return NULL;
 }
 
+bool cs_wait_is_program(const struct cs_calls *calls, uint32_t node)
+{
+    for (; node; node = cs_contexts_at(calls->tree, node)->parent) {
+        const struct cs_call_function *f = cs_calls_function(calls, node);
+        if (f->image && !is_kernel(f))
+            return true;
+    }
+    return false;
+}
+
 static struct site site_of(const struct cs_calls *calls, uint64_t key)
 {
     struct site site;

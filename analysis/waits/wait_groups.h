@@ -66,6 +66,8 @@ void cs_wait_groups_close(struct cs_wait_groups *groups);
 const struct cs_call_function *cs_wait_place(const struct cs_calls *calls, uint32_t node,
                                              const struct cs_call_function **via);
 
+/* Whether a program's own code is on the chain: not a CPU that idles, nor a thread of the kernel. */
+bool cs_wait_is_program(const struct cs_calls *calls, uint32_t node);
 /* Whether it is a wait for something to do, not within something. */
 bool cs_wait_is_idle(const char *kind);
 /* Half of the waits were shorter, in ns. */

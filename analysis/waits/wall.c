@@ -39,14 +39,16 @@ static uint64_t total_of(const struct cs_wait_groups *waits, const char *what)
 static int add_running(struct cs_wall *wall, struct cs_dictionary *keys, const struct cs_calls *running)
 {
     unsigned depth;
+    for (uint32_t node = 0; (node = cs_contexts_next(running->tree, 0, node, &depth)) != 0;)
+        wall->samples += cs_wait_is_program(running, node) ? cs_contexts_at(running->tree, node)->self : 0;
     for (uint32_t node = 0; (node = cs_contexts_next(running->tree, 0, node, &depth)) != 0;) {
         uint64_t self = cs_contexts_at(running->tree, node)->self;
-        if (!self)
+        if (!self || !cs_wait_is_program(running, node))
             continue;
         int64_t row = row_of(wall, keys, cs_wait_place(running, node, NULL));
         if (row < 0)
             return -ENOMEM;
-        wall->rows[row].on_ns += scaled(self, running->total, wall->on_ns);
+        wall->rows[row].on_ns += scaled(self, wall->samples, wall->on_ns);
     }
     return 0;
 }
@@ -83,10 +85,8 @@ static int most_first(const void *left, const void *right)
 int cs_wall_make(struct cs_wall *wall, const struct cs_wait_groups *waits, const struct cs_calls *running)
 {
     struct cs_dictionary keys = {0};
-    *wall = (struct cs_wall){.all_ns = waits->all_ns,
-                             .on_ns = total_of(waits, "on-cpu"),
-                             .stolen_ns = total_of(waits, "stolen"),
-                             .samples = running->total};
+    *wall = (struct cs_wall){
+        .all_ns = waits->all_ns, .on_ns = total_of(waits, "on-cpu"), .stolen_ns = total_of(waits, "stolen")};
     int rc = add_running(wall, &keys, running);
     rc = rc == 0 ? add_waits(wall, &keys, waits) : rc;
     cs_dictionary_fini(&keys);

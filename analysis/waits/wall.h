@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Threads' time whole, by function: on a CPU by samples, off it by waits. Both are scaled to the exact totals that the kernel
- * added up, so the rows add up to all threads' time. */
+ * added up, so the rows and what was stolen add up to all threads' time. CPUs that idle and the kernel's threads are in no row. */
 #ifndef CS_ANALYSIS_WAITS_WALL_H
 #define CS_ANALYSIS_WAITS_WALL_H
 
@@ -19,7 +19,7 @@ struct cs_wall {
     struct cs_wall_row *rows; /* most time on CPU and waiting first; idling alone last */
     size_t n, capacity;
     uint64_t all_ns, on_ns, stolen_ns; /* stolen is in no row */
-    uint64_t samples;                  /* that have a chain */
+    uint64_t samples;                  /* of programs, that have a chain */
 };
 
 /* Names live as long as both inputs: `running` are the call chains of samples. -ENOMEM. */

@@ -36,8 +36,9 @@ struct inlined_into inlined_into(const struct profile *profile, const char *name
             continue;
         most = at->total;
         snprintf(out.sentence, sizeof out.sentence,
-                 "%.150s has no code of its own: it was inlined, most of it into %.150s; ask for that", name,
-                 of->brief);
+                 "%.150s has no samples in code of its own: it was inlined, the largest part into %.150s; "
+                 "ask for that",
+                 name, of->brief);
     }
     cs_calls_close(&calls);
     return out;

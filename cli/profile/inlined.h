@@ -6,8 +6,7 @@
 #include "cli/profile/profile.h"
 
 struct inlined_into {
-    char sentence
-        [400]; /* "hot has no code of its own: it was inlined into outer; explain that"; "": it wasn't */
+    char sentence[400]; /* that it was inlined, and into whom mostly; "": it wasn't */
 };
 
 /* The procedure that has most samples of a function of this name inlined, by the recording's call chains. */

@@ -7,16 +7,19 @@
 
 /* What the newest of the recordings that are read says of itself. */
 struct said {
+    const struct cs_store *store;
     bool imported, told, bursts, command;
 };
 
 static int read_meta(const char *epoch, const char *meta, void *arg)
 {
     struct said *said = arg;
+    if (!cs_store_sees(said->store, epoch))
+        return 0;
     json_t *root = json_loads(meta, 0, NULL), *bursts = json_object_get(root, "bursts");
     const char *command = json_string_value(json_object_get(root, "command"));
-    (void)epoch;
-    *said = (struct said){.imported = strstr(meta, "\"imported\"") != NULL,
+    *said = (struct said){.store = said->store,
+                          .imported = strstr(meta, "\"imported\"") != NULL,
                           .told = json_is_boolean(bursts),
                           .bursts = json_is_true(bursts),
                           .command = command && *command};
@@ -28,14 +31,14 @@ const char *more_evidence(struct cs_store *store)
 {
     struct cs_error ignored = {0};
     uint64_t bursts = 0;
-    struct said said = {.told = false};
+    struct said said = {.store = store};
     cs_store_each_epoch(store, read_meta, &said, &ignored);
     if (said.imported)
         return "an imported recording has that from branch records alone (perf record -b), cyclescope record "
                "from bursts";
     if (cs_store_counter(store, "bursts", &bursts, &ignored) < 0 || bursts == 0)
         return said.bursts    ? "no burst was made: the program must run for two seconds at least, or with "
-                                "--burst-rate 30 for one"
+                                "--burst-rate 30 for one; else record said why"
                : !said.told   ? "record with --bursts, and for two seconds at least"
                : said.command ? "record without --no-bursts, and for two seconds at least"
                               : "record with --bursts: without a command they are off";

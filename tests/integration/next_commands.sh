@@ -65,7 +65,7 @@ try inline -F 1000 -g -- "$work/inlined"
 offered inline hot
 for report in calc list edges cfg; do # an inlined function has no code of its own: they say whose it is
     (cd "$work" && cyclescope $report hot --store inline) >"$work/out" 2>&1
-    [ $? -eq 1 ] && grep -q 'inlined, most of it into outer' "$work/out" || { echo "$report of an inlined function: $(tail -n 1 "$work/out")"; bad=1; }
+    [ $? -eq 1 ] && grep -q 'inlined, the largest part into outer' "$work/out" || { echo "$report of an inlined function: $(tail -n 1 "$work/out")"; bad=1; }
 done
 (cd "$work" && cyclescope observe -t 0.5 -o observed -- "$BUILD/signals/examples/phases") >"$work/said" 2>&1 && offered observed
 (cd "$work" && cyclescope observe -t 0.5 --log log -- "$BUILD/signals/examples/phases") >"$work/said" 2>&1 && (cd "$work" && cyclescope tags --log log) >>"$work/said" && offered observed

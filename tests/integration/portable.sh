@@ -6,6 +6,8 @@ set -u
 cd "$(dirname "$0")/../.." || exit 1
 [ "$(id -u)" = 0 ] || { echo "a root of one's own needs root"; exit 77; }
 [ -z "$(readelf -d "$CYCLESCOPE" | grep -E 'libasan|libtsan|libubsan')" ] || { echo "sanitizers want their own libraries"; exit 77; }
+command -v xz dpkg-query >/dev/null || { echo "scripts/tarball needs xz and dpkg"; exit 77; }
+unshare -m true 2>/dev/null || { echo "no mounts of one's own here"; exit 77; }
 work=$(mktemp -d)
 trap 'kill "${spins:-}" 2>/dev/null; rm -rf "$work"' EXIT
 said() { [ -z "$1" ] || sed 's/^/    /' "$1" | head -n 12; exit 1; }
@@ -27,7 +29,7 @@ spins=$!
 inside all "" record -a --seconds 3 -o /out/all >"$work/log" 2>&1 || { echo "not ok: record -a in the container"; said "$work/log"; }
 kill "$spins"
 "$CYCLESCOPE" prof --by image --top 0 --store "$work/out/all" >"$work/table" 2>&1 || { echo "not ok: prof"; said "$work/table"; }
-share=$(awk '/spinner/ {for (i = 1; i <= NF; i++) if ($i ~ /^[0-9.]+$/) {print int($i); exit}}' "$work/table")
+share=$(awk '/spinner/ {print int($2); exit}' "$work/table")
 [ "${share:-0}" -ge 1 ] || { echo "not ok: the host's spinner isn't in the container's recording"; cat "$work/log"; said "$work/table"; }
 "$CYCLESCOPE" store verify "$work/out/all" >/dev/null || { echo "not ok: the store"; exit 1; }
 

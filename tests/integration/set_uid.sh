@@ -8,6 +8,7 @@ set -u
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 chmod 755 "$work"
+cp "$CYCLESCOPE" "$BUILD/tests/programs/exec_while_traced" "$work/" # where anybody can run them
 [ -z "$(findmnt -nT "$work" -o OPTIONS | grep nosuid)" ] || { echo "files give no rights in $work (nosuid)"; exit 77; }
 tries=${CS_QUICK:+8}
 tries=${tries:-25}
@@ -60,7 +61,7 @@ EOF
 try() { # how program [word]
     mkdir -m 777 -p "$work/out"
     rm -rf "${work:?}/out/"*
-    "${somebody[@]}" "$CYCLESCOPE" record --burst-rate 1000 -o "$work/out/store" -- "$BUILD/tests/programs/exec_while_traced" \
+    "${somebody[@]}" "$work/cyclescope" record --burst-rate 1000 -o "$work/out/store" -- "$work/exec_while_traced" \
         "$tries" "$@" "" "two words" >"$work/log" 2>"$work/err"
     grep -q 'no bursts:\|perf_event_paranoid.*command' "$work/err" && { echo "no bursts here: $(head -n 1 "$work/err")"; exit 77; }
     local traced wrong

@@ -23,6 +23,7 @@ d status --json >"$work/status"
 d stop >/dev/null
 "$CYCLESCOPE" waits --process waiting --json --top 0 --store "$work/store" >"$work/waits" || exit 1
 "$CYCLESCOPE" waits --json --top 0 --store "$work/store" >"$work/all" || exit 1
+"$CYCLESCOPE" prof --wall --json --top 0 --store "$work/store" >"$work/wall" || exit 1
 python3 - "$work" <<'PY'
 import json, re, sys
 work = sys.argv[1]
@@ -41,6 +42,10 @@ if any(t["tid"] for t in everybody["threads"]):
     bad.append("a thread's number is kept: a service has too many")
 if not float(status.get("waits_kept", 0)) > 50 or float(status.get("wait_seconds", 0)) < truth:
     bad.append(f"status: {[(k, v) for k, v in status.items() if 'wait' in k]}")
+wall = json.load(open(work + "/wall"))  # CPUs that idle have samples, and no share in threads' time
+on = {r["procedure"]: r["on_cpu_seconds"] or 0 for r in wall["rows"]}
+if on.get("[no code of its own]", 0) > 0.3 * wall["on_cpu_seconds"]:
+    bad.append(f"prof --wall has {on['[no code of its own]']} of {wall['on_cpu_seconds']} s on a CPU in no code")
 print("\n".join("not ok: " + b for b in bad) or "ok")
 sys.exit(bool(bad))
 PY

@@ -4,7 +4,7 @@
  *
  *     exec_while_traced CHILDREN HOW PROGRAM [ARGUMENT]...
  *
- * HOW: main, the first thread becomes PROGRAM; thread, another one does. One that isn't traced within 20 s becomes it
+ * HOW: main, the first thread becomes PROGRAM; thread, another one does. One that isn't traced within 5 s becomes it
  * all the same; how many were is printed, too. */
 #include <pthread.h>
 #include <stdio.h>
@@ -14,7 +14,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#define WAIT_S 20
+#define WAIT_S 5
 
 static char **program;
 static int report;
