@@ -398,6 +398,7 @@ int live_rows(struct live *l, enum live_by by, const struct live_only *only, str
     size_t n = 0, n_rows = 0, kept = 0;
     for (size_t i = 0; i < l->n_points; i++) {
         const struct point *p = &l->points[i];
+        rows->in_any_image += !only->pid || p->pid == only->pid ? p->samples : 0;
         if (!part_of(p, by, only))
             continue;
         rows->total += p->samples;

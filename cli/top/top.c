@@ -138,8 +138,8 @@ static int print_round(struct top *t, enum live_by by)
         const struct live_row *r = &rows.row[i];
         table_count(table, r->samples);
         table_number(table, rows.total ? 100.0 * (double)r->samples / (double)rows.total : (double)NAN);
-        table_number(table, by == LIVE_PROCEDURES && rows.total
-                                ? 100.0 * (double)r->total / (double)rows.total
+        table_number(table, by == LIVE_PROCEDURES && rows.in_any_image
+                                ? 100.0 * (double)r->total / (double)rows.in_any_image
                                 : (double)NAN);
         if (by == LIVE_PROCESSES)
             table_count(table, (uint64_t)r->pid);

@@ -300,7 +300,7 @@ static void draw_row(const struct top_view *v, struct screen *s, size_t i)
     unsigned room = columns > 68 ? columns - 48 : 20; /* what the name gets; the image has the rest */
     if (v->by == LIVE_PROCEDURES)
         screen_line(s, style, "%8" PRIu64 "  %5.1f  %7.1f  %-*.*s  %s", r->samples, percent,
-                    share(r->total, v->rows.total), (int)room, (int)room, r->name, r->image);
+                    share(r->total, v->rows.in_any_image), (int)room, (int)room, r->name, r->image);
     else if (v->by == LIVE_PROCESSES)
         screen_line(s, style, "%8" PRIu64 "  %5.1f  %8d  %s", r->samples, percent, (int)r->pid, r->name);
     else
