@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* How long the frame table of a large binary takes: the first time (at most 0.5 s for 150 MB) and from the cache (at most 20 ms).
  * The value is the worse of the two as a share of its bound, medians of runs; beside it, what libdw takes to tell the same rows one
- * by one, which is why image/cfi_rows.c runs descriptions itself. File: the argument, else the largest of some that may be there. */
-#include "image/unwind.h"
+ * by one, which is why image/unwind/cfi_rows.c runs descriptions itself. File: the argument, else the largest of some that may be there. */
+#include "image/unwind/unwind.h"
 
 #include <elfutils/libdw.h>
 #include <fcntl.h>

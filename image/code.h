@@ -2,14 +2,13 @@
 /* What a binary is: the code behind an image of the store, its bytes, its procedures, its source lines.
  *
  * Files of this room:
- *   cfi_rows           frame descriptions, run
  *   code               what others ask: ties the files below together
  *   debug_file         where else an image or its debug information lies
  *   demangle           names of C++ and Rust for people
  *   dwarf_reader       numbers of DWARF sections, within their bounds
  *   eh_frame           the records of frame descriptions
  *   elf                an ELF file, mapped
- *   give_up_rights     for a child that reads what strangers wrote
+ *   go_table           Go's own table of functions
  *   identity           which image a file is: build-id, else a hash
  *   kallsyms           a list of kernel symbols
  *   line_program       the line of one address, without the whole table
@@ -22,15 +21,6 @@
  *   segments           file offsets to addresses, for a sampler
  *   tag_points         the compiler plugin's table of tags
  *   variable           where a variable of static storage lies
- *   unwind             from a frame to its caller: a table for an image
- *   unwind_build       such a table, row after row
- *   unwind_child       such a table, made by a child without rights
- *   unwind_code        the same from code alone
- *   unwind_frames      from frame descriptions to such a table
- *   unwind_gaps        what is known of code without a description
- *   unwind_go          Go's own table of frames
- *   unwind_rows        that table, as the kernel's side reads it
- *   unwind_step        a step from a frame to its caller, whole chains
  *
  *      struct cs_image_code *code;
  *      if (cs_image_open(ref->image, store, &code, &err) < 0) ...

@@ -5,8 +5,8 @@
  * file's `f` first. */
 #include "image/procedures.h"
 #include "image/eh_frame.h"
+#include "image/go_table.h"
 #include "image/isa/decode.h"
-#include "image/unwind_go.h"
 #include "store/array.h"
 
 #include <errno.h>
@@ -160,13 +160,13 @@ static int merge_new(struct gathering *g)
 
 static int add_go_functions(struct gathering *g)
 {
-    struct unwind_go go;
-    if (!unwind_go_init(&go, g->image))
+    struct go_table go;
+    if (!go_table_init(&go, g->image))
         return 0;
     for (uint64_t i = 0; i < go.n_functions && i < GO_FUNCTIONS_MAX; i++) {
         struct candidate c = {.source = CS_IMAGE_FROM_GO};
         uint64_t end;
-        if (!unwind_go_function(&go, i, &c.start, &end, &c.name) || !code_section_at(g->image, c.start))
+        if (!go_table_function(&go, i, &c.start, &end, &c.name) || !code_section_at(g->image, c.start))
             continue;
         c.size = end - c.start;
         c.rank = rank(c.name, STB_LOCAL);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* The reading side of a target's signals: opens the segment (segment.h) of a live process by PID, or of a
  * file, and gives checked copies of what is in it, and addresses for an observer's plain loads. Never writes,
- * never stops or slows the target. May include segment.h and libc, nothing else of ours; used by observer/
- * and cli/.
+ * never stops or slows the target. May include segment.h and libc, nothing else of ours; used by observer/,
+ * cli/ and sampler/images/.
  *
  * The target is not trusted: whatever bytes it holds, and however it changes them meanwhile, the reader stays
  * within its mapping (geometry is checked once and kept in private memory; a live segment must be sealed

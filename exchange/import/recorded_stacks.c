@@ -3,7 +3,7 @@
  * elsewhere can't be read, so a chain through a second stack ends there, by name. */
 #include "exchange/import/recorded_stacks.h"
 
-#include "image/unwind.h"
+#include "image/unwind/unwind.h"
 #include "store/array.h"
 #include "store/regular_file.h"
 

@@ -10,7 +10,7 @@
 
 #include "exchange/import/address_spaces.h"
 #include "exchange/import/imported_images.h"
-#include "image/unwind_step.h"
+#include "image/unwind/step.h"
 
 #define CS_RECORDED_FRAMES_MAX 255
 

@@ -22,7 +22,7 @@ static const struct cs_python_offsets versions[] = {
 };
 
 /* Where in the list that is told (8 bytes each) what is wanted stands. Include/internal/pycore_debug_offsets.h. */
-struct told_at {
+struct debug_offsets_at {
     uint32_t since; /* major << 8 | minor */
     uint8_t interpreters, interpreter_next, threads;
     uint8_t thread_bytes, thread_next, current_frame, thread_id, native_thread_id;
@@ -30,14 +30,14 @@ struct told_at {
     uint8_t code_bytes, filename, qualname, lines, first_line, instructions;
     uint8_t object_bytes, object_type, string_bytes, string_state, string_length, string_ascii;
 };
-static const struct told_at told[] = {
+static const struct debug_offsets_at layouts[] = {
     {0x030e, 5, 8, 9, 20, 22, 24, 25, 26, 29, 30, 31, 32, 34, 36, 37, 39, 40, 41, 45, 46, 47, 73, 74, 75, 76},
     {0x030d, 5, 8, 9, 19, 21, 23, 24, 25, 28, 29, 30, 31, 33, 34, 35, 37, 38, 39, 43, 44, 45, 67, 68, 69, 70},
 };
 enum {
-    TOLD_BYTES = 77 * 8,
-    TOLD_VERSION = 1,
-    TOLD_FREE_THREADED = 2,
+    DEBUG_OFFSETS_BYTES = 77 * 8,
+    DEBUG_OFFSETS_VERSION = 1,
+    DEBUG_OFFSETS_FREE_THREADED = 2,
     OWNER_OF_SHIMS = 3,    /* FRAME_OWNED_BY_CSTACK in 3.13, _BY_INTERPRETER since */
     FRAME_BYTES_READ = 80, /* of a frame, by the handler of samples */
 };
@@ -54,13 +54,13 @@ static uint8_t byte(const struct cs_interpreter_memory *memory, uint64_t addr)
     return addr && memory->read(memory->arg, addr, &value, sizeof value) ? value : 0;
 }
 
-struct told_list {
+struct debug_offsets {
     const uint8_t *bytes;
     bool fits;
 };
 
 /* An offset below `end`, else it doesn't fit. */
-static uint16_t take(struct told_list *list, unsigned at, uint64_t end)
+static uint16_t take(struct debug_offsets *list, unsigned at, uint64_t end)
 {
     uint64_t value = 0;
     memcpy(&value, list->bytes + (size_t)8 * at, sizeof value);
@@ -68,16 +68,16 @@ static uint16_t take(struct told_list *list, unsigned at, uint64_t end)
     return (uint16_t)value;
 }
 
-static bool open_told(uint64_t version, const uint8_t *state, size_t n, struct cs_python_offsets *o)
+static bool open_debug_offsets(uint64_t version, const uint8_t *state, size_t n, struct cs_python_offsets *o)
 {
-    const struct told_at *t = told, *end = told + sizeof told / sizeof *told;
-    struct told_list list = {state, true};
+    const struct debug_offsets_at *t = layouts, *end = layouts + sizeof layouts / sizeof *layouts;
+    struct debug_offsets list = {state, true};
     uint64_t is;
     while (t < end && t->since > (version >> 16 & 0xffff))
         t++;
-    if (t == end || !state || n < TOLD_BYTES || memcmp(state, "xdebugpy", 8) != 0)
+    if (t == end || !state || n < DEBUG_OFFSETS_BYTES || memcmp(state, "xdebugpy", 8) != 0)
         return false;
-    memcpy(&is, state + (size_t)8 * TOLD_VERSION, sizeof is);
+    memcpy(&is, state + (size_t)8 * DEBUG_OFFSETS_VERSION, sizeof is);
     uint64_t thread = take(&list, t->thread_bytes, NO), frame = take(&list, t->frame_bytes, NO),
              code = take(&list, t->code_bytes, NO);
     frame = frame < FRAME_BYTES_READ ? frame : FRAME_BYTES_READ;
@@ -105,7 +105,7 @@ static bool open_told(uint64_t version, const uint8_t *state, size_t n, struct c
         .string_ascii = take(&list, t->string_ascii, 64),
     };
     o->string_other = o->string_ascii + 16;
-    return list.fits && is == version && take(&list, TOLD_FREE_THREADED, 1) == 0 && list.fits &&
+    return list.fits && is == version && take(&list, DEBUG_OFFSETS_FREE_THREADED, 1) == 0 && list.fits &&
            take(&list, t->object_bytes, NO) == 16 && take(&list, t->object_type, NO) == 8 &&
            take(&list, t->string_length, NO) == 16 && take(&list, t->string_state, NO) == 32 &&
            o->string_ascii == 40 && take(&list, t->string_bytes, NO) > o->string_other;
@@ -120,7 +120,7 @@ static bool open_python(uint64_t version, const uint8_t *state, size_t n, char n
             offsets->python = versions[i];
             return true;
         }
-    return open_told(version, state, n, &offsets->python);
+    return open_debug_offsets(version, state, n, &offsets->python);
 }
 
 static uint64_t thread_of(const struct cs_interpreter_memory *memory, uint64_t root,

@@ -17,7 +17,7 @@
 
 #include "image/interpreter/lua_offsets.h"
 #include "image/interpreter/python_offsets.h"
-#include "image/unwind_rows.h"
+#include "image/unwind/rows.h"
 
 #define CS_CHAIN_USER_FRAMES 127
 #define CS_CHAIN_KERNEL_FRAMES 64

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "sampler/session/image_tables.h"
-#include "image/unwind_child.h"
+#include "image/unwind/child.h"
 #include "store/array.h"
 
 #include <fcntl.h>

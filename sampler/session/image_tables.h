@@ -5,7 +5,7 @@
 #ifndef CS_SAMPLER_SESSION_IMAGE_TABLES_H
 #define CS_SAMPLER_SESSION_IMAGE_TABLES_H
 
-#include "image/unwind.h"
+#include "image/unwind/unwind.h"
 #include "sampler/images/images.h"
 
 #include <stdbool.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "sampler/session/stack_copies.h"
-#include "image/unwind_step.h"
+#include "image/unwind/step.h"
 #include "store/array.h"
 
 #include <elf.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "sampler/timers/process_tables.h"
-#include "image/unwind_child.h"
+#include "image/unwind/child.h"
 #include "sampler/images/images.h"
 #include "sampler/perf/monotonic_clock.h"
 

@@ -6,7 +6,7 @@
 #ifndef CS_SAMPLER_TIMERS_PROCESS_TABLES_H
 #define CS_SAMPLER_TIMERS_PROCESS_TABLES_H
 
-#include "image/unwind.h"
+#include "image/unwind/unwind.h"
 #include "sampler/images/proc_maps.h"
 #include "store/array.h"
 

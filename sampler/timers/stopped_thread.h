@@ -3,7 +3,7 @@
 #ifndef CS_SAMPLER_TIMERS_STOPPED_THREAD_H
 #define CS_SAMPLER_TIMERS_STOPPED_THREAD_H
 
-#include "image/unwind_step.h"
+#include "image/unwind/step.h"
 #include "sampler/timers/process_tables.h"
 
 #define STOPPED_STACK_BYTES 65536 /* deeper callers are lost */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "image/unwind_build.h"
-#include "image/unwind_child.h"
+#include "image/unwind/build.h"
+#include "image/unwind/child.h"
 
 #include <dirent.h>
 #include <dlfcn.h>

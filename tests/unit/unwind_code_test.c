@@ -14,9 +14,9 @@
 
 #include "image/elf.h"
 #include "image/isa/decode.h"
-#include "image/unwind.h"
-#include "image/unwind_build.h"
-#include "image/unwind_code.h"
+#include "image/unwind/unwind.h"
+#include "image/unwind/build.h"
+#include "image/unwind/code.h"
 
 static struct cs_unwind_header *table_of(const uint8_t *bytes, size_t n, uint64_t from)
 {

@@ -1,5 +1,20 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The table of unwind_rows.h for an image: from .eh_frame, where it says nothing from .debug_frame (also compressed, also of a
+/* From a frame to its caller.
+ *
+ * Files of this room:
+ *   unwind           this header: the table of an image
+ *   build            such a table, row after row
+ *   cfi_rows         frame descriptions, run
+ *   child            such a table, made by a child without rights
+ *   code             the same from code alone
+ *   frames           from frame descriptions to such a table
+ *   gaps             what is known of code without a description
+ *   give_up_rights   for a child that reads what strangers wrote
+ *   go               from Go's own table of functions
+ *   rows             the table, as the kernel's side reads it
+ *   step             a step from a frame to its caller, whole chains
+ *
+ * The table of rows.h for an image: from .eh_frame, where it says nothing from .debug_frame (also compressed, also of a
  * debug file), and from what is known by rule: signal return code, Go's frame pointers. An image without any of these has a table
  * whose rows say CS_UNWIND_NONE. Kept on disk between commands (store/cache.h). Any thread.
  *
@@ -9,10 +24,10 @@
  *     const struct cs_unwind_header *table = cs_unwind_table(unwind, &n); // n bytes to copy as they are
  *     cs_unwind_close(unwind);
  */
-#ifndef CS_IMAGE_UNWIND_H
-#define CS_IMAGE_UNWIND_H
+#ifndef CS_IMAGE_UNWIND_UNWIND_H
+#define CS_IMAGE_UNWIND_UNWIND_H
 
-#include "image/unwind_rows.h"
+#include "image/unwind/rows.h"
 #include "store/error.h"
 
 #include <stddef.h>

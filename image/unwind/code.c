@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "image/unwind_code.h"
+#include "image/unwind/code.h"
 #include "image/isa/decode.h"
 #include "store/array.h"
 

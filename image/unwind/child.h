@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Unwind tables made by a child process without rights: reading a hundred megabytes takes memory and a second, and what is read is
- * whatever a profiled process has mapped. Bounded in bytes and CPU time; nothing waits for it. One owner.
+ * whatever a profiled process has mapped. Bounded in bytes and CPU time; its owner may wait, and how long is the owner's to bound. One owner.
  *
  * What it makes is a stranger's word: cs_unwind_child_done looks whether the table is whole. */
 #ifndef CS_IMAGE_UNWIND_CHILD_H
 #define CS_IMAGE_UNWIND_CHILD_H
 
-#include "image/unwind.h"
+#include "image/unwind/unwind.h"
 
 #include <sys/types.h>
 

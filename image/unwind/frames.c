@@ -4,8 +4,8 @@
  * is filled by what is known without descriptions.
  *
  * Bounds: memory and time are linear in the sections' bytes and in the bytes of code that the file holds. */
-#include "image/cfi_rows.h"
-#include "image/unwind_gaps.h"
+#include "image/unwind/cfi_rows.h"
+#include "image/unwind/gaps.h"
 #include "store/array.h"
 
 #define FRAMES_BYTES_MAX ((size_t)1 << 30) /* of a section, decompressed */

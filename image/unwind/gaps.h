@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* What is known of code that no description speaks of: stubs of a linker that doesn't describe them, a signal's return code, the
- * program's entry, Go's functions. Internal to image/. */
+ * program's entry, Go's functions. Internal to image/unwind/. */
 #ifndef CS_IMAGE_UNWIND_GAPS_H
 #define CS_IMAGE_UNWIND_GAPS_H
 
 #include "image/elf.h"
-#include "image/unwind_go.h"
+#include "image/unwind/go.h"
 
 #define UNWIND_CODE_PIECES_MAX 16
 
@@ -22,7 +22,7 @@ struct unwind_gaps {
     } stubs[4];
     unsigned n_stubs;
     bool is_go, has_go_table;
-    struct unwind_go go;
+    struct go_table go;
 };
 
 void unwind_gaps_init(struct unwind_gaps *gaps, const struct elf_file *file);

@@ -11,7 +11,7 @@
 #ifndef CS_IMAGE_UNWIND_STEP_H
 #define CS_IMAGE_UNWIND_STEP_H
 
-#include "image/unwind_rows.h"
+#include "image/unwind/rows.h"
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Linear in the bytes of code that the file holds; only what lies between descriptions is looked at. */
-#include "image/unwind_gaps.h"
+#include "image/unwind/gaps.h"
 #include "image/isa/decode.h"
-#include "image/unwind_code.h"
+#include "image/unwind/code.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -177,6 +177,6 @@ void unwind_gaps_init(struct unwind_gaps *gaps, const struct elf_file *file)
         gaps->n_code = 1;
     gaps->is_go = elf_file_section(file, ".gopclntab") || elf_file_section(file, ".data.rel.ro.gopclntab") ||
                   elf_file_section(file, ".note.go.buildid");
-    gaps->has_go_table = gaps->is_go && unwind_go_init(&gaps->go, file);
+    gaps->has_go_table = gaps->is_go && go_table_init(&gaps->go, file);
     find_stubs(gaps);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "image/unwind_step.h"
-#include "image/unwind.h"
+#include "image/unwind/step.h"
+#include "image/unwind/unwind.h"
 
 #include <elf.h>
 

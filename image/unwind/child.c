@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "image/unwind_child.h"
-#include "image/give_up_rights.h"
-#include "image/unwind_build.h"
+#include "image/unwind/child.h"
+#include "image/unwind/build.h"
+#include "image/unwind/give_up_rights.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -5,7 +5,7 @@
  * apart, and is what the tests compare with, row by row.
  *
  * Expressions aren't evaluated but recognised: those of a PLT, of a realigned stack, and of a signal's frame. */
-#include "image/cfi_rows.h"
+#include "image/unwind/cfi_rows.h"
 
 #include <dwarf.h>
 #include <elf.h>

@@ -2,11 +2,11 @@
 /* Rows for code that nothing describes, from the code itself (x86-64): what pushes, pops and moves the stack pointer is followed
  * along direct branches from where functions begin. C libraries without unwind information (musl), start files and assembly
  * have such code. Guessed is where functions begin that nobody calls directly: behind the end of another. What ends in a halt,
- * or clears a frame pointer that it hasn't saved, is outermost (x86-64 psABI 3.4.1). Internal to image/. */
+ * or clears a frame pointer that it hasn't saved, is outermost (x86-64 psABI 3.4.1). Internal to image/unwind/. */
 #ifndef CS_IMAGE_UNWIND_CODE_H
 #define CS_IMAGE_UNWIND_CODE_H
 
-#include "image/unwind_build.h"
+#include "image/unwind/build.h"
 
 /* Fills the table up to `from + n` by the `n` bytes of code at `from`, which is where it ends now. Time and memory are linear in
  * n; where memory is short nothing is known. */

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Puts a table of unwind_rows.h together, row after row. Internal to image/. */
+/* Puts a table of rows.h together, row after row. Internal to image/unwind/. */
 #ifndef CS_IMAGE_UNWIND_BUILD_H
 #define CS_IMAGE_UNWIND_BUILD_H
 
 #include "image/elf.h"
-#include "image/unwind.h"
-#include "image/unwind_rows.h"
+#include "image/unwind/rows.h"
+#include "image/unwind/unwind.h"
 
 #include <stddef.h>
 #include <stdint.h>

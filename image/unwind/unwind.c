@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "image/unwind.h"
+#include "image/unwind/unwind.h"
 #include "image/elf.h"
 #include "image/segments.h"
-#include "image/unwind_build.h"
+#include "image/unwind/build.h"
 #include "store/cache.h"
 #include "store/regular_file.h"
 
