@@ -61,7 +61,7 @@ struct cs_sampler_placed {
     uint64_t from_ns, to_ns; /* the samples were taken in this interval, CLOCK_MONOTONIC */
     const char *label;       /* "" = none */
     const struct cs_sampler_frame
-        *callers; /* where chains are taken, innermost first; valid during the call */
+        *callers; /* by `placed_callers`, where chains are taken, innermost first; valid during the call */
     unsigned n_callers;
 };
 
@@ -102,6 +102,7 @@ struct cs_sampler_config {
     void (*notify)(void *arg, const char *sentence); /* a remark: fallbacks, losses, what was not permitted */
     void (*placed)(void *arg,
                    const struct cs_sampler_placed *placed); /* every count, before it goes into a profile */
+    bool placed_callers; /* with its callers, which costs a search for each */
 };
 
 #define CS_SAMPLER_CHAIN_ENDS 12

@@ -287,7 +287,8 @@ static int run(const struct parsed *args)
                                           .chains = true,
                                           .arg = &t,
                                           .notify = say,
-                                          .placed = placed};
+                                          .placed = placed,
+                                          .placed_callers = true};
     if (option_given(args, "event")) {
         event = option(args, "event");
         t.config.events = &event;

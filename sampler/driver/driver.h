@@ -107,6 +107,7 @@ struct cs_driver {
     /* What the kernel unwinds by, to be filled; NULL: nothing is needed. */
     struct cs_chain_kernel *(*chains)(struct cs_driver_state *state);
     void (*close)(struct cs_driver_state *state);
+    bool reports_chain_ends; /* its entries have `chain_end`, which nobody else counts */
 };
 
 extern const struct cs_driver cs_driver_ring;

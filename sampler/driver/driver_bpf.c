@@ -479,6 +479,7 @@ static int bpf_open(const struct cs_driver_config *config, struct cs_driver_stat
 }
 
 const struct cs_driver cs_driver_bpf = {
-    "bpf",      bpf_open,   bpf_prepare,     bpf_attach,       bpf_detach, bpf_begin_drain, bpf_drain,
-    bpf_oldest, bpf_counts, bpf_mean_period, bpf_clock_period, bpf_fd,     bpf_chains,      bpf_close,
+    "bpf",      bpf_open,   bpf_prepare, bpf_attach,      bpf_detach,       bpf_begin_drain,
+    bpf_drain,  bpf_oldest, bpf_counts,  bpf_mean_period, bpf_clock_period, bpf_fd,
+    bpf_chains, bpf_close,  false,
 };

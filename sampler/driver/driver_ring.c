@@ -366,6 +366,7 @@ static struct cs_chain_kernel *ring_chains(struct cs_driver_state *s)
 }
 
 const struct cs_driver cs_driver_ring = {
-    "ring",      ring_open,   ring_prepare,     ring_attach, ring_detach, ring_begin_drain, ring_drain,
-    ring_oldest, ring_counts, ring_mean_period, NULL,        ring_fd,     ring_chains,      ring_close,
+    "ring",      ring_open,   ring_prepare, ring_attach,      ring_detach, ring_begin_drain,
+    ring_drain,  ring_oldest, ring_counts,  ring_mean_period, NULL,        ring_fd,
+    ring_chains, ring_close,  false,
 };

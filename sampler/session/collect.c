@@ -3,7 +3,6 @@
  * offset). dcpi-1997 section 4.3. An entry that can't be placed is counted by its cause in "[unknown]". */
 #include "sampler/perf/ring.h"
 #include "sampler/session/session.h"
-#include "sampler/timers/timers.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -21,7 +20,7 @@ static void place(void *arg, const struct cs_driver_entry *entry)
         s->events.driver->chains(s->events.state)->copied.ends[entry->copy->end]++;
     }
     s->accounts.delivered_by_event[entry->event] += entry->count;
-    if (entry->chain && s->events.driver == &cs_driver_stops && entry->chain_end < CS_CHAIN_ENDS) {
+    if (entry->chain && s->events.driver->reports_chain_ends && entry->chain_end < CS_CHAIN_ENDS) {
         s->accounts.chain_ends[entry->chain_end] += entry->count;
         s->accounts.chain_frames += entry->count * entry->n_chain;
     }
@@ -42,7 +41,7 @@ static void place(void *arg, const struct cs_driver_entry *entry)
                                            .to_ns = entry->to_ns,
                                            .label = cs_maps_label(s->places.maps, found.label),
                                            .callers = callers};
-        if (entry->chain && s->contexts)
+        if (s->config.placed_callers && entry->chain && s->contexts)
             placed.n_callers =
                 cs_session_contexts_callers(s->contexts, &s->places, entry, callers, CS_CHAIN_FRAMES);
         s->config.placed(s->config.arg, &placed);

@@ -118,12 +118,12 @@ int cs_session_contexts_add(struct cs_session_contexts *c, struct cs_session_pla
 
 unsigned cs_session_contexts_callers(struct cs_session_contexts *c, struct cs_session_places *places,
                                      const struct cs_driver_entry *entry, struct cs_sampler_frame *callers,
-                                     unsigned room)
+                                     unsigned capacity)
 {
     struct cs_driver_entry frame = *entry;
     unsigned n = 0;
     frame.chain = NULL;
-    for (unsigned i = 1; i < entry->n_chain && n < room; i++) {
+    for (unsigned i = 1; i < entry->n_chain && n < capacity; i++) {
         frame.pc = entry->chain[i];
         frame.kernel = i < entry->n_kernel;
         const struct placed *at = place(c, places, &frame);

@@ -30,7 +30,7 @@ int cs_session_contexts_add(struct cs_session_contexts *contexts, struct cs_sess
 /* Where the entry's callers lie, innermost first. Returns how many. */
 unsigned cs_session_contexts_callers(struct cs_session_contexts *contexts, struct cs_session_places *places,
                                      const struct cs_driver_entry *entry, struct cs_sampler_frame *callers,
-                                     unsigned room);
+                                     unsigned capacity);
 
 /* The events are none of the profiles'. */
 void cs_session_contexts_of_others(struct cs_session_contexts *contexts);

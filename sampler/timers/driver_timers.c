@@ -302,13 +302,13 @@ static void no_detach(struct cs_driver_state *s, unsigned cpu_index)
 }
 
 const struct cs_driver cs_driver_timers = {
-    "timers", open_timers, prepare,     attach, no_detach, begin_drain, drain,
-    oldest,   counts,      mean_period, NULL,   no_fd,     no_chains,   close_timers,
+    "timers", open_timers, prepare, attach, no_detach, begin_drain,  drain, oldest,
+    counts,   mean_period, NULL,    no_fd,  no_chains, close_timers, false,
 };
 
 const struct cs_driver cs_driver_stops = {
-    "stops", open_stops, prepare,     attach, no_detach, begin_drain, drain,
-    oldest,  counts,     mean_period, NULL,   no_fd,     no_chains,   close_timers,
+    "stops", open_stops,  prepare, attach, no_detach, begin_drain,  drain, oldest,
+    counts,  mean_period, NULL,    no_fd,  no_chains, close_timers, true,
 };
 
 bool cs_timers_are(const struct cs_driver *driver)
