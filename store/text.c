@@ -91,6 +91,12 @@ char *cs_text_valid(const char *text)
     return out;
 }
 
+const char *cs_base_name(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return slash && slash[1] ? slash + 1 : path;
+}
+
 /* ---- the name that was meant ---- */
 
 /* Damerau's distance in its simple form (no letter is touched twice), by dynamic programming over three rows. */

@@ -37,6 +37,9 @@ size_t cs_text_clean(char *out, size_t size, const char *text, size_t length);
 char *cs_text_cleaned(const char *text);
 char *cs_text_valid(const char *text);
 
+/* What stands behind the last slash of a path; the whole where that is nothing. */
+const char *cs_base_name(const char *path);
+
 /* How many letters must be changed, added, left out or swapped with their neighbour to make `b` of `a`. */
 unsigned cs_word_distance(const char *a, const char *b);
 

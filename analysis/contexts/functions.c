@@ -5,6 +5,7 @@
 
 #include "image/code.h"
 #include "store/array.h"
+#include "store/text.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -14,12 +15,6 @@
 
 #define INLINES_MAX 64
 #define NAME_MAX_SHOWN 1024
-
-static const char *base_name(const char *path)
-{
-    const char *slash = strrchr(path, '/');
-    return slash && slash[1] ? slash + 1 : path;
-}
 
 static const char *copy(struct cs_calls *calls, const char *text)
 {
@@ -35,7 +30,7 @@ static int64_t add_function(struct cs_calls *calls, const struct cs_store_image 
         cs_image_demangle(linkage, shown, sizeof shown);
         cs_image_short_name(linkage, brief, sizeof brief);
     } else {
-        const char *base = image ? base_name(image->path) : "[other]";
+        const char *base = image ? cs_base_name(image->path) : "[other]";
         snprintf(shown, sizeof shown, *base == '[' ? "%s" : "[%s]", base);
         memcpy(brief, shown, sizeof brief);
     }

@@ -2,6 +2,7 @@
 #include "analysis/waits/wait_groups.h"
 
 #include "store/array.h"
+#include "store/text.h"
 #include "store/wait_schemas.h"
 
 #include <errno.h>
@@ -37,12 +38,6 @@ static const char *keep(struct cs_wait_groups *g, const char *text)
 
 /* ---- where ---- */
 
-static const char *base_name(const char *path)
-{
-    const char *slash = strrchr(path, '/');
-    return slash && slash[1] ? slash + 1 : path;
-}
-
 static bool is_kernel(const struct cs_call_function *f)
 {
     return f->image && (f->image->kind == CS_IMAGE_KERNEL || f->image->kind == CS_IMAGE_MODULE ||
@@ -52,7 +47,7 @@ static bool is_kernel(const struct cs_call_function *f)
 static bool is_c_library(const struct cs_call_function *f)
 {
     static const char *const names[] = {"libc.so", "libc-", "libpthread", "ld-linux", "ld-musl", "libc.musl"};
-    const char *base = f->image ? base_name(f->image->path) : "";
+    const char *base = f->image ? cs_base_name(f->image->path) : "";
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         if (strncmp(base, names[i], strlen(names[i])) == 0)
             return true;
@@ -224,7 +219,9 @@ static int add_thread(struct gathering *g, const uint64_t *row, const char *name
     t->name = keep(w, name);
     t->all_ns += row[CS_THREADS_NS];
     t->on_ns += strcmp(what, "on-cpu") == 0 ? row[CS_THREADS_NS] : 0;
+    w->on_ns += strcmp(what, "on-cpu") == 0 ? row[CS_THREADS_NS] : 0;
     t->stolen_ns += strcmp(what, "stolen") == 0 ? row[CS_THREADS_NS] : 0;
+    w->stolen_ns += strcmp(what, "stolen") == 0 ? row[CS_THREADS_NS] : 0;
     t->run_queue_ns += strcmp(what, "run-queue") == 0 ? row[CS_THREADS_NS] : 0;
     return 0;
 }

@@ -50,7 +50,7 @@ struct cs_wait_groups {
     size_t n_totals, totals_capacity;
     struct cs_waiting_thread *threads; /* longest first */
     size_t n_threads, threads_capacity;
-    uint64_t all_ns;
+    uint64_t all_ns, on_ns, stolen_ns; /* of all threads, exact; the rest they waited */
     /* The rest is internal. */
     struct cs_calls waits, wakers;
     struct cs_dictionary texts;

@@ -28,14 +28,6 @@ static uint64_t scaled(uint64_t part, uint64_t of, uint64_t to)
     return of ? (uint64_t)((double)part / (double)of * (double)to) : 0;
 }
 
-static uint64_t total_of(const struct cs_wait_groups *waits, const char *what)
-{
-    for (size_t i = 0; i < waits->n_totals; i++)
-        if (strcmp(waits->totals[i].what, what) == 0)
-            return waits->totals[i].ns;
-    return 0;
-}
-
 static int add_running(struct cs_wall *wall, struct cs_dictionary *keys, const struct cs_calls *running)
 {
     unsigned depth;
@@ -85,8 +77,7 @@ static int most_first(const void *left, const void *right)
 int cs_wall_make(struct cs_wall *wall, const struct cs_wait_groups *waits, const struct cs_calls *running)
 {
     struct cs_dictionary keys = {0};
-    *wall = (struct cs_wall){
-        .all_ns = waits->all_ns, .on_ns = total_of(waits, "on-cpu"), .stolen_ns = total_of(waits, "stolen")};
+    *wall = (struct cs_wall){.all_ns = waits->all_ns, .on_ns = waits->on_ns, .stolen_ns = waits->stolen_ns};
     int rc = add_running(wall, &keys, running);
     rc = rc == 0 ? add_waits(wall, &keys, waits) : rc;
     cs_dictionary_fini(&keys);

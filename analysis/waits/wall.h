@@ -10,8 +10,9 @@ struct cs_wall_row {
     const char *name;                   /* cs_wait_place's function, brief; "" where a chain has none */
     const struct cs_store_image *image; /* NULL: none */
     uint64_t on_ns, waiting_ns;
-    uint64_t idle_ns;   /* waits for something to do (cs_wait_is_idle), beside waiting_ns */
-    const char *mostly; /* the kind of most of its waiting, else of its idling; NULL: it never waited */
+    uint64_t idle_ns; /* waits for something to do (cs_wait_is_idle), beside waiting_ns */
+    const char
+        *mostly; /* the kind of its largest group of waits, else of those that idle; NULL: it never waited */
     uint64_t mostly_ns;
 };
 

@@ -2,10 +2,9 @@
 /* The last part of a path. */
 #include "cli/output/image_name.h"
 
-#include <string.h>
+#include "store/text.h"
 
 const char *image_name(const struct cs_store_image *image)
 {
-    const char *slash = strrchr(image->path, '/');
-    return slash && slash[1] ? slash + 1 : image->path;
+    return cs_base_name(image->path);
 }

@@ -217,12 +217,6 @@ static bool ends_with_path(const char *path, const char *end)
     return n >= m && strcmp(path + n - m, end) == 0 && (n == m || end[0] == '/' || path[n - m - 1] == '/');
 }
 
-static const char *base_of(const char *path)
-{
-    const char *slash = strrchr(path, '/');
-    return slash ? slash + 1 : path;
-}
-
 int annotate_file(struct profile *profile, const char *name, const char *source_root, struct annotation *out,
                   struct cs_error *err)
 {
@@ -239,7 +233,7 @@ int annotate_file(struct profile *profile, const char *name, const char *source_
         if (!r->file || !r->line)
             continue;
         if (!ends_with_path(r->file, name)) {
-            cs_resembling_try(&meant, base_of(r->file));
+            cs_resembling_try(&meant, cs_base_name(r->file));
             continue;
         }
         if (!out->file) { /* the hottest file of that name; samples of others stay out */

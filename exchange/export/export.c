@@ -58,15 +58,9 @@ static void note_time(struct collecting *c, const struct cs_store_profile_ref *r
     }
 }
 
-static const char *base_of(const char *path)
-{
-    const char *slash = strrchr(path, '/');
-    return slash ? slash + 1 : path;
-}
-
 static bool image_wanted(const struct cs_store_image *image, const char *wanted)
 {
-    return !wanted || strcmp(image->path, wanted) == 0 || strcmp(base_of(image->path), wanted) == 0 ||
+    return !wanted || strcmp(image->path, wanted) == 0 || strcmp(cs_base_name(image->path), wanted) == 0 ||
            (strlen(wanted) >= 6 && strncmp(image->id, wanted, strlen(wanted)) == 0);
 }
 
@@ -120,7 +114,7 @@ static int collect(const struct cs_store_profile_ref *ref, void *arg)
     bool of_image = contexts || image_wanted(ref->image, c->image),
          of_event = event_wanted(ref->head->event, c->event);
     if (!of_image)
-        cs_resembling_try(&c->meant_image, base_of(ref->image->path));
+        cs_resembling_try(&c->meant_image, cs_base_name(ref->image->path));
     if (!of_event)
         cs_resembling_try(&c->meant_event, ref->head->event);
     if (!of_image || !of_event)

@@ -5,6 +5,7 @@
 #include "exchange/export/export.h"
 #include "store/array.h"
 #include "store/delimited.h"
+#include "store/text.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -195,12 +196,6 @@ static int function_table(FILE *to, struct thread *t, size_t n)
     return 0;
 }
 
-static const char *base_name(const char *path)
-{
-    const char *slash = strrchr(path, '/');
-    return slash && slash[1] ? slash + 1 : path;
-}
-
 /* Resource i is library i is image i. */
 static int resource_table(FILE *to, struct thread *t)
 {
@@ -210,7 +205,7 @@ static int resource_table(FILE *to, struct thread *t)
     counting(to, "lib", t->from->n_images);
     fputs(",\"name\":[", to);
     for (unsigned i = 0; i < t->from->n_images; i++) {
-        int64_t name = cs_table_text(t->strings, base_name(t->from->images[i].image.path));
+        int64_t name = cs_table_text(t->strings, cs_base_name(t->from->images[i].image.path));
         if (name < 0)
             return -ENOMEM;
         fprintf(to, "%s%" PRId64, i ? "," : "", name);
@@ -259,7 +254,8 @@ static void head(const struct cs_export *from, FILE *to)
     for (unsigned i = 0; i < from->n_images; i++) {
         const struct cs_store_image *image = &from->images[i].image;
         const char *members[] = {"name", "path", "debugName", "debugPath"};
-        const char *values[] = {base_name(image->path), image->path, base_name(image->path), image->path};
+        const char *values[] = {cs_base_name(image->path), image->path, cs_base_name(image->path),
+                                image->path};
         fputs(i ? ",\n{\"arch\":\"\",\"breakpadId\":\"\",\"codeId\":"
                 : "\n{\"arch\":\"\",\"breakpadId\":\"\",\"codeId\":",
               to);
