@@ -63,7 +63,7 @@ void verdict_sentence(const struct cs_culprit_verdict *verdict, double cpu_secon
 json_t *verdict_json(const struct cs_culprit_verdict *verdict);
 /* The verdict on an account of that code. Code of which there are no bursts on any machine is judged by its text, as
  * the report says. */
-#define MISFIT_MOST 0.5 /* share of the samples that the model lacks: more, and it says nothing of the code */
+#define MISFIT_MAX 0.5 /* share of the samples that the model lacks: more, and it says nothing of the code */
 struct cs_culprit_verdict procedure_verdict(const struct cs_cycle_account *account,
                                             struct cs_image_code *code);
 /* What usually helps; NULL when there is nothing to say. */

@@ -101,7 +101,7 @@ static void remember(struct tally *t, const struct cs_cycle_account *a, const st
         cause_sentence(&worst, code, text, sizeof text);
     else
         verdict_sentence(&verdict, cpu_seconds, text, sizeof text);
-    t->n_thin += !verdict.enough && verdict.misfit <= MISFIT_MOST;
+    t->n_thin += !verdict.enough && verdict.misfit <= MISFIT_MAX;
     h->name = strdup(row->name);
     h->image = strdup(image_name(&row->image->image));
     h->sentence = strdup(text);
@@ -253,7 +253,7 @@ static void print_hot(struct output *out, const struct tally *t)
         table_number(table, t->all.total > 0 ? 100 * h->samples / t->all.total : 0);
         table_number(table, h->best_cpi);
         table_number(table, h->actual_cpi);
-        table_text(table, h->misfit > MISFIT_MOST  ? "the model doesn't fit"
+        table_text(table, h->misfit > MISFIT_MAX  ? "the model doesn't fit"
                           : !h->enough             ? "too few bursts"
                           : h->first < CS_N_CAUSES ? cs_culprit_cause_names[h->first].words
                           : h->first_share > 0     ? "unexplained stall"

@@ -19,7 +19,7 @@ struct cs_culprit_verdict procedure_verdict(const struct cs_cycle_account *accou
     struct cs_culprit_verdict v = cs_culprit_verdict(account);
     v.enough |= cs_image_isa(code) != CS_ISA_X86_64;
     v.misfit = v.enough ? v.misfit : 0; /* where evidence is missing, that is what to say */
-    v.enough &= v.misfit <= MISFIT_MOST;
+    v.enough &= v.misfit <= MISFIT_MAX;
     return v;
 }
 
@@ -31,7 +31,7 @@ void verdict_sentence(const struct cs_culprit_verdict *v, double cpu_seconds, ch
     double rate = v->needed / fmax(cpu_seconds, 0.1);
     /* A fifth more, as luck may have it; told in whole seconds, of which there must be more than now. */
     double seconds = fmax(ceil(cpu_seconds * missing * 1.2), ceil(cpu_seconds) + 1);
-    if (v->misfit > MISFIT_MOST) {
+    if (v->misfit > MISFIT_MAX) {
         snprintf(
             text, size,
             "No cause is named: by %.0f %% of these samples code ran faster than the model says, so that "

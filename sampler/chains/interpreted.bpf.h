@@ -21,17 +21,17 @@ static __always_inline __u64 own_key(const struct chain_scratch *s, __u64 code)
 }
 
 /* Tells of code that wasn't met lately, and who called it from where (0: not known): its name is read while the process lives. */
-static __always_inline void tell_code(__u64 key, __u64 caller, __u64 caller_at)
+static __always_inline void report_code(__u64 key, __u64 caller, __u64 caller_at)
 {
     __u32 pid = bpf_get_current_pid_tgid() >> 32;
     __u64 is = key ^ (__u64)pid << 32;
     __u32 at = (is * 0x9E3779B97F4A7C15ULL) >> 51 & (CS_CHAIN_CODES - 1);
-    __u64 *told = bpf_map_lookup_elem(&chain_codes, &at);
-    if (!told || *told == is)
+    __u64 *reported = bpf_map_lookup_elem(&chain_codes, &at);
+    if (!reported || *reported == is)
         return;
     struct cs_chain_want message = {pid, CS_CHAIN_NO_IMAGE, key, caller, caller_at};
     if (bpf_ringbuf_output(&chain_wants, &message, sizeof message, 0) == 0)
-        *told = is;
+        *reported = is;
 }
 
 #include "sampler/chains/lua.bpf.h"

@@ -62,10 +62,10 @@ static long lua_state(__u32 i, void *context)
     return 0;
 }
 
-static __always_inline void lua_tell(struct lua_walk *w, __u64 caller, __u64 caller_at)
+static __always_inline void lua_report(struct lua_walk *w, __u64 caller, __u64 caller_at)
 {
     if (w->callee)
-        tell_code(w->callee & ~CS_TREE_RUN, w->callee & CS_TREE_RUN ? caller : 0, caller_at);
+        report_code(w->callee & ~CS_TREE_RUN, w->callee & CS_TREE_RUN ? caller : 0, caller_at);
     w->callee = 0;
 }
 
@@ -74,7 +74,7 @@ static __always_inline void lua_end_state(struct lua_walk *w, int cut)
 {
     struct chain_scratch *s = w->s;
     __u64 *last = &s->own[(s->n_own - 1) & (CS_CHAIN_OWN_FRAMES - 1)];
-    lua_tell(w, 0, 0);
+    lua_report(w, 0, 0);
     if (s->n_own && !(*last & CS_TREE_RUN)) {
         *last |= CS_TREE_RUN;
         w->left--;
@@ -128,7 +128,7 @@ static long lua_step(__u32 i, void *context)
         bpf_probe_read_user(closure, sizeof closure, (const void *)function) == 0 &&
         (closure[1] & 0xff) == w->o->type_of_closure)
         code = user_word(closure[0] + w->o->closure_code);
-    lua_tell(w, code, at);
+    lua_report(w, code, at);
     int ends_run = (status & w->o->status_fresh) && w->left > 1;
     if (code) {
         __u64 key = own_key(s, code);

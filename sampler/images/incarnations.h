@@ -23,7 +23,7 @@ struct cs_incarnation {
     struct cs_space *draft; /* the writer's, until the batch of records ends; NULL = none */
     struct cs_incarnation *next_drafted;
     bool drafted, ending;
-    bool made_code; /* it has code without a file */
+    bool has_jit; /* it has code without a file */
 };
 
 struct cs_incarnation_end {

@@ -14,7 +14,7 @@
 
 #define MAPPINGS_MAX 400000 /* of all processes: 22 MB */
 #define MAPPINGS_ALWAYS 256 /* that a process may have even then */
-#define MADE_CODE_MAX 32    /* processes that are told of between two looks */
+#define NEW_JIT_MAX 32      /* processes that are told of between two looks */
 
 struct cs_maps {
     struct cs_images *images;
@@ -27,8 +27,8 @@ struct cs_maps {
     uint64_t born, forks; /* threads and processes that began, by the records */
     uint64_t cut;         /* records of mappings that were too many to keep */
     uint64_t horizon_ns;  /* no sample from before it will be asked about */
-    struct cs_made_code made_code[MADE_CODE_MAX];
-    unsigned n_made_code;
+    struct cs_jit_process new_jit[NEW_JIT_MAX];
+    unsigned n_new_jit;
 };
 
 struct scan {
@@ -176,21 +176,21 @@ uint32_t cs_maps_thread_label(struct cs_maps *maps, pid_t tid)
     return cs_labels_number(maps->labels, text);
 }
 
-static void note_made_code(struct cs_maps *maps, struct cs_incarnation *i)
+static void note_jit(struct cs_maps *maps, struct cs_incarnation *i)
 {
-    i->made_code = true;
-    for (unsigned n = 0; n < maps->n_made_code; n++)
-        if (maps->made_code[n].pid == i->pid && maps->made_code[n].since_ns == i->start_ns)
+    i->has_jit = true;
+    for (unsigned n = 0; n < maps->n_new_jit; n++)
+        if (maps->new_jit[n].pid == i->pid && maps->new_jit[n].since_ns == i->start_ns)
             return;
-    if (maps->n_made_code < MADE_CODE_MAX)
-        maps->made_code[maps->n_made_code++] = (struct cs_made_code){i->pid, i->start_ns};
+    if (maps->n_new_jit < NEW_JIT_MAX)
+        maps->new_jit[maps->n_new_jit++] = (struct cs_jit_process){i->pid, i->start_ns};
 }
 
-unsigned cs_maps_made_code(struct cs_maps *maps, const struct cs_made_code **which)
+unsigned cs_maps_new_jit(struct cs_maps *maps, const struct cs_jit_process **which)
 {
-    const unsigned n = maps->n_made_code;
-    *which = maps->made_code;
-    maps->n_made_code = 0;
+    const unsigned n = maps->n_new_jit;
+    *which = maps->new_jit;
+    maps->n_new_jit = 0;
     return n;
 }
 
@@ -214,10 +214,10 @@ int cs_maps_fork(struct cs_maps *maps, pid_t pid, pid_t parent, uint64_t time_ns
             label = label_for(maps, pid, comm, 0);
         }
     }
-    const bool made_code = from && from->made_code;
+    const bool has_jit = from && from->has_jit;
     struct cs_incarnation *child = cs_incarnation_begin(&maps->all, pid, space, label, time_ns);
-    if (child && made_code)
-        note_made_code(maps, child);
+    if (child && has_jit)
+        note_jit(maps, child);
     return child ? 0 : -ENOMEM;
 }
 
@@ -284,7 +284,7 @@ int cs_maps_mmap(struct cs_maps *maps, const struct cs_mapped_file *file, uint64
     if (!image)
         return -ENOMEM;
     if (jit)
-        note_made_code(maps, i);
+        note_jit(maps, i);
     /* Code without a file has no offset in one: a record and /proc tell different ones. */
     const uint64_t pgoff = jit ? file->start : file->pgoff;
     const struct cs_mapping *same = cs_space_live_at(cs_incarnation_newest(i), file->start);

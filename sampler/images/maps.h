@@ -72,12 +72,12 @@ int cs_maps_find(struct cs_maps *maps, pid_t pid, uint64_t addr, uint64_t from_n
 uint32_t cs_maps_label_of(struct cs_maps *maps, pid_t pid, uint64_t time_ns);
 /* Path of the jitdump file that the process had mapped, as it saw it; false = none. Any thread. */
 bool cs_maps_jitdump(struct cs_maps *maps, pid_t pid, uint64_t time_ns, char *path, size_t size);
-struct cs_made_code {
+struct cs_jit_process {
     pid_t pid;
     uint64_t since_ns; /* when it began, or did its last exec; 0: before all */
 };
 /* The writer's: processes that got code without a file since the last call, the first 32 of them; valid until the next record. */
-unsigned cs_maps_made_code(struct cs_maps *maps, const struct cs_made_code **which);
+unsigned cs_maps_new_jit(struct cs_maps *maps, const struct cs_jit_process **which);
 const char *cs_maps_label(const struct cs_maps *maps, uint32_t label);
 /* Calls `changed` for each process whose mappings are others now than before. */
 void cs_maps_tell_changes(struct cs_maps *maps, void (*changed)(void *arg, pid_t pid), void *arg);

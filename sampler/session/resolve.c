@@ -107,8 +107,8 @@ void cs_session_places_refresh(struct cs_session_places *s)
 
 void cs_session_places_meet(struct cs_session_places *s)
 {
-    const struct cs_made_code *made;
-    const unsigned n = cs_maps_made_code(s->maps, &made);
+    const struct cs_jit_process *made;
+    const unsigned n = cs_maps_new_jit(s->maps, &made);
     for (unsigned i = 0; i < n; i++)
         cs_jit_meet(s->jit, made[i].pid, made[i].since_ns);
 }

@@ -11,7 +11,7 @@
  * The path is where the kernel put it: AT_EXECFN, or, of a script, its interpreter's, which is the first word. It must
  * still lead to the file that was executed, or else the thread goes on as it is. A file that its user may execute but
  * not read (sudo's on some systems) can't be read in memory either: there the thread itself is asked
- * (process_vm_readv), with room that we give it (shmat). A filter of system calls might kill it for those two, so
+ * (process_vm_readv), with a page that we share with it (shmat). A filter of system calls might kill it for those two, so
  * then it isn't asked. */
 #include "sampler/burst/holder/exec_again.h"
 #include "sampler/burst/holder/rights.h"
@@ -40,7 +40,7 @@ enum { PEEK = 2, DETACH = 17, SYSCALL = 24, GETREGSET = 0x4204, SETREGSET = 0x42
 #define ENVIRONMENT_MAX 65536
 #define ASKED_MAX 64 /* pages */
 
-struct room { /* what we share with a thread that must be asked */
+struct shared_page { /* with a thread that must be asked */
     struct iovec here, there;
     uint8_t page[PAGE];
 };
@@ -52,9 +52,9 @@ struct caller {
     bool asking_is_safe; /* else */
     long pid;            /* for who asks itself */
     struct registers registers;
-    struct room *room;
-    uint64_t room_at; /* in the thread */
-    uint64_t page_at; /* in the room; 0: none */
+    struct shared_page *shared;
+    uint64_t shared_at; /* in the thread */
+    uint64_t page_at;   /* in the shared page; 0: none */
     unsigned asked;
 };
 
@@ -144,10 +144,10 @@ static long make_call(struct caller *caller, long number, const uint64_t argumen
     return move_registers(caller, SETREGSET) && next_call(caller) ? result : -ESRCH;
 }
 
-static bool make_room(struct caller *caller)
+static bool share_page(struct caller *caller)
 {
     caller->pid = make_call(caller, __NR_getpid, (const uint64_t[6]){0}); /* by its own numbers */
-    long id = SYS(__NR_shmget, IPC_PRIVATE, sizeof *caller->room, IPC_CREAT | 0600);
+    long id = SYS(__NR_shmget, IPC_PRIVATE, sizeof *caller->shared, IPC_CREAT | 0600);
     if (id < 0)
         return false;
     long at = SYS(__NR_shmat, id, 0, 0);
@@ -155,9 +155,9 @@ static bool make_room(struct caller *caller)
         0); /* goes with the last who has it mapped, whoever dies; may be mapped until then */
     if (at < 0 && at > -4096)
         return false;
-    caller->room = (struct room *)at;
+    caller->shared = (struct shared_page *)at;
     long theirs = make_call(caller, __NR_shmat, (const uint64_t[6]){(uint64_t)id, 0, 0});
-    caller->room_at = (uint64_t)theirs;
+    caller->shared_at = (uint64_t)theirs;
     if (theirs < 0 && theirs > -4096)
         return false;
     /* In a namespace of its own that number is another segment, which it has now: it gives that back. */
@@ -171,15 +171,19 @@ static bool make_room(struct caller *caller)
 /* The thread reads a page of its own. */
 static bool ask_page(struct caller *caller, uint64_t at)
 {
-    struct room *room = caller->room;
+    struct shared_page *shared = caller->shared;
     if (at == caller->page_at)
         return true;
     if (caller->asked++ >= ASKED_MAX)
         return false;
-    room->here = (struct iovec){(void *)(caller->room_at + offsetof(struct room, page)), PAGE};
-    room->there = (struct iovec){(void *)at, PAGE};
-    const uint64_t argument[6] = {
-        (uint64_t)caller->pid, caller->room_at, 1, caller->room_at + offsetof(struct room, there), 1, 0};
+    shared->here = (struct iovec){(void *)(caller->shared_at + offsetof(struct shared_page, page)), PAGE};
+    shared->there = (struct iovec){(void *)at, PAGE};
+    const uint64_t argument[6] = {(uint64_t)caller->pid,
+                                  caller->shared_at,
+                                  1,
+                                  caller->shared_at + offsetof(struct shared_page, there),
+                                  1,
+                                  0};
     caller->page_at = make_call(caller, __NR_process_vm_readv, argument) == PAGE ? at : 0;
     return caller->page_at != 0;
 }
@@ -192,7 +196,7 @@ static bool read_word(struct caller *caller, uint64_t at, uint64_t *word)
     for (unsigned i = 0; i < 8; i++) {
         if (!ask_page(caller, (at + i) & ~(PAGE - 1ULL)))
             return false;
-        ((uint8_t *)word)[i] = caller->room->page[(at + i) % PAGE];
+        ((uint8_t *)word)[i] = caller->shared->page[(at + i) % PAGE];
     }
     return true;
 }
@@ -285,7 +289,7 @@ static bool set_exec(struct caller *caller)
     if ((int64_t)caller->registers.rax != -ENOSYS || caller->registers.rcx != caller->registers.rip)
         return false; /* not by `syscall`, which leaves these two so */
     struct registers first = caller->registers;
-    bool found = (caller->readable || make_room(caller)) && find_words(caller, &path, &words, &environment);
+    bool found = (caller->readable || share_page(caller)) && find_words(caller, &path, &words, &environment);
     caller->registers = first;
     if (found) {
         caller->registers.orig_rax = __NR_execve;
@@ -301,7 +305,7 @@ void exec_detach(uint32_t tid)
     struct caller caller = {.tid = tid};
     if (!may_trace_all() && has_file_rights(&caller))
         set_exec(&caller);
-    if (caller.room)
-        SYS(__NR_shmdt, caller.room);
+    if (caller.shared)
+        SYS(__NR_shmdt, caller.shared);
     SYS(__NR_ptrace, DETACH, tid, 0, 0);
 }

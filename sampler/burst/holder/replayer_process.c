@@ -27,14 +27,13 @@
 static int32_t replayer; /* 0: none */
 static uint32_t asked;
 
-static volatile uint32_t
-    *replayer_told; /* its PID, to the profiler; 0: its time counts as ours from now on */
+static volatile uint32_t *reported_pid; /* its PID, to the profiler; 0: its time counts as ours from now on */
 
 static void reaped(void)
 {
     replayer = 0;
-    if (replayer_told)
-        *replayer_told = 0;
+    if (reported_pid)
+        *reported_pid = 0;
 }
 
 static bool dead(void)
@@ -109,8 +108,8 @@ int replayer_start(struct cs_burst_shared *shared)
     if (pid < 0)
         return 81;
     replayer = (int32_t)pid;
-    replayer_told = &shared->replayer;
-    *replayer_told = (uint32_t)pid;
+    reported_pid = &shared->replayer;
+    *reported_pid = (uint32_t)pid;
     return replayer_ask(REPLAY_START, START_MS, &told) ? 0 : 82;
 }
 
