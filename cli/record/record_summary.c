@@ -165,11 +165,13 @@ static void say_line(struct profile *p, const struct profile_rows *rows)
         report_line(stderr, "%s", sentence);
 }
 
-/* A rate that would have given enough: 30 a second, or as many times more than was asked for as are missing. */
+/* A rate that would have given enough: 30 a second, or as many times more than was asked for as are missing; 0: no higher one is
+ * of use. */
 static double more_bursts(const struct recorded *r, double bursts)
 {
     double rate = r->burst_rate_hz > 0 ? r->burst_rate_hz * fmin(10, BURSTS_FEW / fmax(bursts, 1)) : 30;
-    return fmin(300, fmax(30, 10 * ceil(rate / 10)));
+    rate = fmin(300, fmax(30, 10 * ceil(rate / 10)));
+    return rate > r->burst_rate_hz ? rate : 0;
 }
 
 /* What follows from too little of it. */
@@ -179,12 +181,15 @@ static void say_evidence(const struct recorded *r, const struct profile *p, cons
     uint64_t hottest = rows->n ? rows->row[0].samples[p->main_event] : 0;
     if (r->burst)
         cs_burst_statistics(r->burst, &s);
+    char higher[48] = "";
+    double rate = more_bursts(r, (double)s.bursts);
+    if (rate > 0)
+        snprintf(higher, sizeof higher, ", or with --burst-rate %.0f", rate);
     if (hottest < SAMPLES_FEW)
         report_line(stderr, "few samples: a longer run or a higher -F says more");
     else if (r->burst && s.bursts < BURSTS_FEW)
-        report_line(stderr,
-                    "few bursts (%llu): calc may not find the cause; run longer, or with --burst-rate %.0f",
-                    (unsigned long long)s.bursts, more_bursts(r, (double)s.bursts));
+        report_line(stderr, "few bursts (%llu): calc may not find the cause; run longer%s",
+                    (unsigned long long)s.bursts, higher);
 }
 
 /* Whether an earlier recording is in the store. */
