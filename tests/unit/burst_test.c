@@ -3,95 +3,16 @@
  * for memory the loop that the child runs. Skipped where the machine or our rights don't allow bursts. */
 #include "sampler/burst/runner_process.h"
 #include "store/burst_schemas.h"
+#include "tests/unit/burst_target.h"
 
-#include <errno.h>
 #include <pthread.h>
-#include <setjmp.h>
-#include <signal.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/prctl.h>
 #include <sys/ptrace.h>
-#include <sys/resource.h>
-#include <sys/wait.h>
 #include <time.h>
 #include <ucontext.h>
-#include <unistd.h>
-
-#include <cmocka.h>
-
-typedef void body(void);
-#define KEPT __attribute__((noinline, noclone, used, no_sanitize("address", "undefined", "thread")))
-
-static pid_t child(body *run)
-{
-#ifdef __SANITIZE_THREAD__
-    skip(); /* the runner's copies lie where this sanitizer has its shadow */
-#endif
-    pid_t pid = fork();
-    if (pid == 0) {
-        prctl(PR_SET_PDEATHSIG, SIGKILL);
-        run();
-        _exit(0);
-    }
-    usleep(20000);
-    return pid;
-}
-
-static void end(pid_t pid)
-{
-    kill(pid, SIGKILL);
-    waitpid(pid, NULL, 0);
-}
-
-static struct cs_burst_runner *runner_of(pid_t pid)
-{
-    struct cs_burst_runner *runner;
-    struct cs_error err = {0};
-    double spent_us;
-    int rc = cs_burst_runner_open(pid, &runner, &spent_us, &err);
-    if (rc == -EACCES || rc == -EPERM || rc == -ENOSYS) {
-        end(pid);
-        skip();
-    }
-    if (rc)
-        fail_msg("%s", err.text);
-    return runner;
-}
-
-static const struct cs_burst_shared *go(struct cs_burst_runner *runner, pid_t tid, uint32_t instructions,
-                                        uint32_t verify)
-{
-    struct cs_error err = {0};
-    struct cs_burst_command command = {.tid = (uint32_t)tid,
-                                       .instructions = instructions,
-                                       .lead_ns = 30000,
-                                       .timeout_ms = 1000,
-                                       .stopped_max_us = 100000,
-                                       .verify = verify};
-    const struct cs_burst_shared *answer = cs_burst_runner_go(runner, &command, &err);
-    if (!answer)
-        fail_msg("%s", err.text);
-    if (answer->outcome.skip == CS_BURST_SKIP_NO_EVENT || answer->outcome.skip == CS_BURST_SKIP_DENIED) {
-        cs_burst_runner_close(runner);
-        end(tid);
-        skip();
-    }
-    return answer;
-}
-
-/* ---- bodies ---- */
-#define TEN 10
-KEPT static void loops_of_ten(void)
-{
-    for (;;)
-        for (int i = 0; i < TEN; i++)
-            __asm__ volatile("" : : "r"(i) : "memory");
-}
 
 /* Everything in it that is not a copied instruction: flags that live across blocks, loop, jrcxz, string
  * instructions, calls through registers and memory, returns, operands relative to the instruction pointer,
@@ -624,54 +545,6 @@ static void a_killed_runner_is_an_error_and_leaves_the_target_running(void **sta
     end(pid);
 }
 
-static double children_us(void)
-{
-    struct rusage used;
-    getrusage(RUSAGE_CHILDREN, &used);
-    return (double)(used.ru_utime.tv_sec + used.ru_stime.tv_sec) * 1e6 +
-           (double)(used.ru_utime.tv_usec + used.ru_stime.tv_usec);
-}
-
-/* The kernel's account of children that were waited for is the truth. */
-static void a_closed_runner_tells_all_its_time(void **state)
-{
-    (void)state;
-    pid_t pid = child(loops_of_ten);
-    double before = children_us();
-    struct cs_burst_runner *runner = runner_of(pid);
-    for (int i = 0; i < 5; i++)
-        go(runner, pid, 4000, 0);
-    double so_far = cs_burst_runner_cpu_us(runner), in_all = cs_burst_runner_close(runner),
-           truth = children_us() - before;
-    assert_true(so_far > 0 && so_far < in_all);
-    assert_true(in_all > truth - 10 && in_all < truth + 10);
-    end(pid);
-}
-
-static void a_killed_runner_tells_all_its_time_too(void **state)
-{
-    (void)state;
-    pid_t pid = child(loops_of_ten);
-    double before = children_us();
-    struct cs_burst_runner *runner = runner_of(pid);
-    struct cs_error err = {0};
-    struct cs_burst_command command = {
-        .tid = (uint32_t)pid, .instructions = 4000, .lead_ns = 30000, .timeout_ms = 100};
-    for (int i = 0; i < 5; i++)
-        go(runner, pid, 4000, 0);
-    clockid_t clock;
-    struct timespec time = {0, 0};
-    assert_int_equal(clock_getcpuclockid(cs_burst_runner_replayer(runner), &clock), 0);
-    clock_gettime(clock, &time); /* it isn't our child */
-    double replayer = (double)time.tv_sec * 1e6 + (double)time.tv_nsec * 1e-3;
-    kill(cs_burst_runner_pid(runner), SIGKILL);
-    assert_null(cs_burst_runner_go(runner, &command, &err));
-    double holder = children_us() - before, in_all = cs_burst_runner_close(runner);
-    assert_true(in_all > holder + replayer - 10);
-    assert_true(in_all < holder + replayer + 50000); /* until it has died, too */
-    end(pid);
-}
-
 static void every_cause_has_a_name(void **state)
 {
     (void)state;
@@ -700,8 +573,6 @@ int main(void)
         cmocka_unit_test(who_is_being_debugged_is_left_alone),
         cmocka_unit_test(who_has_ended_is_gone),
         cmocka_unit_test(a_killed_runner_is_an_error_and_leaves_the_target_running),
-        cmocka_unit_test(a_closed_runner_tells_all_its_time),
-        cmocka_unit_test(a_killed_runner_tells_all_its_time_too),
         cmocka_unit_test(every_cause_has_a_name),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
