@@ -10,8 +10,9 @@
 #include <unistd.h>
 
 #define ASK_AGAIN_NS 1000000000ULL
-#define UNASKED_NS 10000000ULL /* of a drain, for tables that nobody has asked for */
-#define TURNS_UNUSED 6         /* a table goes if it wasn't used for a minute, where there is no room */
+#define UNASKED_NS 10000000ULL    /* of a drain, for tables that nobody has asked for */
+#define EXPECTED_NS 5000000000ULL /* until what was expected is given up */
+#define TURNS_UNUSED 6            /* a table goes if it wasn't used for a minute, where there is no room */
 
 struct mapped { /* an image, and where to have it from */
     struct cs_mapped_image *image;
@@ -29,6 +30,8 @@ struct cs_session_chains {
     uint64_t next_asking_ns, unasked_until_ns;
     uint32_t swept; /* at this turn */
     struct cs_image_tables *tables;
+    pid_t expected; /* not all of its tables are there yet; 0: nobody is expected */
+    uint64_t expected_until_ns;
 };
 
 static void note_change(void *arg, pid_t pid)
@@ -183,6 +186,21 @@ static void tell_tables(struct cs_session_chains *c, pid_t pid, uint32_t wanted)
             tell_table(c, pid, &c->images.at[i]);
 }
 
+/* Feeds go on until all of its tables are there, or there is no more room or time for what nobody has asked for. */
+static void tell_expected(struct cs_session_chains *c, uint64_t line_ns, uint64_t now)
+{
+    const struct cs_chain_tables *tables = &c->kernel->tables;
+    bool absent = false;
+    if (tell_mappings(c, c->expected, line_ns))
+        tell_tables(c, c->expected, CS_CHAIN_NO_IMAGE);
+    for (size_t i = 0; i < c->images.n; i++) {
+        uint32_t number = c->images.at[i].image->index;
+        absent |= number < tables->n_images && tables->images[number].state == CS_CHAIN_IMAGE_ABSENT;
+    }
+    if (!absent || now >= c->expected_until_ns || tables->n_segments >= tables->most_segments / 2)
+        c->expected = 0;
+}
+
 /* ---- a feed ---- */
 
 static bool lives(void *arg, uint32_t pid)
@@ -201,12 +219,13 @@ static void ask_for_absent(struct cs_session_chains *c)
 
 void cs_session_chains_expect(struct cs_session_chains *c, pid_t pid)
 {
-    note_want(c, &(struct cs_chain_want){(uint32_t)pid, CS_CHAIN_NO_IMAGE, 0, 0, 0});
+    c->expected = pid;
+    c->expected_until_ns = cs_monotonic_ns() + EXPECTED_NS;
 }
 
 bool cs_session_chains_busy(const struct cs_session_chains *c)
 {
-    return c && cs_image_tables_busy(c->tables);
+    return c && (c->expected || cs_image_tables_busy(c->tables));
 }
 
 void cs_session_chains_wants(struct cs_session_chains *c)
@@ -233,6 +252,8 @@ void cs_session_chains_feed(struct cs_session_chains *c, uint64_t line_ns)
         if (c->wants.at[i].pid && tell_mappings(c, (pid_t)c->wants.at[i].pid, line_ns))
             tell_tables(c, (pid_t)c->wants.at[i].pid, c->wants.at[i].image);
     c->changed.n = c->wants.n = 0;
+    if (c->expected)
+        tell_expected(c, line_ns, now);
     if (now >= c->next_asking_ns) {
         ask_for_absent(c);
         c->next_asking_ns = now + ASK_AGAIN_NS;

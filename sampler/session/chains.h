@@ -17,13 +17,13 @@ struct cs_session_chains *cs_session_chains_open(struct cs_chain_kernel *kernel,
                                                  struct cs_generations *generations);
 void cs_session_chains_close(struct cs_session_chains *chains);
 
-/* These processes will be sampled: their mappings and tables go to the kernel with the next feed, unasked. */
+/* This process will be sampled: its mappings and tables go to the kernel with the next feeds, unasked. */
 void cs_session_chains_expect(struct cs_session_chains *chains, pid_t pid);
 /* Before a drain's line is drawn: takes what was asked for, so that its records are there when it is answered. */
 void cs_session_chains_wants(struct cs_session_chains *chains);
 /* After the drain: answers. All records up to `line_ns` have been applied. */
 void cs_session_chains_feed(struct cs_session_chains *chains, uint64_t line_ns);
-/* A table is being made: feed soon. NULL: no. */
+/* A table is being made, or expected: feed soon. NULL: no. */
 bool cs_session_chains_busy(const struct cs_session_chains *chains);
 
 #endif

@@ -2,11 +2,12 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # Two unwinders at one stop: each page fault of a program is seen by our handler in the kernel and by perf, which copies the stack
 # and unwinds it with libdw. At least 99.9 % of perf's chains are ours, as often as they were: functions with frames of all sizes,
-# alloca, qsort with a callback of the program's, a signal handler.
+# alloca, qsort with a callback of the program's, a signal handler. The tables of what waits are made before it goes on.
 set -u
 [ "$(id -u)" = 0 ] || { echo "unwinding in the kernel needs root"; exit 77; }
 command -v perf >/dev/null && command -v gcc >/dev/null || { echo "no perf or no gcc here"; exit 77; }
 work=$(mktemp -d)
+export CYCLESCOPE_CACHE=$work/cache # no table is there before it is made
 trap 'kill $(jobs -p) 2>/dev/null; rm -rf "$work"' EXIT
 "$CYCLESCOPE" record --driver bpf --no-bursts -o "$work/try" -- true >/dev/null 2>&1 || { echo "no BPF here"; exit 77; }
 cat >"$work/fault.c" <<'C'
@@ -52,7 +53,7 @@ mkfifo "$work/go"
 exec 4>"$work/go"
 perf record -q -B -N -e page-faults:u -c 1 --call-graph dwarf,8192 -m 16M -o "$work/perf.data" -p $fault >"$work/perf.said" 2>&1 & perf=$!
 "$CYCLESCOPE" record --no-bursts --driver bpf -e page-faults --period 1 -o "$work/store" -p $fault >"$work/said" 2>&1 & ours=$!
-sleep 2
+sleep 4
 echo >&4
 exec 4>&-
 wait $fault $ours $perf
