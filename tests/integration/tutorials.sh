@@ -11,6 +11,7 @@ export PATH=$tmp/bin:$PATH
 missing=
 for tool in cc c++ gcc clang pkg-config lua5.4 luajit; do command -v $tool >/dev/null || missing="$missing $tool"; done
 [ -e "$BUILD/luajit/cyclescope.so" ] && [ -e "$BUILD/lua/cyclescope.so" ] && [ -e "$BUILD/plugin/cyclescope.so" ] || missing="$missing languages"
+echo 'int main(void) { return 0; }' | clang -fopenmp -x c - -o "$tmp/openmp" 2>/dev/null || missing="$missing libomp"
 [ -z "${CS_SANITIZED:-}" ] || missing="$missing plain-build"
 export PREFIX=$tmp/prefix
 make -s BUILD="$BUILD" CS_DEPS_DONE=1 PREFIX="$PREFIX" install >"$tmp/install" 2>&1 || { echo "not ok: install: $(tail -n 3 "$tmp/install")"; exit 1; }
