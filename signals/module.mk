@@ -6,7 +6,10 @@ signals.src := $(wildcard signals/reader*.c)
 # No lazy binding: a forked child would pay for it each time.
 signals.cflags := -fPIC -fno-plt
 
-SIGNALS_BOTH    := $(patsubst %,$(BUILD)/signals/%.o,lines segment_map lock names compiled profile)
+# OpenTelemetry asks for TLS descriptors; where the compiler can't, readers take the other dialect too.
+$(BUILD)/signals/otel.o: ALL_CFLAGS += $(shell $(CC) -mtls-dialect=gnu2 -E -x c /dev/null >/dev/null 2>&1 && echo -mtls-dialect=gnu2)
+
+SIGNALS_BOTH    := $(patsubst %,$(BUILD)/signals/%.o,lines segment_map lock names compiled profile otel)
 SIGNALS_RUNTIME := $(SIGNALS_BOTH) $(BUILD)/signals/threads.o
 SIGNALS_STATIC  := $(BUILD)/libcyclescope-static.a
 SIGNALS_A  := $(BUILD)/libcyclescope.a
@@ -44,7 +47,7 @@ $(BUILD)/signals/examples/%: signals/examples/%.c $(SIGNALS_A)
 	$(call say,CC,$<)$(CC) -I. -D_GNU_SOURCE -std=gnu11 $(WARN) -O2 -g -MMD -MP -o $@ $< $(SIGNALS_A)
 
 PROGRAMS += $(SIGNALS_A) $(SIGNALS_STATIC) $(SIGNALS_SO) $(SIGNALS_PC) $(SIGNALS_EXAMPLES)
-INSTALLED  += signals/timers/cyclescope_timers.h:include/cyclescope_timers.h signals/cyclescope_profile.h:include/cyclescope_profile.h signals/cyclescope.h:include/cyclescope.h signals/cyclescope_measure.h:include/cyclescope_measure.h $(SIGNALS_A):$(LIBDIR)/libcyclescope.a \
+INSTALLED  += signals/timers/cyclescope_timers.h:include/cyclescope_timers.h signals/cyclescope_profile.h:include/cyclescope_profile.h signals/cyclescope.h:include/cyclescope.h signals/cyclescope_measure.h:include/cyclescope_measure.h signals/cyclescope_otel.h:include/cyclescope_otel.h $(SIGNALS_A):$(LIBDIR)/libcyclescope.a \
             $(SIGNALS_STATIC):$(LIBDIR)/libcyclescope-static.a \
             $(SIGNALS_SO).1:$(LIBDIR)/libcyclescope.so.1 \
             $(SIGNALS_PC):$(LIBDIR)/pkgconfig/cyclescope.pc signals/python/cyclescope.py:lib/python3/dist-packages/cyclescope.py

@@ -11,3 +11,7 @@ void *cs_page_of_thread(void)
 {
     return &cs_page;
 }
+
+/* OpenTelemetry's thread-local pointer is word CS_WORD_CONTEXT of the line: one store for readers of either. */
+__asm__(".globl otel_thread_ctx_v1\n\t.set otel_thread_ctx_v1, cs_page + 1664 + 8 * 13\n\t.size "
+        "otel_thread_ctx_v1, 8");

@@ -4,6 +4,7 @@
  * Files of this room:
  *   cyclescope          the installed header: setting signals
  *   cyclescope_measure  the installed header: sections measured in the program itself
+ *   cyclescope_otel     the installed header: OpenTelemetry's thread context
  *   cyclescope_profile  the installed header: a program that profiles a part of itself
  *   profile             starts and ends its recorder
  *   segment             the shared segment's layout (this header)
@@ -12,6 +13,7 @@
  *   lines               who owns which line
  *   lock                the lock of the cold paths
  *   names               defining signals, naming values
+ *   otel                OpenTelemetry's process context
  *   page                a line as a page of the thread's own storage
  *   compiled            signals that the compiler plugin's code writes
  *   threads             a new thread's line appears by itself

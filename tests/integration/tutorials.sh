@@ -47,6 +47,7 @@ observed signals 'python3 -m cyclescope program.py' 'parse' run
 observed signals ./plain 'multiply' 'loop'
 observed signals ./loops 'OMP'
 observed runtime-developer ./yours parse
+observed runtime-developer ./shop /cart
 if [ -e "$tmp/runtime-developer.out" ]; then
     grep -q 'shop\.render' "$tmp/runtime-developer.out" || { echo "not ok: JIT code has no name in record"; bad=1; }
 fi
