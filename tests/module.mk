@@ -15,6 +15,7 @@ $(BUILD)/tests/programs/%: tests/programs/%.c
 
 programs.without_rights.libs = -lseccomp
 programs.waiting.libs = -lpthread
+programs.waiting_disk.libs = -lpthread
 programs.exec_while_traced.libs = -lpthread
 
 # Programs that attack who profiles them: tests/hostile/x.c -> build/tests/hostile/x

@@ -328,8 +328,17 @@ static void place_ended(struct cs_session_waits *w, const struct cs_wait_record 
     if (by_thread)
         wait.waker = woken->ran;
     memcpy(wait.thread, thread, sizeof wait.thread - 1);
-    struct blaming blaming = {w, t->blame, context, row.reason, object, factor};
+    if (r->turn_ns) {
+        char turn[17];
+        cs_text_clean(turn, sizeof turn, (const char *)r->turn_comm, sizeof r->turn_comm);
+        memcpy(wait.turn, turn, sizeof wait.turn - 1);
+        wait.turn_ns = r->turn_ns;
+    }
+    struct blaming blaming = {w, t->blame, context, row.reason, object, factor},
+                   queueing = {w, t->blame, context, cs_wait_reason_name(CS_WAIT_RUN_QUEUE), "", factor};
     cs_blame_each(w->blame, &wait, row.waker, add_blame, &blaming);
+    if (reason == CS_WAIT_RUN_QUEUE || away > waited)
+        cs_blame_queue(w->blame, &wait, add_blame, &queueing);
     cs_blame_note(w->blame, &wait);
 }
 

@@ -64,6 +64,21 @@ static const char *name_of(const struct cs_blame *b, uint32_t tid)
     return t->tid == tid && t->n ? last_wait(t, 1)->thread : "";
 }
 
+static uint64_t queued_since(const struct cs_blame_wait *wait)
+{
+    return wait->reason == CS_WAIT_RUN_QUEUE || wait->wake_ns < wait->out_ns ? wait->out_ns : wait->wake_ns;
+}
+
+/* `ns` of a thread's wait for a CPU: the one that had it is to blame for its share, the rest is a wait of `name`. */
+static void queue(struct walk *w, const char *name, const struct cs_blame_wait *wait, uint64_t ns)
+{
+    uint64_t whole = wait->in_ns - queued_since(wait), had = 0;
+    if (whole && wait->turn_ns)
+        had = wait->turn_ns < whole ? (uint64_t)((double)ns * (double)wait->turn_ns / (double)whole) : ns;
+    part(w, wait->turn, -1, 0, had);
+    part(w, name, CS_WAIT_RUN_QUEUE, wait->context, ns - had);
+}
+
 /* A short wait of the thread, the nearest before its wait `back`, else the nearest after it; NULL: none was kept. */
 static const struct cs_blame_wait *short_wait(const struct thread *t, uint32_t back)
 {
@@ -121,7 +136,7 @@ static void walk_back(struct walk *w, uint32_t tid, struct doing d, uint64_t fro
         woken = woken < begin ? begin : woken;
         between(w, &d, back, end, until);
         if (wait->reason != CS_WAIT_RUN_QUEUE)
-            part(w, d.name, CS_WAIT_RUN_QUEUE, wait->context, end - woken);
+            queue(w, d.name, wait, end - woken);
         else
             woken = end;
         if (wait->waker_tid && wait->waker_context && wait->waker_tid != tid && depth < DEPTH)
@@ -130,6 +145,8 @@ static void walk_back(struct walk *w, uint32_t tid, struct doing d, uint64_t fro
                                      .ended = wait->waker_context,
                                      .until = wait->waker},
                       begin, woken, depth + 1);
+        else if (wait->reason == CS_WAIT_RUN_QUEUE)
+            queue(w, d.name, wait, woken - begin);
         else
             part(w, d.name, wait->reason, wait->context, woken - begin);
         until = begin;
@@ -153,4 +170,14 @@ void cs_blame_each(struct cs_blame *b, const struct cs_blame_wait *wait, const c
         walk_back(&w, wait->waker_tid,
                   (struct doing){.name = name, .ended = wait->waker_context, .until = wait->waker},
                   wait->out_ns, end, 0);
+}
+
+void cs_blame_queue(struct cs_blame *b, const struct cs_blame_wait *wait,
+                    void (*each)(void *arg, const struct cs_blame_part *part), void *arg)
+{
+    uint64_t ns = wait->in_ns - queued_since(wait), had = wait->turn_ns < ns ? wait->turn_ns : ns;
+    struct walk w = {b, each, arg, 0};
+    part(&w, wait->turn, -1, 0, had);
+    if (had)
+        part(&w, "[others]", -1, 0, ns - had);
 }

@@ -3,7 +3,8 @@
  * end: while its waker ran, it is the waker's running; while the waker waited and was woken in turn, that one's doing; else
  * it is the waker's own wait. That is the path through threads that the wait took (Alexander, Kim et al., wPerf, OSDI 2018,
  * section 3, for one wait). Between two waits that were kept the thread's own totals say how long it ran; the rest of that
- * time it spent in waits like those of its short ones that were kept. Bounded. One owner. */
+ * time it spent in waits like those of its short ones that were kept. Where it waited for a CPU it is the doing of who had that.
+ * Bounded. One owner. */
 #ifndef CS_SAMPLER_WAITS_BLAME_H
 #define CS_SAMPLER_WAITS_BLAME_H
 
@@ -26,7 +27,8 @@ struct cs_blame_wait {
     bool is_short;                   /* others like it weren't kept */
     struct cs_blame_ran ran, waker;  /* at out_ns; the waker at wake_ns */
     uint64_t context, waker_context; /* the latter 0: the waker isn't followed */
-    char thread[16];
+    uint64_t turn_ns;                /* of its wait for a CPU `turn` had that; 0: nobody knows who */
+    char thread[16], turn[16];
 };
 void cs_blame_note(struct cs_blame *blame, const struct cs_blame_wait *wait);
 
@@ -39,5 +41,8 @@ struct cs_blame_part {
 /* The parts of a wait, which add up to wake_ns - out_ns. `name` is the waker's. */
 void cs_blame_each(struct cs_blame *blame, const struct cs_blame_wait *wait, const char *name,
                    void (*each)(void *arg, const struct cs_blame_part *part), void *arg);
+/* The parts of its wait for a CPU, from wake_ns on or throughout: none where nobody knows who had it. */
+void cs_blame_queue(struct cs_blame *blame, const struct cs_blame_wait *wait,
+                    void (*each)(void *arg, const struct cs_blame_part *part), void *arg);
 
 #endif

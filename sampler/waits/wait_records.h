@@ -69,7 +69,8 @@ struct cs_wait_record {
     __u32 tid, pid; /* of a WOKEN, `pid` is the waker's process: its addresses */
     __u32 chain_end, interval_ns;
     __u64 out_ns, wake_ns, in_ns;
-    __u64 start_ns, on_ns; /* of its row, at out_ns; of a WOKEN the waker's, at wake_ns; start_ns 0: it has no row */
+    __u64 start_ns,
+        on_ns; /* of its row, at out_ns; of a WOKEN the waker's, at wake_ns; start_ns 0: it has no row */
     __u32 waker_tid, waker_pid;
     __s32 call; /* the system call; -1: none */
     __u8 reason, waker_kind;
@@ -80,10 +81,24 @@ struct cs_wait_record {
     __u16 local_port, peer_port;
     __u8 peer[16]; /* as the family has it */
     char comm[16]; /* of a WOKEN: the waker's */
+    /* Of a wait for a CPU (RUN_QUEUE, or from wake_ns on): the name of the thread that had this CPU for the longest turn, and the
+     * time of all such turns of threads that are called so; 0: none is known. */
+    __u64 turn_ns, turn_comm[2];
     char name[44]; /* last part of the file's path */
     __u64 frames[CS_WAIT_FRAMES];
 };
 #define CS_WAIT_HEAD (sizeof(struct cs_wait_record) - CS_WAIT_FRAMES * 8)
+
+/* Long turns of threads on a CPU; the newest at n - 1 modulo. */
+#define CS_WAIT_TURNS 16U    /* power of two */
+#define CS_WAIT_TURN 500000U /* ns at least */
+struct cs_wait_turns {
+    __u64 n;
+    struct cs_wait_turn {
+        __u64 from_ns, to_ns, comm[2];
+        __u32 tid, unused;
+    } at[CS_WAIT_TURNS];
+};
 
 /* Numbers of free rows: the kernel takes at `taken`, the reader gives at `given`. */
 struct cs_wait_free {

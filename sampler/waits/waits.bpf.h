@@ -30,6 +30,13 @@ ARRAY(wait_scratch, struct cs_wait_record,
       0); /* of who is back; behind them those of wakers, who may interrupt */
 
 struct {
+    __uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+    __uint(max_entries, 1);
+    __type(key, __u32);
+    __type(value, struct cs_wait_turns);
+} wait_turns SEC(".maps");
+
+struct {
     __uint(type, BPF_MAP_TYPE_RINGBUF);
     __uint(max_entries, 4096);
 } wait_records SEC(".maps");
@@ -196,6 +203,20 @@ static __always_inline void begin_running(struct cs_wait_thread *row, struct tas
     }
 }
 
+/* Whoever waits for this CPU meanwhile will ask who had it. */
+static __always_inline void note_turn(const struct cs_wait_thread *row, __u64 now)
+{
+    __u32 zero = 0;
+    struct cs_wait_turns *turns = bpf_map_lookup_elem(&wait_turns, &zero);
+    if (!turns)
+        return;
+    struct cs_wait_turn *turn = &turns->at[turns->n++ & (CS_WAIT_TURNS - 1)];
+    turn->from_ns = row->since_ns;
+    turn->to_ns = now;
+    turn->tid = row->tid;
+    __builtin_memcpy(turn->comm, row->comm, sizeof turn->comm);
+}
+
 SEC("tp_btf/sched_switch")
 int BPF_PROG(wait_leaves, _Bool preempt, struct task_struct *prev, struct task_struct *next,
              unsigned int prev_state)
@@ -213,6 +234,8 @@ int BPF_PROG(wait_leaves, _Bool preempt, struct task_struct *prev, struct task_s
     } else if (!row->out) {
         row->on_ns += now - row->since_ns;
         row->exec_ns = exec - row->exec_at_start_ns;
+        if (now - row->since_ns >= CS_WAIT_TURN)
+            note_turn(row, now);
     }
     row->since_ns = now;
     if (prev_state & TASK_DEAD_STATE) {
@@ -388,6 +411,37 @@ static __always_inline void describe_descriptor(struct cs_wait_record *r, struct
     bpf_probe_read_kernel_str(r->name, sizeof r->name, name);
 }
 
+static __always_inline __u64 overlap(const struct cs_wait_turn *turn, __u64 from)
+{
+    return turn->to_ns > from ? turn->to_ns - (turn->from_ns > from ? turn->from_ns : from) : 0;
+}
+
+/* Who had this CPU since `from`: whose turn was longest, with its other turns. */
+static __always_inline void tell_turn(struct cs_wait_record *r, __u64 from)
+{
+    __u32 zero = 0, longest = 0;
+    __u64 most = 0;
+    struct cs_wait_turns *turns = bpf_map_lookup_elem(&wait_turns, &zero);
+    if (!turns)
+        return;
+    for (__u32 i = 0; i < CS_WAIT_TURNS; i++) {
+        __u64 ns = overlap(&turns->at[i], from);
+        if (ns > most && turns->at[i].tid != r->tid) {
+            most = ns;
+            longest = i;
+        }
+    }
+    if (!most)
+        return;
+    const struct cs_wait_turn *of = &turns->at[longest & (CS_WAIT_TURNS - 1)];
+    __u64 first = r->turn_comm[0] = of->comm[0], second = r->turn_comm[1] = of->comm[1];
+    for (__u32 i = 0; i < CS_WAIT_TURNS; i++) {
+        const struct cs_wait_turn *turn = &turns->at[i];
+        if (turn->comm[0] == first && turn->comm[1] == second && turn->tid != r->tid)
+            r->turn_ns += overlap(turn, from);
+    }
+}
+
 static __always_inline void keep_wait(void *ctx, struct cs_wait_thread *row, struct task_struct *current_task,
                                       __u64 now)
 {
@@ -420,6 +474,9 @@ static __always_inline void keep_wait(void *ctx, struct cs_wait_thread *row, str
         if (r->reason == CS_WAIT_DESCRIPTOR || r->reason == CS_WAIT_SOCKET || r->reason == CS_WAIT_FILE)
             describe_descriptor(r, task, (__u32)r->args[0]);
     }
+    __u64 queued = row->reason == CS_WAIT_RUN_QUEUE || !row->wake_ns ? row->since_ns : row->wake_ns;
+    if (now - queued >= CS_WAIT_TURN)
+        tell_turn(r, queued);
     take_wait_chain(ctx, r, current_task, row->pid, wait_cpus);
     send_record(r);
 }

@@ -7,6 +7,7 @@
  *   convoy           all want a lock, each computes with it held
  *   pipe             a stage that reads what a slow one writes
  *   run-queue        more threads that compute than CPUs
+ *   inversion        on one CPU the holder of a lock hardly runs, for another thread that has a better priority computes
  *   file             fsync again and again, of argument 3
  *   switches         two threads hand a byte to and fro by pipes: as many switches as there can be
  */
@@ -17,6 +18,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -176,6 +178,61 @@ static void *computer(void *arg)
     return NULL;
 }
 
+/* ---- priority inversion, all on one CPU ---- */
+
+static void begin_inverted(const char *name, int nicer)
+{
+    cpu_set_t all, one;
+    unsigned cpu = 0;
+    pthread_setname_np(pthread_self(), name);
+    sched_getaffinity(0, sizeof all, &all);
+    while (!CPU_ISSET(cpu, &all))
+        cpu++;
+    CPU_ZERO(&one);
+    CPU_SET(cpu, &one);
+    sched_setaffinity(0, sizeof one, &one);
+    setpriority(PRIO_PROCESS, (id_t)gettid(), getpriority(PRIO_PROCESS, 0) + nicer); /* of the thread */
+}
+
+__attribute__((noinline)) static void hold_and_compute(void)
+{
+    pthread_mutex_lock(&lock);
+    compute_ms(10);
+    pthread_mutex_unlock(&lock);
+    __asm__ volatile("");
+}
+
+static void *low(void *arg)
+{
+    (void)arg;
+    begin_inverted("low", 12);
+    while (!is_over()) {
+        hold_and_compute();
+        sleep_ms(5);
+    }
+    return NULL;
+}
+
+static void *middle(void *arg)
+{
+    (void)arg;
+    begin_inverted("middle", 0);
+    while (!is_over())
+        compute_ms(1);
+    return NULL;
+}
+
+static void *high(void *arg)
+{
+    (void)arg;
+    begin_inverted("high", -5);
+    while (!is_over()) {
+        want_the_lock();
+        sleep_ms(5);
+    }
+    return NULL;
+}
+
 static void *syncer(void *path)
 {
     int fd = open(path, O_CREAT | O_RDWR | O_TRUNC, 0600);
@@ -236,6 +293,8 @@ int main(int argc, char **argv)
     } else if (strcmp(argv[1], "run-queue") == 0) {
         reason = "run-queue";
         run(6, (void *(*[])(void *)){computer, computer, computer, computer, computer, computer}, NULL);
+    } else if (strcmp(argv[1], "inversion") == 0) {
+        run(3, (void *(*[])(void *)){low, middle, high}, NULL);
     } else if (strcmp(argv[1], "file") == 0 && argc > 3) {
         reason = "file";
         run(1, (void *(*[])(void *)){syncer}, argv[3]);

@@ -13,7 +13,7 @@
 enum { VICTIM = 10, HOLDER, FAR };
 
 struct sums {
-    uint64_t running, sleeping, queued, unknown, whole, far_running;
+    uint64_t running, sleeping, queued, unknown, whole, far_running, others_running;
 };
 
 static void add(void *arg, const struct cs_blame_part *part)
@@ -24,6 +24,7 @@ static void add(void *arg, const struct cs_blame_part *part)
     s->sleeping += part->reason == CS_WAIT_SLEEP ? part->ns : 0;
     s->queued += part->reason == CS_WAIT_RUN_QUEUE ? part->ns : 0;
     s->unknown += part->reason == -2 ? part->ns : 0;
+    s->others_running += part->reason == -1 && strcmp(part->thread, "[others]") == 0 ? part->ns : 0;
     s->far_running += part->reason == -1 && strcmp(part->thread, "far") == 0 ? part->ns : 0;
 }
 
@@ -84,6 +85,53 @@ static void a_holder_that_waited_for_another_passes_the_blame_on(void **state)
     assert_int_equal(s.far_running, 900); /* from 1000, not from 900 */
     assert_int_equal(s.running, 1000);
     assert_int_equal(s.whole, 1000);
+    cs_blame_close(b);
+}
+
+/* Priority inversion: the holder waited for a CPU that another had. */
+static void who_had_the_cpu_is_blamed_for_a_holder_that_waited_for_it(void **state)
+{
+    struct cs_blame *b = cs_blame_open();
+    (void)state;
+    struct cs_blame_wait queued = {
+        .tid = HOLDER,
+        .out_ns = 900, /* for 1000 of which 800 were another's turn; 900 lie in the wait */
+        .in_ns = 1900,
+        .reason = CS_WAIT_RUN_QUEUE,
+        .context = 2,
+        .turn_ns = 800,
+        .thread = "holder",
+        .turn = "far"};
+    cs_blame_note(b, &queued);
+    struct sums s = blame(b, 5);
+    assert_int_equal(s.far_running, 720);
+    assert_int_equal(s.queued, 180);
+    assert_int_equal(s.running, 720 + 100);
+    assert_int_equal(s.whole, 1000);
+    cs_blame_close(b);
+}
+
+static void a_wait_for_a_cpu_is_blamed_on_who_had_it(void **state)
+{
+    struct cs_blame *b = cs_blame_open();
+    struct sums queued = {0}, woken = {0}, unknown = {0};
+    (void)state;
+    struct cs_blame_wait wait = {.tid = VICTIM,
+                                 .out_ns = 1000,
+                                 .in_ns = 2000,
+                                 .reason = CS_WAIT_RUN_QUEUE,
+                                 .turn_ns = 900,
+                                 .turn = "far"};
+    cs_blame_queue(b, &wait, add, &queued);
+    assert_int_equal(queued.far_running, 900);
+    assert_int_equal(queued.others_running, 100);
+    wait.reason = CS_WAIT_LOCK;
+    wait.wake_ns = 1800;
+    cs_blame_queue(b, &wait, add, &woken); /* it could run from 1800 on */
+    assert_int_equal(woken.whole, 200);
+    wait.turn_ns = 0;
+    cs_blame_queue(b, &wait, add, &unknown);
+    assert_int_equal(unknown.whole, 0);
     cs_blame_close(b);
 }
 
@@ -156,6 +204,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_holder_that_slept_is_blamed_for_its_sleep),
         cmocka_unit_test(a_holder_that_waited_for_another_passes_the_blame_on),
+        cmocka_unit_test(who_had_the_cpu_is_blamed_for_a_holder_that_waited_for_it),
+        cmocka_unit_test(a_wait_for_a_cpu_is_blamed_on_who_had_it),
         cmocka_unit_test(two_that_wait_for_each_other_end),
         cmocka_unit_test(waits_that_were_not_kept_are_no_running),
         cmocka_unit_test(what_is_not_remembered_is_divided_by_totals),
