@@ -49,6 +49,9 @@ $(BUILD)/signals/examples/%: signals/examples/%.c $(SIGNALS_A)
 PROGRAMS += $(SIGNALS_A) $(SIGNALS_STATIC) $(SIGNALS_SO) $(SIGNALS_PC) $(SIGNALS_EXAMPLES)
 INSTALLED  += signals/timers/cyclescope_timers.h:include/cyclescope_timers.h signals/cyclescope_profile.h:include/cyclescope_profile.h signals/cyclescope.h:include/cyclescope.h signals/cyclescope_measure.h:include/cyclescope_measure.h signals/cyclescope_otel.h:include/cyclescope_otel.h $(SIGNALS_A):$(LIBDIR)/libcyclescope.a \
             $(SIGNALS_STATIC):$(LIBDIR)/libcyclescope-static.a \
+            signals/macros/cyclescope_zones.h:include/cyclescope_zones.h \
+            signals/macros/cyclescope_tracy.h:include/cyclescope/tracy/Tracy.hpp signals/macros/cyclescope_tracy.h:include/cyclescope/tracy/TracyC.h \
+            signals/macros/cyclescope_perfetto.h:include/cyclescope/perfetto.h \
             $(SIGNALS_SO).1:$(LIBDIR)/libcyclescope.so.1 \
             $(SIGNALS_PC):$(LIBDIR)/pkgconfig/cyclescope.pc signals/python/cyclescope.py:lib/python3/dist-packages/cyclescope.py
 

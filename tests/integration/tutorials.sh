@@ -48,6 +48,8 @@ observed signals ./plain 'multiply' 'loop'
 observed signals ./loops 'OMP'
 observed runtime-developer ./yours parse
 observed runtime-developer ./shop /cart
+observed runtime-developer ./game 'physics (game.cc:' render
+observed runtime-developer ./player DrawPlayer
 if [ -e "$tmp/runtime-developer.out" ]; then
     grep -q 'shop\.render' "$tmp/runtime-developer.out" || { echo "not ok: JIT code has no name in record"; bad=1; }
 fi
