@@ -53,7 +53,8 @@ static const struct {
      "cyclescope record --intervals 100ms -- ./program\ncyclescope phases\n    what the program did when\n"},
     {"diff", "look",
      "cyclescope diff\n    the last two recordings: what changed\n"
-     "cyclescope diff before.store after.store --by line\n    several runs on each side, line by line\n"},
+     "cyclescope diff before.store after.store --by line\n    several runs on each side, line by line\n"
+     "cyclescope diff --waits\n    which wait grew\n"},
     {"stats", "look",
      "cyclescope stats\n    what varies between the recordings of a store\n"},
     {"report", "look",

@@ -4,6 +4,7 @@
  * Files of this room:
  *   wait_groups   this header: all waits of a store
  *   wall          threads' time on and off the CPU, by function
+ *   wait_changes  two sides of runs compared
  */
 #ifndef CS_ANALYSIS_WAITS_WAIT_GROUPS_H
 #define CS_ANALYSIS_WAITS_WAIT_GROUPS_H

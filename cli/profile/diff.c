@@ -2,7 +2,7 @@
 /* diff: two profiles of the same program, by procedure, line or image, with the significance of each
  * difference. */
 #include "cli/output/output.h"
-#include "cli/profile/comparison.h"
+#include "cli/profile/diff_waits.h"
 
 #include <errno.h>
 #include <math.h>
@@ -116,13 +116,19 @@ static int run(const struct parsed *args)
                                         [BY_LINE] = "line",
                                         [BY_PROCESS] = "thread",
                                         NULL};
-    enum profile_by by = option_choice(args, "by", names, BY_PROCEDURE);
+    const bool waits = option_given(args, "waits");
+    enum profile_by by = waits ? BY_PROCEDURE : option_choice(args, "by", names, BY_PROCEDURE);
     int n = operand_count(args);
     if (n != 0 && n != 2)
         return usage_error(
             "expected two stores, before and after, or none: then the last two recordings of one store");
     const char *store = store_location(args), *before = option(args, "epoch-a"),
                *after = option(args, "epoch-b");
+    if (waits) {
+        const struct diff_side sides[2] = {{n ? operand(args, 0) : store, n || before ? before : "-2"},
+                                           {n ? operand(args, 1) : store, n || after ? after : "-1"}};
+        return diff_waits(args, sides);
+    }
     struct runs runs = {.totals = option_given(args, "total")};
     if (runs.totals && by != BY_PROCEDURE)
         return usage_error("--total is of procedures: it doesn't go with --by %s", option(args, "by"));
@@ -152,6 +158,7 @@ static const struct option_entry options[] = {
     OPTION_EVENT,
     OPTION_TOP,
     OPTION_ALL,
+    OPTION_WAITS,
     {"total", 0, NULL, "compare what procedures cost with what they called (needs call chains: record -g)"},
     {"shares", 0, NULL,
      "compare shares of the samples (for recordings of different lengths), not cost a run"},
@@ -175,7 +182,10 @@ const struct command command_diff = {
     "1 % (counting\n"
     "noise, widened by how much the runs of one side differ) and it is larger than --least-change.\n"
     "--by takes procedure, image, line or thread (or what else record --label kept apart); --all shows the "
-    "rows that did not change, too.",
+    "rows that did not change, too. --waits compares time off the CPU: by place (what was waited for, and "
+    "in\nwhich function) or, with --by kind, by what was waited for. There chance is that of single waits, "
+    "widened "
+    "alike.",
     options,
     run,
 };

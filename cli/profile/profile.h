@@ -17,6 +17,7 @@
  *   runs             several runs side by side
  *   comparison       two sides of runs compared
  *   diff             the subcommand diff
+ *   diff_waits       diff --waits: which waits grew
  *   stats            the subcommand stats
  *   interval_matrix  samples by procedure and interval
  *   event_rates      rates of one event over another by procedure and over time

@@ -1,0 +1,181 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "analysis/waits/wait_changes.h"
+
+#include "analysis/statistics/significance.h"
+#include "store/array.h"
+#include "store/text.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define SIGNIFICANT 0.01
+#define KEPT_NS 4e6      /* a wait of that length was kept for sure (sampler/waits/wait_records.h) */
+#define WAITS_COMPARED 8 /* of a row and run, at least, to tell runs' differences from chance */
+
+static const char *keep(struct cs_wait_changes *c, const char *text)
+{
+    int64_t n = cs_dictionary_add(&c->texts, text, strlen(text));
+    return n < 0 ? "" : c->texts.strings[n];
+}
+
+/* Of a group's sum: each wait of length D that was kept with probability min(1, D / T) adds D max(D, T). */
+static double variance_of(const struct cs_wait_group *g)
+{
+    double sum = 0;
+    for (unsigned b = 0; b < CS_WAIT_BINS; b++) {
+        double length = fmin(exp2(b + 0.5), (double)g->longest_ns);
+        sum += (double)g->bins[b] * length * fmax(length, fmin(KEPT_NS, (double)g->ns));
+    }
+    return sum;
+}
+
+static struct cs_wait_change *row_of(struct cs_wait_changes *c, const struct cs_wait_group *g)
+{
+    char key[1024];
+    const char *where = c->by_kind  ? ""
+                        : *g->where ? g->where
+                                    : g->via,
+               *image = !c->by_kind && g->function ? cs_base_name(g->function->image->path) : "";
+    int length = snprintf(key, sizeof key, "%s\n%s\n%s", g->kind, where, image);
+    int64_t n = cs_dictionary_add(&c->keys, key, length < (int)sizeof key ? (size_t)length : sizeof key - 1);
+    if (n < 0 || ((size_t)n == c->n && cs_array_room(c->at, c->n, c->capacity) < 0))
+        return NULL;
+    if ((size_t)n == c->n)
+        c->at[c->n++] = (struct cs_wait_change){.kind = keep(c, g->kind),
+                                                .where = keep(c, where),
+                                                .image = keep(c, image),
+                                                .meanwhile = "",
+                                                .idle = cs_wait_is_idle(g->kind)};
+    return &c->at[n];
+}
+
+/* Room for all runs, zeros where it had no waits. */
+static int lengthen(struct cs_wait_change *x, size_t before, size_t n)
+{
+    if (cs_array_reserve_in(x->ns, n, x->capacity) < 0 ||
+        cs_array_reserve_in(x->variance, n, x->variance_capacity) < 0)
+        return -ENOMEM;
+    for (size_t r = before; r < n; r++)
+        x->ns[r] = x->variance[r] = 0;
+    return 0;
+}
+
+int cs_wait_changes_add(struct cs_wait_changes *c, unsigned side, const struct cs_wait_groups *run)
+{
+    size_t r = c->n_runs, known = c->n;
+    if (cs_array_room(c->side_of, r, c->runs_capacity) < 0 ||
+        cs_array_room(c->all_ns, r, c->all_capacity) < 0)
+        return -ENOMEM;
+    c->side_of[r] = side;
+    c->all_ns[r] = (double)run->all_ns;
+    c->seconds[side] += (double)run->all_ns * 1e-9;
+    c->runs[side]++;
+    c->n_runs++;
+    for (size_t i = 0; i < known; i++)
+        if (lengthen(&c->at[i], r, r + 1) < 0)
+            return -ENOMEM;
+    for (size_t i = 0; i < run->n; i++) {
+        const struct cs_wait_group *g = &run->at[i];
+        size_t before = c->n;
+        struct cs_wait_change *x = row_of(c, g);
+        if (!x || (c->n > before && lengthen(x, 0, r + 1) < 0))
+            return -ENOMEM;
+        x->ns[r] += (double)g->ns;
+        x->variance[r] += variance_of(g);
+        x->side[side].waits += (double)g->count;
+        if (g->blame.text && !c->by_kind)
+            x->meanwhile = keep(c, g->blame.text);
+    }
+    return 0;
+}
+
+/* How many times more than chance the runs of one side differ. */
+static double pooled_dispersion(const struct cs_wait_changes *c)
+{
+    double chi = 0, freedom = 0;
+    for (size_t i = 0; i < c->n; i++)
+        for (unsigned side = 0; side < 2; side++) {
+            const struct cs_wait_change *x = &c->at[i];
+            double mean = 0, runs = c->runs[side];
+            if (runs < 2 || x->side[side].waits < WAITS_COMPARED)
+                continue;
+            for (size_t r = 0; r < c->n_runs; r++)
+                mean += c->side_of[r] == side ? x->ns[r] / runs : 0;
+            for (size_t r = 0; r < c->n_runs; r++)
+                if (c->side_of[r] == side && x->side[side].variance > 0)
+                    chi += pow(x->ns[r] - mean, 2) / (x->side[side].variance * runs);
+            freedom += runs - 1;
+        }
+    return freedom >= 1 ? fmax(1, chi / freedom) : 1;
+}
+
+static int most_changed_first(const void *left, const void *right)
+{
+    const struct cs_wait_change *a = left, *b = right;
+    if (a->significant != b->significant)
+        return a->significant ? -1 : 1;
+    if (a->idle != b->idle)
+        return a->idle ? 1 : -1;
+    double x = fabs(a->difference), y = fabs(b->difference);
+    return (x < y) - (x > y);
+}
+
+int cs_wait_changes_end(struct cs_wait_changes *c)
+{
+    double *chance = malloc((c->n + 1) * sizeof *chance), *discovery = malloc((c->n + 1) * sizeof *discovery);
+    int rc = chance && discovery ? 0 : -ENOMEM;
+    for (size_t i = 0; rc == 0 && i < c->n; i++) {
+        struct cs_wait_change *x = &c->at[i];
+        for (size_t r = 0; r < c->n_runs; r++) { /* the mean of n runs has their variance over n */
+            unsigned side = c->side_of[r];
+            double runs = c->runs[side], scale = c->shares ? 100 / fmax(c->all_ns[r], 1) : 1;
+            x->ns[r] *= scale;
+            x->variance[r] *= scale * scale;
+            x->side[side].ns += x->ns[r] / runs;
+            x->side[side].variance += x->variance[r] / (runs * runs);
+        }
+        for (unsigned side = 0; side < 2; side++)
+            x->side[side].waits /= fmax(c->runs[side], 1);
+    }
+    for (unsigned side = 0; side < 2; side++)
+        c->seconds[side] /= fmax(c->runs[side], 1);
+    c->dispersion = pooled_dispersion(c);
+    for (size_t i = 0; rc == 0 && i < c->n; i++) {
+        struct cs_wait_change *x = &c->at[i];
+        double variance = (x->side[0].variance + x->side[1].variance) * c->dispersion;
+        x->difference = x->side[1].ns - x->side[0].ns;
+        x->ratio = x->side[0].ns > 0 ? x->side[1].ns / x->side[0].ns : (double)INFINITY;
+        chance[i] = variance > 0 ? erfc(fabs(x->difference) / sqrt(2 * variance)) : 1;
+    }
+    if (rc == 0)
+        rc = cs_false_discovery(chance, c->n, discovery);
+    for (size_t i = 0; rc == 0 && i < c->n; i++) {
+        struct cs_wait_change *x = &c->at[i];
+        double factor = 1 + c->least_percent / 100;
+        x->discovery = discovery[i];
+        x->significant = discovery[i] < SIGNIFICANT && (x->ratio > factor || x->ratio < 1 / factor);
+        c->n_significant += x->significant;
+    }
+    free(chance);
+    free(discovery);
+    if (c->n)
+        qsort(c->at, c->n, sizeof *c->at, most_changed_first);
+    return rc;
+}
+
+void cs_wait_changes_fini(struct cs_wait_changes *c)
+{
+    for (size_t i = 0; i < c->n; i++) {
+        free(c->at[i].ns);
+        free(c->at[i].variance);
+    }
+    free(c->at);
+    free(c->side_of);
+    free(c->all_ns);
+    cs_dictionary_fini(&c->keys);
+    cs_dictionary_fini(&c->texts);
+    *c = (struct cs_wait_changes){0};
+}

@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The waits of two sides of runs compared, by place and kind.
+ *
+ * A difference counts when chance is unlikely to make it (false discovery rate below 1 %) and when it is larger than
+ * `least_percent`. Chance is of two kinds. Within a run: waits come at random, so that the variance of their sum is the sum of
+ * their squares (a compound Poisson sum), more where short ones were sampled. Between runs: what the runs of one side differ
+ * by among themselves widens it (pooled chi-square); with one run on a side that isn't known. */
+#ifndef CS_ANALYSIS_WAITS_WAIT_CHANGES_H
+#define CS_ANALYSIS_WAITS_WAIT_CHANGES_H
+
+#include "analysis/waits/wait_groups.h"
+
+struct cs_wait_side { /* of one row; means of the runs */
+    double ns, waits, variance;
+};
+
+struct cs_wait_change {
+    const char *kind, *where,
+        *image;            /* image: its last part; "" where the chain has no code of the program's own */
+    const char *meanwhile; /* of the last run that tells it; "" */
+    bool idle;             /* a wait for something to do */
+    struct cs_wait_side side[2];
+    double difference, ratio; /* of ns, or of shares */
+    double discovery;
+    bool significant;
+    /* Internal: by run. */
+    double *ns, *variance;
+    size_t capacity, variance_capacity;
+};
+
+struct cs_wait_changes {
+    bool shares;  /* set by the caller: of all threads' time, in percent, instead of ns a run */
+    bool by_kind; /* set by the caller: a row for each kind of wait */
+    double least_percent;
+    struct cs_wait_change *at;
+    size_t n, capacity, n_significant;
+    unsigned runs[2];
+    double seconds[2]; /* of all threads' time, a run */
+    double dispersion;
+    /* Internal. */
+    struct cs_dictionary keys, texts;
+    unsigned *side_of; /* by run */
+    double *all_ns;
+    size_t n_runs, runs_capacity, all_capacity;
+};
+
+/* A run of side 0 (A) or 1 (B); the waits may be closed afterwards. -ENOMEM. */
+int cs_wait_changes_add(struct cs_wait_changes *changes, unsigned side, const struct cs_wait_groups *run);
+/* After the last: compares and sorts: significant ones first, those that wait for work after the others, then by size. */
+int cs_wait_changes_end(struct cs_wait_changes *changes);
+void cs_wait_changes_fini(struct cs_wait_changes *changes);
+
+#endif

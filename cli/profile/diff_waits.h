@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* diff --waits: which waits grew. */
+#ifndef CS_CLI_PROFILE_DIFF_WAITS_H
+#define CS_CLI_PROFILE_DIFF_WAITS_H
+
+#include "cli/command/command.h"
+#include "cli/profile/comparison.h"
+
+struct diff_side {
+    const char *store, *epoch; /* epoch: as recordings_open takes it; NULL: every one is a run */
+};
+
+/* Options and sides are diff's. An exit code. */
+int diff_waits(const struct parsed *args, const struct diff_side side[2]);
+
+#endif

@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Waits of two sides: what chance makes is no change, what grew is. Runs are drawn: waits come at random, the lengths of a place
+ * spread over a decade, and short ones are sampled as the kernel's part does it. */
+#include "analysis/waits/wait_changes.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
+
+#define PLACES 100
+#define T 4e6 /* ns: shorter waits are sampled */
+
+struct made {
+    struct cs_wait_groups run;
+    struct cs_wait_group groups[PLACES];
+    char names[PLACES][16];
+};
+
+static double uniform(void)
+{
+    return ((double)random() + 0.5) / 2147483648.0;
+}
+
+/* Each place has about `times` waits of 0.3 to 3 times its own mean length; that of place 0 is times `grown`. */
+static struct made *draw_run(double times, double grown, double spread)
+{
+    struct made *m = calloc(1, sizeof *m);
+    assert_non_null(m);
+    m->run.at = m->groups;
+    m->run.n = PLACES;
+    for (unsigned p = 0; p < PLACES; p++) {
+        struct cs_wait_group *g = &m->groups[p];
+        double mean = 1e5 * pow(1.12, p) * (p == 0 ? grown : 1),
+               rate = times * exp(spread * (uniform() - 0.5)), at = 0;
+        snprintf(m->names[p], sizeof m->names[p], "place%u", p);
+        *g = (struct cs_wait_group){.kind = "mutex", .where = m->names[p], .via = ""};
+        while ((at -= log(uniform())) < rate) {
+            double length = mean * pow(10, uniform() - 0.5), weight = fmax(1, T / length);
+            if (uniform() * weight > 1)
+                continue;
+            g->ns += (uint64_t)(length * weight);
+            g->count += (uint64_t)weight;
+            g->bins[(unsigned)log2(length)] += (uint64_t)weight;
+            g->longest_ns = length > (double)g->longest_ns ? (uint64_t)length : g->longest_ns;
+        }
+        m->run.all_ns += g->ns;
+    }
+    return m;
+}
+
+static struct cs_wait_changes compare(unsigned runs, double times, double grown, double spread)
+{
+    struct cs_wait_changes c = {.least_percent = 5};
+    for (unsigned side = 0; side < 2; side++)
+        for (unsigned r = 0; r < runs; r++) {
+            struct made *m = draw_run(times, side ? grown : 1, spread);
+            assert_int_equal(cs_wait_changes_add(&c, side, &m->run), 0);
+            free(m);
+        }
+    assert_int_equal(cs_wait_changes_end(&c), 0);
+    return c;
+}
+
+static void what_chance_makes_is_no_change(void **state)
+{
+    unsigned significant = 0;
+    (void)state;
+    for (unsigned i = 0; i < 20; i++) {
+        struct cs_wait_changes c = compare(1 + i % 3, 200, 1, 0);
+        assert_int_equal(c.n, PLACES);
+        significant += c.n_significant != 0;
+        cs_wait_changes_fini(&c);
+    }
+    assert_in_range(significant, 0,
+                    2); /* comparisons with any, of 20: with all 2,000 rows alike each is a false one */
+}
+
+static void a_wait_that_grew_is_found_alone(void **state)
+{
+    (void)state;
+    for (unsigned i = 0; i < 5; i++) {
+        struct cs_wait_changes c = compare(2, 2000, 20, 0);
+        assert_int_equal(c.n_significant, 1);
+        assert_string_equal(c.at[0].where, "place0");
+        assert_true(c.at[0].ratio > 15 && c.at[0].ratio < 27);
+        cs_wait_changes_fini(&c);
+    }
+}
+
+/* Rates of a place differ between runs by up to a factor of 1.6. */
+static void runs_that_differ_among_themselves_widen_chance(void **state)
+{
+    unsigned significant = 0;
+    (void)state;
+    for (unsigned i = 0; i < 10; i++) {
+        struct cs_wait_changes c = compare(4, 2000, 1, 0.5);
+        assert_true(c.dispersion > 2);
+        significant += c.n_significant != 0;
+        cs_wait_changes_fini(&c);
+    }
+    assert_in_range(significant, 0, 3);
+}
+
+static void runs_of_twice_the_length_have_the_same_shares(void **state)
+{
+    (void)state;
+    struct cs_wait_changes c = {.least_percent = 5, .shares = true}, costs = {.least_percent = 5};
+    for (unsigned side = 0; side < 2; side++) {
+        struct made *m = draw_run(side ? 4000 : 2000, 1, 0);
+        assert_int_equal(cs_wait_changes_add(&c, side, &m->run), 0);
+        assert_int_equal(cs_wait_changes_add(&costs, side, &m->run), 0);
+        free(m);
+    }
+    assert_int_equal(cs_wait_changes_end(&c), 0);
+    assert_int_equal(cs_wait_changes_end(&costs), 0);
+    assert_in_range(c.n_significant, 0, 1);
+    assert_true(costs.n_significant > PLACES / 2);
+    cs_wait_changes_fini(&c);
+    cs_wait_changes_fini(&costs);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(what_chance_makes_is_no_change),
+        cmocka_unit_test(a_wait_that_grew_is_found_alone),
+        cmocka_unit_test(runs_that_differ_among_themselves_widen_chance),
+        cmocka_unit_test(runs_of_twice_the_length_have_the_same_shares),
+    };
+    srandom(1);
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
