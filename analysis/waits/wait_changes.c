@@ -2,7 +2,6 @@
 #include "analysis/waits/wait_changes.h"
 
 #include "analysis/statistics/significance.h"
-#include "store/array.h"
 #include "store/text.h"
 
 #include <errno.h>
@@ -52,20 +51,19 @@ static struct cs_wait_change *row_of(struct cs_wait_changes *c, const struct cs_
     return &c->at[n];
 }
 
-/* Room for all runs, zeros where it had no waits. */
-static int lengthen(struct cs_wait_change *x, size_t before, size_t n)
+/* Of run r, zeros until it has waits; NULL: out of memory. */
+static struct cs_wait_in_run *in_run(struct cs_wait_change *x, size_t r)
 {
-    if (cs_array_reserve_in(x->ns, n, x->capacity) < 0 ||
-        cs_array_reserve_in(x->variance, n, x->variance_capacity) < 0)
-        return -ENOMEM;
-    for (size_t r = before; r < n; r++)
-        x->ns[r] = x->variance[r] = 0;
-    return 0;
+    struct cs_wait_in_run *last = r < x->by_run.n ? &x->by_run.at[r] : NULL;
+    while (x->by_run.n <= r)
+        if (!(last = cs_array_add(&x->by_run)))
+            return NULL;
+    return last;
 }
 
 int cs_wait_changes_add(struct cs_wait_changes *c, unsigned side, const struct cs_wait_groups *run)
 {
-    size_t r = c->n_runs, known = c->n;
+    size_t r = c->n_runs;
     if (cs_array_room(c->side_of, r, c->runs_capacity) < 0 ||
         cs_array_room(c->all_ns, r, c->all_capacity) < 0)
         return -ENOMEM;
@@ -74,21 +72,21 @@ int cs_wait_changes_add(struct cs_wait_changes *c, unsigned side, const struct c
     c->seconds[side] += (double)run->all_ns * 1e-9;
     c->runs[side]++;
     c->n_runs++;
-    for (size_t i = 0; i < known; i++)
-        if (lengthen(&c->at[i], r, r + 1) < 0)
-            return -ENOMEM;
     for (size_t i = 0; i < run->n; i++) {
         const struct cs_wait_group *g = &run->at[i];
-        size_t before = c->n;
         struct cs_wait_change *x = row_of(c, g);
-        if (!x || (c->n > before && lengthen(x, 0, r + 1) < 0))
+        struct cs_wait_in_run *in = x ? in_run(x, r) : NULL;
+        if (!in)
             return -ENOMEM;
-        x->ns[r] += (double)g->ns;
-        x->variance[r] += variance_of(g);
+        in->ns += (double)g->ns;
+        in->variance += variance_of(g);
         x->side[side].waits += (double)g->count;
         if (g->blame.text && !c->by_kind)
             x->meanwhile = keep(c, g->blame.text);
     }
+    for (size_t i = 0; i < c->n; i++)
+        if (!in_run(&c->at[i], r))
+            return -ENOMEM;
     return 0;
 }
 
@@ -103,10 +101,10 @@ static double pooled_dispersion(const struct cs_wait_changes *c)
             if (runs < 2 || x->side[side].waits < WAITS_COMPARED)
                 continue;
             for (size_t r = 0; r < c->n_runs; r++)
-                mean += c->side_of[r] == side ? x->ns[r] / runs : 0;
+                mean += c->side_of[r] == side ? x->by_run.at[r].ns / runs : 0;
             for (size_t r = 0; r < c->n_runs; r++)
                 if (c->side_of[r] == side && x->side[side].variance > 0)
-                    chi += pow(x->ns[r] - mean, 2) / (x->side[side].variance * runs);
+                    chi += pow(x->by_run.at[r].ns - mean, 2) / (x->side[side].variance * runs);
             freedom += runs - 1;
         }
     return freedom >= 1 ? fmax(1, chi / freedom) : 1;
@@ -132,10 +130,10 @@ int cs_wait_changes_end(struct cs_wait_changes *c)
         for (size_t r = 0; r < c->n_runs; r++) { /* the mean of n runs has their variance over n */
             unsigned side = c->side_of[r];
             double runs = c->runs[side], scale = c->shares ? 100 / fmax(c->all_ns[r], 1) : 1;
-            x->ns[r] *= scale;
-            x->variance[r] *= scale * scale;
-            x->side[side].ns += x->ns[r] / runs;
-            x->side[side].variance += x->variance[r] / (runs * runs);
+            x->by_run.at[r].ns *= scale;
+            x->by_run.at[r].variance *= scale * scale;
+            x->side[side].ns += x->by_run.at[r].ns / runs;
+            x->side[side].variance += x->by_run.at[r].variance / (runs * runs);
         }
         for (unsigned side = 0; side < 2; side++)
             x->side[side].waits /= fmax(c->runs[side], 1);
@@ -168,10 +166,8 @@ int cs_wait_changes_end(struct cs_wait_changes *c)
 
 void cs_wait_changes_fini(struct cs_wait_changes *c)
 {
-    for (size_t i = 0; i < c->n; i++) {
-        free(c->at[i].ns);
-        free(c->at[i].variance);
-    }
+    for (size_t i = 0; i < c->n; i++)
+        cs_array_free(&c->at[i].by_run);
     free(c->at);
     free(c->side_of);
     free(c->all_ns);

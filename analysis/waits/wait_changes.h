@@ -9,9 +9,14 @@
 #define CS_ANALYSIS_WAITS_WAIT_CHANGES_H
 
 #include "analysis/waits/wait_groups.h"
+#include "store/array.h"
 
 struct cs_wait_side { /* of one row; means of the runs */
     double ns, waits, variance;
+};
+
+struct cs_wait_in_run {
+    double ns, variance;
 };
 
 struct cs_wait_change {
@@ -23,9 +28,8 @@ struct cs_wait_change {
     double difference, ratio; /* of ns, or of shares */
     double discovery;
     bool significant;
-    /* Internal: by run. */
-    double *ns, *variance;
-    size_t capacity, variance_capacity;
+    /* Internal. */
+    CS_ARRAY(struct cs_wait_in_run) by_run;
 };
 
 struct cs_wait_changes {
