@@ -2,7 +2,7 @@
 """Files for viewers, checked by what the viewers' own descriptions of the formats ask for: every column as long as its table says,
 every index within the table it points into, parents before children (Firefox Profiler, processed profile format); phases,
 times and names of events (Trace Event Format), and the stretches against a second reader of the log (observer/LOG.md).
-    viewer_files.py firefox FILE        prints the sum of the samples' weights
+    viewer_files.py firefox FILE        prints the sum of the samples' weights; time off the CPU isn't among them
     viewer_files.py trace FILE LOG"""
 import ctypes, ctypes.util, json, struct, sys
 
@@ -42,8 +42,9 @@ def firefox(path):
         assert all(0 <= l < len(profile["libs"]) for l in resources["lib"])
         samples = thread["samples"]
         assert all(s is None or 0 <= s < size("stackTable") for s in samples["stack"])
-        assert samples["time"] == sorted(samples["time"]) and samples["weightType"] == "samples"
-        total += sum(samples["weight"])
+        assert samples["time"] == sorted(samples["time"]) and samples["weightType"] in ("samples", "tracing-ms")
+        if samples["weightType"] == "samples":
+            total += sum(samples["weight"])
     print(total)
 
 

@@ -143,6 +143,7 @@ const struct command command_export = {
     "  gcov        AutoFDO profile for gcc -fauto-profile (gcov11: for GCC up to 11, and dump_gcov)\n"
     "  bolt        fdata for llvm-bolt -data; choose the executable with --image\n"
     "  csv, json   every row of every profile, with procedure, file and line\n"
+    "Viewers' formats have waits (record --waits) as time, behind the samples; --event waits: alone.\n"
     "With --to clickhouse URL, all samples that are new since the last time go to a ClickHouse server, each "
     "once,\n"
     "whatever fails on the way; see fleet. URL: http[s]://[USER[:PASSWORD]@]HOST[:8123][/DATABASE].",

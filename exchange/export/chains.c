@@ -3,6 +3,7 @@
 #include "exchange/export/chains.h"
 
 #include "store/array.h"
+#include "store/wait_schemas.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -172,11 +173,11 @@ static int visit_tree(struct cs_export *from, const struct cs_export_chains *cha
     return rc;
 }
 
-/* Points that count something else than samples: where bursts began, which branches were guessed wrong. */
+/* Not what counts something else than samples: where bursts began, which branches were guessed wrong, who ended waits. */
 static bool is_sampled(const char *event)
 {
-    return strncmp(event, "burst-", 6) != 0 && strncmp(event, "lbr-", 4) != 0 &&
-           strncmp(event, "path-", 5) != 0;
+    return strcmp(event, CS_WAKERS_EVENT) != 0 && strncmp(event, "burst-", 6) != 0 &&
+           strncmp(event, "lbr-", 4) != 0 && strncmp(event, "path-", 5) != 0;
 }
 
 static int visit_points(struct cs_export *from, struct cs_exported_image *image, visitor *visit, void *arg)
@@ -202,7 +203,8 @@ int cs_export_each_stack(struct cs_export *from, visitor *visit, void *arg)
 {
     int rc = 0;
     for (unsigned i = 0; rc == 0 && i < from->n_chains; i++)
-        rc = visit_tree(from, &from->chains[i], !from->filtered, visit, arg);
+        if (from->chosen || is_sampled(from->chains[i].event))
+            rc = visit_tree(from, &from->chains[i], !from->filtered, visit, arg);
     for (unsigned i = 0; rc == 0 && i < from->n_images; i++)
         rc = visit_points(from, &from->images[i], visit, arg);
     return rc;

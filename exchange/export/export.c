@@ -4,6 +4,7 @@
 #include "exchange/export/chains.h"
 #include "store/merged.h"
 #include "store/text.h"
+#include "store/wait_schemas.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -150,7 +151,7 @@ int cs_export_open(struct cs_store *store, const char *event, const char *image,
                               .watch = watch ? *watch : (struct cs_export_watch){NULL, NULL}};
     int rc = cs_export_chains_note(out, store, err);
     rc = rc < 0 ? rc : cs_store_each(store, collect, &c, err);
-    bool any = out->n_images > 0;
+    bool any = out->n_images > 0 || (!image && out->contexts.n_profiles); /* waits have no points */
     rc = rc < 0 ? rc : cs_export_chains_open(out, store, err);
     for (unsigned i = 0; rc == 0 && i < out->n_images; i++) {
         const struct cs_exported_image *added = &out->images[i];
@@ -248,6 +249,17 @@ static int note_event(const char *event, const struct cs_export_frame *frames, s
     return 0;
 }
 
+bool cs_export_is_off_cpu(const char *event)
+{
+    return strcmp(event, CS_WAITS_EVENT) == 0 || strcmp(event, CS_WAKERS_EVENT) == 0;
+}
+
+static bool is_before(const struct cs_export_events *e, unsigned a, unsigned b)
+{
+    bool x = cs_export_is_off_cpu(e->names[a]), y = cs_export_is_off_cpu(e->names[b]);
+    return x != y ? y : e->samples[a] > e->samples[b];
+}
+
 int cs_export_events(struct cs_export *from, struct cs_export_events *events)
 {
     *events = (struct cs_export_events){.n = 0};
@@ -257,7 +269,7 @@ int cs_export_events(struct cs_export *from, struct cs_export_events *events)
     from->watch = was.watch;
     from->rows_done = was.rows_done;
     for (unsigned i = 1; rc == 0 && i < events->n; i++)
-        for (unsigned k = i; k > 0 && events->samples[k] > events->samples[k - 1]; k--) {
+        for (unsigned k = i; k > 0 && is_before(events, k, k - 1); k--) {
             char name[sizeof events->names[0]];
             uint64_t samples = events->samples[k];
             memcpy(name, events->names[k], sizeof name);

@@ -120,7 +120,7 @@ const char *cs_export_name(struct cs_exported_image *image, uint64_t offset, cha
 bool cs_export_name_is_word(const char *name);
 
 /* Calls `visit` for each call chain of a wanted image's samples, and for the points of what has no chains (a stack of
- * one frame); for counts that are no samples ("burst-starts") only where that event was asked for. frames[0] is the leaf; offsets of callers lie within their calls. Non-zero stops and is
+ * one frame); for counts that are no samples ("burst-starts", "wakers") only where that event was asked for. frames[0] is the leaf; offsets of callers lie within their calls. Non-zero stops and is
  * returned. */
 struct cs_export_frame {
     struct cs_exported_image *image; /* NULL: not in the store; with offset 0: contexts too rare to be kept */
@@ -131,7 +131,11 @@ int cs_export_each_stack(struct cs_export *from,
                                       uint64_t samples, void *arg),
                          void *arg);
 
-/* The events that cs_export_each_stack speaks of, most samples first: what a viewer shows before it is asked.
+/* Time off the CPU: its counts are ns, not samples. */
+bool cs_export_is_off_cpu(const char *event);
+
+/* The events that cs_export_each_stack speaks of, most samples first, time off the CPU last: what a viewer shows before it is
+ * asked.
  * <0 where memory is out. */
 #define CS_EXPORT_EVENTS_MAX 64
 struct cs_export_events {

@@ -127,14 +127,19 @@ static void counting(FILE *to, const char *name, size_t n)
 
 static void samples_table(FILE *to, const struct thread *t)
 {
-    fprintf(to, ",\n\"samples\":{\"length\":%zu,\"weightType\":\"samples\"", t->n_samples);
+    bool ms = cs_export_is_off_cpu(t->event);
+    fprintf(to, ",\n\"samples\":{\"length\":%zu,\"weightType\":\"%s\"", t->n_samples,
+            ms ? "tracing-ms" : "samples");
     counting(to, "time", t->n_samples);
     fputs(",\"stack\":[", to);
     for (size_t i = 0; i < t->n_samples; i++)
         fprintf(to, "%s%" PRIu32, i ? "," : "", t->samples[i].node);
     fputs("],\"weight\":[", to);
     for (size_t i = 0; i < t->n_samples; i++)
-        fprintf(to, "%s%" PRIu64, i ? "," : "", t->samples[i].weight);
+        if (ms)
+            fprintf(to, "%s%.6f", i ? "," : "", (double)t->samples[i].weight * 1e-6);
+        else
+            fprintf(to, "%s%" PRIu64, i ? "," : "", t->samples[i].weight);
     fputs("]}", to);
 }
 

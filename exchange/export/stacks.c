@@ -92,7 +92,11 @@ static int scope_event(struct cs_export *from, struct speedscope *s, const char 
     for (int pass = 0; rc == 0 && pass < 2; pass++) {
         s->weights = pass == 1;
         s->first = true;
-        fputs(s->weights ? "],\"weights\":[" : ",\"unit\":\"none\",\"startValue\":0,\"samples\":[", s->to);
+        if (s->weights)
+            fputs("],\"weights\":[", s->to);
+        else
+            fprintf(s->to, ",\"unit\":\"%s\",\"startValue\":0,\"samples\":[",
+                    cs_export_is_off_cpu(event) ? "nanoseconds" : "none");
         rc = cs_export_each_stack(from, scope, s);
     }
     fprintf(s->to, "],\"endValue\":%" PRIu64 "}", s->total);
