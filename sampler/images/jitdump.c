@@ -10,7 +10,9 @@
 #define MAGIC 0x4A695444U /* "JiTD" */
 #define NAME_MAX_BYTES 512
 #define HEADER_MAX 4096
-#define RECORDS_MAX 200000 /* a call: some 0.2 s */
+#define RECORDS_MAX 1000000          /* a call: some 0.2 s */
+#define READ_MAX ((size_t)512 << 20) /* bytes a call: the same */
+#define PART 16384
 
 enum record_id { CODE_LOAD = 0, CODE_MOVE = 1 };
 
@@ -52,7 +54,32 @@ static int read_header(int fd, uint64_t *at)
     return 0;
 }
 
-static bool hand_on(int fd, uint64_t at, const struct record *r,
+/* A part of the file: a method is some hundred bytes, so that one read has the heads of many. */
+struct part {
+    int fd;
+    uint64_t at;
+    ssize_t bytes;
+    size_t read; /* in all */
+    char data[PART];
+};
+
+/* Up to `size` bytes of the file from `at` on; what read(2) says. */
+static ssize_t fetch(struct part *p, uint64_t at, void *out, size_t size)
+{
+    if (at < p->at || at + size > p->at + (uint64_t)p->bytes) {
+        p->bytes = pread(p->fd, p->data, sizeof p->data, (off_t)at);
+        if (p->bytes < 0)
+            return p->bytes = 0, -errno;
+        p->at = at;
+        p->read += (size_t)p->bytes;
+    }
+    const uint64_t there = p->at + (uint64_t)p->bytes - at;
+    size = size < there ? size : (size_t)there;
+    memcpy(out, p->data + (at - p->at), size);
+    return (ssize_t)size;
+}
+
+static bool hand_on(struct part *part, uint64_t at, const struct record *r,
                     bool (*each)(void *arg, const struct cs_jitdump_record *code), void *arg)
 {
     char name[NAME_MAX_BYTES];
@@ -65,7 +92,7 @@ static bool hand_on(int fd, uint64_t at, const struct record *r,
     size_t most = r->prefix.total_size - head;
     if (most > sizeof name - 1)
         most = sizeof name - 1;
-    ssize_t got = pread(fd, name, most, (off_t)(at + head));
+    ssize_t got = fetch(part, at + head, name, most);
     name[got > 0 ? got : 0] = '\0';
     return each(arg, &(struct cs_jitdump_record){r->load.code_addr, r->load.code_size, name, 0});
 }
@@ -82,18 +109,19 @@ int cs_jitdump_read(int fd, uint64_t *at, bool (*each)(void *arg, const struct c
             return rc == -EAGAIN ? 0 : rc;
     }
     unsigned records = RECORDS_MAX;
+    struct part part = {.fd = fd};
     for (uint64_t size = (uint64_t)st.st_size;;) {
         struct record r = {.prefix = {.id = 0}};
-        ssize_t got = pread(fd, &r, sizeof r, (off_t)*at);
+        ssize_t got = fetch(&part, *at, &r, sizeof r);
         if (got < 0)
-            return -errno;
+            return (int)got;
         if (got < (ssize_t)sizeof r.prefix || r.prefix.total_size == 0)
             return 0; /* the end, for now */
         if (r.prefix.total_size < sizeof r.prefix)
             return -EBADMSG;
         if (*at + r.prefix.total_size > size)
             return 0; /* still being written */
-        bool more = hand_on(fd, *at, &r, each, arg) && --records > 0;
+        bool more = hand_on(&part, *at, &r, each, arg) && --records > 0 && part.read < READ_MAX;
         *at += r.prefix.total_size;
         if (!more)
             return 0;

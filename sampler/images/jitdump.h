@@ -15,7 +15,7 @@ struct cs_jitdump_record {
 };
 
 /* Hands on what was appended since `*at` (0 at first) and moves it on; what is incomplete, or behind
- * the first 200,000 records, waits for the next call, and so does all behind a record for which `each` says false. 0, -EBADMSG for what is no jitdump file of this machine's byte order, or what read(2) says. */
+ * the first million of records, waits for the next call, and so does all behind a record for which `each` says false. 0, -EBADMSG for what is no jitdump file of this machine's byte order, or what read(2) says. */
 int cs_jitdump_read(int fd, uint64_t *at, bool (*each)(void *arg, const struct cs_jitdump_record *code),
                     void *arg);
 

@@ -169,6 +169,37 @@ static void any_byte_may_be_wrong(void **state)
         }
 }
 
+static bool count(void *arg, const struct cs_jitdump_record *code)
+{
+    *(unsigned *)arg += code->name != NULL;
+    return true;
+}
+
+static void a_runtime_of_200000_methods_with_lines_is_read_in_one_call(void **state)
+{
+    (void)state;
+    struct file f = {.n = 0};
+    char name[] = "/tmp/jitdump.XXXXXX";
+    int fd = mkstemp(name);
+    FILE *out = fdopen(fd, "w+");
+    unlink(name);
+    put_header(&f);
+    fwrite(f.bytes, 1, f.n, out);
+    f.n = 0;
+    put(&f, 2, 4); /* lines: passed over */
+    put(&f, 16, 4);
+    put(&f, 6, 8);
+    put_load(&f, 0x1000, 64, "method");
+    for (unsigned i = 0; i < 200000; i++)
+        fwrite(f.bytes, 1, f.n, out);
+    fflush(out);
+    uint64_t at = 0;
+    unsigned methods = 0;
+    assert_int_equal(cs_jitdump_read(fd, &at, count, &methods), 0);
+    assert_int_equal(methods, 200000);
+    fclose(out);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -176,6 +207,7 @@ int main(void)
         cmocka_unit_test(a_file_that_grows_byte_by_byte_tells_each_method_once),
         cmocka_unit_test(what_is_no_jitdump_is_refused),
         cmocka_unit_test(any_byte_may_be_wrong),
+        cmocka_unit_test(a_runtime_of_200000_methods_with_lines_is_read_in_one_call),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
