@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The flame graph: call chains as boxes, as wide as their samples. Data: docs/json.md, "report", chains. One tree of boxes is
- * grown for what the address chooses (label, direction, one recording or the difference of two), and drawn from the box zoomed into. */
+ * grown for what the address chooses (samples or waits, label, direction, one recording or the difference of two), and drawn from the box zoomed into. */
 "use strict";
 const FLAME_LEAST_PX = 1, FLAME_TEXT_PX = 28;
 const NO_KIDS = new Map(); /* most boxes have none: the page opens sooner */
@@ -40,15 +40,16 @@ function growFlame(root, all, chains, side, label, inverted, numbers) {
 }
 
 class Flame {
-  constructor(host, before, after) {
-    Object.assign(this, { host, before, after, words: "", difference: false, by: 0, follow: null });
-    const labels = [...new Set([...before.trees, ...(after ? after.trees : [])].map((t) => t.label))].sort();
+  constructor(host, before, after, waits) {
+    Object.assign(this, { host, before, after, samples: [before, after], waits, waiting: false, words: "", difference: false, by: 0, follow: null });
+    const labels = [...new Set([...before.trees, ...(after ? after.trees : []), ...(waits ? waits.trees : [])].map((t) => t.label))].sort();
     const box = (text, key, on) => { const field = element("input", { type: "checkbox", onchange: (e) => State.set({ [key]: e.target.checked ? on : "", z: key === "v" ? "" : State.get("z") }) }); this.fields.push([field, key, on]); return element("label", {}, field, " " + text); };
-    const choice = (text, key, options) => { const field = element("select", { onchange: (e) => State.set({ [key]: e.target.value, z: key === "t" ? "" : State.get("z") }) }, ...options.map(([v, name]) => element("option", { value: v }, name))); this.fields.push([field, key, null]); return element("label", {}, text + " ", field); };
+    const choice = (text, key, options) => { const field = element("select", { onchange: (e) => State.set({ [key]: e.target.value, z: key === "c" ? State.get("z") : "" }) }, ...options.map(([v, name]) => element("option", { value: v }, name))); this.fields.push([field, key, null]); return element("label", {}, text + " ", field); };
     this.fields = [];
     this.search = element("input", { type: "search", placeholder: "function or image", autocomplete: "off", "aria-label": "Search in the flame graph", oninput: (e) => State.set({ s: e.target.value }, true) });
     const tools = [element("label", {}, "Search ", this.search), box("from inside out", "v", "inside")];
     if (labels.length > 1) tools.push(choice("Only", "t", [["", "all"], ...labels.map((l) => [labelName(l), labelName(l)])]));
+    if (waits) tools.push(choice("Of", "f", [["", "samples"], ["waits", "waits"]]));
     tools.push(choice("Colour", "c", [["", "image"], ["own", "own samples"]]));
     if (after) tools.push(box("difference B − A", "d", "1"), box("widths of B", "w", "b"));
     tools.push(element("button", { class: "tool", onclick: () => this.zoom(this.root) }, "reset zoom"));
@@ -62,14 +63,16 @@ class Flame {
     host.replaceChildren(element("div", { class: "bar" }, ...tools), this.says, this.scroll, this.key, this.note);
     new ResizeObserver(() => { if (this.boxes.clientWidth !== this.width) this.draw(); }).observe(this.boxes);
     for (const query of ["print", "(prefers-color-scheme: dark)"]) matchMedia(query).addEventListener("change", () => this.draw());
-    this.names = new Set([...before.functions, ...(after ? after.functions : [])].map((f) => f[1]));
+    this.names = new Set([...before.functions, ...(after ? after.functions : []), ...(waits ? waits.functions : [])].map((f) => f[1]));
     State.watch(() => this.read());
   }
   has(name) { return this.names.has(name); }
   /* The address says what is shown. */
   read() {
+    this.waiting = !!this.waits && State.get("f") === "waits";
+    [this.before, this.after] = this.waiting ? [this.waits, null] : this.samples;
     const t = State.get("t"), kept = [...this.before.trees, ...(this.after ? this.after.trees : [])].some((tree) => labelName(tree.label) === t);
-    const grown = [kept ? t : "", State.get("v")].join("\0"), [z, words, c, d, w] = ["z", "s", "c", "d", "w"].map((k) => State.get(k));
+    const grown = [kept ? t : "", State.get("v"), this.waiting].join("\0"), [z, words, c, d, w] = ["z", "s", "c", "d", "w"].map((k) => State.get(k));
     const now = [grown, z, words, c, d, w].join("\0");
     if (now === this.shows) return;
     this.shows = now;
@@ -105,6 +108,9 @@ class Flame {
     this.images = [...own].sort((a, b) => b[1] - a[1]).map((x) => x[0]);
     this.rank = new Map(this.images.filter((i) => i && i !== "[kernel]").map((image, i) => [image, i]));
   }
+  /* Samples, or of waits ns, in words. */
+  count(n) { return this.waiting ? fine(n * 1e-9) : number(n); }
+  amount(n) { return this.count(n) + (this.waiting ? " s" : " samples"); }
   size(box) { return box.total[this.by]; }
   part(box, side) { return this.root.total[side] ? 100 * box.total[side] / this.root.total[side] : 0; }
   change(box) { return this.part(box, 1) - this.part(box, 0); }
@@ -144,12 +150,12 @@ class Flame {
     const swatch = (colour) => element("i", { class: "swatch", style: "background:" + colour });
     const pair = (colour, text) => [element("span", { class: "pair" }, typeof colour === "string" ? swatch(colour) : colour, text), " "];
     if (this.difference) this.key.replaceChildren(...pair(changeColour(1), "▲ B has a greater share"), ...pair(changeColour(-1), "▼ a smaller one"), ...pair(changeColour(0), "the same"));
-    else if (this.mode === "own") this.key.replaceChildren("samples of its own: ", ...[0, 0.25, 0.5, 0.75, 1].map((s) => swatch(partColour(s))), ` 0 to ${number(this.mostOwn)}, by square root`);
+    else if (this.mode === "own") this.key.replaceChildren(this.waiting ? "waits of its own: " : "samples of its own: ", ...[0, 0.25, 0.5, 0.75, 1].map((s) => swatch(partColour(s))), ` 0 to ${this.amount(this.mostOwn)}, by square root`);
     else this.key.replaceChildren(...this.images.filter((i) => i).slice(0, 7).flatMap((image) => [element("button", { class: "key", title: `search ${image}`, onclick: () => State.set({ s: State.get("s") === image ? "" : image }) }, swatch(imageColour(this.rank.get(image) ?? -1, 1, 0)), image), " "]),
       ...pair(imageColour(0, 0, 0), "no name"), ...pair(element("i", { class: "swatch inlined" }), "inlined"));
   }
   say(box) {
-    const of = (side) => `${number(box.total[side])} samples (${this.part(box, side).toFixed(1)} %), ${number(box.self[side])} in itself`;
+    const of = (side) => `${this.amount(box.total[side])} (${this.part(box, side).toFixed(1)} %), ${this.count(box.self[side])} in itself`;
     const row = box === this.root ? null : this.rowOf(box);
     this.says.replaceChildren(element("strong", {}, box.name), (box.inlined ? " (inlined)" : "") + (box.image ? " in " + box.image : "") + ": " +
       (this.after ? `A ${of(0)}; B ${of(1)}; ${this.change(box) >= 0 ? "+" : "−"}${Math.abs(this.change(box)).toFixed(1)} points` : of(0)),
@@ -206,7 +212,7 @@ class Flame {
     if (had) this.focus();
     else if (this.words) {
       const [n, boxes] = this.matched();
-      this.says.textContent = `“${State.get("s")}”: ${number(boxes)} frame${boxes === 1 ? "" : "s"}, ${number(n)} samples, ${share(100 * n / (this.size(this.top) || 1))} % of what is shown`;
+      this.says.textContent = `“${State.get("s")}”: ${number(boxes)} frame${boxes === 1 ? "" : "s"}, ${this.amount(n)}, ${share(100 * n / (this.size(this.top) || 1))} % of what is shown`;
     } else this.say(this.top);
   }
   focus() {
@@ -231,6 +237,6 @@ class Flame {
 }
 if (P.chains && P.chains.trees.length) {
   show("flame", "Flame graph");
-  window.flame = new Flame($("flame-body"), P.chains, P.chains_other);
+  window.flame = new Flame($("flame-body"), P.chains, P.chains_other, P.chains_waits);
   window.flame.read();
 }

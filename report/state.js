@@ -3,7 +3,7 @@
  * else the same. Views read it (State.get) when told (State.watch); what a reader does sets it (State.set). Nothing else is kept.
  *   p procedure (i its image, where several have the name)   q filter of procedures   o its order   t thread or label
  *   s search in the flame graph   z frame zoomed into   c colours   v=inside from inside out   d=1 difference   w=b widths of B
- *   vN, hN views of charts   at section */
+ *   f=waits flame graph of waits   vN, hN views of charts   at section */
 "use strict";
 const State = {
   values: new Map(), watchers: [],

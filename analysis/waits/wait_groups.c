@@ -368,10 +368,14 @@ static bool is_kind_of(const struct cs_wait_group *g, const char *reason)
 static void refine(struct cs_wait_groups *w, const char *reason)
 {
     struct cs_wait_total *total = total_of(w, reason);
-    double whole = 0, left = total ? (double)total->ns : 0, times = total ? (double)total->count : 0;
+    double whole = 0, waits = 0, left = total ? (double)total->ns : 0,
+           times = total ? (double)total->count : 0;
     for (size_t i = 0; i < w->n; i++)
-        whole += is_kind_of(&w->at[i], reason) ? (double)w->at[i].ns : 0;
-    if (!total || whole <= 0)
+        if (is_kind_of(&w->at[i], reason)) {
+            whole += (double)w->at[i].ns;
+            waits += (double)w->at[i].count;
+        }
+    if (!total || whole <= 0 || waits <= 0)
         return;
     total->ns = total->count = 0;
     for (size_t i = 0; i < w->n; i++) {
@@ -386,7 +390,7 @@ static void refine(struct cs_wait_groups *w, const char *reason)
             *part = (struct cs_wait_total){g->kind, 0, 0};
         }
         part->ns += (uint64_t)(left * (double)g->ns / whole);
-        part->count += (uint64_t)(times * (double)g->ns / whole);
+        part->count += (uint64_t)(times * (double)g->count / waits + 0.5);
     }
 }
 
@@ -448,6 +452,22 @@ void cs_wait_groups_close(struct cs_wait_groups *w)
     free(w->at);
     free(w->totals);
     *w = (struct cs_wait_groups){0};
+}
+
+void cs_wait_top_text(const struct cs_wait_top *top, char *text, size_t size)
+{
+    if (top->n > 1)
+        snprintf(text, size, "%s (+%u)", top->text, top->n - 1);
+    else
+        snprintf(text, size, "%s", top->text ? top->text : "");
+}
+
+void cs_wait_meanwhile_text(const struct cs_wait_group *group, char *text, size_t size)
+{
+    *text = '\0';
+    if (group->blame.text)
+        snprintf(text, size, "%s (%.0f %%)", group->blame.text,
+                 100 * (double)group->blame.ns / (double)group->blamed_ns);
 }
 
 double cs_wait_median_ns(const struct cs_wait_group *group)

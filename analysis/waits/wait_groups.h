@@ -71,6 +71,9 @@ const struct cs_call_function *cs_wait_place(const struct cs_calls *calls, uint3
 bool cs_wait_is_program(const struct cs_calls *calls, uint32_t node);
 /* Whether it is a wait for something to do, not within something. */
 bool cs_wait_is_idle(const char *kind);
+/* "TEXT", "TEXT (+2)" where there are others, ""; of blame with its share: "TEXT (98 %)". */
+void cs_wait_top_text(const struct cs_wait_top *top, char *text, size_t size);
+void cs_wait_meanwhile_text(const struct cs_wait_group *group, char *text, size_t size);
 /* Half of the waits were shorter, in ns. */
 double cs_wait_median_ns(const struct cs_wait_group *group);
 

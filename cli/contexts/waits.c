@@ -89,10 +89,9 @@ static json_t *distribution(const struct cs_wait_group *group)
 
 static void put_top(struct table *table, const struct cs_wait_top *top)
 {
-    if (top->n > 1)
-        table_textf(table, "%s (+%u)", top->text, top->n - 1);
-    else
-        table_text(table, top->text);
+    char text[600];
+    cs_wait_top_text(top, text, sizeof text);
+    table_text(table, top->text ? text : NULL);
 }
 
 static void put_rows(struct output *out, const struct parsed *args, const struct cs_wait_groups *w)
@@ -130,10 +129,9 @@ static void put_rows(struct output *out, const struct parsed *args, const struct
         put_top(table, &g->thread);
         put_top(table, &g->object);
         put_top(table, &g->waker);
-        if (g->blame.text)
-            table_textf(table, "%s (%.0f %%)", g->blame.text, percent(g->blame.ns, g->blamed_ns));
-        else
-            table_none(table);
+        char meanwhile[600];
+        cs_wait_meanwhile_text(g, meanwhile, sizeof meanwhile);
+        table_text(table, g->blame.text ? meanwhile : NULL);
         table_number(table, g->blame.text ? percent(g->blame.ns, g->blamed_ns) : (double)NAN);
         table_json(table, json_boolean(cs_wait_is_idle(g->kind)));
         table_json(table, distribution(g));

@@ -11,6 +11,7 @@
  *   page_labels      samples by thread, or what else was kept apart
  *   page_timeline    intervals and phases
  *   page_chains      call chains, for the flame graph
+ *   page_waits       where threads waited
  *   page_observed    histograms, comparison
  *   page_joint       two rates against each other
  *   page_log         rates over time
@@ -45,6 +46,8 @@ int page_chains(json_t *page, const char *member, struct cs_store *store, const 
                 unsigned event, const struct cs_calls_wanted *wanted, struct cs_error *err);
 int page_chains_of(json_t *page, const char *member, const char *store, const struct cs_calls_wanted *wanted,
                    struct cs_error *err);
+/* "waits": where threads waited, and "chains_waits", in ns; "waits" null where there are none. */
+int page_waits(json_t *page, struct cs_store *store, const struct cs_calls_wanted *wanted, struct cs_error *err);
 /* "observed": tags, histograms; null when nothing was observed. */
 int page_observed(json_t *page, const struct parsed *args, const struct profile *profile);
 /* "observed"'s "joint": histograms in two dimensions; those of two rates only from a sample log (else NULL).

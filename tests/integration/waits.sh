@@ -94,6 +94,9 @@ for case, (kind, where, ender, meanwhile) in first.items():
     rank = next((i for i, r in enumerate(wall["rows"]) if r["procedure"] == where and r["mostly"] == kind), None)
     if where and (rank is None or rank > (2 if case in ("pipe", "inversion") else 0)):
         fail(case, "prof --wall has", where, "for", kind, "at", rank, [(r["procedure"], r["mostly"]) for r in wall["rows"][:3]])
+    # Six threads are joined at most: how often is divided by how often, not by how long.
+    if next((t["times"] for t in d["time"] if t["what"] == "join"), 0) > 6:
+        fail(case, "waits for threads to end", d["time"])
     main = [t for t in d["threads"] if t["pid"] == t["tid"]]
     for t in d["threads"]:
         if abs(sum(t["time"].values()) - t["seconds"]) > 1e-6:

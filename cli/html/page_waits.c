@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Where threads waited, as `waits` tells it, and the call chains of that time. */
+#include "analysis/waits/wait_groups.h"
+#include "cli/html/page.h"
+#include "store/wait_schemas.h"
+
+#include <errno.h>
+
+#define ROWS_MAX 1000u
+
+static json_t *none_if_empty(const char *text)
+{
+    return text && *text ? json_text(text) : json_null();
+}
+
+static json_t *top(const struct cs_wait_top *t)
+{
+    char text[600];
+    cs_wait_top_text(t, text, sizeof text);
+    return none_if_empty(text);
+}
+
+static json_t *row(const struct cs_wait_groups *w, const struct cs_wait_group *g)
+{
+    char meanwhile[600];
+    cs_wait_meanwhile_text(g, meanwhile, sizeof meanwhile);
+    return json_pack("[f, f, I, f, f, o, o, o, o, o, o, o, b]", (double)g->ns * 1e-9,
+                     100 * (double)g->ns / (double)w->all_ns, (json_int_t)g->count,
+                     cs_wait_median_ns(g) * 1e-6, (double)g->longest_ns * 1e-6, json_text(g->kind),
+                     none_if_empty(*g->where ? g->where : g->via),
+                     g->function ? json_text(image_name(g->function->image)) : json_null(), top(&g->thread),
+                     top(&g->object), top(&g->waker), none_if_empty(meanwhile), cs_wait_is_idle(g->kind));
+}
+
+static json_t *waits_json(const struct cs_wait_groups *w)
+{
+    json_t *time = json_array(), *rows = json_array();
+    for (size_t i = 0; i < w->n_totals; i++) {
+        const struct cs_wait_total *t = &w->totals[i];
+        if (t->ns >= 1000 || t->count)
+            json_array_append_new(time,
+                                  json_pack("[o, f, f, o]", json_text(t->what), (double)t->ns * 1e-9,
+                                            100 * (double)t->ns / (double)w->all_ns,
+                                            t->count ? json_integer((json_int_t)t->count) : json_null()));
+    }
+    for (size_t i = 0; i < w->n && i < ROWS_MAX; i++)
+        json_array_append_new(rows, row(w, &w->at[i]));
+    return json_pack("{s:f, s:I, s:o, s:o, s:I}", "seconds", (double)w->all_ns * 1e-9, "threads",
+                     (json_int_t)w->n_threads, "time", time, "rows", rows, "left",
+                     (json_int_t)(w->n > ROWS_MAX ? w->n - ROWS_MAX : 0));
+}
+
+int page_waits(json_t *page, struct cs_store *store, const struct cs_calls_wanted *wanted,
+               struct cs_error *err)
+{
+    struct cs_wait_groups w;
+    struct cs_error none = {0};
+    struct cs_calls_wanted of = *wanted;
+    int rc = cs_wait_groups_open(&w, store, &of, &none);
+    if (rc == -ENOENT)
+        return json_object_set_new(page, "waits", json_null());
+    if (rc < 0)
+        return cs_fail(err, -rc, "%s", none.text);
+    json_object_set_new(page, "waits", waits_json(&w));
+    cs_wait_groups_close(&w);
+    of.event = CS_WAITS_EVENT;
+    return page_chains(page, "chains_waits", store, NULL, 0, &of, err);
+}

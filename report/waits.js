@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Where threads waited: all their time, and the waits by place. A place opens the flame graph of waits, with its boxes marked.
+ * A row: [s, %, waits, median ms, longest ms, kind, where, image, thread, object, ended by, meanwhile, waits for work] */
+"use strict";
+function waits(w) {
+  show("waits", "Waits");
+  $("waits-note").textContent = `${number(w.threads)} thread${w.threads === 1 ? "" : "s"}, ${number(w.seconds)} s of their time in all: exact.`;
+  $("waits-time").append(plainTable("All threads' time", [["s", "n", (r) => fine(r[1])], ["%", "n p", (r) => share(r[2])], ["times", "n", (r) => number(r[3])], ["all threads' time", "t", (r) => r[0]]], w.time, () => false));
+  $("waits-places").textContent = "Estimated from the waits that were kept; waits for work come last. A place opens its call chains." + (w.left ? ` ${number(w.left)} more places aren't shown.` : "");
+  window.waitsGrid = new Grid($("waits-grid"), "Waits", [
+    { head: "s", value: (r) => r[0], show: fine }, { head: "%", value: (r) => r[1], show: share, bar: true }, { head: "waits", value: (r) => r[2], show: number },
+    { head: "median ms", value: (r) => r[3], show: fine }, { head: "longest ms", value: (r) => r[4], show: share },
+    { head: "for", text: true, value: (r) => r[5] }, { head: "in", text: true, open: true, value: (r) => r[6] || "[no code of its own]" },
+    { head: "who meanwhile was", text: true, value: (r) => r[11] }, { head: "ended by", text: true, value: (r) => r[10] },
+    { head: "thread", text: true, value: (r) => r[8] }, { head: "object", text: true, value: (r) => r[9] }, { head: "image", text: true, value: (r) => r[7] }], w.rows,
+    (r) => { State.set({ f: "waits", s: r[6] || "", z: "", t: "" }); goTo("flame"); });
+}
+if (P.waits) waits(P.waits);
