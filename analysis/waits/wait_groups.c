@@ -54,6 +54,11 @@ static bool is_c_library(const struct cs_call_function *f)
     return f->image && f->image->kind == CS_IMAGE_VDSO;
 }
 
+bool cs_wait_is_own(const struct cs_call_function *f)
+{
+    return f->image && !is_kernel(f) && !is_c_library(f);
+}
+
 struct site {
     const struct cs_call_function *function, *via; /* NULL: none */
 };
@@ -73,6 +78,22 @@ const struct cs_call_function *cs_wait_place(const struct cs_calls *calls, uint3
             *via = f; /* the outermost: the one that was called */
     }
     return NULL;
+}
+
+const struct cs_call_function *cs_wait_root(const struct cs_calls *calls, uint32_t node, bool *first_thread)
+{
+    static const char *const firsts[] = {"_start", "main", "__libc_start_main", "__libc_start_call_main"};
+    const struct cs_call_function *root = NULL;
+    *first_thread = false;
+    for (; node; node = cs_contexts_at(calls->tree, node)->parent) {
+        const struct cs_call_function *f = cs_calls_function(calls, node);
+        if (!f->image || is_kernel(f))
+            continue;
+        root = is_c_library(f) ? root : f;
+        for (size_t i = 0; i < sizeof firsts / sizeof *firsts; i++)
+            *first_thread |= strcmp(f->brief, firsts[i]) == 0;
+    }
+    return root;
 }
 
 bool cs_wait_is_program(const struct cs_calls *calls, uint32_t node)
@@ -97,7 +118,6 @@ static bool begins(const char *text, const char *with)
     return strncmp(text, with, strlen(with)) == 0;
 }
 
-/* Of a lock: what the C library calls it. */
 static const char *kind_of(const char *reason, const struct site *site, const char *object)
 {
     static const struct {
@@ -116,6 +136,13 @@ static const char *kind_of(const char *reason, const struct site *site, const ch
         if (begins(site->via->brief, names[i].begins))
             return names[i].kind;
     return "lock";
+}
+
+const char *cs_wait_kind(const struct cs_calls *waits, const char *reason, uint64_t context,
+                         const char *object)
+{
+    struct site site = site_of(waits, context);
+    return kind_of(reason, &site, object);
 }
 
 bool cs_wait_is_idle(const char *kind)

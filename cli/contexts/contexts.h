@@ -6,6 +6,7 @@
  *   callers    the subcommands callers and callees
  *   tree       the subcommand tree
  *   waits      the subcommand waits
+ *   critical_path  its --critical-path
  */
 #ifndef CS_CLI_CONTEXTS_CONTEXTS_H
 #define CS_CLI_CONTEXTS_CONTEXTS_H

@@ -3,6 +3,7 @@
 #include "analysis/waits/wait_groups.h"
 #include "cli/command/recordings.h"
 #include "cli/contexts/contexts.h"
+#include "cli/contexts/critical_path.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -150,6 +151,12 @@ static int run(const struct parsed *args)
     const bool by_thread = option_choice(args, "by", by_names, 0) == 1;
     if (operand_count(args))
         return usage_error("%s: waits takes no operand", operand(args, 0));
+    if (option_given(args, "of") && !option_given(args, "critical-path"))
+        return usage_error("--of says whose critical path is shown: it needs --critical-path");
+    if (option_given(args, "critical-path"))
+        return by_thread
+                   ? usage_error("--critical-path is a table of its own: it can't be combined with --by")
+                   : critical_path_report(args);
     int rc = recordings_open(where, option(args, "epoch"), RECORDINGS_OF_SAMPLES, &store, &which, &err);
     if (rc < 0)
         return failed(&err);
@@ -181,8 +188,15 @@ static int run(const struct parsed *args)
 }
 
 static const struct option_entry options[] = {
-    OPTION_BY,  OPTION_PROCESS, OPTION_EPOCH,          OPTION_NO_INLINES,
-    OPTION_TOP, OPTION_STORE,   {NULL, 0, NULL, NULL},
+    {"critical-path", 0, NULL, "what a thread's time was really spent on, through the threads it waited for"},
+    {"of", 0, "NAME", "whose critical path: all threads of this name (else the program's first thread)"},
+    OPTION_BY,
+    OPTION_PROCESS,
+    OPTION_EPOCH,
+    OPTION_NO_INLINES,
+    OPTION_TOP,
+    OPTION_STORE,
+    {NULL, 0, NULL, NULL},
 };
 
 extern const struct command command_waits;
@@ -190,16 +204,12 @@ const struct command command_waits = {
     "waits",
     "",
     "where threads wait: for what, how long, and who ended it",
-    "All of each thread's time: on a CPU, stolen by the hypervisor or interrupts, and waiting by reason. "
-    "Then\n"
-    "the waits by what was waited for and where: a mutex, a file, a pipe, a CPU (run-queue). \"Ended by\" is "
-    "the\n"
-    "thread that woke it; of a lock, who released it. \"Who meanwhile was\" is what that thread did most of "
-    "the\n"
-    "time while it was waited for, followed through those that it waited for itself; of a wait for a CPU, "
-    "who "
-    "had\n"
-    "that. --by thread: each thread's time.\n"
+    "All of each thread's time: on a CPU, stolen by the hypervisor or interrupts, and waiting by reason.\n"
+    "Then the waits by what was waited for and where: a mutex, a file, a pipe, a CPU (run-queue). \"Ended\n"
+    "by\" is the thread that woke it; of a lock, who released it. \"Who meanwhile was\" is what that thread\n"
+    "did most of the time while it was waited for, followed through those that it waited for itself; of a\n"
+    "wait for a CPU, who had that. --by thread: each thread's time. --critical-path: what a thread's time\n"
+    "was really spent on, by it and by those it waited for, and what a faster function would save.\n"
     "\n"
     "Example: why does it take 10 s, if it computes for 2?\n"
     "\n"

@@ -96,6 +96,7 @@ struct doing {                   /* of a thread whose waits are walked */
     const struct thread *thread; /* NULL: none of them is known */
     const char *name;
     uint64_t ended;            /* where it ended the wait above */
+    bool forgotten;            /* it waited more often than is remembered */
     struct cs_blame_ran until; /* the earliest moment that was met */
 };
 
@@ -112,7 +113,7 @@ static void between(struct walk *w, const struct doing *d, uint32_t back, uint64
     part(w, d->name, -1, d->ended, ran);
     if (ran == ns)
         return;
-    const struct cs_blame_wait *like = d->thread ? short_wait(d->thread, back) : NULL;
+    const struct cs_blame_wait *like = d->thread && !d->forgotten ? short_wait(d->thread, back) : NULL;
     part(w, d->name, like ? like->reason : -3, like ? like->context : 0, ns - ran);
 }
 
@@ -153,6 +154,7 @@ static void walk_back(struct walk *w, uint32_t tid, struct doing d, uint64_t fro
         d.until = wait->ran;
     }
     bool is_older = back <= n && last_wait(t, back)->in_ns <= from;
+    d.forgotten = !is_older && (back <= n || n == WAITS); /* or there were too many steps */
     if (until > from)
         between(w, &d, is_older ? back : 0, from, until);
 }

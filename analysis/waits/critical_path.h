@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The critical path of a thread (Yang, Miller, ICDCS 1988; through sampled waits as wPerf, Zhou et al., OSDI 2018): all of its time,
+ * divided among what was really being waited for. While it ran that is what it ran; while another thread had it wait, what
+ * that one did. What would be faster shortens the thread's time by no more than its share here: another path may take over.
+ *
+ * Rows of a store are sums, not a log: who waited is told by its name and by where its thread began; what a thread ran
+ * meanwhile, by the samples below the innermost function around the place where it ended the wait that has enough of them. */
+#ifndef CS_ANALYSIS_WAITS_CRITICAL_PATH_H
+#define CS_ANALYSIS_WAITS_CRITICAL_PATH_H
+
+#include "analysis/waits/wait_groups.h"
+
+struct cs_path_row {
+    const char *
+        what; /* "running", "stolen", a kind of wait (cs_wait_kind), "not followed", or "waiting": nobody knows for what */
+    const struct cs_call_function *function; /* cs_wait_place's; NULL: none is known */
+    const char *thread;                      /* who did that */
+    double ns;
+};
+
+struct cs_path_function {
+    const struct cs_call_function *function;
+    double ns; /* of the path, in it and in what it called or waited for */
+};
+
+struct cs_critical_path {
+    struct cs_path_row *rows; /* most first; they add up to all_ns */
+    size_t n, capacity;
+    struct cs_path_function *functions; /* the program's own; most first; of those around all of it one */
+    size_t n_functions, functions_capacity;
+    const char *thread;
+    uint64_t pid;       /* 0: several processes' */
+    unsigned n_threads; /* of that name */
+    double all_ns;
+    struct cs_dictionary texts; /* internal */
+};
+
+/* Of the threads called `thread` that aren't a process's first; NULL or where there are no others: of the longest
+ * process's first thread. `wanted` is what the other two were opened with. Names live as long as both. -ENOENT with a sentence:
+ * there is no such thread. */
+int cs_critical_path_make(struct cs_critical_path *path, struct cs_store *store,
+                          const struct cs_calls_wanted *wanted, const struct cs_wait_groups *waits,
+                          const struct cs_calls *running, const char *thread, struct cs_error *err);
+void cs_critical_path_fini(struct cs_critical_path *path);
+
+#endif
