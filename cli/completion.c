@@ -20,15 +20,15 @@ static const struct {
     {"daemon", NULL, "start status flush epoch stop"},
     {"fleet", NULL, "prof diff"},
     {"export", "format", "trace pprof folded speedscope firefox csv json llvm gcov gcov11 bolt"},
-    {"prof", "by", "image procedure line process tag thread container label"},
+    {"prof", "by", "image procedure line process tag thread container attribute label"},
     {"prof", "sort", "samples total"},
     {"diff", "by", "image procedure line thread"},
     {"stats", "by", "image procedure line"},
     {"waits", "by", "place thread"},
-    {"tree", "by", "procedure process thread container label"},
+    {"tree", "by", "procedure process thread container attribute label"},
     {"top", "by", "procedure process image"},
     {"fleet", "by", "procedure image host label day"},
-    {"record", "label", "process command cgroup thread container"},
+    {"record", "label", "process command cgroup thread container attribute=NAME"},
     {"record", "driver", "auto bpf ring timers stops"},
 };
 #define N_CHOICES (sizeof choices / sizeof *choices)

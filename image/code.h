@@ -20,6 +20,7 @@
  *   ranges             nested address ranges
  *   segments           file offsets to addresses, for a sampler
  *   tag_points         the compiler plugin's table of tags
+ *   thread_variable    where a thread-local variable of a process lies
  *   variable           where a variable of static storage lies
  *
  *      struct cs_image_code *code;

@@ -91,6 +91,7 @@ struct cs_sampler_config {
     uint64_t
         keep_code_max; /* bytes: copies of the sampled files are kept in the store, up to this; 0: none */
     enum cs_label label;
+    const char *attribute; /* of CS_LABEL_ATTRIBUTE: its name, or "trace_id", "span_id" */
     uint64_t resolve_ms; /* >0: counts leave the table as often, so that `placed` knows when they came */
     int wake_fd; /* >0: cs_sampler_poll returns early when it is readable (a control socket, a signalfd) */
 
@@ -130,6 +131,7 @@ struct cs_sampler_statistics {
     uint64_t chain_ends[CS_SAMPLER_CHAIN_ENDS]; /* samples */
     uint64_t chain_frames;                      /* of users, in all */
     uint64_t chain_tables, chain_bytes;         /* unwind tables in the kernel, and what they take there */
+    uint64_t attributes_lost; /* samples whose attribute's value found no room: they are without a label */
     bool waits;                                 /* time off the CPU is recorded */
     double wait_seconds;                        /* of it, estimated */
     uint64_t waits_kept, waits_lost;            /* lost: they came faster than they could be read */

@@ -69,7 +69,7 @@ static size_t put_text(uint8_t *out, unsigned field, const char *text)
 {
     const size_t n = strlen(text), at = put_head(out, field, n);
     if (out)
-        memcpy(out + at, text, n);
+        memcpy(out + at, text, n); /* NOLINT(bugprone-not-null-terminated-result) */
     return at + n;
 }
 

@@ -38,7 +38,7 @@
 #define OPTION_PERIOD {"period", 'c', "N", "from sample to sample: events, ns of cpu-clock, or the observer's TSC cycles"}
 #define OPTION_BUDGET {"budget", 0, "PERCENT", "what the profiled work may lose, as 0.5%; the rate follows"}
 #define OPTION_SECONDS {"seconds", 't', "SECONDS", "end after so long (else with the program, or at Ctrl-C)"}
-#define OPTION_LABEL {"label", 0, "BY", "keep profiles apart by process, command, thread, container or cgroup"}
+#define OPTION_LABEL {"label", 0, "BY", "keep profiles apart by process, command, thread, container, cgroup or attribute=NAME"}
 #define OPTION_DRIVER \
     {"driver", 0, "NAME", "bpf (counts in the kernel), ring (without rights), timers (a command's own), stops (ptrace) or auto"}
 #define OPTIONS_CHAINS \

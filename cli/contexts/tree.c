@@ -147,7 +147,8 @@ static int report(const struct parsed *args, const struct chains *c, const struc
 
 static int run(const struct parsed *args)
 {
-    static const char *const by_names[] = {"procedure", "process", "thread", "container", "label", NULL};
+    static const char *const by_names[] = {"procedure", "process", "thread", "container",
+                                           "attribute", "label",   NULL};
     bool by_label = option_choice(args, "by", by_names, 0) >= 1, inverted = option_given(args, "inverted");
     struct chains c;
     if (operand_count(args) > 1)

@@ -35,8 +35,8 @@ struct counted { /* what call chains and edges tell, of procedures */
     bool wanted;
 };
 
-static const char *const by_names[] = {"image",  "procedure", "line",  "process", "tag",
-                                       "thread", "container", "label", NULL};
+static const char *const by_names[] = {"image",  "procedure", "line",      "process", "tag",
+                                       "thread", "container", "attribute", "label",   NULL};
 #define BY_LABELS 5 /* from here on in by_names: what --label keeps apart, as processes are */
 
 static void push(struct layout *l, struct column c)
@@ -389,7 +389,10 @@ static void suggest_label(struct output *out, const struct profile *p, const str
     output_line(out, "%s", "");
     output_note(out,
                 "This recording was kept apart by %s, not by %s: cyclescope record --label %s does that.",
-                *kept ? kept : "nothing", asked, strcmp(asked, "label") == 0 ? "thread" : asked);
+                *kept ? kept : "nothing", asked,
+                strcmp(asked, "label") == 0       ? "thread"
+                : strcmp(asked, "attribute") == 0 ? "attribute=NAME"
+                                                  : asked);
 }
 
 static int report(const struct parsed *args, struct profile *p, enum profile_by by, const char *asked,
@@ -503,7 +506,8 @@ const struct command command_prof = {
     "could not\n"
     "be placed are the row [unknown]. running % adds up the shares so far.\n"
     "--by takes procedure, line, image, tag, and what record --label kept apart: thread, process, "
-    "container.\n"
+    "container,\n"
+    "attribute.\n"
     "With call chains (record -g) total % is the share of the samples that were taken in a procedure or in "
     "what it\n"
     "called: see also callers, callees and tree.",

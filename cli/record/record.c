@@ -27,7 +27,9 @@
 #define STATUS_SECONDS 0.25
 
 /* From CS_LABEL_PROCESS on. */
-static const char *const label_names[] = {"process", "command", "cgroup", "thread", "container", NULL};
+static const char *const label_names[] = {"process",   "command",        "cgroup", "thread",
+                                          "container", "attribute=NAME", NULL};
+#define ATTRIBUTE "attribute"
 
 struct recording {
     struct cs_sampler *sampler;
@@ -124,8 +126,13 @@ static void parse_choices(const struct parsed *args, struct cs_sampler_config *c
         [CS_SAMPLER_DRIVER_RING] = "ring",   [CS_SAMPLER_DRIVER_TIMERS] = "timers",
         [CS_SAMPLER_DRIVER_STOPS] = "stops", NULL};
     config->driver = option_choice(args, "driver", drivers, CS_SAMPLER_DRIVER_AUTO);
-    if (option_given(args, "label"))
+    const char *label = option(args, "label");
+    if (label && strncmp(label, ATTRIBUTE "=", sizeof ATTRIBUTE) == 0 && label[sizeof ATTRIBUTE]) {
+        config->label = CS_LABEL_ATTRIBUTE;
+        config->attribute = label + sizeof ATTRIBUTE;
+    } else if (label) {
         config->label = CS_LABEL_PROCESS + option_choice(args, "label", label_names, 0);
+    }
 }
 
 /* Caches, latencies and the core's clock, measured now or within the last hour: what the culprit analysis
@@ -155,7 +162,11 @@ static char *epoch_meta(const struct cs_sampler_config *config)
                              "kernel", host.release, "command", json_text(command));
     double age_s = 0;
     if (config->label)
-        json_object_set_new(meta, "label", json_string(label_names[config->label - CS_LABEL_PROCESS]));
+        json_object_set_new(
+            meta, "label",
+            json_string(config->attribute ? ATTRIBUTE : label_names[config->label - CS_LABEL_PROCESS]));
+    if (config->attribute)
+        json_object_set_new(meta, ATTRIBUTE, json_text(config->attribute));
     json_object_set_new(meta, "bursts", json_boolean(config->bursts));
     json_object_set_new(meta, "machine", machine_meta(&age_s));
     json_object_set_new(meta, "machine_age_s", json_integer((json_int_t)age_s));

@@ -101,7 +101,7 @@ __noinline int chain_copy_sample(struct chain_scratch *s, __u32 generation, __u3
     __builtin_memcpy(copy->reg, s->reg, sizeof copy->reg);
     __builtin_memcpy(copy->kernel, s->frames, sizeof copy->kernel);
     copy->pid = both >> 32;
-    copy->tid = (__u32)both;
+    copy->tid = s->row;
     copy->generation = generation;
     copy->event = event;
     copy->end = s->end;
@@ -183,6 +183,7 @@ static __always_inline int count_chain(struct bpf_perf_event_data *ctx, __u32 ev
         return 0;
     half &= 1;
     __u64 begin = state->samples++ % TIMED ? 0 : bpf_ktime_get_ns();
+    s->row = row;
     __u32 n_kernel = take_chain(ctx, &walk, pc, pid, generation, cpu);
     if (is_early(s) && chain_copy_sample(s, generation, event, n_kernel)) {
         end_timing(state, begin);

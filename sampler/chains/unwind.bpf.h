@@ -30,6 +30,7 @@ struct chain_scratch {
     __u64 reg[32];       /* by DWARF number */
     __u64 first_pc;      /* the user's own */
     __u32 cpu, unmapped; /* 1: an address was in no mapping that is known yet */
+    __u32 row, unused;   /* what the sample is counted by */
     /* The last chain's cells, outermost first: most chains begin as the one before did. */
     __u64 known_root;
     __u32 known_turn, known_half, n_known, known_at;

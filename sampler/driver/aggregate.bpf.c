@@ -17,6 +17,7 @@ const volatile __u32 n_buckets; /* of a half, power of two */
 const volatile __u8 filtered;   /* only chosen processes count */
 const volatile __u8 chains;     /* the table's halves are calling-context trees */
 const volatile __u8 by_thread;  /* rows are by thread, of the generation of its process */
+const volatile __u8 attributes; /* rows are by what a thread says that it works on */
 
 struct cs_aggregate_cpu cpus[CS_AGGREGATE_CPUS];
 __u64 clock_period[CS_AGGREGATE_EVENTS]; /* of a clock whose period was changed; else 0 */
@@ -86,6 +87,7 @@ static __always_inline void *tree_line(__u32 first, __u32 number)
 
 #include "sampler/chains/sample_chain.bpf.h"
 
+#include "sampler/attributes/attribute_row.bpf.h"
 #include "sampler/waits/waits.bpf.h"
 
 static __always_inline int log_entry(struct cs_aggregate_cpu *state, __u32 cpu,
@@ -115,7 +117,9 @@ static __always_inline int count(struct bpf_perf_event_data *ctx, __u32 event)
     struct cs_aggregate_cpu *state = &cpus[cpu];
     __u32 number = generation[pid & (CS_GENERATION_SLOTS - 1)] & CS_HOT_GENERATION_MASK;
     __u64 key = cs_hot_key(pc, pc >> 63, event, number);
-    __u32 row = by_thread ? (__u32)both : pid;
+    __u32 half = state->half, row = by_thread    ? (__u32)both
+                                    : attributes ? attribute_row(pid, number, cpu, half)
+                                                 : pid;
     struct cs_hot_entry out;
 
     state->delivered++;
@@ -125,12 +129,12 @@ static __always_inline int count(struct bpf_perf_event_data *ctx, __u32 event)
         state->events[event].periods += period ? period : ctx->sample_period;
     }
     if (chains) {
-        if (count_chain(ctx, event, pc, pid, row, number, cpu, state->half, n_buckets))
+        if (count_chain(ctx, event, pc, pid, row, number, cpu, half, n_buckets))
             return 0;
         out = (struct cs_hot_entry){key, row, 1};
         return log_entry(state, cpu, &out);
     }
-    __u32 index = (cpu * 2 + (state->half & 1)) * n_buckets + (cs_hot_hash(key, row) & (n_buckets - 1));
+    __u32 index = (cpu * 2 + (half & 1)) * n_buckets + (cs_hot_hash(key, row) & (n_buckets - 1));
     struct cs_hot_bucket *bucket = bpf_map_lookup_elem(&table, &index);
     if (!bucket || !cs_hot_add(bucket, &state->turn, key, row, &out))
         return 0;

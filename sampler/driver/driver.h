@@ -4,6 +4,7 @@
  * Files of this room:
  *   aggregate         what the BPF program and its reader share
  *   aggregate.bpf     the BPF program: counts a sample in the kernel
+ *   attribute_maps    BPF maps of attributes
  *   chain_maps        BPF maps that the handler unwinds by
  *   driver            what a driver is
  *   driver_bpf        reads the table that the BPF program fills
@@ -33,7 +34,8 @@ struct cs_driver_entry {
     uint64_t count;
     uint64_t from_ns, to_ns; /* taken within; of one incarnation of the PID */
     uint32_t pid;
-    uint32_t tid; /* where rows are by thread, else the PID */
+    uint32_t tid;   /* where rows are by thread or attribute the row, else the PID */
+    uint32_t label; /* the session's: it names what the row stood for */
     uint8_t event;
     bool kernel;
     bool uncertain; /* the incarnation is not known: a fork or exec record was lost */
@@ -55,10 +57,12 @@ struct cs_driver_config {
     bool in_interrupts; /* no handler runs any more once its event is disabled: they run in interrupts */
     uint64_t keep_ns;   /* entries stay so long in the table to be counted up */
     struct cs_generations *generations;
-    /* Rows by thread, not by process: says whose a thread is, 0 = nobody knows. NULL: by process. */
+    /* Rows by thread or attribute, not by process: says whose a row is, 0 = nobody knows. NULL: by process. */
     uint32_t (*process_of)(void *arg, uint32_t tid);
     void *process_of_arg;
     struct cs_wait_kernel *waits; /* waits too, beside chains: filled where the driver can; NULL: not asked */
+    struct cs_attribute_kernel
+        *attributes; /* rows by attribute: filled where the driver can; NULL: not asked */
     const struct cs_process_filter *filter; /* only these processes count; NULL: all that the events see */
 };
 
@@ -75,6 +79,7 @@ enum cs_driver_drain {
 };
 
 struct cs_driver_state;
+struct cs_attribute_kernel;
 struct cs_wait_kernel;
 struct cs_process_filter;
 struct perf_event_attr;

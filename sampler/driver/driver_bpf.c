@@ -8,6 +8,7 @@
 #define CS_TREE_LINE(half, number) (&(half)[number])
 #include "sampler/chains/context_tree.h"
 #include "sampler/driver/aggregate.h"
+#include "sampler/driver/attribute_maps.h"
 #include "sampler/driver/chain_maps.h"
 #include "sampler/driver/driver.h"
 #include "sampler/driver/entry.h"
@@ -52,8 +53,9 @@ struct cs_driver_state {
     uint64_t line_ns, since_ns, next_since_ns, turned_ns;
     uint64_t begun_lost; /* as of the last drain */
     uint64_t entries;
-    struct cs_chain_maps chains; /* with config.chains */
-    struct cs_wait_maps waits;   /* with config.waits */
+    struct cs_chain_maps chains;         /* with config.chains */
+    struct cs_wait_maps waits;           /* with config.waits */
+    struct cs_attribute_maps attributes; /* with config.attributes */
     uint64_t chain[CS_CHAIN_FRAMES];
 };
 
@@ -77,6 +79,8 @@ static void grace_period(void)
 /* Trees that fill up turn early; so they do when lists of mappings are short of room, which comes with a turn. */
 static bool is_filling(const struct cs_driver_state *s)
 {
+    if (s->config.attributes && cs_attribute_maps_are_filling(&s->attributes))
+        return true;
     if (s->config.chains && cs_chain_lists_are_short(&s->chains.kernel.lists))
         return true;
     for (unsigned c = 0; s->config.chains && c < s->n_slots; c++)
@@ -104,6 +108,8 @@ static uint64_t bpf_begin_drain(struct cs_driver_state *s, enum cs_driver_drain 
     }
     if (s->turned && s->config.chains)
         turn_trees(s);
+    if (s->turned && s->config.attributes)
+        cs_attribute_maps_turn(&s->attributes);
     if (s->turned && !(how == CS_DRIVER_DRAIN_LAST && s->config.in_interrupts))
         grace_period();
     for (unsigned c = 0; c < s->n_slots; c++)
@@ -249,6 +255,9 @@ static int bpf_drain(struct cs_driver_state *s, enum cs_driver_drain how, cs_dri
         struct copies_to to = {s, emit, arg};
         cs_chain_maps_copies(&s->chains, emit_copy, &to);
     }
+    if (s->turned && s->config.attributes)
+        for (unsigned c = 0; c < s->n_slots; c++)
+            cs_attribute_maps_empty(&s->attributes, c, (s->bpf->bss->cpus[c].half ^ 1) & 1);
     if (s->turned) { /* what is in the other half was taken after the turn */
         s->since_ns = s->next_since_ns;
         s->turned_ns = s->next_since_ns = s->line_ns;
@@ -341,6 +350,8 @@ static void close_maps(struct cs_driver_state *s)
         cs_chain_maps_close(&s->chains);
     if (s->config.waits && s->bpf)
         cs_wait_maps_close(&s->waits);
+    if (s->config.attributes && s->bpf)
+        cs_attribute_maps_close(&s->attributes);
     aggregate_bpf__destroy(s->bpf);
     s->bpf = NULL;
 }
@@ -357,6 +368,13 @@ static void bpf_close(struct cs_driver_state *s)
 static void *map_whole(const struct bpf_map *map, size_t size)
 {
     return mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, bpf_map__fd(map), 0);
+}
+
+static uint32_t generation_now(void *state, uint32_t pid)
+{
+    const struct cs_driver_state *s = state;
+    return __atomic_load_n(&s->bpf->bss->generation[pid & (CS_GENERATION_SLOTS - 1)], __ATOMIC_ACQUIRE) &
+           CS_HOT_GENERATION_MASK;
 }
 
 static int load(struct cs_driver_state *s)
@@ -402,7 +420,15 @@ static int load(struct cs_driver_state *s)
     }
     if (cs_wait_maps_size(&s->waits, s->n_slots) < 0)
         return -EINVAL;
-    s->bpf->rodata->by_thread = s->config.process_of != NULL;
+    s->bpf->rodata->by_thread = s->config.process_of && !s->config.attributes;
+    s->attributes = (struct cs_attribute_maps){.places = s->bpf->maps.attribute_places,
+                                               .values = s->bpf->maps.attribute_values,
+                                               .scratches = s->bpf->maps.attribute_scratches,
+                                               .kernel = s->config.attributes};
+    s->bpf->rodata->attributes = s->config.attributes != NULL;
+    s->bpf->rodata->n_attribute_values = cs_attribute_maps_size(&s->attributes, s->n_slots);
+    if (!s->bpf->rodata->n_attribute_values)
+        return -EINVAL;
     if ((s->config.filter &&
          bpf_map__reuse_fd(s->bpf->maps.chosen, cs_process_filter_map(s->config.filter)) != 0) ||
         bpf_map__set_max_entries(s->bpf->maps.table, s->n_slots * 2 * s->n_buckets) != 0 ||
@@ -430,6 +456,15 @@ static int load(struct cs_driver_state *s)
                                                    .lost = &bss->wait_lost,
                                                    .no_row = &bss->wait_no_row};
         rc = cs_wait_maps_open(&s->waits);
+        if (rc < 0)
+            return rc;
+    }
+    if (s->config.attributes) {
+        s->attributes.used = s->bpf->bss->attribute_used;
+        s->config.attributes->lost = s->bpf->bss->attribute_lost;
+        s->config.attributes->generation = generation_now;
+        s->config.attributes->arg = s;
+        rc = cs_attribute_maps_open(&s->attributes);
         if (rc < 0)
             return rc;
     }

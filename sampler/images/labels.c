@@ -55,6 +55,11 @@ static const char *fitting(const char *text, char buffer[LABEL_BYTES])
 
 uint32_t cs_labels_number(struct cs_labels *labels, const char *text)
 {
+    return cs_labels_number_within(labels, text, UINT32_MAX);
+}
+
+uint32_t cs_labels_number_within(struct cs_labels *labels, const char *text, uint32_t most)
+{
     char shortened[LABEL_BYTES];
     text = fitting(text, shortened);
     size_t size = strlen(text) + 1;
@@ -64,6 +69,8 @@ uint32_t cs_labels_number(struct cs_labels *labels, const char *text)
     for (struct label *l = *bucket; l; l = l->next)
         if (strcmp(l->text, text) == 0)
             return l->number;
+    if (labels->n >= most)
+        return cs_labels_number(labels, "(others)");
     if (labels->n == labels->capacity) {
         uint32_t capacity = labels->capacity ? 2 * labels->capacity : 64;
         struct label **more = realloc(labels->all, capacity * sizeof(struct label *));

@@ -15,6 +15,8 @@ void cs_labels_close(struct cs_labels *labels);
  * a profile's head can't hold is shortened first: "…its end~hash of the whole". Paths of cgroups differ at their
  * ends (all pods of a node begin alike), and two long ones stay two. */
 uint32_t cs_labels_number(struct cs_labels *labels, const char *text);
+/* The same, but where there are `most` already, a text that isn't among them is "(others)". */
+uint32_t cs_labels_number_within(struct cs_labels *labels, const char *text, uint32_t most);
 const char *cs_labels_text(const struct cs_labels *labels, uint32_t number);
 
 /* Path of a process's cgroup (unified hierarchy, else the first named one), "" when it can't be read. */

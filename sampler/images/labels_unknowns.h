@@ -9,7 +9,8 @@ enum cs_label {
     CS_LABEL_COMMAND,
     CS_LABEL_CGROUP,
     CS_LABEL_THREAD,
-    CS_LABEL_CONTAINER
+    CS_LABEL_CONTAINER,
+    CS_LABEL_ATTRIBUTE /* of OpenTelemetry's thread context */
 };
 
 /* Offsets in the image "[unknown]". A lookup that fails returns -(1 + cause). */

@@ -138,7 +138,8 @@ static uint32_t label_for(struct cs_maps *maps, pid_t pid, const char *comm, uin
         cs_labels_cgroup_of(maps->proc, pid, text, sizeof text);
         cs_labels_container_of(text);
         return text[0] ? cs_labels_number(maps->labels, text) : inherited;
-    case CS_LABEL_THREAD: /* cs_maps_thread_label */
+    case CS_LABEL_THREAD:    /* cs_maps_thread_label */
+    case CS_LABEL_ATTRIBUTE: /* of a sample, not of a process */
     case CS_LABEL_NONE:
         break;
     }
@@ -167,6 +168,11 @@ void cs_maps_thread_ended(struct cs_maps *maps, pid_t tid)
 pid_t cs_maps_process_of(struct cs_maps *maps, pid_t tid)
 {
     return cs_threads_process(maps->threads, tid);
+}
+
+uint32_t cs_maps_text_label(struct cs_maps *maps, const char *text, uint32_t most)
+{
+    return cs_labels_number_within(maps->labels, text, most);
 }
 
 uint32_t cs_maps_thread_label(struct cs_maps *maps, pid_t tid)

@@ -48,6 +48,8 @@ void cs_maps_thread_named(struct cs_maps *maps, pid_t tid, pid_t pid, const char
 void cs_maps_thread_ended(struct cs_maps *maps, pid_t tid);
 /* Whose a thread is, 0 = nobody knows; its label. */
 pid_t cs_maps_process_of(struct cs_maps *maps, pid_t tid);
+/* The label of any text; "(others)" for new ones where there are `most`. */
+uint32_t cs_maps_text_label(struct cs_maps *maps, const char *text, uint32_t most);
 uint32_t cs_maps_thread_label(struct cs_maps *maps, pid_t tid);
 
 /* Reads /proc/PID/maps: what was there before we came, or what a lost record would have told. `since_ns` is

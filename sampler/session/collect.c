@@ -10,9 +10,8 @@
 
 #define LAST_TABLES_NS 2000000000ULL /* for tables that are being made when a recording ends */
 
-static void place(void *arg, const struct cs_driver_entry *entry)
+static void place_labelled(struct cs_sampler *s, const struct cs_driver_entry *entry)
 {
-    struct cs_sampler *s = arg;
     struct cs_maps_location found;
     if (entry->copy && s->copies) {
         if (cs_stack_copies_add(s->copies, entry) == 0)
@@ -30,6 +29,8 @@ static void place(void *arg, const struct cs_driver_entry *entry)
     found.image->sampled = true;
     if (s->config.label == CS_LABEL_THREAD)
         found.label = cs_maps_thread_label(s->places.maps, (pid_t)entry->tid);
+    if (s->attributes)
+        found.label = entry->label;
     if (s->config.placed) {
         struct cs_sampler_frame callers[CS_CHAIN_FRAMES];
         struct cs_sampler_placed placed = {.image = &found.image->image,
@@ -53,9 +54,20 @@ static void place(void *arg, const struct cs_driver_entry *entry)
         (void)cs_session_contexts_add(s->contexts, &s->places, s->profiles, entry, &found);
 }
 
+static void place(void *arg, const struct cs_driver_entry *entry)
+{
+    struct cs_sampler *s = arg;
+    struct cs_driver_entry labelled = *entry;
+    if (s->attributes)
+        cs_session_attributes_label(s->attributes, &labelled);
+    place_labelled(s, &labelled);
+}
+
 static void incarnation(void *arg, pid_t pid, uint64_t time_ns)
 {
     struct cs_sampler *s = arg;
+    if (s->attributes)
+        cs_session_attributes_expect(s->attributes, pid);
     if (s->events.driver == &cs_driver_ring) /* the BPF driver counts them in the kernel */
         (void)cs_generations_next(s->generations, (uint32_t)pid, time_ns);
 }

@@ -86,9 +86,16 @@ static bool in_interrupts(const struct cs_sampler *s)
     return true;
 }
 
-static uint32_t process_of(void *places, uint32_t tid)
+static uint32_t process_of_thread(void *session, uint32_t tid)
 {
-    return (uint32_t)cs_maps_process_of(((struct cs_session_places *)places)->maps, (pid_t)tid);
+    return (uint32_t)cs_maps_process_of(((struct cs_sampler *)session)->places.maps, (pid_t)tid);
+}
+
+static uint32_t process_of_row(void *session, uint32_t row)
+{
+    const struct cs_attribute_value *value =
+        cs_attribute_of_row(&((struct cs_sampler *)session)->attribute_kernel, row);
+    return value ? value->pid : row;
 }
 
 /* The kernel chooses the period of such an event, and a ring's samples don't tell it. */
@@ -118,9 +125,20 @@ static int open_driver(struct cs_sampler *s, struct cs_error *err)
                          (s->config.target == CS_TARGET_ALL || s->events.filter)
                      ? &s->wait_kernel
                      : NULL,
-        .process_of = s->config.label == CS_LABEL_THREAD ? process_of : NULL,
-        .process_of_arg = &s->places,
+        .process_of = s->config.label == CS_LABEL_THREAD      ? process_of_thread
+                      : s->config.label == CS_LABEL_ATTRIBUTE ? process_of_row
+                                                              : NULL,
+        .process_of_arg = s,
+        .attributes = s->config.label == CS_LABEL_ATTRIBUTE ? &s->attribute_kernel : NULL,
         .filter = s->events.filter};
+    if (config.attributes) { /* no other driver reads a thread's memory where its sample is taken */
+        s->events.driver = &cs_driver_bpf;
+        return timers || s->config.driver == CS_SAMPLER_DRIVER_RING
+                   ? cs_fail(err, ENOTSUP,
+                             "attributes of threads are read by the BPF driver alone: root, or CAP_BPF and "
+                             "CAP_PERFMON, and events of the kernel are needed")
+                   : s->events.driver->open(&config, &s->events.state, err);
+    }
     if (timers)
         return s->events.driver->open(&config, &s->events.state, err);
     if (s->config.driver != CS_SAMPLER_DRIVER_RING) {
@@ -288,6 +306,10 @@ int cs_sampler_open(const struct cs_sampler_config *config, struct cs_sampler **
     }
     if (rc >= 0)
         rc = cs_session_places_open(&s->places, s->config.label, err);
+    if (rc >= 0 && s->config.label == CS_LABEL_ATTRIBUTE &&
+        !(s->attributes =
+              cs_session_attributes_open(&s->attribute_kernel, s->places.maps, s->config.attribute)))
+        rc = cs_fail(err, ENOMEM, "out of memory for attributes");
     if (rc >= 0 && s->config.keep_code_max)
         cs_images_keep(s->places.images, FILES_KEPT_OPEN);
     if (rc >= 0 && !(s->profiles = cs_session_profiles_open(s->events.asked, s->events.n_asked)))
@@ -312,6 +334,9 @@ int cs_sampler_open(const struct cs_sampler_config *config, struct cs_sampler **
                               : "waits can't be recorded: they need root, call chains and Linux 6.16");
     if (rc >= 0)
         rc = open_target(s, err);
+    if (rc >= 0 && s->attributes)
+        cs_session_attributes_expect(
+            s->attributes, s->config.target == CS_TARGET_COMMAND ? s->target.command.pid : s->config.pid);
     if (rc >= 0 && s->chains && s->config.target == CS_TARGET_PID)
         cs_session_chains_expect(s->chains, s->config.pid);
     if (rc >= 0 && s->chains)
@@ -360,6 +385,8 @@ static void wait_for(struct cs_sampler *s, int timeout_ms, uint64_t now)
     bool answers = !s->chains || now - s->drained_ns >= ANSWER_NS;
     if ((!answers || cs_session_chains_busy(s->chains)) && until_due > (int)(ANSWER_NS / 1000000))
         until_due = (int)(ANSWER_NS / 1000000); /* then look whether something was asked for */
+    const int until_look = cs_session_attributes_due_ms(s->attributes, now);
+    until_due = until_look < until_due ? until_look : until_due;
     for (unsigned i = 0; i < s->events.cpus.n; i++) {
         int ring = answers ? s->events.driver->fd(s->events.state, i) : -1;
         if (cs_sideband_fd(s->sideband, i) >= 0)
@@ -395,6 +422,7 @@ int cs_sampler_poll(struct cs_sampler *s, int timeout_ms, struct cs_error *err)
             cs_session_events_reopen(&s->events, &s->config, s->places.maps,
                                      s->config.target == CS_TARGET_COMMAND ? s->target.command.pid
                                                                            : s->config.pid);
+    cs_session_attributes_look(s->attributes, now);
     cs_session_look_for_other_rights(s);
     if (cs_session_chains_busy(s->chains) && now - s->drained_ns >= ANSWER_NS)
         s->next_drain_ns = now;
@@ -432,6 +460,21 @@ static void tell_lost_waits(const struct cs_sampler *s)
                           CS_WAIT_THREADS);
 }
 
+static void tell_about_attributes(const struct cs_sampler *s)
+{
+    const uint64_t lost = cs_session_attributes_lost(s->attributes);
+    if (lost)
+        cs_session_remark(&s->config,
+                          "%llu samples are without their attribute: too many different values in a second",
+                          (unsigned long long)lost);
+    if (!cs_session_attributes_processes(s->attributes))
+        cs_session_remark(
+            &s->config,
+            "no program told an attribute \"%s\" of its threads (OpenTelemetry's thread context), so no "
+            "sample has a label",
+            s->config.attribute);
+}
+
 int cs_sampler_stop(struct cs_sampler *s, struct cs_error *err)
 {
     if (s->target.stopped)
@@ -443,6 +486,8 @@ int cs_sampler_stop(struct cs_sampler *s, struct cs_error *err)
     int rc = cs_session_drain(s, CS_DRIVER_DRAIN_LAST, err);
     if (s->waits)
         tell_lost_waits(s);
+    if (s->attributes)
+        tell_about_attributes(s);
     return rc;
 }
 
@@ -457,6 +502,7 @@ void cs_sampler_close(struct cs_sampler *s)
     cs_stack_copies_close(s->copies);
     cs_image_tables_close(s->tables);
     cs_session_contexts_close(s->contexts);
+    cs_session_attributes_close(s->attributes);
     cs_session_waits_close(s->waits);
     cs_session_places_close(&s->places);
     cs_generations_close(s->generations);

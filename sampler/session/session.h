@@ -11,6 +11,7 @@
  *   profiles        counts in memory on their way to the store
  *   image_tables    unwind tables of mapped images
  *   chains          answers what the handler asks for to unwind
+ *   attributes      labels from what threads say that they work on
  *   stack_copies    chains that are made of copies of stacks
  *   contexts        call chains in memory on their way to the store
  *   other_rights    processes that became somebody else's
@@ -27,6 +28,7 @@
 #include "sampler/images/sideband.h"
 #include "sampler/perf/monotonic_clock.h"
 #include "sampler/perf/target.h"
+#include "sampler/session/attributes.h"
 #include "sampler/session/chains.h"
 #include "sampler/session/contexts.h"
 #include "sampler/session/open_events.h"
@@ -71,6 +73,8 @@ struct cs_sampler {
     struct cs_stack_copies *copies;
     struct cs_wait_kernel wait_kernel;
     struct cs_session_waits *waits; /* NULL: not asked, or not to be had */
+    struct cs_attribute_kernel attribute_kernel;
+    struct cs_session_attributes *attributes; /* NULL: not asked */
     struct cs_generations *generations;
     struct cs_sideband *sideband;
     uint64_t next_drain_ns, drained_ns, horizon_ns;
