@@ -239,3 +239,21 @@ size_t cs_point_text(const struct cs_point *p, char *out, size_t size)
     put_definers(&t, p);
     return t.full ? 0 : size - t.left;
 }
+
+size_t cs_point_text_llvm(const char *text, char *out, size_t size)
+{
+    size_t n = 0;
+    for (; *text && n + 2 < size; text++) {
+        if (*text == '$')
+            out[n++] = '$';
+        if (*text == '%' && text[1] == '%')
+            text++;
+        else if (*text == '%') {
+            out[n++] = '$';
+            continue;
+        }
+        out[n++] = *text;
+    }
+    out[n] = '\0';
+    return *text ? 0 : n;
+}

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What the compiler plugin does that needs nothing of the compiler: its options, which functions are wanted,
- * and the assembler text of a tag point. Used by plugin.cc alone.
+/* What the compilers' plugins do that needs nothing of the compiler: their options, which functions are wanted,
+ * and the assembler text of a tag point. Used by plugin.cc (GCC) and clang_plugin.cc alone.
  *
  * Files of this room:
  *   point   this
@@ -87,6 +87,8 @@ struct cs_point {
  * length, or 0 if it doesn't fit. */
 unsigned cs_point_registers(const struct cs_point *point);
 size_t cs_point_text(const struct cs_point *point, char *out, size_t size);
+/* The same for LLVM's inline assembler: operands are $0 and $1 there, and a register has one %. Its length, or 0. */
+size_t cs_point_text_llvm(const char *text, char *out, size_t size);
 /* Whether that is the template of a method's entry that uses no register. */
 bool cs_point_may_move(const char *text);
 

@@ -10,7 +10,7 @@ ln -s "$CYCLESCOPE" "$tmp/bin/cyclescope"
 export PATH=$tmp/bin:$PATH
 missing=
 for tool in cc c++ gcc clang pkg-config lua5.4 luajit; do command -v $tool >/dev/null || missing="$missing $tool"; done
-[ -e "$BUILD/luajit/cyclescope.so" ] && [ -e "$BUILD/lua/cyclescope.so" ] && [ -e "$BUILD/plugin/cyclescope.so" ] || missing="$missing languages"
+[ -e "$BUILD/luajit/cyclescope.so" ] && [ -e "$BUILD/lua/cyclescope.so" ] && [ -e "$BUILD/plugin/cyclescope.so" ] && [ -e "$BUILD/plugin/cyclescope-clang.so" ] || missing="$missing languages"
 echo 'int main(void) { return 0; }' | clang -fopenmp -x c - -o "$tmp/openmp" 2>/dev/null || missing="$missing libomp"
 [ -z "${CS_SANITIZED:-}" ] || missing="$missing plain-build"
 export PREFIX=$tmp/prefix
@@ -45,6 +45,7 @@ observed signals 'lua5.4 -l cyclescope program.lua' 'parse (program.lua:2)' run
 observed signals 'luajit -l cyclescope program.lua' 'parse (program.lua:2)' run
 observed signals 'python3 -m cyclescope program.py' 'parse' run
 observed signals ./plain 'multiply' 'loop'
+observed signals ./clang-plain 'multiply' 'loop'
 observed signals ./loops 'OMP'
 observed runtime-developer ./yours parse
 observed runtime-developer ./shop /cart

@@ -1,7 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-or-later
 """judge.py EXECUTABLE < notes: checks each note's tag against the executable's tag table, read from the file by the
-description in signals/plugin/point.h alone. Prints each wrong one; the last line is "N notes, M wrong"."""
+description in signals/plugin/point.h alone. Prints each wrong one; the last line is "N notes, M wrong".
+judge.py EXECUTABLE --table: a line "FUNCTION method" or "FUNCTION loop LINE" for each region that has a point.
+judge.py EXECUTABLE --points: their addresses."""
 import struct
 import subprocess
 import sys
@@ -24,6 +26,12 @@ for at in range(0, len(tags), 24):
     text = strings[function:strings.index(b"\0", function)].decode()
     table[addr] = (text, line, loop, kind)
 
+if "--points" in sys.argv:
+    print("\n".join(f"{addr:x}" for addr in table))
+    sys.exit()
+if "--table" in sys.argv:
+    print("\n".join(f"{text} loop {line}" if loop else f"{text} method" for text, line, loop, _ in table.values()))
+    sys.exit()
 headers = subprocess.run(["readelf", "-lW", exe], capture_output=True, text=True, check=True).stdout
 link_base = min(int(row.split()[2], 16) for row in headers.splitlines() if row.split()[:1] == ["LOAD"])
 notes = wrong = 0
