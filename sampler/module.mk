@@ -10,10 +10,12 @@ sampler.cflags += -DCS_TIMERS_LIBRARY='"$(BUILD)/signals/timers/timers.so"'
 # The burst runner is a program without libc; burst/runner_image.c carries it along, and moves it to an address of its own.
 # It is x86-64 code through and through; elsewhere burst/runner_image.c carries nothing and bursts say so.
 ifeq ($(firstword $(subst -, ,$(shell $(CC) -dumpmachine))),x86_64)
+# Else GCC makes a call of memset out of memset's own loop; clang doesn't with -ffreestanding, and has no such option.
+NO_PATTERNS   := $(if $(findstring clang,$(shell $(CC) --version)),,-fno-tree-loop-distribute-patterns)
 BURST_RUNNER  := $(BUILD)/sampler/burst/runner/runner
 BURST_OBJECTS := $(patsubst %.c,$(BUILD)/%.o,$(wildcard sampler/burst/runner/*.c sampler/burst/holder/*.c sampler/burst/replayer/*.c))
 BURST_CFLAGS  := -std=gnu11 $(WARN) -O2 -g $(SAME_PATHS) -MMD -MP -ffreestanding -fPIE -fno-stack-protector -fcf-protection=none \
-  -fno-asynchronous-unwind-tables -fno-tree-loop-distribute-patterns -mgeneral-regs-only -mno-red-zone -fvisibility=hidden \
+  -fno-asynchronous-unwind-tables $(NO_PATTERNS) -mgeneral-regs-only -mno-red-zone -fvisibility=hidden \
   $(filter -D%,$(EXTRA_CFLAGS))
 $(BURST_OBJECTS): $(BUILD)/%.o: %.c
 	@mkdir -p $(@D)

@@ -18,7 +18,11 @@
 #include <cmocka.h>
 
 typedef void body(void);
+#ifdef __clang__
+#define KEPT __attribute__((noinline, used, no_sanitize("address", "undefined", "thread")))
+#else
 #define KEPT __attribute__((noinline, noclone, used, no_sanitize("address", "undefined", "thread")))
+#endif
 
 static pid_t child(body *run)
 {
@@ -81,6 +85,9 @@ static const struct cs_burst_shared *go(struct cs_burst_runner *runner, pid_t ti
 KEPT static void loops_of_ten(void)
 {
     for (;;)
+#ifdef __clang__
+#pragma clang loop unroll(disable)
+#endif
         for (int i = 0; i < TEN; i++)
             __asm__ volatile("" : : "r"(i) : "memory");
 }

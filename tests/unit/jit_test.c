@@ -38,28 +38,31 @@ static void a_method_has_one_offset_in_every_process_that_made_it(void **state)
 /* This process's own segment of signals, with one name. */
 static int publish(const char *name, uint64_t start)
 {
-    const struct {
-        struct cs_segment_header header;
-        struct cs_segment_name head;
-        char text[16];
-        struct cs_segment_code code;
-    } segment = {.header = {.magic = CS_SEGMENT_MAGIC,
-                            .version = CS_SEGMENT_VERSION,
-                            .header_bytes = sizeof segment.header,
-                            .pid = (uint32_t)getpid(),
-                            .signals_at = 4096,
-                            .owners_at = 8192,
-                            .lines_at = 12288,
-                            .names_at = offsetof(typeof(segment), head),
-                            .names_size = sizeof segment - sizeof segment.header,
-                            .names_used = sizeof segment - sizeof segment.header,
-                            .n_lines = 1,
-                            .line_bytes = 128},
-                 .head = {.bytes = sizeof segment - sizeof segment.header, .length = (uint16_t)strlen(name)},
-                 .code = {start, 0x100}};
+    enum {
+        TEXT_BYTES = 16,
+        RECORD_BYTES = sizeof(struct cs_segment_name) + TEXT_BYTES + sizeof(struct cs_segment_code)
+    };
+    const struct cs_segment_header header = {.magic = CS_SEGMENT_MAGIC,
+                                             .version = CS_SEGMENT_VERSION,
+                                             .header_bytes = sizeof header,
+                                             .pid = (uint32_t)getpid(),
+                                             .signals_at = 4096,
+                                             .owners_at = 8192,
+                                             .lines_at = 12288,
+                                             .names_at = sizeof header,
+                                             .names_size = RECORD_BYTES,
+                                             .names_used = RECORD_BYTES,
+                                             .n_lines = 1,
+                                             .line_bytes = 128};
+    const struct cs_segment_name head = {.bytes = RECORD_BYTES, .length = (uint16_t)strlen(name)};
+    const struct cs_segment_code code = {start, 0x100};
+    char text[TEXT_BYTES] = "";
+    memcpy(text, name, strlen(name));
     int fd = memfd_create(CS_SEGMENT_NAME, MFD_CLOEXEC | MFD_ALLOW_SEALING);
-    assert_int_equal(write(fd, &segment, sizeof segment), sizeof segment);
-    assert_int_equal(pwrite(fd, name, strlen(name), offsetof(typeof(segment), text)), strlen(name));
+    assert_int_equal(write(fd, &header, sizeof header), sizeof header);
+    assert_int_equal(write(fd, &head, sizeof head), sizeof head);
+    assert_int_equal(write(fd, text, sizeof text), sizeof text);
+    assert_int_equal(write(fd, &code, sizeof code), sizeof code);
     assert_int_equal(ftruncate(fd, 16384), 0);
     assert_int_equal(fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK), 0);
     return fd;

@@ -99,7 +99,7 @@ static void samples_of_one_procedure_are_one_row(void **state)
 {
     (void)state;
     struct profile p;
-    struct profile_rows rows = sum(&p, &(struct profile_filter){NULL}, BY_PROCEDURE);
+    struct profile_rows rows = sum(&p, &(struct profile_filter){.label = NULL}, BY_PROCEDURE);
     int observed = profile_event_index(&p, "observed-cycles");
     assert_string_equal(p.events[p.main_event].name, "cpu-clock");
     assert_int_equal(rows.n, 3);
@@ -118,7 +118,7 @@ static void processes_are_told_apart_across_images(void **state)
 {
     (void)state;
     struct profile p;
-    struct profile_rows rows = sum(&p, &(struct profile_filter){NULL}, BY_PROCESS);
+    struct profile_rows rows = sum(&p, &(struct profile_filter){.label = NULL}, BY_PROCESS);
     assert_string_equal(rows.row[0].name, "one");
     assert_int_equal(rows.row[0].samples[p.main_event], 80);
     assert_string_equal(rows.row[1].name, "two");

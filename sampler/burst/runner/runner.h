@@ -51,7 +51,7 @@
 
 #define PAGE 4096ULL
 
-extern const uint8_t image_start[] __asm__("__ehdr_start") __attribute__((visibility("hidden")));
+extern uint8_t image_start[] __asm__("__ehdr_start") __attribute__((visibility("hidden")));
 #define CS_BURST_BASE ((uint64_t)image_start)
 
 struct registers { /* as PTRACE_GETREGSET gives them */
