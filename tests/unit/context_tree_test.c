@@ -54,9 +54,10 @@ static bool same(const struct chain *a, const struct chain *b)
 /* Few addresses and few roots, so that chains share beginnings, ends and middles. */
 static void draw_chain(struct chain *chain, unsigned addresses)
 {
-    *chain = (struct chain){
-        .root = cs_tree_root((uint32_t)(draw() % 3 + 1), (uint32_t)(draw() % 2), (uint32_t)(draw() % 2)),
-        .n = (unsigned)(draw() % DEPTH + 1)};
+    /* One after the other: compilers differ in the order of arguments, and chains are the same with each. */
+    uint32_t third = (uint32_t)(draw() % 2), second = (uint32_t)(draw() % 2),
+             first = (uint32_t)(draw() % 3 + 1);
+    *chain = (struct chain){.root = cs_tree_root(first, second, third), .n = (unsigned)(draw() % DEPTH + 1)};
     for (unsigned i = 0; i < chain->n; i++) {
         uint64_t addr = 0x400000 + draw() % addresses * 4;
         if (draw() % 4 == 0)
