@@ -164,7 +164,7 @@ bool history_again(const struct polled_words *polled, const struct run *run, uin
 {
     static struct probe probes[WRITERS_MAX];
     static uint32_t numbers[WRITERS_MAX];
-    uint64_t addrs[POLLED_WORDS_MAX];
+    static uint64_t addrs[POLLED_WORDS_MAX];
     unsigned n = 0;
     *second = *run;
     uint64_t capacity = (uint64_t)(run->end - run->start) + PAGE;
