@@ -138,7 +138,8 @@ $(SIGNALS_ITT): $(ITT_SOURCES) signals/itt/itt.h signals/itt/exports.map signals
 	  -Wl,-soname,libcyclescope-itt.so.1 -Wl,-z,nodelete -Wl,-z,defs -Wl,--version-script,signals/itt/exports.map -o $@ $(ITT_SOURCES) $(SIGNALS_RUNTIME)
 
 bench.signals-set.libs = $(SIGNALS_A)
-$(BUILD)/bench/signals-set: $(SIGNALS_A)
+bench.otel-context.libs = $(SIGNALS_A) -Wl,--export-dynamic-symbol=otel_thread_ctx_v1
+$(BUILD)/bench/signals-set $(BUILD)/bench/otel-context: $(SIGNALS_A)
 
 # What a set compiles to in a linked program: with a load of the line's address, and without one in executables.
 .PHONY: show-set

@@ -146,12 +146,14 @@ __noinline __u32 attribute_row(__u32 pid, __u32 generation, __u32 cpu, __u32 hal
 {
     __u32 number = pid & (CS_ATTRIBUTE_PLACES - 1), slot = 0;
     const struct cs_attribute_place *place = bpf_map_lookup_elem(&attribute_places, &number);
-    struct attribute_scratch *s = bpf_map_lookup_elem(&attribute_scratches, &cpu);
-    if (!place || !s || place->pid != pid || place->generation != generation)
+    if (!place || place->pid != pid || place->generation != generation)
         return pid;
     __u32 wanted = place->wanted;
     __u64 record = record_of(place);
     if (!record || place->pid != pid) /* it was another's meanwhile */
+        return pid;
+    struct attribute_scratch *s = bpf_map_lookup_elem(&attribute_scratches, &cpu);
+    if (!s)
         return pid;
     struct value_walk walk = {.s = s, .hash = wanted};
     walk.at = find_value(s, record, wanted, &walk.bytes);
