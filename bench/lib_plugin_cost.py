@@ -11,28 +11,32 @@ import sys
 import tempfile
 from concurrent.futures import ThreadPoolExecutor
 
-PROGRAMS = ["sqlite3", "zstd", "bzip2", "lua5.4"]  # longest to build first
+PROGRAMS = os.environ.get("PROGRAMS", "sqlite3 zstd bzip2 lua5.4").split()  # longest to build first
 LAYOUTS = int(os.environ.get("LAYOUTS", 32))
 TOP = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 BUILD = os.path.abspath(os.environ.get("BUILD", "build"))
+COMPILER = os.environ.get("CS_PLUGIN_COMPILER", "gcc")  # or clang
+SECTIONS = "sections-" if COMPILER == "gcc" else f"{COMPILER}-sections-"
 RUNTIME = f"-L{BUILD} -l:libcyclescope.a"
 
 
 def programs(*args, check=True, **env):
     done = subprocess.run([TOP + "/bench/programs", *args], check=check, text=True, stdout=subprocess.PIPE,
-                          env={**os.environ, "BUILD": BUILD, **env})
+                          env={**os.environ, "BUILD": BUILD, "CC": "gcc" if COMPILER == "gcc" else "clang-14", **env})
     return done.stdout.strip() if check else done.returncode
 
 
 def build_one(name, label):
     """Objects of `name` as `label` (plain, methods, loops), a section a function."""
-    flags = ["-ffunction-sections"]
+    flags = ["-ffunction-sections", *(["-gdwarf-4"] if COMPILER == "clang" else [])]  # valgrind doesn't read clang's DWARF 5
     if label != "plain":
-        flags += [f"-fplugin={BUILD}/plugin/cyclescope.so", f"-fplugin-arg-cyclescope-{label}"]
-    folder = f"{BUILD}/programs/{name}/sections-{label}"
+        plugin = f"{BUILD}/plugin/cyclescope-clang.so"
+        flags += [f"-fplugin={BUILD}/plugin/cyclescope.so", f"-fplugin-arg-cyclescope-{label}"] if COMPILER == "gcc" else \
+            [f"-fplugin={plugin}", f"-fpass-plugin={plugin}", "-mllvm", f"-cyclescope={label}"]
+    folder = f"{BUILD}/programs/{name}/{SECTIONS}{label}"
     if not os.path.exists(folder + "/libs"):  # built when objects weren't kept
         subprocess.run(["rm", "-rf", folder], check=True)
-    programs("build", name, "sections-" + label, *flags, LINK=runtime(label))
+    programs("build", name, SECTIONS + label, *flags, LINK=runtime(label))
     return folder
 
 
@@ -68,7 +72,7 @@ def link(name, label, folder, order, k):
         return out
     if not os.path.exists(clock):
         subprocess.run(["gcc", "-O2", "-c", "-o", clock, TOP + "/bench/workloads/cpu_time.c"], check=True)
-    programs("link", name, "sections-" + label, out, "-s", "-fuse-ld=gold", f"-Wl,--section-ordering-file={order}", clock,
+    programs("link", name, SECTIONS + label, out, "-s", "-fuse-ld=gold", f"-Wl,--section-ordering-file={order}", clock,
              LINK=runtime(label))
     return out
 

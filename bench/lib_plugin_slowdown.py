@@ -24,7 +24,7 @@ import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
 
-from lib_plugin_cost import BUILD, PROGRAMS, build, by_callgrind, programs
+from lib_plugin_cost import BUILD, PROGRAMS, SECTIONS, build, by_callgrind, programs
 
 RATIOS = {"slowdown": ("tagged", "plain"), "store": ("tagged", "one"), "instruction": ("two", "one"), "layout": ("one", "plain")}
 
@@ -90,10 +90,10 @@ def told(by_program):
 def main(name, level, target):
     quick = "--quick" in sys.argv
     linked = build(level)
-    arguments = {p: shlex.split(programs("command", p, "sections-plain", "small"))[1:] for p in PROGRAMS}
+    arguments = {p: shlex.split(programs("command", p, SECTIONS + "plain", "small"))[1:] for p in PROGRAMS}
     with ThreadPoolExecutor(os.cpu_count()) as pool:
         exact = {} if quick else dict(zip(PROGRAMS, pool.map(lambda p: [by_callgrind(
-            f"{BUILD}/programs/{p}/sections-{label}/{p}", arguments[p], label != "plain") for label in (level, "plain")], PROGRAMS)))
+            f"{BUILD}/programs/{p}/{SECTIONS}{label}/{p}", arguments[p], label != "plain") for label in (level, "plain")], PROGRAMS)))
     if "--build" in sys.argv:
         return
     for each in linked.values():

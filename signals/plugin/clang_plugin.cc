@@ -27,6 +27,7 @@
 #include "llvm/Passes/PassPlugin.h"
 #include "llvm/Support/CommandLine.h"
 #include "llvm/Transforms/Utils/BasicBlockUtils.h"
+#include "llvm/Transforms/Utils/ModuleUtils.h"
 
 #include "signals/plugin/point.h"
 
@@ -447,6 +448,13 @@ class cs_pass : public PassInfoMixin<cs_pass>
         for (Function *f : functions)
             if (wanted(work, *f))
                 points += instrumenter(work, *f, of_functions).run();
+        if (points && !m.getNamedValue("__ehdr_start")) {
+            /* With -flto the linker must know before it compiles that the points need it. */
+            auto *start = new GlobalVariable(m, Type::getInt8Ty(m.getContext()), true,
+                                             GlobalValue::ExternalLinkage, nullptr, "__ehdr_start");
+            start->setVisibility(GlobalValue::HiddenVisibility);
+            appendToCompilerUsed(m, {start});
+        }
         return points ? PreservedAnalyses::none() : PreservedAnalyses::all();
     }
 

@@ -15,8 +15,10 @@ option() { for o; do printf ' -mllvm -cyclescope=%s' "$o"; done; }
 exact="$use $(option short=0 min-body=0 min-loop=0 strict)"
 
 # A loop of three turns that is unrolled whole is no loop any more.
-for flags in -O0 -O1 -O2 -O3 -Os "-O2 -fPIE -pie" "-O2 -fno-pie -no-pie" "-O2 -fPIC" "-O2 SHARED" "-O3 -march=native"; do
+for flags in -O0 -O1 -O2 -O3 -Os "-O2 -fPIE -pie" "-O2 -fno-pie -no-pie" "-O2 -fPIC" "-O2 SHARED" "-O3 -march=native" \
+    "-O2 -flto -fuse-ld=lld" "-O2 -flto=thin -fuse-ld=lld"; do
     [ -n "${CS_QUICK:-}" ] && case $flags in -O1 | -O3 | -Os) continue ;; esac
+    case $flags in *lld) command -v ld.lld >/dev/null || continue ;; esac
     how=${flags/SHARED/$(option shared-runtime)}
     lib=$BUILD/libcyclescope.a
     case $flags in *SHARED) lib="-L$BUILD -lcyclescope -Wl,-rpath,$(realpath "$BUILD")" ;; esac
