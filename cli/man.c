@@ -102,7 +102,12 @@ static void foot(void)
          "from one command "
          "to the next (else $XDG_CACHE_HOME/cyclescope, ~/.cache/cyclescope; empty: nowhere); it may be "
          "removed at "
-         "any time");
+         "any time\n.TP\n.B DEBUGINFOD_URLS\nservers that reports ask (by debuginfod-find) for executables "
+         "and "
+         "debug files that aren't here; unset: nobody is asked\n.TP\n.B DEBUGINFOD_MAXTIME\nseconds that a "
+         "report "
+         "waits for them in all (60)\n.TP\n.B CYCLESCOPE_DEBUG_PATH\na folder of executables and debug files "
+         "(.build-id/XX/REST, REST.debug)");
 }
 
 int print_man(const char *name)

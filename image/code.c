@@ -31,6 +31,7 @@ struct attachment {
 
 struct cs_image_code {
     struct elf_file *image, *debug, *mini; /* image NULL = names only */
+    bool gone;                             /* an ELF file that isn't there any more */
     bool profiled;                         /* a store speaks of it: worth an entry of the cache */
     bool debug_sought, imports_read, procedures_read, lines_sought;
     struct imports imports;
@@ -127,10 +128,13 @@ static void find_image(struct cs_image_code *code, const struct cs_store_image *
         elf_file_close(file);
     }
     if ((code->image = kept_copy(store, image)) == NULL &&
-        (code->image = elf_file_find_image(image->build_id)) == NULL)
+        (code->image = elf_file_find_image(image->build_id)) == NULL) {
+        code->gone = true;
         snprintf(code->trouble, sizeof code->trouble,
-                 "%.400s: its procedures have no names; put the old file %s", err.text,
-                 image->build_id[0] ? "under CYCLESCOPE_DEBUG_PATH by build-id" : "back");
+                 "%.380s: its procedures have no names; put the old file %s", err.text,
+                 image->build_id[0] ? "under CYCLESCOPE_DEBUG_PATH by build-id, or set DEBUGINFOD_URLS"
+                                    : "back");
+    }
 }
 
 int cs_image_open(const struct cs_store_image *image, struct cs_store *store, struct cs_image_code **out,
@@ -211,6 +215,16 @@ static void seek_debug(struct cs_image_code *code)
         return;
     code->debug_sought = true;
     code->debug = elf_file_find_debug(code->image);
+}
+
+enum cs_image_lack cs_image_lacks(struct cs_image_code *code)
+{
+    if (!code->image)
+        return code->gone ? CS_IMAGE_LACKS_FILE : CS_IMAGE_LACKS_NOTHING;
+    if (elf_file_section_of_type(code->image, SHT_SYMTAB))
+        return CS_IMAGE_LACKS_NOTHING;
+    seek_debug(code);
+    return code->debug ? CS_IMAGE_LACKS_NOTHING : CS_IMAGE_LACKS_NAMES;
 }
 
 static void read_imports(struct cs_image_code *code)

@@ -3,6 +3,7 @@
  *
  * Files of this room:
  *   code               what others ask: ties the files below together
+ *   debuginfod         files that only a server still has
  *   debug_file         where else an image or its debug information lies
  *   demangle           names of C++ and Rust for people
  *   dwarf_reader       numbers of DWARF sections, within their bounds
@@ -92,6 +93,10 @@ int cs_image_open_file(const char *path, struct cs_image_code **out, struct cs_e
 /* Memory that opening this file takes for a copy of it; 0: it is mapped, or can't be opened. */
 uint64_t cs_image_bytes_to_copy(const char *path);
 void cs_image_close(struct cs_image_code *code);
+
+/* What another file could tell of it. */
+enum cs_image_lack { CS_IMAGE_LACKS_NOTHING, CS_IMAGE_LACKS_FILE, CS_IMAGE_LACKS_NAMES };
+enum cs_image_lack cs_image_lacks(struct cs_image_code *code);
 
 const char *cs_image_trouble(const struct cs_image_code *code);  /* one sentence, "" = none */
 const char *cs_image_path(const struct cs_image_code *code);     /* the file that was opened, "" = none */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Where else an image or its debug information may lie: by build-id under /usr/lib/debug (and in the folder
  * named by CYCLESCOPE_DEBUG_PATH), by .gnu_debuglink (the file only counts when its build-id, else the link's
- * checksum fits), and the xz-compressed symbol table .gnu_debugdata.
+ * checksum fits), what a debuginfod server had, and the xz-compressed symbol table .gnu_debugdata.
  *
  * libdwfl does this too, but only inside a module with a symbol table of its own: our cached lists of
  * procedures name them by their place in the file that is mapped here, and say which table told. */
@@ -44,7 +44,7 @@ static struct elf_file *find_by_id(const char *build_id, const char *suffix)
         if ((file = open_with_id(path, build_id)) != NULL)
             return file;
     }
-    return NULL;
+    return elf_file_from_debuginfod(build_id, !*suffix);
 }
 
 struct elf_file *elf_file_find_image(const char *build_id)

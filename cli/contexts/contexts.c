@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "cli/contexts/contexts.h"
+#include "cli/profile/ask_debuginfod.h"
 
 #include "store/text.h"
 #include "store/wait_schemas.h"
@@ -19,6 +20,7 @@ int chains_open(struct chains *c, const struct parsed *args, bool needs_chains, 
         profile_close(&c->profile);
         return failed(&err);
     }
+    ask_debuginfod(&c->profile);
     c->waits = option_given(args, "waits");
     c->event = c->waits ? CS_WAITS_EVENT : c->profile.events[c->profile.main_event].name;
     struct cs_calls_wanted wanted = {.event = c->event,

@@ -3,6 +3,7 @@
  * report/, its contents are JSON (page.h). */
 #include "cli/html/page.h"
 #include "cli/html/page_parts.h"
+#include "cli/profile/ask_debuginfod.h"
 #include "cli/profile/hottest_line.h"
 
 #include <errno.h>
@@ -185,6 +186,7 @@ static int run(const struct parsed *args)
     struct profile p;
     if (profile_open(&p, store, &filter, &err) < 0)
         return failed(&err);
+    ask_debuginfod(&p);
     json_t *page = json_object();
     int rc = build(args, store, &p, page, &err);
     profile_close(&p);

@@ -2,6 +2,7 @@
 /* calc: why a procedure was slow, instruction by instruction. dcpi-1997 sections 3.2 and 6.3 (dcpicalc). */
 #include "cli/procedure/calc.h"
 #include "cli/procedure/accesses.h"
+#include "cli/profile/ask_debuginfod.h"
 #include "store/cache.h"
 
 #include "cli/profile/annotate.h"
@@ -66,6 +67,7 @@ static int open_subject(const struct parsed *args, struct subject *s, struct cs_
     rc = profile_needs_code(&s->profile, err);
     if (rc)
         return rc;
+    ask_debuginfod(&s->profile);
     rc = profile_sum(&s->profile, BY_PROCEDURE, &s->rows, err);
     if (rc)
         return rc;

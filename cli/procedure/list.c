@@ -4,6 +4,7 @@
 #include "cli/output/output.h"
 #include "cli/procedure/accesses.h"
 #include "cli/procedure/executions.h"
+#include "cli/profile/ask_debuginfod.h"
 #include "cli/profile/inlined.h"
 #include "cli/profile/more_evidence.h"
 
@@ -336,6 +337,7 @@ static int run(const struct parsed *args)
     struct cs_error err = {0};
     if (profile_open(&l.profile, store_location(args), &filter, &err) < 0)
         return failed(&err);
+    ask_debuginfod(&l.profile);
     int rc = find(args, &l, operand(args, 0), &err);
     rc = rc < 0 ? failed(&err) : report(args, &l);
     executions_fini(&l.e);

@@ -2,6 +2,7 @@
 /* sum: where all cycles of a program went, by cause: figure 4 over every procedure. dcpi-1997 section 3. */
 #include "analysis/culprit/model.h"
 #include "cli/procedure/calc.h"
+#include "cli/profile/ask_debuginfod.h"
 
 #include "cli/profile/more_evidence.h"
 #include "cli/profile/profile.h"
@@ -253,7 +254,7 @@ static void print_hot(struct output *out, const struct tally *t)
         table_number(table, t->all.total > 0 ? 100 * h->samples / t->all.total : 0);
         table_number(table, h->best_cpi);
         table_number(table, h->actual_cpi);
-        table_text(table, h->misfit > MISFIT_MAX  ? "the model doesn't fit"
+        table_text(table, h->misfit > MISFIT_MAX   ? "the model doesn't fit"
                           : !h->enough             ? "too few bursts"
                           : h->first < CS_N_CAUSES ? cs_culprit_cause_names[h->first].words
                           : h->first_share > 0     ? "unexplained stall"
@@ -283,6 +284,8 @@ static int tally(const struct parsed *args, const char *epoch, struct tally *t, 
     if (rc)
         return rc;
     rc = profile_needs_code(&p, err);
+    if (rc == 0)
+        ask_debuginfod(&p);
     if (rc == 0)
         rc = profile_sum(&p, BY_PROCEDURE, &rows, err);
     if (rc == 0) {

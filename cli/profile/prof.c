@@ -5,6 +5,7 @@
 #include "cli/command/figures.h"
 #include "cli/output/output.h"
 #include "cli/profile/annotate.h"
+#include "cli/profile/ask_debuginfod.h"
 #include "cli/profile/call_columns.h"
 #include "cli/profile/hottest_line.h"
 #include "cli/profile/more_evidence.h"
@@ -474,6 +475,7 @@ static int run(const struct parsed *args)
     struct cs_error err = {0};
     if (profile_open(&p, store, &filter, &err) < 0)
         return failed(&err);
+    ask_debuginfod(&p);
     int rc = option_given(args, "wall")
                  ? wall_report(args, &p, store, (size_t)option_number(args, "top", ROWS_SHOWN, 0, 1e12))
                  : report(args, &p, by, by_names[asked], store);

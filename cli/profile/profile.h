@@ -4,6 +4,7 @@
  * Files of this room:
  *   profile          the point profiles of a store, by event and image
  *   profile_sum      samples by image, procedure, line, process or tag
+ *   ask_debuginfod   images whose files or names only a server still has
  *   prof             the subcommand prof
  *   nameless         samples without a name, and what would name them
  *   hottest_line     from the hottest row to a line of source

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Collects runs; the rows are found again by binary search in an order kept beside them. */
 #include "cli/profile/runs.h"
+#include "cli/profile/ask_debuginfod.h"
 #include "cli/profile/totals.h"
 
 #include <errno.h>
@@ -99,6 +100,7 @@ static int add_run(struct runs *runs, const char *store, const char *epoch, enum
     int rc = profile_open(&p, store, &filter, err);
     if (rc < 0)
         return rc;
+    ask_debuginfod(&p);
     rc = profile_sum(&p, by, &rows, err);
     if (rc == 0 && runs->totals && (rc = take_totals(&p, &rows, epoch, err)) < 0)
         profile_rows_fini(&rows);
