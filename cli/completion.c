@@ -19,7 +19,7 @@ static const struct {
     {"store", NULL, "ls verify dump merge gc"},
     {"daemon", NULL, "start status flush epoch stop"},
     {"fleet", NULL, "prof diff"},
-    {"export", "format", "trace pprof folded speedscope firefox csv json llvm gcov gcov11 bolt"},
+    {"export", "format", "trace pprof otlp folded speedscope firefox csv json llvm gcov gcov11 bolt"},
     {"prof", "by", "image procedure line process tag thread container attribute label"},
     {"prof", "sort", "samples total"},
     {"diff", "by", "image procedure line thread"},

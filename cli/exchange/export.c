@@ -114,7 +114,7 @@ static int run(const struct parsed *args)
 
 static const struct option_entry options[] = {
     {"format", 'f', "NAME",
-     "pprof (default), folded, speedscope, firefox, trace, csv, json, llvm, gcov, gcov11, bolt"},
+     "pprof (default), otlp, folded, speedscope, firefox, trace, csv, json, llvm, gcov, gcov11, bolt"},
     {"to", 0, "FILE", "write to FILE instead of standard output; --to clickhouse URL sends to a server"},
     OPTION_EVENT,
     OPTION_IMAGE,
@@ -135,6 +135,7 @@ const struct command command_export = {
     "profiles of a store in the formats of other tools",
     "  pprof       gzip'd profile.proto with mappings, build-ids, lines and inlined frames: go tool pprof, "
     "Grafana\n"
+    "  otlp        OpenTelemetry's ProfilesData (v1development): for its collector's tools\n"
     "  folded      one line a stack: flamegraph.pl, inferno\n"
     "  speedscope  speedscope.app\n"
     "  firefox     profiler.firefox.com\n"

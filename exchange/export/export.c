@@ -12,20 +12,14 @@
 #include <string.h>
 #include <time.h>
 
-extern const struct cs_exporter cs_export_pprof, cs_export_folded, cs_export_speedscope, cs_export_firefox,
-    cs_export_csv, cs_export_json, cs_export_llvm, cs_export_gcov, cs_export_gcov11, cs_export_bolt;
+extern const struct cs_exporter cs_export_pprof, cs_export_otlp, cs_export_folded, cs_export_speedscope,
+    cs_export_firefox, cs_export_csv, cs_export_json, cs_export_llvm, cs_export_gcov, cs_export_gcov11,
+    cs_export_bolt;
 
-const struct cs_exporter *const cs_exporters[] = {&cs_export_pprof,
-                                                  &cs_export_folded,
-                                                  &cs_export_speedscope,
-                                                  &cs_export_firefox,
-                                                  &cs_export_csv,
-                                                  &cs_export_json,
-                                                  &cs_export_llvm,
-                                                  &cs_export_gcov,
-                                                  &cs_export_gcov11,
-                                                  &cs_export_bolt,
-                                                  NULL};
+const struct cs_exporter *const cs_exporters[] = {
+    &cs_export_pprof,   &cs_export_otlp,   &cs_export_folded, &cs_export_speedscope,
+    &cs_export_firefox, &cs_export_csv,    &cs_export_json,   &cs_export_llvm,
+    &cs_export_gcov,    &cs_export_gcov11, &cs_export_bolt,   NULL};
 
 struct collecting {
     struct cs_export *to;

@@ -8,6 +8,9 @@
  *   stacks          folded, speedscope
  *   firefox         the Firefox Profiler's format
  *   pprof           profile.proto
+ *   otlp            OpenTelemetry's profiles
+ *   protobuf        the wire format of both
+ *   places          locations, functions and lines of both
  *   llvm            LLVM's text profile
  *   gcov            AutoFDO's gcov profile
  *   bolt            BOLT's profile

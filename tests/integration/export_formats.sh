@@ -1,5 +1,5 @@
 #!/bin/bash
-# Exports agree with the store on totals, as independent readers see them: protoc for pprof, Python for the rest.
+# Exports agree with the store on totals, as independent readers see them: protoc for pprof and OTLP, Python for the rest.
 set -u
 corpus=$(cd "$(dirname "$0")/../.." && pwd)/../shared/corpus
 [ -d "$corpus" ] || { echo "no corpus of recordings beside this checkout"; exit 77; }
@@ -9,7 +9,7 @@ pprof_text() { protoc -I "$(dirname "$0")/.." --decode=Profile profile.proto; }
 check() { [ "$2" = "$3" ] || { echo "$1: got $2, expected $3"; bad=1; }; }
 
 "$CYCLESCOPE" import -o "$work/store" "$corpus/quipper-events/perf.data.callgraph-3.8" >/dev/null || exit 1
-for f in pprof folded speedscope firefox csv json; do
+for f in pprof otlp folded speedscope firefox csv json; do
     "$CYCLESCOPE" export --store "$work/store" --format $f --to "$work/out.$f" || { echo "$f failed"; exit 1; }
 done
 check "folded total" "$(awk '{n += $NF} END {print n}' "$work/out.folded")" 1768
@@ -24,6 +24,7 @@ check "json rows" "$(python3 -c 'import json; print(len(json.load(open("'"$work"
     "$(($(wc -l <"$work/out.csv") - 1))"
 check "pprof total" "$(zcat "$work/out.pprof" | pprof_text | awk '/^sample /{inside = 1} /^}/{inside = 0}
     inside && $1 == "value:" {n += $2} END {print n}')" 1768
+check "otlp total" "$(protoc -I "$(dirname "$0")/.." --decode=ProfilesData otlp.proto <"$work/out.otlp" | awk '$1 == "values:" {n += $2} END {print n}')" 1768
 "$CYCLESCOPE" export --store "$work/store" --format pdf >/dev/null 2>&1; check "unknown format" $? 2
 "$CYCLESCOPE" export --store "$work/store" --event nonesuch >/dev/null 2>&1; check "unknown event" $? 1
 

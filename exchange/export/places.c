@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "exchange/export/places.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static struct cs_place_slot *slot_of(struct cs_place_slot *slots, size_t capacity, uint64_t image,
+                                     uint64_t offset)
+{
+    size_t i = (size_t)((offset * 0x9e3779b97f4a7c15ull) ^ (image * 0xc2b2ae3d27d4eb4full)) & (capacity - 1);
+    while (slots[i].number && (slots[i].image != image || slots[i].offset != offset))
+        i = (i + 1) & (capacity - 1);
+    return &slots[i];
+}
+
+static bool grow(struct cs_place_numbers *p)
+{
+    const size_t capacity = p->capacity ? 2 * p->capacity : 1024;
+    struct cs_place_slot *grown = calloc(capacity, sizeof *grown);
+    if (!grown)
+        return false;
+    for (size_t i = 0; i < p->capacity; i++)
+        if (p->slots[i].number)
+            *slot_of(grown, capacity, p->slots[i].image, p->slots[i].offset) = p->slots[i];
+    free(p->slots);
+    p->slots = grown;
+    p->capacity = capacity;
+    return true;
+}
+
+uint64_t cs_place_number(struct cs_place_numbers *p, uint64_t image, uint64_t offset, bool *fresh)
+{
+    *fresh = false;
+    if (2 * (p->n + 1) > p->capacity && !grow(p))
+        return 0;
+    struct cs_place_slot *slot = slot_of(p->slots, p->capacity, image, offset);
+    *fresh = !slot->number;
+    if (*fresh)
+        *slot = (struct cs_place_slot){image, offset, ++p->n};
+    return slot->number;
+}
+
+void cs_place_numbers_fini(struct cs_place_numbers *p)
+{
+    free(p->slots);
+}
+
+unsigned cs_place_lines(const struct cs_export_frame *frame, struct cs_place_line lines[CS_PLACE_LINES_MAX])
+{
+    struct cs_image_frame frames[CS_PLACE_LINES_MAX];
+    if (!frame->image)
+        return 0;
+    const unsigned n = cs_image_frames_at(frame->image->code, frame->offset, frames, CS_PLACE_LINES_MAX);
+    const struct cs_image_procedure *procedure = cs_image_procedure_at(frame->image->code, frame->offset);
+    unsigned named = 0;
+    for (unsigned i = 0; i < (n ? n : 1); i++) {
+        const char *name = n && *frames[i].function ? frames[i].function : NULL;
+        if (i + 1 >= n && procedure)
+            name = procedure->name;
+        if (name)
+            lines[named++] = (struct cs_place_line){name, n ? frames[i].file : "", n ? frames[i].line : 0};
+    }
+    return named;
+}
+
+uint64_t cs_export_period(const struct cs_export *from, const char *event, const char **unit)
+{
+    double periods = 0, samples = 0;
+    *unit = "events";
+    for (unsigned i = 0; i < from->n_images; i++)
+        for (unsigned k = 0; k < from->images[i].n_profiles; k++) {
+            const struct cs_exported_profile *one = &from->images[i].profiles[k];
+            if (strcmp(one->event, event) != 0 || strcmp(one->kind, "points") != 0)
+                continue;
+            periods += (double)one->period_sum;
+            samples += (double)cs_table_sum(one->table, 1);
+            *unit = strcmp(one->unit, "ns") == 0 ? "nanoseconds" : *one->unit ? one->unit : *unit;
+        }
+    return samples > 0 && periods > 0 ? (uint64_t)(periods / samples + 0.5) : 0;
+}

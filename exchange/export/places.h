@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Locations for viewers' formats: places numbered as they come, each with the functions and lines that stand for it. */
+#ifndef CS_EXCHANGE_EXPORT_PLACES_H
+#define CS_EXCHANGE_EXPORT_PLACES_H
+
+#include "exchange/export/export.h"
+
+struct cs_place_numbers { /* all-zero: none yet */
+    struct cs_place_slot {
+        uint64_t image, offset, number; /* number 0: free */
+    } * slots;
+    size_t n, capacity;
+};
+
+/* The number of a place, from 1 on; `fresh` says whether it is new. 0: memory is short. */
+uint64_t cs_place_number(struct cs_place_numbers *numbers, uint64_t image, uint64_t offset, bool *fresh);
+void cs_place_numbers_fini(struct cs_place_numbers *numbers);
+
+#define CS_PLACE_LINES_MAX 16
+struct cs_place_line {
+    const char *function; /* as the linker knows it */
+    const char *file;     /* "" unknown */
+    unsigned line;
+};
+/* Innermost first, inlined calls before their callers; the outermost is the procedure as every report names it
+ * (f.constprop.0), what is inlined is called by its source's name. What has no name is left out. */
+unsigned cs_place_lines(const struct cs_export_frame *frame, struct cs_place_line lines[CS_PLACE_LINES_MAX]);
+
+/* Of an event's samples: the unit of its periods ("nanoseconds", "cycles", "events"), and the mean of one; 0: not known. */
+uint64_t cs_export_period(const struct cs_export *from, const char *event, const char **unit);
+
+#endif
