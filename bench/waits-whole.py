@@ -42,6 +42,17 @@ def account(pid):
             pass
     return out
 
+def until_attached(record):
+    for _ in range(300): # a busy machine takes its time
+        time.sleep(0.1)
+        try:
+            links = [os.readlink(f"/proc/{record.pid}/fd/{fd}") for fd in os.listdir(f"/proc/{record.pid}/fd")]
+        except OSError:
+            continue
+        if sum("bpf_link" in l for l in links) >= 3:
+            break
+    time.sleep(1)
+
 def measure(name, work, command, load=None):
     program = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, cwd=work)
     helper, store = None, f"{work}/{name}.store"
@@ -52,7 +63,7 @@ def measure(name, work, command, load=None):
         before = account(program.pid)
         record = subprocess.Popen([cyclescope, "record", "--waits", "--no-bursts", "--json", "-o", store, "-p", str(program.pid), "-t", str(seconds + 3)],
                                   stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-        time.sleep(2)
+        until_attached(record)
         os.kill(program.pid, signal.SIGCONT)
         if load:
             helper = subprocess.Popen(load, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)

@@ -89,10 +89,11 @@ struct cs_wait_record {
 };
 #define CS_WAIT_HEAD (sizeof(struct cs_wait_record) - CS_WAIT_FRAMES * 8)
 
-/* Long turns of threads on a CPU; the newest at n - 1 modulo. */
+/* Of a CPU: long turns of threads on it, the newest at n - 1 modulo. */
 #define CS_WAIT_TURNS 16U    /* power of two */
 #define CS_WAIT_TURN 500000U /* ns at least */
 struct cs_wait_turns {
+    __u64 switch_ns; /* it went to the thread that has it; 0: that isn't followed */
     __u64 n;
     struct cs_wait_turn {
         __u64 from_ns, to_ns, comm[2];

@@ -3,7 +3,8 @@
  *
  * A thread leaves the CPU (sched_switch), is woken (sched_waking, in the waker's context), is back (sched_exit_tp, in its own
  * context: its stack is as it was when it left, so a chain is taken only of what turned out to be worth it). All three find
- * the thread's row by its task, add up, and compare one number with another (docs/lab/waits.md: what they cost). */
+ * the thread's row by its task, add up, and compare one number with another (docs/lab/waits.md: what they cost). A thread has
+ * the CPU from the switch on, as the kernel counts: the switch itself, of a microsecond or two, is no wait. */
 #ifndef CS_SAMPLER_WAITS_WAITS_BPF_H
 #define CS_SAMPLER_WAITS_WAITS_BPF_H
 
@@ -204,12 +205,9 @@ static __always_inline void begin_running(struct cs_wait_thread *row, struct tas
 }
 
 /* Whoever waits for this CPU meanwhile will ask who had it. */
-static __always_inline void note_turn(const struct cs_wait_thread *row, __u64 now)
+static __always_inline void note_turn(struct cs_wait_turns *turns, const struct cs_wait_thread *row,
+                                      __u64 now)
 {
-    __u32 zero = 0;
-    struct cs_wait_turns *turns = bpf_map_lookup_elem(&wait_turns, &zero);
-    if (!turns)
-        return;
     struct cs_wait_turn *turn = &turns->at[turns->n++ & (CS_WAIT_TURNS - 1)];
     turn->from_ns = row->since_ns;
     turn->to_ns = now;
@@ -217,25 +215,43 @@ static __always_inline void note_turn(const struct cs_wait_thread *row, __u64 no
     __builtin_memcpy(turn->comm, row->comm, sizeof turn->comm);
 }
 
+/* It had the CPU for `on` ns by our clock; `exec` is all that the kernel ever charged it. That begins with the choice of the
+ * thread, a microsecond before it is told: what is charged beyond our clock was taken for the end of its waits for the CPU. */
+static __always_inline void add_turn(struct cs_wait_thread *row, __u64 on, __u64 exec)
+{
+    __u64 queued = row->ns[CS_WAIT_RUN_QUEUE];
+    row->on_ns += on;
+    row->exec_ns = exec;
+    if (exec <= row->on_ns)
+        return;
+    __u64 early = exec - row->on_ns < queued ? exec - row->on_ns : queued;
+    row->ns[CS_WAIT_RUN_QUEUE] = queued - early;
+    row->on_ns += early;
+}
+
 SEC("tp_btf/sched_switch")
 int BPF_PROG(wait_leaves, _Bool preempt, struct task_struct *prev, struct task_struct *next,
              unsigned int prev_state)
 {
     struct task_struct___waits *task = (void *)prev;
-    if (!is_followed(prev))
+    __u32 zero = 0;
+    struct cs_wait_turns *turns = bpf_map_lookup_elem(&wait_turns, &zero);
+    int leaves = is_followed(prev), comes = is_followed(next);
+    if (!turns)
         return 0;
-    struct cs_wait_thread *row = row_of(prev, 1);
+    __u64 now = leaves || comes ? bpf_ktime_get_ns() : 0;
+    turns->switch_ns = comes ? now : 0;
+    struct cs_wait_thread *row = leaves ? row_of(prev, 1) : 0;
     if (!row)
         return 0;
-    __u64 now = bpf_ktime_get_ns(), exec = task->se.sum_exec_runtime;
+    __u64 exec = task->se.sum_exec_runtime;
     if (!row->since_ns) {
         begin_running(row, task, now, exec);
         bpf_probe_read_kernel(row->comm, sizeof row->comm, task->comm);
     } else if (!row->out) {
-        row->on_ns += now - row->since_ns;
-        row->exec_ns = exec - row->exec_at_start_ns;
+        add_turn(row, now - row->since_ns, exec - row->exec_at_start_ns);
         if (now - row->since_ns >= CS_WAIT_TURN)
-            note_turn(row, now);
+            note_turn(turns, row, now);
     }
     row->since_ns = now;
     if (prev_state & TASK_DEAD_STATE) {
@@ -340,9 +356,15 @@ int BPF_PROG(wait_woken, struct task_struct *woken)
     if (!is_followed(woken))
         return 0;
     struct cs_wait_thread *row = row_of(woken, 0);
-    if (!row || !row->out || row->wake_ns)
-        return 0;
     __u64 now = bpf_ktime_get_ns(), both = bpf_get_current_pid_tgid();
+    if (!row) { /* away since before all this: what it waited for ends here, and no record is kept of that */
+        row = row_of(woken, 1);
+        if (row)
+            row->wake_ns = now;
+        return 0;
+    }
+    if (!row->out || row->wake_ns)
+        return 0;
     row->wake_ns = now;
     if (now - row->since_ns < row->draw_ns)
         return 0;
@@ -416,14 +438,15 @@ static __always_inline __u64 overlap(const struct cs_wait_turn *turn, __u64 from
     return turn->to_ns > from ? turn->to_ns - (turn->from_ns > from ? turn->from_ns : from) : 0;
 }
 
-/* Who had this CPU since `from`: whose turn was longest, with its other turns. */
-static __always_inline void tell_turn(struct cs_wait_record *r, __u64 from)
+/* Who had this CPU since `from`: whose turn was longest, with its other turns. Not static: so the verifier looks at it once,
+ * not with each way to unwind that follows. */
+__attribute__((noinline)) int wait_tell_turn(struct cs_wait_record *r, __u64 from)
 {
     __u32 zero = 0, longest = 0;
     __u64 most = 0;
-    struct cs_wait_turns *turns = bpf_map_lookup_elem(&wait_turns, &zero);
-    if (!turns)
-        return;
+    const struct cs_wait_turns *turns = bpf_map_lookup_elem(&wait_turns, &zero);
+    if (!r || !turns)
+        return 0;
     for (__u32 i = 0; i < CS_WAIT_TURNS; i++) {
         __u64 ns = overlap(&turns->at[i], from);
         if (ns > most && turns->at[i].tid != r->tid) {
@@ -432,7 +455,7 @@ static __always_inline void tell_turn(struct cs_wait_record *r, __u64 from)
         }
     }
     if (!most)
-        return;
+        return 0;
     const struct cs_wait_turn *of = &turns->at[longest & (CS_WAIT_TURNS - 1)];
     __u64 first = r->turn_comm[0] = of->comm[0], second = r->turn_comm[1] = of->comm[1];
     for (__u32 i = 0; i < CS_WAIT_TURNS; i++) {
@@ -440,6 +463,7 @@ static __always_inline void tell_turn(struct cs_wait_record *r, __u64 from)
         if (turn->comm[0] == first && turn->comm[1] == second && turn->tid != r->tid)
             r->turn_ns += overlap(turn, from);
     }
+    return 0;
 }
 
 static __always_inline void keep_wait(void *ctx, struct cs_wait_thread *row, struct task_struct *current_task,
@@ -476,7 +500,7 @@ static __always_inline void keep_wait(void *ctx, struct cs_wait_thread *row, str
     }
     __u64 queued = row->reason == CS_WAIT_RUN_QUEUE || !row->wake_ns ? row->since_ns : row->wake_ns;
     if (now - queued >= CS_WAIT_TURN)
-        tell_turn(r, queued);
+        wait_tell_turn(r, queued);
     take_wait_chain(ctx, r, current_task, row->pid, wait_cpus);
     send_record(r);
 }
@@ -485,12 +509,19 @@ SEC("tp_btf/sched_exit_tp")
 int BPF_PROG(wait_is_back, _Bool is_switch)
 {
     struct task_struct *task = bpf_get_current_task_btf();
-    if (!is_switch || !is_followed(task)) /* it went on at once */
+    __u32 zero = 0;
+    struct cs_wait_turns *turns = bpf_map_lookup_elem(&wait_turns, &zero);
+    if (!is_switch || !turns) /* it went on at once */
+        return 0;
+    __u64 now = turns->switch_ns;
+    turns->switch_ns = 0;
+    if (!now && !is_followed(task))
         return 0;
     struct cs_wait_thread *row = row_of(task, 1);
     if (!row || (row->since_ns && !row->out))
         return 0;
-    __u64 now = bpf_ktime_get_ns();
+    if (now <= row->since_ns) /* the switch itself wasn't seen */
+        now = bpf_ktime_get_ns();
     if (!row->since_ns) { /* it was away when all this began */
         struct task_struct___waits *t = (void *)task;
         __u64 started = t->start_time;
@@ -498,7 +529,9 @@ int BPF_PROG(wait_is_back, _Bool is_switch)
         row->start_ns = is_new ? started : wait_began_ns;
         row->exec_at_start_ns = t->se.sum_exec_runtime;
         row->reason = is_new ? CS_WAIT_RUN_QUEUE : reason_of(task, 0, TASK_UNINTERRUPTIBLE);
-        row->ns[row->reason & 15] = now - row->start_ns;
+        __u64 woken = row->wake_ns > row->start_ns && row->wake_ns < now ? row->wake_ns : now;
+        row->ns[row->reason & 15] = woken - row->start_ns;
+        row->ns[CS_WAIT_RUN_QUEUE] += now - woken;
         bpf_probe_read_kernel(row->comm, sizeof row->comm, t->comm);
     } else {
         __u64 away = now - row->since_ns;

@@ -44,6 +44,15 @@ print(len(tids))' >"$work/tids" 2>"$work/said" || { echo "not ok: record of many
 import json, sys
 n, of = len(json.load(sys.stdin)["threads"]), int(sys.argv[1])
 sys.exit(0 if n >= of - 10 else f"not ok: {n} of {of} threads have waits")' "$(tail -n 1 "$work/tids")" || exit 1
+# Very many switches: each is of a microsecond or two, and belongs to the thread that comes, as in the kernel's own account.
+taskset -c "$(taskset -pc $$ | sed 's/.*: *//; s/[-,].*//')" "$CYCLESCOPE" record --waits --no-bursts -o "$work/switches" -- "$waiting" switches 2 >"$work/switches.log" 2>/dev/null ||
+    { echo "not ok: record of switches"; exit 1; }
+"$CYCLESCOPE" waits --json --store "$work/switches" | python3 -c '
+import json, re, sys
+log = open(sys.argv[1]).read()
+time = {t["what"]: t["seconds"] for t in json.load(sys.stdin)["time"]}
+ran, switches = float(re.search(r"^ran ([\d.]+)", log, re.M)[1]), int(re.search(r"^switches (\d+)", log, re.M)[1])
+sys.exit(0 if abs(time["on-cpu"] - ran) < 0.01 * ran + 0.005 else f"not ok: ran {ran} s in {switches} rounds, on-cpu is {time}")' "$work/switches.log" || exit 1
 python3 - "$work" <<'PY'
 import json, os, re, sys
 work, bad = sys.argv[1], 0

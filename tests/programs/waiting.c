@@ -9,7 +9,7 @@
  *   run-queue        more threads that compute than CPUs
  *   inversion        on one CPU the holder of a lock hardly runs, for another thread that has a better priority computes
  *   file             fsync again and again, of argument 3
- *   switches         two threads hand a byte to and fro by pipes: as many switches as there can be
+ *   switches         two threads hand a byte to and fro by pipes: as many switches as there can be; logs "ran SECONDS", too
  */
 #include <fcntl.h>
 #include <pthread.h>
@@ -24,7 +24,7 @@
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static double until;
-static _Atomic uint64_t waited_ns, switches;
+static _Atomic uint64_t waited_ns, switches, ran_ns;
 static int ends[2], back[2];
 
 static uint64_t now_ns(clockid_t clock)
@@ -260,6 +260,7 @@ static void *to_and_fro(void *arg)
         switches++;
     }
     close(to[1]);
+    ran_ns += now_ns(CLOCK_THREAD_CPUTIME_ID);
     return NULL;
 }
 
@@ -302,6 +303,7 @@ int main(int argc, char **argv)
         reason = "pipe";
         run(2, (void *(*[])(void *)){to_and_fro, to_and_fro}, ends);
         printf("switches %llu\n", (unsigned long long)switches);
+        printf("ran %.6f\n", (double)ran_ns * 1e-9);
     } else {
         return 2;
     }
