@@ -123,7 +123,7 @@ static double recurrence(const struct cs_schedule_path *path, const struct cs_sc
         if (turn == HALF - 1)
             half = latest;
     }
-    return (latest - half) / HALF;
+    return (latest - half) / (double)HALF;
 }
 
 /* A loop whose chains would allow much more than it does waits for ports, whatever each instruction was doing

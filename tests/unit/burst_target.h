@@ -20,8 +20,10 @@
 typedef void body(void);
 #ifdef __clang__
 #define KEPT __attribute__((noinline, used, no_sanitize("address", "undefined", "thread")))
+#define AS_WRITTEN _Pragma("clang loop unroll(disable)") /* the loop that follows */
 #else
 #define KEPT __attribute__((noinline, noclone, used, no_sanitize("address", "undefined", "thread")))
+#define AS_WRITTEN _Pragma("GCC unroll 1")
 #endif
 
 static pid_t child(body *run)
@@ -85,11 +87,9 @@ static const struct cs_burst_shared *go(struct cs_burst_runner *runner, pid_t ti
 KEPT static void loops_of_ten(void)
 {
     for (;;)
-#ifdef __clang__
-#pragma clang loop unroll(disable)
-#endif
-        for (int i = 0; i < TEN; i++)
-            __asm__ volatile("" : : "r"(i) : "memory");
+        AS_WRITTEN
+    for (int i = 0; i < TEN; i++)
+        __asm__ volatile("" : : "r"(i) : "memory");
 }
 
 #endif
