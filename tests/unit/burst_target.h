@@ -86,10 +86,11 @@ static const struct cs_burst_shared *go(struct cs_burst_runner *runner, pid_t ti
 #define TEN 10
 KEPT static void loops_of_ten(void)
 {
-    for (;;)
+    for (;;) {
         AS_WRITTEN
-    for (int i = 0; i < TEN; i++)
-        __asm__ volatile("" : : "r"(i) : "memory");
+        for (int i = 0; i < TEN; i++)
+            __asm__ volatile("" : : "r"(i) : "memory");
+    }
 }
 
 #endif

@@ -80,10 +80,11 @@ KEPT static void chains(void)
 KEPT static void strides_of_a_line(void)
 {
     static uint8_t array[ARRAY];
-    for (;;)
+    for (;;) {
         AS_WRITTEN
-    for (size_t i = 0; i < ARRAY; i += 64)
-        __asm__ volatile("movb (%0), %%al" : : "r"(array + i) : "rax");
+        for (size_t i = 0; i < ARRAY; i += 64)
+            __asm__ volatile("movb (%0), %%al" : : "r"(array + i) : "rax");
+    }
 }
 
 KEPT static void failing_to_forward(void)
