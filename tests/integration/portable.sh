@@ -15,6 +15,22 @@ scripts/tarball "$work" >"$work/log" 2>&1 || { echo "not ok: scripts/tarball"; s
 scripts/container "$work"/cyclescope-*.tar.xz "$work/image" >"$work/log" 2>&1 || { echo "not ok: scripts/container"; said "$work/log"; }
 scripts/container "$work"/cyclescope-*.tar.xz "$work/again" >"$work/log" 2>&1
 cmp "$work/image" "$work/again" || { echo "not ok: two images of one tarball differ"; exit 1; }
+# The system's C library, however old (2.28 and later are promised), is asked for nothing: the launcher is static, the rest has what it
+# needs beside it, and what is preloaded into others' programs asks for no version of any symbol.
+root=$(echo "$work"/cyclescope-*-linux-*/)
+readelf -lW "$root/bin/cyclescope" | grep -q INTERP && { echo "not ok: the launcher isn't static"; exit 1; }
+for file in "$root"/lib/*; do
+    for needed in $(readelf -d "$file" | sed -n 's/.*(NEEDED).*\[\(.*\)\]/\1/p'); do
+        [ -e "$root/lib/$needed" ] || { echo "not ok: ${file##*/} needs $needed, which isn't there"; exit 1; }
+    done
+done
+versions() { objdump -p "$root"/lib/* | sed -n "/^Version $1:/,/^\$/p" | grep -o 'GLIBC_[0-9.A-Z_]*' | sort -u; }
+versions References >"$work/wanted"
+versions definitions >"$work/offered"
+[ -s "$work/wanted" ] && [ -z "$(comm -23 "$work/wanted" "$work/offered")" ] || { echo "not ok: nobody there offers"; comm -23 "$work/wanted" "$work/offered"; exit 1; }
+timers=$BUILD/signals/timers/timers.so
+objdump -T "$timers" | grep -q 'UND.*sigaction' || { echo "not ok: $timers can't be read"; exit 1; }
+objdump -p "$timers" | grep -E 'GLIBC_|NEEDED' && { echo "not ok: the preloaded timers need that of a program's C library"; exit 1; }
 mkdir "$work/out"
 cp "$(command -v gzip)" "$work/out/spinner" # a program that nobody wrote for this, under a name that nothing else has
 
