@@ -88,6 +88,7 @@ class instrumenter
     bool tagging = false; /* has points of its own at entry */
     bool naming = false;  /* has points where control comes back */
 
+    static bool split_from(const Loop *inner, const Loop *outer);
     int size(const Instruction &i) const;
     void measure();
     DebugLoc place(const Loop *l) const;
@@ -117,13 +118,21 @@ int instrumenter::size(const Instruction &i) const
     return cost.isValid() && *cost.getValue() < 1000 ? (int)*cost.getValue() : 1000;
 }
 
+/* LLVM makes two of a loop that `continue` leads back to: one loop in the source, so one region. Only debug information
+ * tells. */
+bool instrumenter::split_from(const Loop *inner, const Loop *outer)
+{
+    return outer && inner->getLoopID() && outer->getLoopID() && inner->getStartLoc() &&
+           inner->getStartLoc() == outer->getStartLoc();
+}
+
 void instrumenter::measure()
 {
     unsigned n = 0;
     for (Loop *l : loops.getLoopsInPreorder()) {
         uint64_t work = 1, most = evolution.getSmallConstantMaxTripCount(l);
         n++;
-        if (!options.loops)
+        if (!options.loops || split_from(l, l->getParentLoop()))
             continue;
         for (const BasicBlock *bb : l->blocks())
             for (const Instruction &i : *bb)
@@ -140,16 +149,23 @@ void instrumenter::measure()
     }
 }
 
-/* Where a loop stands in the source: its exit condition's line, else its first statement's. A method: its declaration's. */
+/* Where a loop stands in the source: its exit condition's line (not that of what was inlined into it), else its first
+ * statement's. A method: its declaration's. */
 DebugLoc instrumenter::place(const Loop *l) const
 {
     DISubprogram *declared = fun.getSubprogram();
     if (l) {
         SmallVector<BasicBlock *, 4> exiting;
         l->getExitingBlocks(exiting);
-        for (const BasicBlock *bb : exiting)
-            if (isa<BranchInst>(bb->getTerminator()) && bb->getTerminator()->getDebugLoc())
-                return bb->getTerminator()->getDebugLoc();
+        const DebugLoc start = l->getStartLoc();
+        for (const BasicBlock *bb : exiting) {
+            const DebugLoc at = bb->getTerminator()->getDebugLoc();
+            if (isa<BranchInst>(bb->getTerminator()) && at && at.getLine() > 0 &&
+                (!start || at->getInlinedAt() == start->getInlinedAt()))
+                return at;
+        }
+        if (start && start.getLine() > 0)
+            return start;
         for (const Instruction &i : *l->getHeader())
             if (!isa<DbgInfoIntrinsic>(i) && i.getDebugLoc() && i.getDebugLoc().getLine() > 0)
                 return i.getDebugLoc();
@@ -374,6 +390,8 @@ void instrumenter::edges(BasicBlock *bb)
 void instrumenter::iterations()
 {
     for (Loop *l : loops.getLoopsInPreorder()) {
+        if (any_of(*l, [l](const Loop *inner) { return split_from(inner, l); }))
+            continue; /* the inner one's header is passed each time */
         const bool tag = tagging && options.every_iteration && region_of[l->getHeader()] == l;
         if (tag || options.count_iterations)
             at_start(l->getHeader(), CS_POINT_LOOP, tag, options.count_iterations ? 1 : 0);
