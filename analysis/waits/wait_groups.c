@@ -483,7 +483,7 @@ void cs_wait_groups_close(struct cs_wait_groups *w)
 
 void cs_wait_top_text(const struct cs_wait_top *top, char *text, size_t size)
 {
-    if (top->n > 1)
+    if (top->text && top->n > 1)
         snprintf(text, size, "%s (+%u)", top->text, top->n - 1);
     else
         snprintf(text, size, "%s", top->text ? top->text : "");
