@@ -54,6 +54,8 @@ static int add_side(struct cs_wait_changes *c, unsigned side, const struct diff_
         rc = note(which.name, NULL, &epochs);
     else
         rc = cs_store_each_epoch(store, note, &epochs, err);
+    if (rc == -ENOMEM)
+        cs_fail(err, ENOMEM, "out of memory for the recordings of %s", of->store);
     for (size_t i = 0; rc == 0 && i < epochs.n; i++) {
         rc = cs_store_see_only(store, (const char *const[]){epochs.at[i]}, 1, err);
         rc = rc < 0 ? rc : add_run(c, side, store, err);
