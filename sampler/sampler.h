@@ -131,7 +131,6 @@ struct cs_sampler_statistics {
     uint64_t chain_ends[CS_SAMPLER_CHAIN_ENDS]; /* samples */
     uint64_t chain_frames;                      /* of users, in all */
     uint64_t chain_tables, chain_bytes;         /* unwind tables in the kernel, and what they take there */
-    uint64_t attributes_lost; /* samples whose attribute's value found no room: they are without a label */
     bool waits;                                 /* time off the CPU is recorded */
     double wait_seconds;                        /* of it, estimated */
     uint64_t waits_kept, waits_lost;            /* lost: they came faster than they could be read */

@@ -89,8 +89,9 @@ static bool same_session(const struct cs_daemon_settings *a, const struct cs_dae
 {
     return strcmp(a->store, b->store) == 0 && strcmp(a->events, b->events) == 0 && a->budget == b->budget &&
            a->frequency_hz == b->frequency_hz && a->period == b->period && a->label == b->label &&
-           a->driver == b->driver && a->pid == b->pid && a->bursts == b->bursts && a->paths == b->paths &&
-           a->intervals_s == b->intervals_s && a->intervals_bytes == b->intervals_bytes;
+           strcmp(a->attribute, b->attribute) == 0 && a->driver == b->driver && a->pid == b->pid &&
+           a->bursts == b->bursts && a->paths == b->paths && a->intervals_s == b->intervals_s &&
+           a->intervals_bytes == b->intervals_bytes;
 }
 
 /* SIGHUP. What can't be read changes nothing. */

@@ -89,6 +89,7 @@ int cs_daemon_session_open(struct cs_daemon *daemon, struct cs_error *err)
         .waits = settings->waits,
         .waits_by_name = true,
         .label = settings->label,
+        .attribute = settings->attribute,
         .resolve_ms = settings->intervals_s > 0 ? (uint64_t)(settings->intervals_s * 250) + 1 : 0,
         .wake_fd = daemon->epoll,
         .arg = daemon,

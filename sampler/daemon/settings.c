@@ -34,7 +34,7 @@ const struct cs_daemon_setting cs_daemon_setting_list[] = {
     {"paths", "on|off", "interpret short paths from registers at timer samples (default off)"},
     {"chains", "on|off", "call chains of all samples (default on)"},
     {"waits", "on|off", "time off the CPU: where threads wait, and for what (default off)"},
-    {"label", "NAME", "keep profiles apart by process, command or cgroup (default none)"},
+    {"label", "NAME", "keep profiles apart by process, command, cgroup or attribute=NAME (default none)"},
     {"driver", "NAME", "auto, bpf or ring (default auto)"},
     {"export-to", "URL", "send what is new to this ClickHouse server (see export, fleet)"},
     {"export-interval", "TIME", "between exports at least; they follow a merge (default 10m)"},
@@ -137,6 +137,7 @@ static bool assign(const struct field *field, char *at, const char *value)
     static const char *const labels[] = {"none", "process", "command", "cgroup", NULL};
     static const char *const drivers[] = {"auto", "bpf", "ring", NULL};
     static const char *const switches[] = {"off", "on", NULL};
+    struct cs_daemon_settings *all = (void *)(at - field->offset);
     unsigned choice = 0;
     switch (field->form) {
     case TEXT:
@@ -155,9 +156,12 @@ static bool assign(const struct field *field, char *at, const char *value)
         *(bool *)(void *)at = choice == 1;
         return true;
     case LABEL:
-        if (!choice_of(value, labels, &choice))
+        if (strncmp(value, "attribute=", 10) == 0 && value[10])
+            choice = CS_LABEL_ATTRIBUTE;
+        else if (!choice_of(value, labels, &choice))
             return false;
-        *(enum cs_label *)(void *)at = (enum cs_label)choice;
+        all->label = (enum cs_label)choice;
+        snprintf(all->attribute, sizeof all->attribute, "%s", choice == CS_LABEL_ATTRIBUTE ? value + 10 : "");
         return true;
     case DRIVER:
         if (!choice_of(value, drivers, &choice))

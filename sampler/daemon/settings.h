@@ -33,6 +33,7 @@ struct cs_daemon_settings {
     double burst_bytes;                         /* bound of the runners of bursts */
     bool burst_real_time;                       /* follow real-time threads, too */
     enum cs_label label;
+    char attribute[CS_DAEMON_SETTING_TEXT_MAX]; /* of CS_LABEL_ATTRIBUTE, else "" */
     enum cs_sampler_driver driver;
 };
 

@@ -5,7 +5,7 @@
 #include <errno.h>
 #include <sys/mman.h>
 
-#define VALUES_BYTES (32UL << 20) /* of all CPUs together */
+#define VALUES_BYTES (16UL << 20) /* of all CPUs together */
 #define VALUES_MIN 64U
 
 static size_t bytes_of(const struct bpf_map *map)

@@ -48,7 +48,6 @@ void cs_sampler_statistics(struct cs_sampler *s, struct cs_sampler_statistics *o
         out->rate_hz = 1e9 / s->events.driver->mean_period(s->events.state, 0);
         out->loss = counts.sample_seconds * out->rate_hz;
     }
-    out->attributes_lost = cs_session_attributes_lost(s->attributes);
     if (s->waits) {
         struct cs_session_waits_counts waits;
         cs_session_waits_counts(s->waits, &waits);

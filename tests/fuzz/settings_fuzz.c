@@ -21,7 +21,8 @@ static void judge(const struct cs_daemon_settings *s)
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
         assert(memchr(texts[i], '\0', CS_DAEMON_SETTING_TEXT_MAX) && !strchr(texts[i], '\n'));
     assert(s->budget > 0 && s->budget <= 0.5 && s->merge_s > 0 && s->memory_bytes >= 8e6);
-    assert((unsigned)s->label <= CS_LABEL_CGROUP && (unsigned)s->driver <= CS_SAMPLER_DRIVER_RING);
+    assert(((unsigned)s->label <= CS_LABEL_CGROUP) == !*s->attribute &&
+           (unsigned)s->label <= CS_LABEL_ATTRIBUTE && (unsigned)s->driver <= CS_SAMPLER_DRIVER_RING);
     struct cs_store_retention keep = cs_daemon_settings_retention(s);
     assert((double)keep.most_age_s <= s->keep_age_s && (double)keep.most_bytes <= s->keep_bytes);
 }

@@ -7,7 +7,7 @@ set -u
 [ "$(uname -m)" = x86_64 ] || { echo "attributes are read on x86-64"; exit 77; }
 work=$(mktemp -d)
 chmod 755 "$work"
-trap 'rm -rf "$work"' EXIT
+trap '"$CYCLESCOPE" daemon stop --socket "$work/run/control" >/dev/null 2>&1; rm -rf "$work"' EXIT
 bad=0 skipped=0
 fail() { echo "failed: $*"; bad=1; }
 "$CYCLESCOPE" record --label attribute=x --no-bursts -o "$work/try" -- true >/dev/null 2>"$work/err" ||
@@ -91,6 +91,16 @@ assert len(traces) > 10 and all(re.fullmatch("a0a1a2a3a4a5a6a7a8a9aaab[0-9a-f]{8
 PY
 "$CYCLESCOPE" tree --by attribute --store "$work/shared.store" >"$work/out" 2>&1 || fail "tree --by attribute: $(cat "$work/out")"
 grep -q /search "$work/out" || fail "tree has no /search: $(head -5 "$work/out")"
+
+# ---- the whole machine, by the daemon: the program starts while it runs ----
+mkdir "$work/run"
+"$CYCLESCOPE" daemon start --socket "$work/run/control" -o "$work/machine" --label attribute=http.route -F 997 >/dev/null 2>"$work/err" || fail "daemon: $(cat "$work/err")"
+WRITER=$work/descriptor.so "$work/loaded" 0.5 2 >/dev/null
+"$CYCLESCOPE" daemon stop --socket "$work/run/control" >/dev/null 2>"$work/err" || fail "daemon: $(cat "$work/err")"
+for route in /cart:work_cart /pay:work_pay /search:work_search; do
+    "$CYCLESCOPE" prof --process "${route%:*}" --json --store "$work/machine" 2>&1 |
+        python3 -c 'import json, sys; p = [r["procedure"] for r in json.load(sys.stdin)["rows"] if (r["procedure"] or "").startswith("work_")]; sys.exit(p != sys.argv[1:])' "${route#*:}" || fail "the daemon's samples of $route"
+done
 
 # ---- programs that lie ----
 cat >"$work/liar.c" <<'C'

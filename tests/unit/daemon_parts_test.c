@@ -38,6 +38,12 @@ static void a_configuration_is_read_and_options_win(void **unused)
     assert_int_equal(s.label, CS_LABEL_CGROUP);
     assert_int_equal(s.driver, CS_SAMPLER_DRIVER_RING);
     assert_true(s.bursts);
+    assert_int_equal(cs_daemon_settings_parse(&s, "label = attribute=http.route", "x.conf", &err), 0);
+    assert_int_equal(s.label, CS_LABEL_ATTRIBUTE);
+    assert_string_equal(s.attribute, "http.route");
+    assert_int_equal(cs_daemon_settings_set(&s, "label", "attribute=", &err), -EINVAL);
+    assert_int_equal(cs_daemon_settings_set(&s, "label", "command", &err), 0);
+    assert_string_equal(s.attribute, "");
     assert_int_equal(cs_daemon_settings_set(&s, "bursts", "perhaps", &err), -EINVAL);
     assert_string_equal(s.events, "cycles,{a,b}");
     assert_int_equal(cs_daemon_settings_set(&s, "merge-interval", "100ms", &err), 0);
