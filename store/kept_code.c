@@ -19,6 +19,7 @@
 
 #define FOLDER ".images"
 #define SUFFIX ".zst"
+#define PART ((size_t)1 << 20)
 #define LEVEL 1 /* 30 MB of code in 0.1 s, to a third; higher levels save little of code */
 
 static int path_of(struct cs_store_pathname *path, const char *store, const char *image_id,
@@ -75,17 +76,58 @@ static void make_room(const char *store, uint64_t more, uint64_t most)
     cs_array_free(&copies);
 }
 
-static int write_whole(const char *path, const void *bytes, size_t n, struct cs_error *err)
+static int open_temporary(const char *path, char *tmp, size_t capacity)
 {
-    char tmp[CS_STORE_PATHNAME_MAX + 32];
-    snprintf(tmp, sizeof tmp, "%s.%d" CS_STORE_FILE_TEMPORARY, path, (int)getpid());
+    snprintf(tmp, capacity, "%s.%d" CS_STORE_FILE_TEMPORARY, path, (int)getpid());
     int fd = open(tmp, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
-    if (fd < 0)
-        return cs_fail(err, errno, "can't write %s: %s", tmp, strerror(errno));
+    return fd < 0 ? -errno : fd;
+}
+
+static int write_all(int fd, const void *bytes, size_t n)
+{
     size_t done = 0;
     for (ssize_t got = 1; done < n && got > 0; done += got > 0 ? (size_t)got : 0)
         got = write(fd, (const char *)bytes + done, n - done);
-    int saved = done < n ? (errno ? errno : EIO) : 0;
+    return done < n ? -(errno ? errno : EIO) : 0;
+}
+
+/* n bytes of a file, packed into another; a part at a time: a daemon's memory is bounded. -EFBIG: it would be more than `most`. */
+static int pack(int from, size_t n, int to, uint64_t most, uint64_t *packed)
+{
+    ZSTD_CCtx *context = ZSTD_createCCtx();
+    char *in = malloc(PART), *out = malloc(PART);
+    int rc = context && in && out ? 0 : -ENOMEM;
+    if (rc == 0 && (ZSTD_isError(ZSTD_CCtx_setParameter(context, ZSTD_c_compressionLevel, LEVEL)) ||
+                    ZSTD_isError(ZSTD_CCtx_setPledgedSrcSize(context, n))))
+        rc = -EINVAL;
+    for (size_t done = 0; rc == 0 && done < n;) {
+        ssize_t got = pread(from, in, n - done < PART ? n - done : PART, (off_t)done);
+        if (got <= 0) {
+            rc = got < 0 ? -errno : -EIO; /* cut short meanwhile */
+            break;
+        }
+        done += (size_t)got;
+        ZSTD_inBuffer input = {in, (size_t)got, 0};
+        for (size_t left = 1; rc == 0 && (done == n ? left > 0 : input.pos < input.size);) {
+            ZSTD_outBuffer output = {out, PART, 0};
+            left = ZSTD_compressStream2(context, &output, &input, done == n ? ZSTD_e_end : ZSTD_e_continue);
+            *packed += output.pos;
+            rc = ZSTD_isError(left) ? -EIO : *packed > most ? -EFBIG : write_all(to, out, output.pos);
+        }
+    }
+    free(in);
+    free(out);
+    ZSTD_freeCCtx(context);
+    return rc;
+}
+
+static int write_whole(const char *path, const void *bytes, size_t n, struct cs_error *err)
+{
+    char tmp[CS_STORE_PATHNAME_MAX + 32];
+    int fd = open_temporary(path, tmp, sizeof tmp);
+    if (fd < 0)
+        return cs_fail(err, -fd, "can't write %s: %s", tmp, strerror(-fd));
+    int saved = -write_all(fd, bytes, n);
     if (close(fd) < 0 && !saved)
         saved = errno;
     if (!saved && rename(tmp, path) < 0)
@@ -122,22 +164,23 @@ int cs_kept_code_save(const char *store, const char *image_id, int fd, uint64_t 
     if (access(path.text, F_OK) == 0 || fstat(fd, &st) < 0 || !S_ISREG(st.st_mode) || st.st_size == 0 ||
         (uint64_t)st.st_size > CS_KEPT_CODE_FILE_MAX)
         return 0;
-    size_t n = (size_t)st.st_size, room = ZSTD_compressBound(n), packed = 0;
-    char *bytes = contents_of(fd, n), *out = bytes ? malloc(room) : NULL;
-    if (out)
-        packed = ZSTD_compress(out, room, bytes, n, LEVEL);
-    free(bytes);
-    if (!out || ZSTD_isError(packed))
-        rc = cs_fail(err, ENOMEM, "not enough memory to keep the code of %s", image_id);
-    else if (packed > store_max)
-        rc = 0;
-    else if ((rc = cs_store_directory_make(folder.text, NULL, err)) == 0) {
+    if ((rc = cs_store_directory_make(folder.text, NULL, err)) < 0)
+        return rc;
+    char tmp[CS_STORE_PATHNAME_MAX + 32];
+    int to = open_temporary(path.text, tmp, sizeof tmp);
+    if (to < 0)
+        return cs_fail(err, -to, "can't write %s: %s", tmp, strerror(-to));
+    uint64_t packed = 0;
+    rc = pack(fd, (size_t)st.st_size, to, store_max, &packed);
+    if (close(to) < 0 && rc == 0)
+        rc = -errno;
+    if (rc == 0) {
         make_room(store, packed, store_max);
-        rc = write_whole(path.text, out, packed, err);
-        rc = rc == 0 ? 1 : rc;
+        rc = rename(tmp, path.text) < 0 ? -errno : 1;
     }
-    free(out);
-    return rc;
+    if (rc < 0)
+        unlink(tmp);
+    return rc == -EFBIG ? 0 : rc < 0 ? cs_fail(err, -rc, "can't write %s: %s", path.text, strerror(-rc)) : rc;
 }
 
 int cs_kept_code_load(const char *store, const char *image_id, char **bytes, size_t *n, struct cs_error *err)

@@ -91,7 +91,7 @@ static bool same_session(const struct cs_daemon_settings *a, const struct cs_dae
            a->frequency_hz == b->frequency_hz && a->period == b->period && a->label == b->label &&
            strcmp(a->attribute, b->attribute) == 0 && a->driver == b->driver && a->pid == b->pid &&
            a->bursts == b->bursts && a->paths == b->paths && a->intervals_s == b->intervals_s &&
-           a->intervals_bytes == b->intervals_bytes;
+           a->intervals_bytes == b->intervals_bytes && a->keep_code_bytes == b->keep_code_bytes;
 }
 
 /* SIGHUP. What can't be read changes nothing. */

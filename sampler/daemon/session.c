@@ -83,6 +83,7 @@ int cs_daemon_session_open(struct cs_daemon *daemon, struct cs_error *err)
         .target = settings->pid > 0 ? CS_TARGET_PID : CS_TARGET_ALL,
         .pid = (pid_t)settings->pid,
         .store = daemon->store,
+        .keep_code_max = (uint64_t)settings->keep_code_bytes,
         .driver = settings->driver,
         .bursts = settings->bursts,
         .chains = settings->chains,

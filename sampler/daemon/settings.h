@@ -22,6 +22,7 @@ struct cs_daemon_settings {
     double merge_s, epoch_s;                    /* epoch_s 0 = one epoch until told otherwise */
     double keep_age_s, keep_bytes;              /* 0 = no bound */
     double intervals_s;                         /* length of an interval of the time-resolved mode, 0 = off */
+    double keep_code_bytes;                     /* 0 = none is kept */
     double intervals_bytes;                     /* bound of an epoch's interval profiles */
     double memory_bytes;                        /* the daemon's own bound, without waits */
     char export_to[CS_DAEMON_SETTING_TEXT_MAX]; /* a server's URL, "" = none */

@@ -339,3 +339,22 @@ void cs_images_keep(struct cs_images *images, unsigned most)
 {
     images->keep = most;
 }
+
+int cs_images_take_file(struct cs_images *images, struct cs_mapped_image *image)
+{
+    struct cs_image_segments layout;
+    struct stat st;
+    int fd = image->fd;
+    if (fd >= 0) {
+        image->fd = -1;
+        images->keep++;
+        return fd;
+    }
+    if (image->image.kind != CS_IMAGE_ELF || !image->image.build_id[0] ||
+        (fd = cs_open_regular(NULL, image->image.path, UINT64_MAX, &st)) < 0)
+        return -1;
+    if (cs_image_segments_of_file(&layout, fd) == 0 && strcmp(layout.build_id, image->image.build_id) == 0)
+        return fd;
+    close(fd);
+    return -1;
+}

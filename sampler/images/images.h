@@ -42,6 +42,7 @@ struct cs_mapped_image {
     bool cut;       /* stands for those that are more than are remembered; not placeable */
     int fd;         /* the file, open while it is to be kept (cs_images_keep); -1 */
     bool sampled;   /* the writer's: it has samples, so it is worth keeping */
+    bool copied;    /* the writer's: it was kept, or can't be */
     bool named;     /* names for it have been put into the store (vDSO, unknown) */
     unsigned index; /* 0, 1, 2, ... in the order met */
 };
@@ -67,6 +68,8 @@ uint64_t cs_images_cut(const struct cs_images *images);
 struct cs_mapped_image *cs_images_nth(const struct cs_images *images, unsigned i);
 /* From now on the files of up to `most` images stay open, so that they can be copied when they are gone by name. */
 void cs_images_keep(struct cs_images *images, unsigned most);
+/* The caller's from now on: the file that stayed open, else what its path holds if its build-id is the image's; -1. */
+int cs_images_take_file(struct cs_images *images, struct cs_mapped_image *image);
 
 /* The image of a mapped file, [vdso], anonymous code. NULL when memory is short. */
 struct cs_mapped_image *cs_images_of_file(struct cs_images *images, const struct cs_mapped_file *file);

@@ -133,13 +133,16 @@ static void keep_code(struct cs_sampler *s)
     for (unsigned i = 0; s->config.keep_code_max && i < cs_images_count(s->places.images); i++) {
         struct cs_mapped_image *image = cs_images_nth(s->places.images, i);
         struct cs_error err = {0};
-        if (image->fd < 0 || !image->sampled)
+        if (!image->sampled || image->copied)
             continue;
-        if (cs_kept_code_save(cs_store_path(s->config.store), image->image.id, image->fd,
-                              s->config.keep_code_max, &err) < 0)
+        int fd = cs_images_take_file(s->places.images, image);
+        image->copied = true;
+        if (fd < 0)
+            continue;
+        if (cs_kept_code_save(cs_store_path(s->config.store), image->image.id, fd, s->config.keep_code_max,
+                              &err) < 0)
             cs_session_remark(&s->config, "the code of %s isn't kept: %s", image->image.path, err.text);
-        close(image->fd);
-        image->fd = -1;
+        close(fd);
         cs_sampler_keep_up(s);
     }
 }
