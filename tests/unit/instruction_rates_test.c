@@ -73,11 +73,11 @@ static void rates_come_near_the_truth_as_their_spread_says(void **unused)
     struct group_rate rate[GROUPS];
     assert_int_equal(group_rates(&intervals, group, GROUPS, 0.8, rate, &estimated), 0);
     for (int p = 0; p < GROUPS; p++)
-        mean += truth[p] / GROUPS;
+        mean += truth[p] / (double)GROUPS;
     assert_near(estimated / mean, 1, 0.1);
     for (int p = 0; p < GROUPS; p++) {
         double error = log(rate[p].weight * estimated / truth[p]) / rate[p].spread;
-        off += error * error / GROUPS;
+        off += error * error / (double)GROUPS;
         if (p % TIMED)
             assert_true(rate[p].spread < rate[p - 1].spread);
     }
