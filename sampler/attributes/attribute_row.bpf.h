@@ -159,6 +159,7 @@ __noinline __u32 attribute_row(__u32 pid, __u32 generation, __u32 cpu, __u32 hal
     walk.at = find_value(s, record, wanted, &walk.bytes);
     if (!walk.at)
         return pid;
+    walk.hash |= (__u64)walk.bytes << 32; /* zeros at its end are another value than none */
     bpf_loop((walk.bytes + 7) / 8, value_step, &walk, 0);
     __u64 hash = walk.hash | 1;
     struct cs_attribute_value *value = slot_of(pid, (cpu * 2 + (half & 1)) * n_attribute_values, hash, &slot);
