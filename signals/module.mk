@@ -82,14 +82,14 @@ $(SIGNALS_PLUGIN): signals/plugin/plugin.cc signals/plugin/point.c signals/plugi
 # The same for clang, whose plugins fit one version of LLVM.
 SIGNALS_CLANG_PLUGIN := $(BUILD)/plugin/cyclescope-clang.so
 LLVM_HEADERS := $(shell llvm-config-14 --includedir 2>/dev/null)
-ifneq ($(and $(LLVM_HEADERS),$(wildcard $(LLVM_HEADERS)/llvm/Passes/PassPlugin.h),$(shell command -v g++)),)
+ifneq ($(and $(LLVM_HEADERS),$(wildcard $(LLVM_HEADERS)/llvm/Passes/PassPlugin.h),$(shell command -v $(CLANG)++)),)
 PROGRAMS += $(SIGNALS_CLANG_PLUGIN)
 INSTALLED  += $(SIGNALS_CLANG_PLUGIN):$(LIBDIR)/cyclescope/cyclescope-clang.so
 endif
 $(SIGNALS_CLANG_PLUGIN): signals/plugin/clang_plugin.cc signals/plugin/point.c signals/plugin/point.h
 	@mkdir -p $(@D)
-	$(call say,PLUGIN,$@)gcc -std=gnu11 -D_GNU_SOURCE -I. $(WARN) -O2 -g $(SAME_PATHS) -fPIC -c -o $(@D)/clang_point.o signals/plugin/point.c && \
-	  g++ -std=c++14 -D_GNU_SOURCE -I. -isystem $(LLVM_HEADERS) -fno-rtti -fno-exceptions -O2 -g $(SAME_PATHS) -Wall -Wextra -fPIC -shared $(LDFLAGS) \
+	$(call say,PLUGIN,$@)$(CLANG) -std=gnu11 -D_GNU_SOURCE -I. $(WARN) -O2 -g $(SAME_PATHS) -fPIC -c -o $(@D)/clang_point.o signals/plugin/point.c && \
+	  $(CLANG)++ -std=c++14 -D_GNU_SOURCE -I. -isystem $(LLVM_HEADERS) -fno-rtti -fno-exceptions -O2 -g $(SAME_PATHS) -Wall -Wextra -fPIC -shared $(LDFLAGS) \
 	  -o $@.new signals/plugin/clang_plugin.cc $(@D)/clang_point.o -L$(shell llvm-config-14 --libdir 2>/dev/null) -lLLVM-14 && mv $@.new $@
 
 # Preloaded where perf_event_open is out of reach; sampler/timers/ carries it in the program.

@@ -273,7 +273,7 @@ static void lines_are_those_of_addr2line(void **unused)
         FILE *theirs = run(command);
         assert_int_equal(fscanf(theirs, "%299s %999s", function, place), 2);
         pclose(theirs);
-        if (strncmp(place, "??", 2) == 0) /* binutils 2.40 doesn't read all that clang writes */
+        if (strstr(place, ":?")) /* binutils don't read all that clang writes */
             continue;
         assert_true(strrchr(place, ':') && sscanf(strrchr(place, ':'), ":%u", &their_line) == 1);
         *strrchr(place, ':') = '\0';
