@@ -61,11 +61,11 @@ seen = sum(r["cycles"] / 1000 * r["per_1000_cycles"]["frames"] for r in json.loa
 print("frames", made, "seen", seen)
 assert 0.8 < seen / made < 1.1 # the first and last moments aren't observed
 END2
-observe tracy thread,frame 0.5
+observe tracy thread,frame 2
 "$CYCLESCOPE" tags --log "$work/log" --tag thread --json | grep -q '"main thread"' || fail "the thread has no name"
 "$CYCLESCOPE" tags --log "$work/log" --tag frame --json | grep -q '"audio"' || fail "the frame has no name"
 shares perfetto slice,Queue slice Queue
-observe perfetto Memory,Done 0.5
+observe perfetto Memory,Done 2
 "$CYCLESCOPE" tags --log "$work/log" --tag Memory --json >"$work/json"
 grep -q '4096' "$work/json" && grep -q '"Done": *[0-9.]*[1-9]' "$work/json" || fail "counters: $(head -c 600 "$work/json")"
 
