@@ -86,10 +86,11 @@ ifneq ($(and $(LLVM_HEADERS),$(wildcard $(LLVM_HEADERS)/llvm/Passes/PassPlugin.h
 PROGRAMS += $(SIGNALS_CLANG_PLUGIN)
 INSTALLED  += $(SIGNALS_CLANG_PLUGIN):$(LIBDIR)/cyclescope/cyclescope-clang.so
 endif
+# DWARF 4: dwz, which packages are made with, knows not all that clang writes of DWARF 5.
 $(SIGNALS_CLANG_PLUGIN): signals/plugin/clang_plugin.cc signals/plugin/point.c signals/plugin/point.h
 	@mkdir -p $(@D)
-	$(call say,PLUGIN,$@)$(CLANG) -std=gnu11 -D_GNU_SOURCE -I. $(WARN) -O2 -g $(SAME_PATHS) -fPIC -c -o $(@D)/clang_point.o signals/plugin/point.c && \
-	  $(CLANG)++ -std=c++14 -D_GNU_SOURCE -I. -isystem $(LLVM_HEADERS) -fno-rtti -fno-exceptions -O2 -g $(SAME_PATHS) -Wall -Wextra -fPIC -shared $(LDFLAGS) \
+	$(call say,PLUGIN,$@)$(CLANG) -std=gnu11 -D_GNU_SOURCE -I. $(WARN) -O2 -gdwarf-4 $(SAME_PATHS) -fPIC -c -o $(@D)/clang_point.o signals/plugin/point.c && \
+	  $(CLANG)++ -std=c++14 -D_GNU_SOURCE -I. -isystem $(LLVM_HEADERS) -fno-rtti -fno-exceptions -O2 -gdwarf-4 $(SAME_PATHS) -Wall -Wextra -fPIC -shared $(LDFLAGS) \
 	  -o $@.new signals/plugin/clang_plugin.cc $(@D)/clang_point.o -L$(shell llvm-config-14 --libdir 2>/dev/null) -lLLVM-14 && mv $@.new $@
 
 # Preloaded where perf_event_open is out of reach; sampler/timers/ carries it in the program.
