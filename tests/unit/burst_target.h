@@ -87,10 +87,10 @@ static const struct cs_burst_shared *go(struct cs_burst_runner *runner, pid_t ti
 KEPT static void loops_of_ten(void)
 {
     for (;;) {
-        __asm__ volatile(
-            "nop"); /* else clang 19 makes one loop of both, with a cmov in place of the branch */
+        int ten = TEN;
+        __asm__ volatile("" : "+r"(ten)); /* a compiler that knows how often makes ten pieces of it */
         AS_WRITTEN
-        for (int i = 0; i < TEN; i++)
+        for (int i = 0; i < ten; i++)
             __asm__ volatile("" : : "r"(i) : "memory");
     }
 }
