@@ -36,149 +36,34 @@ static const char *keep(struct cs_wait_groups *g, const char *text)
     return n < 0 ? "" : g->texts.strings[n];
 }
 
-/* ---- where ---- */
-
-static bool is_kernel(const struct cs_call_function *f)
-{
-    return f->image && (f->image->kind == CS_IMAGE_KERNEL || f->image->kind == CS_IMAGE_MODULE ||
-                        strncmp(f->image->path, "bpf_prog_", 9) == 0);
-}
-
-static bool is_c_library(const struct cs_call_function *f)
-{
-    static const char *const names[] = {"libc.so", "libc-", "libpthread", "ld-linux", "ld-musl", "libc.musl"};
-    const char *base = f->image ? cs_base_name(f->image->path) : "";
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-        if (strncmp(base, names[i], strlen(names[i])) == 0)
-            return true;
-    return f->image && f->image->kind == CS_IMAGE_VDSO;
-}
-
-bool cs_wait_is_own(const struct cs_call_function *f)
-{
-    return f->image && !is_kernel(f) && !is_c_library(f);
-}
-
-struct site {
-    const struct cs_call_function *function, *via; /* NULL: none */
-};
-
-const struct cs_call_function *cs_wait_place(const struct cs_calls *calls, uint32_t node,
-                                             const struct cs_call_function **via)
-{
-    if (via)
-        *via = NULL;
-    for (; node; node = cs_contexts_at(calls->tree, node)->parent) {
-        const struct cs_call_function *f = cs_calls_function(calls, node);
-        if (!f->image || is_kernel(f))
-            continue;
-        if (!is_c_library(f))
-            return f;
-        if (f->known && via)
-            *via = f; /* the outermost: the one that was called */
-    }
-    return NULL;
-}
-
-const struct cs_call_function *cs_wait_root(const struct cs_calls *calls, uint32_t node, bool *first_thread)
-{
-    static const char *const firsts[] = {"_start", "main", "__libc_start_main", "__libc_start_call_main"};
-    const struct cs_call_function *root = NULL;
-    *first_thread = false;
-    for (; node; node = cs_contexts_at(calls->tree, node)->parent) {
-        const struct cs_call_function *f = cs_calls_function(calls, node);
-        if (!f->image || is_kernel(f))
-            continue;
-        root = is_c_library(f) ? root : f;
-        for (size_t i = 0; i < sizeof firsts / sizeof *firsts; i++)
-            *first_thread |= strcmp(f->brief, firsts[i]) == 0;
-    }
-    return root;
-}
-
-bool cs_wait_is_program(const struct cs_calls *calls, uint32_t node)
-{
-    for (; node; node = cs_contexts_at(calls->tree, node)->parent) {
-        const struct cs_call_function *f = cs_calls_function(calls, node);
-        if (f->image && !is_kernel(f))
-            return true;
-    }
-    return false;
-}
-
-static struct site site_of(const struct cs_calls *calls, uint64_t key)
-{
-    struct site site;
-    site.function = cs_wait_place(calls, cs_calls_node(calls, key), &site.via);
-    return site;
-}
-
-static bool begins(const char *text, const char *with)
-{
-    return strncmp(text, with, strlen(with)) == 0;
-}
-
-static const char *kind_of(const char *reason, const struct site *site, const char *object)
-{
-    static const struct {
-        const char *begins, *kind;
-    } names[] = {{"pthread_mutex_", "mutex"},    {"__lll_", "mutex"},
-                 {"pthread_cond_", "condition"}, {"pthread_rwlock_", "rwlock"},
-                 {"pthread_join", "join"},       {"pthread_timedjoin", "join"},
-                 {"pthread_clockjoin", "join"},  {"__pthread_clockjoin", "join"},
-                 {"sem_", "semaphore"},          {"pthread_barrier", "barrier"},
-                 {"pthread_spin", "mutex"},      {"flockfile", "mutex"}};
-    if (strcmp(reason, "lock") != 0)
-        return reason;
-    if (begins(object, "pi "))
-        return "pi-mutex";
-    for (size_t i = 0; site->via && i < sizeof names / sizeof *names; i++)
-        if (begins(site->via->brief, names[i].begins))
-            return names[i].kind;
-    return "lock";
-}
-
-const char *cs_wait_kind(const struct cs_calls *waits, const char *reason, uint64_t context,
-                         const char *object)
-{
-    struct site site = site_of(waits, context);
-    return kind_of(reason, &site, object);
-}
-
-bool cs_wait_is_idle(const char *kind)
-{
-    static const char *const idle[] = {"poll", "child", "signal", "join", "stopped"};
-    for (size_t i = 0; i < sizeof idle / sizeof *idle; i++)
-        if (strcmp(kind, idle[i]) == 0)
-            return true;
-    return false;
-}
+/* ---- groups ---- */
 
 static void place_text(const struct cs_calls *calls, uint64_t key, char *text, size_t size)
 {
-    struct site site = site_of(calls, key);
-    const struct cs_call_function *f = site.function ? site.function : site.via;
+    const struct cs_call_function *via, *f = cs_wait_place(calls, cs_calls_node(calls, key), &via);
+    f = f ? f : via;
     snprintf(text, size, "%s", f ? f->brief : "");
 }
 
 static int64_t group_of(struct gathering *g, const char *reason, const char *call, const char *object,
                         uint64_t context)
 {
-    struct site site = site_of(&g->groups->waits, context);
-    const char *kind = kind_of(reason, &site, object), *via = site.via ? site.via->brief : call;
+    const struct cs_calls *waits = &g->groups->waits;
+    const struct cs_call_function *called,
+        *place = cs_wait_place(waits, cs_calls_node(waits, context), &called);
+    const char *kind = cs_wait_kind(waits, reason, context, object), *via = called ? called->brief : call;
     char key[TEXT_MAX * 2];
     if (strcmp(kind, "run-queue") == 0 || strcmp(kind, "page-fault") == 0)
         via = "";
-    snprintf(key, sizeof key, "%s\n%s\n%p", kind, strcmp(kind, reason) == 0 ? "" : via,
-             (const void *)site.function);
+    snprintf(key, sizeof key, "%s\n%s\n%p", kind, strcmp(kind, reason) == 0 ? "" : via, (const void *)place);
     int64_t n = cs_dictionary_add(&g->keys, key, strlen(key));
     if (n < 0 || (size_t)n < g->groups->n)
         return n;
     if (cs_array_room(g->groups->at, g->groups->n, g->groups->capacity) < 0)
         return -ENOMEM;
     g->groups->at[g->groups->n++] = (struct cs_wait_group){.kind = keep(g->groups, kind),
-                                                           .where = site.function ? site.function->brief : "",
-                                                           .function = site.function,
+                                                           .where = place ? place->brief : "",
+                                                           .function = place,
                                                            .via = keep(g->groups, via)};
     return n;
 }

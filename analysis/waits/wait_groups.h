@@ -3,14 +3,17 @@
  *
  * Files of this room:
  *   wait_groups   this header: all waits of a store
+ *   wait_place    where a wait was, and what it is called
  *   wall          threads' time on and off the CPU, by function
  *   wait_changes  two sides of runs compared
+ *   path_waits    what threads of each kind waited for, for the next
  *   critical_path  what a thread's time was really spent on, through the threads that it waited for
  */
 #ifndef CS_ANALYSIS_WAITS_WAIT_GROUPS_H
 #define CS_ANALYSIS_WAITS_WAIT_GROUPS_H
 
 #include "analysis/contexts/calls.h"
+#include "analysis/waits/wait_place.h"
 #include "store/dictionary.h"
 
 struct cs_wait_total { /* a thing that threads' time went to */
@@ -63,23 +66,6 @@ int cs_wait_groups_open(struct cs_wait_groups *groups, struct cs_store *store,
                         const struct cs_calls_wanted *wanted, struct cs_error *err);
 void cs_wait_groups_close(struct cs_wait_groups *groups);
 
-/* Neither the kernel's nor the C library's. */
-bool cs_wait_is_own(const struct cs_call_function *function);
-/* The function on whose account a node of call chains is: the innermost of its own. NULL:
- * there is none. `via` (may be NULL): the outermost of the C library's below it. */
-const struct cs_call_function *cs_wait_place(const struct cs_calls *calls, uint32_t node,
-                                             const struct cs_call_function **via);
-
-/* The outermost function of its own: where a thread began. NULL: there is none. Whether the
- * chain is that of a process's first thread. */
-const struct cs_call_function *cs_wait_root(const struct cs_calls *calls, uint32_t node, bool *first_thread);
-/* Whether a program's own code is on the chain: not a CPU that idles, nor a thread of the kernel. */
-bool cs_wait_is_program(const struct cs_calls *calls, uint32_t node);
-/* What a row of waits is called: a reason; of a lock what the C library calls it. It is one of the arguments' or lives for ever. */
-const char *cs_wait_kind(const struct cs_calls *waits, const char *reason, uint64_t context,
-                         const char *object);
-/* Whether it is a wait for something to do, not within something. */
-bool cs_wait_is_idle(const char *kind);
 /* "TEXT", "TEXT (+2)" where there are others, ""; of blame with its share: "TEXT (98 %)". */
 void cs_wait_top_text(const struct cs_wait_top *top, char *text, size_t size);
 void cs_wait_meanwhile_text(const struct cs_wait_group *group, char *text, size_t size);

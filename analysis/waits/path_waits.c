@@ -1,0 +1,269 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "analysis/waits/path_waits.h"
+
+#include "store/wait_schemas.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define KEY_MAX 1280
+
+static const char *keep(struct path_builder *b, const char *text)
+{
+    int64_t n = cs_dictionary_add(&b->texts, text, strlen(text));
+    b->failed |= n < 0;
+    return n < 0 ? "" : b->texts.strings[n];
+}
+
+static int64_t number_of(struct path_builder *b, struct cs_dictionary *dictionary, const char *key)
+{
+    int64_t n = cs_dictionary_add(dictionary, key, strnlen(key, KEY_MAX));
+    b->failed |= n < 0;
+    return n;
+}
+
+static const char *image_of(const struct cs_call_function *f)
+{
+    return f && f->image ? f->image->path : "";
+}
+
+bool path_is_same(const struct cs_call_function *a, const struct cs_call_function *b)
+{
+    return a && b ? strcmp(a->brief, b->brief) == 0 && strcmp(image_of(a), image_of(b)) == 0 : a == b;
+}
+
+/* ---- rows ---- */
+
+size_t path_row_of(struct path_builder *b, const char *what, const struct cs_call_function *f,
+                   const char *thread)
+{
+    struct cs_critical_path *p = b->path;
+    char key[KEY_MAX];
+    snprintf(key, sizeof key, "%s\n%.64s\n%s\n%s", what, thread, f ? f->brief : "", image_of(f));
+    int64_t n = number_of(b, &b->rows, key);
+    if (n >= 0 && (size_t)n == p->n) {
+        if (cs_array_room(p->rows, p->n, p->capacity) < 0)
+            n = -1;
+        else
+            p->rows[p->n++] = (struct cs_path_row){keep(b, what), f, keep(b, thread), 0};
+    }
+    b->failed |= n < 0 || (size_t)n >= p->n;
+    return n < 0 ? 0 : (size_t)n;
+}
+
+/* Once for each piece, however often it recurs. */
+static void add_to_function(struct path_builder *b, const struct cs_call_function *f, double ns)
+{
+    struct cs_critical_path *p = b->path;
+    char key[KEY_MAX];
+    snprintf(key, sizeof key, "%s\n%s", f->brief, image_of(f));
+    int64_t n = number_of(b, &b->functions, key);
+    if (n >= 0 && (size_t)n == p->n_functions) {
+        uint32_t *more = cs_array_add(&b->added);
+        if (!more || cs_array_room(p->functions, p->n_functions, p->functions_capacity) < 0)
+            n = -1;
+        else
+            p->functions[p->n_functions++] = (struct cs_path_function){f, 0};
+    }
+    if (n < 0 || (size_t)n >= p->n_functions) {
+        b->failed = true;
+        return;
+    }
+    if (b->added.at[n] != b->pieces)
+        p->functions[n].ns += ns;
+    b->added.at[n] = b->pieces;
+}
+
+void path_add(struct path_builder *b, size_t row, const struct cs_calls *calls, uint32_t node, double ns)
+{
+    if (row < b->path->n)
+        b->path->rows[row].ns += ns;
+    b->pieces++;
+    for (; node && !b->failed; node = cs_contexts_at(calls->tree, node)->parent)
+        if (cs_wait_is_own(cs_calls_function(calls, node)))
+            add_to_function(b, cs_calls_function(calls, node), ns);
+}
+
+/* ---- who ---- */
+
+static size_t kind_of(struct path_builder *b, const char *name, const struct cs_calls *calls, uint32_t node)
+{
+    struct path_kind kind = {.name = name};
+    char key[KEY_MAX];
+    kind.root = cs_wait_root(calls, node, &kind.first);
+    snprintf(key, sizeof key, "%d%.64s\n%s\n%s", kind.first, name, kind.root ? kind.root->brief : "",
+             image_of(kind.root));
+    int64_t n = number_of(b, &b->kinds, key);
+    if (n >= 0 && (size_t)n == b->kind.n) {
+        struct path_kind *more = cs_array_add(&b->kind);
+        kind.name = keep(b, name);
+        if (more)
+            *more = kind;
+    }
+    b->failed |= n < 0 || (size_t)n >= b->kind.n;
+    return n < 0 ? 0 : (size_t)n;
+}
+
+bool path_is_of(const struct path_kind *k, const struct path_who *who)
+{
+    return strcmp(k->name, who->name) == 0 && (who->any || k->first == who->first);
+}
+
+struct path_who path_who_is(const struct path_builder *b, const char *name, bool first)
+{
+    struct path_who who = {name, first, false};
+    for (size_t i = 0; i < b->kind.n; i++)
+        if (path_is_of(&b->kind.at[i], &who))
+            return who;
+    who.any = true;
+    return who;
+}
+
+bool path_began_as(const struct path_builder *b, const struct path_who *who, uint32_t node)
+{
+    bool first, known = false;
+    const struct cs_call_function *root = cs_wait_root(b->running, node, &first);
+    if (!who->any && who->first)
+        return first;
+    for (size_t i = 0; i < b->kind.n; i++) {
+        const struct path_kind *k = &b->kind.at[i];
+        if (!path_is_of(k, who) || !k->root)
+            continue;
+        known = true;
+        if (k->first == first && path_is_same(k->root, root))
+            return true;
+    }
+    return !known && (who->any || !first);
+}
+
+/* ---- the tables ---- */
+
+static void add_amount(struct path_builder *b, struct path_amount amount)
+{
+    char key[KEY_MAX];
+    snprintf(key, sizeof key, "%zu %d %zu %" PRIx64 " %.64s", amount.kind, amount.of, amount.row,
+             amount.context, amount.holder ? amount.holder : "");
+    int64_t n = number_of(b, &b->amounts, key);
+    if (n >= 0 && (size_t)n == b->amount.n) {
+        struct path_amount *more = cs_array_add(&b->amount);
+        if (more) {
+            *more = amount;
+            more->ns = 0;
+        }
+    }
+    b->failed |= n < 0 || (size_t)n >= b->amount.n;
+    if (n >= 0 && (size_t)n < b->amount.n)
+        b->amount.at[n].ns += amount.ns;
+}
+
+static int64_t wait_of(struct path_builder *b, uint64_t context, const char *reason, const char *object)
+{
+    char key[KEY_MAX];
+    snprintf(key, sizeof key, "%" PRIx64 " %s %s", context, reason, object);
+    int64_t n = number_of(b, &b->blamed, key);
+    if (n >= 0 && (size_t)n == b->wait.n) {
+        struct path_blamed *more = cs_array_add(&b->wait);
+        if (more)
+            *more = (struct path_blamed){.first = -1};
+    }
+    b->failed |= n < 0 || (size_t)n >= b->wait.n;
+    return n >= 0 && (size_t)n < b->wait.n ? n : -1;
+}
+
+static void take_blame(struct path_builder *b, struct cs_table *table)
+{
+    for (size_t i = 0; i < cs_table_rows(table); i++) {
+        const uint64_t *row = cs_table_row(table, i);
+        int64_t n = wait_of(b, row[CS_BLAME_CONTEXT], cs_table_string(table, row[CS_BLAME_REASON]),
+                            cs_table_string(table, row[CS_BLAME_OBJECT]));
+        struct path_blame *more = n < 0 ? NULL : cs_array_add(&b->blame);
+        if (!more) {
+            b->failed = true;
+            return;
+        }
+        *more = (struct path_blame){.holder = keep(b, cs_table_string(table, row[CS_BLAME_HOLDER])),
+                                    .what = keep(b, cs_table_string(table, row[CS_BLAME_WHAT])),
+                                    .context = row[CS_BLAME_HOLDER_CONTEXT],
+                                    .ns = (double)row[CS_BLAME_NS],
+                                    .next = b->wait.at[n].first};
+        b->wait.at[n].first = (int64_t)b->blame.n - 1;
+        b->wait.at[n].ns += more->ns;
+    }
+}
+
+static struct path_amount part_of(struct path_builder *b, size_t kind, const struct path_blame *part)
+{
+    const struct cs_calls *waits = &b->waits->waits;
+    struct path_amount a = {.kind = kind, .holder = part->holder, .context = part->context};
+    if (strcmp(part->what, "running") == 0) {
+        a.of = OF_RUNNING;
+    } else if (strcmp(part->what, "waiting") == 0) {
+        a.of = OF_UNKNOWN;
+    } else {
+        bool known = strcmp(part->what, "not followed") != 0;
+        const struct cs_call_function *f =
+            known ? cs_wait_place(waits, cs_calls_node(waits, part->context), NULL) : NULL;
+        a.row = path_row_of(b, known ? cs_wait_kind(waits, part->what, part->context, "") : part->what, f,
+                            part->holder);
+        a.holder = NULL;
+        a.context = known ? part->context : 0;
+    }
+    return a;
+}
+
+static void take_waits(struct path_builder *b, struct cs_table *table)
+{
+    const struct cs_calls *waits = &b->waits->waits;
+    for (size_t i = 0; i < cs_table_rows(table) && !b->failed; i++) {
+        const uint64_t *row = cs_table_row(table, i);
+        const char *reason = cs_table_string(table, row[CS_WAITS_REASON]),
+                   *object = cs_table_string(table, row[CS_WAITS_OBJECT]),
+                   *waker = cs_table_string(table, row[CS_WAITS_WAKER]);
+        uint32_t node = cs_calls_node(waits, row[CS_WAITS_CONTEXT]);
+        const char *thread = cs_table_string(table, row[CS_WAITS_THREAD]);
+        bool queue = strcmp(reason, "run-queue") == 0;
+        size_t kind = kind_of(b, thread, waits, node);
+        int64_t n = !queue && *waker && strcmp(waker, "[interrupt]") != 0
+                        ? wait_of(b, row[CS_WAITS_CONTEXT], reason, object)
+                        : -1;
+        const struct path_blamed *blamed = n < 0 ? NULL : &b->wait.at[n];
+        double ns = (double)row[CS_WAITS_NS];
+        if (!blamed || blamed->first < 0) {
+            size_t own = path_row_of(b, cs_wait_kind(waits, reason, row[CS_WAITS_CONTEXT], object),
+                                     cs_wait_place(waits, node, NULL), thread);
+            add_amount(b, (struct path_amount){.kind = kind,
+                                               .of = queue ? OF_QUEUE : OF_ROW,
+                                               .row = own,
+                                               .context = row[CS_WAITS_CONTEXT],
+                                               .ns = ns});
+            continue;
+        }
+        for (int64_t at = blamed->first; at >= 0; at = b->blame.at[at].next) {
+            struct path_amount part = part_of(b, kind, &b->blame.at[at]);
+            part.ns = blamed->ns > 0 ? ns * b->blame.at[at].ns / blamed->ns : 0;
+            add_amount(b, part);
+        }
+    }
+}
+
+int path_take_profile(const struct cs_store_profile_ref *ref, void *arg)
+{
+    struct path_builder *b = arg;
+    struct cs_table *table = NULL;
+    if ((b->label && !cs_store_label_is(ref->head->label, b->label)) ||
+        strcmp(ref->head->event, CS_WAITS_EVENT) != 0 ||
+        strcmp(ref->kind, b->blaming ? "blame" : "waits") != 0)
+        return 0;
+    int rc = cs_store_load(ref, &table, b->err);
+    if (rc < 0)
+        return rc;
+    if (cs_schema_equal(cs_table_schema(table), &cs_schema_blame))
+        take_blame(b, table);
+    else if (cs_schema_equal(cs_table_schema(table), &cs_schema_waits))
+        take_waits(b, table);
+    cs_table_close(table);
+    return b->failed ? cs_fail(b->err, ENOMEM, "out of memory for the waits of %s", ref->file) : 0;
+}

@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Within this room: from a store's tables to what threads of each kind waited for, as critical_path.c follows it. */
+#ifndef CS_ANALYSIS_WAITS_PATH_WAITS_H
+#define CS_ANALYSIS_WAITS_PATH_WAITS_H
+
+#include "analysis/waits/critical_path.h"
+#include "store/array.h"
+
+/* Threads alike: of one name, that began in one function. */
+struct path_kind {
+    const char *name;
+    const struct cs_call_function *root; /* NULL: not known */
+    bool first;                          /* a process's first thread */
+};
+
+enum path_amount_of {
+    OF_ROW,     /* a row of the path: `row` */
+    OF_QUEUE,   /* the same; it waits for a CPU itself */
+    OF_RUNNING, /* `holder` ran until it ended the wait at `context` */
+    OF_UNKNOWN, /* `holder` waited, nobody knows for what */
+};
+
+struct path_amount { /* of the waits of a kind */
+    size_t kind;
+    enum path_amount_of of;
+    size_t row;
+    const char *holder;
+    uint64_t context; /* in "wakers"; of a row in "waits", with its chain */
+    double ns;
+};
+
+struct path_who { /* kinds of threads */
+    const char *name;
+    bool first, any; /* any: first threads and others can't be told apart, or needn't be */
+};
+
+struct path_blame { /* a row of the table */
+    const char *holder, *what;
+    uint64_t context;
+    double ns;
+    int64_t next; /* of the same wait; -1: none */
+};
+
+struct path_blamed { /* a wait: context, reason, object */
+    int64_t first;
+    double ns;
+};
+
+struct path_builder {
+    struct cs_critical_path *path;
+    const struct cs_wait_groups *waits;
+    const struct cs_calls *running;
+    const char *label; /* of these alone; NULL: all */
+    struct cs_dictionary rows, functions, kinds, amounts, blamed, texts;
+    CS_ARRAY(uint32_t) added; /* by function: to the piece at hand */
+    uint32_t pieces;
+    CS_ARRAY(struct path_kind) kind;
+    CS_ARRAY(struct path_amount) amount;
+    CS_ARRAY(struct path_blame) blame;
+    CS_ARRAY(struct path_blamed) wait;
+    bool blaming; /* the first pass */
+    bool failed;  /* memory was short */
+    struct cs_error *err;
+};
+
+/* A callback of cs_store_each with the builder: once with `blaming`, then without. */
+int path_take_profile(const struct cs_store_profile_ref *ref, void *arg);
+
+/* The row of the path for that, made if new. */
+size_t path_row_of(struct path_builder *b, const char *what, const struct cs_call_function *f,
+                   const char *thread);
+/* A piece of the path, whose chain ends at `node`; 0: it has none. */
+void path_add(struct path_builder *b, size_t row, const struct cs_calls *calls, uint32_t node, double ns);
+
+bool path_is_same(const struct cs_call_function *a, const struct cs_call_function *b);
+bool path_is_of(const struct path_kind *k, const struct path_who *who);
+/* Threads of that name, first ones or others, where they can be told apart. */
+struct path_who path_who_is(const struct path_builder *b, const char *name, bool first);
+/* Whether a chain of samples, which have no name, is one of those threads'. */
+bool path_began_as(const struct path_builder *b, const struct path_who *who, uint32_t node);
+
+#endif

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* From the call chain of a wait to the function on whose account it is, and to the wait's name. */
+#ifndef CS_ANALYSIS_WAITS_WAIT_PLACE_H
+#define CS_ANALYSIS_WAITS_WAIT_PLACE_H
+
+#include "analysis/contexts/calls.h"
+
+/* Neither the kernel's nor the C library's. */
+bool cs_wait_is_own(const struct cs_call_function *function);
+/* The function on whose account a node of call chains is: the innermost of its own. NULL:
+ * there is none. `via` (may be NULL): the outermost of the C library's below it. */
+const struct cs_call_function *cs_wait_place(const struct cs_calls *calls, uint32_t node,
+                                             const struct cs_call_function **via);
+
+/* The outermost function of its own: where a thread began. NULL: there is none. Whether the
+ * chain is that of a process's first thread. */
+const struct cs_call_function *cs_wait_root(const struct cs_calls *calls, uint32_t node, bool *first_thread);
+/* Whether a program's own code is on the chain: not a CPU that idles, nor a thread of the kernel. */
+bool cs_wait_is_program(const struct cs_calls *calls, uint32_t node);
+/* What a row of waits is called: a reason; of a lock what the C library calls it. It is one of the arguments' or lives for ever. */
+const char *cs_wait_kind(const struct cs_calls *waits, const char *reason, uint64_t context,
+                         const char *object);
+/* Whether it is a wait for something to do, not within something. */
+bool cs_wait_is_idle(const char *kind);
+
+#endif
