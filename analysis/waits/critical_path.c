@@ -196,10 +196,21 @@ static int most_in_first(const void *left, const void *right)
     return (a->ns < b->ns) - (a->ns > b->ns);
 }
 
+static bool tells_first(const struct cs_calls *running)
+{
+    unsigned depth;
+    bool first = false;
+    for (uint32_t node = 0; !first && (node = cs_contexts_next(running->tree, 0, node, &depth)) != 0;)
+        if (cs_contexts_at(running->tree, node)->self)
+            (void)cs_wait_root(running, node, &first);
+    return first;
+}
+
 static int make(struct path_builder *b, const char *thread)
 {
     struct times t = {0};
     struct path_who who;
+    b->tells_first = tells_first(b->running);
     if (!times_of(b, thread, &who, &t))
         return cs_fail(b->err, ENOENT, "no thread is called %s: waits --by thread lists them",
                        thread ? thread : "that");

@@ -4,7 +4,8 @@
  * that one did. What would be faster shortens the thread's time by no more than its share here: another path may take over.
  *
  * Rows of a store are sums, not a log: who waited is told by its name and by where its thread began; what a thread ran
- * meanwhile, by the samples below the innermost function around the place where it ended the wait that has enough of them. */
+ * meanwhile, by the samples below the innermost function around the place where it ended the wait that has enough of them. Of a
+ * thread that never waited nobody knows where it began. */
 #ifndef CS_ANALYSIS_WAITS_CRITICAL_PATH_H
 #define CS_ANALYSIS_WAITS_CRITICAL_PATH_H
 

@@ -114,29 +114,24 @@ bool path_is_of(const struct path_kind *k, const struct path_who *who)
 
 struct path_who path_who_is(const struct path_builder *b, const char *name, bool first)
 {
-    struct path_who who = {name, first, false};
-    for (size_t i = 0; i < b->kind.n; i++)
-        if (path_is_of(&b->kind.at[i], &who))
-            return who;
-    who.any = true;
-    return who;
+    return (struct path_who){name, first, !b->tells_first};
 }
 
 bool path_began_as(const struct path_builder *b, const struct path_who *who, uint32_t node)
 {
-    bool first, known = false;
+    bool first, known = false, others = false;
     const struct cs_call_function *root = cs_wait_root(b->running, node, &first);
-    if (!who->any && who->first)
-        return first;
+    if (!who->any && (who->first || first))
+        return who->first && first;
     for (size_t i = 0; i < b->kind.n; i++) {
         const struct path_kind *k = &b->kind.at[i];
-        if (!path_is_of(k, who) || !k->root)
-            continue;
-        known = true;
-        if (k->first == first && path_is_same(k->root, root))
+        bool same = k->root && k->first == first && path_is_same(k->root, root), mine = path_is_of(k, who);
+        if (same && mine)
             return true;
+        known |= mine && k->root;
+        others |= same;
     }
-    return !known && (who->any || !first);
+    return !known && !others; /* it never waited, and nobody else is known to have begun there */
 }
 
 /* ---- the tables ---- */

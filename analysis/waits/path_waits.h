@@ -31,7 +31,7 @@ struct path_amount { /* of the waits of a kind */
 
 struct path_who { /* kinds of threads */
     const char *name;
-    bool first, any; /* any: first threads and others can't be told apart, or needn't be */
+    bool first, any; /* any: first threads and others can't be told apart */
 };
 
 struct path_blame { /* a row of the table */
@@ -58,8 +58,9 @@ struct path_builder {
     CS_ARRAY(struct path_amount) amount;
     CS_ARRAY(struct path_blame) blame;
     CS_ARRAY(struct path_blamed) wait;
-    bool blaming; /* the first pass */
-    bool failed;  /* memory was short */
+    bool tells_first; /* chains of samples tell a process's first thread */
+    bool blaming;     /* the first pass */
+    bool failed;      /* memory was short */
     struct cs_error *err;
 };
 
@@ -74,7 +75,7 @@ void path_add(struct path_builder *b, size_t row, const struct cs_calls *calls, 
 
 bool path_is_same(const struct cs_call_function *a, const struct cs_call_function *b);
 bool path_is_of(const struct path_kind *k, const struct path_who *who);
-/* Threads of that name, first ones or others, where they can be told apart. */
+/* Threads of that name: first ones or others, where they can be told apart. */
 struct path_who path_who_is(const struct path_builder *b, const char *name, bool first);
 /* Whether a chain of samples, which have no name, is one of those threads'. */
 bool path_began_as(const struct path_builder *b, const struct path_who *who, uint32_t node);

@@ -90,7 +90,9 @@ static bool same_session(const struct cs_daemon_settings *a, const struct cs_dae
     return strcmp(a->store, b->store) == 0 && strcmp(a->events, b->events) == 0 && a->budget == b->budget &&
            a->frequency_hz == b->frequency_hz && a->period == b->period && a->label == b->label &&
            strcmp(a->attribute, b->attribute) == 0 && a->driver == b->driver && a->pid == b->pid &&
-           a->bursts == b->bursts && a->paths == b->paths && a->intervals_s == b->intervals_s &&
+           a->bursts == b->bursts && a->burst_bytes == b->burst_bytes &&
+           a->burst_real_time == b->burst_real_time && a->paths == b->paths && a->chains == b->chains &&
+           a->waits == b->waits && a->intervals_s == b->intervals_s &&
            a->intervals_bytes == b->intervals_bytes && a->keep_code_bytes == b->keep_code_bytes;
 }
 

@@ -21,6 +21,22 @@ wait $waiting
 d flush >/dev/null || { echo "not ok: flush"; exit 1; }
 d status --json >"$work/status"
 d stop >/dev/null
+# SIGHUP: what the configuration says now.
+kept() { d status --json | python3 -c 'import json, sys; d = json.load(sys.stdin); print(d["pid"], d.get("waits_kept") or 0)'; }
+echo "waits = off" >"$work/settings"
+d start --config "$work/settings" -o "$work/other" --remarks "$work/log" || { echo "not ok: the daemon doesn't start: $(cat "$work/log")"; exit 1; }
+read -r pid n <<<"$(kept)"
+[ "$n" = 0 ] || { echo "not ok: waits are off, $n are kept"; exit 1; }
+echo "waits = on" >"$work/settings"
+kill -HUP "$pid"
+for _ in $(seq 20); do
+    "$BUILD/tests/programs/waiting" sleeping-lock 1 >/dev/null
+    d flush >/dev/null
+    read -r pid n <<<"$(kept)"
+    [ "$n" -gt 0 ] && break
+done
+d stop >/dev/null
+[ "$n" -gt 0 ] || { echo "not ok: after SIGHUP no waits are kept: $(cat "$work/log")"; exit 1; }
 "$CYCLESCOPE" waits --process waiting --json --top 0 --store "$work/store" >"$work/waits" || exit 1
 "$CYCLESCOPE" waits --json --top 0 --store "$work/store" >"$work/all" || exit 1
 "$CYCLESCOPE" prof --wall --json --top 0 --store "$work/store" >"$work/wall" || exit 1

@@ -73,6 +73,14 @@ static void name(const char *to)
     prctl(PR_SET_NAME, to);
 }
 
+/* Of a thread that never waits nobody knows where it began: some do once, when the recording knows the program. */
+__attribute__((noinline)) static void rest(int turn)
+{
+    if (turn == 40)
+        nanosleep(&(struct timespec){0, 6000000}, NULL);
+    __asm__ volatile("");
+}
+
 static void serial(void)
 {
     for (int i = 0; i < 100; i++) {
@@ -86,6 +94,7 @@ static void *long_worker(void *arg)
     (void)arg;
     name("long");
     for (int i = 0; i < 100; i++) {
+        rest(i);
         compute(5);
         bottleneck(15);
     }
@@ -96,8 +105,10 @@ static void *short_worker(void *arg)
 {
     (void)arg;
     name("short");
-    for (int i = 0; i < 80; i++)
+    for (int i = 0; i < 80; i++) {
+        rest(i);
         compute(10);
+    }
     return NULL;
 }
 
@@ -277,8 +288,10 @@ static void *hidden_worker(void *arg)
 {
     (void)arg;
     name("hidden");
-    for (int i = 0; i < 60; i++)
+    for (int i = 0; i < 60; i++) {
+        rest(i);
         bottleneck(10);
+    }
     return NULL;
 }
 
