@@ -26,7 +26,7 @@ static unsigned char *pages;
 static volatile unsigned sum;
 
 #define REQUEST(name)                                                                                        \
-    static __attribute__((noinline, aligned(64))) unsigned name(unsigned page)                                  \
+    static __attribute__((noinline, aligned(64))) unsigned name(unsigned page)                               \
     {                                                                                                        \
         return pages[page * PAGE];                                                                           \
     }

@@ -92,7 +92,7 @@ struct cs_sampler_config {
         keep_code_max; /* bytes: copies of the sampled files are kept in the store, up to this; 0: none */
     enum cs_label label;
     const char *attribute; /* of CS_LABEL_ATTRIBUTE: its name, or "trace_id", "span_id" */
-    uint64_t resolve_ms; /* >0: counts leave the table as often, so that `placed` knows when they came */
+    uint64_t resolve_ms;   /* >0: counts leave the table as often, so that `placed` knows when they came */
     int wake_fd; /* >0: cs_sampler_poll returns early when it is readable (a control socket, a signalfd) */
 
     /* Callbacks, all optional, called from cs_sampler_* on the session's thread. */

@@ -47,7 +47,8 @@ int page_chains(json_t *page, const char *member, struct cs_store *store, const 
 int page_chains_of(json_t *page, const char *member, const char *store, const struct cs_calls_wanted *wanted,
                    struct cs_error *err);
 /* "waits": where threads waited, and "chains_waits", in ns; "waits" null where there are none. */
-int page_waits(json_t *page, struct cs_store *store, const struct cs_calls_wanted *wanted, struct cs_error *err);
+int page_waits(json_t *page, struct cs_store *store, const struct cs_calls_wanted *wanted,
+               struct cs_error *err);
 /* "observed": tags, histograms; null when nothing was observed. */
 int page_observed(json_t *page, const struct parsed *args, const struct profile *profile);
 /* "observed"'s "joint": histograms in two dimensions; those of two rates only from a sample log (else NULL).

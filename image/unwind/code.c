@@ -47,7 +47,7 @@ static bool starts(const uint8_t *b, size_t n, const char *with, size_t n_with)
 {
     return n >= n_with && memcmp(b, with, n_with) == 0;
 }
-#define STARTS(with) starts(b, n, with, sizeof with - 1)
+#define STARTS(with) starts(b, n, with, sizeof(with) - 1)
 
 static int32_t number32(const uint8_t *b)
 {
@@ -164,10 +164,16 @@ static void later(struct code *c, uint64_t vaddr, const struct state *state)
         *p = (struct pending){(uint32_t)(vaddr - c->from), *state};
 }
 
+static bool is_same(const struct state *a, const struct state *b)
+{
+    return a->known == b->known && a->fp == b->fp && a->fp_at == b->fp_at && a->bx_at == b->bx_at &&
+           a->cfa == b->cfa;
+}
+
 static bool note(struct code *c, uint32_t at, const struct state *state)
 {
     struct state *last = c->states.n ? &c->states.at[c->states.n - 1] : NULL;
-    if (!last || memcmp(last, state, sizeof *state) != 0) {
+    if (!last || !is_same(last, state)) {
         if (!(last = cs_array_add(&c->states)))
             return false;
         *last = *state;

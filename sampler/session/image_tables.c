@@ -180,6 +180,8 @@ void cs_image_tables_trim(struct cs_image_tables *t)
         for (size_t i = 0; i < t->n_kept; i++)
             if (t->kept[i].table && (!oldest || t->kept[i].used < oldest->used))
                 oldest = &t->kept[i];
-        drop(t, oldest); /* there is one, for their bytes are counted */
+        if (!oldest) /* never: their bytes are counted */
+            break;
+        drop(t, oldest);
     }
 }

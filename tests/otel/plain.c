@@ -2,7 +2,9 @@
 /* OpenTelemetry's thread context, written from OTEP 4719 and 4947 alone, by the ways that cyclescope's own writer doesn't take:
  * the mapping is anonymous where the kernel can name one, the payload lies elsewhere, a thread has one record whose `valid` says whether it
  * counts. PAD: so much other thread-local storage that the loader can't place it beside the program's. */
+#ifndef _GNU_SOURCE
 #define _GNU_SOURCE
+#endif
 #include "tests/otel/writer.h"
 
 #include <stdint.h>
@@ -33,7 +35,7 @@ static unsigned char *text(unsigned char *to, int tag, const char *value)
     size_t n = strlen(value);
     *to++ = (unsigned char)tag;
     *to++ = (unsigned char)n; /* below 128 here */
-    memcpy(to, value, n);
+    memcpy(to, value, n); /* NOLINT(bugprone-not-null-terminated-result): its length is told */
     return to + n;
 }
 

@@ -37,7 +37,7 @@ static unsigned long long thread_ns(void)
     __attribute__((noipa)) void name(void)                                                                   \
     {                                                                                                        \
         unsigned long x = 1;                                                                                 \
-        for (unsigned long i = 0; i < rounds * (unsigned long)TURNS; i++) {                                  \
+        for (unsigned long i = 0; i < (rounds) * (unsigned long)TURNS; i++) {                                \
             x = x * 2862933555777941757u + 3037000493u;                                                      \
             __asm__ volatile("" : "+r"(x));                                                                  \
         }                                                                                                    \

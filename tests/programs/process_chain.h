@@ -4,8 +4,8 @@
 #define CS_TESTS_PROGRAMS_PROCESS_CHAIN_H
 
 #include "image/segments.h"
-#include "image/unwind/unwind.h"
 #include "image/unwind/step.h"
+#include "image/unwind/unwind.h"
 
 #include <dirent.h>
 #include <elf.h>

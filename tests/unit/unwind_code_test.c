@@ -14,9 +14,9 @@
 
 #include "image/elf.h"
 #include "image/isa/decode.h"
-#include "image/unwind/unwind.h"
 #include "image/unwind/build.h"
 #include "image/unwind/code.h"
+#include "image/unwind/unwind.h"
 
 static struct cs_unwind_header *table_of(const uint8_t *bytes, size_t n, uint64_t from)
 {
@@ -91,6 +91,7 @@ static void the_c_librarys_rows_come_from_its_code_as_well(void **state)
     if (access(strtok_r(copy, " ", &rest), R_OK) != 0) {
         free(copy);
         skip();
+        return;
     }
     for (path = copy; path; path = strtok_r(NULL, " ", &rest))
         compare_file(path);

@@ -13,8 +13,8 @@
 
 #include <cmocka.h>
 
-#include "image/unwind/unwind.h"
 #include "image/unwind/step.h"
+#include "image/unwind/unwind.h"
 
 #include <dwarf.h>
 #include <elfutils/libdw.h>
