@@ -18,6 +18,8 @@
 #define LOOK_DOUBLINGS 13        /* up to 41 seconds: who publishes late is found within twice its age */
 #define LOOKS_AT_ONCE 32
 #define MODULES_MAX 4096
+#define READS_AT_ONCE                                                                                        \
+    16384U /* of processes' memory: some 50 ms. A process whose modules want more has no place */
 
 struct followed {
     pid_t pid;
@@ -39,18 +41,24 @@ struct cs_attribute_places {
     } met[CS_ATTRIBUTE_PLACES];
 };
 
+struct reader {
+    pid_t pid;
+    unsigned reads; /* up to now */
+};
+
 static bool read_memory(void *arg, uint64_t addr, void *to, size_t n)
 {
+    struct reader *r = arg;
     struct iovec ours = {to, n}, theirs = {(void *)(uintptr_t)addr, n};
-    return process_vm_readv(*(const pid_t *)arg, &ours, 1, &theirs, 1, 0) == (ssize_t)n;
+    return r->reads++ < READS_AT_ONCE && process_vm_readv(r->pid, &ours, 1, &theirs, 1, 0) == (ssize_t)n;
 }
 
 /* ---- a process ---- */
 
 /* The first mapping of each file begins with its ELF header. */
-static int find_variable(const char *proc, pid_t pid, struct cs_thread_variable *out)
+static int find_variable(const char *proc, const struct cs_process_memory *memory, pid_t pid,
+                         struct cs_thread_variable *out)
 {
-    const struct cs_process_memory memory = {read_memory, &pid};
     char path[256], *line = NULL;
     size_t capacity = 0;
     struct stat program = {0};
@@ -69,7 +77,7 @@ static int find_variable(const char *proc, pid_t pid, struct cs_thread_variable 
         last = inode;
         n++;
         const bool is_program = inode == program.st_ino && makedev(major, minor) == program.st_dev;
-        rc = cs_thread_variable_find(&memory, start, is_program, VARIABLE, out);
+        rc = cs_thread_variable_find(memory, start, is_program, VARIABLE, out);
     }
     if (f)
         fclose(f);
@@ -77,15 +85,18 @@ static int find_variable(const char *proc, pid_t pid, struct cs_thread_variable 
     return rc == 0 ? 0 : -ENOENT;
 }
 
-int cs_attribute_place_of(const char *proc, pid_t pid, const char *name, struct cs_attribute_place *out)
+/* Reads /proc and the process's memory. 0: `out` is filled but for pid and generation; -ENOENT: there is nothing to read
+ * (yet). */
+static int place_of(const char *proc, struct reader *reader, const char *name, struct cs_attribute_place *out)
 {
-    const struct cs_process_memory memory = {read_memory, &pid};
+    const pid_t pid = reader->pid;
+    const struct cs_process_memory memory = {read_memory, reader};
     const bool trace = strcmp(name, "trace_id") == 0, span = strcmp(name, "span_id") == 0;
     struct cs_process_context context;
     struct cs_thread_variable variable;
     const uint64_t at = cs_process_context_at(proc, pid);
     if (!at || cs_process_context_read(&memory, at, name, &context) < 0 || !context.has_threads ||
-        (context.key < 0 && !trace && !span) || find_variable(proc, pid, &variable) < 0)
+        (context.key < 0 && !trace && !span) || find_variable(proc, &memory, pid, &variable) < 0)
         return -ENOENT;
     *out = (struct cs_attribute_place){.module = variable.module,
                                        .offset = variable.offset,
@@ -147,8 +158,9 @@ uint64_t cs_attribute_places_due(const struct cs_attribute_places *p)
 }
 
 /* True: there is no more to look for. */
-static bool look(struct cs_attribute_places *p, struct followed *f, uint64_t now_ns)
+static bool look(struct cs_attribute_places *p, struct followed *f, uint64_t now_ns, unsigned *reads)
 {
+    struct reader reader = {f->pid, *reads};
     const unsigned slot = (unsigned)f->pid & (CS_ATTRIBUTE_PLACES - 1);
     struct cs_attribute_place found;
     if (p->met[slot].pid != f->pid || p->met[slot].generation != f->generation)
@@ -157,8 +169,9 @@ static bool look(struct cs_attribute_places *p, struct followed *f, uint64_t now
         p->met[slot].generation = f->generation = generation_of(p, f->pid);
         f->looks = 0;
     }
-    if (cs_attribute_place_of(p->proc, f->pid, p->name, &found) == 0 &&
-        generation_of(p, f->pid) == f->generation) {
+    int rc = place_of(p->proc, &reader, p->name, &found);
+    *reads = reader.reads;
+    if (rc == 0 && generation_of(p, f->pid) == f->generation) {
         tell(p, f, &found);
         return true;
     }
@@ -170,12 +183,13 @@ static bool look(struct cs_attribute_places *p, struct followed *f, uint64_t now
 
 void cs_attribute_places_look(struct cs_attribute_places *p, uint64_t now_ns)
 {
-    unsigned looks = 0;
+    unsigned looks = 0, reads = 0;
     size_t left = 0;
     p->due_ns = UINT64_MAX;
     for (size_t i = 0; i < p->pending.n; i++) {
         struct followed f = p->pending.at[i];
-        if (f.next_ns <= now_ns && looks++ < LOOKS_AT_ONCE && look(p, &f, now_ns))
+        if (f.next_ns <= now_ns && looks++ < LOOKS_AT_ONCE && reads < READS_AT_ONCE &&
+            look(p, &f, now_ns, &reads))
             continue;
         p->due_ns = f.next_ns < p->due_ns ? f.next_ns : p->due_ns;
         p->pending.at[left++] = f;

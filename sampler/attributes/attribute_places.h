@@ -25,8 +25,4 @@ void cs_attribute_places_look(struct cs_attribute_places *places, uint64_t now_n
 /* How many were told to the handler up to now. */
 unsigned cs_attribute_places_told(const struct cs_attribute_places *places);
 
-/* Reads /proc and the process's memory, once. 0: `out` is filled but for pid and generation; -ENOENT: there is nothing to read
- * (yet). */
-int cs_attribute_place_of(const char *proc, pid_t pid, const char *name, struct cs_attribute_place *out);
-
 #endif
