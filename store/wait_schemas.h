@@ -44,8 +44,8 @@ enum cs_blame_column {
     CS_BLAME_CONTEXT, /* of who waited */
     CS_BLAME_REASON,
     CS_BLAME_OBJECT,
-    CS_BLAME_HOLDER,         /* name of the thread at work or at rest */
-    CS_BLAME_WHAT,           /* "running", "not followed" (another program), or the reason of its own wait */
+    CS_BLAME_HOLDER, /* name of the thread at work or at rest */
+    CS_BLAME_WHAT, /* "running", "not followed" (another program), "waiting" (nobody knows for what), or the reason of its own wait */
     CS_BLAME_HOLDER_CONTEXT, /* running: where it ended the wait, in "wakers"; else of its wait, in "waits" */
     CS_BLAME_NS,
     CS_BLAME_N,

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #define WHOLE 0.995
-#define DEPTH 4 /* of threads whose waits nobody knows more of, one behind the other */
+#define ROUNDS 4 /* of threads whose waits nobody knows more of, one behind the other */
 
 /* ---- what ran ---- */
 
@@ -95,12 +95,37 @@ static bool is_among(const struct path_builder *b, const struct path_amount *a, 
            (which == ALL_WAITS || (a->of == OF_QUEUE) == (which == ITS_QUEUE));
 }
 
+/* Waits that nobody knows more of, by whose they are. */
+struct unknown {
+    struct cs_dictionary names;
+    CS_ARRAY(double) ns;
+};
+
+static void unknown_fini(struct unknown *u)
+{
+    cs_dictionary_fini(&u->names);
+    cs_array_free(&u->ns);
+    *u = (struct unknown){0};
+}
+
+static void add_unknown(struct path_builder *b, struct unknown *u, const char *name, double ns)
+{
+    int64_t n = cs_dictionary_add(&u->names, name, strlen(name));
+    double *more = n == (int64_t)u->ns.n ? cs_array_add(&u->ns) : NULL;
+    if (more)
+        *more = 0;
+    if (n < 0 || (size_t)n >= u->ns.n)
+        b->failed = true;
+    else
+        u->ns.at[n] += ns;
+}
+
 /* `ns` of such waits, as those threads had them. */
 static void add_waits(struct path_builder *b, const struct path_who *who, enum waits which, double ns,
-                      unsigned depth)
+                      struct unknown *unknown)
 {
     double all = 0;
-    for (size_t i = 0; i < b->amount.n && depth < DEPTH; i++)
+    for (size_t i = 0; i < b->amount.n; i++)
         all += is_among(b, &b->amount.at[i], who, which) ? b->amount.at[i].ns : 0;
     if (all <= 0) {
         path_add(b, path_row_of(b, which == ITS_QUEUE ? "run-queue" : "waiting", NULL, who->name), NULL, 0,
@@ -110,7 +135,6 @@ static void add_waits(struct path_builder *b, const struct path_who *who, enum w
     for (size_t i = 0; i < b->amount.n && ns > 0; i++) {
         const struct path_amount *a = &b->amount.at[i];
         double part = ns * a->ns / all;
-        struct path_who other = {0};
         if (!is_among(b, a, who, which))
             continue;
         switch (a->of) {
@@ -118,14 +142,28 @@ static void add_waits(struct path_builder *b, const struct path_who *who, enum w
             add_running(b, a, part);
             break;
         case OF_UNKNOWN:
-            other = path_who_is(b, a->holder, false);
-            add_waits(b, &other, ALL_WAITS, part, depth + 1);
+            add_unknown(b, unknown, a->holder, part);
             break;
         case OF_ROW:
         case OF_QUEUE:
             path_add(b, a->row, &b->waits->waits, cs_calls_node(&b->waits->waits, a->context), part);
         }
     }
+}
+
+/* They are divided as all waits of the threads of that name, a few times; what is left then stays unknown. */
+static void divide_unknown(struct path_builder *b, struct unknown *now)
+{
+    for (unsigned round = 0; round < ROUNDS; round++) {
+        struct unknown next = {0};
+        for (size_t i = 0; i < now->ns.n; i++)
+            add_waits(b, &(struct path_who){now->names.strings[i], false, true}, ALL_WAITS, now->ns.at[i],
+                      &next);
+        unknown_fini(now);
+        *now = next;
+    }
+    for (size_t i = 0; i < now->ns.n; i++)
+        path_add(b, path_row_of(b, "waiting", NULL, now->names.strings[i]), NULL, 0, now->ns.at[i]);
 }
 
 struct times {
@@ -153,15 +191,14 @@ static bool times_of(struct path_builder *b, const char *name, struct path_who *
         }
     if (!one)
         return false;
-    *who = path_who_is(b, one->name, !others);
+    *who = path_who_is(b, one->name, name ? !others : one->tid == one->pid);
+    who->any |= !one->tid; /* the daemon's: all threads of that name */
     b->path->thread = one->name;
-    b->path->pid = one->pid;
     for (size_t i = 0; i < w->n_threads; i++) {
         const struct cs_waiting_thread *o = &w->threads[i];
         if (name ? strcmp(o->name, name) != 0 || (others && o->tid == o->pid) : o != one)
             continue;
         b->path->n_threads++;
-        b->path->pid = o->pid == one->pid ? b->path->pid : 0;
         t->all += (double)o->all_ns;
         t->on += (double)o->on_ns;
         t->stolen += (double)o->stolen_ns;
@@ -210,6 +247,7 @@ static int make(struct path_builder *b, const char *thread)
 {
     struct times t = {0};
     struct path_who who;
+    struct unknown unknown = {0};
     b->tells_first = tells_first(b->running);
     if (!times_of(b, thread, &who, &t))
         return cs_fail(b->err, ENOENT, "no thread is called %s: waits --by thread lists them",
@@ -221,8 +259,10 @@ static int make(struct path_builder *b, const char *thread)
     else
         path_add(b, path_row_of(b, "running", NULL, who.name), NULL, 0, t.on);
     path_add(b, path_row_of(b, "stolen", NULL, who.name), NULL, 0, t.stolen);
-    add_waits(b, &who, ITS_QUEUE, t.queue, 0);
-    add_waits(b, &who, ALL_BUT_QUEUE, rest > 0 ? rest : 0, 0);
+    add_waits(b, &who, ITS_QUEUE, t.queue, &unknown);
+    add_waits(b, &who, ALL_BUT_QUEUE, rest > 0 ? rest : 0, &unknown);
+    divide_unknown(b, &unknown);
+    unknown_fini(&unknown);
     return b->failed ? cs_fail(b->err, ENOMEM, "out of memory for the critical path") : 0;
 }
 

@@ -30,7 +30,6 @@ struct cs_critical_path {
     struct cs_path_function *functions; /* the program's own; most first; of those around all of it one */
     size_t n_functions, functions_capacity;
     const char *thread;
-    uint64_t pid;       /* 0: several processes' */
     unsigned n_threads; /* of that name */
     double all_ns;
     struct cs_dictionary texts; /* internal */

@@ -5,7 +5,7 @@
 
 #include "cli/command/command.h"
 
-/* From the options store, event, process, epoch, of and no-inlines. Returns the exit code. */
+/* From the options store, process, epoch, of and no-inlines. Returns the exit code. */
 int critical_path_report(const struct parsed *args);
 
 #endif

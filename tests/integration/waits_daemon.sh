@@ -39,6 +39,7 @@ d stop >/dev/null
 [ "$n" -gt 0 ] || { echo "not ok: after SIGHUP no waits are kept: $(cat "$work/log")"; exit 1; }
 "$CYCLESCOPE" waits --process waiting --json --top 0 --store "$work/store" >"$work/waits" || exit 1
 "$CYCLESCOPE" waits --json --top 0 --store "$work/store" >"$work/all" || exit 1
+"$CYCLESCOPE" waits --critical-path --of victim --json --top 0 --store "$work/store" >"$work/path" || exit 1
 "$CYCLESCOPE" prof --wall --json --top 0 --store "$work/store" >"$work/wall" || exit 1
 python3 - "$work" <<'PY'
 import json, re, sys
@@ -58,6 +59,10 @@ if any(t["tid"] for t in everybody["threads"]):
     bad.append("a thread's number is kept: a service has too many")
 if not float(status.get("waits_kept", 0)) > 50 or float(status.get("wait_seconds", 0)) < truth:
     bad.append(f"status: {[(k, v) for k, v in status.items() if 'wait' in k]}")
+path = json.load(open(work + "/path"))  # there threads have names alone
+asleep = sum(r["percent"] for r in path["rows"] if r["what"] == "sleep" and r["thread"] == "guilty")
+if asleep < 50:
+    bad.append(f"on the victims' critical path the holder's sleep has {asleep} %: {path['rows'][:4]}")
 wall = json.load(open(work + "/wall"))  # CPUs that idle have samples, and no share in threads' time
 on = {r["procedure"]: r["on_cpu_seconds"] or 0 for r in wall["rows"]}
 if on.get("[no code of its own]", 0) > 0.3 * wall["on_cpu_seconds"]:
