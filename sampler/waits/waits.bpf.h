@@ -356,6 +356,8 @@ int BPF_PROG(wait_woken, struct task_struct *woken)
     if (!is_followed(woken))
         return 0;
     struct cs_wait_thread *row = row_of(woken, 0);
+    if (row && (!row->out || row->wake_ns))
+        return 0;
     __u64 now = bpf_ktime_get_ns(), both = bpf_get_current_pid_tgid();
     if (!row) { /* away since before all this: what it waited for ends here, and no record is kept of that */
         row = row_of(woken, 1);
@@ -363,8 +365,6 @@ int BPF_PROG(wait_woken, struct task_struct *woken)
             row->wake_ns = now;
         return 0;
     }
-    if (!row->out || row->wake_ns)
-        return 0;
     row->wake_ns = now;
     if (now - row->since_ns < row->draw_ns)
         return 0;
