@@ -63,8 +63,10 @@ CS_ZONES_COLD uint64_t cs_zones_value(struct cs_zones *zones, const char *text, 
     hash += hash == 0;
     const uint64_t key = hash | (uint64_t)zones->word << 48;
     for (unsigned i = 0; i < CS_ZONES_PROBES; i++) {
-        uint64_t *entry = &cs_zones_named[(hash + i) % CS_ZONES_NAMES], there = 0;
-        if (__atomic_compare_exchange_n(entry, &there, key, 0, __ATOMIC_RELAXED, __ATOMIC_RELAXED)) {
+        uint64_t *entry = &cs_zones_named[(hash + i) % CS_ZONES_NAMES],
+                 there = __atomic_load_n(entry, __ATOMIC_RELAXED);
+        if (!there &&
+            __atomic_compare_exchange_n(entry, &there, key, 0, __ATOMIC_RELAXED, __ATOMIC_RELAXED)) {
             char name[200];
             snprintf(name, sizeof name, "%.*s", length < sizeof name ? (int)length : (int)sizeof name - 1,
                      text);
