@@ -101,7 +101,7 @@ __noinline int chain_copy_sample(struct chain_scratch *s, __u32 generation, __u3
     __builtin_memcpy(copy->reg, s->reg, sizeof copy->reg);
     __builtin_memcpy(copy->kernel, s->frames, sizeof copy->kernel);
     copy->pid = both >> 32;
-    copy->tid = s->row;
+    copy->row = s->row;
     copy->generation = generation;
     copy->event = event;
     copy->end = s->end;

@@ -225,7 +225,7 @@ static void emit_copy(void *arg, const struct cs_chain_copy *copy)
     bool kernel = copy->n_kernel > 0;
     uint64_t pc = kernel ? copy->kernel[0] : copy->pc;
     struct cs_hot_entry e = {cs_hot_key(pc, kernel, copy->event & CS_TREE_EVENT_MASK, copy->generation),
-                             s->config.process_of ? copy->tid : copy->pid, 1};
+                             copy->row, 1};
     if (copy->event >= s->config.n_events)
         return;
     struct cs_driver_entry out = cs_driver_entry_of(&s->config, &e, 0, s->line_ns);
@@ -350,7 +350,7 @@ static void close_maps(struct cs_driver_state *s)
         cs_chain_maps_close(&s->chains);
     if (s->config.waits && s->bpf)
         cs_wait_maps_close(&s->waits);
-    if (s->config.attributes && s->bpf)
+    if (s->attributes.kernel && s->bpf)
         cs_attribute_maps_close(&s->attributes);
     aggregate_bpf__destroy(s->bpf);
     s->bpf = NULL;

@@ -190,9 +190,9 @@ static void tell_tables(struct cs_session_chains *c, pid_t pid, uint32_t wanted)
 static void tell_expected(struct cs_session_chains *c, uint64_t line_ns, uint64_t now)
 {
     const struct cs_chain_tables *tables = &c->kernel->tables;
-    bool absent = false;
     if (tell_mappings(c, c->expected, line_ns))
         tell_tables(c, c->expected, CS_CHAIN_NO_IMAGE);
+    bool absent = c->images.n == 0; /* it isn't known yet */
     for (size_t i = 0; i < c->images.n; i++) {
         uint32_t number = c->images.at[i].image->index;
         absent |= number < tables->n_images && tables->images[number].state == CS_CHAIN_IMAGE_ABSENT;
