@@ -21,6 +21,7 @@
  *   ranges             nested address ranges
  *   segments           file offsets to addresses, for a sampler
  *   tag_points         the compiler plugin's table of tags
+ *   process_memory     the memory of a process, however it is read
  *   thread_variable    where a thread-local variable of a process lies
  *   variable           where a variable of static storage lies
  *

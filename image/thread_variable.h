@@ -7,14 +7,7 @@
 #ifndef CS_IMAGE_THREAD_VARIABLE_H
 #define CS_IMAGE_THREAD_VARIABLE_H
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
-struct cs_process_memory {
-    bool (*read)(void *arg, uint64_t addr, void *to, size_t n);
-    void *arg;
-};
+#include "image/process_memory.h"
 
 struct cs_thread_variable {
     uint64_t

@@ -11,7 +11,7 @@ static const struct cs_interpreter_kind *const kinds[] = {&cs_interpreter_python
 
 struct cs_interpreter {
     struct cs_interpreter_place place;
-    struct cs_interpreter_memory memory;
+    struct cs_process_memory memory;
     uint64_t bias;
 };
 
@@ -110,7 +110,7 @@ bool cs_interpreter_may_be(const char *path)
     return false;
 }
 
-int cs_interpreter_open(const char *path, uint64_t bias, const struct cs_interpreter_memory *memory,
+int cs_interpreter_open(const char *path, uint64_t bias, const struct cs_process_memory *memory,
                         struct cs_interpreter **out, struct cs_error *err)
 {
     struct cs_interpreter_place place;

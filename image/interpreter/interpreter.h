@@ -23,16 +23,12 @@
 
 #include "image/interpreter/lua_offsets.h"
 #include "image/interpreter/python_offsets.h"
+#include "image/process_memory.h"
 #include "store/error.h"
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-
-struct cs_interpreter_memory {
-    bool (*read)(void *arg, uint64_t addr, void *to, size_t n); /* all of it, or false */
-    void *arg;
-};
 
 struct cs_interpreted_frame {
     uint64_t code; /* address of what is run (a code object) */
@@ -74,7 +70,7 @@ int cs_interpreter_find(const char *path, struct cs_interpreter_place *place, st
 
 /* `bias`: what is added to an ELF virtual address for one of the process. -ENOENT and no sentence: there is no interpreter in that
  * image. Else fails when it is of a version that isn't known here. `memory` is copied. */
-int cs_interpreter_open(const char *path, uint64_t bias, const struct cs_interpreter_memory *memory,
+int cs_interpreter_open(const char *path, uint64_t bias, const struct cs_process_memory *memory,
                         struct cs_interpreter **out, struct cs_error *err);
 void cs_interpreter_close(struct cs_interpreter *interpreter);
 
@@ -114,10 +110,10 @@ struct cs_interpreter_kind {
     /* Where `loop` is if no symbol says so; may be NULL. */
     bool (*find_loop)(const struct elf_file *file, uint64_t root, uint64_t *start, uint64_t *bytes);
     /* NULL: only a native chain leads to them. */
-    size_t (*frames)(const struct cs_interpreter_memory *memory, uint64_t root,
+    size_t (*frames)(const struct cs_process_memory *memory, uint64_t root,
                      const struct cs_interpreter_offsets *offsets, int tid,
                      struct cs_interpreted_frame *frames, size_t room);
-    void (*name)(const struct cs_interpreter_memory *memory, const struct cs_interpreter_offsets *offsets,
+    void (*name)(const struct cs_process_memory *memory, const struct cs_interpreter_offsets *offsets,
                  const struct cs_interpreted_frame *frame, struct cs_interpreted_name *name);
 };
 extern const struct cs_interpreter_kind cs_interpreter_python, cs_interpreter_php, cs_interpreter_lua;

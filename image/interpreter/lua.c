@@ -198,18 +198,18 @@ static uint32_t half_of(const uint8_t *proto, unsigned at)
     return value;
 }
 
-static uint64_t word(const struct cs_interpreter_memory *memory, uint64_t addr)
+static uint64_t word(const struct cs_process_memory *memory, uint64_t addr)
 {
     uint64_t value;
     return addr && memory->read(memory->arg, addr, &value, sizeof value) ? value : 0;
 }
 
-static bool read_proto(const struct cs_interpreter_memory *memory, uint64_t addr, uint8_t proto[PROTO_BYTES])
+static bool read_proto(const struct cs_process_memory *memory, uint64_t addr, uint8_t proto[PROTO_BYTES])
 {
     return addr && memory->read(memory->arg, addr, proto, PROTO_BYTES) && proto[PROTO_TYPE] == IS_PROTO;
 }
 
-static void text_at(const struct cs_interpreter_memory *memory, uint64_t string, char text[256])
+static void text_at(const struct cs_process_memory *memory, uint64_t string, char text[256])
 {
     uint8_t head[STRING_TEXT];
     text[0] = '\0';
@@ -223,23 +223,21 @@ static void text_at(const struct cs_interpreter_memory *memory, uint64_t string,
     text[memory->read(memory->arg, string + STRING_TEXT, text, n) ? n : 0] = '\0';
 }
 
-static void constant(const struct cs_interpreter_memory *memory, const uint8_t *proto, unsigned i,
-                     char text[256])
+static void constant(const struct cs_process_memory *memory, const uint8_t *proto, unsigned i, char text[256])
 {
     if (i < half_of(proto, PROTO_CONSTANTS_N))
         text_at(memory, word(memory, word_of(proto, PROTO_CONSTANTS) + 16 * (uint64_t)i), text);
 }
 
-static void upvalue(const struct cs_interpreter_memory *memory, const uint8_t *proto, unsigned i,
-                    char text[256])
+static void upvalue(const struct cs_process_memory *memory, const uint8_t *proto, unsigned i, char text[256])
 {
     if (i < half_of(proto, PROTO_UPVALUES_N))
         text_at(memory, word(memory, word_of(proto, PROTO_UPVALUES) + 16 * (uint64_t)i), text);
 }
 
 /* The variable that lives in a register at an instruction: variables are listed as they begin, each alive takes a register. */
-static void variable(const struct cs_interpreter_memory *memory, const uint8_t *proto, unsigned reg,
-                     size_t at, char text[256])
+static void variable(const struct cs_process_memory *memory, const uint8_t *proto, unsigned reg, size_t at,
+                     char text[256])
 {
     uint32_t n = half_of(proto, PROTO_VARIABLES_N);
     for (uint32_t i = 0; i < n && i < VARIABLES_MAX; i++) {
@@ -274,8 +272,8 @@ static size_t writer(const uint32_t *code, size_t at, unsigned reg)
 }
 
 /* What the instruction at `at` takes from where it calls: the name there. */
-static void name_of_call(const struct cs_interpreter_memory *memory, const uint8_t *proto,
-                         const uint32_t *code, size_t at, char text[256])
+static void name_of_call(const struct cs_process_memory *memory, const uint8_t *proto, const uint32_t *code,
+                         size_t at, char text[256])
 {
     struct instruction call = decode(code[at]);
     if (call.op == SELF || (call.op >= GETTABUP && call.op <= GETFIELD)) {
@@ -304,8 +302,8 @@ static void name_of_call(const struct cs_interpreter_memory *memory, const uint8
         constant(memory, proto, i.c, text);
 }
 
-static void name_by_caller(const struct cs_interpreter_memory *memory,
-                           const struct cs_interpreted_frame *frame, char text[256])
+static void name_by_caller(const struct cs_process_memory *memory, const struct cs_interpreted_frame *frame,
+                           char text[256])
 {
     uint8_t proto[PROTO_BYTES];
     static const size_t instruction = sizeof(uint32_t);
@@ -330,7 +328,7 @@ static void file_of(const char *source, char file[256])
         snprintf(file, 256, "[string \"%.*s\"]", length < 200 ? (int)length : 200, source);
 }
 
-static void name_of(const struct cs_interpreter_memory *memory, const struct cs_interpreter_offsets *offsets,
+static void name_of(const struct cs_process_memory *memory, const struct cs_interpreter_offsets *offsets,
                     const struct cs_interpreted_frame *frame, struct cs_interpreted_name *name)
 {
     uint8_t proto[PROTO_BYTES];

@@ -25,7 +25,7 @@ static const struct offsets versions[] = {
 
 enum { INTERNAL = 1 };
 
-static uint64_t word(const struct cs_interpreter_memory *memory, uint64_t addr)
+static uint64_t word(const struct cs_process_memory *memory, uint64_t addr)
 {
     uint64_t value;
     return addr && memory->read(memory->arg, addr, &value, sizeof value) ? value : 0;
@@ -45,13 +45,13 @@ static bool open_php(uint64_t version, const uint8_t *state, size_t n, char name
     return false;
 }
 
-static uint8_t type_of(const struct cs_interpreter_memory *memory, const struct offsets *o, uint64_t function)
+static uint8_t type_of(const struct cs_process_memory *memory, const struct offsets *o, uint64_t function)
 {
     uint8_t type;
     return memory->read(memory->arg, function + o->type, &type, sizeof type) ? type : INTERNAL;
 }
 
-static size_t frames_of(const struct cs_interpreter_memory *memory, uint64_t root,
+static size_t frames_of(const struct cs_process_memory *memory, uint64_t root,
                         const struct cs_interpreter_offsets *offsets, int tid,
                         struct cs_interpreted_frame *frames, size_t room)
 {
@@ -75,7 +75,7 @@ static size_t frames_of(const struct cs_interpreter_memory *memory, uint64_t roo
     return n;
 }
 
-static void text_at(const struct cs_interpreter_memory *memory, const struct offsets *o, uint64_t string,
+static void text_at(const struct cs_process_memory *memory, const struct offsets *o, uint64_t string,
                     char *text, size_t room)
 {
     uint64_t n = word(memory, string + o->string_length);
@@ -87,7 +87,7 @@ static void text_at(const struct cs_interpreter_memory *memory, const struct off
         text[0] = '\0';
 }
 
-static void name_of(const struct cs_interpreter_memory *memory, const struct cs_interpreter_offsets *offsets,
+static void name_of(const struct cs_process_memory *memory, const struct cs_interpreter_offsets *offsets,
                     const struct cs_interpreted_frame *frame, struct cs_interpreted_name *name)
 {
     struct offsets own;

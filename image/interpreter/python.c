@@ -42,13 +42,13 @@ enum {
     FRAME_BYTES_READ = 80, /* of a frame, by the handler of samples */
 };
 
-static uint64_t word(const struct cs_interpreter_memory *memory, uint64_t addr)
+static uint64_t word(const struct cs_process_memory *memory, uint64_t addr)
 {
     uint64_t value;
     return addr && memory->read(memory->arg, addr, &value, sizeof value) ? value : 0;
 }
 
-static uint8_t byte(const struct cs_interpreter_memory *memory, uint64_t addr)
+static uint8_t byte(const struct cs_process_memory *memory, uint64_t addr)
 {
     uint8_t value;
     return addr && memory->read(memory->arg, addr, &value, sizeof value) ? value : 0;
@@ -123,7 +123,7 @@ static bool open_python(uint64_t version, const uint8_t *state, size_t n, char n
     return open_debug_offsets(version, state, n, &offsets->python);
 }
 
-static uint64_t thread_of(const struct cs_interpreter_memory *memory, uint64_t root,
+static uint64_t thread_of(const struct cs_process_memory *memory, uint64_t root,
                           const struct cs_python_offsets *o, int tid)
 {
     unsigned left = THREADS_MOST;
@@ -139,7 +139,7 @@ static uint64_t thread_of(const struct cs_interpreter_memory *memory, uint64_t r
     return 0;
 }
 
-static size_t frames_of(const struct cs_interpreter_memory *memory, uint64_t root,
+static size_t frames_of(const struct cs_process_memory *memory, uint64_t root,
                         const struct cs_interpreter_offsets *offsets, int tid,
                         struct cs_interpreted_frame *frames, size_t room)
 {
@@ -192,7 +192,7 @@ static char *put_utf8(char *to, uint32_t c)
 
 /* PyASCIIObject: length at 16; at 32 bits: interned 2, kind 3 (bytes a character), compact 1, ascii 1. Some builds have 16 bits for
  * the first: then the byte is at most 3, which it can't be otherwise, for each string has a kind. */
-static void text_at(const struct cs_interpreter_memory *memory, const struct cs_python_offsets *o,
+static void text_at(const struct cs_process_memory *memory, const struct cs_python_offsets *o,
                     uint64_t string, char text[256])
 {
     uint64_t length = word(memory, string + 16);
@@ -266,7 +266,7 @@ static unsigned line_in(const uint8_t *at, const uint8_t *end, int first_line, u
     return 0;
 }
 
-static void name_of(const struct cs_interpreter_memory *memory, const struct cs_interpreter_offsets *offsets,
+static void name_of(const struct cs_process_memory *memory, const struct cs_interpreter_offsets *offsets,
                     const struct cs_interpreted_frame *frame, struct cs_interpreted_name *name)
 {
     const struct cs_python_offsets *o = &offsets->python;

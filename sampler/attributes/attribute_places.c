@@ -4,19 +4,20 @@
 #include "sampler/attributes/process_context.h"
 #include "store/array.h"
 
+#include <elf.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/sysmacros.h>
 #include <sys/uio.h>
 
 #define VARIABLE "otel_thread_ctx_v1"
 #define FIRST_LOOK_NS 5000000ULL /* doubled each time */
 #define LOOK_DOUBLINGS 13        /* up to 41 seconds: who publishes late is found within twice its age */
 #define LOOKS_AT_ONCE 32
+#define ASK_NS 1000000000ULL
 #define MODULES_MAX 4096
 #define READS_AT_ONCE                                                                                        \
     16384U /* of processes' memory: some 50 ms. A process whose modules want more has no place */
@@ -35,9 +36,10 @@ struct cs_attribute_places {
     CS_ARRAY(struct followed) pending;
     uint64_t due_ns;
     unsigned told;
-    struct { /* by slot: what was met there last */
+    struct { /* by slot: who has it, until it ends */
         pid_t pid;
         uint32_t generation;
+        uint64_t ask_ns; /* then another may ask whether it has ended */
     } met[CS_ATTRIBUTE_PLACES];
 };
 
@@ -55,29 +57,39 @@ static bool read_memory(void *arg, uint64_t addr, void *to, size_t n)
 
 /* ---- a process ---- */
 
-/* The first mapping of each file begins with its ELF header. */
+static uint64_t program_headers_at(const char *proc, pid_t pid)
+{
+    uint64_t pair[2], at = 0;
+    char path[256];
+    snprintf(path, sizeof path, "%s/%d/auxv", proc, (int)pid);
+    FILE *f = fopen(path, "re");
+    while (f && !at && fread(pair, sizeof pair, 1, f) == 1 && pair[0] != AT_NULL)
+        at = pair[0] == AT_PHDR ? pair[1] : 0;
+    if (f)
+        fclose(f);
+    return at;
+}
+
+/* The first mapping of each file begins with its ELF header, and the program's with its program headers, too. */
 static int find_variable(const char *proc, const struct cs_process_memory *memory, pid_t pid,
                          struct cs_thread_variable *out)
 {
+    const uint64_t headers = program_headers_at(proc, pid);
     char path[256], *line = NULL;
     size_t capacity = 0;
-    struct stat program = {0};
-    uint64_t start, offset, inode, last = 0;
-    unsigned major, minor, n = 0;
+    uint64_t start, end, offset, inode, last = 0;
+    unsigned n = 0;
     int rc = -ENOENT;
-    snprintf(path, sizeof path, "%s/%d/exe", proc, (int)pid);
-    (void)stat(path, &program);
     snprintf(path, sizeof path, "%s/%d/maps", proc, (int)pid);
     FILE *f = fopen(path, "re");
     while (f && rc != 0 && n < MODULES_MAX && getline(&line, &capacity, f) > 0) {
-        if (sscanf(line, "%" SCNx64 "-%*x %*s %" SCNx64 " %x:%x %" SCNu64, &start, &offset, &major, &minor,
-                   &inode) != 5 ||
+        if (sscanf(line, "%" SCNx64 "-%" SCNx64 " %*s %" SCNx64 " %*s %" SCNu64, &start, &end, &offset,
+                   &inode) != 4 ||
             offset || !inode || inode == last)
             continue;
         last = inode;
         n++;
-        const bool is_program = inode == program.st_ino && makedev(major, minor) == program.st_dev;
-        rc = cs_thread_variable_find(memory, start, is_program, VARIABLE, out);
+        rc = cs_thread_variable_find(memory, start, headers >= start && headers < end, VARIABLE, out);
     }
     if (f)
         fclose(f);
@@ -120,8 +132,6 @@ static void tell(struct cs_attribute_places *p, const struct followed *f,
                  const struct cs_attribute_place *found)
 {
     struct cs_attribute_place *slot = &p->kernel->places[(unsigned)f->pid & (CS_ATTRIBUTE_PLACES - 1)];
-    if (slot->pid && slot->pid != (uint32_t)f->pid && !has_ended(p, (pid_t)slot->pid))
-        return;
     __atomic_store_n(&slot->pid, 0, __ATOMIC_SEQ_CST);
     slot->generation = f->generation;
     slot->module = found->module;
@@ -140,8 +150,17 @@ static uint32_t generation_of(const struct cs_attribute_places *p, pid_t pid)
 void cs_attribute_places_meet(struct cs_attribute_places *p, pid_t pid, uint64_t now_ns)
 {
     const unsigned slot = (unsigned)pid & (CS_ATTRIBUTE_PLACES - 1);
+    if (pid <= 0)
+        return;
+    if (p->met[slot].pid && p->met[slot].pid != pid) {
+        if (now_ns < p->met[slot].ask_ns)
+            return;
+        p->met[slot].ask_ns = now_ns + ASK_NS;
+        if (!has_ended(p, p->met[slot].pid))
+            return;
+    }
     const uint32_t generation = generation_of(p, pid);
-    if (pid <= 0 || (p->met[slot].pid == pid && p->met[slot].generation == generation))
+    if (p->met[slot].pid == pid && p->met[slot].generation == generation)
         return;
     struct followed *more = cs_array_add(&p->pending);
     if (!more)
@@ -149,7 +168,7 @@ void cs_attribute_places_meet(struct cs_attribute_places *p, pid_t pid, uint64_t
     p->met[slot].pid = pid;
     p->met[slot].generation = generation;
     *more = (struct followed){pid, generation, now_ns, 0};
-    p->due_ns = now_ns;
+    p->due_ns = now_ns < p->due_ns ? now_ns : p->due_ns;
 }
 
 uint64_t cs_attribute_places_due(const struct cs_attribute_places *p)

@@ -4,7 +4,7 @@
 #ifndef CS_SAMPLER_ATTRIBUTES_PROCESS_CONTEXT_H
 #define CS_SAMPLER_ATTRIBUTES_PROCESS_CONTEXT_H
 
-#include "image/thread_variable.h"
+#include "image/process_memory.h"
 
 #include <sys/types.h>
 

@@ -135,7 +135,7 @@ static bool is_new(struct cs_interpreted *it, uint64_t offset)
 static bool read_name(struct cs_interpreted *it, unsigned number, pid_t pid,
                       const struct cs_interpreted_frame *frame, uint64_t *offset)
 {
-    const struct cs_interpreter_memory memory = {read_memory, &pid};
+    const struct cs_process_memory memory = {read_memory, &pid};
     struct cs_interpreted_name name;
     char whole[600], text[600];
     const struct cs_interpreter_kind *kind = it->places[number].kind;

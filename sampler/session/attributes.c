@@ -8,10 +8,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#define BEGUN_NS 5000000ULL /* nothing is published before a program runs */
+
 struct cs_session_attributes {
     const struct cs_attribute_kernel *kernel;
     struct cs_attribute_places *places;
     struct cs_maps *maps;
+    uint64_t hash; /* of the value met last: one has many entries behind one another */
+    uint32_t pid, label;
 };
 
 struct cs_session_attributes *cs_session_attributes_open(const struct cs_attribute_kernel *kernel,
@@ -40,7 +44,7 @@ void cs_session_attributes_close(struct cs_session_attributes *a)
 void cs_session_attributes_expect(struct cs_session_attributes *a, pid_t pid)
 {
     if (pid > 0)
-        cs_attribute_places_meet(a->places, pid, cs_monotonic_ns());
+        cs_attribute_places_meet(a->places, pid, cs_monotonic_ns() + BEGUN_NS);
 }
 
 int cs_session_attributes_due_ms(const struct cs_session_attributes *a, uint64_t now_ns)
@@ -73,7 +77,12 @@ void cs_session_attributes_label(struct cs_session_attributes *a, struct cs_driv
 {
     const struct cs_attribute_value *value = cs_attribute_of_row(a->kernel, entry->tid);
     if (value) {
-        entry->label = label_of(a, value);
+        if (value->hash != a->hash || value->pid != a->pid) {
+            a->label = label_of(a, value);
+            a->hash = value->hash;
+            a->pid = value->pid;
+        }
+        entry->label = a->label;
         entry->tid = entry->pid; /* the row will stand for another value */
     }
     cs_attribute_places_meet(a->places, (pid_t)entry->pid, entry->to_ns);

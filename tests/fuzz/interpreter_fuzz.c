@@ -25,7 +25,7 @@ static bool read_memory(void *arg, uint64_t addr, void *to, size_t n)
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 {
     struct bytes_of all = {bytes, size};
-    const struct cs_interpreter_memory memory = {read_memory, &all};
+    const struct cs_process_memory memory = {read_memory, &all};
     struct cs_interpreted_frame frames[64];
     struct cs_interpreted_name name;
     struct cs_interpreter_offsets offsets = {0};

@@ -14,7 +14,7 @@ static bool read_memory(void *arg, uint64_t addr, void *to, size_t n)
 
 static struct cs_interpreter *find_interpreter(void)
 {
-    const struct cs_interpreter_memory memory = {read_memory, NULL};
+    const struct cs_process_memory memory = {read_memory, NULL};
     for (size_t i = 0; i < n_maps; i++) {
         struct cs_interpreter *found;
         struct cs_error err = {0};
