@@ -221,8 +221,7 @@ const char *cs_export_name(struct cs_exported_image *image, uint64_t offset, cha
     const struct cs_image_procedure *p = cs_image_procedure_at(image->code, offset);
     if (p)
         return cs_image_demangle(p->name, text, capacity);
-    const char *base = strrchr(image->image.path, '/');
-    snprintf(text, capacity, "%s+0x%" PRIx64, base ? base + 1 : image->image.path, offset);
+    snprintf(text, capacity, "%s+0x%" PRIx64, cs_base_name(image->image.path), offset);
     return text;
 }
 
@@ -246,6 +245,16 @@ static int note_event(const char *event, const struct cs_export_frame *frames, s
 bool cs_export_is_off_cpu(const char *event)
 {
     return strcmp(event, CS_WAITS_EVENT) == 0 || strcmp(event, CS_WAKERS_EVENT) == 0;
+}
+
+const char *cs_export_type(const char *event)
+{
+    return strcmp(event, CS_WAITS_EVENT) == 0 ? "off-cpu" : event;
+}
+
+const char *cs_export_unit(const char *event)
+{
+    return cs_export_is_off_cpu(event) ? "nanoseconds" : "count";
 }
 
 static bool is_before(const struct cs_export_events *e, unsigned a, unsigned b)

@@ -136,6 +136,9 @@ int cs_export_each_stack(struct cs_export *from,
 
 /* Time off the CPU: its counts are ns, not samples. */
 bool cs_export_is_off_cpu(const char *event);
+/* What pprof and OpenTelemetry call its values: "off-cpu" where threads waited, else the event; and their unit. */
+const char *cs_export_type(const char *event);
+const char *cs_export_unit(const char *event);
 
 /* The events that cs_export_each_stack speaks of, most samples first, time off the CPU last: what a viewer shows before it is
  * asked.

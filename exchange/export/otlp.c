@@ -5,13 +5,11 @@
 #include "exchange/export/places.h"
 #include "exchange/export/protobuf.h"
 #include "store/text.h"
-#include "store/wait_schemas.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define OFF_CPU "off-cpu"
 #define BUILD_ID "process.executable.build_id.gnu" /* of the semantic conventions */
 
 /* Tables of the dictionary, by field. */
@@ -125,8 +123,7 @@ static void put_profile(struct otlp *o, unsigned e, struct cs_bytes *scope)
     const char *event = o->events.names[e], *unit;
     const uint64_t period = cs_export_period(o->from, event, &unit);
     struct cs_bytes *profile = &o->samples[e];
-    put_type(o, profile, 1, strcmp(event, CS_WAITS_EVENT) == 0 ? OFF_CPU : event,
-             cs_export_is_off_cpu(event) ? "nanoseconds" : "count");
+    put_type(o, profile, 1, cs_export_type(event), cs_export_unit(event));
     if (o->from->began > 0)
         cs_proto_fixed64(profile, 3, (uint64_t)o->from->began * 1000000000);
     cs_proto_number(profile, 4, o->from->duration_ns);

@@ -5,7 +5,6 @@
 #include "exchange/export/places.h"
 #include "exchange/export/protobuf.h"
 #include "store/text.h"
-#include "store/wait_schemas.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -13,7 +12,6 @@
 #include <zlib.h>
 
 #define PART_BYTES (1u << 20) /* packed and written when so much is there */
-#define OFF_CPU "off-cpu"     /* as other writers of the format call it */
 
 /* ---- numbering: key → 1, 2, 3 ... by a table whose only row per key holds the number ---- */
 
@@ -156,10 +154,8 @@ static int write_pprof(struct cs_export *from, FILE *to, struct cs_error *err)
         rc = cs_export_events(from, &p.events);
     }
     for (unsigned i = 0; rc == 0 && i < p.events.n; i++) {
-        bool waits = strcmp(p.events.names[i], CS_WAITS_EVENT) == 0,
-             ns = cs_export_is_off_cpu(p.events.names[i]);
-        cs_proto_number(&p.value, 1, (uint64_t)string(&p, waits ? OFF_CPU : p.events.names[i]));
-        cs_proto_number(&p.value, 2, (uint64_t)string(&p, ns ? "nanoseconds" : "count"));
+        cs_proto_number(&p.value, 1, (uint64_t)string(&p, cs_export_type(p.events.names[i])));
+        cs_proto_number(&p.value, 2, (uint64_t)string(&p, cs_export_unit(p.events.names[i])));
         cs_proto_message(&p.out, 1, &p.value);
     }
     for (unsigned i = 0; rc == 0 && i < from->n_images; i++) {
@@ -176,10 +172,7 @@ static int write_pprof(struct cs_export *from, FILE *to, struct cs_error *err)
     if (rc == 0 && p.events.n)
         put_times(&p);
     if (rc == 0 && p.events.n) /* default_sample_type: readers take the last one without it */
-        cs_proto_number(&p.out, 14,
-                        (uint64_t)string(&p, strcmp(p.events.names[0], CS_WAITS_EVENT) == 0
-                                                 ? OFF_CPU
-                                                 : p.events.names[0]));
+        cs_proto_number(&p.out, 14, (uint64_t)string(&p, cs_export_type(p.events.names[0])));
     for (int64_t i = 0; rc == 0 && i < p.n_strings; i++) {
         char *text = cs_text_valid(cs_table_string(p.strings, (uint64_t)i)); /* readers refuse a file else */
         if (text)
