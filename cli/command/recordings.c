@@ -159,3 +159,9 @@ int recordings_open(const char *path, const char *epoch, enum recordings_of of, 
         *out_which = which;
     return rc;
 }
+
+int recordings_are_not_two(const char *path, struct cs_error *err)
+{
+    return cs_fail(err, ENOENT, "%s has no two recordings to compare: record again, or name two stores",
+                   path);
+}

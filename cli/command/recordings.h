@@ -22,5 +22,7 @@ struct recordings {
  * NULL. */
 int recordings_open(const char *path, const char *epoch, enum recordings_of of, struct cs_store **out,
                     struct recordings *out_which, struct cs_error *err);
+/* -ENOENT, and that there is one recording where two are compared. */
+int recordings_are_not_two(const char *path, struct cs_error *err);
 
 #endif

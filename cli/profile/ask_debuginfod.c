@@ -5,6 +5,7 @@
 #include "image/debuginfod.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdlib.h>
 #include <time.h>
 
@@ -65,7 +66,7 @@ void ask_debuginfod(const struct profile *profile)
             list[n++] =
                 (struct sought){&profile->images[i], samples_of(&profile->images[i], profile->main_event)};
     qsort(list, n, sizeof *list, by_samples);
-    double until = seconds_now() + (seconds > 0 && seconds <= SECONDS_MAX ? seconds : SECONDS);
+    double until = seconds_now() + (seconds > 0 ? fmin(seconds, SECONDS_MAX) : SECONDS);
     progress_init(&bar, "asking debuginfod", "images", n);
     for (size_t i = 0; i < n && rc >= 0; i++) {
         enum cs_image_lack lack = lack_of(profile, list[i].image);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* diff: two profiles of the same program, by procedure, line or image, with the significance of each
  * difference. */
+#include "cli/command/recordings.h"
 #include "cli/output/output.h"
 #include "cli/profile/diff_waits.h"
 
@@ -125,8 +126,9 @@ static int run(const struct parsed *args)
     const char *store = store_location(args), *before = option(args, "epoch-a"),
                *after = option(args, "epoch-b");
     if (waits) {
-        const struct diff_side sides[2] = {{n ? operand(args, 0) : store, n || before ? before : "-2"},
-                                           {n ? operand(args, 1) : store, n || after ? after : "-1"}};
+        const struct diff_side sides[2] = {
+            {n ? operand(args, 0) : store, n || before ? before : "-2", !n && !before},
+            {n ? operand(args, 1) : store, n || after ? after : "-1", false}};
         return diff_waits(args, sides);
     }
     struct runs runs = {.totals = option_given(args, "total")};
@@ -138,7 +140,7 @@ static int run(const struct parsed *args)
     int rc = runs_add(&runs, n ? operand(args, 0) : store, n || before ? before : "-2", option(args, "event"),
                       by, &err);
     if (rc == -ENOENT && !n && !before && access(store, F_OK) == 0)
-        cs_fail(&err, ENOENT, "%s has no two recordings to compare: record again, or name two stores", store);
+        recordings_are_not_two(store, &err);
     if (rc == 0)
         rc = runs_add(&runs, n ? operand(args, 1) : store, n || after ? after : "-1", option(args, "event"),
                       by, &err);

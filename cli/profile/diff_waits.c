@@ -2,6 +2,7 @@
 #include "cli/profile/diff_waits.h"
 
 #include "analysis/waits/wait_changes.h"
+#include "cli/command/recordings.h"
 #include "cli/output/output.h"
 #include "store/array.h"
 
@@ -9,6 +10,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #define ROWS_SHOWN 10
 
@@ -48,6 +50,8 @@ static int add_side(struct cs_wait_changes *c, unsigned side, const struct diff_
     struct epochs epochs = {0};
     int rc =
         recordings_open(of->store, of->epoch ? of->epoch : "all", RECORDINGS_OF_SAMPLES, &store, &which, err);
+    if (rc == -ENOENT && of->implied && access(of->store, F_OK) == 0)
+        rc = recordings_are_not_two(of->store, err);
     if (rc < 0)
         return rc;
     if (*which.name)

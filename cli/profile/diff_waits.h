@@ -8,6 +8,7 @@
 
 struct diff_side {
     const char *store, *epoch; /* epoch: as recordings_open takes it; NULL: every one is a run */
+    bool implied;              /* nobody asked for that one */
 };
 
 /* Options and sides are diff's. An exit code. */

@@ -100,7 +100,6 @@ static int add_run(struct runs *runs, const char *store, const char *epoch, enum
     int rc = profile_open(&p, store, &filter, err);
     if (rc < 0)
         return rc;
-    ask_debuginfod(&p);
     rc = profile_sum(&p, by, &rows, err);
     if (rc == 0 && runs->totals && (rc = take_totals(&p, &rows, epoch, err)) < 0)
         profile_rows_fini(&rows);
@@ -165,6 +164,7 @@ int runs_add(struct runs *runs, const char *store, const char *epoch, const char
     int rc = profile_open(&p, store, &filter, err);
     if (rc < 0)
         return rc;
+    ask_debuginfod(&p);
     snprintf(runs->event, sizeof runs->event, "%s", p.events[p.main_event].name);
     unsigned n_epochs = p.n_epochs;
     char **epochs = p.epochs;
