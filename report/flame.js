@@ -63,7 +63,7 @@ class Flame {
     host.replaceChildren(element("div", { class: "bar" }, ...tools), this.says, this.scroll, this.key, this.note);
     new ResizeObserver(() => { if (this.boxes.clientWidth !== this.width) this.draw(); }).observe(this.boxes);
     for (const query of ["print", "(prefers-color-scheme: dark)"]) matchMedia(query).addEventListener("change", () => this.draw());
-    this.names = new Set([...before.functions, ...(after ? after.functions : []), ...(waits ? waits.functions : [])].map((f) => f[1]));
+    this.names = new Set([...before.functions, ...(after ? after.functions : [])].map((f) => f[1]));
     State.watch(() => this.read());
   }
   has(name) { return this.names.has(name); }

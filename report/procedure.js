@@ -34,7 +34,7 @@ function fillDetail(row) {
   body.replaceChildren(element("p", { class: "hint" }, `${number(row[2 + main])} samples, ${share(100 * row[2 + main] / total)} % of all` +
     (row[3 + nEvents] != null && P.with_chains ? `; with what it called ${share(100 * row[3 + nEvents] / P.with_chains)} %` : "")));
   if (window.flame && window.flame.has(row[0]))
-    body.append(element("p", {}, element("button", { class: "tool", onclick: () => { State.set({ s: row[0] }); goTo("flame"); } }, "Show in the flame graph")));
+    body.append(element("p", {}, element("button", { class: "tool", onclick: () => { State.set({ s: row[0], f: "", z: "" }); goTo("flame"); } }, "Show in the flame graph")));
   if (!d) {
     body.append(element("p", {}, "Not among the procedures that this page details. Run: ", element("code", {}, `cyclescope list '${row[0]}' --store ${P.store}`)));
     return;
