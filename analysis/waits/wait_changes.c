@@ -11,7 +11,8 @@
 #include <string.h>
 
 #define SIGNIFICANT 0.01
-#define KEPT_NS 4e6      /* a wait of that length was kept for sure (sampler/waits/wait_records.h) */
+/* T at first (sampler/session/waits.c). More than 4,000 waits a second double it: then chance is more than what is said. */
+#define KEPT_NS 4e6
 #define WAITS_COMPARED 8 /* of a row and run, at least, to tell runs' differences from chance */
 
 static const char *keep(struct cs_wait_changes *c, const char *text)
@@ -34,9 +35,7 @@ static double variance_of(const struct cs_wait_group *g)
 static struct cs_wait_change *row_of(struct cs_wait_changes *c, const struct cs_wait_group *g)
 {
     char key[1024];
-    const char *where = c->by_kind  ? ""
-                        : *g->where ? g->where
-                                    : g->via,
+    const char *where = c->by_kind ? "" : cs_wait_where(g),
                *image = !c->by_kind && g->function ? cs_base_name(g->function->image->path) : "";
     int length = snprintf(key, sizeof key, "%s\n%s\n%s", g->kind, where, image);
     int64_t n = cs_dictionary_add(&c->keys, key, length < (int)sizeof key ? (size_t)length : sizeof key - 1);

@@ -382,6 +382,16 @@ void cs_wait_meanwhile_text(const struct cs_wait_group *group, char *text, size_
                  100 * (double)group->blame.ns / (double)group->blamed_ns);
 }
 
+const char *cs_wait_where(const struct cs_wait_group *group)
+{
+    return *group->where ? group->where : group->via;
+}
+
+bool cs_wait_total_is_left_over(const struct cs_wait_total *total)
+{
+    return total->ns < 1000 && !total->count;
+}
+
 double cs_wait_median_ns(const struct cs_wait_group *group)
 {
     uint64_t below = 0;

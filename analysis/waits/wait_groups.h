@@ -69,6 +69,10 @@ void cs_wait_groups_close(struct cs_wait_groups *groups);
 /* "TEXT", "TEXT (+2)" where there are others, ""; of blame with its share: "TEXT (98 %)". */
 void cs_wait_top_text(const struct cs_wait_top *top, char *text, size_t size);
 void cs_wait_meanwhile_text(const struct cs_wait_group *group, char *text, size_t size);
+/* Its function, else what it called; "" where neither is known. */
+const char *cs_wait_where(const struct cs_wait_group *group);
+/* What rounding left of a total that was divided among kinds. */
+bool cs_wait_total_is_left_over(const struct cs_wait_total *total);
 /* Half of the waits were shorter, in ns. */
 double cs_wait_median_ns(const struct cs_wait_group *group);
 

@@ -27,7 +27,7 @@ static void put_totals(struct output *out, const struct cs_wait_groups *w)
     struct table *table = output_table(out, "time", columns, sizeof columns / sizeof *columns);
     for (size_t i = 0; i < w->n_totals; i++) {
         const struct cs_wait_total *t = &w->totals[i];
-        if (t->ns < 1000 && !t->count) /* what is left of a total that was divided */
+        if (cs_wait_total_is_left_over(t))
             continue;
         table_text(table, t->what);
         table_number(table, (double)t->ns * 1e-9);
@@ -124,7 +124,7 @@ static void put_rows(struct output *out, const struct parsed *args, const struct
         table_number(table, cs_wait_median_ns(g) * 1e-6);
         table_number(table, (double)g->longest_ns * 1e-6);
         table_text(table, g->kind);
-        table_text(table, *g->where ? g->where : *g->via ? g->via : NULL);
+        table_text(table, *cs_wait_where(g) ? cs_wait_where(g) : NULL);
         table_text(table, *g->via ? g->via : NULL);
         table_text(table, g->function ? g->function->image->path : NULL);
         put_top(table, &g->thread);

@@ -20,14 +20,18 @@ static json_t *top(const struct cs_wait_top *t)
     return none_if_empty(text);
 }
 
+static double percent(const struct cs_wait_groups *w, uint64_t ns)
+{
+    return w->all_ns ? 100 * (double)ns / (double)w->all_ns : 0;
+}
+
 static json_t *row(const struct cs_wait_groups *w, const struct cs_wait_group *g)
 {
     char meanwhile[600];
     cs_wait_meanwhile_text(g, meanwhile, sizeof meanwhile);
-    return json_pack("[f, f, I, f, f, o, o, o, o, o, o, o, b]", (double)g->ns * 1e-9,
-                     100 * (double)g->ns / (double)w->all_ns, (json_int_t)g->count,
-                     cs_wait_median_ns(g) * 1e-6, (double)g->longest_ns * 1e-6, json_text(g->kind),
-                     none_if_empty(*g->where ? g->where : g->via),
+    return json_pack("[f, f, I, f, f, o, o, o, o, o, o, o, b]", (double)g->ns * 1e-9, percent(w, g->ns),
+                     (json_int_t)g->count, cs_wait_median_ns(g) * 1e-6, (double)g->longest_ns * 1e-6,
+                     json_text(g->kind), none_if_empty(cs_wait_where(g)),
                      g->function ? json_text(image_name(g->function->image)) : json_null(), top(&g->thread),
                      top(&g->object), top(&g->waker), none_if_empty(meanwhile), cs_wait_is_idle(g->kind));
 }
@@ -37,11 +41,10 @@ static json_t *waits_json(const struct cs_wait_groups *w)
     json_t *time = json_array(), *rows = json_array();
     for (size_t i = 0; i < w->n_totals; i++) {
         const struct cs_wait_total *t = &w->totals[i];
-        if (t->ns >= 1000 || t->count)
-            json_array_append_new(time,
-                                  json_pack("[o, f, f, o]", json_text(t->what), (double)t->ns * 1e-9,
-                                            100 * (double)t->ns / (double)w->all_ns,
-                                            t->count ? json_integer((json_int_t)t->count) : json_null()));
+        if (!cs_wait_total_is_left_over(t))
+            json_array_append_new(
+                time, json_pack("[o, f, f, o]", json_text(t->what), (double)t->ns * 1e-9, percent(w, t->ns),
+                                t->count ? json_integer((json_int_t)t->count) : json_null()));
     }
     for (size_t i = 0; i < w->n && i < ROWS_MAX; i++)
         json_array_append_new(rows, row(w, &w->at[i]));

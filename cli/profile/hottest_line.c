@@ -2,6 +2,7 @@
 /* A return is told from other ways out of a procedure by where it lands: in the middle of another. */
 #include "cli/profile/hottest_line.h"
 #include "cli/output/output.h"
+#include "store/text.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -296,8 +297,7 @@ void hottest_line_find(struct profile *profile, const struct profile_rows *rows,
 
 const char *hottest_line_file(const struct hottest_line *hottest)
 {
-    const char *slash = strrchr(hottest->file, '/');
-    return slash && slash[1] ? slash + 1 : hottest->file;
+    return cs_base_name(hottest->file);
 }
 
 void hottest_line_sentence(const struct hottest_line *hottest, const struct profile_row *top, char *text,

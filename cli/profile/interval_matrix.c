@@ -7,6 +7,7 @@
 #include "cli/profile/profile.h"
 #include "image/code.h"
 #include "store/array.h"
+#include "store/text.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -41,10 +42,9 @@ static int out_of_memory(struct cs_error *err)
 static bool matches(const struct gathering *g, const struct cs_store_profile_ref *ref)
 {
     const struct interval_filter *f = g->filter;
-    const char *base = strrchr(ref->image->path, '/');
     return (!f->event || strcmp(f->event, ref->head->event) == 0) &&
            (!f->image || strcmp(f->image, ref->image->path) == 0 ||
-            (base && strcmp(f->image, base + 1) == 0) ||
+            strcmp(f->image, cs_base_name(ref->image->path)) == 0 ||
             strncmp(f->image, ref->image->id, strlen(f->image)) == 0);
 }
 

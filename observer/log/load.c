@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Aggregates out of the store: all epochs' profiles of one program merged, then turned back into a sink. */
 #include "observer/log/save.h"
+#include "store/text.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -20,8 +21,7 @@ struct finding {
 
 static bool is_wanted(const char *wanted, const char *path)
 {
-    const char *base = strrchr(path, '/');
-    return !wanted || strcmp(wanted, path) == 0 || strcmp(wanted, base ? base + 1 : path) == 0;
+    return !wanted || strcmp(wanted, path) == 0 || strcmp(wanted, cs_base_name(path)) == 0;
 }
 
 static void count_program(struct finding *f, const char *id)
