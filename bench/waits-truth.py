@@ -1,10 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Six programs that log their own waits by the clock: a lock convoy, a file on a slow disk (FUSE), sleeping in a lock, more threads
-than CPUs, a pipe stage that is too slow, a priority inversion. The first row of `waits` has to have the reason and the place, and
-name the guilty one: who ended the wait, and what was done meanwhile. Its time, with the wait for a CPU in the same place that
+than CPUs, a pipe stage that is too slow, a priority inversion. The first row of `waits` (of an inversion the first that is no wait for a CPU) has to have the
+reason and the place, and name the guilty one: who ended the wait, and what was done meanwhile. Its time, with the wait for a CPU in the same place that
 follows, against the log's. Other programs of the machine leave them the CPUs (nice -15). The value is the worst difference, in percent; a case that isn't named first counts as 100."""
 import json, os, re, subprocess, sys, tempfile
+
+from lib_ahead import before_others
 
 cyclescope, build = os.environ["CYCLESCOPE"], os.environ["BUILD"]
 seconds = "2" if "--quick" in sys.argv else "6"
@@ -20,14 +22,6 @@ CASES = {
     # Who waits for the lock, and the lock's holder for the CPU: who computes is to blame for both.
     "inversion": ("mutex", "take_lock", "high", "low: hold_and_compute", r"^middle: running"),
 }
-
-def before_others():
-    os.setsid() # with its own group of the scheduler, where sessions have one
-    os.nice(-15)
-    try:
-        open("/proc/self/autogroup", "w").write("-19")
-    except OSError:
-        pass
 
 def measure(name, work):
     kind, where, thread, ended, meanwhile = CASES[name]
@@ -60,4 +54,4 @@ with tempfile.TemporaryDirectory() as work:
         print(rows[-1], file=sys.stderr)
 made = [r for r in rows if "skipped" not in r]
 print(json.dumps({"name": "waits-truth", "value": max(abs(r["off_percent"]) if r["named_first"] else 100 for r in made), "unit": "%", "target": 3, "noise": 0,
-                  "detail": {"cases": rows}}))
+                  "detail": {"judged": len(made), "of": len(rows), "cases": rows}}))

@@ -3,7 +3,8 @@
 """Each thread's time whole: programs that nobody here wrote are stopped, recorded with --waits, let go, and stopped again, so that
 /proc/PID/task/TID/schedstat (the kernel's own account: ns run, ns runnable) counts the same time as the recording. The value is
 the worst thread's greatest difference, in percent of the recording: parts against the wall, on CPU against run, run queue against
-runnable."""
+runnable. On-CPU time is raised to the same counter where switches are very many, so there only too much can show; the wall and the
+run queue are independent."""
 import json, os, shutil, signal, subprocess, sys, tempfile, time
 
 cyclescope, build = os.environ["CYCLESCOPE"], os.environ["BUILD"]

@@ -5,19 +5,12 @@ against the time that the program takes when it does. Times are medians of runs 
 these the CPUs. The value is the median error over the programs, in points of the slow one's time."""
 import json, os, statistics, subprocess, sys, tempfile
 
+from lib_ahead import before_others
+
 cyclescope, build = os.environ["CYCLESCOPE"], os.environ["BUILD"]
 runs = 3 if "--quick" in sys.argv else 7
 program = f"{build}/tests/programs/bottleneck"
 CASES = "serial pool lock sleep-lock pipeline queue phases server file hidden".split()
-
-
-def before_others():
-    os.setsid()  # with its own group of the scheduler, where sessions have one
-    try:
-        os.nice(-15)
-        open("/proc/self/autogroup", "w").write("-19")
-    except OSError:
-        pass
 
 
 def seconds(case, how, scratch):

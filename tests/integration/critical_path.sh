@@ -3,14 +3,12 @@
 # The critical path of programs whose bottleneck is known: its share is what the program was written for, what ran beside a longer
 # thread isn't on it, and the rows add up to the thread's time.
 set -u
-[ "$(id -u)" = 0 ] || { echo "waits need root"; exit 77; }
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
-"$CYCLESCOPE" record --waits --no-bursts -o "$work/try" -- sleep 0.1 >/dev/null 2>"$work/said"
-grep -q "can't be recorded" "$work/said" && { echo "no waits here: $(grep "can't be" "$work/said")"; exit 77; }
+. "$(dirname "$0")/../waits_possible.sh"
 for case in serial pool sleep-lock file hidden; do
     # Who waits for a CPU waits in a function as well: others leave the program theirs.
-    setsid -w sh -c 'echo -19 >/proc/self/autogroup; exec nice -n -15 "$@"' sh "$CYCLESCOPE" record --waits --no-bursts -o "$work/$case" -- \
+    ahead "$CYCLESCOPE" record --waits --no-bursts -o "$work/$case" -- \
         "$BUILD/tests/programs/bottleneck" $case slow "$work/scratch" >"$work/log" 2>&1 || { echo "not ok: record: $(cat "$work/log")"; exit 1; }
     "$CYCLESCOPE" waits --critical-path --json --top 0 --store "$work/$case" >"$work/$case.json" || { echo "not ok: $case"; exit 1; }
 done
@@ -18,12 +16,12 @@ done
 python3 - "$work" <<'P' || exit 1
 import json, sys
 # of the path, at least and at most, in percent: by the functions' CPU time and sleeps alone
-BOUNDS = {"serial": (40, 60), "pool": (63, 87), "sleep-lock": (55, 90), "file": (60, 101), "hidden": (0, 3)}
-for case, (least, most) in BOUNDS.items():
+BOUNDS = {"serial": (40, 60), "pool": (63, 87), "sleep-lock": (55, 90), "file": None, "hidden": (0, 3)} # the disk decides a file's
+for case, bounds in BOUNDS.items():
     d = json.load(open(f"{sys.argv[1]}/{case}.json"))
     share = sum(r["percent"] for r in d["procedures"] if r["procedure"].startswith("bottleneck"))
     whole = sum(r["seconds"] for r in d["rows"])
-    assert case == "file" or least <= share <= most, (case, share, d)
+    assert bounds is None or bounds[0] <= share <= bounds[1], (case, share, d)
     assert abs(whole - d["seconds"]) < 0.01 * d["seconds"], (case, whole, d["seconds"])
     assert all(abs(r["half_saves_percent"] - r["percent"] / 2) < 1e-6 for r in d["procedures"])
     assert d["thread"] == "bottleneck" and d["n_threads"] == 1, (case, d["thread"])

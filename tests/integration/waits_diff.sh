@@ -3,12 +3,10 @@
 # diff --waits against the programs' own logs: a wait that grew is found, by as much as they say; shares of runs of two lengths
 # are alike; a wait that is new is told.
 set -u
-[ "$(id -u)" = 0 ] || { echo "waits need root"; exit 77; }
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
+. "$(dirname "$0")/../waits_possible.sh"
 cd "$work" || exit 1
-"$CYCLESCOPE" record --waits --no-bursts -o try -- sleep 0.1 >/dev/null 2>said
-grep -q "can't be recorded" said && { echo "no waits here: $(grep "can't be" said)"; exit 77; }
 waiting=$BUILD/tests/programs/waiting
 fail() { echo "not ok: $*"; exit 1; }
 for run in 1 2; do
