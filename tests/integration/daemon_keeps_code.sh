@@ -11,11 +11,12 @@ fail() { echo "not ok: $*"; exit 1; }
 unset DEBUGINFOD_URLS
 cat >"$work/program.c" <<'C'
 static volatile unsigned sink;
+__attribute__((used)) static const char round_of[] = ROUND; /* so that each has a build-id of its own */
 __attribute__((noinline)) static void removed_long_ago(void) { for (;;) sink++; }
 int main(void) { removed_long_ago(); }
 C
 round() { # NAME SETTING...
-    gcc -O1 -g -Wl,--build-id=sha1 -DROUND="$1" "$work/program.c" -o "$work/program" || exit 1
+    gcc -O1 -g -Wl,--build-id=sha1 -DROUND="\"$1\"" "$work/program.c" -o "$work/program" || exit 1
     head -c 120M /dev/urandom >>"$work/program"
     echo "driver = auto" >"$work/conf"
     printf '%s\n' "${@:2}" >>"$work/conf"

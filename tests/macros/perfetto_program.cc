@@ -13,6 +13,7 @@
 
 PERFETTO_DEFINE_CATEGORIES(
     perfetto::Category("rendering").SetDescription("Events from the graphics subsystem"),
+    perfetto::Category("io"), perfetto::Category("category"), perfetto::Category("benchmark"),
     perfetto::Category("network").SetDescription("Network upload and download statistics"),
     perfetto::Category("rendering.debug").SetTags("debug", "my_custom_tag"));
 PERFETTO_TRACK_EVENT_STATIC_STORAGE();
