@@ -42,6 +42,8 @@ def once(way, n):
             rows = [r for r in json.loads(text)["rows"] if r["image"].startswith("[jit]")]
             samples = [(sum(n for event, n in r["samples"].items() if event != "burst-starts"), r["procedure"]) for r in rows]
             everything = sum(n for n, _ in samples)
+            if everything < 1000:
+                sys.exit(f"{everything} samples in JIT code: too few to judge")
             nameless = sum(n for n, procedure in samples if "::method" not in procedure)
     for f in os.listdir(at):
         if f.endswith(".dump"):
