@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* OTLP profiles (opentelemetry-proto, profiles.proto, v1development): a ProfilesData message, one profile an event. All profiles
+/* OTLP profiles (opentelemetry-proto 1.11.0, profiles.proto, v1development): a ProfilesData message, one profile an event. All profiles
  * share one dictionary, whose tables begin with an empty element; what refers to nothing refers to that. Locations carry ELF
  * virtual addresses, as pprof's do. Samples stay in memory until the end: a message's length stands before it. */
 #include "exchange/export/places.h"
