@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """What two mechanisms bring: the same recordings judged with and without them.
 
-snapshots  intervals of native run that were timed by register snapshots (sampler/burst/replayer/match_registers.c): the estimate with them,
+snapshots  intervals of native run that were timed by register snapshots (sampler/burst/replayer/trace/match_registers.c): the estimate with them,
            without them (a build with CS_ABLATE_SNAPSHOTS, by polled words alone), and without any interval ("untimed").
            Recordings of bench/accuracy-*.
 paths      paths interpreted from samples (analysis/interpret) against what the same samples give without: each rule, and the best of

@@ -26,7 +26,7 @@ CYCLESCOPE = os.path.realpath(os.environ.get("CYCLESCOPE", lib.BUILD + "/cyclesc
 WORK, PING = lib.BUILD + "/bench/_budget_trees", lib.BUILD + "/tests/programs/ping_pong"
 RECORD = [CYCLESCOPE, "record", "--budget", f"{BUDGET}%", "--bursts"]
 os.environ["CCACHE_DISABLE"] = "1"  # what a compiler's cache answers is no build
-BUILD_GCC = """mkdir -p {0}; for r in {1}; do rm -f {0}/*; ls dte/*.c store/text.c store/error.c analysis/statistics/*.c | \
+BUILD_GCC = """mkdir -p {0}; for r in {1}; do rm -f {0}/*; ls dte/*.c store/base/text.c store/base/error.c analysis/statistics/*.c | \
 xargs -P 2 -I F sh -c 'gcc -O2 -std=gnu11 -D_GNU_SOURCE -I. -w -c -o {0}/$(echo F | tr / _).o F'; done"""
 
 

@@ -15,13 +15,13 @@ cat >"$place/work" <<'W'
 end=$((SECONDS + $1)) i=0
 while [ $SECONDS -lt $end ]; do
     i=$((i + 1))
-    set -- store/*.c cli/*/*.c analysis/*/*.c
+    set -- store/*.c store/*/*.c cli/*/*.c analysis/*/*.c
     shift $((i % $#))
     gcc -std=gnu11 -D_GNU_SOURCE -I. -Ibuild -O2 -c -o "$0.o" "$1" 2>/dev/null || true
     python3 -c 'd = {}
 for i in range(150000): d[str(i)] = hash(i) ^ len(d)
 print(sum(sorted(d.values())))' >/dev/null
-    cat cli/*/*.c store/*.c analysis/*/*.c | xz -2 | xz -d >/dev/null
+    cat cli/*/*.c store/*.c store/*/*.c analysis/*/*.c | xz -2 | xz -d >/dev/null
     sqlite3 :memory: 'create table t(a,b); with recursive c(x) as (select 1 union all select x+1 from c where x<30000) insert into t select x, hex(x*7919) from c; create index i on t(b); select count(*), sum(length(b)) from t where b > "5"; select b, count(*) from t group by substr(b,1,2) order by 2;' >/dev/null
     for k in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do /bin/true; ls / >/dev/null; done
 done

@@ -3,7 +3,7 @@
  * come from the store that the command line speaks of. */
 #include "cli/generate.h"
 #include "cli/profile/profile.h"
-#include "store/text.h"
+#include "store/base/text.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -4,7 +4,7 @@
 #include "cli/generate.h"
 #include "cli/output/wrap.h"
 #include "cli/tasks.h"
-#include "store/text.h"
+#include "store/base/text.h"
 
 #include <errno.h>
 #include <stdio.h>

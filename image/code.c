@@ -6,7 +6,7 @@
 #include "image/plt.h"
 #include "image/procedure_cache.h"
 #include "image/procedures.h"
-#include "store/array.h"
+#include "store/base/array.h"
 #include "store/kept_code.h"
 
 #include <errno.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "image/debuginfod.h"
 #include "image/elf.h"
-#include "store/cache.h"
+#include "store/base/cache.h"
 
 #include <dirent.h>
 #include <errno.h>

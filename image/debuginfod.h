@@ -5,7 +5,7 @@
  * debuginfod-find asks, as a child with bounds of bytes, memory and time, in a folder that goes with it. What it brings is a
  * stranger's word: it is kept only where it is an ELF file of that build-id, and read as every image is.
  *
- * Kept in the user's cache (store/cache.h), of which the longest unused go beyond CS_DEBUGINFOD_KEPT_MAX. What nobody had isn't
+ * Kept in the user's cache (store/base/cache.h), of which the longest unused go beyond CS_DEBUGINFOD_KEPT_MAX. What nobody had isn't
  * asked for again for ten minutes. One thread. */
 #ifndef CS_IMAGE_DEBUGINFOD_H
 #define CS_IMAGE_DEBUGINFOD_H

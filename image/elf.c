@@ -3,7 +3,7 @@
  * trusted with headers and symbol entries only. */
 #include "image/elf.h"
 
-#include "store/regular_file.h"
+#include "store/base/regular_file.h"
 
 #include <errno.h>
 #include <stdio.h>

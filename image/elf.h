@@ -5,7 +5,7 @@
 
 #include "image/identity.h"
 #include "image/isa/decode.h"
-#include "store/error.h"
+#include "store/base/error.h"
 
 #include <gelf.h>
 #include <libelf.h>

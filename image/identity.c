@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "image/identity.h"
 
-#include "store/regular_file.h"
+#include "store/base/regular_file.h"
 
 #include <elfutils/libdwelf.h>
 #include <gelf.h>

@@ -4,7 +4,7 @@
 #include "image/lines.h"
 #include "image/line_program.h"
 #include "image/ranges.h"
-#include "store/array.h"
+#include "store/base/array.h"
 
 #include <dwarf.h>
 #include <elfutils/libdw.h>

@@ -2,7 +2,7 @@
 /* A PLT stub is recognised by how it reads its slot, `jmp *slot(%rip)` or `adrp x16; ldr x17`, whatever the
  * linker and the flavour of PLT (.plt, .plt.sec, .plt.got); the slot's relocation has the name. */
 #include "image/plt.h"
-#include "store/array.h"
+#include "store/base/array.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -6,7 +6,7 @@
  * Addresses are relative to the lowest. A name is an offset into the image, the debug file or the strings.
  * About 45 bytes a procedure. */
 #include "image/procedure_cache.h"
-#include "store/cache.h"
+#include "store/base/cache.h"
 
 #include <stdio.h>
 #include <stdlib.h>

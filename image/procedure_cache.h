@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The list of an image's procedures, kept from one command to the next as entries of store/cache.h: reading it
+/* The list of an image's procedures, kept from one command to the next as entries of store/base/cache.h: reading it
  * out of symbols and frame descriptions takes milliseconds an image, looking it up here microseconds.
  * Internal to image/: procedures.c asks, nobody else.
  *

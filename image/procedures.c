@@ -7,7 +7,7 @@
 #include "image/eh_frame.h"
 #include "image/go_table.h"
 #include "image/isa/decode.h"
-#include "store/array.h"
+#include "store/base/array.h"
 
 #include <errno.h>
 #include <inttypes.h>

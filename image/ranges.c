@@ -2,7 +2,7 @@
 /* Sorted by (low up, high down) a range comes after all ranges around it, so one pass with a stack of open
  * ranges links each to its parent. */
 #include "image/ranges.h"
-#include "store/array.h"
+#include "store/base/array.h"
 
 #include <errno.h>
 #include <stdbool.h>

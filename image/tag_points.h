@@ -8,7 +8,7 @@
 #ifndef CS_IMAGE_TAG_POINTS_H
 #define CS_IMAGE_TAG_POINTS_H
 
-#include "store/error.h"
+#include "store/base/error.h"
 
 #include <stddef.h>
 #include <stdint.h>

@@ -4,7 +4,7 @@
 #ifndef CS_IMAGE_VARIABLE_H
 #define CS_IMAGE_VARIABLE_H
 
-#include "store/error.h"
+#include "store/base/error.h"
 
 #include <stdint.h>
 

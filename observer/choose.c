@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "observer/choose.h"
 #include "observer/source/clock.h"
-#include "store/text.h"
+#include "store/base/text.h"
 
 #include <errno.h>
 #include <string.h>

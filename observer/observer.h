@@ -33,7 +33,7 @@
 #include "observer/target/placement.h"
 #include "observer/target/target.h"
 #include "signals/segment.h"
-#include "store/error.h"
+#include "store/base/error.h"
 
 #include <sys/types.h>
 

@@ -13,7 +13,7 @@ ifeq ($(firstword $(subst -, ,$(shell $(CC) -dumpmachine))),x86_64)
 # Else GCC makes a call of memset out of memset's own loop; clang doesn't with -ffreestanding, and has no such option.
 NO_PATTERNS   := $(if $(findstring clang,$(shell $(CC) --version)),,-fno-tree-loop-distribute-patterns)
 BURST_RUNNER  := $(BUILD)/sampler/burst/runner/runner
-BURST_OBJECTS := $(patsubst %.c,$(BUILD)/%.o,$(wildcard sampler/burst/runner/*.c sampler/burst/holder/*.c sampler/burst/replayer/*.c))
+BURST_OBJECTS := $(patsubst %.c,$(BUILD)/%.o,$(wildcard sampler/burst/runner/*.c sampler/burst/holder/*.c sampler/burst/replayer/*.c sampler/burst/replayer/*/*.c))
 BURST_CFLAGS  := -std=gnu11 $(WARN) -O2 -g $(SAME_PATHS) -MMD -MP -ffreestanding -fPIE -fno-stack-protector -fcf-protection=none \
   -fno-asynchronous-unwind-tables $(NO_PATTERNS) -mgeneral-regs-only -mno-red-zone -fvisibility=hidden \
   $(filter -D%,$(EXTRA_CFLAGS))
@@ -28,12 +28,12 @@ sampler.cflags += -DCS_BURST_RUNNER='"$(BURST_RUNNER)"'
 # Files of the runner that a unit test links, beside what the test itself stands for.
 burst_objects = $(patsubst %,$(BUILD)/sampler/burst/%.o,$(1))
 $(BUILD)/tests/unit/burst_keep_cpu_awake_test: $(call burst_objects,holder/keep_cpu_awake)
-$(BUILD)/tests/unit/burst_match_registers_test: $(call burst_objects,replayer/match_registers replayer/blocks)
+$(BUILD)/tests/unit/burst_match_registers_test: $(call burst_objects,replayer/trace/match_registers replayer/translator/blocks)
 $(BUILD)/tests/unit/burst_read_regions_test: $(call burst_objects,holder/read_regions)
 $(BUILD)/tests/unit/burst_take_rows_test: $(call burst_objects,holder/take_rows)
-$(BUILD)/tests/unit/burst_timing_samples_test: $(call burst_objects,replayer/timing_samples)
-$(BUILD)/tests/unit/burst_trace_position_test: $(call burst_objects,replayer/trace_position)
-$(BUILD)/tests/unit/burst_warm_caches_test: $(call burst_objects,replayer/warm_caches replayer/blocks)
+$(BUILD)/tests/unit/burst_timing_samples_test: $(call burst_objects,replayer/trace/timing_samples)
+$(BUILD)/tests/unit/burst_trace_position_test: $(call burst_objects,replayer/trace/trace_position)
+$(BUILD)/tests/unit/burst_warm_caches_test: $(call burst_objects,replayer/trace/warm_caches replayer/translator/blocks)
 endif
 
 # The unit names the program where it is installed.

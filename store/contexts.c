@@ -3,7 +3,7 @@
  * share (one in 2^64) is told apart by comparing the frames. */
 #include "store/contexts_tree.h"
 
-#include "store/array.h"
+#include "store/base/array.h"
 
 #include <errno.h>
 #include <stdlib.h>

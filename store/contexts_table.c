@@ -3,7 +3,7 @@
  * those numbers: so they are found by them, from the root outwards. */
 #include "store/contexts_tree.h"
 
-#include "store/array.h"
+#include "store/base/array.h"
 
 #include <errno.h>
 #include <inttypes.h>

@@ -4,7 +4,7 @@
 #define CS_STORE_CONTEXTS_TREE_H
 
 #include "store/contexts.h"
-#include "store/dictionary.h"
+#include "store/table/dictionary.h"
 
 struct cs_contexts {
     struct cs_context *nodes; /* a parent before its children */

@@ -3,7 +3,7 @@
  * checked against what is there before memory is taken for it. */
 #include "store/container.h"
 #include "store/profile.h"
-#include "store/schema.h"
+#include "store/table/schema.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* A table to the bytes of a file: FORMAT.md, "The container". */
 #include "store/profile.h"
-#include "store/schema.h"
+#include "store/table/schema.h"
 
 #include "store/container.h"
 

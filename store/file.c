@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "store/file.h"
-#include "store/array.h"
+#include "store/base/array.h"
 
 #include <dirent.h>
 #include <errno.h>

@@ -4,8 +4,8 @@
 #ifndef CS_STORE_FILE_H
 #define CS_STORE_FILE_H
 
-#include "store/bytes.h"
-#include "store/error.h"
+#include "store/base/bytes.h"
+#include "store/base/error.h"
 
 /* A path, or -ENAMETOOLONG: "a/b", "a/b/c". */
 #define CS_STORE_PATHNAME_MAX 4096

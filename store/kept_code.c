@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "store/kept_code.h"
 
-#include "store/array.h"
+#include "store/base/array.h"
+#include "store/base/regular_file.h"
 #include "store/file.h"
 #include "store/layout.h"
-#include "store/regular_file.h"
 
 #include <dirent.h>
 #include <errno.h>

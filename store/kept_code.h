@@ -5,7 +5,7 @@
 #ifndef CS_STORE_KEPT_CODE_H
 #define CS_STORE_KEPT_CODE_H
 
-#include "store/error.h"
+#include "store/base/error.h"
 
 #include <stddef.h>
 #include <stdint.h>

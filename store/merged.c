@@ -3,7 +3,7 @@
 #include "store/merged.h"
 #include "store/layout.h"
 #include "store/merge_file.h"
-#include "store/schema.h"
+#include "store/table/schema.h"
 
 #include <dirent.h>
 #include <errno.h>

@@ -5,8 +5,8 @@
 #ifndef CS_STORE_PROFILE_H
 #define CS_STORE_PROFILE_H
 
-#include "store/bytes.h"
-#include "store/error.h"
+#include "store/base/bytes.h"
+#include "store/base/error.h"
 #include "store/store.h"
 
 /* Bytes from the start of a file within which its head always ends. */

@@ -7,8 +7,8 @@
 #include "store/file.h"
 #include "store/layout.h"
 #include "store/merge_file.h"
-#include "store/schema.h"
 #include "store/store_open.h"
+#include "store/table/schema.h"
 
 #include <ctype.h>
 #include <errno.h>

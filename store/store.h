@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Profiles on disk, and the small things that every room may use.
+/* Profiles on disk. What a profile is in memory lies in store/table/, the small things that every room may use in
+ * store/base/.
  *
  * Files of this room:
  *   store          the profile store: epochs, merges, walks (this header); the writing side
@@ -9,12 +10,7 @@
  *   encode         a table to bytes
  *   decode         bytes to a table, nothing trusted
  *   container      the fixed part of a file, for encode and decode
- *   table          a profile in memory: rows that merge by their keys
- *   dictionary     the texts of a table, numbered
- *   schema         numbers of the schemas in files
- *   burst_schemas  columns of the profiles that bursts write
- *   wait_schemas   columns of what a recording of waits leaves
- *   contexts        a tree of call chains with samples
+ *   contexts       a tree of call chains with samples
  *   contexts_table  such trees from tables and into them
  *   contexts_fold   such trees bounded
  *   contexts_tree   what such a tree is, for these three
@@ -29,14 +25,6 @@
  *   retention      which epochs have to go
  *   kept_code      copies of the files behind images
  *   verify         every file read to its last byte
- *   cache          what can be worked out again, by a key
- *   error          one error, one sentence
- *   array          growing arrays
- *   bytes          little-endian numbers, varints and texts, written and read
- *   text           foreign text made harmless; the name that was meant
- *   delimited      CSV fields and JSON strings
- *   random         pseudo-random numbers
- *   regular_file   the one opener for paths that somebody else chose
  *
  * The store is STORE/<epoch>/<image-id>/<profile>.prof, image.meta beside the profiles, epoch.meta
  * above them. dcpi-1997 section 4.3.3; the bytes are specified in store/FORMAT.md.
@@ -55,9 +43,9 @@
 #ifndef CS_STORE_STORE_H
 #define CS_STORE_STORE_H
 
-#include "store/error.h"
+#include "store/base/error.h"
 #include "store/retention.h"
-#include "store/table.h"
+#include "store/table/table.h"
 
 #include <stdbool.h>
 #include <stdint.h>

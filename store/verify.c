@@ -3,8 +3,8 @@
 #include "store/file.h"
 #include "store/layout.h"
 #include "store/merge_file.h"
-#include "store/schema.h"
 #include "store/store.h"
+#include "store/table/schema.h"
 
 #include <errno.h>
 #include <stdio.h>

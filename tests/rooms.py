@@ -6,11 +6,12 @@ import collections, os, re, subprocess, sys
 
 STEMS_MAX = 35  # of a room: some thirty; a .c and its .h are one
 NEVER = [  # first room or its sub-rooms → second, whatever the table says
-    ('store', ''), ('signals', ''), ('dte', ''), ('observer', 'sampler'), ('sampler', 'observer'), ('sampler', 'analysis'),
+    ('store', ''), ('store/base', 'store'), ('signals', ''), ('dte', ''), ('observer', 'sampler'), ('sampler', 'observer'), ('sampler', 'analysis'),
     ('image/isa', 'image'), ('image', 'analysis'), ('analysis/cfg', 'analysis/frequency'), ('analysis/cfg', 'analysis/culprit'),
     ('analysis/frequency', 'analysis/culprit'), ('analysis/schedule', 'analysis/frequency'), ('analysis/machine', 'analysis'),
     ('analysis/frequency', 'analysis/validation'), ('analysis/culprit', 'analysis/validation'),
     ('sampler/burst/runner', 'sampler'), ('sampler/burst/replayer', 'sampler/burst/holder'),
+    ('sampler/burst/replayer/translator', 'sampler/burst/replayer'),
 ]
 BELOW_CLI = ('store', 'signals', 'dte', 'image', 'observer', 'sampler', 'analysis', 'exchange')
 AT_THE_TOP = {'.clang-format', '.clang-tidy', '.gitignore', 'ARCHITECTURE.md', 'CHANGES.md', 'CONTRIBUTING.md', 'LICENSE', 'Makefile', 'README.md'}

@@ -4,7 +4,7 @@
 #include "analysis/cfg/cfg_internal.h"
 #include "analysis/cfg/noreturn.h"
 #include "image/isa/decode.h"
-#include "store/array.h"
+#include "store/base/array.h"
 
 static int add_insn(struct cfg_building *b, const struct cs_isa_insn *insn)
 {

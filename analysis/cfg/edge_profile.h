@@ -4,7 +4,7 @@
 #ifndef CS_ANALYSIS_CFG_EDGE_PROFILE_H
 #define CS_ANALYSIS_CFG_EDGE_PROFILE_H
 
-#include "store/error.h"
+#include "store/base/error.h"
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -3,7 +3,7 @@
  * landing pads, and targets of jumps that stayed unresolved. */
 #include "analysis/cfg/cfg_internal.h"
 #include "image/isa/decode.h"
-#include "store/array.h"
+#include "store/base/array.h"
 
 static int add_edge(struct cfg_building *b, uint32_t from, uint64_t target, enum cs_cfg_edge_kind kind)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* What both instruction sets' searches ask of the code, and the list of targets that they fill. */
 #include "analysis/cfg/jump_table_internal.h"
-#include "store/array.h"
+#include "store/base/array.h"
 
 bool jump_decode(const struct jump_scan *s, uint32_t i, struct cs_isa_insn *insn)
 {

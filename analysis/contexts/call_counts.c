@@ -3,7 +3,7 @@
 #include "analysis/contexts/call_counts.h"
 #include "analysis/contexts/functions.h"
 #include "image/code.h"
-#include "store/array.h"
+#include "store/base/array.h"
 
 #include <errno.h>
 #include <math.h>

@@ -3,7 +3,7 @@
 #include "analysis/contexts/calls.h"
 #include "analysis/contexts/functions.h"
 
-#include "store/array.h"
+#include "store/base/array.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -4,8 +4,8 @@
 #include "analysis/contexts/functions.h"
 
 #include "image/code.h"
-#include "store/array.h"
-#include "store/text.h"
+#include "store/base/array.h"
+#include "store/base/text.h"
 
 #include <errno.h>
 #include <inttypes.h>

@@ -2,8 +2,8 @@
 #include "analysis/culprit/image_evidence.h"
 #include "analysis/culprit/model.h"
 
-#include "store/burst_schemas.h"
 #include "store/merged.h"
+#include "store/table/burst_schemas.h"
 
 #include <errno.h>
 #include <jansson.h>

@@ -7,7 +7,7 @@
 
 #include "analysis/frequency/edge_flow.h"
 #include "analysis/frequency/markov_chain.h"
-#include "store/random.h"
+#include "store/base/random.h"
 
 struct burst_edge {
     uint32_t burst; /* 0…n_bursts-1, after loading */

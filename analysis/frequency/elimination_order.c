@@ -3,7 +3,7 @@
  * nearly a tree of loops: of 128,420 branches of cc1plus all but some 400 went with six neighbours or
  * fewer, the rest is dense. */
 #include "analysis/frequency/elimination_order.h"
-#include "store/array.h"
+#include "store/base/array.h"
 
 #include <errno.h>
 #include <math.h>

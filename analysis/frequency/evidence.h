@@ -13,7 +13,7 @@
 #define CS_ANALYSIS_FREQUENCY_EVIDENCE_H
 
 #include "analysis/frequency/frequency.h"
-#include "store/table.h"
+#include "store/table/table.h"
 
 struct cs_frequency_evidence {
     struct cs_frequency_input input;

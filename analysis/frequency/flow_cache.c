@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "analysis/frequency/flow_cache.h"
-#include "store/cache.h"
+#include "store/base/cache.h"
 
 #include <fcntl.h>
 #include <stdio.h>

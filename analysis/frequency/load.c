@@ -4,8 +4,8 @@
 #include "analysis/frequency/edge_flow_internal.h"
 #include "image/code.h"
 #include "image/isa/decode.h"
-#include "store/array.h"
-#include "store/burst_schemas.h"
+#include "store/base/array.h"
+#include "store/table/burst_schemas.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -11,7 +11,7 @@
  * replicates vary each direction by what that bias was measured to be (CS_MODEL_PATH_BIAS). */
 #include "analysis/frequency/edge_flow_internal.h"
 #include "analysis/frequency/model.h"
-#include "store/burst_schemas.h"
+#include "store/table/burst_schemas.h"
 
 #include <errno.h>
 #include <math.h>

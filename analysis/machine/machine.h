@@ -20,7 +20,7 @@
 #ifndef CS_ANALYSIS_MACHINE_MACHINE_H
 #define CS_ANALYSIS_MACHINE_MACHINE_H
 
-#include "store/error.h"
+#include "store/base/error.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -92,7 +92,7 @@ void cs_machine_detect(struct cs_machine *out);
 int cs_machine_measure(struct cs_machine *machine, struct cs_error *err);
 
 /* The same, unless this machine was measured since it started and within the last hour: then that, from the
- * user's cache folder (store/cache.h). `machine` comes from cs_machine_detect. `*age_s` is 0 when it was
+ * user's cache folder (store/base/cache.h). `machine` comes from cs_machine_detect. `*age_s` is 0 when it was
  * measured now. */
 int cs_machine_recall(struct cs_machine *machine, double *age_s, struct cs_error *err);
 

@@ -3,7 +3,7 @@
  * serves for an hour: in the cache folder, by boot, CPUs, features and sizes. A file that says anything else
  * is as good as none; it is replaced by rename. */
 #include "analysis/machine/machine.h"
-#include "store/cache.h"
+#include "store/base/cache.h"
 
 #include <jansson.h>
 #include <limits.h>

@@ -17,7 +17,7 @@
 #ifndef CS_ANALYSIS_MACHINE_TIME_BASE_H
 #define CS_ANALYSIS_MACHINE_TIME_BASE_H
 
-#include "store/error.h"
+#include "store/base/error.h"
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "analysis/schedule/cache.h"
-#include "store/array.h"
+#include "store/base/array.h"
 
 #include <fcntl.h>
 #include <stdint.h>

@@ -5,7 +5,7 @@
 #include "analysis/schedule/mca_ahead.h"
 #include "analysis/schedule/mca_job.h"
 #include "analysis/schedule/schedule.h"
-#include "store/array.h"
+#include "store/base/array.h"
 
 #include <errno.h>
 #include <pthread.h>

@@ -3,7 +3,7 @@
  * a procedure whose paths are all cached needs no subprocess. */
 #include "analysis/schedule/mca_models.h"
 #include "analysis/schedule/mca_call.h"
-#include "store/cache.h"
+#include "store/base/cache.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -27,7 +27,7 @@
 #define CS_ANALYSIS_SCHEDULE_SCHEDULE_H
 
 #include "image/isa/semantics.h"
-#include "store/error.h"
+#include "store/base/error.h"
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -2,7 +2,7 @@
 /* A point is one instruction or edge: its weight and estimate / truth. */
 #include "analysis/validation/accuracy.h"
 #include "image/isa/decode.h"
-#include "store/array.h"
+#include "store/base/array.h"
 
 #include <errno.h>
 #include <math.h>

@@ -3,7 +3,7 @@
  * before), or relative to the last cost line; names are given once and then by number. Lines after calls=,
  * jump= and jcnd= carry positions only. */
 #include "analysis/validation/callgrind.h"
-#include "store/array.h"
+#include "store/base/array.h"
 
 #include <errno.h>
 #include <stdio.h>

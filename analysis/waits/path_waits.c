@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "analysis/waits/path_waits.h"
 
-#include "store/wait_schemas.h"
+#include "store/table/wait_schemas.h"
 
 #include <errno.h>
 #include <inttypes.h>

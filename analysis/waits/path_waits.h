@@ -4,7 +4,7 @@
 #define CS_ANALYSIS_WAITS_PATH_WAITS_H
 
 #include "analysis/waits/critical_path.h"
-#include "store/array.h"
+#include "store/base/array.h"
 
 /* Threads alike: of one name, that began in one function. */
 struct path_kind {

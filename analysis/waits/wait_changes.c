@@ -2,7 +2,7 @@
 #include "analysis/waits/wait_changes.h"
 
 #include "analysis/statistics/significance.h"
-#include "store/text.h"
+#include "store/base/text.h"
 
 #include <errno.h>
 #include <math.h>

@@ -9,7 +9,7 @@
 #define CS_ANALYSIS_WAITS_WAIT_CHANGES_H
 
 #include "analysis/waits/wait_groups.h"
-#include "store/array.h"
+#include "store/base/array.h"
 
 struct cs_wait_side { /* of one row; means of the runs */
     double ns, waits, variance;

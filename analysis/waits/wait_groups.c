@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "analysis/waits/wait_groups.h"
 
-#include "store/array.h"
-#include "store/text.h"
-#include "store/wait_schemas.h"
+#include "store/base/array.h"
+#include "store/base/text.h"
+#include "store/table/wait_schemas.h"
 
 #include <errno.h>
 #include <inttypes.h>

@@ -14,7 +14,7 @@
 
 #include "analysis/contexts/calls.h"
 #include "analysis/waits/wait_place.h"
-#include "store/dictionary.h"
+#include "store/table/dictionary.h"
 
 struct cs_wait_total { /* a thing that threads' time went to */
     const char *what;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "analysis/waits/wait_place.h"
 
-#include "store/text.h"
+#include "store/base/text.h"
 
 #include <string.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "analysis/waits/wall.h"
 
-#include "store/array.h"
+#include "store/base/array.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -20,7 +20,7 @@
 #define CS_CLI_COMMAND_COMMAND_H
 
 #include "cli/command/shared_options.h"
-#include "store/error.h"
+#include "store/base/error.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -68,7 +68,7 @@ unsigned option_choice(const struct parsed *args, const char *name, const char *
 /* A time in seconds: "90", "10m", "24h", "90d", "100ms"; exits with a usage error sentence otherwise. */
 double option_seconds(const struct parsed *args, const char *name, double fallback);
 
-/* Print "cyclescope NAME: sentence" on standard error, cleaned (store/text.h): a line, whatever the names in it
+/* Print "cyclescope NAME: sentence" on standard error, cleaned (store/base/text.h): a line, whatever the names in it
  * hold. failed and usage_error return CS_EXIT_FAILED / CS_EXIT_USAGE. */
 int failed(const struct cs_error *err);
 int failed_with(const char *format, ...) __attribute__((format(printf, 1, 2)));

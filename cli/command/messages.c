@@ -2,7 +2,7 @@
 /* Sentences outside of documents: the only place where errors are printed, and where what they tell of (paths,
  * names, answers of servers) is cleaned. */
 #include "cli/command/parsed.h"
-#include "store/text.h"
+#include "store/base/text.h"
 
 #include <stdarg.h>
 #include <stdatomic.h>

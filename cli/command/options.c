@@ -2,7 +2,7 @@
 /* Options of a subcommand, parsed by its entry, and how the subcommand reads them. */
 #include "cli/command/figures.h"
 #include "cli/command/parsed.h"
-#include "store/text.h"
+#include "store/base/text.h"
 
 #include <errno.h>
 #include <getopt.h>

@@ -3,8 +3,8 @@
  * recording. */
 #include "cli/command/recordings.h"
 
-#include "store/array.h"
-#include "store/text.h"
+#include "store/base/array.h"
+#include "store/base/text.h"
 
 #include <errno.h>
 #include <jansson.h>

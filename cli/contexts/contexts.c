@@ -2,8 +2,8 @@
 #include "cli/contexts/contexts.h"
 #include "cli/profile/ask_debuginfod.h"
 
-#include "store/text.h"
-#include "store/wait_schemas.h"
+#include "store/base/text.h"
+#include "store/table/wait_schemas.h"
 
 #include <inttypes.h>
 #include <string.h>

@@ -2,7 +2,7 @@
 /* tree: all call chains with their shares, from the outermost frame inwards or the other way. */
 #include "cli/contexts/contexts.h"
 
-#include "store/array.h"
+#include "store/base/array.h"
 
 #include <inttypes.h>
 #include <math.h>

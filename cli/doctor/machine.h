@@ -26,7 +26,7 @@
 #ifndef CS_CLI_DOCTOR_MACHINE_H
 #define CS_CLI_DOCTOR_MACHINE_H
 
-#include "store/error.h"
+#include "store/base/error.h"
 
 #include <limits.h>
 #include <stdbool.h>

@@ -4,7 +4,7 @@
 #include "cli/command/recordings.h"
 #include "cli/exchange/export.h"
 #include "cli/output/output.h"
-#include "store/text.h"
+#include "store/base/text.h"
 
 #include <errno.h>
 #include <string.h>

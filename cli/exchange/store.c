@@ -2,8 +2,8 @@
 /* store: what a profile store holds, whether it is complete; merging stores, removing old epochs. */
 #include "store/store.h"
 #include "cli/output/output.h"
+#include "store/base/text.h"
 #include "store/kept_code.h"
-#include "store/text.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -5,7 +5,7 @@
 #include "cli/exchange/export.h"
 #include "cli/output/output.h"
 #include "observer/log/log.h"
-#include "store/delimited.h"
+#include "store/base/delimited.h"
 
 #include <errno.h>
 #include <inttypes.h>

@@ -9,7 +9,7 @@
 #ifndef CS_CLI_FLEET_FLEET_FILTER_H
 #define CS_CLI_FLEET_FLEET_FILTER_H
 
-#include "store/error.h"
+#include "store/base/error.h"
 
 #include <stddef.h>
 

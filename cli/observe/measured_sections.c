@@ -4,7 +4,7 @@
 #include "cli/observe/measured_sections.h"
 #include "cli/observe/observed.h"
 #include "dte/bins.h"
-#include "store/text.h"
+#include "store/base/text.h"
 
 #include <errno.h>
 #include <inttypes.h>

@@ -6,7 +6,7 @@
 #include "cli/observe/observed.h"
 #include "observer/log/replay.h"
 #include "observer/log/save.h"
-#include "store/text.h"
+#include "store/base/text.h"
 
 #define OPTIONS_OBSERVED                                                                                     \
     {"program", 0, "NAME", "which program, where the store has several"}, OPTION_LOG, OPTION_EPOCH,          \

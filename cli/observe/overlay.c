@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "cli/observe/overlay.h"
-#include "store/text.h"
+#include "store/base/text.h"
 
 #include <errno.h>
 #include <math.h>

@@ -4,7 +4,7 @@
 #include "cli/command/figures.h"
 #include "cli/observe/observed.h"
 #include "cli/output/output.h"
-#include "store/text.h"
+#include "store/base/text.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -4,7 +4,7 @@
 #include "cli/output/output.h"
 #include "image/segments.h"
 #include "image/variable.h"
-#include "store/regular_file.h"
+#include "store/base/regular_file.h"
 
 #include <errno.h>
 #include <inttypes.h>

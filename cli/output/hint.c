@@ -2,7 +2,7 @@
 /* Unquoted is only what no shell gives a meaning to: letters, digits and a few marks of names and paths. */
 #include "cli/output/hint.h"
 #include "cli/output/memory.h"
-#include "store/text.h"
+#include "store/base/text.h"
 
 #include <stdio.h>
 #include <stdlib.h>

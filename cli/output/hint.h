@@ -4,7 +4,7 @@
  * Pure.
  *
  * A word that a shell may read in another way stands in single quotes (POSIX; a quote in it as '\\''). A word
- * that isn't clean text (store/text.h) can't be pasted as it is seen, and one that begins with - would be an
+ * that isn't clean text (store/base/text.h) can't be pasted as it is seen, and one that begins with - would be an
  * option: they are refused, and with them the hint. */
 #ifndef CS_CLI_OUTPUT_HINT_H
 #define CS_CLI_OUTPUT_HINT_H

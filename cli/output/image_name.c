@@ -2,7 +2,7 @@
 /* The last part of a path. */
 #include "cli/output/image_name.h"
 
-#include "store/text.h"
+#include "store/base/text.h"
 
 const char *image_name(const struct cs_store_image *image)
 {

@@ -3,8 +3,8 @@
  * is written as an escape (\u009b), which reads as the same text. */
 #include "cli/output/memory.h"
 #include "cli/output/output.h"
-#include "store/delimited.h"
-#include "store/text.h"
+#include "store/base/delimited.h"
+#include "store/base/text.h"
 
 #include <stdlib.h>
 

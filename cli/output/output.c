@@ -5,7 +5,7 @@
 #include "cli/output/memory.h"
 #include "cli/output/table.h"
 #include "cli/output/wrap.h"
-#include "store/array.h"
+#include "store/base/array.h"
 
 #include <errno.h>
 #include <signal.h>

@@ -34,7 +34,7 @@
  *     return output_close(out);
  *
  * Names are made safe here and nowhere else: a symbol, a path or an event may hold anything, and callers give
- * it as it is. All text is cleaned (store/text.h), a newline in a line included.
+ * it as it is. All text is cleaned (store/base/text.h), a newline in a line included.
  *
  * Text: columns are aligned, numbers to the right, colour on a terminal only; on a terminal long text is cut to
  * its width and a long document goes through the pager. JSON: one object; a table is an array of objects under its name, further members come from output_set,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The whole file is read once and cut in place. */
 #include "cli/output/source.h"
-#include "store/regular_file.h"
+#include "store/base/regular_file.h"
 
 #include <errno.h>
 #include <limits.h>

@@ -3,8 +3,8 @@
  * columns whenever a table is printed. */
 #include "cli/output/memory.h"
 #include "cli/output/table_internal.h"
-#include "store/array.h"
-#include "store/text.h"
+#include "store/base/array.h"
+#include "store/base/text.h"
 
 #include <math.h>
 #include <stdarg.h>

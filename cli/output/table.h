@@ -15,7 +15,7 @@ size_t table_print_text(struct table *table, FILE *to, unsigned width, bool colo
 void table_print_csv(const struct table *table, FILE *to);
 json_t *table_to_json(const struct table *table);
 
-/* `text` cleaned (store/text.h): safe for a terminal. The caller frees it. */
+/* `text` cleaned (store/base/text.h): safe for a terminal. The caller frees it. */
 char *text_clean(const char *text);
 
 #endif

@@ -2,7 +2,7 @@
 /* A table for programs: CSV (RFC 4180) and JSON. */
 #include "cli/output/memory.h"
 #include "cli/output/table_internal.h"
-#include "store/delimited.h"
+#include "store/base/delimited.h"
 
 #include <inttypes.h>
 #include <stdlib.h>

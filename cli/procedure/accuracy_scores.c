@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "cli/procedure/accuracy_scores.h"
 #include "analysis/frequency/markov_chain.h"
-#include "store/random.h"
+#include "store/base/random.h"
 
 #include <errno.h>
 #include <math.h>

@@ -3,7 +3,7 @@
 #include "cli/procedure/calc.h"
 #include "cli/procedure/accesses.h"
 #include "cli/profile/ask_debuginfod.h"
-#include "store/cache.h"
+#include "store/base/cache.h"
 
 #include "cli/profile/annotate.h"
 #include "cli/profile/inlined.h"

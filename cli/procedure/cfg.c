@@ -5,7 +5,7 @@
 #include "cli/procedure/analysed_image.h"
 #include "cli/procedure/graph.h"
 #include "image/isa/decode.h"
-#include "store/text.h"
+#include "store/base/text.h"
 
 #include <errno.h>
 #include <inttypes.h>

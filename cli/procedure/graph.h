@@ -3,7 +3,7 @@
 #ifndef CS_CLI_PROCEDURE_GRAPH_H
 #define CS_CLI_PROCEDURE_GRAPH_H
 
-#include "store/error.h"
+#include "store/base/error.h"
 
 #include <stdio.h>
 

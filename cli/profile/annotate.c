@@ -5,7 +5,7 @@
 #include "cli/profile/annotate.h"
 
 #include "image/isa/decode.h"
-#include "store/array.h"
+#include "store/base/array.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -7,7 +7,7 @@
 #include "analysis/contexts/calls.h"
 #include "cli/output/source.h"
 #include "cli/profile/profile.h"
-#include "store/text.h"
+#include "store/base/text.h"
 
 struct annotated_line {
     bool code;         /* an instruction belongs to it */

@@ -4,7 +4,7 @@
  * 1982), but nothing is guessed. */
 #include "analysis/contexts/calls.h"
 #include "cli/profile/hottest_line.h"
-#include "store/array.h"
+#include "store/base/array.h"
 
 #include <errno.h>
 #include <stdio.h>

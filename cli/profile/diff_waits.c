@@ -4,7 +4,7 @@
 #include "analysis/waits/wait_changes.h"
 #include "cli/command/recordings.h"
 #include "cli/output/output.h"
-#include "store/array.h"
+#include "store/base/array.h"
 
 #include <errno.h>
 #include <math.h>

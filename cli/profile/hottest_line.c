@@ -2,7 +2,7 @@
 /* A return is told from other ways out of a procedure by where it lands: in the middle of another. */
 #include "cli/profile/hottest_line.h"
 #include "cli/output/output.h"
-#include "store/text.h"
+#include "store/base/text.h"
 
 #include <stdio.h>
 #include <stdlib.h>

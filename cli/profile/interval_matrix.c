@@ -6,8 +6,8 @@
 #include "cli/output/output.h"
 #include "cli/profile/profile.h"
 #include "image/code.h"
-#include "store/array.h"
-#include "store/text.h"
+#include "store/base/array.h"
+#include "store/base/text.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -4,9 +4,9 @@
 #include "analysis/frequency/edge_flow.h"
 #include "cli/output/hint.h"
 #include "cli/output/output.h"
-#include "store/burst_schemas.h"
+#include "store/base/text.h"
 #include "store/merged.h"
-#include "store/text.h"
+#include "store/table/burst_schemas.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -4,7 +4,7 @@
  * row is found again by its key in a small hash. */
 #include "cli/output/output.h"
 #include "cli/profile/profile.h"
-#include "store/array.h"
+#include "store/base/array.h"
 
 #include <errno.h>
 #include <malloc.h>

@@ -6,7 +6,7 @@
 #include "cli/record/follow_paths.h"
 #include "sampler/daemon/control.h"
 #include "sampler/daemon/settings.h"
-#include "store/text.h"
+#include "store/base/text.h"
 
 #include <errno.h>
 #include <fcntl.h>

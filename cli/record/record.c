@@ -7,7 +7,7 @@
 #include "sampler/daemon/settings.h"
 #include "sampler/sampler.h"
 #include "sampler/session/intervals.h"
-#include "store/cache.h"
+#include "store/base/cache.h"
 #include "store/kept_code.h"
 
 #include <errno.h>

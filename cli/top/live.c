@@ -2,7 +2,7 @@
 /* A hash of points; each round logs what it added, and the round that leaves the window is subtracted. */
 #include "cli/top/live.h"
 #include "cli/output/image_name.h"
-#include "store/array.h"
+#include "store/base/array.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -48,7 +48,8 @@ struct live_rows {
     struct live_row *row;
     size_t n;
     uint64_t total, unknown; /* of the part, before `words` */
-    uint64_t in_any_image;   /* the same processes' samples in all images: what a procedure's total is a share of */
+    uint64_t
+        in_any_image; /* the same processes' samples in all images: what a procedure's total is a share of */
 };
 
 /* One instruction of a procedure, in the order of addresses. */

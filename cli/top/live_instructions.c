@@ -3,7 +3,7 @@
  * JIT code) the sampled offsets stand alone. */
 #include "cli/top/live.h"
 #include "image/isa/decode.h"
-#include "store/array.h"
+#include "store/base/array.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -3,7 +3,7 @@
 #include "exchange/export/bolt_names.h"
 #include "exchange/export/export.h"
 
-#include "store/regular_file.h"
+#include "store/base/regular_file.h"
 
 #include <fcntl.h>
 #include <gelf.h>

@@ -2,8 +2,8 @@
 /* Samples with their call chains: the trees of contexts of each event, and points where an epoch has none. */
 #include "exchange/export/chains.h"
 
-#include "store/array.h"
-#include "store/wait_schemas.h"
+#include "store/base/array.h"
+#include "store/table/wait_schemas.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -2,9 +2,9 @@
 /* Profiles of one image, event and kind are merged over epochs and labels before any exporter sees them. */
 #include "exchange/export/export.h"
 #include "exchange/export/chains.h"
+#include "store/base/text.h"
 #include "store/merged.h"
-#include "store/text.h"
-#include "store/wait_schemas.h"
+#include "store/table/wait_schemas.h"
 
 #include <errno.h>
 #include <inttypes.h>

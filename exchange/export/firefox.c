@@ -3,9 +3,9 @@
  * which it upgrades by itself. One thread an event; a frame is a procedure of an image. A store has no order
  * in time, so the samples stand a millisecond apart, each with its weight. */
 #include "exchange/export/export.h"
-#include "store/array.h"
-#include "store/delimited.h"
-#include "store/text.h"
+#include "store/base/array.h"
+#include "store/base/delimited.h"
+#include "store/base/text.h"
 
 #include <errno.h>
 #include <inttypes.h>

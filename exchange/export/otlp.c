@@ -4,7 +4,7 @@
  * virtual addresses, as pprof's do. Samples stay in memory until the end: a message's length stands before it. */
 #include "exchange/export/places.h"
 #include "exchange/export/protobuf.h"
-#include "store/text.h"
+#include "store/base/text.h"
 
 #include <errno.h>
 #include <stdlib.h>

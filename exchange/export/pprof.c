@@ -4,7 +4,7 @@
  */
 #include "exchange/export/places.h"
 #include "exchange/export/protobuf.h"
-#include "store/text.h"
+#include "store/base/text.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -3,7 +3,7 @@
 #ifndef CS_EXCHANGE_EXPORT_PROTOBUF_H
 #define CS_EXCHANGE_EXPORT_PROTOBUF_H
 
-#include "store/bytes.h"
+#include "store/base/bytes.h"
 
 /* 0 is what an absent field means. */
 static inline void cs_proto_number(struct cs_bytes *w, unsigned field, uint64_t value)

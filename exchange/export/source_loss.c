@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Notes are taken while a profile is written and summed up at the end: only then every count is known. */
 #include "exchange/export/source_loss.h"
-#include "store/array.h"
+#include "store/base/array.h"
 
 #include <errno.h>
 #include <math.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* folded stacks (flame graphs) and speedscope: both want named frames, root first. */
 #include "exchange/export/export.h"
-#include "store/delimited.h"
-#include "store/text.h"
+#include "store/base/delimited.h"
+#include "store/base/text.h"
 
 #include <errno.h>
 #include <inttypes.h>

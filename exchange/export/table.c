@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* csv and json: every row of every profile, with names and lines where it is about code. */
 #include "exchange/export/export.h"
-#include "store/delimited.h"
+#include "store/base/delimited.h"
 
 #include <errno.h>
 #include <inttypes.h>

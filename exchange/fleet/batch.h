@@ -61,7 +61,7 @@ struct cs_fleet_batch {
     uint64_t rows, samples;
 };
 
-/* store/bytes.h's bytes; a batch that is damaged is refused in a sentence that names `path`. */
+/* store/base/bytes.h's bytes; a batch that is damaged is refused in a sentence that names `path`. */
 struct cs_bytes;
 int cs_fleet_batch_encode(const struct cs_fleet_batch *batch, struct cs_bytes *out);
 int cs_fleet_batch_decode(const uint8_t *bytes, size_t n, const char *path, struct cs_fleet_batch *out,

@@ -2,7 +2,7 @@
 /* Questions and answers, the tables, and what a new spool is told of what the server has. Answers are JSON. */
 #include "exchange/fleet/clickhouse_internal.h"
 #include "exchange/fleet/http.h"
-#include "store/bytes.h"
+#include "store/base/bytes.h"
 
 #include <ctype.h>
 #include <errno.h>

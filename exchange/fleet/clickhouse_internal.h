@@ -4,7 +4,7 @@
 #define CS_EXCHANGE_FLEET_CLICKHOUSE_INTERNAL_H
 
 #include "exchange/fleet/clickhouse.h"
-#include "store/bytes.h"
+#include "store/base/bytes.h"
 
 struct cs_fleet_server {
     struct cs_fleet_http *http;

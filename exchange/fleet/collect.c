@@ -3,8 +3,8 @@
  * of the others the difference to what is known goes into the batch, and the knowledge is written after the batch. */
 #include "exchange/fleet/spool_internal.h"
 #include "image/code.h"
-#include "store/array.h"
-#include "store/bytes.h"
+#include "store/base/array.h"
+#include "store/base/bytes.h"
 #include "store/file.h"
 #include "store/profile.h"
 

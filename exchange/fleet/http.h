@@ -3,7 +3,7 @@
 #ifndef CS_EXCHANGE_FLEET_HTTP_H
 #define CS_EXCHANGE_FLEET_HTTP_H
 
-#include "store/error.h"
+#include "store/base/error.h"
 
 #include <stddef.h>
 

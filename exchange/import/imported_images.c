@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* A table an (image, event, kind). */
 #include "exchange/import/imported_images.h"
-#include "store/array.h"
-#include "store/regular_file.h"
+#include "store/base/array.h"
+#include "store/base/regular_file.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -2,8 +2,8 @@
 #include "exchange/import/kernel_names.h"
 
 #include "image/kallsyms.h"
-#include "store/array.h"
-#include "store/regular_file.h"
+#include "store/base/array.h"
+#include "store/base/regular_file.h"
 
 #include <errno.h>
 #include <gelf.h>

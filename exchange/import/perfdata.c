@@ -6,7 +6,7 @@
  * come (perf's ordered-events rule), so a heap of two rounds is all that is kept. Files without times pass
  * straight through. */
 #include "exchange/import/perfdata_internal.h"
-#include "store/array.h"
+#include "store/base/array.h"
 
 #include <errno.h>
 #include <inttypes.h>

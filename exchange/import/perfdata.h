@@ -7,7 +7,7 @@
  * that can't be right is refused with one sentence. Memory: the records between two "finished round" marks
  * (bounded by CS_PERFDATA_QUEUE_BYTES, after which the oldest go first), never the file.
  *
- * May use: the C library, zstd, store/error.h. Not thread-safe: one reader, one owner.
+ * May use: the C library, zstd, store/base/error.h. Not thread-safe: one reader, one owner.
  *
  *      struct cs_perfdata *in;
  *      struct cs_perfdata_record record;
@@ -18,7 +18,7 @@
 #ifndef CS_EXCHANGE_IMPORT_PERFDATA_H
 #define CS_EXCHANGE_IMPORT_PERFDATA_H
 
-#include "store/error.h"
+#include "store/base/error.h"
 
 #include <stdbool.h>
 #include <stddef.h>

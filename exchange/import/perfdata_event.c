@@ -2,7 +2,7 @@
 /* Events of a perf.data file: attributes of any size (what lies behind the known fields is ignored), their
  * names, the ids that tie samples to them, and the build-ids that the file lists. */
 #include "exchange/import/perfdata_internal.h"
-#include "store/array.h"
+#include "store/base/array.h"
 
 #include <errno.h>
 #include <inttypes.h>

@@ -7,7 +7,7 @@
 #include "exchange/import/imported_images.h"
 #include "exchange/import/kernel_names.h"
 #include "exchange/import/recorded_stacks.h"
-#include "store/array.h"
+#include "store/base/array.h"
 
 #include <errno.h>
 #include <inttypes.h>

@@ -4,8 +4,8 @@
 #include "exchange/import/recorded_stacks.h"
 
 #include "image/unwind/unwind.h"
-#include "store/array.h"
-#include "store/regular_file.h"
+#include "store/base/array.h"
+#include "store/base/regular_file.h"
 
 #include <elf.h>
 #include <stdlib.h>

@@ -24,7 +24,7 @@
 #include "image/interpreter/lua_offsets.h"
 #include "image/interpreter/python_offsets.h"
 #include "image/process_memory.h"
-#include "store/error.h"
+#include "store/base/error.h"
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -9,7 +9,7 @@
 #include "image/elf.h"
 #include "image/interpreter/interpreter.h"
 #include "image/interpreter/lua_offsets.h"
-#include "store/array.h"
+#include "store/base/array.h"
 
 #include <errno.h>
 #include <stdio.h>

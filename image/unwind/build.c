@@ -3,7 +3,7 @@
  * four million rows. Linear but for the look-up of a rule by hash. */
 #include "image/unwind/build.h"
 
-#include "store/array.h"
+#include "store/base/array.h"
 
 #include <xxhash.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "image/unwind/code.h"
 #include "image/isa/decode.h"
-#include "store/array.h"
+#include "store/base/array.h"
 
 #define BYTES_MAX ((size_t)8 << 20) /* of one piece */
 #define SP 4

@@ -6,7 +6,7 @@
  * Bounds: memory and time are linear in the sections' bytes and in the bytes of code that the file holds. */
 #include "image/unwind/cfi_rows.h"
 #include "image/unwind/gaps.h"
-#include "store/array.h"
+#include "store/base/array.h"
 
 #define FRAMES_BYTES_MAX ((size_t)1 << 30) /* of a section, decompressed */
 #define WORK_A_BYTE 16 /* instructions run for each byte of a section: compilers' files take less than two */

@@ -3,8 +3,8 @@
 #include "image/elf.h"
 #include "image/segments.h"
 #include "image/unwind/build.h"
-#include "store/cache.h"
-#include "store/regular_file.h"
+#include "store/base/cache.h"
+#include "store/base/regular_file.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -16,7 +16,7 @@
  *
  * The table of rows.h for an image: from .eh_frame, where it says nothing from .debug_frame (also compressed, also of a
  * debug file), and from what is known by rule: signal return code, Go's frame pointers. An image without any of these has a table
- * whose rows say CS_UNWIND_NONE. Kept on disk between commands (store/cache.h). Any thread.
+ * whose rows say CS_UNWIND_NONE. Kept on disk between commands (store/base/cache.h). Any thread.
  *
  *     struct cs_unwind *unwind;
  *     if (cs_unwind_open("/proc/42/root/usr/bin/python3", &unwind, &err) < 0) ...
@@ -28,7 +28,7 @@
 #define CS_IMAGE_UNWIND_UNWIND_H
 
 #include "image/unwind/rows.h"
-#include "store/error.h"
+#include "store/base/error.h"
 
 #include <stddef.h>
 #include <stdint.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Aggregates out of the store: all epochs' profiles of one program merged, then turned back into a sink. */
 #include "observer/log/save.h"
-#include "store/text.h"
+#include "store/base/text.h"
 
 #include <errno.h>
 #include <stdio.h>

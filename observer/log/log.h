@@ -20,7 +20,7 @@
 #define CS_OBSERVER_LOG_LOG_H
 
 #include "observer/sample/sample.h"
-#include "store/error.h"
+#include "store/base/error.h"
 
 #include <stddef.h>
 #include <stdint.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Reading the sample log (LOG.md). Nothing in a file is trusted: sizes are checked before memory is taken. */
 #include "observer/log/log.h"
-#include "store/array.h"
+#include "store/base/array.h"
 
 #include <errno.h>
 #include <inttypes.h>

@@ -18,7 +18,7 @@
 #define CS_OBSERVER_LOG_TIMELINE_H
 
 #include "observer/log/log.h"
-#include "store/error.h"
+#include "store/base/error.h"
 
 #include <stdbool.h>
 

@@ -18,7 +18,7 @@
 #include "dte/dte.h"
 #include "observer/sample/sample.h"
 #include "observer/sample/tags.h"
-#include "store/error.h"
+#include "store/base/error.h"
 
 struct cs_joint {                             /* intervals whose rate of counter 0 falls in one bin */
     uint64_t cycles, events[CS_COUNTERS_MAX]; /* of each counter in those cycles */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "observer/source/events.h"
 #include "observer/source/readable.h"
-#include "store/array.h"
+#include "store/base/array.h"
 
 #include <dirent.h>
 #include <errno.h>

@@ -35,7 +35,7 @@
 
 #include "observer/sample/sample.h"
 #include "observer/source/rdpmc.h"
-#include "store/error.h"
+#include "store/base/error.h"
 
 #include <linux/perf_event.h>
 #include <sys/types.h>

@@ -6,7 +6,7 @@
 #define CS_OBSERVER_SOURCE_OS_H
 
 #include "observer/source/os_line.h"
-#include "store/error.h"
+#include "store/base/error.h"
 
 #include <stdbool.h>
 

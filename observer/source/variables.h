@@ -7,7 +7,7 @@
 #ifndef CS_OBSERVER_SOURCE_VARIABLES_H
 #define CS_OBSERVER_SOURCE_VARIABLES_H
 
-#include "store/error.h"
+#include "store/base/error.h"
 
 #include <stdbool.h>
 #include <stdint.h>

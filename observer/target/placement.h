@@ -9,7 +9,7 @@
 #ifndef CS_OBSERVER_TARGET_PLACEMENT_H
 #define CS_OBSERVER_TARGET_PLACEMENT_H
 
-#include "store/error.h"
+#include "store/base/error.h"
 
 #include <stdbool.h>
 

@@ -13,7 +13,7 @@
 #ifndef CS_OBSERVER_TARGET_TARGET_H
 #define CS_OBSERVER_TARGET_TARGET_H
 
-#include "store/error.h"
+#include "store/base/error.h"
 
 #include <stdbool.h>
 #include <sys/types.h>

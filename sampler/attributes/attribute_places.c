@@ -2,7 +2,7 @@
 #include "sampler/attributes/attribute_places.h"
 #include "image/thread_variable.h"
 #include "sampler/attributes/process_context.h"
-#include "store/array.h"
+#include "store/base/array.h"
 
 #include <elf.h>
 #include <errno.h>

@@ -2,7 +2,7 @@
 /* Bursts: at sparse random times (triggers) a thread of the target that runs its own code is stopped (record
  * prints for how long), the some 16,000 instructions ahead of it are followed over copies of the pages that
  * they touch, then it goes on and runs them itself. That gives edge profiles, and what memory instructions
- * and branches do, of unmodified programs on any x86-64 machine. Events and columns: store/burst_schemas.h.
+ * and branches do, of unmodified programs on any x86-64 machine. Events and columns: store/table/burst_schemas.h.
  * How a thread is followed: runner_process.h.
  *
  * Files of this room:

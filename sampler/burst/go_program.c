@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "sampler/burst/go_program.h"
-#include "store/regular_file.h"
+#include "store/base/regular_file.h"
 
 #include <elf.h>
 #include <stdint.h>

@@ -3,7 +3,7 @@
 #include "sampler/burst/placed_rows.h"
 #include "sampler/perf/monotonic_clock.h"
 #include "sampler/perf/timer_rings.h"
-#include "store/burst_schemas.h"
+#include "store/table/burst_schemas.h"
 
 #include <errno.h>
 #include <linux/perf_event.h>

@@ -6,7 +6,7 @@
 #define CS_SAMPLER_BURST_PLACED_ROWS_H
 
 #include "sampler/sampler.h"
-#include "store/table.h"
+#include "store/table/table.h"
 
 #define CS_ROWS_KINDS_MAX 16
 

@@ -2,7 +2,7 @@
 /* What a runner answered, as rows of the tables that bursts fill. */
 #include "sampler/burst/rows.h"
 #include "sampler/burst/placed_rows.h"
-#include "store/burst_schemas.h"
+#include "store/table/burst_schemas.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -12,7 +12,7 @@
 #define CS_SAMPLER_BURST_RUNNER_PROCESS_H
 
 #include "sampler/burst/wire.h"
-#include "store/error.h"
+#include "store/base/error.h"
 
 #include <stdbool.h>
 #include <sys/types.h>

@@ -86,7 +86,7 @@ struct cs_burst_edge_row {
     uint32_t kind; /* enum cs_burst_kind */
 };
 
-/* Columns as in store/burst_schemas.h, without the offset. */
+/* Columns as in store/table/burst_schemas.h, without the offset. */
 #define CS_BURST_MEMORY_COLUMNS 23
 #define CS_BURST_BRANCH_COLUMNS 8
 #define CS_BURST_LINE_COLUMNS 6
@@ -158,8 +158,9 @@ struct cs_burst_outcome {
 };
 
 struct cs_burst_shared {
-    volatile uint32_t stopped;  /* 1 while a thread is stopped: the profiler's watchdog looks at it */
-    volatile uint32_t replayer; /* PID of the process that runs foreign code, to account for its CPU time; 0 when the runner has reaped it */
+    volatile uint32_t stopped; /* 1 while a thread is stopped: the profiler's watchdog looks at it */
+    volatile uint32_t
+        replayer; /* PID of the process that runs foreign code, to account for its CPU time; 0 when the runner has reaped it */
     struct cs_burst_command command;
     struct cs_burst_outcome outcome;
     struct cs_burst_edge_row edges[CS_BURST_EDGES_MAX];

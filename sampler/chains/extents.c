@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "sampler/chains/extents.h"
 
-#include "store/array.h"
+#include "store/base/array.h"
 
 #include <stdbool.h>
 

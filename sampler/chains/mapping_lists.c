@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "sampler/chains/mapping_lists.h"
 
-#include "store/array.h"
+#include "store/base/array.h"
 
 static uint32_t pid_of(uint64_t word)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "sampler/chains/row_tables.h"
 
-#include "store/array.h"
+#include "store/base/array.h"
 
 #define RULE_WORDS 4U
 #define WORDS_MOST (CS_CHAIN_SEGMENTS * CS_CHAIN_SEGMENT_WORDS)

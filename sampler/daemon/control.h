@@ -5,7 +5,7 @@
 #ifndef CS_SAMPLER_DAEMON_CONTROL_H
 #define CS_SAMPLER_DAEMON_CONTROL_H
 
-#include "store/error.h"
+#include "store/base/error.h"
 
 #include <stdbool.h>
 #include <stddef.h>

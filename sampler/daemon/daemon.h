@@ -29,7 +29,7 @@
 #define CS_SAMPLER_DAEMON_DAEMON_H
 
 #include "sampler/burst/paths.h"
-#include "store/error.h"
+#include "store/base/error.h"
 
 #include <sys/types.h>
 

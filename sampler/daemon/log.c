@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Each sentence is remembered by its hash for an hour; the oldest of 16 makes way. */
 #include "sampler/daemon/log.h"
-#include "store/text.h"
+#include "store/base/text.h"
 
 #include <fcntl.h>
 #include <stdarg.h>

@@ -5,7 +5,7 @@
 #define CS_SAMPLER_DAEMON_SETTINGS_H
 
 #include "sampler/sampler.h"
-#include "store/error.h"
+#include "store/base/error.h"
 #include "store/retention.h"
 
 #include <stdint.h>

@@ -23,7 +23,7 @@
 #include "sampler/chains/chains.h"
 #include "sampler/driver/generations.h"
 #include "sampler/perf/cpus.h"
-#include "store/error.h"
+#include "store/base/error.h"
 
 #include <stdbool.h>
 #include <stdint.h>

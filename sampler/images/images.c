@@ -3,7 +3,7 @@
  * deleted files too) and believed only if build-id or inode are those that the kernel told: a file that
  * replaced it under the same name is another image. */
 #include "sampler/images/images.h"
-#include "store/regular_file.h"
+#include "store/base/regular_file.h"
 
 #include <errno.h>
 #include <fcntl.h>

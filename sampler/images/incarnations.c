@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Invariant: what a reader can reach isn't freed before it has left; a space is freed with its last incarnation. */
 #include "sampler/images/incarnations.h"
-#include "store/array.h"
+#include "store/base/array.h"
 
 #include <urcu-bp.h>
 

@@ -7,7 +7,7 @@
 #include "sampler/images/jit_registered.h"
 #include "sampler/images/jitdump.h"
 #include "sampler/perf/monotonic_clock.h"
-#include "store/regular_file.h"
+#include "store/base/regular_file.h"
 
 #include <errno.h>
 #include <stdbool.h>

@@ -8,7 +8,7 @@
 #include "image/kallsyms.h"
 #include "sampler/images/kernel_symbol.h"
 #include "sampler/images/labels_unknowns.h"
-#include "store/array.h"
+#include "store/base/array.h"
 
 #include <elf.h>
 #include <errno.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Events by libpfm4 name, and perf_event_open with its many refusals told apart. */
 #include "sampler/perf/events.h"
-#include "store/text.h"
+#include "store/base/text.h"
 
 #include <ctype.h>
 #include <errno.h>

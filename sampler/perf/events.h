@@ -18,7 +18,7 @@
 #ifndef CS_SAMPLER_PERF_EVENTS_H
 #define CS_SAMPLER_PERF_EVENTS_H
 
-#include "store/error.h"
+#include "store/base/error.h"
 
 #include <linux/perf_event.h>
 #include <stdbool.h>

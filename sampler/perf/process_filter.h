@@ -5,7 +5,7 @@
 #ifndef CS_SAMPLER_PERF_PROCESS_FILTER_H
 #define CS_SAMPLER_PERF_PROCESS_FILTER_H
 
-#include "store/error.h"
+#include "store/base/error.h"
 
 #include <stdbool.h>
 #include <sys/types.h>

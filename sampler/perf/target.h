@@ -3,7 +3,7 @@
 #ifndef CS_SAMPLER_PERF_TARGET_H
 #define CS_SAMPLER_PERF_TARGET_H
 
-#include "store/error.h"
+#include "store/base/error.h"
 
 #include <stdbool.h>
 #include <sys/types.h>

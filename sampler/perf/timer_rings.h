@@ -8,7 +8,7 @@
 #include "sampler/perf/cpus.h"
 #include "sampler/perf/ring.h"
 #include "sampler/perf/target_kind.h"
-#include "store/error.h"
+#include "store/base/error.h"
 
 #include <linux/perf_event.h>
 #include <poll.h>

@@ -2,7 +2,7 @@
 #include "sampler/session/attributes.h"
 #include "sampler/attributes/attribute_places.h"
 #include "sampler/perf/monotonic_clock.h"
-#include "store/text.h"
+#include "store/base/text.h"
 
 #include <limits.h>
 #include <stdio.h>

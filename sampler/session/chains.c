@@ -4,7 +4,7 @@
 #include "sampler/session/chains.h"
 #include "sampler/chains/context_tree.h"
 #include "sampler/perf/monotonic_clock.h"
-#include "store/array.h"
+#include "store/base/array.h"
 
 #include <stdio.h>
 #include <unistd.h>

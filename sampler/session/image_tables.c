@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "sampler/session/image_tables.h"
 #include "image/unwind/child.h"
-#include "store/array.h"
+#include "store/base/array.h"
 
 #include <fcntl.h>
 #include <stdio.h>

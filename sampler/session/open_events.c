@@ -4,7 +4,7 @@
 #include "sampler/session/open_events.h"
 #include "sampler/perf/process_filter.h"
 #include "sampler/session/remarks.h"
-#include "store/array.h"
+#include "store/base/array.h"
 
 #include <errno.h>
 #include <linux/perf_event.h>

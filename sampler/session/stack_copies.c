@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "sampler/session/stack_copies.h"
 #include "image/unwind/step.h"
-#include "store/array.h"
+#include "store/base/array.h"
 
 #include <elf.h>
 

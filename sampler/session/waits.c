@@ -6,9 +6,9 @@
 #include "sampler/waits/blame.h"
 #include "sampler/waits/objects.h"
 #include "sampler/waits/thread_rows.h"
-#include "store/array.h"
-#include "store/text.h"
-#include "store/wait_schemas.h"
+#include "store/base/array.h"
+#include "store/base/text.h"
+#include "store/table/wait_schemas.h"
 
 #include <stdio.h>
 

@@ -8,7 +8,7 @@
 
 #include "image/unwind/unwind.h"
 #include "sampler/images/proc_maps.h"
-#include "store/array.h"
+#include "store/base/array.h"
 
 struct process_table {
     uint64_t start, end, to_vaddr; /* what is added to an address for the image's own */

@@ -14,7 +14,7 @@
 #define CS_SAMPLER_TIMERS_STOPPER_H
 
 #include "signals/timers/timer_segment.h"
-#include "store/error.h"
+#include "store/base/error.h"
 
 #include <sys/types.h>
 

@@ -3,7 +3,7 @@
  * that inode; it is asked once an inode. */
 #include "sampler/waits/objects.h"
 
-#include "store/text.h"
+#include "store/base/text.h"
 
 #include <arpa/inet.h>
 #include <fcntl.h>

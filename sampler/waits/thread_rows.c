@@ -3,7 +3,7 @@
  * next call. A thread that has ended is written no more. */
 #include "sampler/waits/thread_rows.h"
 
-#include "store/text.h"
+#include "store/base/text.h"
 
 #include <stdlib.h>
 #include <string.h>

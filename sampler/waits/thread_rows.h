@@ -13,7 +13,7 @@ struct cs_wait_rows;
 struct cs_wait_rows *cs_wait_rows_open(struct cs_wait_kernel *kernel);
 void cs_wait_rows_close(struct cs_wait_rows *rows);
 
-/* What was added to a thread's total since the last call. `what`: as in store/wait_schemas.h. */
+/* What was added to a thread's total since the last call. `what`: as in store/table/wait_schemas.h. */
 struct cs_wait_added {
     uint32_t pid, tid;
     const char *thread, *what;

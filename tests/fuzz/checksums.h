@@ -3,7 +3,7 @@
 #ifndef CS_TESTS_FUZZ_CHECKSUMS_H
 #define CS_TESTS_FUZZ_CHECKSUMS_H
 
-#include "store/bytes.h"
+#include "store/base/bytes.h"
 
 #include <string.h>
 #include <xxhash.h>

@@ -2,7 +2,7 @@
 /* Any bytes as a sample log: the reader gives samples and names, or refuses in a sentence. Checksums are put
  * right first, so that mutated bodies are looked into. With -fsanitize=fuzzer a fuzz target;
  * tests/unit/observer_log_test.c calls it with mutations of a good log.
- * Sources: observer/log/log_read.c store/error.c */
+ * Sources: observer/log/log_read.c store/base/error.c */
 #include "observer/log/log.h"
 
 #include <stdio.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Fuzz target: any registers, any stack and any bytes as code, interpreted as a path.
- * Sources: analysis/interpret/[a-z]*.c store/error.c */
+ * Sources: analysis/interpret/[a-z]*.c store/base/error.c */
 #include "analysis/cfg/noreturn.h"
 #include "analysis/interpret/abstract_run.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Fuzz target: any bytes as a mapped file: its segments and its build-id.
- * Sources: image/segments.c image/identity.c store/regular_file.c store/error.c */
+ * Sources: image/segments.c image/identity.c store/base/regular_file.c store/base/error.c */
 #include "image/segments.h"
 
 #include <assert.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Fuzz target: any text as the daemon's configuration: every value within its bounds, or all as it was and a sentence.
- * Sources: sampler/daemon/settings.c store/error.c */
+ * Sources: sampler/daemon/settings.c store/base/error.c */
 #include "sampler/daemon/settings.h"
 
 #include <assert.h>

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Random programs against the translator of bursts (sampler/burst/replayer/translate.c): what it says they will do is compared,
+"""Random programs against the translator of bursts (sampler/burst/replayer/translator/translate.c): what it says they will do is compared,
 block by block, with what single-stepping them natively does. A program is a walk for ever over random blocks: arithmetic of all
 widths, flags, loads and stores anywhere in a buffer, strings, vectors, locks, calls, returns, indirect and conditional jumps.
 

@@ -18,7 +18,7 @@ def expect(what, there):
     if not there:
         bad += 1
         print("not ok:", what)
-headers = subprocess.run(["git", "ls-files", "store/*.h", "dte/*.h"], capture_output=True, text=True).stdout.split()
+headers = subprocess.run(["git", "ls-files", "store/*.h", "store/*/*.h", "dte/*.h"], capture_output=True, text=True).stdout.split()
 for h in headers:
     expect(h + " is on the page", "<h3 id='%s'>" % h in page)
 # By grep, not by our filter: what the installed header declares is on the page, and so are its comment's words.

@@ -35,7 +35,7 @@ static unsigned char *text(unsigned char *to, int tag, const char *value)
     size_t n = strlen(value);
     *to++ = (unsigned char)tag;
     *to++ = (unsigned char)n; /* below 128 here */
-    memcpy(to, value, n); /* NOLINT(bugprone-not-null-terminated-result): its length is told */
+    memcpy(to, value, n);     /* NOLINT(bugprone-not-null-terminated-result): its length is told */
     return to + n;
 }
 

@@ -2,7 +2,7 @@
 /* Where in a made-up trace a thread was: a loop of two blocks,
  *     0x100: load [rdi]; inc rdi; push rax; jnz ...   0x110: pop rax; dec rcx; jmp 0x100
  * of which the trace notes rdi and rsp at the start of the first. */
-#include "sampler/burst/replayer/match_registers.h"
+#include "sampler/burst/replayer/trace/match_registers.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

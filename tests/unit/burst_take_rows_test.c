@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* What a process that ran foreign code may say about a burst: any bytes at all, and what comes of them is bounded. */
 #include "sampler/burst/holder/take_rows.h"
-#include "store/burst_schemas.h"
+#include "store/table/burst_schemas.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

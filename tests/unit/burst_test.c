@@ -2,7 +2,7 @@
 /* Bursts of children that do something known. The truth for branches is the processor's own single-stepping,
  * for memory the loop that the child runs. Skipped where the machine or our rights don't allow bursts. */
 #include "sampler/burst/runner_process.h"
-#include "store/burst_schemas.h"
+#include "store/table/burst_schemas.h"
 #include "tests/unit/burst_target.h"
 
 #include <pthread.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* From a snapshot to an interval: whether its position is known well enough, and what time is the thread's
  * own. */
-#include "sampler/burst/replayer/timing_samples.h"
+#include "sampler/burst/replayer/trace/timing_samples.h"
 #include "sampler/burst/runner/timing_model.h"
 
 #include <setjmp.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* From what polled words held to how far a thread was: against threads whose way is known. */
-#include "sampler/burst/replayer/trace_position.h"
+#include "sampler/burst/replayer/trace/trace_position.h"
 #include "sampler/burst/runner/timing_model.h"
 
 #include <setjmp.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Which pages a thread's CPU reads before it goes on: against the addresses that a made trace consists of. */
-#include "sampler/burst/replayer/warm_caches.h"
+#include "sampler/burst/replayer/trace/warm_caches.h"
 #include "sampler/burst/runner/sys.h"
 #include "sampler/burst/runner/timing_model.h"
 

@@ -2,7 +2,7 @@
 /* exchange/export/export.h: who watches an export is told each stage, and never more than there is. */
 #include "analysis/frequency/markov_chain.h"
 #include "exchange/export/export.h"
-#include "store/burst_schemas.h"
+#include "store/table/burst_schemas.h"
 #include "tests/unit/tree.h"
 
 #include <setjmp.h>

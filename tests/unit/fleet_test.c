@@ -4,7 +4,7 @@
 #include "exchange/fleet/batch.h"
 #include "exchange/fleet/clickhouse.h"
 #include "exchange/fleet/http.h"
-#include "store/bytes.h"
+#include "store/base/bytes.h"
 #include "tests/unit/tree.h"
 
 #include <errno.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* How many instructions groups run in a unit of time, and what that does to frequencies. */
 #include "analysis/frequency/edge_flow_internal.h"
-#include "store/burst_schemas.h"
-#include "store/schema.h"
+#include "store/table/burst_schemas.h"
+#include "store/table/schema.h"
 #include "tests/unit/tree.h"
 
 #include <math.h>

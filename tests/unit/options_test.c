@@ -2,7 +2,7 @@
 /* The command line speaks one language, and understands what it once said. */
 #include "cli/command/figures.h"
 #include "cli/command/parsed.h"
-#include "store/text.h"
+#include "store/base/text.h"
 
 #include <math.h>
 #include <setjmp.h>

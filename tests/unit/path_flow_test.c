@@ -3,7 +3,7 @@
  * other, both to C, which takes its branch after A and falls through after B. A stalls, so that nine paths
  * of ten begin there. */
 #include "analysis/frequency/edge_flow_internal.h"
-#include "store/burst_schemas.h"
+#include "store/table/burst_schemas.h"
 
 #include <math.h>
 #include <setjmp.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "store/regular_file.h"
+#include "store/base/regular_file.h"
 
 #include <errno.h>
 #include <fcntl.h>

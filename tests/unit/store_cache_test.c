@@ -7,7 +7,7 @@
 
 #include <cmocka.h>
 
-#include "store/cache.h"
+#include "store/base/cache.h"
 
 #include <dirent.h>
 #include <fcntl.h>

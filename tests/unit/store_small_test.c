@@ -7,8 +7,8 @@
 
 #include <cmocka.h>
 
-#include "store/array.h"
-#include "store/random.h"
+#include "store/base/array.h"
+#include "store/base/random.h"
 
 struct pair {
     uint32_t number;

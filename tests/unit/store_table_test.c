@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* store/table.h against a slow model: an unsorted list searched from end to end. */
-#include "store/table.h"
+/* store/table/table.h against a slow model: an unsorted list searched from end to end. */
+#include "store/table/table.h"
 
 #include <errno.h>
 #include <setjmp.h>

@@ -8,10 +8,10 @@
 #include <cmocka.h>
 
 #include "signals/reader_open.h"
-#include "store/bytes.h"
-#include "store/delimited.h"
-#include "store/random.h"
-#include "store/text.h"
+#include "store/base/bytes.h"
+#include "store/base/delimited.h"
+#include "store/base/random.h"
+#include "store/base/text.h"
 
 #include <stdio.h>
 #include <stdlib.h>

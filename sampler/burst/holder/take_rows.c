@@ -3,7 +3,7 @@
  * says: what reaches the profiler doesn't change any more, and can't say more than a burst can be. */
 #include "sampler/burst/holder/take_rows.h"
 #include "sampler/burst/runner/libc.h"
-#include "store/burst_schemas.h"
+#include "store/table/burst_schemas.h"
 
 #define BLOCK_MAX 40 /* instructions that a burst may go on after its last one */
 #define INSTRUCTIONS_A_NS 64

@@ -2,7 +2,7 @@
 /* The kernel has put a stack, the vDSO and its clock pages where the target may have something: move the clock
  * pages aside (a target that reads the time reads them), unmap the rest. */
 #include "sampler/burst/replayer/address_space.h"
-#include "sampler/burst/replayer/pages.h"
+#include "sampler/burst/replayer/translator/pages.h"
 #include "sampler/burst/runner/sys.h"
 #include "sampler/burst/runner/thread.h"
 

@@ -1,9 +1,0 @@
-/* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The tables alone: who writes them is translate.c. */
-#include "sampler/burst/replayer/blocks.h"
-
-struct block blocks[BLOCKS_MAX];
-struct memory_op memory_ops[OPS_MAX];
-uint32_t n_ops;
-struct insn_note insn_notes[NOTES_MAX];
-struct slot_note slot_notes[SLOT_NOTES_MAX];

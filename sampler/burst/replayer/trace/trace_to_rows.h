@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* A trace to rows of edges, memory and branches.
+ *
+ * This room reads what translated code left, in rows and in time. A file calls only files above it. Files of this room:
+ *   memory_profile     what memory instructions and code touched
+ *   branch_predictors  what branches did, by simulated predictors
+ *   match_registers    where in the trace a register snapshot fits
+ *   trace_to_rows      a trace to rows
+ *   timing_samples     when to take snapshots, and from those to timed intervals
+ *   polled_words       which words of memory tell how far the thread is
+ *   word_history       when the trace changes them
+ *   trace_position     how far the thread was at each poll
+ *   warm_caches        which pages give the thread its caches back
+ *   timed_burst        how fast the thread ran what the trace holds
+ *   list_steps         where the trace says that the thread will go, for verify
+ *
+ * A trace is a sequence of records, one for each block that ran (translator/trace.h). An edge goes from the branch that
+ * ends record N to the start of record N+1: that is the branch's target, or what follows it where it wasn't
+ * taken. After the last record it goes to where the thread went on. The other blocks give none: those that
+ * were cut at the limit of 40 instructions (END_FALL: control just falls through to the next), those that end
+ * where following stopped (END_STOP), and a last one that was left in its middle. So an edge always starts at
+ * a branch, and none leads into the block that the burst begins with: how the thread came there wasn't
+ * seen. */
+#ifndef CS_SAMPLER_BURST_REPLAYER_TRACE_TRACE_TO_ROWS_H
+#define CS_SAMPLER_BURST_REPLAYER_TRACE_TRACE_TO_ROWS_H
+
+#include "sampler/burst/replayer/translator/trace.h"
+
+void trace_to_rows(struct cs_burst_shared *shared, const struct run *run, const struct registers *registers);
+uint64_t trace_room(uint32_t instructions); /* bytes of trace that so many will need */
+void after_answer(void);                    /* work that nobody waits for */
+
+#endif

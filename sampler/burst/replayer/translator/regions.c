@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Looks up the target's memory map, which the holder has read between bursts (never while a thread is stopped).
+ * A region's identity is a hash of what decides whether a copy of one of its pages can still be right: file,
+ * position in it, permissions. */
+#include "sampler/burst/replayer/translator/regions.h"
+
+#include <stddef.h>
+
+#define regions boundary->regions
+#define n_regions boundary->ask.n_regions
+
+/* Index of the first region that ends above addr. */
+static unsigned above(uint64_t addr)
+{
+    unsigned low = 0, high = n_regions;
+    while (low < high) {
+        unsigned middle = (low + high) / 2;
+        if (regions[middle].end <= addr)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+const struct region *region_at(uint64_t addr)
+{
+    unsigned i = above(addr);
+    return i < n_regions && regions[i].start <= addr ? &regions[i] : NULL;
+}
+
+const struct region *region_stack_above(uint64_t addr)
+{
+    unsigned i = above(addr);
+    return i < n_regions && regions[i].kind == REGION_STACK && regions[i].start - addr < 8 << 20 ? &regions[i]
+                                                                                                 : NULL;
+}
+
+uint64_t region_identity(const struct region *region, uint64_t addr)
+{
+    return region ? region_mix(region->identity, addr & ~(PAGE - 1)) : 0;
+}
+
+bool regions_overlap(uint64_t from, uint64_t to)
+{
+    unsigned i = above(from);
+    return i < n_regions && regions[i].start < to;
+}

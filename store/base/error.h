@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* One error, one sentence. A function that can fail for a reason a user should read takes a `struct cs_error
+ * *` (never NULL) and returns a negative errno after filling it; cli/ alone prints it. The sentence says what
+ * failed, where, and what to do; it has no trailing newline.
+ *
+ * This room holds the small things that every room may use, and knows nothing of profiles. Files of this room:
+ *   error         one error, one sentence (this header)
+ *   array         growing arrays
+ *   bytes         little-endian numbers, varints and texts, written and read
+ *   text          foreign text made harmless; the name that was meant
+ *   delimited     CSV fields and JSON strings
+ *   random        pseudo-random numbers
+ *   regular_file  the one opener for paths that somebody else chose
+ *   cache         what can be worked out again, by a key
+ */
+#ifndef CS_STORE_BASE_ERROR_H
+#define CS_STORE_BASE_ERROR_H
+
+struct cs_error {
+    int code;       /* positive errno, 0 = no error */
+    char text[512]; /* the sentence */
+};
+
+/* Fills `err` and returns -code, so that `return cs_fail(err, ENOENT, "...")` reads well. */
+int cs_fail(struct cs_error *err, int code, const char *format, ...) __attribute__((format(printf, 3, 4)));
+#ifdef __clang_analyzer__ /* which can't see that it returns less than 0 */
+#define cs_fail(...) ((cs_fail)(__VA_ARGS__), -1)
+#endif
+
+#endif

@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The one opener for paths that somebody else chose: a profiled program, a file given to us. What is there may be a FIFO that
+ * hangs its reader, a terminal that becomes ours, a device that acts when it is opened, a link out of a container. So a
+ * path is first looked at without opening it (O_PATH), and only a regular file of a size that is allowed is opened.
+ * Any thread. */
+#ifndef CS_STORE_BASE_REGULAR_FILE_H
+#define CS_STORE_BASE_REGULAR_FILE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/stat.h>
+
+/* Opens for reading. `root`: the path, absolute or not, is taken beneath this folder, links included, as the kernel does for a
+ * process with that root; NULL: as our own. `st` may be NULL. A descriptor, or negative errno: -EINVAL is no regular
+ * file, -EFBIG one of more than bytes_max. */
+int cs_open_regular(const char *root, const char *path, uint64_t bytes_max, struct stat *st);
+/* May everybody read this file, by its own mode and those of all folders above it? Links are followed first. */
+bool cs_everybody_may_read(const char *path);
+
+#endif

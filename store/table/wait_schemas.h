@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* What a recording of waits leaves (FORMAT.md, "Waits"): all under the pseudo-image of contexts. Times are ns. */
+#ifndef CS_STORE_TABLE_WAIT_SCHEMAS_H
+#define CS_STORE_TABLE_WAIT_SCHEMAS_H
+
+#include "store/table/table.h"
+
+#define CS_WAITS_EVENT "waits"   /* contexts of who waited, and all the tables */
+#define CS_WAKERS_EVENT "wakers" /* contexts of who ended waits */
+
+/* Waits, estimated from those that were kept. */
+extern const struct cs_schema cs_schema_waits;
+enum cs_waits_column {
+    CS_WAITS_CONTEXT, /* key of the context in "waits" */
+    CS_WAITS_REASON,
+    CS_WAITS_CALL,
+    CS_WAITS_OBJECT,
+    CS_WAITS_THREAD, /* its name */
+    CS_WAITS_WAKER,  /* the waker's name; "[interrupt]"; "": nobody, or not known */
+    CS_WAITS_WAKER_CONTEXT,
+    CS_WAITS_LOG2, /* a wait's length lies in [2^n, 2^(n+1)) */
+    CS_WAITS_COUNT,
+    CS_WAITS_NS,
+    CS_WAITS_LONGEST,
+    CS_WAITS_N,
+};
+
+/* Each thread's whole time, exact: rows add up to it. */
+extern const struct cs_schema cs_schema_threads;
+enum cs_threads_column {
+    CS_THREADS_PID,
+    CS_THREADS_TID,
+    CS_THREADS_NAME,
+    CS_THREADS_WHAT, /* a reason; "on-cpu"; "stolen": on a CPU by the clock, but not charged to it */
+    CS_THREADS_NS,
+    CS_THREADS_COUNT,
+    CS_THREADS_N,
+};
+
+/* What those who ended waits did while they lasted: rows of one (context, reason, object) add up to its waits that a
+ * thread ended. */
+extern const struct cs_schema cs_schema_blame;
+enum cs_blame_column {
+    CS_BLAME_CONTEXT, /* of who waited */
+    CS_BLAME_REASON,
+    CS_BLAME_OBJECT,
+    CS_BLAME_HOLDER, /* name of the thread at work or at rest */
+    CS_BLAME_WHAT, /* "running", "not followed" (another program), "waiting" (nobody knows for what), or the reason of its own wait */
+    CS_BLAME_HOLDER_CONTEXT, /* running: where it ended the wait, in "wakers"; else of its wait, in "waits" */
+    CS_BLAME_NS,
+    CS_BLAME_N,
+};
+
+#endif
