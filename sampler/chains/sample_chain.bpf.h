@@ -4,7 +4,7 @@
 #ifndef CS_SAMPLER_CHAINS_SAMPLE_CHAIN_BPF_H
 #define CS_SAMPLER_CHAINS_SAMPLE_CHAIN_BPF_H
 
-#include "sampler/chains/unwind.bpf.h"
+#include "sampler/chains/stack_copy.bpf.h"
 
 #define TIMED 32 /* of so many samples one is timed */
 
@@ -70,23 +70,6 @@ static __always_inline __u32 take_chain(struct bpf_perf_event_data *ctx, struct 
 
 /* ---- for later ---- */
 
-#define COPY_HEAD __builtin_offsetof(struct cs_chain_copy, stack)
-
-/* Up to the first byte that can't be read: the top of the stack's memory, or a page that isn't there. */
-static __always_inline __u32 copy_stack(struct cs_chain_copy *copy, __u64 sp)
-{
-    __u32 n = 0;
-    for (int i = 0; i <= CS_CHAIN_COPY_PAGES; i++) {
-        __u32 part = 4096 - ((sp + n) & 4095);
-        if (n >= CS_CHAIN_COPY_STACK)
-            break;
-        if (bpf_probe_read_user(&copy->stack[n & (CS_CHAIN_COPY_STACK - 1)], part, (const void *)(sp + n)))
-            break;
-        n += part;
-    }
-    return n < CS_CHAIN_COPY_STACK ? n : CS_CHAIN_COPY_STACK;
-}
-
 /* Hands the sample on as it is. False: it has to be counted as it is. */
 __noinline int chain_copy_sample(struct chain_scratch *s, __u32 generation, __u32 event, __u32 n_kernel)
 {
@@ -117,13 +100,6 @@ __noinline int chain_copy_sample(struct chain_scratch *s, __u32 generation, __u3
                                                        bpf_ringbuf_query(&chain_copies, BPF_RB_RING_SIZE))
         want(0, CS_CHAIN_NO_IMAGE);
     return 1;
-}
-
-/* What the kernel lacks now and may have soon: not so rows of code without a file, which end there whenever they are asked. */
-static __always_inline int is_early(const struct chain_scratch *s)
-{
-    return s->end == CS_UNWIND_END_NOT_LOADED || s->end == CS_CHAIN_END_NO_PROCESS ||
-           (s->end == CS_UNWIND_END_NO_IMAGE && s->unmapped);
 }
 
 /* ---- down the tree ---- */

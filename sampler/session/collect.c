@@ -72,21 +72,30 @@ static void incarnation(void *arg, pid_t pid, uint64_t time_ns)
         (void)cs_generations_next(s->generations, (uint32_t)pid, time_ns);
 }
 
-/* A recording's end is worth some time for what is nearly there. */
-static void emit_copies(struct cs_sampler *s, enum cs_driver_drain how, uint64_t line_ns)
+static bool place_waits(struct cs_sampler *s, bool all)
+{
+    return s->waits && cs_session_waits_place(s->waits, all);
+}
+
+/* Samples and waits whose chains come from copies of stacks. A recording's end is worth some time for what is nearly there. */
+static void place_copied(struct cs_sampler *s, enum cs_driver_drain how, uint64_t line_ns)
 {
     struct cs_chain_counts *counts = &s->events.driver->chains(s->events.state)->copied;
     uint64_t until = cs_monotonic_ns() + LAST_TABLES_NS;
     bool last = how == CS_DRIVER_DRAIN_LAST;
     cs_stack_copies_emit(s->copies, line_ns, false, counts, place, s);
-    while (last && cs_stack_copies_wait(s->copies) && cs_monotonic_ns() < until) {
+    bool left = place_waits(s, false);
+    while (last && (left || cs_stack_copies_wait(s->copies)) && cs_monotonic_ns() < until) {
         struct timespec rest = {0, 2000000};
         nanosleep(&rest, NULL);
         cs_session_chains_feed(s->chains, line_ns);
         cs_stack_copies_emit(s->copies, line_ns, false, counts, place, s);
+        left = place_waits(s, false);
     }
-    if (last)
+    if (last) {
         cs_stack_copies_emit(s->copies, line_ns, true, counts, place, s);
+        (void)place_waits(s, true);
+    }
     cs_image_tables_trim(s->tables);
 }
 
@@ -148,12 +157,10 @@ int cs_session_drain(struct cs_sampler *s, enum cs_driver_drain how, struct cs_e
     if (s->chains) /* again, up to the line: the name of a function comes before it is placed, with who called it */
         cs_session_chains_wants(s->chains);
     rc = s->events.driver->drain(s->events.state, how, place, s, err);
-    if (s->waits)
-        cs_session_waits_place(s->waits);
     if (s->chains)
         cs_session_chains_feed(s->chains, line);
-    if (s->copies)
-        emit_copies(s, how, line);
+    if (s->copies) /* waits have chains, always */
+        place_copied(s, how, line);
     s->drained_ns = cs_monotonic_ns();
     cs_session_rate_amortise(&s->rate, s->places.kernel_read_seconds);
     s->places.kernel_read_seconds = 0;
@@ -163,5 +170,7 @@ int cs_session_drain(struct cs_sampler *s, enum cs_driver_drain how, struct cs_e
     s->horizon_ns = s->events.driver->oldest(s->events.state);
     if (s->copies && cs_stack_copies_oldest(s->copies) < s->horizon_ns)
         s->horizon_ns = cs_stack_copies_oldest(s->copies);
+    if (s->waits && cs_session_waits_oldest(s->waits) < s->horizon_ns)
+        s->horizon_ns = cs_session_waits_oldest(s->waits);
     return rc;
 }

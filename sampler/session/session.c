@@ -323,8 +323,8 @@ int cs_sampler_open(const struct cs_sampler_config *config, struct cs_sampler **
                    !(s->chains = cs_session_chains_open(chains, &s->places, s->tables, s->generations))))
         rc = cs_fail(err, ENOMEM, "out of memory for call chains");
     if (rc >= 0 && s->wait_kernel.rows &&
-        !(s->waits =
-              cs_session_waits_open(&s->wait_kernel, &s->places, s->profiles, s->config.waits_by_name)))
+        !(s->waits = cs_session_waits_open(&s->wait_kernel, &s->places, s->profiles, s->copies,
+                                           s->config.waits_by_name)))
         rc = cs_fail(err, ENOMEM, "out of memory for waits");
     if (rc >= 0 && s->config.waits && !s->waits)
         cs_session_remark(&s->config,

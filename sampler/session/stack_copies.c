@@ -29,7 +29,8 @@ struct cs_stack_copies {
     size_t bytes, bytes_max;
     bool waits;
     /* of the one at hand */
-    const struct kept *at;
+    const struct cs_driver_entry *entry;
+    const struct cs_chain_copy *copy;
     bool absent;                   /* a table is being made */
     bool cut;                      /* asked for what lies above the copy */
     struct cs_maps_location found; /* the mapping met last */
@@ -83,7 +84,7 @@ int cs_stack_copies_add(struct cs_stack_copies *c, const struct cs_driver_entry 
 static bool read_copy(void *arg, uint64_t addr, uint64_t *value)
 {
     struct cs_stack_copies *c = arg;
-    const struct cs_chain_copy *copy = c->at->copy;
+    const struct cs_chain_copy *copy = c->copy;
     uint64_t within = addr - copy->reg[SP_NUMBER];
     if (copy->n_stack < 8 || within > copy->n_stack - 8) {
         c->cut |= copy->n_stack == CS_CHAIN_COPY_STACK && addr >= copy->reg[SP_NUMBER];
@@ -96,7 +97,7 @@ static bool read_copy(void *arg, uint64_t addr, uint64_t *value)
 static const struct cs_unwind_header *table_at(void *arg, uint64_t pc, uint64_t *to_vaddr, bool *code)
 {
     struct cs_stack_copies *c = arg;
-    struct cs_driver_entry frame = c->at->entry;
+    struct cs_driver_entry frame = *c->entry;
     const struct cs_mapped_image *image = c->found.image;
     size_t n;
     if (!image || pc - c->found.map_start >= c->found.map_end - c->found.map_start) {
@@ -120,9 +121,9 @@ static const struct cs_unwind_header *table_at(void *arg, uint64_t pc, uint64_t 
 
 static void take_kernel_frames(struct cs_stack_copies *c, struct cs_driver_entry *out)
 {
-    for (unsigned i = 0; i < c->at->copy->n_kernel; i++)
-        c->chain[i] = c->at->copy->kernel[i] - (i > 0);
-    out->n_chain = out->n_kernel = c->at->copy->n_kernel;
+    for (unsigned i = 0; i < c->copy->n_kernel; i++)
+        c->chain[i] = c->copy->kernel[i] - (i > 0);
+    out->n_chain = out->n_kernel = c->copy->n_kernel;
 }
 
 /* Where one tells more than the other: that nothing was there yet, or what came of it. */
@@ -130,26 +131,25 @@ static unsigned end_of(const struct cs_stack_copies *c, unsigned end, unsigned n
 {
     if (end == CS_UNWIND_END_MEMORY && c->cut)
         return CS_CHAIN_END_COPY;
-    return end == CS_UNWIND_END_NO_IMAGE && n <= 1 ? c->at->copy->end : end;
+    return end == CS_UNWIND_END_NO_IMAGE && n <= 1 ? c->copy->end : end;
 }
 
-/* False: it has to wait for a table. */
-static bool unwind(struct cs_stack_copies *c, struct cs_driver_entry *out)
+/* The user's frames behind `first` of the kernel's. False: it has to wait for a table. */
+static bool unwind_user(struct cs_stack_copies *c, unsigned first, unsigned *n, unsigned *end)
 {
-    const struct cs_chain_copy *copy = c->at->copy;
+    const struct cs_chain_copy *copy = c->copy;
     struct cs_unwind_space space = {read_copy, table_at, c, MACHINE};
     struct cs_unwind_frame frame = {.pc = copy->pc, .known = KNOWN, .leaf = true};
-    unsigned end = CS_UNWIND_END_DEPTH, first;
+    *n = first;
+    *end = CS_UNWIND_END_DEPTH;
     memcpy(frame.registers, copy->reg, sizeof frame.registers);
     c->absent = c->cut = false;
     c->found.image = NULL;
-    take_kernel_frames(c, out);
-    first = out->n_chain;
-    while (out->n_chain < first + CS_CHAIN_USER_FRAMES) {
+    while (*n < first + CS_CHAIN_USER_FRAMES) {
         uint64_t at = frame.pc - !frame.leaf, to_vaddr = 0;
         bool code = false;
         const struct cs_unwind_header *table = table_at(c, at, &to_vaddr, &code);
-        c->chain[out->n_chain++] = at;
+        c->chain[(*n)++] = at;
         if (c->absent)
             return false;
         unsigned step =
@@ -157,20 +157,29 @@ static bool unwind(struct cs_stack_copies *c, struct cs_driver_entry *out)
         if (c->absent)
             return false;
         if (step != CS_UNWIND_GOES_ON) {
-            end = step;
+            *end = step;
             break;
         }
     }
-    out->chain_end = (uint8_t)end_of(c, end, out->n_chain - first);
+    *end = end_of(c, *end, *n - first);
     return true;
+}
+
+static bool unwind(struct cs_stack_copies *c, struct cs_driver_entry *out)
+{
+    unsigned end;
+    take_kernel_frames(c, out);
+    bool all = unwind_user(c, out->n_chain, &out->n_chain, &end);
+    out->chain_end = (uint8_t)end;
+    return all;
 }
 
 /* As it would have been counted without a copy. */
 static void without_chain(struct cs_stack_copies *c, struct cs_driver_entry *out)
 {
     take_kernel_frames(c, out);
-    c->chain[out->n_chain++] = c->at->copy->pc;
-    out->chain_end = (uint8_t)c->at->copy->end;
+    c->chain[out->n_chain++] = c->copy->pc;
+    out->chain_end = (uint8_t)c->copy->end;
 }
 
 /* ---- all ---- */
@@ -184,7 +193,8 @@ void cs_stack_copies_emit(struct cs_stack_copies *c, uint64_t line_ns, bool all,
         struct kept kept = c->kept.at[i];
         struct cs_driver_entry out = kept.entry;
         bool known = kept.copy->time_ns <= line_ns || all;
-        c->at = &kept;
+        c->entry = &kept.entry;
+        c->copy = kept.copy;
         if (!known || !unwind(c, &out)) {
             if (!all && (!known || line_ns - kept.copy->time_ns < WAIT_NS_MAX)) {
                 c->waits |= known;
@@ -202,7 +212,21 @@ void cs_stack_copies_emit(struct cs_stack_copies *c, uint64_t line_ns, bool all,
         free(kept.copy);
     }
     c->kept.n = left;
-    c->at = NULL;
+    c->entry = NULL;
+    c->copy = NULL;
+}
+
+bool cs_stack_copies_frames(struct cs_stack_copies *c, const struct cs_driver_entry *of,
+                            const struct cs_chain_copy *copy, const uint64_t **frames, unsigned *n)
+{
+    unsigned end;
+    c->entry = of;
+    c->copy = copy;
+    bool all = unwind_user(c, 0, n, &end);
+    c->entry = NULL;
+    c->copy = NULL;
+    *frames = c->chain;
+    return all;
 }
 
 bool cs_stack_copies_wait(const struct cs_stack_copies *c)

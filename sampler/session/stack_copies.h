@@ -22,6 +22,10 @@ int cs_stack_copies_add(struct cs_stack_copies *copies, const struct cs_driver_e
  * to `counts`. */
 void cs_stack_copies_emit(struct cs_stack_copies *copies, uint64_t line_ns, bool all,
                           struct cs_chain_counts *counts, cs_driver_entry_fn emit, void *arg);
+/* The user's frames of one copy that isn't kept here, innermost first, valid until the next call; `of` says whose, and when.
+ * False: a table is being made. */
+bool cs_stack_copies_frames(struct cs_stack_copies *copies, const struct cs_driver_entry *of,
+                            const struct cs_chain_copy *copy, const uint64_t **frames, unsigned *n);
 /* Some wait for a table that is being made. */
 bool cs_stack_copies_wait(const struct cs_stack_copies *copies);
 /* None was taken before this. */

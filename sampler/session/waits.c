@@ -17,7 +17,8 @@
 #define RECORDS_A_SECOND 4000.0  /* more: T is doubled; less than an eighth: halved */
 #define BUFFER_BYTES (16U << 20) /* of records taken and not yet placed */
 #define TABLE_ROWS 65536
-#define WOKEN 4096 /* wake-ups remembered until their wait comes, power of two */
+#define ABSENT_NS_MAX 5000000000ULL /* that records wait for a table that is being made */
+#define WOKEN 4096                  /* wake-ups remembered until their wait comes, power of two */
 
 enum { WAITS, WAKERS, EVENTS };
 _Static_assert(CS_WAIT_HEAD % 8 == 0, "records lie one behind the other");
@@ -40,6 +41,7 @@ struct cs_session_waits {
     struct cs_session_places *places;
     struct cs_session_profiles *profiles;
     struct cs_session_contexts *contexts;
+    struct cs_stack_copies *copies;
     struct cs_wait_rows *rows;
     struct cs_wait_objects *objects;
     struct cs_blame *blame;
@@ -56,7 +58,8 @@ struct cs_session_waits {
 
 struct cs_session_waits *cs_session_waits_open(struct cs_wait_kernel *kernel,
                                                struct cs_session_places *places,
-                                               struct cs_session_profiles *profiles, bool by_name)
+                                               struct cs_session_profiles *profiles,
+                                               struct cs_stack_copies *copies, bool by_name)
 {
     static const struct cs_event events[EVENTS] = {{.name = CS_WAITS_EVENT, .unit = "ns"},
                                                    {.name = CS_WAKERS_EVENT, .unit = "ns"}};
@@ -66,6 +69,7 @@ struct cs_session_waits *cs_session_waits_open(struct cs_wait_kernel *kernel,
     w->kernel = kernel;
     w->places = places;
     w->profiles = profiles;
+    w->copies = copies;
     w->by_name = by_name;
     w->random = cs_monotonic_ns() | 1;
     w->contexts = cs_session_contexts_open(events, EVENTS);
@@ -117,18 +121,44 @@ void cs_session_waits_end(struct cs_session_waits *w)
 
 /* ---- taking ---- */
 
+#define COPY_HEAD offsetof(struct cs_chain_copy, stack)
+
+static size_t bytes_of(const struct cs_wait_record *r)
+{
+    return CS_WAIT_HEAD + r->n * 8UL;
+}
+
+/* Of a record in the buffer; NULL: it has none. */
+static const struct cs_chain_copy *copy_of(const struct cs_wait_record *r)
+{
+    return r->copied ? (const void *)((const uint8_t *)r + bytes_of(r)) : NULL;
+}
+
+static size_t bytes_with_copy(const struct cs_wait_record *r)
+{
+    const struct cs_chain_copy *copy = copy_of(r);
+    return bytes_of(r) + (copy ? COPY_HEAD + ((copy->n_stack + 7UL) & ~7UL) : 0);
+}
+
 static void take(void *arg, const struct cs_wait_record *record, size_t n)
 {
     struct cs_session_waits *w = arg;
-    size_t room = CS_WAIT_HEAD + CS_WAIT_FRAMES * 8;
-    if (n < CS_WAIT_HEAD || record->n >= CS_WAIT_FRAMES || n < CS_WAIT_HEAD + record->n * 8UL)
+    const struct cs_chain_copy *copy = &((const struct cs_wait_copied *)record)->copy;
+    const size_t behind = offsetof(struct cs_wait_copied, copy) + COPY_HEAD;
+    size_t room = sizeof(struct cs_wait_record) + COPY_HEAD + 8;
+    if (n < CS_WAIT_HEAD || record->n >= CS_WAIT_FRAMES || n < bytes_of(record) ||
+        (record->copied && (n < behind || n - behind < copy->n_stack)))
         return;
+    room += record->copied ? copy->n_stack : 0;
     if (w->used + room > BUFFER_BYTES || cs_array_reserve_in(w->buffer, w->used + room, w->capacity) < 0) {
         w->dropped++;
         return;
     }
-    memcpy(w->buffer + w->used, record, CS_WAIT_HEAD + record->n * 8UL);
-    w->used += CS_WAIT_HEAD + record->n * 8UL;
+    struct cs_wait_record *kept = (void *)(w->buffer + w->used);
+    memcpy(kept, record, bytes_of(record));
+    if (record->copied)
+        memcpy((uint8_t *)kept + bytes_of(record), copy, COPY_HEAD + copy->n_stack);
+    w->used += bytes_with_copy(kept);
 }
 
 void cs_session_waits_take(struct cs_session_waits *w)
@@ -169,28 +199,43 @@ static uint64_t rounded(struct cs_session_waits *w, double value)
     return whole + ((double)(draw(w) >> 11) / 0x1p53 < value - (double)whole);
 }
 
+static struct cs_driver_entry entry_of(const struct cs_wait_record *r)
+{
+    return (struct cs_driver_entry){
+        .from_ns = r->in_ns, .to_ns = r->in_ns, .pid = r->pid, .tid = r->tid, .latest = true};
+}
+
+/* Innermost first. */
+static unsigned take_frames(struct cs_session_waits *w, const struct cs_wait_record *r, unsigned *n_kernel)
+{
+    unsigned n = r->n, more;
+    for (unsigned i = 0; i < n; i++)
+        w->chain[i] = r->frames[r->joined ? n - 1 - i : i];
+    *n_kernel = r->n_kernel < n ? r->n_kernel : n;
+    for (unsigned i = 0; i < *n_kernel; i++) /* of returns: within the calls */
+        w->chain[i]--;
+    const uint64_t *frames;
+    const struct cs_driver_entry of = entry_of(r);
+    if (!r->copied || *n_kernel > CS_CHAIN_KERNEL_FRAMES ||
+        !cs_stack_copies_frames(w->copies, &of, copy_of(r), &frames, &more))
+        return n;
+    memcpy(w->chain + *n_kernel, frames, more * sizeof *frames);
+    return *n_kernel + more;
+}
+
 /* The chain into a tree; *key is its context's. False: no memory. */
 static bool add_chain(struct cs_session_waits *w, const struct cs_wait_record *r, unsigned event, uint64_t ns,
                       uint64_t *key, uint32_t *label)
 {
-    unsigned n = r->n;
-    for (unsigned i = 0; i < n; i++)
-        w->chain[i] = r->frames[r->joined ? n - 1 - i : i];
-    unsigned n_kernel = r->n_kernel < n ? r->n_kernel : n;
-    for (unsigned i = 0; i < n_kernel; i++) /* of returns: within the calls */
-        w->chain[i]--;
-    struct cs_driver_entry entry = {.pc = n ? w->chain[0] : 0,
-                                    .count = ns,
-                                    .from_ns = r->in_ns,
-                                    .to_ns = r->in_ns,
-                                    .pid = r->pid,
-                                    .tid = r->tid,
-                                    .event = (uint8_t)event,
-                                    .kernel = n_kernel > 0,
-                                    .latest = true,
-                                    .chain = w->chain,
-                                    .n_chain = n,
-                                    .n_kernel = n_kernel};
+    unsigned n_kernel, n = take_frames(w, r, &n_kernel);
+    struct cs_driver_entry entry = entry_of(r);
+    entry.pc = n ? w->chain[0] : 0;
+    entry.count = ns;
+    entry.event = (uint8_t)event;
+    entry.kernel = n_kernel > 0;
+    entry.chain = w->chain;
+    entry.n_chain = n;
+    entry.n_kernel = n_kernel;
     struct cs_maps_location found;
     (void)cs_session_resolve(w->places, &entry, &found);
     *label = found.label;
@@ -386,21 +431,42 @@ static void add_threads(struct cs_session_waits *w)
     cs_wait_rows_each(w->rows, adding.now_ns, add_thread, &adding);
 }
 
-void cs_session_waits_place(struct cs_session_waits *w)
+/* Its chain needs a table that is being made. */
+static bool is_early(struct cs_session_waits *w, const struct cs_wait_record *r, uint64_t now_ns)
 {
+    const uint64_t *frames;
+    unsigned n;
+    const struct cs_driver_entry of = entry_of(r);
+    return r->copied && now_ns - r->in_ns < ABSENT_NS_MAX && w->used < BUFFER_BYTES / 2 &&
+           !cs_stack_copies_frames(w->copies, &of, copy_of(r), &frames, &n);
+}
+
+bool cs_session_waits_place(struct cs_session_waits *w, bool all)
+{
+    size_t at = 0;
+    const uint64_t now = cs_monotonic_ns();
     cs_session_contexts_refresh(w->contexts);
-    for (size_t at = 0; at < w->used;) {
+    while (at < w->used) {
         const struct cs_wait_record *r = (const void *)(w->buffer + at);
+        if (!all && is_early(w, r, now)) /* in order: who held a lock then is told by what came before */
+            break;
         if (r->kind == CS_WAIT_WOKEN)
             place_woken(w, r);
         else
             place_ended(w, r);
-        at += CS_WAIT_HEAD + r->n * 8UL;
+        at += bytes_with_copy(r);
     }
-    w->used = 0;
+    w->used -= at;
+    memmove(w->buffer, w->buffer + at, w->used);
     if (cs_wait_rows_are_short(w->rows))
         add_threads(w);
     adapt(w);
+    return w->used != 0;
+}
+
+uint64_t cs_session_waits_oldest(const struct cs_session_waits *w)
+{
+    return w->used ? ((const struct cs_wait_record *)(const void *)w->buffer)->in_ns : UINT64_MAX;
 }
 
 void cs_session_waits_counts(const struct cs_session_waits *w, struct cs_session_waits_counts *out)

@@ -7,14 +7,16 @@
 #define CS_SAMPLER_SESSION_WAITS_H
 
 #include "sampler/session/contexts.h"
+#include "sampler/session/stack_copies.h"
 #include "sampler/waits/waits.h"
 
 struct cs_session_waits;
 
-/* `kernel` is the driver's. NULL when memory is short. */
+/* `kernel` is the driver's; `copies` unwinds what came with a copy of its stack. NULL when memory is short. */
 struct cs_session_waits *cs_session_waits_open(struct cs_wait_kernel *kernel,
                                                struct cs_session_places *places,
-                                               struct cs_session_profiles *profiles, bool by_name);
+                                               struct cs_session_profiles *profiles,
+                                               struct cs_stack_copies *copies, bool by_name);
 void cs_session_waits_close(struct cs_session_waits *waits);
 
 /* From now on. */
@@ -23,8 +25,11 @@ void cs_session_waits_begin(struct cs_session_waits *waits);
 void cs_session_waits_end(struct cs_session_waits *waits);
 /* Before a drain's line is drawn: takes the records that there are. */
 void cs_session_waits_take(struct cs_session_waits *waits);
-/* All sideband records up to the line have been applied: places what was taken. */
-void cs_session_waits_place(struct cs_session_waits *waits);
+/* All sideband records up to the line have been applied: places what was taken. True: some are left, whose chains need a table
+ * that is being made; not with `all`. */
+bool cs_session_waits_place(struct cs_session_waits *waits, bool all);
+/* None that is left ended before this. */
+uint64_t cs_session_waits_oldest(const struct cs_session_waits *waits);
 
 int cs_session_waits_merge(struct cs_session_waits *waits, struct cs_store *store,
                            const struct cs_session_profiles_merging *with, struct cs_error *err);

@@ -8,7 +8,7 @@
 #ifndef CS_SAMPLER_WAITS_WAIT_RECORDS_H
 #define CS_SAMPLER_WAITS_WAIT_RECORDS_H
 
-#include <linux/types.h>
+#include "sampler/chains/kernel_tables.h"
 
 /* What a thread waits for, as the kernel part can tell it at once. */
 enum cs_wait_reason {
@@ -65,8 +65,9 @@ enum cs_wait_record_kind {
 
 /* Cut behind `n` frames, innermost first; outermost first where `joined`. */
 struct cs_wait_record {
-    __u32 kind, n, n_kernel, joined;
-    __u32 tid, pid; /* of a WOKEN, `pid` is the waker's process: its addresses */
+    __u32 kind, n, n_kernel;
+    __u16 joined, copied; /* a copy of the stack follows, behind all CS_WAIT_FRAMES */
+    __u32 tid, pid;       /* of a WOKEN, `pid` is the waker's process: its addresses */
     __u32 chain_end, interval_ns;
     __u64 out_ns, wake_ns, in_ns;
     __u64 start_ns,
@@ -88,6 +89,12 @@ struct cs_wait_record {
     __u64 frames[CS_WAIT_FRAMES];
 };
 #define CS_WAIT_HEAD (sizeof(struct cs_wait_record) - CS_WAIT_FRAMES * 8)
+
+/* Where the kernel couldn't unwind the user's part yet. No kernel frames in the copy: the record has them. */
+struct cs_wait_copied {
+    struct cs_wait_record record;
+    struct cs_chain_copy copy; /* cut behind `n_stack` */
+};
 
 /* Of a CPU: long turns of threads on it, the newest at n - 1 modulo. */
 #define CS_WAIT_TURNS 16U    /* power of two */

@@ -8,7 +8,7 @@
 #ifndef CS_SAMPLER_WAITS_WAITS_BPF_H
 #define CS_SAMPLER_WAITS_WAITS_BPF_H
 
-#include "sampler/chains/unwind.bpf.h"
+#include "sampler/chains/stack_copy.bpf.h"
 #include "sampler/waits/wait_records.h"
 
 /* CPU numbers: the scratch behind them is ours, once for who comes back, once for wakers. */
@@ -27,7 +27,7 @@ struct {
 } wait_rows SEC(".maps");
 
 ARRAY(wait_threads, struct cs_wait_thread, BPF_F_MMAPABLE);
-ARRAY(wait_scratch, struct cs_wait_record,
+ARRAY(wait_scratch, struct cs_wait_copied,
       0); /* of who is back; behind them those of wakers, who may interrupt */
 
 struct {
@@ -274,10 +274,26 @@ int BPF_PROG(wait_leaves, _Bool preempt, struct task_struct *prev, struct task_s
 
 #define OWN_FRAMES 2 /* the program itself, and what the kernel runs it by */
 
-/* The chain of what runs here, into the record; `ctx` is a tracepoint's. */
-static __always_inline void take_wait_chain(void *ctx, struct cs_wait_record *r, struct task_struct *task,
-                                            __u32 pid, __u32 scratch)
+/* Room is left for records without a copy. False: there is none. */
+__attribute__((noinline)) int wait_copy_stack(struct cs_wait_copied *r, struct chain_scratch *s)
 {
+    if (!r || !s || bpf_ringbuf_query(&wait_records, BPF_RB_AVAIL_DATA) * 2 > CS_WAIT_RING)
+        return 0;
+    __builtin_memset(&r->copy, 0, COPY_HEAD);
+    r->copy.time_ns = r->record.in_ns;
+    r->copy.pc = s->first_pc;
+    __builtin_memcpy(r->copy.reg, s->reg, sizeof r->copy.reg);
+    r->copy.end = s->end;
+    r->copy.n_stack = copy_stack(&r->copy, s->reg[SP_NUMBER]);
+    r->record.copied = 1;
+    return 1;
+}
+
+/* The chain of what runs here, into the record; `ctx` is a tracepoint's. */
+static __always_inline void take_wait_chain(void *ctx, struct cs_wait_copied *copied,
+                                            struct task_struct *task, __u32 pid, __u32 scratch)
+{
+    struct cs_wait_record *r = &copied->record;
     __u32 cpu = (bpf_get_smp_processor_id() & (CS_AGGREGATE_CPUS - 1)) + scratch;
     struct chain_walk walk = {bpf_map_lookup_elem(&chain_scratch, &cpu),
                               bpf_map_lookup_elem(&chain_cpus, &cpu)};
@@ -313,10 +329,20 @@ static __always_inline void take_wait_chain(void *ctx, struct cs_wait_record *r,
     r->n = (r->joined ? s->n_joined : s->n) & (CS_WAIT_FRAMES - 1);
     r->chain_end = s->end;
     bpf_probe_read_kernel(r->frames, (r->n & (CS_WAIT_FRAMES - 1)) * 8, r->joined ? s->joined : s->frames);
+    if (is_early(s))
+        wait_copy_stack(copied, s);
 }
 
-static __always_inline void send_record(struct cs_wait_record *r)
+#define COPIED_HEAD (__builtin_offsetof(struct cs_wait_copied, copy) + COPY_HEAD)
+
+static __always_inline void send_record(struct cs_wait_copied *copied)
 {
+    struct cs_wait_record *r = &copied->record;
+    __u32 n_stack = copied->copy.n_stack;
+    if (r->copied && n_stack <= CS_CHAIN_COPY_STACK &&
+        bpf_ringbuf_output(&wait_records, copied, COPIED_HEAD + n_stack, BPF_RB_NO_WAKEUP) == 0)
+        return;
+    r->copied = 0;
     if (bpf_ringbuf_output(&wait_records, r, CS_WAIT_HEAD + (r->n & (CS_WAIT_FRAMES - 1)) * 8,
                            BPF_RB_NO_WAKEUP) < 0)
         __sync_fetch_and_add(&wait_lost, 1);
@@ -370,9 +396,10 @@ int BPF_PROG(wait_woken, struct task_struct *woken)
         return 0;
     struct task_struct *waker = bpf_get_current_task_btf();
     __u32 cpu = (bpf_get_smp_processor_id() & (CS_AGGREGATE_CPUS - 1)) + wait_cpus;
-    struct cs_wait_record *r = bpf_map_lookup_elem(&wait_scratch, &cpu);
-    if (!r)
+    struct cs_wait_copied *copied = bpf_map_lookup_elem(&wait_scratch, &cpu);
+    if (!copied)
         return 0;
+    struct cs_wait_record *r = &copied->record;
     __u8 kind = waker_kind(ctx, r, waker, row->reason);
     row->kept = 1;
     row->waker_kind = kind;
@@ -395,10 +422,10 @@ int BPF_PROG(wait_woken, struct task_struct *woken)
             r->start_ns = ran->start_ns;
             r->on_ns = ran->on_ns + (ran->out ? 0 : now - ran->since_ns);
         }
-        take_wait_chain(ctx, r, waker, both >> 32,
+        take_wait_chain(ctx, copied, waker, both >> 32,
                         2 * wait_cpus); /* an interrupt may wake while a chain is taken */
     }
-    send_record(r);
+    send_record(copied);
     return 0;
 }
 
@@ -470,10 +497,11 @@ static __always_inline void keep_wait(void *ctx, struct cs_wait_thread *row, str
                                       __u64 now)
 {
     __u32 cpu = bpf_get_smp_processor_id() & (CS_AGGREGATE_CPUS - 1);
-    struct cs_wait_record *r = bpf_map_lookup_elem(&wait_scratch, &cpu);
+    struct cs_wait_copied *copied = bpf_map_lookup_elem(&wait_scratch, &cpu);
     struct task_struct___waits *task = (void *)current_task;
-    if (!r)
+    if (!copied)
         return;
+    struct cs_wait_record *r = &copied->record;
     __builtin_memset(r, 0, CS_WAIT_HEAD);
     r->kind = CS_WAIT_ENDED;
     r->tid = row->tid;
@@ -501,8 +529,8 @@ static __always_inline void keep_wait(void *ctx, struct cs_wait_thread *row, str
     __u64 queued = row->reason == CS_WAIT_RUN_QUEUE || !row->wake_ns ? row->since_ns : row->wake_ns;
     if (now - queued >= CS_WAIT_TURN)
         wait_tell_turn(r, queued);
-    take_wait_chain(ctx, r, current_task, row->pid, wait_cpus);
-    send_record(r);
+    take_wait_chain(ctx, copied, current_task, row->pid, wait_cpus);
+    send_record(copied);
 }
 
 SEC("tp_btf/sched_exit_tp")

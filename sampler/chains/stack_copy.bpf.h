@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Of chains that the kernel can't unwind yet: when that is so, and the top of the stack for later (session/stack_copies.c). */
+#ifndef CS_SAMPLER_CHAINS_STACK_COPY_BPF_H
+#define CS_SAMPLER_CHAINS_STACK_COPY_BPF_H
+
+#include "sampler/chains/unwind.bpf.h"
+
+#define COPY_HEAD __builtin_offsetof(struct cs_chain_copy, stack)
+
+/* What the kernel lacks now and may have soon: not so rows of code without a file, which end there whenever they are asked. */
+static __always_inline int is_early(const struct chain_scratch *s)
+{
+    return s->end == CS_UNWIND_END_NOT_LOADED || s->end == CS_CHAIN_END_NO_PROCESS ||
+           (s->end == CS_UNWIND_END_NO_IMAGE && s->unmapped);
+}
+
+/* Up to the first byte that can't be read: the top of the stack's memory, or a page that isn't there. */
+static __always_inline __u32 copy_stack(struct cs_chain_copy *copy, __u64 sp)
+{
+    __u32 n = 0;
+    for (int i = 0; i <= CS_CHAIN_COPY_PAGES; i++) {
+        __u32 part = 4096 - ((sp + n) & 4095);
+        if (n >= CS_CHAIN_COPY_STACK)
+            break;
+        if (bpf_probe_read_user(&copy->stack[n & (CS_CHAIN_COPY_STACK - 1)], part, (const void *)(sp + n)))
+            break;
+        n += part;
+    }
+    return n < CS_CHAIN_COPY_STACK ? n : CS_CHAIN_COPY_STACK;
+}
+
+#endif
