@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // A program written for Tracy, after its public manual: nothing of cyclescope. It prints the shares of its own CPU time by
-// zone, by its own clock, as "zone NAME SHARE", the frames that it made, and shares by a plot's value.
+// zone, by its own clock, as "zone NAME SHARE", the frames that it made a cycle of that, and shares by a plot's value.
 #include <tracy/Tracy.hpp>
 
 #include <cstdio>
@@ -13,11 +13,16 @@
 
 extern "C" void zones_of_c(void (*change)(const char *), void (*spin)(unsigned));
 
-static double cpu()
+static double seconds_of(clockid_t clock)
 {
     timespec t;
-    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+    clock_gettime(clock, &t);
     return static_cast<double>(t.tv_sec) + static_cast<double>(t.tv_nsec) * 1e-9;
+}
+
+static double cpu()
+{
+    return seconds_of(CLOCK_THREAD_CPUTIME_ID);
 }
 
 static std::map<std::string, double> truth, sizes;
@@ -79,12 +84,25 @@ static void transient(unsigned turn)
     spin(30);
 }
 
+// As the observer counts them.
+static unsigned long cycles()
+{
+#ifdef __aarch64__
+    unsigned long now;
+    asm volatile("mrs %0, cntvct_el0" : "=r"(now));
+    return now;
+#else
+    return __builtin_ia32_rdtsc();
+#endif
+}
+
 int main(int argc, char **argv)
 {
     const double seconds = argc > 1 ? atof(argv[1]) : 3;
     tracy::SetThreadName("main thread");
     TracyPlotConfig("size", tracy::PlotFormatType::Memory, true, true, 0);
-    const double start = last = cpu();
+    const unsigned long began = cycles();
+    const double start = last = cpu(), start_wall = seconds_of(CLOCK_MONOTONIC);
     unsigned frames = 0;
     for (unsigned turn = 0; cpu() - start < seconds; turn++) {
         update();
@@ -115,10 +133,11 @@ int main(int argc, char **argv)
     }
     change("0");
     const double all = cpu() - start;
+    const double hz = (double)(cycles() - began) / (seconds_of(CLOCK_MONOTONIC) - start_wall);
     for (auto &row : truth)
         printf("zone\t%s\t%f\n", row.first.c_str(), row.second / all);
     for (auto &row : sizes)
         printf("size\t%s\t%f\n", row.first.c_str(), row.second / all);
-    printf("frames\t%u\n", frames);
+    printf("frames\t%g\n", frames / (all * hz));
     std::lock_guard<LockableBase(std::recursive_mutex)> lock(named);
 }
