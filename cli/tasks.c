@@ -80,6 +80,7 @@ static const struct {
     {"tags", "observe",
      "cyclescope tags\n    time and rates under each value of a signal\n"},
     {"timeline", "observe",
+     "cyclescope timeline\n    what each thread of a recording with waits did when\n"
      "cyclescope timeline --log run.log --time 1..2\n    one second of an observed run\n"},
     {"signals", "observe",
      "cyclescope signals -p 1234\n    what a process publishes now\n"},

@@ -4,6 +4,7 @@
  * Files of this room:
  *   wait_groups   this header: all waits of a store
  *   wait_place    where a wait was, and what it is called
+ *   time_lines    what each thread did over time
  *   wall          threads' time on and off the CPU, by function
  *   wait_changes  two sides of runs compared
  *   path_waits    what threads of each kind waited for, for the next

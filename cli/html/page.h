@@ -12,6 +12,7 @@
  *   page_timeline    intervals and phases
  *   page_chains      call chains, for the flame graph
  *   page_waits       where threads waited
+ *   page_thread_lines  what they did over time
  *   page_observed    histograms, comparison
  *   page_joint       two rates against each other
  *   page_log         rates over time
@@ -49,6 +50,8 @@ int page_chains_of(json_t *page, const char *member, const char *store, const st
 /* "waits": where threads waited, and "chains_waits", in ns; "waits" null where there are none. */
 int page_waits(json_t *page, struct cs_store *store, const struct cs_calls_wanted *wanted,
                struct cs_error *err);
+/* "thread_lines": what each thread of the one recording did over time; null where that isn't known. */
+int page_thread_lines(json_t *page, struct cs_store *store, const char *label, struct cs_error *err);
 /* "observed": tags, histograms; null when nothing was observed. */
 int page_observed(json_t *page, const struct parsed *args, const struct profile *profile);
 /* "observed"'s "joint": histograms in two dimensions; those of two rates only from a sample log (else NULL).

@@ -17,6 +17,7 @@ EMBED(page_table, "report/table.js")
 EMBED(page_js, "report/page.js")
 EMBED(page_procedure, "report/procedure.js")
 EMBED(page_waits_js, "report/waits.js")
+EMBED(page_threads, "report/threads.js")
 EMBED(page_flame, "report/flame.js")
 EMBED(page_tree, "report/tree.js")
 EMBED(page_keys, "report/keys.js")
@@ -32,6 +33,7 @@ const struct page_part page_parts[] = {
     {"page.js", page_js_start, page_js_end},
     {"procedure.js", page_procedure_start, page_procedure_end},
     {"waits.js", page_waits_js_start, page_waits_js_end},
+    {"threads.js", page_threads_start, page_threads_end},
     {"flame.js", page_flame_start, page_flame_end},
     {"tree.js", page_tree_start, page_tree_end},
     {"keys.js", page_keys_start, page_keys_end},

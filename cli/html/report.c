@@ -160,6 +160,8 @@ static int build(const struct parsed *args, const char *store, struct profile *p
     rc = rc < 0 ? rc : page_chains(page, "chains", p->store, &rows, p->main_event, &chains, err);
     profile_rows_fini(&rows);
     rc = rc < 0 ? rc : page_waits(page, p->store, &chains, err);
+    if (rc == 0 && p->n_epochs == 1)
+        rc = page_thread_lines(page, p->store, chains.label, err);
     if (rc == 0) {
         page_timeline(page, store, option(args, "epoch"));
         if (option_given(args, "log"))

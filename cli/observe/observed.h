@@ -12,6 +12,7 @@
  *   measured_sections  what a program measured of itself
  *   tags               the subcommand tags
  *   timeline           the subcommand timeline
+ *   thread_lines       ... of the threads of a recording
  *   signals            the subcommand signals
  *   variables          plain variables of a program, where they lie
  *   addresses          what address tags mean

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* timeline: what an observed program did over time, from a sample log. shim-2015 figure 19. */
+/* timeline: what an observed program did over time, from a sample log (shim-2015 figure 19); what the threads of a recording
+ * with waits did (thread_lines.h). */
 #include "observer/log/timeline.h"
 #include "cli/command/figures.h"
 #include "cli/observe/observed.h"
+#include "cli/observe/thread_lines.h"
 #include "cli/output/output.h"
 #include "store/base/text.h"
 
@@ -181,11 +183,19 @@ static int run(const struct parsed *args)
     struct cs_observe_timeline *t;
     struct cs_observe_log_reader *log;
     struct cs_error err;
-    if (!path)
-        return usage_error("nothing to show: give --log FILE, written by observe --log");
+    static const char *const of_threads[] = {"store", "epoch", "process", "top"};
+    for (size_t i = 0; path && i < sizeof of_threads / sizeof *of_threads; i++)
+        if (option_given(args, of_threads[i]))
+            return usage_error(
+                "--%s is for threads of a recording, --log is what was observed: give one of them",
+                of_threads[i]);
+    if (!path && tag)
+        return usage_error("--tag is for what was observed: give --log FILE, written by observe --log");
     if (range && !parse_range(range, &options))
         return usage_error(
             "--time %s: expected FROM..TO in seconds since the first sample, such as 0.5..0.75", range);
+    if (!path)
+        return thread_lines_report(args, options.from_seconds, options.to_seconds);
     if (tag) {
         if (cs_observe_log_open(path, &log, &err) < 0)
             return failed(&err);
@@ -216,6 +226,10 @@ static const struct option_entry options[] = {
     {"time", 0, "FROM..TO", "only this part, in seconds since the first sample (either may be left out)"},
     {"buckets", 0, "N", "cut it into N equal buckets (24; 500 in JSON and CSV)"},
     OPTION_LOG,
+    OPTION_PROCESS,
+    OPTION_EPOCH,
+    OPTION_TOP,
+    OPTION_STORE,
     {NULL, 0, NULL, NULL},
 };
 
@@ -223,8 +237,18 @@ extern const struct command command_timeline;
 const struct command command_timeline = {
     "timeline",
     "",
-    "what an observed program did over time: shares of tags and rates",
-    "Cuts the log into equal buckets of time. Each has the share of time that was seen, the shares of the "
+    "what threads did over time: ran, or waited for what; of a log, shares of tags and rates",
+    "Of a recording with waits: a line for each thread, the busiest first, and for each part of the time "
+    "what the\n"
+    "thread did: ran, waited for a CPU, or for what. Where only short waits were, it isn't known when in "
+    "that time\n"
+    "it ran: \"waiting\" has what is left. --time zooms in, in seconds since the first thread.\n"
+    "\n"
+    "    cyclescope record --waits -- ./server\n"
+    "    cyclescope timeline\n"
+    "\n"
+    "With --log: what an observed program did. Cuts the log into equal buckets of time. Each has the share "
+    "of time that was seen, the shares of the "
     "most\n"
     "frequent values of a tag in what was seen, and the rates of all counters in events per 1000 TSC cycles: "
     "mean,\n"

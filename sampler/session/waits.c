@@ -3,6 +3,7 @@
 
 #include "sampler/chains/context_tree.h"
 #include "sampler/perf/monotonic_clock.h"
+#include "sampler/session/wait_times.h"
 #include "sampler/waits/blame.h"
 #include "sampler/waits/objects.h"
 #include "sampler/waits/thread_rows.h"
@@ -18,7 +19,9 @@
 #define BUFFER_BYTES (16U << 20) /* of records taken and not yet placed */
 #define TABLE_ROWS 65536
 #define ABSENT_NS_MAX 5000000000ULL /* that records wait for a table that is being made */
-#define WOKEN 4096                  /* wake-ups remembered until their wait comes, power of two */
+#define TIMES_WAITS 20000           /* waits and threads whose times are kept */
+#define TIMES_THREADS 20000
+#define WOKEN 4096 /* wake-ups remembered until their wait comes, power of two */
 
 enum { WAITS, WAKERS, EVENTS };
 _Static_assert(CS_WAIT_HEAD % 8 == 0, "records lie one behind the other");
@@ -45,11 +48,13 @@ struct cs_session_waits {
     struct cs_wait_rows *rows;
     struct cs_wait_objects *objects;
     struct cs_blame *blame;
+    struct cs_session_wait_times *times; /* NULL: threads are told by name, so none has a time line */
     CS_ARRAY(struct tables) labels;
     uint8_t *buffer;
     size_t used, capacity;
     struct woken woken[WOKEN];
     uint64_t random, placed_ns, ended_ns; /* the last 0: it goes on */
+    bool times_told;                      /* of the threads that lived to the end */
     struct cs_session_waits_counts counts;
     uint64_t dropped;
     uint64_t chain[CS_WAIT_FRAMES];
@@ -76,7 +81,8 @@ struct cs_session_waits *cs_session_waits_open(struct cs_wait_kernel *kernel,
     w->rows = cs_wait_rows_open(kernel);
     w->objects = cs_wait_objects_open("/proc");
     w->blame = cs_blame_open();
-    if (!w->contexts || !w->rows || !w->objects || !w->blame) {
+    w->times = by_name ? NULL : cs_session_wait_times_open(TIMES_WAITS, TIMES_THREADS);
+    if (!w->contexts || !w->rows || !w->objects || !w->blame || (!w->times && !by_name)) {
         cs_session_waits_close(w);
         return NULL;
     }
@@ -103,6 +109,7 @@ void cs_session_waits_close(struct cs_session_waits *w)
     cs_wait_rows_close(w->rows);
     cs_wait_objects_close(w->objects);
     cs_blame_close(w->blame);
+    cs_session_wait_times_close(w->times);
     free(w->buffer);
     free(w);
 }
@@ -385,6 +392,19 @@ static void place_ended(struct cs_session_waits *w, const struct cs_wait_record 
     if (reason == CS_WAIT_RUN_QUEUE || away > waited)
         cs_blame_queue(w->blame, &wait, add_blame, &queueing);
     cs_blame_note(w->blame, &wait);
+    if (!w->times)
+        return;
+    struct cs_session_wait_time time = {.label = label,
+                                        .pid = r->pid,
+                                        .tid = r->tid,
+                                        .what = row.reason,
+                                        .context = context,
+                                        .begin_ns = r->out_ns,
+                                        .wake_ns = away > waited ? r->wake_ns : 0,
+                                        .end_ns = r->in_ns,
+                                        .on_ns = r->on_ns};
+    memcpy(time.thread, thread, sizeof time.thread);
+    cs_session_wait_times_wait(w->times, &time);
 }
 
 /* So many records a second as may be. */
@@ -424,11 +444,35 @@ static void add_thread(void *arg, const struct cs_wait_added *added)
                                         (uint64_t)thread, (uint64_t)what, added->ns, added->times});
 }
 
+/* A thread, and what it waits for at the end of all. */
+static void add_life(void *arg, const struct cs_wait_life *life)
+{
+    struct adding *a = arg;
+    struct cs_session_wait_time time = {.label =
+                                            cs_maps_label_of(a->w->places->maps, (pid_t)life->pid, a->now_ns),
+                                        .pid = life->pid,
+                                        .tid = life->tid,
+                                        .what = CS_WAIT_TIMES_THREAD,
+                                        .begin_ns = life->start_ns,
+                                        .end_ns = life->end_ns,
+                                        .on_ns = life->on_ns};
+    memcpy(time.thread, life->thread, strnlen(life->thread, sizeof time.thread - 1));
+    cs_session_wait_times_thread(a->w->times, &time);
+    if (!life->out_ns)
+        return;
+    time.what = life->reason;
+    time.begin_ns = life->out_ns;
+    time.wake_ns = life->wake_ns;
+    cs_session_wait_times_wait(a->w->times, &time);
+}
+
 /* What threads' totals have gained since the last call; rows of those that have ended come back. */
 static void add_threads(struct cs_session_waits *w)
 {
     struct adding adding = {w, w->ended_ns ? w->ended_ns : cs_monotonic_ns()};
-    cs_wait_rows_each(w->rows, adding.now_ns, add_thread, &adding);
+    cs_wait_rows_each(w->rows, adding.now_ns, w->ended_ns && !w->times_told, add_thread,
+                      w->times ? add_life : NULL, &adding);
+    w->times_told |= w->ended_ns != 0;
 }
 
 /* Its chain needs a table that is being made. */
@@ -507,6 +551,11 @@ int cs_session_waits_merge(struct cs_session_waits *w, struct cs_store *store,
             rc = merge_table(store, w->labels.at[i].threads, label, CS_THREADS_NS, err);
         if (rc == 0)
             rc = merge_table(store, w->labels.at[i].blame, label, CS_BLAME_NS, err);
+    }
+    if (rc == 0 && w->times && w->ended_ns) { /* before, nobody knows which waits are the longest */
+        rc = cs_session_wait_times_merge(w->times, store, with, err);
+        cs_session_wait_times_close(w->times);
+        w->times = NULL;
     }
     return rc;
 }

@@ -83,8 +83,29 @@ static const char *name_of(unsigned what)
     return what == ON_CPU ? "on-cpu" : what == STOLEN ? "stolen" : cs_wait_reason_name(what);
 }
 
-void cs_wait_rows_each(struct cs_wait_rows *r, uint64_t now_ns,
-                       void (*each)(void *arg, const struct cs_wait_added *added), void *arg)
+static struct cs_wait_life life_of(const struct cs_wait_thread *row, const char *name, uint64_t now_ns)
+{
+    struct cs_wait_life life = {.pid = row->pid,
+                                .tid = row->tid,
+                                .thread = name,
+                                .start_ns = row->start_ns,
+                                .end_ns = row->end_ns ? row->end_ns : now_ns,
+                                .on_ns = row->on_ns,
+                                .reason = cs_wait_reason_name(row->reason & 15)};
+    if (row->end_ns || now_ns <= row->since_ns)
+        return life;
+    if (row->out) {
+        life.out_ns = row->since_ns;
+        life.wake_ns = row->wake_ns > row->since_ns && row->wake_ns < now_ns ? row->wake_ns : 0;
+    } else {
+        life.on_ns += now_ns - row->since_ns;
+    }
+    return life;
+}
+
+void cs_wait_rows_each(struct cs_wait_rows *r, uint64_t now_ns, bool last,
+                       void (*each)(void *arg, const struct cs_wait_added *added),
+                       void (*lived)(void *arg, const struct cs_wait_life *life), void *arg)
 {
     for (uint32_t i = 0; i < CS_WAIT_THREADS; i++) {
         const struct cs_wait_thread *row = &r->kernel->rows[i];
@@ -105,6 +126,10 @@ void cs_wait_rows_each(struct cs_wait_rows *r, uint64_t now_ns,
             each(arg, &added);
             told->ns[w] += added.ns;
             told->times[w] = now.times[w];
+        }
+        if (lived && (ended || last)) {
+            struct cs_wait_life life = life_of(row, name, now_ns);
+            lived(arg, &life);
         }
         if (ended)
             free_row(r, i);

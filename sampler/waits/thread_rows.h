@@ -19,10 +19,19 @@ struct cs_wait_added {
     const char *thread, *what;
     uint64_t ns, times;
 };
+/* A thread at the end of its time, or of ours. */
+struct cs_wait_life {
+    uint32_t pid, tid;
+    const char *thread;
+    uint64_t start_ns, end_ns, on_ns; /* seen from, to; how long it ran */
+    uint64_t out_ns, wake_ns;         /* it is waiting since; 0: it is not. Woken at; 0: not yet */
+    const char *reason;
+};
 /* Less than half of the rows are free: those of threads that have ended come back with the next cs_wait_rows_each. */
 bool cs_wait_rows_are_short(const struct cs_wait_rows *rows);
-/* Up to `now_ns`. */
-void cs_wait_rows_each(struct cs_wait_rows *rows, uint64_t now_ns,
-                       void (*each)(void *arg, const struct cs_wait_added *added), void *arg);
+/* Up to `now_ns`. `lived` (may be NULL) is told of threads that have ended, and with `last` of the others too. */
+void cs_wait_rows_each(struct cs_wait_rows *rows, uint64_t now_ns, bool last,
+                       void (*each)(void *arg, const struct cs_wait_added *added),
+                       void (*lived)(void *arg, const struct cs_wait_life *life), void *arg);
 
 #endif

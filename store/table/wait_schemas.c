@@ -36,3 +36,16 @@ const struct cs_schema cs_schema_blame = {"blame",
                                            {"what", CS_KEY_TEXT},
                                            {"holder_context", CS_KEY},
                                            {"ns", CS_SUM}}};
+
+const struct cs_schema cs_schema_wait_times = {"wait-times",
+                                               CS_WAIT_TIMES_N,
+                                               6,
+                                               {{"pid", CS_KEY},
+                                                {"tid", CS_KEY},
+                                                {"begin_ns", CS_KEY},
+                                                {"what", CS_KEY_TEXT},
+                                                {"thread", CS_KEY_TEXT},
+                                                {"context", CS_KEY},
+                                                {"wake_ns", CS_MAX},
+                                                {"end_ns", CS_MAX},
+                                                {"on_ns", CS_MAX}}};

@@ -51,4 +51,23 @@ enum cs_blame_column {
     CS_BLAME_N,
 };
 
+/* When threads waited, of the longest waits of a recording, and when threads were there: on CLOCK_MONOTONIC. The columns
+ * behind the keys merge by maximum: equal keys are the same wait. */
+#define CS_WAIT_TIMES_THREAD "[thread]"
+#define CS_WAIT_TIMES_CUT "wait-times-cut" /* counters of the epoch: what was left out */
+#define CS_WAIT_TIMES_CUT_THREADS "wait-times-cut-threads"
+extern const struct cs_schema cs_schema_wait_times;
+enum cs_wait_times_column {
+    CS_WAIT_TIMES_PID,
+    CS_WAIT_TIMES_TID,
+    CS_WAIT_TIMES_BEGIN,
+    CS_WAIT_TIMES_WHAT, /* a reason; CS_WAIT_TIMES_THREAD: the row is a thread */
+    CS_WAIT_TIMES_NAME,
+    CS_WAIT_TIMES_CONTEXT, /* as CS_WAITS_CONTEXT; 0: not known */
+    CS_WAIT_TIMES_WAKE,    /* from then on it waited for a CPU; 0: not told */
+    CS_WAIT_TIMES_END,
+    CS_WAIT_TIMES_ON, /* ns that the thread had run: at BEGIN; of a thread at END */
+    CS_WAIT_TIMES_N,
+};
+
 #endif

@@ -9,6 +9,8 @@
  *   run-queue        more threads that compute than CPUs
  *   inversion        on one CPU the holder of a lock hardly runs, for another thread that has a better priority computes
  *   file             fsync again and again, of argument 3
+ *   phases           a thread goes through phases, each of a seventh of the time: computes, sleeps, reads a pipe, sleeps often and
+ *                    shortly, computes, waits for a mutex, sleeps; logs "phase WHAT BEGIN END CPU-SECONDS" since the first
  *   switches         two threads hand a byte to and fro by pipes: as many switches as there can be; logs "ran SECONDS", too
  */
 #include <fcntl.h>
@@ -246,6 +248,73 @@ static void *syncer(void *path)
     return NULL;
 }
 
+/* ---- one after the other ---- */
+
+static double phase_s;
+static pthread_mutex_t held = PTHREAD_MUTEX_INITIALIZER;
+
+static void sleep_s(double s)
+{
+    nanosleep(&(struct timespec){(time_t)s, (long)((s - (double)(time_t)s) * 1e9)}, NULL);
+}
+
+/* Writes and lets the lock go when it is told to: at the beginning of a phase by a byte. */
+static void *other_side(void *arg)
+{
+    char byte;
+    (void)arg;
+    pthread_mutex_lock(&held);
+    for (unsigned i = 0; i < 2 && read(back[0], &byte, 1) == 1; i++) {
+        sleep_s(phase_s);
+        if (i == 1)
+            pthread_mutex_unlock(&held);
+        else if (write(ends[1], &byte, 1) != 1)
+            abort();
+    }
+    return NULL;
+}
+
+static void go_through(unsigned phase)
+{
+    char byte = 1;
+    if (phase == 0 || phase == 4) {
+        compute_ms((unsigned)(phase_s * 1e3));
+    } else if (phase == 2) {
+        if (write(back[1], &byte, 1) != 1 || read(ends[0], &byte, 1) != 1)
+            abort();
+    } else if (phase == 3) {
+        for (uint64_t end = now_ns(CLOCK_MONOTONIC) + (uint64_t)(phase_s * 1e9);
+             now_ns(CLOCK_MONOTONIC) < end;)
+            nanosleep(&(struct timespec){0, 200000}, NULL);
+    } else if (phase == 5) {
+        if (write(back[1], &byte, 1) != 1)
+            abort();
+        pthread_mutex_lock(&held);
+        pthread_mutex_unlock(&held);
+    } else {
+        sleep_s(phase_s);
+    }
+}
+
+static void *in_phases(void *arg)
+{
+    static const char *const names[] = {"running", "sleep", "pipe", "short", "running", "mutex", "sleep"};
+    double begin[7], end[7], cpu[7];
+    (void)arg;
+    pthread_setname_np(pthread_self(), "phases");
+    uint64_t start = now_ns(CLOCK_MONOTONIC);
+    for (unsigned i = 0; i < 7; i++) {
+        uint64_t before = now_ns(CLOCK_THREAD_CPUTIME_ID);
+        begin[i] = (double)(now_ns(CLOCK_MONOTONIC) - start) * 1e-9;
+        go_through(i);
+        end[i] = (double)(now_ns(CLOCK_MONOTONIC) - start) * 1e-9;
+        cpu[i] = (double)(now_ns(CLOCK_THREAD_CPUTIME_ID) - before) * 1e-9;
+    }
+    for (unsigned i = 0; i < 7; i++)
+        printf("phase %s %.6f %.6f %.6f\n", names[i], begin[i], end[i], cpu[i]);
+    return NULL;
+}
+
 static void *to_and_fro(void *arg)
 {
     int *from = arg ? ends : back, *to = arg ? back : ends;
@@ -299,6 +368,9 @@ int main(int argc, char **argv)
     } else if (strcmp(argv[1], "file") == 0 && argc > 3) {
         reason = "file";
         run(1, (void *(*[])(void *)){syncer}, argv[3]);
+    } else if (strcmp(argv[1], "phases") == 0) {
+        phase_s = atof(argv[2]) / 7;
+        run(2, (void *(*[])(void *)){other_side, in_phases}, NULL);
     } else if (strcmp(argv[1], "switches") == 0) {
         reason = "pipe";
         run(2, (void *(*[])(void *)){to_and_fro, to_and_fro}, ends);
