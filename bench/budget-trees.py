@@ -16,6 +16,7 @@ confidence interval. The value is the highest loss over the budget, CPU or wall;
 tells nothing, is said to, and left out. A virtual machine's wall times differ by tens of per cent from run to run."""
 import glob, os, re, shutil, signal, statistics, subprocess, sys, tempfile, time
 import lib_bursts as lib
+import lib_postgres
 import lib_stops
 
 BUDGET, SECONDS = 5, 50 if lib.QUICK else 600  # in all
@@ -28,24 +29,6 @@ RECORD = [CYCLESCOPE, "record", "--budget", f"{BUDGET}%", "--bursts"]
 os.environ["CCACHE_DISABLE"] = "1"  # what a compiler's cache answers is no build
 BUILD_GCC = """mkdir -p {0}; for r in {1}; do rm -f {0}/*; ls dte/*.c store/base/text.c store/base/error.c analysis/statistics/*.c | \
 xargs -P 2 -I F sh -c 'gcc -O2 -std=gnu11 -D_GNU_SOURCE -I. -w -c -o {0}/$(echo F | tr / _).o F'; done"""
-
-
-def postgres(folder):
-    """A server of its own: its PID and what ends it; None: none here."""
-    found = sorted(glob.glob("/usr/lib/postgresql/*/bin/initdb"))
-    if not found or not shutil.which("pgbench") or os.getuid() != 0:
-        return None
-    place = folder + "/pg"
-    os.chmod(folder, 0o755)
-    os.mkdir(place)
-    shutil.chown(place, "postgres")
-    run = lambda *c: subprocess.run(["setpriv", "--reuid=postgres", "--regid=postgres", "--clear-groups", *c], check=True, cwd=place,
-                                    stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    ctl = [os.path.dirname(found[-1]) + "/pg_ctl", "-D", place + "/data", "-w", "-l", place + "/log"]
-    run(found[-1], "-D", place + "/data", "-A", "trust", "-U", "root")
-    run(*ctl, "-o", f"-c listen_addresses='' -k {place} -c fsync=off", "start")
-    subprocess.run(["pgbench", "-h", place, "-q", "-i", "-s", "2", "postgres"], check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    return int(open(place + "/data/postmaster.pid").readline()), lambda: run(*ctl, "-m", "immediate", "stop")
 
 
 def around(command, before=(), **env):
@@ -154,7 +137,7 @@ def measure(name, command, folder, seconds, server):
 subprocess.run(["make", "-s", "BUILD=" + lib.BUILD, "CS_DEPS_DONE=1", WORK, PING], check=True, stdout=sys.stderr)
 detail = {}
 with tempfile.TemporaryDirectory() as folder:
-    server = postgres(folder)
+    server = lib_postgres.start(folder)
     programs = {
         "gcc -j2": ["bash", "-c", BUILD_GCC.format(folder + "/o", "1" if lib.QUICK else "1 2 3")],
         "500 threads": [WORK, "threads", "500"],

@@ -5,7 +5,9 @@
 the worst thread's greatest difference, in percent of the recording: parts against the wall, on CPU against run, run queue against
 runnable. On-CPU time is raised to the same counter where switches are very many, so there only too much can show; the wall and the
 run queue are independent."""
-import json, os, shutil, signal, subprocess, sys, tempfile, time
+import glob, json, os, shutil, signal, subprocess, sys, tempfile, time
+
+import lib_postgres
 
 cyclescope, build = os.environ["CYCLESCOPE"], os.environ["BUILD"]
 seconds = 2 if "--quick" in sys.argv else 4
@@ -33,15 +35,22 @@ int main() { std::thread t[4]; for (auto &x : t) x = std::thread(work);
         std::this_thread::sleep_for(std::chrono::microseconds(200)); } }
 """
 
-def account(pid):
+def account(pids):
     out = {}
-    for tid in os.listdir(f"/proc/{pid}/task"):
+    for path in (p for pid in pids for p in glob.glob(f"/proc/{pid}/task/*/schedstat")):
         try:
-            run, wait, _ = open(f"/proc/{pid}/task/{tid}/schedstat").read().split()
-            out[int(tid)] = (int(run) * 1e-9, int(wait) * 1e-9)
+            run, wait, _ = open(path).read().split()
+            out[int(path.split("/")[4])] = (int(run) * 1e-9, int(wait) * 1e-9)
         except (OSError, ValueError):
             pass
     return out
+
+def all_of(pids, number):
+    for pid in pids:
+        try:
+            os.kill(pid, number)
+        except ProcessLookupError:
+            pass # a process that has ended since
 
 def until_attached(record):
     for _ in range(300): # a busy machine takes its time
@@ -54,28 +63,26 @@ def until_attached(record):
             break
     time.sleep(1)
 
-def measure(name, work, command, load=None):
-    program = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, cwd=work)
+def measure(name, work, pids, load=None):
+    """Of these processes; `load` runs while they do."""
     helper, store = None, f"{work}/{name}.store"
     try:
-        time.sleep(1)
-        os.kill(program.pid, signal.SIGSTOP)
+        all_of(pids, signal.SIGSTOP)
         time.sleep(0.1)
-        before = account(program.pid)
-        record = subprocess.Popen([cyclescope, "record", "--waits", "--no-bursts", "--json", "-o", store, "-p", str(program.pid), "-t", str(seconds + 3)],
+        before = account(pids)
+        record = subprocess.Popen([cyclescope, "record", "--waits", "--no-bursts", "--json", "-o", store, "-p", ",".join(map(str, pids)), "-t", str(seconds + 3)],
                                   stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
         until_attached(record)
-        os.kill(program.pid, signal.SIGCONT)
+        all_of(pids, signal.SIGCONT)
         if load:
             helper = subprocess.Popen(load, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         time.sleep(seconds - 0.8)
-        os.kill(program.pid, signal.SIGSTOP)
+        all_of(pids, signal.SIGSTOP)
         said, errors = record.communicate()
-        after = account(program.pid)
+        after = account(pids)
     finally:
-        for p in (helper, program):
-            if p:
-                p.kill(); p.wait()
+        if helper:
+            helper.kill(); helper.wait()
     if record.returncode != 0:
         raise SystemExit(f"{name}: {errors}")
     window = json.loads(said)["seconds"]
@@ -97,6 +104,36 @@ def measure(name, work, command, load=None):
     return {"program": name, "threads": len(threads), "silent": silent, "worst_percent": round(worst, 3),
             "on_cpu_s": round(sum(t["time"].get("on-cpu", 0) for t in shown["threads"]), 3)}
 
+def of_command(name, work, command, load=None):
+    program = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, cwd=work)
+    try:
+        time.sleep(1)
+        return measure(name, work, [program.pid], load)
+    finally:
+        program.kill(); program.wait()
+
+def of_postgres(work):
+    """The server's processes, a backend for each of four clients that stay."""
+    server = lib_postgres.start(work)
+    if not server:
+        return None
+    first, stop = server
+    pids, family = [], lambda: [first, *map(int, open(f"/proc/{first}/task/{first}/children").read().split())]
+    idle = len(family())
+    clients = subprocess.Popen(["pgbench", "-h", f"{work}/pg", "-n", "-c", "4", "-j", "2", "-T", "1000", "postgres"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    try:
+        for _ in range(100):
+            if len(family()) >= idle + 4:
+                break
+            time.sleep(0.1)
+        time.sleep(1)
+        pids = family()
+        return measure("postgresql", work, pids)
+    finally:
+        clients.kill(); clients.wait()
+        all_of(pids, signal.SIGCONT)
+        stop()
+
 with tempfile.TemporaryDirectory() as work:
     open(f"{work}/pool.cc", "w").write(POOL)
     subprocess.run(["g++", "-O1", "-pthread", "-o", f"{work}/pool", f"{work}/pool.cc"], check=True)
@@ -107,7 +144,9 @@ with tempfile.TemporaryDirectory() as work:
         cases.append(("redis-server", ["redis-server", "--port", "7411", "--save", ""], ["redis-benchmark", "-p", "7411", "-q", "-n", "10000000", "-c", "8"]))
     rows = []
     for case in cases:
-        rows.append(measure(case[0], work, case[1], case[2]))
+        rows.append(of_command(case[0], work, case[1], case[2]))
         print(rows[-1], file=sys.stderr)
+    rows += [row for row in [of_postgres(work)] if row]
+    print(rows[-1], file=sys.stderr)
 print(json.dumps({"name": "waits-whole", "value": max(r["worst_percent"] for r in rows), "unit": "%", "target": 1, "noise": 0,
                   "detail": {"programs": rows}}))
