@@ -109,8 +109,8 @@ static void put_legend(struct output *out, const struct cs_time_lines *l)
 static void put_remarks(struct output *out, const struct cs_time_lines *l)
 {
     if (l->omitted)
-        output_note(out, "%llu less busy thread%s left out: --top 0 shows them",
-                    (unsigned long long)l->omitted, l->omitted == 1 ? " is" : "s are");
+        output_note(out, "%llu less busy thread%s left out%s", (unsigned long long)l->omitted,
+                    l->omitted == 1 ? " is" : "s are", l->n < LINES_MAX ? ": --threads 0 shows them" : "");
     if (l->cut)
         output_note(out,
                     "%llu kept waits of at most %.3g ms are not in it: between those that are, running is "
@@ -169,7 +169,7 @@ int thread_lines_report(const struct parsed *args, double from_seconds, double t
     struct cs_store *store;
     struct recordings which;
     struct cs_time_lines lines;
-    double top = option_number(args, "top", machine ? LINES_MAX : LINES, 0, 1e12);
+    double top = option_number(args, "threads", machine ? LINES_MAX : LINES, 0, 1e12);
     struct cs_time_lines_wanted wanted = {
         .label = option(args, "process"),
         .from_seconds = from_seconds,

@@ -183,7 +183,7 @@ static int run(const struct parsed *args)
     struct cs_observe_timeline *t;
     struct cs_observe_log_reader *log;
     struct cs_error err;
-    static const char *const of_threads[] = {"store", "epoch", "process", "top"};
+    static const char *const of_threads[] = {"store", "epoch", "process", "threads"};
     for (size_t i = 0; path && i < sizeof of_threads / sizeof *of_threads; i++)
         if (option_given(args, of_threads[i]))
             return usage_error(
@@ -228,7 +228,7 @@ static const struct option_entry options[] = {
     OPTION_LOG,
     OPTION_PROCESS,
     OPTION_EPOCH,
-    OPTION_TOP,
+    {"threads", 0, "N", "of a recording: the busiest N threads (20; 0: all; JSON and CSV have all)"},
     OPTION_STORE,
     {NULL, 0, NULL, NULL},
 };

@@ -23,6 +23,23 @@ const [page_file, shots] = process.argv.slice(2);
     for (const part of [first[0].toFixed(3), first[5], first[6]]) assert(shown.includes(part), `${part} stands in the first row: ${shown}`);
     if (shots) await page.locator("#waits").screenshot({ path: `${shots}-${wide}-${scheme}.png` });
 
+    /* threads over time: a part under the pointer is read out as the data have it, and the arrows lead there, too */
+    const lines = await page.evaluate(() => P.thread_lines), cells = lines.lines[0][5];
+    const canvas = page.locator("#lines canvas"), size = await canvas.boundingBox();
+    assert(size.width <= wide && size.height >= 20 * lines.lines.length, "a row a thread");
+    const at = (part) => { const of = []; for (let i = 0; i < cells.length; i += 4) if (cells[i] <= part && part < cells[i] + cells[i + 1]) of.push([lines.states[cells[i + 2]], cells[i + 3]]); return of.sort((a, b) => b[1] - a[1]); };
+    await page.locator("#lines .chart").focus();
+    for (let i = 0; i < 7; i++) await page.keyboard.press("ArrowRight");
+    const read = await page.locator("#lines [role=status]").textContent();
+    assert(read.startsWith(`${lines.lines[0][0]} (${lines.lines[0][1]}), `), read);
+    for (const [state, percent] of at(7)) assert(read.includes(`${state === "waiting" ? "waiting, not told for what" : state} ${percent.toFixed(0)} %`), `${state} ${percent} in: ${read}`);
+    await page.keyboard.press("ArrowDown");
+    assert((await page.locator("#lines [role=status]").textContent()).startsWith(`${lines.lines[1][0]} (${lines.lines[1][1]}), `), "the next thread");
+    const colours = await page.evaluate(() => { const c = document.querySelector("#lines canvas"), n = (P.thread_lines.lines.length * 20 - 4) * (devicePixelRatio || 1), d = c.getContext("2d").getImageData(c.width / 2, 0, c.width / 4, n).data, of = new Set(); for (let i = 0; i < d.length; i += 4) if (d[i + 3] === 255) of.add(`${d[i]},${d[i + 1]},${d[i + 2]}`); return of.size; });
+    assert(colours >= 2, "states differ in colour");
+    assert.strictEqual(await page.locator("#lines tbody tr").count(), lines.lines.length);
+    if (shots) await page.locator("#lines").screenshot({ path: `${shots}-lines-${wide}-${scheme}.png` });
+
     /* a place opens the flame graph of waits with its boxes marked; back shows samples again */
     await page.locator("#waits-grid tbody tr").first().locator("button.open").click();
     assert.strictEqual(await page.evaluate(() => window.flame.root.total[0]), ns, "boxes are waits");
