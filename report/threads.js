@@ -24,17 +24,21 @@ function threadLines(t) {
     canvas.style.width = width + "px"; canvas.style.height = height + "px";
     g.scale(scale, scale);
     g.font = "12px system-ui, sans-serif";
+    /* whole pixels; where parts are narrower, several are one */
+    const per = Math.max(1, Math.ceil(t.buckets / (width - left - right))), snap = (x) => Math.round(x * scale) / scale;
     t.lines.forEach((l, i) => {
       const top = i * row + 2, high = row - 4;
-      shares[i].forEach((parts, b) => {
+      for (let b = 0; b < t.buckets; b += per) {
+        const sums = new Map(), from = snap(px(b)), to = snap(px(Math.min(t.buckets, b + per)));
+        for (const parts of shares[i].slice(b, b + per)) for (const [s, percent] of parts) sums.set(s, (sums.get(s) || 0) + percent / per);
         let y = top + high;
-        for (const [s, percent] of parts) {
+        for (const [s, percent] of sums) {
           const h = high * Math.min(100, percent) / 100;
           g.fillStyle = colour(s);
-          g.fillRect(px(b), y - h, px(b + 1) - px(b) + 0.3, h);
+          g.fillRect(from, y - h, to - from, h);
           y -= h;
         }
-      });
+      }
       g.fillStyle = cssColour("--fg"); g.textAlign = "right";
       g.fillText(fitted(g, name(l), left - 10), left - 6, top + high - 3);
     });
