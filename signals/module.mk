@@ -59,6 +59,7 @@ INSTALLED  += signals/timers/cyclescope_timers.h:include/cyclescope_timers.h sig
 SIGNALS_TESTS := signals_life signals_set
 programs.signals_life.libs = $(SIGNALS_LINKED) $(LIB) -lpthread
 programs.signals_set.libs  = $(SIGNALS_LINKED)
+programs.requests.libs     = $(SIGNALS_LINKED) -lm
 # The same cases once more with stores to cs_page.
 $(BUILD)/tests/programs/signals_life_direct: tests/programs/signals_life.c $(SIGNALS_A) $(BUILD)/libcyclescope-all.a
 	@mkdir -p $(@D)

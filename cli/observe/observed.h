@@ -11,6 +11,7 @@
  *   hist               the subcommand hist
  *   measured_sections  what a program measured of itself
  *   tags               the subcommand tags
+ *   lengths            how long values of a tag stood
  *   timeline           the subcommand timeline
  *   thread_lines       ... of the threads of a recording
  *   signals            the subcommand signals

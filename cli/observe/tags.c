@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* tags: the table of what ran under each value of a tag. shim-2015 figure 1c, 6.1. */
+#include "cli/observe/lengths.h"
 #include "cli/observe/observed_source.h"
 
 #include <stdlib.h>
@@ -110,6 +111,8 @@ static int coarser(const struct parsed *args, const unsigned *periods, unsigned 
 static int run(const struct parsed *args)
 {
     unsigned periods[SUBSAMPLES_MAX], n;
+    if (option_given(args, "lengths"))
+        return lengths_print(args);
     int wrong = observed_subsamples(args, periods, &n);
     if (wrong)
         return wrong;
@@ -137,7 +140,12 @@ static int run(const struct parsed *args)
 }
 
 static const struct option_entry options[] = {
-    OPTION_TAG, OPTION_SUBSAMPLE, OPTION_TOP, OPTIONS_OBSERVED, {NULL, 0, NULL, NULL},
+    OPTION_TAG,
+    {"lengths", 0, NULL, "with --log: how long each value stood, from its begin to its end (quantiles)"},
+    OPTION_SUBSAMPLE,
+    OPTION_TOP,
+    OPTIONS_OBSERVED,
+    {NULL, 0, NULL, NULL},
 };
 
 extern const struct command command_tags;
@@ -147,7 +155,11 @@ const struct command command_tags = {
     "what an observed program did under each value of its tags",
     "For each value of a tag: samples, TSC cycles and their share, how often it was entered, and the rates "
     "of all\n"
-    "counters with their deviation from interval to interval.",
+    "counters with their deviation from interval to interval.\n\n"
+    "With --lengths: how long values stood, all together and each of those with most time. A tag that holds "
+    "a request's\n"
+    "number gives the distribution of time a request. A thread that waits keeps its value. The value 0 "
+    "is nothing's.",
     options,
     run,
 };

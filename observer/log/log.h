@@ -6,7 +6,10 @@
  *   log_read       reading it
  *   log_values     which values tags have in a log
  *   replay         a log through the same judgement and sums as in the loop
+ *   aliases        values of a tag that are one region
  *   timeline       a log over time
+ *   lengths        how long values of a tag stood
+ *   length_distribution  the most likely distribution of lengths
  *   save           aggregates into the store
  *   load           aggregates out of the store
  *

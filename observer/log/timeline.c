@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "observer/log/timeline.h"
+#include "observer/log/aliases.h"
 #include "observer/log/replay.h"
 
 #include <errno.h>
@@ -8,16 +9,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A value that the log names as it names another one: points of one method or loop are one region. */
-struct alias {
-    uint64_t value, stands_for;
-    const char *name;
-};
-
 struct folding {
     struct cs_observe_timeline *t;
-    struct alias *aliases; /* by value */
-    size_t n_aliases;
+    struct cs_observe_aliases aliases;
     struct {
         uint64_t value;
         unsigned slot;
@@ -28,58 +22,12 @@ struct folding {
     unsigned open;                          /* its index */
 };
 
-static int by_name(const void *a, const void *b)
-{
-    const struct alias *x = a, *y = b;
-    int order = strcmp(x->name, y->name);
-    return order ? order : x->value < y->value ? -1 : x->value > y->value;
-}
-
-static int by_value(const void *a, const void *b)
-{
-    const struct alias *x = a, *y = b;
-    return x->value < y->value ? -1 : x->value > y->value;
-}
-
-/* Addresses alone: a program's own values are different things even where their names are not. */
-#define ADDRESS_MIN ((uint64_t)1 << 32)
-
-static int find_aliases(struct folding *f, const struct cs_observe_log_reader *log)
-{
-    size_t names = cs_observe_log_reader_names(log), n = 0;
-    f->aliases = malloc((names + 1) * sizeof *f->aliases);
-    if (!f->aliases)
-        return -ENOMEM;
-    for (size_t i = 0; i < names; i++) {
-        unsigned tag;
-        uint64_t value;
-        const char *name = cs_observe_log_reader_name(log, i, &tag, &value);
-        if (tag == f->tag && value >= ADDRESS_MIN)
-            f->aliases[n++] = (struct alias){value, value, name};
-    }
-    qsort(f->aliases, n, sizeof *f->aliases, by_name);
-    for (size_t i = 1; i < n; i++)
-        if (strcmp(f->aliases[i].name, f->aliases[i - 1].name) == 0)
-            f->aliases[i].stands_for = f->aliases[i - 1].stands_for;
-    qsort(f->aliases, n, sizeof *f->aliases, by_value);
-    f->n_aliases = n;
-    return 0;
-}
-
-static uint64_t region(void *arg, uint64_t value)
-{
-    const struct folding *f = arg;
-    const struct alias key = {.value = value},
-                       *a = bsearch(&key, f->aliases, f->n_aliases, sizeof key, by_value);
-    return a ? a->stands_for : value;
-}
-
 static unsigned slot_of(struct folding *f, unsigned end, uint64_t value)
 {
     if (f->last[end].value == value && f->last[end].slot <= CS_TIMELINE_TAGS)
         return f->last[end].slot;
     const struct cs_observe_timeline *t = f->t;
-    uint64_t stands_for = region(f, value);
+    uint64_t stands_for = cs_observe_aliases_region(&f->aliases, value);
     unsigned slot = CS_TIMELINE_TAGS;
     for (unsigned i = t->n_tags; i-- > 0;)
         if (t->tag_values[i] == stands_for)
@@ -264,17 +212,17 @@ int cs_observe_timeline_fold(const char *path, const struct cs_observe_timeline_
         return rc;
     if (cs_observe_log_reader_head(r)->n_tags && options->tag >= cs_observe_log_reader_head(r)->n_tags)
         rc = cs_fail(err, EINVAL, "the log has no tag number %u", options->tag);
-    else if (find_aliases(&f, r) < 0)
+    else if (cs_observe_aliases_open(&f.aliases, r, options->tag) < 0)
         rc = cs_fail(err, ENOMEM, "no memory for names");
     if (rc == 0 && cs_observe_log_reader_head(r)->n_tags)
-        cs_tags_rename(sink->tags[options->tag], region, &f);
+        cs_tags_rename(sink->tags[options->tag], cs_observe_aliases_region, &f.aliases);
     if (rc == 0)
         rc = prepare(cs_observe_log_reader_head(r), sink, options, &f.t, err);
     f.first = sink->first;
     cs_sink_close(sink);
     cs_observe_log_reader_close(r);
     if (rc < 0) {
-        free(f.aliases);
+        cs_observe_aliases_fini(&f.aliases);
         return rc;
     }
     replay.visit = visit;
@@ -282,7 +230,7 @@ int cs_observe_timeline_fold(const char *path, const struct cs_observe_timeline_
     passing.pass = 1;
     rc = cs_observe_replay(path, &replay, &sink, reader, err);
     cs_sink_close(sink);
-    free(f.aliases); /* their names went with the first reader; none is looked at after the sorting */
+    cs_observe_aliases_fini(&f.aliases);
     if (rc < 0) {
         cs_observe_timeline_close(f.t);
         return rc;

@@ -1,0 +1,180 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "cli/observe/lengths.h"
+#include "cli/command/figures.h"
+#include "cli/observe/observed.h"
+#include "observer/log/lengths.h"
+#include "store/base/text.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <string.h>
+
+static const double quantiles[] = {0.5, 0.9, 0.99, 0.999};
+
+static const struct column columns[] = {
+    {.key = "name", .head = "value", .kind = COLUMN_TEXT, .elastic = true},
+    {.key = "value", .kind = COLUMN_COUNT},
+    {.key = "lengths", .head = "lengths", .kind = COLUMN_COUNT},
+    {.key = "p50_us", .head = "median µs", .kind = COLUMN_NUMBER},
+    {.key = "p90_us", .head = "90 %", .kind = COLUMN_NUMBER},
+    {.key = "p99_us", .head = "99 %", .kind = COLUMN_NUMBER},
+    {.key = "p999_us", .head = "99.9 %", .kind = COLUMN_NUMBER},
+    {.key = "longest_us", .head = "longest", .kind = COLUMN_NUMBER},
+    {.key = "waiting_percent", .head = "waiting %", .kind = COLUMN_SHARE, .plain = true, .spare = true},
+    {.key = "cut", .head = "cut", .kind = COLUMN_COUNT, .spare = true},
+    {.key = "longest_cut_us", .kind = COLUMN_NUMBER},
+};
+
+struct names {
+    const struct cs_observe_log_reader *log;
+};
+
+static const char *name_of(void *arg, unsigned tag, uint64_t value)
+{
+    const struct names *n = arg;
+    const char *found = NULL;
+    for (size_t i = 0; i < cs_observe_log_reader_names(n->log); i++) {
+        unsigned t;
+        uint64_t v;
+        const char *text = cs_observe_log_reader_name(n->log, i, &t, &v);
+        if (t == tag && v == value)
+            found = text;
+    }
+    return found;
+}
+
+static void put_row(struct table *table, const struct cs_observe_lengths *l,
+                    const struct cs_observe_length_row *row, const char *name, bool all)
+{
+    const double us = 1e6 / l->cycles_per_second;
+    table_text(table, name);
+    if (all)
+        table_none(table);
+    else
+        table_count(table, row->value);
+    table_count(table, row->whole);
+    for (unsigned q = 0; q < sizeof quantiles / sizeof quantiles[0]; q++)
+        table_number(table, us * cs_observe_length_quantile(row, quantiles[q]));
+    if (row->whole)
+        table_number(table, us * (double)row->longest);
+    else
+        table_none(table);
+    if (l->head.follow && row->whole_cycles > 0)
+        table_number(table, 100 * row->away_cycles / row->whole_cycles);
+    else
+        table_none(table);
+    table_count(table, row->cut);
+    if (row->cut)
+        table_number(table, us * (double)row->longest_cut);
+    else
+        table_none(table);
+}
+
+static void say_how_good(struct output *out, const struct cs_observe_lengths *l)
+{
+    const struct cs_observe_length_row *all = &l->rows[0];
+    const double us = 1e6 / l->cycles_per_second, period = l->period_cycles,
+                 unseen = l->whole_cycles > 0 ? 100 * l->unseen_cycles / l->whole_cycles : 0,
+                 below = 100 * cs_observe_length_below(all, 2 * period);
+    char text[2][48];
+    output_line(out, "%s", "");
+    output_line(out, "A begin and an end are known to half a period: %s µs.",
+                figures(us * period / 2, 2, text[0]));
+    if (l->numbered)
+        output_line(out, "Its numbers only grow, from %" PRIu64 " to %" PRIu64 ": %" PRIu64 " were seen.",
+                    l->least, l->most, l->numbers);
+    output_set(out, "period_us", json_real(us * period));
+    output_set(out, "not_looked_percent", json_real(unseen));
+    output_set(out, "numbered", json_boolean(l->numbered));
+    output_set(out, "numbers_seen", l->numbered ? json_integer((json_int_t)l->numbers) : json_null());
+    output_set(out, "least_number", l->numbered ? json_integer((json_int_t)l->least) : json_null());
+    output_set(out, "most_number", l->numbered ? json_integer((json_int_t)l->most) : json_null());
+    if (all->cut)
+        output_line(
+            out,
+            "The observer wasn't looking for %s %% of the time: lengths that this cut count as far as "
+            "they were seen.",
+            figures(unseen, 2, text[0]));
+    if (below >= 1)
+        output_note(out,
+                    "%s %% of the lengths are below two periods (%s µs): more of these weren't seen at all; "
+                    "a shorter --period shows them",
+                    figures(below, 2, text[0]), figures(2 * us * period, 2, text[1]));
+}
+
+static int print(const struct parsed *args, const struct cs_observe_lengths *l,
+                 const struct cs_observe_log_reader *log, unsigned tag)
+{
+    struct names names = {log};
+    struct observed view = {.name = name_of, .arg = &names};
+    struct output *out = output_open(args);
+    char zero[256], name[300];
+    output_line(out, "%s: how long a value of %s stood, in µs", l->head.program, l->head.tags[tag]);
+    output_set(out, "program", json_text(l->head.program));
+    output_set(out, "tag", json_text(l->head.tags[tag]));
+    struct table *table = output_table(out, "lengths", columns, sizeof columns / sizeof columns[0]);
+    observed_value(&view, tag, 0, zero, sizeof zero);
+    snprintf(name, sizeof name, "(all but %s)", zero);
+    for (unsigned r = 0; r < l->n_rows; r++) {
+        if (r)
+            observed_value(&view, tag, l->rows[r].value, name, sizeof name);
+        put_row(table, l, &l->rows[r], name, r == 0);
+    }
+    say_how_good(out, l);
+    if (cs_observe_log_cut_short(log))
+        output_note(out, "the log was cut short: it ends where its writer did");
+    return output_close(out);
+}
+
+/* Number of the tag called `name`; -1: it has said why there is none. */
+static int tag_number(const char *path, const char *name, struct cs_error *err)
+{
+    struct cs_observe_log_reader *log;
+    if (cs_observe_log_open(path, &log, err) < 0) {
+        failed(err);
+        return -1;
+    }
+    struct cs_observe_log_head head = *cs_observe_log_reader_head(log);
+    cs_observe_log_reader_close(log);
+    struct cs_resembling meant = {.word = name ? name : ""};
+    for (unsigned t = 0; t < head.n_tags; t++) {
+        if (!name || strcmp(head.tags[t], name) == 0)
+            return (int)t;
+        cs_resembling_try(&meant, head.tags[t]);
+    }
+    if (name)
+        failed_with("%s has no tag %s%s", path, name, cs_did_you_mean(&meant).text);
+    else
+        failed_with("%s was logged without a tag", path);
+    return -1;
+}
+
+int lengths_print(const struct parsed *args)
+{
+    const char *path = option(args, "log");
+    struct cs_observe_lengths *l;
+    struct cs_observe_log_reader *log;
+    struct cs_error err;
+    if (!path)
+        return usage_error("--lengths needs all samples: give --log FILE, written by observe --log");
+    if (option_given(args, "subsample"))
+        return usage_error("--lengths goes without --subsample");
+    struct progress bar;
+    struct cs_observe_lengths_options options = {
+        .values = (unsigned)option_number(args, "top", 10, 0, CS_LENGTH_VALUES),
+        .progress = progress_of,
+        .arg = &bar};
+    int tag = tag_number(path, option(args, "tag"), &err);
+    if (tag < 0)
+        return CS_EXIT_FAILED;
+    options.tag = (unsigned)tag;
+    progress_init(&bar, "reading twice", "B", 0);
+    int rc = cs_observe_lengths_fold(path, &options, &l, &log, &err);
+    progress_fini(&bar);
+    if (rc < 0)
+        return failed(&err);
+    rc = print(args, l, log, options.tag);
+    cs_observe_log_reader_close(log);
+    cs_observe_lengths_close(l);
+    return rc;
+}

@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The most likely distribution of lengths of which some are known, some have two bounds, some a lower one alone
+ * (lengths.h says why). Pure. */
+#ifndef CS_OBSERVER_LOG_LENGTH_DISTRIBUTION_H
+#define CS_OBSERVER_LOG_LENGTH_DISTRIBUTION_H
+
+#include "observer/log/lengths.h"
+
+/* Of row `row`: it ended between two lengths. */
+struct cs_length_bounds {
+    uint32_t row;
+    uint16_t low, high; /* bins */
+};
+
+unsigned cs_length_bin(uint64_t cycles);
+/* Fills row->shares from its `ended` and `left`, and the bounds of row number `r`. 0, or -ENOMEM. */
+int cs_length_estimate(struct cs_observe_length_row *row, unsigned r, const struct cs_length_bounds *bounds,
+                       size_t n_bounds);
+
+#endif

@@ -1,0 +1,60 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+# tags --lengths: how long requests took as the observer saw it, against the program's own log; phases against their truth. Exit 77 where
+# one CPU alone may be used.
+set -eu
+if [ -z "${CS_TEST_AHEAD:-}" ] && [ "$(id -u)" = 0 ] && [ -e /proc/self/autogroup ] && command -v setsid >/dev/null; then
+    CS_TEST_AHEAD=1 exec setsid -w "$0" "$@" # ahead of whatever else the machine does
+fi
+[ -z "${CS_TEST_AHEAD:-}" ] || echo -15 >/proc/self/autogroup
+[ "$(nproc)" -ge 2 ] || { echo "one CPU: an observer needs one of its own"; exit 77; }
+dir=$(mktemp -d)
+trap 'rm -rf "$dir"' EXIT
+cd "$(dirname "$0")/../.."
+"$CYCLESCOPE" observe -s request --period 1000 --log "$dir/log" -- "$BUILD/tests/programs/requests" 20000 "$dir/truth" >/dev/null
+"$CYCLESCOPE" tags --log "$dir/log" --tag request --lengths >"$dir/text"
+"$CYCLESCOPE" tags --log "$dir/log" --tag request --lengths --json >"$dir/seen"
+"$CYCLESCOPE" observe -s phase --period 2000 --log "$dir/phases" -- "$BUILD/signals/examples/phases" --seconds 1 --truth "$dir/changes" >/dev/null
+"$CYCLESCOPE" tags --log "$dir/phases" --lengths --json >"$dir/phased"
+python3 - "$dir" <<'P'
+import collections, json, sys
+dir = sys.argv[1]
+load = lambda name: json.load(open(f"{dir}/{name}"))
+at = lambda all, q: all[min(len(all) - 1, int(q * len(all)))]
+truth, said = sorted(int(l) / 1000 for l in open(dir + "/truth")), load("seen")
+row, = said["lengths"]
+assert said["numbered"] and said["least_number"] >= 1 and said["most_number"] <= 20000, said
+assert row["name"] == "(all but 0)" and row["value"] is None, row
+# A request is lost only where the observer was away at its begin or end.
+assert row["lengths"] + row["cut"] <= 20000 and said["numbers_seen"] > 20000 * (1 - said["not_looked_percent"] / 100) ** 2 * 0.9, (row, said)
+off = {}
+for key, q, most in ("p50_us", 0.5, 0.05), ("p90_us", 0.9, 0.08), ("p99_us", 0.99, 0.15):
+    off[key] = row[key] / at(truth, q) - 1
+    assert abs(off[key]) <= most, (key, row[key], at(truth, q), said)
+assert row["longest_us"] <= truth[-1] * 1.02 + 2, (row, truth[-1])
+print("ok", row["lengths"], "requests, quantiles off by", {k: f"{100 * v:.1f} %" for k, v in off.items()}, "not looked", said["not_looked_percent"])
+
+# The program's own changes: "thread tid tsc phase work"
+lines = [l.split() for l in open(dir + "/changes")]
+per_us, changes = float(lines[0][1]), [(int(w[2]), w[3]) for w in lines[1:]]
+spans = collections.defaultdict(list)
+for (begin, phase), (end, _) in zip(changes, changes[1:]):
+    spans[phase].append((end - begin) / per_us)
+rows = {r["name"]: r for r in load("phased")["lengths"]}
+assert not load("phased")["numbered"]
+for name in "hash", "divide", "chase", "stream":
+    all = sorted(spans[name])
+    assert abs(rows[name]["p50_us"] / at(all, 0.5) - 1) < 0.08, (name, rows[name], at(all, 0.5))
+    assert abs(rows[name]["p90_us"] / at(all, 0.9) - 1) < 0.08, (name, rows[name], at(all, 0.9))
+print("ok", {name: rows[name]["p50_us"] for name in spans if name in rows})
+P
+grep -q "Its numbers only grow" "$dir/text"
+refused() { # words...: exit 2, and a sentence
+    rc=0
+    "$CYCLESCOPE" tags "$@" >/dev/null 2>"$dir/why" || rc=$?
+    [ $rc = 2 ] && [ -s "$dir/why" ] || { echo "not ok: $* ended with $rc"; exit 1; }
+}
+refused --lengths
+refused --lengths --log "$dir/log" --subsample 2
+"$CYCLESCOPE" tags --log "$dir/log" --tag requests --lengths >/dev/null 2>"$dir/why" && exit 1
+grep -q "request" "$dir/why"
