@@ -87,6 +87,15 @@ static int run(const struct parsed *args)
         return operand_count(args) == 1
                    ? export_to_clickhouse(args, operand(args, 0))
                    : usage_error("expected one URL: --to clickhouse http://HOST:8123/DATABASE");
+    if (path && strcmp(path, "otlp") == 0) {
+        if (operand_count(args) > 1)
+            return usage_error("expected one URL: --to otlp http://HOST:4318");
+        if (format && strcmp(format, "otlp") != 0)
+            return usage_error("--to otlp sends --format otlp");
+        return export_to_otlp(args, operand_count(args) ? operand(args, 0) : NULL);
+    }
+    if (option_given(args, "once"))
+        return usage_error("--once is of --to otlp");
     if (operand_count(args) > 0)
         return usage_error("unexpected operand %s", operand(args, 0));
     if (exporter->binary && !path && isatty(STDOUT_FILENO))
@@ -115,12 +124,14 @@ static int run(const struct parsed *args)
 static const struct option_entry options[] = {
     {"format", 'f', "NAME",
      "pprof (default), otlp, folded, speedscope, firefox, trace, csv, json, llvm, gcov, gcov11, bolt"},
-    {"to", 0, "FILE", "write to FILE instead of standard output; --to clickhouse URL sends to a server"},
+    {"to", 0, "FILE",
+     "write to FILE instead of standard output; --to clickhouse URL, --to otlp URL send to a server"},
     OPTION_EVENT,
     OPTION_IMAGE,
     OPTION_EPOCH,
     {"host", 0, "NAME", "clickhouse: whose samples these are (else each epoch's own host)"},
-    {"retry", 0, "SECONDS", "clickhouse: how long to try a server that doesn't answer (60)"},
+    {"once", 0, NULL, "otlp: each epoch that has ended, once; for the daemon and timers"},
+    {"retry", 0, "SECONDS", "clickhouse, otlp: how long to try a server that doesn't answer (60)"},
     {"spool", 0, "DIR", "clickhouse: where batches wait (else in the store)"},
     {"spool-size", 0, "BYTES", "clickhouse: of batches that wait (64M); the store keeps the rest"},
     OPTION_LOG,
@@ -131,7 +142,7 @@ static const struct option_entry options[] = {
 extern const struct command command_export;
 const struct command command_export = {
     "export",
-    "[--to clickhouse URL]",
+    "[--to clickhouse URL | --to otlp [URL]]",
     "profiles of a store in the formats of other tools",
     "  pprof       gzip'd profile.proto with mappings, build-ids, lines and inlined frames: go tool pprof, "
     "Grafana\n"
@@ -147,7 +158,12 @@ const struct command command_export = {
     "Viewers' formats have waits (record --waits) as time, behind the samples; --event waits: alone.\n"
     "With --to clickhouse URL, all samples that are new since the last time go to a ClickHouse server, each "
     "once,\n"
-    "whatever fails on the way; see fleet. URL: http[s]://[USER[:PASSWORD]@]HOST[:8123][/DATABASE].",
+    "whatever fails on the way; see fleet. URL: http[s]://[USER[:PASSWORD]@]HOST[:8123][/DATABASE].\n"
+    "With --to otlp URL, --format otlp goes to an OpenTelemetry collector by OTLP/HTTP, gzip'd. URL: "
+    "http[s]://HOST[:4318][/PATH],\n"
+    "else OTEL_EXPORTER_OTLP_PROFILES_ENDPOINT or OTEL_EXPORTER_OTLP_ENDPOINT; PATH else "
+    "/v1development/profiles. Keys in\n"
+    "OTEL_EXPORTER_OTLP_HEADERS (NAME=VALUE,...) or ~/.netrc stay out of command lines.",
     options,
     run,
 };

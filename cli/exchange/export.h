@@ -4,11 +4,12 @@
  * Files of this room:
  *   export      the subcommand export
  *   clickhouse  batches to a server
+ *   otlp        profiles to a receiver of OpenTelemetry's
  *   trace       a sample log as a trace
  *   import      the subcommand import
  *   store       the subcommand store
  *
- * Where `export` goes besides the formats of exchange/export. Both return an exit code and have said why. */
+ * Where `export` goes besides the formats of exchange/export. All return an exit code and have said why. */
 #ifndef CS_CLI_EXCHANGE_EXPORT_H
 #define CS_CLI_EXCHANGE_EXPORT_H
 
@@ -18,6 +19,8 @@
 
 /* export --to clickhouse URL. */
 int export_to_clickhouse(const struct parsed *args, const char *url);
+/* export --to otlp [URL]; NULL: the environment says which. */
+int export_to_otlp(const struct parsed *args, const char *url);
 /* export --format trace --log FILE: a sample log as a trace for Perfetto and chrome://tracing. */
 int export_trace(const char *log, FILE *to);
 

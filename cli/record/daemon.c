@@ -90,10 +90,12 @@ static void notify_systemd(void)
     close(fd);
 }
 
-/* This program again, as `export`, at the lowest priority. */
-static pid_t send_to_server(const char *store, const char *url, int log)
+/* This program again, as `export`, at the lowest priority. `to`: a ClickHouse server's URL, or "otlp URL"; the
+ * latter by the environment, which others can't read. */
+static pid_t send_to_server(const char *store, const char *to, int log)
 {
     sigset_t none;
+    const size_t otlp = strncmp(to, "otlp ", 5) == 0 ? 5 + strspn(to + 5, " ") : 0;
     pid_t child = fork();
     if (child != 0)
         return child;
@@ -105,8 +107,11 @@ static pid_t send_to_server(const char *store, const char *url, int log)
         (log >= 0 && dup2(log, STDERR_FILENO) < 0) || setpriority(PRIO_PROCESS, 0, 19) < 0)
         _exit(CS_EXIT_FAILED);
     const char *self = getenv("CYCLESCOPE_SELF"); /* of a tarball: there /proc/self/exe is a loader */
-    execl(self ? self : "/proc/self/exe", "cyclescope", "export", "--store", store, "--to", "clickhouse", url,
-          (char *)NULL);
+    self = self ? self : "/proc/self/exe";
+    if (otlp && setenv("OTEL_EXPORTER_OTLP_PROFILES_ENDPOINT", to + otlp, 1) == 0)
+        execl(self, "cyclescope", "export", "--store", store, "--to", "otlp", "--once", (char *)NULL);
+    else if (!otlp)
+        execl(self, "cyclescope", "export", "--store", store, "--to", "clickhouse", to, (char *)NULL);
     _exit(CS_EXIT_FAILED);
 }
 
@@ -284,7 +289,8 @@ static const struct option_entry options[] = {
     {"epoch-length", 0, "TIME", "after which a new epoch begins; 0 = never (24h)"},
     OPTIONS_KEEP,
     {"memory", 0, "BYTES", "the daemon's own bound (32M); waits take up to 32M more"},
-    {"export-to", 0, "URL", "send what is new to this ClickHouse server after merges (see export)"},
+    {"export-to", 0, "URL",
+     "send what is new to this ClickHouse server after merges, or \"otlp URL\" (see export)"},
     {"export-interval", 0, "TIME", "between two such exports at least (10m)"},
     OPTION_STORE,
     {NULL, 0, NULL, NULL},

@@ -16,6 +16,8 @@
 struct cs_fleet_http {
     CURL *handle;
     struct curl_slist *headers;
+    long timeout_s;
+    size_t answer_bytes;
 };
 
 /* Loading libcurl and what it needs takes milliseconds that other subcommands should not pay. */
@@ -64,8 +66,10 @@ int cs_fleet_http_open(struct cs_fleet_http **out, struct cs_error *err)
             return rc;
     }
     struct cs_fleet_http *http = calloc(1, sizeof *http);
-    if (http)
+    if (http) {
         http->handle = curl.easy_init();
+        http->timeout_s = REQUEST_TIMEOUT_S;
+    }
     /* Without "Expect:" each large request would wait a second for servers that don't know it. */
     if (http)
         http->headers = curl.append(NULL, "Expect:");
@@ -88,9 +92,32 @@ void cs_fleet_http_close(struct cs_fleet_http *http)
     free(http);
 }
 
+int cs_fleet_http_header(struct cs_fleet_http *http, const char *header, struct cs_error *err)
+{
+    struct curl_slist *longer = curl.append(http->headers, header);
+    if (!longer)
+        return cs_fail(err, ENOMEM, "out of memory for a connection");
+    http->headers = longer;
+    return 0;
+}
+
+void cs_fleet_http_limits(struct cs_fleet_http *http, long timeout_s, size_t answer_bytes)
+{
+    http->timeout_s = timeout_s;
+    http->answer_bytes = answer_bytes;
+}
+
+struct taking {
+    struct cs_fleet_http_answer *answer;
+    size_t most;
+};
+
 static size_t take(char *bytes, size_t one, size_t n, void *arg)
 {
-    struct cs_fleet_http_answer *answer = arg;
+    const struct taking *taking = arg;
+    struct cs_fleet_http_answer *answer = taking->answer;
+    if (taking->most && (n > taking->most || answer->n + one * n > taking->most))
+        return 0;
     char *grown = realloc(answer->text, answer->n + one * n + 1);
     if (!grown)
         return 0;
@@ -105,6 +132,8 @@ int cs_fleet_http_post(struct cs_fleet_http *http, const char *url, const void *
                        struct cs_fleet_http_answer *answer, struct cs_error *err)
 {
     char why[CURL_ERROR_SIZE] = "";
+    struct taking taking = {answer, http->answer_bytes};
+    curl_off_t later = 0;
     *answer = (struct cs_fleet_http_answer){.text = calloc(1, 1)};
     if (!answer->text)
         return cs_fail(err, ENOMEM, "out of memory for an answer");
@@ -117,13 +146,15 @@ int cs_fleet_http_post(struct cs_fleet_http *http, const char *url, const void *
     curl.setopt(h, CURLOPT_NETRC, (long)CURL_NETRC_OPTIONAL); /* a password that is in no command line */
     curl.setopt(h, CURLOPT_NOSIGNAL, 1L);
     curl.setopt(h, CURLOPT_CONNECTTIMEOUT, CONNECT_TIMEOUT_S);
-    curl.setopt(h, CURLOPT_TIMEOUT, REQUEST_TIMEOUT_S);
+    curl.setopt(h, CURLOPT_TIMEOUT, http->timeout_s);
     curl.setopt(h, CURLOPT_ERRORBUFFER, why);
     curl.setopt(h, CURLOPT_WRITEFUNCTION, take);
-    curl.setopt(h, CURLOPT_WRITEDATA, answer);
+    curl.setopt(h, CURLOPT_WRITEDATA, &taking);
     CURLcode code = curl.perform(h);
     if (code == CURLE_OK)
         code = curl.getinfo(h, CURLINFO_RESPONSE_CODE, &answer->status);
+    if (code == CURLE_OK && curl.getinfo(h, CURLINFO_RETRY_AFTER, &later) == CURLE_OK)
+        answer->retry_after_s = later > 0 && later < 1000000 ? (long)later : later > 0 ? 1000000 : 0;
     curl.setopt(h, CURLOPT_ERRORBUFFER, NULL);
     if (code == CURLE_OK)
         return 0;

@@ -9,13 +9,18 @@
 
 struct cs_fleet_http;
 struct cs_fleet_http_answer {
-    long status; /* 200, 404, ... */
-    char *text;  /* NUL after its n bytes */
+    long status;        /* 200, 404, ... */
+    long retry_after_s; /* what the server asks for; 0 = nothing */
+    char *text;         /* NUL after its n bytes */
     size_t n;
 };
 
 int cs_fleet_http_open(struct cs_fleet_http **out, struct cs_error *err);
 void cs_fleet_http_close(struct cs_fleet_http *http);
+/* A header "Name: value" of all further requests. */
+int cs_fleet_http_header(struct cs_fleet_http *http, const char *header, struct cs_error *err);
+/* How long a request may take in all (120 s unless asked), and how long an answer may be (0 = any length). */
+void cs_fleet_http_limits(struct cs_fleet_http *http, long timeout_s, size_t answer_bytes);
 /* POSTs n bytes. 0 = there is an answer, whatever its status: the caller frees its text. */
 int cs_fleet_http_post(struct cs_fleet_http *http, const char *url, const void *body, size_t n,
                        struct cs_fleet_http_answer *answer, struct cs_error *err);

@@ -37,7 +37,8 @@ const struct cs_daemon_setting cs_daemon_setting_list[] = {
     {"waits", "on|off", "time off the CPU: where threads wait, and for what (default off)"},
     {"label", "NAME", "keep profiles apart by process, command, cgroup or attribute=NAME (default none)"},
     {"driver", "NAME", "auto, bpf or ring (default auto)"},
-    {"export-to", "URL", "send what is new to this ClickHouse server (see export, fleet)"},
+    {"export-to", "URL",
+     "send what is new to this ClickHouse server; \"otlp URL\": ended epochs by OTLP (see export)"},
     {"export-interval", "TIME", "between exports at least; they follow a merge (default 10m)"},
     {NULL, NULL, NULL},
 };

@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Which epochs of a store one receiver has: STORE/.fleet/otlp-<hash of its name>, a name a line. Written anew,
+ * whole, after each epoch that went; so one that went while this process was killed goes again. One process
+ * at a time: another one waits. */
+#ifndef CS_EXCHANGE_FLEET_OTLP_SENT_H
+#define CS_EXCHANGE_FLEET_OTLP_SENT_H
+
+#include "store/base/error.h"
+
+#include <stdbool.h>
+
+struct cs_otlp_sent;
+
+int cs_otlp_sent_open(const char *store, const char *receiver, struct cs_otlp_sent **out,
+                      struct cs_error *err);
+void cs_otlp_sent_close(struct cs_otlp_sent *sent);
+bool cs_otlp_sent_has(const struct cs_otlp_sent *sent, const char *epoch);
+int cs_otlp_sent_add(struct cs_otlp_sent *sent, const char *epoch, struct cs_error *err);
+
+#endif
