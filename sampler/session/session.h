@@ -15,6 +15,7 @@
  *   stack_copies    chains that are made of copies of stacks
  *   contexts        call chains in memory on their way to the store
  *   other_rights    processes that became somebody else's
+ *   wait_tables     waits summed
  *   wait_times      when the longest waits were
  *   waits           waits in memory on their way to the store
  *   hotplug         CPUs that come and go

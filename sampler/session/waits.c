@@ -3,6 +3,7 @@
 
 #include "sampler/chains/context_tree.h"
 #include "sampler/perf/monotonic_clock.h"
+#include "sampler/session/wait_tables.h"
 #include "sampler/session/wait_times.h"
 #include "sampler/waits/blame.h"
 #include "sampler/waits/objects.h"
@@ -15,9 +16,8 @@
 
 #define INTERVAL_NS 4000000U /* T at first: 250 records a second of waiting at most, of a thread */
 #define INTERVAL_NS_MAX 1000000000U
-#define RECORDS_A_SECOND 4000.0  /* more: T is doubled; less than an eighth: halved */
-#define BUFFER_BYTES (16U << 20) /* of records taken and not yet placed */
-#define TABLE_ROWS 65536
+#define RECORDS_A_SECOND 4000.0     /* more: T is doubled; less than an eighth: halved */
+#define BUFFER_BYTES (16U << 20)    /* of records taken and not yet placed */
 #define ABSENT_NS_MAX 5000000000ULL /* that records wait for a table that is being made */
 #define TIMES_WAITS 20000           /* waits and threads whose times are kept */
 #define TIMES_THREADS 20000
@@ -25,11 +25,6 @@
 
 enum { WAITS, WAKERS, EVENTS };
 _Static_assert(CS_WAIT_HEAD % 8 == 0, "records lie one behind the other");
-
-struct tables { /* of a label */
-    uint32_t label;
-    struct cs_table *waits, *threads, *blame;
-};
 
 struct woken { /* what is known of a wake-up */
     uint32_t tid;
@@ -40,7 +35,6 @@ struct woken { /* what is known of a wake-up */
 
 struct cs_session_waits {
     struct cs_wait_kernel *kernel;
-    bool by_name; /* rows of threads */
     struct cs_session_places *places;
     struct cs_session_profiles *profiles;
     struct cs_session_contexts *contexts;
@@ -49,12 +43,12 @@ struct cs_session_waits {
     struct cs_wait_objects *objects;
     struct cs_blame *blame;
     struct cs_session_wait_times *times; /* NULL: threads are told by name, so none has a time line */
-    CS_ARRAY(struct tables) labels;
+    struct cs_session_wait_tables *tables;
     uint8_t *buffer;
     size_t used, capacity;
     struct woken woken[WOKEN];
-    uint64_t random, placed_ns, ended_ns; /* the last 0: it goes on */
-    bool times_told;                      /* of the threads that lived to the end */
+    uint64_t placed_ns, ended_ns; /* the last 0: it goes on */
+    bool times_told;              /* of the threads that lived to the end */
     struct cs_session_waits_counts counts;
     uint64_t dropped;
     uint64_t chain[CS_WAIT_FRAMES];
@@ -75,14 +69,13 @@ struct cs_session_waits *cs_session_waits_open(struct cs_wait_kernel *kernel,
     w->places = places;
     w->profiles = profiles;
     w->copies = copies;
-    w->by_name = by_name;
-    w->random = cs_monotonic_ns() | 1;
     w->contexts = cs_session_contexts_open(events, EVENTS);
+    w->tables = cs_session_wait_tables_open(by_name);
     w->rows = cs_wait_rows_open(kernel);
     w->objects = cs_wait_objects_open("/proc");
     w->blame = cs_blame_open();
     w->times = by_name ? NULL : cs_session_wait_times_open(TIMES_WAITS, TIMES_THREADS);
-    if (!w->contexts || !w->rows || !w->objects || !w->blame || (!w->times && !by_name)) {
+    if (!w->contexts || !w->tables || !w->rows || !w->objects || !w->blame || (!w->times && !by_name)) {
         cs_session_waits_close(w);
         return NULL;
     }
@@ -91,20 +84,11 @@ struct cs_session_waits *cs_session_waits_open(struct cs_wait_kernel *kernel,
     return w;
 }
 
-static void close_tables(struct tables *t)
-{
-    cs_table_close(t->waits);
-    cs_table_close(t->threads);
-    cs_table_close(t->blame);
-}
-
 void cs_session_waits_close(struct cs_session_waits *w)
 {
     if (!w)
         return;
-    for (size_t i = 0; i < w->labels.n; i++)
-        close_tables(&w->labels.at[i]);
-    cs_array_free(&w->labels);
+    cs_session_wait_tables_close(w->tables);
     cs_session_contexts_close(w->contexts);
     cs_wait_rows_close(w->rows);
     cs_wait_objects_close(w->objects);
@@ -175,37 +159,6 @@ void cs_session_waits_take(struct cs_session_waits *w)
 
 /* ---- placing ---- */
 
-static struct tables *tables_of(struct cs_session_waits *w, uint32_t label)
-{
-    struct tables *found = NULL;
-    for (size_t i = 0; i < w->labels.n && !found; i++)
-        if (w->labels.at[i].label == label)
-            found = &w->labels.at[i];
-    if (!found && (found = cs_array_add(&w->labels)) != NULL)
-        found->label = label;
-    if (!found)
-        return NULL;
-    found->waits = found->waits ? found->waits : cs_table_open(&cs_schema_waits);
-    found->threads = found->threads ? found->threads : cs_table_open(&cs_schema_threads);
-    found->blame = found->blame ? found->blame : cs_table_open(&cs_schema_blame);
-    return found->waits && found->threads && found->blame ? found : NULL;
-}
-
-/* xorshift64 */
-static uint64_t draw(struct cs_session_waits *w)
-{
-    w->random ^= w->random << 13;
-    w->random ^= w->random >> 7;
-    return w->random ^= w->random << 17;
-}
-
-/* A whole number, right in the mean. */
-static uint64_t rounded(struct cs_session_waits *w, double value)
-{
-    uint64_t whole = (uint64_t)value;
-    return whole + ((double)(draw(w) >> 11) / 0x1p53 < value - (double)whole);
-}
-
 static struct cs_driver_entry entry_of(const struct cs_wait_record *r)
 {
     return (struct cs_driver_entry){
@@ -251,11 +204,6 @@ static bool add_chain(struct cs_session_waits *w, const struct cs_wait_record *r
            (*key = cs_session_contexts_last(w->contexts)) != 0;
 }
 
-static int64_t text(struct cs_table *table, const char *string)
-{
-    return cs_table_text(table, string);
-}
-
 static struct cs_blame_ran ran_until(const struct cs_wait_record *r, uint64_t at_ns)
 {
     return r->start_ns ? (struct cs_blame_ran){r->start_ns, at_ns, r->on_ns} : (struct cs_blame_ran){0};
@@ -272,48 +220,20 @@ static void place_woken(struct cs_session_waits *w, const struct cs_wait_record 
         at->context = 0;
 }
 
-struct blaming {
-    struct cs_session_waits *w;
-    struct cs_table *table;
-    uint64_t context;
-    const char *reason, *object;
-    double factor;
-};
-
-static void add_blame(void *arg, const struct cs_blame_part *part)
+static void note_times(struct cs_session_waits *w, const struct cs_wait_record *r, uint32_t label,
+                       const struct cs_session_wait_row *row, bool queued)
 {
-    struct blaming *b = arg;
-    bool full = cs_table_rows(b->table) >= TABLE_ROWS;
-    int64_t reason = text(b->table, b->reason), object = text(b->table, full ? "" : b->object),
-            holder = text(b->table, part->thread),
-            what = text(b->table, part->reason == -1   ? "running"
-                                  : part->reason == -2 ? "not followed"
-                                  : part->reason < 0   ? "waiting"
-                                                       : cs_wait_reason_name((unsigned)part->reason));
-    if (reason >= 0 && object >= 0 && holder >= 0 && what >= 0)
-        (void)cs_table_add(b->table, (uint64_t[]){full ? 0 : b->context, (uint64_t)reason, (uint64_t)object,
-                                                  (uint64_t)holder, (uint64_t)what, full ? 0 : part->context,
-                                                  rounded(b->w, b->factor * (double)part->ns)});
-}
-
-struct row { /* of waits */
-    uint64_t context, waker_context, ns, length_ns;
-    const char *reason, *call, *object, *thread, *waker;
-    double factor;
-};
-
-static void add_row(struct cs_session_waits *w, struct cs_table *table, const struct row *row)
-{
-    bool full = cs_table_rows(table) >= TABLE_ROWS;
-    int64_t reason = text(table, row->reason), call = text(table, row->call),
-            object = text(table, full ? "" : row->object), thread = text(table, row->thread),
-            waker = text(table, full ? "" : row->waker);
-    unsigned log2 = row->length_ns ? 63 - (unsigned)__builtin_clzll(row->length_ns) : 0;
-    if (reason >= 0 && call >= 0 && object >= 0 && thread >= 0 && waker >= 0)
-        (void)cs_table_add(table, (uint64_t[]){row->context, (uint64_t)reason, (uint64_t)call,
-                                               (uint64_t)object, (uint64_t)thread, (uint64_t)waker,
-                                               full ? 0 : row->waker_context, log2, rounded(w, row->factor),
-                                               rounded(w, row->factor * (double)row->ns), row->ns});
+    struct cs_session_wait_time time = {.label = label,
+                                        .pid = r->pid,
+                                        .tid = r->tid,
+                                        .what = row->reason,
+                                        .context = row->context,
+                                        .begin_ns = r->out_ns,
+                                        .wake_ns = queued ? r->wake_ns : 0,
+                                        .end_ns = r->in_ns,
+                                        .on_ns = r->on_ns};
+    memcpy(time.thread, row->thread, strnlen(row->thread, sizeof time.thread - 1));
+    cs_session_wait_times_wait(w->times, &time);
 }
 
 static void place_ended(struct cs_session_waits *w, const struct cs_wait_record *r)
@@ -336,36 +256,36 @@ static void place_ended(struct cs_session_waits *w, const struct cs_wait_record 
     w->counts.seconds += factor * (double)away * 1e-9;
     w->records++;
     bool by_thread = r->waker_kind == CS_WAKER_THREAD && woken->tid == r->tid && woken->wake_ns == r->wake_ns;
-    struct tables *t = add_chain(w, r, WAITS, rounded(w, factor * (double)away), &context, &label)
-                           ? tables_of(w, label)
-                           : NULL;
+    struct cs_session_wait_label *t =
+        add_chain(w, r, WAITS, cs_session_wait_tables_rounded(w->tables, factor * (double)away), &context,
+                  &label)
+            ? cs_session_wait_tables_of(w->tables, label)
+            : NULL;
     if (!t)
         return;
-    struct row row = {.context = context,
-                      .waker_context = by_thread ? woken->context : 0,
-                      .ns = waited,
-                      .length_ns = waited,
-                      .reason = cs_wait_reason_name(reason),
-                      .call = cs_wait_call_name(r->call),
-                      .object = object,
-                      .thread = thread,
-                      .waker = by_thread                             ? woken->waker
-                               : r->waker_kind == CS_WAKER_INTERRUPT ? "[interrupt]"
-                                                                     : "",
-                      .factor = factor};
+    struct cs_session_wait_row row = {.context = context,
+                                      .waker_context = by_thread ? woken->context : 0,
+                                      .ns = waited,
+                                      .reason = cs_wait_reason_name(reason),
+                                      .call = cs_wait_call_name(r->call),
+                                      .object = object,
+                                      .thread = thread,
+                                      .waker = by_thread                             ? woken->waker
+                                               : r->waker_kind == CS_WAKER_INTERRUPT ? "[interrupt]"
+                                                                                     : "",
+                                      .factor = factor};
     if (waited)
-        add_row(w, t->waits, &row);
+        cs_session_wait_tables_wait(t, &row);
     if (away > waited) {
-        struct row queue = {.context = context,
-                            .ns = away - waited,
-                            .length_ns = away - waited,
-                            .reason = cs_wait_reason_name(CS_WAIT_RUN_QUEUE),
-                            .call = "",
-                            .object = "",
-                            .thread = thread,
-                            .waker = "",
-                            .factor = factor};
-        add_row(w, t->waits, &queue);
+        struct cs_session_wait_row queue = {.context = context,
+                                            .ns = away - waited,
+                                            .reason = cs_wait_reason_name(CS_WAIT_RUN_QUEUE),
+                                            .call = "",
+                                            .object = "",
+                                            .thread = thread,
+                                            .waker = "",
+                                            .factor = factor};
+        cs_session_wait_tables_wait(t, &queue);
     }
     struct cs_blame_wait wait = {.tid = r->tid,
                                  .waker_tid = by_thread ? r->waker_tid : 0,
@@ -386,25 +306,15 @@ static void place_ended(struct cs_session_waits *w, const struct cs_wait_record 
         memcpy(wait.turn, turn, sizeof wait.turn - 1);
         wait.turn_ns = r->turn_ns;
     }
-    struct blaming blaming = {w, t->blame, context, row.reason, object, factor},
-                   queueing = {w, t->blame, context, cs_wait_reason_name(CS_WAIT_RUN_QUEUE), "", factor};
-    cs_blame_each(w->blame, &wait, row.waker, add_blame, &blaming);
+    struct cs_session_wait_blaming blaming = {t, context, row.reason, object, factor},
+                                   queueing = {t, context, cs_wait_reason_name(CS_WAIT_RUN_QUEUE), "",
+                                               factor};
+    cs_blame_each(w->blame, &wait, row.waker, cs_session_wait_tables_blame, &blaming);
     if (reason == CS_WAIT_RUN_QUEUE || away > waited)
-        cs_blame_queue(w->blame, &wait, add_blame, &queueing);
+        cs_blame_queue(w->blame, &wait, cs_session_wait_tables_blame, &queueing);
     cs_blame_note(w->blame, &wait);
-    if (!w->times)
-        return;
-    struct cs_session_wait_time time = {.label = label,
-                                        .pid = r->pid,
-                                        .tid = r->tid,
-                                        .what = row.reason,
-                                        .context = context,
-                                        .begin_ns = r->out_ns,
-                                        .wake_ns = away > waited ? r->wake_ns : 0,
-                                        .end_ns = r->in_ns,
-                                        .on_ns = r->on_ns};
-    memcpy(time.thread, thread, sizeof time.thread);
-    cs_session_wait_times_wait(w->times, &time);
+    if (w->times)
+        note_times(w, r, label, &row, away > waited);
 }
 
 /* So many records a second as may be. */
@@ -432,16 +342,10 @@ struct adding {
 static void add_thread(void *arg, const struct cs_wait_added *added)
 {
     struct adding *a = arg;
-    struct tables *t = tables_of(a->w, cs_maps_label_of(a->w->places->maps, (pid_t)added->pid, a->now_ns));
-    if (!t)
-        return;
-    bool full = cs_table_rows(t->threads) >= TABLE_ROWS, nameless = full || a->w->by_name;
-    int64_t thread = text(t->threads, full ? "[others]" : added->thread),
-            what = text(t->threads, added->what);
-    if (thread >= 0 && what >= 0)
-        (void)cs_table_add(t->threads,
-                           (uint64_t[]){nameless ? 0 : added->pid, nameless ? 0 : added->tid,
-                                        (uint64_t)thread, (uint64_t)what, added->ns, added->times});
+    struct cs_session_wait_label *t = cs_session_wait_tables_of(
+        a->w->tables, cs_maps_label_of(a->w->places->maps, (pid_t)added->pid, a->now_ns));
+    if (t)
+        cs_session_wait_tables_thread(t, added);
 }
 
 /* A thread, and what it waits for at the end of all. */
@@ -523,35 +427,14 @@ void cs_session_waits_counts(const struct cs_session_waits *w, struct cs_session
 
 /* ---- merging ---- */
 
-static int merge_table(struct cs_store *store, struct cs_table *table, const char *label, unsigned ns,
-                       struct cs_error *err)
-{
-    struct cs_store_profile_head head = {.event = CS_WAITS_EVENT, .unit = "ns"};
-    if (!table || !cs_table_rows(table))
-        return 0;
-    snprintf(head.label, sizeof head.label, "%s", label);
-    head.period_sum = cs_table_sum(table, ns);
-    int rc = cs_store_merge(store, &cs_contexts_profile, &head, table, err);
-    if (rc == 0)
-        cs_table_clear(table);
-    return rc;
-}
-
 int cs_session_waits_merge(struct cs_session_waits *w, struct cs_store *store,
                            const struct cs_session_profiles_merging *with, struct cs_error *err)
 {
     static const struct cs_session_profiles_times times[EVENTS] = {{0, 0, 1.0}, {0, 0, 1.0}};
     add_threads(w);
     int rc = cs_session_contexts_merge(w->contexts, store, times, with, err);
-    for (size_t i = 0; i < w->labels.n && rc == 0; i++) {
-        char label[64];
-        snprintf(label, sizeof label, "%s", with->label(with->arg, w->labels.at[i].label));
-        rc = merge_table(store, w->labels.at[i].waits, label, CS_WAITS_NS, err);
-        if (rc == 0)
-            rc = merge_table(store, w->labels.at[i].threads, label, CS_THREADS_NS, err);
-        if (rc == 0)
-            rc = merge_table(store, w->labels.at[i].blame, label, CS_BLAME_NS, err);
-    }
+    if (rc == 0)
+        rc = cs_session_wait_tables_merge(w->tables, store, with, err);
     if (rc == 0 && w->times && w->ended_ns) { /* before, nobody knows which waits are the longest */
         rc = cs_session_wait_times_merge(w->times, store, with, err);
         cs_session_wait_times_close(w->times);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Waits in memory on their way to the store: records placed, summed by context and object, threads' totals, blame.
+/* Waits in memory on their way to the store: records placed, summed (wait_tables.h), the longest with their times
+ * (wait_times.h).
  *
- * Invariant: what was taken is in memory or in the store, as with profiles. Bounded: rows of a table beyond TABLE_ROWS lose
- * their object and waker first (their time stays). One owner. */
+ * Invariant: what was taken is in memory or in the store, as with profiles. Bounded. One owner. */
 #ifndef CS_SAMPLER_SESSION_WAITS_H
 #define CS_SAMPLER_SESSION_WAITS_H
 
