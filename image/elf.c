@@ -204,6 +204,7 @@ enum cs_isa elf_file_isa(const struct elf_file *file)
         return CS_ISA_NONE;
     return file->header.e_machine == EM_X86_64    ? CS_ISA_X86_64
            : file->header.e_machine == EM_AARCH64 ? CS_ISA_AARCH64
+           : file->header.e_machine == EM_RISCV   ? CS_ISA_RISCV64
                                                   : CS_ISA_NONE;
 }
 

@@ -74,6 +74,10 @@ static enum kind kind_of(enum cs_isa isa, uint64_t type)
         {CS_ISA_AARCH64, R_AARCH64_JUMP_SLOT, KIND_SLOT},
         {CS_ISA_AARCH64, R_AARCH64_GLOB_DAT, KIND_SLOT},
         {CS_ISA_AARCH64, R_AARCH64_IRELATIVE, KIND_IFUNC},
+        {CS_ISA_RISCV64, R_RISCV_RELATIVE, KIND_RELATIVE},
+        {CS_ISA_RISCV64, R_RISCV_JUMP_SLOT, KIND_SLOT},
+        {CS_ISA_RISCV64, R_RISCV_64, KIND_SLOT}, /* what others' GLOB_DAT is */
+        {CS_ISA_RISCV64, R_RISCV_IRELATIVE, KIND_IFUNC},
     };
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
         if (kinds[i].isa == isa && kinds[i].type == type)
@@ -176,10 +180,32 @@ static int read_stubs_aarch64(struct imports *im, const struct elf_file *file,
     return 0;
 }
 
+/* auipc t3, page; ld t3, slot(t3); jalr t1, t3; nop */
+static int read_stubs_riscv64(struct imports *im, const struct elf_file *file,
+                              const struct elf_section *section)
+{
+    size_t n;
+    const uint8_t *bytes = elf_file_contents(file, section, &n);
+    for (size_t at = 0; bytes && at + 8 <= n; at += 4) {
+        uint32_t auipc, load;
+        memcpy(&auipc, bytes + at, sizeof auipc);
+        memcpy(&load, bytes + at + 4, sizeof load);
+        if ((auipc & 0xfff) != 0xe17 || (load & 0xfffff) != 0xe3e03)
+            continue;
+        uint64_t offset = section->header.sh_addr + at;
+        int64_t page = (int32_t)(auipc & 0xfffff000), within = (int32_t)load >> 20;
+        if (add_stub(im, offset, offset + (uint64_t)(page + within)) < 0)
+            return -ENOMEM;
+    }
+    return 0;
+}
+
 static int read_stubs(struct imports *im, const struct elf_file *file, const struct elf_section *section)
 {
     if (elf_file_isa(file) == CS_ISA_AARCH64)
         return read_stubs_aarch64(im, file, section);
+    if (elf_file_isa(file) == CS_ISA_RISCV64)
+        return read_stubs_riscv64(im, file, section);
     size_t n, step = section->header.sh_entsize == 8 ? 8 : STUB_BYTES;
     const uint8_t *bytes = elf_file_contents(file, section, &n);
     for (size_t at = 0; bytes && at + step <= n; at += step)

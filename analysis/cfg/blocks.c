@@ -26,6 +26,19 @@ static int by_offset(const void *a, const void *b)
     return (x->offset > y->offset) - (x->offset < y->offset);
 }
 
+/* The register may have been set by the instruction before it. */
+static void look_before(const struct cfg_building *b, struct cs_isa_insn *insn)
+{
+    const struct cs_cfg *cfg = b->cfg;
+    const struct cs_cfg_instruction *last = cfg->n_insns ? &cfg->insns[cfg->n_insns - 1] : NULL;
+    size_t n;
+    if (!last || last->offset + last->length != insn->offset)
+        return;
+    const uint8_t *bytes = cs_image_bytes_at(b->code, last->offset, &n, NULL);
+    insn->target = bytes ? cs_isa_far_target(cs_image_isa(b->code), bytes, n, last->offset) : 0;
+    insn->indirect = insn->target == 0;
+}
+
 int cfg_sweep(struct cfg_building *b)
 {
     enum cs_isa isa = cs_image_isa(b->code);
@@ -45,6 +58,8 @@ int cfg_sweep(struct cfg_building *b)
                 at += cs_isa_step(isa);
                 continue;
             }
+            if (insn.indirect)
+                look_before(b, &insn);
             if (add_insn(b, &insn) < 0)
                 return -ENOMEM;
             at += insn.length;

@@ -45,7 +45,7 @@ int cs_cfg_build(struct cs_image_code *code, const struct cs_image_procedure *pr
     for (unsigned i = 0; i < procedure->n_parts; i++)
         size += procedure->parts[i].size;
     if (cs_image_isa(code) == CS_ISA_NONE)
-        rc = cs_fail(err, ENOTSUP, "%s: no x86-64 or AArch64 code to read%s%s", procedure->name,
+        rc = cs_fail(err, ENOTSUP, "%s: no x86-64, AArch64 or RISC-V code to read%s%s", procedure->name,
                      *cs_image_trouble(code) ? ": " : "", cs_image_trouble(code));
     else if (size > PROCEDURE_BYTES_MAX)
         rc = cs_fail(err, EFBIG, "%s claims %llu bytes: its symbol is damaged", procedure->name,

@@ -11,7 +11,8 @@
  *   equivalence_classes  blocks and edges that must run equally often
  *   jump_table           where an indirect jump can go
  *   jump_table_aarch64   the search for a table in AArch64 code
- *   jump_table_internal  what the two searches share
+ *   jump_table_internal  what the searches share
+ *   jump_table_riscv64   the search for a table in RISC-V code
  *   jump_table_targets   the list of targets that a search fills
  *   jump_table_x86_64    the search for a table in x86-64 code
  *   noreturn             calls that don't come back

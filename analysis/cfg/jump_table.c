@@ -7,6 +7,7 @@ int cs_cfg_jump_table(struct cs_image_code *code, const struct cs_cfg_instructio
                       uint32_t jump, struct jump_targets *targets)
 {
     const struct jump_scan s = {code, cs_image_isa(code), insns, n_insns};
-    return s.isa == CS_ISA_AARCH64 ? jump_table_aarch64(&s, jump, targets)
-                                   : jump_table_x86_64(&s, jump, targets);
+    return s.isa == CS_ISA_AARCH64   ? jump_table_aarch64(&s, jump, targets)
+           : s.isa == CS_ISA_RISCV64 ? jump_table_riscv64(&s, jump, targets)
+                                     : jump_table_x86_64(&s, jump, targets);
 }

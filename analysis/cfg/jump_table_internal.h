@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What the two instruction sets' searches for jump tables share. jump_table.c chooses. */
+/* What the instruction sets' searches for jump tables share. jump_table.c chooses. */
 #ifndef CS_ANALYSIS_CFG_JUMP_TABLE_INTERNAL_H
 #define CS_ANALYSIS_CFG_JUMP_TABLE_INTERNAL_H
 
@@ -23,5 +23,6 @@ int jump_add_target(struct jump_targets *targets, uint64_t offset);
 
 int jump_table_x86_64(const struct jump_scan *s, uint32_t jump, struct jump_targets *targets);
 int jump_table_aarch64(const struct jump_scan *s, uint32_t jump, struct jump_targets *targets);
+int jump_table_riscv64(const struct jump_scan *s, uint32_t jump, struct jump_targets *targets);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What both instruction sets' searches ask of the code, and the list of targets that they fill. */
+/* What the instruction sets' searches ask of the code, and the list of targets that they fill. */
 #include "analysis/cfg/jump_table_internal.h"
 #include "store/base/array.h"
 

@@ -88,7 +88,7 @@ static int open_subject(const struct parsed *args, struct subject *s, struct cs_
     if (*cs_image_trouble(s->code))
         return cs_fail(err, 2, "%s", cs_image_trouble(s->code));
     if (cs_image_isa(s->code) == CS_ISA_NONE)
-        return cs_fail(err, 95, "%s is no x86-64 or AArch64 code: only that can be explained so far",
+        return cs_fail(err, 95, "%s is no x86-64, AArch64 or RISC-V code: only that can be explained so far",
                        image->path);
     rc = profile_edge_flow(&s->profile, &s->flow, err);
     if (rc)

@@ -13,6 +13,7 @@ static const struct {
 } isas[] = {
     [CS_ISA_X86_64] = {"x86_64", 1, decode_x86_64, decode_flow_x86_64, decode_text_x86_64},
     [CS_ISA_AARCH64] = {"aarch64", 4, decode_aarch64, decode_flow_aarch64, decode_text_aarch64},
+    [CS_ISA_RISCV64] = {"riscv64", 2, decode_riscv64, decode_flow_riscv64, decode_text_riscv64},
 };
 
 unsigned cs_isa_decode(enum cs_isa isa, const uint8_t *bytes, size_t n, uint64_t offset,
@@ -31,6 +32,17 @@ unsigned cs_isa_decode_flow(enum cs_isa isa, const uint8_t *bytes, size_t n, uin
         return isas[isa].flow(bytes, n, offset, insn);
     *insn = (struct cs_isa_insn){.offset = offset};
     return 0;
+}
+
+uint64_t cs_isa_far_target(enum cs_isa isa, const uint8_t *bytes, size_t n, uint64_t offset)
+{
+    return isa == CS_ISA_RISCV64 ? far_target_riscv64(bytes, n, offset) : 0;
+}
+
+uint32_t cs_isa_riscv64_word(const uint8_t *bytes, size_t n)
+{
+    uint32_t word;
+    return riscv64_word(bytes, n, &word) ? word : 0;
 }
 
 unsigned cs_isa_step(enum cs_isa isa)

@@ -13,4 +13,15 @@ unsigned decode_aarch64(const uint8_t *bytes, size_t n, uint64_t offset, struct 
 unsigned decode_flow_aarch64(const uint8_t *bytes, size_t n, uint64_t offset, struct cs_isa_insn *insn);
 char *decode_text_aarch64(const uint8_t *bytes, size_t n, uint64_t offset, char *text, size_t capacity);
 
+unsigned decode_riscv64(const uint8_t *bytes, size_t n, uint64_t offset, struct cs_isa_insn *insn);
+unsigned decode_flow_riscv64(const uint8_t *bytes, size_t n, uint64_t offset, struct cs_isa_insn *insn);
+char *decode_text_riscv64(const uint8_t *bytes, size_t n, uint64_t offset, char *text, size_t capacity);
+uint64_t far_target_riscv64(const uint8_t *bytes, size_t n, uint64_t offset);
+
+#define RISCV64_UNIMP 0xc0001073u
+/* The instruction of four bytes that stands there, or that a compressed one stands for; returns the bytes that it takes, 0 =
+ * none. Its immediate, sign-extended, as its opcode has it. */
+unsigned riscv64_word(const uint8_t *bytes, size_t n, uint32_t *word);
+int32_t riscv64_immediate(uint32_t word);
+
 #endif

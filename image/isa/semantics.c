@@ -7,6 +7,8 @@ void cs_isa_op_decode(enum cs_isa isa, const uint8_t *bytes, size_t size, uint64
 {
     if (isa == CS_ISA_AARCH64)
         op_decode_aarch64(bytes, size, offset, out);
+    else if (isa == CS_ISA_RISCV64)
+        op_decode_riscv64(bytes, size, offset, out);
     else
         op_decode_x86_64(bytes, size, offset, out);
 }

@@ -36,7 +36,8 @@ enum cs_isa_op_flag {
 };
 
 /* Register sets: bits 0 to 15 general, 16 to 47 vector, 48 flags, 49 to 56 mask, 57 x87; on AArch64 49 to 63
- * are x16 to x30, and the stack pointer's bit is rsp's (x4 then shares x17's). */
+ * are x16 to x30, and the stack pointer's bit is rsp's (x4 then shares x17's). On
+ * RISC-V as decode.h's, x16 to x30 at 49 to 63. */
 #define CS_ISA_OP_REG_FLAGS (UINT64_C(1) << 48)
 #define CS_ISA_OP_REG_RSP (UINT64_C(1) << 4)
 

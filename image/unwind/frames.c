@@ -158,7 +158,7 @@ struct cs_unwind_header *unwind_of_elf(const struct elf_file *file, size_t *n, b
     struct elf_file *debug = NULL;
     struct cs_unwind_header *table = NULL;
     *other_debug = false;
-    if (elf_file_isa(file) == CS_ISA_NONE) {
+    if (elf_file_isa(file) != CS_ISA_X86_64 && elf_file_isa(file) != CS_ISA_AARCH64) {
         cs_fail(err, ENOEXEC, "%s is of a machine whose frames aren't known here", file->path);
         return NULL;
     }

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* code_listing FILE: what the analysis reads off a file's code, for a comparison with a disassembler that
  * isn't ours. P name start            a procedure I offset flow target    an instruction (n b j c r s as enum
- * cs_isa_flow; target 0 = none, * = indirect) B start end             a block E from to kind          an edge
+ * cs_isa_flow; target 0 = none, * = indirect) T offset text   that
+ * instruction B start end             a block E from to kind          an edge
  * (offsets of blocks, or - for outside) C block class           cycle equivalence X name                  its
  * control flow can't be built */
 #include "analysis/cfg/cfg.h"
+#include "image/isa/decode.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -14,6 +16,7 @@ static void list(struct cs_image_code *code, const struct cs_image_procedure *p)
     struct cs_cfg *cfg;
     struct cs_error err = {0};
     struct cs_equivalence_classes classes = {0};
+    char text[128];
     printf("P %s %" PRIx64 "\n", p->name, p->start);
     if (cs_cfg_build(code, p, NULL, &cfg, &err) < 0) {
         printf("X %s %s\n", p->name, err.text);
@@ -23,6 +26,11 @@ static void list(struct cs_image_code *code, const struct cs_image_procedure *p)
         const struct cs_cfg_instruction *insn = &cfg->insns[i];
         printf("I %" PRIx64 " %c %s%" PRIx64 "\n", insn->offset, "nbjcrs"[insn->flow],
                insn -> indirect ? "*" : "", insn->target);
+        size_t n;
+        const uint8_t *bytes = cs_image_bytes_at(code, insn->offset, &n, NULL);
+        if (bytes)
+            printf("T %" PRIx64 " %s\n", insn->offset,
+                   cs_isa_decode_text(cs_image_isa(code), bytes, n, insn->offset, text, sizeof text));
     }
     bool classed = cs_cfg_classes(cfg, &classes) == 0;
     for (uint32_t i = 0; i < cfg->n_blocks; i++) {

@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Compares what the analysis reads off an AArch64 file with binutils' disassembler.
+"""Compares what the analysis reads off an AArch64 or RISC-V file with binutils' disassembler.
 
-Usage: code.py LISTING OBJDUMP [NM]    (code_listing's output; objdump -d; nm of a file with local labels kept)
+Usage: code.py MACHINE LISTING OBJDUMP [NM ASSEMBLY]    (aarch64 or riscv64; code_listing's output; objdump -d; nm of a file with
+local labels kept; what the compiler wrote)
 
-Each instruction's kind and target, each leader, each block end, and the edges of direct branches are derived anew from
+Each instruction's kind and target (on RISC-V its text), each leader, each block end, and the edges of direct branches are derived anew from
 objdump's text. A leader of ours that objdump doesn't explain must follow a call (that never returns) or be
 the target of a table. Cycle equivalence is checked by its definition on small procedures: two blocks are in one class
 when no closed walk visits one more often than the other.
@@ -13,22 +14,30 @@ import re
 import sys
 from collections import defaultdict
 
+RISCV = sys.argv[1] == "riscv64"
 KIND = {}
-for name in ("b", ):
+if RISCV:
+    for name in "beq bne blt bge bltu bgeu beqz bnez blez bgez bltz bgtz".split():
+        KIND[name] = "b"
+    KIND.update({"j": "j", "jal": "c", "jr": "j*", "jalr": "c*", "ebreak": "s", "unimp": "s"})
+    for name in "ret mret sret uret".split():
+        KIND[name] = "r"
+for name in () if RISCV else ("b", ):
     KIND[name] = "j"
-for name in "cbz cbnz tbz tbnz".split():
+for name in () if RISCV else "cbz cbnz tbz tbnz".split():
     KIND[name] = "b"
-for name in "ret retaa retab eret eretaa eretab drps".split():
+for name in () if RISCV else "ret retaa retab eret eretaa eretab drps".split():
     KIND[name] = "r"
-for name in "br braa brab braaz brabz".split():
+for name in () if RISCV else "br braa brab braaz brabz".split():
     KIND[name] = "j*"
-for name in "blr blraa blrab blraaz blrabz".split():
+for name in () if RISCV else "blr blraa blrab blraaz blrabz".split():
     KIND[name] = "c*"
-KIND["bl"] = "c"
-for name in "brk hlt udf".split():
+if not RISCV:
+    KIND["bl"] = "c"
+for name in () if RISCV else "brk hlt udf".split():
     KIND[name] = "s"
 TARGET = re.compile(r"([0-9a-f]+) <")
-PADDING = ("nop", "udf", "bti")
+PADDING = ("nop", "udf", "bti", "unimp")
 
 
 def kind(mnemonic):
@@ -36,21 +45,27 @@ def kind(mnemonic):
         return KIND[mnemonic]
     if mnemonic in ("b.al", "b.nv"):
         return "j"
-    return "b" if mnemonic.startswith("b.") or mnemonic.startswith("bc.") else "n"
+    return "n" if RISCV else "b" if mnemonic.startswith("b.") or mnemonic.startswith("bc.") else "n"
 
 
 def read_objdump(path):
-    """offset -> (kind, target, mnemonic)"""
+    """offset -> (kind, target, mnemonic, bytes, text)"""
     insns = {}
     for line in open(path, errors="replace"):
-        m = re.match(r"\s*([0-9a-f]+):\t([0-9a-f]{8})\s+\t?(\S+)\s*(.*)", line)
+        m = re.match(r"\s*([0-9a-f]+):\t([0-9a-f]{4,8})\s+\t?(\S+)\s*(.*)", line)
         if not m:
             continue
         k = kind(m.group(3))
-        text = m.group(4).split("//")[0]
-        t = TARGET.search(text) or re.search(r"(?:0x)?([0-9a-f]+)\s*$", text)
+        operands, _, remark = m.group(4).partition("#" if RISCV else "//")
+        t = TARGET.search(operands) or re.search(r"(?:0x)?([0-9a-f]+)\s*$", operands)
         direct = k in ("j", "b", "c")
-        insns[int(m.group(1), 16)] = (k, int(t.group(1), 16) if direct and t else 0, m.group(3))
+        if k == "j*" and operands.strip() == "t0":  # the other link register
+            k = "r"
+        if k in ("j*", "c*") and TARGET.search(remark):  # the instruction before has the rest of the address
+            direct, k, t = True, k[0], TARGET.search(remark)
+        text = re.sub(r"\s*<.*", "", operands).strip()
+        insns[int(m.group(1), 16)] = (k, int(t.group(1), 16) if direct and t else 0, m.group(3), len(m.group(2)) // 2,
+                                      (m.group(3) + " " + text).strip())
     return insns
 
 
@@ -59,11 +74,13 @@ def read_listing(path):
     for line in open(path):
         w = line.split()
         if w[0] == "P":
-            p = {"name": w[1], "insns": {}, "blocks": {}, "edges": [], "classes": {}}
+            p = {"name": w[1], "insns": {}, "text": {}, "blocks": {}, "edges": [], "classes": {}}
             procedures.append(p)
         elif w[0] == "I":
             star = w[3].startswith("*")
             p["insns"][int(w[1], 16)] = (w[2] + ("*" if star else ""), 0 if star else int(w[3], 16))
+        elif w[0] == "T":
+            p["text"][int(w[1], 16)] = " ".join(w[2:])
         elif w[0] == "B":
             p["blocks"][int(w[1], 16)] = int(w[2], 16)
         elif w[0] == "E":
@@ -81,6 +98,19 @@ def complain(p, text):
     complaints.append(f"{p['name']}: {text}")
 
 
+def plain(text):
+    """Numbers as one of us writes them; what adds a constant is addi (binutils 2.40 says add of a compressed one)."""
+    text = re.sub(r"^(add|addw|and|or|xor|sll|srl|sra|sllw|srlw|sraw|csrw|csrs|csrc) (.*)$", with_i, text)
+    return re.sub(r"\b(0x)?[0-9a-f]+$", lambda m: m.group(0).removeprefix("0x"), text)
+
+
+def with_i(m):
+    last = m.group(2).rsplit(",", 1)[1]
+    if not re.fullmatch(r"-?(\d+|0x[0-9a-f]+)", last):
+        return m.group(0)
+    return (m.group(1)[:-1] + "iw" if m.group(1).endswith("w") else m.group(1) + "i") + " " + m.group(2)
+
+
 def check(p, truth, counts):
     ours = p["insns"]
     for at, (k, target) in ours.items():
@@ -88,7 +118,10 @@ def check(p, truth, counts):
             counts["data"] += 1  # objdump shows data there, by a mapping symbol
             continue
         counts["instructions"] += 1
-        want, to, name = truth[at]
+        want, to, name, size, text = truth[at]
+        if RISCV and plain(p["text"][at]) != plain(text):
+            counts["texts that differ"] += 1
+            complain(p, f"{at:x} is \"{text}\", written as \"{p['text'][at]}\"")
         if (k, target) != (want, to):
             complain(p, f"{at:x} is {name} ({want} {to:x}), read as {k} {target:x}")
     if not all(at in truth for at in ours):
@@ -98,13 +131,13 @@ def check(p, truth, counts):
     tables = {to for _, to, k in p["edges"] if k == TABLE}
     leaders, after_call = set(), set()
     for at in ours:
-        k, to, name = truth[at]
+        k, to, name, size, _ = truth[at]
         if k in ("b", "j") and to in ours:
             leaders.add(to)
-        if k in ("b", "j", "j*", "r", "s") and at + 4 in ours:
-            leaders.add(at + 4)
-        if k == "c" and at + 4 in ours:
-            after_call.add(at + 4)
+        if k in ("b", "j", "j*", "r", "s") and at + size in ours:
+            leaders.add(at + size)
+        if k == "c" and at + size in ours:
+            after_call.add(at + size)
     first = min(ours)
     for at in leaders:
         if at not in p["blocks"] and at in covered:
@@ -119,15 +152,15 @@ def check(p, truth, counts):
         out[a].add((b, k))
     for s in starts:
         counts["blocks"] += 1
-        last = p["blocks"][s] - 4
-        k, to, name = truth[last]
+        last = max(at for at in (p["blocks"][s] - 4, p["blocks"][s] - 2) if at in ours and at + truth[at][3] == p["blocks"][s])
+        k, to, name, size, _ = truth[last]
         want = set()
         if k == "b":
-            want = {to, last + 4}
+            want = {to, last + size}
         elif k == "j":
             want = {to}
         elif k in ("n", "c", "c*"):
-            want = {last + 4}
+            want = {last + size}
         want = {w if w in ours else None for w in want}
         got = {b for b, _ in out[s]}
         if k in ("r", "s"):
@@ -149,10 +182,11 @@ def tables_of(path):
     section = ".text"
     for line in open(path):
         line = line.strip()
-        m = re.match(r"\.type\s+(\w+), %function", line)
+        m = re.match(r"\.type\s+(\w+), [%@]function", line)
         if m:
             current = m.group(1)
-        m = re.match(r"\.(?:byte|2byte|hword|word|4byte)\s+\((\.L\w+) - \.Lrtx\d+\) / 4", line)
+        m = (re.match(r"\.(?:byte|2byte|hword|word|4byte)\s+\((\.L\w+) - \.Lrtx\d+\) / 4", line)
+             or RISCV and re.match(r"\.word\s+(\.L\w+)(?:-\.L\w+)?$", line))
         if m and current:
             found[current].add(m.group(1))
         m = re.match(r"\.(?:xword|8byte|quad|dword)\s+(\.L\w+)$", line)
@@ -192,22 +226,22 @@ def equivalence(p):
 
 def main():
     counts = defaultdict(int)
-    truth = read_objdump(sys.argv[2])
-    procedures = read_listing(sys.argv[1])
+    truth = read_objdump(sys.argv[3])
+    procedures = read_listing(sys.argv[2])
     for p in procedures:
         if p["insns"]:
             counts["procedures"] += 1
             check(p, truth, counts)
-    if len(sys.argv) > 4:
+    if len(sys.argv) > 5:
         labels = {}
-        for line in open(sys.argv[3]):
+        for line in open(sys.argv[4]):
             w = line.split()
             if len(w) == 3:
-                labels[w[2]] = int(w[0], 16)
-        for name, wanted in tables_of(sys.argv[4]).items():
+                labels.setdefault(w[2], set()).add(int(w[0], 16))  # the C library's files have such names too
+        for name, wanted in tables_of(sys.argv[5]).items():
             p = next(q for q in procedures if q["name"] == name)
             got = {to for _, to, k in p["edges"] if k == TABLE}
-            want = {labels[l] for l in wanted}
+            want = {at for l in wanted for at in labels[l] if at in p["insns"]}
             counts["table targets"] += len(want)
             if got != want:
                 complain(p, f"its table leads to {sorted(map(hex, want - got))} too, not to {sorted(map(hex, got - want))}")

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Cross-compiled by tests/integration/arm64-code.sh: switches whose tables have entries of one, two and four
+/* Cross-compiled by tests/cross/code.sh: switches whose tables have entries of one, two and four
  * bytes, a table of addresses, calls that never return, loops, a recursion, an indirect tail call. */
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* RISC-V: from the decoder's operands and the instruction's word. Which pairs fuse differs by core: nothing is said to. */
+#include "image/isa/decode_internal.h"
+#include "image/isa/semantics_internal.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static uint32_t flow_flags(const struct cs_isa_insn *insn)
+{
+    static const uint32_t flags[] = {
+        [CS_ISA_FLOW_NEXT] = 0,
+        [CS_ISA_FLOW_BRANCH] = CS_ISA_OP_BRANCH,
+        [CS_ISA_FLOW_JUMP] = CS_ISA_OP_JUMP,
+        [CS_ISA_FLOW_CALL] = CS_ISA_OP_CALL,
+        [CS_ISA_FLOW_RETURN] = CS_ISA_OP_RETURN,
+        [CS_ISA_FLOW_STOP] = 0,
+    };
+    return flags[insn->flow] | (insn->indirect ? (uint32_t)CS_ISA_OP_INDIRECT : 0);
+}
+
+static uint32_t kind_flags(uint32_t w)
+{
+    uint32_t f3 = w >> 12 & 7, f7 = w >> 25, float_kind = w >> 27;
+    switch (w & 0x7f) {
+    case 0x33:
+    case 0x3b:
+        return f7 != 1 ? 0 : f3 < 4 ? CS_ISA_OP_MULTIPLY : CS_ISA_OP_DIVIDE;
+    case 0x43:
+    case 0x47:
+    case 0x4b:
+    case 0x4f:
+        return CS_ISA_OP_FLOAT;
+    case 0x53:
+        return float_kind == 3 || float_kind == 0x0b ? CS_ISA_OP_FDIVIDE | CS_ISA_OP_FLOAT
+               : float_kind < 3                      ? CS_ISA_OP_FLOAT
+                                                     : 0;
+    case 0x0f:
+        return CS_ISA_OP_SERIALISE;
+    case 0x73:
+        return w == 0x73 ? CS_ISA_OP_SYSCALL : CS_ISA_OP_SERIALISE;
+    default:
+        return 0;
+    }
+}
+
+/* From decode.h's bits to ours. What the scheduler leaves out as rsp's is tp, which programs don't write. */
+static uint64_t registers(uint64_t set)
+{
+    return (set & 0xffff) | (set >> 32) << 16 | (set >> 17 & 0x7fff) << 49;
+}
+
+/* What names a place gets the one label that the caller defines; a call is a jump to the model. */
+static void write_text(const uint8_t *bytes, size_t size, const struct cs_isa_insn *insn,
+                       struct cs_isa_op *out)
+{
+    char text[sizeof out->text];
+    cs_isa_decode_text(CS_ISA_RISCV64, bytes, size, insn->offset, text, sizeof text);
+    const char *last = strrchr(text, ',') ? strrchr(text, ',') + 1 : strrchr(text, ' ');
+    if (insn->flow == CS_ISA_FLOW_CALL && last)
+        snprintf(out->text, sizeof out->text, "%s %.40s", insn->indirect ? "jr" : "j",
+                 insn->indirect ? last : ".Lcs");
+    else if (insn->target && last)
+        snprintf(out->text, sizeof out->text, "%.*s .Lcs", (int)(last - text), text);
+    else
+        snprintf(out->text, sizeof out->text, "%s", text);
+}
+
+void op_decode_riscv64(const uint8_t *bytes, size_t size, uint64_t offset, struct cs_isa_op *out)
+{
+    struct cs_isa_insn insn;
+    uint32_t word;
+    *out = (struct cs_isa_op){.offset = offset, .length = 2, .flags = CS_ISA_OP_INVALID, .text = "nop"};
+    if (!cs_isa_decode(CS_ISA_RISCV64, bytes, size, offset, &insn) || !riscv64_word(bytes, size, &word))
+        return;
+    out->length = insn.length;
+    out->target = insn.target;
+    out->flags = flow_flags(&insn) | kind_flags(word) | (insn.locked ? (uint32_t)CS_ISA_OP_LOCK : 0);
+    out->reads = registers(insn.reads);
+    out->writes = registers(insn.writes);
+    if ((insn.reads | insn.writes) >> 32)
+        out->flags |= CS_ISA_OP_VECTOR;
+    if (insn.n_memory) {
+        const struct cs_isa_memory *m = &insn.memory[0];
+        out->flags |= (m->reads ? (uint32_t)CS_ISA_OP_LOAD : 0) | (m->writes ? (uint32_t)CS_ISA_OP_STORE : 0);
+        out->access_bytes = m->width;
+        out->address_reads = m->base == 0    ? 0
+                             : m->base == 31 ? 1
+                                             : registers(m->base < 16 ? CS_ISA_REG_GPR(m->base)
+                                                                      : CS_ISA_REG_HIGH((int)m->base));
+    }
+    write_text(bytes, size, &insn, out);
+}
