@@ -11,7 +11,7 @@
  *      ...
  *      cs_sites_write("times");                     // cyclescope hist --sections times
  *
- * Cycles are ticks of the time-stamp counter (AArch64: of the virtual counter), read in order with the code
+ * Cycles are ticks of the time-stamp counter (AArch64: of the virtual counter; RISC-V: of `time`), read in order with the code
  * between. What an empty pair takes on this machine is measured once and subtracted. Each site keeps a
  * histogram, sixteen bins an octave. A stretch in which the thread lost its CPU (or got a signal) is found
  * out and kept apart: it took as long as others had the CPU, not as the code takes (linux-tools-1999
@@ -100,6 +100,10 @@ CS_MEASURE_FN uint64_t cs_clock_begin(void)
 #elif defined(__aarch64__)
     uint64_t t;
     __asm__ volatile("isb\n\tmrs %0, cntvct_el0\n\tisb" : "=r"(t) : : "memory");
+    return t;
+#elif defined(__riscv) && __riscv_xlen == 64
+    uint64_t t;
+    __asm__ volatile("fence r, i\n\trdtime %0\n\tfence i, r" : "=r"(t) : : "memory");
     return t;
 #else
     struct timespec t;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What of this room depends on the instruction set that it is built for: one of arch_x86_64.c, arch_aarch64.c.
- * (Code of either instruction set is analysed on both: image/isa/decode.h.) */
+/* What of this room depends on the instruction set that it is built for: one of arch_x86_64.c, arch_aarch64.c,
+ * arch_riscv64.c. (Code of each instruction set is analysed on all: image/isa/decode.h.) */
 #ifndef CS_ANALYSIS_MACHINE_ARCH_H
 #define CS_ANALYSIS_MACHINE_ARCH_H
 
@@ -10,7 +10,7 @@
 
 #define ARCH_ADDS_A_LINK 100
 
-/* The counter that user space may always read: TSC, cntvct_el0. Ordered after what stands before it. */
+/* The counter that user space may always read: TSC, cntvct_el0, time. Ordered after what stands before it. */
 uint64_t arch_ticks(void);
 /* So many times ARCH_ADDS_A_LINK dependent register additions. */
 void arch_chain(unsigned links);

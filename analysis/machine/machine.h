@@ -6,6 +6,7 @@
  * Files of this room:
  *   arch            what depends on the instruction set that it is built for
  *   arch_aarch64    that on AArch64
+ *   arch_riscv64    that on RISC-V
  *   arch_x86_64     that on x86-64
  *   detect          sizes of caches and TLBs from sysfs
  *   latency         what a miss, a lock, a division cost, measured

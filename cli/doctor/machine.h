@@ -15,6 +15,7 @@
  *   arch              what only one architecture can tell
  *   arch_x86_64       of x86-64
  *   arch_aarch64      of AArch64
+ *   arch_riscv64      of RISC-V
  *
  * Facts about a machine, gathered and not judged: doctor_rules.c says what they mean.
  *

@@ -26,6 +26,8 @@
 #define MACHINE AUDIT_ARCH_X86_64
 #elif defined __aarch64__
 #define MACHINE AUDIT_ARCH_AARCH64
+#elif defined __riscv
+#define MACHINE AUDIT_ARCH_RISCV64
 #endif
 
 /* All but these two. */

@@ -26,8 +26,10 @@
 #include "observer/source/arch_x86_64.h"
 #elif defined(__aarch64__)
 #include "observer/source/arch_aarch64.h"
+#elif defined(__riscv) && __riscv_xlen == 64
+#include "observer/source/arch_riscv64.h"
 #else
-#error "cyclescope runs on x86-64 and AArch64"
+#error "cyclescope runs on x86-64, AArch64 and RISC-V (rv64gc)"
 #endif
 
 #endif

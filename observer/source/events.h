@@ -6,6 +6,7 @@
  *   arch           the few instructions that differ by architecture
  *   arch_x86_64    those of x86-64
  *   arch_aarch64   those of AArch64
+ *   arch_riscv64   those of RISC-V
  *   rdpmc          a hardware counter read from user space
  *   readable       may a counter be read from user space?
  *   events         events of the processor and the kernel, by rdpmc or read()

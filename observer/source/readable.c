@@ -4,7 +4,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
-/* Only arm64 kernels have the file. */
+/* Kernels of arm64 and RISC-V have the file; on the latter 1 is for mapped events, 2 for anyone at any time. */
 static bool switched_off(void)
 {
     char text = 0;

@@ -535,6 +535,21 @@ struct pt_regs { /* the kernel's own, of which user space's headers have no part
 #define THREAD_SELF 0 /* not known there */
 #define MODE(r) ((r)->pstate & 0x10)
 #define IS_NARROW(mode) ((mode) != 0) /* AArch32 */
+#elif defined(__TARGET_ARCH_riscv)
+/* The kernel's own registers and user space's begin alike. Frame records aren't where other machines have them. */
+#define TAKE_REGISTERS(s, r)                                                                                 \
+    ({                                                                                                       \
+        const struct user_regs_struct *taken = (const void *)(r);                                            \
+        (s)->pc = taken->pc;                                                                                 \
+        (s)->sp = (s)->reg[2] = taken->sp;                                                                   \
+        (s)->fp = (s)->reg[8] = taken->s0;                                                                   \
+        (s)->reg[1] = taken->ra;                                                                             \
+        (s)->fp_lost = 1;                                                                                    \
+    })
+#define SP_NUMBER 2
+#define THREAD_SELF 0 /* not known there */
+#define MODE(r) 0
+#define IS_NARROW(mode) ((mode) != 0) /* never */
 #else
 #define TAKE_REGISTERS(s, r)                                                                                 \
     ({                                                                                                       \

@@ -11,6 +11,10 @@
 #define MACHINE EM_AARCH64
 #define SP_NUMBER 31
 #define KNOWN (7U << 29)
+#elif defined __riscv
+#define MACHINE EM_RISCV
+#define SP_NUMBER 2
+#define KNOWN (1U << 1 | 1U << 2 | 1U << 8)
 #else
 #define MACHINE EM_X86_64
 #define SP_NUMBER 7

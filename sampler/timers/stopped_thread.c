@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "sampler/timers/stopped_thread.h"
 
+#ifdef __riscv
+#include <asm/ptrace.h>
+#endif
 #include <elf.h>
 #include <sys/ptrace.h>
 #include <sys/uio.h>
@@ -9,6 +12,8 @@
 
 #ifdef __x86_64__
 #define MACHINE EM_X86_64
+#elif defined __riscv
+#define MACHINE EM_RISCV
 #else
 #define MACHINE EM_AARCH64
 #endif
@@ -26,6 +31,11 @@ bool stopped_thread_note(struct stopped_thread *s, pid_t tid, int memory)
     memcpy(s->frame.registers, all, sizeof all);
     s->frame.pc = r.rip;
     s->sp = r.rsp;
+#elif defined __riscv
+    memcpy(s->frame.registers, &r, 32 * sizeof r.pc); /* in DWARF's order, with pc in x0's place */
+    s->frame.registers[0] = 0;
+    s->sp = r.sp;
+    s->frame.pc = r.pc;
 #else
     memcpy(s->frame.registers, r.regs, 31 * sizeof r.regs[0]);
     s->frame.registers[31] = s->sp = r.sp;

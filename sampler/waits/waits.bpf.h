@@ -116,6 +116,13 @@ struct pt_regs___call {
 #define CALL_OF(regs) ((regs)->syscallno)
 #define CALL_ARGS(out, r)                                                                                    \
     ((out)[0] = (r)->orig_x0, (out)[1] = (r)->regs[1], (out)[2] = (r)->regs[2], (out)[3] = (r)->regs[3])
+#elif defined(__TARGET_ARCH_riscv)
+struct pt_regs___call {
+    unsigned long a1, a2, a3, a7, orig_a0;
+} __attribute__((preserve_access_index));
+#define CALL_OF(regs) ((__s32)(regs)->a7)
+#define CALL_ARGS(out, r)                                                                                    \
+    ((out)[0] = (r)->orig_a0, (out)[1] = (r)->a1, (out)[2] = (r)->a2, (out)[3] = (r)->a3)
 #else
 struct pt_regs___call {
     unsigned long r10, dx, si, di, orig_ax;

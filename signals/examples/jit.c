@@ -44,6 +44,10 @@ static size_t emit(unsigned char *to, uint32_t id)
     /* mov x2, #id; str x2, [x0, #8*method]; 1: subs x1, x1, #1; b.ne 1b; ret */
     const uint32_t code[] = {0xd2800002 | id << 5, 0xf9000002 | method << 10, 0xf1000421, 0x54ffffe1,
                              0xd65f03c0};
+#elif defined(__riscv)
+    /* li a2, id; sd a2, 8*method(a0); 1: addi a1, a1, -1; bnez a1, 1b; ret */
+    const uint32_t code[] = {0x00000613 | id << 20, 0x00c53023 | (method & 3) << 10 | (method >> 2) << 25,
+                             0xfff58593, 0xfe059ee3, 0x00008067};
 #endif
     memcpy(to, code, sizeof code);
     __builtin___clear_cache((char *)to, (char *)to + sizeof code);

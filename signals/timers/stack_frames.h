@@ -6,18 +6,28 @@
 
 #include <stdint.h>
 
+/* How far below the frame pointer's place the frame begins. */
+#ifdef __riscv
+#define CS_FRAME_BELOW 16
+#else
+#define CS_FRAME_BELOW 0
+#endif
+
 /* Frames are {caller's frame pointer, return address}, each above the last. Returns how many addresses were
  * written, innermost first. */
 static inline unsigned cs_stack_frames(uint64_t fp, uint64_t sp, uint64_t top, uint64_t *out, unsigned room)
 {
     unsigned n = 0;
-    while (n < room && fp >= sp && fp % sizeof fp == 0 && top >= 16 && fp <= top - 16) {
-        const uint64_t *frame = (const uint64_t *)(uintptr_t)fp; /* NOLINT(performance-no-int-to-ptr) */
+    for (uint64_t at; n < room;
+         fp = *(const uint64_t *)(uintptr_t)at) { /* NOLINT(performance-no-int-to-ptr) */
+        at = fp - CS_FRAME_BELOW;
+        if (fp < CS_FRAME_BELOW || at < sp || at % sizeof at || top < 16 || at > top - 16)
+            break;
+        const uint64_t *frame = (const uint64_t *)(uintptr_t)at; /* NOLINT(performance-no-int-to-ptr) */
         if (frame[1] < 4096)
             break;
         out[n++] = frame[1];
-        sp = fp + 16;
-        fp = frame[0];
+        sp = at + 16;
     }
     return n;
 }

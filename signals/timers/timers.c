@@ -170,6 +170,8 @@ static void sample(int signal, siginfo_t *info, void *context)
                    sp = (uint64_t)m->gregs[REG_RSP];
 #elif defined(__aarch64__)
     const uint64_t pc = m->pc, fp = m->regs[29], sp = m->sp;
+#elif defined(__riscv)
+    const uint64_t pc = m->__gregs[REG_PC], fp = m->__gregs[REG_S0], sp = m->__gregs[REG_SP];
 #else
 #error "where does this architecture keep pc, fp and sp?"
 #endif

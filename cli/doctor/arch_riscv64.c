@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* RISC-V: nothing that only an instruction can tell. */
+#include "cli/doctor/arch.h"
+
+void arch_probe(uint64_t *to)
+{
+    (void)to;
+}
+
+double arch_tsc_mhz(void)
+{
+    return 0;
+}
