@@ -139,8 +139,9 @@ static int print(const struct parsed *args, const struct cs_time_lines *l)
         {.key = "buckets", .kind = COLUMN_JSON},
     };
     struct output *out = output_open(args);
-    output_line(out, "%zu thread%s over %s s; a letter is what a thread did for most of %s ms", l->n,
-                plural((double)l->n), figures((double)l->whole_ns * 1e-9, 3, text[0]),
+    size_t n = l->n + l->omitted + l->cut_threads;
+    output_line(out, "%zu thread%s over %s s; a letter is what a thread did for most of %s ms", n,
+                plural((double)n), figures((double)l->whole_ns * 1e-9, 3, text[0]),
                 figures(bucket_ms, 3, text[1]));
     output_line(out, "%s", "");
     json_t *states = json_array();

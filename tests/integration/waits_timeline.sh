@@ -15,6 +15,8 @@ for case in phases convoy short-sleeps; do
 done
 COLUMNS=120 "$CYCLESCOPE" timeline --store "$work/phases" >"$work/text" || fail "timeline"
 "$CYCLESCOPE" timeline --json --buckets 35 --time 1..1.5 --store "$work/phases" >"$work/part" || fail "timeline --time"
+"$CYCLESCOPE" timeline --threads 1 --store "$work/phases" >"$work/one" || fail "timeline --threads"
+[ "$(grep -c '^\(phases\|waiting\) ' "$work/one")" = 1 ] && grep -q '^3 threads over' "$work/one" && grep -q '^2 less busy threads are left out' "$work/one" || fail "--threads 1: $(cat "$work/one")"
 "$CYCLESCOPE" timeline --csv --buckets 20 --store "$work/phases" >"$work/csv" || fail "timeline --csv"
 "$CYCLESCOPE" report --html "$work/page.html" "$work/phases" >/dev/null || fail "report"
 "$CYCLESCOPE" record --no-bursts -o "$work/none" -- sleep 0.2 >/dev/null 2>&1
