@@ -20,18 +20,20 @@ static __always_inline __u64 own_key(const struct chain_scratch *s, __u64 code)
            (__u64)(s->interpreter & 15) << CS_TREE_INTERPRETER_SHIFT;
 }
 
-/* Tells of code that wasn't met lately, and who called it from where (0: not known): its name is read while the process lives. */
-static __always_inline void report_code(__u64 key, __u64 caller, __u64 caller_at)
+/* Tells of code that wasn't met lately, and who called it from where (0: not known): its name is read while the process lives.
+ * Not static, as others here: verified once, not at each call. */
+__noinline int chain_report_code(__u64 key, __u64 caller, __u64 caller_at)
 {
     __u32 pid = bpf_get_current_pid_tgid() >> 32;
     __u64 is = key ^ (__u64)pid << 32;
     __u32 at = (is * 0x9E3779B97F4A7C15ULL) >> 51 & (CS_CHAIN_CODES - 1);
     __u64 *reported = bpf_map_lookup_elem(&chain_codes, &at);
     if (!reported || *reported == is)
-        return;
+        return 0;
     struct cs_chain_want message = {pid, CS_CHAIN_NO_IMAGE, key, caller, caller_at};
     if (bpf_ringbuf_output(&chain_wants, &message, sizeof message, 0) == 0)
         *reported = is;
+    return 0;
 }
 
 #include "sampler/chains/lua.bpf.h"
@@ -90,12 +92,12 @@ static __always_inline int is_run(const struct cs_chain_image *image, __u64 vadd
 }
 
 /* Makes `joined` of the frames. `self`: what the thread is known by to its C library. */
-static __always_inline void join_interpreted(struct chain_scratch *s, __u64 self, __u32 n_kernel)
+__noinline int chain_join_interpreted(struct chain_scratch *s, __u64 self, __u32 n_kernel)
 {
-    __u32 number = s->interpreter;
+    __u32 number = s ? s->interpreter : 0;
     const struct cs_chain_interpreter *it = bpf_map_lookup_elem(&chain_interpreters, &number);
-    if (!it || !is_mapped(s, s->run_at))
-        return;
+    if (!s || !it || !is_mapped(s, s->run_at))
+        return 0;
     s->n_own = 0;
     if (it->kind == CS_CHAIN_LUA)
         take_lua(s, it);
@@ -103,6 +105,7 @@ static __always_inline void join_interpreted(struct chain_scratch *s, __u64 self
         take_python(s, it, self);
     struct frames_join j = {.s = s, .native = s->n, .own = s->n_own, .n_kernel = n_kernel};
     bpf_loop(4 * CS_CHAIN_FRAMES, join_frame, &j, 0);
+    return 0;
 }
 
 #endif

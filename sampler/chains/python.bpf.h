@@ -50,7 +50,7 @@ static long python_frame(__u32 i, void *context)
         return 0;
     }
     __u64 key = own_key(s, code & ~7ULL);
-    report_code(key, 0, 0);
+    chain_report_code(key, 0, 0);
     s->own[s->n_own & (CS_CHAIN_OWN_FRAMES - 1)] = key | (w->is_3_11 && is_entry ? CS_TREE_RUN : 0);
     s->n_own++;
     return s->n_own >= CS_CHAIN_OWN_FRAMES;

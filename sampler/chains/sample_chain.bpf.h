@@ -64,7 +64,7 @@ static __always_inline __u32 take_chain(struct bpf_perf_event_data *ctx, struct 
     if (in_exec && s->end != CS_UNWIND_END_COMPLETE)
         return without_program(s, n_kernel);
     if (s->runs)
-        join_interpreted(s, THREAD_SELF, n_kernel);
+        chain_join_interpreted(s, THREAD_SELF, n_kernel);
     return n_kernel;
 }
 

@@ -113,6 +113,7 @@ void cs_session_waits_end(struct cs_session_waits *w)
 /* ---- taking ---- */
 
 #define COPY_HEAD offsetof(struct cs_chain_copy, stack)
+_Static_assert(COPY_HEAD % 8 == 0 && sizeof(struct cs_wait_record) % 8 == 0, "copies lie between records");
 
 static size_t bytes_of(const struct cs_wait_record *r)
 {
