@@ -137,12 +137,24 @@ static void disabled_counter_gives_no_sample(void)
     close_pmc(&p);
 }
 
+#ifdef __riscv
+/* The emulator counts an event in one counter that can overflow; that of cycles in all modes is another. */
+static void for_third_counter(struct perf_event_attr *attr)
+{
+    attr->exclude_kernel = attr->exclude_hv = 0;
+}
+#define THIRD_TOLERANCE 800000 /* the kernel's ticks */
+#else
+#define for_third_counter for_user_reading
+#define THIRD_TOLERANCE 1200
+#endif
+
 /* Two counters of one kind and one of the other: instructions and cycles differ, so swapped indices show. The
  * second event of cycles has no fixed counter left for it. */
 static void each_index_reads_its_own_counter(void)
 {
     struct open_pmc a = open_pmc(INSTRUCTIONS, for_user_reading), b = open_pmc(CYCLES, for_user_reading),
-                    c = open_pmc(CYCLES, for_user_reading);
+                    c = open_pmc(CYCLES, for_third_counter);
     unsigned torn = 0;
     uint64_t a0 = whole_read(&a, &torn), b0 = whole_read(&b, &torn), c0 = whole_read(&c, &torn);
     spin(LOOP);
@@ -151,7 +163,7 @@ static void each_index_reads_its_own_counter(void)
            a.pmc.page->index != b.pmc.page->index && b.pmc.page->index != c.pmc.page->index, 0);
     expect_instructions("first-counter-has-instructions", 2.0 * LOOP, (double)(a1 - a0), 600);
     expect_cycles("second-counter-has-cycles", 2.0 * LOOP, (double)(b1 - b0), 1200);
-    expect_cycles("third-counter-has-cycles", 2.0 * LOOP, (double)(c1 - c0), 1200);
+    expect_cycles("third-counter-has-cycles", 2.0 * LOOP, (double)(c1 - c0), THIRD_TOLERANCE);
     close_pmc(&a);
     close_pmc(&b);
     close_pmc(&c);
