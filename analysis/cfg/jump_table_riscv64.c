@@ -127,7 +127,7 @@ static bool read_index(const struct jump_scan *s, uint32_t at, unsigned reg, str
         struct op w = wide == NONE ? (struct op){0} : op_at(s, wide);
         if (!is_shift(&w, 5, &amount) || amount != 32)
             return true;
-        i = wide, o = w, log = 0;
+        i = wide, o = w;
     } else if (!is_shift(&o, 5, &amount) || amount != 32 - log)
         return false;
     reg = o.rs1;

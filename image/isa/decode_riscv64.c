@@ -346,9 +346,8 @@ static void add_operands(struct cs_isa_insn *insn, uint32_t w)
 unsigned decode_riscv64(const uint8_t *bytes, size_t n, uint64_t offset, struct cs_isa_insn *insn)
 {
     uint32_t w;
-    if (!decode_flow_riscv64(bytes, n, offset, insn))
+    if (!decode_flow_riscv64(bytes, n, offset, insn) || !riscv64_word(bytes, n, &w))
         return 0;
-    riscv64_word(bytes, n, &w);
     add_operands(insn, w);
     return insn->length;
 }
