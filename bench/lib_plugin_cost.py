@@ -5,6 +5,7 @@ import collections
 import json
 import os
 import random
+import shlex
 import struct
 import subprocess
 import sys
@@ -29,7 +30,13 @@ def programs(*args, check=True, **env):
 def build_one(name, label):
     """Objects of `name` as `label` (plain, methods, loops), a section a function."""
     flags = ["-ffunction-sections", *(["-gdwarf-4"] if COMPILER == "clang" else [])]  # valgrind doesn't read clang's DWARF 5
-    if label != "plain":
+    if label.endswith("-brief"):
+        level, brief = label[:-len("-brief")], brief_list(name)
+        plugin = f"{BUILD}/plugin/cyclescope-clang.so"
+        flags += [f"-fplugin={BUILD}/plugin/cyclescope.so", f"-fplugin-arg-cyclescope-{level}", f"-fplugin-arg-cyclescope-brief=@{brief}"] \
+            if COMPILER == "gcc" else [f"-fplugin={plugin}", f"-fpass-plugin={plugin}", "-mllvm", f"-cyclescope={level}",
+                                       "-mllvm", f"-cyclescope=brief=@{brief}"]
+    elif label != "plain":
         plugin = f"{BUILD}/plugin/cyclescope-clang.so"
         flags += [f"-fplugin={BUILD}/plugin/cyclescope.so", f"-fplugin-arg-cyclescope-{label}"] if COMPILER == "gcc" else \
             [f"-fplugin={plugin}", f"-fpass-plugin={plugin}", "-mllvm", f"-cyclescope={label}"]
@@ -38,6 +45,27 @@ def build_one(name, label):
         subprocess.run(["rm", "-rf", folder], check=True)
     programs("build", name, SECTIONS + label, *flags, LINK=runtime(label))
     return folder
+
+
+BRIEF_NS = os.environ.get("CS_BRIEF_NS", "200")
+
+
+def brief_list(name):
+    """Functions of `name` that a profile of the plain build knows to be over within BRIEF_NS, for brief=@FILE."""
+    tool, folder = os.environ["CYCLESCOPE"], f"{BUILD}/programs/{name}"
+    out = f"{folder}/{SECTIONS}brief.{BRIEF_NS}"
+    plain = f"{folder}/{SECTIONS}plain/{name}"
+    if not os.path.exists(out) or os.path.getmtime(out) < os.path.getmtime(plain):
+        build_one(name, "plain")
+        arguments = shlex.split(programs("command", name, SECTIONS + "plain", "full"))[1:]
+        with tempfile.TemporaryDirectory() as work:
+            subprocess.run([tool, "record", "-g", "--budget", "40%", "--burst-rate", "1000", "-o", work + "/store", "--", "sh", "-c",
+                            'for i in 1 2 3 4 5 6; do "$@"; done >/dev/null', "sh", plain, *arguments],
+                           check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+            done = subprocess.run([tool, "prof", "--store", work + "/store", "--image", name, "--brief-calls", BRIEF_NS], check=True, capture_output=True, text=True)
+            with open(out, "w") as f:
+                f.write(done.stdout)
+    return out
 
 
 def runtime(label):

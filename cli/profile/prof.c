@@ -6,6 +6,7 @@
 #include "cli/output/output.h"
 #include "cli/profile/annotate.h"
 #include "cli/profile/ask_debuginfod.h"
+#include "cli/profile/brief.h"
 #include "cli/profile/call_columns.h"
 #include "cli/profile/hottest_line.h"
 #include "cli/profile/more_evidence.h"
@@ -469,6 +470,8 @@ static int run(const struct parsed *args)
         (by != BY_PROCEDURE || option_given(args, "image") || option_given(args, "calls")))
         return usage_error(
             "--wall is a table of its own, by procedure: it can't be combined with --by, --image or --calls");
+    if (option_given(args, "brief-calls") && (by != BY_PROCEDURE || option_given(args, "wall")))
+        return usage_error("--brief-calls is a list of its own: it can't be combined with --by or --wall");
     struct profile_filter filter = {option(args, "image"), option(args, "process"), option(args, "epoch"),
                                     option(args, "event")};
     struct profile p;
@@ -478,13 +481,16 @@ static int run(const struct parsed *args)
     ask_debuginfod(&p);
     int rc = option_given(args, "wall")
                  ? wall_report(args, &p, store, (size_t)option_number(args, "top", ROWS_SHOWN, 0, 1e12))
-                 : report(args, &p, by, by_names[asked], store);
+             : option_given(args, "brief-calls") ? brief_report(args, &p, store)
+                                                 : report(args, &p, by, by_names[asked], store);
     profile_close(&p);
     return rc;
 }
 
 static const struct option_entry options[] = {
     {"calls", 0, NULL, "how often each procedure was called, and what a call cost (needs bursts)"},
+    {"brief-calls", 0, "NS",
+     "names of functions whose calls take less than NS, for the compiler plugins' brief=@FILE"},
     {"sort", 0, "WHAT", "rows by samples (of their own) or total (with what they called)"},
     {"wall", 0, NULL, "threads' time whole, on and off the CPU, in one table (record --waits)"},
     OPTION_BY,

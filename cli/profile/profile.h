@@ -12,6 +12,7 @@
  *   annotate         samples of lines and instructions
  *   line_totals      samples of lines with what they called
  *   call_columns     calls that were counted, as columns
+ *   brief            functions that are over soon, for the compiler plugins
  *   inlined          functions without code of their own
  *   wall             threads' time on and off the CPU
  *   totals           rows with what procedures called

@@ -268,6 +268,10 @@ bool instrumenter::comes_back_tagged(const CallBase &call) const
         return true;
     if (module.quiet.count(callee))
         return false;
+    const DISubprogram *declared = callee->getSubprogram();
+    const std::string name = callee->getName().str(), source = declared ? declared->getName().str() : name;
+    if (!takes_function(call) && cs_point_brief(&options, name.c_str(), source.c_str()))
+        return false;
     return !elsewhere(*callee) || takes_function(call) || call.hasFnAttr(Attribute::ReturnsTwice);
 }
 

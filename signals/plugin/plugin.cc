@@ -227,6 +227,10 @@ bool instrumenter::comes_back_tagged(gcall *call) const
         return true;
     if (quiet->contains(DECL_UID(callee)))
         return false;
+    if (DECL_NAME(callee) && !takes_function(call) &&
+        cs_point_brief(&options, IDENTIFIER_POINTER(DECL_ASSEMBLER_NAME(callee)),
+                       IDENTIFIER_POINTER(DECL_NAME(callee))))
+        return false;
     const bool elsewhere =
         fndecl_built_in_p(callee) ||
         (DECL_EXTERNAL(callee) && DECL_IN_SYSTEM_HEADER(callee) && (gimple_call_flags(call) & ECF_LEAF) != 0);

@@ -88,6 +88,8 @@ bool cs_point_option(struct cs_point_options *o, const char *key, const char *va
         ok = (o->allow = list(value)) != NULL;
     else if (strcmp(key, "deny") == 0)
         ok = (o->deny = list(value)) != NULL;
+    else if (strcmp(key, "brief") == 0)
+        ok = (o->brief = list(value)) != NULL;
     else if (strcmp(key, "shared-runtime") == 0)
         o->shared_runtime = true;
     else if (strcmp(key, "strict") == 0)
@@ -102,7 +104,7 @@ bool cs_point_option(struct cs_point_options *o, const char *key, const char *va
         snprintf(why, size,
                  "cyclescope plugin: option %s%s%s makes no sense; known: methods, loops, every-iteration, "
                  "count=iterations,calls,allocations,points, min-body=N, min-loop=N, short=N, allow=LIST, "
-                 "deny=LIST "
+                 "deny=LIST, brief=LIST "
                  "(names "
                  "with * and ?, or @FILE), shared-runtime, strict, trusting, verbose",
                  key, value ? "=" : "", value ? value : "");
@@ -114,7 +116,9 @@ static bool listed(const char *patterns, const char *name)
     char pattern[256];
     for (const char *p = patterns; *p;) {
         const size_t n = strcspn(p, ",");
-        if (n > 0 && n < sizeof pattern) {
+        /* Lists of a profile are long: most names differ at once. */
+        const bool may = *p == *name || strchr("*?[\\", *p) != NULL;
+        if (n > 0 && n < sizeof pattern && may) {
             memcpy(pattern, p, n);
             pattern[n] = '\0';
             if (fnmatch(pattern, name, 0) == 0)
@@ -125,8 +129,15 @@ static bool listed(const char *patterns, const char *name)
     return false;
 }
 
+bool cs_point_brief(const struct cs_point_options *o, const char *name, const char *source_name)
+{
+    return o->brief && (listed(o->brief, name) || listed(o->brief, source_name));
+}
+
 bool cs_point_wanted(const struct cs_point_options *o, const char *name, const char *source_name)
 {
+    if (cs_point_brief(o, name, source_name))
+        return false;
     if (o->deny && (listed(o->deny, name) || listed(o->deny, source_name)))
         return false;
     return !o->allow || listed(o->allow, name) || listed(o->allow, source_name);

@@ -61,6 +61,7 @@ struct cs_point_options {
     unsigned min_loop;        /* loops known to do less work in all are part of what is around */
     unsigned short_stretch;   /* stretches up to that size between two points get no point of their own */
     const char *allow, *deny; /* comma-separated names with * and ?, or @FILE with one a line; NULL = none */
+    const char *brief;        /* as allow: a profile says that they are over soon, with all that they call */
     bool strict;              /* don't take for granted that functions of other files write a tag at once */
     bool verbose;
 };
@@ -73,6 +74,8 @@ bool cs_point_option(struct cs_point_options *options, const char *key, const ch
                      size_t size);
 /* Whether a function of that (assembler or source) name is to be instrumented. */
 bool cs_point_wanted(const struct cs_point_options *options, const char *name, const char *source_name);
+/* Whether a function belongs to its caller, whoever calls it: it is in `brief`. */
+bool cs_point_brief(const struct cs_point_options *options, const char *name, const char *source_name);
 
 struct cs_point {
     enum cs_point_kind kind;
