@@ -2,6 +2,7 @@
 /* What a binary is: the code behind an image of the store, its bytes, its procedures, its source lines.
  *
  * Files of this room:
+ *   apart              work on a file in a child without rights
  *   code               what others ask: ties the files below together
  *   debuginfod         files that only a server still has
  *   debug_file         where else an image or its debug information lies
@@ -9,6 +10,7 @@
  *   dwarf_reader       numbers of DWARF sections, within their bounds
  *   eh_frame           the records of frame descriptions
  *   elf                an ELF file, mapped
+ *   give_up_rights     for a child that reads what strangers wrote
  *   go_table           Go's own table of functions
  *   identity           which image a file is: build-id, else a hash
  *   kallsyms           a list of kernel symbols

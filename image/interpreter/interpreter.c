@@ -1,13 +1,22 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "image/interpreter/interpreter.h"
+#include "image/apart.h"
 #include "image/elf.h"
+#include "store/regular_file.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
+
+#define WAIT_NS 2000000000ULL /* for a child that takes ten milliseconds, on a busy machine */
+#define CPU_MS 200
+#define STATE_BYTES 1024 /* of the file at its root: what tells offsets has 616 */
+#define SYMBOLS_MAX 2000000
 
 static const struct cs_interpreter_kind *const kinds[] = {&cs_interpreter_python, &cs_interpreter_php,
                                                           &cs_interpreter_lua};
+#define N_KINDS (sizeof kinds / sizeof *kinds)
 
 struct cs_interpreter {
     struct cs_interpreter_place place;
@@ -27,7 +36,7 @@ static void find_symbols(const struct elf_file *file, uint32_t type, struct symb
     const struct elf_section *section = elf_file_section_of_type(file, type);
     Elf_Data *data = section ? elf_getdata(section->section, NULL) : NULL;
     size_t n = data && section->header.sh_entsize ? data->d_size / section->header.sh_entsize : 0;
-    for (size_t i = 0; i < n && i < INT32_MAX; i++) {
+    for (size_t i = 0; i < n && i < SYMBOLS_MAX; i++) {
         GElf_Sym symbol;
         if (!gelf_getsym(data, (int)i, &symbol) || symbol.st_shndx == SHN_UNDEF)
             continue;
@@ -62,8 +71,14 @@ static uint64_t version_of(const struct cs_interpreter_kind *kind, const struct 
     return version;
 }
 
-static int find_kind(const struct cs_interpreter_kind *kind, const struct elf_file *file,
-                     struct cs_interpreter_place *place, struct cs_error *err)
+/* What the child tells of a file: none of it is believed but as numbers of that file. */
+struct told {
+    uint64_t version, root, loop, loop_bytes;
+    uint32_t kind, n_state;
+    uint8_t state[STATE_BYTES];
+};
+
+static bool find_kind(const struct cs_interpreter_kind *kind, const struct elf_file *file, struct told *told)
 {
     struct symbol symbols[] = {
         {.name = kind->root}, {.name = kind->loop}, {.name = kind->version ? kind->version : ""}};
@@ -74,36 +89,76 @@ static int find_kind(const struct cs_interpreter_kind *kind, const struct elf_fi
         symbols[1].some = kind->find_loop(file, symbols[0].found.st_value, &symbols[1].found.st_value,
                                           &symbols[1].found.st_size);
     if (!symbols[0].some || !symbols[1].some)
-        return -ENOENT;
-    *place = (struct cs_interpreter_place){.kind = kind,
-                                           .root = symbols[0].found.st_value,
-                                           .loop = symbols[1].found.st_value,
-                                           .loop_bytes = symbols[1].found.st_size};
+        return false;
     size_t n = 0;
-    const uint8_t *state = elf_file_at(file, place->root, &n, NULL);
-    if (!kind->open(version_of(kind, file, &symbols[2]), state, state ? n : 0, place->version,
-                    &place->offsets))
-        return cs_fail(err, ENOTSUP, "%s: frames of %s aren't known here", file->path, place->version);
-    return 0;
+    const uint8_t *state = elf_file_at(file, symbols[0].found.st_value, &n, NULL);
+    told->version = version_of(kind, file, &symbols[2]);
+    told->root = symbols[0].found.st_value;
+    told->loop = symbols[1].found.st_value;
+    told->loop_bytes = symbols[1].found.st_size;
+    told->n_state = state ? (uint32_t)(n < STATE_BYTES ? n : STATE_BYTES) : 0;
+    if (state)
+        memcpy(told->state, state, told->n_state);
+    return true;
+}
+
+enum { FOUND, NONE, FAILED = CS_APART_WELL_MAX + 1 };
+
+static int find(const struct elf_file *file, int memory)
+{
+    struct told told = {.kind = 0};
+    while (told.kind < N_KINDS && !find_kind(kinds[told.kind], file, &told))
+        told.kind++;
+    if (told.kind == N_KINDS)
+        return NONE;
+    return cs_apart_write(memory, &told, sizeof told) ? FOUND : FAILED;
+}
+
+static int ask_child(int fd, struct told *told)
+{
+    struct cs_apart child = {0};
+    int code = 0, rc = cs_apart_start(&child, fd, &(struct cs_apart_bounds){sizeof *told, CPU_MS}, find);
+    if (rc < 0)
+        return rc;
+    (void)cs_apart_wait(&child, WAIT_NS);
+    rc = cs_apart_done(&child, &code);
+    if (rc > 0 && code == NONE)
+        rc = -ENOENT;
+    else if (rc > 0)
+        rc = code == FOUND && pread(child.memory, told, sizeof *told, 0) == sizeof *told ? 0 : -ENOEXEC;
+    else if (rc == 0)
+        rc = -ETIMEDOUT;
+    cs_apart_end(&child);
+    return rc;
 }
 
 int cs_interpreter_find(const char *path, struct cs_interpreter_place *place, struct cs_error *err)
 {
-    struct elf_file *file;
-    int rc = elf_file_open(path, &file, err);
-    if (rc < 0)
+    struct told told;
+    int fd = cs_open_regular(NULL, path, INT64_MAX, NULL);
+    if (fd < 0)
+        return cs_fail(err, -fd, "can't open %s: %s", path, strerror(-fd));
+    int rc = ask_child(fd, &told);
+    close(fd);
+    if (rc == -ENOENT)
         return rc;
-    rc = -ENOENT;
-    for (size_t i = 0; i < sizeof kinds / sizeof *kinds && rc == -ENOENT; i++)
-        rc = find_kind(kinds[i], file, place, err);
-    elf_file_close(file);
-    return rc;
+    if (rc < 0)
+        return cs_fail(err, -rc, "%s could not be read: %s", path, strerror(-rc));
+    if (told.kind >= N_KINDS || told.n_state > STATE_BYTES)
+        return cs_fail(err, ENOEXEC, "%s could not be read", path);
+    const struct cs_interpreter_kind *kind = kinds[told.kind];
+    *place = (struct cs_interpreter_place){
+        .kind = kind, .root = told.root, .loop = told.loop, .loop_bytes = told.loop_bytes};
+    if (!kind->open(told.version, told.n_state ? told.state : NULL, told.n_state, place->version,
+                    &place->offsets))
+        return cs_fail(err, ENOTSUP, "%s: frames of %s aren't known here", path, place->version);
+    return 0;
 }
 
 bool cs_interpreter_may_be(const char *path)
 {
     const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
-    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
+    for (size_t i = 0; i < N_KINDS; i++)
         for (const char *const *begins = kinds[i]->names; *begins; begins++)
             if (strncmp(name, *begins, strlen(*begins)) == 0)
                 return true;

@@ -1,77 +1,40 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "image/unwind/child.h"
 #include "image/unwind/build.h"
-#include "image/unwind/give_up_rights.h"
 
 #include <errno.h>
-#include <fcntl.h>
-#include <signal.h>
 #include <stdio.h>
 #include <sys/mman.h>
-#include <sys/prctl.h>
-#include <sys/resource.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
-#define CHILD_SECONDS 20 /* of CPU time */
-#if defined __SANITIZE_ADDRESS__ || defined __SANITIZE_THREAD__
-#define CHILD_BYTES RLIM_INFINITY /* their shadow alone has terabytes */
-#else
-#define CHILD_BYTES (2UL << 30) /* of address space */
-#endif
-enum { MADE, FAILED, MADE_WITH_OTHERS };
+#define CPU_MS 1000 /* and of each megabyte: a hundred take some seconds */
+#define CPU_MS_MEGABYTE 100
+#define CPU_MS_MAX 20000
 
-static bool limit(void)
-{
-    const struct rlimit seconds = {CHILD_SECONDS, CHILD_SECONDS}, bytes = {CHILD_BYTES, CHILD_BYTES},
-                        table = {CS_UNWIND_CHILD_BYTES, CS_UNWIND_CHILD_BYTES}, none = {0, 0};
-    return setrlimit(RLIMIT_CPU, &seconds) == 0 && setrlimit(RLIMIT_AS, &bytes) == 0 &&
-           setrlimit(RLIMIT_FSIZE, &table) == 0 && setrlimit(RLIMIT_CORE, &none) == 0;
-}
+enum { MADE, MADE_WITH_OTHERS, FAILED = CS_APART_WELL_MAX + 1 };
 
-/* Only async-signal-safe calls would be certain after a fork with threads; the C library's own locks are safe there, and
- * if anything else is not, the child's time is bounded. */
-static _Noreturn void build(pid_t parent, int fd, int memory)
+static int build(const struct elf_file *file, int memory)
 {
-    struct elf_file *file;
     struct cs_error ignored;
     bool other_debug = false;
-    size_t n, done = 0;
-    (void)prctl(PR_SET_NAME, "cyclescope-rows");
-    if (!limit() || !cs_give_up_rights(parent, fd, memory) ||
-        elf_file_from_descriptor(fd, &file, &ignored) < 0)
-        _exit(FAILED);
-    const char *table = (const void *)unwind_of_elf(file, &n, &other_debug, &ignored);
-    while (table && done < n) {
-        ssize_t part = write(memory, table + done, n - done);
-        if (part <= 0)
-            _exit(FAILED);
-        done += (size_t)part;
-    }
-    _exit(!table ? FAILED : other_debug ? MADE_WITH_OTHERS : MADE);
+    size_t n;
+    const struct cs_unwind_header *table = unwind_of_elf(file, &n, &other_debug, &ignored);
+    if (!table || !cs_apart_write(memory, table, n))
+        return FAILED;
+    return other_debug ? MADE_WITH_OTHERS : MADE;
 }
 
-int cs_unwind_child_start(struct cs_unwind_child *child, int fd)
+int cs_unwind_child_start(struct cs_apart *child, int fd)
 {
-    pid_t self = getpid();
-    child->memory = memfd_create("cyclescope-rows", MFD_CLOEXEC);
-    child->file = fcntl(fd, F_DUPFD_CLOEXEC, 3);
-    child->pid = child->memory < 0 || child->file < 0 ? -1 : fork();
-    if (child->pid == 0)
-        build(self, child->file, child->memory);
-    if (child->pid > 0)
-        return 0;
-    int rc = -errno;
-    if (child->memory >= 0)
-        close(child->memory);
-    if (child->file >= 0)
-        close(child->file);
-    child->pid = 0;
-    return rc;
+    struct stat st;
+    const uint64_t megabytes = fstat(fd, &st) == 0 ? (uint64_t)st.st_size >> 20 : 0,
+                   ms = CPU_MS + CPU_MS_MEGABYTE * megabytes;
+    const struct cs_apart_bounds most = {CS_UNWIND_CHILD_BYTES, ms < CPU_MS_MAX ? (unsigned)ms : CPU_MS_MAX};
+    return cs_apart_start(child, fd, &most, build);
 }
 
-static int take(struct cs_unwind_child *child, bool keep, struct cs_unwind **unwind)
+static int take(const struct cs_apart *child, bool keep, struct cs_unwind **unwind)
 {
     char path[64];
     struct stat made;
@@ -82,31 +45,28 @@ static int take(struct cs_unwind_child *child, bool keep, struct cs_unwind **unw
     return at == MAP_FAILED ? -errno : unwind_of_map(at, (size_t)made.st_size, keep ? path : NULL, unwind);
 }
 
-static void end(struct cs_unwind_child *child)
+int cs_unwind_child_done(struct cs_apart *child, bool keep, struct cs_unwind **unwind)
 {
-    close(child->memory);
-    close(child->file);
-    child->pid = 0;
-}
-
-int cs_unwind_child_done(struct cs_unwind_child *child, struct cs_unwind **unwind)
-{
-    int status, rc = -ENOEXEC;
-    pid_t ended = waitpid(child->pid, &status, WNOHANG);
-    if (ended == 0)
-        return 0;
-    if (ended > 0 && WIFEXITED(status) &&
-        (WEXITSTATUS(status) == MADE || WEXITSTATUS(status) == MADE_WITH_OTHERS))
-        rc = take(child, WEXITSTATUS(status) == MADE, unwind);
-    end(child);
+    int code, rc = cs_apart_done(child, &code);
+    if (rc <= 0)
+        return rc;
+    rc = code > MADE_WITH_OTHERS ? -ENOEXEC : take(child, keep && code == MADE, unwind);
+    cs_apart_end(child);
     return rc < 0 ? rc : 1;
 }
 
-void cs_unwind_child_close(struct cs_unwind_child *child)
+struct cs_unwind *cs_unwind_child_of_memory(const void *bytes, size_t n, uint64_t ns)
 {
-    if (child->pid <= 0)
-        return;
-    (void)kill(child->pid, SIGKILL);
-    (void)waitpid(child->pid, NULL, 0);
-    end(child);
+    struct cs_apart child = {0};
+    struct cs_unwind *unwind = NULL;
+    int fd = memfd_create("cyclescope-image", MFD_CLOEXEC);
+    if (fd >= 0 && cs_apart_write(fd, bytes, n) && cs_unwind_child_start(&child, fd) == 0) {
+        (void)cs_apart_wait(&child, ns);
+        if (cs_unwind_child_done(&child, false, &unwind) <= 0)
+            unwind = NULL;
+        cs_apart_end(&child);
+    }
+    if (fd >= 0)
+        close(fd);
+    return unwind;
 }

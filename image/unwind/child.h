@@ -1,28 +1,23 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Unwind tables made by a child process without rights: reading a hundred megabytes takes memory and a second, and what is read is
- * whatever a profiled process has mapped. Bounded in bytes and CPU time; its owner may wait, and how long is the owner's to bound. One owner.
+/* Unwind tables made by a child process without rights (image/apart.h): reading a hundred megabytes takes memory and a second, a
+ * compressed section may become a gigabyte, and what is read is whatever a profiled process has mapped. Its owner may wait, and how
+ * long is the owner's to bound. cs_apart_wait waits, cs_apart_end stops it. One owner.
  *
  * What it makes is a stranger's word: cs_unwind_child_done looks whether the table is whole. */
 #ifndef CS_IMAGE_UNWIND_CHILD_H
 #define CS_IMAGE_UNWIND_CHILD_H
 
+#include "image/apart.h"
 #include "image/unwind/unwind.h"
 
-#include <sys/types.h>
-
-#define CS_UNWIND_CHILD_BYTES (64UL << 20) /* of a table at most */
-
-struct cs_unwind_child {
-    pid_t pid;  /* 0: none is at work */
-    int memory; /* where it puts the table */
-    int file;
-};
+#define CS_UNWIND_CHILD_BYTES                                                                                \
+    (24UL << 20) /* of a table at most: what the kernel has room for; that of Node.js takes 4 MB */
 
 /* Begins with the file behind `fd`, which the caller may close. 0 or -errno. */
-int cs_unwind_child_start(struct cs_unwind_child *child, int fd);
-/* 0: still at work. 1: done; *unwind is the caller's, and kept on disk where it may be. <0: there is none. */
-int cs_unwind_child_done(struct cs_unwind_child *child, struct cs_unwind **unwind);
-/* Stops one that is at work. */
-void cs_unwind_child_close(struct cs_unwind_child *child);
+int cs_unwind_child_start(struct cs_apart *child, int fd);
+/* 0: still at work. 1: done; *unwind is the caller's; `keep`: and kept on disk where it may be. <0: there is none. */
+int cs_unwind_child_done(struct cs_apart *child, bool keep, struct cs_unwind **unwind);
+/* Of an image in memory, as a process's vDSO: waits, but not longer than `ns`; NULL: there is none. */
+struct cs_unwind *cs_unwind_child_of_memory(const void *bytes, size_t n, uint64_t ns);
 
 #endif

@@ -9,7 +9,6 @@
  *   code             the same from code alone
  *   frames           from frame descriptions to such a table
  *   gaps             what is known of code without a description
- *   give_up_rights   for a child that reads what strangers wrote
  *   go               from Go's own table of functions
  *   rows             the table, as the kernel's side reads it
  *   step             a step from a frame to its caller, whole chains

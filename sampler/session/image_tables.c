@@ -10,7 +10,9 @@
 #include <unistd.h>
 
 #define VDSO_BYTES_MAX (64U << 10)
-#define LARGE_BYTES (1 << 20)      /* a file whose table is made by a child */
+#define LARGE_BYTES (1 << 20)      /* a file that nobody waits for */
+#define WAIT_NS 20000000ULL        /* for the table of a small one, which takes a millisecond or two */
+#define VDSO_NS 200000000ULL       /* of a few kilobytes: there are two of them */
 #define KEPT_BYTES_MAX (4UL << 20) /* of tables that nobody holds */
 
 struct kept {
@@ -21,13 +23,19 @@ struct kept {
     bool none;
 };
 
+/* A child at work. There are two, so that small files don't wait for large ones. */
+struct builder {
+    struct cs_apart child;
+    unsigned image;
+};
+enum { SMALL, LARGE, BUILDERS };
+
 struct cs_image_tables {
     struct cs_images *images;
     struct kept *kept; /* by the image's index */
     size_t n_kept, bytes;
     uint64_t turn;
-    struct cs_unwind_child builder;
-    unsigned building; /* the image it is at work for */
+    struct builder builders[BUILDERS];
 };
 
 struct cs_image_tables *cs_image_tables_open(struct cs_images *images)
@@ -49,7 +57,8 @@ void cs_image_tables_close(struct cs_image_tables *t)
 {
     if (!t)
         return;
-    cs_unwind_child_close(&t->builder);
+    for (unsigned b = 0; b < BUILDERS; b++)
+        cs_apart_end(&t->builders[b].child);
     for (size_t i = 0; i < t->n_kept; i++)
         drop(t, &t->kept[i]);
     free(t->kept);
@@ -70,27 +79,20 @@ static struct kept *of_image(struct cs_image_tables *t, unsigned index)
 /* The process's; of one that has ended ours, which is the same for all of 64 bits. */
 static struct cs_unwind *open_vdso(pid_t pid, uint64_t start, uint64_t end)
 {
-    char path[64];
-    struct cs_unwind *unwind = NULL;
-    struct cs_error ignored;
+    char path[64], bytes[VDSO_BYTES_MAX];
     size_t n = end - start < VDSO_BYTES_MAX ? end - start : VDSO_BYTES_MAX;
     snprintf(path, sizeof path, "/proc/%d/mem", (int)pid);
     int fd = open(path, O_RDONLY | O_CLOEXEC);
-    char *bytes = malloc(n);
-    bool read = bytes && fd >= 0 && pread(fd, bytes, n, (off_t)start) == (ssize_t)n;
+    bool read = fd >= 0 && pread(fd, bytes, n, (off_t)start) == (ssize_t)n;
     if (fd >= 0)
         close(fd);
     unsigned long own = read || start <= UINT32_MAX ? 0 : getauxval(AT_SYSINFO_EHDR);
     fd = own ? open("/proc/self/mem", O_RDONLY | O_CLOEXEC) : -1;
     if (fd >= 0) {
-        read = bytes && pread(fd, bytes, n, (off_t)own) == (ssize_t)n;
+        read = pread(fd, bytes, n, (off_t)own) == (ssize_t)n;
         close(fd);
     }
-    if (read)
-        (void)cs_unwind_open_memory(bytes, n, &unwind, &ignored); /* takes over the bytes */
-    else
-        free(bytes);
-    return unwind;
+    return read ? cs_unwind_child_of_memory(bytes, n, VDSO_NS) : NULL;
 }
 
 static int keep(struct cs_image_tables *t, struct kept *k, struct cs_unwind *unwind,
@@ -101,27 +103,48 @@ static int keep(struct cs_image_tables *t, struct kept *k, struct cs_unwind *unw
     return 1;
 }
 
-/* From the cache, or made now if the file is small; else a child begins. */
+static int take(struct cs_image_tables *t, struct builder *by)
+{
+    struct cs_unwind *unwind;
+    size_t n;
+    struct kept *k = &t->kept[by->image]; /* was there when it began */
+    int rc = cs_unwind_child_done(&by->child, true, &unwind);
+    if (rc > 0) {
+        const struct cs_unwind_header *table = cs_unwind_table(unwind, &n);
+        return keep(t, k, unwind, table, n);
+    }
+    k->none = rc < 0;
+    return rc;
+}
+
+/* From the cache; else a child begins, and for a small file's table it is waited. */
 static int open_file(struct cs_image_tables *t, struct kept *k, unsigned index, int fd)
 {
     char path[64];
     struct cs_unwind *unwind;
-    struct cs_error ignored;
     struct stat file;
     size_t n;
     snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
-    bool large = fstat(fd, &file) == 0 && file.st_size > LARGE_BYTES;
-    int rc = large ? cs_unwind_open_cached(path, &unwind) : cs_unwind_open(path, &unwind, &ignored);
-    if (rc == 0) {
+    if (cs_unwind_open_cached(path, &unwind) == 0) {
         const struct cs_unwind_header *table = cs_unwind_table(unwind, &n);
         return keep(t, k, unwind, table, n);
     }
-    if (!large)
-        return -ENOENT;
-    if (t->builder.pid)
+    const bool large = fstat(fd, &file) != 0 || file.st_size > LARGE_BYTES;
+    struct builder *by = &t->builders[large ? LARGE : SMALL];
+    if (by->child.pid)
         return 0;
-    t->building = index;
-    return cs_unwind_child_start(&t->builder, fd) < 0 ? -ENOENT : 0;
+    by->image = index;
+    if (cs_unwind_child_start(&by->child, fd) < 0)
+        return -ENOENT;
+    return !large && cs_apart_wait(&by->child, WAIT_NS) ? take(t, by) : 0;
+}
+
+static bool is_at_work(const struct cs_image_tables *t, unsigned index)
+{
+    for (unsigned b = 0; b < BUILDERS; b++)
+        if (t->builders[b].child.pid && t->builders[b].image == index)
+            return true;
+    return false;
 }
 
 int cs_image_tables_get(struct cs_image_tables *t, const struct cs_mapped_image *image, pid_t pid,
@@ -130,7 +153,7 @@ int cs_image_tables_get(struct cs_image_tables *t, const struct cs_mapped_image 
     struct kept *k = of_image(t, image->index);
     struct cs_unwind *unwind;
     int rc = k && !k->none ? 0 : -ENOENT;
-    if (rc < 0 || (t->builder.pid && t->building == image->index))
+    if (rc < 0 || is_at_work(t, image->index))
         return rc;
     if (k->table) {
         rc = 1;
@@ -153,24 +176,22 @@ int cs_image_tables_get(struct cs_image_tables *t, const struct cs_mapped_image 
 
 bool cs_image_tables_busy(const struct cs_image_tables *t)
 {
-    return t->builder.pid != 0;
+    return t->builders[SMALL].child.pid || t->builders[LARGE].child.pid;
 }
 
 int cs_image_tables_poll(struct cs_image_tables *t, unsigned *index, const struct cs_unwind_header **table,
                          size_t *n)
 {
-    struct cs_unwind *unwind;
-    int rc = t->builder.pid ? cs_unwind_child_done(&t->builder, &unwind) : 0;
-    if (rc == 0)
-        return 0;
-    struct kept *k = of_image(t, t->building); /* was there when it began */
-    *index = t->building;
-    if (rc > 0) {
-        *table = cs_unwind_table(unwind, n);
-        return keep(t, k, unwind, *table, *n);
+    for (unsigned b = 0; b < BUILDERS; b++) {
+        int rc = t->builders[b].child.pid ? take(t, &t->builders[b]) : 0;
+        if (rc == 0)
+            continue;
+        *index = t->builders[b].image;
+        *table = t->kept[*index].table;
+        *n = t->kept[*index].n;
+        return rc < 0 ? -ENOENT : 1;
     }
-    k->none = true;
-    return -ENOENT;
+    return 0;
 }
 
 void cs_image_tables_trim(struct cs_image_tables *t)

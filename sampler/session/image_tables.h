@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Unwind tables of mapped images, in user space: for the kernel to be given (chains.c) and for copies of stacks (stack_copies.c).
- * A small file's table is made at once, a large one's comes from the cache or from a child process later. What wasn't used for
+ * They come from the cache or from a child process without rights (image/unwind/child.h), a small file's mostly at once, a large
+ * one's later. What wasn't used for
  * longest goes, when they take more than some megabytes. One owner. */
 #ifndef CS_SAMPLER_SESSION_IMAGE_TABLES_H
 #define CS_SAMPLER_SESSION_IMAGE_TABLES_H
@@ -21,7 +22,7 @@ int cs_image_tables_get(struct cs_image_tables *tables, const struct cs_mapped_i
                         uint64_t start, uint64_t end, const struct cs_unwind_header **table, size_t *n);
 /* A child is at work; true again and again until what it made has been taken. */
 bool cs_image_tables_busy(const struct cs_image_tables *tables);
-/* What the child has made since the last look: 1 and the image's index and table; -ENOENT: it has none; 0: nothing yet. */
+/* What a child has made since the last look: 1 and the image's index and table; -ENOENT: it has none; 0: nothing yet. */
 int cs_image_tables_poll(struct cs_image_tables *tables, unsigned *index,
                          const struct cs_unwind_header **table, size_t *n);
 /* Nobody holds a table now: frees what is too much. */

@@ -8,7 +8,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#define MAPPINGS_MAX 4096 /* of one process */
+#define MAPPINGS_MAX 4096    /* of one process */
+#define VDSO_NS 100000000ULL /* until it is given up */
 #define VDSO_BYTES_MAX 65536
 #define TIME_MAX_NS 5000000000ULL
 #define TIME_SHARE 20
@@ -26,17 +27,13 @@ struct reading {
 
 static void of_vdso(const struct reading *r, struct process_table *t)
 {
-    struct cs_error ignored;
     size_t n = t->end - t->start;
     char *bytes = n <= VDSO_BYTES_MAX ? malloc(n) : NULL;
     if (!bytes)
         return;
-    if (pread(r->memory, bytes, n, (off_t)t->start) != (ssize_t)n) {
-        free(bytes);
-        return;
-    }
-    if (cs_unwind_open_memory(bytes, n, &t->unwind, &ignored) < 0)
-        t->unwind = NULL;
+    if (pread(r->memory, bytes, n, (off_t)t->start) == (ssize_t)n)
+        t->unwind = cs_unwind_child_of_memory(bytes, n, VDSO_NS);
+    free(bytes);
     t->to_vaddr = -t->start;
 }
 
@@ -51,17 +48,17 @@ static void earn(struct process_tables_time *time)
 
 static struct cs_unwind *make(struct process_tables_time *time, int fd)
 {
-    struct cs_unwind_child child = {0};
+    struct cs_apart child = {0};
     struct cs_unwind *unwind = NULL;
     uint64_t begin = cs_monotonic_ns(), waited = 0;
     if (time->left_ns < LOOK_NS || cs_unwind_child_start(&child, fd) < 0)
         return NULL;
     int rc;
-    while ((rc = cs_unwind_child_done(&child, &unwind)) == 0 && waited < time->left_ns) {
-        (void)nanosleep(&(struct timespec){0, LOOK_NS}, NULL);
+    while ((rc = cs_unwind_child_done(&child, true, &unwind)) == 0 && waited < time->left_ns) {
+        (void)cs_apart_wait(&child, LOOK_NS);
         waited = cs_monotonic_ns() - begin;
     }
-    cs_unwind_child_close(&child);
+    cs_apart_end(&child);
     time->left_ns -= waited < time->left_ns ? waited : time->left_ns;
     return rc > 0 ? unwind : NULL;
 }

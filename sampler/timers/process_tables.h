@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The executable mappings of a process and the unwind tables of their images, read from outside: what a copy of a
  * thread's stack is unwound by. What can't be read has no table. Tables that aren't kept on disk are made by a child without
- * rights (image/unwind_child.h), for whose end the caller waits, but not for longer than it has time for: images are hostile.
+ * rights (image/unwind/child.h), for whose end the caller waits, but not for longer than it has time for: images are hostile.
  * One thread; process_tables_fini frees. */
 #ifndef CS_SAMPLER_TIMERS_PROCESS_TABLES_H
 #define CS_SAMPLER_TIMERS_PROCESS_TABLES_H

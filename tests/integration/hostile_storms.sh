@@ -258,6 +258,8 @@ done
 storm bomb-map bombs map $((megabytes < 16 ? megabytes : 15))
 storm bomb-dump bombs dump $megabytes
 long bomb-sparse bombs sparse 15
+storm image-large images large 80
+storm image-packed images packed 130 # a file of 0.9 MB
 seconds=3 storm names names "$work/names/a" # names are looked up while it lives
 for store in "$work/names/by-pid" "$work/names/all"; do
     [ ! -d "$store" ] || reports "$store"

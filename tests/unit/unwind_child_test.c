@@ -33,17 +33,17 @@ static void rest(void)
     nanosleep(&(struct timespec){0, 200000}, NULL);
 }
 
-static int finish(struct cs_unwind_child *child, struct cs_unwind **unwind)
+static int finish(struct cs_apart *child, struct cs_unwind **unwind)
 {
     int rc;
-    while ((rc = cs_unwind_child_done(child, unwind)) == 0)
+    while ((rc = cs_unwind_child_done(child, true, unwind)) == 0)
         rest();
     return rc;
 }
 
 static void the_child_makes_the_table_that_is_made_here(void **state)
 {
-    struct cs_unwind_child child = {0};
+    struct cs_apart child = {0};
     struct cs_unwind *here, *there;
     struct cs_error err;
     size_t n, m;
@@ -119,7 +119,7 @@ static void the_child_has_no_rights_while_it_reads(void **state)
     int fd = open(libc.dli_fname, O_RDONLY | O_CLOEXEC);
     assert_true(fd >= 0);
     for (int i = 0; i < TRIES && !seen; i++) {
-        struct cs_unwind_child child = {0};
+        struct cs_apart child = {0};
         struct cs_unwind *unwind;
         assert_int_equal(cs_unwind_child_start(&child, fd), 0);
         seen = look_at(child.pid, text, &open_ones);
@@ -140,7 +140,7 @@ static void the_child_has_no_rights_while_it_reads(void **state)
 
 static void what_is_no_image_has_no_table(void **state)
 {
-    struct cs_unwind_child child = {0};
+    struct cs_apart child = {0};
     struct cs_unwind *unwind;
     char bytes[8192] = "\177ELF\2\1\1";
     (void)state;
@@ -182,12 +182,12 @@ static void a_table_that_leads_outside_is_refused(void **state)
 
 static void one_that_is_at_work_can_be_ended(void **state)
 {
-    struct cs_unwind_child child = {0};
+    struct cs_apart child = {0};
     (void)state;
     int fd = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
     assert_int_equal(cs_unwind_child_start(&child, fd), 0);
     close(fd);
-    cs_unwind_child_close(&child);
+    cs_apart_end(&child);
     assert_int_equal(child.pid, 0);
     assert_int_equal(waitpid(-1, NULL, WNOHANG), -1); /* none is left */
 }

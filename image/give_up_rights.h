@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* From here on this process, which reads what strangers wrote, can do next to nothing. Internal to image/unwind/. */
-#ifndef CS_IMAGE_UNWIND_GIVE_UP_RIGHTS_H
-#define CS_IMAGE_UNWIND_GIVE_UP_RIGHTS_H
+/* From here on this process, which reads what strangers wrote, can do next to nothing. Internal to image/. */
+#ifndef CS_IMAGE_GIVE_UP_RIGHTS_H
+#define CS_IMAGE_GIVE_UP_RIGHTS_H
 
 #include <stdbool.h>
 #include <sys/types.h>

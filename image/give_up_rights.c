@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* credentials(7), capabilities(7), seccomp(2). The user is changed by system calls alone: the C library's functions would tell
  * threads that a forked process doesn't have. */
-#include "image/unwind/give_up_rights.h"
+#include "image/give_up_rights.h"
 
 #include <errno.h>
 #include <fcntl.h>
