@@ -2,7 +2,7 @@
 #include "image/interpreter/interpreter.h"
 #include "image/apart.h"
 #include "image/elf.h"
-#include "store/regular_file.h"
+#include "store/base/regular_file.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -133,6 +133,7 @@ struct reading {
     struct perf_map *m;
     uint32_t *slots; /* 1 + index of the method */
     size_t n_slots, n_used;
+    bool full;
 };
 
 static uint32_t *slot_of(const struct reading *r, uint64_t start)
@@ -143,22 +144,32 @@ static uint32_t *slot_of(const struct reading *r, uint64_t start)
     return &r->slots[i];
 }
 
-static void note(struct reading *r, uint32_t method)
+static void put(struct reading *r, uint32_t method)
 {
-    if (2 * (r->n_used + 1) > r->n_slots) {
-        size_t n = r->n_slots ? 2 * r->n_slots : 1024;
-        free(r->slots);
-        r->slots = calloc(n, sizeof *r->slots);
-        r->n_slots = r->slots ? n : 0;
-        r->n_used = 0;
-        for (uint32_t i = 0; r->slots && i < method; i++)
-            note(r, i);
-    }
-    if (!r->slots)
-        return;
     uint32_t *slot = slot_of(r, r->m->methods.at[method].start);
     r->n_used += *slot == 0;
-    *slot = method + 1;
+    if (!*slot || r->m->methods.at[*slot - 1].line < r->m->methods.at[method].line)
+        *slot = method + 1;
+}
+
+/* Its table is part of what may be kept: without room for it moved code has no names. */
+static void note(struct reading *r, uint32_t method)
+{
+    if (!r->full && 2 * (r->n_used + 1) > r->n_slots) {
+        const size_t n = r->n_slots ? 2 * r->n_slots : 1024;
+        r->jit->kept.bytes -= r->n_slots * sizeof *r->slots;
+        free(r->slots);
+        r->slots =
+            r->jit->kept.bytes + n * sizeof *r->slots > CS_JIT_BYTES_MAX ? NULL : calloc(n, sizeof *r->slots);
+        r->full = !r->slots;
+        r->n_slots = r->slots ? n : 0;
+        r->jit->kept.bytes += r->n_slots * sizeof *r->slots;
+        r->n_used = 0;
+        for (uint32_t i = 0; r->slots && i < method; i++)
+            put(r, i);
+    }
+    if (r->slots)
+        put(r, method);
 }
 
 static bool from_dump(void *arg, const struct cs_jitdump_record *code)
@@ -183,12 +194,12 @@ static bool look_at_dump(struct cs_jit *jit, struct perf_map *m, uint64_t time_n
     int fd = m->methods.cut ? -1 : open_dump(jit, m->pid, time_ns);
     if (fd < 0)
         return false;
-    cs_jit_methods_by_line(&m->methods);
     for (size_t i = 0; i < m->methods.n; i++)
         note(&r, (uint32_t)i);
     bool is_dump = cs_jitdump_read(fd, &m->dump_at, from_dump, &r) == 0;
-    cs_jit_methods_by_start(&m->methods);
+    cs_jit_methods_sort(&m->methods);
     free(r.slots);
+    jit->kept.bytes -= r.n_slots * sizeof *r.slots;
     close(fd);
     return is_dump;
 }
@@ -210,9 +221,8 @@ static void look(struct cs_jit *jit, struct perf_map *m, uint64_t time_ns)
             cs_jit_registered_drop(&m->registered, &jit->kept);
         }
         m->seen = st.st_size;
-        cs_jit_methods_by_line(&m->methods);
         keep_lines(jit, m, fd);
-        cs_jit_methods_by_start(&m->methods);
+        cs_jit_methods_sort(&m->methods);
     }
     close(fd);
 }

@@ -6,22 +6,25 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define TEXT_MAX ((size_t)16 << 20)  /* of one process's lines or names */
-#define BYTES_MAX ((size_t)32 << 20) /* of all processes' text and methods */
-#define OVERLAP 16                   /* older methods looked at that may reach over a younger one's address */
+#define TEXT_MAX ((size_t)10 << 20) /* of one process's lines or names */
+#define OVERLAP 16                  /* older methods looked at that may reach over a younger one's address */
 
-static int by_start(const void *a, const void *b)
+static bool is_before(const struct cs_jit_method *x, const struct cs_jit_method *y)
 {
-    const struct cs_jit_method *x = a, *y = b;
-    if (x->start != y->start)
-        return x->start < y->start ? -1 : 1;
-    return x->line < y->line ? -1 : x->line > y->line;
+    return x->start != y->start ? x->start < y->start : x->line < y->line;
 }
 
-static int by_line(const void *a, const void *b)
+/* Lets the one at `i` down to where it belongs in a heap, the last one first. */
+static void sift(struct cs_jit_method *at, size_t i, size_t n)
 {
-    const struct cs_jit_method *x = a, *y = b;
-    return x->line < y->line ? -1 : x->line > y->line;
+    const struct cs_jit_method moving = at[i];
+    for (size_t child; (child = 2 * i + 1) < n; i = child) {
+        child += child + 1 < n && is_before(&at[child], &at[child + 1]);
+        if (!is_before(&moving, &at[child]))
+            break;
+        at[i] = at[child];
+    }
+    at[i] = moving;
 }
 
 static void cut(struct cs_jit_methods *m, struct cs_jit_kept *kept)
@@ -37,9 +40,9 @@ static void *grown(struct cs_jit_methods *m, struct cs_jit_kept *kept, void *old
     if (used + more <= *capacity)
         return old;
     size_t wanted = 2 * *capacity + more > 4096 ? 2 * *capacity + more : 4096;
-    if (kept->bytes + (wanted - *capacity) > BYTES_MAX)
+    if (kept->bytes + (wanted - *capacity) > CS_JIT_BYTES_MAX)
         wanted = used + more;
-    void *bytes = kept->bytes + (wanted - *capacity) > BYTES_MAX ? NULL : realloc(old, wanted);
+    void *bytes = kept->bytes + (wanted - *capacity) > CS_JIT_BYTES_MAX ? NULL : realloc(old, wanted);
     if (!bytes) {
         cut(m, kept);
         return NULL;
@@ -79,16 +82,23 @@ long cs_jit_methods_text(struct cs_jit_methods *m, struct cs_jit_kept *kept, con
     return (long)(m->text_used - size);
 }
 
-void cs_jit_methods_by_line(struct cs_jit_methods *m)
+/* In place, and never quadratic, whatever a process writes: qsort takes a copy's memory. */
+void cs_jit_methods_sort(struct cs_jit_methods *m)
 {
-    if (m->n)
-        qsort(m->at, m->n, sizeof *m->at, by_line);
-}
-
-void cs_jit_methods_by_start(struct cs_jit_methods *m)
-{
-    if (m->n)
-        qsort(m->at, m->n, sizeof *m->at, by_start);
+    size_t n = m->n;
+    bool sorted = true;
+    for (size_t i = 1; i < n && sorted; i++)
+        sorted = is_before(&m->at[i - 1], &m->at[i]);
+    if (sorted)
+        return;
+    for (size_t i = n / 2; i-- > 0;)
+        sift(m->at, i, n);
+    while (n-- > 1) {
+        const struct cs_jit_method last = m->at[0];
+        m->at[0] = m->at[n];
+        m->at[n] = last;
+        sift(m->at, 0, n);
+    }
 }
 
 const struct cs_jit_method *cs_jit_methods_at(const struct cs_jit_methods *m, uint64_t addr)

@@ -18,12 +18,15 @@ struct cs_jit_method {
 };
 
 struct cs_jit_methods {
-    struct cs_jit_method *at; /* by start, or by line while they are added */
+    struct cs_jit_method *at; /* by start, then by line; behind those what was added since */
     size_t n, capacity;       /* room: in bytes */
     char *text;
     size_t text_used, text_room;
     bool cut; /* there was more than is kept */
 };
+
+/* Of all processes' text and methods, and what is needed to read them. */
+#define CS_JIT_BYTES_MAX ((size_t)20 << 20)
 
 /* Of all processes. */
 struct cs_jit_kept {
@@ -37,9 +40,8 @@ long cs_jit_methods_text(struct cs_jit_methods *m, struct cs_jit_kept *kept, con
 /* `name` is what cs_jit_methods_text gave. One of an impossible size is passed over. False = no room. */
 bool cs_jit_methods_add(struct cs_jit_methods *m, struct cs_jit_kept *kept, uint64_t start, uint64_t size,
                         size_t name);
-/* Sorts: for adding, as they were added; for lookups, by start. */
-void cs_jit_methods_by_line(struct cs_jit_methods *m);
-void cs_jit_methods_by_start(struct cs_jit_methods *m);
+/* After some were added, for lookups. */
+void cs_jit_methods_sort(struct cs_jit_methods *m);
 /* NULL = none. */
 const struct cs_jit_method *cs_jit_methods_at(const struct cs_jit_methods *m, uint64_t addr);
 void cs_jit_methods_fini(struct cs_jit_methods *m, struct cs_jit_kept *kept);

@@ -46,7 +46,7 @@ void cs_jit_registered_read(struct cs_jit_registered *r, struct cs_jit_methods *
     r->read = true;
     (void)cs_code_names_read(r->names, add, &(struct adding){methods, kept});
     if (methods->n > n)
-        cs_jit_methods_by_start(methods);
+        cs_jit_methods_sort(methods);
 }
 
 void cs_jit_registered_refresh(struct cs_jit_registered *r)

@@ -11,6 +11,7 @@
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 
 #include <cmocka.h>
@@ -38,7 +39,7 @@ static void of_two_methods_for_one_address_the_later_one_holds(void **state)
     add(&m, &kept, 0x1000, 0x100, "wide");  /* 0x1000 .. 0x10ff */
     add(&m, &kept, 0x1040, 0x10, "narrow"); /* 0x1040 .. 0x104f, later */
     add(&m, &kept, 0x1000, 0x20, "again");  /* 0x1000 .. 0x101f, later still */
-    cs_jit_methods_by_start(&m);
+    cs_jit_methods_sort(&m);
     assert_string_equal(name_at(&m, 0xfff), "");
     assert_string_equal(name_at(&m, 0x1000), "again");
     assert_string_equal(name_at(&m, 0x101f), "again");
@@ -47,12 +48,32 @@ static void of_two_methods_for_one_address_the_later_one_holds(void **state)
     assert_string_equal(name_at(&m, 0x1050), "wide"); /* behind a younger one that starts nearer */
     assert_string_equal(name_at(&m, 0x1100), "");
     assert_string_equal(name_at(&m, 0x300f), "far");
-    cs_jit_methods_by_line(&m);
-    assert_int_equal(m.at[0].start, 0x3000);
-    assert_int_equal(m.at[3].size, 0x20);
+    add(&m, &kept, 0x1000, 0x8, "last"); /* behind what is sorted */
+    cs_jit_methods_sort(&m);
+    assert_string_equal(name_at(&m, 0x1000), "last");
+    assert_string_equal(name_at(&m, 0x1008), "again");
     cs_jit_methods_fini(&m, &kept);
     assert_int_equal(kept.bytes, 0);
     assert_int_equal(kept.cut, 0);
+}
+
+/* By the highest water mark, which nothing lowers. */
+static void many_methods_are_sorted_in_place(void **state)
+{
+    (void)state;
+    const unsigned n = 200000;
+    struct cs_jit_methods m = {0};
+    struct cs_jit_kept kept = {0};
+    struct rusage before, after;
+    for (unsigned i = 0; i < n; i++)
+        assert_true(cs_jit_methods_add(&m, &kept, 0x1000 + (uint64_t)(i * 7919 % n) * 16, 16, 0));
+    getrusage(RUSAGE_SELF, &before);
+    cs_jit_methods_sort(&m);
+    getrusage(RUSAGE_SELF, &after);
+    for (unsigned i = 1; i < n; i++)
+        assert_true(m.at[i - 1].start < m.at[i].start);
+    assert_in_range((after.ru_maxrss - before.ru_maxrss) * 1024, 0, 1 << 20); /* of 4.8 MB */
+    cs_jit_methods_fini(&m, &kept);
 }
 
 static void names_beyond_the_bound_are_left_out_and_counted_once_a_process(void **state)
@@ -62,17 +83,17 @@ static void names_beyond_the_bound_are_left_out_and_counted_once_a_process(void 
     struct cs_jit_kept kept = {0};
     char *text = malloc(1 << 20);
     memset(text, 'x', (1 << 20) - 1);
-    text[(1 << 20) - 1] = '\0'; /* 1 MiB with its end: 16 fit in one process, 32 in all */
-    for (unsigned i = 0; i < 16; i++)
+    text[(1 << 20) - 1] = '\0'; /* 1 MiB with its end: 10 fit in one process, 20 in all */
+    for (unsigned i = 0; i < 10; i++)
         assert_int_equal(cs_jit_methods_text(&m[0], &kept, text), (long)i << 20);
     assert_int_equal(cs_jit_methods_text(&m[0], &kept, "y"), -1);
     assert_int_equal(cs_jit_methods_text(&m[0], &kept, "y"), -1);
     assert_int_equal(kept.cut, 1);
     unsigned more = 0;
     for (unsigned k = 1; k < 3; k++)
-        for (unsigned i = 0; i < 16; i++)
+        for (unsigned i = 0; i < 10; i++)
             more += cs_jit_methods_text(&m[k], &kept, text) >= 0;
-    assert_true(more <= 16 && kept.bytes <= 32 << 20 && kept.cut >= 2);
+    assert_true(more <= 10 && kept.bytes <= 20 << 20 && kept.cut >= 2);
     for (unsigned k = 0; k < 3; k++)
         cs_jit_methods_fini(&m[k], &kept);
     assert_int_equal(kept.bytes, 0);
@@ -138,6 +159,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(of_two_methods_for_one_address_the_later_one_holds),
+        cmocka_unit_test(many_methods_are_sorted_in_place),
         cmocka_unit_test(names_beyond_the_bound_are_left_out_and_counted_once_a_process),
         cmocka_unit_test(procedures_around_addresses_come_from_an_unsorted_list),
         cmocka_unit_test(a_called_program_gets_its_input_and_gives_both_outputs),
