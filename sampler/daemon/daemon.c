@@ -20,6 +20,7 @@
 #define POLL_MS 1000 /* memory and own CPU share are looked at as often */
 #define FORGET_EVERY_NS (60 * SECOND_NS)
 #define GC_EVERY_NS (3600 * SECOND_NS)
+#define LARGE_BLOCK_BYTES (128 << 10) /* has its own pages */
 #define CONFIG_BYTES_MAX 65536
 
 /* Defaults, then the file, then the options. */
@@ -165,8 +166,8 @@ static bool answer(const char *request, char text[CS_DAEMON_CONTROL_ANSWER_MAX],
     return well;
 }
 
-/* Its memory is looked at once a second: over three quarters of the bound it merges early, and when that
- * didn't help the session starts anew. */
+/* Its own memory is looked at once a second, without pages of files and of the kernel's tables, which a new session would have
+ * again: over three quarters of the bound it merges early, and when that didn't help the session starts anew. */
 static bool pressed(struct cs_daemon *daemon, uint64_t now)
 {
     if (now - daemon->check_ns < SECOND_NS)
@@ -175,10 +176,10 @@ static bool pressed(struct cs_daemon *daemon, uint64_t now)
     daemon->cpu_share = (cpu - daemon->cpu_at_check) / ((double)(now - daemon->check_ns) / 1e9);
     daemon->cpu_at_check = cpu;
     daemon->check_ns = now;
-    uint64_t resident = cs_daemon_resident_bytes();
+    uint64_t own, resident = cs_daemon_resident_bytes(&own);
     if (resident > daemon->resident_peak)
         daemon->resident_peak = resident;
-    if ((double)resident < 0.75 * cs_daemon_memory_bytes(&daemon->settings) ||
+    if ((double)own < 0.75 * cs_daemon_memory_bytes(&daemon->settings) ||
         now - daemon->pressed_ns < 10 * SECOND_NS)
         return false;
     daemon->pressed_ns = now;
@@ -187,9 +188,10 @@ static bool pressed(struct cs_daemon *daemon, uint64_t now)
 
 static void relieve(struct cs_daemon *daemon)
 {
+    uint64_t own;
     malloc_trim(0);
-    if ((double)cs_daemon_resident_bytes() < 0.9 * cs_daemon_memory_bytes(&daemon->settings) ||
-        !daemon->sampler)
+    (void)cs_daemon_resident_bytes(&own);
+    if ((double)own < 0.9 * cs_daemon_memory_bytes(&daemon->settings) || !daemon->sampler)
         return;
     cs_daemon_notify(&daemon->log, "memory is near its bound of %.0f MB: the session starts anew",
                      cs_daemon_memory_bytes(&daemon->settings) / 1e6);
@@ -321,12 +323,21 @@ static int watch(struct cs_daemon *daemon, struct cs_error *err)
     return 0;
 }
 
+/* The C library would keep ever larger blocks in its heap once it has seen one freed, where a small block behind them holds them
+ * all: after a storm the daemon would stay as large as it was. */
+static void give_back_freed_memory(void)
+{
+    (void)mallopt(M_MMAP_THRESHOLD, LARGE_BLOCK_BYTES);
+    (void)mallopt(M_TRIM_THRESHOLD, LARGE_BLOCK_BYTES);
+}
+
 int cs_daemon_run(const struct cs_daemon_start *start, struct cs_error *err)
 {
     char default_socket[CS_DAEMON_CONTROL_PATH_MAX];
     struct cs_daemon *daemon = calloc(1, sizeof *daemon);
     if (!daemon)
         return cs_fail(err, ENOMEM, "not enough memory for the daemon");
+    give_back_freed_memory();
     daemon->start = start;
     daemon->log.fd = daemon->control.fd = daemon->control.lock = daemon->epoll = daemon->signals = -1;
     daemon->started_ns = daemon->check_ns = cs_daemon_now_ns();

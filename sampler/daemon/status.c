@@ -10,16 +10,18 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-uint64_t cs_daemon_resident_bytes(void)
+uint64_t cs_daemon_resident_bytes(uint64_t *own)
 {
-    unsigned long size, resident = 0;
+    unsigned long size, resident = 0, shared = 0;
+    const uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
     FILE *statm = fopen("/proc/self/statm", "re");
-    if (!statm)
-        return 0;
-    if (fscanf(statm, "%lu %lu", &size, &resident) != 2)
-        resident = 0;
-    fclose(statm);
-    return (uint64_t)resident * (uint64_t)sysconf(_SC_PAGESIZE);
+    if (!statm || fscanf(statm, "%lu %lu %lu", &size, &resident, &shared) != 3 || shared > resident)
+        resident = shared = 0;
+    if (statm)
+        fclose(statm);
+    if (own)
+        *own = (resident - shared) * page;
+    return resident * page;
 }
 
 double cs_daemon_cpu_seconds(void)
@@ -66,7 +68,7 @@ void cs_daemon_status(struct cs_daemon *daemon, char text[CS_DAEMON_CONTROL_ANSW
     put(&lines, "uptime_s %.1f\n", uptime_s);
     put(&lines, "cpu_percent %.4f\n", uptime_s > 0 ? 100 * cs_daemon_cpu_seconds() / uptime_s : 0);
     put(&lines, "cpu_percent_lately %.4f\n", 100 * daemon->cpu_share);
-    put(&lines, "memory_bytes %" PRIu64 "\n", cs_daemon_resident_bytes());
+    put(&lines, "memory_bytes %" PRIu64 "\n", cs_daemon_resident_bytes(NULL));
     put(&lines, "memory_peak_bytes %" PRIu64 "\n", (uint64_t)usage.ru_maxrss * 1024);
     put(&lines, "rate_hz %.2f\n", s.rate_hz);
     put(&lines, "budget_percent %.3f\n",

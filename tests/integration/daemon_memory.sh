@@ -1,0 +1,37 @@
+#!/bin/bash
+# The daemon's bound of memory counts what is its own: not the libraries that it shares with others, nor cached tables, which a new
+# session would map again (and again). What is its own is bounded: then the session starts anew.
+set -eu
+[ "$(id -u)" -eq 0 ] || { echo "needs root to sample the whole machine"; exit 77; }
+[ -z "${CS_SANITIZED:-}" ] || { echo "a sanitizer's memory is the daemon's own"; exit 77; }
+work=$(mktemp -d)
+bomb=
+finish() {
+    [ -z "$bomb" ] || kill "$bomb" 2>/dev/null || true
+    "$CYCLESCOPE" daemon stop --socket "$work/run/control" >/dev/null 2>&1 || true
+    rm -rf "$work" "/tmp/perf-$bomb.map"
+}
+trap finish EXIT
+fail() { echo "not ok: $*"; exit 1; }
+d() { "$CYCLESCOPE" daemon "$@" --socket "$work/run/control"; }
+status() { d status --json | sed -n 's/^.*"'"$1"'": *\([0-9.]*\).*$/\1/p'; }
+
+d start -o "$work/store" -F 500 --memory 22M --log "$work/log"
+for _ in $(seq 40); do # looked at once a second
+    [ "$(status uptime_s | cut -d. -f1)" -lt 6 ] || break
+    sleep 0.5
+done
+[ "$(status memory_bytes)" -gt 22000000 ] || { echo "with all libraries it has less than 22 MB here"; exit 77; }
+[ "$(status sessions)" = 1 ] || fail "its session started anew though little is its own: $(cat "$work/log")"
+
+d stop >/dev/null
+d start -o "$work/store" -F 500 --memory 9M --log "$work/log"
+"$BUILD/tests/hostile/bombs" 60 map 12 >/dev/null &
+bomb=$!
+for _ in $(seq 100); do
+    [ "$(status sessions)" = 1 ] || break
+    sleep 0.3
+done
+[ "$(status sessions)" -gt 1 ] || fail "12 MB of names are held under a bound of 9 MB: $(status memory_bytes) bytes"
+grep -q "memory is near its bound of 9 MB" "$work/log" || fail "nothing is said of it: $(cat "$work/log")"
+echo "ok: what is the daemon's own is bounded, and that alone"
