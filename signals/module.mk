@@ -56,7 +56,7 @@ INSTALLED  += signals/timers/cyclescope_timers.h:include/cyclescope_timers.h sig
             $(SIGNALS_PC):$(LIBDIR)/pkgconfig/cyclescope.pc signals/python/cyclescope.py:lib/python3/dist-packages/cyclescope.py
 
 # Test programs that link the runtime (and the reader, to judge it).
-SIGNALS_TESTS := signals_life signals_set
+SIGNALS_TESTS := signals_life signals_set requests
 programs.signals_life.libs = $(SIGNALS_LINKED) $(LIB) -lpthread
 programs.signals_set.libs  = $(SIGNALS_LINKED)
 programs.requests.libs     = $(SIGNALS_LINKED) -lm
