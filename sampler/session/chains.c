@@ -12,7 +12,9 @@
 #define ASK_AGAIN_NS 1000000000ULL
 #define UNASKED_NS 10000000ULL    /* of a drain, for tables that nobody has asked for */
 #define EXPECTED_NS 5000000000ULL /* until what was expected is given up */
-#define TURNS_UNUSED 6            /* a table goes if it wasn't used for a minute, where there is no room */
+#define SYMBOLS_NS                                                                                           \
+    2000000000ULL /* for symbols of interpreters, whose files are anybody's; then a twentieth of the time */
+#define TURNS_UNUSED 6 /* a table goes if it wasn't used for a minute, where there is no room */
 
 struct mapped { /* an image, and where to have it from */
     struct cs_mapped_image *image;
@@ -32,6 +34,7 @@ struct cs_session_chains {
     struct cs_image_tables *tables;
     pid_t expected; /* not all of its tables are there yet; 0: nobody is expected */
     uint64_t expected_until_ns;
+    uint64_t began_ns, symbols_ns; /* what interpreters' symbols took so far */
 };
 
 static void note_change(void *arg, pid_t pid)
@@ -132,13 +135,16 @@ static void tell_interpreter(struct cs_session_chains *c, pid_t pid, const struc
     struct cs_error ignored;
     struct cs_chain_image *image = &c->kernel->tables.images[of->image->index];
     char path[64];
-    if (image->interpreter || !cs_interpreter_may_be(of->image->image.path))
+    uint64_t now = cs_monotonic_ns();
+    if (image->interpreter || !cs_interpreter_may_be(of->image->image.path) ||
+        c->symbols_ns > SYMBOLS_NS + (now - c->began_ns) / 20)
         return;
     int fd = cs_images_reopen(c->places->images, of->image, pid, of->start, of->end);
     snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
     bool found = fd >= 0 && cs_interpreter_find(path, &place, &ignored) == 0;
     if (fd >= 0)
         close(fd);
+    c->symbols_ns += cs_monotonic_ns() - now;
     if (!found || (place.kind != &cs_interpreter_python && place.kind != &cs_interpreter_lua))
         return;
     int which = cs_interpreted_add(c->places->interpreted, &place);
@@ -272,6 +278,7 @@ struct cs_session_chains *cs_session_chains_open(struct cs_chain_kernel *kernel,
     c->places = places;
     c->tables = tables;
     c->generations = generations;
+    c->began_ns = cs_monotonic_ns();
     cs_maps_tell_changes(places->maps, note_change, c);
     return c;
 }

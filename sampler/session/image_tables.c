@@ -11,7 +11,7 @@
 
 #define VDSO_BYTES_MAX (64U << 10)
 #define LARGE_BYTES (1 << 20)      /* a file that nobody waits for */
-#define WAIT_NS 20000000ULL        /* for the table of a small one, which takes a millisecond or two */
+#define WAIT_NS 3000000ULL         /* for that of a small one, of a millisecond or two; later is no loss */
 #define VDSO_NS 200000000ULL       /* of a few kilobytes: there are two of them */
 #define KEPT_BYTES_MAX (4UL << 20) /* of tables that nobody holds */
 

@@ -149,7 +149,7 @@ bad=0 ran=0
 take() { # NAME COMMAND...; the last argument is for how long: once before, so that the kernel's tables are made
     local name=$1; shift
     "$CYCLESCOPE" record --driver bpf -F 1000 --no-bursts -o "$scratch/before" -- "$@" 0.3 >/dev/null 2>&1
-    "$CYCLESCOPE" record --driver bpf -F 1000 --no-bursts -o "$scratch/$name" -- "$@" 2 >/dev/null 2>"$scratch/said" || { cat "$scratch/said"; bad=1; }
+    "$CYCLESCOPE" record --driver bpf -F 1000 --no-bursts -o "$scratch/$name" -- "$@" 3 >/dev/null 2>"$scratch/said" || { cat "$scratch/said"; bad=1; }
 }
 judge() { # NAME LOG...
     local name=$1 rc=0; shift
