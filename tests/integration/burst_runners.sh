@@ -69,17 +69,37 @@ for ((i = 0; i < 40; i++)); do
     sleep 0.1
 done
 [ $highest -le $most ] || not_ok "$highest runners at once"
-agrees() { # status is at most 0.25 s old, runners come and go: so it is asked until both say the same
-    local said had
-    # Each has a process that holds threads and one that repeats their code.
-    had=$(runners | paste -sd,)
-    had=$({ tr ',' '\n' <<<"$had"; pgrep -P "$had"; } | sed 's,.*,/proc/&/smaps_rollup,' | xargs cat 2>/dev/null |
-        awk '$1 == "Pss:" { sum += $2 } END { print sum * 1024 }')
-    said=$(status burst_memory_bytes)
-    figures="status says ${said:-nothing}, /proc $had"
-    [ "${said:-0}" -gt 0 ] && [ $((said * 10)) -ge $((had * 8)) ] && [ $((said * 10)) -le $((had * 12)) ] && [ "$said" -le 100000000 ]
-}
-waits_until agrees || not_ok "what runners take: $figures"
+figures=$(python3 - "$CYCLESCOPE" "$socket" "$daemon" 2>&1 <<'PY'
+import json, os, subprocess, sys, time
+tool, socket, daemon = sys.argv[1], sys.argv[2], int(sys.argv[3])
+def read(path):
+    try:
+        return open(path).read()
+    except OSError: # it has ended
+        return ""
+def memory(): # of the daemon's runners: each has a process that holds threads and one that repeats their code
+    parents, holders = {}, set()
+    for pid in (d for d in os.listdir("/proc") if d.isdigit()):
+        stat = read(f"/proc/{pid}/stat")
+        if stat:
+            parents[int(pid)] = int(stat.rsplit(")", 1)[1].split()[1])
+        if "(cyclescope-burs)" in stat:
+            holders.add(int(pid))
+    holders = {p for p in holders if parents[p] == daemon}
+    return 1024 * sum(int(l.split()[1]) for p, parent in parents.items() if p in holders or parent in holders
+                      for l in read(f"/proc/{p}/smaps_rollup").split("\n") if l.startswith("Pss:"))
+end, had, said = time.time() + 20, 0, 0
+while time.time() < end: # status is at most 0.25 s old, runners come and go: it is asked until both say the same
+    had = memory()
+    said = json.loads(subprocess.run([tool, "daemon", "status", "--json", "--socket", socket], capture_output=True, text=True).stdout or "{}").get("burst_memory_bytes") or 0
+    if 0 < said <= 100000000 and 0.8 * had <= said <= 1.2 * had:
+        break
+else:
+    print("not ok:", end=" ")
+print(f"status says {said}, /proc {had}")
+PY
+)
+case $figures in "status says"*) ;; *) not_ok "what runners take: $figures" ;; esac
 echo "at most $highest runners at once; $figures"
 kill "${spinning[@]}"
 wait "${spinning[@]}" 2>/dev/null
