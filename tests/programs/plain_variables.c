@@ -28,7 +28,7 @@ int main(int argc, char **argv)
             double from = now();
             uint64_t before = work_done;
             phase = p;
-            for (int i = 0; i < 20000 * p; i++) {
+            for (int i = 0; i < 200000 * p; i++) {
                 work_done += p;
                 bump = bump + 16 >= arena + sizeof arena ? arena : bump + 16;
             }
