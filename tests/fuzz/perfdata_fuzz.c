@@ -4,7 +4,7 @@
  * Sources: exchange/import/perfdata_frames.c exchange/import/imported_images.c
  * Sources: exchange/import/kernel_names.c image/kallsyms.c
  * Sources: exchange/import/perfdata_event.c exchange/import/perfdata_record.c image/identity.c
- * Sources: exchange/import/recorded_stacks.c image/go_table.c image/unwind/[a-z]*.c
+ * Sources: exchange/import/recorded_stacks.c image/go_table.c image/unwind/[a-z]*.c image/apart.c image/give_up_rights.c
  * Sources: image/eh_frame.c image/elf.c image/debug_file.c image/debuginfod.c
  * Sources: image/segments.c store/[a-z]*.c store/base/[a-z]*.c store/table/[a-z]*.c */
 #include "exchange/import/import.h"
