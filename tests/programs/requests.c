@@ -34,12 +34,14 @@ static uint64_t spin_until(uint64_t end)
 
 int main(int argc, char **argv)
 {
-    uint64_t seed = 42, n = argc > 1 ? strtoull(argv[1], NULL, 10) : 0, *lengths = calloc(n + 1, sizeof *lengths);
+    uint64_t seed = 42, n = argc > 1 ? strtoull(argv[1], NULL, 10) : 0,
+             *lengths = calloc(n + 1, sizeof *lengths);
     if (argc != 3 || !lengths)
         return 2;
     const cs_signal request = cs_define(CS_ANY_WORD, "request", CS_TAG);
     for (uint64_t i = 1; i <= n; i++) {
-        const double length = fmin(5000 * pow(random_share(&seed), -0.7), 5e6), pause = 2000 + 6000 * random_share(&seed);
+        const double length = fmin(5000 * pow(random_share(&seed), -0.7), 5e6),
+                     pause = 2000 + 6000 * random_share(&seed);
         const uint64_t begin = now();
         cs_set(request, i);
         const uint64_t end = spin_until(begin + (uint64_t)length);

@@ -72,7 +72,8 @@ static void many_methods_are_sorted_in_place(void **state)
     getrusage(RUSAGE_SELF, &after);
     for (unsigned i = 1; i < n; i++)
         assert_true(m.at[i - 1].start < m.at[i].start);
-#if !defined __SANITIZE_THREAD__ && !defined __SANITIZE_ADDRESS__ /* their shadow grows with what is touched */
+#if !defined __SANITIZE_THREAD__ &&                                                                          \
+    !defined __SANITIZE_ADDRESS__ /* their shadow grows with what is touched */
     assert_in_range((after.ru_maxrss - before.ru_maxrss) * 1024, 0, 1 << 20); /* of 4.8 MB */
 #endif
     cs_jit_methods_fini(&m, &kept);
