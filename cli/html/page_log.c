@@ -26,13 +26,9 @@ static json_t *milliseconds(const struct cs_observe_timeline *t)
 static json_t *value_name(const struct cs_observe_log_reader *log, uint64_t value)
 {
     char text[32];
-    for (size_t i = 0; i < cs_observe_log_reader_names(log); i++) {
-        unsigned tag;
-        uint64_t v;
-        const char *name = cs_observe_log_reader_name(log, i, &tag, &v);
-        if (tag == 0 && v == value)
-            return json_text(name);
-    }
+    const char *name = cs_observe_log_reader_name_of(log, 0, value);
+    if (name)
+        return json_text(name);
     snprintf(text, sizeof text, "%" PRIu64, value);
     return json_string(value == CS_TAG_DESCHEDULED ? "(not running)" : text);
 }

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "cli/observe/lengths.h"
 #include "cli/command/figures.h"
-#include "cli/observe/observed.h"
+#include "cli/observe/observed_source.h"
 #include "observer/log/lengths.h"
-#include "store/base/text.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -25,22 +24,9 @@ static const struct column columns[] = {
     {.key = "longest_cut_us", .kind = COLUMN_NUMBER},
 };
 
-struct names {
-    const struct cs_observe_log_reader *log;
-};
-
 static const char *name_of(void *arg, unsigned tag, uint64_t value)
 {
-    const struct names *n = arg;
-    const char *found = NULL;
-    for (size_t i = 0; i < cs_observe_log_reader_names(n->log); i++) {
-        unsigned t;
-        uint64_t v;
-        const char *text = cs_observe_log_reader_name(n->log, i, &t, &v);
-        if (t == tag && v == value)
-            found = text;
-    }
-    return found;
+    return cs_observe_log_reader_name_of(arg, tag, value);
 }
 
 static void put_row(struct table *table, const struct cs_observe_lengths *l,
@@ -103,10 +89,9 @@ static void say_how_good(struct output *out, const struct cs_observe_lengths *l)
 }
 
 static int print(const struct parsed *args, const struct cs_observe_lengths *l,
-                 const struct cs_observe_log_reader *log, unsigned tag)
+                 struct cs_observe_log_reader *log, unsigned tag)
 {
-    struct names names = {log};
-    struct observed view = {.name = name_of, .arg = &names};
+    const struct observed view = {.name = name_of, .arg = log};
     struct output *out = output_open(args);
     char zero[256], name[300];
     output_line(out, "%s: how long a value of %s stood, in µs", l->head.program, l->head.tags[tag]);
@@ -126,29 +111,6 @@ static int print(const struct parsed *args, const struct cs_observe_lengths *l,
     return output_close(out);
 }
 
-/* Number of the tag called `name`; -1: it has said why there is none. */
-static int tag_number(const char *path, const char *name, struct cs_error *err)
-{
-    struct cs_observe_log_reader *log;
-    if (cs_observe_log_open(path, &log, err) < 0) {
-        failed(err);
-        return -1;
-    }
-    struct cs_observe_log_head head = *cs_observe_log_reader_head(log);
-    cs_observe_log_reader_close(log);
-    struct cs_resembling meant = {.word = name ? name : ""};
-    for (unsigned t = 0; t < head.n_tags; t++) {
-        if (!name || strcmp(head.tags[t], name) == 0)
-            return (int)t;
-        cs_resembling_try(&meant, head.tags[t]);
-    }
-    if (name)
-        failed_with("%s has no tag %s%s", path, name, cs_did_you_mean(&meant).text);
-    else
-        failed_with("%s was logged without a tag", path);
-    return -1;
-}
-
 int lengths_print(const struct parsed *args)
 {
     const char *path = option(args, "log");
@@ -164,7 +126,7 @@ int lengths_print(const struct parsed *args)
         .values = (unsigned)option_number(args, "top", 10, 0, CS_LENGTH_VALUES),
         .progress = progress_of,
         .arg = &bar};
-    int tag = tag_number(path, option(args, "tag"), &err);
+    int tag = observed_log_tag(path, option(args, "tag"));
     if (tag < 0)
         return CS_EXIT_FAILED;
     options.tag = (unsigned)tag;

@@ -3,28 +3,16 @@
 #include "cli/observe/observed_source.h"
 
 #include "cli/command/recordings.h"
+#include "observer/log/aliases.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 static const char *log_name(void *arg, unsigned tag, uint64_t value)
 {
-    struct observed_source *s = arg;
-    const char *found = NULL;
-    for (size_t i = 0; i < cs_observe_log_reader_names(s->log); i++) {
-        unsigned t;
-        uint64_t v;
-        const char *text = cs_observe_log_reader_name(s->log, i, &t, &v);
-        if (t == tag && v == value)
-            found = text;
-    }
-    return found;
+    const struct observed_source *s = arg;
+    return cs_observe_log_reader_name_of(s->log, tag, value);
 }
-
-struct log_renaming {
-    struct observed_source *source;
-    unsigned tag;
-};
 
 struct looking {
     uint64_t value;
@@ -53,21 +41,6 @@ static const char *store_name(void *arg, unsigned tag, uint64_t value)
     return s->name;
 }
 
-/* Addresses that the log names alike (points of one method or loop) become the first of them. */
-static uint64_t first_named(void *arg, uint64_t value)
-{
-    struct log_renaming *r = arg;
-    const char *name = value >= 1ull << 32 ? log_name(r->source, r->tag, value) : NULL;
-    for (size_t i = 0; name && i < cs_observe_log_reader_names(r->source->log); i++) {
-        unsigned t;
-        uint64_t v;
-        const char *text = cs_observe_log_reader_name(r->source->log, i, &t, &v);
-        if (t == r->tag && v >= 1ull << 32 && strcmp(text, name) == 0)
-            return v;
-    }
-    return value;
-}
-
 static int open_log(const char *path, const struct cs_observe_replay_options *options,
                     struct observed_source *s)
 {
@@ -85,8 +58,13 @@ static int open_log(const char *path, const struct cs_observe_replay_options *op
     if (rc < 0)
         return failed(&err);
     const struct cs_observe_log_head *head = cs_observe_log_reader_head(s->log);
-    for (unsigned t = 0; t < head->n_tags; t++)
-        cs_tags_rename(s->kept.sink->tags[t], first_named, &(struct log_renaming){s, t});
+    for (unsigned t = 0; t < head->n_tags; t++) {
+        struct cs_observe_aliases aliases;
+        if (cs_observe_aliases_open(&aliases, s->log, t) < 0)
+            return failed_with("no memory for names");
+        cs_tags_rename(s->kept.sink->tags[t], cs_observe_aliases_region, &aliases);
+        cs_observe_aliases_fini(&aliases);
+    }
     s->view = (struct observed){.sink = s->kept.sink,
                                 .program = head->program,
                                 .hz = (double)head->cycles_per_second,
@@ -191,6 +169,29 @@ int observed_counter(const struct observed *o, const char *name)
 int observed_tag(const struct observed *o, const char *name)
 {
     return index_of(o->tags, o->sink->n_tags, name);
+}
+
+int observed_log_tag(const char *path, const char *name)
+{
+    struct cs_observe_log_reader *log;
+    struct cs_error err = {0};
+    if (cs_observe_log_open(path, &log, &err) < 0) {
+        failed(&err);
+        return -1;
+    }
+    struct cs_observe_log_head head = *cs_observe_log_reader_head(log);
+    cs_observe_log_reader_close(log);
+    struct cs_resembling meant = {.word = name ? name : ""};
+    for (unsigned t = 0; t < head.n_tags; t++) {
+        if (!name || strcmp(head.tags[t], name) == 0)
+            return (int)t;
+        cs_resembling_try(&meant, head.tags[t]);
+    }
+    if (name)
+        failed_with("%s has no tag %s%s", path, name, cs_did_you_mean(&meant).text);
+    else
+        failed_with("%s was logged without a tag", path);
+    return -1;
 }
 
 static struct cs_did_you_mean meant(const char *const *names, unsigned n, const char *name)

@@ -42,6 +42,8 @@ void observed_close(struct observed_source *source);
 /* Index of the counter or tag of that name, -1 none. NULL = the first. */
 int observed_counter(const struct observed *o, const char *name);
 int observed_tag(const struct observed *o, const char *name);
+/* The same of a log that isn't read yet; -1: it has said why there is none. */
+int observed_log_tag(const char *log, const char *name);
 /* What may have been meant by a counter's, a tag's or a value's name that isn't there. */
 struct cs_did_you_mean observed_counter_meant(const struct observed *o, const char *name);
 struct cs_did_you_mean observed_tag_meant(const struct observed *o, const char *name);

@@ -3,10 +3,9 @@
  * with waits did (thread_lines.h). */
 #include "observer/log/timeline.h"
 #include "cli/command/figures.h"
-#include "cli/observe/observed.h"
+#include "cli/observe/observed_source.h"
 #include "cli/observe/thread_lines.h"
 #include "cli/output/output.h"
-#include "store/base/text.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -17,24 +16,9 @@
 #define ROWS_MACHINE 500 /* of JSON and CSV */
 #define TAGS_SHOWN 4
 
-struct names {
-    const struct cs_observe_log_reader *log;
-    unsigned tag;
-};
-
 static const char *name_of(void *arg, unsigned tag, uint64_t value)
 {
-    const struct names *n = arg;
-    const char *found = NULL;
-    (void)tag;
-    for (size_t i = 0; i < cs_observe_log_reader_names(n->log); i++) {
-        unsigned t;
-        uint64_t v;
-        const char *text = cs_observe_log_reader_name(n->log, i, &t, &v);
-        if (t == n->tag && v == value)
-            found = text;
-    }
-    return found;
+    return cs_observe_log_reader_name_of(arg, tag, value);
 }
 
 /* "0.5..2" in seconds; either may be left out. */
@@ -139,13 +123,12 @@ static void put_bucket(struct table *table, const struct cs_observe_timeline *t,
 }
 
 static int print(const struct parsed *args, const struct cs_observe_timeline *t,
-                 const struct cs_observe_log_reader *log, const struct cs_observe_timeline_options *options)
+                 struct cs_observe_log_reader *log, const struct cs_observe_timeline_options *options)
 {
     struct layout *l = calloc(1, sizeof *l);
     if (!l)
         return failed_with("no memory");
-    struct names names = {log, options->tag};
-    struct observed view = {.name = name_of, .arg = &names};
+    const struct observed view = {.name = name_of, .arg = log};
     for (unsigned i = 0; i < t->n_tags; i++)
         observed_value(&view, options->tag, t->tag_values[i], l->names[i], sizeof l->names[i]);
     lay_out(l, t);
@@ -196,17 +179,10 @@ static int run(const struct parsed *args)
             "--time %s: expected FROM..TO in seconds since the first sample, such as 0.5..0.75", range);
     if (!path)
         return thread_lines_report(args, options.from_seconds, options.to_seconds);
-    if (tag) {
-        if (cs_observe_log_open(path, &log, &err) < 0)
-            return failed(&err);
-        struct cs_observe_log_head head = *cs_observe_log_reader_head(log);
-        cs_observe_log_reader_close(log);
-        struct cs_resembling meant = {.word = tag};
-        for (; options.tag < head.n_tags && strcmp(head.tags[options.tag], tag) != 0; options.tag++)
-            cs_resembling_try(&meant, head.tags[options.tag]);
-        if (options.tag == head.n_tags)
-            return failed_with("%s has no tag %s%s", path, tag, cs_did_you_mean(&meant).text);
-    }
+    int number = tag ? observed_log_tag(path, tag) : 0;
+    if (number < 0)
+        return CS_EXIT_FAILED;
+    options.tag = (unsigned)number;
     struct progress bar;
     progress_init(&bar, "reading twice", "B", 0);
     options.progress = progress_of;

@@ -117,6 +117,9 @@ bool cs_observe_log_cut_short(const struct cs_observe_log_reader *r);
 size_t cs_observe_log_reader_names(const struct cs_observe_log_reader *r);
 const char *cs_observe_log_reader_name(const struct cs_observe_log_reader *r, size_t i, unsigned *tag,
                                        uint64_t *value);
+/* What a value is called: by the last name that the log gives it; NULL = by none. */
+const char *cs_observe_log_reader_name_of(const struct cs_observe_log_reader *r, unsigned tag,
+                                          uint64_t value);
 
 /* Visits the values that samples of the log have for the tags of the set `tags` (bit t: tag t), each once,
  * the first 16,384 of a tag; stops at a negative return. Reads the whole log, also one that has no end mark

@@ -255,6 +255,14 @@ const char *cs_observe_log_reader_name(const struct cs_observe_log_reader *r, si
     return r->names.at[i].text;
 }
 
+const char *cs_observe_log_reader_name_of(const struct cs_observe_log_reader *r, unsigned tag, uint64_t value)
+{
+    for (size_t i = r->names.n; i-- > 0;)
+        if (r->names.at[i].tag == tag && r->names.at[i].value == value)
+            return r->names.at[i].text;
+    return NULL;
+}
+
 void cs_observe_log_reader_close(struct cs_observe_log_reader *r)
 {
     if (!r)
