@@ -34,7 +34,7 @@ static void spread(double *steps, const double *sums, unsigned low, unsigned hig
 enum { ROUNDS = 200 };
 
 /* Turnbull's self-consistency: each bound is shared out as the distribution has it, until that changes no more. */
-int cs_length_estimate(struct cs_observe_length_row *row, unsigned r, const struct cs_length_bounds *bounds,
+int cs_length_estimate(struct cs_observe_length_row *row, const struct cs_length_bounds *bounds,
                        size_t n_bounds)
 {
     double *sums = calloc(2 * (CS_LENGTH_BINS + 1), sizeof *sums), *steps = sums + CS_LENGTH_BINS + 1;
@@ -43,7 +43,7 @@ int cs_length_estimate(struct cs_observe_length_row *row, unsigned r, const stru
     if (!sums)
         return -ENOMEM;
     for (size_t i = 0; i < n_bounds; i++)
-        steps[bounds[i].low] += bounds[i].row == r;
+        steps[bounds[i].low]++;
     /* Kaplan and Meier's first, to which lower bounds alone come; no length is impossible. */
     for (unsigned b = 0; b < CS_LENGTH_BINS && all > 0; b++) {
         const double ended = at_risk > 0 ? standing * (double)row->ended[b] / at_risk : 0;
@@ -61,8 +61,7 @@ int cs_length_estimate(struct cs_observe_length_row *row, unsigned r, const stru
             if (row->left[b])
                 spread(steps, sums, b, CS_LENGTH_BINS - 1, (double)row->left[b]);
         for (size_t i = 0; i < n_bounds; i++)
-            if (bounds[i].row == r)
-                spread(steps, sums, bounds[i].low, bounds[i].high, 1);
+            spread(steps, sums, bounds[i].low, bounds[i].high, 1);
         moved = 0;
         for (unsigned b = 0; b < CS_LENGTH_BINS; b++) {
             rise += steps[b];

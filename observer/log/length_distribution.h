@@ -6,15 +6,14 @@
 
 #include "observer/log/lengths.h"
 
-/* Of row `row`: it ended between two lengths. */
+/* It ended between two lengths. */
 struct cs_length_bounds {
-    uint32_t row;
     uint16_t low, high; /* bins */
 };
 
 unsigned cs_length_bin(uint64_t cycles);
-/* Fills row->shares from its `ended` and `left`, and the bounds of row number `r`. 0, or -ENOMEM. */
-int cs_length_estimate(struct cs_observe_length_row *row, unsigned r, const struct cs_length_bounds *bounds,
+/* Fills row->shares from its `ended` and `left`, and its bounds. 0, or -ENOMEM. */
+int cs_length_estimate(struct cs_observe_length_row *row, const struct cs_length_bounds *bounds,
                        size_t n_bounds);
 
 #endif

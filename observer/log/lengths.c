@@ -2,7 +2,9 @@
 #include "observer/log/lengths.h"
 #include "observer/log/aliases.h"
 #include "observer/log/length_distribution.h"
+#include "observer/log/numbering.h"
 #include "observer/log/replay.h"
+#include "store/base/array.h"
 
 #include <errno.h>
 #include <math.h>
@@ -21,12 +23,12 @@ struct stretch {
     uint64_t seen;     /* for who gives way */
 };
 
-#define BOUNDS_MAX (4u << 20) /* beyond, the lower one counts alone */
+#define BOUNDS_MAX (4u << 20) /* of all rows; beyond, the lower one counts alone */
 
 struct folding {
     struct cs_observe_lengths *l;
-    struct cs_length_bounds *bounds;
-    size_t n_bounds, bounds_capacity;
+    CS_ARRAY(struct cs_length_bounds) bounds[1 + CS_LENGTH_VALUES]; /* of each row */
+    size_t n_bounds;
     struct cs_observe_aliases aliases;
     unsigned tag;
     uint64_t tolerance; /* from one reading to the next; later ones are absences */
@@ -48,16 +50,11 @@ static bool counts(const struct folding *f, unsigned row, uint64_t value)
 
 static bool bound(struct folding *f, unsigned row, uint64_t low, uint64_t high)
 {
-    if (f->n_bounds == f->bounds_capacity) {
-        const size_t more = f->bounds_capacity ? 2 * f->bounds_capacity : 4096;
-        struct cs_length_bounds *grown = more <= BOUNDS_MAX ? realloc(f->bounds, more * sizeof *grown) : NULL;
-        if (!grown)
-            return false;
-        f->bounds = grown;
-        f->bounds_capacity = more;
-    }
-    f->bounds[f->n_bounds++] =
-        (struct cs_length_bounds){row, (uint16_t)cs_length_bin(low), (uint16_t)cs_length_bin(high)};
+    struct cs_length_bounds *one = f->n_bounds < BOUNDS_MAX ? cs_array_add(&f->bounds[row]) : NULL;
+    if (!one)
+        return false;
+    f->n_bounds++;
+    *one = (struct cs_length_bounds){(uint16_t)cs_length_bin(low), (uint16_t)cs_length_bin(high)};
     return true;
 }
 
@@ -229,48 +226,17 @@ static int all_samples(struct folding *f, struct cs_observe_log_reader *log,
 /* ---- the first pass ---- */
 
 struct numbering {
+    struct cs_observe_numbering seen;
     unsigned tag;
-    bool grows;
-    uint64_t least, most, numbers;
-    struct number {
-        uint32_t thread;
-        bool used;
-        uint64_t now, last;
-    } threads[THREADS];
 };
-
-static void note_number(struct numbering *n, const struct cs_sample *s)
-{
-    const uint64_t value = s->tags[n->tag];
-    if (s->descheduled || value == CS_TAG_DESCHEDULED || !n->grows)
-        return;
-    struct number *t = &n->threads[0];
-    while (t < &n->threads[THREADS] && t->used && t->thread != (uint32_t)s->thread_id)
-        t++;
-    if (t == &n->threads[THREADS] || value >> 32) {
-        n->grows = false;
-        return;
-    }
-    if (!t->used)
-        *t = (struct number){.thread = (uint32_t)s->thread_id, .used = true};
-    if (value == t->now)
-        return;
-    t->now = value;
-    if (value == 0)
-        return;
-    n->grows = value > t->last;
-    t->last = value;
-    n->least = n->numbers == 0 || value < n->least ? value : n->least;
-    n->most = value > n->most ? value : n->most;
-    n->numbers++;
-}
 
 static void note_numbers(void *arg, const struct cs_sample *from, const struct cs_sample *to,
                          enum cs_dte_verdict verdict)
 {
+    struct numbering *n = arg;
     (void)verdict;
-    note_number(arg, from);
-    note_number(arg, to);
+    cs_observe_numbering_see(&n->seen, from, n->tag);
+    cs_observe_numbering_see(&n->seen, to, n->tag);
 }
 
 static int by_time(const void *a, const void *b)
@@ -282,19 +248,20 @@ static int by_time(const void *a, const void *b)
     return x->tag < y->tag ? -1 : x->tag > y->tag;
 }
 
-static struct cs_observe_lengths *prepare(const struct cs_sink *sink, const struct numbering *n,
+static struct cs_observe_lengths *prepare(const struct cs_sink *sink, const struct cs_observe_numbering *n,
                                           const struct cs_observe_log_head *head,
                                           const struct cs_observe_lengths_options *options)
 {
     const struct cs_tags *tags = sink->tags[options->tag];
     const struct cs_tag_row **rows = malloc((tags->n_rows + 1) * sizeof *rows);
+    const bool numbered = cs_observe_numbering_holds(n);
     unsigned n_rows = 0, values = 0;
     for (uint32_t r = 0; rows && r < tags->n_rows; r++)
         if (tags->rows[r].tag != CS_TAG_DESCHEDULED)
             rows[n_rows++] = &tags->rows[r];
     if (rows)
         qsort(rows, n_rows, sizeof *rows, by_time);
-    if (!(n->grows && n->numbers > 1)) /* else each value stands once */
+    if (!numbered) /* else each value stands once */
         values = n_rows < options->values ? n_rows : options->values;
     struct cs_observe_lengths *l = rows ? calloc(1, sizeof *l + (1 + values) * sizeof l->rows[0]) : NULL;
     if (l) {
@@ -302,7 +269,7 @@ static struct cs_observe_lengths *prepare(const struct cs_sink *sink, const stru
         l->cycles_per_second = (double)head->cycles_per_second;
         l->period_cycles = cs_dte_cycle_quantile(sink->periods, 0.5);
         l->whole_cycles = (double)(sink->last - sink->first);
-        l->numbered = n->grows && n->numbers > 1;
+        l->numbered = numbered;
         l->least = n->least;
         l->most = n->most;
         l->numbers = n->numbers;
@@ -343,7 +310,6 @@ int cs_observe_lengths_fold(const char *path, const struct cs_observe_lengths_op
     replay.rule.same_tag = true;
     replay.rule.gap_cycles = 0;
     numbering->tag = f->tag = options->tag;
-    numbering->grows = true;
     if (options->values > CS_LENGTH_VALUES) {
         rc = cs_fail(err, EINVAL, "at most %d values have lengths of their own", CS_LENGTH_VALUES);
         goto out;
@@ -361,7 +327,7 @@ int cs_observe_lengths_fold(const char *path, const struct cs_observe_lengths_op
         goto out;
     if (cs_observe_aliases_open(&f->aliases, r, options->tag) == 0) {
         cs_tags_rename(sink->tags[options->tag], cs_observe_aliases_region, &f->aliases);
-        f->l = prepare(sink, numbering, cs_observe_log_reader_head(r), options);
+        f->l = prepare(sink, &numbering->seen, cs_observe_log_reader_head(r), options);
     }
     if (!f->l) {
         rc = cs_fail(err, ENOMEM, "no memory for lengths");
@@ -374,7 +340,7 @@ int cs_observe_lengths_fold(const char *path, const struct cs_observe_lengths_op
     if ((rc = cs_observe_log_open(path, &r, err)) < 0 || (rc = all_samples(f, r, options, err)) < 0)
         goto out;
     for (unsigned row = 0; row < f->l->n_rows; row++)
-        if (cs_length_estimate(&f->l->rows[row], row, f->bounds, f->n_bounds) < 0) {
+        if (cs_length_estimate(&f->l->rows[row], f->bounds[row].at, f->bounds[row].n) < 0) {
             rc = cs_fail(err, ENOMEM, "no memory for lengths");
             goto out;
         }
@@ -390,7 +356,8 @@ out:
     if (f) {
         cs_observe_aliases_fini(&f->aliases);
         cs_observe_lengths_close(f->l);
-        free(f->bounds);
+        for (unsigned row = 0; row <= CS_LENGTH_VALUES; row++)
+            cs_array_free(&f->bounds[row]);
     }
     free(f);
     free(numbering);

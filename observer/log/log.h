@@ -10,6 +10,7 @@
  *   timeline       a log over time
  *   lengths        how long values of a tag stood
  *   length_distribution  the most likely distribution of lengths
+ *   numbering      whether values are numbers that only grow
  *   save           aggregates into the store
  *   load           aggregates out of the store
  *

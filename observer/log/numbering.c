@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "observer/log/numbering.h"
+
+void cs_observe_numbering_see(struct cs_observe_numbering *n, const struct cs_sample *s, unsigned tag)
+{
+    const uint64_t value = s->tags[tag];
+    if (s->descheduled || value == CS_TAG_DESCHEDULED || n->fails)
+        return;
+    struct cs_observe_numbering_thread *t = &n->threads[0];
+    while (t < &n->threads[CS_NUMBERING_THREADS] && t->used && t->thread != (uint32_t)s->thread_id)
+        t++;
+    if (t == &n->threads[CS_NUMBERING_THREADS] || value >> 32) {
+        n->fails = true;
+        return;
+    }
+    if (!t->used)
+        *t = (struct cs_observe_numbering_thread){.thread = (uint32_t)s->thread_id, .used = true};
+    if (value == t->now)
+        return;
+    t->now = value;
+    if (value == 0)
+        return;
+    n->fails = value <= t->last;
+    t->last = value;
+    n->least = n->numbers == 0 || value < n->least ? value : n->least;
+    n->most = value > n->most ? value : n->most;
+    n->numbers++;
+}
+
+bool cs_observe_numbering_holds(const struct cs_observe_numbering *n)
+{
+    return !n->fails && n->numbers > 1;
+}
