@@ -55,12 +55,21 @@ int cs_unwind_child_done(struct cs_apart *child, bool keep, struct cs_unwind **u
     return rc < 0 ? rc : 1;
 }
 
+int cs_unwind_child_file(const void *bytes, size_t n)
+{
+    int fd = memfd_create("cyclescope-image", MFD_CLOEXEC);
+    if (fd < 0 || cs_apart_write(fd, bytes, n))
+        return fd < 0 ? -errno : fd;
+    close(fd);
+    return -ENOSPC;
+}
+
 struct cs_unwind *cs_unwind_child_of_memory(const void *bytes, size_t n, uint64_t ns)
 {
     struct cs_apart child = {0};
     struct cs_unwind *unwind = NULL;
-    int fd = memfd_create("cyclescope-image", MFD_CLOEXEC);
-    if (fd >= 0 && cs_apart_write(fd, bytes, n) && cs_unwind_child_start(&child, fd) == 0) {
+    int fd = cs_unwind_child_file(bytes, n);
+    if (fd >= 0 && cs_unwind_child_start(&child, fd) == 0) {
         (void)cs_apart_wait(&child, ns);
         if (cs_unwind_child_done(&child, false, &unwind) <= 0)
             unwind = NULL;

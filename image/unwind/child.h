@@ -10,14 +10,15 @@
 #include "image/apart.h"
 #include "image/unwind/unwind.h"
 
-#define CS_UNWIND_CHILD_BYTES                                                                                \
-    (24UL << 20) /* of a table at most: what the kernel has room for; that of Node.js takes 4 MB */
+#define CS_UNWIND_CHILD_BYTES (24UL << 20) /* of a table: what the kernel has room for; Node.js takes 4 MB */
 
 /* Begins with the file behind `fd`, which the caller may close. 0 or -errno. */
 int cs_unwind_child_start(struct cs_apart *child, int fd);
 /* 0: still at work. 1: done; *unwind is the caller's; `keep`: and kept on disk where it may be. <0: there is none. */
 int cs_unwind_child_done(struct cs_apart *child, bool keep, struct cs_unwind **unwind);
-/* Of an image in memory, as a process's vDSO: waits, but not longer than `ns`; NULL: there is none. */
+/* An image in memory as a file for it, as a process's vDSO; a descriptor or -errno. */
+int cs_unwind_child_file(const void *bytes, size_t n);
+/* All at once: of an image in memory, as a process's vDSO: waits, but not longer than `ns`; NULL: there is none. */
 struct cs_unwind *cs_unwind_child_of_memory(const void *bytes, size_t n, uint64_t ns);
 
 #endif

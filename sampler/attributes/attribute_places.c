@@ -19,8 +19,7 @@
 #define LOOKS_AT_ONCE 32
 #define ASK_NS 1000000000ULL
 #define MODULES_MAX 4096
-#define READS_AT_ONCE                                                                                        \
-    16384U /* of processes' memory: some 50 ms. A process whose modules want more has no place */
+#define READS_AT_ONCE 16384U /* of memory: some 50 ms. A process whose modules want more has no place */
 
 struct followed {
     pid_t pid;

@@ -56,8 +56,8 @@ void cs_daemon_statistics(struct cs_daemon *daemon, struct cs_sampler_statistics
 
 /* status.c */
 void cs_daemon_status(struct cs_daemon *daemon, char text[CS_DAEMON_CONTROL_ANSWER_MAX]);
-/* Bytes of memory this process has resident; 0 = not known. */
-/* *own: of these what is neither a page of a file nor shared; may be NULL. */
+/* Bytes of memory this process has resident; 0 = not known. *own: of these what is neither a page of a file nor shared; may be
+ * NULL. */
 uint64_t cs_daemon_resident_bytes(uint64_t *own);
 double cs_daemon_cpu_seconds(void);
 

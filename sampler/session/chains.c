@@ -12,9 +12,8 @@
 #define ASK_AGAIN_NS 1000000000ULL
 #define UNASKED_NS 10000000ULL    /* of a drain, for tables that nobody has asked for */
 #define EXPECTED_NS 5000000000ULL /* until what was expected is given up */
-#define SYMBOLS_NS                                                                                           \
-    2000000000ULL /* for symbols of interpreters, whose files are anybody's; then a twentieth of the time */
-#define TURNS_UNUSED 6 /* a table goes if it wasn't used for a minute, where there is no room */
+#define SYMBOLS_NS 2000000000ULL  /* for symbols of anybody's interpreters; then a twentieth of the time */
+#define TURNS_UNUSED 6            /* a table goes if it wasn't used for a minute, where there is no room */
 
 struct mapped { /* an image, and where to have it from */
     struct cs_mapped_image *image;

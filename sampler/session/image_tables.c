@@ -12,7 +12,6 @@
 #define VDSO_BYTES_MAX (64U << 10)
 #define LARGE_BYTES (1 << 20)      /* a file that nobody waits for */
 #define WAIT_NS 3000000ULL         /* for that of a small one, of a millisecond or two; later is no loss */
-#define VDSO_NS 200000000ULL       /* of a few kilobytes: there are two of them */
 #define KEPT_BYTES_MAX (4UL << 20) /* of tables that nobody holds */
 
 struct kept {
@@ -27,6 +26,7 @@ struct kept {
 struct builder {
     struct cs_apart child;
     unsigned image;
+    bool on_disk; /* its table is kept there */
 };
 enum { SMALL, LARGE, BUILDERS };
 
@@ -76,8 +76,8 @@ static struct kept *of_image(struct cs_image_tables *t, unsigned index)
     return &t->kept[index];
 }
 
-/* The process's; of one that has ended ours, which is the same for all of 64 bits. */
-static struct cs_unwind *open_vdso(pid_t pid, uint64_t start, uint64_t end)
+/* A copy in a file: the process's; of one that has ended ours, which is the same for all of 64 bits. -ENOENT: there is none. */
+static int copy_vdso(pid_t pid, uint64_t start, uint64_t end)
 {
     char path[64], bytes[VDSO_BYTES_MAX];
     size_t n = end - start < VDSO_BYTES_MAX ? end - start : VDSO_BYTES_MAX;
@@ -92,7 +92,7 @@ static struct cs_unwind *open_vdso(pid_t pid, uint64_t start, uint64_t end)
         read = pread(fd, bytes, n, (off_t)own) == (ssize_t)n;
         close(fd);
     }
-    return read ? cs_unwind_child_of_memory(bytes, n, VDSO_NS) : NULL;
+    return read ? cs_unwind_child_file(bytes, n) : -ENOENT;
 }
 
 static int keep(struct cs_image_tables *t, struct kept *k, struct cs_unwind *unwind,
@@ -108,7 +108,7 @@ static int take(struct cs_image_tables *t, struct builder *by)
     struct cs_unwind *unwind;
     size_t n;
     struct kept *k = &t->kept[by->image]; /* was there when it began */
-    int rc = cs_unwind_child_done(&by->child, true, &unwind);
+    int rc = cs_unwind_child_done(&by->child, by->on_disk, &unwind);
     if (rc > 0) {
         const struct cs_unwind_header *table = cs_unwind_table(unwind, &n);
         return keep(t, k, unwind, table, n);
@@ -117,7 +117,20 @@ static int take(struct cs_image_tables *t, struct builder *by)
     return rc;
 }
 
-/* From the cache; else a child begins, and for a small file's table it is waited. */
+/* A child begins; for a small table it is waited. */
+static int begin(struct cs_image_tables *t, unsigned index, int fd, bool large, bool on_disk)
+{
+    struct builder *by = &t->builders[large ? LARGE : SMALL];
+    if (by->child.pid)
+        return 0;
+    by->image = index;
+    by->on_disk = on_disk;
+    if (cs_unwind_child_start(&by->child, fd) < 0)
+        return -ENOENT;
+    return !large && cs_apart_wait(&by->child, WAIT_NS) ? take(t, by) : 0;
+}
+
+/* From the cache, or a child's. */
 static int open_file(struct cs_image_tables *t, struct kept *k, unsigned index, int fd)
 {
     char path[64];
@@ -129,14 +142,7 @@ static int open_file(struct cs_image_tables *t, struct kept *k, unsigned index, 
         const struct cs_unwind_header *table = cs_unwind_table(unwind, &n);
         return keep(t, k, unwind, table, n);
     }
-    const bool large = fstat(fd, &file) != 0 || file.st_size > LARGE_BYTES;
-    struct builder *by = &t->builders[large ? LARGE : SMALL];
-    if (by->child.pid)
-        return 0;
-    by->image = index;
-    if (cs_unwind_child_start(&by->child, fd) < 0)
-        return -ENOENT;
-    return !large && cs_apart_wait(&by->child, WAIT_NS) ? take(t, by) : 0;
+    return begin(t, index, fd, fstat(fd, &file) != 0 || file.st_size > LARGE_BYTES, true);
 }
 
 static bool is_at_work(const struct cs_image_tables *t, unsigned index)
@@ -151,19 +157,17 @@ int cs_image_tables_get(struct cs_image_tables *t, const struct cs_mapped_image 
                         uint64_t start, uint64_t end, const struct cs_unwind_header **table, size_t *n)
 {
     struct kept *k = of_image(t, image->index);
-    struct cs_unwind *unwind;
+    const bool vdso = image->image.kind == CS_IMAGE_VDSO;
     int rc = k && !k->none ? 0 : -ENOENT;
     if (rc < 0 || is_at_work(t, image->index))
         return rc;
     if (k->table) {
         rc = 1;
-    } else if (image->image.kind == CS_IMAGE_VDSO) {
-        unwind = open_vdso(pid, start, end);
-        const struct cs_unwind_header *made = unwind ? cs_unwind_table(unwind, n) : NULL;
-        rc = made ? keep(t, k, unwind, made, *n) : -ENOENT;
     } else {
-        int fd = cs_images_reopen(t->images, image, pid, start, end);
-        rc = fd < 0 ? -ENOENT : open_file(t, k, image->index, fd);
+        int fd = vdso ? copy_vdso(pid, start, end) : cs_images_reopen(t->images, image, pid, start, end);
+        rc = fd < 0 ? -ENOENT
+             : vdso ? begin(t, image->index, fd, false, false)
+                    : open_file(t, k, image->index, fd);
         if (fd >= 0)
             close(fd);
     }

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Unwind tables of mapped images, in user space: for the kernel to be given (chains.c) and for copies of stacks (stack_copies.c).
  * They come from the cache or from a child process without rights (image/unwind/child.h), a small file's mostly at once, a large
- * one's later. What wasn't used for
- * longest goes, when they take more than some megabytes. One owner. */
+ * one's later. What wasn't used for longest goes, when they take more than some megabytes. One owner. */
 #ifndef CS_SAMPLER_SESSION_IMAGE_TABLES_H
 #define CS_SAMPLER_SESSION_IMAGE_TABLES_H
 

@@ -51,7 +51,8 @@ struct cs_session_waits {
     bool times_told;              /* of the threads that lived to the end */
     struct cs_session_waits_counts counts;
     uint64_t dropped;
-    uint64_t chain[CS_WAIT_FRAMES];
+    uint64_t chain[CS_WAIT_FRAMES]; /* of the record at hand, innermost first */
+    unsigned n_chain, n_kernel;
     uint32_t records; /* since placed_ns */
 };
 
@@ -166,37 +167,39 @@ static struct cs_driver_entry entry_of(const struct cs_wait_record *r)
         .from_ns = r->in_ns, .to_ns = r->in_ns, .pid = r->pid, .tid = r->tid, .latest = true};
 }
 
-/* Innermost first. */
-static unsigned take_frames(struct cs_session_waits *w, const struct cs_wait_record *r, unsigned *n_kernel)
+/* The record's chain to hand. False: it needs a table that is being made, and is what it is without. */
+static bool take_chain(struct cs_session_waits *w, const struct cs_wait_record *r)
 {
-    unsigned n = r->n, more;
-    for (unsigned i = 0; i < n; i++)
-        w->chain[i] = r->frames[r->joined ? n - 1 - i : i];
-    *n_kernel = r->n_kernel < n ? r->n_kernel : n;
-    for (unsigned i = 0; i < *n_kernel; i++) /* of returns: within the calls */
-        w->chain[i]--;
-    const uint64_t *frames;
     const struct cs_driver_entry of = entry_of(r);
-    if (!r->copied || *n_kernel > CS_CHAIN_KERNEL_FRAMES ||
-        !cs_stack_copies_frames(w->copies, &of, copy_of(r), &frames, &more))
-        return n;
-    memcpy(w->chain + *n_kernel, frames, more * sizeof *frames);
-    return *n_kernel + more;
+    const uint64_t *frames;
+    unsigned n;
+    w->n_chain = r->n;
+    w->n_kernel = r->n_kernel < r->n ? r->n_kernel : r->n;
+    for (unsigned i = 0; i < r->n; i++)
+        w->chain[i] = r->frames[r->joined ? r->n - 1 - i : i];
+    for (unsigned i = 0; i < w->n_kernel; i++) /* of returns: within the calls */
+        w->chain[i]--;
+    if (!r->copied || w->n_kernel > CS_CHAIN_KERNEL_FRAMES)
+        return true;
+    if (!cs_stack_copies_frames(w->copies, &of, copy_of(r), &frames, &n))
+        return false;
+    memcpy(w->chain + w->n_kernel, frames, n * sizeof *frames);
+    w->n_chain = w->n_kernel + n;
+    return true;
 }
 
 /* The chain into a tree; *key is its context's. False: no memory. */
 static bool add_chain(struct cs_session_waits *w, const struct cs_wait_record *r, unsigned event, uint64_t ns,
                       uint64_t *key, uint32_t *label)
 {
-    unsigned n_kernel, n = take_frames(w, r, &n_kernel);
     struct cs_driver_entry entry = entry_of(r);
-    entry.pc = n ? w->chain[0] : 0;
+    entry.pc = w->n_chain ? w->chain[0] : 0;
     entry.count = ns;
     entry.event = (uint8_t)event;
-    entry.kernel = n_kernel > 0;
+    entry.kernel = w->n_kernel > 0;
     entry.chain = w->chain;
-    entry.n_chain = n;
-    entry.n_kernel = n_kernel;
+    entry.n_chain = w->n_chain;
+    entry.n_kernel = w->n_kernel;
     struct cs_maps_location found;
     (void)cs_session_resolve(w->places, &entry, &found);
     *label = found.label;
@@ -380,14 +383,9 @@ static void add_threads(struct cs_session_waits *w)
     w->times_told |= w->ended_ns != 0;
 }
 
-/* Its chain needs a table that is being made. */
-static bool is_early(struct cs_session_waits *w, const struct cs_wait_record *r, uint64_t now_ns)
+static bool may_wait(const struct cs_session_waits *w, const struct cs_wait_record *r, uint64_t now_ns)
 {
-    const uint64_t *frames;
-    unsigned n;
-    const struct cs_driver_entry of = entry_of(r);
-    return r->copied && now_ns - r->in_ns < ABSENT_NS_MAX && w->used < BUFFER_BYTES / 2 &&
-           !cs_stack_copies_frames(w->copies, &of, copy_of(r), &frames, &n);
+    return now_ns - r->in_ns < ABSENT_NS_MAX && w->used < BUFFER_BYTES / 2;
 }
 
 bool cs_session_waits_place(struct cs_session_waits *w, bool all)
@@ -397,8 +395,8 @@ bool cs_session_waits_place(struct cs_session_waits *w, bool all)
     cs_session_contexts_refresh(w->contexts);
     while (at < w->used) {
         const struct cs_wait_record *r = (const void *)(w->buffer + at);
-        if (!all && is_early(w, r, now)) /* in order: who held a lock then is told by what came before */
-            break;
+        if (!take_chain(w, r) && !all && may_wait(w, r, now))
+            break; /* the others, too: who held a lock then is told by what came before */
         if (r->kind == CS_WAIT_WOKEN)
             place_woken(w, r);
         else
