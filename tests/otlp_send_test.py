@@ -95,6 +95,10 @@ with tempfile.TemporaryDirectory() as work:
     check("no key in words", "hidden-key" in done.stdout, False)
     done = send(store, url=None, env={"OTEL_EXPORTER_OTLP_ENDPOINT": URL})
     check("by the environment", (done.returncode, requests[0]["path"]), (0, "/v1development/profiles"))
+    send(store, url=None, env={"OTEL_EXPORTER_OTLP_ENDPOINT": URL + "/below/"})
+    check("below what all signals have", requests[0]["path"], "/below/v1development/profiles")
+    send(store, url=None, env={"OTEL_EXPORTER_OTLP_ENDPOINT": URL, "OTEL_EXPORTER_OTLP_PROFILES_ENDPOINT": URL + "/as/it/is"})
+    check("profiles have a URL of their own", requests[0]["path"], "/as/it/is")
     check("nowhere to go", send(store, url=None).returncode, 2)
 
     # ---- secrets ----

@@ -160,6 +160,35 @@ int recordings_open(const char *path, const char *epoch, enum recordings_of of, 
     return rc;
 }
 
+static int add_name(const char *epoch, const char *meta, void *arg)
+{
+    struct recording_names *names = arg;
+    (void)meta;
+    if (cs_array_room(names->at, names->n, names->capacity) < 0 || !(names->at[names->n] = strdup(epoch)))
+        return -ENOMEM;
+    names->n++;
+    return 0;
+}
+
+int recording_names_open(struct recording_names *names, struct cs_store *store,
+                         const struct recordings *which, struct cs_error *err)
+{
+    *names = (struct recording_names){0};
+    int rc = which && *which->name ? add_name(which->name, NULL, names)
+                                   : cs_store_each_epoch(store, add_name, names, err);
+    if (rc == -ENOMEM)
+        cs_fail(err, ENOMEM, "not enough memory for the epochs of %s", cs_store_path(store));
+    return rc;
+}
+
+void recording_names_close(struct recording_names *names)
+{
+    for (size_t i = 0; i < names->n; i++)
+        free(names->at[i]);
+    free(names->at);
+    *names = (struct recording_names){0};
+}
+
 int recordings_are_not_two(const char *path, struct cs_error *err)
 {
     return cs_fail(err, ENOENT, "%s has no two recordings to compare: record again, or name two stores",

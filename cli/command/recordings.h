@@ -22,6 +22,14 @@ struct recordings {
  * NULL. */
 int recordings_open(const char *path, const char *epoch, enum recordings_of of, struct cs_store **out,
                     struct recordings *out_which, struct cs_error *err);
+/* The epochs of a store, the newest first; where `which` chose one, that alone. */
+struct recording_names {
+    char **at;
+    size_t n, capacity;
+};
+int recording_names_open(struct recording_names *names, struct cs_store *store,
+                         const struct recordings *which, struct cs_error *err);
+void recording_names_close(struct recording_names *names);
 /* -ENOENT, and that there is one recording where two are compared. */
 int recordings_are_not_two(const char *path, struct cs_error *err);
 

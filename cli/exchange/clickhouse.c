@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* What is new in the store goes to the spool, and all that waits in the spool to the server. A server that is
- * away is tried again after 1, 2, 4, ... 30 s until --wait is over; then the rest waits for the next export.
+ * away is tried again (retry.h); when that is over the rest waits for the next export.
  */
 #include "exchange/fleet/clickhouse.h"
 #include "cli/exchange/export.h"
+#include "cli/exchange/retry.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -13,8 +14,6 @@
 #include <unistd.h>
 #include <xxhash.h>
 
-#define WAIT_S 60
-#define PAUSE_MOST_S 30
 #define SPOOL_BYTES 64e6
 #define BATCH_ROWS 100000
 
@@ -23,29 +22,15 @@ struct exporting {
     struct cs_fleet_spool *spool;
     struct cs_store *store;
     const char *host;
-    double deadline_s;
-    unsigned failures; /* in a row */
+    struct retry retry;
     uint64_t sent_batches, sent_rows, sent_samples;
     bool tables_made;
 };
 
-static double seconds(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
-}
-
 /* After a failure: true when it is worth another try, and time for it has come. */
 static bool again(struct exporting *e)
 {
-    double pause_s = e->failures < 5 ? (double)(1u << e->failures) : PAUSE_MOST_S;
-    e->failures++;
-    if (!cs_fleet_server_may_recover(e->server) || seconds() + pause_s > e->deadline_s)
-        return false;
-    struct timespec pause = {(time_t)pause_s, 0};
-    nanosleep(&pause, NULL);
-    return true;
+    return cs_fleet_server_may_recover(e->server) && retry_again(&e->retry, 0);
 }
 
 /* A server that lost its tables gets them anew. */
@@ -68,7 +53,7 @@ static int send_batch(const struct cs_fleet_batch *batch, void *arg, struct cs_e
     while (rc < 0 && again(e));
     if (rc < 0)
         return rc;
-    e->failures = 0;
+    e->retry.failures = 0;
     e->sent_batches++;
     e->sent_rows += batch->rows;
     e->sent_samples += batch->samples;
@@ -132,8 +117,7 @@ static int report(const struct exporting *e, int rc, const struct cs_error *err)
 
 int export_to_clickhouse(const struct parsed *args, const char *url)
 {
-    struct exporting e = {.host = option(args, "host"),
-                          .deadline_s = seconds() + option_number(args, "retry", WAIT_S, 0, 1e6)};
+    struct exporting e = {.host = option(args, "host"), .retry = retry_begin(args)};
     uint64_t most_bytes = (uint64_t)option_number(args, "spool-size", SPOOL_BYTES, 1, 1e15);
     struct cs_error err;
     char spool[4096];

@@ -83,6 +83,8 @@ static int run(const struct parsed *args)
     const struct cs_exporter *exporter = find(format ? format : "pprof");
     if (!exporter)
         return unknown_format(format);
+    if (option_given(args, "once") && !(path && strcmp(path, "otlp") == 0))
+        return usage_error("--once is of --to otlp");
     if (path && strcmp(path, "clickhouse") == 0)
         return operand_count(args) == 1
                    ? export_to_clickhouse(args, operand(args, 0))
@@ -94,8 +96,6 @@ static int run(const struct parsed *args)
             return usage_error("--to otlp sends --format otlp");
         return export_to_otlp(args, operand_count(args) ? operand(args, 0) : NULL);
     }
-    if (option_given(args, "once"))
-        return usage_error("--once is of --to otlp");
     if (operand_count(args) > 0)
         return usage_error("unexpected operand %s", operand(args, 0));
     if (exporter->binary && !path && isatty(STDOUT_FILENO))

@@ -5,6 +5,7 @@
  *   export      the subcommand export
  *   clickhouse  batches to a server
  *   otlp        profiles to a receiver of OpenTelemetry's
+ *   retry       when a server is asked again
  *   trace       a sample log as a trace
  *   import      the subcommand import
  *   store       the subcommand store

@@ -1,23 +1,23 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* export --to otlp: the message of --format otlp to a receiver by OTLP/HTTP; with --once an epoch at a time, each
- * once. A receiver that is away or busy is tried again after 1, 2, 4, ... 30 s, or when it wants, until --retry
- * is over. Secrets come by ~/.netrc or the environment, which other users can't read, unlike command lines. */
+ * once. Secrets come by ~/.netrc or the environment, which other users can't read, unlike command lines. */
 #include "exchange/fleet/otlp.h"
 #include "cli/command/recordings.h"
 #include "cli/exchange/export.h"
+#include "cli/exchange/retry.h"
 #include "exchange/export/export.h"
 #include "exchange/fleet/otlp_sent.h"
 
 #include <errno.h>
 #include <inttypes.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
-#define RETRY_S 60
-#define PAUSE_MOST_S 30
 #define TIMEOUT_MOST_S 120
 #define MESSAGE_MOST (256u << 20) /* receivers take some 20 MB unless set up otherwise */
+
+#define ENDPOINT "OTEL_EXPORTER_OTLP_ENDPOINT"
 
 extern const struct cs_exporter cs_export_otlp;
 
@@ -25,43 +25,29 @@ struct sending {
     const struct parsed *args;
     struct cs_otlp_receiver *receiver;
     struct cs_otlp_sent *sent; /* of --once */
-    double deadline_s;
+    struct retry retry;
     unsigned messages;
     uint64_t bytes;
     int64_t rejected;
     char words[256]; /* the receiver's */
 };
 
-static double seconds(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
-}
-
-static bool again(struct sending *s, unsigned failures)
+static bool again(struct sending *s)
 {
     long after_s;
-    const bool may = cs_otlp_receiver_may_recover(s->receiver, &after_s);
-    const double pause_s = after_s > 0    ? (double)after_s
-                           : failures < 5 ? (double)(1u << failures)
-                                          : PAUSE_MOST_S;
-    if (!may || seconds() + pause_s > s->deadline_s)
-        return false;
-    struct timespec pause = {(time_t)pause_s, 0};
-    nanosleep(&pause, NULL);
-    return true;
+    return cs_otlp_receiver_may_recover(s->receiver, &after_s) && retry_again(&s->retry, after_s);
 }
 
 static int send_message(struct sending *s, const char *message, size_t n, struct cs_error *err)
 {
     struct cs_otlp_answer answer;
-    unsigned failures = 0;
     int rc;
-    while ((rc = cs_otlp_receiver_send(s->receiver, message, n, &answer, err)) < 0 && again(s, failures))
-        failures++;
+    do
+        rc = cs_otlp_receiver_send(s->receiver, message, n, &answer, err);
+    while (rc < 0 && again(s));
     if (rc < 0)
         return rc;
+    s->retry.failures = 0;
     s->messages++;
     s->bytes += answer.sent_bytes;
     s->rejected += answer.rejected;
@@ -96,35 +82,18 @@ static int send_store(struct sending *s, struct cs_store *store, struct cs_error
     return rc;
 }
 
-struct epochs {
-    char (*names)[128];
-    size_t n;
-};
-
-static int add_epoch(const char *epoch, const char *meta, void *arg)
-{
-    struct epochs *e = arg;
-    (void)meta;
-    char(*grown)[128] = realloc(e->names, (e->n + 1) * sizeof *grown);
-    if (!grown)
-        return -ENOMEM;
-    e->names = grown;
-    snprintf(e->names[e->n++], sizeof *e->names, "%s", epoch);
-    return 0;
-}
-
 /* Oldest first. The newest may still grow: it waits until another one has begun. */
 static int send_each_once(struct sending *s, struct cs_error *err)
 {
     struct cs_store *store = NULL;
-    struct epochs epochs = {0};
+    struct recording_names epochs = {0};
     int rc = cs_store_open(store_location(s->args), CS_STORE_READ, &store, err);
     if (rc == 0)
-        rc = cs_store_each_epoch(store, add_epoch, &epochs, err);
+        rc = recording_names_open(&epochs, store, NULL, err);
     if (rc == 0)
         rc = cs_otlp_sent_open(cs_store_path(store), cs_otlp_receiver_name(s->receiver), &s->sent, err);
     for (size_t i = epochs.n; rc == 0 && i-- > 1;) {
-        const char *name = epochs.names[i];
+        const char *name = epochs.at[i];
         if (cs_otlp_sent_has(s->sent, name))
             continue;
         rc = cs_store_see_only(store, &name, 1, err);
@@ -137,7 +106,7 @@ static int send_each_once(struct sending *s, struct cs_error *err)
     }
     cs_otlp_sent_close(s->sent);
     cs_store_close(store);
-    free(epochs.names);
+    recording_names_close(&epochs);
     return rc;
 }
 
@@ -152,27 +121,35 @@ static int send_selected(struct sending *s, struct cs_error *err)
     return rc;
 }
 
+/* The environment's, to be freed; NULL: it has none. One for all kinds of telemetry is what their URLs begin with. */
+static char *url_of_environment(void)
+{
+    const char *own = getenv("OTEL_EXPORTER_OTLP_PROFILES_ENDPOINT"), *all = getenv(ENDPOINT);
+    char *url = own ? strdup(own) : NULL;
+    size_t n = all ? strlen(all) : 0;
+    while (n && all[n - 1] == '/')
+        n--;
+    if (!own && n && asprintf(&url, "%.*s" CS_OTLP_PATH, (int)n, all) < 0)
+        url = NULL;
+    return url;
+}
+
 int export_to_otlp(const struct parsed *args, const char *url)
 {
-    const double retry_s = option_number(args, "retry", RETRY_S, 0, 1e6);
     const char *compression = getenv("OTEL_EXPORTER_OTLP_COMPRESSION");
-    struct sending s = {.args = args, .deadline_s = seconds() + retry_s};
+    struct sending s = {.args = args, .retry = retry_begin(args)};
     struct cs_error err;
-    if (!url)
-        url = getenv("OTEL_EXPORTER_OTLP_PROFILES_ENDPOINT");
-    if (!url)
-        url = getenv("OTEL_EXPORTER_OTLP_ENDPOINT");
-    if (!url)
-        return usage_error("expected one URL: --to otlp http://HOST:4318, or in OTEL_EXPORTER_OTLP_ENDPOINT");
     if (option_given(args, "once") && option_given(args, "epoch"))
         return usage_error("--once takes each epoch in turn: it goes without --epoch");
-    int rc = cs_otlp_receiver_open(url, getenv("OTEL_EXPORTER_OTLP_HEADERS"), &s.receiver, &err);
+    char *of_environment = url ? NULL : url_of_environment();
+    if (!url && !of_environment)
+        return usage_error("expected one URL: --to otlp http://HOST:4318, or in " ENDPOINT);
+    int rc = cs_otlp_receiver_open(url ? url : of_environment, getenv("OTEL_EXPORTER_OTLP_HEADERS"),
+                                   &s.receiver, &err);
+    free(of_environment);
     if (rc < 0)
         return failed(&err);
-    cs_otlp_receiver_limits(s.receiver,
-                            retry_s < 1                ? 1
-                            : retry_s > TIMEOUT_MOST_S ? TIMEOUT_MOST_S
-                                                       : (long)retry_s,
+    cs_otlp_receiver_limits(s.receiver, (long)fmin(fmax(s.retry.seconds, 1), TIMEOUT_MOST_S),
                             !compression || strcmp(compression, "none") != 0);
     rc = option_given(args, "once") ? send_each_once(&s, &err) : send_selected(&s, &err);
     int exit_code = rc < 0 ? failed(&err) : CS_EXIT_OK;

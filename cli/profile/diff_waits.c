@@ -14,21 +14,6 @@
 
 #define ROWS_SHOWN 10
 
-struct epochs {
-    char **at;
-    size_t n, capacity;
-};
-
-static int note(const char *epoch, const char *meta, void *arg)
-{
-    struct epochs *e = arg;
-    (void)meta;
-    if (cs_array_room(e->at, e->n, e->capacity) < 0 || !(e->at[e->n] = strdup(epoch)))
-        return -ENOMEM;
-    e->n++;
-    return 0;
-}
-
 static int add_run(struct cs_wait_changes *c, unsigned side, struct cs_store *store, struct cs_error *err)
 {
     struct cs_wait_groups run;
@@ -47,19 +32,14 @@ static int add_side(struct cs_wait_changes *c, unsigned side, const struct diff_
 {
     struct cs_store *store;
     struct recordings which;
-    struct epochs epochs = {0};
+    struct recording_names epochs;
     int rc =
         recordings_open(of->store, of->epoch ? of->epoch : "all", RECORDINGS_OF_SAMPLES, &store, &which, err);
     if (rc == -ENOENT && of->implied && access(of->store, F_OK) == 0)
         rc = recordings_are_not_two(of->store, err);
     if (rc < 0)
         return rc;
-    if (*which.name)
-        rc = note(which.name, NULL, &epochs);
-    else
-        rc = cs_store_each_epoch(store, note, &epochs, err);
-    if (rc == -ENOMEM)
-        cs_fail(err, ENOMEM, "out of memory for the recordings of %s", of->store);
+    rc = recording_names_open(&epochs, store, &which, err);
     for (size_t i = 0; rc == 0 && i < epochs.n; i++) {
         rc = cs_store_see_only(store, (const char *const[]){epochs.at[i]}, 1, err);
         rc = rc < 0 ? rc : add_run(c, side, store, err);
@@ -68,9 +48,7 @@ static int add_side(struct cs_wait_changes *c, unsigned side, const struct diff_
     }
     if (rc == 0 && !c->runs[side])
         rc = cs_fail(err, ENOENT, "%s has no waits: cyclescope record --waits records them", of->store);
-    for (size_t i = 0; i < epochs.n; i++)
-        free(epochs.at[i]);
-    free(epochs.at);
+    recording_names_close(&epochs);
     cs_store_close(store);
     return rc;
 }

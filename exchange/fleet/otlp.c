@@ -11,7 +11,6 @@
 #include <string.h>
 #include <zlib.h>
 
-#define RECEIVER_PATH "/v1development/profiles"
 #define TIMEOUT_S 60L
 #define ANSWER_BYTES (64u << 10) /* a longer one is no answer */
 #define HEADERS_MAX 32
@@ -107,7 +106,7 @@ int cs_otlp_receiver_open(const char *url, const char *headers, struct cs_otlp_r
         return no_memory(err);
     r->gzip = true;
     if (strcmp(path, "") == 0 || strcmp(path, "/") == 0)
-        path = RECEIVER_PATH;
+        path = CS_OTLP_PATH;
     if (asprintf(&r->url, "%.*s%s", (int)(scheme + place), url, path) < 0)
         r->url = NULL;
     /* A query may hold a key. */

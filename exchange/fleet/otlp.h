@@ -15,6 +15,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#define CS_OTLP_PATH "/v1development/profiles"
+
 struct cs_otlp_receiver;
 
 struct cs_otlp_answer {
@@ -23,7 +25,7 @@ struct cs_otlp_answer {
     char message[256];   /* its words, "" = none */
 };
 
-/* http[s]://[user[:password]@]host[:port][/path]; without a path /v1development/profiles. `headers`: name=value, separated by commas,
+/* http[s]://[user[:password]@]host[:port][/path]; without a path CS_OTLP_PATH. `headers`: name=value, separated by commas,
  * values percent-encoded (as in OTEL_EXPORTER_OTLP_HEADERS); NULL = none. Connects to nothing yet. */
 int cs_otlp_receiver_open(const char *url, const char *headers, struct cs_otlp_receiver **out,
                           struct cs_error *err);

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "cli/exchange/retry.h"
+
+#include <time.h>
+
+#define RETRY_S 60
+#define PAUSE_MOST_S 30
+
+static double seconds_now(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
+}
+
+struct retry retry_begin(const struct parsed *args)
+{
+    const double seconds = option_number(args, "retry", RETRY_S, 0, 1e6);
+    return (struct retry){.seconds = seconds, .deadline_s = seconds_now() + seconds};
+}
+
+bool retry_again(struct retry *r, long after_s)
+{
+    const double pause_s = after_s > 0       ? (double)after_s
+                           : r->failures < 5 ? (double)(1u << r->failures)
+                                             : PAUSE_MOST_S;
+    r->failures++;
+    if (seconds_now() + pause_s > r->deadline_s)
+        return false;
+    nanosleep(&(struct timespec){(time_t)pause_s, 0}, NULL);
+    return true;
+}
