@@ -2,7 +2,7 @@
 /* What of image/ stays written by hand though a library does it: the line of one address, by our line_program
  * and by libdw, which makes a unit's whole table first. Asked once in each unit of cyclescope itself; the value is
  * how many times as long libdw takes. Both must say the same. Damaged inputs: tests/fuzz/run image. */
-#include "image/line_program.h"
+#include "image/debug/line_program.h"
 
 #include <dwarf.h>
 #include <elfutils/libdw.h>

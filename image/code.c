@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Ties file, symbols, imports and lines together; each is read when first asked for. */
 #include "image/code.h"
-#include "image/elf.h"
-#include "image/lines.h"
-#include "image/plt.h"
-#include "image/procedure_cache.h"
-#include "image/procedures.h"
+#include "image/debug/lines.h"
+#include "image/file/elf.h"
+#include "image/procedures/plt.h"
+#include "image/procedures/procedure_cache.h"
+#include "image/procedures/procedures.h"
 #include "store/base/array.h"
 #include "store/kept_code.h"
 

@@ -2,27 +2,8 @@
 /* What a binary is: the code behind an image of the store, its bytes, its procedures, its source lines.
  *
  * Files of this room:
- *   apart              work on a file in a child without rights
- *   code               what others ask: ties the files below together
- *   debuginfod         files that only a server still has
- *   debug_file         where else an image or its debug information lies
+ *   code               what others ask: ties the rooms below together
  *   demangle           names of C++ and Rust for people
- *   dwarf_reader       numbers of DWARF sections, within their bounds
- *   eh_frame           the records of frame descriptions
- *   elf                an ELF file, mapped
- *   give_up_rights     for a child that reads what strangers wrote
- *   go_table           Go's own table of functions
- *   identity           which image a file is: build-id, else a hash
- *   kallsyms           a list of kernel symbols
- *   line_program       the line of one address, without the whole table
- *   lines              source lines and inlined calls
- *   plt                dynamic relocations: stubs, slots, pointers
- *   procedure_cache    the list of procedures, kept between commands
- *   procedure_lookup   looking things up in that list
- *   procedures         the list, gathered from whatever tells
- *   ranges             nested address ranges
- *   segments           file offsets to addresses, for a sampler
- *   tag_points         the compiler plugin's table of tags
  *   process_memory     the memory of a process, however it is read
  *   thread_variable    where a thread-local variable of a process lies
  *   variable           where a variable of static storage lies
@@ -45,7 +26,10 @@
 #ifndef CS_IMAGE_CODE_H
 #define CS_IMAGE_CODE_H
 
+#include "image/debug/frame.h"
+#include "image/file/debuginfod.h"
 #include "image/isa/decode.h"
+#include "image/procedures/procedure.h"
 #include "store/store.h"
 
 #include <stdbool.h>
@@ -53,39 +37,6 @@
 #include <stdint.h>
 
 struct cs_image_code;
-
-enum cs_image_procedure_source {
-    CS_IMAGE_FROM_SYMBOL,  /* .symtab of the image or of its debug file */
-    CS_IMAGE_FROM_DYNSYM,  /* .dynsym: exported names only */
-    CS_IMAGE_FROM_MINI,    /* .gnu_debugdata */
-    CS_IMAGE_FROM_GO,      /* .gopclntab, which Go's programs have though they are stripped */
-    CS_IMAGE_FROM_PLT,     /* a stub; named after what it calls: "puts@plt" */
-    CS_IMAGE_FROM_CFI,     /* an .eh_frame entry without a name: "sub_<hex start>" */
-    CS_IMAGE_FROM_SECTION, /* a section without any of these: ".init" */
-    CS_IMAGE_FROM_STORE,   /* names the store keeps (kernel, JIT, tags) */
-};
-
-struct cs_image_part {
-    uint64_t start, size;
-};
-
-struct cs_image_procedure {
-    const char *name; /* as the linker knows it; cs_image_demangle for people */
-    uint64_t start, size;
-    enum cs_image_procedure_source source;
-    unsigned n_parts;                  /* 1 + its .cold parts */
-    const struct cs_image_part *parts; /* parts[0] is {start, size} */
-};
-
-/* One level of inlining. frames[0] is the innermost function; the line of frames[i + 1] is where it called
- * frames[i]. Strings live as long as the code. */
-struct cs_image_frame {
-    const char *function; /* linkage name where there is one, else the plain one; "" unknown */
-    const char *file;     /* absolute where DWARF allows; "" unknown */
-    unsigned line, column;
-    unsigned discriminator; /* DWARF's, tells apart what stands on one line; of the call for frames[1…] */
-    unsigned first_line;    /* where the function is declared; 0 unknown */
-};
 
 /* `store` (for names and kept copies of code, may be NULL) is only used during the call. Fails for lack of memory only; all else is
  * cs_image_trouble(). */
@@ -97,8 +48,7 @@ int cs_image_open_file(const char *path, struct cs_image_code **out, struct cs_e
 uint64_t cs_image_bytes_to_copy(const char *path);
 void cs_image_close(struct cs_image_code *code);
 
-/* What another file could tell of it. */
-enum cs_image_lack { CS_IMAGE_LACKS_NOTHING, CS_IMAGE_LACKS_FILE, CS_IMAGE_LACKS_NAMES };
+/* What another file could tell of it: see cs_debuginfod_ask. */
 enum cs_image_lack cs_image_lacks(struct cs_image_code *code);
 
 const char *cs_image_trouble(const struct cs_image_code *code);  /* one sentence, "" = none */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "image/variable.h"
 
-#include "image/elf.h"
+#include "image/file/elf.h"
 
 #include <errno.h>
 #include <string.h>

@@ -7,7 +7,8 @@ import collections, os, re, subprocess, sys
 STEMS_MAX = 35  # of a room: some thirty; a .c and its .h are one
 NEVER = [  # first room or its sub-rooms → second, whatever the table says
     ('store', ''), ('store/base', 'store'), ('signals', ''), ('dte', ''), ('observer', 'sampler'), ('sampler', 'observer'), ('sampler', 'analysis'),
-    ('image/isa', 'image'), ('image', 'analysis'), ('analysis/cfg', 'analysis/frequency'), ('analysis/cfg', 'analysis/culprit'),
+    ('image/isa', 'image'), ('image/file', 'image/debug'), ('image/file', 'image/procedures'),
+    ('image/debug', 'image/procedures'), ('image/procedures', 'image/debug'), ('image', 'analysis'), ('analysis/cfg', 'analysis/frequency'), ('analysis/cfg', 'analysis/culprit'),
     ('analysis/frequency', 'analysis/culprit'), ('analysis/schedule', 'analysis/frequency'), ('analysis/machine', 'analysis'),
     ('analysis/frequency', 'analysis/validation'), ('analysis/culprit', 'analysis/validation'),
     ('sampler/burst/runner', 'sampler'), ('sampler/burst/replayer', 'sampler/burst/holder'),

@@ -3,7 +3,7 @@
  * the address. Files are opened when a value is first asked for. */
 #include "cli/observe/addresses.h"
 #include "image/code.h"
-#include "image/tag_points.h"
+#include "image/debug/tag_points.h"
 #include "sampler/images/images.h"
 
 #include <errno.h>

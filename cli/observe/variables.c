@@ -2,7 +2,7 @@
 #include "cli/observe/variables.h"
 
 #include "cli/output/output.h"
-#include "image/segments.h"
+#include "image/file/segments.h"
 #include "image/variable.h"
 #include "store/base/regular_file.h"
 

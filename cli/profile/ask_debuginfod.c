@@ -2,7 +2,7 @@
 #include "cli/profile/ask_debuginfod.h"
 #include "cli/command/command.h"
 #include "cli/output/output.h"
-#include "image/debuginfod.h"
+#include "image/file/debuginfod.h"
 
 #include <errno.h>
 #include <math.h>

@@ -7,7 +7,7 @@
 #define CS_EXCHANGE_IMPORT_IMPORTED_IMAGES_H
 
 #include "exchange/import/perfdata.h"
-#include "image/segments.h"
+#include "image/file/segments.h"
 #include "store/store.h"
 
 enum cs_import_table { CS_IMPORT_POINTS, CS_IMPORT_STACKS, CS_IMPORT_ACCESSES, CS_IMPORT_TABLES };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "exchange/import/kernel_names.h"
 
-#include "image/kallsyms.h"
+#include "image/procedures/kallsyms.h"
 #include "store/base/array.h"
 #include "store/base/regular_file.h"
 

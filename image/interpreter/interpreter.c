@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "image/interpreter/interpreter.h"
-#include "image/apart.h"
-#include "image/elf.h"
+#include "image/file/apart.h"
+#include "image/file/elf.h"
 #include "store/base/regular_file.h"
 
 #include <errno.h>

@@ -5,8 +5,8 @@
  *
  * A function of Lua has no name. What it is called by is what its caller's instructions say, as in debug.getinfo, so two functions
  * are told apart by where they are defined. lopcodes.h, lobject.h, ldebug.c. */
-#include "image/eh_frame.h"
-#include "image/elf.h"
+#include "image/file/eh_frame.h"
+#include "image/file/elf.h"
 #include "image/interpreter/interpreter.h"
 #include "image/interpreter/lua_offsets.h"
 #include "store/base/array.h"

@@ -3,7 +3,7 @@
 #ifndef CS_IMAGE_UNWIND_BUILD_H
 #define CS_IMAGE_UNWIND_BUILD_H
 
-#include "image/elf.h"
+#include "image/file/elf.h"
 #include "image/unwind/rows.h"
 #include "image/unwind/unwind.h"
 

@@ -5,7 +5,7 @@
 #ifndef CS_IMAGE_UNWIND_CFI_ROWS_H
 #define CS_IMAGE_UNWIND_CFI_ROWS_H
 
-#include "image/eh_frame.h"
+#include "image/file/eh_frame.h"
 #include "image/unwind/rows.h"
 
 enum { CFI_FP, CFI_BX, CFI_SP, CFI_RA, CFI_REGISTERS };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Unwind tables made by a child process without rights (image/apart.h): reading a hundred megabytes takes memory and a second, a
+/* Unwind tables made by a child process without rights (image/file/apart.h): reading a hundred megabytes takes memory and a second, a
  * compressed section may become a gigabyte, and what is read is whatever a profiled process has mapped. Its owner may wait, and how
  * long is the owner's to bound. cs_apart_wait waits, cs_apart_end stops it. One owner.
  *
@@ -7,7 +7,7 @@
 #ifndef CS_IMAGE_UNWIND_CHILD_H
 #define CS_IMAGE_UNWIND_CHILD_H
 
-#include "image/apart.h"
+#include "image/file/apart.h"
 #include "image/unwind/unwind.h"
 
 #define CS_UNWIND_CHILD_BYTES (24UL << 20) /* of a table: what the kernel has room for; Node.js takes 4 MB */

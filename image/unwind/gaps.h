@@ -4,7 +4,7 @@
 #ifndef CS_IMAGE_UNWIND_GAPS_H
 #define CS_IMAGE_UNWIND_GAPS_H
 
-#include "image/elf.h"
+#include "image/file/elf.h"
 #include "image/unwind/go.h"
 
 #define UNWIND_CODE_PIECES_MAX 16

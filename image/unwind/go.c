@@ -5,7 +5,7 @@
  * Each fill looks at the functions from its start on: linear in their number and steps. */
 #include "image/unwind/go.h"
 
-#include "image/dwarf_reader.h"
+#include "image/file/dwarf_reader.h"
 
 #include <string.h>
 

@@ -3,7 +3,7 @@
 #ifndef CS_IMAGE_UNWIND_GO_H
 #define CS_IMAGE_UNWIND_GO_H
 
-#include "image/go_table.h"
+#include "image/procedures/go_table.h"
 #include "image/unwind/build.h"
 
 /* Fills `build` from where it ends up to `to`; `between` is the rule where no function lies. */

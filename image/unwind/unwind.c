@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "image/unwind/unwind.h"
-#include "image/elf.h"
-#include "image/segments.h"
+#include "image/file/elf.h"
+#include "image/file/segments.h"
 #include "image/unwind/build.h"
 #include "store/base/cache.h"
 #include "store/base/regular_file.h"

@@ -28,7 +28,7 @@
 #ifndef CS_SAMPLER_IMAGES_IMAGES_H
 #define CS_SAMPLER_IMAGES_IMAGES_H
 
-#include "image/segments.h"
+#include "image/file/segments.h"
 #include "store/store.h"
 
 #include <stdbool.h>

@@ -5,7 +5,7 @@
  * for an address that lies nowhere else. Names are asked of the kernel one by one (kernel_symbol.h) where
  * that is permitted. */
 #include "sampler/images/kernel_image.h"
-#include "image/kallsyms.h"
+#include "image/procedures/kallsyms.h"
 #include "sampler/images/kernel_symbol.h"
 #include "sampler/images/labels_unknowns.h"
 #include "store/base/array.h"

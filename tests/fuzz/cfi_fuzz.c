@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Fuzz target: any bytes as an .eh_frame section.
- * Sources: image/eh_frame.c */
-#include "image/eh_frame.h"
+ * Sources: image/file/eh_frame.c */
+#include "image/file/eh_frame.h"
 
 #include <assert.h>
 #include <elf.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Fuzz target: any bytes as an executable: symbols, frame descriptions, DWARF, jump tables, control flow.
- * Sources: analysis/cfg/[a-z]*.c image/eh_frame.c image/code.c image/debug_file.c image/debuginfod.c image/isa/decode*.c image/demangle.c
- * Sources: image/elf.c image/plt.c image/go_table.c image/unwind/[a-z]*.c image/line_program.c image/lines.c image/procedure*.c image/ranges.c image/identity.c image/segments.c image/apart.c image/give_up_rights.c
+ * Sources: analysis/cfg/[a-z]*.c image/file/eh_frame.c image/code.c image/file/debug_file.c image/file/debuginfod.c image/isa/decode*.c image/demangle.c
+ * Sources: image/file/elf.c image/unwind/[a-z]*.c image/debug/line_program.c image/debug/lines.c image/procedures/[a-z]*.c image/file/ranges.c image/file/identity.c image/file/segments.c image/file/apart.c image/file/give_up_rights.c
  * Sources: store/[a-z]*.c store/base/[a-z]*.c store/table/[a-z]*.c
  */
 #include "analysis/cfg/cfg.h"

@@ -2,11 +2,11 @@
 /* Fuzz target: any bytes as a perf.data file are read to the end or refused in a sentence.
  * Sources: exchange/import/perfdata_import.c exchange/import/data_source.c image/isa/decode*.c exchange/import/address_spaces.c exchange/import/perfdata.c
  * Sources: exchange/import/perfdata_frames.c exchange/import/imported_images.c
- * Sources: exchange/import/kernel_names.c image/kallsyms.c
- * Sources: exchange/import/perfdata_event.c exchange/import/perfdata_record.c image/identity.c
- * Sources: exchange/import/recorded_stacks.c image/go_table.c image/unwind/[a-z]*.c image/apart.c image/give_up_rights.c
- * Sources: image/eh_frame.c image/elf.c image/debug_file.c image/debuginfod.c
- * Sources: image/segments.c store/[a-z]*.c store/base/[a-z]*.c store/table/[a-z]*.c */
+ * Sources: exchange/import/kernel_names.c image/procedures/kallsyms.c
+ * Sources: exchange/import/perfdata_event.c exchange/import/perfdata_record.c image/file/identity.c
+ * Sources: exchange/import/recorded_stacks.c image/procedures/go_table.c image/unwind/[a-z]*.c image/file/apart.c image/file/give_up_rights.c
+ * Sources: image/file/eh_frame.c image/file/elf.c image/file/debug_file.c image/file/debuginfod.c
+ * Sources: image/file/segments.c store/[a-z]*.c store/base/[a-z]*.c store/table/[a-z]*.c */
 #include "exchange/import/import.h"
 
 #include <assert.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Fuzz target: any bytes as a mapped file: its segments and its build-id.
- * Sources: image/segments.c image/identity.c store/base/regular_file.c store/base/error.c */
-#include "image/segments.h"
+ * Sources: image/file/segments.c image/file/identity.c store/base/regular_file.c store/base/error.c */
+#include "image/file/segments.h"
 
 #include <assert.h>
 #include <ctype.h>

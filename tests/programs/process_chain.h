@@ -3,7 +3,7 @@
 #ifndef CS_TESTS_PROGRAMS_PROCESS_CHAIN_H
 #define CS_TESTS_PROGRAMS_PROCESS_CHAIN_H
 
-#include "image/segments.h"
+#include "image/file/segments.h"
 #include "image/unwind/step.h"
 #include "image/unwind/unwind.h"
 

@@ -2,11 +2,11 @@
 /* The readers of image/ against binutils, on this test's own executable: build-id, segments, frame
  * descriptions, stubs, lines, and its separate debug file. Nested ranges against a search through all. */
 #include "image/code.h"
-#include "image/eh_frame.h"
-#include "image/elf.h"
-#include "image/identity.h"
-#include "image/ranges.h"
-#include "image/segments.h"
+#include "image/file/eh_frame.h"
+#include "image/file/elf.h"
+#include "image/file/identity.h"
+#include "image/file/ranges.h"
+#include "image/file/segments.h"
 
 #include <errno.h>
 #include <fcntl.h>

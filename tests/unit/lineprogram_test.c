@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* image/line_program.h through cs_image_line_at, against libdw's table (cs_image_frames_at) of this very program.
+/* image/debug/line_program.h through cs_image_line_at, against libdw's table (cs_image_frames_at) of this very program.
  */
 #include "image/code.h"
-#include "image/line_program.h"
+#include "image/debug/line_program.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

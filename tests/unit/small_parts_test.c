@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Methods of a process, symbols of a made-up kernel, and a program that is called: against truths worked out by hand. */
 #include "analysis/schedule/mca_call.h"
-#include "image/kallsyms.h"
+#include "image/procedures/kallsyms.h"
 #include "sampler/images/jit_methods.h"
 #include "tests/unit/tree.h"
 

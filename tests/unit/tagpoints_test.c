@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The table of tag points: regions, and tables that lie. Files are written here byte by byte. */
-#include "image/tag_points.h"
+#include "image/debug/tag_points.h"
 
 #include <elf.h>
 #include <setjmp.h>

@@ -12,7 +12,7 @@
 
 #include <cmocka.h>
 
-#include "image/elf.h"
+#include "image/file/elf.h"
 #include "image/isa/decode.h"
 #include "image/unwind/build.h"
 #include "image/unwind/code.h"

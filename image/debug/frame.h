@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* What debug information says of one address. */
+#ifndef CS_IMAGE_DEBUG_FRAME_H
+#define CS_IMAGE_DEBUG_FRAME_H
+
+/* One level of inlining. frames[0] is the innermost function; the line of frames[i + 1] is where it called
+ * frames[i]. Strings live as long as the code. */
+struct cs_image_frame {
+    const char *function; /* linkage name where there is one, else the plain one; "" unknown */
+    const char *file;     /* absolute where DWARF allows; "" unknown */
+    unsigned line, column;
+    unsigned discriminator; /* DWARF's, tells apart what stands on one line; of the call for frames[1…] */
+    unsigned first_line;    /* where the function is declared; 0 unknown */
+};
+
+#endif

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* A list of kernel symbols, line by line: /proc/kallsyms of the running kernel with its modules and BPF programs,
+ * a copy that perf kept, or a System.map. Any thread. */
+#ifndef CS_IMAGE_PROCEDURES_KALLSYMS_H
+#define CS_IMAGE_PROCEDURES_KALLSYMS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+struct cs_kallsyms_symbol {
+    uint64_t addr; /* 0 where addresses are hidden */
+    char type;
+    const char *name, *module; /* module: "" = the kernel's own */
+    char line[1024];           /* what they point into */
+};
+
+struct cs_kallsyms_wanted { /* an address that was sampled, and the procedure around it once known */
+    uint64_t addr, start, end;
+    char name[120];
+};
+
+FILE *cs_kallsyms_open(const char *path);
+/* False = the end. Lines that are none of a symbol are passed over. */
+bool cs_kallsyms_next(FILE *f, struct cs_kallsyms_symbol *out);
+/* Procedures around `n` addresses, ascending, in one pass. False = the file can't be opened. */
+bool cs_kallsyms_look_up(const char *path, struct cs_kallsyms_wanted *wanted, size_t n);
+
+#endif

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Dynamic relocations of an image: what a GOT slot or a PLT stub reaches, what value a slot of a
+ * position-independent jump table gets at load time. Internal to image/; read once, O(log n) to ask.
+ * x86-64, AArch64 and RISC-V. */
+#ifndef CS_IMAGE_PROCEDURES_PLT_H
+#define CS_IMAGE_PROCEDURES_PLT_H
+
+#include "image/file/elf.h"
+
+struct imports {
+    struct import {
+        uint64_t offset; /* of the GOT slot, or of the stub */
+        const char *name;
+    } * slots, *stubs; /* ascending */
+    size_t n_slots, n_stubs, capacity_slots, capacity_stubs;
+    struct relative {
+        uint64_t offset, value;
+    } * relatives; /* ascending */
+    size_t n_relatives, capacity_relatives;
+};
+
+int imports_init(struct imports *imports, const struct elf_file *file);
+void imports_fini(struct imports *imports);
+const char *imports_name(const struct imports *imports, uint64_t offset); /* NULL = none */
+bool imports_relative(const struct imports *imports, uint64_t offset, uint64_t *value);
+uint64_t imports_stub_size(const struct imports *imports, size_t i);
+
+#endif
