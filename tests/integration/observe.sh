@@ -2,11 +2,7 @@
 # observe, hist and tags on a program with known phases: shares, names, store and log agree; nonsense is refused in
 # words; an attached program gets its CPUs back. Exit 77 where one CPU alone may be used.
 set -u
-# Ahead of whatever else the machine does, where that is permitted: a session of its own, which the scheduler puts first.
-if [ -z "${CS_TEST_AHEAD:-}" ] && [ "$(id -u)" = 0 ] && [ -e /proc/self/autogroup ] && command -v setsid >/dev/null; then
-    CS_TEST_AHEAD=1 exec setsid -w "$0" "$@"
-fi
-[ -z "${CS_TEST_AHEAD:-}" ] || echo -15 >/proc/self/autogroup
+. "$(dirname "$0")/../ahead.sh"
 dir=$(mktemp -d)
 trap 'kill $target 2>/dev/null; rm -rf "$dir"' EXIT
 target=

@@ -3,10 +3,7 @@
 # tags --lengths: how long requests took as the observer saw it, against the program's own log; phases against their truth. Exit 77 where
 # one CPU alone may be used.
 set -eu
-if [ -z "${CS_TEST_AHEAD:-}" ] && [ "$(id -u)" = 0 ] && [ -e /proc/self/autogroup ] && command -v setsid >/dev/null; then
-    CS_TEST_AHEAD=1 exec setsid -w "$0" "$@" # ahead of whatever else the machine does
-fi
-[ -z "${CS_TEST_AHEAD:-}" ] || echo -15 >/proc/self/autogroup
+. "$(dirname "$0")/../ahead.sh"
 [ "$(nproc)" -ge 2 ] || { echo "one CPU: an observer needs one of its own"; exit 77; }
 dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT

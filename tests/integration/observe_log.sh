@@ -2,10 +2,7 @@
 # The reader written from LOG.md and the shipped one say the same about a log; a program that measures itself. Exit 77 where one CPU
 # alone may be used.
 set -eu
-if [ -z "${CS_TEST_AHEAD:-}" ] && [ "$(id -u)" = 0 ] && [ -e /proc/self/autogroup ] && command -v setsid >/dev/null; then
-    CS_TEST_AHEAD=1 exec setsid -w "$0" "$@" # ahead of whatever else the machine does
-fi
-[ -z "${CS_TEST_AHEAD:-}" ] || echo -15 >/proc/self/autogroup
+. "$(dirname "$0")/../ahead.sh"
 [ "$(nproc)" -ge 2 ] || { echo "one CPU: an observer needs one of its own"; exit 77; }
 dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT

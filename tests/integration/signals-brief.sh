@@ -3,10 +3,7 @@
 # prof --brief-calls makes a list of functions that are over soon, and the plugins' brief=@FILE leaves them to their callers: no point in them,
 # none after calls to them, in whatever file they are.
 set -u
-if [ -z "${CS_TEST_AHEAD:-}" ] && [ "$(id -u)" = 0 ] && [ -e /proc/self/autogroup ] && command -v setsid >/dev/null; then
-    CS_TEST_AHEAD=1 exec setsid -w "$0" "$@" # ahead of whatever else the machine does
-fi
-[ -z "${CS_TEST_AHEAD:-}" ] || echo -15 >/proc/self/autogroup
+. "$(dirname "$0")/../ahead.sh"
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 cd "$(dirname "$0")/../.."
