@@ -27,10 +27,12 @@ static int by_calls(const void *a, const void *b)
                                  : strcmp(x->function->linkage, y->function->linkage);
 }
 
-/* Of the images that --image lets pass, where it is given. */
+/* With a name that the plugins' list can have, of the images that --image lets pass, where it is given. */
 static bool chosen(const struct parsed *args, const struct profile *p, const struct cs_call_function *f)
 {
     bool found = !option_given(args, "image");
+    if (strpbrk(f->linkage, ", \n*?[\\"))
+        return false;
     for (size_t i = 0; !found && f->image && i < p->n_images; i++)
         found = strcmp(p->images[i].image.id, f->image->id) == 0;
     return found;
@@ -90,9 +92,7 @@ static int print(const struct parsed *args, const struct brief *list, size_t n, 
     };
     if (!option_given(args, "json") && !option_given(args, "csv")) {
         for (size_t i = 0; i < n; i++)
-            if (strpbrk(list[i].function->linkage, ", \n*?[\\") ==
-                NULL) /* the plugins' list has no such names */
-                printf("%s\n", list[i].function->linkage);
+            printf("%s\n", list[i].function->linkage);
         report_line(
             stderr,
             "%zu of %zu functions whose calls were seen take less than %g ns a call: %.1f %% of all calls", n,
@@ -155,7 +155,7 @@ int brief_report(const struct parsed *args, struct profile *p, const char *store
     const struct cs_calls_wanted wanted = {
         .event = e->name, .label = option(args, "process"), .images = true};
     if (strcmp(e->unit, "ns") != 0)
-        return failed_with("%s is not counted in ns: --brief needs samples of time, such as cpu-clock",
+        return failed_with("%s is not counted in ns: --brief-calls needs samples of time, such as cpu-clock",
                            e->name);
     if (profile_sum(p, BY_PROCEDURE, &rows, &err) < 0) /* for the event's samples */
         return failed(&err);
@@ -174,7 +174,9 @@ int brief_report(const struct parsed *args, struct profile *p, const char *store
         exit_code =
             failed_with("%s has no call chains, which tell what a call takes: cyclescope record -g", store);
     else if (!counts.n || !(counts.executions > 0))
-        exit_code = failed_with("%s has no timed bursts, which tell how often functions are called", store);
+        exit_code = failed_with("%s has no timed bursts, which tell how often functions are called: record "
+                                "longer, with --burst-rate 100, or when less runs beside it",
+                                store);
     else
         exit_code = list_brief(args, p, &calls, &counts, option_number(args, "brief-calls", 0, 0, 1e9));
     cs_call_counts_close(&counts);
