@@ -22,12 +22,12 @@ static char letter_of(const char *state)
     static const struct {
         const char *state;
         char letter;
-    } letters[] = {{"running", '#'},   {"run-queue", 'R'}, {"waiting", '~'},    {"mutex", 'm'},
-                   {"condition", 'c'}, {"rwlock", 'w'},    {"join", 'j'},       {"semaphore", 'e'},
-                   {"barrier", 'b'},   {"pi-mutex", 'i'},  {"lock", 'l'},       {"file", 'f'},
-                   {"socket", 's'},    {"pipe", 'p'},      {"poll", 'o'},       {"sleep", 'z'},
-                   {"child", 'h'},     {"signal", 'g'},    {"page-fault", 'a'}, {"stopped", 'd'},
-                   {"throttled", 'T'}, {"read-write", 'y'}};
+    } letters[] = {{"running", '#'},   {"run-queue", 'R'},  {"waiting", '~'}, {"mutex", 'm'},
+                   {"condition", 'c'}, {"rwlock", 'w'},     {"join", 'j'},    {"semaphore", 'e'},
+                   {"barrier", 'b'},   {"lock", 'l'},       {"file", 'f'},    {"socket", 's'},
+                   {"pipe", 'p'},      {"poll", 'o'},       {"sleep", 'z'},   {"child", 'h'},
+                   {"signal", 'g'},    {"page-fault", 'a'}, {"stopped", 'd'}, {"throttled", 'T'},
+                   {"read-write", 'y'}};
     for (size_t i = 0; i < sizeof letters / sizeof *letters; i++)
         if (strcmp(letters[i].state, state) == 0)
             return letters[i].letter;
