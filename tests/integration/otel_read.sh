@@ -49,17 +49,17 @@ if total < 300:
     print(f"only {total} samples of a second's work: the machine lost the others")
     sys.exit(77)
 assert set(labels) <= set(works), labels
-right = early = 0
+right = without = 0
 for route, procedure in works.items():
     rows = {r["procedure"]: count(r) for r in prof("--process", route)} if route in labels else {}
     for other in [*works.values(), "work_none"]:
         assert other == procedure or other not in rows, f"{rows[other]} samples of {other} are labelled {route}"
     right += rows.get(procedure, 0)
-    early += whole[procedure] - rows.get(procedure, 0) # before the program was known
+    without += whole[procedure] - rows.get(procedure, 0)
     share, logged = whole[procedure] / total, log[route] / sum(log.values())
     assert abs(share - logged) < 0.02 + 4 * (logged / total) ** 0.5, (route, share, logged)
-print(f"{right} labelled rightly, 0 wrongly, {early} without a label, of {right + early} with something attached")
-assert early <= 10 + 0.02 * (right + early), "too many without a label"
+print(f"{right} labelled rightly, 0 wrongly, {without} without a label, of {right + without} with something attached")
+assert without <= 2 + 0.002 * (right + without), "too many without a label"
 PY
     case $? in 0) ;; 77) skipped=1 ;; *) fail "$1" ;; esac
 }

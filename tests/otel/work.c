@@ -3,7 +3,8 @@
  * another one, linked or (WRITER in the environment: a shared object) loaded at run time. Each route is worked on in a function
  * of its own, so where a sample lies says what its attribute must be.
  *
- *      work SECONDS THREADS   each thread works so long (CPU time); prints "route NAME NS": CPU time of all threads; "none": with nothing attached
+ *      work SECONDS THREADS   works until a reader has had time to know the program, then each thread so long (CPU time); prints
+ *                             "route NAME NS": CPU time of all threads; "none": with nothing attached
  *      work hold              threads attach, print "thread TID WHAT", and wait: for a reader */
 #include "tests/otel/writer.h"
 
@@ -55,6 +56,16 @@ static const struct {
 
 static unsigned long long spent[ROUTES];
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+
+/* Half a second of wall-clock time, however little of it one has a CPU. */
+static void warm_up(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    for (const double begun = (double)t.tv_sec + (double)t.tv_nsec / 1e9;
+         (double)t.tv_sec + (double)t.tv_nsec / 1e9 < begun + 0.5;)
+        clock_gettime(CLOCK_MONOTONIC, &t);
+}
 
 static void *serve(void *number)
 {
@@ -146,6 +157,9 @@ int main(int argc, char **argv)
     if (argc != 3)
         return 2;
     seconds = atof(argv[1]);
+    writer.attach(1, (struct writer_attribute[]){{route_key, routes[0].route}}, 1);
+    writer.detach();
+    warm_up();
     unsigned n = (unsigned)atoi(argv[2]);
     for (unsigned i = 0; i < n && i < 64; i++)
         numbers[i] = (void *)(size_t)(i + 1);
