@@ -2,11 +2,12 @@
 /* Where the observer's numbers come from: clocks, counters, the operating system.
  *
  * Files of this room:
- *   clock          the clock: TSC on x86-64, CNTVCT on AArch64
+ *   clock          the clock: TSC on x86-64, CNTVCT on AArch64, time on RISC-V
  *   arch           the few instructions that differ by architecture
  *   arch_x86_64    those of x86-64
  *   arch_aarch64   those of AArch64
  *   arch_riscv64   those of RISC-V
+ *   arch_registers  what those two have alike
  *   rdpmc          a hardware counter read from user space
  *   readable       may a counter be read from user space?
  *   events         events of the processor and the kernel, by rdpmc or read()
