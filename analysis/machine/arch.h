@@ -9,6 +9,8 @@
 #include <stdint.h>
 
 #define ARCH_ADDS_A_LINK 100
+#define ARCH_10(add) add add add add add add add add add add
+#define ARCH_LINK(add) ARCH_10(ARCH_10(add))
 
 /* The counter that user space may always read: TSC, cntvct_el0, time. Ordered after what stands before it. */
 uint64_t arch_ticks(void);

@@ -7,8 +7,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#define ADD10(x) x x x x x x x x x x
-
 uint64_t arch_ticks(void)
 {
     uint64_t count;
@@ -19,7 +17,7 @@ uint64_t arch_ticks(void)
 void arch_chain(unsigned links)
 {
     uint64_t sum = 1, step = 3;
-    __asm__ volatile("1:\n\t" ADD10(ADD10("add %0, %0, %1\n\t")) "subs %w2, %w2, #1\n\tb.ne 1b"
+    __asm__ volatile("1:\n\t" ARCH_LINK("add %0, %0, %1\n\t") "subs %w2, %w2, #1\n\tb.ne 1b"
                      : "+r"(sum), "+r"(step), "+r"(links)::"cc");
 }
 
