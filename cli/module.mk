@@ -1,4 +1,5 @@
 # cli/: main, one file a subcommand, the table of subcommands, formatting
 MODULES += cli
-cli.src  := $(filter-out cli/doctor/arch_%.c,$(wildcard cli/*.c cli/*/*.c)) cli/doctor/arch_$(firstword $(subst -, ,$(shell $(CC) -dumpmachine))).c
+cli.arch := cli/doctor/arch_$(firstword $(subst -, ,$(shell $(CC) -dumpmachine))).c
+cli.src  := $(filter-out cli/doctor/arch_%.c,$(wildcard cli/*.c cli/*/*.c)) $(or $(wildcard $(cli.arch)),cli/doctor/arch_other.c)
 cli.pkgs := jansson

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What doctor asks of the processor itself; module.mk builds one of arch_x86_64.c, arch_aarch64.c, arch_riscv64.c. */
+/* What doctor asks of the processor itself; module.mk builds arch_NAME.c, else arch_other.c. */
 #ifndef CS_CLI_DOCTOR_ARCH_H
 #define CS_CLI_DOCTOR_ARCH_H
 

@@ -14,8 +14,7 @@
  *   machine_topology  which CPUs go together
  *   arch              what only one architecture can tell
  *   arch_x86_64       of x86-64
- *   arch_aarch64      of AArch64
- *   arch_riscv64      of RISC-V
+ *   arch_other        of all others
  *
  * Facts about a machine, gathered and not judged: doctor_rules.c says what they mean.
  *

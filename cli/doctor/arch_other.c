@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* AArch64: nothing that only an instruction can tell. */
+/* AArch64, RISC-V: nothing that only an instruction can tell. */
 #include "cli/doctor/arch.h"
 
 void arch_probe(uint64_t *to)
