@@ -7,7 +7,6 @@
  * small entry would lead to some instruction. Encodings: Arm ARM C4.1. */
 #include "analysis/cfg/jump_table_internal.h"
 
-#include <errno.h>
 #include <string.h>
 
 #define LOOK_BACK 40
@@ -39,13 +38,6 @@ static unsigned rm(uint32_t word)
     return word >> 16 & 31;
 }
 
-static bool defines(const struct jump_scan *s, uint32_t i, unsigned reg)
-{
-    struct cs_isa_insn insn;
-    return jump_decode(s, i, &insn) &&
-           (insn.writes & (reg < 16 ? CS_ISA_REG_GPR(reg) : CS_ISA_REG_HIGH((int)reg))) != 0;
-}
-
 /* The nearest instruction before `at` that writes `reg`; register moves are followed. s->n = none. A call
  * changes x0 to x18. */
 static uint32_t definition(const struct jump_scan *s, uint32_t at, unsigned *reg, unsigned most)
@@ -53,7 +45,7 @@ static uint32_t definition(const struct jump_scan *s, uint32_t at, unsigned *reg
     for (uint32_t i = at, steps = 0; i-- > 0 && steps < most; steps++) {
         if (s->insns[i].flow == CS_ISA_FLOW_CALL && *reg <= 18)
             return s->n;
-        if (!defines(s, i, *reg))
+        if (!jump_writes(s, i, *reg))
             continue;
         uint32_t word = word_at(s, i);
         if ((word & 0x7fe0ffe0) != 0x2a0003e0) /* mov */
@@ -96,9 +88,7 @@ static bool address(const struct jump_scan *s, uint32_t at, unsigned reg, uint64
 }
 
 struct table {
-    uint64_t start, base;
-    unsigned entry, shift; /* bytes of an entry; its value is shifted left by that */
-    bool is_signed, absolute;
+    struct jump_entries entries;
     unsigned index; /* register */
     uint32_t load;
 };
@@ -127,10 +117,10 @@ static bool read_load(const struct jump_scan *s, uint32_t i, struct table *t)
     if (!is_table_load(word))
         return false;
     t->load = i;
-    t->entry = 1u << (word >> 30);
-    t->is_signed |= (word >> 22 & 3) > 1;
+    t->entries.bytes = 1u << (word >> 30);
+    t->entries.is_signed |= (word >> 22 & 3) > 1;
     t->index = rm(word);
-    return address(s, i, rn(word), &t->start);
+    return address(s, i, rn(word), &t->entries.start);
 }
 
 /* 1 found, 0 a table that can't be read, 2 no table. */
@@ -141,18 +131,16 @@ static int find_table(const struct jump_scan *s, uint32_t jump, struct table *t)
     uint32_t sum = definition(s, jump, &reg, LOOK_BACK);
     if (sum == s->n)
         return 2;
-    if (is_table_load(word_at(s, sum))) {
-        t->absolute = true;
-        return read_load(s, sum, t) && t->entry == 8;
-    }
+    if (is_table_load(word_at(s, sum)))
+        return read_load(s, sum, t) && t->entries.bytes == 8;
     uint32_t word = word_at(s, sum);
-    if (!is_sum(word, &t->shift, &t->is_signed))
+    if (!is_sum(word, &t->entries.shift, &t->entries.is_signed))
         return 2;
     unsigned offset = rm(word);
     uint32_t load = definition(s, sum, &offset, LOOK_BACK);
     if (load == s->n || !is_table_load(word_at(s, load)))
         return 2;
-    return read_load(s, load, t) && t->entry < 8 && address(s, sum, rn(word), &t->base);
+    return read_load(s, load, t) && t->entries.bytes < 8 && address(s, sum, rn(word), &t->entries.base);
 }
 
 /* A mask of low bits (`and`, `tst` by an immediate): how many bits, or 0. */
@@ -213,40 +201,12 @@ static uint32_t bound(const struct jump_scan *s, const struct table *t)
     return limit;
 }
 
-static bool entry_at(const struct jump_scan *s, const struct table *t, uint32_t i, uint64_t *to)
-{
-    size_t n_bytes;
-    uint64_t at = t->start + (uint64_t)t->entry * i, value = 0;
-    if (t->absolute && cs_image_relocated_at(s->code, at, to))
-        return true;
-    const uint8_t *bytes = cs_image_bytes_at(s->code, at, &n_bytes, NULL);
-    if (!bytes || n_bytes < t->entry)
-        return false;
-    memcpy(&value, bytes, t->entry);
-    unsigned unused = 64 - 8 * t->entry;
-    if (t->is_signed)
-        value = (uint64_t)((int64_t)(value << unused) >> unused);
-    *to = t->base + (value << t->shift);
-    return true;
-}
-
 int jump_table_aarch64(const struct jump_scan *s, uint32_t jump, struct jump_targets *targets)
 {
     struct table t;
-    uint64_t to;
-    uint32_t before = targets->n;
     int found = find_table(s, jump, &t);
     if (found != 1)
         return found;
-    uint32_t limit = bound(s, &t);
-    for (uint32_t i = 0; i < limit; i++)
-        if (!entry_at(s, &t, i, &to) || !jump_to_code(s, to))
-            return 0;
-    for (uint32_t i = 0; i < limit && entry_at(s, &t, i, &to); i++) {
-        if (!jump_to_instruction(s, to))
-            targets->outside = true;
-        else if (jump_add_target(targets, to) < 0)
-            return -ENOMEM;
-    }
-    return targets->n > before;
+    t.entries.n = bound(s, &t);
+    return jump_follow(s, &t.entries, targets);
 }

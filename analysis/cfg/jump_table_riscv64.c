@@ -7,9 +7,6 @@
  * constant, or the `andi` that made I. A table without a bound stays unresolved. */
 #include "analysis/cfg/jump_table_internal.h"
 
-#include <errno.h>
-#include <string.h>
-
 #define LOOK_BACK 40
 #define BASE_LOOK_BACK 2000
 #define NONE UINT32_MAX
@@ -24,16 +21,15 @@ static struct op op_at(const struct jump_scan *s, uint32_t i)
 {
     size_t n;
     const uint8_t *bytes = cs_image_bytes_at(s->code, s->insns[i].offset, &n, NULL);
-    uint32_t w = bytes ? cs_isa_riscv64_word(bytes, n) : 0;
+    int32_t immediate = 0;
+    uint32_t w = bytes ? cs_isa_riscv64_word(bytes, n, &immediate) : 0;
     return (struct op){.opcode = w & 0x7f,
                        .f3 = w >> 12 & 7,
                        .f7 = w >> 25,
                        .rd = w >> 7 & 31,
                        .rs1 = w >> 15 & 31,
                        .rs2 = w >> 20 & 31,
-                       .immediate = (w & 0x7f) == 0x17 || (w & 0x7f) == 0x37
-                                        ? (int64_t)(int32_t)(w & 0xfffff000)
-                                        : (int64_t)((int32_t)w >> 20)};
+                       .immediate = immediate};
 }
 
 static bool is_add(const struct op *o)
@@ -64,11 +60,9 @@ static uint32_t definition(const struct jump_scan *s, uint32_t at, unsigned *reg
     for (uint32_t i = at, steps = 0; i-- > 0 && steps < most; steps++) {
         if (s->insns[i].flow == CS_ISA_FLOW_CALL && !caller_keeps(*reg))
             return NONE;
-        struct op o = op_at(s, i);
-        bool writes = o.opcode != 0x23 && o.opcode != 0x27 && o.opcode != 0x63 && o.opcode != 0x07 &&
-                      o.opcode != 0x0f && o.rd == *reg && *reg;
-        if (!writes)
+        if (!jump_writes(s, i, *reg))
             continue;
+        struct op o = op_at(s, i);
         bool widens = o.opcode == 0x1b && o.f3 == 0; /* sext.w: the bounds of an index keep it as it is */
         if ((is_addi(&o) || widens) && o.immediate == 0 && o.rs1)
             *reg = o.rs1;
@@ -105,16 +99,15 @@ static bool value_of(const struct jump_scan *s, uint32_t at, unsigned reg, unsig
 }
 
 struct table {
-    uint64_t start;
-    bool relative;
-    unsigned entry, index; /* bytes; register */
-    uint32_t shift;        /* the instruction that multiplies the index */
+    struct jump_entries entries;
+    unsigned index; /* register */
+    uint32_t shift; /* the instruction that multiplies the index */
 };
 
 /* The index behind the multiplication, which may also be the second half of a widening. */
 static bool read_index(const struct jump_scan *s, uint32_t at, unsigned reg, struct table *t)
 {
-    unsigned amount, before, log = t->entry == 4 ? 2 : 3;
+    unsigned amount, before, log = t->entries.bytes == 4 ? 2 : 3;
     uint32_t i = definition(s, at, &reg, LOOK_BACK);
     if (i == NONE)
         return false;
@@ -148,10 +141,11 @@ static int find_table(const struct jump_scan *s, uint32_t jump, struct table *t)
     uint32_t i = definition(s, jump, &reg, LOOK_BACK);
     if (i == NONE || jr.opcode != 0x67 || jr.immediate != 0)
         return 2;
-    struct op o = op_at(s, i), sum = {0};
+    struct op o = op_at(s, i);
     uint32_t load = i;
-    if (is_add(&o)) {
-        sum = o;
+    const bool relative = is_add(&o);
+    if (relative) {
+        const struct op sum = o;
         reg = sum.rs1;
         load = definition(s, i, &reg, LOOK_BACK);
         base = sum.rs2;
@@ -160,14 +154,14 @@ static int find_table(const struct jump_scan *s, uint32_t jump, struct table *t)
             load = definition(s, i, &reg, LOOK_BACK);
             base = sum.rs1;
         }
-        t->relative = true;
         if (load == NONE)
             return 2;
         o = op_at(s, load);
     }
-    if (o.opcode != 0x03 || (o.f3 != 2 && o.f3 != 3) || (t->relative && o.f3 != 2))
+    if (o.opcode != 0x03 || (o.f3 != 2 && o.f3 != 3) || (relative && o.f3 != 2))
         return 2;
-    t->entry = o.f3 == 2 ? 4 : 8;
+    t->entries.bytes = o.f3 == 2 ? 4 : 8;
+    t->entries.is_signed = true;
     reg = o.rs1;
     uint32_t where = definition(s, load, &reg, LOOK_BACK);
     struct op address = where == NONE ? (struct op){0} : op_at(s, where);
@@ -176,12 +170,11 @@ static int find_table(const struct jump_scan *s, uint32_t jump, struct table *t)
     /* either operand may be the table's address */
     for (int swap = 0; swap < 2; swap++) {
         unsigned from = swap ? address.rs1 : address.rs2, index = swap ? address.rs2 : address.rs1;
-        uint64_t start, relative_to;
-        if (!read_index(s, where, index, t) || !value_of(s, where, from, BASE_LOOK_BACK, &start))
+        struct jump_entries *e = &t->entries;
+        if (!read_index(s, where, index, t) || !value_of(s, where, from, BASE_LOOK_BACK, &e->start))
             continue;
-        t->start = start + (uint64_t)o.immediate;
-        return !t->relative ||
-               (value_of(s, i, base, BASE_LOOK_BACK, &relative_to) && relative_to == t->start);
+        e->start += (uint64_t)o.immediate;
+        return !relative || (value_of(s, i, base, BASE_LOOK_BACK, &e->base) && e->base == e->start);
     }
     return 0;
 }
@@ -218,42 +211,12 @@ static uint32_t bound(const struct jump_scan *s, const struct table *t)
     return 0;
 }
 
-static bool entry_at(const struct jump_scan *s, const struct table *t, uint32_t i, uint64_t *to)
-{
-    size_t n;
-    int32_t word;
-    uint64_t at = t->start + (uint64_t)t->entry * i;
-    if (t->entry == 8 && cs_image_relocated_at(s->code, at, to))
-        return true;
-    const uint8_t *bytes = cs_image_bytes_at(s->code, at, &n, NULL);
-    if (!bytes || n < t->entry)
-        return false;
-    if (t->entry == 8) {
-        memcpy(to, bytes, sizeof *to);
-        return true;
-    }
-    memcpy(&word, bytes, sizeof word);
-    *to = (t->relative ? t->start : 0) + (uint64_t)(int64_t)word;
-    return true;
-}
-
 int jump_table_riscv64(const struct jump_scan *s, uint32_t jump, struct jump_targets *targets)
 {
     struct table t = {0};
-    uint64_t to;
-    uint32_t before = targets->n;
     int found = find_table(s, jump, &t);
     if (found != 1)
         return found;
-    uint32_t limit = bound(s, &t);
-    for (uint32_t i = 0; i < limit; i++)
-        if (!entry_at(s, &t, i, &to) || !jump_to_code(s, to))
-            return 0;
-    for (uint32_t i = 0; i < limit && entry_at(s, &t, i, &to); i++) {
-        if (!jump_to_instruction(s, to))
-            targets->outside = true;
-        else if (jump_add_target(targets, to) < 0)
-            return -ENOMEM;
-    }
-    return targets->n > before;
+    t.entries.n = bound(s, &t);
+    return jump_follow(s, &t.entries, targets);
 }

@@ -3,11 +3,20 @@
 #include "analysis/cfg/jump_table_internal.h"
 #include "store/base/array.h"
 
+#include <errno.h>
+#include <string.h>
+
 bool jump_decode(const struct jump_scan *s, uint32_t i, struct cs_isa_insn *insn)
 {
     size_t n_bytes;
     const uint8_t *bytes = cs_image_bytes_at(s->code, s->insns[i].offset, &n_bytes, NULL);
     return bytes && cs_isa_decode(s->isa, bytes, n_bytes, s->insns[i].offset, insn) != 0;
+}
+
+bool jump_writes(const struct jump_scan *s, uint32_t i, unsigned reg)
+{
+    struct cs_isa_insn insn;
+    return jump_decode(s, i, &insn) && (insn.writes & cs_isa_register(s->isa, reg)) != 0;
 }
 
 bool jump_to_instruction(const struct jump_scan *s, uint64_t offset)
@@ -39,4 +48,37 @@ int jump_add_target(struct jump_targets *targets, uint64_t offset)
         return -ENOMEM;
     targets->offset[targets->n++] = offset;
     return 0;
+}
+
+bool jump_entry_at(const struct jump_scan *s, const struct jump_entries *e, uint32_t i, uint64_t *to)
+{
+    size_t n_bytes;
+    uint64_t at = e->start + (uint64_t)e->bytes * i, value = 0;
+    if (e->bytes == 8 && cs_image_relocated_at(s->code, at, to))
+        return true;
+    const uint8_t *bytes = cs_image_bytes_at(s->code, at, &n_bytes, NULL);
+    if (!bytes || n_bytes < e->bytes)
+        return false;
+    memcpy(&value, bytes, e->bytes);
+    unsigned unused = 64 - 8 * e->bytes;
+    if (e->is_signed)
+        value = (uint64_t)((int64_t)(value << unused) >> unused);
+    *to = e->base + (value << e->shift);
+    return true;
+}
+
+int jump_follow(const struct jump_scan *s, const struct jump_entries *e, struct jump_targets *targets)
+{
+    uint32_t before = targets->n;
+    uint64_t to;
+    for (uint32_t i = 0; i < e->n; i++)
+        if (!jump_entry_at(s, e, i, &to) || !jump_to_code(s, to))
+            return 0;
+    for (uint32_t i = 0; i < e->n && jump_entry_at(s, e, i, &to); i++) {
+        if (!jump_to_instruction(s, to))
+            targets->outside = true;
+        else if (jump_add_target(targets, to) < 0)
+            return -ENOMEM;
+    }
+    return targets->n > before;
 }

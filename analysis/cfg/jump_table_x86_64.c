@@ -185,26 +185,6 @@ static uint32_t bound(const struct jump_scan *s, uint32_t load)
     return JUMP_ENTRIES_MAX;
 }
 
-static bool entry_at(const struct jump_scan *s, uint64_t table, uint8_t size, uint32_t i, uint64_t base,
-                     uint64_t *to)
-{
-    size_t n_bytes;
-    uint64_t at = table + (uint64_t)size * i;
-    if (size == 8 && cs_image_relocated_at(s->code, at, to))
-        return true;
-    const uint8_t *bytes = cs_image_bytes_at(s->code, at, &n_bytes, NULL);
-    if (!bytes || n_bytes < size)
-        return false;
-    if (size == 8)
-        memcpy(to, bytes, 8);
-    else {
-        int32_t relative;
-        memcpy(&relative, bytes, 4);
-        *to = base + (uint64_t)(int64_t)relative;
-    }
-    return true;
-}
-
 /* The frame is taken down just before: a call in tail position. */
 static bool leaves_frame(const struct jump_scan *s, uint32_t jump)
 {
@@ -229,13 +209,16 @@ int jump_table_x86_64(const struct jump_scan *s, uint32_t jump, struct jump_targ
     uint32_t limit = bound(s, t.load);
     bool certain = limit < JUMP_ENTRIES_MAX && n_bases == 1; /* its place and its length are known */
     for (uint32_t b = 0; b < n_bases; b++) {
-        uint64_t table = bases[b] + (uint64_t)t.displacement;
+        const struct jump_entries e = {.start = bases[b] + (uint64_t)t.displacement,
+                                       .base = t.entry == 8 ? 0 : bases[b],
+                                       .bytes = t.entry,
+                                       .is_signed = true};
         uint32_t valid = 0;
-        while (valid < limit && entry_at(s, table, t.entry, valid, bases[b], &to) &&
+        while (valid < limit && jump_entry_at(s, &e, valid, &to) &&
                (jump_to_instruction(s, to) || (certain && jump_to_code(s, to)))) {
             bool other = false; /* another table's start */
             for (uint32_t k = 0; k < n_bases && valid; k++)
-                other |= k != b && bases[k] + (uint64_t)t.displacement == table + (uint64_t)t.entry * valid;
+                other |= k != b && bases[k] + (uint64_t)t.displacement == e.start + (uint64_t)e.bytes * valid;
             if (other)
                 break;
             valid++;
@@ -243,7 +226,7 @@ int jump_table_x86_64(const struct jump_scan *s, uint32_t jump, struct jump_targ
         if (valid < 2 || (certain && valid < limit))
             continue;
         for (uint32_t i = 0; i < valid; i++)
-            if (entry_at(s, table, t.entry, i, bases[b], &to)) {
+            if (jump_entry_at(s, &e, i, &to)) {
                 if (!jump_to_instruction(s, to))
                     targets->outside = true;
                 else if (jump_add_target(targets, to) < 0)

@@ -39,10 +39,13 @@ uint64_t cs_isa_far_target(enum cs_isa isa, const uint8_t *bytes, size_t n, uint
     return isa == CS_ISA_RISCV64 ? far_target_riscv64(bytes, n, offset) : 0;
 }
 
-uint32_t cs_isa_riscv64_word(const uint8_t *bytes, size_t n)
+uint32_t cs_isa_riscv64_word(const uint8_t *bytes, size_t n, int32_t *immediate)
 {
     uint32_t word;
-    return riscv64_word(bytes, n, &word) ? word : 0;
+    if (!riscv64_word(bytes, n, &word))
+        return 0;
+    *immediate = riscv64_immediate(word);
+    return word;
 }
 
 unsigned cs_isa_step(enum cs_isa isa)

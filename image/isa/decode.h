@@ -48,6 +48,14 @@ enum cs_isa_flow {
 #define CS_ISA_REG_HIGH(i) (UINT64_C(1) << (17 + ((i) > 30 ? 1 : (i)-16))) /* 16 … 30, 31 = sp, with x17 */
 #define CS_ISA_REG_NONE 0xff
 
+/* The bit of a general register of AArch64 or RISC-V by the number that code has for it; 0: there is none. */
+static inline uint64_t cs_isa_register(enum cs_isa isa, unsigned number)
+{
+    if (isa == CS_ISA_RISCV64 && (number == 0 || number == 31))
+        return number ? CS_ISA_REG_GPR(0) : 0;
+    return number < 16 ? CS_ISA_REG_GPR(number) : number < 32 ? CS_ISA_REG_HIGH((int)number) : 0;
+}
+
 /* base + index × scale + displacement; for pc-relative operands `displacement` is the absolute offset and
  * base is CS_ISA_REG_NONE. */
 struct cs_isa_memory {
@@ -89,8 +97,9 @@ unsigned cs_isa_decode_flow(enum cs_isa isa, const uint8_t *bytes, size_t n, uin
  * (RISC-V's auipc and jalr); 0: that isn't so. */
 uint64_t cs_isa_far_target(enum cs_isa isa, const uint8_t *bytes, size_t n, uint64_t offset);
 
-/* RISC-V: the instruction of four bytes that stands there, or that a compressed one stands for; 0 = none. */
-uint32_t cs_isa_riscv64_word(const uint8_t *bytes, size_t n);
+/* RISC-V: the instruction of four bytes that stands there, or that a compressed one stands for; 0 = none. Its immediate as its
+ * opcode has it, where it has one. */
+uint32_t cs_isa_riscv64_word(const uint8_t *bytes, size_t n, int32_t *immediate);
 
 /* How far apart instructions may start: where one doesn't decode, the next one is tried there. */
 unsigned cs_isa_step(enum cs_isa isa);

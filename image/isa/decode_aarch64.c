@@ -76,7 +76,7 @@ unsigned decode_flow_aarch64(const uint8_t *bytes, size_t n, uint64_t offset, st
 
 static uint64_t general(unsigned number)
 {
-    return number < 16 ? CS_ISA_REG_GPR(number) : CS_ISA_REG_HIGH(number);
+    return cs_isa_register(CS_ISA_AARCH64, number);
 }
 
 /* 0 … 30, 31 = sp; CS_ISA_REG_NONE for all that is no general register. */

@@ -238,13 +238,9 @@ uint64_t far_target_riscv64(const uint8_t *bytes, size_t n, uint64_t offset)
            ~1ull;
 }
 
-/* x31 has the bit that x0, no register at all, would have. */
 static uint64_t general(uint32_t number)
 {
-    return number == 0    ? 0
-           : number == 31 ? CS_ISA_REG_GPR(0)
-           : number < 16  ? CS_ISA_REG_GPR(number)
-                          : CS_ISA_REG_HIGH((int)number);
+    return cs_isa_register(CS_ISA_RISCV64, number);
 }
 
 static void add_memory(struct cs_isa_insn *insn, uint32_t w, uint32_t width, bool reads, bool writes)
