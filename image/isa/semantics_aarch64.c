@@ -55,19 +55,6 @@ static bool is_kind(const struct kind *kind, const char *name)
     return strncmp(kind->stem, name, strlen(kind->stem)) == 0;
 }
 
-static uint32_t flow_flags(const struct cs_isa_insn *insn)
-{
-    static const uint32_t flags[] = {
-        [CS_ISA_FLOW_NEXT] = 0,
-        [CS_ISA_FLOW_BRANCH] = CS_ISA_OP_BRANCH,
-        [CS_ISA_FLOW_JUMP] = CS_ISA_OP_JUMP,
-        [CS_ISA_FLOW_CALL] = CS_ISA_OP_CALL,
-        [CS_ISA_FLOW_RETURN] = CS_ISA_OP_RETURN,
-        [CS_ISA_FLOW_STOP] = 0,
-    };
-    return flags[insn->flow] | (insn->indirect ? CS_ISA_OP_INDIRECT : 0);
-}
-
 /* From decode.h's bits to ours. The scheduler leaves rsp's bit out of dependencies: there must be no x4. */
 static uint64_t registers(uint64_t set)
 {
@@ -80,17 +67,7 @@ static uint64_t general(uint8_t number)
 {
     if (number >= 31)
         return 0; /* none, or sp */
-    return registers(number < 16 ? CS_ISA_REG_GPR(number) : CS_ISA_REG_HIGH(number));
-}
-
-static void take_memory(const struct cs_isa_insn *insn, struct cs_isa_op *out)
-{
-    for (unsigned i = 0; i < insn->n_memory; i++) {
-        const struct cs_isa_memory *m = &insn->memory[i];
-        out->flags |= (m->reads ? (uint32_t)CS_ISA_OP_LOAD : 0) | (m->writes ? (uint32_t)CS_ISA_OP_STORE : 0);
-        out->access_bytes = m->width;
-        out->address_reads |= general(m->base) | general(m->index);
-    }
+    return registers(cs_isa_register(CS_ISA_AARCH64, number));
 }
 
 /* What names a place gets the one label that the caller defines; a call is a jump to the model. */
@@ -116,14 +93,7 @@ void op_decode_aarch64(const uint8_t *bytes, size_t size, uint64_t offset, struc
     *out = (struct cs_isa_op){.offset = offset, .length = 4, .flags = CS_ISA_OP_INVALID, .text = "nop"};
     if (!cs_isa_decode(CS_ISA_AARCH64, bytes, size, offset, &insn))
         return;
-    out->length = insn.length;
-    out->target = insn.target;
-    out->flags = flow_flags(&insn) | (insn.locked ? CS_ISA_OP_LOCK : 0);
-    out->reads = registers(insn.reads);
-    out->writes = registers(insn.writes);
-    if ((insn.reads | insn.writes) >> 32)
-        out->flags |= CS_ISA_OP_VECTOR;
-    take_memory(&insn, out);
+    op_take_decoded(&insn, &(struct op_registers){registers, general}, out);
     write_text(bytes, size, &insn, out);
     char name[16];
     snprintf(name, sizeof name, "%.*s", (int)strcspn(out->text, " ."), out->text);

@@ -9,4 +9,13 @@ void op_decode_x86_64(const uint8_t *bytes, size_t size, uint64_t offset, struct
 void op_decode_aarch64(const uint8_t *bytes, size_t size, uint64_t offset, struct cs_isa_op *out);
 void op_decode_riscv64(const uint8_t *bytes, size_t size, uint64_t offset, struct cs_isa_op *out);
 
+/* From decode.h's bits to semantics.h's: of a set, of a general register by its number. */
+struct op_registers {
+    uint64_t (*of_set)(uint64_t set);
+    uint64_t (*general)(uint8_t number);
+};
+/* Fills all that the decoder of ours knows: what is left is the kind and the text. */
+void op_take_decoded(const struct cs_isa_insn *insn, const struct op_registers *registers,
+                     struct cs_isa_op *out);
+
 #endif

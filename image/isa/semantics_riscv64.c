@@ -6,19 +6,6 @@
 #include <stdio.h>
 #include <string.h>
 
-static uint32_t flow_flags(const struct cs_isa_insn *insn)
-{
-    static const uint32_t flags[] = {
-        [CS_ISA_FLOW_NEXT] = 0,
-        [CS_ISA_FLOW_BRANCH] = CS_ISA_OP_BRANCH,
-        [CS_ISA_FLOW_JUMP] = CS_ISA_OP_JUMP,
-        [CS_ISA_FLOW_CALL] = CS_ISA_OP_CALL,
-        [CS_ISA_FLOW_RETURN] = CS_ISA_OP_RETURN,
-        [CS_ISA_FLOW_STOP] = 0,
-    };
-    return flags[insn->flow] | (insn->indirect ? (uint32_t)CS_ISA_OP_INDIRECT : 0);
-}
-
 static uint32_t kind_flags(uint32_t w)
 {
     uint32_t f3 = w >> 12 & 7, f7 = w >> 25, float_kind = w >> 27;
@@ -50,6 +37,11 @@ static uint64_t registers(uint64_t set)
     return (set & 0xffff) | (set >> 32) << 16 | (set >> 17 & 0x7fff) << 49;
 }
 
+static uint64_t general(uint8_t number)
+{
+    return registers(cs_isa_register(CS_ISA_RISCV64, number));
+}
+
 /* What names a place gets the one label that the caller defines; a call is a jump to the model. */
 static void write_text(const uint8_t *bytes, size_t size, const struct cs_isa_insn *insn,
                        struct cs_isa_op *out)
@@ -73,21 +65,7 @@ void op_decode_riscv64(const uint8_t *bytes, size_t size, uint64_t offset, struc
     *out = (struct cs_isa_op){.offset = offset, .length = 2, .flags = CS_ISA_OP_INVALID, .text = "nop"};
     if (!cs_isa_decode(CS_ISA_RISCV64, bytes, size, offset, &insn) || !riscv64_word(bytes, size, &word))
         return;
-    out->length = insn.length;
-    out->target = insn.target;
-    out->flags = flow_flags(&insn) | kind_flags(word) | (insn.locked ? (uint32_t)CS_ISA_OP_LOCK : 0);
-    out->reads = registers(insn.reads);
-    out->writes = registers(insn.writes);
-    if ((insn.reads | insn.writes) >> 32)
-        out->flags |= CS_ISA_OP_VECTOR;
-    if (insn.n_memory) {
-        const struct cs_isa_memory *m = &insn.memory[0];
-        out->flags |= (m->reads ? (uint32_t)CS_ISA_OP_LOAD : 0) | (m->writes ? (uint32_t)CS_ISA_OP_STORE : 0);
-        out->access_bytes = m->width;
-        out->address_reads = m->base == 0    ? 0
-                             : m->base == 31 ? 1
-                                             : registers(m->base < 16 ? CS_ISA_REG_GPR(m->base)
-                                                                      : CS_ISA_REG_HIGH((int)m->base));
-    }
+    op_take_decoded(&insn, &(struct op_registers){registers, general}, out);
+    out->flags |= kind_flags(word);
     write_text(bytes, size, &insn, out);
 }
