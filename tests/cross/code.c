@@ -91,6 +91,37 @@ stop:
     return value;
 }
 
+#ifdef __riscv
+/* A table whose jump's register has the number of a floating one that is written in between. */
+__asm__(".pushsection .text\n"
+        ".type beside_floats, @function\n"
+        "beside_floats: li a5,2\n"
+        "bltu a5,a0,.Lfloats3\n"
+        "slli a0,a0,2\n"
+        "lla a4,.Lfloats\n"
+        "add a0,a0,a4\n"
+        "lw a5,0(a0)\n"
+        "add a5,a5,a4\n"
+        "fadd.d fa5,fa5,fa5\n"
+        "jr a5\n"
+        ".Lfloats0: li a0,4\n"
+        "ret\n"
+        ".Lfloats1: li a0,5\n"
+        "ret\n"
+        ".Lfloats2: li a0,6\n"
+        "ret\n"
+        ".Lfloats3: li a0,0\n"
+        "ret\n"
+        ".size beside_floats, .-beside_floats\n"
+        ".section .rodata\n"
+        ".align 2\n"
+        ".Lfloats:\n"
+        ".word .Lfloats0-.Lfloats\n"
+        ".word .Lfloats1-.Lfloats\n"
+        ".word .Lfloats2-.Lfloats\n"
+        ".popsection");
+#endif
+
 int nested(const int *v, int n)
 {
     int sum = 0;
