@@ -10,10 +10,12 @@ static const struct {
     unsigned (*decode)(const uint8_t *, size_t, uint64_t, struct cs_isa_insn *);
     unsigned (*flow)(const uint8_t *, size_t, uint64_t, struct cs_isa_insn *);
     char *(*text)(const uint8_t *, size_t, uint64_t, char *, size_t);
+    uint64_t (*far_target)(const uint8_t *, size_t, uint64_t);
 } isas[] = {
-    [CS_ISA_X86_64] = {"x86_64", 1, decode_x86_64, decode_flow_x86_64, decode_text_x86_64},
-    [CS_ISA_AARCH64] = {"aarch64", 4, decode_aarch64, decode_flow_aarch64, decode_text_aarch64},
-    [CS_ISA_RISCV64] = {"riscv64", 2, decode_riscv64, decode_flow_riscv64, decode_text_riscv64},
+    [CS_ISA_X86_64] = {"x86_64", 1, decode_x86_64, decode_flow_x86_64, decode_text_x86_64, NULL},
+    [CS_ISA_AARCH64] = {"aarch64", 4, decode_aarch64, decode_flow_aarch64, decode_text_aarch64, NULL},
+    [CS_ISA_RISCV64] = {"riscv64", 2, decode_riscv64, decode_flow_riscv64, decode_text_riscv64,
+                        far_target_riscv64},
 };
 
 unsigned cs_isa_decode(enum cs_isa isa, const uint8_t *bytes, size_t n, uint64_t offset,
@@ -36,7 +38,7 @@ unsigned cs_isa_decode_flow(enum cs_isa isa, const uint8_t *bytes, size_t n, uin
 
 uint64_t cs_isa_far_target(enum cs_isa isa, const uint8_t *bytes, size_t n, uint64_t offset)
 {
-    return isa == CS_ISA_RISCV64 ? far_target_riscv64(bytes, n, offset) : 0;
+    return isas[isa].far_target ? isas[isa].far_target(bytes, n, offset) : 0;
 }
 
 uint32_t cs_isa_riscv64_word(const uint8_t *bytes, size_t n, int32_t *immediate)

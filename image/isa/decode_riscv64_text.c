@@ -6,8 +6,8 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Operands, a letter each: d s t registers rd, rs1, rs2; D S T R floating ones, R the third; i immediate; o q (rs1) with the
- * immediate of a load or jalr, a store; 0 (rs1) alone; b target of a branch or jump; u upper immediate; x X shift amount of 6
+/* Operands, a letter each: d s t registers rd, rs1, rs2; D S T R floating ones, R the third; i immediate; o (rs1) with the
+ * immediate of a load, store or jalr; 0 (rs1) alone; b target of a branch or jump; u upper immediate; x X shift amount of 6
  * and 5 bits; c a CSR; z five bits in rs1's place; m rounding; f fence's sets. The first form that fits is taken. */
 struct form {
     const char *name, *operands;
@@ -62,7 +62,7 @@ static const struct form forms[] = {
     {"bge", "stb", OP3(0x63, 5)}, {"bltu", "stb", OP3(0x63, 6)}, {"bgeu", "stb", OP3(0x63, 7)},
     {"lb", "do", OP3(3, 0)}, {"lh", "do", OP3(3, 1)}, {"lw", "do", OP3(3, 2)}, {"ld", "do", OP3(3, 3)},
     {"lbu", "do", OP3(3, 4)}, {"lhu", "do", OP3(3, 5)}, {"lwu", "do", OP3(3, 6)},
-    {"sb", "tq", OP3(0x23, 0)}, {"sh", "tq", OP3(0x23, 1)}, {"sw", "tq", OP3(0x23, 2)}, {"sd", "tq", OP3(0x23, 3)},
+    {"sb", "to", OP3(0x23, 0)}, {"sh", "to", OP3(0x23, 1)}, {"sw", "to", OP3(0x23, 2)}, {"sd", "to", OP3(0x23, 3)},
     {"addi", "dsi", OP3(0x13, 0)}, {"slti", "dsi", OP3(0x13, 2)}, {"sltiu", "dsi", OP3(0x13, 3)},
     {"xori", "dsi", OP3(0x13, 4)}, {"ori", "dsi", OP3(0x13, 6)}, {"andi", "dsi", OP3(0x13, 7)},
     {"slli", "dsx", SHIFT(0x13, 1, 0)}, {"srli", "dsx", SHIFT(0x13, 5, 0)}, {"srai", "dsx", SHIFT(0x13, 5, 0x10)},
@@ -91,7 +91,7 @@ static const struct form forms[] = {
     {"amomax.w", "dt0", AMO(2, 20)}, {"amomax.d", "dt0", AMO(3, 20)}, {"amominu.w", "dt0", AMO(2, 24)},
     {"amominu.d", "dt0", AMO(3, 24)}, {"amomaxu.w", "dt0", AMO(2, 28)}, {"amomaxu.d", "dt0", AMO(3, 28)},
     /* F, D */
-    {"flw", "Do", OP3(7, 2)}, {"fld", "Do", OP3(7, 3)}, {"fsw", "Tq", OP3(0x27, 2)}, {"fsd", "Tq", OP3(0x27, 3)},
+    {"flw", "Do", OP3(7, 2)}, {"fld", "Do", OP3(7, 3)}, {"fsw", "To", OP3(0x27, 2)}, {"fsd", "To", OP3(0x27, 3)},
     {"fmadd.s", "DSTRm", FUSED(0x43, 0)}, {"fmsub.s", "DSTRm", FUSED(0x47, 0)}, {"fnmsub.s", "DSTRm", FUSED(0x4b, 0)},
     {"fnmadd.s", "DSTRm", FUSED(0x4f, 0)}, {"fmadd.d", "DSTRm", FUSED(0x43, 1)}, {"fmsub.d", "DSTRm", FUSED(0x47, 1)},
     {"fnmsub.d", "DSTRm", FUSED(0x4b, 1)}, {"fnmadd.d", "DSTRm", FUSED(0x4f, 1)},
@@ -136,35 +136,25 @@ static void write_operand(char letter, uint32_t w, uint64_t offset, char *out, s
 {
     static const char *const rounding[] = {"rne", "rtz", "rdn", "rup", "rmm", "5", "6", ""};
     static const char *const csrs[] = {"", "fflags", "frm", "fcsr"};
+    static const struct {
+        char letter;
+        unsigned shift;
+        const char (*names)[5];
+    } registers[] = {{'d', 7, general_names}, {'s', 15, general_names}, {'t', 20, general_names},
+                     {'D', 7, float_names},   {'S', 15, float_names},   {'T', 20, float_names},
+                     {'R', 27, float_names}};
     const char *rs1 = general_names[w >> 15 & 31];
     int32_t immediate = riscv64_immediate(w);
+    for (size_t i = 0; i < sizeof registers / sizeof *registers; i++)
+        if (registers[i].letter == letter) {
+            snprintf(out, capacity, "%s", registers[i].names[w >> registers[i].shift & 31]);
+            return;
+        }
     switch (letter) {
-    case 'd':
-        snprintf(out, capacity, "%s", general_names[w >> 7 & 31]);
-        break;
-    case 's':
-        snprintf(out, capacity, "%s", rs1);
-        break;
-    case 't':
-        snprintf(out, capacity, "%s", general_names[w >> 20 & 31]);
-        break;
-    case 'D':
-        snprintf(out, capacity, "%s", float_names[w >> 7 & 31]);
-        break;
-    case 'S':
-        snprintf(out, capacity, "%s", float_names[w >> 15 & 31]);
-        break;
-    case 'T':
-        snprintf(out, capacity, "%s", float_names[w >> 20 & 31]);
-        break;
-    case 'R':
-        snprintf(out, capacity, "%s", float_names[w >> 27]);
-        break;
     case 'i':
         snprintf(out, capacity, "%" PRId32, immediate);
         break;
     case 'o':
-    case 'q':
         snprintf(out, capacity, "%" PRId32 "(%s)", immediate, rs1);
         break;
     case '0':
