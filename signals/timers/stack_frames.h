@@ -18,16 +18,16 @@
 static inline unsigned cs_stack_frames(uint64_t fp, uint64_t sp, uint64_t top, uint64_t *out, unsigned room)
 {
     unsigned n = 0;
-    for (uint64_t at; n < room;
-         fp = *(const uint64_t *)(uintptr_t)at) { /* NOLINT(performance-no-int-to-ptr) */
-        at = fp - CS_FRAME_BELOW;
-        if (fp < CS_FRAME_BELOW || at < sp || at % sizeof at || top < 16 || at > top - 16)
+    while (n < room) {
+        const uint64_t at = fp - CS_FRAME_BELOW; /* one that wraps is above the top */
+        if (at < sp || at % sizeof at || top < 16 || at > top - 16)
             break;
         const uint64_t *frame = (const uint64_t *)(uintptr_t)at; /* NOLINT(performance-no-int-to-ptr) */
         if (frame[1] < 4096)
             break;
         out[n++] = frame[1];
         sp = at + 16;
+        fp = frame[0];
     }
     return n;
 }
