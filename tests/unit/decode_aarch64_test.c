@@ -1,61 +1,39 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "analysis/schedule/schedule.h"
-#include "image/isa/decode.h"
-#include "image/isa/semantics.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <string.h>
-
-#include <cmocka.h>
+#include "tests/unit/decoded.h"
 
 static struct cs_isa_insn decoded(uint32_t word)
 {
-    struct cs_isa_insn insn;
-    assert_int_equal(cs_isa_decode(CS_ISA_AARCH64, (const uint8_t *)&word, 4, 0x1000, &insn), 4);
-    return insn;
+    return decoded_by(CS_ISA_AARCH64, word, 4);
 }
 
 static struct cs_isa_op operation(uint32_t word)
 {
-    struct cs_isa_op op;
-    cs_isa_op_decode(CS_ISA_AARCH64, (const uint8_t *)&word, 4, 0x1000, &op);
-    return op;
+    return operation_by(CS_ISA_AARCH64, word);
 }
 
 static void branches_have_their_targets(void **state)
 {
     (void)state;
-    static const struct {
-        uint32_t word;
-        enum cs_isa_flow flow;
-        uint64_t target;
-        bool indirect;
-    } cases[] = {
-        {0x14000002, CS_ISA_FLOW_JUMP, 0x1008, false},   /* b .+8 */
-        {0x17ffffff, CS_ISA_FLOW_JUMP, 0xffc, false},    /* b .-4 */
-        {0x94000010, CS_ISA_FLOW_CALL, 0x1040, false},   /* bl .+64 */
-        {0x54000081, CS_ISA_FLOW_BRANCH, 0x1010, false}, /* b.ne .+16 */
-        {0x5400008e, CS_ISA_FLOW_JUMP, 0x1010, false},   /* b.al .+16 */
-        {0xb4ffffe1, CS_ISA_FLOW_BRANCH, 0xffc, false},  /* cbz x1, .-4 */
-        {0x37f80040, CS_ISA_FLOW_BRANCH, 0x1008, false}, /* tbnz w0, #31, .+8 */
-        {0xd61f0000, CS_ISA_FLOW_JUMP, 0, true},         /* br x0 */
-        {0xd63f0020, CS_ISA_FLOW_CALL, 0, true},         /* blr x1 */
-        {0xd71f0801, CS_ISA_FLOW_JUMP, 0, true},         /* braa x0, x1: the library doesn't know it */
-        {0xd65f03c0, CS_ISA_FLOW_RETURN, 0, false},      /* ret */
-        {0xd65f0bff, CS_ISA_FLOW_RETURN, 0, false},      /* retaa */
-        {0xd4000001, CS_ISA_FLOW_NEXT, 0, false},        /* svc #0 */
-        {0xd4207d00, CS_ISA_FLOW_STOP, 0, false},        /* brk #1000 */
-        {0x00000000, CS_ISA_FLOW_STOP, 0, false},        /* udf #0 */
-        {0x04e00000, CS_ISA_FLOW_NEXT, 0, false},        /* SVE: add z0.d, p0/m, ... */
+    static const struct branch branches[] = {
+        {0x14000002, 4, CS_ISA_FLOW_JUMP, 0x1008, false},   /* b .+8 */
+        {0x17ffffff, 4, CS_ISA_FLOW_JUMP, 0xffc, false},    /* b .-4 */
+        {0x94000010, 4, CS_ISA_FLOW_CALL, 0x1040, false},   /* bl .+64 */
+        {0x54000081, 4, CS_ISA_FLOW_BRANCH, 0x1010, false}, /* b.ne .+16 */
+        {0x5400008e, 4, CS_ISA_FLOW_JUMP, 0x1010, false},   /* b.al .+16 */
+        {0xb4ffffe1, 4, CS_ISA_FLOW_BRANCH, 0xffc, false},  /* cbz x1, .-4 */
+        {0x37f80040, 4, CS_ISA_FLOW_BRANCH, 0x1008, false}, /* tbnz w0, #31, .+8 */
+        {0xd61f0000, 4, CS_ISA_FLOW_JUMP, 0, true},         /* br x0 */
+        {0xd63f0020, 4, CS_ISA_FLOW_CALL, 0, true},         /* blr x1 */
+        {0xd71f0801, 4, CS_ISA_FLOW_JUMP, 0, true},         /* braa x0, x1: the library doesn't know it */
+        {0xd65f03c0, 4, CS_ISA_FLOW_RETURN, 0, false},      /* ret */
+        {0xd65f0bff, 4, CS_ISA_FLOW_RETURN, 0, false},      /* retaa */
+        {0xd4000001, 4, CS_ISA_FLOW_NEXT, 0, false},        /* svc #0 */
+        {0xd4207d00, 4, CS_ISA_FLOW_STOP, 0, false},        /* brk #1000 */
+        {0x00000000, 4, CS_ISA_FLOW_STOP, 0, false},        /* udf #0 */
+        {0x04e00000, 4, CS_ISA_FLOW_NEXT, 0, false},        /* SVE: add z0.d, p0/m, ... */
     };
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        struct cs_isa_insn insn = decoded(cases[i].word);
-        assert_int_equal(insn.flow, cases[i].flow);
-        assert_int_equal(insn.target, cases[i].target);
-        assert_int_equal(insn.indirect, cases[i].indirect);
-    }
+    branches_go(CS_ISA_AARCH64, branches, sizeof branches / sizeof *branches);
 }
 
 static void words_that_are_no_instruction_do_not_decode(void **state)
@@ -121,14 +99,9 @@ static void memory_operands_have_base_index_and_width(void **state)
 static void text_has_absolute_targets(void **state)
 {
     (void)state;
-    char text[64];
-    uint32_t branch = 0x54000081, test = 0x37f80040, unknown = 0xffffffff;
-    assert_string_equal(cs_isa_decode_text(CS_ISA_AARCH64, (uint8_t *)&branch, 4, 0x1000, text, sizeof text),
-                        "b.ne 0x1010");
-    assert_string_equal(cs_isa_decode_text(CS_ISA_AARCH64, (uint8_t *)&test, 4, 0x1000, text, sizeof text),
-                        "tbnz w0, #0x1f, 0x1008");
-    assert_string_equal(cs_isa_decode_text(CS_ISA_AARCH64, (uint8_t *)&unknown, 4, 0x1000, text, sizeof text),
-                        ".inst 0xffffffff");
+    text_is(CS_ISA_AARCH64, 0x54000081, 4, "b.ne 0x1010");
+    text_is(CS_ISA_AARCH64, 0x37f80040, 4, "tbnz w0, #0x1f, 0x1008");
+    text_is(CS_ISA_AARCH64, 0xffffffff, 4, ".inst 0xffffffff");
 }
 
 static void kinds_are_told_by_name(void **state)

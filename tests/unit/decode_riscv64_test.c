@@ -1,38 +1,20 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "image/isa/decode.h"
-#include "image/isa/semantics.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <string.h>
-
-#include <cmocka.h>
+#include "tests/unit/decoded.h"
 
 static struct cs_isa_insn decoded(uint32_t word, unsigned length)
 {
-    struct cs_isa_insn insn;
-    assert_int_equal(cs_isa_decode(CS_ISA_RISCV64, (const uint8_t *)&word, length, 0x1000, &insn), length);
-    return insn;
+    return decoded_by(CS_ISA_RISCV64, word, length);
 }
 
 static struct cs_isa_op operation(uint32_t word)
 {
-    struct cs_isa_op op;
-    cs_isa_op_decode(CS_ISA_RISCV64, (const uint8_t *)&word, 4, 0x1000, &op);
-    return op;
+    return operation_by(CS_ISA_RISCV64, word);
 }
 
 static void branches_have_their_targets(void **state)
 {
     (void)state;
-    static const struct {
-        uint32_t word;
-        unsigned length;
-        enum cs_isa_flow flow;
-        uint64_t target;
-        bool indirect;
-    } cases[] = {
+    static const struct branch branches[] = {
         {0x0080006f, 4, CS_ISA_FLOW_JUMP, 0x1008, false},   /* j .+8 */
         {0xffdff06f, 4, CS_ISA_FLOW_JUMP, 0xffc, false},    /* j .-4 */
         {0x040000ef, 4, CS_ISA_FLOW_CALL, 0x1040, false},   /* jal .+64 */
@@ -56,12 +38,7 @@ static void branches_have_their_targets(void **state)
         {0x00009002, 2, CS_ISA_FLOW_STOP, 0, false},        /* c.ebreak */
         {0x00000000, 2, CS_ISA_FLOW_STOP, 0, false},        /* c.unimp */
     };
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        struct cs_isa_insn insn = decoded(cases[i].word, cases[i].length);
-        assert_int_equal(insn.flow, cases[i].flow);
-        assert_int_equal(insn.target, cases[i].target);
-        assert_int_equal(insn.indirect, cases[i].indirect);
-    }
+    branches_go(CS_ISA_RISCV64, branches, sizeof branches / sizeof *branches);
 }
 
 static void what_is_no_instruction_does_not_decode(void **state)
@@ -141,21 +118,14 @@ static void kinds_are_told(void **state)
 static void text_has_absolute_targets(void **state)
 {
     (void)state;
-    char text[64];
-    const uint32_t branch = 0x00b51863, unknown = 0x02008057, compressed = 0xfd75, longer = 0x1f;
+    char text[4];
+    const uint32_t branch = 0x00b51863;
+    text_is(CS_ISA_RISCV64, branch, 4, "bne a0,a1,0x1010");
+    text_is(CS_ISA_RISCV64, 0x02008057, 4, ".4byte 0x02008057"); /* not known */
+    text_is(CS_ISA_RISCV64, 0xfd75, 2, "bnez a0,0xffc");
+    text_is(CS_ISA_RISCV64, 0x1f, 4, "(bad)"); /* longer */
     assert_string_equal(
-        cs_isa_decode_text(CS_ISA_RISCV64, (const uint8_t *)&branch, 4, 0x1000, text, sizeof text),
-        "bne a0,a1,0x1010");
-    assert_string_equal(
-        cs_isa_decode_text(CS_ISA_RISCV64, (const uint8_t *)&unknown, 4, 0x1000, text, sizeof text),
-        ".4byte 0x02008057");
-    assert_string_equal(
-        cs_isa_decode_text(CS_ISA_RISCV64, (const uint8_t *)&compressed, 2, 0x1000, text, sizeof text),
-        "bnez a0,0xffc");
-    assert_string_equal(
-        cs_isa_decode_text(CS_ISA_RISCV64, (const uint8_t *)&longer, 4, 0x1000, text, sizeof text), "(bad)");
-    assert_string_equal(cs_isa_decode_text(CS_ISA_RISCV64, (const uint8_t *)&branch, 4, 0x1000, text, 4),
-                        "bne");
+        cs_isa_decode_text(CS_ISA_RISCV64, (const uint8_t *)&branch, 4, 0x1000, text, sizeof text), "bne");
 }
 
 int main(void)
