@@ -61,11 +61,17 @@ void judge_bpf(const struct machine *m, struct finding *f)
     f->architect = "the same: samples of a stranger are filtered out by thread identity";
     f->production = "samples are counted inside the kernel: the cheapest driver";
     f->enable = "";
-    if (got == 0) {
+    if (got == 0 && !m->bpf_interpreted) {
         SAY(f, "usable");
         return;
     }
     f->state = FINDING_LIMITED;
+    if (got == 0) {
+        SAY(f, "interpreted, not compiled");
+        f->production = "with call chains the ring driver is used: same results, more work for the collector";
+        f->enable = "sysctl net.core.bpf_jit_enable=1";
+        return;
+    }
     f->runtime = f->architect = "no os source: pin the target alone on its CPU instead";
     f->production = "the ring driver is used: same results, more work for the collector";
     if (doctor_refused(got)) {

@@ -20,6 +20,7 @@ static const char *const recorded_files[] = {
     "/proc/sys/kernel/perf_event_paranoid",
     "/proc/sys/kernel/perf_event_max_sample_rate",
     "/proc/sys/kernel/nmi_watchdog",
+    "/proc/sys/net/core/bpf_jit_enable",
     "/sys/devices/system/clocksource/clocksource0/current_clocksource",
     "/sys/devices/system/cpu/offline",
     "/sys/bus/event_source/devices/cpu/rdpmc",
@@ -160,6 +161,7 @@ int machine_gather(struct machine *m, const char *root, struct cs_error *err)
     machine_read_file(m, "/proc/sys/kernel/osrelease", m->release, sizeof m->release);
     m->paranoid = (int)read_number(m, "/proc/sys/kernel/perf_event_paranoid", INT_MIN);
     m->max_rate = read_number(m, "/proc/sys/kernel/perf_event_max_sample_rate", 0);
+    m->bpf_interpreted = read_number(m, "/proc/sys/net/core/bpf_jit_enable", 1) == 0;
     m->nmi_watchdog = read_number(m, "/proc/sys/kernel/nmi_watchdog", 0) == 1;
     m->rdpmc_file = (int)read_number(m, "/sys/bus/event_source/devices/cpu/rdpmc", -1);
     if (m->rdpmc_file < 0)

@@ -78,7 +78,7 @@ struct machine {
     long max_rate;         /* a second, 0 unknown */
     int rdpmc_file;        /* /sys/.../cpu/rdpmc, -1 = no such file */
     char pmu_devices[128]; /* "cpu", "cpu_core cpu_atom", "armv8_pmuv3_0", "" none */
-    bool btf, nmi_watchdog;
+    bool btf, bpf_interpreted, nmi_watchdog;
     char offline[64];
 
     int seccomp;       /* 0 no filter, 1 strict, 2 a filter; -1 unknown */

@@ -484,6 +484,25 @@ static int load_what_can_be(struct cs_driver_state *s)
     return rc;
 }
 
+/* The kernel's interpreter can't call back, as bpf_loop does in the walk of a chain. */
+static bool is_interpreted(void)
+{
+    FILE *f = fopen("/proc/sys/net/core/bpf_jit_enable", "re");
+    bool interpreted = f && fgetc(f) == '0';
+    if (f)
+        fclose(f);
+    return interpreted;
+}
+
+static const char *refusal(const struct cs_driver_config *config, int error)
+{
+    if (error == EPERM || error == EACCES)
+        return "root or CAP_BPF and CAP_PERFMON are needed";
+    if (error == EINVAL && config->chains && is_interpreted())
+        return "call chains need the kernel's compiler for them: sysctl net.core.bpf_jit_enable=1";
+    return strerror(error);
+}
+
 static int bpf_open(const struct cs_driver_config *config, struct cs_driver_state **out, struct cs_error *err)
 {
     struct stat namespace;
@@ -504,9 +523,7 @@ static int bpf_open(const struct cs_driver_config *config, struct cs_driver_stat
     int rc = s->n_slots > CS_AGGREGATE_CPUS ? -E2BIG : s->log_until ? load_what_can_be(s) : -ENOMEM;
     if (rc < 0) {
         bpf_close(s);
-        return cs_fail(err, -rc, "BPF programs can't be used (%s)",
-                       rc == -EPERM || rc == -EACCES ? "root or CAP_BPF and CAP_PERFMON are needed"
-                                                     : strerror(-rc));
+        return cs_fail(err, -rc, "BPF programs can't be used (%s)", refusal(config, -rc));
     }
     s->since_ns = s->next_since_ns = s->turned_ns = cs_monotonic_ns();
     *out = s;

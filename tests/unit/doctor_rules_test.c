@@ -55,6 +55,17 @@ static struct machine perfect(void)
     return m;
 }
 
+static void interpreted_bpf_is_a_limit_with_its_remedy(void **state)
+{
+    (void)state;
+    struct machine m = perfect();
+    assert_int_equal(judged(&m, "bpf").state, FINDING_GOOD);
+    m.bpf_interpreted = true;
+    struct finding f = judged(&m, "bpf");
+    assert_int_equal(f.state, FINDING_LIMITED);
+    assert_non_null(strstr(f.enable, "bpf_jit_enable=1"));
+}
+
 static void a_perfect_machine_has_nothing_absent(void **state)
 {
     (void)state;
@@ -118,6 +129,7 @@ static void one_cpu_has_nobody_to_observe_from(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(interpreted_bpf_is_a_limit_with_its_remedy),
         cmocka_unit_test(a_perfect_machine_has_nothing_absent),
         cmocka_unit_test(what_is_not_permitted_says_how_to_permit_it),
         cmocka_unit_test(what_the_hardware_lacks_can_not_be_enabled),

@@ -9,6 +9,7 @@
 #define CS_TESTS_VM_TRUTH_H
 
 #include "observer/source/rdpmc.h"
+#include "tests/vm/spin.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -67,18 +68,6 @@ static inline void expect_cycles(const char *name, double instructions, double g
         expect(name, CYCLES_AN_INSTRUCTION * instructions, got, tolerance);
     else
         report(name, instructions / 8, instructions * 20, got);
-}
-
-/* Exactly 2 * n instructions. */
-static __attribute__((noinline, unused)) void spin(uint64_t n)
-{
-#if defined(__aarch64__)
-    __asm__ volatile("1: subs %0, %0, #1\n\tb.ne 1b" : "+r"(n) : : "cc");
-#elif defined(__riscv)
-    __asm__ volatile("1: addi %0, %0, -1\n\tbnez %0, 1b" : "+r"(n));
-#else
-    __asm__ volatile("1: dec %0\n\tjnz 1b" : "+r"(n) : : "cc");
-#endif
 }
 
 enum { CYCLES = PERF_COUNT_HW_CPU_CYCLES, INSTRUCTIONS = PERF_COUNT_HW_INSTRUCTIONS };
