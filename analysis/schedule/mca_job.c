@@ -18,6 +18,17 @@ static const char *readable(const struct cs_isa_op *op)
     return strncmp(op->text, "nop ", 4) ? op->text : "nop";
 }
 
+/* llvm-mca gathers regions in a std::vector, and copies them all, trees of 4 KB an instruction, whenever it grows (its
+ * elements' move isn't noexcept). So the vector grows over as many regions of a single nop first: the paths' fill the
+ * last doubling. */
+static size_t regions_before(size_t n_paths)
+{
+    size_t n = 1;
+    while (n < n_paths)
+        n *= 2;
+    return n_paths > 2 ? n : 0;
+}
+
 /* The input. `line_of[i]` is the text line (from 1) that instruction i stands on. */
 static char *write_input(enum cs_isa isa, const struct mca_batch *b, size_t *length, size_t *line_of)
 {
@@ -27,7 +38,9 @@ static char *write_input(enum cs_isa isa, const struct mca_batch *b, size_t *len
         return NULL;
     const char *remark = isa == CS_ISA_AARCH64 ? "//" : "#";
     fputs(isa == CS_ISA_X86_64 ? ".intel_syntax noprefix\n" : "\n", f);
-    size_t line = 2, at = 0;
+    size_t line = 2 + 3 * b->n_before, at = 0;
+    for (size_t p = 0; p < b->n_before; p++)
+        fprintf(f, "%s LLVM-MCA-BEGIN b%zu\nnop\n%s LLVM-MCA-END b%zu\n", remark, p, remark, p);
     for (size_t p = 0; p < b->n_paths; p++) {
         fprintf(f, "%s LLVM-MCA-BEGIN r%zu\n", remark, p);
         line++;
@@ -104,8 +117,8 @@ static double run_mca(const struct mca_target *target, struct mca_batch *b)
         /* LLVM up to 18 leaves a refused line out and goes on, later ones fail: either way it's said. */
         bool again = mark_refused(b, answer.err, line_of) > 0;
         if (answer.status == 0 && !again)
-            width = cs_schedule_mca_parse(answer.out, answer.out_length, b->n_paths, b->n, b->turns, b->lines,
-                                          b->ok);
+            width = cs_schedule_mca_parse(answer.out, answer.out_length, b->n_before, b->n_paths, b->n,
+                                          b->turns, b->lines, b->ok);
         mca_answer_free(&answer);
         if (!again)
             break;
@@ -128,7 +141,7 @@ static void batch_fini(struct mca_batch *b)
 static int batch_init(struct mca_batch *b, const struct cs_schedule_path *const *paths, size_t n_paths,
                       size_t turns)
 {
-    *b = (struct mca_batch){.paths = paths, .n_paths = n_paths};
+    *b = (struct mca_batch){.paths = paths, .n_paths = n_paths, .n_before = regions_before(n_paths)};
     for (size_t p = 0; p < n_paths; p++)
         b->n_lines += paths[p]->n;
     b->refused = calloc(b->n_lines + 1, sizeof *b->refused);

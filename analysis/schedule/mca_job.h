@@ -7,8 +7,9 @@
 #include "analysis/schedule/mca_models.h"
 #include "analysis/schedule/schedule.h"
 
-/* Instructions that one call simulates: the model takes 6 KB each for its answer, and 25 ms to start. */
-#define MCA_JOB_STEPS 30000
+/* Instructions that one call simulates: the model takes 4 KB each for its answer, and 25 ms to start. The sooner a call is
+ * full, the sooner it runs beside who tells the next paths. */
+#define MCA_JOB_STEPS 10000
 
 enum { MCA_WORKERS_MAX = 4 };
 
@@ -20,6 +21,7 @@ struct mca_target {
 struct mca_batch {
     const struct cs_schedule_path *const *paths;
     size_t n_paths, n_lines; /* instruction lines over all paths */
+    size_t n_before;         /* regions of one nop before the paths' */
     bool *refused;           /* by line of instruction */
     size_t *n, *turns;
     struct cs_schedule_timeline **lines;

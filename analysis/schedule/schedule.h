@@ -70,10 +70,12 @@ void cs_schedule_steps(const struct cs_schedule_path *path, const struct cs_sche
 double cs_schedule_generic(const struct cs_schedule_path *path, size_t turns,
                            struct cs_schedule_timeline *lines);
 
-/* llvm-mca's JSON text -> time lines, one region after the other. `lines[r]` has room for turns[r] * n[r]; a
- * region whose shape differs gets ok[r] = false. Returns the dispatch width, or a negative errno. */
-double cs_schedule_mca_parse(const char *json, size_t length, size_t n_regions, const size_t *n,
-                             const size_t *turns, struct cs_schedule_timeline *const *lines, bool *ok);
+/* llvm-mca's JSON text -> time lines, one region after the other; the first n_before regions are passed over.
+ * `lines[r]` has room for turns[r] * n[r]; a region whose shape differs gets ok[r] = false. Returns the dispatch width, or a
+ * negative errno. */
+double cs_schedule_mca_parse(const char *json, size_t length, size_t n_before, size_t n_regions,
+                             const size_t *n, const size_t *turns, struct cs_schedule_timeline *const *lines,
+                             bool *ok);
 
 struct cs_scheduler;
 

@@ -267,6 +267,38 @@ static void what_was_told_ahead_is_not_asked_again_and_has_the_same_answer(void 
     assert_int_equal(calls, absent ? 0 : 2); /* one for each number of turns */
 }
 
+static void paths_asked_together_have_the_answers_that_they_have_alone(void **state)
+{
+    (void)state;
+    enum { N = 4 };
+    /* fld is refused: the line that is said is to be found among those of all paths */
+    static const uint8_t bytes[] = {0xd9, 0xc0, 0x48, 0x0f, 0xaf, 0xc0, 0x48, 0x01, 0xc8, 0x75, 0xf6};
+    struct counted counted;
+    struct cs_error err = {0};
+    struct cs_isa_op ops[8];
+    struct cs_schedule_step alone[N][8], together[N][8];
+    struct cs_schedule_step *into[N];
+    struct cs_schedule_path paths[N];
+    assert_int_equal(decode(bytes, sizeof bytes, ops), N);
+    for (size_t k = 0; k < N; k++) {
+        paths[k] = (struct cs_schedule_path){ops, k + 1, true, false};
+        into[k] = together[k];
+        struct cs_scheduler *s = open_scheduler(false, NULL);
+        run_one(s, &paths[k], alone[k], NULL);
+        cs_scheduler_close(s);
+    }
+    bool absent = count_calls(&counted);
+    struct cs_scheduler *s = open_scheduler(false, NULL);
+    long opened = calls_of(&counted);
+    assert_int_equal(cs_scheduler_run(s, paths, N, into, NULL, &err), 0);
+    long calls = calls_of(&counted) - opened;
+    cs_scheduler_close(s);
+    stop_counting(&counted);
+    assert_int_equal(calls, absent ? 0 : 2); /* to learn what is refused, and without it */
+    for (size_t k = 0; k < N; k++)
+        assert_memory_equal(alone[k], together[k], paths[k].n * sizeof *alone[k]);
+}
+
 static void a_scheduler_may_be_closed_before_its_answers_came(void **state)
 {
     (void)state;
@@ -295,12 +327,68 @@ static void a_truncated_or_foreign_answer_is_refused(void **state)
     struct cs_schedule_timeline *const lines[] = {line};
     const size_t one = 1, two = 2;
     bool ok = false;
-    assert_true(cs_schedule_mca_parse(text, sizeof text - 1, 1, &one, &one, lines, &ok) == 6.0);
+    assert_true(cs_schedule_mca_parse(text, sizeof text - 1, 0, 1, &one, &one, lines, &ok) == 6.0);
     assert_true(ok && line[0].retired == 3);
-    assert_true(cs_schedule_mca_parse(text, sizeof text - 1, 1, &one, &two, lines, &ok) == 6.0);
+    assert_true(cs_schedule_mca_parse(text, sizeof text - 1, 0, 1, &one, &two, lines, &ok) == 6.0);
     assert_false(ok);
     for (size_t cut = 0; cut < sizeof text - 1; cut += 7)
-        assert_true(cs_schedule_mca_parse(text, cut, 1, &one, &one, lines, &ok) < 0);
+        assert_true(cs_schedule_mca_parse(text, cut, 0, 1, &one, &one, lines, &ok) < 0);
+}
+
+#define ENTRY(at)                                                                                            \
+    "{\"CycleDispatched\":" #at                                                                              \
+    ",\"CycleExecuted\":3,\"CycleIssued\" : 2,\"CycleReady\":1, \"CycleRetired\":4}"
+#define REGION(text, at)                                                                                     \
+    "{\"Instructions\":[\"" text "\"],\"Name\":\"\",\"SummaryView\":{\"IPC\":1.5e-1,\"DispatchWidth\":4},"   \
+    "\"TimelineView\":{\"TimelineInfo\":[" ENTRY(at) "]}}"
+
+static double parse_one(const char *text, size_t before, struct cs_schedule_timeline *line, bool *ok)
+{
+    const size_t one = 1;
+    return cs_schedule_mca_parse(text, strlen(text), before, 1, &one, &one,
+                                 (struct cs_schedule_timeline *const[]){line}, ok);
+}
+
+static void regions_before_the_paths_are_passed_over(void **state)
+{
+    (void)state;
+    static const char two[] = "{\"CodeRegions\": [" REGION("nop", 7) ",\n" REGION(
+        "a \\\" ]}[{ \\\\", 0) "], \"X\": [true, null, -1.5, {\"}\": []}]}\n";
+    struct cs_schedule_timeline line = {0};
+    bool ok = false;
+    assert_true(parse_one(two, 1, &line, &ok) == 4.0);
+    assert_true(ok);
+    assert_memory_equal(&line, (&(struct cs_schedule_timeline){0, 1, 2, 3, 4}), sizeof line);
+    assert_true(parse_one(two, 0, &line, &ok) < 0); /* two regions for one path */
+    assert_true(parse_one(two, 2, &line, &ok) < 0);
+}
+
+static void what_is_no_cycle_is_refused(void **state)
+{
+    (void)state;
+    static const char *const wrong[] = {
+        "{\"CodeRegions\":[" REGION("nop", -1) "]}",  "{\"CodeRegions\":[" REGION("nop", 100000000) "]}",
+        "{\"CodeRegions\":[" REGION("nop", 1.5) "]}", "{\"CodeRegions\":[" REGION("nop", "0") "]}",
+        "{\"CodeRegions\":[" REGION("nop", []) "]}",
+    };
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        struct cs_schedule_timeline line;
+        bool ok = true;
+        assert_true(parse_one(wrong[i], 0, &line, &ok) == 4.0);
+        assert_false(ok);
+    }
+    static const char *const broken[] = {"",
+                                         "[]",
+                                         "{\"CodeRegions\":[]}",
+                                         "{\"CodeRegions\":[1]}",
+                                         "{\"CodeRegions\":[" REGION("nop", 0) "]} x",
+                                         "{\"CodeRegions\":[" REGION("nop", 0) "],}",
+                                         "{\"CodeRegions\":[" REGION("nop", 0) "]],\"a\":[}"};
+    for (size_t i = 0; i < sizeof broken / sizeof *broken; i++) {
+        struct cs_schedule_timeline line;
+        bool ok;
+        assert_true(parse_one(broken[i], 0, &line, &ok) < 0);
+    }
 }
 
 int main(void)
@@ -313,8 +401,11 @@ int main(void)
         cmocka_unit_test(padding_does_not_cost_a_second_call),
         cmocka_unit_test(the_cache_answers_the_same_and_survives_damage),
         cmocka_unit_test(what_was_told_ahead_is_not_asked_again_and_has_the_same_answer),
+        cmocka_unit_test(paths_asked_together_have_the_answers_that_they_have_alone),
         cmocka_unit_test(a_scheduler_may_be_closed_before_its_answers_came),
         cmocka_unit_test(a_truncated_or_foreign_answer_is_refused),
+        cmocka_unit_test(regions_before_the_paths_are_passed_over),
+        cmocka_unit_test(what_is_no_cycle_is_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
