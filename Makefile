@@ -168,14 +168,14 @@ SHARE = $(DESTDIR)$(PREFIX)/share
 install: all $(GENERATED) ## install under DESTDIR and PREFIX: program, headers, man pages, completion
 	install -D -m 755 $(PROGRAM) $(DESTDIR)$(PREFIX)/bin/cyclescope
 	$(foreach f,$(INSTALLED),install -D -m 644 $(firstword $(subst :, ,$(f))) $(DESTDIR)$(PREFIX)/$(lastword $(subst :, ,$(f)));)
-	$(foreach l,libcyclescope libcyclescope-itt,ln -sf $(l).so.1 $(DESTDIR)$(PREFIX)/$(LIBDIR)/$(l).so;)
+	$(foreach l,libcyclescope libcyclescope-itt libcyclescope-xray,[ ! -e $(DESTDIR)$(PREFIX)/$(LIBDIR)/$(l).so.1 ] || ln -sf $(l).so.1 $(DESTDIR)$(PREFIX)/$(LIBDIR)/$(l).so;)
 	install -d $(SHARE)/man/man1 $(SHARE)/man/man5
 	install -m 644 $(BUILD)/man/man1/* $(SHARE)/man/man1
 	install -m 644 $(BUILD)/man/man5/* $(SHARE)/man/man5
 	install -D -m 644 $(BUILD)/man/completion/cyclescope $(SHARE)/bash-completion/completions/cyclescope
 	install -D -m 644 $(BUILD)/man/completion/_cyclescope $(SHARE)/zsh/site-functions/_cyclescope
 uninstall: ## remove what install put there
-	rm -f $(DESTDIR)$(PREFIX)/bin/cyclescope $(DESTDIR)$(PREFIX)/$(LIBDIR)/libcyclescope{,-itt}.so $(SHARE)/man/man1/cyclescope*.1 $(SHARE)/man/man5/cyclescope-*.5 \
+	rm -f $(DESTDIR)$(PREFIX)/bin/cyclescope $(DESTDIR)$(PREFIX)/$(LIBDIR)/libcyclescope{,-itt,-xray}.so $(SHARE)/man/man1/cyclescope*.1 $(SHARE)/man/man5/cyclescope-*.5 \
 	  $(SHARE)/bash-completion/completions/cyclescope $(SHARE)/zsh/site-functions/_cyclescope \
 	  $(foreach f,$(INSTALLED),$(DESTDIR)$(PREFIX)/$(lastword $(subst :, ,$(f))))
 

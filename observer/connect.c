@@ -32,6 +32,8 @@ static int find_signals(struct cs_observation *o, struct cs_error *err)
     if (options.patience < 0 && (o->os || o->events) && !options.n_signals)
         options.patience = o->events ? 0.2 : 1;
     int rc = cs_observe_choose_signals(&options, o->target, &o->stop, &o->seen.signals, &o->choice, err);
+    if (rc == 0 && o->seen.signals)
+        cs_reader_announce(o->seen.signals);
     if (rc != -ENOENT || !(o->os || o->events) || options.n_signals)
         return rc;
     if (cs_observe_target_ended(o->target))

@@ -5,6 +5,8 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
+#include <linux/futex.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -75,6 +77,7 @@ int cs_reader_open_pid(pid_t pid, struct cs_reader **out, char why[CS_WHY_MAX])
     if (!r)
         return fail(r, why, "could not open the segment", ENOMEM);
     r->pid = pid;
+    r->file = -1;
     r->process = (int)syscall(SYS_pidfd_open, pid, 0); /* before looking: the PID can't be reused unseen */
     uint32_t pid_inside;
     int rc = cs_locate(pid, &pid_inside, &r->nested, why);
@@ -82,17 +85,14 @@ int cs_reader_open_pid(pid_t pid, struct cs_reader **out, char why[CS_WHY_MAX])
         cs_reader_close(r);
         return rc;
     }
-    const int fd = rc;
+    const int fd = r->file = rc;
     struct stat st;
-    if (fstat(fd, &st) != 0 || st.st_size <= 0 || (uint64_t)st.st_size > SEGMENT_BYTES_MAX) {
-        close(fd);
+    if (fstat(fd, &st) != 0 || st.st_size <= 0 || (uint64_t)st.st_size > SEGMENT_BYTES_MAX)
         return fail(r, why, "the segment of signals has an impossible size", EBADMSG);
-    }
     r->size = (size_t)st.st_size;
     r->device = st.st_dev;
     r->inode = st.st_ino;
     const void *p = mmap(NULL, r->size, PROT_READ, MAP_SHARED, fd, 0);
-    close(fd);
     if (p == MAP_FAILED)
         return fail(r, why, "could not map the segment of signals", errno);
     r->base = p;
@@ -133,7 +133,7 @@ int cs_reader_open_file(const char *path, struct cs_reader **out, char why[CS_WH
     struct cs_reader *r = calloc(1, sizeof *r);
     if (!r)
         return fail(r, why, path, ENOMEM);
-    r->process = -1;
+    r->process = r->file = -1;
     const int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
     if (fd < 0)
         return fail(r, why, path, errno);
@@ -160,9 +160,21 @@ void cs_reader_close(struct cs_reader *reader)
         free((void *)reader->base);
     if (reader->process >= 0)
         close(reader->process);
+    if (reader->file >= 0)
+        close(reader->file);
     free(reader->index);
     free(reader->texts);
     free(reader);
+}
+
+void cs_reader_announce(struct cs_reader *reader)
+{
+    struct flock shared = {.l_type = F_RDLCK};
+    if (reader->file < 0)
+        return;
+    (void)fcntl(reader->file, F_OFD_SETLK, &shared);
+    const struct cs_segment_header *h = (const void *)reader->base;
+    syscall(SYS_futex, &h->pid, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
 }
 
 pid_t cs_reader_pid(const struct cs_reader *reader)

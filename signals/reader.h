@@ -38,6 +38,9 @@ int cs_reader_open_pid(pid_t pid, struct cs_reader **out, char why[CS_WHY_MAX]);
 /* A copy of a segment in a file (for example `cp /proc/PID/fd/N file`); it is read whole into memory. */
 int cs_reader_open_file(const char *path, struct cs_reader **out, char why[CS_WHY_MAX]);
 void cs_reader_close(struct cs_reader *reader);
+/* Tells a program that asks (segment.h, "Being observed") that it is observed, until the reader is closed or its process
+ * ends. For whoever reads on and on; a look needs none. */
+void cs_reader_announce(struct cs_reader *reader);
 
 /* The target's PID as the caller sees it, 0 for a file. */
 pid_t cs_reader_pid(const struct cs_reader *reader);

@@ -26,6 +26,7 @@ struct cs_reader {
     unsigned long long device; /* of the memfd, to know whether it is still the process's segment */
     unsigned long long inode;
     int process; /* pidfd, -1 for a file */
+    int file;    /* the segment's, -1 for a copy */
     struct cs_geometry at;
 
     uint64_t names_read; /* bytes of the heap that are in the index */

@@ -52,6 +52,12 @@
  *   positive (int64_t)   an address in the process
  *   negative (int64_t)   exe_base - value is the address: code of the main executable, an immediate operand
  *
+ * Being observed: an observer holds a shared lock (F_OFD_SETLK, F_RDLCK, the whole file) on a descriptor of its own, and
+ * wakes those that wait on the header's `pid` as on a futex. A program that would do more while it is observed asks with
+ * F_OFD_GETLK for F_WRLCK on a description of its own, which takes nothing. A lock and not a word in the segment: an observer
+ * writes nothing there, the kernel takes the lock back however it ends, and nobody can forge it who couldn't read the segment.
+ * A program that holds a lock itself to keep an observer's out only keeps itself from knowing.
+ *
  * Synchronisation:
  *   signal values           plain stores by the owner, plain loads by readers
  *   kind, names_used, tid   release stores, acquire loads

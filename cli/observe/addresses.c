@@ -172,6 +172,12 @@ static char *text_of_point(const struct cs_image_tag_point *p)
     return n < 0 ? NULL : text;
 }
 
+/* Some instructions have no line, as those of XRay's sled at a function's start: the function's then. */
+static unsigned line_of(const struct cs_image_frame *frame)
+{
+    return frame->line ? frame->line : frame->first_line;
+}
+
 static char *text_of_code(const struct opened *o, const struct cs_mapped_image *image, uint64_t offset)
 {
     const struct cs_image_procedure *p = o && o->code ? cs_image_procedure_at(o->code, offset) : NULL;
@@ -182,7 +188,7 @@ static char *text_of_code(const struct opened *o, const struct cs_mapped_image *
         n = asprintf(&text, "%s+0x%" PRIx64, last_part(image->image.path), offset);
     else if (cs_image_frames_at(o->code, offset, &frame, 1) > 0 && frame.file[0])
         n = asprintf(&text, "%s (%s:%u)", cs_image_demangle(p->name, function, sizeof function),
-                     last_part(frame.file), frame.line);
+                     last_part(frame.file), line_of(&frame));
     else
         n = asprintf(&text, "%s+0x%" PRIx64, cs_image_demangle(p->name, function, sizeof function),
                      offset - p->start);

@@ -12,6 +12,7 @@ missing=
 for tool in cc c++ gcc clang pkg-config lua5.4 luajit; do command -v $tool >/dev/null || missing="$missing $tool"; done
 [ -e "$BUILD/luajit/cyclescope.so" ] && [ -e "$BUILD/lua/cyclescope.so" ] && [ -e "$BUILD/plugin/cyclescope.so" ] && [ -e "$BUILD/plugin/cyclescope-clang.so" ] || missing="$missing languages"
 echo 'int main(void) { return 0; }' | clang -fopenmp -x c - -o "$tmp/openmp" 2>/dev/null || missing="$missing libomp"
+echo 'int main(void) { return 0; }' | clang -fxray-instrument -x c - -o "$tmp/xray" 2>/dev/null || missing="$missing libclang-rt"
 [ -z "${CS_SANITIZED:-}" ] || missing="$missing plain-build"
 export PREFIX=$tmp/prefix
 make -s BUILD="$BUILD" CS_DEPS_DONE=1 PREFIX="$PREFIX" install >"$tmp/install" 2>&1 || { echo "not ok: install: $(tail -n 3 "$tmp/install")"; exit 1; }
@@ -46,6 +47,8 @@ observed signals 'luajit -l cyclescope program.lua' 'parse (program.lua:2)' run
 observed signals 'python3 -m cyclescope program.py' 'parse' run
 observed signals ./plain 'multiply' 'loop'
 observed signals ./clang-plain 'multiply' 'loop'
+observed signals ./xray-linked 'multiply'
+observed signals './xray-plain' 'multiply'
 observed signals ./loops 'OMP'
 observed runtime-developer ./yours parse
 observed runtime-developer ./shop /cart
