@@ -103,7 +103,7 @@ static void changed(struct state *s, const struct cs_isa_insn *insn, const uint8
     bool clears_fp = STARTS("\x31\xed") || STARTS("\x48\x31\xed");
     if (op >= 0x50 && op <= 0x57) {
         pushed(s, rex_b ? 8 : op - 0x50);
-    } else if (op >= 0x58 && op <= 0x5f && op != 0x5c) {
+    } else if (op >= 0x58 && op <= 0x5f && (op != 0x5c || rex_b)) { /* not pop %rsp */
         popped(s, rex_b ? 8 : op - 0x58);
     } else if (op == 0x6a || op == 0x68 || op == 0x9c ||
                (op == 0xff && insn->n_memory && insn->memory[0].reads && (b[rex_b + 1] & 0x38) == 0x30)) {
@@ -156,12 +156,13 @@ static bool is_inside(const struct code *c, uint64_t vaddr)
     return vaddr - c->from < c->n;
 }
 
+/* A jump to what others call is a call in the last place: whatever is thought of the stack there, it begins. */
 static void later(struct code *c, uint64_t vaddr, const struct state *state)
 {
     struct pending *p =
         is_inside(c, vaddr) && !c->state_at[vaddr - c->from] ? cs_array_add(&c->pending) : NULL;
     if (p)
-        *p = (struct pending){(uint32_t)(vaddr - c->from), *state};
+        *p = (struct pending){(uint32_t)(vaddr - c->from), c->called[vaddr - c->from] ? entered : *state};
 }
 
 static bool is_same(const struct state *a, const struct state *b)

@@ -122,6 +122,48 @@ static void a_pushed_register_moves_the_caller_and_its_place_is_known(void **sta
     free(table);
 }
 
+static void popping_r12_is_popping(void **state)
+{
+    static const uint8_t code[] = {
+        0x41, 0x54,                   /* 0 push %r12 */
+        0x53,                         /* 2 push %rbx */
+        0x5b,                         /* 3 pop %rbx */
+        0x41, 0x5c,                   /* 4 pop %r12 */
+        0xc3,                         /* 6 ret */
+        0x5c, 0xc3, 0x90, 0x90, 0x90, /* 7 pop %rsp: that is another stack */
+    };
+    (void)state;
+    struct cs_unwind_header *table = table_of(code, sizeof code, 0x1000);
+    assert_int_equal(cs_unwind_rule_at(table, 0x1003)->cfa_offset, 24);
+    assert_int_equal(cs_unwind_rule_at(table, 0x1004)->cfa_offset, 16);
+    assert_int_equal(cs_unwind_rule_at(table, 0x1006)->cfa_offset, 8);
+    assert_int_equal(cs_unwind_rule_at(table, 0x1008)->cfa, CS_UNWIND_NONE);
+    free(table);
+}
+
+/* As musl's free(), to which a function jumps whose stack isn't known there. */
+static void what_is_called_begins_there_whoever_jumps_to_it(void **state)
+{
+    static const uint8_t code[] = {
+        0x53,                         /* 0 push %rbx */
+        0x48, 0x83, 0xe4, 0xf0,       /* 1 and $-16, %rsp */
+        0x75, 0x09,                   /* 5 jne 16 */
+        0xf4,                         /* 7 hlt */
+        0xe8, 0x03, 0x00, 0x00, 0x00, /* 8 call 16 */
+        0xc3, 0x90, 0x90,             /* 13 ret */
+        0x55,                         /* 16 push %rbp */
+        0x5d, 0xc3,                   /* 17 pop %rbp; ret */
+        0xe8, 0xe8, 0xff, 0xff, 0xff, /* 19 call 0 */
+        0xc3,                         /* 24 ret */
+    };
+    (void)state;
+    struct cs_unwind_header *table = table_of(code, sizeof code, 0x1000);
+    assert_int_equal(cs_unwind_rule_at(table, 0x1005)->cfa, CS_UNWIND_NONE);
+    assert_int_equal(cs_unwind_rule_at(table, 0x1010)->cfa_offset, 8);
+    assert_int_equal(cs_unwind_rule_at(table, 0x1011)->cfa_offset, 16);
+    free(table);
+}
+
 static void a_fibers_first_code_is_outermost(void **state)
 {
     static const uint8_t code[] = {
@@ -173,6 +215,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_c_librarys_rows_come_from_its_code_as_well),
         cmocka_unit_test(a_pushed_register_moves_the_caller_and_its_place_is_known),
+        cmocka_unit_test(popping_r12_is_popping),
+        cmocka_unit_test(what_is_called_begins_there_whoever_jumps_to_it),
         cmocka_unit_test(a_fibers_first_code_is_outermost),
         cmocka_unit_test(a_cleared_frame_pointer_marks_a_threads_beginning),
         cmocka_unit_test(what_isnt_code_does_no_harm),
