@@ -107,8 +107,9 @@ struct edge_finder {
     uint32_t *slots, mask; /* 1 + index, 0: free */
 };
 int edge_finder_init(struct edge_finder *finder, const struct cs_edge_flow *t); /* 0 or -ENOMEM */
-/* UINT32_MAX: no such edge. */
-uint32_t edge_finder_find(const struct edge_finder *finder, const struct cs_counted_edge *key);
+/* The index of each of n keys; UINT32_MAX: no such edge. */
+void edge_finder_find(const struct edge_finder *finder, const struct cs_counted_edge *keys, size_t n,
+                      uint32_t *found);
 void edge_finder_fini(struct edge_finder *finder);
 /* Runs to rows in the order of their bursts, which get small numbers. 0 or -ENOMEM. */
 int edge_list_order_bursts(struct burst_edges *w, uint32_t *n_bursts);

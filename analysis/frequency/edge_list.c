@@ -52,11 +52,16 @@ void edge_list_merge(struct cs_edge_flow *t)
         t->total_count += t->list[i].count;
 }
 
-static uint32_t slot_of(const struct edge_finder *finder, const struct cs_counted_edge *key)
+static uint32_t hash_of(const struct cs_counted_edge *key)
 {
     uint64_t h = (key->from + ((uint64_t)key->image << 48)) * 0x9e3779b97f4a7c15u;
     h = (h ^ (h >> 32) ^ key->to ^ ((uint64_t)key->to_image << 48)) * 0xd6e8feb86659fd93u;
-    uint32_t slot = (uint32_t)(h >> 32) & finder->mask;
+    return (uint32_t)(h >> 32);
+}
+
+/* Its slot, or a free one; from `slot` on. */
+static uint32_t slot_from(const struct edge_finder *finder, const struct cs_counted_edge *key, uint32_t slot)
+{
     while (finder->slots[slot] && compare(&finder->t->list[finder->slots[slot] - 1], key) != 0)
         slot = (slot + 1) & finder->mask;
     return slot;
@@ -71,13 +76,23 @@ int edge_finder_init(struct edge_finder *finder, const struct cs_edge_flow *t)
     if (!finder->slots)
         return -ENOMEM;
     for (uint32_t i = 0; i < t->n; i++)
-        finder->slots[slot_of(finder, &t->list[i])] = i + 1;
+        finder->slots[slot_from(finder, &t->list[i], hash_of(&t->list[i]) & finder->mask)] = i + 1;
     return 0;
 }
 
-uint32_t edge_finder_find(const struct edge_finder *finder, const struct cs_counted_edge *key)
+/* Neither slots nor list fit in a cache: what is looked up together waits for memory together. */
+void edge_finder_find(const struct edge_finder *finder, const struct cs_counted_edge *keys, size_t n,
+                      uint32_t *found)
 {
-    return finder->slots[slot_of(finder, key)] - 1;
+    for (size_t i = 0; i < n; i++) {
+        found[i] = hash_of(&keys[i]) & finder->mask;
+        __builtin_prefetch(&finder->slots[found[i]]);
+    }
+    for (size_t i = 0; i < n; i++)
+        if (finder->slots[found[i]])
+            __builtin_prefetch(&finder->t->list[finder->slots[found[i]] - 1]);
+    for (size_t i = 0; i < n; i++)
+        found[i] = finder->slots[slot_from(finder, &keys[i], found[i])] - 1;
 }
 
 void edge_finder_fini(struct edge_finder *finder)

@@ -14,6 +14,8 @@
 
 #define RUN_BYTES_MAX 65536 /* a longer straight run is a damaged record */
 
+enum { FOUND_TOGETHER = 32 };
+
 struct loading {
     struct cs_edge_flow *t;
     struct burst_edges *w;
@@ -71,31 +73,44 @@ static int read_edges(struct loading *l, const struct cs_store_profile_ref *ref,
     return image < 0 ? -ENOMEM : 0;
 }
 
+/* Rows first to first + n: their edges' indexes. */
+static void find_edges(const struct loading *l, uint32_t image, struct cs_table *table, size_t first,
+                       size_t n, uint32_t *found)
+{
+    struct cs_counted_edge keys[FOUND_TOGETHER];
+    for (size_t i = 0; i < n; i++) {
+        const uint64_t *row = cs_table_row(table, first + i);
+        const char *to = cs_table_string(table, row[2]);
+        keys[i].image = image;
+        keys[i].to_image = *to ? cs_edge_flow_image(l->t, to) : image;
+        keys[i].from = row[1];
+        keys[i].to = row[3];
+    }
+    edge_finder_find(&l->finder, keys, n, found);
+}
+
 /* A table's rows ascend by burst. Those without an edge in the list go, their bursts stay. */
 static int read_burst_edges(struct loading *l, const struct cs_store_profile_ref *ref, struct cs_table *table)
 {
     struct burst_edges *w = l->w;
-    uint32_t image = cs_edge_flow_image(l->t, ref->image->id);
+    uint32_t image = cs_edge_flow_image(l->t, ref->image->id), found[FOUND_TOGETHER];
     size_t n = cs_table_rows(table);
     struct burst_run *run = NULL;
     if (cs_array_reserve_in(w->rows, w->n + n, l->rows_capacity) < 0)
         return -ENOMEM;
     for (size_t i = 0; i < n; i++) {
         const uint64_t *row = cs_table_row(table, i);
-        const char *to = cs_table_string(table, row[2]);
-        struct cs_counted_edge key = {.image = image,
-                                      .to_image = *to ? cs_edge_flow_image(l->t, to) : image,
-                                      .from = row[1],
-                                      .to = row[3]};
+        size_t k = i % FOUND_TOGETHER;
+        if (k == 0)
+            find_edges(l, image, table, i, n - i < FOUND_TOGETHER ? n - i : FOUND_TOGETHER, found);
         if (!run || run->burst != row[0]) {
             if (cs_array_room(w->runs, w->n_runs, l->runs_capacity) < 0)
                 return -ENOMEM;
             run = &w->runs[w->n_runs++];
             *run = (struct burst_run){row[0], w->n, 0};
         }
-        uint32_t edge = edge_finder_find(&l->finder, &key);
-        if (edge != UINT32_MAX) {
-            w->rows[w->n++] = (struct burst_edge){.edge = edge, .count = (double)row[4]};
+        if (found[k] != UINT32_MAX) {
+            w->rows[w->n++] = (struct burst_edge){.edge = found[k], .count = (double)row[4]};
             run->n++;
         }
     }
