@@ -61,38 +61,79 @@ static int prepare(struct accounting *x, struct cs_image_code *code,
     return 0;
 }
 
+/* From what `prepare` left; ends x. */
+static int finish(struct accounting *x, int rc, struct cs_cycle_account **out, struct cs_error *err)
+{
+    *out = NULL;
+    if (rc == 0)
+        rc = account_paths(x, err);
+    if (rc == 0) {
+        account_stalls(x);
+        account_summary(x->a);
+        *out = x->a;
+    } else {
+        cs_cycle_account_close(x->a);
+    }
+    free(x->edge_visits);
+    return rc;
+}
+
 int cs_cycle_account_open(struct cs_image_code *code, const struct cs_image_procedure *procedure,
                           const struct cs_culprit_evidence *evidence, struct cs_scheduler *scheduler,
                           const struct cs_cycle_account_count *known, struct cs_cycle_account **out,
                           struct cs_error *err)
 {
     struct accounting x = {.e = evidence, .scheduler = scheduler, .known = known};
-    *out = NULL;
-    int rc = prepare(&x, code, procedure, err);
+    return finish(&x, prepare(&x, code, procedure, err), out, err);
+}
+
+struct cs_cycle_account_begun {
+    struct accounting x;
+};
+
+int cs_cycle_account_begin(struct cs_image_code *code, const struct cs_image_procedure *procedure,
+                           const struct cs_culprit_evidence *evidence, struct cs_scheduler *scheduler,
+                           struct cs_cycle_account_begun **begun, struct cs_error *err)
+{
+    struct cs_cycle_account_begun *b = calloc(1, sizeof *b);
+    if (begun)
+        *begun = NULL;
+    if (!b)
+        return cs_fail(err, ENOMEM, "no memory for the cycle accounting of %s", procedure->name);
+    b->x = (struct accounting){.e = evidence, .scheduler = scheduler};
+    int rc = prepare(&b->x, code, procedure, err);
     if (rc == 0)
-        rc = account_paths(&x, err);
-    if (rc == 0) {
-        account_stalls(&x);
-        account_summary(x.a);
-        *out = x.a;
-    } else {
-        cs_cycle_account_close(x.a);
-    }
-    free(x.edge_visits);
+        rc = account_paths_ahead(&b->x, err);
+    if (rc == 0 && begun)
+        *begun = b;
+    else
+        cs_cycle_account_drop(b);
     return rc;
 }
 
-int cs_cycle_account_ahead(struct cs_image_code *code, const struct cs_image_procedure *procedure,
-                           const struct cs_culprit_evidence *evidence, struct cs_scheduler *scheduler,
-                           struct cs_error *err)
+size_t cs_cycle_account_begun_bytes(const struct cs_cycle_account_begun *b)
 {
-    struct accounting x = {.e = evidence, .scheduler = scheduler};
-    int rc = prepare(&x, code, procedure, err);
-    if (rc == 0)
-        rc = account_paths_ahead(&x, err);
-    cs_cycle_account_close(x.a);
-    free(x.edge_visits);
+    const struct cs_cfg *cfg = b->x.a->cfg;
+    return sizeof *b + cfg->n_insns * (sizeof *b->x.a->insns + sizeof *cfg->insns) +
+           cfg->n_blocks * (sizeof *b->x.a->blocks + sizeof *cfg->blocks) +
+           cfg->n_edges * (sizeof *b->x.edge_visits + sizeof *cfg->edges + sizeof *cfg->in);
+}
+
+int cs_cycle_account_finish(struct cs_cycle_account_begun *b, struct cs_cycle_account **out,
+                            struct cs_error *err)
+{
+    int rc = finish(&b->x, 0, out, err);
+    free(b);
     return rc;
+}
+
+void cs_cycle_account_drop(struct cs_cycle_account_begun *b)
+{
+    if (!b)
+        return;
+    cs_cycle_account_close(b->x.a);
+    free(b->x.edge_visits);
+    free(b);
 }
 
 void cs_cycle_account_close(struct cs_cycle_account *a)

@@ -94,10 +94,17 @@ int cs_cycle_account_open(struct cs_image_code *code, const struct cs_image_proc
                           const struct cs_culprit_evidence *evidence, struct cs_scheduler *scheduler,
                           const struct cs_cycle_account_count *known, struct cs_cycle_account **out,
                           struct cs_error *err);
-/* Who opens many: tells the scheduler what each will ask for. cs_scheduler_ahead_run after the last. */
-int cs_cycle_account_ahead(struct cs_image_code *code, const struct cs_image_procedure *procedure,
+/* Who opens many begins each: the scheduler is told what it will ask for; cs_scheduler_ahead_run after the last. Then
+ * finishes each. NULL for `begun`: it will be opened, from its beginning. What is passed here outlives what is begun. */
+struct cs_cycle_account_begun;
+int cs_cycle_account_begin(struct cs_image_code *code, const struct cs_image_procedure *procedure,
                            const struct cs_culprit_evidence *evidence, struct cs_scheduler *scheduler,
-                           struct cs_error *err);
+                           struct cs_cycle_account_begun **begun, struct cs_error *err);
+size_t cs_cycle_account_begun_bytes(const struct cs_cycle_account_begun *begun);
+/* What is begun is no more, in any case. */
+int cs_cycle_account_finish(struct cs_cycle_account_begun *begun, struct cs_cycle_account **out,
+                            struct cs_error *err);
+void cs_cycle_account_drop(struct cs_cycle_account_begun *begun);
 void cs_cycle_account_close(struct cs_cycle_account *account);
 
 #endif

@@ -57,7 +57,7 @@ void page_images_ahead(struct page_images *images, const struct parsed *args, st
         const struct cs_image_procedure *procedure =
             one->evidence ? cs_image_procedure_at(one->code, row->start) : NULL;
         if (procedure)
-            (void)cs_cycle_account_ahead(one->code, procedure, one->evidence, one->scheduler, &ignored);
+            (void)cs_cycle_account_begin(one->code, procedure, one->evidence, one->scheduler, NULL, &ignored);
         n -= one->code != NULL;
     }
     for (unsigned i = 0; i < images->n; i++)

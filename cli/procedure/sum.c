@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* sum: where all cycles of a program went, by cause: figure 4 over every procedure. dcpi-1997 section 3. */
 #include "analysis/culprit/model.h"
-#include "cli/procedure/calc.h"
+#include "cli/procedure/sum_tables.h"
 #include "cli/profile/ask_debuginfod.h"
 
 #include "cli/profile/more_evidence.h"
@@ -15,6 +15,8 @@
 
 /* Procedures with fewer samples than this have too little to divide among causes. */
 #define SAMPLES_MIN 10
+/* What is begun of procedures and kept until each is finished; the others are begun again. */
+#define BEGUN_BYTES_MAX (64u << 20)
 
 struct open_image {
     const struct cs_edge_flow *flow;
@@ -24,36 +26,22 @@ struct open_image {
     struct cs_culprit_evidence *evidence;
     struct cs_scheduler *scheduler;
     bool usable;
-};
-
-struct hot {
-    double best_cpi, actual_cpi; /* NAN: not known */
-    char *name, *image, *sentence;
-    double samples, bursts;
-    bool enough; /* evidence for the first cause */
-    double misfit;
-    enum cs_culprit_cause first;
-    double first_share;
-};
-
-struct tally {
-    struct cs_cycle_account_summary all;
-    double samples;                        /* of all rows */
-    double kernel, unknown, small, opaque; /* samples that are not explained, by why */
-    struct hot hot[10];
-    unsigned n_hot;
-    unsigned n_procedures, n_fitted, n_blind, n_thin;
-    double ms_a_sample; /* 0: not known */
-    const char *remedy; /* where no burst saw a procedure */
+    struct cs_cycle_account_begun **begun; /* by row; all of the image that is open */
+    size_t n_begun, begun_bytes;
 };
 
 static void close_image(struct open_image *o)
 {
+    for (size_t i = 0; o->begun_bytes && i < o->n_begun; i++) {
+        cs_cycle_account_drop(o->begun[i]);
+        o->begun[i] = NULL;
+    }
     cs_scheduler_close(o->scheduler);
     cs_culprit_evidence_close(o->evidence);
     if (o->code)
         cs_image_close(o->code);
-    *o = (struct open_image){.flow = o->flow, .path_samples = o->path_samples};
+    *o = (struct open_image){
+        .flow = o->flow, .path_samples = o->path_samples, .begun = o->begun, .n_begun = o->n_begun};
 }
 
 static int open_image(const struct parsed *args, struct profile *p, const struct profile_image *image,
@@ -78,10 +66,10 @@ static int open_image(const struct parsed *args, struct profile *p, const struct
                                &o->scheduler, err);
 }
 
-static void remember(struct tally *t, const struct cs_cycle_account *a, const struct profile_row *row,
+static void remember(struct sum_tally *t, const struct cs_cycle_account *a, const struct profile_row *row,
                      struct cs_image_code *code, double cpu_seconds)
 {
-    struct hot *h = &t->hot[t->n_hot];
+    struct sum_procedure *h = &t->hot[t->n_hot];
     if (t->n_hot < sizeof t->hot / sizeof t->hot[0]) {
         t->n_hot++;
     } else { /* images come one after the other: the coldest so far makes room */
@@ -116,7 +104,7 @@ static void remember(struct tally *t, const struct cs_cycle_account *a, const st
 }
 
 /* What is done with a row: NULL where it is explained, else the samples that it is counted among. */
-static double *unexplained(struct tally *t, const struct profile_row *row, double samples)
+static double *unexplained(struct sum_tally *t, const struct profile_row *row, double samples)
 {
     enum cs_store_image_kind kind = row->image->image.kind;
     if (kind == CS_IMAGE_KERNEL || kind == CS_IMAGE_MODULE)
@@ -126,9 +114,27 @@ static double *unexplained(struct tally *t, const struct profile_row *row, doubl
     return samples < SAMPLES_MIN ? &t->small : NULL;
 }
 
-static int take_row(const struct parsed *args, struct profile *p, const struct profile_row *row,
-                    struct open_image *o, struct tally *t, struct cs_error *err)
+static int account_of(struct open_image *o, const struct profile_row *row, size_t i,
+                      struct cs_cycle_account **out)
 {
+    struct cs_error ignored = {0};
+    struct cs_cycle_account_begun *begun = o->begun[i];
+    o->begun[i] = NULL;
+    if (begun) {
+        o->begun_bytes -= cs_cycle_account_begun_bytes(begun);
+        return cs_cycle_account_finish(begun, out, &ignored);
+    }
+    const struct cs_image_procedure *procedure =
+        o->usable ? cs_image_procedure_at(o->code, row->start) : NULL;
+    return procedure
+               ? cs_cycle_account_open(o->code, procedure, o->evidence, o->scheduler, NULL, out, &ignored)
+               : -1;
+}
+
+static int take_row(const struct parsed *args, struct profile *p, const struct profile_rows *rows, size_t i,
+                    struct open_image *o, struct sum_tally *t, struct cs_error *err)
+{
+    const struct profile_row *row = &rows->row[i];
     double samples = (double)row->samples[p->main_event], *among = unexplained(t, row, samples);
     if (among) {
         *among += samples;
@@ -137,11 +143,8 @@ static int take_row(const struct parsed *args, struct profile *p, const struct p
     int rc = open_image(args, p, row->image, o, err);
     if (rc)
         return rc;
-    const struct cs_image_procedure *procedure =
-        o->usable ? cs_image_procedure_at(o->code, row->start) : NULL;
     struct cs_cycle_account *a = NULL;
-    struct cs_error why = {0};
-    if (!procedure || cs_cycle_account_open(o->code, procedure, o->evidence, o->scheduler, NULL, &a, &why)) {
+    if (account_of(o, row, i, &a)) {
         t->opaque += samples;
         return 0;
     }
@@ -157,12 +160,26 @@ static int take_row(const struct parsed *args, struct profile *p, const struct p
     return 0;
 }
 
+static void begin(struct open_image *o, const struct cs_image_procedure *procedure, size_t i)
+{
+    struct cs_error ignored = {0};
+    struct cs_cycle_account_begun *begun;
+    if (cs_cycle_account_begin(o->code, procedure, o->evidence, o->scheduler, &begun, &ignored))
+        return;
+    size_t bytes = cs_cycle_account_begun_bytes(begun);
+    if (o->begun_bytes + bytes > BEGUN_BYTES_MAX) {
+        cs_cycle_account_drop(begun);
+        return;
+    }
+    o->begun[i] = begun;
+    o->begun_bytes += bytes;
+}
+
 /* The static cycles that its procedures will ask for, in a few large questions. */
 static int look_ahead(const struct parsed *args, struct profile *p, const struct profile_rows *rows,
-                      size_t first, struct open_image *o, struct tally *t, struct cs_error *err)
+                      size_t first, struct open_image *o, struct sum_tally *t, struct cs_error *err)
 {
     const struct profile_image *image = rows->row[first].image;
-    struct cs_error ignored = {0};
     for (size_t k = first; k < rows->n; k++) {
         const struct profile_row *row = &rows->row[k];
         if (row->image != image || unexplained(t, row, (double)row->samples[p->main_event]))
@@ -171,8 +188,8 @@ static int look_ahead(const struct parsed *args, struct profile *p, const struct
         if (rc || !o->usable)
             return rc;
         const struct cs_image_procedure *procedure = cs_image_procedure_at(o->code, row->start);
-        if (procedure)
-            (void)cs_cycle_account_ahead(o->code, procedure, o->evidence, o->scheduler, &ignored);
+        if (procedure && !o->begun[k])
+            begin(o, procedure, k);
     }
     if (o->image == image && o->usable)
         cs_scheduler_ahead_run(o->scheduler);
@@ -180,10 +197,10 @@ static int look_ahead(const struct parsed *args, struct profile *p, const struct
 }
 
 /* Rows come hottest first, images mixed: go image by image, so that each is opened once. */
-static int take_all(const struct parsed *args, struct profile *p, struct profile_rows *rows, struct tally *t,
-                    struct cs_error *err)
+static int take_all(const struct parsed *args, struct profile *p, struct profile_rows *rows,
+                    struct sum_tally *t, struct cs_error *err)
 {
-    struct open_image o = {.path_samples = CS_MODEL_PATH_SHARE * t->samples};
+    struct open_image o = {.path_samples = CS_MODEL_PATH_SHARE * t->samples, .n_begun = rows->n};
     struct cs_edge_flow *flow = NULL;
     struct progress bar;
     uint64_t done = 0;
@@ -192,8 +209,9 @@ static int take_all(const struct parsed *args, struct profile *p, struct profile
         return rc;
     o.flow = flow;
     bool *taken = calloc(rows->n + 1, sizeof *taken);
-    if (!taken)
-        return cs_fail(err, 12, "no memory");
+    o.begun = calloc(rows->n + 1, sizeof(*o.begun));
+    if (!taken || !o.begun)
+        rc = cs_fail(err, 12, "no memory");
     progress_init(&bar, "explaining", "procedures", rows->n);
     for (size_t i = 0; i < rows->n && rc == 0; i++) {
         if (!taken[i] && rows->row[i].image)
@@ -203,78 +221,26 @@ static int take_all(const struct parsed *args, struct profile *p, struct profile
                 continue;
             taken[k] = true;
             if (rows->row[k].image)
-                rc = take_row(args, p, &rows->row[k], &o, t, err);
+                rc = take_row(args, p, rows, k, &o, t, err);
             progress_step(&bar, ++done);
         }
     }
     progress_fini(&bar);
     close_image(&o);
     cs_edge_flow_close(flow);
+    free(o.begun);
     free(taken);
     return rc;
 }
 
-static void print_rest(struct output *out, const struct tally *t)
-{
-    const struct {
-        const char *what, *key;
-        double samples;
-    } rest[] = {
-        {"in the kernel", "kernel", t->kernel},
-        {"that could not be placed", "unknown", t->unknown},
-        {"in code without bytes or names", "opaque", t->opaque},
-        {"in procedures with few samples", "small", t->small},
-    };
-    for (size_t i = 0; i < sizeof rest / sizeof rest[0]; i++) {
-        if (rest[i].samples > 0)
-            output_line(out, "*** and %.0f sample%s %s", rest[i].samples, plural(rest[i].samples),
-                        rest[i].what);
-        output_set(out, rest[i].key, json_real(rest[i].samples));
-    }
-}
-
-static void print_hot(struct output *out, const struct tally *t)
-{
-    static const struct column columns[] = {
-        {.key = "samples", .head = "samples", .kind = COLUMN_COUNT},
-        {.key = "percent", .head = "%", .kind = COLUMN_SHARE},
-        {.key = "best_cpi", .head = "best CPI", .kind = COLUMN_NUMBER, .digits = 2},
-        {.key = "actual_cpi", .head = "CPI", .kind = COLUMN_NUMBER, .digits = 2},
-        {.key = "first", .head = "first cause", .kind = COLUMN_TEXT},
-        {.key = "first_percent", .head = "% of it", .kind = COLUMN_SHARE},
-        {.key = "procedure", .head = "procedure", .kind = COLUMN_TEXT, .elastic = true},
-        {.key = "image", .head = "image", .kind = COLUMN_TEXT, .elastic = true},
-        {.key = "sentence", .kind = COLUMN_TEXT},
-    };
-    struct table *table = output_table(out, "procedures", columns, sizeof columns / sizeof *columns);
-    for (unsigned i = 0; i < t->n_hot; i++) {
-        const struct hot *h = &t->hot[i];
-        char name[1024], brief[1024];
-        table_count(table, (uint64_t)h->samples);
-        table_number(table, t->all.total > 0 ? 100 * h->samples / t->all.total : 0);
-        table_number(table, h->best_cpi);
-        table_number(table, h->actual_cpi);
-        table_text(table, h->misfit > MISFIT_MAX   ? "the model doesn't fit"
-                          : !h->enough             ? "too few bursts"
-                          : h->first < CS_N_CAUSES ? cs_culprit_cause_names[h->first].words
-                          : h->first_share > 0     ? "unexplained stall"
-                                                   : "none");
-        table_number(table, h->enough ? 100 * h->first_share : (double)NAN);
-        table_names(table, cs_image_demangle(h->name, name, sizeof name),
-                    cs_image_short_name(h->name, brief, sizeof brief));
-        table_text(table, h->image);
-        table_text(table, h->sentence);
-    }
-}
-
 static int by_samples(const void *p, const void *q)
 {
-    double x = ((const struct hot *)p)->samples, y = ((const struct hot *)q)->samples;
+    double x = ((const struct sum_procedure *)p)->samples, y = ((const struct sum_procedure *)q)->samples;
     return (x < y) - (x > y);
 }
 
 /* Explains all of one recording. */
-static int tally(const struct parsed *args, const char *epoch, struct tally *t, struct cs_error *err)
+static int tally(const struct parsed *args, const char *epoch, struct sum_tally *t, struct cs_error *err)
 {
     struct profile p;
     struct profile_rows rows;
@@ -299,7 +265,7 @@ static int tally(const struct parsed *args, const char *epoch, struct tally *t, 
     return rc;
 }
 
-static void tally_fini(struct tally *t)
+static void tally_fini(struct sum_tally *t)
 {
     for (unsigned i = 0; i < t->n_hot; i++) {
         free(t->hot[i].name);
@@ -308,43 +274,10 @@ static void tally_fini(struct tally *t)
     }
 }
 
-static void print_notes(struct output *out, const struct tally *t)
-{
-    if (t->n_blind)
-        output_note(out,
-                    "No burst saw %u of %u procedure%s: their suspects are cleared by the program's text "
-                    "alone (%s)",
-                    t->n_blind, t->n_procedures, plural(t->n_procedures), t->remedy);
-    if (t->n_thin)
-        output_note(out,
-                    "Too few bursts saw %u of %u procedure%s to name a cause (record longer, or with "
-                    "a higher --burst-rate; calc PROCEDURE says how much)",
-                    t->n_thin, t->n_procedures, plural(t->n_procedures));
-}
-
-static void print_tally(const struct parsed *args, struct output *out, const struct tally *t)
-{
-    output_line(out, "*** %u procedure%s, %.0f sample%s explained", t->n_procedures, plural(t->n_procedures),
-                t->all.total, plural(t->all.total));
-    print_rest(out, t);
-    print_notes(out, t);
-    summary_print(out, &t->all, option_given(args, "all"));
-    output_line(out, "%s", "");
-    if (t->n_hot || output_form(out) != OUTPUT_TEXT)
-        print_hot(out, t);
-    else
-        output_note(out,
-                    "No procedure has samples enough and code that can be read: there is nothing to add up "
-                    "(cyclescope prof shows what there is)");
-    if (t->n_hot)
-        output_next(out, args, "next:", "calc", t->hot[0].name, "");
-    output_set(out, "summary", summary_json(&t->all));
-}
-
 static int run(const struct parsed *args)
 {
     struct cs_error err = {0};
-    struct tally t = {0}, other = {0};
+    struct sum_tally t = {0}, other = {0};
     const char *against = option(args, "beside");
     if (operand_count(args) > 0)
         return usage_error("sum takes no operand; calc explains one procedure");
@@ -367,7 +300,7 @@ static int run(const struct parsed *args)
         if (against)
             summary_compare(out, &t.all, t.ms_a_sample, &other.all, other.ms_a_sample);
         else
-            print_tally(args, out, &t);
+            sum_print(args, out, &t);
         rc = output_close(out);
     } else {
         rc = failed(&err);

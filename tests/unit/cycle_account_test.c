@@ -146,6 +146,28 @@ static void code_that_runs_faster_than_the_model_has_no_negative_rows(void **sta
     cs_cycle_account_close(fast);
 }
 
+static void what_was_begun_ends_as_what_is_opened(void **state)
+{
+    (void)state;
+    struct cs_error err = {0};
+    struct cs_cycle_account *opened, *finished;
+    struct cs_cycle_account_begun *begun, *dropped;
+    const struct cs_image_procedure *p = account->procedure;
+    assert_int_equal(cs_cycle_account_open(code, p, &evidence, scheduler, NULL, &opened, &err), 0);
+    assert_int_equal(cs_cycle_account_begin(code, p, &evidence, scheduler, &begun, &err), 0);
+    assert_int_equal(cs_cycle_account_begin(code, p, &evidence, scheduler, &dropped, &err), 0);
+    assert_int_equal(cs_cycle_account_begin(code, p, &evidence, scheduler, NULL, &err), 0);
+    assert_true(cs_cycle_account_begun_bytes(begun) > N_INSNS * sizeof *opened->insns);
+    cs_cycle_account_drop(dropped);
+    assert_int_equal(cs_cycle_account_finish(begun, &finished, &err), 0);
+    assert_memory_equal(&finished->summary, &opened->summary, sizeof opened->summary);
+    for (size_t i = 0; i < N_INSNS; i++)
+        assert_true(finished->insns[i].attributed == opened->insns[i].attributed &&
+                    finished->insns[i].step.m == opened->insns[i].step.m);
+    cs_cycle_account_close(finished);
+    cs_cycle_account_close(opened);
+}
+
 static void nothing_stalls_where_nobody_sampled(void **state)
 {
     (void)state;
@@ -189,6 +211,7 @@ int main(void)
         cmocka_unit_test(where_somebody_counted_cycles_an_execution_are_known),
         cmocka_unit_test(the_rows_of_the_summary_add_up),
         cmocka_unit_test(code_that_runs_faster_than_the_model_has_no_negative_rows),
+        cmocka_unit_test(what_was_begun_ends_as_what_is_opened),
         cmocka_unit_test(nothing_stalls_where_nobody_sampled),
         cmocka_unit_test(no_block_takes_less_than_the_core_needs_to_retire_it),
         cmocka_unit_test(a_classification_divides_its_stall),

@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "cli/procedure/sum_tables.h"
+
+#include <math.h>
+
+static void print_rest(struct output *out, const struct sum_tally *t)
+{
+    const struct {
+        const char *what, *key;
+        double samples;
+    } rest[] = {
+        {"in the kernel", "kernel", t->kernel},
+        {"that could not be placed", "unknown", t->unknown},
+        {"in code without bytes or names", "opaque", t->opaque},
+        {"in procedures with few samples", "small", t->small},
+    };
+    for (size_t i = 0; i < sizeof rest / sizeof rest[0]; i++) {
+        if (rest[i].samples > 0)
+            output_line(out, "*** and %.0f sample%s %s", rest[i].samples, plural(rest[i].samples),
+                        rest[i].what);
+        output_set(out, rest[i].key, json_real(rest[i].samples));
+    }
+}
+
+static void print_hot(struct output *out, const struct sum_tally *t)
+{
+    static const struct column columns[] = {
+        {.key = "samples", .head = "samples", .kind = COLUMN_COUNT},
+        {.key = "percent", .head = "%", .kind = COLUMN_SHARE},
+        {.key = "best_cpi", .head = "best CPI", .kind = COLUMN_NUMBER, .digits = 2},
+        {.key = "actual_cpi", .head = "CPI", .kind = COLUMN_NUMBER, .digits = 2},
+        {.key = "first", .head = "first cause", .kind = COLUMN_TEXT},
+        {.key = "first_percent", .head = "% of it", .kind = COLUMN_SHARE},
+        {.key = "procedure", .head = "procedure", .kind = COLUMN_TEXT, .elastic = true},
+        {.key = "image", .head = "image", .kind = COLUMN_TEXT, .elastic = true},
+        {.key = "sentence", .kind = COLUMN_TEXT},
+    };
+    struct table *table = output_table(out, "procedures", columns, sizeof columns / sizeof *columns);
+    for (unsigned i = 0; i < t->n_hot; i++) {
+        const struct sum_procedure *h = &t->hot[i];
+        char name[1024], brief[1024];
+        table_count(table, (uint64_t)h->samples);
+        table_number(table, t->all.total > 0 ? 100 * h->samples / t->all.total : 0);
+        table_number(table, h->best_cpi);
+        table_number(table, h->actual_cpi);
+        table_text(table, h->misfit > MISFIT_MAX   ? "the model doesn't fit"
+                          : !h->enough             ? "too few bursts"
+                          : h->first < CS_N_CAUSES ? cs_culprit_cause_names[h->first].words
+                          : h->first_share > 0     ? "unexplained stall"
+                                                   : "none");
+        table_number(table, h->enough ? 100 * h->first_share : (double)NAN);
+        table_names(table, cs_image_demangle(h->name, name, sizeof name),
+                    cs_image_short_name(h->name, brief, sizeof brief));
+        table_text(table, h->image);
+        table_text(table, h->sentence);
+    }
+}
+
+static void print_notes(struct output *out, const struct sum_tally *t)
+{
+    if (t->n_blind)
+        output_note(out,
+                    "No burst saw %u of %u procedure%s: their suspects are cleared by the program's text "
+                    "alone (%s)",
+                    t->n_blind, t->n_procedures, plural(t->n_procedures), t->remedy);
+    if (t->n_thin)
+        output_note(out,
+                    "Too few bursts saw %u of %u procedure%s to name a cause (record longer, or with "
+                    "a higher --burst-rate; calc PROCEDURE says how much)",
+                    t->n_thin, t->n_procedures, plural(t->n_procedures));
+}
+
+void sum_print(const struct parsed *args, struct output *out, const struct sum_tally *t)
+{
+    output_line(out, "*** %u procedure%s, %.0f sample%s explained", t->n_procedures, plural(t->n_procedures),
+                t->all.total, plural(t->all.total));
+    print_rest(out, t);
+    print_notes(out, t);
+    summary_print(out, &t->all, option_given(args, "all"));
+    output_line(out, "%s", "");
+    if (t->n_hot || output_form(out) != OUTPUT_TEXT)
+        print_hot(out, t);
+    else
+        output_note(out,
+                    "No procedure has samples enough and code that can be read: there is nothing to add up "
+                    "(cyclescope prof shows what there is)");
+    if (t->n_hot)
+        output_next(out, args, "next:", "calc", t->hot[0].name, "");
+    output_set(out, "summary", summary_json(&t->all));
+}

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* What sum adds up, and its tables. */
+#ifndef CS_CLI_PROCEDURE_SUM_TABLES_H
+#define CS_CLI_PROCEDURE_SUM_TABLES_H
+
+#include "cli/procedure/calc.h"
+
+struct sum_procedure {
+    double best_cpi, actual_cpi; /* NAN: not known */
+    char *name, *image, *sentence;
+    double samples, bursts;
+    bool enough; /* evidence for the first cause */
+    double misfit;
+    enum cs_culprit_cause first;
+    double first_share;
+};
+
+struct sum_tally {
+    struct cs_cycle_account_summary all;
+    double samples;                        /* of all rows */
+    double kernel, unknown, small, opaque; /* samples that are not explained, by why */
+    struct sum_procedure hot[10];
+    unsigned n_hot;
+    unsigned n_procedures, n_fitted, n_blind, n_thin;
+    double ms_a_sample; /* 0: not known */
+    const char *remedy; /* where no burst saw a procedure */
+};
+
+void sum_print(const struct parsed *args, struct output *out, const struct sum_tally *t);
+
+#endif
