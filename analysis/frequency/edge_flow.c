@@ -23,17 +23,58 @@ struct solving {
     struct burst_weights bursts;
     uint32_t n_states;
     uint32_t *from, *to; /* states of each edge, then of the restarts: 0 → s, s → 0 */
+    /* Of one solve at a time: */
     struct cs_markov *chain;
     cs_lanes *weight, *visits, *in, *out;
     cs_lanes *burst_weight;  /* of each burst */
     cs_lanes *counts;        /* by edge, of the current weights */
-    uint32_t *start, *end;   /* states, by burst; 0: unknown */
     cs_lanes *starts, *ends; /* by state, of the current weights */
-    bool known_bias;         /* replicates vary by the bursts drawn alone */
+    /* Of all: */
+    uint32_t *start, *end; /* states, by burst; 0: unknown */
+    bool known_bias;       /* replicates vary by the bursts drawn alone */
     struct cs_random random;
     void (*report)(unsigned done, unsigned total, void *arg);
     void *report_arg;
 };
+
+/* What one solve needs beside the chain; what there is is freed by lanes_fini. */
+static bool lanes_init(struct solving *s)
+{
+    size_t n = s->t->n, states = s->n_states;
+    s->weight = calloc(n + 2 * states, sizeof *s->weight);
+    s->visits = calloc(states, sizeof *s->visits);
+    s->in = calloc(states, sizeof *s->in);
+    s->out = calloc(states, sizeof *s->out);
+    s->starts = calloc(states, sizeof *s->starts);
+    s->ends = calloc(states, sizeof *s->ends);
+    s->counts = calloc(n + 1, sizeof *s->counts);
+    return s->chain && s->weight && s->visits && s->in && s->out && s->starts && s->ends && s->counts;
+}
+
+static void lanes_fini(struct solving *s)
+{
+    cs_markov_close(s->chain);
+    free(s->weight);
+    free(s->visits);
+    free(s->in);
+    free(s->out);
+    free(s->counts);
+    free(s->burst_weight);
+    free(s->starts);
+    free(s->ends);
+}
+
+/* Solves what `s` solves, beside it; ends before it. False: no memory. */
+static bool twin_init(struct solving *twin, const struct solving *s)
+{
+    *twin = *s;
+    twin->chain = cs_markov_twin(s->chain);
+    twin->burst_weight = calloc(s->t->n_bursts + 1, sizeof *twin->burst_weight);
+    bool ok = lanes_init(twin) && twin->burst_weight;
+    if (!ok)
+        lanes_fini(twin);
+    return ok;
+}
 
 static int make_chain(struct solving *s)
 {
@@ -62,16 +103,7 @@ static int make_chain(struct solving *s)
         to[n + 2 * (k - 1) + 1] = 0;
     }
     s->chain = cs_markov_open(states, from, to, n + 2 * (states - 1));
-    s->weight = calloc((size_t)n + 2 * states, sizeof *s->weight);
-    s->visits = calloc(states, sizeof *s->visits);
-    s->in = calloc(states, sizeof *s->in);
-    s->out = calloc(states, sizeof *s->out);
-    s->starts = calloc(states, sizeof *s->starts);
-    s->ends = calloc(states, sizeof *s->ends);
-    s->counts = calloc((size_t)n + 1, sizeof *s->counts);
-    return s->chain && s->weight && s->visits && s->in && s->out && s->starts && s->ends && s->counts
-               ? 0
-               : -ENOMEM;
+    return lanes_init(s) ? 0 : -ENOMEM;
 }
 
 static int find_boundaries(struct solving *s)
@@ -91,11 +123,11 @@ static int find_boundaries(struct solving *s)
     return burst_boundaries_find(&s->w, s->from, s->to, s->n_states, s->start, s->end);
 }
 
-/* Of one lane the weights of the bursts are as they were last set. */
-static void take_burst_weights(struct solving *s, unsigned lane)
+/* Of one lane of `into` the weights of the bursts are as they were last set. */
+static void take_burst_weights(const struct solving *s, struct solving *into, unsigned lane)
 {
     for (uint32_t b = 0; b < s->t->n_bursts; b++)
-        s->burst_weight[b][lane] = s->bursts.weight[b];
+        into->burst_weight[b][lane] = s->bursts.weight[b];
 }
 
 /* Counts of the edges under the burst weights. What isn't kept by burst (bursts beyond their number,
@@ -113,13 +145,13 @@ static void weigh(struct solving *s)
 }
 
 /* Without per-burst edges: a gamma-like factor with the relative variance that the squares tell. */
-static void vary_edges(struct solving *s, unsigned lane)
+static void vary_edges(struct solving *s, struct solving *into, unsigned lane)
 {
     for (size_t i = 0; i < s->t->n; i++) {
         const struct cs_counted_edge *one = &s->t->list[i];
         double relative = one->count > 0 ? fmax(one->squares, one->count) / (one->count * one->count) : 0;
         double spread = sqrt(log1p(relative));
-        s->counts[i][lane] =
+        into->counts[i][lane] =
             one->count * exp(spread * burst_weights_normal(&s->random) - spread * spread / 2);
     }
 }
@@ -215,8 +247,9 @@ static int prepare(struct solving *s)
     return rc == 0 ? find_boundaries(s) : rc;
 }
 
-/* The bursts' weights of a replicate, or the edges' where none are known apart. -1: of the estimate. */
-static void draw(struct solving *s, int replicate, unsigned lane)
+/* The bursts' weights of a replicate, or the edges' where none are known apart, into a lane of `into`. -1: of the
+ * estimate. */
+static void draw(struct solving *s, struct solving *into, int replicate, unsigned lane)
 {
     if (replicate < 0) {
         burst_weights_even(&s->bursts);
@@ -224,28 +257,64 @@ static void draw(struct solving *s, int replicate, unsigned lane)
     } else if (s->t->n_bursts) {
         burst_weights_draw(&s->bursts, &s->random, (unsigned)replicate, s->known_bias);
     } else {
-        vary_edges(s, lane);
+        vary_edges(s, into, lane);
         return;
     }
-    take_burst_weights(s, lane);
+    take_burst_weights(s, into, lane);
 }
 
+/* Lanes of replicates from `first` on, solved by `at`; their weights are drawn by one after the other. */
+struct round {
+    struct solving *at;
+    int first, rc;
+};
+
+static void draw_round(struct solving *s, const struct round *r)
+{
+    if (s->t->n_bursts == 0)
+        weigh(r->at); /* as they were counted; the replicates' lanes are varied */
+    for (unsigned n = 0; n < CS_MARKOV_LANES && r->first + (int)n < CS_EDGE_FLOW_REPLICATES; n++)
+        draw(s, r->at, r->first + (int)n, n);
+}
+
+static void *solve_round(void *argument)
+{
+    struct round *r = argument;
+    if (r->at->t->n_bursts)
+        weigh(r->at);
+    r->rc = solve(r->at, r->first);
+    return NULL;
+}
+
+/* Two rounds beside each other, where there is memory for it. */
 static int estimate(struct solving *s)
 {
     const unsigned total = (CS_EDGE_FLOW_REPLICATES + CS_MARKOV_LANES) / CS_MARKOV_LANES;
+    struct solving twin;
     int rc = prepare(s);
-    for (int first = -1; rc == 0 && first < CS_EDGE_FLOW_REPLICATES; first += CS_MARKOV_LANES) {
+    if (rc)
+        return rc;
+    bool two = twin_init(&twin, s);
+    for (int first = -1; rc == 0 && first < CS_EDGE_FLOW_REPLICATES;) {
+        struct round here = {s, first, 0}, beside = {&twin, first + CS_MARKOV_LANES, 0};
+        bool both = two && beside.first < CS_EDGE_FLOW_REPLICATES;
+        pthread_t thread;
         if (s->report)
             s->report((unsigned)(first + 1) / CS_MARKOV_LANES, total, s->report_arg);
-        unsigned n = 0;
-        if (s->t->n_bursts == 0)
-            weigh(s); /* as they were counted; the replicates' lanes are varied */
-        for (; n < CS_MARKOV_LANES && first + (int)n < CS_EDGE_FLOW_REPLICATES; n++)
-            draw(s, first + (int)n, n);
-        if (s->t->n_bursts)
-            weigh(s);
-        rc = solve(s, first);
+        draw_round(s, &here);
+        if (both)
+            draw_round(s, &beside);
+        bool started = both && pthread_create(&thread, NULL, solve_round, &beside) == 0;
+        solve_round(&here);
+        if (started)
+            pthread_join(thread, NULL);
+        else if (both)
+            solve_round(&beside);
+        rc = here.rc ? here.rc : beside.rc;
+        first += both ? 2 * CS_MARKOV_LANES : CS_MARKOV_LANES;
     }
+    if (two)
+        lanes_fini(&twin);
     return rc;
 }
 
@@ -280,19 +349,11 @@ static int weigh_groups(struct solving *s, cs_group_weigher *weigher, void *arg)
 
 static void solving_fini(struct solving *s)
 {
-    cs_markov_close(s->chain);
+    lanes_fini(s);
     free(s->from);
     free(s->to);
-    free(s->weight);
-    free(s->visits);
-    free(s->in);
-    free(s->out);
-    free(s->counts);
-    free(s->burst_weight);
     free(s->start);
     free(s->end);
-    free(s->starts);
-    free(s->ends);
     burst_weights_fini(&s->bursts);
     burst_edges_fini(&s->w);
     free(s->intervals.rows);

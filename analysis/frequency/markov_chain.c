@@ -8,6 +8,7 @@
 #include "analysis/frequency/elimination_order.h"
 
 #include <errno.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -24,6 +25,7 @@ struct cs_markov {
     cs_lanes *leaving, *outside, *came; /* by place: probability of leaving at its turn; to the outside;
                                            visits from those eliminated before and from outside */
     cs_lanes *width;                    /* by place, the row at work */
+    bool twin;                          /* what is above the solve's is another's */
 };
 
 /* Transitions by the place of their source; those from outside are left out. */
@@ -45,34 +47,54 @@ static int sort_rows(struct cs_markov *chain)
     return 0;
 }
 
-struct cs_markov *cs_markov_open(uint32_t n, const uint32_t *from, const uint32_t *to, uint32_t n_transitions)
+/* What a solve needs; what there is is freed by close. */
+static bool solve_init(struct cs_markov *chain)
 {
-    struct cs_markov *chain = calloc(1, sizeof *chain);
-    if (!chain)
-        return NULL;
-    size_t bytes = ((size_t)n_transitions + 1) * sizeof *from, states = (size_t)n + 1;
-    chain->n = n;
-    chain->n_transitions = n_transitions;
-    chain->from = malloc(bytes);
-    chain->to = malloc(bytes);
+    size_t states = (size_t)chain->n + 1;
     chain->sum = calloc(states, sizeof *chain->sum);
     chain->leaving = calloc(states, sizeof *chain->leaving);
     chain->outside = calloc(states, sizeof *chain->outside);
     chain->came = calloc(states, sizeof *chain->came);
     chain->width = calloc(states, sizeof *chain->width);
-    if (!chain->from || !chain->to || !chain->sum || !chain->leaving || !chain->outside || !chain->came ||
-        !chain->width)
+    chain->later = malloc((chain->order.later_start[chain->order.n] + 1) * sizeof *chain->later);
+    chain->earlier = malloc((chain->order.earlier_start[chain->order.n] + 1) * sizeof *chain->earlier);
+    return chain->sum && chain->leaving && chain->outside && chain->came && chain->width && chain->later &&
+           chain->earlier;
+}
+
+struct cs_markov *cs_markov_open(uint32_t n, const uint32_t *from, const uint32_t *to, uint32_t n_transitions)
+{
+    struct cs_markov *chain = calloc(1, sizeof *chain);
+    if (!chain)
+        return NULL;
+    size_t bytes = ((size_t)n_transitions + 1) * sizeof *from;
+    chain->n = n;
+    chain->n_transitions = n_transitions;
+    chain->from = malloc(bytes);
+    chain->to = malloc(bytes);
+    if (!chain->from || !chain->to)
         goto fail;
     memcpy(chain->from, from, n_transitions * sizeof *from);
     memcpy(chain->to, to, n_transitions * sizeof *to);
-    if (elimination_order_init(&chain->order, n, from, to, n_transitions) < 0 || sort_rows(chain) < 0)
+    if (elimination_order_init(&chain->order, n, from, to, n_transitions) < 0 || sort_rows(chain) < 0 ||
+        !solve_init(chain))
         goto fail;
-    chain->later = malloc((chain->order.later_start[chain->order.n] + 1) * sizeof *chain->later);
-    chain->earlier = malloc((chain->order.earlier_start[chain->order.n] + 1) * sizeof *chain->earlier);
-    if (chain->later && chain->earlier)
-        return chain;
+    return chain;
 fail:
     cs_markov_close(chain);
+    return NULL;
+}
+
+struct cs_markov *cs_markov_twin(const struct cs_markov *chain)
+{
+    struct cs_markov *twin = malloc(sizeof *twin);
+    if (!twin)
+        return NULL;
+    *twin = *chain;
+    twin->twin = true;
+    if (solve_init(twin))
+        return twin;
+    cs_markov_close(twin);
     return NULL;
 }
 
@@ -80,11 +102,13 @@ void cs_markov_close(struct cs_markov *chain)
 {
     if (!chain)
         return;
-    elimination_order_fini(&chain->order);
-    free(chain->from);
-    free(chain->to);
-    free(chain->row_start);
-    free(chain->row);
+    if (!chain->twin) {
+        elimination_order_fini(&chain->order);
+        free(chain->from);
+        free(chain->to);
+        free(chain->row_start);
+        free(chain->row);
+    }
     free(chain->sum);
     free(chain->later);
     free(chain->earlier);

@@ -27,6 +27,8 @@ static inline void cs_lanes_where_positive(cs_lanes *x, const cs_lanes *a)
  * short, or the states lead to one another so much that a solve would take minutes. */
 struct cs_markov *cs_markov_open(uint32_t n, const uint32_t *from, const uint32_t *to,
                                  uint32_t n_transitions);
+/* Solves the same chain in another thread; to be closed before it. NULL: no memory. */
+struct cs_markov *cs_markov_twin(const struct cs_markov *chain);
 void cs_markov_close(struct cs_markov *chain);
 /* weight[i] ≥ 0: how often transition i was taken, in any unit; a state's weights needn't sum to one. Writes
  * the visits of each state for one visit of state 0. 0 or -ENOMEM. */

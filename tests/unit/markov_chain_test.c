@@ -3,6 +3,7 @@
 #include "analysis/frequency/markov_chain.h"
 
 #include <math.h>
+#include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -105,6 +106,50 @@ static void four_solves_at_a_time_are_equal_to_four(void **unused)
     cs_markov_close(chain);
 }
 
+struct solved {
+    struct cs_markov *chain;
+    const cs_lanes *weights;
+    cs_lanes visits[STATES];
+};
+
+static void *solve_often(void *argument)
+{
+    struct solved *s = argument;
+    for (int i = 0; i < 200; i++)
+        assert_int_equal(cs_markov_solve_lanes(s->chain, s->weights, s->visits), 0);
+    return NULL;
+}
+
+static void twins_solve_at_the_same_time_what_each_solves_alone(void **unused)
+{
+    (void)unused;
+    static cs_lanes weights[2][3 * STATES];
+    uint32_t from[3 * STATES], to[3 * STATES], n = 0;
+    for (uint32_t i = 0; i < STATES; i++)
+        for (int k = 0; k < 3; k++, n++) {
+            from[n] = i;
+            to[n] = k == 0 ? (i + 1) % STATES : draw(STATES);
+            for (unsigned lane = 0; lane < CS_MARKOV_LANES; lane++) {
+                weights[0][n][lane] = 1 + draw(1000);
+                weights[1][n][lane] = 1 + draw(1000);
+            }
+        }
+    struct cs_markov *chain = cs_markov_open(STATES, from, to, n), *twin = cs_markov_twin(chain);
+    assert_true(chain && twin);
+    struct solved alone[2] = {{chain, weights[0], {{0}}}, {chain, weights[1], {{0}}}},
+                  together[2] = {{chain, weights[0], {{0}}}, {twin, weights[1], {{0}}}};
+    solve_often(&alone[0]);
+    solve_often(&alone[1]);
+    pthread_t thread;
+    assert_int_equal(pthread_create(&thread, NULL, solve_often, &together[1]), 0);
+    solve_often(&together[0]);
+    pthread_join(thread, NULL);
+    for (int k = 0; k < 2; k++)
+        assert_memory_equal(together[k].visits, alone[k].visits, sizeof alone[k].visits);
+    cs_markov_close(twin);
+    cs_markov_close(chain);
+}
+
 static void sparse_and_dense_elimination_agree_to_twelve_digits(void **unused)
 {
     (void)unused;
@@ -168,6 +213,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(counts_of_a_closed_walk_are_reproduced),
         cmocka_unit_test(four_solves_at_a_time_are_equal_to_four),
+        cmocka_unit_test(twins_solve_at_the_same_time_what_each_solves_alone),
         cmocka_unit_test(sparse_and_dense_elimination_agree_to_twelve_digits),
         cmocka_unit_test(loop_of_a_trillion_turns_keeps_its_digits),
         cmocka_unit_test(what_is_never_reached_has_frequency_zero),
