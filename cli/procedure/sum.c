@@ -16,7 +16,7 @@
 /* Procedures with fewer samples than this have too little to divide among causes. */
 #define SAMPLES_MIN 10
 /* What is begun of procedures and kept until each is finished; the others are begun again. */
-#define BEGUN_BYTES_MAX (64u << 20)
+#define BEGUN_BYTES_MAX (128u << 20)
 
 struct open_image {
     const struct cs_edge_flow *flow;
