@@ -210,7 +210,7 @@ static size_t sum_groups(const struct timed_intervals *intervals, struct group_s
 }
 
 struct model {
-    double mean, within, between;
+    double mean, within, between, bursts;
 };
 
 static struct model model_of(const struct group_sum *sums, size_t n_groups)
@@ -224,6 +224,7 @@ static struct model model_of(const struct group_sum *sums, size_t n_groups)
         m.mean += sums[i].n * sums[i].log_rate;
     }
     m.mean /= n;
+    m.bursts = n;
     double freedom = n - (double)n_groups;
     for (size_t i = 0; i < n_groups; i++)
         spread += sums[i].n * (sums[i].log_rate - m.mean) * (sums[i].log_rate - m.mean);
@@ -234,11 +235,14 @@ static struct model model_of(const struct group_sum *sums, size_t n_groups)
     return m;
 }
 
-static struct group_rate rate_of(const struct model *m, const struct group_sum *sum)
+/* W and B are known as well as the bursts are many: of the spread where none is timed, `unknown`, that much is left. One timed
+ * burst says nothing of what others do, and its B is 0. */
+static struct group_rate rate_of(const struct model *m, const struct group_sum *sum, double unknown)
 {
     double n = sum ? sum->n : 0, own = n / m->within, prior = 1 / m->between;
     double mean = (own * (sum ? sum->log_rate : 0) + prior * m->mean) / (own + prior);
-    return (struct group_rate){exp(mean), sqrt(1 / (own + prior))};
+    double left = unknown * unknown / (1 + m->bursts);
+    return (struct group_rate){exp(mean), sqrt(1 / (own + prior) + left)};
 }
 
 int group_rates(struct timed_intervals *intervals, const uint64_t *group, size_t n, double unknown,
@@ -268,7 +272,7 @@ int group_rates(struct timed_intervals *intervals, const uint64_t *group, size_t
     for (size_t i = 0; i < n; i++) {
         const struct group_sum *sum =
             n_groups ? bsearch(&group[i], sums, n_groups, sizeof *sums, compare_group) : NULL;
-        rate[i] = n_groups ? rate_of(&m, sum) : (struct group_rate){1, unknown};
+        rate[i] = n_groups ? rate_of(&m, sum, unknown) : (struct group_rate){1, unknown};
         total += rate[i].weight;
     }
     for (size_t i = 0; i < n; i++)
