@@ -15,6 +15,8 @@
 #define RECORDS 40000   /* 640 KB: what a second-level cache just holds */
 #define NODES (1 << 18) /* 16 MB */
 
+#define HEADERS (1 << 16) /* 4 MB */
+
 struct record {
     uint32_t group, key;
     double weight;
@@ -25,6 +27,7 @@ struct node {
 };
 static struct record original[RECORDS], sorted[RECORDS];
 static struct node *nodes;
+static struct node headers[HEADERS];
 static uint8_t text[16 << 10];
 static uint32_t buckets[1 << 16];
 static uint64_t state = 88172645463325252u;
@@ -79,6 +82,22 @@ static PHASE uint64_t phase_walk(void)
     return sum;
 }
 
+/* Lines that this core has in its caches, one after the other: what a heap's headers are to free. */
+static PHASE uint64_t phase_see(void)
+{
+    uint64_t sum = 0;
+    for (unsigned i = 0; i < 6 * HEADERS; i++)
+        sum += headers[(i / 64 * 64 + i * 37 % 64) % HEADERS].value[0];
+    return sum;
+}
+
+static PHASE uint64_t phase_mark(void)
+{
+    for (unsigned i = 0; i < 6 * HEADERS; i++)
+        headers[(i / 64 * 64 + i * 37 % 64) % HEADERS].value[0] += i;
+    return headers[7].value[0];
+}
+
 static PHASE uint64_t phase_hash(void)
 {
     uint64_t hash = 14695981039346656037u;
@@ -110,6 +129,8 @@ int main(int argc, char **argv)
     } phases[] = {{"phase_shell_sort", phase_shell_sort},
                   {"phase_search", phase_search},
                   {"phase_walk", phase_walk},
+                  {"phase_see", phase_see},
+                  {"phase_mark", phase_mark},
                   {"phase_hash", phase_hash},
                   {"phase_count", phase_count}};
     enum { PHASES = sizeof phases / sizeof *phases };

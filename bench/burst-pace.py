@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""How well a place's rate is timed: a program of five phases knows how much CPU time each took, and callgrind how many
+"""How well a place's rate is timed: a program of seven phases knows how much CPU time each took, and callgrind how many
 instructions it ran. Beside that stands the mean of the stretches (`burst-paces`) that lie in each phase, of one recording: bursts
 begin in proportion to time, so their rates' mean is instructions over time.
 
