@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # The public headers build as one page without a warning (make docs-api): every header says what it is for, and comments
 # stand with what they document.
+# Beside others.
 set -u
 command -v doxygen >/dev/null || { echo "doxygen isn't installed"; exit 77; }
 tmp=$(mktemp -d) bad=0

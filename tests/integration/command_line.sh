@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # Every subcommand: --help, the man page and completion agree (they come from one table), wrong usage is one sentence
 # and exit code 2.
+# Beside others.
 set -eu
 tmp=$(mktemp -d)
 trap 'rm -rf "$tmp"' EXIT

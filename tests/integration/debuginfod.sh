@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # A removed program's profile gets its names back from a debuginfod server, and keeps them; nobody is asked unless DEBUGINFOD_URLS
 # says so; servers that send rubbish, something else, without an end or nothing harm nothing and take no longer than allowed.
+# Beside others.
 set -u
 cd "$(dirname "$0")/../.." || exit 1
 command -v debuginfod-find >/dev/null || { echo "no debuginfod-find (Debian's package debuginfod)"; exit 77; }

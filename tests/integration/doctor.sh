@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # doctor on recorded machines (tests/machines/*): each row's state and value stand in the machine's file "expected".
 # UPDATE=1 writes them anew (then read the difference).
+# Beside others.
 set -eu
 cd "$(dirname "$0")/../machines"
 bad=0

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # What the manual says exists: its links, files, benchmarks, subcommands and options; its lines fit a page.
 # (Its blocks of commands run in tutorials.sh.)
+# Beside others.
 set -u
 python3 - "$CYCLESCOPE" <<'PY'
 import glob, os, re, subprocess, sys

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # What others read from our exports: npm's pprof-format decodes our pprof, speedscope in a real browser opens our speedscope
 # file and our pprof; both must count as we do, by address and by name.
+# Beside others.
 set -u
 missing=
 for command in node npm chromium; do command -v $command >/dev/null || missing="$missing $command"; done

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # An image's path that leads to a FIFO, a terminal, a device, a loop: nobody who reads the profile opens it (inotify sees each
 # open but O_PATH), hangs, or fails other than by missing names.
+# Beside others.
 set -u
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT

@@ -3,6 +3,7 @@
 # Names that act: escape sequences, shell text, formulas and HTML as symbols, as names of threads, of JIT code, of the
 # executable, of its folder and its source, in its source lines, as a store's and an epoch's name. Nothing of them acts: not on
 # the terminal, not in CSV, JSON or the page, and not when a command that was shown is pasted into a shell.
+# Beside others.
 set -eu
 for tool in objcopy script python3; do command -v $tool >/dev/null || { echo "needs $tool"; exit 77; }; done
 tmp=$(mktemp -d)

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # A program without a build-id that is built anew with its functions in another order: its profile gets no wrong names, but a
 # sentence. With the old file back it has names. A binary that runs in a root of its own is found there.
+# Beside others.
 set -u
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT

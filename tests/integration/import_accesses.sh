@@ -3,6 +3,7 @@
 # What a processor told of memory accesses (PEBS, IBS, SPE) comes through an import: latency, memory level and TLB, instruction by
 # instruction. The recording is written here from the kernel's description of its format (linux/perf_event.h), with WEIGHT in one
 # event and WEIGHT_STRUCT in the other; sums are worked out from what was written.
+# Beside others.
 set -eu
 tmp=$(mktemp -d)
 trap 'rm -rf "$tmp"' EXIT

@@ -1,6 +1,7 @@
 #!/bin/bash
 # import reads every recording of the corpus: as many samples as perf script prints, swapped files like their
 # originals, malformed ones refused in one sentence.
+# Beside others.
 set -u
 corpus=$(cd "$(dirname "$0")/../.." && pwd)/../shared/corpus
 [ -d "$corpus" ] || { echo "no corpus of recordings beside this checkout"; exit 77; }

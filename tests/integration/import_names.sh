@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 # What perf names in its own recording is named after an import, too: kernel, libraries, recordings without build-ids.
+# Beside others.
 set -u
 cd "$(dirname "$0")/../.." || exit 1
 command -v perf >/dev/null || { echo "no perf to record with"; exit 77; }

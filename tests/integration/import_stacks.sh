@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # `perf record --call-graph dwarf`, imported: the chains that our frame tables unwind from the copies of stacks are those that perf
 # prints of the same file (perf's callers are one byte before ours, which are return addresses; its chains end at 127 frames).
+# Beside others.
 set -eu
 cd "$(dirname "$0")/../.."
 root=$PWD

@@ -1,6 +1,7 @@
 #!/bin/bash
 # A recording of any length is imported in little memory: 300 MB through a pipe (CS_STREAM_MB=5000 for five gigabytes), no
 # sample lost, under 200 MB resident.
+# Beside others.
 set -u
 work=$(mktemp -d); trap 'rm -rf "$work"' EXIT
 megabytes=${CS_STREAM_MB:-$([ -n "${CS_QUICK:-}" ] && echo 60 || echo 300)}

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # Branch records of other machines against what an independent script counted in them (the corpus's LBR_FACTS.txt): how many
 # branches, how many of them mispredicted; all of them in the store but those whose target lies in no image (at most one in 20,000).
+# Beside others.
 set -u
 facts=../shared/corpus/LBR_FACTS.txt
 [ -f "$facts" ] || { echo "skipped: no $facts"; exit 77; }

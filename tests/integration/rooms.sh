@@ -1,6 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
 # The rooms of ARCHITECTURE.md are those of the code; and a file or an include that breaks them is found.
+# Beside others.
 set -eu
 git rev-parse --git-dir >/dev/null 2>&1 || { echo "not a git checkout: no list of files"; exit 77; }
 python3 tests/rooms.py

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # The compiler plugin: on code of every awkward shape (nested, recursive, tail-calling, throwing, longjmp, callbacks,
 # computed goto, contexts, inlining, signal handlers) the tag names the right method or loop at every instant that matters; vectorised loops stay so; options.
+# Beside others.
 set -u
 plugin=$(realpath "$BUILD")/plugin/cyclescope.so
 [ -e "$plugin" ] || { echo "the plugin is not built (gcc-12-plugin-dev)"; exit 77; }

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # A fully static program by the header's recipe runs, and its threads have lines: in C and in C++, whose library asks for
 # pthread_create by a weak reference.
+# Beside others.
 set -u
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT

@@ -1,5 +1,6 @@
 #!/bin/bash
 # Both readers refuse every file of tests/store-bad in a sentence that names it, and read those of tests/store-good.
+# Beside others.
 set -u
 cd "$(dirname "$0")/.."
 rc=0

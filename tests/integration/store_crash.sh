@@ -1,6 +1,7 @@
 #!/bin/bash
 # A writer killed at random moments, with readers beside it and several writers in one store (as several hosts
 # have): the store always verifies, and nothing that was reported merged is missing.
+# Beside others.
 set -eu
 place=$(mktemp -d -p /dev/shm)
 trap 'rm -rf "$place"' EXIT

@@ -1,6 +1,7 @@
 #!/bin/bash
 # The reader written from FORMAT.md and the shipped one say the same about every file of random stores, also after
 # a merge of stores in either order, which gives the same bytes; and about what bursts and the observer leave.
+# Beside others.
 set -eu
 place=$(mktemp -d -p /dev/shm)
 trap 'rm -rf "$place"' EXIT

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # A name that nothing bears is refused, in one sentence that ends with what may have been meant; so is a report that a recording
 # has nothing for.
+# Beside others.
 set -u
 tmp=$(mktemp -d)
 trap 'rm -rf "$tmp"' EXIT

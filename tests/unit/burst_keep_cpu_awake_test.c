@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Alone: it asks who has a CPU. */
 /* The thread on a stopped thread's CPU: what it reads, and when it stays away. */
 #include "sampler/burst/holder/keep_cpu_awake.h"
 #include "sampler/burst/runner/runner.h"

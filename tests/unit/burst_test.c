@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Alone: it asks who has a CPU. */
 /* Bursts of children that do something known. The truth for branches is the processor's own single-stepping,
  * for memory the loop that the child runs. Skipped where the machine or our rights don't allow bursts. */
 #include "sampler/burst/runner_process.h"

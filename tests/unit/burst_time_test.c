@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Alone: it asks who has a CPU. */
 /* The CPU time of runners, whatever ends them. */
 #include "sampler/burst/runner_process.h"
 #include "tests/unit/burst_target.h"
