@@ -58,7 +58,8 @@ static void totals_at(const struct cs_wait_thread *row, uint64_t now_ns, struct 
         out->ns[ON_CPU] += now_ns - since;
         return;
     }
-    uint64_t until = row->wake_ns > since && row->wake_ns < now_ns ? row->wake_ns : now_ns;
+    uint64_t woken = __atomic_load_n(&row->wake_ns, __ATOMIC_RELAXED);
+    uint64_t until = woken > since && woken < now_ns ? woken : now_ns;
     out->ns[row->reason & 15] += until - since;
     out->ns[CS_WAIT_RUN_QUEUE] += now_ns - until;
 }
@@ -95,8 +96,9 @@ static struct cs_wait_life life_of(const struct cs_wait_thread *row, const char 
     if (row->end_ns || now_ns <= row->since_ns)
         return life;
     if (row->out) {
+        uint64_t woken = __atomic_load_n(&row->wake_ns, __ATOMIC_RELAXED);
         life.out_ns = row->since_ns;
-        life.wake_ns = row->wake_ns > row->since_ns && row->wake_ns < now_ns ? row->wake_ns : 0;
+        life.wake_ns = woken > row->since_ns && woken < now_ns ? woken : 0;
     } else {
         life.on_ns += now_ns - row->since_ns;
     }

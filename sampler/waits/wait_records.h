@@ -101,6 +101,7 @@ struct cs_wait_copied {
 #define CS_WAIT_TURN 500000U /* ns at least */
 struct cs_wait_turns {
     __u64 switch_ns; /* it went to the thread that has it; 0: that isn't followed */
+    __u32 switch_tid, unused;
     __u64 n;
     struct cs_wait_turn {
         __u64 from_ns, to_ns, comm[2];

@@ -248,6 +248,7 @@ int BPF_PROG(wait_leaves, _Bool preempt, struct task_struct *prev, struct task_s
         return 0;
     __u64 now = leaves || comes ? bpf_ktime_get_ns() : 0;
     turns->switch_ns = comes ? now : 0;
+    turns->switch_tid = next->pid;
     struct cs_wait_thread *row = leaves ? row_of(prev, 1) : 0;
     if (!row)
         return 0;
@@ -549,14 +550,14 @@ int BPF_PROG(wait_is_back, _Bool is_switch)
     struct cs_wait_turns *turns = bpf_map_lookup_elem(&wait_turns, &zero);
     if (!is_switch || !turns) /* it went on at once */
         return 0;
-    __u64 now = turns->switch_ns;
+    __u64 now = turns->switch_tid == (__u32)task->pid ? turns->switch_ns : 0;
     turns->switch_ns = 0;
     if (!now && !is_followed(task))
         return 0;
     struct cs_wait_thread *row = row_of(task, 1);
     if (!row || (row->since_ns && !row->out))
         return 0;
-    if (now <= row->since_ns) /* the switch itself wasn't seen */
+    if (now <= row->since_ns) /* the switch itself wasn't seen: kernels don't tell of every thread's */
         now = bpf_ktime_get_ns();
     if (!row->since_ns) { /* it was away when all this began */
         struct task_struct___waits *t = (void *)task;
@@ -571,8 +572,9 @@ int BPF_PROG(wait_is_back, _Bool is_switch)
         bpf_probe_read_kernel(row->comm, sizeof row->comm, t->comm);
     } else {
         __u64 away = now - row->since_ns;
-        __u64 waited =
-            row->reason == CS_WAIT_RUN_QUEUE || !row->wake_ns ? away : row->wake_ns - row->since_ns;
+        __u64 waited = row->wake_ns - row->since_ns;
+        if (row->reason == CS_WAIT_RUN_QUEUE || !row->wake_ns || waited > away)
+            waited = away;
         row->ns[row->reason & 15] += waited;
         row->ns[CS_WAIT_RUN_QUEUE] += away - waited;
         row->times[row->reason & 15]++;
