@@ -27,6 +27,7 @@ function sums(chains) {
   const errors = [];
   for (const [wide, scheme] of [[1400, "light"], [1400, "dark"], [400, "light"], [400, "dark"]]) {
     const page = await browser.newPage({ viewport: { width: wide, height: 900 }, colorScheme: scheme });
+    page.setDefaultTimeout(120000); // a busy machine is no defect of the page
     page.on("console", (m) => { if (m.type() === "error") errors.push(m.text()); });
     page.on("pageerror", (e) => errors.push(String(e)));
     await page.goto("file://" + page_file);

@@ -31,6 +31,7 @@ function opened() {
   const all = [];
   for (let i = 0; i < +times; i++) {
     const context = await browser.newContext({ viewport: { width: 1400, height: 900 } }), page = await context.newPage();
+    page.setDefaultTimeout(120000);
     page.on("pageerror", (e) => { console.error(String(e)); process.exitCode = 1; });
     const session = await context.newCDPSession(page);
     await session.send("Performance.enable", { timeDomain: "threadTicks" });

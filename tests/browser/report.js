@@ -11,6 +11,7 @@ const [page_file, shots] = process.argv.slice(2);
   const errors = [], requests = [];
   for (const scheme of ["light", "dark"]) {
     const page = await browser.newPage({ viewport: { width: 1200, height: 900 }, colorScheme: scheme });
+    page.setDefaultTimeout(120000); // a busy machine is no defect of the page
     page.on("console", (m) => { if (m.type() === "error") errors.push(m.text()); });
     page.on("pageerror", (e) => errors.push(String(e)));
     page.on("request", (r) => { if (!r.url().startsWith("file:") && !r.url().startsWith("data:")) requests.push(r.url()); });

@@ -37,12 +37,13 @@ for (const { event, stack, n } of stacks) {
       const load = path.join(work, "load.js"); /* as its own command line hands files to its page */
       fs.writeFileSync(load, `speedscope.loadFileFromBase64(${JSON.stringify(path.basename(file))}, "${fs.readFileSync(file).toString("base64")}")`);
       const page = await browser.newPage({ viewport: { width: 1200, height: 900 } });
+      page.setDefaultTimeout(120000); // a busy machine is no defect of the page
       const errors = [];
       page.on("console", (m) => { if (m.type() === "error") errors.push(m.text()); });
       page.on("pageerror", (e) => errors.push(String(e)));
       await page.goto(`file://${release}#localProfilePath=${load}`);
-      await page.locator("text=Sandwich").click({ timeout: 20000 });
-      await page.locator("tr", { hasText: "%" }).nth(1).waitFor({ timeout: 20000 });
+      await page.locator("text=Sandwich").click();
+      await page.locator("tr", { hasText: "%" }).nth(1).waitFor();
       const rows = await page.locator("tr", { hasText: "%" }).evaluateAll((list) => list.map((row) => [...row.querySelectorAll("td")].map((cell) => cell.textContent)));
       assert(rows.length >= 3, `${file}: only ${rows.length} rows: ${JSON.stringify(rows)}`);
       let compared = 0;

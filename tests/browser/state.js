@@ -100,6 +100,7 @@ async function arrowsInFlame(page) {
   const errors = [], url = "file://" + page_file;
   const visit = async (options, address) => {
     const page = await browser.newPage(options);
+    page.setDefaultTimeout(120000); // a busy machine is no defect of the page
     page.on("console", (m) => { if (m.type() === "error") errors.push(m.text()); });
     page.on("pageerror", (e) => errors.push(String(e)));
     await page.addInitScript(noteCanvasText);

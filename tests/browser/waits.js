@@ -11,6 +11,7 @@ const [page_file, shots] = process.argv.slice(2);
   const errors = [];
   for (const [wide, scheme] of [[1400, "light"], [400, "dark"]]) {
     const page = await browser.newPage({ viewport: { width: wide, height: 900 }, colorScheme: scheme });
+    page.setDefaultTimeout(120000); // a busy machine is no defect of the page
     page.on("console", (m) => { if (m.type() === "error") errors.push(m.text()); });
     page.on("pageerror", (e) => errors.push(String(e)));
     await page.goto("file://" + page_file);
@@ -42,7 +43,7 @@ const [page_file, shots] = process.argv.slice(2);
 
     /* a place opens the flame graph of waits with its boxes marked; back shows samples again */
     await page.locator("#waits-grid tbody tr").first().locator("button.open").click();
-    await page.waitForFunction((ns) => window.flame.root.total[0] === ns, ns, { timeout: 10000 }); // boxes are waits
+    await page.waitForFunction((ns) => window.flame.root.total[0] === ns, ns); // boxes are waits
     const marked = await page.evaluate(() => window.flame.drawn.filter((d) => d.b.classList.contains("found")).map((d) => d.box.name));
     assert(marked.length && marked.every((n) => n.includes(first[6])), `${first[6]} is marked: ${marked}`);
     await page.evaluate(() => window.flame.focus());
