@@ -16,7 +16,10 @@ with tempfile.TemporaryDirectory() as place:
     subprocess.run(["make", "-s", f"BUILD={build}", crowd], check=True)
 
     def daemon(verb, *options):
-        return subprocess.run([cyclescope, "daemon", verb, "--socket", f"{place}/control", *options], check=True, capture_output=True, text=True).stdout
+        ran = subprocess.run([cyclescope, "daemon", verb, "--socket", f"{place}/control", *options], stdout=subprocess.PIPE, text=True)
+        if ran.returncode:
+            raise SystemExit(f"daemon {verb} failed")
+        return ran.stdout
 
     daemon("start", "--waits", "--memory", "64M", "--label", "command", "--merge-interval", "60s", "-o", f"{place}/store", "--remarks", f"{place}/log")
     try:
@@ -24,10 +27,9 @@ with tempfile.TemporaryDirectory() as place:
         ticks = []
         while program.poll() is None:
             time.sleep(max(2, seconds / 200))
-            try:
-                ticks.append(json.loads(daemon("status", "--json")))
-            except subprocess.CalledProcessError as error: # a machine that was frozen meanwhile
-                print(error.stderr, file=sys.stderr)
+            ticks.append(json.loads(daemon("status", "--json")))
+        if program.returncode:
+            raise SystemExit(f"the crowd ended with {program.returncode}")
         log = {w[0]: float(w[1]) for w in map(str.split, program.stdout)}
         daemon("flush")
         last = json.loads(daemon("status", "--json"))

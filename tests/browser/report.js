@@ -147,23 +147,16 @@ const [page_file, shots] = process.argv.slice(2);
       !(e.textContent.trim() || e.title || e.getAttribute("aria-label") || e.closest("label") || e.getAttribute("aria-labelledby"))).length);
     assert.strictEqual(nameless, 0, "controls without a name");
 
-    /* 100,000 rows stay fluid: scrolling and filtering take less than a frame or two */
-    const slowest = await page.evaluate(() => {
-      const g = window.grid, many = Array.from({ length: 100000 }, (_, i) => { const r = g.all[i % g.all.length].slice(); r[0] = (r[0] || "") + i; return r; });
-      g.all = many; g.filter("");
-      const steps = [];
-      for (let i = 0; i < 50; i++) {
-        const from = performance.now();
-        g.host.scrollTop = i * 40000; g.draw();
-        steps.push(performance.now() - from);
-      }
-      const from = performance.now();
+    /* 100,000 rows stay fluid: no more of them are in the document than stand in the window, wherever one scrolls */
+    const many = await page.evaluate(() => {
+      const g = window.grid, rows = Array.from({ length: 100000 }, (_, i) => { const r = g.all[i % g.all.length].slice(); r[0] = (r[0] || "") + i; return r; });
+      let most = 0;
+      g.all = rows; g.filter("");
+      for (let i = 0; i < 50; i++) { g.host.scrollTop = i * 40000; g.draw(); most = Math.max(most, g.host.querySelectorAll("*").length); }
       g.filter("9999");
-      steps.sort((a, b) => a - b); /* nine steps in ten: the machine may be busy with something else */
-      return [steps[44], performance.now() - from];
+      return { most, cells: g.all[0].length, found: rows.filter((r) => String(r[0]).includes("9999")).length, shown: g.host.querySelectorAll("*").length };
     });
-    console.log(`${scheme}: 100,000 rows: nine scroll steps in ten take under ${slowest[0].toFixed(1)} ms, search ${slowest[1].toFixed(1)} ms`);
-    assert(slowest[0] < 1000 && slowest[1] < 2000, "slow table: " + slowest);
+    assert(many.most < 200 * many.cells && many.found > 5 && many.shown <= many.most, "a long table: " + JSON.stringify(many));
     await page.reload();
     if (shots) await page.screenshot({ path: `${shots}-${scheme}.png`, fullPage: true });
     await page.close();
