@@ -9,11 +9,12 @@ trap 'd stop >/dev/null 2>&1; kill $(jobs -p) 2>/dev/null; rm -rf "$work"' EXIT
 . "$(dirname "$0")/../waits_possible.sh"
 d start --waits --memory 64M --label command -o "$work/store" --remarks "$work/log" || { echo "not ok: the daemon doesn't start: $(cat "$work/log")"; exit 1; }
 for _ in 1 2 3; do while :; do :; done & done
-"$BUILD/tests/programs/waiting_crowd" 8 2000 >"$work/truth" || exit 1
+cp "$BUILD/tests/programs/waiting_crowd" "$work/crowd-$$" # a name that nothing else has
+"$work/crowd-$$" 8 2000 >"$work/truth" || exit 1
 d flush >/dev/null || { echo "not ok: flush"; exit 1; }
 d status --json >"$work/status"
 d stop >/dev/null
-"$CYCLESCOPE" waits --process waiting_crowd --json --top 0 --store "$work/store" >"$work/waits" || exit 1
+"$CYCLESCOPE" waits --process "crowd-$$" --json --top 0 --store "$work/store" >"$work/waits" || exit 1
 python3 - "$work" <<'PY'
 import json, sys
 waits, status = (json.load(open(f"{sys.argv[1]}/{name}")) for name in ("waits", "status"))
