@@ -172,10 +172,23 @@ static char *text_of_point(const struct cs_image_tag_point *p)
     return n < 0 ? NULL : text;
 }
 
-/* Some instructions have no line, as those of XRay's sled at a function's start: the function's then. */
-static unsigned line_of(const struct cs_image_frame *frame)
+#define FRAMES 16
+
+/* The innermost frame there; of a function's start the function itself, where it is declared, as tag points have it: what was
+ * inlined into its first instructions isn't what a tag of it means. */
+static bool frame_of(struct cs_image_code *code, const struct cs_image_procedure *p, uint64_t offset,
+                     struct cs_image_frame *out)
 {
-    return frame->line ? frame->line : frame->first_line;
+    struct cs_image_frame frames[FRAMES];
+    const unsigned n = cs_image_frames_at(code, offset, frames, FRAMES);
+    if (n == 0)
+        return false;
+    *out = frames[0];
+    if (offset == p->start && n <= FRAMES && frames[n - 1].first_line) {
+        *out = frames[n - 1];
+        out->line = out->first_line;
+    }
+    return out->file[0] != '\0';
 }
 
 static char *text_of_code(const struct opened *o, const struct cs_mapped_image *image, uint64_t offset)
@@ -186,9 +199,9 @@ static char *text_of_code(const struct opened *o, const struct cs_mapped_image *
     int n;
     if (!p)
         n = asprintf(&text, "%s+0x%" PRIx64, last_part(image->image.path), offset);
-    else if (cs_image_frames_at(o->code, offset, &frame, 1) > 0 && frame.file[0])
+    else if (frame_of(o->code, p, offset, &frame))
         n = asprintf(&text, "%s (%s:%u)", cs_image_demangle(p->name, function, sizeof function),
-                     last_part(frame.file), line_of(&frame));
+                     last_part(frame.file), frame.line);
     else
         n = asprintf(&text, "%s+0x%" PRIx64, cs_image_demangle(p->name, function, sizeof function),
                      offset - p->start);
