@@ -56,7 +56,8 @@ fn drive(seconds: f64) -> [f64; 3] {
 fn main() {
     panic::set_hook(Box::new(|_| {}));
     for n in 0..50 { assert!(panic::catch_unwind(|| fails(n)).is_err()); }
-    let spent = std::thread::spawn(|| drive(3.0)).join().unwrap();
+    let seconds = std::env::args().nth(1).unwrap().parse().unwrap();
+    let spent = std::thread::spawn(move || drive(seconds)).join().unwrap();
     let all: f64 = spent.iter().sum();
     for (name, s) in ["add", "multiply", "drive"].iter().zip(spent.iter()) { println!("share {} {}", name, s / all) }
     for n in 0..50 { assert!(panic::catch_unwind(|| fails(n)).is_err()); }
@@ -88,8 +89,8 @@ xray=$(realpath "$BUILD")/libcyclescope-xray.so.1
 # shellcheck disable=SC2086
 if [ -e "$xray" ] && $RUSTC -Z help 2>/dev/null | grep -q instrument-xray; then
     $RUSTC -O -g -Z instrument-xray=always -Z unstable-options -C symbol-mangling-version=legacy -o "$work/sleds" "$work/busy.rs" 2>"$work/err" || fail "sleds: $(head "$work/err")"
-    observe sleds env LD_PRELOAD="$xray" "$work/sleds"
-    "$work/sleds" >/dev/null && LD_PRELOAD=$xray "$work/sleds" >/dev/null || fail "sleds, not observed"
+    observe sleds env LD_PRELOAD="$xray" "$work/sleds" 2
+    "$work/sleds" 0.1 >/dev/null && LD_PRELOAD=$xray "$work/sleds" 0.1 >/dev/null || fail "sleds, not observed"
     tried=1
 fi
 # ---- the plugin ----
@@ -97,7 +98,7 @@ plugin=$(realpath "$BUILD")/plugin/cyclescope-clang.so
 # shellcheck disable=SC2086
 if [ -e "$plugin" ] && grep -q '^LLVM version: 14\.' <<<"$version"; then
     $RUSTC -O -g -Z llvm-plugins="$plugin" -C link-args="$(realpath "$BUILD")/libcyclescope.a -lc" -o "$work/tagged" "$work/busy.rs" 2>"$work/err" || fail "plugin: $(head "$work/err")"
-    observe plugin "$work/tagged"
+    observe plugin "$work/tagged" 2
     tried=1
 fi
 [ "$tried" ] || { echo "neither rustc's XRay sleds nor its LLVM 14 with clang's plugin: $(grep -h '^LLVM\|^release' <<<"$version" | tr '\n' ' ')"; exit 77; }
