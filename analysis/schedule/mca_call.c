@@ -15,7 +15,7 @@ extern char **environ;
 
 enum { CPU_SECONDS_MAX = 30 };
 
-/* Its answer is built of small pieces in 100 MB and more: in huge pages, a third of its time is saved. What the user
+/* Its answer is built of small pieces in 50 MB and more: in huge pages, a third of its time is saved. What the user
  * set stays. */
 #define HUGE_PAGES "GLIBC_TUNABLES=glibc.malloc.hugetlb=1"
 
