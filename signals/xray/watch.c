@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Sleds are on while somebody observes: an observer holds a lock on the segment's file (segment.h). A thread of our own asks
  * for that. It sleeps until an observer wakes it; once a second it looks by itself, should a wake have come while it was
- * awake. The thread that an observer's lock can be asked by costs the program nothing it could measure: some 5 us a second.
+ * awake. That takes some 5 us of a CPU a second.
  *
  * In a forked child the sleds are as the parent left them, and a new thread switches them off. */
 #include "signals/reader_open.h"
