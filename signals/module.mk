@@ -141,16 +141,15 @@ $(SIGNALS_ITT): $(ITT_SOURCES) signals/itt/itt.h signals/itt/exports.map signals
 
 # So does the library for programs with XRay sleds. What its sleds call may touch no vector register.
 SIGNALS_XRAY := $(BUILD)/libcyclescope-xray.so.1
-XRAY_SOURCES := $(wildcard signals/xray/*.c)
+XRAY_SOURCES := $(wildcard signals/xray/*.c) signals/reader_locate.c
 ifeq ($(shell $(CC) -dumpmachine | cut -d- -f1),x86_64)
 PROGRAMS += $(SIGNALS_XRAY)
 INSTALLED  += $(SIGNALS_XRAY):$(LIBDIR)/libcyclescope-xray.so.1
 endif
-$(SIGNALS_XRAY): $(XRAY_SOURCES) signals/xray/xray.h signals/xray/exports.map signals/cyclescope.h $(SIGNALS_RUNTIME) $(BUILD)/signals/reader_locate.o
+$(SIGNALS_XRAY): $(XRAY_SOURCES) signals/xray/xray.h signals/xray/exports.map signals/cyclescope.h $(SIGNALS_RUNTIME)
 	@mkdir -p $(@D)
 	$(call say,LD,$@)$(CC) -I. -D_GNU_SOURCE -std=gnu11 $(WARN) -O2 -g $(SAME_PATHS) -mgeneral-regs-only -fPIC -fno-plt -fvisibility=hidden -shared $(LDFLAGS) \
-	  -Wl,-soname,libcyclescope-xray.so.1 -Wl,-z,nodelete -Wl,-z,defs -Wl,--version-script,signals/xray/exports.map -o $@ $(XRAY_SOURCES) $(SIGNALS_RUNTIME) \
-	  $(BUILD)/signals/reader_locate.o
+	  -Wl,-soname,libcyclescope-xray.so.1 -Wl,-z,nodelete -Wl,-z,defs -Wl,--version-script,signals/xray/exports.map -o $@ $(XRAY_SOURCES) $(SIGNALS_RUNTIME)
 
 bench.signals-set.libs = $(SIGNALS_A)
 bench.otel-context.libs = $(SIGNALS_A) -Wl,--export-dynamic-symbol=otel_thread_ctx_v1
