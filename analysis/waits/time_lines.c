@@ -123,9 +123,13 @@ static void fill(const struct filling *f, unsigned state, uint64_t from, uint64_
             (float)(density * (fmin(end, b + 1.0) - fmax(begin, b)));
 }
 
-/* Between two waits: it ran for some of it. */
-static void fill_between(const struct filling *f, uint64_t from, uint64_t to, uint64_t ran_ns)
+/* From when it wanted a CPU, `queued`, to when it had one, `from`, and on to its next wait: it ran for some of that. What it ran
+ * beyond is the end of its wait: the kernel's account begins with the choice of the thread, before the switch is told. */
+static void fill_until(const struct filling *f, uint64_t queued, uint64_t from, uint64_t to, uint64_t ran_ns)
 {
+    uint64_t room = to > from ? to - from : 0, early = ran_ns > room ? ran_ns - room : 0;
+    from -= early < from - queued ? early : from - queued;
+    fill(f, CS_TIME_LINE_QUEUED, queued, from, (double)(from - queued));
     if (to <= from)
         return;
     double whole = (double)(to - from), ran = fmin((double)ran_ns, whole);
@@ -135,19 +139,18 @@ static void fill_between(const struct filling *f, uint64_t from, uint64_t to, ui
 
 static void walk(const struct filling *f, const struct row *thread, size_t n)
 {
-    uint64_t at = thread->begin_ns, on = 0;
+    uint64_t at = thread->begin_ns, woken = at, on = 0;
     for (const struct row *w = thread + 1; w < thread + n; w++) {
         uint64_t end = w->end_ns < thread->end_ns ? w->end_ns : thread->end_ns;
         if (w->begin_ns < at || end <= w->begin_ns)
             continue;
-        fill_between(f, at, w->begin_ns, w->on_ns > on ? w->on_ns - on : 0);
-        uint64_t woken = w->wake_ns > w->begin_ns && w->wake_ns < end ? w->wake_ns : end;
+        fill_until(f, woken, at, w->begin_ns, w->on_ns > on ? w->on_ns - on : 0);
+        woken = w->wake_ns > w->begin_ns && w->wake_ns < end ? w->wake_ns : end;
         fill(f, w->state, w->begin_ns, woken, (double)(woken - w->begin_ns));
-        fill(f, CS_TIME_LINE_QUEUED, woken, end, (double)(end - woken));
         at = end;
         on = w->on_ns;
     }
-    fill_between(f, at, thread->end_ns, thread->on_ns > on ? thread->on_ns - on : 0);
+    fill_until(f, woken, at, thread->end_ns, thread->on_ns > on ? thread->on_ns - on : 0);
 }
 
 static int busiest_first(const void *left, const void *right)

@@ -169,6 +169,26 @@ static void lines_say_what_was_and_what_is_not_told(void **state)
 }
 
 /* A number that came round again is another thread; waits of nobody, wrong times and overlaps are passed over. */
+/* 100 ms: waited for a file from 20 to 50, was woken at 40; ran 53 by the kernel's account, of which 3 before it was told. */
+static void what_ran_before_a_switch_was_told_is_the_end_of_its_wait(void **state)
+{
+    struct place p = open_place();
+    struct cs_session_wait_times *times = cs_session_wait_times_open(10, 10);
+    (void)state;
+    struct cs_session_wait_time thread = at(CS_WAIT_TIMES_THREAD, 1000, 0, 1100, 73),
+                                wait = at("file", 1020, 1040, 1050, 20);
+    cs_session_wait_times_wait(times, &wait);
+    cs_session_wait_times_thread(times, &thread);
+    merge(times, &p);
+    struct cs_time_lines l = lines_of(&p, 0, 0, 100);
+    for (unsigned b = 0; b < 100; b++) {
+        assert_near(share(&l, 0, b, "run-queue"), b >= 40 && b < 47 ? 1 : 0, 1e-4);
+        assert_near(share(&l, 0, b, "running"), b < 20 || b >= 47 ? 1 : 0, 1e-4);
+    }
+    cs_time_lines_close(&l);
+    close_place(&p);
+}
+
 static void damaged_times_do_no_harm(void **state)
 {
     struct place p = open_place();
@@ -207,6 +227,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_longest_are_kept_and_the_others_counted),
         cmocka_unit_test(lines_say_what_was_and_what_is_not_told),
+        cmocka_unit_test(what_ran_before_a_switch_was_told_is_the_end_of_its_wait),
         cmocka_unit_test(damaged_times_do_no_harm),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
