@@ -152,7 +152,7 @@ static int print(const struct parsed *args, const struct cs_time_lines *l)
     output_set(out, "from_seconds", json_real(from));
     output_set(out, "bucket_ms", json_real(bucket_ms));
     output_set(out, "waits_left_out", json_integer((json_int_t)l->cut));
-    output_set(out, "threads_left_out", json_integer((json_int_t)(l->omitted + l->cut_threads)));
+    output_set(out, "threads_left_out", json_integer((json_int_t)l->omitted + (json_int_t)l->cut_threads));
     struct table *table = output_table(out, "threads", columns, sizeof columns / sizeof *columns);
     for (size_t i = 0; i < l->n; i++)
         put_line(table, l, &l->at[i]);

@@ -302,7 +302,7 @@ static void note_functions(const struct dl_phdr_info *info, const struct image *
             w->functions && w->n > 0 && w->n <= w->capacity ? &w->functions->by_start[w->n - 1] : NULL;
         if (last && last->start == f.start)
             last->end = f.end > last->end ? f.end : last->end;
-        else if (w->n++ < w->capacity)
+        else if (w->n++ < w->capacity && w->functions)
             w->functions->by_start[w->n - 1] = f;
     }
 }
