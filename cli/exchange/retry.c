@@ -1,17 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "cli/exchange/retry.h"
+#include "cli/command/seconds.h"
 
 #include <time.h>
 
 #define RETRY_S 60
 #define PAUSE_MOST_S 30
-
-static double seconds_now(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
-}
 
 struct retry retry_begin(const struct parsed *args)
 {

@@ -1,23 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "cli/profile/ask_debuginfod.h"
 #include "cli/command/command.h"
+#include "cli/command/seconds.h"
 #include "cli/output/output.h"
 #include "image/file/debuginfod.h"
 
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
-#include <time.h>
 
 #define SECONDS 60
 #define SECONDS_MAX 600
-
-static double seconds_now(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
-}
 
 static double samples_of(const struct profile_image *image, unsigned event)
 {

@@ -3,6 +3,7 @@
 #include "cli/record/record.h"
 #include "analysis/machine/machine.h"
 #include "cli/command/interrupt.h"
+#include "cli/command/seconds.h"
 #include "cli/output/output.h"
 #include "sampler/daemon/settings.h"
 #include "sampler/sampler.h"
@@ -19,7 +20,6 @@
 #include <string.h>
 #include <sys/utsname.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 #define MERGE_SECONDS 60                 /* what a power cut may cost */
@@ -42,13 +42,6 @@ struct recording {
     pid_t pids[RECORD_PIDS_MAX]; /* beside the first */
     double began, seconds;       /* when it was let go; how long it took */
 };
-
-static double seconds_now(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
-}
 
 /* That a machine has no PMU is news once. A marker in the user's cache remembers; without one it is told each time. */
 static bool was_told(void)
