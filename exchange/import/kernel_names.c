@@ -180,18 +180,11 @@ static void look_up_elf(const char *path, struct cs_kallsyms_wanted *w, size_t n
             if (GELF_ST_TYPE(symbol.st_info) != STT_FUNC || !symbol.st_size)
                 continue;
             const char *name = elf_strptr(elf, head.sh_link, symbol.st_name);
-            size_t low = 0, high = n;
-            while (low < high) {
-                size_t middle = (low + high) / 2;
-                if (w[middle].addr < symbol.st_value)
-                    low = middle + 1;
-                else
-                    high = middle;
-            }
-            for (; name && low < n && w[low].addr - symbol.st_value < symbol.st_size; low++) {
-                w[low].start = symbol.st_value;
-                w[low].end = symbol.st_value + symbol.st_size;
-                snprintf(w[low].name, sizeof w[low].name, "%.119s", name);
+            for (size_t k = cs_kallsyms_first(w, n, symbol.st_value);
+                 name && k < n && w[k].addr - symbol.st_value < symbol.st_size; k++) {
+                w[k].start = symbol.st_value;
+                w[k].end = symbol.st_value + symbol.st_size;
+                snprintf(w[k].name, sizeof w[k].name, "%.119s", name);
             }
         }
     }

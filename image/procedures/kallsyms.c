@@ -43,6 +43,19 @@ bool cs_kallsyms_next(FILE *f, struct cs_kallsyms_symbol *out)
     return false;
 }
 
+size_t cs_kallsyms_first(const struct cs_kallsyms_wanted *wanted, size_t n, uint64_t addr)
+{
+    size_t low = 0, high = n;
+    while (low < high) {
+        size_t middle = (low + high) / 2;
+        if (wanted[middle].addr < addr)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
 /* A symbol is a start for the first address at or above it, an end for the last one below it; the addresses between
  * two symbols then share what their neighbours found. */
 bool cs_kallsyms_look_up(const char *path, struct cs_kallsyms_wanted *w, size_t n)
@@ -54,20 +67,13 @@ bool cs_kallsyms_look_up(const char *path, struct cs_kallsyms_wanted *w, size_t 
     while (cs_kallsyms_next(f, &s)) {
         if (s.addr == 0 || !strchr("tTwW", s.type))
             continue;
-        size_t low = 0, high = n;
-        while (low < high) {
-            size_t middle = (low + high) / 2;
-            if (w[middle].addr < s.addr)
-                low = middle + 1;
-            else
-                high = middle;
+        size_t at = cs_kallsyms_first(w, n, s.addr);
+        if (at < n && s.addr > w[at].start) {
+            w[at].start = s.addr;
+            snprintf(w[at].name, sizeof w[at].name, "%.119s", s.name);
         }
-        if (low < n && s.addr > w[low].start) {
-            w[low].start = s.addr;
-            snprintf(w[low].name, sizeof w[low].name, "%.119s", s.name);
-        }
-        if (low > 0 && (!w[low - 1].end || s.addr < w[low - 1].end))
-            w[low - 1].end = s.addr;
+        if (at > 0 && (!w[at - 1].end || s.addr < w[at - 1].end))
+            w[at - 1].end = s.addr;
     }
     fclose(f);
     for (size_t i = 1; i < n; i++)

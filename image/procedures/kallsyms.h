@@ -24,6 +24,8 @@ struct cs_kallsyms_wanted { /* an address that was sampled, and the procedure ar
 FILE *cs_kallsyms_open(const char *path);
 /* False = the end. Lines that are none of a symbol are passed over. */
 bool cs_kallsyms_next(FILE *f, struct cs_kallsyms_symbol *out);
+/* Index of the first of `n` addresses, ascending, that is at `addr` or above; n: none. */
+size_t cs_kallsyms_first(const struct cs_kallsyms_wanted *wanted, size_t n, uint64_t addr);
 /* Procedures around `n` addresses, ascending, in one pass. False = the file can't be opened. */
 bool cs_kallsyms_look_up(const char *path, struct cs_kallsyms_wanted *wanted, size_t n);
 
