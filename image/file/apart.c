@@ -54,7 +54,7 @@ static _Noreturn void be_child(pid_t parent, int fd, int memory, const struct cs
 {
     struct elf_file *file;
     struct cs_error ignored;
-    (void)prctl(PR_SET_NAME, "cyclescope-rows");
+    (void)prctl(PR_SET_NAME, "cyclescope-read");
     go_first();
     if (!limit(most) || !cs_give_up_rights(parent, fd, memory) ||
         elf_file_from_descriptor(fd, &file, &ignored) < 0)
@@ -65,7 +65,7 @@ static _Noreturn void be_child(pid_t parent, int fd, int memory, const struct cs
 int cs_apart_start(struct cs_apart *apart, int fd, const struct cs_apart_bounds *most, cs_apart_work work)
 {
     pid_t self = getpid();
-    apart->memory = memfd_create("cyclescope-rows", MFD_CLOEXEC);
+    apart->memory = memfd_create("cyclescope-read", MFD_CLOEXEC);
     apart->file = fcntl(fd, F_DUPFD_CLOEXEC, 3);
     apart->pid = apart->memory < 0 || apart->file < 0 ? -1 : fork();
     if (apart->pid == 0)
