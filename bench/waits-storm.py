@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-or-later
 """The daemon with waits beside 2,000 threads that sleep, want locks, end and are followed by others (tests/programs/waiting_crowd.c), for an
-hour (--quick: a minute): by how much its memory grew in the second half, in percent of the first half's highest. Fails if the waits in
-the store and those that are told to be lost aren't what the program waited by its own clocks, to 1 %."""
+hour (--quick: a minute; STORM_SECONDS): by how much its memory grew in the second half, in percent of the first half's highest. Fails
+if the waits in the store aren't what the program waited by its own clocks, to 1 %. Only where the daemon says that it had no row for
+some threads, those may be missing; what it says it lost are records of single waits, which no total is made of."""
 import json, os, subprocess, sys, tempfile, time
 
 cyclescope, build = os.environ["CYCLESCOPE"], os.environ["BUILD"]
@@ -50,4 +51,4 @@ print(json.dumps({"name": "waits-storm", "value": round(growth, 2), "unit": "% o
                   "detail": {"seconds": seconds, "threads": log["threads"], "memory_peak_mb": round(last["memory_peak_bytes"] / 1e6, 2), "store_mb": round(size / 1e6, 2),
                              "waited_by_its_own_clocks": lived, "stored": {k: round(v, 1) for k, v in off.items()}, "off_percent": round(100 * (stored / lived - 1), 3),
                              "lost": lost, "remarks": remarks.splitlines()[-5:], "status": {k: v for k, v in last.items() if "wait" in k}}}))
-sys.exit(abs(stored / lived - 1) > 0.01 and not lost)
+sys.exit(stored > 1.01 * lived or (stored < 0.99 * lived and not last["waits_uncounted"]))

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 # The daemon's waits of a crowd whose threads come and go on a full machine are what the crowd waited by its own clocks, and nobody waited
-# for a CPU for longer than it lived. Not every switch is told by the kernel (here: of a thread that isn't shown to us).
+# for a CPU for longer than it lived, though the kernel may not tell of every switch (docs/lab/waits.md).
 set -u
 work=$(mktemp -d -p /dev/shm)
 d() { local verb=$1; shift; "$CYCLESCOPE" daemon "$verb" --socket "$work/control" "$@"; }
