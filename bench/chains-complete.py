@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Share of samples whose call chain reaches the beginning (_start, or where a thread began), of unmodified programs of Debian:
-the worst of all that are here (of twenty, which the list names). Every program is met for the first time: the cache of unwind tables is empty. A chain that ended before its
-time counts against it, whatever the cause; causes are in the detail.
+the worst of those of twenty that are installed. Every program is met for the first time: the cache of unwind tables is empty. A chain
+that ended before its time counts against it, whatever the cause; causes are in the detail.
 
 CS_CHAINS_PROGRAMS chooses programs, CS_CHAINS_RATE the rate (1000). PHP's JIT, which is off unless one asks for it, isn't among
 them: its code has neither frame pointers nor a description (docs/chains.md)."""

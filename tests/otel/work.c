@@ -60,11 +60,12 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 /* Half a second of wall-clock time, however little of it one has a CPU. */
 static void warm_up(void)
 {
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    for (const double begun = (double)t.tv_sec + (double)t.tv_nsec / 1e9;
-         (double)t.tv_sec + (double)t.tv_nsec / 1e9 < begun + 0.5;)
-        clock_gettime(CLOCK_MONOTONIC, &t);
+    struct timespec end, now;
+    clock_gettime(CLOCK_MONOTONIC, &end);
+    end.tv_nsec += 500000000;
+    do
+        clock_gettime(CLOCK_MONOTONIC, &now);
+    while ((now.tv_sec - end.tv_sec) * 1000000000L < end.tv_nsec - now.tv_nsec);
 }
 
 static void *serve(void *number)
