@@ -12,6 +12,7 @@
 #include <string.h>
 
 #define BLOCKS_MAX 120 /* more make neither a picture nor a page */
+#define EDGES_MAX 150  /* graphviz takes 0.1 s for 150, 0.6 s for 200, 2.7 s for 225 of a switch */
 #define BLOCKS_HOT 50  /* what is drawn of those that have more */
 #define CLASSES 5
 
@@ -21,6 +22,7 @@ struct drawn {
     struct cs_cfg *cfg;
     struct cs_frequency f;
     double samples, most; /* of all blocks; flow of the busiest one */
+    bool ran;             /* blocks that never ran are left out */
     double least;         /* samples of the least block that is drawn, 0 = all that ran */
 };
 
@@ -66,7 +68,14 @@ static bool shown(const struct drawn *d, uint32_t block)
 {
     if (d->least > 0)
         return d->f.samples[block] >= d->least;
-    return d->cfg->n_blocks <= BLOCKS_MAX || d->f.samples[block] > 0 || d->f.block[block] > 0;
+    return !d->ran || d->f.samples[block] > 0 || d->f.block[block] > 0;
+}
+
+static bool shown_edge(const struct drawn *d, const struct cs_cfg_edge *edge)
+{
+    bool outside = edge->from >= d->cfg->n_blocks || edge->to >= d->cfg->n_blocks;
+    return (edge->from >= d->cfg->n_blocks || shown(d, edge->from)) &&
+           (edge->to >= d->cfg->n_blocks || shown(d, edge->to)) && !(d->least > 0 && outside);
 }
 
 static void put_edge(FILE *to, const struct drawn *d, uint32_t e)
@@ -74,10 +83,7 @@ static void put_edge(FILE *to, const struct drawn *d, uint32_t e)
     const struct cs_cfg_edge *edge = &d->cfg->edges[e];
     char from[16] = "entry", into[16] = "exit", times[24];
     double flow = d->most > 0 ? d->f.edge[e] / d->most : 0;
-    if ((edge->from < d->cfg->n_blocks && !shown(d, edge->from)) ||
-        (edge->to < d->cfg->n_blocks && !shown(d, edge->to)))
-        return;
-    if (d->least > 0 && (edge->from >= d->cfg->n_blocks || edge->to >= d->cfg->n_blocks))
+    if (!shown_edge(d, edge))
         return;
     if (edge->from < d->cfg->n_blocks)
         snprintf(from, sizeof from, "b%u", edge->from);
@@ -128,18 +134,27 @@ static size_t drawn_blocks(const struct drawn *d)
     return n;
 }
 
+static bool too_large(const struct drawn *d)
+{
+    uint32_t edges = 0;
+    for (uint32_t e = 0; e < d->cfg->n_edges; e++)
+        edges += shown_edge(d, &d->cfg->edges[e]);
+    return edges > EDGES_MAX || drawn_blocks(d) > BLOCKS_MAX;
+}
+
 static int descending(const void *a, const void *b)
 {
     double x = *(const double *)a, y = *(const double *)b;
     return (x < y) - (x > y);
 }
 
-/* A procedure of hundreds of blocks: only the hottest of them. */
-static void choose_hottest(struct drawn *d)
+/* All blocks; of a large procedure those that ran; of one of which hundreds ran the hottest. */
+static void choose_blocks(struct drawn *d)
 {
     uint32_t n = d->cfg->n_blocks;
     double *samples = malloc((n + 1) * sizeof *samples);
-    if (drawn_blocks(d) > BLOCKS_MAX && samples) {
+    d->ran = too_large(d);
+    if (d->ran && n > BLOCKS_HOT && samples && too_large(d)) {
         memcpy(samples, d->f.samples, n * sizeof *samples);
         qsort(samples, n, sizeof *samples, descending);
         d->least = samples[BLOCKS_HOT - 1] > 1 ? samples[BLOCKS_HOT - 1] : 1;
@@ -161,7 +176,7 @@ json_t *page_cfg(struct profile *profile, const struct profile_row *row, const s
             d.samples += d.f.samples[i];
             d.most = fmax(d.most, d.f.block[i]);
         }
-        choose_hottest(&d);
+        choose_blocks(&d);
         size_t n = drawn_blocks(&d); /* one block alone shows no flow */
         char *svg = n > 1 && n <= BLOCKS_MAX ? render(&d) : NULL;
         const char *body = svg ? strstr(svg, "<svg") : NULL; /* without the XML head */
