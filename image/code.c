@@ -30,6 +30,7 @@ struct attachment {
 };
 
 struct cs_image_code {
+    unsigned shares;                       /* that are open beside the first */
     struct elf_file *image, *debug, *mini; /* image NULL = names only */
     bool gone;                             /* an ELF file that isn't there any more */
     bool profiled;                         /* a store speaks of it: worth an entry of the cache */
@@ -175,9 +176,15 @@ int cs_image_open_file(const char *path, struct cs_image_code **out, struct cs_e
     return 0;
 }
 
+struct cs_image_code *cs_image_share(struct cs_image_code *code)
+{
+    code->shares++;
+    return code;
+}
+
 void cs_image_close(struct cs_image_code *code)
 {
-    if (!code)
+    if (!code || code->shares-- > 0)
         return;
     for (struct attachment *next, *a = code->attached; a; a = next) {
         next = a->next;

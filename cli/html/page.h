@@ -27,6 +27,7 @@
 #include "analysis/frequency/edge_flow.h"
 #include "cli/observe/observed.h"
 #include "cli/output/output.h"
+#include "cli/procedure/analysed_image.h"
 #include "cli/profile/profile.h"
 
 /* Procedures, their details (the hottest `n_details`), totals. */
@@ -34,7 +35,7 @@ int page_procedures(json_t *page, const struct parsed *args, struct profile *pro
                     struct profile_rows *rows, unsigned n_details, struct cs_error *err);
 /* A procedure's control-flow graph: "svg", how many blocks are "shown" of "blocks"; null where there is none.
  */
-json_t *page_cfg(struct profile *profile, const struct profile_row *row, const struct cs_edge_flow *flow);
+json_t *page_cfg(const struct analysed_image *image, const struct profile_row *row);
 /* "timeline": charts of the interval profiles, newest recording unless another is named; "phases". */
 void page_timeline(json_t *page, const char *store, const char *epoch);
 /* Adds the charts of a sample log to "timeline". */

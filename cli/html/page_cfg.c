@@ -17,7 +17,7 @@
 #define CLASSES 5
 
 struct drawn {
-    struct analysed_image ev;
+    const struct analysed_image *ev;
     const struct cs_image_procedure *procedure;
     struct cs_cfg *cfg;
     struct cs_frequency f;
@@ -59,7 +59,7 @@ static void put_block(FILE *to, struct drawn *d, uint32_t i)
     double share = d->samples > 0 ? d->f.samples[i] / d->samples : 0;
     fprintf(to, "b%u [id=\"b%" PRIx64 "\",class=\"h%d\",label=\"%" PRIx64 "  %u instr.\\l", i, b->start,
             step_of(share * 2), b->start, b->n_insns);
-    put_lines(to, d->ev.code, b);
+    put_lines(to, d->ev->code, b);
     fprintf(to, "%.1f %%   x %s%s\\l\"];\n", 100 * share, amount(d->f.block[i], times),
             d->f.block_confidence[i] == CS_CONFIDENCE_LOW ? " ?" : "");
 }
@@ -162,16 +162,14 @@ static void choose_blocks(struct drawn *d)
     free(samples);
 }
 
-json_t *page_cfg(struct profile *profile, const struct profile_row *row, const struct cs_edge_flow *flow)
+json_t *page_cfg(const struct analysed_image *image, const struct profile_row *row)
 {
-    struct drawn d = {.samples = 0};
+    struct drawn d = {.ev = image};
     struct cs_error ignored = {0};
     json_t *picture = NULL;
-    if (analysed_image_open(&d.ev, profile, row->image, flow, &ignored) < 0)
-        return json_null();
-    d.procedure = cs_image_procedure_at(d.ev.code, row->start);
-    if (d.procedure && cs_cfg_build(d.ev.code, d.procedure, d.ev.found.edges, &d.cfg, &ignored) == 0 &&
-        cs_frequency_estimate(d.cfg, &d.ev.found.input, CS_FREQUENCY_BURSTS, &d.f, &ignored) == 0) {
+    d.procedure = cs_image_procedure_at(image->code, row->start);
+    if (d.procedure && cs_cfg_build(image->code, d.procedure, image->found.edges, &d.cfg, &ignored) == 0 &&
+        cs_frequency_estimate(d.cfg, &image->found.input, CS_FREQUENCY_BURSTS, &d.f, &ignored) == 0) {
         for (uint32_t i = 0; i < d.cfg->n_blocks; i++) {
             d.samples += d.f.samples[i];
             d.most = fmax(d.most, d.f.block[i]);
@@ -187,6 +185,5 @@ json_t *page_cfg(struct profile *profile, const struct profile_row *row, const s
     }
     cs_frequency_fini(&d.f);
     cs_cfg_close(d.cfg);
-    analysed_image_close(&d.ev);
     return picture ? picture : json_null();
 }

@@ -3,6 +3,7 @@
 
 static void close_one(struct page_image *one)
 {
+    analysed_image_close(&one->analysed);
     cs_scheduler_close(one->scheduler);
     cs_culprit_evidence_close(one->evidence);
     if (one->code)
@@ -21,10 +22,9 @@ struct page_image *page_images_open(struct page_images *images, const struct par
         close_one(&images->at[--images->n]);
     struct page_image *one = &images->at[images->n++];
     *one = (struct page_image){.image = image};
-    if (cs_image_open(&image->image, p->store, &one->code, &ignored) < 0) {
-        one->code = NULL;
+    one->code = profile_code(p, image);
+    if (!one->code)
         return one;
-    }
     enum cs_isa isa = cs_image_isa(one->code);
     if (!flow || isa == CS_ISA_NONE)
         return one;
@@ -38,6 +38,15 @@ struct page_image *page_images_open(struct page_images *images, const struct par
         one->evidence = NULL;
     }
     return one;
+}
+
+struct analysed_image *page_image_analysed(struct page_image *one, struct profile *p,
+                                           const struct cs_edge_flow *flow)
+{
+    struct cs_error ignored = {0};
+    if (!one->analysed.code && one->code)
+        (void)analysed_image_open(&one->analysed, p, one->image, flow, &ignored);
+    return one->analysed.code ? &one->analysed : NULL;
 }
 
 bool page_row_explained(const struct profile_row *row)

@@ -4,6 +4,7 @@
 #ifndef CS_CLI_HTML_PAGE_IMAGES_H
 #define CS_CLI_HTML_PAGE_IMAGES_H
 
+#include "cli/procedure/analysed_image.h"
 #include "cli/procedure/calc.h"
 #include "cli/profile/profile.h"
 
@@ -14,6 +15,7 @@ struct page_image {
     struct cs_image_code *code;           /* NULL: can't be read */
     struct cs_culprit_evidence *evidence; /* NULL, with the scheduler: no culprits */
     struct cs_scheduler *scheduler;
+    struct analysed_image analysed; /* once page_image_analysed was asked */
 };
 
 struct page_images {
@@ -24,6 +26,9 @@ struct page_images {
 /* `flow` NULL: no culprits. The answer is good until the next call. */
 struct page_image *page_images_open(struct page_images *images, const struct parsed *args, struct profile *p,
                                     const struct profile_image *image, const struct cs_edge_flow *flow);
+/* Its samples of the main event and its edges, gathered once; NULL: can't be read. */
+struct analysed_image *page_image_analysed(struct page_image *one, struct profile *p,
+                                           const struct cs_edge_flow *flow);
 /* For the first `n` rows that page_row_explained says: what explaining them will ask the model. */
 void page_images_ahead(struct page_images *images, const struct parsed *args, struct profile *p,
                        const struct profile_rows *rows, unsigned n, const struct cs_edge_flow *flow);

@@ -88,7 +88,8 @@ static int image_cells(struct profile *p, const struct profile_image *image, con
     c->last_label = NULL;
     c->label = c->row = SIZE_MAX;
     c->samples = 0;
-    int rc = n ? cs_image_open(&image->image, p->store, &c->code, err) : 0;
+    c->code = n ? profile_code(p, image) : NULL;
+    int rc = !n || c->code ? 0 : cs_fail(err, 12, "out of memory for the code of %s", image->image.path);
     if (rc == 0 && n)
         rc = profile_points(image, (int)p->main_event, add_point, c, err);
     put_cell(c);

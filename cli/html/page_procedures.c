@@ -174,9 +174,9 @@ static json_t *detail_json(const struct parsed *args, struct profile *p, const s
     struct cs_cycle_account *account = now_s() < until ? explain(&s, image, detail) : NULL;
     json_object_set_new(detail, "samples", json_integer((json_int_t)a.total[p->main_event]));
     double began = now_s();
-    json_object_set_new(detail, "cfg",
-                        *draw_s > 0 && cs_image_isa(s.code) != CS_ISA_NONE ? page_cfg(p, row, flow)
-                                                                           : json_null());
+    const struct analysed_image *analysed =
+        *draw_s > 0 && cs_image_isa(s.code) != CS_ISA_NONE ? page_image_analysed(image, p, flow) : NULL;
+    json_object_set_new(detail, "cfg", analysed ? page_cfg(analysed, row) : json_null());
     *draw_s -= now_s() - began;
     json_object_set_new(detail, "file", a.file ? json_text(a.file) : json_null());
     json_object_set_new(detail, "trouble", json_text(a.trouble));

@@ -16,8 +16,8 @@ int analysed_image_open(struct analysed_image *ev, struct profile *profile, cons
     if (rc == 0)
         rc = cs_frequency_evidence_init(&ev->found, points, flow, image->image.id, err);
     cs_table_close(points);
-    if (rc == 0)
-        rc = cs_image_open(&image->image, profile->store, &ev->code, err);
+    if (rc == 0 && !(ev->code = profile_code(profile, image)))
+        rc = cs_fail(err, ENOMEM, "no memory to open %s", image->image.path);
     if (rc < 0)
         analysed_image_close(ev);
     return rc;

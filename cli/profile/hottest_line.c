@@ -88,11 +88,7 @@ static void add_line(unsigned event, const char *label, uint64_t offset, uint64_
 
 static struct cs_image_code *open_code(const struct profile *profile, const struct profile_image *image)
 {
-    struct cs_image_code *code = NULL;
-    struct cs_error ignored = {0};
-    if (image && image->image.kind == CS_IMAGE_ELF)
-        (void)cs_image_open(&image->image, profile->store, &code, &ignored);
-    return code;
+    return image && image->image.kind == CS_IMAGE_ELF ? profile_code(profile, image) : NULL;
 }
 
 /* The hottest line of a row's procedure. */

@@ -93,6 +93,7 @@ struct profile {
     size_t n_edges;
     char **epochs;
     unsigned n_epochs;
+    struct profile_codes *codes;
 };
 
 int profile_open(struct profile *profile, const char *path, const struct profile_filter *filter,
@@ -113,6 +114,9 @@ struct cs_edge_flow;
 /* All edges of the store, solved: on a terminal with a bar, because the first time takes seconds.
  */
 int profile_edge_flow(const struct profile *profile, struct cs_edge_flow **out, struct cs_error *err);
+/* The code of an image, closed as cs_image_open's. The first images stay open until profile_close: symbols are read and
+ * debug information is unpacked once, whoever looks. NULL: no memory. */
+struct cs_image_code *profile_code(const struct profile *profile, const struct profile_image *image);
 /* Index of an event, -1 when there is none. */
 int profile_event_index(const struct profile *profile, const char *name);
 /* Events that other reports need and a table of samples doesn't: where bursts began. */

@@ -252,6 +252,27 @@ static void stubs_are_named_as_objdump_names_them(void **unused)
     cs_image_close(code);
 }
 
+static void note(void *closed)
+{
+    *(bool *)closed = true;
+}
+
+static void shared_code_is_open_until_it_was_closed_as_often(void **unused)
+{
+    (void)unused;
+    struct cs_image_code *code;
+    struct cs_error err = {0};
+    bool closed = false;
+    assert_int_equal(cs_image_open_file(self, &code, &err), 0);
+    assert_int_equal(cs_image_attach(code, self, &closed, note), 0);
+    assert_ptr_equal(cs_image_share(code), code);
+    cs_image_close(code);
+    assert_false(closed);
+    assert_true(cs_image_procedures(code) > 10);
+    cs_image_close(code);
+    assert_true(closed);
+}
+
 /* Every so many of the procedures that have lines. */
 static void lines_are_those_of_addr2line(void **unused)
 {
@@ -377,6 +398,7 @@ int main(void)
         cmocka_unit_test(a_file_of_holes_takes_no_memory_and_one_beyond_the_bound_is_refused),
         cmocka_unit_test(frame_descriptions_are_those_of_readelf),
         cmocka_unit_test(stubs_are_named_as_objdump_names_them),
+        cmocka_unit_test(shared_code_is_open_until_it_was_closed_as_often),
         cmocka_unit_test(lines_are_those_of_addr2line),
         cmocka_unit_test(a_debug_file_without_build_id_is_told_by_its_checksum),
         cmocka_unit_test(the_innermost_range_is_the_shortest_around_an_address),
