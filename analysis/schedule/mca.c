@@ -116,11 +116,11 @@ static int add_jobs(struct cs_scheduler *s, struct jobs *jobs, const struct cs_s
     return 0;
 }
 
-/* Known, or told ahead and soon to be known. */
+/* Known, or told ahead and soon to be known. A rough path never is: what it gets doesn't hang on who asked before. */
 static bool known(struct cs_scheduler *s, const struct cs_schedule_path *path, struct cs_schedule_step *steps,
                   bool *own)
 {
-    bool have = schedule_cache_get(s->cache, path, steps, own);
+    bool have = !path->rough && schedule_cache_get(s->cache, path, steps, own);
     while (!have && !path->rough && s->ahead && mca_ahead_wait(s->ahead))
         have = schedule_cache_get(s->cache, path, steps, own);
     return have;
