@@ -155,6 +155,13 @@ int cs_culprit_evidence_machine(struct cs_store *store, struct cs_machine *out, 
     return cs_machine_measure(out, err);
 }
 
+/* A table is sorted when it is first read: now, so that threads may read it. */
+static void sort_rows(struct cs_table *table)
+{
+    if (table && cs_table_rows(table))
+        (void)cs_table_row(table, 0);
+}
+
 int cs_culprit_evidence_open(struct cs_store *store, const struct cs_edge_flow *flow, const char *image_id,
                              const char *event, struct cs_culprit_evidence **out, struct cs_error *err)
 {
@@ -186,6 +193,11 @@ int cs_culprit_evidence_open(struct cs_store *store, const struct cs_edge_flow *
     }
     e->bursts = e->flow.edges->n_own > 0;
     measure_code(e);
+    struct cs_table *const tables[] = {e->memory, e->branches, e->lines, e->footprints};
+    for (size_t i = 0; i < sizeof tables / sizeof *tables; i++)
+        sort_rows(tables[i]);
+    for (int c = 0; c < CS_N_CAUSES; c++)
+        sort_rows(e->events[c]);
     return 0;
 }
 

@@ -23,6 +23,7 @@ struct cs_scheduler {
     char name[128];
     struct schedule_cache *cache;
     struct mca_ahead *ahead; /* NULL: nothing was told */
+    pthread_mutex_t lock;    /* of the cache, and of what was told */
 };
 
 int cs_scheduler_open(enum cs_isa isa, const char *const *cpus, const char *cache, bool generic_only,
@@ -32,6 +33,7 @@ int cs_scheduler_open(enum cs_isa isa, const char *const *cpus, const char *cach
     *out = s;
     if (!s)
         return cs_fail(err, ENOMEM, "no memory for the scheduling model");
+    pthread_mutex_init(&s->lock, NULL);
     s->target.isa = isa;
     s->generic = generic_only || !mca_choose(isa, cpus, cache, &s->target.model);
     if (!s->generic) {
@@ -51,6 +53,7 @@ void cs_scheduler_close(struct cs_scheduler *s)
         return;
     mca_ahead_close(s->ahead);
     schedule_cache_close(s->cache);
+    pthread_mutex_destroy(&s->lock);
     free(s);
 }
 
@@ -61,33 +64,39 @@ const char *cs_scheduler_name(const struct cs_scheduler *s)
 
 struct jobs {
     CS_ARRAY(struct mca_job) list;
-    size_t next; /* to be done; atomic */
+    size_t n_asked; /* the first of them: asked of the model; the others are done by the generic core */
+    size_t next;    /* to be done; atomic */
 };
 
 static void *work(void *argument)
 {
     struct jobs *jobs = argument;
-    for (size_t i; (i = __atomic_fetch_add(&jobs->next, 1, __ATOMIC_RELAXED)) < jobs->list.n;)
+    for (size_t i; (i = __atomic_fetch_add(&jobs->next, 1, __ATOMIC_RELAXED)) < jobs->n_asked;)
         mca_job_ask(&jobs->list.at[i]);
     return NULL;
 }
 
 /* Some at a time: the model is a program of one thread, and starting it takes longer than most paths. */
-static int run_jobs(struct jobs *jobs, struct schedule_cache *cache, size_t *n_generic)
+static int run_jobs(struct cs_scheduler *s, struct jobs *jobs, size_t *n_generic)
 {
     pthread_t thread[MCA_WORKERS_MAX];
-    size_t n = mca_workers(), started = 0;
-    n = jobs->list.n < n ? jobs->list.n : n;
+    size_t n = jobs->n_asked > 1 ? mca_workers() : 1, started = 0;
+    n = jobs->n_asked < n ? jobs->n_asked : n;
     int rc = 0;
     while (started + 1 < n && pthread_create(&thread[started], NULL, work, jobs) == 0)
         started++;
     work(jobs);
+    for (size_t i = jobs->n_asked; i < jobs->list.n; i++)
+        mca_job_ask(&jobs->list.at[i]);
     while (started > 0)
         pthread_join(thread[--started], NULL);
+    pthread_mutex_lock(&s->lock);
     for (size_t i = 0; i < jobs->list.n; i++) {
-        int failed = mca_job_finish(&jobs->list.at[i], cache, n_generic);
+        int failed = mca_job_finish(&jobs->list.at[i], s->cache, n_generic);
         rc = rc ? rc : failed;
     }
+    schedule_cache_flush(s->cache);
+    pthread_mutex_unlock(&s->lock);
     return rc;
 }
 
@@ -106,6 +115,7 @@ static int add_jobs(struct cs_scheduler *s, struct jobs *jobs, const struct cs_s
         struct mca_job *job = cs_array_add(&jobs->list);
         if (!job)
             return -ENOMEM;
+        jobs->n_asked += !generic;
         *job = (struct mca_job){.target = &s->target,
                                 .paths = some + first,
                                 .steps = into + first,
@@ -120,9 +130,13 @@ static int add_jobs(struct cs_scheduler *s, struct jobs *jobs, const struct cs_s
 static bool known(struct cs_scheduler *s, const struct cs_schedule_path *path, struct cs_schedule_step *steps,
                   bool *own)
 {
-    bool have = !path->rough && schedule_cache_get(s->cache, path, steps, own);
-    while (!have && !path->rough && s->ahead && mca_ahead_wait(s->ahead))
+    if (path->rough)
+        return false;
+    pthread_mutex_lock(&s->lock);
+    bool have = schedule_cache_get(s->cache, path, steps, own);
+    while (!have && s->ahead && mca_ahead_wait(s->ahead))
         have = schedule_cache_get(s->cache, path, steps, own);
+    pthread_mutex_unlock(&s->lock);
     return have;
 }
 
@@ -158,10 +172,9 @@ int cs_scheduler_run(struct cs_scheduler *s, const struct cs_schedule_path *path
                       rough || s->generic);
     }
     if (rc == 0)
-        rc = run_jobs(&jobs, s->cache, &generic);
+        rc = run_jobs(s, &jobs, &generic);
     if (rc == -ENOMEM)
         cs_fail(err, ENOMEM, "no memory to schedule %zu paths", n_paths);
-    schedule_cache_flush(s->cache);
     cs_array_free(&jobs.list);
     free(some);
     free(into);
@@ -173,8 +186,10 @@ int cs_scheduler_run(struct cs_scheduler *s, const struct cs_schedule_path *path
 
 void cs_scheduler_ahead_run(struct cs_scheduler *s)
 {
+    pthread_mutex_lock(&s->lock);
     if (s->ahead)
         mca_ahead_start(s->ahead);
+    pthread_mutex_unlock(&s->lock);
 }
 
 int cs_scheduler_ahead(struct cs_scheduler *s, const struct cs_schedule_path *paths, size_t n_paths,
@@ -183,6 +198,7 @@ int cs_scheduler_ahead(struct cs_scheduler *s, const struct cs_schedule_path *pa
     struct cs_schedule_step steps[CS_SCHEDULE_PATH_MAX];
     bool own;
     int rc = 0;
+    pthread_mutex_lock(&s->lock);
     if (!s->generic && !s->ahead && !(s->ahead = mca_ahead_open(&s->target, s->cache)))
         rc = -ENOMEM;
     for (size_t p = 0; p < n_paths && !s->generic && rc == 0; p++) {
@@ -191,5 +207,6 @@ int cs_scheduler_ahead(struct cs_scheduler *s, const struct cs_schedule_path *pa
             !schedule_cache_get(s->cache, path, steps, &own))
             rc = mca_ahead_tell(s->ahead, path);
     }
+    pthread_mutex_unlock(&s->lock);
     return rc ? cs_fail(err, ENOMEM, "no memory to schedule %zu paths", n_paths) : 0;
 }

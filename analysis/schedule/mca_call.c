@@ -15,9 +15,11 @@ extern char **environ;
 
 enum { CPU_SECONDS_MAX = 30 };
 
-/* Its answer is built of small pieces in 50 MB and more: in huge pages, a third of its time is saved. What the user
- * set stays. */
-#define HUGE_PAGES "GLIBC_TUNABLES=glibc.malloc.hugetlb=1"
+/* Its answer is built of small pieces in 50 MB and more: in huge pages, a third of its time is saved, and of the rest a
+ * fifteenth by asking the kernel for much at a time. What the user set stays. */
+#define LARGE_HEAP                                                                                           \
+    "GLIBC_TUNABLES=glibc.malloc.hugetlb=1:glibc.malloc.top_pad=67108864:glibc.malloc.mmap_threshold="       \
+    "268435456"
 
 /* Our environment and that; malloced, the strings aren't. */
 static char **environment(void)
@@ -30,7 +32,7 @@ static char **environment(void)
         return NULL;
     memcpy(copy, environ, n * sizeof *copy);
     if (!getenv("GLIBC_TUNABLES"))
-        copy[n++] = (char *)HUGE_PAGES;
+        copy[n++] = (char *)LARGE_HEAP;
     copy[n] = NULL;
     return copy;
 }

@@ -22,7 +22,7 @@
  * execution + dependency + port + divider + front = M. A branch that fused has M = 0, its predecessor carries
  * it.
  *
- * A scheduler has one owner; not thread-safe. */
+ * A scheduler may be asked by several threads; who opened it closes it after them. */
 #ifndef CS_ANALYSIS_SCHEDULE_SCHEDULE_H
 #define CS_ANALYSIS_SCHEDULE_SCHEDULE_H
 

@@ -8,6 +8,7 @@
  *   summary_compare  such tables of two recordings beside each other
  *   verdict_words    what is said where the evidence is too thin
  *   sum              the subcommand sum
+ *   finish_ahead     accounts finished on all CPUs
  *   sum_tables       what it adds up, and its tables
  *   list             the subcommand list
  *   executions       how often lines and instructions ran

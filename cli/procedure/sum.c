@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* sum: where all cycles of a program went, by cause: figure 4 over every procedure. dcpi-1997 section 3. */
 #include "analysis/culprit/model.h"
+#include "cli/procedure/finish_ahead.h"
 #include "cli/procedure/sum_tables.h"
 #include "cli/profile/ask_debuginfod.h"
 
 #include "cli/profile/more_evidence.h"
 #include "cli/profile/profile.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -16,53 +18,58 @@
 /* Procedures with fewer samples than this have too little to divide among causes. */
 #define SAMPLES_MIN 10
 /* What is begun of procedures and kept until each is finished; the others are begun again. */
-#define BEGUN_BYTES_MAX (128u << 20)
+#define BEGUN_BYTES_MAX (160u << 20)
+/* Images whose procedures are begun while those of another are finished. */
+#define IMAGES_AHEAD 4
+
+struct sum_work {
+    const struct parsed *args;
+    struct profile *profile;
+    const struct profile_rows *rows;
+    struct sum_tally *tally;
+    const struct cs_edge_flow *flow;
+    size_t begun_bytes;
+};
 
 struct open_image {
-    const struct cs_edge_flow *flow;
-    double path_samples;               /* see cs_culprit_evidence */
     const struct profile_image *image; /* NULL = nothing open */
     struct cs_image_code *code;
     struct cs_culprit_evidence *evidence;
     struct cs_scheduler *scheduler;
     bool usable;
-    struct cs_cycle_account_begun **begun; /* by row; all of the image that is open */
-    size_t n_begun, begun_bytes;
+    size_t *row; /* those that are explained */
+    size_t n_rows;
+    struct cs_cycle_account_begun **begun; /* of each; NULL: it will be opened whole */
 };
 
 static void close_image(struct open_image *o)
 {
-    for (size_t i = 0; o->begun_bytes && i < o->n_begun; i++) {
+    for (size_t i = 0; o->begun && i < o->n_rows; i++)
         cs_cycle_account_drop(o->begun[i]);
-        o->begun[i] = NULL;
-    }
     cs_scheduler_close(o->scheduler);
     cs_culprit_evidence_close(o->evidence);
     if (o->code)
         cs_image_close(o->code);
-    *o = (struct open_image){
-        .flow = o->flow, .path_samples = o->path_samples, .begun = o->begun, .n_begun = o->n_begun};
+    free(o->row);
+    free(o->begun);
+    *o = (struct open_image){0};
 }
 
-static int open_image(const struct parsed *args, struct profile *p, const struct profile_image *image,
-                      struct open_image *o, struct cs_error *err)
+static int open_image(const struct sum_work *w, struct open_image *o, struct cs_error *err)
 {
-    if (o->image == image)
-        return 0;
-    close_image(o);
-    o->image = image;
-    int rc = cs_image_open(&image->image, p->store, &o->code, err);
+    const struct cs_store_image *image = &o->image->image;
+    int rc = cs_image_open(image, w->profile->store, &o->code, err);
     if (rc)
         return rc;
     o->usable = !*cs_image_trouble(o->code) && cs_image_isa(o->code) != CS_ISA_NONE;
     if (!o->usable)
         return 0;
-    rc = cs_culprit_evidence_open(p->store, o->flow, image->image.id, option(args, "event"), &o->evidence,
-                                  err);
+    rc = cs_culprit_evidence_open(w->profile->store, w->flow, image->id, option(w->args, "event"),
+                                  &o->evidence, err);
     if (rc == 0)
-        o->evidence->path_samples = o->path_samples;
+        o->evidence->path_samples = CS_MODEL_PATH_SHARE * w->tally->samples;
     return rc ? rc
-              : calc_scheduler(args, cs_image_isa(o->code), &o->evidence->machine, image->image.id,
+              : calc_scheduler(w->args, cs_image_isa(o->code), &o->evidence->machine, image->id,
                                &o->scheduler, err);
 }
 
@@ -114,40 +121,10 @@ static double *unexplained(struct sum_tally *t, const struct profile_row *row, d
     return samples < SAMPLES_MIN ? &t->small : NULL;
 }
 
-static int account_of(struct open_image *o, const struct profile_row *row, size_t i,
-                      struct cs_cycle_account **out)
+static void add_account(const struct sum_work *w, const struct open_image *o, const struct profile_row *row,
+                        const struct cs_cycle_account *a)
 {
-    struct cs_error ignored = {0};
-    struct cs_cycle_account_begun *begun = o->begun[i];
-    o->begun[i] = NULL;
-    if (begun) {
-        o->begun_bytes -= cs_cycle_account_begun_bytes(begun);
-        return cs_cycle_account_finish(begun, out, &ignored);
-    }
-    const struct cs_image_procedure *procedure =
-        o->usable ? cs_image_procedure_at(o->code, row->start) : NULL;
-    return procedure
-               ? cs_cycle_account_open(o->code, procedure, o->evidence, o->scheduler, NULL, out, &ignored)
-               : -1;
-}
-
-static int take_row(const struct parsed *args, struct profile *p, const struct profile_rows *rows, size_t i,
-                    struct open_image *o, struct sum_tally *t, struct cs_error *err)
-{
-    const struct profile_row *row = &rows->row[i];
-    double samples = (double)row->samples[p->main_event], *among = unexplained(t, row, samples);
-    if (among) {
-        *among += samples;
-        return 0;
-    }
-    int rc = open_image(args, p, row->image, o, err);
-    if (rc)
-        return rc;
-    struct cs_cycle_account *a = NULL;
-    if (account_of(o, row, i, &a)) {
-        t->opaque += samples;
-        return 0;
-    }
+    struct sum_tally *t = w->tally;
     summary_add(&t->all, &a->summary);
     double hz = o->evidence->machine.core_hz;
     if (hz > 0)
@@ -156,80 +133,144 @@ static int take_row(const struct parsed *args, struct profile *p, const struct p
     t->n_procedures++;
     t->n_fitted += a->scale_fitted;
     t->n_blind += !a->frequencies;
-    cs_cycle_account_close(a);
-    return 0;
 }
 
-static void begin(struct open_image *o, const struct cs_image_procedure *procedure, size_t i)
+static void begin(struct sum_work *w, struct open_image *o, size_t k)
 {
     struct cs_error ignored = {0};
+    const struct cs_image_procedure *procedure =
+        cs_image_procedure_at(o->code, w->rows->row[o->row[k]].start);
     struct cs_cycle_account_begun *begun;
-    if (cs_cycle_account_begin(o->code, procedure, o->evidence, o->scheduler, &begun, &ignored))
+    if (!procedure || cs_cycle_account_begin(o->code, procedure, o->evidence, o->scheduler, &begun, &ignored))
         return;
     size_t bytes = cs_cycle_account_begun_bytes(begun);
-    if (o->begun_bytes + bytes > BEGUN_BYTES_MAX) {
+    if (w->begun_bytes + bytes > BEGUN_BYTES_MAX) {
         cs_cycle_account_drop(begun);
         return;
     }
-    o->begun[i] = begun;
-    o->begun_bytes += bytes;
+    o->begun[k] = begun;
+    w->begun_bytes += bytes;
 }
 
-/* The static cycles that its procedures will ask for, in a few large questions. */
-static int look_ahead(const struct parsed *args, struct profile *p, const struct profile_rows *rows,
-                      size_t first, struct open_image *o, struct sum_tally *t, struct cs_error *err)
+/* Begins those of the rows from `first` on that are of its image; the others of these are counted. The static cycles that
+ * they will ask for are asked in a few large questions. */
+static int begin_image(struct sum_work *w, size_t first, struct open_image *o, struct cs_error *err)
 {
-    const struct profile_image *image = rows->row[first].image;
+    const struct profile_rows *rows = w->rows;
+    *o = (struct open_image){.image = rows->row[first].image};
     for (size_t k = first; k < rows->n; k++) {
-        const struct profile_row *row = &rows->row[k];
-        if (row->image != image || unexplained(t, row, (double)row->samples[p->main_event]))
-            continue;
-        int rc = open_image(args, p, image, o, err);
-        if (rc || !o->usable)
-            return rc;
-        const struct cs_image_procedure *procedure = cs_image_procedure_at(o->code, row->start);
-        if (procedure && !o->begun[k])
-            begin(o, procedure, k);
+        double samples = (double)rows->row[k].samples[w->profile->main_event];
+        double *among = rows->row[k].image == o->image ? unexplained(w->tally, &rows->row[k], samples) : NULL;
+        if (among)
+            *among += samples;
+        else if (rows->row[k].image == o->image)
+            o->n_rows++;
     }
-    if (o->image == image && o->usable)
+    if (o->n_rows == 0)
+        return 0;
+    o->row = calloc(o->n_rows, sizeof *o->row);
+    o->begun = calloc(o->n_rows, sizeof(*o->begun));
+    if (!o->row || !o->begun)
+        return cs_fail(err, 12, "no memory");
+    for (size_t k = first, n = 0; k < rows->n; k++)
+        if (rows->row[k].image == o->image &&
+            !unexplained(w->tally, &rows->row[k], (double)rows->row[k].samples[w->profile->main_event]))
+            o->row[n++] = k;
+    int rc = open_image(w, o, err);
+    for (size_t k = 0; k < o->n_rows && rc == 0 && o->usable; k++)
+        begin(w, o, k);
+    if (rc == 0 && o->usable)
         cs_scheduler_ahead_run(o->scheduler);
+    return rc;
+}
+
+static int open_account(const struct open_image *o, const struct profile_row *row,
+                        struct cs_cycle_account **a)
+{
+    struct cs_error ignored = {0};
+    const struct cs_image_procedure *procedure =
+        o->usable ? cs_image_procedure_at(o->code, row->start) : NULL;
+    return procedure ? cs_cycle_account_open(o->code, procedure, o->evidence, o->scheduler, NULL, a, &ignored)
+                     : -1;
+}
+
+static int finish_image(struct sum_work *w, struct open_image *o, struct progress *bar, uint64_t *done,
+                        struct cs_error *err)
+{
+    struct finish_ahead *finishing = NULL;
+    for (size_t k = 0; k < o->n_rows; k++)
+        w->begun_bytes -= o->begun[k] ? cs_cycle_account_begun_bytes(o->begun[k]) : 0;
+    int rc = o->n_rows ? finish_ahead_open(&finishing, o->begun, o->n_rows, err) : 0;
+    if (rc)
+        return rc;
+    free(o->begun); /* it has them */
+    o->begun = NULL;
+    for (size_t k = 0; k < o->n_rows; k++) {
+        const struct profile_row *row = &w->rows->row[o->row[k]];
+        struct cs_cycle_account *a = NULL;
+        rc = finish_ahead_take(finishing, k, &a);
+        if (rc == -ENOENT)
+            rc = open_account(o, row, &a);
+        if (rc == 0)
+            add_account(w, o, row, a);
+        else
+            w->tally->opaque += (double)row->samples[w->profile->main_event];
+        cs_cycle_account_close(a);
+        progress_step(bar, ++*done);
+    }
+    finish_ahead_close(finishing);
     return 0;
 }
 
-/* Rows come hottest first, images mixed: go image by image, so that each is opened once. */
+/* Rows come hottest first, images mixed: each image is opened once, some ahead of the one whose procedures are
+ * finished, so that the model's answers are there when it is their turn. */
+static int take_images(struct sum_work *w, const size_t *first, size_t n, struct cs_error *err)
+{
+    struct open_image opened[IMAGES_AHEAD + 1] = {0};
+    struct progress bar;
+    uint64_t done = 0;
+    size_t begun = 0;
+    int rc = 0;
+    uint64_t total = 0;
+    for (size_t i = 0; i < w->rows->n; i++) {
+        const struct profile_row *row = &w->rows->row[i];
+        total += row->image && !unexplained(w->tally, row, (double)row->samples[w->profile->main_event]);
+    }
+    progress_init(&bar, "explaining", "procedures", total);
+    for (size_t i = 0; i < n && rc == 0; i++) {
+        for (; begun < n && begun <= i + IMAGES_AHEAD && rc == 0; begun++)
+            rc = begin_image(w, first[begun], &opened[begun % (IMAGES_AHEAD + 1)], err);
+        if (rc == 0)
+            rc = finish_image(w, &opened[i % (IMAGES_AHEAD + 1)], &bar, &done, err);
+        close_image(&opened[i % (IMAGES_AHEAD + 1)]);
+    }
+    progress_fini(&bar);
+    for (size_t i = 0; i <= IMAGES_AHEAD; i++)
+        close_image(&opened[i]);
+    return rc;
+}
+
 static int take_all(const struct parsed *args, struct profile *p, struct profile_rows *rows,
                     struct sum_tally *t, struct cs_error *err)
 {
-    struct open_image o = {.path_samples = CS_MODEL_PATH_SHARE * t->samples, .n_begun = rows->n};
+    struct sum_work w = {args, p, rows, t, NULL, 0};
     struct cs_edge_flow *flow = NULL;
-    struct progress bar;
-    uint64_t done = 0;
-    int rc = profile_edge_flow(p, &flow, err);
-    if (rc)
-        return rc;
-    o.flow = flow;
-    bool *taken = calloc(rows->n + 1, sizeof *taken);
-    o.begun = calloc(rows->n + 1, sizeof(*o.begun));
-    if (!taken || !o.begun)
-        rc = cs_fail(err, 12, "no memory");
-    progress_init(&bar, "explaining", "procedures", rows->n);
+    size_t n = 0, *first = calloc(rows->n + 1, sizeof *first);
+    bool *met = calloc(p->n_images + 1, sizeof *met);
+    int rc = first && met ? profile_edge_flow(p, &flow, err) : cs_fail(err, 12, "no memory");
     for (size_t i = 0; i < rows->n && rc == 0; i++) {
-        if (!taken[i] && rows->row[i].image)
-            rc = look_ahead(args, p, rows, i, &o, t, err);
-        for (size_t k = i; k < rows->n && rc == 0; k++) {
-            if (taken[k] || rows->row[k].image != rows->row[i].image)
-                continue;
-            taken[k] = true;
-            if (rows->row[k].image)
-                rc = take_row(args, p, rows, k, &o, t, err);
-            progress_step(&bar, ++done);
-        }
+        const struct profile_image *image = rows->row[i].image;
+        if (!image || met[image - p->images])
+            continue;
+        met[image - p->images] = true;
+        first[n++] = i;
     }
-    progress_fini(&bar);
-    close_image(&o);
+    w.flow = flow;
+    if (rc == 0)
+        rc = take_images(&w, first, n, err);
     cs_edge_flow_close(flow);
-    free(o.begun);
-    free(taken);
+    free(first);
+    free(met);
     return rc;
 }
 

@@ -2,6 +2,7 @@
 #include "analysis/schedule/schedule.h"
 
 #include <math.h>
+#include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -266,6 +267,76 @@ static void what_was_told_ahead_is_not_asked_again_and_has_the_same_answer(void 
     assert_int_equal(calls, absent ? 0 : 2); /* one for each number of turns */
 }
 
+static void a_rough_path_has_the_generic_cores_answer_whoever_asked_before(void **state)
+{
+    (void)state;
+    struct cs_isa_op ops[8];
+    struct cs_schedule_step generic[8], model[8], rough[8];
+    struct cs_schedule_path path = {ops, decode(divide_chain, sizeof divide_chain, ops), true, false};
+    struct cs_scheduler *s = open_scheduler(true, NULL);
+    run_one(s, &path, generic, NULL);
+    cs_scheduler_close(s);
+    s = open_scheduler(false, NULL);
+    run_one(s, &path, model, NULL);
+    path.rough = true;
+    run_one(s, &path, rough, NULL);
+    cs_scheduler_close(s);
+    assert_memory_equal(generic, rough, path.n * sizeof *rough);
+    if (!memcmp(generic, model, path.n * sizeof *model))
+        skip();
+}
+
+struct asker {
+    struct cs_scheduler *scheduler;
+    const struct cs_schedule_path *paths;
+    const struct cs_schedule_step (*expected)[8];
+    unsigned wrong;
+};
+
+static void *ask_often(void *argument)
+{
+    struct asker *a = argument;
+    for (unsigned k = 0; k < 40; k++) {
+        struct cs_error err = {0};
+        struct cs_schedule_step steps[8], *into = steps;
+        const struct cs_schedule_path *path = &a->paths[k % 3];
+        bool good = cs_scheduler_run(a->scheduler, path, 1, &into, NULL, &err) == 0;
+        a->wrong += !good || memcmp(steps, a->expected[k % 3], path->n * sizeof *steps);
+    }
+    return NULL;
+}
+
+static void threads_may_ask_the_same_scheduler(void **state)
+{
+    (void)state;
+    struct cs_error err = {0};
+    struct cs_isa_op ops[2][8];
+    struct cs_schedule_step alone[3][8];
+    struct cs_schedule_path paths[3] = {
+        {ops[0], decode(multiply_chain, sizeof multiply_chain, ops[0]), true, false},
+        {ops[1], decode(divide_chain, sizeof divide_chain, ops[1]), true, false},
+        {ops[1], 2, false, true},
+    };
+    struct cs_scheduler *s = open_scheduler(false, NULL);
+    for (unsigned k = 0; k < 3; k++)
+        run_one(s, &paths[k], alone[k], NULL);
+    cs_scheduler_close(s);
+    s = open_scheduler(false, NULL);
+    assert_int_equal(cs_scheduler_ahead(s, paths, 1, &err), 0); /* the second is asked by whoever is first */
+    cs_scheduler_ahead_run(s);
+    pthread_t thread[4];
+    struct asker asker[4];
+    for (unsigned t = 0; t < 4; t++) {
+        asker[t] = (struct asker){s, paths, (const struct cs_schedule_step(*)[8])alone, 0};
+        assert_int_equal(pthread_create(&thread[t], NULL, ask_often, &asker[t]), 0);
+    }
+    for (unsigned t = 0; t < 4; t++) {
+        assert_int_equal(pthread_join(thread[t], NULL), 0);
+        assert_int_equal(asker[t].wrong, 0);
+    }
+    cs_scheduler_close(s);
+}
+
 static void paths_asked_together_have_the_answers_that_they_have_alone(void **state)
 {
     (void)state;
@@ -400,6 +471,8 @@ int main(void)
         cmocka_unit_test(padding_does_not_cost_a_second_call),
         cmocka_unit_test(the_cache_answers_the_same_and_survives_damage),
         cmocka_unit_test(what_was_told_ahead_is_not_asked_again_and_has_the_same_answer),
+        cmocka_unit_test(a_rough_path_has_the_generic_cores_answer_whoever_asked_before),
+        cmocka_unit_test(threads_may_ask_the_same_scheduler),
         cmocka_unit_test(paths_asked_together_have_the_answers_that_they_have_alone),
         cmocka_unit_test(a_scheduler_may_be_closed_before_its_answers_came),
         cmocka_unit_test(a_truncated_or_foreign_answer_is_refused),
