@@ -70,6 +70,7 @@ static void say_how_good(struct output *out, const struct cs_observe_lengths *l)
         output_line(out, "Its numbers only grow, from %" PRIu64 " to %" PRIu64 ": %" PRIu64 " were seen.",
                     l->least, l->most, l->numbers);
     output_set(out, "period_us", json_real(us * period));
+    output_set(out, "seconds", json_real(l->whole_cycles / l->cycles_per_second));
     output_set(out, "not_looked_percent", json_real(unseen));
     output_set(out, "numbered", json_boolean(l->numbered));
     output_set(out, "numbers_seen", l->numbered ? json_integer((json_int_t)l->numbers) : json_null());

@@ -3,6 +3,7 @@
  * and no request left the page. */
 "use strict";
 const { chromium } = require("playwright-core");
+const until = require("./until.js");
 const assert = require("node:assert");
 const [page_file, shots] = process.argv.slice(2);
 
@@ -32,7 +33,7 @@ const [page_file, shots] = process.argv.slice(2);
     /* search, by keyboard */
     await page.keyboard.press("/");
     await page.keyboard.type(process.env.SEARCH || "alph");
-    await page.waitForFunction(() => window.grid.rows.length < window.grid.all.length);
+    await until(page, () => window.grid.rows.length < window.grid.all.length);
     assert(/#.*q=/.test(page.url()), "the filter is in the address: " + page.url());
     const found = await cell(columns - 1).allTextContents();
     assert(found.length >= 1 && found.every((t) => t.includes(process.env.SEARCH || "alph")), "search finds: " + found);

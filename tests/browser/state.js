@@ -3,6 +3,7 @@
  * PAGE is of a recording by thread with call chains, against another. */
 "use strict";
 const { chromium } = require("playwright-core");
+const until = require("./until.js");
 const assert = require("node:assert");
 const [page_file, shots] = process.argv.slice(2);
 
@@ -129,7 +130,7 @@ async function arrowsInFlame(page) {
   }
   for (const { what, view, at } of views.slice().reverse()) {
     if (page.url() !== at) await page.goBack();
-    await page.waitForFunction((want) => location.href === want, at);
+    await until(page, (want) => location.href === want, at);
     assert.strictEqual(await seen(page), view, "back to: " + what);
   }
   await page.locator("#search").fill("k"); /* typing is in the address, and no step of the history */

@@ -3,6 +3,7 @@
  * own data, added up here. */
 "use strict";
 const { chromium } = require("playwright-core");
+const until = require("./until.js");
 const assert = require("node:assert");
 const [page_file, shots] = process.argv.slice(2);
 
@@ -43,7 +44,7 @@ const [page_file, shots] = process.argv.slice(2);
 
     /* a place opens the flame graph of waits with its boxes marked; back shows samples again */
     await page.locator("#waits-grid tbody tr").first().locator("button.open").click();
-    await page.waitForFunction((ns) => window.flame.root.total[0] === ns, ns); // boxes are waits
+    await until(page, (ns) => window.flame.root.total[0] === ns, ns); // boxes are waits
     const marked = await page.evaluate(() => window.flame.drawn.filter((d) => d.b.classList.contains("found")).map((d) => d.box.name));
     assert(marked.length && marked.every((n) => n.includes(first[6])), `${first[6]} is marked: ${marked}`);
     await page.evaluate(() => window.flame.focus());

@@ -70,7 +70,7 @@ if [ -z "$chromium" ] || ! command -v npm >/dev/null; then
     exit 77
 fi
 mkdir -p "$BUILD/tests/browser"
-cp tests/browser/package.json tests/browser/package-lock.json tests/browser/{report,flame,state}.js "$BUILD/tests/browser/"
+cp tests/browser/package.json tests/browser/package-lock.json tests/browser/{report,flame,state,until}.js "$BUILD/tests/browser/"
 if ! (cd "$BUILD/tests/browser" && { [ -d node_modules/playwright-core ] || npm ci --ignore-scripts --no-audit --no-fund >npm.log 2>&1; }); then
     echo "the page was built and checked, but npm could not fetch playwright-core to drive a browser"
     exit 77

@@ -42,7 +42,7 @@ PY
 chromium=$(command -v chromium || true)
 [ -n "$chromium" ] && command -v npm >/dev/null || { echo "the page was built and checked, but no browser drove it: install chromium and npm"; exit 77; }
 mkdir -p "$BUILD/tests/browser"
-cp tests/browser/package.json tests/browser/package-lock.json tests/browser/waits.js "$BUILD/tests/browser/"
+cp tests/browser/package.json tests/browser/package-lock.json tests/browser/{waits,until}.js "$BUILD/tests/browser/"
 (cd "$BUILD/tests/browser" && { [ -d node_modules/playwright-core ] || npm ci --ignore-scripts --no-audit --no-fund >npm.log 2>&1; }) ||
     { echo "the page was built and checked, but npm could not fetch playwright-core to drive a browser"; exit 77; }
 CHROMIUM=$chromium node "$BUILD/tests/browser/waits.js" "$work/page.html" ${SHOTS:+"$SHOTS"}
