@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/ptrace.h>
 #include <time.h>
 #include <ucontext.h>
@@ -107,6 +108,36 @@ KEPT static void deaf(void)
     sigfillset(&all);
     sigprocmask(SIG_BLOCK, &all, NULL);
     loops_of_ten();
+}
+
+static void has_a_child(void)
+{
+    pid_t parent = getpid();
+    if (fork() == 0) {
+        prctl(PR_SET_PDEATHSIG, SIGKILL);
+        while (getppid() == parent)
+            pause();
+        _exit(0);
+    }
+}
+
+KEPT static void parent(void)
+{
+    has_a_child();
+    loops_of_ten();
+}
+
+static void *pausing(void *arg)
+{
+    pause();
+    return arg;
+}
+
+KEPT static void parent_of_threads(void)
+{
+    pthread_t other;
+    pthread_create(&other, NULL, pausing, NULL);
+    parent();
 }
 
 static void ends(int number)
@@ -395,6 +426,20 @@ static void who_blocks_every_signal_is_left_alone(void **state)
     end(pid);
 }
 
+/* Its child's end would end a call of another thread. */
+static void who_has_a_child_and_other_threads_is_left_alone(void **state)
+{
+    (void)state;
+    pid_t pid = child(parent_of_threads), alone = child(parent);
+    struct cs_burst_runner *runner = runner_of(pid), *of_alone = runner_of(alone);
+    assert_int_equal(go(runner, pid, 1000, 0)->outcome.skip, CS_BURST_SKIP_CHILDREN);
+    assert_int_equal(go(of_alone, alone, 1000, 0)->outcome.skip, CS_BURST_SKIP_NONE);
+    cs_burst_runner_close(runner);
+    cs_burst_runner_close(of_alone);
+    end(pid);
+    end(alone);
+}
+
 /* One of the three signals that do nothing is enough: a thread that leaves SIGTRAP to others, and handles SIGURG and SIGCHLD. */
 static void who_blocks_sigtrap_is_followed_and_has_none_pending(void **state)
 {
@@ -570,6 +615,7 @@ int main(void)
         cmocka_unit_test(a_load_wider_than_the_store_before_it_is_blocked),
         cmocka_unit_test(a_system_call_ends_a_burst),
         cmocka_unit_test(who_blocks_every_signal_is_left_alone),
+        cmocka_unit_test(who_has_a_child_and_other_threads_is_left_alone),
         cmocka_unit_test(who_blocks_sigtrap_is_followed_and_has_none_pending),
         cmocka_unit_test(a_runner_that_is_killed_harms_nobody),
         cmocka_unit_test(who_sleeps_is_let_go_in_time),

@@ -62,6 +62,28 @@ int alarm_quiet_signal(uint32_t tid, bool urgent_is_quiet, bool *deliver)
     return *deliver ? SIGURG : 0;
 }
 
+bool signal_is_pending(uint32_t tid)
+{
+    static char text[4096];
+    return read_thread_file(tid, "/status", text, sizeof text) &&
+           mask_of(text, "SigPnd:") & ~mask_of(text, "SigBlk:");
+}
+
+bool children_wake_others(uint32_t tid)
+{
+    static char text[4096];
+    return read_thread_file(tid, "/status", text, sizeof text) && mask_of(text, "Threads:") > 1 &&
+           !((mask_of(text, "SigIgn:") | mask_of(text, "SigCgt:")) >> (SIGCHLD - 1) & 1);
+}
+
+bool has_children(uint32_t tid)
+{
+    char path[32], file[40] = "/task", first[2];
+    thread_path(tid, "/children", path);
+    memcpy(file + 5, path + 5, strlen(path) - 4);
+    return read_thread_file(tid, file, first, sizeof first) && first[0];
+}
+
 int alarm_set(uint32_t tid, uint32_t lead_ns, int quiet_signal)
 {
     struct perf_event_attr attr = {

@@ -14,7 +14,8 @@
  *
  * Signals that come while we trace it, and that it ignores, stop it, too, perhaps in a system call. Some calls
  * then return EINTR although no handler runs. Such a result becomes ERESTARTNOHAND, by which the kernel makes
- * the call again unless a handler runs: what the thread would have seen without us. */
+ * the call again unless a handler runs: what the thread would have seen without us. SIGCHLD isn't sent to that
+ * thread alone, and would end calls of others: one that has children is left alone (alarm.h). */
 #include "sampler/burst/holder/stop_thread.h"
 #include "sampler/burst/holder/alarm.h"
 #include "sampler/burst/holder/exec_again.h"
@@ -50,13 +51,17 @@ enum { POKE_REGISTER = 6 };                   /* PTRACE_POKEUSER */
 #define FIRST_BURSTS 16
 #define WAITS_FOR_CPU 5 /* times as long we wait for a thread that could run */
 #define EXEC_MS 5000    /* more for one that becomes another program */
+#define LOOKS_MAX 500   /* 2 ms apart, at a thread that a signal was sent to and that has no CPU to stop on */
+#define AWAKE_LOOKS 20  /* counts for so many: one that is awake, and perhaps on its way to stop */
 #define LEAVE_US 50     /* to end a burst that takes too long, and to let the thread go */
 
 static uint8_t stopper_stack[65536] __attribute__((aligned(4096)));
 static volatile int32_t stopper_tid, give_up, released, at_exec;
+static volatile int stopper_event;
 static int quiet_signal; /* the alarm's */
 static bool deliver;     /* it must reach the thread, too */
 static bool exec_is_seen;
+static bool children_tell; /* the end of a child of the thread's would end calls of other threads */
 static struct cs_burst_shared *shared;
 static uint64_t asked_ns, asked_ticks; /* when the burst was asked for */
 
@@ -123,6 +128,8 @@ static void do_burst(uint64_t stopped_ns, uint64_t stopped_ticks)
     uint32_t tid = command->tid;
     if (command->keep_out_of_idle)
         idle_keeper_begin();
+    if (children_tell && has_children(tid))
+        return skip(CS_BURST_SKIP_CHILDREN, 0);
     if (!read_registers(tid, &registers))
         return;
     static unsigned met;
@@ -194,10 +201,25 @@ static bool is_alarm(uint32_t tid, int number)
     return number == SIGCHLD ? signal.code == SI_SIGIO : signal.code > 0; /* POLL_IN, POLL_HUP */
 }
 
+/* We give up. A signal may be on its way all the same, and end a call that nobody would make again (in_call) once we are gone. After
+ * the alarm is closed it sends none. How many looks this counts for: 0 when the thread sleeps and nothing was sent. */
+static int look_for_signal(uint32_t tid)
+{
+    struct thread_place place;
+    replayer_real_time(true); /* the kernel detaches when we end: until then more may come */
+    if (stopper_event >= 0)
+        SYS(__NR_close, stopper_event);
+    stopper_event = -1;
+    if (signal_is_pending(tid))
+        return 1;
+    return thread_place(tid, &place) && !place.asleep ? AWAKE_LOOKS : 0;
+}
+
 /* Waits for the alarm's stop; forwards whatever else happens to the thread. */
 static void wait_and_burst(void)
 {
     uint32_t tid = shared->command.tid;
+    int looks = 0;
     uint64_t near = clock_ns() + 2 * (uint64_t)shared->command.lead_ns + 100000;
     for (;;) {
         int status;
@@ -209,8 +231,15 @@ static void wait_and_burst(void)
         if (got == 0) /* of any: exec changes a thread's number to its process's */
             got = SYS(__NR_wait4, -1, &status, ANY_OF_MINE, NULL);
         uint64_t stopped_ns = clock_ns(), stopped_ticks = tsc();
-        if (got == -EINTR && give_up)
-            return skip(CS_BURST_SKIP_ASLEEP, 0);
+        if (got == -EINTR && give_up) {
+            int more = look_for_signal(tid);
+            looks += more;
+            got = SYS(__NR_wait4, -1, &status, ANY_OF_MINE | WNOHANG, NULL);
+            if (got == 0 && (!more || looks > LOOKS_MAX))
+                return skip(CS_BURST_SKIP_ASLEEP, 0);
+            if (got == 0)
+                continue;
+        }
         if (got == -EINTR)
             continue;
         if (got < 0 || !WIFSTOPPED(status))
@@ -252,8 +281,6 @@ static void wait_and_burst(void)
     }
 }
 
-static volatile int stopper_event;
-
 static void stop_and_follow(void)
 {
     struct cs_burst_command *command = &shared->command;
@@ -281,39 +308,6 @@ static int stopper(void)
     return 0;
 }
 
-/* A number, so many fields on. */
-static uint64_t field(const char *p, unsigned number)
-{
-    uint64_t value = 0;
-    for (unsigned i = 0; *p && i < number; p++)
-        i += *p == ' ';
-    for (; *p >= '0' && *p <= '9'; p++)
-        value = value * 10 + (uint64_t)(*p - '0');
-    return value;
-}
-
-struct place {
-    bool asleep; /* in the kernel */
-    uint64_t cpu, policy;
-};
-
-/* Where a thread is. False when it is gone. */
-static bool look(uint32_t tid, struct place *place)
-{
-    enum { CPU = 36, POLICY = 38 }; /* fields after the state */
-    static char text[512];
-    if (!read_thread_file(tid, "/stat", text, sizeof text))
-        return false;
-    const char *state = NULL;
-    for (const char *p = text; *p; p++) /* the name before the state may hold anything: after the last ')' */
-        if (*p == ')' && p[1] == ' ')
-            state = p + 2;
-    if (!state)
-        return false;
-    *place = (struct place){*state != 'R', field(state, CPU), field(state, POLICY)};
-    return true;
-}
-
 /* Nothing is stopped yet: the replayer drops what has changed and says what it wants to have. */
 static bool prepare(bool map_changed)
 {
@@ -336,10 +330,10 @@ static bool prepare(bool map_changed)
 static bool is_worth_waiting(uint64_t time, uint64_t at_last)
 {
     uint32_t tid = shared->command.tid;
-    struct place place;
+    struct thread_place place;
     if (at_exec || (exec_is_seen && exec_under_way(tid)))
         return time < at_last + EXEC_MS * 1000000ULL;
-    return time < at_last && look(tid, &place) && !place.asleep;
+    return time < at_last && thread_place(tid, &place) && !place.asleep;
 }
 
 void burst(struct cs_burst_shared *with)
@@ -357,14 +351,17 @@ void burst(struct cs_burst_shared *with)
     quiet_signal = alarm_quiet_signal(shared->command.tid, shared->command.urgent_is_quiet, &deliver);
     if (deliver) /* its handler runs before what was followed does */
         shared->command.timed_instructions = 0;
-    struct place place;
-    if (quiet_signal < 0 || !look(shared->command.tid, &place))
+    struct thread_place place;
+    if (quiet_signal < 0 || !thread_place(shared->command.tid, &place))
         return skip(CS_BURST_SKIP_GONE, ESRCH);
     if (!shared->command.real_time_too &&
         (place.policy == SCHED_FIFO || place.policy == SCHED_RR || place.policy == DEADLINE))
         return skip(CS_BURST_SKIP_REAL_TIME, 0);
     if (!quiet_signal)
         return skip(CS_BURST_SKIP_BLOCKED, 0);
+    children_tell = children_wake_others(shared->command.tid);
+    if (children_tell && has_children(shared->command.tid))
+        return skip(CS_BURST_SKIP_CHILDREN, 0);
     if (!prepare(map == 1))
         return;
     idle_keeper_place((uint32_t)place.cpu, shared->command.keep_out_of_idle);

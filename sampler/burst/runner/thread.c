@@ -70,8 +70,9 @@ void thread_path(uint32_t tid, const char *file, char path[32])
 
 bool read_thread_file(uint32_t tid, const char *file, char *text, size_t size)
 {
-    char path[32];
-    thread_path(tid, file, path);
+    char path[64];
+    thread_path(tid, "", path);
+    memcpy(path + strlen(path), file, strlen(file) + 1);
     long fd = SYS(__NR_openat, AT_FDCWD, path, O_RDONLY | O_CLOEXEC);
     if (fd < 0)
         return false;
@@ -94,4 +95,31 @@ uint64_t waited_ns(uint32_t tid)
             number[which] = number[which] * 10 + (uint64_t)(*p - '0');
     }
     return number[1];
+}
+
+/* A number, so many fields on. */
+static uint64_t field(const char *p, unsigned number)
+{
+    uint64_t value = 0;
+    for (unsigned i = 0; *p && i < number; p++)
+        i += *p == ' ';
+    for (; *p >= '0' && *p <= '9'; p++)
+        value = value * 10 + (uint64_t)(*p - '0');
+    return value;
+}
+
+bool thread_place(uint32_t tid, struct thread_place *place)
+{
+    enum { CPU = 36, POLICY = 38 }; /* fields after the state */
+    static char text[512];
+    if (!read_thread_file(tid, "/stat", text, sizeof text))
+        return false;
+    const char *state = NULL;
+    for (const char *p = text; *p; p++) /* the name before the state may hold anything: after the last ')' */
+        if (*p == ')' && p[1] == ' ')
+            state = p + 2;
+    if (!state)
+        return false;
+    *place = (struct thread_place){*state != 'R', field(state, CPU), field(state, POLICY)};
+    return true;
 }

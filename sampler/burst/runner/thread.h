@@ -17,8 +17,14 @@ uint64_t clock_of(clockid_t which);
 void sleep_us(long us); /* less than a second */
 /* "/proc/TID" + file, which is at most ten characters. */
 void thread_path(uint32_t tid, const char *file, char path[32]);
-/* That file as text; false when the thread is gone. */
+/* That file (at most 40 characters) as text; false when the thread is gone. */
 bool read_thread_file(uint32_t tid, const char *file, char *text, size_t size);
 uint64_t waited_ns(uint32_t tid); /* time that a thread, able to run, has had no CPU; 0: unknown */
+struct thread_place {
+    bool asleep; /* in the kernel */
+    uint64_t cpu, policy;
+};
+/* Where it is. False when it is gone. */
+bool thread_place(uint32_t tid, struct thread_place *place);
 
 #endif
