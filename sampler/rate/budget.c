@@ -25,7 +25,6 @@ void cs_rate_budget_init(struct cs_rate_budget *b, double share, unsigned n_even
                          double cost_seconds)
 {
     *b = (struct cs_rate_budget){.share = share,
-                                 .least_hz = 1,
                                  .most_hz = 20000,
                                  .n_events = n_events ? n_events : 1,
                                  .n_cpus = n_cpus ? n_cpus : 1,
@@ -37,6 +36,8 @@ void cs_rate_budget_init(struct cs_rate_budget *b, double share, unsigned n_even
 void cs_rate_budget_cost(struct cs_rate_budget *b, double cost_seconds)
 {
     b->cost_seconds = cost_seconds > 0 ? cost_seconds : COST_UNKNOWN;
+    b->least_hz =
+        clamp(CS_RATE_BUDGET_LEAST * b->share / (b->n_events * b->cost_seconds), 1, CS_RATE_BUDGET_LEAST_HZ);
 }
 
 void cs_rate_budget_reserve(struct cs_rate_budget *b, double held_share)

@@ -21,7 +21,8 @@
  * none would say that nothing ran, and that bursts held all of it.
  *
  * Invariant: the rate asked for never makes the predicted loss exceed the budget, unless the fixed part alone
- * does: then it is least_hz, and `over` says so. */
+ * takes nearly all of it: then samples still get a twentieth, for the fixed part would be spent on nothing else; and where
+ * that exceeds the budget, `over` says so. */
 #ifndef CS_SAMPLER_RATE_BUDGET_H
 #define CS_SAMPLER_RATE_BUDGET_H
 
@@ -29,6 +30,9 @@
 
 /* Of the budget this much is planned: caches and TLBs that an interrupt cools are not in its cost. */
 #define CS_RATE_BUDGET_MARGIN 0.7
+/* This part of it samples get in any case, as long as that isn't more than this many a second. */
+#define CS_RATE_BUDGET_LEAST 0.05
+#define CS_RATE_BUDGET_LEAST_HZ 20
 
 struct cs_rate_budget {
     double share; /* 0.005 = 0.5 % */

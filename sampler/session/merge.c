@@ -158,7 +158,7 @@ static int merge(struct cs_sampler *s, struct cs_error *err)
     if (!s->config.store)
         return cs_fail(err, EINVAL, "no store to merge into");
     read_times(s, now);
-    double clocks = cs_session_rate_mean_period_ns(&s->rate, &s->config);
+    double clocks = cs_session_rate_mean_period_ns(&s->rate, &s->events);
     for (unsigned e = 0; e < s->events.n_asked; e++)
         times[e] =
             (struct cs_session_profiles_times){now[e].enabled_ns - accounts->merged_reading[e].enabled_ns,

@@ -121,6 +121,15 @@ static void calibrate_again(struct cs_session_rate *r, const struct cs_session_e
     r->next_calibration_ns = now_ns + calibration_interval_ns(r, events->cpus.n_online);
 }
 
+/* Samples that came since stand for what the rate was. */
+static void weigh(struct cs_session_rate *r, uint64_t delivered)
+{
+    double samples = delivered > r->weighed ? (double)(delivered - r->weighed) : 0;
+    r->weighed = delivered;
+    r->merging_samples += samples;
+    r->merging_ns += samples * 1e9 / r->rate_hz;
+}
+
 static void keep_budget(struct cs_session_rate *r, struct cs_session_events *events, uint64_t now_ns)
 {
     struct cs_driver_counts counts;
@@ -137,8 +146,7 @@ static void keep_budget(struct cs_session_rate *r, struct cs_session_events *eve
         .collector_seconds = cs_thread_cpu_seconds() - r->window.collector_seconds + amortised,
         .held_seconds = (double)(__atomic_load_n(&r->held_ns, __ATOMIC_RELAXED) - r->window.held_ns) * 1e-9,
     };
-    r->asked_seconds += window.seconds;
-    r->asked_samples += window.seconds * r->rate_hz;
+    weigh(r, counts.delivered);
     double rate = cs_rate_budget_update(&r->budget, &window);
     __atomic_store(&r->busy_cpus, &r->budget.busy_cpus, __ATOMIC_RELAXED);
     if (rate != r->rate_hz) { /* NOLINT(clang-diagnostic-float-equal): it moves in steps */
@@ -156,15 +164,14 @@ static void keep_budget(struct cs_session_rate *r, struct cs_session_events *eve
     open_window(r, events, now_ns);
 }
 
-double cs_session_rate_mean_period_ns(struct cs_session_rate *r, const struct cs_sampler_config *config)
+double cs_session_rate_mean_period_ns(struct cs_session_rate *r, const struct cs_session_events *events)
 {
-    double open = config->budget > 0 && r->window.begin_ns
-                      ? (double)(cs_monotonic_ns() - r->window.begin_ns) * 1e-9
-                      : 0;
-    double seconds = r->asked_seconds + open, samples = r->asked_samples + open * r->rate_hz;
-    r->asked_seconds = -open; /* the window that is open will add them */
-    r->asked_samples = -open * r->rate_hz;
-    return seconds > 0 && samples > 0 ? 1e9 * seconds / samples : 1e9 / r->rate_hz;
+    struct cs_driver_counts counts;
+    events->driver->counts(events->state, &counts);
+    weigh(r, counts.delivered);
+    double mean = r->merging_samples > 0 ? r->merging_ns / r->merging_samples : 1e9 / r->rate_hz;
+    r->merging_ns = r->merging_samples = 0;
+    return mean;
 }
 
 void cs_session_rate_start(struct cs_session_rate *r, const struct cs_session_events *events,

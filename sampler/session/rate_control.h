@@ -25,8 +25,9 @@ struct cs_session_rate {
         uint64_t begin_ns, samples, held_ns;
         double collector_seconds;
     } window;
-    double asked_seconds, asked_samples; /* since the last merge; samples: of a CPU that is always busy */
-    uint64_t held_ns;                    /* of threads that bursts stopped, in all */
+    uint64_t weighed;                   /* samples ever whose period is in these: */
+    double merging_ns, merging_samples; /* since the last merge: sum of periods, number */
+    uint64_t held_ns;                   /* of threads that bursts stopped, in all */
     double busy_cpus; /* that what is sampled keeps busy; 0: not known. Read by other threads */
 };
 
@@ -46,7 +47,7 @@ bool cs_session_rate_tick(struct cs_session_rate *rate, struct cs_session_events
 /* CPU time of what happens rarely (a merge, a calibration): the budget pays for it over a minute, or the rate
  * would drop after each. */
 void cs_session_rate_amortise(struct cs_session_rate *rate, double cpu_seconds);
-/* Mean period of a clock that the budget moves, over the time since this was last asked. */
-double cs_session_rate_mean_period_ns(struct cs_session_rate *rate, const struct cs_sampler_config *config);
+/* Mean period of a clock that the budget moves, of the samples since this was last asked. */
+double cs_session_rate_mean_period_ns(struct cs_session_rate *rate, const struct cs_session_events *events);
 
 #endif
