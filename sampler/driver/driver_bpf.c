@@ -408,10 +408,11 @@ static int load(struct cs_driver_state *s)
         return -EINVAL;
     s->waits = (struct cs_wait_maps){
         .rows = s->bpf->maps.wait_rows,
+        .guesses = s->bpf->maps.wait_guesses,
         .threads = s->bpf->maps.wait_threads,
         .scratch = s->bpf->maps.wait_scratch,
         .records = s->bpf->maps.wait_records,
-        .programs = {s->bpf->progs.wait_leaves, s->bpf->progs.wait_woken, s->bpf->progs.wait_is_back},
+        .programs = {s->bpf->progs.wait_switch, s->bpf->progs.wait_woken, s->bpf->progs.wait_is_back},
         .kernel = s->config.waits};
     if (s->config.waits) {
         s->bpf->rodata->wait_cpus = s->n_slots;

@@ -14,13 +14,15 @@ int cs_wait_maps_size(struct cs_wait_maps *m, unsigned n_cpus)
             if (bpf_program__set_autoload(m->programs[i], false) != 0)
                 return -EINVAL;
         return bpf_map__set_autocreate(m->rows, false) != 0 ||
+                       bpf_map__set_autocreate(m->guesses, false) != 0 ||
                        bpf_map__set_autocreate(m->threads, false) != 0 ||
                        bpf_map__set_autocreate(m->scratch, false) != 0 ||
                        bpf_map__set_autocreate(m->records, false) != 0
                    ? -EINVAL
                    : 0;
     }
-    return bpf_map__set_max_entries(m->threads, CS_WAIT_THREADS) != 0 ||
+    return bpf_map__set_max_entries(m->guesses, CS_WAIT_GUESSES) != 0 ||
+                   bpf_map__set_max_entries(m->threads, CS_WAIT_THREADS) != 0 ||
                    bpf_map__set_max_entries(m->scratch, 2 * n_cpus) != 0 ||
                    bpf_map__set_max_entries(m->records, CS_WAIT_RING) != 0
                ? -EINVAL

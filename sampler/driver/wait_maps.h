@@ -10,7 +10,7 @@ struct bpf_program;
 struct ring_buffer;
 
 struct cs_wait_maps {
-    struct bpf_map *rows, *threads, *scratch, *records; /* of the skeleton */
+    struct bpf_map *rows, *guesses, *threads, *scratch, *records; /* of the skeleton */
     struct bpf_program *programs[3];
     struct cs_wait_kernel
         *kernel; /* whose rows, records and arg are filled here; NULL: no waits are asked for */

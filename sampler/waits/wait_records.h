@@ -31,25 +31,29 @@ enum cs_wait_reason {
 
 #define CS_WAIT_CALLS 512       /* system calls whose reason is tabled */
 #define CS_WAIT_THREADS 8192U   /* rows; power of two */
+#define CS_WAIT_GUESSES 32768U  /* of rows by number of thread; power of two */
 #define CS_WAIT_FRAMES 256U     /* power of two */
 #define CS_WAIT_RING (2U << 20) /* bytes */
 
-/* A thread's row. The kernel writes all but `number`s of free rows; the reader frees a row whose end_ns is set. */
+/* A thread's row. The kernel writes all but `number`s of free rows; the reader frees a row whose end_ns is set. A switch
+ * touches the first two lines, and of ns and times one each. */
 struct cs_wait_thread {
     __u32 tid, pid;
-    __u64 start_ns, end_ns; /* seen from, to; 0: it lives */
-    __u64 since_ns;         /* it left the CPU, or came back */
-    __u64 wake_ns;          /* of this absence; 0: not woken */
-    __u64 on_ns;            /* on a CPU by the clock */
-    __u64 exec_ns; /* of that, what the kernel charged it: the rest went to interrupts and the hypervisor */
+    __u64 task;     /* the kernel's address of it: no other has it while it lives */
+    __u64 end_ns;   /* seen to; 0: it lives */
+    __u64 since_ns; /* it left the CPU, or came back */
+    __u64 wake_ns;  /* of this absence; 0: not woken */
+    __u64 on_ns;    /* on a CPU by the clock */
+    __u64 exec_ns;  /* of that, what the kernel charged it: the rest went to interrupts and the hypervisor */
     __u64 exec_at_start_ns;
-    __u64 ns[16]; /* by reason */
-    __u32 times[16];
+    __u64 start_ns;             /* seen from */
     __u32 interval_ns, draw_ns; /* T, and the length from which this absence is kept */
     __u32 waker_tid, waker_pid;
     __u8 reason, out, kept, waker_kind;
-    __u8 padding[4];
+    __u32 padding[5];
     char comm[16];
+    __u64 ns[16]; /* by reason */
+    __u32 times[16];
 };
 
 enum cs_wait_waker {
@@ -96,13 +100,16 @@ struct cs_wait_copied {
     struct cs_chain_copy copy; /* cut behind `n_stack` */
 };
 
-/* Of a CPU: long turns of threads on it, the newest at n - 1 modulo. */
+/* Of a CPU. */
 #define CS_WAIT_TURNS 16U    /* power of two */
 #define CS_WAIT_TURN 500000U /* ns at least */
-struct cs_wait_turns {
-    __u64 switch_ns; /* it went to the thread that has it; 0: that isn't followed */
-    __u32 switch_tid, unused;
-    __u64 n;
+struct cs_wait_cpu {
+    __u64 came, stack; /* the task that the last switch that was told was to, and where its kernel stack is */
+    __u64 kept_ns;     /* when that thread had left, where its wait is kept; else 0 */
+    __u64 clock_ns, behind_ns; /* the run queue's when it was compared last, and how far it was behind ours */
+    __u64 random;
+    __u64 at_stack; /* where the program at hand found itself: through memory, that it be a number */
+    __u64 n;        /* long turns of threads on it, the newest at n - 1 modulo */
     struct cs_wait_turn {
         __u64 from_ns, to_ns, comm[2];
         __u32 tid, unused;

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The kernel's part: what a thread does off the CPU. Included by aggregate.bpf.c alone, whose tables it unwinds by.
  *
- * A thread leaves the CPU (sched_switch), is woken (sched_waking, in the waker's context), is back (sched_exit_tp, in its own
- * context: its stack is as it was when it left, so a chain is taken only of what turned out to be worth it). All three find
- * the thread's row by its task, add up, and compare one number with another (docs/lab/waits.md: what they cost). A thread has
- * the CPU from the switch on, as the kernel counts: the switch itself, of a microsecond or two, is no wait. */
+ * At a switch one thread leaves and another comes (sched_switch: all totals), a thread is woken (sched_waking, in the
+ * waker's context), it is back (sched_exit_tp, in its own context: its stack is as it was when it left, so a chain is taken
+ * only of what turned out to be worth it; a switch hardly ever has more to do there than to find that it isn't). A thread
+ * has the CPU from the choice of the thread on, as the kernel counts. Each call of a helper costs 20 to 70 ns here, all the
+ * arithmetic of a switch no more than one of them: so the clock is the scheduler's, the draw our own, the row guessed by
+ * the thread's number (docs/lab/waits.md). */
 #ifndef CS_SAMPLER_WAITS_WAITS_BPF_H
 #define CS_SAMPLER_WAITS_WAITS_BPF_H
 
@@ -26,6 +28,8 @@ struct {
     __type(value, __u32); /* 1 + number of the row */
 } wait_rows SEC(".maps");
 
+/* By number of thread: 1 + number of the row that was found last. A guess, which the row confirms. */
+ARRAY(wait_guesses, __u16, 0);
 ARRAY(wait_threads, struct cs_wait_thread, BPF_F_MMAPABLE);
 ARRAY(wait_scratch, struct cs_wait_copied,
       0); /* of who is back; behind them those of wakers, who may interrupt */
@@ -34,8 +38,8 @@ struct {
     __uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
     __uint(max_entries, 1);
     __type(key, __u32);
-    __type(value, struct cs_wait_turns);
-} wait_turns SEC(".maps");
+    __type(value, struct cs_wait_cpu);
+} wait_cpu SEC(".maps");
 
 struct {
     __uint(type, BPF_MAP_TYPE_RINGBUF);
@@ -48,7 +52,14 @@ struct {
 #define TASK_DEAD_STATE 0x80
 
 /* The kernel's own structures: CO-RE finds where the fields are, and whether they are. */
+struct rq {
+    __u64 clock;
+} __attribute__((preserve_access_index));
+struct cfs_rq {
+    struct rq *rq;
+} __attribute__((preserve_access_index));
 struct sched_entity {
+    struct cfs_rq *cfs_rq;
     __u64 sum_exec_runtime;
 } __attribute__((preserve_access_index));
 struct qstr {
@@ -147,24 +158,41 @@ static __always_inline __u32 take_row(void)
     return 0;
 }
 
-static __always_inline struct cs_wait_thread *row_of(struct task_struct *task, int make)
+/* By the task itself: exact, and some 50 ns. */
+static __attribute__((noinline)) struct cs_wait_thread *search_row(struct task_struct *task, int make)
 {
     __u32 *number = bpf_task_storage_get(&wait_rows, task, 0, make ? BPF_LOCAL_STORAGE_GET_F_CREATE : 0);
     if (!number)
         return 0;
-    if (!*number) {
-        if (!make || !(*number = take_row()))
-            return 0;
-        __u32 fresh = *number - 1;
-        struct cs_wait_thread *row = bpf_map_lookup_elem(&wait_threads, &fresh);
-        if (!row)
-            return 0;
+    int fresh = !*number;
+    if (fresh && (!make || !(*number = take_row())))
+        return 0;
+    __u32 at = *number - 1, tid = task->pid, guess = tid & (CS_WAIT_GUESSES - 1);
+    struct cs_wait_thread *row = bpf_map_lookup_elem(&wait_threads, &at);
+    __u16 *guessed = bpf_map_lookup_elem(&wait_guesses, &guess);
+    if (!row || !guessed)
+        return 0;
+    if (fresh) {
         __builtin_memset(row, 0, sizeof *row);
-        row->tid = task->pid;
+        row->tid = tid;
         row->pid = task->tgid;
+        row->task = (__u64)task;
     }
-    __u32 at = *number - 1;
-    return bpf_map_lookup_elem(&wait_threads, &at);
+    *guessed = (__u16)(at + 1);
+    return row;
+}
+
+static __always_inline struct cs_wait_thread *row_of(struct task_struct *task, int make)
+{
+    __u32 tid = task->pid, guess = tid & (CS_WAIT_GUESSES - 1);
+    const __u16 *guessed = bpf_map_lookup_elem(&wait_guesses, &guess);
+    if (guessed) {
+        __u32 at = *guessed - 1U;
+        struct cs_wait_thread *row = bpf_map_lookup_elem(&wait_threads, &at);
+        if (row && row->task == (__u64)task && row->tid == tid && !row->end_ns)
+            return row;
+    }
+    return search_row(task, make);
 }
 
 static __always_inline int is_followed(struct task_struct *task)
@@ -173,7 +201,7 @@ static __always_inline int is_followed(struct task_struct *task)
     return wait_began_ns && pid && !(task->flags & PF_KTHREAD) && (!filtered || is_chosen(pid));
 }
 
-/* ---- leaving the CPU ---- */
+/* ---- a switch ---- */
 
 static __always_inline __u8 reason_of(struct task_struct *task, int preempted, __u32 state)
 {
@@ -192,6 +220,35 @@ static __always_inline __u8 reason_of(struct task_struct *task, int preempted, _
     return call < CS_WAIT_CALLS ? wait_reason_of[call & (CS_WAIT_CALLS - 1)] : CS_WAIT_OTHER;
 }
 
+#define CLOCK_HOLDS 1000000 /* ns */
+#define CLOCK_LEAPS (1LL << 30)
+
+/* Both clocks, a moment apart at best, and long where the hypervisor took the CPU in between. So what the other was behind
+ * grows by no more than a clock that is being set right may differ: 1 in 1,000. */
+static __attribute__((noinline)) void compare_clocks(struct cs_wait_cpu *cpu, __u64 clock)
+{
+    __u64 behind = bpf_ktime_get_ns() - clock;
+    __u64 most = cpu->behind_ns + ((clock - cpu->clock_ns) >> 10);
+    __s64 beyond = (__s64)(behind - most);
+    cpu->behind_ns = cpu->clock_ns && beyond > 0 && beyond < CLOCK_LEAPS ? most : behind;
+    cpu->clock_ns = clock;
+}
+
+/* Of the switch from `prev`. The scheduler has just read the run queue's clock, and charges threads by it. */
+static __always_inline __u64 time_of_switch(struct cs_wait_cpu *cpu, struct task_struct *prev)
+{
+    struct task_struct___waits *task = (void *)prev;
+    __u64 clock = 0;
+    if (bpf_core_field_exists(task->se.cfs_rq) && bpf_core_field_exists(struct cfs_rq, rq) &&
+        bpf_core_field_exists(struct rq, clock))
+        clock = task->se.cfs_rq->rq->clock;
+    if (!clock)
+        return bpf_ktime_get_ns();
+    if (clock - cpu->clock_ns >= CLOCK_HOLDS)
+        compare_clocks(cpu, clock);
+    return clock + cpu->behind_ns;
+}
+
 /* Its first row, and it was never seen to come: it has run since it was there, or since all this began. */
 static __always_inline void begin_running(struct cs_wait_thread *row, struct task_struct___waits *task,
                                           __u64 now, __u64 exec)
@@ -204,18 +261,24 @@ static __always_inline void begin_running(struct cs_wait_thread *row, struct tas
         if (now - started > exec)
             row->ns[CS_WAIT_RUN_QUEUE] = now - started - exec;
     } else {
-        __u64 ran = now - wait_began_ns;
+        __u64 ran = now > wait_began_ns ? now - wait_began_ns : 0;
         row->on_ns = row->exec_ns = ran < exec ? ran : exec;
         row->exec_at_start_ns = exec - row->on_ns;
         row->start_ns = now - row->on_ns;
     }
 }
 
-/* Whoever waits for this CPU meanwhile will ask who had it. */
-static __always_inline void note_turn(struct cs_wait_turns *turns, const struct cs_wait_thread *row,
-                                      __u64 now)
+/* 32 bits. Knuth's MMIX multiplier; the clock, in the constant's place, is the seed, too. */
+static __always_inline __u64 draw(struct cs_wait_cpu *cpu, __u64 now)
 {
-    struct cs_wait_turn *turn = &turns->at[turns->n++ & (CS_WAIT_TURNS - 1)];
+    cpu->random = cpu->random * 6364136223846793005ULL + now;
+    return cpu->random >> 32;
+}
+
+/* Whoever waits for this CPU meanwhile will ask who had it. */
+static __always_inline void note_turn(struct cs_wait_cpu *cpu, const struct cs_wait_thread *row, __u64 now)
+{
+    struct cs_wait_turn *turn = &cpu->at[cpu->n++ & (CS_WAIT_TURNS - 1)];
     turn->from_ns = row->since_ns;
     turn->to_ns = now;
     turn->tid = row->tid;
@@ -236,51 +299,119 @@ static __always_inline void add_turn(struct cs_wait_thread *row, __u64 on, __u64
     row->on_ns += early;
 }
 
-SEC("tp_btf/sched_switch")
-int BPF_PROG(wait_leaves, _Bool preempt, struct task_struct *prev, struct task_struct *next,
-             unsigned int prev_state)
+/* It was away when all this began, or has its first time on a CPU. */
+static __always_inline __u64 begin_away(struct cs_wait_thread *row, struct task_struct *task, __u64 now)
+{
+    struct task_struct___waits *t = (void *)task;
+    __u64 started = t->start_time;
+    int is_new = started >= wait_began_ns;
+    row->start_ns = is_new ? started : wait_began_ns;
+    if (now < row->start_ns)
+        now = row->start_ns;
+    row->exec_at_start_ns = t->se.sum_exec_runtime;
+    row->reason = is_new ? CS_WAIT_RUN_QUEUE : reason_of(task, 0, TASK_UNINTERRUPTIBLE);
+    __u64 woken = row->wake_ns > row->start_ns && row->wake_ns < now ? row->wake_ns : now;
+    row->ns[row->reason & 15] = woken - row->start_ns;
+    row->ns[CS_WAIT_RUN_QUEUE] += now - woken;
+    bpf_probe_read_kernel(row->comm, sizeof row->comm, t->comm);
+    return now;
+}
+
+/* When it had left, if this wait is kept; else 0. Nothing where its leaving wasn't seen: kernels don't tell of every thread's. */
+static __always_inline __u64 come(struct cs_wait_thread *row, struct task_struct *task, __u64 now)
+{
+    __u64 since = row->since_ns, kept = 0;
+    if (now < since)
+        now = since;
+    if (!since) {
+        now = begin_away(row, task, now);
+    } else if (!row->out) {
+        return 0;
+    } else {
+        __u64 away = now - since;
+        __u64 waited = row->wake_ns - since;
+        if (row->reason == CS_WAIT_RUN_QUEUE || !row->wake_ns || waited > away)
+            waited = away;
+        row->ns[row->reason & 15] += waited;
+        row->ns[CS_WAIT_RUN_QUEUE] += away - waited;
+        row->times[row->reason & 15]++;
+        if (row->kept || away >= row->draw_ns)
+            kept = since;
+    }
+    row->since_ns = now;
+    row->out = 0;
+    return kept;
+}
+
+/* The switch to it wasn't told, nor did it tell: it ran for as long as the kernel charged it. */
+static __attribute__((noinline)) void come_untold(struct cs_wait_thread *row, struct task_struct *task,
+                                                  __u64 now, __u64 ran)
+{
+    __u64 most = now - row->since_ns;
+    come(row, task, now - (ran < most ? ran : most));
+}
+
+static __always_inline void leave(struct cs_wait_cpu *cpu, struct cs_wait_thread *row,
+                                  struct task_struct *prev, int preempted, __u32 state, __u64 now)
 {
     struct task_struct___waits *task = (void *)prev;
-    __u32 zero = 0;
-    struct cs_wait_turns *turns = bpf_map_lookup_elem(&wait_turns, &zero);
-    int leaves = is_followed(prev), comes = is_followed(next);
-    if (!turns)
-        return 0;
-    __u64 now = leaves || comes ? bpf_ktime_get_ns() : 0;
-    turns->switch_ns = comes ? now : 0;
-    turns->switch_tid = next->pid;
-    struct cs_wait_thread *row = leaves ? row_of(prev, 1) : 0;
-    if (!row)
-        return 0;
     __u64 exec = task->se.sum_exec_runtime;
+    if (now < row->since_ns) /* clocks of two CPUs */
+        now = row->since_ns;
     if (!row->since_ns) {
         begin_running(row, task, now, exec);
         bpf_probe_read_kernel(row->comm, sizeof row->comm, task->comm);
-    } else if (!row->out) {
+    } else {
+        if (row->out)
+            come_untold(row, prev, now, exec - row->exec_at_start_ns - row->exec_ns);
         add_turn(row, now - row->since_ns, exec - row->exec_at_start_ns);
         if (now - row->since_ns >= CS_WAIT_TURN)
-            note_turn(turns, row, now);
+            note_turn(cpu, row, now);
     }
     row->since_ns = now;
-    if (prev_state & TASK_DEAD_STATE) {
+    if (state & TASK_DEAD_STATE) {
         bpf_probe_read_kernel(row->comm, sizeof row->comm, task->comm);
         row->out = 0;
         row->end_ns = now;
-        return 0;
+        return;
     }
-    row->reason = reason_of(prev, preempt, prev_state);
+    row->reason = reason_of(prev, preempted, state);
     row->interval_ns = wait_interval_ns;
-    row->draw_ns = ((__u64)bpf_get_prandom_u32() * wait_interval_ns) >> 32;
+    row->draw_ns = (draw(cpu, now) * wait_interval_ns) >> 32;
     row->wake_ns = 0;
     row->waker_kind = CS_WAKER_UNKNOWN;
     row->kept = 0;
     row->out = 1;
+}
+
+SEC("tp_btf/sched_switch")
+int BPF_PROG(wait_switch, _Bool preempt, struct task_struct *prev, struct task_struct *next,
+             unsigned int prev_state)
+{
+    __u32 zero = 0;
+    struct cs_wait_cpu *cpu = bpf_map_lookup_elem(&wait_cpu, &zero);
+    int leaves = is_followed(prev), comes = is_followed(next);
+    struct cs_wait_thread *row;
+    if (!cpu)
+        return 0;
+    cpu->came = (__u64)next;
+    cpu->stack = (__u64)((struct task_struct___waits *)next)->stack;
+    cpu->kept_ns = 0;
+    if (!leaves && !comes)
+        return 0;
+    __u64 now = time_of_switch(cpu, prev);
+    if (leaves && (row = row_of(prev, 1)))
+        leave(cpu, row, prev, preempt, prev_state, now);
+    if (comes && (row = row_of(next, 1)))
+        cpu->kept_ns = come(row, next, now);
     return 0;
 }
 
 /* ---- a record ---- */
 
-#define OWN_FRAMES 2 /* the program itself, and what the kernel runs it by */
+/* The program itself, and what the kernel runs it by; of who is back also tell_back. */
+#define OWN_FRAMES 2
+#define OWN_FRAMES_BACK 3
 
 /* Room is left for records without a copy. False: there is none. */
 __attribute__((noinline)) int wait_copy_stack(struct cs_wait_copied *r, struct chain_scratch *s)
@@ -299,7 +430,7 @@ __attribute__((noinline)) int wait_copy_stack(struct cs_wait_copied *r, struct c
 
 /* The chain of what runs here, into the record; `ctx` is a tracepoint's. */
 static __always_inline void take_wait_chain(void *ctx, struct cs_wait_copied *copied,
-                                            struct task_struct *task, __u32 pid, __u32 scratch)
+                                            struct task_struct *task, __u32 pid, __u32 scratch, __u32 own)
 {
     struct cs_wait_record *r = &copied->record;
     __u32 cpu = (bpf_get_smp_processor_id() & (CS_AGGREGATE_CPUS - 1)) + scratch;
@@ -309,7 +440,7 @@ static __always_inline void take_wait_chain(void *ctx, struct cs_wait_copied *co
     if (!s || !walk.cpu)
         return;
     begin_chain(s, cpu);
-    long bytes = bpf_get_stack(ctx, s->frames, CS_CHAIN_KERNEL_FRAMES * 8, OWN_FRAMES);
+    long bytes = bpf_get_stack(ctx, s->frames, CS_CHAIN_KERNEL_FRAMES * 8, own);
     if (bytes >= 8)
         s->n = ((__u32)bytes / 8) & (2 * CS_CHAIN_KERNEL_FRAMES - 1);
     r->n_kernel = s->n;
@@ -392,7 +523,7 @@ int BPF_PROG(wait_woken, struct task_struct *woken)
     struct cs_wait_thread *row = row_of(woken, 0);
     if (row && (!row->out || row->wake_ns))
         return 0;
-    __u64 now = bpf_ktime_get_ns(), both = bpf_get_current_pid_tgid();
+    __u64 now = bpf_ktime_get_ns();
     if (!row) { /* away since before all this: what it waited for ends here, and no record is kept of that */
         row = row_of(woken, 1);
         if (row)
@@ -400,8 +531,9 @@ int BPF_PROG(wait_woken, struct task_struct *woken)
         return 0;
     }
     row->wake_ns = now;
-    if (now - row->since_ns < row->draw_ns)
+    if ((__s64)(now - row->since_ns) < (__s64)row->draw_ns)
         return 0;
+    __u64 both = bpf_get_current_pid_tgid();
     struct task_struct *waker = bpf_get_current_task_btf();
     __u32 cpu = (bpf_get_smp_processor_id() & (CS_AGGREGATE_CPUS - 1)) + wait_cpus;
     struct cs_wait_copied *copied = bpf_map_lookup_elem(&wait_scratch, &cpu);
@@ -430,8 +562,8 @@ int BPF_PROG(wait_woken, struct task_struct *woken)
             r->start_ns = ran->start_ns;
             r->on_ns = ran->on_ns + (ran->out ? 0 : now - ran->since_ns);
         }
-        take_wait_chain(ctx, copied, waker, both >> 32,
-                        2 * wait_cpus); /* an interrupt may wake while a chain is taken */
+        take_wait_chain(ctx, copied, waker, both >> 32, 2 * wait_cpus,
+                        OWN_FRAMES); /* an interrupt may wake while a chain is taken */
     }
     send_record(copied);
     return 0;
@@ -478,7 +610,7 @@ static __always_inline __u64 overlap(const struct cs_wait_turn *turn, __u64 from
 __attribute__((noinline)) int wait_tell_turn(struct cs_wait_record *r, __u64 from)
 {
     __u32 zero = 0;
-    const struct cs_wait_turns *turns = bpf_map_lookup_elem(&wait_turns, &zero);
+    const struct cs_wait_cpu *turns = bpf_map_lookup_elem(&wait_cpu, &zero);
     if (!r || !turns)
         return 0;
     for (__u32 i = 0; i < CS_WAIT_TURNS; i++) {
@@ -503,8 +635,9 @@ __attribute__((noinline)) int wait_tell_turn(struct cs_wait_record *r, __u64 fro
 }
 
 static __always_inline void keep_wait(void *ctx, struct cs_wait_thread *row, struct task_struct *current_task,
-                                      __u64 now)
+                                      __u64 out)
 {
+    __u64 now = row->since_ns;
     __u32 cpu = bpf_get_smp_processor_id() & (CS_AGGREGATE_CPUS - 1);
     struct cs_wait_copied *copied = bpf_map_lookup_elem(&wait_scratch, &cpu);
     struct task_struct___waits *task = (void *)current_task;
@@ -516,7 +649,7 @@ static __always_inline void keep_wait(void *ctx, struct cs_wait_thread *row, str
     r->tid = row->tid;
     r->pid = row->pid;
     r->interval_ns = row->interval_ns;
-    r->out_ns = row->since_ns;
+    r->out_ns = out;
     r->wake_ns = row->wake_ns;
     r->in_ns = now;
     r->start_ns = row->start_ns;
@@ -535,55 +668,43 @@ static __always_inline void keep_wait(void *ctx, struct cs_wait_thread *row, str
         if (r->reason == CS_WAIT_DESCRIPTOR || r->reason == CS_WAIT_SOCKET || r->reason == CS_WAIT_FILE)
             describe_descriptor(r, task, (__u32)r->args[0]);
     }
-    __u64 queued = row->reason == CS_WAIT_RUN_QUEUE || !row->wake_ns ? row->since_ns : row->wake_ns;
+    __u64 queued = row->reason == CS_WAIT_RUN_QUEUE || !row->wake_ns ? out : row->wake_ns;
     if (now - queued >= CS_WAIT_TURN)
         wait_tell_turn(r, queued);
-    take_wait_chain(ctx, copied, current_task, row->pid, wait_cpus);
+    take_wait_chain(ctx, copied, current_task, row->pid, wait_cpus, OWN_FRAMES_BACK);
     send_record(copied);
 }
 
+/* Apart: what keeps a wait needs much of the stack, and hardly a switch needs it. */
+static __attribute__((noinline)) int tell_back(void *ctx, struct cs_wait_cpu *cpu)
+{
+    struct task_struct *task = bpf_get_current_task_btf();
+    int told = cpu->came == (__u64)task;
+    struct cs_wait_thread *row;
+    __u64 out = cpu->kept_ns;
+    if (!told && !is_followed(task))
+        return 0;
+    row = row_of(task, !told);
+    if (!told && row)
+        out = come(row, task, bpf_ktime_get_ns());
+    cpu->kept_ns = 0;
+    if (row && out)
+        keep_wait(ctx, row, task, out);
+    return 0;
+}
+
+/* The switch to this thread was told where its stack is the one that was noted then: to ask who runs would be a call. */
 SEC("tp_btf/sched_exit_tp")
 int BPF_PROG(wait_is_back, _Bool is_switch)
 {
-    struct task_struct *task = bpf_get_current_task_btf();
     __u32 zero = 0;
-    struct cs_wait_turns *turns = bpf_map_lookup_elem(&wait_turns, &zero);
-    if (!is_switch || !turns) /* it went on at once */
+    struct cs_wait_cpu *cpu = bpf_map_lookup_elem(&wait_cpu, &zero);
+    if (!is_switch || !cpu) /* it went on at once */
         return 0;
-    __u64 now = turns->switch_tid == (__u32)task->pid ? turns->switch_ns : 0;
-    turns->switch_ns = 0;
-    if (!now && !is_followed(task))
+    *(void *volatile *)&cpu->at_stack = ctx;
+    if (*(volatile __u64 *)&cpu->at_stack - cpu->stack < KERNEL_STACK && !cpu->kept_ns)
         return 0;
-    struct cs_wait_thread *row = row_of(task, 1);
-    if (!row || (row->since_ns && !row->out))
-        return 0;
-    if (now <= row->since_ns) /* the switch itself wasn't seen: kernels don't tell of every thread's */
-        now = bpf_ktime_get_ns();
-    if (!row->since_ns) { /* it was away when all this began */
-        struct task_struct___waits *t = (void *)task;
-        __u64 started = t->start_time;
-        int is_new = started >= wait_began_ns; /* its first time on a CPU */
-        row->start_ns = is_new ? started : wait_began_ns;
-        row->exec_at_start_ns = t->se.sum_exec_runtime;
-        row->reason = is_new ? CS_WAIT_RUN_QUEUE : reason_of(task, 0, TASK_UNINTERRUPTIBLE);
-        __u64 woken = row->wake_ns > row->start_ns && row->wake_ns < now ? row->wake_ns : now;
-        row->ns[row->reason & 15] = woken - row->start_ns;
-        row->ns[CS_WAIT_RUN_QUEUE] += now - woken;
-        bpf_probe_read_kernel(row->comm, sizeof row->comm, t->comm);
-    } else {
-        __u64 away = now - row->since_ns;
-        __u64 waited = row->wake_ns - row->since_ns;
-        if (row->reason == CS_WAIT_RUN_QUEUE || !row->wake_ns || waited > away)
-            waited = away;
-        row->ns[row->reason & 15] += waited;
-        row->ns[CS_WAIT_RUN_QUEUE] += away - waited;
-        row->times[row->reason & 15]++;
-        if (row->kept || away >= row->draw_ns)
-            keep_wait(ctx, row, task, now);
-    }
-    row->since_ns = now;
-    row->out = 0;
-    return 0;
+    return tell_back(ctx, cpu);
 }
 
 #endif

@@ -111,6 +111,8 @@ for case, (kind, where, ender, meanwhile) in first.items():
             fail(case, f"a thread that ran for {lived} s is said to have lived for", t["seconds"])
     if not re.search(r"^ *\d+\.\d.* (take_lock|consume|now_ns|compute_ms|read_a_block)", open(f"{work}/{case}.tree").read(), re.M):
         fail(case, "tree --waits shows none of its functions")
+    if not re.search(r"^ *\d+\.\d +\d+\.\d +__schedule ", open(f"{work}/{case}.tree").read(), re.M):
+        fail(case, "no wait's chain ends in the scheduler, but in what took it")
 # Six threads are joined at most. How often is divided by how often, as estimated, not by how long: a wait of 0.2 ms that was kept with a
 # probability of 0.05 counts twenty times. In four of seven programs: 0.0001.
 if sorted(joins)[len(joins) // 2] > 12:
