@@ -88,11 +88,11 @@ static void append(struct cs_culprit_classification *v, const struct cs_culprit_
 
 /* Asks the rules of one kind; appends those that stay. */
 static void ask(const struct cs_culprit_stall *stall, const struct cs_machine *machine, bool residual,
-                struct cs_culprit_classification *v)
+                bool terse, struct cs_culprit_classification *v)
 {
     for (size_t i = 0; i < n_culprit_rules; i++) {
         const struct culprit_rule *rule = &culprit_rules[i];
-        struct cs_culprit_suspect s = {.cause = rule->cause};
+        struct cs_culprit_suspect s = {.cause = rule->cause, .terse = terse};
         if (rule->residual != residual || !rule->suspect(stall, machine, &s))
             continue;
         bound_by_events(stall, machine, &s);
@@ -198,9 +198,9 @@ void cs_culprit_classify(const struct cs_culprit_stall *stall, const struct cs_m
         return;
     }
     v->stall = difference;
-    ask(stall, machine, false, v);
+    ask(stall, machine, false, false, v);
     if (sum_high(v) < v->stall)
-        ask(stall, machine, true, v);
+        ask(stall, machine, true, false, v);
     bound(v);
     divide(v);
     drop_trifles(v);
@@ -213,7 +213,7 @@ void cs_culprit_expect(const struct cs_culprit_stall *stall, const struct cs_mac
     struct cs_culprit_classification v;
     empty(&v);
     *expected = *most = 0;
-    ask(stall, machine, false, &v);
+    ask(stall, machine, false, true, &v);
     for (unsigned i = 0; i < v.n; i++) {
         if (!v.suspects[i].observed)
             continue;

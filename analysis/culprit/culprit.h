@@ -152,6 +152,7 @@ struct cs_culprit_suspect {
     bool observed;        /* bursts or events speak for it; else only nothing clears it */
     bool overlaps; /* misses that wait for nothing but their turn: a prefetch only helps them to overlap more
                     */
+    bool terse;    /* what it costs is asked, no reason is written */
     char reason[112];
 };
 

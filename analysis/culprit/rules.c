@@ -9,6 +9,8 @@
 void rule_report(struct cs_culprit_suspect *out, const char *format, ...)
 {
     va_list args;
+    if (out->terse)
+        return;
     va_start(args, format);
     vsnprintf(out->reason, sizeof out->reason, format, args);
     va_end(args);

@@ -22,8 +22,7 @@ struct cs_scheduler {
     bool generic; /* there is no model */
     char name[128];
     struct schedule_cache *cache;
-    struct mca_ahead *ahead; /* NULL: nothing was told */
-    pthread_mutex_t lock;    /* of the cache, and of what was told */
+    struct mca_ahead *ahead; /* its lock guards the cache, too; NULL: there is no model, nor a cache */
 };
 
 int cs_scheduler_open(enum cs_isa isa, const char *const *cpus, const char *cache, bool generic_only,
@@ -33,7 +32,6 @@ int cs_scheduler_open(enum cs_isa isa, const char *const *cpus, const char *cach
     *out = s;
     if (!s)
         return cs_fail(err, ENOMEM, "no memory for the scheduling model");
-    pthread_mutex_init(&s->lock, NULL);
     s->target.isa = isa;
     s->generic = generic_only || !mca_choose(isa, cpus, cache, &s->target.model);
     if (!s->generic) {
@@ -41,6 +39,8 @@ int cs_scheduler_open(enum cs_isa isa, const char *const *cpus, const char *cach
         snprintf(s->name, sizeof s->name, "%.64s -mcpu=%s", slash ? slash + 1 : s->target.model.program,
                  s->target.model.cpu);
         s->cache = schedule_cache_open(cache, s->name);
+        if (!(s->ahead = mca_ahead_open(&s->target)))
+            return cs_fail(err, ENOMEM, "no memory for the scheduling model");
     } else {
         snprintf(s->name, sizeof s->name, "generic core (4 wide; install llvm-mca for this CPU's own model)");
     }
@@ -51,10 +51,30 @@ void cs_scheduler_close(struct cs_scheduler *s)
 {
     if (!s)
         return;
-    mca_ahead_close(s->ahead);
+    mca_ahead_close(s->ahead, s->cache);
     schedule_cache_close(s->cache);
-    pthread_mutex_destroy(&s->lock);
     free(s);
+}
+
+void cs_scheduler_join(struct cs_scheduler *s, struct cs_scheduler *other)
+{
+    struct mca_ahead *both = s->ahead && other->ahead ? mca_ahead_share(other->ahead, &s->target) : NULL;
+    if (!both)
+        return;
+    mca_ahead_close(s->ahead, s->cache);
+    s->ahead = both;
+}
+
+static void lock(struct cs_scheduler *s)
+{
+    if (s->ahead)
+        mca_ahead_lock(s->ahead);
+}
+
+static void unlock(struct cs_scheduler *s)
+{
+    if (s->ahead)
+        mca_ahead_unlock(s->ahead);
 }
 
 const char *cs_scheduler_name(const struct cs_scheduler *s)
@@ -90,13 +110,13 @@ static int run_jobs(struct cs_scheduler *s, struct jobs *jobs, size_t *n_generic
         mca_job_ask(&jobs->list.at[i]);
     while (started > 0)
         pthread_join(thread[--started], NULL);
-    pthread_mutex_lock(&s->lock);
+    lock(s);
     for (size_t i = 0; i < jobs->list.n; i++) {
         int failed = mca_job_finish(&jobs->list.at[i], s->cache, n_generic);
         rc = rc ? rc : failed;
     }
     schedule_cache_flush(s->cache);
-    pthread_mutex_unlock(&s->lock);
+    unlock(s);
     return rc;
 }
 
@@ -132,11 +152,11 @@ static bool known(struct cs_scheduler *s, const struct cs_schedule_path *path, s
 {
     if (path->rough)
         return false;
-    pthread_mutex_lock(&s->lock);
+    lock(s);
     bool have = schedule_cache_get(s->cache, path, steps, own);
     while (!have && s->ahead && mca_ahead_wait(s->ahead))
         have = schedule_cache_get(s->cache, path, steps, own);
-    pthread_mutex_unlock(&s->lock);
+    unlock(s);
     return have;
 }
 
@@ -186,10 +206,10 @@ int cs_scheduler_run(struct cs_scheduler *s, const struct cs_schedule_path *path
 
 void cs_scheduler_ahead_run(struct cs_scheduler *s)
 {
-    pthread_mutex_lock(&s->lock);
+    lock(s);
     if (s->ahead)
         mca_ahead_start(s->ahead);
-    pthread_mutex_unlock(&s->lock);
+    unlock(s);
 }
 
 int cs_scheduler_ahead(struct cs_scheduler *s, const struct cs_schedule_path *paths, size_t n_paths,
@@ -198,15 +218,13 @@ int cs_scheduler_ahead(struct cs_scheduler *s, const struct cs_schedule_path *pa
     struct cs_schedule_step steps[CS_SCHEDULE_PATH_MAX];
     bool own;
     int rc = 0;
-    pthread_mutex_lock(&s->lock);
-    if (!s->generic && !s->ahead && !(s->ahead = mca_ahead_open(&s->target, s->cache)))
-        rc = -ENOMEM;
+    lock(s);
     for (size_t p = 0; p < n_paths && !s->generic && rc == 0; p++) {
         const struct cs_schedule_path *path = &paths[p];
         if (path->n && !path->rough && path->n <= CS_SCHEDULE_PATH_MAX &&
             !schedule_cache_get(s->cache, path, steps, &own))
-            rc = mca_ahead_tell(s->ahead, path);
+            rc = mca_ahead_tell(s->ahead, path, s->cache);
     }
-    pthread_mutex_unlock(&s->lock);
+    unlock(s);
     return rc ? cs_fail(err, ENOMEM, "no memory to schedule %zu paths", n_paths) : 0;
 }

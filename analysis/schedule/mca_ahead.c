@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Paths gather by their number of turns until they fill a call. Jobs are done in the order in which they came; only the
- * owner takes answers, so the cache needs no lock. */
+/* Paths gather by their number of turns until they fill a call. Jobs are done in the order in which they came. */
 #include "analysis/schedule/mca_ahead.h"
 
 #include <errno.h>
@@ -10,13 +9,16 @@
 
 struct told {
     struct mca_job job;
-    struct told *next;
-    size_t room, steps; /* paths that fit; instructions to simulate */
+    struct told *next, *other; /* other: of all that aren't taken yet */
+    size_t room, steps;        /* paths that fit; instructions to simulate */
 };
 
 struct mca_ahead {
-    const struct mca_target *target;
-    struct schedule_cache *cache;
+    struct mca_target target;
+    pthread_mutex_t
+        owners; /* of who tells and takes: guards what stands before the list's lock, and the caches */
+    unsigned users;
+    struct told *all;
     struct told *gathering[MCA_TURN_CLASSES];
     size_t n_outstanding; /* asked for, not taken */
     pthread_mutex_t lock;
@@ -36,6 +38,7 @@ static void told_free(struct told *t)
     }
     free(t->job.paths);
     free(t->job.steps);
+    free(t->job.caches);
     free(t);
 }
 
@@ -64,18 +67,40 @@ static void *work(void *argument)
     return NULL;
 }
 
-struct mca_ahead *mca_ahead_open(const struct mca_target *target, struct schedule_cache *cache)
+struct mca_ahead *mca_ahead_open(const struct mca_target *target)
 {
     struct mca_ahead *a = calloc(1, sizeof *a);
     if (!a)
         return NULL;
-    a->target = target;
-    a->cache = cache;
+    a->target = *target;
+    a->users = 1;
     a->last = &a->first;
+    pthread_mutex_init(&a->owners, NULL);
     pthread_mutex_init(&a->lock, NULL);
     pthread_cond_init(&a->asked, NULL);
     pthread_cond_init(&a->answered, NULL);
     return a;
+}
+
+struct mca_ahead *mca_ahead_share(struct mca_ahead *a, const struct mca_target *target)
+{
+    if (a->target.isa != target->isa || strcmp(a->target.model.program, target->model.program) != 0 ||
+        strcmp(a->target.model.cpu, target->model.cpu) != 0)
+        return NULL;
+    mca_ahead_lock(a);
+    a->users++;
+    mca_ahead_unlock(a);
+    return a;
+}
+
+void mca_ahead_lock(struct mca_ahead *a)
+{
+    pthread_mutex_lock(&a->owners);
+}
+
+void mca_ahead_unlock(struct mca_ahead *a)
+{
+    pthread_mutex_unlock(&a->owners);
 }
 
 /* The class's paths to the workers; without any, they are asked for here. */
@@ -111,7 +136,9 @@ static struct told *gathered(struct mca_ahead *a, unsigned turn_class)
         struct told *t = calloc(1, sizeof *t);
         if (!t)
             return NULL;
-        t->job = (struct mca_job){.target = a->target, .turns = mca_turns[turn_class]};
+        t->job = (struct mca_job){.target = &a->target, .turns = mca_turns[turn_class]};
+        t->other = a->all;
+        a->all = t;
         a->gathering[turn_class] = t;
     }
     return a->gathering[turn_class];
@@ -126,11 +153,13 @@ static bool make_room(struct told *t)
     t->job.paths = paths ? paths : t->job.paths;
     struct cs_schedule_step **steps = paths ? realloc(t->job.steps, room * sizeof(*steps)) : NULL;
     t->job.steps = steps ? steps : t->job.steps;
-    t->room = steps ? room : t->room;
-    return steps;
+    struct schedule_cache **caches = steps ? realloc(t->job.caches, room * sizeof(*caches)) : NULL;
+    t->job.caches = caches ? caches : t->job.caches;
+    t->room = caches ? room : t->room;
+    return caches;
 }
 
-int mca_ahead_tell(struct mca_ahead *a, const struct cs_schedule_path *path)
+int mca_ahead_tell(struct mca_ahead *a, const struct cs_schedule_path *path, struct schedule_cache *cache)
 {
     unsigned turn_class = mca_turn_class(path);
     struct told *t = gathered(a, turn_class);
@@ -148,6 +177,7 @@ int mca_ahead_tell(struct mca_ahead *a, const struct cs_schedule_path *path)
     memcpy(ops, path->ops, path->n * sizeof *ops);
     *copy = (struct cs_schedule_path){ops, path->n, path->closed, false};
     t->job.paths[t->job.n] = copy;
+    t->job.caches[t->job.n] = cache;
     t->job.steps[t->job.n++] = steps;
     t->steps += path->n * mca_turns[turn_class];
     if (t->steps >= MCA_JOB_STEPS)
@@ -159,6 +189,14 @@ void mca_ahead_start(struct mca_ahead *a)
 {
     for (unsigned turn_class = 0; turn_class < MCA_TURN_CLASSES; turn_class++)
         ask(a, &a->gathering[turn_class]);
+}
+
+static void forget(struct mca_ahead *a, const struct told *t)
+{
+    struct told **at = &a->all;
+    while (*at != t)
+        at = &(*at)->other;
+    *at = t->other;
 }
 
 bool mca_ahead_wait(struct mca_ahead *a)
@@ -175,17 +213,25 @@ bool mca_ahead_wait(struct mca_ahead *a)
         struct told *t = done;
         size_t generic = 0;
         done = t->next;
-        (void)mca_job_finish(&t->job, a->cache,
-                             &generic); /* failed: it isn't in the cache, and is asked again */
+        (void)mca_job_finish(&t->job, NULL, &generic); /* failed: it isn't in the cache, and is asked again */
+        forget(a, t);
         told_free(t);
         a->n_outstanding--;
     }
     return true;
 }
 
-void mca_ahead_close(struct mca_ahead *a)
+void mca_ahead_close(struct mca_ahead *a, const struct schedule_cache *cache)
 {
     if (!a)
+        return;
+    mca_ahead_lock(a);
+    for (struct told *t = a->all; t; t = t->other)
+        for (size_t p = 0; p < t->job.n; p++)
+            t->job.caches[p] = t->job.caches[p] == cache ? NULL : t->job.caches[p];
+    bool last = --a->users == 0;
+    mca_ahead_unlock(a);
+    if (!last)
         return;
     pthread_mutex_lock(&a->lock);
     a->closing = true;
@@ -208,5 +254,6 @@ void mca_ahead_close(struct mca_ahead *a)
     pthread_cond_destroy(&a->asked);
     pthread_cond_destroy(&a->answered);
     pthread_mutex_destroy(&a->lock);
+    pthread_mutex_destroy(&a->owners);
     free(a);
 }

@@ -179,6 +179,7 @@ int mca_job_finish(struct mca_job *job, struct schedule_cache *cache, size_t *n_
             struct mca_job part = {.target = job->target,
                                    .paths = &job->paths[from],
                                    .steps = &job->steps[from],
+                                   .caches = job->caches ? &job->caches[from] : NULL,
                                    .n = half,
                                    .turns = job->turns};
             mca_job_ask(&part);
@@ -193,7 +194,7 @@ int mca_job_finish(struct mca_job *job, struct schedule_cache *cache, size_t *n_
         *n_generic += !own;
         cs_schedule_steps(job->paths[p], lines, job->turns, w, job->steps[p]);
         if (!job->generic)
-            schedule_cache_put(cache, job->paths[p], job->steps[p], own);
+            schedule_cache_put(job->caches ? job->caches[p] : cache, job->paths[p], job->steps[p], own);
     }
     batch_fini(&job->batch);
     return rc;

@@ -32,6 +32,7 @@ struct mca_job {
     const struct mca_target *target;
     const struct cs_schedule_path **paths;
     struct cs_schedule_step **steps;
+    struct schedule_cache **caches; /* of each path; NULL: all are of one */
     size_t n, turns;
     bool generic; /* not to be asked of the model */
     struct mca_batch batch;

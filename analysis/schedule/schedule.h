@@ -86,6 +86,9 @@ struct cs_scheduler;
 int cs_scheduler_open(enum cs_isa isa, const char *const *cpus, const char *cache, bool generic_only,
                       struct cs_scheduler **out, struct cs_error *err);
 void cs_scheduler_close(struct cs_scheduler *scheduler);
+/* What both are told ahead shares the model's calls, where it is the same model; each keeps its cache, and is closed for
+ * itself. Before anything was told or asked. */
+void cs_scheduler_join(struct cs_scheduler *scheduler, struct cs_scheduler *other);
 /* "llvm-mca-19 -mcpu=znver3" or "generic core: 4 wide, ...". */
 const char *cs_scheduler_name(const struct cs_scheduler *scheduler);
 /* Schedules all paths in one go; steps[i] has room for paths[i].n. A path that the model refuses falls back

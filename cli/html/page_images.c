@@ -36,6 +36,8 @@ struct page_image *page_images_open(struct page_images *images, const struct par
         cs_culprit_evidence_close(one->evidence);
         one->scheduler = NULL;
         one->evidence = NULL;
+    } else if (one != images->at && images->at[0].scheduler) {
+        cs_scheduler_join(one->scheduler, images->at[0].scheduler);
     }
     return one;
 }

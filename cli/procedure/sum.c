@@ -28,7 +28,9 @@ struct sum_work {
     const struct profile_rows *rows;
     struct sum_tally *tally;
     const struct cs_edge_flow *flow;
+    uint64_t n_explained;
     size_t begun_bytes;
+    struct cs_scheduler *scheduler; /* the last that was opened: it and the next share calls of the model */
 };
 
 struct open_image {
@@ -42,8 +44,10 @@ struct open_image {
     struct cs_cycle_account_begun **begun; /* of each; NULL: it will be opened whole */
 };
 
-static void close_image(struct open_image *o)
+static void close_image(struct sum_work *w, struct open_image *o)
 {
+    if (w->scheduler == o->scheduler)
+        w->scheduler = NULL;
     for (size_t i = 0; o->begun && i < o->n_rows; i++)
         cs_cycle_account_drop(o->begun[i]);
     cs_scheduler_close(o->scheduler);
@@ -152,35 +156,33 @@ static void begin(struct sum_work *w, struct open_image *o, size_t k)
     w->begun_bytes += bytes;
 }
 
-/* Begins those of the rows from `first` on that are of its image; the others of these are counted. The static cycles that
- * they will ask for are asked in a few large questions. */
+static bool explained(const struct sum_work *w, const struct profile_row *row)
+{
+    return row->image && !unexplained(w->tally, row, (double)row->samples[w->profile->main_event]);
+}
+
+/* Begins those of the rows from `first` on that are of its image. The static cycles that they will ask for are told to
+ * the model. */
 static int begin_image(struct sum_work *w, size_t first, struct open_image *o, struct cs_error *err)
 {
     const struct profile_rows *rows = w->rows;
     *o = (struct open_image){.image = rows->row[first].image};
-    for (size_t k = first; k < rows->n; k++) {
-        double samples = (double)rows->row[k].samples[w->profile->main_event];
-        double *among = rows->row[k].image == o->image ? unexplained(w->tally, &rows->row[k], samples) : NULL;
-        if (among)
-            *among += samples;
-        else if (rows->row[k].image == o->image)
-            o->n_rows++;
-    }
-    if (o->n_rows == 0)
-        return 0;
+    for (size_t k = first; k < rows->n; k++)
+        o->n_rows += rows->row[k].image == o->image && explained(w, &rows->row[k]);
     o->row = calloc(o->n_rows, sizeof *o->row);
     o->begun = calloc(o->n_rows, sizeof(*o->begun));
     if (!o->row || !o->begun)
         return cs_fail(err, 12, "no memory");
     for (size_t k = first, n = 0; k < rows->n; k++)
-        if (rows->row[k].image == o->image &&
-            !unexplained(w->tally, &rows->row[k], (double)rows->row[k].samples[w->profile->main_event]))
+        if (rows->row[k].image == o->image && explained(w, &rows->row[k]))
             o->row[n++] = k;
     int rc = open_image(w, o, err);
+    if (rc == 0 && o->usable && w->scheduler)
+        cs_scheduler_join(o->scheduler, w->scheduler);
+    if (rc == 0 && o->usable)
+        w->scheduler = o->scheduler;
     for (size_t k = 0; k < o->n_rows && rc == 0 && o->usable; k++)
         begin(w, o, k);
-    if (rc == 0 && o->usable)
-        cs_scheduler_ahead_run(o->scheduler);
     return rc;
 }
 
@@ -200,7 +202,7 @@ static int finish_image(struct sum_work *w, struct open_image *o, struct progres
     struct finish_ahead *finishing = NULL;
     for (size_t k = 0; k < o->n_rows; k++)
         w->begun_bytes -= o->begun[k] ? cs_cycle_account_begun_bytes(o->begun[k]) : 0;
-    int rc = o->n_rows ? finish_ahead_open(&finishing, o->begun, o->n_rows, err) : 0;
+    int rc = finish_ahead_open(&finishing, o->begun, o->n_rows, err);
     if (rc)
         return rc;
     free(o->begun); /* it has them */
@@ -231,38 +233,46 @@ static int take_images(struct sum_work *w, const size_t *first, size_t n, struct
     uint64_t done = 0;
     size_t begun = 0;
     int rc = 0;
-    uint64_t total = 0;
-    for (size_t i = 0; i < w->rows->n; i++) {
-        const struct profile_row *row = &w->rows->row[i];
-        total += row->image && !unexplained(w->tally, row, (double)row->samples[w->profile->main_event]);
-    }
-    progress_init(&bar, "explaining", "procedures", total);
+    progress_init(&bar, "explaining", "procedures", w->n_explained);
     for (size_t i = 0; i < n && rc == 0; i++) {
         for (; begun < n && begun <= i + IMAGES_AHEAD && rc == 0; begun++)
             rc = begin_image(w, first[begun], &opened[begun % (IMAGES_AHEAD + 1)], err);
+        if (rc == 0 && w->scheduler)
+            cs_scheduler_ahead_run(w->scheduler);
         if (rc == 0)
             rc = finish_image(w, &opened[i % (IMAGES_AHEAD + 1)], &bar, &done, err);
-        close_image(&opened[i % (IMAGES_AHEAD + 1)]);
+        close_image(w, &opened[i % (IMAGES_AHEAD + 1)]);
     }
     progress_fini(&bar);
     for (size_t i = 0; i <= IMAGES_AHEAD; i++)
-        close_image(&opened[i]);
+        close_image(w, &opened[i]);
     return rc;
 }
 
 static int take_all(const struct parsed *args, struct profile *p, struct profile_rows *rows,
                     struct sum_tally *t, struct cs_error *err)
 {
-    struct sum_work w = {args, p, rows, t, NULL, 0};
+    struct sum_work w = {.args = args, .profile = p, .rows = rows, .tally = t};
     struct cs_edge_flow *flow = NULL;
     size_t n = 0, *first = calloc(rows->n + 1, sizeof *first);
-    bool *met = calloc(p->n_images + 1, sizeof *met);
-    int rc = first && met ? profile_edge_flow(p, &flow, err) : cs_fail(err, 12, "no memory");
+    bool *left = calloc(p->n_images + 1, sizeof *left); /* images with procedures that aren't begun */
+    int rc = first && left ? profile_edge_flow(p, &flow, err) : cs_fail(err, 12, "no memory");
+    for (size_t i = 0; i < rows->n && rc == 0; i++) {
+        const struct profile_row *row = &rows->row[i];
+        double samples = (double)row->samples[p->main_event];
+        double *among = row->image ? unexplained(t, row, samples) : NULL;
+        if (among)
+            *among += samples;
+        if (!row->image || among)
+            continue;
+        left[row->image - p->images] = true;
+        w.n_explained++;
+    }
     for (size_t i = 0; i < rows->n && rc == 0; i++) {
         const struct profile_image *image = rows->row[i].image;
-        if (!image || met[image - p->images])
+        if (!image || !left[image - p->images])
             continue;
-        met[image - p->images] = true;
+        left[image - p->images] = false;
         first[n++] = i;
     }
     w.flow = flow;
@@ -270,7 +280,7 @@ static int take_all(const struct parsed *args, struct profile *p, struct profile
         rc = take_images(&w, first, n, err);
     cs_edge_flow_close(flow);
     free(first);
-    free(met);
+    free(left);
     return rc;
 }
 

@@ -286,6 +286,46 @@ static void a_rough_path_has_the_generic_cores_answer_whoever_asked_before(void 
         skip();
 }
 
+static void joined_schedulers_share_calls_and_keep_their_answers(void **state)
+{
+    (void)state;
+    struct counted counted;
+    struct cs_error err = {0};
+    struct cs_isa_op ops[2][8];
+    struct cs_schedule_step alone[2][8], steps[8];
+    struct cs_schedule_path paths[2] = {
+        {ops[0], decode(multiply_chain, sizeof multiply_chain, ops[0]), true, false},
+        {ops[1], decode(divide_chain, sizeof divide_chain, ops[1]), true, false},
+    };
+    struct cs_scheduler *s[3];
+    for (int k = 0; k < 2; k++) {
+        s[k] = open_scheduler(false, NULL);
+        run_one(s[k], &paths[k], alone[k], NULL);
+        cs_scheduler_close(s[k]);
+    }
+    bool absent = count_calls(&counted);
+    for (int k = 0; k < 3; k++)
+        s[k] = open_scheduler(false, NULL);
+    cs_scheduler_join(s[1], s[0]);
+    cs_scheduler_join(s[2], s[1]);
+    long opened = calls_of(&counted);
+    for (int k = 0; k < 3; k++)
+        assert_int_equal(cs_scheduler_ahead(s[k], &paths[k % 2], 1, &err), 0);
+    cs_scheduler_close(s[2]); /* before its answer came */
+    cs_scheduler_ahead_run(s[1]);
+    for (int k = 0; k < 2; k++) {
+        run_one(s[k], &paths[k], steps, NULL);
+        assert_memory_equal(alone[k], steps, paths[k].n * sizeof *steps);
+    }
+    long calls = calls_of(&counted) - opened;
+    cs_scheduler_close(s[0]);
+    run_one(s[1], &paths[1], steps, NULL);
+    assert_memory_equal(alone[1], steps, paths[1].n * sizeof *steps);
+    cs_scheduler_close(s[1]);
+    stop_counting(&counted);
+    assert_int_equal(calls, absent ? 0 : 1);
+}
+
 struct asker {
     struct cs_scheduler *scheduler;
     const struct cs_schedule_path *paths;
@@ -472,6 +512,7 @@ int main(void)
         cmocka_unit_test(the_cache_answers_the_same_and_survives_damage),
         cmocka_unit_test(what_was_told_ahead_is_not_asked_again_and_has_the_same_answer),
         cmocka_unit_test(a_rough_path_has_the_generic_cores_answer_whoever_asked_before),
+        cmocka_unit_test(joined_schedulers_share_calls_and_keep_their_answers),
         cmocka_unit_test(threads_may_ask_the_same_scheduler),
         cmocka_unit_test(paths_asked_together_have_the_answers_that_they_have_alone),
         cmocka_unit_test(a_scheduler_may_be_closed_before_its_answers_came),
