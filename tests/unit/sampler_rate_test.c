@@ -72,17 +72,25 @@ static void a_budget_of_half_a_percent_at_ten_microseconds_a_sample_is_350_hz(vo
     assert_false(budget.over);
 }
 
-static void a_budget_that_bursts_alone_use_up_samples_at_the_lowest_rate(void **state)
+/* A twentieth of it is left to samples, and no more than 20 a second. */
+static void lowest_rate(double share, double cost, double hz)
 {
-    (void)state;
     struct cs_rate_budget budget;
-    cs_rate_budget_init(&budget, 0.005, 1, 1, 10e-6);
+    cs_rate_budget_init(&budget, share, 1, 1, cost);
     for (unsigned i = 0; i < 60; i++) /* busy all the time, a tenth of it held by bursts */
         (void)cs_rate_budget_update(
             &budget,
             &(struct cs_rate_budget_window){.seconds = 1, .samples = budget.rate_hz, .held_seconds = 0.1});
     assert_true(budget.over);
-    assert_true(fabs(budget.rate_hz - 1) < 1e-9);
+    assert_true(fabs(budget.rate_hz - hz) < 1e-9);
+}
+
+static void a_budget_that_bursts_alone_use_up_samples_at_the_lowest_rate(void **state)
+{
+    (void)state;
+    lowest_rate(0.005, 10e-6, 20);
+    lowest_rate(0.002, 25e-6, 4);
+    lowest_rate(0.0001, 25e-6, 1);
 }
 
 static void a_label_has_one_number_and_no_label_is_nought(void **state)
