@@ -270,12 +270,12 @@ int profile_open(struct profile *p, const char *path, const struct profile_filte
                  struct cs_error *err)
 {
     *p = (struct profile){.one_image = filter->image != NULL};
-    p->codes = calloc(1, sizeof *p->codes);
     int rc = recordings_open(path, filter->epoch, RECORDINGS_OF_SAMPLES, &p->store, &p->recordings, err);
     if (rc == -ENOENT && access(path, F_OK) < 0)
         nothing_there(err, "there is no store at", path, "");
     if (rc < 0)
         return rc;
+    p->codes = calloc(1, sizeof *p->codes);
     struct walk w = {.profile = p,
                      .filter = filter,
                      .image.word = filter->image ? filter->image : "",

@@ -16,6 +16,17 @@
 
 #define SECOND_NS 1000000000ull
 
+/* All that is there, as text: a terminal gives it in pieces. */
+static void read_all(int from, char *seen, size_t room)
+{
+    struct pollfd ready = {.fd = from, .events = POLLIN};
+    size_t have = 0;
+    for (ssize_t n;
+         have < room - 1 && poll(&ready, 1, 100) > 0 && (n = read(from, seen + have, room - 1 - have)) > 0;)
+        have += (size_t)n;
+    seen[have] = 0;
+}
+
 /* What a bar that has worked for `seconds` draws on that descriptor, read from the other end. */
 static void draw_once(int to, int from, double seconds, uint64_t done, uint64_t total, const char *unit,
                       char *seen, size_t room)
@@ -31,9 +42,7 @@ static void draw_once(int to, int from, double seconds, uint64_t done, uint64_t 
     fflush(stderr);
     dup2(kept, STDERR_FILENO);
     close(kept);
-    struct pollfd ready = {.fd = from, .events = POLLIN};
-    ssize_t n = poll(&ready, 1, 100) > 0 ? read(from, seen, room - 1) : 0;
-    seen[n > 0 ? n : 0] = 0;
+    read_all(from, seen, room);
 }
 
 /* The same; again where the machine was busy for so long in between that the rate became another. */
@@ -110,9 +119,7 @@ static void a_remark_stands_alone_in_its_line(void **state)
     fflush(stderr);
     dup2(kept, STDERR_FILENO);
     close(kept);
-    ssize_t n = read(master, seen, sizeof seen - 1);
-    assert_true(n > 0);
-    seen[n] = 0;
+    read_all(master, seen, sizeof seen);
     assert_string_equal(seen, "\r\033[Kcyclescope: records were lost\r\ncyclescope: and more\r\n");
     close(master);
     close(slave);
