@@ -110,11 +110,11 @@ CS_INLINE void cs_take(struct cs_loop *l, struct cs_near *near, unsigned n_tags,
 /* An interval is added to the sums one sample late: nothing in that work then waits for the clock just read.
  */
 CS_INLINE void cs_loop_body(struct cs_loop *l, unsigned n_tags, unsigned n_software, unsigned n_hardware,
-                            bool follow, enum cs_sink_kind kind)
+                            bool follow, bool throttled, enum cs_sink_kind kind)
 {
     struct cs_sample before = {0}, from = {0}, to = {0};
     struct cs_sink *sink = l->sink;
-    const bool log = kind == CS_SINK_LOG, throttled = l->period_cycles != 0;
+    const bool log = kind == CS_SINK_LOG;
     struct cs_near near = {.sink = sink};
     cs_near_lines(&near, l, n_tags, n_software);
     if (!log) {

@@ -74,5 +74,5 @@ cs_loop_run *cs_loop_variant(const struct cs_shape *k)
         return cs_loop_tag_only;
     cs_loop_table *tables[2][2] = {{&cs_loop_aggregate, &cs_loop_aggregate_follow},
                                    {&cs_loop_log, &cs_loop_log_follow}};
-    return (*tables[k->sink == CS_SINK_LOG][k->follow])[k->tags][k->software][k->hardware];
+    return (*tables[k->sink == CS_SINK_LOG][k->follow])[k->tags][k->software][k->hardware][k->throttled];
 }

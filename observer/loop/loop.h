@@ -16,10 +16,9 @@
  * The observer's loop (shim-2015 figure 2), in variants by shape. The coordinator fills a struct cs_loop,
  * asks for the variant of a shape, and runs it on a pinned thread until `stop` is set.
  *
- * Inside a variant there is no branch on configuration but one before each sample (is it throttled?), no call
- * but to find the row of a tag that changed, no system call, no allocation (a throttled loop sleeps, a
- * logging variant flushes between two samples, and the flush is recorded as a gap). The thread that runs the
- * loop owns the struct; others only set `stop`. */
+ * Inside a variant there is no branch on configuration, no call but to find the row of a tag that changed, no
+ * system call, no allocation (a throttled variant sleeps, a logging variant flushes between two samples, and
+ * the flush is recorded as a gap). The thread that runs the loop owns the struct; others only set `stop`. */
 #ifndef CS_OBSERVER_LOOP_LOOP_H
 #define CS_OBSERVER_LOOP_LOOP_H
 
@@ -42,7 +41,7 @@ struct cs_loop {
     struct cs_sink *sink;           /* CS_SINK_AGGREGATE */
     struct cs_observe_log *log;     /* CS_SINK_LOG */
     struct cs_follow *following;    /* shape.follow: what cs_follow_switch needs */
-    uint64_t period_cycles;         /* shape.throttled; else 0 */
+    uint64_t period_cycles;         /* shape.throttled */
     uint64_t jitter_cycles;         /* added to each period: uniform in 0 .. jitter */
     uint64_t random;                /* state of the jitter, not 0 */
     int stop __attribute__((aligned(128))); /* set by anyone, relaxed */
@@ -51,8 +50,8 @@ struct cs_loop {
 
 typedef void cs_loop_run(struct cs_loop *loop);
 
-/* [tags][software counters][hardware counters]; one table a file that includes variants.h. */
-typedef cs_loop_run *const cs_loop_table[CS_TAGS_MAX + 1][CS_COUNTERS_MAX + 1][CS_COUNTERS_MAX + 1];
+/* [tags][software counters][hardware counters][throttled]; one table a file that includes variants.h. */
+typedef cs_loop_run *const cs_loop_table[CS_TAGS_MAX + 1][CS_COUNTERS_MAX + 1][CS_COUNTERS_MAX + 1][2];
 extern cs_loop_table cs_loop_aggregate, cs_loop_aggregate_follow, cs_loop_log, cs_loop_log_follow;
 
 /* NULL where the shape has more tags or counters than there are variants for. */
