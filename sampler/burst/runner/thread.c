@@ -21,7 +21,7 @@ _Noreturn void die(int code)
 
 uint64_t clock_of(clockid_t which)
 {
-    struct timespec time;
+    struct timespec time = {0, 0};
     SYS(__NR_clock_gettime, which, &time);
     return (uint64_t)time.tv_sec * 1000000000 + (uint64_t)time.tv_nsec;
 }
