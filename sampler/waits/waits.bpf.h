@@ -11,195 +11,7 @@
 #define CS_SAMPLER_WAITS_WAITS_BPF_H
 
 #include "sampler/chains/stack_copy.bpf.h"
-#include "sampler/waits/wait_records.h"
-
-/* CPU numbers: the scratch behind them is ours, once for who comes back, once for wakers. */
-const volatile __u32 wait_cpus;
-const volatile __u8 wait_reason_of[CS_WAIT_CALLS]; /* by number of system call */
-__u32 wait_interval_ns;                            /* T; the reader's */
-__u64 wait_began_ns;                               /* 0: not yet */
-__u64 wait_lost, wait_no_row; /* records that found the ring full; times that a thread found no row */
-struct cs_wait_free wait_free;
-
-struct {
-    __uint(type, BPF_MAP_TYPE_TASK_STORAGE);
-    __uint(map_flags, BPF_F_NO_PREALLOC);
-    __type(key, int);
-    __type(value, __u32); /* 1 + number of the row */
-} wait_rows SEC(".maps");
-
-/* By number of thread: 1 + number of the row that was found last. A guess, which the row confirms. */
-ARRAY(wait_guesses, __u16, 0);
-ARRAY(wait_threads, struct cs_wait_thread, BPF_F_MMAPABLE);
-ARRAY(wait_scratch, struct cs_wait_copied,
-      0); /* of who is back; behind them those of wakers, who may interrupt */
-
-struct {
-    __uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
-    __uint(max_entries, 1);
-    __type(key, __u32);
-    __type(value, struct cs_wait_cpu);
-} wait_cpu SEC(".maps");
-
-struct {
-    __uint(type, BPF_MAP_TYPE_RINGBUF);
-    __uint(max_entries, 4096);
-} wait_records SEC(".maps");
-
-#define TASK_RUNNING 0
-#define TASK_UNINTERRUPTIBLE 2
-#define TASK_STOPPED_OR_TRACED 12
-#define TASK_DEAD_STATE 0x80
-
-/* The kernel's own structures: CO-RE finds where the fields are, and whether they are. */
-struct rq {
-    __u64 clock;
-} __attribute__((preserve_access_index));
-struct cfs_rq {
-    struct rq *rq;
-} __attribute__((preserve_access_index));
-struct sched_entity {
-    struct cfs_rq *cfs_rq;
-    __u64 sum_exec_runtime;
-} __attribute__((preserve_access_index));
-struct qstr {
-    const unsigned char *name;
-} __attribute__((preserve_access_index));
-struct dentry {
-    struct qstr d_name;
-} __attribute__((preserve_access_index));
-struct super_block {
-    __u32 s_dev;
-} __attribute__((preserve_access_index));
-struct inode {
-    unsigned short i_mode;
-    struct super_block *i_sb;
-    unsigned long i_ino;
-} __attribute__((preserve_access_index));
-struct path {
-    struct dentry *dentry;
-} __attribute__((preserve_access_index));
-struct file {
-    struct inode *f_inode;
-    void *private_data;
-    struct path f_path;
-} __attribute__((preserve_access_index));
-struct fdtable {
-    unsigned int max_fds;
-    struct file **fd;
-} __attribute__((preserve_access_index));
-struct files_struct {
-    struct fdtable *fdt;
-} __attribute__((preserve_access_index));
-struct in6_addr {
-    unsigned char bytes[16];
-};
-struct sock_common {
-    unsigned short skc_family;
-    __u32 skc_daddr;
-    __u16 skc_dport, skc_num;
-    struct in6_addr skc_v6_daddr;
-} __attribute__((preserve_access_index));
-struct sock {
-    struct sock_common __sk_common;
-} __attribute__((preserve_access_index));
-struct socket {
-    struct sock *sk;
-} __attribute__((preserve_access_index));
-struct task_struct___waits {
-    int pid, tgid;
-    unsigned int flags;
-    __u64 start_time;
-    struct sched_entity se;
-    struct files_struct *files;
-    void *stack;
-    char comm[16];
-} __attribute__((preserve_access_index));
-struct task_struct___throttled {
-    char throttled;
-} __attribute__((preserve_access_index));
-
-#ifdef __TARGET_ARCH_arm64
-struct pt_regs___call {
-    __u64 regs[31], orig_x0;
-    __s32 syscallno;
-} __attribute__((preserve_access_index));
-#define CALL_OF(regs) ((regs)->syscallno)
-#define CALL_ARGS(out, r)                                                                                    \
-    ((out)[0] = (r)->orig_x0, (out)[1] = (r)->regs[1], (out)[2] = (r)->regs[2], (out)[3] = (r)->regs[3])
-#elif defined(__TARGET_ARCH_riscv)
-struct pt_regs___call {
-    unsigned long a1, a2, a3, a7, orig_a0;
-} __attribute__((preserve_access_index));
-#define CALL_OF(regs) ((__s32)(regs)->a7)
-#define CALL_ARGS(out, r)                                                                                    \
-    ((out)[0] = (r)->orig_a0, (out)[1] = (r)->a1, (out)[2] = (r)->a2, (out)[3] = (r)->a3)
-#else
-struct pt_regs___call {
-    unsigned long r10, dx, si, di, orig_ax;
-} __attribute__((preserve_access_index));
-#define CALL_OF(regs) ((__s32)(regs)->orig_ax)
-#define CALL_ARGS(out, r) ((out)[0] = (r)->di, (out)[1] = (r)->si, (out)[2] = (r)->dx, (out)[3] = (r)->r10)
-#endif
-
-/* ---- a thread's row ---- */
-
-static __always_inline __u32 take_row(void)
-{
-    for (int i = 0; i < 4; i++) {
-        __u64 taken = wait_free.taken;
-        if (taken == wait_free.given)
-            break;
-        __u32 number = wait_free.number[taken & (CS_WAIT_THREADS - 1)];
-        if (__sync_val_compare_and_swap(&wait_free.taken, taken, taken + 1) == taken)
-            return number + 1;
-    }
-    __sync_fetch_and_add(&wait_no_row, 1);
-    return 0;
-}
-
-/* By the task itself: exact, and some 50 ns. */
-static __attribute__((noinline)) struct cs_wait_thread *search_row(struct task_struct *task, int make)
-{
-    __u32 *number = bpf_task_storage_get(&wait_rows, task, 0, make ? BPF_LOCAL_STORAGE_GET_F_CREATE : 0);
-    if (!number)
-        return 0;
-    int fresh = !*number;
-    if (fresh && (!make || !(*number = take_row())))
-        return 0;
-    __u32 at = *number - 1, tid = task->pid, guess = tid & (CS_WAIT_GUESSES - 1);
-    struct cs_wait_thread *row = bpf_map_lookup_elem(&wait_threads, &at);
-    __u16 *guessed = bpf_map_lookup_elem(&wait_guesses, &guess);
-    if (!row || !guessed)
-        return 0;
-    if (fresh) {
-        __builtin_memset(row, 0, sizeof *row);
-        row->tid = tid;
-        row->pid = task->tgid;
-        row->task = (__u64)task;
-    }
-    *guessed = (__u16)(at + 1);
-    return row;
-}
-
-static __always_inline struct cs_wait_thread *row_of(struct task_struct *task, int make)
-{
-    __u32 tid = task->pid, guess = tid & (CS_WAIT_GUESSES - 1);
-    const __u16 *guessed = bpf_map_lookup_elem(&wait_guesses, &guess);
-    if (guessed) {
-        __u32 at = *guessed - 1U;
-        struct cs_wait_thread *row = bpf_map_lookup_elem(&wait_threads, &at);
-        if (row && row->task == (__u64)task && row->tid == tid && !row->end_ns)
-            return row;
-    }
-    return search_row(task, make);
-}
-
-static __always_inline int is_followed(struct task_struct *task)
-{
-    __u32 pid = task->tgid;
-    return wait_began_ns && pid && !(task->flags & PF_KTHREAD) && (!filtered || is_chosen(pid));
-}
+#include "sampler/waits/wait_rows.bpf.h"
 
 /* ---- a switch ---- */
 
@@ -610,24 +422,24 @@ static __always_inline __u64 overlap(const struct cs_wait_turn *turn, __u64 from
 __attribute__((noinline)) int wait_tell_turn(struct cs_wait_record *r, __u64 from)
 {
     __u32 zero = 0;
-    const struct cs_wait_cpu *turns = bpf_map_lookup_elem(&wait_cpu, &zero);
-    if (!r || !turns)
+    const struct cs_wait_cpu *cpu = bpf_map_lookup_elem(&wait_cpu, &zero);
+    if (!r || !cpu)
         return 0;
     for (__u32 i = 0; i < CS_WAIT_TURNS; i++) {
-        __u64 ns = overlap(&turns->at[i], from);
-        if (ns > r->turn_ns && turns->at[i].tid != r->tid) {
+        __u64 ns = overlap(&cpu->at[i], from);
+        if (ns > r->turn_ns && cpu->at[i].tid != r->tid) {
             r->turn_ns = ns;
             r->turn_comm[0] = i; /* for now */
         }
     }
     if (!r->turn_ns)
         return 0;
-    const struct cs_wait_turn *of = &turns->at[r->turn_comm[0] & (CS_WAIT_TURNS - 1)];
+    const struct cs_wait_turn *of = &cpu->at[r->turn_comm[0] & (CS_WAIT_TURNS - 1)];
     r->turn_ns = 0;
     r->turn_comm[0] = of->comm[0];
     r->turn_comm[1] = of->comm[1];
     for (__u32 i = 0; i < CS_WAIT_TURNS; i++) {
-        const struct cs_wait_turn *turn = &turns->at[i];
+        const struct cs_wait_turn *turn = &cpu->at[i];
         if (turn->comm[0] == r->turn_comm[0] && turn->comm[1] == r->turn_comm[1] && turn->tid != r->tid)
             r->turn_ns += overlap(turn, from);
     }
