@@ -47,13 +47,16 @@ static uint64_t mask_of(const char *text, const char *field)
     return ~0ULL;
 }
 
-int alarm_quiet_signal(uint32_t tid, bool urgent_is_quiet, bool *deliver)
+int alarm_quiet_signal(uint32_t tid, bool urgent_is_quiet, bool *deliver, bool *children_wake_others)
 {
     static const int quiet[] = {SIGURG, SIGWINCH, SIGCHLD};
     static char text[4096];
     if (!read_thread_file(tid, "/status", text, sizeof text))
         return -1;
-    uint64_t blocked = mask_of(text, "SigBlk:"), taken = blocked | mask_of(text, "SigCgt:");
+    uint64_t blocked = mask_of(text, "SigBlk:"), handled = mask_of(text, "SigCgt:"),
+             taken = blocked | handled;
+    *children_wake_others =
+        mask_of(text, "Threads:") > 1 && !((handled | mask_of(text, "SigIgn:")) >> (SIGCHLD - 1) & 1);
     *deliver = false;
     for (unsigned i = 0; i < sizeof quiet / sizeof *quiet; i++)
         if (!(taken >> (quiet[i] - 1) & 1))
@@ -67,13 +70,6 @@ bool signal_is_pending(uint32_t tid)
     static char text[4096];
     return read_thread_file(tid, "/status", text, sizeof text) &&
            mask_of(text, "SigPnd:") & ~mask_of(text, "SigBlk:");
-}
-
-bool children_wake_others(uint32_t tid)
-{
-    static char text[4096];
-    return read_thread_file(tid, "/status", text, sizeof text) && mask_of(text, "Threads:") > 1 &&
-           !((mask_of(text, "SigIgn:") | mask_of(text, "SigCgt:")) >> (SIGCHLD - 1) & 1);
 }
 
 bool has_children(uint32_t tid)

@@ -61,7 +61,7 @@ static volatile int stopper_event;
 static int quiet_signal; /* the alarm's */
 static bool deliver;     /* it must reach the thread, too */
 static bool exec_is_seen;
-static bool children_tell; /* the end of a child of the thread's would end calls of other threads */
+static bool children_wake_others; /* by their end: the thread's children */
 static struct cs_burst_shared *shared;
 static uint64_t asked_ns, asked_ticks; /* when the burst was asked for */
 
@@ -128,7 +128,7 @@ static void do_burst(uint64_t stopped_ns, uint64_t stopped_ticks)
     uint32_t tid = command->tid;
     if (command->keep_out_of_idle)
         idle_keeper_begin();
-    if (children_tell && has_children(tid))
+    if (children_wake_others && has_children(tid))
         return skip(CS_BURST_SKIP_CHILDREN, 0);
     if (!read_registers(tid, &registers))
         return;
@@ -206,7 +206,6 @@ static bool is_alarm(uint32_t tid, int number)
 static int look_for_signal(uint32_t tid)
 {
     struct thread_place place;
-    replayer_real_time(true); /* the kernel detaches when we end: until then more may come */
     if (stopper_event >= 0)
         SYS(__NR_close, stopper_event);
     stopper_event = -1;
@@ -348,7 +347,8 @@ void burst(struct cs_burst_shared *with)
         return skip(CS_BURST_SKIP_GONE, ESRCH);
     if (!rights_unchanged(shared->command.tid))
         return skip(CS_BURST_SKIP_RIGHTS, 0);
-    quiet_signal = alarm_quiet_signal(shared->command.tid, shared->command.urgent_is_quiet, &deliver);
+    quiet_signal = alarm_quiet_signal(shared->command.tid, shared->command.urgent_is_quiet, &deliver,
+                                      &children_wake_others);
     if (deliver) /* its handler runs before what was followed does */
         shared->command.timed_instructions = 0;
     struct thread_place place;
@@ -359,8 +359,7 @@ void burst(struct cs_burst_shared *with)
         return skip(CS_BURST_SKIP_REAL_TIME, 0);
     if (!quiet_signal)
         return skip(CS_BURST_SKIP_BLOCKED, 0);
-    children_tell = children_wake_others(shared->command.tid);
-    if (children_tell && has_children(shared->command.tid))
+    if (children_wake_others && has_children(shared->command.tid))
         return skip(CS_BURST_SKIP_CHILDREN, 0);
     if (!prepare(map == 1))
         return;
