@@ -3,6 +3,7 @@
 #include "analysis/contexts/calls.h"
 #include "cli/html/page.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -112,7 +113,7 @@ int page_chains(json_t *page, const char *member, struct cs_store *store, const 
     if (rows && calls.total)
         rows_with_calls(page, &calls, rows, event);
     if (cs_contexts_fold(calls.tree, NODES_MAX) < 0)
-        rc = cs_fail(err, 12, "out of memory for call contexts");
+        rc = cs_fail(err, ENOMEM, "out of memory for call contexts");
     cs_contexts_sum(calls.tree);
     if (rc == 0)
         json_object_set_new(page, member, calls.total ? chains_json(&calls) : json_null());

@@ -2,6 +2,7 @@
 /* What record --label kept apart, for the page: samples by procedure and thread (process, container, ...). */
 #include "cli/html/page.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -77,7 +78,7 @@ static int image_cells(struct profile *p, const struct profile_image *image, con
 {
     struct place *places = malloc((n_rows + 1) * sizeof *places);
     if (!places)
-        return cs_fail(err, 12, "out of memory for the rows of the page");
+        return cs_fail(err, ENOMEM, "out of memory for the rows of the page");
     size_t n = 0;
     for (size_t i = 0; i < n_rows; i++)
         if (rows->row[i].image == image)
@@ -89,7 +90,7 @@ static int image_cells(struct profile *p, const struct profile_image *image, con
     c->label = c->row = SIZE_MAX;
     c->samples = 0;
     c->code = n ? profile_code(p, image) : NULL;
-    int rc = !n || c->code ? 0 : cs_fail(err, 12, "out of memory for the code of %s", image->image.path);
+    int rc = !n || c->code ? 0 : cs_fail(err, ENOMEM, "out of memory for the code of %s", image->image.path);
     if (rc == 0 && n)
         rc = profile_points(image, (int)p->main_event, add_point, c, err);
     put_cell(c);

@@ -5,6 +5,7 @@
 #include "cli/profile/comparison.h"
 #include "dte/bins.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
@@ -118,7 +119,7 @@ int page_compare(json_t *page, const char *store, const char *other, struct cs_e
     int rc = runs_add(&runs, store, NULL, NULL, BY_PROCEDURE, err);
     rc = rc < 0 ? rc : runs_add(&runs, other, NULL, NULL, BY_PROCEDURE, err);
     if (rc == 0 && runs_compare(&runs, &c) < 0)
-        rc = cs_fail(err, 12, "out of memory for %zu rows", runs.n_rows);
+        rc = cs_fail(err, ENOMEM, "out of memory for %zu rows", runs.n_rows);
     if (rc == 0) {
         double scale = c.time && strcmp(runs.unit, "ns") == 0 ? 1e-9 : 1;
         json_t *rows = json_array();

@@ -172,7 +172,7 @@ static int begin_image(struct sum_work *w, size_t first, struct open_image *o, s
     o->row = calloc(o->n_rows, sizeof *o->row);
     o->begun = calloc(o->n_rows, sizeof(*o->begun));
     if (!o->row || !o->begun)
-        return cs_fail(err, 12, "no memory");
+        return cs_fail(err, ENOMEM, "no memory");
     for (size_t k = first, n = 0; k < rows->n; k++)
         if (rows->row[k].image == o->image && explained(w, &rows->row[k]))
             o->row[n++] = k;
@@ -256,7 +256,7 @@ static int take_all(const struct parsed *args, struct profile *p, struct profile
     struct cs_edge_flow *flow = NULL;
     size_t n = 0, *first = calloc(rows->n + 1, sizeof *first);
     bool *left = calloc(p->n_images + 1, sizeof *left); /* images with procedures that aren't begun */
-    int rc = first && left ? profile_edge_flow(p, &flow, err) : cs_fail(err, 12, "no memory");
+    int rc = first && left ? profile_edge_flow(p, &flow, err) : cs_fail(err, ENOMEM, "no memory");
     for (size_t i = 0; i < rows->n && rc == 0; i++) {
         const struct profile_row *row = &rows->row[i];
         double samples = (double)row->samples[p->main_event];

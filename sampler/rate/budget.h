@@ -21,7 +21,7 @@
  * none would say that nothing ran, and that bursts held all of it.
  *
  * Invariant: the rate asked for never makes the predicted loss exceed the budget, unless the fixed part alone
- * takes nearly all of it: then samples still get a twentieth, for the fixed part would be spent on nothing else; and where
+ * takes nearly all of it: then samples still get a twentieth, or the fixed part would be spent for nothing. Where
  * that exceeds the budget, `over` says so. */
 #ifndef CS_SAMPLER_RATE_BUDGET_H
 #define CS_SAMPLER_RATE_BUDGET_H
