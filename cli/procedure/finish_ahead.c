@@ -7,8 +7,6 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { WAITING_MAX = 16, WORKERS_MAX = 7 };
-
 struct finished {
     struct cs_cycle_account *account;
     int rc;
@@ -22,14 +20,14 @@ struct finish_ahead {
     pthread_cond_t changed;
     size_t next, taken; /* the first that nobody began to finish; all before it were taken */
     bool closing;
-    struct finished waiting[WAITING_MAX]; /* the i-th at i modulo their number */
-    pthread_t thread[WORKERS_MAX];
+    struct finished waiting[FINISH_AHEAD_WAITING_MAX]; /* the i-th at i modulo their number */
+    pthread_t thread[FINISH_AHEAD_THREADS_MAX - 1];
     size_t n_threads;
 };
 
 static bool may_go_on(const struct finish_ahead *f)
 {
-    return f->next < f->n && f->next < f->taken + WAITING_MAX;
+    return f->next < f->n && f->next < f->taken + FINISH_AHEAD_WAITING_MAX;
 }
 
 /* Under the lock, which is open meanwhile. */
@@ -44,7 +42,7 @@ static void finish_next(struct finish_ahead *f)
     if (begun)
         done.rc = cs_cycle_account_finish(begun, &done.account, &ignored);
     pthread_mutex_lock(&f->lock);
-    f->waiting[i % WAITING_MAX] = done;
+    f->waiting[i % FINISH_AHEAD_WAITING_MAX] = done;
     pthread_cond_broadcast(&f->changed);
 }
 
@@ -79,7 +77,7 @@ int finish_ahead_open(struct finish_ahead **out, struct cs_cycle_account_begun *
     pthread_cond_init(&f->changed, NULL);
     long cpus = sysconf(_SC_NPROCESSORS_ONLN);
     for (size_t more = cpus > 1 ? (size_t)cpus - 1 : 0;
-         f->n_threads < more && f->n_threads < WORKERS_MAX && f->n_threads + 1 < n;)
+         f->n_threads < more && f->n_threads < FINISH_AHEAD_THREADS_MAX - 1 && f->n_threads + 1 < n;)
         if (pthread_create(&f->thread[f->n_threads], NULL, work, f) == 0)
             f->n_threads++;
         else
@@ -89,7 +87,7 @@ int finish_ahead_open(struct finish_ahead **out, struct cs_cycle_account_begun *
 
 int finish_ahead_take(struct finish_ahead *f, size_t i, struct cs_cycle_account **out)
 {
-    struct finished *mine = &f->waiting[i % WAITING_MAX];
+    struct finished *mine = &f->waiting[i % FINISH_AHEAD_WAITING_MAX];
     pthread_mutex_lock(&f->lock);
     while (!mine->ready) {
         if (may_go_on(f))
@@ -116,7 +114,7 @@ void finish_ahead_close(struct finish_ahead *f)
     pthread_mutex_unlock(&f->lock);
     while (f->n_threads > 0)
         pthread_join(f->thread[--f->n_threads], NULL);
-    for (size_t i = 0; i < WAITING_MAX; i++)
+    for (size_t i = 0; i < FINISH_AHEAD_WAITING_MAX; i++)
         cs_cycle_account_close(f->waiting[i].account);
     for (size_t i = 0; i < f->n; i++)
         cs_cycle_account_drop(f->begun[i]);
