@@ -12,7 +12,8 @@
 #include <xxhash.h>
 
 enum { BYTES_MAX = 64 << 20 };
-#define STEPS_VERSION 3 /* of what schedule.c makes of a time line: older answers are of no use */
+#define STEPS_VERSION                                                                                        \
+    4 /* of what schedule.c makes of a time line, and of keys: older answers are of no use */
 #define MAGIC UINT64_C(0x3164656863737363) /* version 1 of this layout */
 
 struct record {
@@ -41,7 +42,7 @@ static uint64_t key_of(const struct schedule_cache *cache, const struct cs_sched
 {
     uint64_t key = cache->seed + path->closed;
     for (size_t i = 0; i < path->n; i++)
-        key = XXH3_64bits_withSeed(path->ops[i].text, strlen(path->ops[i].text), key);
+        key = XXH3_64bits_withSeed(path->ops[i].bytes, path->ops[i].length, key);
     return key;
 }
 

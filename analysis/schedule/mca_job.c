@@ -13,9 +13,11 @@ enum { ATTEMPTS = 4 };
 
 /* As llvm-mca reads it. Its assembler takes no operands of a nop: one of them, in most programs' padding, had the
  * whole call made twice. */
-static const char *readable(const struct cs_isa_op *op)
+static void write_op(FILE *f, enum cs_isa isa, const struct cs_isa_op *op)
 {
-    return strncmp(op->text, "nop ", 4) ? op->text : "nop";
+    char text[CS_ISA_OP_TEXT];
+    cs_isa_op_text(isa, op, text);
+    fprintf(f, "%s\n", strncmp(text, "nop ", 4) ? text : "nop");
 }
 
 /* llvm-mca gathers regions in a std::vector, and copies them all, trees of 4 KB an instruction, whenever it grows (its
@@ -46,7 +48,10 @@ static char *write_input(enum cs_isa isa, const struct mca_batch *b, size_t *len
         line++;
         for (size_t i = 0; i < b->paths[p]->n; i++, at++) {
             line_of[at] = line++;
-            fprintf(f, "%s\n", b->refused[at] ? "nop" : readable(&b->paths[p]->ops[i]));
+            if (b->refused[at])
+                fputs("nop\n", f);
+            else
+                write_op(f, isa, &b->paths[p]->ops[i]);
         }
         fprintf(f, "%s LLVM-MCA-END r%zu\n", remark, p);
         line++;
@@ -83,6 +88,21 @@ static size_t mark_refused(struct mca_batch *b, const char *errors, const size_t
     return n;
 }
 
+/* Half of its JSON is indentation, which a reader takes byte by byte: a string holds no newline. Returns the length. */
+static size_t without_indentation(char *json, size_t length)
+{
+    size_t to = 0;
+    for (const char *at = json, *end = json + length; at < end;) {
+        const char *newline = memchr(at, '\n', (size_t)(end - at));
+        size_t n = (size_t)((newline ? newline : end) - at);
+        memmove(json + to, at, n);
+        to += n;
+        for (at += n; at < end && (*at == '\n' || *at == ' '); at++)
+            ;
+    }
+    return to;
+}
+
 /* All paths of the batch in calls of one number of turns. Returns the width, or negative. */
 static double run_mca(const struct mca_target *target, struct mca_batch *b)
 {
@@ -117,8 +137,8 @@ static double run_mca(const struct mca_target *target, struct mca_batch *b)
         /* LLVM up to 18 leaves a refused line out and goes on, later ones fail: either way it's said. */
         bool again = mark_refused(b, answer.err, line_of) > 0;
         if (answer.status == 0 && !again)
-            width = cs_schedule_mca_parse(answer.out, answer.out_length, b->n_before, b->n_paths, b->n,
-                                          b->turns, b->lines, b->ok);
+            width = cs_schedule_mca_parse(answer.out, without_indentation(answer.out, answer.out_length),
+                                          b->n_before, b->n_paths, b->n, b->turns, b->lines, b->ok);
         mca_answer_free(&answer);
         if (!again)
             break;

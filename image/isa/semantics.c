@@ -2,15 +2,33 @@
 #include "image/isa/semantics.h"
 #include "image/isa/semantics_internal.h"
 
+#include <stdio.h>
+
+static void decode(enum cs_isa isa, const uint8_t *bytes, size_t size, uint64_t offset, struct cs_isa_op *out,
+                   char *text)
+{
+    if (isa == CS_ISA_AARCH64)
+        op_decode_aarch64(bytes, size, offset, out, text);
+    else if (isa == CS_ISA_RISCV64)
+        op_decode_riscv64(bytes, size, offset, out, text);
+    else
+        op_decode_x86_64(bytes, size, offset, out, text);
+}
+
 void cs_isa_op_decode(enum cs_isa isa, const uint8_t *bytes, size_t size, uint64_t offset,
                       struct cs_isa_op *out)
 {
-    if (isa == CS_ISA_AARCH64)
-        op_decode_aarch64(bytes, size, offset, out);
-    else if (isa == CS_ISA_RISCV64)
-        op_decode_riscv64(bytes, size, offset, out);
-    else
-        op_decode_x86_64(bytes, size, offset, out);
+    decode(isa, bytes, size, offset, out, NULL);
+    for (size_t i = 0; i < out->length && i < size && i < sizeof out->bytes; i++)
+        out->bytes[i] = bytes[i];
+}
+
+void cs_isa_op_text(enum cs_isa isa, const struct cs_isa_op *op, char text[CS_ISA_OP_TEXT])
+{
+    struct cs_isa_op again;
+    snprintf(text, CS_ISA_OP_TEXT, "nop"); /* what doesn't decode */
+    if (!(op->flags & CS_ISA_OP_INVALID))
+        decode(isa, op->bytes, op->length, op->offset, &again, text);
 }
 
 static uint32_t flow_flags(const struct cs_isa_insn *insn)

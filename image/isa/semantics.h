@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* What one instruction is to the machine model and to the culprit rules: its kind, the registers it reads and
- * writes, its memory operand, its text as llvm-mca takes it (on x86-64 in Intel syntax; branch targets
- * replaced by one label). Pure; any thread. Depends on decode.h. */
+ * writes, its memory operand; and its text as llvm-mca takes it, for those few that are scheduled. Pure; any thread.
+ * Depends on decode.h. */
 #ifndef CS_IMAGE_ISA_SEMANTICS_H
 #define CS_IMAGE_ISA_SEMANTICS_H
 
@@ -47,15 +47,20 @@ struct cs_isa_op {
     uint32_t flags;
     uint8_t length;
     uint8_t access_bytes;   /* of the memory operand */
+    uint8_t bytes[15];      /* as many as its length */
     uint64_t reads, writes; /* register sets, flags included */
     uint64_t address_reads; /* those that form the memory operand's address */
-    char text[96];          /* for llvm-mca */
 };
+
+enum { CS_ISA_OP_TEXT = 96 };
 
 /* Decodes one instruction at `bytes` (at most `size` of them). Always fills `out`; an undecodable byte is
  * INVALID. */
 void cs_isa_op_decode(enum cs_isa isa, const uint8_t *bytes, size_t size, uint64_t offset,
                       struct cs_isa_op *out);
+
+/* For llvm-mca: on x86-64 in Intel syntax, branch targets replaced by one label. Its bytes alone say it. */
+void cs_isa_op_text(enum cs_isa isa, const struct cs_isa_op *op, char text[CS_ISA_OP_TEXT]);
 
 /* Does `second`, following directly, fuse with `first` to one operation? */
 int cs_isa_op_fused(const struct cs_isa_op *first, const struct cs_isa_op *second);

@@ -72,31 +72,32 @@ static uint64_t general(uint8_t number)
 
 /* What names a place gets the one label that the caller defines; a call is a jump to the model. */
 static void write_text(const uint8_t *bytes, size_t size, const struct cs_isa_insn *insn,
-                       struct cs_isa_op *out)
+                       const struct cs_isa_op *op, char *out)
 {
-    char text[sizeof out->text];
+    char text[CS_ISA_OP_TEXT];
     cs_isa_decode_text(CS_ISA_AARCH64, bytes, size, insn->offset, text, sizeof text);
     bool literal = insn->n_memory && insn->memory[0].pc_relative;
     char *last = strrchr(text, ' ');
-    if ((out->flags & CS_ISA_OP_CALL) && last)
-        snprintf(out->text, sizeof out->text, "%s%.20s", insn->indirect ? "br" : "b",
+    if ((op->flags & CS_ISA_OP_CALL) && last)
+        snprintf(out, CS_ISA_OP_TEXT, "%s%.20s", insn->indirect ? "br" : "b",
                  insn->indirect ? last : " .Lcs");
     else if (last && (insn->target || literal || strncmp(text, "adr", 3) == 0))
-        snprintf(out->text, sizeof out->text, "%.*s .Lcs", (int)(last - text < 80 ? last - text : 80), text);
+        snprintf(out, CS_ISA_OP_TEXT, "%.*s .Lcs", (int)(last - text < 80 ? last - text : 80), text);
     else
-        snprintf(out->text, sizeof out->text, "%s", text);
+        snprintf(out, CS_ISA_OP_TEXT, "%s", text);
 }
 
-void op_decode_aarch64(const uint8_t *bytes, size_t size, uint64_t offset, struct cs_isa_op *out)
+void op_decode_aarch64(const uint8_t *bytes, size_t size, uint64_t offset, struct cs_isa_op *out, char *text)
 {
     struct cs_isa_insn insn;
-    *out = (struct cs_isa_op){.offset = offset, .length = 4, .flags = CS_ISA_OP_INVALID, .text = "nop"};
+    *out = (struct cs_isa_op){.offset = offset, .length = 4, .flags = CS_ISA_OP_INVALID};
     if (!cs_isa_decode(CS_ISA_AARCH64, bytes, size, offset, &insn))
         return;
     op_take_decoded(&insn, &(struct op_registers){registers, general}, out);
-    write_text(bytes, size, &insn, out);
-    char name[16];
-    snprintf(name, sizeof name, "%.*s", (int)strcspn(out->text, " ."), out->text);
+    char own[CS_ISA_OP_TEXT], name[16];
+    text = text ? text : own;
+    write_text(bytes, size, &insn, out, text);
+    snprintf(name, sizeof name, "%.*s", (int)strcspn(text, " ."), text);
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
         if (is_kind(&kinds[i], name))
             out->flags |= kinds[i].flags;

@@ -5,9 +5,10 @@
 
 #include "image/isa/semantics.h"
 
-void op_decode_x86_64(const uint8_t *bytes, size_t size, uint64_t offset, struct cs_isa_op *out);
-void op_decode_aarch64(const uint8_t *bytes, size_t size, uint64_t offset, struct cs_isa_op *out);
-void op_decode_riscv64(const uint8_t *bytes, size_t size, uint64_t offset, struct cs_isa_op *out);
+/* All but the bytes. `text` (CS_ISA_OP_TEXT, may be NULL) stays as it is where they don't decode. */
+void op_decode_x86_64(const uint8_t *bytes, size_t size, uint64_t offset, struct cs_isa_op *out, char *text);
+void op_decode_aarch64(const uint8_t *bytes, size_t size, uint64_t offset, struct cs_isa_op *out, char *text);
+void op_decode_riscv64(const uint8_t *bytes, size_t size, uint64_t offset, struct cs_isa_op *out, char *text);
 
 /* From decode.h's bits to semantics.h's: of a set, of a general register by its number. */
 struct op_registers {

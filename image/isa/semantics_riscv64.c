@@ -43,29 +43,29 @@ static uint64_t general(uint8_t number)
 }
 
 /* What names a place gets the one label that the caller defines; a call is a jump to the model. */
-static void write_text(const uint8_t *bytes, size_t size, const struct cs_isa_insn *insn,
-                       struct cs_isa_op *out)
+static void write_text(const uint8_t *bytes, size_t size, const struct cs_isa_insn *insn, char *out)
 {
-    char text[sizeof out->text];
+    char text[CS_ISA_OP_TEXT];
     cs_isa_decode_text(CS_ISA_RISCV64, bytes, size, insn->offset, text, sizeof text);
     const char *last = strrchr(text, ',') ? strrchr(text, ',') + 1 : strrchr(text, ' ');
     if (insn->flow == CS_ISA_FLOW_CALL && last)
-        snprintf(out->text, sizeof out->text, "%s %.40s", insn->indirect ? "jr" : "j",
+        snprintf(out, CS_ISA_OP_TEXT, "%s %.40s", insn->indirect ? "jr" : "j",
                  insn->indirect ? last : ".Lcs");
     else if (insn->target && last)
-        snprintf(out->text, sizeof out->text, "%.*s .Lcs", (int)(last - text), text);
+        snprintf(out, CS_ISA_OP_TEXT, "%.*s .Lcs", (int)(last - text), text);
     else
-        snprintf(out->text, sizeof out->text, "%s", text);
+        snprintf(out, CS_ISA_OP_TEXT, "%s", text);
 }
 
-void op_decode_riscv64(const uint8_t *bytes, size_t size, uint64_t offset, struct cs_isa_op *out)
+void op_decode_riscv64(const uint8_t *bytes, size_t size, uint64_t offset, struct cs_isa_op *out, char *text)
 {
     struct cs_isa_insn insn;
     uint32_t word;
-    *out = (struct cs_isa_op){.offset = offset, .length = 2, .flags = CS_ISA_OP_INVALID, .text = "nop"};
+    *out = (struct cs_isa_op){.offset = offset, .length = 2, .flags = CS_ISA_OP_INVALID};
     if (!cs_isa_decode(CS_ISA_RISCV64, bytes, size, offset, &insn) || !riscv64_word(bytes, size, &word))
         return;
     op_take_decoded(&insn, &(struct op_registers){registers, general}, out);
     out->flags |= kind_flags(word);
-    write_text(bytes, size, &insn, out);
+    if (text)
+        write_text(bytes, size, &insn, text);
 }

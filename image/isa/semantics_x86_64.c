@@ -155,35 +155,35 @@ static void take_operand(const ZydisDecodedInstruction *in, const ZydisDecodedOp
 /* The text: branches and calls go to one label that the caller defines; a call is a jump to the model, which
  * would charge 100 cycles to it else. */
 static void write_text(const ZydisDecodedInstruction *in, const ZydisDecodedOperand *operands,
-                       struct cs_isa_op *out)
+                       const struct cs_isa_op *op, char *text)
 {
     static const char label[] = ".Lcs";
-    if (out->flags & CS_ISA_OP_CALL && !(out->flags & CS_ISA_OP_LOAD && out->flags & CS_ISA_OP_INDIRECT)) {
-        snprintf(out->text, sizeof out->text, "jmp %s", label);
+    if (op->flags & CS_ISA_OP_CALL && !(op->flags & CS_ISA_OP_LOAD && op->flags & CS_ISA_OP_INDIRECT)) {
+        snprintf(text, CS_ISA_OP_TEXT, "jmp %s", label);
         return;
     }
-    if (out->flags & (CS_ISA_OP_BRANCH | CS_ISA_OP_JUMP) && !(out->flags & CS_ISA_OP_INDIRECT)) {
-        snprintf(out->text, sizeof out->text, "%s %s", ZydisMnemonicGetString(in->mnemonic), label);
+    if (op->flags & (CS_ISA_OP_BRANCH | CS_ISA_OP_JUMP) && !(op->flags & CS_ISA_OP_INDIRECT)) {
+        snprintf(text, CS_ISA_OP_TEXT, "%s %s", ZydisMnemonicGetString(in->mnemonic), label);
         return;
     }
     ZydisFormatter formatter;
     ZydisFormatterInit(&formatter, ZYDIS_FORMATTER_STYLE_INTEL);
     ZydisFormatterSetProperty(&formatter, ZYDIS_FORMATTER_PROP_FORCE_SIZE, ZYAN_TRUE);
     if (!ZYAN_SUCCESS(ZydisFormatterFormatInstruction(&formatter, in, operands, in->operand_count_visible,
-                                                      out->text, sizeof out->text, ZYDIS_RUNTIME_ADDRESS_NONE,
+                                                      text, CS_ISA_OP_TEXT, ZYDIS_RUNTIME_ADDRESS_NONE,
                                                       NULL)))
-        snprintf(out->text, sizeof out->text, "nop");
-    if (out->flags & CS_ISA_OP_CALL) /* indirect through memory: keep the load */
-        memcpy(out->text, "jmp ", 4), memmove(out->text + 4, out->text + 5, strlen(out->text + 5) + 1);
+        snprintf(text, CS_ISA_OP_TEXT, "nop");
+    if (op->flags & CS_ISA_OP_CALL) /* indirect through memory: keep the load */
+        memcpy(text, "jmp ", 4), memmove(text + 4, text + 5, strlen(text + 5) + 1);
 }
 
-void op_decode_x86_64(const uint8_t *bytes, size_t size, uint64_t offset, struct cs_isa_op *out)
+void op_decode_x86_64(const uint8_t *bytes, size_t size, uint64_t offset, struct cs_isa_op *out, char *text)
 {
     static const ZydisDecoder none;
     ZydisDecoder decoder = none;
     ZydisDecodedInstruction in;
     ZydisDecodedOperand operands[ZYDIS_MAX_OPERAND_COUNT];
-    *out = (struct cs_isa_op){.offset = offset, .length = 1, .flags = CS_ISA_OP_INVALID, .text = "nop"};
+    *out = (struct cs_isa_op){.offset = offset, .length = 1, .flags = CS_ISA_OP_INVALID};
     ZydisDecoderInit(&decoder, ZYDIS_MACHINE_MODE_LONG_64, ZYDIS_STACK_WIDTH_64);
     if (!ZYAN_SUCCESS(ZydisDecoderDecodeFull(&decoder, bytes, size, &in, operands)))
         return;
@@ -212,5 +212,6 @@ void op_decode_x86_64(const uint8_t *bytes, size_t size, uint64_t offset, struct
         for (unsigned i = 0; i < in.operand_count_visible; i++)
             if (operands[i].type == ZYDIS_OPERAND_TYPE_IMMEDIATE && operands[i].imm.is_relative)
                 out->target = offset + in.length + (uint64_t)operands[i].imm.value.s;
-    write_text(&in, operands, out);
+    if (text)
+        write_text(&in, operands, out, text);
 }

@@ -27,6 +27,14 @@ static struct cs_isa_op operation_by(enum cs_isa isa, uint32_t word)
     return op;
 }
 
+static void operation_text_is(enum cs_isa isa, uint32_t word, const char *wanted)
+{
+    struct cs_isa_op op = operation_by(isa, word);
+    char text[CS_ISA_OP_TEXT];
+    cs_isa_op_text(isa, &op, text);
+    assert_string_equal(text, wanted);
+}
+
 static void text_is(enum cs_isa isa, uint32_t word, unsigned length, const char *wanted)
 {
     char text[64];
