@@ -8,6 +8,21 @@
 
 static const struct cs_culprit_classification no_stall;
 
+/* Neither samples nor executions, nor a way in or out that was taken: no sample is attributed to it, and no path leads
+ * through it. */
+static bool never_ran(const struct accounting *x, uint32_t block)
+{
+    const struct cs_cfg *cfg = x->a->cfg;
+    const struct cs_basic_block *b = &cfg->blocks[block];
+    bool ran =
+        x->a->blocks[block].visits > 0 || cs_frequency_samples(&x->e->flow.input, b->start, b->end) > 0;
+    for (uint32_t i = b->first_out; i < b->first_out + b->n_out && !ran; i++)
+        ran = x->edge_visits[i] > 0;
+    for (uint32_t k = b->first_in; k < b->first_in + b->n_in && !ran; k++)
+        ran = x->edge_visits[cfg->in[k]] > 0;
+    return !ran;
+}
+
 static void decode(struct accounting *x, struct cs_image_code *code)
 {
     struct cs_cycle_account *a = x->a;
@@ -15,12 +30,17 @@ static void decode(struct accounting *x, struct cs_image_code *code)
     enum cs_isa isa = cs_image_isa(code);
     for (uint32_t b = 0; b < cfg->n_blocks; b++) {
         const struct cs_basic_block *block = &cfg->blocks[b];
+        bool skip = x->what_ran && never_ran(x, b);
         for (uint32_t i = block->first_insn; i < block->first_insn + block->n_insns; i++) {
             struct cs_cycle_account_insn *insn = &a->insns[i];
             size_t n = 0;
+            insn->block = b;
+            insn->op.offset = cfg->insns[i].offset;
+            insn->op.length = cfg->insns[i].length;
+            if (skip)
+                continue;
             const uint8_t *bytes = cs_image_bytes_at(code, cfg->insns[i].offset, &n, NULL);
             cs_isa_op_decode(isa, bytes, bytes ? n : 0, cfg->insns[i].offset, &insn->op);
-            insn->block = b;
             insn->visits = a->blocks[b].visits;
             insn->samples = cs_culprit_evidence_samples(x->e, insn->op.offset);
             a->samples += insn->samples;
@@ -100,7 +120,7 @@ int cs_cycle_account_begin(struct cs_image_code *code, const struct cs_image_pro
         *begun = NULL;
     if (!b)
         return cs_fail(err, ENOMEM, "no memory for the cycle accounting of %s", procedure->name);
-    b->x = (struct accounting){.e = evidence, .scheduler = scheduler};
+    b->x = (struct accounting){.e = evidence, .scheduler = scheduler, .what_ran = true};
     int rc = prepare(&b->x, code, procedure, err);
     if (rc == 0)
         rc = account_paths_ahead(&b->x, err);

@@ -95,7 +95,8 @@ int cs_cycle_account_open(struct cs_image_code *code, const struct cs_image_proc
                           const struct cs_cycle_account_count *known, struct cs_cycle_account **out,
                           struct cs_error *err);
 /* Who opens many begins each: the scheduler is told what it will ask for; cs_scheduler_ahead_run after the last. Then
- * finishes each. NULL for `begun`: it will be opened, from its beginning. What is passed here outlives what is begun. */
+ * finishes each: an account as opened, but that what never ran isn't decoded. NULL for `begun`: it will be opened, from its
+ * beginning. What is passed here outlives what is begun. */
 struct cs_cycle_account_begun;
 int cs_cycle_account_begin(struct cs_image_code *code, const struct cs_image_procedure *procedure,
                            const struct cs_culprit_evidence *evidence, struct cs_scheduler *scheduler,
