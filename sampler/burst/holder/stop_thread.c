@@ -299,11 +299,11 @@ static void stop_and_follow(void)
     wait_and_burst();
 }
 
+/* A thread that we gave up is let go by our end, and a signal that comes before that ends a call of its own: so nothing is between,
+ * and the priority, without which a busy machine would have us wait here, is kept. */
 static int stopper(void)
 {
     stop_and_follow();
-    replayer_real_time(false);
-    watch_close();
     return 0;
 }
 
@@ -384,6 +384,8 @@ void burst(struct cs_burst_shared *with)
         give_up = 1;
         SYS(__NR_tgkill, SYS(__NR_getpid, 0), tid, SIGUSR1);
     }
+    replayer_real_time(false);
+    watch_close();
     if (stopper_event >= 0)
         SYS(__NR_close, stopper_event);
 }
