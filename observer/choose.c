@@ -49,22 +49,25 @@ static void wait_us(long us)
 struct patience {
     uint64_t end;
     struct cs_observe_target *target;
-    const int *stop;
+    const int *over;
 };
 
 #define PATIENCE 10 /* seconds */
 
-static struct patience patience(const struct cs_observe_options *options, struct cs_observe_target *target,
-                                const int *stop)
+static struct patience patience(const struct cs_observe_options *options, struct cs_observe_target *target)
 {
     double seconds = options->patience < 0 ? PATIENCE : options->patience;
-    return (struct patience){cs_clock() + (uint64_t)(seconds * cs_clock_hz()), target, stop};
+    return (struct patience){cs_clock() + (uint64_t)(seconds * cs_clock_hz()), target, options->over};
+}
+
+static bool is_asked_to_end(const struct patience *p)
+{
+    return p->over && __atomic_load_n(p->over, __ATOMIC_RELAXED);
 }
 
 static bool over(const struct patience *p)
 {
-    return cs_clock() >= p->end || __atomic_load_n(p->stop, __ATOMIC_RELAXED) ||
-           cs_observe_target_ended(p->target);
+    return cs_clock() >= p->end || is_asked_to_end(p) || cs_observe_target_ended(p->target);
 }
 
 static int open_segment(struct patience *p, struct cs_reader **reader, struct cs_error *err)
@@ -78,6 +81,7 @@ static int open_segment(struct patience *p, struct cs_reader **reader, struct cs
             return cs_fail(err, ENOENT, "%s published no signals%s; link it with signals/ (see cyclescope.h)",
                            cs_observe_target_program(p->target),
                            cs_observe_target_ended(p->target) ? " before it ended"
+                           : is_asked_to_end(p)               ? " before the observer was asked to end"
                                                               : " in the time that --wait gives");
         wait_us(200);
     }
@@ -146,11 +150,11 @@ void cs_observe_choose_os_tags(const struct cs_observe_options *options, struct 
 }
 
 int cs_observe_choose_signals(const struct cs_observe_options *options, struct cs_observe_target *target,
-                              const int *stop, struct cs_reader **reader, struct cs_observe_choice *choice,
+                              struct cs_reader **reader, struct cs_observe_choice *choice,
                               struct cs_error *err)
 {
     struct cs_seen_signal all[CS_SIGNALS_MAX];
-    struct patience p = patience(options, target, stop);
+    struct patience p = patience(options, target);
     *reader = NULL;
     int rc = open_segment(&p, reader, err);
     if (rc < 0)
@@ -209,10 +213,9 @@ static uint64_t changes(const struct cs_reader *reader, const struct cs_observe_
 
 int cs_observe_choose_line(const struct cs_observe_options *options, const struct cs_reader *reader,
                            const struct cs_observe_choice *choice, struct cs_observe_target *target,
-                           const int *stop, uint32_t *line, pid_t *thread, unsigned *threads,
-                           struct cs_error *err)
+                           uint32_t *line, pid_t *thread, unsigned *threads, struct cs_error *err)
 {
-    struct patience p = patience(options, target, stop);
+    struct patience p = patience(options, target);
     *line = 0;
     for (bool last = false;; last = over(&p)) {
         uint64_t most = 0;

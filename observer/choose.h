@@ -20,14 +20,13 @@ bool cs_observe_choose_needs_os(const struct cs_observe_options *options);
 bool cs_observe_choose_is_os(const struct cs_seen_signal *signal);
 /* The tags of the os source, for a target that publishes nothing. */
 void cs_observe_choose_os_tags(const struct cs_observe_options *options, struct cs_observe_choice *choice);
-/* Opens the target's segment and finds the wished signals in it; *stop ends the waiting. */
+/* Opens the target's segment and finds the wished signals in it; options->over ends the waiting. */
 int cs_observe_choose_signals(const struct cs_observe_options *options, struct cs_observe_target *target,
-                              const int *stop, struct cs_reader **reader, struct cs_observe_choice *choice,
+                              struct cs_reader **reader, struct cs_observe_choice *choice,
                               struct cs_error *err);
 /* The line of the wished thread, else of the one whose signals change most. */
 int cs_observe_choose_line(const struct cs_observe_options *options, const struct cs_reader *reader,
                            const struct cs_observe_choice *choice, struct cs_observe_target *target,
-                           const int *stop, uint32_t *line, pid_t *thread, unsigned *threads,
-                           struct cs_error *err);
+                           uint32_t *line, pid_t *thread, unsigned *threads, struct cs_error *err);
 
 #endif

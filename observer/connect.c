@@ -31,7 +31,7 @@ static int find_signals(struct cs_observation *o, struct cs_error *err)
     }
     if (options.patience < 0 && (o->os || o->events) && !options.n_signals)
         options.patience = o->events ? 0.2 : 1;
-    int rc = cs_observe_choose_signals(&options, o->target, &o->stop, &o->seen.signals, &o->choice, err);
+    int rc = cs_observe_choose_signals(&options, o->target, &o->seen.signals, &o->choice, err);
     if (rc == 0 && o->seen.signals)
         cs_reader_announce(o->seen.signals);
     if (rc != -ENOENT || !(o->os || o->events) || options.n_signals)
@@ -114,8 +114,8 @@ static int one_line(struct cs_observation *o, struct cs_error *err)
 {
     uint32_t line;
     const struct cs_observe_choice *c = &o->choice;
-    int rc = cs_observe_choose_line(&o->options, o->seen.signals, c, o->target, &o->stop, &line,
-                                    &o->seen.thread, &o->seen.threads, err);
+    int rc = cs_observe_choose_line(&o->options, o->seen.signals, c, o->target, &line, &o->seen.thread,
+                                    &o->seen.threads, err);
     for (unsigned t = 0; rc == 0 && t < c->n_tags; t++)
         o->loop.tags[t] = cs_observe_choose_is_os(&c->tags[t])
                               ? os_word(o, c->tags[t].word)

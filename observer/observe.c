@@ -237,7 +237,9 @@ static void wait_for_the_end(struct cs_observation *o)
                            {.fd = o->wake, .events = POLLIN}};
     double hz = o->seen.cycles_per_second;
     uint64_t begin = cs_clock(), limit = (uint64_t)(o->options.seconds * hz);
-    while (!__atomic_load_n(&o->stop, __ATOMIC_RELAXED)) {
+    const int *over = o->options.over;
+    while (!__atomic_load_n(&o->stop, __ATOMIC_RELAXED) &&
+           !(over && __atomic_load_n(over, __ATOMIC_RELAXED))) {
         int ms = 1000;
         if (o->options.seconds > 0) {
             uint64_t gone = cs_clock() - begin;
@@ -317,6 +319,7 @@ int cs_observe_run(struct cs_observation *o, struct cs_error *err)
     look(o);
     __atomic_store_n(&o->loop.stop, 1, __ATOMIC_RELAXED);
     pthread_join(o->thread, NULL);
+    cs_observe_target_release(o->target);
     if (o->failed < 0) {
         *err = o->err;
         return o->failed;

@@ -78,9 +78,10 @@ struct cs_observe_options {
         leave_session; /* the caller leads no process group: it may leave the target's session (fair_share.h) */
     uint64_t period_cycles, jitter_cycles; /* 0 = as fast as it goes */
     struct cs_dte_rule rule;
-    bool paper_rule;      /* keep to `rule` also where counters are in memory only (observer/sample/rule.h) */
-    double seconds;       /* end after that long; 0 = when the target ends */
-    double patience;      /* seconds to wait for the target's signals */
+    bool paper_rule; /* keep to `rule` also where counters are in memory only (observer/sample/rule.h) */
+    double seconds;  /* end after that long; 0 = when the target ends */
+    double patience; /* seconds to wait for the target's signals */
+    const int *over; /* not 0: it ends, be it while it starts; a signal's handler may set it. May be NULL */
     const char *log_path; /* write samples there; NULL = aggregates only */
     size_t log_chunk_bytes;
     /* Called when the target's signals were found, and about each second until it ends: for what a caller
@@ -125,7 +126,7 @@ void cs_observe_defaults(struct cs_observe_options *options);
 /* Places, starts or attaches, waits for the signals, prepares all memory. Nothing is sampled yet. */
 int cs_observe_start(const struct cs_observe_options *options, struct cs_observation **out,
                      struct cs_error *err);
-/* Samples until the target ends, the time is over, or cs_observe_stop. */
+/* Samples until the target ends, the time is over, or cs_observe_stop. The target's threads have their CPUs back then. */
 int cs_observe_run(struct cs_observation *o, struct cs_error *err);
 void cs_observe_stop(struct cs_observation *o);
 const struct cs_observed *cs_observe_result(const struct cs_observation *o);

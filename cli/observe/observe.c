@@ -21,6 +21,7 @@
 #include <string.h>
 
 static struct cs_observation *observing; /* for the signal handler */
+static int asked_to_end;
 
 struct watch { /* what tags of a run mean */
     struct addresses *addresses;
@@ -29,6 +30,7 @@ struct watch { /* what tags of a run mean */
 
 static void stop(void)
 {
+    __atomic_store_n(&asked_to_end, 1, __ATOMIC_RELAXED);
     if (observing)
         cs_observe_stop(observing);
 }
@@ -311,6 +313,7 @@ static int run(const struct parsed *args)
     options.address_name = name_address;
     options.moved = moved;
     options.arg = &watch;
+    options.over = &asked_to_end;
     interrupt_catch(stop);
     if (cs_observe_start(&options, &o, &err) < 0) {
         addresses_close(watch.addresses);

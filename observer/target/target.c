@@ -132,11 +132,17 @@ void cs_observe_target_repin(struct cs_observe_target *t)
         cs_observe_affinity_move(t->affinity);
 }
 
+void cs_observe_target_release(struct cs_observe_target *t)
+{
+    cs_observe_affinity_close(t->affinity);
+    t->affinity = NULL;
+}
+
 void cs_observe_target_close(struct cs_observe_target *t)
 {
     if (!t)
         return;
-    cs_observe_affinity_close(t->affinity);
+    cs_observe_target_release(t);
     if (t->pidfd >= 0)
         close(t->pidfd);
     free(t);

@@ -25,7 +25,9 @@ int cs_observe_target_start(char *const argv[], unsigned cpu, struct cs_observe_
                             struct cs_error *err);
 /* Moves all threads of a running process to `cpu`. Refuses kernel threads, ourselves, and what isn't ours. */
 int cs_observe_target_attach(pid_t pid, unsigned cpu, struct cs_observe_target **out, struct cs_error *err);
-/* Gives attached threads their CPUs back; a started program that still runs is left running. */
+/* Gives attached threads their CPUs back: as soon as nobody observes them, whatever is still to be said of it. */
+void cs_observe_target_release(struct cs_observe_target *t);
+/* The same; a started program that still runs is left running. */
 void cs_observe_target_close(struct cs_observe_target *t);
 
 pid_t cs_observe_target_pid(const struct cs_observe_target *t);

@@ -7,31 +7,72 @@ set -u
 work=$(mktemp -d)
 trap 'kill $(jobs -pr) 2>/dev/null; rm -rf "$work"' EXIT
 bad=0
-for end in INT HUP TERM KILL guardian none; do
-    "$BUILD/tests/hostile/affinity" 3 >"$work/out" &
+moved() { [ "$(grep -h Cpus_allowed_list "/proc/$1/task/"*/status | sort -u | wc -l)" = 1 ]; }
+within() { # SECONDS COMMAND...: until the command says yes
+    local tries=$(($1 * 20))
+    shift
+    until "$@"; do
+        [ $((tries -= 1)) -gt 0 ] || return 1
+        sleep 0.05
+    done
+}
+is_told() { grep -q 'all [0-9]* threads of .* run on CPU [0-9]* alone until the observer ends' "$work/err"; }
+for end in INT HUP TERM KILL guardian unread none; do
+    "$BUILD/tests/hostile/affinity" 60 >"$work/out" &
     target=$!
-    sleep 0.5
+    started() { [ "$(ls "/proc/$target/task" | wc -l)" = 5 ]; }
+    within 20 started
+    sleep 0.2
+    to=$work/seen
+    if [ $end = unread ]; then # a report that nobody reads: a pipe that is full
+        rm -f "$work/pipe"
+        mkfifo "$work/pipe"
+        exec 7<>"$work/pipe"
+        dd if=/dev/zero bs=4096 count=1000 oflag=nonblock >&7 2>/dev/null
+        to=$work/pipe
+    fi
     if [ $end = none ]; then
         "$CYCLESCOPE" observe -s os:thread -t 1 -p $target >"$work/err" 2>&1
     else
-        "$CYCLESCOPE" observe -s os:thread -t 10 -p $target >"$work/err" 2>&1 &
+        "$CYCLESCOPE" observe -s os:thread -t 60 -p $target >"$to" 2>"$work/err" &
         observer=$!
-        sleep 1
-        masks=$(grep -h Cpus_allowed_list "/proc/$target/task/"*/status | sort -u | wc -l)
-        [ "$masks" = 1 ] || { echo "not ok: the threads were not moved: $(cat "$work/err")"; bad=1; }
-        if [ $end = guardian ]; then # killed alone, as for want of memory
+        within 20 is_told
+        moved $target || { echo "not ok: the threads were not moved: $(cat "$work/err")"; bad=1; }
+        sleep 0.5
+        case $end in
+        guardian) # killed alone, as for want of memory
             inner=$(pgrep -P $observer -x cyclescope) # where the scheduler groups by session, the observer has a process of its own
             pkill -KILL -P "${inner:-$observer}" -x cyclescope-aff || { echo "not ok: there is no guardian"; bad=1; }
             kill -s INT $observer
-        else
-            kill -s $end $observer
-        fi
+            ;;
+        unread)
+            kill -s INT $observer
+            back() { ! moved $target; }
+            within 20 back || { echo "not ok: threads stay moved while a report is written"; bad=1; }
+            kill -0 $observer 2>/dev/null || { echo "not ok: the report was written to nobody"; bad=1; }
+            kill -s KILL $(pgrep -P $observer -x cyclescope) $observer
+            exec 7<&-
+            ;;
+        *) kill -s $end $observer ;;
+        esac
         wait $observer 2>/dev/null
     fi
-    grep -q 'all [0-9]* threads of .* run on CPU [0-9]* alone until the observer ends' "$work/err" ||
-        { echo "not ok: it doesn't say that it moves threads: $(cat "$work/err")"; bad=1; }
+    is_told || { echo "not ok: it doesn't say that it moves threads: $(cat "$work/err")"; bad=1; }
+    kill -s TERM $target
     wait $target || { echo "not ok: ended by $end: $(cat "$work/out")"; bad=1; }
 done
+# One that still waits for signals ends, too, instead of after its ten minutes.
+"$BUILD/tests/hostile/affinity" 90 >"$work/out" &
+target=$!
+timeout -s KILL 60 "$CYCLESCOPE" observe -s app:none --wait 600 -p $target >"$work/err" 2>&1 &
+observer=$!
+within 20 is_told || { echo "not ok: not attached: $(cat "$work/err")"; bad=1; }
+pkill -INT -P $observer -x cyclescope
+wait $observer
+grep -q 'published no signals before the observer was asked to end' "$work/err" ||
+    { echo "not ok: an interrupt while it waits for signals is lost: $(cat "$work/err")"; bad=1; }
+kill -s TERM $target
+wait $target || { echo "not ok: ended while it starts: $(cat "$work/out")"; bad=1; }
 sleep 0.2
 if pgrep -x cyclescope-aff >/dev/null; then
     echo "not ok: a guardian is left"
@@ -49,7 +90,7 @@ if [ "$(cat /proc/sys/kernel/sched_autogroup_enabled 2>/dev/null)" = 1 ] && [ "$
     sleep 1
     kill -INT $observer
     wait $observer
-    grep -q 'samples in' "$work/out" || { echo "not ok: an interrupt isn't handed on: $(cat "$work/out")"; bad=1; }
+    grep -qE 'samples? in' "$work/out" || { echo "not ok: an interrupt isn't handed on: $(cat "$work/out")"; bad=1; }
     pkill -P $$ sleep 2>/dev/null
 fi
 [ $bad -eq 0 ] && echo "ok: affinities are as before after INT, HUP, TERM, KILL, a guardian's death and the ordinary end"
