@@ -12,7 +12,7 @@ env = {**os.environ, "BUILD": os.path.realpath(lib.BUILD), "CYCLESCOPE": os.path
 TESTS = {  # command -> what a line of harm looks like in what it prints
     "hostile_storms": (["tests/integration/hostile_storms.sh"], r"^not ok: target"),
     "burst_takeover": (["tests/integration/burst_takeover.sh"], r"^not ok"),
-    "burst": (["tests/integration/burst.sh"], r"^not ok: noticed|^not ok: .*(harmed|died)"),
+    "burst": (["tests/integration/burst.sh"], r"^not ok: (noticed|calls|the target noticed)|^not ok: .*(harmed|died)"),
     "observe_affinity": (["tests/integration/observe_affinity.sh"], r"^not ok"),
     "chaos": (["tests/chaos", str(ROUNDS)], r"^not ok: (harmed|stopped)"),
     "real": (["tests/real/run", str(SECONDS)], r"^FAILED"),
