@@ -23,6 +23,7 @@ for end in INT HUP TERM KILL guardian unread none; do
     started() { [ "$(ls "/proc/$target/task" | wc -l)" = 5 ]; }
     within 20 started
     sleep 0.2
+    : >"$work/err"
     to=$work/seen
     if [ $end = unread ]; then # a report that nobody reads: a pipe that is full
         rm -f "$work/pipe"
@@ -64,6 +65,7 @@ done
 # One that still waits for signals ends, too, instead of after its ten minutes.
 "$BUILD/tests/hostile/affinity" 90 >"$work/out" &
 target=$!
+: >"$work/err"
 timeout -s KILL 60 "$CYCLESCOPE" observe -s app:none --wait 600 -p $target >"$work/err" 2>&1 &
 observer=$!
 within 20 is_told || { echo "not ok: not attached: $(cat "$work/err")"; bad=1; }
