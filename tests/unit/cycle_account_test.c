@@ -18,7 +18,20 @@ __asm__(".text\n.globl t_chain\n.type t_chain, @function\n"
         "   dec %edi\n"
         "   jne 1b\n"
         "   ret\n"
-        ".size t_chain, .-t_chain\n");
+        ".size t_chain, .-t_chain\n"
+        ".globl t_seldom\n.type t_seldom, @function\n"
+        "t_seldom: xor %eax, %eax\n"
+        "1: imul %esi, %eax\n"
+        "   test %eax, %eax\n"
+        "   je 2f\n"
+        "   dec %edi\n"
+        "   jne 1b\n"
+        "   ret\n"
+        "2: mov (%rsp), %rcx\n" /* nobody saw it run */
+        "   imul %ecx, %eax\n"
+        "   jmp 1b\n"
+        ".size t_seldom, .-t_seldom\n");
+enum { S_XOR, S_IMUL, S_TEST, S_JE, S_DEC, S_JNE, S_RET, S_MOV, S_MUL, S_JMP, S_N };
 enum { XOR, IMUL, ADD, DEC, JNE, RET, N_INSNS };
 #define AT_IMUL 100
 #define AT_ADD 300
@@ -168,6 +181,79 @@ static void what_was_begun_ends_as_what_is_opened(void **state)
     cs_cycle_account_close(opened);
 }
 
+/* One loop as bursts saw it, the way out of it but for its end never taken, and samples in the loop and `elsewhere`. */
+static void seldom(uint64_t elsewhere, struct cs_cycle_account **opened, struct cs_cycle_account **finished)
+{
+    struct cs_error err = {0};
+    struct cs_cfg *cfg;
+    const struct cs_image_procedure *p = cs_image_procedure_named(code, "t_seldom", 0, NULL);
+    assert_non_null(p);
+    assert_int_equal(cs_cfg_build(code, p, NULL, &cfg, &err), 0);
+    assert_int_equal(cfg->n_insns, S_N);
+    const struct cs_cfg_instruction *at = cfg->insns;
+    struct cs_counted_edge list[] = {
+        {.from = at[S_JE].offset, .to = at[S_DEC].offset, .count = 1000, .flow = 1000, .bursts = 5},
+        {.from = at[S_JNE].offset, .to = at[S_IMUL].offset, .count = 990, .flow = 990, .bursts = 5},
+        {.from = at[S_JNE].offset, .to = at[S_RET].offset, .count = 10, .flow = 10, .bursts = 5}};
+    uint32_t by_to[] = {1, 0, 2};
+    char images[1][CS_IMAGE_ID_MAX] = {"x"};
+    const struct cs_edge_flow flow = {
+        .list = list, .by_to = by_to, .n = 3, .images = images, .n_images = 1, .total_count = 2000};
+    struct cs_table *points = cs_table_open(&cs_schema_points);
+    put(points, at[S_IMUL].offset, 40);
+    put(points, at[S_TEST].offset, 300);
+    put(points, at[S_DEC].offset, 20);
+    if (elsewhere)
+        put(points, at[elsewhere].offset, 50);
+    struct cs_culprit_evidence e = {
+        .machine = evidence.machine, .bursts = true, .cycles_a_sample = CYCLES_A_SAMPLE};
+    struct cs_cycle_account_begun *begun;
+    assert_int_equal(cs_frequency_evidence_init(&e.flow, points, &flow, "x", &err), 0);
+    assert_int_equal(cs_cycle_account_open(code, p, &e, scheduler, NULL, opened, &err), 0);
+    assert_int_equal(cs_cycle_account_begin(code, p, &e, scheduler, &begun, &err), 0);
+    assert_int_equal(cs_cycle_account_finish(begun, finished, &err), 0);
+    cs_frequency_evidence_fini(&e.flow);
+    cs_table_close(points);
+    cs_cfg_close(cfg);
+}
+
+static void same_account(const struct cs_cycle_account *opened, const struct cs_cycle_account *finished)
+{
+    assert_true(opened->frequencies);
+    assert_int_equal(finished->samples, opened->samples);
+    assert_memory_equal(&finished->summary, &opened->summary, sizeof opened->summary);
+    for (size_t i = 0; i < S_N; i++)
+        assert_true(finished->insns[i].attributed == opened->insns[i].attributed &&
+                    finished->insns[i].op.offset == opened->insns[i].op.offset &&
+                    finished->insns[i].op.length == opened->insns[i].op.length &&
+                    finished->insns[i].step.m == opened->insns[i].step.m);
+}
+
+static void what_never_ran_is_not_decoded_and_changes_nothing(void **state)
+{
+    (void)state;
+    struct cs_cycle_account *opened, *finished;
+    seldom(0, &opened, &finished);
+    same_account(opened, finished);
+    assert_true(opened->insns[S_MOV].op.flags & CS_ISA_OP_LOAD);
+    assert_int_equal(finished->insns[S_MOV].op.flags, 0);
+    assert_true(finished->insns[S_IMUL].op.flags & CS_ISA_OP_MULTIPLY);
+    cs_cycle_account_close(opened);
+    cs_cycle_account_close(finished);
+}
+
+static void what_was_sampled_is_decoded_though_no_burst_saw_it(void **state)
+{
+    (void)state;
+    struct cs_cycle_account *opened, *finished;
+    seldom(S_MUL, &opened, &finished);
+    same_account(opened, finished);
+    assert_true(finished->insns[S_MOV].op.flags & CS_ISA_OP_LOAD);
+    assert_true(finished->insns[S_MOV].attributed > 0);
+    cs_cycle_account_close(opened);
+    cs_cycle_account_close(finished);
+}
+
 static void nothing_stalls_where_nobody_sampled(void **state)
 {
     (void)state;
@@ -212,6 +298,8 @@ int main(void)
         cmocka_unit_test(the_rows_of_the_summary_add_up),
         cmocka_unit_test(code_that_runs_faster_than_the_model_has_no_negative_rows),
         cmocka_unit_test(what_was_begun_ends_as_what_is_opened),
+        cmocka_unit_test(what_never_ran_is_not_decoded_and_changes_nothing),
+        cmocka_unit_test(what_was_sampled_is_decoded_though_no_burst_saw_it),
         cmocka_unit_test(nothing_stalls_where_nobody_sampled),
         cmocka_unit_test(no_block_takes_less_than_the_core_needs_to_retire_it),
         cmocka_unit_test(a_classification_divides_its_stall),
