@@ -16,9 +16,10 @@
  * The observer's loop (shim-2015 figure 2), in variants by shape. The coordinator fills a struct cs_loop,
  * asks for the variant of a shape, and runs it on a pinned thread until `stop` is set.
  *
- * Inside a variant there is no branch on configuration, no call but to find the row of a tag that changed, no
- * system call, no allocation (a throttled variant sleeps, a logging variant flushes between two samples, and
- * the flush is recorded as a gap). The thread that runs the loop owns the struct; others only set `stop`. */
+ * Inside a variant there is no branch on configuration (with counters one, which always goes the same way: throttled
+ * or not), no call but to find the row of a tag that changed, no system call, no allocation (a throttled variant
+ * sleeps, a logging variant flushes between two samples, and the flush is recorded as a gap). The thread that runs
+ * the loop owns the struct; others only set `stop`. */
 #ifndef CS_OBSERVER_LOOP_LOOP_H
 #define CS_OBSERVER_LOOP_LOOP_H
 
