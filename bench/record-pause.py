@@ -3,7 +3,8 @@
 """How long a recording stops a thread: the stops that it counts itself, by classes of 0.1 ms over all pieces, and beside it all
 gaps of 0.1 ms or more that the thread sees in its clock, with bursts and without; on the machine as it is and with a busy loop
 on each CPU (then the scheduler has its share). The value is the 99.99th percentile of the stops, the worse of the two machines;
-below 10,000 stops the longest.
+below 10,000 stops the longest. `steal_percent` is what the host took of all CPUs meanwhile, as the kernel counts it: a stop
+lasts longer when it takes the one on which the burst runs (docs/lab/bursts.md).
 
 PAUSE_MINUTES (2)       of each of the four recordings; 15 for an hour
 PAUSE_PIECES (1)        recordings of that length each
@@ -43,9 +44,16 @@ int main(int argc, char **argv) /* prints each gap of 0.1 ms or more, in us */
 """
 
 
+def cpu_ticks():
+    """-> all that passed on all CPUs, and of it what the host took"""
+    fields = [int(field) for field in open("/proc/stat").readline().split()[1:9]]
+    return sum(fields), fields[7]
+
+
 def record(program, folder, bursts):
-    """-> gaps in us, the stops by class, the longest in ms"""
+    """-> gaps in us, the stops by class, the longest in ms, what the host took in %"""
     gaps, stops, longest = [], {}, 0
+    all_before, stolen_before = cpu_ticks()
     for _ in range(int(os.environ.get("PAUSE_PIECES", 1))):
         store = tempfile.mkdtemp(dir=folder) + "/store"
         rate = os.environ.get("PAUSE_RATE")
@@ -57,7 +65,8 @@ def record(program, folder, bursts):
         for start, n in (told or {"stops_us": []})["stops_us"]:
             stops[start] = stops.get(start, 0) + n
         longest = max(longest, told["longest_stop_us"] / 1e3 if told else 0)
-    return gaps, stops, longest
+    everything, stolen = cpu_ticks()
+    return gaps, stops, longest, 100 * (stolen - stolen_before) / max(1, everything - all_before)
 
 
 def stop_percentile(stops, share):
@@ -77,8 +86,8 @@ with tempfile.TemporaryDirectory() as folder:
     for machine in os.environ.get("PAUSE_MACHINES", "quiet,busy").split(","):
         others = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(os.cpu_count() if machine == "busy" else 0)]
         try:
-            without, _, _ = record(folder + "/p", folder, False)
-            gaps, stops, longest = record(folder + "/p", folder, True)
+            without, _, _, _ = record(folder + "/p", folder, False)
+            gaps, stops, longest, steal = record(folder + "/p", folder, True)
         finally:
             for other in others:
                 other.kill()
@@ -86,7 +95,7 @@ with tempfile.TemporaryDirectory() as folder:
         rows[machine] = {"stops": n, "stop_p99_ms": stop_percentile(stops, 0.99),
                          "stop_p9999_ms": stop_percentile(stops, 0.9999) if n >= 10000 else longest, "longest_stop_ms": round(longest, 2),
                          "over_4_ms": sum(c for s, c in stops.items() if s >= 4000), "over_5_ms": sum(c for s, c in stops.items() if s >= 5000),
-                         "gaps": len(gaps), "gaps_without": len(without),
+                         "steal_percent": round(steal, 2), "gaps": len(gaps), "gaps_without": len(without),
                          "longest_gap_ms": max(gaps, default=0) / 1e3, "longest_gap_without_ms": max(without, default=0) / 1e3}
         print(machine, json.dumps(rows[machine]), file=sys.stderr)
 print(json.dumps({"name": "record-pause", "value": max(r["stop_p9999_ms"] for r in rows.values()), "unit": "ms", "target": 5,
