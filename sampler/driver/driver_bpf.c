@@ -229,6 +229,10 @@ static void emit_copy(void *arg, const struct cs_chain_copy *copy)
     if (copy->event >= s->config.n_events)
         return;
     struct cs_driver_entry out = cs_driver_entry_of(&s->config, &e, 0, s->line_ns);
+    if (out.uncertain) { /* copies come up to now: its program may have begun since the notices were read */
+        read_begun(s);
+        out = cs_driver_entry_of(&s->config, &e, 0, s->line_ns);
+    }
     out.from_ns = out.to_ns = copy->time_ns;
     out.copy = copy;
     s->entries++;
