@@ -124,6 +124,9 @@ struct cs_unwind_rule {
 #define CS_UNWIND_X86_SIGNAL_BX 128
 #define CS_UNWIND_X86_SIGNAL_SP 160
 #define CS_UNWIND_X86_SIGNAL_PC 168
+/* x86-64: what a function may use below SP, which no signal writes to (System V ABI, 3.2.2). At a `ret` rows still say that a
+ * register lies there which has been popped. */
+#define CS_UNWIND_X86_RED_ZONE 128
 /* AArch64: siginfo (128), then struct ucontext, whose registers x0 … x30, sp, pc begin at 184. */
 #define CS_UNWIND_ARM_SIGNAL_X0 312
 #define CS_UNWIND_ARM_SIGNAL_FP (CS_UNWIND_ARM_SIGNAL_X0 + 29 * 8)

@@ -111,11 +111,12 @@ struct cs_chain_cpu {
 #define CS_CHAIN_COPY_ROOM (2U << 20) /* of a CPU, between two drains */
 struct cs_chain_copy {
     __u64 time_ns, pc; /* where the user's code goes on */
-    __u64 reg[32];     /* of it, by DWARF number */
+    __u64 from; /* the address of the stack's first byte here: SP, or below it where functions may use that */
+    __u64 reg[32]; /* of it, by DWARF number */
     __u64 kernel[CS_CHAIN_KERNEL_FRAMES];
     __u32 pid, row, generation, event, end; /* `row`: what it is counted by; `end`: why there was no chain */
     __u32 n_kernel, n_stack, padding;
-    __u8 stack[CS_CHAIN_COPY_STACK + 4096]; /* from SP up */
+    __u8 stack[CS_CHAIN_COPY_STACK + 4096];
 };
 
 /* What the handler asks for. */

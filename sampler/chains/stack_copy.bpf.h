@@ -14,15 +14,25 @@ static __always_inline int is_early(const struct chain_scratch *s)
            (s->end == CS_UNWIND_END_NO_IMAGE && s->unmapped);
 }
 
+#ifdef __TARGET_ARCH_x86
+#define BELOW_SP CS_UNWIND_X86_RED_ZONE
+#else
+#define BELOW_SP 0
+#endif
+
 /* Up to the first byte that can't be read: the top of the stack's memory, or a page that isn't there. */
 static __always_inline __u32 copy_stack(struct cs_chain_copy *copy, __u64 sp)
 {
     __u32 n = 0;
+    __u64 from = sp - BELOW_SP;
+    if ((from ^ sp) >> 12 && bpf_probe_read_user(copy->stack, 1, (const void *)from))
+        from = sp; /* the stack's first page, and no other is below it */
+    copy->from = from;
     for (int i = 0; i <= CS_CHAIN_COPY_PAGES; i++) {
-        __u32 part = 4096 - ((sp + n) & 4095);
+        __u32 part = 4096 - ((from + n) & 4095);
         if (n >= CS_CHAIN_COPY_STACK)
             break;
-        if (bpf_probe_read_user(&copy->stack[n & (CS_CHAIN_COPY_STACK - 1)], part, (const void *)(sp + n)))
+        if (bpf_probe_read_user(&copy->stack[n & (CS_CHAIN_COPY_STACK - 1)], part, (const void *)(from + n)))
             break;
         n += part;
     }

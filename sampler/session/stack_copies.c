@@ -9,15 +9,12 @@
 
 #ifdef __aarch64__
 #define MACHINE EM_AARCH64
-#define SP_NUMBER 31
 #define KNOWN (7U << 29)
 #elif defined __riscv
 #define MACHINE EM_RISCV
-#define SP_NUMBER 2
 #define KNOWN (1U << 1 | 1U << 2 | 1U << 8)
 #else
 #define MACHINE EM_X86_64
-#define SP_NUMBER 7
 #define KNOWN 0xffffU
 #endif
 
@@ -89,9 +86,9 @@ static bool read_copy(void *arg, uint64_t addr, uint64_t *value)
 {
     struct cs_stack_copies *c = arg;
     const struct cs_chain_copy *copy = c->copy;
-    uint64_t within = addr - copy->reg[SP_NUMBER];
+    uint64_t within = addr - copy->from;
     if (copy->n_stack < 8 || within > copy->n_stack - 8) {
-        c->cut |= copy->n_stack == CS_CHAIN_COPY_STACK && addr >= copy->reg[SP_NUMBER];
+        c->cut |= copy->n_stack == CS_CHAIN_COPY_STACK && addr >= copy->from;
         return false;
     }
     memcpy(value, copy->stack + within, 8);

@@ -12,10 +12,13 @@
 
 #ifdef __x86_64__
 #define MACHINE EM_X86_64
+#define BELOW_SP CS_UNWIND_X86_RED_ZONE
 #elif defined __riscv
 #define MACHINE EM_RISCV
+#define BELOW_SP 0
 #else
 #define MACHINE EM_AARCH64
+#define BELOW_SP 0
 #endif
 
 bool stopped_thread_note(struct stopped_thread *s, pid_t tid, int memory)
@@ -30,19 +33,23 @@ bool stopped_thread_note(struct stopped_thread *s, pid_t tid, int memory)
                               r.r8,  r.r9,  r.r10, r.r11, r.r12, r.r13, r.r14, r.r15};
     memcpy(s->frame.registers, all, sizeof all);
     s->frame.pc = r.rip;
-    s->sp = r.rsp;
+    s->from = r.rsp;
 #elif defined __riscv
     memcpy(s->frame.registers, &r, 32 * sizeof r.pc); /* in DWARF's order, with pc in x0's place */
     s->frame.registers[0] = 0;
-    s->sp = r.sp;
+    s->from = r.sp;
     s->frame.pc = r.pc;
 #else
     memcpy(s->frame.registers, r.regs, 31 * sizeof r.regs[0]);
-    s->frame.registers[31] = s->sp = r.sp;
+    s->frame.registers[31] = s->from = r.sp;
     s->frame.pc = r.pc;
 #endif
-    s->sp &= ~7ULL;
-    ssize_t n = memory >= 0 ? pread(memory, s->stack, sizeof s->stack, (off_t)s->sp) : 0;
+    s->from &= ~7ULL;
+    ssize_t n = memory >= 0 ? pread(memory, s->stack, sizeof s->stack, (off_t)(s->from - BELOW_SP)) : 0;
+    if (n > 0)
+        s->from -= BELOW_SP;
+    else if (memory >= 0 && BELOW_SP) /* the stack's first page, and no other is below it */
+        n = pread(memory, s->stack, sizeof s->stack, (off_t)s->from);
     s->n = n > 0 ? (size_t)n : 0;
     return true;
 }
@@ -55,7 +62,7 @@ struct space {
 static bool read_copy(void *arg, uint64_t addr, uint64_t *value)
 {
     const struct stopped_thread *s = ((const struct space *)arg)->stopped;
-    uint64_t at = addr - s->sp;
+    uint64_t at = addr - s->from;
     if (s->n < sizeof *value || at > s->n - sizeof *value)
         return false;
     memcpy(value, s->stack + at, sizeof *value);

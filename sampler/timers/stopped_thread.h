@@ -10,8 +10,8 @@
 
 struct stopped_thread {
     struct cs_unwind_frame frame;
-    uint64_t sp;
-    size_t n; /* bytes of the stack, from `sp` up */
+    uint64_t from; /* SP, or below it where functions may use that */
+    size_t n;      /* bytes of the stack, from there up */
     char stack[STOPPED_STACK_BYTES];
 };
 
