@@ -4,7 +4,8 @@
 #   MODULES += F
 #   F.src   := C files of the library part          (default: every F/*.c and F/ROOM/*.c but *.bpf.c)
 #   F.bpf   := BPF programs; F/x.bpf.c becomes build/F/x.skel.h before F is compiled
-#   F.pkgs  := pkg-config names;  F.libs := further linker flags
+#   F.pkgs  := pkg-config names;  F.libs := further linker flags;  F.cflags := further flags of the compiler
+#   COLD += folders whose code nobody waits for: there the compiler is asked for less
 # and may add rules of its own, outputs under $(BUILD)/F, and PROGRAMS += ... to what `make` builds.
 
 BUILD    ?= build
@@ -22,7 +23,12 @@ WERROR   ?= 0
 SAN      ?=
 VERSION  := 0.1.0
 
+# Most of a make without anything to do went into looking for rules of its own for each header.
+MAKEFLAGS += -r
+
 WARN     := -Wall -Wextra -Wshadow -Wconversion -Wstrict-prototypes -Wmissing-prototypes
+# Who sets CFLAGS gets them everywhere; else what is cold (COLD, of the module.mk files) takes less time to compile.
+COLD_CFLAGS := $(if $(filter undefined,$(origin CFLAGS)),-O1)
 CFLAGS   ?= -O2 -g
 CPPFLAGS += -I. -I$(BUILD) -D_GNU_SOURCE -DCS_VERSION='"$(VERSION)"'
 # Of CFLAGS, what keeps the build's own path out of debug information; for what has flags of its own.
@@ -64,6 +70,7 @@ endif
 .PHONY: all
 all:
 
+IS_CLANG := $(findstring clang,$(shell $(CC) --version))
 # Known before the module.mk files, whose rules have them as prerequisites (those expand at once).
 LIB      := $(BUILD)/libcyclescope-all.a
 PROGRAM  := $(BUILD)/cyclescope
@@ -85,22 +92,27 @@ $(foreach m,$(MODULES),$(eval $(call module_rules,$(m))))
 
 PKGS := $(sort $(PKGS))
 ifneq ($(PKGS),)
-CPPFLAGS += $(shell $(PKG_CONFIG) --cflags $(PKGS) 2>/dev/null)
-ALL_LIBS  = $(LIBS) $(shell $(PKG_CONFIG) --libs $(PKGS) 2>/dev/null) -lm -lpthread
+# Asked once, not once a file.
+PKG_CFLAGS := $(shell $(PKG_CONFIG) --cflags $(PKGS) 2>/dev/null)
+PKG_LIBS   := $(shell $(PKG_CONFIG) --libs $(PKGS) 2>/dev/null)
+CPPFLAGS += $(PKG_CFLAGS)
+ALL_LIBS  = $(LIBS) $(PKG_LIBS) -lm -lpthread
 else
 ALL_LIBS  = $(LIBS) -lm -lpthread
 endif
 
-
+# No shell is started for a C file, which costs as much as a small one does to compile: make says the line and makes the folder.
+folder = $(if $(made.$(@D)),,$(eval made.$(@D) := 1)$(shell mkdir -p $(@D)))
 $(BUILD)/%.o: %.c
-	@mkdir -p $(@D)
-	$(call say,CC,$<)$(CC) $(CPPFLAGS) $(ALL_CFLAGS) $($(firstword $(subst /, ,$*)).cflags) -c -o $@ $<
+	$(folder)$(if $(filter 1,$(V)),,@$(info $()  CC      $<))$(CC) $(CPPFLAGS) $(ALL_CFLAGS) $(if $(filter $(COLD:%=%/%),$<),$(COLD_CFLAGS)) $($(firstword $(subst /, ,$*)).cflags) -c -o $@ $<
 
 # BPF: compile, then print the program's size in instructions so that growth is seen (it is budgeted).
 $(BUILD)/%.bpf.o: %.bpf.c
 	@mkdir -p $(@D)
 	$(call say,BPF,$<)$(CLANG) -target bpf -D__TARGET_ARCH_$(BPF_ARCH) -I. -I$(BPF_SYSTEM) -O2 -g $(BPF_CFLAGS) -Wall -MMD -MP -c -o $@ $<
 	@llvm-objdump -d $@ 2>/dev/null | awk -v f=$< '/^ +[0-9]+:/{n++} END{printf "  SIZE    %s: %d BPF instructions\n", f, n}'
+# Kept: a second make would make them again, and what is made of them.
+.SECONDARY: $(foreach m,$(MODULES),$(patsubst %.c,$(BUILD)/%.o,$($(m).bpf)))
 $(BUILD)/%.skel.h: $(BUILD)/%.bpf.o
 	$(call say,SKEL,$<)$(BPFTOOL) gen skeleton $< name $(subst .,_,$(notdir $*))_bpf > $@.tmp && mv $@.tmp $@
 
@@ -122,7 +134,7 @@ help: ## this list
 	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "make %-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST) | sort -u
 
 .PHONY: demo
-demo: all ## install, build, profile a real program with both mechanisms, show the result (about a minute)
+demo: $(PROGRAM) $(BUILD)/signals/examples/phases ## install, build, profile a real program with both mechanisms, show the result (about a minute)
 	@BUILD=$(BUILD) scripts/demo
 
 .PHONY: sanitize sanitize-ci asan ubsan tsan
@@ -158,7 +170,6 @@ compile_commands.json:
 	  printf '%s\n{"directory":"%s","file":"%s","arguments":["$(CC)"' "$$sep" "$(CURDIR)" "$$f"; \
 	  for a in $(subst ",\",$(CPPFLAGS)) -std=gnu11 $(WARN); do printf ',"%s"' "$$(printf %s "$$a" | sed 's/\\*"/\\"/g')"; done; \
 	  printf ',"-c","%s"]}' "$$f"; sep=','; done; echo; echo ']'; } > $@
-SHELL := /bin/bash
 
 .PHONY: man
 man: $(GENERATED) ## man pages and shell completion, in build/man
@@ -175,7 +186,7 @@ install: all $(GENERATED) ## install under DESTDIR and PREFIX: program, headers,
 	install -D -m 644 $(BUILD)/man/completion/cyclescope $(SHARE)/bash-completion/completions/cyclescope
 	install -D -m 644 $(BUILD)/man/completion/_cyclescope $(SHARE)/zsh/site-functions/_cyclescope
 uninstall: ## remove what install put there
-	rm -f $(DESTDIR)$(PREFIX)/bin/cyclescope $(DESTDIR)$(PREFIX)/$(LIBDIR)/libcyclescope{,-itt,-xray}.so $(SHARE)/man/man1/cyclescope*.1 $(SHARE)/man/man5/cyclescope-*.5 \
+	rm -f $(DESTDIR)$(PREFIX)/bin/cyclescope $(foreach l,libcyclescope libcyclescope-itt libcyclescope-xray,$(DESTDIR)$(PREFIX)/$(LIBDIR)/$(l).so) $(SHARE)/man/man1/cyclescope*.1 $(SHARE)/man/man5/cyclescope-*.5 \
 	  $(SHARE)/bash-completion/completions/cyclescope $(SHARE)/zsh/site-functions/_cyclescope \
 	  $(foreach f,$(INSTALLED),$(DESTDIR)$(PREFIX)/$(lastword $(subst :, ,$(f))))
 

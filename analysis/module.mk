@@ -1,5 +1,6 @@
 # analysis/: from samples to frequencies, CPI and culprits
 MODULES += analysis
+COLD += analysis/validation analysis/machine
 # Of arch_*.c the one of the machine that it is built for.
 analysis.src  := $(filter-out analysis/machine/arch_%.c,$(wildcard analysis/*/*.c)) analysis/machine/arch_$(firstword $(subst -, ,$(shell $(CC) -dumpmachine))).c
 analysis.pkgs := jansson libxxhash

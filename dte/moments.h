@@ -4,8 +4,6 @@
 #ifndef CS_DTE_MOMENTS_H
 #define CS_DTE_MOMENTS_H
 
-#include <math.h>
-
 struct cs_dte_moments {
     double weight, mean, m2;
 };
@@ -16,9 +14,6 @@ static inline double cs_dte_moments_variance(const struct cs_dte_moments *m)
     return m->weight > 0 && m->m2 > 0 ? m->m2 / m->weight : 0;
 }
 
-static inline double cs_dte_moments_deviation(const struct cs_dte_moments *m)
-{
-    return sqrt(cs_dte_moments_variance(m));
-}
+double cs_dte_moments_deviation(const struct cs_dte_moments *m);
 
 #endif

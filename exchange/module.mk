@@ -1,3 +1,4 @@
 # exchange/: other tools' formats, and batches for a server
 MODULES += exchange
+COLD += exchange
 exchange.pkgs := jansson zlib libzstd libxxhash

@@ -1,5 +1,6 @@
 # sampler/: the DCPI-style interrupt sampler
 MODULES += sampler
+COLD += sampler/daemon
 sampler.bpf  := $(wildcard sampler/*/*.bpf.c)
 sampler.pkgs := liburcu-bp libbpf libxxhash
 sampler.libs := -lpfm -lZydis
@@ -11,7 +12,7 @@ sampler.cflags += -DCS_TIMERS_LIBRARY='"$(BUILD)/signals/timers/timers.so"'
 # It is x86-64 code through and through; elsewhere burst/runner_image.c carries nothing and bursts say so.
 ifeq ($(firstword $(subst -, ,$(shell $(CC) -dumpmachine))),x86_64)
 # Else GCC makes a call of memset out of memset's own loop; clang doesn't with -ffreestanding, and has no such option.
-NO_PATTERNS   := $(if $(findstring clang,$(shell $(CC) --version)),,-fno-tree-loop-distribute-patterns)
+NO_PATTERNS   := $(if $(IS_CLANG),,-fno-tree-loop-distribute-patterns)
 BURST_RUNNER  := $(BUILD)/sampler/burst/runner/runner
 BURST_OBJECTS := $(patsubst %.c,$(BUILD)/%.o,$(wildcard sampler/burst/runner/*.c sampler/burst/holder/*.c sampler/burst/replayer/*.c sampler/burst/replayer/*/*.c))
 BURST_CFLAGS  := -std=gnu11 $(WARN) -O2 -g $(SAME_PATHS) -MMD -MP -ffreestanding -fPIE -fno-stack-protector -fcf-protection=none \

@@ -4,7 +4,6 @@
 
 #include <errno.h>
 #include <linux/perf_event.h>
-#include <math.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <sys/syscall.h>

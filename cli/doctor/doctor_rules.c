@@ -31,7 +31,7 @@ static void judge_cpu(const struct machine *m, struct finding *f)
 {
     static const char *const shown[] = {"avx2", "avx512f",    "amx_tile",     "rdtscp",    "rdpid",
                                         "ibs",  "perfmon_v2", "arch_perfmon", "hypervisor"};
-    char features[160] = "";
+    char features[100] = "";
     for (size_t i = 0; i < sizeof shown / sizeof *shown; i++)
         if (machine_flag(m, shown[i]))
             snprintf(features + strlen(features), sizeof features - strlen(features), " %s", shown[i]);

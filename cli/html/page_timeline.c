@@ -5,7 +5,6 @@
 #include "cli/html/page.h"
 #include "cli/profile/interval_matrix.h"
 
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 

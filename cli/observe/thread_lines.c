@@ -7,7 +7,6 @@
 #include "cli/command/recordings.h"
 #include "cli/output/output.h"
 
-#include <math.h>
 #include <string.h>
 
 #define LINES 20

@@ -7,7 +7,6 @@
 #include "store/base/array.h"
 
 #include <errno.h>
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>

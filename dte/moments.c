@@ -1,0 +1,9 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "dte/moments.h"
+
+#include <math.h>
+
+double cs_dte_moments_deviation(const struct cs_dte_moments *m)
+{
+    return sqrt(cs_dte_moments_variance(m));
+}
