@@ -9,43 +9,12 @@ Callgrind's instructions can't be the weights: a store that misses the caches is
 Beside it: what the tags cost (least CPU time of runs in turn), the instructions that take most time, and what the change that they led to
 saves (bench/workloads/lua.lua: its sieve fills a table from the middle, so that each store of it goes through the hash part)."""
 import collections, json, math, os, re, subprocess, sys, tempfile, time
+from lib_lua import TOP, build, fetch, run
 
-TOOL, BUILD = os.environ["CYCLESCOPE"], os.path.realpath(os.environ["BUILD"])
-TOP = os.path.dirname(os.path.dirname(os.path.realpath(__file__)))
+TOOL = os.environ["CYCLESCOPE"]
 TURNS = 3 if "--quick" in sys.argv else 11
 SLOW = "local composite, count = {}, 0"
 MENDED = SLOW + "\n  for i = 1, limit do composite[i] = false end"
-
-
-def run(*words, **more):
-    return subprocess.run(words, check=True, capture_output=True, text=True, **more).stdout
-
-
-def clocked(source):
-    """Puts the clock beside each store of a tag."""
-    path = f"{source}/src/lvm.c"
-    text = open(path).read()
-    for old, new in (('#include "lsignals.h"\n', '#include "lsignals.h"\n#include "lua_clock.h"\n'),
-                     ("cs_set(LCS_OPCODE,", "lcs_clock_opcode(GET_OPCODE(i)); cs_set(LCS_OPCODE,"),
-                     ("cs_set(LCS_FUNCTION,", "lcs_clock_function(cl->p); cs_set(LCS_FUNCTION,")):
-        assert text.count(old) == 1, old
-        text = text.replace(old, new)
-    open(path, "w").write(text)
-
-
-def build(work, name, patched=True, clock=False):
-    """An interpreter that is called lua5.4, for the sampler knows it by that."""
-    source = f"{work}/{name}.source"
-    run("cp", "-r", os.path.realpath(os.environ.get("CS_PROGRAMS_CACHE", BUILD + "/programs")) + "/source/lua5.4", source)
-    if patched:
-        run("patch", "-s", "-p1", "-d", source, "-i", f"{TOP}/signals/examples/lua5.4.patch")
-    if clock:
-        clocked(source)
-    os.mkdir(f"{work}/{name}")
-    files = [f"{source}/src/{f}" for f in sorted(os.listdir(source + "/src")) if f.endswith(".c") and f != "luac.c"]
-    run("gcc", "-O2", "-g", "-DLUA_USE_LINUX", "-DCS_EXECUTABLE", f"-I{source}/src", f"-I{TOP}/signals", f"-I{TOP}/bench/workloads",
-        "-o", f"{work}/{name}/lua5.4", *files, *([BUILD + "/libcyclescope.a"] if patched else []), "-lm", "-ldl")
-    return f"{work}/{name}/lua5.4"
 
 
 def cpu_seconds(*words):
@@ -117,7 +86,7 @@ def beside(ours, truth, least):
             if truth[name] >= least}
 
 
-subprocess.run([f"{TOP}/bench/programs", "build", "lua5.4"], check=True, stdout=subprocess.DEVNULL)
+fetch()
 with tempfile.TemporaryDirectory() as work:
     plain, tagged, timed = build(work, "plain", patched=False), build(work, "tagged"), build(work, "timed", clock=True)
     workload = open(f"{TOP}/bench/workloads/lua.lua").read()

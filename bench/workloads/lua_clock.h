@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Lua's interpreter times itself: included by lvm.c of an interpreter with signals/examples/lua5.4.patch (bench/runtime-client.py
- * puts it there), beside each store of a tag, so what an observer sees is held against the program's own clock in the same run.
+/* Lua's interpreter times itself: included by lvm.c of an interpreter with signals/examples/lua5.4.patch (bench/lib_lua.py puts it
+ * there), beside each store of a tag, so what an observer sees is held against the program's own clock in the same run.
  *
  * The file that LUA_CLOCK names gets, at the end, a line each: "opcode NAME EXECUTIONS CYCLES", "function NAME CALLS CYCLES", and
  * "away CYCLES": time without the CPU, which is noticed where an instruction takes longer than a switch between threads, and is no
- * opcode's. */
+ * opcode's. LUA_CLOCK_VISITS=FUNCTION (file:line, as a tag's name ends): a tag "visit" numbers its visits, 0 elsewhere, and each has
+ * a line "visit NS". */
 #include "lopnames.h"
 
 #include <stdio.h>
@@ -13,6 +14,7 @@
 #include <time.h>
 #include <x86intrin.h>
 
+#define CLOCK_VISITS 1000000
 #define CLOCK_FUNCTIONS 64
 #define CLOCK_LONG 20000 /* cycles */
 
@@ -22,9 +24,12 @@ static struct {
     struct clock_function {
         const Proto *proto;
         unsigned long long cycles, count;
+        int watched;
         char name[120];
     } functions[CLOCK_FUNCTIONS]; /* the last: those that found no place */
-    unsigned long long away, checked;
+    unsigned long long away, checked, begun, *visits;
+    unsigned n_visits;
+    cs_signal visit;
     double checked_cpu, cycles_a_second;
 } lcs_clock;
 
@@ -68,6 +73,22 @@ static inline void lcs_clock_opcode(unsigned opcode)
     lcs_clock.opcode_count[opcode]++;
 }
 
+static __attribute__((noinline)) void lcs_clock_meet(struct clock_function *f, const Proto *proto)
+{
+    const char *visits = getenv("LUA_CLOCK_VISITS");
+    const size_t length = visits ? strlen(visits) : 0;
+    f->proto = proto;
+    const int n = snprintf(f->name, sizeof f->name, "%s:%d", proto->source ? getstr(proto->source) + 1 : "?",
+                           proto->linedefined);
+    f->watched = length && (size_t)n < sizeof f->name && (size_t)n >= length &&
+                 strcmp(f->name + n - length, visits) == 0;
+    if (f->watched)
+        lcs_clock.visit = cs_define(CS_ANY_WORD, "visit", CS_TAG);
+    if (f->watched && !lcs_clock.visits &&
+        !(lcs_clock.visits = calloc(CLOCK_VISITS, sizeof *lcs_clock.visits)))
+        abort();
+}
+
 static inline void lcs_clock_function(const Proto *proto)
 {
     unsigned at = (unsigned)((uintptr_t)proto >> 6) % CLOCK_FUNCTIONS, tries = 0;
@@ -75,12 +96,17 @@ static inline void lcs_clock_function(const Proto *proto)
     while (tries++ < CLOCK_FUNCTIONS && lcs_clock.functions[at].proto != proto &&
            lcs_clock.functions[at].proto)
         at = (at + 1) % CLOCK_FUNCTIONS;
-    if (!lcs_clock.functions[at].proto) {
-        lcs_clock.functions[at].proto = proto;
-        snprintf(lcs_clock.functions[at].name, sizeof lcs_clock.functions[at].name, "%s:%d",
-                 proto->source ? getstr(proto->source) + 1 : "?", proto->linedefined);
+    struct clock_function *f = &lcs_clock.functions[at];
+    if (!f->proto)
+        lcs_clock_meet(f, proto);
+    f->count++;
+    if (lcs_clock.functions[lcs_clock.function].watched && lcs_clock.n_visits < CLOCK_VISITS) {
+        cs_set(lcs_clock.visit, 0);
+        lcs_clock.visits[lcs_clock.n_visits++] = lcs_clock.last - lcs_clock.begun;
     }
-    lcs_clock.functions[at].count++;
+    if (f->watched)
+        cs_set(lcs_clock.visit, lcs_clock.n_visits + 1);
+    lcs_clock.begun = lcs_clock.last;
     lcs_clock.function = at;
 }
 
@@ -113,6 +139,8 @@ static __attribute__((destructor)) void lcs_clock_write(void)
         if (lcs_clock.functions[i].count)
             fprintf(f, "function %s %llu %llu\n", lcs_clock.functions[i].name, lcs_clock.functions[i].count,
                     lcs_clock.functions[i].cycles);
+    for (unsigned i = 0; i < lcs_clock.n_visits; i++)
+        fprintf(f, "visit %.0f\n", 1e9 * (double)lcs_clock.visits[i] / lcs_clock.cycles_a_second);
     fprintf(f, "away %llu\n", lcs_clock.away);
     fclose(f);
 }
