@@ -2,7 +2,8 @@
 """What XRay's sleds cost real programs, built by clang. Value: instructions of programs whose sleds nobody observes, above those
 without sleds, exact by callgrind, geometric mean, %. Beside it CPU time, in turns: not observed against no sleds, and with
 sleds on against those; the median of the rounds' ratios and its error. For "on" this script holds the observer's lock
-(signals/segment.h), without reading: the sleds alone are measured."""
+(signals/segment.h), without reading: the sleds alone are measured. "brief": without sleds in functions that a profile of the plain
+build knows to be over within 200 ns (prof --brief-calls)."""
 import fcntl
 import math
 import os
@@ -11,7 +12,9 @@ import statistics
 import struct
 import subprocess
 import time
-from lib_plugin_cost import by_callgrind
+
+os.environ["CS_PLUGIN_COMPILER"] = "clang"
+from lib_plugin_cost import brief_list, by_callgrind
 from libsampler import BUILD, QUICK, row
 
 PROGRAMS = os.environ.get("PROGRAMS", "bzip2 lua5.4").split()
@@ -19,12 +22,24 @@ ROUNDS = int(os.environ.get("ROUNDS", 3 if QUICK else 11))
 LIBRARY = f"{BUILD}/libcyclescope-xray.so.1"
 COMMON = ["-gdwarf-4"]
 BUILDS = {"none": [], "sleds": ["-fxray-instrument"], "all": ["-fxray-instrument", "-fxray-instruction-threshold=1"]}
+BRIEF = ["-fxray-instrument", "-fxray-attr-list={}"]
 LOCK = struct.pack("hhqqi", fcntl.F_RDLCK, 0, 0, 0, 0)
 
 
 def programs(*args):
     return subprocess.run(["bench/programs", *args], check=True, text=True, stdout=subprocess.PIPE,
                           env={**os.environ, "CC": "clang-14"}).stdout.strip()
+
+
+def never(name):
+    """A list for clang of the functions that get no sled; None: a busy machine times no bursts, so the profile knows of none."""
+    try:
+        names = open(brief_list(name)).read().split()
+    except subprocess.CalledProcessError:
+        return None
+    path = f"{BUILD}/programs/{name}/xray-never"
+    open(path, "w").write("[never]\n" + "".join(f"fun:{n}\n" for n in names))
+    return path
 
 
 def segment(pid):
@@ -66,6 +81,10 @@ for name in PROGRAMS:
         exe, *arguments = shlex.split(programs("command", name, f"clang-xray-{label}", "small"))
         exact[label] = by_callgrind(exe, arguments, tagged=False)["instructions"]
     more.append(exact["sleds"] / exact["none"])
+    if (listed := never(name)):
+        programs("build", name, "clang-xray-brief", *COMMON, *(flag.format(listed) for flag in BRIEF))
+        exe, *arguments = shlex.split(programs("command", name, "clang-xray-brief", "small"))
+        detail[name + ", without brief functions"] = {"instructions": round(100 * by_callgrind(exe, arguments, tagged=False)["instructions"] / exact["none"] - 100, 2)}
     for built in ("sleds", "all"):
         ratios = {"off": [], "on": []}
         for _ in range(ROUNDS):
