@@ -108,6 +108,32 @@ static int find_rates(struct burst_weights *b, const struct burst_edges *w, stru
     return rc;
 }
 
+/* A phase of the program has many groups, and what isn't known of their rates is much the same for all of them:
+ * drawn for each by itself it would cancel. So each edge has a draw, and a burst the sum of its edges', each by
+ * the root of its share (nearly normal): two bursts are as alike as what they ran (by Bhattacharyya's coefficient). */
+static int draw_common(struct burst_weights *b, const struct cs_edge_flow *t, const struct burst_edges *w)
+{
+    float(*of_edge)[CS_EDGE_FLOW_REPLICATES] = malloc((t->n + 1) * sizeof *of_edge);
+    b->common = calloc(b->n + 1, sizeof *b->common);
+    for (size_t i = 0; of_edge && b->common && i < t->n; i++) {
+        const struct cs_counted_edge *edge = &t->list[i];
+        struct cs_random random = {hot_branch_group(edge->image, edge->from) ^ edge->to << 32};
+        random.state = cs_random_next(&random);
+        for (unsigned round = 0; round < CS_EDGE_FLOW_REPLICATES; round++)
+            of_edge[i][round] =
+                (float)(sqrt(12) * (cs_random_unit(&random) - 0.5)); /* of variance 1, and cheap */
+    }
+    for (size_t i = 0; of_edge && b->common && i < w->n; i++) {
+        const struct burst_edge *row = &w->rows[i];
+        float part = row->count > 0 ? (float)sqrt(row->count / b->edges[row->burst]) : 0;
+        for (unsigned round = 0; round < CS_EDGE_FLOW_REPLICATES; round++)
+            b->common[row->burst][round] += part * of_edge[row->edge][round];
+    }
+    int rc = of_edge && b->common ? 0 : -ENOMEM;
+    free(of_edge);
+    return rc;
+}
+
 int burst_weights_open(struct burst_weights *b, const struct cs_edge_flow *t, struct burst_edges *w,
                        struct timed_intervals *intervals)
 {
@@ -127,6 +153,8 @@ int burst_weights_open(struct burst_weights *b, const struct cs_edge_flow *t, st
     if (rc == 0)
         find_groups(b, t, w, best);
     free(best);
+    if (rc == 0)
+        rc = draw_common(b, t, w);
     if (rc == 0)
         rc = strata_open(b->entry, n, w, &b->strata);
     if (rc == 0)
@@ -169,7 +197,8 @@ void burst_weights_draw(struct burst_weights *b, struct cs_random *random, unsig
         struct cs_random of_group = {b->group[i] * 0x2545f4914f6cdd1d + round};
         double bias =
             b->mean_rate > 0 ? CS_MODEL_INTERVAL_BIAS : 0; /* without intervals the spread has all of it */
-        b->weight[i] *= exp(hypot(b->rate[i].spread, bias) * burst_weights_normal(&of_group));
+        double own = burst_weights_normal(&of_group), common = (double)b->common[i][round];
+        b->weight[i] *= exp(hypot(b->rate[i].spread, bias) * (own + common));
     }
 }
 
@@ -212,6 +241,7 @@ void burst_weights_fini(struct burst_weights *b)
     free(b->edges);
     free(b->rate);
     free(b->entry);
+    free(b->common);
     free(b->strata_sums);
     strata_fini(&b->strata);
 }

@@ -134,7 +134,9 @@ struct burst_weights {
     double *edges;  /* seen */
     uint64_t *group;
     struct group_rate *rate;
-    const struct burst_entry **entry; /* among the bursts'; NULL: unknown */
+    float (*common)[CS_EDGE_FLOW_REPLICATES]; /* of each replicate: of variance 1, as alike in two bursts as
+                                                 what they ran */
+    const struct burst_entry **entry;         /* among the bursts'; NULL: unknown */
     struct strata strata;
     double *strata_sums;
     double mean_rate; /* instructions per ns, 0 = unknown */

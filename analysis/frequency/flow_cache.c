@@ -12,7 +12,7 @@
 
 #define MAGIC 0x31776f6c66735343 /* "CSsflow1" */
 /* One more whenever the same edges give other flows: the solver, its weights or its draws changed. */
-#define SOLVER_VERSION 17
+#define SOLVER_VERSION 18
 
 struct head {
     uint64_t magic, key, sum;

@@ -210,7 +210,7 @@ static size_t sum_groups(const struct timed_intervals *intervals, struct group_s
 }
 
 struct model {
-    double mean, within, between, bursts;
+    double mean, within, between, bursts, groups;
 };
 
 static struct model model_of(const struct group_sum *sums, size_t n_groups)
@@ -225,6 +225,7 @@ static struct model model_of(const struct group_sum *sums, size_t n_groups)
     }
     m.mean /= n;
     m.bursts = n;
+    m.groups = (double)n_groups;
     double freedom = n - (double)n_groups;
     for (size_t i = 0; i < n_groups; i++)
         spread += sums[i].n * (sums[i].log_rate - m.mean) * (sums[i].log_rate - m.mean);
@@ -235,14 +236,17 @@ static struct model model_of(const struct group_sum *sums, size_t n_groups)
     return m;
 }
 
-/* W and B are known as well as the bursts are many: of the spread where none is timed, `unknown`, that much is left. One timed
- * burst says nothing of what others do, and its B is 0. */
+/* W and B are known as well as bursts and groups are many: of the spread where none is timed, `unknown`, a part is
+ * left, and beside it the B of a few groups counts for little. (Three timed bursts of one rate don't say that
+ * the groups which were never timed have it.) */
 static struct group_rate rate_of(const struct model *m, const struct group_sum *sum, double unknown)
 {
     double n = sum ? sum->n : 0, own = n / m->within, prior = 1 / m->between;
     double mean = (own * (sum ? sum->log_rate : 0) + prior * m->mean) / (own + prior);
     double left = unknown * unknown / (1 + m->bursts);
-    return (struct group_rate){exp(mean), sqrt(1 / (own + prior) + left)};
+    double known = m->groups - 1, guessed = CS_MODEL_RATE_SPREAD_GROUPS;
+    double between = (known * m->between + guessed * unknown * unknown) / (known + guessed);
+    return (struct group_rate){exp(mean), sqrt(1 / (own + 1 / between) + left)};
 }
 
 int group_rates(struct timed_intervals *intervals, const uint64_t *group, size_t n, double unknown,

@@ -20,7 +20,12 @@
 #ifndef CS_MODEL_RATE_SPREAD
 #define CS_MODEL_RATE_SPREAD 0.8
 #endif
-/* The same, left by timed intervals, which cover part of a group; unit: standard deviation of the log;
+/* That many groups' worth it counts beside the spread that timed groups show, for how sure rates are; unit:
+ * groups; source: trial; shows: calls-truth */
+#ifndef CS_MODEL_RATE_SPREAD_GROUPS
+#define CS_MODEL_RATE_SPREAD_GROUPS 4.0
+#endif
+/* The first one, left by timed intervals, which cover part of a group; unit: standard deviation of the log;
  * source: trial; shows: accuracy */
 #ifndef CS_MODEL_INTERVAL_BIAS
 #define CS_MODEL_INTERVAL_BIAS 0.5

@@ -163,6 +163,62 @@ static void disturbed_intervals_tell_nothing_of_their_group(void **unused)
     assert_near(rate_where_some_are_disturbed(30), 3, 0.05);
 }
 
+/* Three timed bursts of three groups, as fast as each other by chance. */
+static void few_timed_groups_dont_say_what_the_others_are(void **unused)
+{
+    (void)unused;
+    struct timed_interval rows[3];
+    struct timed_intervals intervals = {.rows = rows};
+    for (unsigned b = 0; b < 3; b++)
+        rows[intervals.n++] =
+            (struct timed_interval){.group = b, .own = b, .burst = b, .ns = 100000, .instructions = 300000};
+    struct group_rate rate[2];
+    double mean;
+    assert_int_equal(group_rates(&intervals, (uint64_t[]){1, 99}, 2, 0.8, rate, &mean), 0);
+    assert_true(rate[0].spread > 0.3 && rate[0].spread < 0.5);
+    assert_true(rate[1].spread > 0.7);
+}
+
+/* Two phases of a program of forty groups each; nothing was timed. How the sums of their weights are to one
+ * another is drawn as widely as one group's is. */
+static void errors_of_a_phase_dont_cancel(void **unused)
+{
+    (void)unused;
+    enum { GROUPS = 40, EDGES = 10, BURSTS = 2 * GROUPS };
+    struct cs_counted_edge list[2 * EDGES] = {0};
+    struct burst_edge rows[BURSTS * EDGES];
+    struct burst_entry entries[BURSTS];
+    uint64_t number[BURSTS];
+    struct cs_edge_flow flow = {.list = list, .n = 2 * EDGES, .n_bursts = BURSTS};
+    struct burst_edges w = {.rows = rows, .number = number, .entries = entries, .n_entries = BURSTS};
+    struct timed_intervals none = {0};
+    struct burst_weights weights;
+    for (unsigned e = 0; e < 2 * EDGES; e++)
+        list[e] = (struct cs_counted_edge){.from = 0x1000 + 64 * e, .to = 0x1020 + 64 * e};
+    for (unsigned b = 0; b < BURSTS; b++) {
+        number[b] = b;
+        entries[b] = (struct burst_entry){.burst = b, .group = 1000 + b, .image = UINT32_MAX};
+        for (unsigned e = 0; e < EDGES; e++)
+            rows[w.n++] = (struct burst_edge){b, b / GROUPS * EDGES + e, 100};
+    }
+    assert_int_equal(burst_weights_open(&weights, &flow, &w, &none), 0);
+    double sum = 0, squares = 0;
+    struct cs_random random = {1};
+    for (unsigned round = 0; round < CS_EDGE_FLOW_REPLICATES; round++) {
+        double of[2] = {0};
+        burst_weights_draw(&weights, &random, round, false);
+        for (unsigned b = 0; b < BURSTS; b++)
+            of[b / GROUPS] += weights.weight[b];
+        double ln = log(of[0] / of[1]);
+        sum += ln;
+        squares += ln * ln;
+    }
+    burst_weights_fini(&weights);
+    double n = CS_EDGE_FLOW_REPLICATES;
+    double spread = sqrt((squares - sum * sum / n) / (n - 1));
+    assert_near(spread, sqrt(2) * 0.8, 0.5); /* 0.3 where each group is drawn by itself */
+}
+
 static const struct cs_store_image program = {.id = "0123456789abcdef",
                                               .kind = CS_IMAGE_ELF,
                                               .path = "/nowhere/program",
@@ -469,6 +525,8 @@ int main(void)
         cmocka_unit_test(one_timed_burst_doesnt_make_the_others_sure),
         cmocka_unit_test(intervals_that_leave_a_phase_tell_the_next_ones_rate),
         cmocka_unit_test(disturbed_intervals_tell_nothing_of_their_group),
+        cmocka_unit_test(few_timed_groups_dont_say_what_the_others_are),
+        cmocka_unit_test(errors_of_a_phase_dont_cancel),
         cmocka_unit_test(a_group_that_runs_more_in_a_time_ran_more_often),
         cmocka_unit_test(bursts_stand_for_the_time_that_samples_tell),
         cmocka_unit_test(code_whose_bursts_are_short_stands_for_its_time_as_well),
