@@ -218,7 +218,8 @@ int cs_call_counts_open(struct cs_call_counts *counts, struct cs_calls *calls, s
                          .from = calloc(flow->n + 1, sizeof *c.from),
                          .to = calloc(flow->n + 1, sizeof *c.to),
                          .err = err};
-    *counts = (struct cs_call_counts){.executions = flow->executions_a_flow_ns * flow->user_ns};
+    *counts = (struct cs_call_counts){.executions = flow->executions_a_flow_ns * flow->user_ns,
+                                      .bursts = flow->n_bursts};
     int rc = c.from && c.to ? name_ends(&c, inlines)
                             : cs_fail(err, ENOMEM, "out of memory for %zu edges", flow->n);
     rc = rc < 0 ? rc : find_calls(&c);

@@ -23,6 +23,7 @@ struct cs_call_counts {
     struct cs_call_count *list; /* ascending by from, to */
     size_t n;
     double executions; /* 0: numbers are relative, because no interval was timed */
+    uint32_t bursts;   /* that they come from; 0: not known, as of branch records */
 };
 
 /* Functions that are on no chain are added to `calls`. A flow without edges gives an empty list. */

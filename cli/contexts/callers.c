@@ -77,6 +77,7 @@ static void describe_calls(struct output *out, const struct chains *c, uint32_t 
         output_line(out, "Called %s time%s (%s), estimated from %.0f call%s that bursts saw.",
                     figures(all.calls * c->counts.executions, 3, times),
                     plural(all.calls * c->counts.executions), error, all.seen, plural(all.seen));
+    call_advice(out, &c->counts);
     output_set(out, "calls",
                all.calls > 0 ? json_real(all.calls * (absolute ? c->counts.executions : 1)) : json_null());
     output_set(out, "calls_are", json_string(absolute ? "estimated" : "relative"));

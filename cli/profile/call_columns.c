@@ -2,8 +2,12 @@
 #include "cli/profile/call_columns.h"
 #include "analysis/frequency/frequency.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
+
+#define ENOUGH_BURSTS                                                                                        \
+    1000 /* docs/lab/frequencies.md, "Calls": what is off with more isn't for their number */
 
 void call_columns(const struct cs_call_counts *counts, struct column *columns)
 {
@@ -18,6 +22,15 @@ void call_columns(const struct cs_call_counts *counts, struct column *columns)
     memcpy(columns, own, sizeof own);
     for (unsigned i = 0; !counts->n && i < CALL_COLUMNS; i++)
         columns[i].head = NULL;
+}
+
+void call_advice(struct output *out, const struct cs_call_counts *counts)
+{
+    if (counts->n && counts->bursts > 0 && counts->bursts < ENOUGH_BURSTS)
+        output_note(out,
+                    "Calls come from %" PRIu32 " burst%s. For surer ones record a minute of CPU time with "
+                    "-F 200 --burst-rate 60.",
+                    counts->bursts, counts->bursts == 1 ? "" : "s");
 }
 
 static void short_time(double ns, char *text, size_t capacity)

@@ -13,5 +13,7 @@ void call_columns(const struct cs_call_counts *counts, struct column *columns);
 /* `samples` were taken in these calls, one each `period` of `unit`. `count` NULL: not known. */
 void call_cells(struct table *table, const struct cs_call_counts *counts, const struct cs_call_count *count,
                 uint64_t samples, double period, const char *unit);
+/* What to do for surer ones, where few bursts tell. */
+void call_advice(struct output *out, const struct cs_call_counts *counts);
 
 #endif

@@ -452,6 +452,8 @@ static int report(const struct parsed *args, struct profile *p, enum profile_by 
     else if (counted.wanted && !(counted.counts.executions > 0))
         output_note(out, "Calls are relative numbers: no burst was timed. Compare them with one another.");
     if (counted.wanted)
+        call_advice(out, &counted.counts);
+    if (counted.wanted)
         output_set(out, "calls_are", json_string(counted.counts.executions > 0 ? "estimated" : "relative"));
     suggest(out, by, p, &rows, args);
     profile_rows_fini(&rows);
