@@ -108,7 +108,7 @@ struct cs_chain_cpu {
  * top of its stack, to be unwound by the same rows later. What the reader gets is cut after `n_stack` bytes. */
 #define CS_CHAIN_COPY_PAGES 16U /* power of two */
 #define CS_CHAIN_COPY_STACK (CS_CHAIN_COPY_PAGES << 12)
-#define CS_CHAIN_COPY_ROOM (2U << 20) /* of a CPU, between two drains */
+#define CS_CHAIN_COPY_ROOM (4U << 20) /* of a CPU, between two drains */
 struct cs_chain_copy {
     __u64 time_ns, pc; /* where the user's code goes on */
     __u64 from; /* the address of the stack's first byte here: SP, or below it where functions may use that */

@@ -276,7 +276,7 @@ static uint64_t next_drain_ns(struct cs_sampler *s)
 /* Of copies of stacks that wait for tables: a command's first moments are many samples a second, the whole machine's few. */
 static size_t copies_max(const struct cs_sampler_config *config)
 {
-    return config->target == CS_TARGET_ALL ? 2UL << 20 : 8UL << 20;
+    return config->target == CS_TARGET_ALL ? 2UL << 20 : 32UL << 20;
 }
 
 int cs_sampler_open(const struct cs_sampler_config *config, struct cs_sampler **out, struct cs_error *err)
