@@ -2,7 +2,6 @@
 /* Figure 4: all cycles of the procedure by cause, in samples. */
 #include "analysis/culprit/cycle_account_internal.h"
 
-
 void account_summary(struct cs_cycle_account *a)
 {
     struct cs_cycle_account_summary *s = &a->summary;
