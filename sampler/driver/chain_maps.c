@@ -14,10 +14,10 @@
 #define RULES 1024U      /* of a CPU, as unwind.bpf.h has it */
 #define SEGMENTS_MOST 96 /* 24 MB of rows: some 6 million */
 /* Of the ring of copied stacks: 64 of 8 KB, a tenth of a second's at 1 kHz. Where one program is recorded its beginning
- * counts, and 64 of 64 KB, which the stacks of Go's goroutines have. */
+ * counts: 128 of 64 KB, which the stacks of Go's goroutines have, for all CPUs. */
 #define COPIES_A_CPU (512U << 10)
 #define COPIES_BYTES_MAX (4U << 20)
-#define COPIES_FILTERED 8
+#define COPIES_FILTERED (8U << 20)
 
 static size_t bytes_of(const struct bpf_map *map)
 {
@@ -42,7 +42,7 @@ int cs_chain_maps_size(struct cs_chain_maps *m, unsigned n_cpus, unsigned users,
     m->n_cpus = users * n_cpus;
     while (ring < n_cpus * COPIES_A_CPU && ring < COPIES_BYTES_MAX)
         ring *= 2;
-    ring *= filtered ? COPIES_FILTERED : 1;
+    ring = filtered ? COPIES_FILTERED : ring;
     return bpf_map__set_max_entries(m->copy, n_cpus) != 0 || bpf_map__set_max_entries(m->copies, ring) != 0 ||
                    bpf_map__set_max_entries(m->scratch, m->n_cpus) != 0 ||
                    bpf_map__set_max_entries(m->rules, m->n_cpus * RULES) != 0 ||
