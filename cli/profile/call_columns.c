@@ -6,8 +6,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#define ENOUGH_BURSTS                                                                                        \
-    1000 /* docs/lab/frequencies.md, "Calls": what is off with more isn't for their number */
+/* docs/lab/frequencies.md, "Calls of seven programs": what is off with more isn't for their number. */
+#define ENOUGH_BURSTS 1000
 
 void call_columns(const struct cs_call_counts *counts, struct column *columns)
 {

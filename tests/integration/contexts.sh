@@ -152,6 +152,9 @@ for f in NAMES:
             counted[f, r["procedure"]] = r["calls"]
             if r["calls_confidence"] in ("high", "medium"):
                 sure.add((f, r["procedure"]))
+said = subprocess.run([tool, "callees", "main", "--store", work + "/bursts"], capture_output=True, text=True)
+if counted and not re.search(r"Calls come from \d+ bursts?\. .* --burst-rate 60", (said.stdout + said.stderr).replace("\n", " ")):
+    complain("few bursts, and no word of how to have more:", said.stdout + said.stderr)
 want = {pair: n for pair, n in calls.items() if set(pair) <= set(NAMES)}
 if len(want) != 11:
     complain("callgrind's calls", want)
