@@ -87,7 +87,7 @@ def one(name, how, seconds):
     said = done.stderr.splitlines() + done.stdout.splitlines()
     say(f'{name}, {how}: ' + '; '.join(l for l in said if 'bursts,' in l or 'ran ' in l))
     want, spelled = true_calls(truth, image), names_in(truth, image)
-    by_caller = collections.Counter()
+    by_caller = collections.Counter() # callers with so few calls have no hot edge, and each costs a report
     for pair, n in want.items():
         by_caller[pair[0]] += n
     want = collections.Counter({pair: n for pair, n in want.items() if by_caller[pair[0]] * 10000 >= sum(by_caller.values())})
