@@ -58,7 +58,8 @@ unsigned cs_place_lines(const struct cs_export_frame *frame, struct cs_place_lin
         if (i + 1 >= n && procedure)
             name = procedure->name;
         if (name)
-            lines[named++] = (struct cs_place_line){name, n ? frames[i].file : "", n ? frames[i].line : 0};
+            lines[named++] = (struct cs_place_line){name, n ? frames[i].file : "", n ? frames[i].line : 0,
+                                                    n ? frames[i].first_line : 0};
     }
     return named;
 }

@@ -20,7 +20,7 @@ void cs_place_numbers_fini(struct cs_place_numbers *numbers);
 struct cs_place_line {
     const char *function; /* as the linker knows it */
     const char *file;     /* "" unknown */
-    unsigned line;
+    unsigned line, first_line; /* where it is, where the function is declared; 0 unknown */
 };
 /* Innermost first, inlined calls before their callers; the outermost is the procedure as every report names it
  * (f.constprop.0), what is inlined is called by its source's name. What has no name is left out. */

@@ -16,7 +16,10 @@ assert(profile.sampleType.length > 0 && profile.sample.length > 0);
 for (const f of profile.function) assert(text(f.name) && text(f.systemName), "a function has names");
 
 assert.strictEqual(text(profile.defaultSampleType), text(profile.sampleType[0].type), "the first sample type is what viewers show");
-const events = profile.sampleType.map((t) => text(t.type));
+/* what Go's PGO wants to be called "samples" has its name in a comment */
+const comments = profile.comment.map(text).filter((c) => c.startsWith("samples: "));
+const events = profile.sampleType.map((t) => (text(t.type) === "samples" ? comments[0].slice(9) : text(t.type)));
+assert(new Set(events).size === events.length && comments.length <= 1, `events ${events}, comments ${comments}`);
 const ours = new Map(), read = new Map();
 const add = (to, key, n) => n && to.set(key, (to.get(key) || 0) + n);
 let frames = 0, lines = 0;
