@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* OpenTelemetry's process context: OTEP 4719's header in a memfd's private mapping named OTEL_CTX, and behind it a
+/* OpenTelemetry's process context: OTEP 4719's header in a memfd's private mapping named OTEL_CTX, and a
  * ProcessContext message with the names of OTEP 4947's attributes. And where the thread-local pointer is defined.
  *
  *   header   "OTEL_CTX" | version 2 | payload bytes | time of publication, 0 = being written | payload address
  *   payload  1: Resource { 1: KeyValue ... }   2: KeyValue threadlocal.schema_version   2: KeyValue ..._key_map
  *
- * A message is measured before it is written (`out` NULL), so that lengths are minimal and nothing is changed
+ * The mapping is one page ("typically", says the OTEP: there are readers that look at no larger one), and the message
+ * is memory of ours. A message is measured before it is written (`out` NULL), so that lengths are minimal and nothing is changed
  * where it has no room. Everything below is changed under the lock. */
 #include "signals/cyclescope_otel.h"
 #include "signals/runtime.h"
@@ -18,7 +19,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#define BYTES (64u << 10) /* of the mapping; pages that are not written take no memory */
+#define PAYLOAD_BYTES (64u << 10) /* pages that are not written take no memory */
 #define KEYS_MAX 256u
 #define NAME_BYTES 64u
 #define RESOURCE_BYTES 4096u
@@ -46,6 +47,7 @@ static struct {
     size_t resource_bytes;
     uint8_t resource[RESOURCE_BYTES]; /* a Resource message */
     bool watches_fork;
+    uint8_t payload[PAYLOAD_BYTES];
 } context;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
@@ -130,26 +132,32 @@ static void after_fork_child(void)
     pthread_mutex_unlock(&lock);
 }
 
+static size_t page_bytes(void)
+{
+    return (size_t)sysconf(_SC_PAGESIZE);
+}
+
 static void *map_named(void)
 {
+    const size_t bytes = page_bytes();
     int fd = (int)syscall(SYS_memfd_create, "OTEL_CTX", MFD_CLOEXEC | MFD_ALLOW_SEALING | MFD_NOEXEC_SEAL);
     if (fd < 0)
         fd = (int)syscall(SYS_memfd_create, "OTEL_CTX", MFD_CLOEXEC | MFD_ALLOW_SEALING);
     void *at = MAP_FAILED;
-    if (fd >= 0 && ftruncate(fd, BYTES) == 0)
-        at = mmap(NULL, BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE, fd, 0);
+    if (fd >= 0 && ftruncate(fd, (off_t)bytes) == 0)
+        at = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE, fd, 0);
     const bool named = at != MAP_FAILED;
     if (fd >= 0)
         close(fd);
     if (!named)
-        at = mmap(NULL, BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+        at = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (at == MAP_FAILED)
         return NULL;
     /* Without a name by either way nobody would find it. */
-    if (madvise(at, BYTES, MADV_DONTFORK) == 0 &&
-        (prctl(PR_SET_VMA, PR_SET_VMA_ANON_NAME, at, BYTES, "OTEL_CTX") == 0 || named))
+    if (madvise(at, bytes, MADV_DONTFORK) == 0 &&
+        (prctl(PR_SET_VMA, PR_SET_VMA_ANON_NAME, at, bytes, "OTEL_CTX") == 0 || named))
         return at;
-    munmap(at, BYTES);
+    munmap(at, bytes);
     return NULL;
 }
 
@@ -165,7 +173,7 @@ static uint64_t later_than(uint64_t before_ns)
 static int publish(void)
 {
     const size_t n = put_payload(NULL);
-    if (n > BYTES - sizeof(struct header))
+    if (n > sizeof context.payload)
         return -ENOSPC;
     void *at = context.header ? (void *)(uintptr_t)context.header : map_named();
     if (!at)
@@ -174,15 +182,15 @@ static int publish(void)
     const uint64_t before_ns = h->published_at_ns;
     h->published_at_ns = 0;
     __atomic_thread_fence(__ATOMIC_SEQ_CST);
-    put_payload((uint8_t *)at + sizeof *h);
+    put_payload(context.payload);
     memcpy(at, "OTEL_CTX", 8);
     h->version = 2;
     h->payload_bytes = (uint32_t)n;
-    h->payload = (uintptr_t)at + sizeof *h;
+    h->payload = (uintptr_t)context.payload;
     __atomic_thread_fence(__ATOMIC_SEQ_CST);
     h->published_at_ns = later_than(before_ns);
     /* Once more, for readers that wait for this call. */
-    (void)prctl(PR_SET_VMA, PR_SET_VMA_ANON_NAME, at, BYTES, "OTEL_CTX");
+    (void)prctl(PR_SET_VMA, PR_SET_VMA_ANON_NAME, at, page_bytes(), "OTEL_CTX");
     context.header = h;
     if (!context.watches_fork)
         context.watches_fork = pthread_atfork(before_fork, after_fork, after_fork_child) == 0;
