@@ -25,6 +25,7 @@ static const struct runtime {
     {"python", "python3 -X perf (from 3.12 on) names it"},
     {"luajit", "its own profiler, or a build that writes a perf map, names it"},
     {"ruby", "ruby --yjit-perf names it"},
+    {"php", "php -d opcache.jit_debug=32 names it"},
 };
 
 static const char *made_code_remedy(const struct cs_store_image *image)
