@@ -10,10 +10,19 @@ trap 'rm -rf "$work"' EXIT
 cat >"$work/two.c" <<'C'
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #define APART __attribute__((noipa))
 static volatile unsigned long sink;
 APART void spin(unsigned long n) { for (unsigned long i = 0; i < n; i++) sink += i; }
-APART void touch(size_t n) { char *p = malloc(n); memset(p, 1, n); sink += (unsigned long)p[n / 2]; free(p); }
+// New pages each time: malloc would keep them, and a few thousand faults are fewer than one sample stands for.
+APART void touch(size_t n) {
+    char *p = mmap(NULL, n, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (p == MAP_FAILED)
+        abort();
+    memset(p, 1, n);
+    sink += (unsigned long)p[n / 2];
+    munmap(p, n);
+}
 APART void both(void) { spin(30000); touch(4 << 20); }
 int main(void) { for (int i = 0; i < 600; i++) both(); }
 C

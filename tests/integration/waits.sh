@@ -85,7 +85,10 @@ for case, (kind, where, ender, meanwhile) in first.items():
     exact = {t["what"]: t["seconds"] for t in d["time"]}
     if kind == "run-queue":
         mine = exact["run-queue"]
-    if abs(mine - truth) > 0.03 * truth + 0.02:
+    # A CPU that the host takes when it has just been given to the thread is waited for by the program's clock, and stolen by the kernel's.
+    stolen = exact.get("stolen", 0)
+    near = 0.03 * truth + 0.02
+    if not truth - near - stolen <= mine <= truth + near:
         fail(case, "waited", truth, "and is said to have waited", mine)
     # Estimated and exact agree: all waits together.
     estimated, whole = sum(r["seconds"] for r in d["rows"]), sum(s for w, s in exact.items() if w not in ("on-cpu", "stolen"))
