@@ -89,7 +89,7 @@ for case, (kind, where, ender, meanwhile) in first.items():
     stolen = exact.get("stolen", 0)
     near = 0.03 * truth + 0.02
     if not truth - near - stolen <= mine <= truth + near:
-        fail(case, "waited", truth, "and is said to have waited", mine)
+        fail(case, "waited", truth, "and is said to have waited", mine, exact, [(r["kind"], r["where"], r["via"], r["thread"], r["seconds"]) for r in d["rows"][:9]])
     # Estimated and exact agree: all waits together.
     estimated, whole = sum(r["seconds"] for r in d["rows"]), sum(s for w, s in exact.items() if w not in ("on-cpu", "stolen"))
     if abs(estimated - whole) > 0.03 * whole + 0.02:
