@@ -95,7 +95,7 @@ grep -q /search "$work/out" || fail "tree has no /search: $(head -5 "$work/out")
 # ---- the whole machine, by the daemon: the program starts while it runs ----
 mkdir "$work/run"
 "$CYCLESCOPE" daemon start --socket "$work/run/control" -o "$work/machine" --label attribute=http.route -F 997 >/dev/null 2>"$work/err" || fail "daemon: $(cat "$work/err")"
-WRITER=$work/descriptor.so "$work/loaded" 0.5 2 >/dev/null
+WRITER=$work/descriptor.so "$work/loaded" 4 2 >/dev/null # the daemon gives way to others: where they are many it finds a program late
 "$CYCLESCOPE" daemon stop --socket "$work/run/control" >/dev/null 2>"$work/err" || fail "daemon: $(cat "$work/err")"
 for route in /cart:work_cart /pay:work_pay /search:work_search; do
     "$CYCLESCOPE" prof --process "${route%:*}" --json --store "$work/machine" 2>&1 |
