@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # Bursts by somebody who isn't root take no rights away: a program that gets rights from its file has them, whoever traced the thread
 # that became it. exec_while_traced calls exec just while its thread is traced, so nearly each try is one that would have failed:
-# before it was mended, 15 and 17 of 20 did. Its name, words and environment are those that it was given.
+# before it was mended, 15 and 17 of 20 did (5 of 9 of those that hardly have a CPU). Its name, words and environment are those that it was given.
 set -u
 [ "$(id -u)" -eq 0 ] || { echo "needs root: to make set-uid programs"; exit 77; }
 work=$(mktemp -d)
@@ -61,13 +61,15 @@ EOF
 try() { # how program [word]
     mkdir -m 777 -p "$work/out"
     rm -rf "${work:?}/out/"*
-    "${somebody[@]}" "$work/cyclescope" record --burst-rate 1000 -o "$work/out/store" -- "$work/exec_while_traced" \
+    local slowly=()
+    [ -z "${busy-}" ] || slowly=(taskset -c "$cpu" chrt -i 0)
+    "${somebody[@]}" "$work/cyclescope" record --burst-rate 1000 -o "$work/out/store" -- "${slowly[@]}" "$work/exec_while_traced" \
         "$tries" "$@" "" "two words" >"$work/log" 2>"$work/err"
     grep -q 'no bursts:\|perf_event_paranoid.*command' "$work/err" && { echo "no bursts here: $(head -n 1 "$work/err")"; exit 77; }
     local traced wrong
     read -r traced wrong < <(sed -n 's/^traced \([0-9]*\), wrong \([0-9]*\)$/\1 \2/p' "$work/log")
     echo "$*: $traced of $tries traced, $wrong wrong"
-    [ "${traced:-0}" -ge $((tries / 2)) ] || not_ok "$*: too few were traced at exec: $(tail -n 5 "$work/err")"
+    [ "${traced:-0}" -ge "${least:-$((tries / 2))}" ] || not_ok "$*: too few were traced at exec: $(tail -n 5 "$work/err")"
     [ "${wrong:-1}" = 0 ] || not_ok "$*: $(grep '^program' "$work/err" | sort | uniq -c | head -n 5)"
 }
 try main "$work/user" what
@@ -76,5 +78,12 @@ try main "$work/unread" what
 try main "$work/group" what
 try main "$work/script"
 [ ! -e "$work/capability" ] || try main "$work/capability" what
+# A thread that hardly has a CPU needs long for an exec, and is awake all along: who lets it go meanwhile takes its rights.
+cpu=$(taskset -pc $$ | sed 's/.*: *//; s/[-,].*//')
+taskset -c "$cpu" sh -c 'while :; do :; done' &
+busy=$!
+trap 'kill $busy; rm -rf "$work"' EXIT
+tries=4 least=0
+for how in main thread; do try $how "$work/user" what; done
 [ $bad -eq 0 ] && echo "ok: no program loses the rights of its file"
 exit $bad

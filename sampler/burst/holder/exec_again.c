@@ -69,12 +69,14 @@ bool exec_can_be_seen(uint32_t tid)
     return read_call(tid, text);
 }
 
-bool exec_under_way(uint32_t tid)
+bool exec_may_be_under_way(uint32_t tid)
 {
     char text[8];
     if (!read_call(tid, text)) /* may no longer be read, or the thread has another number: the exec's work */
         return true;
-    return !memcmp(text, "59 ", 3) || !memcmp(text, "322 ", 4); /* execve, execveat */
+    /* One that is awake has no such line: it may wait for a CPU in the middle of an exec. */
+    return !memcmp(text, "run", 3) || !memcmp(text, "59 ", 3) ||
+           !memcmp(text, "322 ", 4); /* execve, execveat */
 }
 
 /* Who may trace everybody takes no rights away. */

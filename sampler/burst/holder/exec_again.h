@@ -6,8 +6,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Is the thread, which sleeps, on its way into another program? To be asked where that could be seen before. */
-bool exec_under_way(uint32_t tid);
+/* Is the thread on its way into another program, as far as the kernel says? Of one that is awake it doesn't: true. To be asked where
+ * it could be seen before. */
+bool exec_may_be_under_way(uint32_t tid);
 bool exec_can_be_seen(uint32_t tid);
 /* It stands before the first instruction of its new program. Detaches it, with the rights that the program's file
  * gives. */

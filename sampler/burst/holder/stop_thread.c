@@ -209,7 +209,7 @@ static int look_for_signal(uint32_t tid)
     if (stopper_event >= 0)
         SYS(__NR_close, stopper_event);
     stopper_event = -1;
-    if (signal_is_pending(tid))
+    if (signal_is_pending(tid) || (exec_is_seen && exec_may_be_under_way(tid)))
         return 1;
     return thread_place(tid, &place) && !place.asleep ? AWAKE_LOOKS : 0;
 }
@@ -330,7 +330,7 @@ static bool is_worth_waiting(uint64_t time, uint64_t at_last)
 {
     uint32_t tid = shared->command.tid;
     struct thread_place place;
-    if (at_exec || (exec_is_seen && exec_under_way(tid)))
+    if (at_exec || (exec_is_seen && exec_may_be_under_way(tid)))
         return time < at_last + EXEC_MS * 1000000ULL;
     return time < at_last && thread_place(tid, &place) && !place.asleep;
 }
