@@ -32,6 +32,7 @@ struct attachment {
 struct cs_image_code {
     unsigned shares;                       /* that are open beside the first */
     struct elf_file *image, *debug, *mini; /* image NULL = names only */
+    struct elf_file *made;                 /* JIT code that was kept: bytes of some of the names */
     bool gone;                             /* an ELF file that isn't there any more */
     bool profiled;                         /* a store speaks of it: worth an entry of the cache */
     bool debug_sought, imports_read, procedures_read, lines_sought;
@@ -153,6 +154,12 @@ int cs_image_open(const struct cs_store_image *image, struct cs_store *store, st
     for (size_t i = 0; i < code->names.n; i++)
         if (image->kind == CS_IMAGE_TAG && code->names.list[i].size == 0)
             code->names.list[i].size = 1;
+    if (image->kind == CS_IMAGE_JIT && (code->made = kept_copy(store, image)) != NULL)
+        for (size_t i = 0; i < code->names.n; i++) {
+            size_t n;
+            if (elf_file_at(code->made, code->names.list[i].start, &n, NULL))
+                code->names.list[i].size = n;
+        }
     *out = code;
     return 0;
 }
@@ -197,6 +204,7 @@ void cs_image_close(struct cs_image_code *code)
     elf_file_close(code->mini);
     elf_file_close(code->debug);
     elf_file_close(code->image);
+    elf_file_close(code->made);
     for (size_t i = 0; i < code->names.n; i++)
         free(code->names.list[i].name);
     free(code->names.list);
@@ -290,6 +298,8 @@ static bool same_plain(const char *mangled, const char *name)
 {
     char plain[4096];
     size_t n = strlen(name);
+    if (cs_image_script_name_is(mangled, name))
+        return true;
     if (strncmp(mangled, "_Z", 2) != 0)
         return false;
     cs_image_demangle(mangled, plain, sizeof plain);
@@ -350,13 +360,15 @@ bool cs_image_line_at(struct cs_image_code *code, uint64_t offset, struct cs_ima
 const uint8_t *cs_image_bytes_at(const struct cs_image_code *code, uint64_t offset, size_t *n,
                                  bool *executable)
 {
+    const struct elf_file *file = code->image ? code->image : code->made;
     *n = 0;
-    return code->image ? elf_file_at(code->image, offset, n, executable) : NULL;
+    return file ? elf_file_at(file, offset, n, executable) : NULL;
 }
 
 enum cs_isa cs_image_isa(const struct cs_image_code *code)
 {
-    return code->image ? elf_file_isa(code->image) : CS_ISA_NONE;
+    const struct elf_file *file = code->image ? code->image : code->made;
+    return file ? elf_file_isa(file) : CS_ISA_NONE;
 }
 
 const char *cs_image_import_at(struct cs_image_code *code, uint64_t offset)

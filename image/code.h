@@ -100,6 +100,8 @@ char *cs_image_demangle(const char *name, char *text, size_t capacity);
 /* The same, shorter: of C++ without template arguments, parameters and the type that it returns. */
 char *cs_image_short_name(const char *name, char *text, size_t room);
 
+/* Whether `name` is what a JIT compiler calls the function `wanted`: "JS:*wanted /srv/a.js:1:2", "JIT$wanted". */
+bool cs_image_script_name_is(const char *name, const char *wanted);
 /* How well `wanted`, what somebody typed, names the symbol `name`: 3 whole (mangled or not), 2 in short or but for
  * its parameters, 1 in short without its namespaces; 0 not at all. */
 int cs_image_name_fits(const char *name, const char *wanted);

@@ -120,8 +120,22 @@ char *cs_image_short_name(const char *name, char *text, size_t room)
     return text;
 }
 
+bool cs_image_script_name_is(const char *name, const char *wanted)
+{
+    const size_t n = strlen(wanted);
+    if (strncmp(name, "JS:", 3) == 0)
+        name += 3 + strspn(name + 3, "*~^+");
+    else if (strncmp(name, "JIT$", 4) == 0)
+        name += 4;
+    else
+        return false;
+    return n > 0 && strncmp(name, wanted, n) == 0 && (name[n] == '\0' || name[n] == ' ');
+}
+
 int cs_image_name_fits(const char *name, const char *wanted)
 {
+    if (cs_image_script_name_is(name, wanted))
+        return 2;
     char text[4096];
     size_t n = strlen(wanted);
     cs_image_demangle(name, text, sizeof text);

@@ -151,8 +151,8 @@ static char *contents_of(int fd, size_t n)
     return bytes;
 }
 
-int cs_kept_code_save(const char *store, const char *image_id, int fd, uint64_t store_max,
-                      struct cs_error *err)
+static int save(const char *store, const char *image_id, int fd, bool replace, uint64_t store_max,
+                struct cs_error *err)
 {
     struct cs_store_pathname path, folder;
     struct stat st;
@@ -161,8 +161,8 @@ int cs_kept_code_save(const char *store, const char *image_id, int fd, uint64_t 
         rc = cs_store_pathname_join(&folder, err, "%s/" FOLDER, store);
     if (rc < 0)
         return rc;
-    if (access(path.text, F_OK) == 0 || fstat(fd, &st) < 0 || !S_ISREG(st.st_mode) || st.st_size == 0 ||
-        (uint64_t)st.st_size > CS_KEPT_CODE_FILE_MAX)
+    if ((!replace && access(path.text, F_OK) == 0) || fstat(fd, &st) < 0 || !S_ISREG(st.st_mode) ||
+        st.st_size == 0 || (uint64_t)st.st_size > CS_KEPT_CODE_FILE_MAX)
         return 0;
     if ((rc = cs_store_directory_make(folder.text, NULL, err)) < 0)
         return rc;
@@ -181,6 +181,25 @@ int cs_kept_code_save(const char *store, const char *image_id, int fd, uint64_t 
     if (rc < 0)
         unlink(tmp);
     return rc == -EFBIG ? 0 : rc < 0 ? cs_fail(err, -rc, "can't write %s: %s", path.text, strerror(-rc)) : rc;
+}
+
+int cs_kept_code_save(const char *store, const char *image_id, int fd, uint64_t store_max,
+                      struct cs_error *err)
+{
+    return save(store, image_id, fd, false, store_max, err);
+}
+
+int cs_kept_code_put(const char *store, const char *image_id, const void *bytes, size_t n, uint64_t store_max,
+                     struct cs_error *err)
+{
+    int fd = memfd_create("code", MFD_CLOEXEC);
+    if (fd < 0)
+        return cs_fail(err, errno, "no memory for the code of %s: %s", image_id, strerror(errno));
+    int rc = write_all(fd, bytes, n);
+    rc = rc < 0 ? cs_fail(err, -rc, "no memory for the code of %s: %s", image_id, strerror(-rc))
+                : save(store, image_id, fd, true, store_max, err);
+    close(fd);
+    return rc;
 }
 
 int cs_kept_code_load(const char *store, const char *image_id, char **bytes, size_t *n, struct cs_error *err)

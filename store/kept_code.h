@@ -16,6 +16,9 @@
 /* Keeps what `fd` holds, unless it is kept already. 1 kept now, 0 there already or too large, or negative errno. */
 int cs_kept_code_save(const char *store, const char *image_id, int fd, uint64_t store_max,
                       struct cs_error *err);
+/* Keeps these bytes, in place of what is kept already. 1, 0 too large, or negative errno. */
+int cs_kept_code_put(const char *store, const char *image_id, const void *bytes, size_t n, uint64_t store_max,
+                     struct cs_error *err);
 /* The bytes (malloc'ed; the caller frees them). -ENOENT: not kept; -EBADMSG: damaged. */
 int cs_kept_code_load(const char *store, const char *image_id, char **bytes, size_t *n, struct cs_error *err);
 /* Copies what another store keeps and this one doesn't. 0, or what couldn't be written; what can't be read there is

@@ -87,6 +87,12 @@ static int open_subject(const struct parsed *args, struct subject *s, struct cs_
         return rc;
     if (*cs_image_trouble(s->code))
         return cs_fail(err, 2, "%s", cs_image_trouble(s->code));
+    if (cs_image_isa(s->code) == CS_ISA_NONE && image->kind == CS_IMAGE_JIT)
+        return cs_fail(
+            err, 2,
+            "the code of %s isn't kept with the recording: it is where its runtime writes a jitdump file "
+            "(node --perf-prof) and record runs without --no-keep-code",
+            image->path);
     if (cs_image_isa(s->code) == CS_ISA_NONE)
         return cs_fail(err, 95, "%s is no x86-64, AArch64 or RISC-V code: only that can be explained so far",
                        image->path);

@@ -65,8 +65,9 @@ static int print_text(const struct parsed *args, struct view *v)
         return failed_with("no memory for the classes of %s", v->procedure->name);
     struct output *out = output_open(args);
     output_line(out, "%s in %s: %u instruction%s, %u block%s, %u edge%s, %u class%s that run equally often",
-                cs_image_demangle(v->procedure->name, name, sizeof name), cs_image_path(v->ev.code),
-                cfg->n_insns, plural(cfg->n_insns), cfg->n_blocks, plural(cfg->n_blocks), cfg->n_edges,
+                cs_image_demangle(v->procedure->name, name, sizeof name),
+                v->ev.image ? image_name(&v->ev.image->image) : cs_image_path(v->ev.code), cfg->n_insns,
+                plural(cfg->n_insns), cfg->n_blocks, plural(cfg->n_blocks), cfg->n_edges,
                 plural(cfg->n_edges), classes.n_classes, classes.n_classes == 1 ? "" : "es");
     if (cfg->n_jumps)
         output_line(out, "%u indirect jump%s, %u resolved by a jump table", cfg->n_jumps,

@@ -91,6 +91,8 @@ struct cs_placed_rows_image *cs_placed_rows_place(struct cs_placed_rows *rows, u
         if (cs_sampler_locate(rows->sampler, rows->pid, addr, rows->time_ns, &image, &at) == 0)
             page->image = tables_of(rows, image);
         page->delta = addr - at;
+        if (page->image && image->kind == CS_IMAGE_JIT)
+            page->page = 0; /* methods of one page have offsets of their own */
     }
     *offset = addr - page->delta;
     rows->unplaced += !page->image;

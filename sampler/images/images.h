@@ -6,6 +6,7 @@
  *   incarnations      the processes behind PIDs, readable while they change
  *   interpreted       frames of interpreted programs, by names in their memory
  *   jit               code without a file, by the names that runtimes write
+ *   jit_code          the machine code of methods, for reports
  *   jit_methods       named methods of one process
  *   jit_registered    named methods that a process registered in its segment of signals
  *   jitdump           reads jitdump files

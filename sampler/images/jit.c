@@ -3,6 +3,7 @@
  * program has mapped so that it is found; and what it registered by cs_name_code, in its segment of signals. */
 #include "sampler/images/jit.h"
 
+#include "sampler/images/jit_code.h"
 #include "sampler/images/jit_methods.h"
 #include "sampler/images/jit_registered.h"
 #include "sampler/images/jitdump.h"
@@ -20,7 +21,6 @@
 #include <xxhash.h>
 
 #define NAMED (1ULL << 63)
-#define HASH_SHIFT CS_JIT_METHOD_BITS
 #define FILE_MAX (1ULL << 40) /* a jitdump holds the code too; only heads and names are read */
 #define PART 65536
 #define IDLE_DRAINS 60
@@ -34,9 +34,12 @@ struct perf_map {
     long read;        /* bytes of the perf map, up to the end of its last whole line */
     long seen;        /* its size when it was read */
     uint64_t dump_at; /* the jitdump file was read up to here */
+    int dump;         /* 1 + its descriptor, while code is read from it; 0: closed */
+    bool no_code;     /* in that file: another machine's */
     unsigned idle;
     uint64_t used_ns;
     unsigned rest; /* drains until its file may be looked at again */
+    unsigned vain; /* looks without a file: each is followed by twice the rest */
     struct cs_jit_registered registered;
 };
 
@@ -52,6 +55,7 @@ struct cs_jit {
     struct perf_map *maps;
     struct named *named;
     struct cs_jit_kept kept;
+    struct cs_jit_code *code; /* NULL: not kept */
 };
 
 /* The process's number in its innermost PID namespace: the one in its file's name. */
@@ -181,10 +185,15 @@ static bool from_dump(void *arg, const struct cs_jitdump_record *code)
         name = cs_jit_methods_text(&r->m->methods, &r->jit->kept, code->name);
     else if (r->slots && *slot_of(r, code->was_start))
         name = (long)r->m->methods.at[*slot_of(r, code->was_start) - 1].name;
+    const uint64_t bytes = code->name  ? code->code_at
+                           : name >= 0 ? r->m->methods.at[*slot_of(r, code->was_start) - 1].code
+                                       : 0;
     if (name >= 0)
         (void)cs_jit_methods_add(&r->m->methods, &r->jit->kept, code->start, code->size, (size_t)name);
-    if (r->m->methods.n > n)
+    if (r->m->methods.n > n) {
+        r->m->methods.at[n].code = bytes;
         note(r, (uint32_t)n);
+    }
     return !r->m->methods.cut;
 }
 
@@ -210,8 +219,10 @@ static void look(struct cs_jit *jit, struct perf_map *m, uint64_t time_ns)
     m->rest = 1;
     int fd = m->dump_at ? -1 : open_map(jit, m->pid);
     if (fd < 0) {
-        if (m->read > 0 || !look_at_dump(jit, m, time_ns))
-            m->rest = REST_DRAINS;
+        if (m->read > 0 || !look_at_dump(jit, m, time_ns)) {
+            m->rest = m->vain < 4 ? 1u << m->vain : REST_DRAINS;
+            m->vain++;
+        }
         return;
     }
     if (fstat(fd, &st) == 0 && st.st_size != m->seen) {
@@ -288,6 +299,57 @@ static void remember(struct cs_jit *jit, const struct cs_store_image *image, uin
         (void)cs_table_add(n->names, (uint64_t[]){offset, size, (uint64_t)text});
 }
 
+static void close_dump(struct perf_map *m)
+{
+    if (m->dump)
+        close(m->dump - 1);
+    m->dump = 0;
+}
+
+/* Its bytes out of the jitdump file, malloc'ed; NULL: there are none. */
+static uint8_t *code_of(struct cs_jit *jit, struct perf_map *m, const struct cs_jit_method *method,
+                        uint64_t time_ns)
+{
+    if (!jit->code || !method->code || m->no_code || method->size > CS_JIT_CODE_METHOD_MAX)
+        return NULL;
+    if (!m->dump) {
+        uint32_t machine = 0; /* behind magic, version and size of the header */
+        m->dump = 1 + open_dump(jit, m->pid, time_ns);
+        if (m->dump <= 0 || pread(m->dump - 1, &machine, sizeof machine, 12) != sizeof machine ||
+            machine != cs_jit_code_machine()) {
+            m->no_code = true;
+            if (m->dump < 0)
+                m->dump = 0;
+            close_dump(m);
+            return NULL;
+        }
+    }
+    uint8_t *bytes = malloc((size_t)method->size);
+    if (bytes &&
+        pread(m->dump - 1, bytes, (size_t)method->size, (off_t)method->code) == (ssize_t)method->size)
+        return bytes;
+    free(bytes);
+    return NULL;
+}
+
+/* A method is sampled for the first time. */
+static void place(struct cs_jit *jit, struct perf_map *m, const struct cs_store_image *image,
+                  struct cs_jit_method *method, uint64_t time_ns)
+{
+    char versioned[CS_JIT_CODE_NAME_MAX];
+    const char *name = m->methods.text + method->name;
+    uint8_t *bytes = code_of(jit, m, method, time_ns);
+    if (!bytes) {
+        method->code = cs_jit_name_offset(name);
+        return;
+    }
+    method->code = cs_jit_code_offset(jit->code, image, name, bytes, (size_t)method->size, versioned);
+    free(bytes);
+    const long text = strcmp(name, versioned) ? cs_jit_methods_text(&m->methods, &jit->kept, versioned) : -1;
+    if (text >= 0)
+        method->name = (uint32_t)text;
+}
+
 uint64_t cs_jit_offset(struct cs_jit *jit, const struct cs_store_image *image, pid_t pid, uint64_t from_ns,
                        uint64_t to_ns, uint64_t addr, uint64_t fallback)
 {
@@ -297,7 +359,7 @@ uint64_t cs_jit_offset(struct cs_jit *jit, const struct cs_store_image *image, p
     m->idle = 0;
     m->used_ns = cs_monotonic_ns();
     cs_jit_registered_read(&m->registered, &m->methods, &jit->kept);
-    const struct cs_jit_method *method = cs_jit_methods_at(&m->methods, addr);
+    struct cs_jit_method *method = cs_jit_methods_at(&m->methods, addr);
     if (!method && !m->rest) {
         look(jit, m, to_ns);
         method = cs_jit_methods_at(&m->methods, addr);
@@ -309,15 +371,15 @@ uint64_t cs_jit_offset(struct cs_jit *jit, const struct cs_store_image *image, p
     }
     if (!method || !m->methods.text)
         return fallback;
-    const char *name = m->methods.text + method->name;
-    uint64_t hash = XXH3_64bits(name, strlen(name)) >> (1 + HASH_SHIFT);
-    uint64_t offset = NAMED | hash << HASH_SHIFT;
-    remember(jit, image, offset, CS_JIT_METHOD_MAX, name);
-    return offset + (addr - method->start);
+    if (!(method->code & NAMED))
+        place(jit, m, image, method, to_ns);
+    remember(jit, image, method->code, CS_JIT_METHOD_MAX, m->methods.text + method->name);
+    return method->code + (addr - method->start);
 }
 
 static void free_map(struct cs_jit *jit, struct perf_map *m)
 {
+    close_dump(m);
     cs_jit_registered_drop(&m->registered, &jit->kept);
     cs_jit_methods_fini(&m->methods, &jit->kept);
     free(m);
@@ -329,6 +391,7 @@ void cs_jit_refresh(struct cs_jit *jit)
     for (struct perf_map **link = &jit->maps; *link;) {
         struct perf_map *m = *link;
         m->rest -= m->rest > 0;
+        close_dump(m);
         cs_jit_registered_refresh(&m->registered);
         if (++m->idle > IDLE_DRAINS && (!m->registered.names || now - m->used_ns > HELD_NS)) {
             *link = m->next;
@@ -367,10 +430,22 @@ struct cs_jit *cs_jit_open(const char *proc, const char *tmp, struct cs_maps *ma
     return jit;
 }
 
+void cs_jit_keep_code(struct cs_jit *jit, const char *store)
+{
+    if (!jit->code)
+        jit->code = cs_jit_code_open(store);
+}
+
+int cs_jit_save_code(struct cs_jit *jit, uint64_t store_max, struct cs_error *err)
+{
+    return jit->code ? cs_jit_code_save(jit->code, store_max, err) : 0;
+}
+
 void cs_jit_close(struct cs_jit *jit)
 {
     if (!jit)
         return;
+    cs_jit_code_close(jit->code);
     for (struct perf_map *m = jit->maps, *next; m; m = next) {
         next = m->next;
         free_map(jit, m);

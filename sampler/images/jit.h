@@ -9,7 +9,8 @@
  *  +---+----------------+----------------------+
  *
  * and profiles of many processes, runs and machines merge by method. What has no name keeps its offset from
- * the start of its mapping. One owner. */
+ * the start of its mapping. Of methods in a jitdump the code is kept for reports, and versions are told apart:
+ * jit_code.h. One owner. */
 #ifndef CS_SAMPLER_IMAGES_JIT_H
 #define CS_SAMPLER_IMAGES_JIT_H
 
@@ -24,6 +25,9 @@ struct cs_jit;
 /* `maps` tells where jitdump files are; NULL: perf maps only. It must outlive the rest. */
 struct cs_jit *cs_jit_open(const char *proc, const char *tmp, struct cs_maps *maps);
 void cs_jit_close(struct cs_jit *jit);
+/* Keeps the code of methods for this store, from now on. Without memory for it there is none. */
+void cs_jit_keep_code(struct cs_jit *jit, const char *store);
+int cs_jit_save_code(struct cs_jit *jit, uint64_t store_max, struct cs_error *err);
 
 /* The offset for an address in code that process `pid` had made by to_ns, and that ran from from_ns on; `fallback` where no
  * name is known. */

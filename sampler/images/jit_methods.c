@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define TEXT_MAX ((size_t)10 << 20) /* of one process's lines or names */
+#define TEXT_MAX ((size_t)16 << 20) /* of one process's lines or names */
 #define OVERLAP 16                  /* older methods looked at that may reach over a younger one's address */
 
 static bool is_before(const struct cs_jit_method *x, const struct cs_jit_method *y)
@@ -61,7 +61,7 @@ bool cs_jit_methods_add(struct cs_jit_methods *m, struct cs_jit_kept *kept, uint
     if (!more)
         return false;
     m->at = more;
-    m->at[m->n] = (struct cs_jit_method){start, size, (uint32_t)name, (uint32_t)m->n};
+    m->at[m->n] = (struct cs_jit_method){start, size, (uint32_t)name, (uint32_t)m->n, 0};
     m->n++;
     return true;
 }
@@ -101,7 +101,7 @@ void cs_jit_methods_sort(struct cs_jit_methods *m)
     }
 }
 
-const struct cs_jit_method *cs_jit_methods_at(const struct cs_jit_methods *m, uint64_t addr)
+struct cs_jit_method *cs_jit_methods_at(const struct cs_jit_methods *m, uint64_t addr)
 {
     size_t low = 0, high = m->n;
     while (low < high) { /* the last that starts at or below */
@@ -111,9 +111,9 @@ const struct cs_jit_method *cs_jit_methods_at(const struct cs_jit_methods *m, ui
         else
             high = middle;
     }
-    const struct cs_jit_method *found = NULL;
+    struct cs_jit_method *found = NULL;
     for (size_t i = low; i > 0 && low - i < OVERLAP; i--) {
-        const struct cs_jit_method *method = &m->at[i - 1];
+        struct cs_jit_method *method = &m->at[i - 1];
         if (addr - method->start < method->size && (!found || method->line > found->line))
             found = method;
     }

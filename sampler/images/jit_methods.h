@@ -15,6 +15,8 @@ struct cs_jit_method {
     uint64_t start, size;
     uint32_t name; /* offset in text */
     uint32_t line; /* later ones win */
+    uint64_t
+        code; /* bit 63: its offset (jit.h), known once it is sampled; else where its bytes lie in the jitdump file; 0: nowhere */
 };
 
 struct cs_jit_methods {
@@ -26,7 +28,7 @@ struct cs_jit_methods {
 };
 
 /* Of all processes' text and methods, and what is needed to read them. */
-#define CS_JIT_BYTES_MAX ((size_t)20 << 20)
+#define CS_JIT_BYTES_MAX ((size_t)32 << 20)
 
 /* Of all processes. */
 struct cs_jit_kept {
@@ -43,7 +45,7 @@ bool cs_jit_methods_add(struct cs_jit_methods *m, struct cs_jit_kept *kept, uint
 /* After some were added, for lookups. */
 void cs_jit_methods_sort(struct cs_jit_methods *m);
 /* NULL = none. */
-const struct cs_jit_method *cs_jit_methods_at(const struct cs_jit_methods *m, uint64_t addr);
+struct cs_jit_method *cs_jit_methods_at(const struct cs_jit_methods *m, uint64_t addr);
 void cs_jit_methods_fini(struct cs_jit_methods *m, struct cs_jit_kept *kept);
 
 #endif

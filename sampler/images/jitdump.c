@@ -86,7 +86,7 @@ static bool hand_on(struct part *part, uint64_t at, const struct record *r,
     size_t head = sizeof r->prefix + sizeof r->load;
     if (r->prefix.id == CODE_MOVE && r->prefix.total_size >= sizeof r->prefix + sizeof r->move)
         return each(arg, &(struct cs_jitdump_record){r->move.new_code_addr, r->move.code_size, NULL,
-                                                     r->move.old_code_addr});
+                                                     r->move.old_code_addr, 0});
     if (r->prefix.id != CODE_LOAD || r->prefix.total_size <= head)
         return true;
     size_t most = r->prefix.total_size - head;
@@ -94,7 +94,10 @@ static bool hand_on(struct part *part, uint64_t at, const struct record *r,
         most = sizeof name - 1;
     ssize_t got = fetch(part, at + head, name, most);
     name[got > 0 ? got : 0] = '\0';
-    return each(arg, &(struct cs_jitdump_record){r->load.code_addr, r->load.code_size, name, 0});
+    const size_t rest =
+        r->prefix.total_size - head; /* the name and the code, the file's last bytes of the record */
+    const uint64_t code_at = r->load.code_size < rest ? at + r->prefix.total_size - r->load.code_size : 0;
+    return each(arg, &(struct cs_jitdump_record){r->load.code_addr, r->load.code_size, name, 0, code_at});
 }
 
 int cs_jitdump_read(int fd, uint64_t *at, bool (*each)(void *arg, const struct cs_jitdump_record *code),

@@ -12,6 +12,7 @@ struct cs_jitdump_record {
     uint64_t start, size;
     const char *name;   /* of a method that was made; NULL: one moved */
     uint64_t was_start; /* ... from here */
+    uint64_t code_at;   /* of one that was made: where its bytes lie in the file; 0: nowhere */
 };
 
 /* Hands on what was appended since `*at` (0 at first) and moves it on; what is incomplete, or behind

@@ -127,6 +127,13 @@ static double mean_period(const struct cs_sampler *s, unsigned e, uint64_t value
     return budget ? clocks : (double)rate->periods[e].mean;
 }
 
+static void keep_made_code(struct cs_sampler *s)
+{
+    struct cs_error err = {0};
+    if (s->config.keep_code_max && cs_jit_save_code(s->places.jit, s->config.keep_code_max, &err) < 0)
+        cs_session_remark(&s->config, "%s", err.text);
+}
+
 /* The code that the reports will need. That it can't be kept loses no sample: it is told and no more. */
 static void keep_code(struct cs_sampler *s)
 {
@@ -183,6 +190,7 @@ static int merge(struct cs_sampler *s, struct cs_error *err)
     memcpy(accounts->merged_reading, now, s->events.n_asked * sizeof *now);
     accounts->merges++;
     keep_code(s);
+    keep_made_code(s);
     return 0;
 }
 

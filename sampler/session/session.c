@@ -312,6 +312,8 @@ int cs_sampler_open(const struct cs_sampler_config *config, struct cs_sampler **
         rc = cs_fail(err, ENOMEM, "out of memory for attributes");
     if (rc >= 0 && s->config.keep_code_max)
         cs_images_keep(s->places.images, FILES_KEPT_OPEN);
+    if (rc >= 0 && s->config.keep_code_max && s->config.store)
+        cs_jit_keep_code(s->places.jit, cs_store_path(s->config.store));
     if (rc >= 0 && !(s->profiles = cs_session_profiles_open(s->events.asked, s->events.n_asked)))
         rc = cs_fail(err, ENOMEM, "out of memory for the profiles");
     if (rc >= 0 && s->config.chains &&

@@ -139,7 +139,8 @@ int cs_sampler_locate(struct cs_sampler *s, pid_t pid, uint64_t addr, uint64_t t
     int rc = cs_maps_find(s->places.maps, pid, addr, time_ns, time_ns, &found);
     if (rc == 0) {
         *image = &found.image->image;
-        *offset = found.offset;
+        *offset = found.jit ? cs_jit_offset(s->places.jit, *image, pid, time_ns, time_ns, addr, found.offset)
+                            : found.offset;
     }
     return rc;
 }

@@ -86,6 +86,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
     int fd = open(is_dump ? dump : map, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
     if (!jit || fd < 0)
         abort();
+    cs_jit_keep_code(jit, folder);
     size_t halves[] = {size / 2, size - size / 2};
     for (int i = 0; i < 2; i++) {
         if (write(fd, bytes, halves[i]) != (ssize_t)halves[i])
