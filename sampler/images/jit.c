@@ -217,9 +217,11 @@ static void look(struct cs_jit *jit, struct perf_map *m, uint64_t time_ns)
 {
     struct stat st;
     m->rest = 1;
-    int fd = m->dump_at ? -1 : open_map(jit, m->pid);
+    /* The file with the code comes first: some (PHP) write both. */
+    const bool dump = m->read == 0 && look_at_dump(jit, m, time_ns);
+    int fd = m->read == 0 && m->methods.n > 0 && m->dump_at ? -1 : open_map(jit, m->pid);
     if (fd < 0) {
-        if (m->read > 0 || !look_at_dump(jit, m, time_ns)) {
+        if (!dump) {
             m->rest = m->vain < 4 ? 1u << m->vain : REST_DRAINS;
             m->vain++;
         }

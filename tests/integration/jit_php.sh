@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 # PHP's compiled functions by the jitdump file that it writes: named, and with the shares of time that the program's own clock
-# tells. Exit 77 without PHP 8's JIT.
+# tells; list and calc read their code, and bursts saw the loop's branch. Exit 77 without PHP 8's JIT.
 set -eu
 command -v php >/dev/null || { echo "no php"; exit 77; }
 dir=$(mktemp -d)
@@ -18,7 +18,7 @@ P
 php="php -d opcache.enable=1 -d opcache.enable_cli=1 -d opcache.jit=1205 -d opcache.jit_buffer_size=64M -d opcache.jit_debug=32 -d opcache.file_update_protection=0"
 cd "$dir"
 rc=0
-"$CYCLESCOPE" record -F 1000 -o store -- $php sums.php >truth 2>said || rc=$?
+"$CYCLESCOPE" record -F 1000 --burst-rate 40 -o store -- $php sums.php >truth 2>said || rc=$?
 if grep -q 'no JIT here\|opcache_get_status' truth said; then echo "this php has no JIT"; exit 77; fi
 [ $rc = 0 ] || { cat said truth; exit 1; }
 "$CYCLESCOPE" prof --json --top 0 --store store >prof
@@ -39,4 +39,19 @@ assert n > 0.7 * whole, f"{n} of {whole} samples are named"
 share = samples["mix"] / n
 assert abs(share - truth) < 0.04 + 4 * (truth * (1 - truth) / n) ** 0.5, (samples, truth)
 print(f"ok: {n} samples, mix {100 * share:.1f} %, by its own clock {100 * truth:.1f} %")
+P
+"$CYCLESCOPE" list add --json --instructions --all --store store >list
+"$CYCLESCOPE" edges add --json --store store >edges
+"$CYCLESCOPE" calc add --store store >calc || { cat calc; exit 1; }
+python3 - "$dir" <<'P'
+import json, re, sys
+rows = json.load(open(sys.argv[1] + "/list"))["instructions"]
+sampled = sum(sum(r["samples"].values()) if isinstance(r["samples"], dict) else r["samples"] for r in rows)
+texts = [r["instruction"] for r in rows]
+assert len(rows) > 8 and any(t.startswith("add") for t in texts) and any(t.startswith("xor") for t in texts), texts
+assert sampled > 100, sampled
+seen = max((e["seen"] for e in json.load(open(sys.argv[1] + "/edges"))["edges"]), default=0)
+bursts = int(re.search(r"(?m)^(\d+) bursts?", open(sys.argv[1] + "/said").read())[1])
+assert seen > 0 or bursts < 5, f"{bursts} bursts, none in add"
+print(f"ok: {sampled} samples on {len(rows)} instructions, an edge seen {seen} times in {bursts} bursts")
 P
