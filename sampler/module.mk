@@ -26,8 +26,10 @@ $(BURST_RUNNER): $(BURST_OBJECTS)
 $(BUILD)/sampler/burst/runner_image.o: $(BURST_RUNNER)
 sampler.cflags += -DCS_BURST_RUNNER='"$(BURST_RUNNER)"'
 
-# Files of the runner that a unit test links, beside what the test itself stands for.
+# Files of the runner that the profiler links (timers/exec_rights.c), and those that a unit test links, beside what the test itself
+# stands for.
 burst_objects = $(patsubst %,$(BUILD)/sampler/burst/%.o,$(1))
+$(LIB): $(call burst_objects,holder/exec_again holder/rights runner/thread)
 $(BUILD)/tests/unit/burst_keep_cpu_awake_test: $(call burst_objects,holder/keep_cpu_awake)
 $(BUILD)/tests/unit/burst_match_registers_test: $(call burst_objects,replayer/trace/match_registers replayer/translator/blocks)
 $(BUILD)/tests/unit/burst_read_regions_test: $(call burst_objects,holder/read_regions)

@@ -4,6 +4,7 @@
 #include "sampler/timers/stopper.h"
 #include "sampler/perf/monotonic_clock.h"
 #include "sampler/perf/target.h"
+#include "sampler/timers/exec_rights.h"
 #include "sampler/timers/stopper_processes.h"
 #include "sampler/timers/timers.h"
 
@@ -24,7 +25,10 @@
 #define TRIES_MAX 16
 #define LOOKS_MAX 64
 #define SPIN_NS 100000ULL
-#define OPTIONS (PTRACE_O_TRACECLONE | PTRACE_O_TRACEFORK | PTRACE_O_TRACEVFORK | PTRACE_O_TRACEEXEC)
+#define OPTIONS                                                                                              \
+    (PTRACE_O_TRACECLONE | PTRACE_O_TRACEFORK | PTRACE_O_TRACEVFORK | PTRACE_O_TRACEEXEC |                   \
+     PTRACE_O_TRACESYSGOOD)
+#define SYSTEM_CALL_STOP (SIGTRAP | 0x80)
 
 /* ---- threads ---- */
 
@@ -205,6 +209,13 @@ static void take(struct stopper *s, struct thread *t)
 
 /* ---- what the kernel tells ---- */
 
+static void forget_all(struct stopper *s, unsigned process)
+{
+    for (size_t i = s->n_threads; i-- > 0;)
+        if (s->threads[i].process == process)
+            forget(s, &s->threads[i]);
+}
+
 /* The others of its process are gone; the one that execs has the process's number now. */
 static void began_anew(struct stopper *s, pid_t pid)
 {
@@ -234,8 +245,8 @@ static void stopped(struct stopper *s, pid_t tid, int status)
         t = pid ? add(s, tid, stopper_process_of(s, pid)) : NULL;
     }
     switch (event) {
-    case 0: /* a signal of its own */
-        (void)ptrace(PTRACE_CONT, tid, 0, number);
+    case 0: /* a signal of its own, or what exec_let_go had no time for */
+        (void)ptrace(PTRACE_CONT, tid, 0, number == SYSTEM_CALL_STOP ? 0 : number);
         return;
     case PTRACE_EVENT_STOP:
         if (number == SIGSTOP || number == SIGTSTP || number == SIGTTIN || number == SIGTTOU) {
@@ -255,6 +266,11 @@ static void stopped(struct stopper *s, pid_t tid, int status)
             stopper_tell(s, CS_TIMER_FORK, (pid_t)other, s->processes[t->process].pid);
         break;
     case PTRACE_EVENT_EXEC:
+        if (exec_let_go(tid)) {
+            if (t && t->process < PROCESSES_MAX)
+                forget_all(s, t->process);
+            return;
+        }
         began_anew(s, tid);
         break;
     default:

@@ -8,13 +8,14 @@
  *   sample_cost       what a sample by such a timer takes
  *   stopper           a process of ours that samples by stopping threads
  *   stopper_processes  what it knows of those that it follows
+ *   exec_rights       set-uid programs: one that is traced gets no rights
  *   stopped_thread    what is noted of a stopped one, and its call chain
  *   process_tables    a process's mappings, and what its stacks are unwound by
  *
  * "timers": a command is started with a library of ours preloaded (signals/timers/timers.c), which gives each thread a timer
  * of its CPU time. Its samples and mappings come through a shared file. What it can't do: the kernel's side of a
- * program, statically linked programs and set-user-id ones. "stops": processes that run already, and any command, are sampled by ptrace (stopper.h). Samples come at the
- * kernel's ticks (100 to 1000 a second), whatever rate is asked.
+ * program, statically linked programs and set-user-id ones. "stops": processes that run already, and any command, are sampled by ptrace
+ * (stopper.h). Samples come at the kernel's ticks (100 to 1000 a second), whatever rate is asked.
  *
  * The profiled program may write anything into the segment: it is bounded here, and hurts its own profile only.
  *

@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Bursts by somebody who isn't root take no rights away: a program that gets rights from its file has them, whoever traced the thread
+# Bursts by somebody who isn't root take no rights away, nor does sampling by stops: a program that gets rights from its file has them, whoever traced the thread
 # that became it. exec_while_traced calls exec just while its thread is traced, so nearly each try is one that would have failed:
 # before it was mended, 15 and 17 of 20 did (5 of 9 of those that hardly have a CPU). Its name, words and environment are those that it was given.
 set -u
@@ -63,7 +63,7 @@ try() { # how program [word]
     rm -rf "${work:?}/out/"*
     local slowly=()
     [ -z "${busy-}" ] || slowly=(taskset -c "$cpu" chrt -i 0)
-    "${somebody[@]}" "$work/cyclescope" record --burst-rate 1000 -o "$work/out/store" -- "${slowly[@]}" "$work/exec_while_traced" \
+    "${somebody[@]}" "$work/cyclescope" record "${by[@]}" -o "$work/out/store" -- "${slowly[@]}" "$work/exec_while_traced" \
         "$tries" "$@" "" "two words" >"$work/log" 2>"$work/err"
     grep -q 'no bursts:\|perf_event_paranoid.*command' "$work/err" && { echo "no bursts here: $(head -n 1 "$work/err")"; exit 77; }
     local traced wrong
@@ -72,6 +72,7 @@ try() { # how program [word]
     [ "${traced:-0}" -ge "${least:-$((tries / 2))}" ] || not_ok "$*: too few were traced at exec: $(tail -n 5 "$work/err")"
     [ "${wrong:-1}" = 0 ] || not_ok "$*: $(grep '^program' "$work/err" | sort | uniq -c | head -n 5)"
 }
+by=(--burst-rate 1000)
 try main "$work/user" what
 try thread "$work/user" what
 try main "$work/unread" what
@@ -82,8 +83,30 @@ try main "$work/script"
 cpu=$(taskset -pc $$ | sed 's/.*: *//; s/[-,].*//')
 taskset -c "$cpu" sh -c 'while :; do :; done' &
 busy=$!
-trap 'kill $busy; rm -rf "$work"' EXIT
+trap '[ -z "$busy" ] || kill $busy; rm -rf "$work"' EXIT
 tries=4 least=0
 for how in main thread; do try $how "$work/user" what; done
+kill $busy
+busy=
+
+# Who is sampled by stops is traced all along.
+tries=3 least=3 by=(--driver stops)
+for how in main thread; do try $how "$work/user" what; done
+for program in unread group; do try main "$work/$program" what; done
+try main "$work/script"
+[ ! -e "$work/capability" ] || try main "$work/capability" what
+# One that makes no system call at all doesn't keep the others from being sampled.
+echo '.globl _start; _start: jmp _start' | gcc -nostdlib -static -x assembler -o "$work/spins" - && chown 65533 "$work/spins" && chmod 4755 "$work/spins"
+timeout 60 "${somebody[@]}" "$work/cyclescope" record --driver stops -F 250 -o "$work/out/spins" -- \
+    sh -c '"$0" & i=0; while [ $i -lt 600000 ]; do i=$((i + 1)); done; kill $!' "$work/spins" >"$work/log" 2>&1 || not_ok "beside one that spins: $(cat "$work/log")"
+samples=$("$CYCLESCOPE" prof --json --top 0 --store "$work/out/spins" | python3 -c '
+import json, sys
+of = {True: 0, False: 0}
+for r in json.load(sys.stdin)["rows"]:
+    of[r["image"].endswith("spins")] += sum(r["samples"].values())
+print(of[False], of[True])') || not_ok "prof"
+echo "samples beside one that spins, and of it: $samples"
+read -r of_others of_spins <<<"$samples"
+[ "${of_others:-0}" -ge 10 ] && [ "${of_spins:-0}" -ge 10 ] || not_ok "too few: $(cat "$work/log")"
 [ $bad -eq 0 ] && echo "ok: no program loses the rights of its file"
 exit $bad

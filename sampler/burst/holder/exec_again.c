@@ -302,12 +302,18 @@ static bool set_exec(struct caller *caller)
     return move_registers(caller, SETREGSET) && found;
 }
 
-void exec_detach(uint32_t tid)
+bool exec_takes_rights(uint32_t tid)
+{
+    struct caller caller = {.tid = tid};
+    return !may_trace_all() && has_file_rights(&caller);
+}
+
+bool exec_detach(uint32_t tid)
 {
     struct caller caller = {.tid = tid};
     if (!may_trace_all() && has_file_rights(&caller))
         set_exec(&caller);
     if (caller.shared)
         SYS(__NR_shmdt, caller.shared);
-    SYS(__NR_ptrace, DETACH, tid, 0, 0);
+    return SYS(__NR_ptrace, DETACH, tid, 0, 0) >= 0;
 }
