@@ -46,7 +46,7 @@ static bool counts(struct cs_point_options *o, const char *value)
     return true;
 }
 
-/* "@FILE" becomes the file's lines joined by commas. */
+/* "@FILE" becomes the file's lines joined by commas; an empty file, a list of nothing. */
 static const char *list(const char *value)
 {
     if (!value || value[0] != '@')
@@ -54,12 +54,14 @@ static const char *list(const char *value)
     FILE *file = fopen(value + 1, "r");
     char *text = NULL;
     size_t size = 0;
-    const ssize_t n = file ? getdelim(&text, &size, '\0', file) : -1;
-    if (file)
-        fclose(file);
+    if (!file)
+        return NULL;
+    const ssize_t n = getdelim(&text, &size, '\0', file);
+    const bool empty = n < 0 && feof(file);
+    fclose(file);
     if (n < 0) {
         free(text);
-        return NULL;
+        return empty ? strdup("") : NULL;
     }
     for (char *p = text; *p; p++)
         if (*p == '\n' || *p == ' ')

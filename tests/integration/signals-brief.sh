@@ -55,7 +55,7 @@ for cc in gcc clang-14; do
     plugin=$BUILD/plugin/cyclescope.so
     [ $cc = gcc ] || plugin=$BUILD/plugin/cyclescope-clang.so
     command -v $cc >/dev/null && [ -e "$plugin" ] || { echo "$cc isn't tried: no plugin here"; continue; }
-    build $cc "$work/full.$cc" && build $cc "$work/few.$cc" "brief=@$work/brief" || exit 1
+    build $cc "$work/full.$cc" && build $cc "$work/few.$cc" "brief=@$work/brief" && build $cc "$work/none.$cc" "brief=@/dev/null" || exit 1
     python3 - "$work" $cc <<'P' || exit 1
 import collections, sys
 sys.path.insert(0, "bench")
@@ -67,7 +67,8 @@ def points(exe):
     for _, _, function, _, _, _, kind in rows:
         found[text[function:text.index(b"\0", function)].decode(), kind] += 1
     return found
-full, few = points(f"{work}/full.{cc}"), points(f"{work}/few.{cc}")
+full, few, none = (points(f"{work}/{which}.{cc}") for which in ("full", "few", "none"))
+assert none == full, (none, full) # a profile that knows none
 print(cc, dict(full), dict(few))
 assert full["soon", 1] == 1 and not any(f == "soon" for f, _ in few), (full, few)
 assert few["later", 1] == full["later", 1] == 1, (full, few)
