@@ -2,6 +2,7 @@
 /* Ties file, symbols, imports and lines together; each is read when first asked for. */
 #include "image/code.h"
 #include "image/debug/lines.h"
+#include "image/debug/made_lines.h"
 #include "image/file/elf.h"
 #include "image/procedures/plt.h"
 #include "image/procedures/procedure_cache.h"
@@ -344,15 +345,39 @@ static struct lines *lines_of(struct cs_image_code *code)
     return code->lines;
 }
 
+/* Of JIT code: the format has no names of what was inlined, and no line of the call. */
+static unsigned made_frames(struct cs_image_code *code, uint64_t offset, struct cs_image_frame *frames,
+                            unsigned room)
+{
+    struct cs_image_frame at;
+    const char *own = made_line_at(code->made, offset, &at);
+    if (!own || room == 0)
+        return 0;
+    const struct cs_image_procedure *method = cs_image_procedure_at(code, offset);
+    const char *name = method ? method->name : "";
+    frames[0] = at;
+    if (strcmp(own, at.file) == 0) {
+        frames[0].function = name;
+        return 1;
+    }
+    if (room > 1)
+        frames[1] = (struct cs_image_frame){.function = name, .file = own};
+    return room > 1 ? 2 : 1;
+}
+
 unsigned cs_image_frames_at(struct cs_image_code *code, uint64_t offset, struct cs_image_frame *frames,
                             unsigned room)
 {
+    if (code->made)
+        return made_frames(code, offset, frames, room);
     struct lines *lines = lines_of(code);
     return lines ? lines_frames(lines, offset, frames, room) : 0;
 }
 
 bool cs_image_line_at(struct cs_image_code *code, uint64_t offset, struct cs_image_frame *frame)
 {
+    if (code->made)
+        return made_line_at(code->made, offset, frame) != NULL;
     struct lines *lines = lines_of(code);
     return lines && lines_line(lines, offset, frame);
 }

@@ -6,6 +6,7 @@
  *   frame           one level of inlining: function, file, line
  *   line_program    the line of one address, without the whole table
  *   lines           source lines and inlined calls
+ *   made_lines      source lines of JIT code that was kept
  *   tag_points      the compiler plugin's table of tags
  *
  * Units are indexed by address on the first question; a unit's tree of functions is walked once, when the

@@ -185,13 +185,19 @@ static bool from_dump(void *arg, const struct cs_jitdump_record *code)
         name = cs_jit_methods_text(&r->m->methods, &r->jit->kept, code->name);
     else if (r->slots && *slot_of(r, code->was_start))
         name = (long)r->m->methods.at[*slot_of(r, code->was_start) - 1].name;
-    const uint64_t bytes = code->name  ? code->code_at
-                           : name >= 0 ? r->m->methods.at[*slot_of(r, code->was_start) - 1].code
-                                       : 0;
+    uint64_t bytes = 0, lines = 0;
+    if (code->name) {
+        bytes = code->code_at;
+        lines = code->lines_at && code->lines_at < bytes ? bytes - code->lines_at : 0;
+    } else if (name >= 0) {
+        bytes = r->m->methods.at[*slot_of(r, code->was_start) - 1].code;
+        lines = r->m->methods.at[*slot_of(r, code->was_start) - 1].lines_back;
+    }
     if (name >= 0)
         (void)cs_jit_methods_add(&r->m->methods, &r->jit->kept, code->start, code->size, (size_t)name);
     if (r->m->methods.n > n) {
         r->m->methods.at[n].code = bytes;
+        r->m->methods.at[n].lines_back = lines <= UINT32_MAX ? (uint32_t)lines : 0;
         note(r, (uint32_t)n);
     }
     return !r->m->methods.cut;
@@ -334,6 +340,24 @@ static uint8_t *code_of(struct cs_jit *jit, struct perf_map *m, const struct cs_
     return NULL;
 }
 
+/* Its lines; false: there are none. code_of has opened the file. */
+static bool lines_of(struct perf_map *m, const struct cs_jit_method *method, struct cs_jitdump_lines *lines)
+{
+    uint8_t head[8], *record;
+    uint32_t size = 0; /* behind the record's id */
+    const off_t at = (off_t)(method->code - method->lines_back);
+    if (!method->lines_back || pread(m->dump - 1, head, sizeof head, at) != sizeof head)
+        return false;
+    memcpy(&size, head + 4, sizeof size);
+    if (size > CS_JITDUMP_LINES_RECORD_MAX)
+        size = CS_JITDUMP_LINES_RECORD_MAX;
+    const ssize_t got = (record = malloc(size)) ? pread(m->dump - 1, record, size, at) : -1;
+    const bool found = got > 0 && cs_jitdump_lines_read(lines, record, (size_t)got,
+                                                        m->methods.text + method->name, method->size);
+    free(record);
+    return found;
+}
+
 /* A method is sampled for the first time. */
 static void place(struct cs_jit *jit, struct perf_map *m, const struct cs_store_image *image,
                   struct cs_jit_method *method, uint64_t time_ns)
@@ -345,7 +369,11 @@ static void place(struct cs_jit *jit, struct perf_map *m, const struct cs_store_
         method->code = cs_jit_name_offset(name);
         return;
     }
-    method->code = cs_jit_code_offset(jit->code, image, name, bytes, (size_t)method->size, versioned);
+    struct cs_jitdump_lines lines = {0};
+    const bool lined = lines_of(m, method, &lines);
+    method->code = cs_jit_code_offset(jit->code, image, name, bytes, (size_t)method->size,
+                                      lined ? &lines : NULL, versioned);
+    cs_jitdump_lines_fini(&lines);
     free(bytes);
     const long text = strcmp(name, versioned) ? cs_jit_methods_text(&m->methods, &jit->kept, versioned) : -1;
     if (text >= 0)

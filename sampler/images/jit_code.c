@@ -2,6 +2,7 @@
 /* Each image's methods in a table by offset, their bytes behind one another. */
 #include "sampler/images/jit_code.h"
 
+#include "sampler/images/jit_lines.h"
 #include "sampler/images/jit_methods.h"
 #include "store/base/bytes.h"
 #include "store/kept_code.h"
@@ -17,10 +18,12 @@
 
 #define SLOTS 8192u /* power of two, above twice the methods */
 #define ALIGNMENT 16u
+#define SECTIONS 4u /* nothing, lines, files, names of sections */
 
 struct method {
     uint64_t offset;
     size_t at, n; /* in `bytes` */
+    struct cs_jit_lines lines;
 };
 
 struct image_code {
@@ -30,6 +33,8 @@ struct image_code {
     uint16_t slots[SLOTS]; /* 1 + index of a method; 0: free */
     unsigned n;
     struct cs_bytes bytes;
+    struct cs_bytes files; /* texts, that rows of lines speak of */
+    size_t n_lines;
     bool changed;
 };
 
@@ -37,7 +42,7 @@ struct cs_jit_code {
     char *store;
     struct image_code *images;
     unsigned n_images;
-    size_t bytes; /* of all images */
+    size_t bytes, n_lines; /* of all images */
 };
 
 uint32_t cs_jit_code_machine(void)
@@ -80,7 +85,7 @@ static bool keep(struct cs_jit_code *code, struct image_code *image, uint64_t of
         image->bytes.used = at;
         return false;
     }
-    image->methods[image->n++] = (struct method){offset, at, n};
+    image->methods[image->n++] = (struct method){.offset = offset, .at = at, .n = n};
     *slot_of(image, offset) = (uint16_t)image->n;
     code->bytes += n;
     return true;
@@ -95,6 +100,63 @@ static bool is_like(const struct image_code *image, const struct method *method,
     for (size_t i = 0; i < n; i++)
         same += image->bytes.start[method->at + i] == bytes[i];
     return same >= n - n / 4;
+}
+
+static void count_lines(struct cs_jit_code *code, struct image_code *image, size_t was, size_t is)
+{
+    image->n_lines += is - was;
+    code->n_lines += is - was;
+}
+
+/* Rows that a method may have in place of its `now`. */
+static size_t room_for_lines(const struct cs_jit_code *code, const struct image_code *image, size_t now)
+{
+    const size_t here = CS_JIT_CODE_LINES - image->n_lines, all = CS_JIT_CODE_LINES_ALL - code->n_lines;
+    return now + (here < all ? here : all);
+}
+
+static void set_lines(struct cs_jit_code *code, struct image_code *image, struct method *method,
+                      const struct cs_jitdump_lines *lines)
+{
+    const size_t was = method->lines.n;
+    image->changed |=
+        cs_jit_lines_set(&method->lines, method->offset, lines, room_for_lines(code, image, was),
+                         &image->files, CS_JIT_CODE_FILES_BYTES);
+    count_lines(code, image, was, method->lines.n);
+}
+
+/* The lines in what an earlier recording kept: sections 1 and 2 of it. */
+static void load_lines(struct cs_jit_code *code, struct image_code *image, const char *bytes, size_t n,
+                       const Elf64_Ehdr *head)
+{
+    Elf64_Shdr section[3];
+    if (head->e_shnum != SECTIONS || head->e_shoff > n || n - head->e_shoff < sizeof section)
+        return;
+    memcpy(section, bytes + head->e_shoff, sizeof section);
+    for (unsigned i = 1; i < 3; i++)
+        if (section[i].sh_offset > n || section[i].sh_size > n - section[i].sh_offset)
+            return;
+    const size_t n_rows = section[1].sh_size / sizeof(struct cs_kept_line), n_texts = section[2].sh_size;
+    const char *texts = bytes + section[2].sh_offset;
+    struct cs_kept_line *rows = n_rows && n_rows <= CS_JIT_CODE_LINES ? malloc(n_rows * sizeof *rows) : NULL;
+    if (rows && n_texts && n_texts <= CS_JIT_CODE_FILES_BYTES && !texts[0] && !texts[n_texts - 1]) {
+        memcpy(rows, bytes + section[1].sh_offset, n_rows * sizeof *rows);
+        cs_bytes_put_raw(&image->files, texts, n_texts);
+        for (size_t i = 0, of; i < n_rows; i += of) {
+            const uint64_t offset = rows[i].offset >> CS_JIT_METHOD_BITS << CS_JIT_METHOD_BITS;
+            for (of = 0; i + of < n_rows && rows[i + of].offset - offset < CS_JIT_METHOD_MAX; of++)
+                if (rows[i + of].file >= n_texts)
+                    rows[i + of].file = 0;
+            const uint16_t index = *slot_of(image, offset);
+            struct cs_jit_lines *lines = index ? &image->methods[index - 1].lines : NULL;
+            const size_t was = lines ? lines->n : 0;
+            if (lines && of <= CS_JITDUMP_LINES_MAX && of <= room_for_lines(code, image, was))
+                (void)cs_jit_lines_take(lines, rows + i, of);
+            if (lines)
+                count_lines(code, image, was, lines->n);
+        }
+    }
+    free(rows);
 }
 
 /* What an earlier recording kept. */
@@ -116,6 +178,7 @@ static void load(struct cs_jit_code *code, struct image_code *image)
                 (void)keep(code, image, segment.p_vaddr, (const uint8_t *)bytes + segment.p_offset,
                            (size_t)segment.p_filesz);
         }
+        load_lines(code, image, bytes, n, &head);
     }
     free(bytes);
 }
@@ -136,10 +199,12 @@ static struct image_code *image_of(struct cs_jit_code *code, const char *id)
 }
 
 uint64_t cs_jit_code_offset(struct cs_jit_code *code, const struct cs_store_image *of, const char *name,
-                            const uint8_t *bytes, size_t n, char versioned[CS_JIT_CODE_NAME_MAX])
+                            const uint8_t *bytes, size_t n, const struct cs_jitdump_lines *lines,
+                            char versioned[CS_JIT_CODE_NAME_MAX])
 {
     struct image_code *image = image_of(code, of->id);
     uint64_t offset = 0;
+    uint16_t kept = 0;
     for (unsigned version = 1; version <= CS_JIT_CODE_VERSIONS; version++) {
         if (version == 1)
             snprintf(versioned, CS_JIT_CODE_NAME_MAX, "%s", name);
@@ -150,12 +215,57 @@ uint64_t cs_jit_code_offset(struct cs_jit_code *code, const struct cs_store_imag
         if (!index) {
             if (image && version < CS_JIT_CODE_VERSIONS)
                 image->changed |= keep(code, image, offset, bytes, n);
+            kept = image ? *slot_of(image, offset) : 0;
             break;
         }
-        if (is_like(image, &image->methods[index - 1], bytes, n))
+        if (is_like(image, &image->methods[index - 1], bytes, n)) {
+            kept = index;
             break;
+        }
     }
+    if (kept && lines)
+        set_lines(code, image, &image->methods[kept - 1], lines);
     return offset;
+}
+
+static int by_offset(const void *a, const void *b)
+{
+    const struct cs_kept_line *x = a, *y = b;
+    return (x->offset > y->offset) - (x->offset < y->offset);
+}
+
+/* Sections of lines, and their heads behind them. */
+static void put_lines(struct cs_bytes *out, const struct image_code *image)
+{
+    static const char names[] = "\0" CS_KEPT_LINES "\0" CS_KEPT_FILES "\0.shstrtab";
+    Elf64_Shdr sections[SECTIONS] = {
+        {.sh_type = SHT_NULL},
+        {.sh_name = 1, .sh_type = SHT_PROGBITS, .sh_size = image->n_lines * sizeof(struct cs_kept_line)},
+        {.sh_name = 1 + sizeof CS_KEPT_LINES, .sh_type = SHT_PROGBITS, .sh_size = image->files.used},
+        {.sh_name = 1 + sizeof CS_KEPT_LINES + sizeof CS_KEPT_FILES,
+         .sh_type = SHT_STRTAB,
+         .sh_size = sizeof names}};
+    while (out->used % ALIGNMENT)
+        cs_bytes_put_u8(out, 0);
+    sections[1].sh_offset = out->used;
+    for (unsigned i = 0; i < image->n; i++)
+        cs_bytes_put_raw(out, image->methods[i].lines.rows,
+                         image->methods[i].lines.n * sizeof(struct cs_kept_line));
+    if (!out->failed)
+        qsort(out->start + sections[1].sh_offset, image->n_lines, sizeof(struct cs_kept_line), by_offset);
+    sections[2].sh_offset = out->used;
+    cs_bytes_put_raw(out, image->files.start, image->files.used);
+    sections[3].sh_offset = out->used;
+    cs_bytes_put_raw(out, names, sizeof names);
+    for (unsigned i = 1; i < SECTIONS; i++)
+        sections[i].sh_addralign = 1;
+    while (out->used % ALIGNMENT)
+        cs_bytes_put_u8(out, 0);
+    if (out->failed)
+        return;
+    const uint64_t at = out->used;
+    memcpy(out->start + offsetof(Elf64_Ehdr, e_shoff), &at, sizeof at);
+    cs_bytes_put_raw(out, sections, sizeof sections);
 }
 
 static int save(const struct cs_jit_code *code, const struct image_code *image, uint64_t store_max,
@@ -170,7 +280,10 @@ static int save(const struct cs_jit_code *code, const struct image_code *image, 
                        .e_phoff = sizeof head,
                        .e_ehsize = sizeof head,
                        .e_phentsize = sizeof(Elf64_Phdr),
-                       .e_phnum = (uint16_t)image->n};
+                       .e_phnum = (uint16_t)image->n,
+                       .e_shentsize = sizeof(Elf64_Shdr),
+                       .e_shnum = image->n_lines ? SECTIONS : 0,
+                       .e_shstrndx = image->n_lines ? SECTIONS - 1 : SHN_UNDEF};
     cs_bytes_put_raw(&out, &head, sizeof head);
     for (unsigned i = 0; i < image->n; i++) {
         const struct method *m = &image->methods[i];
@@ -185,6 +298,8 @@ static int save(const struct cs_jit_code *code, const struct image_code *image, 
         cs_bytes_put_raw(&out, &segment, sizeof segment);
     }
     cs_bytes_put_raw(&out, image->bytes.start, image->bytes.used);
+    if (image->n_lines)
+        put_lines(&out, image);
     int rc = out.failed ? cs_fail(err, ENOMEM, "no memory for the code of %s", image->id)
                         : cs_kept_code_put(code->store, image->id, out.start, out.used, store_max, err);
     cs_bytes_fini(&out);
@@ -219,6 +334,9 @@ void cs_jit_code_close(struct cs_jit_code *code)
         return;
     for (struct image_code *image = code->images, *next; image; image = next) {
         next = image->next;
+        for (unsigned i = 0; i < image->n; i++)
+            cs_jit_lines_fini(&image->methods[i].lines);
+        cs_bytes_fini(&image->files);
         cs_bytes_fini(&image->bytes);
         free(image);
     }

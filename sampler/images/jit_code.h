@@ -7,10 +7,13 @@
  * addresses, which differ from run to run), else it is a version of its own, and its name ends in " (2)", " (3)" ...
  * What the store keeps from earlier recordings counts as an earlier version.
  *
+ * Source lines are kept beside the code (store/base/kept_lines.h); of a code that is met again the newest lines stay.
+ *
  * Bounded: so many methods an image, so many bytes; those that are sampled later have no code. One owner. */
 #ifndef CS_SAMPLER_IMAGES_JIT_CODE_H
 #define CS_SAMPLER_IMAGES_JIT_CODE_H
 
+#include "sampler/images/jitdump_lines.h"
 #include "store/store.h"
 
 #include <stddef.h>
@@ -22,6 +25,9 @@
 #define CS_JIT_CODE_IMAGES 64u
 #define CS_JIT_CODE_METHOD_MAX (256u << 10) /* bytes of one method */
 #define CS_JIT_CODE_VERSIONS 9u
+#define CS_JIT_CODE_LINES (128u << 10)     /* rows of an image, 24 bytes each; of a method: jitdump_lines.h */
+#define CS_JIT_CODE_LINES_ALL (512u << 10) /* of all */
+#define CS_JIT_CODE_FILES_BYTES (64u << 10) /* names of files, of an image; further ones are "" */
 #define CS_JIT_CODE_NAME_MAX 528
 
 struct cs_jit_code;
@@ -32,9 +38,11 @@ void cs_jit_code_close(struct cs_jit_code *code);
 
 /* The offset of a method by that name. */
 uint64_t cs_jit_name_offset(const char *name);
-/* The same of the version of it that has these bytes, which are kept; `versioned` gets its name. */
+/* The same of the version of it that has these bytes, which are kept, and `lines` (NULL: none) with them. `versioned` gets its
+ * name. */
 uint64_t cs_jit_code_offset(struct cs_jit_code *code, const struct cs_store_image *image, const char *name,
-                            const uint8_t *bytes, size_t n, char versioned[CS_JIT_CODE_NAME_MAX]);
+                            const uint8_t *bytes, size_t n, const struct cs_jitdump_lines *lines,
+                            char versioned[CS_JIT_CODE_NAME_MAX]);
 /* Puts what is new into the store. */
 int cs_jit_code_save(struct cs_jit_code *code, uint64_t store_max, struct cs_error *err);
 

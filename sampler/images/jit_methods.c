@@ -61,7 +61,8 @@ bool cs_jit_methods_add(struct cs_jit_methods *m, struct cs_jit_kept *kept, uint
     if (!more)
         return false;
     m->at = more;
-    m->at[m->n] = (struct cs_jit_method){start, size, (uint32_t)name, (uint32_t)m->n, 0};
+    m->at[m->n] = (struct cs_jit_method){
+        .start = start, .size = (uint32_t)size, .name = (uint32_t)name, .line = (uint32_t)m->n};
     m->n++;
     return true;
 }

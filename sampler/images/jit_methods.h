@@ -12,9 +12,11 @@
 #define CS_JIT_METHOD_MAX (1ULL << CS_JIT_METHOD_BITS) /* bytes of one method */
 
 struct cs_jit_method {
-    uint64_t start, size;
-    uint32_t name; /* offset in text */
-    uint32_t line; /* later ones win */
+    uint64_t start;
+    uint32_t size;
+    uint32_t lines_back; /* the record of its lines lies so far before `code`; 0: none */
+    uint32_t name;       /* offset in text */
+    uint32_t line;       /* later ones win */
     uint64_t
         code; /* bit 63: its offset (jit.h), known once it is sampled; else where its bytes lie in the jitdump file; 0: nowhere */
 };

@@ -13,8 +13,9 @@
 #define RECORDS_MAX 1000000          /* a call: some 0.2 s */
 #define READ_MAX ((size_t)512 << 20) /* bytes a call: the same */
 #define PART 16384
+#define KEPT_BACK (1u << 20) /* bytes that are read again, so that a method's lines are met with it */
 
-enum record_id { CODE_LOAD = 0, CODE_MOVE = 1 };
+enum record_id { CODE_LOAD = 0, CODE_MOVE = 1, DEBUG_INFO = 2 };
 
 struct header {
     uint32_t magic, version, total_size, elf_machine, padding, pid;
@@ -32,12 +33,21 @@ struct move {
     uint32_t pid, tid;
     uint64_t vma, old_code_addr, new_code_addr, code_size, code_index;
 };
+struct lines {
+    uint64_t code_addr, rows;
+};
 struct record {
     struct prefix prefix;
     union {
         struct load load;
         struct move move;
+        struct lines lines;
     };
+};
+
+/* The last record of lines; its method comes next. `at` 0: none. */
+struct lines_met {
+    uint64_t at, code_addr;
 };
 
 static int read_header(int fd, uint64_t *at)
@@ -79,14 +89,21 @@ static ssize_t fetch(struct part *p, uint64_t at, void *out, size_t size)
     return (ssize_t)size;
 }
 
-static bool hand_on(struct part *part, uint64_t at, const struct record *r,
+static bool hand_on(struct part *part, uint64_t at, const struct record *r, struct lines_met *lines,
                     bool (*each)(void *arg, const struct cs_jitdump_record *code), void *arg)
 {
     char name[NAME_MAX_BYTES];
     size_t head = sizeof r->prefix + sizeof r->load;
+    const struct lines_met met = *lines;
+    if (r->prefix.id == DEBUG_INFO && r->prefix.total_size >= sizeof r->prefix + sizeof r->lines) {
+        *lines = (struct lines_met){at, r->lines.code_addr};
+        return true;
+    }
+    if (r->prefix.id == CODE_LOAD || r->prefix.id == CODE_MOVE)
+        lines->at = 0;
     if (r->prefix.id == CODE_MOVE && r->prefix.total_size >= sizeof r->prefix + sizeof r->move)
         return each(arg, &(struct cs_jitdump_record){r->move.new_code_addr, r->move.code_size, NULL,
-                                                     r->move.old_code_addr, 0});
+                                                     r->move.old_code_addr, 0, 0});
     if (r->prefix.id != CODE_LOAD || r->prefix.total_size <= head)
         return true;
     size_t most = r->prefix.total_size - head;
@@ -97,7 +114,8 @@ static bool hand_on(struct part *part, uint64_t at, const struct record *r,
     const size_t rest =
         r->prefix.total_size - head; /* the name and the code, the file's last bytes of the record */
     const uint64_t code_at = r->load.code_size < rest ? at + r->prefix.total_size - r->load.code_size : 0;
-    return each(arg, &(struct cs_jitdump_record){r->load.code_addr, r->load.code_size, name, 0, code_at});
+    return each(arg, &(struct cs_jitdump_record){r->load.code_addr, r->load.code_size, name, 0, code_at,
+                                                 met.code_addr == r->load.code_addr ? met.at : 0});
 }
 
 int cs_jitdump_read(int fd, uint64_t *at, bool (*each)(void *arg, const struct cs_jitdump_record *code),
@@ -113,20 +131,27 @@ int cs_jitdump_read(int fd, uint64_t *at, bool (*each)(void *arg, const struct c
     }
     unsigned records = RECORDS_MAX;
     struct part part = {.fd = fd};
-    for (uint64_t size = (uint64_t)st.st_size;;) {
+    struct lines_met lines = {0, 0};
+    int rc = 0;
+    for (const uint64_t size = (uint64_t)st.st_size;;) {
         struct record r = {.prefix = {.id = 0}};
         ssize_t got = fetch(&part, *at, &r, sizeof r);
         if (got < 0)
             return (int)got;
         if (got < (ssize_t)sizeof r.prefix || r.prefix.total_size == 0)
-            return 0; /* the end, for now */
-        if (r.prefix.total_size < sizeof r.prefix)
-            return -EBADMSG;
+            break; /* the end, for now */
+        if (r.prefix.total_size < sizeof r.prefix) {
+            rc = -EBADMSG;
+            break;
+        }
         if (*at + r.prefix.total_size > size)
-            return 0; /* still being written */
-        bool more = hand_on(&part, *at, &r, each, arg) && --records > 0 && part.read < READ_MAX;
+            break; /* still being written */
+        bool more = hand_on(&part, *at, &r, &lines, each, arg) && --records > 0 && part.read < READ_MAX;
         *at += r.prefix.total_size;
         if (!more)
-            return 0;
+            break;
     }
+    if (lines.at && *at - lines.at <= KEPT_BACK)
+        *at = lines.at;
+    return rc;
 }

@@ -13,6 +13,7 @@ struct cs_jitdump_record {
     const char *name;   /* of a method that was made; NULL: one moved */
     uint64_t was_start; /* ... from here */
     uint64_t code_at;   /* of one that was made: where its bytes lie in the file; 0: nowhere */
+    uint64_t lines_at;  /* ... and the record of its lines, before those; 0: none */
 };
 
 /* Hands on what was appended since `*at` (0 at first) and moves it on; what is incomplete, or behind

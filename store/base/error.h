@@ -11,6 +11,7 @@
  *   delimited     CSV fields and JSON strings
  *   random        pseudo-random numbers
  *   regular_file  the one opener for paths that somebody else chose
+ *   kept_lines    a row of source lines, as it lies in a file
  *   cache         what can be worked out again, by a key
  */
 #ifndef CS_STORE_BASE_ERROR_H

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Fuzz target: any bytes as a jitdump file, read while it grows: once when half is there, once when all is.
- * Sources: sampler/images/jitdump.c */
+/* Fuzz target: any bytes as a jitdump file, read while it grows: once when half is there, once when all is; and as the record
+ * of a method's lines.
+ * Sources: sampler/images/jitdump*.c store/base/bytes.c */
 #include "sampler/images/jitdump.h"
+#include "sampler/images/jitdump_lines.h"
 
 #include <assert.h>
 #include <stddef.h>
@@ -22,8 +24,20 @@ static bool count(void *arg, const struct cs_jitdump_record *code)
     return true;
 }
 
+static void read_lines(const uint8_t *bytes, size_t size, const char *method)
+{
+    struct cs_jitdump_lines lines = {0};
+    (void)cs_jitdump_lines_read(&lines, bytes, size, method, 4096);
+    assert(lines.n <= CS_JITDUMP_LINES_MAX && lines.n_files <= CS_JITDUMP_LINES_FILES);
+    for (size_t i = 0; i < lines.n; i++)
+        assert(lines.rows[i].file < lines.files.used && (i == 0 || lines.rows[i - 1].at < lines.rows[i].at));
+    cs_jitdump_lines_fini(&lines);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 {
+    read_lines(bytes, size, "f");
+    read_lines(bytes, size, "JS:*turns /srv/of/long/path/turns.js:4:15");
     uint64_t at = 0;
     size_t seen = 0, halves[] = {size / 2, size - size / 2};
     int fd = memfd_create("fuzz", MFD_CLOEXEC);

@@ -23,7 +23,7 @@ static uint64_t offset_of(struct cs_jit_code *code, const char *name, const uint
                           const char *expected)
 {
     char versioned[CS_JIT_CODE_NAME_MAX];
-    const uint64_t offset = cs_jit_code_offset(code, &image, name, bytes, n, versioned);
+    const uint64_t offset = cs_jit_code_offset(code, &image, name, bytes, n, NULL, versioned);
     assert_string_equal(versioned, expected);
     assert_int_equal(offset, cs_jit_name_offset(expected));
     assert_true(offset >> 63 && (offset & (CS_JIT_METHOD_MAX - 1)) == 0);
@@ -100,10 +100,10 @@ static void more_than_the_bounds_has_no_code(void **state)
     char name[32], versioned[CS_JIT_CODE_NAME_MAX], *kept;
     size_t n;
     struct cs_jit_code *code = cs_jit_code_open(folder);
-    assert_true(cs_jit_code_offset(code, &other, "big", big, sizeof big, versioned) >> 63);
+    assert_true(cs_jit_code_offset(code, &other, "big", big, sizeof big, NULL, versioned) >> 63);
     for (unsigned i = 0; i < 3 * CS_JIT_CODE_METHODS; i++) {
         snprintf(name, sizeof name, "m%u", i);
-        assert_int_equal(cs_jit_code_offset(code, &other, name, big, 32, versioned),
+        assert_int_equal(cs_jit_code_offset(code, &other, name, big, 32, NULL, versioned),
                          cs_jit_name_offset(name));
     }
     assert_true(cs_jit_code_save(code, 1 << 20, &err) >= 0);
@@ -116,7 +116,8 @@ static void more_than_the_bounds_has_no_code(void **state)
     memset(lies, 0xff, sizeof lies);
     assert_true(cs_kept_code_put(folder, other.id, lies, sizeof lies, 1 << 20, &err) >= 0);
     code = cs_jit_code_open(folder);
-    assert_int_equal(cs_jit_code_offset(code, &other, "m", big, 32, versioned), cs_jit_name_offset("m"));
+    assert_int_equal(cs_jit_code_offset(code, &other, "m", big, 32, NULL, versioned),
+                     cs_jit_name_offset("m"));
     cs_jit_code_close(code);
 }
 

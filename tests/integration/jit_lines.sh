@@ -1,0 +1,84 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+# Source lines of JIT methods, from the jitdump that node writes: in two functions, one of a script and one of a module, the line
+# that was written to be slow (divisions and roots that wait for one another) has most samples, in prof --by line and in list,
+# and is shown as it stands in the file. Exit 77 without node.
+set -u
+command -v node >/dev/null || { echo "no node"; exit 77; }
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+cd "$work" || exit 1
+mkdir -p of/the/program
+cat >of/the/program/script.cjs <<'J'
+exports.roots = function roots(n) {
+  let s = 1, t = 2, u = 3.5;
+  for (let i = 0; i < n; i++) {
+    s = (s + (t ^ i)) | 0;
+    t = (t ^ (s << 3)) | 0;
+    u = Math.sqrt(1 / Math.sqrt(1 / Math.sqrt(1 / Math.sqrt(1 / Math.sqrt(1 / Math.sqrt(1 / (u + 1.25))))))); // slow
+    t = (t + 5) | 0;
+  }
+  return s ^ t ^ u;
+};
+J
+cat >of/the/program/module.mjs <<'J'
+import script from "./script.cjs";
+
+function plus(s, i) {
+  return (s + i) | 0;
+}
+function quotients(n) {
+  let s = 1, u = 3.5;
+  for (let i = 0; i < n; i++) {
+    u = 1 / (u + 1 / (u + 1 / (u + 1 / (u + 1 / (u + 1 / (u + 1 / (u + 0.125))))))); // slow
+    s = plus(s, i);
+    s = s ^ (s << 5);
+  }
+  return s ^ u;
+}
+let x = 0;
+function both(ms) {
+  for (const end = Date.now() + ms; Date.now() < end;) x ^= script.roots(1e5) ^ quotients(1e5);
+}
+both(800);
+for (let i = 0; i < 300; i++) { // node writes its file in pieces of 32 KiB
+  const f = new Function("n", "let s = " + i + "; for (let i = 0; i < n; i++) s = (s * 3 + i) | 0; return s;");
+  for (let k = 0; k < 50; k++) x ^= f(3000);
+}
+both(3000);
+console.log(x);
+J
+"$CYCLESCOPE" record -F 1000 --no-bursts -o store -- node --perf-prof of/the/program/module.mjs >said 2>&1 || { cat said; exit 1; }
+ls jit-*.dump >/dev/null 2>&1 || { echo "this node writes no jitdump"; exit 77; }
+"$CYCLESCOPE" prof --by line --json --top 0 --store store >lines.json || exit 1
+for f in roots quotients; do
+    "$CYCLESCOPE" list $f --json --all --store store >$f.json 2>err || { echo "list $f: $(cat err)"; exit 1; }
+    "$CYCLESCOPE" list $f --store store >$f.txt || exit 1
+done
+python3 - <<'P'
+import json, os, sys
+rows = json.load(open("lines.json"))["rows"]
+for function, file in (("roots", "script.cjs"), ("quotients", "module.mjs")):
+    path = os.path.realpath("of/the/program/" + file)
+    text = open(path).read().split("\n")
+    slow = next(i + 1 for i, line in enumerate(text) if line.endswith("// slow"))
+    seen = {}
+    for row in rows:
+        if row["procedure"].startswith(f"JS:*{function} "):
+            where = tuple((row["line"] or ":0").rsplit(":", 1))
+            seen[where] = seen.get(where, 0) + sum(row["samples"].values())
+    total = sum(seen.values())
+    if total < 100:
+        print(f"only {total} samples in {function}: the machine is busy")
+        sys.exit(77)
+    most = most_seen = max(seen, key=seen.get)
+    assert os.path.realpath(most[0]) == path and most[1] == str(slow), (function, path, slow, seen)
+    assert seen[most] > 0.5 * total, (function, seen)
+    lined = sum(n for (f, line), n in seen.items() if line != "0")
+    assert lined > 0.9 * total, (function, seen)
+    listed = json.load(open(function + ".json"))["lines"]
+    most = max(listed, key=lambda row: row["samples"] or 0)
+    assert most["line"] == slow, (function, slow, listed)
+    assert any("// slow" in l and l.split()[0].isdigit() and int(l.split()[0]) > 0 for l in open(function + ".txt")), open(function + ".txt").read()
+    print(f"{function}: {100 * seen[most_seen] / total:.1f} % of {total} samples on {file}:{slow}")
+P
