@@ -17,8 +17,8 @@
 #define TAGS UINT64_C(7) /* of references, from 3.14 on: they point to multiples of 8 */
 
 static const struct cs_python_offsets versions[] = {
-    {0x030b, 40, 0, 16, 8, 160, 152, 56, 8, 32, 48, 56, 69, 68, NO, 128, 112, 72, 136, 184, 48, 72},
-    {0x030c, 40, 0, 72, 8, 144, 136, 56, 0, 0, 8, 56, 70, NO, 3, 128, 112, 68, 136, 192, 40, 56},
+    {0x030b, 40, 0, 16, 8, 160, 152, 56, 8, 32, 48, 56, 69, 8, 68, NO, 128, 112, 72, 136, 184, 48, 72},
+    {0x030c, 40, 0, 72, 8, 144, 136, 56, 0, 0, 8, 56, 70, 24, NO, 3, 128, 112, 68, 136, 192, 40, 56},
 };
 
 /* Where in the list that is told (8 bytes each) what is wanted stands. Include/internal/pycore_debug_offsets.h. */
@@ -39,6 +39,7 @@ enum {
     DEBUG_OFFSETS_VERSION = 1,
     DEBUG_OFFSETS_FREE_THREADED = 2,
     OWNER_OF_SHIMS = 3,    /* FRAME_OWNED_BY_CSTACK in 3.13, _BY_INTERPRETER since */
+    FRAME_GLOBALS = 24,    /* not in the list */
     FRAME_BYTES_READ = 80, /* of a frame, by the handler of samples */
 };
 
@@ -95,6 +96,7 @@ static bool open_debug_offsets(uint64_t version, const uint8_t *state, size_t n,
         .frame_previous = take(&list, t->frame_previous, frame - 7),
         .frame_instruction = take(&list, t->frame_instruction, frame - 7),
         .frame_owner = take(&list, t->frame_owner, frame),
+        .frame_globals = FRAME_GLOBALS,
         .frame_is_entry = NO,
         .owner_of_shims = OWNER_OF_SHIMS,
         .code_qualname = take(&list, t->qualname, code),

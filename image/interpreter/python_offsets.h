@@ -17,7 +17,7 @@ struct cs_python_offsets {
         c_frame; /* 3.11, 3.12: the thread's C frame, which has the current frame; else CS_PYTHON_NO_OFFSET */
     __u16 current_frame; /* in the C frame, or in the thread */
     /* a frame */
-    __u16 frame_code, frame_previous, frame_instruction, frame_owner;
+    __u16 frame_code, frame_previous, frame_instruction, frame_owner, frame_globals;
     __u16 frame_is_entry; /* 3.11; else CS_PYTHON_NO_OFFSET: the frame behind the first is a shim */
     __u16 owner_of_shims; /* its frame_owner */
     /* a code object */

@@ -30,6 +30,10 @@
 #define CS_TREE_INTERPRETED (1ULL << 49) /* of a user's frame; in addresses handed out, too */
 #define CS_TREE_INTERPRETER_SHIFT 50
 #define CS_TREE_INTERPRETED_BITS (31ULL << 49)
+/* Of what is interpreted, which lies at a multiple of 8 below 2^47: a hash of the module that it runs in. Code is freed, and its memory
+ * becomes other code's; the two are told apart by this, in most cases. Bit 0 is for who says "a return" by adding 1. */
+#define CS_TREE_MODULE_BITS (1ULL << 47 | 6)
+#define CS_TREE_CODE_MASK (CS_TREE_ADDR_MASK & ~CS_TREE_MODULE_BITS & ~1ULL)
 #define CS_TREE_RUN (1ULL << 55) /* the handler's own mark, never in a cell */
 #define CS_TREE_EVENT_SHIFT 57
 #define CS_TREE_EVENT_MASK 15U

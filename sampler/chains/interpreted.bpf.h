@@ -20,12 +20,13 @@ static __always_inline __u64 own_key(const struct chain_scratch *s, __u64 code)
            (__u64)(s->interpreter & 15) << CS_TREE_INTERPRETER_SHIFT;
 }
 
-/* Tells of code that wasn't met lately, and who called it from where (0: not known): its name is read while the process lives.
+/* Tells of code that wasn't met lately in that module (a hash), and who called it from where (0: not known): its name is read while the
+ * process lives.
  * Not static, as others here: verified once, not at each call. */
-__noinline int chain_report_code(__u64 key, __u64 caller, __u64 caller_at)
+__noinline int chain_report_code(__u64 key, __u64 module, __u64 caller, __u64 caller_at)
 {
     __u32 pid = bpf_get_current_pid_tgid() >> 32;
-    __u64 is = key ^ (__u64)pid << 32;
+    __u64 is = key ^ (__u64)pid << 32 ^ module;
     __u32 at = (is * 0x9E3779B97F4A7C15ULL) >> 51 & (CS_CHAIN_CODES - 1);
     __u64 *reported = bpf_map_lookup_elem(&chain_codes, &at);
     if (!reported || *reported == is)

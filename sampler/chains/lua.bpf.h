@@ -65,7 +65,7 @@ static long lua_state(__u32 i, void *context)
 static __always_inline void lua_report(struct lua_walk *w, __u64 caller, __u64 caller_at)
 {
     if (w->callee)
-        chain_report_code(w->callee & ~CS_TREE_RUN, w->callee & CS_TREE_RUN ? caller : 0, caller_at);
+        chain_report_code(w->callee & ~CS_TREE_RUN, 0, w->callee & CS_TREE_RUN ? caller : 0, caller_at);
     w->callee = 0;
 }
 

@@ -40,7 +40,8 @@ static long python_frame(__u32 i, void *context)
     if (!w->at || bpf_probe_read_user(s->own_frame, FRAME_BYTES, (const void *)w->at) != 0)
         return 1;
     __u64 previous = *(const __u64 *)(frame + (w->o->frame_previous & 0x78)),
-          code = *(const __u64 *)(frame + (w->o->frame_code & 0x78));
+          code = *(const __u64 *)(frame + (w->o->frame_code & 0x78)),
+          module = *(const __u64 *)(frame + (w->o->frame_globals & 0x78)) * 0x9E3779B97F4A7C15ULL;
     __u8 owner = *(const __u8 *)(frame + (w->o->frame_owner & 0x7f)),
          is_entry = *(const __u8 *)(frame + (w->o->frame_is_entry & 0x7f));
     w->at = previous;
@@ -49,8 +50,8 @@ static long python_frame(__u32 i, void *context)
             s->own[(s->n_own - 1) & (CS_CHAIN_OWN_FRAMES - 1)] |= CS_TREE_RUN;
         return 0;
     }
-    __u64 key = own_key(s, code & ~7ULL);
-    chain_report_code(key, 0, 0);
+    __u64 key = own_key(s, (code & CS_TREE_CODE_MASK) | (module >> 8 & CS_TREE_MODULE_BITS));
+    chain_report_code(key, module, 0, 0);
     s->own[s->n_own & (CS_CHAIN_OWN_FRAMES - 1)] = key | (w->is_3_11 && is_entry ? CS_TREE_RUN : 0);
     s->n_own++;
     return s->n_own >= CS_CHAIN_OWN_FRAMES;

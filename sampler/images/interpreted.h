@@ -14,13 +14,14 @@ struct cs_interpreted *cs_interpreted_open(struct cs_images *images); /* NULL wh
 void cs_interpreted_close(struct cs_interpreted *interpreted);
 /* The number of an interpreter; -1: no more are taken. */
 int cs_interpreted_add(struct cs_interpreted *interpreted, const struct cs_interpreter_place *place);
-/* What interpreter `number` runs in a process: of `frame` the code, and its caller where it is known. False: it can't be read any
- * more. */
-bool cs_interpreted_find(struct cs_interpreted *interpreted, unsigned number, pid_t pid,
-                         const struct cs_interpreted_frame *frame, struct cs_mapped_image **image,
+/* What interpreter `number` runs in a process: of `frame` the code, and its caller where it is known. `module`: any number that tells
+ * code apart that has been at the same address. `runs`: it was met just now, and may be other code than before. False: it can't be read
+ * any more. */
+bool cs_interpreted_find(struct cs_interpreted *interpreted, unsigned number, pid_t pid, uint64_t module,
+                         const struct cs_interpreted_frame *frame, bool runs, struct cs_mapped_image **image,
                          uint64_t *offset);
-/* A drain begins: what was read long ago is read again, for code is freed and its memory used again. */
-void cs_interpreted_refresh(struct cs_interpreted *interpreted);
+/* A drain begins, at that time (any clock): by it names are read again now and then, for code is freed and its memory used again. */
+void cs_interpreted_drain(struct cs_interpreted *interpreted, uint64_t now_ns);
 /* Puts the names met since the last call into the store. */
 int cs_interpreted_name(struct cs_interpreted *interpreted, struct cs_store *store, struct cs_error *err);
 

@@ -51,9 +51,10 @@ static void note_want(void *arg, const struct cs_chain_want *want)
     uint64_t offset;
     if (want->code) { /* at once: a process may end, and its frames are placed much later */
         const struct cs_interpreted_frame frame = {
-            .code = want->code & CS_TREE_ADDR_MASK, .caller = want->caller, .caller_at = want->caller_at};
+            .code = want->code & CS_TREE_CODE_MASK, .caller = want->caller, .caller_at = want->caller_at};
         (void)cs_interpreted_find(c->places->interpreted, want->code >> CS_TREE_INTERPRETER_SHIFT & 15,
-                                  (pid_t)want->pid, &frame, &image, &offset);
+                                  (pid_t)want->pid, want->code & CS_TREE_MODULE_BITS, &frame, true, &image,
+                                  &offset);
         return;
     }
     struct cs_chain_want *more = cs_array_add(&c->wants);

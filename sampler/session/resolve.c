@@ -44,10 +44,10 @@ int cs_session_resolve(struct cs_session_places *s, const struct cs_driver_entry
     int rc;
     *found = (struct cs_maps_location){.image = NULL};
     if (!entry->kernel && (entry->pc & CS_TREE_INTERPRETED)) {
-        /* what is run lies at a multiple of 8; who says "a return" adds 1 */
-        const struct cs_interpreted_frame frame = {.code = entry->pc & CS_TREE_ADDR_MASK & ~7ULL};
+        const struct cs_interpreted_frame frame = {.code = entry->pc & CS_TREE_CODE_MASK};
         if (cs_interpreted_find(s->interpreted, entry->pc >> CS_TREE_INTERPRETER_SHIFT & 15,
-                                (pid_t)entry->pid, &frame, &found->image, &found->offset))
+                                (pid_t)entry->pid, entry->pc & CS_TREE_MODULE_BITS, &frame, false,
+                                &found->image, &found->offset))
             return 0;
         found->image = s->unknown_image;
         found->offset = CS_UNKNOWN_NO_MAPPING;
@@ -102,7 +102,7 @@ void cs_session_places_refresh(struct cs_session_places *s)
 {
     s->n_scanned = 0;
     cs_jit_refresh(s->jit);
-    cs_interpreted_refresh(s->interpreted);
+    cs_interpreted_drain(s->interpreted, cs_monotonic_ns());
 }
 
 void cs_session_places_meet(struct cs_session_places *s)

@@ -81,6 +81,47 @@ for python in ${CS_PYTHONS:-/usr/bin/python3 $(command -v python3.14 || true) $(
     [ $rc -eq 77 ] || ran=$((ran + 1))
 done
 
+# Code that is freed, and whose memory becomes another module's function: each has its own name. (Lines of .pth files are executed so at
+# each start of a Python with packages.)
+cat >"$scratch/reuse.py" <<'END'
+import gc, sys, time
+def made(name, module):
+    exec(f"def {name}(n):\n    total = 0\n    for i in range(n):\n        total += i * i\n    return total\n", module)
+    return module.pop(name)
+def spend(function, seconds):
+    end = time.thread_time() + seconds
+    while time.thread_time() < end:
+        function(20000)
+tries, modules = int(sys.argv[1]), [{}, {}]
+early = made("early", modules[0])
+place = id(early.__code__)
+spend(early, 0.5)
+del early
+gc.collect()
+others = []
+for i in range(tries):
+    later = made("later", modules[1])
+    if id(later.__code__) == place:
+        break
+    others.append(later)
+else:
+    sys.exit(77)
+spend(later, 1.5)
+END
+python=/usr/bin/python3
+if [ $ran -gt 0 ] && $python "$scratch/reuse.py" 1000 >/dev/null; then
+    told= # whether both are told apart is chance, 1 to 7: where a module's dictionary lies decides
+    for _ in 1 2 3; do
+        rm -rf "$scratch/store"
+        "$CYCLESCOPE" record --driver bpf -F 500 --no-bursts -o "$scratch/store" -- $python "$scratch/reuse.py" 1000 >/dev/null 2>&1 || continue
+        "$CYCLESCOPE" export --store "$scratch/store" --format folded --to "$scratch/folded"
+        told=$(awk '/;early \(/ { e += $NF } /;later \(/ { l += $NF } END { printf "%d %d", e, l }' "$scratch/folded")
+        echo "of memory that two functions had: early, then later have $told samples (1 to 3)"
+        awk -v e="${told% *}" -v l="${told#* }" 'BEGIN { exit !(e > 0.1 * (e + l) && l > 0.6 * (e + l)) }' && { told=well; break; }
+    done
+    [ "$told" = well ] || { echo "not ok: code that had the same memory isn't told apart"; exit 1; }
+fi
+
 # The program's own function is to blame for what it has the library do, and `callees` knows it by its bare name.
 cat >"$scratch/dump.py" <<'END'
 import json, time
