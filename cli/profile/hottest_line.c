@@ -88,7 +88,9 @@ static void add_line(unsigned event, const char *label, uint64_t offset, uint64_
 
 static struct cs_image_code *open_code(const struct profile *profile, const struct profile_image *image)
 {
-    return image && image->image.kind == CS_IMAGE_ELF ? profile_code(profile, image) : NULL;
+    return image && (image->image.kind == CS_IMAGE_ELF || image->image.kind == CS_IMAGE_JIT)
+               ? profile_code(profile, image)
+               : NULL;
 }
 
 /* The hottest line of a row's procedure. */

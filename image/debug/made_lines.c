@@ -63,7 +63,7 @@ const char *made_line_at(const struct elf_file *made, uint64_t offset, struct cs
     if (behind <= first)
         return NULL;
     const struct cs_kept_line row = nth(&rows, behind - 1);
-    if (row.line == 0)
+    if (row.line == 0 || !*text(&rows, row.file))
         return NULL;
     *frame = (struct cs_image_frame){
         .function = "", .file = text(&rows, row.file), .line = row.line, .column = row.column};

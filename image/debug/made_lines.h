@@ -8,7 +8,7 @@
 
 #include <stdint.h>
 
-/* File, line and column at `offset`; returns the method's own file, that of its first line. NULL: no line is known there.
+/* File, line and column at `offset`; returns the method's own file, that of its first line. NULL: no line, or no file, is known there.
  * Texts live as long as the file is open. */
 const char *made_line_at(const struct elf_file *made, uint64_t offset, struct cs_image_frame *frame);
 

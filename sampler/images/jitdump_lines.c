@@ -12,7 +12,8 @@
 #define ROW 16            /* address, line, column; the name follows */
 #define V8_TOO_HIGH 64    /* its addresses */
 #define V8_OVERWRITTEN 16 /* of a freed name */
-#define SEEK_MAX 4096     /* bytes of a name with NULs in it */
+#define V8_NO_SCRIPT "<unknown>"
+#define SEEK_MAX 4096 /* bytes of a name with NULs in it */
 
 struct reader {
     const uint8_t *record;
@@ -140,6 +141,8 @@ static void read_rows(struct reader *r)
         if (broken) {
             const char *was = before_it_was_freed(r, name, bytes);
             file = was ? file_of(r->lines, was, bytes) : 0;
+        } else if (r->v8 && bytes == strlen(V8_NO_SCRIPT) && memcmp(name, V8_NO_SCRIPT, bytes) == 0) {
+            file = 0;
         } else if (bytes != 1 || *name != 0xff) { /* else the one before */
             file = file_of(r->lines, (const char *)name, bytes);
         }

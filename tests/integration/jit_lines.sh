@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # Source lines of JIT methods, from the jitdump that node writes: in two functions, one of a script and one of a module, the line
 # that was written to be slow (divisions and roots that wait for one another) has most samples, in prof --by line and in list,
-# and is shown as it stands in the file. Exit 77 without node.
+# and is shown as it stands in the file; so in the
+# HTML report, with the instructions. Exit 77 without node.
 set -u
 command -v node >/dev/null || { echo "no node"; exit 77; }
 work=$(mktemp -d)
@@ -51,13 +52,15 @@ J
 "$CYCLESCOPE" record -F 1000 --no-bursts -o store -- node --perf-prof of/the/program/module.mjs >said 2>&1 || { cat said; exit 1; }
 ls jit-*.dump >/dev/null 2>&1 || { echo "this node writes no jitdump"; exit 77; }
 "$CYCLESCOPE" prof --by line --json --top 0 --store store >lines.json || exit 1
+"$CYCLESCOPE" report --html page.html store >/dev/null || exit 1
 for f in roots quotients; do
     "$CYCLESCOPE" list $f --json --all --store store >$f.json 2>err || { echo "list $f: $(cat err)"; exit 1; }
     "$CYCLESCOPE" list $f --store store >$f.txt || exit 1
 done
-python3 - <<'P'
-import json, os, sys
+python3 - <<'P' || exit
+import json, os, re, sys
 rows = json.load(open("lines.json"))["rows"]
+page = json.loads(re.search(r'<script type="application/json" id="profile">(.*?)</script>', open("page.html").read(), re.S).group(1))
 for function, file in (("roots", "script.cjs"), ("quotients", "module.mjs")):
     path = os.path.realpath("of/the/program/" + file)
     text = open(path).read().split("\n")
@@ -80,5 +83,21 @@ for function, file in (("roots", "script.cjs"), ("quotients", "module.mjs")):
     most = max(listed, key=lambda row: row["samples"] or 0)
     assert most["line"] == slow, (function, slow, listed)
     assert any("// slow" in l and l.split()[0].isdigit() and int(l.split()[0]) > 0 for l in open(function + ".txt")), open(function + ".txt").read()
+    detail = next(page["details"][r[2 + len(page["events"])]] for r in page["rows"]
+                  if (r[0] or "").startswith(f"JS:*{function} ") and r[2 + len(page["events"])] >= 0)
+    assert os.path.realpath(detail["file"]) == path, detail["file"]
+    most = max(detail["lines"], key=lambda row: row[1])
+    assert most[0] == slow and most[2].endswith("// slow"), most
+    by_line = {}
+    for _, n, line, *_ in detail["instructions"]:
+        by_line[line] = by_line.get(line, 0) + n
+    assert len(detail["instructions"]) > 20 and max(by_line, key=by_line.get) == slow, by_line
     print(f"{function}: {100 * seen[most_seen] / total:.1f} % of {total} samples on {file}:{slow}")
 P
+command -v chromium >/dev/null || { echo "the page was checked without a browser"; exit 0; }
+timeout 200 chromium --headless --no-sandbox --disable-gpu --user-data-dir="$work/chromium" --virtual-time-budget=4000 \
+    --dump-dom "file://$work/page.html#p=JS%3A*roots" >dom.html 2>said || { echo "chromium doesn't run here: $(tail -n 1 said)"; exit 0; }
+if ! grep -q 'Source: .*of/the/program/script.cjs' dom.html || ! grep -q '<td[^>]*>[^<]*sqrt' dom.html; then
+    echo "the browser shows no code of roots"
+    exit 1
+fi
