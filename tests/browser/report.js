@@ -88,7 +88,7 @@ const [page_file, shots] = process.argv.slice(2);
       await key.click();
     }
     /* zoom a histogram by dragging */
-    if (await page.evaluate(() => window.charts.length > 0 && window.charts[0].columns[0].length > 10)) {
+    if (await page.locator("#histograms .chart canvas").count() && await page.evaluate(() => window.charts.length > 0 && window.charts[0].columns[0].length > 10)) {
       const before = await page.evaluate(() => { const [a, b] = window.charts[0].view(); return b - a; });
       await page.locator("#histograms .chart canvas").first().scrollIntoViewIfNeeded();
       const box = await page.locator("#histograms .chart canvas").first().boundingBox();
