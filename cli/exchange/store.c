@@ -2,6 +2,7 @@
 /* store: what a profile store holds, whether it is complete; merging stores, removing old epochs. */
 #include "store/store.h"
 #include "cli/output/output.h"
+#include "sampler/images/jit_code.h"
 #include "store/base/text.h"
 #include "store/kept_code.h"
 
@@ -166,6 +167,43 @@ static void step(void *bar, uint64_t files)
     progress_step(bar, files);
 }
 
+struct jit_merge {
+    const char *to, *from;
+    char done[CS_JIT_CODE_IMAGES][CS_IMAGE_ID_MAX];
+    unsigned n_done;
+};
+
+static int merge_jit_code(const char *epoch, const struct cs_store_image *image, void *arg)
+{
+    struct jit_merge *m = arg;
+    struct cs_error err;
+    (void)epoch;
+    if (image->kind != CS_IMAGE_JIT || m->n_done == CS_JIT_CODE_IMAGES)
+        return 0;
+    for (unsigned i = 0; i < m->n_done; i++)
+        if (strcmp(m->done[i], image->id) == 0)
+            return 0;
+    snprintf(m->done[m->n_done++], CS_IMAGE_ID_MAX, "%s", image->id);
+    if (cs_jit_code_combine(m->to, m->from, image->id, CS_KEPT_CODE_STORE_MAX, &err) < 0)
+        remark("%s", err.text);
+    return 0;
+}
+
+/* Of one runtime each store has the code of the methods that it saw. */
+static int merge_code(const char *to, const char *from, struct cs_error *err)
+{
+    struct jit_merge m = {.to = to, .from = from};
+    struct cs_store *store;
+    int rc = cs_kept_code_combine(to, from, CS_KEPT_CODE_STORE_MAX, err);
+    if (rc >= 0)
+        rc = cs_store_open(from, CS_STORE_READ, &store, err);
+    if (rc < 0)
+        return rc;
+    rc = cs_store_each_image(store, merge_jit_code, &m, err);
+    cs_store_close(store);
+    return rc;
+}
+
 static int run_merge(const struct parsed *args)
 {
     struct cs_error err;
@@ -180,7 +218,7 @@ static int run_merge(const struct parsed *args)
         progress_fini(&bar);
         n += rc > 0 ? rc : 0;
         if (rc >= 0)
-            rc = cs_kept_code_combine(operand(args, 1), operand(args, i), CS_KEPT_CODE_STORE_MAX, &err);
+            rc = merge_code(operand(args, 1), operand(args, i), &err);
         if (rc < 0)
             return failed(&err);
     }
@@ -258,7 +296,9 @@ const struct command command_store = {
     "verify reads every file to its last byte and names the damaged ones (exit 1).\n"
     "merge adds the epochs of other stores, and their copies of binaries; an epoch that is there already is "
     "refused, because it would\n"
-    "count twice, unless --add says that this is wanted. --into folds them all into one epoch.\n"
+    "count twice, unless --add says that this is wanted. --into folds them all into one epoch. Of a JIT "
+    "method that\n"
+    "several have by the same name, the first one's code stays.\n"
     "gc removes whole epochs by age and size, never the newest one.\n"
     "dump prints the rows of one file.",
     options,

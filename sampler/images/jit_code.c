@@ -125,9 +125,9 @@ static void set_lines(struct cs_jit_code *code, struct image_code *image, struct
     count_lines(code, image, was, method->lines.n);
 }
 
-/* The lines in what an earlier recording kept: sections 1 and 2 of it. */
-static void load_lines(struct cs_jit_code *code, struct image_code *image, const char *bytes, size_t n,
-                       const Elf64_Ehdr *head)
+/* The lines in what was kept, sections 1 and 2 of it, of methods from `first` on. */
+static void load_lines(struct cs_jit_code *code, struct image_code *image, unsigned first, const char *bytes,
+                       size_t n, const Elf64_Ehdr *head)
 {
     Elf64_Shdr section[3];
     if (head->e_shnum != SECTIONS || head->e_shoff > n || n - head->e_shoff < sizeof section)
@@ -139,16 +139,17 @@ static void load_lines(struct cs_jit_code *code, struct image_code *image, const
     const size_t n_rows = section[1].sh_size / sizeof(struct cs_kept_line), n_texts = section[2].sh_size;
     const char *texts = bytes + section[2].sh_offset;
     struct cs_kept_line *rows = n_rows && n_rows <= CS_JIT_CODE_LINES ? malloc(n_rows * sizeof *rows) : NULL;
-    if (rows && n_texts && n_texts <= CS_JIT_CODE_FILES_BYTES && !texts[0] && !texts[n_texts - 1]) {
+    const uint32_t base = (uint32_t)image->files.used; /* behind the texts of another store */
+    if (rows && n_texts && base + n_texts <= CS_JIT_CODE_FILES_BYTES && !texts[0] && !texts[n_texts - 1]) {
         memcpy(rows, bytes + section[1].sh_offset, n_rows * sizeof *rows);
         cs_bytes_put_raw(&image->files, texts, n_texts);
         for (size_t i = 0, of; i < n_rows; i += of) {
             const uint64_t offset = rows[i].offset >> CS_JIT_METHOD_BITS << CS_JIT_METHOD_BITS;
             for (of = 0; i + of < n_rows && rows[i + of].offset - offset < CS_JIT_METHOD_MAX; of++)
-                if (rows[i + of].file >= n_texts)
-                    rows[i + of].file = 0;
+                rows[i + of].file =
+                    rows[i + of].file && rows[i + of].file < n_texts ? base + rows[i + of].file : 0;
             const uint16_t index = *slot_of(image, offset);
-            struct cs_jit_lines *lines = index ? &image->methods[index - 1].lines : NULL;
+            struct cs_jit_lines *lines = index > first ? &image->methods[index - 1].lines : NULL;
             const size_t was = lines ? lines->n : 0;
             if (lines && of <= CS_JITDUMP_LINES_MAX && of <= room_for_lines(code, image, was))
                 (void)cs_jit_lines_take(lines, rows + i, of);
@@ -159,18 +160,20 @@ static void load_lines(struct cs_jit_code *code, struct image_code *image, const
     free(rows);
 }
 
-/* What an earlier recording kept. */
-static void load(struct cs_jit_code *code, struct image_code *image)
+/* What a store keeps, but for methods that are there already. */
+static void load(struct cs_jit_code *code, struct image_code *image, const char *store)
 {
+    const unsigned first = image->n;
     struct cs_error ignored = {0};
     char *bytes;
     size_t n;
     Elf64_Ehdr head;
-    if (cs_kept_code_load(code->store, image->id, &bytes, &n, &ignored) < 0)
+    if (cs_kept_code_load(store, image->id, &bytes, &n, &ignored) < 0)
         return;
     if (n >= sizeof head) {
         memcpy(&head, bytes, sizeof head);
-        for (size_t i = 0; i < head.e_phnum && sizeof head + (i + 1) * sizeof(Elf64_Phdr) <= n; i++) {
+        const unsigned n_methods = head.e_machine == cs_jit_code_machine() ? head.e_phnum : 0;
+        for (size_t i = 0; i < n_methods && sizeof head + (i + 1) * sizeof(Elf64_Phdr) <= n; i++) {
             Elf64_Phdr segment;
             memcpy(&segment, bytes + sizeof head + i * sizeof segment, sizeof segment);
             if (segment.p_offset <= n && segment.p_filesz <= n - segment.p_offset &&
@@ -178,7 +181,7 @@ static void load(struct cs_jit_code *code, struct image_code *image)
                 (void)keep(code, image, segment.p_vaddr, (const uint8_t *)bytes + segment.p_offset,
                            (size_t)segment.p_filesz);
         }
-        load_lines(code, image, bytes, n, &head);
+        load_lines(code, image, first, bytes, n, &head);
     }
     free(bytes);
 }
@@ -194,7 +197,7 @@ static struct image_code *image_of(struct cs_jit_code *code, const char *id)
     snprintf(image->id, sizeof image->id, "%s", id);
     image->next = code->images;
     code->images = image;
-    load(code, image);
+    load(code, image, code->store);
     return image;
 }
 
@@ -342,4 +345,23 @@ void cs_jit_code_close(struct cs_jit_code *code)
     }
     free(code->store);
     free(code);
+}
+
+int cs_jit_code_combine(const char *to_store, const char *from_store, const char *image_id,
+                        uint64_t store_max, struct cs_error *err)
+{
+    struct cs_jit_code *code = cs_jit_code_open(to_store);
+    struct image_code *image = code ? image_of(code, image_id) : NULL;
+    int rc = 0;
+    if (!image) {
+        rc = cs_fail(err, ENOMEM, "no memory for the code of %.60s", image_id);
+    } else {
+        const unsigned had = image->n;
+        if (had) /* else it is another machine's code */
+            load(code, image, from_store);
+        image->changed = image->n > had;
+        rc = cs_jit_code_save(code, store_max, err);
+    }
+    cs_jit_code_close(code);
+    return rc < 0 ? rc : 0;
 }

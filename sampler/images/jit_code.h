@@ -46,6 +46,11 @@ uint64_t cs_jit_code_offset(struct cs_jit_code *code, const struct cs_store_imag
 /* Puts what is new into the store. */
 int cs_jit_code_save(struct cs_jit_code *code, uint64_t store_max, struct cs_error *err);
 
+/* Adds what another store keeps of an image to what this one keeps, but for methods of names that it has code of. 0, or
+ * negative errno. */
+int cs_jit_code_combine(const char *to_store, const char *from_store, const char *image_id,
+                        uint64_t store_max, struct cs_error *err);
+
 /* The ELF machine that this program runs on. */
 uint32_t cs_jit_code_machine(void);
 

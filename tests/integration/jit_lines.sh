@@ -49,6 +49,14 @@ for (let i = 0; i < 300; i++) { // node writes its file in pieces of 32 KiB
 both(3000);
 console.log(x);
 J
+cat >other.js <<'J'
+let x = 0;
+for (let i = 0; i < 400; i++) {
+  const f = new Function("n", "let s = " + i + "; for (let i = 0; i < n; i++) s = (s * 5 + i) | 0; return s;");
+  for (let k = 0; k < 50; k++) x ^= f(5000);
+}
+J
+"$CYCLESCOPE" record -F 1000 --no-bursts -o merged -- node --perf-prof other.js >said 2>&1 || { cat said; exit 1; }
 "$CYCLESCOPE" record -F 1000 --no-bursts -o store -- node --perf-prof of/the/program/module.mjs >said 2>&1 || { cat said; exit 1; }
 ls jit-*.dump >/dev/null 2>&1 || { echo "this node writes no jitdump"; exit 77; }
 "$CYCLESCOPE" prof --by line --json --top 0 --store store >lines.json || exit 1
@@ -94,6 +102,10 @@ for function, file in (("roots", "script.cjs"), ("quotients", "module.mjs")):
     assert len(detail["instructions"]) > 20 and max(by_line, key=by_line.get) == slow, by_line
     print(f"{function}: {100 * seen[most_seen] / total:.1f} % of {total} samples on {file}:{slow}")
 P
+# A store that has other methods of node gets these with code and lines.
+"$CYCLESCOPE" store merge merged store >said || { cat said; exit 1; }
+"$CYCLESCOPE" list roots --store merged >merged.txt 2>&1
+grep -q '^ *[1-9][0-9]* .*// slow' merged.txt || { echo "merged:"; head -20 merged.txt; exit 1; }
 command -v chromium >/dev/null || { echo "the page was checked without a browser"; exit 0; }
 timeout 200 chromium --headless --no-sandbox --disable-gpu --user-data-dir="$work/chromium" --virtual-time-budget=4000 \
     --dump-dom "file://$work/page.html#p=JS%3A*roots" >dom.html 2>said || { echo "chromium doesn't run here: $(tail -n 1 said)"; exit 0; }

@@ -15,6 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -309,6 +310,40 @@ static void what_is_kept_is_read_as_lines_of_any_image(void **state)
     cs_store_close(store);
 }
 
+/* Of two stores: what the first one has stays, the rest of the second one's comes with its lines. */
+static void what_two_stores_keep_is_joined(void **state)
+{
+    (void)state;
+    char other[64];
+    struct cs_error err;
+    struct cs_store *store;
+    struct cs_image_code *open;
+    struct cs_image_frame frame;
+    const uint64_t g = cs_jit_name_offset("g"), h = cs_jit_name_offset("h");
+    size_t n;
+    snprintf(other, sizeof other, "%s/other", folder);
+    assert_int_equal(mkdir(other, 0700), 0);
+    struct cs_jit_code *code = cs_jit_code_open(other);
+    keep(code, "h", 50);
+    keep(code, "g", 60);
+    assert_true(cs_jit_code_save(code, 1 << 20, &err) >= 0);
+    cs_jit_code_close(code);
+    assert_int_equal(cs_jit_code_combine(folder, other, image.id, 1 << 20, &err), 0);
+    assert_int_equal(cs_store_open(folder, CS_STORE_WRITE, &store, &err), 0);
+    assert_int_equal(cs_store_epoch(store, NULL, &err), 0);
+    assert_int_equal(cs_store_name(store, &image, h, CS_JIT_METHOD_MAX, "h", &err), 0);
+    assert_int_equal(cs_image_open(&image, store, &open, &err), 0);
+    assert_true(cs_image_line_at(open, h + 9, &frame));
+    assert_int_equal(frame.line, 51);
+    assert_string_equal(frame.file, "/srv/b.x");
+    assert_true(cs_image_line_at(open, g + 4, &frame));
+    assert_int_equal(frame.line, 30);
+    assert_string_equal(frame.file, "/srv/a.x");
+    assert_non_null(cs_image_bytes_at(open, h, &n, NULL));
+    cs_image_close(open);
+    cs_store_close(store);
+}
+
 static void more_lines_than_the_bounds_are_left_out(void **state)
 {
     (void)state;
@@ -350,6 +385,7 @@ int main(void)
         cmocka_unit_test(endless_names_and_rows_end),
         cmocka_unit_test(lines_belong_to_the_method_behind_them),
         cmocka_unit_test(what_is_kept_is_read_as_lines_of_any_image),
+        cmocka_unit_test(what_two_stores_keep_is_joined),
         cmocka_unit_test(more_lines_than_the_bounds_are_left_out),
     };
     int rc = cmocka_run_group_tests(tests, NULL, NULL);
