@@ -28,9 +28,10 @@ visits = next(r["visits"] for r in ran if r["name"] == "alone")
 print("sold", sold, "counted", counted, "visits", visits)
 # The first and last moments aren't observed, nor those in which the observer had no CPU. Each visit that was seen sells three.
 assert visits > 200 and 0.9 < counted / (3 * visits) < 1.1 and counted < 1.1 * sold, (sold, counted, visits)
+lost = max(0, 1 - 3 * visits / sold) # in pieces of many visits, which are few
 for name, share in truth.items():
     print(name, share, rows.get(name))
-    assert abs(rows[name] - share) < 0.02, (name, share, rows[name])
+    assert abs(rows[name] - share) < 0.02 + 0.1 * lost, (name, share, rows[name], lost)
 END
 fi
 
