@@ -18,8 +18,8 @@ void cs_place_numbers_fini(struct cs_place_numbers *numbers);
 
 #define CS_PLACE_LINES_MAX 16
 struct cs_place_line {
-    const char *function; /* as the linker knows it */
-    const char *file;     /* "" unknown */
+    const char *function;      /* as the linker knows it */
+    const char *file;          /* "" unknown */
     unsigned line, first_line; /* where it is, where the function is declared; 0 unknown */
 };
 /* Innermost first, inlined calls before their callers; the outermost is the procedure as every report names it
