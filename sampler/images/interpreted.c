@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "sampler/images/interpreted.h"
+#include "sampler/images/jit_code.h"
 #include "sampler/images/jit_methods.h"
 
 #include <stdio.h>
@@ -9,22 +10,16 @@
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
-#define NAMED (1ULL << 63)
 #define SLOTS 16384U /* of code seen; power of two. When three quarters are taken it starts anew */
-#define LOOKS_LEAST_NS 20000000ULL
-#define LOOKS_MOST_NS 60000000000ULL
+#define FRESH_NS 600000000000ULL /* then a name is read again, where it still can be */
 #define MEETINGS_MOST                                                                                        \
-    8 /* that are looked at between two drains: two that share a place of the handler's table are always new */
+    8 /* that are read between two drains: two that share a place of the handler's table are always new */
 #define INTERPRETERS 16
 
-/* Code is freed, and its memory becomes other code's. So names are looked at again when the handler meets the code as if it were new,
- * and after times that double as long as they stay. What was freed and isn't run any more may read as anything: in the second case
- * another name counts when two drains in which the code ran find it. */
 struct seen {
-    uint64_t code;              /* and its module; 0: free */
-    uint64_t offset, other;     /* other: what it seems to have become */
-    uint64_t since_ns, look_ns; /* has been so; when it is looked at again */
-    uint64_t met_ns;            /* drain in which it was met as if it were new, `met` times */
+    uint64_t code; /* and its module; 0: free */
+    uint64_t offset;
+    uint64_t met_ns; /* drain in which it was met as if it were new, `met` times */
     uint32_t met;
     uint32_t pid;
     uint32_t number;
@@ -36,7 +31,8 @@ struct cs_interpreted {
     struct cs_mapped_image *image_of[INTERPRETERS];
     struct cs_table *names[INTERPRETERS]; /* waiting for the store */
     unsigned n;
-    uint64_t now_ns;            /* of the drain */
+    uint64_t now_ns; /* of the drain */
+    uint64_t fresh_until_ns;
     struct seen *seen, *before; /* before: what was seen before that, for processes that have ended */
     uint32_t n_seen;
     uint64_t *named; /* offsets of functions that callers name, by hash; 0: free */
@@ -154,15 +150,15 @@ static bool read_name(struct cs_interpreted *it, unsigned number, pid_t pid,
         *c = (unsigned char)*c < ' ' ? '?' : *c;
     for (char *c = name.file; *c; c++)
         *c = (unsigned char)*c < ' ' ? '?' : *c;
-    int n = snprintf(whole, sizeof whole, "%s %s:%u", kind->named_by_caller ? "" : name.function, name.file,
-                     name.first_line);
+    snprintf(whole, sizeof whole, "%s %s:%u", kind->named_by_caller ? "" : name.function, name.file,
+             name.first_line);
     if (name.file[0] && name.first_line)
         snprintf(text, sizeof text, "%s (%s:%u)", name.function, end_of_path(name.file), name.first_line);
     else if (name.file[0])
         snprintf(text, sizeof text, "%s (%s)", name.function, end_of_path(name.file));
     else
         snprintf(text, sizeof text, "%s", name.function);
-    *offset = NAMED | XXH3_64bits(whole, (size_t)n) >> (1 + CS_JIT_METHOD_BITS) << CS_JIT_METHOD_BITS;
+    *offset = cs_jit_name_offset(whole);
     if (*offset == known || (kind->named_by_caller && !is_new(it, *offset)))
         return true; /* what its first caller called it */
     if (!it->names[number])
@@ -191,36 +187,15 @@ static void begin_anew(struct cs_interpreted *it)
     it->n_seen = 0;
 }
 
-static bool is_due(const struct cs_interpreted *it, struct seen *seen, bool runs)
+/* The handler met it as if it were new: it was freed, perhaps, and its memory is other code's, which runs. */
+static void meet_again(struct cs_interpreted *it, struct seen *seen, const struct cs_interpreted_frame *frame)
 {
-    if (!runs)
-        return it->now_ns >= seen->look_ns;
+    uint64_t offset;
     seen->met = seen->met_ns == it->now_ns ? seen->met + 1 : 1;
     seen->met_ns = it->now_ns;
-    return seen->met <= MEETINGS_MOST;
-}
-
-static void look_again(struct cs_interpreted *it, struct seen *seen, const struct cs_interpreted_frame *frame,
-                       bool runs)
-{
-    uint64_t offset = 0;
-    if (!is_due(it, seen, runs))
-        return;
-    const bool reads = read_name(it, seen->number, (pid_t)seen->pid, frame, seen->offset, &offset);
-    if (reads && offset != seen->offset && offset != seen->other && !runs) {
-        seen->other = offset;
-        seen->look_ns = it->now_ns + 1; /* the next drain */
-        return;
-    }
-    if (reads && offset != seen->offset) {
+    if (seen->met <= MEETINGS_MOST &&
+        read_name(it, seen->number, (pid_t)seen->pid, frame, seen->offset, &offset))
         seen->offset = offset;
-        seen->since_ns = it->now_ns;
-    }
-    seen->other = 0;
-    const uint64_t stayed = it->now_ns - seen->since_ns;
-    seen->look_ns = it->now_ns + (stayed < LOOKS_LEAST_NS  ? LOOKS_LEAST_NS
-                                  : stayed > LOOKS_MOST_NS ? LOOKS_MOST_NS
-                                                           : stayed);
 }
 
 bool cs_interpreted_find(struct cs_interpreted *it, unsigned number, pid_t pid, uint64_t module,
@@ -232,9 +207,9 @@ bool cs_interpreted_find(struct cs_interpreted *it, unsigned number, pid_t pid, 
         return false;
     struct seen *seen = slot_of(it->seen, number, pid, code);
     *image = it->image_of[number];
-    if (seen->code) {
-        look_again(it, seen, frame, runs);
-    } else {
+    if (seen->code && runs) {
+        meet_again(it, seen, frame);
+    } else if (!seen->code) {
         const struct seen *was = slot_of(it->before, number, pid, code);
         if (!read_name(it, number, pid, frame, 0, offset)) {
             if (!was->code)
@@ -245,12 +220,7 @@ bool cs_interpreted_find(struct cs_interpreted *it, unsigned number, pid_t pid, 
             begin_anew(it);
             seen = slot_of(it->seen, number, pid, code);
         }
-        *seen = (struct seen){.code = code,
-                              .offset = *offset,
-                              .since_ns = it->now_ns,
-                              .look_ns = it->now_ns + LOOKS_LEAST_NS,
-                              .pid = (uint32_t)pid,
-                              .number = number};
+        *seen = (struct seen){.code = code, .offset = *offset, .pid = (uint32_t)pid, .number = number};
         it->n_seen++;
     }
     *offset = seen->offset;
@@ -260,6 +230,10 @@ bool cs_interpreted_find(struct cs_interpreted *it, unsigned number, pid_t pid, 
 void cs_interpreted_drain(struct cs_interpreted *it, uint64_t now_ns)
 {
     it->now_ns = now_ns;
+    if (it->fresh_until_ns && now_ns >= it->fresh_until_ns)
+        begin_anew(it);
+    if (now_ns >= it->fresh_until_ns)
+        it->fresh_until_ns = now_ns + FRESH_NS;
 }
 
 int cs_interpreted_name(struct cs_interpreted *it, struct cs_store *store, struct cs_error *err)

@@ -20,7 +20,8 @@ int cs_interpreted_add(struct cs_interpreted *interpreted, const struct cs_inter
 bool cs_interpreted_find(struct cs_interpreted *interpreted, unsigned number, pid_t pid, uint64_t module,
                          const struct cs_interpreted_frame *frame, bool runs, struct cs_mapped_image **image,
                          uint64_t *offset);
-/* A drain begins, at that time (any clock): by it names are read again now and then, for code is freed and its memory used again. */
+/* A drain begins, at that time (any clock, not 0). What was read ten minutes ago is read again, for code is freed and its memory used
+ * again. */
 void cs_interpreted_drain(struct cs_interpreted *interpreted, uint64_t now_ns);
 /* Puts the names met since the last call into the store. */
 int cs_interpreted_name(struct cs_interpreted *interpreted, struct cs_store *store, struct cs_error *err);
