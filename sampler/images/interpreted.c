@@ -71,7 +71,7 @@ int cs_interpreted_add(struct cs_interpreted *it, const struct cs_interpreter_pl
     char path[64];
     for (unsigned i = 0; i < it->n; i++)
         if (it->places[i].kind == place->kind &&
-            memcmp(&it->places[i].offsets, &place->offsets, sizeof place->offsets) == 0 &&
+            memcmp(it->places[i].offsets.bytes, place->offsets.bytes, sizeof place->offsets.bytes) == 0 &&
             it->places[i].loop == place->loop && it->places[i].root == place->root)
             return (int)i;
     if (it->n == INTERPRETERS)

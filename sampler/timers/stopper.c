@@ -167,10 +167,11 @@ static void pay(struct stopper *s, uint64_t held_ns)
     size_t n = s->n_held < STOPS_KEPT ? s->n_held : STOPS_KEPT;
     memcpy(sorted, s->held_ns, n * sizeof *sorted);
     qsort(sorted, n, sizeof *sorted, ascending);
-    __atomic_store_n(&s->segment->sample_ns, sorted[n / 2], __ATOMIC_RELAXED);
+    const uint64_t median = sorted[n / 2];
+    __atomic_store_n(&s->segment->sample_ns, median, __ATOMIC_RELAXED);
     if (s->budget <= 0 || n < STOPS_FEW)
         return;
-    double mean = (double)sorted[n / 2] / s->budget;
+    double mean = (double)median / s->budget;
     s->mean_ns = mean < 1e6 ? 1000000 : mean > 1e9 ? 1000000000 : (uint64_t)mean;
 }
 
