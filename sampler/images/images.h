@@ -7,6 +7,7 @@
  *   interpreted       frames of interpreted programs, by names in their memory
  *   jit               code without a file, by the names that runtimes write
  *   jit_code          the machine code of methods, for reports
+ *   jit_dumped        the methods of one process that its jitdump file tells of
  *   jit_lines         the source lines of methods, for reports
  *   jit_methods       named methods of one process
  *   jit_registered    named methods that a process registered in its segment of signals

@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Code that runtimes make: names of perf maps, and of what a process registered. */
 #include "sampler/images/jit.h"
+#include "sampler/images/jit_code.h"
 #include "signals/segment.h"
+#include "store/kept_code.h"
 #include "tests/unit/made_root.h"
 
 #include <fcntl.h>
 #include <sys/mman.h>
+#include <sys/sysmacros.h>
 #include <unistd.h>
 
 static void a_method_has_one_offset_in_every_process_that_made_it(void **state)
@@ -89,11 +92,83 @@ static void registered_code_keeps_its_name_when_its_process_becomes_another_prog
     cs_jit_close(jit);
 }
 
+static void put_bytes(FILE *f, uint64_t value, size_t size)
+{
+    assert_int_equal(fwrite(&value, size, 1, f), 1); /* little-endian, as this machine */
+}
+
+/* A jitdump file as the specification says: one method of 8 bytes. */
+static void put_dump(const char *path, uint64_t start, const char *name)
+{
+    FILE *f = fopen(path, "w");
+    assert_non_null(f);
+    const uint32_t header[10] = {0x4A695444, 1, 40, cs_jit_code_machine()};
+    assert_int_equal(fwrite(header, sizeof header, 1, f), 1);
+    put_bytes(f, 0, 4);
+    put_bytes(f, 16 + 40 + strlen(name) + 1 + 8, 4);
+    const uint64_t load[6] = {0, 7, start, start, 8, 1};
+    assert_int_equal(fwrite(load, sizeof load, 1, f), 1);
+    fputs(name, f);
+    fputc(0, f);
+    put_bytes(f, 0xc3c3c3c3c3c3c3c3, 8);
+    fclose(f);
+}
+
+/* PHP writes both; the record of the jitdump's mapping may come after the first samples. */
+static void a_jitdump_that_comes_later_than_the_perf_map_brings_the_code(void **state)
+{
+    (void)state;
+    char tmp[80], path[120], store[120];
+    snprintf(tmp, sizeof tmp, "%s/tmp", root);
+    snprintf(path, sizeof path, "%s/tmp/jit-7.dump", root);
+    snprintf(store, sizeof store, "%s/store", root);
+    put("proc/7/comm", "php\n");
+    put("tmp/perf-7.map", "1000 8 JIT$add\n2000 8 JIT$mix\n");
+    put_dump(path, 0x1000, "JIT$add");
+    struct cs_images *images = cs_images_open(proc);
+    struct cs_maps *maps = cs_maps_open(images, proc, CS_LABEL_NONE);
+    struct cs_store_image image = {.id = "x1", .kind = CS_IMAGE_JIT, .path = "[jit] php", .build_id = ""};
+    struct cs_jit *jit = cs_jit_open(proc, tmp, maps);
+    struct cs_error err = {0};
+    struct cs_store *opened;
+    assert_int_equal(cs_store_open(store, CS_STORE_WRITE, &opened, &err), 0);
+    cs_jit_keep_code(jit, store);
+    const uint64_t add = cs_jit_offset(jit, &image, 7, 100, 100, 0x1000, 7);
+    assert_true(add >> 63);
+    assert_true(cs_jit_save_code(jit, UINT64_MAX, &err) >= 0);
+    char *bytes;
+    size_t n;
+    assert_true(cs_kept_code_load(store, image.id, &bytes, &n, &err) < 0);
+
+    struct stat st;
+    assert_int_equal(stat(path, &st), 0);
+    const struct cs_mapped_file file = {.pid = 7,
+                                        .start = 0x5000,
+                                        .end = 0x6000,
+                                        .path = path,
+                                        .build_id = "",
+                                        .major = major(st.st_dev),
+                                        .minor = minor(st.st_dev),
+                                        .inode = st.st_ino};
+    assert_int_equal(cs_maps_mmap(maps, &file, 50), 0);
+    cs_jit_refresh(jit);
+    assert_int_equal(cs_jit_offset(jit, &image, 7, 100, 200, 0x1002, 7), add + 2);
+    assert_true(cs_jit_save_code(jit, UINT64_MAX, &err) >= 0);
+    assert_int_equal(cs_kept_code_load(store, image.id, &bytes, &n, &err), 0);
+    assert_non_null(memmem(bytes, n, "\xc3\xc3\xc3\xc3\xc3\xc3\xc3\xc3", 8));
+    free(bytes);
+    cs_store_close(opened);
+    cs_jit_close(jit);
+    cs_maps_close(maps);
+    cs_images_close(images);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_method_has_one_offset_in_every_process_that_made_it),
         cmocka_unit_test(registered_code_keeps_its_name_when_its_process_becomes_another_program),
+        cmocka_unit_test(a_jitdump_that_comes_later_than_the_perf_map_brings_the_code),
     };
     return cmocka_run_group_tests(tests, make_root, drop_root);
 }
