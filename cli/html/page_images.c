@@ -51,16 +51,10 @@ struct analysed_image *page_image_analysed(struct page_image *one, struct profil
     return one->analysed.code ? &one->analysed : NULL;
 }
 
-bool page_row_explained(const struct profile *p, const struct profile_row *row)
+bool page_row_explained(const struct profile_row *row)
 {
-    if (!row->name || row->image->image.kind != CS_IMAGE_JIT)
-        return row->name && row->image->image.kind == CS_IMAGE_ELF;
-    struct cs_image_code *code = profile_code(p, row->image);
-    size_t n = 0;
-    if (code)
-        (void)cs_image_bytes_at(code, row->start, &n, NULL);
-    cs_image_close(code);
-    return n > 0;
+    return row->name &&
+           (row->image->image.kind == CS_IMAGE_JIT ? row->readable : row->image->image.kind == CS_IMAGE_ELF);
 }
 
 void page_images_ahead(struct page_images *images, const struct parsed *args, struct profile *p,
@@ -69,7 +63,7 @@ void page_images_ahead(struct page_images *images, const struct parsed *args, st
     struct cs_error ignored = {0};
     for (size_t i = 0; i < rows->n && n > 0; i++) {
         const struct profile_row *row = &rows->row[i];
-        if (!page_row_explained(p, row))
+        if (!page_row_explained(row))
             continue;
         struct page_image *one = page_images_open(images, args, p, row->image, flow);
         const struct cs_image_procedure *procedure =

@@ -33,7 +33,7 @@ struct analysed_image *page_image_analysed(struct page_image *one, struct profil
 void page_images_ahead(struct page_images *images, const struct parsed *args, struct profile *p,
                        const struct profile_rows *rows, unsigned n, const struct cs_edge_flow *flow);
 /* A procedure of a file, or a JIT method whose code was kept. */
-bool page_row_explained(const struct profile *p, const struct profile_row *row);
+bool page_row_explained(const struct profile_row *row);
 void page_images_close(struct page_images *images);
 
 #endif

@@ -247,7 +247,7 @@ int page_procedures(json_t *page, const struct parsed *args, struct profile *p, 
             if (e == p->main_event || !profile_is_inner(p->events[e].name))
                 json_array_append_new(row, json_integer((json_int_t)r->samples[e]));
         json_t *detail = NULL;
-        bool wanted = json_array_size(details) + undetailed < n_details && page_row_explained(p, r);
+        bool wanted = json_array_size(details) + undetailed < n_details && page_row_explained(r);
         if (wanted && text_rows < TEXT_ROWS_MAX)
             detail = detail_json(args, p, r, flow, &opened, until, &draw_s);
         else if (wanted)

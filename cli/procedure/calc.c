@@ -80,7 +80,7 @@ static int open_subject(const struct parsed *args, struct subject *s, struct cs_
                        "no samples in a procedure \"%s\": cyclescope prof lists those that have some%s", name,
                        procedure_meant(&s->rows, name).text);
     if (!s->row)
-        return cs_fail(err, 2, "no samples in any procedure of an ELF file: there is nothing to explain");
+        return cs_fail(err, 2, "no samples in any procedure whose instructions are at hand: there is nothing to explain");
     const struct cs_store_image *image = &s->row->image->image;
     rc = cs_image_open(image, s->profile.store, &s->code, err);
     if (rc)

@@ -22,7 +22,7 @@ const struct profile_row *find_procedure(const struct profile_rows *rows, const 
     int best_fit = 0;
     for (size_t i = 0; i < rows->n; i++) {
         const struct profile_row *r = &rows->row[i];
-        if (!r->image || !r->name || (!name && r->image->image.kind != CS_IMAGE_ELF))
+        if (!r->image || !r->name || (!name && !r->readable))
             continue;
         int fits = name ? cs_image_name_fits(r->name, name) : 1;
         if (fits > best_fit) {

@@ -289,11 +289,10 @@ static void describe_events(struct output *out, const struct profile *p)
 
 static const char *const hottest_how[] = {NULL, "own", "caller", "later", "chains"};
 
-/* calc needs the instructions: the kernel's and made code's are in no file. */
+/* calc needs the instructions: the kernel's are in no file, nor are those of most made code. */
 static bool can_be_explained(const struct profile_row *r, const struct profile *p, double total)
 {
-    return (double)r->samples[p->main_event] >= EXPLAINED_MIN * total && r->name && r->image &&
-           r->image->image.kind == CS_IMAGE_ELF && !r->image->fileless;
+    return (double)r->samples[p->main_event] >= EXPLAINED_MIN * total && r->name && r->image && r->readable;
 }
 
 /* The page at one procedure: nothing of a name but letters, digits, '.', '_' and '-' goes into an address as it is. */

@@ -78,7 +78,7 @@ struct profile_image {
     struct cs_store_image image; /* strings are ours */
     struct profile_part *parts;
     unsigned n_parts, room;
-    bool fileless; /* filled by profile_sum: neither its file nor a copy was found */
+    bool fileless; /* filled by profile_sum by names: neither its file nor a copy was found */
 };
 
 struct profile {
@@ -130,6 +130,7 @@ struct profile_row {
     char *file;        /* BY_LINE; NULL unknown */
     unsigned line;     /* BY_LINE; 0 unknown */
     uint64_t start;    /* of the procedure, the tag's value */
+    bool readable;     /* BY_PROCEDURE: its instructions are in a file, or were kept (made code) */
     uint64_t *samples; /* by event */
 };
 

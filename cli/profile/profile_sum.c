@@ -113,9 +113,19 @@ static struct profile_row *bag_find(struct bag *bag, unsigned n_events, const st
     return r;
 }
 
-static void name_by_procedure(const struct cs_image_procedure *proc, struct profile_row *key)
+static bool is_readable(const struct point *p, const struct cs_image_procedure *proc)
+{
+    size_t n = 0;
+    if (p->image->image.kind == CS_IMAGE_JIT)
+        (void)cs_image_bytes_at(p->code, proc->start, &n, NULL);
+    return n > 0 || (p->image->image.kind == CS_IMAGE_ELF && !p->image->fileless);
+}
+
+static void name_by_procedure(const struct point *p, const struct cs_image_procedure *proc,
+                              struct profile_row *key)
 {
     if (proc) {
+        key->readable = is_readable(p, proc);
         key->name = (char *)(uintptr_t)proc->name;
         key->start = proc->start;
     }
@@ -129,7 +139,7 @@ static void name_by_line(struct point *p, uint64_t offset, struct profile_row *k
         key->line = frame.line;
         key->name = (char *)(uintptr_t)frame.function;
     } else {
-        name_by_procedure(p->code ? cs_image_procedure_at(p->code, offset) : NULL, key);
+        name_by_procedure(p, p->code ? cs_image_procedure_at(p->code, offset) : NULL, key);
     }
 }
 
@@ -148,7 +158,7 @@ static void add_point(unsigned event, const char *label, uint64_t offset, uint64
     case BY_IMAGE:
         break;
     case BY_PROCEDURE:
-        name_by_procedure(proc, &key);
+        name_by_procedure(p, proc, &key);
         break;
     case BY_LINE:
         name_by_line(p, offset, &key);
@@ -158,7 +168,7 @@ static void add_point(unsigned event, const char *label, uint64_t offset, uint64
         key.name = (char *)(uintptr_t)label;
         break;
     case BY_TAG:
-        name_by_procedure(proc, &key);
+        name_by_procedure(p, proc, &key);
         key.start = offset;
         break;
     }

@@ -89,6 +89,13 @@ P
 python3 check.py
 rc=$?
 [ $rc = 0 ] || exit $rc
+# The hottest method is what reports take that are given no name, and sum has its cause.
+"$CYCLESCOPE" list --json --store store >list.json && grep -q '"procedure": *"JS:\*turns' list.json || fail "list without a name takes $(grep -m 1 '"procedure"' list.json)"
+"$CYCLESCOPE" calc --store store >calc 2>&1
+head -n 3 calc | grep -q 'JS:\*turns' || fail "calc without a name explains $(head -n 3 calc)"
+"$CYCLESCOPE" sum --store store >sum 2>&1
+sed -n '/best CPI/,$p' sum | grep -q 'JS:\*turns' || fail "sum without the method: $(cat sum)"
+"$CYCLESCOPE" prof --store store >prof 2>&1; grep -q 'cyclescope calc .*JS:\*turns' prof || fail "prof doesn't lead to it: $(cat prof)"
 # Another code of the same name is another row, and what the store kept before is recognised.
 "$CYCLESCOPE" record -F 1000 --no-bursts -o store -- node --perf-prof turns.js >said 2>&1 || fail "$(cat said)"
 "$CYCLESCOPE" calc turns --store store >calc 2>&1 || fail "calc of a second recording: $(cat calc)"
