@@ -140,12 +140,11 @@ static struct cs_cycle_account *explain(const struct subject *s, const struct pa
         char sentence[1200];
         struct cs_culprit_verdict verdict = procedure_verdict(account, s->code);
         const char *advice = verdict.enough ? cause_advice(&worst, account) : NULL;
-        double hz = evidence->machine.core_hz, samples = (double)s->profile->events[s->event].samples;
+        double samples = (double)s->profile->events[s->event].samples;
         if (verdict.enough)
             cause_sentence(&worst, s->code, sentence, sizeof sentence);
         else
-            verdict_sentence(&verdict, hz > 0 ? samples * evidence->cycles_a_sample / hz : 0, sentence,
-                             sizeof sentence);
+            verdict_sentence(&verdict, evidence, samples, sentence, sizeof sentence);
         json_object_set_new(detail, "sentence", json_text(sentence));
         json_object_set_new(detail, "advice", advice ? json_string(advice) : json_null());
         json_object_set_new(detail, "causes", causes_json(&account->summary));

@@ -80,7 +80,9 @@ static int open_subject(const struct parsed *args, struct subject *s, struct cs_
                        "no samples in a procedure \"%s\": cyclescope prof lists those that have some%s", name,
                        procedure_meant(&s->rows, name).text);
     if (!s->row)
-        return cs_fail(err, 2, "no samples in any procedure whose instructions are at hand: there is nothing to explain");
+        return cs_fail(
+            err, 2,
+            "no samples in any procedure whose instructions are at hand: there is nothing to explain");
     const struct cs_store_image *image = &s->row->image->image;
     rc = cs_image_open(image, s->profile.store, &s->code, err);
     if (rc)
@@ -174,11 +176,9 @@ static void print_tail(struct output *out, const struct subject *s)
     struct cs_culprit_verdict verdict = procedure_verdict(s->account, s->code);
     if (!verdict.enough) {
         double total = (double)s->rows.total[s->profile.main_event];
-        double hz = s->evidence->machine.core_hz;
         worst = (struct worst_cause){.cause = CS_N_CAUSES};
         advice = NULL;
-        verdict_sentence(&verdict, hz > 0 ? total * s->evidence->cycles_a_sample / hz : 0, sentence,
-                         sizeof sentence);
+        verdict_sentence(&verdict, s->evidence, total, sentence, sizeof sentence);
     } else {
         cause_sentence(&worst, s->code, sentence, sizeof sentence);
     }

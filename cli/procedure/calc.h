@@ -60,8 +60,9 @@ struct worst_cause worst_cause(const struct cs_cycle_account *account);
 /* "41.0 % of this procedure waits for the load at 0x11c0 (list.c:20), which chases pointers through 3.1 MB".
  */
 void cause_sentence(const struct worst_cause *worst, struct cs_image_code *code, char *text, size_t size);
-/* Where the verdict isn't carried: what is missing, and how to get it. `cpu_seconds`: of the program, recorded. */
-void verdict_sentence(const struct cs_culprit_verdict *verdict, double cpu_seconds, char *text, size_t size);
+/* Where the verdict isn't carried: what is missing, and how to get it. `samples`: of the whole recording. */
+void verdict_sentence(const struct cs_culprit_verdict *verdict, const struct cs_culprit_evidence *evidence,
+                      double samples, char *text, size_t size);
 json_t *verdict_json(const struct cs_culprit_verdict *verdict);
 /* The verdict on an account of that code. Code of which there are no bursts on any machine is judged by its text, as
  * the report says. */

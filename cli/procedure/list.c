@@ -312,7 +312,9 @@ static int find(const struct parsed *args, struct listing *l, const char *name, 
     if (rc < 0)
         return rc;
     if (!l->row && !name)
-        return cs_fail(err, ENOENT, "no samples in any procedure whose instructions are at hand: there is nothing to list");
+        return cs_fail(
+            err, ENOENT,
+            "no samples in any procedure whose instructions are at hand: there is nothing to list");
     if (!l->row)
         rc = annotate_file(&l->profile, name, root, &l->a, err);
     else if ((rc = cs_image_open(&l->row->image->image, l->profile.store, &l->code, err)) == 0)

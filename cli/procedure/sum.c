@@ -77,7 +77,7 @@ static int open_image(const struct sum_work *w, struct open_image *o, struct cs_
 }
 
 static void remember(struct sum_tally *t, const struct cs_cycle_account *a, const struct profile_row *row,
-                     struct cs_image_code *code, double cpu_seconds)
+                     struct cs_image_code *code, const struct cs_culprit_evidence *evidence)
 {
     struct sum_procedure *h = &t->hot[t->n_hot];
     if (t->n_hot < sizeof t->hot / sizeof t->hot[0]) {
@@ -99,7 +99,7 @@ static void remember(struct sum_tally *t, const struct cs_cycle_account *a, cons
     if (verdict.enough)
         cause_sentence(&worst, code, text, sizeof text);
     else
-        verdict_sentence(&verdict, cpu_seconds, text, sizeof text);
+        verdict_sentence(&verdict, evidence, t->samples, text, sizeof text);
     t->n_thin += !verdict.enough && verdict.misfit <= MISFIT_MAX;
     h->name = strdup(row->name);
     h->image = strdup(image_name(&row->image->image));
@@ -132,7 +132,7 @@ static void add_account(const struct sum_work *w, const struct open_image *o, co
     double hz = o->evidence->machine.core_hz;
     if (hz > 0)
         t->ms_a_sample = 1e3 * o->evidence->cycles_a_sample / hz;
-    remember(t, a, row, o->code, hz > 0 ? t->samples * o->evidence->cycles_a_sample / hz : 0);
+    remember(t, a, row, o->code, o->evidence);
     t->n_procedures++;
     t->n_fitted += a->scale_fitted;
     t->n_blind += !a->frequencies;

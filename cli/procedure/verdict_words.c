@@ -23,12 +23,29 @@ struct cs_culprit_verdict procedure_verdict(const struct cs_cycle_account *accou
     return v;
 }
 
-void verdict_sentence(const struct cs_culprit_verdict *v, double cpu_seconds, char *text, size_t size)
+/* ", or with --burst-rate 90", with `before` in front: a higher rate than was asked for. "": none is of use. */
+static void rate_words(double rate, const char *before, const struct cs_culprit_evidence *evidence,
+                       double missing, char *text, size_t size)
 {
-    char had[48];
+    const double asked = evidence->burst_rate_hz;
+    rate = fmax(10 * ceil(rate / 10), 30);
+    if (rate <= asked)
+        rate = 10 * ceil(asked * fmin(fmax(missing * 1.2, 2), 10) / 10);
+    rate = fmin(rate, BURST_RATE_MAX);
+    *text = '\0';
+    if (rate > asked)
+        snprintf(text, size, "%s--burst-rate %.0f", before, rate);
+}
+
+void verdict_sentence(const struct cs_culprit_verdict *v, const struct cs_culprit_evidence *evidence,
+                      double samples, char *text, size_t size)
+{
+    char had[48], higher[64];
+    const double hz = evidence->machine.core_hz;
+    const double cpu_seconds = hz > 0 ? samples * evidence->cycles_a_sample / hz : 0;
     double missing = v->needed / fmax(v->bursts, 0.5);
     /* Bursts see this code now and then: so many of all as are needed, and as many times more. */
-    double rate = v->needed / fmax(cpu_seconds, 0.1);
+    double rate = v->needed / fmax(cpu_seconds, 0.1) * fmax(missing / 10, 1.2);
     /* A fifth more, as luck may have it; told in whole seconds, of which there must be more than now. */
     double seconds = fmax(ceil(cpu_seconds * missing * 1.2), ceil(cpu_seconds) + 1);
     if (v->misfit > MISFIT_MAX) {
@@ -47,19 +64,19 @@ void verdict_sentence(const struct cs_culprit_verdict *v, double cpu_seconds, ch
                       "%.0f burst%s saw this code run, and to tell %s (%.0f %%) from %s (%.0f %%) takes %.0f",
                       floor(v->bursts), v->bursts < 2 ? "" : "s", words_of(v->first), 100 * v->first_share,
                       words_of(v->second), 100 * v->second_share, v->needed);
-    rate = fmax(10, 10 * ceil(rate * fmax(missing / 10, 1.2)));
-    if (v->bursts < 0.5 && cpu_seconds < 1) /* a thread must have run for a while before it is followed */
-        snprintf(text + n, size - (size_t)n,
-                 ". Record two seconds of its CPU time and more (it had %s), with --burst-rate %.0f",
-                 figures(fmax(cpu_seconds, 0), 2, had),
-                 fmin(fmax(10 * ceil(v->needed / 20), 30), BURST_RATE_MAX));
-    else if (v->bursts < 0.5)
-        snprintf(text + n, size - (size_t)n, ". Record with --burst-rate %.0f",
-                 fmin(fmax(rate, 30), BURST_RATE_MAX));
-    else
-        snprintf(text + n, size - (size_t)n,
-                 ". Record %.0f s of CPU time instead of %s, or with --burst-rate %.0f", seconds,
-                 figures(cpu_seconds, 2, had), fmin(fmax(rate, 30), BURST_RATE_MAX));
+    figures(fmax(cpu_seconds, 0), 2, had);
+    if (v->bursts < 0.5 && cpu_seconds < 1) { /* a thread must have run for a while before it is followed */
+        rate_words(v->needed / 2, ", with ", evidence, missing, higher, sizeof higher);
+        snprintf(text + n, size - (size_t)n, ". Record two seconds of its CPU time and more (it had %s)%s",
+                 had, higher);
+    } else if (v->bursts < 0.5) {
+        rate_words(rate, "with ", evidence, missing, higher, sizeof higher);
+        snprintf(text + n, size - (size_t)n, ". Record %s", *higher ? higher : "for longer");
+    } else {
+        rate_words(rate, ", or with ", evidence, missing, higher, sizeof higher);
+        snprintf(text + n, size - (size_t)n, ". Record %.0f s of CPU time instead of %s%s", seconds, had,
+                 higher);
+    }
 }
 
 json_t *verdict_json(const struct cs_culprit_verdict *v)

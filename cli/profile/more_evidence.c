@@ -9,6 +9,7 @@
 struct said {
     const struct cs_store *store;
     bool imported, told, bursts, command;
+    double burst_rate_hz; /* asked for; 0: none was */
 };
 
 static int read_meta(const char *epoch, const char *meta, void *arg)
@@ -22,7 +23,8 @@ static int read_meta(const char *epoch, const char *meta, void *arg)
                           .imported = strstr(meta, "\"imported\"") != NULL,
                           .told = json_is_boolean(bursts),
                           .bursts = json_is_true(bursts),
-                          .command = command && *command};
+                          .command = command && *command,
+                          .burst_rate_hz = json_number_value(json_object_get(root, "burst_rate_hz"))};
     json_decref(root);
     return 1;
 }
@@ -37,7 +39,9 @@ const char *more_evidence(struct cs_store *store)
         return "an imported recording has that from branch records alone (perf record -b), cyclescope record "
                "from bursts";
     if (cs_store_counter(store, "bursts", &bursts, &ignored) < 0 || bursts == 0)
-        return said.bursts    ? "no burst was made: the program must run for two seconds at least, or with "
+        return said.burst_rate_hz >= 30
+                   ? "no burst was made: the program must run for two seconds at least; else record said why"
+               : said.bursts  ? "no burst was made: the program must run for two seconds at least, or with "
                                 "--burst-rate 30 for one; else record said why"
                : !said.told   ? "record with --bursts, and for two seconds at least"
                : said.command ? "record without --no-bursts, and for two seconds at least"

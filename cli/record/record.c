@@ -140,7 +140,7 @@ static json_t *machine_meta(double *age_s)
     return cs_machine_to_json(&machine, text, sizeof text) > 0 ? json_loads(text, 0, NULL) : json_null();
 }
 
-static char *epoch_meta(const struct cs_sampler_config *config)
+static char *epoch_meta(const struct cs_sampler_config *config, double burst_rate_hz)
 {
     struct utsname host;
     char *command = NULL;
@@ -161,6 +161,8 @@ static char *epoch_meta(const struct cs_sampler_config *config)
     if (config->attribute)
         json_object_set_new(meta, ATTRIBUTE, json_text(config->attribute));
     json_object_set_new(meta, "bursts", json_boolean(config->bursts));
+    if (burst_rate_hz > 0)
+        json_object_set_new(meta, "burst_rate_hz", json_real(burst_rate_hz));
     json_object_set_new(meta, "machine", machine_meta(&age_s));
     json_object_set_new(meta, "machine_age_s", json_integer((json_int_t)age_s));
     char *text = meta ? json_dumps(meta, JSON_COMPACT) : NULL;
@@ -259,7 +261,7 @@ static int record(struct recording *r, const struct parsed *args, struct cs_samp
                   struct cs_error *err)
 {
     config->bursts = record_bursts_wanted(args, config);
-    char *meta = epoch_meta(config);
+    char *meta = epoch_meta(config, option_number(args, "burst-rate", 0, 0.01, 1000));
     r->args = args;
     r->config = config;
     config->arg = r;

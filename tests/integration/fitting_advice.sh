@@ -29,6 +29,14 @@ if grep -q '^0 bursts' said; then
     says soon 'no burst was made' list alpha
     says_not 'without --no-bursts'
 fi
+# ... nor is a rate advised that is no higher than the one that was asked for.
+for asked in 200 300; do
+    "$CYCLESCOPE" record --no-paths --burst-rate $asked -t 0.08 -o asked$asked -- "$P" 3000 >/dev/null 2>said
+    if grep -q '^0 bursts' said && "$CYCLESCOPE" calc alpha --store asked$asked >/dev/null 2>&1; then
+        says asked$asked 'no burst saw this code run. Record two seconds' calc alpha
+        ! grep -oE 'burst-rate [0-9]+' out | awk -v asked=$asked '$2 > asked { next } { exit 1 }' && not_ok "after --burst-rate $asked: $(grep -e burst-rate out)"
+    fi
+done
 "$P" 3000 >/dev/null & spin=$!
 "$CYCLESCOPE" record --no-paths -t 0.3 -o attached -p $spin >/dev/null 2>&1
 kill $spin
