@@ -6,9 +6,12 @@ const FLAME_LEAST_PX = 1, FLAME_TEXT_PX = 28;
 const NO_KIDS = new Map(); /* most boxes have none: the page opens sooner */
 
 /* Adds the chains of one recording (side 0 or 1) below `root`. `numbers`: of functions by name and image, of both sides. */
-function growFlame(root, all, chains, side, label, inverted, numbers) {
+function growFlame(root, all, chains, side, label, inverted, numbers, compared) {
+  const imageOf = (image) => (image < 0 ? "" : chains.images[image]);
+  /* The versions of a JIT method have other numbers in each recording. */
+  const plain = (name, image) => (compared && imageOf(image).startsWith("[jit] ") ? name.replace(/ \([2-9]\)$/, "") : name);
   const number_of = chains.functions.map(([, name, image]) => {
-    const key = name + "\0" + (image < 0 ? "" : chains.images[image]);
+    const key = plain(name, image) + "\0" + imageOf(image);
     return numbers.get(key) ?? numbers.set(key, numbers.size).size - 1;
   });
   const child = (at, f, inlined) => {
@@ -16,7 +19,7 @@ function growFlame(root, all, chains, side, label, inverted, numbers) {
     let kid = at.kids.get(key);
     if (!kid) {
       const [brief, name, image, known] = chains.functions[f];
-      kid = { brief, name, image: image < 0 ? "" : chains.images[image], known, inlined, total: [0, 0], self: [0, 0], kids: NO_KIDS, up: at, depth: at.depth + 1 };
+      kid = { brief: plain(brief, image), name, image: imageOf(image), known, inlined, total: [0, 0], self: [0, 0], kids: NO_KIDS, up: at, depth: at.depth + 1 };
       if (at.kids === NO_KIDS) at.kids = new Map();
       at.kids.set(key, kid);
       all.push(kid);
@@ -89,8 +92,8 @@ class Flame {
     this.root = { brief: "all", name: "all", image: "", known: 1, total: [0, 0], self: [0, 0], kids: NO_KIDS, depth: 0 };
     this.all = [this.root];
     const numbers = new Map();
-    growFlame(this.root, this.all, this.before, 0, this.label, this.inverted, numbers);
-    if (this.after) growFlame(this.root, this.all, this.after, 1, this.label, this.inverted, numbers);
+    growFlame(this.root, this.all, this.before, 0, this.label, this.inverted, numbers, !!this.after);
+    if (this.after) growFlame(this.root, this.all, this.after, 1, this.label, this.inverted, numbers, true);
     for (let i = this.all.length; i-- > 0;) {
       const box = this.all[i];
       for (const s of [0, 1]) {

@@ -96,6 +96,28 @@ head -n 3 calc | grep -q 'JS:\*turns' || fail "calc without a name explains $(he
 "$CYCLESCOPE" sum --store store >sum 2>&1
 sed -n '/best CPI/,$p' sum | grep -q 'JS:\*turns' || fail "sum without the method: $(cat sum)"
 "$CYCLESCOPE" prof --store store >prof 2>&1; grep -q 'cyclescope calc .*JS:\*turns' prof || fail "prof doesn't lead to it: $(cat prof)"
+# Versions have other numbers in each recording: diff takes those of a method together.
+"$CYCLESCOPE" record -F 1000 --no-bursts -o second -- node --perf-prof turns.js >said 2>&1 || fail "$(cat said)"
+for store in store second; do "$CYCLESCOPE" prof --json --top 0 --store $store >$store.json 2>/dev/null; done
+"$CYCLESCOPE" diff --json --top 0 store second >diff.json 2>err || fail "diff: $(cat err)"
+cat >versions.py <<'P'
+import json, re
+def of(file):
+    sums, versions = {}, 0
+    for row in json.load(open(file))["rows"]:
+        name = row["procedure"] or ""
+        if name.startswith("JS:"):
+            versions += bool(re.search(r" \(\d\)$", name))
+            plain = re.sub(r" \(\d\)$", "", name)
+            sums[plain] = sums.get(plain, 0) + row["samples"]["cpu-clock"]
+    return sums, versions
+rows = [r for r in json.load(open("diff.json"))["rows"] if (r["procedure"] or "").startswith("JS:")]
+for side, store in (("samples_a", "store.json"), ("samples_b", "second.json")):
+    sums, versions = of(store)
+    assert versions > 0, f"no versions in {store}"
+    assert {r["procedure"]: r[side] for r in rows if r[side]} == {n: s for n, s in sums.items() if s}, (side, rows, sums)
+P
+python3 versions.py || fail "diff of versions"
 # Another code of the same name is another row, and what the store kept before is recognised.
 "$CYCLESCOPE" record -F 1000 --no-bursts -o store -- node --perf-prof turns.js >said 2>&1 || fail "$(cat said)"
 "$CYCLESCOPE" calc turns --store store >calc 2>&1 || fail "calc of a second recording: $(cat calc)"

@@ -30,6 +30,18 @@ static uint64_t offset_of(struct cs_jit_code *code, const char *name, const uint
     return offset;
 }
 
+static void a_version_can_be_taken_off_a_name(void **state)
+{
+    static const struct {
+        const char *name;
+        size_t n;
+    } of[] = {{"f (2)", 1}, {"JS:*f /a.js:1:15 (9)", 16}, {"f", 1}, {"f (1)", 5}, {"f (12)", 6}, {"f(2)", 4},
+              {"", 0}};
+    (void)state;
+    for (size_t i = 0; i < sizeof of / sizeof of[0]; i++)
+        assert_int_equal(cs_jit_name_bytes(of[i].name), of[i].n);
+}
+
 static void versions_of_a_name_are_told_apart(void **state)
 {
     (void)state;
@@ -126,6 +138,7 @@ int main(void)
     if (!mkdtemp(folder))
         return 1;
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_version_can_be_taken_off_a_name),
         cmocka_unit_test(versions_of_a_name_are_told_apart),
         cmocka_unit_test(what_is_kept_is_an_elf_file_with_the_code_at_the_offsets),
         cmocka_unit_test(more_than_the_bounds_has_no_code),
