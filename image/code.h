@@ -99,6 +99,9 @@ char *cs_image_demangle(const char *name, char *text, size_t capacity);
 
 /* The same, shorter: of C++ without template arguments, parameters and the type that it returns. */
 char *cs_image_short_name(const char *name, char *text, size_t room);
+/* Bytes of a JIT method's name without the number of its version, " (2)" to " (9)" (sampler/images/jit_code.h): in each
+ * recording other codes have the same number. */
+size_t cs_image_unversioned_bytes(const char *name);
 
 /* Whether `name` is what a JIT compiler calls the function `wanted`: "JS:*wanted /srv/a.js:1:2", "JIT$wanted". */
 bool cs_image_script_name_is(const char *name, const char *wanted);

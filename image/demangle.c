@@ -79,6 +79,13 @@ static const char *copy_operator(const char *from, char **to)
     return from;
 }
 
+size_t cs_image_unversioned_bytes(const char *name)
+{
+    const size_t n = strlen(name);
+    const char *last = n > 4 ? name + n - 4 : "";
+    return last[0] == ' ' && last[1] == '(' && last[2] >= '2' && last[2] <= '9' && last[3] == ')' ? n - 4 : n;
+}
+
 char *cs_image_short_name(const char *name, char *text, size_t room)
 {
     char full[4096], out[sizeof full + 8], *to = out, *start = out;

@@ -3,7 +3,6 @@
 #include "cli/profile/runs.h"
 #include "cli/profile/ask_debuginfod.h"
 #include "cli/profile/totals.h"
-#include "sampler/images/jit_code.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -133,7 +132,7 @@ static int add_run(struct runs *runs, const char *store, const char *epoch, enum
         if (number && number > from->name && number[-1] == ' ') /* another number in each run */
             number[-1] = '\0';
         if (from->name && from->image && from->image->image.kind == CS_IMAGE_JIT)
-            from->name[cs_jit_name_bytes(from->name)] = '\0';
+            from->name[cs_image_unversioned_bytes(from->name)] = '\0';
         struct run_row *to = &runs->row[runs->n_rows++];
         *to =
             (struct run_row){.name = copy(from->name), .samples = calloc(runs->n_runs, sizeof *to->samples)};

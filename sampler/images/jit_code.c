@@ -63,13 +63,6 @@ uint64_t cs_jit_name_offset(const char *name)
     return 1ULL << 63 | XXH3_64bits(name, strlen(name)) >> (1 + CS_JIT_METHOD_BITS) << CS_JIT_METHOD_BITS;
 }
 
-size_t cs_jit_name_bytes(const char *name)
-{
-    const size_t n = strlen(name);
-    const char *last = n > 4 ? name + n - 4 : "";
-    return last[0] == ' ' && last[1] == '(' && last[2] >= '2' && last[2] <= '9' && last[3] == ')' ? n - 4 : n;
-}
-
 static uint16_t *slot_of(struct image_code *image, uint64_t offset)
 {
     size_t i = (size_t)(offset >> CS_JIT_METHOD_BITS) & (SLOTS - 1);

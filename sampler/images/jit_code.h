@@ -36,8 +36,6 @@ struct cs_jit_code;
 struct cs_jit_code *cs_jit_code_open(const char *store);
 void cs_jit_code_close(struct cs_jit_code *code);
 
-/* Bytes of a method's name without the number of its version: in each recording other codes have the same number. */
-size_t cs_jit_name_bytes(const char *name);
 /* The offset of a method by that name. */
 uint64_t cs_jit_name_offset(const char *name);
 /* The same of the version of it that has these bytes, which are kept, and `lines` (NULL: none) with them. `versioned` gets its

@@ -39,7 +39,7 @@ static void a_version_can_be_taken_off_a_name(void **state)
               {"", 0}};
     (void)state;
     for (size_t i = 0; i < sizeof of / sizeof of[0]; i++)
-        assert_int_equal(cs_jit_name_bytes(of[i].name), of[i].n);
+        assert_int_equal(cs_image_unversioned_bytes(of[i].name), of[i].n);
 }
 
 static void versions_of_a_name_are_told_apart(void **state)
