@@ -89,15 +89,20 @@ int cs_wait_changes_add(struct cs_wait_changes *c, unsigned side, const struct c
     return 0;
 }
 
+static bool is_for_cpu(const struct cs_wait_change *x)
+{
+    return strcmp(x->kind, "run-queue") == 0;
+}
+
 /* How many times more than chance the runs of one side differ. */
-static double pooled_dispersion(const struct cs_wait_changes *c)
+static double pooled_dispersion(const struct cs_wait_changes *c, bool for_cpu)
 {
     double chi = 0, freedom = 0;
     for (size_t i = 0; i < c->n; i++)
         for (unsigned side = 0; side < 2; side++) {
             const struct cs_wait_change *x = &c->at[i];
             double mean = 0, runs = c->runs[side];
-            if (runs < 2 || x->side[side].waits < WAITS_COMPARED)
+            if (runs < 2 || is_for_cpu(x) != for_cpu || x->side[side].waits < WAITS_COMPARED)
                 continue;
             for (size_t r = 0; r < c->n_runs; r++)
                 mean += c->side_of[r] == side ? x->by_run.at[r].ns / runs : 0;
@@ -139,10 +144,12 @@ int cs_wait_changes_end(struct cs_wait_changes *c)
     }
     for (unsigned side = 0; side < 2; side++)
         c->seconds[side] /= fmax(c->runs[side], 1);
-    c->dispersion = pooled_dispersion(c);
+    c->dispersion = pooled_dispersion(c, false);
+    c->dispersion_for_cpu = pooled_dispersion(c, true);
     for (size_t i = 0; rc == 0 && i < c->n; i++) {
         struct cs_wait_change *x = &c->at[i];
-        double variance = (x->side[0].variance + x->side[1].variance) * c->dispersion;
+        double variance = (x->side[0].variance + x->side[1].variance) *
+                          (is_for_cpu(x) ? c->dispersion_for_cpu : c->dispersion);
         x->difference = x->side[1].ns - x->side[0].ns;
         x->ratio = x->side[0].ns > 0 ? x->side[1].ns / x->side[0].ns : (double)INFINITY;
         chance[i] = variance > 0 ? erfc(fabs(x->difference) / sqrt(2 * variance)) : 1;

@@ -4,7 +4,8 @@
  * A difference counts when chance is unlikely to make it (false discovery rate below 1 %) and when it is larger than
  * `least_percent`. Chance is of two kinds. Within a run: waits come at random, so that the variance of their sum is the sum of
  * their squares (a compound Poisson sum), more where short ones were sampled. Between runs: what the runs of one side differ
- * by among themselves widens it (pooled chi-square); with one run on a side that isn't known. */
+ * by among themselves widens it (pooled chi-square; apart for waits for a CPU, which are as long as others make them); with one
+ * run on a side that isn't known. */
 #ifndef CS_ANALYSIS_WAITS_WAIT_CHANGES_H
 #define CS_ANALYSIS_WAITS_WAIT_CHANGES_H
 
@@ -40,7 +41,7 @@ struct cs_wait_changes {
     size_t n, capacity, n_significant;
     unsigned runs[2];
     double seconds[2]; /* of all threads' time, a run */
-    double dispersion;
+    double dispersion, dispersion_for_cpu;
     /* Internal. */
     struct cs_dictionary keys, texts;
     unsigned *side_of; /* by run */

@@ -119,6 +119,7 @@ static int report(const struct parsed *args, const struct diff_side side[2], con
     output_set(out, "sides", sides);
     output_set(out, "unit", json_text(c->shares ? "%" : "s"));
     output_set(out, "dispersion", json_real(c->dispersion));
+    output_set(out, "dispersion_for_cpu", json_real(c->dispersion_for_cpu));
     output_set(out, "significant", json_integer((json_int_t)c->n_significant));
     if (all || c->n_significant)
         put_rows(out, args, c, all);

@@ -26,8 +26,9 @@ static double uniform(void)
     return ((double)random() + 0.5) / 2147483648.0;
 }
 
-/* Each place has about `times` waits of 0.3 to 3 times its own mean length; that of place 0 is times `grown`. */
-static struct made *draw_run(double times, double grown, double spread)
+/* Each place has about `times` waits of 0.3 to 3 times its own mean length; that of place 0 is times `grown`. At the last `busy`
+ * places they are waits for a CPU, of which a run has more than another. */
+static struct made *draw_run(double times, double grown, double spread, unsigned busy)
 {
     struct made *m = calloc(1, sizeof *m);
     assert_non_null(m);
@@ -36,9 +37,10 @@ static struct made *draw_run(double times, double grown, double spread)
     for (unsigned p = 0; p < PLACES; p++) {
         struct cs_wait_group *g = &m->groups[p];
         double mean = 1e5 * pow(1.12, p) * (p == 0 ? grown : 1),
-               rate = times * exp(spread * (uniform() - 0.5)), at = 0;
+               rate = times * exp((p >= PLACES - busy ? 2 : spread) * (uniform() - 0.5)), at = 0;
         snprintf(m->names[p], sizeof m->names[p], "place%u", p);
-        *g = (struct cs_wait_group){.kind = "mutex", .where = m->names[p], .via = ""};
+        *g = (struct cs_wait_group){
+            .kind = p >= PLACES - busy ? "run-queue" : "mutex", .where = m->names[p], .via = ""};
         while ((at -= log(uniform())) < rate) {
             double length = mean * pow(10, uniform() - 0.5), weight = fmax(1, T / length);
             if (uniform() * weight > 1)
@@ -53,12 +55,12 @@ static struct made *draw_run(double times, double grown, double spread)
     return m;
 }
 
-static struct cs_wait_changes compare(unsigned runs, double times, double grown, double spread)
+static struct cs_wait_changes compare(unsigned runs, double times, double grown, double spread, unsigned busy)
 {
     struct cs_wait_changes c = {.least_percent = 5};
     for (unsigned side = 0; side < 2; side++)
         for (unsigned r = 0; r < runs; r++) {
-            struct made *m = draw_run(times, side ? grown : 1, spread);
+            struct made *m = draw_run(times, side ? grown : 1, spread, busy);
             assert_int_equal(cs_wait_changes_add(&c, side, &m->run), 0);
             free(m);
         }
@@ -71,7 +73,7 @@ static void what_chance_makes_is_no_change(void **state)
     unsigned significant = 0;
     (void)state;
     for (unsigned i = 0; i < 20; i++) {
-        struct cs_wait_changes c = compare(1 + i % 3, 200, 1, 0);
+        struct cs_wait_changes c = compare(1 + i % 3, 200, 1, 0, 0);
         assert_int_equal(c.n, PLACES);
         significant += c.n_significant != 0;
         cs_wait_changes_fini(&c);
@@ -84,7 +86,7 @@ static void a_wait_that_grew_is_found_alone(void **state)
 {
     (void)state;
     for (unsigned i = 0; i < 5; i++) {
-        struct cs_wait_changes c = compare(2, 2000, 20, 0);
+        struct cs_wait_changes c = compare(2, 2000, 20, 0, 0);
         assert_int_equal(c.n_significant, 1);
         assert_string_equal(c.at[0].where, "place0");
         assert_true(c.at[0].ratio > 15 && c.at[0].ratio < 27);
@@ -98,7 +100,7 @@ static void runs_that_differ_among_themselves_widen_chance(void **state)
     unsigned significant = 0;
     (void)state;
     for (unsigned i = 0; i < 10; i++) {
-        struct cs_wait_changes c = compare(4, 2000, 1, 0.5);
+        struct cs_wait_changes c = compare(4, 2000, 1, 0.5, 0);
         assert_true(c.dispersion > 2);
         significant += c.n_significant != 0;
         cs_wait_changes_fini(&c);
@@ -106,12 +108,24 @@ static void runs_that_differ_among_themselves_widen_chance(void **state)
     assert_in_range(significant, 0, 3);
 }
 
+static void a_busy_machine_hides_no_other_change(void **state)
+{
+    (void)state;
+    for (unsigned i = 0; i < 5; i++) {
+        struct cs_wait_changes c = compare(2, 2000, 3, 0, PLACES / 2);
+        assert_true(c.dispersion < 1.6 && c.dispersion_for_cpu > 10);
+        assert_in_range(c.n_significant, 1, 2);
+        assert_string_equal(c.at[0].where, "place0");
+        cs_wait_changes_fini(&c);
+    }
+}
+
 static void runs_of_twice_the_length_have_the_same_shares(void **state)
 {
     (void)state;
     struct cs_wait_changes c = {.least_percent = 5, .shares = true}, costs = {.least_percent = 5};
     for (unsigned side = 0; side < 2; side++) {
-        struct made *m = draw_run(side ? 4000 : 2000, 1, 0);
+        struct made *m = draw_run(side ? 4000 : 2000, 1, 0, 0);
         assert_int_equal(cs_wait_changes_add(&c, side, &m->run), 0);
         assert_int_equal(cs_wait_changes_add(&costs, side, &m->run), 0);
         free(m);
@@ -130,6 +144,7 @@ int main(void)
         cmocka_unit_test(what_chance_makes_is_no_change),
         cmocka_unit_test(a_wait_that_grew_is_found_alone),
         cmocka_unit_test(runs_that_differ_among_themselves_widen_chance),
+        cmocka_unit_test(a_busy_machine_hides_no_other_change),
         cmocka_unit_test(runs_of_twice_the_length_have_the_same_shares),
     };
     srandom(1);
