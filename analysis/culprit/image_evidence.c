@@ -159,9 +159,9 @@ static int burst_rate_of(const char *epoch, const char *json, void *rate_hz)
 {
     (void)epoch;
     json_t *meta = json_loads(json, 0, NULL);
-    *(double *)rate_hz = fmax(*(double *)rate_hz, json_number_value(json_object_get(meta, "burst_rate_hz")));
+    *(double *)rate_hz = json_number_value(json_object_get(meta, "burst_rate_hz"));
     json_decref(meta);
-    return 0;
+    return 1; /* the newest says it for all */
 }
 
 /* A table is sorted when it is first read: now, so that threads may read it. */
@@ -187,9 +187,7 @@ int cs_culprit_evidence_open(struct cs_store *store, const struct cs_edge_flow *
     if (rc == 0)
         rc = cs_frequency_evidence_init(&e->flow, l.points, flow, image_id, err);
     cs_table_close(l.points);
-    if (rc == 0)
-        rc = cs_store_each_meta(store, burst_rate_of, &e->burst_rate_hz, err);
-    if (rc == 0)
+    if (rc == 0 && (rc = cs_store_each_meta(store, burst_rate_of, &e->burst_rate_hz, err)) >= 0)
         rc = cs_culprit_evidence_machine(store, &e->machine, &e->machine_recorded, err);
     if (rc) {
         cs_culprit_evidence_close(e);

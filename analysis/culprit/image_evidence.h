@@ -20,7 +20,7 @@ struct cs_culprit_evidence {
     char event[64];                /* the time event: "cycles", "cpu-clock" */
     double cycles_a_sample;        /* core cycles */
     double code_bytes, code_pages; /* that bursts saw run, 0 = none */
-    double burst_rate_hz;          /* the highest that was asked for (record --burst-rate); 0: none was */
+    double burst_rate_hz;          /* that was asked for when the newest epoch was recorded; 0: none */
     double path_samples;           /* set by who asks about many procedures: paths with fewer are scheduled
                                       roughly (CS_MODEL_PATH_SHARE) */
 };
