@@ -7,6 +7,7 @@
 #include "observer/source/os.skel.h"
 #pragma GCC diagnostic pop
 
+#include <bpf/bpf.h>
 #include <errno.h>
 #include <sched.h>
 #include <stdlib.h>
@@ -55,6 +56,8 @@ int cs_os_open(unsigned cpu, bool syscalls, struct cs_os **out, struct cs_error 
         os->bpf->rodata->syscalls = syscalls;
         bpf_program__set_autoload(os->bpf->progs.on_enter, syscalls);
         bpf_program__set_autoload(os->bpf->progs.on_exit, syscalls);
+        bpf_program__set_autoload(os->bpf->progs.on_back,
+                                  libbpf_find_vmlinux_btf_id("sched_exit_tp", BPF_TRACE_RAW_TP) > 0);
         rc = os_bpf__load(os->bpf);
         if (rc == 0)
             rc = os_bpf__attach(os->bpf);
