@@ -99,7 +99,7 @@ char *cs_image_demangle(const char *name, char *text, size_t capacity);
 
 /* The same, shorter: of C++ without template arguments, parameters and the type that it returns. */
 char *cs_image_short_name(const char *name, char *text, size_t room);
-/* Bytes of a JIT method's name without the number of its version, " (2)" to " (9)" (sampler/images/jit_code.h): in each
+/* Bytes of a JIT method's name without the number of its version, " (2)" to " (9)" (sampler/dynamic/jit_code.h): in each
  * recording other codes have the same number. */
 size_t cs_image_unversioned_bytes(const char *name);
 

@@ -2,7 +2,7 @@
 /* store: what a profile store holds, whether it is complete; merging stores, removing old epochs. */
 #include "store/store.h"
 #include "cli/output/output.h"
-#include "sampler/images/jit_code.h"
+#include "sampler/dynamic/jit_code.h"
 #include "store/base/text.h"
 #include "store/kept_code.h"
 

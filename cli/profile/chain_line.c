@@ -62,7 +62,7 @@ static struct cs_image_code *open_code(struct blame *b, const char *id)
     return code;
 }
 
-/* A file of an interpreter's library, as sampler/images/interpreted.c calls it: nothing for the reader to change. */
+/* A file of an interpreter's library, as sampler/dynamic/interpreted.c calls it: nothing for the reader to change. */
 static bool is_library(const char *file)
 {
     return strncmp(file, "site-packages/", 14) == 0 || strncmp(file, "dist-packages/", 14) == 0 ||

@@ -2,7 +2,7 @@
 /* Several runs of a program side by side: rows of the same procedure (or line, image) with the samples of
  * each run. A run is an epoch of a store. Procedures match by image name and symbol, so that a rebuilt binary
  * still compares; a made-up name ("sub_1234") matches within the same build only. Versions of a JIT method
- * (sampler/images/jit_code.h) are one row. */
+ * (sampler/dynamic/jit_code.h) are one row. */
 #ifndef CS_CLI_PROFILE_RUNS_H
 #define CS_CLI_PROFILE_RUNS_H
 

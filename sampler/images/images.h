@@ -4,15 +4,6 @@
  * Files of this room:
  *   images            every image met, once
  *   incarnations      the processes behind PIDs, readable while they change
- *   interpreted       frames of interpreted programs, by names in their memory
- *   jit               code without a file, by the names that runtimes write
- *   jit_code          the machine code of methods, for reports
- *   jit_dumped        the methods of one process that its jitdump file tells of
- *   jit_lines         the source lines of methods, for reports
- *   jit_methods       named methods of one process
- *   jit_registered    named methods that a process registered in its segment of signals
- *   jitdump           reads jitdump files
- *   jitdump_lines     the source lines of a method in one
  *   kernel_image      the kernel, its modules and BPF programs
  *   kernel_symbol     the symbol around an address of the running kernel
  *   kernel_symbol.bpf  the BPF program that asks for it

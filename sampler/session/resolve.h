@@ -6,8 +6,8 @@
 
 #include "sampler/driver/driver.h"
 #include "sampler/images/images.h"
-#include "sampler/images/interpreted.h"
-#include "sampler/images/jit.h"
+#include "sampler/dynamic/interpreted.h"
+#include "sampler/dynamic/jit.h"
 #include "sampler/images/kernel_image.h"
 #include "sampler/images/maps.h"
 

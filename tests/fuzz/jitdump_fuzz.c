@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Fuzz target: any bytes as a jitdump file, read while it grows: once when half is there, once when all is; and as the record
  * of a method's lines.
- * Sources: sampler/images/jitdump*.c store/base/bytes.c */
-#include "sampler/images/jitdump.h"
-#include "sampler/images/jitdump_lines.h"
+ * Sources: sampler/dynamic/jitdump*.c store/base/bytes.c */
+#include "sampler/dynamic/jitdump.h"
+#include "sampler/dynamic/jitdump_lines.h"
 
 #include <assert.h>
 #include <stddef.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The code of JIT methods: versions told apart, kept in a store, recognised from there. */
 #include "image/code.h"
-#include "sampler/images/jit_code.h"
-#include "sampler/images/jit_methods.h"
+#include "sampler/dynamic/jit_code.h"
+#include "sampler/dynamic/jit_methods.h"
 #include "store/kept_code.h"
 
 #include <fcntl.h>

@@ -2,9 +2,9 @@
 /* Lines of JIT methods: out of made-up jitdump files, whole, cut and lying; kept in a store, read from there as those of any
  * image. */
 #include "image/code.h"
-#include "sampler/images/jit_code.h"
-#include "sampler/images/jit_methods.h"
-#include "sampler/images/jitdump.h"
+#include "sampler/dynamic/jit_code.h"
+#include "sampler/dynamic/jit_methods.h"
+#include "sampler/dynamic/jitdump.h"
 #include "store/base/bytes.h"
 #include "store/base/kept_lines.h"
 #include "store/kept_code.h"

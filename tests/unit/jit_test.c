@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Code that runtimes make: names of perf maps, and of what a process registered. */
-#include "sampler/images/jit.h"
-#include "sampler/images/jit_code.h"
+#include "sampler/dynamic/jit.h"
+#include "sampler/dynamic/jit_code.h"
 #include "signals/segment.h"
 #include "store/kept_code.h"
 #include "tests/unit/made_root.h"

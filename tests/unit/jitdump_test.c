@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* jitdump files, written here byte by byte as the specification says. */
-#include "sampler/images/jitdump.h"
+#include "sampler/dynamic/jitdump.h"
 
 #include <errno.h>
 #include <setjmp.h>

@@ -2,7 +2,7 @@
 /* Methods of a process, symbols of a made-up kernel, and a program that is called: against truths worked out by hand. */
 #include "analysis/schedule/mca_call.h"
 #include "image/procedures/kallsyms.h"
-#include "sampler/images/jit_methods.h"
+#include "sampler/dynamic/jit_methods.h"
 #include "tests/unit/tree.h"
 
 #include <errno.h>

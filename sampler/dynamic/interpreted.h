@@ -2,8 +2,8 @@
 /* Interpreted frames of chains, as the handler of samples takes them: an interpreter's number and the address of what it runs, which is
  * read from the process while it lives. All functions of a kind of interpreter are in one image ("[CPython]"); an offset is made of the
  * name, as that of a named JIT method is (jit.h), so that processes, runs and machines merge. One owner. */
-#ifndef CS_SAMPLER_IMAGES_INTERPRETED_H
-#define CS_SAMPLER_IMAGES_INTERPRETED_H
+#ifndef CS_SAMPLER_DYNAMIC_INTERPRETED_H
+#define CS_SAMPLER_DYNAMIC_INTERPRETED_H
 
 #include "image/interpreter/interpreter.h"
 #include "sampler/images/images.h"

@@ -10,9 +10,20 @@
  *
  * and profiles of many processes, runs and machines merge by method. What has no name keeps its offset from
  * the start of its mapping. Of methods in a jitdump the code is kept for reports, and versions are told apart:
- * jit_code.h. One owner. */
-#ifndef CS_SAMPLER_IMAGES_JIT_H
-#define CS_SAMPLER_IMAGES_JIT_H
+ * jit_code.h. One owner.
+ *
+ * Files of this room:
+ *   interpreted       frames of interpreted programs, by names in their memory
+ *   jit               code without a file, by the names that runtimes write
+ *   jit_code          the machine code of methods, for reports
+ *   jit_dumped        the methods of one process that its jitdump file tells of
+ *   jit_lines         the source lines of methods, for reports
+ *   jit_methods       named methods of one process
+ *   jit_registered    named methods that a process registered in its segment of signals
+ *   jitdump           reads jitdump files
+ *   jitdump_lines     the source lines of a method in one */
+#ifndef CS_SAMPLER_DYNAMIC_JIT_H
+#define CS_SAMPLER_DYNAMIC_JIT_H
 
 #include "sampler/images/maps.h"
 #include "store/store.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* One pass over the record; then addresses become offsets, rows are sorted, and of two at one address the later one stays. */
-#include "sampler/images/jitdump_lines.h"
+#include "sampler/dynamic/jitdump_lines.h"
 
 #include "store/base/array.h"
 

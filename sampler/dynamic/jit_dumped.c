@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Names by the method's start while a file is read, for methods that were moved. */
-#include "sampler/images/jit_dumped.h"
+#include "sampler/dynamic/jit_dumped.h"
 
-#include "sampler/images/jit_code.h"
-#include "sampler/images/jitdump.h"
+#include "sampler/dynamic/jit_code.h"
+#include "sampler/dynamic/jitdump.h"
 #include "store/base/regular_file.h"
 
 #include <stdio.h>

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* perf maps: lines of "START SIZE NAME" in hex, appended while the program runs; or a jitdump file, which the
  * program has mapped so that it is found; and what it registered by cs_name_code, in its segment of signals. */
-#include "sampler/images/jit.h"
+#include "sampler/dynamic/jit.h"
 
-#include "sampler/images/jit_code.h"
-#include "sampler/images/jit_dumped.h"
-#include "sampler/images/jit_methods.h"
-#include "sampler/images/jit_registered.h"
+#include "sampler/dynamic/jit_code.h"
+#include "sampler/dynamic/jit_dumped.h"
+#include "sampler/dynamic/jit_methods.h"
+#include "sampler/dynamic/jit_registered.h"
 #include "sampler/perf/monotonic_clock.h"
 #include "store/base/regular_file.h"
 

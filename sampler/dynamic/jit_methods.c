@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Methods in an array by start; names in one text. A lookup is a binary search, then a few steps back for an older
  * method that reaches over a younger one. */
-#include "sampler/images/jit_methods.h"
+#include "sampler/dynamic/jit_methods.h"
 
 #include <stdlib.h>
 #include <string.h>

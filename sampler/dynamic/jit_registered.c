@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "sampler/images/jit_registered.h"
+#include "sampler/dynamic/jit_registered.h"
 
 #define SEGMENTS_MAX 64 /* held open, of all processes */
 #define REST_DRAINS 20  /* where there is none */

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Source lines of the methods of one image, as they are kept (store/base/kept_lines.h). Bounded by what the caller gives. */
-#ifndef CS_SAMPLER_IMAGES_JIT_LINES_H
-#define CS_SAMPLER_IMAGES_JIT_LINES_H
+#ifndef CS_SAMPLER_DYNAMIC_JIT_LINES_H
+#define CS_SAMPLER_DYNAMIC_JIT_LINES_H
 
-#include "sampler/images/jitdump_lines.h"
+#include "sampler/dynamic/jitdump_lines.h"
 #include "store/base/kept_lines.h"
 
 /* Of a method. All-zero: none. */

@@ -9,8 +9,8 @@
  *     have freed that name before: it has the right length, but the first 16 bytes are the allocator's, with NULs in
  *     them. The next row then begins behind the first NUL where one can; the name is the method's script, if that has
  *     the length and the rest, else "". */
-#ifndef CS_SAMPLER_IMAGES_JITDUMP_LINES_H
-#define CS_SAMPLER_IMAGES_JITDUMP_LINES_H
+#ifndef CS_SAMPLER_DYNAMIC_JITDUMP_LINES_H
+#define CS_SAMPLER_DYNAMIC_JITDUMP_LINES_H
 
 #include "store/base/bytes.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* A method has few files, so that each is sought in the image's texts once. */
-#include "sampler/images/jit_lines.h"
+#include "sampler/dynamic/jit_lines.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "sampler/images/interpreted.h"
-#include "sampler/images/jit_code.h"
-#include "sampler/images/jit_methods.h"
+#include "sampler/dynamic/interpreted.h"
+#include "sampler/dynamic/jit_code.h"
+#include "sampler/dynamic/jit_methods.h"
 
 #include <stdio.h>
 #include <stdlib.h>

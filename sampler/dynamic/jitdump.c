@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Only heads and names are read; the code itself, most of the file, is passed over. */
-#include "sampler/images/jitdump.h"
+#include "sampler/dynamic/jitdump.h"
 
 #include <errno.h>
 #include <string.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Named methods of one process: which of them holds an address. Of two for one address the later one holds.
  * Bounded by process and in all; what doesn't fit is left out, and counted once a process. One owner. */
-#ifndef CS_SAMPLER_IMAGES_JIT_METHODS_H
-#define CS_SAMPLER_IMAGES_JIT_METHODS_H
+#ifndef CS_SAMPLER_DYNAMIC_JIT_METHODS_H
+#define CS_SAMPLER_DYNAMIC_JIT_METHODS_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -2,8 +2,8 @@
 /* jitdump files, which runtimes write beside the code that they make (Linux: tools/perf/Documentation/
  * jitdump-specification.txt): a header, then records of methods that were made or moved, appended while the
  * program runs. Pure but for reading the file. */
-#ifndef CS_SAMPLER_IMAGES_JITDUMP_H
-#define CS_SAMPLER_IMAGES_JITDUMP_H
+#ifndef CS_SAMPLER_DYNAMIC_JITDUMP_H
+#define CS_SAMPLER_DYNAMIC_JITDUMP_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Names of code that a process registered by signals' cs_name_code: its segment is met while it runs, and held, because it is
  * gone when the process ends. One owner. */
-#ifndef CS_SAMPLER_IMAGES_JIT_REGISTERED_H
-#define CS_SAMPLER_IMAGES_JIT_REGISTERED_H
+#ifndef CS_SAMPLER_DYNAMIC_JIT_REGISTERED_H
+#define CS_SAMPLER_DYNAMIC_JIT_REGISTERED_H
 
-#include "sampler/images/jit_methods.h"
+#include "sampler/dynamic/jit_methods.h"
 #include "signals/reader.h"
 
 #include <stdbool.h>

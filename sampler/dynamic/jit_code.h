@@ -10,10 +10,10 @@
  * Source lines are kept beside the code (store/base/kept_lines.h); of a code that is met again the newest lines stay.
  *
  * Bounded: so many methods an image, so many bytes; those that are sampled later have no code. One owner. */
-#ifndef CS_SAMPLER_IMAGES_JIT_CODE_H
-#define CS_SAMPLER_IMAGES_JIT_CODE_H
+#ifndef CS_SAMPLER_DYNAMIC_JIT_CODE_H
+#define CS_SAMPLER_DYNAMIC_JIT_CODE_H
 
-#include "sampler/images/jitdump_lines.h"
+#include "sampler/dynamic/jitdump_lines.h"
 #include "store/store.h"
 
 #include <stddef.h>

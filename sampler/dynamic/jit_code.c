@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Each image's methods in a table by offset, their bytes behind one another. */
-#include "sampler/images/jit_code.h"
+#include "sampler/dynamic/jit_code.h"
 
-#include "sampler/images/jit_lines.h"
-#include "sampler/images/jit_methods.h"
+#include "sampler/dynamic/jit_lines.h"
+#include "sampler/dynamic/jit_methods.h"
 #include "store/base/bytes.h"
 #include "store/kept_code.h"
 

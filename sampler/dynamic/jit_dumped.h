@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The methods of one process that its jitdump file tells of, their code and their lines. The file is found by its mapping, whose
  * record may come later than the first samples. One owner. */
-#ifndef CS_SAMPLER_IMAGES_JIT_DUMPED_H
-#define CS_SAMPLER_IMAGES_JIT_DUMPED_H
+#ifndef CS_SAMPLER_DYNAMIC_JIT_DUMPED_H
+#define CS_SAMPLER_DYNAMIC_JIT_DUMPED_H
 
-#include "sampler/images/jit_methods.h"
-#include "sampler/images/jitdump_lines.h"
+#include "sampler/dynamic/jit_methods.h"
+#include "sampler/dynamic/jitdump_lines.h"
 #include "sampler/images/maps.h"
 
 #include <stdbool.h>
