@@ -119,7 +119,7 @@ static double *unexplained(struct sum_tally *t, const struct profile_row *row, d
     enum cs_store_image_kind kind = row->image->image.kind;
     if (kind == CS_IMAGE_KERNEL || kind == CS_IMAGE_MODULE)
         return &t->kernel;
-    if (!row->name || (kind == CS_IMAGE_JIT ? !row->readable : kind != CS_IMAGE_ELF))
+    if (!row->readable)
         return kind == CS_IMAGE_UNKNOWN ? &t->unknown : &t->opaque;
     return samples < SAMPLES_MIN ? &t->small : NULL;
 }

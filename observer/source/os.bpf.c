@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Keeps the line of os_line.h for one CPU. Cost: about 30 ns a context switch, as much again from Linux 6.16 on, and 50 ns a system call where
+/* Keeps the line of os_line.h for one CPU. Cost: about 30 ns a context switch (from Linux 6.16 on also a look at its end), and 50 ns a system call where
  * that was asked for. Thread and process ids are those of the initial PID namespace. */
 #include <linux/bpf.h>
 
