@@ -5,9 +5,9 @@
 #define CS_SAMPLER_SESSION_RESOLVE_H
 
 #include "sampler/driver/driver.h"
-#include "sampler/images/images.h"
 #include "sampler/dynamic/interpreted.h"
 #include "sampler/dynamic/jit.h"
+#include "sampler/images/images.h"
 #include "sampler/images/kernel_image.h"
 #include "sampler/images/maps.h"
 
