@@ -46,17 +46,18 @@ export CS_SANITIZED := $(SAN)
 export LSAN_OPTIONS ?= suppressions=$(CURDIR)/tests/leaks.supp:print_suppressions=0
 endif
 
-# Nothing can be built before the packages are there: the goals below install them first, by purpose (scripts/packages);
-# the others trust that one of these ran.
-SETUP_BUILD := all demo
+# Nothing can be built before the packages are there (scripts/packages lists them by purpose). The two commands of the README and what
+# tests or measures install what is missing. Plain `make` only looks, and names what is missing. CS_DEPS_DONE=1 skips both.
+SETUP_BUILD := demo deps
 SETUP_TEST  := check check-quick sanitize sanitize-ci asan ubsan tsan fuzz-quick chaos lint
 SETUP_BENCH := bench bench-quick
 GOALS := $(or $(MAKECMDGOALS),all)
 PURPOSES := $(if $(filter $(SETUP_BUILD),$(GOALS)),build) \
   $(if $(filter $(SETUP_TEST) $(SETUP_BENCH),$(GOALS)),build languages page test browser) $(if $(filter $(SETUP_BENCH),$(GOALS)),bench)
-ifneq ($(strip $(PURPOSES)),)
+DEPS := $(if $(strip $(PURPOSES)),scripts/deps $(PURPOSES),$(if $(filter all,$(GOALS)),scripts/deps --look build))
+ifneq ($(DEPS),)
 ifndef CS_DEPS_DONE
-ifneq ($(shell scripts/deps $(PURPOSES) >&2 && echo ok),ok)
+ifneq ($(shell $(DEPS) >&2 && echo ok),ok)
 $(error the packages above are missing)
 endif
 export CS_DEPS_DONE := 1
@@ -68,8 +69,10 @@ ifeq ($(MAKELEVEL) $(words $(GOALS)),0 1)
 MAKEFLAGS += -j$(shell nproc)
 endif
 
-.PHONY: all
+.PHONY: all deps
 all:
+deps: ## install the packages that the build needs (Debian); builds nothing
+	@echo "All packages that the build needs are installed."
 
 IS_CLANG := $(findstring clang,$(shell $(CC) --version))
 # Known before the module.mk files, whose rules have them as prerequisites (those expand at once).
