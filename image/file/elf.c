@@ -2,7 +2,7 @@
 /* Every offset and size that comes from the file is checked against the file before it is used; libelf is
  * trusted with headers and symbol entries only. */
 #include "image/file/elf.h"
-
+#include "image/file/segments.h"
 #include "store/base/regular_file.h"
 
 #include <errno.h>
@@ -49,11 +49,27 @@ static int read_headers(struct elf_file *file)
     return 0;
 }
 
+/* libelf makes 200 bytes of room for each section that a file says it has: past 65,279 of them the number is the file's own word,
+ * and no image has so many. */
+static void drop_extended_count(struct elf_file *file)
+{
+    if (file->size < sizeof(Elf64_Ehdr))
+        return;
+    Elf64_Ehdr *wide = (void *)file->map;
+    Elf32_Ehdr *narrow = (void *)file->map;
+    if (file->map[EI_CLASS] == ELFCLASS64 && wide->e_shoff && !wide->e_shnum)
+        wide->e_shoff = 0;
+    else if (file->map[EI_CLASS] == ELFCLASS32 && narrow->e_shoff && !narrow->e_shnum)
+        narrow->e_shoff = 0;
+}
+
 /* Takes over file->map. */
 static int start(struct elf_file *file, struct elf_file **out, struct cs_error *err)
 {
     int rc;
+    struct cs_image_segments layout;
     elf_version(EV_CURRENT);
+    drop_extended_count(file);
     file->elf = elf_memory(file->map, file->size);
     if (!file->elf || elf_kind(file->elf) != ELF_K_ELF || !gelf_getehdr(file->elf, &file->header)) {
         rc = cs_fail(err, ENOEXEC, "%s is no ELF file (or its header is damaged)", file->path);
@@ -63,7 +79,8 @@ static int start(struct elf_file *file, struct elf_file **out, struct cs_error *
         rc = cs_fail(err, ENOMEM, "no memory for the headers of %s", file->path);
         goto out;
     }
-    cs_image_build_id_of_elf(file->elf, file->build_id);
+    cs_image_segments_of_memory(&layout, file->map, file->size);
+    memcpy(file->build_id, layout.build_id, sizeof file->build_id);
     *out = file;
     return 0;
 out:

@@ -3,7 +3,6 @@
 
 #include "store/base/regular_file.h"
 
-#include <elfutils/libdwelf.h>
 #include <gelf.h>
 #include <stdio.h>
 #include <string.h>
@@ -27,13 +26,6 @@ void cs_image_build_id_text(const uint8_t *bytes, size_t n, char hex[CS_IMAGE_BU
         hex[2 * i + 1] = "0123456789abcdef"[bytes[i] & 15];
     }
     hex[2 * n] = '\0';
-}
-
-void cs_image_build_id_of_elf(Elf *elf, char hex[CS_IMAGE_BUILD_ID_MAX])
-{
-    const void *bytes = NULL;
-    ssize_t n = dwelf_elf_gnu_build_id(elf, &bytes);
-    cs_image_build_id_text(bytes, n > 0 ? (size_t)n : 0, hex);
 }
 
 void cs_image_build_id_of_notes(const void *notes, size_t n, char hex[CS_IMAGE_BUILD_ID_MAX])

@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Which image a file is: its GNU build-id (a note that the linker makes from the contents), else a hash of
  * what it holds. The one reader of build-ids for sampler, importers and reports, so that all of them mean the
- * same image by the same text. Notes are walked by libelf and libdw. Pure but for reading; any thread. */
+ * same image by the same text. Notes are walked by libelf. Pure but for reading; any thread. */
 #ifndef CS_IMAGE_FILE_IDENTITY_H
 #define CS_IMAGE_FILE_IDENTITY_H
 
 #include "store/store.h"
 
-#include <libelf.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -15,9 +14,8 @@
 /* Hex of 20 bytes and the end: the kernel tells no longer ones, and fewer than 4 bytes identify nothing. */
 #define CS_IMAGE_BUILD_ID_MAX 41
 
-/* Each fills `hex`, "" where there is none. Of an ELF file: */
-void cs_image_build_id_of_elf(Elf *elf, char hex[CS_IMAGE_BUILD_ID_MAX]);
-/* Of bare notes in the machine's byte order, as the kernel shows its own in /sys/kernel/notes. */
+/* Each fills `hex`, "" where there is none. Of bare notes in the machine's byte order, as the kernel shows its own in
+ * /sys/kernel/notes. */
 void cs_image_build_id_of_notes(const void *notes, size_t n, char hex[CS_IMAGE_BUILD_ID_MAX]);
 /* Of an id's bytes. */
 void cs_image_build_id_text(const uint8_t *bytes, size_t n, char hex[CS_IMAGE_BUILD_ID_MAX]);

@@ -1,29 +1,120 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Read by hand and not by libelf, which believes a file's counts: up to 4,294,967,295 program headers, and sections or notes of
+ * as many gigabytes as a file with holes says it has. Here no count, and no size, is more than a constant. */
 #include "image/file/segments.h"
 
+#include <elf.h>
 #include <errno.h>
-#include <gelf.h>
 #include <string.h>
 #include <unistd.h>
 
 #define PAGE 4096ULL
+#define SEGMENTS_READ_MAX 256 /* programs have a dozen */
+#define SECTIONS_READ_MAX 4096
+#define NOTE_BYTES_MAX 4096 /* of one segment or section: a build-id has 36, and comes among the first */
+#define NOTES_READ_MAX 32
 
-/* Takes over `elf`. */
-static void read_headers(struct cs_image_segments *out, Elf *elf)
+struct source {
+    int fd; /* or -1 and: */
+    const char *bytes;
+    size_t n;
+    bool wide;
+};
+
+static ssize_t read_at(const struct source *s, uint64_t offset, void *to, size_t n)
 {
-    size_t n = 0;
+    if (offset > INT64_MAX)
+        return 0;
+    if (s->fd >= 0)
+        return pread(s->fd, to, n, (off_t)offset);
+    size_t there = offset < s->n ? s->n - offset : 0;
+    n = n < there ? n : there;
+    memcpy(to, s->bytes + (n ? offset : 0), n);
+    return (ssize_t)n;
+}
+
+static void read_notes(const struct source *s, uint64_t offset, uint64_t size,
+                       char build_id[CS_IMAGE_BUILD_ID_MAX])
+{
+    _Alignas(8) char notes[NOTE_BYTES_MAX];
+    ssize_t got = read_at(s, offset, notes, size < sizeof notes ? (size_t)size : sizeof notes);
+    if (got > 0)
+        cs_image_build_id_of_notes(notes, (size_t)got, build_id);
+}
+
+static bool read_segment(const struct source *s, uint64_t at, Elf64_Phdr *p)
+{
+    Elf32_Phdr narrow;
+    if (s->wide)
+        return read_at(s, at, p, sizeof *p) == sizeof *p;
+    if (read_at(s, at, &narrow, sizeof narrow) != sizeof narrow)
+        return false;
+    *p = (Elf64_Phdr){.p_type = narrow.p_type,
+                      .p_flags = narrow.p_flags,
+                      .p_offset = narrow.p_offset,
+                      .p_vaddr = narrow.p_vaddr,
+                      .p_filesz = narrow.p_filesz};
+    return true;
+}
+
+static bool read_section(const struct source *s, uint64_t at, Elf64_Shdr *section)
+{
+    Elf32_Shdr narrow;
+    if (s->wide)
+        return read_at(s, at, section, sizeof *section) == sizeof *section;
+    if (read_at(s, at, &narrow, sizeof narrow) != sizeof narrow)
+        return false;
+    *section =
+        (Elf64_Shdr){.sh_type = narrow.sh_type, .sh_offset = narrow.sh_offset, .sh_size = narrow.sh_size};
+    return true;
+}
+
+static bool read_header(const struct source *s, Elf64_Ehdr *head)
+{
+    Elf32_Ehdr narrow;
+    ssize_t got = read_at(s, 0, head, sizeof *head);
+    if (got < (ssize_t)sizeof narrow || memcmp(head->e_ident, ELFMAG, SELFMAG) != 0 ||
+        head->e_ident[EI_DATA] != ELFDATA2LSB)
+        return false;
+    if (head->e_ident[EI_CLASS] == ELFCLASS64)
+        return got == sizeof *head && (!head->e_phnum || head->e_phentsize == sizeof(Elf64_Phdr));
+    memcpy(&narrow, head, sizeof narrow);
+    head->e_phoff = narrow.e_phoff;
+    head->e_phnum = narrow.e_phnum;
+    head->e_shoff = narrow.e_shoff;
+    head->e_shnum = narrow.e_shnum;
+    return head->e_ident[EI_CLASS] == ELFCLASS32 &&
+           (!head->e_phnum || narrow.e_phentsize == sizeof(Elf32_Phdr));
+}
+
+static void read_all(struct cs_image_segments *out, struct source *s)
+{
+    Elf64_Ehdr head;
+    Elf64_Phdr p;
+    Elf64_Shdr section;
+    unsigned notes = 0;
     memset(out, 0, sizeof *out);
-    if (elf && elf_kind(elf) == ELF_K_ELF && elf_getphdrnum(elf, &n) == 0) {
-        out->is_elf = true;
-        cs_image_build_id_of_elf(elf, out->build_id);
-    }
-    for (size_t i = 0; i < n && out->n_segments < CS_IMAGE_SEGMENTS_MAX; i++) {
-        GElf_Phdr p;
-        if (gelf_getphdr(elf, (int)i, &p) && p.p_type == PT_LOAD)
+    if (!read_header(s, &head))
+        return;
+    out->is_elf = true;
+    s->wide = head.e_ident[EI_CLASS] == ELFCLASS64;
+    const uint64_t p_bytes = s->wide ? sizeof(Elf64_Phdr) : sizeof(Elf32_Phdr),
+                   section_bytes = s->wide ? sizeof(Elf64_Shdr) : sizeof(Elf32_Shdr);
+    for (unsigned i = 0; i < head.e_phnum && i < SEGMENTS_READ_MAX; i++) {
+        if (!read_segment(s, head.e_phoff + i * p_bytes, &p))
+            break;
+        if (p.p_type == PT_LOAD && out->n_segments < CS_IMAGE_SEGMENTS_MAX)
             out->segments[out->n_segments++] =
                 (struct cs_image_segment){p.p_offset, p.p_filesz, p.p_vaddr, (p.p_flags & PF_X) != 0};
+        if (p.p_type == PT_NOTE && !out->build_id[0] && notes++ < NOTES_READ_MAX)
+            read_notes(s, p.p_offset, p.p_filesz, out->build_id);
     }
-    elf_end(elf);
+    for (unsigned i = 0; !out->build_id[0] && i < head.e_shnum && i < SECTIONS_READ_MAX; i++) {
+        if (!read_section(s, head.e_shoff + i * section_bytes, &section))
+            break;
+        if (section.sh_type == SHT_NOTE && notes++ < NOTES_READ_MAX)
+            read_notes(s, section.sh_offset, section.sh_size, out->build_id);
+    }
 }
 
 int cs_image_segments_of_file(struct cs_image_segments *out, int fd)
@@ -33,15 +124,13 @@ int cs_image_segments_of_file(struct cs_image_segments *out, int fd)
         memset(out, 0, sizeof *out);
         return -errno;
     }
-    elf_version(EV_CURRENT);
-    read_headers(out, elf_begin(fd, ELF_C_READ, NULL));
+    read_all(out, &(struct source){.fd = fd});
     return 0;
 }
 
-void cs_image_segments_of_memory(struct cs_image_segments *out, char *bytes, size_t n)
+void cs_image_segments_of_memory(struct cs_image_segments *out, const char *bytes, size_t n)
 {
-    elf_version(EV_CURRENT);
-    read_headers(out, elf_memory(bytes, n));
+    read_all(out, &(struct source){.fd = -1, .bytes = bytes, .n = n});
 }
 
 uint64_t cs_image_vaddr(const struct cs_image_segments *layout, uint64_t file_offset)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What of an ELF file is needed to place a sample: its build-id and where its segments belong. libelf reads
- * the headers, by reads and not by a mapping: a file that gets shorter meanwhile is an error then, no
- * signal. */
+/* What of an ELF file is needed to place a sample: its build-id and where its segments belong, of little-endian machines. By
+ * reads and not by a mapping: a file that gets shorter meanwhile is an error then, no signal. At most 4,500 reads, whatever the
+ * file says. */
 #ifndef CS_IMAGE_FILE_SEGMENTS_H
 #define CS_IMAGE_FILE_SEGMENTS_H
 
@@ -27,8 +27,8 @@ struct cs_image_segments {
 
 /* 0 or -errno of a failed read; a file that isn't ELF is no error. */
 int cs_image_segments_of_file(struct cs_image_segments *out, int fd);
-/* The same of an image in memory. Its bytes may be changed. */
-void cs_image_segments_of_memory(struct cs_image_segments *out, char *bytes, size_t n);
+/* The same of an image in memory. */
+void cs_image_segments_of_memory(struct cs_image_segments *out, const char *bytes, size_t n);
 
 /* File offset to ELF virtual address; UINT64_MAX where no segment holds it. */
 uint64_t cs_image_vaddr(const struct cs_image_segments *layout, uint64_t file_offset);

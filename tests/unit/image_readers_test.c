@@ -16,6 +16,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -121,6 +122,68 @@ static void a_file_is_the_image_by_its_build_id_else_by_what_it_holds(void **unu
     assert_true(cs_image_is_file(&image, "abcdef01", path));
     assert_false(cs_image_is_file(&image, "abcdef02", path));
     assert_false(cs_image_is_file(&image, "", path));
+}
+
+/* Counts of 4,294,967,295 program headers and of a million sections in a file of 300 bytes, and of sections and notes as large as a
+ * file with holes says it is: libelf takes each at its word. */
+static void what_a_file_says_of_its_counts_costs_nobody_time_or_memory(void **unused)
+{
+    (void)unused;
+    struct cs_image_segments layout;
+    struct elf_file *file = NULL;
+    struct cs_error err;
+    struct rusage before, after;
+    getrusage(RUSAGE_SELF, &before);
+    for (int kind = 0; kind < 4; kind++) {
+        char path[128];
+        struct {
+            Elf64_Ehdr head;
+            Elf64_Phdr note;
+            Elf64_Shdr zero;
+            char rest[45];
+        } all = {.head = {.e_ident = {0x7f, 'E', 'L', 'F', ELFCLASS64, ELFDATA2LSB, EV_CURRENT},
+                          .e_type = ET_DYN,
+                          .e_machine = EM_X86_64,
+                          .e_version = EV_CURRENT,
+                          .e_phoff = sizeof all.head,
+                          .e_phnum = 1,
+                          .e_phentsize = sizeof(Elf64_Phdr),
+                          .e_shoff = sizeof all.head + sizeof all.note,
+                          .e_shentsize = sizeof(Elf64_Shdr)},
+                 .note = {.p_type = PT_NOTE, .p_filesz = 1ULL << 39}};
+        off_t size = sizeof all;
+        if (kind == 0) {
+            all.head.e_phnum = PN_XNUM;
+            all.head.e_shnum = 1;
+            all.zero.sh_info = UINT32_MAX;
+        } else if (kind == 1) {
+            all.head.e_phnum = PN_XNUM;
+            all.zero.sh_info = UINT32_MAX / sizeof(Elf64_Phdr);
+            all.head.e_shnum = 1;
+            size = 1LL << 39;
+        } else if (kind == 2) {
+            all.zero.sh_size = 2000000; /* extended numbering */
+            size = 200 << 20;
+        } else {
+            size = 1LL << 39;
+        }
+        snprintf(path, sizeof path, "%s/counts", folder);
+        int fd = open(path, O_RDWR | O_CREAT | O_TRUNC, 0600);
+        assert_int_equal(write(fd, &all, sizeof all), sizeof all);
+        assert_int_equal(ftruncate(fd, size), 0);
+        assert_int_equal(cs_image_segments_of_file(&layout, fd), 0);
+        assert_string_equal(layout.build_id, "");
+        if (size < 1 << 30 && elf_file_open(path, &file, &err) == 0) {
+            assert_true(file->n_sections < 100000 && file->n_segments < 10000);
+            elf_file_close(file);
+        }
+        close(fd);
+        unlink(path);
+    }
+    getrusage(RUSAGE_SELF, &after);
+    assert_true(
+        after.ru_utime.tv_sec + after.ru_stime.tv_sec - before.ru_utime.tv_sec - before.ru_stime.tv_sec < 2);
+    assert_true(after.ru_maxrss - before.ru_maxrss < 64 << 10);
 }
 
 struct described {
@@ -393,6 +456,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(build_id_and_segments_are_those_of_readelf),
         cmocka_unit_test(a_build_id_is_found_among_other_notes_and_only_whole),
+        cmocka_unit_test(what_a_file_says_of_its_counts_costs_nobody_time_or_memory),
         cmocka_unit_test(a_file_is_the_image_by_its_build_id_else_by_what_it_holds),
         cmocka_unit_test(an_image_that_is_truncated_while_it_is_read_is_still_there),
         cmocka_unit_test(a_file_of_holes_takes_no_memory_and_one_beyond_the_bound_is_refused),
