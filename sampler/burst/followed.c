@@ -199,7 +199,7 @@ struct cs_burst_followed *cs_burst_follow(struct cs_burst_processes *processes, 
             *why = CS_BURST_SKIP_GONE;
             return NULL;
         }
-        cs_burst_followed_deny(mine, CS_BURST_SKIP_DENIED);
+        cs_burst_followed_deny(mine, err.code == EPERM ? CS_BURST_SKIP_OTHERS : CS_BURST_SKIP_DENIED);
     }
     *why = mine->denied_why;
     return NULL;

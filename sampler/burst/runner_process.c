@@ -265,9 +265,13 @@ int cs_burst_runner_open(pid_t pid, struct cs_burst_runner **out, double *cpu_us
     int code = start(runner, err);
     if (!code && await(runner, 'r', READY_MS) < 0) {
         int status = reap(runner, 0);
-        bool gone = WIFEXITED(status) && WEXITSTATUS(status) == CS_BURST_EXIT_GONE;
-        code = cs_fail(err, gone ? ESRCH : EIO, "the burst runner for process %d did not start (status 0x%x)",
-                       (int)pid, (unsigned)status);
+        int exit = WIFEXITED(status) ? WEXITSTATUS(status) : 0;
+        code = cs_fail(err,
+                       exit == CS_BURST_EXIT_GONE     ? ESRCH
+                       : exit == CS_BURST_EXIT_OTHERS ? EPERM
+                                                      : EIO,
+                       "the burst runner for process %d did not start (status 0x%x)", (int)pid,
+                       (unsigned)status);
     }
     if (code)
         *cpu_us = cs_burst_runner_close(runner);

@@ -110,7 +110,8 @@ static struct cs_burst_followed *follow(struct cs_burst *burst, pid_t pid)
     if (why != CS_BURST_SKIP_NONE)
         count_skip(burst, why);
     if (!started) {
-        if (why == CS_BURST_SKIP_GONE || why == CS_BURST_SKIP_DENIED) /* a start in vain, perhaps */
+        if (why == CS_BURST_SKIP_GONE || why == CS_BURST_SKIP_DENIED ||
+            why == CS_BURST_SKIP_OTHERS) /* a start in vain, perhaps */
             charge_cpu(burst);
         return f;
     }

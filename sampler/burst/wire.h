@@ -27,6 +27,8 @@ enum {
 
 /* With this the runner ends when its program ended, or became another one, before it could begin. */
 #define CS_BURST_EXIT_GONE 79
+/* With this, when its program is another user's. */
+#define CS_BURST_EXIT_OTHERS 83
 
 /* How a burst ended (name for counters, sentence for people). FULL is the only one that ran its whole length.
  */
@@ -59,7 +61,8 @@ enum {
     X(CHILDREN, "children", "the thread has child processes, whose end would wake other threads")            \
     X(COMPAT, "32-bit", "the thread runs 32-bit code")                                                       \
     X(NO_EVENT, "no-event", "the kernel gave no event that can stop a thread")                               \
-    X(RIGHTS, "other-rights", "the thread has other users than its program had at first")                    \
+    X(RIGHTS, "other-rights", "the thread has other rights than its program had at first")                   \
+    X(OTHERS, "other-users", "the program isn't the profiler's own user's (run the profiler as that user)")  \
     X(REAL_TIME, "real-time", "the thread has a real-time policy (--burst-real-time follows those, too)")    \
     X(CROWDED, "too-many-programs", "as many programs were followed as may be at once")                      \
     X(NEW, "too-new", "the program had just begun (a tenth of a second, and a second trigger)")              \

@@ -89,12 +89,10 @@ int replayer_start(struct cs_burst_shared *shared)
 {
     struct rights rights;
     struct replay_told told;
-    if (!rights_read(shared->command.tid, &rights))
+    if (!rights_read(shared->command.tid, (uint32_t)SYS(__NR_geteuid, 0), &rights))
         return CS_BURST_EXIT_GONE;
-    /* The kernel brings an event's signal (alarm.c) to threads of root's or of one's own alone. */
-    long own_uid = SYS(__NR_geteuid, 0);
-    if (own_uid && (uint32_t)own_uid != rights.uid)
-        return 83;
+    if (!rights.own)
+        return CS_BURST_EXIT_OTHERS;
     long at = SYS(__NR_mmap, boundary, sizeof *boundary, PROT_READ | PROT_WRITE,
                   MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1, 0);
     if (at != (long)boundary)

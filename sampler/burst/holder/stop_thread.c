@@ -130,6 +130,8 @@ static void do_burst(uint64_t stopped_ns, uint64_t stopped_ticks)
         idle_keeper_begin();
     if (children_wake_others && has_children(tid))
         return skip(CS_BURST_SKIP_CHILDREN, 0);
+    if (!rights_unchanged(tid)) /* an exec, say, while we waited for it */
+        return skip(CS_BURST_SKIP_RIGHTS, 0);
     if (!read_registers(tid, &registers))
         return;
     static unsigned met;
