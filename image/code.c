@@ -301,7 +301,7 @@ static bool same_plain(const char *mangled, const char *name)
     size_t n = strlen(name);
     if (cs_image_script_name_is(mangled, name))
         return true;
-    if (strncmp(mangled, "_Z", 2) != 0)
+    if (mangled[0] != '_')
         return false;
     cs_image_demangle(mangled, plain, sizeof plain);
     return strncmp(plain, name, n) == 0 && (!plain[n] || plain[n] == '(');

@@ -3,7 +3,7 @@
  *
  * Files of this room:
  *   code               what others ask: ties the rooms below together
- *   demangle           names of C++ and Rust for people
+ *   demangle           names of C++, Rust and D for people
  *   process_memory     the memory of a process, however it is read
  *   thread_variable    where a thread-local variable of a process lies
  *   variable           where a variable of static storage lies
@@ -94,7 +94,10 @@ bool cs_image_relocated_at(struct cs_image_code *code, uint64_t offset, uint64_t
 bool cs_image_constant_at(struct cs_image_code *code, uint64_t offset, unsigned bytes, uint64_t delta,
                           uint64_t *value);
 
-/* Demangles a C++ or Rust name into `capacity` bytes; a name that isn't mangled is copied. Returns `text`. */
+/* Room for any readable name but monsters: who writes names for others to merge takes it. */
+#define CS_IMAGE_NAME_MAX 8192
+/* Demangles a name of C++, Rust or D into `capacity` bytes; a name that isn't mangled is copied. One that has no room ends
+ * with a number made of the whole, so that two names stay two. Returns `text`. */
 char *cs_image_demangle(const char *name, char *text, size_t capacity);
 
 /* The same, shorter: of C++ without template arguments, parameters and the type that it returns. */

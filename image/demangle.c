@@ -1,52 +1,117 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The C++ runtime's own demangler where that library is installed (loaded on the first mangled name); Rust's
- * v0 names stay as they are, its older names lose their hash. */
+/* Names of C++ and of Rust (both its manglings) and of D, by libiberty, whose library c++filt, gdb and addr2line use.
+ * A mangled name of a hundred bytes can stand for gigabytes: what is written ends at the caller's room.
+ *
+ * A name that is cut ends with a number made of the whole, "...~0123abcd": two names that differ stay two. */
 #include "image/code.h"
 
 #include <ctype.h>
-#include <dlfcn.h>
-#include <pthread.h>
+#include <libiberty/demangle.h>
+#include <setjmp.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <xxhash.h>
 
-typedef char *demangler(const char *name, char *buffer, size_t *size, int *status);
+enum language { NOT_MANGLED, CPP, RUST, D };
 
-static demangler *runtime;
+#define MANGLED_MAX 4096    /* bytes; a longer one stays as it is */
+#define D_REFERENCES_MAX 12 /* back references of a name of D, each of which may double it */
 
-static void find_runtime(void)
+struct written {
+    char *text;
+    size_t n, capacity;
+    jmp_buf full;
+};
+
+static void take(const char *piece, size_t n, void *arg)
 {
-    void *library = dlopen("libstdc++.so.6", RTLD_NOW | RTLD_LOCAL);
-    if (library)
-        *(void **)&runtime = dlsym(library, "__cxa_demangle");
+    struct written *w = arg;
+    const size_t room = w->capacity - 1 - w->n;
+    memcpy(w->text + w->n, piece, n < room ? n : room);
+    w->n += n < room ? n : room;
+    if (n > room)
+        longjmp(w->full, 1);
 }
 
-static bool is_hash(const char *text)
+/* Over the end of `text`, which was cut: a number of `whole`. */
+static void end_cut(char *text, size_t capacity, const char *whole)
 {
-    return strncmp(text, "::h", 3) == 0 && strspn(text + 3, "0123456789abcdef") == 16 && !text[19];
+    char end[16];
+    int n = snprintf(end, sizeof end, "...~%08x", (unsigned)XXH3_64bits(whole, strlen(whole)));
+    if (capacity < sizeof end * 2)
+        return; /* no room for a name */
+    size_t at = capacity - 1 - (size_t)n;
+    while (at > 0 && ((unsigned char)text[at] & 0xc0) == 0x80)
+        at--; /* not within a character */
+    strcpy(text + at, end);
+}
+
+static void put(char *text, size_t capacity, const char *name, const char *whole)
+{
+    if ((size_t)snprintf(text, capacity, "%s", name) >= capacity)
+        end_cut(text, capacity, whole);
+}
+
+static enum language demangle_d(const char *name, struct written *w)
+{
+    unsigned references = 0;
+    for (const char *at = name; *at; at++)
+        references += *at == 'Q';
+    char *plain = references <= D_REFERENCES_MAX ? dlang_demangle(name, 0) : NULL;
+    if (plain)
+        take(plain, strlen(plain), w);
+    free(plain);
+    return plain ? D : NOT_MANGLED;
+}
+
+/* The readable name of `mangled`; what doesn't fit is left out. */
+static enum language demangle(const char *mangled, struct written *w, bool *cut)
+{
+    volatile enum language language = RUST;
+    *cut = false;
+    if (setjmp(w->full)) {
+        *cut = true;
+        return language;
+    }
+    if (rust_demangle_callback(mangled, DMGL_RUST, take, w))
+        return RUST;
+    w->n = 0;
+    language = CPP; /* its limit of depth would refuse names of 1024 bytes: MANGLED_MAX bounds the depth */
+    if (strncmp(mangled, "_Z", 2) == 0 &&
+        cplus_demangle_v3_callback(mangled, DMGL_PARAMS | DMGL_TYPES | DMGL_NO_RECURSE_LIMIT, take, w))
+        return CPP;
+    w->n = 0;
+    language = D;
+    return strncmp(mangled, "_D", 2) == 0 ? demangle_d(mangled, w) : NOT_MANGLED;
+}
+
+static enum language read_name(const char *name, char *text, size_t capacity)
+{
+    const size_t mangled =
+        strcspn(name, "@"); /* "@plt" isn't part of it; ".isra.0" is understood as a clone */
+    char copy[MANGLED_MAX];
+    enum language language = NOT_MANGLED;
+    if (name[0] == '_' && strchr("ZRD", name[1]) && name[1] && mangled < sizeof copy && capacity > 1) {
+        struct written w = {.text = text, .capacity = capacity};
+        bool cut;
+        memcpy(copy, name, mangled);
+        copy[mangled] = '\0';
+        language = demangle(copy, &w, &cut);
+        text[w.n] = '\0';
+        if (language && cut)
+            end_cut(text, capacity, name);
+        else if (language)
+            put(text + w.n, capacity - w.n, name + mangled, name);
+    }
+    if (!language && capacity)
+        put(text, capacity, name, name);
+    return language;
 }
 
 char *cs_image_demangle(const char *name, char *text, size_t capacity)
 {
-    static pthread_once_t once = PTHREAD_ONCE_INIT;
-    size_t mangled = strcspn(name, "@");
-    char copy[4096];
-    snprintf(text, capacity, "%s", name);
-    if (strncmp(name, "_Z", 2) != 0 || mangled >= sizeof copy)
-        return text;
-    pthread_once(&once, find_runtime);
-    /* "@plt" isn't part of the mangled name; ".isra.0" is understood as a clone */
-    memcpy(copy, name, mangled);
-    copy[mangled] = 0;
-    int status = -1;
-    char *plain = runtime ? runtime(copy, NULL, NULL, &status) : NULL;
-    if (plain && status == 0) {
-        size_t n = strlen(plain);
-        if (n > 19 && is_hash(plain + n - 19))
-            plain[n - 19] = 0;
-        snprintf(text, capacity, "%s%s", plain, name + mangled);
-    }
-    free(plain);
+    read_name(name, text, capacity);
     return text;
 }
 
@@ -89,9 +154,8 @@ size_t cs_image_unversioned_bytes(const char *name)
 char *cs_image_short_name(const char *name, char *text, size_t room)
 {
     char full[4096], out[sizeof full + 8], *to = out, *start = out;
-    cs_image_demangle(name, full, sizeof full);
-    if (strncmp(name, "_Z", 2) != 0 || strncmp(full, "_Z", 2) == 0) { /* no C++, or nobody could read it */
-        snprintf(text, room, "%s", full);
+    if (read_name(name, full, sizeof full) != CPP) {
+        put(text, room, full, name);
         return text;
     }
     for (const char *from = full; *from;) {
@@ -123,7 +187,7 @@ char *cs_image_short_name(const char *name, char *text, size_t room)
             break;
     }
     *to = '\0';
-    snprintf(text, room, "%s", start < to ? start : out);
+    put(text, room, start < to ? start : out, name);
     return text;
 }
 

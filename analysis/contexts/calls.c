@@ -190,7 +190,7 @@ int cs_calls_open(struct cs_calls *calls, struct cs_store *store, const struct c
                                .names = cs_table_open(&cs_schema_stacks)};
     int rc = 0;
     if (!calls->tree || !calls->images || !calls->keys || !calls->names ||
-        cs_contexts_image(calls->tree, "inlined") < 0 || cs_call_function_number(calls, NULL, "", 0) < 0)
+        cs_contexts_image(calls->tree, "inlined") < 0 || cs_call_function_number(calls, NULL, "", 0, 0) < 0)
         rc = cs_fail(err, ENOMEM, "out of memory for call contexts");
     rc = rc < 0 ? rc : cs_store_each(store, take_profile, &l, err);
     if (rc == 0 &&
@@ -201,7 +201,7 @@ int cs_calls_open(struct cs_calls *calls, struct cs_store *store, const struct c
         int64_t top = CS_CONTEXTS_ROOT;
         if (wanted->by_label) {
             int64_t f = cs_call_function_number(
-                calls, NULL, *l.labels.at[i].label ? l.labels.at[i].label : CS_CALLS_UNLABELLED, 0);
+                calls, NULL, *l.labels.at[i].label ? l.labels.at[i].label : CS_CALLS_UNLABELLED, 0, 0);
             top = f < 0 ? f : cs_contexts_child(calls->tree, CS_CONTEXTS_ROOT, 0, (uint64_t)f);
         }
         rc = top < 0 ? cs_fail(err, ENOMEM, "out of memory for call contexts")

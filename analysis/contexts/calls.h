@@ -38,6 +38,7 @@ struct cs_call_function {
     const char *linkage; /* as the linker knows it, "" where there is no name */
     const struct cs_store_image *image; /* NULL: of none (other, a process) */
     uint64_t start;                     /* of its procedure; 0 where it has none */
+    uint64_t declared;                  /* a number of the file and line of its declaration; 0 unknown */
     bool known;                         /* has a name of its own */
     uint64_t self, total;               /* samples in it, and in what it called too: each sample once */
 };

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Image by image, so that each is opened once; offset by offset, so that each is looked up once however many contexts
- * have it. A function is its name in its image: the same one inlined and called is one. */
+ * have it. A function is its name in its image and the line that declares it: the same one inlined and called is one,
+ * and two files' static functions of a name are two. */
 #include "analysis/contexts/functions.h"
 
 #include "image/code.h"
@@ -12,6 +13,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <xxhash.h>
 
 #define INLINES_MAX 64
 #define NAME_MAX_SHOWN 1024
@@ -23,7 +25,7 @@ static const char *copy(struct cs_calls *calls, const char *text)
 }
 
 static int64_t add_function(struct cs_calls *calls, const struct cs_store_image *image, const char *linkage,
-                            uint64_t start)
+                            uint64_t start, uint64_t declared)
 {
     char shown[NAME_MAX_SHOWN], brief[NAME_MAX_SHOWN] = "";
     if (*linkage) {
@@ -39,6 +41,7 @@ static int64_t add_function(struct cs_calls *calls, const struct cs_store_image 
                                  .linkage = copy(calls, linkage),
                                  .image = image,
                                  .start = start,
+                                 .declared = declared,
                                  .known = *linkage && image && image->kind != CS_IMAGE_UNKNOWN};
     if (!f.name || !f.brief || !f.linkage ||
         cs_array_room(calls->functions, calls->n_functions, calls->capacity) < 0)
@@ -48,22 +51,27 @@ static int64_t add_function(struct cs_calls *calls, const struct cs_store_image 
 }
 
 int64_t cs_call_function_number(struct cs_calls *calls, const struct cs_store_image *image,
-                                const char *linkage, uint64_t start)
+                                const char *linkage, uint64_t start, uint64_t declared)
 {
-    char key[2 * NAME_MAX_SHOWN];
+    char key[64];
     size_t place = image ? (size_t)(image - calls->images->at) + 1 : 0;
-    /* Two procedures of a name are two functions; an inlined one (start 0) is the first of them. */
+    int64_t name = cs_table_text(calls->names, linkage);
+    if (name < 0)
+        return -ENOMEM;
+    /* Two procedures of a name are two functions; an inlined one (start 0) is the first that is declared where it is. */
     for (unsigned same = 0;; same++) {
-        snprintf(key, sizeof key, "%zu %u %s", place, same, linkage);
+        snprintf(key, sizeof key, "%zu %u %" PRId64, place, same, name);
         int64_t number = cs_table_text(calls->keys, key);
         if (number < 0)
             return -ENOMEM;
         if (number == calls->n_functions)
-            return add_function(calls, image, linkage, start);
+            return add_function(calls, image, linkage, start, declared);
         struct cs_call_function *f = &calls->functions[number];
+        if (start && f->start ? f->start != start : declared && f->declared && f->declared != declared)
+            continue;
         f->start = f->start ? f->start : start;
-        if (!start || f->start == start)
-            return number;
+        f->declared = f->declared ? f->declared : declared;
+        return number;
     }
 }
 
@@ -89,9 +97,17 @@ struct naming {
     CS_ARRAY(uint32_t) pool;
 };
 
-static int push(struct naming *n, const char *linkage, uint64_t start)
+/* Units may spell the path of a header differently: the file's own name counts. */
+static uint64_t declaration(const struct cs_image_frame *frame)
 {
-    int64_t number = cs_call_function_number(n->calls, n->image, linkage, start);
+    const char *file = frame->first_file ? cs_base_name(frame->first_file) : "";
+    return frame->first_line ? XXH3_64bits_withSeed(file, strlen(file), frame->first_line) | 1 : 0;
+}
+
+static int push(struct naming *n, const char *linkage, uint64_t start, const struct cs_image_frame *frame)
+{
+    int64_t number =
+        cs_call_function_number(n->calls, n->image, linkage, start, frame ? declaration(frame) : 0);
     if (number < 0 || cs_array_reserve(&n->pool, n->pool.n + 1) < 0)
         return -ENOMEM;
     n->pool.at[n->pool.n++] = (uint32_t)number;
@@ -104,10 +120,14 @@ static int name_offset(struct naming *n, uint64_t offset)
     struct cs_image_frame frames[INLINES_MAX];
     const struct cs_image_procedure *p = n->code ? cs_image_procedure_at(n->code, offset) : NULL;
     unsigned depth = n->inlines && n->code ? cs_image_frames_at(n->code, offset, frames, INLINES_MAX) : 0;
-    int rc = push(n, p ? p->name : depth ? frames[depth - 1].function : "", p ? p->start : 0);
+    int rc = push(n,
+                  p       ? p->name
+                  : depth ? frames[depth - 1].function
+                          : "",
+                  p ? p->start : 0, depth ? &frames[depth - 1] : NULL);
     for (unsigned k = depth; rc == 0 && k > 1; k--) /* frames[depth - 1] is the procedure */
         if (*frames[k - 2].function)
-            rc = push(n, frames[k - 2].function, 0);
+            rc = push(n, frames[k - 2].function, 0, &frames[k - 2]);
     return rc;
 }
 

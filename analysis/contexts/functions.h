@@ -17,9 +17,9 @@ struct cs_call_frames {  /* of one (image, offset) */
     unsigned n;
 };
 
-/* The number of a function, made if new. -ENOMEM. */
+/* The number of a function, made if new. `declared` as in struct cs_call_function. -ENOMEM. */
 int64_t cs_call_function_number(struct cs_calls *calls, const struct cs_store_image *image,
-                                const char *linkage, uint64_t start);
+                                const char *linkage, uint64_t start, uint64_t declared);
 /* Fills frames[node] for every node of `contexts`: functions of all are one allocation, *pool. */
 int cs_call_frames_of(struct cs_calls *calls, struct cs_store *store, const struct cs_contexts *contexts,
                       bool inlines, struct cs_call_frames *frames, uint32_t **pool, struct cs_error *err);

@@ -82,7 +82,7 @@ static int64_t stack_of(struct thread *t, uint32_t prefix, uint32_t frame)
 
 static int64_t frame_of(struct thread *t, const struct cs_export_frame *frame)
 {
-    char name[512], key[600];
+    char name[CS_IMAGE_NAME_MAX], key[sizeof name + 32];
     snprintf(key, sizeof key, "%ld %s", frame->image ? (long)(frame->image - t->from->images) : -1L,
              frame->image ? cs_export_name(frame->image, frame->offset, name, sizeof name) : "[unknown]");
     return cs_table_text(t->functions, key);

@@ -7,6 +7,7 @@
 #include "store/base/text.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -38,15 +39,16 @@ static uint64_t string(struct otlp *o, const char *text)
 
 static uint64_t function(struct otlp *o, const struct cs_place_line *line)
 {
-    char key[1536], name[1024];
-    snprintf(key, sizeof key, "%s\n%s", line->function, line->file);
+    char key[64], name[CS_IMAGE_NAME_MAX];
+    const uint64_t linkage = string(o, line->function), file = string(o, line->file);
+    snprintf(key, sizeof key, "%" PRIu64 " %" PRIu64 " %u", linkage, file, line->first_line);
     const int64_t index = cs_table_text(o->functions, key);
     o->dictionary.failed |= index < 0;
     if (index >= o->n_functions) {
         o->n_functions = index + 1;
         cs_proto_number(&o->part, 1, string(o, cs_image_demangle(line->function, name, sizeof name)));
-        cs_proto_number(&o->part, 2, string(o, line->function));
-        cs_proto_number(&o->part, 3, string(o, line->file));
+        cs_proto_number(&o->part, 2, linkage);
+        cs_proto_number(&o->part, 3, file);
         cs_proto_message(&o->dictionary, FUNCTIONS, &o->part);
     }
     return (uint64_t)(index + 1);

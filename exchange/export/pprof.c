@@ -11,6 +11,7 @@
 #include "store/base/text.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 #include <zlib.h>
@@ -31,8 +32,9 @@ struct pprof {
     struct cs_export_events events;
     unsigned cpu_event; /* of them the one that tells of time on the CPU; n: none */
     struct cs_place_numbers locations;
-    struct cs_bytes wrappers;   /* of each location, in order: 1 = nothing but Go's wrappers */
-    struct cs_table *functions; /* dictionary numbers functions by "line\nname\nfile" */
+    struct cs_bytes wrappers; /* of each location, in order: 1 = nothing but Go's wrappers */
+    struct cs_table
+        *functions; /* dictionary numbers functions by "line name file", numbers of their strings */
     int64_t n_functions;
 };
 
@@ -48,9 +50,10 @@ static int64_t string(struct pprof *p, const char *text)
 
 static uint64_t function(struct pprof *p, const struct cs_place_line *line)
 {
-    char key[1536], name[1024];
+    char key[64], name[CS_IMAGE_NAME_MAX];
     cs_image_demangle(line->function, name, sizeof name);
-    snprintf(key, sizeof key, "%u\n%s\n%s", line->first_line, line->function, line->file);
+    const int64_t linkage = string(p, line->function), file = string(p, line->file);
+    snprintf(key, sizeof key, "%u %" PRId64 " %" PRId64, line->first_line, linkage, file);
     int64_t index = cs_table_text(p->functions, key);
     if (index < 0) {
         p->out.failed = true;
@@ -60,8 +63,8 @@ static uint64_t function(struct pprof *p, const struct cs_place_line *line)
         p->n_functions = index + 1;
         cs_proto_number(&p->value, 1, (uint64_t)index + 1);
         cs_proto_number(&p->value, 2, (uint64_t)string(p, name));
-        cs_proto_number(&p->value, 3, (uint64_t)string(p, line->function));
-        cs_proto_number(&p->value, 4, (uint64_t)string(p, line->file));
+        cs_proto_number(&p->value, 3, (uint64_t)linkage);
+        cs_proto_number(&p->value, 4, (uint64_t)file);
         cs_proto_number(&p->value, 5, line->first_line);
         cs_proto_message(&p->out, 5, &p->value);
     }

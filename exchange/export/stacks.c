@@ -20,7 +20,7 @@ static const char *frame_name(const struct cs_export_frame *frame, char *text, s
 /* The format has no escapes: cleaned, and without the mark between frames. */
 static void fold_name(FILE *to, const char *name)
 {
-    char clean[512];
+    char clean[CS_IMAGE_NAME_MAX];
     cs_text_clean(clean, sizeof clean, name, strlen(name));
     for (const char *c = clean; *c; c++)
         fputc(*c == ';' ? ':' : *c, to);
@@ -30,7 +30,7 @@ static int fold(const char *event, const struct cs_export_frame *frames, size_t 
                 void *arg)
 {
     FILE *to = arg;
-    char name[512];
+    char name[CS_IMAGE_NAME_MAX];
     /* Several events: the event is the root, so that a graph never adds apples to pears. */
     fold_name(to, event);
     for (size_t i = n; i-- > 0;) {
@@ -61,7 +61,7 @@ static int scope(const char *event, const struct cs_export_frame *frames, size_t
                  void *arg)
 {
     struct speedscope *s = arg;
-    char name[512];
+    char name[CS_IMAGE_NAME_MAX];
     if (strcmp(event, s->event) != 0)
         return 0;
     fputs(s->first ? "" : ",", s->to);

@@ -11,7 +11,7 @@ static const char *const heads[] = {"image", "path",  "event",     "kind", "offs
                                     "to",    "count", "procedure", "file", "line"};
 
 struct cells {
-    char offset[24], to[24], count[24], line[12], procedure[512];
+    char offset[24], to[24], count[24], line[12], procedure[CS_IMAGE_NAME_MAX];
     const char *image, *path, *event, *kind, *to_image, *file;
 };
 

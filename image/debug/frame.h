@@ -11,6 +11,7 @@ struct cs_image_frame {
     unsigned line, column;
     unsigned discriminator; /* DWARF's, tells apart what stands on one line; of the call for frames[1…] */
     unsigned first_line;    /* where the function is declared; 0 unknown */
+    const char *first_file; /* the file of that line, as the compiler was given it; NULL unknown */
 };
 
 #endif

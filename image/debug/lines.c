@@ -24,7 +24,7 @@
 
 struct scope {
     const char *name;
-    const char *call_file;
+    const char *call_file, *first_file;
     unsigned call_line, call_column, call_discriminator, first_line;
     uint8_t inlined;
 };
@@ -180,8 +180,10 @@ static int add_scope(struct unit *unit, Dwarf_Die *cu, Dwarf_Die *die, bool inli
     struct scope *s = &unit->scopes[unit->n++];
     int declared = 0;
     dwarf_decl_line(die, &declared);
-    *s = (struct scope){
-        .name = scope_name(die), .inlined = inlined, .first_line = declared > 0 ? (unsigned)declared : 0};
+    *s = (struct scope){.name = scope_name(die),
+                        .inlined = inlined,
+                        .first_line = declared > 0 ? (unsigned)declared : 0,
+                        .first_file = dwarf_decl_file(die)};
     if (inlined) {
         Dwarf_Files *files;
         size_t n_files;
@@ -289,7 +291,8 @@ static struct cs_image_frame row_at(struct unit *unit, Dwarf_Die *cu, uint64_t o
                                    line > 0 ? (unsigned)line : 0,
                                    column > 0 ? (unsigned)column : 0,
                                    discriminator,
-                                   0};
+                                   0,
+                                   NULL};
 }
 
 bool lines_line(struct lines *lines, uint64_t offset, struct cs_image_frame *frame)
@@ -305,7 +308,7 @@ bool lines_line(struct lines *lines, uint64_t offset, struct cs_image_frame *fra
         dwarf_formudata(dwarf_attr(&cu, DW_AT_stmt_list, &attribute), &at) == 0 &&
         line_program_find(&lines->sections, at, offset, &row))
         *frame = (struct cs_image_frame){
-            "", join(unit, row.folder, row.file), row.line, row.column, row.discriminator, 0};
+            "", join(unit, row.folder, row.file), row.line, row.column, row.discriminator, 0, NULL};
     else
         *frame = row_at(unit, &cu, offset);
     return frame->line != 0;
@@ -333,11 +336,12 @@ unsigned lines_frames(struct lines *lines, uint64_t offset, struct cs_image_fram
         last = unit->ranges.range[i].id;
         frame.function = s->name;
         frame.first_line = s->first_line;
+        frame.first_file = s->first_file;
         frames[n++] = frame;
         if (!s->inlined)
             return n;
         frame = (struct cs_image_frame){
-            "", absolute(unit, s->call_file), s->call_line, s->call_column, s->call_discriminator, 0};
+            "", absolute(unit, s->call_file), s->call_line, s->call_column, s->call_discriminator, 0, NULL};
     }
     if (n == 0 && (*frame.file || frame.line))
         frames[n++] = frame;

@@ -1,0 +1,104 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+# Beside others.
+# Which name stands for which code, where that was wrong for somebody's program. A line "kind NAME: ok" or "kind NAME: WRONG"
+# each; bench/field.py counts them.
+set -u
+work=$(mktemp -d) bad=0
+chmod 755 "$work"
+trap 'rm -rf "$work"' EXIT
+cd "$work" || exit 1
+kind() { # NAME: the last command's status decides
+    [ $? = 0 ] && echo "kind $1: ok" && return
+    echo "kind $1: WRONG"
+    bad=1
+    tail -n 30 "${2:-/dev/null}"
+}
+lacks() { echo "kind $1: skipped, $2"; }
+record() { # STORE COMMAND...
+    local store=$1
+    shift
+    "$CYCLESCOPE" record --no-bursts -o "$store" -- "$@" >said 2>&1 || { echo "record $*: $(cat said)"; return 1; }
+}
+# Share of the samples of a row of prof whose name is TEXT, whole.
+share() { "$CYCLESCOPE" prof --store "$1" --json --top 0 | python3 -c '
+import json, sys
+d = json.load(sys.stdin)
+n = lambda r: sum(r["samples"].values())
+print(round(100 * sum(n(r) for r in d["rows"] if r["procedure"] == sys.argv[1]) / max(1, sum(map(n, d["rows"])))))' "$2"; }
+between() { [ "$1" -ge "$2" ] && [ "$1" -le "$3" ] || { echo "$1 is not in $2..$3"; false; }; }
+
+# ---- Rust: a program of two functions, 75 and 25 %, one of them a trait's ----
+if command -v rustc >/dev/null; then
+    cat >two.rs <<'R'
+trait Work { fn go(&self, n: u64) -> u64; }
+struct Own<T>(T);
+#[inline(never)] fn spin(n: u64) -> u64 { let mut s = n; for i in 0..n { s = s.wrapping_mul(31) ^ i; } s }
+impl<T: Copy + Into<u64>> Work for Own<T> { #[inline(never)] fn go(&self, n: u64) -> u64 { let mut s = n; for i in 0..n { s = s.wrapping_mul(31) ^ i; } s + self.0.into() } }
+fn main() { let mut t = 0u64; for i in 0..100u64 { t = t.wrapping_add(spin(2000000 + i)); t ^= Own(3u32).go(700000 + i); } println!("{t}"); }
+R
+    for mangling in legacy v0; do
+        RUSTC_BOOTSTRAP=1 rustc -O -g -Z unstable-options -C symbol-mangling-version=$mangling -o two two.rs 2>said
+        rm -rf rs && record rs ./two && between "$(share rs two::spin)" 60 90 &&
+            "$CYCLESCOPE" calc two::spin --store rs >calc 2>&1 && grep -q 'two::spin in two' calc &&
+            "$CYCLESCOPE" callers two::spin --store rs >calc 2>&1
+        kind "rust-$mangling" calc
+        # every function that binutils can read, as it reads it, but for the hashes of crates
+        nm two | awk '{print $NF}' | grep -E '^(_R|_ZN.*17h[0-9a-f]{16}E)' | grep -v "[$]hash" | sort -u >symbols
+        "$BUILD/tests/programs/readable_names" <symbols >ours
+        c++filt <symbols | sed -E 's/::h[0-9a-f]{16}$//; s/\[[0-9a-f]{5,16}\]//g; s/(<|, )([0-9]+): [a-z0-9]+/\1\2/g' >theirs
+        [ "$(wc -l <symbols)" -gt 100 ] && cmp -s ours theirs
+        kind "rust-$mangling-all" <(diff ours theirs | head)
+    done
+else
+    lacks rust "no rustc here"
+fi
+
+# ---- names beyond any buffer: two functions whose names differ behind 700 letters ----
+cat >long.cc <<'C'
+template <class A, class B> struct a_pair_with_a_name_of_forty_letters_or_so {};
+template <class T> using twice = a_pair_with_a_name_of_forty_letters_or_so<T, T>;
+using many = twice<twice<twice<twice<int>>>>;
+template <class T> __attribute__((noinline)) long work(long n) { volatile long x = sizeof(T); for (long i = 0; i < n; i++) x = x * 3 + i; return x; }
+int main() { long t = 0; for (int i = 0; i < 60; i++) t += work<a_pair_with_a_name_of_forty_letters_or_so<many, int>>(1000000) + work<a_pair_with_a_name_of_forty_letters_or_so<many, char>>(400000); return t == 0; }
+C
+g++ -O2 -g -o long long.cc && record ls ./long
+for f in folded speedscope firefox pprof otlp csv; do "$CYCLESCOPE" export --store ls --format $f --to long.$f 2>>said; done
+python3 - <<'P'
+import collections, csv, gzip, json, re
+def two(counts, what):
+    counts = sorted((n for name, n in counts.items() if "work<" in name), reverse=True)
+    assert len(counts) == 2 and 0.55 < counts[0] / sum(counts) < 0.85, (what, counts)
+leaf = collections.Counter()
+for line in open("long.folded"):
+    names, _, n = line.rstrip().rpartition(" ")
+    leaf[names.split(";")[-1]] += int(n)
+two(leaf, "folded")
+rows = collections.Counter()
+for r in csv.DictReader(open("long.csv")):
+    if r["kind"] == "points":
+        rows[r["procedure"]] += int(r["count"])
+two(rows, "csv")
+for name in "speedscope", "firefox":
+    assert len(set(re.findall(r'"([^"]*work<[^"]*)"', open("long." + name).read()))) == 2, name
+p = gzip.open("long.pprof").read()
+assert len(set(re.findall(rb"long work<[ -~]*\(long\)", p))) == 2, "pprof"
+P
+kind export-long-names
+
+# ---- inlined functions of one name in two files ----
+cat >one.c <<'C'
+static inline __attribute__((always_inline)) void step(long n) { for (volatile long i = 0; i < n; i++); }
+void one(long n) { step(n); }
+C
+cat >other.c <<'C'
+void one(long);
+
+static inline __attribute__((always_inline)) void step(long n) { for (volatile long i = 0; i < n; i++); }
+int main(void) { for (int i = 0; i < 60; i++) { one(3000000); step(1000000); } }
+C
+gcc -O2 -g -o steps one.c other.c && record ss ./steps && "$CYCLESCOPE" callers step --store ss >callers &&
+    grep -Eq '\((5[5-9]|[67][0-9]|8[0-9])\.[0-9] %\)' callers
+kind inlined-in-two-files callers
+
+[ $bad = 0 ]
