@@ -6,12 +6,16 @@
 #include "image/code.h"
 
 #include <ctype.h>
-#include <libiberty/demangle.h>
 #include <setjmp.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <xxhash.h>
+#if __has_include(<libiberty/demangle.h>)
+#include <libiberty/demangle.h>
+#else
+#include <demangle.h>
+#endif
 
 enum language { NOT_MANGLED, CPP, RUST, D };
 
