@@ -50,7 +50,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define CS_IMAGE_ID_MAX 48 /* with the terminating NUL */
+#define CS_IMAGE_ID_MAX 64 /* with the terminating NUL */
 
 enum cs_store_image_kind {
     CS_IMAGE_ELF =
@@ -66,7 +66,9 @@ enum cs_store_image_kind {
 };
 
 struct cs_store_image {
-    char id[CS_IMAGE_ID_MAX]; /* file-system-safe key: build-id in hex, else "x" + 16 hex digits of a hash */
+    char id
+        [CS_IMAGE_ID_MAX]; /* file-system-safe key: build-id in hex, else "x" + 16 hex digits of a hash; then the
+                                 owner of a file that others than root may write ("-u1000") */
     enum cs_store_image_kind kind;
     const char *path;     /* as the process saw it; "[kernel]", "[vdso]", "[unknown]" */
     const char *build_id; /* hex, or "" */

@@ -158,7 +158,7 @@ BURST_EVENTS = {  # all with an empty unit and without sums
     "path-ends": "edges", "path-starts": "edges", "path-windows": "windows", "burst-memory": "memory",
     "burst-branches": "branches", "burst-lines": "code-lines", "burst-footprints": "footprints"}
 IMPORTED_EVENTS = {"lbr-edges": "edges", "lbr-ranges": "ranges", "lbr-mispredicts": "points"}
-IMAGE_ID = r"[A-Za-z0-9_-][A-Za-z0-9_.-]{0,46}"
+IMAGE_ID = r"[A-Za-z0-9_-][A-Za-z0-9_.-]{0,62}"
 FRAMES = re.compile(r"%s\+[0-9a-f]+(;%s\+[0-9a-f]+)*" % (IMAGE_ID, IMAGE_ID))
 VERDICTS = ("kept", "skew", "descheduled", "away", "thread", "tag", "unread", "wrapped", "gap", "backwards")
 CYCLE_BINS, RATE_BINS = 976, 515
@@ -399,7 +399,7 @@ def facts(path, event):
 
 def check_image(image, folder):
     """What is said of one image; returns its profiles."""
-    need(re.fullmatch(IMAGE_ID, image), "an image's id is 1 to 47 of [A-Za-z0-9_.-]: " + image)
+    need(re.fullmatch(IMAGE_ID, image), "an image's id is 1 to 63 of [A-Za-z0-9_.-]: " + image)
     meta = facts(os.path.join(folder, "image.meta"), "image")
     need(meta.keys() <= {"kind", "path", "build-id"}, "an image's facts are kind, path and build-id: " + image)
     need("kind" in meta and all(re.fullmatch("[0-8]", kind) for kind in meta["kind"]), "an image has a kind: " + image)

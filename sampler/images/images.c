@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Images by build-id or file. The file behind a mapping is opened through the process (its mount namespace,
- * deleted files too) and believed only if build-id or inode are those that the kernel told: a file that
- * replaced it under the same name is another image. */
+ * deleted files too) and believed only if its build-id or inode is the one that the kernel reported: a file that
+ * replaced it under the same name is another image. A file that somebody else may write is another image than root's
+ * of the same build-id, and is looked at again for each mapping: file_owner.h. */
 #include "sampler/images/images.h"
+#include "sampler/images/file_owner.h"
 #include "store/base/regular_file.h"
 
 #include <errno.h>
@@ -25,6 +27,7 @@
 struct alias { /* one image may be met under several keys */
     struct alias *next;
     struct cs_mapped_image *image;
+    struct cs_file_version version; /* of the file that it stands for */
     char key[];
 };
 
@@ -33,10 +36,12 @@ struct cs_images {
     struct alias *buckets[BUCKETS];
     struct cs_mapped_image **all;
     unsigned n, capacity;
-    size_t bytes;                     /* of images and keys */
-    uint64_t cut;                     /* mappings of files that were one too many */
-    struct cs_mapped_image *too_many; /* stands for them */
-    unsigned keep;                    /* so many more files may stay open */
+    size_t bytes;                              /* of images and keys */
+    uint64_t cut;                              /* mappings of files that were one too many */
+    uint64_t conflicts;                        /* images with another one's build-id and another owner */
+    const struct cs_mapped_image *conflict[2]; /* the latest: the second has the first one's build-id */
+    struct cs_mapped_image *too_many;          /* stands for them */
+    unsigned keep;                             /* so many more files may stay open */
 };
 
 static struct alias **bucket_of(struct cs_images *images, const char *key)
@@ -44,28 +49,37 @@ static struct alias **bucket_of(struct cs_images *images, const char *key)
     return &images->buckets[XXH3_64bits(key, strlen(key)) % BUCKETS];
 }
 
-static struct cs_mapped_image *find(struct cs_images *images, const char *key)
+static struct alias *alias_of(struct cs_images *images, const char *key)
 {
-    for (struct alias *a = *bucket_of(images, key); a; a = a->next)
-        if (strcmp(a->key, key) == 0)
-            return a->image;
-    return NULL;
+    struct alias *a = *bucket_of(images, key);
+    while (a && strcmp(a->key, key) != 0)
+        a = a->next;
+    return a;
 }
 
+static struct cs_mapped_image *find(struct cs_images *images, const char *key)
+{
+    const struct alias *a = alias_of(images, key);
+    return a ? a->image : NULL;
+}
+
+/* Under this key from now on, whatever was there. */
 static struct cs_mapped_image *remember(struct cs_images *images, const char *key,
-                                        struct cs_mapped_image *image)
+                                        struct cs_mapped_image *image, const struct cs_file_version *version)
 {
     size_t size = strlen(key) + 1;
-    struct alias **bucket = bucket_of(images, key), *a = malloc(sizeof *a + size);
-    if (!a || !image) {
-        free(a);
+    struct alias *a = image ? alias_of(images, key) : NULL, **bucket;
+    if (!image || (!a && !(a = malloc(sizeof *a + size))))
         return NULL;
+    if (!alias_of(images, key)) {
+        memcpy(a->key, key, size);
+        images->bytes += sizeof *a + size;
+        bucket = bucket_of(images, key);
+        a->next = *bucket;
+        *bucket = a;
     }
-    memcpy(a->key, key, size);
-    images->bytes += sizeof *a + size;
     a->image = image;
-    a->next = *bucket;
-    *bucket = a;
+    a->version = version ? *version : (struct cs_file_version){.others = false};
     return image;
 }
 
@@ -100,7 +114,7 @@ static struct cs_mapped_image *add(struct cs_images *images, const char *key, en
         images->all = more;
         images->capacity = capacity;
     }
-    if (!image->image.path || !image->image.build_id || !remember(images, key, image))
+    if (!image->image.path || !image->image.build_id || !remember(images, key, image, NULL))
         goto out;
     images->bytes += sizeof *image + strlen(path) + strlen(build_id);
     image->index = images->n;
@@ -119,15 +133,14 @@ static void id_of_text(char id[CS_IMAGE_ID_MAX], const char *text)
 
 /* ---- the file behind a mapping ---- */
 
-static bool same_file(int fd, const struct cs_mapped_file *file)
+static bool same_file(const struct stat *st, const struct cs_mapped_file *file)
 {
-    struct stat st;
-    return file->inode != 0 && fstat(fd, &st) == 0 && st.st_ino == file->inode &&
-           major(st.st_dev) == file->major && minor(st.st_dev) == file->minor;
+    return file->inode != 0 && st->st_ino == file->inode && major(st->st_dev) == file->major &&
+           minor(st->st_dev) == file->minor;
 }
 
 int cs_images_open_mapped(const char *proc, const struct cs_mapped_file *file,
-                          struct cs_image_segments *layout)
+                          struct cs_image_segments *layout, struct stat *st)
 {
     char root[300], through[300];
     snprintf(root, sizeof root, "%s/%d/root", proc, (int)file->pid);
@@ -135,12 +148,12 @@ int cs_images_open_mapped(const char *proc, const struct cs_mapped_file *file,
              (unsigned long long)file->start, (unsigned long long)file->end);
     /* Paths first: the link through map_files is exact, but walks the process's maps. */
     for (int i = 0; i < 3; i++) {
-        int fd = cs_open_regular(i == 0 ? root : NULL, i == 1 ? through : file->path, FILE_BYTES_MAX, NULL);
+        int fd = cs_open_regular(i == 0 ? root : NULL, i == 1 ? through : file->path, FILE_BYTES_MAX, st);
         if (fd < 0)
             continue;
         if (cs_image_segments_of_file(layout, fd) == 0) {
             bool told = file->build_id[0] != '\0';
-            if (told ? strcmp(layout->build_id, file->build_id) == 0 : i == 1 || same_file(fd, file))
+            if (told ? strcmp(layout->build_id, file->build_id) == 0 : i == 1 || same_file(st, file))
                 return fd;
         }
         close(fd);
@@ -148,17 +161,44 @@ int cs_images_open_mapped(const char *proc, const struct cs_mapped_file *file,
     return -1;
 }
 
+/* What the store calls the image of an open file: by its build-id, else by what it holds, and by who may write it. */
+static void id_of_file(int fd, const struct cs_image_segments *layout, const struct stat *st,
+                       char id[CS_IMAGE_ID_MAX])
+{
+    if (layout->build_id[0])
+        snprintf(id, CS_IMAGE_ID_MAX, "%s", layout->build_id);
+    else
+        cs_image_identity_of_file(fd, id);
+    cs_file_owner_mark(st, id);
+}
+
+/* The file if it is the image's; closed and -1 if not. */
+static int only_of_image(int fd, const struct cs_mapped_image *image, const struct cs_image_segments *layout,
+                         const struct stat *st)
+{
+    char id[CS_IMAGE_ID_MAX];
+    if (fd < 0)
+        return -1;
+    id_of_file(fd, layout, st, id);
+    if (strcmp(id, image->image.id) == 0)
+        return fd;
+    close(fd);
+    return -1;
+}
+
 int cs_images_reopen(const struct cs_images *images, const struct cs_mapped_image *image, pid_t pid,
                      uint64_t start, uint64_t end)
 {
     struct cs_image_segments layout;
+    struct stat st;
     struct cs_mapped_file file = {.pid = pid,
                                   .start = start,
                                   .end = end,
                                   .path = image->image.path,
                                   .build_id = image->layout.build_id};
-    return image->placeable && image->layout.is_elf ? cs_images_open_mapped(images->proc, &file, &layout)
-                                                    : -1;
+    if (!image->placeable || !image->layout.is_elf)
+        return -1;
+    return only_of_image(cs_images_open_mapped(images->proc, &file, &layout, &st), image, &layout, &st);
 }
 
 /* The path by which we see the file: another one than its process, where that has a root of its own. */
@@ -194,11 +234,11 @@ static struct cs_mapped_image *vdso(struct cs_images *images, const struct cs_ma
     uint64_t start = file->start;
     size_t size = file->end - file->start < VDSO_BYTES_MAX ? file->end - file->start : VDSO_BYTES_MAX;
     snprintf(path, sizeof path, "%s/%d/mem", images->proc, (int)file->pid);
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
-    if (fd < 0 && wide) { /* not ours to read, but all 64-bit ones of a machine are the same */
+    if (wide) { /* all 64-bit ones of a machine are the same, and nobody but us has written to ours */
         start = getauxval(AT_SYSINFO_EHDR);
-        fd = open("/proc/self/mem", O_RDONLY | O_CLOEXEC);
+        snprintf(path, sizeof path, "/proc/self/mem");
     }
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
     char *bytes = fd >= 0 ? malloc(size) : NULL;
     ssize_t got = bytes ? pread(fd, bytes, size, (off_t)start) : -1;
     if (got > 0)
@@ -227,51 +267,48 @@ static struct cs_mapped_image *too_many(struct cs_images *images)
     return images->too_many;
 }
 
-struct cs_mapped_image *cs_images_of_file(struct cs_images *images, const struct cs_mapped_file *file)
+/* Does the path still lead to the file that was met under it? As the process sees it, or as we do once it has ended. */
+static bool still_there(const struct cs_images *images, const struct cs_mapped_file *file,
+                        const struct cs_file_version *version)
 {
-    char key[4300], id[CS_IMAGE_ID_MAX];
-    struct cs_image_segments layout;
-    if (strcmp(file->path, "[vdso]") == 0)
-        return vdso(images, file);
-    if (file->build_id[0]) {
-        key[0] = 'b';
-        memcpy(key + 1, file->build_id, strlen(file->build_id) + 1);
-    } else {
-        snprintf(key, sizeof key, "f%x:%x:%llx:%s", file->major, file->minor, (unsigned long long)file->inode,
-                 file->path);
-    }
-    struct cs_mapped_image *image = find(images, key);
-    if (image)
-        return image;
-    if (images->bytes > KEPT_BYTES_MAX)
-        return too_many(images);
+    char root[300];
+    struct stat st;
+    snprintf(root, sizeof root, "%s/%d/root", images->proc, (int)file->pid);
+    return (cs_stat_beneath(root, file->path, &st) == 0 || stat(file->path, &st) == 0) &&
+           cs_file_version_is(version, &st);
+}
 
-    int fd = cs_images_open_mapped(images->proc, file, &layout);
-    if (fd < 0) { /* its build-id still says what it is; without one nothing does */
-        if (file->build_id[0]) {
-            snprintf(key, sizeof key, "F%s", file->build_id);
-            image = find(images, key);
-            id_of_text(id, key); /* not the build-id: these offsets count otherwise */
-            return image ? image : add(images, key, CS_IMAGE_FILE, id, file->path, file->build_id);
-        }
-        id_of_text(id, key);
-        image = add(images, key, CS_IMAGE_ELF, id, file->path, "");
-        if (image)
-            image->placeable = false;
-        return image;
+/* Another image has this build-id, whose owner is another one. */
+static void note_conflict(struct cs_images *images, const struct cs_mapped_image *image)
+{
+    char key[64];
+    snprintf(key, sizeof key, "B%s", image->image.build_id);
+    struct cs_mapped_image *first = image->image.build_id[0] ? find(images, key) : NULL;
+    if (!first) {
+        if (image->image.build_id[0])
+            (void)remember(images, key, (struct cs_mapped_image *)image, NULL);
+        return;
     }
-    if (layout.build_id[0])
-        snprintf(id, sizeof id, "%s", layout.build_id);
-    else
-        cs_image_identity_of_file(fd, id);
-    char known[64], own[4200];
-    const char *path = own_path(fd, file->path, own, sizeof own);
-    snprintf(known, sizeof known, "b%s", id);
-    image = find(images, known); /* told with its build-id, without it, under another name */
+    images->conflicts++;
+    images->conflict[0] = first;
+    images->conflict[1] = image;
+}
+
+/* The image of an open file; takes the descriptor. */
+static struct cs_mapped_image *image_of_open(struct cs_images *images, int fd, const char *seen_path,
+                                             const struct cs_image_segments *layout, const struct stat *st)
+{
+    char id[CS_IMAGE_ID_MAX], known[CS_IMAGE_ID_MAX + 1], own[4200];
+    id_of_file(fd, layout, st, id);
+    snprintf(known, sizeof known, "i%s", id);
+    struct cs_mapped_image *image = find(images, known); /* met under another name */
     if (!image) {
-        image = add(images, known, CS_IMAGE_ELF, id, path, layout.build_id);
-        if (image)
-            image->layout = layout;
+        image =
+            add(images, known, CS_IMAGE_ELF, id, own_path(fd, seen_path, own, sizeof own), layout->build_id);
+        if (image) {
+            image->layout = *layout;
+            note_conflict(images, image);
+        }
         if (image && images->keep) {
             images->keep--;
             image->fd = fd;
@@ -280,9 +317,49 @@ struct cs_mapped_image *cs_images_of_file(struct cs_images *images, const struct
     }
     if (fd >= 0)
         close(fd);
-    if (strcmp(key, known) != 0)
-        image = remember(images, key, image);
     return image;
+}
+
+/* Its build-id still says what it is; without one nothing does. */
+static struct cs_mapped_image *image_of_gone(struct cs_images *images, const struct cs_mapped_file *file,
+                                             char *key)
+{
+    char id[CS_IMAGE_ID_MAX];
+    if (file->build_id[0]) {
+        key[0] = 'F';
+        struct cs_mapped_image *image = find(images, key);
+        id_of_text(id, key); /* not the build-id: these offsets count otherwise */
+        return image ? image : add(images, key, CS_IMAGE_FILE, id, file->path, file->build_id);
+    }
+    id_of_text(id, key);
+    struct cs_mapped_image *image = add(images, key, CS_IMAGE_ELF, id, file->path, "");
+    if (image)
+        image->placeable = false;
+    return image;
+}
+
+struct cs_mapped_image *cs_images_of_file(struct cs_images *images, const struct cs_mapped_file *file)
+{
+    char key[4300];
+    struct cs_image_segments layout;
+    struct stat st;
+    if (strcmp(file->path, "[vdso]") == 0)
+        return vdso(images, file);
+    if (file->build_id[0]) /* and the path: a stranger's file of that build-id is told apart */
+        snprintf(key, sizeof key, "b%s:%s", file->build_id, file->path);
+    else
+        snprintf(key, sizeof key, "f%x:%x:%llx:%s", file->major, file->minor, (unsigned long long)file->inode,
+                 file->path);
+    const struct alias *known = alias_of(images, key);
+    if (known && (!known->version.others || still_there(images, file, &known->version)))
+        return known->image;
+    if (images->bytes > KEPT_BYTES_MAX)
+        return too_many(images);
+    int fd = cs_images_open_mapped(images->proc, file, &layout, &st);
+    if (fd < 0)
+        return image_of_gone(images, file, key);
+    const struct cs_file_version version = cs_file_version_of(&st);
+    return remember(images, key, image_of_open(images, fd, file->path, &layout, &st), &version);
 }
 
 struct cs_mapped_image *cs_images_special(struct cs_images *images, enum cs_store_image_kind kind,
@@ -325,6 +402,13 @@ uint64_t cs_images_cut(const struct cs_images *images)
     return images->cut;
 }
 
+uint64_t cs_images_conflicts(const struct cs_images *images, const struct cs_mapped_image *latest[2])
+{
+    latest[0] = images->conflict[0];
+    latest[1] = images->conflict[1];
+    return images->conflicts;
+}
+
 unsigned cs_images_count(const struct cs_images *images)
 {
     return images->n;
@@ -353,8 +437,7 @@ int cs_images_take_file(struct cs_images *images, struct cs_mapped_image *image)
     if (image->image.kind != CS_IMAGE_ELF || !image->image.build_id[0] ||
         (fd = cs_open_regular(NULL, image->image.path, UINT64_MAX, &st)) < 0)
         return -1;
-    if (cs_image_segments_of_file(&layout, fd) == 0 && strcmp(layout.build_id, image->image.build_id) == 0)
-        return fd;
-    close(fd);
-    return -1;
+    if (cs_image_segments_of_file(&layout, fd) != 0)
+        layout = (struct cs_image_segments){.is_elf = false};
+    return only_of_image(fd, image, &layout, &st);
 }

@@ -3,6 +3,7 @@
  *
  * Files of this room:
  *   images            every image met, once
+ *   file_owner        whose word a file is
  *   incarnations      the processes behind PIDs, readable while they change
  *   kernel_image      the kernel, its modules and BPF programs
  *   kernel_symbol     the symbol around an address of the running kernel
@@ -28,6 +29,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/stat.h>
 #include <sys/types.h>
 
 struct cs_mapped_image {
@@ -60,21 +62,24 @@ void cs_images_close(struct cs_images *images);
 unsigned cs_images_count(const struct cs_images *images);
 /* Mappings of files that were more than are remembered (8 MB of them): their samples are unknown. */
 uint64_t cs_images_cut(const struct cs_images *images);
+/* Images that have another one's build-id and another owner; `latest`: the last one that was met, behind the one that it says
+ * it is. */
+uint64_t cs_images_conflicts(const struct cs_images *images, const struct cs_mapped_image *latest[2]);
 struct cs_mapped_image *cs_images_nth(const struct cs_images *images, unsigned i);
 /* From now on the files of up to `most` images stay open, so that they can be copied when they are gone by name. */
 void cs_images_keep(struct cs_images *images, unsigned most);
-/* The caller's from now on: the file that stayed open, else what its path holds if its build-id is the image's; -1. */
+/* The caller's from now on: the file that stayed open, else what its path holds if that is the image, by build-id and owner; -1. */
 int cs_images_take_file(struct cs_images *images, struct cs_mapped_image *image);
 
 /* The image of a mapped file, [vdso], anonymous code. NULL when memory is short. */
 struct cs_mapped_image *cs_images_of_file(struct cs_images *images, const struct cs_mapped_file *file);
 /* Opens the regular file that a process has mapped so: beneath the process's root, by the link of its mapping, or at the same
- * path here, whichever is that file by build-id or by device and inode. `proc` as in cs_images_open; `layout` is filled. A
- * descriptor, or -1 when none is. */
+ * path here, whichever is that file by build-id or by device and inode. `proc` as in cs_images_open; `layout` and `st`
+ * are filled. A descriptor, or -1 when none is. */
 int cs_images_open_mapped(const char *proc, const struct cs_mapped_file *file,
-                          struct cs_image_segments *layout);
+                          struct cs_image_segments *layout, struct stat *st);
 /* A descriptor of an image's file, by way of a process that has it mapped from `start` to `end` (deleted files too); -1: it
- * can't be had. What is opened is that image: by its build-id, where it has one. */
+ * can't be had. What is opened is that image: by its build-id, where it has one, and its owner. */
 int cs_images_reopen(const struct cs_images *images, const struct cs_mapped_image *image, pid_t pid,
                      uint64_t start, uint64_t end);
 /* An image that is no file: kernel, module, unknown, JIT. `id` NULL: hashed from the path. */

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <time.h>
 
+#define REMARKS_APART_NS 600000000000ULL
 #define LAST_TABLES_NS 2000000000ULL /* for tables that are being made when a recording ends */
 
 static void place_labelled(struct cs_sampler *s, const struct cs_driver_entry *entry)
@@ -121,16 +122,44 @@ void cs_session_look_anew(struct cs_sampler *s, uint64_t line_ns)
     }
 }
 
-static void make_up_for_lost(struct cs_sampler *s, uint64_t line_ns)
+/* What happens with every drain of a storm fills a log: the first time, and then the sum of ten minutes. */
+static bool is_to_be_told(uint64_t now, uint64_t told, uint64_t *told_ns, enum cs_driver_drain how)
 {
-    uint64_t lost = cs_sideband_lost(s->sideband);
-    if (lost == s->accounts.sideband_lost_told)
+    const uint64_t now_ns = cs_monotonic_ns();
+    if (now == told || (*told_ns && now_ns - *told_ns < REMARKS_APART_NS && how != CS_DRIVER_DRAIN_LAST))
+        return false;
+    *told_ns = now_ns;
+    return true;
+}
+
+static void make_up_for_lost(struct cs_sampler *s, enum cs_driver_drain how, uint64_t line_ns)
+{
+    struct cs_session_accounts *a = &s->accounts;
+    const uint64_t lost = cs_sideband_lost(s->sideband);
+    if (lost != a->sideband_lost_seen)
+        cs_session_look_anew(s, line_ns);
+    a->sideband_lost_seen = lost;
+    if (!is_to_be_told(lost, a->sideband_lost_told, &a->sideband_told_ns, how))
         return;
     cs_session_remark(&s->config,
                       "%llu records of processes and mappings were lost: some samples may stay unplaced",
-                      (unsigned long long)(lost - s->accounts.sideband_lost_told));
-    s->accounts.sideband_lost_told = lost;
-    cs_session_look_anew(s, line_ns);
+                      (unsigned long long)(lost - a->sideband_lost_told));
+    a->sideband_lost_told = lost;
+}
+
+static void tell_conflicts(struct cs_sampler *s, enum cs_driver_drain how)
+{
+    struct cs_session_accounts *a = &s->accounts;
+    const struct cs_mapped_image *latest[2];
+    const uint64_t n = cs_images_conflicts(s->places.images, latest);
+    if (!is_to_be_told(n, a->conflicts_told, &a->conflicts_told_ns, how))
+        return;
+    cs_session_remark(
+        &s->config,
+        "%llu files have the build-id of another owner's file, the last one %.150s that of %.150s: their "
+        "profiles are kept apart",
+        (unsigned long long)(n - a->conflicts_told), latest[1]->image.path, latest[0]->image.path);
+    a->conflicts_told = n;
 }
 
 int cs_session_drain(struct cs_sampler *s, enum cs_driver_drain how, struct cs_error *err)
@@ -152,7 +181,8 @@ int cs_session_drain(struct cs_sampler *s, enum cs_driver_drain how, struct cs_e
     int rc = cs_sideband_drain(s->sideband, how == CS_DRIVER_DRAIN_LAST ? UINT64_MAX : line, &events);
     if (rc < 0)
         return cs_fail(err, ENOMEM, "out of memory for the kernel's sideband records");
-    make_up_for_lost(s, line);
+    make_up_for_lost(s, how, line);
+    tell_conflicts(s, how);
     cs_session_places_meet(&s->places);
     if (s->chains) /* again, up to the line: the name of a function comes before it is placed, with who called it */
         cs_session_chains_wants(s->chains);

@@ -16,6 +16,7 @@ uint64_t cs_session_unknown_samples(const struct cs_session_accounts *accounts)
 void cs_sampler_statistics(struct cs_sampler *s, struct cs_sampler_statistics *out)
 {
     struct cs_driver_counts counts;
+    const struct cs_mapped_image *latest[2];
     s->events.driver->counts(s->events.state, &counts);
     *out = (struct cs_sampler_statistics){
         .driver = s->events.driver->name,
@@ -26,6 +27,7 @@ void cs_sampler_statistics(struct cs_sampler *s, struct cs_sampler_statistics *o
         .map_records_lost = cs_sideband_lost(s->sideband),
         .mappings_cut = cs_maps_cut(s->places.maps),
         .images_cut = cs_images_cut(s->places.images),
+        .image_conflicts = cs_images_conflicts(s->places.images, latest),
         .jit_cut = s->places.jit ? cs_jit_cut(s->places.jit) : 0,
         .merged = s->accounts.merged,
         .pending = cs_session_profiles_pending(s->profiles),

@@ -67,8 +67,9 @@ static void of_file(struct process_tables_time *time, const struct cs_mapped_fil
                     struct process_table *t)
 {
     struct cs_image_segments layout;
+    struct stat st;
     char path[40];
-    int fd = cs_images_open_mapped("/proc", file, &layout);
+    int fd = cs_images_open_mapped("/proc", file, &layout, &st);
     if (fd < 0)
         return;
     uint64_t vaddr = layout.is_elf ? cs_image_vaddr(&layout, file->pgoff) : UINT64_MAX;

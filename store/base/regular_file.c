@@ -44,6 +44,15 @@ int cs_open_regular(const char *root, const char *path, uint64_t bytes_max, stru
     return code;
 }
 
+int cs_stat_beneath(const char *root, const char *path, struct stat *st)
+{
+    int looked = look_beneath(root, path);
+    int code = looked < 0 ? looked : fstat(looked, st) < 0 ? -errno : 0;
+    if (looked >= 0)
+        close(looked);
+    return code;
+}
+
 bool cs_everybody_may_read(const char *path)
 {
     char real[PATH_MAX];

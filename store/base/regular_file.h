@@ -14,6 +14,8 @@
  * process with that root; NULL: as our own. `st` may be NULL. A descriptor, or negative errno: -EINVAL is no regular
  * file, -EFBIG one of more than bytes_max. */
 int cs_open_regular(const char *root, const char *path, uint64_t bytes_max, struct stat *st);
+/* What is beneath `root` under that path, links followed as above; nothing is opened for reading. 0 or negative errno. */
+int cs_stat_beneath(const char *root, const char *path, struct stat *st);
 /* May everybody read this file, by its own mode and those of all folders above it? Links are followed first. */
 bool cs_everybody_may_read(const char *path);
 

@@ -34,6 +34,45 @@ static void ever_new_files_are_remembered_up_to_a_bound_and_the_rest_is_counted(
     cs_images_close(images);
 }
 
+/* The kernel reports the same build-id for both; the second path leads to another owner's file. */
+static void a_strangers_file_of_the_same_build_id_is_another_image(void **state)
+{
+    const struct cs_mapped_image *latest[2];
+    struct cs_image_segments layout;
+    char path[2][200], command[500];
+    (void)state;
+    if (geteuid() != 0)
+        skip(); /* nobody else can own the second one */
+    for (int i = 0; i < 2; i++) {
+        snprintf(path[i], sizeof path[i], "%s/same-%d", root, i);
+        snprintf(command, sizeof command, "cp /bin/true %s", path[i]);
+        assert_int_equal(system(command), 0);
+    }
+    assert_int_equal(chown(path[1], 65534, 65534), 0);
+    struct cs_images *images = cs_images_open(proc);
+    struct cs_mapped_file file = {.pid = 1, .start = 0x1000, .end = 0x2000, .path = path[1], .build_id = ""};
+    int fd = open(path[1], O_RDONLY);
+    assert_int_equal(cs_image_segments_of_file(&layout, fd), 0);
+    close(fd);
+    if (!layout.build_id[0])
+        skip();
+    file.build_id = layout.build_id;
+    struct cs_mapped_image *theirs = cs_images_of_file(images, &file);
+    file.path = path[0];
+    struct cs_mapped_image *ours = cs_images_of_file(images, &file);
+    assert_ptr_not_equal(theirs, ours);
+    assert_string_equal(ours->image.id, layout.build_id);
+    assert_string_equal(strchr(theirs->image.id, '-'), "-u65534");
+    assert_int_equal(cs_images_conflicts(images, latest), 1);
+    assert_ptr_equal(latest[1], ours);
+    assert_ptr_equal(cs_images_of_file(images, &file), ours);
+    /* Root's file in the stranger's place: looked at again. */
+    assert_int_equal(rename(path[0], path[1]), 0);
+    file.path = path[1];
+    assert_ptr_equal(cs_images_of_file(images, &file), ours);
+    cs_images_close(images);
+}
+
 struct fixture {
     struct cs_images *images;
     struct cs_maps *maps;
@@ -406,6 +445,7 @@ static void readers_on_other_threads_never_see_what_was_freed(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_strangers_file_of_the_same_build_id_is_another_image),
         cmocka_unit_test(an_exec_does_not_credit_the_new_image_with_old_samples),
         cmocka_unit_test(a_reused_pid_is_another_process),
         cmocka_unit_test(a_fork_shares_its_parents_maps_until_one_of_them_changes),
