@@ -80,6 +80,7 @@ struct cs_cycle_account {
     bool frequencies;        /* from bursts; else all blocks are taken to run equally often */
     double operation_cycles; /* that an operation takes at least: 1 / the width of the model */
     size_t n_paths, n_generic;
+    bool generic_core; /* no model of a real core spoke for any path */
     struct cs_cycle_account_summary summary;
 };
 

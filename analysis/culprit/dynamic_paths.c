@@ -321,6 +321,7 @@ int account_paths(struct accounting *x, struct cs_error *err)
     if (rc == 0)
         finish_blocks(a, have);
     a->n_paths = p.n;
+    a->generic_core = cs_scheduler_is_generic(x->scheduler);
     plan_fini(&p);
     free(have);
     return rc;

@@ -37,6 +37,12 @@ static void find_first(const struct cs_cycle_account_summary *s, struct cs_culpr
     }
 }
 
+/* Most of that cause is what the schedule says, not what was seen. */
+static bool is_static(const struct cs_cycle_account_summary *s, enum cs_culprit_cause c)
+{
+    return c < CS_N_CAUSES && s->statics[c] > s->share[c];
+}
+
 /* Samples' worth of a cause at one instruction. */
 static double part_of(const struct cs_cycle_account *a, const struct cs_cycle_account_insn *insn,
                       enum cs_culprit_cause cause)
@@ -69,6 +75,12 @@ struct cs_culprit_verdict cs_culprit_verdict(const struct cs_cycle_account *a)
     }
     v.bursts = a->frequencies && inverse > 0 ? time / inverse : 0;
     v.needed = cs_culprit_bursts_needed(v.first_share, v.second_share);
-    v.enough = v.bursts >= v.needed;
+    bool named_first = v.first != CS_N_CAUSES;
+    v.named = named_first ? v.first : v.second;
+    v.named_share = named_first ? v.first_share : v.second_share;
+    v.obscure = !named_first && v.first_share > 2 * v.named_share;
+    v.slight = v.named_share < CS_MODEL_VERDICT_LEAST;
+    v.sketched = a->generic_core && is_static(&a->summary, v.named) && v.named_share < CS_MODEL_GENERIC_OFF;
+    v.enough = v.bursts >= v.needed && !v.obscure && !v.slight && !v.sketched;
     return v;
 }

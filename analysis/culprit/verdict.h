@@ -10,10 +10,16 @@ struct cs_culprit_verdict {
     enum cs_culprit_cause first, second; /* by share, static and dynamic together; CS_N_CAUSES: none, or what
                                             nothing explains */
     double first_share, second_share;    /* of the procedure's time */
-    double bursts;                       /* that saw the code whose time this is; weighted by that time */
-    double needed;                       /* to tell the first from the second */
+    enum cs_culprit_cause named;         /* the first of them that is a cause */
+    double named_share;
+    double bursts; /* that saw the code whose time this is; weighted by that time */
+    double needed; /* to tell the first from the second */
     double misfit; /* samples that code would need more than it has by the model, of the procedure's */
-    bool enough;
+    bool obscure;  /* what nothing explains has more than twice the named cause's time */
+    bool slight;   /* the named cause has too little of the time: CS_MODEL_VERDICT_LEAST */
+    bool
+        sketched; /* a static cause that the generic core alone speaks for, with less than that core may be off */
+    bool enough; /* none of these, and bursts >= needed */
 };
 
 /* Pure: bursts that it takes to tell two shares of the same time apart, each burst being one draw. */

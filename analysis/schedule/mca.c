@@ -82,6 +82,11 @@ const char *cs_scheduler_name(const struct cs_scheduler *s)
     return s->name;
 }
 
+bool cs_scheduler_is_generic(const struct cs_scheduler *s)
+{
+    return s->generic;
+}
+
 struct jobs {
     CS_ARRAY(struct mca_job) list;
     size_t n_asked; /* the first of them: asked of the model; the others are done by the generic core */

@@ -91,6 +91,8 @@ void cs_scheduler_close(struct cs_scheduler *scheduler);
 void cs_scheduler_join(struct cs_scheduler *scheduler, struct cs_scheduler *other);
 /* "llvm-mca-19 -mcpu=znver3" or "generic core: 4 wide, ...". */
 const char *cs_scheduler_name(const struct cs_scheduler *scheduler);
+/* The generic core has all paths: llvm-mca isn't there, or was kept out. */
+bool cs_scheduler_is_generic(const struct cs_scheduler *scheduler);
 /* Schedules all paths in one go; steps[i] has room for paths[i].n. A path that the model refuses falls back
  * to the generic core; *n_generic (may be NULL) counts those. */
 int cs_scheduler_run(struct cs_scheduler *scheduler, const struct cs_schedule_path *paths, size_t n_paths,

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* What a report says where the evidence carries no verdict: what is missing, and how to get it. */
+#include "analysis/culprit/model.h"
 #include "cli/command/figures.h"
 #include "cli/procedure/calc.h"
 
@@ -54,6 +55,27 @@ void verdict_sentence(const struct cs_culprit_verdict *v, const struct cs_culpri
             "No cause is named: by %.0f %% of these samples code ran faster than the model says, so that "
             "how often it ran, or its static cycles, must be wrong",
             100 * v->misfit);
+        return;
+    }
+    if (v->obscure && v->bursts >= 2) {
+        snprintf(
+            text, size,
+            "No cause is named: nothing that was observed explains %.0f %% of this procedure's time. The "
+            "largest cause, %s, has %.0f %%",
+            100 * v->first_share, words_of(v->named), 100 * v->named_share);
+        return;
+    }
+    if (v->slight && v->bursts >= 2) {
+        snprintf(text, size, "No cause is named: none has %.0f %% of this procedure's time",
+                 100 * CS_MODEL_VERDICT_LEAST);
+        return;
+    }
+    if (v->sketched && v->bursts >= v->needed) {
+        snprintf(
+            text, size,
+            "No cause is named: %s has %.0f %% by the generic model of a core, which may be wrong by %.0f. "
+            "Install llvm-mca (Debian's package llvm), which has models of real cores",
+            words_of(v->named), 100 * v->named_share, 100 * CS_MODEL_GENERIC_OFF);
         return;
     }
     int n = snprintf(text, size, "Not enough evidence to name a cause: ");

@@ -532,6 +532,37 @@ static void so_many_bursts_as_needed_name_the_wrong_one_of_two_causes_seldom(voi
     assert_true(cs_culprit_bursts_needed(0.3, 0.3) >= 100 && cs_culprit_bursts_needed(0.2, 0.3) >= 100);
 }
 
+static struct cs_culprit_verdict of_shares(double port_static, double d_cache, bool generic)
+{
+    struct cs_cfg cfg = {0};
+    struct cs_cycle_account a = {.cfg = &cfg, .generic_core = generic, .summary.total = 100};
+    a.summary.statics[CS_CAUSE_PORT] = port_static;
+    a.summary.share[CS_CAUSE_DCACHE] = d_cache;
+    return cs_culprit_verdict(&a);
+}
+
+static void what_nothing_explains_is_not_covered_by_a_small_cause(void **state)
+{
+    (void)state;
+    struct cs_cfg cfg = {0};
+    struct cs_cycle_account a = {.cfg = &cfg, .summary.total = 100, .summary.unexplained = 60};
+    a.summary.share[CS_CAUSE_SPLIT] = 20;
+    struct cs_culprit_verdict v = cs_culprit_verdict(&a);
+    assert_true(v.obscure && v.first == CS_N_CAUSES && v.named == CS_CAUSE_SPLIT);
+    a.summary.share[CS_CAUSE_SPLIT] = 35;
+    assert_false(cs_culprit_verdict(&a).obscure);
+}
+
+static void a_cause_that_is_small_or_that_the_generic_core_alone_names_is_no_verdict(void **state)
+{
+    (void)state;
+    assert_true(of_shares(4, 1, false).slight && !of_shares(6, 1, false).slight);
+    assert_true(of_shares(25, 0, true).sketched);
+    assert_false(of_shares(25, 0, false).sketched); /* llvm-mca spoke */
+    assert_false(of_shares(45, 0, true).sketched);  /* more than that core may be off */
+    assert_false(of_shares(0, 25, true).sketched);  /* seen, not modelled */
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -564,6 +595,8 @@ int main(void)
         cmocka_unit_test(counted_events_bound_what_their_cause_can_cost),
         cmocka_unit_test(running_faster_than_the_model_is_a_gain),
         cmocka_unit_test(verdicts_keep_their_invariants),
+        cmocka_unit_test(what_nothing_explains_is_not_covered_by_a_small_cause),
+        cmocka_unit_test(a_cause_that_is_small_or_that_the_generic_core_alone_names_is_no_verdict),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
