@@ -31,9 +31,15 @@ __attribute__((format(printf, 3, 4))) static int refuse(char why[CS_WHY_MAX], in
     return -code;
 }
 
-/* The process's number in its own PID namespace: the last of the NSpid row. */
-static int number_inside(pid_t pid, uint32_t *inside, bool *nested, char why[CS_WHY_MAX])
+struct wanted {
+    uint32_t pid_inside;
+    uid_t user; /* that the process acts as */
+};
+
+/* The process's number in its own PID namespace, the last of the NSpid row, and its user. */
+static int describe(pid_t pid, struct wanted *wanted, bool *nested, char why[CS_WHY_MAX])
 {
+    uint32_t *inside = &wanted->pid_inside;
     char path[64], row[512];
     snprintf(path, sizeof path, "/proc/%d/status", (int)pid);
     FILE *status = fopen(path, "re");
@@ -41,8 +47,12 @@ static int number_inside(pid_t pid, uint32_t *inside, bool *nested, char why[CS_
         return refuse(why, ESRCH, "there is no process %d", (int)pid);
     *inside = (uint32_t)pid;
     *nested = false;
+    wanted->user = 0;
     while (fgets(row, sizeof row, status)) {
         unsigned long tgid;
+        unsigned user;
+        if (sscanf(row, "Uid: %*u %u", &user) == 1)
+            wanted->user = user;
         if (sscanf(row, "Tgid: %lu", &tgid) == 1)
             *inside = (uint32_t)tgid; /* a thread's number was given */
         if (strncmp(row, "NStgid:", 7) != 0)
@@ -101,16 +111,19 @@ static int try_link(int directory, const char *name)
     return fd;
 }
 
-/* A fork without the library's handlers keeps its parent's segment: that one isn't the process's own. */
-static bool belongs_to(int fd, uint32_t pid_inside)
+/* A fork without the library's handlers keeps its parent's segment: that one isn't the process's own. One that another user made
+ * was sent to it, or inherited by a set-uid program. */
+static bool belongs_to(int fd, const struct wanted *wanted)
 {
     struct cs_segment_header header;
-    return pread(fd, &header, sizeof header, 0) == (ssize_t)sizeof header && header.pid == pid_inside;
+    struct stat st;
+    return fstat(fd, &st) == 0 && (st.st_uid == wanted->user || st.st_uid == 0) &&
+           pread(fd, &header, sizeof header, 0) == (ssize_t)sizeof header && header.pid == wanted->pid_inside;
 }
 
 /* Looks through at most `most` links of /proc/PID/fd or map_files. Several that fit: the first one whose header names the
  * process. */
-static int search(pid_t pid, const char *directory, unsigned most, uint32_t pid_inside, bool *foreign)
+static int search(pid_t pid, const char *directory, unsigned most, const struct wanted *wanted, bool *foreign)
 {
     char path[64];
     snprintf(path, sizeof path, "/proc/%d/%s", (int)pid, directory);
@@ -120,7 +133,7 @@ static int search(pid_t pid, const char *directory, unsigned most, uint32_t pid_
     int fd = -ENOENT;
     for (const struct dirent *e; fd < 0 && most > 0 && (e = readdir(dir)) != NULL; most--) {
         fd = try_link(dirfd(dir), e->d_name);
-        if (fd >= 0 && !belongs_to(fd, pid_inside)) {
+        if (fd >= 0 && !belongs_to(fd, wanted)) {
             *foreign = true;
             close(fd);
             fd = -1;
@@ -148,15 +161,17 @@ static bool maps_one(pid_t pid)
 
 int cs_locate(pid_t pid, uint32_t *pid_inside, bool *nested, char why[CS_WHY_MAX])
 {
-    int rc = number_inside(pid, pid_inside, nested, why);
+    struct wanted wanted;
+    int rc = describe(pid, &wanted, nested, why);
     if (rc < 0)
         return rc;
+    *pid_inside = wanted.pid_inside;
     bool foreign = false;
-    const int fd = search(pid, "fd", UINT_MAX, *pid_inside, &foreign);
+    const int fd = search(pid, "fd", UINT_MAX, &wanted, &foreign);
     if (fd >= 0)
         return fd;
     const bool mapped = maps_one(pid);
-    const int fd2 = mapped ? search(pid, "map_files", UINT_MAX, *pid_inside, &foreign) : -ENOENT;
+    const int fd2 = mapped ? search(pid, "map_files", UINT_MAX, &wanted, &foreign) : -ENOENT;
     if (fd2 >= 0)
         return fd2;
     if (fd == -EACCES || fd == -EPERM)
@@ -166,8 +181,8 @@ int cs_locate(pid_t pid, uint32_t *pid_inside, bool *nested, char why[CS_WHY_MAX
     if (foreign)
         return refuse(
             why, ENOENT,
-            "process %d has only the segment of the process that it was forked from (by a raw clone); "
-            "look at that one",
+            "process %d has only the segment of the process that it was forked from (by a raw clone; "
+            "look at that one), or another user's",
             (int)pid);
     if (mapped)
         return refuse(
@@ -183,10 +198,10 @@ int cs_locate(pid_t pid, uint32_t *pid_inside, bool *nested, char why[CS_WHY_MAX
 int cs_locate_quickly(pid_t pid)
 {
     char why[CS_WHY_MAX];
-    uint32_t pid_inside = 0;
+    struct wanted wanted;
     bool nested, foreign = false;
-    const int rc = number_inside(pid, &pid_inside, &nested, why);
-    return rc < 0 ? rc : search(pid, "fd", QUICK_LINKS, pid_inside, &foreign);
+    const int rc = describe(pid, &wanted, &nested, why);
+    return rc < 0 ? rc : search(pid, "fd", QUICK_LINKS, &wanted, &foreign);
 }
 
 static bool directory_has(pid_t pid, const char *directory, unsigned long long device,

@@ -7,6 +7,7 @@
 #include "sampler/dynamic/jit_dumped.h"
 #include "sampler/dynamic/jit_methods.h"
 #include "sampler/dynamic/jit_registered.h"
+#include "sampler/images/proc_maps.h"
 #include "sampler/perf/monotonic_clock.h"
 #include "store/base/regular_file.h"
 
@@ -25,7 +26,8 @@
 #define REST_DRAINS 20               /* where there is no file */
 struct perf_map {
     struct perf_map *next;
-    pid_t pid;
+    pid_t pid, inner; /* inner: in its own namespace, as its file's name has it */
+    uint64_t started;
     uint64_t since_ns; /* of one PID's the newest comes first; the last one has 0 */
     struct cs_jit_methods methods;
     long read; /* bytes of the perf map, up to the end of its last whole line */
@@ -54,33 +56,27 @@ struct cs_jit {
     struct cs_jit_code *code; /* NULL: not kept */
 };
 
-/* The process's number in its innermost PID namespace: the one in its file's name. */
-static long inner_pid(const struct cs_jit *jit, pid_t pid)
+/* Whose its files must be. It may become another user's after it began (a server's workers), but is that process still. */
+static void read_user(const struct cs_jit *jit, struct perf_map *m)
 {
-    char path[128], line[256];
-    long inner = pid;
-    snprintf(path, sizeof path, "%s/%d/status", jit->dumps.proc, (int)pid);
-    FILE *f = fopen(path, "re");
-    while (f && fgets(line, sizeof line, f))
-        if (strncmp(line, "NSpid:", 6) == 0) {
-            const char *last = strrchr(line, '\t');
-            inner = last ? strtol(last, NULL, 10) : pid;
-        }
-    if (f)
-        fclose(f);
-    return inner;
+    pid_t inner;
+    const uid_t user = cs_proc_user(jit->dumps.proc, m->pid, &inner);
+    if (user == (uid_t)-1 || cs_proc_started(jit->dumps.proc, m->pid) != m->started)
+        return;
+    m->dumped.user = user;
+    m->inner = inner;
 }
 
-static int open_map(const struct cs_jit *jit, pid_t pid)
+static int open_map(const struct cs_jit *jit, const struct perf_map *m)
 {
     char root[256], path[256];
-    snprintf(root, sizeof root, "%s/%d/root", jit->dumps.proc, (int)pid);
-    snprintf(path, sizeof path, "/tmp/perf-%ld.map", inner_pid(jit, pid));
-    int fd = cs_open_regular(root, path, INT64_MAX, NULL);
+    snprintf(root, sizeof root, "%s/%d/root", jit->dumps.proc, (int)m->pid);
+    snprintf(path, sizeof path, "/tmp/perf-%ld.map", (long)m->inner);
+    int fd = cs_open_owned(root, path, INT64_MAX, m->dumped.user);
     if (fd >= 0)
         return fd;
-    snprintf(path, sizeof path, "%s/perf-%d.map", jit->tmp, (int)pid);
-    return cs_open_regular(NULL, path, INT64_MAX, NULL);
+    snprintf(path, sizeof path, "%s/perf-%d.map", jit->tmp, (int)m->pid);
+    return cs_open_owned(NULL, path, INT64_MAX, m->dumped.user);
 }
 
 /* One line of a perf map. */
@@ -127,7 +123,7 @@ static void prefer_dump(struct cs_jit *jit, struct perf_map *m, uint64_t time_ns
 {
     const bool ask = m->read > 0 && !m->asked && !m->methods.cut;
     m->asked = true;
-    if (!ask || !cs_jit_dumped_is_there(&jit->dumps, m->pid, time_ns))
+    if (!ask || !cs_jit_dumped_is_there(&m->dumped, &jit->dumps, m->pid, time_ns))
         return;
     begin_anew(jit, m);
     m->seen = m->rest = 0;
@@ -138,9 +134,10 @@ static void look(struct cs_jit *jit, struct perf_map *m, uint64_t time_ns)
 {
     struct stat st;
     m->rest = 1;
+    read_user(jit, m);
     const bool dump =
         m->read == 0 && cs_jit_dumped_read(&m->dumped, &jit->dumps, m->pid, time_ns, &m->methods, &jit->kept);
-    int fd = m->read == 0 && m->methods.n > 0 && m->dumped.at ? -1 : open_map(jit, m->pid);
+    int fd = m->read == 0 && m->methods.n > 0 && m->dumped.at ? -1 : open_map(jit, m);
     if (fd < 0) {
         if (!dump) {
             m->rest = m->vain < 4 ? 1u << m->vain : REST_DRAINS;
@@ -163,7 +160,10 @@ static struct perf_map *add_map(struct cs_jit *jit, pid_t pid, uint64_t since_ns
     struct perf_map *m = calloc(1, sizeof *m);
     if (m) {
         *m = (struct perf_map){
-            .next = jit->maps, .pid = pid, .since_ns = since_ns, .used_ns = cs_monotonic_ns()};
+            .next = jit->maps, .pid = pid, .inner = pid, .since_ns = since_ns, .used_ns = cs_monotonic_ns()};
+        m->started = cs_proc_started(jit->dumps.proc, pid);
+        m->dumped.user = geteuid();
+        read_user(jit, m);
         jit->maps = m;
     }
     return m;

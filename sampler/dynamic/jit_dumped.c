@@ -16,14 +16,14 @@
 #define FILE_MAX (1ULL << 40) /* it holds the code too; only heads and names are read */
 
 /* As the process sees it, or once it has ended as we do. */
-static int open_file(const struct cs_jit_dumps *dumps, pid_t pid, uint64_t time_ns)
+static int open_file(const struct cs_jit_dumps *dumps, uid_t user, pid_t pid, uint64_t time_ns)
 {
     char path[4200], root[256];
     if (!dumps->maps || !cs_maps_jitdump(dumps->maps, pid, time_ns, path, sizeof path))
         return -1;
     snprintf(root, sizeof root, "%s/%d/root", dumps->proc, (int)pid);
-    int fd = cs_open_regular(root, path, FILE_MAX, NULL);
-    return fd >= 0 ? fd : cs_open_regular(NULL, path, FILE_MAX, NULL);
+    int fd = cs_open_owned(root, path, FILE_MAX, user);
+    return fd >= 0 ? fd : cs_open_owned(NULL, path, FILE_MAX, user);
 }
 
 static bool is_made(void *arg, const struct cs_jitdump_record *code)
@@ -33,11 +33,12 @@ static bool is_made(void *arg, const struct cs_jitdump_record *code)
     return false;
 }
 
-bool cs_jit_dumped_is_there(const struct cs_jit_dumps *dumps, pid_t pid, uint64_t time_ns)
+bool cs_jit_dumped_is_there(const struct cs_jit_dumped *d, const struct cs_jit_dumps *dumps, pid_t pid,
+                            uint64_t time_ns)
 {
     uint64_t at = 0;
     bool met = false;
-    int fd = open_file(dumps, pid, time_ns);
+    int fd = open_file(dumps, d->user, pid, time_ns);
     if (fd < 0)
         return false;
     (void)cs_jitdump_read(fd, &at, is_made, &met);
@@ -122,7 +123,7 @@ bool cs_jit_dumped_read(struct cs_jit_dumped *d, const struct cs_jit_dumps *dump
                         uint64_t time_ns, struct cs_jit_methods *methods, struct cs_jit_kept *kept)
 {
     struct reading r = {.methods = methods, .kept = kept};
-    int fd = methods->cut ? -1 : open_file(dumps, pid, time_ns);
+    int fd = methods->cut ? -1 : open_file(dumps, d->user, pid, time_ns);
     if (fd < 0)
         return false;
     for (size_t i = 0; i < methods->n; i++)
@@ -148,7 +149,7 @@ static bool open_for_code(struct cs_jit_dumped *d, const struct cs_jit_dumps *du
     uint32_t machine = 0; /* behind magic, version and size of the header */
     if (d->file)
         return true;
-    int fd = open_file(dumps, pid, time_ns);
+    int fd = open_file(dumps, d->user, pid, time_ns);
     if (fd < 0)
         return false;
     if (pread(fd, &machine, sizeof machine, 12) != sizeof machine || machine != cs_jit_code_machine()) {

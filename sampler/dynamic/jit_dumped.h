@@ -18,15 +18,17 @@ struct cs_jit_dumps {
     struct cs_maps *maps;
 };
 
-/* Of one process; all zero is none. */
+/* Of one process; all but `user` zero is none. */
 struct cs_jit_dumped {
+    uid_t user;   /* whose the file must be, or root's */
     uint64_t at;  /* read up to here; 0: not found yet */
     int file;     /* 1 + its descriptor, while code is read from it; 0: closed */
     bool no_code; /* it is another machine's */
 };
 
 /* True: process `pid` has such a file by time_ns, with a method in it. */
-bool cs_jit_dumped_is_there(const struct cs_jit_dumps *dumps, pid_t pid, uint64_t time_ns);
+bool cs_jit_dumped_is_there(const struct cs_jit_dumped *d, const struct cs_jit_dumps *dumps, pid_t pid,
+                            uint64_t time_ns);
 /* Adds what the file tells since the last call. False: there is no file, or no room. */
 bool cs_jit_dumped_read(struct cs_jit_dumped *d, const struct cs_jit_dumps *dumps, pid_t pid,
                         uint64_t time_ns, struct cs_jit_methods *methods, struct cs_jit_kept *kept);

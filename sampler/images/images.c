@@ -374,6 +374,16 @@ struct cs_mapped_image *cs_images_special(struct cs_images *images, enum cs_stor
     return add(images, key, kind, id ? id : hashed, path, build_id);
 }
 
+struct cs_mapped_image *cs_images_made(struct cs_images *images, const char *path, uid_t user)
+{
+    char id[CS_IMAGE_ID_MAX], key[4300];
+    const struct stat as_file = {.st_uid = user};
+    snprintf(key, sizeof key, "s%d::%s", (int)CS_IMAGE_JIT, path);
+    id_of_text(id, key);
+    cs_file_owner_mark(&as_file, id);
+    return cs_images_special(images, CS_IMAGE_JIT, id, path, "");
+}
+
 struct cs_images *cs_images_open(const char *proc)
 {
     struct cs_images *images = calloc(1, sizeof *images);

@@ -85,5 +85,7 @@ int cs_images_reopen(const struct cs_images *images, const struct cs_mapped_imag
 /* An image that is no file: kernel, module, unknown, JIT. `id` NULL: hashed from the path. */
 struct cs_mapped_image *cs_images_special(struct cs_images *images, enum cs_store_image_kind kind,
                                           const char *id, const char *path, const char *build_id);
+/* What processes of a user made (JIT), of one name: they name it, so that each user's is an image of its own, as files are. */
+struct cs_mapped_image *cs_images_made(struct cs_images *images, const char *path, uid_t user);
 
 #endif

@@ -23,6 +23,8 @@ struct cs_incarnation {
     struct cs_space *draft; /* the writer's, until the batch of records ends; NULL = none */
     struct cs_incarnation *next_drafted;
     bool drafted, ending;
+    bool user_known;
+    uid_t user;   /* asked for when it makes code */
     bool has_jit; /* it has code without a file */
 };
 

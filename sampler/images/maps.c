@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 #include <urcu-bp.h>
 
 #define MAPPINGS_MAX 400000 /* of all processes: 22 MB */
@@ -257,6 +258,19 @@ static bool is_anonymous(const char *path)
            strncmp(path, "/SYSV", 5) == 0 || path[0] == '\0' || strncmp(path, "[anon", 5) == 0;
 }
 
+/* Who names the code that a process makes. One that has ended names none: ours. */
+static uid_t user_of(struct cs_maps *maps, struct cs_incarnation *i)
+{
+    if (!i)
+        return geteuid();
+    if (!i->user_known) {
+        const uid_t user = cs_proc_user(maps->proc, i->pid, NULL);
+        i->user = user == (uid_t)-1 ? geteuid() : user;
+        i->user_known = true;
+    }
+    return i->user;
+}
+
 static struct cs_mapped_image *image_of(struct cs_maps *maps, const struct cs_mapped_file *file, bool *jit)
 {
     struct cs_mapped_file named = *file;
@@ -269,8 +283,8 @@ static struct cs_mapped_image *image_of(struct cs_maps *maps, const struct cs_ma
         const char *program = space && space->n_live ? space->at[0].image->image.path : "[unknown]";
         const char *slash = strrchr(program, '/');
         snprintf(path, sizeof path, "[jit] %s", slash && slash[1] ? slash + 1 : program);
-        return cs_images_special(maps->images, CS_IMAGE_JIT, NULL,
-                                 strncmp(program, "[jit] ", 6) == 0 ? program : path, "");
+        return cs_images_made(maps->images, strncmp(program, "[jit] ", 6) == 0 ? program : path,
+                              user_of(maps, i));
     }
     if (n > 10 && strcmp(file->path + n - 10, " (deleted)") == 0) {
         snprintf(path, sizeof path, "%.*s", (int)(n - 10), file->path);

@@ -28,6 +28,41 @@ int cs_proc_command(const char *proc, pid_t pid, char *name, size_t size)
     return 0;
 }
 
+uid_t cs_proc_user(const char *proc, pid_t pid, pid_t *inner)
+{
+    char line[256];
+    unsigned real, effective;
+    uid_t user = (uid_t)-1;
+    FILE *f = open_of(proc, pid, "status");
+    if (inner)
+        *inner = pid;
+    while (f && fgets(line, sizeof line, f)) {
+        if (sscanf(line, "Uid: %u %u", &real, &effective) == 2)
+            user = effective;
+        const char *last = inner && strncmp(line, "NSpid:", 6) == 0 ? strrchr(line, '\t') : NULL;
+        if (last)
+            *inner = (pid_t)strtol(last, NULL, 10);
+    }
+    if (f)
+        fclose(f);
+    return user;
+}
+
+uint64_t cs_proc_started(const char *proc, pid_t pid)
+{
+    char line[512];
+    uint64_t ticks = 0;
+    FILE *f = open_of(proc, pid, "stat");
+    const char *name_end = f && fgets(line, sizeof line, f) ? strrchr(line, ')') : NULL;
+    if (f)
+        fclose(f);
+    if (!name_end ||
+        sscanf(name_end + 1, " %*c%*d%*d%*d%*d%*d%*u%*u%*u%*u%*u%*u%*u%*d%*d%*d%*d%*d%*d%" SCNu64, &ticks) !=
+            1)
+        return 0;
+    return ticks;
+}
+
 int cs_proc_mappings(const char *proc, pid_t pid, int (*each)(void *arg, const struct cs_mapped_file *file),
                      void *arg)
 {

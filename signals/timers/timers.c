@@ -315,7 +315,7 @@ static struct cs_timer_segment *map_segment(const char *path)
     if (fd < 0)
         return NULL;
     if (syscall(SYS_newfstatat, fd, "", &is, AT_EMPTY_PATH) == 0 && S_ISREG(is.st_mode) &&
-        (uint64_t)is.st_size == sizeof *segment)
+        (is.st_uid == geteuid() || is.st_uid == 0) && (uint64_t)is.st_size == sizeof *segment)
         at = mmap(NULL, sizeof *segment, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
     close(fd);
     struct cs_timer_segment *s = at == MAP_FAILED ? NULL : at;

@@ -11,9 +11,10 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-static int look_beneath(const char *root, const char *path)
+static int look_beneath(const char *root, const char *path, int flags)
 {
-    struct open_how how = {.flags = O_PATH | O_CLOEXEC, .resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS};
+    struct open_how how = {.flags = (__u64)(unsigned)(O_PATH | O_CLOEXEC | flags),
+                           .resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS};
     int folder = open(root, O_PATH | O_DIRECTORY | O_CLOEXEC);
     if (folder < 0)
         return -errno;
@@ -23,19 +24,21 @@ static int look_beneath(const char *root, const char *path)
     return code < 0 ? code : (int)fd;
 }
 
-int cs_open_regular(const char *root, const char *path, uint64_t bytes_max, struct stat *st)
+/* `flags`: O_NOFOLLOW, or 0. */
+static int look(const char *root, const char *path, int flags)
 {
-    struct stat own;
-    st = st ? st : &own;
-    int looked = root ? look_beneath(root, path) : open(path, O_PATH | O_CLOEXEC);
-    if (looked < 0)
-        return root ? looked : -errno;
-    int code = fstat(looked, st) < 0               ? -errno
-               : !S_ISREG(st->st_mode)             ? -EINVAL
-               : (uint64_t)st->st_size > bytes_max ? -EFBIG
-                                                   : 0;
+    if (root)
+        return look_beneath(root, path, flags);
+    int looked = open(path, O_PATH | O_CLOEXEC | flags);
+    return looked < 0 ? -errno : looked;
+}
+
+/* The very file that was looked at, whatever its path leads to now. Takes `looked`. */
+static int open_looked(int looked, const struct stat *st, uint64_t bytes_max)
+{
+    int code = !S_ISREG(st->st_mode) ? -EINVAL : (uint64_t)st->st_size > bytes_max ? -EFBIG : 0;
     if (code == 0) {
-        char self[64]; /* the very file that was looked at, whatever its path leads to now */
+        char self[64];
         snprintf(self, sizeof self, "/proc/self/fd/%d", looked);
         code = open(self, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
         code = code < 0 ? -errno : code;
@@ -44,9 +47,39 @@ int cs_open_regular(const char *root, const char *path, uint64_t bytes_max, stru
     return code;
 }
 
+int cs_open_regular(const char *root, const char *path, uint64_t bytes_max, struct stat *st)
+{
+    struct stat own;
+    st = st ? st : &own;
+    int looked = look(root, path, 0);
+    if (looked < 0)
+        return looked;
+    if (fstat(looked, st) == 0)
+        return open_looked(looked, st, bytes_max);
+    int code = -errno;
+    close(looked);
+    return code;
+}
+
+int cs_open_owned(const char *root, const char *path, uint64_t bytes_max, uid_t owner)
+{
+    struct stat st;
+    int looked = look(root, path, O_NOFOLLOW);
+    if (looked < 0)
+        return looked;
+    int code = fstat(looked, &st) < 0                   ? -errno
+               : st.st_uid != 0 && st.st_uid != owner   ? -EPERM
+               : S_ISREG(st.st_mode) && st.st_nlink > 1 ? -EMLINK
+                                                        : 0;
+    if (code == 0)
+        return open_looked(looked, &st, bytes_max);
+    close(looked);
+    return code;
+}
+
 int cs_stat_beneath(const char *root, const char *path, struct stat *st)
 {
-    int looked = look_beneath(root, path);
+    int looked = look_beneath(root, path, 0);
     int code = looked < 0 ? looked : fstat(looked, st) < 0 ? -errno : 0;
     if (looked >= 0)
         close(looked);

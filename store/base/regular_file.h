@@ -14,6 +14,9 @@
  * process with that root; NULL: as our own. `st` may be NULL. A descriptor, or negative errno: -EINVAL is no regular
  * file, -EFBIG one of more than bytes_max. */
 int cs_open_regular(const char *root, const char *path, uint64_t bytes_max, struct stat *st);
+/* The same for a file that anybody could have put there under that name: it is `owner`'s or root's, else -EPERM, the path doesn't
+ * end in a link (-EINVAL), and nothing else is the same file (-EMLINK). */
+int cs_open_owned(const char *root, const char *path, uint64_t bytes_max, uid_t owner);
 /* What is beneath `root` under that path, links followed as above; nothing is opened for reading. 0 or negative errno. */
 int cs_stat_beneath(const char *root, const char *path, struct stat *st);
 /* May everybody read this file, by its own mode and those of all folders above it? Links are followed first. */

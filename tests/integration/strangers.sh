@@ -47,5 +47,57 @@ prof "$work/theirs.store" >"$work/prof"
 grep -q "work_of_root.*ours/job" "$work/prof" || fails "kept code: root's samples have no name: $(cat "$work/prof")"
 grep -q "word_of_stranger.*ours/job" "$work/prof" && fails "kept code: root's samples have a stranger's names"
 
+# ---- perf maps: a stranger's for a process of root, a link to what the stranger may not read ----
+cat >"$work/jit.c" <<'EOF'
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <time.h>
+#include <unistd.h>
+int main(void)
+{
+    unsigned char code[] = {0xb9, 0x40, 0x42, 0x0f, 0x00, 0xff, 0xc9, 0x75, 0xfc, 0xc3}; /* counts a million down */
+    unsigned char *at = mmap(NULL, 4096, 7, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    memcpy(at, code, sizeof code);
+    printf("%d %lx\n", (int)getpid(), (unsigned long)at);
+    fflush(stdout);
+    getchar();
+    while (clock() < CLOCKS_PER_SEC / 2)
+        ((void (*)(void))at)();
+    return 0;
+}
+EOF
+if [ "$(uname -m)" = x86_64 ]; then
+    ${CC:-gcc} -o "$work/jit" "$work/jit.c" || exit 77
+    # Runs the program as USER, records it, and lets PLANT make /tmp/perf-PID.map meanwhile. The names are left in $work/names.
+    with_map() { # USER PLANT
+        local start pid
+        rm -rf "$work/jit.store" "$work/in" "$work/out"
+        mkfifo "$work/in"
+        setpriv --reuid="$1" --regid="$1" --clear-groups "$work/jit" <"$work/in" >"$work/out" &
+        pid=$!
+        exec 9>"$work/in"
+        for _ in $(seq 100); do read -r map_pid start <"$work/out" && break; sleep 0.05; done
+        "$2" "/tmp/perf-$map_pid.map" "$start"
+        (sleep 0.5; echo >&9) &
+        record -o "$work/jit.store" -t 2 -p "$pid" >"$work/said" 2>&1 9>&- || fails "record: $(cat "$work/said")"
+        exec 9>&-
+        wait
+        rm -f "/tmp/perf-$map_pid.map"
+        prof "$work/jit.store" >"$work/names"
+    }
+    strangers() { "${them[@]}" bash -c "echo '$2 100 word_of_stranger' >'$1'"; }
+    own() { echo "$2 100 word_of_owner" >"$1"; }
+    secret() { echo "$2 100 secret_of_root" >"$work/secret"; chmod 600 "$work/secret"; "${them[@]}" ln -s "$work/secret" "$1"; }
+    with_map 0 strangers
+    grep -q word_of_stranger "$work/names" && fails "a stranger's perf map names root's code: $(cat "$work/names")"
+    with_map 65534 secret
+    grep -q secret_of_root "$work/names" && fails "a link in /tmp shows a file of mode 0600: $(cat "$work/names")"
+    for user in 0 65534; do
+        with_map $user $([ $user = 0 ] && echo own || echo strangers)
+        grep -q 'word_of_' "$work/names" || fails "user $user's own perf map names nothing: $(cat "$work/names")"
+    done
+fi
+
 [ $bad -eq 0 ] && echo "ok: strangers name nothing of root's"
 exit $bad

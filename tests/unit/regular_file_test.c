@@ -96,6 +96,33 @@ static void links_stay_beneath_the_root(void **state)
     assert_int_equal(cs_open_regular(in_folder("root"), "sibling", 1 << 20, NULL), -ENOENT);
 }
 
+static void an_owned_file_is_no_link_and_nobody_elses(void **state)
+{
+    (void)state;
+    const uid_t user = geteuid();
+    put("map", "x", 0644);
+    int fd = cs_open_owned(NULL, in_folder("map"), 100, user);
+    assert_true(fd >= 0);
+    close(fd);
+    assert_int_equal(cs_open_owned(NULL, in_folder("map"), 0, user), -EFBIG);
+    assert_int_equal(symlink("map", in_folder("link-to-map")), 0);
+    assert_int_equal(cs_open_owned(NULL, in_folder("link-to-map"), 100, user), -EINVAL);
+    assert_int_equal(symlink("map", in_folder("root/link")), 0);
+    assert_int_equal(cs_open_owned(in_folder("root"), "link", 100, user), -EINVAL);
+    assert_int_equal(link(in_folder("map"), in_folder("same-map")), 0);
+    assert_int_equal(cs_open_owned(NULL, in_folder("map"), 100, user), -EMLINK);
+    assert_int_equal(cs_open_owned(NULL, in_folder("fifo"), 100, user), -EINVAL);
+    if (user != 0)
+        return; /* nothing can be given away */
+    put("theirs", "x", 0644);
+    assert_int_equal(chown(in_folder("theirs"), 65534, 65534), 0);
+    assert_int_equal(cs_open_owned(NULL, in_folder("theirs"), 100, 0), -EPERM);
+    assert_int_equal(cs_open_owned(NULL, in_folder("theirs"), 100, 65533), -EPERM);
+    fd = cs_open_owned(NULL, in_folder("theirs"), 100, 65534);
+    assert_true(fd >= 0);
+    close(fd);
+}
+
 static void everybody_may_read_what_all_folders_above_let_them(void **state)
 {
     (void)state;
@@ -115,6 +142,7 @@ int main(void)
         cmocka_unit_test(a_regular_file_is_opened_and_measured),
         cmocka_unit_test(what_is_no_regular_file_is_refused_without_being_opened),
         cmocka_unit_test(links_stay_beneath_the_root),
+        cmocka_unit_test(an_owned_file_is_no_link_and_nobody_elses),
         cmocka_unit_test(everybody_may_read_what_all_folders_above_let_them),
     };
     return cmocka_run_group_tests(tests, make_folder, remove_folder);
