@@ -87,7 +87,7 @@ static const struct column period_columns[] = {
     {.key = "intervals", .head = "kept", .kind = COLUMN_COUNT},
     {.key = "kept_percent", .head = "%", .kind = COLUMN_SHARE, .spare = true},
     {.key = "mean", .head = "mean", .kind = COLUMN_NUMBER, .digits = 3},
-    {.key = "deviation", .head = "deviation", .kind = COLUMN_NUMBER, .digits = 3},
+    {.key = "deviation", .head = "std dev", .kind = COLUMN_NUMBER, .digits = 3},
     {.key = "p1", .head = "1 %", .kind = COLUMN_NUMBER, .digits = 3},
     {.key = "p10", .head = "10 %", .kind = COLUMN_NUMBER, .digits = 3},
     {.key = "p50", .head = "median", .kind = COLUMN_NUMBER, .digits = 3},

@@ -165,8 +165,11 @@ void observed_tags(struct output *out, const struct observed *o, unsigned tag, u
                                    .group = "per_1000_cycles",
                                    .kind = COLUMN_NUMBER,
                                    .digits = 2};
-        col[n++] = (struct column){
-            .key = keys[c][1], .head = "±", .group = "per_1000_cycles", .kind = COLUMN_NUMBER, .digits = 2};
+        col[n++] = (struct column){.key = keys[c][1],
+                                   .head = "std dev",
+                                   .group = "per_1000_cycles",
+                                   .kind = COLUMN_NUMBER,
+                                   .digits = 2};
     }
     const struct cs_tag_row **rows = malloc((tags->n_rows + 1) * sizeof *rows);
     if (!rows)

@@ -27,7 +27,7 @@ static const struct column columns[] = {
     {.key = "sum_percent", .head = "sum %", .kind = COLUMN_SHARE},
     {.key = "runs", .head = "N", .kind = COLUMN_COUNT, .spare = true},
     {.key = "mean", .head = "mean", .kind = COLUMN_NUMBER, .digits = 1},
-    {.key = "deviation", .head = "std-dev", .kind = COLUMN_NUMBER, .digits = 1},
+    {.key = "deviation", .head = "std dev", .kind = COLUMN_NUMBER, .digits = 1},
     {.key = "min", .head = "min", .kind = COLUMN_NUMBER, .digits = -1, .spare = true},
     {.key = "max", .head = "max", .kind = COLUMN_NUMBER, .digits = -1, .spare = true},
     {.key = "varies", .head = "varies", .kind = COLUMN_TEXT},

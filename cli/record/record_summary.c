@@ -145,7 +145,7 @@ static void say_hottest(const struct profile *p, const struct profile_rows *rows
         double share = (double)row->samples[p->main_event] / total;
         char within[24] = "";
         if (total >= SAMPLES_FEW)
-            snprintf(within, sizeof within, " ± %.1f", 200 * sqrt(share * (1 - share) / total));
+            snprintf(within, sizeof within, " ± %.1f", 100 * sqrt(share * (1 - share) / total));
         if (row->samples[p->main_event])
             report_line(stderr, "  %5.1f %%%s  %.60s  %s", 100 * share, within,
                         row->name ? cs_image_short_name(row->name, name, sizeof name) : "[no symbol]",
