@@ -30,7 +30,7 @@ BANNED = [
     (r"\bbeside\b", "next to; in addition to"),
     (r"\bof its own accord\b", "by itself"),
     (r"\bby itself alone\b", "only"),
-    (r"(?<=[a-z`] )alone(?=[.,;:)]|$)", "only"),
+    (r"(?<=[a-z`] )(?<!colour )alone(?=[.,;:)]|$)", "only"),
     (r"\bdrawn anew\b", "resampled"),
     (r"\bstand(?:s|ing)? (?:at|in|beside|there)\b", "is in, is at"),
     (r"\bfor want of\b", "because … is missing"),
@@ -56,7 +56,7 @@ def plain(text):
 def sentences(paragraph):
     """A paragraph's sentences. Numbers, initials and "e.g." don't end one."""
     text = re.sub(r"\b(e\.g|i\.e|cf|vs|etc|approx|No)\.", lambda m: m.group(1), paragraph)
-    return [s.strip() for s in re.split(r"(?<=[.!?])[)\"'*]*\s+(?=[A-Z`\"'(*\[])", text) if s.strip()]
+    return [s.strip() for s in re.split(r"(?<=[.!?])[)\"'*]*\s+(?=[A-Z`\"'(*\[]|cyclescope\b)", text) if s.strip()]
 
 
 def words(sentence):
