@@ -123,6 +123,20 @@ static uint64_t usual_reading(struct cs_observation *o)
     return least;
 }
 
+static int open_sink(struct cs_observation *o, const struct cs_dte_rule *rule, struct cs_error *err)
+{
+    const char *counters[CS_COUNTERS_MAX];
+    struct cs_ratio ratios[CS_RATIOS_MAX];
+    unsigned n;
+    for (unsigned c = 0; c < o->seen.n_counters; c++)
+        counters[c] = o->seen.counters[c];
+    int rc = cs_ratios_choose(o->options.ratios, o->options.n_ratios, counters, o->seen.n_counters, ratios,
+                              &n, err);
+    return rc < 0
+               ? rc
+               : cs_sink_open_ratios(o->seen.n_tags, o->seen.n_counters, ratios, n, rule, &o->seen.sink, err);
+}
+
 static int prepare(struct cs_observation *o, struct cs_error *err)
 {
     struct cs_dte_rule rule = o->options.rule;
@@ -149,7 +163,7 @@ static int prepare(struct cs_observation *o, struct cs_error *err)
     o->seen.period_cycles = o->loop.period_cycles = o->options.period_cycles;
     o->loop.jitter_cycles = o->options.jitter_cycles;
     o->loop.random = cs_clock() | 1;
-    int rc = cs_sink_open(o->seen.n_tags, o->seen.n_counters, &rule, &o->seen.sink, err);
+    int rc = open_sink(o, &rule, err);
     if (rc == 0)
         cs_sink_period(o->seen.sink, o->options.period_cycles + o->options.jitter_cycles,
                        o->seen.cycles_per_second);
@@ -211,6 +225,21 @@ int cs_observe_start(const struct cs_observe_options *options, struct cs_observa
     return 0;
 }
 
+/* The loop, and what the observer itself did of the core's events meanwhile. */
+static void run_loop(struct cs_observation *o)
+{
+    uint64_t before[CS_COUNTERS_MAX], after, begin = cs_clock_ordered();
+    bool told[CS_COUNTERS_MAX] = {false};
+    for (unsigned e = 0; e < o->options.n_events; e++)
+        told[e] = cs_events_own(o->events, e, &before[e]);
+    o->run(&o->loop);
+    for (unsigned e = 0; e < o->options.n_events; e++) {
+        told[e] = told[e] && cs_events_own(o->events, e, &after);
+        o->seen.own_rate[e] =
+            told[e] ? (double)(after - before[e]) / (double)(cs_clock_ordered() - begin) : -1;
+    }
+}
+
 static void *observer_thread(void *argument)
 {
     struct cs_observation *o = argument;
@@ -225,7 +254,7 @@ static void *observer_thread(void *argument)
     if (o->events)
         o->failed = cs_events_open_own(o->events, o->loop.hardware, &o->err);
     if (o->failed == 0)
-        o->run(&o->loop);
+        run_loop(o);
     else
         cs_observe_stop(o);
     return NULL;

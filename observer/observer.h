@@ -69,6 +69,8 @@ struct cs_observe_options {
     unsigned n_variables;
     /* Finds one in the target, which has just been started or attached to: addr and bytes. With n_variables. */
     int (*locate)(void *arg, pid_t pid, struct cs_observe_variable *variable, struct cs_error *err);
+    const char *ratios[CS_RATIOS_MAX]; /* asked for beside IPC (sample/ratio.h) */
+    unsigned n_ratios;
     bool observer_effect;          /* count the observer's own share of each event too */
     pid_t thread;                  /* observe this thread only; 0 = choose or follow */
     enum cs_observe_follow follow; /* whoever has the target's CPU (os.h), else one thread's line */
@@ -111,9 +113,11 @@ struct cs_observed {
     char notes[6][320]; /* sentences that a report should show */
     unsigned n_notes;
     bool throttled;
-    double waited;        /* of the time that the target wanted a CPU, the share that it waited for one */
-    bool timed_each;      /* the clock was read for each sample (not in the tag-only loop) */
-    struct cs_sink *sink; /* complete after cs_observe_run */
+    double waited; /* of the time that the target wanted a CPU, the share that it waited for one */
+    /* Of an event of the core that is read here, the observer's own part in 1 TSC cycle; negative: not told apart. */
+    double own_rate[CS_COUNTERS_MAX];
+    bool timed_each;           /* the clock was read for each sample (not in the tag-only loop) */
+    struct cs_sink *sink;      /* complete after cs_observe_run */
     struct cs_reader *signals; /* names of tags; NULL where the target publishes nothing */
     double target_cpu_seconds; /* of a program that we started and that ended */
     uint64_t logged;           /* samples in the log */

@@ -103,7 +103,7 @@ function observed(o) {
   show("tags", "Tags");
   $("tags-body").append(element("p", {}, o.sentence));
   const heads = [["cycles", "n", (r) => number(r[1])], ["%", "n p", (r) => share(100 * r[1] / o.cycles)], ["samples", "n", (r) => number(r[2])], ["visits", "n", (r) => number(r[3])]];
-  o.counters.forEach((c, k) => heads.push([c + " / 1000 cycles", "n", (r) => r[4 + k] == null ? "" : r[4 + k].toFixed(3)]));
+  o.counters.forEach((c, k) => heads.push([c, "n", (r) => r[4 + k] == null ? "" : r[4 + k].toFixed(3)]));
   heads.push([o.tag || "tag", "t", (r) => r[0]]);
   $("tags-body").append(plainTable("Observed tags", heads, o.rows, () => false));
   show("histograms", "Histograms");

@@ -165,6 +165,8 @@ CYCLE_BINS, RATE_BINS = 976, 515
 OBSERVED = {  # what -> the columns that may be other than "-"
     "tag": "of value bin number cycles events", "rate T": "of value number cycles events squares",
     "edge T": "of value cycles events squares", "bin T": "of value bin number",
+    "ratio T": "of value number cycles events squares", "quotient T": "of value bin number",
+    "ratio": "number cycles events squares", "quotient": "bin number",
     "rate": "number cycles events squares", "bin": "bin number", "joint": "of bin cycles events",
     "verdict": "of number cycles", "period": "bin number", "gap": "bin number", "run": "number cycles events squares"}
 
@@ -184,10 +186,10 @@ def observed_what(what):
     """The form of a row's name as in the page's table, and the counter (None where there is none)."""
     if what in ("tag", "verdict", "period", "gap", "run"):
         return what, None
-    match = re.fullmatch(r"(rate|edge|bin) ([01]) (.+)", what, re.DOTALL)
+    match = re.fullmatch(r"(rate|edge|bin|ratio|quotient) ([01]) (.+)", what, re.DOTALL)
     if match:
         return match[1] + " T", match[3]
-    match = re.fullmatch(r"(rate|bin|joint) (.+)", what, re.DOTALL)
+    match = re.fullmatch(r"(rate|bin|joint|ratio|quotient) (.+)", what, re.DOTALL)
     need(match, "observed: what is one of the page's table: " + what)
     return match[1], match[2]
 
@@ -206,8 +208,9 @@ def check_observed(rows):
             need(row["bin"] < (CYCLE_BINS if counter is None else RATE_BINS), "observed: a bin is one of the page's")
         if form == "verdict":
             need(plain(row["of"]) in VERDICTS, "observed: a verdict has one of the page's names")
-        if form in ("tag", "rate T", "edge T", "bin T", "joint"):
+        if form in ("tag", "rate T", "edge T", "bin T", "joint", "ratio T", "quotient T"):
             need(row["of"], "observed: %s is of a tag or counter" % form)
+        need(not re.match("ratio|quotient", form) or "/" in counter, "observed: a ratio is of two counters")
         which = (plain(row["what"]).split(" ", 1)[-1], row["of"], row["value"])
         if form in ("rate", "rate T"):
             numbers[which] = row["number"]

@@ -14,7 +14,7 @@
 #define OPTION_SOURCE {"source", 0, "DIR", "where the sources are, if not where they were compiled"}
 
 /* Which part of it. */
-#define OPTION_EVENT {"event", 'e', "EVENT", "event, by libpfm4's name (else cycles, cpu-clock); recorders take several"}
+#define OPTION_EVENT {"event", 'e', "EVENT", "event by libpfm4's or perf's name, or @ipc, @branches, @caches, @tlb; again for more"}
 #define OPTION_IMAGE {"image", 'i', "IMAGE", "only this image: path, base name, or six digits of its build-id"}
 #define OPTION_PROCESS {"process", 0, "NAME", "only this process, thread or container (see prof --by)"}
 #define OPTION_EPOCH {"epoch", 0, "EPOCH", "this recording: its name, -2 (the one before the newest), or all (else the newest)"}
@@ -27,6 +27,9 @@
 #define OPTION_TOP {"top", 'n', "N", "rows shown (10; 0 = all)"}
 #define OPTION_ALL {"all", 0, NULL, "everything, not only what matters most"}
 #define OPTION_OBSERVER_EFFECT {"observer-effect", 0, NULL, "the observer's own share of each event: observe counts it, hist shows it"}
+
+#define OPTION_RATIO {"ratio", 0, "RATIO", "one counter by another: A/B, as llc-misses/instructions, or CPI (IPC comes by itself)"}
+#define OPTION_RAW {"raw", 0, NULL, "the counters that ratios are made of, too"}
 
 /* By which model. */
 #define OPTION_CPU {"cpu", 0, "MODEL", "scheduling model by llvm-mca's name, or \"generic\" (else the recorded machine's)"}

@@ -39,7 +39,7 @@ json_t *page_cfg(const struct analysed_image *image, const struct profile_row *r
 /* "timeline": charts of the interval profiles, newest recording unless another is named; "phases". */
 void page_timeline(json_t *page, const char *store, const char *epoch);
 /* Adds the charts of a sample log to "timeline". */
-void page_log(json_t *page, const char *file);
+void page_log(json_t *page, const struct parsed *args);
 /* "labels": samples of the page's rows by thread, process, ...; null where nothing was kept apart. After page_procedures. */
 int page_labels(json_t *page, struct profile *profile, const struct profile_rows *rows, struct cs_error *err);
 /* `member` ("chains"): the call chains of a store, a tree a process; null where it has none. `rows` (NULL: none): those

@@ -3,6 +3,7 @@
  * against another (shim-2015 figure 14). A first pass over the log has told the range of each rate; the
  * second counts. What lies in the outermost 0.1 % on each side is not drawn, but told. */
 #include "cli/html/page.h"
+#include "cli/observe/series.h"
 #include "dte/bins.h"
 #include "observer/log/replay.h"
 
@@ -56,10 +57,8 @@ static void count(void *arg, const struct cs_sample *from, const struct cs_sampl
         k->cells[x][y]++;
 }
 
-static json_t *axis_json(const char *counter, double from, double to)
+static json_t *axis_json(const char *label, double from, double to)
 {
-    char label[120];
-    snprintf(label, sizeof label, "%.80s per 1000 cycles", counter);
     return json_pack("{s:o, s:f, s:f, s:i}", "label", json_text(label), "from", from, "to", to, "bins", BINS);
 }
 
@@ -94,10 +93,10 @@ static json_t *rates_json(const struct observed *o, const char *log, unsigned b)
         snprintf(title, sizeof title,
                  "%.80s and %.80s of the same intervals: %" PRIu64 " kept, %" PRIu64 " outside",
                  o->counters[0], o->counters[b], k->total, k->outside);
-        joint =
-            json_pack("{s:o, s:o, s:o, s:o}", "title", json_text(title), "x",
-                      axis_json(o->counters[0], 1000 * k->x.from, 1000 * k->x.to), "y",
-                      axis_json(o->counters[b], 1000 * k->y.from, 1000 * k->y.to), "cells", cells_json(k));
+        joint = json_pack("{s:o, s:o, s:o, s:o}", "title", json_text(title), "x",
+                          axis_json(series_title(o, 0).text, 1000 * k->x.from, 1000 * k->x.to), "y",
+                          axis_json(series_title(o, b).text, 1000 * k->y.from, 1000 * k->y.to), "cells",
+                          cells_json(k));
     }
     cs_sink_close(sink);
     free(k);
@@ -118,6 +117,7 @@ static json_t *tags_json(const struct observed *o, unsigned c)
     const struct cs_tag_row **rows = malloc((tags->n_rows + 1) * sizeof(*rows));
     struct axis axis = axis_of(o->sink->rates[c]);
     json_t *names = json_array(), *cells = json_array(), *edges = json_array();
+    const double scale = series_scale(o, c);
     uint32_t n = 0;
     uint64_t total = 0, outside = 0;
     for (uint32_t i = 0; rows && i < tags->n_rows; i++)
@@ -128,7 +128,7 @@ static json_t *tags_json(const struct observed *o, unsigned c)
     /* The bin that holds the end is drawn whole. Bin CS_DTE_RATE_BINS is the range's end. */
     unsigned first = cs_dte_rate_bin(axis.from), last = cs_dte_rate_bin(axis.to) + 1;
     for (unsigned i = first; i <= last; i++)
-        json_array_append_new(edges, json_real(1000 * cs_dte_rate_bin_least(i)));
+        json_array_append_new(edges, json_real(scale * cs_dte_rate_bin_least(i)));
     for (uint32_t r = 0; r < n && r < TAGS_DRAWN; r++) {
         char name[256];
         observed_value(o, 0, rows[r]->tag, name, sizeof name);
@@ -147,9 +147,9 @@ static json_t *tags_json(const struct observed *o, unsigned c)
     free(rows);
     char title[300];
     snprintf(title, sizeof title, "%.80s under each %.64s: %" PRIu64 " interval%s kept, %" PRIu64 " outside",
-             o->counters[c], o->tags[0], total, plural((double)total), outside);
-    json_t *x =
-        axis_json(o->counters[c], 1000 * cs_dte_rate_bin_least(first), 1000 * cs_dte_rate_bin_least(last));
+             series_name(o, c).text, o->tags[0], total, plural((double)total), outside);
+    json_t *x = axis_json(series_title(o, c).text, scale * cs_dte_rate_bin_least(first),
+                          scale * cs_dte_rate_bin_least(last));
     json_object_set_new(x, "bins", json_integer((json_int_t)(last - first)));
     json_object_set_new(x, "edges", edges);
     return json_pack("{s:o, s:o, s:{s:o, s:o}, s:o}", "title", json_text(title), "x", x, "y", "label",
@@ -166,7 +166,7 @@ json_t *page_joint(const struct observed *o, const char *log)
         if (joint)
             json_array_append_new(all, joint);
     }
-    for (unsigned c = 0; o->sink->n_tags && c < o->sink->n_counters; c++)
+    for (unsigned c = 0; o->sink->n_tags && c < cs_sink_series(o->sink); c++)
         json_array_append_new(all, tags_json(o, c));
     return all;
 }

@@ -2,6 +2,7 @@
 /* The page's time line of a sample log: shares of the time by tag, and the rates, with what is least and most
  * in each stretch (shim-2015 figure 19). */
 #include "cli/html/page.h"
+#include "cli/observe/observed_source.h"
 #include "observer/log/timeline.h"
 
 #include <inttypes.h>
@@ -60,31 +61,40 @@ static json_t *tags_chart(const struct cs_observe_timeline *t, const struct cs_o
 
 static json_t *rate_chart(const struct cs_observe_timeline *t, unsigned c)
 {
+    char name[160], title[300];
+    double scale = cs_observe_timeline_series(t, c, true, name, sizeof name);
     json_t *mean = json_array(), *least = json_array(), *most = json_array();
     for (unsigned b = 0; b < t->n_buckets; b++) {
         const struct cs_observe_timeline_rate *r = &t->buckets[b].rates[c];
-        json_array_append_new(mean, number_or_gap(1000 * r->mean));
-        json_array_append_new(least, number_or_gap(1000 * r->least));
-        json_array_append_new(most, number_or_gap(1000 * r->most));
+        json_array_append_new(mean, number_or_gap(scale * r->mean));
+        json_array_append_new(least, number_or_gap(scale * r->least));
+        json_array_append_new(most, number_or_gap(scale * r->most));
     }
-    char title[200];
-    snprintf(title, sizeof title, "%.64s per 1000 cycles, in buckets of %.3g ms", t->head.counters[c],
+    snprintf(title, sizeof title, "%s, in buckets of %.3g ms", name,
              1e3 * t->bucket_cycles / t->cycles_per_second);
     return json_pack("{s:o, s:[s, s, s, s], s:[o, o, o, o]}", "title", json_text(title), "heads", "ms",
                      "mean", "least", "most", "columns", milliseconds(t), mean, least, most);
 }
 
-void page_log(json_t *page, const char *file)
+void page_log(json_t *page, const struct parsed *args)
 {
+    const char *ratios[CS_RATIOS_MAX], *file = option(args, "log");
+    unsigned n_ratios;
     struct cs_observe_timeline *t = NULL;
     struct cs_observe_log_reader *log = NULL;
     struct cs_error ignored = {0};
     json_t *charts = json_object_get(page, "timeline");
-    if (cs_observe_timeline_fold(file, &(struct cs_observe_timeline_options){.buckets = BUCKETS}, &t, &log,
-                                 &ignored) < 0)
+    if (observed_ratios(args, ratios, &n_ratios))
+        return;
+    if (cs_observe_timeline_fold(
+            file,
+            &(struct cs_observe_timeline_options){.buckets = BUCKETS, .ratios = ratios, .n_ratios = n_ratios},
+            &t, &log, &ignored) < 0)
         return; /* page_observed says what is wrong with it */
     if (t->has_tag)
         json_array_append_new(charts, tags_chart(t, log));
+    for (unsigned r = 0; r < t->n_ratios; r++)
+        json_array_append_new(charts, rate_chart(t, t->n_counters + r));
     for (unsigned c = 0; c < t->n_counters; c++)
         json_array_append_new(charts, rate_chart(t, c));
     cs_observe_timeline_close(t);

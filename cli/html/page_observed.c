@@ -2,6 +2,8 @@
 /* What the observer saw, and the comparison. */
 #include "cli/html/page.h"
 #include "cli/observe/observed_source.h"
+#include "cli/observe/overlay.h"
+#include "cli/observe/series.h"
 #include "cli/profile/comparison.h"
 #include "dte/bins.h"
 
@@ -16,9 +18,22 @@
 
 /* ---- observed ---- */
 
+#define IPC_BINS 500
+#define IPC_MOST 4.0
+
+static json_t *bars_json(const struct observed *o, unsigned c, double sum, json_t *edges, json_t *shares)
+{
+    const struct series_name name = series_name(o, c), unit = series_title(o, c);
+    char title[300];
+    snprintf(title, sizeof title, "%s: %.0f interval%s kept", name.text, sum, plural(sum));
+    return json_pack("{s:o, s:o, s:s, s:o, s:o}", "title", json_text(title), "x", json_text(unit.text), "y",
+                     "% of intervals", "edges", edges, "shares", shares);
+}
+
 static json_t *histogram_json(const struct observed *o, unsigned c)
 {
     json_t *edges = json_array(), *shares = json_array();
+    const double scale = series_scale(o, c);
     double sum = 0, seen = 0, least = 0, most = 0, joined[HISTOGRAM_BARS] = {0};
     for (unsigned i = 0; i < CS_DTE_RATE_BINS; i++)
         sum += (double)o->sink->rates[c][i];
@@ -34,14 +49,34 @@ static json_t *histogram_json(const struct observed *o, unsigned c)
         joined[bar] += (double)o->sink->rates[c][i];
     }
     for (unsigned i = 0; i < HISTOGRAM_BARS && most > least; i++) {
-        json_array_append_new(edges, json_real(1000 * (least + (most - least) * (i + 0.5) / HISTOGRAM_BARS)));
+        json_array_append_new(edges,
+                              json_real(scale * (least + (most - least) * (i + 0.5) / HISTOGRAM_BARS)));
         json_array_append_new(shares, json_real(100 * joined[i] / sum));
     }
-    char title[200], x[120];
-    snprintf(title, sizeof title, "%s: %.0f interval%s kept", o->counters[c], sum, plural(sum));
-    snprintf(x, sizeof x, "%s per 1000 cycles", o->counters[c]);
-    return json_pack("{s:o, s:o, s:s, s:o, s:o}", "title", json_text(title), "x", json_text(x), "y",
-                     "% of intervals", "edges", edges, "shares", shares);
+    return bars_json(o, c, sum, edges, shares);
+}
+
+/* Of IPC in a log: as fine as in SHIM's figures, 500 bins from 0 to 4. */
+static json_t *ipc_json(const struct observed *o, unsigned c, const char *log)
+{
+    struct overlay overlay;
+    json_t *edges = json_array(), *shares = json_array();
+    struct overlay_series *s = NULL;
+    if (overlay_init(&overlay, 0, IPC_MOST, IPC_BINS) == 0 && (s = overlay_add(&overlay, "")))
+        overlay_count_log(&overlay, s, log, "IPC", NULL, false);
+    for (unsigned i = 0; s && i < IPC_BINS; i++) {
+        json_array_append_new(edges, json_real((overlay.edges[i] + overlay.edges[i + 1]) / 2));
+        json_array_append_new(shares, json_real(s->intervals > 0 ? 100 * s->bins[i] / s->intervals : 0));
+    }
+    json_t *all = bars_json(o, c, s ? s->intervals : 0, edges, shares);
+    overlay_fini(&overlay);
+    return all;
+}
+
+/* Ratios first. */
+static unsigned in_order(const struct observed *o, unsigned i)
+{
+    return i < o->sink->n_ratios ? o->sink->n_counters + i : i - o->sink->n_ratios;
 }
 
 static int by_cycles(const void *a, const void *b)
@@ -68,8 +103,11 @@ static void tag_rows(const struct observed *o, json_t *rows, double *cycles)
         observed_value(o, 0, r->tag, name, sizeof name);
         json_t *x = json_pack("[o, f, I, I]", json_text(name), (double)r->half_cycles / 2,
                               (json_int_t)r->samples, (json_int_t)r->visits);
-        for (unsigned c = 0; c < o->sink->n_counters; c++)
-            json_array_append_new(x, r->kept ? json_real(1000 * cs_tag_rate(r, c).mean) : json_null());
+        for (unsigned k = 0; k < cs_sink_series(o->sink); k++) {
+            const unsigned c = in_order(o, k);
+            json_array_append_new(
+                x, r->kept ? json_real(series_scale(o, c) * cs_sink_rate(o->sink, r, c).mean) : json_null());
+        }
         json_array_append_new(rows, x);
     }
     free(order);
@@ -88,10 +126,13 @@ int page_observed(json_t *page, const struct parsed *args, const struct profile 
     const struct observed *o = &source.view;
     json_t *counters = json_array(), *histograms = json_array(), *rows = json_array();
     double cycles = 0;
-    for (unsigned c = 0; c < o->sink->n_counters; c++) {
-        json_array_append_new(counters, json_text(o->counters[c]));
+    for (unsigned i = 0; i < cs_sink_series(o->sink); i++) {
+        const unsigned c = in_order(o, i);
+        const char *log = option(args, "log");
+        bool ipc = log && strcmp(series_name(o, c).text, "IPC") == 0;
+        json_array_append_new(counters, json_text(series_title(o, c).text));
         if (o->sink->whole_run.kept)
-            json_array_append_new(histograms, histogram_json(o, c));
+            json_array_append_new(histograms, ipc ? ipc_json(o, c, log) : histogram_json(o, c));
     }
     if (o->sink->n_tags)
         tag_rows(o, rows, &cycles);

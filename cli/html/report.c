@@ -165,7 +165,7 @@ static int build(const struct parsed *args, const char *store, struct profile *p
     if (rc == 0) {
         page_timeline(page, store, option(args, "epoch"));
         if (option_given(args, "log"))
-            page_log(page, option(args, "log"));
+            page_log(page, args);
         page_observed(page, args, p);
     }
     if (rc == 0 && option_given(args, "compare")) {
@@ -211,6 +211,7 @@ static const struct option_entry options[] = {
     OPTION_PROCESS,
     OPTION_EPOCH,
     OPTION_SOURCE,
+    OPTION_RATIO,
     OPTION_LOG,
     OPTION_STORE,
     {NULL, 0, NULL, NULL},

@@ -4,6 +4,7 @@
 #include "cli/observe/measured_sections.h"
 #include "cli/observe/observed_source.h"
 #include "cli/observe/overlay.h"
+#include "cli/observe/series.h"
 #include "observer/source/events.h"
 
 #include <inttypes.h>
@@ -116,11 +117,12 @@ static void period_row(struct table *table, unsigned every, const struct observe
             table_none(table);
         return;
     }
-    struct cs_dte_moments m = cs_tag_rate(row, c);
-    table_number(table, m.mean * 1000);
-    table_number(table, cs_dte_moments_deviation(&m) * 1000);
+    struct cs_dte_moments m = cs_sink_rate(s, row, c);
+    const double scale = series_scale(o, c);
+    table_number(table, m.mean * scale);
+    table_number(table, cs_dte_moments_deviation(&m) * scale);
     for (unsigned i = 0; i < sizeof shares / sizeof shares[0]; i++)
-        table_number(table, cs_dte_rate_quantile(bins, shares[i]) * 1000);
+        table_number(table, cs_dte_rate_quantile(bins, shares[i]) * scale);
 }
 
 static int no_counter(const struct observed *o, const char *name)
@@ -137,6 +139,13 @@ static int no_value(const struct observed *o, const char *name)
                            : failed_with("%s was observed without a tag", o->program);
 }
 
+/* --counter, or else the first --ratio; NULL: neither. */
+static const char *series_asked(const struct parsed *args)
+{
+    const char *counter = option(args, "counter");
+    return counter ? counter : option_nth(args, "ratio", 0);
+}
+
 /* The same log at several periods, one row each. */
 static int coarser(const struct parsed *args, struct output *out, const char *counter, unsigned *periods,
                    unsigned n)
@@ -149,7 +158,7 @@ static int coarser(const struct parsed *args, struct output *out, const char *co
         int rc = observed_open_every(args, periods[i], &source);
         if (rc)
             return rc;
-        int c = observed_counter(&source.view, counter);
+        int c = series_find(&source.view, counter);
         if (!table && under &&
             (source.view.sink->n_tags == 0 || !observed_named(&source.view, 0, under, &value))) {
             rc = no_value(&source.view, under);
@@ -157,8 +166,9 @@ static int coarser(const struct parsed *args, struct output *out, const char *co
             return rc;
         }
         if (!table && c >= 0) {
-            output_line(out, "%s per 1000 cycles%s%s, every n-th sample of the log alone",
-                        source.view.counters[c], under ? " under " : "", under ? under : "");
+            output_line(out, "%s%s%s, every n-th sample of the log alone",
+                        series_title(&source.view, (unsigned)c).text, under ? " under " : "",
+                        under ? under : "");
             table = output_table(out, "periods", period_columns,
                                  sizeof period_columns / sizeof period_columns[0]);
         }
@@ -224,7 +234,7 @@ static int observer_effect(struct output *out, const struct observed *o)
             "%s was observed without the observer's own share; observe -e EVENTS --observer-effect "
             "counts it",
             o->program);
-    for (unsigned c = 0; c < s->n_counters; c++)
+    for (unsigned c = 0; c < cs_sink_series(s); c++)
         observed_histogram(out, o, c, NULL);
     return CS_EXIT_OK;
 }
@@ -279,9 +289,10 @@ static int one_histogram(const struct parsed *args, struct output *out, unsigned
     if (rc)
         return rc;
     const struct observed *o = &source.view;
-    const char *counter = option(args, "counter"), *other = option(args, "against"),
+    const char *counter = series_asked(args), *other = option(args, "against"),
                *under = option(args, "under");
-    int c = observed_counter(o, counter), b = other ? observed_counter(o, other) : -1;
+    int c = series_find(o, other && !counter && o->sink->n_counters ? o->counters[0] : counter),
+        b = other ? series_find(o, other) : -1;
     uint64_t value;
     if (c < 0)
         rc = no_counter(o, counter);
@@ -290,6 +301,8 @@ static int one_histogram(const struct parsed *args, struct output *out, unsigned
     else if (other && b == c)
         rc = failed_with("--against takes another counter than %s, whose rate the rows are by",
                          o->counters[c]);
+    else if (other && ((unsigned)c >= o->sink->n_counters || (unsigned)b >= o->sink->n_counters))
+        rc = failed_with("--against takes two counters, no ratio");
     else if (under && (o->sink->n_tags == 0 || !observed_named(o, 0, under, &value)))
         rc = no_value(o, under);
     if (rc == CS_EXIT_OK) {
@@ -313,7 +326,7 @@ static int read_bins(const struct parsed *args, double *least, double *most, uns
     char *end;
     *n = (unsigned)option_number(args, "bins", range ? 500 : 0, 1, OVERLAY_BINS_MAX);
     if (!range)
-        return *n ? usage_error("--bins needs --range A..B, events per 1000 cycles") : CS_EXIT_OK;
+        return *n ? usage_error("--bins needs --range A..B, in the unit of the rate") : CS_EXIT_OK;
     const char *dots = strstr(range, "..");
     char first[32] = "";
     if (dots && dots - range < (int)sizeof first)
@@ -322,7 +335,7 @@ static int read_bins(const struct parsed *args, double *least, double *most, uns
     bool bad = !*first || *end;
     *most = bad ? 0 : strtod(dots + 2, &end);
     if (bad || *end || !(*most > *least) || *least < 0)
-        return usage_error("--range %s: expected A..B, events per 1000 cycles, A below B", range);
+        return usage_error("--range %s: expected A..B in the unit of the rate, A below B", range);
     return CS_EXIT_OK;
 }
 
@@ -337,7 +350,7 @@ static int beside(const struct parsed *args, struct output *out)
         return rc;
     if (overlay_init(&o, least, most, bins) < 0)
         return failed_with("out of memory for the bins");
-    const char *counter = option(args, "counter"), *log;
+    const char *counter = series_asked(args), *log;
     while (rc == CS_EXIT_OK && (log = option_nth(args, "log", logs++))) {
         bool filter = option_given(args, "filter");
         for (int unfiltered = filter; rc == CS_EXIT_OK && unfiltered >= 0; unfiltered--) {
@@ -348,12 +361,11 @@ static int beside(const struct parsed *args, struct output *out)
                      : unfiltered ? ", before"
                                   : ", filtered");
             struct overlay_series *s = overlay_add(&o, name);
-            rc = s ? overlay_count_log(&o, s, log, counter, unfiltered)
+            rc = s ? overlay_count_log(&o, s, log, counter, option(args, "under"), unfiltered)
                    : usage_error("--log: at most %d%s", filter ? OVERLAY_MAX / 2 : OVERLAY_MAX,
                                  filter ? " with --filter" : "");
         }
     }
-    snprintf(o.what, sizeof o.what, "%.100s per 1000 cycles", counter ? counter : "the first counter");
     if (rc == CS_EXIT_OK)
         overlay_print(out, &o);
     overlay_fini(&o);
@@ -403,11 +415,10 @@ static int run(const struct parsed *args)
     if (several && !option_given(args, "log"))
         return usage_error(
             "--filter, --range and --bins need all samples: give --log FILE, written by observe --log");
-    if (several &&
-        (n || option_given(args, "under") || option_given(args, "against") || option_given(args, "periods")))
-        return usage_error(
-            "several logs, --filter, --range and --bins are for the whole run's rates: without --subsample, "
-            "--under, --against and --periods");
+    if (several && (n || option_given(args, "against") || option_given(args, "periods")))
+        return usage_error("several logs, --filter, --range and --bins are for all samples of one rate: "
+                           "without --subsample, "
+                           "--against and --periods");
     const bool pair = option_given(args, "against");
     if (pair && n > 1)
         return usage_error("--against takes one --subsample: each is a table of its own");
@@ -416,7 +427,7 @@ static int run(const struct parsed *args)
     int rc = sections                        ? measured_sections_print(out, sections, option(args, "counter"))
              : several                       ? beside(args, out)
              : option_given(args, "periods") ? periods_and_gaps(args, out)
-             : n && !pair                    ? coarser(args, out, option(args, "counter"), periods, n)
+             : n && !pair                    ? coarser(args, out, series_asked(args), periods, n)
                                              : one_histogram(args, out, n ? periods[0] : 1);
     if (rc == CS_EXIT_OK)
         return output_close(out);
@@ -444,7 +455,8 @@ const struct command command_hist = {
     "hist",
     "",
     "how a rate was distributed over the intervals between two samples",
-    "Rates are events per 1000 TSC cycles, of intervals that double-time-error filtering kept. With "
+    "Rates are events per 1000 TSC cycles, and IPC where instructions and cycles were counted, of intervals "
+    "that double-time-error filtering kept. With "
     "--subsample the\n"
     "same samples show what a coarser sampler would have seen: its distribution narrows towards the mean. "
     "Several\n"

@@ -2,8 +2,10 @@
 /* observe: watch a program's signals from the CPU next door, as finely as the machine can. */
 #include "cli/command/interrupt.h"
 #include "cli/observe/addresses.h"
-#include "cli/observe/observed.h"
+#include "cli/observe/events.h"
+#include "cli/observe/observed_source.h"
 #include "cli/observe/own_session.h"
+#include "cli/observe/series.h"
 #include "cli/observe/variables.h"
 #include "observer/log/save.h"
 #include "observer/observer.h"
@@ -12,7 +14,6 @@
 
 #include "observer/source/os.h"
 #include "observer/target/fair_share.h"
-#include "sampler/perf/events.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -145,38 +146,6 @@ static int split_signals(const char *list, struct cs_observe_options *options, c
     return 0;
 }
 
-/* Names as `record -e` takes them. What `:t` needs of the processor is asked before the name is looked up. */
-static int parse_events(const char *list, struct cs_observe_options *options, char *buffer, size_t size)
-{
-    struct cs_error err;
-    if (strlen(list) >= size)
-        return usage_error("--event: the list is too long");
-    strcpy(buffer, list);
-    char *rest = buffer, *one;
-    while ((one = strsep(&rest, ","))) {
-        const char *modifiers = strrchr(one, ':'), *why;
-        struct cs_event parsed;
-        if (!*one)
-            continue;
-        if (options->n_events == CS_COUNTERS_MAX)
-            return usage_error("--event %s: at most %d events", list, CS_COUNTERS_MAX);
-        struct cs_observe_event *event = &options->events[options->n_events++];
-        event->name = one;
-        event->any_thread = modifiers && modifiers[1] &&
-                            strspn(modifiers + 1, "uktp") == strlen(modifiers + 1) && strchr(modifiers, 't');
-        if (event->any_thread && !cs_events_any_thread(&why)) {
-            cs_fail(&err, EOPNOTSUPP,
-                    "%s: %s; without :t the program's own counter is read, by a system call a sample", one,
-                    why);
-            return failed(&err);
-        }
-        if (cs_event_parse(one, &parsed, &err) < 0)
-            return failed(&err);
-        event->attr = parsed.attr;
-    }
-    return CS_EXIT_OK;
-}
-
 /* Into the store that -o names. */
 static int keep(const struct parsed *args, const struct cs_observed *seen, const struct observed *view)
 {
@@ -201,6 +170,32 @@ static int keep(const struct parsed *args, const struct cs_observed *seen, const
     free(text);
     json_decref(meta);
     return rc < 0 ? failed(&err) : CS_EXIT_OK;
+}
+
+/* Of the core's events, what is the program's and what the observer did itself (shim-2015 figure 6). */
+static void print_own_share(struct output *out, const struct cs_observed *seen, const struct observed *o)
+{
+    static const struct column columns[] = {
+        {.key = "event", .head = "per 1000 cycles", .kind = COLUMN_TEXT, .elastic = true},
+        {.key = "core", .head = "core", .kind = COLUMN_NUMBER, .digits = 1},
+        {.key = "program", .head = "program", .kind = COLUMN_NUMBER, .digits = 1},
+        {.key = "observer", .head = "observer", .kind = COLUMN_NUMBER, .digits = 1},
+    };
+    struct table *table = NULL;
+    for (unsigned e = 0; e < seen->n_events; e++) {
+        const unsigned c = seen->n_software + e;
+        if (!(seen->own_rate[e] >= 0))
+            continue;
+        if (!table) {
+            output_line(out, "%s", "");
+            table = output_table(out, "core", columns, sizeof columns / sizeof columns[0]);
+        }
+        double program = 1000 * cs_tag_rate(&o->sink->whole_run, c).mean, own = 1000 * seen->own_rate[e];
+        table_text(table, o->counters[c]);
+        table_number(table, program + own);
+        table_number(table, program);
+        table_number(table, own);
+    }
 }
 
 static void print_seen(struct output *out, const struct cs_observed *seen, const struct observed *o,
@@ -237,8 +232,10 @@ static void print_seen(struct output *out, const struct cs_observed *seen, const
         observed_filtering(out, o);
     for (unsigned t = 0; t < seen->n_tags; t++)
         observed_tags(out, o, t, top);
-    for (unsigned c = 0; c < seen->n_counters; c++)
-        observed_histogram(out, o, c, NULL);
+    print_own_share(out, seen, o);
+    for (unsigned c = 0; c < cs_sink_series(o->sink); c++)
+        if (!series_is_hidden(o, c))
+            observed_histogram(out, o, c, NULL);
     if (seen->n_tags && store) {
         output_line(out, "%s", "");
         output_hint(out, "next:", "tags", NULL, "--store", store, "");
@@ -255,7 +252,8 @@ static int read_options(const struct parsed *args, struct cs_observe_options *op
     const char *events = option_joined(args, "event", joined, sizeof joined);
     if (option_given(args, "event") && !events)
         return usage_error("--event: the list is too long");
-    int rc = events ? parse_events(events, options, events_buffer, size) : CS_EXIT_OK;
+    options->smt = option_given(args, "smt");
+    int rc = events ? observe_events(events, options, events_buffer) : CS_EXIT_OK;
     if (rc)
         return rc;
     options->observer_effect = option_given(args, "observer-effect");
@@ -266,6 +264,8 @@ static int read_options(const struct parsed *args, struct cs_observe_options *op
         return usage_error("--signals %s: at most %d tags and %d counters, names separated by commas", list,
                            CS_TAGS_MAX, CS_COUNTERS_MAX);
     rc = variables_options(args, options);
+    if (rc == CS_EXIT_OK)
+        rc = observed_ratios(args, options->ratios, &options->n_ratios);
     if (rc)
         return rc;
     if (options->n_variables && options->n_signals)
@@ -275,7 +275,6 @@ static int read_options(const struct parsed *args, struct cs_observe_options *op
     options->thread = (pid_t)option_number(args, "thread", 0, 1, 1 << 30);
     options->target_cpu = (int)option_number(args, "target-cpu", CS_ANY_CPU, 0, 100000);
     options->observer_cpu = (int)option_number(args, "observer-cpu", CS_ANY_CPU, 0, 100000);
-    options->smt = option_given(args, "smt");
     options->period_cycles = (uint64_t)option_number(args, "period", 0, 0, 1e12);
     options->jitter_cycles = (uint64_t)option_number(args, "jitter", 0, 0, 1e12);
     options->seconds = option_number(args, "seconds", 0, 0, 1e9);
@@ -299,7 +298,7 @@ static int run(const struct parsed *args)
 {
     struct cs_observe_options options;
     struct cs_error err;
-    char names[512], events[512];
+    char names[512], events[OBSERVE_EVENTS_BYTES];
     int rc = read_options(args, &options, names, sizeof names, events);
     if (rc)
         return rc;
@@ -327,6 +326,7 @@ static int run(const struct parsed *args)
         .sink = seen->sink,
         .program = seen->program,
         .hz = seen->cycles_per_second,
+        .raw = option_given(args, "raw"),
         .timed_each = seen->timed_each,
         .asked_cycles = seen->period_cycles,
         .name = live_name,
@@ -354,6 +354,8 @@ static const struct option_entry options[] = {
     {"variable", 0, "NAME",
      "a plain variable of the program: NAME or address, then [+OFFSET][/BYTES][:counter]; again for more"},
     OPTION_OBSERVER_EFFECT,
+    OPTION_RATIO,
+    OPTION_RAW,
     OPTION_PID,
     {"thread", 0, "TID", "read the signals of this thread only"},
     OPTION_PERIOD,

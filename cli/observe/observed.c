@@ -2,6 +2,7 @@
 /* Rates are events per 1000 TSC cycles; shares are of TSC cycles. */
 #include "cli/observe/observed.h"
 #include "cli/command/figures.h"
+#include "cli/observe/series.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -11,7 +12,6 @@
 
 #define BAR_CELLS 40
 #define BAR_BYTES (3 * BAR_CELLS + 1)
-#define PER 1000.0 /* rates are shown in events per that many cycles */
 
 void observed_value(const struct observed *o, unsigned tag, uint64_t value, char *to, size_t size)
 {
@@ -127,25 +127,45 @@ static int by_cycles(const void *a, const void *b)
     return x->tag < y->tag ? -1 : x->tag > y->tag;
 }
 
-static void rate_cells(struct table *table, const struct cs_tag_row *row, unsigned counters)
+static void rate_cells(struct table *table, const struct observed *o, const struct cs_tag_row *row)
 {
-    for (unsigned c = 0; c < counters; c++) {
-        struct cs_dte_moments m = cs_tag_rate(row, c);
-        if (row->kept == 0) {
+    for (unsigned c = 0; c < cs_sink_series(o->sink); c++) {
+        struct cs_dte_moments m = cs_sink_rate(o->sink, row, c);
+        if (row->kept == 0 || !(m.weight > 0)) {
             table_none(table);
             table_none(table);
             continue;
         }
-        table_number(table, cs_tag_mean(row, c) * PER);
-        table_number(table, cs_dte_moments_deviation(&m) * PER);
+        table_number(table, cs_sink_mean(o->sink, row, c) * series_scale(o, c));
+        table_number(table, cs_dte_moments_deviation(&m) * series_scale(o, c));
     }
+}
+
+/* Two columns of a series: its mean and deviation. Texts must outlive the output. */
+static void series_columns(const struct observed *o, unsigned c, struct column *col, char heads[96],
+                           char keys[2][96 + 64])
+{
+    const struct series_name name = series_name(o, c);
+    const char *group = c < o->sink->n_counters ? "per_1000_cycles" : "ratios";
+    const bool shown = !series_is_hidden(o, c);
+    snprintf(heads, 96, "%.95s", series_head(o, c).text);
+    snprintf(keys[0], 96 + 64, "%.140s", name.text);
+    snprintf(keys[1], 96 + 64, "%.140s deviation", name.text);
+    for (unsigned i = 0; i < 2; i++)
+        col[i] = (struct column){.key = keys[i],
+                                 .head = !shown ? NULL
+                                         : i    ? "std dev"
+                                                : heads,
+                                 .group = group,
+                                 .kind = COLUMN_NUMBER,
+                                 .digits = 2};
 }
 
 void observed_tags(struct output *out, const struct observed *o, unsigned tag, uint64_t top)
 {
     /* Kept until the output is closed: columns are not copied. */
-    static struct column columns[CS_TAGS_MAX][8 + 2 * CS_COUNTERS_MAX];
-    static char heads[CS_COUNTERS_MAX][2][96], keys[CS_COUNTERS_MAX][2][96], tables[CS_TAGS_MAX][96];
+    static struct column columns[CS_TAGS_MAX][8 + 2 * CS_SERIES_MAX];
+    static char heads[CS_SERIES_MAX][96], keys[CS_SERIES_MAX][2][96 + 64], tables[CS_TAGS_MAX][96];
     const struct cs_tags *tags = o->sink->tags[tag];
     unsigned n = 0, counters = o->sink->n_counters;
     struct column *col = columns[tag];
@@ -156,21 +176,8 @@ void observed_tags(struct output *out, const struct observed *o, unsigned tag, u
     col[n++] = (struct column){.key = "percent", .head = "%", .kind = COLUMN_SHARE};
     col[n++] = (struct column){.key = "visits", .head = "visits", .kind = COLUMN_COUNT};
     col[n++] = (struct column){.key = "kept", .head = counters ? "kept" : NULL, .kind = COLUMN_COUNT};
-    for (unsigned c = 0; c < counters; c++) {
-        snprintf(heads[c][0], sizeof heads[c][0], "%s/1000", o->counters[c]);
-        snprintf(keys[c][0], sizeof keys[c][0], "%s", o->counters[c]);
-        snprintf(keys[c][1], sizeof keys[c][1], "%s deviation", o->counters[c]);
-        col[n++] = (struct column){.key = keys[c][0],
-                                   .head = heads[c][0],
-                                   .group = "per_1000_cycles",
-                                   .kind = COLUMN_NUMBER,
-                                   .digits = 2};
-        col[n++] = (struct column){.key = keys[c][1],
-                                   .head = "std dev",
-                                   .group = "per_1000_cycles",
-                                   .kind = COLUMN_NUMBER,
-                                   .digits = 2};
-    }
+    for (unsigned c = 0; c < cs_sink_series(o->sink); c++, n += 2)
+        series_columns(o, c, &col[n], heads[c], keys[c]);
     const struct cs_tag_row **rows = malloc((tags->n_rows + 1) * sizeof *rows);
     if (!rows)
         return;
@@ -204,7 +211,7 @@ void observed_tags(struct output *out, const struct observed *o, unsigned tag, u
             table_number(table, total > 0 ? 100 * (double)rows[r]->half_cycles / total : 0);
         table_count(table, rows[r]->visits);
         table_count(table, rows[r]->kept);
-        rate_cells(table, rows[r], counters);
+        rate_cells(table, o, rows[r]);
     }
     free(rows);
 }
@@ -215,51 +222,60 @@ static double rate_edge(unsigned bin)
                                    : cs_dte_rate_bin_least(bin);
 }
 
-static void histogram_json(struct output *out, const struct observed *o, unsigned counter, const double *bins,
+static void histogram_json(struct output *out, const struct observed *o, unsigned series, const double *bins,
                            double n, const struct cs_dte_moments *rate)
 {
     json_t *list = json_array(), *all = json_object();
+    const double scale = series_scale(o, series);
     for (unsigned b = 0; b < CS_DTE_RATE_BINS; b++)
         if (bins[b] > 0)
-            json_array_append_new(list, json_pack("[f,f,I]", cs_dte_rate_bin_least(b) * PER,
-                                                  rate_edge(b + 1) * PER, (json_int_t)bins[b]));
-    json_object_set_new(all, "counter", json_text(o->counters[counter]));
-    json_object_set_new(all, "unit", json_string("events per 1000 cycles"));
+            json_array_append_new(list, json_pack("[f,f,I]", cs_dte_rate_bin_least(b) * scale,
+                                                  rate_edge(b + 1) * scale, (json_int_t)bins[b]));
+    json_object_set_new(all, "counter", json_text(series_name(o, series).text));
+    json_object_set_new(all, "unit",
+                        series < o->sink->n_counters ? json_string("events per 1000 cycles")
+                                                     : json_text(series_title(o, series).text));
     json_object_set_new(all, "intervals", json_integer((json_int_t)n));
-    json_object_set_new(all, "mean", json_real(rate->mean * PER));
-    json_object_set_new(all, "deviation", json_real(cs_dte_moments_deviation(rate) * PER));
+    json_object_set_new(all, "mean", json_real(rate->mean * scale));
+    json_object_set_new(all, "deviation", json_real(cs_dte_moments_deviation(rate) * scale));
     json_object_set_new(all, "bins", list);
     char key[16];
-    snprintf(key, sizeof key, "histogram%u", counter);
+    snprintf(key, sizeof key, "histogram%u", series);
     output_set(out, key, all);
 }
 
-void observed_histogram(struct output *out, const struct observed *o, unsigned counter, const uint64_t *value)
+/* The bins of a series, of one value of the first tag or of all kept intervals, and how they are distributed. */
+static struct cs_dte_moments take_bins(const struct observed *o, unsigned series, const uint64_t *value,
+                                       double bins[CS_DTE_RATE_BINS])
+{
+    const struct cs_sink *s = o->sink;
+    const struct cs_tag_row *row = value ? cs_tags_find(s->tags[0], *value) : &s->whole_run;
+    for (unsigned b = 0; b < CS_DTE_RATE_BINS; b++)
+        bins[b] = !value      ? (double)s->rates[series][b]
+                  : row->bins ? (double)row->bins[series * CS_DTE_RATE_BINS + b]
+                              : 0;
+    return cs_sink_rate(s, row, series);
+}
+
+void observed_histogram(struct output *out, const struct observed *o, unsigned series, const uint64_t *value)
 {
     double *bins = calloc(CS_DTE_RATE_BINS, sizeof *bins), n = 0, outside;
     if (!bins)
         return;
-    const struct cs_sink *s = o->sink;
     char under[300] = "";
-    struct cs_dte_moments moments = cs_tag_rate(&s->whole_run, counter);
+    const double scale = series_scale(o, series);
     if (value) {
         char name[256];
         observed_value(o, 0, *value, name, sizeof name);
         snprintf(under, sizeof under, " under %s %s", o->tags[0], name);
-        const struct cs_tag_row *row = cs_tags_find(s->tags[0], *value);
-        moments = cs_tag_rate(row, counter);
-        for (unsigned b = 0; row->bins && b < CS_DTE_RATE_BINS; b++)
-            bins[b] = (double)row->bins[counter * CS_DTE_RATE_BINS + b];
-    } else {
-        for (unsigned b = 0; b < CS_DTE_RATE_BINS; b++)
-            bins[b] = (double)s->rates[counter][b];
     }
+    struct cs_dte_moments moments = take_bins(o, series, value, bins);
     for (unsigned b = 0; b < CS_DTE_RATE_BINS; b++)
         n += bins[b];
-    histogram_json(out, o, counter, bins, n, &moments);
+    histogram_json(out, o, series, bins, n, &moments);
     output_line(out, "%s", "");
-    output_line(out, "%s per 1000 cycles%s: %.0f interval%s, mean %.4g, deviation %.3g", o->counters[counter],
-                under, n, plural(n), moments.mean * PER, cs_dte_moments_deviation(&moments) * PER);
+    output_line(out, "%s%s: %.0f interval%s, mean %.4g, deviation %.3g", series_title(o, series).text, under,
+                n, plural(n), moments.mean * scale, cs_dte_moments_deviation(&moments) * scale);
     struct histogram_row rows[24];
     unsigned n_rows = histogram_rows(bins, CS_DTE_RATE_BINS, rate_edge, 24, rows, &outside);
     double most = 0;
@@ -271,7 +287,7 @@ void observed_histogram(struct output *out, const struct observed *o, unsigned c
         if (rows[r].most == 0)
             output_line(out, "%23s %5.1f %% %s", "none               ", 100 * rows[r].share, bar);
         else
-            output_line(out, "%10.4g … %-10.4g %5.1f %% %s", rows[r].least * PER, rows[r].most * PER,
+            output_line(out, "%10.4g … %-10.4g %5.1f %% %s", rows[r].least * scale, rows[r].most * scale,
                         100 * rows[r].share, bar);
     }
     if (outside > 0.00005)

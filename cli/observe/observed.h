@@ -3,9 +3,11 @@
  *
  * Files of this room:
  *   observe            the subcommand observe
+ *   events             the events of observe -e
  *   own_session        the observer in a session of its own
  *   observed           what was seen, printed
  *   observed_source    where it comes from: a log or a store
+ *   series             what counters and ratios are called, and their units
  *   histogram_rows     bins as rows and bars
  *   overlay            distributions beside each other
  *   hist               the subcommand hist
@@ -34,6 +36,7 @@ struct observed {
     const char *program;
     double hz; /* TSC cycles a second */
     const char *tags[CS_TAGS_MAX], *counters[CS_COUNTERS_MAX];
+    bool raw;        /* show the counters that ratios are made of, too */
     bool timed_each; /* the clock was read at each sample */
     uint64_t asked_cycles;
     /* Name of a tag's value, or NULL. */
@@ -46,9 +49,8 @@ void observed_summary(struct output *out, const struct observed *o);
 void observed_filtering(struct output *out, const struct observed *o);
 /* One row a value of tag `tag`, by cycles; `top` 0 = all. */
 void observed_tags(struct output *out, const struct observed *o, unsigned tag, uint64_t top);
-/* Histogram of a counter's rate: of all kept intervals, or of those with one value of the first tag. */
-void observed_histogram(struct output *out, const struct observed *o, unsigned counter,
-                        const uint64_t *value);
+/* Histogram of a series (series.h): of all kept intervals, or of those with one value of the first tag. */
+void observed_histogram(struct output *out, const struct observed *o, unsigned series, const uint64_t *value);
 /* "parse", or the number where it has no name, or what the special values mean. */
 void observed_value(const struct observed *o, unsigned tag, uint64_t value, char *to, size_t size);
 

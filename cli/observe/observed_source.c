@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* A log is replayed through the filter of the observer; a store has the sums already. */
 #include "cli/observe/observed_source.h"
+#include "cli/observe/series.h"
 
 #include "cli/command/recordings.h"
 #include "observer/log/aliases.h"
@@ -41,15 +42,20 @@ static const char *store_name(void *arg, unsigned tag, uint64_t value)
     return s->name;
 }
 
+static struct cs_observe_replay_options usual_replay(void)
+{
+    struct cs_observe_replay_options usual = {.rule = cs_dte_paper_rule()};
+    usual.rule.same_tag = true;
+    usual.rule.gap_cycles = 0;
+    return usual;
+}
+
 static int open_log(const char *path, const struct cs_observe_replay_options *options,
                     struct observed_source *s)
 {
     struct cs_error err = {0};
-    struct cs_observe_replay_options usual = {.rule = cs_dte_paper_rule()};
-    usual.rule.same_tag = true;
-    usual.rule.gap_cycles = 0;
     struct progress bar;
-    struct cs_observe_replay_options shown = options ? *options : usual;
+    struct cs_observe_replay_options shown = options ? *options : usual_replay();
     progress_init(&bar, "reading", "B", 0);
     shown.progress = progress_of;
     shown.progress_arg = &bar;
@@ -109,12 +115,32 @@ int observed_open_log(const char *log, const struct cs_observe_replay_options *o
     return rc;
 }
 
+int observed_ratios(const struct parsed *args, const char *ratios[CS_RATIOS_MAX], unsigned *n)
+{
+    const char *text;
+    for (*n = 0; (text = option_nth(args, "ratio", *n)); ratios[(*n)++] = text)
+        if (*n == CS_RATIOS_MAX)
+            return usage_error("--ratio %s: at most %d at a time", text, CS_RATIOS_MAX);
+    return CS_EXIT_OK;
+}
+
 int observed_open(const struct parsed *args, const struct cs_observe_replay_options *options,
                   struct observed_source *source)
 {
     memset(source, 0, sizeof *source);
-    const char *log = option(args, "log");
-    int rc = log ? open_log(log, options, source) : open_store(args, source);
+    const char *log = option(args, "log"), *ratios[CS_RATIOS_MAX];
+    struct cs_observe_replay_options wish = options ? *options : usual_replay();
+    int rc = observed_ratios(args, ratios, &wish.n_ratios);
+    wish.ratios = ratios;
+    if (rc)
+        return rc;
+    rc = log ? open_log(log, &wish, source) : open_store(args, source);
+    source->view.raw = option_given(args, "raw");
+    for (unsigned r = 0; rc == CS_EXIT_OK && r < wish.n_ratios; r++)
+        if (series_find(&source->view, ratios[r]) < 0)
+            rc = failed_with(
+                "%s has no ratio %s: a store has IPC and those that `observe --ratio` was asked for",
+                source->view.program, ratios[r]);
     if (rc)
         observed_close(source);
     return rc;
@@ -161,11 +187,6 @@ static int index_of(const char *const *names, unsigned n, const char *name)
     return -1;
 }
 
-int observed_counter(const struct observed *o, const char *name)
-{
-    return index_of(o->counters, o->sink->n_counters, name);
-}
-
 int observed_tag(const struct observed *o, const char *name)
 {
     return index_of(o->tags, o->sink->n_tags, name);
@@ -204,7 +225,10 @@ static struct cs_did_you_mean meant(const char *const *names, unsigned n, const 
 
 struct cs_did_you_mean observed_counter_meant(const struct observed *o, const char *name)
 {
-    return meant(o->counters, o->sink->n_counters, name);
+    struct cs_resembling r = {.word = name};
+    for (unsigned c = 0; c < cs_sink_series(o->sink); c++)
+        cs_resembling_try(&r, series_name(o, c).text);
+    return cs_did_you_mean(&r);
 }
 
 struct cs_did_you_mean observed_tag_meant(const struct observed *o, const char *name)

@@ -9,8 +9,8 @@
 #include "store/base/text.h"
 
 #define OPTIONS_OBSERVED                                                                                     \
-    {"program", 0, "NAME", "which program, where the store has several"}, OPTION_LOG, OPTION_EPOCH,          \
-        OPTION_STORE
+    {"program", 0, "NAME", "which program, where the store has several"}, OPTION_RATIO, OPTION_RAW,          \
+        OPTION_LOG, OPTION_EPOCH, OPTION_STORE
 
 #define OPTION_SUBSAMPLE                                                                                     \
     {                                                                                                        \
@@ -39,8 +39,9 @@ int observed_open_log(const char *log, const struct cs_observe_replay_options *w
 /* As if only every N-th sample had been taken: rates within a tag, however long the gaps. */
 int observed_open_every(const struct parsed *args, unsigned every, struct observed_source *source);
 void observed_close(struct observed_source *source);
-/* Index of the counter or tag of that name, -1 none. NULL = the first. */
-int observed_counter(const struct observed *o, const char *name);
+/* Those of --ratio, at most CS_RATIOS_MAX. CS_EXIT_OK, or the exit code when they are too many: it has printed why. */
+int observed_ratios(const struct parsed *args, const char *ratios[CS_RATIOS_MAX], unsigned *n);
+/* Index of the tag of that name, -1 none. NULL = the first. Series: series.h. */
 int observed_tag(const struct observed *o, const char *name);
 /* The same of a log that isn't read yet; -1: it has said why there is none. */
 int observed_log_tag(const char *log, const char *name);

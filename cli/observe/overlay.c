@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "cli/observe/overlay.h"
-#include "store/base/text.h"
+#include "cli/observe/series.h"
 
 #include <errno.h>
 #include <math.h>
@@ -76,7 +76,9 @@ void overlay_count(const struct overlay *o, struct overlay_series *s, double val
 struct counting {
     const struct overlay *overlay;
     struct overlay_series *series;
-    unsigned counter;
+    const struct observed *of; /* the same log, summed: its counters and ratios */
+    unsigned index;            /* series of it */
+    const uint64_t *under;
     bool unfiltered, hardware;
 };
 
@@ -84,38 +86,60 @@ static void count_interval(void *arg, const struct cs_sample *from, const struct
                            enum cs_dte_verdict verdict)
 {
     const struct counting *c = arg;
-    uint64_t delta = to->counters[c->counter] - from->counters[c->counter];
-    uint64_t cycles = c->hardware ? to->start - from->start : to->end - from->end; /* as the sink has it */
+    const struct cs_sink *sink = c->of->sink;
+    const bool ratio = c->index >= sink->n_counters;
+    const unsigned n = ratio ? sink->ratios[c->index - sink->n_counters].of : c->index,
+                   per = ratio ? sink->ratios[c->index - sink->n_counters].per : 0;
+    uint64_t delta = to->counters[n] - from->counters[n];
+    uint64_t by = ratio         ? to->counters[per] - from->counters[per]
+                  : c->hardware ? to->start - from->start
+                                : to->end - from->end; /* as the sink has it */
+    if (c->under && (from->tags[0] != *c->under || to->tags[0] != *c->under))
+        return;
     if ((verdict == CS_DTE_KEPT || verdict == CS_DTE_TAG || (c->unfiltered && verdict == CS_DTE_SKEW)) &&
-        cycles && (int64_t)delta >= 0)
-        overlay_count(c->overlay, c->series, PER * (double)delta / (double)cycles);
+        by && (int64_t)(delta | by) >= 0)
+        overlay_count(c->overlay, c->series, series_scale(c->of, c->index) * (double)delta / (double)by);
 }
 
-int overlay_count_log(const struct overlay *o, struct overlay_series *s, const char *log, const char *counter,
-                      bool unfiltered)
+int overlay_count_log(struct overlay *o, struct overlay_series *s, const char *log, const char *counter,
+                      const char *under, bool unfiltered)
 {
-    struct cs_error err = {0};
-    struct cs_observe_log_reader *reader;
-    if (cs_observe_log_open(log, &reader, &err) < 0)
-        return failed(&err);
-    const struct cs_observe_log_head *head = cs_observe_log_reader_head(reader);
-    unsigned n = head->n_software + head->n_hardware, index = 0;
-    struct cs_resembling meant = {.word = counter ? counter : ""};
-    for (; counter && index < n && strcmp(head->counters[index], counter) != 0; index++)
-        cs_resembling_try(&meant, head->counters[index]);
-    bool hardware = head->n_hardware > 0;
-    cs_observe_log_reader_close(reader);
-    if (index >= n)
-        return failed_with("%s has no counter %s%s", log, counter ? counter : "at all",
-                           cs_did_you_mean(&meant).text);
-    struct counting counting = {o, s, index, unfiltered, hardware};
-    struct cs_observe_replay_options replay = {
-        .rule = cs_dte_paper_rule(), .visit = count_interval, .arg = &counting};
+    struct observed_source whole, again;
+    const char *ratios[1] = {counter};
+    struct cs_observe_replay_options replay = {.rule = cs_dte_paper_rule(), .ratios = ratios};
     replay.rule.gap_cycles = 0;
-    struct observed_source source;
-    int rc = observed_open_log(log, &replay, &source);
+    replay.rule.same_tag = true;
+    replay.n_ratios = counter && (strchr(counter, '/') || strcasecmp(counter, "cpi") == 0);
+    int rc = observed_open_log(log, &replay, &whole);
+    if (rc)
+        return rc;
+    const struct observed *of = &whole.view;
+    const int index = series_find(of, counter);
+    uint64_t value = 0;
+    if (index < 0)
+        rc = failed_with("%s has no counter %s%s", log, counter ? counter : "at all",
+                         counter ? observed_counter_meant(of, counter).text : "");
+    else if (under && (of->sink->n_tags == 0 || !observed_named(of, 0, under, &value)))
+        rc = failed_with("%s was never seen as a value of the first tag in %s%s", under, log,
+                         of->sink->n_tags ? observed_value_meant(of, 0, under).text : "");
+    if (rc == CS_EXIT_OK) {
+        struct counting counting = {.overlay = o,
+                                    .series = s,
+                                    .of = of,
+                                    .index = (unsigned)index,
+                                    .under = under ? &value : NULL,
+                                    .unfiltered = unfiltered,
+                                    .hardware = cs_observe_log_reader_head(whole.log)->n_hardware > 0};
+        snprintf(o->what, sizeof o->what, "%.100s%s%.40s", series_title(of, (unsigned)index).text,
+                 under ? " under " : "", under ? under : "");
+        replay.visit = count_interval;
+        replay.arg = &counting;
+        replay.rule.same_tag = under != NULL;
+        rc = observed_open_log(log, &replay, &again);
+    }
     if (rc == CS_EXIT_OK)
-        observed_close(&source);
+        observed_close(&again);
+    observed_close(&whole);
     return rc;
 }
 

@@ -32,9 +32,10 @@ void overlay_fini(struct overlay *o);
 struct overlay_series *overlay_add(struct overlay *o, const char *name);
 void overlay_count(const struct overlay *o, struct overlay_series *s, double value);
 /* Rates of a counter in a log's intervals: those that the rule keeps, or, with `unfiltered`, also those that it drops for
- * the time that reading took. An exit code; it has printed why. */
-int overlay_count_log(const struct overlay *o, struct overlay_series *s, const char *log, const char *counter,
-                      bool unfiltered);
+ * the time that reading took; of a ratio ("IPC", "A/B") its values. `under` NULL, or the value of the first tag at both
+ * ends. Names o->what. An exit code; it has printed why. */
+int overlay_count_log(struct overlay *o, struct overlay_series *s, const char *log, const char *counter,
+                      const char *under, bool unfiltered);
 /* A table of what each series is, and one of all bins, with a bar a series. */
 void overlay_print(struct output *out, const struct overlay *o);
 

@@ -2,6 +2,7 @@
 /* tags: the table of what ran under each value of a tag. shim-2015 figure 1c, 6.1. */
 #include "cli/observe/lengths.h"
 #include "cli/observe/observed_source.h"
+#include "cli/observe/series.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -12,7 +13,7 @@ static const struct column coarser_columns[] = {
     {.key = "samples", .head = "samples", .kind = COLUMN_COUNT},
     {.key = "percent", .head = "%", .kind = COLUMN_SHARE},
     {.key = "visits", .head = "visits", .kind = COLUMN_COUNT},
-    {.key = "rate", .head = "rate/1000", .kind = COLUMN_NUMBER, .digits = 3},
+    {.key = "rate", .head = "rate", .kind = COLUMN_NUMBER, .digits = 3},
 };
 
 /* Shares and means of the values that all samples see most of, as the period grows (shim-2015 figures 1a, 1c). */
@@ -35,8 +36,10 @@ static void coarser_rows(struct table *table, unsigned every, const struct obser
             table_count(table, row->samples);
             table_number(table, total > 0 ? 100 * (double)row->half_cycles / total : 0);
             table_count(table, row->visits);
-            if (o->sink->n_counters && row->kept)
-                table_number(table, 1000 * cs_tag_mean(row, 0));
+            int series = series_find(o, NULL);
+            if (series >= 0 && row->kept)
+                table_number(table, series_scale(o, (unsigned)series) *
+                                        cs_sink_mean(o->sink, row, (unsigned)series));
             else
                 table_none(table);
         }
@@ -94,7 +97,10 @@ static int coarser(const struct parsed *args, const unsigned *periods, unsigned 
             n_values = main_values(&source.view, (unsigned)tag, top, values);
         else {
             if (!table) {
-                output_line(out, "%s: every n-th sample of the log alone", source.view.tags[tag]);
+                int series = series_find(&source.view, NULL);
+                output_line(out, "%s: every n-th sample of the log alone%s%s", source.view.tags[tag],
+                            series < 0 ? "" : "; rate: ",
+                            series < 0 ? "" : series_title(&source.view, (unsigned)series).text);
                 table = output_table(out, "coarser", coarser_columns,
                                      sizeof coarser_columns / sizeof coarser_columns[0]);
             }

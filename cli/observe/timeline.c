@@ -39,9 +39,9 @@ static bool parse_range(const char *text, struct cs_observe_timeline_options *op
 
 /* Columns and their keys must outlive the output. */
 struct layout {
-    struct column columns[4 + 4 * CS_COUNTERS_MAX + CS_TIMELINE_TAGS + 1];
-    char heads[4 + 4 * CS_COUNTERS_MAX + CS_TIMELINE_TAGS + 1][96];
-    char keys[4 + 4 * CS_COUNTERS_MAX + CS_TIMELINE_TAGS + 1][256];
+    struct column columns[4 + 4 * CS_SERIES_MAX + CS_TIMELINE_TAGS + 1];
+    char heads[4 + 4 * CS_SERIES_MAX + CS_TIMELINE_TAGS + 1][96];
+    char keys[4 + 4 * CS_SERIES_MAX + CS_TIMELINE_TAGS + 1][256];
     char names[CS_TIMELINE_TAGS + 1][256];
     unsigned n;
 };
@@ -61,8 +61,40 @@ static void column(struct layout *l, enum column_kind kind, int digits, const ch
     l->n++;
 }
 
-/* In text a counter has its mean alone where there are several, and the first one has a bar. */
-static void lay_out(struct layout *l, const struct cs_observe_timeline *t)
+/* Shown first, and as a bar: the first ratio, else the first counter. */
+static unsigned main_series(const struct cs_observe_timeline *t)
+{
+    return t->n_ratios ? t->n_counters : 0;
+}
+
+/* In text a ratio takes the place of its counters. */
+static bool is_hidden(const struct cs_observe_timeline *t, unsigned series, bool raw)
+{
+    bool hidden = false;
+    for (unsigned r = 0; series < t->n_counters && r < t->n_ratios; r++)
+        hidden |= t->ratios[r].of == series || t->ratios[r].per == series;
+    return hidden && !raw;
+}
+
+static void series_columns(struct layout *l, const struct cs_observe_timeline *t, unsigned c, bool raw)
+{
+    char name[160], head[160];
+    cs_observe_timeline_series(t, c, true, head, sizeof head);
+    cs_observe_timeline_series(t, c, false, name, sizeof name);
+    const bool counter = c < t->n_counters,
+               alone = c == main_series(t) && (t->n_ratios || t->n_counters == 1);
+    if (counter)
+        snprintf(head, sizeof head, "%.60s/1000", name);
+    column(l, COLUMN_NUMBER, 3, counter ? "mean_per_1000_cycles" : "mean_ratio", name,
+           is_hidden(t, c, raw) ? NULL : head, false);
+    column(l, COLUMN_NUMBER, 3, counter ? "least_per_1000_cycles" : "least_ratio", name,
+           alone ? "least" : NULL, true);
+    column(l, COLUMN_NUMBER, 3, counter ? "most_per_1000_cycles" : "most_ratio", name, alone ? "most" : NULL,
+           true);
+}
+
+/* In text a series has its mean alone where there are several, and the main one has a bar. */
+static void lay_out(struct layout *l, const struct cs_observe_timeline *t, bool raw)
 {
     column(l, COLUMN_NUMBER, 3, NULL, "ms", "ms", false);
     column(l, COLUMN_SHARE, 0, NULL, "seen_percent", "seen %", false);
@@ -76,15 +108,8 @@ static void lay_out(struct layout *l, const struct cs_observe_timeline *t)
                away || i > 1);
     }
     column(l, COLUMN_COUNT, 0, NULL, "kept", t->n_counters ? "kept" : NULL, true);
-    for (unsigned c = 0; c < t->n_counters; c++) {
-        const char *counter = t->head.counters[c];
-        bool alone = t->n_counters == 1;
-        char head[96];
-        snprintf(head, sizeof head, "%.60s/1000", counter);
-        column(l, COLUMN_NUMBER, 3, "mean_per_1000_cycles", counter, head, false);
-        column(l, COLUMN_NUMBER, 3, "least_per_1000_cycles", counter, alone ? "least" : NULL, true);
-        column(l, COLUMN_NUMBER, 3, "most_per_1000_cycles", counter, alone ? "most" : NULL, true);
-    }
+    for (unsigned c = 0; c < t->n_counters + t->n_ratios; c++)
+        series_columns(l, t, c, raw);
     column(l, COLUMN_TEXT, 0, NULL, "bar", t->n_counters ? "" : NULL, true);
 }
 
@@ -92,19 +117,19 @@ static double highest_mean(const struct cs_observe_timeline *t)
 {
     double most = 0;
     for (unsigned b = 0; b < t->n_buckets && t->n_counters; b++)
-        most = fmax(most, t->buckets[b].rates[0].mean);
+        most = fmax(most, t->buckets[b].rates[main_series(t)].mean);
     return most;
 }
 
-static void rate(struct table *table, double value)
+static void rate(struct table *table, double scale, double value)
 {
-    table_number(table, isnan(value) ? NAN : 1000 * value);
+    table_number(table, isnan(value) ? NAN : scale * value);
 }
 
 static void put_bucket(struct table *table, const struct cs_observe_timeline *t, unsigned b, double most)
 {
     const struct cs_observe_timeline_bucket *bucket = &t->buckets[b];
-    char bar[3 * 20 + 1] = "";
+    char bar[3 * 20 + 1] = "", name[160];
     table_number(table, cs_observe_timeline_ms(t, b));
     table_number(table, 100 * bucket->seen_cycles / t->bucket_cycles);
     for (unsigned i = 0; i <= t->n_tags && t->has_tag; i++) {
@@ -112,13 +137,14 @@ static void put_bucket(struct table *table, const struct cs_observe_timeline *t,
         table_number(table, bucket->seen_cycles > 0 ? 100 * cycles / bucket->seen_cycles : NAN);
     }
     table_count(table, bucket->kept);
-    for (unsigned c = 0; c < t->n_counters; c++) {
-        rate(table, bucket->rates[c].mean);
-        rate(table, bucket->rates[c].least);
-        rate(table, bucket->rates[c].most);
+    for (unsigned c = 0; c < t->n_counters + t->n_ratios; c++) {
+        double scale = cs_observe_timeline_series(t, c, false, name, sizeof name);
+        rate(table, scale, bucket->rates[c].mean);
+        rate(table, scale, bucket->rates[c].least);
+        rate(table, scale, bucket->rates[c].most);
     }
-    if (t->n_counters && most > 0 && bucket->kept)
-        bar_draw(bar, bucket->rates[0].mean / most, 20);
+    if (t->n_counters && most > 0 && bucket->rates[main_series(t)].mean > 0)
+        bar_draw(bar, bucket->rates[main_series(t)].mean / most, 20);
     table_text(table, bar);
 }
 
@@ -131,7 +157,7 @@ static int print(const struct parsed *args, const struct cs_observe_timeline *t,
     const struct observed view = {.name = name_of, .arg = log};
     for (unsigned i = 0; i < t->n_tags; i++)
         observed_value(&view, options->tag, t->tag_values[i], l->names[i], sizeof l->names[i]);
-    lay_out(l, t);
+    lay_out(l, t, option_given(args, "raw"));
     struct output *out = output_open(args);
     char text[3][48];
     double ms = t->bucket_cycles * 1e3 / t->cycles_per_second;
@@ -179,6 +205,11 @@ static int run(const struct parsed *args)
             "--time %s: expected FROM..TO in seconds since the first sample, such as 0.5..0.75", range);
     if (!path)
         return thread_lines_report(args, options.from_seconds, options.to_seconds);
+    const char *ratios[CS_RATIOS_MAX];
+    int wrong = observed_ratios(args, ratios, &options.n_ratios);
+    options.ratios = ratios;
+    if (wrong)
+        return wrong;
     int number = tag ? observed_log_tag(path, tag) : 0;
     if (number < 0)
         return CS_EXIT_FAILED;
@@ -201,6 +232,8 @@ static const struct option_entry options[] = {
     OPTION_TAG,
     {"time", 0, "FROM..TO", "only this part, in seconds since the first sample (either may be left out)"},
     {"buckets", 0, "N", "cut it into N equal buckets (24; 500 in JSON and CSV)"},
+    OPTION_RATIO,
+    OPTION_RAW,
     OPTION_LOG,
     OPTION_PROCESS,
     OPTION_EPOCH,
@@ -226,8 +259,8 @@ const struct command command_timeline = {
     "With --log: what an observed program did. Cuts the log into equal buckets of time. Each has the share "
     "of time that was seen, the shares of the "
     "most\n"
-    "frequent values of a tag in what was seen, and the rates of all counters in events per 1000 TSC cycles: "
-    "mean,\n"
+    "frequent values of a tag in what was seen, and the rates of all counters in events per 1000 TSC cycles, "
+    "or IPC: mean,\n"
     "least and most of the intervals that filtering kept. --time zooms in, down to single intervals.",
     options,
     run,

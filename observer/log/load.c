@@ -78,7 +78,9 @@ static int index_of(char (*names)[64], unsigned *n, unsigned max, const char *na
 struct reading {
     struct cs_observe_saved *kept;
     struct cs_table *table;
-    unsigned n_tags, n_counters;
+    unsigned n_tags, n_counters, n_ratios;
+    struct cs_ratio ratios[CS_RATIOS_MAX];
+    char ratio_names[CS_RATIOS_MAX][160];
 };
 
 static void name_columns(struct reading *r)
@@ -94,6 +96,56 @@ static void name_columns(struct reading *r)
             index_of(r->kept->counters, &r->n_counters, CS_COUNTERS_MAX, what + 5);
         }
     }
+}
+
+/* Those whose counters are there, in the order of their names: counters have been named. */
+static void name_ratios(struct reading *r)
+{
+    const char *counters[CS_COUNTERS_MAX];
+    for (unsigned c = 0; c < r->n_counters; c++)
+        counters[c] = r->kept->counters[c];
+    for (size_t i = 0; i < cs_table_rows(r->table) && r->n_ratios < CS_RATIOS_MAX; i++) {
+        const uint64_t *row = cs_table_row(r->table, i);
+        const char *what = cs_table_string(r->table, row[0]);
+        if (strncmp(what, "ratio ", 6) == 0 && !*cs_table_string(r->table, row[1]) &&
+            cs_ratio_parse(what + 6, counters, r->n_counters, &r->ratios[r->n_ratios]))
+            snprintf(r->ratio_names[r->n_ratios++], sizeof r->ratio_names[0], "%s", what + 6);
+    }
+}
+
+/* The series of a ratio by the name that a row has; -1: none. */
+static int ratio_of(const struct reading *r, const char *name)
+{
+    for (unsigned i = 0; i < r->n_ratios; i++)
+        if (strcmp(r->ratio_names[i], name) == 0)
+            return (int)(r->n_counters + i);
+    return -1;
+}
+
+/* A row of a ratio, of the whole run or of a value of a tag; false: it is something else. */
+static bool take_ratio(struct reading *r, const char *what, const char *of, const uint64_t *row)
+{
+    struct cs_sink *s = r->kept->sink;
+    const bool sums = strncmp(what, "ratio ", 6) == 0;
+    if (!sums && strncmp(what, "quotient ", 9) != 0)
+        return false;
+    const char *name = what + (sums ? 6 : 9);
+    struct cs_tag_row *to = &s->whole_run;
+    uint64_t *bins = &s->rates[0][0];
+    if (*of) {
+        unsigned t = (unsigned)(name[0] - '0');
+        if (t >= r->n_tags || name[1] != ' ')
+            return true;
+        to = cs_tags_find(s->tags[t], row[2]);
+        bins = to->bins;
+        name += 2;
+    }
+    int series = ratio_of(r, name);
+    if (series >= 0 && sums)
+        to->squares[series] = (double)row[7] / 1024;
+    else if (series >= 0 && bins && row[3] < CS_DTE_RATE_BINS)
+        bins[(unsigned)series * CS_DTE_RATE_BINS + row[3]] = row[4];
+    return true;
 }
 
 static void take_rate(struct cs_tag_row *to, unsigned c, const uint64_t *row)
@@ -197,14 +249,17 @@ int cs_observe_load(struct cs_store *store, const char *program, struct cs_obser
     if (rc == 0)
         rc = cs_store_each(store, visit, f, err);
     if (rc == 0) {
-        struct reading r = {kept, f->sum, 0, 0};
+        struct reading r = {.kept = kept, .table = f->sum};
         struct cs_dte_rule rule = cs_dte_paper_rule();
         strcpy(kept->image_id, f->chosen);
         name_columns(&r);
-        rc = cs_sink_open(r.n_tags, r.n_counters, &rule, &kept->sink, err);
+        name_ratios(&r);
+        rc = cs_sink_open_ratios(r.n_tags, r.n_counters, r.ratios, r.n_ratios, &rule, &kept->sink, err);
         for (size_t i = 0; rc == 0 && i < cs_table_rows(r.table); i++) {
             const uint64_t *row = cs_table_row(r.table, i);
             const char *what = cs_table_string(r.table, row[0]), *of = cs_table_string(r.table, row[1]);
+            if (take_ratio(&r, what, of, row))
+                continue;
             if (strcmp(what, "verdict") != 0 && strncmp(what, "joint ", 6) != 0 && *of)
                 take_of_tag(&r, what, row);
             else

@@ -45,7 +45,7 @@ int cs_observe_log_values(const char *path, unsigned tags,
         if (!seen[t])
             rc = cs_fail(err, ENOMEM, "no memory for the values in %s", path);
         else
-            cs_tags_init(memset(seen[t], 0, cs_tags_size(0)), 0);
+            cs_tags_init(memset(seen[t], 0, cs_tags_size(0)), 0, 0);
     }
     if (rc >= 0)
         rc = collect(log, tags, seen, err);

@@ -79,7 +79,14 @@ int cs_observe_replay(const char *path, const struct cs_observe_replay_options *
         rule.gap_cycles = 2 * period + head->cycles_per_second / 100000;
     if (!options->paper && head->n_hardware == 0)
         cs_observe_memory_rule(&rule, (double)head->cycles_per_second, reading);
-    rc = cs_sink_open(head->n_tags, head->n_software + head->n_hardware, &rule, sink, err);
+    const char *counters[CS_COUNTERS_MAX];
+    struct cs_ratio ratios[CS_RATIOS_MAX];
+    unsigned n_counters = head->n_software + head->n_hardware, n_ratios;
+    for (unsigned c = 0; c < n_counters; c++)
+        counters[c] = head->counters[c];
+    rc = cs_ratios_choose(options->ratios, options->n_ratios, counters, n_counters, ratios, &n_ratios, err);
+    if (rc == 0)
+        rc = cs_sink_open_ratios(head->n_tags, n_counters, ratios, n_ratios, &rule, sink, err);
     if (rc == 0) {
         cs_sink_period(*sink, period, (double)head->cycles_per_second);
         rc = play(r, options, *sink, err);

@@ -18,7 +18,9 @@ typedef void cs_observe_replay_visit(void *arg, const struct cs_sample *from, co
 struct cs_observe_replay_options {
     struct cs_dte_rule rule;
     bool paper; /* the rule as given; else, where there are software counters only, cs_observe_memory_rule */
-    unsigned subsample; /* 0 and 1 = all */
+    unsigned subsample;        /* 0 and 1 = all */
+    const char *const *ratios; /* asked for beside IPC (ratio.h) */
+    unsigned n_ratios;
     cs_observe_replay_visit *visit;
     void *arg;
     /* Called from time to time with how many bytes of the file are read (NULL = not). */

@@ -49,6 +49,33 @@ static void put_rate(struct saving *k, const char *what, const char *of, uint64_
     put(k, what, of, value, 0, row->kept, row->kept_cycles, (double)row->events[c], 1024 * row->squares[c]);
 }
 
+/* "A/B" of a ratio, whatever a report calls it. */
+static const char *ratio_name(const struct saving *k, unsigned r, char to[160])
+{
+    const struct cs_ratio *ratio = &k->sink->ratios[r];
+    snprintf(to, 160, "%s/%s", k->names->counters[ratio->of], k->names->counters[ratio->per]);
+    return to;
+}
+
+/* Of one value of a tag, or of the whole run: `t` is then "". */
+static void put_ratios(struct saving *k, const char *t, const char *of, const struct cs_tag_row *row,
+                       const uint64_t *bins)
+{
+    const struct cs_sink *s = k->sink;
+    for (unsigned r = 0; r < s->n_ratios && row->kept; r++) {
+        const unsigned series = s->n_counters + r;
+        char name[160], ratio[200], quotient[200];
+        ratio_name(k, r, name);
+        snprintf(ratio, sizeof ratio, "ratio %s%s", t, name);
+        snprintf(quotient, sizeof quotient, "quotient %s%s", t, name);
+        put(k, ratio, of, row->tag, 0, row->kept, row->events[s->ratios[r].per],
+            (double)row->events[s->ratios[r].of], 1024 * row->squares[series]);
+        for (unsigned b = 0; bins && b < CS_DTE_RATE_BINS; b++)
+            if (bins[series * CS_DTE_RATE_BINS + b])
+                put(k, quotient, of, row->tag, b, bins[series * CS_DTE_RATE_BINS + b], 0, 0, 0);
+    }
+}
+
 static void put_row(struct saving *k, unsigned t, const struct cs_tag_row *row)
 {
     const char *tag = k->names->tags[t];
@@ -67,6 +94,7 @@ static void put_row(struct saving *k, unsigned t, const struct cs_tag_row *row)
             if (row->bins[c * CS_DTE_RATE_BINS + b])
                 put(k, bin, tag, row->tag, b, row->bins[c * CS_DTE_RATE_BINS + b], 0, 0, 0);
     }
+    put_ratios(k, t ? "1 " : "0 ", tag, row, row->bins);
 }
 
 static void put_counters(struct saving *k)
@@ -86,6 +114,7 @@ static void put_counters(struct saving *k)
                     (double)s->joint[b].events[c], 0);
         }
     }
+    put_ratios(k, "", "", &s->whole_run, &s->rates[0][0]);
 }
 
 static void put_run(struct saving *k)

@@ -13,8 +13,11 @@
  *      rate T C     tag's name     value   0     kept       kept cycles       events      2^10 Σ events²/cycles
  *      edge T C     tag's name     value   0     0          edge cycles       events      2^10 others' events
  *      bin T C      tag's name     value   bin   kept       0                 0           0
+ *      ratio T A/B  tag's name     value   0     kept       events of B       events of A 2^10 Σ A²/B
+ *      quotient T A/B  tag's name  value   bin   kept       0                 0           0
  *      rate C       ""             0       0     the same of all kept intervals, whatever the tag
  *      bin C        ""             0       bin   the same
+ *      ratio A/B, quotient A/B  "" 0       bin   the same
  *      joint C      first counter  0       bin   0          cycles            events of C 0
  *      verdict      its name       0       0     intervals  cycles            0           0
  *      period, gap  ""             0       bin   number     0                 0           0

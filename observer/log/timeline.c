@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <limits.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -47,11 +48,22 @@ static double place(const struct cs_observe_timeline *t, double at)
 static void complete(struct folding *f)
 {
     struct cs_observe_timeline_bucket *b = &f->t->buckets[f->open];
+    for (unsigned i = 0; i < f->t->n_ratios; i++) {
+        const struct cs_ratio *ratio = &f->t->ratios[i];
+        if (f->events[ratio->per] > 0)
+            b->rates[f->t->n_counters + i].mean = f->events[ratio->of] / f->events[ratio->per];
+    }
     for (unsigned c = 0; f->cycles > 0 && c < f->t->n_counters; c++) {
         b->rates[c].mean = f->events[c] / f->cycles;
         f->events[c] = 0;
     }
     f->cycles = 0;
+}
+
+static void widen(struct cs_observe_timeline_rate *r, double rate)
+{
+    r->least = fmin(r->least, rate); /* NaN gives way to a number */
+    r->most = fmax(r->most, rate);
 }
 
 static void add_rates(struct folding *f, unsigned bucket, const struct cs_sample *from,
@@ -67,8 +79,14 @@ static void add_rates(struct folding *f, unsigned bucket, const struct cs_sample
     for (unsigned c = 0; c < f->t->n_counters; c++) {
         double events = (double)(int64_t)(to->counters[c] - from->counters[c]), rate = events / cycles;
         f->events[c] += events;
-        b->rates[c].least = fmin(b->rates[c].least, rate); /* NaN gives way to a number */
-        b->rates[c].most = fmax(b->rates[c].most, rate);
+        widen(&b->rates[c], rate);
+    }
+    for (unsigned i = 0; i < f->t->n_ratios; i++) {
+        const struct cs_ratio *ratio = &f->t->ratios[i];
+        double of = (double)(int64_t)(to->counters[ratio->of] - from->counters[ratio->of]),
+               per = (double)(int64_t)(to->counters[ratio->per] - from->counters[ratio->per]);
+        if (per > 0)
+            widen(&b->rates[f->t->n_counters + i], of / per);
     }
 }
 
@@ -168,9 +186,11 @@ static int prepare(const struct cs_observe_log_head *head, const struct cs_sink 
     t->cycles_per_second = hz;
     t->whole_cycles = end;
     t->n_counters = head->n_software + head->n_hardware;
+    t->n_ratios = whole->n_ratios;
+    memcpy(t->ratios, whole->ratios, sizeof t->ratios);
     t->n_buckets = options->buckets;
     for (unsigned b = 0; b < t->n_buckets; b++)
-        for (unsigned c = 0; c < CS_COUNTERS_MAX; c++)
+        for (unsigned c = 0; c < CS_SERIES_MAX; c++)
             t->buckets[b].rates[c] = (struct cs_observe_timeline_rate){NAN, NAN, NAN};
     if (head->n_tags && most_time(whole, options->tag, t) < 0) {
         free(t);
@@ -203,6 +223,8 @@ int cs_observe_timeline_fold(const char *path, const struct cs_observe_timeline_
     struct passing passing = {options, 0};
     replay.rule.same_tag = true;
     replay.rule.gap_cycles = 0;
+    replay.ratios = options->ratios;
+    replay.n_ratios = options->n_ratios;
     replay.progress = options->progress ? pass_on : NULL;
     replay.progress_arg = &passing;
     if (options->buckets < 1 || options->buckets > CS_TIMELINE_BUCKETS)
@@ -243,4 +265,23 @@ int cs_observe_timeline_fold(const char *path, const struct cs_observe_timeline_
 void cs_observe_timeline_close(struct cs_observe_timeline *t)
 {
     free(t);
+}
+
+double cs_observe_timeline_series(const struct cs_observe_timeline *t, unsigned series, bool unit, char *to,
+                                  size_t size)
+{
+    const char *counters[CS_COUNTERS_MAX];
+    for (unsigned c = 0; c < t->n_counters; c++)
+        counters[c] = t->head.counters[c];
+    if (series < t->n_counters) {
+        snprintf(to, size, "%s%s", counters[series], unit ? " per 1000 cycles" : "");
+        return 1000;
+    }
+    const struct cs_ratio *ratio = &t->ratios[series - t->n_counters];
+    double scale = cs_ratio_scale(ratio, counters);
+    if (unit && scale != 1)
+        snprintf(to, size, "%.70s per 1000 %.70s", counters[ratio->of], counters[ratio->per]);
+    else
+        cs_ratio_name(ratio, counters, to, size);
+    return scale;
 }

@@ -18,6 +18,7 @@
 #define CS_OBSERVER_LOG_TIMELINE_H
 
 #include "observer/log/log.h"
+#include "observer/sample/ratio.h"
 #include "store/base/error.h"
 
 #include <stdbool.h>
@@ -28,7 +29,9 @@
 struct cs_observe_timeline_options {
     double from_seconds, to_seconds; /* since the first sample; to_seconds 0 = the end */
     unsigned buckets;                /* 1 to CS_TIMELINE_BUCKETS */
-    unsigned tag;                    /* whose shares; ignored where the log has no tag */
+    const char *const *ratios;       /* asked for beside IPC */
+    unsigned n_ratios;
+    unsigned tag; /* whose shares; ignored where the log has no tag */
     /* Called from time to time with how much of both passes is done, in bytes (NULL = not). */
     void (*progress)(void *arg, uint64_t done, uint64_t total);
     void *arg;
@@ -42,7 +45,7 @@ struct cs_observe_timeline_bucket {
     double seen_cycles;                      /* of the bucket; the observer was away for the rest */
     double tag_cycles[CS_TIMELINE_TAGS + 1]; /* sums up to seen_cycles where the log has tags */
     uint64_t intervals, kept;                /* with their middle here */
-    struct cs_observe_timeline_rate rates[CS_COUNTERS_MAX];
+    struct cs_observe_timeline_rate rates[CS_SERIES_MAX]; /* of counters, then of ratios */
 };
 
 struct cs_observe_timeline {
@@ -51,7 +54,8 @@ struct cs_observe_timeline {
     unsigned n_tags;     /* values with a share of their own, most time first, "not running" last */
     uint64_t tag_values[CS_TIMELINE_TAGS];
     bool has_tag;
-    unsigned n_counters, n_buckets;
+    unsigned n_counters, n_ratios, n_buckets;
+    struct cs_ratio ratios[CS_RATIOS_MAX];
     struct cs_observe_log_head head; /* names of tags and counters */
     struct cs_observe_timeline_bucket buckets[];
 };
@@ -61,6 +65,10 @@ int cs_observe_timeline_fold(const char *path, const struct cs_observe_timeline_
                              struct cs_observe_timeline **out, struct cs_observe_log_reader **reader,
                              struct cs_error *err);
 void cs_observe_timeline_close(struct cs_observe_timeline *t);
+
+/* What a series is called, with its unit or without, and what its values are multiplied by in that unit. */
+double cs_observe_timeline_series(const struct cs_observe_timeline *t, unsigned series, bool unit, char *to,
+                                  size_t size);
 
 /* Where bucket `b` begins, in ms since the first sample. */
 static inline double cs_observe_timeline_ms(const struct cs_observe_timeline *t, unsigned b)

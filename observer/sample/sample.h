@@ -5,6 +5,7 @@
  *   sample         one sample, and the shape of all samples of a run
  *   sink           judges the interval that a sample ends, and adds it to aggregates
  *   tags           what was seen under each value of one tag
+ *   ratio          one counter by another
  *   rule           which filtering fits what is read
  *
  * One sample as the loop takes it, and the shape of all samples of one run. Plain values. */
@@ -15,7 +16,9 @@
 #include <stdint.h>
 
 #define CS_TAGS_MAX 2
-#define CS_COUNTERS_MAX 4             /* software counters and hardware counters together */
+#define CS_COUNTERS_MAX 4 /* software counters and hardware counters together */
+#define CS_RATIOS_MAX 2   /* of one counter by another: further series of what is seen */
+#define CS_SERIES_MAX (CS_COUNTERS_MAX + CS_RATIOS_MAX)
 #define CS_TAG_DESCHEDULED UINT64_MAX /* the value of every signal tag while the target doesn't run */
 
 /* In the order of shim-2015 figure 2: clock, counters, clock, tags; then whether the same thread runs. */

@@ -11,7 +11,14 @@
 int cs_sink_open(unsigned n_tags, unsigned n_counters, const struct cs_dte_rule *rule, struct cs_sink **out,
                  struct cs_error *err)
 {
-    size_t head = (sizeof(struct cs_sink) + 63) & ~(size_t)63, table = cs_tags_size(n_counters);
+    return cs_sink_open_ratios(n_tags, n_counters, NULL, 0, rule, out, err);
+}
+
+int cs_sink_open_ratios(unsigned n_tags, unsigned n_counters, const struct cs_ratio *ratios,
+                        unsigned n_ratios, const struct cs_dte_rule *rule, struct cs_sink **out,
+                        struct cs_error *err)
+{
+    size_t head = (sizeof(struct cs_sink) + 63) & ~(size_t)63, table = cs_tags_size(n_counters + n_ratios);
     size_t bytes = head + n_tags * table;
     char *at = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
     if (at == MAP_FAILED)
@@ -23,10 +30,13 @@ int cs_sink_open(unsigned n_tags, unsigned n_counters, const struct cs_dte_rule 
     s->edge_longest = UINT64_MAX;
     s->n_tags = n_tags;
     s->n_counters = n_counters;
+    s->n_ratios = n_ratios;
+    if (n_ratios)
+        memcpy(s->ratios, ratios, n_ratios * sizeof *ratios);
     s->bytes = bytes;
     for (unsigned t = 0; t < n_tags; t++) {
         s->tags[t] = (struct cs_tags *)(at + head + t * table);
-        cs_tags_init(s->tags[t], n_counters);
+        cs_tags_init(s->tags[t], n_counters, n_counters + n_ratios);
     }
     *out = s;
     return 0;
@@ -47,7 +57,27 @@ void cs_sink_total(struct cs_sink *s)
     s->whole_run.kept_cycles += rows.kept_cycles;
     for (unsigned c = 0; c < s->n_counters; c++) {
         s->whole_run.events[c] += rows.events[c];
-        s->whole_run.squares[c] += rows.squares[c];
+    }
+    for (unsigned i = 0; i < cs_sink_series(s); i++)
+        s->whole_run.squares[i] += rows.squares[i];
+}
+
+void cs_sink_interval_ratios(struct cs_sink *s, const struct cs_sink_interval *i)
+{
+    for (unsigned r = 0; r < s->n_ratios; r++) {
+        const unsigned series = s->n_counters + r;
+        double of = (double)i->deltas[s->ratios[r].of], per = (double)i->deltas[s->ratios[r].per];
+        if (!(per > 0))
+            continue; /* it has no value there */
+        double square = of * of / per;
+        size_t bin = series * (size_t)CS_DTE_RATE_BINS + cs_dte_rate_bin(of / per);
+        i->into->squares[series] += square;
+        i->bins[bin]++;
+        if (s->n_tags < 2 || (i->changed[1] && s->rule.same_tag))
+            continue;
+        s->current[1]->squares[series] += square;
+        if (s->current[1]->bins)
+            s->current[1]->bins[bin]++;
     }
 }
 

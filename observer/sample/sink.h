@@ -27,7 +27,8 @@ struct cs_joint {                             /* intervals whose rate of counter
 struct cs_sink {
     struct cs_dte_rule rule; /* same_tag: see above */
     uint64_t edge_longest;   /* cycles; in a longer interval the tag may have changed more than once */
-    unsigned n_tags, n_counters;
+    unsigned n_tags, n_counters, n_ratios;
+    struct cs_ratio ratios[CS_RATIOS_MAX];
     struct cs_tags *tags[CS_TAGS_MAX];
     struct cs_tag_row *current[CS_TAGS_MAX]; /* rows of the last sample's tags */
     struct cs_tag_row between;               /* kept intervals that are no row's of the first tag */
@@ -37,20 +38,42 @@ struct cs_sink {
     uint64_t periods[CS_DTE_CYCLE_BINS]; /* start to start */
     uint64_t gaps[CS_DTE_CYCLE_BINS];    /* end to next start */
     uint64_t
-        apart[CS_COUNTERS_MAX * CS_DTE_RATE_BINS]; /* kept intervals by rate that are in no row's histogram */
+        apart[CS_SERIES_MAX * CS_DTE_RATE_BINS]; /* kept intervals by rate that are in no row's histogram */
     struct cs_joint joint[CS_DTE_RATE_BINS];
     size_t bytes; /* of this mapping */
     /* Sums over all rows: cs_sink_total makes them. */
     struct cs_tag_row whole_run; /* kept intervals whatever the tag */
-    uint64_t rates[CS_COUNTERS_MAX][CS_DTE_RATE_BINS];
+    uint64_t rates[CS_SERIES_MAX][CS_DTE_RATE_BINS];
 };
 
 /* Allocates everything in one mapping, touches it, and locks it where permitted. */
 int cs_sink_open(unsigned n_tags, unsigned n_counters, const struct cs_dte_rule *rule, struct cs_sink **out,
                  struct cs_error *err);
+/* With ratios of counters, whose distributions are kept, too. */
+int cs_sink_open_ratios(unsigned n_tags, unsigned n_counters, const struct cs_ratio *ratios,
+                        unsigned n_ratios, const struct cs_dte_rule *rule, struct cs_sink **out,
+                        struct cs_error *err);
 void cs_sink_close(struct cs_sink *sink);
 /* Brings whole_run and rates up to date; the loops and replays end with it. */
 void cs_sink_total(struct cs_sink *sink);
+
+/* Series are counters, then ratios. */
+static inline unsigned cs_sink_series(const struct cs_sink *s)
+{
+    return s->n_counters + s->n_ratios;
+}
+/* Over the intervals with the tag at both ends; the mean uses the edges, too. */
+static inline struct cs_dte_moments cs_sink_rate(const struct cs_sink *s, const struct cs_tag_row *row,
+                                                 unsigned series)
+{
+    return series < s->n_counters ? cs_tag_rate(row, series)
+                                  : cs_tag_ratio(row, &s->ratios[series - s->n_counters], series);
+}
+static inline double cs_sink_mean(const struct cs_sink *s, const struct cs_tag_row *row, unsigned series)
+{
+    return series < s->n_counters ? cs_tag_mean(row, series)
+                                  : cs_tag_ratio_mean(row, &s->ratios[series - s->n_counters]);
+}
 
 #define CS_INLINE static inline __attribute__((always_inline))
 
@@ -165,6 +188,9 @@ CS_INLINE void cs_sink_interval_counter(struct cs_sink *s, unsigned n_tags, unsi
     }
 }
 
+/* A usable interval's ratios. A call: where there are any, counters are read, which takes longer. */
+void cs_sink_interval_ratios(struct cs_sink *s, const struct cs_sink_interval *i);
+
 /* An interval that begins under one tag and ends under another. */
 CS_INLINE void cs_sink_interval_edge(struct cs_tag_row *row, struct cs_tag_row *next, unsigned n_counters,
                                      const struct cs_sink_interval *i)
@@ -205,6 +231,8 @@ CS_INLINE enum cs_dte_verdict cs_sink_interval_end(struct cs_sink *s, unsigned n
                                                    struct cs_sink_interval *i)
 {
     enum cs_dte_verdict verdict = i->verdict;
+    if (__builtin_expect(s->n_ratios != 0, 0) && n_counters > 1 && i->usable)
+        cs_sink_interval_ratios(s, i);
     if (n_tags && i->usable && i->changed[0] && s->rule.same_tag)
         verdict = CS_DTE_TAG;
     cs_dte_count(&s->tally, verdict, i->starts);

@@ -3,27 +3,28 @@
 
 #include <string.h>
 
-static size_t bins_bytes(unsigned n_counters)
+static size_t bins_bytes(unsigned n_series)
 {
-    return (size_t)CS_TAG_HISTOGRAMS * n_counters * CS_DTE_RATE_BINS * sizeof(uint64_t);
+    return (size_t)CS_TAG_HISTOGRAMS * n_series * CS_DTE_RATE_BINS * sizeof(uint64_t);
 }
 
-size_t cs_tags_size(unsigned n_counters)
+size_t cs_tags_size(unsigned n_series)
 {
-    return (sizeof(struct cs_tags) + bins_bytes(n_counters) + 63) & ~(size_t)63;
+    return (sizeof(struct cs_tags) + bins_bytes(n_series) + 63) & ~(size_t)63;
 }
 
-void cs_tags_init(struct cs_tags *tags, unsigned n_counters)
+void cs_tags_init(struct cs_tags *tags, unsigned n_counters, unsigned n_series)
 {
     tags->n_counters = n_counters;
+    tags->n_series = n_series;
     tags->bins = (uint64_t *)(tags + 1);
 }
 
 static uint64_t *row_bins(struct cs_tags *tags, uint32_t row)
 {
-    if (row >= CS_TAG_HISTOGRAMS || tags->n_counters == 0)
+    if (row >= CS_TAG_HISTOGRAMS || tags->n_series == 0)
         return NULL;
-    return tags->bins + (size_t)row * tags->n_counters * CS_DTE_RATE_BINS;
+    return tags->bins + (size_t)row * tags->n_series * CS_DTE_RATE_BINS;
 }
 
 struct cs_tag_row *cs_tags_find(struct cs_tags *tags, uint64_t tag)
@@ -149,7 +150,6 @@ static void add_row(const struct cs_tags *tags, const struct cs_tag_row *row, st
     total->edge_cycles += row->edge_cycles;
     for (unsigned c = 0; c < tags->n_counters; c++) {
         total->events[c] += row->events[c];
-        total->squares[c] += row->squares[c];
         total->blurred_events[c] += row->blurred_events[c];
         total->exit_events[c] += row->exit_events[c];
         total->exit_others[c] += row->exit_others[c];
@@ -157,8 +157,10 @@ static void add_row(const struct cs_tags *tags, const struct cs_tag_row *row, st
         total->edge_events[c] += row->edge_events[c];
         total->edge_others[c] += row->edge_others[c];
     }
+    for (unsigned i = 0; i < tags->n_series; i++)
+        total->squares[i] += row->squares[i];
     if (bins && row->bins)
-        for (size_t i = 0; i < (size_t)tags->n_counters * CS_DTE_RATE_BINS; i++)
+        for (size_t i = 0; i < (size_t)tags->n_series * CS_DTE_RATE_BINS; i++)
             bins[i] += row->bins[i];
 }
 
@@ -186,7 +188,7 @@ void cs_tags_rename(struct cs_tags *tags, uint64_t (*to)(void *arg, uint64_t tag
         }
         uint64_t *bins = into->bins; /* of a row at or before this one, which has been moved on already */
         if (bins && row.bins && bins != row.bins)
-            memcpy(bins, row.bins, (size_t)tags->n_counters * CS_DTE_RATE_BINS * sizeof *bins);
+            memcpy(bins, row.bins, (size_t)tags->n_series * CS_DTE_RATE_BINS * sizeof *bins);
         row.tag = into->tag;
         row.bins = row.bins ? bins : NULL;
         *into = row;

@@ -11,6 +11,7 @@
 
 #include "dte/bins.h"
 #include "dte/moments.h"
+#include "observer/sample/ratio.h"
 #include "observer/sample/sample.h"
 
 #include <stddef.h>
@@ -22,7 +23,8 @@ struct cs_tag_row {
     uint64_t kept;            /* intervals that survived filtering, entirely this row's */
     uint64_t kept_cycles, events[CS_COUNTERS_MAX];
     double
-        squares[CS_COUNTERS_MAX]; /* sum of events² / cycles: the rate's second moment, weighted by cycles */
+        squares[CS_SERIES_MAX]; /* sum of events² / cycles: the rate's second moment, weighted by cycles; of a
+                                   ratio of² / per */
     double blurred_cycles, blurred_events[CS_COUNTERS_MAX]; /* disturbed intervals: means alone use them */
     /* Edges: intervals that begin with this tag and end with another (exits) or the other way round
      * (entries). Half of their cycles; all of their events; what the next tag's half holds at its rate, and
@@ -34,7 +36,7 @@ struct cs_tag_row {
     /* Mean rates so far and the number of kept intervals at which to work them out anew. */
     double mean[CS_COUNTERS_MAX], lack[CS_COUNTERS_MAX];
     uint64_t mean_due;
-    uint64_t *bins; /* [counters][CS_DTE_RATE_BINS] kept intervals by rate; NULL for later rows */
+    uint64_t *bins; /* [series][CS_DTE_RATE_BINS] kept intervals by rate; NULL for later rows */
 };
 
 #define CS_TAG_ROWS 16384     /* distinct values of a tag */
@@ -43,15 +45,15 @@ struct cs_tag_row {
 
 struct cs_tags {
     uint32_t slots[CS_TAG_SLOTS]; /* row + 1, 0 = free */
-    uint32_t n_rows, n_counters;
+    uint32_t n_rows, n_counters, n_series;
     bool overflow;
     struct cs_tag_row rows[CS_TAG_ROWS];
     uint64_t *bins; /* backing of the rows' histograms */
 };
 
-/* Bytes of a table for n counters; its memory is the caller's, zeroed, 64-byte aligned. */
-size_t cs_tags_size(unsigned n_counters);
-void cs_tags_init(struct cs_tags *tags, unsigned n_counters);
+/* Bytes of a table for n series; its memory is the caller's, zeroed, 64-byte aligned. Series are counters, then ratios. */
+size_t cs_tags_size(unsigned n_series);
+void cs_tags_init(struct cs_tags *tags, unsigned n_counters, unsigned n_series);
 /* The row of a value, made if new. Never NULL. */
 struct cs_tag_row *cs_tags_find(struct cs_tags *tags, uint64_t tag);
 static inline uint32_t cs_tags_slot(uint64_t tag)
@@ -87,12 +89,28 @@ static inline double cs_tag_mean(const struct cs_tag_row *row, unsigned counter)
     return cycles > 0 && events > 0 ? events / cycles : 0;
 }
 
+/* The same of one counter by another. */
+static inline double cs_tag_ratio_mean(const struct cs_tag_row *row, const struct cs_ratio *ratio)
+{
+    double per = cs_tag_mean(row, ratio->per);
+    return per > 0 ? cs_tag_mean(row, ratio->of) / per : 0;
+}
+
 /* Distribution of the rate over the intervals with the tag at both ends. */
 static inline struct cs_dte_moments cs_tag_rate(const struct cs_tag_row *row, unsigned counter)
 {
     double cycles = (double)row->kept_cycles, events = (double)row->events[counter];
     double mean = cycles > 0 ? events / cycles : 0, m2 = row->squares[counter] - mean * events;
     return (struct cs_dte_moments){cycles, mean, m2 > 0 ? m2 : 0};
+}
+
+/* Of a ratio, which is series `s`: weighted by what it is per. */
+static inline struct cs_dte_moments cs_tag_ratio(const struct cs_tag_row *row, const struct cs_ratio *ratio,
+                                                 unsigned s)
+{
+    double per = (double)row->events[ratio->per], of = (double)row->events[ratio->of];
+    double mean = per > 0 ? of / per : 0, m2 = row->squares[s] - mean * of;
+    return (struct cs_dte_moments){per, mean, m2 > 0 ? m2 : 0};
 }
 
 #endif

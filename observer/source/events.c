@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "observer/source/events.h"
+#include "observer/source/core_events.h"
 #include "observer/source/readable.h"
 #include "store/base/array.h"
 
@@ -19,21 +20,26 @@
     "the kernel "                                                                                            \
     "counts (-e task-clock,page-faults,context-switches)"
 
+#define OWN_MAX (2 * CS_COUNTERS_MAX) /* of each event of the core: the whole, and the observer's part */
+
 struct group {
-    int fds[CS_COUNTERS_MAX]; /* the first is the leader */
-    uint64_t waited_ns;       /* enabled but not counting, so far */
+    int fds[OWN_MAX];   /* the first is the leader */
+    uint64_t waited_ns; /* enabled but not counting, so far */
 };
 
 struct cs_events {
     const struct cs_observe_event *events; /* as long as the coordinator's options */
     unsigned n;
-    bool core; /* rdpmc: the core's and the observer's own counters */
+    bool core; /* rdpmc: of the core's counters the observer's own share is taken off */
     bool own, user_only;
     CS_ARRAY(struct group) threads; /* of the target */
+    /* Own counters: with `core` those of the core, then the observer's share of those that are sums. */
     struct group mine;
-    struct perf_event_mmap_page *pages[CS_COUNTERS_MAX];
-    struct cs_pmc hardware[CS_COUNTERS_MAX]; /* own counters that rdpmc can read */
-    unsigned n_hardware;
+    struct perf_event_mmap_page *pages[OWN_MAX];
+    struct cs_pmc hardware[OWN_MAX]; /* those that rdpmc can read */
+    unsigned n_mine;
+    int share[CS_COUNTERS_MAX]; /* of an event, which own counter is the observer's share; -1: none */
+    bool readable;
 };
 
 bool cs_events_any_thread(const char **why)
@@ -84,6 +90,27 @@ static int refused(const struct cs_observe_event *event, int code, struct cs_err
     }
 }
 
+/* The counters of this processor are taken: what came before goes, what is left goes in a run of its own. */
+static int does_not_fit(const struct cs_events *e, const struct cs_observe_event *event, struct cs_error *err)
+{
+    char before[160] = "";
+    size_t used = 0;
+    for (unsigned i = 0; i < e->n && &e->events[i] != event && used < sizeof before; i++)
+        used +=
+            (size_t)snprintf(before + used, sizeof before - used, "%s%s", i ? "," : "", e->events[i].name);
+    if (!used)
+        return cs_fail(
+            err, ENOSPC,
+            "%s needs two counters, one of the core and one of the observer, and they aren't free: "
+            "somebody else (a profiler, the NMI watchdog) holds counters",
+            event->name);
+    return cs_fail(
+        err, ENOSPC,
+        "%s doesn't fit beside the others: an event of the core takes two counters, its own and the "
+        "observer's share; observe -e %s, and then -e %s",
+        event->name, before, event->name);
+}
+
 static int open_one(struct cs_events *e, const struct perf_event_attr *attr, pid_t tid, int leader)
 {
     struct perf_event_attr copy = *attr;
@@ -114,7 +141,9 @@ static struct perf_event_attr counting(const struct cs_observe_event *event, boo
 /* The whole group for one thread, or nothing. */
 static int open_group(struct cs_events *e, pid_t tid, struct group *g, struct cs_error *err)
 {
-    *g = (struct group){.fds = {-1, -1, -1, -1}};
+    for (unsigned i = 0; i < OWN_MAX; i++)
+        g->fds[i] = -1;
+    g->waited_ns = 0;
     for (unsigned i = 0; i < e->n; i++) {
         struct perf_event_attr attr = counting(&e->events[i], true);
         g->fds[i] = open_one(e, &attr, tid, i ? g->fds[0] : -1);
@@ -127,9 +156,68 @@ static int open_group(struct cs_events *e, pid_t tid, struct group *g, struct cs
     return 0;
 }
 
-/* Whether the events exist, asked of ourselves: a target isn't started to be told that they don't. */
+/* One counter of the observer's thread; a page is mapped where rdpmc might read it. */
+static int open_mine(struct cs_events *e, unsigned slot, const struct cs_observe_event *event, bool any,
+                     struct cs_error *err)
+{
+    struct perf_event_attr attr = counting(event, false);
+    if (any && !cs_core_event(&attr))
+        return cs_fail(err, EINVAL, "%s can't be counted for both hardware threads of a core", event->name);
+    if (e->core && !any && cs_core_event(&attr)) /* encoded like the core's */
+        attr.config &= ~(uint64_t)CS_PMC_ANY_THREAD;
+    int leader = slot ? e->mine.fds[0] : -1, fd = -1;
+    if (!of_the_kernel(&attr) && CS_PMC_USER_ACCESS) {
+        struct perf_event_attr readable = attr;
+        readable.config1 |= CS_PMC_USER_ACCESS;
+        fd = open_one(e, &readable, 0, leader);
+    }
+    if (fd < 0)
+        fd = open_one(e, &attr, 0, leader);
+    if (fd < 0 && slot && (errno == EINVAL || errno == ENOSPC) && e->core)
+        return does_not_fit(e, event, err);
+    if (fd < 0)
+        return refused(event, errno, err);
+    e->mine.fds[slot] = fd;
+    if (of_the_kernel(&attr))
+        return 0;
+    void *page = mmap(NULL, (size_t)sysconf(_SC_PAGESIZE), PROT_READ, MAP_SHARED, fd, 0);
+    if (page != MAP_FAILED)
+        e->pages[slot] = page;
+    return 0;
+}
+
+static void close_mine(struct cs_events *e)
+{
+    for (unsigned i = 0; i < OWN_MAX; i++)
+        if (e->pages[i])
+            munmap(e->pages[i], (size_t)sysconf(_SC_PAGESIZE));
+    memset(e->pages, 0, sizeof e->pages);
+    close_group(&e->mine, OWN_MAX);
+    for (unsigned i = 0; i < OWN_MAX; i++)
+        e->mine.fds[i] = -1;
+}
+
+/* All own counters, in one group. */
+static int open_all_mine(struct cs_events *e, struct cs_error *err)
+{
+    int rc = 0;
+    for (unsigned i = 0; rc == 0 && i < e->n && e->n_mine; i++)
+        rc = open_mine(e, i, &e->events[i], e->core, err);
+    for (unsigned i = 0; rc == 0 && i < e->n && e->core; i++)
+        if (e->share[i] >= 0)
+            rc = open_mine(e, (unsigned)e->share[i], &e->events[i], false, err);
+    return rc;
+}
+
+/* Whether the events exist, and can be counted together, asked of ourselves: a target isn't started to be told that
+ * they don't. */
 static int probe(struct cs_events *e, struct cs_error *err)
 {
+    if (e->core) {
+        int rc = open_all_mine(e, err);
+        close_mine(e);
+        return rc;
+    }
     struct group g;
     int rc = open_group(e, 0, &g, err);
     if (rc == 0)
@@ -142,10 +230,11 @@ static int check_any_thread(const struct cs_observe_event *events, unsigned n, b
     const char *why;
     for (unsigned i = 0; i < n; i++) {
         if (events[i].any_thread != events[0].any_thread)
-            return cs_fail(err, EINVAL,
-                           "%s and %s: events of the core (:t) and of the target alone are read in different "
-                           "ways; observe them one after the other",
-                           events[0].name, events[i].name);
+            return cs_fail(
+                err, EINVAL,
+                "%s and %s can't be observed together: the one is read from the core's counters, the "
+                "other by system calls; observe -e %s, and then -e %s",
+                events[0].name, events[i].name, events[0].name, events[i].name);
         if (events[i].any_thread && !cs_events_any_thread(&why))
             return cs_fail(err, EOPNOTSUPP,
                            "%s: %s; without :t the target's own counter is read, by a system call a sample",
@@ -159,6 +248,18 @@ static int check_any_thread(const struct cs_observe_event *events, unsigned n, b
     return 0;
 }
 
+/* Of the core's events, which are the observer's in part. */
+static void share_out(struct cs_events *e)
+{
+    e->n_mine = e->core || e->own ? e->n : 0;
+    for (unsigned i = 0; i < e->n; i++) {
+        e->share[i] = e->core ? -1 : (int)i;
+        struct perf_event_attr attr = e->events[i].attr;
+        if (e->core && cs_core_event(&attr) && cs_core_event_is_sum(&attr))
+            e->share[i] = (int)e->n_mine++;
+    }
+}
+
 int cs_events_open(const struct cs_observe_event *events, unsigned n, bool smt, bool own,
                    struct cs_events **out, struct cs_error *err)
 {
@@ -166,19 +267,20 @@ int cs_events_open(const struct cs_observe_event *events, unsigned n, bool smt, 
     int rc = check_any_thread(events, n, smt, err);
     if (rc < 0)
         return rc;
-    if (n * (core || own ? 2 : 1) > CS_COUNTERS_MAX)
+    if (n * (own ? 2 : 1) > CS_COUNTERS_MAX)
         return cs_fail(err, E2BIG, "at most %d counters fit in a sample: %d events%s", CS_COUNTERS_MAX,
-                       core || own ? CS_COUNTERS_MAX / 2 : CS_COUNTERS_MAX,
-                       core || own ? ", each with the observer's own share" : "");
+                       own ? CS_COUNTERS_MAX / 2 : CS_COUNTERS_MAX,
+                       own ? ", each with the observer's own share" : "");
     struct cs_events *e = calloc(1, sizeof *e);
     if (!e)
         return cs_fail(err, ENOMEM, "no memory for events");
     e->events = events;
     e->n = n;
     e->core = core;
-    e->own = own || core;
-    for (unsigned i = 0; i < CS_COUNTERS_MAX; i++)
+    e->own = own;
+    for (unsigned i = 0; i < OWN_MAX; i++)
         e->mine.fds[i] = -1;
+    share_out(e);
     rc = probe(e, err);
     if (rc < 0) {
         cs_events_close(e);
@@ -194,10 +296,7 @@ void cs_events_close(struct cs_events *e)
         return;
     for (size_t i = 0; i < e->threads.n; i++)
         close_group(&e->threads.at[i], e->n);
-    for (unsigned i = 0; i < CS_COUNTERS_MAX; i++)
-        if (e->pages[i])
-            munmap(e->pages[i], (size_t)sysconf(_SC_PAGESIZE));
-    close_group(&e->mine, CS_COUNTERS_MAX);
+    close_mine(e);
     cs_array_free(&e->threads);
     free(e);
 }
@@ -207,14 +306,33 @@ unsigned cs_events_counters(const struct cs_events *e)
     return e->n * (e->own ? 2 : 1);
 }
 
+/* "instructions" of "instructions:t", "instructions:u" of "instructions:ut": what is left is the program's own. */
+static void without_any_thread(const char *name, char *to, size_t size)
+{
+    const char *modifiers = strrchr(name, ':');
+    size_t n = modifiers ? (size_t)(modifiers - name) : strlen(name);
+    snprintf(to, size, "%.*s", (int)n, name);
+    if (!modifiers || strspn(modifiers + 1, "ukhpt") != strlen(modifiers + 1)) {
+        snprintf(to, size, "%s", name);
+        return;
+    }
+    bool first = true;
+    for (const char *at = modifiers + 1; *at && n + 3 < size; at++) {
+        if (*at == 't')
+            continue;
+        if (first)
+            to[n++] = ':';
+        first = false;
+        to[n++] = *at;
+        to[n] = '\0';
+    }
+}
+
 void cs_events_name(const struct cs_events *e, unsigned counter, char *to, size_t size)
 {
-    const char *name = e->events[counter % e->n].name;
-    bool own = counter >= e->n;
-    size_t length = strlen(name);
-    if (own && e->core) /* its own share of what `name:t` counts */
-        length = (size_t)(strrchr(name, ':') - name);
-    snprintf(to, size, "%.*s%s", (int)(length < 40 ? length : 40), name, own ? CS_EVENT_OWN_SUFFIX : "");
+    char name[41];
+    without_any_thread(e->events[counter % e->n].name, name, sizeof name);
+    snprintf(to, size, "%s%s", name, counter >= e->n ? CS_EVENT_OWN_SUFFIX : "");
 }
 
 bool cs_events_by_read(const struct cs_events *e)
@@ -268,54 +386,33 @@ int cs_events_open_target(struct cs_events *e, pid_t process, pid_t thread, stru
     return rc;
 }
 
-/* One counter of the observer's thread; a page is mapped where rdpmc might read it. */
-static int open_mine(struct cs_events *e, unsigned slot, const struct cs_observe_event *event, bool any,
-                     struct cs_error *err)
+/* Which own counter counts the observer's part of an event; cycles of the core are all the observer's, too. */
+static unsigned own_counter(const struct cs_events *e, unsigned event)
 {
-    struct perf_event_attr attr = counting(event, false);
-    if (e->core && !any)
-        attr.config &= ~(uint64_t)CS_PMC_ANY_THREAD;
-    int leader = slot ? e->mine.fds[0] : -1, fd = -1;
-    if (!of_the_kernel(&attr) && CS_PMC_USER_ACCESS) {
-        struct perf_event_attr readable = attr;
-        readable.config1 |= CS_PMC_USER_ACCESS;
-        fd = open_one(e, &readable, 0, leader);
-    }
-    if (fd < 0)
-        fd = open_one(e, &attr, 0, leader);
-    if (fd < 0)
-        return refused(event, errno, err);
-    e->mine.fds[slot] = fd;
-    if (of_the_kernel(&attr))
-        return 0;
-    void *page = mmap(NULL, (size_t)sysconf(_SC_PAGESIZE), PROT_READ, MAP_SHARED, fd, 0);
-    if (page != MAP_FAILED)
-        e->pages[slot] = page;
-    return 0;
+    return e->share[event] >= 0 ? (unsigned)e->share[event] : event;
 }
 
 int cs_events_open_own(struct cs_events *e, struct cs_pmc hardware[CS_COUNTERS_MAX], struct cs_error *err)
 {
-    unsigned n = e->core ? 2 * e->n : e->own ? e->n : 0, rdpmc = 0;
-    int rc = 0;
-    for (unsigned i = 0; rc == 0 && e->n && i < n; i++)
-        rc = open_mine(e, i, &e->events[i % e->n], e->core && i < e->n, err);
-    for (unsigned i = 0; rc == 0 && i < n; i++)
-        rdpmc += cs_pmc_readable(e->pages[i]);
+    unsigned readable = 0;
+    int rc = open_all_mine(e, err);
     if (rc < 0)
         return rc;
-    if (n && rdpmc == n) {
-        for (unsigned i = 0; i < n; i++)
-            e->hardware[i] = (struct cs_pmc){e->pages[i], e->pages[i]->pmc_width};
-        e->n_hardware = n;
-    } else if (e->core) {
+    for (unsigned i = 0; i < e->n_mine; i++)
+        readable += cs_pmc_readable(e->pages[i]);
+    e->readable = e->n_mine && readable == e->n_mine;
+    if (!e->readable && e->core)
         return cs_fail(
             err, EOPNOTSUPP,
             "counters may not be read from user space here (/sys/bus/event_source/devices/cpu/rdpmc, "
             "kernel.perf_user_access), and the core's can't be read otherwise");
-    }
-    if (hardware)
-        memcpy(hardware, e->hardware, sizeof e->hardware);
+    for (unsigned i = 0; i < e->n_mine && e->readable; i++)
+        e->hardware[i] = (struct cs_pmc){e->pages[i], e->pages[i]->pmc_width, NULL};
+    for (unsigned i = 0; i < e->n && e->core; i++)
+        if (e->share[i] >= 0)
+            e->hardware[i].own = &e->hardware[e->share[i]];
+    for (unsigned i = 0; i < cs_events_counters(e) && hardware && e->core; i++)
+        hardware[i] = i < e->n ? e->hardware[i] : e->hardware[own_counter(e, i - e->n)];
     return 0;
 }
 
@@ -323,7 +420,7 @@ int cs_events_open_own(struct cs_events *e, struct cs_pmc hardware[CS_COUNTERS_M
 static bool read_group(struct group *g, unsigned n, uint64_t *sums)
 {
     struct {
-        uint64_t n, enabled_ns, running_ns, values[CS_COUNTERS_MAX];
+        uint64_t n, enabled_ns, running_ns, values[OWN_MAX];
     } seen;
     ssize_t bytes = read(g->fds[0], &seen, sizeof seen);
     if (bytes < (ssize_t)((3 + n) * sizeof(uint64_t)))
@@ -344,9 +441,18 @@ bool cs_events_read(struct cs_events *e, uint64_t counters[CS_COUNTERS_MAX])
         complete &= read_group(&e->threads.at[i], e->n, counters);
     if (!e->own)
         return complete;
-    if (!e->n_hardware)
+    if (!e->readable)
         return complete & read_group(&e->mine, e->n, counters + e->n);
     for (unsigned i = 0; i < e->n; i++)
         counters[e->n + i] = cs_pmc_read(&e->hardware[i], &complete);
+    return complete;
+}
+
+bool cs_events_own(const struct cs_events *e, unsigned event, uint64_t *events)
+{
+    bool complete = true;
+    if (!e->core || event >= e->n || e->share[event] < 0)
+        return false;
+    *events = cs_pmc_read(&e->hardware[e->share[event]], &complete);
     return complete;
 }

@@ -12,6 +12,7 @@
  *   readable       may a counter be read from user space?
  *   events         events of the processor and the kernel, by rdpmc or read()
  *   variables      plain variables of the target, by its memory file
+ *   core_events    events of a whole core, and what of them is the target's
  *   os             who runs on the target's CPU: loading the BPF program
  *   os.bpf         the BPF program that keeps the line
  *   os_line        that line
@@ -22,8 +23,8 @@
  *
  *  - rdpmc reads counters of the observer's own CPU alone. The target's retired work is among them only where
  * the observer is the SMT sibling and the event counts both hardware threads (AnyThread, modifier `t`: Intel
- * before Ice Lake). Then each event takes two counters, the core's and the observer's own, whose difference
- * is the target's.
+ * before Ice Lake). Then each event takes two counters, the core's and the observer's own, and a sample has their
+ * difference: the target's. Cycles take one: those of the core.
  *  - read() asks the kernel for the counters that it keeps for the target's threads. Works with any event,
  * the kernel's own (task-clock, page-faults) too, from any CPU; but a counter that is running on another CPU
  * is fetched by interrupting that CPU: microseconds a sample, and the target pays part of them.
@@ -45,7 +46,7 @@
 struct cs_observe_event {
     const char *name; /* as asked */
     struct perf_event_attr attr;
-    bool any_thread; /* the core's, both hardware threads */
+    bool any_thread; /* from the core's counter, of both hardware threads; `attr` is the thread's */
 };
 
 /* Ends the name of a counter that is the observer's own share of the event before it. */
@@ -62,7 +63,7 @@ int cs_events_open(const struct cs_observe_event *events, unsigned n, bool smt, 
                    struct cs_events **out, struct cs_error *err);
 void cs_events_close(struct cs_events *e);
 
-/* Number of counters in a sample, and the name of each: those asked for, then the observer's own. */
+/* Number of counters in a sample, and the name of each: those asked for, without `t`, then the observer's own. */
 unsigned cs_events_counters(const struct cs_events *e);
 void cs_events_name(const struct cs_events *e, unsigned counter, char *to, size_t size);
 /* True where samples need read(), false where rdpmc does it. */
@@ -78,5 +79,7 @@ int cs_events_open_own(struct cs_events *e, struct cs_pmc hardware[CS_COUNTERS_M
 /* One sample by read(): all counters, in order. False: a group was not scheduled all the time since the last
  * one. */
 bool cs_events_read(struct cs_events *e, uint64_t counters[CS_COUNTERS_MAX]);
+/* The observer's own part of an event of the core, so far, read by its thread. False where none was taken off. */
+bool cs_events_own(const struct cs_events *e, unsigned event, uint64_t *events);
 
 #endif

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Events by libpfm4 name, and perf_event_open with its many refusals told apart. */
 #include "sampler/perf/events.h"
+#include "sampler/perf/event_names.h"
 #include "store/base/text.h"
 
 #include <ctype.h>
@@ -53,35 +54,24 @@ int cs_event_parse(const char *name, struct cs_event *out, struct cs_error *err)
     if (strlen(name) >= sizeof out->name)
         return cs_fail(err, EINVAL, "event name %.40s... is longer than %zu characters", name,
                        sizeof out->name - 1);
-    int rc = pfm_initialize();
+    int rc = cs_event_encode(name, &out->attr, &out->any_thread);
     if (rc != PFM_SUCCESS)
-        return cs_fail(err, ENOTSUP, "libpfm4 does not start on this machine: %s", pfm_strerror(rc));
-
-    pfm_perf_encode_arg_t arg = {.attr = &out->attr, .size = sizeof arg};
-    out->attr.size = sizeof out->attr;
-    rc = pfm_get_os_event_encoding(name, PFM_PLM0 | PFM_PLM3, PFM_OS_PERF_EVENT_EXT, &arg);
-    if (rc != PFM_SUCCESS) {
-        /* "cycles" means the kernel's generic event where libpfm4 doesn't know the processor. */
-        char generic[96];
-        snprintf(generic, sizeof generic, "perf::%s", name);
-        if (pfm_get_os_event_encoding(generic, PFM_PLM0 | PFM_PLM3, PFM_OS_PERF_EVENT_EXT, &arg) !=
-            PFM_SUCCESS)
-            return cs_fail(err, EINVAL, "event %s: %s; `cyclescope doctor` tells what there is%s", name,
-                           rc == PFM_ERR_NOTFOUND ? "not known to libpfm4 for this machine"
-                                                  : pfm_strerror(rc),
-                           event_meant(name).text);
-    }
+        return cs_fail(err, EINVAL,
+                       "event %s: %s; `cyclescope doctor --events` lists those that this machine has%s", name,
+                       rc == PFM_ERR_NOTFOUND ? "not known to libpfm4 for this machine" : pfm_strerror(rc),
+                       event_meant(name).text);
     out->attr.size = sizeof out->attr;
     out->attr.sample_period = 0;
     out->attr.freq = 0;
     out->attr.disabled = 1;
     snprintf(out->name, sizeof out->name, "%s", name);
-    bool cycles = out->attr.type == PERF_TYPE_HARDWARE && (out->attr.config == PERF_COUNT_HW_CPU_CYCLES ||
-                                                           out->attr.config == PERF_COUNT_HW_REF_CPU_CYCLES);
+    const bool cycles =
+        out->attr.type == PERF_TYPE_HARDWARE &&
+        (out->attr.config == PERF_COUNT_HW_CPU_CYCLES || out->attr.config == PERF_COUNT_HW_REF_CPU_CYCLES);
     snprintf(out->unit, sizeof out->unit, "%s",
-             cs_event_is_clock(out)                 ? "ns"
-             : cycles || strcasestr(name, "cycles") ? "cycles"
-                                                    : "events");
+             cs_event_is_clock(out)                                                ? "ns"
+             : cycles || strcasestr(name, "cycles") || strcasestr(name, "cpu_clk") ? "cycles"
+                                                                                   : "events");
     return 0;
 }
 

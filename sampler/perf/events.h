@@ -3,6 +3,8 @@
  *
  * Files of this room:
  *   cpus              which CPUs there are, and which came or went
+ *   event_names       what the name of an event stands for
+ *   event_groups      events that answer one question together
  *   events            events by name, and how they are opened
  *   monotonic_clock   the time of all records, and CPU time of a thread
  *   process_bits      a bit a process, as BPF programs and their reader share it
@@ -29,6 +31,7 @@ struct cs_event {
     char name[56]; /* as asked, the profile's name */
     char unit[16]; /* of its period: "ns", "cycles", "events" */
     struct perf_event_attr attr;
+    bool any_thread; /* of both hardware threads of a core (`:t`): for the observer, which knows how */
 };
 
 /* -EINVAL with a sentence where libpfm4 doesn't know the name. */

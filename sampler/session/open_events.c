@@ -2,31 +2,55 @@
 /* Opens events on threads and CPUs and attaches each to the driver. Where the kernel may not be sampled, user
  * code alone is, with one remark. */
 #include "sampler/session/open_events.h"
+#include "sampler/perf/event_groups.h"
 #include "sampler/perf/process_filter.h"
 #include "sampler/session/remarks.h"
 #include "store/base/array.h"
 
 #include <errno.h>
 #include <linux/perf_event.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
+
+static int parse_one(struct cs_session_events *events, const char *name, struct cs_error *err)
+{
+    if (events->n_asked == CS_SAMPLER_EVENTS_MAX)
+        return cs_fail(err, EINVAL, "more than %d events", CS_SAMPLER_EVENTS_MAX);
+    struct cs_event *event = &events->asked[events->n_asked];
+    int rc = cs_event_parse(name, event, err);
+    if (rc == 0 && event->any_thread)
+        return cs_fail(err, EINVAL,
+                       "event %s: `:t` counts both hardware threads of a core, which a sample can't tell "
+                       "apart: leave :t out, or use `observe`",
+                       name);
+    events->n_asked += rc == 0;
+    return rc;
+}
 
 int cs_session_events_parse(struct cs_session_events *events, const struct cs_sampler_config *config,
                             struct cs_error *err)
 {
-    if (config->n_events > CS_SAMPLER_EVENTS_MAX)
-        return cs_fail(err, EINVAL, "%u events are more than %d", config->n_events, CS_SAMPLER_EVENTS_MAX);
-    events->n_asked = config->n_events ? config->n_events : 1;
     if (config->n_events == 0) {
         char why[200];
+        events->n_asked = 1;
         int rc = cs_event_default(&events->asked[0], why, sizeof why, err);
         if (why[0] && rc == 0)
             cs_session_remark(config, "%s", why);
         return rc;
     }
+    events->n_asked = 0;
     for (unsigned e = 0; e < config->n_events; e++) {
-        int rc = cs_event_parse(config->events[e], &events->asked[e], err);
+        char list[512];
+        int rc = 0;
+        snprintf(list, sizeof list, "%s", config->events[e]);
+        if (list[0] == '@')
+            rc = cs_event_group(config->events[e], 1, "", list, sizeof list, err);
+        char *rest = list, *one;
+        while (rc == 0 && (one = strsep(&rest, config->events[e][0] == '@' ? "," : "")))
+            rc = parse_one(events, one, err);
         if (rc < 0)
             return rc;
     }

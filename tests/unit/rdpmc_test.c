@@ -96,7 +96,7 @@ static int fresh_machine(void **state)
  */
 static bool emulated(void)
 {
-    struct cs_pmc pmc = {&pages[0], 48};
+    struct cs_pmc pmc = {.page = &pages[0], .width = 48};
     bool whole = true;
     /* Here and not in the set-up: the test framework has its own handler around each test. */
     struct sigaction action = {.sa_sigaction = execute_rdpmc, .sa_flags = SA_SIGINFO};
@@ -112,7 +112,7 @@ static void reads_what_was_counted(void **state)
     (void)state;
     if (!emulated())
         skip();
-    struct cs_pmc pmc = {&pages[0], 48};
+    struct cs_pmc pmc = {.page = &pages[0], .width = 48};
     bool whole = true;
     schedule(0, 2, 0x123456789abc, 7000000000ull);
     assert_int_equal(cs_pmc_read(&pmc, &whole), 7000000000ull);
@@ -121,7 +121,7 @@ static void reads_what_was_counted(void **state)
 
 static void change_over_a_wrap_is_right(unsigned width)
 {
-    struct cs_pmc pmc = {&pages[0], width};
+    struct cs_pmc pmc = {.page = &pages[0], .width = width};
     pmu.width = width;
     pmu.step = 1000;
     uint64_t top = 1ull << width;
@@ -162,7 +162,7 @@ static void descheduled_counter_is_unread_and_not_touched(void **state)
     (void)state;
     if (!emulated())
         skip();
-    struct cs_pmc pmc = {&pages[0], 48};
+    struct cs_pmc pmc = {.page = &pages[0], .width = 48};
     bool whole = true;
     schedule(0, 0, 5000, 5000);
     deschedule(0);
@@ -183,7 +183,7 @@ static void page_that_changes_in_mid_read_is_unread(void **state)
     (void)state;
     if (!emulated())
         skip();
-    struct cs_pmc pmc = {&pages[0], 48};
+    struct cs_pmc pmc = {.page = &pages[0], .width = 48};
     bool whole = true;
     schedule(0, 0, 5000, 5000);
     pmu.meanwhile = kernel_moves_it;
@@ -199,7 +199,7 @@ static void page_that_is_being_written_is_unread(void **state)
     (void)state;
     if (!emulated())
         skip();
-    struct cs_pmc pmc = {&pages[0], 48};
+    struct cs_pmc pmc = {.page = &pages[0], .width = 48};
     bool whole = true;
     schedule(0, 0, 5000, 5000);
     pages[0].lock++; /* odd: the kernel is in the middle */
@@ -212,7 +212,7 @@ static void swapped_counters_keep_their_events(void **state)
     (void)state;
     if (!emulated())
         skip();
-    struct cs_pmc cycles = {&pages[0], 48}, instructions = {&pages[1], 48};
+    struct cs_pmc cycles = {.page = &pages[0], .width = 48}, instructions = {.page = &pages[1], .width = 48};
     bool whole = true;
     schedule(0, 0, 1000, 1000);
     schedule(1, 1, 70000, 70000);
@@ -223,6 +223,26 @@ static void swapped_counters_keep_their_events(void **state)
     assert_int_equal(cs_pmc_read(&cycles, &whole), 1500);
     assert_int_equal(cs_pmc_read(&instructions, &whole), 70900);
     assert_true(whole);
+}
+
+/* What the core counted less what the observer did of it, each on a counter of its own. */
+static void own_part_is_taken_off(void **state)
+{
+    (void)state;
+    if (!emulated())
+        skip();
+    struct cs_pmc own = {.page = &pages[1], .width = 48}, target = {&pages[0], 48, &own};
+    bool whole = true;
+    schedule(0, 0, 5000, 5000);
+    schedule(1, 1, 2000, 2000);
+    assert_int_equal(cs_pmc_read(&target, &whole), 3000);
+    pmu.raw[0] += 900;
+    pmu.raw[1] += 250;
+    assert_int_equal(cs_pmc_read(&target, &whole), 3650);
+    assert_true(whole);
+    deschedule(1);
+    cs_pmc_read(&target, &whole);
+    assert_false(whole);
 }
 
 /* ---- the whole shipped loop on that machine ---- */
@@ -291,7 +311,7 @@ static void no_interval_of_the_loop_has_a_wrong_rate(void **state)
     pmu.meanwhile = disturb;
     reads = disturbances = 0;
     assert_int_equal(cs_sink_open(0, 1, &rule, &sink, &err), 0);
-    loop = (struct cs_loop){.sink = sink, .hardware = {{&pages[0], 48}}};
+    loop = (struct cs_loop){.sink = sink, .hardware = {{.page = &pages[0], .width = 48}}};
     pthread_create(&stopper, NULL, stop_when_seen, &loop);
     pthread_create(&back, NULL, bring_back, &loop);
     cs_loop_variant (&shape)(&loop);
@@ -315,6 +335,7 @@ int main(void)
         cmocka_unit_test_setup(page_that_changes_in_mid_read_is_unread, fresh_machine),
         cmocka_unit_test_setup(page_that_is_being_written_is_unread, fresh_machine),
         cmocka_unit_test_setup(swapped_counters_keep_their_events, fresh_machine),
+        cmocka_unit_test_setup(own_part_is_taken_off, fresh_machine),
         cmocka_unit_test_setup(no_interval_of_the_loop_has_a_wrong_rate, fresh_machine),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

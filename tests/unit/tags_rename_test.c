@@ -15,7 +15,7 @@ static struct cs_tags *table(void)
     struct cs_tags *tags = aligned_alloc(64, cs_tags_size(1));
     assert_non_null(tags);
     memset(tags, 0, cs_tags_size(1));
-    cs_tags_init(tags, 1);
+    cs_tags_init(tags, 1, 1);
     return tags;
 }
 

@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* What the name of an event stands for. Names are libpfm4's ("INST_RETIRED:ANY_P", "skl::INST_RETIRED", "perf::cycles"),
+ * perf's ("inst_retired.any_p", "LLC-load-misses") and Intel's of the fixed counters ("INST_RETIRED:ANY"), with perf's
+ * modifiers in one word or several ("cycles:u", "cycles:ukpp", "instructions:t"). Pure but for libpfm4's own state. */
+#ifndef CS_SAMPLER_PERF_EVENT_NAMES_H
+#define CS_SAMPLER_PERF_EVENT_NAMES_H
+
+#include <linux/perf_event.h>
+#include <stdbool.h>
+
+/* 0, or libpfm4's code. *any_thread: the name asks for both hardware threads of a core (`t`); the attributes don't have
+ * that bit. */
+int cs_event_encode(const char *name, struct perf_event_attr *attr, bool *any_thread);
+
+/* Visits the events that libpfm4 knows for this machine and that `matches` accepts (NULL: all), with a line of what each
+ * means. `name` begins with the model ("skl::"); generic events of the kernel come first. Stops at a negative return. */
+int cs_event_names_each(int (*visit)(void *arg, const char *name, const char *meaning), void *arg);
+
+#endif
