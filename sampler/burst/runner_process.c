@@ -10,6 +10,7 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/capability.h>
 #include <poll.h>
 #include <signal.h>
 #include <spawn.h>
@@ -19,6 +20,7 @@
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -76,6 +78,23 @@ static int open_proc(pid_t pid, const char *name)
     char path[64];
     snprintf(path, sizeof path, "/proc/%d/%s", (int)pid, name);
     return high(open(path, O_RDONLY | O_CLOEXEC));
+}
+
+/* The list of pages; to whom opens it with CAP_SYS_ADMIN it tells where they lie in the machine, too, which the replayer shall
+ * not know. */
+static int open_pages(pid_t pid)
+{
+    struct __user_cap_header_struct header = {_LINUX_CAPABILITY_VERSION_3, 0};
+    struct __user_cap_data_struct all[2], fewer[2];
+    if (syscall(SYS_capget, &header, all) != 0)
+        return -1;
+    memcpy(fewer, all, sizeof fewer);
+    fewer[CAP_SYS_ADMIN / 32].effective &= ~(1U << CAP_SYS_ADMIN % 32);
+    int fd = syscall(SYS_capset, &header, fewer) == 0 ? open_proc(pid, "pagemap") : -1;
+    int failed = errno;
+    (void)!syscall(SYS_capset, &header, all); /* of this thread */
+    errno = failed;
+    return fd;
 }
 
 static int open_decoder(void)
@@ -207,6 +226,25 @@ static int await(struct cs_burst_runner *runner, char message, uint64_t limit_ms
     }
 }
 
+/* The vector first, by which the runner tells the program that all of these are of (holder/same_program.c). 0 or errno. */
+static int open_target(struct cs_burst_runner *runner, int fds[N_FDS])
+{
+    static const struct {
+        int at;
+        const char *name;
+    } files[] = {
+        {CS_BURST_FD_VECTOR, "auxv"},
+        {CS_BURST_FD_MEMORY, "mem"},
+        {CS_BURST_FD_MAPS, "maps"},
+    };
+    for (unsigned i = 0; i < sizeof files / sizeof *files; i++)
+        if ((fds[files[i].at - CS_BURST_FD_CONTROL] = open_proc(runner->target, files[i].name)) < 0)
+            return errno;
+    runner->is_go = cs_burst_is_go(runner->target);
+    fds[CS_BURST_FD_PAGES - CS_BURST_FD_CONTROL] = open_pages(runner->target);
+    return fds[CS_BURST_FD_PAGES - CS_BURST_FD_CONTROL] < 0 ? errno : 0;
+}
+
 static int start(struct cs_burst_runner *runner, struct cs_error *err)
 {
     int pair[2] = {-1, -1}, image = open_image(runner->target), code = 0;
@@ -218,12 +256,10 @@ static int start(struct cs_burst_runner *runner, struct cs_error *err)
         fds[0] = high(pair[1]);
     }
     fds[CS_BURST_FD_SHARED - CS_BURST_FD_CONTROL] = high(memfd_create("cyclescope-burst", MFD_CLOEXEC));
-    fds[CS_BURST_FD_MEMORY - CS_BURST_FD_CONTROL] = open_proc(runner->target, "mem");
-    int why = errno;
-    fds[CS_BURST_FD_MAPS - CS_BURST_FD_CONTROL] = open_proc(runner->target, "maps");
+    int why = open_target(runner, fds);
     fds[CS_BURST_FD_DECODER - CS_BURST_FD_CONTROL] = open_decoder();
     int shared = fds[CS_BURST_FD_SHARED - CS_BURST_FD_CONTROL];
-    if (fds[CS_BURST_FD_MEMORY - CS_BURST_FD_CONTROL] < 0 || fds[CS_BURST_FD_MAPS - CS_BURST_FD_CONTROL] < 0)
+    if (why)
         code =
             cs_fail(err, why == ENOENT ? ESRCH : why, "process %d: its memory can't be read for bursts: %s",
                     (int)runner->target, strerror(why == ENOENT ? ESRCH : why));
@@ -259,7 +295,6 @@ int cs_burst_runner_open(pid_t pid, struct cs_burst_runner **out, double *cpu_us
     if (!runner)
         return cs_fail(err, ENOMEM, "no memory for a burst runner");
     runner->target = pid;
-    runner->is_go = cs_burst_is_go(pid);
     runner->control = -1;
     runner->shared = MAP_FAILED;
     int code = start(runner, err);

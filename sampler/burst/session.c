@@ -238,7 +238,7 @@ static void one_burst(struct cs_burst *burst, const struct cs_burst_trigger *tri
     learn_length(burst, f, &answer->outcome, timed, cost_us);
     if (answer->outcome.skip == CS_BURST_SKIP_TAKEN)
         cs_burst_followed_deny(f, CS_BURST_SKIP_TAKEN);
-    if (answer->outcome.skip == CS_BURST_SKIP_RIGHTS) {
+    if (answer->outcome.skip == CS_BURST_SKIP_RIGHTS || answer->outcome.skip == CS_BURST_SKIP_PROGRAM) {
         cs_burst_unfollow(&burst->processes, f);
         cs_burst_followed_begin(f);
     } else if (answer->outcome.error == EPIPE) { /* what ran its code is dead */

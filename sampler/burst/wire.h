@@ -20,9 +20,11 @@ enum {
     CS_BURST_FD_CONTROL = 3,
     CS_BURST_FD_SHARED = 4,
     CS_BURST_FD_MEMORY = 5,  /* /proc/PID/mem */
-    CS_BURST_FD_MAPS = 6,    /* /proc/PID/maps */
-    CS_BURST_FD_DECODER = 7, /* libZydis's shared object */
-    CS_BURST_FD_FIRST_FREE = 8,
+    CS_BURST_FD_PAGES = 6,   /* /proc/PID/pagemap, which tells no numbers of pages */
+    CS_BURST_FD_MAPS = 7,    /* /proc/PID/maps */
+    CS_BURST_FD_VECTOR = 8,  /* /proc/PID/auxv, opened before these three */
+    CS_BURST_FD_DECODER = 9, /* libZydis's shared object */
+    CS_BURST_FD_FIRST_FREE = 10,
 };
 
 /* With this the runner ends when its program ended, or became another one, before it could begin. */
@@ -62,6 +64,7 @@ enum {
     X(COMPAT, "32-bit", "the thread runs 32-bit code")                                                       \
     X(NO_EVENT, "no-event", "the kernel gave no event that can stop a thread")                               \
     X(RIGHTS, "other-rights", "the thread has other rights than its program had at first")                   \
+    X(PROGRAM, "other-program", "another program had taken the thread's place")                              \
     X(OTHERS, "other-users", "the program isn't the profiler's own user's (run the profiler as that user)")  \
     X(REAL_TIME, "real-time", "the thread has a real-time policy (--burst-real-time follows those, too)")    \
     X(CROWDED, "too-many-programs", "as many programs were followed as may be at once")                      \

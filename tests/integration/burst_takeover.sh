@@ -42,7 +42,7 @@ look_at() { # pid user
     local fd
     for fd in /proc/"$1"/fd/*; do
         case $(readlink "$fd") in
-        /proc/*/mem | anon_inode:*userfaultfd* | anon_inode:*pidfd*) ;;
+        /proc/*/mem | /proc/*/pagemap | anon_inode:*userfaultfd* | anon_inode:*pidfd*) ;;
         *) not_ok "it has open: $(readlink "$fd")" ;;
         esac
     done

@@ -19,19 +19,15 @@
 #include <linux/futex.h>
 #include <sched.h>
 #include <sys/resource.h>
-#include <sys/uio.h>
 #include <time.h>
 
 #define CPUS_MAX 4096
-#define READ_AT_ONCE 16 /* pages, 10 us: as long as nobody else gets the CPU */
 #define NOWHERE UINT32_MAX
 static uint8_t stack[8192] __attribute__((aligned(4096)));
 struct idle_keeper idle_keeper;
 struct warm_pages *idle_keeper_pages = &boundary->warm;
 static volatile int32_t wanted;
 static uint32_t held_cpu = NOWHERE;
-
-static volatile int32_t read_from;
 
 /* The list grows while we read it, and who writes it isn't trusted. */
 static uint32_t pages_asked(void)
@@ -44,21 +40,12 @@ static uint32_t pages_asked(void)
 void idle_keeper_read_some(void)
 {
     static uint8_t sink[PAGE]; /* all into the same page: the cache is for the others */
-    struct iovec here[READ_AT_ONCE], there[READ_AT_ONCE];
-    uint32_t end = pages_asked();
     uint32_t done = __atomic_load_n(&idle_keeper.answered, __ATOMIC_RELAXED);
-    if (done >= end)
+    if (done >= pages_asked())
         return;
-    uint32_t n = end - done < READ_AT_ONCE ? end - done : READ_AT_ONCE;
-    for (uint32_t i = 0; i < n; i++) {
-        uint64_t page = *(volatile uint64_t *)&idle_keeper_pages->page[done + i];
-        here[i] = (struct iovec){sink, PAGE};
-        there[i] = (struct iovec){(void *)(page & ~(PAGE - 1)), PAGE};
-    }
-    long bytes = SYS(__NR_process_vm_readv, read_from, here, n, there, n, 0);
-    uint32_t read = bytes > 0 ? (uint32_t)((uint64_t)bytes / PAGE) : 0;
-    __atomic_store_n(&idle_keeper.answered, done + (read ? read : 1),
-                     __ATOMIC_RELEASE); /* one can't be read */
+    uint64_t page = *(volatile uint64_t *)&idle_keeper_pages->page[done];
+    SYS(__NR_pread64, CS_BURST_FD_MEMORY, sink, PAGE, page & ~(PAGE - 1)); /* perhaps it can't be read */
+    __atomic_store_n(&idle_keeper.answered, done + 1, __ATOMIC_RELEASE);
 }
 
 static int keeper(void)
@@ -175,9 +162,8 @@ void idle_keeper_end(void)
     idle_keeper.turning = false;
 }
 
-bool warming_begin(uint32_t tid)
+bool warming_begin(void)
 {
-    read_from = (int32_t)tid;
     return idle_keeper.turning;
 }
 

@@ -10,7 +10,7 @@ void idle_keeper_begin(void);                    /* the thread stands */
 void idle_keeper_end(void);                      /* it will run again at once */
 bool idle_keeper_elsewhere(void);                /* are we on another CPU? Else it can't run while we do */
 /* Reading the thread's pages there, those that boundary->warm lists; false: nobody does. */
-bool warming_begin(uint32_t tid);
+bool warming_begin(void);
 bool warming_end(uint64_t until); /* TSC; waits; false: not all are read */
 
 /* Its pieces, seen by tests alone. */

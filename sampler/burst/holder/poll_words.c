@@ -8,8 +8,6 @@
 #include "sampler/burst/runner/sys.h"
 #include "sampler/burst/runner/timing_model.h"
 
-#include <sys/uio.h>
-
 static uint32_t since_ns(const struct polled_words *polled, uint64_t ticks)
 {
     return (uint32_t)((ticks - polled->released) * 1000 / polled->ticks_a_us);
@@ -24,13 +22,49 @@ static bool all(const struct polled_words *polled, const uint64_t *values, bool 
     return true;
 }
 
-void poll_words(struct polled_words *polled, pid_t pid)
+/* Words of one page are read by one call. */
+static struct piece {
+    uint64_t from, to;
+    uint8_t bytes[PAGE + 8];
+} pieces[POLLED_WORDS_MAX];
+static unsigned n_pieces, piece_of[POLLED_WORDS_MAX];
+
+static void make_pieces(const struct polled_words *polled)
 {
-    static struct iovec there[POLLED_WORDS_MAX];
+    n_pieces = 0;
+    for (unsigned i = 0; i < polled->n_words; i++) {
+        uint64_t from = polled->word[i].addr, to = from + 8;
+        unsigned k = 0;
+        while (k < n_pieces && pieces[k].from / PAGE != from / PAGE)
+            k++;
+        if (k == n_pieces) {
+            pieces[n_pieces].from = from;
+            pieces[n_pieces++].to = to;
+        }
+        pieces[k].from = from < pieces[k].from ? from : pieces[k].from;
+        pieces[k].to = to > pieces[k].to ? to : pieces[k].to;
+        piece_of[i] = k;
+    }
+}
+
+static bool read_words(const struct polled_words *polled, uint64_t values[POLLED_WORDS_MAX])
+{
+    for (unsigned k = 0; k < n_pieces; k++) {
+        uint64_t bytes = pieces[k].to - pieces[k].from;
+        if (SYS(__NR_pread64, CS_BURST_FD_MEMORY, pieces[k].bytes, bytes, pieces[k].from) != (long)bytes)
+            return false;
+    }
+    for (unsigned i = 0; i < polled->n_words; i++) {
+        const struct piece *piece = &pieces[piece_of[i]];
+        memcpy(&values[i], piece->bytes + (polled->word[i].addr - piece->from), 8);
+    }
+    return true;
+}
+
+void poll_words(struct polled_words *polled)
+{
     static uint64_t values[POLLED_WORDS_MAX];
-    struct iovec here = {values, 8 * polled->n_words};
-    for (unsigned i = 0; i < polled->n_words; i++)
-        there[i] = (struct iovec){(void *)polled->word[i].addr, 8};
+    make_pieces(polled);
     bool started = false;
     unsigned over = 0;
     uint64_t dense = CS_MODEL_POLLS_DENSE_NS / 1000 * polled->ticks_a_us, started_at = tsc();
@@ -39,7 +73,7 @@ void poll_words(struct polled_words *polled, pid_t pid)
         while (tsc() < next)
             __asm__ volatile("pause");
         uint64_t begin = tsc();
-        if (SYS(__NR_process_vm_readv, pid, &here, 1, there, polled->n_words, 0) != (long)here.iov_len)
+        if (!read_words(polled, values))
             return;
         uint64_t end = tsc();
         bool waits = !started && all(polled, values, false);

@@ -6,6 +6,6 @@
 #include "sampler/burst/runner/boundary.h"
 
 /* Until the thread has been seen often enough, or the trace is over. */
-void poll_words(struct polled_words *polled, pid_t pid);
+void poll_words(struct polled_words *polled);
 
 #endif

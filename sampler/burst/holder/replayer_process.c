@@ -7,7 +7,7 @@
 #include "sampler/burst/holder/replayer_process.h"
 #include "sampler/burst/holder/kept_pages.h"
 #include "sampler/burst/holder/read_regions.h"
-#include "sampler/burst/holder/rights.h"
+#include "sampler/burst/holder/same_program.h"
 #include "sampler/burst/replayer/replayer.h"
 #include "sampler/burst/runner/libc.h"
 #include "sampler/burst/runner/sys.h"
@@ -87,11 +87,12 @@ bool replayer_ask(enum replay_kind kind, uint32_t limit_ms, struct replay_told *
 
 int replayer_start(struct cs_burst_shared *shared)
 {
-    struct rights rights;
+    uint32_t uid, gid, own_uid = (uint32_t)SYS(__NR_geteuid, 0);
     struct replay_told told;
-    if (!rights_read(shared->command.tid, (uint32_t)SYS(__NR_geteuid, 0), &rights))
-        return CS_BURST_EXIT_GONE;
-    if (!rights.own)
+    int code = program_keep(shared->command.tid, &uid, &gid);
+    if (code)
+        return code;
+    if (uid != own_uid)
         return CS_BURST_EXIT_OTHERS;
     long at = SYS(__NR_mmap, boundary, sizeof *boundary, PROT_READ | PROT_WRITE,
                   MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1, 0);
@@ -102,7 +103,7 @@ int replayer_start(struct cs_burst_shared *shared)
     int32_t parent = (int32_t)SYS(__NR_getpid, 0);
     long pid = SYS(__NR_clone, SIGCHLD, 0, 0, 0, 0);
     if (pid == 0)
-        replayer_main(parent, rights.uid, rights.gid);
+        replayer_main(parent, uid, gid);
     if (pid < 0)
         return 81;
     replayer = (int32_t)pid;

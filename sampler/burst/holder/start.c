@@ -68,8 +68,7 @@ __attribute__((used)) _Noreturn void start(uint64_t *initial)
     int code = replayer_start(shared);
     if (code)
         die(code);
-    SYS(__NR_close, CS_BURST_FD_DECODER);
-    SYS(__NR_close, CS_BURST_FD_MEMORY);
+    SYS(__NR_close_range, CS_BURST_FD_VECTOR, CS_BURST_FD_DECODER, 0);
     struct kernel_sigaction action = {wake, SA_RESTORER, signal_return, 0};
     SYS(__NR_rt_sigaction, SIGUSR1, &action, NULL, 8);
     char message = 'r';

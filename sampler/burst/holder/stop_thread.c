@@ -23,7 +23,7 @@
 #include "sampler/burst/holder/kept_pages.h"
 #include "sampler/burst/holder/read_regions.h"
 #include "sampler/burst/holder/replayer_process.h"
-#include "sampler/burst/holder/rights.h"
+#include "sampler/burst/holder/same_program.h"
 #include "sampler/burst/holder/take_rows.h"
 #include "sampler/burst/holder/verify.h"
 #include "sampler/burst/holder/watch_thread.h"
@@ -130,8 +130,6 @@ static void do_burst(uint64_t stopped_ns, uint64_t stopped_ticks)
         idle_keeper_begin();
     if (children_wake_others && has_children(tid))
         return skip(CS_BURST_SKIP_CHILDREN, 0);
-    if (!rights_unchanged(tid)) /* an exec, say, while we waited for it */
-        return skip(CS_BURST_SKIP_RIGHTS, 0);
     if (!read_registers(tid, &registers))
         return;
     static unsigned met;
@@ -141,13 +139,13 @@ static void do_burst(uint64_t stopped_ns, uint64_t stopped_ticks)
     outcome->start = registers.rip;
     uint32_t us = stopped_us_max(command, first, timed);
     ask->deadline = stopped_ticks + us * ticks_a_us(stopped_ns, stopped_ticks);
-    outcome->pages_copied = kept_pages_copy((pid_t)tid, ask->deadline); /* any thread names the memory */
+    outcome->pages_copied = kept_pages_copy(tid, ask->deadline);
     uint64_t copied_ns = clock_ns();
     outcome->copy_ns = (uint32_t)(copied_ns - stopped_ns);
     ask->timed = timed;
     ask->verify = command->verify;
     uint64_t a_us = ask->ticks_a_us = ticks_a_us(copied_ns, tsc());
-    ask->warming = timed && warming_begin(tid);
+    ask->warming = timed && warming_begin();
     ask->elsewhere = timed && idle_keeper_elsewhere();
     if (!replayer_ask(REPLAY_RUN, us / 1000 + STUCK_MS, &told))
         return skip(CS_BURST_SKIP_BROKEN, EPIPE);
@@ -173,6 +171,11 @@ static void do_burst(uint64_t stopped_ns, uint64_t stopped_ticks)
     if (timed)
         watch_thread(tid);
     uint64_t watched_ns = clock_ns() - stopped_ns;
+    enum cs_burst_skip other = program_look(tid);
+    if (other != CS_BURST_SKIP_NONE) {
+        replayer_ask(REPLAY_FORGET, FINISH_MS, &told);
+        return skip(other, 0);
+    }
     if (!replayer_ask(REPLAY_FINISH, FINISH_MS, &told))
         return skip(CS_BURST_SKIP_BROKEN, EPIPE);
     take_rows(shared, &boundary->rows, timed, watched_ns);
@@ -294,6 +297,10 @@ static void stop_and_follow(void)
         return skip(CS_BURST_SKIP_TRACED, seized);
     if (seized < 0)
         return skip(seized == -ESRCH ? CS_BURST_SKIP_GONE : CS_BURST_SKIP_DENIED, seized);
+    /* From here on an exec is seen, and its own memory is what the thread that will stand has: that of the descriptors? */
+    enum cs_burst_skip other = program_look(command->tid);
+    if (other != CS_BURST_SKIP_NONE)
+        return skip(other, 0);
     int event = alarm_set(command->tid, command->lead_ns, quiet_signal);
     if (event < 0)
         return skip(event == -ESRCH ? CS_BURST_SKIP_GONE : CS_BURST_SKIP_NO_EVENT, event);
@@ -347,8 +354,9 @@ void burst(struct cs_burst_shared *with)
     int map = regions_refresh();
     if (map < 0)
         return skip(CS_BURST_SKIP_GONE, ESRCH);
-    if (!rights_unchanged(shared->command.tid))
-        return skip(CS_BURST_SKIP_RIGHTS, 0);
+    enum cs_burst_skip other = program_open(shared->command.tid);
+    if (other != CS_BURST_SKIP_NONE)
+        return skip(other, 0);
     quiet_signal = alarm_quiet_signal(shared->command.tid, shared->command.urgent_is_quiet, &deliver,
                                       &children_wake_others);
     if (deliver) /* its handler runs before what was followed does */

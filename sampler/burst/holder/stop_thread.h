@@ -6,7 +6,8 @@
  * killed, and the thread let go.
  *
  * A file calls only files above it. Files of this room:
- *   rights             whose rights the replayer gets
+ *   rights             what /proc/TID/status says of a thread's rights
+ *   same_program       is a thread still of the program that the runner was made for?
  *   read_regions       reads the target's memory map
  *   replayer_process   starts the replayer and takes turns with it
  *   kept_pages         copies of the pages that the replayer wants

@@ -151,7 +151,7 @@ void watch_thread(uint32_t tid)
         return;
     }
     uint64_t waited = waited_ns(tid);
-    poll_words(&polled, (pid_t)tid);
+    poll_words(&polled);
     if (waited_ns(tid) > waited + CS_MODEL_WAITED_NS) /* another thread ran meanwhile */
         polled.n_polls = 0;
     memcpy(&boundary->polled, &polled, sizeof polled);

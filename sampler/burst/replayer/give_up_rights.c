@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Who takes this process over has: the copies of pages that it made, a descriptor that reads the target's
- * memory, and the calls below. credentials(7), capabilities(7), seccomp(2). */
+ * memory, one that says which of its pages are there, and the calls below. credentials(7), capabilities(7), seccomp(2). */
 #include "sampler/burst/replayer/give_up_rights.h"
 #include "sampler/burst/replayer/replayer.h"
 #include "sampler/burst/runner/runner.h"
@@ -96,7 +96,7 @@ static bool filter_calls(int faults, int self)
         DIE,
         LOAD(nr), /* x32's numbers are none of these */
         ONE_OF(__NR_futex, 1, FUTEX_WAIT, FUTEX_WAKE),
-        ONE_OF(__NR_pread64, 0, CS_BURST_FD_MEMORY, CS_BURST_FD_MEMORY),
+        ONE_OF(__NR_pread64, 0, CS_BURST_FD_MEMORY, CS_BURST_FD_PAGES),
         ANY(__NR_rt_sigreturn),
         ANY(__NR_exit_group),
         ANY(__NR_munmap),

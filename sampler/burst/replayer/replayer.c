@@ -133,7 +133,7 @@ _Noreturn void replayer_main(int32_t parent, uint32_t uid, uint32_t gid)
     signals_install();
     windows_open(&faults, &self);
     SYS(__NR_close_range, 0, CS_BURST_FD_MEMORY - 1, 0);
-    SYS(__NR_close_range, CS_BURST_FD_MEMORY + 1, CS_BURST_FD_FIRST_FREE - 1, 0);
+    SYS(__NR_close_range, CS_BURST_FD_PAGES + 1, CS_BURST_FD_FIRST_FREE - 1, 0);
     if (!give_up_rights(parent, uid, gid, faults, self))
         die(78);
     serve();

@@ -31,6 +31,7 @@
  *   boundary         the memory that both share, and who believes what
  *   sys              system calls
  *   libc             what the compiler calls by itself
+ *   present_pages    which pages of the target are in memory
  *   thread           threads of the runner's own, clocks, /proc
  *   timing_model     constants that measurement chose
  *

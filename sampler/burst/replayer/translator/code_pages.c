@@ -45,16 +45,16 @@ static struct code_page *code_page(uint64_t addr)
     return page;
 }
 
-unsigned code_bytes(uint64_t addr, uint8_t bytes[15])
+unsigned code_bytes(uint64_t addr, uint8_t bytes[15], unsigned most)
 {
     unsigned n = 0;
-    while (n < 15) {
+    while (n < most) {
         const struct code_page *page = code_page(addr + n);
         if (!page)
             break;
         uint64_t in_page = (addr + n) % PAGE, take = PAGE - in_page;
-        if (take > 15 - n)
-            take = 15 - n;
+        if (take > most - n)
+            take = most - n;
         memcpy(bytes + n, page->bytes + in_page, take);
         n += (unsigned)take;
     }

@@ -9,6 +9,7 @@
 #include "sampler/burst/replayer/translator/fault_windows.h"
 #include "sampler/burst/replayer/translator/regions.h"
 #include "sampler/burst/runner/libc.h"
+#include "sampler/burst/runner/present_pages.h"
 #include "sampler/burst/runner/sys.h"
 
 #include <sys/mman.h>
@@ -124,13 +125,15 @@ static void add(uint64_t addr, const struct region *region, bool touched)
     n_burst++;
 }
 
-/* The page and those around it that are not there yet, in one go. */
+/* The page and those around it that are not there yet, in one go; of those around it what the target has in memory. */
 static bool page_in_with_neighbours(uint64_t addr, const struct region *region)
 {
     uint64_t least = addr & ~(NEIGHBOURS * PAGE - 1), from = addr, to = addr + PAGE;
-    while (from > least && from > region->start && !page_of(from - PAGE))
+    uint8_t state[NEIGHBOURS];
+    present_pages(least, NEIGHBOURS, state);
+    while (from > least && from > region->start && state[(from - least) / PAGE - 1] && !page_of(from - PAGE))
         from -= PAGE;
-    while (to < least + NEIGHBOURS * PAGE && to < region->end && !page_of(to))
+    while (to < least + NEIGHBOURS * PAGE && to < region->end && state[(to - least) / PAGE] && !page_of(to))
         to += PAGE;
     uint64_t window, window_end;
     if (window_at(addr, &window, &window_end)) {

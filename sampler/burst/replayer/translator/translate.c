@@ -256,8 +256,14 @@ static void write_end(struct block *block, const struct decoded *d)
 static bool decode_one(struct decoded *d, uint64_t addr)
 {
     d->addr = addr;
-    unsigned n = code_bytes(addr, d->bytes);
-    return n && ZYAN_SUCCESS(decoder.decode(&decoder.state, d->bytes, n, &d->insn, d->operands));
+    unsigned here = (unsigned)(PAGE - addr % PAGE), n = 0;
+    /* The page behind it is read by an instruction alone that goes on there. */
+    for (unsigned most = here < 15 ? here : 15; most; most = most < 15 && n ? 15 : 0) {
+        n = code_bytes(addr, d->bytes, most);
+        if (n && ZYAN_SUCCESS(decoder.decode(&decoder.state, d->bytes, n, &d->insn, d->operands)))
+            return true;
+    }
+    return false;
 }
 
 struct block *translate(uint64_t pc)
@@ -274,7 +280,7 @@ struct block *translate(uint64_t pc)
         block->cause = CS_BURST_UNDECODED;
         if (!decode_one(d, addr)) {
             block->end = END_STOP;
-            if (!n && !code_bytes(addr, d->bytes)) {
+            if (!n && !code_bytes(addr, d->bytes, 1)) {
                 translate_cause = CS_BURST_FAULT;
                 return NULL;
             }
