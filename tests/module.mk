@@ -15,6 +15,7 @@ $(BUILD)/tests/programs/%: tests/programs/%.c
 
 programs.without_rights.libs = -lseccomp
 programs.waiting.libs = -lpthread
+programs.replaced_code.libs = -ldl
 programs.bottleneck.libs = -lpthread
 programs.waiting_disk.libs = -lpthread
 programs.exec_while_traced.libs = -lpthread

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* perf maps: lines of "START SIZE NAME" in hex, appended while the program runs; or a jitdump file, which the
- * program has mapped so that it is found; and what it registered by cs_name_code, in its segment of signals. */
+ * program has mapped so that it is found; and what it registered by cs_name_code, in its segment of signals. Each is read
+ * once a drain, whether its names are missed or not: code may be replaced by other code at its address. A jitdump says
+ * when; what else is new in a drain holds from the drain before. */
 #include "sampler/dynamic/jit.h"
 
 #include "sampler/dynamic/jit_code.h"
@@ -12,6 +14,7 @@
 #include "store/base/regular_file.h"
 
 #include <errno.h>
+#include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -24,14 +27,18 @@
 #define IDLE_DRAINS 60
 #define HELD_NS (25 * 1000000000ULL) /* samples may wait in the kernel's table for ten seconds */
 #define REST_DRAINS 20               /* where there is no file */
+#define EAGER_LOOKS 8                /* at first: files come soon after the first code */
+#define FLUSHED 1024 /* bytes: a file's end at such a border may be a buffer's, not a line's */
 struct perf_map {
     struct perf_map *next;
     pid_t pid, inner; /* inner: in its own namespace, as its file's name has it */
     uint64_t started;
     uint64_t since_ns; /* of one PID's the newest comes first; the last one has 0 */
     struct cs_jit_methods methods;
-    long read; /* bytes of the perf map, up to the end of its last whole line */
-    long seen; /* its size when it was read */
+    long read;  /* bytes of the perf map, up to the end of its last whole line */
+    long seen;  /* its size when it was read */
+    bool ended; /* its last line has no newline, and was taken */
+    uint64_t looked_ns;
     struct cs_jit_dumped dumped;
     bool asked; /* in this drain, whether a jitdump file has come */
     unsigned idle;
@@ -80,19 +87,19 @@ static int open_map(const struct cs_jit *jit, const struct perf_map *m)
 }
 
 /* One line of a perf map. */
-static void keep_line(struct cs_jit *jit, struct perf_map *m, const char *line)
+static void keep_line(struct cs_jit *jit, struct perf_map *m, const char *line, uint64_t since_ns)
 {
     char *size, *name;
     uint64_t start = strtoull(line, &size, 16), bytes = strtoull(size, &name, 16);
     if (*name != ' ' || bytes == 0 || bytes >= CS_JIT_METHOD_MAX)
         return;
     long kept = cs_jit_methods_text(&m->methods, &jit->kept, name + 1);
-    if (kept >= 0 && !cs_jit_methods_add(&m->methods, &jit->kept, start, bytes, (size_t)kept))
+    if (kept >= 0 && !cs_jit_methods_add(&m->methods, &jit->kept, start, bytes, since_ns, (size_t)kept))
         m->methods.text_used = (size_t)kept;
 }
 
 /* The whole lines that were appended. A line of more than PART bytes ends it. */
-static void keep_lines(struct cs_jit *jit, struct perf_map *m, int fd)
+static void keep_lines(struct cs_jit *jit, struct perf_map *m, int fd, uint64_t since_ns)
 {
     char *part = malloc(PART + 1);
     for (ssize_t got; part && !m->methods.cut && (got = pread(fd, part, PART, m->read)) > 0;) {
@@ -100,7 +107,7 @@ static void keep_lines(struct cs_jit *jit, struct perf_map *m, int fd)
         part[got] = '\0';
         while (!m->methods.cut && (end = memchr(at, '\n', (size_t)(part + got - at))) != NULL) {
             *end = '\0';
-            keep_line(jit, m, at);
+            keep_line(jit, m, at, since_ns);
             at = end + 1;
         }
         m->read += at - part;
@@ -110,9 +117,30 @@ static void keep_lines(struct cs_jit *jit, struct perf_map *m, int fd)
     free(part);
 }
 
+static bool has_ended(pid_t pid)
+{
+    return kill(pid, 0) != 0 && errno == ESRCH;
+}
+
+/* A last line without a newline is whole if nothing was added for a drain, or its process has ended. */
+static void keep_last_line(struct cs_jit *jit, struct perf_map *m, int fd, uint64_t since_ns)
+{
+    char line[1024];
+    const long size = m->seen - m->read;
+    if (m->ended || size <= 0 || size >= (long)sizeof line ||
+        (m->seen % FLUSHED == 0 && !has_ended(m->pid)) || pread(fd, line, (size_t)size, m->read) != size)
+        return;
+    line[size] = '\0';
+    m->ended = true;
+    if (!memchr(line, '\n', (size_t)size)) {
+        keep_line(jit, m, line, since_ns);
+        cs_jit_methods_sort(&m->methods);
+    }
+}
+
 static void begin_anew(struct cs_jit *jit, struct perf_map *m)
 {
-    m->methods.n = m->methods.text_used = 0;
+    m->methods.n = m->methods.n_sorted = m->methods.text_used = 0;
     m->read = 0;
     cs_jit_registered_drop(&m->registered, &jit->kept);
 }
@@ -133,14 +161,16 @@ static void prefer_dump(struct cs_jit *jit, struct perf_map *m, uint64_t time_ns
 static void look(struct cs_jit *jit, struct perf_map *m, uint64_t time_ns)
 {
     struct stat st;
+    const uint64_t since_ns = m->looked_ns;
     m->rest = 1;
+    m->looked_ns = cs_monotonic_ns();
     read_user(jit, m);
-    const bool dump =
-        m->read == 0 && cs_jit_dumped_read(&m->dumped, &jit->dumps, m->pid, time_ns, &m->methods, &jit->kept);
+    const bool dump = m->read == 0 && cs_jit_dumped_read(&m->dumped, &jit->dumps, m->pid, time_ns, since_ns,
+                                                         &m->methods, &jit->kept);
     int fd = m->read == 0 && m->methods.n > 0 && m->dumped.at ? -1 : open_map(jit, m);
     if (fd < 0) {
         if (!dump) {
-            m->rest = m->vain < 4 ? 1u << m->vain : REST_DRAINS;
+            m->rest = m->vain < EAGER_LOOKS ? 1 : REST_DRAINS;
             m->vain++;
         }
         return;
@@ -149,8 +179,13 @@ static void look(struct cs_jit *jit, struct perf_map *m, uint64_t time_ns)
         if (st.st_size < m->seen) /* another file */
             begin_anew(jit, m);
         m->seen = st.st_size;
-        keep_lines(jit, m, fd);
+        m->ended = false;
+        keep_lines(jit, m, fd, since_ns);
         cs_jit_methods_sort(&m->methods);
+        if (has_ended(m->pid))
+            keep_last_line(jit, m, fd, since_ns);
+    } else {
+        keep_last_line(jit, m, fd, since_ns);
     }
     close(fd);
 }
@@ -196,6 +231,11 @@ void cs_jit_meet(struct cs_jit *jit, pid_t pid, uint64_t since_ns)
     struct perf_map *m = map_of(jit, pid, since_ns);
     if (m)
         (void)meet(jit, m, since_ns);
+}
+
+static uint64_t middle(uint64_t from_ns, uint64_t to_ns)
+{
+    return from_ns < to_ns ? from_ns + (to_ns - from_ns) / 2 : to_ns;
 }
 
 static void remember(struct cs_jit *jit, const struct cs_store_image *image, uint64_t offset, uint64_t size,
@@ -251,15 +291,14 @@ uint64_t cs_jit_offset(struct cs_jit *jit, const struct cs_store_image *image, p
     m->used_ns = cs_monotonic_ns();
     prefer_dump(jit, m, to_ns);
     cs_jit_registered_read(&m->registered, &m->methods, &jit->kept);
-    struct cs_jit_method *method = cs_jit_methods_at(&m->methods, addr);
-    if (!method && !m->rest) {
+    if (!m->rest)
         look(jit, m, to_ns);
-        method = cs_jit_methods_at(&m->methods, addr);
-    }
+    const uint64_t time_ns = middle(from_ns, to_ns);
+    struct cs_jit_method *method = cs_jit_methods_at(&m->methods, addr, time_ns);
     /* One that it was before an exec registers no more. */
     if (!method && !m->registered.rest && m == map_of(jit, pid, UINT64_MAX)) {
         m = meet(jit, m, from_ns);
-        method = cs_jit_methods_at(&m->methods, addr);
+        method = cs_jit_methods_at(&m->methods, addr, time_ns);
     }
     if (!method || !m->methods.text)
         return fallback;
@@ -267,6 +306,30 @@ uint64_t cs_jit_offset(struct cs_jit *jit, const struct cs_store_image *image, p
         place(jit, m, image, method, to_ns);
     remember(jit, image, method->code, CS_JIT_METHOD_MAX, m->methods.text + method->name);
     return method->code + (addr - method->start);
+}
+
+uint64_t cs_jit_change(struct cs_jit *jit, pid_t pid, uint64_t addr, uint64_t from_ns, uint64_t to_ns)
+{
+    const struct perf_map *m = jit->maps;
+    while (m && (m->pid != pid || m->since_ns > from_ns))
+        m = m->next;
+    return m ? cs_jit_methods_change(&m->methods, addr, from_ns, to_ns) : 0;
+}
+
+bool cs_jit_has_replaced(const struct cs_jit *jit, pid_t pid, uint64_t since_ns)
+{
+    for (const struct perf_map *m = jit->maps; m; m = m->next)
+        if (m->pid == pid && m->methods.replaced_ns > since_ns)
+            return true;
+    return false;
+}
+
+uint64_t cs_jit_replaced_ns(const struct cs_jit *jit)
+{
+    uint64_t last_ns = 0;
+    for (const struct perf_map *m = jit->maps; m; m = m->next)
+        last_ns = m->methods.replaced_ns > last_ns ? m->methods.replaced_ns : last_ns;
+    return last_ns;
 }
 
 static void free_map(struct cs_jit *jit, struct perf_map *m)
@@ -289,9 +352,11 @@ void cs_jit_refresh(struct cs_jit *jit)
         if (++m->idle > IDLE_DRAINS && (!m->registered.names || now - m->used_ns > HELD_NS)) {
             *link = m->next;
             free_map(jit, m);
-        } else {
-            link = &m->next;
+            continue;
         }
+        if (!m->rest)
+            look(jit, m, UINT64_MAX);
+        link = &m->next;
     }
 }
 

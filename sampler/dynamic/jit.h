@@ -28,6 +28,7 @@
 #include "sampler/images/maps.h"
 #include "store/store.h"
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
 
@@ -41,9 +42,15 @@ void cs_jit_keep_code(struct cs_jit *jit, const char *store);
 int cs_jit_save_code(struct cs_jit *jit, uint64_t store_max, struct cs_error *err);
 
 /* The offset for an address in code that process `pid` had made by to_ns, and that ran from from_ns on; `fallback` where no
- * name is known. */
+ * name is known. Where code was replaced in between, that of the middle. */
 uint64_t cs_jit_offset(struct cs_jit *jit, const struct cs_store_image *image, pid_t pid, uint64_t from_ns,
                        uint64_t to_ns, uint64_t addr, uint64_t fallback);
+/* The first time in (from_ns, to_ns) at which other code of process `pid` takes the place of that at `addr`; 0: none does. */
+uint64_t cs_jit_change(struct cs_jit *jit, pid_t pid, uint64_t addr, uint64_t from_ns, uint64_t to_ns);
+/* Whether process `pid` has replaced code since then. */
+bool cs_jit_has_replaced(const struct cs_jit *jit, pid_t pid, uint64_t since_ns);
+/* When some process last replaced code by other code, as far as is known; 0: never. Samples of long are then too coarse. */
+uint64_t cs_jit_replaced_ns(const struct cs_jit *jit);
 /* A process, which began or did an exec at since_ns, has made code: looks whether it registers names. They can't be had any
  * more when it has ended. */
 void cs_jit_meet(struct cs_jit *jit, pid_t pid, uint64_t since_ns);

@@ -4,6 +4,7 @@
 
 #include "sampler/dynamic/jit_code.h"
 #include "sampler/dynamic/jitdump.h"
+#include "sampler/perf/monotonic_clock.h"
 #include "store/base/regular_file.h"
 
 #include <stdio.h>
@@ -50,6 +51,7 @@ bool cs_jit_dumped_is_there(const struct cs_jit_dumped *d, const struct cs_jit_d
 struct reading {
     struct cs_jit_methods *methods;
     struct cs_jit_kept *kept;
+    uint64_t looked_ns, now_ns;
     uint32_t *slots; /* 1 + index of the method */
     size_t n_slots, n_used;
     bool full;
@@ -110,7 +112,9 @@ static bool from_dump(void *arg, const struct cs_jitdump_record *code)
         lines = was->lines_back;
     }
     if (name >= 0)
-        (void)cs_jit_methods_add(methods, r->kept, code->start, code->size, (size_t)name);
+        (void)cs_jit_methods_add(methods, r->kept, code->start, code->size,
+                                 code->time_ns && code->time_ns <= r->now_ns ? code->time_ns : r->looked_ns,
+                                 (size_t)name);
     if (methods->n > n) {
         methods->at[n].code = bytes;
         methods->at[n].lines_back = lines <= UINT32_MAX ? (uint32_t)lines : 0;
@@ -120,9 +124,11 @@ static bool from_dump(void *arg, const struct cs_jitdump_record *code)
 }
 
 bool cs_jit_dumped_read(struct cs_jit_dumped *d, const struct cs_jit_dumps *dumps, pid_t pid,
-                        uint64_t time_ns, struct cs_jit_methods *methods, struct cs_jit_kept *kept)
+                        uint64_t time_ns, uint64_t looked_ns, struct cs_jit_methods *methods,
+                        struct cs_jit_kept *kept)
 {
-    struct reading r = {.methods = methods, .kept = kept};
+    struct reading r = {
+        .methods = methods, .kept = kept, .looked_ns = looked_ns, .now_ns = cs_monotonic_ns()};
     int fd = methods->cut ? -1 : open_file(dumps, d->user, pid, time_ns);
     if (fd < 0)
         return false;

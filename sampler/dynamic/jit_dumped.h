@@ -29,9 +29,10 @@ struct cs_jit_dumped {
 /* True: process `pid` has such a file by time_ns, with a method in it. */
 bool cs_jit_dumped_is_there(const struct cs_jit_dumped *d, const struct cs_jit_dumps *dumps, pid_t pid,
                             uint64_t time_ns);
-/* Adds what the file tells since the last call. False: there is no file, or no room. */
+/* Adds what the file tells since the last call, which was at looked_ns. False: there is no file, or no room. */
 bool cs_jit_dumped_read(struct cs_jit_dumped *d, const struct cs_jit_dumps *dumps, pid_t pid,
-                        uint64_t time_ns, struct cs_jit_methods *methods, struct cs_jit_kept *kept);
+                        uint64_t time_ns, uint64_t looked_ns, struct cs_jit_methods *methods,
+                        struct cs_jit_kept *kept);
 /* A method's bytes, malloc'ed; NULL: there are none. The file stays open for more until cs_jit_dumped_close. */
 uint8_t *cs_jit_dumped_code(struct cs_jit_dumped *d, const struct cs_jit_dumps *dumps, pid_t pid,
                             uint64_t time_ns, const struct cs_jit_method *method);

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "sampler/dynamic/jit_registered.h"
 
+#include "sampler/perf/monotonic_clock.h"
+
 #define SEGMENTS_MAX 64 /* held open, of all processes */
 #define REST_DRAINS 20  /* where there is none */
 
@@ -25,6 +27,7 @@ bool cs_jit_registered_meet(struct cs_jit_registered *r, struct cs_jit_kept *kep
 struct adding {
     struct cs_jit_methods *methods;
     struct cs_jit_kept *kept;
+    uint64_t since_ns;
 };
 
 static bool add(void *arg, uint64_t start, uint64_t size, const char *name)
@@ -32,7 +35,7 @@ static bool add(void *arg, uint64_t start, uint64_t size, const char *name)
     struct adding *to = arg;
     size_t before = to->methods->text_used;
     long text = cs_jit_methods_text(to->methods, to->kept, name);
-    if (text >= 0 && !cs_jit_methods_add(to->methods, to->kept, start, size, (size_t)text))
+    if (text >= 0 && !cs_jit_methods_add(to->methods, to->kept, start, size, to->since_ns, (size_t)text))
         to->methods->text_used = before;
     return !to->methods->cut;
 }
@@ -44,7 +47,8 @@ void cs_jit_registered_read(struct cs_jit_registered *r, struct cs_jit_methods *
     if (!r->names || r->read)
         return;
     r->read = true;
-    (void)cs_code_names_read(r->names, add, &(struct adding){methods, kept});
+    (void)cs_code_names_read(r->names, add, &(struct adding){methods, kept, r->read_ns});
+    r->read_ns = cs_monotonic_ns();
     if (methods->n > n)
         cs_jit_methods_sort(methods);
 }

@@ -13,9 +13,10 @@
 /* Of one process; all zero is none. */
 struct cs_jit_registered {
     struct cs_code_names *names;
-    unsigned rest; /* drains until it may be looked for again */
-    bool read;     /* in this drain */
-    bool refused;  /* too many others were held */
+    unsigned rest;    /* drains until it may be looked for again */
+    bool read;        /* in this drain */
+    bool refused;     /* too many others were held */
+    uint64_t read_ns; /* when it was last read: what comes now was registered since */
 };
 
 /* Looks for the process's segment. True: it has another one than what is held, which stays (it did an exec). */

@@ -13,6 +13,7 @@
 #define RECORDS_MAX 1000000          /* a call: some 0.2 s */
 #define READ_MAX ((size_t)512 << 20) /* bytes a call: the same */
 #define PART 16384
+#define ARCH_TIMESTAMP 1     /* of the header's flags: times aren't the monotonic clock's */
 #define KEPT_BACK (1u << 20) /* bytes that are read again, so that a method's lines are met with it */
 
 enum record_id { CODE_LOAD = 0, CODE_MOVE = 1, DEBUG_INFO = 2 };
@@ -50,7 +51,7 @@ struct lines_met {
     uint64_t at, code_addr;
 };
 
-static int read_header(int fd, uint64_t *at)
+static int read_header(int fd, uint64_t *at, bool *timed)
 {
     struct header h;
     ssize_t got = pread(fd, &h, sizeof h, 0);
@@ -60,7 +61,8 @@ static int read_header(int fd, uint64_t *at)
         return -EAGAIN;
     if (h.magic != MAGIC || h.total_size < sizeof h || h.total_size > HEADER_MAX)
         return -EBADMSG;
-    *at = h.total_size;
+    *at = *at ? *at : h.total_size;
+    *timed = !(h.flags & ARCH_TIMESTAMP);
     return 0;
 }
 
@@ -90,11 +92,12 @@ static ssize_t fetch(struct part *p, uint64_t at, void *out, size_t size)
 }
 
 static bool hand_on(struct part *part, uint64_t at, const struct record *r, struct lines_met *lines,
-                    bool (*each)(void *arg, const struct cs_jitdump_record *code), void *arg)
+                    bool timed, bool (*each)(void *arg, const struct cs_jitdump_record *code), void *arg)
 {
     char name[NAME_MAX_BYTES];
     size_t head = sizeof r->prefix + sizeof r->load;
     const struct lines_met met = *lines;
+    const uint64_t time_ns = timed ? r->prefix.timestamp : 0;
     if (r->prefix.id == DEBUG_INFO && r->prefix.total_size >= sizeof r->prefix + sizeof r->lines) {
         *lines = (struct lines_met){at, r->lines.code_addr};
         return true;
@@ -102,7 +105,7 @@ static bool hand_on(struct part *part, uint64_t at, const struct record *r, stru
     if (r->prefix.id == CODE_LOAD || r->prefix.id == CODE_MOVE)
         lines->at = 0;
     if (r->prefix.id == CODE_MOVE && r->prefix.total_size >= sizeof r->prefix + sizeof r->move)
-        return each(arg, &(struct cs_jitdump_record){r->move.new_code_addr, r->move.code_size, NULL,
+        return each(arg, &(struct cs_jitdump_record){r->move.new_code_addr, r->move.code_size, time_ns, NULL,
                                                      r->move.old_code_addr, 0, 0});
     if (r->prefix.id != CODE_LOAD || r->prefix.total_size <= head)
         return true;
@@ -114,8 +117,8 @@ static bool hand_on(struct part *part, uint64_t at, const struct record *r, stru
     const size_t rest =
         r->prefix.total_size - head; /* the name and the code, the file's last bytes of the record */
     const uint64_t code_at = r->load.code_size < rest ? at + r->prefix.total_size - r->load.code_size : 0;
-    return each(arg, &(struct cs_jitdump_record){r->load.code_addr, r->load.code_size, name, 0, code_at,
-                                                 met.code_addr == r->load.code_addr ? met.at : 0});
+    return each(arg, &(struct cs_jitdump_record){r->load.code_addr, r->load.code_size, time_ns, name, 0,
+                                                 code_at, met.code_addr == r->load.code_addr ? met.at : 0});
 }
 
 int cs_jitdump_read(int fd, uint64_t *at, bool (*each)(void *arg, const struct cs_jitdump_record *code),
@@ -124,15 +127,13 @@ int cs_jitdump_read(int fd, uint64_t *at, bool (*each)(void *arg, const struct c
     struct stat st;
     if (fstat(fd, &st) != 0)
         return -errno;
-    if (*at == 0) {
-        int rc = read_header(fd, at);
-        if (rc < 0)
-            return rc == -EAGAIN ? 0 : rc;
-    }
+    bool timed = false;
+    int rc = read_header(fd, at, &timed);
+    if (rc < 0)
+        return rc == -EAGAIN ? 0 : rc;
     unsigned records = RECORDS_MAX;
     struct part part = {.fd = fd};
     struct lines_met lines = {0, 0};
-    int rc = 0;
     for (const uint64_t size = (uint64_t)st.st_size;;) {
         struct record r = {.prefix = {.id = 0}};
         ssize_t got = fetch(&part, *at, &r, sizeof r);
@@ -146,7 +147,8 @@ int cs_jitdump_read(int fd, uint64_t *at, bool (*each)(void *arg, const struct c
         }
         if (*at + r.prefix.total_size > size)
             break; /* still being written */
-        bool more = hand_on(&part, *at, &r, &lines, each, arg) && --records > 0 && part.read < READ_MAX;
+        bool more =
+            hand_on(&part, *at, &r, &lines, timed, each, arg) && --records > 0 && part.read < READ_MAX;
         *at += r.prefix.total_size;
         if (!more)
             break;

@@ -10,6 +10,7 @@
 
 struct cs_jitdump_record {
     uint64_t start, size;
+    uint64_t time_ns;   /* when it was written, on the monotonic clock; 0: by another clock */
     const char *name;   /* of a method that was made; NULL: one moved */
     uint64_t was_start; /* ... from here */
     uint64_t code_at;   /* of one that was made: where its bytes lie in the file; 0: nowhere */

@@ -27,6 +27,7 @@ struct cs_maps {
     bool batch;
     uint64_t born, forks; /* threads and processes that began, by the records */
     uint64_t cut;         /* records of mappings that were too many to keep */
+    uint64_t replaced_ns; /* when one image last took the place of another */
     uint64_t horizon_ns;  /* no sample from before it will be asked about */
     struct cs_jit_process new_jit[NEW_JIT_MAX];
     unsigned n_new_jit;
@@ -73,6 +74,22 @@ int cs_maps_find(struct cs_maps *maps, pid_t pid, uint64_t addr, uint64_t from_n
     CS_INCARNATION_READ();
     rcu_read_unlock();
     return rc;
+}
+
+uint64_t cs_maps_change(struct cs_maps *maps, pid_t pid, uint64_t addr, uint64_t *from_ns, uint64_t to_ns)
+{
+    rcu_read_lock();
+    struct cs_incarnation *i = cs_incarnation_at(&maps->all, pid, *from_ns);
+    const uint64_t change_ns =
+        i ? cs_space_change(__atomic_load_n(&i->space, __ATOMIC_CONSUME), addr, from_ns, to_ns) : 0;
+    CS_INCARNATION_READ();
+    rcu_read_unlock();
+    return change_ns;
+}
+
+uint64_t cs_maps_replaced_ns(const struct cs_maps *maps)
+{
+    return maps->replaced_ns;
 }
 
 uint32_t cs_maps_label_of(struct cs_maps *maps, pid_t pid, uint64_t time_ns)
@@ -311,6 +328,11 @@ int cs_maps_mmap(struct cs_maps *maps, const struct cs_mapped_file *file, uint64
     if (same && same->image == image && same->end >= file->end &&
         same->start - same->pgoff == file->start - pgoff)
         return 0; /* told again: mprotect, a scan beside the records */
+    const struct cs_space *now = cs_incarnation_newest(i);
+    for (unsigned k = cs_space_first_behind(now, file->start);
+         k < now->n_live && now->at[k].start < file->end && time_ns > maps->replaced_ns; k++)
+        if (now->at[k].image != image && now->at[k].from_ns < time_ns)
+            maps->replaced_ns = time_ns;
     struct cs_mapping add = {file->start, file->end, pgoff, image, time_ns, UINT64_MAX, jit};
     struct cs_space *draft = cs_incarnation_draft(&maps->all, i, &add, maps->horizon_ns, maps->batch);
     if (!draft)

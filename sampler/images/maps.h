@@ -70,6 +70,10 @@ void cs_maps_expire(struct cs_maps *maps, uint64_t horizon_ns);
 /* The image at `addr` of `pid` throughout [from_ns, to_ns]. 0, or -(1 + enum cs_unknown). */
 int cs_maps_find(struct cs_maps *maps, pid_t pid, uint64_t addr, uint64_t from_ns, uint64_t to_ns,
                  struct cs_maps_location *out);
+/* As cs_space_change. */
+uint64_t cs_maps_change(struct cs_maps *maps, pid_t pid, uint64_t addr, uint64_t *from_ns, uint64_t to_ns);
+/* When that last happened to some process; 0: never. */
+uint64_t cs_maps_replaced_ns(const struct cs_maps *maps);
 /* Label of a process for samples that are no mapping's (the kernel's). */
 uint32_t cs_maps_label_of(struct cs_maps *maps, pid_t pid, uint64_t time_ns);
 /* Path of the jitdump file that the process had mapped, as it saw it; false = none. Any thread. */

@@ -66,7 +66,7 @@ static inline int cs_space_find(const struct cs_space *space, uint64_t addr, uin
         m = NULL;
     for (unsigned i = space->capacity - space->n_past; i < space->capacity; i++) {
         const struct cs_mapping *old = &space->at[i];
-        if (addr < old->start || addr >= old->end || old->to_ns < from_ns || old->from_ns > to_ns)
+        if (addr < old->start || addr >= old->end || old->to_ns <= from_ns || old->from_ns > to_ns)
             continue;
         if (m && (m->image != old->image || m->start - m->pgoff != old->start - old->pgoff))
             return -(1 + CS_UNKNOWN_REPLACED);
@@ -76,6 +76,32 @@ static inline int cs_space_find(const struct cs_space *space, uint64_t addr, uin
         return -(1 + CS_UNKNOWN_CUT);
     *out = m;
     return m ? 0 : -(1 + (space->cut ? CS_UNKNOWN_CUT : CS_UNKNOWN_NO_MAPPING));
+}
+
+/* The first time in (*from_ns, to_ns) at which another mapping takes the place of the one at `addr`; 0: none does. Where nothing
+ * is mapped at *from_ns, that becomes the time of the first mapping. */
+static inline uint64_t cs_space_change(const struct cs_space *space, uint64_t addr, uint64_t *from_ns,
+                                       uint64_t to_ns)
+{
+    const struct cs_mapping *live = cs_space_live_at(space, addr);
+    uint64_t first_ns = 0, second_ns = 0; /* at which one begins */
+    bool was = false;
+    for (unsigned i = space->capacity - space->n_past; i <= space->capacity; i++) {
+        const struct cs_mapping *m = i < space->capacity ? &space->at[i] : live;
+        if (!m || addr < m->start || addr >= m->end || m->from_ns >= to_ns || m->to_ns <= *from_ns)
+            continue;
+        if (m->from_ns <= *from_ns) {
+            was = true;
+        } else if (!first_ns || m->from_ns < first_ns) {
+            second_ns = first_ns;
+            first_ns = m->from_ns;
+        } else if (m->from_ns > first_ns && (!second_ns || m->from_ns < second_ns)) {
+            second_ns = m->from_ns;
+        }
+    }
+    if (!was && second_ns)
+        *from_ns = first_ns;
+    return was ? first_ns : second_ns;
 }
 
 #endif

@@ -9,6 +9,7 @@
 #include <time.h>
 
 #define REMARKS_APART_NS 600000000000ULL
+#define PARTS_MAX 16                 /* of a row: whoever replaces code faster gets no better answer */
 #define LAST_TABLES_NS 2000000000ULL /* for tables that are being made when a recording ends */
 
 static void place_labelled(struct cs_sampler *s, const struct cs_driver_entry *entry)
@@ -55,13 +56,41 @@ static void place_labelled(struct cs_sampler *s, const struct cs_driver_entry *e
         (void)cs_session_contexts_add(s->contexts, &s->places, s->profiles, entry, &found);
 }
 
+/* Where code was replaced by other code while the row was counted, each has its part of the time. */
+static void place_parts(void *arg, const struct cs_driver_entry *entry)
+{
+    struct cs_sampler *s = arg;
+    struct cs_driver_entry part = *entry;
+    uint64_t change_ns, began_ns = 0, placed = 0;
+    for (unsigned parts = 0; parts < PARTS_MAX && part.to_ns > part.from_ns &&
+                             (change_ns = cs_session_code_change(&s->places, &part)) != 0;
+         parts++) {
+        began_ns = began_ns ? began_ns : part.from_ns;
+        const double share = (double)(change_ns - began_ns) / (double)(entry->to_ns - began_ns);
+        const uint64_t then = (uint64_t)((double)entry->count * share + 0.5);
+        part.to_ns = change_ns - 1;
+        part.count = then - placed;
+        placed = then;
+        if (part.count)
+            place_labelled(s, &part);
+        part.from_ns = change_ns;
+        part.to_ns = entry->to_ns;
+    }
+    part.count = entry->count - placed;
+    if (part.count)
+        place_labelled(s, &part);
+}
+
 static void place(void *arg, const struct cs_driver_entry *entry)
 {
     struct cs_sampler *s = arg;
     struct cs_driver_entry labelled = *entry;
     if (s->attributes)
         cs_session_attributes_label(s->attributes, &labelled);
-    place_labelled(s, &labelled);
+    const bool hold = !entry->copy && cs_session_code_is_replaced(s) &&
+                      cs_jit_has_replaced(s->places.jit, (pid_t)entry->pid, 0);
+    if (!hold || !cs_held_rows_add(&s->held, &labelled))
+        place_parts(s, &labelled);
 }
 
 static void incarnation(void *arg, pid_t pid, uint64_t time_ns)
@@ -192,12 +221,16 @@ int cs_session_drain(struct cs_sampler *s, enum cs_driver_drain how, struct cs_e
     if (s->copies) /* waits have chains, always */
         place_copied(s, how, line);
     s->drained_ns = cs_monotonic_ns();
+    cs_held_rows_emit(&s->held, how == CS_DRIVER_DRAIN_LAST ? UINT64_MAX : s->drained_ns - s->keep_ns,
+                      place_parts, s);
     cs_session_rate_amortise(&s->rate, s->places.kernel_read_seconds);
     s->places.kernel_read_seconds = 0;
     /* What ended before the previous drain's line can't be asked about any more. */
     cs_maps_expire(s->places.maps, s->horizon_ns);
     cs_generations_expire(s->generations, s->horizon_ns);
     s->horizon_ns = s->events.driver->oldest(s->events.state);
+    if (cs_held_rows_oldest(&s->held) < s->horizon_ns)
+        s->horizon_ns = cs_held_rows_oldest(&s->held);
     if (s->copies && cs_stack_copies_oldest(s->copies) < s->horizon_ns)
         s->horizon_ns = cs_stack_copies_oldest(s->copies);
     if (s->waits && cs_session_waits_oldest(s->waits) < s->horizon_ns)

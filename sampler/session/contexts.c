@@ -17,7 +17,7 @@ struct tree { /* of an event and a label */
 };
 
 struct placed {
-    uint64_t addr, from_ns;
+    uint64_t addr, from_ns, to_ns;
     uint32_t pid, drain;
     struct cs_mapped_image *image;
     uint64_t offset;
@@ -55,10 +55,12 @@ static const struct placed *place(struct cs_session_contexts *c, struct cs_sessi
     uint64_t hash = (frame->pc ^ (uint64_t)frame->pid << 40) * 0x9E3779B97F4A7C15ULL;
     struct placed *p = &c->placed[hash >> 52 & (PLACED - 1)];
     struct cs_maps_location found;
-    if (p->drain == c->drain && p->addr == frame->pc && p->pid == frame->pid && p->from_ns == frame->from_ns)
+    if (p->drain == c->drain && p->addr == frame->pc && p->pid == frame->pid &&
+        p->from_ns == frame->from_ns && p->to_ns == frame->to_ns)
         return p;
     (void)cs_session_resolve(places, frame, &found);
-    *p = (struct placed){frame->pc, frame->from_ns, frame->pid, c->drain, found.image, found.offset};
+    *p = (struct placed){frame->pc, frame->from_ns, frame->to_ns, frame->pid,
+                         c->drain,  found.image,    found.offset};
     return p;
 }
 

@@ -75,6 +75,33 @@ int cs_session_resolve(struct cs_session_places *s, const struct cs_driver_entry
     return rc;
 }
 
+uint64_t cs_session_replaced_ns(const struct cs_session_places *s)
+{
+    const uint64_t maps_ns = cs_maps_replaced_ns(s->maps), jit_ns = cs_jit_replaced_ns(s->jit);
+    return maps_ns > jit_ns ? maps_ns : jit_ns;
+}
+
+static uint64_t change_of(struct cs_session_places *s, struct cs_driver_entry *entry, uint64_t addr)
+{
+    const pid_t pid = (pid_t)entry->pid;
+    const uint64_t maps_ns = cs_maps_change(s->maps, pid, addr, &entry->from_ns, entry->to_ns),
+                   jit_ns = cs_jit_change(s->jit, pid, addr, entry->from_ns, entry->to_ns);
+    return !maps_ns || (jit_ns && jit_ns < maps_ns) ? jit_ns : maps_ns;
+}
+
+uint64_t cs_session_code_change(struct cs_session_places *s, struct cs_driver_entry *entry)
+{
+    uint64_t change_ns = 0;
+    if (cs_session_replaced_ns(s) <= entry->from_ns)
+        return 0;
+    if (!entry->kernel)
+        change_ns = change_of(s, entry, entry->pc);
+    for (unsigned i = entry->n_kernel; entry->chain && i < entry->n_chain && !change_ns; i++)
+        if (!(entry->chain[i] & CS_TREE_INTERPRETED))
+            change_ns = change_of(s, entry, entry->chain[i]);
+    return change_ns;
+}
+
 int cs_session_places_open(struct cs_session_places *s, enum cs_label label, struct cs_error *err)
 {
     s->images = cs_images_open("/proc");

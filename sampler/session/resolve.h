@@ -24,12 +24,18 @@ struct cs_session_places {
     double kernel_read_seconds; /* CPU time of passes over all of the kernel's symbols, since it was taken */
 };
 
+/* When code last took the place of other code in some process; 0: never. */
+uint64_t cs_session_replaced_ns(const struct cs_session_places *places);
+
 int cs_session_places_open(struct cs_session_places *places, enum cs_label label, struct cs_error *err);
 void cs_session_places_close(struct cs_session_places *places);
 /* A drain begins. */
 void cs_session_places_refresh(struct cs_session_places *places);
 /* The drain's records have been applied: looks at processes that may have ended when their samples come. */
 void cs_session_places_meet(struct cs_session_places *places);
+/* The first time within the entry's at which a frame of it becomes another method's or another file's; 0: none does. Where nothing was there
+ * when it begins, it begins later. */
+uint64_t cs_session_code_change(struct cs_session_places *places, struct cs_driver_entry *entry);
 /* Places an entry; what can't be is at its cause in "[unknown]": then -(1 + cause). */
 int cs_session_resolve(struct cs_session_places *places, const struct cs_driver_entry *entry,
                        struct cs_maps_location *found);

@@ -16,6 +16,10 @@
 #define FILES_KEPT_OPEN 256 /* to be copied into the store: more files than most programs map */
 #define SIDEBAND_PAGES 64   /* 256 KB a CPU */
 #define SIDEBAND_PAGES_SMALL 16
+#define REPLACED_NS                                                                                          \
+    (10 * 1000000000ULL) /* so long after code took the place of other code, more is expected to */
+#define REPLACED_DRAIN_NS                                                                                    \
+    100000000ULL /* then rows are this long at most: each is one method's or shared by time */
 #define KEEP_NS (10 * 1000000000ULL)
 #define DRAIN_SAMPLES 2000.0 /* a quarter of a log */
 #define DRAIN_SECONDS_MIN 0.05
@@ -118,7 +122,7 @@ static int open_driver(struct cs_sampler *s, struct cs_error *err)
         .n_events = s->events.n_asked,
         .chains = s->config.chains,
         .in_interrupts = in_interrupts(s),
-        .keep_ns = s->config.resolve_ms ? s->config.resolve_ms * 1000000ULL : KEEP_NS,
+        .keep_ns = s->keep_ns,
         .generations = s->generations,
         /* of whom, the filter says: without one nobody but all could be followed */
         .waits = s->config.waits && s->config.chains && s->config.label != CS_LABEL_THREAD &&
@@ -264,9 +268,18 @@ static uint64_t drain_interval_ns(const struct cs_sampler *s)
 
 /* The first drains come soon, twice as late each time: who asks where an address lies (bursts do, at once)
  * should not have to wait for a new program's images. */
+bool cs_session_code_is_replaced(const struct cs_sampler *s)
+{
+    const uint64_t last_ns = cs_session_replaced_ns(&s->places);
+    return last_ns && cs_monotonic_ns() - last_ns < REPLACED_NS;
+}
+
 static uint64_t next_drain_ns(struct cs_sampler *s)
 {
-    uint64_t settled = drain_interval_ns(s), ns = (uint64_t)(1e9 * DRAIN_SECONDS_MIN) << s->early_drains;
+    uint64_t settled = drain_interval_ns(s);
+    if (cs_session_code_is_replaced(s) && settled > REPLACED_DRAIN_NS)
+        settled = REPLACED_DRAIN_NS;
+    uint64_t ns = (uint64_t)(1e9 * DRAIN_SECONDS_MIN) << s->early_drains;
     if (ns >= settled)
         return cs_monotonic_ns() + settled;
     s->early_drains++;
@@ -285,6 +298,7 @@ int cs_sampler_open(const struct cs_sampler_config *config, struct cs_sampler **
     if (!s)
         return cs_fail(err, ENOMEM, "out of memory for the sampler");
     s->config = *config;
+    s->keep_ns = config->resolve_ms ? config->resolve_ms * 1000000ULL : KEEP_NS;
     s->target.pidfd = -1;
     s->target.command =
         (struct cs_waiting_command){.pid = -1, .go = -1, .failed = -1, .pidfd = -1, .status = -1};
@@ -430,7 +444,8 @@ int cs_sampler_poll(struct cs_sampler *s, int timeout_ms, struct cs_error *err)
         s->next_drain_ns = now;
     if (now >= s->next_drain_ns) {
         bool changed = cs_cpus_look(&s->events.cpus);
-        int rc = cs_session_drain(s, changed ? CS_DRIVER_DRAIN_FLUSH : CS_DRIVER_DRAIN_SOME, err);
+        int rc = cs_session_drain(
+            s, changed || cs_session_code_is_replaced(s) ? CS_DRIVER_DRAIN_FLUSH : CS_DRIVER_DRAIN_SOME, err);
         if (rc < 0)
             return rc;
         if (changed)
@@ -501,6 +516,7 @@ void cs_sampler_close(struct cs_sampler *s)
     cs_sideband_close(s->sideband);
     cs_session_profiles_close(s->profiles);
     cs_session_chains_close(s->chains);
+    cs_held_rows_fini(&s->held);
     cs_stack_copies_close(s->copies);
     cs_image_tables_close(s->tables);
     cs_session_contexts_close(s->contexts);

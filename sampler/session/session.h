@@ -13,6 +13,7 @@
  *   chains          answers what the handler asks for to unwind
  *   attributes      labels from what threads say that they work on
  *   stack_copies    chains that are made of copies of stacks
+ *   held_rows       rows whose names may come later
  *   contexts        call chains in memory on their way to the store
  *   other_rights    processes that became somebody else's
  *   wait_tables     waits summed
@@ -33,6 +34,7 @@
 #include "sampler/session/attributes.h"
 #include "sampler/session/chains.h"
 #include "sampler/session/contexts.h"
+#include "sampler/session/held_rows.h"
 #include "sampler/session/open_events.h"
 #include "sampler/session/profiles.h"
 #include "sampler/session/rate_control.h"
@@ -68,6 +70,8 @@ struct cs_sampler {
     struct cs_session_events events;
     struct cs_session_rate rate;
     struct cs_session_places places;
+    struct cs_held_rows held;
+    uint64_t keep_ns; /* rows wait so long to be placed, in the kernel or here */
     struct cs_session_accounts accounts;
     struct cs_session_profiles *profiles;
     struct cs_session_contexts *contexts; /* NULL: no chains were asked for */
@@ -88,6 +92,8 @@ struct cs_sampler {
 };
 
 /* collect.c: hands on what the driver has, and moves the horizon. */
+/* Code takes the place of other code so often that rows must be short. */
+bool cs_session_code_is_replaced(const struct cs_sampler *s);
 int cs_session_drain(struct cs_sampler *s, enum cs_driver_drain how, struct cs_error *err);
 
 /* collect.c: what runs is looked for in /proc: records of it are missing. */

@@ -101,4 +101,23 @@ gcc -O2 -g -o steps one.c other.c && record ss ./steps && "$CYCLESCOPE" callers 
     grep -Eq '\((5[5-9]|[67][0-9]|8[0-9])\.[0-9] %\)' callers
 kind inlined-in-two-files callers
 
+# ---- other code at the same address: two methods of half a second each, two libraries by turns ----
+for way in map dump; do
+    record $way.store sh -c 'echo $$ >pid; exec "$@"' - "$BUILD/tests/programs/replaced_code" $way 500 && between "$(share $way.store first)" 25 75 &&
+        between "$(share $way.store second)" 25 75
+    kind jit-replaced-$way said
+    rm -f "/tmp/perf-$(cat pid).map"
+done
+echo 'void work(long n) { for (volatile long i = 0; i < n; i++); }' >a.c
+sed 's/i < n/i < n - 1/' a.c >b.c
+gcc -O1 -g -shared -fPIC -o liba.so a.c && gcc -O1 -g -shared -fPIC -o libb.so b.c &&
+    record l.store "$BUILD/tests/programs/replaced_code" libraries 250 ./liba.so ./libb.so &&
+    "$CYCLESCOPE" prof --store l.store --by image --json | python3 -c '
+import json, sys
+d = json.load(sys.stdin)
+n = {r["image_name"]: sum(r["samples"].values()) for r in d["rows"]}
+both = n.get("liba.so", 0), n.get("libb.so", 0)
+assert min(both) > 0.25 * sum(n.values()), n' >said 2>&1
+kind library-replaced said
+
 [ $bad = 0 ]

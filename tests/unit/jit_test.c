@@ -163,10 +163,34 @@ static void a_jitdump_that_comes_later_than_the_perf_map_brings_the_code(void **
     cs_images_close(images);
 }
 
+/* Runtimes don't always end their last line; one that is being written isn't taken for whole. */
+static void a_last_line_without_a_newline_names_code_too(void **state)
+{
+    (void)state;
+    char tmp[80], map[60], path[60];
+    const int me = getpid(); /* a process that runs: that of a dead one is whole at once */
+    snprintf(tmp, sizeof tmp, "%s/tmp", root);
+    snprintf(map, sizeof map, "tmp/perf-%d.map", me);
+    snprintf(path, sizeof path, "1000 100 Foo::bar\n2000 80 Foo::cut");
+    put(map, path);
+    struct cs_store_image image = {.id = "x1", .kind = CS_IMAGE_JIT, .path = "[jit] x", .build_id = ""};
+    struct cs_jit *jit = cs_jit_open(proc, tmp, NULL);
+    assert_true(cs_jit_offset(jit, &image, me, 100, 100, 0x1010, 7) >> 63);
+    assert_int_equal(cs_jit_offset(jit, &image, me, 100, 100, 0x2010, 7), 7);
+    put(map, "1000 100 Foo::bar\n2000 80 Foo::cut_short");
+    cs_jit_refresh(jit);
+    assert_int_equal(cs_jit_offset(jit, &image, me, 100, 100, 0x2010, 7), 7);
+    cs_jit_refresh(jit);
+    assert_int_equal(cs_jit_offset(jit, &image, me, 100, 100, 0x2010, 7),
+                     cs_jit_name_offset("Foo::cut_short") + 0x10);
+    cs_jit_close(jit);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_method_has_one_offset_in_every_process_that_made_it),
+        cmocka_unit_test(a_last_line_without_a_newline_names_code_too),
         cmocka_unit_test(registered_code_keeps_its_name_when_its_process_becomes_another_program),
         cmocka_unit_test(a_jitdump_that_comes_later_than_the_perf_map_brings_the_code),
     };

@@ -65,10 +65,13 @@ static void put_move(struct file *f, uint64_t from, uint64_t to, uint64_t size)
 }
 
 static char seen[4096];
+static bool of_another_clock, timed;
 static bool note(void *arg, const struct cs_jitdump_record *code)
 {
     (void)arg;
     size_t used = strlen(seen);
+    if (timed)
+        assert_int_equal(code->time_ns, of_another_clock ? 0 : code->name ? 6 : 7);
     if (code->name)
         snprintf(seen + used, sizeof seen - used, "%s at %llx, %llu bytes; ", code->name,
                  (unsigned long long)code->start, (unsigned long long)code->size);
@@ -111,11 +114,20 @@ static void methods_made_and_moved_are_told_in_order(void **state)
     struct file f = example();
     uint64_t at = 0;
     int fd = with(&f, f.n);
+    timed = true;
     assert_int_equal(cs_jitdump_read(fd, &at, note, NULL), 0);
     assert_string_equal(seen, ALL);
     assert_int_equal(at, f.n);
     assert_int_equal(cs_jitdump_read(fd, &at, note, NULL), 0); /* nothing new */
     assert_string_equal(seen, ALL);
+    close(fd);
+    f.bytes[32] = 1; /* flags: times are a processor's */
+    of_another_clock = true;
+    at = 0;
+    fd = with(&f, f.n);
+    assert_int_equal(cs_jitdump_read(fd, &at, note, NULL), 0);
+    assert_string_equal(seen, ALL);
+    of_another_clock = timed = false;
     close(fd);
 }
 

@@ -21,12 +21,12 @@ static void add(struct cs_jit_methods *m, struct cs_jit_kept *kept, uint64_t sta
 {
     long text = cs_jit_methods_text(m, kept, name);
     assert_true(text >= 0);
-    assert_true(cs_jit_methods_add(m, kept, start, size, (size_t)text));
+    assert_true(cs_jit_methods_add(m, kept, start, size, 0, (size_t)text));
 }
 
 static const char *name_at(const struct cs_jit_methods *m, uint64_t addr)
 {
-    const struct cs_jit_method *found = cs_jit_methods_at(m, addr);
+    const struct cs_jit_method *found = cs_jit_methods_at(m, addr, 1);
     return found ? m->text + found->name : "";
 }
 
@@ -57,6 +57,39 @@ static void of_two_methods_for_one_address_the_later_one_holds(void **state)
     assert_int_equal(kept.cut, 0);
 }
 
+static void code_has_a_life_from_a_time_to_a_time(void **state)
+{
+    (void)state;
+    struct cs_jit_methods m = {0};
+    struct cs_jit_kept kept = {0};
+    char name[16];
+    for (uint64_t life = 0; life < 100; life++) { /* each as long as the one before, two by turns in length */
+        snprintf(name, sizeof name, "life%u", (unsigned)life);
+        const long text = cs_jit_methods_text(&m, &kept, name);
+        assert_true(
+            cs_jit_methods_add(&m, &kept, 0x1000, life % 2 ? 0x40 : 0x80, 1000 + 10 * life, (size_t)text));
+        if (life % 7 == 0)
+            cs_jit_methods_sort(&m);
+    }
+    cs_jit_methods_sort(&m);
+    assert_int_equal(m.replaced_ns, 1990);
+    for (uint64_t time = 1000; time < 2000; time++) {
+        snprintf(name, sizeof name, "life%u", (unsigned)(time - 1000) / 10);
+        assert_string_equal(m.text + cs_jit_methods_at(&m, 0x1010, time)->name, name);
+        /* behind the shorter ones the longer one before is still there */
+        snprintf(name, sizeof name, "life%u", (unsigned)(time - 1000) / 20 * 2);
+        assert_string_equal(m.text + cs_jit_methods_at(&m, 0x1060, time)->name, name);
+    }
+    assert_string_equal(m.text + cs_jit_methods_at(&m, 0x1010, 3000)->name, "life99");
+    assert_string_equal(m.text + cs_jit_methods_at(&m, 0x1010, 500)->name, "life0"); /* its name came later */
+    assert_int_equal(cs_jit_methods_change(&m, 0x1010, 1005, 1500), 1010);
+    assert_int_equal(cs_jit_methods_change(&m, 0x1060, 1005, 1500), 1020);
+    assert_int_equal(cs_jit_methods_change(&m, 0x1010, 1005, 1010), 0);
+    assert_int_equal(cs_jit_methods_change(&m, 0x1010, 1995, 9000), 0);
+    assert_int_equal(cs_jit_methods_change(&m, 0x2000, 0, 9000), 0);
+    cs_jit_methods_fini(&m, &kept);
+}
+
 /* By the highest water mark, which nothing lowers. */
 static void many_methods_are_sorted_in_place(void **state)
 {
@@ -66,7 +99,7 @@ static void many_methods_are_sorted_in_place(void **state)
     struct cs_jit_kept kept = {0};
     struct rusage before, after;
     for (unsigned i = 0; i < n; i++)
-        assert_true(cs_jit_methods_add(&m, &kept, 0x1000 + (uint64_t)(i * 7919 % n) * 16, 16, 0));
+        assert_true(cs_jit_methods_add(&m, &kept, 0x1000 + (uint64_t)(i * 7919 % n) * 16, 16, 0, 0));
     getrusage(RUSAGE_SELF, &before);
     cs_jit_methods_sort(&m);
     getrusage(RUSAGE_SELF, &after);
@@ -161,6 +194,7 @@ static void a_called_program_gets_its_input_and_gives_both_outputs(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(code_has_a_life_from_a_time_to_a_time),
         cmocka_unit_test(of_two_methods_for_one_address_the_later_one_holds),
         cmocka_unit_test(many_methods_are_sorted_in_place),
         cmocka_unit_test(names_beyond_the_bound_are_left_out_and_counted_once_a_process),
