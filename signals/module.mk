@@ -96,7 +96,7 @@ $(SIGNALS_CLANG_PLUGIN): signals/plugin/clang_plugin.cc signals/plugin/point.c s
 
 # Preloaded where perf_event_open is out of reach; sampler/timers/ carries it in the program.
 TIMERS_LIBRARY := $(BUILD)/signals/timers/timers.so
-$(TIMERS_LIBRARY): signals/timers/timers.c signals/timers/timer_segment.h signals/timers/stack_frames.h
+$(TIMERS_LIBRARY): signals/timers/timers.c signals/timers/timer_segment.h signals/timers/stack_frames.h signals/timers/filters.h
 	@mkdir -p $(@D)
 	$(call say,LD,$@)$(CC) -I. -std=gnu11 $(WARN) -O2 -fPIC -fno-plt -fno-stack-protector -U_FORTIFY_SOURCE -fvisibility=hidden -shared -nostdlib -Wl,-z,nodelete \
 	  -Wl,--build-id=none -s -o $@ signals/timers/timers.c

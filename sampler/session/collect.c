@@ -191,6 +191,21 @@ static void tell_conflicts(struct cs_sampler *s, enum cs_driver_drain how)
     a->conflicts_told = n;
 }
 
+/* Once, at the end: they are gone from the profile from then on. */
+static void tell_filtered(struct cs_sampler *s, enum cs_driver_drain how)
+{
+    struct cs_driver_counts counts;
+    s->events.driver->counts(s->events.state, &counts);
+    if (how != CS_DRIVER_DRAIN_LAST || counts.filtered_threads == s->accounts.filtered_told)
+        return;
+    s->accounts.filtered_told = counts.filtered_threads;
+    cs_session_remark(&s->config,
+                      "%llu threads put filters on their system calls (seccomp): timers could end them "
+                      "there, so they and what "
+                      "they started have no samples from then on; --driver stops has",
+                      (unsigned long long)counts.filtered_threads);
+}
+
 int cs_session_drain(struct cs_sampler *s, enum cs_driver_drain how, struct cs_error *err)
 {
     struct cs_sideband_events events = {s, s->places.maps, incarnation, kernel_changed};
@@ -216,6 +231,7 @@ int cs_session_drain(struct cs_sampler *s, enum cs_driver_drain how, struct cs_e
     if (s->chains) /* again, up to the line: the name of a function comes before it is placed, with who called it */
         cs_session_chains_wants(s->chains);
     rc = s->events.driver->drain(s->events.state, how, place, s, err);
+    tell_filtered(s, how);
     if (s->chains)
         cs_session_chains_feed(s->chains, line);
     if (s->copies) /* waits have chains, always */

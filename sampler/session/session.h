@@ -60,6 +60,7 @@ struct cs_session_accounts {
     uint64_t counted[CS_SAMPLER_COUNTERS];                                 /* already in the store */
     struct cs_session_event_reading merged_reading[CS_SAMPLER_EVENTS_MAX]; /* at the last merge */
     uint64_t sideband_lost_seen, sideband_lost_told, sideband_told_ns;
+    uint64_t filtered_told;
     uint64_t conflicts_told, conflicts_told_ns;
     double collector_seconds_at_start;
 };

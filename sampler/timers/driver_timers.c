@@ -5,6 +5,7 @@
 #include "sampler/timers/stopper.h"
 #include "sampler/timers/timers.h"
 #include "signals/timers/timer_segment.h"
+#include "store/base/cache.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -23,10 +24,11 @@ struct cs_driver_state {
     bool chains;
     uint64_t tail; /* ours: the segment's is for writers */
     uint64_t stuck_since_ns;
-    uint64_t lost, delivered, entries, cpu_ns, last_ns;
+    uint64_t lost, delivered, entries, filtered, cpu_ns, last_ns;
     pid_t stopper; /* 0: preloaded timers write */
-    char folder[64], library[96], path[96];
-    char preload[4096], variable[128];
+    bool shared;   /* others may make folders beside ours */
+    char folder[240], library[256], path[256];
+    char preload[4096], variable[288];
     char *environment[3];
 };
 
@@ -55,6 +57,23 @@ static int make_segment(struct cs_driver_state *s)
     return rc;
 }
 
+/* Filters of system calls that we are under, and so is what we start: further ones are a program's own. Kernels before 5.9 don't
+ * say how many: 1 is any. */
+static unsigned filters_now(void)
+{
+    char line[256];
+    unsigned mode = 0, n = 0;
+    FILE *f = fopen("/proc/self/status", "re");
+    while (f && fgets(line, sizeof line, f))
+        if (sscanf(line, "Seccomp: %u", &mode) == 1)
+            n = mode != 0;
+        else if (sscanf(line, "Seccomp_filters: %u", &n) == 1)
+            break;
+    if (f)
+        fclose(f);
+    return n;
+}
+
 static void close_timers(struct cs_driver_state *s)
 {
     if (!s)
@@ -66,43 +85,62 @@ static void close_timers(struct cs_driver_state *s)
     if (s->folder[0]) {
         unlink(s->path);
         unlink(s->library);
-        rmdir(s->folder);
+        if (!s->shared)
+            rmdir(s->folder);
     }
     free(s);
+}
+
+/* Whatever the command started looks here for the library with each exec, even when we have ended: who could make a folder of this
+ * name then would run code in it. So it lies in the user's own cache, or for want of one stays there, empty. */
+static int make_folder(struct cs_driver_state *s)
+{
+    char cache[200];
+    const char *where = getenv("TMPDIR");
+    if (cs_cache_folder(cache, sizeof cache) == 0 && !strpbrk(cache, " :")) {
+        snprintf(s->folder, sizeof s->folder, "%s/timers-XXXXXX", cache);
+        if (mkdtemp(s->folder))
+            return 0;
+    }
+    s->shared = true;
+    const int n = snprintf(s->folder, sizeof s->folder, "%s/cyclescope-XXXXXX",
+                           where && *where == '/' ? where : "/tmp");
+    if (n < (int)sizeof s->folder && mkdtemp(s->folder))
+        return 0;
+    s->folder[0] = '\0';
+    return n >= (int)sizeof s->folder ? -ENAMETOOLONG : -errno;
 }
 
 static int open_timers(const struct cs_driver_config *config, struct cs_driver_state **out,
                        struct cs_error *err)
 {
     struct cs_driver_state *s = calloc(1, sizeof *s);
-    const char *before = getenv("LD_PRELOAD"), *where = getenv("TMPDIR");
+    const char *before = getenv("LD_PRELOAD");
     size_t size;
     if (!s)
         return cs_fail(err, ENOMEM, "out of memory for the timers");
     s->chains = config->chains;
-    int n = snprintf(s->folder, sizeof s->folder, "%s/cyclescope-XXXXXX",
-                     where && *where == '/' ? where : "/tmp");
-    if (n >= (int)sizeof s->folder || !mkdtemp(s->folder)) {
-        int code = n >= (int)sizeof s->folder ? ENAMETOOLONG : errno;
-        s->folder[0] = '\0';
+    int rc = make_folder(s);
+    if (rc < 0) {
         close_timers(s);
-        return cs_fail(err, code, "no folder for the timers' samples: %s; set TMPDIR to one that is writable",
-                       strerror(code));
+        return cs_fail(err, -rc, "no folder for the timers' samples: %s; set TMPDIR to one that is writable",
+                       strerror(-rc));
     }
     snprintf(s->library, sizeof s->library, "%s/timers.so", s->folder);
     snprintf(s->path, sizeof s->path, "%s/samples", s->folder);
     const unsigned char *bytes = cs_timers_preloaded(&size);
-    int rc = write_file(s->library, bytes, size);
+    rc = write_file(s->library, bytes, size);
     rc = rc == 0 ? make_segment(s) : rc;
     if (rc == 0 && snprintf(s->preload, sizeof s->preload, "LD_PRELOAD=%s%s%s", s->library,
                             before && *before ? ":" : "", before ? before : "") >= (int)sizeof s->preload)
         rc = -ENAMETOOLONG;
     if (rc < 0) {
+        char folder[sizeof s->folder];
+        memcpy(folder, s->folder, sizeof folder);
         close_timers(s);
-        return cs_fail(err, -rc, "the timers' samples have no place in %s: %s",
-                       where && *where == '/' ? where : "/tmp", strerror(-rc));
+        return cs_fail(err, -rc, "the timers' samples have no place in %s: %s", folder, strerror(-rc));
     }
-    snprintf(s->variable, sizeof s->variable, CS_TIMER_VARIABLE "=%s", s->path);
+    snprintf(s->variable, sizeof s->variable, CS_TIMER_VARIABLE "=%u:%s", filters_now(), s->path);
     s->environment[0] = s->preload;
     s->environment[1] = s->variable;
     s->last_ns = cs_monotonic_ns();
@@ -216,6 +254,9 @@ static void apply(struct cs_driver_state *s, struct cs_timer_slot *slot, uint64_
     case CS_TIMER_FORK:
         (void)cs_maps_fork(s->maps, pid, (pid_t)(slot->tid & 0x3fffffff), time);
         return;
+    case CS_TIMER_FILTERED:
+        s->filtered++;
+        return;
     case CS_TIMER_MAP: {
         const struct cs_mapped_file file = {.pid = pid,
                                             .start = slot->pc,
@@ -273,6 +314,7 @@ static void counts(const struct cs_driver_state *s, struct cs_driver_counts *out
     *out = (struct cs_driver_counts){.delivered = s->delivered,
                                      .lost = s->lost + dropped,
                                      .entries = s->entries,
+                                     .filtered_threads = s->filtered,
                                      .sample_seconds = sample_ns < 1000000000 ? (double)sample_ns * 1e-9 : 0};
 }
 

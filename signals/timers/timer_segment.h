@@ -5,6 +5,7 @@
  *   timer_segment     this layout
  *   timers            the library that is preloaded into the program
  *   cyclescope_timers  what a program may include
+ *   filters           whether a thread is, or will be, under a filter of system calls
  *   stack_frames      a walk over frame pointers
  *
  * One file, mapped by all processes of a profiled command and by their profiler: a ring of slots of one size.
@@ -29,12 +30,14 @@
 #define CS_TIMER_WEIGHT_MAX 1024u
 
 /* What a program started under `record` finds in its environment. */
-#define CS_TIMER_VARIABLE "CYCLESCOPE_TIMERS" /* path of the segment */
+#define CS_TIMER_VARIABLE                                                                                    \
+    "CYCLESCOPE_TIMERS" /* "N:PATH": filters of system calls of `record` itself; the segment */
 
 enum cs_timer_kind {
     CS_TIMER_SAMPLE = 1, /* a thread has used cpu_ns since its last sample, and is at pc */
     CS_TIMER_BEGIN,      /* a program began in this process (exec); `path` is its name */
     CS_TIMER_FORK,       /* this process is a copy of process `tid` */
+    CS_TIMER_FILTERED,   /* this thread goes under a filter of system calls: it has no samples from then on */
     CS_TIMER_MAP,        /* its executable mapping: start, end, file offset, path */
 };
 

@@ -4,18 +4,21 @@
  *
  * The signal is SIGURG: its default is to be ignored, so that one which comes late (after an exec, or once the
  * program has set its own handler) ends nothing. Timers come at the kernel's ticks, whatever they were set to;
- * a slot says how much CPU time it stands for. Periods are drawn anew each time, from half to one and a half
- * of the mean.
+ * a slot says how much CPU time it stands for. The timer runs at half the mean period, and a sample is taken after one,
+ * two or three of its rounds, drawn each time: so nothing has to be set again.
  *
  * It is linked with no C library, so that its symbols have no versions, and what an old or another libc lacks is weak:
  * one library for programs of glibc 2.17 and later, and of musl.
  *
- * In the handler: no lock, no allocation, no library call but clock_gettime and timer_settime. errno stays.
+ * In the handler: no lock, no allocation, no system call, no library call but clock_gettime(CLOCK_MONOTONIC), which the vDSO
+ * answers. A program under a filter of system calls (seccomp) may be ended even by the handler's return, so a thread that asks
+ * for one has no timer from then on, nor has what it starts.
  * Without its variable in the environment, or with a segment that isn't one, the library does nothing.
  *
  * cyclescope_timers.h is for a program that chooses what of it is profiled. */
 #define _GNU_SOURCE
 #include "signals/timers/cyclescope_timers.h"
+#include "signals/timers/filters.h"
 #include "signals/timers/stack_frames.h"
 #include "signals/timers/timer_segment.h"
 
@@ -26,11 +29,11 @@
 #include <link.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stdarg.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/sysmacros.h>
@@ -57,21 +60,30 @@ extern void *__libc_stack_end __attribute__((weak)); /* of the main thread; glib
 struct own {
     int timer; /* the kernel's number */
     bool armed;
+    bool filtered; /* or about to be: no timer */
     uint32_t pid, tid;
     uint64_t stack_top, random;
-    uint64_t deadline_ns, last_ns; /* CPU time of the thread */
+    int64_t rounds, left; /* of the timer: since the last sample, until the next */
+    struct own *next;     /* of the threads with timers */
 };
 
 static struct cs_timer_segment *segment; /* NULL: nobody profiles */
 static pthread_key_t at_end;
 static bool at_end_is;
 static __thread struct own own __attribute__((tls_model("initial-exec")));
+static struct own *threads;
+static bool threads_locked;
 
-static uint64_t now(clockid_t clock)
+static uint64_t now(void)
 {
     struct timespec t = {0, 0};
-    clock_gettime(clock, &t);
+    clock_gettime(CLOCK_MONOTONIC, &t);
     return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
+}
+
+static struct timespec time_of(uint64_t ns)
+{
+    return (struct timespec){(time_t)(ns / 1000000000), (long)(ns % 1000000000)};
 }
 
 /* ---- the ring ---- */
@@ -88,7 +100,7 @@ static struct cs_timer_slot *reserve(uint64_t *number)
                                         __ATOMIC_RELAXED));
     *number = head;
     struct cs_timer_slot *slot = &segment->slots[head % CS_TIMER_SLOTS];
-    slot->time_ns = now(CLOCK_MONOTONIC);
+    slot->time_ns = now();
     slot->pid = own.pid;
     slot->tid = own.tid;
     slot->n_frames = 0;
@@ -129,7 +141,7 @@ static void tell_map(uint64_t start, uint64_t end, uint64_t pgoff, const char *p
     struct cs_timer_slot *slot = reserve(&number);
     if (!slot)
         return;
-    const bool known = path[0] == '/' && syscall(SYS_newfstatat, AT_FDCWD, path, &is, 0) == 0;
+    const bool known = path[0] == '/' && kernel(SYS_newfstatat, AT_FDCWD, path, &is, 0) == 0;
     slot->kind = CS_TIMER_MAP;
     slot->pc = start;
     slot->more.map.end = end;
@@ -143,25 +155,33 @@ static void tell_map(uint64_t start, uint64_t end, uint64_t pgoff, const char *p
 
 /* ---- a thread's timer ---- */
 
-static void arm(uint64_t used_ns)
+/* Rounds until the next sample: one to three, xorshift64. */
+static void draw(void)
 {
-    uint64_t mean = segment->period_ns, x = own.random;
-    do { /* xorshift64; from half to one and a half of the mean */
+    uint64_t x = own.random;
+    do {
         x ^= x << 13;
         x ^= x >> 7;
         x ^= x << 17;
-        own.deadline_ns += mean / 2 + x % (mean + 1);
-    } while (own.deadline_ns <= used_ns);
+        own.left += 1 + (int64_t)(x % 3);
+    } while (own.left <= 0);
     own.random = x;
-    const struct itimerspec when = {
-        .it_value = {(time_t)(own.deadline_ns / 1000000000), (long)(own.deadline_ns % 1000000000)}};
-    syscall(SYS_timer_settime, own.timer, TIMER_ABSTIME, &when, NULL);
+}
+
+static uint64_t round_ns(void)
+{
+    return segment->period_ns / 2;
 }
 
 static void sample(int signal, siginfo_t *info, void *context)
 {
     (void)signal;
     if (info->si_code != SI_TIMER || info->si_value.sival_ptr != &own || !own.armed)
+        return;
+    const int64_t rounds = 1 + (info->si_overrun > 0 ? info->si_overrun : 0);
+    own.rounds += rounds;
+    own.left -= rounds;
+    if (own.left > 0)
         return;
     const int saved = errno;
     const mcontext_t *m = &((const ucontext_t *)context)->uc_mcontext;
@@ -175,30 +195,54 @@ static void sample(int signal, siginfo_t *info, void *context)
 #else
 #error "where does this architecture keep pc, fp and sp?"
 #endif
-    const uint64_t used = now(CLOCK_THREAD_CPUTIME_ID);
     uint64_t number;
     struct cs_timer_slot *slot = reserve(&number);
     if (slot) {
         slot->kind = CS_TIMER_SAMPLE;
         slot->pc = pc;
-        slot->cpu_ns = used - own.last_ns;
-        own.last_ns = used;
+        slot->cpu_ns = (uint64_t)own.rounds * round_ns();
+        own.rounds = 0;
         slot->more.frames[0] = pc;
         if (segment->with_frames)
             slot->n_frames =
                 1 + cs_stack_frames(fp, sp, own.stack_top, slot->more.frames + 1, CS_TIMER_FRAMES - 1);
         publish(slot, number);
     }
-    arm(used);
+    draw();
     errno = saved;
+}
+
+static void lock_threads(void)
+{
+    while (__atomic_test_and_set(&threads_locked, __ATOMIC_ACQUIRE))
+        ;
+}
+
+static void unlock_threads(void)
+{
+    __atomic_clear(&threads_locked, __ATOMIC_RELEASE);
+}
+
+static void disarm(struct own *thread)
+{
+    if (thread->armed)
+        kernel(SYS_timer_delete, thread->timer);
+    thread->armed = false;
 }
 
 static void thread_ends(void *unused)
 {
     (void)unused;
-    if (own.armed)
-        syscall(SYS_timer_delete, own.timer);
-    own.armed = false;
+    if (!own.armed)
+        return;
+    lock_threads();
+    for (struct own **link = &threads; *link; link = &(*link)->next)
+        if (*link == &own) {
+            *link = own.next;
+            break;
+        }
+    disarm(&own);
+    unlock_threads();
 }
 
 static void thread_begins(void)
@@ -208,10 +252,11 @@ static void thread_begins(void)
     pthread_attr_t attributes;
     void *stack = NULL;
     size_t size = 0;
-    if (!segment || own.armed)
+    struct itimerspec when;
+    if (!segment || own.armed || own.filtered)
         return;
     own.pid = (uint32_t)getpid();
-    own.tid = (uint32_t)syscall(SYS_gettid);
+    own.tid = (uint32_t)kernel(SYS_gettid, 0);
     event.sigev_notify_thread_id = (pid_t)own.tid;
     if (pthread_getattr_np && pthread_attr_getstack && pthread_attr_destroy && pthread_self &&
         pthread_getattr_np(pthread_self(), &attributes) == 0) {
@@ -221,14 +266,89 @@ static void thread_begins(void)
     own.stack_top = (uint64_t)(uintptr_t)stack + size;
     if (!stack && own.tid == own.pid && &__libc_stack_end)
         own.stack_top = (uint64_t)(uintptr_t)__libc_stack_end;
-    own.random = (now(CLOCK_MONOTONIC) ^ ((uint64_t)own.tid << 32)) * 0x9E3779B97F4A7C15ULL | 1;
-    own.deadline_ns = own.last_ns = now(CLOCK_THREAD_CPUTIME_ID);
-    if (syscall(SYS_timer_create, CLOCK_THREAD_CPUTIME_ID, &event, &own.timer) != 0)
+    own.random = (now() ^ ((uint64_t)own.tid << 32)) * 0x9E3779B97F4A7C15ULL | 1;
+    own.rounds = own.left = 0;
+    draw();
+    if (kernel(SYS_timer_create, CLOCK_THREAD_CPUTIME_ID, &event, &own.timer) != 0)
         return;
+    lock_threads();
     own.armed = true;
+    own.next = threads;
+    threads = &own;
+    unlock_threads();
     if (at_end_is)
         pthread_setspecific(at_end, &own);
-    arm(own.last_ns);
+    when.it_interval = time_of(round_ns());
+    when.it_value = time_of(1 + own.random % round_ns());
+    kernel(SYS_timer_settime, own.timer, 0, &when, NULL);
+}
+
+/* ---- filters of system calls ---- */
+
+/* This thread, or all, are about to be under a filter. A child of vfork has this memory, and no timers. */
+static void filter_begins(bool all)
+{
+    if (!segment || own.filtered || (uint32_t)getpid() != own.pid)
+        return;
+    lock_threads();
+    for (struct own **link = &threads, *thread; (thread = *link) != NULL;) {
+        if (!all && thread != &own) {
+            link = &thread->next;
+            continue;
+        }
+        *link = thread->next;
+        disarm(thread);
+        thread->filtered = true;
+    }
+    unlock_threads();
+    own.filtered = true;
+    tell(CS_TIMER_FILTERED, "");
+}
+
+static void filter_fails(void)
+{
+    own.filtered = false;
+    thread_begins();
+}
+
+API int prctl(int option, ...)
+{
+    unsigned long a[4];
+    int (*next)(int, ...);
+    va_list list;
+    va_start(list, option);
+    for (int i = 0; i < 4; i++)
+        a[i] = va_arg(list, unsigned long);
+    va_end(list);
+    *(void **)&next = dlsym ? dlsym(RTLD_NEXT, "prctl") : NULL;
+    const bool filters = option == PR_SET_SECCOMP && !own.filtered;
+    if (filters)
+        filter_begins(false);
+    const int rc = next ? next(option, a[0], a[1], a[2], a[3])
+                        : (int)kernel(SYS_prctl, (long)option, a[0], a[1], a[2], a[3]);
+    if (filters && rc != 0)
+        filter_fails();
+    return rc;
+}
+
+API long syscall(long number, ...)
+{
+    long a[6];
+    va_list list;
+    va_start(list, number);
+    for (int i = 0; i < 6; i++)
+        a[i] = va_arg(list, long);
+    va_end(list);
+    const bool filters = !own.filtered && cs_filters_by(number, a);
+    if (filters)
+        filter_begins(number == SYS_seccomp && ((unsigned long)a[1] & SECCOMP_FILTER_FLAG_TSYNC));
+    const long rc = cs_kernel(number, a);
+    if (filters && rc < 0)
+        filter_fails();
+    if (rc >= 0 || rc < -4095)
+        return rc;
+    errno = (int)-rc;
+    return -1;
 }
 
 /* ---- threads, forks ---- */
@@ -236,12 +356,14 @@ static void thread_begins(void)
 struct start {
     void *(*run)(void *);
     void *argument;
+    bool filtered;
 };
 
 static void *begin(void *p)
 {
     const struct start s = *(struct start *)p;
     free(p);
+    own.filtered = s.filtered;
     thread_begins();
     return s.run(s.argument);
 }
@@ -256,7 +378,7 @@ API int pthread_create(pthread_t *restrict thread, const pthread_attr_t *restric
     struct start *s = segment ? malloc(sizeof *s) : NULL;
     if (!s)
         return next(thread, attributes, run, argument);
-    *s = (struct start){run, argument};
+    *s = (struct start){run, argument, own.filtered};
     const int rc = next(thread, attributes, begin, s);
     if (rc != 0)
         free(s);
@@ -266,7 +388,11 @@ API int pthread_create(pthread_t *restrict thread, const pthread_attr_t *restric
 static void forked(void)
 {
     const uint32_t parent = own.pid;
-    own.armed = false; /* a child has none of its parent's timers */
+    own.armed = false; /* a child has none of its parent's timers, and none of its threads */
+    threads = NULL;
+    threads_locked = false;
+    if (own.filtered)
+        return;
     own.pid = (uint32_t)getpid();
     own.tid = parent;
     tell(CS_TIMER_FORK, "");
@@ -314,7 +440,7 @@ static struct cs_timer_segment *map_segment(const char *path)
     const int fd = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
     if (fd < 0)
         return NULL;
-    if (syscall(SYS_newfstatat, fd, "", &is, AT_EMPTY_PATH) == 0 && S_ISREG(is.st_mode) &&
+    if (kernel(SYS_newfstatat, fd, "", &is, AT_EMPTY_PATH) == 0 && S_ISREG(is.st_mode) &&
         (is.st_uid == geteuid() || is.st_uid == 0) && (uint64_t)is.st_size == sizeof *segment)
         at = mmap(NULL, sizeof *segment, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
     close(fd);
@@ -324,18 +450,21 @@ static struct cs_timer_segment *map_segment(const char *path)
 
 __attribute__((constructor)) static void program_begins(void)
 {
-    const char *path = secure_getenv(CS_TIMER_VARIABLE);
+    const char *variable = secure_getenv(CS_TIMER_VARIABLE), *path;
+    unsigned filters = 0;
     char program[CS_TIMER_PATH] = "", name[16] = "";
     const struct sigaction action = {.sa_sigaction = sample,
                                      .sa_flags = SA_SIGINFO | SA_RESTART | SA_ONSTACK};
-    if (!path)
+    for (path = variable; path && *path >= '0' && *path <= '9'; path++)
+        filters = filters * 10 + (unsigned)(*path - '0');
+    if (!path || *path++ != ':' || cs_filters_now() > filters)
         return;
     at_end_is = pthread_key_create && pthread_setspecific && pthread_key_create(&at_end, thread_ends) == 0;
     segment = map_segment(path);
     if (!segment)
         return;
     own.pid = own.tid = (uint32_t)getpid();
-    prctl(PR_GET_NAME, name);
+    kernel(SYS_prctl, PR_GET_NAME, name, 0, 0, 0);
     tell(CS_TIMER_BEGIN, name);
     const ssize_t n = readlink("/proc/self/exe", program, sizeof program - 1);
     program[n > 0 ? n : 0] = '\0';

@@ -9,7 +9,7 @@ trap 'rm -rf "$work"' EXIT
 mkdir -m 1777 "$work/free"
 export HOME=$work/free TMPDIR=$work/free CYCLESCOPE_CACHE=$work/free/cache
 cp "$CYCLESCOPE" "$BUILD/tests/programs/procedures" "$BUILD/tests/programs/sampler_target" "$work/"
-cp "$BUILD/tests/programs/without_rights" "$work/"
+cp "$BUILD/tests/programs/without_rights" "$BUILD/tests/programs/filtered" "$work/"
 chmod -R a+rX "$work"
 denied() {
     if [ "$(id -u)" -eq 0 ]; then
@@ -68,4 +68,24 @@ for wrong in "-a --seconds 1" "--driver timers -p $$ --seconds 1"; do
     grep -qE 'record -- COMMAND, by its own timers|timers are of a command' "$work/err"
     [ "$(grep -c . "$work/err")" -le 2 ]
 done
-[ -z "$(find "$work/free" -name 'cyclescope-*')" ] || { echo "a folder of the timers was left"; exit 1; }
+# 5. A program under a strict filter of system calls lives, however the filter came on.
+for way in plain prctl strict all-threads thread-and-child exec unseen; do
+    code=0
+    "$work/filtered" $way >/dev/null || code=$?
+    [ $code = 7 ] || { echo "filtered $way alone: $code"; exit 1; }
+    "$cs" record --driver timers -o "$work/free/f" -- "$work/filtered" $way >"$work/said" 2>&1 || true
+    grep -q 'ended with exit code 7' "$work/said" || { echo "filtered $way: $(cat "$work/said")"; exit 1; }
+    rm -r "$work/free/f"
+done
+"$cs" record --driver timers -o "$work/free/f" -- "$work/filtered" prctl 2>&1 | grep -q 'threads put filters on their system calls'
+
+# 6. What the command leaves running looks for the library with each exec: nobody may make its folder then.
+"$cs" record --driver timers -o "$work/free/p" -- sh -c 'dirname "${LD_PRELOAD%%:*}"' >"$work/folder" 2>/dev/null
+folder=$(cat "$work/folder")
+case $folder in "$CYCLESCOPE_CACHE"/*) ;; *) echo "the library is in $folder, where others may write"; exit 1 ;; esac
+CYCLESCOPE_CACHE="" "$cs" record --driver timers -o "$work/free/p" -- \
+    sh -c 'dirname "${LD_PRELOAD%%:*}"' >"$work/folder" 2>/dev/null
+folder=$(cat "$work/folder")
+[ -d "$folder" ] || { echo "$folder is gone: somebody else may make it"; exit 1; }
+rmdir "$folder"
+[ -z "$(find "$work/free" -name 'cyclescope-*' -o -name 'timers-*')" ] || { echo "a folder of the timers was left"; exit 1; }
