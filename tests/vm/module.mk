@@ -1,4 +1,4 @@
-# tests/vm/: Debian kernels of other architectures under QEMU, whose emulated PMUs have the real kernel interface and exact
+# tests/vm/: Debian kernels under QEMU, whose emulated PMUs have the real kernel interface and exact
 # counts. An architecture is some lines here, a case in tests/vm/machine, and one in scripts/cross-sysroot.
 VM_ARCHES := arm64 riscv64
 arm64.triplet   := aarch64-linux-gnu
@@ -38,6 +38,16 @@ check-vm-broken-$(1): cross-$(1)
 	@BUILD=$(BUILD) tests/vm/broken $(1)
 endef
 $(foreach a,$(VM_ARCHES),$(eval $(call vm_rules,$(a))))
+
+# x86-64: the programs are this machine's, the emulator is built once for all clones (tests/vm/x86/build).
+X86_MODELS := intel3
+.PHONY: check-vm-x86 check-vm-broken-x86
+check-vm-x86: all vm-programs
+	@if scripts/deps emulator && tests/vm/x86/build; then \
+	  rc=0; for m in $(X86_MODELS); do BUILD=$(BUILD) tests/vm/run x86-$$m || rc=1; done; exit $$rc; \
+	else echo "SKIPPED check-vm for x86-64: see above"; [ -z "$$CS_NO_SKIP" ]; fi
+check-vm-broken-x86: all
+	@BUILD=$(BUILD) tests/vm/broken x86-intel3
 
 .PHONY: check-vm check-vm-broken check-hw
 check-vm: $(VM_ARCHES:%=check-vm-%) ## boot arm64 and RISC-V kernels under QEMU and check real counters against exact truth
