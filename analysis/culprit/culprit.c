@@ -5,6 +5,7 @@
 #include "analysis/culprit/model.h"
 #include "analysis/culprit/rules.h"
 
+#include <math.h>
 #include <string.h>
 
 const struct cs_culprit_cause_name cs_culprit_cause_names[CS_N_CAUSES] = {
@@ -31,39 +32,27 @@ void cs_culprit_stall_init(struct cs_culprit_stall *stall, const struct cs_isa_o
 {
     memset(stall, 0, sizeof *stall);
     stall->op = op;
-    for (int i = 0; i < CS_N_CAUSES; i++)
+    for (int i = 0; i < CS_N_COUNTED; i++)
         stall->event_rate[i] = -1;
 }
 
-/* The most cycles that one event of a cause can cost, as dcpi-1997 section 6.3 bounds I-cache stalls: a fill all
- * the way from memory. 0 = no such event. */
-static double event_cycles_max(enum cs_culprit_cause cause, const struct cs_machine *m)
-{
-    switch (cause) {
-    case CS_CAUSE_DCACHE:
-    case CS_CAUSE_ICACHE:
-        return m->memory_cycles;
-    case CS_CAUSE_DTLB:
-    case CS_CAUSE_ITLB:
-        return m->walk_cycles;
-    case CS_CAUSE_MISPREDICT:
-        return m->mispredict_cycles[1];
-    case CS_CAUSE_PAGE_FAULT:
-        return CS_MODEL_PAGE_FAULT_MAX;
-    default:
-        return 0;
-    }
-}
-
-/* Counted events bound what their cause can cost; none at all clears it. */
+/* Counted events bound what their cause can cost. Where bursts expect much more, one of the two is wrong: that is kept for
+ * the reader. */
 static void bound_by_events(const struct cs_culprit_stall *stall, const struct cs_machine *machine,
-                            struct cs_culprit_suspect *s)
+                            struct cs_culprit_suspect *s, struct cs_culprit_classification *v)
 {
-    double rate = stall->event_rate[s->cause], cost = event_cycles_max(s->cause, machine);
-    if (rate < 0 || cost <= 0)
+    double most = cs_counted_cycles_most(stall, s->cause, machine), gap = s->expected - most;
+    if (isinf(most))
         return;
-    if (rate * cost < s->high)
-        s->high = rate * cost;
+    if (s->observed && s->expected > 2 * most && gap > CS_MODEL_COST_MIN && gap > v->stall / 4 &&
+        (!v->contradiction.found || gap > v->contradiction.expected - v->contradiction.counted)) {
+        v->contradiction.found = true;
+        v->contradiction.cause = s->cause;
+        v->contradiction.expected = s->expected;
+        v->contradiction.counted = most;
+    }
+    if (most < s->high)
+        s->high = most;
     s->observed = true;
 }
 
@@ -95,7 +84,7 @@ static void ask(const struct cs_culprit_stall *stall, const struct cs_machine *m
         struct cs_culprit_suspect s = {.cause = rule->cause, .terse = terse};
         if (rule->residual != residual || !rule->suspect(stall, machine, &s))
             continue;
-        bound_by_events(stall, machine, &s);
+        bound_by_events(stall, machine, &s, v);
         if (!(s.high > 0))
             continue;
         if (s.expected > s.high)
@@ -186,6 +175,7 @@ static void empty(struct cs_culprit_classification *v)
 {
     v->n = 0;
     v->stall = v->gain = v->unexplained = 0;
+    v->contradiction.found = false;
 }
 
 void cs_culprit_classify(const struct cs_culprit_stall *stall, const struct cs_machine *machine,

@@ -4,6 +4,7 @@
  *
  * Files of this room:
  *   attribute               samples to the instructions that took the time
+ *   counted                 what counted events say of a cause
  *   culprit                 the classifier: asks every rule, then bounds and divides a stall
  *   cycle_account           cycle accounting of a procedure: the steps in order
  *   cycle_account_internal  the steps, and what they share
@@ -31,6 +32,7 @@
 #ifndef CS_ANALYSIS_CULPRIT_CULPRIT_H
 #define CS_ANALYSIS_CULPRIT_CULPRIT_H
 
+#include "analysis/culprit/counted.h"
 #include "analysis/machine/machine.h"
 #include "image/isa/semantics.h"
 
@@ -133,9 +135,9 @@ struct cs_culprit_stall {
     double in_flight;              /* misses that the core has room for at a time hereabouts; 0 = unknown */
     struct cs_culprit_fetch fetch; /* of `next`, when it begins a line that `op` doesn't end in */
     bool begins_line, begins_page;
-    /* events of that kind an execution, where a profile counted them (a PMU, software page faults); else
+    /* events of that kind an execution at most, where a profile counted them (a PMU, software page faults); else
      * negative */
-    double event_rate[CS_N_CAUSES];
+    double event_rate[CS_N_COUNTED];
     double code_bytes; /* distinct lines of code that bursts saw, 0 = unknown */
     double code_pages;
 };
@@ -164,6 +166,12 @@ struct cs_culprit_classification {
     double stall;       /* cycles - m, not below 0 */
     double gain;        /* m - cycles where it ran faster than the model says */
     double unexplained; /* of the stall */
+    /* Counted events allow a cause much less than bursts expect of it: the most of these. */
+    struct {
+        bool found;
+        enum cs_culprit_cause cause;
+        double expected, counted; /* cycles an execution, by bursts, and by counters at most */
+    } contradiction;
 };
 
 void cs_culprit_classify(const struct cs_culprit_stall *stall, const struct cs_machine *machine,

@@ -2,6 +2,7 @@
 #include "analysis/culprit/image_evidence.h"
 #include "analysis/culprit/model.h"
 
+#include "store/base/array.h"
 #include "store/merged.h"
 #include "store/table/burst_schemas.h"
 
@@ -15,22 +16,11 @@
 
 /* ---- loading ---- */
 
-/* Events that count what a cause does, by the beginnings of their names (perf's and libpfm4's). */
-static const struct {
-    const char *begins;
-    enum cs_culprit_cause cause;
-} event_causes[] = {
-    {"cache-misses", CS_CAUSE_DCACHE},
-    {"L1-dcache-load-misses", CS_CAUSE_DCACHE},
-    {"LLC-load-misses", CS_CAUSE_DCACHE},
-    {"MEM_LOAD_RETIRED:L1_MISS", CS_CAUSE_DCACHE},
-    {"dTLB-load-misses", CS_CAUSE_DTLB},
-    {"L1-icache-load-misses", CS_CAUSE_ICACHE},
-    {"iTLB-load-misses", CS_CAUSE_ITLB},
-    {"branch-misses", CS_CAUSE_MISPREDICT},
-    {"BR_MISP_RETIRED", CS_CAUSE_MISPREDICT},
-    {"page-faults", CS_CAUSE_PAGE_FAULT},
-    {"PERF_COUNT_SW_PAGE_FAULTS", CS_CAUSE_PAGE_FAULT},
+/* An event bounds a cause by the executions of those recordings alone that counted it. */
+struct counted_epoch {
+    char name[96];
+    double time; /* period sum of the time event */
+    bool kinds[CS_N_COUNTED];
 };
 
 struct loading {
@@ -39,7 +29,9 @@ struct loading {
     struct cs_table *points; /* its samples */
     double period_sum;
     char unit[16];
-    double event_sum[CS_N_CAUSES];
+    const char *event;         /* that was asked for; NULL: the best */
+    double sums[CS_N_COUNTED]; /* of periods */
+    CS_ARRAY(struct counted_epoch) epochs;
     struct cs_error *err;
 };
 
@@ -56,12 +48,26 @@ int cs_culprit_time_event(const char *name)
     return 0;
 }
 
-/* The best; of equals the one whose name comes first, so that the order of files doesn't matter. */
+/* The best; of equals the one whose name comes first, so that the order of files doesn't matter. Of counted events of one
+ * kind likewise: they count different things, and aren't added. */
 static int choose(const struct cs_store_profile_ref *ref, void *arg)
 {
     struct loading *l = arg;
     const char *event = ref->head->event;
-    int rank = strcmp(ref->kind, "points") ? 0 : cs_culprit_time_event(event);
+    if (strcmp(ref->kind, "points") != 0)
+        return 0;
+    unsigned order;
+    enum cs_counted kind = cs_counted_kind(event, &order);
+    if (kind < CS_N_COUNTED) {
+        struct cs_culprit_counted *k = &l->e->events[kind];
+        if (!*k->event || order < k->rank || (order == k->rank && strcmp(event, k->event) < 0)) {
+            k->rank = order;
+            snprintf(k->event, sizeof k->event, "%s", event);
+        }
+    }
+    if (l->event)
+        return 0;
+    int rank = cs_culprit_time_event(event);
     if (rank > l->rank || (rank && rank == l->rank && strcmp(event, l->e->event) < 0)) {
         l->rank = rank;
         snprintf(l->e->event, sizeof l->e->event, "%s", event);
@@ -69,22 +75,41 @@ static int choose(const struct cs_store_profile_ref *ref, void *arg)
     return 0;
 }
 
+static struct counted_epoch *epoch_of(struct loading *l, const char *name)
+{
+    for (size_t i = 0; i < l->epochs.n; i++)
+        if (strcmp(l->epochs.at[i].name, name) == 0)
+            return &l->epochs.at[i];
+    if (cs_array_reserve(&l->epochs, l->epochs.n + 1) < 0)
+        return NULL;
+    struct counted_epoch *e = &l->epochs.at[l->epochs.n++];
+    memset(e, 0, sizeof *e);
+    snprintf(e->name, sizeof e->name, "%s", name);
+    return e;
+}
+
 static int take_points(struct loading *l, const struct cs_store_profile_ref *ref)
 {
     const char *event = ref->head->event;
+    struct counted_epoch *epoch = epoch_of(l, ref->epoch);
+    if (!epoch)
+        return cs_fail(l->err, ENOMEM, "no memory for the recordings of an image");
     if (!strcmp(event, l->e->event)) {
+        epoch->time += (double)ref->head->period_sum;
         l->period_sum += (double)ref->head->period_sum;
         snprintf(l->unit, sizeof l->unit, "%s", ref->head->unit);
         return cs_store_load_into(ref, &l->points, l->err);
     }
-    for (size_t i = 0; i < sizeof event_causes / sizeof event_causes[0]; i++) {
-        enum cs_culprit_cause cause = event_causes[i].cause;
-        if (strncmp(event, event_causes[i].begins, strlen(event_causes[i].begins)))
-            continue;
-        l->event_sum[cause] += (double)ref->head->period_sum;
-        return cs_store_load_into(ref, &l->e->events[cause], l->err);
-    }
-    return 0;
+    unsigned rank;
+    enum cs_counted kind = cs_counted_kind(event, &rank);
+    if (kind == CS_N_COUNTED || strcmp(event, l->e->events[kind].event) != 0)
+        return 0;
+    const struct cs_store_profile_head *h = ref->head;
+    epoch->kinds[kind] = true;
+    bool shared =
+        h->running_ns && h->enabled_ns > h->running_ns; /* with other events, of the same counters */
+    l->sums[kind] += (double)h->period_sum * (shared ? (double)h->enabled_ns / (double)h->running_ns : 1);
+    return cs_store_load_into(ref, &l->e->events[kind].table, l->err);
 }
 
 static int visit(const struct cs_store_profile_ref *ref, void *arg)
@@ -171,6 +196,27 @@ static void sort_rows(struct cs_table *table)
         (void)cs_table_row(table, 0);
 }
 
+/* What a sample of each counted event stands for. */
+static void take_periods(const struct loading *l)
+{
+    for (int c = 0; c < CS_N_COUNTED; c++) {
+        struct cs_culprit_counted *k = &l->e->events[c];
+        double samples = k->table ? (double)cs_table_sum(k->table, 1) : 0, all = 0, covered = 0;
+        for (size_t i = 0; i < l->epochs.n; i++) {
+            all += l->epochs.at[i].time;
+            covered += l->epochs.at[i].kinds[c] ? l->epochs.at[i].time : 0;
+        }
+        if (!(samples > 0) || (all > 0 && !(covered > 0))) { /* nothing to compare it with */
+            cs_table_close(k->table);
+            k->table = NULL;
+            continue;
+        }
+        k->exact = l->sums[c] <= samples;
+        k->period = l->sums[c] / samples * (covered > 0 ? all / covered : 1);
+        k->precise = cs_counted_is_precise(k->event);
+    }
+}
+
 int cs_culprit_evidence_open(struct cs_store *store, const struct cs_edge_flow *flow, const char *image_id,
                              const char *event, struct cs_culprit_evidence **out, struct cs_error *err)
 {
@@ -178,15 +224,18 @@ int cs_culprit_evidence_open(struct cs_store *store, const struct cs_edge_flow *
     *out = e;
     if (!e)
         return cs_fail(err, ENOMEM, "no memory for the profiles of an image");
-    struct loading l = {.e = e, .err = err};
+    struct loading l = {.e = e, .event = event, .err = err};
     if (event)
         snprintf(e->event, sizeof e->event, "%s", event);
-    int rc = event ? 0 : cs_store_each_of(store, image_id, choose, &l, err);
+    int rc = cs_store_each_of(store, image_id, choose, &l, err);
     if (rc == 0)
         rc = cs_store_each_of(store, image_id, visit, &l, err);
     if (rc == 0)
         rc = cs_frequency_evidence_init(&e->flow, l.points, flow, image_id, err);
     cs_table_close(l.points);
+    if (rc == 0)
+        take_periods(&l);
+    cs_array_free(&l.epochs);
     if (rc == 0 && (rc = cs_store_each_meta(store, burst_rate_of, &e->burst_rate_hz, err)) >= 0)
         rc = cs_culprit_evidence_machine(store, &e->machine, &e->machine_recorded, err);
     if (rc) {
@@ -196,17 +245,13 @@ int cs_culprit_evidence_open(struct cs_store *store, const struct cs_edge_flow *
     }
     double period = e->flow.samples > 0 ? l.period_sum / e->flow.samples : 0;
     e->cycles_a_sample = strcmp(l.unit, "ns") ? period : period * 1e-9 * e->machine.core_hz;
-    for (int c = 0; c < CS_N_CAUSES; c++) {
-        double samples = e->events[c] ? (double)cs_table_sum(e->events[c], 1) : 0;
-        e->event_period[c] = samples > 0 ? l.event_sum[c] / samples : 0;
-    }
     e->bursts = e->flow.edges->n_own > 0;
     measure_code(e);
     struct cs_table *const tables[] = {e->memory, e->branches, e->lines, e->footprints};
     for (size_t i = 0; i < sizeof tables / sizeof *tables; i++)
         sort_rows(tables[i]);
-    for (int c = 0; c < CS_N_CAUSES; c++)
-        sort_rows(e->events[c]);
+    for (int c = 0; c < CS_N_COUNTED; c++)
+        sort_rows(e->events[c].table);
     return 0;
 }
 
@@ -219,8 +264,8 @@ void cs_culprit_evidence_close(struct cs_culprit_evidence *e)
     cs_table_close(e->branches);
     cs_table_close(e->lines);
     cs_table_close(e->footprints);
-    for (int c = 0; c < CS_N_CAUSES; c++)
-        cs_table_close(e->events[c]);
+    for (int c = 0; c < CS_N_COUNTED; c++)
+        cs_table_close(e->events[c].table);
     free(e);
 }
 
@@ -254,13 +299,10 @@ uint64_t cs_culprit_evidence_samples(const struct cs_culprit_evidence *e, uint64
     return (uint64_t)cs_frequency_samples(&e->flow.input, offset, offset + 1);
 }
 
-double cs_culprit_evidence_events(const struct cs_culprit_evidence *e, enum cs_culprit_cause cause,
-                                  uint64_t offset)
+double cs_culprit_evidence_events(const struct cs_culprit_evidence *e, enum cs_counted kind, uint64_t offset)
 {
-    if (!e->events[cause])
-        return -1;
-    const uint64_t *row = row_of(e->events[cause], offset);
-    return row ? (double)row[1] * e->event_period[cause] : 0;
+    const uint64_t *row = row_of(e->events[kind].table, offset);
+    return row ? (double)row[1] : 0;
 }
 
 /* d = n (1 - exp(-e/n)), solved for n by halving; needs an eighth of the draws to be repeats. */

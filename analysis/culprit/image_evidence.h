@@ -12,8 +12,14 @@
 struct cs_culprit_evidence {
     struct cs_frequency_evidence flow; /* samples of the time event, edges */
     struct cs_table *memory, *branches, *lines, *footprints;
-    struct cs_table *events[CS_N_CAUSES]; /* counted events that bound a cause, NULL = not counted */
-    double event_period[CS_N_CAUSES];     /* events a sample */
+    struct cs_culprit_counted {
+        struct cs_table *table; /* samples; NULL = not counted */
+        double period;          /* events a sample, those that weren't counted for want of a counter too */
+        bool precise;           /* (counted.h) */
+        bool exact;             /* each event is a sample */
+        char event[64];
+        unsigned rank;
+    } events[CS_N_COUNTED];
     struct cs_machine machine;
     bool machine_recorded;         /* from the epoch's meta; else detected here */
     bool bursts;                   /* of this image */
@@ -48,8 +54,8 @@ struct cs_culprit_branch cs_culprit_evidence_branch(const struct cs_culprit_evid
                                                     uint64_t offset);
 struct cs_culprit_fetch cs_culprit_evidence_fetch(const struct cs_culprit_evidence *evidence,
                                                   uint64_t offset);
-/* Counted events of a cause at `offset`; negative when that event was not counted. */
-double cs_culprit_evidence_events(const struct cs_culprit_evidence *evidence, enum cs_culprit_cause cause,
+/* Samples of a counted event at `offset`. */
+double cs_culprit_evidence_events(const struct cs_culprit_evidence *evidence, enum cs_counted kind,
                                   uint64_t offset);
 
 /* Pure: how many lines there are if `executions` random ones a burst hit `distinct` different ones; 0 = too

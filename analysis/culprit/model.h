@@ -362,6 +362,17 @@
 #define CS_MODEL_PAGE_FAULT_MAX 20000
 #endif
 
+/* Strides as even as that a prefetcher follows: lines are on their way when a load comes, which is no counted miss; unit:
+ * share; source: SDM, "Data Prefetching" (a few equal strides); shows: culprit-counted */
+#ifndef CS_MODEL_COUNTED_STEADY
+#define CS_MODEL_COUNTED_STEADY 0.3
+#endif
+/* How late the interrupt of a counter may come; unit: instructions on the path; source: a PMI takes some tens of cycles
+ * (SDM, "Precise Event-Based Sampling" gives its reason); shows: culprit-counted */
+#ifndef CS_MODEL_COUNTED_SKID
+#define CS_MODEL_COUNTED_SKID 64
+#endif
+
 /* ---- the surroundings of a stall on its path ---- */
 /* How far back the path is looked at; unit: instructions; source: trial; shows: culprits */
 #ifndef CS_MODEL_PATH_INSNS

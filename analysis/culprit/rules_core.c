@@ -248,10 +248,10 @@ bool rule_page_fault(const struct cs_culprit_stall *s, const struct cs_machine *
                      struct cs_culprit_suspect *out)
 {
     (void)m;
-    if (!rule_is(s->op, CS_ISA_OP_LOAD | CS_ISA_OP_STORE) || !(s->event_rate[CS_CAUSE_PAGE_FAULT] > 0))
+    if (!rule_is(s->op, CS_ISA_OP_LOAD | CS_ISA_OP_STORE) || !(s->event_rate[CS_COUNTED_PAGE_FAULT] > 0))
         return false;
     out->high = 1e9; /* the count bounds it */
-    out->expected = s->event_rate[CS_CAUSE_PAGE_FAULT] * CS_MODEL_PAGE_FAULT;
-    rule_report(out, "%.4f page faults each time", s->event_rate[CS_CAUSE_PAGE_FAULT]);
+    out->expected = s->event_rate[CS_COUNTED_PAGE_FAULT] * CS_MODEL_PAGE_FAULT;
+    rule_report(out, "%.4f page faults each time", s->event_rate[CS_COUNTED_PAGE_FAULT]);
     return true;
 }

@@ -140,14 +140,34 @@ static struct trail look_back(const struct accounting *x, uint32_t i, struct cs_
     return t;
 }
 
-static void event_rates(const struct accounting *x, const struct cs_cycle_account_insn *insn,
-                        struct cs_culprit_stall *s)
+/* Samples of a kind of event that may be of this instruction: those up to a skid later on the path, and those of what is
+ * before it and may be responsible. A precise one names it or its successor. */
+static double event_samples(const struct accounting *x, enum cs_counted kind, uint32_t i)
 {
-    for (int c = 0; c < CS_N_CAUSES; c++) {
-        double n = cs_culprit_evidence_events(x->e, (enum cs_culprit_cause)c, insn->op.offset);
-        double executions = insn->visits * x->a->scale;
-        if (n >= 0 && executions > 0)
-            s->event_rate[c] = n / executions;
+    const unsigned skid = x->e->events[kind].precise ? 1 : CS_MODEL_COUNTED_SKID;
+    double samples = cs_culprit_evidence_events(x->e, kind, x->a->insns[i].op.offset);
+    uint32_t at = i;
+    for (unsigned n = 0; n < skid && (at = after(x, at)) != CS_CFG_EXIT && at != i; n++)
+        samples += cs_culprit_evidence_events(x->e, kind, x->a->insns[at].op.offset);
+    if (at == i)
+        return samples; /* the whole loop */
+    at = i;
+    for (unsigned n = 0; n < NEAR_INSNS && (at = before(x, at)) != CS_CFG_EXIT && at != i; n++)
+        samples += cs_culprit_evidence_events(x->e, kind, x->a->insns[at].op.offset);
+    return samples;
+}
+
+static void event_rates(const struct accounting *x, uint32_t i, struct cs_culprit_stall *s)
+{
+    const struct cs_cycle_account_insn *insn = &x->a->insns[i];
+    double executions = insn->visits * x->a->scale;
+    for (int c = 0; c < CS_N_COUNTED && executions > 0; c++) {
+        const struct cs_culprit_counted *k = &x->e->events[c];
+        if (!k->table)
+            continue;
+        double samples = k->exact ? cs_culprit_evidence_events(x->e, (enum cs_counted)c, insn->op.offset)
+                                  : cs_counted_most(event_samples(x, (enum cs_counted)c, i));
+        s->event_rate[c] = samples * k->period / executions;
     }
 }
 
@@ -443,7 +463,7 @@ void account_stalls(struct accounting *x)
         stall->cycles = insn->cycles;
         stall->branch_shadow *= a->scale > 0 ? x->e->cycles_a_sample / a->scale : 0;
         stall->branch_shadow = fmax(0, stall->branch_shadow - stall->branch_shadow_m);
-        event_rates(x, insn, stall);
+        event_rates(x, i, stall);
     }
     if (a->scale > 0)
         pool(x, stalls);

@@ -86,6 +86,13 @@ static void print_bubbles(struct output *out, const struct cs_cycle_account_insn
     }
     if (v->unexplained > 0.1 * v->stall)
         output_line(out, "   %-6s %-12s ? = unexplained, %.1f", letters, v->n ? "" : "...", v->unexplained);
+    if (v->contradiction.found)
+        output_line(
+            out,
+            "   %-6s %-12s bursts and counters disagree on %s: %.1f expected, the counted events allow "
+            "%.1f",
+            letters, "", cs_culprit_cause_names[v->contradiction.cause].words, v->contradiction.expected,
+            v->contradiction.counted);
 }
 
 static void print_instruction(struct output *out, const struct cs_cycle_account *a, uint32_t i,
@@ -169,6 +176,14 @@ static json_t *suspects_json(const struct cs_culprit_classification *v, uint64_t
     return list;
 }
 
+static json_t *contradiction_json(const struct cs_culprit_classification *v)
+{
+    return v->contradiction.found
+               ? json_pack("{s:s, s:f, s:f}", "cause", cs_culprit_cause_names[v->contradiction.cause].name,
+                           "expected", v->contradiction.expected, "counted", v->contradiction.counted)
+               : json_null();
+}
+
 static json_t *real_or_null(double number)
 {
     return isfinite(number) ? json_real(number) : json_null();
@@ -202,13 +217,14 @@ json_t *listing_json(const struct cs_cycle_account *a, struct cs_image_code *cod
         instruction_text(code, insn->op.offset, text, sizeof text);
         snprintf(offset, sizeof offset, "0x%" PRIx64, insn->op.offset);
         json_array_append_new(
-            list, json_pack("{s:s, s:o, s:I, s:I, s:f, s:o, s:f, s:o, s:b, s:f, s:f, s:o}", "offset", offset,
-                            "instruction", json_text(text), "block", (json_int_t)insn->block, "samples",
-                            (json_int_t)insn->samples, "attributed", insn->attributed, "cycles",
+            list, json_pack("{s:s, s:o, s:I, s:I, s:f, s:o, s:f, s:o, s:b, s:f, s:f, s:o, s:o}", "offset",
+                            offset, "instruction", json_text(text), "block", (json_int_t)insn->block,
+                            "samples", (json_int_t)insn->samples, "attributed", insn->attributed, "cycles",
                             real_or_null(insn->cycles), "m", insn->step.m, "visits",
                             real_or_null(insn->visits), "fused", insn->fused, "stall",
                             insn->classification->stall, "unexplained", insn->classification->unexplained,
-                            "suspects", suspects_json(insn->classification, insn->op.offset)));
+                            "suspects", suspects_json(insn->classification, insn->op.offset), "contradiction",
+                            contradiction_json(insn->classification)));
     }
     return list;
 }

@@ -131,9 +131,38 @@ static void counted_events_are_told_by_their_period(void **state)
     put_samples("cycles", "cycles", 0x20, 3, 100);
     put_samples("branch-misses", "events", 0x20, 2, 50);
     struct cs_culprit_evidence *e = evidence("cycles");
-    assert_true(fabs(cs_culprit_evidence_events(e, CS_CAUSE_MISPREDICT, 0x20) - 100) < 1e-9);
-    assert_true(cs_culprit_evidence_events(e, CS_CAUSE_MISPREDICT, 0x30) == 0);
-    assert_true(cs_culprit_evidence_events(e, CS_CAUSE_DTLB, 0x20) < 0); /* nobody counted */
+    assert_true(cs_culprit_evidence_events(e, CS_COUNTED_MISPREDICT, 0x20) == 2);
+    assert_true(fabs(e->events[CS_COUNTED_MISPREDICT].period - 50) < 1e-9);
+    assert_true(cs_culprit_evidence_events(e, CS_COUNTED_MISPREDICT, 0x30) == 0);
+    assert_null(e->events[CS_COUNTED_DTLB].table); /* nobody counted */
+    cs_culprit_evidence_close(e);
+}
+
+static void events_of_several_levels_are_not_added(void **state)
+{
+    (void)state;
+    begin_epoch(1e9);
+    put_samples("cycles", "cycles", 0x20, 3, 100);
+    put_samples("MEM_LOAD_RETIRED:L1_MISS", "events", 0x20, 4, 50);
+    put_samples("L1-dcache-load-misses", "events", 0x20, 9, 50);
+    put_samples("cache-misses", "events", 0x20, 1, 50);
+    struct cs_culprit_evidence *e = evidence("cycles");
+    assert_true(cs_culprit_evidence_events(e, CS_COUNTED_L1D, 0x20) == 4);
+    assert_true(cs_culprit_evidence_events(e, CS_COUNTED_L3, 0x20) == 1);
+    assert_null(e->events[CS_COUNTED_L2].table);
+    cs_culprit_evidence_close(e);
+}
+
+static void events_are_of_the_recordings_that_counted_them(void **state)
+{
+    (void)state;
+    begin_epoch(1e9);
+    put_samples("cycles", "cycles", 0x20, 30, 100);
+    begin_epoch(1e9);
+    put_samples("cycles", "cycles", 0x20, 10, 100);
+    put_samples("LLC-load-misses", "events", 0x20, 2, 50);
+    struct cs_culprit_evidence *e = evidence("cycles");
+    assert_true(fabs(e->events[CS_COUNTED_L3].period - 200) < 1e-9); /* a quarter of the time */
     cs_culprit_evidence_close(e);
 }
 
@@ -200,6 +229,8 @@ int main(void)
         cmocka_unit_test(names_that_only_begin_like_a_time_event_are_none),
         WITH_STORE(epochs_add_up),
         WITH_STORE(counted_events_are_told_by_their_period),
+        WITH_STORE(events_of_several_levels_are_not_added),
+        WITH_STORE(events_are_of_the_recordings_that_counted_them),
         WITH_STORE(the_machine_is_that_of_the_newest_epoch_that_states_one),
         WITH_STORE(epochs_are_visited_newest_first),
         cmocka_unit_test(repeats_tell_how_many_lines_there_are),
