@@ -74,11 +74,19 @@ static int run(const struct parsed *args)
     struct cs_store *store = NULL;
     struct cs_import_summary summary = {0};
     struct progress bar;
+    char folder[4096];
+    const char *slash = strrchr(name, '/');
+    snprintf(folder, sizeof folder, "%.*s", slash ? (int)(slash - name) + 1 : 1, slash ? name : ".");
+    const struct cs_import_options how = {.symfs = option(args, "symfs"),
+                                          .trust_paths = option_given(args, "trust-paths"),
+                                          .beside = from_stdin ? NULL : folder,
+                                          .progress = show,
+                                          .arg = &bar};
     progress_init(&bar, "reading", "records", 0);
     int rc =
         option_given(args, "dry-run") ? 0 : cs_store_open(store_location(args), CS_STORE_WRITE, &store, &err);
     if (rc == 0)
-        rc = cs_import_perfdata(file, name, store, show, &bar, &summary, &err);
+        rc = cs_import_perfdata(file, name, &how, store, &summary, &err);
     progress_fini(&bar);
     cs_store_close(store);
     if (!from_stdin)
@@ -87,6 +95,10 @@ static int run(const struct parsed *args)
 }
 
 static const struct option_entry options[] = {
+    {"symfs", 0, "DIR",
+     "look for the recorded machine's files beneath DIR; without a build-id they are believed"},
+    {"trust-paths", 0, NULL,
+     "without a build-id, believe that a file at its recorded path is the one that ran"},
     {"dry-run", 0, NULL, "read and count, store nothing"},
     OPTION_STORE,
     {NULL, 0, NULL, NULL},
@@ -104,7 +116,13 @@ const struct command command_import = {
     "A malformed file is refused completely; records of unknown kinds are counted and skipped. FILE - is "
     "standard "
     "input.\n"
-    "Where an executable isn't on this machine its offsets are kept as file offsets.",
+    "Where an executable isn't on this machine its offsets are kept as file offsets.\n"
+    "A recording without build-ids (perf record -z has none) doesn't say which file ran: one that is there "
+    "and has\n"
+    "the recorded inode, unchanged since, is taken; --trust-paths takes any, --symfs those of another "
+    "machine.\n"
+    "Names of JIT code are read from perf-PID.map and jit-PID.dump beside the recording, or where they were "
+    "left here.",
     options,
     run,
 };

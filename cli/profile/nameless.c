@@ -5,6 +5,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #define SHARE_MIN 0.01   /* of all samples: an image with less isn't worth a line */
 #define MADE_UP_MIN 0.05 /* names after addresses still tell procedures apart */
@@ -81,6 +82,12 @@ static void explain(struct output *out, const struct of_image *of, double total)
                     "%.1f %% has no name: code of the kernel; kernel.kptr_restrict=0 and root show its "
                     "symbols to record.",
                     share);
+    else if (image->kind == CS_IMAGE_FILE && !*image->build_id && access(image->path, R_OK) == 0)
+        output_note(
+            out,
+            "%.1f %% has no name: the recording has no build-id of %s, and the file there may not be the one "
+            "that ran. Import it again with --trust-paths, or with --symfs DIR for another machine's files.",
+            share, image->path);
     else if (image->kind == CS_IMAGE_FILE || of->image->fileless)
         output_note(out,
                     "%.1f %% has no name: the file %s isn't what was profiled, or is gone, and no copy of it "

@@ -52,6 +52,13 @@ const char *cs_data_source_level(uint64_t source)
     return name;
 }
 
+bool cs_data_source_tells(uint64_t source)
+{
+    enum { TLB_NOT_AVAILABLE = 1 };
+    return *cs_data_source_op(source) || *cs_data_source_level(source) ||
+           (source >> 26 & 0x7f & ~(uint64_t)TLB_NOT_AVAILABLE);
+}
+
 bool cs_data_source_missed_tlb(uint64_t source)
 {
     enum { MISS = 4, FIRST = 8, BEYOND = 16 | 32 | 64 }; /* Intel says first or second, where it can't tell */

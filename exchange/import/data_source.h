@@ -10,6 +10,8 @@
 /* "" where they don't say. */
 const char *cs_data_source_op(uint64_t data_source);
 const char *cs_data_source_level(uint64_t data_source);
+/* False: the kernel fills it with "not available", as it does for timers. */
+bool cs_data_source_tells(uint64_t source);
 bool cs_data_source_missed_tlb(uint64_t data_source);
 
 #endif

@@ -12,6 +12,7 @@
  *   perfdata_import    records to samples of images
  *   imported_images    images and their tables, until the store has them
  *   recorded_stacks    copies of stacks to call chains
+ *   recorded_jit       names of code without a file
  *   kernel_names       names of the recorded kernel's procedures
  *   address_spaces     which file lies where in a process
  *
@@ -39,8 +40,18 @@ struct cs_import_summary {
 /* Every `every` records with the records read so far; may be NULL. */
 typedef void cs_import_progress(uint64_t records, void *arg);
 
+struct cs_import_options { /* all-zero: none */
+    const char *
+        symfs; /* the recorded machine's files lie beneath this folder, and those without build-ids are believed */
+    bool
+        trust_paths; /* files at their recorded paths are believed to be those that ran, where nothing says otherwise */
+    const char *beside; /* the recording's folder: names of JIT code may lie there */
+    cs_import_progress *progress;
+    void *arg;
+};
+
 /* Into a new epoch of `store`. `store` may be NULL: then the file is only read and counted. */
-int cs_import_perfdata(FILE *file, const char *name, struct cs_store *store, cs_import_progress *progress,
-                       void *arg, struct cs_import_summary *summary, struct cs_error *err);
+int cs_import_perfdata(FILE *file, const char *name, const struct cs_import_options *options,
+                       struct cs_store *store, struct cs_import_summary *summary, struct cs_error *err);
 
 #endif

@@ -82,11 +82,13 @@ struct cs_perfdata_record {
     uint64_t lost;
 };
 
+#define CS_PERFDATA_CLOCK (1u << 25)
 struct cs_perfdata_attr {
     char name[64];
     uint32_t type;
     uint64_t config, sample_type, branch_type, read_format, flags, registers_user;
     uint64_t period; /* 0 in frequency mode */
+    int32_t clock;   /* of its times, where CS_PERFDATA_CLOCK is among the flags */
 };
 
 /* What was read, by cause; `skipped` counts records of types that this reader doesn't know or need. */

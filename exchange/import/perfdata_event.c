@@ -67,6 +67,7 @@ int cs_perfdata_add_attr(struct cs_perfdata *in, const uint8_t *attr, size_t byt
         .flags = load_flags(in, attr + 40),
         .branch_type = bytes >= 80 ? load64(in, attr + 72) : 0,
         .registers_user = bytes >= 88 ? load64(in, attr + 80) : 0,
+        .clock = bytes >= 96 ? (int32_t)load32(in, attr + 92) : 0,
     };
     if (event->flags & ATTR_FREQUENCY)
         event->period = 0;

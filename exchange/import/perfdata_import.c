@@ -6,6 +6,7 @@
 #include "exchange/import/import.h"
 #include "exchange/import/imported_images.h"
 #include "exchange/import/kernel_names.h"
+#include "exchange/import/recorded_jit.h"
 #include "exchange/import/recorded_stacks.h"
 #include "store/base/array.h"
 
@@ -15,6 +16,7 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
+#include <time.h>
 #include <unistd.h>
 
 #define KERNEL_PID UINT32_MAX
@@ -28,6 +30,8 @@ struct import {
     struct cs_import_spaces *spaces;
     struct cs_imported_images images;
     struct cs_recorded_stacks *stacks;
+    struct cs_recorded_jit *jit;
+    const struct cs_import_options *options;
     unsigned unknown_image;
     struct cs_import_summary *summary;
     struct cs_import_times *times; /* [event], the longest seen */
@@ -60,6 +64,8 @@ static uint64_t offset_in(const struct cs_imported_image *image, const struct cs
 static bool same_file(const struct import *im, const struct cs_perfdata_record *r)
 {
     struct stat st;
+    if (im->options->trust_paths)
+        return stat(r->name, &st) == 0 && S_ISREG(st.st_mode);
     if (r->name[0] != '/' || stat(r->name, &st) < 0 || !S_ISREG(st.st_mode) ||
         (im->recorded_at && st.st_mtime > im->recorded_at))
         return false;
@@ -67,6 +73,15 @@ static bool same_file(const struct import *im, const struct cs_perfdata_record *
         return st.st_ino == r->inode && major(st.st_dev) == r->device_major &&
                minor(st.st_dev) == r->device_minor;
     return *im->host && strcmp(cs_perfdata_host(im->in), im->host) == 0;
+}
+
+/* The recorded machine's file beneath the folder that stands for its root; false: it has none there. */
+static bool beneath(const struct import *im, const char *path, char *found, size_t size)
+{
+    struct stat st;
+    return im->options->symfs && path[0] == '/' &&
+           (size_t)snprintf(found, size, "%s%s", im->options->symfs, path) < size && stat(found, &st) == 0 &&
+           S_ISREG(st.st_mode);
 }
 
 static int take_mapping(struct import *im, const struct cs_perfdata_record *r, struct cs_error *err)
@@ -83,9 +98,16 @@ static int take_mapping(struct import *im, const struct cs_perfdata_record *r, s
             im->in, strncmp(path, "[kernel.kallsyms]", 17) == 0 ? "[kernel.kallsyms]" : path, id);
     cs_image_build_id_text(id, id_bytes, build_id);
     enum cs_store_image_kind kind = cs_imported_kind(path, kernel);
+    char below[4200];
+    const bool moved = kind == CS_IMAGE_ELF && beneath(im, path, below, sizeof below);
+    cs_recorded_jit_mapped(im->jit, r->pid, path);
     struct cs_import_mapping mapping = {r->start, r->start + r->length, r->page_offset, 0};
-    int rc = cs_imported_images_add(&im->images, kind == CS_IMAGE_KERNEL ? "[kernel]" : path, kind, build_id,
-                                    kind == CS_IMAGE_ELF && !*build_id && same_file(im, r),
+    int rc = cs_imported_images_add(&im->images,
+                                    kind == CS_IMAGE_KERNEL ? "[kernel]"
+                                    : moved                 ? below
+                                                            : path,
+                                    kind, build_id,
+                                    kind == CS_IMAGE_ELF && !*build_id && (moved || same_file(im, r)),
                                     r->page_offset ? r->page_offset : r->start, &mapping.image);
     if (rc < 0 || cs_import_spaces_map(im->spaces, kernel ? KERNEL_PID : r->pid, &mapping) < 0)
         return no_memory(im, err);
@@ -98,7 +120,15 @@ struct place {
     bool known;
 };
 
-static struct place place_of(const struct import *im, uint32_t pid, enum cs_perfdata_mode mode, uint64_t addr)
+static uint64_t monotonic_time(const struct import *im, const struct cs_perfdata_record *r)
+{
+    const struct cs_perfdata_attr *event = cs_perfdata_event(im->in, r->event);
+    return event && event->flags & CS_PERFDATA_CLOCK && event->clock == CLOCK_MONOTONIC ? r->time_ns
+                                                                                        : UINT64_MAX;
+}
+
+static struct place place_of(const struct import *im, const struct cs_perfdata_record *r,
+                             enum cs_perfdata_mode mode, uint64_t addr)
 {
     struct place unknown = {im->unknown_image,
                             mode == CS_PERFDATA_MODE_GUEST || mode == CS_PERFDATA_MODE_HYPERVISOR
@@ -109,12 +139,18 @@ static struct place place_of(const struct import *im, uint32_t pid, enum cs_perf
     if (unknown.offset == UNKNOWN_GUEST)
         return unknown;
     const struct cs_import_mapping *m =
-        cs_import_spaces_find(im->spaces, mode == CS_PERFDATA_MODE_KERNEL ? KERNEL_PID : pid, addr);
+        cs_import_spaces_find(im->spaces, mode == CS_PERFDATA_MODE_KERNEL ? KERNEL_PID : r->pid, addr);
     if (!m && mode == CS_PERFDATA_MODE_UNKNOWN)
         m = cs_import_spaces_find(im->spaces, KERNEL_PID, addr);
     if (!m)
         return unknown;
-    return (struct place){m->image, offset_in(&im->images.at[m->image], m, addr), true};
+    const struct cs_imported_image *image = &im->images.at[m->image];
+    struct place found = {m->image, offset_in(image, m, addr), true};
+    if (image->image.kind == CS_IMAGE_JIT)
+        found.offset = cs_recorded_jit_offset(im->jit, image, r->pid,
+                                              *im->host && strcmp(cs_perfdata_host(im->in), im->host) == 0,
+                                              monotonic_time(im, r), addr, found.offset);
+    return found;
 }
 
 static int take_chain(struct import *im, const struct cs_perfdata_record *r, const struct place *leaf,
@@ -132,7 +168,11 @@ static int take_chain(struct import *im, const struct cs_perfdata_record *r, con
         }
         if (cs_array_reserve_in(im->text, used + CS_IMAGE_ID_MAX + 32, im->text_room) < 0)
             return no_memory(im, err);
-        struct place place = place_of(im, r->pid, mode, addr);
+        struct place place = place_of(im, r, mode, addr);
+        /* An image that is only called from needs to be in the store, too, to be named by. */
+        if (!cs_imported_table(&im->images.at[place.image], r->event, cs_perfdata_n_events(im->in),
+                               CS_IMPORT_POINTS))
+            return no_memory(im, err);
         used += (size_t)sprintf(im->text + used, "%s%s+%" PRIx64, used ? ";" : "",
                                 im->images.at[place.image].image.id, place.offset);
     }
@@ -173,10 +213,9 @@ static int take_branches(struct import *im, const struct cs_perfdata_record *r, 
         enum cs_perfdata_mode from_mode =
             (int64_t)b->from < 0 ? CS_PERFDATA_MODE_KERNEL : CS_PERFDATA_MODE_USER;
         enum cs_perfdata_mode to_mode = (int64_t)b->to < 0 ? CS_PERFDATA_MODE_KERNEL : CS_PERFDATA_MODE_USER;
-        struct place from = place_of(im, r->pid, from_mode, b->from),
-                     to = place_of(im, r->pid, to_mode, b->to);
+        struct place from = place_of(im, r, from_mode, b->from), to = place_of(im, r, to_mode, b->to);
         im->summary->branches++;
-        if (!from.known)
+        if (!from.known || !cs_imported_branches(&im->images.at[to.image], CS_IMPORT_EDGES))
             continue;
         bool first;
         uint64_t n = times_in_stack(r, i, &first);
@@ -194,7 +233,7 @@ static int take_branches(struct import *im, const struct cs_perfdata_record *r, 
         if (i == 0)
             continue;
         /* Newest first: after branch i the program ran straight from its target to the branch i - 1. */
-        struct place end = place_of(im, r->pid, to_mode, r->branches[i - 1].from);
+        struct place end = place_of(im, r, to_mode, r->branches[i - 1].from);
         if (!to.known || !end.known || end.image != to.image || end.offset < to.offset ||
             end.offset - to.offset > STRAIGHT_RUN_MAX) {
             im->summary->branches_dropped += to.known && end.known && end.image == to.image;
@@ -231,7 +270,7 @@ static int take_access(struct import *im, const struct cs_perfdata_record *r, co
 
 static int take_sample(struct import *im, const struct cs_perfdata_record *r, struct cs_error *err)
 {
-    struct place place = place_of(im, r->pid, r->mode, r->ip);
+    struct place place = place_of(im, r, r->mode, r->ip);
     struct cs_table *points = cs_imported_table(&im->images.at[place.image], r->event,
                                                 cs_perfdata_n_events(im->in), CS_IMPORT_POINTS);
     if (!points || cs_table_add(points, (uint64_t[]){place.offset, 1}) < 0)
@@ -261,7 +300,7 @@ static int take_sample(struct import *im, const struct cs_perfdata_record *r, st
         im->summary->unwound += whole.n_chain > 0;
     }
     int rc = whole.n_chain ? take_chain(im, &whole, &place, err) : 0;
-    if (rc == 0 && place.known && (r->weight || r->data_source))
+    if (rc == 0 && place.known && (r->weight || cs_data_source_tells(r->data_source)))
         rc = take_access(im, r, &place, err);
     return rc == 0 && r->n_branches ? take_branches(im, r, err) : rc;
 }
@@ -315,6 +354,14 @@ static int merge_all(struct import *im, struct cs_store *store, struct cs_error 
     int rc = cs_store_epoch(store, meta, err);
     for (unsigned i = 0; rc == 0 && i < im->images.n; i++)
         rc = cs_imported_image_merge(&im->images.at[i], im->in, im->times, im->n_times, store, err);
+    for (unsigned i = 0; rc == 0 && i < im->images.n; i++) {
+        struct cs_store_image jit = im->images.at[i].image;
+        jit.path = im->images.at[i].path;
+        jit.build_id = "";
+        struct cs_table *names =
+            jit.kind == CS_IMAGE_JIT ? cs_recorded_jit_names(im->jit, &im->images.at[i]) : NULL;
+        rc = names ? cs_store_merge_names(store, &jit, names, err) : 0;
+    }
     if (rc == 0)
         rc = cs_import_name_kernel(&im->images, im->in, store, err);
     const struct {
@@ -328,10 +375,11 @@ static int merge_all(struct import *im, struct cs_store *store, struct cs_error 
     return rc;
 }
 
-int cs_import_perfdata(FILE *file, const char *name, struct cs_store *store, cs_import_progress *progress,
-                       void *arg, struct cs_import_summary *summary, struct cs_error *err)
+int cs_import_perfdata(FILE *file, const char *name, const struct cs_import_options *options,
+                       struct cs_store *store, struct cs_import_summary *summary, struct cs_error *err)
 {
-    struct import im = {.name = name, .summary = summary, .spaces = cs_import_spaces_open()};
+    struct import im = {
+        .name = name, .options = options, .summary = summary, .spaces = cs_import_spaces_open()};
     struct cs_perfdata_record record;
     struct stat st;
     memset(summary, 0, sizeof *summary);
@@ -339,7 +387,8 @@ int cs_import_perfdata(FILE *file, const char *name, struct cs_store *store, cs_
     if (fstat(fileno(file), &st) == 0 && S_ISREG(st.st_mode))
         im.recorded_at = st.st_mtime;
     im.stacks = im.spaces ? cs_recorded_stacks_open(im.spaces, &im.images) : NULL;
-    int rc = im.stacks ? cs_perfdata_open(file, name, &im.in, err) : no_memory(&im, err);
+    im.jit = cs_recorded_jit_open(options->beside);
+    int rc = im.stacks && im.jit ? cs_perfdata_open(file, name, &im.in, err) : no_memory(&im, err);
     if (rc == 0)
         rc = cs_imported_images_add(&im.images, "[unknown]", CS_IMAGE_UNKNOWN, "", false, 0,
                                     &im.unknown_image) < 0
@@ -352,8 +401,8 @@ int cs_import_perfdata(FILE *file, const char *name, struct cs_store *store, cs_
             break;
         }
         rc = take(&im, &record, err);
-        if (progress && cs_perfdata_counts(im.in)->records % PROGRESS_EVERY == 0)
-            progress(cs_perfdata_counts(im.in)->records, arg);
+        if (options->progress && cs_perfdata_counts(im.in)->records % PROGRESS_EVERY == 0)
+            options->progress(cs_perfdata_counts(im.in)->records, options->arg);
     }
     if (rc == 0) {
         summary->read = *cs_perfdata_counts(im.in);
@@ -364,6 +413,7 @@ int cs_import_perfdata(FILE *file, const char *name, struct cs_store *store, cs_
         if (store)
             rc = merge_all(&im, store, err);
     }
+    cs_recorded_jit_close(im.jit);
     cs_recorded_stacks_close(im.stacks);
     cs_imported_images_fini(&im.images);
     free(im.times);
