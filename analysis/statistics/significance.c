@@ -3,6 +3,7 @@
  * range of sample counts; tests compare them with tabulated values. */
 #include "analysis/statistics/significance.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <float.h>
 #include <math.h>
@@ -55,6 +56,13 @@ double cs_binomial_two_sided(double k, double n, double p)
     double at_most = beta_share(n - k, k + 1, 1 - p), at_least = k <= 0 ? 1 : beta_share(k, n - k + 1, p);
     double both = 2 * fmin(at_most, at_least);
     return both > 1 ? 1 : both;
+}
+
+double cs_student_two_sided(double t, double freedom)
+{
+    if (isinf(freedom))
+        return erfc(fabs(t) / sqrt(2));
+    return freedom > 0 ? beta_share(freedom / 2, 0.5, freedom / (freedom + t * t)) : 1;
 }
 
 /* Regularised upper incomplete gamma Q(a, x). */
@@ -117,8 +125,9 @@ static int by_p(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-int cs_false_discovery(const double *p, size_t n, double *q)
+int cs_false_discovery(const double *p, size_t n, size_t tested, double *q)
 {
+    assert(tested >= n);
     if (n == 0)
         return 0;
     struct ranked *order = malloc(n * sizeof *order);
@@ -129,7 +138,7 @@ int cs_false_discovery(const double *p, size_t n, double *q)
     qsort(order, n, sizeof *order, by_p);
     double least = 1;
     for (size_t r = n; r-- > 0;) {
-        least = fmin(least, order[r].p * (double)n / (double)(r + 1));
+        least = fmin(least, order[r].p * (double)tested / (double)(r + 1));
         q[order[r].i] = least;
     }
     free(order);

@@ -155,7 +155,7 @@ int cs_wait_changes_end(struct cs_wait_changes *c)
         chance[i] = variance > 0 ? erfc(fabs(x->difference) / sqrt(2 * variance)) : 1;
     }
     if (rc == 0)
-        rc = cs_false_discovery(chance, c->n, discovery);
+        rc = cs_false_discovery(chance, c->n, c->n, discovery);
     for (size_t i = 0; rc == 0 && i < c->n; i++) {
         struct cs_wait_change *x = &c->at[i];
         double factor = 1 + c->least_percent / 100;

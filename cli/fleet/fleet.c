@@ -224,7 +224,8 @@ static int totals(struct asking *a, double total[2], struct cs_error *err)
     return rc;
 }
 
-static int print_diff(const struct parsed *args, const struct asking *a, const json_t *rows,
+/* `groups`: how many there are, of which the rows are those that differ most. */
+static int print_diff(const struct parsed *args, const struct asking *a, const json_t *rows, size_t groups,
                       const double total[2], struct cs_error *err)
 {
     static struct column columns[] = {{.key = "a_percent", .head = "A %", .kind = COLUMN_NUMBER, .digits = 3},
@@ -244,8 +245,9 @@ static int print_diff(const struct parsed *args, const struct asking *a, const j
         return cs_fail(err, ENOMEM, "out of memory");
     }
     for (size_t i = 0; i < n; i++)
-        chance[i] = cs_counts_differ((double[]){number(rows, i, 2), number(rows, i, 3)}, total, 2, 1);
-    if (cs_false_discovery(chance, n, discovery) < 0)
+        chance[i] = cs_binomial_two_sided(number(rows, i, 2), number(rows, i, 2) + number(rows, i, 3),
+                                          total[0] / (total[0] + total[1]));
+    if (cs_false_discovery(chance, n, groups > n ? groups : n, discovery) < 0)
         memcpy(discovery, chance, n * sizeof *chance);
     struct output *out = output_open(args);
     name_columns(a, &columns[4]);
@@ -288,7 +290,9 @@ static int diff(struct asking *a, const struct parsed *args, struct cs_error *er
     free(groups);
     rc = ask(a, sql, &answer, err);
     if (rc == 0)
-        rc = print_diff(args, a, json_object_get(answer, "data"), total, err);
+        rc = print_diff(args, a, json_object_get(answer, "data"),
+                        (size_t)json_integer_value(json_object_get(answer, "rows_before_limit_at_least")),
+                        total, err);
     json_decref(answer);
     return rc;
 }

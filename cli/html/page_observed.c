@@ -156,7 +156,7 @@ int page_observed(json_t *page, const struct parsed *args, const struct profile 
 int page_compare(json_t *page, const char *store, const char *other, struct cs_error *err)
 {
     struct runs runs = {.n_runs = 0};
-    struct comparison c = {.least = COMPARISON_LEAST_CHANGE};
+    struct comparison c = {.least = COMPARISON_LEAST_BY_RUNS};
     int rc = runs_add(&runs, store, NULL, NULL, BY_PROCEDURE, err);
     rc = rc < 0 ? rc : runs_add(&runs, other, NULL, NULL, BY_PROCEDURE, err);
     if (rc == 0 && runs_compare(&runs, &c) < 0)

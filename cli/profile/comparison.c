@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Counting noise is Poisson; runs of one side that differ by more widen it (pooled chi-square). The chance of many
- * rows becomes a false discovery rate (analysis/statistics/significance.h). */
+/* Counting noise is Poisson; runs of one side that differ by more widen it (chi-square of the row, drawn towards the usual). The chance of
+ * many rows becomes a false discovery rate (analysis/statistics/significance.h). */
 #include "cli/profile/comparison.h"
 
 #include "analysis/statistics/significance.h"
@@ -11,6 +11,13 @@
 
 #define COMMON_FACTOR_MAX 1.15 /* beyond, it is the program that changed */
 #define COMPARABLE_MIN 5
+#define TELLING_MEAN_MIN 20 /* samples a run, from which on a row tells of runs and not of counting */
+/* Degrees of freedom that all rows together lend to one row's dispersion, where its own runs agree and where not. */
+#define CALM_CHANCE 0.1
+#define CALM_FREEDOM 40.0
+#define RESTLESS_FREEDOM 2.0
+#define VISIBLE_SD                                                                                           \
+    3.86 /* standard deviations: 2.58 for one false alarm in a hundred, 1.28 for nine of ten found */
 
 static void sum_sides(const struct runs *runs, struct comparison *c)
 {
@@ -23,32 +30,93 @@ static void sum_sides(const struct runs *runs, struct comparison *c)
     }
 }
 
-/* Pooled variance over mean of a row's runs within a side, each run scaled to the same total: 1 = counting
- * noise. */
-static double pooled_dispersion(const struct runs *runs)
+/* Chi-square of a row's runs within their sides, each run scaled to the same total, and its degrees of freedom. */
+static double row_chi(const struct runs *runs, const struct run_row *row, double least_mean, double *freedom)
 {
-    double chi = 0, freedom = 0;
-    for (size_t i = 0; i < runs->n_rows; i++) {
-        for (unsigned set = 0; set < 2; set++) {
-            double sum = 0, total = 0, n = 0;
-            for (size_t r = 0; r < runs->n_runs; r++) {
-                if (runs->run[r].set == set) {
-                    sum += runs->row[i].samples[r];
-                    total += runs->run[r].total;
-                    n++;
-                }
+    double chi = 0;
+    *freedom = 0;
+    for (unsigned set = 0; set < 2; set++) {
+        double sum = 0, total = 0, n = 0;
+        for (size_t r = 0; r < runs->n_runs; r++) {
+            if (runs->run[r].set == set) {
+                sum += row->samples[r];
+                total += runs->run[r].total;
+                n++;
             }
-            if (n < 2 || sum / n < 20)
-                continue;
-            for (size_t r = 0; r < runs->n_runs; r++) {
-                double expected = sum * runs->run[r].total / total;
-                if (runs->run[r].set == set && expected > 0)
-                    chi += pow(runs->row[i].samples[r] - expected, 2) / expected;
-            }
-            freedom += n - 1;
         }
+        if (n < 2 || sum / n < least_mean)
+            continue;
+        for (size_t r = 0; r < runs->n_runs; r++) {
+            double expected = sum * runs->run[r].total / total;
+            if (runs->run[r].set == set && expected > 0)
+                chi += pow(row->samples[r] - expected, 2) / expected;
+        }
+        *freedom += n - 1;
     }
-    return freedom >= 1 ? fmax(1, chi / freedom) : 1;
+    return chi;
+}
+
+/* Variance over mean of the middle row: 1 = counting noise. The mean of all would be that of a few restless rows. */
+static double usual_dispersion(const struct runs *runs)
+{
+    double *each = malloc((runs->n_rows + 1) * sizeof *each), freedom;
+    size_t n = 0;
+    for (size_t i = 0; each && i < runs->n_rows; i++) {
+        double chi = row_chi(runs, &runs->row[i], TELLING_MEAN_MIN, &freedom);
+        if (freedom >= 1)
+            each[n++] = chi / freedom;
+    }
+    double median = n ? cs_median(each, n) : 1;
+    free(each);
+    return fmax(1, median);
+}
+
+/* Chance that n samples fall as far from a share p of them as a, by counting alone and by what runs differ by. */
+static double chance_of(const struct runs *runs, const struct comparison *c, const struct change *x, double p)
+{
+    double n = x->a + x->b, freedom, chi = row_chi(runs, x->row, 0, &freedom);
+    double counting = cs_binomial_two_sided(x->a, n, p);
+    if (!(c->side[0].runs > 1 || c->side[1].runs > 1) || !(n > 0))
+        return counting;
+    /* A row that is as calm as most is taken for one of them; any other one is known by its own few runs. */
+    bool calm = cs_chi_square_above(chi / c->dispersion, freedom) > CALM_CHANCE;
+    double prior = calm ? CALM_FREEDOM : RESTLESS_FREEDOM;
+    double dispersion = fmax(1, (chi + prior * c->dispersion) / (freedom + prior));
+    double t = (x->a - n * p) / sqrt(n * p * (1 - p) * dispersion);
+    return fmax(counting, cs_student_two_sided(t, freedom + prior));
+}
+
+/* Welch's test of the runs' costs; no run is surer than its counts. */
+static void compare_totals(const struct runs *runs, struct comparison *c)
+{
+    double freedom = 0;
+    for (unsigned set = 0; set < 2; set++) {
+        struct side *s = &c->side[set];
+        double squares = 0, counting = 0;
+        for (size_t r = 0; r < runs->n_runs; r++)
+            if (runs->run[r].set == set)
+                s->cost += runs->run[r].total * (c->time ? runs->run[r].period : 1) / s->runs;
+        for (size_t r = 0; r < runs->n_runs; r++) {
+            double unit = c->time ? runs->run[r].period : 1;
+            if (runs->run[r].set == set) {
+                squares += pow(runs->run[r].total * unit - s->cost, 2);
+                counting += runs->run[r].total * unit * unit;
+            }
+        }
+        s->variance = s->runs > 1 ? fmax(squares / (s->runs - 1), counting / s->runs) / s->runs : 0;
+        freedom += s->runs > 1 ? pow(s->variance, 2) / (s->runs - 1) : 0;
+    }
+    const struct side *a = &c->side[0], *b = &c->side[1];
+    double variance = a->variance + b->variance;
+    c->all = (struct total_change){.ratio = a->cost > 0 ? b->cost / a->cost : (double)INFINITY,
+                                   .chance = (double)NAN,
+                                   .visible = (double)NAN};
+    if (a->runs < 2 || b->runs < 2 || !(variance > 0) || !(a->cost > 0))
+        return;
+    freedom = pow(variance, 2) / freedom;
+    c->all.chance = cs_student_two_sided((b->cost - a->cost) / sqrt(variance), freedom);
+    c->all.visible = VISIBLE_SD * sqrt((freedom + 2) / freedom) * sqrt(variance) / a->cost;
+    c->all.significant = c->all.chance < COMPARISON_SIGNIFICANT;
 }
 
 static double find_common_factor(const struct comparison *c)
@@ -76,8 +144,12 @@ static int by_change(const void *left, const void *right)
 int runs_compare(const struct runs *runs, struct comparison *c)
 {
     sum_sides(runs, c);
-    c->dispersion = pooled_dispersion(runs);
+    c->dispersion = usual_dispersion(runs);
     c->time = !c->shares && c->side[0].period > 0 && c->side[1].period > 0;
+    if (c->least < 0)
+        c->least = c->side[0].runs > 1 && c->side[1].runs > 1 ? COMPARISON_LEAST_CHANGE_OF_RUNS
+                                                              : COMPARISON_LEAST_CHANGE;
+    compare_totals(runs, c);
     c->change = calloc(runs->n_rows + 1, sizeof *c->change);
     double *p = malloc((runs->n_rows + 1) * sizeof *p), *q = malloc((runs->n_rows + 1) * sizeof *q);
     if (!c->change || !p || !q) {
@@ -103,11 +175,9 @@ int runs_compare(const struct runs *runs, struct comparison *c)
         struct change *x = &c->change[i];
         x->ratio = x->cost_a > 0 ? x->cost_b / c->common_factor / x->cost_a : (double)INFINITY;
         double expect_a = 1 / weight[0], expect_b = c->common_factor / weight[1];
-        p[i] = cs_binomial_two_sided(x->a / c->dispersion, (x->a + x->b) / c->dispersion,
-                                     expect_a / (expect_a + expect_b));
-        x->chance = p[i];
+        p[i] = x->chance = chance_of(runs, c, x, expect_a / (expect_a + expect_b));
     }
-    int rc = cs_false_discovery(p, c->n, q);
+    int rc = cs_false_discovery(p, c->n, c->n, q);
     for (size_t i = 0; i < c->n && rc == 0; i++) {
         struct change *x = &c->change[i];
         x->discovery = q[i];

@@ -1,17 +1,21 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Two sides of runs compared: what `diff` prints and the HTML page shows.
  *
- * A difference counts when chance is unlikely to make it (false discovery rate below 1 %) and when it is
- * larger than `least` percent. Chance: counting noise, times the dispersion that the runs of one side show
- * among themselves. A machine that is a little faster or slower today changes all procedures alike: where at
- * least five can be compared and their median ratio is within 15 % of 1, it is taken out first. */
+ * A difference counts when chance is unlikely to make it (false discovery rate below 1 %) and when it is larger than
+ * `least` percent. It has to be unlikely in two ways: by counting alone (the exact binomial test), and by what the runs
+ * of a side differ by (Student's test; a row's own dispersion, drawn towards that of all rows as far as there are few
+ * runs). A machine that is a little faster or slower today changes all functions alike: where at least five can be
+ * compared and their median ratio is within 15 % of 1, it is taken out first. */
 #ifndef CS_CLI_PROFILE_COMPARISON_H
 #define CS_CLI_PROFILE_COMPARISON_H
 
 #include "cli/profile/runs.h"
 
 #define COMPARISON_SIGNIFICANT 0.01
-#define COMPARISON_LEAST_CHANGE 5.0 /* percent; two runs of one binary differ by that on quiet machines */
+/* Percent; two runs of one binary differ by that on quiet machines. Where both sides have several runs these tell. */
+#define COMPARISON_LEAST_CHANGE 5.0
+#define COMPARISON_LEAST_CHANGE_OF_RUNS 1.0
+#define COMPARISON_LEAST_BY_RUNS (-1.0) /* `least`: whichever of the two fits */
 
 struct change {
     const struct run_row *row;
@@ -23,10 +27,20 @@ struct change {
 
 struct side {
     double runs, total, period;
+    double cost, variance; /* mean of its runs' costs, and its variance (of the mean); 0 of one run */
+};
+
+/* All functions together, whatever the machine had to do with it. */
+struct total_change {
+    double ratio, chance; /* chance: NAN where a side has one run */
+    double
+        visible; /* the smallest change, as a share, that these runs would show in nine cases of ten; NAN likewise */
+    bool significant;
 };
 
 struct comparison {
     struct side side[2];
+    struct total_change all;
     double common_factor, dispersion, least;
     bool shares, time;
     struct change *change;

@@ -60,6 +60,51 @@ static void describe(struct output *out, const struct runs *runs, const struct c
     output_set(out, "significant", json_integer((json_int_t)c->n_significant));
 }
 
+static void describe_total(struct output *out, const struct comparison *c, double scale)
+{
+    const struct total_change *all = &c->all;
+    bool known = !isnan(all->chance);
+    output_set(out, "total",
+               json_pack("{s:f, s:f, s:f, s:o, s:o, s:b}", "a", c->side[0].cost * scale, "b",
+                         c->side[1].cost * scale, "ratio", all->ratio, "chance",
+                         known ? json_real(all->chance) : json_null(), "visible_percent",
+                         known ? json_real(100 * all->visible) : json_null(), "significant",
+                         all->significant));
+    if (!known)
+        output_note(
+            out,
+            "One run on a side: only counting noise is taken into account, not how much runs of one binary "
+            "differ. Record both sides several times into the same stores to be sure.");
+    else
+        output_note(
+            out,
+            "Total: %+.1f %% a run, %s. These runs would have shown a change of the total by %.1f %% in nine "
+            "cases of ten.",
+            100 * (all->ratio - 1), all->significant ? "a real change" : "not more than runs differ by",
+            100 * all->visible);
+}
+
+/* Exit code of --fail-above: 1 where something real grew by more, 3 where these runs couldn't have shown it. */
+static int fail_above(const struct parsed *args, struct output *out, const struct comparison *c)
+{
+    if (!option_given(args, "fail-above"))
+        return 0;
+    double percent = option_number(args, "fail-above", 0, 0, 1000), base = c->shares ? 100 : c->side[0].cost;
+    double row = 0;
+    for (size_t i = 0; i < c->n && c->change[i].significant; i++)
+        row = fmax(row, 100 * (c->change[i].cost_b - c->change[i].cost_a * c->common_factor) / base);
+    double all = c->all.significant && !c->shares ? 100 * (c->all.ratio - 1) : 0;
+    bool blind = isnan(c->all.visible) || 100 * c->all.visible > percent;
+    bool fails = fmax(row, all) > percent;
+    output_note(out,
+                fails ? "--fail-above %g %%: fails."
+                : blind
+                    ? "--fail-above %g %%: can't tell, these runs would not have shown it. Record more runs."
+                    : "--fail-above %g %%: passes.",
+                percent);
+    return fails ? 1 : blind ? 3 : 0;
+}
+
 static int report(const struct parsed *args, const struct runs *runs, struct comparison *c)
 {
     struct output *out = output_open(args);
@@ -103,11 +148,10 @@ static int report(const struct parsed *args, const struct runs *runs, struct com
             100 * fabs(c->common_factor - 1), c->common_factor > 1 ? "more" : "less");
     output_note(out, "%zu of %zu differ significantly (false discovery rate below 1 %%, change above %g %%).",
                 c->n_significant, c->n, c->least);
-    if (c->side[0].runs < 2 || c->side[1].runs < 2)
-        output_note(
-            out, "One run on a side: how much runs of one binary differ is not known, only counting noise is "
-                 "taken into account. Record both sides several times into the same stores to be sure.");
-    return output_close(out);
+    describe_total(out, c, scale);
+    int verdict = fail_above(args, out, c);
+    int rc = output_close(out);
+    return rc ? rc : verdict;
 }
 
 static int run(const struct parsed *args)
@@ -134,7 +178,7 @@ static int run(const struct parsed *args)
     struct runs runs = {.totals = option_given(args, "total")};
     if (runs.totals && by != BY_PROCEDURE)
         return usage_error("--total is of procedures: it doesn't go with --by %s", option(args, "by"));
-    struct comparison c = {.least = option_number(args, "least-change", COMPARISON_LEAST_CHANGE, 0, 1000),
+    struct comparison c = {.least = option_number(args, "least-change", COMPARISON_LEAST_BY_RUNS, 0, 1000),
                            .shares = option_given(args, "shares")};
     struct cs_error err = {0};
     int rc = runs_add(&runs, n ? operand(args, 0) : store, n || before ? before : "-2", option(args, "event"),
@@ -164,7 +208,10 @@ static const struct option_entry options[] = {
     {"total", 0, NULL, "compare what procedures cost with what they called (needs call chains: record -g)"},
     {"shares", 0, NULL,
      "compare shares of the samples (for recordings of different lengths), not cost a run"},
-    {"least-change", 0, "PERCENT", "smaller changes are never called significant (5)"},
+    {"least-change", 0, "PERCENT", "smaller changes are never called real (1; where a side has one run 5)"},
+    {"fail-above", 0, "PERCENT",
+     "exit with 1 if the total, or a function by itself, really grew by more of the total, with 3 if these "
+     "runs can't tell"},
     {"epoch-a", 0, "EPOCH",
      "this recording of A (a name, -1 the newest, -2, ...; else all; without A and B: -2)"},
     {"epoch-b", 0, "EPOCH", "this recording of B (else all; without A and B: -1)"},
@@ -183,6 +230,7 @@ const struct command command_diff = {
     "binaries. Costs are per run: seconds or cycles. A change is real when its false discovery rate is below "
     "1 % (counting\n"
     "noise, widened by how much the runs of one side differ) and it is larger than --least-change.\n"
+    "Of sides with several runs each the total is compared, too. For a pipeline: --fail-above.\n"
     "--by takes procedure, image, line or thread (or what else record --label kept apart); --all shows the "
     "rows that did not change, too. --waits compares time off the CPU: by place (what was waited for, and "
     "in\nwhich function) or, with --by kind, by what was waited for. There chance is that of single waits, "

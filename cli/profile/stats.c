@@ -76,7 +76,7 @@ static int rate(struct statistic *all, size_t n)
     for (size_t i = 0; i < n && rc == 0; i++)
         p[i] = all[i].chance;
     if (rc == 0)
-        rc = cs_false_discovery(p, n, q);
+        rc = cs_false_discovery(p, n, n, q);
     for (size_t i = 0; i < n && rc == 0; i++)
         all[i].discovery = q[i];
     free(p);

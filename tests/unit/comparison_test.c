@@ -107,12 +107,108 @@ static void a_small_change_is_not_significant_however_sure(void **state)
     free(c.change);
 }
 
+enum { RUNS = 5, PROCEDURES = 30 };
+
+static double uniform(uint64_t *seed)
+{
+    *seed ^= *seed << 13;
+    *seed ^= *seed >> 7;
+    *seed ^= *seed << 17;
+    return ((double)(*seed >> 11) + 0.5) * 0x1p-53;
+}
+
+static double drawn(uint64_t *seed, double mean, double dispersion)
+{
+    double normal = sqrt(-2 * log(uniform(seed))) * cos(6.283185307179586 * uniform(seed));
+    return fmax(0, round(mean + normal * sqrt(mean * dispersion)));
+}
+
+/* Five runs a side; procedures differ from run to run by counting alone, or by 3 or 25 times its variance, and some are
+ * small. `times`: what B does of the first. Returns how many are called real, *first whether the first is. */
+static size_t real_of_drawn_runs(uint64_t *seed, double times, bool *first)
+{
+    static struct run run[2 * RUNS];
+    static struct run_row row[PROCEDURES];
+    static double samples[PROCEDURES][2 * RUNS];
+    struct runs runs = {.event = "cpu-clock",
+                        .unit = "ns",
+                        .run = run,
+                        .n_runs = 2 * RUNS,
+                        .row = row,
+                        .n_rows = PROCEDURES,
+                        .n_sets = 2};
+    for (unsigned r = 0; r < 2 * RUNS; r++)
+        run[r] = (struct run){.set = r / RUNS, .period = 1e6};
+    for (unsigned i = 0; i < PROCEDURES; i++) {
+        double mean = i == 0 ? 8000 : i % 3 == 0 ? 0.4 : i % 3 == 1 ? 40 : 4000;
+        row[i] = (struct run_row){.name = (char *)"p", .image = (char *)"image", .samples = samples[i]};
+        for (unsigned r = 0; r < 2 * RUNS; r++) {
+            samples[i][r] = drawn(seed, mean * (i == 0 && r >= RUNS ? times : 1),
+                                  i % 5 == 1   ? 25
+                                  : i % 5 == 2 ? 3
+                                               : 1);
+            run[r].total += samples[i][r];
+        }
+    }
+    struct comparison c = {.least = COMPARISON_LEAST_BY_RUNS};
+    assert_int_equal(runs_compare(&runs, &c), 0);
+    size_t n = c.n_significant;
+    *first = false;
+    for (size_t i = 0; i < c.n; i++)
+        *first |= c.change[i].significant && c.change[i].row == &row[0];
+    free(c.change);
+    return n;
+}
+
+static void runs_that_differ_among_themselves_hide_no_change_and_make_none(void **state)
+{
+    (void)state;
+    uint64_t seed = 1234567;
+    bool first;
+    size_t alarms = 0, found = 0;
+    for (int k = 0; k < 1000; k++)
+        alarms += real_of_drawn_runs(&seed, 1, &first);
+    for (int k = 0; k < 200; k++) {
+        real_of_drawn_runs(&seed, 1.06, &first);
+        found += first;
+    }
+    assert_in_range(alarms, 0, 15); /* of 1,000 comparisons of equals; 10 are promised */
+    assert_in_range(found, 170, 200);
+}
+
+static void a_total_is_judged_by_what_runs_differ_by(void **state)
+{
+    (void)state;
+    struct run run[6];
+    double samples[6] = {1000, 1010, 990, 1040, 1050, 1030};
+    struct run_row row = {.name = (char *)"p", .image = (char *)"image", .samples = samples};
+    struct runs runs = {
+        .event = "cpu-clock", .unit = "ns", .run = run, .n_runs = 6, .row = &row, .n_rows = 1, .n_sets = 2};
+    for (unsigned r = 0; r < 6; r++)
+        run[r] = (struct run){.set = r / 3, .period = 1e6, .total = samples[r]};
+    struct comparison c = {.least = COMPARISON_LEAST_BY_RUNS};
+    assert_int_equal(runs_compare(&runs, &c), 0);
+    assert_true(fabs(c.all.ratio - 1.04) < 1e-9);
+    /* Runs differ by 1 %, but 1,000 samples by 3.2 % in the count: that is the floor. */
+    assert_false(c.all.significant);
+    assert_true(c.all.visible > 0.04 && c.all.chance > 0.01);
+    free(c.change);
+    for (unsigned r = 0; r < 6; r++)
+        run[r].total = samples[r] *= 100;
+    c = (struct comparison){.least = COMPARISON_LEAST_BY_RUNS};
+    assert_int_equal(runs_compare(&runs, &c), 0);
+    assert_true(c.all.significant && c.all.visible < 0.06);
+    free(c.change);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(equal_sides_have_no_significant_change),
         cmocka_unit_test(what_doubled_comes_first_with_its_ratio),
         cmocka_unit_test(a_machine_that_is_faster_today_changes_nothing),
+        cmocka_unit_test(runs_that_differ_among_themselves_hide_no_change_and_make_none),
+        cmocka_unit_test(a_total_is_judged_by_what_runs_differ_by),
         cmocka_unit_test(a_small_change_is_not_significant_however_sure),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -65,11 +65,24 @@ static void false_discovery_follows_the_worked_example(void **state)
     (void)state;
     const double p[] = {0.01, 0.04, 0.03, 0.005};
     double q[4];
-    assert_int_equal(cs_false_discovery(p, 4, q), 0);
+    assert_int_equal(cs_false_discovery(p, 4, 4, q), 0);
     NEAR(q[0], 0.02, 1e-9);
     NEAR(q[1], 0.04, 1e-9);
     NEAR(q[2], 0.04, 1e-9);
     NEAR(q[3], 0.02, 1e-9);
+    assert_int_equal(cs_false_discovery(p, 4, 40, q), 0); /* four of forty that were looked at */
+    NEAR(q[0], 0.2, 1e-9);
+    NEAR(q[1], 0.4, 1e-9);
+}
+
+static void student_agrees_with_the_table(void **state)
+{
+    (void)state;
+    NEAR(cs_student_two_sided(12.7062, 1), 0.05, 1e-4);
+    NEAR(cs_student_two_sided(-2.776445, 4), 0.05, 1e-4);
+    NEAR(cs_student_two_sided(3.355387, 8), 0.01, 1e-4);
+    NEAR(cs_student_two_sided(2.575829, (double)INFINITY), 0.01, 1e-4);
+    NEAR(cs_student_two_sided(0, 5), 1.0, 1e-9);
 }
 
 static void median_ignores_what_is_not_finite(void **state)
@@ -87,6 +100,7 @@ int main(void)
         cmocka_unit_test(chi_square_agrees_with_the_table),
         cmocka_unit_test(poisson_runs_differ_as_seldom_as_they_should),
         cmocka_unit_test(false_discovery_follows_the_worked_example),
+        cmocka_unit_test(student_agrees_with_the_table),
         cmocka_unit_test(median_ignores_what_is_not_finite),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
