@@ -118,7 +118,7 @@ $(BUILD)/%.bpf.o: %.bpf.c
 # Kept: a second make would make them again, and what is made of them.
 .SECONDARY: $(foreach m,$(MODULES),$(patsubst %.c,$(BUILD)/%.o,$($(m).bpf)))
 $(BUILD)/%.skel.h: $(BUILD)/%.bpf.o
-	$(call say,SKEL,$<){ echo '/* NOLINTBEGIN */' && $(BPFTOOL) gen skeleton $< name $(subst .,_,$(notdir $*))_bpf && echo '/* NOLINTEND */'; } > $@.tmp && mv $@.tmp $@
+	$(call say,SKEL,$<)$(BPFTOOL) gen object $(@:.h=.o) $< && { echo '/* NOLINTBEGIN */' && $(BPFTOOL) gen skeleton $(@:.h=.o) name $(subst .,_,$(notdir $*))_bpf && echo '/* NOLINTEND */'; } > $@.tmp && mv $@.tmp $@
 
 ifeq ($(V),1)
 say =

@@ -48,7 +48,7 @@
     {"chains", 'g', NULL, "call chains of all samples (the default)"}, \
     {"no-chains", 0, NULL, "don't"}
 #define OPTION_WAITS \
-    {"waits", 0, NULL, "time off the CPU: where, for what, ended by whom (to record it: root and Linux 6.16)"}
+    {"waits", 0, NULL, "time off the CPU: where, for what, ended by whom (to record it: root and Linux 5.8)"}
 #define OPTIONS_INTERVALS \
     {"intervals", 0, "TIME", "also keep what happened in each interval of this length (see phases)"}, \
     {"intervals-size", 0, "BYTES", "bound of an epoch's intervals: beyond, they get longer (4M)"}

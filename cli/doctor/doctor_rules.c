@@ -269,6 +269,7 @@ const struct finding_rule finding_rules[] = {
     {"rate", "sample rate", judge_rate},
     {"bpf", "BPF", judge_bpf},
     {"btf", "BTF", judge_btf},
+    {"waits", "waits", judge_waits},
     {"seccomp", "system calls", judge_seccomp},
     {"ptrace", "ptrace", judge_ptrace_scope},
     {"lockdown", "lockdown", judge_lockdown},

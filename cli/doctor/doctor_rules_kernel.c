@@ -61,11 +61,19 @@ void judge_bpf(const struct machine *m, struct finding *f)
     f->architect = "the same: samples of a stranger are filtered out by thread identity";
     f->production = "samples are counted inside the kernel: the cheapest driver";
     f->enable = "";
-    if (got == 0 && !m->bpf_interpreted) {
+    if (got == 0 && !m->bpf_interpreted && m->probes[PROBE_BPF_LOOP] != EOPNOTSUPP) {
         SAY(f, "usable");
         return;
     }
     f->state = FINDING_LIMITED;
+    if (got == 0 && !m->bpf_interpreted) {
+        SAY(f, "usable, without loops: the kernel is older than Linux 5.17");
+        f->production =
+            "call chains come from copies of stacks: more work for the collector, no frames of Lua and "
+            "Python, no profiles by attribute";
+        f->enable = "boot Linux 5.17 or later";
+        return;
+    }
     if (got == 0) {
         SAY(f, "interpreted, not compiled");
         f->production = "with call chains the ring driver is used: same results, more work for the collector";
@@ -93,6 +101,28 @@ void judge_btf(const struct machine *m, struct finding *f)
         f->runtime = f->architect = "no os source";
         f->production = "the ring driver is used";
         f->enable = "boot a kernel with CONFIG_DEBUG_INFO_BTF";
+    }
+}
+
+void judge_waits(const struct machine *m, struct finding *f)
+{
+    int major = 0, minor = 0;
+    bool tells_back = sscanf(m->release, "%d.%d", &major, &minor) == 2 && major * 1000 + minor >= 6016;
+    f->runtime = f->architect = "time off the CPU by reason, place and waker: record --waits";
+    f->production = f->runtime;
+    f->enable = "";
+    if (m->probes[PROBE_BPF] == 0 && m->btf && !m->bpf_interpreted && (m->kprobes || tells_back)) {
+        SAY(f, "%s", tells_back ? "recorded by tracepoints" : "recorded by tracepoints and a probe");
+        return;
+    }
+    f->state = FINDING_LIMITED;
+    f->runtime = f->architect = f->production = "no time off the CPU: samples of what runs only";
+    if (m->probes[PROBE_BPF] != 0 || !m->btf || m->bpf_interpreted) {
+        SAY(f, "not recorded: they need BPF and BTF");
+        f->enable = "see BPF and BTF";
+    } else {
+        SAY(f, "not recorded: this kernel has no kprobes");
+        f->enable = "boot a kernel with CONFIG_KPROBE_EVENTS, or Linux 6.16 or later";
     }
 }
 

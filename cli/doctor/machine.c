@@ -14,6 +14,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#define KPROBES "/sys/bus/event_source/devices/kprobe/type"
+
 static const char *const recorded_files[] = {
     "/proc/cpuinfo",
     "/proc/sys/kernel/osrelease",
@@ -172,6 +174,8 @@ int machine_gather(struct machine *m, const char *root, struct cs_error *err)
     char path[PATH_MAX];
     snprintf(path, sizeof path, "%s/sys/kernel/btf/vmlinux", root);
     m->btf = access(path, F_OK) == 0;
+    snprintf(path, sizeof path, "%s" KPROBES, root);
+    m->kprobes = access(path, F_OK) == 0;
     if (!*root)
         m->tsc_mhz = arch_tsc_mhz();
     machine_gather_probes(m);
@@ -233,6 +237,8 @@ int machine_record(const char *directory, struct cs_error *err)
     }
     if (rc == 0 && m.btf)
         rc = write_record(directory, "/sys/kernel/btf/vmlinux", "", err);
+    if (rc == 0 && m.kprobes)
+        rc = write_record(directory, KPROBES, "", err);
     if (rc == 0) {
         snprintf(text, sizeof text, "%s %u %u %s\n", m.pfm_name, m.pfm_counters, m.pfm_fixed,
                  m.pfm_description);

@@ -49,6 +49,7 @@ enum probe {
     PROBE_SIGTRAP,    /* a synchronous SIGTRAP on overflow: what bursts use */
     PROBE_BREAKPOINT, /* hardware breakpoints */
     PROBE_BPF,        /* loading a BPF program of the perf_event kind */
+    PROBE_BPF_LOOP,   /* a loop by a helper: EOPNOTSUPP before Linux 5.17 */
     PROBE_CPUID_0A_EAX,
     PROBE_CPUID_0A_EDX, /* these three are register values */
     PROBE_CPUID_80000022_EBX,
@@ -78,7 +79,7 @@ struct machine {
     long max_rate;         /* a second, 0 unknown */
     int rdpmc_file;        /* /sys/.../cpu/rdpmc, -1 = no such file */
     char pmu_devices[128]; /* "cpu", "cpu_core cpu_atom", "armv8_pmuv3_0", "" none */
-    bool btf, bpf_interpreted, nmi_watchdog;
+    bool btf, bpf_interpreted, kprobes, nmi_watchdog;
     char offline[64];
 
     int seccomp;       /* 0 no filter, 1 strict, 2 a filter; -1 unknown */

@@ -5,6 +5,7 @@
 #include "observer/source/arch.h" /* CS_PMC_USER_ACCESS */
 #include "observer/source/readable.h"
 
+#include <bpf/libbpf.h>
 #include <errno.h>
 #include <linux/bpf.h>
 #include <linux/perf_event.h>
@@ -30,6 +31,7 @@ static const char *const names[PROBES] = {
     [PROBE_SIGTRAP] = "sigtrap",
     [PROBE_BREAKPOINT] = "breakpoint",
     [PROBE_BPF] = "bpf",
+    [PROBE_BPF_LOOP] = "bpf-loop",
     [PROBE_CPUID_0A_EAX] = "cpuid-0a-eax",
     [PROBE_CPUID_0A_EDX] = "cpuid-0a-edx",
     [PROBE_CPUID_80000022_EBX] = "cpuid-80000022-ebx",
@@ -165,6 +167,11 @@ static void probe_live(uint64_t *to)
     to[PROBE_BREAKPOINT] = opens(breakpoint);
 
     to[PROBE_BPF] = probe_bpf();
+    libbpf_set_print(NULL);
+    to[PROBE_BPF_LOOP] = to[PROBE_BPF] ? to[PROBE_BPF]
+                         : libbpf_probe_bpf_helper(BPF_PROG_TYPE_PERF_EVENT, BPF_FUNC_loop, NULL) == 0
+                             ? EOPNOTSUPP
+                             : 0;
     arch_probe(to);
 }
 

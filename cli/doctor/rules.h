@@ -20,6 +20,7 @@ void judge_paranoid(const struct machine *m, struct finding *f);
 void judge_rate(const struct machine *m, struct finding *f);
 void judge_bpf(const struct machine *m, struct finding *f);
 void judge_btf(const struct machine *m, struct finding *f);
+void judge_waits(const struct machine *m, struct finding *f);
 void judge_regs(const struct machine *m, struct finding *f);
 void judge_lbr(const struct machine *m, struct finding *f);
 void judge_precise(const struct machine *m, struct finding *f);

@@ -24,10 +24,13 @@ struct attribute_scratch {
 ARRAY(attribute_scratches, struct attribute_scratch, 0);
 ARRAY(attribute_places, struct cs_attribute_place, BPF_F_MMAPABLE);
 ARRAY(attribute_values, struct cs_attribute_value, BPF_F_MMAPABLE);
-__u64 attribute_lost[CS_AGGREGATE_CPUS];
-__u32 attribute_used[CS_AGGREGATE_CPUS]; /* slots of this half, about */
-const volatile __u32 n_attribute_values; /* of a half; power of two */
+__u64 attribute_lost[CS_AGGREGATE_CPUS] = {};
+__u32 attribute_used[CS_AGGREGATE_CPUS] = {}; /* slots of this half, about */
+const volatile __u32 n_attribute_values = 0;  /* of a half; power of two */
 
+#ifdef CS_OLD_KERNEL
+#define attribute_row(pid, generation, cpu, half) (pid)
+#else
 static __always_inline __u64 word_at(__u64 addr)
 {
     __u64 word = 0;
@@ -178,5 +181,6 @@ __noinline __u32 attribute_row(__u32 pid, __u32 generation, __u32 cpu, __u32 hal
     }
     return cs_attribute_row(half, cpu, slot);
 }
+#endif
 
 #endif

@@ -6,6 +6,7 @@
  *   context_tree      the calling-context tree that a handler grows
  *   extents           which of so many numbers are taken
  *   interpreted.bpf   the handler's part of interpreted frames
+ *   kernel_age.bpf    what differs for older kernels
  *   kernel_tables     what the handler unwinds by, and what it tells
  *   lua.bpf           ... Lua's
  *   mapping_lists     which process has what mapped, for the handler

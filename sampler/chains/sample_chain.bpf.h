@@ -32,14 +32,14 @@ static __always_inline __u32 take_chain(struct bpf_perf_event_data *ctx, struct 
         if (!n_kernel)
             n_kernel = 1;
         s->n = n_kernel;
-        struct task_struct *task = bpf_get_current_task_btf();
-        if (!pid || !task->mm || task->flags & (PF_KTHREAD | PF_IO_WORKER | PF_USER_WORKER)) {
+        struct task_struct *task = CURRENT_TASK();
+        if (!pid || !OF(task, mm) || OF(task, flags) & (PF_KTHREAD | PF_IO_WORKER | PF_USER_WORKER)) {
             s->end =
                 CS_UNWIND_END_COMPLETE; /* no user's code called this; or it has ended, and its stack is gone */
             return n_kernel;
         }
-        in_exec = bpf_core_field_exists(task->in_execve) && BPF_CORE_READ_BITFIELD(task, in_execve);
-        struct pt_regs *regs = (struct pt_regs *)bpf_task_pt_regs(task);
+        in_exec = bpf_core_field_exists(task->in_execve) && READ_BITS(task, in_execve);
+        struct pt_regs *regs = registers_of(s, task);
         TAKE_REGISTERS(s, regs);
         mode = MODE(regs);
     } else {
@@ -60,18 +60,20 @@ static __always_inline __u32 take_chain(struct bpf_perf_event_data *ctx, struct 
             want_process(walk->cpu, pid);
         return n_kernel;
     }
+#ifndef CS_OLD_KERNEL
     bpf_loop(CS_CHAIN_USER_FRAMES, unwind_frame, walk, 0);
     if (in_exec && s->end != CS_UNWIND_END_COMPLETE)
         return without_program(s, n_kernel);
     if (s->runs)
         chain_join_interpreted(s, THREAD_SELF, n_kernel);
+#endif
     return n_kernel;
 }
 
 /* ---- for later ---- */
 
 /* Hands the sample on as it is. False: it has to be counted as it is. */
-__noinline int chain_copy_sample(struct chain_scratch *s, __u32 generation, __u32 event, __u32 n_kernel)
+VERIFIED_ONCE int chain_copy_sample(struct chain_scratch *s, __u32 generation, __u32 event, __u32 n_kernel)
 {
     __u32 at = s ? s->cpu : 0;
     struct cs_chain_cpu *cpu = bpf_map_lookup_elem(&chain_cpus, &at);
@@ -89,7 +91,7 @@ __noinline int chain_copy_sample(struct chain_scratch *s, __u32 generation, __u3
     copy->event = event;
     copy->end = s->end;
     copy->n_kernel = n_kernel;
-    __u32 n = copy_stack(copy, s->reg[SP_NUMBER]);
+    __u32 n = has_user_part(s) ? copy_stack(copy, s->reg[SP_NUMBER]) : 0;
     copy->n_stack = n;
     if (n > CS_CHAIN_COPY_STACK)
         return 0;
@@ -103,6 +105,8 @@ __noinline int chain_copy_sample(struct chain_scratch *s, __u32 generation, __u3
 }
 
 /* ---- down the tree ---- */
+
+#ifndef CS_OLD_KERNEL
 
 struct tree_walk {
     struct chain_scratch *s;
@@ -138,6 +142,8 @@ static long tree_frame(__u32 i, void *context)
     return walk->at == CS_TREE_NONE;
 }
 
+#endif
+
 /* Of the samples that are timed: what a chain costs, copied or unwound. */
 static __always_inline void end_timing(struct cs_chain_cpu *state, __u64 begin)
 {
@@ -165,6 +171,10 @@ static __always_inline int count_chain(struct bpf_perf_event_data *ctx, __u32 ev
         end_timing(state, begin);
         return 1;
     }
+#ifdef CS_OLD_KERNEL
+    state->ends[CS_CHAIN_END_TREE_FULL]++;
+    return 0;
+#else
     struct tree_walk down = {.s = s,
                              .room = &state->room[half],
                              .line = (cpu * 2 + half) * lines,
@@ -203,6 +213,7 @@ static __always_inline int count_chain(struct bpf_perf_event_data *ctx, __u32 ev
         return 0;
     line->way[down.at & (CS_TREE_WAYS - 1)].count++;
     return 1;
+#endif
 }
 
 #endif

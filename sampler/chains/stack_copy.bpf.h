@@ -10,8 +10,17 @@
 /* What the kernel lacks now and may have soon: not so rows of code without a file, which end there whenever they are asked. */
 static __always_inline int is_early(const struct chain_scratch *s)
 {
+#ifdef CS_OLD_KERNEL
+    return 1;
+#endif
     return s->end == CS_UNWIND_END_NOT_LOADED || s->end == CS_CHAIN_END_NO_PROCESS ||
            (s->end == CS_UNWIND_END_NO_IMAGE && s->unmapped);
+}
+
+/* Else the chain is the kernel's alone, or there is no way to unwind it. */
+static __always_inline int has_user_part(const struct chain_scratch *s)
+{
+    return s->end != CS_UNWIND_END_COMPLETE && s->end != CS_UNWIND_END_UNSUPPORTED;
 }
 
 #ifdef __TARGET_ARCH_x86

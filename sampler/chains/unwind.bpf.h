@@ -7,6 +7,7 @@
 #ifndef CS_SAMPLER_CHAINS_UNWIND_BPF_H
 #define CS_SAMPLER_CHAINS_UNWIND_BPF_H
 
+#include "sampler/chains/kernel_age.bpf.h"
 #include "sampler/chains/kernel_tables.h"
 
 #define WINDOW 512U      /* bytes of stack read at once: some eight frames */
@@ -40,6 +41,11 @@ struct chain_scratch {
     __u64 frames[CS_CHAIN_FRAMES]; /* innermost first: the kernel's, then the user's */
     __u64 own[CS_CHAIN_OWN_FRAMES], own_frame[16];
     __u64 joined[CS_CHAIN_FRAMES]; /* outermost first */
+};
+
+struct chain_walk {
+    struct chain_scratch *s;
+    struct cs_chain_cpu *cpu;
 };
 
 #define ARRAY(name, type_, flags_)                                                                           \
@@ -125,8 +131,12 @@ static __always_inline void want_process(struct cs_chain_cpu *cpu, __u32 pid)
 
 /* ---- where an address lies ---- */
 
+/* Of this program of the process; 0: not known. */
 static __always_inline __u64 list_of(__u32 pid, __u32 generation)
 {
+#ifdef CS_OLD_KERNEL
+    return 0; /* nothing is unwound here */
+#endif
     __u64 wanted = cs_chain_word(pid, generation, 0);
     for (__u32 probe = 0; probe < CS_CHAIN_WORD_PROBES; probe++) {
         __u32 at = (pid + probe) & (CS_CHAIN_WORDS - 1);
@@ -140,6 +150,7 @@ static __always_inline __u64 list_of(__u32 pid, __u32 generation)
     return 0;
 }
 
+#ifndef CS_OLD_KERNEL
 /* A child has what its parent has, until it asks for more. */
 static __always_inline void inherit_list(__u32 parent, __u32 parents, __u32 child, __u32 generation)
 {
@@ -435,11 +446,6 @@ static __always_inline int step_by_rule(struct chain_scratch *s, const __u64 rul
     return 0;
 }
 
-struct chain_walk {
-    struct chain_scratch *s;
-    struct cs_chain_cpu *cpu;
-};
-
 #include "sampler/chains/interpreted.bpf.h"
 
 /* The rule at `at` into `found`, by the tables: 0; 1 at the chain's end. */
@@ -516,6 +522,8 @@ static long unwind_frame(__u32 i, void *context)
     return step_by_rule(s, found->rule);
 }
 
+#endif
+
 /* ---- where a thread stands ---- */
 
 #ifdef __TARGET_ARCH_arm64
@@ -563,10 +571,22 @@ struct pt_regs { /* the kernel's own, of which user space's headers have no part
         (s)->reg[12] = (r)->r12, (s)->reg[13] = (r)->r13, (s)->reg[14] = (r)->r14, (s)->reg[15] = (r)->r15;  \
     })
 #define SP_NUMBER 7
-#define THREAD_SELF bpf_get_current_task_btf()->thread.fsbase /* what pthread_self() is */
+#define THREAD_SELF OF(CURRENT_TASK(), thread.fsbase) /* what pthread_self() is */
 #define MODE(r) ((r)->cs)
 #define IS_NARROW(mode) ((mode) == 0x23) /* 32-bit code */
 #endif
+
+/* The user's registers of the task that runs. */
+static __always_inline struct pt_regs *registers_of(struct chain_scratch *s, struct task_struct *task)
+{
+#ifdef CS_OLD_KERNEL
+    s->window_at = ~0ULL;
+    bpf_probe_read_kernel(s->window, sizeof(struct pt_regs), USER_REGISTERS(task, struct pt_regs));
+    return (struct pt_regs *)s->window;
+#else
+    return USER_REGISTERS(task, struct pt_regs);
+#endif
+}
 
 #define PF_KTHREAD 0x00200000 /* linux/sched.h */
 #define PF_IO_WORKER 0x00000010

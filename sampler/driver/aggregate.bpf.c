@@ -3,7 +3,7 @@
  * dcpi-1997 section 4.2. One CPU alone writes its part, so nothing here synchronises; budget: 10 ns above the
  * bare event (bench sampler-handler). One program for each event, so that its number is a constant. */
 #include "sampler/driver/aggregate.h"
-#include "sampler/perf/process_bits.h"
+#include "sampler/perf/process_bytes.h"
 
 #include <linux/bpf.h>
 #include <linux/bpf_perf_event.h>
@@ -13,15 +13,16 @@
 #include <bpf/bpf_helpers.h>
 #include <bpf/bpf_tracing.h>
 
-const volatile __u32 n_buckets; /* of a half, power of two */
-const volatile __u8 filtered;   /* only chosen processes count */
-const volatile __u8 chains;     /* the table's halves are calling-context trees */
-const volatile __u8 by_thread;  /* rows are by thread, of the generation of its process */
-const volatile __u8 attributes; /* rows are by what a thread says that it works on */
+/* Variables have initial values that they be in this order for both builds (programs.c). */
+const volatile __u32 n_buckets = 0; /* of a half, power of two */
+const volatile __u8 filtered = 0;   /* only chosen processes count */
+const volatile __u8 chains = 0;     /* the table's halves are calling-context trees */
+const volatile __u8 by_thread = 0;  /* rows are by thread, of the generation of its process */
+const volatile __u8 attributes = 0; /* rows are by what a thread says that it works on */
 
-struct cs_aggregate_cpu cpus[CS_AGGREGATE_CPUS];
-__u64 clock_period[CS_AGGREGATE_EVENTS]; /* of a clock whose period was changed; else 0 */
-__u32 generation[CS_GENERATION_SLOTS];
+struct cs_aggregate_cpu cpus[CS_AGGREGATE_CPUS] = {};
+__u64 clock_period[CS_AGGREGATE_EVENTS] = {}; /* of a clock whose period was changed; else 0 */
+__u32 generation[CS_GENERATION_SLOTS] = {};
 
 /* Sizes are set before loading. */
 struct {
@@ -178,13 +179,16 @@ COUNT(12) COUNT(13) COUNT(14) COUNT(15)
 SEC("tp_btf/sched_process_fork")
 int BPF_PROG(on_fork, struct task_struct *parent, struct task_struct *child)
 {
-    int tgid = child->tgid, parents = parent->tgid;
+    int tgid = child->tgid;
     if (child->pid != tgid)
         return 0;
     begin(tgid);
+#ifndef CS_OLD_KERNEL
+    int parents = parent->tgid;
     if (chains)
         inherit_list(parents, generation[parents & (CS_GENERATION_SLOTS - 1)] & CS_HOT_GENERATION_MASK, tgid,
                      generation[tgid & (CS_GENERATION_SLOTS - 1)] & CS_HOT_GENERATION_MASK);
+#endif
     return 0;
 }
 

@@ -2,17 +2,19 @@
 /* From interrupts to counted (PID, PC, EVENT) entries: the table and its two drivers.
  *
  * Files of this room:
- *   aggregate         what the BPF program and its reader share
- *   aggregate.bpf     the BPF program: counts a sample in the kernel
- *   attribute_maps    BPF maps of attributes
- *   chain_maps        BPF maps that the handler unwinds by
- *   driver            what a driver is
- *   driver_bpf        reads the table that the BPF program fills
- *   driver_ring       fills a table of ours from mmap rings
- *   entry             what a row of the table means
- *   generations       tells programs apart that ran under one PID
- *   hot_table         the table: one cache line a bucket, four ways
- *   wait_maps         BPF maps of waits
+ *   aggregate          what the BPF program and its reader share
+ *   aggregate.bpf      the BPF program: counts a sample in the kernel
+ *   aggregate_old.bpf  the same for older kernels
+ *   attribute_maps     BPF maps of attributes
+ *   chain_maps         BPF maps that the handler unwinds by
+ *   driver             what a driver is
+ *   driver_bpf         reads the table that the BPF program fills
+ *   driver_ring        fills a table of ours from mmap rings
+ *   entry              what a row of the table means
+ *   generations        tells programs apart that ran under one PID
+ *   hot_table          the table: one cache line a bucket, four ways
+ *   programs           the BPF programs, as this kernel takes them
+ *   wait_maps          BPF maps of waits
  *
  * A driver brings counted (PID, PC, EVENT) entries out of the kernel. Two exist, with one result:
  * driver_bpf.c (the table is in the kernel) and driver_ring.c (the table is ours, fed by mmap rings).

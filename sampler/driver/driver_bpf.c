@@ -12,14 +12,10 @@
 #include "sampler/driver/chain_maps.h"
 #include "sampler/driver/driver.h"
 #include "sampler/driver/entry.h"
+#include "sampler/driver/programs.h"
 #include "sampler/driver/wait_maps.h"
 #include "sampler/perf/monotonic_clock.h"
 #include "sampler/perf/process_filter.h"
-
-#pragma GCC diagnostic push
-#pragma GCC diagnostic ignored "-Wsign-conversion" /* generated code */
-#include "sampler/driver/aggregate.skel.h"
-#pragma GCC diagnostic pop
 
 #include <errno.h>
 #include <linux/membarrier.h>
@@ -49,6 +45,8 @@ struct cs_driver_state {
     struct cs_aggregate_begun *begun;
     size_t table_bytes, log_bytes, begun_bytes;
     uint64_t *log_until; /* a CPU's log goes to here in this drain */
+    char *kernel_log;    /* what the verifier says: where it refused, and we ask why */
+    bool old;            /* by the programs for older kernels (chains/kernel_age.bpf.h) */
     bool turned;         /* the halves have been changed in this drain */
     uint64_t line_ns, since_ns, next_since_ns, turned_ns;
     uint64_t begun_lost; /* as of the last drain */
@@ -383,8 +381,7 @@ static uint32_t generation_now(void *state, uint32_t pid)
 
 static int load(struct cs_driver_state *s)
 {
-    libbpf_set_print(NULL); /* errors come back as numbers */
-    s->bpf = aggregate_bpf__open();
+    s->bpf = cs_programs_open(s->old, s->kernel_log);
     if (!s->bpf)
         return -errno;
     for (unsigned e = s->config.n_events; e < 16; e++) {
@@ -411,16 +408,20 @@ static int load(struct cs_driver_state *s)
     if (s->config.chains &&
         cs_chain_maps_size(&s->chains, s->n_slots, s->config.waits ? 3 : 1, s->config.filter != NULL) < 0)
         return -EINVAL;
-    s->waits = (struct cs_wait_maps){
-        .rows = s->bpf->maps.wait_rows,
-        .guesses = s->bpf->maps.wait_guesses,
-        .threads = s->bpf->maps.wait_threads,
-        .scratch = s->bpf->maps.wait_scratch,
-        .records = s->bpf->maps.wait_records,
-        .programs = {s->bpf->progs.wait_switch, s->bpf->progs.wait_woken, s->bpf->progs.wait_is_back},
-        .kernel = s->config.waits};
+    s->waits =
+        (struct cs_wait_maps){.rows = s->bpf->maps.wait_rows,
+                              .guesses = s->bpf->maps.wait_guesses,
+                              .threads = s->bpf->maps.wait_threads,
+                              .scratch = s->bpf->maps.wait_scratch,
+                              .records = s->bpf->maps.wait_records,
+                              .free_rows = s->bpf->maps.wait_free_rows,
+                              .old = s->old,
+                              .programs = {s->bpf->progs.wait_switch, s->bpf->progs.wait_woken,
+                                           s->bpf->progs.wait_is_back, s->bpf->progs.wait_is_back_probed},
+                              .kernel = s->config.waits};
     if (s->config.waits) {
         s->bpf->rodata->wait_cpus = s->n_slots;
+        s->bpf->rodata->wait_state_given = cs_wait_maps_state_is_given();
         for (unsigned i = 0; i < CS_WAIT_CALLS; i++)
             s->bpf->rodata->wait_reason_of[i] = (__u8)cs_wait_reason_of_call((int)i);
     }
@@ -444,6 +445,8 @@ static int load(struct cs_driver_state *s)
     int rc = aggregate_bpf__load(s->bpf);
     if (rc == 0)
         rc = aggregate_bpf__attach(s->bpf); /* the tracepoints; the others wait for their events */
+    if (rc == 0)
+        rc = cs_wait_maps_attach(&s->waits);
     if (rc != 0)
         return rc;
     s->table_bytes = (size_t)s->n_slots * 2 * s->n_buckets * sizeof *s->table;
@@ -477,13 +480,31 @@ static int load(struct cs_driver_state *s)
     return s->config.chains ? cs_chain_maps_open(&s->chains, CS_TREE_ROOM(s->n_buckets * CS_TREE_WAYS)) : 0;
 }
 
+static void ask_why(struct cs_driver_state *s, char *why, size_t size)
+{
+    why[0] = '\0';
+    s->kernel_log = calloc(1, CS_PROGRAMS_LOG);
+    if (!s->kernel_log)
+        return;
+    close_maps(s);
+    (void)load(s);
+    close_maps(s);
+    cs_programs_refusal(s->kernel_log, why, size);
+    free(s->kernel_log);
+    s->kernel_log = NULL;
+}
+
 /* Where the kernel has not what waits need, they are left out. */
 static int load_what_can_be(struct cs_driver_state *s)
 {
+    s->old = cs_programs_are_old();
+    if (s->old && s->config.attributes)
+        return -EOPNOTSUPP;
     int rc = load(s);
     if (rc < 0 && rc != -EPERM && s->config.waits) { /* -EACCES: the verifier's no, or a lack of rights */
         close_maps(s);
         *s->config.waits = (struct cs_wait_kernel){0};
+        ask_why(s, s->config.waits->refused, sizeof s->config.waits->refused);
         s->config.waits = NULL;
         rc = load(s);
     }
@@ -500,13 +521,19 @@ static bool is_interpreted(void)
     return interpreted;
 }
 
-static const char *refusal(const struct cs_driver_config *config, int error)
+static const char *refusal(struct cs_driver_state *s, int error, char *why, size_t size)
 {
-    if (error == EPERM || error == EACCES)
+    const struct cs_driver_config *config = &s->config;
+    if (error == EOPNOTSUPP && s->old && config->attributes)
+        return "profiles by attribute need Linux 5.17";
+    if (error == EPERM)
         return "root or CAP_BPF and CAP_PERFMON are needed";
     if (error == EINVAL && config->chains && is_interpreted())
         return "call chains need the kernel's compiler for them: sysctl net.core.bpf_jit_enable=1";
-    return strerror(error);
+    ask_why(s, why, size);
+    if (why[0])
+        return why;
+    return error == EACCES ? "root or CAP_BPF and CAP_PERFMON are needed" : strerror(error);
 }
 
 static int bpf_open(const struct cs_driver_config *config, struct cs_driver_state **out, struct cs_error *err)
@@ -528,8 +555,10 @@ static int bpf_open(const struct cs_driver_config *config, struct cs_driver_stat
     s->log_until = calloc(s->n_slots, sizeof *s->log_until);
     int rc = s->n_slots > CS_AGGREGATE_CPUS ? -E2BIG : s->log_until ? load_what_can_be(s) : -ENOMEM;
     if (rc < 0) {
+        char why[160];
+        cs_fail(err, -rc, "BPF programs can't be used (%s)", refusal(s, -rc, why, sizeof why));
         bpf_close(s);
-        return cs_fail(err, -rc, "BPF programs can't be used (%s)", refusal(config, -rc));
+        return rc;
     }
     s->since_ns = s->next_since_ns = s->turned_ns = cs_monotonic_ns();
     *out = s;

@@ -1,32 +1,93 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "sampler/driver/wait_maps.h"
 
+#include <bpf/bpf.h>
+#include <bpf/btf.h>
 #include <bpf/libbpf.h>
 #include <errno.h>
+#include <stdio.h>
+#include <string.h>
 #include <sys/mman.h>
 
+#define FIRST "finish_task_switch"
 #define ROWS_BYTES (CS_WAIT_THREADS * sizeof(struct cs_wait_thread))
+
+/* The type that BTF has of it: a pointer to a function of the arguments, with one before them. */
+bool cs_wait_maps_state_is_given(void)
+{
+    struct btf *btf = btf__load_vmlinux_btf();
+    const struct btf_type *type = NULL;
+    int id = btf ? btf__find_by_name_kind(btf, "btf_trace_sched_switch", BTF_KIND_TYPEDEF) : -1;
+    if (id > 0 && (type = btf__type_by_id(btf, btf__type_by_id(btf, (__u32)id)->type)) && btf_is_ptr(type))
+        type = btf__type_by_id(btf, type->type);
+    bool given = type && btf_is_func_proto(type) && btf_vlen(type) >= 5;
+    btf__free(btf);
+    return given;
+}
+
+static int dont_load(const struct cs_wait_maps *m, unsigned first, unsigned end)
+{
+    for (unsigned i = first; i < end; i++)
+        if (bpf_program__set_autoload(m->programs[i], false) != 0)
+            return -EINVAL;
+    return 0;
+}
 
 int cs_wait_maps_size(struct cs_wait_maps *m, unsigned n_cpus)
 {
     if (!m->kernel) {
-        for (unsigned i = 0; i < sizeof m->programs / sizeof *m->programs; i++)
-            if (bpf_program__set_autoload(m->programs[i], false) != 0)
-                return -EINVAL;
+        if (dont_load(m, 0, CS_WAIT_PROGRAMS) < 0)
+            return -EINVAL;
         return bpf_map__set_autocreate(m->rows, false) != 0 ||
                        bpf_map__set_autocreate(m->guesses, false) != 0 ||
                        bpf_map__set_autocreate(m->threads, false) != 0 ||
                        bpf_map__set_autocreate(m->scratch, false) != 0 ||
-                       bpf_map__set_autocreate(m->records, false) != 0
+                       bpf_map__set_autocreate(m->records, false) != 0 ||
+                       bpf_map__set_autocreate(m->free_rows, false) != 0
                    ? -EINVAL
                    : 0;
     }
-    return bpf_map__set_max_entries(m->guesses, CS_WAIT_GUESSES) != 0 ||
+    unsigned other = libbpf_find_vmlinux_btf_id("sched_exit_tp", BPF_TRACE_RAW_TP) > 0 ? CS_WAIT_BACK_PROBED
+                                                                                       : CS_WAIT_BACK;
+    if (dont_load(m, other, other + 1) < 0)
+        return -EINVAL;
+    return (!m->old && bpf_map__set_autocreate(m->free_rows, false) != 0) ||
+                   bpf_map__set_max_entries(m->guesses, CS_WAIT_GUESSES) != 0 ||
                    bpf_map__set_max_entries(m->threads, CS_WAIT_THREADS) != 0 ||
                    bpf_map__set_max_entries(m->scratch, 2 * n_cpus) != 0 ||
                    bpf_map__set_max_entries(m->records, CS_WAIT_RING) != 0
                ? -EINVAL
                : 0;
+}
+
+/* What a thread runs first when it has the CPU again. Compilers give it a suffix where they leave out an argument. */
+static bool name_of_first(char *name, size_t size)
+{
+    FILE *f = fopen("/proc/kallsyms", "re");
+    char line[256];
+    bool found = false;
+    while (f && !found && fgets(line, sizeof line, f)) {
+        char symbol[128];
+        found = sscanf(line, "%*s %*c %127s", symbol) == 1 && strncmp(symbol, FIRST, sizeof FIRST - 1) == 0 &&
+                (symbol[sizeof FIRST - 1] == '\0' || symbol[sizeof FIRST - 1] == '.') &&
+                !strstr(symbol, ".cold");
+        if (found)
+            snprintf(name, size, "%s", symbol);
+    }
+    if (f)
+        fclose(f);
+    return found;
+}
+
+int cs_wait_maps_attach(struct cs_wait_maps *m)
+{
+    char name[128];
+    if (!m->kernel || !bpf_program__autoload(m->programs[CS_WAIT_BACK_PROBED]))
+        return 0;
+    if (!name_of_first(name, sizeof name))
+        return -ENOENT;
+    m->probe = bpf_program__attach_kprobe(m->programs[CS_WAIT_BACK_PROBED], false, name);
+    return m->probe ? 0 : -errno;
 }
 
 static int one(void *arg, void *record, size_t n)
@@ -45,6 +106,12 @@ static void records(void *arg, void (*each)(void *arg, const struct cs_wait_reco
     (void)ring_buffer__consume(m->ring);
 }
 
+static void give(void *arg, uint32_t row)
+{
+    const struct cs_wait_maps *m = arg;
+    (void)bpf_map_update_elem(bpf_map__fd(m->free_rows), NULL, &row, BPF_ANY);
+}
+
 int cs_wait_maps_open(struct cs_wait_maps *m)
 {
     struct cs_wait_kernel *k = m->kernel;
@@ -54,12 +121,15 @@ int cs_wait_maps_open(struct cs_wait_maps *m)
     k->rows = at;
     k->arg = m;
     k->records = records;
+    k->give = m->old ? give : NULL;
     m->ring = ring_buffer__new(bpf_map__fd(m->records), one, m, NULL);
     return m->ring ? 0 : -ENOMEM;
 }
 
 void cs_wait_maps_close(struct cs_wait_maps *m)
 {
+    bpf_link__destroy(m->probe);
+    m->probe = NULL;
     ring_buffer__free(m->ring);
     m->ring = NULL;
     if (m->kernel && m->kernel->rows) {

@@ -5,13 +5,21 @@
 
 #include "sampler/waits/waits.h"
 
+#include <stdbool.h>
+
+struct bpf_link;
 struct bpf_map;
 struct bpf_program;
 struct ring_buffer;
 
+/* Of the last two only one is loaded: what this kernel has. */
+enum { CS_WAIT_SWITCH, CS_WAIT_WAKING, CS_WAIT_BACK, CS_WAIT_BACK_PROBED, CS_WAIT_PROGRAMS };
+
 struct cs_wait_maps {
-    struct bpf_map *rows, *guesses, *threads, *scratch, *records; /* of the skeleton */
-    struct bpf_program *programs[3];
+    struct bpf_map *rows, *guesses, *threads, *scratch, *records, *free_rows; /* of the skeleton */
+    bool old;                                                                 /* free rows are in the map */
+    struct bpf_program *programs[CS_WAIT_PROGRAMS];
+    struct bpf_link *probe;
     struct cs_wait_kernel
         *kernel; /* whose rows, records and arg are filled here; NULL: no waits are asked for */
     struct ring_buffer *ring;
@@ -19,9 +27,12 @@ struct cs_wait_maps {
     void *each_arg;
 };
 
+/* The tracepoint of a switch has the state that the thread leaves in: Linux 5.18. */
+bool cs_wait_maps_state_is_given(void);
 /* Before the program is loaded; makes it small, where no waits are asked for. 0 or -errno. */
 int cs_wait_maps_size(struct cs_wait_maps *maps, unsigned n_cpus);
-int cs_wait_maps_open(struct cs_wait_maps *maps); /* after it */
+int cs_wait_maps_attach(struct cs_wait_maps *maps); /* after it, what libbpf doesn't attach by itself */
+int cs_wait_maps_open(struct cs_wait_maps *maps);
 void cs_wait_maps_close(struct cs_wait_maps *maps);
 
 #endif

@@ -2,7 +2,7 @@
 /* Records of processes and mappings, sorted over the CPUs' rings by time. */
 #include "sampler/images/sideband.h"
 #include "sampler/perf/events.h"
-#include "sampler/perf/process_bits.h"
+#include "sampler/perf/process_bytes.h"
 #include "sampler/perf/ring.h"
 
 #include <errno.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Whether what runs now belongs to the chosen processes: a bit a process, which a process that starts another hands
- * on. A process of nobody chosen clears the bit that its number had before. */
-#include "sampler/perf/process_bits.h"
+/* Whether what runs now belongs to the chosen processes: a byte a process, which a process that starts another hands
+ * on. A process of nobody chosen clears the byte that its number had before. */
+#include "sampler/perf/process_bytes.h"
 
 #include <linux/bpf.h>
 #include <linux/bpf_perf_event.h>
@@ -10,7 +10,7 @@
 #include <bpf/bpf_helpers.h>
 #include <bpf/bpf_tracing.h>
 
-__u32 chosen_at_exec; /* a process whose bit is set when it runs another program */
+__u32 chosen_at_exec; /* a process whose byte is set when it runs another program */
 
 struct {
     __uint(type, BPF_MAP_TYPE_ARRAY);
@@ -29,10 +29,8 @@ static __always_inline __u64 *word_of(__u32 pid)
 static __always_inline int set(__u32 pid, int on)
 {
     __u64 *word = word_of(pid);
-    if (word && on)
-        __sync_fetch_and_or(word, cs_process_bit(pid));
-    else if (word && *word & cs_process_bit(pid))
-        __sync_fetch_and_and(word, ~cs_process_bit(pid));
+    if (word)
+        *cs_process_byte(word, pid) = on ? 0xff : 0;
     return 0;
 }
 

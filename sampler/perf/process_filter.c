@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Children of chosen processes are added by the kernel from the moment their parent's bit is set; those that were
+/* Children of chosen processes are added by the kernel from the moment their parent's byte is set; those that were
  * there before are looked for. One that is being started at that moment may be seen by neither, hence a second look
  * once the handlers that ran have ended. */
 #include "sampler/perf/process_filter.h"
 #include "sampler/perf/cpus.h"
-#include "sampler/perf/process_bits.h"
+#include "sampler/perf/process_bytes.h"
 #include "sampler/perf/target.h"
 
 #pragma GCC diagnostic push
@@ -97,7 +97,7 @@ void cs_process_filter_close(struct cs_process_filter *f)
 
 static void set(struct cs_process_filter *f, pid_t pid)
 {
-    __atomic_fetch_or(&f->chosen[cs_process_word((__u32)pid)], cs_process_bit((__u32)pid), __ATOMIC_RELAXED);
+    *cs_process_byte(&f->chosen[cs_process_word((__u32)pid)], (__u32)pid) = 0xff;
 }
 
 bool cs_process_filter_has(const struct cs_process_filter *f, pid_t pid)

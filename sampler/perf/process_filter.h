@@ -24,7 +24,7 @@ bool cs_process_filter_has(const struct cs_process_filter *filter, pid_t pid);
 
 /* Keeps samples of others out of an event's ring. 0 or -errno. */
 int cs_process_filter_attach(const struct cs_process_filter *filter, int fd);
-/* The bits (process_bits.h), as a map for other BPF programs. */
+/* The bytes (process_bytes.h), as a map for other BPF programs. */
 int cs_process_filter_map(const struct cs_process_filter *filter);
 
 #endif

@@ -347,7 +347,9 @@ int cs_sampler_open(const struct cs_sampler_config *config, struct cs_sampler **
                           s->config.label == CS_LABEL_THREAD
                               ? "waits aren't recorded beside call chains by thread: leave the label out, "
                                 "waits --by thread tells threads apart all the same"
-                              : "waits can't be recorded: they need root, call chains and Linux 6.16");
+                              : "waits can't be recorded: they need root, call chains and Linux 5.8 with BTF "
+                                "and kprobes%s%s",
+                          s->wait_kernel.refused[0] ? "; the kernel says: " : "", s->wait_kernel.refused);
     if (rc >= 0)
         rc = open_target(s, err);
     if (rc >= 0 && s->attributes)

@@ -166,21 +166,28 @@ static bool unwind_user(struct cs_stack_copies *c, unsigned first, unsigned *n, 
     return true;
 }
 
-static bool unwind(struct cs_stack_copies *c, struct cs_driver_entry *out)
-{
-    unsigned end;
-    take_kernel_frames(c, out);
-    bool all = unwind_user(c, out->n_chain, &out->n_chain, &end);
-    out->chain_end = (uint8_t)end;
-    return all;
-}
-
 /* As it would have been counted without a copy. */
 static void without_chain(struct cs_stack_copies *c, struct cs_driver_entry *out)
 {
     take_kernel_frames(c, out);
     c->chain[out->n_chain++] = c->copy->pc;
     out->chain_end = (uint8_t)c->copy->end;
+}
+
+static bool unwind(struct cs_stack_copies *c, struct cs_driver_entry *out)
+{
+    unsigned end;
+    take_kernel_frames(c, out);
+    out->chain_end = (uint8_t)c->copy->end;
+    if (c->copy->end == CS_UNWIND_END_COMPLETE) /* the kernel's alone */
+        return true;
+    if (c->copy->end == CS_UNWIND_END_UNSUPPORTED) {
+        without_chain(c, out);
+        return true;
+    }
+    bool all = unwind_user(c, out->n_chain, &out->n_chain, &end);
+    out->chain_end = (uint8_t)end;
+    return all;
 }
 
 /* ---- all ---- */

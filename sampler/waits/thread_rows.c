@@ -20,6 +20,16 @@ struct cs_wait_rows {
     struct told *told; /* CS_WAIT_THREADS */
 };
 
+static void give_row(struct cs_wait_kernel *kernel, uint32_t number)
+{
+    struct cs_wait_free *f = kernel->free;
+    if (kernel->give)
+        kernel->give(kernel->arg, number);
+    else
+        f->number[f->given & (CS_WAIT_THREADS - 1)] = number;
+    __atomic_store_n(&f->given, f->given + 1, __ATOMIC_RELEASE);
+}
+
 struct cs_wait_rows *cs_wait_rows_open(struct cs_wait_kernel *kernel)
 {
     struct cs_wait_rows *r = calloc(1, sizeof *r);
@@ -29,8 +39,7 @@ struct cs_wait_rows *cs_wait_rows_open(struct cs_wait_kernel *kernel)
     }
     r->kernel = kernel;
     for (uint32_t i = 0; i < CS_WAIT_THREADS; i++)
-        kernel->free->number[i] = i;
-    __atomic_store_n(&kernel->free->given, CS_WAIT_THREADS, __ATOMIC_RELEASE);
+        give_row(kernel, i);
     return r;
 }
 
@@ -66,11 +75,9 @@ static void totals_at(const struct cs_wait_thread *row, uint64_t now_ns, struct 
 
 static void free_row(struct cs_wait_rows *r, uint32_t number)
 {
-    struct cs_wait_free *f = r->kernel->free;
     r->kernel->rows[number].tid = 0;
     memset(&r->told[number], 0, sizeof *r->told);
-    f->number[f->given & (CS_WAIT_THREADS - 1)] = number;
-    __atomic_store_n(&f->given, f->given + 1, __ATOMIC_RELEASE);
+    give_row(r->kernel, number);
 }
 
 bool cs_wait_rows_are_short(const struct cs_wait_rows *r)

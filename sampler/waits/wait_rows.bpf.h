@@ -8,19 +8,35 @@
 #include "sampler/waits/wait_records.h"
 
 /* CPU numbers: the scratch behind them is ours, once for who comes back, once for wakers. */
-const volatile __u32 wait_cpus;
-const volatile __u8 wait_reason_of[CS_WAIT_CALLS]; /* by number of system call */
-__u32 wait_interval_ns;                            /* T; the reader's */
-__u64 wait_began_ns;                               /* 0: not yet */
-__u64 wait_lost, wait_no_row; /* records that found the ring full; times that a thread found no row */
-struct cs_wait_free wait_free;
+const volatile __u32 wait_cpus = 0;
+const volatile __u8 wait_state_given = 0; /* a switch says what state the thread leaves in: Linux 5.18 */
+const volatile __u8 wait_reason_of[CS_WAIT_CALLS] = {}; /* by number of system call */
+__u32 wait_interval_ns = 0;                             /* T; the reader's */
+__u64 wait_began_ns = 0;                                /* 0: not yet */
+__u64 wait_lost = 0, wait_no_row = 0; /* records that found the ring full; times that a thread found no row */
+struct cs_wait_free wait_free = {};
 
 struct {
+#ifdef CS_OLD_KERNEL
+    __uint(type,
+           BPF_MAP_TYPE_LRU_HASH); /* by number of thread; that of one that has ended falls out some day */
+    __uint(max_entries, 2 * CS_WAIT_THREADS);
+    __type(key, __u32);
+#else
     __uint(type, BPF_MAP_TYPE_TASK_STORAGE);
     __uint(map_flags, BPF_F_NO_PREALLOC);
     __type(key, int);
+#endif
     __type(value, __u32); /* 1 + number of the row */
 } wait_rows SEC(".maps");
+
+/* Numbers of free rows, for a kernel that exchanges nothing in memory; else wait_free has them. */
+struct {
+    __uint(type, BPF_MAP_TYPE_QUEUE);
+    __uint(max_entries, CS_WAIT_THREADS);
+    __uint(key_size, 0);
+    __uint(value_size, 4);
+} wait_free_rows SEC(".maps");
 
 /* By number of thread: 1 + number of the row that was found last. A guess, which the row confirms. */
 ARRAY(wait_guesses, __u16, 0);
@@ -109,6 +125,13 @@ struct task_struct___waits {
     void *stack;
     char comm[16];
 } __attribute__((preserve_access_index));
+/* Linux 5.13 and before, and from 5.14 on: where a switch doesn't say it (wait_state_given). */
+struct task_struct___state {
+    long state;
+} __attribute__((preserve_access_index));
+struct task_struct____state {
+    unsigned int __state;
+} __attribute__((preserve_access_index));
 struct task_struct___throttled {
     char throttled;
 } __attribute__((preserve_access_index));
@@ -118,28 +141,37 @@ struct pt_regs___call {
     __u64 regs[31], orig_x0;
     __s32 syscallno;
 } __attribute__((preserve_access_index));
-#define CALL_OF(regs) ((regs)->syscallno)
+#define CALL_OF(regs) OF(regs, syscallno)
 #define CALL_ARGS(out, r)                                                                                    \
-    ((out)[0] = (r)->orig_x0, (out)[1] = (r)->regs[1], (out)[2] = (r)->regs[2], (out)[3] = (r)->regs[3])
+    ((out)[0] = OF(r, orig_x0), (out)[1] = OF(r, regs[1]), (out)[2] = OF(r, regs[2]),                        \
+     (out)[3] = OF(r, regs[3]))
 #elif defined(__TARGET_ARCH_riscv)
 struct pt_regs___call {
     unsigned long a1, a2, a3, a7, orig_a0;
 } __attribute__((preserve_access_index));
-#define CALL_OF(regs) ((__s32)(regs)->a7)
+#define CALL_OF(regs) ((__s32)OF(regs, a7))
 #define CALL_ARGS(out, r)                                                                                    \
-    ((out)[0] = (r)->orig_a0, (out)[1] = (r)->a1, (out)[2] = (r)->a2, (out)[3] = (r)->a3)
+    ((out)[0] = OF(r, orig_a0), (out)[1] = OF(r, a1), (out)[2] = OF(r, a2), (out)[3] = OF(r, a3))
 #else
 struct pt_regs___call {
     unsigned long r10, dx, si, di, orig_ax;
 } __attribute__((preserve_access_index));
-#define CALL_OF(regs) ((__s32)(regs)->orig_ax)
-#define CALL_ARGS(out, r) ((out)[0] = (r)->di, (out)[1] = (r)->si, (out)[2] = (r)->dx, (out)[3] = (r)->r10)
+#define CALL_OF(regs) ((__s32)OF(regs, orig_ax))
+#define CALL_ARGS(out, r)                                                                                    \
+    ((out)[0] = OF(r, di), (out)[1] = OF(r, si), (out)[2] = OF(r, dx), (out)[3] = OF(r, r10))
 #endif
 
 /* ---- a thread's row ---- */
 
 static __always_inline __u32 take_row(void)
 {
+#ifdef CS_OLD_KERNEL
+    __u32 number = 0;
+    if (bpf_map_pop_elem(&wait_free_rows, &number) == 0) {
+        __sync_fetch_and_add(&wait_free.taken, 1);
+        return number + 1;
+    }
+#else
     for (int i = 0; i < 4; i++) {
         __u64 taken = wait_free.taken;
         if (taken == wait_free.given)
@@ -148,20 +180,40 @@ static __always_inline __u32 take_row(void)
         if (__sync_val_compare_and_swap(&wait_free.taken, taken, taken + 1) == taken)
             return number + 1;
     }
+#endif
     __sync_fetch_and_add(&wait_no_row, 1);
     return 0;
 }
 
-/* By the task itself: exact, and some 50 ns. */
-static __attribute__((noinline)) struct cs_wait_thread *search_row(struct task_struct *task, int make)
+/* 1 + the number of its row, 0: it has none. By the task itself: exact, and some 50 ns. */
+static __always_inline __u32 number_of(struct task_struct *task, __u32 tid, int make, int *fresh)
 {
+#ifdef CS_OLD_KERNEL
+    __u32 *number = bpf_map_lookup_elem(&wait_rows, &tid), at = number ? *number - 1 : 0;
+    struct cs_wait_thread *row = number ? bpf_map_lookup_elem(&wait_threads, &at) : 0;
+    *fresh = !row || row->task != (__u64)task || row->tid != tid || row->end_ns;
+    if (!*fresh)
+        return at + 1;
+    __u32 taken = make ? take_row() : 0;
+    if (taken)
+        bpf_map_update_elem(&wait_rows, &tid, &taken, BPF_ANY);
+    return taken;
+#else
     __u32 *number = bpf_task_storage_get(&wait_rows, task, 0, make ? BPF_LOCAL_STORAGE_GET_F_CREATE : 0);
+    *fresh = number && !*number;
     if (!number)
         return 0;
-    int fresh = !*number;
-    if (fresh && (!make || !(*number = take_row())))
-        return 0;
-    __u32 at = *number - 1, tid = task->pid, guess = tid & (CS_WAIT_GUESSES - 1);
+    if (*fresh && make)
+        *number = take_row();
+    return *number;
+#endif
+}
+
+static __attribute__((noinline)) struct cs_wait_thread *search_row(struct task_struct *task, int make)
+{
+    __u32 tid = OF(task, pid), guess = tid & (CS_WAIT_GUESSES - 1);
+    int fresh;
+    __u32 at = number_of(task, tid, make, &fresh) - 1U;
     struct cs_wait_thread *row = bpf_map_lookup_elem(&wait_threads, &at);
     __u16 *guessed = bpf_map_lookup_elem(&wait_guesses, &guess);
     if (!row || !guessed)
@@ -169,7 +221,7 @@ static __attribute__((noinline)) struct cs_wait_thread *search_row(struct task_s
     if (fresh) {
         __builtin_memset(row, 0, sizeof *row);
         row->tid = tid;
-        row->pid = task->tgid;
+        row->pid = OF(task, tgid);
         row->task = (__u64)task;
     }
     *guessed = (__u16)(at + 1);
@@ -178,7 +230,7 @@ static __attribute__((noinline)) struct cs_wait_thread *search_row(struct task_s
 
 static __always_inline struct cs_wait_thread *row_of(struct task_struct *task, int make)
 {
-    __u32 tid = task->pid, guess = tid & (CS_WAIT_GUESSES - 1);
+    __u32 tid = OF(task, pid), guess = tid & (CS_WAIT_GUESSES - 1);
     const __u16 *guessed = bpf_map_lookup_elem(&wait_guesses, &guess);
     if (guessed) {
         __u32 at = *guessed - 1U;
@@ -191,8 +243,8 @@ static __always_inline struct cs_wait_thread *row_of(struct task_struct *task, i
 
 static __always_inline int is_followed(struct task_struct *task)
 {
-    __u32 pid = task->tgid;
-    return wait_began_ns && pid && !(task->flags & PF_KTHREAD) && (!filtered || is_chosen(pid));
+    __u32 pid = OF(task, tgid);
+    return wait_began_ns && pid && !(OF(task, flags) & PF_KTHREAD) && (!filtered || is_chosen(pid));
 }
 
 #endif

@@ -2,8 +2,8 @@
 /* The kernel's part: what a thread does off the CPU. Included by aggregate.bpf.c alone, whose tables it unwinds by.
  *
  * At a switch one thread leaves and another comes (sched_switch: all totals), a thread is woken (sched_waking, in the
- * waker's context), it is back (sched_exit_tp, in its own context: its stack is as it was when it left, so a chain is taken
- * only of what turned out to be worth it; a switch hardly ever has more to do there than to find that it isn't). A thread
+ * waker's context), it is back (sched_exit_tp or a probe, in its own context: its stack is as it was when it left, so a chain is
+ * taken only of what turned out to be worth it; a switch hardly ever has more to do there than to find that it isn't). A thread
  * has the CPU from the choice of the thread on, as the kernel counts. Each call of a helper costs 20 to 70 ns here, all the
  * arithmetic of a switch no more than one of them: so the clock is the scheduler's, the draw our own, the row guessed by
  * the thread's number (docs/lab/waits.md). */
@@ -25,13 +25,18 @@ static __always_inline __u8 reason_of(struct task_struct *task, int preempted, _
     }
     if (state & TASK_STOPPED_OR_TRACED)
         return CS_WAIT_STOPPED;
-    struct pt_regs___call *regs = (struct pt_regs___call *)bpf_task_pt_regs(task);
+    struct pt_regs___call *regs = USER_REGISTERS(task, struct pt_regs___call);
     __s32 call = CALL_OF(regs);
     if (call < 0)
         return CS_WAIT_FAULT;
     return call < CS_WAIT_CALLS ? wait_reason_of[call & (CS_WAIT_CALLS - 1)] : CS_WAIT_OTHER;
 }
 
+#ifdef CS_OLD_KERNEL
+#define RUN_QUEUE_CLOCK(task) BPF_CORE_READ(task, se.cfs_rq, rq, clock)
+#else
+#define RUN_QUEUE_CLOCK(task) ((task)->se.cfs_rq->rq->clock)
+#endif
 #define CLOCK_HOLDS 1000000 /* ns */
 #define CLOCK_LEAPS (1LL << 30)
 
@@ -53,7 +58,7 @@ static __always_inline __u64 time_of_switch(struct cs_wait_cpu *cpu, struct task
     __u64 clock = 0;
     if (bpf_core_field_exists(task->se.cfs_rq) && bpf_core_field_exists(struct cfs_rq, rq) &&
         bpf_core_field_exists(struct rq, clock))
-        clock = task->se.cfs_rq->rq->clock;
+        clock = RUN_QUEUE_CLOCK(task);
     if (!clock)
         return bpf_ktime_get_ns();
     if (clock - cpu->clock_ns >= CLOCK_HOLDS)
@@ -65,7 +70,7 @@ static __always_inline __u64 time_of_switch(struct cs_wait_cpu *cpu, struct task
 static __always_inline void begin_running(struct cs_wait_thread *row, struct task_struct___waits *task,
                                           __u64 now, __u64 exec)
 {
-    __u64 started = task->start_time;
+    __u64 started = OF(task, start_time);
     if (started >= wait_began_ns) {
         row->start_ns = started;
         row->on_ns = row->exec_ns = exec;
@@ -115,12 +120,12 @@ static __always_inline void add_turn(struct cs_wait_thread *row, __u64 on, __u64
 static __always_inline __u64 begin_away(struct cs_wait_thread *row, struct task_struct *task, __u64 now)
 {
     struct task_struct___waits *t = (void *)task;
-    __u64 started = t->start_time;
+    __u64 started = OF(t, start_time);
     int is_new = started >= wait_began_ns;
     row->start_ns = is_new ? started : wait_began_ns;
     if (now < row->start_ns)
         now = row->start_ns;
-    row->exec_at_start_ns = t->se.sum_exec_runtime;
+    row->exec_at_start_ns = OF(t, se.sum_exec_runtime);
     row->reason = is_new ? CS_WAIT_RUN_QUEUE : reason_of(task, 0, TASK_UNINTERRUPTIBLE);
     __u64 woken = row->wake_ns > row->start_ns && row->wake_ns < now ? row->wake_ns : now;
     row->ns[row->reason & 15] = woken - row->start_ns;
@@ -167,7 +172,7 @@ static __always_inline void leave(struct cs_wait_cpu *cpu, struct cs_wait_thread
                                   struct task_struct *prev, int preempted, __u32 state, __u64 now)
 {
     struct task_struct___waits *task = (void *)prev;
-    __u64 exec = task->se.sum_exec_runtime;
+    __u64 exec = OF(task, se.sum_exec_runtime);
     if (now < row->since_ns) /* clocks of two CPUs */
         now = row->since_ns;
     if (!row->since_ns) {
@@ -196,9 +201,19 @@ static __always_inline void leave(struct cs_wait_cpu *cpu, struct cs_wait_thread
     row->out = 1;
 }
 
+/* The state that it leaves in. Through volatile, that the argument be read only where it is. */
+static __always_inline __u32 state_of(unsigned long long *ctx, struct task_struct *prev)
+{
+    if (wait_state_given)
+        return (__u32)((volatile unsigned long long *)ctx)[3];
+    struct task_struct____state *task = (void *)prev;
+    if (bpf_core_field_exists(task->__state))
+        return OF(task, __state);
+    return (__u32)OF((struct task_struct___state *)prev, state);
+}
+
 SEC("tp_btf/sched_switch")
-int BPF_PROG(wait_switch, _Bool preempt, struct task_struct *prev, struct task_struct *next,
-             unsigned int prev_state)
+int BPF_PROG(wait_switch, _Bool preempt, struct task_struct *prev, struct task_struct *next)
 {
     __u32 zero = 0;
     struct cs_wait_cpu *cpu = bpf_map_lookup_elem(&wait_cpu, &zero);
@@ -207,13 +222,13 @@ int BPF_PROG(wait_switch, _Bool preempt, struct task_struct *prev, struct task_s
     if (!cpu)
         return 0;
     cpu->came = (__u64)next;
-    cpu->stack = (__u64)((struct task_struct___waits *)next)->stack;
+    cpu->stack = (__u64)OF((struct task_struct___waits *)next, stack);
     cpu->kept_ns = 0;
     if (!leaves && !comes)
         return 0;
     __u64 now = time_of_switch(cpu, prev);
     if (leaves && (row = row_of(prev, 1)))
-        leave(cpu, row, prev, preempt, prev_state, now);
+        leave(cpu, row, prev, preempt, state_of(ctx, prev), now);
     if (comes && (row = row_of(next, 1)))
         cpu->kept_ns = come(row, next, now);
     return 0;
@@ -221,12 +236,13 @@ int BPF_PROG(wait_switch, _Bool preempt, struct task_struct *prev, struct task_s
 
 /* ---- a record ---- */
 
-/* The program itself, and what the kernel runs it by; of who is back also tell_back. */
+/* The program itself, and what the kernel runs it by; of who is back also tell_back. Or the function that is probed. */
 #define OWN_FRAMES 2
 #define OWN_FRAMES_BACK 3
+#define OWN_FRAMES_PROBED 1
 
 /* Room is left for records without a copy. False: there is none. */
-__attribute__((noinline)) int wait_copy_stack(struct cs_wait_copied *r, struct chain_scratch *s)
+VERIFIED_ONCE int wait_copy_stack(struct cs_wait_copied *r, struct chain_scratch *s)
 {
     if (!r || !s || bpf_ringbuf_query(&wait_records, BPF_RB_AVAIL_DATA) * 2 > CS_WAIT_RING)
         return 0;
@@ -256,10 +272,10 @@ static __always_inline void take_wait_chain(void *ctx, struct cs_wait_copied *co
     if (bytes >= 8)
         s->n = ((__u32)bytes / 8) & (2 * CS_CHAIN_KERNEL_FRAMES - 1);
     r->n_kernel = s->n;
-    if (task->flags & (PF_KTHREAD | PF_IO_WORKER | PF_USER_WORKER)) {
+    if (OF(task, flags) & (PF_KTHREAD | PF_IO_WORKER | PF_USER_WORKER)) {
         s->end = CS_UNWIND_END_COMPLETE;
     } else {
-        struct pt_regs *regs = (struct pt_regs *)bpf_task_pt_regs(task);
+        struct pt_regs *regs = registers_of(s, task);
         TAKE_REGISTERS(s, regs);
         s->first_pc = s->pc;
         __u32 narrow = IS_NARROW(MODE(regs));
@@ -270,17 +286,20 @@ static __always_inline void take_wait_chain(void *ctx, struct cs_wait_copied *co
             s->end = narrow ? CS_UNWIND_END_UNSUPPORTED : CS_CHAIN_END_NO_PROCESS;
             if (!narrow)
                 want_process(walk.cpu, pid);
-        } else {
+        }
+#ifndef CS_OLD_KERNEL
+        else {
             bpf_loop(CS_CHAIN_USER_FRAMES, unwind_frame, &walk, 0);
             if (s->runs)
                 chain_join_interpreted(s, THREAD_SELF, r->n_kernel);
         }
+#endif
     }
     r->joined = s->n_joined != 0;
     r->n = (r->joined ? s->n_joined : s->n) & (CS_WAIT_FRAMES - 1);
     r->chain_end = s->end;
     bpf_probe_read_kernel(r->frames, (r->n & (CS_WAIT_FRAMES - 1)) * 8, r->joined ? s->joined : s->frames);
-    if (is_early(s))
+    if (is_early(s) && has_user_part(s))
         wait_copy_stack(copied, s);
 }
 
@@ -301,8 +320,6 @@ static __always_inline void send_record(struct cs_wait_copied *copied)
 
 /* ---- being woken ---- */
 
-#define KERNEL_STACK 16384 /* THREAD_SIZE */
-
 /* An interrupt runs on a stack of its own, or on the thread's where that was empty: then the thread is in no call. `ctx`
  * lies on the stack that is in use. One on whose way out a call of this thread's sent something (to the loopback) is the
  * thread's doing all the same. */
@@ -310,13 +327,13 @@ static __always_inline __u8 waker_kind(void *ctx, struct cs_wait_record *r, stru
                                        __u8 waits_for)
 {
     struct task_struct___waits *waker = (void *)current_task;
-    if (!waker->pid)
+    if (!OF(waker, pid))
         return CS_WAKER_INTERRUPT;
     *(void *volatile *)&r->frames[0] = ctx; /* through memory, that it be a number */
     int own = *(volatile __u64 *)&r->frames[0] - (__u64)BPF_CORE_READ(waker, stack) < KERNEL_STACK;
-    if (waker->flags & (PF_KTHREAD | PF_IO_WORKER | PF_USER_WORKER))
+    if (OF(waker, flags) & (PF_KTHREAD | PF_IO_WORKER | PF_USER_WORKER))
         return own ? CS_WAKER_THREAD : CS_WAKER_INTERRUPT;
-    struct pt_regs___call *regs = (struct pt_regs___call *)bpf_task_pt_regs(current_task);
+    struct pt_regs___call *regs = USER_REGISTERS(current_task, struct pt_regs___call);
     __s32 call = CALL_OF(regs);
     if (call < 0)
         return CS_WAKER_INTERRUPT;
@@ -346,7 +363,7 @@ int BPF_PROG(wait_woken, struct task_struct *woken)
     if ((__s64)(now - row->since_ns) < (__s64)row->draw_ns)
         return 0;
     __u64 both = bpf_get_current_pid_tgid();
-    struct task_struct *waker = bpf_get_current_task_btf();
+    struct task_struct *waker = CURRENT_TASK();
     __u32 cpu = (bpf_get_smp_processor_id() & (CS_AGGREGATE_CPUS - 1)) + wait_cpus;
     struct cs_wait_copied *copied = bpf_map_lookup_elem(&wait_scratch, &cpu);
     if (!copied)
@@ -419,7 +436,7 @@ static __always_inline __u64 overlap(const struct cs_wait_turn *turn, __u64 from
 
 /* Who had this CPU since `from`: whose turn was longest, with its other turns. Not static: so the verifier looks at it once,
  * not with each way to unwind that follows. What the loops find lies in memory, whose contents the verifier doesn't tell apart (in registers: 470,000 instructions, 1.6 s before each recording). */
-__attribute__((noinline)) int wait_tell_turn(struct cs_wait_record *r, __u64 from)
+VERIFIED_ONCE int wait_tell_turn(struct cs_wait_record *r, __u64 from)
 {
     __u32 zero = 0;
     const struct cs_wait_cpu *cpu = bpf_map_lookup_elem(&wait_cpu, &zero);
@@ -447,7 +464,7 @@ __attribute__((noinline)) int wait_tell_turn(struct cs_wait_record *r, __u64 fro
 }
 
 static __always_inline void keep_wait(void *ctx, struct cs_wait_thread *row, struct task_struct *current_task,
-                                      __u64 out)
+                                      __u64 out, __u32 own)
 {
     __u64 now = row->since_ns;
     __u32 cpu = bpf_get_smp_processor_id() & (CS_AGGREGATE_CPUS - 1);
@@ -473,8 +490,8 @@ static __always_inline void keep_wait(void *ctx, struct cs_wait_thread *row, str
     r->call = -1;
     bpf_probe_read_kernel(r->comm, sizeof r->comm, task->comm);
     bpf_probe_read_kernel(row->comm, sizeof row->comm, task->comm);
-    if (!(task->flags & (PF_IO_WORKER | PF_USER_WORKER))) {
-        struct pt_regs___call *regs = (struct pt_regs___call *)bpf_task_pt_regs(current_task);
+    if (!(OF(task, flags) & (PF_IO_WORKER | PF_USER_WORKER))) {
+        struct pt_regs___call *regs = USER_REGISTERS(current_task, struct pt_regs___call);
         r->call = CALL_OF(regs);
         CALL_ARGS(r->args, regs);
         if (r->reason == CS_WAIT_DESCRIPTOR || r->reason == CS_WAIT_SOCKET || r->reason == CS_WAIT_FILE)
@@ -483,14 +500,14 @@ static __always_inline void keep_wait(void *ctx, struct cs_wait_thread *row, str
     __u64 queued = row->reason == CS_WAIT_RUN_QUEUE || !row->wake_ns ? out : row->wake_ns;
     if (now - queued >= CS_WAIT_TURN)
         wait_tell_turn(r, queued);
-    take_wait_chain(ctx, copied, current_task, row->pid, wait_cpus, OWN_FRAMES_BACK);
+    take_wait_chain(ctx, copied, current_task, row->pid, wait_cpus, own);
     send_record(copied);
 }
 
 /* Apart: what keeps a wait needs much of the stack, and hardly a switch needs it. */
-static __attribute__((noinline)) int tell_back(void *ctx, struct cs_wait_cpu *cpu)
+static __attribute__((noinline)) int tell_back(void *ctx, struct cs_wait_cpu *cpu, __u32 own)
 {
-    struct task_struct *task = bpf_get_current_task_btf();
+    struct task_struct *task = CURRENT_TASK();
     int told = cpu->came == (__u64)task;
     struct cs_wait_thread *row;
     __u64 out = cpu->kept_ns;
@@ -501,22 +518,35 @@ static __attribute__((noinline)) int tell_back(void *ctx, struct cs_wait_cpu *cp
         out = come(row, task, bpf_ktime_get_ns());
     cpu->kept_ns = 0;
     if (row && out)
-        keep_wait(ctx, row, task, out);
+        keep_wait(ctx, row, task, out, own);
     return 0;
 }
 
 /* The switch to this thread was told where its stack is the one that was noted then: to ask who runs would be a call. */
-SEC("tp_btf/sched_exit_tp")
-int BPF_PROG(wait_is_back, _Bool is_switch)
+static __always_inline int is_back(void *ctx, __u32 own)
 {
     __u32 zero = 0;
     struct cs_wait_cpu *cpu = bpf_map_lookup_elem(&wait_cpu, &zero);
-    if (!is_switch || !cpu) /* it went on at once */
+    if (!cpu)
         return 0;
     *(void *volatile *)&cpu->at_stack = ctx;
     if (*(volatile __u64 *)&cpu->at_stack - cpu->stack < KERNEL_STACK && !cpu->kept_ns)
         return 0;
-    return tell_back(ctx, cpu);
+    return tell_back(ctx, cpu, own);
+}
+
+/* Linux 6.16. */
+SEC("tp_btf/sched_exit_tp")
+int BPF_PROG(wait_is_back, _Bool is_switch)
+{
+    return is_switch ? is_back(ctx, OWN_FRAMES_BACK) : 0; /* else it went on at once */
+}
+
+/* Before: at the function that every thread runs first when it is back (driver/wait_maps.c has its name). */
+SEC("kprobe")
+int wait_is_back_probed(struct pt_regs *ctx)
+{
+    return is_back(ctx, OWN_FRAMES_PROBED);
 }
 
 #endif

@@ -28,7 +28,9 @@ struct cs_wait_kernel {
     __u32 *interval_ns; /* T: the reader sets it */
     __u64 *began_ns;    /* the reader sets it: from then on */
     const __u64 *lost, *no_row;
+    char refused[160]; /* where the driver can't, the kernel's own words; empty: it has none */
     void *arg;
+    void (*give)(void *arg, uint32_t row); /* a row is free again; NULL: `free` has them */
     /* Hands on what came since the last call; `n` bytes. */
     void (*records)(void *arg, void (*each)(void *arg, const struct cs_wait_record *record, size_t n),
                     void *each_arg);
