@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "store/coarsen.h"
 
+#include "store/catalog_kept.h"
 #include "store/file.h"
 #include "store/merge_file.h"
 #include "store/store_open.h"
@@ -56,7 +57,7 @@ static int visit(const struct cs_store_profile_ref *ref, void *arg)
 {
     struct pass *pass = arg;
     struct stat st;
-    if (strcmp(ref->kind, cs_schema_intervals.kind) != 0 || strcmp(ref->epoch, pass->store->epoch) != 0)
+    if (ref->kind != CS_KIND_INTERVALS || strcmp(ref->epoch, pass->store->epoch) != 0)
         return 0;
     if (stat(ref->file, &st) == 0)
         pass->bytes += (uint64_t)st.st_size;
@@ -79,6 +80,7 @@ int cs_store_coarsen(struct cs_store *store, uint64_t length_ms, struct cs_error
     int lock = rc == 0 ? cs_store_lock(epoch.text, err) : rc;
     if (lock < 0)
         return lock;
+    cs_catalog_drop(epoch.text);
     rc = cs_store_each(store, visit, &pass, err);
     cs_store_unlock(lock);
     return rc;

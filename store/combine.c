@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* One store into another, file by file: each file says by itself how it merges, so that this knows nothing of
  * what is counted. A whole new epoch arrives under a hidden name and is renamed: it is there or it isn't. */
+#include "store/catalog_kept.h"
 #include "store/file.h"
 #include "store/layout.h"
 #include "store/merge_file.h"
@@ -85,6 +86,7 @@ static int combine_into_epoch(const char *from, const char *to, struct telling *
     int lock = rc == 0 ? cs_store_lock(to, err) : rc;
     if (lock < 0)
         return lock;
+    cs_catalog_drop(to);
     rc = combine_directory(from, to, 1, tell, err);
     cs_store_unlock(lock);
     return rc;
@@ -131,6 +133,8 @@ int cs_store_combine(const char *to_store, const char *from_store, const char *i
             rc = combine_into_epoch(from.text, to.text, &tell, err);
         else
             rc = combine_new_epoch(from.text, to_store, name, to.text, &tell, err);
+        if (rc == 0)
+            cs_catalog_keep(to.text);
         n += rc == 0;
     }
     cs_store_listing_fini(&listing);

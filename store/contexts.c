@@ -13,9 +13,6 @@
 #define SLOTS_FIRST 256u
 #define NODES_MAX (1u << 30) /* of a tree: numbers and twice as many slots stay within 32 bits */
 
-const struct cs_schema cs_schema_contexts = {
-    "contexts", 4, 3, {{"parent", CS_KEY}, {"image", CS_KEY_TEXT}, {"offset", CS_KEY}, {"samples", CS_SUM}}};
-
 const struct cs_store_image cs_contexts_profile = {
     .id = "contexts", .kind = CS_IMAGE_CONTEXTS, .path = "[contexts]", .build_id = ""};
 

@@ -33,8 +33,6 @@
 /* A stored profile of contexts has at most this many nodes: see cs_contexts_fold. Some 10 bytes each on disk. */
 #define CS_CONTEXTS_NODES_MAX 65536u
 
-/* parent, image (text), offset | samples */
-extern const struct cs_schema cs_schema_contexts;
 /* The pseudo-image that they are stored under, for every event and label. */
 extern const struct cs_store_image cs_contexts_profile;
 

@@ -131,9 +131,9 @@ int cs_contexts_take(struct cs_contexts *tree, struct cs_table *table)
 bool cs_contexts_of(const struct cs_store_profile_ref *ref, char event[64])
 {
     static const char suffix[] = "-stacks";
-    bool stacks = strcmp(ref->kind, cs_schema_stacks.kind) == 0;
+    bool stacks = ref->kind == CS_KIND_STACKS;
     size_t n = strnlen(ref->head->event, sizeof ref->head->event - 1);
-    if (!stacks && strcmp(ref->kind, cs_schema_contexts.kind) != 0)
+    if (!stacks && ref->kind != CS_KIND_CONTEXTS)
         return false;
     if (stacks && n > sizeof suffix &&
         memcmp(ref->head->event + n - (sizeof suffix - 1), suffix, sizeof suffix - 1) == 0)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Epochs' names begin with their time; those of one second and host end in -2, -3, ..., -10: strverscmp is their
  * order. What isn't seen isn't opened. */
+#include "store/catalog.h"
 #include "store/file.h"
 #include "store/layout.h"
 #include "store/merge_file.h"
@@ -65,6 +66,7 @@ int cs_store_see_only(struct cs_store *store, const char *const *epochs, size_t 
     for (size_t i = 0; i < store->n_only; i++)
         free(store->only[i]);
     free(store->only);
+    cs_store_refresh(store);
     store->only = only;
     store->n_only = n;
     return 0;

@@ -4,6 +4,8 @@
  * changes nothing writes nothing. */
 #include "store/store.h"
 
+#include "store/catalog.h"
+#include "store/catalog_kept.h"
 #include "store/file.h"
 #include "store/layout.h"
 #include "store/merge_file.h"
@@ -42,11 +44,22 @@ int cs_store_open(const char *path, enum cs_store_mode mode, struct cs_store **o
     return 0;
 }
 
+/* Nobody but a merge of stores adds to an epoch whose writer has done with it. */
+static void keep_catalog(const struct cs_store *store)
+{
+    struct cs_store_pathname path;
+    struct cs_error ignored;
+    if (store->epoch[0] && cs_store_pathname_join(&path, &ignored, "%s/%s", store->path, store->epoch) == 0)
+        cs_catalog_keep(path.text);
+}
+
 void cs_store_close(struct cs_store *store)
 {
     if (!store)
         return;
     cs_store_batch_end(store);
+    keep_catalog(store);
+    cs_store_refresh(store);
     for (size_t i = 0; i < store->n_only; i++)
         free(store->only[i]);
     free(store->only);
@@ -120,6 +133,7 @@ int cs_store_epoch(struct cs_store *store, const char *meta, struct cs_error *er
 
     if (store->mode != CS_STORE_WRITE)
         return cs_fail(err, EACCES, "the store %s is open for reading", store->path);
+    keep_catalog(store);
     host_part(host, sizeof host);
     gmtime_r(&now, &utc);
     strftime(started, sizeof started, "%Y%m%dT%H%M%SZ", &utc);
@@ -149,6 +163,8 @@ static int lock_epoch(const struct cs_store *store, struct cs_error *err)
     int rc = cs_store_pathname_join(&path, err, "%s/%s", store->path, store->epoch);
     if (rc == 0)
         rc = cs_store_lock(path.text, err);
+    if (rc >= 0)
+        cs_catalog_drop(path.text);
     if (rc == -ENOENT)
         cs_fail(err, ENOENT, "the epoch %s is gone from the store %s: somebody removed it; start a new one",
                 store->epoch, store->path);

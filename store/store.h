@@ -4,7 +4,10 @@
  *
  * Files of this room:
  *   store          the profile store: epochs, merges, walks (this header); the writing side
- *   walk           the reading side: profiles, names, counters of all epochs
+ *   walk           the reading side: names, counters and tables of all epochs
+ *   catalog        what a store holds, without its rows
+ *   catalog_kept   the beginnings of all files of an epoch, in one piece
+ *   select         the profiles of a query, one by one or as one table
  *   store_open     what an open store is
  *   profile        one table as the bytes of a file, and back
  *   encode         a table to bytes
@@ -45,7 +48,7 @@
 
 #include "store/base/error.h"
 #include "store/retention.h"
-#include "store/table/table.h"
+#include "store/table/kinds.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -143,9 +146,12 @@ struct cs_store_profile_ref {
     const char *epoch;
     const struct cs_store_image *image;
     const struct cs_store_profile_head *head;
-    const char *kind;  /* schema kind: "points", "edges", ... */
-    const char *file;  /* path */
-    uint64_t checksum; /* of its rows as stored: files with the same rows have the same */
+    enum cs_kind kind;
+    const char *kind_name; /* "points", "edges", ... */
+    const char *file;      /* path */
+    uint64_t checksum;     /* of its rows as stored: files with the same rows have the same */
+    const uint8_t *bytes;  /* all of the file, where the catalogue holds it: for cs_store_load */
+    uint64_t n_bytes;
 };
 /* Calls `visit` for each profile of every epoch (headers only are read); stops at its first non-zero return
  * and returns that. A damaged file makes the walk fail with a sentence that names it. */

@@ -12,6 +12,7 @@ struct cs_store {
     char epoch[128]; /* "" = none started */
     char **only;     /* epochs that readings see; NULL = all */
     size_t n_only;
+    struct cs_store_catalog *catalog; /* NULL: not asked for yet */
     bool batch;
     struct cs_store_unsynced unsynced; /* directories of this batch */
 };

@@ -54,7 +54,7 @@ static int choose(const struct cs_store_profile_ref *ref, void *arg)
 {
     struct loading *l = arg;
     const char *event = ref->head->event;
-    if (strcmp(ref->kind, "points") != 0)
+    if (ref->kind != CS_KIND_POINTS)
         return 0;
     unsigned order;
     enum cs_counted kind = cs_counted_kind(event, &order);
@@ -116,7 +116,7 @@ static int visit(const struct cs_store_profile_ref *ref, void *arg)
 {
     struct loading *l = arg;
     struct cs_culprit_evidence *e = l->e;
-    if (!strcmp(ref->kind, "points"))
+    if (ref->kind == CS_KIND_POINTS)
         return take_points(l, ref);
     if (!strcmp(ref->head->event, "burst-memory"))
         return cs_store_load_into(ref, &e->memory, l->err);

@@ -235,18 +235,17 @@ static int read_intervals(struct loading *l, const struct cs_store_profile_ref *
 
 static bool are_burst_edges(const struct cs_store_profile_ref *ref)
 {
-    return strcmp(ref->kind, cs_schema_per_burst_edges.kind) == 0 &&
-           strcmp(ref->head->event, "path-windows") != 0;
+    return ref->kind == CS_KIND_PER_BURST_EDGES && strcmp(ref->head->event, "path-windows") != 0;
 }
 
 static bool are_entries(const struct cs_store_profile_ref *ref)
 {
-    return strcmp(ref->kind, cs_schema_burst_entries.kind) == 0;
+    return ref->kind == CS_KIND_BURST_ENTRIES;
 }
 
 static bool are_intervals(const struct cs_store_profile_ref *ref)
 {
-    return strcmp(ref->kind, cs_schema_instruction_rates.kind) == 0;
+    return ref->kind == CS_KIND_INSTRUCTION_RATES;
 }
 
 static int load_by(struct loading *l, const struct cs_store_profile_ref *ref,
@@ -265,21 +264,21 @@ static int load_by(struct loading *l, const struct cs_store_profile_ref *ref,
 /* Time outside the kernel, of the clock that samples it. */
 static bool is_user_time(const struct cs_store_profile_ref *ref)
 {
-    return strcmp(ref->kind, "points") == 0 && strcmp(ref->head->unit, "ns") == 0 &&
+    return ref->kind == CS_KIND_POINTS && strcmp(ref->head->unit, "ns") == 0 &&
            strncmp(ref->head->event, "cpu-clock", 9) == 0 && ref->image->kind != CS_IMAGE_KERNEL &&
            ref->image->kind != CS_IMAGE_MODULE && ref->image->kind != CS_IMAGE_TAG;
 }
 
 static bool are_ranges(const struct cs_store_profile_ref *ref)
 {
-    return strcmp(ref->kind, "ranges") == 0 && strcmp(ref->head->event, "lbr-ranges") == 0;
+    return ref->kind == CS_KIND_RANGES && strcmp(ref->head->event, "lbr-ranges") == 0;
 }
 
 /* Is it this kind of evidence, or tells where its paths ended? */
 static bool is_edges(const struct cs_store_profile_ref *ref, enum evidence evidence)
 {
     const char *event = ref->head->event;
-    if (strcmp(ref->kind, cs_schema_edges.kind) != 0)
+    if (ref->kind != CS_KIND_EDGES)
         return false;
     switch (evidence) {
     case PATHS:

@@ -250,7 +250,7 @@ int path_take_profile(const struct cs_store_profile_ref *ref, void *arg)
     struct cs_table *table = NULL;
     if ((b->label && !cs_store_label_is(ref->head->label, b->label)) ||
         strcmp(ref->head->event, CS_WAITS_EVENT) != 0 ||
-        strcmp(ref->kind, b->blaming ? "blame" : "waits") != 0)
+        ref->kind != (b->blaming ? CS_KIND_BLAME : CS_KIND_WAITS))
         return 0;
     int rc = cs_store_load(ref, &table, b->err);
     if (rc < 0)

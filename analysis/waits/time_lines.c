@@ -72,7 +72,7 @@ static int take_profile(const struct cs_store_profile_ref *ref, void *arg)
 {
     struct gathering *g = arg;
     struct cs_table *table = NULL;
-    if (strcmp(ref->head->event, CS_WAITS_EVENT) != 0 || strcmp(ref->kind, cs_schema_wait_times.kind) != 0 ||
+    if (strcmp(ref->head->event, CS_WAITS_EVENT) != 0 || ref->kind != CS_KIND_WAIT_TIMES ||
         (g->label && !cs_store_label_is(ref->head->label, g->label)))
         return 0;
     int rc = cs_store_load(ref, &table, g->err);

@@ -220,8 +220,8 @@ static int take_profile(const struct cs_store_profile_ref *ref, void *arg)
     struct cs_table *table = NULL;
     if (g->label && !cs_store_label_is(ref->head->label, g->label))
         return 0;
-    if (strcmp(ref->head->event, CS_WAITS_EVENT) != 0 || strcmp(ref->kind, "contexts") == 0 ||
-        (strcmp(ref->kind, "blame") == 0) != g->blaming)
+    if (strcmp(ref->head->event, CS_WAITS_EVENT) != 0 || ref->kind == CS_KIND_CONTEXTS ||
+        (ref->kind == CS_KIND_BLAME) != g->blaming)
         return 0;
     int rc = cs_store_load(ref, &table, g->err);
     if (rc < 0)

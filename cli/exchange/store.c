@@ -59,7 +59,7 @@ static int list_profile(const struct cs_store_profile_ref *ref, void *arg)
     table_count(ls->table, rows);
     table_count(ls->table, bytes);
     table_text(ls->table, ref->head->event);
-    table_text(ls->table, ref->kind);
+    table_text(ls->table, ref->kind_name);
     table_text(ls->table, ref->head->label);
     table_text(ls->table, ref->image->path);
     table_text(ls->table, ref->image->id);

@@ -30,7 +30,7 @@ struct loading {
 static int visit(const struct cs_store_profile_ref *ref, void *arg)
 {
     struct loading *l = arg;
-    return strcmp(ref->kind, cs_schema_accesses.kind) ? 0 : cs_store_load_into(ref, &l->table, l->err);
+    return ref->kind != CS_KIND_ACCESSES ? 0 : cs_store_load_into(ref, &l->table, l->err);
 }
 
 static void add_level(struct accesses_of *a, const char *name, uint64_t samples)

@@ -205,7 +205,7 @@ static bool find_caller(const struct profile *profile, const struct profile_imag
         struct cs_store_profile_ref ref = {.epoch = e->part.epoch,
                                            .image = &image->image,
                                            .head = &e->part.head,
-                                           .kind = cs_schema_edges.kind,
+                                           .kind = CS_KIND_EDGES,
                                            .file = e->part.file};
         struct cs_error ignored = {0};
         struct cs_table *table;

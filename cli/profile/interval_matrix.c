@@ -76,7 +76,7 @@ static int64_t procedure_of(struct gathering *g, const struct cs_store_image *im
 static int gather(const struct cs_store_profile_ref *ref, void *arg)
 {
     struct gathering *g = arg;
-    if (strcmp(ref->kind, cs_schema_intervals.kind) != 0 || !matches(g, ref))
+    if (ref->kind != CS_KIND_INTERVALS || !matches(g, ref))
         return 0;
     int event = event_of(g->matrix, ref->head->event, true);
     if (event < 0)
@@ -121,7 +121,7 @@ static int gather_periods(const struct cs_store_profile_ref *ref, void *arg)
 {
     struct periods *p = arg;
     int event = event_of(p->g->matrix, ref->head->event, false);
-    if (event < 0 || strcmp(ref->kind, cs_schema_points.kind) != 0 || !matches(p->g, ref))
+    if (event < 0 || ref->kind != CS_KIND_POINTS || !matches(p->g, ref))
         return 0;
     struct cs_table *table;
     int rc = cs_store_load(ref, &table, p->g->err);
@@ -200,7 +200,7 @@ static int fill(struct gathering *g)
 static int count(const struct cs_store_profile_ref *ref, void *arg)
 {
     struct gathering *g = arg;
-    g->bar.total += strcmp(ref->kind, cs_schema_intervals.kind) == 0 && matches(g, ref);
+    g->bar.total += ref->kind == CS_KIND_INTERVALS && matches(g, ref);
     return 0;
 }
 

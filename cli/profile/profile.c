@@ -180,9 +180,9 @@ static int nothing_passed(const struct walk *w, const char *path, struct cs_erro
 static int visit(const struct cs_store_profile_ref *ref, void *arg)
 {
     struct walk *w = arg;
-    if (strcmp(ref->kind, cs_schema_edges.kind) == 0 && wanted(w->filter, ref))
+    if (ref->kind == CS_KIND_EDGES && wanted(w->filter, ref))
         return note_edges(w->profile, ref);
-    if (strcmp(ref->kind, cs_schema_points.kind) != 0)
+    if (ref->kind != CS_KIND_POINTS)
         return 0;
     w->n_points++;
     note_names(w, ref);
@@ -363,7 +363,7 @@ static struct cs_store_profile_ref ref_of(const struct profile_image *image, con
     return (struct cs_store_profile_ref){.epoch = part->epoch,
                                          .image = &image->image,
                                          .head = &part->head,
-                                         .kind = cs_schema_points.kind,
+                                         .kind = CS_KIND_POINTS,
                                          .file = part->file};
 }
 

@@ -61,7 +61,7 @@ static unsigned points_of(FILE *to, struct cs_exported_image *image, const struc
     unsigned written = 0;
     for (unsigned k = 0; k < image->n_profiles; k++) {
         const struct cs_exported_profile *p = &image->profiles[k];
-        if (strcmp(p->kind, "points") != 0 || strncmp(p->event, "lbr-", 4) == 0)
+        if (p->kind != CS_KIND_POINTS || strncmp(p->event, "lbr-", 4) == 0)
             continue;
         for (size_t r = 0; r < cs_table_rows(p->table); r++) {
             const uint64_t *row = cs_table_row(p->table, r);

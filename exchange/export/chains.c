@@ -188,8 +188,7 @@ static int visit_points(struct cs_export *from, struct cs_exported_image *image,
         struct cs_table *table = p->chained ? p->bare : p->table;
         if (!from->chosen && !is_sampled(p->event))
             continue;
-        for (size_t r = 0; table && strcmp(p->kind, "points") == 0 && rc == 0 && r < cs_table_rows(table);
-             r++) {
+        for (size_t r = 0; table && p->kind == CS_KIND_POINTS && rc == 0 && r < cs_table_rows(table); r++) {
             const uint64_t *row = cs_table_row(table, r);
             struct cs_export_frame frame = {image, row[0]};
             cs_export_row_done(from);

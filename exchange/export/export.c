@@ -88,7 +88,7 @@ static struct cs_exported_profile *profile_of(struct cs_exported_image *image,
 {
     for (unsigned i = 0; i < image->n_profiles; i++)
         if (strcmp(image->profiles[i].event, ref->head->event) == 0 &&
-            strcmp(image->profiles[i].kind, ref->kind) == 0)
+            strcmp(image->profiles[i].kind_name, ref->kind_name) == 0)
             return &image->profiles[i];
     struct cs_exported_profile *grown = realloc(image->profiles, (image->n_profiles + 1) * sizeof *grown);
     if (!grown)
@@ -98,7 +98,8 @@ static struct cs_exported_profile *profile_of(struct cs_exported_image *image,
     memset(added, 0, sizeof *added);
     snprintf(added->event, sizeof added->event, "%s", ref->head->event);
     snprintf(added->unit, sizeof added->unit, "%s", ref->head->unit);
-    snprintf(added->kind, sizeof added->kind, "%s", ref->kind);
+    added->kind = ref->kind;
+    added->kind_name = ref->kind_name;
     return added;
 }
 
@@ -122,7 +123,7 @@ static int collect(const struct cs_store_profile_ref *ref, void *arg)
     note_time(c, ref);
     profile->period_sum += ref->head->period_sum;
     int rc = cs_store_load_into(ref, &profile->table, c->err);
-    if (rc < 0 || strcmp(ref->kind, "points") != 0 || !cs_export_event_is_chained(c->to, ref->head->event))
+    if (rc < 0 || ref->kind != CS_KIND_POINTS || !cs_export_event_is_chained(c->to, ref->head->event))
         return rc;
     profile->chained = true;
     return cs_export_is_chained(c->to, ref, ref->head->event)

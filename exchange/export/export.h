@@ -43,7 +43,9 @@
 #include <stdio.h>
 
 struct cs_exported_profile {
-    char event[64], unit[16], kind[16];
+    char event[64], unit[16];
+    enum cs_kind kind;
+    const char *kind_name;
     uint64_t period_sum;    /* of all its samples, in `unit` ("ns", "cycles", "events"): store.h */
     struct cs_table *table; /* merged over epochs and labels */
     struct cs_table

@@ -71,7 +71,7 @@ uint64_t cs_export_period(const struct cs_export *from, const char *event, const
     for (unsigned i = 0; i < from->n_images; i++)
         for (unsigned k = 0; k < from->images[i].n_profiles; k++) {
             const struct cs_exported_profile *one = &from->images[i].profiles[k];
-            if (strcmp(one->event, event) != 0 || strcmp(one->kind, "points") != 0)
+            if (strcmp(one->event, event) != 0 || one->kind != CS_KIND_POINTS)
                 continue;
             periods += (double)one->period_sum;
             samples += (double)cs_table_sum(one->table, 1);

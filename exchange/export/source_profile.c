@@ -255,7 +255,7 @@ static const struct cs_exported_profile *points_of(const struct cs_exported_imag
     for (unsigned i = 0; i < image->n_profiles; i++) {
         const struct cs_exported_profile *p = &image->profiles[i];
         bool timed = strcmp(p->unit, "ns") == 0 || strcmp(p->unit, "cycles") == 0;
-        if (strcmp(p->kind, "points") == 0 && timed &&
+        if (p->kind == CS_KIND_POINTS && timed &&
             (!best || cs_table_sum(p->table, 1) > cs_table_sum(best->table, 1)))
             best = p;
     }

@@ -34,7 +34,7 @@ static void fill(struct cells *c, struct cs_exported_image *image, const struct 
     *c = (struct cells){.image = image->image.id,
                         .path = image->image.path,
                         .event = profile->event,
-                        .kind = profile->kind,
+                        .kind = profile->kind_name,
                         .to_image = "",
                         .file = ""};
     bool counted = false, placed = false;
@@ -77,7 +77,7 @@ static bool fill_context(struct cells *c, struct cs_export *from, const struct c
     *c = (struct cells){.image = id,
                         .path = image ? image->image.path : "",
                         .event = profile->event,
-                        .kind = profile->kind,
+                        .kind = profile->kind_name,
                         .to_image = "",
                         .file = ""};
     snprintf(c->to, sizeof c->to, "0x%" PRIx64, row[0]);

@@ -180,7 +180,7 @@ static int collect_profile(const struct cs_store_profile_ref *ref, void *arg)
     struct collecting *c = arg;
     struct cs_fleet_sent k = {0};
     struct stat st;
-    if (strcmp(ref->kind, "points") != 0 || c->made->full)
+    if (ref->kind != CS_KIND_POINTS || c->made->full)
         return 0;
     if (c->waiting_bytes >= c->settings->most_bytes) {
         c->made->full = true;

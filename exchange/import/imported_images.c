@@ -11,9 +11,6 @@
 #include <unistd.h>
 #include <xxhash.h>
 
-static const struct cs_schema schema_ranges = {
-    "ranges", 3, 2, {{"start", CS_KEY}, {"end", CS_KEY}, {"count", CS_SUM}}};
-
 static bool begins(const char *text, const char *with)
 {
     return strncmp(text, with, strlen(with)) == 0;
@@ -109,7 +106,7 @@ struct cs_table *cs_imported_table(struct cs_imported_image *image, unsigned eve
 
 struct cs_table *cs_imported_branches(struct cs_imported_image *image, enum cs_import_branches which)
 {
-    static const struct cs_schema *const schemas[] = {&cs_schema_edges, &schema_ranges, &cs_schema_points};
+    static const struct cs_schema *const schemas[] = {&cs_schema_edges, &cs_schema_ranges, &cs_schema_points};
     struct cs_table **table = &image->branches[which];
     if (!*table)
         *table = cs_table_open(schemas[which]);

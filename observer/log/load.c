@@ -37,7 +37,7 @@ static void count_program(struct finding *f, const char *id)
 static int visit(const struct cs_store_profile_ref *ref, void *arg)
 {
     struct finding *f = arg;
-    if (strcmp(ref->kind, "observed") != 0 || strcmp(ref->head->event, "observed") != 0)
+    if (ref->kind != CS_KIND_OBSERVED || strcmp(ref->head->event, "observed") != 0)
         return 0;
     if (f->choosing)
         count_program(f, ref->image->id);

@@ -8,20 +8,6 @@
 #include <string.h>
 #include <xxhash.h>
 
-const struct cs_schema cs_schema_observed = {
-    .kind = "observed",
-    .n_columns = 8,
-    .n_keys = 4,
-    .columns = {{"what", CS_KEY_TEXT},
-                {"of", CS_KEY_TEXT},
-                {"value", CS_KEY},
-                {"bin", CS_KEY},
-                {"number", CS_SUM},
-                {"cycles", CS_SUM},
-                {"events", CS_SUM},
-                {"squares", CS_SUM}},
-};
-
 struct saving {
     struct cs_table *table;
     const struct cs_sink *sink;

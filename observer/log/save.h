@@ -42,8 +42,6 @@ struct cs_observe_save_names {
     void *arg;
 };
 
-extern const struct cs_schema cs_schema_observed;
-
 /* Adds a sink to the store's current epoch. */
 int cs_observe_save(struct cs_store *store, const struct cs_sink *sink,
                     const struct cs_observe_save_names *names, struct cs_error *err);

@@ -13,6 +13,7 @@
  *   regular_file  the one opener for paths that somebody else chose
  *   kept_lines    a row of source lines, as it lies in a file
  *   cache         what can be worked out again, by a key
+ *   map           from a key to its index in an array
  */
 #ifndef CS_STORE_BASE_ERROR_H
 #define CS_STORE_BASE_ERROR_H

@@ -8,6 +8,7 @@
  *   table          a profile in memory (this header)
  *   dictionary     the texts of a table, numbered
  *   schema         numbers of the schemas in files
+ *   kinds          the kinds of profiles: their names and columns
  *   burst_schemas  columns of the profiles that bursts write
  *   wait_schemas   columns of what a recording of waits leaves
  *
